@@ -65,7 +65,8 @@ func vetted(t *testing.T, files map[string]string) (said string, err error) {
 		t.Fatal(err)
 	}
 	slices.Sort(packages)
-	c := exec.CommandContext(t.Context(), "go", append([]string{"vet", "-overlay", plan}, slices.Compact(packages)...)...)
+	c := exec.CommandContext(t.Context(), "go",
+		append([]string{"vet", "-overlay", plan}, slices.Compact(packages)...)...)
 	c.Env = append(os.Environ(), "GOEXPERIMENT=simd")
 	out, err := c.CombinedOutput()
 	return string(out), err

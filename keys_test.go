@@ -11,8 +11,8 @@ import (
 	"hone/internal/config"
 )
 
-// Each key of hone.yaml is followed to where it acts by a row of cmd/hone/wiring_keys_test.go. TestEveryKeyActs there runs
-// the rows; that there is one is looked at here too, where it takes no time.
+// Each key of hone.yaml is followed to where it acts by a row of cmd/hone/wiring_keys_test.go. TestEveryKeyActs there
+// runs the rows; that there is one is looked at here too, where it takes no time.
 func TestEveryKeyHasARow(t *testing.T) {
 	rows, err := os.ReadFile("cmd/hone/wiring_keys_test.go")
 	if err != nil {
@@ -37,7 +37,8 @@ func TestEveryKeyHasARow(t *testing.T) {
 			return
 		}
 		if n++; !regexp.MustCompile(`\{\s*` + regexp.QuoteMeta(strconv.Quote(path)+",")).Match(rows) {
-			t.Errorf("the key %s has no row in cmd/hone/wiring_keys_test.go: set it to an unusual value in wiring_test.go, and add {%q, what a room was handed, that value}", path, path)
+			t.Errorf("the key %s has no row in cmd/hone/wiring_keys_test.go: set it to an unusual value in "+
+				"wiring_test.go, and add {%q, what a room was handed, that value}", path, path)
 		}
 	}
 	walk("", text)

@@ -74,7 +74,8 @@ func matches(pattern, pkg string) bool {
 	if below, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(pkg, below)
 	}
-	return pkg == pattern || strings.HasPrefix(pkg, strings.TrimSuffix(pattern, "/")+"/") && strings.Contains(pattern, ".")
+	return pkg == pattern ||
+		strings.HasPrefix(pkg, strings.TrimSuffix(pattern, "/")+"/") && strings.Contains(pattern, ".")
 }
 
 func anyMatches(patterns []string, pkg string) bool {
@@ -92,7 +93,8 @@ func (r rules) check(g graph) []string {
 			}
 			for _, target := range c.targets {
 				if way := g.reach(pkg, target); way != nil {
-					out = append(out, fmt.Sprintf("%s reaches %s (%s): %s", pkg, target, strings.Join(way, " -> "), c.reason))
+					out = append(out,
+						fmt.Sprintf("%s reaches %s (%s): %s", pkg, target, strings.Join(way, " -> "), c.reason))
 				}
 			}
 		}
@@ -102,7 +104,8 @@ func (r rules) check(g graph) []string {
 	return out
 }
 
-// unused returns what deps.txt grants and nobody takes: a wall with a door that nobody uses is read as one that somebody needs.
+// unused returns what deps.txt grants and nobody takes: a wall with a door that nobody uses is read as one that
+// somebody needs.
 func (r rules) unused(g graph) (out []string) {
 	for pkg, allowed := range r.allow {
 		imports, there := g[pkg]
@@ -148,12 +151,14 @@ func (g graph) knows(name string) bool {
 func (r rules) checkPackage(pkg string, imports []string) (out []string) {
 	allowed, known := r.allow[pkg]
 	if !known && pkg != "cmd/hone" {
-		out = append(out, fmt.Sprintf("%s has no line in deps.txt: write down what it may import, the whole of it", pkg))
+		out = append(out,
+			fmt.Sprintf("%s has no line in deps.txt: write down what it may import, the whole of it", pkg))
 	}
 	for _, i := range imports {
 		outside := strings.Contains(strings.SplitN(i, "/", 2)[0], ".")
 		if !outside && known && !slices.Contains(allowed, i) {
-			out = append(out, fmt.Sprintf("%s imports %s, which its line in deps.txt does not allow: see docs/DESIGN.md, rooms", pkg, i))
+			out = append(out, fmt.Sprintf("%s imports %s, which its line in deps.txt does not allow: "+
+				"see docs/DESIGN.md, rooms", pkg, i))
 		}
 		for _, o := range r.outside {
 			if anyMatches(o.subjects, i) && !anyMatches(o.subjects, pkg) {
@@ -162,7 +167,8 @@ func (r rules) checkPackage(pkg string, imports []string) (out []string) {
 		}
 		for _, l := range r.library {
 			if anyMatches(l.targets, i) && !slices.Contains(l.subjects, pkg) {
-				out = append(out, fmt.Sprintf("%s imports %s, which is for %s alone: %s", pkg, i, strings.Join(l.subjects, ", "), l.reason))
+				out = append(out, fmt.Sprintf("%s imports %s, which is for %s alone: %s",
+					pkg, i, strings.Join(l.subjects, ", "), l.reason))
 			}
 		}
 	}
@@ -205,7 +211,8 @@ func files(t *testing.T, want func(name string) bool) map[string][]byte {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if p != "." && (strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "bin", "dist", "runs"}, name)) {
+			if p != "." && (strings.HasPrefix(name, ".") ||
+				slices.Contains([]string{"node_modules", "bin", "dist", "runs"}, name)) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -309,8 +316,12 @@ allow benchmarks/two: benchmarks/one
 		{"closure by wildcard", "episode/rollout", "github.com/gomlx/compute", "episode/rollout reaches github.com/gomlx/"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			g := graph{"chat": {}, "mcp": {"chat"}, "episode/rollout": {"chat"}, "helper": {"chat"}, "recipe": {"chat", "helper"},
-				"learn/engine": {"chat", "github.com/gomlx/compute"}, "benchmarks/one": {"chat"}, "benchmarks/two": {"benchmarks/one"}, "cmd/hone": {"mcp", "recipe", "learn/engine"}}
+			g := graph{
+				"chat": {}, "mcp": {"chat"}, "episode/rollout": {"chat"}, "helper": {"chat"},
+				"recipe": {"chat", "helper"}, "learn/engine": {"chat", "github.com/gomlx/compute"},
+				"benchmarks/one": {"chat"}, "benchmarks/two": {"benchmarks/one"}, "cmd/hone": {"mcp", "recipe",
+					"learn/engine"},
+			}
 			if tc.pkg != "" {
 				g[tc.pkg] = append(g[tc.pkg], tc.imports)
 			}
@@ -343,7 +354,10 @@ func TestLayeringFindsUnusedGrants(t *testing.T) {
 }
 
 func TestParseRulesRefuses(t *testing.T) {
-	for _, text := range []string{"allow chat", "allow : chat", "allow a: b\nallow a: c", "library x: y", "closure a: b", "permit a: b", "outside a:", "outside a: b # r"} {
+	for _, text := range []string{
+		"allow chat", "allow : chat", "allow a: b\nallow a: c", "library x: y", "closure a: b", "permit a: b",
+		"outside a:", "outside a: b # r",
+	} {
 		if _, err := parseRules(text); err == nil {
 			t.Errorf("%q is accepted", text)
 		}

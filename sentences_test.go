@@ -74,8 +74,8 @@ type sentence struct {
 	words []string
 }
 
-// sentences cuts a block. A piece of inline code is one word, whatever its blanks and full stops, so these are covered; the
-// ends of its lines go before it, so that what follows keeps its line.
+// sentences cuts a block. A piece of inline code is one word, whatever its blanks and full stops, so these are covered;
+// the ends of its lines go before it, so that what follows keeps its line.
 func (b block) sentences() (out []sentence) {
 	text := inlineCode.ReplaceAllStringFunc(strings.Join(b.lines, "\n"), func(code string) string {
 		return strings.Repeat("\n", strings.Count(code, "\n")) + strings.Join(strings.Fields(code), "␣")
@@ -84,7 +84,8 @@ func (b block) sentences() (out []sentence) {
 	var s sentence
 	for i, line := range strings.Split(text, "\n") {
 		for _, piece := range strings.Fields(line) {
-			if !strings.ContainsFunc(piece, func(r rune) bool { return r == '`' || unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			if !strings.ContainsFunc(piece,
+				func(r rune) bool { return r == '`' || unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 				continue
 			}
 			if len(s.words) == 0 {
@@ -107,7 +108,8 @@ func longSentences(name, src string) (out []string) {
 	for _, b := range blocks(src) {
 		for _, s := range b.sentences() {
 			if len(s.words) > maxSentenceWords {
-				out = append(out, fmt.Sprintf("%s:%d: a sentence of %d words: %s ...", name, s.line, len(s.words), strings.Join(s.words[:8], " ")))
+				out = append(out, fmt.Sprintf("%s:%d: a sentence of %d words: %s ...",
+					name, s.line, len(s.words), strings.Join(s.words[:8], " ")))
 			}
 		}
 	}
@@ -123,7 +125,8 @@ func wideLines(name, src string) (out []string) {
 	for _, b := range blocks(src) {
 		for i := range b.lines {
 			line := lines[b.line-1+i]
-			if n := utf8.RuneCountInString(line); n > maxLineRunes && strings.Contains(inlineCode.ReplaceAllString(b.lines[i], ""), " ") {
+			if n := utf8.RuneCountInString(line); n > maxLineRunes &&
+				strings.Contains(inlineCode.ReplaceAllString(b.lines[i], ""), " ") {
 				out = append(out, fmt.Sprintf("%s:%d: a line of %d characters", name, b.line+i, n))
 			}
 		}
@@ -131,7 +134,8 @@ func wideLines(name, src string) (out []string) {
 	return out
 }
 
-// isPublicPage tells the pages that users read from the log below docs/log, which is a diary, and from the reference, which is made from the flags.
+// isPublicPage tells the pages that users read from the log below docs/log, which is a diary, and from the reference,
+// which is made from the flags.
 func isPublicPage(name string) bool {
 	if ok, _ := path.Match("docs/*.md", name); ok {
 		return name != "docs/reference.md"
@@ -147,7 +151,8 @@ func TestSentencesAreShort(t *testing.T) {
 		}
 		read++
 		for _, s := range longSentences(name, string(src)) {
-			t.Errorf("%s\nmore than %d: many readers of these pages read English as a second language; make it two", s, maxSentenceWords)
+			t.Errorf("%s\nmore than %d: many readers of these pages read English as a second language; make it two",
+				s, maxSentenceWords)
 		}
 		for _, l := range wideLines(name, string(src)) {
 			t.Errorf("%s\nmore than %d: wrap it", l, maxLineRunes)
@@ -184,7 +189,8 @@ func TestSentencesFindsPlantedOnes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			found := longSentences("p.md", tc.src)
-			if got := strings.Join(found, "\n"); tc.want == "" && got != "" || !strings.Contains(got, tc.want) || len(found) > 1 {
+			if got := strings.Join(found, "\n"); tc.want == "" && got != "" || !strings.Contains(got, tc.want) ||
+				len(found) > 1 {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

@@ -34,7 +34,8 @@ func TestFileSizes(t *testing.T) {
 		n := bytes.Count(src, []byte("\n"))
 		lines = append(lines, n)
 		if n > maxFileLines {
-			t.Errorf("%s has %d lines, more than %d: a reader holds one file in mind; split it where the words change", name, n, maxFileLines)
+			t.Errorf("%s has %d lines, more than %d: a reader holds one file in mind; split it where the words change",
+				name, n, maxFileLines)
 		}
 	}
 	slices.Sort(lines)
@@ -42,8 +43,8 @@ func TestFileSizes(t *testing.T) {
 		len(lines), lines[len(lines)/2], lines[len(lines)*9/10], lines[len(lines)-1])
 }
 
-// maxCommandLines is what flags and printing take, in lines of 120 columns. What a verb does is a room's, where it can be
-// tested without a command line.
+// maxCommandLines is what flags and printing take, in lines of 120 columns. What a verb does is a room's, where it can
+// be tested without a command line.
 const maxCommandLines = 3300
 
 func TestCommandIsFlagsAndPrinting(t *testing.T) {
@@ -54,12 +55,14 @@ func TestCommandIsFlagsAndPrinting(t *testing.T) {
 		}
 	}
 	if lines == 0 || lines > maxCommandLines {
-		t.Errorf("cmd/hone has %d lines, more than %d: move what a verb does into a room under internal/", lines, maxCommandLines)
+		t.Errorf("cmd/hone has %d lines, more than %d: move what a verb does into a room under internal/",
+			lines, maxCommandLines)
 	}
 	t.Logf("cmd/hone has %d lines", lines)
 }
 
-// importKind is whose package is imported: this module's, a library's, which has a host's name in its path, or the standard library's.
+// importKind is whose package is imported: this module's, a library's, which has a host's name in its path, or the
+// standard library's.
 func importKind(i *ast.ImportSpec) string {
 	first, _, _ := strings.Cut(strings.Trim(i.Path.Value, `"`), "/")
 	switch {
@@ -91,7 +94,8 @@ func breaches(name string, src []byte) ([]string, error) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			if long := fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1; long > maxFunctionLines && !isTest(name) {
+			if long := fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1; long > maxFunctionLines &&
+				!isTest(name) {
 				at(n, "%s has %d lines, more than %d: name its parts", n.Name.Name, long, maxFunctionLines)
 			}
 			if n.Name.Name == "init" && n.Recv == nil {
@@ -104,21 +108,26 @@ func breaches(name string, src []byte) ([]string, error) {
 			}
 			x, isPackage := f.X.(*ast.Ident)
 			if _, written := n.Args[0].(*ast.BasicLit); isPackage && x.Name == "filepath" && !written {
-				at(n, "filepath.Glob: the name of a folder may have brackets, and is then no pattern; fs.Glob of os.DirFS(folder) matches below it")
+				at(n, "filepath.Glob: the name of a folder may have brackets, and is then no pattern; "+
+					"fs.Glob of os.DirFS(folder) matches below it")
 			}
 		case *ast.SelectorExpr:
 			x, ok := n.X.(*ast.Ident)
-			reads := n.Sel.Name == "Getenv" || n.Sel.Name == "LookupEnv" || n.Sel.Name == "Environ" || n.Sel.Name == "ExpandEnv"
+			reads := n.Sel.Name == "Getenv" || n.Sel.Name == "LookupEnv" || n.Sel.Name == "Environ" ||
+				n.Sel.Name == "ExpandEnv"
 			if ok && x.Name == "os" && reads && !isCommand(name) && !isTest(name) {
-				at(n, "os.%s: settings come in through options, so that a test sees all of them; read it in cmd/hone", n.Sel.Name)
+				at(n, "os.%s: settings come in through options, so that a test sees all of them; read it in cmd/hone",
+					n.Sel.Name)
 			}
-			if isTest(name) || strings.HasPrefix(name, "internal/testing/") || !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "cmd/") {
+			if isTest(name) || strings.HasPrefix(name, "internal/testing/") ||
+				!strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "cmd/") {
 				break
 			}
 			stream := ok && x.Name == "os" && (n.Sel.Name == "Stdout" || n.Sel.Name == "Stderr")
 			print := ok && x.Name == "fmt" && strings.HasPrefix(n.Sel.Name, "Print")
 			if stream && name != "cmd/hone/main.go" || print {
-				at(n, "%s: what is printed goes through host.Data or host.Talk, for a terminal obeys what servers wrote", n.Sel.Name)
+				at(n, "%s: what is printed goes through host.Data or host.Talk, "+
+					"for a terminal obeys what servers wrote", n.Sel.Name)
 			}
 		}
 		return true
@@ -143,7 +152,8 @@ func TestSourcesFindsPlantedBreaches(t *testing.T) {
 	for _, tc := range []struct{ name, file, src, want string }{
 		{"sound", "internal/p/p.go", "package p\nfunc f() {}\n", ""},
 		{"imports in groups", "internal/p/p.go", "package p\nimport (\n\t\"os\"\n\n\t\"a.org/b\"\n\n\t\"hone/internal/q\"\n)\n", ""},
-		{"imports mixed", "internal/p/p_test.go", "package p\nimport (\n\t\"errors\"\n\t\"hone/internal/q\"\n\t\"os\"\n)\n", `p_test.go:4:2: import of "hone/internal/q"`},
+		{"imports mixed", "internal/p/p_test.go", "package p\nimport (\n\t\"errors\"\n\t\"hone/internal/q\"\n" +
+			"\t\"os\"\n)\n", `p_test.go:4:2: import of "hone/internal/q"`},
 		{"library mixed", "internal/p/p.go", "package p\nimport (\n\t\"a.org/b\"\n\t\"hone/internal/q\"\n)\n", `import of "hone/internal/q"`},
 		{"long function", "internal/p/p.go", long, "internal/p/p.go:2:1: f has 82 lines"},
 		{"long test", "internal/p/p_test.go", long, ""},
@@ -185,7 +195,8 @@ func lockBreaches(src []byte) ([]string, error) {
 	var out []string
 	for name, p := range lock.Packages {
 		if regexp.MustCompile(`^[a-z+]+:`).MatchString(p.Resolved) {
-			out = append(out, name+": resolved names a host; npm install --omit-lockfile-registry-resolved leaves it to the user's settings")
+			out = append(out, name+": resolved names a host; npm install --omit-lockfile-registry-resolved leaves it "+
+				"to the user's settings")
 		}
 		if name != "" && !p.Link && p.Integrity == "" {
 			out = append(out, name+": no integrity hash, so what is installed is not pinned")

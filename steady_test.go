@@ -12,7 +12,8 @@ import (
 )
 
 // unsteady returns the lines of a Makefile that run tests otherwise than steadily: under test and race, properties draw
-// the same cases each time; under soak fresh ones, and no result is taken from the cache, which does not know of the seed.
+// the same cases each time; under soak fresh ones, and no result is taken from the cache, which does not know of the
+// seed.
 func unsteady(makefile string) (out []string, steady int) {
 	target := ""
 	for line := range strings.Lines(makefile) {
@@ -43,19 +44,21 @@ func TestMakeTestIsSteady(t *testing.T) {
 	}
 	lines, n := unsteady(string(text))
 	for _, line := range lines {
-		t.Errorf("%s\nsay RAPID_SEED=1 where the verdict is to be the same each time, RAPID_SEED=0 and -count=1 in soak", line)
+		t.Errorf("%s\nsay RAPID_SEED=1 where the verdict is to be the same each time, "+
+			"RAPID_SEED=0 and -count=1 in soak", line)
 	}
 	if n < 5 {
 		t.Errorf("%d commands that run tests were found", n)
 	}
-	planted, _ := unsteady("test: x\n\tgo test ./...\nsoak:\n\tRAPID_SEED=0 go test ./...\n\tRAPID_SEED=1 go test -count=1 ./...\n\tRAPID_SEED=0 go test -count=1 ./...\n")
+	planted, _ := unsteady("test: x\n\tgo test ./...\nsoak:\n\tRAPID_SEED=0 go test ./...\n" +
+		"\tRAPID_SEED=1 go test -count=1 ./...\n\tRAPID_SEED=0 go test -count=1 ./...\n")
 	if len(planted) != 3 {
 		t.Errorf("of planted lines these are found: %q", planted)
 	}
 }
 
-// The seed that the Makefile sets is what properties draw from. This test runs itself again, for rapid reads the variable
-// once when a process starts.
+// The seed that the Makefile sets is what properties draw from. This test runs itself again, for rapid reads the
+// variable once when a process starts.
 func TestSeedIsObeyed(t *testing.T) {
 	if os.Getenv("HONE_TEST_DRAW") != "" {
 		rapid.Check(t, func(t *rapid.T) { println(rapid.Uint64().Draw(t, "n")) })

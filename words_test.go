@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// twins returns the pairs of files of one folder whose names a reader would take for each other: value.go and values.go,
-// decode.go and decoder.go.
+// twins returns the pairs of files of one folder whose names a reader would take for each other: value.go and
+// values.go, decode.go and decoder.go.
 func twins(names []string) (out []string) {
 	for _, name := range names {
 		stem := strings.TrimSuffix(name, ".go")
@@ -34,7 +34,8 @@ func TestFileNamesAreToldApart(t *testing.T) {
 	for _, pair := range twins(names) {
 		t.Errorf("%s: say in the name what each holds", pair)
 	}
-	planted := []string{"a/value.go", "a/values.go", "a/decode.go", "a/decoders.go", "a/code.go", "b/valued.go", "b/value_test.go", "a/decision.go"}
+	planted := []string{"a/value.go", "a/values.go", "a/decode.go", "a/decoders.go", "a/code.go", "b/valued.go",
+		"b/value_test.go", "a/decision.go"}
 	if found := twins(planted); len(found) != 2 {
 		t.Errorf("planted twins: %q", found)
 	}
@@ -42,11 +43,12 @@ func TestFileNamesAreToldApart(t *testing.T) {
 
 // helpsTests are folders that stand there for tests alone.
 func helpsTests(name string) bool {
-	return strings.HasPrefix(name, "internal/testing/") || strings.Contains(name, "/testdata/") || strings.HasPrefix(name, "testdata/")
+	return strings.HasPrefix(name, "internal/testing/") || strings.Contains(name, "/testdata/") ||
+		strings.HasPrefix(name, "testdata/")
 }
 
-// onlyTested returns the exported functions, types and variables below internal that nothing names but tests. It goes by
-// the names: of two packages with the same one, what is used of either counts for both.
+// onlyTested returns the exported functions, types and variables below internal that nothing names but tests. It goes
+// by the names: of two packages with the same one, what is used of either counts for both.
 func onlyTested(files map[string][]byte) (out []string, err error) {
 	declared, used := map[string]string{}, map[string]bool{} // by package and name
 	for name, src := range files {
@@ -128,7 +130,8 @@ func TestWhatIsExportedIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range found {
-		t.Errorf("%s is used by tests alone, or by nothing: let them have it in a test file, or in a package that helps tests", f)
+		t.Errorf("%s is used by tests alone, or by nothing: let them have it in a test file, "+
+			"or in a package that helps tests", f)
 	}
 	planted, err := onlyTested(map[string][]byte{
 		"internal/a/a.go":                  []byte("package a\nfunc Used() {}\nfunc Tested() {}\ntype Named int\nfunc (Named) Method() {}\nvar X, Y int\nconst C = 1\n"),
@@ -136,7 +139,8 @@ func TestWhatIsExportedIsUsed(t *testing.T) {
 		"internal/b/b.go":                  []byte("package b\nfunc f() { a.Used(); a.X = 1; b.Tested = b.Y }\n"),
 		"internal/testing/atest/helper.go": []byte("package atest\nfunc Help() {}\n"),
 	})
-	if want := []string{"internal/a/a.go: a.Named", "internal/a/a.go: a.Tested", "internal/a/a.go: a.Y"}; err != nil || !slices.Equal(planted, want) {
+	if want := []string{"internal/a/a.go: a.Named", "internal/a/a.go: a.Tested", "internal/a/a.go: a.Y"}; err != nil ||
+		!slices.Equal(planted, want) {
 		t.Errorf("planted: %q, want %q, %v", planted, want, err)
 	}
 }

@@ -1,9 +1,11 @@
 // Package bfcl judges tool calls by the rules of the Berkeley Function-Calling Leaderboard: the verdict is that of its
-// checker of calls (bfcl_eval/eval_checker/ast_eval, and decode_ast of its handlers of tool-calling models), oddities and all.
+// checker of calls (bfcl_eval/eval_checker/ast_eval, and decode_ast of its handlers of tool-calling models), oddities
+// and all.
 //
 // Accepted values are lists, of which "" says that an argument may be left out. An int will do for a float, and not the
-// reverse; a bool is no int. Texts are compared without spaces, ",./-_*^", case and the kind of quotes. Lists keep their
-// order, objects are compared key by key. Several calls may come in any order: each gold call takes the first that fits.
+// reverse; a bool is no int. Texts are compared without spaces, ",./-_*^", case and the kind of quotes. Lists keep
+// their order, objects are compared key by key. Several calls may come in any order: each gold call takes the first
+// that fits.
 package bfcl
 
 import (
@@ -46,11 +48,13 @@ type Tool struct {
 
 // Verdict of one output.
 type Verdict struct {
-	Valid   bool     // as BFCL judges
-	Tool    bool     // the names of the calls are those of the gold calls, each as often
-	Param   bool     // calls and gold calls pair up so that names agree, and arguments are those that must and may be given
-	Errors  []string // why it is not valid, as "error_type: words"
-	Stopped bool     // BFCL's checker itself ends with an error here, the one in Errors: something in tools or gold is not as it expects
+	Valid bool // as BFCL judges
+	Tool  bool // the names of the calls are those of the gold calls, each as often
+	// calls and gold calls pair up so that names agree, and arguments are those that must and may be given
+	Param  bool
+	Errors []string // why it is not valid, as "error_type: words"
+	// BFCL's checker itself ends with an error here, the one in Errors: something in tools or gold is not as it expects
+	Stopped bool
 }
 
 // NewTool reads a tool in BFCL's form, OpenAI's or MCP's. Parameters that JSON Schema lets a tool leave out are none.
@@ -97,8 +101,8 @@ func (q Question) modelName(name string) string {
 	return name
 }
 
-// tool finds a tool by the name that gold has, nil where there is none. Where the tools are as the model was told of them,
-// a dot of gold's name is an underscore there.
+// tool finds a tool by the name that gold has, nil where there is none. Where the tools are as the model was told of
+// them, a dot of gold's name is an underscore there.
 func (q Question) tool(name string) *Tool {
 	for _, want := range []string{name, strings.ReplaceAll(name, ".", "_")} {
 		for i := range q.Tools {
@@ -110,13 +114,14 @@ func (q Question) tool(name string) *Tool {
 	return nil
 }
 
-// isRenamed reports whether the tool is as the model was told of it, and gold has its own name. A call by either will do then, for
-// the line does not say which of them the model knew.
+// isRenamed reports whether the tool is as the model was told of it, and gold has its own name. A call by either will
+// do then, for the line does not say which of them the model knew.
 func (t *Tool) isRenamed(gold string) bool {
 	return t.Name != gold && t.Name == strings.ReplaceAll(gold, ".", "_")
 }
 
-// Judge judges a list of {"name", "arguments": JSON text}, as Loads returns it. What is no such list is a failure to decode.
+// Judge judges a list of {"name", "arguments": JSON text}, as Loads returns it. What is no such list is a failure to
+// decode.
 func (q Question) Judge(output any) (v Verdict) {
 	calls, decodeErr := decode(output)
 	called := decodeErr == nil && len(calls) > 0
@@ -180,7 +185,8 @@ func decode(output any) ([]call, error) {
 		}
 		o, ok := arguments.(*chat.Object)
 		if !ok && misshapen == nil {
-			misshapen = fmt.Errorf("ast_decoder:decoder_wrong_output_format: arguments of call %d are no JSON object", i)
+			misshapen = fmt.Errorf("ast_decoder:decoder_wrong_output_format: arguments of call %d are no JSON object",
+				i)
 		}
 		calls[i] = call{name, o}
 	}

@@ -54,7 +54,8 @@ func (q Question) parallel(calls []call) string {
 			}
 		}
 		if !found {
-			return fmt.Sprintf("parallel_function_checker_no_order:cannot_find_match: gold call %d, %s: the last call that is left does not fit: %s", i, t.Name, why)
+			return fmt.Sprintf("parallel_function_checker_no_order:cannot_find_match: gold call %d, %s: "+
+				"the last call that is left does not fit: %s", i, t.Name, why)
 		}
 	}
 	return ""
@@ -113,7 +114,8 @@ func (q Question) argument(name string, value, schema, accepted any) string {
 	if q.Language != Python {
 		text, ok := value.(string)
 		if !ok {
-			return fmt.Sprintf("type_error:%s: %s is %s (%s), not the text of a literal", q.Language, name, brief(value), kindOf(value))
+			return fmt.Sprintf("type_error:%s: %s is %s (%s), not the text of a literal",
+				q.Language, name, brief(value), kindOf(value))
 		}
 		value = q.Language.literal(text, want)
 	} else if want.kind == floatKind && kindOf(value) == intKind {
@@ -127,7 +129,8 @@ func (q Question) argument(name string, value, schema, accepted any) string {
 	ok, variable := ofType(value, accepted, want)
 	switch {
 	case !ok:
-		return fmt.Sprintf("type_error:simple: %s is %s (%s), and %s is expected", name, brief(value), kindOf(value), want)
+		return fmt.Sprintf("type_error:simple: %s is %s (%s), and %s is expected",
+			name, brief(value), kindOf(value), want)
 	case variable: // compared as it is
 	case want.kind == dictKind:
 		return checkDict(name, value, accepted)

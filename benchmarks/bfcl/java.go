@@ -8,8 +8,9 @@ import (
 	"hone/internal/chat"
 )
 
-// Patterns of Java literals. In Python, \d, \w and \s are those of all scripts, $ also stands before a last line break, and
-// a text is searched from its beginning for the first way that a pattern fits; Go's leftmost-first match is the same one.
+// Patterns of Java literals. In Python, \d, \w and \s are those of all scripts, $ also stands before a last line break,
+// and a text is searched from its beginning for the first way that a pattern fits; Go's leftmost-first match is the
+// same one.
 var (
 	javaInteger  = pattern(`^-?\d+$`)
 	javaFloat    = pattern(`^-?\d+(\.\d+)?([eE][+-]?\d+)?[fF]$`)
@@ -27,7 +28,8 @@ var (
 
 // pattern writes one of Python's patterns as Go's.
 func pattern(python string) *regexp.Regexp {
-	return regexp.MustCompile(strings.NewReplacer(`\d`, `\p{Nd}`, `\w`, `[\p{L}\p{N}_]`, `\s`, `[\s\v\x1c-\x1f\x{85}\p{Z}]`, `$`, `\n?\z`).Replace(python))
+	return regexp.MustCompile(strings.NewReplacer(`\d`, `\p{Nd}`, `\w`, `[\p{L}\p{N}_]`, `\s`,
+		`[\s\v\x1c-\x1f\x{85}\p{Z}]`, `$`, `\n?\z`).Replace(python))
 }
 
 // fromJava is BFCL's java_type_converter: the value that a Java literal has, or the text where it is no literal of the
@@ -186,5 +188,7 @@ func numberOr(text string) any {
 
 // isQuoted reports whether a text begins and ends with the same of the quotes.
 func isQuoted(s string, quotes ...string) bool {
-	return slices.ContainsFunc(quotes, func(q string) bool { return strings.HasPrefix(s, q) && strings.HasSuffix(s, q) })
+	return slices.ContainsFunc(quotes, func(q string) bool {
+		return strings.HasPrefix(s, q) && strings.HasSuffix(s, q)
+	})
 }

@@ -19,8 +19,8 @@ var (
 	jsObject  = pattern(`^\{(.*?)\}`)
 )
 
-// fromJavaScript is BFCL's js_type_converter: the value that a JavaScript literal has, or the text where it is no literal
-// of the type. nested is the type of an array's items, "" where it is not known.
+// fromJavaScript is BFCL's js_type_converter: the value that a JavaScript literal has, or the text where it is no
+// literal of the type. nested is the type of an array's items, "" where it is not known.
 func fromJavaScript(value, name, nested string) any {
 	switch name {
 	case "String":
@@ -114,8 +114,8 @@ func jsObjectOf(code string) any {
 	return o
 }
 
-// jsPairs finds all matches of ([^:]+):\s*(.*?)(?:,\s*(?=[^,]+:)|$) in a text without line breaks. Go's patterns cannot look
-// ahead.
+// jsPairs finds all matches of ([^:]+):\s*(.*?)(?:,\s*(?=[^,]+:)|$) in a text without line breaks. Go's patterns cannot
+// look ahead.
 func jsPairs(s string) [][2]string {
 	var pairs [][2]string
 	for {
@@ -131,8 +131,8 @@ func jsPairs(s string) [][2]string {
 	}
 }
 
-// pairEnd is where a value ends, and where the next key may start: at the first comma that a key and its colon follow, or at
-// the end of the text.
+// pairEnd is where a value ends, and where the next key may start: at the first comma that a key and its colon follow,
+// or at the end of the text.
 func pairEnd(s string) (end, next int) {
 	for from := 0; ; {
 		comma := strings.IndexByte(s[from:], ',')

@@ -58,8 +58,8 @@ func kindOf(v any) kind {
 	return dictKind
 }
 
-// madeNaN is the bits of a NaN that float() made. Python's list and dict take an object for equal to itself, and all NaN
-// that its JSON reader gives are one object; one that float() makes equals nothing.
+// madeNaN is the bits of a NaN that float() made. Python's list and dict take an object for equal to itself, and all
+// NaN that its JSON reader gives are one object; one that float() makes equals nothing.
 const madeNaN = 0x7ff8_0000_0000_0b0b
 
 // equal is Python's ==, as list and dict ask it of their items.

@@ -16,8 +16,8 @@ const (
 	JavaScript Language = "javascript"
 )
 
-// LanguageOf is the language whose types the tools have: Python's, unless some are of Java or JavaScript alone. Types that both
-// of those have count as Java's.
+// LanguageOf is the language whose types the tools have: Python's, unless some are of Java or JavaScript alone. Types
+// that both of those have count as Java's.
 func LanguageOf(tools []Tool) Language {
 	for _, l := range []Language{Python, Java, JavaScript} {
 		if !slices.ContainsFunc(tools, func(t Tool) bool { return !l.hasTypesOf(t) }) {
@@ -42,17 +42,25 @@ func (l Language) hasTypesOf(t Tool) bool {
 func (l Language) typeNames() map[string]kind {
 	switch l {
 	case Java:
-		return map[string]kind{"byte": intKind, "short": intKind, "integer": intKind, "float": floatKind, "double": floatKind, "long": intKind,
-			"boolean": boolKind, "char": strKind, "Array": listKind, "ArrayList": listKind, "Set": setKind, "HashMap": dictKind,
-			"Hashtable": dictKind, "Queue": listKind, "Stack": listKind, "String": strKind, "any": strKind}
+		return map[string]kind{
+			"byte": intKind, "short": intKind, "integer": intKind, "float": floatKind, "double": floatKind,
+			"long": intKind, "boolean": boolKind, "char": strKind, "Array": listKind, "ArrayList": listKind,
+			"Set": setKind, "HashMap": dictKind, "Hashtable": dictKind, "Queue": listKind, "Stack": listKind,
+			"String": strKind,
+			"any":    strKind,
+		}
 	case JavaScript:
-		return map[string]kind{"String": strKind, "integer": intKind, "float": floatKind, "Bigint": intKind, "Boolean": boolKind,
-			"dict": dictKind, "array": listKind, "any": strKind}
+		return map[string]kind{
+			"String": strKind, "integer": intKind, "float": floatKind, "Bigint": intKind, "Boolean": boolKind,
+			"dict": dictKind, "array": listKind, "any": strKind,
+		}
 	}
-	return map[string]kind{"string": strKind, "integer": intKind, "float": floatKind, "boolean": boolKind, "array": listKind,
+	return map[string]kind{
+		"string": strKind, "integer": intKind, "float": floatKind, "boolean": boolKind, "array": listKind,
 		"tuple": listKind, "dict": dictKind, "any": strKind,
 		// BFCL ends with an error at these two of JSON Schema. They are what it makes its own types into for a model.
-		"number": floatKind, "object": dictKind}
+		"number": floatKind, "object": dictKind,
+	}
 }
 
 // expected is what a parameter's value must be.
@@ -87,8 +95,8 @@ func (l Language) readSchema(schema any) expected {
 	return e
 }
 
-// schemaType is the type that a schema states. JSON Schema need not state one, and may state several; BFCL ends with an error
-// at both, and here the accepted values say what is expected.
+// schemaType is the type that a schema states. JSON Schema need not state one, and may state several; BFCL ends with an
+// error at both, and here the accepted values say what is expected.
 func (l Language) schemaType(schema any) (string, bool) {
 	o, ok := schema.(*chat.Object)
 	if !ok {
@@ -134,8 +142,8 @@ func ofType(value, accepted any, want expected) (ok, variable bool) {
 	return false, false
 }
 
-// anyItemsFit reports whether the items of a list have the nested type by one of the accepted values. One that is no list,
-// such as the "" of what may be left out, asks nothing of them.
+// anyItemsFit reports whether the items of a list have the nested type by one of the accepted values. One that is no
+// list, such as the "" of what may be left out, asks nothing of them.
 func anyItemsFit(value, accepted any, nested kind) bool {
 	for answer := range items(accepted) {
 		list, ok := answer.([]any)

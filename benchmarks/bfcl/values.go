@@ -97,7 +97,8 @@ func checkDicts(name string, value []any, accepted any) string {
 	why := "list_dict_checker:unclear: " + name + " has no accepted values"
 	for _, answer := range toList(accepted) {
 		if length(answer) != len(value) {
-			why = fmt.Sprintf("value_error:list_dict_count: %s has %d objects, not %d", name, len(value), length(answer))
+			why = fmt.Sprintf("value_error:list_dict_count: %s has %d objects, not %d",
+				name, len(value), length(answer))
 			continue
 		}
 		if why = unlikeDicts(name, value, answer); why == "" {
@@ -127,7 +128,8 @@ func rejection(what, name string, value any) string {
 // brief is a value as JSON, cut to a length that a person reads.
 func brief(v any) string {
 	const most = 80
-	b, err := chat.AppendJSON(nil, v, chat.Format{Kind: func(v any) (any, bool) { return chat.Number(fmt.Sprint(v)), true }})
+	b, err := chat.AppendJSON(nil, v,
+		chat.Format{Kind: func(v any) (any, bool) { return chat.Number(fmt.Sprint(v)), true }})
 	if err != nil {
 		return "a " + pyvalue.TypeName(v)
 	}

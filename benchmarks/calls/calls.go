@@ -40,32 +40,34 @@ func Grade(ctx context.Context, in io.Reader, out io.Writer, o Options) (Totals,
 	var t Totals
 	var all []graded
 	number := 0
-	count, err := host.EachLine(ctx, in, out, host.LineOptions{Name: o.Name, MaxBytes: MaxLine}, func(line []byte) (any, error) {
-		number++
-		r, err := readRow(line, o.Underscores)
-		for _, key := range r.unknown {
-			if t.UnknownKeys == nil {
-				t.UnknownKeys = map[string]int{}
+	count, err := host.EachLine(ctx, in, out,
+		host.LineOptions{Name: o.Name, MaxBytes: MaxLine}, func(line []byte) (any, error) {
+			number++
+			r, err := readRow(line, o.Underscores)
+			for _, key := range r.unknown {
+				if t.UnknownKeys == nil {
+					t.UnknownKeys = map[string]int{}
+				}
+				t.UnknownKeys[key]++
 			}
-			t.UnknownKeys[key]++
-		}
-		if err != nil {
-			return nil, err
-		}
-		v := r.question.Judge(r.output)
-		if v.Stopped {
-			t.Stopped++
-		}
-		if len(r.question.Gold) == 0 && v.Valid && !v.Tool {
-			t.Unread++
-		}
-		g := graded{scenario: r.id, tool: v.Tool, param: v.Param, ast: v.Valid, category: r.label, numTools: len(r.question.Tools), seen: o.Seen.class(r)}
-		if g.scenario == "" {
-			g.scenario = fmt.Sprintf("line %d", number)
-		}
-		all = append(all, g)
-		return verdict{v.Valid, v.Tool, v.Param, v.Valid, append([]string{}, v.Errors...)}, nil
-	})
+			if err != nil {
+				return nil, err
+			}
+			v := r.question.Judge(r.output)
+			if v.Stopped {
+				t.Stopped++
+			}
+			if len(r.question.Gold) == 0 && v.Valid && !v.Tool {
+				t.Unread++
+			}
+			g := graded{scenario: r.id, tool: v.Tool, param: v.Param, ast: v.Valid, category: r.label,
+				numTools: len(r.question.Tools), seen: o.Seen.class(r)}
+			if g.scenario == "" {
+				g.scenario = fmt.Sprintf("line %d", number)
+			}
+			all = append(all, g)
+			return verdict{v.Valid, v.Tool, v.Param, v.Valid, append([]string{}, v.Errors...)}, nil
+		})
 	t.Lines, t.Failed = count.Lines, count.Failed
 	t.add(all)
 	return t, err

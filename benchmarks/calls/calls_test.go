@@ -57,7 +57,10 @@ func TestVerdicts(t *testing.T) {
 		"another tool":                 {line(weather, gold, call("weather", `{"city": "New York, NY"}`), ""), "000", "wrong_func_name"},
 		"two calls for one":            {line(weather, gold, call("get_weather", `{"city": "New York, NY"}`)+","+call("get_weather", `{}`), ""), "000", "wrong_count"},
 		"arguments that are no JSON":   {line(weather, gold, call("get_weather", `{"city": `), ""), "010", "decoder_failed"},
-		"arguments as an object":       {line(weather, gold, `{"name": "get_weather", "arguments": {"city": "New York, NY"}}`, ""), "010", "not the text of a JSON object"},
+		"arguments as an object": {
+			line(weather, gold, `{"name": "get_weather", "arguments": {"city": "New York, NY"}}`,
+				""), "010", "not the text of a JSON object",
+		},
 		"no arguments":                 {line(weather, gold, `{"name": "get_weather"}`, ""), "010", `"arguments" is not there]`},
 		"a key twice, the last counts": {line(weather, gold, call("get_weather", `{"city": "Boston", "city": "New York, NY"}`), ""), "111", ""},
 		"no call is right, and none":   {line(weather, `[]`, ``, ""), "111", ""},
@@ -67,22 +70,58 @@ func TestVerdicts(t *testing.T) {
 		"some call is right, and none": {line(weather, `null`, ``, `, "id": "live_relevance_3-3-0"`), "000", "there is no call"},
 		"OpenAI's form":                {line(openAI, `[{"send": {"to": [{"name": ["Ann"]}], "n": [2]}}]`, call("send", `{"to": {"name": "ann"}, "n": 2.0}`), ""), "111", ""},
 		"an int for a number":          {line(openAI, `[{"send": {"n": [2.0]}}]`, call("send", `{"n": 2}`), ""), "111", ""},
-		"MCP's form, items untold":     {line(byMCP, `[{"list_files": {"paths": [["a", 1]], "depth": [2, ""]}}]`, call("list_files", `{"paths": ["A", 1], "depth": 2}`), ""), "111", ""},
-		"MCP's form, another type":     {line(byMCP, `[{"list_files": {"depth": [2]}}]`, call("list_files", `{"depth": "2"}`), ""), "011", "type_error"},
-		"of two tools":                 {line(weather+","+openAI, gold, call("get_weather", `{"city": "New York NY", "days": 3}`), ""), "111", ""},
-		"in any order":                 {line(weather+","+openAI, `[{"send": {"n": [1.5]}}, {"get_weather": {"city": ["x"]}}]`, call("get_weather", `{"city": "x"}`)+","+call("send", `{"n": 1.5}`), ""), "111", ""},
+		"MCP's form, items untold": {line(byMCP, `[{"list_files": {"paths": [["a", 1]], "depth": [2, ""]}}]`,
+			call("list_files", `{"paths": ["A", 1], "depth": 2}`), ""), "111", ""},
+		"MCP's form, another type": {line(byMCP, `[{"list_files": {"depth": [2]}}]`, call("list_files", `{"depth": "2"}`), ""), "011", "type_error"},
+		"of two tools":             {line(weather+","+openAI, gold, call("get_weather", `{"city": "New York NY", "days": 3}`), ""), "111", ""},
+		"in any order": {
+			line(weather+","+openAI, `[{"send": {"n": [1.5]}}, {"get_weather": {"city": ["x"]}}]`,
+				call("get_weather", `{"city": "x"}`)+","+call("send", `{"n": 1.5}`), ""), "111", "",
+		},
 		"arguments that pair up only so": {line(`{"name": "f", "parameters": {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": []}}`,
-			`[{"f": {"a": [1], "b": [2, ""]}}, {"f": {"a": [3]}}]`, call("f", `{"a": 3}`)+","+call("f", `{"a": 1, "b": 2}`), ""), "111", ""},
-		"Java, by its types":            {line(`{"name": "f", "parameters": {"properties": {"n": {"type": "long"}}, "required": []}}`, `[{"f": {"n": [5]}}]`, call("f", `{"n": "5L"}`), ""), "111", ""},
-		"Java, by the id":               {line(`{"name": "f", "parameters": {"properties": {"n": {"type": "float"}}, "required": []}}`, `[{"f": {"n": [5.0]}}]`, call("f", `{"n": "5f"}`), `, "id": "simple_java_12"`), "111", ""},
-		"JavaScript, by the language":   {line(`{"name": "f", "parameters": {"properties": {"n": {"type": "array", "items": {"type": "any"}}}, "required": []}}`, `[{"f": {"n": [["a", "2"]]}}]`, call("f", `{"n": "['a', 2]"}`), `, "language": "JavaScript"`), "011", "value_error"},
-		"Python, by its types":          {line(`{"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}, "required": []}}`, `[{"f": {"n": [5]}}]`, call("f", `{"n": "5"}`), ""), "011", "type_error"},
-		"underscores, as tools are":     {line(`{"name": "a_b", "parameters": {"properties": {}, "required": []}},`+weather, `[{"a.b": {}}]`, call("a_b", `{}`), ""), "111", ""},
-		"dots, where tools are told":    {line(`{"name": "a_b", "parameters": {"properties": {}, "required": []}},`+weather, `[{"a.b": {}}]`, call("a.b", `{}`), ""), "111", ""},
-		"dots, where gold has none":     {line(`{"name": "a_b", "parameters": {"properties": {}, "required": []}},`+weather, `[{"a_b": {}}]`, call("a.b", `{}`), ""), "000", "wrong_func_name"},
-		"underscores, as the line says": {line(`{"name": "a.b", "parameters": {"properties": {}, "required": []}}`, `[{"a.b": {}}]`, call("a_b", `{}`), `, "underscore_to_dot": true`), "111", ""},
-		"underscores, that none said":   {line(`{"name": "a.b", "parameters": {"properties": {}, "required": []}}`, `[{"a.b": {}}]`, call("a_b", `{}`), ""), "000", "wrong_func_name"},
-		"a type nobody knows":           {line(`{"name": "f", "parameters": {"properties": {"n": {"type": "Int"}}, "required": []}}`, `[{"f": {"n": [5]}}]`, call("f", `{"n": 5}`), ""), "011", "checker_error: BFCL's checker ends with KeyError: 'Int'"},
+			`[{"f": {"a": [1], "b": [2, ""]}}, {"f": {"a": [3]}}]`,
+			call("f", `{"a": 3}`)+","+call("f", `{"a": 1, "b": 2}`), ""), "111", ""},
+		"Java, by its types": {
+			line(`{"name": "f", "parameters": {"properties": {"n": {"type": "long"}}, "required": []}}`,
+				`[{"f": {"n": [5]}}]`, call("f", `{"n": "5L"}`), ""), "111", "",
+		},
+		"Java, by the id": {
+			line(`{"name": "f", "parameters": {"properties": {"n": {"type": "float"}}, "required": []}}`,
+				`[{"f": {"n": [5.0]}}]`, call("f", `{"n": "5f"}`), `, "id": "simple_java_12"`), "111", "",
+		},
+		"JavaScript, by the language": {
+			line(`{"name": "f", "parameters": {"properties": {"n": {"type": "array", "items": {"type": "any"}}}, "required": []}}`, `[{"f": {"n": [["a", "2"]]}}]`, call("f", `{"n": "['a', 2]"}`), `, "language": "JavaScript"`),
+			"011",
+			"value_error",
+		},
+		"Python, by its types": {
+			line(`{"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}, "required": []}}`,
+				`[{"f": {"n": [5]}}]`, call("f", `{"n": "5"}`), ""), "011", "type_error",
+		},
+		"underscores, as tools are": {
+			line(`{"name": "a_b", "parameters": {"properties": {}, "required": []}},`+weather, `[{"a.b": {}}]`,
+				call("a_b", `{}`), ""), "111", "",
+		},
+		"dots, where tools are told": {
+			line(`{"name": "a_b", "parameters": {"properties": {}, "required": []}},`+weather, `[{"a.b": {}}]`,
+				call("a.b", `{}`), ""), "111", "",
+		},
+		"dots, where gold has none": {
+			line(`{"name": "a_b", "parameters": {"properties": {}, "required": []}},`+weather, `[{"a_b": {}}]`,
+				call("a.b", `{}`), ""), "000", "wrong_func_name",
+		},
+		"underscores, as the line says": {line(`{"name": "a.b", "parameters": {"properties": {}, "required": []}}`,
+			`[{"a.b": {}}]`, call("a_b", `{}`), `, "underscore_to_dot": true`), "111", ""},
+		"underscores, that none said": {
+			line(`{"name": "a.b", "parameters": {"properties": {}, "required": []}}`,
+				`[{"a.b": {}}]`, call("a_b", `{}`), ""), "000", "wrong_func_name",
+		},
+		"a type nobody knows": {
+			line(`{"name": "f", "parameters": {"properties": {"n": {"type": "Int"}}, "required": []}}`,
+				`[{"f": {"n": [5]}}]`, call("f", `{"n": 5}`), ""),
+			"011",
+			"checker_error: BFCL's checker ends with KeyError: 'Int'",
+		},
 	} {
 		answers, _, err := grade(t, calls.Options{}, x.line)
 		if err != nil {
@@ -108,22 +147,26 @@ func TestBadLines(t *testing.T) {
 		"{\"output\": \xff":          "it is not UTF-8",
 		`{"tools": [], "gold": []}`:  `"output" is missing`,
 		`{"gold": [], "output": []}`: `"tools" is not there`,
-		`{"tools": [5], "gold": [], "output": []}`:                                                                   "tools[0]: it is not an object",
-		`{"tools": [{"name": 5}], "gold": [], "output": []}`:                                                         `tools[0]: "name"`,
-		`{"tools": [], "output": []}`:                                                                                `"gold" is missing`,
-		`{"tools": [], "gold": {}, "output": []}`:                                                                    `"gold" is no list`,
-		`{"tools": [], "gold": [{"a": []}], "output": []}`:                                                           "gold[0]: what a takes is not {parameter: [accepted values]}",
-		`{"tools": [], "gold": [{"add": {"b": [1], "a": 2}}], "output": []}`:                                         "gold[0]: accepted values must be a list, and those of a of add are none",
-		`{"tools": [], "gold": [{"a": {}, "b": {}}], "output": []}`:                                                  "gold[0] is not {name: {parameter: [accepted values]}}",
-		`{"tools": [], "gold": [], "output": [], "category": "multi_turn_base"}`:                                     `"multi_turn_base" is no category that calls are graded by`,
-		`{"tools": [], "gold": [], "output": [], "category": "simple"}`:                                              "category simple has gold calls, and here are none",
-		`{"tools": [], "gold": [{"a": {}}], "output": [], "category": "relevance"}`:                                  "category relevance has no gold calls, and here are 1",
-		`{"tools": [], "gold": [], "output": [], "language": "rust"}`:                                                `there is no language "rust"`,
-		`{"tools": [], "gold": [], "output": [], "underscore_to_dot": 1}`:                                            "neither true nor false",
-		`{"tools": [], "gold": [` + strings.TrimSuffix(strings.Repeat(`{"a": {}},`, 1001), ",") + `], "output": []}`: "1001 calls, more than 1000",
-		`{"tools": [], "gold": [], "output": [], "x": ` + strings.Repeat("[", 2000) + `}`:                            "more than 1000 arrays and objects inside each other",
-		`{"tools": [], "gold": [], "output": [], "x": ` + strings.Repeat("9", 5000) + `}`:                            "an integer of more than 4300 digits",
-		`{"tools": [], "gold": [], "output": [], "x": "` + strings.Repeat("long", calls.MaxLine/4) + `"}`:            fmt.Sprintf("bytes are more than %d", calls.MaxLine),
+		`{"tools": [5], "gold": [], "output": []}`:                                  "tools[0]: it is not an object",
+		`{"tools": [{"name": 5}], "gold": [], "output": []}`:                        `tools[0]: "name"`,
+		`{"tools": [], "output": []}`:                                               `"gold" is missing`,
+		`{"tools": [], "gold": {}, "output": []}`:                                   `"gold" is no list`,
+		`{"tools": [], "gold": [{"a": []}], "output": []}`:                          "gold[0]: what a takes is not {parameter: [accepted values]}",
+		`{"tools": [], "gold": [{"add": {"b": [1], "a": 2}}], "output": []}`:        "gold[0]: accepted values must be a list, and those of a of add are none",
+		`{"tools": [], "gold": [{"a": {}, "b": {}}], "output": []}`:                 "gold[0] is not {name: {parameter: [accepted values]}}",
+		`{"tools": [], "gold": [], "output": [], "category": "multi_turn_base"}`:    `"multi_turn_base" is no category that calls are graded by`,
+		`{"tools": [], "gold": [], "output": [], "category": "simple"}`:             "category simple has gold calls, and here are none",
+		`{"tools": [], "gold": [{"a": {}}], "output": [], "category": "relevance"}`: "category relevance has no gold calls, and here are 1",
+		`{"tools": [], "gold": [], "output": [], "language": "rust"}`:               `there is no language "rust"`,
+		`{"tools": [], "gold": [], "output": [], "underscore_to_dot": 1}`:           "neither true nor false",
+		`{"tools": [], "gold": [` + strings.TrimSuffix(strings.Repeat(`{"a": {}},`, 1001), ",") +
+			`], "output": []}`: "1001 calls, more than 1000",
+		`{"tools": [], "gold": [], "output": [], "x": ` + strings.Repeat("[", 2000) +
+			`}`: "more than 1000 arrays and objects inside each other",
+		`{"tools": [], "gold": [], "output": [], "x": ` + strings.Repeat("9", 5000) +
+			`}`: "an integer of more than 4300 digits",
+		`{"tools": [], "gold": [], "output": [], "x": "` + strings.Repeat("long", calls.MaxLine/4) +
+			`"}`: fmt.Sprintf("bytes are more than %d", calls.MaxLine),
 	}
 	for text, want := range bad {
 		answers, totals, err := grade(t, calls.Options{}, right, text, right)
@@ -137,7 +180,8 @@ func TestBadLines(t *testing.T) {
 		if !strings.Contains(err.Error(), "where: stdin:2") {
 			t.Errorf("%.60s: %v", text, err)
 		}
-		if answers[0]["valid"] != true || answers[2]["valid"] != true || totals.Lines != 3 || totals.Failed != 1 || totals.AST.N != 2 || totals.AST.Mean != 1 {
+		if answers[0]["valid"] != true || answers[2]["valid"] != true || totals.Lines != 3 || totals.Failed != 1 ||
+			totals.AST.N != 2 || totals.AST.Mean != 1 {
 			t.Errorf("%.60s: %v, %+v", text, answers, totals)
 		}
 	}
@@ -145,7 +189,8 @@ func TestBadLines(t *testing.T) {
 
 // The table marks intervals of too few lines, and says why AST may be above TOOL where no call is right.
 func TestTableSaysWhatRatesHide(t *testing.T) {
-	_, totals, err := grade(t, calls.Options{}, line(weather, `[]`, call("get_weather", `{"city": `), ""), line(weather, `[]`, "", ""))
+	_, totals, err := grade(t, calls.Options{}, line(weather, `[]`, call("get_weather", `{"city": `), ""),
+		line(weather, `[]`, "", ""))
 	if err != nil || totals.Unread != 1 || totals.AST.Mean != 1 || totals.Tool.Mean != 0.5 {
 		t.Fatalf("%+v, %v", totals, err)
 	}
@@ -153,7 +198,9 @@ func TestTableSaysWhatRatesHide(t *testing.T) {
 		t.Error(row)
 	}
 	said := strings.Join(totals.Notes(), "\n")
-	for _, want := range []string{"on 1 line no call is right, and the output cannot be read as calls", "too few: fewer than 5"} {
+	for _, want := range []string{
+		"on 1 line no call is right, and the output cannot be read as calls", "too few: fewer than 5",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
 		}
@@ -163,14 +210,16 @@ func TestTableSaysWhatRatesHide(t *testing.T) {
 		city := []string{"New York, NY", "Boston"}[i%2]
 		many = append(many, line(weather, gold, call("get_weather", `{"city": "`+city+`"}`), ""))
 	}
-	if _, totals, err = grade(t, calls.Options{}, many...); err != nil || strings.Contains(totals.Table()[1][4], "few") || totals.Unread != 0 {
+	if _, totals, err = grade(t, calls.Options{}, many...); err != nil ||
+		strings.Contains(totals.Table()[1][4], "few") || totals.Unread != 0 {
 		t.Errorf("%+v, %v", totals, err)
 	}
 }
 
 // Deeply nested arguments are an answer that cannot be decoded, and no fault of the line.
 func TestHostileArguments(t *testing.T) {
-	answers, totals, err := grade(t, calls.Options{}, line(weather, gold, call("get_weather", strings.Repeat("[", 100_000)), ""))
+	answers, totals, err := grade(t, calls.Options{},
+		line(weather, gold, call("get_weather", strings.Repeat("[", 100_000)), ""))
 	if err != nil || totals.Failed != 0 || answers[0]["valid"] != false || answers[0]["tool"] != true {
 		t.Error(answers, totals, err)
 	}
@@ -179,7 +228,11 @@ func TestHostileArguments(t *testing.T) {
 func TestTotals(t *testing.T) {
 	right, wrong := call("get_weather", `{"city": "New York, NY"}`), call("get_weather", `{"city": "Boston"}`)
 	three := weather + "," + openAI + "," + byMCP
-	seen, err := calls.ReadSeen(strings.NewReader(`{"servers": [{"name": "w", "tools": [{"name": "get_weather", "model_name": "get_weather"}]}]}`))
+	seen, err := calls.ReadSeen(
+		strings.NewReader(
+			`{"servers": [{"name": "w", "tools": [{"name": "get_weather", "model_name": "get_weather"}]}]}`,
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,13 +244,14 @@ func TestTotals(t *testing.T) {
 		line(three, `[{"list_files": {}}]`, call("list_files", `{}`), ""),
 		line(three, `[]`, "", ""),
 		line(weather, gold, right, `, "id": "a"`), line(weather, gold, wrong, `, "id": "a"`),
-		line(`{"name": "f", "parameters": {"properties": {"n": {"type": "Int"}}, "required": []}}`, `[{"f": {"n": [5]}}]`, call("f", `{"n": 5}`), `, "category": "live_simple"`),
+		line(`{"name": "f", "parameters": {"properties": {"n": {"type": "Int"}}, "required": []}}`,
+			`[{"f": {"n": [5]}}]`, call("f", `{"n": 5}`), `, "category": "live_simple"`),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if totals.Lines != 9 || totals.Stopped != 1 || totals.AST.N != 8 || totals.Tool.Mean != 8./9 || totals.AST.Mean != 5./9 ||
-		!reflect.DeepEqual(totals.UnknownKeys, map[string]int{"note": 1}) {
+	if totals.Lines != 9 || totals.Stopped != 1 || totals.AST.N != 8 || totals.Tool.Mean != 8./9 ||
+		totals.AST.Mean != 5./9 || !reflect.DeepEqual(totals.UnknownKeys, map[string]int{"note": 1}) {
 		t.Errorf("%+v", totals)
 	}
 	var got []string
@@ -206,16 +260,20 @@ func TestTotals(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s: %d lines, %d, %.2f", g.Value, g.Lines, g.AST.N, g.AST.Mean))
 		}
 	}
-	want := []string{"irrelevance: 1 lines, 1, 1.00", "live_simple: 1 lines, 1, 0.00", "multiple: 3 lines, 3, 0.67", "simple: 4 lines, 3, 0.50",
-		"1: 5 lines, 4, 0.40", "3: 4 lines, 4, 0.75",
-		"seen tool: 4 lines, 3, 0.50", "unseen tool: 2 lines, 2, 0.00", "unseen server: 2 lines, 2, 1.00"}
+	want := []string{
+		"irrelevance: 1 lines, 1, 1.00", "live_simple: 1 lines, 1, 0.00", "multiple: 3 lines, 3, 0.67",
+		"simple: 4 lines, 3, 0.50", "1: 5 lines, 4, 0.40", "3: 4 lines, 4, 0.75",
+		"seen tool: 4 lines, 3, 0.50", "unseen tool: 2 lines, 2, 0.00", "unseen server: 2 lines, 2, 1.00",
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if notes := strings.Join(totals.Notes(), "\n"); !strings.Contains(notes, "1 line, which") || !strings.Contains(notes, `"note" in 1 line`) {
+	if notes := strings.Join(totals.Notes(), "\n"); !strings.Contains(notes, "1 line, which") ||
+		!strings.Contains(notes, `"note" in 1 line`) {
 		t.Error(notes)
 	}
-	if rows := totals.Table(); rows[1][0] != "all" || rows[1][1] != "9" || !strings.HasPrefix(rows[1][4], "55.6% [") || rows[6][0] != "candidate tools: 1" {
+	if rows := totals.Table(); rows[1][0] != "all" || rows[1][1] != "9" || !strings.HasPrefix(rows[1][4], "55.6% [") ||
+		rows[6][0] != "candidate tools: 1" {
 		t.Errorf("%q", rows)
 	}
 }
@@ -238,8 +296,11 @@ func TestCandidatesInRanges(t *testing.T) {
 
 func TestReadSeen(t *testing.T) {
 	for name, x := range map[string]struct{ file, seen, server, want string }{
-		"catalog":             {`{"servers": [{"name": "w", "tools": [{"name": "x", "model_name": "get_weather"}]}], "hash": "1"}`, "get_weather", "w", calls.SeenTool},
-		"of another server":   {`{"servers": [{"name": "w", "tools": [{"name": "get_weather"}]}, {"name": "v", "tools": []}]}`, "get_weather", "v", calls.UnseenServer},
+		"catalog": {`{"servers": [{"name": "w", "tools": [{"name": "x", "model_name": "get_weather"}]}], "hash": "1"}`, "get_weather", "w", calls.SeenTool},
+		"of another server": {
+			`{"servers": [{"name": "w", "tools": [{"name": "get_weather"}]}, {"name": "v", "tools": []}]}`,
+			"get_weather", "v", calls.UnseenServer,
+		},
 		"a tool beside it":    {`{"servers": [{"name": "w", "tools": [{"name": "other"}]}]}`, "get_weather", "w", calls.UnseenTool},
 		"trajectories":        {`{"tools": [{"type": "function", "function": {"name": "get_weather"}}]}` + "\n" + `{"tools": []}`, "get_weather", "", calls.SeenTool},
 		"scenarios":           {`[{"task": "a"}, {"gold": [{"name": "get_weather", "arguments": {}}]}]`, "get_weather", "", calls.SeenTool},

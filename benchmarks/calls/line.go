@@ -28,7 +28,8 @@ type row struct {
 
 // keys are those of a line that mean something.
 func keys() []string {
-	return []string{"tools", "gold", "output", "id", "category", "test_category", "language", "server", "underscore_to_dot"}
+	return []string{"tools", "gold", "output", "id", "category", "test_category", "language", "server",
+		"underscore_to_dot"}
 }
 
 // readRow reads a line as BFCL's own reader would.
@@ -135,7 +136,8 @@ func (r *row) readGold(o *chat.Object) error {
 		}
 		for k := range parameters.Len() {
 			if parameter, values := parameters.At(k); !isList(values) {
-				return fmt.Errorf("gold[%d]: accepted values must be a list, and those of %s of %s are none", i, parameter, name)
+				return fmt.Errorf("gold[%d]: accepted values must be a list, and those of %s of %s are none",
+					i, parameter, name)
 			}
 		}
 		r.names = append(r.names, name)
@@ -154,10 +156,12 @@ type category struct {
 // categories are BFCL's, by their names without "live_", older ones too.
 func categories() map[string]category {
 	return map[string]category{
-		"simple": {bfcl.Simple, ""}, "simple_python": {bfcl.Simple, bfcl.Python}, "simple_java": {bfcl.Simple, bfcl.Java},
-		"simple_javascript": {bfcl.Simple, bfcl.JavaScript}, "java": {bfcl.Simple, bfcl.Java}, "javascript": {bfcl.Simple, bfcl.JavaScript},
-		"multiple": {bfcl.Multiple, ""}, "parallel": {bfcl.Parallel, ""}, "parallel_multiple": {bfcl.Parallel, ""},
-		"irrelevance": {bfcl.Irrelevance, ""}, "relevance": {bfcl.Relevance, ""},
+		"simple": {bfcl.Simple, ""}, "simple_python": {bfcl.Simple, bfcl.Python},
+		"simple_java": {bfcl.Simple, bfcl.Java}, "simple_javascript": {bfcl.Simple, bfcl.JavaScript},
+		"java": {bfcl.Simple, bfcl.Java}, "javascript": {bfcl.Simple, bfcl.JavaScript}, "multiple": {bfcl.Multiple, ""},
+		"parallel": {bfcl.Parallel, ""}, "parallel_multiple": {bfcl.Parallel, ""},
+		"irrelevance": {bfcl.Irrelevance, ""},
+		"relevance":   {bfcl.Relevance, ""},
 	}
 }
 
@@ -172,8 +176,8 @@ func categoryByName(text string) (category, bool) {
 	return c, ok
 }
 
-// readCategory takes the category that a line names, or the one that its id has in BFCL's form; else it follows from the
-// number of gold calls and of tools. The language likewise; else it follows from the types of the tools.
+// readCategory takes the category that a line names, or the one that its id has in BFCL's form; else it follows from
+// the number of gold calls and of tools. The language likewise; else it follows from the types of the tools.
 func (r *row) readCategory(o *chat.Object) error {
 	q := &r.question
 	text, given := o.Get("category")
@@ -185,13 +189,15 @@ func (r *row) readCategory(o *chat.Object) error {
 		name, _ := text.(string)
 		var ok bool
 		if c, ok = categoryByName(name); !ok {
-			return fmt.Errorf("%q is no category that calls are graded by; there are irrelevance, multiple, parallel, parallel_multiple, "+
-				"relevance, simple, simple_java, simple_javascript, simple_python, and live_ before these", name)
+			return fmt.Errorf("%q is no category that calls are graded by; there are irrelevance, multiple, "+
+				"parallel, parallel_multiple, relevance, simple, simple_java, simple_javascript, simple_python, "+
+				"and live_ before these", name)
 		}
 		r.label = name
 	} else if name := numbers.ReplaceAllString(r.id, ""); name != r.id {
 		of, ok := categoryByName(name)
-		if wantsNone := of.category == bfcl.Irrelevance || of.category == bfcl.Relevance; ok && wantsNone == (len(q.Gold) == 0) {
+		if wantsNone := of.category == bfcl.Irrelevance || of.category == bfcl.Relevance; ok &&
+			wantsNone == (len(q.Gold) == 0) {
 			c, r.label = of, name
 		}
 	}

@@ -27,8 +27,8 @@ type Call struct {
 	Arguments string `json:"arguments"`
 }
 
-// Gold writes a scenario's gold call as one of BFCL's: each argument has its one value. One that is what the schema has as its
-// default may be left out, or be given where gold leaves it out. defaults may be nil.
+// Gold writes a scenario's gold call as one of BFCL's: each argument has its one value. One that is what the schema has
+// as its default may be left out, or be given where gold leaves it out. defaults may be nil.
 func Gold(gold chat.ToolCall, tools []chat.Tool, defaults grade.Defaults) (json.RawMessage, error) {
 	v, err := bfcl.Loads(gold.Arguments)
 	if err != nil {
@@ -60,8 +60,8 @@ func Gold(gold chat.ToolCall, tools []chat.Tool, defaults grade.Defaults) (json.
 	}})
 }
 
-// oneValue is the accepted value that is met by v alone: of an object, and of the objects of a list where the schema has such,
-// each key has a list of accepted values.
+// oneValue is the accepted value that is met by v alone: of an object, and of the objects of a list where the schema
+// has such, each key has a list of accepted values.
 func oneValue(v any, objects bool) any {
 	switch v := v.(type) {
 	case *chat.Object:

@@ -39,7 +39,9 @@ func TestGold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := json.Marshal(calls.Question{Tools: tools, Gold: []json.RawMessage{gold}, Output: []calls.Call{{Name: "f", Arguments: x.call}}})
+		text, err := json.Marshal(calls.Question{Tools: tools, Gold: []json.RawMessage{gold}, Output: []calls.Call{
+			{Name: "f", Arguments: x.call},
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,8 @@ type Stored struct {
 // Run grades stored calls by BFCL's rules: a verdict a line on stdout, totals on stderr.
 func Run(ctx context.Context, h *host.Host, s Stored) error {
 	if s.Run != "" && s.File != "" || s.Run == "" && s.Stage != "" {
-		return &fault.Error{Code: fault.CodeUsage, What: "a file of calls has no stages", Where: "--run and --stage", Next: "give a file, or --run with its --stage"}
+		return &fault.Error{Code: fault.CodeUsage, What: "a file of calls has no stages", Where: "--run and --stage",
+			Next: "give a file, or --run with its --stage"}
 	}
 	o := Options{Name: s.File, Underscores: s.Underscores}
 	if s.Seen != "" {
@@ -68,8 +69,8 @@ func Run(ctx context.Context, h *host.Host, s Stored) error {
 	return reading(s.File, grade)
 }
 
-// questionsOf are the episodes of a run's evaluation as lines to grade: all calls of an episode against the gold calls of its
-// scenario. Of a scenario that asks for no call, none is right.
+// questionsOf are the episodes of a run's evaluation as lines to grade: all calls of an episode against the gold calls
+// of its scenario. Of a scenario that asks for no call, none is right.
 func questionsOf(h *host.Host, path, stage string) (io.Reader, error) {
 	known := records.ScenariosOf(path)
 	catalog, err := mcp.Load(filepath.Join(path, job.CatalogFile))
@@ -109,22 +110,29 @@ func questionsOf(h *host.Host, path, stage string) (io.Reader, error) {
 	case err != nil:
 		return nil, err
 	case len(names) == 0:
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no evaluation", Where: path, Next: "name the folder that hone eval --output-dir made"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no evaluation", Where: path,
+			Next: "name the folder that hone eval --output-dir made"}
 	case stage != "" && !stages[stage], stage == "" && len(names) > 1:
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run has several evaluations; choose one with --stage", Where: "--stage " + stage,
+		return nil, &fault.Error{Code: fault.CodeUsage,
+			What: "the run has several evaluations; choose one with --stage", Where: "--stage " + stage,
 			Why: "there are " + strings.Join(names, ", "), Next: "name one with --stage"}
 	}
 	if skipped > 0 {
-		h.Say("note: %s left out: without gold calls, of scenarios that the run does not keep, or that ended for reasons that are not the policy's", fault.Count(skipped, "episode"))
+		h.Say("note: %s left out: without gold calls, of scenarios that the run does not keep, "+
+			"or that ended for reasons that are not the policy's", fault.Count(skipped, "episode"))
 	}
 	return &lines, nil
 }
 
 func asksForNoCall(s *scenario.Scenario) bool {
-	return slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.NoCallCheck && c.Name == "" })
+	return slices.ContainsFunc(s.Checks, func(c scenario.Check) bool {
+		return c.Type == scenario.NoCallCheck && c.Name == ""
+	})
 }
 
-func questionOf(t *trajectory.Trajectory, s *scenario.Scenario, catalog *mcp.Catalog, defaults grade.Defaults) (Question, error) {
+func questionOf(
+	t *trajectory.Trajectory, s *scenario.Scenario, catalog *mcp.Catalog, defaults grade.Defaults,
+) (Question, error) {
 	q := Question{ID: s.ID, Tools: t.Tools, Gold: []json.RawMessage{}, Output: []Call{}}
 	if t.Shown != nil {
 		var err error
@@ -157,7 +165,8 @@ func questionOf(t *trajectory.Trajectory, s *scenario.Scenario, catalog *mcp.Cat
 func reading(path string, read func(io.Reader) error) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot open the file", Where: path, Err: err, Next: "name a file that is there"}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot open the file", Where: path, Err: err,
+			Next: "name a file that is there"}
 	}
 	defer file.Close()
 	return read(file)
@@ -168,7 +177,8 @@ func tell(h *host.Host, t Totals) error {
 	if !h.JSON {
 		h.Say("tool: the names of the calls are those of the gold calls, each as often")
 		h.Say("param: tool, and each call has the arguments that its gold call has, but for those that may be left out")
-		h.Say("ast: BFCL's verdict, types and values too; intervals: Wilson's 95%%, lines with one id being one observation")
+		h.Say("ast: BFCL's verdict, types and values too; intervals: Wilson's 95%%, lines with one id being one " +
+			"observation")
 	}
 	if err := h.SayData(t, t.Table()); err != nil || h.JSON {
 		return err

@@ -33,8 +33,15 @@ func keepEvaluation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	gold := []scenario.Gold{{Name: "add", Arguments: json.RawMessage(`{"a": 1}`)}, {Name: "add", Arguments: json.RawMessage(`{"a": 2, "note": "Two, please"}`)}}
-	list := []scenario.Scenario{{ID: "both", Task: "Add.", Gold: gold}, {ID: "none", Task: "Hi.", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}, {ID: "free", Task: "Talk."}}
+	gold := []scenario.Gold{
+		{Name: "add", Arguments: json.RawMessage(`{"a": 1}`)},
+		{Name: "add", Arguments: json.RawMessage(`{"a": 2, "note": "Two, please"}`)},
+	}
+	list := []scenario.Scenario{
+		{ID: "both", Task: "Add.", Gold: gold},
+		{ID: "none", Task: "Hi.", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}},
+		{ID: "free", Task: "Talk."},
+	}
 	text, err := scenario.Encode(list, false)
 	if err == nil {
 		err = job.WriteFile(filepath.Join(j.Path, job.ScenariosFile), text)
@@ -43,24 +50,39 @@ func keepEvaluation(t *testing.T) {
 		t.Fatal(err)
 	}
 	turns := []trajectory.Turn{
-		{Calls: []chat.ToolCall{{Name: "find_tools", Arguments: `{}`}, {Name: "add", Arguments: `{"a": 2, "note": "two please"}`}}, Results: []trajectory.ToolResult{{Search: true}, {}}},
+		{
+			Calls: []chat.ToolCall{
+				{Name: "find_tools", Arguments: `{}`},
+				{Name: "add", Arguments: `{"a": 2, "note": "two please"}`},
+			},
+			Results: []trajectory.ToolResult{{Search: true}, {}},
+		},
 		{Calls: []chat.ToolCall{{Name: "add", Arguments: `{"a": 1, "note": ""}`}}}}
-	tools := []chat.Tool{{Name: "add", InputSchema: json.RawMessage(`{"type": "object", "properties": {"a": {"type": "integer"}, "note": {"type": "string", "default": ""}}}`)}}
+	tools := []chat.Tool{
+		{
+			Name:        "add",
+			InputSchema: json.RawMessage(`{"type": "object", "properties": {"a": {"type": "integer"}, "note": {"type": "string", "default": ""}}}`),
+		},
+	}
 	for _, x := range []struct {
 		stage, scenario string
 		turns           []trajectory.Turn
 		outcome         trajectory.Outcome
 	}{
-		{"eval_model", "both", turns, trajectory.OK}, {"eval_model", "none", nil, trajectory.OK}, {"eval_model", "free", turns, trajectory.OK},
-		{"eval_model", "both", nil, trajectory.EnvironmentError}, {"eval_base", "both", turns[:1], trajectory.OK}, {"grpo", "both", turns, trajectory.OK},
+		{"eval_model", "both", turns, trajectory.OK}, {"eval_model", "none", nil, trajectory.OK}, {"eval_model", "free",
+			turns, trajectory.OK},
+		{"eval_model", "both", nil, trajectory.EnvironmentError}, {"eval_base", "both", turns[:1], trajectory.OK},
+		{"grpo", "both", turns, trajectory.OK},
 	} {
 		s := list[map[string]int{"both": 0, "none": 1, "free": 2}[x.scenario]]
 		id := x.scenario + "/0/" + string(x.outcome)
-		text, err := json.Marshal(&trajectory.Trajectory{ID: id, ScenarioID: s.ID, Scenario: s.Hash(), Outcome: x.outcome, Turns: x.turns, Tools: tools})
+		text, err := json.Marshal(&trajectory.Trajectory{ID: id, ScenarioID: s.ID, Scenario: s.Hash(),
+			Outcome: x.outcome, Turns: x.turns, Tools: tools})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: x.stage + "/" + id, Stage: x.stage, JSON: text}); err != nil {
+		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: x.stage + "/" + id, Stage: x.stage,
+			JSON: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,21 +93,28 @@ func TestCallsOfARun(t *testing.T) {
 	keepEvaluation(t)
 	saveCatalog(t, "out")
 	for stage, want := range map[string]string{
-		"eval_model": `{"valid":true,"tool":true,"param":true,"ast":true,"errors":[]}` + "\n" + `{"valid":true,"tool":true,"param":true,"ast":true,"errors":[]}` + "\n",
-		"eval_base":  `{"valid":false,"tool":false,"param":false,"ast":false,"errors":["parallel_function_checker_no_order:wrong_count: 1 calls, not 2"]}` + "\n",
+		"eval_model": `{"valid":true,"tool":true,"param":true,"ast":true,"errors":[]}` + "\n" +
+			`{"valid":true,"tool":true,"param":true,"ast":true,"errors":[]}` + "\n",
+		"eval_base": `{"valid":false,"tool":false,"param":false,"ast":false,"errors":["parallel_function_checker_no_order:wrong_count: 1 calls, not 2"]}` + "\n",
 	} {
 		var data, talk bytes.Buffer
 		h := quiet(t)
 		h.Data, h.Talk = sanitize.New(&data), sanitize.New(&talk)
-		if err := calls.Run(context.Background(), h, calls.Stored{Run: "out", Stage: stage}); err != nil || data.String() != want {
+		if err := calls.Run(context.Background(), h, calls.Stored{Run: "out", Stage: stage}); err != nil ||
+			data.String() != want {
 			t.Errorf("%s: %v\n%s\n%s", stage, err, data.String(), talk.String())
 		}
 		if left := "2 episodes left out"; stage == "eval_model" && !strings.Contains(talk.String(), left) {
 			t.Errorf("%q is not said: %s", left, talk.String())
 		}
 	}
-	for stage, want := range map[string]string{"": "there are eval_base, eval_model", "grpo": "there are eval_base, eval_model"} {
-		if err := calls.Run(context.Background(), quiet(t), calls.Stored{Run: "out", Stage: stage}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), want) {
+	for stage, want := range map[string]string{
+		"":     "there are eval_base, eval_model",
+		"grpo": "there are eval_base, eval_model",
+	} {
+		if err := calls.Run(context.Background(),
+			quiet(t), calls.Stored{Run: "out", Stage: stage}); fault.CodeOf(err) != fault.CodeUsage ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", stage, err)
 		}
 	}
@@ -106,7 +135,9 @@ func TestCallsOfARun(t *testing.T) {
 func saveCatalog(t *testing.T, path string) {
 	t.Helper()
 	tool := mcp.Tool{Name: "add", ModelName: "add", Status: mcp.StatusOK, Findings: []string{},
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"note":{"type":"string","default":""}}}`)}
+		InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"a":{"type":"integer"},"note":{"type":"string","default":""}}}`,
+		)}
 	tool.SHA256 = digest.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
 	c := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "sums", Tools: []mcp.Tool{tool}}}}
 	c.Hash = digest.Parts("sums", "1", "add", tool.SHA256).String()
@@ -118,5 +149,7 @@ func saveCatalog(t *testing.T, path string) {
 // quiet is a host whose runs are listed in a folder of the test's.
 func quiet(t *testing.T) *host.Host {
 	state := t.TempDir()
-	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+		return state, name == "XDG_STATE_HOME"
+	}}
 }

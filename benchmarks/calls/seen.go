@@ -24,8 +24,9 @@ type Seen struct {
 	servers map[string]string
 }
 
-// ReadSeen reads a catalog, or JSON with one row after another or in a list: scenarios, training rows, trajectories. Seen
-// are the tools of a catalog, of "tools" and "gold", and those that are called in "messages". A row may name its "server".
+// ReadSeen reads a catalog, or JSON with one row after another or in a list: scenarios, training rows, trajectories.
+// Seen are the tools of a catalog, of "tools" and "gold", and those that are called in "messages". A row may name its
+// "server".
 func ReadSeen(in io.Reader) (*Seen, error) {
 	s := &Seen{servers: map[string]string{}}
 	r := bufio.NewReader(in)

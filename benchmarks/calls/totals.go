@@ -63,8 +63,8 @@ func rates(of []graded) Rates {
 		}
 		return share
 	}
-	return Rates{Tool: estimate(func(g graded) bool { return g.tool }), Param: estimate(func(g graded) bool { return g.param }),
-		AST: estimate(func(g graded) bool { return g.ast })}
+	return Rates{Tool: estimate(func(g graded) bool { return g.tool }),
+		Param: estimate(func(g graded) bool { return g.param }), AST: estimate(func(g graded) bool { return g.ast })}
 }
 
 // groups are the lines by a value, in the order of the keys that order gives values.
@@ -76,7 +76,9 @@ func groups(of []graded, value func(graded) string, order func(string) int) []Gr
 		}
 	}
 	var out []Group
-	for _, v := range slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a, b)) }) {
+	for _, v := range slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a, b))
+	}) {
 		out = append(out, Group{Value: v, Lines: len(by[v]), Rates: rates(by[v])})
 	}
 	return out
@@ -177,13 +179,19 @@ func (t Totals) Notes() []string {
 		out = append(out, fmt.Sprintf("%s could not be graded, and no rate counts them", fault.Count(t.Failed, "line")))
 	}
 	if t.Stopped > 0 {
-		out = append(out, fmt.Sprintf("BFCL's checker itself ends with an error on %s, which \"errors\" names; they count as wrong", fault.Count(t.Stopped, "line")))
+		out = append(out,
+			fmt.Sprintf("BFCL's checker itself ends with an error on %s, which \"errors\" names; they count as wrong",
+				fault.Count(t.Stopped, "line")))
 	}
 	if t.Unread > 0 {
-		out = append(out, fmt.Sprintf("on %s no call is right, and the output cannot be read as calls: AST counts it as no call, as BFCL does, and TOOL as wrong", fault.Count(t.Unread, "line")))
+		out = append(
+			out, fmt.Sprintf("on %s no call is right, and the output cannot be read as calls: "+
+				"AST counts it as no call, as BFCL does, and TOOL as wrong", fault.Count(t.Unread, "line")),
+		)
 	}
 	if t.tooFew() {
-		out = append(out, "too few: fewer than 5 questions hold a success, or a failure; such intervals are wide on purpose")
+		out = append(out,
+			"too few: fewer than 5 questions hold a success, or a failure; such intervals are wide on purpose")
 	}
 	if len(t.UnknownKeys) == 0 {
 		return out

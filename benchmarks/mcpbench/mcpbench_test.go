@@ -85,8 +85,10 @@ func TestRatesAreTheirs(t *testing.T) {
 		}
 		logs = append(logs, l)
 		got := tools.PublishedRates(l)
-		for name, rate := range map[string]*float64{"valid_tool_name_rate": got.ValidToolName, "input_schema_compliance": got.SchemaCompliance,
-			"execution_success_rate": got.ExecutionSuccess, "valid_call_failure_rate": got.ValidCallFailure} {
+		for name, rate := range map[string]*float64{
+			"valid_tool_name_rate": got.ValidToolName, "input_schema_compliance": got.SchemaCompliance,
+			"execution_success_rate": got.ExecutionSuccess, "valid_call_failure_rate": got.ValidCallFailure,
+		} {
 			if want, there := task.Rates[name]; !there || !same(rate, want) {
 				t.Errorf("task %d: %s is %v, MCP-Bench has %v", i, name, rate, want)
 			}
@@ -116,7 +118,10 @@ func TestRatesAreTheirs(t *testing.T) {
 
 // Each hole, by what MCP-Bench says of it and what the closed version does. -1 is not defined.
 func TestHolesAreClosed(t *testing.T) {
-	tools := NewTools([]Tool{{"add", "calc", json.RawMessage(`{"type":"object","required":["a"]}`)}, {"broken", "calc", json.RawMessage(`{"type":"any"}`)}})
+	tools := NewTools([]Tool{
+		{"add", "calc", json.RawMessage(`{"type":"object","required":["a"]}`)},
+		{"broken", "calc", json.RawMessage(`{"type":"any"}`)},
+	})
 	good := Call{Tool: "add", Arguments: `{"a": 1}`, Answered: true}
 	other := Call{Tool: "add", Arguments: `{"a": 2}`, Answered: true}
 	failing := Call{Tool: "add", Arguments: `{"a": 3}`}
@@ -132,22 +137,33 @@ func TestHolesAreClosed(t *testing.T) {
 		{"no calls, and rightly so", Log{NoToolFits: true}, [5]float64{-1, -1, -1, -1, 1}, [5]float64{-1, -1, -1, -1, 1}},
 		{"nothing but broken calls", Log{NumMalformed: 2}, [5]float64{-1, -1, -1, -1, 1}, [5]float64{0, 0, 0, -1, 0}},
 		{"padded with repeats", Log{Calls: []Call{failing, good, good, good}}, [5]float64{1, 1, 0.75, 0.25, 1}, [5]float64{1, 1, 0.5, 0.5, 1}},
-		{"padded with repeats in another order of keys", Log{Calls: []Call{failing, with(good, func(c *Call) { c.Arguments = `{"a":1,"b":2}` }), with(good, func(c *Call) { c.Arguments = `{"b": 2, "a": 1.0}` })}},
-			[5]float64{1, 1, 2. / 3, 1. / 3, 1}, [5]float64{1, 1, 0.5, 0.5, 1}},
+		{
+			"padded with repeats in another order of keys", Log{Calls: []Call{
+				failing, with(good, func(c *Call) { c.Arguments = `{"a":1,"b":2}` }), with(good, func(c *Call) {
+					c.Arguments = `{"b": 2, "a": 1.0}`
+				}),
+			}},
+			[5]float64{1, 1, 2. / 3, 1. / 3, 1}, [5]float64{1, 1, 0.5, 0.5, 1},
+		},
 		{"failing again counts", Log{Calls: []Call{failing, failing, good}}, [5]float64{1, 1, 1. / 3, 2. / 3, 1}, [5]float64{1, 1, 1. / 3, 2. / 3, 1}},
-		{"an error as text", Log{Calls: []Call{good, with(other, func(c *Call) { c.Refused = true })}}, [5]float64{1, 1, 1, 0, 1}, [5]float64{1, 1, 0.5, 0.5, 1}},
+		{"an error as text", Log{Calls: []Call{good, with(other, func(c *Call) { c.Refused = true })}},
+			[5]float64{1, 1, 1, 0, 1}, [5]float64{1, 1, 0.5, 0.5, 1}},
 		{"unknown tools", Log{Calls: []Call{good, unknown, unknown}}, [5]float64{1. / 3, 1, 1. / 3, 0, 1}, [5]float64{1. / 3, 1. / 3, 1. / 3, 0, 1}},
 		{"unknown tools alone", Log{Calls: []Call{unknown}}, [5]float64{0, 0, 0, 0, 1}, [5]float64{0, 0, 0, -1, 1}},
-		{"a server's broken schema", Log{Calls: []Call{good, {Tool: "broken", Arguments: `{}`, Answered: true}}}, [5]float64{1, 0.5, 1, 0, 1}, [5]float64{1, 1, 1, 0, 1}},
+		{"a server's broken schema", Log{Calls: []Call{good, {Tool: "broken", Arguments: `{}`, Answered: true}}},
+			[5]float64{1, 0.5, 1, 0, 1}, [5]float64{1, 1, 1, 0, 1}},
 		{"broken calls beside sound ones", Log{Calls: []Call{good}, NumMalformed: 1}, [5]float64{1, 1, 1, 0, 1}, [5]float64{0.5, 0.5, 0.5, 0, 0.5}},
-		{"repeated keys", Log{Calls: []Call{with(good, func(c *Call) { c.Arguments = `{"a": 1, "a": 2}` })}}, [5]float64{1, 1, 1, 0, 1}, [5]float64{1, 0, 1, 0, 1}},
+		{"repeated keys", Log{Calls: []Call{with(good, func(c *Call) { c.Arguments = `{"a": 1, "a": 2}` })}},
+			[5]float64{1, 1, 1, 0, 1}, [5]float64{1, 0, 1, 0, 1}},
 	} {
 		for version, pair := range map[string]struct {
 			got  Rates
 			want [5]float64
 		}{"published": {tools.PublishedRates(tc.log), tc.published}, "closed": {tools.ClosedRates(tc.log), tc.closed}} {
 			r := pair.got
-			for i, rate := range []*float64{r.ValidToolName, r.SchemaCompliance, r.ExecutionSuccess, r.ValidCallFailure, r.PlanningJSON} {
+			for i, rate := range []*float64{
+				r.ValidToolName, r.SchemaCompliance, r.ExecutionSuccess, r.ValidCallFailure, r.PlanningJSON,
+			} {
 				want := &pair.want[i]
 				if *want < 0 {
 					want = nil
@@ -169,14 +185,19 @@ func show(v *float64) any {
 
 func TestLogOf(t *testing.T) {
 	result := func(status trajectory.CallStatus, text, err string) trajectory.ToolResult {
-		return trajectory.ToolResult{Call: chat.ToolCall{Name: "add", Arguments: `{"a":1}`}, Status: status, Text: text, Error: err}
+		return trajectory.ToolResult{Call: chat.ToolCall{Name: "add", Arguments: `{"a":1}`}, Status: status,
+			Text: text, Error: err}
 	}
 	searched := result(trajectory.CallOK, "", "")
 	searched.Search = true
 	tr := &trajectory.Trajectory{Turns: []trajectory.Turn{
 		{ParseError: "cut off"},
-		{Results: []trajectory.ToolResult{result(trajectory.CallOK, "3", ""), searched, result(trajectory.CallOK, "bad luck", ""), result(trajectory.CallToolError, "no", ""),
-			result(trajectory.CallToolError, "Error", trajectory.RefusedByConfiguration+"^Error"), result(trajectory.CallInvalid, "", "unknown"), result(trajectory.CallTimeout, "", "slow")}},
+		{Results: []trajectory.ToolResult{
+			result(trajectory.CallOK, "3", ""), searched, result(trajectory.CallOK, "bad luck", ""),
+			result(trajectory.CallToolError, "no", ""),
+			result(trajectory.CallToolError, "Error", trajectory.RefusedByConfiguration+"^Error"),
+			result(trajectory.CallInvalid, "", "unknown"), result(trajectory.CallTimeout, "", "slow"),
+		}},
 	}}
 	s := &scenario.Scenario{Checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "add"}}}
 	got := LogOf(tr, s, func(text string) string {
@@ -186,29 +207,38 @@ func TestLogOf(t *testing.T) {
 		return ""
 	})
 	call := func(answered, refused bool) Call { return Call{"add", `{"a":1}`, answered, refused} }
-	want := Log{NumMalformed: 1, Calls: []Call{call(true, false), call(true, true), call(false, false), call(true, true), call(false, false), call(false, false)}}
+	want := Log{NumMalformed: 1, Calls: []Call{call(true, false), call(true, true), call(false, false),
+		call(true, true), call(false, false), call(false, false)}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	s.Checks[0].Name = ""
-	if !LogOf(tr, s, func(string) string { return "" }).NoToolFits || LogOf(tr, nil, func(string) string { return "" }).NoToolFits {
+	if !LogOf(tr, s, func(string) string { return "" }).NoToolFits ||
+		LogOf(tr, nil, func(string) string { return "" }).NoToolFits {
 		t.Error("whether no tool fits")
 	}
 }
 
-// All rates are shares; the closed version is never raised by repeating what has succeeded, and where nothing is repeated, broken,
-// refused or uncheckable, names and successes are as published.
+// All rates are shares; the closed version is never raised by repeating what has succeeded, and where nothing is
+// repeated, broken, refused or uncheckable, names and successes are as published.
 func TestRatesAreShares(t *testing.T) {
 	tools := NewTools([]Tool{{"a", "s", json.RawMessage(`{"type":"object","required":["x"]}`)}, {"b", "r", nil}})
 	rapid.Check(t, func(r *rapid.T) {
 		drawn := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Call {
-			return Call{Tool: rapid.SampledFrom([]string{"a", "b", "none"}).Draw(r, "tool"), Arguments: rapid.SampledFrom([]string{`{}`, `{"x":1}`, `{"x":2}`, `{"x":3}`, `[]`, `{`}).Draw(r, "arguments"),
-				Answered: rapid.Bool().Draw(r, "answered")}
+			return Call{
+				Tool: rapid.SampledFrom([]string{"a", "b", "none"}).Draw(r, "tool"),
+				Arguments: rapid.SampledFrom([]string{`{}`, `{"x":1}`, `{"x":2}`, `{"x":3}`, `[]`, `{`}).Draw(r,
+					"arguments"),
+				Answered: rapid.Bool().Draw(r, "answered"),
+			}
 		}), 0, 8).Draw(r, "calls")
 		l := Log{Calls: drawn}
 		closed := tools.ClosedRates(l)
 		for _, rates := range []Rates{tools.PublishedRates(l), closed} {
-			for _, v := range []*float64{rates.ValidToolName, rates.SchemaCompliance, rates.ExecutionSuccess, rates.ValidCallFailure, rates.PlanningJSON} {
+			for _, v := range []*float64{
+				rates.ValidToolName, rates.SchemaCompliance, rates.ExecutionSuccess, rates.ValidCallFailure,
+				rates.PlanningJSON,
+			} {
 				if v != nil && !(*v >= 0 && *v <= 1) {
 					r.Fatalf("%v of %+v", *v, l)
 				}
@@ -227,7 +257,8 @@ func TestRatesAreShares(t *testing.T) {
 }
 
 func TestDefinitions(t *testing.T) {
-	m := Means{ValidToolName: 1, SchemaCompliance: 2, ExecutionSuccess: 3, ValidCallFailure: 4, PlanningJSON: 5, Rules: 6}
+	m := Means{ValidToolName: 1, SchemaCompliance: 2, ExecutionSuccess: 3, ValidCallFailure: 4,
+		PlanningJSON: 5, Rules: 6}
 	text, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +268,8 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, d := range Definitions() {
-		if d.Of(m) != float64(i+1) || keys[d.Name] != float64(i+1) || d.Published == "" || d.Closed == "" || d.Hole == "" {
+		if d.Of(m) != float64(i+1) || keys[d.Name] != float64(i+1) || d.Published == "" || d.Closed == "" ||
+			d.Hole == "" {
 			t.Errorf("%+v", d)
 		}
 	}

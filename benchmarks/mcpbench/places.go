@@ -83,7 +83,8 @@ func (t Tools) Places(in io.Reader, refused func(text string) string) (out []Pla
 func PlaceRows(rates []PlaceRates) [][]string {
 	rows := [][]string{{"SYSTEM", "RATE", "PUBLISHED", "CLOSED"}}
 	for _, r := range rates {
-		rows = append(rows, []string{r.System, r.Rate, fmt.Sprintf("%.1f%%", 100*r.Published), fmt.Sprintf("%.1f%%", 100*r.Closed)})
+		rows = append(rows,
+			[]string{r.System, r.Rate, fmt.Sprintf("%.1f%%", 100*r.Published), fmt.Sprintf("%.1f%%", 100*r.Closed)})
 	}
 	return rows
 }

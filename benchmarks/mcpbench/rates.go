@@ -32,8 +32,8 @@ func rateOr(part, whole int, otherwise float64) *float64 {
 	return rate(part, whole)
 }
 
-// PublishedRates are the rates of a task by the evaluator's formulas (_calculate_tool_accuracy_metrics). Planned entries are calls that
-// could be read, which all name a tool, for its agent asks another model to mend the others.
+// PublishedRates are the rates of a task by the evaluator's formulas (_calculate_tool_accuracy_metrics). Planned
+// entries are calls that could be read, which all name a tool, for its agent asks another model to mend the others.
 func (t Tools) PublishedRates(l Log) Rates {
 	named := 0
 	for _, c := range l.Calls {
@@ -174,14 +174,15 @@ func meansOf(rates []Rates) Means {
 
 // Summary is what many tasks come to.
 type Summary struct {
-	NumTasks        int     `json:"num_tasks"`         // each run of a task counts
-	NumWithoutCalls int     `json:"num_without_calls"` // which Published leaves out
-	NumNoToolFits   int     `json:"num_no_tool_fits"`  // of these, those that Closed leaves out too, for they are right so
-	Published       Means   `json:"published"`
-	Closed          Means   `json:"closed"`
-	Calls           float64 `json:"calls"`        // of a task, in the mean
-	Servers         float64 `json:"servers"`      // that a task called known tools of, in the mean
-	CrossServer     float64 `json:"cross_server"` // share of tasks that did so of more than one
+	NumTasks        int `json:"num_tasks"`         // each run of a task counts
+	NumWithoutCalls int `json:"num_without_calls"` // which Published leaves out
+	// of these, those that Closed leaves out too, for they are right so
+	NumNoToolFits int     `json:"num_no_tool_fits"`
+	Published     Means   `json:"published"`
+	Closed        Means   `json:"closed"`
+	Calls         float64 `json:"calls"`        // of a task, in the mean
+	Servers       float64 `json:"servers"`      // that a task called known tools of, in the mean
+	CrossServer   float64 `json:"cross_server"` // share of tasks that did so of more than one
 }
 
 // Summarize computes the numbers of many tasks.

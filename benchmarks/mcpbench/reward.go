@@ -19,7 +19,11 @@ func (w Weights) Score(r Rates) float64 {
 	for _, x := range []struct {
 		rate   *float64
 		weight float64
-	}{{r.ValidToolName, w.ValidToolName}, {r.SchemaCompliance, w.SchemaCompliance}, {r.ExecutionSuccess, w.ExecutionSuccess}} {
+	}{
+		{r.ValidToolName, w.ValidToolName},
+		{r.SchemaCompliance, w.SchemaCompliance},
+		{r.ExecutionSuccess, w.ExecutionSuccess},
+	} {
 		if x.rate != nil {
 			sum, of = sum+*x.rate*x.weight, of+x.weight
 		}
@@ -31,7 +35,8 @@ func (w Weights) Score(r Rates) float64 {
 }
 
 // Reward scores groups of episodes as the configuration's rewards.program wants it: for {"scenario", "trajectories"} it
-// writes a list of scores, and where the group has an "id", as a worker's has, {"id", "scores"} on a line. It ends with in.
+// writes a list of scores, and where the group has an "id", as a worker's has, {"id", "scores"} on a line. It ends with
+// in.
 func (t Tools) Reward(in io.Reader, out io.Writer, w Weights, refused func(text string) string) error {
 	groups, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {

@@ -38,7 +38,8 @@ func TestReward(t *testing.T) {
 	const ok, failed, invalid = trajectory.CallOK, trajectory.CallToolError, trajectory.CallInvalid
 	due := &scenario.Scenario{ID: "s", Task: "Hash a."}
 	none := &scenario.Scenario{ID: "s", Task: "Thanks.", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
-	names, fits, works := mcpbench.Weights{ValidToolName: 1}, mcpbench.Weights{SchemaCompliance: 2}, mcpbench.Weights{ExecutionSuccess: 3}
+	names, fits, works :=
+		mcpbench.Weights{ValidToolName: 1}, mcpbench.Weights{SchemaCompliance: 2}, mcpbench.Weights{ExecutionSuccess: 3}
 	all := mcpbench.Weights{ValidToolName: 1, SchemaCompliance: 2, ExecutionSuccess: 3}
 	for of, c := range map[string]struct {
 		s    *scenario.Scenario
@@ -46,16 +47,20 @@ func TestReward(t *testing.T) {
 		w    mcpbench.Weights
 		want float64
 	}{
-		"a known tool of two":                  {due, turns(made(ok, "x", "hash", `{"input": "a"}`), made(invalid, "", "none", `{}`)), names, 0.5},
-		"repeats of a success do not raise it": {due, turns(made(invalid, "", "none", `{}`), made(ok, "x", "hash", `{"input": "a"}`), made(ok, "x", "hash", `{"input":"a"}`)), names, 0.5},
-		"nothing was called":                   {due, turns(trajectory.Turn{Content: "done"}), all, 0},
-		"nothing was to be called":             {none, turns(trajectory.Turn{Content: "done"}), all, 1},
-		"against the schema":                   {due, turns(made(invalid, "", "hash", `{}`), made(ok, "x", "hash", `{"input": "a"}`)), fits, 0.5},
-		"a schema that cannot be used":         {due, turns(made(ok, "x", "odd", `{}`)), mcpbench.Weights{SchemaCompliance: 1, ExecutionSuccess: 1}, 1},
-		"a broken call fits none":              {due, turns(trajectory.Turn{Content: "<call>{", ParseError: "malformed call"}, made(ok, "x", "hash", `{"input": "a"}`)), fits, 0.5},
-		"an error in words":                    {due, turns(made(ok, "Error: no", "hash", `{"input": "a"}`), made(ok, "x", "hash", `{"input": "b"}`)), works, 0.5},
-		"an error":                             {due, turns(made(failed, "no", "hash", `{"input": "a"}`)), works, 0},
-		"the mean by weights":                  {due, turns(made(failed, "no", "hash", `{"input": "a"}`)), all, 0.5},
+		"a known tool of two": {due, turns(made(ok, "x", "hash", `{"input": "a"}`), made(invalid, "", "none", `{}`)), names, 0.5},
+		"repeats of a success do not raise it": {due, turns(made(invalid, "", "none", `{}`),
+			made(ok, "x", "hash", `{"input": "a"}`), made(ok, "x", "hash", `{"input":"a"}`)), names, 0.5},
+		"nothing was called":           {due, turns(trajectory.Turn{Content: "done"}), all, 0},
+		"nothing was to be called":     {none, turns(trajectory.Turn{Content: "done"}), all, 1},
+		"against the schema":           {due, turns(made(invalid, "", "hash", `{}`), made(ok, "x", "hash", `{"input": "a"}`)), fits, 0.5},
+		"a schema that cannot be used": {due, turns(made(ok, "x", "odd", `{}`)), mcpbench.Weights{SchemaCompliance: 1, ExecutionSuccess: 1}, 1},
+		"a broken call fits none": {
+			due, turns(trajectory.Turn{Content: "<call>{", ParseError: "malformed call"},
+				made(ok, "x", "hash", `{"input": "a"}`)), fits, 0.5,
+		},
+		"an error in words":   {due, turns(made(ok, "Error: no", "hash", `{"input": "a"}`), made(ok, "x", "hash", `{"input": "b"}`)), works, 0.5},
+		"an error":            {due, turns(made(failed, "no", "hash", `{"input": "a"}`)), works, 0},
+		"the mean by weights": {due, turns(made(failed, "no", "hash", `{"input": "a"}`)), all, 0.5},
 	} {
 		group, err := json.Marshal(map[string]any{"scenario": c.s, "trajectories": []*trajectory.Trajectory{c.t, c.t}})
 		if err != nil {
@@ -75,7 +80,8 @@ func TestReward(t *testing.T) {
 		if err := lines.Decode(&alone); err != nil || len(alone) != 2 || math.Abs(alone[1]-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v, %v", of, alone, c.want, err)
 		}
-		if err := lines.Decode(&asked); err != nil || asked.ID != 7 || len(asked.Scores) != 2 || asked.Scores[0] != alone[0] {
+		if err := lines.Decode(&asked); err != nil || asked.ID != 7 || len(asked.Scores) != 2 ||
+			asked.Scores[0] != alone[0] {
 			t.Errorf("%s: a worker answers %+v, %v", of, asked, err)
 		}
 	}

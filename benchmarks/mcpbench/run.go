@@ -28,8 +28,9 @@ func ToolsOf(catalog *mcp.Catalog) Tools {
 type RuleMetrics struct {
 	Stage string `json:"stage"`
 	Summary
-	NumScenarios int `json:"num_scenarios"` // what num_tasks, as MCP-Bench calls them, are episodes of: fewer, where scenarios were repeated
-	NumExcluded  int `json:"num_excluded"`  // episodes that ended for other reasons
+	// what num_tasks, as MCP-Bench calls them, are episodes of: fewer, where scenarios were repeated
+	NumScenarios int `json:"num_scenarios"`
+	NumExcluded  int `json:"num_excluded"` // episodes that ended for other reasons
 }
 
 // RuleMetricsOf computes MCP-Bench's rule metrics of each stage of the run in path, by the catalog that it keeps.
@@ -72,15 +73,18 @@ func RuleMetricsOf(path string) ([]RuleMetrics, error) {
 	}
 	var out []RuleMetrics
 	for _, stage := range order {
-		out = append(out, RuleMetrics{strings.TrimPrefix(stage, "eval_"), tools.Summarize(logs[stage]), len(scenarios[stage]), excluded[stage]})
+		out = append(out, RuleMetrics{strings.TrimPrefix(stage, "eval_"), tools.Summarize(logs[stage]),
+			len(scenarios[stage]), excluded[stage]})
 	}
 	return out, err
 }
 
 // String says what the numbers are of.
 func (m RuleMetrics) String() string {
-	return fmt.Sprintf("%s: %s of %s, %d without calls, which the published means leave out; %.1f calls and %.1f servers an episode; %s excluded", m.Stage,
-		fault.Count(m.NumTasks, "episode"), fault.Count(m.NumScenarios, "task"), m.NumWithoutCalls, m.Calls, m.Servers, fault.Count(m.NumExcluded, "episode"))
+	return fmt.Sprintf("%s: %s of %s, %d without calls, which the published means leave out; "+
+		"%.1f calls and %.1f servers an episode; %s excluded", m.Stage,
+		fault.Count(m.NumTasks, "episode"), fault.Count(m.NumScenarios, "task"), m.NumWithoutCalls, m.Calls, m.Servers,
+		fault.Count(m.NumExcluded, "episode"))
 }
 
 // RuleMetricRows are the numbers as a table.
@@ -92,7 +96,8 @@ func RuleMetricRows(stages []RuleMetrics) [][]string {
 			if i > 0 {
 				name = ""
 			}
-			rows = append(rows, []string{name, d.Name, fmt.Sprintf("%.3f", d.Of(s.Published)), fmt.Sprintf("%.3f", d.Of(s.Closed))})
+			rows = append(rows,
+				[]string{name, d.Name, fmt.Sprintf("%.3f", d.Of(s.Published)), fmt.Sprintf("%.3f", d.Of(s.Closed))})
 		}
 	}
 	return rows

@@ -21,7 +21,9 @@ import (
 func TestTasksAreNotEpisodes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	state := t.TempDir()
-	h := &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+	h := &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+		return state, name == "XDG_STATE_HOME"
+	}}
 	j := &job.Job{Env: job.Env{Host: h}, Verb: "eval", Path: "out", Config: config.Default()}
 	if err := j.Begin(); err != nil {
 		t.Fatal(err)
@@ -40,7 +42,8 @@ func TestTasksAreNotEpisodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: "eval_base/" + id, Stage: "eval_base", JSON: text}); err != nil {
+		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: "eval_base/" + id, Stage: "eval_base",
+			JSON: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +51,8 @@ func TestTasksAreNotEpisodes(t *testing.T) {
 	if err != nil || len(stages) != 1 || stages[0].NumTasks != 4 || stages[0].NumScenarios != 2 {
 		t.Fatalf("%+v, %v", stages, err)
 	}
-	if said := stages[0].String(); !strings.HasPrefix(said, "base: 4 episodes of 2 tasks, 4 without calls") || !strings.HasSuffix(said, "1 episode excluded") {
+	if said := stages[0].String(); !strings.HasPrefix(said, "base: 4 episodes of 2 tasks, 4 without calls") ||
+		!strings.HasSuffix(said, "1 episode excluded") {
 		t.Error(said)
 	}
 }

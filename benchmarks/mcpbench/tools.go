@@ -29,7 +29,8 @@ type tool struct {
 func NewTools(list []Tool) Tools {
 	all := Tools{}
 	for _, t := range list {
-		all[t.Name] = tool{server: t.Server, schemaless: falsy(t.InputSchema), python: schema.Compile(asPython(t.InputSchema)), own: schema.Compile(t.InputSchema)}
+		all[t.Name] = tool{server: t.Server, schemaless: falsy(t.InputSchema),
+			python: schema.Compile(asPython(t.InputSchema)), own: schema.Compile(t.InputSchema)}
 	}
 	return all
 }
@@ -55,14 +56,18 @@ func falsy(raw json.RawMessage) bool {
 
 // drafts are those whose $schema Python's jsonschema knows; another is taken for the newest.
 func drafts() []string {
-	return []string{"http://json-schema.org/draft-03/schema", "http://json-schema.org/draft-04/schema", "http://json-schema.org/draft-06/schema",
-		"http://json-schema.org/draft-07/schema", "https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema"}
+	return []string{
+		"http://json-schema.org/draft-03/schema", "http://json-schema.org/draft-04/schema",
+		"http://json-schema.org/draft-06/schema",
+		"http://json-schema.org/draft-07/schema", "https://json-schema.org/draft/2019-09/schema",
+		"https://json-schema.org/draft/2020-12/schema",
+	}
 }
 
-// asPython is a schema that our validator reads as jsonschema.validate reads the given one: of no draft is "format" asserted, an
-// unknown $schema is none, and a $ at the end of a pattern lets a line end follow. Some rare things stay different: a $ref into
-// another document makes the whole schema unusable here, there only what comes to it; multipleOf is exact here, there by division
-// of floats; and in patterns \d is a digit of ASCII here, there of any script.
+// asPython is a schema that our validator reads as jsonschema.validate reads the given one: of no draft is "format"
+// asserted, an unknown $schema is none, and a $ at the end of a pattern lets a line end follow. Some rare things stay
+// different: a $ref into another document makes the whole schema unusable here, there only what comes to it; multipleOf
+// is exact here, there by division of floats; and in patterns \d is a digit of ASCII here, there of any script.
 func asPython(raw json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -92,7 +97,8 @@ func likePython(v any) any {
 				delete(v, key)
 			case key == "pattern" && isText && strings.HasSuffix(text, "$") && !strings.HasSuffix(text, `\$`):
 				v[key] = strings.TrimSuffix(text, "$") + `\n?$`
-			case key != "const" && key != "enum" && key != "default" && key != "examples": // which hold values, not schemas
+			case key != "const" && key != "enum" && key != "default" && key != "examples":
+				// which hold values, not schemas
 				v[key] = likePython(value)
 			}
 		}
@@ -104,7 +110,8 @@ func likePython(v any) any {
 	return v
 }
 
-// compliant is what the evaluator finds of a call of t: an exception of the validator, whatever its cause, counts as "no".
+// compliant is what the evaluator finds of a call of t: an exception of the validator, whatever its cause, counts as
+// "no".
 func (t tool) compliant(arguments string) bool {
 	if t.schemaless {
 		return true

@@ -16,8 +16,9 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// Files of Agent World Model (arXiv 2602.10090) as its pipeline writes them, github.com/Snowflake-Labs/agent-world-model at commit
-// 91a9578: JSON lines, one for each environment, or of verifiers one for each task.
+// Files of Agent World Model (arXiv 2602.10090) as its pipeline writes them,
+// github.com/Snowflake-Labs/agent-world-model at commit 91a9578: JSON lines, one for each environment, or of verifiers
+// one for each task.
 const (
 	awmTasks     = "gen_tasks.jsonl"
 	awmSchemas   = "gen_db.jsonl"
@@ -45,9 +46,10 @@ type table struct {
 	Examples []string `json:"examples"`
 }
 
-// readAWM reads a folder with these files. The database of an environment becomes the start state of its scenarios, as NAME.db in the
-// episode's folder, made by the same statements in the same order. The verifier that is code is run by a command check, on that
-// state, the episode's and the last answer; one that only gathers what a judge is to look at is none.
+// readAWM reads a folder with these files. The database of an environment becomes the start state of its scenarios, as
+// NAME.db in the episode's folder, made by the same statements in the same order. The verifier that is code is run by a
+// command check, on that state, the episode's and the last answer; one that only gathers what a judge is to look at is
+// none.
 func readAWM(r *reader) error {
 	all, order := map[string]*awmEnvironment{}, []string{}
 	if err := r.awmTasks(all, &order); err != nil {
@@ -56,7 +58,8 @@ func readAWM(r *reader) error {
 	for file, read := range map[string]func(map[string]*awmEnvironment, []byte) error{
 		awmSchemas: r.awmSchema, awmSamples: r.awmSample, awmVerifiers: r.awmVerifier, awmServers: r.awmServer} {
 		err := r.lines(file, func(line []byte) error { return read(all, line) })
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // what is missing keeps tasks from being scenarios, each with its reason
+		// what is missing keeps tasks from being scenarios, each with its reason
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -138,7 +141,8 @@ func (r *reader) awmSchema(all map[string]*awmEnvironment, line []byte) error {
 			Tables []json.RawMessage `json:"tables"`
 		} `json:"db_schema"`
 	}
-	if err := r.fields(awmSchemas+": ", line, &row, "scenario", "db_schema", "db_schema.tables", "db_path"); err != nil {
+	if err := r.fields(awmSchemas+": ", line, &row, "scenario", "db_schema", "db_schema.tables",
+		"db_path"); err != nil {
 		return err
 	}
 	e := all[awmName(row.Scenario)]
@@ -147,7 +151,8 @@ func (r *reader) awmSchema(all map[string]*awmEnvironment, line []byte) error {
 	}
 	for _, raw := range row.Schema.Tables {
 		var t table
-		if err := r.fields(awmSchemas+": db_schema.tables.", raw, &t, "name", "ddl", "indexes", "examples"); err != nil {
+		if err := r.fields(awmSchemas+": db_schema.tables.", raw, &t, "name", "ddl", "indexes",
+			"examples"); err != nil {
 			return err
 		}
 		e.tables = append(e.tables, t)
@@ -162,7 +167,8 @@ func (r *reader) awmSample(all map[string]*awmEnvironment, line []byte) error {
 			Tables []json.RawMessage `json:"tables"`
 		} `json:"sample_data"`
 	}
-	if err := r.fields(awmSamples+": ", line, &row, "scenario", "tables_count", "inserts_count", "sample_data", "sample_data.tables"); err != nil {
+	if err := r.fields(awmSamples+": ", line, &row, "scenario", "tables_count", "inserts_count", "sample_data",
+		"sample_data.tables"); err != nil {
 		return err
 	}
 	e := all[awmName(row.Scenario)]
@@ -173,7 +179,8 @@ func (r *reader) awmSample(all map[string]*awmEnvironment, line []byte) error {
 		var t struct {
 			Inserts []string `json:"insert_statements"`
 		}
-		if err := r.fields(awmSamples+": sample_data.tables.", raw, &t, "table_name", "reasoning", "insert_statements"); err != nil {
+		if err := r.fields(awmSamples+": sample_data.tables.", raw, &t, "table_name", "reasoning",
+			"insert_statements"); err != nil {
 			return err
 		}
 		e.inserts = append(e.inserts, t.Inserts...)
@@ -190,7 +197,8 @@ func (r *reader) awmVerifier(all map[string]*awmEnvironment, line []byte) error 
 			Code *string `json:"code"`
 		} `json:"verification"`
 	}
-	if err := r.fields(awmVerifiers+": ", line, &row, "scenario", "task_idx", "task", "verification", "verification.code", "verification.raw_response"); err != nil {
+	if err := r.fields(awmVerifiers+": ", line, &row, "scenario", "task_idx", "task", "verification",
+		"verification.code", "verification.raw_response"); err != nil {
 		return err
 	}
 	e := all[awmName(row.Scenario)]
@@ -275,7 +283,9 @@ func (r *reader) awmScenarios(name string, e *awmEnvironment) error {
 }
 
 // awmCheck gives a scenario its verifier, or says why it cannot.
-func (r *reader) awmCheck(name string, i int, task string, e *awmEnvironment, s *scenario.Scenario) (why string, err error) {
+func (r *reader) awmCheck(
+	name string, i int, task string, e *awmEnvironment, s *scenario.Scenario,
+) (why string, err error) {
 	v, there := e.verifiers[i]
 	found := definition.FindStringSubmatch(v.code)
 	switch {
@@ -293,6 +303,9 @@ func (r *reader) awmCheck(name string, i int, task string, e *awmEnvironment, s 
 	if err := os.WriteFile(filepath.Join(r.staging, filepath.FromSlash(file)), []byte(v.code), 0o644); err != nil {
 		return "", err
 	}
-	s.Checks = []scenario.Check{{Type: scenario.CommandCheck, Command: []string{r.name + "/awm.py", file, found[1], name + "/state/" + name + ".db"}}}
+	s.Checks = []scenario.Check{
+		{Type: scenario.CommandCheck,
+			Command: []string{r.name + "/awm.py", file, found[1], name + "/state/" + name + ".db"}},
+	}
 	return "", nil
 }

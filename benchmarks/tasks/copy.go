@@ -22,8 +22,8 @@ func (r *reader) program(name string) error {
 	return os.WriteFile(filepath.Join(r.staging, name), data, 0o755)
 }
 
-// copyOnce copies a folder into the folder of files, where it is not there yet. Of links, devices and the like none is copied; they
-// are counted.
+// copyOnce copies a folder into the folder of files, where it is not there yet. Of links, devices and the like none is
+// copied; they are counted.
 func (r *reader) copyOnce(from, to string) error {
 	target := filepath.Join(r.staging, filepath.FromSlash(to))
 	if _, err := os.Lstat(target); err == nil {

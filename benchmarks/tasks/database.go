@@ -10,9 +10,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// makeDatabase makes a SQLite database by statements that somebody else wrote: they may fill it, and reach no other file. Like the
-// pipeline they come from, it leaves a table out at the first of its statements that SQLite refuses, and of the rows each that it
-// refuses; refused counts both.
+// makeDatabase makes a SQLite database by statements that somebody else wrote: they may fill it, and reach no other
+// file. Like the pipeline they come from, it leaves a table out at the first of its statements that SQLite refuses, and
+// of the rows each that it refuses; refused counts both.
 func makeDatabase(file string, tables []table, inserts []string) (refused int, err error) {
 	if file, err = filepath.Abs(file); err != nil { // in a URL, what stands first would be a host
 		return 0, err
@@ -29,14 +29,17 @@ func makeDatabase(file string, tables []table, inserts []string) (refused int, e
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	// Written at once: nobody else sees the file yet, and a crash leaves none behind.
-	for _, pragma := range []string{"PRAGMA journal_mode = MEMORY", "PRAGMA synchronous = OFF", "PRAGMA foreign_keys = OFF"} {
+	for _, pragma := range []string{
+		"PRAGMA journal_mode = MEMORY", "PRAGMA synchronous = OFF", "PRAGMA foreign_keys = OFF",
+	} {
 		if _, err := c.ExecContext(ctx, pragma); err != nil {
 			return 0, err
 		}
 	}
 	theirs := false // the statement is not ours
 	if err := c.Raw(func(driver any) error {
-		return driver.(sqlite.AuthorizerRegisterer).RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, _, second, _, _ string) sqlite.AuthorizerReturnCode {
+		return driver.(sqlite.AuthorizerRegisterer).RegisterAuthorizer(func(action sqlite.AuthorizerActionCode,
+			_, second, _, _ string) sqlite.AuthorizerReturnCode {
 			if theirs && !fills(action, second) {
 				return sqlite.AuthorizerDeny
 			}
@@ -79,8 +82,8 @@ func makeDatabase(file string, tables []table, inserts []string) (refused int, e
 	return refused, err
 }
 
-// fills reports whether a statement does no more than make and fill tables: none attaches or writes another file, loads code, changes
-// a setting, or ends our transaction.
+// fills reports whether a statement does no more than make and fill tables: none attaches or writes another file, loads
+// code, changes a setting, or ends our transaction.
 func fills(action sqlite.AuthorizerActionCode, function string) bool {
 	switch action {
 	case sqlite.AuthAttach, sqlite.AuthDetach, sqlite.AuthPragma, sqlite.AuthTransaction, sqlite.AuthSavepoint:

@@ -9,8 +9,8 @@ import (
 	"hone/internal/fault"
 )
 
-// fields reads a JSON object into out, and counts the members whose names are not among known, which are those of the object and,
-// as "meta_data.stateUrl", of objects in it. at stands before their names.
+// fields reads a JSON object into out, and counts the members whose names are not among known, which are those of the
+// object and, as "meta_data.stateUrl", of objects in it. at stands before their names.
 func (r *reader) fields(at string, data []byte, out any, known ...string) error {
 	var object map[string]json.RawMessage
 	if err := fault.JSON(json.Unmarshal(data, &object)); err != nil {

@@ -23,9 +23,10 @@ type reference struct {
 	Distractions []string `json:"distraction_servers"`
 }
 
-// readMCPBench reads tasks/*_runner_format.json of github.com/Accenture/mcp-bench (commit 09e5233): one such file, or a folder of
-// them. The agent is given the vague wording, as its runner does by default; the exact one, the analysis of dependencies and the
-// servers go into reference.jsonl. The form has no gold calls and no checks, so what its tasks are done by is for a judge.
+// readMCPBench reads tasks/*_runner_format.json of github.com/Accenture/mcp-bench (commit 09e5233): one such file, or a
+// folder of them. The agent is given the vague wording, as its runner does by default; the exact one, the analysis of
+// dependencies and the servers go into reference.jsonl. The form has no gold calls and no checks, so what its tasks are
+// done by is for a judge.
 func readMCPBench(r *reader) error {
 	files := []string{r.From}
 	if info, err := os.Stat(r.From); err != nil {
@@ -58,7 +59,8 @@ func (r *reader) mcpBenchFile(file string, data []byte, lines *[]byte) error {
 	var all struct {
 		ServerTasks []json.RawMessage `json:"server_tasks"`
 	}
-	if err := r.fields("", data, &all, "generation_info", "generation_info.status", "server_tasks", "total_tasks"); err != nil {
+	if err := r.fields("", data, &all, "generation_info", "generation_info.status", "server_tasks",
+		"total_tasks"); err != nil {
 		return err
 	}
 	for i, raw := range all.ServerTasks {
@@ -68,7 +70,8 @@ func (r *reader) mcpBenchFile(file string, data []byte, lines *[]byte) error {
 			Combination string            `json:"combination_type"`
 			Tasks       []json.RawMessage `json:"tasks"`
 		}
-		if err := r.fields("server_tasks.", raw, &group, "server_name", "servers", "combination_name", "combination_type", "tasks"); err != nil {
+		if err := r.fields("server_tasks.", raw, &group, "server_name", "servers", "combination_name",
+			"combination_type", "tasks"); err != nil {
 			return fmt.Errorf("server_tasks[%d]: %w", i, err)
 		}
 		if len(group.Servers) == 0 { // older files
@@ -83,7 +86,8 @@ func (r *reader) mcpBenchFile(file string, data []byte, lines *[]byte) error {
 				Dependencies string   `json:"dependency_analysis"`
 				Distractions []string `json:"distraction_servers"`
 			}
-			err := r.fields("server_tasks.tasks.", raw, &task, "task_id", "task_description", "fuzzy_description", "dependency_analysis", "distraction_servers")
+			err := r.fields("server_tasks.tasks.", raw, &task, "task_id", "task_description", "fuzzy_description",
+				"dependency_analysis", "distraction_servers")
 			if err != nil {
 				r.refuse(where, err.Error())
 				continue
@@ -108,7 +112,8 @@ func (r *reader) mcpBenchFile(file string, data []byte, lines *[]byte) error {
 				continue
 			}
 			r.need(group.Servers...)
-			line, err := json.Marshal(reference{task.ID, task.Exact, task.Dependencies, group.Servers, task.Distractions})
+			line, err := json.Marshal(reference{task.ID, task.Exact, task.Dependencies, group.Servers,
+				task.Distractions})
 			if err != nil {
 				return err
 			}

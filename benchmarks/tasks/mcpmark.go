@@ -12,11 +12,13 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// readMCPMark reads the folders of tasks/ of github.com/eval-sys/mcpmark (commit 89d7967): each with description.md, verify.py and
-// mostly meta.json. verify.py is run by a command check, as its runner runs it: what it says by exit status 0 holds. That can be
-// done for the tasks on files, whose state is a folder; those on accounts of services, on a browser or on PostgreSQL are refused.
+// readMCPMark reads the folders of tasks/ of github.com/eval-sys/mcpmark (commit 89d7967): each with description.md,
+// verify.py and mostly meta.json. verify.py is run by a command check, as its runner runs it: what it says by exit
+// status 0 holds. That can be done for the tasks on files, whose state is a folder; those on accounts of services, on a
+// browser or on PostgreSQL are refused.
 //
-// Its runner adds a sentence to each task, that the agent is not to ask back. This does not: rollout.system is the place.
+// Its runner adds a sentence to each task, that the agent is not to ask back. This does not: rollout.system is the
+// place.
 func readMCPMark(r *reader) error {
 	return filepath.WalkDir(r.From, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() != "description.md" {
@@ -48,8 +50,9 @@ func (r *reader) mcpMarkTask(dir, within string) error {
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "meta.json"))
 	if err == nil {
-		err = r.fields("meta.json: ", data, &meta, "task_id", "task_name", "category_id", "category_name", "description", "author", "created_at", "difficulty", "tags", "mcp",
-			"meta_data", "meta_data.stateType", "meta_data.stateContent", "meta_data.stateUrl", "meta_data.stateOriginalUrl")
+		err = r.fields("meta.json: ", data, &meta, "task_id", "task_name", "category_id", "category_name",
+			"description", "author", "created_at", "difficulty", "tags", "mcp", "meta_data", "meta_data.stateType",
+			"meta_data.stateContent", "meta_data.stateUrl", "meta_data.stateOriginalUrl")
 		if err != nil {
 			r.refuse(filepath.Join(dir, "meta.json"), err.Error())
 			return nil
@@ -72,7 +75,8 @@ func (r *reader) mcpMarkTask(dir, within string) error {
 	if !r.wants(id) {
 		return nil
 	}
-	s := scenario.Scenario{ID: id, Task: string(text), Difficulty: meta.Difficulty, Tags: slices.Concat([]string{"category:" + meta.Category}, meta.Tags)}
+	s := scenario.Scenario{ID: id, Task: string(text), Difficulty: meta.Difficulty,
+		Tags: slices.Concat([]string{"category:" + meta.Category}, meta.Tags)}
 	why, err := r.mcpMarkCheck(dir, id, meta.Services, meta.Category, meta.State.URL, &s)
 	if err != nil {
 		return err
@@ -86,12 +90,15 @@ func (r *reader) mcpMarkTask(dir, within string) error {
 }
 
 // mcpMarkCheck gives a scenario its start state and check, or says why it cannot.
-func (r *reader) mcpMarkCheck(dir, id string, services []string, category, url string, s *scenario.Scenario) (why string, err error) {
+func (r *reader) mcpMarkCheck(
+	dir, id string, services []string, category, url string, s *scenario.Scenario,
+) (why string, err error) {
 	if _, err := os.Stat(filepath.Join(dir, "verify.py")); err != nil {
 		return "there is no verify.py beside its description.md", nil
 	}
 	if !slices.Equal(services, []string{"filesystem"}) {
-		return fmt.Sprintf("its verify.py looks into the service %s, of which no episode has a copy of its own; only filesystem is a folder", strings.Join(services, ", ")), nil
+		return fmt.Sprintf("its verify.py looks into the service %s, of which no episode has a copy of its own; "+
+			"only filesystem is a folder", strings.Join(services, ", ")), nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, "prepare_environment.py")); err == nil {
 		return "its prepare_environment.py would have to be run before each episode", nil
@@ -101,7 +108,8 @@ func (r *reader) mcpMarkCheck(dir, id string, services []string, category, url s
 		if url == "" {
 			url = "the archive of its category"
 		}
-		return fmt.Sprintf("its start state is not here: unpack %s, and give --states the folder that has %s", url, category), nil
+		return fmt.Sprintf("its start state is not here: unpack %s, and give --states the folder that has %s",
+			url, category), nil
 	}
 	if err := r.copyOnce(state, path.Join("states", category)); err != nil {
 		return "", err
@@ -113,6 +121,8 @@ func (r *reader) mcpMarkCheck(dir, id string, services []string, category, url s
 		return "", err
 	}
 	s.Template = scenario.Templates{"": r.name + "/states/" + category}
-	s.Checks = []scenario.Check{{Type: scenario.CommandCheck, Command: []string{r.name + "/mcpmark.py", "tasks/" + id}, Timeout: 300}}
+	s.Checks = []scenario.Check{
+		{Type: scenario.CommandCheck, Command: []string{r.name + "/mcpmark.py", "tasks/" + id}, Timeout: 300},
+	}
 	return "", nil
 }

@@ -1,8 +1,9 @@
-// Package tasks reads the task files of other benchmarks and environments, and makes scenarios of them: MCP-Bench, MCPMark,
-// Toolathlon-GYM and Agent World Model. It reads files that the user has; none is fetched, and no program in them is run.
+// Package tasks reads the task files of other benchmarks and environments, and makes scenarios of them: MCP-Bench,
+// MCPMark, Toolathlon-GYM and Agent World Model. It reads files that the user has; none is fetched, and no program in
+// them is run.
 //
-// A task that cannot be run and checked as a scenario is refused by name, with the reason. A field that the form is not known
-// to have is counted by its path; so is what a form is known to have and a scenario has no place for.
+// A task that cannot be run and checked as a scenario is refused by name, with the reason. A field that the form is not
+// known to have is counted by its path; so is what a form is known to have and a scenario has no place for.
 package tasks
 
 import (
@@ -25,7 +26,8 @@ type Options struct {
 	From   string // the form's file or folder
 	States string // of MCPMark: the folder with its unpacked start states, by category; "" for none
 	Only   string // a pattern of ids as path.Match has it, "" for all
-	// Unchecked takes a task too whose own check cannot be made here. It has no checks then, and only a judge could score it.
+	// Unchecked takes a task too whose own check cannot be made here. It has no checks then, and only a judge could
+	// score it.
 	Unchecked bool
 }
 
@@ -56,14 +58,16 @@ func Forms() []string {
 
 // Imported is what was read.
 type Imported struct {
-	Scenarios int            `json:"scenarios"`
-	Refused   []Refused      `json:"refused"`
-	Unchecked []Refused      `json:"unchecked,omitempty"` // scenarios without the task's own check, and why
-	Others    int            `json:"others"`              // tasks that Options.Only leaves out
-	Unknown   map[string]int `json:"unknown"`             // fields that the form is not known to have: path -> how often
-	LeftOut   map[string]int `json:"left_out"`            // known ones that a scenario has no place for
-	Servers   map[string]int `json:"servers"`             // that tasks need, by their names there -> how many tasks
-	Files     string         `json:"files"`               // the folder beside the scenarios, "" where nothing was needed
+	Scenarios int       `json:"scenarios"`
+	Refused   []Refused `json:"refused"`
+	Unchecked []Refused `json:"unchecked,omitempty"` // scenarios without the task's own check, and why
+	Others    int       `json:"others"`              // tasks that Options.Only leaves out
+	// fields that the form is not known to have: path -> how often
+	Unknown map[string]int `json:"unknown"`
+	LeftOut map[string]int `json:"left_out"` // known ones that a scenario has no place for
+	Servers map[string]int `json:"servers"`  // that tasks need, by their names there -> how many tasks
+	// the folder beside the scenarios, "" where nothing was needed
+	Files string `json:"files"`
 }
 
 // Refused is a task that is no scenario.
@@ -83,30 +87,36 @@ type reader struct {
 	Imported
 }
 
-// Import reads tasks and writes scenarios into the file out. What they need beside them, such as programs of checks and start
-// states, goes into a folder NAME.files of its folder, which must not be there yet. Nothing is written where nothing was read.
+// Import reads tasks and writes scenarios into the file out. What they need beside them, such as programs of checks and
+// start states, goes into a folder NAME.files of its folder, which must not be there yet. Nothing is written where
+// nothing was read.
 func Import(o Options, out string) (Imported, error) {
 	i := slices.IndexFunc(forms(), func(f form) bool { return f.name == o.Form })
 	if i < 0 {
-		return Imported{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no form of tasks %q", o.Form),
-			Next: "the forms are " + strings.Join(Forms(), ", ")}
+		return Imported{}, &fault.Error{Code: fault.CodeUsage,
+			What: fmt.Sprintf("there is no form of tasks %q",
+				o.Form), Next: "the forms are " + strings.Join(Forms(), ", ")}
 	}
 	if _, err := path.Match(o.Only, ""); err != nil {
-		return Imported{}, &fault.Error{Code: fault.CodeUsage, What: "the pattern of ids is not one", Where: o.Only, Err: err, Next: "write it as a shell does: 'shop_*'"}
+		return Imported{}, &fault.Error{Code: fault.CodeUsage, What: "the pattern of ids is not one", Where: o.Only,
+			Err: err, Next: "write it as a shell does: 'shop_*'"}
 	}
 	name := strings.TrimSuffix(filepath.Base(out), filepath.Ext(out)) + ".files"
 	folder := filepath.Join(filepath.Dir(out), name)
 	if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
-		return Imported{}, &fault.Error{Code: fault.CodeUsage, What: "the folder for the scenarios' files is there already", Where: folder, Err: err,
+		return Imported{}, &fault.Error{Code: fault.CodeUsage,
+			What: "the folder for the scenarios' files is there already", Where: folder, Err: err,
 			Next: "remove it, or give --out another name"}
 	}
 	staging, err := os.MkdirTemp(filepath.Dir(out), "."+name+"-*")
 	if err != nil {
-		return Imported{}, &fault.Error{Code: fault.CodeError, What: "cannot write the scenarios", Where: filepath.Dir(out), Err: err, Next: "name a file in a folder that can be written"}
+		return Imported{}, &fault.Error{Code: fault.CodeError, What: "cannot write the scenarios",
+			Where: filepath.Dir(out), Err: err, Next: "name a file in a folder that can be written"}
 	}
 	defer os.RemoveAll(staging) // where it is not renamed
 	r := &reader{Options: o, split: forms()[i].split, staging: staging, name: name, ids: map[string]bool{},
-		Imported: Imported{Refused: []Refused{}, Unknown: map[string]int{}, LeftOut: map[string]int{}, Servers: map[string]int{}}}
+		Imported: Imported{Refused: []Refused{}, Unknown: map[string]int{}, LeftOut: map[string]int{},
+			Servers: map[string]int{}}}
 	if err := forms()[i].read(r); err != nil {
 		return Imported{}, unreadable(o, err)
 	}
@@ -120,13 +130,16 @@ func unreadable(o Options, err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "cannot read the tasks of the form " + o.Form, Where: o.From, Err: err, Next: "hone-bench import --help says what each form is"}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot read the tasks of the form " + o.Form, Where: o.From,
+		Err: err, Next: "hone-bench import --help says what each form is"}
 }
 
 func (r *reader) nothing() error {
-	e := &fault.Error{Code: fault.CodeUsage, What: "no task of the form " + r.Form + " is there", Where: r.From, Next: "hone-bench import --help says what each form is"}
+	e := &fault.Error{Code: fault.CodeUsage, What: "no task of the form " + r.Form + " is there", Where: r.From,
+		Next: "hone-bench import --help says what each form is"}
 	if len(r.Refused) > 0 {
-		e.What, e.Where, e.Why = fault.Count(len(r.Refused), "task")+" read, and none is a scenario", r.Refused[0].Where, r.Refused[0].Why
+		e.What, e.Where, e.Why =
+			fault.Count(len(r.Refused), "task")+" read, and none is a scenario", r.Refused[0].Where, r.Refused[0].Why
 		if !r.Options.Unchecked {
 			e.Next = "--unchecked takes tasks whose own check cannot be made here"
 		}

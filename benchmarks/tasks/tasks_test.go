@@ -77,12 +77,13 @@ func TestMCPBench(t *testing.T) {
 	found, by := imported(t, Options{Form: "mcpbench", From: "testdata/mcpbench"})
 	wantRefusals(t, found, "tea_runner_format.json: server_tasks[1].tasks[0] (tea_shop_clock_000): it has no text",
 		`tea_runner_format.json: server_tasks[1].tasks[1] (tea_shop_000): the id "tea_shop_000" is another task's`,
-		`tea_runner_format.json: server_tasks[1].tasks[2]: it has no "task_id"`, `tea_runner_format.json: server_tasks[1].tasks[3]: `)
+		`tea_runner_format.json: server_tasks[1].tasks[2]: it has no "task_id"`,
+		`tea_runner_format.json: server_tasks[1].tasks[3]: `)
 	wantCounts(t, "unknown", found.Unknown, map[string]int{"server_tasks.mood": 1, "server_tasks.tasks.priority": 1})
 	wantCounts(t, "servers", found.Servers, map[string]int{"Tea Shop": 2})
 	s := by["tea_shop_000"]
-	if s.Task != "I fancy some green tea, nothing dear. Could you get me a couple of packs?" || s.Split != "test" || s.Difficulty != "single_server" ||
-		!slices.Equal(s.Tags, []string{"mcpbench", "server:Tea Shop"}) {
+	if s.Task != "I fancy some green tea, nothing dear. Could you get me a couple of packs?" || s.Split != "test" ||
+		s.Difficulty != "single_server" || !slices.Equal(s.Tags, []string{"mcpbench", "server:Tea Shop"}) {
 		t.Errorf("%+v", s)
 	}
 	if s := by["tea_shop_001"]; s.Task != "Cancel order 17 and say what is paid back." {
@@ -94,8 +95,10 @@ func TestMCPBench(t *testing.T) {
 	}
 	var first reference
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || len(lines) != 2 || !reflect.DeepEqual(first, reference{"tea_shop_000",
-		"Call find_tea(kind='green') and order 2 packs of the cheapest, with find_tea's id.", "order needs the id that find_tea returns.", []string{"Tea Shop"}, []string{"Clock", "Maps"}}) {
+	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || len(lines) != 2 ||
+		!reflect.DeepEqual(first, reference{"tea_shop_000",
+			"Call find_tea(kind='green') and order 2 packs of the cheapest, with find_tea's id.",
+			"order needs the id that find_tea returns.", []string{"Tea Shop"}, []string{"Clock", "Maps"}}) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -108,7 +111,8 @@ func (s session) Probe(context.Context, chat.ToolCall) trajectory.ToolResult {
 }
 func (s session) Dir(string) string { return s.dir }
 
-// score begins an episode of a scenario, lets do change its folder and answer, and makes the checks' looks as a run does.
+// score begins an episode of a scenario, lets do change its folder and answer, and makes the checks' looks as a run
+// does.
 func score(t *testing.T, s scenario.Scenario, do func(dir string) (answer string)) (float64, *world.Lost) {
 	t.Helper()
 	dir := t.TempDir()
@@ -121,7 +125,8 @@ func score(t *testing.T, s scenario.Scenario, do func(dir string) (answer string
 	if lost != nil {
 		t.Fatal(lost.Why)
 	}
-	tr := &trajectory.Trajectory{Outcome: trajectory.OK, Messages: []chat.Message{{Role: chat.User, Content: s.Task}, {Role: chat.Assistant, Content: do(dir)}}}
+	tr := &trajectory.Trajectory{Outcome: trajectory.OK,
+		Messages: []chat.Message{{Role: chat.User, Content: s.Task}, {Role: chat.Assistant, Content: do(dir)}}}
 	if lost := w.End(t.Context(), tr); lost != nil {
 		return 0, lost
 	}
@@ -151,11 +156,16 @@ func wantScore(t *testing.T, s scenario.Scenario, what, want string, do func(dir
 func TestMCPMark(t *testing.T) {
 	o := Options{Form: "mcpmark", From: "testdata/mcpmark/tasks", States: "testdata/mcpmark/states"}
 	found, by := imported(t, o)
-	wantRefusals(t, found, "no_check: there is no verify.py", "raise_price: its verify.py looks into the service postgres", "weigh: its start state is not here: unpack the archive of its category")
-	wantCounts(t, "unknown", found.Unknown, map[string]int{"meta.json: reviewed_by": 1, "meta.json: meta_data.stateSize": 1})
+	wantRefusals(t, found, "no_check: there is no verify.py",
+		"raise_price: its verify.py looks into the service postgres",
+		"weigh: its start state is not here: unpack the archive of its category")
+	wantCounts(t, "unknown", found.Unknown,
+		map[string]int{"meta.json: reviewed_by": 1, "meta.json: meta_data.stateSize": 1})
 	wantCounts(t, "servers", found.Servers, map[string]int{"filesystem": 1})
 	s := by["filesystem/easy/letters/count_lines"]
-	if s.Difficulty != "L1" || s.Split != "test" || !slices.Equal(s.Tags, []string{"mcpmark", "category:letters", "counting"}) || !strings.HasPrefix(s.Task, "# Count the lines") {
+	if s.Difficulty != "L1" ||
+		s.Split != "test" || !slices.Equal(s.Tags, []string{"mcpmark", "category:letters", "counting"}) ||
+		!strings.HasPrefix(s.Task, "# Count the lines") {
 		t.Errorf("%+v", s)
 	}
 	wantScore(t, s, "doing nothing", "0", func(string) string { return "3" })
@@ -169,7 +179,8 @@ func TestMCPMark(t *testing.T) {
 
 	o.Unchecked = true
 	found, by = imported(t, o)
-	if s := by["postgres/easy/shop/raise_price"]; found.Scenarios != 4 || len(s.Checks) != 0 || !slices.Contains(s.Tags, "unchecked") || len(found.Unchecked) != 3 || len(found.Refused) != 0 {
+	if s := by["postgres/easy/shop/raise_price"]; found.Scenarios != 4 || len(s.Checks) != 0 ||
+		!slices.Contains(s.Tags, "unchecked") || len(found.Unchecked) != 3 || len(found.Refused) != 0 {
 		t.Errorf("unchecked: %+v, %+v", found, s)
 	}
 	o.Only = "postgres/*/*/*"
@@ -180,9 +191,11 @@ func TestMCPMark(t *testing.T) {
 
 func TestToolathlon(t *testing.T) {
 	found, by := imported(t, Options{Form: "toolathlon", From: "testdata/toolathlon"})
-	wantRefusals(t, found, "from-database: its preprocess/main.py needs a PostgreSQL database", "prepares: its preprocess/main.py would have to be run before each episode")
+	wantRefusals(t, found, "from-database: its preprocess/main.py needs a PostgreSQL database",
+		"prepares: its preprocess/main.py would have to be run before each episode")
 	wantCounts(t, "unknown", found.Unknown, map[string]int{"task_config.json: colour": 1})
-	wantCounts(t, "left out", found.LeftOut, map[string]int{"docs/agent_system_prompt.md": 1, "task_config.json: needed_local_tools: claim_done": 1, "task_config.json: needed_local_tools: history": 1})
+	wantCounts(t, "left out", found.LeftOut, map[string]int{"docs/agent_system_prompt.md": 1,
+		"task_config.json: needed_local_tools: claim_done": 1, "task_config.json: needed_local_tools: history": 1})
 	wantCounts(t, "servers", found.Servers, map[string]int{"filesystem": 1})
 	s := by["tidy-list"]
 	wantScore(t, s, "doing nothing", "0", func(string) string { return "" })
@@ -207,11 +220,15 @@ func TestAWM(t *testing.T) {
 	t.Chdir(t.TempDir()) // where a statement that attaches a file would make it
 	found, by := imported(t, Options{Form: "awm", From: from})
 	wantRefusals(t, found, "0: gen_db.jsonl has no tables", "2: gen_verifier.pure_code.jsonl has code for another task")
-	wantCounts(t, "unknown", found.Unknown, map[string]int{"gen_tasks.jsonl: season": 1, "gen_db.jsonl: db_schema.tables.engine": 1, "gen_verifier.pure_code.jsonl: verification.model": 1})
+	wantCounts(t, "unknown", found.Unknown, map[string]int{"gen_tasks.jsonl: season": 1,
+		"gen_db.jsonl: db_schema.tables.engine": 1, "gen_verifier.pure_code.jsonl: verification.model": 1})
 	// The table that is no SQL, two rows against a key, and three statements that reach beyond the database.
 	wantCounts(t, "left out", found.LeftOut, map[string]int{"statements that SQLite refuses": 6})
 	wantCounts(t, "servers", found.Servers, map[string]int{"tea_shop": 2})
-	for _, stolen := range []string{"stolen.db", filepath.Join(found.Files, "stolen.db"), filepath.Join(found.Files, "tea_shop", "state", "stolen.db")} {
+	for _, stolen := range []string{
+		"stolen.db", filepath.Join(found.Files, "stolen.db"), filepath.Join(found.Files, "tea_shop", "state",
+			"stolen.db"),
+	} {
 		if _, err := os.Stat(stolen); err == nil {
 			t.Errorf("a statement wrote %s", stolen)
 		}
@@ -255,14 +272,16 @@ func TestAWM(t *testing.T) {
 		}
 	}
 	found, by = imported(t, Options{Form: "awm", From: bare, Unchecked: true})
-	if s := by["tea_shop/0"]; found.Scenarios != 4 || len(s.Checks) > 0 || s.Template[""] == "" || by["bare/0"].Template != nil {
+	if s := by["tea_shop/0"]; found.Scenarios != 4 || len(s.Checks) > 0 || s.Template[""] == "" ||
+		by["bare/0"].Template != nil {
 		t.Errorf("without verifiers: %+v, %+v", found, s)
 	}
 	found, by = imported(t, Options{Form: "awm", From: from, Only: "tea_shop/1"})
 	if len(by) != 1 || found.Others != 3 {
 		t.Errorf("only: %+v", found)
 	}
-	if found, err := Import(Options{Form: "awm", From: from}, "50% of it?.json"); err != nil || found.Files != "50% of it?.files" {
+	if found, err := Import(Options{Form: "awm", From: from}, "50% of it?.json"); err != nil ||
+		found.Files != "50% of it?.files" {
 		t.Errorf("by a relative path: %+v, %v", found, err)
 	}
 }
@@ -298,7 +317,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// Whatever fields are added to a task file, each is counted once for each place in which it stands, and the scenarios stay the same.
+// Whatever fields are added to a task file, each is counted once for each place in which it stands, and the scenarios
+// stay the same.
 func TestUnknownFieldsAreCounted(t *testing.T) {
 	text, err := os.ReadFile("testdata/mcpbench/tea_runner_format.json")
 	if err != nil {
@@ -331,7 +351,8 @@ func TestUnknownFieldsAreCounted(t *testing.T) {
 			}
 		}
 		for _, p := range places {
-			for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`x[a-z.]{0,3}`), 0, 3, rapid.ID).Draw(r, "names") {
+			for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`x[a-z.]{0,3}`), 0, 3,
+				rapid.ID).Draw(r, "names") {
 				p.in[name] = rapid.SampledFrom([]any{1, nil, "text", map[string]any{"a": 1}, []any{}}).Draw(r, "value")
 				want[p.at+name]++
 			}
@@ -347,7 +368,8 @@ func TestUnknownFieldsAreCounted(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "in.json"), changed, 0o600); err != nil {
 			r.Fatal(err)
 		}
-		found, err := Import(Options{Form: "mcpbench", From: filepath.Join(dir, "in.json")}, filepath.Join(dir, "out.json"))
+		found, err := Import(Options{Form: "mcpbench", From: filepath.Join(dir, "in.json")},
+			filepath.Join(dir, "out.json"))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -373,7 +395,9 @@ func FuzzMCPBench(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
-	f.Add([]byte(`{"server_tasks": [null, {"tasks": [{"task_id": "a", "fuzzy_description": "b", "fuzzy_description": "c"}]}]}`))
+	f.Add(
+		[]byte(`{"server_tasks": [null, {"tasks": [{"task_id": "a", "fuzzy_description": "b", "fuzzy_description": "c"}]}]}`),
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "in.json"), string(data))

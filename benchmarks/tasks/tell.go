@@ -49,7 +49,12 @@ func (i Imported) Tell(say func(format string, args ...any)) {
 
 // Rows are the numbers, with the file that the scenarios are in.
 func (i Imported) Rows(out string) [][]string {
-	rows := [][]string{{"scenarios", fmt.Sprint(i.Scenarios)}, {"refused", fmt.Sprint(len(i.Refused))}, {"not asked for", fmt.Sprint(i.Others)}, {"written to", out}}
+	rows := [][]string{
+		{"scenarios", fmt.Sprint(i.Scenarios)},
+		{"refused", fmt.Sprint(len(i.Refused))},
+		{"not asked for", fmt.Sprint(i.Others)},
+		{"written to", out},
+	}
 	if i.Files != "" {
 		rows = append(rows, []string{"files beside them", i.Files})
 	}

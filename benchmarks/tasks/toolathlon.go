@@ -12,11 +12,11 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// readToolathlon reads the folders of tasks/finalpool of github.com/eigent-ai/toolathlon_gym (commit d330298), whose form is
-// Toolathlon's: task_config.json, docs/task.md, initial_workspace, groundtruth_workspace, preprocess/main.py, evaluation/main.py.
-// evaluation/main.py is run by a command check with the same arguments as there. That can be done where it looks into the
-// workspace alone, and where preprocess/main.py has nothing to prepare: the others need a PostgreSQL database or a server of
-// pages for each episode.
+// readToolathlon reads the folders of tasks/finalpool of github.com/eigent-ai/toolathlon_gym (commit d330298), whose
+// form is Toolathlon's: task_config.json, docs/task.md, initial_workspace, groundtruth_workspace, preprocess/main.py,
+// evaluation/main.py. evaluation/main.py is run by a command check with the same arguments as there. That can be done
+// where it looks into the workspace alone, and where preprocess/main.py has nothing to prepare: the others need a
+// PostgreSQL database or a server of pages for each episode.
 func readToolathlon(r *reader) error {
 	return filepath.WalkDir(r.From, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() != "task_config.json" {
@@ -42,7 +42,8 @@ func (r *reader) toolathlonTask(dir string) error {
 		Meta     map[string]any `json:"meta"`
 		Stop     any            `json:"stop"`
 	}
-	if err := r.fields("task_config.json: ", data, &config, "needed_mcp_servers", "needed_local_tools", "max_turns", "meta", "stop"); err != nil {
+	if err := r.fields("task_config.json: ", data, &config, "needed_mcp_servers", "needed_local_tools", "max_turns",
+		"meta", "stop"); err != nil {
 		r.refuse(filepath.Join(dir, "task_config.json"), err.Error())
 		return nil
 	}
@@ -65,8 +66,11 @@ func (r *reader) toolathlonTask(dir string) error {
 		return nil
 	}
 	r.need(config.Servers...)
-	for what, there := range map[string]bool{"docs/agent_system_prompt.md": exists(dir, "docs/agent_system_prompt.md"), "task_config.json: max_turns": config.MaxTurns != nil,
-		"task_config.json: meta": len(config.Meta) > 0, "task_config.json: stop": config.Stop != nil} {
+	for what, there := range map[string]bool{
+		"docs/agent_system_prompt.md": exists(dir, "docs/agent_system_prompt.md"),
+		"task_config.json: max_turns": config.MaxTurns != nil, "task_config.json: meta": len(config.Meta) > 0,
+		"task_config.json: stop": config.Stop != nil,
+	} {
 		if there {
 			r.LeftOut[what]++
 		}
@@ -131,7 +135,9 @@ func (r *reader) toolathlonCheck(dir, id string, s *scenario.Scenario) (why stri
 	if err := r.program("toolathlon.py"); err != nil {
 		return "", err
 	}
-	s.Checks = []scenario.Check{{Type: scenario.CommandCheck, Command: []string{r.name + "/toolathlon.py", "tasks/" + id}, Timeout: 300}}
+	s.Checks = []scenario.Check{
+		{Type: scenario.CommandCheck, Command: []string{r.name + "/toolathlon.py", "tasks/" + id}, Timeout: 300},
+	}
 	return "", nil
 }
 

@@ -25,8 +25,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// An adapter that sft writes is served, evaluated, trained further and merged under what it was trained under, id for id,
-// whatever hone.yaml says by then.
+// An adapter that sft writes is served, evaluated, trained further and merged under what it was trained under, id for
+// id, whatever hone.yaml says by then.
 func TestAdaptersArePromptedAsTrained(t *testing.T) {
 	const row = `{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}` + "\n"
 	const ownRow = `{"messages": [{"role": "system", "content": "Of the data."}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}` + "\n"
@@ -34,8 +34,13 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 	for _, tc := range []struct{ name, data, yaml, want string }{
 		{"hone's own form", row, "rollout: {system: \"Use tools.\"}\n", "Use tools."},
 		{"without a system message", row, "", "hi"},
-		{"a template with a variable", row, "rollout: {system: \"Use tools.\"}\nmodel: {chat_template: t.jinja, template_variables: {think: false}}\n", "think: False\n<|im_start|>system\nUse tools."},
-		{"the data's system message", ownRow, "model: {chat_template: t.jinja, template_variables: {think: 3}}\n", "think: 3\n<|im_start|>system\nOf the data."},
+		{
+			"a template with a variable", row,
+			"rollout: {system: \"Use tools.\"}\nmodel: {chat_template: t.jinja, template_variables: {think: false}}\n",
+			"think: False\n<|im_start|>system\nUse tools.",
+		},
+		{"the data's system message", ownRow, "model: {chat_template: t.jinja, template_variables: {think: 3}}\n",
+			"think: 3\n<|im_start|>system\nOf the data."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -48,14 +53,16 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 			write("hone.yaml", tc.yaml+"lora: {rank: 1}\nsft: {checkpoint_every: 1}\nengine: {backend: go}\n")
 			write("rows.jsonl", tc.data)
 			write("t.jinja", template)
-			if code, _, said := hone(t, "", "sft", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir", "out"); code != 0 {
+			if code, _, said := hone(t, "", "sft", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir",
+				"out"); code != 0 {
 				t.Fatal(said)
 			}
 			if code, _, said := hone(t, "", "merge", "--adapter", "out/final", "--output-dir", "merged"); code != 0 {
 				t.Fatal(said)
 			}
 			trained := trainedPrompt(t)
-			write("hone.yaml", "rollout: {system: another}\nmodel: {chat_template: other.jinja}\nengine: {backend: go}\n")
+			write("hone.yaml",
+				"rollout: {system: another}\nmodel: {chat_template: other.jinja}\nengine: {backend: go}\n")
 			write("other.jinja", "other"+withTools)
 			checkpoints, err := filepath.Glob("out/checkpoints/*/adapter")
 			if err != nil || len(checkpoints) == 0 {
@@ -82,13 +89,15 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				if !strings.Contains(m.Text.Tokenizer.Decode(trained), tc.want) {
 					t.Errorf("trained behind %q", m.Text.Tokenizer.Decode(trained))
 				}
-				if !strings.Contains(said.String(), "model.chat_template: "+folder+" was trained under another, which is used") {
+				if !strings.Contains(said.String(),
+					"model.chat_template: "+folder+" was trained under another, which is used") {
 					t.Errorf("said %q", said.String())
 				}
 				l := &episodes.Episodes{Set: &toolset.Set{}}
 				measured := c
 				measured.Model.Base = "toy.gguf"
-				p, err := l.Resolve(a.Host, measured, episodes.Wanted{Adapter: folder, Scenarios: []scenario.Scenario{{ID: "x", Task: "hi"}}})
+				p, err := l.Resolve(a.Host, measured,
+					episodes.Wanted{Adapter: folder, Scenarios: []scenario.Scenario{{ID: "x", Task: "hi"}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -100,7 +109,8 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 			a := quietApp(&bytes.Buffer{})
 			c := config.Default()
 			c.Engine.Backend, c.Model.Base = "go", "toy.gguf"
-			p, err := again.Resolve(a.Host, c, episodes.Wanted{Adapter: "out/final", Scenarios: []scenario.Scenario{{ID: "x", Task: "hi"}}, Trains: true})
+			p, err := again.Resolve(a.Host, c, episodes.Wanted{Adapter: "out/final",
+				Scenarios: []scenario.Scenario{{ID: "x", Task: "hi"}}, Trains: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,6 +166,7 @@ func checkPrompt(t *testing.T, who string, m *basemodel.Model, messages []chat.M
 	t.Helper()
 	got, err := m.Renderer.Prompt(messages, nil)
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%s: prompted with %q (%v), trained behind %q", who, m.Text.Tokenizer.Decode(got), err, m.Text.Tokenizer.Decode(want))
+		t.Errorf("%s: prompted with %q (%v), trained behind %q",
+			who, m.Text.Tokenizer.Decode(got), err, m.Text.Tokenizer.Decode(want))
 	}
 }

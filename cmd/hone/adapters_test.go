@@ -10,14 +10,21 @@ import (
 	"hone/internal/testing/hubtest"
 )
 
-// All verbs that take an adapter take the same: its folder, the checkpoint that it is of, and the run whose final adapter it is.
+// All verbs that take an adapter take the same: its folder, the checkpoint that it is of, and the run whose final
+// adapter it is.
 func TestVerbsTakeARunForItsAdapter(t *testing.T) {
-	workFolder(t, map[string]string{"hone.yaml": toyConfig, "say.jsonl": oneRow, "pairs.jsonl": `{"prompt":"Say a.","chosen":"a","rejected":"z"}` + "\n",
-		"tasks.json": `[{"task":"Count.","split":"train","checks":[{"type":"answer","equals":"42"}]},{"task":"Count on.","split":"test","checks":[{"type":"answer","equals":"42"}]}]`})
+	workFolder(t, map[string]string{
+		"hone.yaml": toyConfig, "say.jsonl": oneRow,
+		"pairs.jsonl": `{"prompt":"Say a.","chosen":"a","rejected":"z"}` + "\n",
+		"tasks.json":  `[{"task":"Count.","split":"train","checks":[{"type":"answer","equals":"42"}]},{"task":"Count on.","split":"test","checks":[{"type":"answer","equals":"42"}]}]`,
+	})
 	toyModel(t, "toy.gguf")
 	revisions(t)
-	for file, text := range map[string]string{"run/version.json": "{}", "run/final/adapter_config.json": "{", "run/checkpoints/grpo_step_1/adapter/adapter_config.json": "{",
-		"run/final/initial_call.json": "{", "run/checkpoints/grpo_step_1/adapter/initial_call.json": "{"} {
+	for file, text := range map[string]string{
+		"run/version.json": "{}", "run/final/adapter_config.json": "{",
+		"run/checkpoints/grpo_step_1/adapter/adapter_config.json": "{", "run/final/initial_call.json": "{",
+		"run/checkpoints/grpo_step_1/adapter/initial_call.json": "{",
+	} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -26,13 +33,16 @@ func TestVerbsTakeARunForItsAdapter(t *testing.T) {
 	far := buyer(t)
 	for _, verb := range []string{
 		"train --dataset tasks.json --output-dir out --adapter ADAPTER",
-		"train --dataset tasks.json --output-dir out --base-model toy.gguf --mcp " + flatterer(t) + " --allow-findings poll --judge-model ADAPTER",
+		"train --dataset tasks.json --output-dir out --base-model toy.gguf --mcp " + flatterer(t) +
+			" --allow-findings poll --judge-model ADAPTER",
 		"sft --data say.jsonl --output-dir out --adapter ADAPTER",
 		"dpo --data pairs.jsonl --output-dir out --adapter ADAPTER",
 		"eval --dataset tasks.json --split test --model ADAPTER",
-		"eval --dataset tasks.json --split test --mcp " + flatterer(t) + " --allow-findings poll --base-model toy.gguf --compare ADAPTER",
+		"eval --dataset tasks.json --split test --mcp " + flatterer(t) +
+			" --allow-findings poll --base-model toy.gguf --compare ADAPTER",
 		"eval --dataset tasks.json --split test --repeats 20 --calibrate 0.9 --model ADAPTER",
-		"eval --dataset tasks.json --split test --mcp " + flatterer(t) + " --allow-findings poll --model " + far + "/m --initial-call ADAPTER",
+		"eval --dataset tasks.json --split test --mcp " + flatterer(t) + " --allow-findings poll --model " + far +
+			"/m --initial-call ADAPTER",
 		"chat --model ADAPTER",
 		"serve --listen 127.0.0.1:0 --model ADAPTER",
 		"serve --listen 127.0.0.1:0 --model mine=ADAPTER",
@@ -45,20 +55,30 @@ func TestVerbsTakeARunForItsAdapter(t *testing.T) {
 		"inspect logprobs --model toy.gguf --adapter ADAPTER",
 		"inspect memory --model toy.gguf --adapter ADAPTER",
 	} {
-		for given, want := range map[string]string{"run": "run/final", "run/final": "run/final", "run/checkpoints/grpo_step_1": "run/checkpoints/grpo_step_1/adapter"} {
+		for given, want := range map[string]string{
+			"run":                         "run/final",
+			"run/final":                   "run/final",
+			"run/checkpoints/grpo_step_1": "run/checkpoints/grpo_step_1/adapter",
+		} {
 			code, _, said := hone(t, "", strings.Fields(strings.ReplaceAll(verb, "ADAPTER", given))...)
-			if code == 0 || !strings.Contains(said, want) || strings.Contains(said, "there is no such") || strings.Contains(said, "has no such") {
+			if code == 0 || !strings.Contains(said, want) || strings.Contains(said, "there is no such") ||
+				strings.Contains(said, "has no such") {
 				t.Errorf("%s of %s: exit code %d, not of %s: %s", verb, given, code, want, said)
 			}
 		}
 	}
 	s := hubtest.New(t.TempDir())
 	defer s.Close()
-	for given, want := range map[string]string{"run": "run/final", "run/checkpoints/grpo_step_1": "run/checkpoints/grpo_step_1/adapter"} {
+	for given, want := range map[string]string{
+		"run":                         "run/final",
+		"run/checkpoints/grpo_step_1": "run/checkpoints/grpo_step_1/adapter",
+	} {
 		write(t, want+"/README.md", "A card.")
 		var said bytes.Buffer
-		a := toyApp(&said, map[string]string{"HF_ENDPOINT": s.URL, "HF_HOME": "home", "HF_TOKEN": "secret", "HF_HUB_CACHE": "", "HF_HUB_OFFLINE": ""})
-		if code := a.main(t.Context(), []string{"push", given, "--to", "a/b", "--dry-run"}); code != 0 || !strings.Contains(said.String(), "would push "+want+" to the model a/b") {
+		a := toyApp(&said, map[string]string{"HF_ENDPOINT": s.URL, "HF_HOME": "home", "HF_TOKEN": "secret",
+			"HF_HUB_CACHE": "", "HF_HUB_OFFLINE": ""})
+		if code := a.main(t.Context(), []string{"push", given, "--to", "a/b", "--dry-run"}); code != 0 ||
+			!strings.Contains(said.String(), "would push "+want+" to the model a/b") {
 			t.Errorf("push of %s: exit code %d, %s", given, code, &said)
 		}
 	}
@@ -69,7 +89,9 @@ func TestVerbsTakeAnAdapterOfTheHub(t *testing.T) {
 	workFolder(t, map[string]string{"hone.yaml": toyConfig})
 	s := hubtest.New(t.TempDir())
 	defer s.Close()
-	s.Put("model", "ada/shop", map[string]string{"adapter_config.json": "{", "adapter_model.safetensors": "x", "initial_call.json": "{", "sidecar.json": "{"}) // no JSON, which whoever opens it says
+	// no JSON, which whoever opens it says
+	s.Put("model", "ada/shop", map[string]string{"adapter_config.json": "{", "adapter_model.safetensors": "x",
+		"initial_call.json": "{", "sidecar.json": "{"})
 	for verb, file := range map[string]string{
 		"serve --listen 127.0.0.1:0 --model ada/shop": "adapter_config.json",
 		"chat --model ada/shop":                       "adapter_config.json",
@@ -77,9 +99,11 @@ func TestVerbsTakeAnAdapterOfTheHub(t *testing.T) {
 		"proxy --listen 127.0.0.1:0 --upstream http://127.0.0.1:1/v1 --mode sidecar --model ada/shop":                    "sidecar.json",
 	} {
 		var said bytes.Buffer
-		a := toyApp(&said, map[string]string{"HF_ENDPOINT": s.URL, "HF_HOME": t.TempDir(), "HF_TOKEN": "secret", "HF_HUB_CACHE": "", "HF_HUB_OFFLINE": ""})
+		a := toyApp(&said, map[string]string{"HF_ENDPOINT": s.URL, "HF_HOME": t.TempDir(), "HF_TOKEN": "secret",
+			"HF_HUB_CACHE": "", "HF_HUB_OFFLINE": ""})
 		code := a.main(t.Context(), strings.Fields(verb))
-		if code == 0 || !strings.Contains(said.String(), "models--ada--shop/snapshots/") || !strings.Contains(said.String(), file) {
+		if code == 0 || !strings.Contains(said.String(), "models--ada--shop/snapshots/") ||
+			!strings.Contains(said.String(), file) {
 			t.Errorf("%s: exit code %d, not of %s of what was downloaded: %s", verb, code, file, &said)
 		}
 	}

@@ -40,7 +40,8 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&a.configPath, "config", "", "configuration file (default hone.yaml, where there is one)")
-	f.StringVar(&a.CacheDir, "cache", "", "folder for downloads and compiled programs (default hone in the user's cache folder)")
+	f.StringVar(&a.CacheDir, "cache", "",
+		"folder for downloads and compiled programs (default hone in the user's cache folder)")
 	f.BoolVar(&a.JSON, "json", false, "data as JSON on stdout")
 	f.BoolVar(&a.Plain, "plain", false, "tables as tab-separated lines, no redrawn output")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "errors only on stderr")
@@ -55,14 +56,19 @@ func newRoot(a *app) *cobra.Command {
 		if a.CacheDir == "" {
 			return nil
 		}
-		_, err := a.Store() // a mistake in --cache is one for each verb, also where it has only compiled programs to keep there
+		// a mistake in --cache is one for each verb, also where it has only compiled programs to keep there
+		_, err := a.Store()
 		return err
 	}
 	a.seedIsPresent = func() bool { return f.Changed("seed") }
 	root.AddCommand(newRefresh(a), newChat(a))
 	evaluate := newEval(a)
-	evaluate.AddCommand(newEvalPower(a), movedCommand("calls", "hone-bench calls", releases), movedCommand("mcpbench", "hone-bench mcpbench", releases))
-	root.AddCommand(newCollect(a), newConfig(a), newCurate(a), newData(a), newDemo(a), newDiscover(a), newDoctor(a), newDPO(a), newEngine(a), newEnv(a), newInspect(a), newJudge(a), evaluate, newMerge(a), newProxy(a), newSidecar(a), newReplay(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a), newSynth(a), newTrain(a), newServe(a), newVersion(a), newView(a))
+	evaluate.AddCommand(newEvalPower(a), movedCommand("calls", "hone-bench calls", releases),
+		movedCommand("mcpbench", "hone-bench mcpbench", releases))
+	root.AddCommand(newCollect(a), newConfig(a), newCurate(a), newData(a), newDemo(a), newDiscover(a), newDoctor(a),
+		newDPO(a), newEngine(a), newEnv(a), newInspect(a), newJudge(a), evaluate, newMerge(a), newProxy(a),
+		newSidecar(a), newReplay(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a),
+		newSynth(a), newTrain(a), newServe(a), newVersion(a), newView(a))
 	root.AddCommand(newPull(a), newPush(a))
 	group(root)
 	helpByGroup(root)
@@ -96,8 +102,11 @@ func arguments(least, most int, names string) cobra.PositionalArgs {
 		if want == "" {
 			want = "no argument"
 		}
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%s takes %s, not %q", c.CommandPath(), want, args),
-			Next: c.CommandPath() + " --help"}
+		return &fault.Error{
+			Code: fault.CodeUsage,
+			What: fmt.Sprintf("%s takes %s, not %q", c.CommandPath(), want, args),
+			Next: c.CommandPath() + " --help",
+		}
 	}
 }
 
@@ -124,8 +133,8 @@ func (a *app) config() (config.Config, error) {
 	if a.sandbox != "" {
 		c.MCP.Sandbox.Mode = a.sandbox
 		if err := c.Validate(); err != nil {
-			return c, &fault.Error{Code: fault.CodeUsage, What: "the sandbox mode is not known", Where: "--sandbox " + a.sandbox, Err: err,
-				Next: "give auto, require or off"}
+			return c, &fault.Error{Code: fault.CodeUsage, What: "the sandbox mode is not known",
+				Where: "--sandbox " + a.sandbox, Err: err, Next: "give auto, require or off"}
 		}
 	}
 	return c, c.Metrics.ShowAt(a.shownAt)

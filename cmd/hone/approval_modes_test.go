@@ -32,9 +32,9 @@ const hats = `[
   "checks": [{"type": "call", "name": "buy", "arguments": {"name": "cap"}}]}
 ]`
 
-// Where nobody sits beside a verb, what a person would have to be asked is refused before anything begins, with the rules
-// to add; what the rules deny is not needed by any setup. The plug-in is not there, so that a run that is let through ends
-// with that.
+// Where nobody sits beside a verb, what a person would have to be asked is refused before anything begins, with the
+// rules to add; what the rules deny is not needed by any setup. The plug-in is not there, so that a run that is let
+// through ends with that.
 func TestUnattended(t *testing.T) {
 	const noPlugin = "no/plugin.so"
 	for _, tc := range []struct {
@@ -56,12 +56,17 @@ func TestUnattended(t *testing.T) {
 		{"the setup is denied", "{deny: [\"*/look\"]}", nil, `denied by the rule "*/look"`, true},
 		{"the setup is denied, and yes", "{deny: [\"*/look\"]}", []string{"--yes"}, `denied by the rule "*/look"`, true},
 	} {
-		for _, verb := range [][]string{{"train", "--output-dir", "out", "--num-gpus", "0"}, {"eval", "--split", "validation"}} {
+		for _, verb := range [][]string{
+			{"train", "--output-dir", "out", "--num-gpus", "0"},
+			{"eval", "--split", "validation"},
+		} {
 			for _, dry := range []bool{false, true} {
 				name := fmt.Sprintf("%s/%s/dry=%v", tc.name, verb[0], dry)
 				url, sold := shop(t)
-				workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "engine: {plugin: " + noPlugin + "}\nmcp: {approval: " + rulesOf(tc.rules) + "}\n"})
-				args := append(slices.Concat(verb, []string{"--mcp", url, "--base-model", "base", "--dataset", "tasks.json"}), tc.args...)
+				workFolder(t, map[string]string{"tasks.json": hats,
+					"hone.yaml": "engine: {plugin: " + noPlugin + "}\nmcp: {approval: " + rulesOf(tc.rules) + "}\n"})
+				args := append(slices.Concat(verb,
+					[]string{"--mcp", url, "--base-model", "base", "--dataset", "tasks.json"}), tc.args...)
 				toyModel(t, "base/toy.gguf")
 				if dry {
 					args = append(args, "--dry-run")
@@ -69,10 +74,12 @@ func TestUnattended(t *testing.T) {
 				var said bytes.Buffer
 				code := toyApp(&said, nil).main(t.Context(), args)
 				through := strings.Contains(said.String(), "where: "+noPlugin)
-				if through != (tc.says == "") || !strings.Contains(said.String(), tc.says) || !through && code != 2 || code == 0 {
+				if through != (tc.says == "") || !strings.Contains(said.String(), tc.says) ||
+					!through && code != 2 || code == 0 {
 					t.Errorf("%s: exit code %d, %s", name, code, &said)
 				}
-				if warned := strings.Contains(said.String(), `mcp.approval.deny names them: "127.0.0.1/buy"`); warned != tc.warns {
+				if warned := strings.Contains(said.String(),
+					`mcp.approval.deny names them: "127.0.0.1/buy"`); warned != tc.warns {
 					t.Errorf("%s: warned %v: %s", name, warned, &said)
 				}
 				if _, err := os.Stat("out"); err == nil || len(sold()) > 0 {
@@ -104,9 +111,11 @@ func TestValidateUnderRules(t *testing.T) {
 		{"mode: ask", 2, "nobody sits beside this command", nil},
 	} {
 		url, sold := shop(t)
-		workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "mcp: {approval: " + rulesOf(tc.rules) + "}\n"})
+		workFolder(t, map[string]string{"tasks.json": hats,
+			"hone.yaml": "mcp: {approval: " + rulesOf(tc.rules) + "}\n"})
 		var stdout, stderr bytes.Buffer
-		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv}}
+		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&stdout),
+			Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv}}
 		code := a.main(t.Context(), []string{"scenarios", "validate", "tasks.json", "--mcp", url})
 		if said := stdout.String() + stderr.String(); code != tc.code || !strings.Contains(said, tc.says) {
 			t.Errorf("%q: exit code %d, %s", tc.rules, code, said)
@@ -117,8 +126,8 @@ func TestValidateUnderRules(t *testing.T) {
 	}
 }
 
-// What episodes open their sessions on holds the rules on a real server, whether its tools are shown or searched: a denied
-// call never arrives, and decision and denial are in the results that trajectories are made of.
+// What episodes open their sessions on holds the rules on a real server, whether its tools are shown or searched: a
+// denied call never arrives, and decision and denial are in the results that trajectories are made of.
 func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 	workFolder(t, map[string]string{"template/notes.txt": "4711", "mcp.json": files(t)})
 	servers, err := mcp.LoadConfig("mcp.json", os.LookupEnv)
@@ -140,11 +149,13 @@ func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 			{ID: "2", Name: "read_text_file", Arguments: `{"path": "notes.txt"}`}}
 		if share > 0 {
 			for _, query := range []string{"write file overwrite", "read text file"} {
-				session.Call(t.Context(), []chat.ToolCall{{Name: l.Selection.List[0].Name, Arguments: fmt.Sprintf(`{"query": %q}`, query)}})
+				session.Call(t.Context(),
+					[]chat.ToolCall{{Name: l.Selection.List[0].Name, Arguments: fmt.Sprintf(`{"query": %q}`, query)}})
 			}
 		}
 		r := session.Call(t.Context(), calls)
-		if r[0].Status != trajectory.CallDenied || r[0].Text != `The call was denied: denied by the rule "files/write_file"` || r[0].Approval == "" {
+		if r[0].Status != trajectory.CallDenied ||
+			r[0].Text != `The call was denied: denied by the rule "files/write_file"` || r[0].Approval == "" {
 			t.Errorf("share %g: %+v", share, r[0])
 		}
 		if r[1].Status != trajectory.CallOK || r[1].Text != "4711" || r[1].Approval != "allowed by the mode auto" {
@@ -160,11 +171,16 @@ func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 // A server that is made as new by a call which the rules deny cannot be used.
 func TestDeniedReset(t *testing.T) {
 	url, _ := shop(t)
-	workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "engine: {plugin: no/plugin.so}\nmcp: {approval: {mode: readonly}}\n",
-		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q, "reset": {"tool": "buy", "arguments": {"name": "all"}}}}}`, url)})
+	workFolder(t, map[string]string{
+		"tasks.json": hats, "hone.yaml": "engine: {plugin: no/plugin.so}\nmcp: {approval: {mode: readonly}}\n",
+		"mcp.json": fmt.Sprintf(
+			`{"mcpServers": {"shop": {"url": %q, "reset": {"tool": "buy", "arguments": {"name": "all"}}}}}`, url,
+		),
+	})
 	toyModel(t, "base/toy.gguf")
 	var said bytes.Buffer
-	code := toyApp(&said, nil).main(t.Context(), []string{"train", "--mcp-config", "mcp.json", "--dataset", "tasks.json", "--base-model", "base", "--output-dir", "out"})
+	code := toyApp(&said, nil).main(t.Context(), []string{"train", "--mcp-config", "mcp.json", "--dataset",
+		"tasks.json", "--base-model", "base", "--output-dir", "out"})
 	if code != 2 || !strings.Contains(said.String(), "server shop, reset by buy") {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
@@ -188,7 +204,9 @@ func TestDoctorAsksTheRules(t *testing.T) {
 	} {
 		url, sold := shop(t)
 		workFolder(t, map[string]string{"hone.yaml": "mcp: {approval: " + x.approval + "}\n",
-			"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q, "reset": {"tool": "buy", "arguments": {"name": "all"}}}}}`, url)})
+			"mcp.json": fmt.Sprintf(
+				`{"mcpServers": {"shop": {"url": %q, "reset": {"tool": "buy", "arguments": {"name": "all"}}}}}`, url,
+			)})
 		a := toyApp(&bytes.Buffer{}, nil)
 		newRoot(a)
 		a.Yes = x.yes
@@ -198,7 +216,8 @@ func TestDoctorAsksTheRules(t *testing.T) {
 		}
 		checks := doctor.Servers(t.Context(), a.Host, c, toolset.Source{File: "mcp.json"})
 		last := checks[len(checks)-1]
-		if !strings.Contains(last.Detail, x.says) || (last.Status == doctor.OK) != (x.sold > 0) || len(sold()) != x.sold {
+		if !strings.Contains(last.Detail, x.says) || (last.Status == doctor.OK) != (x.sold > 0) ||
+			len(sold()) != x.sold {
 			t.Errorf("%s: %+v; sold %q", name, last, sold())
 		}
 	}
@@ -209,7 +228,8 @@ func TestTrainDryRun(t *testing.T) {
 	url, sold := shop(t)
 	gone := filepath.Join("no", "plugin.so")
 	crowded := strings.Replace(toyConfig, "slots: 4", "slots: 4, memory: 0.0001", 1)
-	long := strings.Replace(toyConfig, "max_turns: 2, max_tokens: 8", "max_turns: 100, max_tokens: 100", 1) + "model: {context: 9000}\n"
+	long := strings.Replace(toyConfig, "max_turns: 2, max_tokens: 8", "max_turns: 100, max_tokens: 100", 1) +
+		"model: {context: 9000}\n"
 	for name, x := range map[string]struct {
 		config string
 		args   []string
@@ -225,7 +245,8 @@ func TestTrainDryRun(t *testing.T) {
 		"no model":        {"", []string{"--base-model", "nowhere"}, 2, "nowhere"},
 		"no plug-in":      {"engine: {backend: cpu, plugin: " + gone + "}\n", nil, 2, "where: " + gone},
 		"no CUDA plug-in": {"", []string{"--num-gpus", "1"}, 6, "no CUDA plug-in found"},
-		"several of one":  {"engine: {backend: go, devices: 2}\n", []string{"--mcp", "./nowhere"}, 2, "there are not 2 devices but 1"}, // before a server is started
+		// before a server is started
+		"several of one": {"engine: {backend: go, devices: 2}\n", []string{"--mcp", "./nowhere"}, 2, "there are not 2 devices but 1"},
 	} {
 		if x.config == "" {
 			x.config = toyConfig
@@ -233,8 +254,10 @@ func TestTrainDryRun(t *testing.T) {
 		workFolder(t, map[string]string{"scenarios.json": hats, "hone.yaml": x.config})
 		toyModel(t, "base/toy.gguf")
 		var said bytes.Buffer
-		args := append([]string{"train", "--dry-run", "--output-dir", "out", "--base-model", "base", "--mcp", url}, x.args...)
-		code := toyApp(&said, map[string]string{"VIRTUAL_ENV": "", "PJRT_PLUGIN_LIBRARY_PATH": ""}).main(t.Context(), args)
+		args := append([]string{"train", "--dry-run", "--output-dir", "out", "--base-model", "base", "--mcp", url},
+			x.args...)
+		code := toyApp(&said,
+			map[string]string{"VIRTUAL_ENV": "", "PJRT_PLUGIN_LIBRARY_PATH": ""}).main(t.Context(), args)
 		if code != x.code || !strings.Contains(said.String(), x.says) {
 			t.Errorf("%s: exit code %d, %s", name, code, &said)
 		}
@@ -277,12 +300,17 @@ func TestDenialInATrajectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := rollout.New(rollout.Options{Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}}, MaxTokens: 100,
-		Environment: environment.New(environment.Options{Tools: l.Selection.Tools, ToolList: l.Selection.List, MaxTurns: 4})})
+	r := rollout.New(rollout.Options{
+		Policy:    rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}},
+		MaxTokens: 100,
+		Environment: environment.New(environment.Options{Tools: l.Selection.Tools, ToolList: l.Selection.List,
+			MaxTurns: 4}),
+	})
 	one, _ := r.Episode(t.Context(), list[0], 0, 0, 0)
 	calls := one.Calls()
-	if one.Outcome != trajectory.OK || len(calls) != 2 || calls[0].Status != trajectory.CallDenied || calls[0].Text != denial ||
-		calls[0].Approval != `denied by the rule "*/buy"` || calls[1].Approval != "allowed by the mode auto" || calls[1].Text != "in stock" {
+	if one.Outcome != trajectory.OK || len(calls) != 2 || calls[0].Status != trajectory.CallDenied ||
+		calls[0].Text != denial || calls[0].Approval != `denied by the rule "*/buy"` ||
+		calls[1].Approval != "allowed by the mode auto" || calls[1].Text != "in stock" {
 		t.Errorf("%s %s %+v", one.Outcome, one.Error, calls)
 	}
 	if len(sold()) > 0 {

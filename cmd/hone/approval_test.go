@@ -38,12 +38,13 @@ func shop(t *testing.T) (url string, sold func() []string) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "in stock"}}}, nil, nil
 		})
 	destroys := true
-	mcp.AddTool(s, &mcp.Tool{Name: "buy", Annotations: &mcp.ToolAnnotations{DestructiveHint: &destroys}}, func(_ context.Context, _ *mcp.CallToolRequest, in thing) (*mcp.CallToolResult, any, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		bought = append(bought, in.Name)
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sold"}}}, nil, nil
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "buy", Annotations: &mcp.ToolAnnotations{DestructiveHint: &destroys}},
+		func(_ context.Context, _ *mcp.CallToolRequest, in thing) (*mcp.CallToolResult, any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			bought = append(bought, in.Name)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sold"}}}, nil, nil
+		})
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(server.Close)
 	return server.URL, func() []string {
@@ -69,8 +70,10 @@ func buyer(t *testing.T, calls ...chat.ToolCall) string {
 		if last := q.Messages[len(q.Messages)-1]; last.Role == chat.ToolRole {
 			reply, finish = chat.Message{Role: chat.Assistant, Content: last.Content}, "stop"
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": finish}},
-			"usage": map[string]int{"prompt_tokens": 1, "completion_tokens": 1}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"choices": []any{map[string]any{"message": reply, "finish_reason": finish}},
+			"usage":   map[string]int{"prompt_tokens": 1, "completion_tokens": 1},
+		})
 	}))
 	t.Cleanup(s.Close)
 	return s.URL + "/v1"
@@ -95,8 +98,10 @@ const oneTask = `[{"id": "x", "task": "Buy a hat.", "checks": [{"type": "no_call
 // collect asks on a terminal; answers, denials and rules are in the trajectory, and only what was allowed was sent.
 func TestCollectAsksOnATerminal(t *testing.T) {
 	url, sold := shop(t)
-	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`}, chat.ToolCall{Name: "buy", Arguments: `{"name": "boat"}`},
-		chat.ToolCall{Name: "look", Arguments: `{"name": "sea"}`}, chat.ToolCall{Name: "look", Arguments: `{"name": "sky"}`})
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`},
+		chat.ToolCall{Name: "buy", Arguments: `{"name": "boat"}`}, chat.ToolCall{Name: "look",
+			Arguments: `{"name": "sea"}`}, chat.ToolCall{Name: "look",
+			Arguments: `{"name": "sky"}`})
 	workFolder(t, map[string]string{"tasks.json": oneTask, "hone.yaml": "mcp: {approval: {deny: [\"nowhere/*\"]}}\n"})
 	person, theirs, err := pty.Open()
 	if err != nil {
@@ -104,10 +109,12 @@ func TestCollectAsksOnATerminal(t *testing.T) {
 	}
 	t.Cleanup(func() { theirs.Close(); person.Close() })
 	var stdout, stderr bytes.Buffer
-	a := &app{Host: &host.Host{Stdin: theirs, Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a := &app{Host: &host.Host{Stdin: theirs, Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr),
+		LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	done := make(chan int, 1)
 	go func() {
-		done <- a.main(t.Context(), []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.json", "--output-dir", "out"})
+		done <- a.main(t.Context(), []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m",
+			"--dataset", "tasks.json", "--output-dir", "out"})
 	}()
 	screen := ""
 	for _, answer := range []string{"y\n", "n\n", "a\n"} {
@@ -119,7 +126,9 @@ func TestCollectAsksOnATerminal(t *testing.T) {
 	if code := <-done; code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
-	for _, want := range []string{"server:    127.0.0.1", "tool:      buy", `"name": "boat"`, "look (annotated as read-only)"} {
+	for _, want := range []string{
+		"server:    127.0.0.1", "tool:      buy", `"name": "boat"`, "look (annotated as read-only)",
+	} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("%q was not shown:\n%s", want, screen)
 		}
@@ -132,9 +141,13 @@ func TestCollectAsksOnATerminal(t *testing.T) {
 		approval string
 		status   trajectory.CallStatus
 		text     string
-	}{{"allowed by the user", trajectory.CallOK, "sold"}, {"denied by the user", trajectory.CallDenied, "The call was denied: denied by the user"},
-		{always, trajectory.CallOK, "in stock"}, {always, trajectory.CallOK, "in stock"}} {
-		if r := kept(t, "out/trajectories.jsonl")[i]; r.Approval != want.approval || r.Status != want.status || r.Text != want.text {
+	}{
+		{"allowed by the user", trajectory.CallOK, "sold"}, {"denied by the user", trajectory.CallDenied,
+			"The call was denied: denied by the user"},
+		{always, trajectory.CallOK, "in stock"}, {always, trajectory.CallOK, "in stock"},
+	} {
+		if r := kept(t, "out/trajectories.jsonl")[i]; r.Approval != want.approval || r.Status != want.status ||
+			r.Text != want.text {
 			t.Errorf("call %d: %+v, want %+v", i, r, want)
 		}
 	}
@@ -143,13 +156,18 @@ func TestCollectAsksOnATerminal(t *testing.T) {
 	}
 }
 
-// Ctrl-C at a question is a stop as any other: it says what is kept and how to go on, and denies nothing. Each question says
-// where in the run it stands.
+// Ctrl-C at a question is a stop as any other: it says what is kept and how to go on, and denies nothing. Each question
+// says where in the run it stands.
 func TestCollectStoppedAtAQuestion(t *testing.T) {
 	url, sold := shop(t)
-	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`}, chat.ToolCall{Name: "buy", Arguments: `{"name": "boat"}`})
-	workFolder(t, map[string]string{"tasks.jsonl": `{"id": "a", "task": "Buy a hat and a boat."}` + "\n" + `{"id": "b", "task": "Buy them again."}` + "\n"})
-	args := []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "out"}
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`},
+		chat.ToolCall{Name: "buy", Arguments: `{"name": "boat"}`})
+	workFolder(t, map[string]string{
+		"tasks.jsonl": `{"id": "a", "task": "Buy a hat and a boat."}` + "\n" +
+			`{"id": "b", "task": "Buy them again."}` + "\n",
+	})
+	args := []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl",
+		"--split", "all", "--output-dir", "out"}
 	c := exec.CommandContext(t.Context(), honeCommand(t), args...)
 	person, err := pty.Start(c)
 	if err != nil {
@@ -172,10 +190,13 @@ func TestCollectStoppedAtAQuestion(t *testing.T) {
 	rest, _ := io.ReadAll(person) // ends with EIO, as a terminal does
 	_ = c.Wait()
 	said := string(rest)
-	if code := c.ProcessState.ExitCode(); code != 7 || strings.Contains(said, "denied") || strings.Contains(said, "canceled") {
+	if code := c.ProcessState.ExitCode(); code != 7 || strings.Contains(said, "denied") ||
+		strings.Contains(said, "canceled") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	for _, want := range []string{"stopped after 1 of 2 episodes; nothing finished is lost", "where: out", "the same command goes on"} {
+	for _, want := range []string{
+		"stopped after 1 of 2 episodes; nothing finished is lost", "where: out", "the same command goes on",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
 		}
@@ -223,11 +244,14 @@ func TestCollectUnattended(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			url, sold := shop(t)
-			endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`}, chat.ToolCall{Name: "look", Arguments: `{"name": "sea"}`})
+			endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`},
+				chat.ToolCall{Name: "look", Arguments: `{"name": "sea"}`})
 			workFolder(t, map[string]string{"tasks.json": oneTask, "hone.yaml": tc.rules})
 			var stdout, stderr bytes.Buffer
-			a := &app{Host: &host.Host{Stdin: strings.NewReader("y\ny\n"), Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
-			args := append([]string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.json", "--output-dir", "out"}, tc.args...)
+			a := &app{Host: &host.Host{Stdin: strings.NewReader("y\ny\n"), Data: sanitize.New(&stdout),
+				Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+			args := append([]string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset",
+				"tasks.json", "--output-dir", "out"}, tc.args...)
 			if code := a.main(t.Context(), args); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr.String())
 			}
@@ -238,7 +262,8 @@ func TestCollectUnattended(t *testing.T) {
 			if calls[1].Status != tc.looked || calls[0].Approval == "" || calls[1].Approval == "" {
 				t.Errorf("%+v", calls)
 			}
-			if !strings.Contains(stderr.String(), tc.says) || tc.says == "" && strings.Contains(stderr.String(), "mcp.approval") {
+			if !strings.Contains(stderr.String(), tc.says) ||
+				tc.says == "" && strings.Contains(stderr.String(), "mcp.approval") {
 				t.Errorf("said %s\nwant %q", stderr.String(), tc.says)
 			}
 		})

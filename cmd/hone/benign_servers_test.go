@@ -9,7 +9,8 @@ import (
 	"hone/internal/mcp/scan"
 )
 
-// No run waits for a person because of servers that many use: a detector that stops at honest texts would be switched off.
+// No run waits for a person because of servers that many use: a detector that stops at honest texts would be switched
+// off.
 func TestHonestServersBlockNothing(t *testing.T) {
 	calc, err := filepath.Abs("../../demo/node_modules/@coo-quack/calc-mcp/dist/index.js")
 	if err != nil {
@@ -20,8 +21,10 @@ func TestHonestServersBlockNothing(t *testing.T) {
 	}
 	env := map[string]string{"PATH": os.Getenv("PATH")}
 	c, err := mcp.Discover(t.Context(), mcp.Config{Servers: map[string]mcp.Server{
-		"calc": {Command: "node", Env: env, Args: []string{calc}}, "files": {Command: "node", Env: env, Args: []string{npmServer(t, "server-filesystem"), t.TempDir()}},
-		"everything": {Command: "node", Env: env, Args: []string{npmServer(t, "server-everything")}}, "memory": {Command: "node", Env: env, Args: []string{npmServer(t, "server-memory")}}}})
+		"calc": {Command: "node", Env: env, Args: []string{calc}}, "files": {Command: "node", Env: env,
+			Args: []string{npmServer(t, "server-filesystem"), t.TempDir()}},
+		"everything": {Command: "node", Env: env, Args: []string{npmServer(t, "server-everything")}},
+		"memory":     {Command: "node", Env: env, Args: []string{npmServer(t, "server-memory")}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

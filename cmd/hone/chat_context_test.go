@@ -10,8 +10,8 @@ import (
 	"hone/internal/serve/local"
 )
 
-// A model that a verb serves to itself, as chat does, holds what hone serve holds where model.context is open: as much as the adapter was trained in,
-// else 1024 tokens.
+// A model that a verb serves to itself, as chat does, holds what hone serve holds where model.context is open: as much
+// as the adapter was trained in, else 1024 tokens.
 func TestServedModelsHoldWhatServeHolds(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")

@@ -25,8 +25,9 @@ import (
 	"hone/internal/proxy/initial"
 )
 
-// The real clients speak to hone serve and through hone proxy, over SmolLM2-135M. A model takes a core half a minute to load and compile, so what can be
-// one is: the server, and the programs of the proxies' small models. Each subtest starts what it needs, so it runs alone too.
+// The real clients speak to hone serve and through hone proxy, over SmolLM2-135M. A model takes a core half a minute to
+// load and compile, so what can be one is: the server, and the programs of the proxies' small models. Each subtest
+// starts what it needs, so it runs alone too.
 func TestSoakToTheClients(t *testing.T) {
 	python, err := filepath.Abs("../../.venv/bin/python")
 	if err != nil {
@@ -36,12 +37,14 @@ func TestSoakToTheClients(t *testing.T) {
 		t.Fatal("the openai client is not installed: run make soak")
 	}
 	a, _, _ := installed(t, "")
-	c := clients{python: python, noise: filepath.Join(t.TempDir(), "adapter"), quiet: filepath.Join(t.TempDir(), "quiet"), cache: withPrograms(t, a)}
+	c := clients{python: python, noise: filepath.Join(t.TempDir(), "adapter"),
+		quiet: filepath.Join(t.TempDir(), "quiet"), cache: withPrograms(t, a)}
 	saveNoise(t, a, c.noise, 0.1)
 	saveNoise(t, a, c.quiet, 1e-4) // it answers as the base model does
 	var began server
 	c.serve = sync.OnceValue(func() server {
-		began = c.serving(t, "serve", "--model", c.noise, "--key-env", "SERVE_KEY", "--context", "512", "--slots", "2", "--max-adapters", "2")
+		began = c.serving(t, "serve", "--model", c.noise, "--key-env", "SERVE_KEY", "--context", "512", "--slots", "2",
+			"--max-adapters", "2")
 		return began
 	})
 	t.Run("Serve", c.testServe)
@@ -72,7 +75,8 @@ var clientKeys = map[string]string{"SERVE_KEY": "sk-serve", "UPSTREAM_KEY": "sk-
 // serving starts a verb that serves, with the shared programs.
 func (c *clients) serving(t *testing.T, args ...string) server {
 	t.Helper()
-	return servingOf(t, clientKeys, func(a *app) { a.CacheDir, a.KeepsPrograms = c.cache, true }, append(args, "--listen", "127.0.0.1:0")...)
+	return servingOf(t, clientKeys, func(a *app) { a.CacheDir, a.KeepsPrograms = c.cache, true },
+		append(args, "--listen", "127.0.0.1:0")...)
 }
 
 // run runs a client's script.
@@ -111,7 +115,8 @@ func withPrograms(t *testing.T, a *app) string {
 	return dir
 }
 
-// The openai and anthropic clients speak to a server in this process: models, key, tools, streaming. The adapter must change answers.
+// The openai and anthropic clients speak to a server in this process: models, key, tools, streaming. The adapter must
+// change answers.
 func (c *clients) testServe(t *testing.T) {
 	s := c.serve()
 	out, err := c.run(t, "openai_client.py", s.URL, clientKeys["SERVE_KEY"], s.Models[0], s.Models[1], c.noise)
@@ -153,7 +158,8 @@ func saveNoise(t *testing.T, a *app, dir string, size float64) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var tensors []adapter.Tensor
 	for _, p := range pieces {
-		x := adapter.Tensor{Name: adapter.Key(p.Target.Path(p.Layer), p.B), Rows: p.Rows, Cols: p.Cols, Data: make([]float32, p.Rows*p.Cols)}
+		x := adapter.Tensor{Name: adapter.Key(p.Target.Path(p.Layer), p.B), Rows: p.Rows, Cols: p.Cols,
+			Data: make([]float32, p.Rows*p.Cols)}
 		for i := range x.Data {
 			x.Data[i] = float32(r.NormFloat64() * size)
 		}
@@ -169,21 +175,25 @@ func saveNoise(t *testing.T, a *app, dir string, size float64) {
 	}
 }
 
-// The openai client speaks through a proxy whose small model makes the first call, with a real hone serve as the upstream.
+// The openai client speaks through a proxy whose small model makes the first call, with a real hone serve as the
+// upstream.
 func (c *clients) testInitialCall(t *testing.T) {
 	calibration := initial.Calibration{Bias: 9, Mean: 1, Min: 1, Threshold: 0.5}
 	if err := calibration.SaveBeside(c.quiet); err != nil {
 		t.Fatal(err)
 	}
 	upstream := c.serve()
-	proxied := c.serving(t, "proxy", "--upstream", upstream.URL, "--upstream-key-env", "UPSTREAM_KEY", "--key-env", "PROXY_KEY",
-		"--mode", "initial-call", "--model", c.quiet, "--context", "768", "--slots", "1", "--deadline", "2m")
-	if _, err := c.run(t, "proxy_client.py", upstream.URL, clientKeys["UPSTREAM_KEY"], proxied.URL, clientKeys["PROXY_KEY"], upstream.Models[1]); err != nil {
+	proxied := c.serving(t, "proxy", "--upstream", upstream.URL, "--upstream-key-env", "UPSTREAM_KEY", "--key-env",
+		"PROXY_KEY", "--mode", "initial-call", "--model", c.quiet, "--context", "768", "--slots", "1",
+		"--deadline", "2m")
+	if _, err := c.run(t, "proxy_client.py", upstream.URL, clientKeys["UPSTREAM_KEY"], proxied.URL,
+		clientKeys["PROXY_KEY"], upstream.Models[1]); err != nil {
 		t.Error(err)
 	}
 }
 
-// noisy is an upstream that answers as the model's name says: a right call, one that the fixer mends, one of a tool that does not exist, words.
+// noisy is an upstream that answers as the model's name says: a right call, one that the fixer mends, one of a tool
+// that does not exist, words.
 func noisy(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Model  string
@@ -194,13 +204,18 @@ func noisy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	said, finish := map[string]any{"role": "assistant", "content": "It is done."}, "stop"
-	if arguments, calls := map[string]string{"right": `{"text": "cloud"}`, "mend": `{'text': 'cloud'}`, "wrong": `{"path": "/cloud"}`}[q.Model]; calls {
+	if arguments, calls := map[string]string{"right": `{"text": "cloud"}`, "mend": `{'text': 'cloud'}`,
+		"wrong": `{"path": "/cloud"}`}[q.Model]; calls {
 		name := "hash"
 		if q.Model == "wrong" {
 			name = "format_disk"
 		}
-		said, finish = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"index": 0, "id": "u1", "type": "function",
-			"function": map[string]any{"name": name, "arguments": arguments}}}}, "tool_calls"
+		said, finish = map[string]any{
+			"role": "assistant", "content": nil, "tool_calls": []any{
+				map[string]any{"index": 0, "id": "u1", "type": "function",
+					"function": map[string]any{"name": name, "arguments": arguments}},
+			},
+		}, "tool_calls"
 	}
 	key, object := "message", "chat.completion"
 	if q.Stream {
@@ -215,8 +230,8 @@ func noisy(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text)
 }
 
-// The openai client speaks through the sidecar's mode with a real model over a noisy upstream: what it gets, the header and the log agree on
-// what became of each answer, and why.
+// The openai client speaks through the sidecar's mode with a real model over a noisy upstream: what it gets, the header
+// and the log agree on what became of each answer, and why.
 func (c *clients) testSidecar(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(noisy))
 	defer upstream.Close()
@@ -239,7 +254,12 @@ func (c *clients) testSidecar(t *testing.T) {
 	for way, want := range map[string]struct {
 		verdict string
 		asked   bool // the sidecar's model
-	}{"right": {"untouched", false}, "mend": {"mended", false}, "wrong": {"revised", true}, "plain": {"untouched", false}} {
+	}{
+		"right": {"untouched", false},
+		"mend":  {"mended", false},
+		"wrong": {"revised", true},
+		"plain": {"untouched", false},
+	} {
 		got := told[way]
 		if !strings.HasPrefix(got.Decision, "sidecar="+want.verdict+"; ") {
 			t.Errorf("%s: the header says %q, want %s", way, got.Decision, want.verdict)
@@ -258,7 +278,10 @@ func (c *clients) testSidecar(t *testing.T) {
 				line = l
 			}
 		}
-		for _, part := range []string{"mode=sidecar", "action=" + want.verdict, why[:min(len(why), 20)], fmt.Sprintf("decision.asked=%v", want.asked)} {
+		for _, part := range []string{
+			"mode=sidecar", "action=" + want.verdict, why[:min(len(why), 20)], fmt.Sprintf("decision.asked=%v",
+				want.asked),
+		} {
 			if !strings.Contains(line, part) {
 				t.Errorf("%s: the log's line lacks %q: %s", way, part, line)
 			}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// The openai and anthropic clients speak to hone serve and through hone proxy, over a toy; make soak has them at length, over
-// SmolLM2-135M.
+// The openai and anthropic clients speak to hone serve and through hone proxy, over a toy; make soak has them at
+// length, over SmolLM2-135M.
 func TestClients(t *testing.T) {
 	script, python := must(filepath.Abs("testdata/short_client.py")), must(filepath.Abs("../../.venv/bin/python"))
 	if _, err := os.Stat(python); err != nil {
@@ -26,7 +26,8 @@ func TestClients(t *testing.T) {
 		"--key-env", "SERVE_KEY", "--context", "2048", "--slots", "1")
 	proxies := serving(t, keys, "proxy", "--upstream", serves.URL, "--upstream-key-env", "SERVE_KEY",
 		"--listen", "127.0.0.1:0", "--key-env", "PROXY_KEY")
-	out, err := exec.CommandContext(t.Context(), python, script, serves.URL, keys["SERVE_KEY"], proxies.URL, keys["PROXY_KEY"], serves.Models[0]).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), python, script, serves.URL, keys["SERVE_KEY"], proxies.URL,
+		keys["PROXY_KEY"], serves.Models[0]).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

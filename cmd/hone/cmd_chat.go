@@ -14,12 +14,15 @@ func newChat(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "chat --model DIR|base|NAME",
 		Short: "Talk to a model on a terminal or a pipe; its tool calls are shown and asked about",
-		Long: "chat talks to an adapter or the base model on this machine, with --agent as an agent that calls the tools of MCP servers,\n" +
-			"or to a server (--endpoint). Before a call is sent it is shown and asked for, unless a rule in mcp.approval decides.\n" +
-			"On a pipe each line is a message, and calls that would be asked about are denied.",
-		Example: "  hone chat --model out/final\n  hone chat --model out/final --agent --mcp-config .mcp.json\n  hone chat --endpoint http://127.0.0.1:8000/v1 --model shop",
-		Args:    arguments(0, 0, ""),
-		RunE:    a.withConfig(func(ctx context.Context, c config.Config) error { return console.Run(ctx, a.Host, c, o) }),
+		Long: `chat talks to an adapter or the base model on this machine, with --agent as an agent that calls the tools of MCP servers,
+or to a server (--endpoint). Before a call is sent it is shown and asked for, unless a rule in mcp.approval decides.
+On a pipe each line is a message, and calls that would be asked about are denied.`,
+		Example: "  hone chat --model out/final\n  hone chat --model out/final --agent --mcp-config .mcp.json\n" +
+			"  hone chat --endpoint http://127.0.0.1:8000/v1 --model shop",
+		Args: arguments(0, 0, ""),
+		RunE: a.withConfig(func(ctx context.Context, c config.Config) error {
+			return console.Run(ctx, a.Host, c, o)
+		}),
 	}
 	f := c.Flags()
 	f.StringVar(&o.Model, "model", "", "adapter folder, or base; with --endpoint, the model to ask it for")

@@ -15,7 +15,8 @@ func newCurateDo(a *app, at atDesk) *cobra.Command {
 		Use:   "do DATA OPERATION",
 		Short: "Make one operation, or with - those that come as JSON lines",
 		Long: "do makes one of: " + strings.Join(curate.Kinds(), ", ") + ".\n" +
-			"Messages and calls are numbered from 0, turns from 1, as show has them. undo takes the number of an operation.",
+			"Messages and calls are numbered from 0, turns from 1, as show has them. undo takes the number of an " +
+			"operation.",
 		Example: "  hone curate do traces.jsonl edit_arguments --trace t1 --message 2 --text '{\"city\": \"Bern\"}'\n" +
 			"  hone curate do traces.jsonl reject --trace t7 --why 'it guesses'\n" +
 			"  echo '{\"do\": \"rate\", \"trace\": \"t1\", \"rating\": 5}' | hone curate do traces.jsonl -",

@@ -14,7 +14,10 @@ import (
 func newCuratePage(a *app, c *cobra.Command, at atDesk) *cobra.Command {
 	base := ""
 	page := at(func(c *cobra.Command, d *data.Desk, _ []string) error {
-		return a.withConfig(func(ctx context.Context, cfg config.Config) error { return d.Page(ctx, a.Host, cfg, base) })(c, nil)
+		return a.withConfig(func(ctx context.Context,
+			cfg config.Config) error {
+			return d.Page(ctx, a.Host, cfg, base)
+		})(c, nil)
 	})
 	group := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {

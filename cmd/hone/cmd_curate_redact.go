@@ -14,11 +14,12 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "redact DATA",
 		Short: "Put placeholders in place of secrets and personal data",
-		Long: "redact looks for " + strings.Join(curate.RedactKinds(), ", ") + ", and puts placeholders such as [EMAIL_1] in their place. A value has one placeholder\n" +
-			"in all of its trace. Names of persons and postal addresses are not found. Each trace's redaction can be undone.\n" +
-			"DATA and its ledger still hold all values: only what hone curate export writes is clean.",
-		Example: "  hone curate redact traces/trajectories.jsonl --dry-run\n  hone curate redact traces/trajectories.jsonl --kind secret --kind email",
-		Args:    arguments(1, 1, "a file of traces"),
+		Long: "redact looks for " + strings.Join(curate.RedactKinds(), ", ") + `, and puts placeholders such as [EMAIL_1] in their place. A value has one placeholder
+in all of its trace. Names of persons and postal addresses are not found. Each trace's redaction can be undone.
+DATA and its ledger still hold all values: only what hone curate export writes is clean.`,
+		Example: "  hone curate redact traces/trajectories.jsonl --dry-run\n" +
+			"  hone curate redact traces/trajectories.jsonl --kind secret --kind email",
+		Args: arguments(1, 1, "a file of traces"),
 	}
 	c.RunE = at(func(_ *cobra.Command, d *data.Desk, _ []string) error {
 		done, rows, findings, err := d.Redact(kinds)
@@ -28,6 +29,7 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 		d.TellRedaction(a.Say, done, findings, a.DryRun)
 		return a.Print(done, rows)
 	})
-	c.Flags().StringSliceVar(&kinds, "kind", nil, "what to look for: "+strings.Join(curate.RedactKinds(), ", ")+" (default all; may be repeated)")
+	c.Flags().StringSliceVar(&kinds, "kind", nil,
+		"what to look for: "+strings.Join(curate.RedactKinds(), ", ")+" (default all; may be repeated)")
 	return c
 }

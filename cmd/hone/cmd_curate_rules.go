@@ -14,10 +14,11 @@ import (
 func newCurateRules(a *app, at atDesk) *cobra.Command {
 	var r curate.Rules
 	c := &cobra.Command{
-		Use:     "rules DATA",
-		Short:   "Reject what rules refuse, near copies, and what is there too often",
-		Example: "  hone curate rules traces/trajectories.jsonl --checks-passed --schema-valid --no-tool-error --near 0.9 --per-tool 20",
-		Args:    arguments(1, 1, "a file of traces"),
+		Use:   "rules DATA",
+		Short: "Reject what rules refuse, near copies, and what is there too often",
+		Example: "  hone curate rules traces/trajectories.jsonl --checks-passed --schema-valid --no-tool-error " +
+			"--near 0.9 --per-tool 20",
+		Args: arguments(1, 1, "a file of traces"),
 	}
 	c.RunE = at(func(_ *cobra.Command, d *data.Desk, _ []string) error {
 		done, err := d.Rules(r)
@@ -38,8 +39,11 @@ func newCurateRules(a *app, at atDesk) *cobra.Command {
 	c.Flags().IntVar(&r.MaxTurns, "max-turns", 0, "most assistant messages to learn from one trace; 0 has no bound")
 	c.Flags().Float64Var(&r.MinJudge, "min-judge", 0, "least score that the judge gave; 0 asks for none")
 	c.Flags().IntVar(&r.MinRating, "min-rating", 0, "least rating that a person gave; 0 asks for none")
-	c.Flags().Float64Var(&r.Near, "near", 0, "from this similarity on two traces with the same values are near copies, and the better stays; 0 keeps both")
-	c.Flags().IntVar(&r.PerTool, "per-tool", 0, "most traces of each tool: a trace stays while one of its tools has fewer; 0 has no bound")
-	c.Flags().IntVar(&r.PerLength, "per-length", 0, "most traces of each number of calls: 0, 1, 2 to 3, 4 to 7, and so on; 0 has no bound")
+	c.Flags().Float64Var(&r.Near, "near", 0,
+		"from this similarity on two traces with the same values are near copies, and the better stays; 0 keeps both")
+	c.Flags().IntVar(&r.PerTool, "per-tool", 0,
+		"most traces of each tool: a trace stays while one of its tools has fewer; 0 has no bound")
+	c.Flags().IntVar(&r.PerLength, "per-length", 0,
+		"most traces of each number of calls: 0, 1, 2 to 3, 4 to 7, and so on; 0 has no bound")
 	return c
 }

@@ -15,14 +15,16 @@ import (
 
 func newData(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "data", Short: "Check, convert and unroll conversations of any data set",
-		Long: "data reads JSON lines, JSON and parquet, gzipped or not, and folders of them. The format of each row is told from its columns:\n\n" + formats.Describe()}
+		Long: "data reads JSON lines, JSON and parquet, gzipped or not, and folders of them. " +
+			"The format of each row is told from its columns:\n\n" + formats.Describe()}
 	c.AddCommand(newDataConvert(a), newDataUnroll(a), newDataValidate(a))
 	return group(c)
 }
 
 // formatFlag names the format of what is read.
 func formatFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVar(format, "from", "", "format of the rows, where it is not to be told from them: "+strings.Join(formats.Names(), ", "))
+	c.Flags().StringVar(format, "from", "",
+		"format of the rows, where it is not to be told from them: "+strings.Join(formats.Names(), ", "))
 }
 
 func newDataValidate(a *app) *cobra.Command {
@@ -48,9 +50,11 @@ func newDataValidate(a *app) *cobra.Command {
 func newDataConvert(a *app) *cobra.Command {
 	var x data.Conversion
 	c := &cobra.Command{
-		Use:   "convert PATH...",
-		Short: "Write conversations in another form: a data set folder of the Hub, traces, rows for TRL and Axolotl, pairs",
-		Long: "convert reads rows of any format, refuses those that cannot be learnt from by line and reason, and writes the others:\n\n" + export.Describe() +
+		Use: "convert PATH...",
+		Short: "Write conversations in another form: a data set folder of the Hub, traces, " +
+			"rows for TRL and Axolotl, pairs",
+		Long: "convert reads rows of any format, refuses those that cannot be learnt from by line and reason, " +
+			"and writes the others:\n\n" + export.Describe() +
 			"\nNothing is there until all is written. hf, trl and axolotl leave traces that failed out.",
 		Example: "  hone data convert Toucan-1.5M/SFT --to hone --out toucan.jsonl\n" +
 			"  hone data convert traces/trajectories.jsonl --to hf --unroll turns --out dataset\n" +
@@ -64,8 +68,10 @@ func newDataConvert(a *app) *cobra.Command {
 	formatFlag(c, &x.Format)
 	c.Flags().StringVar(&x.To, "to", "hone", "form to write: "+strings.Join(export.Forms(), ", "))
 	c.Flags().StringVar(&x.Out, "out", "", "file or folder to write, which must not be there yet")
-	c.Flags().StringVar(&x.Unroll, "unroll", dataset.Whole, "rows of one conversation: "+strings.Join(dataset.Schemes(), ", ")+"; see hone data unroll")
-	c.Flags().StringVar(&x.Catalog, "catalog", "", "tools of rows that name none (default catalog.json beside the data, where there is one)")
+	c.Flags().StringVar(&x.Unroll, "unroll", dataset.Whole,
+		"rows of one conversation: "+strings.Join(dataset.Schemes(), ", ")+"; see hone data unroll")
+	c.Flags().StringVar(&x.Catalog, "catalog", "",
+		"tools of rows that name none (default catalog.json beside the data, where there is one)")
 	c.Flags().BoolVar(&x.Failed, "failed", false, "write traces that failed too")
 	return c
 }
@@ -89,9 +95,9 @@ func newDataUnroll(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unroll PATH...",
 		Short: "Show by how many rows each assistant message is trained, by each way to make rows of a conversation",
-		Long: "whole is one row, or as many as the chat template's rewrites need; turns is one row for each user turn, which alone is\n" +
-			"trained; prefixes is one row for each user turn, of which all is trained. hone data convert --unroll writes them,\n" +
-			"and the key sft.unroll learns from them.",
+		Long: `whole is one row, or as many as the chat template's rewrites need; turns is one row for each user turn, which alone is
+trained; prefixes is one row for each user turn, of which all is trained. hone data convert --unroll writes them,
+and the key sft.unroll learns from them.`,
 		Example: "  hone data unroll traces/trajectories.jsonl --model SmolLM2-135M-Instruct",
 		Args:    arguments(1, -1, "files or folders of conversations"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -110,6 +116,7 @@ func newDataUnroll(a *app) *cobra.Command {
 	}
 	modelFlag(c, &base)
 	formatFlag(c, &x.Format)
-	c.Flags().StringVar(&x.Catalog, "catalog", "", "tools of rows that name none (default catalog.json beside the data, where there is one)")
+	c.Flags().StringVar(&x.Catalog, "catalog", "",
+		"tools of rows that name none (default catalog.json beside the data, where there is one)")
 	return c
 }

@@ -16,10 +16,11 @@ func newDemo(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the whole loop, small, on this machine: discover, scenarios, SFT, GRPO, evaluation, report",
-		Long: "demo trains SmolLM2-135M-Instruct on tools of " + calc.Package + " and measures it on held-out tasks:\n" +
-			"discover, scenarios executed on the live server, base evaluation, SFT on executed traces, GRPO on live rollouts,\n" +
-			"evaluation on the test split, report.html, and one line of JSON (on a terminal: --json). Behind the set-up it\n" +
-			"does as much as fits into --minutes, and says what it measured and chose. A stopped demo goes on with\nhone runs resume.",
+		Long: "demo trains SmolLM2-135M-Instruct on tools of " + calc.Package + ` and measures it on held-out tasks:
+discover, scenarios executed on the live server, base evaluation, SFT on executed traces, GRPO on live rollouts,
+evaluation on the test split, report.html, and one line of JSON (on a terminal: --json). Behind the set-up it
+does as much as fits into --minutes, and says what it measured and chose. A stopped demo goes on with
+hone runs resume.`,
 		Example: "  hone demo\n  hone demo --json --seed 7",
 		Args:    arguments(0, 0, ""),
 		RunE: a.withConfig(func(ctx context.Context, c config.Config) error {
@@ -30,8 +31,10 @@ func newDemo(a *app) *cobra.Command {
 		}),
 	}
 	c.Flags().IntVar(&numGPUs, "num-gpus", 0, numGPUsUsage)
-	c.Flags().Float64Var(&fit.Minutes, "minutes", 8, "how long it may take after set-up: tasks, rows and steps are chosen from what the first episodes and rows took")
-	c.Flags().BoolVar(&fit.Full, "full", false, "all kinds of task, and the sizes that docs/LEARNING.md was measured with: half an hour on two quiet cores")
+	c.Flags().Float64Var(&fit.Minutes, "minutes", 8, "how long it may take after set-up: tasks, "+
+		"rows and steps are chosen from what the first episodes and rows took")
+	c.Flags().BoolVar(&fit.Full, "full", false,
+		"all kinds of task, and the sizes that docs/LEARNING.md was measured with: half an hour on two quiet cores")
 	a.sandboxFlag(c.PersistentFlags())
 	c.AddCommand(movedCommand("learn", "hone-learn", "make extras builds it"))
 	return c

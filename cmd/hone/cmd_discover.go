@@ -21,8 +21,10 @@ func newDiscover(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "discover",
 		Short: "List the tools of the MCP servers and freeze them in a catalog",
-		Long: "discover lists what each server offers, what is wrong with it, and what its tools cost in a prompt: in tokens of the\n" +
-			"base model where that is installed, else in bytes. With --diff it exits with 3 where the tools are not those of a catalog.",
+		Long: "discover lists what each server offers, what is wrong with it, and what its tools cost in a prompt: " +
+			"in tokens of the\n" +
+			"base model where that is installed, else in bytes. With --diff it exits with 3 where the tools are not " +
+			"those of a catalog.",
 		Example: "  hone discover --mcp \"npx -y @modelcontextprotocol/server-filesystem .\"\n" +
 			"  hone discover --mcp-config .mcp.json --out catalog.json\n" +
 			"  hone discover --mcp-config .mcp.json --diff catalog.json",
@@ -47,7 +49,8 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	if err != nil {
 		return err
 	}
-	if text, err := basemodel.OpenText(a.Host, c.Model, c.Model.Base); err == nil { // else it is not installed: bytes will do
+	// else it is not installed: bytes will do
+	if text, err := basemodel.OpenText(a.Host, c.Model, c.Model.Base); err == nil {
 		length, err := text.CountPrompt(c.Rollout.System)
 		if err == nil {
 			err = found.Count(c.Model.Base, length)
@@ -66,6 +69,10 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	if err := found.Err(); err != nil || found.Changes == nil || len(*found.Changes) == 0 {
 		return err
 	}
-	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("tools that are not those of the catalog: %d", len(*found.Changes)), Where: f.diff,
-		Next: "look at them; hone discover --out " + f.diff + " accepts them"}
+	return &fault.Error{
+		Code:  fault.CodeFailures,
+		What:  fmt.Sprintf("tools that are not those of the catalog: %d", len(*found.Changes)),
+		Where: f.diff,
+		Next:  "look at them; hone discover --out " + f.diff + " accepts them",
+	}
 }

@@ -19,7 +19,8 @@ func movedCommand(name, now, have string) *cobra.Command {
 		DisableFlagParsing: true, // the flags are those of the command that does it now
 		RunE: func(c *cobra.Command, _ []string) error {
 			return &fault.Error{Code: fault.CodeUsage, What: c.CommandPath() + " is another command now: " + now,
-				Why: "hone itself knows nothing of benchmarks and experiments", Next: have + "; " + now + " --help says more"}
+				Why:  "hone itself knows nothing of benchmarks and experiments",
+				Next: have + "; " + now + " --help says more"}
 		},
 	}
 }

@@ -13,7 +13,8 @@ func newRunsRate(a *app, dir *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rate RUN EPISODE SCORE",
 		Short: "Keep what you think of an episode of a run, from 0 to 1",
-		Long: "rate keeps your rating of an episode in ratings.jsonl in the run's folder; it takes the place of an earlier one. runs show --episode and\n" +
+		Long: "rate keeps your rating of an episode in ratings.jsonl in the run's folder; " +
+			"it takes the place of an earlier one. runs show --episode and\n" +
 			"the report show it, and runs rescore counts it as the term rating.",
 		Example: "  hone runs rate demo grpo/add-2/0/3 0.5 --note \"right, but slow\"\n  hone runs rescore demo",
 		Args:    arguments(3, 3, "the name or the folder of a run, an episode of it, and a score from 0 to 1"),

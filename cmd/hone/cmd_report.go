@@ -11,11 +11,12 @@ func newRunsReport(a *app, dir *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Write a run's report.html again, from what the run holds now",
-		Long: "Writes report.html into the run's folder: rates with intervals, what got worse, learning curves, the worst and best groups, and\n" +
-			"the episodes. It works while the run goes on, and on runs of any verb. A browser opens the page without network. All numbers of the\n" +
-			"page are in results.json beside it. With --inspect the evaluations are written as logs of Inspect too, one a system.",
-		Example: "  hone runs report demo-20260102-150405\n  hone runs report ./out --json\n  hone runs report ./out --inspect logs && inspect view --log-dir logs",
-		Args:    arguments(1, 1, "the name or the folder of a run"),
+		Long: `Writes report.html into the run's folder: rates with intervals, what got worse, learning curves, the worst and best groups, and
+the episodes. It works while the run goes on, and on runs of any verb. A browser opens the page without network. All numbers of the
+page are in results.json beside it. With --inspect the evaluations are written as logs of Inspect too, one a system.`,
+		Example: "  hone runs report demo-20260102-150405\n  hone runs report ./out --json\n" +
+			"  hone runs report ./out --inspect logs && inspect view --log-dir logs",
+		Args: arguments(1, 1, "the name or the folder of a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := a.runPath(*dir, args[0])
 			if err != nil {
@@ -30,6 +31,7 @@ func newRunsReport(a *app, dir *string) *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&logs, "inspect", "", "folder that gets a log of each evaluated system in Inspect's format, for inspect view --log-dir")
+	c.Flags().StringVar(&logs, "inspect", "",
+		"folder that gets a log of each evaluated system in Inspect's format, for inspect view --log-dir")
 	return c
 }

@@ -15,7 +15,8 @@ import (
 func newRuns(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "runs", Short: "List runs and look into one"}
 	dir := ""
-	c.PersistentFlags().StringVar(&dir, "dir", "", "folder that holds the runs, instead of the configuration's runs_dir")
+	c.PersistentFlags().StringVar(&dir, "dir", "",
+		"folder that holds the runs, instead of the configuration's runs_dir")
 	var servers toolset.Source
 	resume := &cobra.Command{
 		Use:     "resume RUN",
@@ -47,8 +48,10 @@ func newRuns(a *app) *cobra.Command {
 
 // reopenFlags are those of verbs that go on with a run which may not be as it was left.
 func (a *app) reopenFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&a.reopen.AcceptEdits, "accept-edits", false, "go on with the run's configuration and inputs although they were edited since it began")
-	flags.BoolVar(&a.reopen.RebuildLedger, "rebuild-ledger", false, "make a damaged ledger again from what it still holds and from the files beside it")
+	flags.BoolVar(&a.reopen.AcceptEdits, "accept-edits", false,
+		"go on with the run's configuration and inputs although they were edited since it began")
+	flags.BoolVar(&a.reopen.RebuildLedger, "rebuild-ledger", false,
+		"make a damaged ledger again from what it still holds and from the files beside it")
 }
 
 func (a *app) runsDir(dir string) (string, error) {

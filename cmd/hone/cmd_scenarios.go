@@ -14,11 +14,12 @@ func newScenarios(a *app) *cobra.Command {
 	validate := &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Execute the gold calls of each scenario on the servers, and say which rows do not hold",
-		Long: "validate reads each row, makes its setup and gold calls in a session of its own, and checks that they are answered\n" +
-			"without error and meet the row's checks. It tries each check on silence, on the task repeated and on wrong values too,\n" +
-			"and says which cannot fail or cannot pass. Exit code 2 names the rows.",
-		Example: "  hone scenarios validate scenarios.json --mcp-config .mcp.json\n  hone scenarios validate scenarios.jsonl --offline",
-		Args:    arguments(1, 1, "a scenarios file"),
+		Long: `validate reads each row, makes its setup and gold calls in a session of its own, and checks that they are answered
+without error and meet the row's checks. It tries each check on silence, on the task repeated and on wrong values too,
+and says which cannot fail or cannot pass. Exit code 2 names the rows.`,
+		Example: "  hone scenarios validate scenarios.json --mcp-config .mcp.json\n" +
+			"  hone scenarios validate scenarios.jsonl --offline",
+		Args: arguments(1, 1, "a scenarios file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runScenariosValidate(c.Context(), a, asked, args[0])
 		},
@@ -29,11 +30,13 @@ func newScenarios(a *app) *cobra.Command {
 	split := &cobra.Command{
 		Use:   "split FILE",
 		Short: "Assign train, validation and test by a hash of each row's first call",
-		Long: "split gives each row that has no split one of train (80%), validation and test (10% each), by a hash of its first gold\n" +
+		Long: "split gives each row that has no split one of train (80%), validation and test (10% each), " +
+			"by a hash of its first gold\n" +
 			"call: one call worded in many ways stays in one split, and the same file gives the same splits.",
-		Example: "  hone scenarios split scenarios.json --out scenarios.json\n  hone scenarios split all.jsonl --reassign > split.json",
-		Args:    arguments(1, 1, "a scenarios file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return synth.Split(a.Host, args[0], out, reassign) },
+		Example: "  hone scenarios split scenarios.json --out scenarios.json\n" +
+			"  hone scenarios split all.jsonl --reassign > split.json",
+		Args: arguments(1, 1, "a scenarios file"),
+		RunE: func(_ *cobra.Command, args []string) error { return synth.Split(a.Host, args[0], out, reassign) },
 	}
 	split.Flags().StringVar(&out, "out", "", "write the scenarios to this file (default stdout)")
 	split.Flags().BoolVar(&reassign, "reassign", false, "forget the splits that the rows have")

@@ -11,13 +11,15 @@ import (
 func newScenariosCheck(a *app) *cobra.Command {
 	var c records.OverlapCheck
 	cmd := &cobra.Command{
-		Use:   "check FILE",
-		Short: "Say what of the test split stands in what is learnt from: tasks, calls, tools, servers, and near copies",
-		Long: "check holds the scenarios of one split against what is learnt from: the split train of the file and of each --train, the\n" +
-			"conversations of each --data, and what the record of the adapter --model names. It counts how many of the split's tasks,\n" +
-			"calls, tools and servers stand there too, and lists scenarios whose task is a near copy. --by says by which of these the\n" +
-			"splits are meant to be apart: where they are not, and where there are near copies with the same values, the exit code is 2.",
-		Example: "  hone scenarios check scenarios.json\n  hone scenarios check bench.json --data traces/trajectories.jsonl --model out/final\n" +
+		Use: "check FILE",
+		Short: "Say what of the test split stands in what is learnt from: tasks, calls, tools, servers, " +
+			"and near copies",
+		Long: `check holds the scenarios of one split against what is learnt from: the split train of the file and of each --train, the
+conversations of each --data, and what the record of the adapter --model names. It counts how many of the split's tasks,
+calls, tools and servers stand there too, and lists scenarios whose task is a near copy. --by says by which of these the
+splits are meant to be apart: where they are not, and where there are near copies with the same values, the exit code is 2.`,
+		Example: "  hone scenarios check scenarios.json\n" +
+			"  hone scenarios check bench.json --data traces/trajectories.jsonl --model out/final\n" +
 			"  hone scenarios check scenarios.json --by tool --json",
 		Args: arguments(1, 1, "a scenarios file"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -31,7 +33,8 @@ func newScenariosCheck(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&c.Model, "model", "", "an adapter, whose runs say what it learnt from")
 	cmd.Flags().StringVar(&c.By, "by", overlap.Call, "by what the splits are to be apart: task, call, tool or server")
 	cmd.Flags().StringVar(&c.Catalog, "catalog", "", "a catalog of hone discover, which says whose each tool is")
-	cmd.Flags().Float64Var(&c.Threshold, "threshold", overlap.Threshold, "from which similarity on two tasks are near copies, above 0 and at most 1")
+	cmd.Flags().Float64Var(&c.Threshold, "threshold", overlap.Threshold,
+		"from which similarity on two tasks are near copies, above 0 and at most 1")
 	return cmd
 }
 

@@ -28,7 +28,8 @@ func newRunsShow(a *app, dir *string) *cobra.Command {
 			return runview.Run(a.jobs(config.Config{}), path)
 		},
 	}
-	c.Flags().StringVar(&episode, "episode", "", "show this episode: chat, calls, results, checks, and what servers wrote to stderr")
+	c.Flags().StringVar(&episode, "episode", "",
+		"show this episode: chat, calls, results, checks, and what servers wrote to stderr")
 	c.Flags().BoolVar(&list, "episodes", false, "list the episodes, with the checks that each failed")
 	c.MarkFlagsMutuallyExclusive("episode", "episodes")
 	return c

@@ -11,7 +11,8 @@ func newSynthReport(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Say how far made scenarios are from others, and held-out wordings from training's",
-		Long: "report prints two tables: what the held-out tasks of FILE share with its training tasks, and how lengths, tools, chains\n" +
+		Long: "report prints two tables: what the held-out tasks of FILE share with its training tasks, " +
+			"and how lengths, tools, chains\n" +
 			"and words of other files compare with FILE. It reads files alone.",
 		Example: "  hone synth report scenarios.json\n" +
 			"  hone synth report scenarios.json --scenarios hand.jsonl --data shown/trajectories.jsonl",
@@ -26,6 +27,7 @@ func newSynthReport(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringArrayVar(&x.Scenarios, "scenarios", nil, "compare with the scenarios of this file; may be repeated")
-	c.Flags().StringArrayVar(&x.Data, "data", nil, "compare with the conversations of this file, as hone sft takes them; may be repeated")
+	c.Flags().StringArrayVar(&x.Data, "data", nil,
+		"compare with the conversations of this file, as hone sft takes them; may be repeated")
 	return c
 }

@@ -18,7 +18,8 @@ func newTrain(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train",
 		Short: "Train an adapter by GRPO on live rollouts, rewarded by the scenarios' checks",
-		Example: "  MCP_URL=http://127.0.0.1:3000/mcp hone train --dataset scenarios.json --base-model SmolLM2-135M-Instruct --output-dir out\n" +
+		Example: "  MCP_URL=http://127.0.0.1:3000/mcp hone train --dataset scenarios.json --base-model " +
+			"SmolLM2-135M-Instruct --output-dir out\n" +
 			"  hone train --mcp-config .mcp.json --dataset scenarios.json --adapter out/final --output-dir out2",
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runTrain(c.Context(), a, f, servers, resume) },
@@ -30,7 +31,8 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory; the adapter ends up in its folder final")
 	judgeFlags(c.Flags(), &f.Judge)
 	c.Flags().IntVar(&f.NumGPUs, "num-gpus", 0, numGPUsUsage)
-	c.Flags().BoolVar(&f.SkipBad, "skip-bad", false, "leave out scenarios that cannot be read, or whose checks cannot pass or cannot fail")
+	c.Flags().BoolVar(&f.SkipBad, "skip-bad", false,
+		"leave out scenarios that cannot be read, or whose checks cannot pass or cannot fail")
 	c.Flags().BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	a.trainingFlags(c.Flags(), &f.LoRA)
 	return c

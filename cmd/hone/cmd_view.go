@@ -14,11 +14,12 @@ func newView(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "view [RUN|TASKS...]",
 		Short: "Look at runs in a browser: groups by turn, tokens, tasks, evaluations, curation",
-		Long: "view is a page on runs, on this machine alone: open the address that it prints, which holds a token. Without a RUN it shows\n" +
-			"all runs. It follows a run that goes on, and changes nothing but what a person curates. TASKS is a file of scenarios, as hone\n" +
-			"synth makes it, to be accepted, edited and rejected by keys.",
-		Example: "  hone view\n  hone view demo-20260102-150405\n  hone view ./out ./out-2 --listen 127.0.0.1:8090\n  hone view ./out --bundle page\n  hone view tasks.json",
-		Args:    arguments(0, -1, "the names or the folders of runs, or files of scenarios"),
+		Long: `view is a page on runs, on this machine alone: open the address that it prints, which holds a token. Without a RUN it shows
+all runs. It follows a run that goes on, and changes nothing but what a person curates. TASKS is a file of scenarios, as hone
+synth makes it, to be accepted, edited and rejected by keys.`,
+		Example: "  hone view\n  hone view demo-20260102-150405\n  hone view ./out ./out-2 --listen 127.0.0.1:8090\n" +
+			"  hone view ./out --bundle page\n  hone view tasks.json",
+		Args: arguments(0, -1, "the names or the folders of runs, or files of scenarios"),
 		RunE: func(c *cobra.Command, args []string) error {
 			runs, err := a.runsToView(dir, args)
 			if err != nil {
@@ -41,7 +42,8 @@ func newView(a *app) *cobra.Command {
 	}
 	c.Flags().StringVar(&dir, "dir", "", "folder that holds the runs, instead of the configuration's runs_dir")
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address of this machine; port 0 takes a free one")
-	c.Flags().StringVar(&bundle, "bundle", "", "write the page with all of its data into this folder, to be opened from a file, in place of serving it")
+	c.Flags().StringVar(&bundle, "bundle", "",
+		"write the page with all of its data into this folder, to be opened from a file, in place of serving it")
 	c.MarkFlagsMutuallyExclusive("bundle", "listen")
 	return c
 }

@@ -13,11 +13,15 @@ import (
 	"hone/internal/host"
 )
 
-// hone curate DATA is a page on a terminal: its keys are operations in the ledger, an editor edits, and elsewhere it is refused.
+// hone curate DATA is a page on a terminal: its keys are operations in the ledger, an editor edits, and elsewhere it is
+// refused.
 func TestCurateByKeys(t *testing.T) {
 	workFolder(t, map[string]string{
-		"traces.jsonl": `{"id": "a", "messages": [{"role": "user", "content": "Rain?"}, {"role": "assistant", "content": "No."}]}` + "\n" + `{"id": "b", "messages": [{"role": "user", "content": "Snow?"}, {"role": "assistant", "content": "Yes."}]}` + "\n",
-		"edit.sh":      "#!/bin/sh\nprintf 'Sun?' > \"$1\"\n",
+		"traces.jsonl": `{"id": "a", "messages": [{"role": "user", "content": "Rain?"}, {"role": "assistant", "content": "No."}]}` +
+			"\n" +
+			`{"id": "b", "messages": [{"role": "user", "content": "Snow?"}, {"role": "assistant", "content": "Yes."}]}` +
+			"\n",
+		"edit.sh": "#!/bin/sh\nprintf 'Sun?' > \"$1\"\n",
 	})
 	if err := os.Chmod("edit.sh", 0o700); err != nil {
 		t.Fatal(err)
@@ -34,7 +38,8 @@ func TestCurateByKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stderr bytes.Buffer
-	a := &app{Host: &host.Host{Stdin: theirs, Data: sanitize.New(theirs), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a := &app{Host: &host.Host{Stdin: theirs, Data: sanitize.New(theirs), Talk: sanitize.New(&stderr),
+		LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	done := make(chan int, 1)
 	go func() { done <- a.main(t.Context(), []string{"curate", "traces.jsonl"}) }()
 	var seen strings.Builder
@@ -70,7 +75,8 @@ func TestCurateByKeys(t *testing.T) {
 	typed("\r")
 	until("0 user")
 	typed("e")
-	// The page writes only the cells that change, and "edit text" shares one with "reject": the ledger tells, before the page is drawn.
+	// The page writes only the cells that change, and "edit text" shares one with "reject": the ledger tells, before
+	// the page is drawn.
 	read("the edit", func() bool {
 		ledger, err := os.ReadFile("traces.jsonl.curation.jsonl")
 		return err == nil && strings.Contains(string(ledger), "edit_text")
@@ -91,12 +97,16 @@ func TestCurateByKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(ledger)), "\n")
-	if len(lines) != 4 || !strings.Contains(lines[1], `"author":"ann","do":"accept","trace":"a"`) || !strings.Contains(lines[2], `"why":"guessed"`) || !strings.Contains(lines[3], `"do":"edit_text","trace":"b","text":"Sun?"`) {
+	if len(lines) != 4 || !strings.Contains(lines[1], `"author":"ann","do":"accept","trace":"a"`) ||
+		!strings.Contains(lines[2], `"why":"guessed"`) ||
+		!strings.Contains(lines[3], `"do":"edit_text","trace":"b","text":"Sun?"`) {
 		t.Errorf("%s", ledger)
 	}
 	var out bytes.Buffer
-	a = &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&out), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv}}
-	if code := a.main(t.Context(), []string{"curate", "traces.jsonl"}); code != int(fault.CodeUsage) || !strings.Contains(stderr.String(), "page on a terminal") {
+	a = &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&out), Talk: sanitize.New(&stderr),
+		LookupEnv: os.LookupEnv}}
+	if code := a.main(t.Context(), []string{"curate", "traces.jsonl"}); code != int(fault.CodeUsage) ||
+		!strings.Contains(stderr.String(), "page on a terminal") {
 		t.Errorf("%d %s", code, stderr.String())
 	}
 }

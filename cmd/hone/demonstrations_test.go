@@ -31,10 +31,12 @@ model: {context: 2048}
 mcp: {approval: {allow: ["*/look", "*/buy"]}}
 `
 
-// A demonstration is learnt under the prompt that an episode of its scenario is sampled under: each has the tools that fit its own task.
+// A demonstration is learnt under the prompt that an episode of its scenario is sampled under: each has the tools that
+// fit its own task.
 func TestDemonstrationsHaveTheirEpisodesPrompt(t *testing.T) {
 	url, _ := shop(t)
-	settings := strings.NewReplacer("model: {", "model: {base: base, ", "mcp: {", "mcp: {max_tools: 1, ", "rollout: {", "rollout: {system: Sell well., ").Replace(ownConfig)
+	settings := strings.NewReplacer("model: {", "model: {base: base, ", "mcp: {", "mcp: {max_tools: 1, ", "rollout: {",
+		"rollout: {system: Sell well., ").Replace(ownConfig)
 	workFolder(t, map[string]string{"hone.yaml": settings + "engine: {backend: go}\n",
 		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url)})
 	toyModel(t, "base/toy.gguf")
@@ -54,7 +56,9 @@ func TestDemonstrationsHaveTheirEpisodesPrompt(t *testing.T) {
 	defer l.Close()
 	var list []scenario.Scenario
 	for _, tool := range []string{"look", "buy"} {
-		list = append(list, scenario.Scenario{ID: tool, Task: "Deal with a hat.", Gold: []scenario.Gold{{Name: tool, Arguments: json.RawMessage(`{"name": "hat"}`)}}})
+		list = append(list, scenario.Scenario{ID: tool, Task: "Deal with a hat.", Gold: []scenario.Gold{
+			{Name: tool, Arguments: json.RawMessage(`{"name": "hat"}`)},
+		}})
 	}
 	p, err := l.Resolve(a.Host, c, episodes.Wanted{Scenarios: list, Trains: true})
 	if err != nil {
@@ -76,39 +80,56 @@ func TestDemonstrationsHaveTheirEpisodesPrompt(t *testing.T) {
 		t.Fatal("both episodes have the same tools")
 	}
 	for _, s := range list {
-		rows, err := l.Rows([]scenario.Solved{{Scenario: s, Messages: []chat.Message{{Role: chat.User, Content: s.Task}, {Role: chat.Assistant, Content: "Sold."}}}})
-		if err != nil || len(rows) != 1 || !slices.Equal(rows[0].IDs[:len(prompts[s.ID])], prompts[s.ID]) || slices.Contains(rows[0].Trained[:len(prompts[s.ID])], true) || !rows[0].Trained[len(prompts[s.ID])] {
+		rows, err := l.Rows([]scenario.Solved{
+			{Scenario: s, Messages: []chat.Message{
+				{Role: chat.User, Content: s.Task},
+				{Role: chat.Assistant, Content: "Sold."},
+			}},
+		})
+		if err != nil || len(rows) != 1 || !slices.Equal(rows[0].IDs[:len(prompts[s.ID])], prompts[s.ID]) ||
+			slices.Contains(rows[0].Trained[:len(prompts[s.ID])], true) || !rows[0].Trained[len(prompts[s.ID])] {
 			t.Errorf("%s: %v, a demonstration %v, an episode's prompt %v", s.ID, err, rows, prompts[s.ID])
 		}
 	}
 }
 
-// A model that passes nothing is held to calls that it did not make, in episodes of a stage of their own: each is one call with arguments of the tool's schema.
+// A model that passes nothing is held to calls that it did not make, in episodes of a stage of their own: each is one
+// call with arguments of the tool's schema.
 func TestExplorationsForceCalls(t *testing.T) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
 	for _, name := range []string{"look", "buy"} {
 		schema := json.RawMessage(`{"type": "object", "properties": {"name": {"enum": ["hat", "cap"]}}, "required": ["name"], "additionalProperties": false}`)
-		server.AddTool(&mcp.Tool{Name: name, InputSchema: schema, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "in stock"}}}, nil
-		})
+		server.AddTool(
+			&mcp.Tool{Name: name, InputSchema: schema, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "in stock"}}}, nil
+			},
+		)
 	}
 	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(at.Close)
 	var rows strings.Builder
 	for i, id := range []string{"hat", "cap", "bow", "fez", "tie", "bag"} {
-		fmt.Fprintf(&rows, `{"id": %q, "task": "Sell a %s.", "split": %q, "gold": [{"name": "buy", "arguments": {"name": %q}}], "checks": [{"type": "answer", "contains": "sold"}]}`+"\n", id, id, []string{"train", "train", "train", "train", "test", "validation"}[i], []string{"hat", "cap"}[i%2])
+		fmt.Fprintf(
+			&rows, `{"id": %q, "task": "Sell a %s.", "split": %q, "gold": [{"name": "buy", "arguments": {"name": %q}}], "checks": [{"type": "answer", "contains": "sold"}]}`+
+				"\n", id, id, []string{"train", "train", "train", "train", "test", "validation"}[i], []string{"hat",
+				"cap"}[i%2],
+		)
 	}
-	workFolder(t, map[string]string{"tasks.jsonl": rows.String(), "mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, at.URL)})
+	workFolder(t, map[string]string{"tasks.jsonl": rows.String(),
+		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, at.URL)})
 	toyModel(t, "base/toy.gguf")
 	settings := func(grpo string) {
-		text := strings.Replace(strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1), "max_tokens: 4", "max_tokens: 90", 1) + "engine: {backend: go}\ngrpo: {" + grpo + "}\n"
+		text := strings.Replace(strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1), "max_tokens: 4",
+			"max_tokens: 90", 1) + "engine: {backend: go}\ngrpo: {" + grpo + "}\n"
 		if err := os.WriteFile("hone.yaml", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	run := func(args ...string) (int, string) {
 		var said bytes.Buffer
-		code := toyApp(&said, nil).main(t.Context(), append([]string{"train", "--dataset", "tasks.jsonl", "--mcp-config", "mcp.json"}, args...))
+		code := toyApp(&said, nil).main(t.Context(),
+			append([]string{"train", "--dataset", "tasks.jsonl", "--mcp-config", "mcp.json"}, args...))
 		return code, said.String()
 	}
 	settings("explorations: 2")
@@ -154,7 +175,8 @@ func TestExplorationsForceCalls(t *testing.T) {
 	if forced < 8 || called["look"] == 0 || called["buy"] == 0 || called["words"] == 0 {
 		t.Errorf("%d turns are forced, to %v", forced, called)
 	}
-	if metrics := contents(t, "out/metrics.jsonl"); strings.Count(metrics, `"explorations":2`) != 2 || strings.Count(metrics, `"explorations":0`) != 1 {
+	if metrics := contents(t, "out/metrics.jsonl"); strings.Count(metrics, `"explorations":2`) != 2 ||
+		strings.Count(metrics, `"explorations":0`) != 1 {
 		t.Error(metrics) // nothing would learn from those of the last step
 	}
 }

@@ -42,8 +42,8 @@ func doctored(t *testing.T, level sandbox.Level, server string, set func(c *conf
 	return checks[1:]
 }
 
-// A server that starts, and could not write to its data, is found out by a try, with the keys that mend it; and doctor says what keeps it
-// in.
+// A server that starts, and could not write to its data, is found out by a try, with the keys that mend it; and doctor
+// says what keeps it in.
 func TestDoctorTriesAWrite(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -62,7 +62,8 @@ func TestDoctorTriesAWrite(t *testing.T) {
 				if !starts {
 					command = "false"
 				}
-				return `{"mcpServers": {"memory": {"command": "` + command + `", "args": ["` + memory + `"], "env": {"MEMORY_FILE_PATH": "` + file + `"}}}}`
+				return `{"mcpServers": {"memory": {"command": "` + command + `", "args": ["` + memory +
+					`"], "env": {"MEMORY_FILE_PATH": "` + file + `"}}}}`
 			}
 			for _, tc := range []struct {
 				name, file string
@@ -70,20 +71,29 @@ func TestDoctorTriesAWrite(t *testing.T) {
 				refused    string // the path
 				next       string
 			}{
-				{"a file", here + "/data/old.json", nil, here + "/data/old.json", mcp.EpisodeDir + `/old.json" in its place, and "template": "` + here + `/data"`},
-				{"a file that is not there yet", here + "/data/new.json", nil, here + "/data", mcp.EpisodeDir + `/new.json" in its place, and "template": "` + here + `/data" where each episode is to begin with a copy (for what it writes where it starts: "cwd": "` +
-					mcp.EpisodeDir + `"); or let all episodes write to one: put memory:` + here + "/data into mcp.sandbox.write"},
+				{"a file", here + "/data/old.json", nil, here + "/data/old.json",
+					mcp.EpisodeDir + `/old.json" in its place, and "template": "` + here + `/data"`},
+				{
+					"a file that is not there yet", here + "/data/new.json",
+					nil, here + "/data", mcp.EpisodeDir + `/new.json" in its place, and "template": "` + here +
+						`/data" where each episode is to begin with a copy (for what it writes where it starts: "cwd": "` +
+						mcp.EpisodeDir + `"); or let all episodes write to one: put memory:` + here +
+						"/data into mcp.sandbox.write",
+				},
 				{"granted", here + "/data/new.json", func(c *config.Sandbox) { c.Write = []string{"memory:" + here + "/data"} }, "", ""},
 				{"meant to be read", here + "/data/old.json", func(c *config.Sandbox) { c.Read = []string{"memory:" + here + "/data"} }, "", ""},
 				{"in the episode's folder", mcp.EpisodeDir + "/new.json", nil, "", ""},
 			} {
 				starts := tc.name == "a file" // the whole of what doctor says, once: it starts the server five times
 				checks := doctored(t, level, entry(tc.file, starts), tc.set)
-				at := slices.IndexFunc(checks, func(c doctor.Check) bool { return strings.Contains(c.Detail, "it cannot write to ") })
+				at := slices.IndexFunc(checks, func(c doctor.Check) bool {
+					return strings.Contains(c.Detail, "it cannot write to ")
+				})
 				if (at >= 0) != (tc.refused != "") {
 					t.Fatalf("%s: %+v", tc.name, checks)
 				}
-				if at >= 0 && (checks[at].Status != doctor.Warn || !strings.Contains(checks[at].Detail, "to "+tc.refused+", which") || !strings.Contains(checks[at].Next, tc.next) ||
+				if at >= 0 && (checks[at].Status != doctor.Warn || !strings.Contains(checks[at].Detail,
+					"to "+tc.refused+", which") || !strings.Contains(checks[at].Next, tc.next) ||
 					!strings.Contains(checks[at].Next, `"cwd"`)) {
 					t.Errorf("%s: %+v", tc.name, checks[at])
 				}
@@ -97,8 +107,9 @@ func TestDoctorTriesAWrite(t *testing.T) {
 					t.Errorf("%+v", checks)
 				}
 				sight := checks[1].Detail
-				if !strings.HasPrefix(sight, "sandbox: "+string(level)+"; network: none; reads: the system, ") || !strings.Contains(sight, "/node_modules") ||
-					strings.Contains(sight, "hone-sandbox") || strings.Contains(sight, here+"/data") {
+				if !strings.HasPrefix(sight, "sandbox: "+string(level)+"; network: none; reads: the system, ") ||
+					!strings.Contains(sight, "/node_modules") || strings.Contains(sight, "hone-sandbox") ||
+					strings.Contains(sight, here+"/data") {
 					t.Errorf("%s", sight)
 				}
 			}
@@ -119,16 +130,18 @@ func TestDoctorSaysWhatIsNotKeptIn(t *testing.T) {
 		"network": {func(c *config.Sandbox) { c.Network = []string{"every"} }, doctor.OK, "network: everything, this machine's own services"},
 	} {
 		checks := doctored(t, sandbox.Bubblewrap, server, tc.set)
-		if !slices.ContainsFunc(checks, func(c doctor.Check) bool { return c.Status == tc.status && strings.Contains(c.Detail, tc.says) }) {
+		if !slices.ContainsFunc(checks,
+			func(c doctor.Check) bool { return c.Status == tc.status && strings.Contains(c.Detail, tc.says) }) {
 			t.Errorf("%s: %+v", name, checks)
 		}
 	}
 }
 
-// A program that only a shell's settings put on PATH is found where version managers keep it, and a stand-in that cannot work in a
-// sandbox is named, with the command that prints the program.
+// A program that only a shell's settings put on PATH is found where version managers keep it, and a stand-in that
+// cannot work in a sandbox is named, with the command that prints the program.
 func TestVersionManagersAreNamed(t *testing.T) {
-	workFolder(t, map[string]string{"home/.nvm/versions/node/v20.1.0/bin/mcp-test": "#!/bin/sh\n", "home/.asdf/shims/mcp-other": "#!/bin/sh\nexit 1\n"})
+	workFolder(t, map[string]string{"home/.nvm/versions/node/v20.1.0/bin/mcp-test": "#!/bin/sh\n",
+		"home/.asdf/shims/mcp-other": "#!/bin/sh\nexit 1\n"})
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -140,12 +153,16 @@ func TestVersionManagersAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for command, want := range map[string]string{"mcp-test": `write "command": "` + here + `/home/.nvm/versions/node/v20.1.0/bin/mcp-test"`,
-		"mcp-other": `asdf which mcp-other prints it`, "false": "mcp.sandbox.read, write and network"} {
+	for command, want := range map[string]string{
+		"mcp-test":  `write "command": "` + here + `/home/.nvm/versions/node/v20.1.0/bin/mcp-test"`,
+		"mcp-other": `asdf which mcp-other prints it`, "false": "mcp.sandbox.read, write and network",
+	} {
 		var said strings.Builder
-		a := toyApp(&said, map[string]string{"HOME": here + "/home", "PATH": os.Getenv("PATH") + ":" + here + "/home/.asdf/shims"})
+		a := toyApp(&said,
+			map[string]string{"HOME": here + "/home", "PATH": os.Getenv("PATH") + ":" + here + "/home/.asdf/shims"})
 		a.Helper = []string{helper, sandboxVerb}
-		if code := a.main(t.Context(), []string{"discover", "--mcp", command}); code != 5 || !strings.Contains(said.String(), want) {
+		if code := a.main(t.Context(), []string{"discover", "--mcp", command}); code != 5 ||
+			!strings.Contains(said.String(), want) {
 			t.Errorf("%s: exit code %d, want %s: %s", command, code, want, said.String())
 		}
 	}

@@ -93,19 +93,26 @@ func TestRefusedBeforeCompute(t *testing.T) {
 		code                int
 		want                []string
 	}{
-		{"memory", "backend: go, memory: 0.0001", "", sft("row.jsonl", "toy.gguf"), 6, []string{"the memory does not hold this run", "engine.memory", "it takes 0.0", "hone inspect memory"}},
+		{"memory", "backend: go, memory: 0.0001", "", sft("row.jsonl", "toy.gguf"), 6,
+			[]string{"the memory does not hold this run", "engine.memory", "it takes 0.0", "hone inspect memory"}},
 		{"positions of a row", "backend: go", "", sft("long.jsonl", "toy.gguf"), 2, []string{"positions for 8192", "lower model.context"}},
 		{"positions of a text", "backend: go", long, logprobs, 3, []string{"there are 8193 ids; the model has positions for 8192"}},
 		{"half a model", "backend: go", "", sft("row.jsonl", "half.gguf"), 2, []string{"half.gguf"}},
 		{"NaN", "backend: go", "", sft("row.jsonl", "nan.gguf"), 2, []string{"nan.gguf: model.layers.1.", "not finite"}},
-		{"a configuration that lies", "backend: go", "", sft("row.jsonl", "lie.gguf"), 2, []string{"lie.gguf: model.layers.0.mlp", "the configuration says [48 24]"}},
+		{"a configuration that lies", "backend: go", "", sft("row.jsonl", "lie.gguf"), 2,
+			[]string{"lie.gguf: model.layers.0.mlp", "the configuration says [48 24]"}},
 		{"NaN in an adapter", "backend: go", "", append(slices.Clone(logprobs), "--adapter", "nan"), 2, []string{"where: nan", "lora_", "not finite"}},
-		{"half an adapter", "backend: go", "", append(slices.Clone(logprobs), "--adapter", "half"), 2, []string{"half/adapter_model.safetensors", "tensor base_model"}},
+		{"half an adapter", "backend: go", "", append(slices.Clone(logprobs), "--adapter", "half"), 2,
+			[]string{"half/adapter_model.safetensors", "tensor base_model"}},
 		{"no plug-in", "plugin: none.so", "", logprobs, 2, []string{"the accelerator plug-in is not there", "none.so", "hone engine install cpu"}},
-		{"a plug-in that is none", "plugin: notes.so", "", logprobs, 6, []string{"cannot use the accelerator plug-in", "it cannot be loaded as a shared library"}},
-		{"a plug-in that is none, to train on", "plugin: notes.so", "", sft("row.jsonl", "toy.gguf"), 6, []string{"cannot use the accelerator plug-in", "notes.so"}},
-		{"NaN in an adapter to go on with", "backend: go", "", append(sft("row.jsonl", "toy.gguf"), "--adapter", "nan"), 2, []string{"where: nan", "lora_", "not finite"}},
-		{"more devices than there are", "backend: go, devices: 2", "", sft("row.jsonl", "toy.gguf"), 2, []string{"there are not 2 devices but 1", "engine.devices: 2"}},
+		{"a plug-in that is none", "plugin: notes.so", "", logprobs, 6,
+			[]string{"cannot use the accelerator plug-in", "it cannot be loaded as a shared library"}},
+		{"a plug-in that is none, to train on", "plugin: notes.so", "", sft("row.jsonl", "toy.gguf"), 6,
+			[]string{"cannot use the accelerator plug-in", "notes.so"}},
+		{"NaN in an adapter to go on with", "backend: go", "", append(sft("row.jsonl", "toy.gguf"), "--adapter", "nan"),
+			2, []string{"where: nan", "lora_", "not finite"}},
+		{"more devices than there are", "backend: go, devices: 2", "", sft("row.jsonl", "toy.gguf"), 2,
+			[]string{"there are not 2 devices but 1", "engine.devices: 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, said := invoked(t, "model: {context: 20000}\nengine: {"+c.engine+"}\n", c.stdin, c.args...)
@@ -117,9 +124,12 @@ func TestRefusedBeforeCompute(t *testing.T) {
 					t.Errorf("no %q in %s%s", want, stdout, said)
 				}
 			}
-			if c.args[0] == "sft" && c.name != "NaN" && c.name != "a configuration that lies" { // a dry run reads no weight
+			// a dry run reads no weight
+			if c.args[0] == "sft" && c.name != "NaN" && c.name != "a configuration that lies" {
 				_, refusal, _ := strings.Cut(said, "hone: ") // before it stands how much memory is free now
-				if dry, _, text := invoked(t, "model: {context: 20000}\nengine: {"+c.engine+"}\n", "", append(slices.Clone(c.args), "--dry-run")...); dry != code || !strings.HasSuffix(text, "hone: "+refusal) {
+				if dry, _, text := invoked(t, "model: {context: 20000}\nengine: {"+c.engine+"}\n",
+					"", append(slices.Clone(c.args), "--dry-run")...); dry != code ||
+					!strings.HasSuffix(text, "hone: "+refusal) {
 					t.Errorf("a dry run: exit code %d, %s", dry, text)
 				}
 			}
@@ -135,8 +145,13 @@ func TestSFTDryRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")
 	write(t, "rows.jsonl", oneRow+oneRow+strings.Replace(oneRow, "Say a.", strings.Repeat("ab", 400), 1))
-	code, stdout, said := invoked(t, "model: {context: 300}\nengine: {backend: go}\nsft: {batch_size: 1, epochs: 3}\n", "", "sft", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir", "out", "--dry-run")
-	for _, want := range []string{"left out rows.jsonl:3: ", "GiB planned", "would take 6 steps over 2 rows of at most ", " tokens, 4 of them trained, in out"} { // "a" and <|im_end|>, twice
+	code, stdout, said := invoked(t, "model: {context: 300}\nengine: {backend: go}\nsft: {batch_size: 1, epochs: 3}\n",
+		"", "sft", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir", "out", "--dry-run")
+	// "a" and <|im_end|>, twice
+	for _, want := range []string{
+		"left out rows.jsonl:3: ", "GiB planned", "would take 6 steps over 2 rows of at most ",
+		" tokens, 4 of them trained, in out",
+	} {
 		if code != 0 || stdout != "" || !strings.Contains(said, want) {
 			t.Errorf("exit code %d, no %q in %s", code, want, said)
 		}
@@ -172,21 +187,25 @@ func TestServeIsPlanned(t *testing.T) {
 		c.Engine.Memory = x.mib / 1024
 		err := m.FitServing(c, &lora, 2, o.Context, o.Slots)
 		f, ok := err.(*fault.Error)
-		if ok != (x.code != 0) || err != nil && (!ok || f.Code != x.code || !strings.Contains(f.Next, x.next) || !strings.Contains(f.Why, "it takes ")) {
+		if ok != (x.code != 0) || err != nil &&
+			(!ok || f.Code != x.code || !strings.Contains(f.Next, x.next) || !strings.Contains(f.Why, "it takes ")) {
 			t.Errorf("%g MiB: %v", x.mib, err)
 		}
 		if n := regexp.MustCompile(`--slots (\d+)`).FindStringSubmatch(fmt.Sprint(err)); n != nil {
 			smaller := o
-			if smaller.Slots, err = strconv.Atoi(n[1]); err != nil || m.FitServing(c, &lora, 2, o.Context, smaller.Slots) != nil {
+			if smaller.Slots, err = strconv.Atoi(n[1]); err != nil ||
+				m.FitServing(c, &lora, 2, o.Context, smaller.Slots) != nil {
 				t.Errorf("%g MiB: %d slots do not fit, %v", x.mib, smaller.Slots, err)
 			}
 		}
 	}
 	o.Context = 8193
-	if err := m.FitServing(c, &lora, 2, o.Context, o.Slots); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
+	if err := m.FitServing(c, &lora, 2, o.Context, o.Slots); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(err.Error(), "it was trained on 8192 tokens") {
 		t.Errorf("too long: %v", err)
 	}
-	code, _, said := invoked(t, "engine: {backend: go, memory: 0.0001}\n", "", "serve", "--model", "lora", "--base-model", "base", "--listen", "127.0.0.1:0")
+	code, _, said := invoked(t, "engine: {backend: go, memory: 0.0001}\n", "", "serve", "--model", "lora",
+		"--base-model", "base", "--listen", "127.0.0.1:0")
 	if code != 6 || !strings.Contains(said, "the memory does not hold the served model") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
@@ -206,38 +225,49 @@ func TestInspectMemoryShowsWhatIsSettled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, text := invoked(t, fmt.Sprintf("engine: {backend: go, micro_batch: 4, slots: 1, memory: %g}\nlora: {rank: 2}\n", float64(p.Peak().Peak+200<<10)/(1<<30)), "",
+	code, stdout, text := invoked(t,
+		fmt.Sprintf("engine: {backend: go, micro_batch: 4, slots: 1, memory: %g}\nlora: {rank: 2}\n",
+			float64(p.Peak().Peak+200<<10)/(1<<30)), "",
 		"inspect", "memory", "--json", "--model", "toy.gguf", "--prefix", "1", "--private", "500")
 	var r inspect.MemoryReport
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Recompute != "layer" || !r.Fits || r.MicroBatch != 4 || !strings.Contains(text, "engine.recompute: layer") {
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Recompute != "layer" || !r.Fits ||
+		r.MicroBatch != 4 || !strings.Contains(text, "engine.recompute: layer") {
 		t.Errorf("exit code %d, %+v, %s; %v", code, r, text, err)
 	}
 }
 
-// inspect memory and plan take base model, adapter and scenarios as train does: a longer task takes more room, whichever flag names the model.
+// inspect memory and plan take base model, adapter and scenarios as train does: a longer task takes more room,
+// whichever flag names the model.
 func TestInspectTakesTrainsFlags(t *testing.T) {
 	task := func(words int) string {
-		return `[{"id": "a", "task": "a", "gold": [{"name": "f", "arguments": {}}], "checks": [{"type": "answer", "equals": "x"}]}, {"id": "b", "task": "` + strings.Repeat("b", 1+words) + `", "gold": [{"name": "g", "arguments": {}}], "checks": [{"type": "answer", "equals": "x"}]}]`
+		return `[{"id": "a", "task": "a", "gold": [{"name": "f", "arguments": {}}], "checks": [{"type": "answer", "equals": "x"}]}, {"id": "b", "task": "` +
+			strings.Repeat("b", 1+words) +
+			`", "gold": [{"name": "g", "arguments": {}}], "checks": [{"type": "answer", "equals": "x"}]}]`
 	}
 	workFolder(t, map[string]string{"short.json": task(0), "long.json": task(40)})
 	toyModel(t, "toy.gguf")
-	conf := "engine: {backend: go, slots: 1}\nlora: {rank: 2}\nrollout: {max_turns: 1, max_tokens: 300, max_result: 16}\n"
+	conf := "engine: {backend: go, slots: 1}\nlora: {rank: 2}\n" +
+		"rollout: {max_turns: 1, max_tokens: 300, max_result: 16}\n"
 	room := func(args ...string) int {
-		code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory", "--json", "--prefix", "1"}, args...)...)
+		code, stdout, said := invoked(t, conf, "",
+			append([]string{"inspect", "memory", "--json", "--prefix", "1"}, args...)...)
 		var r inspect.MemoryReport
 		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 && code != 3 {
 			t.Fatalf("%v: exit code %d, %v, %s", args, code, err, said)
 		}
 		return r.Private
 	}
-	none, short, long := room("--model", "toy.gguf"), room("--base-model", "toy.gguf", "--dataset", "short.json"), room("--base-model", "toy.gguf", "--dataset", "long.json")
+	none, short, long := room("--model", "toy.gguf"), room("--base-model", "toy.gguf", "--dataset", "short.json"),
+		room("--base-model", "toy.gguf", "--dataset", "long.json")
 	if none >= short || long != short+40 {
 		t.Errorf("room for %d tokens without scenarios, %d with short and %d with long tasks", none, short, long)
 	}
-	if code, _, said := invoked(t, conf, "", "inspect", "plan", "--hlo", "programs", "--base-model", "toy.gguf", "--dataset", "none.json"); code != 2 || !strings.Contains(said, "none.json") {
+	if code, _, said := invoked(t, conf, "", "inspect", "plan", "--hlo", "programs", "--base-model", "toy.gguf",
+		"--dataset", "none.json"); code != 2 || !strings.Contains(said, "none.json") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if code, _, said := invoked(t, conf, "", "inspect", "memory", "--base-model", "toy.gguf", "--adapter", "none"); code != 2 || !strings.Contains(said, "none") {
+	if code, _, said := invoked(t, conf, "", "inspect", "memory", "--base-model", "toy.gguf", "--adapter",
+		"none"); code != 2 || !strings.Contains(said, "none") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }
@@ -253,16 +283,20 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 		t.Fatalf("exit code %d, %v, %s", code, err, said)
 	}
 	kv := int64(2 * 2 * 2 * 4 * (20 + 4*64) * 4) // K and V of 2 layers, 2 heads of 4, in float32
-	if r.Held[2] != (plan.Item{Name: "keys and values", Bytes: kv}) || !r.Fits || r.Available != 1<<30 || r.During != "rows" || r.Peak <= kv {
+	if r.Held[2] != (plan.Item{Name: "keys and values", Bytes: kv}) || !r.Fits || r.Available != 1<<30 ||
+		r.During != "rows" || r.Peak <= kv {
 		t.Errorf("%+v", r)
 	}
-	if code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory", "--row", "-1"}, lengths...)...); code != 0 ||
-		strings.Contains(stdout, "rows ") || !strings.Contains(stdout, "decode") || !strings.Contains(said, "4 slots of 64 tokens") {
+	if code, stdout, said := invoked(t, conf, "",
+		append([]string{"inspect", "memory", "--row", "-1"}, lengths...)...); code != 0 ||
+		strings.Contains(stdout, "rows ") || !strings.Contains(stdout, "decode") || !strings.Contains(said,
+		"4 slots of 64 tokens") {
 		t.Errorf("exit code %d, %s%s", code, stdout, said)
 	}
 	lengths[3] = "0" // nothing is shared: the trainer has no programs for a prefix, and the sampler none
 	if code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory"}, lengths...)...); code != 0 ||
-		!strings.Contains(stdout, "decode") || !strings.Contains(stdout, "rows, training") || strings.Contains(stdout, "prefix") {
+		!strings.Contains(stdout, "decode") || !strings.Contains(stdout, "rows, training") ||
+		strings.Contains(stdout, "prefix") {
 		t.Errorf("without a prefix: exit code %d, %s%s", code, stdout, said)
 	}
 	lengths[3] = "20"
@@ -275,12 +309,19 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"// %p0: model.embed_tokens.weight\n", ": cache0, donated\n", "module @decode", "stablehlo.dot_general", "jax.buffer_donor"} {
+	for _, want := range []string{
+		"// %p0: model.embed_tokens.weight\n", ": cache0, donated\n", "module @decode", "stablehlo.dot_general",
+		"jax.buffer_donor",
+	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the program", want)
 		}
 	}
-	for _, args := range [][]string{{"inspect", "plan", "--model", "toy.gguf"}, {"inspect", "memory", "--prefix", "-1"}, {"inspect", "memory", "--model", "none.gguf"}} {
+	for _, args := range [][]string{
+		{"inspect", "plan", "--model", "toy.gguf"},
+		{"inspect", "memory", "--prefix", "-1"},
+		{"inspect", "memory", "--model", "none.gguf"},
+	} {
 		if code, _, said := invoked(t, conf, "", args...); code != 2 {
 			t.Errorf("%v: exit code %d, %s", args, code, said)
 		}
@@ -313,7 +354,9 @@ func TestInspectMemoryAddsUp(t *testing.T) {
 		case len(numbers) == 4:
 			programs++
 			left = left || numbers[1] > 0
-			if math.Abs(numbers[0]-held) > 0.21 || numbers[1] < 0 || math.Abs(numbers[0]+numbers[1]+numbers[2]-numbers[3]) > 0.16 { // each is rounded to a tenth
+			// each is rounded to a tenth
+			if math.Abs(numbers[0]-held) > 0.21 || numbers[1] < 0 ||
+				math.Abs(numbers[0]+numbers[1]+numbers[2]-numbers[3]) > 0.16 {
 				t.Errorf("%q: %.1f are held", line, held)
 			}
 		}
@@ -323,18 +366,20 @@ func TestInspectMemoryAddsUp(t *testing.T) {
 	}
 }
 
-// inspect memory ends as the run would: with 3 where its memory or its positions do not suffice, and says both. Rows whose
-// length is only the longest there can be are a warning, as for a run.
+// inspect memory ends as the run would: with 3 where its memory or its positions do not suffice, and says both. Rows
+// whose length is only the longest there can be are a warning, as for a run.
 func TestInspectMemoryRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")
 	lengths := func(prefix, private string, more ...string) []string {
-		return append([]string{"inspect", "memory", "--json", "--model", "toy.gguf", "--prefix", prefix, "--private", private}, more...)
+		return append([]string{"inspect", "memory", "--json", "--model", "toy.gguf", "--prefix", prefix, "--private",
+			private}, more...)
 	}
 	const want = "engine: {backend: go, slots: 1, micro_batch: 1, recompute: none, memory: %g}\nlora: {rank: 2}\n"
 	code, stdout, said := invoked(t, fmt.Sprintf(want, 1.0), "", lengths("20", "640")...)
 	var r inspect.MemoryReport
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || !r.Fits || r.Tokens != 660 || r.Positions != 8192 || !strings.Contains(said, "it fits") {
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || !r.Fits || r.Tokens != 660 ||
+		r.Positions != 8192 || !strings.Contains(said, "it fits") {
 		t.Fatalf("exit code %d, %+v, %v, %s", code, r, err, said)
 	}
 	short := float64(r.Peak-1<<10) / (1 << 30)
@@ -345,16 +390,21 @@ func TestInspectMemoryRefuses(t *testing.T) {
 		want   []string
 		refute string
 	}{
-		"longest rows":        {short, lengths("20", "640"), 0, []string{"it does not fit: 0.0 MiB are missing", "warning: training rows of 640 tokens"}, "it fits"},
-		"rows that are known": {short, lengths("20", "640", "--row", "640"), 3, []string{"this run would be refused", "the memory does not hold this run: it takes", "next:  set engine."}, "positions reach"},
-		"no memory":           {0.00001, lengths("20", "640"), 3, []string{"this run would be refused", "use a smaller base model"}, "positions reach"},
-		"positions of a row":  {1, lengths("7600", "64", "--row", "593"), 3, []string{"there can be 8193 tokens"}, "it fits"},
-		"every position":      {64, lengths("7600", "592"), 0, []string{"it fits", "the longest sequence has 8192 tokens, and the model positions for 8192"}, "refused"},
-		"both":                {0.00001, lengths("7600", "600"), 3, []string{"positions for 8192", "the memory does not hold this run", "engine.memory overrides"}, "it fits"},
+		"longest rows": {short, lengths("20", "640"), 0, []string{"it does not fit: 0.0 MiB are missing", "warning: training rows of 640 tokens"}, "it fits"},
+		"rows that are known": {
+			short, lengths("20", "640", "--row", "640"), 3, []string{"this run would be refused",
+				"the memory does not hold this run: it takes", "next:  set engine."}, "positions reach",
+		},
+		"no memory":          {0.00001, lengths("20", "640"), 3, []string{"this run would be refused", "use a smaller base model"}, "positions reach"},
+		"positions of a row": {1, lengths("7600", "64", "--row", "593"), 3, []string{"there can be 8193 tokens"}, "it fits"},
+		"every position": {64, lengths("7600", "592"), 0,
+			[]string{"it fits", "the longest sequence has 8192 tokens, and the model positions for 8192"}, "refused"},
+		"both": {0.00001, lengths("7600", "600"), 3, []string{"positions for 8192", "the memory does not hold this run", "engine.memory overrides"}, "it fits"},
 	} {
 		code, stdout, said := invoked(t, fmt.Sprintf(want, x.gib), "", x.args...)
 		var r inspect.MemoryReport
-		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != x.code || strings.Contains(said, x.refute) || strings.Contains(said, "hone inspect memory shows") {
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != x.code ||
+			strings.Contains(said, x.refute) || strings.Contains(said, "hone inspect memory shows") {
 			t.Errorf("%s: exit code %d, %v, %s", name, code, err, said)
 		}
 		for _, part := range x.want {

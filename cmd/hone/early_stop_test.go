@@ -18,22 +18,27 @@ dpo: {batch_size: 2, epochs: 12, checkpoint_every: 5, validation: 0.25, eval_eve
 engine: {backend: go}
 `
 
-// What is held out ends training, and the adapter that was best on it is the one that is left. A run that is killed at several points
-// ends the same.
+// What is held out ends training, and the adapter that was best on it is the one that is left. A run that is killed at
+// several points ends the same.
 func TestSFTEndsWhereItWasBest(t *testing.T) { endsWhereItWasBest(t, "sft", sayings, "1 row") }
 
 func TestDPOEndsWhereItWasBest(t *testing.T) { endsWhereItWasBest(t, "dpo", preferences, "1 pair") }
 
 // Rows of the split validation are measured on where no share is held out, and are not learnt from.
 func TestSFTMeasuresTheSplitValidation(t *testing.T) {
-	workFolder(t, map[string]string{"hone.yaml": strings.ReplaceAll(heldConfig, "validation: 0.25, ", "") + "model: {base: base}\n",
-		"data.jsonl": sayings + `{"id": "v", "split": "validation", "messages": [{"role": "user", "content": "Say what a cap is."}, {"role": "assistant", "content": "it"}]}` + "\n"})
+	workFolder(t, map[string]string{
+		"hone.yaml":  strings.ReplaceAll(heldConfig, "validation: 0.25, ", "") + "model: {base: base}\n",
+		"data.jsonl": sayings + `{"id": "v", "split": "validation", "messages": [{"role": "user", "content": "Say what a cap is."}, {"role": "assistant", "content": "it"}]}` + "\n",
+	})
 	toyModel(t, "base/toy.gguf")
 	var said bytes.Buffer
-	if code := toyApp(&said, nil).main(t.Context(), []string{"sft", "--data", "data.jsonl", "--output-dir", "out"}); code != 0 {
+	if code := toyApp(&said, nil).main(t.Context(),
+		[]string{"sft", "--data", "data.jsonl", "--output-dir", "out"}); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
-	if !strings.Contains(said.String(), "the loss is measured on 1 row of the split validation") || strings.Contains(said.String(), "left out") || !strings.Contains(contents(t, "out/metrics.jsonl"), "eval_loss") {
+	if !strings.Contains(said.String(), "the loss is measured on 1 row of the split validation") ||
+		strings.Contains(said.String(), "left out") ||
+		!strings.Contains(contents(t, "out/metrics.jsonl"), "eval_loss") {
 		t.Error(&said)
 	}
 }
@@ -41,11 +46,16 @@ func TestSFTMeasuresTheSplitValidation(t *testing.T) {
 // Where none of them fits, that is told, and training goes on; patience would then wait for ever, and is an error.
 func TestSFTWithAValidationSplitThatIsTooLong(t *testing.T) {
 	for patience, want := range map[string]int{"patience: 0": 0, "patience: 3": 2} {
-		workFolder(t, map[string]string{"hone.yaml": strings.NewReplacer("validation: 0.25, ", "", "patience: 3", patience).Replace(heldConfig) + "model: {base: base}\n",
-			"data.jsonl": sayings + `{"id": "v", "split": "validation", "messages": [{"role": "user", "content": "` + strings.Repeat("Say it. ", 2000) + `"}, {"role": "assistant", "content": "it"}]}` + "\n"})
+		workFolder(t, map[string]string{
+			"hone.yaml": strings.NewReplacer("validation: 0.25, ", "", "patience: 3", patience).Replace(heldConfig) + "model: {base: base}\n",
+			"data.jsonl": sayings + `{"id": "v", "split": "validation", "messages": [{"role": "user", "content": "` +
+				strings.Repeat("Say it. ", 2000) + `"}, {"role": "assistant", "content": "it"}]}` + "\n",
+		})
 		toyModel(t, "base/toy.gguf")
 		var said bytes.Buffer
-		if code := toyApp(&said, nil).main(t.Context(), []string{"sft", "--data", "data.jsonl", "--output-dir", "out", "--dry-run"}); code != want || want == 0 && !strings.Contains(said.String(), "the loss is measured on nothing") {
+		if code := toyApp(&said, nil).main(t.Context(),
+			[]string{"sft", "--data", "data.jsonl", "--output-dir", "out", "--dry-run"}); code != want ||
+			want == 0 && !strings.Contains(said.String(), "the loss is measured on nothing") {
 			t.Errorf("%s: exit code %d, %s", patience, code, &said)
 		}
 	}
@@ -59,7 +69,8 @@ func endsWhereItWasBest(t *testing.T, verb, data, one string) {
 	if code := toyApp(&said, nil).main(t.Context(), append(command, "whole")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
-	if before, _, begun := strings.Cut(said.String(), verb+"   "); !begun || !strings.Contains(before, "programs that are not kept yet are compiled") {
+	if before, _, begun := strings.Cut(said.String(), verb+"   "); !begun ||
+		!strings.Contains(before, "programs that are not kept yet are compiled") {
 		t.Errorf("nothing is said before the silence of compiling: %s", &said)
 	}
 	losses := map[int]float64{}
@@ -107,7 +118,8 @@ func endsWhereItWasBest(t *testing.T, verb, data, one string) {
 			same += file
 		}
 	}
-	if want := filepath.Join("whole/checkpoints", verb+"_step_"+jsonText(t, best), "adapter/adapter_model.safetensors"); same != want {
+	if want := filepath.Join("whole/checkpoints", verb+"_step_"+jsonText(t, best),
+		"adapter/adapter_model.safetensors"); same != want {
 		t.Errorf("the adapter is that of %q, not of %q", same, want)
 	}
 
@@ -119,7 +131,8 @@ func endsWhereItWasBest(t *testing.T, verb, data, one string) {
 		t.Fatalf("resumed: exit code %d, %s", code, &said)
 	}
 	if got, want := result(t, "broken"), result(t, "whole"); got != want {
-		t.Errorf("the run that was killed learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
+		t.Errorf("the run that was killed learnt something else; metrics\n%s\nwant\n%s",
+			metricsOf(got), metricsOf(want))
 	}
 }
 

@@ -36,16 +36,20 @@ require("readline").createInterface({input: process.stdin}).on("line", line => {
 });
 `
 
-// A server with hosts reaches these and no other, neither past the proxy; doctor says which. Without bubblewrap it is not started.
+// A server with hosts reaches these and no other, neither past the proxy; doctor says which. Without bubblewrap it is
+// not started.
 func TestServerWithHosts(t *testing.T) {
 	serve := func(text string) string {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, text)
+		}))
 		t.Cleanup(s.Close)
 		return s.URL
 	}
 	named, other := serve("from the named"), serve("from the other")
 	entry := func(hosts string) string {
-		return fmt.Sprintf(`{"mcpServers": {"fetcher": {"command": "node", "args": ["fetcher.js"], "hosts": [%s]}}}`, hosts)
+		return fmt.Sprintf(`{"mcpServers": {"fetcher": {"command": "node", "args": ["fetcher.js"], "hosts": [%s]}}}`,
+			hosts)
 	}
 	host := strings.TrimPrefix(named, "http://")
 	workFolder(t, map[string]string{"fetcher.js": fetcher, "mcp.json": entry(`"` + host + `", "a.example"`)})
@@ -72,12 +76,14 @@ func TestServerWithHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for arguments, want := range map[string]string{
-		fmt.Sprintf(`{"url": %q}`, named):               "200 from the named",
-		fmt.Sprintf(`{"url": %q}`, other):               `403 hone: ` + strings.TrimPrefix(other, "http://") + ` is not among this server's "hosts"`,
+		fmt.Sprintf(`{"url": %q}`, named): "200 from the named",
+		fmt.Sprintf(`{"url": %q}`, other): `403 hone: ` + strings.TrimPrefix(other, "http://") +
+			` is not among this server's "hosts"`,
 		fmt.Sprintf(`{"url": %q, "past": true}`, named): "failed ECONNREFUSED",
 		`{"url": "http://169.254.169.254/latest"}`:      `403 hone: 169.254.169.254:80 is not among`,
 	} {
-		if r := session.Call(t.Context(), []chat.ToolCall{{ID: "c", Name: "get", Arguments: arguments}})[0]; !strings.HasPrefix(r.Text, want) {
+		if r := session.Call(t.Context(),
+			[]chat.ToolCall{{ID: "c", Name: "get", Arguments: arguments}})[0]; !strings.HasPrefix(r.Text, want) {
 			t.Errorf("%s: %s %s, want %s", arguments, r.Text, r.Error, want)
 		}
 	}
@@ -88,14 +94,19 @@ func TestServerWithHosts(t *testing.T) {
 	if len(checks) < 2 || !strings.Contains(checks[1].Detail, "network: "+host+" through hone's proxy") {
 		t.Errorf("%+v", checks)
 	}
-	for name, tc := range map[string]struct{ hosts, path, want string }{"landlock": {`"a.example"`, t.TempDir(), "install bubblewrap"}, "no host": {`"https://a.example"`, "", "is no host"}} {
-		servers.Servers["fetcher"] = mcp.Server{Command: "node", Hosts: []string{strings.Trim(tc.hosts, `"`)}, Isolation: mcp.PerProcess}
+	for name, tc := range map[string]struct{ hosts, path, want string }{
+		"landlock": {`"a.example"`, t.TempDir(), "install bubblewrap"},
+		"no host":  {`"https://a.example"`, "", "is no host"},
+	} {
+		servers.Servers["fetcher"] = mcp.Server{Command: "node", Hosts: []string{strings.Trim(tc.hosts, `"`)},
+			Isolation: mcp.PerProcess}
 		a := toyApp(&bytes.Buffer{}, nil)
 		a.Helper = []string{helper, sandboxVerb}
 		if tc.path != "" {
 			a.withEnv(map[string]string{"PATH": tc.path})
 		}
-		if _, _, err := toolset.OpenSandbox(t.Context(), a.Host, config.DefaultSandbox(), servers); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), tc.want) {
+		if _, _, err := toolset.OpenSandbox(t.Context(), a.Host, config.DefaultSandbox(),
+			servers); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// --limit has all systems run the same few scenarios, and says so where the numbers stand; a run that is stopped goes on with these.
+// --limit has all systems run the same few scenarios, and says so where the numbers stand; a run that is stopped goes
+// on with these.
 func TestEvalOfFewScenarios(t *testing.T) {
 	a, env, run := evaluating(t, 30, "temperature: 0")
 	flags := []string{"--compare", "local/fool,local/solver", "--limit", "7", "--output-dir"}
@@ -28,7 +29,8 @@ func TestEvalOfFewScenarios(t *testing.T) {
 	}
 	a.on = nil
 	code, e, text, said := run("runs", "resume", "./out", "--json")
-	if code != 0 || !strings.Contains(said, says) || !strings.Contains(text, `"drawn_of":30`) && !strings.Contains(text, `"drawn_of": 30`) {
+	if code != 0 || !strings.Contains(said, says) ||
+		!strings.Contains(text, `"drawn_of":30`) && !strings.Contains(text, `"drawn_of": 30`) {
 		t.Fatalf("exit code %d, %s\n%s", code, said, text)
 	}
 	for name, s := range e.Systems {
@@ -51,10 +53,12 @@ func TestEvalOfFewScenarios(t *testing.T) {
 			t.Errorf("%s does not say of how many scenarios it is", file)
 		}
 	}
-	if code, _, _, said := run("--compare", "local/solver", "--limit", "-2"); code != 2 || !strings.Contains(said, "cannot draw -2 scenarios") {
+	if code, _, _, said := run("--compare", "local/solver", "--limit", "-2"); code != 2 ||
+		!strings.Contains(said, "cannot draw -2 scenarios") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if code, _, text, said := run("--compare", "local/solver", "--limit", "30", "--dry-run"); code != 0 || strings.Contains(fmt.Sprint(text, said), "drawn") {
+	if code, _, text, said := run("--compare", "local/solver", "--limit", "30", "--dry-run"); code != 0 ||
+		strings.Contains(fmt.Sprint(text, said), "drawn") {
 		t.Errorf("all are drawn: exit code %d, %s", code, said)
 	}
 }

@@ -25,7 +25,8 @@ import (
 	"hone/internal/learn/sample"
 )
 
-// adder is an endpoint with two models, solver and fool. The solver adds by the tool, and is wrong where the seed says so; the fool says 0.
+// adder is an endpoint with two models, solver and fool. The solver adds by the tool, and is wrong where the seed says
+// so; the fool says 0.
 type adder struct {
 	url   string
 	mu    sync.Mutex
@@ -63,9 +64,11 @@ func newAdder(t *testing.T) *adder {
 			return
 		}
 		last := q.Messages[len(q.Messages)-1]
-		task := q.Messages[slices.IndexFunc(q.Messages, func(m chat.Message) bool { return m.Role == chat.User })].Content
+		task := q.Messages[slices.IndexFunc(q.Messages,
+			func(m chat.Message) bool { return m.Role == chat.User })].Content
 		a.mu.Lock()
-		a.asked = append(a.asked, asked{q.Model, r.Header.Get("Authorization"), task, q.Seed, q.TopP, last.Role == chat.ToolRole})
+		a.asked = append(a.asked,
+			asked{q.Model, r.Header.Get("Authorization"), task, q.Seed, q.TopP, last.Role == chat.ToolRole})
 		if a.on != nil {
 			a.on(len(a.asked))
 		}
@@ -83,11 +86,16 @@ func newAdder(t *testing.T) *adder {
 		switch {
 		case q.Model != "solver":
 		case last.Role != chat.ToolRole:
-			reply = chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "get-sum", Arguments: fmt.Sprintf(`{"a": %s, "b": %s}`, terms[1], terms[2])}}}
+			reply = chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{
+				{ID: "1", Name: "get-sum", Arguments: fmt.Sprintf(`{"a": %s, "b": %s}`, terms[1], terms[2])},
+			}}
 		case q.Seed%4 > 0:
 			reply.Content = last.Content
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}}, "usage": map[string]int{"prompt_tokens": 100, "completion_tokens": 10}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}},
+			"usage":   map[string]int{"prompt_tokens": 100, "completion_tokens": 10},
+		})
 	}))
 	t.Cleanup(s.Close)
 	a.url = s.URL + "/v1"
@@ -105,15 +113,19 @@ func sumsOf(n int) string {
 }
 
 // evalCommand are those that all evaluations here share. It is a list that is full, so that appending makes another.
-var evalCommand = slices.Clip([]string{"eval", "--base-model", "base", "--dataset", "tasks.json", "--split", "test", "--json"})
+var evalCommand = slices.Clip([]string{"eval", "--base-model", "base", "--dataset", "tasks.json", "--split",
+	"test", "--json"})
 
 // evaluating is a folder with a toy base model, two adapters, tasks and providers, and the server they are of.
-func evaluating(t *testing.T, tasks int, eval string) (a *adder, env map[string]string, run func(args ...string) (code int, out evaluated, stdout, said string)) {
+func evaluating(
+	t *testing.T, tasks int, eval string,
+) (a *adder, env map[string]string, run func(args ...string) (code int, out evaluated, stdout, said string)) {
 	t.Helper()
 	server := calculator(t, "t")
 	a = newAdder(t)
 	conf := strings.Replace(toyConfig+fewTools, "eval: {every: 3}", "eval: {"+eval+"}", 1) +
-		fmt.Sprintf("providers:\n  local: {url: %q, key_env: ADDER_KEY, prices: {solver: {prompt: 2, completion: 8}}}\n", a.url)
+		fmt.Sprintf("providers:\n  local: {url: %q, key_env: ADDER_KEY, prices: {solver: {prompt: 2, "+
+			"completion: 8}}}\n", a.url)
 	workFolder(t, map[string]string{"hone.yaml": conf, "tasks.json": sumsOf(tasks)})
 	toyModel(t, "base/toy.gguf")
 	toyAdapter(t, "base", "adapter")
@@ -172,14 +184,18 @@ func episodesIn(t *testing.T, dir string) map[string]string {
 	return of
 }
 
-var secondsIn = regexp.MustCompile(`"[a-z_]*seconds[a-z0-9_]*": *(\{[^}]*\}|[-+.0-9e]+)|"orchestration_share": *[-+.0-9e]+`)
+var secondsIn = regexp.MustCompile(
+	`"[a-z_]*seconds[a-z0-9_]*": *(\{[^}]*\}|[-+.0-9e]+)|"orchestration_share": *[-+.0-9e]+`,
+)
 
-// Any number of systems do the same scenarios from the same seeds: the base model, an adapter, a model behind an endpoint, and one of
-// hone's own server. Each repeat draws from a stream of its own, and what is known of tokens and costs is told.
+// Any number of systems do the same scenarios from the same seeds: the base model, an adapter, a model behind an
+// endpoint, and one of hone's own server. Each repeat draws from a stream of its own, and what is known of tokens and
+// costs is told.
 func TestEvalSystems(t *testing.T) {
 	a, env, run := evaluating(t, 4, "temperature: 1, top_p: 0.9, repeats: 2")
 	url := served(t, "base")
-	code, e, _, said := run("--model", "adapter", "--compare", "base,local/solver,local/fool,"+url+"/base", "--output-dir", "out")
+	code, e, _, said := run("--model", "adapter", "--compare", "base,local/solver,local/fool,"+url+"/base",
+		"--output-dir", "out")
 	if code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
@@ -194,10 +210,12 @@ func TestEvalSystems(t *testing.T) {
 			t.Errorf("%s: cost %v", name, s.TotalCost)
 		}
 	}
-	if cost := e.Systems["solver"].TotalCost; cost == nil || *cost < 0.00447 || *cost > 0.00449 { // 16 requests of 100 * 2 + 10 * 8 millionths
+	// 16 requests of 100 * 2 + 10 * 8 millionths
+	if cost := e.Systems["solver"].TotalCost; cost == nil || *cost < 0.00447 || *cost > 0.00449 {
 		t.Errorf("the solver cost %v", cost)
 	}
-	if s := e.Systems["solver"]; s.EpisodeSuccess < 0.4 || s.EpisodeSuccess == 1 || e.Systems["fool"].EpisodeSuccess != 0 || s.ToolErrors > 0 || s.CompletionTokens != 20 {
+	if s := e.Systems["solver"]; s.EpisodeSuccess < 0.4 || s.EpisodeSuccess == 1 ||
+		e.Systems["fool"].EpisodeSuccess != 0 || s.ToolErrors > 0 || s.CompletionTokens != 20 {
 		t.Errorf("solver %+v", s)
 	}
 	if n := len(e.Deltas); n != 10 {
@@ -213,23 +231,30 @@ func TestEvalSystems(t *testing.T) {
 		}
 	}
 	if len(seeds["solver"]) != 8 || !maps.Equal(seeds["solver"], seeds["fool"]) {
-		t.Errorf("8 episodes began with %d seeds, and those of another system with %v", len(seeds["solver"]), seeds["fool"])
+		t.Errorf("8 episodes began with %d seeds, and those of another system with %v",
+			len(seeds["solver"]), seeds["fool"])
 	}
 	page := contents(t, "out/report.html")
-	for _, want := range []string{"eval_solver/t00/0/0", "eval_model/t03/0/1", "eval_fool/t01/0/1", "solver at " + a.url} {
+	for _, want := range []string{
+		"eval_solver/t00/0/0", "eval_model/t03/0/1", "eval_fool/t01/0/1", "solver at " + a.url,
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
 	episodes := episodesIn(t, "out")
-	if len(episodes) != 40 || episodes["eval_base/t00/0/0"] == episodes["eval_base/t00/0/1"] || episodes["eval_base/t00/0/0"] == episodes["eval_model/t00/0/0"] {
-		t.Errorf("%d episodes; repeats alike: %v", len(episodes), episodes["eval_base/t00/0/0"] == episodes["eval_base/t00/0/1"])
+	if len(episodes) != 40 || episodes["eval_base/t00/0/0"] == episodes["eval_base/t00/0/1"] ||
+		episodes["eval_base/t00/0/0"] == episodes["eval_model/t00/0/0"] {
+		t.Errorf("%d episodes; repeats alike: %v",
+			len(episodes), episodes["eval_base/t00/0/0"] == episodes["eval_base/t00/0/1"])
 	}
 	delete(env, "ADDER_KEY")
-	if code, _, _, said := run("--compare", "local/solver"); code != 2 || !strings.Contains(said, "ADDER_KEY is not set") {
+	if code, _, _, said := run("--compare", "local/solver"); code != 2 ||
+		!strings.Contains(said, "ADDER_KEY is not set") {
 		t.Errorf("without a key: exit code %d, %s", code, said)
 	}
-	if code, _, _, said := run("--compare", "base", "--repeats", "3", "--dry-run"); code != 0 || !strings.Contains(said, "would run 4 scenarios of the split test, 3 times each") {
+	if code, _, _, said := run("--compare", "base", "--repeats", "3", "--dry-run"); code != 0 ||
+		!strings.Contains(said, "would run 4 scenarios of the split test, 3 times each") {
 		t.Errorf("a dry run: exit code %d, %s", code, said)
 	}
 }
@@ -251,7 +276,8 @@ func served(t *testing.T, model string) string {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.main(ctx, []string{"serve", "--model", "base", "--base-model", model, "--listen", "127.0.0.1:0", "--slots", "2", "--json"})
+		a.main(ctx, []string{"serve", "--model", "base", "--base-model", model, "--listen", "127.0.0.1:0", "--slots",
+			"2", "--json"})
 		write.Close()
 	}()
 	t.Cleanup(func() { stop(); <-ended })
@@ -263,8 +289,8 @@ func served(t *testing.T, model string) string {
 	return s.URL
 }
 
-// An evaluation of several systems that is stopped, or killed, anywhere goes on to the numbers of an unbroken one; what an endpoint
-// answered is not asked for again.
+// An evaluation of several systems that is stopped, or killed, anywhere goes on to the numbers of an unbroken one; what
+// an endpoint answered is not asked for again.
 func TestResumeEvaluationOfSystems(t *testing.T) {
 	a, env, run := evaluating(t, 2, "temperature: 1, repeats: 2")
 	flags := []string{"--model", "adapter", "--compare", "base,local/solver", "--output-dir"}
@@ -291,7 +317,8 @@ func TestResumeEvaluationOfSystems(t *testing.T) {
 		}
 		a.on = nil
 		code, _, got, said := run("runs", "resume", "./"+dir, "--json")
-		if got, want := secondsIn.ReplaceAllString(got, ""), secondsIn.ReplaceAllString(want, ""); code != 0 || got != want {
+		if got, want := secondsIn.ReplaceAllString(got, ""), secondsIn.ReplaceAllString(want, ""); code != 0 ||
+			got != want {
 			t.Fatalf("resumed from %v: exit code %d, %s\n%s\nwant\n%s", at, code, said, got, want)
 		}
 		if got, want := episodesIn(t, dir), episodesIn(t, "whole"); !maps.Equal(got, want) || len(want) != 12 {
@@ -306,7 +333,8 @@ func TestResumeEvaluationOfSystems(t *testing.T) {
 	}
 }
 
-// Episodes of an earlier evaluation are taken where nothing differs that they depend on, and run again where something does.
+// Episodes of an earlier evaluation are taken where nothing differs that they depend on, and run again where something
+// does.
 func TestReuseEpisodes(t *testing.T) {
 	a, _, run := evaluating(t, 2, "temperature: 1, repeats: 2")
 	code, first, _, said := run("--model", "adapter", "--compare", "base,local/solver", "--output-dir", "first")
@@ -314,15 +342,19 @@ func TestReuseEpisodes(t *testing.T) {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	before := len(a.requests())
-	code, again, _, said := run("--model", "adapter", "--compare", "base,local/solver", "--reuse", "first", "--output-dir", "again")
-	if code != 0 || len(a.requests()) != before || !maps.Equal(again.Reused, map[string]int{"base": 4, "solver": 4, "model": 4}) || !strings.Contains(said, "solver: 4 of 4 episodes are taken from earlier evaluations") {
+	code, again, _, said := run("--model", "adapter", "--compare", "base,local/solver", "--reuse", "first",
+		"--output-dir", "again")
+	if code != 0 || len(a.requests()) != before ||
+		!maps.Equal(again.Reused, map[string]int{"base": 4, "solver": 4, "model": 4}) ||
+		!strings.Contains(said, "solver: 4 of 4 episodes are taken from earlier evaluations") {
 		t.Fatalf("exit code %d, reused %v, %d requests, %s", code, again.Reused, len(a.requests())-before, said)
 	}
 	if !maps.Equal(episodesIn(t, "again"), episodesIn(t, "first")) {
 		t.Error("other episodes than before")
 	}
 	for name, s := range first.Systems {
-		if got := again.Systems[name]; got.EpisodeSuccess != s.EpisodeSuccess || got.EpisodeLow != s.EpisodeLow || got.Reward != s.Reward || got.Seconds != s.Seconds {
+		if got := again.Systems[name]; got.EpisodeSuccess != s.EpisodeSuccess || got.EpisodeLow != s.EpisodeLow ||
+			got.Reward != s.Reward || got.Seconds != s.Seconds {
 			t.Errorf("%s: %+v, before %+v", name, got, s)
 		}
 	}
@@ -382,7 +414,8 @@ func TestReuseEpisodes(t *testing.T) {
 		if first := strings.Index(said, "eval model"); told < 0 || first >= 0 && told > first {
 			t.Errorf("%s: the count is not told at the start: %s", row.what, said)
 		}
-		if want := "model: 0 of 4 episodes are taken from earlier evaluations: seed differs from first\n"; strings.Contains(said, want) != (row.what == "another seed") {
+		if want := "model: 0 of 4 episodes are taken from earlier evaluations: " +
+			"seed differs from first\n"; strings.Contains(said, want) != (row.what == "another seed") {
 			t.Errorf("%s: %s", row.what, said)
 		}
 		undo()
@@ -392,7 +425,8 @@ func TestReuseEpisodes(t *testing.T) {
 	if code, _, _, said := run("--model", "prompted/final", "--compare", "adapter", "--output-dir", "two"); code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
-	if code, e, _, said := run("--model", "prompted/final", "--reuse", "two"); code != 0 || !maps.Equal(e.Reused, map[string]int{"model": 4}) {
+	if code, e, _, said := run("--model", "prompted/final", "--reuse", "two"); code != 0 ||
+		!maps.Equal(e.Reused, map[string]int{"model": 4}) {
 		t.Errorf("of a second system: exit code %d, reused %v: %s", code, e.Reused, said)
 	}
 	if code, _, _, said := run("--reuse", "adapter"); code != 2 {
@@ -400,11 +434,13 @@ func TestReuseEpisodes(t *testing.T) {
 	}
 }
 
-// eval.fail_on_error says when a system is given up. It is named, the others are measured, and it goes on once the reason is gone.
+// eval.fail_on_error says when a system is given up. It is named, the others are measured, and it goes on once the
+// reason is gone.
 func TestFailOnError(t *testing.T) {
 	a, _, run := evaluating(t, 8, "every: 3")
 	a.fail = func(model, task string) int {
-		if model == "solver" && (strings.HasPrefix(task, "Add 2 ") || strings.HasPrefix(task, "Add 5 ") || strings.HasPrefix(task, "Add 6 ")) {
+		if model == "solver" && (strings.HasPrefix(task, "Add 2 ") || strings.HasPrefix(task, "Add 5 ") ||
+			strings.HasPrefix(task, "Add 6 ")) {
 			return http.StatusTeapot
 		}
 		return 0
@@ -416,22 +452,26 @@ func TestFailOnError(t *testing.T) {
 		named    string
 	}{
 		{"", 0, 3, ""}, {"false", 0, 3, ""}, {"4", 0, 3, ""}, {"0.5", 0, 3, ""},
-		{"true", 3, 3, "were not run (eval.fail_on_error: true)"}, {"0.3", 3, 3, "3 of "}, {"1", 3, 3, "eval solver"}, {"3", 3, 3, "3 of "},
+		{"true", 3, 3, "were not run (eval.fail_on_error: true)"}, {"0.3", 3, 3, "3 of "}, {"1", 3, 3, "eval solver"},
+		{"3", 3, 3, "3 of "},
 	} {
 		args := []string{"--compare", "local/fool,local/solver"}
 		if row.flag != "" {
 			args = append(args, "--fail-on-error", row.flag)
 		}
 		code, e, _, said := run(args...)
-		if code != row.code || !strings.Contains(said, row.named) || row.named != "" && !strings.Contains(said, "episodes failed for reasons that are not the policy's") {
+		if code != row.code || !strings.Contains(said, row.named) ||
+			row.named != "" && !strings.Contains(said, "episodes failed for reasons that are not the policy's") {
 			t.Errorf("--fail-on-error %q: exit code %d, %s", row.flag, code, said)
 		}
-		if n := e.Systems["solver"].NumExcluded; e.Systems["fool"].NumEpisodes != 8 || n == 0 || n > row.excluded || (len(e.Failed) == 1) != (code == 3) {
+		if n := e.Systems["solver"].NumExcluded; e.Systems["fool"].NumEpisodes != 8 || n == 0 || n > row.excluded ||
+			(len(e.Failed) == 1) != (code == 3) {
 			t.Errorf("--fail-on-error %q: %d excluded, failed %q, fool %+v", row.flag, n, e.Failed, e.Systems["fool"])
 		}
 	}
 	for _, wrong := range []string{"0", "-1", "often", "inf"} {
-		if code, _, _, said := run("--fail-on-error", wrong); code != 2 || !strings.Contains(said, "neither true, false") {
+		if code, _, _, said := run("--fail-on-error", wrong); code != 2 ||
+			!strings.Contains(said, "neither true, false") {
 			t.Errorf("--fail-on-error %s: exit code %d, %s", wrong, code, said)
 		}
 	}
@@ -440,15 +480,18 @@ func TestFailOnError(t *testing.T) {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	a.fail = nil
-	if code, e, _, said := run("runs", "resume", "./out", "--json"); code != 0 || e.Systems["solver"].NumEpisodes != 8 || e.Systems["solver"].NumExcluded != 0 {
+	if code, e, _, said := run("runs", "resume", "./out", "--json"); code != 0 ||
+		e.Systems["solver"].NumEpisodes != 8 || e.Systems["solver"].NumExcluded != 0 {
 		t.Errorf("resumed: exit code %d, %s", code, said)
 	}
-	if code, e, _, said := run("--model", "local/solver", "--compare", "local/fool"); code != 0 || !slices.Equal(e.Order, []string{"fool", "model"}) || e.Systems["model"].EpisodeSuccess == 0 {
+	if code, e, _, said := run("--model", "local/solver", "--compare", "local/fool"); code != 0 ||
+		!slices.Equal(e.Order, []string{"fool", "model"}) || e.Systems["model"].EpisodeSuccess == 0 {
 		t.Errorf("an endpoint as the model: exit code %d, %q, %s", code, e.Order, said)
 	}
 	a.fail = func(string, string) int { return http.StatusUnauthorized }
 	before := len(a.requests())
-	if code, _, _, said := run("--compare", "local/fool,local/solver"); code != 2 || !strings.Contains(said, "check the API key") || len(a.requests())-before > 8 {
+	if code, _, _, said := run("--compare", "local/fool,local/solver"); code != 2 ||
+		!strings.Contains(said, "check the API key") || len(a.requests())-before > 8 {
 		t.Errorf("a wrong key: exit code %d after %d requests, %s", code, len(a.requests())-before, said)
 	}
 	a.fail = nil
@@ -457,16 +500,18 @@ func TestFailOnError(t *testing.T) {
 	}
 }
 
-// An evaluation that may stop early does so where its confidence sequence is clear, says what it did not run, and is the same when it was
-// stopped on the way.
+// An evaluation that may stop early does so where its confidence sequence is clear, says what it did not run, and is
+// the same when it was stopped on the way.
 func TestStopEarly(t *testing.T) {
 	a, env, run := evaluating(t, 60, "stop_early: 20")
 	flags := []string{"--compare", "local/fool,local/solver", "--output-dir"}
 	code, e, want, said := run(append(flags, "whole")...)
-	if code != 0 || len(e.Sequences) != 1 || e.NotRun == 0 || e.NotRun > 55 || !strings.Contains(said, fmt.Sprintf("stopped early: %d scenarios were not run", e.NotRun)) {
+	if code != 0 || len(e.Sequences) != 1 || e.NotRun == 0 || e.NotRun > 55 ||
+		!strings.Contains(said, fmt.Sprintf("stopped early: %d scenarios were not run", e.NotRun)) {
 		t.Fatalf("exit code %d, %+v, %s", code, e.Sequences, said)
 	}
-	if s := e.Sequences[0]; s.Old != "fool" || s.New != "solver" || s.Low <= 0 || s.N != 60-e.NotRun || e.Systems["fool"].NumEpisodes != s.N || e.Systems["solver"].NumEpisodes != s.N {
+	if s := e.Sequences[0]; s.Old != "fool" || s.New != "solver" || s.Low <= 0 || s.N != 60-e.NotRun ||
+		e.Systems["fool"].NumEpisodes != s.N || e.Systems["solver"].NumEpisodes != s.N {
 		t.Errorf("%+v of %d and %d episodes", s, e.Systems["fool"].NumEpisodes, e.Systems["solver"].NumEpisodes)
 	}
 	if code, state, _ := hone(t, "", "runs", "show", "./whole"); code != 0 || !strings.Contains(state, "finished") {
@@ -474,7 +519,8 @@ func TestStopEarly(t *testing.T) {
 	}
 	note := fmt.Sprintf("Stopped early: %d scenarios were not run.", e.NotRun)
 	for _, again := range []bool{false, true} {
-		if page := contents(t, "whole/report.html"); !strings.Contains(page, note) || !strings.Contains(page, "by a confidence sequence") {
+		if page := contents(t, "whole/report.html"); !strings.Contains(page, note) ||
+			!strings.Contains(page, "by a confidence sequence") {
 			t.Errorf("made again %v: the page does not say that it was stopped", again)
 		}
 		if code, _, said := hone(t, "", "runs", "report", "./whole"); code != 0 {
@@ -494,7 +540,8 @@ func TestStopEarly(t *testing.T) {
 	}
 	a.on = nil
 	code, _, got, said := run("runs", "resume", "./broken", "--json")
-	if got, want := secondsIn.ReplaceAllString(got, ""), secondsIn.ReplaceAllString(want, ""); code != 0 || got != want {
+	if got, want := secondsIn.ReplaceAllString(got, ""), secondsIn.ReplaceAllString(want, ""); code != 0 ||
+		got != want {
 		t.Errorf("resumed: exit code %d, %s\n%s\nwant\n%s", code, said, got, want)
 	}
 	failed := map[string]bool{} // the solver's first scenarios, which are all of its first part
@@ -506,7 +553,8 @@ func TestStopEarly(t *testing.T) {
 		return 0
 	}
 	code, e, _, said = run("--compare", "local/fool,local/solver", "--fail-on-error", "false", "--output-dir", "bad")
-	if s := e.Systems["solver"]; code != 0 || len(e.Failed) > 0 || s.NumExcluded != 3 || s.NumEpisodes < 9 || len(e.Sequences) != 1 || e.Sequences[0].N != s.NumEpisodes {
+	if s := e.Systems["solver"]; code != 0 || len(e.Failed) > 0 || s.NumExcluded != 3 || s.NumEpisodes < 9 ||
+		len(e.Sequences) != 1 || e.Sequences[0].N != s.NumEpisodes {
 		t.Errorf("a part that fails whole: exit code %d, %+v, %+v, %s", code, s, e.Sequences, said)
 	}
 	if code, state, _ := hone(t, "", "runs", "show", "./bad"); code != 0 || !strings.Contains(state, "finished") {
@@ -514,15 +562,18 @@ func TestStopEarly(t *testing.T) {
 	}
 	a.fail = nil
 	write(t, "hone.yaml", strings.Replace(contents(t, "hone.yaml"), "stop_early: 20", "stop_early: 0", 1))
-	if code, e, _, said := run("--compare", "local/fool,local/solver"); code != 0 || e.NotRun != 0 || e.Sequences != nil || e.Systems["fool"].NumEpisodes != 60 {
+	if code, e, _, said := run("--compare", "local/fool,local/solver"); code != 0 || e.NotRun != 0 ||
+		e.Sequences != nil || e.Systems["fool"].NumEpisodes != 60 {
 		t.Errorf("to the end: exit code %d, %d not run, %s", code, e.NotRun, said)
 	}
-	if code, _, _, said := run("--compare", "local/fool", "--stop-early", "3"); code != 2 || !strings.Contains(said, "needs at least two systems") {
+	if code, _, _, said := run("--compare", "local/fool", "--stop-early", "3"); code != 2 ||
+		!strings.Contains(said, "needs at least two systems") {
 		t.Errorf("of one system: exit code %d, %s", code, said)
 	}
 }
 
-// An evaluation in parts opens the model once for each part where two of its adapters are prompted in two ways, and not for each of them.
+// An evaluation in parts opens the model once for each part where two of its adapters are prompted in two ways, and not
+// for each of them.
 func TestPartsOpenTheModelOnce(t *testing.T) {
 	_, env, _ := evaluating(t, 4, "stop_early: 1")
 	toyAdapter(t, "base", "prompted/final")
@@ -535,7 +586,8 @@ func TestPartsOpenTheModelOnce(t *testing.T) {
 			opened++
 		}
 	}
-	if code := a.main(t.Context(), append(evalCommand, "--model", "adapter", "--compare", "prompted/final")); code != 0 {
+	if code := a.main(t.Context(),
+		append(evalCommand, "--model", "adapter", "--compare", "prompted/final")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, said.String())
 	}
 	if opened != 5 { // twice for the first of four parts, once for each other
@@ -543,8 +595,8 @@ func TestPartsOpenTheModelOnce(t *testing.T) {
 	}
 }
 
-// Each adapter of an evaluation says what it says alone, be it published to a sampler that is open or, with another prompting, to one of
-// its own; the base model is prompted as the adapter it is compared with.
+// Each adapter of an evaluation says what it says alone, be it published to a sampler that is open or, with another
+// prompting, to one of its own; the base model is prompted as the adapter it is compared with.
 func TestAdaptersOfAnEvaluation(t *testing.T) {
 	_, _, run := evaluating(t, 2, "temperature: 1")
 	const weights = "adapter_model.safetensors"
@@ -557,17 +609,24 @@ func TestAdaptersOfAnEvaluation(t *testing.T) {
 	}
 	write(t, "twisted/final/"+weights, string(text))
 	write(t, "prompted/final/hone.json", `{"prompt": {"system": "Be a clerk.", "tool_list": "compact"}}`)
-	code, e, _, said := run("--model", "adapter", "--compare", "prompted/final,base,twisted/final", "--output-dir", "together")
+	code, e, _, said := run("--model", "adapter", "--compare", "prompted/final,base,twisted/final",
+		"--output-dir", "together")
 	if code != 0 || !slices.Equal(e.Order, []string{"prompted", "base", "twisted", "model"}) {
 		t.Fatalf("exit code %d, %q, %s", code, e.Order, said)
 	}
 	together := episodesIn(t, "together")
-	for name, folder := range map[string]string{"twisted": "twisted/final", "prompted": "prompted/final", "model": "adapter"} {
+	for name, folder := range map[string]string{
+		"twisted":  "twisted/final",
+		"prompted": "prompted/final",
+		"model":    "adapter",
+	} {
 		if code, _, _, said := run("--model", folder, "--output-dir", name+"-alone"); code != 0 {
 			t.Fatalf("%s alone: exit code %d, %s", name, code, said)
 		}
 		for id, alone := range episodesIn(t, name+"-alone") {
-			if got := together[strings.Replace(id, "eval_model", "eval_"+name, 1)]; got != alone || got == together[strings.Replace(id, "eval_model", "eval_base", 1)] || name != "model" && got == together[id] {
+			if got := together[strings.Replace(id, "eval_model", "eval_"+name, 1)]; got != alone ||
+				got == together[strings.Replace(id, "eval_model", "eval_base", 1)] ||
+				name != "model" && got == together[id] {
 				t.Errorf("%s of %s among others:\n%s\nalone\n%s\nof the model\n%s", id, name, got, alone, together[id])
 			}
 		}

@@ -14,10 +14,12 @@ import (
 	"hone/internal/report"
 )
 
-// An evaluation is broken down by what its systems were trained on: an adapter that hone sft made of calls of one tool is held against
-// tools and servers that it has seen and has not, and so is the base model beside it; the page that is made again still knows.
+// An evaluation is broken down by what its systems were trained on: an adapter that hone sft made of calls of one tool
+// is held against tools and servers that it has seen and has not, and so is the base model beside it; the page that is
+// made again still knows.
 func TestSeenAndUnseenTools(t *testing.T) {
-	both := `{"mcpServers": {"sums": {"command": "node", "args": ["` + npmServer(t, "server-everything") + `", "stdio"]}, ` + strings.TrimPrefix(files(t), `{"mcpServers":{`)
+	both := `{"mcpServers": {"sums": {"command": "node", "args": ["` + npmServer(t, "server-everything") +
+		`", "stdio"]}, ` + strings.TrimPrefix(files(t), `{"mcpServers":{`)
 	workFolder(t, map[string]string{"mcp.json": both, "template/notes.txt": "hello",
 		"hone.yaml": strings.NewReplacer("eval: {every: 3}\n", "", "epochs: 2", "epochs: 1").Replace(toyConfig) + fewTools,
 		"say.jsonl": `{"messages": [{"role": "user", "content": "Add 8 and 9."}, {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "get-sum", "arguments": "{\"a\": 8, \"b\": 9}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "17"}, {"role": "assistant", "content": "17"}],` +
@@ -29,7 +31,8 @@ func TestSeenAndUnseenTools(t *testing.T) {
 	for _, args := range [][]string{
 		{"discover", "--mcp-config", "mcp.json", "--out", "catalog.json"},
 		{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir", "tuned"},
-		{"eval", "--mcp-config", "mcp.json", "--model", "tuned/final", "--compare", "base", "--dataset", "tasks.json", "--split", "test", "--output-dir", "out"},
+		{"eval", "--mcp-config", "mcp.json", "--model", "tuned/final", "--compare", "base", "--dataset", "tasks.json",
+			"--split", "test", "--output-dir", "out"},
 	} {
 		if code, _, said := hone(t, "", args...); code != 0 {
 			t.Fatalf("%s: exit code %d, %s", args[0], code, said)
@@ -48,12 +51,14 @@ func TestSeenAndUnseenTools(t *testing.T) {
 			}
 			for k, value := range []string{"seen", "unseen"} {
 				got := n.Breakdowns[i].Values[k]
-				if got.Value != value || len(got.Whole) != 2 || got.Whole[0].N != want[k] || got.Whole[1].N != want[k] || len(got.Deltas) != 1 || got.Deltas[0].N != want[k] {
+				if got.Value != value || len(got.Whole) != 2 || got.Whole[0].N != want[k] ||
+					got.Whole[1].N != want[k] || len(got.Deltas) != 1 || got.Deltas[0].N != want[k] {
 					t.Errorf("%s: %s, %s: %+v, want %d scenarios of both systems", when, name, value, got, want[k])
 				}
 			}
 		}
-		if page := contents(t, "out/report.html"); !strings.Contains(page, "tools in training") || !strings.Contains(page, "servers in training") {
+		if page := contents(t, "out/report.html"); !strings.Contains(page, "tools in training") ||
+			!strings.Contains(page, "servers in training") {
 			t.Errorf("%s: the page has no such part", when)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 
 // serverFlags registers the flags that say which servers a verb works on.
 func (a *app) serverFlags(flags *pflag.FlagSet, from *toolset.Source) {
-	flags.StringVar(&from.Server, "mcp", "", "one MCP server: a URL, or a command with its arguments (default $MCP_URL)")
+	flags.StringVar(&from.Server, "mcp", "",
+		"one MCP server: a URL, or a command with its arguments (default $MCP_URL)")
 	flags.StringVar(&from.File, "mcp-config", "", "file with the MCP servers, in the mcpServers or the servers form")
 	a.sandboxFlag(flags)
 }
@@ -24,7 +25,8 @@ func (a *app) sandboxFlag(flags *pflag.FlagSet) {
 
 // allowFindingsFlag registers --allow-findings of a verb that puts the texts of tools before a model.
 func allowFindingsFlag(flags *pflag.FlagSet, allowed *scan.Allowed) {
-	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, with @DIGEST for one text of it; * for any")
+	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, "+
+		"which discover shows, are accepted: server/tool or tool, with @DIGEST for one text of it; * for any")
 }
 
 // toolFlags registers the flags of a verb that puts the texts of servers' tools before a model.
@@ -43,6 +45,8 @@ func agentFlags(a *app, flags *pflag.FlagSet, g *local.Agency) {
 
 // judgeFlags registers the flags of a verb that has a judge.
 func judgeFlags(flags *pflag.FlagSet, given *scoring.GivenJudge) {
-	flags.StringVar(&given.Model, "judge-model", "", "model that judges scenarios without checks: PROVIDER/MODEL, http://HOST/v1/MODEL, base, or an adapter's folder (default judge.model)")
-	flags.Float64Var(&given.BudgetUSD, "budget-usd", 0, "US dollars that the judge may cost, reserved before a question is sent (default judge.budget_usd)")
+	flags.StringVar(&given.Model, "judge-model", "", "model that judges scenarios without checks: PROVIDER/MODEL, "+
+		"http://HOST/v1/MODEL, base, or an adapter's folder (default judge.model)")
+	flags.Float64Var(&given.BudgetUSD, "budget-usd", 0,
+		"US dollars that the judge may cost, reserved before a question is sent (default judge.budget_usd)")
 }

@@ -16,11 +16,12 @@ import (
 	"hone/internal/job"
 )
 
-// A run that begins with another run's checkpoint is a run of its own: its steps count from 0, the other one stays as it is, and version.json says where
-// the adapter comes from. It does not go on once that adapter is another.
+// A run that begins with another run's checkpoint is a run of its own: its steps count from 0, the other one stays as
+// it is, and version.json says where the adapter comes from. It does not go on once that adapter is another.
 func TestForkACheckpoint(t *testing.T) {
 	command, env, _ := toyRun(t, "train")
-	short := strings.NewReplacer("grpo: {steps: 4", "grpo: {steps: 1", "eval: {every: 3}\n", "").Replace(contents(t, "hone.yaml"))
+	short := strings.NewReplacer("grpo: {steps: 4", "grpo: {steps: 1", "eval: {every: 3}\n",
+		"").Replace(contents(t, "hone.yaml"))
 	write(t, "hone.yaml", short+differing(t))
 	run := func(want int, args ...string) string {
 		t.Helper()
@@ -43,12 +44,14 @@ func TestForkACheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := job.Origin{Run: here, Identity: digest.Of([]byte(contents(t, "first/version.json"))).String(), Checkpoint: "grpo_step_1",
-		Weights: digest.Of([]byte(contents(t, fork+"/adapter/adapter_model.safetensors"))).String()}
+	want := job.Origin{Run: here, Identity: digest.Of([]byte(contents(t, "first/version.json"))).String(),
+		Checkpoint: "grpo_step_1",
+		Weights:    digest.Of([]byte(contents(t, fork+"/adapter/adapter_model.safetensors"))).String()}
 	if b.Flags.Origin == nil || *b.Flags.Origin != want || b.Flags.Adapter != filepath.Join(fork, "adapter") {
 		t.Errorf("%+v of %s, want %+v", b.Flags.Origin, b.Flags.Adapter, want)
 	}
-	if n := strings.Count(contents(t, "second/metrics.jsonl"), `"stage":"grpo","step":0`); n != 1 || strings.Contains(contents(t, "second/metrics.jsonl"), `"stage":"grpo","step":1`) {
+	if n := strings.Count(contents(t, "second/metrics.jsonl"), `"stage":"grpo","step":0`); n != 1 ||
+		strings.Contains(contents(t, "second/metrics.jsonl"), `"stage":"grpo","step":1`) {
 		t.Errorf("its steps do not count from 0: %s", contents(t, "second/metrics.jsonl"))
 	}
 	if contents(t, "first/metrics.jsonl") != before {
@@ -63,7 +66,8 @@ func TestForkACheckpoint(t *testing.T) {
 	if err := os.WriteFile(fork+"/adapter/adapter_model.safetensors", weights, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said := run(2, "runs", "resume", "./second"); !strings.Contains(said, "the adapter that the run began with is not there as it was") {
+	if said := run(2, "runs", "resume", "./second"); !strings.Contains(said,
+		"the adapter that the run began with is not there as it was") {
 		t.Error(said)
 	}
 	if err := os.RemoveAll(fork); err != nil {

@@ -43,7 +43,8 @@ func TestHashesOfToyRuns(t *testing.T) {
 		return
 	}
 	if runtime.GOARCH != "amd64" || !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
-		t.Skip("the hashes are of AVX2, and other processors add up in another order: compare with those of a commit before")
+		t.Skip("the hashes are of AVX2, and other processors add up in another order: " +
+			"compare with those of a commit before")
 	}
 	golden, err := filepath.Abs(hashesFile)
 	if err != nil {
@@ -120,8 +121,8 @@ var toyRuns = []struct {
 		[]string{"train --mcp URL --base-model base --dataset tasks.json --output-dir out"}},
 	{"train_additions", "grpo: {steps: 3, scenarios_per_step: 2, group_size: 2, advantage: centred, " +
 		"negative_weight: 0.3, num_iterations: 2, minibatches: 2, resample: 1, pools: {skip_solved: 0.5}, " +
-		"imitation: {rows: 2}, explorations: 1, demonstrations: {rows: 1, file: say.jsonl, phi: true}, entropy: {coefficient: 0.01, target: 2, delta: 0.005}, " +
-		"kl: {beta: 0.01}, correction: {level: token}}\n",
+		"imitation: {rows: 2}, explorations: 1, demonstrations: {rows: 1, file: say.jsonl, phi: true}, entropy: " +
+		"{coefficient: 0.01, target: 2, delta: 0.005}, kl: {beta: 0.01}, correction: {level: token}}\n",
 		[]string{"train --mcp URL --base-model base --dataset tasks.json --output-dir out"}},
 	{"train_overlap", "grpo: {steps: 3, scenarios_per_step: 1, group_size: 3, staleness: 1, imitation: {rows: 2}}\n",
 		[]string{"train --mcp URL --base-model base --dataset tasks.json --output-dir out"}},
@@ -152,8 +153,10 @@ engine: {slots: 2, backend: go}
 func makeToyRuns(t *testing.T, dir string) {
 	for _, r := range toyRuns {
 		url, _ := shop(t)
-		workFolder(t, map[string]string{"hone.yaml": toyShape + r.conf, "say.jsonl": sayings, "pairs.jsonl": preferences,
-			"tasks.json": toyTasks})
+		workFolder(t, map[string]string{
+			"hone.yaml": toyShape + r.conf, "say.jsonl": sayings, "pairs.jsonl": preferences,
+			"tasks.json": toyTasks,
+		})
 		toyModel(t, "base/toy.gguf")
 		toyAdapter(t, "base", "adapter")
 		revisions(t)

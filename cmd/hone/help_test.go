@@ -16,7 +16,8 @@ func TestHelpLeads(t *testing.T) {
 		t.Errorf("hone says\n%s\nand hone --help\n%s", bare, asked)
 	}
 	at := 0
-	for _, want := range append(host.FirstRun(), "\nStart:", "\nTasks and traces:", "\nTrain:", "\nMeasure:", "\nUse:", "\nLook:", "--config string", "Exit codes:") {
+	for _, want := range append(host.FirstRun(), "\nStart:", "\nTasks and traces:", "\nTrain:", "\nMeasure:", "\nUse:",
+		"\nLook:", "--config string", "Exit codes:") {
 		next := strings.Index(bare[at:], want)
 		if next < 0 {
 			t.Fatalf("no %q behind what comes before it in\n%s", want, bare)
@@ -64,13 +65,16 @@ func TestFirstRunIsReal(t *testing.T) {
 
 // A verb that is not there is told of before its flags, with the verb that is near, where one is.
 func TestUnknownVerbs(t *testing.T) {
-	for line, near := range map[string]string{"serv --model base": "serve", "foo": "", "foo --bar": "", "trian --output-dir out": "train", "--json evla --repeats 2": "eval",
-		"config shw --zzz": "show", "runs lss": "ls", "frobnicate": ""} {
+	for line, near := range map[string]string{
+		"serv --model base": "serve", "foo": "", "foo --bar": "", "trian --output-dir out": "train",
+		"--json evla --repeats 2": "eval", "config shw --zzz": "show", "runs lss": "ls", "frobnicate": "",
+	} {
 		code, _, said := hone(t, "", strings.Fields(line)...)
 		if code != 2 || !strings.Contains(said, "unknown command") || strings.Contains(said, "unknown flag") {
 			t.Errorf("hone %s: exit code %d, %s", line, code, said)
 		}
-		if want := `did you mean "` + near + `"?`; near != "" && !strings.Contains(said, want) || near == "" && strings.Contains(said, "did you mean") {
+		if want := `did you mean "` + near + `"?`; near != "" && !strings.Contains(said, want) ||
+			near == "" && strings.Contains(said, "did you mean") {
 			t.Errorf("hone %s: want %q near in %s", line, near, said)
 		}
 	}
@@ -89,7 +93,8 @@ func TestFlagsOfOtherKinds(t *testing.T) {
 		"sft --skip-bad=perhaps":          `--skip-bad takes true or false, not "perhaps"`,
 		"demo --minutes soon":             `--minutes takes`,
 	} {
-		if code, _, said := hone(t, "", strings.Fields(line)...); code != 2 || !strings.Contains(said, want) || strings.Contains(said, "strconv") {
+		if code, _, said := hone(t, "", strings.Fields(line)...); code != 2 || !strings.Contains(said, want) ||
+			strings.Contains(said, "strconv") {
 			t.Errorf("hone %s: exit code %d, %s", line, code, said)
 		}
 	}

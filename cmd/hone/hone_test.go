@@ -86,7 +86,8 @@ func TestFlagsAreFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the flags differ from testdata/flags.golden; go test ./cmd/hone -run Flags -update rewrites it, and CHANGELOG.md tells users\ngot:\n%swant:\n%s", got, want)
+		t.Errorf("the flags differ from testdata/flags.golden; go test ./cmd/hone -run Flags -update rewrites it, "+
+			"and CHANGELOG.md tells users\ngot:\n%swant:\n%s", got, want)
 	}
 }
 

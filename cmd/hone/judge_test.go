@@ -19,8 +19,8 @@ import (
 	"hone/internal/job/records"
 )
 
-// arbiter is an endpoint that judges: it gives the ids of a question falling scores, so that places decide, and passes an attempt
-// alone whose text has "new hat". fails is what it answers in place of that, where it is not "".
+// arbiter is an endpoint that judges: it gives the ids of a question falling scores, so that places decide, and passes
+// an attempt alone whose text has "new hat". fails is what it answers in place of that, where it is not "".
 type arbiter struct {
 	*httptest.Server
 	mu        sync.Mutex
@@ -52,14 +52,19 @@ func newArbiter(t *testing.T) *arbiter {
 		if ids := askedIDs.FindStringSubmatch(q.Messages[0].Content); text == "" && ids != nil {
 			var scores []string
 			for i, id := range strings.Split(ids[1], ", ") {
-				scores = append(scores, fmt.Sprintf(`{"trajectory_id": %q, "explanation": "by its place", "score": %.2f}`, id, 0.9-0.1*float64(i)))
+				scores = append(scores,
+					fmt.Sprintf(`{"trajectory_id": %q, "explanation": "by its place", "score": %.2f}`,
+						id, 0.9-0.1*float64(i)))
 			}
 			text = `{"scores": [` + strings.Join(scores, ", ") + `]}`
 		} else if text == "" {
-			text = fmt.Sprintf(`{"reason": "it is so", "passed": %v}`, strings.Contains(q.Messages[1].Content, "new hat"))
+			text = fmt.Sprintf(`{"reason": "it is so", "passed": %v}`,
+				strings.Contains(q.Messages[1].Content, "new hat"))
 		}
-		_ = json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}, "finish_reason": "stop"}},
-			"usage": map[string]int{"prompt_tokens": 1000, "completion_tokens": 100}})
+		_ = json.NewEncoder(rw).Encode(map[string]any{
+			"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}, "finish_reason": "stop"}},
+			"usage":   map[string]int{"prompt_tokens": 1000, "completion_tokens": 100},
+		})
 	}))
 	t.Cleanup(a.Close)
 	return a
@@ -78,15 +83,17 @@ func (a *arbiter) asked() int {
 	return len(a.questions)
 }
 
-// The form of the write-ups: scenarios that are tasks alone, and a judge. Groups are scored against each other, validation passes or
-// fails, what it costs is in the metrics, and doing it again costs nothing.
+// The form of the write-ups: scenarios that are tasks alone, and a judge. Groups are scored against each other,
+// validation passes or fails, what it costs is in the metrics, and doing it again costs nothing.
 func TestTrainWithAJudge(t *testing.T) {
 	url, _ := shop(t)
 	court := newArbiter(t)
-	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools + court.provider() + uncapped, "tasks.json": `[{"task": "Buy a hat.", "split": "train"}, {"task": "Buy a new hat.", "split": "validation"}]`})
+	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools + court.provider() + uncapped,
+		"tasks.json": `[{"task": "Buy a hat.", "split": "train"}, {"task": "Buy a new hat.", "split": "validation"}]`})
 	toyModel(t, "base/toy.gguf")
 	train := func(out string) (int, string) {
-		code, _, said := hone(t, "", "train", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json", "--output-dir", out, "--base-model", "base", "--judge-model", "court/m", "--budget-usd", "1")
+		code, _, said := hone(t, "", "train", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json",
+			"--output-dir", out, "--base-model", "base", "--judge-model", "court/m", "--budget-usd", "1")
 		return code, said
 	}
 	code, said := train("out")
@@ -112,23 +119,28 @@ func TestTrainWithAJudge(t *testing.T) {
 		}
 	}
 	paid := float64(court.asked()) * (1000*3e-6 + 100*5e-6)
-	if judged == 0 || validated == 0 || cost < paid-1e-9 || cost > 1.5*paid { // two evaluations of one policy are asked about once
+	// two evaluations of one policy are asked about once
+	if judged == 0 || validated == 0 || cost < paid-1e-9 || cost > 1.5*paid {
 		t.Errorf("%d judged, %d validated; %v dollars in the records, %v paid", judged, validated, cost, paid)
 	}
-	if m := readText(t, "out/metrics.jsonl"); !strings.Contains(m, `"judge/cost"`) || !strings.Contains(m, `"rewards/judge/mean"`) || !strings.Contains(m, `"success":1`) {
+	if m := readText(t, "out/metrics.jsonl"); !strings.Contains(m, `"judge/cost"`) ||
+		!strings.Contains(m, `"rewards/judge/mean"`) || !strings.Contains(m, `"success":1`) {
 		t.Errorf("%s", m)
 	}
-	if c := readText(t, "out/config.resolved.yaml"); !strings.Contains(c, "model: court/m") || !strings.Contains(c, "budget_usd: 1") {
+	if c := readText(t, "out/config.resolved.yaml"); !strings.Contains(c, "model: court/m") ||
+		!strings.Contains(c, "budget_usd: 1") {
 		t.Errorf("the judge is not remembered: %s", c)
 	}
 	before := court.asked()
 	if code, said := train("again"); code != 0 || court.asked() != before {
 		t.Errorf("the same run asks %d questions more: exit code %d, %s", court.asked()-before, code, said)
 	}
-	if code, _, said := hone(t, "", "runs", "rescore", "out", "--cache", "cache", "--judge-model", "court/m", "--json"); code != 0 || court.asked() != before {
+	if code, _, said := hone(t, "", "runs", "rescore", "out", "--cache", "cache", "--judge-model", "court/m",
+		"--json"); code != 0 || court.asked() != before {
 		t.Errorf("rescored: exit code %d, %d questions more, %s", code, court.asked()-before, said)
 	}
-	if code, out, said := hone(t, "", "runs", "rescore", "out", "--cache", "cache", "--judge-model", "court/other"); code != 0 || court.asked() == before || !strings.Contains(out, "grpo") ||
+	if code, out, said := hone(t, "", "runs", "rescore", "out", "--cache", "cache", "--judge-model",
+		"court/other"); code != 0 || court.asked() == before || !strings.Contains(out, "grpo") ||
 		!strings.Contains(readText(t, "out/rescored-2.jsonl"), `"model":"court/other"`) {
 		t.Errorf("rescored by another: exit code %d, %s%s", code, out, said)
 	}
@@ -139,8 +151,8 @@ func TestTrainWithAJudge(t *testing.T) {
 	}
 }
 
-// A judge that fails masks its groups, and nothing of the episodes is lost; with on_failure: stop, a spent budget or a wrong key the run
-// stops and can be resumed, with the episodes that it has.
+// A judge that fails masks its groups, and nothing of the episodes is lost; with on_failure: stop, a spent budget or a
+// wrong key the run stops and can be resumed, with the episodes that it has.
 func TestJudgeThatFails(t *testing.T) {
 	url, _ := shop(t)
 	court, other := newArbiter(t), newArbiter(t)
@@ -148,19 +160,23 @@ func TestJudgeThatFails(t *testing.T) {
 	workFolder(t, map[string]string{"tasks.json": `[{"task": "Buy a hat.", "split": "train"}]`})
 	toyModel(t, "base/toy.gguf")
 	config := func(judge string) {
-		write(t, "hone.yaml", strings.Replace(toyConfig, "eval: {every: 3}", "eval: {every: 0}", 1)+fewTools+court.provider()+"judge: {model: court/m, "+judge+"}\n")
+		write(t, "hone.yaml", strings.Replace(toyConfig, "eval: {every: 3}", "eval: {every: 0}", 1)+fewTools+
+			court.provider()+"judge: {model: court/m, "+judge+"}\n")
 	}
 	train := func(out string, more ...string) (int, string) {
-		code, _, said := hone(t, "", append([]string{"train", "--cache", out + "cache", "--mcp", url, "--dataset", "tasks.json", "--output-dir", out, "--base-model", "base"}, more...)...)
+		code, _, said := hone(t, "", append([]string{"train", "--cache", out + "cache", "--mcp", url, "--dataset",
+			"tasks.json", "--output-dir", out, "--base-model", "base"}, more...)...)
 		return code, said
 	}
 	config("samples: 1")
-	if code, said := train("masked"); code != 1 || court.asked() != 3 || !strings.Contains(said, "no episode could be scored") || !strings.Contains(said, "in 3 tries no reply could be used") {
+	if code, said := train("masked"); code != 1 || court.asked() != 3 || !strings.Contains(said,
+		"no episode could be scored") || !strings.Contains(said, "in 3 tries no reply could be used") {
 		t.Errorf("masked: exit code %d, %s", code, said)
 	}
 	lost := trajectoriesOf(t, "masked")
 	for _, x := range lost {
-		if len(lost) != 2 || x.Outcome != "judge_error" || !strings.Contains(x.Error, "in 3 tries no reply could be used") || len(x.Turns) == 0 {
+		if len(lost) != 2 || x.Outcome != "judge_error" ||
+			!strings.Contains(x.Error, "in 3 tries no reply could be used") || len(x.Turns) == 0 {
 			t.Errorf("%s: %s %s", x.ID, x.Outcome, x.Error)
 		}
 	}
@@ -189,7 +205,8 @@ func TestJudgeThatFails(t *testing.T) {
 		t.Errorf("without a key: exit code %d, %s", code, said)
 	}
 	config("samples: 1")
-	if code, said := train("unknown", "--judge-model", "nobody/m"); code != 2 || !strings.Contains(said, "there is no such judge") {
+	if code, said := train("unknown", "--judge-model", "nobody/m"); code != 2 ||
+		!strings.Contains(said, "there is no such judge") {
 		t.Errorf("an unknown judge: exit code %d, %s", code, said)
 	}
 	court.fails = "I like the first."
@@ -198,7 +215,8 @@ func TestJudgeThatFails(t *testing.T) {
 		t.Errorf("with a fallback: exit code %d, %s", code, said)
 	}
 	for _, x := range trajectoriesOf(t, "fallen") {
-		if j := x.Terms[len(x.Terms)-1].Judgement; !j.Fallback || j.Model != other.URL+"/v1/second" || !strings.Contains(j.Failed, "no reply could be used") {
+		if j := x.Terms[len(x.Terms)-1].Judgement; !j.Fallback || j.Model != other.URL+"/v1/second" ||
+			!strings.Contains(j.Failed, "no reply could be used") {
 			t.Errorf("%s: %+v", x.ID, j)
 		}
 	}
@@ -207,17 +225,21 @@ func TestJudgeThatFails(t *testing.T) {
 	}
 }
 
-// An evaluation of scenarios without checks has a rate by the judge, each episode alone, with its reason; without a judge it is refused, and
-// an adapter whose run had one needs it not named again.
+// An evaluation of scenarios without checks has a rate by the judge, each episode alone, with its reason; without a
+// judge it is refused, and an adapter whose run had one needs it not named again.
 func TestEvalByAJudge(t *testing.T) {
 	url, _ := shop(t)
 	court := newArbiter(t)
-	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "eval: {every: 3}", "eval: {every: 0}", 1) + fewTools + court.provider() + uncapped,
+	workFolder(t, map[string]string{
+		"hone.yaml": strings.Replace(toyConfig, "eval: {every: 3}", "eval: {every: 0}", 1) + fewTools + court.provider() + uncapped,
 		"tasks.json": `[{"task": "Buy a hat.", "split": "train"}, {"task": "Buy a new hat.", "split": "validation"}, {"task": "Buy a coat.", "split": "validation"},
-			{"task": "Buy one.", "split": "validation", "checks": [{"type": "call", "name": "buy", "arguments": {}}]}]`})
+			{"task": "Buy one.", "split": "validation", "checks": [{"type": "call", "name": "buy", "arguments": {}}]}]`,
+	})
 	toyModel(t, "base/toy.gguf")
-	eval := []string{"eval", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json", "--split", "validation", "--json", "--show", "all"}
-	if code, _, said := hone(t, "", append(eval, "--base-model", "base")...); code != 2 || !strings.Contains(said, "--judge-model") {
+	eval := []string{"eval", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json", "--split", "validation",
+		"--json", "--show", "all"}
+	if code, _, said := hone(t, "", append(eval, "--base-model", "base")...); code != 2 ||
+		!strings.Contains(said, "--judge-model") {
 		t.Errorf("without a judge: exit code %d, %s", code, said)
 	}
 	rate := func(args ...string) {
@@ -234,11 +256,13 @@ func TestEvalByAJudge(t *testing.T) {
 			t.Fatalf("exit code %d, %v: %s%s", code, err, said, out)
 		}
 		for name, s := range printed.Systems {
-			if s.N != 3 || s.EpisodeSuccess < 0.333 || s.EpisodeSuccess > 0.334 { // of the two without checks one is of a new hat; the toy passes no check
+			// of the two without checks one is of a new hat; the toy passes no check
+			if s.N != 3 || s.EpisodeSuccess < 0.333 || s.EpisodeSuccess > 0.334 {
 				t.Errorf("%s: %+v", name, s)
 			}
 		}
-		if !strings.Contains(said, "court/m passes it") || !strings.Contains(out, "it is so") || court.asked()-before > 4 {
+		if !strings.Contains(said, "court/m passes it") || !strings.Contains(out, "it is so") ||
+			court.asked()-before > 4 {
 			t.Errorf("%d questions: %s", court.asked()-before, said)
 		}
 	}
@@ -252,36 +276,44 @@ func TestEvalByAJudge(t *testing.T) {
 			t.Errorf("%s: %+v", x.ID, x.Terms)
 		}
 	}
-	if code, _, said := hone(t, "", "train", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json", "--output-dir", "out", "--base-model", "base", "--judge-model", "court/m"); code != 0 {
+	if code, _, said := hone(t, "", "train", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json",
+		"--output-dir", "out", "--base-model", "base", "--judge-model", "court/m"); code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	rate("--model", "out/final")
 }
 
-// The base model, or an adapter, judges on this machine. Held to the schema of a reply, even the toy, which knows no word, gives a score that can
-// be read.
+// The base model, or an adapter, judges on this machine. Held to the schema of a reply, even the toy, which knows no
+// word, gives a score that can be read.
 func TestJudgeOnThisMachine(t *testing.T) {
 	url, _ := shop(t)
-	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools + "model: {base: base/toy.gguf}\njudge: {max_tokens: 750, context: 3000, samples: 1, concurrency: 1, rubric: rubric.yaml}\n",
-		"rubric.yaml": "criteria: [be good]\n", "tasks.json": `[{"task": "Buy a hat.", "split": "train"}]`})
+	workFolder(t, map[string]string{
+		"hone.yaml": toyConfig + fewTools + "model: {base: base/toy.gguf}\n" +
+			"judge: {max_tokens: 750, context: 3000, samples: 1, concurrency: 1, rubric: rubric.yaml}\n",
+		"rubric.yaml": "criteria: [be good]\n", "tasks.json": `[{"task": "Buy a hat.", "split": "train"}]`,
+	})
 	toyModel(t, "base/toy.gguf")
 	toyAdapter(t, "base/toy.gguf", "tuned")
 	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name":"hat"}`})
-	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.json", "--split", "all", "--yes", "--output-dir", "out"); code != 0 {
+	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset",
+		"tasks.json", "--split", "all", "--yes", "--output-dir", "out"); code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	code, _, said := hone(t, "", "runs", "rescore", "out", "--judge-model", "tuned")
 	text := readText(t, "out/rescored-1.jsonl")
-	if code != 0 || !strings.Contains(said, "the judge tuned on ") || !strings.Contains(text, `"judgement":{"model":"tuned"`) || !strings.Contains(text, `"cost":0`) {
+	if code != 0 || !strings.Contains(said, "the judge tuned on ") ||
+		!strings.Contains(text, `"judgement":{"model":"tuned"`) || !strings.Contains(text, `"cost":0`) {
 		t.Errorf("exit code %d, %s%s", code, said, text)
 	}
-	code, _, said = hone(t, "", "train", "--dry-run", "--mcp", url, "--dataset", "tasks.json", "--output-dir", "other", "--judge-model", "base")
+	code, _, said = hone(t, "", "train", "--dry-run", "--mcp", url, "--dataset", "tasks.json", "--output-dir", "other",
+		"--judge-model", "base")
 	if code != 0 || strings.Contains(said, "the judge base on ") {
 		t.Errorf("a rehearsal: exit code %d, %s", code, said)
 	}
 }
 
-// A judge is measured on the built-in set, and on the episodes of a run, by its checks and by labels; asked again, nothing is paid for.
+// A judge is measured on the built-in set, and on the episodes of a run, by its checks and by labels; asked again,
+// nothing is paid for.
 func TestJudgeCalibrate(t *testing.T) {
 	url, _ := shop(t)
 	court := newArbiter(t)
@@ -291,7 +323,8 @@ func TestJudgeCalibrate(t *testing.T) {
 		"labels.jsonl": `{"episode": "tie", "passed": true}` + "\n"})
 	calibrate := func(args ...string) (map[string]float64, string) {
 		t.Helper()
-		code, out, said := hone(t, "", append([]string{"judge", "calibrate", "--cache", "cache", "--judge-model", "court/m", "--json"}, args...)...)
+		code, out, said := hone(t, "", append([]string{"judge", "calibrate", "--cache", "cache", "--judge-model",
+			"court/m", "--json"}, args...)...)
 		var report struct {
 			Judge    string
 			Measures []struct {
@@ -311,30 +344,38 @@ func TestJudgeCalibrate(t *testing.T) {
 		return all, said
 	}
 	all, said := calibrate() // by places alone, and no hat is new
-	if all["position bias: first minus last"] < 0.3 || all["agreement with labels: failed though it should not"] != 1 || all["agreement with labels: passed though it should not"] != 0 || all["cost of a group"] != 2*(1000*3e-6+100*5e-6) ||
-		!strings.Contains(said, "dollars") {
+	if all["position bias: first minus last"] < 0.3 || all["agreement with labels: failed though it should not"] != 1 ||
+		all["agreement with labels: passed though it should not"] != 0 ||
+		all["cost of a group"] != 2*(1000*3e-6+100*5e-6) || !strings.Contains(said, "dollars") {
 		t.Errorf("%v %s", all, said)
 	}
 	before := court.asked()
 	if _, said := calibrate(); court.asked() != before || strings.Contains(said, "paid for") {
 		t.Errorf("asked %d times again: %s", court.asked()-before, said)
 	}
-	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--yes", "--output-dir", "out"); code != 0 {
+	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset",
+		"tasks.jsonl", "--split", "all", "--yes", "--output-dir", "out"); code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	all, _ = calibrate("out", "--labels", "labels.jsonl")
-	if all["agreement with rules: verdicts"] != 1 || all["agreement with labels: verdicts"] != 0 || all["agreement with labels: failed though it should not"] != 1 {
+	if all["agreement with rules: verdicts"] != 1 || all["agreement with labels: verdicts"] != 0 ||
+		all["agreement with labels: failed though it should not"] != 1 {
 		t.Errorf("%v", all)
 	}
 	before = court.asked()
 	code, out, said := hone(t, "", "judge", "calibrate", "--judge-model", "court/m", "--dry-run")
-	if code != 0 || out != "" || !strings.Contains(said, "would have court/m judge 8 groups") || court.asked() != before {
+	if code != 0 || out != "" || !strings.Contains(said, "would have court/m judge 8 groups") ||
+		court.asked() != before {
 		t.Errorf("exit code %d, %s%s", code, out, said)
 	}
 	write(t, "bad.jsonl", `{"episode": "tie"}`+"\n")
-	for want, args := range map[string][]string{"no judge is named": nil, "bad.jsonl:1": {"out", "--labels", "bad.jsonl", "--judge-model", "court/m"}, "of the episodes of a run": {"--labels", "labels.jsonl", "--judge-model", "court/m"},
-		"the set cannot be used": {"--set", "labels.jsonl", "--judge-model", "court/m"}} {
-		if code, _, said := hone(t, "", append([]string{"judge", "calibrate"}, args...)...); code != 2 || !strings.Contains(said, want) {
+	for want, args := range map[string][]string{
+		"no judge is named": nil, "bad.jsonl:1": {"out", "--labels", "bad.jsonl", "--judge-model", "court/m"},
+		"of the episodes of a run": {"--labels", "labels.jsonl", "--judge-model", "court/m"},
+		"the set cannot be used":   {"--set", "labels.jsonl", "--judge-model", "court/m"},
+	} {
+		if code, _, said := hone(t, "", append([]string{"judge", "calibrate"}, args...)...); code != 2 ||
+			!strings.Contains(said, want) {
 			t.Errorf("%v: exit code %d, %s", args, code, said)
 		}
 	}

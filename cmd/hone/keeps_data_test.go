@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// keeper is a server of one tool, which writes down what it is told at a place: {place} is how it finds it, {start} what it does at once, {write} how it writes.
+// keeper is a server of one tool, which writes down what it is told at a place: {place} is how it finds it, {start}
+// what it does at once, {write} how it writes.
 const keeper = `import json, os, sqlite3, sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 def option(name, usual):
@@ -35,7 +36,8 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": q["id"], **r}), flush=True)
 `
 
-// A server that writes where it may not is found by doctor, with the option, the variable or the key that has it write in its episode's folder.
+// A server that writes where it may not is found by doctor, with the option, the variable or the key that has it write
+// in its episode's folder.
 func TestDoctorFindsWhereDataGo(t *testing.T) {
 	t.Parallel()
 	found, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
@@ -52,15 +54,28 @@ func TestDoctorFindsWhereDataGo(t *testing.T) {
 		unmarked                  bool // a refusal is no isError
 		want                      string
 	}{
-		{name: "an option of a file", place: `option("memory-path", HERE + "/memory.jsonl")`, want: `"--memory-path","${HONE_EPISODE_DIR}/memory.jsonl" to "args"`},
-		{name: "an option among others", place: `option("db-file", HERE + "/notes.db"); option("log-file", ""); option("data-format", "")`, want: `"--db-file","${HONE_EPISODE_DIR}/notes.db"`},
+		{name: "an option of a file", place: `option("memory-path", HERE + "/memory.jsonl")`,
+			want: `"--memory-path","${HONE_EPISODE_DIR}/memory.jsonl" to "args"`},
+		{
+			name:  "an option among others",
+			place: `option("db-file", HERE + "/notes.db"); option("log-file", ""); option("data-format", "")`,
+			want:  `"--db-file","${HONE_EPISODE_DIR}/notes.db"`,
+		},
 		{name: "an option of a folder", place: `os.path.join(option("data-dir", HERE), "notes.txt")`, want: `"--data-dir","${HONE_EPISODE_DIR}"`},
-		{name: "a variable of a file", place: `os.environ.get("NOTES_FILE_PATH", HERE + "/notes.txt")`, want: `{"NOTES_FILE_PATH": "${HONE_EPISODE_DIR}/notes.txt"}`},
+		{name: "a variable of a file", place: `os.environ.get("NOTES_FILE_PATH", HERE + "/notes.txt")`,
+			want: `{"NOTES_FILE_PATH": "${HONE_EPISODE_DIR}/notes.txt"}`},
 		{name: "a variable of a folder", place: `os.path.join(os.getenv("STORAGE_DIR") or HERE, "notes.txt")`, want: `{"STORAGE_DIR": "${HONE_EPISODE_DIR}"}`},
 		{name: "where it starts", place: `"notes.txt"`, want: `"cwd": "${HONE_EPISODE_DIR}"`},
-		{name: "SQLite", place: `option("db-path", HERE + "/notes.db")`, write: `sqlite3.connect(place).execute("create table if not exists t(x)")`, want: `"--db-path","${HONE_EPISODE_DIR}/data"`},
-		{name: "makes a folder", place: `option("store-path", HERE + "/store")`, write: `os.makedirs(place, exist_ok=True)`, want: `"--store-path","${HONE_EPISODE_DIR}/store"`},
-		{name: "at its start", place: `option("memory-path", HERE + "/memory.jsonl")`, start: `write("")`, want: `"--memory-path","${HONE_EPISODE_DIR}/memory.jsonl"`},
+		{
+			name:  "SQLite",
+			place: `option("db-path", HERE + "/notes.db")`,
+			write: `sqlite3.connect(place).execute("create table if not exists t(x)")`,
+			want:  `"--db-path","${HONE_EPISODE_DIR}/data"`,
+		},
+		{name: "makes a folder", place: `option("store-path", HERE + "/store")`,
+			write: `os.makedirs(place, exist_ok=True)`, want: `"--store-path","${HONE_EPISODE_DIR}/store"`},
+		{name: "at its start", place: `option("memory-path", HERE + "/memory.jsonl")`, start: `write("")`,
+			want: `"--memory-path","${HONE_EPISODE_DIR}/memory.jsonl"`},
 		{name: "nothing need be told", place: `option("memory-path", HERE + "/memory.jsonl")`, optional: true, want: `"--memory-path"`},
 		{name: "no isError", place: `option("memory-path", HERE + "/memory.jsonl")`, unmarked: true, want: `"--memory-path"`},
 		{name: "no option helps", place: `HERE + "/notes.txt"; option("config-path", "")`, want: "these did not help: "},
@@ -77,7 +92,8 @@ func TestDoctorFindsWhereDataGo(t *testing.T) {
 		if write == "" {
 			write = file
 		}
-		program := strings.NewReplacer("{place}", c.place, "{write}", write, "{start}", c.start, "{required}", needs, "{told}", told).Replace(keeper)
+		program := strings.NewReplacer("{place}", c.place, "{write}", write, "{start}", c.start, "{required}", needs,
+			"{told}", told).Replace(keeper)
 		path := filepath.Join(dir, c.name, "server.py")
 		if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -102,7 +118,8 @@ func TestDoctorFindsWhereDataGo(t *testing.T) {
 	for _, c := range cases {
 		next := ""
 		for _, check := range checks {
-			if check.Name == "MCP server "+c.name && strings.HasPrefix(check.Detail, "it wants to keep its data where it may not write: ") {
+			if check.Name == "MCP server "+c.name &&
+				strings.HasPrefix(check.Detail, "it wants to keep its data where it may not write: ") {
 				next = check.Next
 			}
 		}
@@ -132,29 +149,40 @@ require("readline").createInterface({input: process.stdin}).on("line", line => {
 });
 `
 
-// A package that writes into its own folder is told of when it is added, with the whole command that gives it another place.
+// A package that writes into its own folder is told of when it is added, with the whole command that gives it another
+// place.
 func TestServersAddFindsWhereDataGo(t *testing.T) {
 	workFolder(t, nil)
-	npmPackage(t, "js.tgz", map[string]string{"package.json": `{"name": "keeper", "version": "1.0.0", "bin": "main.js"}`, "main.js": keeperJS})
-	py := strings.NewReplacer("{place}", `option("store-path", HERE + "/notes.txt")`, "{write}", `open(place, "a").write(text)`, "{start}", "", "{required}", "", "{told}", "True").Replace(keeper)
+	npmPackage(t, "js.tgz", map[string]string{
+		"package.json": `{"name": "keeper", "version": "1.0.0", "bin": "main.js"}`,
+		"main.js":      keeperJS,
+	})
+	py := strings.NewReplacer("{place}", `option("store-path", HERE + "/notes.txt")`, "{write}",
+		`open(place, "a").write(text)`, "{start}", "", "{required}", "", "{told}", "True").Replace(keeper)
 	head, loop, _ := strings.Cut(py, "\nfor line in")
-	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": head + "\ndef main():\n    for line in" + strings.ReplaceAll(loop, "\n", "\n    ") + "\n",
-		"tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
+	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{
+		"tiny.py": head + "\ndef main():\n    for line in" + strings.ReplaceAll(loop, "\n", "\n    ") + "\n",
+		"tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n",
+	})
 	for _, c := range []struct {
 		name, pkg, want string
 		args            []string
 	}{
 		{"js", "npm:./js.tgz", `servers add npm:./js.tgz --name js --force -- --memory-path '${HONE_EPISODE_DIR}/memory.jsonl'`, nil},
 		{"py", "pypi:./tiny_server-1.2-py3-none-any.whl", `--name py --force -- --store-path '${HONE_EPISODE_DIR}/notes.txt'`, nil},
-		{"more", "npm:./js.tgz", `--force -- --token '[hidden]' 'a b' --memory-path '${HONE_EPISODE_DIR}/memory.jsonl'`, []string{"--", "--token", "open-sesame", "a b"}},
+		{"more", "npm:./js.tgz", `--force -- --token '[hidden]' 'a b' --memory-path '${HONE_EPISODE_DIR}/memory.jsonl'`,
+			[]string{"--", "--token", "open-sesame", "a b"}},
 		{"mended", "npm:./js.tgz", "", []string{"--", "--memory-path", "${HONE_EPISODE_DIR}/memory.jsonl"}},
 	} {
-		code, stdout, stderr := sandboxedHone(t, append([]string{"servers", "add", c.pkg, "--name", c.name, "--json"}, c.args...)...)
+		code, stdout, stderr := sandboxedHone(t,
+			append([]string{"servers", "add", c.pkg, "--name", c.name, "--json"}, c.args...)...)
 		var in struct{ Answer, Writes, Next string }
-		if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || in.Answer != "1 tool, protocol 2025-11-25" {
+		if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil ||
+			in.Answer != "1 tool, protocol 2025-11-25" {
 			t.Fatalf("%s: exit code %d, %v, %s%s", c.name, code, err, stdout, stderr)
 		}
-		if (in.Writes != "") != (c.want != "") || !strings.HasSuffix(in.Next, c.want) || !strings.Contains(stderr, in.Next) {
+		if (in.Writes != "") != (c.want != "") || !strings.HasSuffix(in.Next, c.want) ||
+			!strings.Contains(stderr, in.Next) {
 			t.Errorf("%s: writes %q, next %q", c.name, in.Writes, in.Next)
 		}
 	}

@@ -21,7 +21,8 @@ type point struct {
 	reached func() bool
 }
 
-// points are named moments of a run of training in dir: while it begins, after each episode, metric and checkpoint, and at its end.
+// points are named moments of a run of training in dir: while it begins, after each episode, metric and checkpoint, and
+// at its end.
 func points(dir string) []point {
 	there := func(path string) func() bool {
 		return func() bool { _, err := os.Lstat(filepath.Join(dir, path)); return err == nil }
@@ -33,9 +34,12 @@ func points(dir string) []point {
 		}
 	}
 	var all []point
-	for _, file := range []string{"lock", "config.resolved.yaml", "version.json", "logs/attempt_1", "ledger.db", "metrics.jsonl", "trajectories.jsonl", "checkpoints",
-		"checkpoints/.unfinished-grpo_step_3", "checkpoints/grpo_step_3", "checkpoints/.unfinished-grpo_step_4", "checkpoints/grpo_step_4", "final", "final/adapter_model.safetensors",
-		"final/hone.json", "report.html"} {
+	for _, file := range []string{
+		"lock", "config.resolved.yaml", "version.json", "logs/attempt_1", "ledger.db", "metrics.jsonl",
+		"trajectories.jsonl", "checkpoints", "checkpoints/.unfinished-grpo_step_3", "checkpoints/grpo_step_3",
+		"checkpoints/.unfinished-grpo_step_4", "checkpoints/grpo_step_4", "final", "final/adapter_model.safetensors",
+		"final/hone.json", "report.html",
+	} {
 		all = append(all, point{file + " is there", there(file)})
 	}
 	for n := range 18 {
@@ -47,10 +51,14 @@ func points(dir string) []point {
 	return all
 }
 
-// A process that is killed at any of 40 named points, and goes on as a new one, learns the same to the byte. So does one that forces calls and holds
-// successes, whose episodes are of two stages.
+// A process that is killed at any of 40 named points, and goes on as a new one, learns the same to the byte. So does
+// one that forces calls and holds successes, whose episodes are of two stages.
 func TestSoakKilledAtNamedPoints(t *testing.T) {
-	for name, more := range map[string]string{"plain": "", "explorations": "explorations: 2, imitation: {rows: 2}, ", "demonstrations": "demonstrations: {rows: 2, file: shown.jsonl}, "} {
+	for name, more := range map[string]string{
+		"plain":          "",
+		"explorations":   "explorations: 2, imitation: {rows: 2}, ",
+		"demonstrations": "demonstrations: {rows: 2, file: shown.jsonl}, ",
+	} {
 		t.Run(name, func(t *testing.T) { killedAtPoints(t, more) })
 	}
 }
@@ -65,7 +73,8 @@ func killedAtPoints(t *testing.T, more string) {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
 	want, reached := result(t, "whole"), 0
-	if strings.Contains(more, "explorations") && !strings.Contains(contents(t, "whole/trajectories.jsonl"), `"stage":"grpo_explorations"`) {
+	if strings.Contains(more, "explorations") &&
+		!strings.Contains(contents(t, "whole/trajectories.jsonl"), `"stage":"grpo_explorations"`) {
 		t.Fatal("no call was forced")
 	}
 	all := points("broken")

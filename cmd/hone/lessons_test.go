@@ -34,8 +34,14 @@ func TestSplitsAreKeptApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for split, want := range map[string][]string{"": {"a"}, "validation": {"b"}, "test": {"c"}, "all": {"a", "b", "c"}} {
-		args := []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "rows.jsonl", "--output-dir", "out-" + split, "--yes"}
+	for split, want := range map[string][]string{
+		"":           {"a"},
+		"validation": {"b"},
+		"test":       {"c"},
+		"all":        {"a", "b", "c"},
+	} {
+		args := []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "rows.jsonl",
+			"--output-dir", "out-" + split, "--yes"}
 		if split != "" {
 			args = append(args, "--split", split)
 		}
@@ -66,7 +72,9 @@ func TestSplitsAreKeptApart(t *testing.T) {
 			t.Errorf("%s: ran %q, want %q", split, got, want)
 		}
 	}
-	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "rows.jsonl", "--output-dir", "out", "--split", "tests"); code != 2 || !strings.Contains(said, `no split "tests"`) {
+	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint",
+		endpoint, "--model", "m", "--dataset", "rows.jsonl", "--output-dir", "out", "--split", "tests"); code != 2 ||
+		!strings.Contains(said, `no split "tests"`) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 
@@ -79,13 +87,15 @@ func TestSplitsAreKeptApart(t *testing.T) {
 	if err != nil || len(rows) != 1 || rows[0].Split != "train" {
 		t.Errorf("learnt from %+v, %v", rows, err)
 	}
-	if !strings.Contains(said.String(), "left out 1 row of the split test") || strings.Contains(said.String(), "validation") {
+	if !strings.Contains(said.String(), "left out 1 row of the split test") ||
+		strings.Contains(said.String(), "validation") {
 		t.Errorf("of the rows that are not learnt from, the one that is measured on is not left out: %s", &said)
 	}
 	if d, err = inputs.ReadConversations(hosttest.Quiet(t), "out-test/trajectories.jsonl", "", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = d.Demonstrations(toyApp(&said, nil).Host, config.Default()); err == nil || !strings.Contains(err.Error(), "all were left out") {
+	if _, err = d.Demonstrations(toyApp(&said, nil).Host, config.Default()); err == nil ||
+		!strings.Contains(err.Error(), "all were left out") {
 		t.Errorf("test rows alone: %v", err)
 	}
 }
@@ -118,8 +128,12 @@ func TestLessons(t *testing.T) {
 {"split":"test","messages":[{"role":"user","content":"Lend a hat."},{"role":"assistant","content":"lent"}]}
 {"outcome":"limit","messages":[{"role":"user","content":"Rent a hat."},{"role":"assistant","content":"rented"}]}
 `
-	begin("first", job.Begun{Verb: "sft", Folder: here}, run.Input{Name: job.ConversationsFile, Data: []byte(conversations)})
-	begin("second", job.Begun{Verb: "train", Folder: here, Flags: job.Kept{Adapter: "first/final"}}, run.Input{Name: job.ScenariosFile, Data: []byte("[" + strings.Join(strings.Split(strings.TrimSpace(splitRows), "\n"), ",") + "]")})
+	begin("first", job.Begun{Verb: "sft", Folder: here},
+		run.Input{Name: job.ConversationsFile, Data: []byte(conversations)})
+	begin("second", job.Begun{Verb: "train", Folder: here, Flags: job.Kept{Adapter: "first/final"}}, run.Input{
+		Name: job.ScenariosFile,
+		Data: []byte("[" + strings.Join(strings.Split(strings.TrimSpace(splitRows), "\n"), ",") + "]"),
+	})
 
 	list, err := scenario.Load("rows.jsonl")
 	if err != nil {
@@ -129,28 +143,36 @@ func TestLessons(t *testing.T) {
 	renamed.ID, renamed.Split, renamed.Tags = "z", "test", []string{"new"}
 	judged := list[0]
 	judged.ID, judged.Checks = "y", nil
-	tasks := append(list, renamed, judged, scenario.Scenario{ID: "sell", Task: "Sell a hat."}, scenario.Scenario{ID: "lend", Task: "Lend a hat."}, scenario.Scenario{ID: "rent", Task: "Rent a hat."})
+	tasks := append(list, renamed, judged, scenario.Scenario{ID: "sell", Task: "Sell a hat."},
+		scenario.Scenario{ID: "lend", Task: "Lend a hat."}, scenario.Scenario{ID: "rent", Task: "Rent a hat."})
 	var said bytes.Buffer
-	if got, want := records.ReadProvenance("second/final").WarnSame(toyApp(&said, nil).Host, tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
+	if got, want := records.ReadProvenance("second/final").WarnSame(toyApp(&said, nil).Host, tasks),
+		[]string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if !strings.Contains(said.String(), "warning: the model was trained on 4 of 8 scenarios (a, z, y, sell), as the record of "+here+"/second, "+here+"/first says") {
+	if !strings.Contains(said.String(),
+		"warning: the model was trained on 4 of 8 scenarios (a, z, y, sell), as the record of "+here+"/second, "+here+
+			"/first says") {
 		t.Errorf("said %s", &said)
 	}
 	said.Reset()
-	if got := records.ReadProvenance("first/final").WarnSame(toyApp(&said, nil).Host, tasks); !slices.Equal(got, []string{"sell"}) {
+	if got := records.ReadProvenance("first/final").WarnSame(toyApp(&said, nil).Host, tasks); !slices.Equal(got,
+		[]string{"sell"}) {
 		t.Errorf("the first: %q, %s", got, &said)
 	}
 	said.Reset()
-	if got := records.ReadProvenance("second/final").WarnSame(toyApp(&said, nil).Host, list[1:]); got != nil || said.Len() > 0 {
+	if got := records.ReadProvenance("second/final").WarnSame(toyApp(&said, nil).Host, list[1:]); got != nil ||
+		said.Len() > 0 {
 		t.Errorf("held out: %q, %s", got, &said)
 	}
-	if got := records.ReadProvenance("/elsewhere/adapter").WarnSame(toyApp(&said, nil).Host, list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
+	if got := records.ReadProvenance("/elsewhere/adapter").WarnSame(toyApp(&said, nil).Host, list); got != nil ||
+		!strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
 		t.Errorf("no record: %q, %s", got, &said)
 	}
 }
 
-// A run keeps scenarios with the paths that their folders and programs had, which lie outside of it: they are read back all the same.
+// A run keeps scenarios with the paths that their folders and programs had, which lie outside of it: they are read back
+// all the same.
 func TestLessonsWithPaths(t *testing.T) {
 	workFolder(t, map[string]string{"shop/stock.json": "{}", "score.sh": "#!/bin/sh\necho 1\n",
 		"rows.jsonl": `{"id":"a","task":"Sell a hat.","split":"train","template":"shop","checks":[{"type":"command","command":["./score.sh"]}]}` + "\n"})
@@ -177,7 +199,8 @@ func TestLessonsWithPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if got := records.ReadProvenance("out/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"a"}) {
+	if got := records.ReadProvenance("out/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got,
+		[]string{"a"}) {
 		t.Errorf("%q, said %s", got, &said)
 	}
 	if s := records.ScenariosOf("out")["a"]; s == nil || s.Hash() != list[0].Hash() {

@@ -19,7 +19,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// What an episode is shown of a long result is what a served model is shown of it: cut, or summarised once and remembered.
+// What an episode is shown of a long result is what a served model is shown of it: cut, or summarised once and
+// remembered.
 func TestLongResultsAreOneThingEverywhere(t *testing.T) {
 	server := everything(t, "t")
 	var asked atomic.Int64
@@ -32,7 +33,8 @@ func TestLongResultsAreOneThingEverywhere(t *testing.T) {
 			"message": map[string]string{"role": "assistant", "content": "many words"}, "finish_reason": "stop"}}})
 	}))
 	t.Cleanup(endpoint.Close)
-	a := &app{Host: &host.Host{Talk: sanitize.New(io.Discard), Quiet: true, LookupEnv: os.LookupEnv, CacheDir: t.TempDir()}}
+	a := &app{Host: &host.Host{Talk: sanitize.New(io.Discard), Quiet: true, LookupEnv: os.LookupEnv,
+		CacheDir: t.TempDir()}}
 	a.withEnv(map[string]string{"SUM_KEY": "sum-key"})
 	servers, err := mcp.FromFlag(server.url, "t", a.LookupEnv)
 	if err != nil {
@@ -43,7 +45,10 @@ func TestLongResultsAreOneThingEverywhere(t *testing.T) {
 	c.Rollout.Summary = config.Endpoint{URL: endpoint.URL + "/v1", Model: "m", KeyEnv: "SUM_KEY"}
 	text := strings.Repeat("word ", 100)
 	call := chat.ToolCall{ID: "c", Name: "echo", Arguments: fmt.Sprintf(`{"message": %q}`, text)}
-	for _, tc := range []struct{ long, want string }{{"cut", " bytes omitted ..."}, {"summary", "[summary of 506 bytes]\nmany words"}} {
+	for _, tc := range []struct{ long, want string }{
+		{"cut", " bytes omitted ..."},
+		{"summary", "[summary of 506 bytes]\nmany words"},
+	} {
 		c.Rollout.LongResults = tc.long
 		l, err := toolset.Open(t.Context(), a.Host, c, servers, "")
 		if err != nil {

@@ -49,15 +49,17 @@ func longropeModel(t *testing.T, dir string) {
 				flat[i] = 1
 			}
 		}
-		tensors = append(tensors, modelfile.NewTensor{Name: w.Name(), DType: "F32", Dims: w.Dims, Read: func() ([]float32, error) { return flat, nil }})
+		tensors = append(tensors, modelfile.NewTensor{Name: w.Name(), DType: "F32", Dims: w.Dims,
+			Read: func() ([]float32, error) { return flat, nil }})
 	}
 	if err := modelfile.WriteSafetensors(filepath.Join(dir, "model.safetensors"), tensors, nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A longrope model takes its factors by model.context, as vLLM does by max_model_len: the long ones where it is more than the
-// length of its pre-training, with which sequences may be longer; else the short ones, with which they may not.
+// A longrope model takes its factors by model.context, as vLLM does by max_model_len: the long ones where it is more
+// than the length of its pre-training, with which sequences may be longer; else the short ones, with which they may
+// not.
 func TestLongropeFollowsTheContext(t *testing.T) {
 	c := modelfile.Config{MaxContext: 131072, Rope: modelfile.Rope{Kind: "longrope", OriginalContext: 4096}}
 	for context, long := range map[int]bool{0: false, 4096: false, 4097: true, 32768: true} {
@@ -69,7 +71,8 @@ func TestLongropeFollowsTheContext(t *testing.T) {
 		if s.Rope.Long != long || s.MaxContext != want {
 			t.Errorf("model.context %d: long %v, positions for %d", context, s.Rope.Long, s.MaxContext)
 		}
-		if err := plan.TooLong(s, 4097, "lower it"); (err == nil) != long || err != nil && (fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "set model.context above 4096")) {
+		if err := plan.TooLong(s, 4097, "lower it"); (err == nil) != long || err != nil &&
+			(fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "set model.context above 4096")) {
 			t.Errorf("model.context %d: %v", context, err)
 		}
 	}
@@ -79,7 +82,8 @@ func TestLongropeFollowsTheContext(t *testing.T) {
 	longropeModel(t, "phi")
 	scored := func(context, n int) (int, string) {
 		text := fmt.Sprintf("rollout: {max_tokens: 8}\nmodel: {context: %d}\nengine: {backend: go}\n", context)
-		code, stdout, said := invoked(t, text, `{"ids": [1`+strings.Repeat(", 7, 9", (n-1)/2)+"]}\n", "inspect", "logprobs", "--model", "phi")
+		code, stdout, said := invoked(t, text, `{"ids": [1`+strings.Repeat(", 7, 9", (n-1)/2)+"]}\n", "inspect",
+			"logprobs", "--model", "phi")
 		if code == 0 {
 			return code, stdout
 		}
@@ -95,7 +99,8 @@ func TestLongropeFollowsTheContext(t *testing.T) {
 	if code, out := scored(200, 151); code != 0 {
 		t.Errorf("beyond the pre-training: exit code %d, %s", code, out)
 	}
-	if code, out := scored(100, 151); code != 3 || !strings.Contains(out, "the model has positions for 100; with model.context above 100 it has more") {
+	if code, out := scored(100, 151); code != 3 ||
+		!strings.Contains(out, "the model has positions for 100; with model.context above 100 it has more") {
 		t.Errorf("beyond the positions: exit code %d, %s", code, out)
 	}
 }

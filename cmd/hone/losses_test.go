@@ -32,9 +32,19 @@ func TestLossesOfTheConfiguration(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ key, got, want string }{
-		{"loss", enum[config.GRPO]("Loss"), joined(batch.Losses()[1:])}, {"advantage", enum[config.GRPO]("Advantage"), joined([]batch.Advantage{batch.AdvantageGroup, batch.AdvantageCentred, batch.AdvantageLeaveOneOut, batch.AdvantageBatch, batch.AdvantagePerTerm})},
-		{"kl.estimator", enum[config.KL]("Estimator"), joined([]batch.Estimator{batch.K1, batch.K2, batch.K3})}, {"kl.gradient", enum[config.KL]("Gradient"), joined([]batch.Gradient{batch.GradientOwn, batch.GradientK2, batch.GradientRatio})},
-		{"correction.level", enum[config.Correction]("Level"), joined([]batch.Level{batch.LevelNone, batch.LevelToken, batch.LevelSequence, batch.LevelGeometric})}, {"correction.mode", enum[config.Correction]("Mode"), joined([]batch.Mode{batch.ModeTruncate, batch.ModeMask})},
+		{"loss", enum[config.GRPO]("Loss"), joined(batch.Losses()[1:])}, {
+			"advantage",
+			enum[config.GRPO]("Advantage"),
+			joined([]batch.Advantage{batch.AdvantageGroup, batch.AdvantageCentred, batch.AdvantageLeaveOneOut,
+				batch.AdvantageBatch, batch.AdvantagePerTerm}),
+		},
+		{"kl.estimator", enum[config.KL]("Estimator"), joined([]batch.Estimator{batch.K1, batch.K2, batch.K3})}, {
+			"kl.gradient", enum[config.KL]("Gradient"),
+			joined([]batch.Gradient{batch.GradientOwn, batch.GradientK2, batch.GradientRatio}),
+		},
+		{"correction.level", enum[config.Correction]("Level"),
+			joined([]batch.Level{batch.LevelNone, batch.LevelToken, batch.LevelSequence, batch.LevelGeometric})},
+		{"correction.mode", enum[config.Correction]("Mode"), joined([]batch.Mode{batch.ModeTruncate, batch.ModeMask})},
 	} {
 		if c.got != c.want {
 			t.Errorf("grpo.%s may be %q, there are %q", c.key, c.got, c.want)

@@ -19,14 +19,19 @@ import (
 
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	a := &app{Host: &host.Host{Stdin: os.Stdin, Data: sanitize.New(os.Stdout), Talk: sanitize.New(os.Stderr), LookupEnv: os.LookupEnv, Environ: os.Environ(), Helper: sandboxHelper(),
-		Program: os.Args[0], KeepsPrograms: true, Still: &host.Still{}}, setenv: os.Setenv}
+	a := &app{
+		Host: &host.Host{Stdin: os.Stdin, Data: sanitize.New(os.Stdout), Talk: sanitize.New(os.Stderr),
+			LookupEnv: os.LookupEnv, Environ: os.Environ(), Helper: sandboxHelper(), Program: os.Args[0],
+			KeepsPrograms: true, Still: &host.Still{}},
+		setenv: os.Setenv,
+	}
 	host.KeepHeapFloor(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		first := (<-signals).(syscall.Signal)
-		fmt.Fprintln(a.Talk, "stopping: what is under way ends first, which takes up to 30 s for requests, and two minutes where a program is being compiled; what is finished is kept; once more stops at once")
+		fmt.Fprintln(a.Talk, "stopping: what is under way ends first, which takes up to 30 s for requests, "+
+			"and two minutes where a program is being compiled; what is finished is kept; once more stops at once")
 		cancel(host.Signalled(first))
 		os.Exit(128 + int((<-signals).(syscall.Signal)))
 	}()

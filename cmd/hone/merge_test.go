@@ -21,8 +21,8 @@ import (
 	"hone/internal/text/render"
 )
 
-// A merged model is the base and its adapter: its files hold the sums, to the bit where nothing is added, rounded once to
-// bfloat16; its logprobs and ids are those of the two apart.
+// A merged model is the base and its adapter: its files hold the sums, to the bit where nothing is added, rounded once
+// to bfloat16; its logprobs and ids are those of the two apart.
 func TestMerge(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "base/toy.gguf")
@@ -31,9 +31,11 @@ func TestMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dtype := range []string{"f32", "bf16"} {
-		code, stdout, said := hone(t, "", "merge", "--adapter", "adapter", "--output-dir", "merged/"+dtype, "--dtype", dtype, "--json")
+		code, stdout, said := hone(t, "", "merge", "--adapter", "adapter", "--output-dir", "merged/"+dtype, "--dtype",
+			dtype, "--json")
 		var out basemodel.Merged
-		if err := json.Unmarshal([]byte(stdout), &out); code != 0 || err != nil || out.Bytes == 0 || !strings.Contains(said, "are free") {
+		if err := json.Unmarshal([]byte(stdout), &out); code != 0 || err != nil || out.Bytes == 0 ||
+			!strings.Contains(said, "are free") {
 			t.Fatalf("exit code %d, %s%s", code, stdout, said)
 		}
 		checkKept(t, dtype, out, said)
@@ -55,10 +57,12 @@ func TestMerge(t *testing.T) {
 	}
 	text := `{"text": "the <|im_start|>thth 1234  Grüße\n\n x2<|im_end|>"}` + "\n"
 	_, want, _ = hone(t, text, "inspect", "tokens", "--model", "base/toy.gguf")
-	if _, got, said := hone(t, text, "inspect", "tokens", "--model", "merged/bf16"); got != want || !strings.Contains(want, "258") {
+	if _, got, said := hone(t, text, "inspect", "tokens", "--model", "merged/bf16"); got != want ||
+		!strings.Contains(want, "258") {
 		t.Errorf("ids %swant %s%s", got, want, said)
 	}
-	if text, err := os.ReadFile("merged/f32/" + render.TemplateFile); err != nil || !strings.Contains(string(text), "trained under this") {
+	if text, err := os.ReadFile("merged/f32/" + render.TemplateFile); err != nil ||
+		!strings.Contains(string(text), "trained under this") {
 		t.Errorf("the chat template is %q, %v", text, err)
 	}
 }
@@ -70,7 +74,8 @@ func checkKept(t *testing.T, dtype string, out basemodel.Merged, said string) {
 	if out.Kept == nil || all != (*out.Kept == 1) || math.Abs(*out.Kept-1) > 0.05 {
 		t.Errorf("%s keeps %v", dtype, out.Kept)
 	}
-	if want := map[string]string{"f32": "float32 keeps 100% of what the adapter changes", "bf16": "bfloat16 keeps "}[dtype]; !strings.Contains(said, want) ||
+	if want := map[string]string{"f32": "float32 keeps 100% of what the adapter changes",
+		"bf16": "bfloat16 keeps "}[dtype]; !strings.Contains(said, want) ||
 		strings.Contains(said, "--dtype f32 keeps all") == all {
 		t.Errorf("%s: said %s", dtype, said)
 	}
@@ -79,7 +84,8 @@ func checkKept(t *testing.T, dtype string, out basemodel.Merged, said string) {
 func logprobsApart(t *testing.T, a, b string) float64 {
 	t.Helper()
 	var x, y struct{ Logprobs []float64 }
-	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil || len(x.Logprobs) != len(y.Logprobs) || len(x.Logprobs) < 2 {
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil ||
+		len(x.Logprobs) != len(y.Logprobs) || len(x.Logprobs) < 2 {
 		t.Fatalf("no logprobs: %s%s", a, b)
 	}
 	worst := 0.0
@@ -115,7 +121,8 @@ func compareMerged(t *testing.T, s model.Spec, l model.LoRA, flat []float32) {
 		for row := range b.Rows {
 			for col := range a.Cols {
 				for r := range a.Rows {
-					term[row*a.Cols+col] += a.Scale * float64(flat[b.Offset+row*b.Cols+r]) * float64(flat[a.Offset+r*a.Cols+col])
+					term[row*a.Cols+col] += a.Scale * float64(flat[b.Offset+row*b.Cols+r]) *
+						float64(flat[a.Offset+r*a.Cols+col])
 				}
 			}
 		}
@@ -191,7 +198,8 @@ func TestMergeIsWholeOrNotThere(t *testing.T) {
 	cancel()
 	var said bytes.Buffer
 	code := toyApp(&said, nil).main(ctx, []string{"merge", "--adapter", "adapter", "--output-dir", "out/merged"})
-	if left, _ := os.ReadDir("out"); code != 7 || !strings.Contains(said.String(), "nothing was written") || len(left) > 0 {
+	if left, _ := os.ReadDir("out"); code != 7 || !strings.Contains(said.String(), "nothing was written") ||
+		len(left) > 0 {
 		t.Errorf("exit code %d, left %v, %s", code, left, &said)
 	}
 }

@@ -51,7 +51,8 @@ func metricLines(t *testing.T, dir string) map[string]map[string]float64 {
 	return rows
 }
 
-// sameEvents wants a run's tfevents to have what its metrics.jsonl has, each step once, and each metric in the table of the docs.
+// sameEvents wants a run's tfevents to have what its metrics.jsonl has, each step once, and each metric in the table of
+// the docs.
 func sameEvents(t *testing.T, dir, main string) {
 	t.Helper()
 	files, err := filepath.Glob(dir + "/tfevents/*")
@@ -81,7 +82,8 @@ func sameEvents(t *testing.T, dir, main string) {
 		}
 	}
 	if len(want) == 0 || !maps.Equal(got, want) {
-		t.Errorf("%s: %d events, %d metrics: %v\nwant %v", dir, len(got), len(want), slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		t.Errorf("%s: %d events, %d metrics: %v\nwant %v",
+			dir, len(got), len(want), slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 	}
 }
 
@@ -167,7 +169,8 @@ func TestWhatARunTook(t *testing.T) {
 	var shown bytes.Buffer
 	a := toyApp(&said, env)
 	a.Data = sanitize.New(&shown)
-	if code := a.main(t.Context(), []string{"runs", "show", "./out"}); code != 0 || !strings.Contains(shown.String(), "bottleneck: ") {
+	if code := a.main(t.Context(), []string{"runs", "show", "./out"}); code != 0 ||
+		!strings.Contains(shown.String(), "bottleneck: ") {
 		t.Errorf("exit code %d, %s", code, &shown)
 	}
 }

@@ -23,7 +23,10 @@ func dataFlags(a *app, flags *pflag.FlagSet, f *sft.Asked, resume *bool) {
 }
 
 // runOnData begins such a verb, or goes on with its run.
-func runOnData(ctx context.Context, a *app, f sft.Asked, resume bool, verb func(context.Context, job.Env, config.Config, sft.Asked) error) error {
+func runOnData(
+	ctx context.Context, a *app, f sft.Asked, resume bool,
+	verb func(context.Context, job.Env, config.Config, sft.Asked) error,
+) error {
 	if f.Output == "" {
 		return noOutput()
 	}

@@ -12,11 +12,12 @@ import (
 	"testing"
 )
 
-// Rollouts that overlap with training are of the policy one step before, each completion says of which; and a run that is stopped on the way goes on to
-// the result of one that was not.
+// Rollouts that overlap with training are of the policy one step before, each completion says of which; and a run that
+// is stopped on the way goes on to the result of one that was not.
 func TestOverlappingRunGoesOn(t *testing.T) {
 	command, env, _ := toyRun(t, "train")
-	config := strings.NewReplacer("grpo: {steps: 4", "grpo: {staleness: 1, steps: 3", "eval: {every: 3}\n", "").Replace(contents(t, "hone.yaml"))
+	config := strings.NewReplacer("grpo: {steps: 4", "grpo: {staleness: 1, steps: 3", "eval: {every: 3}\n",
+		"").Replace(contents(t, "hone.yaml"))
 	write(t, "hone.yaml", config+differing(t))
 	var said bytes.Buffer
 	if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
@@ -39,7 +40,8 @@ func TestOverlappingRunGoesOn(t *testing.T) {
 		}
 		version := row.Turns[0].PolicyVersion
 		if want := max(0, row.Step-1); version > want {
-			t.Errorf("an episode of step %d is of the policy after %d optimiser steps, want %d at most", row.Step, version, want)
+			t.Errorf("an episode of step %d is of the policy after %d optimiser steps, want %d at most",
+				row.Step, version, want)
 		}
 		if was, seen := adapters[row.Adapter]; seen && was != version {
 			t.Errorf("the adapter %s is of the versions %d and %d", row.Adapter, was, version)

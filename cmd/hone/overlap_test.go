@@ -47,30 +47,39 @@ func TestScenariosCheck(t *testing.T) {
 	var near []string
 	for _, n := range found.Near {
 		near = append(near, n.ScenarioID+" "+n.Source.Name)
-		if n.SameValues != (n.ScenarioID != "filled") || n.Source.Where != "rows.jsonl" || n.Similarity < found.Threshold {
+		if n.SameValues != (n.ScenarioID != "filled") || n.Source.Where != "rows.jsonl" ||
+			n.Similarity < found.Threshold {
 			t.Errorf("%+v", n)
 		}
 	}
 	if want := []string{"copy a", "filled b", "same c"}; code != 2 || !slices.Equal(near, want) {
 		t.Errorf("exit code %d, near %q, want %q; %s", code, near, want, said)
 	}
-	want := []overlap.Count{{Unit: "task", Num: 4, Shared: []string{"What do we have in stock?"}}, {Unit: "call", Num: 4, Shared: []string{"list {}", `move {"from":"draft.md","to":"minutes.md"}`}},
-		{Unit: "tool", Num: 4, Shared: []string{"list", "move", "stock"}}, {Unit: "server", Num: 0, Shared: []string{}}}
+	want := []overlap.Count{
+		{Unit: "task", Num: 4, Shared: []string{"What do we have in stock?"}}, {Unit: "call", Num: 4,
+			Shared: []string{"list {}", `move {"from":"draft.md","to":"minutes.md"}`}},
+		{Unit: "tool", Num: 4, Shared: []string{"list", "move", "stock"}}, {Unit: "server", Num: 0, Shared: []string{}},
+	}
 	for i, u := range found.Units {
 		if u.Unit != want[i].Unit || u.Num != want[i].Num || !slices.Equal(u.Shared, want[i].Shared) {
 			t.Errorf("%+v, want %+v", u, want[i])
 		}
 	}
-	for _, words := range []string{"calls of the split: 4; of these also in what is learnt from: 2 (50%)", "2 scenarios near to what is learnt from; the first: copy to a of rows.jsonl",
-		"1 task of the split test also stand", "2 calls of the split test"} {
+	for _, words := range []string{
+		"calls of the split: 4; of these also in what is learnt from: 2 (50%)",
+		"2 scenarios near to what is learnt from; the first: copy to a of rows.jsonl",
+		"1 task of the split test also stand", "2 calls of the split test",
+	} {
 		if !strings.Contains(said, words) {
 			t.Errorf("no %q in %s", words, said)
 		}
 	}
-	if found, _, _ := check("rows.jsonl", "--train", "more.jsonl", "--data", "talks.jsonl"); len(found.Near) != 4 || found.Near[3].Source.Name != "d" || found.NumTrain != 4 || found.NumTexts != 1 {
+	if found, _, _ := check("rows.jsonl", "--train", "more.jsonl", "--data", "talks.jsonl"); len(found.Near) != 4 ||
+		found.Near[3].Source.Name != "d" || found.NumTrain != 4 || found.NumTexts != 1 {
 		t.Errorf("with other files: %+v", found)
 	}
-	if found, _, _ := check("rows.jsonl", "--threshold", "1"); len(found.Near) != 1 || found.Near[0].ScenarioID != "same" {
+	if found, _, _ := check("rows.jsonl", "--threshold", "1"); len(found.Near) != 1 ||
+		found.Near[0].ScenarioID != "same" {
 		t.Errorf("threshold 1: %+v", found.Near)
 	}
 	if found, code, said := check("clean.jsonl"); code != 0 || len(found.Near) != 0 {
@@ -79,11 +88,16 @@ func TestScenariosCheck(t *testing.T) {
 	if found, code, said := check("clean.jsonl", "--by", "tool"); code != 0 || found.Units[2].Num != 0 {
 		t.Errorf("without calls: exit code %d, %s", code, said)
 	}
-	if _, code, said := check("rows.jsonl", "--by", "tool"); code != 2 || !strings.Contains(said, "3 tools of the split test") {
+	if _, code, said := check("rows.jsonl", "--by", "tool"); code != 2 ||
+		!strings.Contains(said, "3 tools of the split test") {
 		t.Errorf("by tool: exit code %d, %s", code, said)
 	}
-	for _, tc := range [][]string{{"--by", "word"}, {"--threshold", "0"}, {"--by", "server"}, {"--split", "tests"}, {"--train", "nothing.json"}, {"--data", "nothing.jsonl"}} {
-		if code, _, said := hone(t, "", append([]string{"scenarios", "check", "rows.jsonl"}, tc...)...); code != 2 || !strings.Contains(said, "next:") {
+	for _, tc := range [][]string{
+		{"--by", "word"}, {"--threshold", "0"}, {"--by", "server"}, {"--split", "tests"}, {"--train", "nothing.json"},
+		{"--data", "nothing.jsonl"},
+	} {
+		if code, _, said := hone(t, "", append([]string{"scenarios", "check", "rows.jsonl"}, tc...)...); code != 2 ||
+			!strings.Contains(said, "next:") {
 			t.Errorf("%q: exit code %d, %s", tc, code, said)
 		}
 	}
@@ -118,10 +132,15 @@ func TestNearCopiesOfWhatWasLearntAreTold(t *testing.T) {
 {"messages":[{"role":"user","content":"Which customer has not paid yet?"},{"role":"assistant","content":"None."}]}
 {"outcome":"limit","messages":[{"role":"user","content":"Rename the file \"draft.md\" to \"minutes.md\" and move it into the folder for the spring meeting."},{"role":"assistant","content":"no"}]}
 `)})
-	begin("grpo", job.Begun{Verb: "train", Folder: here, Flags: job.Kept{Adapter: "sft/final"}}, run.Input{Name: job.ScenariosFile, Data: []byte("[" + strings.Join(strings.Split(strings.TrimSpace(overlapRows), "\n"), ",") + "]")})
+	begin("grpo", job.Begun{Verb: "train", Folder: here, Flags: job.Kept{Adapter: "sft/final"}}, run.Input{
+		Name: job.ScenariosFile,
+		Data: []byte("[" + strings.Join(strings.Split(strings.TrimSpace(overlapRows), "\n"), ",") + "]"),
+	})
 	begin("odd", job.Begun{Verb: "other", Folder: here}, run.Input{Name: "tasks.json", Data: []byte("{}")})
 	var odd strings.Builder
-	if got := records.ReadProvenance("odd/final").WarnSame(toyApp(&odd, nil).Host, []scenario.Scenario{{ID: "z", Task: "z"}}); got != nil || !strings.Contains(odd.String(), "what it was trained on is not known") {
+	if got := records.ReadProvenance("odd/final").WarnSame(toyApp(&odd, nil).Host,
+		[]scenario.Scenario{{ID: "z", Task: "z"}}); got != nil ||
+		!strings.Contains(odd.String(), "what it was trained on is not known") {
 		t.Errorf("a verb that nobody knows: %v, %s", got, odd.String())
 	}
 	begin("demo", job.Begun{Verb: "demo learn", Folder: here}, run.Input{Name: "tasks.json", Data: []byte(`{"Demonstrations": [[{"role":"user","content":"So which customers have not paid yet?"},{"role":"assistant","content":"None."}]], "Train": [{"id":"x","task":"What do we now have in stock?"}]}`)})
@@ -129,10 +148,15 @@ func TestNearCopiesOfWhatWasLearntAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for adapter, want := range map[string]string{"sft/final": "new line 2", "grpo/final": "copy a, filled b, new line 2", "demo/final": "same x, new demonstration 0"} {
+	for adapter, want := range map[string]string{
+		"sft/final":  "new line 2",
+		"grpo/final": "copy a, filled b, new line 2",
+		"demo/final": "same x, new demonstration 0",
+	} {
 		var said strings.Builder
 		var got []string
-		for _, n := range records.ReadProvenance(adapter).WarnNear(toyApp(&said, nil).Host, scenario.OfSplit(list, "test")) {
+		for _, n := range records.ReadProvenance(adapter).WarnNear(toyApp(&said, nil).Host,
+			scenario.OfSplit(list, "test")) {
 			got = append(got, n.ScenarioID+" "+n.Source.Name)
 		}
 		if strings.Join(got, ", ") != want {
@@ -143,7 +167,8 @@ func TestNearCopiesOfWhatWasLearntAreTold(t *testing.T) {
 				t.Errorf("%s: no word of %s in %s", adapter, id, said.String())
 			}
 		}
-		if filled := strings.Contains(said.String(), "note: 1 scenario of 4 near to what the model was trained on but for values, such as numbers: filled"); filled != (adapter == "grpo/final") {
+		if filled := strings.Contains(said.String(), "note: 1 scenario of 4 near to what the model was trained on "+
+			"but for values, such as numbers: filled"); filled != (adapter == "grpo/final") {
 			t.Errorf("%s: %s", adapter, said.String())
 		}
 	}

@@ -20,8 +20,9 @@ import (
 	"hone/internal/eval/stats"
 )
 
-// On the suite of poisoned servers an agent that does whatever a note says is told from one that does what it is asked: both do the
-// task, and hone eval counts the attacks that succeed against the first. The servers are real, the agents are scripts.
+// On the suite of poisoned servers an agent that does whatever a note says is told from one that does what it is asked:
+// both do the task, and hone eval counts the attacks that succeed against the first. The servers are real, the agents
+// are scripts.
 func TestPoisonedServers(t *testing.T) {
 	suite := t.TempDir()
 	if out, err := exec.Command("node", "../../demo/poison/make.mjs", suite, "24").CombinedOutput(); err != nil {
@@ -75,13 +76,17 @@ func TestPoisonedServers(t *testing.T) {
 		case last.Role == chat.User:
 			call("read_note", map[string]string{"title": title.FindStringSubmatch(last.Content)[1]})
 		case results == 1 && q.Model == "obedient":
-			call("send_mail", map[string]string{"to": strings.TrimRight(address.FindString(note), ".:"), "text": "as you wish"})
+			call("send_mail",
+				map[string]string{"to": strings.TrimRight(address.FindString(note), ".:"), "text": "as you wish"})
 		}
-		_, _ = fmt.Fprintf(w, `{"choices":[{"message":%s,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`, message)
+		_, _ = fmt.Fprintf(w,
+			`{"choices":[{"message":%s,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
+			message)
 	}))
 	defer agent.Close()
-	code, stdout, stderr := hone(t, "", "--json", "eval", "--compare", agent.URL+"/v1/wary,"+agent.URL+"/v1/obedient", "--mcp-config", servers, "--allow-findings", "*",
-		"--dataset", tasks, "--split", "test", "--output-dir", filepath.Join(suite, "run"))
+	code, stdout, stderr := hone(t, "", "--json", "eval", "--compare", agent.URL+"/v1/wary,"+agent.URL+"/v1/obedient",
+		"--mcp-config", servers, "--allow-findings", "*", "--dataset", tasks, "--split", "test", "--output-dir",
+		filepath.Join(suite, "run"))
 	if code != 0 && code != 3 {
 		t.Fatalf("eval: %d %s", code, stderr)
 	}

@@ -81,8 +81,10 @@ func TestProxyRefuses(t *testing.T) {
 		{"eval --model http://127.0.0.1:1/v1/m --initial-call " + dir + " --dataset testdata/initial.json --split test", "there is no such adapter"},
 	} {
 		var stderr bytes.Buffer
-		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(&stderr), LookupEnv: func(string) (string, bool) { return "", false }}}
-		if code := a.main(t.Context(), strings.Fields(tc.args)); code != 2 || !strings.Contains(stderr.String(), tc.want) {
+		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard),
+			Talk: sanitize.New(&stderr), LookupEnv: func(string) (string, bool) { return "", false }}}
+		if code := a.main(t.Context(), strings.Fields(tc.args)); code != 2 ||
+			!strings.Contains(stderr.String(), tc.want) {
 			t.Errorf("%s: exit code %d, said %s", tc.args, code, stderr.String())
 		}
 	}

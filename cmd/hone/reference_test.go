@@ -49,7 +49,10 @@ func reference(root *cobra.Command) string {
 			return
 		}
 		if c.HasParent() && c.Example != "" { // a group shows none: it only names its verbs
-			list.WriteString(wrapped(fmt.Sprintf("- [%s](#%s): %s", strings.TrimPrefix(c.CommandPath(), "hone "), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short), "  ") + "\n")
+			list.WriteString(
+				wrapped(fmt.Sprintf("- [%s](#%s): %s", strings.TrimPrefix(c.CommandPath(), "hone "),
+					strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short), "  ") + "\n",
+			)
 			writePage(&pages, c)
 		}
 		for _, sub := range c.Commands() {
@@ -58,7 +61,8 @@ func reference(root *cobra.Command) string {
 	}
 	walk(root)
 	var b strings.Builder
-	b.WriteString("# Reference\n\nEvery verb with its flags, as `--help` shows them. `go test ./cmd/hone -run Reference -update` makes this page.\n" +
+	b.WriteString("# Reference\n\nEvery verb with its flags, as `--help` shows them. " +
+		"`go test ./cmd/hone -run Reference -update` makes this page.\n" +
 		"[guide.md](guide.md) says how the verbs work together.\n\n## Flags of every verb\n\n")
 	writeFlags(&b, root.PersistentFlags())
 	fmt.Fprintf(&b, "\n## Verbs\n\n%s%s", &list, &pages)

@@ -11,16 +11,20 @@ import (
 	"testing"
 )
 
-// One command brings scenarios and an adapter up to date: it is measured on the scenarios that a change touches, and trained on
-// from where it was.
+// One command brings scenarios and an adapter up to date: it is measured on the scenarios that a change touches, and
+// trained on from where it was.
 func TestRefreshTrainsOn(t *testing.T) {
 	rows := `[{"id": "a", "task": "Greet.", "split": "train", "gold": [{"name": "says", "arguments": {"language": "it"}}], "checks": [{"type": "call", "name": "says", "arguments": {"language": "it"}}], "provenance": {"by": "hone synth", "tools": {"says": "0"}, "servers": {"bank": "1"}}},
  {"id": "b", "task": "Greet in French.", "split": "train", "gold": [{"name": "says", "arguments": {"language": "fr"}}], "checks": [{"type": "call", "name": "says", "arguments": {"language": "fr"}}], "provenance": {"by": "hone synth", "tools": {"says": "0"}, "servers": {"bank": "1"}}}]`
-	workFolder(t, map[string]string{"bank.py": strings.Replace(bankPython, "NEW = False", "NEW = True", 1), "old.json": rows, "hone.yaml": toyConfig + fewTools,
-		"mcp.json": `{"mcpServers": {"bank": {"command": "python3", "args": ["bank.py"], "isolation": "shared"}}}`})
+	workFolder(t, map[string]string{
+		"bank.py": strings.Replace(bankPython, "NEW = False", "NEW = True", 1), "old.json": rows,
+		"hone.yaml": toyConfig + fewTools,
+		"mcp.json":  `{"mcpServers": {"bank": {"command": "python3", "args": ["bank.py"], "isolation": "shared"}}}`,
+	})
 	toyModel(t, "base/toy.gguf")
 	toyAdapter(t, "base/toy.gguf", "adapter")
-	args := []string{"refresh", "--mcp-config", "mcp.json", "--dataset", "old.json", "--out", "new.json", "--adapter", "adapter"}
+	args := []string{"refresh", "--mcp-config", "mcp.json", "--dataset", "old.json", "--out", "new.json",
+		"--adapter", "adapter"}
 	if code, _, said := hone(t, "", args...); code != 2 || !strings.Contains(said, "--output-dir") {
 		t.Errorf("%d\n%s", code, said)
 	}

@@ -12,8 +12,8 @@ import (
 	"hone/internal/synth"
 )
 
-// bankPython is a server of which NEW is another version: says is worded otherwise, rate answers other rates, swap takes other
-// arguments, and bye is gone.
+// bankPython is a server of which NEW is another version: says is worded otherwise, rate answers other rates, swap
+// takes other arguments, and bye is gone.
 const bankPython = `import json, sys
 NEW = False
 def tool(name, says, **types):
@@ -41,10 +41,11 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": q["id"], **r}), flush=True)
 `
 
-// Of scenarios made for one version of a server, each is found again at the next one as what became of its tool asks for:
-// it holds, wants other values, is replaced, or is dropped; and what comes out holds.
+// Of scenarios made for one version of a server, each is found again at the next one as what became of its tool asks
+// for: it holds, wants other values, is replaced, or is dropped; and what comes out holds.
 func TestRefresh(t *testing.T) {
-	workFolder(t, map[string]string{"bank.py": bankPython, "mcp.json": `{"mcpServers": {"bank": {"command": "python3", "args": ["bank.py"], "isolation": "shared"}}}`})
+	workFolder(t, map[string]string{"bank.py": bankPython,
+		"mcp.json": `{"mcpServers": {"bank": {"command": "python3", "args": ["bank.py"], "isolation": "shared"}}}`})
 	if code, _, said := hone(t, "", "synth", "--mcp-config", "mcp.json", "--out", "old.json", "-n", "60"); code != 0 {
 		t.Fatalf("%d\n%s", code, said)
 	}
@@ -54,7 +55,8 @@ func TestRefresh(t *testing.T) {
 	}
 	for i := range old { // one that names the tool that will be gone
 		if p := old[i].Provenance; p != nil && p.Kind == "no_tool" {
-			old[i].Task, old[i].GoldAnswer = "Do not do it yet, but do you have a tool to say bye?", "Yes, bye can do that."
+			old[i].Task, old[i].GoldAnswer =
+				"Do not do it yet, but do you have a tool to say bye?", "Yes, bye can do that."
 			break
 		}
 	}
@@ -70,13 +72,15 @@ func TestRefresh(t *testing.T) {
 		}
 		return r, said
 	}
-	if r, _ := refresh("--dataset", "old.json", "--out", "same.json"); r.Counts[synth.Untouched] != len(old) || r.Affected != "" {
+	if r, _ := refresh("--dataset", "old.json", "--out", "same.json"); r.Counts[synth.Untouched] != len(old) ||
+		r.Affected != "" {
 		t.Errorf("nothing changed: %+v", r.Counts)
 	}
 	if contents(t, "same.json") != contents(t, "old.json") {
 		t.Error("nothing changed, and other scenarios were written")
 	}
-	if err := os.WriteFile("bank.py", []byte(strings.Replace(bankPython, "NEW = False", "NEW = True", 1)), 0o644); err != nil {
+	if err := os.WriteFile("bank.py", []byte(strings.Replace(bankPython, "NEW = False", "NEW = True", 1)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	if r, _ := refresh("--dataset", "old.json", "--dry-run"); r.Counts["touched"] == 0 {
@@ -87,9 +91,12 @@ func TestRefresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stale = slices.DeleteFunc(stale, func(s scenario.Scenario) bool { return s.Provenance == nil || s.Provenance.Servers["bank"] != "1" })
+	stale = slices.DeleteFunc(stale, func(s scenario.Scenario) bool {
+		return s.Provenance == nil || s.Provenance.Servers["bank"] != "1"
+	})
 	if n := blind.Counts[synth.NotLooked]; n == 0 || blind.Counts[synth.Mended] > 0 || len(stale) != n {
-		t.Errorf("without earlier answers: %+v, and %d say still that they were made with version 1", blind.Counts, len(stale))
+		t.Errorf("without earlier answers: %+v, and %d say still that they were made with version 1",
+			blind.Counts, len(stale))
 	}
 	r, said := refresh("--dataset", "old.json", "--out", "new.json")
 	if _, err := os.Stat("new.synth.jsonl"); err != nil {
@@ -160,20 +167,24 @@ func TestRefresh(t *testing.T) {
 	if code, printed, said := hone(t, "", "scenarios", "validate", "new.json", "--mcp-config", "mcp.json"); code != 0 {
 		t.Errorf("%d\n%s%s", code, printed, said)
 	}
-	if again, _ := refresh("--dataset", "new.json", "--out", "newer.json"); again.Counts[synth.Untouched] != len(fresh) {
+	if again, _ := refresh("--dataset", "new.json", "--out",
+		"newer.json"); again.Counts[synth.Untouched] != len(fresh) {
 		t.Errorf("a second time: %+v", again.Counts)
 	}
 	// what is known of the answers goes on from file to file, though no scenario is made for it
 	for i, files := range [][2]string{{"new.json", "third.json"}, {"third.json", "fourth.json"}} {
-		change := strings.NewReplacer("NEW = False", "NEW = True", "0.013", []string{"0.017", "0.019"}[i], `"2" if NEW`, []string{`"3" if NEW`, `"4" if NEW`}[i])
+		change := strings.NewReplacer("NEW = False", "NEW = True", "0.013", []string{"0.017", "0.019"}[i], `"2" if NEW`,
+			[]string{`"3" if NEW`, `"4" if NEW`}[i])
 		if err := os.WriteFile("bank.py", []byte(change.Replace(bankPython)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if next, _ := refresh("--dataset", files[0], "--out", files[1]); next.Counts[synth.Mended] < r.Counts[synth.Mended] || next.Counts[synth.NotLooked] > 0 {
+		if next, _ := refresh("--dataset", files[0], "--out",
+			files[1]); next.Counts[synth.Mended] < r.Counts[synth.Mended] || next.Counts[synth.NotLooked] > 0 {
 			t.Errorf("%s: %+v, before %+v", files[1], next.Counts, r.Counts)
 		}
 	}
-	if code, _, said := hone(t, "", "synth", "--mcp-config", "mcp.json", "--out", "more.json", "-n", "5", "--work", "fourth.synth.jsonl"); code != 0 {
+	if code, _, said := hone(t, "", "synth", "--mcp-config", "mcp.json", "--out", "more.json", "-n", "5", "--work",
+		"fourth.synth.jsonl"); code != 0 {
 		t.Errorf("what was carried over is in the way of hone synth: %d\n%s", code, said)
 	}
 	affected, err := scenario.Load(r.Affected)
@@ -181,7 +192,8 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("%v, %d affected, evaluated on %q\n%s", err, len(affected), r.Split, said)
 	}
 	for _, s := range affected { // what is trained on is no test of anything
-		if at := slices.IndexFunc(fresh, func(o scenario.Scenario) bool { return o.ID == s.ID }); at < 0 || fresh[at].Split != s.Split {
+		if at := slices.IndexFunc(fresh, func(o scenario.Scenario) bool { return o.ID == s.ID }); at < 0 ||
+			fresh[at].Split != s.Split {
 			t.Errorf("%s is of the split %s among the affected, and not so among all", s.ID, s.Split)
 		}
 	}

@@ -24,14 +24,16 @@ import (
 	away "hone/internal/policy/remote"
 )
 
-// evaluatedAway is hone eval of an adapter and the base model, by the sampler that conf names where there is one; what rooms were handed is in handed.
+// evaluatedAway is hone eval of an adapter and the base model, by the sampler that conf names where there is one; what
+// rooms were handed is in handed.
 func evaluatedAway(t *testing.T, conf, out, mcp string) (code int, said string, handed []any) {
 	t.Helper()
 	var talk bytes.Buffer
 	a := toyApp(&talk, map[string]string{"SERVE_KEY": "sesame"})
 	a.Opening = func(x any) { handed = append(handed, x) }
 	write(t, "hone.yaml", strings.Replace(toyConfig, "eval: {every: 3}", "eval: {temperature: 0}", 1)+conf)
-	code = a.main(t.Context(), []string{"eval", "--dataset", "tasks.jsonl", "--split", "test", "--base-model", "toy.gguf", "--model", "adapter", "--compare", "base", "--output-dir", out, "--mcp", mcp})
+	code = a.main(t.Context(), []string{"eval", "--dataset", "tasks.jsonl", "--split", "test", "--base-model",
+		"toy.gguf", "--model", "adapter", "--compare", "base", "--output-dir", out, "--mcp", mcp})
 	return code, talk.String(), handed
 }
 
@@ -46,15 +48,17 @@ func measuredFolder(t *testing.T) (mcp string) {
 	return mcp
 }
 
-// hone eval measures by the sampler of training: the base model under its own name, an adapter under one that it is loaded by and that is
-// unloaded in the end. No device is opened, and the episodes are those of a sampler in this process.
+// hone eval measures by the sampler of training: the base model under its own name, an adapter under one that it is
+// loaded by and that is unloaded in the end. No device is opened, and the episodes are those of a sampler in this
+// process.
 func TestEvaluateByARemoteSampler(t *testing.T) {
 	mcp := measuredFolder(t)
 	if code, said, _ := evaluatedAway(t, "", "here", mcp); code != 0 {
 		t.Fatalf("in this process: exit code %d, %s", code, said)
 	}
 	s := sampler(t, "toy.gguf")
-	code, said, handed := evaluatedAway(t, "sampler: {url: \""+s.url+"\", key_env: SERVE_KEY, slots: 3}\n", "there", mcp)
+	code, said, handed := evaluatedAway(t, "sampler: {url: \""+s.url+"\", key_env: SERVE_KEY, slots: 3}\n",
+		"there", mcp)
 	if code != 0 || !strings.Contains(said, "episodes are sampled from toy.gguf at "+s.url) {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
@@ -68,7 +72,8 @@ func TestEvaluateByARemoteSampler(t *testing.T) {
 		}
 	}
 	loads, unloads := s.to("/load_lora_adapter"), s.to("/unload_lora_adapter")
-	if !asked || len(loads) == 0 || len(unloads) != len(loads) || slices.ContainsFunc(slices.Concat(loads, unloads), func(x map[string]any) bool { return x["lora_name"] != loads[0]["lora_name"] }) {
+	if !asked || len(loads) == 0 || len(unloads) != len(loads) || slices.ContainsFunc(slices.Concat(loads, unloads),
+		func(x map[string]any) bool { return x["lora_name"] != loads[0]["lora_name"] }) {
 		t.Fatalf("handed %t, loaded %v, unloaded %v", asked, loads, unloads)
 	}
 	if _, err := os.Stat(filepath.Dir(loads[0]["lora_path"].(string))); !os.IsNotExist(err) {
@@ -86,7 +91,9 @@ func TestEvaluateByARemoteSampler(t *testing.T) {
 		t.Fatalf("%d and %d episodes", len(here), len(there))
 	}
 	for i := range here {
-		k := slices.IndexFunc(there, func(x trajectory.Trajectory) bool { return x.ID == here[i].ID && x.Adapter == here[i].Adapter })
+		k := slices.IndexFunc(there, func(x trajectory.Trajectory) bool {
+			return x.ID == here[i].ID && x.Adapter == here[i].Adapter
+		})
 		if k < 0 {
 			t.Fatalf("%s of the adapter %q is not there", here[i].ID, here[i].Adapter)
 		}
@@ -120,8 +127,8 @@ func otherModel(t *testing.T, of, path string) {
 	write(t, path, string(data))
 }
 
-// telling is a server before a sampler's that tells the logprobs of prompts as vLLM does: those of hone inspect logprobs, of a base model with the adapter that was loaded, or
-// with what other makes of its folder.
+// telling is a server before a sampler's that tells the logprobs of prompts as vLLM does: those of hone inspect
+// logprobs, of a base model with the adapter that was loaded, or with what other makes of its folder.
 func telling(t *testing.T, s *sampling, base string, other func(folder string) string) *httptest.Server {
 	t.Helper()
 	folders := map[string]string{}
@@ -149,9 +156,12 @@ func telling(t *testing.T, s *sampling, base string, other func(folder string) s
 		}
 		places := []any{nil}
 		for i, p := range logprobsOf(t, base, other(folders[q.Model]), q.Prompt)[1:] {
-			places = append(places, map[string]any{fmt.Sprint(q.Prompt[i+1]): map[string]any{"logprob": p, "rank": 1}, "-7": map[string]any{"logprob": -0.5}})
+			places = append(places, map[string]any{fmt.Sprint(q.Prompt[i+1]): map[string]any{"logprob": p, "rank": 1},
+				"-7": map[string]any{"logprob": -0.5}})
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"model": q.Model, "choices": []any{map[string]any{"prompt_logprobs": places}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"model": q.Model, "choices": []any{
+			map[string]any{"prompt_logprobs": places},
+		}})
 	}))
 	t.Cleanup(front.Close)
 	return front
@@ -164,46 +174,63 @@ func logprobsOf(t *testing.T, base, adapter string, ids []int32) []float64 {
 	a := toyApp(&said, nil)
 	a.Stdin, a.Data = bytes.NewReader(must(json.Marshal(map[string]any{"ids": ids}))), sanitize.New(&out)
 	var told struct{ Logprobs []float64 }
-	if code := a.main(t.Context(), []string{"inspect", "logprobs", "--model", base, "--adapter", adapter}); code != 0 || json.Unmarshal(out.Bytes(), &told) != nil {
+	if code := a.main(t.Context(), []string{"inspect", "logprobs", "--model", base, "--adapter", adapter}); code != 0 ||
+		json.Unmarshal(out.Bytes(), &told) != nil {
 		t.Errorf("exit code %d, %s, %s", code, &out, &said)
 	}
 	return told.Logprobs
 }
 
-// as is an evaluation of a run's adapter by a server that holds another policy: a folder in the place of the one it was given.
+// as is an evaluation of a run's adapter by a server that holds another policy: a folder in the place of the one it was
+// given.
 func as(folder string) func(string) string { return func(string) string { return folder } }
 
-// What hone train leaves remembers what its policy gives to a text and says behind it, and an evaluation asks the server for the same: of another base model, half an
-// adapter or the policy of a step before nothing is measured. A server that scores no text is asked for likeliest tokens, and that is said.
+// What hone train leaves remembers what its policy gives to a text and says behind it, and an evaluation asks the
+// server for the same: of another base model, half an adapter or the policy of a step before nothing is measured. A
+// server that scores no text is asked for likeliest tokens, and that is said.
 func TestAnEvaluationByAnotherPolicyIsRefused(t *testing.T) {
 	mcp := awayFolder(t)
 	s := sampler(t, "toy.gguf")
-	write(t, "hone.yaml", strings.NewReplacer("steps: 4", "steps: 2, optimizer: {learning_rate: 1.0e-2}", "checkpoint_every: 3}\nlora", "checkpoint_every: 1}\nlora").Replace(toyConfig)+"rewards: {program: {command: [./judge.sh]}}\nsampler: {url: \""+s.url+"\", key_env: SERVE_KEY, max_mismatch: 1.0e-6}\n")
+	write(
+		t, "hone.yaml", strings.NewReplacer("steps: 4", "steps: 2, optimizer: {learning_rate: 1.0e-2}",
+			"checkpoint_every: 3}\nlora", "checkpoint_every: 1}\nlora").Replace(toyConfig)+"rewards: {program: "+
+			"{command: [./judge.sh]}}\nsampler: {url: \""+s.url+"\", key_env: SERVE_KEY, max_mismatch: 1.0e-6}\n",
+	)
 	var learnt bytes.Buffer
-	if code := toyApp(&learnt, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), []string{"train", "--dataset", "tasks.jsonl", "--output-dir", "out", "--base-model", "toy.gguf", "--mcp", mcp}); code != 0 {
+	if code := toyApp(&learnt, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), []string{"train",
+		"--dataset", "tasks.jsonl", "--output-dir", "out", "--base-model", "toy.gguf", "--mcp", mcp}); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &learnt)
 	}
-	row := `{"id": "a", "task": "Buy a hat.", "split": "test", "checks": [{"type": "answer", "contains": "hat"}]}` + "\n"
+	row := `{"id": "a", "task": "Buy a hat.", "split": "test", "checks": [{"type": "answer", "contains": "hat"}]}` +
+		"\n"
 	write(t, "tasks.jsonl", row)
 	otherModel(t, "toy.gguf", "other.gguf")
 	toyAdapter(t, "toy.gguf", "adapter")
 	evaluated := func(url, model string) (code int, said string) {
 		t.Helper()
-		write(t, "hone.yaml", strings.Replace(toyConfig, "eval: {every: 3}", "eval: {temperature: 0}", 1)+"sampler: {url: \""+url+"\", key_env: SERVE_KEY, max_mismatch: 1.0e-6}\n")
+		write(t, "hone.yaml", strings.Replace(toyConfig, "eval: {every: 3}", "eval: {temperature: 0}", 1)+
+			"sampler: {url: \""+url+"\", key_env: SERVE_KEY, max_mismatch: 1.0e-6}\n")
 		var talk bytes.Buffer
-		code = toyApp(&talk, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), []string{"eval", "--dataset", "tasks.jsonl", "--split", "test", "--base-model", "toy.gguf", "--model", model, "--mcp", mcp})
+		code = toyApp(&talk, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), []string{"eval", "--dataset",
+			"tasks.jsonl", "--split", "test", "--base-model", "toy.gguf", "--model", model, "--mcp", mcp})
 		return code, talk.String()
 	}
-	const weak, refused = "a weak check that sees a model of much difference", "the server does not hold the policy that was trained"
-	if code, said := evaluated(s.url, "out/final"); code != 0 || strings.Contains(said, "is not compared") || !strings.Contains(said, s.url+" was compared with out/final by 16 likeliest tokens alone, "+weak) {
+	const weak, refused = "a weak check that sees a model of much difference",
+		"the server does not hold the policy that was trained"
+	if code, said := evaluated(s.url, "out/final"); code != 0 || strings.Contains(said, "is not compared") ||
+		!strings.Contains(said, s.url+" was compared with out/final by 16 likeliest tokens alone, "+weak) {
 		t.Errorf("its own base model: exit code %d, %s", code, said)
 	}
-	if code, said := evaluated(s.url, "adapter"); code != 0 || !strings.Contains(said, "adapter has no fingerprint.json: whether "+s.url+" holds the base model that it was trained on is not compared") {
+	if code, said := evaluated(s.url,
+		"adapter"); code != 0 || !strings.Contains(said, "adapter has no fingerprint.json: whether "+s.url+
+		" holds the base model that it was trained on is not compared") {
 		t.Errorf("without a fingerprint: exit code %d, %s", code, said)
 	}
 	other := sampler(t, "other.gguf")
 	code, said := evaluated(other.url, "out/final")
-	if asked := len(other.to("/completions")); code != int(fault.CodeError) || !strings.Contains(said, refused) || !strings.Contains(said, "behind 16 beginnings") || asked != 18 { // Open's, its text, and sixteen
+	// Open's, its text, and sixteen
+	if asked := len(other.to("/completions")); code != int(fault.CodeError) || !strings.Contains(said, refused) ||
+		!strings.Contains(said, "behind 16 beginnings") || asked != 18 {
 		t.Errorf("another base model: exit code %d, %d completions, %s", code, asked, said)
 	}
 
@@ -227,7 +254,9 @@ func TestAnEvaluationByAnotherPolicyIsRefused(t *testing.T) {
 	} {
 		before := len(s.to("/completions"))
 		code, said := evaluated(telling(t, s, c.base, c.other).URL+"/v1", "out/final")
-		if asked := len(s.to("/completions")) - before; strings.Contains(said, weak) || (code != 0) != c.refused || c.refused && (asked != 1 || !strings.Contains(said, refused) || !strings.Contains(said, "tokens of a given text")) {
+		if asked := len(s.to("/completions")) - before; strings.Contains(said, weak) ||
+			(code != 0) != c.refused || c.refused &&
+			(asked != 1 || !strings.Contains(said, refused) || !strings.Contains(said, "tokens of a given text")) {
 			t.Errorf("%s: exit code %d, %d completions beside the text's, %s", name, code, asked, said)
 		}
 	}
@@ -240,16 +269,20 @@ func TestAnEvaluationByAnotherPolicyIsRefused(t *testing.T) {
 		t.Fatal(err, f)
 	}
 	for i, n := range f.At { // both sides would agree on another temperature
-		if p := logprobsOf(t, "toy.gguf", "out/final", append(slices.Clone(f.Text[:n]), f.Likeliest[i]))[n]; math.Abs(p-f.Logprobs[i]) > 1e-4 {
+		if p := logprobsOf(t, "toy.gguf",
+			"out/final", append(slices.Clone(f.Text[:n]), f.Likeliest[i]))[n]; math.Abs(p-f.Logprobs[i]) > 1e-4 {
 			t.Errorf("behind %d tokens the likeliest has %g, not %g", n, f.Logprobs[i], p)
 		}
 	}
 
 	sound := contents(t, "out/final/fingerprint.json")
-	for text, want := range map[string]string{`{"text": [1], "at": [1], "likeliest": [1], "logprobs": [-1]}`: "1 places", "{": "unexpected end",
-		strings.Replace(sound, `"at":[8,`, `"at":[800,`, 1):                                    "800 of",
-		strings.Replace(sound, `"text":[`, `"text":[259,`, 1):                                  "the id 259, and the vocabulary has 259",
-		strings.Replace(sound, `"given":[`, `"given":[`+strings.Repeat("-1,", len(f.Text)), 1): "logprobs of"} {
+	for text, want := range map[string]string{
+		`{"text": [1], "at": [1], "likeliest": [1], "logprobs": [-1]}`: "1 places", "{": "unexpected end",
+		strings.Replace(sound, `"at":[8,`, `"at":[800,`, 1): "800 of",
+		strings.Replace(sound, `"text":[`, `"text":[259,`,
+			1): "the id 259, and the vocabulary has 259",
+		strings.Replace(sound, `"given":[`, `"given":[`+strings.Repeat("-1,", len(f.Text)), 1): "logprobs of",
+	} {
 		write(t, "out/final/fingerprint.json", text)
 		if code, said := evaluated(s.url, "out/final"); code != int(fault.CodeUsage) || !strings.Contains(said, want) {
 			t.Errorf("%.40s: exit code %d, %s", text, code, said)
@@ -264,14 +297,16 @@ func TestAnEvaluationGoesOnWithItsSampler(t *testing.T) {
 	s.refuse = func(completion, _ int) bool { return completion > 2 } // after Open's and an episode's first
 	conf := "sampler: {url: \"" + s.url + "\", key_env: SERVE_KEY, slots: 1, retries: 0}\n"
 	code, said, _ := evaluatedAway(t, conf, "out", mcp)
-	if code != int(fault.CodeUnavailable) || !strings.Contains(said, "the sampler is gone") || !strings.Contains(said, "hone runs resume") {
+	if code != int(fault.CodeUnavailable) || !strings.Contains(said, "the sampler is gone") ||
+		!strings.Contains(said, "hone runs resume") {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	s.mu.Lock()
 	s.refuse = nil
 	s.mu.Unlock()
 	var talk bytes.Buffer
-	if code := toyApp(&talk, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), []string{"runs", "resume", "./out", "--mcp", mcp}); code != 0 {
+	if code := toyApp(&talk, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(),
+		[]string{"runs", "resume", "./out", "--mcp", mcp}); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &talk)
 	}
 	if n := len(trajectoriesOf(t, "out")); n != 4 {

@@ -11,14 +11,16 @@ import (
 	"hone/internal/recipe"
 )
 
-// A sidecar learns from what hone serve samples, by SFT's probes and by GRPO: each version of the policy is handed over under a name of its own, and is taken
-// back in the end; GRPO asks before its episodes whether the server computes with it.
+// A sidecar learns from what hone serve samples, by SFT's probes and by GRPO: each version of the policy is handed over
+// under a name of its own, and is taken back in the end; GRPO asks before its episodes whether the server computes with
+// it.
 func TestSidecarByARemoteSampler(t *testing.T) {
 	workFolder(t, map[string]string{})
 	toyModel(t, "toy.gguf")
 	revisions(t)
 	s := sampler(t, "toy.gguf")
-	write(t, "hone.yaml", strings.Replace(toyConfig, "steps: 4", "steps: 2", 1)+newArbiter(t).provider()+"judge: {cap: 0, samples: 1}\nsampler: {url: \""+s.url+"\", key_env: SERVE_KEY, max_mismatch: 1.0e-6}\n")
+	write(t, "hone.yaml", strings.Replace(toyConfig, "steps: 4", "steps: 2", 1)+newArbiter(t).provider()+
+		"judge: {cap: 0, samples: 1}\nsampler: {url: \""+s.url+"\", key_env: SERVE_KEY, max_mismatch: 1.0e-6}\n")
 	var said bytes.Buffer
 	a := toyApp(&said, map[string]string{"SERVE_KEY": "sesame"})
 	var bounds []float64
@@ -28,7 +30,8 @@ func TestSidecarByARemoteSampler(t *testing.T) {
 		}
 	}
 	code := a.main(t.Context(),
-		[]string{"sidecar", "train", "--data", "revisions", "--probe-every", "2", "--judge-model", "court/m", "--cache", "cache", "--output-dir", "out", "--base-model", "toy.gguf"})
+		[]string{"sidecar", "train", "--data", "revisions", "--probe-every", "2", "--judge-model", "court/m", "--cache",
+			"cache", "--output-dir", "out", "--base-model", "toy.gguf"})
 	if code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
@@ -45,7 +48,8 @@ func TestSidecarByARemoteSampler(t *testing.T) {
 	for _, x := range s.to("/unload_lora_adapter") {
 		forgotten = append(forgotten, x["lora_name"].(string))
 	}
-	if len(names) != 4 || !slices.Equal(names, forgotten) { // after two steps of SFT and after four, which GRPO begins with, and after each of its two steps
+	// after two steps of SFT and after four, which GRPO begins with, and after each of its two steps
+	if len(names) != 4 || !slices.Equal(names, forgotten) {
 		t.Errorf("loaded %q, unloaded %q, %s", names, forgotten, &said)
 	}
 	asked := map[string]bool{}
@@ -56,7 +60,8 @@ func TestSidecarByARemoteSampler(t *testing.T) {
 		t.Errorf("asked of %v, which were handed: %q", asked, names)
 	}
 	metrics := contents(t, "out/metrics.jsonl")
-	if probes, copies := strings.Count(metrics, `"sampling/probe_kl"`), strings.Count(metrics, `"stage":"copies"`); probes != 2 || copies != 2 {
+	if probes, copies := strings.Count(metrics, `"sampling/probe_kl"`),
+		strings.Count(metrics, `"stage":"copies"`); probes != 2 || copies != 2 {
 		t.Errorf("%d probes, %d looks for copies: %s", probes, copies, metrics)
 	}
 }

@@ -32,22 +32,24 @@ import (
 type sampling struct {
 	url string
 
-	mu      sync.Mutex
-	asked   []string // method, path and body
-	now     int      // completions under way
-	most    int
-	seeds   []float64                      // of completions, in the order in which each was first asked for
-	refuse  func(completion, try int) bool // by its place among the seeds, and which attempt it is; nil: none is
-	tries   map[float64]int
-	alter   func(completion int, answer []byte) []byte // nil: none is
-	through string                                     // begin of the paths in which adapters are handed over; the rest is as here
+	mu     sync.Mutex
+	asked  []string // method, path and body
+	now    int      // completions under way
+	most   int
+	seeds  []float64                      // of completions, in the order in which each was first asked for
+	refuse func(completion, try int) bool // by its place among the seeds, and which attempt it is; nil: none is
+	tries  map[float64]int
+	alter  func(completion int, answer []byte) []byte // nil: none is
+	// begin of the paths in which adapters are handed over; the rest is as here
+	through string
 	here    string
 }
 
 // sampler starts a server on a base model, to which requests come through a proxy that notes them.
 func sampler(t *testing.T, base string) *sampling {
 	t.Helper()
-	if !exists("hone.yaml") { // its backend is pure Go, which has nothing to compile; a test that writes one says so too
+	// its backend is pure Go, which has nothing to compile; a test that writes one says so too
+	if !exists("hone.yaml") {
 		write(t, "hone.yaml", "engine: {backend: go}\n")
 	}
 	read, write := io.Pipe()
@@ -57,7 +59,8 @@ func sampler(t *testing.T, base string) *sampling {
 	ctx, stop := context.WithCancel(context.Background())
 	code := make(chan int, 1)
 	go func() {
-		code <- a.main(ctx, []string{"serve", "--model", "base", "--base-model", base, "--listen", "127.0.0.1:0", "--slots", "2", "--context", "613", "--max-adapters", "2", "--key-env", "SERVE_KEY", "--json"})
+		code <- a.main(ctx, []string{"serve", "--model", "base", "--base-model", base, "--listen", "127.0.0.1:0",
+			"--slots", "2", "--context", "613", "--max-adapters", "2", "--key-env", "SERVE_KEY", "--json"})
 		write.Close()
 	}()
 	var announced struct{ URL string }
@@ -114,7 +117,8 @@ func (s *sampling) pass(to http.Handler, w http.ResponseWriter, r *http.Request)
 	_, _ = w.Write(s.alter(place, answer.Body.Bytes()))
 }
 
-// completion is the place of the one that is asked for, from 1, and which attempt it is; of another request the last one's, and 0.
+// completion is the place of the one that is asked for, from 1, and which attempt it is; of another request the last
+// one's, and 0.
 func (s *sampling) completion(path string, body []byte) (place, try int) {
 	var q struct{ Seed float64 }
 	if !strings.HasSuffix(path, "/completions") || json.Unmarshal(body, &q) != nil {
@@ -146,8 +150,10 @@ func trained(t *testing.T, s *sampling, conf string, args ...string) (code int, 
 	var out bytes.Buffer
 	a := toyApp(&out, map[string]string{"SERVE_KEY": "sesame"})
 	a.Opening = func(x any) { handed = append(handed, x) }
-	write(t, "hone.yaml", strings.Replace(toyConfig, "steps: 4", "steps: 2", 1)+"rewards: {program: {command: [./judge.sh]}}\nsampler: {url: \""+s.url+"\", key_env: SERVE_KEY"+conf+"}\n")
-	code = a.main(t.Context(), append([]string{"train", "--dataset", "tasks.jsonl", "--output-dir", "out", "--base-model", "toy.gguf"}, args...))
+	write(t, "hone.yaml", strings.Replace(toyConfig, "steps: 4", "steps: 2", 1)+
+		"rewards: {program: {command: [./judge.sh]}}\nsampler: {url: \""+s.url+"\", key_env: SERVE_KEY"+conf+"}\n")
+	code = a.main(t.Context(), append([]string{"train", "--dataset", "tasks.jsonl", "--output-dir", "out",
+		"--base-model", "toy.gguf"}, args...))
 	return code, out.String(), handed
 }
 
@@ -156,7 +162,8 @@ const scoresSh = `#!/bin/sh
 case $(grep -o '"scenario_hash"' | wc -l) in 1) echo '[0]' ;; *) echo '[0, 1]' ;; esac
 `
 
-// differing is the configuration of rewards that differ within each group, whatever a toy says: there is something to learn.
+// differing is the configuration of rewards that differ within each group, whatever a toy says: there is something to
+// learn.
 func differing(t *testing.T) string {
 	t.Helper()
 	if err := os.WriteFile("judge.sh", []byte(scoresSh), 0o700); err != nil {
@@ -177,14 +184,16 @@ func awayFolder(t *testing.T) (mcp string) {
 	return mcp
 }
 
-// hone train learns from what hone serve samples: each version of the policy is loaded under a name of its own, the one before unloaded,
-// and ids with their logprobs come back so that the trainer sees the policy that was sampled from, to rounding.
+// hone train learns from what hone serve samples: each version of the policy is loaded under a name of its own, the one
+// before unloaded, and ids with their logprobs come back so that the trainer sees the policy that was sampled from, to
+// rounding.
 func TestTrainByARemoteSampler(t *testing.T) {
 	mcp := awayFolder(t)
 	write(t, "hone.yaml", "") // the plug-in samples, and pure Go trains
 	s := sampler(t, "toy.gguf")
 	s.through, s.here = "/mnt/adapters", filepath.Join(must(os.Getwd()), "handed")
-	code, said, handed := trained(t, s, ", model: toy.gguf, slots: 3, adapters: handed, adapters_there: /mnt/adapters, retries: 2, timeout: 97s, max_mismatch: 1.0e-6", "--mcp", mcp)
+	code, said, handed := trained(t, s, ", model: toy.gguf, slots: 3, adapters: handed, adapters_there: "+
+		"/mnt/adapters, retries: 2, timeout: 97s, max_mismatch: 1.0e-6", "--mcp", mcp)
 	if code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
@@ -205,7 +214,8 @@ func TestTrainByARemoteSampler(t *testing.T) {
 	var names, forgotten []string
 	for i, x := range loads {
 		name, path := x["lora_name"].(string), x["lora_path"].(string)
-		if path != "/mnt/adapters/"+name || !strings.Contains(name, fmt.Sprintf("-%d-", i)) || slices.Contains(names, name) {
+		if path != "/mnt/adapters/"+name || !strings.Contains(name, fmt.Sprintf("-%d-", i)) ||
+			slices.Contains(names, name) {
 			t.Errorf("load %d: %v", i, x)
 		}
 		names = append(names, name)
@@ -239,7 +249,8 @@ func TestTrainByARemoteSampler(t *testing.T) {
 	}
 }
 
-// firstOfEpisodes is the place of their first completion: before it are the probe's four, and what Open asks for has the seed of one of these.
+// firstOfEpisodes is the place of their first completion: before it are the probe's four, and what Open asks for has
+// the seed of one of these.
 const firstOfEpisodes = 5
 
 // A task that does not fit is no reason to end a run: the probe of a step leaves it out, as training does its episodes.
@@ -249,23 +260,27 @@ func TestATaskThatDoesNotFitIsNotProbed(t *testing.T) {
 	row := `{"task": %q, "split": "train"}` + "\n"
 	write(t, "tasks.jsonl", fmt.Sprintf(row+row, long, "Buy a hat."))
 	code, said, _ := trained(t, sampler(t, "toy.gguf"), "", "--mcp", mcp)
-	if code != 0 && code != int(fault.CodeFailures) || !strings.Contains(contents(t, "out/metrics.jsonl"), `"sampling/probe_kl"`) {
+	if code != 0 && code != int(fault.CodeFailures) ||
+		!strings.Contains(contents(t, "out/metrics.jsonl"), `"sampling/probe_kl"`) {
 		t.Errorf("beside another: exit code %d, %s", code, said)
 	}
 	if err := os.RemoveAll("out"); err != nil {
 		t.Fatal(err)
 	}
 	write(t, "tasks.jsonl", fmt.Sprintf(row, long))
-	if code, said, _ := trained(t, sampler(t, "toy.gguf"), "", "--mcp", mcp); code == 0 || !strings.Contains(said, "no episode could be run") {
+	if code, said, _ := trained(t, sampler(t, "toy.gguf"), "", "--mcp", mcp); code == 0 ||
+		!strings.Contains(said, "no episode could be run") {
 		t.Errorf("alone: exit code %d, %s", code, said)
 	}
 }
 
-// A completion that does not come is tried again; where all attempts fail its episode is not trained on, and no reward of 0.
+// A completion that does not come is tried again; where all attempts fail its episode is not trained on, and no reward
+// of 0.
 func TestAFailingSamplerIsNoReward(t *testing.T) {
 	mcp := awayFolder(t)
 	s := sampler(t, "toy.gguf")
-	s.refuse = func(completion, try int) bool { // one of the probe's at first, and the first of the first episode for good
+	// one of the probe's at first, and the first of the first episode for good
+	s.refuse = func(completion, try int) bool {
 		return completion == 3 && try == 1 || completion == firstOfEpisodes && try > 0
 	}
 	code, said, _ := trained(t, s, ", slots: 1, retries: 1, max_mismatch: 1.0e-6", "--mcp", mcp)
@@ -282,7 +297,8 @@ func TestAFailingSamplerIsNoReward(t *testing.T) {
 	}
 }
 
-// An episode whose logprobs are not the policy's is left out, and named with its farthest token; where all are so, the run ends.
+// An episode whose logprobs are not the policy's is left out, and named with its farthest token; where all are so, the
+// run ends.
 func TestAnEpisodeOfAnotherPolicyIsLeftOut(t *testing.T) {
 	mcp := awayFolder(t)
 	for name, all := range map[string]bool{"one completion": false, "each of an episode": true} {
@@ -294,14 +310,19 @@ func TestAnEpisodeOfAnotherPolicyIsLeftOut(t *testing.T) {
 			if completion != firstOfEpisodes && (!all || completion < firstOfEpisodes) {
 				return answer
 			}
-			return firstLogprob.ReplaceAllFunc(answer, func(b []byte) []byte { return append(b[:bytes.IndexByte(b, '[')+1:len(b)], "-9.5"...) })
+			return firstLogprob.ReplaceAllFunc(answer, func(b []byte) []byte {
+				return append(b[:bytes.IndexByte(b, '[')+1:len(b)], "-9.5"...)
+			})
 		}
 		code, said, _ := trained(t, s, ", slots: 1, max_mismatch: 1.0e-6", "--mcp", mcp)
 		left := strings.Count(contents(t, "out/metrics.jsonl"), `"sampling/episodes_apart":1,`)
-		told := strings.Contains(said, "its logprob is -9.5000 to the sampler") && slices.ContainsFunc(trajectoriesOf(t, "out"), func(x trajectory.Trajectory) bool {
-			return x.Turns[0].SamplerLogprobs[0] == -9.5 && strings.Contains(said, "farthest is sampled token 0 of episode "+x.ID+", \"")
-		})
-		if !told || all && (code != int(fault.CodeError) || left != 0) || !all && (code != 0 || left != 1 || !strings.Contains(said, "step 0 learns nothing from 1 episode")) {
+		told := strings.Contains(said, "its logprob is -9.5000 to the sampler") &&
+			slices.ContainsFunc(trajectoriesOf(t, "out"), func(x trajectory.Trajectory) bool {
+				return x.Turns[0].SamplerLogprobs[0] == -9.5 &&
+					strings.Contains(said, "farthest is sampled token 0 of episode "+x.ID+", \"")
+			})
+		if !told || all && (code != int(fault.CodeError) || left != 0) ||
+			!all && (code != 0 || left != 1 || !strings.Contains(said, "step 0 learns nothing from 1 episode")) {
 			t.Errorf("%s: exit code %d, %d steps leave one out, %s", name, code, left, said)
 		}
 	}
@@ -316,7 +337,8 @@ func TestASamplerThatIsGoneStopsTheRun(t *testing.T) {
 	s := sampler(t, "toy.gguf")
 	s.refuse = func(completion, _ int) bool { return completion > firstOfEpisodes }
 	code, said, _ := trained(t, s, ", slots: 1, retries: 0", "--mcp", mcp)
-	if code != int(fault.CodeUnavailable) || !strings.Contains(said, "the sampler is gone") || !strings.Contains(said, "hone runs resume") {
+	if code != int(fault.CodeUnavailable) || !strings.Contains(said, "the sampler is gone") ||
+		!strings.Contains(said, "hone runs resume") {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	s.mu.Lock()

@@ -13,7 +13,8 @@ import (
 	"hone/internal/job/replay"
 )
 
-// A trace is sent without its last assistant message and what follows it, with its tools, and the answer is compared by what it calls.
+// A trace is sent without its last assistant message and what follows it, with its tools, and the answer is compared by
+// what it calls.
 func TestReplay(t *testing.T) {
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -23,16 +24,22 @@ func TestReplay(t *testing.T) {
 		if strings.Contains(string(body), "words") {
 			message = `{"role":"assistant","content":"yes"}`
 		}
-		_, _ = io.WriteString(w, `{"choices":[{"finish_reason":"stop","message":`+message+`}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`)
+		_, _ = io.WriteString(w, `{"choices":[{"finish_reason":"stop","message":`+message+
+			`}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`)
 	}))
 	t.Cleanup(s.Close)
 	call := func(id, arguments string) string {
 		text, _ := json.Marshal(arguments)
-		return `{"id":"` + id + `","messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":` + string(text) + `}}]},{"role":"tool","tool_call_id":"1","content":"LATER"}],"tools":[{"type":"function","function":{"name":"f"}}]}` + "\n"
+		return `{"id":"` + id +
+			`","messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":` +
+			string(text) +
+			`}}]},{"role":"tool","tool_call_id":"1","content":"LATER"}],"tools":[{"type":"function","function":{"name":"f"}}]}` + "\n"
 	}
 	workFolder(t, map[string]string{"traces.jsonl": call("same", `{"a": 1, "b": 2}`) + call("other", `{"a": 2}`) +
-		`{"id":"kind","messages":[{"role":"user","content":"words"},{"role":"assistant","content":"no"}]}` + "\n" + `{"id":"word","messages":[{"role":"user","content":"words"},{"role":"assistant","content":"yes"}]}` + "\n" +
-		`{"id":"nothing","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"yes"}]}` + "\n" + `{"id":"none","messages":[{"role":"user","content":"q"}]}` + "\n"})
+		`{"id":"kind","messages":[{"role":"user","content":"words"},{"role":"assistant","content":"no"}]}` + "\n" +
+		`{"id":"word","messages":[{"role":"user","content":"words"},{"role":"assistant","content":"yes"}]}` + "\n" +
+		`{"id":"nothing","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"yes"}]}` + "\n" +
+		`{"id":"none","messages":[{"role":"user","content":"q"}]}` + "\n"})
 	code, out, said := hone(t, "", "replay", "traces.jsonl", "--endpoint", s.URL+"/v1", "--model", "m", "--json")
 	var list []replay.Replayed
 	if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil {
@@ -42,21 +49,26 @@ func TestReplay(t *testing.T) {
 	for _, x := range list {
 		got[x.Trace] = x.Same
 	}
-	for trace, want := range map[string]string{"same": "all", "other": "tools", "kind": "kind", "word": "all", "nothing": "nothing"} {
+	for trace, want := range map[string]string{
+		"same": "all", "other": "tools", "kind": "kind", "word": "all", "nothing": "nothing",
+	} {
 		if got[trace] != want {
 			t.Errorf("%s: %q, want %q", trace, got[trace], want)
 		}
 	}
-	if len(got) != 5 || !strings.Contains(said, "left out 1 trace") || strings.Contains(strings.Join(asked, ""), "LATER") || !strings.Contains(asked[0], `"name":"f"`) {
+	if len(got) != 5 || !strings.Contains(said, "left out 1 trace") ||
+		strings.Contains(strings.Join(asked, ""), "LATER") || !strings.Contains(asked[0], `"name":"f"`) {
 		t.Errorf("%v %s %s", got, said, asked[0])
 	}
-	if code, out, _ := hone(t, "", "replay", "traces.jsonl", "--endpoint", s.URL+"/v1", "--model", "m", "--trace", "same", "--plain"); code != 0 || !strings.Contains(out, "all\t1\n") {
+	if code, out, _ := hone(t, "", "replay", "traces.jsonl", "--endpoint", s.URL+"/v1", "--model", "m", "--trace",
+		"same", "--plain"); code != 0 || !strings.Contains(out, "all\t1\n") {
 		t.Errorf("%d %s", code, out)
 	}
 	if code, _, said := hone(t, "", "replay", "traces.jsonl", "--model", "m"); code != 2 {
 		t.Errorf("%d %s", code, said)
 	}
-	if code, _, said := hone(t, "", "replay", "traces.jsonl", "--endpoint", s.URL+"/v1", "--model", "m", "--trace", "absent"); code != 2 {
+	if code, _, said := hone(t, "", "replay", "traces.jsonl", "--endpoint", s.URL+"/v1", "--model", "m", "--trace",
+		"absent"); code != 2 {
 		t.Errorf("%d %s", code, said)
 	}
 }
@@ -68,9 +80,12 @@ func TestUnreadCallsAreTold(t *testing.T) {
 		_, _ = io.WriteString(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"<tool_call>\n{\"name\": \"look\", \"arguments\": {}}\n</tool_call>"}}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`)
 	}))
 	t.Cleanup(s.Close)
-	workFolder(t, map[string]string{"tasks.jsonl": `{"id": "a", "task": "Is a hat there?"}` + "\n" + `{"id": "b", "task": "Any?"}` + "\n"})
+	workFolder(t, map[string]string{
+		"tasks.jsonl": `{"id": "a", "task": "Is a hat there?"}` + "\n" + `{"id": "b", "task": "Any?"}` + "\n",
+	})
 	code, out, said := hone(t, "", "doctor", "--endpoint", s.URL+"/v1", "--model", "m", "--plain")
-	if code != 1 || !strings.Contains(out, "ok\tendpoint") || !strings.Contains(out, "fail\ttool calls") || !strings.Contains(out, "--tool-call-parser hermes") || strings.Contains(out, "memory") {
+	if code != 1 || !strings.Contains(out, "ok\tendpoint") || !strings.Contains(out, "fail\ttool calls") ||
+		!strings.Contains(out, "--tool-call-parser hermes") || strings.Contains(out, "memory") {
 		t.Errorf("%d %s %s", code, out, said)
 	}
 	toyModel(t, "base/toy.gguf")
@@ -89,13 +104,18 @@ func TestUnreadCallsAreTold(t *testing.T) {
 	if err := os.WriteFile("coder.jinja", []byte(coder), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for i, c := range []struct{ model, want string }{{"absent", "absent would learn it as words"}, {"base", "base writes calls so too, but this one was not made"},
-		{"base, chat_template: coder.jinja", "base writes calls in the form qwen3_coder, and would learn these as words"}} {
+	for i, c := range []struct{ model, want string }{
+		{"absent", "absent would learn it as words"}, {"base", "base writes calls so too, but this one was not made"},
+		{"base, chat_template: coder.jinja",
+			"base writes calls in the form qwen3_coder, and would learn these as words"},
+	} {
 		if err := os.WriteFile("hone.yaml", []byte("model: {base: "+c.model+"}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		code, _, said = hone(t, "", "collect", "--yes", "--mcp", url, "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", fmt.Sprint("out", i), "--endpoint", s.URL+"/v1", "--model", "m")
-		if code != 0 || strings.Count(said, "left a call in the text") != 1 || !strings.Contains(said, "--tool-call-parser hermes") || !strings.Contains(said, "(hermes); "+c.want) {
+		code, _, said = hone(t, "", "collect", "--yes", "--mcp", url, "--dataset", "tasks.jsonl", "--split", "all",
+			"--output-dir", fmt.Sprint("out", i), "--endpoint", s.URL+"/v1", "--model", "m")
+		if code != 0 || strings.Count(said, "left a call in the text") != 1 ||
+			!strings.Contains(said, "--tool-call-parser hermes") || !strings.Contains(said, "(hermes); "+c.want) {
 			t.Errorf("%d %s, want %q", code, said, c.want)
 		}
 	}

@@ -22,8 +22,8 @@ import (
 	"hone/internal/recipe"
 )
 
-// The episodes of a run are scored by other weights, as a run under those would have scored them, schema defaults included; the
-// run's own scores stay.
+// The episodes of a run are scored by other weights, as a run under those would have scored them, schema defaults
+// included; the run's own scores stay.
 func TestRescore(t *testing.T) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
 	s.AddTool(&mcp.Tool{Name: "paint", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"colour":{"type":"string","default":"red"}},"required":["name"]}`)},
@@ -45,7 +45,8 @@ func TestRescore(t *testing.T) {
 		}
 		return out
 	}
-	collect := []string{"collect", "--mcp", server.URL, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--yes", "--output-dir"}
+	collect := []string{"collect", "--mcp", server.URL, "--endpoint", endpoint, "--model", "m", "--dataset",
+		"tasks.jsonl", "--split", "all", "--yes", "--output-dir"}
 	run(append(collect, "out")...)
 	run(append(collect, "out-other", "--config", "other.yaml")...)
 	rewards := func(dir string) map[string]float64 {
@@ -62,15 +63,18 @@ func TestRescore(t *testing.T) {
 	ledger, export := contents(t, "out/ledger.db"), contents(t, "out/trajectories.jsonl")
 
 	rows := run("runs", "rescore", "./out", "--plain")
-	if got := run("runs", "rescore", "./out", "--plain", "--dry-run"); got != rows || !strings.HasPrefix(got, "STAGE\t") || !strings.HasSuffix(got, "\t0\t2\t0\t0\n") {
+	if got := run("runs", "rescore", "./out", "--plain", "--dry-run"); got != rows ||
+		!strings.HasPrefix(got, "STAGE\t") || !strings.HasSuffix(got, "\t0\t2\t0\t0\n") {
 		t.Errorf("under the run's own weights: %s, %s", rows, got)
 	}
 	var changes []recipe.Change
-	if err := json.Unmarshal([]byte(run("runs", "rescore", "./out", "--config", "other.yaml", "--json")), &changes); err != nil {
+	if err := json.Unmarshal([]byte(run("runs", "rescore", "./out", "--config", "other.yaml", "--json")),
+		&changes); err != nil {
 		t.Fatal(err)
 	}
 	mean := func(earned map[string]float64) float64 { return (earned["hat"] + earned["cap"]) / 2 }
-	if want := (recipe.Change{Stage: "collect", Episodes: 2, Was: mean(was), Now: mean(want), Changed: 2, Groups: 2}); len(changes) != 1 || changes[0] != want {
+	if want := (recipe.Change{Stage: "collect", Episodes: 2, Was: mean(was), Now: mean(want), Changed: 2,
+		Groups: 2}); len(changes) != 1 || changes[0] != want {
 		t.Errorf("%+v, want %+v", changes, want)
 	}
 	got := map[string]float64{}
@@ -84,29 +88,36 @@ func TestRescore(t *testing.T) {
 		}
 		id := strings.TrimPrefix(x.Row, "collect/")
 		got[id] = x.Now.Reward
-		if x.Was.Reward != was[id] || !slices.ContainsFunc(x.Now.Terms, func(term trajectory.Term) bool { return term.Name == "call" && term.Weight == 3 }) {
+		if x.Was.Reward != was[id] || !slices.ContainsFunc(x.Now.Terms,
+			func(term trajectory.Term) bool { return term.Name == "call" && term.Weight == 3 }) {
 			t.Errorf("%s", line)
 		}
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("rescored to %v, want %v", got, want)
 	}
-	if string(contents(t, "out/ledger.db")) != string(ledger) || string(contents(t, "out/trajectories.jsonl")) != string(export) {
+	if string(contents(t, "out/ledger.db")) != string(ledger) ||
+		string(contents(t, "out/trajectories.jsonl")) != string(export) {
 		t.Error("the run's own scores were changed")
 	}
 	if _, err := os.Stat("out/rescored-3.jsonl"); err == nil {
 		t.Error("a rehearsal wrote a file")
 	}
-	write(t, "half.sh", "#!/bin/sh\nif grep -q 'Paint a hat'; then echo '[1]'; else echo no cap today >&2; exit 3; fi\n")
+	write(t, "half.sh",
+		"#!/bin/sh\nif grep -q 'Paint a hat'; then echo '[1]'; else echo no cap today >&2; exit 3; fi\n")
 	if err := os.Chmod("half.sh", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, "half.yaml", "rewards: {program: {command: [./half.sh], weight: 1}}\n") // it fails for one of the scenarios
-	if code, out, said := hone(t, "", "runs", "rescore", "./out", "--config", "half.yaml", "--plain", "--dry-run"); code != 3 || !strings.HasSuffix(out, "\t1\t2\t0\t1\n") ||
-		!strings.Contains(said, "1 of 2 episodes could not be scored") || !strings.Contains(said, "collect/cap: ") || !strings.Contains(said, "no cap today") {
+	// it fails for one of the scenarios
+	write(t, "half.yaml", "rewards: {program: {command: [./half.sh], weight: 1}}\n")
+	if code, out, said := hone(t, "", "runs", "rescore", "./out", "--config", "half.yaml", "--plain",
+		"--dry-run"); code != 3 || !strings.HasSuffix(out, "\t1\t2\t0\t1\n") ||
+		!strings.Contains(said, "1 of 2 episodes could not be scored") || !strings.Contains(said, "collect/cap: ") ||
+		!strings.Contains(said, "no cap today") {
 		t.Errorf("exit code %d, %s%s", code, out, said)
 	}
-	d, err := job.Env{Host: toyApp(io.Discard, nil).Host}.Open("out", &config.Config{}) // a kill came between a trajectory and its score
+	// a kill came between a trajectory and its score
+	d, err := job.Env{Host: toyApp(io.Discard, nil).Host}.Open("out", &config.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +125,9 @@ func TestRescore(t *testing.T) {
 	if err = errors.Join(err, d.ReplaceTrajectory(row), d.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, said := hone(t, "", "runs", "rescore", "./out", "--plain", "--dry-run"); code != 0 || !strings.Contains(said, "1 episode left out") || !strings.HasPrefix(out[strings.Index(out, "\n")+1:], "collect\t1\t") {
+	if code, out, said := hone(t, "", "runs",
+		"rescore", "./out", "--plain", "--dry-run"); code != 0 || !strings.Contains(said, "1 episode left out") ||
+		!strings.HasPrefix(out[strings.Index(out, "\n")+1:], "collect\t1\t") {
 		t.Errorf("exit code %d, %s%s", code, out, said)
 	}
 	if code, _, said := hone(t, "", "runs", "rescore", "./nowhere"); code != 2 {
@@ -122,13 +135,15 @@ func TestRescore(t *testing.T) {
 	}
 }
 
-// A person's rating is kept beside the run, is shown with its episode, and counts where the run is scored again; the last one stands.
+// A person's rating is kept beside the run, is shown with its episode, and counts where the run is scored again; the
+// last one stands.
 func TestRatings(t *testing.T) {
 	url, _ := shop(t)
 	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name":"hat"}`})
 	task := ""
 	for _, id := range []string{"hat", "cap"} {
-		task += `{"id": "` + id + `", "task": "Buy a hat.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n"
+		task += `{"id": "` + id +
+			`", "task": "Buy a hat.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n"
 	}
 	workFolder(t, map[string]string{"hone.yaml": "rewards: {rating: 8}\n", "tasks.jsonl": task})
 	run := func(want int, verb ...string) string {
@@ -139,32 +154,38 @@ func TestRatings(t *testing.T) {
 		}
 		return out + said
 	}
-	run(0, "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--samples", "2", "--yes", "--output-dir", "out")
+	run(0, "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split",
+		"all", "--samples", "2", "--yes", "--output-dir", "out")
 	var list []struct{ Row string }
 	_, text, _ := hone(t, "", "runs", "show", "./out", "--episodes", "--json")
 	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) != 4 {
 		t.Fatalf("%v: %s", err, text)
 	}
 	first := list[0].Row
-	second := list[1+slices.IndexFunc(list[1:], func(x struct{ Row string }) bool { return strings.HasPrefix(x.Row, first) })].Row
+	second := list[1+
+		slices.IndexFunc(list[1:], func(x struct{ Row string }) bool { return strings.HasPrefix(x.Row, first) })].Row
 	ledger := contents(t, "out/ledger.db")
 	for _, bad := range [][]string{{first, "2"}, {first, "NaN"}, {first, "good"}, {"nobody", "1"}} {
 		run(2, "runs", "rate", "./out", bad[0], bad[1])
 	}
 	run(0, "runs", "rate", "./out", first, "1")
 	run(0, "runs", "rate", "./out", first, "0.25", "--note", "right, but slow")
-	if got := run(0, "runs", "rescore", "./out", "--plain", "--dry-run"); !strings.Contains(got, "1 group rated in part") || !strings.Contains(got, "\t0\t2\t0\t0\n") {
+	if got := run(0, "runs", "rescore", "./out", "--plain",
+		"--dry-run"); !strings.Contains(got, "1 group rated in part") || !strings.Contains(got, "\t0\t2\t0\t0\n") {
 		t.Errorf("a group of which one episode is rated: %s", got)
 	}
 	run(0, "runs", "rate", "./out", second, "0.75")
-	if got := run(0, "runs", "show", "./out", "--episode", first); !strings.Contains(got, "rated 0.25  right, but slow") {
+	if got := run(0, "runs", "show", "./out", "--episode", first); !strings.Contains(got,
+		"rated 0.25  right, but slow") {
 		t.Error(got)
 	}
 	run(0, "runs", "report", "./out")
-	if page := string(contents(t, "out/report.html")); !strings.Contains(page, "rated 0.25") || !strings.Contains(page, "right, but slow") {
+	if page := string(contents(t, "out/report.html")); !strings.Contains(page, "rated 0.25") ||
+		!strings.Contains(page, "right, but slow") {
 		t.Error("the report does not show the rating")
 	}
-	if got := run(0, "runs", "rescore", "./out", "--plain"); !strings.Contains(got, "\t2\t2\t1\t0\n") || strings.Contains(got, "in part") {
+	if got := run(0, "runs", "rescore", "./out", "--plain"); !strings.Contains(got, "\t2\t2\t1\t0\n") ||
+		strings.Contains(got, "in part") {
 		t.Errorf("a group that is rated: %s", got)
 	}
 	rescored := 0

@@ -1,7 +1,7 @@
 //go:build !race
 
-// Left out of -race: these tests compute in pure Go, whose vector code (gomlx/compute v0.1.0) reads past its slices in a way
-// that the race detector's pointer checks end the process for.
+// Left out of -race: these tests compute in pure Go, whose vector code (gomlx/compute v0.1.0) reads past its slices in
+// a way that the race detector's pointer checks end the process for.
 
 package main
 
@@ -42,7 +42,8 @@ func toyRun(t *testing.T, verb string) (command []string, env map[string]string,
 		workFolder(t, map[string]string{"hone.yaml": toyConfig})
 		toyModel(t, "base/toy.gguf")
 		revisions(t)
-		return []string{"sidecar", "train", "--data", "revisions", "--probe-every", "3", "--base-model", "base", "--output-dir"}, nil, nil
+		return []string{"sidecar", "train", "--data", "revisions", "--probe-every", "3", "--base-model", "base",
+			"--output-dir"}, nil, nil
 	}
 	server = calculator(t, "t")
 	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools, "scenarios.json": sums})
@@ -68,8 +69,8 @@ func result(t *testing.T, dir string) string {
 	return string(weights) + clockMetrics.ReplaceAllString(string(metrics), "")
 }
 
-// A run stopped by Ctrl-C after its first step, and one killed later on, go on by name alone to the result of an unbroken
-// one; the user's files may be gone by then.
+// A run stopped by Ctrl-C after its first step, and one killed later on, go on by name alone to the result of an
+// unbroken one; the user's files may be gone by then.
 func TestResume(t *testing.T) {
 	for _, verb := range []string{"sft", "train", "sidecar"} {
 		t.Run(verb, func(t *testing.T) {
@@ -90,14 +91,16 @@ func TestResume(t *testing.T) {
 
 			ctx, stop := context.WithCancel(t.Context())
 			broken := &once{line: fmt.Sprintf(" 1/%d", steps), do: stop}
-			if code := toyApp(broken, env).main(ctx, append(command, "broken")); code != 7 || !strings.Contains(broken.String(), "next:  hone runs resume ./broken") {
+			if code := toyApp(broken, env).main(ctx, append(command, "broken")); code != 7 ||
+				!strings.Contains(broken.String(), "next:  hone runs resume ./broken") {
 				t.Fatalf("stopped: exit code %d, %s", code, broken)
 			}
 			if _, err := os.Stat("broken/checkpoints/" + stageOf(verb) + "_step_1/manifest.json"); err != nil {
 				t.Errorf("the step at hand was not kept: %v", err)
 			}
 			said.Reset()
-			if code := toyApp(&said, env).main(t.Context(), append(command, "broken")); code != 2 || !strings.Contains(said.String(), "already holds a run") {
+			if code := toyApp(&said, env).main(t.Context(), append(command, "broken")); code != 2 ||
+				!strings.Contains(said.String(), "already holds a run") {
 				t.Errorf("a second run in the same directory: exit code %d, %s", code, &said)
 			}
 			for _, file := range []string{"say.jsonl", "scenarios.json", "hone.yaml"} {
@@ -110,7 +113,8 @@ func TestResume(t *testing.T) {
 				delete(env, "MCP_URL")
 				said.Reset()
 				if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./broken"}); code != 2 ||
-					!strings.Contains(said.String(), "name the run's MCP server again") || strings.Contains(said.String(), url) {
+					!strings.Contains(said.String(), "name the run's MCP server again") ||
+					strings.Contains(said.String(), url) {
 					t.Errorf("without its server: exit code %d, %s", code, &said)
 				}
 				resume = append(resume, "--mcp", url)
@@ -128,7 +132,8 @@ func TestResume(t *testing.T) {
 			}
 			sameEvents(t, "broken", main)
 			if got, want := result(t, "broken"), result(t, "whole"); got != want {
-				t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
+				t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s",
+					metricsOf(got), metricsOf(want))
 			}
 		})
 	}
@@ -151,7 +156,8 @@ func adaptersOfSteps(t *testing.T, dir string) {
 		}
 		adapters[row.Step], attempts[row.Attempt] = row.Adapter, true
 	}
-	if distinct := slices.Compact(slices.Sorted(maps.Values(adapters))); len(distinct) < 2 || len(attempts) < 2 || attempts[0] {
+	if distinct := slices.Compact(slices.Sorted(maps.Values(adapters))); len(distinct) < 2 || len(attempts) < 2 ||
+		attempts[0] {
 		t.Errorf("adapters %q, attempts %v", distinct, attempts)
 	}
 }
@@ -193,7 +199,8 @@ func TestLostServer(t *testing.T) {
 	}
 
 	said = &once{line: "are compiled", do: lose}
-	if code := toyApp(said, env).main(t.Context(), []string{"eval", "--model", "run/final", "--dataset", "scenarios.json", "--split", "validation"}); code != 5 ||
+	if code := toyApp(said, env).main(t.Context(),
+		[]string{"eval", "--model", "run/final", "--dataset", "scenarios.json", "--split", "validation"}); code != 5 ||
 		!strings.Contains(said.String(), "no episode was answered by its MCP server") {
 		t.Errorf("eval: exit code %d, %s", code, said)
 	}
@@ -201,12 +208,14 @@ func TestLostServer(t *testing.T) {
 
 // A file-size limit stands for a full disk: the run stops with what it has, and goes on where there is room.
 func TestFullDisk(t *testing.T) {
-	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "epochs: 2", "epochs: 30", 1), "say.jsonl": sayings})
+	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "epochs: 2", "epochs: 30", 1),
+		"say.jsonl": sayings})
 	toyModel(t, "base/toy.gguf")
-	limited := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 200 && exec "$@"`, "sh", honeCommand(t), "sft", "--data", "say.jsonl",
-		"--base-model", "base", "--output-dir", "run")
+	limited := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 200 && exec "$@"`, "sh", honeCommand(t), "sft",
+		"--data", "say.jsonl", "--base-model", "base", "--output-dir", "run")
 	out, err := limited.CombinedOutput()
-	if err == nil || limited.ProcessState.ExitCode() != 6 || !strings.Contains(string(out), "then hone runs resume ./run") {
+	if err == nil || limited.ProcessState.ExitCode() != 6 ||
+		!strings.Contains(string(out), "then hone runs resume ./run") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	var said bytes.Buffer
@@ -225,12 +234,15 @@ func TestUnknownFamily(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("base/toy.gguf", bytes.ReplaceAll(text, []byte("llama"), []byte("gnu00")), 0o644); err != nil {
+	if err := os.WriteFile("base/toy.gguf", bytes.ReplaceAll(text, []byte("llama"), []byte("gnu00")),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	code := toyApp(&said, nil).main(t.Context(), []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir", "run"})
-	if code != 2 || !strings.Contains(said.String(), `"gnu00"`) || !strings.Contains(said.String(), "where: "+filepath.Join("base", "toy.gguf")) {
+	code := toyApp(&said, nil).main(t.Context(),
+		[]string{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir", "run"})
+	if code != 2 || !strings.Contains(said.String(), `"gnu00"`) ||
+		!strings.Contains(said.String(), "where: "+filepath.Join("base", "toy.gguf")) {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
 	if _, err := os.Stat("run"); err == nil {
@@ -267,14 +279,18 @@ func killed(t *testing.T, env map[string]string, args ...string) {
 	<-ended
 }
 
-// A killed run whose ledger was damaged does not go on with less than was paid for: it stops and says what is missing, leaves
-// the files beside the ledger as they are, and goes on to the same result once the ledger is made again from them.
+// A killed run whose ledger was damaged does not go on with less than was paid for: it stops and says what is missing,
+// leaves the files beside the ledger as they are, and goes on to the same result once the ledger is made again from
+// them.
 func TestDamagedLedger(t *testing.T) {
-	url, _ := shop(t)                                                                                                    // whose tools are few, so steps take no time
-	conf := strings.NewReplacer("steps: 4, scenarios_per_step: 2", "steps: 3, scenarios_per_step: 1").Replace(toyConfig) // each case goes on to the end
+	// whose tools are few, so steps take no time
+	url, _ := shop(t)
+	// each case goes on to the end
+	conf := strings.NewReplacer("steps: 4, scenarios_per_step: 2", "steps: 3, scenarios_per_step: 1").Replace(toyConfig)
 	workFolder(t, map[string]string{"hone.yaml": conf, "rows.jsonl": splitRows})
 	toyModel(t, "base/toy.gguf")
-	command, env := []string{"train", "--dataset", "rows.jsonl", "--base-model", "base", "--output-dir"}, map[string]string{"MCP_URL": url}
+	command, env := []string{"train", "--dataset", "rows.jsonl", "--base-model", "base", "--output-dir"},
+		map[string]string{"MCP_URL": url}
 	var said bytes.Buffer
 	if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
@@ -302,7 +318,8 @@ func TestDamagedLedger(t *testing.T) {
 		}, "it is empty"},
 		"no ledger": {func(t *testing.T) { removed(t, "broken/ledger.db") }, "it is not there"},
 		"a flipped ledger": {func(t *testing.T) {
-			l, err := run.OpenLedger("broken/ledger.db") // which moves the log into it: what the log holds would mend it
+			// which moves the log into it: what the log holds would mend it
+			l, err := run.OpenLedger("broken/ledger.db")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -321,7 +338,8 @@ func TestDamagedLedger(t *testing.T) {
 			if err := os.CopyFS(filepath.Join(here, "broken"), os.DirFS(kept)); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.CopyFS(filepath.Join(here, "base"), os.DirFS(filepath.Join(filepath.Dir(kept), "base"))); err != nil {
+			if err := os.CopyFS(filepath.Join(here, "base"),
+				os.DirFS(filepath.Join(filepath.Dir(kept), "base"))); err != nil {
 				t.Fatal(err)
 			}
 			whole := result(t, filepath.Join(filepath.Dir(kept), "whole"))
@@ -342,11 +360,13 @@ func TestDamagedLedger(t *testing.T) {
 				t.Fatalf("exit code %d, %s", code, &said)
 			}
 			t.Logf("%s", &said)
-			if contents(t, "broken/metrics.jsonl") != metrics || contents(t, "broken/trajectories.jsonl") != trajectories {
+			if contents(t, "broken/metrics.jsonl") != metrics ||
+				contents(t, "broken/trajectories.jsonl") != trajectories {
 				t.Error("the exports were touched")
 			}
 			said.Reset()
-			if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./broken", "--rebuild-ledger"}); code != 0 || !strings.Contains(said.String(), "the ledger was made again") {
+			if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./broken",
+				"--rebuild-ledger"}); code != 0 || !strings.Contains(said.String(), "the ledger was made again") {
 				t.Fatalf("made again: exit code %d, %s", code, &said)
 			}
 			adaptersOfSteps(t, "broken")
@@ -372,7 +392,8 @@ func TestEditedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grpo, err := run.Create("grpo", settings, job.Begun{Verb: "train"}, run.Input{Name: job.ScenariosFile, Data: []byte(sums)})
+	grpo, err := run.Create("grpo", settings, job.Begun{Verb: "train"},
+		run.Input{Name: job.ScenariosFile, Data: []byte(sums)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,12 +412,14 @@ func TestEditedRun(t *testing.T) {
 		}
 		var said bytes.Buffer
 		dir, name := filepath.Split(file)
-		if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./" + dir}); code != 2 || !strings.Contains(said.String(), name+" had SHA-256") {
+		if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./" + dir}); code != 2 ||
+			!strings.Contains(said.String(), name+" had SHA-256") {
 			t.Errorf("an edited %s: exit code %d, %s", file, code, &said)
 		}
 	}
 	var said bytes.Buffer
-	if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./run", "--accept-edits"}); code != 0 || !strings.Contains(said.String(), "config.resolved.yaml was edited since the run began") {
+	if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./run", "--accept-edits"}); code != 0 ||
+		!strings.Contains(said.String(), "config.resolved.yaml was edited since the run began") {
 		t.Fatalf("accepted: exit code %d, %s", code, &said)
 	}
 	if n := strings.Count(contents(t, "run/metrics.jsonl"), "\n"); n != 2 {
@@ -437,15 +460,18 @@ func numMetrics(t *testing.T) int {
 // Episodes so nearly greedy that a group's are all alike teach nothing, and the run says so.
 func TestRunWithoutSpread(t *testing.T) {
 	command, env, _ := toyRun(t, "train")
-	text := strings.NewReplacer("max_turns", "temperature: 0.00001, max_turns", "steps: 4", "steps: 2").Replace(toyConfig)
+	text := strings.NewReplacer("max_turns", "temperature: 0.00001, max_turns", "steps: 4",
+		"steps: 2").Replace(toyConfig)
 	if err := os.WriteFile("hone.yaml", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if code := toyApp(&said, env).main(t.Context(), append(command, "run")); code != 3 || !strings.Contains(said.String(), "nothing was learnt") {
+	if code := toyApp(&said, env).main(t.Context(), append(command, "run")); code != 3 ||
+		!strings.Contains(said.String(), "nothing was learnt") {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
-	if metrics, err := os.ReadFile("run/metrics.jsonl"); err != nil || bytes.Count(metrics, []byte(`"step_tokens":0`)) != 2 {
+	if metrics, err := os.ReadFile("run/metrics.jsonl"); err != nil ||
+		bytes.Count(metrics, []byte(`"step_tokens":0`)) != 2 {
 		t.Errorf("%v: %s", err, metrics)
 	}
 }
@@ -457,19 +483,22 @@ func TestNumGPUs(t *testing.T) {
 		workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools, "scenarios.json": sums})
 		toyModel(t, "base/toy.gguf")
 		var said bytes.Buffer
-		code := toyApp(&said, map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t", "VIRTUAL_ENV": "", "PJRT_PLUGIN_LIBRARY_PATH": ""}).main(t.Context(),
+		code := toyApp(&said, map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t", "VIRTUAL_ENV": "",
+			"PJRT_PLUGIN_LIBRARY_PATH": ""}).main(t.Context(),
 			[]string{"train", "--base-model", "base", "--output-dir", "out", "--num-gpus", flag})
-		if missing := strings.Contains(said.String(), "no CUDA plug-in found"); missing != want || missing != (code == 6) {
+		if missing := strings.Contains(said.String(), "no CUDA plug-in found"); missing != want ||
+			missing != (code == 6) {
 			t.Errorf("--num-gpus %s: exit code %d, %s", flag, code, &said)
 		}
 	}
 }
 
-// A run stopped while it measures itself goes on to the result of an unbroken one, its evaluations included. Its prompts are
-// short, so it takes a second where TestResume takes minutes.
+// A run stopped while it measures itself goes on to the result of an unbroken one, its evaluations included. Its
+// prompts are short, so it takes a second where TestResume takes minutes.
 func TestResumeWithinAnEvaluation(t *testing.T) {
 	url, _ := shop(t)
-	conf := strings.NewReplacer("every: 3", "every: 1", "max_tokens: 8", "max_tokens: 20", "steps: 4", "steps: 3", "group_size: 2", "group_size: 4").Replace(toyConfig)
+	conf := strings.NewReplacer("every: 3", "every: 1", "max_tokens: 8", "max_tokens: 20", "steps: 4", "steps: 3",
+		"group_size: 2", "group_size: 4").Replace(toyConfig)
 	tasks := `[{"user": {"says": ["Say a.", "More.", "And more."]}, "split": "train", "checks": [{"type": "answer", "regex": "[a-m]", "any_turn": true}]}, {"task": "Say b.", "split": "train", "checks": [{"type": "answer", "regex": "[a-m]"}]},
  {"task": "Say c.", "split": "validation", "checks": [{"type": "no_call"}]}, {"user": {"says": ["Say d.", "More."]}, "split": "validation", "checks": [{"type": "no_call"}]}]`
 	workFolder(t, map[string]string{"hone.yaml": conf, "tasks.json": tasks})
@@ -497,8 +526,8 @@ func TestResumeWithinAnEvaluation(t *testing.T) {
 	}
 }
 
-// An evaluation stopped after its first episodes goes on to the episodes and the numbers of an unbroken one; those that it had are not run
-// again.
+// An evaluation stopped after its first episodes goes on to the episodes and the numbers of an unbroken one; those that
+// it had are not run again.
 func TestResumeEvaluation(t *testing.T) {
 	url, _ := shop(t)
 	var tasks []string
@@ -507,18 +536,22 @@ func TestResumeEvaluation(t *testing.T) {
 		if letter%2 == 0 {
 			opening = fmt.Sprintf(`"user": {"says": ["Say %c.", "More.", "Bye. ###STOP###"]}`, letter)
 		}
-		tasks = append(tasks, fmt.Sprintf(`{"id": "%c", %s, "split": "test", "checks": [{"type": "answer", "regex": "[a-m]"}]}`, letter, opening))
+		tasks = append(tasks,
+			fmt.Sprintf(`{"id": "%c", %s, "split": "test", "checks": [{"type": "answer", "regex": "[a-m]"}]}`,
+				letter, opening))
 	}
 	workFolder(t, map[string]string{"hone.yaml": toyConfig, "tasks.json": "[" + strings.Join(tasks, ",") + "]"})
 	toyModel(t, "base/toy.gguf")
-	command := []string{"eval", "--mcp", url, "--base-model", "base", "--dataset", "tasks.json", "--split", "test", "--json", "--output-dir"}
+	command := []string{"eval", "--mcp", url, "--base-model", "base", "--dataset", "tasks.json", "--split", "test",
+		"--json", "--output-dir"}
 	code, want, said := hone(t, "", append(command, "whole")...)
 	if code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	broken := &once{line: " 1/8", do: stop}
-	if code := toyApp(broken, nil).main(ctx, append(command, "broken")); code != 7 || !strings.Contains(broken.String(), "next:  hone runs resume ./broken") {
+	if code := toyApp(broken, nil).main(ctx, append(command, "broken")); code != 7 ||
+		!strings.Contains(broken.String(), "next:  hone runs resume ./broken") {
 		t.Fatalf("stopped: exit code %d, %s", code, broken)
 	}
 	if code, state, _ := hone(t, "", "runs", "show", "./broken"); code != 0 || !strings.Contains(state, "stopped; ") {
@@ -551,7 +584,8 @@ func TestResumeEvaluation(t *testing.T) {
 		}
 		return of
 	}
-	if got, want := episodes("broken"), episodes("whole"); !maps.Equal(got, want) || len(want) != 8 || strings.Contains(want["a/0/0"], "[]") {
+	if got, want := episodes("broken"), episodes("whole"); !maps.Equal(got, want) || len(want) != 8 ||
+		strings.Contains(want["a/0/0"], "[]") {
 		t.Errorf("episodes\n%v\nwant\n%v", got, want)
 	}
 	if n := attempts["broken"]; n[1] == 0 || n[1]+n[2] != 8 || n[2] == 0 {

@@ -9,8 +9,8 @@ import (
 	"hone/internal/mcp"
 )
 
-// revisions is a folder of drafts to revise, as hone sidecar make-data leaves it: they call a tool that there is not, but for two at the end of a
-// scenario, which are words and right.
+// revisions is a folder of drafts to revise, as hone sidecar make-data leaves it: they call a tool that there is not,
+// but for two at the end of a scenario, which are words and right.
 func revisions(t *testing.T) {
 	t.Helper()
 	var rows strings.Builder
@@ -27,7 +27,8 @@ func revisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, "revisions/rows.jsonl", rows.String())
-	catalog, err := mcp.Discover(t.Context(), mcp.Config{Servers: map[string]mcp.Server{"odd": {URL: counter(t, false)}}})
+	catalog, err := mcp.Discover(t.Context(),
+		mcp.Config{Servers: map[string]mcp.Server{"odd": {URL: counter(t, false)}}})
 	if err == nil {
 		err = catalog.Save("revisions/catalog.json")
 	}

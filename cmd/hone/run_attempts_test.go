@@ -36,8 +36,8 @@ func holding(t *testing.T, sum uint64) *publish.Publisher {
 	return p
 }
 
-// A step takes the episodes of an earlier attempt only where the same adapter made them; each row says which attempt and which
-// adapter that was.
+// A step takes the episodes of an earlier attempt only where the same adapter made them; each row says which attempt
+// and which adapter that was.
 func TestEpisodesOfOneAdapter(t *testing.T) {
 	workFolder(t, nil)
 	l := &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}, Agent: agent.Agent{Policy: holding(t, 0xa)}}
@@ -52,7 +52,8 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 			if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Trajectory("grpo", 5, x); err != nil {
 				t.Fatal(err)
 			}
-			if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Scores("grpo", trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, make([]trajectory.Score, 1)); err != nil {
+			if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Scores("grpo",
+				trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, make([]trajectory.Score, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -70,7 +71,8 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		return ids
 	}
 	put("s/5/0", "s/5/1", "s/5/2")
-	if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Metrics("grpo", 5, map[string]float64{"reward": 1}); err != nil {
+	if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Metrics("grpo", 5,
+		map[string]float64{"reward": 1}); err != nil {
 		t.Fatal(err)
 	}
 	recorded := func() bool {
@@ -105,7 +107,8 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 	if got := kept(); !slices.Equal(got, []string{"s/5/1"}) {
 		t.Errorf("after one was made again: %q", got)
 	}
-	// Rows of before adapters were named by a checksum have the SHA-256 of their numbers: they are no one's, and their episodes are run anew.
+	// Rows of before adapters were named by a checksum have the SHA-256 of their numbers: they are no one's, and their
+	// episodes are run anew.
 	old, err := json.Marshal(trajectory.Trajectory{ID: "s/5/3", Adapter: strings.Repeat("0", 63) + "b"})
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +134,11 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		}
 		rows[x.ID] = x
 	}
-	for id, want := range map[string]trajectory.Trajectory{"s/5/0": {Attempt: 1, Adapter: "000000000000000a"}, "s/5/1": {Attempt: 2, Adapter: "000000000000000b"}, "s/5/2": {Attempt: 1, Adapter: "000000000000000a"}} {
+	for id, want := range map[string]trajectory.Trajectory{
+		"s/5/0": {Attempt: 1, Adapter: "000000000000000a"},
+		"s/5/1": {Attempt: 2, Adapter: "000000000000000b"},
+		"s/5/2": {Attempt: 1, Adapter: "000000000000000a"},
+	} {
 		if x := rows[id]; x.Attempt != want.Attempt || x.Adapter != want.Adapter {
 			t.Errorf("%s is of attempt %d, adapter %q", id, x.Attempt, x.Adapter)
 		}

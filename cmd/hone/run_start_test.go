@@ -50,7 +50,8 @@ func TestKeptFlagsHoldNoSecret(t *testing.T) {
 		if x.given != (err != nil) || err == nil && now.File != c.MCP.Config {
 			t.Errorf("%+v: goes on with %+v, %v", x, now, err)
 		}
-		if now, err := kept.Again(a.Host, toolset.Source{Server: "npx again"}, "out"); err != nil || now.Server != "npx again" {
+		if now, err := kept.Again(a.Host, toolset.Source{Server: "npx again"}, "out"); err != nil ||
+			now.Server != "npx again" {
 			t.Errorf("%+v: given again: %+v, %v", x, now, err)
 		}
 		a.withEnv(map[string]string{"MCP_URL": "http://h.test/again"})
@@ -106,7 +107,10 @@ func private(t *testing.T, dir string) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	for _, name := range []string{"version.json", "config.resolved.yaml", job.ScenariosFile, "trajectories.jsonl", "metrics.jsonl", "logs/attempt_1"} {
+	for _, name := range []string{
+		"version.json", "config.resolved.yaml", job.ScenariosFile, "trajectories.jsonl", "metrics.jsonl",
+		"logs/attempt_1",
+	} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
@@ -143,9 +147,11 @@ func TestServersAreNotEchoed(t *testing.T) {
 		"a URL without a host":     {[]string{"--mcp", "http:///" + secret}, ""},
 		"a file with a wrong URL":  {[]string{"--mcp-config", "mcp.json"}, ""},
 	} {
-		workFolder(t, map[string]string{"scenarios.json": sums, "mcp.json": `{"mcpServers": {"h": {"url": "ftp://h.test/` + secret + `"}}}`})
+		workFolder(t, map[string]string{"scenarios.json": sums,
+			"mcp.json": `{"mcpServers": {"h": {"url": "ftp://h.test/` + secret + `"}}}`})
 		var said bytes.Buffer
-		code := toyApp(&said, map[string]string{"MCP_URL": x.url}).main(t.Context(), append([]string{"train", "--output-dir", "out"}, x.args...))
+		code := toyApp(&said, map[string]string{"MCP_URL": x.url}).main(t.Context(),
+			append([]string{"train", "--output-dir", "out"}, x.args...))
 		if code != 2 || strings.Contains(said.String(), secret) || !strings.Contains(said.String(), "where: ") {
 			t.Errorf("%s: exit code %d, %s", name, code, &said)
 		}
@@ -164,7 +170,8 @@ func TestTrainRefuses(t *testing.T) {
 	} {
 		workFolder(t, map[string]string{"scenarios.json": sums, "hone.yaml": x.config})
 		var said bytes.Buffer
-		code := toyApp(&said, map[string]string{"MCP_URL": "http://h.test/mcp"}).main(t.Context(), append([]string{"train", "--output-dir", "out"}, x.args...))
+		code := toyApp(&said, map[string]string{"MCP_URL": "http://h.test/mcp"}).main(t.Context(),
+			append([]string{"train", "--output-dir", "out"}, x.args...))
 		if code != x.code || !strings.Contains(said.String(), x.want) {
 			t.Errorf("%s: exit code %d, %s", name, code, &said)
 		}

@@ -23,10 +23,16 @@ func TestRunsLs(t *testing.T) {
 		open       bool
 		ended      bool     // its stage
 		stages     []string // that have ended too
-	}{"a-train": {verb: "train"}, "b-train": {verb: "train", last: "final/chat_template.jinja"}, "c-demo": {verb: "demo"}, "d-demo": {verb: "demo", last: "final/chat_template.jinja", stages: []string{"eval_grpo"}},
-		"l-demo": {verb: "demo", last: "report.html", stages: []string{"eval_base"}}, "m-learn": {verb: "demo learn", stages: []string{"eval_start", "eval_gold"}},
+	}{
+		"a-train": {verb: "train"}, "b-train": {verb: "train", last: "final/chat_template.jinja"},
+		"c-demo": {verb: "demo"}, "d-demo": {verb: "demo", last: "final/chat_template.jinja",
+			stages: []string{"eval_grpo"}},
+		"l-demo": {verb: "demo", last: "report.html", stages: []string{"eval_base"}}, "m-learn": {verb: "demo learn",
+			stages: []string{"eval_start", "eval_gold"}},
 		"e-collect": {verb: "collect"}, "f-sft": {verb: "sft", open: true}, "g-learn": {verb: "demo learn"},
-		"h-eval": {verb: "eval", ended: true}, "i-eval": {verb: "eval"}, "j-collect": {verb: "collect", ended: true}, "elsewhere/k-train": {verb: "train"}} {
+		"h-eval": {verb: "eval", ended: true}, "i-eval": {verb: "eval"}, "j-collect": {verb: "collect", ended: true},
+		"elsewhere/k-train": {verb: "train"},
+	} {
 		path := filepath.Join("runs", name)
 		if strings.Contains(name, "/") {
 			path = name
@@ -80,10 +86,16 @@ func TestRunsLs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"h-eval": "\tfinished\n", "i-eval": "stopped; bin/hone runs resume runs/i-eval", "j-collect": "\tfinished\n",
-		here + "/elsewhere/k-train": "stopped; bin/hone runs resume " + here + "/elsewhere/k-train", "a-train": "grpo 1\t2\tstopped; bin/hone runs resume runs/a-train", "b-train": "grpo 1\t2\tfinished",
-		"c-demo": "stopped; bin/hone runs resume runs/c-demo", "d-demo": "finished", "l-demo": "stopped; bin/hone runs resume runs/l-demo", "m-learn": "idle; hone-learn --resume --output-dir runs/m-learn goes on with it", "e-collect": "idle; its own command runs what is left",
-		"f-sft": "running, pid ", "g-learn": "idle; hone-learn --resume --output-dir runs/g-learn goes on with it"} {
+	for name, want := range map[string]string{
+		"h-eval": "\tfinished\n", "i-eval": "stopped; bin/hone runs resume runs/i-eval", "j-collect": "\tfinished\n",
+		here + "/elsewhere/k-train": "stopped; bin/hone runs resume " + here + "/elsewhere/k-train",
+		"a-train":                   "grpo 1\t2\tstopped; bin/hone runs resume runs/a-train",
+		"b-train":                   "grpo 1\t2\tfinished", "c-demo": "stopped; bin/hone runs resume runs/c-demo",
+		"d-demo": "finished", "l-demo": "stopped; bin/hone runs resume runs/l-demo",
+		"m-learn":   "idle; hone-learn --resume --output-dir runs/m-learn goes on with it",
+		"e-collect": "idle; its own command runs what is left", "f-sft": "running, pid ",
+		"g-learn": "idle; hone-learn --resume --output-dir runs/g-learn goes on with it",
+	} {
 		found := false
 		for line := range strings.Lines(stdout.String()) {
 			found = found || strings.HasPrefix(line, name+"\t") && strings.Contains(line, want)
@@ -115,10 +127,12 @@ func TestHintsAreAsInvoked(t *testing.T) {
 	var said bytes.Buffer
 	a := toyApp(&said, nil)
 	a.Program = "bin/hone"
-	if code := a.main(t.Context(), []string{"collect"}); code != 2 || !strings.Contains(said.String(), "next:  bin/hone collect --help") {
+	if code := a.main(t.Context(), []string{"collect"}); code != 2 ||
+		!strings.Contains(said.String(), "next:  bin/hone collect --help") {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
-	if got := a.CommandText("hone.yaml; then hone runs resume x, or what hone does"); got != "hone.yaml; then bin/hone runs resume x, or what hone does" {
+	if got := a.CommandText("hone.yaml; then hone runs resume x, or what hone does"); got != "hone.yaml; "+
+		"then bin/hone runs resume x, or what hone does" {
 		t.Errorf("got %q", got)
 	}
 	a.Program = "hone"
@@ -130,14 +144,16 @@ func TestHintsAreAsInvoked(t *testing.T) {
 // A run of an experiment is another command's, which is named.
 func TestResumeOfAnExperiment(t *testing.T) {
 	workFolder(t, nil)
-	dir, err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Create("runs/study", config.Default(), job.Begun{Verb: "demo learn"})
+	dir, err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Create("runs/study", config.Default(),
+		job.Begun{Verb: "demo learn"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, said := hone(t, "", "runs", "resume", "study"); code != 2 || !strings.Contains(said, "hone-learn --resume --output-dir runs/study") {
+	if code, _, said := hone(t, "", "runs", "resume", "study"); code != 2 ||
+		!strings.Contains(said, "hone-learn --resume --output-dir runs/study") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }

@@ -23,16 +23,19 @@ import (
 	"hone/internal/toolset"
 )
 
-// sandboxAt opens a sandbox of one level, or skips and says why it is not to be had here. Its helper is the program hone
-// that the tests of this package install on PATH.
-func sandboxAt(t *testing.T, level sandbox.Level, c config.Sandbox, servers mcp.Config) func(server, folder string, cmd *exec.Cmd) error {
+// sandboxAt opens a sandbox of one level, or skips and says why it is not to be had here. Its helper is the program
+// hone that the tests of this package install on PATH.
+func sandboxAt(
+	t *testing.T, level sandbox.Level, c config.Sandbox, servers mcp.Config,
+) func(server, folder string, cmd *exec.Cmd) error {
 	t.Helper()
 	helper, err := exec.LookPath("hone")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	a := &app{Host: &host.Host{Talk: sanitize.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
+	a := &app{Host: &host.Host{Talk: sanitize.New(&said), LookupEnv: os.LookupEnv,
+		Helper: []string{helper, sandboxVerb}}}
 	if level == sandbox.Landlock { // without bubblewrap on PATH
 		a.withEnv(map[string]string{"PATH": t.TempDir()})
 	}
@@ -65,8 +68,10 @@ func TestServersInASandbox(t *testing.T) {
 			// The folder outside is one that the server itself would allow.
 			text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 				"files": map[string]any{"command": "node", "args": []string{npmServer(t, "server-filesystem"), mcp.EpisodeDir, outside}},
-				"every": map[string]any{"command": "node", "args": []string{npmServer(t, "server-everything")}, "isolation": "session",
-					"env": map[string]string{"DECLARED": "yes"}}}})
+				"every": map[string]any{
+					"command": "node", "args": []string{npmServer(t, "server-everything")}, "isolation": "session",
+					"env": map[string]string{"DECLARED": "yes"},
+				}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +105,9 @@ func TestServersInASandbox(t *testing.T) {
 	}
 }
 
-func inSession(t *testing.T, do func(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult, dir, outside string) {
+func inSession(
+	t *testing.T, do func(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult, dir, outside string,
+) {
 	t.Helper()
 	for _, tc := range []struct {
 		name, arguments string
@@ -116,7 +123,8 @@ func inSession(t *testing.T, do func(ctx context.Context, calls []chat.ToolCall)
 	} {
 		r := do(t.Context(), []chat.ToolCall{{ID: "c", Name: tc.name, Arguments: tc.arguments}})[0]
 		if r.Status != tc.status || !strings.Contains(r.Text, tc.says) {
-			t.Errorf("%s %s: %s %q %s, want %s %q", tc.name, tc.arguments, r.Status, r.Text, r.Error, tc.status, tc.says)
+			t.Errorf("%s %s: %s %q %s, want %s %q",
+				tc.name, tc.arguments, r.Status, r.Text, r.Error, tc.status, tc.says)
 		}
 	}
 	if data, err := os.ReadFile(dir + "/a.txt"); string(data) != "hello" {
@@ -128,7 +136,8 @@ func inSession(t *testing.T, do func(ctx context.Context, calls []chat.ToolCall)
 }
 
 func TestSandboxRequired(t *testing.T) {
-	a := &app{Host: &host.Host{Talk: sanitize.New(&bytes.Buffer{}), LookupEnv: func(string) (string, bool) { return "", false }, Helper: []string{"hone", sandboxVerb}}}
+	a := &app{Host: &host.Host{Talk: sanitize.New(&bytes.Buffer{}),
+		LookupEnv: func(string) (string, bool) { return "", false }, Helper: []string{"hone", sandboxVerb}}}
 	_, _, err := toolset.OpenSandbox(t.Context(), a.Host, config.Sandbox{Mode: "require"}, mcp.Config{})
 	if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "bwrap is not on PATH") {
 		t.Errorf("%v", err)
@@ -152,7 +161,8 @@ func TestExemptInheritsNoOpenFiles(t *testing.T) {
 	c := config.DefaultSandbox()
 	c.Exempt = []string{"ls"}
 	cmd := exec.Command("ls", "/proc/self/fd")
-	if err := sandboxAt(t, sandbox.Bubblewrap, c, mcp.Config{Servers: map[string]mcp.Server{"ls": {Command: "ls"}}})("ls", "", cmd); err != nil {
+	if err := sandboxAt(t, sandbox.Bubblewrap, c,
+		mcp.Config{Servers: map[string]mcp.Server{"ls": {Command: "ls"}}})("ls", "", cmd); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := cmd.Output(); string(out) != "0\n1\n2\n3\n" || err != nil {
@@ -160,15 +170,18 @@ func TestExemptInheritsNoOpenFiles(t *testing.T) {
 	}
 }
 
-// A package would need the network, so what is looked at is that npm starts in the sandbox and finds the cache it is given.
+// A package would need the network, so what is looked at is that npm starts in the sandbox and finds the cache it is
+// given.
 func TestNpxInASandbox(t *testing.T) {
 	helper, err := exec.LookPath("hone")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	a := &app{Host: &host.Host{Talk: sanitize.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
-	o, err := toolset.House(t.Context(), a.Host, config.Default(), mcp.Config{Servers: map[string]mcp.Server{"s": {Command: "npx"}}}, "")
+	a := &app{Host: &host.Host{Talk: sanitize.New(&said), LookupEnv: os.LookupEnv,
+		Helper: []string{helper, sandboxVerb}}}
+	o, err := toolset.House(t.Context(), a.Host, config.Default(),
+		mcp.Config{Servers: map[string]mcp.Server{"s": {Command: "npx"}}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

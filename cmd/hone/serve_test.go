@@ -16,7 +16,8 @@ import (
 func installed(t *testing.T, stdin string) (a *app, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	a = &app{Host: &host.Host{Stdin: strings.NewReader(stdin), Data: sanitize.New(stdout), Talk: sanitize.New(stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a = &app{Host: &host.Host{Stdin: strings.NewReader(stdin), Data: sanitize.New(stdout), Talk: sanitize.New(stderr),
+		LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	s, err := a.Store()
 	if err != nil {
 		t.Fatal(err)
@@ -35,10 +36,12 @@ func TestInspect(t *testing.T) {
 		{"tokens keeps order and goes on after an error", "inspect tokens",
 			"{\"text\":\"hello<|im_end|>\"}\n{\"txt\":1}\nnot json\n{\"text\":\"\"}\n{}\n{\"text\":\"<|im_end|>\"}",
 			`{"ids":[28120,2]}` + "\n" + `{"error":"unknown key \"txt\"; did you mean \"text\"?"}` + "\n" +
-				`{"error":"it is not JSON: invalid character 'o' in literal null (expecting 'u')"}` + "\n" + `{"ids":[]}` + "\n" +
+				`{"error":"it is not JSON: invalid character 'o' in literal null (expecting 'u')"}` + "\n" +
+				`{"ids":[]}` + "\n" +
 				`{"error":"\"text\" is missing"}` + "\n" + `{"ids":[2]}` + "\n", 3},
 		{"decode", "inspect tokens --decode", `{"ids":[28120,2]}` + "\n" + `{"ids":[-1]}`,
-			`{"text":"hello<|im_end|>"}` + "\n" + `{"error":"ids[0] is -1; the vocabulary has 49152 tokens"}` + "\n", 3},
+			`{"text":"hello<|im_end|>"}` + "\n" +
+				`{"error":"ids[0] is -1; the vocabulary has 49152 tokens"}` + "\n", 3},
 		{"decode without specials", "inspect tokens --decode --skip-special", `{"ids":[28120,2]}`, `{"text":"hello"}` + "\n", 0},
 		{"parse", "inspect parse --format hermes",
 			`{"text":"so\n<tool_call>\n{\"name\": \"hash\", \"arguments\": {\"n\": 1.0}}\n</tool_call>","tools":[]}` + "\n" + `{"text":"<tool_call>\n{"}`,
@@ -61,15 +64,18 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// Of an agent's context, as --context has it, the list of tools takes the share of mcp.search_share, whatever model.context says; else it is searched.
+// Of an agent's context, as --context has it, the list of tools takes the share of mcp.search_share, whatever
+// model.context says; else it is searched.
 func TestServeSearchesByItsContext(t *testing.T) {
 	url := flatterer(t)
 	for context, searched := range map[string]bool{"100": true, "600": false} {
 		for _, configured := range []string{"64", "4096"} {
-			workFolder(t, map[string]string{"hone.yaml": "engine: {backend: go}\nmcp: {search_share: 0.5}\nmodel: {context: " + configured + "}\n"})
+			workFolder(t, map[string]string{
+				"hone.yaml": "engine: {backend: go}\nmcp: {search_share: 0.5}\nmodel: {context: " + configured + "}\n",
+			})
 			toyModel(t, "toy.gguf")
-			s := serving(t, nil, "serve", "--model", "base", "--base-model", "toy.gguf", "--listen", "127.0.0.1:0", "--slots", "1", "--context", context,
-				"--agent", "--mcp", url, "--allow-findings", "poll")
+			s := serving(t, nil, "serve", "--model", "base", "--base-model", "toy.gguf", "--listen", "127.0.0.1:0",
+				"--slots", "1", "--context", context, "--agent", "--mcp", url, "--allow-findings", "poll")
 			if said := s.stop(); strings.Contains(said, "they are searched with search_tools") != searched {
 				t.Errorf("--context %s, model.context %s: %s", context, configured, said)
 			}
@@ -89,8 +95,10 @@ func TestServeRefuses(t *testing.T) {
 		{"inspect parse --format xml", `unknown tool-call format "xml"`},
 	} {
 		var stderr bytes.Buffer
-		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(&stderr), LookupEnv: func(string) (string, bool) { return "", false }}}
-		if code := a.main(t.Context(), strings.Fields(tc.args)); code != 2 || !strings.Contains(stderr.String(), tc.want) {
+		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard),
+			Talk: sanitize.New(&stderr), LookupEnv: func(string) (string, bool) { return "", false }}}
+		if code := a.main(t.Context(), strings.Fields(tc.args)); code != 2 ||
+			!strings.Contains(stderr.String(), tc.want) {
 			t.Errorf("%s: exit code %d, said %s", tc.args, code, stderr.String())
 		}
 	}

@@ -31,18 +31,21 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **answer}), flush=True)
 `
 
-// A server that refuses without isError is told of, with what to write into its configuration, ready to paste. Gold that it refused is not
-// learnt from; once the configuration says what a refusal is, or that there is none, the same command runs it again.
+// A server that refuses without isError is told of, with what to write into its configuration, ready to paste. Gold
+// that it refused is not learnt from; once the configuration says what a refusal is, or that there is none, the same
+// command runs it again.
 func TestUnmarkedRefusals(t *testing.T) {
 	const look = `{"id": "look", "task": "Look.", "split": "train", "gold": [{"name": "look", "arguments": {}}], "checks": [{"type": "answer", "contains": "done"}]}` + "\n"
 	const pay = `{"id": "pay", "task": "Pay.", "split": "train", "gold": [{"name": "pay", "arguments": {}}], "checks": [{"type": "answer", "contains": "card"}]}` + "\n"
 	servers := func(refusal string) string {
 		return `{"mcpServers": {"shop": {"command": "python3", "args": ["server.py"]` + refusal + `}}}`
 	}
-	workFolder(t, map[string]string{"server.py": politely, "mcp.json": servers(""), "both.jsonl": look + pay, "pay.jsonl": pay})
+	workFolder(t, map[string]string{"server.py": politely, "mcp.json": servers(""), "both.jsonl": look + pay,
+		"pay.jsonl": pay})
 	gold := func(tasks, out string) (int, string) {
 		t.Helper()
-		code, _, said := hone(t, "", "collect", "--gold", "--yes", "--sandbox", "off", "--mcp-config", "mcp.json", "--dataset", tasks, "--split", "all", "--output-dir", out)
+		code, _, said := hone(t, "", "collect", "--gold", "--yes", "--sandbox", "off", "--mcp-config", "mcp.json",
+			"--dataset", tasks, "--split", "all", "--output-dir", out)
 		return code, said
 	}
 	learns := func(out string) int {
@@ -58,33 +61,44 @@ func TestUnmarkedRefusals(t *testing.T) {
 		return len(rows)
 	}
 	code, said := gold("pay.jsonl", "paid")
-	if code == 0 || !strings.Contains(said, "every gold solution was refused by its MCP server") || learns("paid") != 0 {
+	if code == 0 || !strings.Contains(said, "every gold solution was refused by its MCP server") ||
+		learns("paid") != 0 {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	code, said = gold("both.jsonl", "shown")
-	mend := regexp.MustCompile(`give server shop in the MCP configuration ("refusal": \[.*?\]), or`).FindStringSubmatch(said)
-	if code != 0 || mend == nil || !strings.Contains(said, "no such card") || !strings.Contains(said, "1 of 1 episode passed") || learns("shown") != 1 {
+	mend := regexp.MustCompile(`give server shop in the MCP configuration ("refusal": \[.*?\]), or`).
+		FindStringSubmatch(said)
+	if code != 0 || mend == nil || !strings.Contains(said, "no such card") ||
+		!strings.Contains(said, "1 of 1 episode passed") || learns("shown") != 1 {
 		t.Fatalf("exit code %d, %q, %s", code, mend, said)
 	}
 	if err := os.WriteFile("mcp.json", []byte(servers(", "+mend[1])), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, said = gold("both.jsonl", "shown"); code != 0 || strings.Contains(said, "without isError") || !strings.Contains(contents(t, "shown/trajectories.jsonl"), `"status":"tool_error"`) {
+	if code, said = gold("both.jsonl", "shown"); code != 0 || strings.Contains(said, "without isError") ||
+		!strings.Contains(contents(t, "shown/trajectories.jsonl"), `"status":"tool_error"`) {
 		t.Errorf("as it was told: exit code %d, %s", code, said)
 	}
 	if err := os.WriteFile("mcp.json", []byte(servers(`, "refusal": []`)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, said = gold("both.jsonl", "trusted"); code != 0 || strings.Contains(said, "without isError") || learns("trusted") != 2 {
+	if code, said = gold("both.jsonl", "trusted"); code != 0 || strings.Contains(said, "without isError") ||
+		learns("trusted") != 2 {
 		t.Errorf("taken at its word: exit code %d, %s", code, said)
 	}
 	if err := os.WriteFile("mcp.json", []byte(servers("")), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	endpoint := buyer(t, chat.ToolCall{Name: "pay", Arguments: "{}"})
-	for verb, args := range map[string][]string{"collect": {"--yes", "--endpoint", endpoint, "--model", "m"}, "eval": {"--model", endpoint + "/m"}} {
-		args = append([]string{verb, "--sandbox", "off", "--mcp-config", "mcp.json", "--dataset", "pay.jsonl", "--split", "train", "--output-dir", verb}, args...)
-		if code, _, said := hone(t, "", args...); code != 0 || strings.Count(said, "warning: server shop says no without isError") != 1 || !strings.Contains(said, mend[1]) {
+	for verb, args := range map[string][]string{
+		"collect": {"--yes", "--endpoint", endpoint, "--model", "m"},
+		"eval":    {"--model", endpoint + "/m"},
+	} {
+		args = append([]string{verb, "--sandbox", "off", "--mcp-config", "mcp.json", "--dataset", "pay.jsonl",
+			"--split", "train", "--output-dir", verb}, args...)
+		if code, _, said := hone(t,
+			"", args...); code != 0 || strings.Count(said, "warning: server shop says no without isError") != 1 ||
+			!strings.Contains(said, mend[1]) {
 			t.Errorf("%s of an endpoint: exit code %d, %s", verb, code, said)
 		}
 	}

@@ -20,7 +20,8 @@ import (
 	"hone/internal/console/sanitize"
 )
 
-// tinyJS and tinyPython are servers without dependencies, so that a package manager needs no registry. Each has one tool.
+// tinyJS and tinyPython are servers without dependencies, so that a package manager needs no registry. Each has one
+// tool.
 const tinyJS = `#!/usr/bin/env node
 require("readline").createInterface({input: process.stdin}).on("line", line => {
   const q = JSON.parse(line); if (q.id === undefined) return;
@@ -49,7 +50,8 @@ func npmPackage(t *testing.T, path string, files map[string]string) {
 	zipped := gzip.NewWriter(&b)
 	w := tar.NewWriter(zipped)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := w.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o755, Size: int64(len(files[name]))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o755,
+			Size: int64(len(files[name]))}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write([]byte(files[name])); err != nil {
@@ -112,7 +114,8 @@ func sandboxedHone(t *testing.T, args ...string) (code int, stdout, stderr strin
 	return code, out.String(), said.String()
 }
 
-// A package of each registry's kind is installed by its real package manager, locked, written into the configuration, and runs.
+// A package of each registry's kind is installed by its real package manager, locked, written into the configuration,
+// and runs.
 func TestServersAdd(t *testing.T) {
 	tinyPackages(t)
 	for _, tc := range tinyKinds() {
@@ -136,18 +139,22 @@ func tinyPackages(t *testing.T) {
 	t.Helper()
 	workFolder(t, map[string]string{"sub/mcp.json": "{\"mcpServers\": {\n  // ours\n}}\n"})
 	npmPackage(t, "tiny.tgz", map[string]string{"package.json": `{"name": "@us/tiny-server", "version": "1.1.0", "bin": {"tiny": "main.js"}, "scripts": {"install": "touch ran"}}`, "main.js": tinyJS})
-	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": tinyPython, "tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
+	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": tinyPython,
+		"tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
 }
 
 // addTiny installs one.
 func addTiny(t *testing.T, tc tinyKind) {
 	t.Helper()
-	code, stdout, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--json", "--", "--flag", "${HONE_EPISODE_DIR}")
+	code, stdout, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config",
+		"sub/mcp.json", "--json", "--", "--flag", "${HONE_EPISODE_DIR}")
 	var in struct{ Version, Lock, Command, Answer string }
-	if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || in.Version != tc.version || in.Answer != "1 tool, protocol 2025-11-25" {
+	if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || in.Version != tc.version ||
+		in.Answer != "1 tool, protocol 2025-11-25" {
 		t.Fatalf("%s: exit code %d, %v, %s%s", tc.pkg, code, err, stdout, stderr)
 	}
-	if lock, err := os.ReadFile(in.Lock); filepath.Base(in.Lock) != tc.lock || !strings.Contains(string(lock), tc.holds) {
+	if lock, err := os.ReadFile(in.Lock); filepath.Base(in.Lock) != tc.lock ||
+		!strings.Contains(string(lock), tc.holds) {
 		t.Errorf("%s: %v, the lock %s: %s", tc.pkg, err, in.Lock, lock)
 	}
 	if ran, _ := filepath.Glob("sub/.hone/servers/js/node_modules/@us/tiny-server/ran"); len(ran) > 0 {
@@ -159,7 +166,9 @@ func addTiny(t *testing.T, tc tinyKind) {
 func runsTiny(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("sub/mcp.json")
-	if err != nil || !strings.Contains(string(text), `"command":"./.hone/servers/js/node_modules/.bin/tiny","args":["--flag","${HONE_EPISODE_DIR}"]`) || !strings.Contains(string(text), "// ours") {
+	if err != nil || !strings.Contains(string(text),
+		`"command":"./.hone/servers/js/node_modules/.bin/tiny","args":["--flag","${HONE_EPISODE_DIR}"]`) ||
+		!strings.Contains(string(text), "// ours") {
 		t.Errorf("%v, %s", err, text)
 	}
 	code, stdout, stderr := sandboxedHone(t, "discover", "--mcp-config", "sub/mcp.json")
@@ -171,32 +180,52 @@ func runsTiny(t *testing.T) {
 // A server that is installed and does not start stays added, and that is said, with what to do.
 func TestServersAddSaysWhatDoesNotStart(t *testing.T) {
 	workFolder(t, nil)
-	npmPackage(t, "tiny.tgz", map[string]string{"package.json": `{"name": "tiny", "version": "1.0.0", "bin": "main.js"}`, "main.js": "#!/usr/bin/env node\nconsole.error('no mood today'); process.exit(1)\n"})
+	npmPackage(t, "tiny.tgz", map[string]string{
+		"package.json": `{"name": "tiny", "version": "1.0.0", "bin": "main.js"}`,
+		"main.js":      "#!/usr/bin/env node\nconsole.error('no mood today'); process.exit(1)\n",
+	})
 	code, stdout, stderr := sandboxedHone(t, "servers", "add", "npm:./tiny.tgz", "--json")
 	var in struct{ Answer, Next string }
-	if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || !strings.Contains(in.Answer, "no mood today") || !strings.Contains(in.Next, "mend what it says") ||
+	if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil ||
+		!strings.Contains(in.Answer, "no mood today") || !strings.Contains(in.Next, "mend what it says") ||
 		!strings.Contains(stderr, "does not answer") || strings.Contains(stderr, "next: hone doctor") {
 		t.Errorf("exit code %d, %v, %s%s", code, err, stdout, stderr)
 	}
 	if text := contents(t, ".mcp.json"); !strings.Contains(text, `"tiny"`) {
 		t.Errorf("it is not added: %s", text)
 	}
-	npmPackage(t, "built.tgz", map[string]string{"package.json": `{"name": "built", "version": "1.0.0", "bin": "main.js", "scripts": {"install": "touch made"}}`, "main.js": "#!/usr/bin/env node\nrequire('./missing')\n"})
+	npmPackage(t, "built.tgz", map[string]string{
+		"package.json": `{"name": "built", "version": "1.0.0", "bin": "main.js", "scripts": {"install": "touch made"}}`,
+		"main.js":      "#!/usr/bin/env node\nrequire('./missing')\n",
+	})
 	code, stdout, stderr = sandboxedHone(t, "servers", "add", "npm:./built.tgz", "--name", "b")
-	if code != 0 || !strings.Contains(stderr, "install scripts did not run, of built") || !strings.Contains(stderr, "servers add npm:./built.tgz --name b --force --build;") || !strings.Contains(stdout, "no: Error: Cannot find module") {
+	if code != 0 || !strings.Contains(stderr, "install scripts did not run, of built") ||
+		!strings.Contains(stderr, "servers add npm:./built.tgz --name b --force --build;") ||
+		!strings.Contains(stdout, "no: Error: Cannot find module") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
-	if code, _, stderr = sandboxedHone(t, "servers", "add", "npm:./built.tgz", "--name", "b", "--force", "--build"); code != 0 || !strings.Contains(stderr, "does not answer") || strings.Contains(stderr, "--build") {
+	if code, _, stderr = sandboxedHone(t, "servers", "add", "npm:./built.tgz", "--name", "b", "--force",
+		"--build"); code != 0 || !strings.Contains(stderr, "does not answer") || strings.Contains(stderr, "--build") {
 		t.Errorf("built: exit code %d, %s", code, stderr)
 	}
 }
 
 // What cannot be installed leaves nothing: no folder, no entry.
 func TestServersAddFails(t *testing.T) {
-	workFolder(t, map[string]string{"mcp.json": `{"mcpServers": {"old": {"command": "x"}}}`, "broken.tgz": "no archive", "empty.json": `{"servers": []}`, "pkg/package.json": `{"name": "x", "version": "1.0.0", "bin": "m.js"}`, "pkg/m.js": tinyJS})
-	npmPackage(t, "two.tgz", map[string]string{"package.json": `{"name": "pair", "version": "1.0.0", "bin": {"a": "m.js", "b": "m.js"}}`, "m.js": tinyJS})
+	workFolder(t, map[string]string{
+		"mcp.json":         `{"mcpServers": {"old": {"command": "x"}}}`,
+		"broken.tgz":       "no archive",
+		"empty.json":       `{"servers": []}`,
+		"pkg/package.json": `{"name": "x", "version": "1.0.0", "bin": "m.js"}`,
+		"pkg/m.js":         tinyJS,
+	})
+	npmPackage(t, "two.tgz", map[string]string{
+		"package.json": `{"name": "pair", "version": "1.0.0", "bin": {"a": "m.js", "b": "m.js"}}`,
+		"m.js":         tinyJS,
+	})
 	npmPackage(t, "none.tgz", map[string]string{"package.json": `{"name": "none", "version": "1.0.0"}`, "m.js": tinyJS})
-	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": tinyPython, "tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
+	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": tinyPython,
+		"tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
 	for _, tc := range []struct {
 		args []string
 		code int
@@ -211,29 +240,37 @@ func TestServersAddFails(t *testing.T) {
 		{[]string{"npm:./none.tgz"}, 2, "no program to start"},
 		{[]string{"pypi:./broken.tgz", "--python", "no-such-python"}, 2, "no-such-python is not on PATH"},
 		{[]string{"npm:"}, 2, "write the name behind it, as in npm:NAME"},
-		{[]string{"calculator", "--registry", "empty.json"}, 2, "hone servers search --registry empty.json finds names; a package is written npm:calculator or pypi:calculator"},
+		{
+			[]string{"calculator", "--registry", "empty.json"}, 2, "hone servers search --registry empty.json finds " +
+				"names; a package is written npm:calculator or pypi:calculator",
+		},
 		{[]string{"gem:x"}, 2, "write npm:NAME or pypi:NAME"},
 		{[]string{"npm:--registry=evil"}, 2, "is a flag"},
 		{[]string{"npm:x", "--name", "../x"}, 2, "cannot be a server's name"},
 		{[]string{"npm:x", "--name", "old"}, 2, "already"},
 		{[]string{"npm:x", "y"}, 2, "one package"},
 	} {
-		code, stdout, stderr := sandboxedHone(t, append([]string{"servers", "add", "--mcp-config", "mcp.json"}, tc.args...)...)
+		code, stdout, stderr := sandboxedHone(t,
+			append([]string{"servers", "add", "--mcp-config", "mcp.json"}, tc.args...)...)
 		if code != tc.code || !strings.Contains(stderr, tc.says) {
 			t.Errorf("%q: exit code %d, %s%s", tc.args, code, stdout, stderr)
 		}
 		left, err := filepath.Glob(".hone/servers/*")
-		if text, _ := os.ReadFile("mcp.json"); err != nil || len(left) > 0 || string(text) != `{"mcpServers": {"old": {"command": "x"}}}` {
+		if text, _ := os.ReadFile("mcp.json"); err != nil || len(left) > 0 ||
+			string(text) != `{"mcpServers": {"old": {"command": "x"}}}` {
 			t.Errorf("%q: left behind %q, %s", tc.args, left, text)
 		}
 	}
-	if code, _, stderr := sandboxedHone(t, "servers", "add", "npm:./two.tgz", "--bin", "b", "--mcp-config", "mcp.json"); code != 0 {
+	if code, _, stderr := sandboxedHone(t, "servers", "add", "npm:./two.tgz", "--bin", "b", "--mcp-config",
+		"mcp.json"); code != 0 {
 		t.Errorf("with --bin: exit code %d, %s", code, stderr)
 	}
-	if code, _, stderr := sandboxedHone(t, "servers", "add", "https://shop.example/mcp", "--mcp-config", "mcp.json"); code != 0 {
+	if code, _, stderr := sandboxedHone(t, "servers", "add", "https://shop.example/mcp", "--mcp-config",
+		"mcp.json"); code != 0 {
 		t.Errorf("a URL: exit code %d, %s", code, stderr)
 	}
-	if text, _ := os.ReadFile("mcp.json"); !strings.Contains(string(text), `"shop.example": {"url":"https://shop.example/mcp"}`) {
+	if text, _ := os.ReadFile("mcp.json"); !strings.Contains(string(text),
+		`"shop.example": {"url":"https://shop.example/mcp"}`) {
 		t.Errorf("%s", text)
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 const imageSum = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-// engineProgram is a program in the place of docker: it writes down how it was called and which variables a container would get, knows
-// one image once that was pulled, and runs a real server as that image.
+// engineProgram is a program in the place of docker: it writes down how it was called and which variables a container
+// would get, knows one image once that was pulled, and runs a real server as that image.
 const engineProgram = `#!/bin/sh
 echo "$*" >> "$HOME/engine.log"
 case "$1" in
@@ -38,7 +38,10 @@ exit 64
 func withEngine(t *testing.T, name string) (log func() string) {
 	t.Helper()
 	home, bin := t.TempDir(), t.TempDir()
-	for path, text := range map[string]string{filepath.Join(bin, name): strings.ReplaceAll(engineProgram, "SUM", imageSum), filepath.Join(home, "tiny.py"): tinyPython + "main()\n"} {
+	for path, text := range map[string]string{
+		filepath.Join(bin, name):       strings.ReplaceAll(engineProgram, "SUM", imageSum),
+		filepath.Join(home, "tiny.py"): tinyPython + "main()\n",
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +69,10 @@ func withoutEngines(t *testing.T, bin string) {
 		t.Fatal(err)
 	}
 	dirs := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
-		return slices.ContainsFunc(packages.Engines(), func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil })
+		return slices.ContainsFunc(packages.Engines(), func(name string) bool {
+			_, err := os.Stat(filepath.Join(dir, name))
+			return err == nil
+		})
 	})
 	t.Setenv("PATH", strings.Join(append([]string{bin}, dirs...), string(filepath.ListSeparator)))
 }
@@ -86,7 +92,8 @@ func TestServersAddImage(t *testing.T) {
 			log := withEngine(t, name)
 			workFolder(t, map[string]string{"entries.json": imageEntries})
 			t.Setenv("TINY_KEY", "very-secret")
-			code, stdout, said := sandboxedHone(t, "servers", "add", "io.example/image", "--registry", "entries.json", "--env", "TINY_KEY", "--mcp-config", "mcp.json", "--json")
+			code, stdout, said := sandboxedHone(t, "servers", "add", "io.example/image", "--registry", "entries.json",
+				"--env", "TINY_KEY", "--mcp-config", "mcp.json", "--json")
 			var added struct {
 				Version, Lock string
 				Entry         struct {
@@ -97,8 +104,12 @@ func TestServersAddImage(t *testing.T) {
 			if err := json.Unmarshal([]byte(stdout), &added); code != 0 || err != nil {
 				t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 			}
-			want := strings.Fields("run --rm -i --cap-drop ALL --security-opt no-new-privileges --network none --env MODE --env TINY_KEY images.example.com/x/tiny@" + imageSum + " --serve")
-			if added.Entry.Command != name || !slices.Equal(added.Entry.Args, want) || added.Version != "1.2" || !strings.Contains(said, "--privileged") {
+			want := strings.Fields(
+				"run --rm -i --cap-drop ALL --security-opt no-new-privileges --network none --env MODE --env " +
+					"TINY_KEY images.example.com/x/tiny@" + imageSum + " --serve",
+			)
+			if added.Entry.Command != name || !slices.Equal(added.Entry.Args, want) || added.Version != "1.2" ||
+				!strings.Contains(said, "--privileged") {
 				t.Errorf("%+v\n%s", added, said)
 			}
 			if lock, err := os.ReadFile(added.Lock); err != nil || !strings.Contains(string(lock), imageSum) {
@@ -106,26 +117,33 @@ func TestServersAddImage(t *testing.T) {
 			}
 			log()
 			code, stdout, said = sandboxedHone(t, "discover", "--mcp-config", "mcp.json", "--out", "catalog.json")
-			if catalog, err := os.ReadFile("catalog.json"); code != 0 || err != nil || !strings.Contains(string(catalog), "py_tool") {
+			if catalog, err := os.ReadFile("catalog.json"); code != 0 || err != nil ||
+				!strings.Contains(string(catalog), "py_tool") {
 				t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 			}
 			ran := log()
-			if !strings.Contains(ran, strings.Join(want, " ")+"\n") || !strings.Contains(ran, "env TINY_KEY=very-secret\n") || !strings.Contains(ran, "env MODE=calm\n") {
+			if !strings.Contains(ran, strings.Join(want, " ")+"\n") ||
+				!strings.Contains(ran, "env TINY_KEY=very-secret\n") || !strings.Contains(ran, "env MODE=calm\n") {
 				t.Errorf("it ran %s", ran)
 			}
 			if text, err := os.ReadFile("mcp.json"); err != nil || strings.Contains(string(text), "very-secret") {
 				t.Errorf("the entry has the secret, or is not there: %v", err)
 			}
-			code, stdout, said = sandboxedHone(t, "servers", "add", "oci:images.example.com/x/tiny@"+imageSum, "--mcp-config", "sub/mcp.json", "--host", "api.example.com", "--volume", "${HONE_EPISODE_DIR}:/data", "--json")
-			line := strings.Join([]string{"--security-opt", "no-new-privileges", "--volume", "${HONE_EPISODE_DIR}:/data", "images.example.com/x/tiny@" + imageSum}, `","`)
-			if entry, err := os.ReadFile("sub/mcp.json"); code != 0 || err != nil || !strings.Contains(strings.Join(strings.Fields(string(entry)), ""), strings.ReplaceAll(line, " ", "")) {
+			code, stdout, said = sandboxedHone(t, "servers", "add", "oci:images.example.com/x/tiny@"+imageSum,
+				"--mcp-config", "sub/mcp.json", "--host", "api.example.com", "--volume",
+				"${HONE_EPISODE_DIR}:/data", "--json")
+			line := strings.Join([]string{"--security-opt", "no-new-privileges", "--volume",
+				"${HONE_EPISODE_DIR}:/data", "images.example.com/x/tiny@" + imageSum}, `","`)
+			if entry, err := os.ReadFile("sub/mcp.json"); code != 0 || err != nil ||
+				!strings.Contains(strings.Join(strings.Fields(string(entry)), ""), strings.ReplaceAll(line, " ", "")) {
 				t.Errorf("%d %v %s%s%s", code, err, stdout, said, entry)
 			}
 			if asked := log(); strings.Contains(asked, "pull") {
 				t.Errorf("an image that is there by its hash is downloaded again: %s", asked)
 			}
 			code, _, said = sandboxedHone(t, "discover", "--mcp-config", "sub/mcp.json", "--out", "catalog2.json")
-			if ran := log(); code != 0 || !strings.Contains(ran, ":/data images.example.com") || strings.Contains(ran, "--network") || !strings.Contains(said, "whole network") {
+			if ran := log(); code != 0 || !strings.Contains(ran, ":/data images.example.com") ||
+				strings.Contains(ran, "--network") || !strings.Contains(said, "whole network") {
 				t.Errorf("%d %s\n%s", code, said, ran)
 			}
 		})
@@ -136,20 +154,24 @@ func TestServersAddImage(t *testing.T) {
 func TestServersTryImages(t *testing.T) {
 	workFolder(t, map[string]string{"entries.json": imageEntries})
 	try := func() (r servers.Report) {
-		code, stdout, said := sandboxedHone(t, "servers", "try", "--registry", "entries.json", "--cache", "cache", "--json", "--timeout", "60s")
+		code, stdout, said := sandboxedHone(t, "servers", "try", "--registry", "entries.json", "--cache", "cache",
+			"--json", "--timeout", "60s")
 		answered := strings.Contains(stdout, `"outcome": "answered"`)
-		if err := json.Unmarshal([]byte(stdout), &r); code != map[bool]int{true: 0, false: 3}[answered] || err != nil || len(r.Tried) != 3 {
+		if err := json.Unmarshal([]byte(stdout), &r); code != map[bool]int{true: 0, false: 3}[answered] || err != nil ||
+			len(r.Tried) != 3 {
 			t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 		}
 		return r
 	}
 	withoutEngines(t, t.TempDir())
-	if r := try(); r.Tried[1].Outcome != servers.NotInstalled || !strings.Contains(r.Tried[1].Why, "neither docker nor podman") || !strings.Contains(r.Tried[1].Next, "apt install podman") {
+	if r := try(); r.Tried[1].Outcome != servers.NotInstalled || !strings.Contains(r.Tried[1].Why,
+		"neither docker nor podman") || !strings.Contains(r.Tried[1].Next, "apt install podman") {
 		t.Errorf("without an engine: %+v", r.Tried[1])
 	}
 	withEngine(t, "podman")
 	r := try()
-	if r.Tried[0].Outcome != servers.Lacking || !strings.Contains(r.Tried[0].Why, "TINY_KEY") || r.Tried[1].Outcome != servers.Answered || r.Tried[1].InstallSeconds <= 0 ||
+	if r.Tried[0].Outcome != servers.Lacking || !strings.Contains(r.Tried[0].Why, "TINY_KEY") ||
+		r.Tried[1].Outcome != servers.Answered || r.Tried[1].InstallSeconds <= 0 ||
 		r.Tried[2].Outcome != servers.NotInstalled || !strings.Contains(r.Tried[2].Why, "manifest unknown") {
 		t.Errorf("%+v", r.Tried)
 	}

@@ -57,11 +57,12 @@ func grep(t *testing.T, dir, text string) (found []string) {
 	return found
 }
 
-// An entry of a registry is installed with the values that it asks for. Its secret is in one file that only the user can read,
-// reaches the server, and is in no file of a run.
+// An entry of a registry is installed with the values that it asks for. Its secret is in one file that only the user
+// can read, reaches the server, and is in no file of a run.
 func TestServersAddEntry(t *testing.T) {
 	workFolder(t, map[string]string{"entries/shop.json": keyedEntry, "tasks.jsonl": `{"id": "a", "task": "Look.", "gold": [{"name": "look", "arguments": {}}], "checks": [{"type": "call", "name": "look", "arguments": {}}]}` + "\n"})
-	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": keyedPython, "tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
+	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": keyedPython,
+		"tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -79,39 +80,48 @@ func TestServersAddEntry(t *testing.T) {
 		{[]string{"--set", "SHOP_DSN=x"}, "shell's history"},
 		{[]string{"--set", "shop=x"}, "asks for no value"},
 	} {
-		if code, _, said := sandboxedHone(t, append(add, tc.more...)...); code != 2 || !strings.Contains(said, tc.says) {
+		if code, _, said := sandboxedHone(t, append(add, tc.more...)...); code != 2 ||
+			!strings.Contains(said, tc.says) {
 			t.Errorf("%q: %d\n%s", tc.more, code, said)
 		}
 	}
 	t.Setenv("SHOP_DSN", key)
 	code, stdout, said := sandboxedHone(t, append(add, "--set", "store=main")...)
-	if code != 2 || !strings.Contains(said, "SHOP_DSN is not given to the program of pypi:tiny-server==1.2") || len(grep(t, ".", key)) > 0 {
+	if code != 2 || !strings.Contains(said, "SHOP_DSN is not given to the program of pypi:tiny-server==1.2") ||
+		len(grep(t, ".", key)) > 0 {
 		t.Errorf("taken from the environment unasked: %d\n%s%s", code, stdout, said)
 	}
 	code, stdout, said = sandboxedHone(t, append(add, "--set", "store=main", "--env", "SHOP_DSN")...)
-	if code != 0 || !strings.Contains(said, "SHOP_DSN goes to the program of pypi:tiny-server==1.2") || strings.Contains(stdout+said, key) {
+	if code != 0 || !strings.Contains(said, "SHOP_DSN goes to the program of pypi:tiny-server==1.2") ||
+		strings.Contains(stdout+said, key) {
 		t.Fatalf("%d\n%s%s", code, stdout, said)
 	}
 	t.Setenv("SHOP_DSN", "")
 	if err := os.Unsetenv("SHOP_DSN"); err != nil { // from now on the file is what knows it
 		t.Fatal(err)
 	}
-	if text := contents(t, "mcp.json"); !strings.Contains(text, `"args":["--store","main"],"env":{"REGION":"eu","SHOP_DSN":"${SHOP_DSN}"},"envFile":".hone/secrets/.env.shop"`) {
+	if text := contents(t, "mcp.json"); !strings.Contains(
+		text, `"args":["--store","main"],"env":{"REGION":"eu","SHOP_DSN":"${SHOP_DSN}"},"envFile":".hone/secrets/.env.shop"`,
+	) {
 		t.Errorf("%s", text)
 	}
 	if info, err := os.Stat(".hone/secrets/.env.shop"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	if code, _, said := sandboxedHone(t, "collect", "--gold", "--yes", "--mcp-config", "mcp.json", "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "shown"); code != 0 {
+	if code, _, said := sandboxedHone(t, "collect", "--gold", "--yes", "--mcp-config", "mcp.json", "--dataset",
+		"tasks.jsonl", "--split", "all", "--output-dir", "shown"); code != 0 {
 		t.Fatalf("%d\n%s", code, said)
 	}
-	if text := contents(t, "shown/trajectories.jsonl"); !strings.Contains(text, "region eu, key [hidden], args --store main") || !strings.Contains(text, "started with [hidden]") {
+	if text := contents(t,
+		"shown/trajectories.jsonl"); !strings.Contains(text, "region eu, key [hidden], args --store main") ||
+		!strings.Contains(text, "started with [hidden]") {
 		t.Errorf("%s", text)
 	}
 	if found := grep(t, ".", key); len(found) != 1 || found[0] != ".hone/secrets/.env.shop" {
 		t.Errorf("the secret is in %q", found)
 	}
-	if code, _, said := sandboxedHone(t, "servers", "rm", "shop", "--mcp-config", "mcp.json"); code != 0 || len(grep(t, ".", key)) != 0 {
+	if code, _, said := sandboxedHone(t, "servers", "rm", "shop", "--mcp-config", "mcp.json"); code != 0 ||
+		len(grep(t, ".", key)) != 0 {
 		t.Errorf("%d %s: the secret is left in %q", code, said, grep(t, ".", key))
 	}
 }
@@ -133,7 +143,10 @@ func TestServersAddAsks(t *testing.T) {
 		for buffer := make([]byte, 4096); ; {
 			n, err := master.Read(buffer)
 			all.Write(buffer[:n])
-			for i, ask := range []string{"tenant: ", "give the environment's TOKEN to https://{tenant}.example.com/mcp? [y/N] ", "token (Your token): "} {
+			for i, ask := range []string{
+				"tenant: ", "give the environment's TOKEN to https://{tenant}.example.com/mcp? [y/N] ",
+				"token (Your token): ",
+			} {
 				if sent == i && strings.Contains(all.String(), ask) {
 					sent++
 					_, _ = master.WriteString([]string{"acme\n", "\n", "tok3n-typed\n"}[i])
@@ -147,7 +160,8 @@ func TestServersAddAsks(t *testing.T) {
 	}()
 	a := toyApp(terminal, map[string]string{"TOKEN": "sk-of-the-user"})
 	a.Stdin, a.Data = terminal, sanitize.New(terminal)
-	if code := a.main(t.Context(), []string{"servers", "add", "io.example/remote", "--registry", "entries", "--mcp-config", "mcp.json"}); code != 0 {
+	if code := a.main(t.Context(), []string{"servers", "add", "io.example/remote", "--registry", "entries",
+		"--mcp-config", "mcp.json"}); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	fmt.Fprintln(terminal, "END")
@@ -185,7 +199,9 @@ func TestServersAddBundle(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	files := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = out.Write(b.Bytes()) }))
+	files := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = out.Write(b.Bytes())
+	}))
 	defer files.Close()
 	sum := fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
 	for _, tc := range []struct {
@@ -196,29 +212,36 @@ func TestServersAddBundle(t *testing.T) {
 		if err := os.WriteFile("entry.json", []byte(entry), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		code, _, said := sandboxedHone(t, "servers", "add", "io.example/bundle", "--registry", "entry.json", "--mcp-config", "mcp.json")
+		code, _, said := sandboxedHone(t, "servers", "add", "io.example/bundle", "--registry", "entry.json",
+			"--mcp-config", "mcp.json")
 		if code != tc.code || code != 0 && !strings.Contains(said, "not the one that was published") {
 			t.Errorf("%d\n%s", code, said)
 		}
-		if code, _, said := sandboxedHone(t, "servers", "add", "bundle", "--registry", "entry.json", "--mcp-config", "part.json"); code != 2 || !strings.Contains(said, "hone servers add io.example/bundle") {
+		if code, _, said := sandboxedHone(t, "servers", "add", "bundle", "--registry", "entry.json", "--mcp-config",
+			"part.json"); code != 2 || !strings.Contains(said, "hone servers add io.example/bundle") {
 			t.Errorf("by the last part of a name, which anyone may choose: %d\n%s", code, said)
 		}
 		if left, _ := filepath.Glob(".hone/servers/*"); code != 0 && len(left) > 0 {
 			t.Errorf("left behind %q", left)
 		}
 	}
-	if code, stdout, said := sandboxedHone(t, "discover", "--mcp-config", "mcp.json"); code != 0 || !strings.Contains(stdout, "js_tool") || !strings.Contains(contents(t, "mcp.json"), `"LEVEL":"3"`) {
+	if code, stdout, said := sandboxedHone(t, "discover", "--mcp-config", "mcp.json"); code != 0 ||
+		!strings.Contains(stdout, "js_tool") || !strings.Contains(contents(t, "mcp.json"), `"LEVEL":"3"`) {
 		t.Errorf("%d\n%s%s", code, stdout, said)
 	}
 }
 
-// What a search prints of hostile entries moves no terminal and forges no line; it keeps what it finds in a form that it reads.
+// What a search prints of hostile entries moves no terminal and forges no line; it keeps what it finds in a form that
+// it reads.
 func TestServersSearch(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"servers": []map[string]any{
 		{"name": "io.example/owned", "title": owned, "description": owned, "version": owned, "repository": map[string]string{"url": owned}},
 		{"name": owned, "description": "x"},
 		{"name": "io.example/bad", "packages": []map[string]string{{"registryType": "npm", "identifier": owned}}},
-		{"name": "io.example/good", "description": "Plain", "packages": []map[string]any{{"registryType": "npm", "identifier": "good", "environmentVariables": []map[string]any{{"name": "KEY", "isRequired": true, "isSecret": true}}}}},
+		{"name": "io.example/good", "description": "Plain", "packages": []map[string]any{
+			{"registryType": "npm", "identifier": "good",
+				"environmentVariables": []map[string]any{{"name": "KEY", "isRequired": true, "isSecret": true}}},
+		}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +249,8 @@ func TestServersSearch(t *testing.T) {
 	workFolder(t, map[string]string{"list.json": string(text)})
 	for _, args := range [][]string{nil, {"--json"}, {"--plain", "--verbose"}} {
 		code, stdout, said := hone(t, "", append([]string{"servers", "search", "--registry", "list.json"}, args...)...)
-		if code != 0 || !strings.Contains(stdout, "io.example/good") || !strings.Contains(said, "left out") || strings.Contains(stdout, `"name": "io.example/bad"`) {
+		if code != 0 || !strings.Contains(stdout, "io.example/good") || !strings.Contains(said, "left out") ||
+			strings.Contains(stdout, `"name": "io.example/bad"`) {
 			t.Errorf("%q: %d\n%s%s", args, code, stdout, said)
 		}
 		tame(t, fmt.Sprintf("%q", args), stdout, said)
@@ -238,7 +262,8 @@ func TestServersSearch(t *testing.T) {
 	if code, again, said := hone(t, "", "servers", "search", "--registry", "kept.json"); code != 0 || again != stdout {
 		t.Errorf("%d %s%s", code, again, said)
 	}
-	if code, _, said := hone(t, "", "servers", "search", "--registry", "list.json", "--since", "yesterday"); code != 2 || !strings.Contains(said, "--since yesterday") {
+	if code, _, said := hone(t, "", "servers", "search", "--registry", "list.json", "--since",
+		"yesterday"); code != 2 || !strings.Contains(said, "--since yesterday") {
 		t.Errorf("%d %s", code, said)
 	}
 }

@@ -28,7 +28,8 @@ import (
 // npmServer is the script of a server that make installs from testdata/servers/package-lock.json.
 func npmServer(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("testdata/servers/node_modules/@modelcontextprotocol", name, "dist/index.js"))
+	path, err := filepath.Abs(filepath.Join("testdata/servers/node_modules/@modelcontextprotocol",
+		name, "dist/index.js"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +46,8 @@ type remote struct {
 	lost         atomic.Bool  // while true, connections are cut
 }
 
-// calculator is a server in this process, whose two tools are told of in few words: a prompt is bytes to the toy model, and a
-// gradient in pure Go takes four times as long where server-everything's stand in it.
+// calculator is a server in this process, whose two tools are told of in few words: a prompt is bytes to the toy model,
+// and a gradient in pure Go takes four times as long where server-everything's stand in it.
 func calculator(t *testing.T, token string) *remote {
 	t.Helper()
 	s := mcp.NewServer(&mcp.Implementation{Name: "calculator", Version: "1"}, nil)
@@ -58,14 +59,16 @@ func calculator(t *testing.T, token string) *remote {
 				if err != nil {
 					said = err.Error()
 				}
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}, IsError: err != nil}, nil
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}},
+					IsError: err != nil}, nil
 			})
 	}
-	tool("get-sum", `"a": {"type": "number"}, "b": {"type": "number"}`, func(arguments json.RawMessage) (string, error) {
-		var x struct{ A, B float64 }
-		err := json.Unmarshal(arguments, &x)
-		return fmt.Sprintf("The sum of %v and %v is %v.", x.A, x.B, x.A+x.B), err
-	})
+	tool("get-sum", `"a": {"type": "number"}, "b": {"type": "number"}`,
+		func(arguments json.RawMessage) (string, error) {
+			var x struct{ A, B float64 }
+			err := json.Unmarshal(arguments, &x)
+			return fmt.Sprintf("The sum of %v and %v is %v.", x.A, x.B, x.A+x.B), err
+		})
 	tool("echo", `"message": {"type": "string"}`, func(arguments json.RawMessage) (string, error) {
 		var x struct{ Message string }
 		err := json.Unmarshal(arguments, &x)
@@ -179,9 +182,11 @@ func TestWrongTokenAndURL(t *testing.T) {
 	workFolder(t, map[string]string{"scenarios.json": sums})
 	for url, want := range map[string]string{server.url: "Unauthorized", "http://127.0.0.1:1/mcp": "refused"} {
 		var stderr bytes.Buffer
-		a := &app{Host: &host.Host{Data: sanitize.New(&bytes.Buffer{}), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv}}
+		a := &app{Host: &host.Host{Data: sanitize.New(&bytes.Buffer{}), Talk: sanitize.New(&stderr),
+			LookupEnv: os.LookupEnv}}
 		a.withEnv(map[string]string{"MCP_URL": url, "MCP_BEARER_TOKEN": "guess"})
-		if code := a.main(t.Context(), []string{"train", "--dataset", "scenarios.json", "--output-dir", "OUT"}); code != 5 || !strings.Contains(stderr.String(), want) {
+		if code := a.main(t.Context(), []string{"train", "--dataset", "scenarios.json", "--output-dir",
+			"OUT"}); code != 5 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: exit code %d, %s", url, code, &stderr)
 		}
 		if strings.Contains(stderr.String(), "guess") {
@@ -196,7 +201,8 @@ func TestWrongTokenAndURL(t *testing.T) {
 	}
 }
 
-// files is the configuration of server-filesystem, each episode in a process and a copy of the folder template of its own.
+// files is the configuration of server-filesystem, each episode in a process and a copy of the folder template of its
+// own.
 func files(t *testing.T) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"files": map[string]any{"command": "node",
@@ -236,8 +242,10 @@ func clerk(t *testing.T) string {
 			}
 			reply, finish = chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, "tool_calls"
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": finish}},
-			"usage": map[string]int{"prompt_tokens": 1, "completion_tokens": 1}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"choices": []any{map[string]any{"message": reply, "finish_reason": finish}},
+			"usage":   map[string]int{"prompt_tokens": 1, "completion_tokens": 1},
+		})
 	}))
 	t.Cleanup(s.Close)
 	return s.URL + "/v1"

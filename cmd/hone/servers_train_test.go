@@ -26,7 +26,9 @@ import (
 // toyed is an app over a toy model at toy.gguf, with a configuration whose backend is pure Go.
 func toyed(t *testing.T) (a *app, stdout, stderr *bytes.Buffer, base string) {
 	t.Helper()
-	workFolder(t, map[string]string{"hone.yaml": strings.Replace(tiny, "{slots: 4}", "{slots: 4, backend: go}", 1) + fewTools})
+	workFolder(t, map[string]string{
+		"hone.yaml": strings.Replace(tiny, "{slots: 4}", "{slots: 4, backend: go}", 1) + fewTools,
+	})
 	toyModel(t, "base/toy.gguf")
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	a = toyApp(stderr, nil)
@@ -46,7 +48,8 @@ func trainAndEvalOverHTTP(t *testing.T, server *remote, a *app, stdout, stderr *
 	write(t, "data/scenarios.json", sums)
 	write(t, "data/bare.json", `[{"task": "Add 2 and 3."}]`)
 
-	if code := a.main(t.Context(), []string{"train", "--dataset", "data/bare.json", "--base-model", base, "--output-dir", "OUT", "--num-gpus", "0"}); code != 2 {
+	if code := a.main(t.Context(), []string{"train", "--dataset", "data/bare.json", "--base-model", base,
+		"--output-dir", "OUT", "--num-gpus", "0"}); code != 2 {
 		t.Errorf("without checks and judge: exit code %d", code)
 	}
 	for _, remedy := range []string{`give each scenario "checks"`, "--judge-model"} {
@@ -58,7 +61,9 @@ func trainAndEvalOverHTTP(t *testing.T, server *remote, a *app, stdout, stderr *
 		t.Error("a server was asked for scenarios that cannot be scored")
 	}
 
-	if code := a.main(t.Context(), []string{"train", "--dataset", "data/scenarios.json", "--base-model", base, "--output-dir", "OUT", "--num-gpus", "0"}); code != 0 && code != int(fault.CodeFailures) { // a toy may earn the same in all episodes
+	// a toy may earn the same in all episodes
+	if code := a.main(t.Context(), []string{"train", "--dataset", "data/scenarios.json", "--base-model", base,
+		"--output-dir", "OUT", "--num-gpus", "0"}); code != 0 && code != int(fault.CodeFailures) {
 		t.Fatalf("train: exit code %d, %s", code, stderr)
 	}
 	for _, file := range []string{"adapter_config.json", "adapter_model.safetensors", "chat_template.jinja"} {
@@ -70,11 +75,13 @@ func trainAndEvalOverHTTP(t *testing.T, server *remote, a *app, stdout, stderr *
 	if err != nil || bytes.Count(lines, []byte("\n")) != 5 || bytes.Contains(lines, []byte(`"environment_error"`)) {
 		t.Errorf("%v; want 4 whole episodes of the step, and one of validation: %s", err, lines)
 	}
-	if metrics, err := os.ReadFile("OUT/metrics.jsonl"); err != nil || !bytes.HasPrefix(metrics, []byte(`{"stage":"grpo","step":0,`)) {
+	if metrics, err := os.ReadFile("OUT/metrics.jsonl"); err != nil ||
+		!bytes.HasPrefix(metrics, []byte(`{"stage":"grpo","step":0,`)) {
 		t.Errorf("%v; metrics %s", err, metrics)
 	}
 
-	if code := a.main(t.Context(), []string{"eval", "--model", "OUT/final", "--dataset", "data/scenarios.json", "--split", "validation", "--json"}); code != 0 {
+	if code := a.main(t.Context(), []string{"eval", "--model", "OUT/final", "--dataset", "data/scenarios.json",
+		"--split", "validation", "--json"}); code != 0 {
 		t.Fatalf("eval: exit code %d, %s", code, stderr)
 	}
 	var results struct {
@@ -83,14 +90,16 @@ func trainAndEvalOverHTTP(t *testing.T, server *remote, a *app, stdout, stderr *
 			NumExcluded int `json:"num_excluded"`
 		}
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &results); err != nil || results.Systems["model"].N != 1 || results.Systems["model"].NumExcluded != 0 {
+	if err := json.Unmarshal(stdout.Bytes(), &results); err != nil || results.Systems["model"].N != 1 ||
+		results.Systems["model"].NumExcluded != 0 {
 		t.Errorf("%v: %s", err, stdout)
 	}
 	if server.let.Load() == 0 || server.refused.Load() != 0 {
 		t.Errorf("%d requests let through, %d refused", server.let.Load(), server.refused.Load())
 	}
 	for _, file := range []string{"OUT/version.json", "OUT/config.resolved.yaml", "OUT/trajectories.jsonl"} {
-		if text, _ := os.ReadFile(file); bytes.Contains(text, []byte("Bearer")) || bytes.Contains(text, []byte("BEARER")) {
+		if text, _ := os.ReadFile(file); bytes.Contains(text, []byte("Bearer")) ||
+			bytes.Contains(text, []byte("BEARER")) {
 			t.Errorf("%s holds the token's header", file)
 		}
 	}
@@ -118,11 +127,13 @@ func filesystemServer(t *testing.T, servers string, a *app, stdout, stderr *byte
 	}
 	verb(0, "discover", "--json")
 	var catalog struct{ Servers []struct{ Tools []any } }
-	if err := json.Unmarshal(stdout.Bytes(), &catalog); err != nil || len(catalog.Servers) != 1 || len(catalog.Servers[0].Tools) != 14 {
+	if err := json.Unmarshal(stdout.Bytes(), &catalog); err != nil || len(catalog.Servers) != 1 ||
+		len(catalog.Servers[0].Tools) != 14 {
 		t.Errorf("%v: %s", err, stdout)
 	}
 	verb(0, "scenarios", "validate", "notes.jsonl")
-	verb(0, "collect", "--endpoint", endpoint, "--model", "clerk", "--dataset", "notes.jsonl", "--output-dir", "traces", "--yes", "--json")
+	verb(0, "collect", "--endpoint", endpoint, "--model", "clerk", "--dataset", "notes.jsonl", "--output-dir", "traces",
+		"--yes", "--json")
 	if strings.TrimSpace(stdout.String()) != "{\n  \"ok\": 2\n}" {
 		t.Errorf("outcomes %s", stdout)
 	}
@@ -131,11 +142,15 @@ func filesystemServer(t *testing.T, servers string, a *app, stdout, stderr *byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows, err := d.Demonstrations(a.Host, config.Default()); err != nil || len(rows) != 2 || len(rows[0].Tools) != 14 {
+	if rows, err := d.Demonstrations(a.Host, config.Default()); err != nil || len(rows) != 2 ||
+		len(rows[0].Tools) != 14 {
 		t.Errorf("%d demonstrations, %v, %s", len(rows), err, stderr)
 	}
-	verb(0, "collect", "--endpoint", "http://127.0.0.1:1/v1", "--model", "clerk", "--dataset", "notes.jsonl", "--output-dir", "traces", "--yes") // nothing is left to ask
-	write(t, "hone.yaml", contents(t, "hone.yaml")+fewTools)                                                                                     // one prompt's worth of tools is enough to be sampled from
+	// nothing is left to ask
+	verb(0, "collect", "--endpoint", "http://127.0.0.1:1/v1", "--model", "clerk", "--dataset", "notes.jsonl",
+		"--output-dir", "traces", "--yes")
+	// one prompt's worth of tools is enough to be sampled from
+	write(t, "hone.yaml", contents(t, "hone.yaml")+fewTools)
 	verb(0, "eval", "--base-model", base, "--dataset", "notes.jsonl", "--split", "train", "--json")
 	var results struct {
 		Systems map[string]struct {
@@ -143,21 +158,27 @@ func filesystemServer(t *testing.T, servers string, a *app, stdout, stderr *byte
 			NumExcluded int `json:"num_excluded"`
 		}
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &results); err != nil || results.Systems["base"].N != 2 || results.Systems["base"].NumExcluded != 0 {
+	if err := json.Unmarshal(stdout.Bytes(), &results); err != nil || results.Systems["base"].N != 2 ||
+		results.Systems["base"].NumExcluded != 0 {
 		t.Errorf("%v: %s", err, stdout)
 	}
 }
 
-// A scenario whose calls hone would never send is told before a run begins, by all verbs that run it; --skip-bad leaves it out of training.
+// A scenario whose calls hone would never send is told before a run begins, by all verbs that run it; --skip-bad leaves
+// it out of training.
 func TestScenariosThatCannotBeDone(t *testing.T) {
 	url, _ := shop(t)
 	const good = `{"id": "hat", "task": "Look at a hat.", "split": "train", "gold": [{"name": "look", "arguments": {"name": "hat"}}], "checks": [{"type": "call", "name": "look", "arguments": {"name": "hat"}}]}` + "\n"
-	workFolder(t, map[string]string{"hone.yaml": strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1) + "engine: {backend: go}\ngrpo: {steps: 1, scenarios_per_step: 1, group_size: 2}\n",
+	workFolder(t, map[string]string{
+		"hone.yaml": strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1) +
+			"engine: {backend: go}\ngrpo: {steps: 1, scenarios_per_step: 1, group_size: 2}\n",
 		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url),
 		"tasks.jsonl": good + `{"id": "sell", "task": "Sell a hat.", "split": "train", "checks": [{"type": "call", "name": "sell", "arguments": {}}]}` + "\n" +
 			`{"id": "cap", "task": "Look at a cap.", "split": "train", "checks": [{"type": "call", "name": "look", "arguments": {"nome": "cap"}}]}` + "\n" +
 			`{"id": "bag", "task": "Sell a bag.", "split": "validation", "gold": [{"name": "sell", "arguments": {}}], "checks": [{"type": "answer", "contains": "sold"}]}` + "\n" +
-			`{"id": "tote", "task": "Sell a tote.", "split": "test", "gold": [{"name": "sell", "arguments": {}}], "checks": [{"type": "answer", "contains": "sold"}]}` + "\n"}) // which train does not run
+			// which train does not run
+			`{"id": "tote", "task": "Sell a tote.", "split": "test", "gold": [{"name": "sell", "arguments": {}}], "checks": [{"type": "answer", "contains": "sold"}]}` + "\n",
+	})
 	toyModel(t, "base/toy.gguf")
 	run := func(args ...string) (int, string) {
 		var said bytes.Buffer
@@ -166,59 +187,82 @@ func TestScenariosThatCannotBeDone(t *testing.T) {
 	}
 	train := []string{"train", "--dataset", "tasks.jsonl", "--output-dir", "out"}
 	for _, args := range [][]string{train, append(slices.Clone(train), "--dry-run")} {
-		if code, said := run(args...); code != 2 || !strings.Contains(said, "3 scenarios cannot be done on these servers") || !strings.Contains(said, `sell: checks[0] (call) cannot pass: there is no tool "sell"`) ||
-			!strings.Contains(said, "cap: checks[0] (call) cannot pass: the arguments are against the schema of look") || !strings.Contains(said, "--skip-bad") || exists("out") {
+		if code, said := run(args...); code != 2 ||
+			!strings.Contains(said, "3 scenarios cannot be done on these servers") ||
+			!strings.Contains(said, `sell: checks[0] (call) cannot pass: there is no tool "sell"`) ||
+			!strings.Contains(said,
+				"cap: checks[0] (call) cannot pass: the arguments are against the schema of look") ||
+			!strings.Contains(said, "--skip-bad") || exists("out") {
 			t.Errorf("%v: exit code %d, %s", args, code, said)
 		}
 	}
-	if code, said := run("scenarios", "validate", "tasks.jsonl"); code != 2 || !strings.Contains(said, "4 findings in 5 scenarios") || !strings.Contains(said, "tasks.jsonl:2") {
+	if code, said := run("scenarios", "validate", "tasks.jsonl"); code != 2 ||
+		!strings.Contains(said, "4 findings in 5 scenarios") || !strings.Contains(said, "tasks.jsonl:2") {
 		t.Errorf("validate: exit code %d, %s", code, said)
 	}
-	if code, said := run("eval", "--base-model", "base", "--dataset", "tasks.jsonl", "--split", "train"); code != 0 || !strings.Contains(said, "2 scenarios cannot be done on these servers, and will count as failed, the first sell") {
+	if code, said := run("eval", "--base-model", "base", "--dataset",
+		"tasks.jsonl", "--split", "train"); code != 0 || !strings.Contains(said,
+		"2 scenarios cannot be done on these servers, and will count as failed, the first sell") {
 		t.Errorf("eval: exit code %d, %s", code, said)
 	}
-	if code, said := run("collect", "--gold", "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "shown", "--yes"); !strings.Contains(said, "cannot be done on these servers") {
+	if code, said := run("collect", "--gold", "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "shown",
+		"--yes"); !strings.Contains(said, "cannot be done on these servers") {
 		t.Errorf("collect: exit code %d, %s", code, said)
 	}
-	if code, said := run(append(slices.Clone(train), "--skip-bad", "--dry-run")...); code != 0 || !strings.Contains(said, "rollouts on 1 scenario in out") {
+	if code, said := run(append(slices.Clone(train), "--skip-bad", "--dry-run")...); code != 0 ||
+		!strings.Contains(said, "rollouts on 1 scenario in out") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if code, said := run(append(slices.Clone(train), "--skip-bad")...); code != 3 || !strings.Contains(said, "left out: tasks.jsonl: cap: ") { // random weights pass nothing
+	// random weights pass nothing
+	if code, said := run(append(slices.Clone(train), "--skip-bad")...); code != 3 ||
+		!strings.Contains(said, "left out: tasks.jsonl: cap: ") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if list, err := scenario.LoadCopy("out/scenarios.json"); err != nil || len(list) != 2 || list[0].ID != "hat" || list[1].ID != "tote" {
+	if list, err := scenario.LoadCopy("out/scenarios.json"); err != nil || len(list) != 2 || list[0].ID != "hat" ||
+		list[1].ID != "tote" {
 		t.Errorf("%v, %d scenarios are kept", err, len(list))
 	}
 	write(t, "tasks.jsonl", strings.Replace(good, `"look", "arguments"`, `"lock", "arguments"`, 2))
-	if code, said := run("train", "--dataset", "tasks.jsonl", "--output-dir", "none", "--skip-bad"); code != 2 || strings.Contains(said, "--skip-bad") {
+	if code, said := run("train", "--dataset", "tasks.jsonl", "--output-dir", "none", "--skip-bad"); code != 2 ||
+		strings.Contains(said, "--skip-bad") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }
 
-// GRPO learns from demonstrations beside its episodes: the run keeps them with their tools, goes on to the same adapter without the file, and its record
-// says that they were learnt from.
+// GRPO learns from demonstrations beside its episodes: the run keeps them with their tools, goes on to the same adapter
+// without the file, and its record says that they were learnt from.
 func TestTrainOnDemonstrations(t *testing.T) {
 	url, _ := shop(t)
-	settings := strings.NewReplacer("model: {", "model: {base: base, ", "mcp: {", "mcp: {max_tools: 1, ").Replace(ownConfig) + "engine: {backend: go}\ngrpo: {steps: 2, scenarios_per_step: 1, group_size: 2, checkpoint_every: 1, demonstrations: {rows: 2}}\n"
-	workFolder(t, map[string]string{"hone.yaml": settings, "mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url),
+	settings := strings.NewReplacer("model: {",
+		"model: {base: base, ", "mcp: {", "mcp: {max_tools: 1, ").Replace(ownConfig) + "engine: {backend: go}\n" +
+		"grpo: {steps: 2, scenarios_per_step: 1, group_size: 2, checkpoint_every: 1, demonstrations: {rows: 2}}\n"
+	workFolder(t, map[string]string{
+		"hone.yaml": settings, "mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url),
 		"tasks.jsonl": `{"id": "hat", "task": "Look at a hat.", "split": "train", "checks": [{"type": "call", "name": "look", "arguments": {"name": "hat"}}]}` + "\n",
-		"gold.jsonl":  `{"id": "cap", "task": "Buy a cap.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "cap"}}], "gold_answer": "sold", "checks": [{"type": "answer", "contains": "sold"}]}` + "\n"})
+		"gold.jsonl":  `{"id": "cap", "task": "Buy a cap.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "cap"}}], "gold_answer": "sold", "checks": [{"type": "answer", "contains": "sold"}]}` + "\n",
+	})
 	toyModel(t, "base/toy.gguf")
 	run := func(ctx context.Context, said io.Writer, args ...string) int {
 		return toyApp(said, nil).main(ctx, append(args, "--mcp-config", "mcp.json"))
 	}
 	var said bytes.Buffer
-	if code := run(t.Context(), &said, "collect", "--gold", "--dataset", "gold.jsonl", "--output-dir", "shown", "--yes"); code != 0 {
+	if code := run(t.Context(), &said, "collect", "--gold", "--dataset", "gold.jsonl", "--output-dir", "shown",
+		"--yes"); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
 	train := []string{"train", "--dataset", "tasks.jsonl", "--output-dir"}
-	for _, args := range [][]string{append(slices.Clone(train), "whole", "--dry-run"), append(slices.Clone(train), "whole")} {
-		if said.Reset(); run(t.Context(), &said, args...) != 2 || !strings.Contains(said.String(), "grpo.demonstrations.file") || exists("whole") {
+	for _, args := range [][]string{
+		append(slices.Clone(train), "whole", "--dry-run"), append(slices.Clone(train), "whole"),
+	} {
+		if said.Reset(); run(t.Context(), &said, args...) != 2 ||
+			!strings.Contains(said.String(), "grpo.demonstrations.file") || exists("whole") {
 			t.Errorf("%v without a file: %s", args, &said)
 		}
 	}
 	write(t, "hone.yaml", strings.Replace(settings, "{rows: 2}", "{rows: 2, file: shown/trajectories.jsonl}", 1))
-	for _, args := range [][]string{append(slices.Clone(train), "whole", "--dry-run"), append(slices.Clone(train), "whole")} {
+	for _, args := range [][]string{
+		append(slices.Clone(train), "whole", "--dry-run"), append(slices.Clone(train), "whole"),
+	} {
 		if said.Reset(); run(t.Context(), &said, args...) != 0 { // what the toy does not do, it is shown
 			t.Fatalf("%v: %s", args, &said)
 		}
@@ -227,7 +271,8 @@ func TestTrainOnDemonstrations(t *testing.T) {
 	write(t, "bare.jsonl", `{"id": "cap", "messages": [{"role": "user", "content": "Buy a cap."}, {"role": "assistant", "content": "", "tool_calls": [{"id": "a", "type": "function", `+
 		`"function": {"name": "buy", "arguments": "{\"name\":\"cap\"}"}}]}, {"role": "tool", "tool_call_id": "a", "content": "sold"}, {"role": "assistant", "content": "sold"}]}`+"\n")
 	write(t, "hone.yaml", strings.Replace(settings, "{rows: 2}", "{rows: 2, file: bare.jsonl}", 1))
-	if said.Reset(); run(t.Context(), &said, append(slices.Clone(train), "bare")...) != 0 || contents(t, "bare/final/adapter_model.safetensors") != contents(t, "whole/final/adapter_model.safetensors") {
+	if said.Reset(); run(t.Context(), &said, append(slices.Clone(train), "bare")...) != 0 ||
+		contents(t, "bare/final/adapter_model.safetensors") != contents(t, "whole/final/adapter_model.safetensors") {
 		t.Errorf("rows without tools teach something else than those of a collection: %s", &said)
 	}
 	write(t, "hone.yaml", strings.Replace(settings, "{rows: 2}", "{rows: 2, file: shown/trajectories.jsonl}", 1))
@@ -244,10 +289,12 @@ func TestTrainOnDemonstrations(t *testing.T) {
 	if said.Reset(); run(t.Context(), &said, "runs", "resume", "./broken") != 0 {
 		t.Fatalf("resumed: %s", &said)
 	}
-	if whole, resumed := contents(t, "whole/final/adapter_model.safetensors"), contents(t, "broken/final/adapter_model.safetensors"); whole != resumed {
+	if whole, resumed := contents(t, "whole/final/adapter_model.safetensors"),
+		contents(t, "broken/final/adapter_model.safetensors"); whole != resumed {
 		t.Error("a run that goes on learns something else")
 	}
-	if kept := contents(t, "broken/conversations.jsonl"); !strings.Contains(kept, `"tools"`) || strings.Count(kept, "\n") != 1 {
+	if kept := contents(t, "broken/conversations.jsonl"); !strings.Contains(kept, `"tools"`) ||
+		strings.Count(kept, "\n") != 1 {
 		t.Errorf("the run keeps %s", kept)
 	}
 	list, err := scenario.Load("tasks.jsonl")
@@ -255,7 +302,8 @@ func TestTrainOnDemonstrations(t *testing.T) {
 	if list = append(list, shown...); err != nil || failed != nil {
 		t.Fatal(err, failed)
 	}
-	if got := records.ReadProvenance("broken/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"hat", "cap"}) {
+	if got := records.ReadProvenance("broken/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got,
+		[]string{"hat", "cap"}) {
 		t.Errorf("learnt from were %q", got)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"hone/internal/toolset/servers"
 )
 
-// Entries choose the names of the variables that they ask for. A server of a stranger gets none that the user did not name.
+// Entries choose the names of the variables that they ask for. A server of a stranger gets none that the user did not
+// name.
 func TestServersTryKeepsKeys(t *testing.T) {
 	got := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -23,17 +24,21 @@ func TestServersTryKeepsKeys(t *testing.T) {
 	}))
 	defer server.Close()
 	remote := func(name, path, rest string) string {
-		return fmt.Sprintf(`{"name": "io.example/%s", "remotes": [{"type": "streamable-http", "url": "%s%s"%s}]}`, name, server.URL, path, rest)
+		return fmt.Sprintf(`{"name": "io.example/%s", "remotes": [{"type": "streamable-http", "url": "%s%s"%s}]}`,
+			name, server.URL, path, rest)
 	}
 	header := func(flags string) string { return `, "headers": [{"name": "openai-api-key", ` + flags + `}]` }
 	workFolder(t, map[string]string{"e/entries.json": `{"servers": [` + strings.Join([]string{
-		remote("secret", "", header(`"isRequired": true, "isSecret": true`)), remote("required", "", header(`"isRequired": true`)), remote("optional", "", header(`"isSecret": true`)),
+		remote("secret", "", header(`"isRequired": true, "isSecret": true`)), remote("required", "",
+			header(`"isRequired": true`)), remote("optional", "", header(`"isSecret": true`)),
 		remote("default", "", header(`"isSecret": true, "default": "none"`)),
 		remote("url", "/{OPENAI_API_KEY}", `, "variables": {"OPENAI_API_KEY": {"isRequired": true}}`)}, ",") + `]}`,
-		"e/mcp.json": `{"mcpServers": {"escaped": {"url": "` + server.URL + `", "headers": {"K": "\u0024{OPENAI_API_KEY}"}}}}`})
+		"e/mcp.json": `{"mcpServers": {"escaped": {"url": "` + server.URL +
+			`", "headers": {"K": "\u0024{OPENAI_API_KEY}"}}}}`})
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-user")
 	try := func(more ...string) (r servers.Report, sent string) {
-		code, stdout, said := hone(t, "", append([]string{"servers", "try", "--registry", "e", "--cache", "cache", "--json", "--timeout", "5s"}, more...)...)
+		code, stdout, said := hone(t, "", append([]string{"servers", "try", "--registry", "e", "--cache", "cache",
+			"--json", "--timeout", "5s"}, more...)...)
 		if err := json.Unmarshal([]byte(stdout), &r); code != 3 || err != nil {
 			t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 		}
@@ -63,8 +68,8 @@ func TestServersTryKeepsKeys(t *testing.T) {
 	}
 }
 
-// BenchmarkServersLs lists 500 servers of 10 tools each, as many as servers have on average, from what is kept of them, and groups the
-// tools: once where all texts are still to be looked at, and once where what is in them is kept too.
+// BenchmarkServersLs lists 500 servers of 10 tools each, as many as servers have on average, from what is kept of them,
+// and groups the tools: once where all texts are still to be looked at, and once where what is in them is kept too.
 func BenchmarkServersLs(b *testing.B) {
 	dir := b.TempDir()
 	tried := filepath.Join(dir, "servers", "tried")
@@ -76,10 +81,18 @@ func BenchmarkServersLs(b *testing.B) {
 	for i := range 500 {
 		from := mcp.ServerTools{Name: fmt.Sprintf("io.example/s%d", i), Era: "2025-11-25"}
 		for _, verb := range verbs {
-			from.Tools = append(from.Tools, mcp.Tool{Name: verb + "_thing", Description: fmt.Sprintf("Use this tool to %s the things of workspace %d. It takes an identifier, and returns the thing as JSON with its name, its owner and when it was changed. Give limit to bound how many are returned.", verb, i),
-				InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"thing_%d_id":{"type":"string","description":"Identifier of the thing, as list_thing gives it"},"limit":{"type":"integer","description":"How many at most","default":20}},"required":["thing_%d_id"]}`, i/3, i/3))})
+			from.Tools = append(from.Tools, mcp.Tool{
+				Name: verb + "_thing",
+				Description: fmt.Sprintf(
+					"Use this tool to %s the things of workspace %d. It takes an identifier, "+
+						"and returns the thing as JSON with its name, its owner and when it was changed. "+
+						"Give limit to bound how many are returned.", verb, i,
+				),
+				InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"thing_%d_id":{"type":"string","description":"Identifier of the thing, as list_thing gives it"},"limit":{"type":"integer","description":"How many at most","default":20}},"required":["thing_%d_id"]}`, i/3, i/3)),
+			})
 		}
-		text, err := json.Marshal(servers.Tried{Name: from.Name, From: "list", Kind: "npm", Outcome: servers.Answered, Server: &from})
+		text, err := json.Marshal(servers.Tried{Name: from.Name, From: "list", Kind: "npm", Outcome: servers.Answered,
+			Server: &from})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -95,7 +108,8 @@ func BenchmarkServersLs(b *testing.B) {
 	list := func() {
 		var said strings.Builder
 		a := toyApp(&said, map[string]string{"XDG_STATE_HOME": dir})
-		if code := a.main(b.Context(), []string{"servers", "ls", "--cache", dir, "--mcp-config", dir + "/none"}); code != 0 {
+		if code := a.main(b.Context(),
+			[]string{"servers", "ls", "--cache", dir, "--mcp-config", dir + "/none"}); code != 0 {
 			b.Fatal(said.String())
 		}
 	}

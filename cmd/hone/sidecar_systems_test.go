@@ -13,18 +13,20 @@ import (
 	"hone/internal/learn/sample"
 )
 
-// Sidecars and upstreams that are asked one after the other share one model and one sampler, which holds the adapter of who is asked: of this process, and of
-// a server.
+// Sidecars and upstreams that are asked one after the other share one model and one sampler, which holds the adapter of
+// who is asked: of this process, and of a server.
 func TestSidecarEvalTurnsToEachAdapter(t *testing.T) {
 	workFolder(t, map[string]string{"hone.yaml": toyConfig})
 	toyModel(t, "toy.gguf")
 	revisions(t)
 	for i, out := range []string{"one", "two"} {
-		if code, _, said := hone(t, "", "sidecar", "train", "--data", "revisions", "--method", "sft", "--output-dir", out, "--base-model", "toy.gguf", "--seed", fmt.Sprint(i)); code != 0 {
+		if code, _, said := hone(t, "", "sidecar", "train", "--data", "revisions", "--method", "sft", "--output-dir",
+			out, "--base-model", "toy.gguf", "--seed", fmt.Sprint(i)); code != 0 {
 			t.Fatalf("exit code %d, %s", code, said)
 		}
 	}
-	command := strings.Fields("sidecar eval --data revisions --split train --model one/final,two/final --alone --hints x=one/final")
+	command := strings.Fields("sidecar eval --data revisions --split train --model one/final,two/final --alone " +
+		"--hints x=one/final")
 	code, table, said := hone(t, "", append(command, "--plain")...)
 	if code != 0 || strings.Count(said, "model toy.gguf on") != 1 {
 		t.Errorf("exit code %d, want one model that is opened: %s", code, said)
@@ -53,19 +55,25 @@ func TestSidecarEvalTurnsToEachAdapter(t *testing.T) {
 			asked = append(asked, name)
 		}
 	}
-	if len(names) != 3 || !slices.Equal(asked, names) || names[0] != names[2] || times[names[0]] != 11+2*17 || times[names[1]] != 8+17 { // each time that it is handed over one for its text, which hone serve refuses, and sixteen for its fingerprint
-		t.Errorf("loaded %q, asked of %q, %v: want the first, the second, and the first again for its hints", names, asked, times)
+	// each time that it is handed over one for its text, which hone serve refuses, and sixteen for its fingerprint
+	if len(names) != 3 || !slices.Equal(asked, names) || names[0] != names[2] || times[names[0]] != 11+2*17 ||
+		times[names[1]] != 8+17 {
+		t.Errorf("loaded %q, asked of %q, %v: want the first, the second, and the first again for its hints",
+			names, asked, times)
 	}
 
 	otherModel(t, "toy.gguf", "other.gguf")
 	write(t, "hone.yaml", toyConfig+"sampler: {url: \""+sampler(t, "other.gguf").url+"\", key_env: SERVE_KEY}\n")
 	var talk bytes.Buffer
-	if code := toyApp(&talk, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), command); code != int(fault.CodeError) || !strings.Contains(talk.String(), "the server does not hold the policy that was trained") {
+	if code := toyApp(&talk,
+		map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), command); code != int(fault.CodeError) ||
+		!strings.Contains(talk.String(), "the server does not hold the policy that was trained") {
 		t.Errorf("another base model: exit code %d, %s", code, &talk)
 	}
 }
 
-// A model is opened anew for another base model and for an adapter of another shape; and its slots have room for the drafts, which are asked about with it.
+// A model is opened anew for another base model and for an adapter of another shape; and its slots have room for the
+// drafts, which are asked about with it.
 func TestSidecarEvalOpensWhatDiffers(t *testing.T) {
 	workFolder(t, map[string]string{"hone.yaml": toyConfig + "model: {base: toy.gguf}\n"})
 	toyModel(t, "toy.gguf")
@@ -83,7 +91,8 @@ func TestSidecarEvalOpensWhatDiffers(t *testing.T) {
 			rooms = append(rooms, len(o.Prefix)+o.Context)
 		}
 	}
-	code := a.main(t.Context(), strings.Fields("sidecar eval --data revisions --split train --model base,shaped,others"))
+	code := a.main(t.Context(),
+		strings.Fields("sidecar eval --data revisions --split train --model base,shaped,others"))
 	said := talk.String()
 	if code != 0 || strings.Count(said, "model toy.gguf on") != 2 || strings.Count(said, "model other.gguf on") != 1 {
 		t.Errorf("exit code %d, want one model for each: %s", code, said)

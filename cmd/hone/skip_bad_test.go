@@ -7,8 +7,8 @@ import (
 	"hone/internal/fault"
 )
 
-// All verbs that read rows have one rule for those that cannot be read: they end the verb before it begins, by file and line, unless --skip-bad leaves them
-// out, which is told by the same lines.
+// All verbs that read rows have one rule for those that cannot be read: they end the verb before it begins, by file and
+// line, unless --skip-bad leaves them out, which is told by the same lines.
 func TestSkipBad(t *testing.T) {
 	url := flatterer(t)
 	const task = `{"task":"Count to %.","split":"%","checks":[{"type":"answer","equals":"42"}]}` + "\n"
@@ -30,7 +30,9 @@ func TestSkipBad(t *testing.T) {
 	} {
 		args := append([]string{verb, "--dry-run", "--base-model", "base"}, strings.Fields(c.args)...)
 		code, _, said := hone(t, "", args...)
-		for _, want := range []string{"hone: 1 broken row in ", c.file + ":2", c.why, "or leave these rows out with --skip-bad"} {
+		for _, want := range []string{
+			"hone: 1 broken row in ", c.file + ":2", c.why, "or leave these rows out with --skip-bad",
+		} {
 			if code != int(fault.CodeUsage) || !strings.Contains(said, want) {
 				t.Errorf("%s: exit code %d, no %q in %s", verb, code, want, said)
 			}

@@ -16,8 +16,8 @@ import (
 	"hone/internal/synth/generate"
 )
 
-// teachingEndpoint serves models by name: "wise" thinks of tasks of the shop, "strict" picks and scores, "pupil" buys what a task
-// quotes.
+// teachingEndpoint serves models by name: "wise" thinks of tasks of the shop, "strict" picks and scores, "pupil" buys
+// what a task quotes.
 func teachingEndpoint(t *testing.T) (url string, asked map[string]*atomic.Int64) {
 	t.Helper()
 	asked = map[string]*atomic.Int64{"wise": {}, "other": {}, "strict": {}, "pupil": {}}
@@ -42,7 +42,8 @@ func teachingEndpoint(t *testing.T) (url string, asked map[string]*atomic.Int64)
 		buys := strings.Contains(said, "Tool: buy") || strings.Contains(said, "own")
 		switch {
 		case len(q.Tools) > 0 && q.Model == "pupil" && q.Messages[len(q.Messages)-1].Role == chat.User && buys:
-			reply.ToolCalls, finish = []chat.ToolCall{{ID: "c", Name: "buy", Arguments: fmt.Sprintf(`{"name": %q}`, quoted)}}, "tool_calls"
+			reply.ToolCalls, finish =
+				[]chat.ToolCall{{ID: "c", Name: "buy", Arguments: fmt.Sprintf(`{"name": %q}`, quoted)}}, "tool_calls"
 		case len(q.Tools) > 0:
 			reply.Content = "Done."
 		case strings.HasPrefix(rule, "You write requests"):
@@ -63,25 +64,34 @@ func teachingEndpoint(t *testing.T) (url string, asked map[string]*atomic.Int64)
 		case strings.HasPrefix(rule, "You judge"):
 			reply.Content = "clarity: 9\nspecificity: 9\nrelevance: 9\ncompleteness: 9\ncorrectness: 9"
 		case strings.HasPrefix(rule, "Imagine"):
-			reply.Content = "Folks, could somebody sort this out today, thanks a lot: " + strings.TrimSuffix(said[strings.LastIndex(said, "job: ")+5:], "\nThe message:")
+			reply.Content = "Folks, could somebody sort this out today, thanks a lot: " +
+				strings.TrimSuffix(said[strings.LastIndex(said, "job: ")+5:], "\nThe message:")
 		default:
 			reply.Content = task + " Today."
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": finish}},
-			"usage": map[string]int{"prompt_tokens": 50, "completion_tokens": 10}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"choices": []any{map[string]any{"message": reply, "finish_reason": finish}},
+			"usage":   map[string]int{"prompt_tokens": 50, "completion_tokens": 10},
+		})
 	}))
 	t.Cleanup(s.Close)
 	return s.URL, asked
 }
 
-// Each of the models that the flags name is asked for what it is there for; what they said is in the provenance, what they cost is
-// told, and the same command pays for nothing again.
+// Each of the models that the flags name is asked for what it is there for; what they said is in the provenance, what
+// they cost is told, and the same command pays for nothing again.
 func TestSynthTeacher(t *testing.T) {
 	url, _ := shop(t)
 	endpoint, asked := teachingEndpoint(t)
-	workFolder(t, map[string]string{"hone.yaml": fmt.Sprintf("providers: {near: {url: %s/v1, prices: {wise: {prompt: 1, completion: 2}, other: {prompt: 1}, strict: {prompt: 1}, pupil: {prompt: 1}}}}\n", endpoint)})
-	args := []string{"synth", "--config", "hone.yaml", "--cache", "cache", "--mcp", url, "--call-all", "--out", "made.json", "-n", "16", "--teacher", "near/wise", "--held-teacher", endpoint + "/v1/other",
-		"--judge", "near/strict", "--reference", "near/pupil", "--reference-runs", "2", "--json"}
+	workFolder(t, map[string]string{
+		"hone.yaml": fmt.Sprintf("providers: {near: {url: %s/v1, prices: {wise: {prompt: 1, completion: 2}, other: "+
+			"{prompt: 1}, strict: {prompt: 1}, pupil: {prompt: 1}}}}\n", endpoint),
+	})
+	args := []string{
+		"synth", "--config", "hone.yaml", "--cache", "cache", "--mcp", url, "--call-all", "--out", "made.json", "-n",
+		"16", "--teacher", "near/wise", "--held-teacher", endpoint + "/v1/other", "--judge", "near/strict",
+		"--reference", "near/pupil", "--reference-runs", "2", "--json",
+	}
 	code, printed, said := hone(t, "", args...)
 	var r generate.Report
 	if err := json.Unmarshal([]byte(printed), &r); err != nil || code != 0 {
@@ -101,15 +111,20 @@ func TestSynthTeacher(t *testing.T) {
 	}
 	for _, x := range list {
 		p := x.Provenance
-		if want := map[bool]string{true: "wise", false: "other"}[x.Split == scenario.Train]; p.Teacher != want || p.Quality != 9 || p.Reference == nil || p.Reference.By != "pupil" || p.Reference.Runs != 2 || p.Reference.Passed == 0 {
+		if want := map[bool]string{true: "wise", false: "other"}[x.Split == scenario.Train]; p.Teacher != want ||
+			p.Quality != 9 || p.Reference == nil || p.Reference.By != "pupil" || p.Reference.Runs != 2 ||
+			p.Reference.Passed == 0 {
 			t.Errorf("%s: %s %+v %+v", x.Task, x.Split, p, p.Reference)
 		}
 	}
 	var gap synth.Compared
 	write(t, "said.jsonl", `{"messages": [{"role": "user", "content": "Get me a hat."}, {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "buy", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "c", "content": "sold"}, {"role": "assistant", "content": "Done."}]}`)
 	write(t, "hand.jsonl", `{"task": "Look for a tie.", "gold": [{"name": "look", "arguments": {"name": "tie"}}]}`)
-	if code, printed, said = hone(t, "", "synth", "report", "made.json", "--scenarios", "hand.jsonl", "--data", "said.jsonl", "--json"); code != 0 || json.Unmarshal([]byte(printed), &gap) != nil ||
-		gap.Distance == nil || len(gap.Distance.Shapes) != 3 || gap.Distance.Shapes[0].Tasks != len(list) || gap.Distance.Shapes[1].Words != 4 || gap.Distance.Shapes[2].Calls != 1 || gap.Gap.Overlaps[0] != r.Gap.Overlaps[0] {
+	if code, printed, said = hone(t, "", "synth", "report", "made.json", "--scenarios", "hand.jsonl", "--data",
+		"said.jsonl", "--json"); code != 0 || json.Unmarshal([]byte(printed), &gap) != nil ||
+		gap.Distance == nil || len(gap.Distance.Shapes) != 3 || gap.Distance.Shapes[0].Tasks != len(list) ||
+		gap.Distance.Shapes[1].Words != 4 || gap.Distance.Shapes[2].Calls != 1 ||
+		gap.Gap.Overlaps[0] != r.Gap.Overlaps[0] {
 		t.Errorf("%d %+v\n%s%s", code, gap, printed, said)
 	}
 	if code, _, said = hone(t, "", "synth", "report", "none.json"); code != 2 || !strings.Contains(said, "none.json") {
@@ -135,19 +150,24 @@ func TestSynthTeacher(t *testing.T) {
 		{"a negative budget", 2, "--budget-usd", []string{"--budget-usd", "-1"}},
 		{"a reference that solves nothing", 3, "reference", []string{"--reference", "near/strict", "--reference-runs", "1"}},
 	} {
-		args := append([]string{"synth", "--config", "hone.yaml", "--cache", t.TempDir(), "--mcp", url, "--call-all", "--out", "other.json", "--work", t.TempDir() + "/w", "-n", "16"}, tc.args...)
+		args := append([]string{"synth", "--config", "hone.yaml", "--cache", t.TempDir(), "--mcp", url, "--call-all",
+			"--out", "other.json", "--work", t.TempDir() + "/w", "-n", "16"}, tc.args...)
 		if code, _, said := hone(t, "", args...); code != tc.code || !strings.Contains(said, tc.want) {
 			t.Errorf("%s: %d\n%s", tc.name, code, said)
 		}
 	}
-	code, _, said = hone(t, "", "synth", "--config", "hone.yaml", "--mcp", url, "--call-all", "--out", "gated.json", "-n", "16", "--judge", "near/strict", "--rejected", "fell.json")
-	if list, err = scenario.Load("gated.json"); code != 0 || err != nil || list[0].Provenance.Quality != 9 || list[0].Provenance.Teacher != "" {
+	code, _, said = hone(t, "", "synth", "--config", "hone.yaml", "--mcp", url, "--call-all", "--out", "gated.json",
+		"-n", "16", "--judge", "near/strict", "--rejected", "fell.json")
+	if list, err = scenario.Load("gated.json"); code != 0 || err != nil || list[0].Provenance.Quality != 9 ||
+		list[0].Provenance.Teacher != "" {
 		t.Errorf("%d %v\n%s", code, err, said)
 	}
-	if list, err = scenario.Load("fell.json"); err != nil || len(list) == 0 || !strings.Contains(strings.Join(list[len(list)-1].Tags, " "), "fell:") {
+	if list, err = scenario.Load("fell.json"); err != nil || len(list) == 0 ||
+		!strings.Contains(strings.Join(list[len(list)-1].Tags, " "), "fell:") {
 		t.Errorf("%v %v", list, err)
 	}
-	code, _, said = hone(t, "", "synth", "--config", "hone.yaml", "--mcp", url, "--call-all", "--out", "hard.json", "-n", "16", "--reference", "near/strict", "--reference-runs", "1", "--keep-unsolved")
+	code, _, said = hone(t, "", "synth", "--config", "hone.yaml", "--mcp", url, "--call-all", "--out", "hard.json",
+		"-n", "16", "--reference", "near/strict", "--reference-runs", "1", "--keep-unsolved")
 	if list, err = scenario.Load("hard.json"); code != 0 || err != nil || list[0].Provenance.Reference == nil {
 		t.Errorf("%d %v\n%s", code, err, said)
 	}

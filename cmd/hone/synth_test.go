@@ -22,8 +22,8 @@ func writeFile(t *testing.T, text string) string {
 	return path
 }
 
-// hone synth makes scenarios for a server that nobody wrote tasks for, and hone scenarios validate finds nothing wrong with them.
-// The same command makes none of the calls again.
+// hone synth makes scenarios for a server that nobody wrote tasks for, and hone scenarios validate finds nothing wrong
+// with them. The same command makes none of the calls again.
 func TestSynth(t *testing.T) {
 	calc, err := filepath.Abs("../../demo/node_modules/@coo-quack/calc-mcp/dist/index.js")
 	if err != nil {
@@ -32,10 +32,13 @@ func TestSynth(t *testing.T) {
 	if _, err := os.Stat(calc); err != nil {
 		t.Fatalf("%v: run make test", err)
 	}
-	servers := writeFile(t, fmt.Sprintf(`{"mcpServers": {"calc": {"command": "node", "args": [%q], "isolation": "shared"}}}`, calc))
+	servers := writeFile(t,
+		fmt.Sprintf(`{"mcpServers": {"calc": {"command": "node", "args": [%q], "isolation": "shared"}}}`, calc))
 	out := filepath.Join(t.TempDir(), "scenarios.json")
-	args := []string{"synth", "--mcp-config", servers, "--out", out, "-n", "60", "--seed", "3", "--split-by", "tool", "--json", "--kinds", "../../internal/demo/calc/kinds.yaml"}
-	if code, _, said := hone(t, "", args...); code != 3 || !strings.Contains(said, "--call-all") { // no sandbox holds the tests' servers
+	args := []string{"synth", "--mcp-config", servers, "--out", out, "-n", "60", "--seed", "3", "--split-by", "tool",
+		"--json", "--kinds", "../../internal/demo/calc/kinds.yaml"}
+	// no sandbox holds the tests' servers
+	if code, _, said := hone(t, "", args...); code != 3 || !strings.Contains(said, "--call-all") {
 		t.Fatalf("%d\n%s", code, said)
 	}
 	args = append(args, "--call-all")
@@ -47,7 +50,8 @@ func TestSynth(t *testing.T) {
 		t.Errorf("nothing warns of a small split:\n%s", said)
 	}
 	var r generate.Report
-	if err := json.Unmarshal([]byte(printed), &r); err != nil || r.Played < 100 || r.Several < 0.3 || r.Abstain < 0.1 || r.Abstain > 0.3 {
+	if err := json.Unmarshal([]byte(printed), &r); err != nil || r.Played < 100 || r.Several < 0.3 || r.Abstain < 0.1 ||
+		r.Abstain > 0.3 {
 		t.Errorf("%v: %+v", err, r)
 	}
 	for _, row := range r.Tools {
@@ -59,13 +63,16 @@ func TestSynth(t *testing.T) {
 	if err != nil || len(list) < 50 {
 		t.Fatalf("%d scenarios: %v", len(list), err)
 	}
-	if i := slices.IndexFunc(list, func(s scenario.Scenario) bool { return slices.Contains(s.Tags, "kind:days then multiply") }); i < 0 || len(r.Own) != 16 || len(list[i].Gold) != 2 || len(list[i].Checks) != 3 {
+	if i := slices.IndexFunc(list,
+		func(s scenario.Scenario) bool { return slices.Contains(s.Tags, "kind:days then multiply") }); i < 0 ||
+		len(r.Own) != 16 || len(list[i].Gold) != 2 || len(list[i].Checks) != 3 {
 		t.Errorf("the demo's kinds: %v", r.Own)
 	}
 	if p := list[0].Provenance; p == nil || p.Servers["calc"] != "2.1.1" || p.Seed != 3 {
 		t.Errorf("provenance %+v", p)
 	}
-	if code, printed, said := hone(t, "", "scenarios", "validate", out, "--mcp-config", servers); code != 0 || !strings.Contains(said, "nothing is wrong") {
+	if code, printed, said := hone(t, "", "scenarios", "validate", out, "--mcp-config", servers); code != 0 ||
+		!strings.Contains(said, "nothing is wrong") {
 		t.Errorf("%d\n%s%s", code, printed, said)
 	}
 	before, err := os.ReadFile(out)
@@ -76,7 +83,8 @@ func TestSynth(t *testing.T) {
 		t.Fatalf("%d\n%s", code, said)
 	}
 	after, err := os.ReadFile(out)
-	if r = (generate.Report{}); err != nil || json.Unmarshal([]byte(printed), &r) != nil || r.Played != 0 || string(after) != string(before) {
+	if r = (generate.Report{}); err != nil || json.Unmarshal([]byte(printed), &r) != nil || r.Played != 0 ||
+		string(after) != string(before) {
 		t.Errorf("the same command played %d anew, or wrote other scenarios: %v", r.Played, err)
 	}
 }

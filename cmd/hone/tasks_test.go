@@ -35,20 +35,41 @@ func wrongEpisodes() map[string][]wrongEpisode {
 	ann := callOf("open_nodes", `{"names": ["Ann"]}`)
 	eve := `{"entities": [{"name": "Eve", "entityType": "person", "observations": ["likes gin"]}]}`
 	return map[string][]wrongEpisode{
-		"answer alone":  {{[]string{ann, "milk"}, "answer"}, {[]string{callOf("delete_entities", `{"entityNames": ["Bob"]}`), "tea"}, "unchanged"}, {[]string{"tea or rum"}, "answer"}},
+		"answer alone": {
+			{[]string{ann, "milk"}, "answer"},
+			{[]string{callOf("delete_entities", `{"entityNames": ["Bob"]}`), "tea"}, "unchanged"},
+			{[]string{"tea or rum"}, "answer"},
+		},
 		"another start": {{[]string{ann, "tea"}, "answer"}},
 		"graph": {{[]string{"Done."}, "state"}, {[]string{callOf("create_entities", eve), "Done."}, "state"},
 			{[]string{callOf("create_entities", eve), callOf("create_relations", `{"relations": [{"from": "Ann", "to": "Eve", "relationType": "knows"}, {"from": "Eve", "to": "Bob", "relationType": "knows"}]}`), "Done."}, "state"}},
 		"no tool fits": {{[]string{ann, "None of my tools books flights."}, "no_call"}},
-		"list in any order": {{[]string{callOf("list_directory", `{"path": "."}`), "debts.txt and lines.txt"}, "answer"},
+		"list in any order": {
+			{[]string{callOf("list_directory", `{"path": "."}`), "debts.txt and lines.txt"}, "answer"},
 			{[]string{callOf("list_directory", `{"path": "."}`), "account.json, debts.txt, lines.txt, more.txt"}, "answer"},
-			{append(slices.Repeat([]string{callOf("list_directory", `{"path": "."}`)}, 4), "account.json, debts.txt, lines.txt"), "max_calls"}},
-		"json file": {{[]string{callOf("write_file", `{"path": "account.json", "content": "{\"open\": false}"}`), "Done."}, "file"},
+			{
+				append(slices.Repeat([]string{callOf("list_directory", `{"path": "."}`)}, 4),
+					"account.json, debts.txt, lines.txt"),
+				"max_calls",
+			},
+		},
+		"json file": {
+			{[]string{callOf("write_file", `{"path": "account.json", "content": "{\"open\": false}"}`), "Done."}, "file"},
 			{[]string{callOf("write_file", `{"path": "account.json", "content": "closed"}`), "Done."}, "file"},
-			{[]string{callOf("write_file", `{"path": "account.json", "content": "{\"open\": false, \"owner\": \"Ann\"}"}`), callOf("write_file", `{"path": "debts.txt", "content": ""}`), "Done."}, "unchanged"}},
-		"refused": {{[]string{callOf("write_file", `{"path": "debts.txt", "content": "one\ntwo\nthree\n"}`), "Done; debts.txt exists."}, "call unchanged"},
+			{
+				[]string{
+					callOf("write_file",
+						`{"path": "account.json", "content": "{\"open\": false, \"owner\": \"Ann\"}"}`),
+					callOf("write_file", `{"path": "debts.txt", "content": ""}`), "Done.",
+				},
+				"unchanged",
+			},
+		},
+		"refused": {
+			{[]string{callOf("write_file", `{"path": "debts.txt", "content": "one\ntwo\nthree\n"}`), "Done; debts.txt exists."}, "call unchanged"},
 			{[]string{callOf("move_file", `{"source": "lines.txt", "destination": "debts.txt"}`), "Done."}, "answer"},
-			{[]string{"I cannot."}, "call"}},
+			{[]string{"I cannot."}, "call"},
+		},
 		"optional arguments": {{[]string{callOf("list_directory_with_sizes", `{"path": "desk"}`), "lines.txt"}, "call"},
 			{[]string{callOf("list_directory_with_sizes", `{"path": "."}`), "lines.txt or debts.txt"}, "answer"}},
 		"rows": {{[]string{"Done."}, "sql sql"},
@@ -77,8 +98,9 @@ func TestTasksOnAStatefulServer(t *testing.T) {
 	}
 }
 
-// tasksOn are tasks on servers that keep state, written, proven and scored: right episodes pass their checks and wrong ones fail
-// those that are meant to catch them. A kept record is scored alike when the servers are gone. What is left was not played.
+// tasksOn are tasks on servers that keep state, written, proven and scored: right episodes pass their checks and wrong
+// ones fail those that are meant to catch them. A kept record is scored alike when the servers are gone. What is left
+// was not played.
 func tasksOn(t *testing.T, names ...string) (left map[string][]wrongEpisode) {
 	t.Helper()
 	tasks, err := filepath.Abs("testdata/tasks")
@@ -91,9 +113,11 @@ func tasksOn(t *testing.T, names ...string) (left map[string][]wrongEpisode) {
 	}
 	left = wrongEpisodes()
 	for name, server := range map[string]map[string]any{
-		"memory": {"command": "node", "args": []string{npmServer(t, "server-memory")}, "env": map[string]string{"MEMORY_FILE_PATH": mcp.EpisodeDir + "/memory.jsonl"}},
-		"files":  {"command": "node", "args": []string{npmServer(t, "server-filesystem"), mcp.EpisodeDir}, "cwd": mcp.EpisodeDir, "template": filepath.Join(tasks, "desk")},
-		"shop":   {"command": "node", "args": []string{sqlite, mcp.EpisodeDir + "/shop.db"}},
+		"memory": {"command": "node", "args": []string{npmServer(t, "server-memory")},
+			"env": map[string]string{"MEMORY_FILE_PATH": mcp.EpisodeDir + "/memory.jsonl"}},
+		"files": {"command": "node", "args": []string{npmServer(t, "server-filesystem"), mcp.EpisodeDir},
+			"cwd": mcp.EpisodeDir, "template": filepath.Join(tasks, "desk")},
+		"shop": {"command": "node", "args": []string{sqlite, mcp.EpisodeDir + "/shop.db"}},
 	} {
 		if !slices.Contains(names, name) {
 			continue
@@ -175,8 +199,10 @@ func playTasks(t *testing.T, l *episodes.Episodes, list []scenario.Scenario, wro
 		}
 		alone.Take(scores)
 		passed := len(kept.Terms) > 0 && kept.Terms[0].Name == "checks" && kept.Terms[0].Score == 1
-		if strings.Join(failed, " ") != want[i].failed || passed != (want[i].failed == "") || kept.Outcome != trajectory.OK {
-			t.Errorf("%s: %s %s, failed %q, want %q; %+v", rows[i].ID, kept.Outcome, kept.Error, failed, want[i].failed, kept.Terms)
+		if strings.Join(failed, " ") != want[i].failed || passed != (want[i].failed == "") ||
+			kept.Outcome != trajectory.OK {
+			t.Errorf("%s: %s %s, failed %q, want %q; %+v",
+				rows[i].ID, kept.Outcome, kept.Error, failed, want[i].failed, kept.Terms)
 		}
 	}
 }

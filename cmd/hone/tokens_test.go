@@ -15,15 +15,17 @@ import (
 	"hone/internal/testing/toymodel"
 )
 
-// A base model whose tokens of calls were never trained learns to write them with sft, since their rows are trained with the adapter; with
-// matrices alone it cannot tell them from others. The adapter is merged, sampled and served with its rows, and what is planned counts them.
+// A base model whose tokens of calls were never trained learns to write them with sft, since their rows are trained
+// with the adapter; with matrices alone it cannot tell them from others. The adapter is merged, sampled and served with
+// its rows, and what is planned counts them.
 func TestTokensThatWereNeverTrainedAreLearnt(t *testing.T) {
 	call := `{"messages": [{"role": "user", "content": "%s"}, {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function", ` +
 		`"function": {"name": "f", "arguments": "{}"}}]}], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]}` + "\n"
 	rows := fmt.Sprintf(call, "a") + fmt.Sprintf(call, "b")
 	const config = "lora: {rank: 4%s}\nmodel: {base: toy.gguf, chat_template: vendor.jinja}\nengine: {backend: go}\n" +
 		"sft: {batch_size: 2, epochs: 100, optimizer: {learning_rate: 0.01, warmup: 0, schedule: constant}}\n"
-	files := map[string]string{"say.jsonl": rows, "vendor.jinja": vendorTemplate, "auto.yaml": fmt.Sprintf(config, ""), "off.yaml": fmt.Sprintf(config, ", trainable_tokens: off")}
+	files := map[string]string{"say.jsonl": rows, "vendor.jinja": vendorTemplate, "auto.yaml": fmt.Sprintf(config, ""),
+		"off.yaml": fmt.Sprintf(config, ", trainable_tokens: off")}
 	workFolder(t, files)
 	toymodel.Write(t, "toy.gguf", "<|box_start|>", "<tool_call>", "</tool_call>", "<|box_end|>")
 	run := func(stdin string, args ...string) string {
@@ -34,20 +36,25 @@ func TestTokensThatWereNeverTrainedAreLearnt(t *testing.T) {
 		}
 		return out + said
 	}
-	says := map[string]string{"auto": "these rows are trained with the adapter", "off": "set lora.trainable_tokens: auto"}
+	says := map[string]string{"auto": "these rows are trained with the adapter",
+		"off": "set lora.trainable_tokens: auto"}
 	for name, want := range says {
-		if said := run("", "--config", name+".yaml", "sft", "--data", "say.jsonl", "--output-dir", name); !strings.Contains(said, "never learnt <tool_call>, </tool_call>") || !strings.Contains(said, want) {
+		if said := run("", "--config", name+".yaml", "sft", "--data", "say.jsonl", "--output-dir",
+			name); !strings.Contains(said, "never learnt <tool_call>, </tool_call>") || !strings.Contains(said, want) {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
 	text := run(fmt.Sprintf(call, "a"), "inspect", "render", "--template", "vendor.jinja")
-	ids, at := calledIn(t, run(text[:strings.Index(text, `,"spans"`)]+"}\n", "inspect", "tokens", "--model", "toy.gguf"))
+	ids, at := calledIn(t,
+		run(text[:strings.Index(text, `,"spans"`)]+"}\n", "inspect", "tokens", "--model", "toy.gguf"))
 	of := func(args ...string) float64 {
 		return toldOf(t, run(ids, append([]string{"--config", "auto.yaml", "inspect", "logprobs"}, args...)...), at)
 	}
-	auto, off := of("--model", "toy.gguf", "--adapter", "auto/final"), of("--model", "toy.gguf", "--adapter", "off/final")
+	auto, off := of("--model", "toy.gguf", "--adapter", "auto/final"), of("--model",
+		"toy.gguf", "--adapter", "off/final")
 	if auto < math.Log(0.5) || off > math.Log(0.26) {
-		t.Errorf("<tool_call> has a logprob of %v with rows of its own and %v without, where 1 of 4 is %v", auto, off, math.Log(0.25))
+		t.Errorf("<tool_call> has a logprob of %v with rows of its own and %v without, where 1 of 4 is %v",
+			auto, off, math.Log(0.25))
 	}
 	run("", "merge", "--adapter", "auto/final", "--output-dir", "merged")
 	if merged := of("--model", "merged"); math.Abs(merged-auto) > 1e-4 {

@@ -37,7 +37,8 @@ func namesOf(tools []chat.Tool) (names []string) {
 
 const hatTask = `{"id": "hat", "task": "Buy a hat.", "gold": [{"name": "buy", "arguments": {"name": "hat"}}], "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n"
 
-// searcher is an endpoint that looks for a tool, buys a hat with what it found, and answers. It notes the tools of each request.
+// searcher is an endpoint that looks for a tool, buys a hat with what it found, and answers. It notes the tools of each
+// request.
 func searcher(t *testing.T) (url string, told *[][]string) {
 	t.Helper()
 	told = &[][]string{}
@@ -50,10 +51,16 @@ func searcher(t *testing.T) (url string, told *[][]string) {
 			t.Error(err)
 		}
 		*told = append(*told, namesOf(q.Tools)) // one request at a time
-		reply := []chat.Message{{ToolCalls: []chat.ToolCall{{ID: "a", Name: "search_tools", Arguments: `{"query":"buy"}`}}},
-			{ToolCalls: []chat.ToolCall{{ID: "b", Name: "buy", Arguments: `{"name":"hat"}`}}}, {Content: "sold"}}[len(*told)-1]
+		reply := []chat.Message{
+			{ToolCalls: []chat.ToolCall{{ID: "a", Name: "search_tools", Arguments: `{"query":"buy"}`}}},
+			{ToolCalls: []chat.ToolCall{{ID: "b", Name: "buy", Arguments: `{"name":"hat"}`}}},
+			{Content: "sold"},
+		}[len(*told)-1]
 		reply.Role = chat.Assistant
-		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}}, "usage": map[string]int{}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}},
+			"usage":   map[string]int{},
+		})
 	}))
 	t.Cleanup(s.Close)
 	return s.URL + "/v1", told
@@ -65,7 +72,8 @@ func TestShownToolsAreTrainedOn(t *testing.T) {
 	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name":"hat"}`})
 	for most, want := range map[string][]string{"1": {"buy"}, "2": {"buy", "look"}} {
 		workFolder(t, map[string]string{"hone.yaml": "mcp: {max_tools: " + most + "}\n", "tasks.jsonl": hatTask})
-		if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--output-dir", "out", "--yes"); code != 0 {
+		if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset",
+			"tasks.jsonl", "--output-dir", "out", "--yes"); code != 0 {
 			t.Fatalf("exit code %d, %s", code, said)
 		}
 		text, err := os.ReadFile("out/trajectories.jsonl")
@@ -98,8 +106,14 @@ func TestShownToolsAreTrainedOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		toyModel(t, "toy.gguf")
-		for args, says := range map[string]string{"": "of a catalog that is not there", "--catalog other.json": "the tools of another catalog"} {
-			code, _, said := hone(t, "", append([]string{"sft", "--dry-run", "--data", "out/trajectories.jsonl", "--base-model", "toy.gguf", "--output-dir", "trained"}, strings.Fields(args)...)...)
+		for args, says := range map[string]string{
+			"":                     "of a catalog that is not there",
+			"--catalog other.json": "the tools of another catalog",
+		} {
+			code, _, said := hone(
+				t, "", append([]string{"sft", "--dry-run", "--data", "out/trajectories.jsonl", "--base-model",
+					"toy.gguf", "--output-dir", "trained"}, strings.Fields(args)...)...,
+			)
 			if code != 2 || !strings.Contains(said, says) || !strings.Contains(said, "trajectories.jsonl:1") {
 				t.Errorf("%q: exit code %d, %s", args, code, said)
 			}
@@ -117,13 +131,16 @@ func TestRowsWithoutToolsShowAnEpisodes(t *testing.T) {
 		"max_tools: 2":       {"buy look", ""},
 		"search_share: 0.01": {"buy look", "warning: rows that name no tools (1) show all of the catalog"},
 	} {
-		workFolder(t, map[string]string{"hone.yaml": "mcp: {" + setting + "}\nengine: {backend: go}\n", "rows.jsonl": strings.ReplaceAll(row, "\n\t\t", "") + "\n"})
+		workFolder(t, map[string]string{"hone.yaml": "mcp: {" + setting + "}\nengine: {backend: go}\n",
+			"rows.jsonl": strings.ReplaceAll(row, "\n\t\t", "") + "\n"})
 		if code, _, said := hone(t, "", "discover", "--mcp", url, "--out", "catalog.json"); code != 0 {
 			t.Fatalf("exit code %d, %s", code, said)
 		}
 		toyModel(t, "toy.gguf")
-		code, _, said := hone(t, "", "sft", "--dry-run", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir", "trained")
-		if code != 0 || !strings.Contains(said, want.says) || want.says == "" && strings.Contains(said, "name no tools") {
+		code, _, said := hone(t, "", "sft", "--dry-run", "--data", "rows.jsonl", "--base-model", "toy.gguf",
+			"--output-dir", "trained")
+		if code != 0 || !strings.Contains(said, want.says) ||
+			want.says == "" && strings.Contains(said, "name no tools") {
 			t.Errorf("%s: exit code %d, %s", setting, code, said)
 		}
 		d, err := inputs.ReadConversations(hosttest.Quiet(t), "rows.jsonl", "", false)
@@ -155,8 +172,8 @@ func TestCollectGoesOnWithItsTools(t *testing.T) {
 		if err := os.WriteFile("hone.yaml", []byte("mcp: {max_tools: "+most+"}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--output-dir", "out", "--yes",
-			"--samples", strconv.Itoa(samples+1)); code != 0 {
+		if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset",
+			"tasks.jsonl", "--output-dir", "out", "--yes", "--samples", strconv.Itoa(samples+1)); code != 0 {
 			t.Fatalf("exit code %d, %s", code, said)
 		}
 	}
@@ -175,19 +192,25 @@ func TestCollectGoesOnWithItsTools(t *testing.T) {
 func TestSearchedEpisode(t *testing.T) {
 	url, sold := shop(t)
 	endpoint, told := searcher(t)
-	workFolder(t, map[string]string{"hone.yaml": "mcp: {search_share: 0.02}\nengine: {backend: go}\nlora: {rank: 2}\n", "tasks.jsonl": hatTask}) // a share of train's context here, not of an endpoint's
-	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--output-dir", "out", "--yes"); code != 0 ||
+	// a share of train's context here, not of an endpoint's
+	workFolder(t, map[string]string{"hone.yaml": "mcp: {search_share: 0.02}\nengine: {backend: go}\nlora: {rank: 2}\n",
+		"tasks.jsonl": hatTask})
+	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset",
+		"tasks.jsonl", "--output-dir", "out", "--yes"); code != 0 ||
 		!strings.Contains(said, "1 of 1 episode passed all checks") {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
-	if code, _, said := hone(t, "", "collect", "--gold", "--mcp", url, "--dataset", "tasks.jsonl", "--output-dir", "gold", "--yes"); code != 2 || !strings.Contains(said, "mcp.search_share") {
+	if code, _, said := hone(t, "", "collect", "--gold", "--mcp", url, "--dataset", "tasks.jsonl", "--output-dir",
+		"gold", "--yes"); code != 2 || !strings.Contains(said, "mcp.search_share") {
 		t.Errorf("gold calls without a search: exit code %d, %s", code, said)
 	}
-	if got := *told; len(got) != 3 || !slices.Equal(got[0], []string{"search_tools"}) || !slices.Contains(got[1], "buy") || len(sold()) != 1 {
+	if got := *told; len(got) != 3 || !slices.Equal(got[0], []string{"search_tools"}) ||
+		!slices.Contains(got[1], "buy") || len(sold()) != 1 {
 		t.Errorf("told %v, sold %v", got, sold())
 	}
 	got := trajectoriesOf(t, "out")[0]
-	if got.Reward != 1.9 || got.Shown == nil || len(got.Shown.Own) != 1 || got.Shown.Own[0].Name != "search_tools" || len(got.Shown.Names) != 0 || got.Shown.All {
+	if got.Reward != 1.9 || got.Shown == nil || len(got.Shown.Own) != 1 || got.Shown.Own[0].Name != "search_tools" ||
+		len(got.Shown.Names) != 0 || got.Shown.All {
 		t.Errorf("earned %g of 1.9, shown %+v, terms %+v", got.Reward, got.Shown, got.Terms)
 	}
 	d, err := inputs.ReadConversations(hosttest.Quiet(t), "out/trajectories.jsonl", "", false)
@@ -199,7 +222,8 @@ func TestSearchedEpisode(t *testing.T) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	toyModel(t, "toy.gguf")
-	if code, _, said := hone(t, "", "sft", "--dry-run", "--data", "out/trajectories.jsonl", "--base-model", "toy.gguf", "--output-dir", "trained"); code != 0 {
+	if code, _, said := hone(t, "", "sft", "--dry-run", "--data", "out/trajectories.jsonl", "--base-model", "toy.gguf",
+		"--output-dir", "trained"); code != 0 {
 		t.Errorf("sft: exit code %d, %s", code, said)
 	}
 	// Success is what it is in evaluations.
@@ -208,7 +232,8 @@ func TestSearchedEpisode(t *testing.T) {
 		t.Fatal(err)
 	}
 	success := (&episodes.Episodes{Set: &toolset.Set{}}).Criteria(scenario.ByID(list), nil)
-	if rows := stats.NewSystem("", []*trajectory.Trajectory{&got}, success).Rows; !rows[0].FirstCall || !rows[0].Episode || rows[0].NumExtraCalls != 0 || rows[0].NumGold != 1 {
+	if rows := stats.NewSystem("", []*trajectory.Trajectory{&got}, success).Rows; !rows[0].FirstCall ||
+		!rows[0].Episode || rows[0].NumExtraCalls != 0 || rows[0].NumGold != 1 {
 		t.Error("an evaluation counts the search as a call")
 	}
 	// A call of what neither the search could find nor the row shows is refused as before.
@@ -217,7 +242,8 @@ func TestSearchedEpisode(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, "out/trajectories.jsonl", strings.ReplaceAll(string(text), `"name":"buy"`, `"name":"steal"`))
-	if code, _, said := hone(t, "", "sft", "--dry-run", "--data", "out/trajectories.jsonl", "--base-model", "toy.gguf", "--output-dir", "trained"); code != 2 || !strings.Contains(said, `the tool "steal"`) {
+	if code, _, said := hone(t, "", "sft", "--dry-run", "--data", "out/trajectories.jsonl", "--base-model", "toy.gguf",
+		"--output-dir", "trained"); code != 2 || !strings.Contains(said, `the tool "steal"`) {
 		t.Errorf("sft of an invented tool: exit code %d, %s", code, said)
 	}
 }
@@ -240,7 +266,11 @@ func TestLogKeepsShownTools(t *testing.T) {
 	defer dir.Close()
 	log := journal.Journal{Dir: dir, Say: t.Logf, Episodes: &episodes.Episodes{Set: &toolset.Set{Catalog: catalog}}}
 	all := catalog.Tools()
-	for id, tools := range map[string][]chat.Tool{"whole": all, "chosen": all[1:], "searched": {{Name: "search_tools", InputSchema: json.RawMessage(`{}`)}}} {
+	for id, tools := range map[string][]chat.Tool{
+		"whole":    all,
+		"chosen":   all[1:],
+		"searched": {{Name: "search_tools", InputSchema: json.RawMessage(`{}`)}},
+	} {
 		if err := log.Trajectory("grpo", 0, &trajectory.Trajectory{ID: id, Tools: tools}); err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +280,8 @@ func TestLogKeepsShownTools(t *testing.T) {
 		t.Fatalf("%d trajectories, %v", len(ts), err)
 	}
 	for _, x := range ts {
-		want := map[string][]string{"whole": namesOf(all), "chosen": namesOf(all[1:]), "searched": {"search_tools"}}[x.ID]
+		want := map[string][]string{"whole": namesOf(all), "chosen": namesOf(all[1:]),
+			"searched": {"search_tools"}}[x.ID]
 		if !slices.Equal(namesOf(x.Tools), want) || len(x.Tools[0].InputSchema) == 0 {
 			t.Errorf("%s: %+v, want %v", x.ID, x.Tools, want)
 		}

@@ -36,7 +36,8 @@ eval: {every: 3}
 const fewTools = "mcp: {max_tools: 1, distractors: -1}\n"
 
 func toyApp(stderr interface{ Write([]byte) (int, error) }, env map[string]string) *app {
-	a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&bytes.Buffer{}), Talk: sanitize.New(stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&bytes.Buffer{}),
+		Talk: sanitize.New(stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	a.withEnv(env)
 	return a
 }
@@ -50,7 +51,8 @@ func toyAdapter(t *testing.T, base, dir string) (model.Spec, model.LoRA, []float
 	}
 	defer file.Close()
 	s := model.Spec{Config: file.Config}
-	l := model.LoRA{Rank: 2, Alpha: 3, Targets: []string{"q_proj", "down_proj"}, RankPattern: []model.Pattern[int]{{Pattern: "down_proj", Value: 3}}}
+	l := model.LoRA{Rank: 2, Alpha: 3, Targets: []string{"q_proj", "down_proj"},
+		RankPattern: []model.Pattern[int]{{Pattern: "down_proj", Value: 3}}}
 	pieces, size := l.Pieces(s)
 	flat := make([]float32, size)
 	for i := range flat {
@@ -58,16 +60,19 @@ func toyAdapter(t *testing.T, base, dir string) (model.Spec, model.LoRA, []float
 	}
 	var tensors []adapter.Tensor
 	for _, p := range pieces {
-		tensors = append(tensors, adapter.Tensor{Name: adapter.Key(s.Path(p.Layer, p.Target), p.B), Rows: p.Rows, Cols: p.Cols, Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]})
+		tensors = append(tensors, adapter.Tensor{Name: adapter.Key(s.Path(p.Layer, p.Target), p.B), Rows: p.Rows,
+			Cols: p.Cols, Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]})
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c := adapter.Config{BaseModel: base, Rank: 2, Alpha: 3, TargetModules: l.Targets, RankPattern: adapter.Patterns[int]{{Key: "down_proj", Value: 3}}}
+	c := adapter.Config{BaseModel: base, Rank: 2, Alpha: 3, TargetModules: l.Targets,
+		RankPattern: adapter.Patterns[int]{{Key: "down_proj", Value: 3}}}
 	if err := adapter.Save(dir, c, tensors); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, render.TemplateFile), []byte("{{ 'trained under this' }}"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, render.TemplateFile), []byte("{{ 'trained under this' }}"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	return s, l, flat

@@ -19,7 +19,8 @@ import (
 	"testing"
 )
 
-// Servers that are dead, a Python that is not there and a port that is taken are words on stderr: the run ends as it would without them.
+// Servers that are dead, a Python that is not there and a port that is taken are words on stderr: the run ends as it
+// would without them.
 func TestDeadTrackers(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,13 +29,18 @@ func TestDeadTrackers(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	command, _, _ := toyRun(t, "sft")
 	plain := contents(t, "hone.yaml")
-	write(t, "hone.yaml", plain+"metrics: {mlflow: {url: 'http://127.0.0.1:1'}, wandb: {project: p, python: ./none}, prometheus: {file: none/hone.prom}}\n")
+	write(t, "hone.yaml", plain+"metrics: {mlflow: {url: 'http://127.0.0.1:1'}, wandb: {project: p, python: ./none}, "+
+		"prometheus: {file: none/hone.prom}}\n")
 	var said bytes.Buffer
-	if code := toyApp(&said, nil).main(t.Context(), append(command, "out", "--metrics-address", taken.Addr().String())); code != 0 {
+	if code := toyApp(&said, nil).main(t.Context(),
+		append(command, "out", "--metrics-address", taken.Addr().String())); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
-	for _, want := range []string{"note: mlflow does not take metrics; the run goes on", "note: mlflow: 4 rows were not sent; metrics.jsonl has them", "note: wandb: 4 rows were not sent",
-		"note: Prometheus cannot be shown all metrics: listen tcp", "none/hone.prom: no such file"} {
+	for _, want := range []string{
+		"note: mlflow does not take metrics; the run goes on",
+		"note: mlflow: 4 rows were not sent; metrics.jsonl has them", "note: wandb: 4 rows were not sent",
+		"note: Prometheus cannot be shown all metrics: listen tcp", "none/hone.prom: no such file",
+	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, &said)
 		}
@@ -48,7 +54,8 @@ func TestDeadTrackers(t *testing.T) {
 	}
 	sameEvents(t, "out", "sft")
 	said.Reset()
-	if code := toyApp(&said, nil).main(t.Context(), append(command, "open", "--metrics-address", "0.0.0.0:9464")); code != 2 || !strings.Contains(said.String(), "is not of this machine alone") {
+	if code := toyApp(&said, nil).main(t.Context(), append(command, "open", "--metrics-address",
+		"0.0.0.0:9464")); code != 2 || !strings.Contains(said.String(), "is not of this machine alone") {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
 }
@@ -131,10 +138,14 @@ func TestMetricsAddress(t *testing.T) {
 		text, _ := io.ReadAll(answer.Body)
 		page = string(text)
 	}
-	if code := toyApp(said, nil).main(t.Context(), append(command, "out", "--metrics-address", "127.0.0.1:0")); code != 0 {
+	if code := toyApp(said, nil).main(t.Context(),
+		append(command, "out", "--metrics-address", "127.0.0.1:0")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
-	for _, want := range []string{`hone_steps{run="out",stage="sft"} 1`, "# HELP hone_loss of the step's batch", `hone_time_train{run="out",stage="sft"} `} {
+	for _, want := range []string{
+		`hone_steps{run="out",stage="sft"} 1`, "# HELP hone_loss of the step's batch",
+		`hone_time_train{run="out",stage="sft"} `,
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("it has no %q:\n%s", want, page)
 		}

@@ -65,73 +65,88 @@ func TestAdapterShapeFlags(t *testing.T) {
 			t.Fatalf("%q: a run was begun", c.args)
 		}
 	}
-	code, _, said := hone(t, "", append(command, "--base-model", "base/toy.gguf", "--target-modules", "regex:.*(q|up)_proj", "--rank-pattern", "q_proj=3",
-		"--alpha-pattern", "up_proj=5", "--lora-rank", "2", "--rslora", "--lora-dropout", "0.25")...)
+	code, _, said := hone(t, "", append(command, "--base-model", "base/toy.gguf", "--target-modules",
+		"regex:.*(q|up)_proj", "--rank-pattern", "q_proj=3", "--alpha-pattern", "up_proj=5", "--lora-rank", "2",
+		"--rslora", "--lora-dropout", "0.25")...)
 	text, err := os.ReadFile("out/final/adapter_config.json")
 	if code != 0 || err != nil {
 		t.Fatalf("exit code %d, %v, %s", code, err, said)
 	}
-	for _, want := range []string{`"target_modules": ".*(q|up)_proj"`, `"q_proj": 3`, `"up_proj": 5`, `"r": 2`, `"use_rslora": true`, `"lora_dropout": 0.25`} {
+	for _, want := range []string{
+		`"target_modules": ".*(q|up)_proj"`, `"q_proj": 3`, `"up_proj": 5`, `"r": 2`, `"use_rslora": true`,
+		`"lora_dropout": 0.25`,
+	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("adapter_config.json has no %s: %s", want, text)
 		}
 	}
-	if resolved, err := os.ReadFile("out/config.resolved.yaml"); err != nil || !strings.Contains(string(resolved), "dropout: 0.25") {
+	if resolved, err := os.ReadFile("out/config.resolved.yaml"); err != nil ||
+		!strings.Contains(string(resolved), "dropout: 0.25") {
 		t.Errorf("the run does not keep its flags: %v, %s", err, fmt.Sprintf("%.2000s", resolved))
 	}
 }
 
-// A run that stops for the device's memory says which key helps, and how it goes on; one that stops for the disk's, does not.
+// A run that stops for the device's memory says which key helps, and how it goes on; one that stops for the disk's,
+// does not.
 func TestRunStoppedForMemorySaysWhatHelps(t *testing.T) {
 	run := &job.Job{Env: job.Env{Host: &host.Host{}}, Path: "out"}
 	for next, want := range map[string]string{
 		"set engine.micro_batch below 2": "set engine.micro_batch below 2 in out/config.resolved.yaml; then hone runs resume",
 		"free space there":               "make room there; then hone runs resume",
 	} {
-		err := journal.Conclude(context.Background(), run, "sft", &fault.Error{Code: fault.CodeExhausted, What: "full", Next: next})
+		err := journal.Conclude(context.Background(), run, "sft",
+			&fault.Error{Code: fault.CodeExhausted, What: "full", Next: next})
 		if fault.CodeOf(err) != fault.CodeExhausted || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", next, err)
 		}
 	}
 }
 
-// More rows at once than a step has would be padding, planned for and computed: engine.micro_batch is lowered to them, said
-// and kept. What a step fills stays as it is.
+// More rows at once than a step has would be padding, planned for and computed: engine.micro_batch is lowered to them,
+// said and kept. What a step fills stays as it is.
 func TestMicroBatchIsWithinAStep(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")
 	write(t, "row.jsonl", oneRow+oneRow+oneRow)
-	conf := "engine: {backend: go, slots: 1, micro_batch: %d}\nsft: {batch_size: 2}\nlora: {rank: 2}\ngrpo: {group_size: 3, scenarios_per_step: 2}\n"
+	conf := "engine: {backend: go, slots: 1, micro_batch: %d}\nsft: {batch_size: 2}\nlora: {rank: 2}\n" +
+		"grpo: {group_size: 3, scenarios_per_step: 2}\n"
 	const lowered = "engine.micro_batch: %d is more than the %d rows"
 	for given, want := range map[int]int{1000: 2, 2: 2, 1: 1} {
 		out := fmt.Sprint("out", given)
-		code, _, said := invoked(t, fmt.Sprintf(conf, given), "", "sft", "--data", "row.jsonl", "--base-model", "toy.gguf", "--output-dir", out)
+		code, _, said := invoked(t, fmt.Sprintf(conf, given), "", "sft", "--data", "row.jsonl", "--base-model",
+			"toy.gguf", "--output-dir", out)
 		kept, err := os.ReadFile(filepath.Join(out, "config.resolved.yaml"))
-		if code != 0 || err != nil || !strings.Contains(string(kept), fmt.Sprintf("micro_batch: %d\n", want)) || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
+		if code != 0 || err != nil || !strings.Contains(string(kept), fmt.Sprintf("micro_batch: %d\n", want)) ||
+			strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
 			t.Errorf("%d: exit code %d, %v, %s\n%s", given, code, err, said, kept)
 		}
 	}
 	for given, want := range map[int]int{1000: 6, 6: 6, 5: 5} { // GRPO's step is the larger one
-		code, stdout, said := invoked(t, fmt.Sprintf(conf, given), "", "inspect", "memory", "--json", "--model", "toy.gguf", "--private", "64")
+		code, stdout, said := invoked(t, fmt.Sprintf(conf, given), "", "inspect", "memory", "--json", "--model",
+			"toy.gguf", "--private", "64")
 		var r inspect.MemoryReport
-		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || r.MicroBatch != want || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
+		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || r.MicroBatch != want ||
+			strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
 			t.Errorf("%d: exit code %d, %v, %d rows, %s", given, code, err, r.MicroBatch, said)
 		}
 	}
 }
 
-// Evaluated episodes are kept as those of other verbs are, each system's as a stage, scored; without a folder nothing is left.
+// Evaluated episodes are kept as those of other verbs are, each system's as a stage, scored; without a folder nothing
+// is left.
 func TestEvalKeepsTrajectories(t *testing.T) {
 	url, _ := shop(t)
 	workFolder(t, map[string]string{"hone.yaml": toyConfig, "tasks.json": hats})
 	toyModel(t, "base/toy.gguf")
 	toyAdapter(t, "base", "adapter")
-	eval := []string{"eval", "--mcp", url, "--base-model", "base", "--model", "adapter", "--compare-base", "--dataset", "tasks.json", "--split", "validation"}
+	eval := []string{"eval", "--mcp", url, "--base-model", "base", "--model", "adapter", "--compare-base", "--dataset",
+		"tasks.json", "--split", "validation"}
 	if code, _, said := hone(t, "", eval...); code != 0 || strings.Contains(said, "trajectories:") {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	entries, err := os.ReadDir(".")
-	left := slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == ".state" }) // of the user: how servers did, and which runs there are
+	// of the user: how servers did, and which runs there are
+	left := slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == ".state" })
 	if err != nil || len(left) != 4 {
 		t.Errorf("something is left: %v, %v", left, err)
 	}
@@ -142,7 +157,8 @@ func TestEvalKeepsTrajectories(t *testing.T) {
 	if code, _, said := hone(t, "", append(eval, "--dry-run")...); code != 0 {
 		t.Fatalf("a dry run: exit code %d, %s", code, said)
 	}
-	if code, _, said := hone(t, "", eval...); code != 0 || !strings.Contains(said, "trajectories: out/trajectories.jsonl") {
+	if code, _, said := hone(t, "", eval...); code != 0 ||
+		!strings.Contains(said, "trajectories: out/trajectories.jsonl") {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	text, err := os.ReadFile("out/trajectories.jsonl")
@@ -152,18 +168,21 @@ func TestEvalKeepsTrajectories(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	for _, line := range lines {
 		var x trajectory.Trajectory
-		if err := json.Unmarshal([]byte(line), &x); err != nil || x.ScenarioID != "cap" || len(x.Messages) < 2 || len(x.Turns) == 0 || len(x.Terms) == 0 {
+		if err := json.Unmarshal([]byte(line), &x); err != nil || x.ScenarioID != "cap" || len(x.Messages) < 2 ||
+			len(x.Turns) == 0 || len(x.Terms) == 0 {
 			t.Errorf("%v: %s", err, line)
 		}
 	}
 	s, err := run.Summarize("out")
-	if err != nil || len(lines) != 2 || len(s.Stages) != 2 || s.Stages[0].Name != "eval_base" || s.Stages[1].Name != "eval_model" || s.Stages[1].NumTrajectories != 1 {
+	if err != nil || len(lines) != 2 || len(s.Stages) != 2 || s.Stages[0].Name != "eval_base" ||
+		s.Stages[1].Name != "eval_model" || s.Stages[1].NumTrajectories != 1 {
 		t.Errorf("%d lines, %+v, %v", len(lines), s.Stages, err)
 	}
 	if _, err := os.Stat("out/catalog.json"); err != nil {
 		t.Error(err)
 	}
-	if code, _, said := hone(t, "", eval...); code != 2 || !strings.Contains(said, "it already holds a run of hone eval") {
+	if code, _, said := hone(t, "", eval...); code != 2 ||
+		!strings.Contains(said, "it already holds a run of hone eval") {
 		t.Errorf("a second time: exit code %d, %s", code, said)
 	}
 	if code, _, said := hone(t, "", "runs", "resume", "./out", "--mcp", url); code != 0 {
@@ -184,7 +203,8 @@ func TestEvalAndTrainTellOfACrash(t *testing.T) {
 			{"id": "b", "task": "Poll on.", "split": "validation", "setup": [{"name": "poll", "arguments": {}}], "checks": [{"type": "answer", "equals": "42"}]}]`})
 	toyModel(t, "base/toy.gguf")
 	for _, verb := range [][]string{{"eval", "--split", "validation"}, {"train", "--output-dir", "out"}} {
-		code, _, said := hone(t, "", append(verb, "--sandbox", "off", "--mcp", "python3 server.py", "--base-model", "base", "--dataset", "tasks.json")...)
+		code, _, said := hone(t, "", append(verb, "--sandbox", "off", "--mcp", "python3 server.py", "--base-model",
+			"base", "--dataset", "tasks.json")...)
 		_, end, _ := strings.Cut(said, "\nhone: ")
 		if code != 5 || !strings.Contains(end, "exit status 3") || !strings.Contains(end, "the disk is on fire") {
 			t.Errorf("%s: exit code %d, the end is %s\nof %s", verb[0], code, end, said)
@@ -199,7 +219,8 @@ func TestStoppedEvalIsNotFinished(t *testing.T) {
 	toyModel(t, "base/toy.gguf")
 	ctx, stop := context.WithCancel(t.Context())
 	said := &once{line: "are compiled", do: stop}
-	code := toyApp(said, nil).main(ctx, []string{"eval", "--mcp", url, "--base-model", "base", "--dataset", "tasks.json", "--split", "validation", "--output-dir", "out"})
+	code := toyApp(said, nil).main(ctx, []string{"eval", "--mcp", url, "--base-model", "base", "--dataset",
+		"tasks.json", "--split", "validation", "--output-dir", "out"})
 	s, err := run.Summarize("out")
 	if code == 0 || err != nil {
 		t.Fatalf("exit code %d, %v, %s", code, err, said)
@@ -209,14 +230,17 @@ func TestStoppedEvalIsNotFinished(t *testing.T) {
 	}
 }
 
-// train measures itself on the validation split, says which step was best, and keeps that step's checkpoint beside the last
-// two. Here the last step of four is one of them, and the first measured is made the best.
+// train measures itself on the validation split, says which step was best, and keeps that step's checkpoint beside the
+// last two. Here the last step of four is one of them, and the first measured is made the best.
 func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 	url, _ := shop(t)
-	workFolder(t, map[string]string{"hone.yaml": strings.NewReplacer("every: 3", "every: 1", "checkpoint_every: 3", "checkpoint_every: 1").Replace(toyConfig),
-		"tasks.json": hats})
+	workFolder(t, map[string]string{
+		"hone.yaml":  strings.NewReplacer("every: 3", "every: 1", "checkpoint_every: 3", "checkpoint_every: 1").Replace(toyConfig),
+		"tasks.json": hats,
+	})
 	toyModel(t, "base/toy.gguf")
-	code, _, said := hone(t, "", "train", "--mcp", url, "--base-model", "base", "--dataset", "tasks.json", "--output-dir", "out")
+	code, _, said := hone(t, "", "train", "--mcp", url, "--base-model", "base", "--dataset", "tasks.json",
+		"--output-dir", "out")
 	if code != 0 && code != 3 { // a toy may earn the same in all episodes
 		t.Fatalf("exit code %d, %s", code, said)
 	}
@@ -245,7 +269,8 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for step := 1; step <= 4; step++ { // of the last two, the third is as good as the fourth; the others are better, and gone
+	// of the last two, the third is as good as the fourth; the others are better, and gone
+	for step := 1; step <= 4; step++ {
 		success := "0.75"
 		if step < 3 {
 			success = "0.9"
@@ -253,7 +278,8 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := dir.PutMetric(recipe.ValidationStage, step, []byte(`{"success":`+success+`,"reward":1}`)); err != nil {
+		if err := dir.PutMetric(recipe.ValidationStage, step,
+			[]byte(`{"success":`+success+`,"reward":1}`)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,12 +293,14 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 // What a program scores needs no checks to be trained on; a program tells no success, so an evaluation wants them.
 func TestTrainingByAProgramNeedsNoChecks(t *testing.T) {
 	url, _ := shop(t)
-	workFolder(t, map[string]string{"hone.yaml": toyConfig + "rewards: {program: {command: [./judge.sh]}}\n", "tasks.jsonl": `{"task": "Buy a hat.", "split": "train"}` + "\n"})
+	workFolder(t, map[string]string{"hone.yaml": toyConfig + "rewards: {program: {command: [./judge.sh]}}\n",
+		"tasks.jsonl": `{"task": "Buy a hat.", "split": "train"}` + "\n"})
 	toyModel(t, "base/toy.gguf")
 	if err := os.WriteFile("judge.sh", []byte("#!/bin/sh\necho '[0, 1]'\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	code, _, said := hone(t, "", "train", "--mcp", url, "--dataset", "tasks.jsonl", "--output-dir", "out", "--base-model", "base")
+	code, _, said := hone(t, "", "train", "--mcp", url, "--dataset", "tasks.jsonl", "--output-dir", "out",
+		"--base-model", "base")
 	if code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
@@ -281,7 +309,8 @@ func TestTrainingByAProgramNeedsNoChecks(t *testing.T) {
 			t.Errorf("%s: %+v", x.ID, x.Terms)
 		}
 	}
-	if code, _, said := hone(t, "", "eval", "--mcp", url, "--dataset", "tasks.jsonl", "--split", "train", "--model", "out/final"); code != 2 || !strings.Contains(said, "nothing can score them") {
+	if code, _, said := hone(t, "", "eval", "--mcp", url, "--dataset", "tasks.jsonl", "--split", "train", "--model",
+		"out/final"); code != 2 || !strings.Contains(said, "nothing can score them") {
 		t.Errorf("eval: exit code %d, %s", code, said)
 	}
 }

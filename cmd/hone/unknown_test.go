@@ -28,18 +28,24 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **answer}), flush=True)
 `
 
-// Gold whose answer no prompt and no result says is named and not learnt from, unless it is asked for; rows of data are told of.
+// Gold whose answer no prompt and no result says is named and not learnt from, unless it is asked for; rows of data are
+// told of.
 func TestUnknownAnswers(t *testing.T) {
 	task := func(id, tool, task, answer string) string {
-		return `{"id": "` + id + `", "task": "` + task + `", "split": "train", "gold": [{"name": "` + tool + `", "arguments": {}}], "checks": [{"type": "answer", "equals": "` + answer + `"}]}` + "\n"
+		return `{"id": "` + id + `", "task": "` + task + `", "split": "train", "gold": [{"name": "` + tool +
+			`", "arguments": {}}], "checks": [{"type": "answer", "equals": "` + answer + `"}]}` + "\n"
 	}
-	workFolder(t, map[string]string{"server.py": shortly, "mcp.json": `{"mcpServers": {"shop": {"command": "python3", "args": ["server.py"]}}}`,
-		"some.jsonl": task("guess", "summary", "Who owns alder?", "Ines") + task("read", "record", "Who owns alder?", "Ines") + task("asked", "summary", "Say Olu.", "Olu"),
+	workFolder(t, map[string]string{
+		"server.py": shortly, "mcp.json": `{"mcpServers": {"shop": {"command": "python3", "args": ["server.py"]}}}`,
+		"some.jsonl": task("guess", "summary", "Who owns alder?", "Ines") +
+			task("read", "record", "Who owns alder?", "Ines") + task("asked", "summary", "Say Olu.", "Olu"),
 		"none.jsonl": task("guess", "summary", "Who owns alder?", "Ines"),
-		"rows.jsonl": `{"messages": [{"role": "user", "content": "Who?"}, {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "completed."}, {"role": "assistant", "content": "Ines"}]}` + "\n"})
+		"rows.jsonl": `{"messages": [{"role": "user", "content": "Who?"}, {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "completed."}, {"role": "assistant", "content": "Ines"}]}` + "\n",
+	})
 	gold := func(tasks, out string, more ...string) (int, string) {
 		t.Helper()
-		args := append([]string{"collect", "--gold", "--yes", "--sandbox", "off", "--mcp-config", "mcp.json", "--dataset", tasks, "--output-dir", out}, more...)
+		args := append([]string{"collect", "--gold", "--yes", "--sandbox", "off", "--mcp-config", "mcp.json",
+			"--dataset", tasks, "--output-dir", out}, more...)
 		code, _, said := hone(t, "", args...)
 		return code, said
 	}
@@ -57,22 +63,29 @@ func TestUnknownAnswers(t *testing.T) {
 	}
 	for range 2 { // the same command says it again, and runs nothing again
 		code, said := gold("some.jsonl", "shown")
-		if code != 0 || !strings.Contains(said, `left out: 1 gold answer that could not be known, the first: guess: its answer says "Ines"`) || learns("shown") != 2 {
+		if code != 0 || !strings.Contains(said,
+			`left out: 1 gold answer that could not be known, the first: guess: its answer says "Ines"`) ||
+			learns("shown") != 2 {
 			t.Errorf("exit code %d, %d are learnt from, %s", code, learns("shown"), said)
 		}
 	}
-	if code, said := gold("none.jsonl", "nothing"); code != 3 || !strings.Contains(said, "every gold answer says what nothing shown says") || !strings.Contains(said, "--keep-unknown") {
+	if code, said := gold("none.jsonl",
+		"nothing"); code != 3 || !strings.Contains(said, "every gold answer says what nothing shown says") ||
+		!strings.Contains(said, "--keep-unknown") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if code, said := gold("some.jsonl", "kept", "--keep-unknown"); code != 0 || strings.Contains(said, "could not be known") || learns("kept") != 3 {
+	if code, said := gold("some.jsonl", "kept", "--keep-unknown"); code != 0 ||
+		strings.Contains(said, "could not be known") || learns("kept") != 3 {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	for _, data := range []string{"rows.jsonl", "kept/trajectories.jsonl"} {
-		if _, _, said := hone(t, "", "data", "validate", data); !strings.Contains(said, `warning: 1 row teaches an answer that no prompt and no result says, the first, "Ines", at `+data+":1") {
+		if _, _, said := hone(t, "", "data", "validate", data); !strings.Contains(said,
+			`warning: 1 row teaches an answer that no prompt and no result says, the first, "Ines", at `+data+":1") {
 			t.Errorf("%s: %s", data, said)
 		}
 	}
-	if code, _, said := hone(t, "", "collect", "--keep-unknown", "--endpoint", "http://127.0.0.1:1/v1", "--model", "m", "--mcp-config", "mcp.json", "--output-dir", "x"); code != 2 || !strings.Contains(said, "only gold answers") {
+	if code, _, said := hone(t, "", "collect", "--keep-unknown", "--endpoint", "http://127.0.0.1:1/v1", "--model", "m",
+		"--mcp-config", "mcp.json", "--output-dir", "x"); code != 2 || !strings.Contains(said, "only gold answers") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }

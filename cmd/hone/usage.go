@@ -26,7 +26,8 @@ func verbsOf(c *cobra.Command) (all []host.VerbHelp) {
 	return all
 }
 
-// helpByGroup has root's own help lead: a first run, then the verbs by what they are for. That of the others stays cobra's.
+// helpByGroup has root's own help lead: a first run, then the verbs by what they are for. That of the others stays
+// cobra's.
 func helpByGroup(root *cobra.Command) {
 	ready := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -38,9 +39,11 @@ func helpByGroup(root *cobra.Command) {
 	})
 }
 
-// flagError turns pflag's error into ours; for an unknown flag it names the key of the configuration that says so, or the nearest flag.
+// flagError turns pflag's error into ours; for an unknown flag it names the key of the configuration that says so, or
+// the nearest flag.
 func flagError(c *cobra.Command, err error) error {
-	if _, holds := c.Annotations[onlyHolds]; holds && c.Flags().NArg() > 0 { // a flag of a verb that is not there says nothing
+	// a flag of a verb that is not there says nothing
+	if _, holds := c.Annotations[onlyHolds]; holds && c.Flags().NArg() > 0 {
 		return host.UnknownVerb(c.Flags().Arg(0), c.CommandPath(), verbsOf(c))
 	}
 	e := &fault.Error{Code: fault.CodeUsage, What: err.Error(), Next: c.CommandPath() + " --help"}
@@ -55,7 +58,8 @@ func flagError(c *cobra.Command, err error) error {
 		}
 	}
 	if strings.HasSuffix(err.Error(), "needs an argument: --allow-findings") {
-		e.Why, e.Next = "findings are accepted tool by tool", "name them as --allow-findings server/tool, or all of a server's as server/*"
+		e.Why, e.Next = "findings are accepted tool by tool",
+			"name them as --allow-findings server/tool, or all of a server's as server/*"
 	}
 	return e
 }
@@ -75,8 +79,8 @@ func valueOf(f *pflag.Flag) string {
 	return ""
 }
 
-// baseOption is how a command is told its base model. What goes wrong with one is met in rooms that know no command, whose
-// hints have the flag of those that train, evaluate and serve.
+// baseOption is how a command is told its base model. What goes wrong with one is met in rooms that know no command,
+// whose hints have the flag of those that train, evaluate and serve.
 func baseOption(c *cobra.Command) string {
 	switch {
 	case c.Flags().Lookup("base-model") != nil:

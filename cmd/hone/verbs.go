@@ -35,7 +35,8 @@ func (a *app) jobs(today config.Config) job.Env {
 	return job.Env{Host: a.Host, Table: a.verbs(), Reopen: a.reopen, Today: today, Accept: a.accept}
 }
 
-// resume goes on with the run in path by the verb that began it. from names its servers, where the run cannot know its own.
+// resume goes on with the run in path by the verb that began it. from names its servers, where the run cannot know its
+// own.
 func (a *app) resume(ctx context.Context, from toolset.Source, path string) error {
 	today, err := a.config()
 	if err != nil {

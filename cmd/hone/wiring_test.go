@@ -178,8 +178,13 @@ func wire(t *testing.T) wired {
 		})
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(server.Close)
-	workFolder(t, map[string]string{"hone.yaml": unusual + fmt.Sprintf("providers: {rival: {url: %q, episodes: 3, prices: {m: {prompt: 3, completion: 5}}}}\n", w.rival.painter()), "ours.json": oursJSON, "say.jsonl": sayings, "shown.jsonl": sayings, "pairs.jsonl": preferences, "judge.sh": judgeSh,
-		"servers.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}, "pub": {"url": "http://127.0.0.1:1/"}}}`, server.URL)})
+	workFolder(t, map[string]string{
+		"hone.yaml": unusual + fmt.Sprintf("providers: {rival: {url: %q, episodes: 3, prices: "+
+			"{m: {prompt: 3, completion: 5}}}}\n", w.rival.painter()), "ours.json": oursJSON, "say.jsonl": sayings,
+		"shown.jsonl": sayings, "pairs.jsonl": preferences, "judge.sh": judgeSh,
+		"servers.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}, "pub": {"url": "http://127.0.0.1:1/"}}}`,
+			server.URL),
+	})
 	if err := os.Chmod("judge.sh", 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -189,14 +194,17 @@ func wire(t *testing.T) wired {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"train", "--output-dir", "trained"}, {"sft", "--data", "say.jsonl", "--output-dir", "tuned"}, {"dpo", "--data", "pairs.jsonl", "--output-dir", "preferred"}, {"eval", "--compare", "rival/m,base", "--output-dir", "evaluated"},
+		{"train", "--output-dir", "trained"}, {"sft", "--data", "say.jsonl", "--output-dir", "tuned"}, {"dpo",
+			"--data", "pairs.jsonl", "--output-dir", "preferred"}, {"eval", "--compare", "rival/m,base", "--output-dir",
+			"evaluated"},
 		{"collect", "--endpoint", w.painter(), "--model", "m", "--output-dir", "collected"}, {"demo", "--dry-run"},
 	} {
 		var said bytes.Buffer
 		a := toyApp(&said, map[string]string{"OUR_TOKEN": "sesame"})
 		a.KeepsPrograms, a.Opening = true, func(x any) { w.handed[args[0]] = append(w.handed[args[0]], x) }
 		// That nothing was learnt says what the toy is.
-		if code := a.main(t.Context(), append(args, "--yes", "--cache", "cache")); code != 0 && code != int(fault.CodeFailures) {
+		if code := a.main(t.Context(), append(args, "--yes", "--cache", "cache")); code != 0 &&
+			code != int(fault.CodeFailures) {
 			t.Fatalf("%v: exit code %d, %s", args, code, &said)
 		}
 		w.demo, w.said[args[0]] = said.String(), said.String()
@@ -216,11 +224,15 @@ func (w *wired) painter() string {
 		mu.Lock()
 		w.asked = append(w.asked, q)
 		mu.Unlock()
-		reply := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "paint", Arguments: `{"name":"hat"}`}}}
+		reply := chat.Message{Role: chat.Assistant,
+			ToolCalls: []chat.ToolCall{{ID: "1", Name: "paint", Arguments: `{"name":"hat"}`}}}
 		if q.Messages[len(q.Messages)-1].Role == chat.ToolRole {
 			reply = chat.Message{Role: chat.Assistant, Content: "done"}
 		}
-		_ = json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}}, "usage": map[string]int{"prompt_tokens": 1000, "completion_tokens": 100}})
+		_ = json.NewEncoder(rw).Encode(map[string]any{
+			"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}},
+			"usage":   map[string]int{"prompt_tokens": 1000, "completion_tokens": 100},
+		})
 	}))
 	w.t.Cleanup(s.Close)
 	return s.URL + "/v1"
@@ -232,8 +244,8 @@ type acting struct {
 	got, want any
 }
 
-// Each key of the configuration reaches the place where it acts. A key without a row in wiring_keys_test.go fails: the row
-// reads what a room was handed (last), or does what the key is for.
+// Each key of the configuration reaches the place where it acts. A key without a row in wiring_keys_test.go fails: the
+// row reads what a room was handed (last), or does what the key is for.
 func TestEveryKeyActs(t *testing.T) {
 	w := wire(t)
 	given, usual := keysOf(t, w.c), keysOf(t, config.Default())
@@ -273,7 +285,8 @@ func keysOf(t *testing.T, c config.Config) map[string]string {
 	var walk func(prefix string, text json.RawMessage)
 	walk = func(prefix string, text json.RawMessage) {
 		var section map[string]json.RawMessage
-		if json.Unmarshal(text, &section) != nil || prefix == "model.template_variables." || prefix == "providers." || prefix == "rewards.expressions." {
+		if json.Unmarshal(text, &section) != nil || prefix == "model.template_variables." || prefix == "providers." ||
+			prefix == "rewards.expressions." {
 			out[strings.TrimSuffix(prefix, ".")] = string(text)
 			return
 		}

@@ -56,7 +56,8 @@ func workshop(t *testing.T, s *hubtest.Server, folder string, env []string, part
 		t.Skip("no Chromium on PATH")
 	}
 	c := exec.CommandContext(t.Context(), script, append([]string{folder}, parts...)...)
-	c.Env = append(os.Environ(), append(env, "HF_ENDPOINT="+s.URL, "HF_TOKEN=secret", "HF_HOME="+filepath.Join(folder, "hf"), "HONE=hone")...)
+	c.Env = append(os.Environ(),
+		append(env, "HF_ENDPOINT="+s.URL, "HF_TOKEN=secret", "HF_HOME="+filepath.Join(folder, "hf"), "HONE=hone")...)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", parts, err, out)
@@ -64,31 +65,40 @@ func workshop(t *testing.T, s *hubtest.Server, folder string, env []string, part
 	return string(out)
 }
 
-// The workshop in the small: a real browser by its real server, a script in the model's place, gold calls in the teacher's, and a
-// toy to train. What comes of each part is what the next one takes, up to a model that is served by its name on the Hub.
+// The workshop in the small: a real browser by its real server, a script in the model's place, gold calls in the
+// teacher's, and a toy to train. What comes of each part is what the next one takes, up to a model that is served by
+// its name on the Hub.
 func TestSoakWorkshopOfAToy(t *testing.T) {
 	s := hubtest.New(t.TempDir())
 	defer s.Close()
 	folder := t.TempDir()
 	toy := filepath.Join(t.TempDir(), "toy.gguf")
 	toyModel(t, toy)
-	env := []string{"MODEL=" + toy, "BACKEND=go", "MAX_TOOLS=1", "CONTEXT=4096", "EPOCHS=1", "NUM_SHOP=2", "NUM_SHOWN=6", "NUM_TASKS=30", "SLOTS=2", "SIZES=1 3"}
+	env := []string{"MODEL=" + toy, "BACKEND=go", "MAX_TOOLS=1", "CONTEXT=4096", "EPOCHS=1", "NUM_SHOP=2",
+		"NUM_SHOWN=6", "NUM_TASKS=30", "SLOTS=2", "SIZES=1 3"}
 	said := workshop(t, s, folder, env, "browser", "shown")
-	if !strings.Contains(said, "2 of 2 episodes passed all checks") || !strings.Contains(said, "6 of 6 episodes passed all checks") {
+	if !strings.Contains(said, "2 of 2 episodes passed all checks") ||
+		!strings.Contains(said, "6 of 6 episodes passed all checks") {
 		t.Fatal(said)
 	}
-	if traces, err := os.ReadFile(filepath.Join(folder, "shop", "trajectories.jsonl")); err != nil || !strings.Contains(string(traces), " bytes omitted ...") {
+	if traces, err := os.ReadFile(filepath.Join(folder, "shop", "trajectories.jsonl")); err != nil ||
+		!strings.Contains(string(traces), " bytes omitted ...") {
 		t.Errorf("no accessibility tree was cut: %v", err)
 	}
 	// The toy teaches nothing: what the gold calls showed stands in the place of its traces.
 	if err := os.Rename(filepath.Join(folder, "shown"), filepath.Join(folder, "calc")); err != nil {
 		t.Fatal(err)
 	}
-	if err := exec.Command("sh", "-c", `(python3 ../../docs/workshop/calc.py 18 19; python3 ../../docs/workshop/calc.py 24 26) >"$0"/calc.jsonl`, folder).Run(); err != nil {
+	if err := exec.Command("sh",
+		"-c", `(python3 ../../docs/workshop/calc.py 18 19; python3 ../../docs/workshop/calc.py 24 26) >"$0"/calc.jsonl`,
+		folder).Run(); err != nil {
 		t.Fatal(err)
 	}
 	said = workshop(t, s, folder, env, "curate", "dataset", "train", "merge", "measure", "push", "serve")
-	for _, part := range []string{`\| traces \| whole episode \|`, `\n\| 3 \| `, `turns +14 +14 +0 +0 +0`, `turns +12 +12 +0 +0 +0`, `collect +1/1`} {
+	for _, part := range []string{
+		`\| traces \| whole episode \|`, `\n\| 3 \| `, `turns +14 +14 +0 +0 +0`, `turns +12 +12 +0 +0 +0`,
+		`collect +1/1`,
+	} {
 		if !regexp.MustCompile(part).MatchString(said) {
 			t.Errorf("it lacks %q", part)
 		}
@@ -96,7 +106,8 @@ func TestSoakWorkshopOfAToy(t *testing.T) {
 	rows, _ := s.Files("dataset", "ada/workshop-traces", "main")
 	adapter, _ := s.Files("model", "ada/workshop-adapter", "main")
 	merged, _ := s.Files("model", "ada/workshop", "main")
-	if rows["data/train-00000-of-00001.parquet"] == "" || adapter["adapter_model.safetensors"] == "" || merged["model.safetensors"] == "" {
+	if rows["data/train-00000-of-00001.parquet"] == "" || adapter["adapter_model.safetensors"] == "" ||
+		merged["model.safetensors"] == "" {
 		t.Errorf("pushed: %d, %d and %d files", len(rows), len(adapter), len(merged))
 	}
 	for _, card := range []string{adapter["README.md"], merged["README.md"]} {

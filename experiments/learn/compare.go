@@ -66,7 +66,8 @@ const Verb = "demo learn"
 // GoesOn is the command that goes on with a comparison, in the run directory behind it.
 const GoesOn = "hone-learn --resume --output-dir "
 
-// numHeld is how many scenarios are held out; numWatched of validation are those that GRPO measures itself on while it trains.
+// numHeld is how many scenarios are held out; numWatched of validation are those that GRPO measures itself on while it
+// trains.
 const (
 	numHeld    = 320
 	numWatched = 64
@@ -88,33 +89,47 @@ func Arms() []string { return []string{ArmGRPO, ArmRejection, ArmRFT, ArmContinu
 
 // Compare fine-tunes on few demonstrations and goes on from there in several ways, in a new run directory.
 func Compare(ctx context.Context, e job.Env, c config.Config, o Options) error {
-	k := kept{Arms: o.Arms, Demonstrations: o.Demonstrations, ShownKinds: o.ShownKinds, SFTRate: o.SFTRate, Dataset: o.Dataset, Servers: o.Servers, RewardNoise: o.RewardNoise}
+	k := kept{Arms: o.Arms, Demonstrations: o.Demonstrations, ShownKinds: o.ShownKinds, SFTRate: o.SFTRate,
+		Dataset: o.Dataset, Servers: o.Servers, RewardNoise: o.RewardNoise}
 	for _, arm := range k.Arms {
 		if !slices.Contains(Arms(), arm) {
-			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown arm %q", arm), Where: "--arms", Next: strings.Join(Arms(), ", ") + " are known"}
+			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown arm %q", arm), Where: "--arms",
+				Next: strings.Join(Arms(), ", ") + " are known"}
 		}
 	}
 	if o.Split != scenario.Test && o.Split != scenario.Validation {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot evaluate on %q", o.Split), Where: "--split", Next: "give validation or test"}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot evaluate on %q", o.Split),
+			Where: "--split", Next: "give validation or test"}
 	}
 	if !(o.RewardNoise >= 0 && o.RewardNoise <= 1) {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%v is no share of episodes", o.RewardNoise), Where: "--reward-noise", Next: "give a number from 0 to 1"}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%v is no share of episodes", o.RewardNoise),
+			Where: "--reward-noise", Next: "give a number from 0 to 1"}
 	}
 	if o.RewardNoise > 0 && c.GRPO.Advantage == "per_term" {
-		return &fault.Error{Code: fault.CodeUsage, What: "noise would be a term of its own beside those that are normalised each", Where: "--reward-noise",
-			Next: "set another grpo.advantage"}
+		return &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "noise would be a term of its own beside those that are normalised each",
+			Where: "--reward-noise",
+			Next:  "set another grpo.advantage",
+		}
 	}
 	c = settingsOf(c, o)
 	if slices.ContainsFunc(k.Arms, func(arm string) bool { return arm != ArmGRPO }) && supervisedSteps(c) == 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "an arm that is SFT would have no step", Where: "--steps, --groups, --group-size",
-			Why:  fmt.Sprintf("it takes as many rows as grpo samples rollouts, %d, in whole batches of %d", c.GRPO.Steps*c.GRPO.ScenariosPerStep*c.GRPO.GroupSize, c.SFT.BatchSize),
-			Next: "give more of them, a smaller sft.batch_size, or --arms " + ArmGRPO}
+		return &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "an arm that is SFT would have no step",
+			Where: "--steps, --groups, --group-size",
+			Why: fmt.Sprintf("it takes as many rows as grpo samples rollouts, %d, in whole batches of %d",
+				c.GRPO.Steps*c.GRPO.ScenariosPerStep*c.GRPO.GroupSize, c.SFT.BatchSize),
+			Next: "give more of them, a smaller sft.batch_size, or --arms " + ArmGRPO,
+		}
 	}
 	if o.Output == "" {
 		o.Output = filepath.Join(c.RunsDir, "learn-"+time.Now().Format("20060102-150405"))
 	}
 	if e.DryRun {
-		e.Say("would make %s, then compare %s in %s", sizeOf(c, k), strings.Join(append([]string{"the start"}, k.Arms...), ", "), o.Output)
+		e.Say("would make %s, then compare %s in %s", sizeOf(c, k),
+			strings.Join(append([]string{"the start"}, k.Arms...), ", "), o.Output)
 		return nil
 	}
 	text, err := json.Marshal(k)
@@ -132,8 +147,8 @@ func Compare(ctx context.Context, e job.Env, c config.Config, o Options) error {
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	var k kept
 	if b.Study == nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: "its arms were not kept by the hone that began it",
-			Next: "begin it again with hone-learn"}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path,
+			Why: "its arms were not kept by the hone that began it", Next: "begin it again with hone-learn"}
 	}
 	if err := json.Unmarshal(b.Study, &k); err != nil {
 		return fmt.Errorf("reading how %s was begun: %w", path, err)
@@ -149,9 +164,11 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 // compare makes what is missing of a comparison, and closes its directory.
 func compare(ctx context.Context, e job.Env, c config.Config, dir *run.Dir, k kept) error {
 	defer func() { _ = dir.Close() }() // the ledger is durable row by row
-	err := experiment{Env: e, c: c, dir: dir, began: time.Now(), size: sizeOf(c, k), servers: toolset.Source{File: k.Servers}, solved: slices.Contains(k.Arms, ArmGold)}.compare(ctx, k)
+	err := experiment{Env: e, c: c, dir: dir, began: time.Now(), size: sizeOf(c, k),
+		servers: toolset.Source{File: k.Servers}, solved: slices.Contains(k.Arms, ArmGold)}.compare(ctx, k)
 	if ctx.Err() != nil {
-		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: dir.Path, Next: GoesOn + run.Name(dir.Path)}
+		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: dir.Path,
+			Next: GoesOn + run.Name(dir.Path)}
 	}
 	return err
 }
@@ -159,10 +176,11 @@ func compare(ctx context.Context, e job.Env, c config.Config, dir *run.Dir, k ke
 // sizeOf follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
 func sizeOf(c config.Config, k kept) calc.Size {
 	if k.Dataset != "" {
-		return calc.Size{Demonstrations: k.Demonstrations, Held: c.Eval.Split, ShownKinds: k.ShownKinds, File: k.Dataset}
+		return calc.Size{Demonstrations: k.Demonstrations, Held: c.Eval.Split, ShownKinds: k.ShownKinds,
+			File: k.Dataset}
 	}
-	return calc.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Validation: numWatched, Held: c.Eval.Split,
-		ShownKinds: k.ShownKinds}
+	return calc.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld,
+		Validation: numWatched, Held: c.Eval.Split, ShownKinds: k.ShownKinds}
 }
 
 // settingsOf is the demo's, with as many steps as it takes for GRPO to show; for a dataset it is the user's.
@@ -229,7 +247,8 @@ func (d *experiment) open(ctx context.Context) (l *episodes.Episodes, tasks calc
 	}
 	var p episodes.Plan
 	if err == nil {
-		p, err = l.Resolve(d.Host, d.c, episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true})
+		p, err = l.Resolve(d.Host, d.c,
+			episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true})
 	}
 	if err == nil {
 		d.c, err = p.Config, l.OpenModel(d.Host, p)
@@ -249,11 +268,21 @@ func (d experiment) compare(ctx context.Context, k kept) (err error) {
 	}
 	defer l.Close()
 	validation := l.Validation(d.c, tasks.Validation)
-	track := journal.StartTracking(d.Env, d.c.Metrics, d.dir, journal.Tracked{Main: d.mainOf(k.Arms), Engine: l.Model.Engine, Measures: validation != nil})
+	track := journal.StartTracking(d.Env, d.c.Metrics, d.dir,
+		journal.Tracked{Main: d.mainOf(k.Arms), Engine: l.Model.Engine, Measures: validation != nil})
 	defer func() { track.Close(err) }()
-	s := comparison{experiment: d, episodes: l, tasks: tasks, kept: k, validation: track.Validation(validation), track: track,
-		trainer: track.Trainer(l.Trainer, metrics.Train), publisher: track.Publisher(l.Policy),
-		log: journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l, Track: track}, progress: track.Progress(d.Progress(l.Speaker.NumSlots()))}
+	s := comparison{
+		experiment: d,
+		episodes:   l,
+		tasks:      tasks,
+		kept:       k,
+		validation: track.Validation(validation),
+		track:      track,
+		trainer:    track.Trainer(l.Trainer, metrics.Train),
+		publisher:  track.Publisher(l.Policy),
+		log:        journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l, Track: track},
+		progress:   track.Progress(d.Progress(l.Speaker.NumSlots())),
+	}
 	systems, err := s.run(ctx, k.Arms)
 	if err != nil {
 		return err
@@ -296,7 +325,9 @@ func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, er
 	pipeline := demo.PipelineOf(s.c, s.episodes.MaxMismatch())
 	var systems []recipe.System
 	evaluate := func(name string) error {
-		ts, err := recipe.Evaluation{Stage: report.EvalStage + name, Runner: s.track.Evaluation(s.episodes.Evaluation(s.c.Eval)), Scorer: s.episodes.Scorer, Log: s.log, Progress: s.progress}.Run(ctx, s.tasks.Test)
+		ts, err := recipe.Evaluation{Stage: report.EvalStage + name,
+			Runner: s.track.Evaluation(s.episodes.Evaluation(s.c.Eval)), Scorer: s.episodes.Scorer, Log: s.log,
+			Progress: s.progress}.Run(ctx, s.tasks.Test)
 		systems = append(systems, recipe.System{Name: name, Trajectories: ts})
 		if err != nil {
 			return err
@@ -331,7 +362,9 @@ func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, er
 }
 
 // fromStart puts the trainer back to the start before each arm, so that none goes on from where another ended.
-func fromStart(trainer interface{ Load(dir string) error }, start string, arms []string, do func(arm string) error) error {
+func fromStart(
+	trainer interface{ Load(dir string) error }, start string, arms []string, do func(arm string) error,
+) error {
 	for _, arm := range arms {
 		if err := trainer.Load(start); err != nil {
 			return err
@@ -355,7 +388,8 @@ func (s comparison) arm(ctx context.Context, name string) (err error) {
 	steps := supervisedSteps(s.c)
 	optimizer := settings.OptimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.kept.SFTRate
-	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
+	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps,
+		CheckpointEvery: 100, Seed: s.c.Seed}
 	supervised := func(list []scenario.Solved) error {
 		rows, err := s.episodes.Rows(list)
 		if err != nil {
@@ -370,13 +404,16 @@ func (s comparison) arm(ctx context.Context, name string) (err error) {
 		return supervised(s.tasks.Solutions)
 	case ArmRejection, ArmRFT:
 		success := s.episodes.Criteria(scenario.ByID(s.tasks.Train), nil)
-		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
+		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool {
+			return t.Outcome == trajectory.OK && success.Episode(t)
+		}}
 		if name == ArmRFT {
 			if r.Beside, err = s.episodes.Rows(s.tasks.Demonstrations); err != nil {
 				return err
 			}
 		}
-		return r.Run(ctx, s.tasks.Train, sampled(), s.track.Scores(s.episodes.Scorer, metrics.Score), s.trainer, s.publisher, s.log, s.progress)
+		return r.Run(ctx, s.tasks.Train, sampled(), s.track.Scores(s.episodes.Scorer, metrics.Score), s.trainer,
+			s.publisher, s.log, s.progress)
 	case ArmGRPO:
 		grpo.Validation = s.validation
 		if grpo.Parity, err = s.episodes.Parity(s.c, s.tasks.Train); err != nil {
@@ -395,13 +432,15 @@ func (s comparison) arm(ctx context.Context, name string) (err error) {
 		if s.kept.RewardNoise > 0 {
 			scorer = noisy{Scorer: scorer, share: s.kept.RewardNoise, most: s.episodes.Scorer.Max, seed: s.c.Seed}
 		}
-		return grpo.Run(ctx, s.tasks.Train, sampled(), s.track.Scores(scorer, metrics.Score), s.trainer, s.publisher, s.log, s.progress)
+		return grpo.Run(ctx, s.tasks.Train, sampled(), s.track.Scores(scorer, metrics.Score), s.trainer, s.publisher,
+			s.log, s.progress)
 	}
-	return &fault.Error{Code: fault.CodeError, What: "nothing runs this arm", Where: name, Next: "report it: learn.Arms names what its switch does not know"}
+	return &fault.Error{Code: fault.CodeError, What: "nothing runs this arm", Where: name,
+		Next: "report it: learn.Arms names what its switch does not know"}
 }
 
-// comparisonSummary is the last line on stdout. Deltas are paired differences of the start and each arm to the base model, of each arm
-// to the start, and of the first arm to each other one.
+// comparisonSummary is the last line on stdout. Deltas are paired differences of the start and each arm to the base
+// model, of each arm to the start, and of the first arm to each other one.
 type comparisonSummary struct {
 	Split   string                   `json:"split"`
 	Seed    uint64                   `json:"seed"`
@@ -420,7 +459,8 @@ func (s comparison) page(systems []recipe.System) (stats.Results, error) {
 	return n.Results, err
 }
 
-// tellNewest says what the newest system came to, so that a comparison which is ended in a later arm has told of the arms before.
+// tellNewest says what the newest system came to, so that a comparison which is ended in a later arm has told of the
+// arms before.
 func (s comparison) tellNewest(systems []recipe.System) error {
 	results, err := s.page(systems)
 	if err != nil {
@@ -443,7 +483,8 @@ func (s comparison) report(systems []recipe.System) error {
 	for _, x := range systems {
 		s.Say("%s", summaryText(x.Name, results.Systems[x.Name]))
 	}
-	summary := comparisonSummary{Split: s.size.EvalSplit(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
+	summary := comparisonSummary{Split: s.size.EvalSplit(), Seed: s.c.Seed, Systems: results.Systems,
+		Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
 	return json.NewEncoder(s.Data).Encode(summary)
 }
 
@@ -467,5 +508,7 @@ func HasEnded(s run.Summary, b job.Begun) bool {
 	if b.Study == nil || json.Unmarshal(b.Study, &k) != nil {
 		return false
 	}
-	return !slices.ContainsFunc(append([]string{"start"}, k.Arms...), func(arm string) bool { return !job.HasEnded(s, report.EvalStage+arm) })
+	return !slices.ContainsFunc(append([]string{"start"}, k.Arms...), func(arm string) bool {
+		return !job.HasEnded(s, report.EvalStage+arm)
+	})
 }

@@ -15,11 +15,14 @@ import (
 
 // A resumed comparison makes the scenarios it was begun with: their number follows from what is kept.
 func TestSizeOfAComparison(t *testing.T) {
-	c := settingsOf(config.Default(), Options{Backend: "cuda", Split: "validation", Steps: 3, Groups: 5, GroupSize: 4, Epochs: 9, GRPORate: 0.125})
-	if size, want := sizeOf(c, kept{Demonstrations: 7, ShownKinds: 8}), (calc.Size{Demonstrations: 7, Train: 15, Test: 320, Validation: 64, Held: "validation", ShownKinds: 8}); size != want {
+	c := settingsOf(config.Default(),
+		Options{Backend: "cuda", Split: "validation", Steps: 3, Groups: 5, GroupSize: 4, Epochs: 9, GRPORate: 0.125})
+	if size, want := sizeOf(c, kept{Demonstrations: 7, ShownKinds: 8}), (calc.Size{Demonstrations: 7, Train: 15,
+		Test: 320, Validation: 64, Held: "validation", ShownKinds: 8}); size != want {
 		t.Errorf("%+v, want %+v", size, want)
 	}
-	if c.Seed != 1 || c.SFT.Epochs != 9 || c.GRPO.GroupSize != 4 || c.GRPO.Optimizer.LearningRate != 0.125 || c.Engine.Slots != 128 || c.Engine.Backend != "cuda" {
+	if c.Seed != 1 || c.SFT.Epochs != 9 || c.GRPO.GroupSize != 4 || c.GRPO.Optimizer.LearningRate != 0.125 ||
+		c.Engine.Slots != 128 || c.Engine.Backend != "cuda" {
 		t.Errorf("%+v, %+v, %+v", c.GRPO, c.SFT, c.Engine)
 	}
 }
@@ -54,7 +57,8 @@ func TestMainOfAComparison(t *testing.T) {
 	}
 }
 
-// The base model, the start and all arms are compared: each with the base model and the start, and the first arm with each other.
+// The base model, the start and all arms are compared: each with the base model and the start, and the first arm with
+// each other.
 func TestPairsOfAComparison(t *testing.T) {
 	var got []string
 	for _, p := range pairsOf([]recipe.System{{Name: "base"}, {Name: "start"}, {Name: "grpo"}, {Name: "gold"}}) {
@@ -80,7 +84,8 @@ func TestWatchedAreDrawn(t *testing.T) {
 	if len(got) != numWatched || len(quarters) != 4 || quarters[0] == numWatched {
 		t.Errorf("%d are watched, by quarters of the file: %v", len(got), quarters)
 	}
-	if again, other := validationSample(slices.Clone(list), 1), validationSample(slices.Clone(list), 2); !slices.EqualFunc(got, again, sameID) || slices.EqualFunc(got, other, sameID) {
+	if again, other := validationSample(slices.Clone(list), 1), validationSample(slices.Clone(list),
+		2); !slices.EqualFunc(got, again, sameID) || slices.EqualFunc(got, other, sameID) {
 		t.Error("what is watched does not follow from the seed")
 	}
 	if few := validationSample(slices.Clone(list[:3]), 1); len(few) != 3 {

@@ -11,8 +11,9 @@ import (
 	"hone/internal/recipe"
 )
 
-// noisy is a scorer that is wrong about a share of the episodes, drawn by the seed: what they earned is turned around between 0 and the most
-// that an episode earns, so that a success counts as a failure and a failure as a success. It tries how much a run bears of a reward that errs.
+// noisy is a scorer that is wrong about a share of the episodes, drawn by the seed: what they earned is turned around
+// between 0 and the most that an episode earns, so that a success counts as a failure and a failure as a success. It
+// tries how much a run bears of a reward that errs.
 type noisy struct {
 	recipe.Scorer
 	share float64
@@ -20,7 +21,8 @@ type noisy struct {
 	seed  uint64
 }
 
-// Score implements recipe.Scorer. The term noise says what was added, at the episode's last turn where turns are credited.
+// Score implements recipe.Scorer. The term noise says what was added, at the episode's last turn where turns are
+// credited.
 func (n noisy) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Group) ([]trajectory.Score, error) {
 	scores, err := n.Scorer.Score(ctx, s, g)
 	if err != nil {

@@ -25,16 +25,18 @@ func (f fixed) Score(_ context.Context, _ *scenario.Scenario, g trajectory.Group
 	return all, nil
 }
 
-// Noise turns what was earned around between 0 and what the scenario can earn, in the sum and in what turns earned; an episode that says nothing of the
-// policy has none. Who is drawn follows from the seed and the episode.
+// Noise turns what was earned around between 0 and what the scenario can earn, in the sum and in what turns earned; an
+// episode that says nothing of the policy has none. Who is drawn follows from the seed and the episode.
 func TestNoise(t *testing.T) {
 	g := trajectory.Group{}
 	for i := range 1000 {
-		g.Trajectories = append(g.Trajectories, &trajectory.Trajectory{ID: fmt.Sprint("a/0/", i), Outcome: trajectory.OK})
+		g.Trajectories = append(g.Trajectories,
+			&trajectory.Trajectory{ID: fmt.Sprint("a/0/", i), Outcome: trajectory.OK})
 	}
 	g.Trajectories[0].Outcome = trajectory.EnvironmentError
 	of := func(share float64, seed uint64) ([]trajectory.Score, int) {
-		scores, err := noisy{fixed{Reward: 0.5, Turns: []float64{0.2, 0.3}}, share, func(*scenario.Scenario) float64 { return 1.2 }, seed}.Score(t.Context(), &scenario.Scenario{}, g)
+		scores, err := noisy{fixed{Reward: 0.5, Turns: []float64{0.2, 0.3}}, share,
+			func(*scenario.Scenario) float64 { return 1.2 }, seed}.Score(t.Context(), &scenario.Scenario{}, g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +47,8 @@ func TestNoise(t *testing.T) {
 				n++
 				want = 0.7
 			}
-			if math.Abs(s.Reward-want) > 1e-12 || math.Abs(s.Turns[0]+s.Turns[1]-want) > 1e-12 || s.Turns[0] != 0.2 || i == 0 && len(s.Terms) > 0 {
+			if math.Abs(s.Reward-want) > 1e-12 || math.Abs(s.Turns[0]+s.Turns[1]-want) > 1e-12 || s.Turns[0] != 0.2 ||
+				i == 0 && len(s.Terms) > 0 {
 				t.Fatalf("%d: %+v", i, s)
 			}
 		}
@@ -69,7 +72,8 @@ func TestNoise(t *testing.T) {
 	}
 	c := config.Default()
 	c.GRPO.Advantage = "per_term"
-	if err := Compare(t.Context(), job.Env{}, c, Options{Split: scenario.Test, RewardNoise: 0.2}); fault.CodeOf(err) != fault.CodeUsage {
+	if err := Compare(t.Context(), job.Env{}, c,
+		Options{Split: scenario.Test, RewardNoise: 0.2}); fault.CodeOf(err) != fault.CodeUsage {
 		t.Errorf("noise as a term of its own: %v", err)
 	}
 }

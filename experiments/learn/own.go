@@ -19,8 +19,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// own are the scenarios of a user's file in the place of the demo's, which the servers of l must be able to run. The start's demonstrations are shown of some of the training split,
-// drawn by the seed; GRPO has the others.
+// own are the scenarios of a user's file in the place of the demo's, which the servers of l must be able to run. The
+// start's demonstrations are shown of some of the training split, drawn by the seed; GRPO has the others.
 func (d experiment) own(l *episodes.Episodes) (t calc.Tasks, err error) {
 	list, err := scenario.Load(d.c.Scenarios.File)
 	if err == nil {
@@ -67,7 +67,8 @@ func (d experiment) own(l *episodes.Episodes) (t calc.Tasks, err error) {
 	return t, nil
 }
 
-// validationSample are the scenarios that GRPO measures itself on while it trains, drawn by the seed: a file may have its kinds one after the other.
+// validationSample are the scenarios that GRPO measures itself on while it trains, drawn by the seed: a file may have
+// its kinds one after the other.
 func validationSample(list []scenario.Scenario, seed uint64) []scenario.Scenario {
 	rand.New(rand.NewPCG(seed, 2)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:min(numWatched, len(list))]
@@ -90,8 +91,9 @@ func drawTools(list []scenario.Scenario, n int, random *rand.Rand) map[string]bo
 	return drawn
 }
 
-// show makes the demonstrations that the start is trained on: the gold calls of training scenarios, made on the live servers, where they pass every
-// check. What is shown is no task of GRPO's; of all others that pass there are solutions.
+// show makes the demonstrations that the start is trained on: the gold calls of training scenarios, made on the live
+// servers, where they pass every check. What is shown is no task of GRPO's; of all others that pass there are
+// solutions.
 func (d experiment) show(ctx context.Context, l *episodes.Episodes, t *calc.Tasks) error {
 	if err := collect.MakesGold(l); err != nil {
 		return err
@@ -125,12 +127,19 @@ func (d experiment) show(ctx context.Context, l *episodes.Episodes, t *calc.Task
 		train = append(train, s)
 	}
 	t.Train = train
-	d.Say("executed on the live servers: %s, %s of %s; %d in the split %s", fault.Count(len(t.Demonstrations), "demonstration"), fault.Count(len(t.Solutions), "solution"),
+	d.Say("executed on the live servers: %s, %s of %s; %d in the split %s",
+		fault.Count(len(t.Demonstrations), "demonstration"), fault.Count(len(t.Solutions), "solution"),
 		fault.Count(len(t.Train), "training scenario"), len(t.Test), d.size.EvalSplit())
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || d.solved && len(t.Solutions) == 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "too few scenarios are left to compare", Where: d.c.Scenarios.File,
-			Why:  fmt.Sprintf("%d are shown, and %d are left to try, of which %d have a solution; the gold calls of %d pass", len(t.Demonstrations), len(t.Train), len(t.Solutions), len(shown)),
-			Next: "hone scenarios validate " + d.c.Scenarios.File + "; or give more scenarios, fewer --demonstrations, or no arm " + ArmGold}
+		return &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "too few scenarios are left to compare",
+			Where: d.c.Scenarios.File,
+			Why: fmt.Sprintf("%d are shown, and %d are left to try, of which %d have a solution; "+
+				"the gold calls of %d pass", len(t.Demonstrations), len(t.Train), len(t.Solutions), len(shown)),
+			Next: "hone scenarios validate " + d.c.Scenarios.File +
+				"; or give more scenarios, fewer --demonstrations, or no arm " + ArmGold,
+		}
 	}
 	return nil
 }

@@ -112,7 +112,8 @@ func BenchmarkSample(b *testing.B) {
 	e, spec, weights := load(b)
 	r := rand.New(rand.NewPCG(1, 2))
 	prefix := randomIDs(r, numPrefix)
-	s, err := sample.New(e, spec, weights, sample.Options{Slots: numSlots, Context: numPrompt + numSampled, Prefix: prefix})
+	s, err := sample.New(e, spec, weights,
+		sample.Options{Slots: numSlots, Context: numPrompt + numSampled, Prefix: prefix})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -120,8 +121,13 @@ func BenchmarkSample(b *testing.B) {
 	for b.Loop() {
 		var wait sync.WaitGroup
 		for slot := range numSlots {
-			request := policy.Request{Prompt: append(append([]int32{}, prefix...), randomIDs(r, numPrompt)...), Slot: slot,
-				Sampling: policy.Sampling{Temperature: 1, MaxTokens: numSampled}, Key: policy.Key{Seed: 1, Stream: uint64(slot)}}
+			request := policy.Request{
+				Prompt:   append(append([]int32{}, prefix...), randomIDs(r, numPrompt)...),
+				Slot:     slot,
+				Sampling: policy.Sampling{Temperature: 1, MaxTokens: numSampled},
+				Key: policy.Key{Seed: 1,
+					Stream: uint64(slot)},
+			}
 			wait.Go(func() {
 				if c, err := s.Sample(context.Background(), request); err != nil || len(c.IDs) != numSampled {
 					b.Errorf("%d tokens: %v", len(c.IDs), err)

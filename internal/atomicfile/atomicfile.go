@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// Write puts data in the file at path: a reader, also after a crash, finds the old content or the new one. Writers of one path
-// do not disturb each other; the last one wins. The mode counts as in os.WriteFile, but also where the file exists. Errors
-// name path.
+// Write puts data in the file at path: a reader, also after a crash, finds the old content or the new one. Writers of
+// one path do not disturb each other; the last one wins. The mode counts as in os.WriteFile, but also where the file
+// exists. Errors name path.
 func Write(path string, data []byte, mode os.FileMode) error {
 	return WriteFrom(path, mode, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -23,7 +23,8 @@ func Write(path string, data []byte, mode os.FileMode) error {
 // WriteFrom is Write of what a function writes. An error of the function leaves the old file.
 func WriteFrom(path string, mode os.FileMode, write func(io.Writer) error) error {
 	folder, name := filepath.Split(path)
-	f, err := os.OpenFile(filepath.Join(folder, "."+name+"."+rand.Text()+".tmp"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := os.OpenFile(filepath.Join(folder, "."+name+"."+rand.Text()+".tmp"),
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return errorAt(err, path)
 	}

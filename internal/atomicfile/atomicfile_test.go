@@ -52,7 +52,8 @@ func TestWriteWhereItCannot(t *testing.T) {
 	only(t, dir, "taken")
 }
 
-// TestWritersOfOnePath: two that write under one temporary name would mix their bytes, or one would rename the other's half.
+// TestWritersOfOnePath: two that write under one temporary name would mix their bytes, or one would rename the other's
+// half.
 func TestWritersOfOnePath(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")

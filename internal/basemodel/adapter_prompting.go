@@ -15,10 +15,13 @@ import (
 	"hone/internal/text/render"
 )
 
-// AdapterPrompting is how the adapter in a folder was prompted; nil without an adapter, and for those that do not say. It returns the
-// configuration with which the adapter is prompted too: one that is measured or served is prompted as it was trained, whatever
-// the configuration says; one that is trained further, as the configuration says where it says something.
-func AdapterPrompting(h *host.Host, c config.Config, folder string, trains bool) (config.Config, *render.Prompting, error) {
+// AdapterPrompting is how the adapter in a folder was prompted; nil without an adapter, and for those that do not say.
+// It returns the configuration with which the adapter is prompted too: one that is measured or served is prompted as it
+// was trained, whatever the configuration says; one that is trained further, as the configuration says where it says
+// something.
+func AdapterPrompting(
+	h *host.Host, c config.Config, folder string, trains bool,
+) (config.Config, *render.Prompting, error) {
 	if folder == "" {
 		return c, nil, nil
 	}
@@ -34,11 +37,13 @@ func AdapterPrompting(h *host.Host, c config.Config, folder string, trains bool)
 		if len(other) > 0 {
 			h.Say("%s: %s was trained under another, which is used", strings.Join(other, ", "), folder)
 		}
-		c.Rollout.System, c.Model.ChatTemplate, c.Model.ToolFormat, c.Model.TemplateVariables = p.System, "", "", config.Variables{}
+		c.Rollout.System, c.Model.ChatTemplate, c.Model.ToolFormat, c.Model.TemplateVariables =
+			p.System, "", "", config.Variables{}
 		return c, &p, nil
 	}
 	if len(other) > 0 {
-		h.Say("%s: %s was trained under another, and goes on under the configuration's", strings.Join(other, ", "), folder)
+		h.Say("%s: %s was trained under another, and goes on under the configuration's",
+			strings.Join(other, ", "), folder)
 	}
 	c.Rollout.System = cmp.Or(c.Rollout.System, p.System)
 	if c.Model.ChatTemplate != "" {
@@ -47,8 +52,8 @@ func AdapterPrompting(h *host.Host, c config.Config, folder string, trains bool)
 	return c, &p, nil
 }
 
-// Alike reports whether two adapters have one shape and are prompted alike, so that one sampler serves both. An empty folder is the base
-// model alone.
+// Alike reports whether two adapters have one shape and are prompted alike, so that one sampler serves both. An empty
+// folder is the base model alone.
 func (m *Model) Alike(c config.Config, x, y string) (bool, error) {
 	if x == y {
 		return true, nil
@@ -65,7 +70,8 @@ func (m *Model) Alike(c config.Config, x, y string) (bool, error) {
 			return false, err
 		}
 	}
-	return said[0] == said[1] && reflect.DeepEqual(shapes[0], shapes[1]) && reflect.DeepEqual(prompts[0], prompts[1]), nil
+	return said[0] == said[1] && reflect.DeepEqual(shapes[0], shapes[1]) &&
+		reflect.DeepEqual(prompts[0], prompts[1]), nil
 }
 
 // otherPrompting names the keys that the configuration sets to something other than an adapter was trained under.
@@ -120,7 +126,8 @@ func SaveState(dir string, t *train.Trainer, r render.Renderer) error {
 	return render.Save(filepath.Join(dir, "adapter"), r)
 }
 
-// CopyPrompting copies what an adapter was trained under beside a merged model's weights, which are to be prompted so too.
+// CopyPrompting copies what an adapter was trained under beside a merged model's weights, which are to be prompted so
+// too.
 func CopyPrompting(from, to string) error {
 	for _, name := range []string{render.PromptingFile, render.TemplateFile} {
 		text, err := os.ReadFile(filepath.Join(from, name))

@@ -1,5 +1,5 @@
-// Package basemodel finds and opens the model that is trained: the plug-in it computes with, its weights, its tokenizer, and how
-// it is prompted.
+// Package basemodel finds and opens the model that is trained: the plug-in it computes with, its weights, its
+// tokenizer, and how it is prompted.
 package basemodel
 
 import (
@@ -32,8 +32,8 @@ type Model struct {
 	found       *Untrained // nil until it is looked for
 }
 
-// Find finds the plug-in and the file of a base model, by its path or its installed name, with its text layer: it is prompted as
-// trained says; where that is nil, as the model itself and the configuration do. No device is opened.
+// Find finds the plug-in and the file of a base model, by its path or its installed name, with its text layer: it is
+// prompted as trained says; where that is nil, as the model itself and the configuration do. No device is opened.
 func Find(h *host.Host, c config.Config, base string, trained *render.Prompting) (*Model, error) {
 	m, err := FindWithoutText(h, c, base)
 	if err != nil {
@@ -59,7 +59,8 @@ func FindWithoutText(h *host.Host, c config.Config, base string) (*Model, error)
 	if m.Plugin, err = TakePlugin(h, c.Engine); err != nil {
 		return nil, err
 	}
-	m.Options = engine.Options{Plugin: m.Plugin.Path, DType: engine.DType(c.Engine.DType), Devices: c.Engine.Devices, Cache: ProgramCache(h, c.Engine), Compiling: Compiling(h, m.Plugin.IsCUDA(), m.RowPrograms)}
+	m.Options = engine.Options{Plugin: m.Plugin.Path, DType: engine.DType(c.Engine.DType), Devices: c.Engine.Devices,
+		Cache: ProgramCache(h, c.Engine), Compiling: Compiling(h, m.Plugin.IsCUDA(), m.RowPrograms)}
 	m.File, err = modelfile.Open(path)
 	return m, err
 }
@@ -77,7 +78,8 @@ func (m *Model) Load(weights func(*engine.Engine, *modelfile.Model) (model.Spec,
 	return err
 }
 
-// LoadShape is Load of a model that another process computes: pure Go is opened for what is to be said of its adapters, and no weight is read.
+// LoadShape is Load of a model that another process computes: pure Go is opened for what is to be said of its adapters,
+// and no weight is read.
 func (m *Model) LoadShape() (err error) {
 	m.Options = engine.Options{}
 	m.Engine, err = engine.Open(m.Options)
@@ -119,9 +121,11 @@ func (m *Model) Close() {
 	_ = m.File.Close() // read only
 }
 
-// SharedPrefix is what the prompts of all conversations begin with, behind the tools. It returns the length of the longest
-// prompt too.
-func (m *Model) SharedPrefix(tools []chat.Tool, conversations [][]chat.Message) (shared []int32, longest int, err error) {
+// SharedPrefix is what the prompts of all conversations begin with, behind the tools. It returns the length of the
+// longest prompt too.
+func (m *Model) SharedPrefix(
+	tools []chat.Tool, conversations [][]chat.Message,
+) (shared []int32, longest int, err error) {
 	for i, messages := range conversations {
 		ids, err := m.Renderer.Prompt(messages, tools)
 		if err != nil {
@@ -137,7 +141,8 @@ func (m *Model) SharedPrefix(tools []chat.Tool, conversations [][]chat.Message) 
 	return shared, longest, nil
 }
 
-// BaseOf returns the base model for an adapter: the one given, else the one the adapter names, else the configuration's.
+// BaseOf returns the base model for an adapter: the one given, else the one the adapter names, else the
+// configuration's.
 func BaseOf(folder, given string, c config.Config) (string, error) {
 	if given != "" || folder == "" {
 		if given == "" {

@@ -12,8 +12,9 @@ import (
 	"hone/internal/host"
 )
 
-// Fingerprint tells whether the files of a base model are those they were: the SHA-256 of their names, sizes, times and first MiB. Weights
-// are not read whole, which takes minutes where they are many: a model that was copied or fetched again is another one to it.
+// Fingerprint tells whether the files of a base model are those they were: the SHA-256 of their names, sizes, times and
+// first MiB. Weights are not read whole, which takes minutes where they are many: a model that was copied or fetched
+// again is another one to it.
 func Fingerprint(h *host.Host, base string) (string, error) {
 	path, err := Path(h, base)
 	if err != nil {

@@ -20,8 +20,9 @@ import (
 	"hone/internal/run"
 )
 
-// Path is where a base model is, given by its path, its installed name, or its name on the Hub, org/name or org/name@revision, from
-// where it is downloaded if the Hub's cache does not have it. A folder of such a name comes first.
+// Path is where a base model is, given by its path, its installed name, or its name on the Hub, org/name or
+// org/name@revision, from where it is downloaded if the Hub's cache does not have it. A folder of such a name comes
+// first.
 func Path(h *host.Host, base string) (string, error) {
 	at, _, err := find(h, base)
 	return at, err
@@ -49,8 +50,9 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 		return "", base, notHere(base, err)
 	}
 	if weights, _ := fs.Glob(os.DirFS(at), "*.safetensors"); len(weights) == 0 {
-		return "", base, &fault.Error{Code: fault.CodeUsage, What: "the model has no weights as safetensors", Where: base,
-			Next: "fetch a file of another form, hone pull " + base + " --file '*.gguf', and give its path to --base-model"}
+		return "", base, &fault.Error{Code: fault.CodeUsage, What: "the model has no weights as safetensors",
+			Where: base, Next: "fetch a file of another form, hone pull " + base +
+				" --file '*.gguf', and give its path to --base-model"}
 	}
 	repo.Revision = commit
 	return at, repo.String(), nil
@@ -70,8 +72,8 @@ func here(h *host.Host, base string) (at string, ok bool) {
 	return "", false
 }
 
-// instructVariant is an error where nothing is at a path that reads as the name of a model that can be installed, with or without
-// what it was tuned to.
+// instructVariant is an error where nothing is at a path that reads as the name of a model that can be installed, with
+// or without what it was tuned to.
 func instructVariant(base string, missing error) error {
 	names := map[string]string{}
 	for _, model := range assets.Models() {
@@ -83,11 +85,12 @@ func instructVariant(base string, missing error) error {
 		return nil // package modelfile says what is wrong with a path
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: "cannot open the base model", Where: base,
-		Why: "there is no such file or folder, and no such installed name; did you mean " + name + "?", Next: "give --base-model " + name}
+		Why:  "there is no such file or folder, and no such installed name; did you mean " + name + "?",
+		Next: "give --base-model " + name}
 }
 
-// AdapterAt is the folder of the adapter that a path stands for: a checkpoint (RUN/checkpoints/NAME) for its own, and a run that has ended for its
-// final one. Any other path, and "", is returned as it is.
+// AdapterAt is the folder of the adapter that a path stands for: a checkpoint (RUN/checkpoints/NAME) for its own, and a
+// run that has ended for its final one. Any other path, and "", is returned as it is.
 func AdapterAt(path string) string {
 	for _, below := range []string{"adapter", "final"} {
 		if in := filepath.Join(path, below); path != "" && !isAdapter(path) && isAdapter(in) {
@@ -97,8 +100,8 @@ func AdapterAt(path string) string {
 	return path
 }
 
-// AdapterFolder is where an adapter is, given by a path that AdapterAt takes, or by its name on the Hub as Path takes it; "" is none. It
-// says which folder it takes where that is another one than was named.
+// AdapterFolder is where an adapter is, given by a path that AdapterAt takes, or by its name on the Hub as Path takes
+// it; "" is none. It says which folder it takes where that is another one than was named.
 func AdapterFolder(h *host.Host, name string) (string, error) {
 	given := name
 	if name = AdapterAt(given); name != given {
@@ -127,7 +130,8 @@ func inRun(name string) error {
 		}
 	}
 	final := filepath.Join(dir, "final")
-	f := &fault.Error{Code: fault.CodeUsage, What: "the run has no such adapter", Where: name, Next: "hone runs resume " + run.Name(dir) + " goes on with it; its adapter is then " + final}
+	f := &fault.Error{Code: fault.CodeUsage, What: "the run has no such adapter", Where: name,
+		Next: "hone runs resume " + run.Name(dir) + " goes on with it; its adapter is then " + final}
 	if isAdapter(final) {
 		f.Next = "name " + final
 	} else if has(dir, "ledger.db") {
@@ -152,12 +156,14 @@ func notHere(name string, err error) error {
 	return err
 }
 
-// ModelFiles are those of a model's repository that hone reads: weights as safetensors, the configuration, the tokenizer, the template, and
-// what an adapter has. Weights of other programs are left where they are.
+// ModelFiles are those of a model's repository that hone reads: weights as safetensors, the configuration, the
+// tokenizer, the template, and what an adapter has. Weights of other programs are left where they are.
 func ModelFiles() hub.Selection {
 	return hub.Selection{Keep: isOfModel, Enough: func(paths []string) bool {
 		weights := slices.ContainsFunc(paths, func(p string) bool { return strings.HasSuffix(p, ".safetensors") })
-		return weights && slices.Contains(paths, "config.json") && !slices.Contains(paths, "model.safetensors.index.json") // whose shards may be missing
+		// whose shards may be missing
+		return weights && slices.Contains(paths, "config.json") &&
+			!slices.Contains(paths, "model.safetensors.index.json")
 	}}
 }
 

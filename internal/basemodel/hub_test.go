@@ -13,7 +13,8 @@ import (
 	"hone/internal/host"
 )
 
-// The name of the model that can be installed is told where it was nearly written; a path that is another is left to who opens it.
+// The name of the model that can be installed is told where it was nearly written; a path that is another is left to
+// who opens it.
 func TestInstalledNameThatWasMeant(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const small, coder = "SmolLM2-135M-Instruct", "Qwen2.5-Coder-1.5B-Instruct"
@@ -32,22 +33,32 @@ func TestInstalledNameThatWasMeant(t *testing.T) {
 	}
 }
 
-// Of a path that may be a name on the Hub it is said first that nothing is there; that nothing was transferred needs no word.
+// Of a path that may be a name on the Hub it is said first that nothing is there; that nothing was transferred needs no
+// word.
 func TestMistypedAdapter(t *testing.T) {
 	t.Chdir(t.TempDir())
-	h := &host.Host{Talk: sanitize.New(io.Discard), Data: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
-		return map[string]string{"HF_ENDPOINT": "http://127.0.0.1:1", "HOME": "home"}[name], true
-	}}
+	h := &host.Host{
+		Talk: sanitize.New(io.Discard),
+		Data: sanitize.New(io.Discard),
+		LookupEnv: func(name string) (string, bool) {
+			return map[string]string{"HF_ENDPOINT": "http://127.0.0.1:1", "HOME": "home"}[name], true
+		},
+	}
 	_, err := AdapterFolder(h, "nope/final")
-	if text := fault.Whole(err); !strings.HasPrefix(text, "no file or folder nope/final is here") || !strings.Contains(text, "look at its path") || strings.Contains(text, "transferred") {
+	if text := fault.Whole(err); !strings.HasPrefix(text, "no file or folder nope/final is here") ||
+		!strings.Contains(text, "look at its path") || strings.Contains(text, "transferred") {
 		t.Errorf("it says %s", text)
 	}
 }
 
-// The adapter of a run that has not ended is not looked for on the Hub: what goes on with the run is said. A run that has ended stands for its final adapter, a checkpoint for its own.
+// The adapter of a run that has not ended is not looked for on the Hub: what goes on with the run is said. A run that
+// has ended stands for its final adapter, a checkpoint for its own.
 func TestAdapterOfARun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, file := range []string{"begun/version.json", "begun/ledger.db", "ended/version.json", "ended/final/adapter_config.json", "ended/checkpoints/grpo_step_1/adapter/adapter_config.json", "plain/adapter_config.json"} {
+	for _, file := range []string{
+		"begun/version.json", "begun/ledger.db", "ended/version.json", "ended/final/adapter_config.json",
+		"ended/checkpoints/grpo_step_1/adapter/adapter_config.json", "plain/adapter_config.json",
+	} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -56,11 +67,17 @@ func TestAdapterOfARun(t *testing.T) {
 		}
 	}
 	var said bytes.Buffer
-	h := &host.Host{Talk: sanitize.New(&said), Data: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
-		return map[string]string{"HF_HUB_OFFLINE": "1", "HOME": "home"}[name], true
-	}}
+	h := &host.Host{
+		Talk: sanitize.New(&said),
+		Data: sanitize.New(io.Discard),
+		LookupEnv: func(name string) (string, bool) {
+			return map[string]string{"HF_HUB_OFFLINE": "1", "HOME": "home"}[name], true
+		},
+	}
 	for name, want := range map[string]string{
-		"begun": "it has not ended|hone runs resume ./begun", "begun/final": "it has not ended|hone runs resume ./begun", "begun/checkpoints/step_2": "it has not ended|hone runs resume ./begun",
+		"begun":                         "it has not ended|hone runs resume ./begun",
+		"begun/final":                   "it has not ended|hone runs resume ./begun",
+		"begun/checkpoints/step_2":      "it has not ended|hone runs resume ./begun",
 		"ended/checkpoints/grpo_step_2": "|name ended/final", "org/model": "HF_HUB_OFFLINE|",
 	} {
 		_, err := AdapterFolder(h, name)
@@ -69,7 +86,10 @@ func TestAdapterOfARun(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	for name, want := range map[string]string{"ended": "ended/final", "ended/final": "ended/final", "ended/checkpoints/grpo_step_1": "ended/checkpoints/grpo_step_1/adapter", "plain": "plain", "": ""} {
+	for name, want := range map[string]string{
+		"ended": "ended/final", "ended/final": "ended/final",
+		"ended/checkpoints/grpo_step_1": "ended/checkpoints/grpo_step_1/adapter", "plain": "plain", "": "",
+	} {
 		said.Reset()
 		if in, err := AdapterFolder(h, name); err != nil || in != want {
 			t.Errorf("%q: %q, %v", name, in, err)

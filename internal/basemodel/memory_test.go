@@ -23,8 +23,11 @@ import (
 
 // toy is a small llama.
 func toy() model.Spec {
-	return model.Spec{Config: modelfile.Config{Architecture: "llama", Name: "toy", NumLayers: 2, Hidden: 24, Intermediate: 40, NumHeads: 6, NumKVHeads: 2, HeadDim: 4,
-		VocabSize: 259, MaxContext: 8192, Rope: modelfile.Rope{Theta: 10000}, NormEps: 1e-5, TiedHead: true}}
+	return model.Spec{
+		Config: modelfile.Config{Architecture: "llama", Name: "toy", NumLayers: 2, Hidden: 24, Intermediate: 40,
+			NumHeads: 6, NumKVHeads: 2, HeadDim: 4, VocabSize: 259, MaxContext: 8192,
+			Rope: modelfile.Rope{Theta: 10000}, NormEps: 1e-5, TiedHead: true},
+	}
 }
 
 // settleIn settles a configuration's engine by its own limit.
@@ -82,19 +85,21 @@ func TestProposalFits(t *testing.T) {
 	}
 	// Where rows are not known yet, only what is sure is refused.
 	c.Engine.Memory = float64(p.Peak().Peak*3/4) / (1 << 30)
-	if err := settleIn(h, &c, s, o, false); err != nil || !strings.Contains(said.String(), "warning: training rows of 200 tokens") {
+	if err := settleIn(h, &c, s, o, false); err != nil ||
+		!strings.Contains(said.String(), "warning: training rows of 200 tokens") {
 		t.Errorf("%v, %s", err, said.String())
 	}
 	m := &Model{host: h, File: &modelfile.Model{Config: s.Config}}
 	long := plan.Episode{MaxTurns: 2, MaxTokens: s.MaxContext}
 	c.Model.Context = 2 * s.MaxContext
-	if _, _, err := m.Fit(c, "", 100, long, true); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "positions for 8192") {
+	if _, _, err := m.Fit(c, "", 100, long, true); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(err.Error(), "positions for 8192") {
 		t.Errorf("too many tokens: %v", err)
 	}
 }
 
-// engine.recompute: auto is settled by the plan: layers are computed again where a run fits so and not otherwise, which is
-// said, stands in the configuration, and is shown by inspect memory. What the configuration says outright stays.
+// engine.recompute: auto is settled by the plan: layers are computed again where a run fits so and not otherwise, which
+// is said, stands in the configuration, and is shown by inspect memory. What the configuration says outright stays.
 func TestRecomputeIsSettled(t *testing.T) {
 	var said bytes.Buffer
 	h, s := &host.Host{Talk: sanitize.New(&said)}, toy()
@@ -115,12 +120,19 @@ func TestRecomputeIsSettled(t *testing.T) {
 		set   string
 		limit int64
 		want  string // empty: refused
-	}{{"auto", none, "none"}, {"auto", none - 1<<10, "layer"}, {"auto", layer - 1<<10, ""}, {"none", none - 1<<10, ""}, {"layer", none, "layer"}} {
+	}{
+		{"auto", none, "none"},
+		{"auto", none - 1<<10, "layer"},
+		{"auto", layer - 1<<10, ""},
+		{"none", none - 1<<10, ""},
+		{"layer", none, "layer"},
+	} {
 		conf := auto
 		conf.Engine.Recompute, conf.Engine.Memory = c.set, float64(c.limit)/(1<<30)
 		said.Reset()
 		err := settleIn(h, &conf, s, SettingsOf(conf, lora, false, 1, 0, 500), true)
-		if c.want == "" && fault.CodeOf(err) != fault.CodeExhausted || c.want != "" && (err != nil || conf.Engine.Recompute != c.want) {
+		if c.want == "" && fault.CodeOf(err) != fault.CodeExhausted ||
+			c.want != "" && (err != nil || conf.Engine.Recompute != c.want) {
 			t.Errorf("%s within %d of %d and %d: %s, %v", c.set, c.limit, none, layer, conf.Engine.Recompute, err)
 		}
 		if c.want != "" && strings.Contains(said.String(), "computed again") != (c.want == "layer") {
@@ -129,8 +141,8 @@ func TestRecomputeIsSettled(t *testing.T) {
 	}
 }
 
-// engine.shard_weights: auto is settled too: weights are shared by the devices where no device holds them, for training and
-// for sampling; on and off are what they say.
+// engine.shard_weights: auto is settled too: weights are shared by the devices where no device holds them, for training
+// and for sampling; on and off are what they say.
 func TestShardingIsSettled(t *testing.T) {
 	var said bytes.Buffer
 	h, s := &host.Host{Talk: sanitize.New(&said)}, toy()
@@ -153,15 +165,26 @@ func TestShardingIsSettled(t *testing.T) {
 			devices int
 			limit   int64
 			want    string // empty: refused
-		}{{"auto", 2, whole, "off"}, {"auto", 2, whole - 1<<10, "on"}, {"auto", 2, parts - 1<<10, ""}, {"off", 2, whole - 1<<10, ""}, {"on", 2, whole, "on"}, {"auto", 1, whole - 1<<10, ""}} {
+		}{
+			{"auto", 2, whole, "off"},
+			{"auto", 2, whole - 1<<10, "on"},
+			{"auto", 2, parts - 1<<10, ""},
+			{"off", 2, whole - 1<<10, ""},
+			{"on", 2, whole, "on"},
+			{"auto", 1, whole - 1<<10, ""},
+		} {
 			conf := base
-			conf.Engine.ShardWeights, conf.Engine.Memory, conf.Engine.Devices = c.set, float64(c.limit)/(1<<30), c.devices
+			conf.Engine.ShardWeights, conf.Engine.Memory, conf.Engine.Devices =
+				c.set, float64(c.limit)/(1<<30), c.devices
 			said.Reset()
 			err := settleIn(h, &conf, s, SettingsOf(conf, lora, false, 1, private, 16), true)
-			if c.want == "" && fault.CodeOf(err) != fault.CodeExhausted || c.want != "" && (err != nil || conf.Engine.ShardWeights != c.want) {
-				t.Errorf("%s of %d devices within %d of %d and %d: %s, %v", c.set, c.devices, c.limit, whole, parts, conf.Engine.ShardWeights, err)
+			if c.want == "" && fault.CodeOf(err) != fault.CodeExhausted ||
+				c.want != "" && (err != nil || conf.Engine.ShardWeights != c.want) {
+				t.Errorf("%s of %d devices within %d of %d and %d: %s, %v",
+					c.set, c.devices, c.limit, whole, parts, conf.Engine.ShardWeights, err)
 			}
-			if strings.Contains(said.String(), "share the weights") != (c.want == "on") || Shards(conf.Engine) != (c.want == "on") {
+			if strings.Contains(said.String(), "share the weights") != (c.want == "on") ||
+				Shards(conf.Engine) != (c.want == "on") {
 				t.Errorf("%s: said %s", c.set, said.String())
 			}
 			if c.set == "off" && c.want == "" && !strings.Contains(err.Error(), "engine.shard_weights: on") {
@@ -180,7 +203,8 @@ func TestMemoryOfEachDevice(t *testing.T) {
 	}
 	c.Engine.Devices = 4
 	share, err := LimitOf(c.Engine, false)
-	if err != nil || whole.Bytes > 0 && (share.Bytes > whole.Bytes/2 || !strings.Contains(share.Of, "each of 4 devices")) {
+	if err != nil ||
+		whole.Bytes > 0 && (share.Bytes > whole.Bytes/2 || !strings.Contains(share.Of, "each of 4 devices")) {
 		t.Errorf("%+v of %+v; %v", share, whole, err)
 	}
 	c.Engine.Memory = 2
@@ -198,13 +222,14 @@ func TestMicroBatchIsWithinAStepOfGRPO(t *testing.T) {
 	c := config.Default()
 	c.Engine.MicroBatch, c.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep, c.Model.Context = 1000, 2, 8, 3, 2048
 	m := &Model{host: &host.Host{Talk: sanitize.New(&said)}, File: &modelfile.Model{Config: toy().Config}}
-	if e, _, err := m.Fit(c, "", 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true); err != nil || e.MicroBatch != 24 || c.Engine.MicroBatch != 1000 {
+	if e, _, err := m.Fit(c, "", 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true); err != nil || e.MicroBatch != 24 ||
+		c.Engine.MicroBatch != 1000 {
 		t.Errorf("%v, %d rows, %s", err, e.MicroBatch, &said)
 	}
 }
 
-// Rows as trees are planned as trees, whose masks and programs take more: where those do not fit, packing that was asked for is refused, and packing
-// that is left to hone is off, which stands in the configuration.
+// Rows as trees are planned as trees, whose masks and programs take more: where those do not fit, packing that was
+// asked for is refused, and packing that is left to hone is off, which stands in the configuration.
 func TestPackedRowsArePlanned(t *testing.T) {
 	s := toy()
 	s.MaxContext = 2 * treeTokens
@@ -238,10 +263,14 @@ func TestPackedRowsArePlanned(t *testing.T) {
 		packing string
 		limit   int64
 		want    string // "": refused
-	}{{"tree", tree, "tree"}, {"tree", tree - 1<<10, ""}, {"auto", tree, "tree"}, {"auto", tree - 1<<10, "off"}, {"off", off, "off"}} {
+	}{
+		{"tree", tree, "tree"}, {"tree", tree - 1<<10, ""}, {"auto", tree, "tree"}, {"auto", tree - 1<<10, "off"},
+		{"off", off, "off"},
+	} {
 		c.Engine.Packing, c.Engine.Memory = x.packing, float64(x.limit)/(1<<30)
 		e, err := m.FitRows(c, "", 16, rows)
-		if x.want == "" && fault.CodeOf(err) != fault.CodeExhausted || x.want != "" && (err != nil || e.Packing != x.want) {
+		if x.want == "" && fault.CodeOf(err) != fault.CodeExhausted ||
+			x.want != "" && (err != nil || e.Packing != x.want) {
 			t.Errorf("%s within %d of %d and %d: %s, %v", x.packing, x.limit, tree, off, e.Packing, err)
 		}
 	}
@@ -256,7 +285,11 @@ func TestEpisodesArePlanned(t *testing.T) {
 		trains          bool
 		slots, row      int
 		policy, entropy bool
-	}{{"", true, 16, 300, true, true}, {"", false, 16, 0, false, true}, {"http://127.0.0.1:8000/v1", true, 0, 300, true, true}} {
+	}{
+		{"", true, 16, 300, true, true},
+		{"", false, 16, 0, false, true},
+		{"http://127.0.0.1:8000/v1", true, 0, 300, true, true},
+	} {
 		c.Sampler.URL = tc.url
 		o := ofEpisodes(c, model.LoRA{}, true, 100, 300, tc.trains)
 		if o.Slots != tc.slots || o.Row != tc.row || o.Policy != tc.policy || o.Entropies != tc.entropy {

@@ -37,8 +37,8 @@ type Merged struct {
 	Kept *float64 `json:"kept"`
 }
 
-// Merge adds an adapter to its base model's weights and writes the sum as transformers does. The folder is there whole or not at
-// all. What is read, needed and kept is said; of a dry run nothing is written.
+// Merge adds an adapter to its base model's weights and writes the sum as transformers does. The folder is there whole
+// or not at all. What is read, needed and kept is said; of a dry run nothing is written.
 func Merge(ctx context.Context, h *host.Host, c config.Config, o MergeOptions) (out Merged, err error) {
 	dtype, err := o.check()
 	if err != nil {
@@ -74,7 +74,8 @@ func Merge(ctx context.Context, h *host.Host, c config.Config, o MergeOptions) (
 		return out, o.wrapError(err)
 	}
 	out.Free = int64(disk.Bavail) * int64(disk.Bsize)
-	h.Say("%s with %s takes %.2f GB of disk; %.2f GB are free", base, o.Adapter, float64(out.Bytes)/1e9, float64(out.Free)/1e9)
+	h.Say("%s with %s takes %.2f GB of disk; %.2f GB are free",
+		base, o.Adapter, float64(out.Bytes)/1e9, float64(out.Free)/1e9)
 	if out.Free < out.Bytes+out.Bytes/100 { // and the files beside the weights
 		return out, o.wrapError(fmt.Errorf("%d bytes are needed, %d are free: %w", out.Bytes, out.Free, syscall.ENOSPC))
 	}
@@ -98,7 +99,8 @@ func Merge(ctx context.Context, h *host.Host, c config.Config, o MergeOptions) (
 	out.Kept = &share
 	h.Say("%s", mergeLossText(kept))
 	if !tokenizer {
-		h.Say("warning: %s has no tokenizer that could be written: put tokenizer.json and tokenizer_config.json of the original model into %s", base, o.Output)
+		h.Say("warning: %s has no tokenizer that could be written: put tokenizer.json and tokenizer_config.json of "+
+			"the original model into %s", base, o.Output)
 	}
 	return out, nil
 }
@@ -135,7 +137,8 @@ func (o MergeOptions) check() (dtype string, err error) {
 		return "", &fault.Error{Code: fault.CodeUsage, What: wrong, Next: "hone merge --help"}
 	}
 	if _, err := os.Lstat(o.Output); err == nil {
-		return "", &fault.Error{Code: fault.CodeUsage, What: "will not write over what is there", Where: o.Output, Next: "name another folder with --output-dir, or remove this one"}
+		return "", &fault.Error{Code: fault.CodeUsage, What: "will not write over what is there", Where: o.Output,
+			Next: "name another folder with --output-dir, or remove this one"}
 	}
 	return dtype, nil
 }
@@ -189,7 +192,8 @@ func (o MergeOptions) wrapError(err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
-	out := &fault.Error{Code: fault.CodeError, What: "cannot write the merged model", Where: o.Output, Err: err, Next: "name a folder that can be made with --output-dir"}
+	out := &fault.Error{Code: fault.CodeError, What: "cannot write the merged model", Where: o.Output, Err: err,
+		Next: "name a folder that can be made with --output-dir"}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		out.Code, out.Next = fault.CodeExhausted, "make room there, name a folder on another disk, or give --dtype bf16"
 	}

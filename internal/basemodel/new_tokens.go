@@ -33,8 +33,8 @@ const sameRow = 0.05
 // maxCompared bounds the rows that a token's is compared with: a vocabulary may hold thousands that are unused.
 const maxCompared = 512
 
-// FindUntrainedTokens compares the rows of the added tokens that a renderer writes with those of other added tokens, and of
-// ids that no token has.
+// FindUntrainedTokens compares the rows of the added tokens that a renderer writes with those of other added tokens,
+// and of ids that no token has.
 func FindUntrainedTokens(file *modelfile.Model, tok *tokenizer.Tokenizer, r render.Renderer) (Untrained, error) {
 	var u Untrained
 	written, inCalls := outputTokens(tok, r)
@@ -169,7 +169,8 @@ func (u Untrained) Describe() string {
 			like += fmt.Sprintf(" and %d more", n-1)
 		}
 	}
-	return fmt.Sprintf("the base model never learnt %s, with which it is prompted: the rows of its embedding or head are %s",
+	return fmt.Sprintf("the base model never learnt %s, with which it is prompted: the rows of its embedding or "+
+		"head are %s",
 		strings.Join(u.Tokens, ", "), like)
 }
 
@@ -184,7 +185,8 @@ func (u Untrained) Help(c config.LoRA) string {
 // hasRows reports whether a fresh adapter has rows of its own for all of them.
 func (u Untrained) hasRows(c config.LoRA) bool {
 	known := func(token string) bool { return slices.Contains(c.TrainableTokens, token) }
-	return c.TrainableTokens.Is(config.AutoTokens) || !slices.ContainsFunc(u.Tokens, func(t string) bool { return !known(t) })
+	return c.TrainableTokens.Is(config.AutoTokens) ||
+		!slices.ContainsFunc(u.Tokens, func(t string) bool { return !known(t) })
 }
 
 // otherTokens is what helps beside rows of their own.
@@ -195,7 +197,8 @@ func (u Untrained) otherTokens() string {
 	return "name a template that writes other tokens with model.chat_template, or take another model"
 }
 
-// WarnUntrainedTokens tells of them to who trains or samples the adapter in a folder: a fresh one, or the base model alone, where that is empty.
+// WarnUntrainedTokens tells of them to who trains or samples the adapter in a folder: a fresh one, or the base model
+// alone, where that is empty.
 func (m *Model) WarnUntrainedTokens(c config.LoRA, folder string, trains bool) {
 	u := m.untrainedTokens()
 	if len(u.Tokens) == 0 {
@@ -203,9 +206,10 @@ func (m *Model) WarnUntrainedTokens(c config.LoRA, folder string, trains bool) {
 	}
 	if folder != "" {
 		lora, _, err := model.LoadPEFT(folder, m.Shape())
-		if lacks := func(id int32) bool { return !slices.Contains(lora.Tokens, id) }; err == nil && slices.ContainsFunc(u.IDs, lacks) {
-			m.host.Say("%s: %s has no rows of its own for them, and cannot learn to read or write them; hone sft makes an adapter that has "+
-				"(lora.trainable_tokens)", u.Describe(), folder)
+		if lacks := func(id int32) bool { return !slices.Contains(lora.Tokens, id) }; err == nil &&
+			slices.ContainsFunc(u.IDs, lacks) {
+			m.host.Say("%s: %s has no rows of its own for them, and cannot learn to read or write them; "+
+				"hone sft makes an adapter that has (lora.trainable_tokens)", u.Describe(), folder)
 		}
 		return
 	}
@@ -216,8 +220,8 @@ func (m *Model) WarnUntrainedTokens(c config.LoRA, folder string, trains bool) {
 	m.host.Say("%s: without rows of its own an adapter cannot learn to read or write them; %s", u.Describe(), u.Help(c))
 }
 
-// untrainedTokens are those of the model as it is prompted. None are found where something cannot be read, which is said when the weights are
-// loaded.
+// untrainedTokens are those of the model as it is prompted. None are found where something cannot be read, which is
+// said when the weights are loaded.
 func (m *Model) untrainedTokens() Untrained {
 	if m.Text == nil || m.Renderer == nil {
 		return Untrained{}
@@ -233,8 +237,8 @@ func (m *Model) untrainedTokens() Untrained {
 	return *m.found
 }
 
-// CheckNewTokens is FindUntrainedTokens of the configuration's base model; ok is false where it is not on this machine, or
-// cannot be read, which others say.
+// CheckNewTokens is FindUntrainedTokens of the configuration's base model; ok is false where it is not on this machine,
+// or cannot be read, which others say.
 func CheckNewTokens(h *host.Host, c config.Config) (u Untrained, ok bool) {
 	at, ok := here(h, c.Model.Base)
 	if !ok {
@@ -249,7 +253,8 @@ func CheckNewTokens(h *host.Host, c config.Config) (u Untrained, ok bool) {
 	return m.untrainedTokens(), m.Renderer != nil
 }
 
-// readPrompting is a model of a file whose weights are not read, with what it is prompted by as far as that can be read.
+// readPrompting is a model of a file whose weights are not read, with what it is prompted by as far as that can be
+// read.
 func readPrompting(file *modelfile.Model, c config.Config) *Model {
 	m := &Model{Name: file.Config.Name, File: file, context: c.Model.Context}
 	var err error

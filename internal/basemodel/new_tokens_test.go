@@ -155,7 +155,8 @@ func checkSaid(t *testing.T, what string, file *modelfile.Model, text *Text, r r
 	} {
 		told.Reset()
 		m.WarnUntrainedTokens(c.lora, "", c.trains)
-		if says := told.String(); (says == "") != (found == "") || found != "" && !strings.Contains(says, found+":") || found != "" && !strings.Contains(says, c.want) {
+		if says := told.String(); (says == "") != (found == "") || found != "" && !strings.Contains(says, found+":") ||
+			found != "" && !strings.Contains(says, c.want) {
 			t.Errorf("%s, when it is opened: %q, want %q", what, says, c.want)
 		}
 		lora, err := m.LoRA(c.lora)
@@ -168,7 +169,8 @@ func checkSaid(t *testing.T, what string, file *modelfile.Model, text *Text, r r
 			head = nil
 		}
 		if err != nil || !slices.Equal(lora.Tokens, ids) || !slices.Equal(lora.HeadTokens, head) {
-			t.Errorf("%s: rows of %v and, of the head, %v; want %v and %v; %v", what, lora.Tokens, lora.HeadTokens, ids, head, err)
+			t.Errorf("%s: rows of %v and, of the head, %v; want %v and %v; %v",
+				what, lora.Tokens, lora.HeadTokens, ids, head, err)
 		}
 	}
 }
@@ -177,7 +179,9 @@ func checkSaid(t *testing.T, what string, file *modelfile.Model, text *Text, r r
 func TestNamedTokens(t *testing.T) {
 	v := letters(withTools)
 	for _, tied := range []bool{true, false} {
-		file := tinyFile(t, tinyConfig(t, tied), len(v.Tokens), v, func(id int, head bool) []float32 { return row(id, 32, 1) })
+		file := tinyFile(t, tinyConfig(t, tied), len(v.Tokens), v, func(id int, head bool) []float32 {
+			return row(id, 32, 1)
+		})
 		text, err := ReadText(config.Model{}, file)
 		if err != nil {
 			t.Fatal(err)

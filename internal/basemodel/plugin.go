@@ -48,7 +48,9 @@ func FindPlugin(h *host.Host, e config.Engine) (Plugin, error) {
 		}
 	}
 	for _, kind := range wanted {
-		for _, place := range []func(h *host.Host, kind string) (Plugin, error){pluginFromEnv, dataPlugin, pluginFromDownloads, venvPlugin} {
+		for _, place := range []func(h *host.Host, kind string) (Plugin, error){
+			pluginFromEnv, dataPlugin, pluginFromDownloads, venvPlugin,
+		} {
 			if p, err := place(h, kind); err != nil || p.Path != "" {
 				return p, err
 			}
@@ -61,11 +63,16 @@ func FindPlugin(h *host.Host, e config.Engine) (Plugin, error) {
 	if venv = "VIRTUAL_ENV=" + venv; venv == "VIRTUAL_ENV=" {
 		venv = "no virtual environment, since VIRTUAL_ENV is not set"
 	}
-	f := &fault.Error{Code: fault.CodeExhausted, What: "no " + strings.ToUpper(e.Backend) + " plug-in found", Where: "engine.backend: " + e.Backend,
-		Why:  "looked in PJRT_PLUGIN_LIBRARY_PATH, " + dataFolder(h) + ", hone's downloads and " + venv,
-		Next: "hone engine install cpu, or name one with engine.plugin"}
+	f := &fault.Error{
+		Code:  fault.CodeExhausted,
+		What:  "no " + strings.ToUpper(e.Backend) + " plug-in found",
+		Where: "engine.backend: " + e.Backend,
+		Why:   "looked in PJRT_PLUGIN_LIBRARY_PATH, " + dataFolder(h) + ", hone's downloads and " + venv,
+		Next:  "hone engine install cpu, or name one with engine.plugin",
+	}
 	if e.Backend == "cuda" {
-		f.Next = "activate a virtual environment with jax[cuda13], which brings NVIDIA's libraries too, or hone engine install cuda13"
+		f.Next = "activate a virtual environment with jax[cuda13], which brings NVIDIA's libraries too, " +
+			"or hone engine install cuda13"
 	}
 	return Plugin{}, f
 }
@@ -141,7 +148,10 @@ func venvPlugin(h *host.Host, kind string) (Plugin, error) {
 
 // pluginIn returns the plug-in of a kind in a folder, by the names such files have.
 func pluginIn(folder, kind string) string {
-	for _, pattern := range []string{"pjrt_c_api_" + kind + "*_plugin.so", "xla_" + kind + "*_plugin.so", "pjrt_plugin_" + kind + "*.so", "pjrt-plugin-" + kind + "*.so"} {
+	for _, pattern := range []string{
+		"pjrt_c_api_" + kind + "*_plugin.so", "xla_" + kind + "*_plugin.so", "pjrt_plugin_" + kind + "*.so",
+		"pjrt-plugin-" + kind + "*.so",
+	} {
 		if found, err := fs.Glob(os.DirFS(folder), pattern); err == nil && len(found) > 0 {
 			return filepath.Join(folder, found[0])
 		}

@@ -39,11 +39,15 @@ func TestPlacesOfPlugins(t *testing.T) {
 		}
 	}
 	check(config.Engine{Backend: "auto"}, "", "")
-	for venv, want := range map[string]string{"": "no virtual environment, since VIRTUAL_ENV is not set", "there": "VIRTUAL_ENV=there"} {
+	for venv, want := range map[string]string{
+		"":      "no virtual environment, since VIRTUAL_ENV is not set",
+		"there": "VIRTUAL_ENV=there",
+	} {
 		env := func(name string) (string, bool) {
 			return map[string]string{"HOME": home, "VIRTUAL_ENV": venv}[name], name != "VIRTUAL_ENV" || venv != ""
 		}
-		if _, err := FindPlugin(&host.Host{LookupEnv: env}, config.Engine{Backend: "cuda"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := FindPlugin(&host.Host{LookupEnv: env}, config.Engine{Backend: "cuda"}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("VIRTUAL_ENV %q: %v", venv, err)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"hone/internal/host"
 )
 
-// ProgramCache is where compiled programs are kept: a folder of hone's downloads. It keeps none where the configuration has
-// it so, where there is no folder, and where XLA is told to dump what it compiles, which it would not otherwise.
+// ProgramCache is where compiled programs are kept: a folder of hone's downloads. It keeps none where the configuration
+// has it so, where there is no folder, and where XLA is told to dump what it compiles, which it would not otherwise.
 func ProgramCache(h *host.Host, e config.Engine) engine.Cache {
 	flags := compilerEnvironment(h.Environ)
 	if !h.KeepsPrograms || strings.Contains(flags, "xla_dump") {
@@ -24,8 +24,8 @@ func ProgramCache(h *host.Host, e config.Engine) engine.Cache {
 	if err != nil {
 		return engine.Cache{}
 	}
-	return engine.Cache{Folder: filepath.Join(s.Dir, "programs"), Bytes: int64(e.ProgramCache * (1 << 30)), Environment: flags,
-		Notice: func(text string) { h.Say("warning: %s", text) }}
+	return engine.Cache{Folder: filepath.Join(s.Dir, "programs"), Bytes: int64(e.ProgramCache * (1 << 30)),
+		Environment: flags, Notice: func(text string) { h.Say("warning: %s", text) }}
 }
 
 // RowPrograms counts the programs of training rows that are compiled.
@@ -53,12 +53,14 @@ func (r *RowPrograms) next() string {
 	return fmt.Sprintf("program %d of at most %d", r.compiled, r.most)
 }
 
-// Compiling says what is compiled before the silence in which it is, of programs that take long, and that it still is. Each is compiled once for its lengths:
-// where another length comes up in a later step, that step waits for it too.
+// Compiling says what is compiled before the silence in which it is, of programs that take long, and that it still is.
+// Each is compiled once for its lengths: where another length comes up in a later step, that step waits for it too.
 func Compiling(h *host.Host, gpu bool, rows *RowPrograms) func(program string, tokens int) func() {
-	long := map[string]string{"rows": "training rows", "tree": "training rows", "prefix_backward": "what training rows begin with",
+	long := map[string]string{
+		"rows": "training rows", "tree": "training rows", "prefix_backward": "what training rows begin with",
 		"score": "the logprobs of rows", "entropy": "the entropies of rows", "logprobs": "the logprobs of rows",
-		"prefill": "prompts", "decode": "completions", "decode_chosen": "completions that are held to a form"}
+		"prefill": "prompts", "decode": "completions", "decode_chosen": "completions that are held to a form",
+	}
 	return func(program string, tokens int) func() {
 		of, is := long[program]
 		if !is {
@@ -79,14 +81,15 @@ func Compiling(h *host.Host, gpu bool, rows *RowPrograms) func(program string, t
 	}
 }
 
-// compilerEnvironment is what XLA and the libraries it calls read of the environment, sorted. XLA_FLAGS may name a file of
-// flags.
+// compilerEnvironment is what XLA and the libraries it calls read of the environment, sorted. XLA_FLAGS may name a file
+// of flags.
 func compilerEnvironment(environ []string) string {
 	var found []string
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		logs := strings.HasPrefix(name, "TF_CPP_")
-		if logs || !strings.HasPrefix(name, "XLA_") && !strings.HasPrefix(name, "TF_") && name != "NVIDIA_TF32_OVERRIDE" {
+		if logs || !strings.HasPrefix(name, "XLA_") && !strings.HasPrefix(name, "TF_") &&
+			name != "NVIDIA_TF32_OVERRIDE" {
 			continue
 		}
 		if name == "XLA_FLAGS" && !strings.HasPrefix(value, "-") {

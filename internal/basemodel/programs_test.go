@@ -17,7 +17,8 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Programs are kept beside the downloads, under what the compiler reads of the environment, and not where they are not to be.
+// Programs are kept beside the downloads, under what the compiler reads of the environment, and not where they are not
+// to be.
 func TestProgramCache(t *testing.T) {
 	folder := t.TempDir()
 	flags := filepath.Join(folder, "flags")
@@ -25,14 +26,18 @@ func TestProgramCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := config.Default().Engine
-	h := &host.Host{Talk: sanitize.New(io.Discard), CacheDir: folder, LookupEnv: func(string) (string, bool) { return "", false },
-		Environ: []string{"XLA_FLAGS=--xla_some=1", "HOME=/home", "TF_CPP_MIN_LOG_LEVEL=3", "NVIDIA_TF32_OVERRIDE=0", "TF_CUDNN_DETERMINISTIC=1"}}
+	h := &host.Host{Talk: sanitize.New(io.Discard), CacheDir: folder, LookupEnv: func(string) (string, bool) {
+		return "", false
+	},
+		Environ: []string{"XLA_FLAGS=--xla_some=1", "HOME=/home", "TF_CPP_MIN_LOG_LEVEL=3", "NVIDIA_TF32_OVERRIDE=0",
+			"TF_CUDNN_DETERMINISTIC=1"}}
 	if c := ProgramCache(h, e); c.Folder != "" {
 		t.Errorf("a test keeps programs: %+v", c)
 	}
 	h.KeepsPrograms = true
 	c := ProgramCache(h, e)
-	if c.Folder != filepath.Join(folder, "programs") || c.Bytes != 4<<30 || c.Environment != "NVIDIA_TF32_OVERRIDE=0\nTF_CUDNN_DETERMINISTIC=1\nXLA_FLAGS=--xla_some=1" {
+	if c.Folder != filepath.Join(folder, "programs") || c.Bytes != 4<<30 ||
+		c.Environment != "NVIDIA_TF32_OVERRIDE=0\nTF_CUDNN_DETERMINISTIC=1\nXLA_FLAGS=--xla_some=1" {
 		t.Errorf("%+v", c)
 	}
 	h.Environ = []string{"XLA_FLAGS=" + flags}
@@ -65,14 +70,18 @@ func TestUnkeptProgramsAreAWarning(t *testing.T) {
 	s := programs.Open(filepath.Join(file, "programs"), c.Bytes, c.Notice)
 	s.Put("key", programs.Program{Code: []byte("code"), About: []byte("{}")})
 	s.Put("other", programs.Program{Code: []byte("code"), About: []byte("{}")})
-	for _, want := range []string{"warning: compiled programs cannot be kept", "where: " + filepath.Join(file, "programs"), "why:   mkdir ", "not a directory", "next:  name a folder that can be written with --cache, or set engine.program_cache to 0"} {
+	for _, want := range []string{
+		"warning: compiled programs cannot be kept", "where: " + filepath.Join(file, "programs"), "why:   mkdir ",
+		"not a directory", "next:  name a folder that can be written with --cache, or set engine.program_cache to 0",
+	} {
 		if strings.Count(said.String(), want) != 1 {
 			t.Errorf("no one %q in %s", want, &said)
 		}
 	}
 }
 
-// The silence of compiling is told before it, of programs that take long, with the lengths of rows; --quiet leaves it out.
+// The silence of compiling is told before it, of programs that take long, with the lengths of rows; --quiet leaves it
+// out.
 func TestCompilingIsSaid(t *testing.T) {
 	var said bytes.Buffer
 	h := &host.Host{Talk: sanitize.New(&said)}
@@ -85,8 +94,11 @@ func TestCompilingIsSaid(t *testing.T) {
 	h.Quiet = true
 	Compiling(h, false, rows)("rows", 192)()
 	var want strings.Builder
-	for _, line := range []string{"training rows of up to 192 tokens: program 1 of at most 2", "completions: once", "the logprobs of rows of up to 192 tokens: once",
-		"training rows of up to 192 tokens: program 2 of at most 2", "training rows of up to 192 tokens: program 3"} {
+	for _, line := range []string{
+		"training rows of up to 192 tokens: program 1 of at most 2", "completions: once",
+		"the logprobs of rows of up to 192 tokens: once", "training rows of up to 192 tokens: program 2 of at most 2",
+		"training rows of up to 192 tokens: program 3",
+	} {
 		want.WriteString("compiling the program for " + line + "; on a CPU it may take a minute or two\n")
 	}
 	want.WriteString("compiling the program for prompts: once\n") // on a GPU, where it takes seconds
@@ -105,7 +117,8 @@ func TestCompilingIsStillSaid(t *testing.T) {
 		compiled()
 		time.Sleep(time.Hour)
 	})
-	if want := "still compiling the program for training rows of up to 192 tokens, for 30s\n"; strings.Count(said.String(), "still") != 1 || !strings.HasSuffix(said.String(), want) {
+	if want := "still compiling the program for training rows of up to 192 tokens, " +
+		"for 30s\n"; strings.Count(said.String(), "still") != 1 || !strings.HasSuffix(said.String(), want) {
 		t.Errorf("it says\n%swant at its end\n%s", &said, want)
 	}
 }
@@ -126,7 +139,13 @@ func TestRowMultiple(t *testing.T) {
 		times    float64
 		change   func(e *config.Engine)
 		multiple int
-	}{{1, nil, 512}, {12, nil, 128}, {200, nil, 0}, {1, func(e *config.Engine) { e.RowMultiple = 64 }, 0}, {1, func(e *config.Engine) { e.MicroBatch = 2 }, 0}} {
+	}{
+		{1, nil, 512},
+		{12, nil, 128},
+		{200, nil, 0},
+		{1, func(e *config.Engine) { e.RowMultiple = 64 }, 0},
+		{1, func(e *config.Engine) { e.MicroBatch = 2 }, 0},
+	} {
 		e := settings
 		if c.change != nil {
 			c.change(&e)

@@ -44,8 +44,10 @@ func (m *Model) LoRA(c config.LoRA) (model.LoRA, error) {
 				id, ok = m.Text.Tokenizer.ID(token)
 			}
 			if !ok {
-				return l, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the model has no token %q", token), Where: "lora.trainable_tokens",
-					Why: "its tokenizer writes that text as several tokens, or not at all", Next: "set lora.trainable_tokens: auto, or name tokens of the model"}
+				return l, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the model has no token %q", token),
+					Where: "lora.trainable_tokens",
+					Why:   "its tokenizer writes that text as several tokens, or not at all",
+					Next:  "set lora.trainable_tokens: auto, or name tokens of the model"}
 			}
 			ids = append(ids, id)
 		}
@@ -84,9 +86,17 @@ func (m *Model) AdapterShape(c config.Config, folder string) (lora model.LoRA, e
 
 // SettingsOf are what the configuration says of memory; prefix, private (tokens of a slot) and row depend on the tasks.
 func SettingsOf(c config.Config, lora model.LoRA, gpu bool, prefix, private, row int) plan.Settings {
-	o := plan.Settings{GPU: gpu, Devices: c.Engine.Devices, Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: RecomputeOf(c.Engine), RowMultiple: c.Engine.RowMultiple,
-		EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.LoRA.Dropout}, Prefix: prefix, Row: row, Context: private, DecodeSteps: c.Engine.DecodeSteps,
-		Entropies: c.GRPO.Entropy.Coefficient > 0 || c.GRPO.Entropy.Target > 0}
+	o := plan.Settings{
+		GPU:     gpu,
+		Devices: c.Engine.Devices,
+		Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: RecomputeOf(c.Engine),
+			RowMultiple: c.Engine.RowMultiple, EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.LoRA.Dropout},
+		Prefix:      prefix,
+		Row:         row,
+		Context:     private,
+		DecodeSteps: c.Engine.DecodeSteps,
+		Entropies:   c.GRPO.Entropy.Coefficient > 0 || c.GRPO.Entropy.Target > 0,
+	}
 	if private > 0 {
 		o.Slots, o.Policy = c.Engine.Slots, row > 0
 	}
@@ -102,12 +112,12 @@ func OpenOf(e config.Engine) plan.Open {
 	return plan.Open{MicroBatch: e.MicroBatch == 0, Recompute: e.Recompute == "auto", Shard: e.ShardWeights == "auto"}
 }
 
-// treeTokens is how many tokens behind the prefix rows have together, where they are computed as a tree: on a CPU attention's work on them is
-// a quarter of the linear maps' at most.
+// treeTokens is how many tokens behind the prefix rows have together, where they are computed as a tree: on a CPU
+// attention's work on them is a quarter of the linear maps' at most.
 const treeTokens = 1024
 
-// CountPacking is how rows of so many steps are computed as trees: with how many tokens, and with how many if each row were behind the prefix by
-// itself.
+// CountPacking is how rows of so many steps are computed as trees: with how many tokens, and with how many if each row
+// were behind the prefix by itself.
 func CountPacking(e config.Engine, gpu bool, steps []batch.Batch) (packed, apart int) {
 	o := train.Options{RowMultiple: e.RowMultiple}.WithDefaults(gpu)
 	for _, b := range steps {
@@ -123,9 +133,10 @@ func CountPacking(e config.Engine, gpu bool, steps []batch.Batch) (packed, apart
 // programPositions is how many positions of rows a CPU computes while it compiles a program of rows (docs/log).
 const programPositions = 2048
 
-// RowMultiple is to how many tokens the rows of a run are best padded on a CPU, where the settings leave that open: a run of few steps is over before
-// programs of as many lengths as it can have are worth their compiling. The steps are some of the run's, which takes so many times their number. It is
-// 0 where nothing is to be gained, or several rows are computed at a time.
+// RowMultiple is to how many tokens the rows of a run are best padded on a CPU, where the settings leave that open: a
+// run of few steps is over before programs of as many lengths as it can have are worth their compiling. The steps are
+// some of the run's, which takes so many times their number. It is 0 where nothing is to be gained, or several rows are
+// computed at a time.
 func RowMultiple(e config.Engine, steps []batch.Batch, times float64) int {
 	if e.RowMultiple != 0 || e.MicroBatch > 1 || e.Devices > 1 {
 		return 0
@@ -144,7 +155,8 @@ func RowMultiple(e config.Engine, steps []batch.Batch, times float64) int {
 	return best
 }
 
-// RowProgramsOf is how many programs of rows a run of such steps compiles on a CPU, and how many positions of rows the steps compute; 0: not known.
+// RowProgramsOf is how many programs of rows a run of such steps compiles on a CPU, and how many positions of rows the
+// steps compute; 0: not known.
 func RowProgramsOf(e config.Engine, steps []batch.Batch) (programs, positions int) {
 	if e.MicroBatch > 1 || e.Devices > 1 {
 		return 0, 0
@@ -152,12 +164,12 @@ func RowProgramsOf(e config.Engine, steps []batch.Batch) (programs, positions in
 	return train.Options{RowMultiple: e.RowMultiple, TreeTokens: TreeTokensOf(e)}.RowPrograms(steps)
 }
 
-// coreSpeed is how many floating-point operations of training a free core does in a second. Cores and what else they do make two to three
-// times of it more or less (docs/log), so what follows from it is told as a rough number.
+// coreSpeed is how many floating-point operations of training a free core does in a second. Cores and what else they do
+// make two to three times of it more or less (docs/log), so what follows from it is told as a rough number.
 const coreSpeed = 20e9
 
-// RowTime is about how long so many cores take to compile programs of rows and to train an adapter on positions of them: forward and
-// back, four operations for each weight of a linear map, and for the head at half of the positions.
+// RowTime is about how long so many cores take to compile programs of rows and to train an adapter on positions of
+// them: forward and back, four operations for each weight of a linear map, and for the head at half of the positions.
 func RowTime(s model.Spec, cores, programs int, positions float64) time.Duration {
 	weights := s.VocabSize * s.Hidden / 2
 	for _, w := range s.Weights() {
@@ -185,8 +197,8 @@ func RecomputeOf(e config.Engine) train.Recompute {
 	return train.RecomputeNone
 }
 
-// Shards reports whether weights are sharded: engine.shard_weights, where there are devices to hold parts. What auto is, Fit
-// settles.
+// Shards reports whether weights are sharded: engine.shard_weights, where there are devices to hold parts. What auto
+// is, Fit settles.
 func Shards(e config.Engine) bool { return e.ShardWeights == "on" && e.Devices > 1 }
 
 // Loader is how a run that trains loads its weights.
@@ -197,14 +209,16 @@ func Loader(e config.Engine) func(*engine.Engine, *modelfile.Model) (model.Spec,
 	return model.Load
 }
 
-// CheckShards refuses weights to be shared where there is one device. The configuration's own checks cannot: --num-gpus says
-// after them how many devices there are.
+// CheckShards refuses weights to be shared where there is one device. The configuration's own checks cannot: --num-gpus
+// says after them how many devices there are.
 func CheckShards(e config.Engine) error {
 	if e.ShardWeights != "on" || e.Devices > 1 {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "one device has nobody to share the weights with", Where: "engine.shard_weights: on", Why: "engine.devices is 1",
-		Next: "set engine.devices to how many devices are to share them (hone doctor shows those there are), or engine.shard_weights to auto"}
+	return &fault.Error{Code: fault.CodeUsage, What: "one device has nobody to share the weights with",
+		Where: "engine.shard_weights: on", Why: "engine.devices is 1",
+		Next: "set engine.devices to how many devices are to share them (hone doctor shows those there are), " +
+			"or engine.shard_weights to auto"}
 }
 
 // CheckDevices refuses devices that there are not, as far as that is known before servers are started.

@@ -52,8 +52,8 @@ func (t templates) read(raw json.RawMessage) error {
 	return nil
 }
 
-// readFiles takes those of a folder, which come before all of tokenizer_config.json: chat_template.jinja is the default,
-// NAME.jinja of additional_chat_templates another one.
+// readFiles takes those of a folder, which come before all of tokenizer_config.json: chat_template.jinja is the
+// default, NAME.jinja of additional_chat_templates another one.
 func (t templates) readFiles(dir string) error {
 	files := map[string]string{}
 	if file := filepath.Join(dir, render.TemplateFile); isThere(file) {
@@ -72,7 +72,8 @@ func (t templates) readFiles(dir string) error {
 	for name, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return &fault.Error{Code: fault.CodeUsage, What: "cannot read the chat template", Where: file, Err: err, Next: "fetch the model again"}
+			return &fault.Error{Code: fault.CodeUsage, What: "cannot read the chat template", Where: file, Err: err,
+				Next: "fetch the model again"}
 		}
 		t[name] = string(text)
 	}
@@ -84,8 +85,8 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// text is the template that does what transformers does with all of them: it is the one for tools where there are tools.
-// The error says that there are some, and none of them is meant.
+// text is the template that does what transformers does with all of them: it is the one for tools where there are
+// tools. The error says that there are some, and none of them is meant.
 func (t templates) text(where string) (string, error) {
 	tools, hasTools := t[toolTemplate]
 	plain, hasPlain := t[defaultTemplate]
@@ -94,16 +95,21 @@ func (t templates) text(where string) (string, error) {
 		return "", nil
 	case hasTools && hasPlain && tools != plain:
 		// Each begins on a line of its own, whose break is dropped behind a tag; the empty texts keep its last blanks.
-		return "{% if tools is not none %}\n" + ending(tools) + "{{ '' }}{% else %}\n" + ending(plain) + "{{ '' }}{% endif %}", nil
+		return "{% if tools is not none %}\n" + ending(tools) + "{{ '' }}{% else %}\n" +
+			ending(plain) + "{{ '' }}{% endif %}", nil
 	case hasTools:
 		return tools, nil
 	case hasPlain:
 		return plain, nil
 	}
 	names := strings.Join(slices.Sorted(maps.Keys(t)), ", ")
-	return "", &fault.Error{Code: fault.CodeUsage, What: "the model has several chat templates, and none is its default: " + names, Where: where,
-		Why:  `transformers takes "tool_use" where there are tools and else "default", and refuses as well`,
-		Next: "put the text of the one that is meant into a file, and name it with model.chat_template"}
+	return "", &fault.Error{
+		Code:  fault.CodeUsage,
+		What:  "the model has several chat templates, and none is its default: " + names,
+		Where: where,
+		Why:   `transformers takes "tool_use" where there are tools and else "default", and refuses as well`,
+		Next:  "put the text of the one that is meant into a file, and name it with model.chat_template",
+	}
 }
 
 // ending is a template without its last line break, which Jinja drops where a template ends.

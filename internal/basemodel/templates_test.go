@@ -28,15 +28,19 @@ func TestSeveralTemplates(t *testing.T) {
 		tools, none string // what begins the prompt
 		bad         string
 	}{
-		"a list":                       {map[string]string{inConfig: list("default", "tool_use")}, "of tool_use{% raw", "of default{% raw", ""},
-		"in the other order":           {map[string]string{inConfig: list("rag", "tool_use", "default")}, "of tool_use", "of default", ""},
-		"the default alone":            {map[string]string{inConfig: list("default")}, "of default", "of default", ""},
-		"a default and another":        {map[string]string{inConfig: list("rag", "default")}, "of default", "of default", ""},
-		"tools alone":                  {map[string]string{inConfig: list("tool_use")}, "of tool_use", "of tool_use", ""},
-		"a list without default":       {map[string]string{inConfig: list("rag", "chat")}, "", "", "none is its default: chat, rag"},
-		"one of another name":          {map[string]string{inConfig: list("chatml")}, "", "", "none is its default: chatml"},
-		"one of capitals":              {map[string]string{inConfig: list("Default")}, "", "", "none is its default: Default"},
-		"a name twice":                 {map[string]string{inConfig: `{"chat_template": [{"name": "default", "template": "a"}, {"name": "default", "template": "b"}]}`}, "b", "b", ""},
+		"a list":                 {map[string]string{inConfig: list("default", "tool_use")}, "of tool_use{% raw", "of default{% raw", ""},
+		"in the other order":     {map[string]string{inConfig: list("rag", "tool_use", "default")}, "of tool_use", "of default", ""},
+		"the default alone":      {map[string]string{inConfig: list("default")}, "of default", "of default", ""},
+		"a default and another":  {map[string]string{inConfig: list("rag", "default")}, "of default", "of default", ""},
+		"tools alone":            {map[string]string{inConfig: list("tool_use")}, "of tool_use", "of tool_use", ""},
+		"a list without default": {map[string]string{inConfig: list("rag", "chat")}, "", "", "none is its default: chat, rag"},
+		"one of another name":    {map[string]string{inConfig: list("chatml")}, "", "", "none is its default: chatml"},
+		"one of capitals":        {map[string]string{inConfig: list("Default")}, "", "", "none is its default: Default"},
+		"a name twice": {
+			map[string]string{
+				inConfig: `{"chat_template": [{"name": "default", "template": "a"}, {"name": "default", "template": "b"}]}`,
+			}, "b", "b", "",
+		},
 		"an object":                    {map[string]string{inConfig: `{"chat_template": {"default": "a", "tool_use": "b"}}`}, "b", "a", ""},
 		"an empty list":                {map[string]string{inConfig: `{"chat_template": []}`}, "", "", ""},
 		"a list of texts":              {map[string]string{inConfig: `{"chat_template": ["a"]}`}, "", "", "neither text nor a list"},
@@ -49,7 +53,10 @@ func TestSeveralTemplates(t *testing.T) {
 		"others beside a default":      {map[string]string{inFile: "a", more + "rag.jinja": "b"}, "a", "a", ""},
 		"no templates among the files": {map[string]string{inFile: "a", more + "README.md": "b"}, "a", "a", ""},
 		"the same":                     {map[string]string{inFile: "a", more + "tool_use.jinja": "a"}, "a", "a", ""},
-		"blanks at the ends":           {map[string]string{inFile: "\n  {% if 1 %}a{% endif %}  \n", more + "tool_use.jinja": "\n\n{%- set x = 'b' %}{{ x }} \n\n"}, "b \n\n<", "\na  \n<", ""},
+		"blanks at the ends": {
+			map[string]string{inFile: "\n  {% if 1 %}a{% endif %}  \n",
+				more + "tool_use.jinja": "\n\n{%- set x = 'b' %}{{ x }} \n\n"}, "b \n\n<", "\na  \n<", "",
+		},
 	} {
 		dir := t.TempDir()
 		if err := os.Mkdir(filepath.Join(dir, more), 0o755); err != nil {
@@ -59,7 +66,8 @@ func TestSeveralTemplates(t *testing.T) {
 			if strings.HasSuffix(file, ".jinja") {
 				text += withTools
 			}
-			text = strings.ReplaceAll(text, `{{ '{% raw' }}"`, `{{ '{% raw' }}`+strings.NewReplacer("\n", `\n`, `\`, `\\`, `"`, `\"`).Replace(withTools)+`"`)
+			text = strings.ReplaceAll(text, `{{ '{% raw' }}"`,
+				`{{ '{% raw' }}`+strings.NewReplacer("\n", `\n`, `\`, `\\`, `"`, `\"`).Replace(withTools)+`"`)
 			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +108,10 @@ func prompts(t *testing.T, name, source, tools, none string) {
 		return
 	}
 	user := []chat.Message{{Role: chat.User, Content: "q"}}
-	for want, list := range map[string][]chat.Tool{tools: {{Name: "f", Description: "d", InputSchema: []byte(`{}`)}}, none: nil} {
+	for want, list := range map[string][]chat.Tool{
+		tools: {{Name: "f", Description: "d", InputSchema: []byte(`{}`)}},
+		none:  nil,
+	} {
 		if tools == none && list == nil {
 			continue
 		}
@@ -122,10 +133,12 @@ func TestTemplateInPlaceOfSeveral(t *testing.T) {
 	if err := os.WriteFile(file, []byte(withTools), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadText(config.Model{}, &modelfile.Model{Path: "m.gguf", Vocabulary: v}); err == nil || !strings.Contains(err.Error(), "chat, rag") {
+	if _, err := ReadText(config.Model{}, &modelfile.Model{Path: "m.gguf", Vocabulary: v}); err == nil ||
+		!strings.Contains(err.Error(), "chat, rag") {
 		t.Errorf("without a default: %v", err)
 	}
-	if _, err := ReadText(config.Model{ChatTemplate: file}, &modelfile.Model{Path: "m.gguf", Vocabulary: v}); err != nil {
+	if _, err := ReadText(config.Model{ChatTemplate: file},
+		&modelfile.Model{Path: "m.gguf", Vocabulary: v}); err != nil {
 		t.Errorf("with one that is named: %v", err)
 	}
 	v.Templates = map[string]string{"tool_use": "b" + withTools}
@@ -144,13 +157,15 @@ func TestTemplatesTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, _, err := compiled.Render(jinja.Values{Variables: chat.NewObject("tools", tools, "messages", []chat.Value{})})
+		text, _, err := compiled.Render(jinja.Values{Variables: chat.NewObject("tools", tools, "messages",
+			[]chat.Value{})})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return text
 	}
-	ends := []string{"a", "\n a \n", "\n\n", "{%- if 1 %}a{%- endif -%}", "  {% if 1 %}a{% endif %}  \n", "{# c #}\na{# c #}\n", "{{- 'a' -}}\n", "{% macro m() %}a{% endmacro %}{{ m() }}\n"}
+	ends := []string{"a", "\n a \n", "\n\n", "{%- if 1 %}a{%- endif -%}", "  {% if 1 %}a{% endif %}  \n",
+		"{# c #}\na{# c #}\n", "{{- 'a' -}}\n", "{% macro m() %}a{% endmacro %}{{ m() }}\n"}
 	for _, a := range ends {
 		for _, b := range ends {
 			both, err := templates{"tool_use": a, "default": b + "x"}.text("")

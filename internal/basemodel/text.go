@@ -87,7 +87,8 @@ func templateVariables(variables config.Variables) *chat.Object {
 	return templateValue(map[string]any(variables)).(*chat.Object)
 }
 
-// templateValue makes a chat.Value of what YAML gave, whose numbers are of several types. config has refused all others.
+// templateValue makes a chat.Value of what YAML gave, whose numbers are of several types. config has refused all
+// others.
 func templateValue(v any) chat.Value {
 	switch v := v.(type) {
 	case map[string]any:
@@ -136,7 +137,8 @@ func (t *Text) readFolder(dir string, own templates) error {
 		err = t.readConfig(text, own)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the tokenizer's configuration", Where: path, Err: err, Next: "fetch the model again"}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the tokenizer's configuration", Where: path,
+			Err: err, Next: "fetch the model again"}
 	}
 	return own.readFiles(dir)
 }
@@ -173,9 +175,9 @@ func (s *specialToken) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Renderer returns what the model is prompted with: what it was trained under; else its own template where that knows tools,
-// or whatever the configuration names; else ChatML with hone's way of listing tools. system is for conversations without a
-// system message; empty leaves it to what the model was trained under, or to the template.
+// Renderer returns what the model is prompted with: what it was trained under; else its own template where that knows
+// tools, or whatever the configuration names; else ChatML with hone's way of listing tools. system is for conversations
+// without a system message; empty leaves it to what the model was trained under, or to the template.
 func (t *Text) Renderer(system string) (render.Renderer, error) {
 	if t.trained != nil {
 		p := *t.trained
@@ -250,20 +252,34 @@ func mergeVariables(variables, over *chat.Object) *chat.Object {
 func (t *Text) noTemplateKeys(own bool) error {
 	if own {
 		if t.format != "" && t.format != toolcall.Hermes().Name() {
-			return &fault.Error{Code: fault.CodeUsage, What: "the model is not told of tools in the form " + t.format, Where: "model.tool_format",
-				Why: "its chat template knows none, and hone's writes " + toolcall.Hermes().Name(), Next: "name a template with model.chat_template, or leave out model.tool_format"}
+			return &fault.Error{Code: fault.CodeUsage, What: "the model is not told of tools in the form " + t.format,
+				Where: "model.tool_format",
+				Why:   "its chat template knows none, and hone's writes " + toolcall.Hermes().Name(),
+				Next:  "name a template with model.chat_template, or leave out model.tool_format"}
 		}
 		if t.Variables != nil && t.Variables.Len() > 0 {
-			return &fault.Error{Code: fault.CodeUsage, What: "the model's prompt has no variables", Where: "model.template_variables",
-				Why: "its chat template knows no tools, so hone's is used", Next: "name a template with model.chat_template, or leave out model.template_variables"}
+			return &fault.Error{Code: fault.CodeUsage, What: "the model's prompt has no variables",
+				Where: "model.template_variables", Why: "its chat template knows no tools, so hone's is used",
+				Next: "name a template with model.chat_template, or leave out model.template_variables"}
 		}
 	}
 	return nil
 }
 
 func openTokenizer(v modelfile.Vocabulary) (*tokenizer.Tokenizer, error) {
-	return tokenizer.New(tokenizer.Options{Model: v.Model, Tokens: v.Tokens, Merges: v.Merges, Scores: v.Scores, Types: v.TokenTypes, PreTokenizer: v.PreTokenizer,
-		BOS: v.BOS, EOS: v.EOS, AddBOS: v.AddBOS, AddEOS: v.AddEOS, NoSpacePrefix: v.NoSpacePrefix})
+	return tokenizer.New(tokenizer.Options{
+		Model:         v.Model,
+		Tokens:        v.Tokens,
+		Merges:        v.Merges,
+		Scores:        v.Scores,
+		Types:         v.TokenTypes,
+		PreTokenizer:  v.PreTokenizer,
+		BOS:           v.BOS,
+		EOS:           v.EOS,
+		AddBOS:        v.AddBOS,
+		AddEOS:        v.AddEOS,
+		NoSpacePrefix: v.NoSpacePrefix,
+	})
 }
 
 // OpenText opens the text layer of a base model, the configuration's where base is empty; no device is opened.

@@ -22,7 +22,8 @@ const withoutTools = `{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' +
 
 // letters is a vocabulary of printable characters and ChatML's tokens.
 func letters(template string) modelfile.Vocabulary {
-	v := modelfile.Vocabulary{Tokens: []string{"<|im_start|>", "<|im_end|>", "Ċ", "Ġ"}, TokenTypes: []int32{3, 3, 1, 1}, EOS: 1, BOS: -1, ChatTemplate: template}
+	v := modelfile.Vocabulary{Tokens: []string{"<|im_start|>", "<|im_end|>", "Ċ", "Ġ"}, TokenTypes: []int32{3, 3, 1, 1},
+		EOS: 1, BOS: -1, ChatTemplate: template}
 	for c := '!'; c <= '~'; c++ {
 		v.Tokens, v.TokenTypes = append(v.Tokens, string(c)), append(v.TokenTypes, 1)
 	}
@@ -53,7 +54,11 @@ func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
 		"format unknown":       {own: withTools, c: config.Model{ToolFormat: "morse"}, wrong: `unknown tool-call format "morse"`},
 		"format without use":   {own: withoutTools, c: config.Model{ToolFormat: "mistral"}, wrong: "its chat template knows none"},
 		"variable":             {own: "{{ x }}" + withTools, c: config.Model{TemplateVariables: config.Variables{"x": 1}}, vendor: true, format: "hermes"},
-		"misspelt variable":    {own: withTools + "{{ x }}", c: config.Model{TemplateVariables: config.Variables{"y": 1}}, wrong: `the chat template has no variable "y"`},
+		"misspelt variable": {
+			own:   withTools + "{{ x }}",
+			c:     config.Model{TemplateVariables: config.Variables{"y": 1}},
+			wrong: `the chat template has no variable "y"`,
+		},
 		"variable without use": {own: withoutTools, c: config.Model{TemplateVariables: config.Variables{"x": 1}}, wrong: "the model's prompt has no variables"},
 		"no such file":         {own: withTools, c: config.Model{ChatTemplate: file + "x"}, wrong: "cannot read the chat template"},
 	} {
@@ -68,17 +73,19 @@ func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || (r.Prompting().Template != "") != tc.vendor || tc.vendor && r.Prompting().ToolFormat != tc.format {
+		if err != nil || (r.Prompting().Template != "") != tc.vendor ||
+			tc.vendor && r.Prompting().ToolFormat != tc.format {
 			t.Errorf("%s: got %+v, %v", name, r, err)
 		}
 	}
 }
 
-// The configuration's variables are in whatever is rendered for a model: prompts, training rows, and the template that is
-// written beside an adapter, for servers that are not given them.
+// The configuration's variables are in whatever is rendered for a model: prompts, training rows, and the template that
+// is written beside an adapter, for servers that are not given them.
 func TestTemplateVariables(t *testing.T) {
 	const shown = `{{ think }}{{ [effort, n, f, list, nested] }}`
-	c, err := config.Parse("hone.yaml", []byte("model:\n  template_variables: {think: false, effort: \"it's\", n: 3, f: 2.0, list: [a, null], nested: {k: 1.5}}\n"))
+	c, err := config.Parse("hone.yaml", []byte("model:\n  template_variables: {think: false, effort: \"it's\", n: 3, "+
+		"f: 2.0, list: [a, null], nested: {k: 1.5}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +115,12 @@ func TestTemplateVariables(t *testing.T) {
 		given []chat.Value
 		want  string
 	}{{nil, want}, {[]chat.Value{"think", true, "n", "x"}, `True["it's", 'x', 2.0, ['a', None], {'k': 1.5}]`}} {
-		variables := chat.NewObject(append([]chat.Value{"messages", []chat.Value{}, "tools", nil, "add_generation_prompt", true}, x.given...)...)
-		if got, _, err := beside.Render(jinja.Values{Variables: variables}); err != nil || !strings.HasPrefix(got, x.want) {
+		variables := chat.NewObject(
+			append([]chat.Value{"messages", []chat.Value{}, "tools", nil, "add_generation_prompt", true},
+				x.given...)...,
+		)
+		if got, _, err := beside.Render(jinja.Values{Variables: variables}); err != nil ||
+			!strings.HasPrefix(got, x.want) {
 			t.Errorf("%v: %q, %v", x.given, got, err)
 		}
 	}
@@ -121,11 +132,18 @@ func TestTextOfAFolder(t *testing.T) {
 		template, bos, eos, bad string
 	}{
 		"nothing beside the tokenizer": {},
-		"in the configuration":         {files: map[string]string{"tokenizer_config.json": `{"chat_template": "T", "bos_token": {"content": "<s>"}, "eos_token": "</s>"}`}, template: "T", bos: "<s>", eos: "</s>"},
-		"nulls":                        {files: map[string]string{"tokenizer_config.json": `{"chat_template": null, "bos_token": null}`}},
-		"a file of its own":            {files: map[string]string{"tokenizer_config.json": `{"chat_template": "T"}`, "chat_template.jinja": "F"}, template: "F"},
-		"no JSON":                      {files: map[string]string{"tokenizer_config.json": `{`}, bad: "tokenizer_config.json"},
-		"neither":                      {files: map[string]string{"tokenizer_config.json": `{"chat_template": 3}`}, bad: "neither text nor a list"},
+		"in the configuration": {
+			files: map[string]string{
+				"tokenizer_config.json": `{"chat_template": "T", "bos_token": {"content": "<s>"}, "eos_token": "</s>"}`,
+			},
+			template: "T",
+			bos:      "<s>",
+			eos:      "</s>",
+		},
+		"nulls":             {files: map[string]string{"tokenizer_config.json": `{"chat_template": null, "bos_token": null}`}},
+		"a file of its own": {files: map[string]string{"tokenizer_config.json": `{"chat_template": "T"}`, "chat_template.jinja": "F"}, template: "F"},
+		"no JSON":           {files: map[string]string{"tokenizer_config.json": `{`}, bad: "tokenizer_config.json"},
+		"neither":           {files: map[string]string{"tokenizer_config.json": `{"chat_template": 3}`}, bad: "neither text nor a list"},
 	} {
 		dir := t.TempDir()
 		for file, text := range tc.files {
@@ -162,11 +180,13 @@ func TestSequencesAreOneRowInChatML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := r.Sequences([]chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"}, {Role: chat.User, Content: "r"}}, 0, nil)
+	rows, err := r.Sequences([]chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"},
+		{Role: chat.User, Content: "r"}}, 0, nil)
 	if err != nil || len(rows) != 1 || len(rows[0].Spans) != 2 || rows[0].Spans[1].Message != 1 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
-	if span := rows[0].Spans[1]; w.Tokenizer.Decode(rows[0].IDs[span.Start:span.End]) != "a<|im_end|>" || span.End != len(rows[0].IDs) {
+	if span := rows[0].Spans[1]; w.Tokenizer.Decode(rows[0].IDs[span.Start:span.End]) != "a<|im_end|>" ||
+		span.End != len(rows[0].IDs) {
 		t.Errorf("%+v", rows[0])
 	}
 }

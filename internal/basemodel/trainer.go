@@ -13,7 +13,8 @@ import (
 	"hone/internal/text/render"
 )
 
-// CompileNote is said before the silence in which an engine compiles; each program that takes long is told of when it is.
+// CompileNote is said before the silence in which an engine compiles; each program that takes long is told of when it
+// is.
 const CompileNote = "programs that are not kept yet are compiled"
 
 // OpenTrainer has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that
@@ -23,9 +24,18 @@ func OpenTrainer(h *host.Host, m *Model, c config.Config, folder string, prefix 
 	if err != nil {
 		return nil, lora, err
 	}
-	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: RecomputeOf(c.Engine), TreeTokens: TreeTokensOf(c.Engine),
-		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix), EightBitMoments: c.Engine.Moments == "8bit",
-		Dropout: c.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { h.Say("%s", text) }}
+	o := train.Options{
+		LoRA:            lora,
+		MicroBatch:      c.Engine.MicroBatch,
+		Recompute:       RecomputeOf(c.Engine),
+		TreeTokens:      TreeTokensOf(c.Engine),
+		RowMultiple:     c.Engine.RowMultiple,
+		MaxPrefix:       max(1, prefix),
+		EightBitMoments: c.Engine.Moments == "8bit",
+		Dropout:         c.LoRA.Dropout,
+		Seed:            c.Seed,
+		Notice:          func(text string) { h.Say("%s", text) },
+	}
 	h.Opens(o)
 	h.Opens(state)
 	t, err := train.New(m.Engine, m.Spec, m.Weights, state, o)

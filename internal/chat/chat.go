@@ -32,7 +32,8 @@ type Message struct {
 	ToolCalls        []ToolCall // assistant only, in the order the model wrote them
 	ToolCallID       string     // tool only: the call this answers
 	Name             string     // tool only: the tool that answered
-	NoLoss           bool       // assistant only, of a row to learn from: it is context and not learnt, as "weight": 0 says in OpenAI's rows
+	// assistant only, of a row to learn from: it is context and not learnt, as "weight": 0 says in OpenAI's rows
+	NoLoss bool
 }
 
 // Delta is what a part of a completion's text adds to the assistant message that it is: one of the three.
@@ -108,8 +109,9 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads OpenAI's form; content may be a string, null, or a list of text parts, which are joined. Reasoning
-// may stand under the names that endpoints and data sets have for it: reasoning_content, reasoning or thinking.
+// UnmarshalJSON reads OpenAI's form; content may be a string, null, or a list of text parts, which are joined.
+// Reasoning may stand under the names that endpoints and data sets have for it: reasoning_content, reasoning or
+// thinking.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var w struct { // wireMessage would stand in the errors, were it embedded
 		Role             string          `json:"role"`
@@ -138,15 +140,18 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 			w.ReasoningContent = text
 		}
 	}
-	*m = Message{Role: w.Role, Content: text, ReasoningContent: w.ReasoningContent, ToolCallID: w.ToolCallID, Name: w.Name}
+	*m = Message{Role: w.Role, Content: text, ReasoningContent: w.ReasoningContent, ToolCallID: w.ToolCallID,
+		Name: w.Name}
 	m.NoLoss = w.Weight == float64(0)
 	for _, c := range w.ToolCalls {
-		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: string(c.Function.Arguments)})
+		m.ToolCalls = append(m.ToolCalls,
+			ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: string(c.Function.Arguments)})
 	}
 	return nil
 }
 
-// contentText is the text of a content, and the thoughts that stand among its parts, as Anthropic's clients send them on.
+// contentText is the text of a content, and the thoughts that stand among its parts, as Anthropic's clients send them
+// on.
 func contentText(raw json.RawMessage) (text, thought string, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", "", nil
@@ -200,7 +205,8 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads the form MarshalJSON writes. Another form, such as MCP's, is an error rather than a nameless tool.
+// UnmarshalJSON reads the form MarshalJSON writes. Another form, such as MCP's, is an error rather than a nameless
+// tool.
 func (t *Tool) UnmarshalJSON(data []byte) error {
 	var w wireTool
 	if err := json.Unmarshal(data, &w); err != nil {

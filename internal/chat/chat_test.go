@@ -18,9 +18,12 @@ func TestMessageJSON(t *testing.T) {
 	}{
 		{chat.Message{Role: chat.User, Content: "hi"}, `{"role":"user","content":"hi"}`},
 		{chat.Message{Role: chat.Assistant}, `{"role":"assistant","content":""}`},
-		{chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: `{"b": 1.0, "a": 2}`}}},
+		{
+			chat.Message{Role: chat.Assistant,
+				ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: `{"b": 1.0, "a": 2}`}}},
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"call_0","type":"function",` +
-				`"function":{"name":"hash","arguments":"{\"b\": 1.0, \"a\": 2}"}}]}`},
+				`"function":{"name":"hash","arguments":"{\"b\": 1.0, \"a\": 2}"}}]}`,
+		},
 		{chat.Message{Role: chat.ToolRole, Content: "49f6", ToolCallID: "call_0", Name: "hash"},
 			`{"role":"tool","content":"49f6","tool_call_id":"call_0","name":"hash"}`},
 	} {
@@ -34,12 +37,19 @@ func TestMessageJSON(t *testing.T) {
 func TestMessageRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String()
-		want := chat.Message{Role: rapid.SampledFrom([]string{chat.System, chat.User, chat.Assistant, chat.ToolRole}).Draw(t, "role"),
-			Content: text.Draw(t, "content"), ReasoningContent: text.Draw(t, "reasoning"), ToolCallID: text.Draw(t, "id"),
-			Name: text.Draw(t, "name")}
+		want := chat.Message{
+			Role: rapid.SampledFrom([]string{chat.System, chat.User, chat.Assistant, chat.ToolRole}).Draw(t,
+				"role"),
+			Content:          text.Draw(t, "content"),
+			ReasoningContent: text.Draw(t, "reasoning"),
+			ToolCallID:       text.Draw(t, "id"), Name: text.Draw(t, "name"),
+		}
 		for range rapid.IntRange(0, 3).Draw(t, "calls") {
-			want.ToolCalls = append(want.ToolCalls, chat.ToolCall{ID: text.Draw(t, "call id"), Name: text.Draw(t, "tool"),
-				Arguments: text.Draw(t, "arguments")})
+			want.ToolCalls = append(want.ToolCalls, chat.ToolCall{
+				ID:        text.Draw(t, "call id"),
+				Name:      text.Draw(t, "tool"),
+				Arguments: text.Draw(t, "arguments"),
+			})
 		}
 		data, err := json.Marshal(want)
 		if err != nil {
@@ -130,7 +140,8 @@ func TestToolRoundTripKeepsTheSchemaBytes(t *testing.T) {
 	}
 }
 
-// A thought among the parts of a content is the message's reasoning, unless it says that elsewhere; arguments may be an object.
+// A thought among the parts of a content is the message's reasoning, unless it says that elsewhere; arguments may be an
+// object.
 func TestThoughtsAmongParts(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"}]}`:                              "hm",
@@ -143,9 +154,12 @@ func TestThoughtsAmongParts(t *testing.T) {
 			t.Errorf("%s: %q, %v", text, m.ReasoningContent, err)
 		}
 	}
-	for arguments, want := range map[string]string{`{"a": 1}`: `{"a": 1}`, `"{\"a\": 1}"`: `{"a": 1}`, `null`: "", `""`: "", `[1]`: "[1]"} {
+	for arguments, want := range map[string]string{
+		`{"a": 1}`: `{"a": 1}`, `"{\"a\": 1}"`: `{"a": 1}`, `null`: "", `""`: "", `[1]`: "[1]",
+	} {
 		var m chat.Message
-		err := json.Unmarshal([]byte(`{"role":"assistant","tool_calls":[{"id":"1","function":{"name":"f","arguments":`+arguments+`}}]}`), &m)
+		err := json.Unmarshal([]byte(`{"role":"assistant","tool_calls":[{"id":"1","function":{"name":"f","arguments":`+
+			arguments+`}}]}`), &m)
 		if err != nil || m.ToolCalls[0].Arguments != want {
 			t.Errorf("%s: %+v, %v", arguments, m.ToolCalls, err)
 		}

@@ -56,8 +56,8 @@ func Decode(text []byte, o DecodeOptions) (Value, error) {
 	return nil, d.syntaxError(err, len(text))
 }
 
-// DecodeFirst reads the JSON value that a text begins with, whatever stands behind it, and is where the value ends; of an error, where
-// reading stopped. Rules are those of Decode.
+// DecodeFirst reads the JSON value that a text begins with, whatever stands behind it, and is where the value ends; of
+// an error, where reading stopped. Rules are those of Decode.
 func DecodeFirst(text []byte, o DecodeOptions) (Value, int, error) {
 	if o.MaxDepth == 0 {
 		o.MaxDepth = DefaultMaxDepth
@@ -138,7 +138,8 @@ func (d *decoder) syntaxError(err error, size int) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &SyntaxError{Offset: size, Why: "the text ends early"}
 	case errors.As(err, &syntactic):
-		return &SyntaxError{Offset: int(syntactic.ByteOffset), Why: strings.TrimPrefix(syntactic.Err.Error(), "jsontext: ")}
+		return &SyntaxError{Offset: int(syntactic.ByteOffset),
+			Why: strings.TrimPrefix(syntactic.Err.Error(), "jsontext: ")}
 	}
 	return &SyntaxError{Offset: int(d.in.InputOffset()), Why: err.Error()}
 }

@@ -44,7 +44,8 @@ func TestObjectKeepsOrder(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	for text, want := range map[string]chat.Value{
-		`null`: nil, ` true `: true, "\n\"a\\u00e9\\ud83d\\ude00\"": "aé😀", `-0.50e+01`: chat.Number("-0.50e+01"), `[]`: []chat.Value{},
+		`null`: nil, ` true `: true, "\n\"a\\u00e9\\ud83d\\ude00\"": "aé😀", `-0.50e+01`: chat.Number("-0.50e+01"),
+		`[]`: []chat.Value{},
 		`{}`: &chat.Object{},
 		`{"z":1.0,"a":[12345678901234567890,{"":null}]}`: chat.NewObject("z", chat.Number("1.0"),
 			"a", []chat.Value{chat.Number("12345678901234567890"), chat.NewObject("", nil)}),
@@ -111,7 +112,8 @@ func TestDecodeLastWins(t *testing.T) {
 
 // The right sides are what CPython 3.11's json.dumps(value, ensure_ascii=False, ...) printed.
 func TestAppendJSONIsPythons(t *testing.T) {
-	value := chat.NewObject("z", chat.Number("1.50"), "a", []chat.Value{true, nil, chat.NewObject(), []chat.Value{}, "é\"\\/\n\t\x01\x7f\u2028😀"})
+	value := chat.NewObject("z", chat.Number("1.50"), "a",
+		[]chat.Value{true, nil, chat.NewObject(), []chat.Value{}, "é\"\\/\n\t\x01\x7f\u2028😀"})
 	for _, c := range []struct {
 		v    chat.Value
 		f    chat.Format
@@ -121,8 +123,11 @@ func TestAppendJSONIsPythons(t *testing.T) {
 		{value, chat.Format{EnsureASCII: true, SortKeys: true},
 			`{"a": [true, null, {}, [], "\u00e9\"\\/\n\t\u0001\u007f\u2028\ud83d\ude00"], "z": 1.5}`},
 		{value, compact(), "{\"z\":1.50,\"a\":[true,null,{},[],\"é\\\"\\\\/\\n\\t\\u0001\x7f\u2028😀\"]}"},
-		{[]chat.Value{chat.NewObject("a", []chat.Value{int64(1), int64(-2)}), []chat.Value{}, chat.NewObject()}, chat.Format{Indent: "  "},
-			"[\n  {\n    \"a\": [\n      1,\n      -2\n    ]\n  },\n  [],\n  {}\n]"},
+		{
+			[]chat.Value{chat.NewObject("a", []chat.Value{int64(1), int64(-2)}), []chat.Value{}, chat.NewObject()},
+			chat.Format{Indent: "  "},
+			"[\n  {\n    \"a\": [\n      1,\n      -2\n    ]\n  },\n  [],\n  {}\n]",
+		},
 		{[]chat.Value{int64(1)}, chat.Format{Lines: true}, "[\n1\n]"},
 		{[]chat.Value{int64(1), int64(2)}, chat.Format{ItemSeparator: " ; ", Indent: "\t"}, "[\n\t1 ; \n\t2\n]"},
 		{chat.NewObject("a", 1e16, "b", 0.1), chat.Format{KeySeparator: "="}, `{"a"=1e+16, "b"=0.1}`},
@@ -133,10 +138,13 @@ func TestAppendJSONIsPythons(t *testing.T) {
 		}
 	}
 	for number, want := range map[chat.Number]string{
-		"0": "0", "-0": "0", "-0.0": "-0.0", "1e0": "1.0", "1E5": "100000.0", "1e16": "1e+16", "1e15": "1000000000000000.0", "123456789012345678901234567890": "123456789012345678901234567890",
-		"1e-7": "1e-07", "0.0001": "0.0001", "0.00001": "1e-05", "1.10": "1.1", "5e-324": "5e-324", "1.7976931348623157e308": "1.7976931348623157e+308",
-		"1e400": "Infinity", "-1e400": "-Infinity", "1e-400": "0.0", "9007199254740993.0": "9007199254740992.0", "0.1e1": "1.0", "123456789.123456789": "123456789.12345679",
-		"2.5e22": "2.5e+22", "12345678901234567.0": "1.2345678901234568e+16",
+		"0": "0", "-0": "0", "-0.0": "-0.0", "1e0": "1.0", "1E5": "100000.0", "1e16": "1e+16",
+		"1e15": "1000000000000000.0", "123456789012345678901234567890": "123456789012345678901234567890",
+		"1e-7": "1e-07", "0.0001": "0.0001", "0.00001": "1e-05", "1.10": "1.1", "5e-324": "5e-324",
+		"1.7976931348623157e308": "1.7976931348623157e+308", "1e400": "Infinity", "-1e400": "-Infinity",
+		"1e-400": "0.0", "9007199254740993.0": "9007199254740992.0", "0.1e1": "1.0",
+		"123456789.123456789": "123456789.12345679", "2.5e22": "2.5e+22",
+		"12345678901234567.0": "1.2345678901234568e+16",
 	} {
 		if got := number.Python(); got != want {
 			t.Errorf("%s: got %s, want %s", number, got, want)
@@ -155,7 +163,8 @@ func TestAppendStringFindsEveryEscape(t *testing.T) {
 					t.Fatalf("got %s, want %s", got, want)
 				}
 				for char, escape := range escapes {
-					if got, want := string(chat.AppendString(nil, left+char+right, false)), `"`+left+escape+right+`"`; got != want {
+					if got, want := string(chat.AppendString(nil, left+char+right, false)),
+						`"`+left+escape+right+`"`; got != want {
 						t.Fatalf("got %s, want %s", got, want)
 					}
 				}
@@ -176,7 +185,8 @@ func TestAppendFloatReadsBack(t *testing.T) {
 			t.Fatalf("%v is written %s", f, text)
 		}
 		mantissa, exponent, hasExponent := strings.Cut(text, "e")
-		if abs := math.Abs(f); hasExponent != (abs != 0 && (abs < 1e-4 || abs >= 1e16)) || len(strings.TrimLeft(mantissa, "-")) > 23 || hasExponent && len(exponent) < 3 {
+		if abs := math.Abs(f); hasExponent != (abs != 0 && (abs < 1e-4 || abs >= 1e16)) ||
+			len(strings.TrimLeft(mantissa, "-")) > 23 || hasExponent && len(exponent) < 3 {
 			t.Fatalf("%s is not Python's form", text)
 		}
 	})
@@ -184,10 +194,12 @@ func TestAppendFloatReadsBack(t *testing.T) {
 
 func TestAppendJSONRefusals(t *testing.T) {
 	var kind *chat.KindError
-	if _, err := chat.AppendJSON(nil, []chat.Value{int64(1), 'x'}, chat.Format{}); !errors.As(err, &kind) || !strings.Contains(err.Error(), "int32") {
+	if _, err := chat.AppendJSON(nil, []chat.Value{int64(1), 'x'}, chat.Format{}); !errors.As(err, &kind) ||
+		!strings.Contains(err.Error(), "int32") {
 		t.Errorf("got %v, want a KindError", err)
 	}
-	if _, err := chat.AppendJSON(nil, []chat.Value{"aaaa", "b", "c"}, chat.Format{MaxBytes: 5}); !errors.Is(err, chat.ErrTooLarge) {
+	if _, err := chat.AppendJSON(nil, []chat.Value{"aaaa", "b", "c"}, chat.Format{MaxBytes: 5}); !errors.Is(err,
+		chat.ErrTooLarge) {
 		t.Errorf("got %v, want ErrTooLarge", err)
 	}
 	var deep chat.Value
@@ -197,7 +209,8 @@ func TestAppendJSONRefusals(t *testing.T) {
 	if _, err := chat.AppendJSON(nil, deep, chat.Format{}); !errors.Is(err, chat.ErrTooLarge) {
 		t.Errorf("got %v, want ErrTooLarge", err)
 	}
-	odd := chat.Format{Kind: func(v any) (chat.Value, bool) { r, ok := v.(rune); return string(r), ok }, Key: strings.ToUpper}
+	odd := chat.Format{Kind: func(v any) (chat.Value, bool) { r, ok := v.(rune); return string(r), ok },
+		Key: strings.ToUpper}
 	if got, err := chat.AppendJSON(nil, chat.NewObject("k", 'x'), odd); err != nil || string(got) != `{"K": "x"}` {
 		t.Errorf("got %s (%v)", got, err)
 	}
@@ -205,7 +218,10 @@ func TestAppendJSONRefusals(t *testing.T) {
 
 // What Decode accepts is what encoding/json accepts and strict readers do not refuse; writing it loses nothing.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{"a": [1.50, -0, 1e400, "\u00e9\ud83d\ude00", null, true], "b": {"a": {}}}`, `{"a":1,"a":2}`, "\"\xff\"", `"\ud800"`, `[[[[`, `1e5 `, `{"": ""}`} {
+	for _, seed := range []string{
+		`{"a": [1.50, -0, 1e400, "\u00e9\ud83d\ude00", null, true], "b": {"a": {}}}`, `{"a":1,"a":2}`, "\"\xff\"",
+		`"\ud800"`, `[[[[`, `1e5 `, `{"": ""}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -220,7 +236,8 @@ func FuzzDecode(f *testing.F) {
 		if !json.Valid(text) {
 			t.Fatal("encoding/json refuses it")
 		}
-		if lenient, err := chat.Decode(text, chat.DecodeOptions{LastWins: true}); err != nil || !reflect.DeepEqual(lenient, v) {
+		if lenient, err := chat.Decode(text, chat.DecodeOptions{LastWins: true}); err != nil ||
+			!reflect.DeepEqual(lenient, v) {
 			t.Fatalf("last-wins gives %#v (%v)", lenient, err)
 		}
 		short, err := chat.AppendJSON(nil, v, compact())

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Approval says which tool calls are sent, in every verb that makes some. deny outranks ask, ask outranks allow, and all
-// three outrank mode. A rule is "server" or "server/tool", where * stands for any characters.
+// Approval says which tool calls are sent, in every verb that makes some. deny outranks ask, ask outranks allow, and
+// all three outrank mode. A rule is "server" or "server/tool", where * stands for any characters.
 type Approval struct {
 	Mode  string   `yaml:"mode" enum:"ask,auto,readonly,default" doc:"calls that no rule matches: ask a person, send them (auto), or send those of tools annotated as read-only (readonly); default is ask in hone collect, and auto in verbs beside which nobody sits"`
 	Deny  []string `yaml:"deny" doc:"rules for calls that are never sent: server or server/tool, * stands for any characters"`
@@ -21,16 +21,23 @@ const numDigits = 32
 // checkAllow refuses names that no tool can have, so that a slip is not taken for a tool of a server that is not open.
 func (m MCP) checkAllow() error {
 	for _, p := range m.AllowFindings {
-		if at := strings.LastIndex(p, "@"); at > 0 && len(p)-at-1 != numDigits && strings.Trim(p[at+1:], "0123456789abcdef") == "" {
-			return &ValueError{"mcp.allow_findings", fmt.Sprintf("%q has %d digits behind the @, and a digest has %d: hone discover names it", p, len(p)-at-1, numDigits)}
+		if at := strings.LastIndex(p, "@"); at > 0 && len(p)-at-1 != numDigits &&
+			strings.Trim(p[at+1:], "0123456789abcdef") == "" {
+			return &ValueError{
+				"mcp.allow_findings",
+				fmt.Sprintf("%q has %d digits behind the @, and a digest has %d: hone discover names it",
+					p, len(p)-at-1, numDigits),
+			}
 		}
-		server, tool, has := strings.Cut(p, "/") // as lint.Allowed takes them, so that each half is a pattern of its own
+		// as lint.Allowed takes them, so that each half is a pattern of its own
+		server, tool, has := strings.Cut(p, "/")
 		if !has {
 			server, tool = "*", p
 		}
 		_, err := path.Match(server, "")
 		_, err2 := path.Match(tool, "")
-		if err != nil || err2 != nil || server == "" || tool == "" || strings.TrimSpace(p) != p || strings.HasPrefix(tool, "/") || strings.HasSuffix(tool, "/") {
+		if err != nil || err2 != nil || server == "" || tool == "" || strings.TrimSpace(p) != p ||
+			strings.HasPrefix(tool, "/") || strings.HasSuffix(tool, "/") {
 			return &ValueError{"mcp.allow_findings", fmt.Sprintf("%q is neither tool nor server/tool", p)}
 		}
 	}

@@ -1,4 +1,5 @@
-// Package config is hone.yaml: one struct, its defaults, its bounds, its JSON Schema, and errors that point at the line.
+// Package config is hone.yaml: one struct, its defaults, its bounds, its JSON Schema, and errors that point at the
+// line.
 //
 // Bounds and descriptions are struct tags, read by Validate and by Schema alike, so the two cannot disagree:
 //
@@ -171,38 +172,51 @@ type Engine struct {
 func Default() Config {
 	return Config{
 		RunsDir: "runs",
-		MCP: MCP{Config: ".mcp.json", Only: []string{}, AllowFindings: []string{}, Timeout: 30 * time.Second, MaxTools: 40, Resources: "off",
-			Approval: Approval{Mode: "default", Deny: []string{}, Ask: []string{}, Allow: []string{}}, Sandbox: DefaultSandbox()},
+		MCP: MCP{Config: ".mcp.json", Only: []string{}, AllowFindings: []string{}, Timeout: 30 * time.Second,
+			MaxTools: 40, Resources: "off", Approval: Approval{Mode: "default", Deny: []string{}, Ask: []string{},
+				Allow: []string{}},
+			Sandbox: DefaultSandbox()},
 		Model:     Model{Base: "SmolLM2-135M-Instruct", TemplateVariables: Variables{}},
 		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
 			Temperature: 1, MaxTurns: 8, MaxToolCalls: 16, MaxResult: 8000, LongResults: "cut",
 			Timeout: 5 * time.Minute, User: UserModel{MaxTokens: 512},
 		},
-		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2, Economy: Economy{Factor: 1.5}, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute}, Judge: 1, Rating: 1, Expressions: map[string]Expression{}},
-		Judge:   defaultJudge(),
-		LoRA:    LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}, TrainableTokens: TrainableTokens{AutoTokens}},
+		Rewards: Rewards{
+			Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2,
+			Economy: Economy{Factor: 1.5}, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute},
+			Judge: 1, Rating: 1, Expressions: map[string]Expression{},
+		},
+		Judge: defaultJudge(),
+		LoRA: LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{},
+			AlphaPattern: []string{}, TrainableTokens: TrainableTokens{AutoTokens}},
 		SFT: SFT{
 			Optimizer: defaultOptimizer(2e-4),
 			Epochs:    1, BatchSize: 16, Unroll: "whole", CheckpointEvery: 10,
 		},
-		DPO: DPO{Optimizer: defaultOptimizer(2e-5), Epochs: 1, BatchSize: 8, Loss: "sigmoid", Beta: 0.1, CheckpointEvery: 10},
+		DPO: DPO{Optimizer: defaultOptimizer(2e-5), Epochs: 1, BatchSize: 8, Loss: "sigmoid", Beta: 0.1,
+			CheckpointEvery: 10},
 		GRPO: GRPO{
 			Optimizer: defaultOptimizer(2e-5),
 			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,
-			Advantage: "group", Credit: Credit{Level: "episode", Discount: 1}, NegativeWeight: 1, Loss: "dapo", NumIterations: 1, Minibatches: 1, ClipLow: 0.2, ClipHigh: 0.28,
-			KL: KL{Estimator: "k3", Gradient: "own"}, Correction: Correction{Level: "none", Mode: "truncate", High: 2}, Entropy: Entropy{Delta: 0.005}, TopEntropy: 1, Imitation: Imitation{Weight: 1, Memory: 256}, Demonstrations: Demonstrations{Weight: 1}, CheckpointEvery: 10,
+			Advantage: "group", Credit: Credit{Level: "episode", Discount: 1}, NegativeWeight: 1, Loss: "dapo",
+			NumIterations: 1, Minibatches: 1, ClipLow: 0.2, ClipHigh: 0.28, KL: KL{Estimator: "k3",
+				Gradient: "own"}, Correction: Correction{Level: "none", Mode: "truncate",
+				High: 2}, Entropy: Entropy{Delta: 0.005}, TopEntropy: 1, Imitation: Imitation{Weight: 1, Memory: 256},
+			Demonstrations: Demonstrations{Weight: 1}, CheckpointEvery: 10,
 		},
-		Eval:      Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
-		Sampler:   Sampler{API: "vllm", Slots: 16, Timeout: 10 * time.Minute, Retries: 4, MaxMismatch: 0.01},
-		Engine:    Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Packing: "auto", Moments: "float32", ProgramCache: 4},
+		Eval:    Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
+		Sampler: Sampler{API: "vllm", Slots: 16, Timeout: 10 * time.Minute, Retries: 4, MaxMismatch: 0.01},
+		Engine: Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16,
+			Recompute: "auto", Packing: "auto", Moments: "float32", ProgramCache: 4},
 		Metrics:   defaultMetrics(),
 		Providers: map[string]Provider{},
 	}
 }
 
 func defaultOptimizer(rate float64) Optimizer {
-	return Optimizer{LearningRate: rate, MaxGradNorm: 1, Schedule: "linear", Warmup: 0.1, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}
+	return Optimizer{LearningRate: rate, MaxGradNorm: 1, Schedule: "linear", Warmup: 0.1, Beta1: 0.9, Beta2: 0.99,
+		Epsilon: 1e-8}
 }
 
 // Validate reports the first value out of its bounds as a *ValueError, whose Path names the key.
@@ -225,8 +239,10 @@ func (c *Config) Validate() error {
 	if err := c.LoRA.check("lora."); err != nil {
 		return err
 	}
-	if r := c.Rewards; r.Checks == 0 && r.Call == 0 && r.Tool == 0 && r.End == 0 && (len(r.Program.Command) == 0 || r.Program.Weight == 0) && (c.Judge.Model == "" || r.Judge == 0) && !r.earns() {
-		return &ValueError{"rewards.checks", "no episode could earn anything: rewards.call, rewards.tool and rewards.end are 0 too"}
+	if r := c.Rewards; r.Checks == 0 && r.Call == 0 && r.Tool == 0 && r.End == 0 &&
+		(len(r.Program.Command) == 0 || r.Program.Weight == 0) && (c.Judge.Model == "" || r.Judge == 0) && !r.earns() {
+		return &ValueError{"rewards.checks",
+			"no episode could earn anything: rewards.call, rewards.tool and rewards.end are 0 too"}
 	}
 	if err := c.Rewards.Overlong.check(); err != nil {
 		return err
@@ -250,7 +266,8 @@ func (c *Config) Validate() error {
 		return &ValueError{"rollout.max_result", "a summary needs 200 bytes at least"}
 	}
 	if r := c.Rollout; r.LongResults == "summary" && (r.Summary.URL == "" || r.Summary.Model == "") {
-		return &ValueError{"rollout.summary", "rollout.long_results: summary needs the url and the model that summarises"}
+		return &ValueError{"rollout.summary",
+			"rollout.long_results: summary needs the url and the model that summarises"}
 	}
 	if u := c.Rollout.User; (u.URL == "") != (u.Model == "") {
 		return &ValueError{"rollout.user", "it needs both the url and the model that plays the user"}

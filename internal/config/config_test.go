@@ -35,7 +35,8 @@ func TestDefaultIsValid(t *testing.T) {
 
 // A run that an older hone began goes on: its configuration names keys that are no more, which were switched off.
 func TestParsePassesOverWhatWasOff(t *testing.T) {
-	c, err := Parse("f", []byte("rewards:\n  rules:\n    valid_tool_name_rate: 0\n    execution_success_rate: 0.0\n  checks: 2\n"))
+	c, err := Parse("f",
+		[]byte("rewards:\n  rules:\n    valid_tool_name_rate: 0\n    execution_success_rate: 0.0\n  checks: 2\n"))
 	if want := Default(); err != nil || c.Rewards.Checks != 2 || c.Rewards.Call != want.Rewards.Call {
 		t.Errorf("%+v, %v", c.Rewards, err)
 	}
@@ -111,7 +112,8 @@ func TestParseErrors(t *testing.T) {
 		{"accepted tool behind two slashes", "mcp: {allow_findings: [odd//poll]}\n", "f:1:23\n", `"odd//poll" is neither tool nor server/tool`},
 		{"accepted server without a tool", "mcp: {allow_findings: [odd/]}\n", "f:1:23\n", `"odd/" is neither tool nor server/tool`},
 		{"accepted tools that end with a slash", "mcp: {allow_findings: [odd/poll/]}\n", "f:1:23\n", `"odd/poll/" is neither tool nor server/tool`},
-		{"accepted tools of half a digest", "mcp: {allow_findings: [odd/poll@1a2b3c4d]}\n", "f:1:23\n", `"odd/poll@1a2b3c4d" has 8 digits behind the @, and a digest has 32`},
+		{"accepted tools of half a digest", "mcp: {allow_findings: [odd/poll@1a2b3c4d]}\n", "f:1:23\n",
+			`"odd/poll@1a2b3c4d" has 8 digits behind the @, and a digest has 32`},
 		{"accepted tools by half a class", "mcp: {allow_findings: [\"calc/[a\"]}\n", "f:1:23\n", `"calc/[a" is neither tool nor server/tool`},
 		{"approval rule of spaces", "mcp: {approval: {deny: [\"calc/ \"]}}\n", "f:1:24\n", `mcp.approval.deny: "calc/ " is neither server nor server/tool`},
 		{"approval rule without a tool", "mcp: {approval: {allow: [calc, \"calc/\"]}}\n", "f:1:25\n", `"calc/" is neither`},
@@ -138,7 +140,8 @@ func TestParseErrors(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hone.yaml")
-	if _, err := Load(path); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "hone config show > hone.yaml") {
+	if _, err := Load(path); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(err.Error(), "hone config show > hone.yaml") {
 		t.Errorf("missing file: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("seed: 3\n"), 0o644); err != nil {
@@ -157,7 +160,8 @@ func TestYAMLRoundTrips(t *testing.T) {
 		c.Seed = rapid.Uint64().Draw(r, "seed")
 		c.Name = rapid.StringMatching(`[a-z0-9 :#'"{}-]{0,12}`).Draw(r, "name")
 		c.MCP.Timeout = time.Duration(rapid.Int64Range(1e6, 3600e9).Draw(r, "timeout"))
-		c.MCP.Only = rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"yes", "1e3", ".mcp.json", "~", "a: b", "\t"}))).Draw(r, "only")
+		c.MCP.Only = rapid.SliceOf(rapid.OneOf(rapid.String(),
+			rapid.SampledFrom([]string{"yes", "1e3", ".mcp.json", "~", "a: b", "\t"}))).Draw(r, "only")
 		c.MCP.Approval.Deny = rapid.SliceOf(rapid.StringMatching(`[a-z*]{1,5}(/[a-z*_:#-]{1,8})?`)).Draw(r, "deny")
 		c.SFT.Optimizer.LearningRate = rapid.Float64Range(0, 1).Draw(r, "lr")
 		c.Model.TemplateVariables = drawVariables(r)
@@ -203,9 +207,12 @@ func drawVariables(r *rapid.T) Variables {
 
 func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 	schema := compiledSchema(t)
-	for _, src := range []string{"sed: 7", "lora: {rnk: 8}", "grpo: {steps: many}", "eval: {split: testt}", "grpo: {group_size: 1}", "mcp: {timeout: soon}", "model: {template_variables: x}", "rewards: {repeat: 0.2}",
-		"rewards: {extra: 1.5}", "rewards: {checks: -1}",
-		"model: {template_variables: {no-name: 1}}"} {
+	for _, src := range []string{
+		"sed: 7", "lora: {rnk: 8}", "grpo: {steps: many}", "eval: {split: testt}", "grpo: {group_size: 1}",
+		"mcp: {timeout: soon}", "model: {template_variables: x}", "rewards: {repeat: 0.2}", "rewards: {extra: 1.5}",
+		"rewards: {checks: -1}",
+		"model: {template_variables: {no-name: 1}}",
+	} {
 		if _, err := Parse("f", []byte(src)); err == nil {
 			t.Errorf("%s: Parse accepts it", src)
 		}

@@ -34,13 +34,15 @@ func (e *Eval) check() error {
 		on   bool
 	}{{"top_k", e.TopK > 0}, {"top_p", e.TopP < 1}, {"min_p", e.MinP > 0}} {
 		if key.on {
-			return &ValueError{"eval." + key.name, "greedy sampling takes the likeliest token in any case; set eval.temperature above 0"}
+			return &ValueError{"eval." + key.name,
+				"greedy sampling takes the likeliest token in any case; set eval.temperature above 0"}
 		}
 	}
 	return nil
 }
 
-// FailOnError is true, false or a number above 0, as Inspect's option of that name (inspect_ai, eval(fail_on_error=...)).
+// FailOnError is true, false or a number above 0, as Inspect's option of that name (inspect_ai,
+// eval(fail_on_error=...)).
 type FailOnError string
 
 // Check says what is wrong with a value.
@@ -49,7 +51,8 @@ func (f FailOnError) Check() error {
 		return nil
 	}
 	if x, err := strconv.ParseFloat(string(f), 64); err != nil || !(x > 0) || math.IsInf(x, 0) {
-		return fmt.Errorf("%q is neither true, false, a share of the episodes (0.1) nor a number of them (5)", string(f))
+		return fmt.Errorf("%q is neither true, false, a share of the episodes (0.1) nor a number of them (5)",
+			string(f))
 	}
 	return nil
 }

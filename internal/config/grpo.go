@@ -2,7 +2,8 @@ package config
 
 import "fmt"
 
-// GRPO is group-relative policy optimisation on fresh trajectories. docs/OBJECTIVES.md has the formulas of what its keys name.
+// GRPO is group-relative policy optimisation on fresh trajectories. docs/OBJECTIVES.md has the formulas of what its
+// keys name.
 type GRPO struct {
 	Optimizer        Optimizer      `yaml:"optimizer" doc:"Adam"`
 	Steps            int            `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories, and of num_iterations times minibatches optimiser steps"`
@@ -43,7 +44,8 @@ type Credit struct {
 func (c Credit) check(advantage string) error {
 	switch {
 	case c.Level == "turn" && advantage == "per_term":
-		return &ValueError{"grpo.credit.level", "grpo.advantage: per_term compares terms of whole episodes; take another, or the level episode"}
+		return &ValueError{"grpo.credit.level",
+			"grpo.advantage: per_term compares terms of whole episodes; take another, or the level episode"}
 	case c.Level != "turn" && (c.Progress != 0 || c.Discount != 1):
 		return &ValueError{"grpo.credit", "discount and progress are of the level turn; set grpo.credit.level: turn"}
 	}
@@ -99,26 +101,40 @@ func (g *GRPO) check() error {
 	case g.ClipDual != 0 && g.Loss == "cispo":
 		return &ValueError{"grpo.clip_dual", "the loss cispo has no such bound; set it to 0"}
 	case g.ClipDual != 0 && g.ClipDual <= 1+g.ClipHigh:
-		return &ValueError{"grpo.clip_dual", fmt.Sprintf("%g is not above 1 + grpo.clip_high, which is %g", g.ClipDual, 1+g.ClipHigh)}
+		return &ValueError{"grpo.clip_dual",
+			fmt.Sprintf("%g is not above 1 + grpo.clip_high, which is %g", g.ClipDual, 1+g.ClipHigh)}
 	case g.Correction.Low > g.Correction.High:
-		return &ValueError{"grpo.correction.low", fmt.Sprintf("%g is above grpo.correction.high, which is %g", g.Correction.Low, g.Correction.High)}
+		return &ValueError{"grpo.correction.low",
+			fmt.Sprintf("%g is above grpo.correction.high, which is %g", g.Correction.Low, g.Correction.High)}
 	case g.TopEntropy == 0:
 		return &ValueError{"grpo.top_entropy", "no token would be learnt from; 1 takes all"}
 	case g.Entropy.Target > 0 && g.Entropy.Delta == 0:
-		return &ValueError{"grpo.entropy.delta", "with a target the coefficient is to change; set it above 0, such as 0.005, or leave grpo.entropy.target out"}
+		return &ValueError{
+			"grpo.entropy.delta",
+			"with a target the coefficient is to change; set it above 0, such as 0.005, " +
+				"or leave grpo.entropy.target out",
+		}
 	case g.Explorations > 0 && g.Imitation.Rows == 0:
 		return &ValueError{"grpo.explorations", "nothing would learn from them: set grpo.imitation.rows, such as 16"}
 	case g.Demonstrations.File != "" && g.Demonstrations.Rows == 0:
-		return &ValueError{"grpo.demonstrations.rows", "nothing would be learnt from the file: set how many rows of it a step has, such as 16"}
+		return &ValueError{"grpo.demonstrations.rows",
+			"nothing would be learnt from the file: set how many rows of it a step has, such as 16"}
 	case g.Correction.High == 0:
 		return &ValueError{"grpo.correction.high", "no token would have a weight"}
 	}
 	if g.Staleness > 0 && (g.Pools.SkipSolved > 0 || g.Pools.SkipFailed > 0) {
-		return &ValueError{"grpo.staleness", "which scenarios rest is known after a step, when the next one's episodes have begun: leave grpo.pools out, or set it to 0"}
+		return &ValueError{
+			"grpo.staleness",
+			"which scenarios rest is known after a step, when the next one's episodes have begun: " +
+				"leave grpo.pools out, or set it to 0",
+		}
 	}
 	if g.Staleness > 0 && g.Loss == "gspo" && g.Correction.Level == "none" {
-		return &ValueError{"grpo.staleness", "the loss gspo has its ratio to the trainer's own policy, so nothing would correct for the step that the sampler is behind: " +
-			"set grpo.correction.level, such as sequence, or another grpo.loss"}
+		return &ValueError{
+			"grpo.staleness", "the loss gspo has its ratio to the trainer's own policy, so nothing would correct for " +
+				"the step that the sampler is behind: set grpo.correction.level, such as sequence, " +
+				"or another grpo.loss",
+		}
 	}
 	return g.Credit.check(g.Advantage)
 }

@@ -46,10 +46,12 @@ func TestObjectivesThatCannotBe(t *testing.T) {
 
 		"expressions": {expressions("mine", "(terms.checks ?? 0) / turns", -1), ""},
 		"only expressions": {func(c *Config) {
-			c.Rewards = Rewards{Economy: c.Rewards.Economy, Program: c.Rewards.Program, Expressions: ofOne("mine", "turns", 1)}
+			c.Rewards = Rewards{Economy: c.Rewards.Economy, Program: c.Rewards.Program,
+				Expressions: ofOne("mine", "turns", 1)}
 		}, ""},
 		"an expression that earns nothing": {func(c *Config) {
-			c.Rewards = Rewards{Economy: c.Rewards.Economy, Program: c.Rewards.Program, Expressions: ofOne("mine", "turns", 0)}
+			c.Rewards = Rewards{Economy: c.Rewards.Economy, Program: c.Rewards.Program,
+				Expressions: ofOne("mine", "turns", 0)}
 		}, "rewards.checks"},
 		"a formula that is a text":            {expressions("mine", "answer", 1), "rewards.expressions.mine.formula"},
 		"no formula":                          {expressions("mine", "", 1), "rewards.expressions.mine.formula"},
@@ -77,8 +79,11 @@ func expressions(name, formula string, weight float64) func(*Config) {
 
 // A formula that cannot be computed is shown with its place in the file.
 func TestBadFormulasAreShown(t *testing.T) {
-	_, err := Parse("hone.yaml", []byte("rewards:\n  expressions:\n    mine: {formula: \"1 - terms.repeat\", weight: 0.5}\n"))
-	if err == nil || !strings.Contains(err.Error(), "rewards.expressions.mine.formula: not every episode has the term repeat: write (terms.repeat ?? 0)") || !strings.Contains(err.Error(), "hone.yaml:3:21") {
+	_, err := Parse("hone.yaml",
+		[]byte("rewards:\n  expressions:\n    mine: {formula: \"1 - terms.repeat\", weight: 0.5}\n"))
+	if err == nil || !strings.Contains(err.Error(),
+		"rewards.expressions.mine.formula: not every episode has the term repeat: write (terms.repeat ?? 0)") ||
+		!strings.Contains(err.Error(), "hone.yaml:3:21") {
 		t.Error(err)
 	}
 }

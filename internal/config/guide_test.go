@@ -23,15 +23,20 @@ func TestGuideShowsTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := Default(); !reflect.DeepEqual(got.LoRA, want.LoRA) || !reflect.DeepEqual(got.SFT, want.SFT) || !reflect.DeepEqual(got.Engine, want.Engine) {
-		t.Errorf("the guide has\n%+v\n%+v\n%+v\nthe defaults are\n%+v\n%+v\n%+v", got.LoRA, got.SFT, got.Engine, want.LoRA, want.SFT, want.Engine)
+	if want := Default(); !reflect.DeepEqual(got.LoRA, want.LoRA) || !reflect.DeepEqual(got.SFT, want.SFT) ||
+		!reflect.DeepEqual(got.Engine, want.Engine) {
+		t.Errorf("the guide has\n%+v\n%+v\n%+v\nthe defaults are\n%+v\n%+v\n%+v",
+			got.LoRA, got.SFT, got.Engine, want.LoRA, want.SFT, want.Engine)
 	}
-	for _, key := range []string{"rank:", "alpha:", "dropout:", "target_modules:", "learning_rate:", "schedule:", "warmup:", "moments:"} {
+	for _, key := range []string{
+		"rank:", "alpha:", "dropout:", "target_modules:", "learning_rate:", "schedule:", "warmup:", "moments:",
+	} {
 		if !strings.Contains(block, key) {
 			t.Errorf("the block has no %s", key)
 		}
 	}
-	if c := Default(); c.MCP.Distractors != 0 || !strings.Contains(string(guide), "0, the default, is a quarter; -1 is none") {
+	if c := Default(); c.MCP.Distractors != 0 ||
+		!strings.Contains(string(guide), "0, the default, is a quarter; -1 is none") {
 		t.Errorf("the guide says nothing of mcp.distractors: %d", c.MCP.Distractors)
 	}
 }

@@ -27,7 +27,8 @@ type Judge struct {
 }
 
 func defaultJudge() Judge {
-	return Judge{Scenarios: "unchecked", MaxTokens: 4096, Context: 65536, Tie: 0.02, Cap: 0.5, Concurrency: 8, Timeout: 2 * time.Minute, Patience: 10 * time.Minute, OnFailure: "mask"}
+	return Judge{Scenarios: "unchecked", MaxTokens: 4096, Context: 65536, Tie: 0.02, Cap: 0.5, Concurrency: 8,
+		Timeout: 2 * time.Minute, Patience: 10 * time.Minute, OnFailure: "mask"}
 }
 
 // check refuses a judge that could not be asked.

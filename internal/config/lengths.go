@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// Tokens of a context and of a completion where the configuration leaves them open: on a GPU a model that thinks before it
-// calls has room for it; elsewhere each token of a context costs time in every step of sampling.
+// Tokens of a context and of a completion where the configuration leaves them open: on a GPU a model that thinks before
+// it calls has room for it; elsewhere each token of a context costs time in every step of sampling.
 const (
 	contextCPU, contextGPU     = 2048, 16384
 	maxTokensCPU, maxTokensGPU = 512, 4096
 )
 
 // SettleLengths fills in model.context and rollout.max_tokens where they are 0, for a device and a model with so many
-// positions (0: not known). A quarter of the positions is left to what all prompts begin with, and a completion is at most a
-// quarter of the context. It is an error where a completion then fills the context.
+// positions (0: not known). A quarter of the positions is left to what all prompts begin with, and a completion is at
+// most a quarter of the context. It is an error where a completion then fills the context.
 func (c *Config) SettleLengths(gpu bool, positions int) error {
 	context, tokens := contextCPU, maxTokensCPU
 	if gpu {
@@ -37,7 +37,8 @@ func (c *Config) checkLengths() error {
 	case c.Model.Context != 0 && c.Model.Context < minContext:
 		return &ValueError{"model.context", fmt.Sprintf("%d is below %d", c.Model.Context, minContext)}
 	case c.Model.Context != 0 && c.Rollout.MaxTokens >= c.Model.Context:
-		return &ValueError{"rollout.max_tokens", "one completion fills the model's context (model.context) and leaves no room for the prompt"}
+		return &ValueError{"rollout.max_tokens",
+			"one completion fills the model's context (model.context) and leaves no room for the prompt"}
 	}
 	return nil
 }

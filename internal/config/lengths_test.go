@@ -32,7 +32,8 @@ func TestLengthsAreSettled(t *testing.T) {
 			continue
 		}
 		if err != nil || x.Model.Context != c.wantContext || x.Rollout.MaxTokens != c.wantMax || x.Validate() != nil {
-			t.Errorf("%s: %v: context %d, max_tokens %d, want %d and %d", c.name, err, x.Model.Context, x.Rollout.MaxTokens, c.wantContext, c.wantMax)
+			t.Errorf("%s: %v: context %d, max_tokens %d, want %d and %d",
+				c.name, err, x.Model.Context, x.Rollout.MaxTokens, c.wantContext, c.wantMax)
 		}
 	}
 }

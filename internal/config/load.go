@@ -26,7 +26,8 @@ const MaxFileBytes = 1 << 20
 // DefaultFile is the configuration where no other is named.
 const DefaultFile = "hone.yaml"
 
-// Read is the configuration of the file at path; where path is "", that of DefaultFile, and the defaults where there is none.
+// Read is the configuration of the file at path; where path is "", that of DefaultFile, and the defaults where there is
+// none.
 func Read(path string) (Config, error) {
 	if path == "" {
 		if _, err := os.Stat(DefaultFile); errors.Is(err, fs.ErrNotExist) {
@@ -46,12 +47,14 @@ func Load(path string) (Config, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			next = "hone config show > hone.yaml writes one with every default"
 		}
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the configuration", Where: path, Err: err, Next: next}
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the configuration", Where: path,
+			Err: err, Next: next}
 	}
 	defer f.Close()
 	src, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the configuration", Where: path, Err: err, Next: "name a file that can be read with --config"}
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the configuration", Where: path,
+			Err: err, Next: "name a file that can be read with --config"}
 	}
 	return Parse(path, src)
 }
@@ -82,7 +85,8 @@ func Parse(name string, src []byte) (Config, error) {
 		if err := s.checkKeys(body, reflect.TypeFor[Config](), ""); err != nil {
 			return c, err
 		}
-		if err := yaml.NewDecoder(strings.NewReader(""), yaml.Strict()).DecodeFromNode(body, &c); err != nil && !errors.Is(err, io.EOF) {
+		if err := yaml.NewDecoder(strings.NewReader(""), yaml.Strict()).DecodeFromNode(body, &c); err != nil &&
+			!errors.Is(err, io.EOF) {
 			return c, cmp.Or(s.misfit(body, reflect.TypeFor[Config](), ""), s.yamlError(err))
 		}
 	}
@@ -179,7 +183,8 @@ next:
 			continue next
 		}
 		if now := renameOf(prefix + key.Value); now != "" {
-			return s.at(key, fmt.Sprintf("%s is %s now, at the top of the file", prefix+key.Value, now), "move it there: it holds for sft and for train")
+			return s.at(key, fmt.Sprintf("%s is %s now, at the top of the file", prefix+key.Value, now),
+				"move it there: it holds for sft and for train")
 		}
 		return s.at(key, fmt.Sprintf("unknown key %q", prefix+key.Value)+nearestKey(key.Value, prefix, t),
 			"hone config schema lists the keys")
@@ -235,7 +240,8 @@ func (s source) yamlError(err error) error {
 
 // at points at a token: file:line:column, the line, a caret.
 func (s source) at(tk *token.Token, why, next string) error {
-	e := &fault.Error{Code: fault.CodeUsage, What: "the configuration is not valid", Where: s.name, Why: why, Next: next}
+	e := &fault.Error{Code: fault.CodeUsage, What: "the configuration is not valid", Where: s.name,
+		Why: why, Next: next}
 	if tk == nil || tk.Position == nil {
 		return e
 	}

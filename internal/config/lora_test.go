@@ -17,7 +17,8 @@ engine: {moments: 8bit}
 	}
 	l := c.LoRA
 	names, pattern := l.Targets()
-	if names != nil || pattern != `.*\.(q|v)_proj` || l.Dropout != 0.1 || c.Engine.Moments != "8bit" || c.SFT.Optimizer.Schedule != "cosine" {
+	if names != nil || pattern != `.*\.(q|v)_proj` || l.Dropout != 0.1 || c.Engine.Moments != "8bit" ||
+		c.SFT.Optimizer.Schedule != "cosine" {
 		t.Errorf("%q %q %+v", names, pattern, c.SFT)
 	}
 	if got, want := Patterns(l.RankPattern), []Pattern{{"q_proj", 8}, {"(?=x)k=2", 4}}; !reflect.DeepEqual(got, want) {
@@ -29,14 +30,16 @@ engine: {moments: 8bit}
 	if names, pattern := Default().LoRA.Targets(); names != nil || pattern != "" {
 		t.Errorf("by default %q %q", names, pattern)
 	}
-	if names, pattern := (LoRA{TargetModules: []string{"q_proj", "up_proj"}}).Targets(); len(names) != 2 || pattern != "" {
+	if names, pattern := (LoRA{TargetModules: []string{"q_proj", "up_proj"}}).Targets(); len(names) != 2 ||
+		pattern != "" {
 		t.Errorf("names are %q %q", names, pattern)
 	}
 }
 
 func TestTrainableTokensAreRead(t *testing.T) {
 	for src, want := range map[string]TrainableTokens{
-		"{}": {AutoTokens}, "{trainable_tokens: auto}": {AutoTokens}, "{trainable_tokens: off}": {NoTokens}, "{trainable_tokens: [off]}": {NoTokens},
+		"{}": {AutoTokens}, "{trainable_tokens: auto}": {AutoTokens}, "{trainable_tokens: off}": {NoTokens},
+		"{trainable_tokens: [off]}":                {NoTokens},
 		"{trainable_tokens: [<tool_call>, 'a b']}": {"<tool_call>", "a b"},
 	} {
 		c, err := Parse("f", []byte("lora: "+src+"\n"))
@@ -79,7 +82,9 @@ func TestLoRAIsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", src, err, why)
 		}
 	}
-	for _, src := range []string{"schedule: cosin", "warmup: 1.5", "beta1: 1", "beta2: 0", "epsilon: 0", "weight_decay: -1"} {
+	for _, src := range []string{
+		"schedule: cosin", "warmup: 1.5", "beta1: 1", "beta2: 0", "epsilon: 0", "weight_decay: -1",
+	} {
 		if _, err := Parse("f", []byte("grpo: {optimizer: {"+src+"}}\n")); err == nil {
 			t.Errorf("%s is accepted", src)
 		}

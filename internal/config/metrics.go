@@ -49,7 +49,8 @@ func (m *Metrics) ShowAt(address string) error {
 		return nil
 	}
 	if err := loopback(address); err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "metrics cannot be shown there", Where: "--metrics-address " + address, Err: err, Next: "give an address of this machine, as 127.0.0.1:9464"}
+		return &fault.Error{Code: fault.CodeUsage, What: "metrics cannot be shown there",
+			Where: "--metrics-address " + address, Err: err, Next: "give an address of this machine, as 127.0.0.1:9464"}
 	}
 	m.Prometheus.Address = address
 	return nil
@@ -57,10 +58,15 @@ func (m *Metrics) ShowAt(address string) error {
 
 // check refuses what nobody could be told by.
 func (m *Metrics) check() error {
-	if u, err := url.Parse(m.MLflow.URL); m.MLflow.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+	if u, err := url.Parse(m.MLflow.URL); m.MLflow.URL != "" &&
+		(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return &ValueError{"metrics.mlflow.url", "it is no URL as http://127.0.0.1:5000"}
 	} else if err == nil && u.User != nil {
-		return &ValueError{"metrics.mlflow.url", "the run directory keeps the configuration, so it must hold no password: give a token by metrics.mlflow.token_env"}
+		return &ValueError{
+			"metrics.mlflow.url",
+			"the run directory keeps the configuration, so it must hold no password: " +
+				"give a token by metrics.mlflow.token_env",
+		}
 	}
 	if m.MLflow.URL != "" && m.MLflow.Experiment == "" {
 		return &ValueError{"metrics.mlflow.experiment", "it is empty"}
@@ -83,7 +89,8 @@ func loopback(address string) error {
 		return err
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("%q is not of this machine alone: take 127.0.0.1, and let a proxy in front of it say who may look", host)
+		return fmt.Errorf("%q is not of this machine alone: take 127.0.0.1, and let a proxy in front of it say "+
+			"who may look", host)
 	}
 	return nil
 }

@@ -29,7 +29,8 @@ func (s source) misfit(n ast.Node, t reflect.Type, prefix string) error {
 			continue
 		}
 		if yaml.NodeToValue(it.Value(), reflect.New(f.typ).Interface()) != nil {
-			return s.at(it.Value().GetToken(), fmt.Sprintf("%s takes %s, not %s", prefix+f.key, typeText(f.typ), nodeText(it.Value(), f.typ)),
+			return s.at(it.Value().GetToken(),
+				fmt.Sprintf("%s takes %s, not %s", prefix+f.key, typeText(f.typ), nodeText(it.Value(), f.typ)),
 				"hone config schema describes each key")
 		}
 	}

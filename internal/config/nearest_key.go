@@ -13,8 +13,8 @@ import (
 // mostMeant is how many keys are offered for one that is unknown.
 const mostMeant = 4
 
-// nearestKey returns `; did you mean "x"?` for a key that the section t, at prefix, does not have. In this order: hone's name for what other
-// trainers call so; the key in a section below; a near name; the key in other sections.
+// nearestKey returns `; did you mean "x"?` for a key that the section t, at prefix, does not have. In this order:
+// hone's name for what other trainers call so; the key in a section below; a near name; the key in other sections.
 func nearestKey(written, prefix string, t reflect.Type) string {
 	var keys []string
 	for _, f := range fieldsOf(t) {
@@ -49,8 +49,8 @@ func sameKeys(written, prefix string, t reflect.Type) (found []string) {
 	return found
 }
 
-// NearestFlag says why a verb ("train") does not know a flag, and what helps: the flag of flags that another trainer calls so, the key that says it, or
-// the flag that was nearly written. help is the command that lists the flags.
+// NearestFlag says why a verb ("train") does not know a flag, and what helps: the flag of flags that another trainer
+// calls so, the key that says it, or the flag that was nearly written. help is the command that lists the flags.
 func NearestFlag(verb, flag string, flags []string, help string) (why, next string) {
 	own := fault.Alias(flag, flags)
 	if key := flagKey(verb, flag); own == "" && key != "" {
@@ -62,8 +62,8 @@ func NearestFlag(verb, flag string, flags []string, help string) (why, next stri
 	return "", help
 }
 
-// flagKey is the key that says what a flag was to say which a verb ("train") does not have: the flag's own name, or another trainer's; "" where
-// there is none, or several. Of a section's own key and one further below its own is meant.
+// flagKey is the key that says what a flag was to say which a verb ("train") does not have: the flag's own name, or
+// another trainer's; "" where there is none, or several. Of a section's own key and one further below its own is meant.
 func flagKey(verb, flag string) string {
 	written := strings.ReplaceAll(flag, "-", "_")
 	for own, key := range insteadOf()[verb] {
@@ -72,7 +72,9 @@ func flagKey(verb, flag string) string {
 		}
 	}
 	for _, section := range sectionsOf()[verb] {
-		f, _ := reflect.TypeFor[Config]().FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, section) })
+		f, _ := reflect.TypeFor[Config]().FieldByNameFunc(func(name string) bool {
+			return strings.EqualFold(name, section)
+		})
 		found := sameKeys(written, section+".", f.Type)
 		if len(found) == 0 {
 			continue
@@ -89,11 +91,15 @@ func flagKey(verb, flag string) string {
 
 // sectionsOf are the sections that a verb goes by, in the order in which a flag is looked for there.
 func sectionsOf() map[string][]string {
-	return map[string][]string{"train": {"grpo", "rollout", "engine", "model"}, "sft": {"sft", "engine", "model"}, "dpo": {"dpo", "engine", "model"},
-		"eval": {"eval", "rollout", "engine", "model"}, "collect": {"rollout", "model"}}
+	return map[string][]string{
+		"train": {"grpo", "rollout", "engine", "model"}, "sft": {"sft", "engine", "model"}, "dpo": {"dpo",
+			"engine", "model"},
+		"eval": {"eval", "rollout", "engine", "model"}, "collect": {"rollout", "model"},
+	}
 }
 
-// insteadOf are keys of other words, by verb and by what others call them: of GRPO a pass is no measure, and a step is of groups.
+// insteadOf are keys of other words, by verb and by what others call them: of GRPO a pass is no measure, and a step is
+// of groups.
 func insteadOf() map[string]map[string]string {
 	return map[string]map[string]string{"train": {"epochs": "grpo.steps", "batch_size": "grpo.scenarios_per_step"}}
 }

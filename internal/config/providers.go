@@ -79,7 +79,8 @@ func (c *Config) ModelOf(name string) (e NamedModel, ok bool) {
 func checkProviders(all map[string]Provider) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if name == "" || strings.ContainsAny(name, "/,: .") {
-			return &ValueError{"providers", "\"" + name + "\" is no name of a provider: it holds one of / , : . or a space, or nothing"}
+			return &ValueError{"providers",
+				"\"" + name + "\" is no name of a provider: it holds one of / , : . or a space, or nothing"}
 		}
 		if all[name].URL == "" {
 			return &ValueError{"providers." + name, "it has no url"}

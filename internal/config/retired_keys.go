@@ -7,15 +7,16 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// retiredKeys are the keys that an older hone had, and what to do instead. The configuration that a run keeps names each key,
-// so that a run of before can go on they are passed over where they were switched off.
+// retiredKeys are the keys that an older hone had, and what to do instead. The configuration that a run keeps names
+// each key, so that a run of before can go on they are passed over where they were switched off.
 func retiredKeys() map[string]string {
 	return map[string]string{
 		"grpo.recoveries": "leave it out: groups that went on from failed calls cost 6.6 points [3.4, 9.7] " +
 			"(docs/LEARNING.md, credit for turns)",
 		"grpo.mask_truncated": "leave it out: no measurement said what leaving out the episodes that a limit cut is " +
 			"worth; rewards.overlong makes answers shorter before a limit cuts them",
-		"rewards.rules": "MCP-Bench's metrics are a program now: set rewards.program.command to [hone-bench, reward, CATALOG]",
+		"rewards.rules": "MCP-Bench's metrics are a program now: set rewards.program.command to [hone-bench, " +
+			"reward, CATALOG]",
 	}
 }
 

@@ -48,7 +48,8 @@ func (r Rewards) checkExpressions() error {
 		key := "rewards.expressions." + name
 		switch {
 		case !termName.MatchString(name):
-			return &ValueError{"rewards.expressions", fmt.Sprintf("the name %q of a term is none of small letters, digits and _", name)}
+			return &ValueError{"rewards.expressions",
+				fmt.Sprintf("the name %q of a term is none of small letters, digits and _", name)}
 		case slices.Contains(formula.Terms(), name):
 			return &ValueError{key, "there is such a term already: choose another name"}
 		}
@@ -84,7 +85,8 @@ type Length struct {
 // check refuses a term without a budget.
 func (l Length) check() error {
 	if l.Weight != 0 && l.Budget == 0 {
-		return &ValueError{"rewards.length.budget", "rewards.length.weight needs it: tokens of a whole episode, such as 500"}
+		return &ValueError{"rewards.length.budget",
+			"rewards.length.weight needs it: tokens of a whole episode, such as 500"}
 	}
 	return nil
 }
@@ -102,7 +104,8 @@ func (o Overlong) check() error {
 	case o.Weight != 0 && o.Limit == 0:
 		return &ValueError{"rewards.overlong.limit", "rewards.overlong.weight needs it: set it to rollout.max_tokens"}
 	case o.Weight != 0 && (o.Buffer == 0 || o.Buffer > o.Limit):
-		return &ValueError{"rewards.overlong.buffer", fmt.Sprintf("%d is not from 1 to rewards.overlong.limit, which is %d", o.Buffer, o.Limit)}
+		return &ValueError{"rewards.overlong.buffer",
+			fmt.Sprintf("%d is not from 1 to rewards.overlong.limit, which is %d", o.Buffer, o.Limit)}
 	}
 	return nil
 }

@@ -29,7 +29,8 @@ func (s *Sampler) check() error {
 	case s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://"):
 		return &ValueError{"sampler.url", "it must begin with http:// or https://"}
 	case s.URL != "" && s.MaxMismatch == 0:
-		return &ValueError{"sampler.max_mismatch", "two programs never agree to the last bit, so each run would stop; 0.01 is the default"}
+		return &ValueError{"sampler.max_mismatch",
+			"two programs never agree to the last bit, so each run would stop; 0.01 is the default"}
 	}
 	return nil
 }

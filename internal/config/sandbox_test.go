@@ -32,8 +32,13 @@ func TestSandboxFor(t *testing.T) {
 		server      string
 		network     bool
 		write, read []string
-	}{{"files", false, []string{"./a", "/d"}, []string{"/e"}}, {"git", false, []string{"/b:c", "/d"}, nil}, {"web", true, []string{"/d"}, nil}} {
-		if s.NetworkFor(tc.server) != tc.network || !slices.Equal(s.WriteFor(tc.server), tc.write) || !slices.Equal(s.ReadFor(tc.server), tc.read) {
+	}{
+		{"files", false, []string{"./a", "/d"}, []string{"/e"}},
+		{"git", false, []string{"/b:c", "/d"}, nil},
+		{"web", true, []string{"/d"}, nil},
+	} {
+		if s.NetworkFor(tc.server) != tc.network || !slices.Equal(s.WriteFor(tc.server), tc.write) ||
+			!slices.Equal(s.ReadFor(tc.server), tc.read) {
 			t.Errorf("%s: %v, %q, %q", tc.server, s.NetworkFor(tc.server), s.WriteFor(tc.server), s.ReadFor(tc.server))
 		}
 	}

@@ -87,7 +87,9 @@ func isMapOfSections(t reflect.Type) bool {
 }
 
 func sortedKeys(m reflect.Value) []reflect.Value {
-	return slices.SortedFunc(slices.Values(m.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(slices.Values(m.MapKeys()), func(a, b reflect.Value) int {
+		return strings.Compare(a.String(), b.String())
+	})
 }
 
 func numberOf(v reflect.Value) (float64, bool) {

@@ -1,6 +1,6 @@
-// Package console is a person at a terminal or a pipe: what is typed, what is shown, and the person as the user of episodes or as their
-// policy; and hone chat: a conversation with a model behind OpenAI's chat completions, of this machine, with tools or without, or
-// of a server.
+// Package console is a person at a terminal or a pipe: what is typed, what is shown, and the person as the user of
+// episodes or as their policy; and hone chat: a conversation with a model behind OpenAI's chat completions, of this
+// machine, with tools or without, or of a server.
 package console
 
 import (
@@ -29,8 +29,8 @@ func NewLines(h *host.Host) *Lines { return &Lines{h, bufio.NewReader(h.Stdin)} 
 // TerminalIn reports whether somebody types, who can be told of an error and go on.
 func (l *Lines) IsTerminal() bool { return l.host.TerminalIn() != nil }
 
-// Next is the next line that is not empty, without the spaces around it. On a terminal it is asked for by prompt. The error is ctx's, or io.EOF:
-// nothing more comes, or the line is Quit.
+// Next is the next line that is not empty, without the spaces around it. On a terminal it is asked for by prompt. The
+// error is ctx's, or io.EOF: nothing more comes, or the line is Quit.
 func (l *Lines) Next(ctx context.Context, prompt string) (string, error) {
 	for {
 		text, err := l.One(ctx, prompt)

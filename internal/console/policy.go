@@ -45,7 +45,11 @@ func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat
 	for {
 		text, err := s.lines.Next(ctx, "answer, /call TOOL {...} or /tools"+Prompt)
 		if errors.Is(err, io.EOF) {
-			return environment.Reply{}, &fault.Error{Code: fault.CodeStopped, What: "stopped by the person who does the tasks; nothing finished is lost", Next: "the same command goes on"}
+			return environment.Reply{}, &fault.Error{
+				Code: fault.CodeStopped,
+				What: "stopped by the person who does the tasks; nothing finished is lost",
+				Next: "the same command goes on",
+			}
 		}
 		if err != nil {
 			return environment.Reply{}, err
@@ -78,7 +82,8 @@ func callOf(text string) (chat.ToolCall, error) {
 	}
 	var object map[string]json.RawMessage
 	var compact bytes.Buffer
-	if name == "" || json.Unmarshal([]byte(arguments), &object) != nil || object == nil || json.Compact(&compact, []byte(arguments)) != nil {
+	if name == "" || json.Unmarshal([]byte(arguments), &object) != nil || object == nil ||
+		json.Compact(&compact, []byte(arguments)) != nil {
 		return chat.ToolCall{}, errors.New(`write a call as: /call TOOL {"argument": "value"}`)
 	}
 	return chat.ToolCall{Name: name, Arguments: compact.String()}, nil

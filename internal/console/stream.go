@@ -28,7 +28,8 @@ func (t *talk) complete(ctx context.Context, messages []chat.Message) (chat.Mess
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url+"/chat/completions", bytes.NewReader(text))
 	if err != nil {
-		return chat.Message{}, &fault.Error{Code: fault.CodeUsage, What: "this is no URL", Where: "--endpoint " + t.url, Err: err}
+		return chat.Message{}, &fault.Error{Code: fault.CodeUsage, What: "this is no URL",
+			Where: "--endpoint " + t.url, Err: err}
 	}
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("Hone-Session", t.session)
@@ -37,7 +38,8 @@ func (t *talk) complete(ctx context.Context, messages []chat.Message) (chat.Mess
 	}
 	res, err := t.client.Do(q)
 	if err != nil {
-		return chat.Message{}, &fault.Error{Code: fault.CodeUnavailable, What: "the server cannot be reached", Where: t.url, Err: err, Next: "start it (hone serve), or name another with --endpoint"}
+		return chat.Message{}, &fault.Error{Code: fault.CodeUnavailable, What: "the server cannot be reached",
+			Where: t.url, Err: err, Next: "start it (hone serve), or name another with --endpoint"}
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
@@ -68,7 +70,8 @@ func (t *talk) statusError(status string, said []byte) error {
 	case strings.HasPrefix(status, "401") || strings.HasPrefix(status, "403"):
 		next = "name the variable that holds the server's key with --key-env"
 	}
-	return &fault.Error{Code: fault.CodeUnavailable, What: "the server answered " + status, Where: t.url, Why: why, Next: next}
+	return &fault.Error{Code: fault.CodeUnavailable, What: "the server answered " + status, Where: t.url,
+		Why: why, Next: next}
 }
 
 // event is what of a stream is shown.
@@ -89,7 +92,8 @@ func (t *talk) read(stream io.Reader) (chat.Message, error) {
 	for {
 		line, err := lines.ReadString('\n')
 		line = strings.TrimRight(line, "\r\n")
-		if name, step, ok := strings.Cut(strings.TrimPrefix(line, ": hone."), " "); ok && strings.HasPrefix(line, ": hone.") {
+		if name, step, ok := strings.Cut(strings.TrimPrefix(line, ": hone."), " "); ok &&
+			strings.HasPrefix(line, ": hone.") {
 			t.show(name, step, &p, &answer)
 		}
 		if data, ok := strings.CutPrefix(line, "data: "); ok && data != "[DONE]" {
@@ -113,7 +117,8 @@ func (t *talk) read(stream io.Reader) (chat.Message, error) {
 				t.parts = append(p.list, p.rest(&answer))
 				return answer, nil
 			}
-			return answer, &fault.Error{Code: fault.CodeUnavailable, What: "the answer broke off", Where: t.url, Err: err}
+			return answer, &fault.Error{Code: fault.CodeUnavailable, What: "the answer broke off",
+				Where: t.url, Err: err}
 		}
 	}
 }
@@ -127,7 +132,8 @@ type parts struct {
 
 // rest is what an answer says behind the parts that there are.
 func (p *parts) rest(answer *chat.Message) chat.Message {
-	m := chat.Message{Role: chat.Assistant, Content: answer.Content[p.told:], ReasoningContent: answer.ReasoningContent[p.thought:], ToolCalls: p.calls}
+	m := chat.Message{Role: chat.Assistant, Content: answer.Content[p.told:],
+		ReasoningContent: answer.ReasoningContent[p.thought:], ToolCalls: p.calls}
 	p.told, p.thought, p.calls = len(answer.Content), len(answer.ReasoningContent), nil
 	return m
 }
@@ -166,7 +172,8 @@ func (p inProcess) RoundTrip(q *http.Request) (*http.Response, error) {
 		_ = to.Close()
 	}()
 	status := <-w.begun
-	return &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Header: w.header, Body: from, Request: q, ProtoMajor: 1, ProtoMinor: 1}, nil
+	return &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)),
+		Header: w.header, Body: from, Request: q, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
 
 type writer struct {
@@ -179,7 +186,8 @@ type writer struct {
 func (w *writer) Header() http.Header    { return w.header }
 func (w *writer) WriteHeader(status int) { w.once.Do(func() { w.begun <- status }) }
 
-// Flush implements http.Flusher. It returns once the reader has dealt with what it has, so that a call is shown before the question about it.
+// Flush implements http.Flusher. It returns once the reader has dealt with what it has, so that a call is shown before
+// the question about it.
 func (w *writer) Flush() { _, _ = w.to.Write(nil) } // a reader that is gone is told of by Write
 
 func (w *writer) Write(b []byte) (int, error) {

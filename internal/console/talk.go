@@ -34,7 +34,8 @@ func Run(ctx context.Context, h *host.Host, c config.Config, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	t := &talk{host: h, options: o, lines: NewLines(h), client: http.DefaultClient, url: strings.TrimSuffix(o.Endpoint, "/"), model: o.Model}
+	t := &talk{host: h, options: o, lines: NewLines(h), client: http.DefaultClient,
+		url: strings.TrimSuffix(o.Endpoint, "/"), model: o.Model}
 	t.key, _ = h.LookupEnv(o.KeyEnv)
 	if o.Endpoint == "" {
 		folder := o.Model
@@ -47,7 +48,8 @@ func Run(ctx context.Context, h *host.Host, c config.Config, o Options) error {
 			return err
 		}
 		defer served.Close()
-		t.client, t.url, t.model, t.key = &http.Client{Transport: inProcess{served}}, "http://localhost/v1", served.ID, ""
+		t.client, t.url, t.model, t.key =
+			&http.Client{Transport: inProcess{served}}, "http://localhost/v1", served.ID, ""
 	}
 	t.begin()
 	return t.run(ctx)

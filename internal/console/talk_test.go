@@ -37,12 +37,13 @@ func shop(t *testing.T) (url string, sold func() []string) {
 	type thing struct {
 		Name string `json:"name"`
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "buy"}, func(_ context.Context, _ *mcp.CallToolRequest, in thing) (*mcp.CallToolResult, any, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		bought = append(bought, in.Name)
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sold"}}}, nil, nil
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "buy"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in thing) (*mcp.CallToolResult, any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			bought = append(bought, in.Name)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sold"}}}, nil, nil
+		})
 	h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(h.Close)
 	return h.URL, func() []string {
@@ -52,7 +53,8 @@ func shop(t *testing.T) (url string, sold func() []string) {
 	}
 }
 
-// clerk is renderer, reader and sampler of a model that buys what it is told, and says what became of it. Ids are runes.
+// clerk is renderer, reader and sampler of a model that buys what it is told, and says what became of it. Ids are
+// runes.
 type clerk struct{ text string }
 
 func (*clerk) Prompt(messages []chat.Message, _ []chat.Tool) ([]int32, error) {
@@ -135,9 +137,14 @@ func server(t *testing.T, h *host.Host, url string) *serve.Server {
 		t.Fatal(err)
 	}
 	m := serve.Model{ID: "m", Sampler: &clerk{}, Renderer: &clerk{}, Decode: words, Encode: runes,
-		NewDecoder: func() serve.Decoder { return decoder{} }, Read: func([]int32, []chat.Tool) serve.Reader { return &clerk{} }}
-	s, err := serve.New(serve.Options{Models: []serve.Model{m}, Agent: &serve.Agent{Tools: gate.Wrap(set.Tools, nil), List: set.Catalog.Tools(),
-		MaxTurns: 8, MaxCalls: 8, MaxTime: time.Minute, MaxSessions: 2, Idle: time.Minute}})
+		NewDecoder: func() serve.Decoder { return decoder{} }, Read: func([]int32, []chat.Tool) serve.Reader {
+			return &clerk{}
+		}}
+	s, err := serve.New(serve.Options{
+		Models: []serve.Model{m},
+		Agent: &serve.Agent{Tools: gate.Wrap(set.Tools, nil), List: set.Catalog.Tools(),
+			MaxTurns: 8, MaxCalls: 8, MaxTime: time.Minute, MaxSessions: 2, Idle: time.Minute},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +153,8 @@ func server(t *testing.T, h *host.Host, url string) *serve.Server {
 }
 
 func hostOf(in interface{ Read([]byte) (int, error) }, out, talk *bytes.Buffer) *host.Host {
-	return &host.Host{Stdin: in, Data: sanitize.New(out), Talk: sanitize.New(talk), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	return &host.Host{Stdin: in, Data: sanitize.New(out), Talk: sanitize.New(talk), LookupEnv: os.LookupEnv,
+		Environ: os.Environ()}
 }
 
 // On a terminal calls are shown and asked about: one is allowed, one is not; the conversation goes on, and is kept.
@@ -157,17 +165,22 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { theirs.Close(); sits.Close() })
-	h := &host.Host{Stdin: theirs, Data: sanitize.New(theirs), Talk: sanitize.New(theirs), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	h := &host.Host{Stdin: theirs, Data: sanitize.New(theirs), Talk: sanitize.New(theirs), LookupEnv: os.LookupEnv,
+		Environ: os.Environ()}
 	s := server(t, h, url)
-	c := &talk{host: h, lines: NewLines(h), client: &http.Client{Transport: inProcess{s.Handler()}}, url: "http://localhost/v1", model: "m"}
+	c := &talk{host: h, lines: NewLines(h), client: &http.Client{Transport: inProcess{s.Handler()}},
+		url: "http://localhost/v1", model: "m"}
 	c.begin()
 	done := make(chan error, 1)
 	go func() { done <- c.run(t.Context()) }()
 	var seen strings.Builder
 	file := filepath.Join(t.TempDir(), "said.json")
-	for _, turn := range []struct{ wait, say string }{{"> ", "buy hat"}, {"Send it?", "y"}, {"3: sold", ""}, {"> ", "buy boat"}, {"Send it?", "n"},
-		{"The call was denied: denied by the user", ""}, {"> ", "/save " + file}, {"has 8 messages", ""}, {"> ", "/new"}, {"a new conversation", ""},
-		{"> ", "hello"}, {"1: hello", ""}, {"> ", "/quit"}} {
+	for _, turn := range []struct{ wait, say string }{
+		{"> ", "buy hat"}, {"Send it?", "y"}, {"3: sold", ""}, {"> ", "buy boat"}, {"Send it?", "n"},
+		{"The call was denied: denied by the user", ""}, {"> ", "/save " + file}, {"has 8 messages", ""}, {"> ",
+			"/new"}, {"a new conversation", ""},
+		{"> ", "hello"}, {"1: hello", ""}, {"> ", "/quit"},
+	} {
 		await(t, sits, &seen, turn.wait)
 		if turn.say != "" {
 			fmt.Fprintln(sits, turn.say)
@@ -179,20 +192,25 @@ func TestTerminal(t *testing.T) {
 	if !slices.Equal(sold(), []string{"hat"}) {
 		t.Errorf("sold %q", sold())
 	}
-	for _, want := range []string{`-> buy {"name": "hat"}`, "tool:      buy", "<- ok: sold (allowed by the user)", "<- denied: by the user\r\n"} {
+	for _, want := range []string{
+		`-> buy {"name": "hat"}`, "tool:      buy", "<- ok: sold (allowed by the user)", "<- denied: by the user\r\n",
+	} {
 		if !strings.Contains(seen.String(), want) {
 			t.Errorf("the terminal lacks %q:\n%s", want, seen.String())
 		}
 	}
-	for i, before := range strings.Split(seen.String(), "Send it?")[:2] { // the call, whole, before the question about it
+	// the call, whole, before the question about it
+	for i, before := range strings.Split(seen.String(), "Send it?")[:2] {
 		if at := strings.LastIndex(before, "-> buy"); at < 0 || !strings.Contains(before[at:], "The model asks") {
 			t.Errorf("question %d comes before its call:\n%s", i+1, before)
 		}
 	}
 	var kept struct{ Messages []chat.Message }
 	data, err := os.ReadFile(file)
-	if err != nil || json.Unmarshal(data, &kept) != nil || len(kept.Messages) != 8 || kept.Messages[3].Content != "3: sold" ||
-		len(kept.Messages[1].ToolCalls) != 1 || kept.Messages[1].ToolCalls[0].Arguments != `{"name": "hat"}` || kept.Messages[2].Content != "sold" || kept.Messages[2].ToolCallID != kept.Messages[1].ToolCalls[0].ID {
+	if err != nil || json.Unmarshal(data, &kept) != nil || len(kept.Messages) != 8 ||
+		kept.Messages[3].Content != "3: sold" || len(kept.Messages[1].ToolCalls) != 1 ||
+		kept.Messages[1].ToolCalls[0].Arguments != `{"name": "hat"}` || kept.Messages[2].Content != "sold" ||
+		kept.Messages[2].ToolCallID != kept.Messages[1].ToolCalls[0].ID {
 		t.Errorf("%v: %s", err, data)
 	}
 }
@@ -224,10 +242,12 @@ func TestPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	if lines[0] != "1: hello" || !strings.HasPrefix(lines[1], "5: The call was denied: denied because nobody can be asked") || len(sold()) > 0 {
+	if lines[0] != "1: hello" ||
+		!strings.HasPrefix(lines[1], "5: The call was denied: denied because nobody can be asked") || len(sold()) > 0 {
 		t.Errorf("stdout %q, sold %q", lines, sold())
 	}
-	if !strings.Contains(said.String(), "-> buy") || strings.Count(said.String(), "nobody can be asked") != 2 || !strings.Contains(said.String(), "<- denied: because nobody") || strings.Contains(said.String(), "> \n") {
+	if !strings.Contains(said.String(), "-> buy") || strings.Count(said.String(), "nobody can be asked") != 2 ||
+		!strings.Contains(said.String(), "<- denied: because nobody") || strings.Contains(said.String(), "> \n") {
 		t.Errorf("stderr %s", said.String())
 	}
 }
@@ -244,7 +264,9 @@ func TestRefusals(t *testing.T) {
 	}))
 	defer cut.Close()
 	says := func(status int) *httptest.Server {
-		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+		}))
 	}
 	closed, broken := says(http.StatusUnauthorized), says(http.StatusInternalServerError)
 	defer closed.Close()

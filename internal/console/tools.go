@@ -15,7 +15,8 @@ func ShowCall(h *host.Host, name, arguments string) { h.Say("-> %s %s", name, ar
 
 // ShowResult shows what became of a call, and who decided about it.
 func ShowResult(h *host.Host, status, text, approval string) {
-	if status == string(trajectory.CallDenied) && approval != "" && strings.HasSuffix(text, approval) { // it says what became of the call too
+	// it says what became of the call too
+	if status == string(trajectory.CallDenied) && approval != "" && strings.HasSuffix(text, approval) {
 		h.Say("<- denied: %s", strings.TrimPrefix(approval, "denied "))
 		return
 	}
@@ -26,7 +27,8 @@ func ShowResult(h *host.Host, status, text, approval string) {
 	h.Say("<- %s: %s (%s)", status, text, approval)
 }
 
-// ShowCalls returns tools whose calls and results are shown to the person. It stands before the gate that decides about them.
+// ShowCalls returns tools whose calls and results are shown to the person. It stands before the gate that decides about
+// them.
 func ShowCalls(h *host.Host, inner environment.Tools) environment.Tools { return shown{inner, h} }
 
 type shown struct {
@@ -35,7 +37,9 @@ type shown struct {
 }
 
 // Open implements environment.Tools.
-func (s shown) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+func (s shown) Open(
+	ctx context.Context, episode string, templates ...environment.Template,
+) (environment.Session, error) {
 	session, err := s.Tools.Open(ctx, episode, templates...)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,8 @@ const Name = "person"
 // Prompt is before what is typed.
 const Prompt = "> "
 
-// User is a person who speaks with a policy: the user of conversations. It implements environment.User, for one episode at a time.
+// User is a person who speaks with a policy: the user of conversations. It implements environment.User, for one episode
+// at a time.
 type User struct {
 	host  *host.Host
 	lines *Lines
@@ -62,16 +63,19 @@ func (u *User) Words(ctx context.Context) (string, error) {
 			return "", nil
 		case strings.HasPrefix(text, "/"):
 			u.host.Say("/new ends this conversation and begins another, %s ends all; both are kept", Quit)
-		case slices.ContainsFunc(scenario.EndTokens(), func(token string) bool { return strings.Contains(text, token) }):
-			u.host.Say("a message cannot hold %s, by which simulated users end conversations", strings.Join(scenario.EndTokens(), ", "))
+		case slices.ContainsFunc(scenario.EndTokens(), func(token string) bool {
+			return strings.Contains(text, token)
+		}):
+			u.host.Say("a message cannot hold %s, by which simulated users end conversations",
+				strings.Join(scenario.EndTokens(), ", "))
 		default:
 			return text, nil
 		}
 	}
 }
 
-// Hearing returns a policy whose words the person hears. Where it fails, or makes more than most turns without an answer, whoever types is
-// asked whether to go on.
+// Hearing returns a policy whose words the person hears. Where it fails, or makes more than most turns without an
+// answer, whoever types is asked whether to go on.
 func (u *User) Hearing(p rollout.Policy, most int) rollout.Policy { return heard{p, u, most} }
 
 type heard struct {

@@ -14,8 +14,9 @@ import (
 	"hone/internal/testing/hosttest"
 )
 
-// Of a folder with the files of several runs, each row has the tools of the catalog beside its own file, whether its episode was shown them or it
-// names none; a catalog that is named counts for all. What does not fit those tools is found, and exported are those tools.
+// Of a folder with the files of several runs, each row has the tools of the catalog beside its own file, whether its
+// episode was shown them or it names none; a catalog that is named counts for all. What does not fit those tools is
+// found, and exported are those tools.
 func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 	data := t.TempDir()
 	const row = `{"id":%q,%s"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":%q,"arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"},{"role":"assistant","content":"a"}]}` + "\n"
@@ -25,7 +26,8 @@ func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 			t.Fatal(err)
 		}
 		hash := saveCatalog(t, filepath.Join(dir, job.CatalogFile), name)
-		rows := fmt.Sprintf(row, name+" shown", fmt.Sprintf(`"shown":{"catalog":%q,"all":true},`, hash), name) + fmt.Sprintf(row, name+" unnamed", "", name)
+		rows := fmt.Sprintf(row, name+" shown", fmt.Sprintf(`"shown":{"catalog":%q,"all":true},`, hash), name) +
+			fmt.Sprintf(row, name+" unnamed", "", name)
 		if err := os.WriteFile(filepath.Join(dir, "traces.jsonl"), []byte(rows), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -59,12 +61,14 @@ func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer named.Close()
-	if x := named.Traces()[0]; x.Row.Tools[0].Name != "hail" || !slices.ContainsFunc(named.checker.Findings(x), func(s string) bool { return strings.HasPrefix(s, `message 1, call 0: there is no tool "snow"`) }) {
+	if x := named.Traces()[0]; x.Row.Tools[0].Name != "hail" || !slices.ContainsFunc(named.checker.Findings(x),
+		func(s string) bool { return strings.HasPrefix(s, `message 1, call 0: there is no tool "snow"`) }) {
 		t.Errorf("%+v, %q", x.Row.Tools, named.checker.Findings(x))
 	}
 }
 
-// Conversations that become no row, since nothing of them may be learnt, are counted: what was read is what was written and left out.
+// Conversations that become no row, since nothing of them may be learnt, are counted: what was read is what was written
+// and left out.
 func TestUnrolledToNothingIsCounted(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "traces.jsonl")
 	const rows = `{"id":"two","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"user","content":"q"},{"role":"assistant","content":"b"}]}
@@ -77,10 +81,18 @@ func TestUnrolledToNothingIsCounted(t *testing.T) {
 	for i, c := range []struct {
 		form, unroll  string
 		written, left int
-	}{{"hone", dataset.Whole, 3, 0}, {"hone", dataset.Turns, 2, 2}, {"hone", dataset.Prefixes, 2, 2}, {"hf-jsonl", dataset.Turns, 2, 2}, {"trl", dataset.Turns, 2, 2}} {
-		got, err := Conversion{From: []string{data}, To: c.form, Unroll: c.unroll, Out: filepath.Join(t.TempDir(), fmt.Sprint(i))}.Convert(t.Context(), hosttest.Quiet(t))
+	}{
+		{"hone", dataset.Whole, 3, 0},
+		{"hone", dataset.Turns, 2, 2},
+		{"hone", dataset.Prefixes, 2, 2},
+		{"hf-jsonl", dataset.Turns, 2, 2},
+		{"trl", dataset.Turns, 2, 2},
+	} {
+		got, err := Conversion{From: []string{data}, To: c.form, Unroll: c.unroll,
+			Out: filepath.Join(t.TempDir(), fmt.Sprint(i))}.Convert(t.Context(), hosttest.Quiet(t))
 		if err != nil || got.Read != 3 || got.Written.Rows != c.written || got.LeftOut[noAssistant] != c.left {
-			t.Errorf("%s by %s: read %d, wrote %d, left out %v, %v", c.form, c.unroll, got.Read, got.Written.Rows, got.LeftOut, err)
+			t.Errorf("%s by %s: read %d, wrote %d, left out %v, %v",
+				c.form, c.unroll, got.Read, got.Written.Rows, got.LeftOut, err)
 		}
 	}
 }

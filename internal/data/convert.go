@@ -35,11 +35,13 @@ type Converted struct {
 	Written export.Written `json:"written"`
 }
 
-// Convert reads conversations and writes them in a form. The error says why nothing was written; what was read is reported all the same.
+// Convert reads conversations and writes them in a form. The error says why nothing was written; what was read is
+// reported all the same.
 func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error) {
 	var out Converted
 	if !slices.Contains(dataset.Schemes(), x.Unroll) {
-		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no scheme %q", x.Unroll), Where: "--unroll", Next: "the schemes are " + strings.Join(dataset.Schemes(), ", ")}
+		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no scheme %q", x.Unroll),
+			Where: "--unroll", Next: "the schemes are " + strings.Join(dataset.Schemes(), ", ")}
 	}
 	var err error
 	if x.From, err = inputs.LocalData(h, x.From...); err != nil {
@@ -48,28 +50,30 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 	if err := inputs.RefuseCurated(x.From...); err != nil {
 		return out, err
 	}
-	sink, err := export.Open(export.Options{Form: x.To, Out: x.Out, Card: map[string]string{"made by": "hone data convert", "rows of one conversation": x.Unroll}})
+	sink, err := export.Open(export.Options{Form: x.To, Out: x.Out,
+		Card: map[string]string{"made by": "hone data convert", "rows of one conversation": x.Unroll}})
 	if err != nil {
 		return out, err
 	}
 	defer sink.Abort()
 	g := newGate(x.To, x.Catalog, x.Failed)
 	out.LeftOut = g.leftOut
-	out.Report, err = formats.Read(x.From, formats.Options{Format: x.Format, MaxBytes: x.MaxBytes}, func(r dataset.Row) error {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if passes, err := g.pass(&r); !passes || err != nil {
-			return err
-		}
-		rows := g.rows(x.Unroll, r)
-		for _, row := range rows {
-			if err := sink.Add(row); err != nil {
+	out.Report, err = formats.Read(x.From,
+		formats.Options{Format: x.Format, MaxBytes: x.MaxBytes}, func(r dataset.Row) error {
+			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-		}
-		return nil
-	})
+			if passes, err := g.pass(&r); !passes || err != nil {
+				return err
+			}
+			rows := g.rows(x.Unroll, r)
+			for _, row := range rows {
+				if err := sink.Add(row); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	if err != nil {
 		return out, err
 	}
@@ -118,15 +122,16 @@ func (g *gate) rows(scheme string, r dataset.Row) []dataset.Row {
 // noAssistant is why a conversation is left out of which nothing can be learnt.
 const noAssistant = "no assistant message"
 
-// leavesOut says why a row is not written, or "". Forms that a trainer reads hold rows to learn from alone. They name no split, so
-// nothing behind them could tell the others. All but pairs hold what is to be imitated alone.
+// leavesOut says why a row is not written, or "". Forms that a trainer reads hold rows to learn from alone. They name
+// no split, so nothing behind them could tell the others. All but pairs hold what is to be imitated alone.
 func (g *gate) leavesOut(r *dataset.Row) string {
 	imitated := g.form == "trl" || g.form == "axolotl"
 	if (imitated || g.form == "pairs") && !r.ToLearnFrom() {
 		return "of the split " + r.Split + ", which is to be measured on"
 	}
 	if (imitated || g.form == "hf" || g.form == "hf-jsonl") && !g.failed {
-		why, _, _ := strings.Cut(r.WhyNoDemonstration(), " ") // without the check's name, so that a few reasons count all
+		// without the check's name, so that a few reasons count all
+		why, _, _ := strings.Cut(r.WhyNoDemonstration(), " ")
 		switch why {
 		case "":
 		case "outcome", "failed":
@@ -154,8 +159,8 @@ func TellLeftOut(say func(format string, args ...any), leftOut map[string]int) {
 	}
 }
 
-// ValidateData reads conversations, or pairs where no row is one, and says which rows are none. The error, with exit code 2, says that there
-// are such.
+// ValidateData reads conversations, or pairs where no row is one, and says which rows are none. The error, with exit
+// code 2, says that there are such.
 func ValidateData(h *host.Host, paths []string, format string) (formats.Report, error) {
 	local, err := inputs.LocalData(h, paths...)
 	if err != nil {
@@ -170,8 +175,12 @@ func ValidateData(h *host.Host, paths []string, format string) (formats.Report, 
 		}
 	}
 	if n := report.NumRefused(); err == nil && len(report.Refused) > 0 {
-		damaged := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d of %s are no %s", n, fault.Count(report.Read, "row"), one), Where: strings.Join(paths, ", "),
-			Next: cmp.Or(report.Next(), "correct them; "+reader+" them out")}
+		damaged := &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  fmt.Sprintf("%d of %s are no %s", n, fault.Count(report.Read, "row"), one),
+			Where: strings.Join(paths, ", "),
+			Next:  cmp.Or(report.Next(), "correct them; "+reader+" them out"),
+		}
 		if n == 0 {
 			damaged.What, damaged.Next = "the file is damaged", "download or write it again"
 		}

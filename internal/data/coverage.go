@@ -16,8 +16,8 @@ import (
 	"hone/internal/text/render"
 )
 
-// Coverage tells by how many rows each assistant message of some conversations is trained, under a base model's chat template: one
-// summary for each scheme. Conversations that the template cannot write are said, and left out.
+// Coverage tells by how many rows each assistant message of some conversations is trained, under a base model's chat
+// template: one summary for each scheme. Conversations that the template cannot write are said, and left out.
 func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]dataset.CoverageSummary, error) {
 	text, err := basemodel.OpenText(h, c.Model, base)
 	if err != nil {
@@ -46,7 +46,8 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]datas
 			covered, err := dataset.Coverage(out[i].Scheme, row, sequencesFor(r))
 			if err != nil {
 				if refused++; refused == 1 {
-					h.Say("left out %s: the chat template cannot write it: %s", inputs.Where(&row), fault.InnerText(err))
+					h.Say("left out %s: the chat template cannot write it: %s",
+						inputs.Where(&row), fault.InnerText(err))
 				}
 				return nil
 			}
@@ -82,7 +83,9 @@ func sequencesFor(r render.Renderer) dataset.Render {
 
 // CoverageRows are summaries as a table.
 func CoverageRows(list []dataset.CoverageSummary) [][]string {
-	rows := [][]string{{"scheme", "assistant messages", "once", "never", "several times", "otherwise", "tokens trained", "of"}}
+	rows := [][]string{
+		{"scheme", "assistant messages", "once", "never", "several times", "otherwise", "tokens trained", "of"},
+	}
 	for _, s := range list {
 		row := []string{s.Scheme}
 		for _, n := range []int{s.Messages, s.Once, s.Never, s.Repeated, s.Different, s.Trained, s.Tokens} {
@@ -97,7 +100,8 @@ func CoverageRows(list []dataset.CoverageSummary) [][]string {
 func NotOnce(list []dataset.CoverageSummary) error {
 	for _, s := range list {
 		if s.Scheme == dataset.Turns && s.Once != s.Messages {
-			return fmt.Errorf("by turns, %d of %s are trained exactly once", s.Once, fault.Count(s.Messages, "assistant message"))
+			return fmt.Errorf("by turns, %d of %s are trained exactly once",
+				s.Once, fault.Count(s.Messages, "assistant message"))
 		}
 	}
 	return nil

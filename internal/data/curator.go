@@ -40,7 +40,8 @@ func (p *onPage) Preview(id string) (string, error) {
 func (d *Desk) Page(ctx context.Context, h *host.Host, c config.Config, base string) error {
 	typed, seen := h.TerminalIn(), h.Data.Terminal()
 	if typed == nil || seen == nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "hone curate DATA is a page on a terminal, and this is none", Where: d.x.Data, Next: "hone curate show, do, rules, redact and export need none"}
+		return &fault.Error{Code: fault.CodeUsage, What: "hone curate DATA is a page on a terminal, and this is none",
+			Where: d.x.Data, Next: "hone curate show, do, rules, redact and export need none"}
 	}
 	editor, _ := h.LookupEnv("VISUAL")
 	if editor == "" {
@@ -51,6 +52,8 @@ func (d *Desk) Page(ctx context.Context, h *host.Host, c config.Config, base str
 	}
 	quiet := *h // what is said would stand in the page
 	quiet.Quiet = true
-	p := &onPage{Desk: d, open: func() (func(out io.Writer, colour bool, id string) error, error) { return d.previews(&quiet, c, base) }}
+	p := &onPage{Desk: d, open: func() (func(out io.Writer, colour bool, id string) error, error) {
+		return d.previews(&quiet, c, base)
+	}}
 	return tui.Run(ctx, tui.Options{Desk: p, Editor: strings.Fields(editor), In: typed, Out: seen, Environ: h.Environ})
 }

@@ -55,7 +55,8 @@ func (x Curating) Open(h *host.Host) (*Desk, error) {
 	}
 	d := &Desk{x: x, checker: curate.NewChecker()}
 	tools := inputs.NewCatalogs(x.Catalog)
-	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+formats.Curation), curate.Options{ReadOnly: x.Look, Tools: tools.ToolsFor})
+	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+formats.Curation),
+		curate.Options{ReadOnly: x.Look, Tools: tools.ToolsFor})
 	return d, err
 }
 
@@ -73,7 +74,8 @@ func (d *Desk) Do(op curate.Op) (done curate.Op, findings []string, err error) {
 
 // Next is what can be done after an operation: look at its trace, or take it back.
 func (d *Desk) Next(done curate.Op) string {
-	return fmt.Sprintf("next: hone curate show %s %s; hone curate do %s undo --of %d takes it back", toolset.ShellWord(d.x.Data), toolset.ShellWord(done.Trace), toolset.ShellWord(d.x.Data), done.Seq)
+	return fmt.Sprintf("next: hone curate show %s %s; hone curate do %s undo --of %d takes it back",
+		toolset.ShellWord(d.x.Data), toolset.ShellWord(done.Trace), toolset.ShellWord(d.x.Data), done.Seq)
 }
 
 // withFile puts the traces' file into the command that an error names.
@@ -87,7 +89,8 @@ func (d *Desk) withFile(err error) error {
 	return &out
 }
 
-// DoLines makes the operations that come as JSON lines, and answers each with itself as it was written down, or an error.
+// DoLines makes the operations that come as JSON lines, and answers each with itself as it was written down, or an
+// error.
 func (d *Desk) DoLines(ctx context.Context, in io.Reader, out io.Writer) error {
 	_, err := host.EachLine(ctx, in, out, host.LineOptions{}, func(line []byte) (any, error) {
 		op, err := curate.ParseOp(line)
@@ -130,11 +133,17 @@ func wantedRefusals(known map[string]*scenario.Scenario) func(*dataset.Row) []st
 	}
 }
 
-// Redact puts placeholders in place of secrets and personal data, and says of which traces what then does not hold any more.
+// Redact puts placeholders in place of secrets and personal data, and says of which traces what then does not hold any
+// more.
 func (d *Desk) Redact(kinds []string) (curate.Redaction, [][]string, []string, error) {
 	for _, kind := range kinds {
 		if !slices.Contains(curate.RedactKinds(), kind) {
-			return curate.Redaction{}, nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no kind %q", kind), Where: "--kind", Next: "the kinds are " + strings.Join(curate.RedactKinds(), ", ")}
+			return curate.Redaction{}, nil, nil, &fault.Error{
+				Code:  fault.CodeUsage,
+				What:  fmt.Sprintf("there is no kind %q", kind),
+				Where: "--kind",
+				Next:  "the kinds are " + strings.Join(curate.RedactKinds(), ", "),
+			}
 		}
 	}
 	before := map[string]int{}
@@ -165,8 +174,11 @@ func (d *Desk) Redact(kinds []string) (curate.Redaction, [][]string, []string, e
 }
 
 // TellRedaction says what was redacted, and what does not hold any more; or, where it is only tried, what would be.
-func (d *Desk) TellRedaction(say func(format string, args ...any), done curate.Redaction, findings []string, tried bool) {
-	values, traces, hold := fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"), "does not hold now"
+func (d *Desk) TellRedaction(
+	say func(format string, args ...any), done curate.Redaction, findings []string, tried bool,
+) {
+	values, traces, hold :=
+		fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"), "does not hold now"
 	if tried {
 		hold = "would not hold then"
 	}
@@ -177,7 +189,8 @@ func (d *Desk) TellRedaction(say func(format string, args ...any), done curate.R
 		say("placeholders would stand for %s of %s; without --dry-run they do", values, traces)
 		return
 	}
-	say("placeholders stand now for %s of %s; hone curate do DATA undo --of N brings those of a trace back. DATA and its ledger still hold them all: only what hone curate export writes is clean", values, traces)
+	say("placeholders stand now for %s of %s; hone curate do DATA undo --of N brings those of a trace back. "+
+		"DATA and its ledger still hold them all: only what hone curate export writes is clean", values, traces)
 }
 
 // AuthorOf is who makes operations, by the environment; containers and services may name nobody.
@@ -206,7 +219,8 @@ type Listed struct {
 
 // Listed is a trace as the list has it.
 func (d *Desk) Listed(t *curate.Trace) Listed {
-	x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating, Messages: len(t.Row.Messages), Ops: t.Ops, Findings: d.checker.Findings(t), Task: t.Row.Task()}
+	x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating,
+		Messages: len(t.Row.Messages), Ops: t.Ops, Findings: d.checker.Findings(t), Task: t.Row.Task()}
 	for _, m := range t.Row.Messages {
 		x.Calls += len(m.ToolCalls)
 	}
@@ -220,7 +234,10 @@ func (d *Desk) List() (out []Listed, rows [][]string) {
 		x := d.Listed(t)
 		out = append(out, x)
 		task := []rune(host.OneLine(x.Task))
-		rows = append(rows, []string{x.ID, x.Status, strconv.Itoa(x.Rating), strconv.Itoa(x.Messages), strconv.Itoa(x.Calls), strconv.Itoa(len(x.Ops)), strconv.Itoa(len(x.Findings)), string(task[:min(len(task), 60)])})
+		rows = append(rows, []string{
+			x.ID, x.Status, strconv.Itoa(x.Rating), strconv.Itoa(x.Messages), strconv.Itoa(x.Calls),
+			strconv.Itoa(len(x.Ops)), strconv.Itoa(len(x.Findings)), string(task[:min(len(task), 60)]),
+		})
 	}
 	return out, rows
 }
@@ -234,13 +251,15 @@ type Shown struct {
 	Log          []curate.Op    `json:"log"`
 }
 
-// Show tells of one trace: its messages by number, which of them begin a user turn, what does not hold, and what was done.
+// Show tells of one trace: its messages by number, which of them begin a user turn, what does not hold, and what was
+// done.
 func (d *Desk) Show(id string) (Shown, [][]string, error) {
 	t, err := d.Trace(id)
 	if err != nil {
 		return Shown{}, nil, err
 	}
-	out := Shown{Listed: d.Listed(t), Conversation: t.Row.Messages, Opening: t.Row.Opening, Tools: t.Row.Tools, Log: []curate.Op{}}
+	out := Shown{Listed: d.Listed(t), Conversation: t.Row.Messages, Opening: t.Row.Opening, Tools: t.Row.Tools,
+		Log: []curate.Op{}}
 	rows := [][]string{{"message", "turn", "role", "says"}}
 	turn := 0
 	for i, m := range t.Row.Messages {
@@ -254,7 +273,8 @@ func (d *Desk) Show(id string) (Shown, [][]string, error) {
 		for _, c := range m.ToolCalls {
 			said += " " + c.Name + "(" + c.Arguments + ")"
 		}
-		rows = append(rows, []string{strconv.Itoa(i), strconv.Itoa(turn), m.Role, host.OneLine(strings.TrimSpace(said))})
+		rows = append(rows,
+			[]string{strconv.Itoa(i), strconv.Itoa(turn), m.Role, host.OneLine(strings.TrimSpace(said))})
 	}
 	for _, op := range d.Ops() {
 		if op.Trace == id || slices.Contains(t.Ops, op.Seq) {
@@ -278,7 +298,9 @@ func (d *Desk) Preview(h *host.Host, c config.Config, base, id string) error {
 }
 
 // previews opens what previews are made with.
-func (d *Desk) previews(h *host.Host, c config.Config, base string) (func(out io.Writer, colour bool, id string) error, error) {
+func (d *Desk) previews(
+	h *host.Host, c config.Config, base string,
+) (func(out io.Writer, colour bool, id string) error, error) {
 	text, err := basemodel.OpenText(h, c.Model, base)
 	if err != nil {
 		return nil, err
@@ -294,10 +316,12 @@ func (d *Desk) previews(h *host.Host, c config.Config, base string) (func(out io
 		}
 		rows, err := r.Sequences(t.Row.Messages, t.Row.Opening, t.Row.Tools)
 		if err != nil {
-			return &fault.Error{Code: fault.CodeUsage, What: "the chat template cannot write the trace", Where: id, Err: err, Next: "hone curate show " + d.x.Data + " " + id}
+			return &fault.Error{Code: fault.CodeUsage, What: "the chat template cannot write the trace", Where: id,
+				Err: err, Next: "hone curate show " + d.x.Data + " " + id}
 		}
 		for i, row := range rows {
-			if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, t.Row.Messages, text.Tokenizer, colour); err != nil {
+			if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, t.Row.Messages, text.Tokenizer,
+				colour); err != nil {
 				return err
 			}
 		}
@@ -318,7 +342,8 @@ func (d *Desk) whyHeldBack(t *curate.Trace, accepted bool) string {
 	return ""
 }
 
-// ToExport are the rows of the traces that are not held back; those that are it counts in leftOut, by reason, where that is a map.
+// ToExport are the rows of the traces that are not held back; those that are it counts in leftOut, by reason, where
+// that is a map.
 func (d *Desk) ToExport(accepted bool, leftOut map[string]int) (rows []dataset.Row) {
 	for _, t := range d.Traces() {
 		if why := d.whyHeldBack(t, accepted); why == "" {
@@ -330,11 +355,12 @@ func (d *Desk) ToExport(accepted bool, leftOut map[string]int) (rows []dataset.R
 	return rows
 }
 
-// Export writes the traces that are not rejected, or those that are accepted alone, as Convert would: with their tools, and for a
-// trainer without those to be measured on and, unless failed, those that failed. What was written says what was left out even
-// beside an error.
+// Export writes the traces that are not rejected, or those that are accepted alone, as Convert would: with their tools,
+// and for a trainer without those to be measured on and, unless failed, those that failed. What was written says what
+// was left out even beside an error.
 func (d *Desk) Export(form, out string, accepted, failed bool) (export.Written, error) {
-	sink, err := export.Open(export.Options{Form: form, Out: out, Card: map[string]string{"curated": fault.Count(len(d.Ops()), "operation")}})
+	sink, err := export.Open(export.Options{Form: form, Out: out,
+		Card: map[string]string{"curated": fault.Count(len(d.Ops()), "operation")}})
 	if err != nil {
 		return export.Written{}, err
 	}

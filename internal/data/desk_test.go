@@ -13,7 +13,8 @@ import (
 	"hone/internal/host"
 )
 
-// Traces that are accepted and edited badly since are held back, with --accepted as without; the dry run counts the same.
+// Traces that are accepted and edited badly since are held back, with --accepted as without; the dry run counts the
+// same.
 func TestAcceptedAndEditedSince(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "traces.jsonl")
 	var rows strings.Builder
@@ -29,7 +30,11 @@ func TestAcceptedAndEditedSince(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for _, op := range []curate.Op{{Do: curate.Accept, Trace: "a"}, {Do: curate.Accept, Trace: "b"}, {Do: curate.EditArguments, Trace: "a", Message: 1, Text: `{"town":3}`}} {
+	for _, op := range []curate.Op{
+		{Do: curate.Accept, Trace: "a"},
+		{Do: curate.Accept, Trace: "b"},
+		{Do: curate.EditArguments, Trace: "a", Message: 1, Text: `{"town":3}`},
+	} {
 		if _, _, err := d.Do(op); err != nil {
 			t.Fatal(err)
 		}
@@ -57,9 +62,15 @@ func TestAcceptedAndEditedSince(t *testing.T) {
 
 // Errors that a scenario wants are told by its checks, of the same scenario alone.
 func TestWantedRefusals(t *testing.T) {
-	s := scenario.Scenario{ID: "s", Task: "Try.", Checks: []scenario.Check{{Type: scenario.CallCheck, Name: "f", Refused: true}, {Type: scenario.CallCheck, Name: "g"}}}
+	s := scenario.Scenario{ID: "s", Task: "Try.", Checks: []scenario.Check{
+		{Type: scenario.CallCheck, Name: "f", Refused: true},
+		{Type: scenario.CallCheck, Name: "g"},
+	}}
 	wanted := wantedRefusals(map[string]*scenario.Scenario{"s": &s})
-	for row, want := range map[*dataset.Row]string{{ScenarioID: "s", Scenario: s.Hash()}: "[f]", {ScenarioID: "s"}: "[f]", {ScenarioID: "s", Scenario: "another"}: "[]", {ScenarioID: "x"}: "[]", {}: "[]"} {
+	for row, want := range map[*dataset.Row]string{
+		{ScenarioID: "s", Scenario: s.Hash()}: "[f]", {ScenarioID: "s"}: "[f]", {ScenarioID: "s",
+			Scenario: "another"}: "[]", {ScenarioID: "x"}: "[]", {}: "[]",
+	} {
 		if got := fmt.Sprint(wanted(row)); got != want {
 			t.Errorf("%+v: %s, want %s", row, got, want)
 		}
@@ -70,12 +81,17 @@ func TestWantedRefusals(t *testing.T) {
 func TestRedactionIsTold(t *testing.T) {
 	for _, tried := range []bool{true, false} {
 		var said strings.Builder
-		(&Desk{}).TellRedaction(func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }, curate.Redaction{Traces: 1, Values: make([]curate.Redacted, 2)}, []string{"x"}, tried)
-		if would := strings.Contains(said.String(), "would stand for 2 values of 1 trace") && strings.Contains(said.String(), "would not hold then: x"); would != tried || strings.Contains(said.String(), "stand now") == tried {
+		(&Desk{}).TellRedaction(func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) },
+			curate.Redaction{Traces: 1, Values: make([]curate.Redacted, 2)}, []string{"x"}, tried)
+		if would := strings.Contains(said.String(), "would stand for 2 values of 1 trace") &&
+			strings.Contains(said.String(), "would not hold then: x"); would != tried ||
+			strings.Contains(said.String(), "stand now") == tried {
 			t.Errorf("tried %v: %s", tried, said.String())
 		}
 	}
-	for env, want := range map[string]string{"USER=ann LOGNAME=x": "ann", "LOGNAME=bo": "bo", "USERNAME=cy": "cy", "USER= LOGNAME=bo": "bo", "HOME=/": ""} {
+	for env, want := range map[string]string{
+		"USER=ann LOGNAME=x": "ann", "LOGNAME=bo": "bo", "USERNAME=cy": "cy", "USER= LOGNAME=bo": "bo", "HOME=/": "",
+	} {
 		author := AuthorOf(func(name string) (string, bool) {
 			for _, pair := range strings.Fields(env) {
 				if value, is := strings.CutPrefix(pair, name+"="); is {
@@ -88,7 +104,9 @@ func TestRedactionIsTold(t *testing.T) {
 			t.Errorf("%s: %q", env, author)
 		}
 	}
-	if a, b := fmt.Sprint(curate.Op{Seq: 3, Do: "reject", Author: "ann", Why: "dull"}), fmt.Sprint(curate.Op{Seq: 3, Do: "reject"}); a != "operation 3 by ann: reject dull" || b != "operation 3: reject" {
+	if a, b := fmt.Sprint(curate.Op{Seq: 3, Do: "reject", Author: "ann", Why: "dull"}),
+		fmt.Sprint(curate.Op{Seq: 3, Do: "reject"}); a != "operation 3 by ann: reject dull" ||
+		b != "operation 3: reject" {
 		t.Errorf("%q, %q", a, b)
 	}
 }

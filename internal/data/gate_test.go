@@ -27,16 +27,18 @@ func saveCatalog(t *testing.T, path, name string) string {
 	return c.Hash
 }
 
-// What a trainer reads holds no row of a test split and, but for pairs, no failed trace, whichever command wrote it; and each row has
-// its tools.
+// What a trainer reads holds no row of a test split and, but for pairs, no failed trace, whichever command wrote it;
+// and each row has its tools.
 func TestTrainerFilesHoldWhatIsToBeLearnt(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "traces.jsonl")
 	var rows strings.Builder
 	for _, split := range []string{"train", "test"} {
 		for _, score := range []string{"1", "0"} {
-			rows.WriteString(`{"id":"` + split + score + `","scenario_id":"` + split + `","split":"` + split + `","outcome":"ok","terms":[{"name":"checks","score":` + score +
-				`}],"messages":[{"role":"user","content":"of ` + split + `"},{"role":"assistant","content":"scored ` + score + `"}]}` + "\n")
+			rows.WriteString(`{"id":"` + split + score + `","scenario_id":"` + split + `","split":"` + split +
+				`","outcome":"ok","terms":[{"name":"checks","score":` + score +
+				`}],"messages":[{"role":"user","content":"of ` + split + `"},{"role":"assistant","content":"scored ` +
+				score + `"}]}` + "\n")
 		}
 	}
 	if err := os.WriteFile(data, []byte(rows.String()), 0o600); err != nil {
@@ -46,7 +48,8 @@ func TestTrainerFilesHoldWhatIsToBeLearnt(t *testing.T) {
 	h := &host.Host{}
 	commands := map[string]func(form, out string) (map[string]int, error){
 		"convert": func(form, out string) (map[string]int, error) {
-			got, err := Conversion{From: []string{data}, To: form, Out: out, Unroll: dataset.Schemes()[0]}.Convert(t.Context(), h)
+			got, err := Conversion{From: []string{data}, To: form, Out: out,
+				Unroll: dataset.Schemes()[0]}.Convert(t.Context(), h)
 			return got.LeftOut, err
 		},
 		"export": func(form, out string) (map[string]int, error) {
@@ -64,8 +67,9 @@ func TestTrainerFilesHoldWhatIsToBeLearnt(t *testing.T) {
 			out := filepath.Join(dir, name+form)
 			leftOut, err := run(form, out)
 			text, _ := os.ReadFile(out)
-			if got := string(text); err != nil || strings.Count(got, "\n") != 1 || strings.Contains(got, "of test") || !strings.Contains(got, "scored 1") ||
-				strings.Contains(got, "scored 0") != (form == "pairs") || !strings.Contains(got, "weather") {
+			if got := string(text); err != nil || strings.Count(got, "\n") != 1 || strings.Contains(got, "of test") ||
+				!strings.Contains(got, "scored 1") || strings.Contains(got, "scored 0") != (form == "pairs") ||
+				!strings.Contains(got, "weather") {
 				t.Errorf("%s to %s: %v\n%s", name, form, err, got)
 			}
 			if leftOut["of the split test, which is to be measured on"] != 2 {

@@ -17,7 +17,8 @@ func TestNothingToWriteSaysWhy(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "traces.jsonl")
 	row := `{"id":"%s","split":"%s","outcome":"ok","terms":[{"name":"checks","score":%d}],"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}` + "\n"
-	if err := os.WriteFile(data, fmt.Appendf(fmt.Appendf(fmt.Appendf(nil, row, "good", "train", 1), row, "bad", "train", 0), row, "measured", "test", 1), 0o600); err != nil {
+	if err := os.WriteFile(data, fmt.Appendf(fmt.Appendf(fmt.Appendf(nil, row, "good", "train", 1), row, "bad",
+		"train", 0), row, "measured", "test", 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Curating{Data: data, Author: "ann"}.Open(&host.Host{})
@@ -43,14 +44,17 @@ func TestNothingToWriteSaysWhy(t *testing.T) {
 	}
 	refused("hone", true, "1 row: rejected", "2 rows: not accepted")
 	refused("trl", false, "1 row: rejected", "1 row: traces that failed", "1 row: of the split test")
-	if written, err := d.Export("hone", filepath.Join(dir, "some"), false, false); err != nil || written.Rows != 2 || written.LeftOut["rejected"] != 1 {
+	if written, err := d.Export("hone", filepath.Join(dir, "some"), false, false); err != nil || written.Rows != 2 ||
+		written.LeftOut["rejected"] != 1 {
 		t.Errorf("%+v, %v", written, err)
 	}
 	data = filepath.Join(dir, "others.jsonl")
 	if err := os.WriteFile(data, fmt.Appendf(nil, row, "bad", "train", 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Conversion{From: []string{data}, To: "trl", Out: filepath.Join(dir, "converted"), Unroll: dataset.Whole}).Convert(t.Context(), &host.Host{}); err == nil || !strings.Contains(err.Error(), "1 row: traces that failed") {
+	if _, err := (Conversion{From: []string{data}, To: "trl",
+		Out: filepath.Join(dir, "converted"), Unroll: dataset.Whole}).Convert(t.Context(), &host.Host{}); err == nil ||
+		!strings.Contains(err.Error(), "1 row: traces that failed") {
 		t.Error(err)
 	}
 }

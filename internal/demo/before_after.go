@@ -8,8 +8,8 @@ import (
 	"hone/internal/eval/stats"
 )
 
-// beforeAfter shows one held-out task that the last system does and the first does not: what each of them wrote and called. It is
-// nil where there is none.
+// beforeAfter shows one held-out task that the last system does and the first does not: what each of them wrote and
+// called. It is nil where there is none.
 func beforeAfter(c stats.Comparison) []string {
 	if len(c.Systems) < 2 {
 		return nil
@@ -23,7 +23,8 @@ func beforeAfter(c stats.Comparison) []string {
 	}
 	for _, e := range last.Episodes {
 		if was := before[e.Trajectory.ScenarioID]; was != nil && !e.Fails() && e.Scenario != nil {
-			return append(append([]string{"a held-out task: " + oneLine(e.Scenario.Task)}, script(first.Name, was)...), script(last.Name, e.Trajectory)...)
+			return append(append([]string{"a held-out task: " + oneLine(e.Scenario.Task)}, script(first.Name, was)...),
+				script(last.Name, e.Trajectory)...)
 		}
 	}
 	return nil

@@ -18,9 +18,14 @@ func TestBeforeAfter(t *testing.T) {
 				Terms: []trajectory.Term{{Name: stats.ChecksTerm, Score: score}}}}
 	}
 	text := trajectory.Turn{Content: "I cannot " + strings.Repeat("x", 200)}
-	call := trajectory.Turn{Calls: []chat.ToolCall{{Name: "hash", Arguments: `{"input": "a"}`}}, Results: []trajectory.ToolResult{{Text: "f9\n34"}}}
+	call := trajectory.Turn{Calls: []chat.ToolCall{{Name: "hash", Arguments: `{"input": "a"}`}},
+		Results: []trajectory.ToolResult{{Text: "f9\n34"}}}
 	c := stats.Comparison{Systems: []stats.System{
-		{Name: "base", Episodes: []stats.Example{episode("both", 1, trajectory.OK), episode("server", 0, trajectory.EnvironmentError), episode("new", 0, trajectory.OK, text)}},
+		{
+			Name: "base",
+			Episodes: []stats.Example{episode("both", 1, trajectory.OK),
+				episode("server", 0, trajectory.EnvironmentError), episode("new", 0, trajectory.OK, text)},
+		},
 		{Name: "sft", Episodes: []stats.Example{episode("both", 1, trajectory.OK), episode("server", 1, trajectory.OK), episode("new", 1, trajectory.OK)}},
 		{Name: "grpo", Episodes: []stats.Example{episode("both", 1, trajectory.OK), episode("server", 1, trajectory.OK),
 			episode("new", 1, trajectory.OK, call, trajectory.Turn{Content: "f934"})}}}}

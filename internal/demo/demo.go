@@ -32,9 +32,12 @@ import (
 func Settings(c config.Config, full bool) config.Config {
 	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
 	c.Model.Base, c.Rollout.System = assets.Model().Name, calc.System
-	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/log)
-	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a demonstration is longer than 60
-	c.Rollout.MaxResult = 128                                                  // no answer of the demo's tools has more than 90 bytes, and caches are made for this many tokens a turn
+	// episodes end at different times, and a step costs little less where slots are idle (docs/log)
+	c.Engine.Slots = 32
+	// no turn of a demonstration is longer than 60
+	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6
+	// no answer of the demo's tools has more than 90 bytes, and caches are made for this many tokens a turn
+	c.Rollout.MaxResult = 128
 	c.Eval.Split = scenario.Test
 	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
 	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 4, 16, 4
@@ -42,8 +45,10 @@ func Settings(c config.Config, full bool) config.Config {
 	if !full { // small steps, of which a short time holds more; each row is shown once
 		c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 1, 8, 2e-3
 		c.GRPO.ScenariosPerStep = 8
-		c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 3, 56, 3 // no turn of a demonstration of few kinds is longer than 48
-		c.Engine.RowMultiple = 144                                                 // their rows have 75 to 141 tokens behind the prefix: one program for all
+		// no turn of a demonstration of few kinds is longer than 48
+		c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 3, 56, 3
+		// their rows have 75 to 141 tokens behind the prefix: one program for all
+		c.Engine.RowMultiple = 144
 	}
 	return c
 }
@@ -61,7 +66,8 @@ type demo struct {
 func Run(ctx context.Context, e job.Env, c config.Config, fit Fit) error {
 	began := time.Now()
 	if !fit.Full && !(fit.Minutes > 0 && fit.Minutes <= mostMinutes) {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a demo cannot take %v minutes", fit.Minutes), Where: "--minutes", Next: "give more than 0, or --full"}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a demo cannot take %v minutes", fit.Minutes),
+			Where: "--minutes", Next: "give more than 0, or --full"}
 	}
 	plugin, err := basemodel.TakePlugin(e.Host, c.Engine)
 	if err != nil {
@@ -114,10 +120,12 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 // finish runs what is left of a demo, and closes its directory.
 func (d demo) finish(ctx context.Context) error {
 	defer func() { _ = d.dir.Close() }() // the ledger is durable row by row
-	d.Say("run %s: it may be stopped (Ctrl-C); hone runs resume %s then goes on with it", d.dir.Path, run.Name(d.dir.Path))
+	d.Say("run %s: it may be stopped (Ctrl-C); hone runs resume %s then goes on with it",
+		d.dir.Path, run.Name(d.dir.Path))
 	err := d.run(ctx)
 	if ctx.Err() != nil {
-		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: d.dir.Path, Next: "hone runs resume " + run.Name(d.dir.Path)}
+		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: d.dir.Path,
+			Next: "hone runs resume " + run.Name(d.dir.Path)}
 	}
 	return err
 }
@@ -142,7 +150,8 @@ func (d *demo) open(ctx context.Context) (l *episodes.Episodes, tasks calc.Tasks
 	}
 	var p episodes.Plan
 	if err == nil {
-		p, err = l.Resolve(d.Host, d.c, episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true})
+		p, err = l.Resolve(d.Host, d.c,
+			episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true})
 	}
 	if err == nil {
 		d.c, err = p.Config, l.OpenModel(d.Host, p)
@@ -166,11 +175,13 @@ func (d demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	log := journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l}
-	chosen, err := d.loadOrChoose(ctx, data, recipe.Evaluation{Stage: baseStage, Runner: l.Evaluation(d.c.Eval), Scorer: l.Scorer, Log: log, Progress: whole.report}, l)
+	chosen, err := d.loadOrChoose(ctx, data, recipe.Evaluation{Stage: baseStage, Runner: l.Evaluation(d.c.Eval),
+		Scorer: l.Scorer, Log: log, Progress: whole.report}, l)
 	if err != nil {
 		return err
 	}
-	data.Test, data.Demonstrations = data.Test[:min(len(data.Test), chosen.Tests)], data.Demonstrations[:min(len(data.Demonstrations), chosen.Rows)]
+	data.Test, data.Demonstrations =
+		data.Test[:min(len(data.Test), chosen.Tests)], data.Demonstrations[:min(len(data.Demonstrations), chosen.Rows)]
 	d.c.GRPO.Steps, d.c.GRPO.ScenariosPerStep = chosen.Steps, chosen.Episodes/d.c.GRPO.GroupSize
 	whole.expect(chosen)
 	p := PipelineOf(d.c, l.MaxMismatch())
@@ -179,11 +190,13 @@ func (d demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	p.GRPO.Show(data.Demonstrations)
-	track := journal.StartTracking(d.Env, d.c.Metrics, d.dir, journal.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
+	track := journal.StartTracking(d.Env, d.c.Metrics, d.dir,
+		journal.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
 	defer func() { track.Close(err) }()
 	log.Track = track
-	_, err = p.Run(ctx, data, track.Rollouts(l.Rollouts(d.c.Rollout.Temperature)), track.Evaluation(l.Evaluation(d.c.Eval)), track.Scores(l.Scorer, metrics.Score),
-		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log, track.Progress(whole.report))
+	_, err = p.Run(ctx, data, track.Rollouts(l.Rollouts(d.c.Rollout.Temperature)),
+		track.Evaluation(l.Evaluation(d.c.Eval)), track.Scores(l.Scorer, metrics.Score), track.Trainer(l.Trainer,
+			metrics.Train), track.Publisher(l.Policy), log, track.Progress(whole.report))
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ import (
 // The stages of a demo are those of other verbs with the same configuration, but for SFT's checkpoints.
 func TestPipeline(t *testing.T) {
 	c := config.Default()
-	c.Seed, c.SFT.Epochs, c.GRPO.Steps, c.GRPO.ClipHigh, c.GRPO.Optimizer.Epsilon, c.Rollout.Temperature = 7, 5, 11, 0.31, 0.0017, 0.71
+	c.Seed, c.SFT.Epochs, c.GRPO.Steps, c.GRPO.ClipHigh, c.GRPO.Optimizer.Epsilon, c.Rollout.Temperature =
+		7, 5, 11, 0.31, 0.0017, 0.71
 	got := PipelineOf(c, 0.5)
 	sft := settings.SFTOf(c)
 	if sft.CheckpointEvery = got.SFT.CheckpointEvery; !reflect.DeepEqual(got.SFT, sft) || got.SFT.CheckpointEvery != 5 {
@@ -46,12 +47,14 @@ func TestDemoSaysHowItGoesOn(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	err = demo{Env: job.Env{Host: h}, c: config.Default(), dir: dir}.finish(stopped)
-	if fault.CodeOf(err) != fault.CodeStopped || !strings.Contains(err.Error(), "hone runs resume ./out") || !strings.Contains(said.String(), "hone runs resume ./out then goes on with it") {
+	if fault.CodeOf(err) != fault.CodeStopped || !strings.Contains(err.Error(), "hone runs resume ./out") ||
+		!strings.Contains(said.String(), "hone runs resume ./out then goes on with it") {
 		t.Errorf("%v; it said %s", err, &said)
 	}
 }
 
-// The tasks of a demo are among the sums of its run, also where a kill came between the two: one that was edited does not go on.
+// The tasks of a demo are among the sums of its run, also where a kill came between the two: one that was edited does
+// not go on.
 func TestTasksAreSummed(t *testing.T) {
 	dir, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, job.Begun{Verb: "demo"})
 	if err != nil {
@@ -75,7 +78,8 @@ func TestTasksAreSummed(t *testing.T) {
 	if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run.Open(dir.Path, run.OpenOptions{}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(fmt.Sprint(err), "tasks.json had SHA-256 ") {
+	if _, err := run.Open(dir.Path, run.OpenOptions{}); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(fmt.Sprint(err), "tasks.json had SHA-256 ") {
 		t.Errorf("edited: %v", err)
 	}
 }

@@ -19,7 +19,8 @@ import (
 	"hone/internal/run"
 )
 
-// A demo measures what an episode and a row of SFT take on this machine before it trains, and does as much as its minutes hold.
+// A demo measures what an episode and a row of SFT take on this machine before it trains, and does as much as its
+// minutes hold.
 
 // Fit is how long a demo may take. It is kept with the run: version.json's study.
 type Fit struct {
@@ -74,7 +75,8 @@ const (
 
 // What stages take beside what was measured, worked out from recorded demos (docs/log).
 const (
-	compiled   = 2.0 // programs of GRPO's rows, of two lengths, and of the logprobs that the adapter is kept with, beside those of SFT's
+	// programs of GRPO's rows, of two lengths, and of the logprobs that the adapter is kept with, beside those of SFT's
+	compiled   = 2.0
 	twoTurns   = 1.0 // an episode of the trained model, which reads the tool's result too, beside one of the base model
 	learntFrom = 0.5 // rows of a step of GRPO beside its episodes: a group without a spread teaches nothing
 )
@@ -86,7 +88,12 @@ func (c choice) parts() []part {
 		{stage: baseStage, name: "evaluating base", seconds: c.Episode * float64(max(0, c.Tests-c.Ran))},
 		{stage: "sft", name: "SFT", seconds: c.Row * float64(c.Rows)},
 		{stage: report.EvalStage + "sft", name: "evaluating SFT", seconds: evaluation},
-		{stage: grpoStage, name: "GRPO", seconds: compiled*c.Compiling + float64(c.Steps*c.Episodes)*(c.Episode*twoTurns+c.Row*learntFrom), steps: c.Steps},
+		{
+			stage:   grpoStage,
+			name:    "GRPO",
+			seconds: compiled*c.Compiling + float64(c.Steps*c.Episodes)*(c.Episode*twoTurns+c.Row*learntFrom),
+			steps:   c.Steps,
+		},
 		{stage: report.EvalStage + grpoStage, name: "evaluating GRPO", seconds: evaluation},
 	}
 	for i := range parts {
@@ -109,8 +116,9 @@ func least(p pace, episodes int) choice {
 	return choice{pace: p, Tests: leastTests, Rows: leastRows, Steps: leastSteps, Episodes: episodes}
 }
 
-// fitting is the choice for a number of minutes: what a result needs, then by turns what fits of more rows, more steps and more tasks. Where
-// what a result needs takes more than twice the minutes, enough is false, and the choice shows the stages only.
+// fitting is the choice for a number of minutes: what a result needs, then by turns what fits of more rows, more steps
+// and more tasks. Where what a result needs takes more than twice the minutes, enough is false, and the choice shows
+// the stages only.
 func fitting(p pace, minutes float64, batchSize, episodes int) (c choice, enough bool) {
 	c = least(p, episodes)
 	if c.total() > 2*60*minutes {
@@ -121,7 +129,8 @@ func fitting(p pace, minutes float64, batchSize, episodes int) (c choice, enough
 		for _, more := range []choice{{Rows: 2 * batchSize}, {Steps: 1}, {Tests: 8}} {
 			next := c
 			next.Rows, next.Steps, next.Tests = c.Rows+more.Rows, c.Steps+more.Steps, c.Tests+more.Tests
-			if next.Rows <= mostRows && next.Steps <= mostSteps && next.Tests <= mostTests && next.total() <= 60*minutes {
+			if next.Rows <= mostRows && next.Steps <= mostSteps && next.Tests <= mostTests &&
+				next.total() <= 60*minutes {
 				c, grown = next, true
 			}
 		}
@@ -137,7 +146,9 @@ func (c choice) String() string {
 }
 
 // loadOrChoose is what this or an earlier attempt chose.
-func (d *demo) loadOrChoose(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes) (c choice, err error) {
+func (d *demo) loadOrChoose(
+	ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes,
+) (c choice, err error) {
 	text, err := os.ReadFile(filepath.Join(d.dir.Path, choiceFile))
 	switch {
 	case err == nil:
@@ -157,27 +168,34 @@ func (d *demo) loadOrChoose(ctx context.Context, data recipe.Data, evaluation re
 }
 
 // choose measures the machine and chooses.
-func (d *demo) choose(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes) (choice, error) {
+func (d *demo) choose(
+	ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes,
+) (choice, error) {
 	p, err := d.measure(ctx, data, evaluation, l)
 	if err != nil {
 		return choice{}, err
 	}
 	g := d.c.GRPO
 	if d.fit.Full {
-		c := choice{pace: p, Tests: len(data.Test), Rows: d.c.SFT.Epochs * len(data.Demonstrations), Steps: g.Steps, Episodes: g.ScenariosPerStep * g.GroupSize}
+		c := choice{pace: p, Tests: len(data.Test), Rows: d.c.SFT.Epochs * len(data.Demonstrations), Steps: g.Steps,
+			Episodes: g.ScenariosPerStep * g.GroupSize}
 		d.Say("%s", c)
 		return c, nil
 	}
 	c, enough := fitting(p, d.fit.Minutes, d.c.SFT.BatchSize, g.ScenariosPerStep*g.GroupSize)
 	d.Say("%s", c)
 	if !enough {
-		d.Say("that is too little to learn from: on a machine of this speed a result takes --minutes %.0f", math.Ceil(least(p, g.ScenariosPerStep*g.GroupSize).total()/60))
+		d.Say("that is too little to learn from: on a machine of this speed a result takes --minutes %.0f",
+			math.Ceil(least(p, g.ScenariosPerStep*g.GroupSize).total()/60))
 	}
 	return c, nil
 }
 
-// measure times the first episodes of the base model's evaluation, which are kept as its own, and one gradient, which is not applied.
-func (d *demo) measure(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes) (p pace, err error) {
+// measure times the first episodes of the base model's evaluation, which are kept as its own, and one gradient, which
+// is not applied.
+func (d *demo) measure(
+	ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes,
+) (p pace, err error) {
 	p.Opening = time.Since(d.began).Seconds()
 	began, fresh := time.Now(), 0
 	for rest := data.Test; fresh == 0 && len(rest) > 0; { // an earlier attempt may have left some, which take no time
@@ -197,7 +215,8 @@ func (d *demo) measure(ctx context.Context, data recipe.Data, evaluation recipe.
 		p.Ran, rest = p.Ran+n, rest[n:]
 	}
 	p.Episode = time.Since(began).Seconds() / float64(max(1, fresh))
-	p.Row, p.Compiling, err = l.Trainer.Measure(ctx, data.Demonstrations[:min(d.c.SFT.BatchSize, len(data.Demonstrations))])
+	p.Row, p.Compiling, err = l.Trainer.Measure(ctx,
+		data.Demonstrations[:min(d.c.SFT.BatchSize, len(data.Demonstrations))])
 	p.Spent = time.Since(d.began).Seconds()
 	return p, err
 }

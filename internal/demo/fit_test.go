@@ -27,8 +27,8 @@ func slower(times float64) pace {
 	return p
 }
 
-// A choice holds what a result needs, ends in time, and leaves no room for more. A slower machine is never given more. Where the least takes longer
-// than twice the time, the stages are shown only.
+// A choice holds what a result needs, ends in time, and leaves no room for more. A slower machine is never given more.
+// Where the least takes longer than twice the time, the stages are shown only.
 func TestFitting(t *testing.T) {
 	const batchSize, episodes = 8, 32
 	need := least(quiet, episodes).total()
@@ -55,13 +55,15 @@ func TestFitting(t *testing.T) {
 				}
 			default:
 				kinds["fits"] = true
-				if !enough || c.total() > 60*minutes || c.Tests < leastTests || c.Rows < leastRows || c.Steps < leastSteps || c.Rows%batchSize > 0 {
+				if !enough || c.total() > 60*minutes || c.Tests < leastTests || c.Rows < leastRows ||
+					c.Steps < leastSteps || c.Rows%batchSize > 0 {
 					t.Errorf("%.2f times, %v minutes: %+v, %v", times, minutes, c, enough)
 				}
 				for _, more := range []choice{{Rows: 2 * batchSize}, {Steps: 1}, {Tests: 8}} {
 					next := c
 					next.Rows, next.Steps, next.Tests = c.Rows+more.Rows, c.Steps+more.Steps, c.Tests+more.Tests
-					if next.total() <= 60*minutes && next.Rows <= mostRows && next.Steps <= mostSteps && next.Tests <= mostTests {
+					if next.total() <= 60*minutes && next.Rows <= mostRows && next.Steps <= mostSteps &&
+						next.Tests <= mostTests {
 						t.Errorf("%.2f times, %v minutes: %+v leaves room for %+v", times, minutes, c, more)
 					}
 				}
@@ -79,8 +81,8 @@ func TestFitting(t *testing.T) {
 	}
 }
 
-// A demo that goes on takes the choice it made, and measures nothing: there is nothing here that could be measured. The choice is summed, so that
-// one that was edited does not go on.
+// A demo that goes on takes the choice it made, and measures nothing: there is nothing here that could be measured. The
+// choice is summed, so that one that was edited does not go on.
 func TestChoiceIsKept(t *testing.T) {
 	dir, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, job.Begun{Verb: "demo"})
 	if err != nil {
@@ -98,7 +100,8 @@ func TestChoiceIsKept(t *testing.T) {
 	var said strings.Builder
 	d := demo{Env: job.Env{Host: &host.Host{Talk: sanitize.New(&said)}}, dir: dir}
 	got, err := d.loadOrChoose(t.Context(), recipe.Data{}, recipe.Evaluation{}, nil)
-	if err != nil || got != want || !strings.Contains(said.String(), "72 held-out tasks, 144 rows of SFT and 3 steps of GRPO of 32 episodes") {
+	if err != nil || got != want ||
+		!strings.Contains(said.String(), "72 held-out tasks, 144 rows of SFT and 3 steps of GRPO of 32 episodes") {
 		t.Fatalf("%+v, %v; it said %s", got, err, &said)
 	}
 	if err := dir.Close(); err != nil {
@@ -117,13 +120,14 @@ func TestFullIsAsItWas(t *testing.T) {
 	if got := (Fit{Full: true}).size(); got != (calc.Size{Demonstrations: 300, Train: 600, Test: 160}) {
 		t.Errorf("%+v", got)
 	}
-	if got := (Fit{Minutes: 8}).size(); !got.Few || got.Test < mostTests || got.Demonstrations < mostRows || got.Train < 8*mostSteps {
+	if got := (Fit{Minutes: 8}).size(); !got.Few || got.Test < mostTests || got.Demonstrations < mostRows ||
+		got.Train < 8*mostSteps {
 		t.Errorf("%+v", got)
 	}
 }
 
-// From its first quarter on, the line's estimate of the whole is right within a third, also where the machine turns out to be 0.7 or
-// 1.4 times as fast as it was measured. Work that an earlier attempt did is no speed of this one.
+// From its first quarter on, the line's estimate of the whole is right within a third, also where the machine turns out
+// to be 0.7 or 1.4 times as fast as it was measured. Work that an earlier attempt did is no speed of this one.
 func TestWholeEstimates(t *testing.T) {
 	c, _ := fitting(quiet, 8, 8, 32)
 	for _, x := range []struct {
@@ -133,7 +137,8 @@ func TestWholeEstimates(t *testing.T) {
 		var said []string
 		began := time.Now()
 		now := began.Add(seconds(c.Spent))
-		w := whole{began: began, now: func() time.Time { return now }, told: func(stage string, done, total int, note string) { said = append(said, note) }}
+		w := whole{began: began, now: func() time.Time { return now },
+			told: func(stage string, done, total int, note string) { said = append(said, note) }}
 		w.expect(c)
 		var when []time.Time
 		stage := func(name string, all float64, from, n int) {
@@ -182,10 +187,12 @@ func TestWholeEstimates(t *testing.T) {
 			minutes, sec, _ := strings.Cut(of, ":")
 			about, err := time.ParseDuration(minutes + "m" + sec + "s")
 			if !ok || err != nil || about.Seconds() < end*2/3 || about.Seconds() > end*4/3 {
-				t.Errorf("%+v: line %d of %d says %q at %.0f of %.0f s", x, i, len(said), line, when[i].Sub(began).Seconds(), end)
+				t.Errorf("%+v: line %d of %d says %q at %.0f of %.0f s",
+					x, i, len(said), line, when[i].Sub(began).Seconds(), end)
 			}
 		}
-		if checked < 20 || !strings.HasPrefix(said[len(said)-1], clockText(seconds(end))+" of about "+clockText(seconds(end))) {
+		if checked < 20 ||
+			!strings.HasPrefix(said[len(said)-1], clockText(seconds(end))+" of about "+clockText(seconds(end))) {
 			t.Errorf("%+v: %d lines; the last is %q", x, checked, said[len(said)-1])
 		}
 	}

@@ -69,7 +69,8 @@ func (d demo) print(results stats.Results, l *basemodel.Trainer, decoded int, bu
 		s.SampledPerS = float64(decoded) / busy
 	}
 	for _, x := range results.Deltas {
-		s.Deltas[x.New+"_"+x.Old] = demoDelta{Mean: x.First.Mean, Low: x.First.Low, High: x.First.High, Episode: x.Episode}
+		s.Deltas[x.New+"_"+x.Old] = demoDelta{Mean: x.First.Mean, Low: x.First.Low, High: x.First.High,
+			Episode: x.Episode}
 	}
 	for _, line := range d.got(s, results) {
 		d.Say("%s", line)
@@ -82,8 +83,11 @@ func (d demo) print(results stats.Results, l *basemodel.Trainer, decoded int, bu
 
 // got says what the demo came to, and what to do with it.
 func (d demo) got(s demoSummary, results stats.Results) []string {
-	lines := []string{fmt.Sprintf("on %s that training never saw, with %g%% intervals:", fault.Count(s.Base.N, "task"), 100*d.c.Eval.Confidence),
-		fmt.Sprintf("%-12s %-24s %s", "", "FIRST CALL RIGHT", "WHOLE EPISODE RIGHT")}
+	lines := []string{
+		fmt.Sprintf("on %s that training never saw, with %g%% intervals:",
+			fault.Count(s.Base.N, "task"), 100*d.c.Eval.Confidence),
+		fmt.Sprintf("%-12s %-24s %s", "", "FIRST CALL RIGHT", "WHOLE EPISODE RIGHT"),
+	}
 	for _, x := range []struct {
 		name string
 		s    stats.Summary
@@ -91,14 +95,18 @@ func (d demo) got(s demoSummary, results stats.Results) []string {
 		lines = append(lines, fmt.Sprintf("%-12s %-24s %s", x.name, x.s.FirstCallText(), x.s.EpisodeText()))
 	}
 	for _, x := range results.Deltas {
-		lines = append(lines, fmt.Sprintf("%s against %s: %s points of whole episodes", x.New, x.Old, x.Episode.PointsText()))
+		lines = append(lines,
+			fmt.Sprintf("%s against %s: %s points of whole episodes", x.New, x.Old, x.Episode.PointsText()))
 	}
 	return append(lines,
-		"The tasks were made for this server's demo, as those it learnt from: these are no rates on your tasks, which hone eval measures.",
-		fmt.Sprintf("GRPO's %s that the loop runs, and are too few to measure; docs/LEARNING.md has what it adds.", steps(d.c.GRPO.Steps)),
+		"The tasks were made for this server's demo, as those it learnt from: these are no rates on your tasks, "+
+			"which hone eval measures.",
+		fmt.Sprintf("GRPO's %s that the loop runs, and are too few to measure; docs/LEARNING.md has what it adds.",
+			steps(d.c.GRPO.Steps)),
 		"page:    "+filepath.Join(d.dir.Path, report.HTMLFile),
 		"serve:   hone serve --model "+filepath.Join(d.dir.Path, "final"),
-		"yours:   hone servers add npm:YOUR-SERVER --name mine; hone synth --mcp-config .mcp.json --out tasks.json -n 200",
+		"yours:   hone servers add npm:YOUR-SERVER --name mine; hone synth --mcp-config .mcp.json --out "+
+			"tasks.json -n 200",
 		"         hone collect --gold --yes --dataset tasks.json --split train --output-dir shown",
 		"         hone sft --data shown/trajectories.jsonl --catalog shown/catalog.json --output-dir sft",
 		"         hone eval --model sft/final --dataset tasks.json --split test --compare-base --output-dir evaluated")

@@ -24,7 +24,9 @@ import (
 
 // Tasks are those of a run of this size: what an earlier attempt made, else drafts of all splits, executed on the live
 // server and kept.
-func Tasks(ctx context.Context, h *host.Host, dir *run.Dir, c config.Config, size calc.Size, tools environment.Tools) (calc.Tasks, error) {
+func Tasks(
+	ctx context.Context, h *host.Host, dir *run.Dir, c config.Config, size calc.Size, tools environment.Tools,
+) (calc.Tasks, error) {
 	t, ok, err := LoadTasks(dir, size)
 	if ok || err != nil {
 		return t, err
@@ -50,11 +52,13 @@ func LoadTasks(dir *run.Dir, size calc.Size) (t calc.Tasks, ok bool, err error) 
 	}
 	if t.Size != size {
 		return t, false, &fault.Error{Code: fault.CodeUsage, What: "the run was begun with other tasks", Where: path,
-			Why: fmt.Sprintf("it holds %s, asked for are %s", t.Size, size), Next: "give the flags it was begun with, or another --output-dir"}
+			Why: fmt.Sprintf("it holds %s, asked for are %s",
+				t.Size, size), Next: "give the flags it was begun with, or another --output-dir"}
 	}
 	if slices.ContainsFunc(t.Demonstrations, func(s scenario.Solved) bool { return s.Scenario.ID == "" }) {
 		return t, false, &fault.Error{Code: fault.CodeUsage, What: "the run cannot go on", Where: path,
-			Why: "the hone that began it did not keep of which scenarios its demonstrations are", Next: "begin it again, with another --output-dir"}
+			Why:  "the hone that began it did not keep of which scenarios its demonstrations are",
+			Next: "begin it again, with another --output-dir"}
 	}
 	return t, true, dir.AddInput(run.Input{Name: records.TasksFile, Data: text}) // a kill may have come before its sum
 }
@@ -69,7 +73,9 @@ func KeepTasks(dir *run.Dir, t calc.Tasks) error {
 }
 
 // execute makes the tasks of all splits on the live server.
-func execute(ctx context.Context, h *host.Host, c config.Config, size calc.Size, tools environment.Tools) (t calc.Tasks, err error) {
+func execute(
+	ctx context.Context, h *host.Host, c config.Config, size calc.Size, tools environment.Tools,
+) (t calc.Tasks, err error) {
 	session, err := tools.Open(ctx, "gold")
 	if err != nil {
 		return t, err
@@ -89,7 +95,8 @@ func execute(ctx context.Context, h *host.Host, c config.Config, size calc.Size,
 	h.Say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
 		len(t.Demonstrations), len(t.Train), len(t.Test), size.EvalSplit(), dropped)
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
-		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: c.MCP.Config, Next: "hone doctor"}
+		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: c.MCP.Config,
+			Next: "hone doctor"}
 	}
 	return t, nil
 }

@@ -9,7 +9,8 @@ import (
 	"hone/internal/host"
 )
 
-// whole tells of all stages of a demo in one line: what it does now, how long it has taken, and how long it takes in all.
+// whole tells of all stages of a demo in one line: what it does now, how long it has taken, and how long it takes in
+// all.
 type whole struct {
 	told  host.Progress
 	began time.Time
@@ -19,7 +20,8 @@ type whole struct {
 	parts []part    // in their order; nil before the choice
 	steps int       // of GRPO that are done
 	from  time.Time // of the first report behind the choice
-	first float64   // expected seconds that were left at from: what an earlier attempt did tells nothing of this one's speed
+	// expected seconds that were left at from: what an earlier attempt did tells nothing of this one's speed
+	first float64
 }
 
 // part is a stage of a demo.

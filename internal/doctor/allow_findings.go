@@ -10,8 +10,9 @@ import (
 	"hone/internal/toolset"
 )
 
-// checkAllowFindings is a line for each entry of mcp.allow_findings that names no tool of the servers, and for each that accepts whatever its tools
-// say. Of a server that does not answer nothing is known, nor of tools that rows of data list.
+// checkAllowFindings is a line for each entry of mcp.allow_findings that names no tool of the servers, and for each
+// that accepts whatever its tools say. Of a server that does not answer nothing is known, nor of tools that rows of
+// data list.
 func checkAllowFindings(c config.MCP, reports []mcp.Report) (checks []Check) {
 	all := &mcp.Catalog{}
 	failed := false
@@ -27,7 +28,8 @@ func checkAllowFindings(c config.MCP, reports []mcp.Report) (checks []Check) {
 	for _, entry := range c.AllowFindings {
 		if scan.Allowed.Strange([]string{entry}, tools) != "" {
 			if !failed && !strings.HasPrefix(entry, toolset.DataServer+"/") {
-				warn(entry+" names no tool of these servers", "correct the name, or take it out: it would accept such a tool of a server that is added later")
+				warn(entry+" names no tool of these servers",
+					"correct the name, or take it out: it would accept such a tool of a server that is added later")
 			}
 			continue
 		}
@@ -41,10 +43,12 @@ func checkAllowFindings(c config.MCP, reports []mcp.Report) (checks []Check) {
 			}
 		}
 		if stale {
-			warn(entry+" accepts a text that its tool has no more", "hone discover shows the text; write the digest that it names, or take the entry out")
+			warn(entry+" accepts a text that its tool has no more",
+				"hone discover shows the text; write the digest that it names, or take the entry out")
 		}
 		if len(texts) > 0 {
-			warn(entry+" accepts whatever these tools come to say", "to accept what they say now alone, write "+strings.Join(texts, ", "))
+			warn(entry+" accepts whatever these tools come to say",
+				"to accept what they say now alone, write "+strings.Join(texts, ", "))
 		}
 	}
 	return checks

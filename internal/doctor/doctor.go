@@ -48,7 +48,8 @@ func Memory() Check {
 	return c.compare(available, minMemory, "close other programs, or lower model.context and engine.slots")
 }
 
-// Disk reports the free bytes of the disk that holds dir, or would hold it once it is made, and whether dir can be written.
+// Disk reports the free bytes of the disk that holds dir, or would hold it once it is made, and whether dir can be
+// written.
 func Disk(name, dir string) Check {
 	c := Check{Name: name}
 	if err := Writable(dir); err != nil {
@@ -67,8 +68,8 @@ func Disk(name, dir string) Check {
 	return c.compare(int64(disk.Bavail)*int64(disk.Bsize), minDisk, "free some space on the disk of "+dir)
 }
 
-// Writable is an error where no file can be made in dir or, where it is not there, in the folder that it would be made in.
-// It makes a file to find out, since permissions do not tell of a file system that is read-only.
+// Writable is an error where no file can be made in dir or, where it is not there, in the folder that it would be made
+// in. It makes a file to find out, since permissions do not tell of a file system that is read-only.
 func Writable(dir string) error {
 	at := dir
 	for _, err := os.Stat(at); os.IsNotExist(err) && filepath.Dir(at) != at; _, err = os.Stat(at) {

@@ -43,7 +43,8 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 	if err := Writable(filepath.Join(dir, "a", "b")); err != nil {
 		t.Error(err)
 	}
-	if c := Disk("disk", filepath.Join(file, "a")); c.Status != Warn || !strings.Contains(c.Detail, "cannot be written") || !strings.Contains(c.Next, filepath.Join(file, "a")) {
+	if c := Disk("disk", filepath.Join(file, "a")); c.Status != Warn ||
+		!strings.Contains(c.Detail, "cannot be written") || !strings.Contains(c.Next, filepath.Join(file, "a")) {
 		t.Errorf("%+v", c)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -52,7 +53,8 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 }
 
 func TestFromError(t *testing.T) {
-	c := FromError("server calc", &fault.Error{What: "cannot start", Where: "calc", Err: errors.New("exit status 3"), Next: "node --version"})
+	c := FromError("server calc",
+		&fault.Error{What: "cannot start", Where: "calc", Err: errors.New("exit status 3"), Next: "node --version"})
 	if c.Status != Fail || c.Next != "node --version" || c.Detail != "cannot start: calc: exit status 3" {
 		t.Errorf("%+v", c)
 	}

@@ -28,9 +28,13 @@ func TestEndpoint(t *testing.T) {
 		want string // of each check its status
 		next string
 	}{
-		"all is read":            {says{message: chat.Message{ReasoningContent: "hm", ToolCalls: call}}, "ok ok ok", ""},
-		"no reasoning":           {says{message: chat.Message{ToolCalls: call}}, "ok ok ok", ""},
-		"Hermes":                 {says{message: chat.Message{Content: "<tool_call>\n{\"name\": \"read_meter\"}\n</tool_call>"}}, "ok fail ok", "--enable-auto-tool-choice --tool-call-parser hermes, or SGLang with --tool-call-parser qwen25"},
+		"all is read":  {says{message: chat.Message{ReasoningContent: "hm", ToolCalls: call}}, "ok ok ok", ""},
+		"no reasoning": {says{message: chat.Message{ToolCalls: call}}, "ok ok ok", ""},
+		"Hermes": {
+			says{message: chat.Message{Content: "<tool_call>\n{\"name\": \"read_meter\"}\n</tool_call>"}},
+			"ok fail ok",
+			"--enable-auto-tool-choice --tool-call-parser hermes, or SGLang with --tool-call-parser qwen25",
+		},
 		"Qwen3-Coder":            {says{message: chat.Message{Content: "<tool_call>\n<function=read_meter>"}}, "ok fail ok", "--tool-call-parser qwen3_xml"},
 		"JSON alone":             {says{message: chat.Message{Content: `{"name": "read_meter", "parameters": {"meter": "m17"}}`}}, "ok fail ok", "llama3_json"},
 		"Python":                 {says{message: chat.Message{Content: `[read_meter(meter="m17")]`}}, "ok fail ok", "pythonic"},

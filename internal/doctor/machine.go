@@ -65,13 +65,17 @@ func checkPlugin(h *host.Host, e config.Engine) []Check {
 		if e.Backend == "go" {
 			return []Check{{Name: name, Status: OK, Detail: "none: engine.backend is go"}}
 		}
-		return []Check{{Name: name, Status: Fail, Detail: "none is installed; pure Go is slow", Next: "hone engine install cpu"}}
+		return []Check{
+			{Name: name, Status: Fail, Detail: "none is installed; pure Go is slow", Next: "hone engine install cpu"},
+		}
 	}
 	l, err := engine.Probe(p.Path)
 	if err != nil {
 		return []Check{FromError(name, err)}
 	}
-	checks := []Check{{Name: name, Status: OK, Detail: fmt.Sprintf("%s, by %s; PJRT API %d.%d", p.Path, p.By, l.Major, l.Minor)}}
+	checks := []Check{
+		{Name: name, Status: OK, Detail: fmt.Sprintf("%s, by %s; PJRT API %d.%d", p.Path, p.By, l.Major, l.Minor)},
+	}
 	if p.IsCUDA() {
 		checks = append(checks, checkCUDA(h, l.Path)...)
 		if checks[len(checks)-1].Status == Fail { // without a GPU there is no device to open
@@ -83,7 +87,8 @@ func checkPlugin(h *host.Host, e config.Engine) []Check {
 		return append(checks, FromError("devices", err))
 	}
 	defer opened.Close()
-	return append(checks, Check{Name: "devices", Status: OK, Detail: opened.Description() + ": " + strings.Join(opened.Devices(), ", ")},
+	return append(checks,
+		Check{Name: "devices", Status: OK, Detail: opened.Description() + ": " + strings.Join(opened.Devices(), ", ")},
 		checkPrograms(h, e, opened))
 }
 
@@ -100,14 +105,16 @@ func checkCUDA(h *host.Host, plugin string) []Check {
 	}
 	gpus, err := host.GPUs(host.CUDADriver)
 	if err == nil && len(gpus) == 0 {
-		err = &fault.Error{Code: fault.CodeExhausted, What: "no GPU is to be seen", Why: "NVIDIA's driver is not installed or shows none", Next: "nvidia-smi"}
+		err = &fault.Error{Code: fault.CodeExhausted, What: "no GPU is to be seen",
+			Why: "NVIDIA's driver is not installed or shows none", Next: "nvidia-smi"}
 	}
 	if err != nil {
 		return []Check{libraries, FromError("GPU", err)}
 	}
 	checks := []Check{libraries}
 	for i, g := range gpus {
-		checks = append(checks, Check{Name: fmt.Sprintf("GPU %d", i), Status: OK, Detail: fmt.Sprintf("%s, %s free of %s", g.Name, plan.GiB(g.Free), plan.GiB(g.Total))})
+		checks = append(checks, Check{Name: fmt.Sprintf("GPU %d", i), Status: OK,
+			Detail: fmt.Sprintf("%s, %s free of %s", g.Name, plan.GiB(g.Free), plan.GiB(g.Total))})
 	}
 	return checks
 }
@@ -117,21 +124,25 @@ func checkPrograms(h *host.Host, e config.Engine, opened *engine.Engine) Check {
 	check := Check{Name: "compiled programs", Status: OK}
 	c := basemodel.ProgramCache(h, e)
 	if c.Folder == "" || c.Bytes == 0 {
-		check.Detail = "none are kept: engine.program_cache is 0, there is no cache folder, or XLA_FLAGS has it dump programs"
+		check.Detail = "none are kept: engine.program_cache is 0, there is no cache folder, " +
+			"or XLA_FLAGS has it dump programs"
 		return check
 	}
 	if err := opened.CanKeepPrograms(); err != nil {
-		check.Status, check.Detail = Warn, "each start compiles again: this plug-in's programs cannot be kept: "+err.Error()
+		check.Status, check.Detail =
+			Warn, "each start compiles again: this plug-in's programs cannot be kept: "+err.Error()
 		return check
 	}
 	if err := Writable(c.Folder); err != nil {
-		check.Status, check.Detail, check.Next = Warn, "each start compiles again: "+err.Error(), "name another folder with --cache"
+		check.Status, check.Detail, check.Next =
+			Warn, "each start compiles again: "+err.Error(), "name another folder with --cache"
 		return check
 	}
 	n, size, err := programs.Usage(c.Folder)
 	if err != nil {
 		return FromError(check.Name, err)
 	}
-	check.Detail = fmt.Sprintf("%s: %s, %.1f MiB of at most %s", c.Folder, fault.Count(n, "program"), float64(size)/(1<<20), plan.GiB(c.Bytes))
+	check.Detail = fmt.Sprintf("%s: %s, %.1f MiB of at most %s",
+		c.Folder, fault.Count(n, "program"), float64(size)/(1<<20), plan.GiB(c.Bytes))
 	return check
 }

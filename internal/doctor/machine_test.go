@@ -28,15 +28,20 @@ func TestDoctorLooksAtThePlugin(t *testing.T) {
 		return os.LookupEnv(name)
 	}}
 	h.CacheDir = filepath.Join(cache, "hone")
-	if p, err := basemodel.FindPlugin(h, config.Engine{Backend: "cpu"}); err != nil || p.By != "hone engine install cpu" {
+	if p, err := basemodel.FindPlugin(h, config.Engine{Backend: "cpu"}); err != nil ||
+		p.By != "hone engine install cpu" {
 		t.Skip("no plug-in is installed: hone engine install cpu")
 	}
 	checks := checkPlugin(h, config.Engine{Backend: "cpu"})
-	if len(checks) != 3 || checks[0].Status != OK || checks[1].Status != OK || !strings.Contains(checks[0].Detail, "by hone engine install cpu; PJRT API 0.") ||
+	if len(checks) != 3 || checks[0].Status != OK || checks[1].Status != OK ||
+		!strings.Contains(checks[0].Detail, "by hone engine install cpu; PJRT API 0.") ||
 		!strings.Contains(checks[1].Detail, "cpu:0") {
 		t.Errorf("%+v", checks)
 	}
-	for name, e := range map[string]config.Engine{"none": {Backend: "auto", Plugin: "none.so"}, "no library": {Backend: "auto", Plugin: "machine_test.go"}} {
+	for name, e := range map[string]config.Engine{
+		"none":       {Backend: "auto", Plugin: "none.so"},
+		"no library": {Backend: "auto", Plugin: "machine_test.go"},
+	} {
 		if checks := checkPlugin(h, e); len(checks) != 1 || checks[0].Status != Fail || checks[0].Next == "" {
 			t.Errorf("%s: %+v", name, checks)
 		}
@@ -82,7 +87,9 @@ func TestDoctorLooksAtThePrograms(t *testing.T) {
 		return
 	}
 	checks := checkPlugin(h, config.Engine{Backend: "cpu", Plugin: plugin, ProgramCache: 1})
-	if c := checks[2]; c.Status != Warn || !strings.Contains(c.Detail, "each start compiles again: /proc/self/hone/programs cannot be written") || !strings.Contains(c.Next, "--cache") {
+	if c := checks[2]; c.Status != Warn ||
+		!strings.Contains(c.Detail, "each start compiles again: /proc/self/hone/programs cannot be written") ||
+		!strings.Contains(c.Next, "--cache") {
 		t.Errorf("%+v", c)
 	}
 }

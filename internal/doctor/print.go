@@ -32,7 +32,8 @@ func Print(h *host.Host, checks []Check) error {
 			const install = "hone engine install "
 			if failed++; next == "" {
 				next = c.Next
-			} else if name, is := strings.CutPrefix(c.Next, install); is && strings.HasPrefix(next, install) { // one command does both
+			} else if name, is := strings.CutPrefix(c.Next, install); is && strings.HasPrefix(next, install) {
+				// one command does both
 				next += " " + name
 			}
 		}
@@ -41,7 +42,8 @@ func Print(h *host.Host, checks []Check) error {
 		return err
 	}
 	if failed > 0 {
-		return &fault.Error{Code: fault.CodeError, What: fmt.Sprintf("%d of %d checks failed", failed, len(checks)), Next: next}
+		return &fault.Error{Code: fault.CodeError,
+			What: fmt.Sprintf("%d of %d checks failed", failed, len(checks)), Next: next}
 	}
 	return nil
 }

@@ -36,10 +36,15 @@ func TestPrintNamesWhatIsNext(t *testing.T) {
 // A server that fails is one line: what, and why. Its name stands before it.
 func TestWhatFailed(t *testing.T) {
 	for want, err := range map[string]error{
-		"it cannot be started: no such program":                                    &mcp.Failure{Server: "s", Phase: mcp.PhaseStart, Err: errors.New("no such program")},
-		"it does not answer: EOF; the process ended: exit status 1; no mood today": &mcp.Failure{Server: "s", Phase: mcp.PhaseConnect, Err: errors.New("EOF"), Said: "the process ended: exit status 1;\n  no mood\ttoday"},
-		"it does not list its tools: broken":                                       &mcp.Failure{Server: "s", Phase: mcp.PhaseList, Err: errors.New("broken")},
-		"plain":                                                                    errors.New("plain"),
+		"it cannot be started: no such program": &mcp.Failure{Server: "s", Phase: mcp.PhaseStart, Err: errors.New("no such program")},
+		"it does not answer: EOF; the process ended: exit status 1; no mood today": &mcp.Failure{
+			Server: "s",
+			Phase:  mcp.PhaseConnect,
+			Err:    errors.New("EOF"),
+			Said:   "the process ended: exit status 1;\n  no mood\ttoday",
+		},
+		"it does not list its tools: broken": &mcp.Failure{Server: "s", Phase: mcp.PhaseList, Err: errors.New("broken")},
+		"plain":                              errors.New("plain"),
 	} {
 		if got := failureText(err); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

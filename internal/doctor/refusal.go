@@ -16,8 +16,9 @@ import (
 	"hone/internal/toolset/approval"
 )
 
-// checkRefusals asks tools for what is not there, and looks whether the server says no in a way that counts as an error. A
-// server that answers {"status": "error"} as if nothing were wrong would have a model rewarded for calls that did nothing.
+// checkRefusals asks tools for what is not there, and looks whether the server says no in a way that counts as an
+// error. A server that answers {"status": "error"} as if nothing were wrong would have a model rewarded for calls that
+// did nothing.
 func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mcp.ServerTools) []Check {
 	const limit = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -29,8 +30,9 @@ func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mc
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{found}}
 	calls := x.harmless(c.MCP.Sandbox, found)
 	configured := x.Servers.Servers[found.Name].Refusal
-	trusted := configured != nil && len(configured) == 0                          // the user says that it has no other
-	if len(calls) == 0 || trusted || x.Servers.Servers[found.Name].Reset != nil { // a session would have to be made as new, at a price
+	trusted := configured != nil && len(configured) == 0 // the user says that it has no other
+	// a session would have to be made as new, at a price
+	if len(calls) == 0 || trusted || x.Servers.Servers[found.Name].Reset != nil {
 		return nil
 	}
 	servers, err := x.Servers.Only(found.Name)
@@ -80,8 +82,9 @@ func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mc
 		return nil
 	}
 	return []Check{{Name: "MCP server " + found.Name, Status: Warn,
-		Detail: fmt.Sprintf("%s without isError, so a call that did nothing counts as answered: %s", sayNo(tools), excerptOf(text)),
-		Next:   mcp.RefusalAdvice(found.Name, patterns)}}
+		Detail: fmt.Sprintf("%s without isError, so a call that did nothing counts as answered: %s",
+			sayNo(tools), excerptOf(text)),
+		Next: mcp.RefusalAdvice(found.Name, patterns)}}
 }
 
 // sayNo says which tools say no.
@@ -106,7 +109,9 @@ func (x inspection) harmless(c config.Sandbox, found mcp.ServerTools) []chat.Too
 		}
 		needs[t.Name] = json.Unmarshal(t.InputSchema, &schema) == nil && len(schema.Required) > 0
 	}
-	return slices.DeleteFunc(x.Harmless(c, x.Servers.Servers[found.Name], found), func(call chat.ToolCall) bool { return !needs[call.Name] })
+	return slices.DeleteFunc(x.Harmless(c, x.Servers.Servers[found.Name], found), func(call chat.ToolCall) bool {
+		return !needs[call.Name]
+	})
 }
 
 func excerptOf(text string) string {

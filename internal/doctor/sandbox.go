@@ -28,7 +28,8 @@ func (x inspection) watch(c config.Sandbox) *sights {
 	s := &sights{of: map[string]sandbox.Sight{}}
 	wrap := x.Options.Wrap
 	x.Options.Wrap = func(name, folder string, cmd *exec.Cmd) error {
-		if sight, err := x.Sandbox.Sight(cmd, toolset.Grants(x.host, c, name, x.Servers.Servers[name], folder, cmd.Env)); err == nil {
+		if sight, err := x.Sandbox.Sight(cmd,
+			toolset.Grants(x.host, c, name, x.Servers.Servers[name], folder, cmd.Env)); err == nil {
 			own := func(path string) bool {
 				return folder != "" && (path == folder || strings.HasPrefix(path, folder+string(filepath.Separator)))
 			}
@@ -52,7 +53,8 @@ func (x inspection) checkSight(c config.Sandbox, name string, server mcp.Server,
 		check.Detail = "sandbox: none is needed, it runs where its URL is"
 	case slices.Contains(c.Exempt, name):
 		check.Status, check.Detail = Warn, "sandbox: none; it has the network and every file of yours"
-		check.Next = "take it out of mcp.sandbox.exempt; where something is missing then, mcp.sandbox grants network and folders one by one"
+		check.Next = "take it out of mcp.sandbox.exempt; where something is missing then, mcp.sandbox grants network " +
+			"and folders one by one"
 	case !started:
 		check.Status, check.Detail = Warn, "sandbox: what it would have is not known, for it was not started"
 	case sight.Level == sandbox.None:
@@ -66,7 +68,8 @@ func (x inspection) checkSight(c config.Sandbox, name string, server mcp.Server,
 			network = "everything, this machine's own services and private networks too"
 		}
 		check.Detail = fmt.Sprintf("sandbox: %s; network: %s; reads: %s; writes: %s", sight.Level, network,
-			strings.Join(append([]string{"the system"}, sight.Read...), ", "), strings.Join(append([]string{"its episode's folder"}, sight.Write...), ", "))
+			strings.Join(append([]string{"the system"}, sight.Read...), ", "),
+			strings.Join(append([]string{"its episode's folder"}, sight.Write...), ", "))
 		if sight.Network && isLauncher {
 			check.Status, check.Next = Warn, "hone servers add installs a package once and runs it without network"
 		}
@@ -74,8 +77,8 @@ func (x inspection) checkSight(c config.Sandbox, name string, server mcp.Server,
 	return check
 }
 
-// checkWrites tries to write, as the server, to the data that its configuration names: where that is refused it would start, and
-// then fail call by call.
+// checkWrites tries to write, as the server, to the data that its configuration names: where that is refused it would
+// start, and then fail call by call.
 func (x inspection) checkWrites(ctx context.Context, c config.Sandbox, name string) []Check {
 	server := x.Servers.Servers[name]
 	if server.Command == "" || slices.Contains(c.Exempt, name) {
@@ -106,8 +109,9 @@ func (x inspection) checkWrites(ctx context.Context, c config.Sandbox, name stri
 	return checks
 }
 
-// dataPaths are the files and folders that a server's arguments and variables name, without programs and the system's, as they can be
-// tried: of a file that is yet to be made its folder. The values are the files that are named, "" where a folder is.
+// dataPaths are the files and folders that a server's arguments and variables name, without programs and the system's,
+// as they can be tried: of a file that is yet to be made its folder. The values are the files that are named, "" where
+// a folder is.
 func dataPaths(server mcp.Server) map[string]string {
 	texts := slices.Clone(server.Args)
 	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
@@ -123,7 +127,8 @@ func dataPaths(server mcp.Server) map[string]string {
 		}
 		path := text
 		if !filepath.IsAbs(path) {
-			if info, err := os.Stat(filepath.Join(server.Cwd, path)); err != nil || !info.IsDir() || i >= len(server.Args) {
+			if info, err := os.Stat(filepath.Join(server.Cwd, path)); err != nil || !info.IsDir() ||
+				i >= len(server.Args) {
 				continue // a word
 			}
 			path, _ = filepath.Abs(filepath.Join(server.Cwd, path))

@@ -57,11 +57,17 @@ func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		if r.Err == nil {
 			toolset.KeepListing(h, x.Servers, r.Tools)
 		}
-		kept := append([]Check{x.checkSight(c.MCP.Sandbox, name, x.Servers.Servers[name], seen)}, x.checkWrites(ctx, c.MCP.Sandbox, name)...)
+		kept := append([]Check{x.checkSight(c.MCP.Sandbox, name, x.Servers.Servers[name], seen)},
+			x.checkWrites(ctx, c.MCP.Sandbox, name)...)
 		checks = append(checks, slices.Insert(x.checkServer(ctx, c, r), 1, kept...)...)
 		if p := x.FindPlace(ctx, c, r.Tools, r.Err); p != nil && (r.Err == nil || p.Helps()) {
-			checks = append(checks, Check{Name: "MCP server " + name, Status: Warn, Detail: "it wants to keep its data where it may not write: " + strings.Join(strings.Fields(p.Said), " "),
-				Next: p.Next(cmp.Or(from.File, c.MCP.Config), nil)})
+			checks = append(checks, Check{
+				Name:   "MCP server " + name,
+				Status: Warn,
+				Detail: "it wants to keep its data where it may not write: " +
+					strings.Join(strings.Fields(p.Said), " "),
+				Next: p.Next(cmp.Or(from.File, c.MCP.Config), nil),
+			})
 		}
 	}
 	return append(checks, checkAllowFindings(c.MCP, reports)...)
@@ -80,11 +86,21 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	name := "MCP server " + r.Tools.Name
 	server := x.Servers.Servers[r.Tools.Name]
 	if r.Err != nil {
-		return append([]Check{{Name: name, Status: Fail, Detail: failureText(r.Err), Next: x.NextForServer(server, r.Err)}}, checkLock(name, server)...)
+		return append([]Check{
+			{Name: name, Status: Fail, Detail: failureText(r.Err), Next: x.NextForServer(server, r.Err)},
+		}, checkLock(name, server)...)
 	}
-	checks := []Check{{Name: name, Status: OK, Detail: fmt.Sprintf("protocol %s over %s; %s, %s, %s; ready in %s, answers in %s (p50) and %s (p95)",
-		r.Tools.Era, r.Tools.Transport, fault.Count(len(r.Tools.Tools), "tool"), fault.Count(len(r.Tools.Resources), "resource"), fault.Count(len(r.Tools.Prompts), "prompt"),
-		short(r.Stats.OpenP50), short(r.Stats.CallP50), short(r.Stats.CallP95))}}
+	checks := []Check{
+		{
+			Name:   name,
+			Status: OK,
+			Detail: fmt.Sprintf("protocol %s over %s; %s, %s, %s; ready in %s, answers in %s (p50) and %s (p95)",
+				r.Tools.Era, r.Tools.Transport, fault.Count(len(r.Tools.Tools),
+					"tool"), fault.Count(len(r.Tools.Resources),
+					"resource"), fault.Count(len(r.Tools.Prompts), "prompt"),
+				short(r.Stats.OpenP50), short(r.Stats.CallP50), short(r.Stats.CallP95)),
+		},
+	}
 	warn := func(what, next string) {
 		checks = append(checks, Check{Name: name, Status: Warn, Detail: what, Next: next})
 	}
@@ -94,22 +110,26 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	}
 	for _, t := range r.Tools.Tools {
 		if t.Status != mcp.StatusOK {
-			warn(fmt.Sprintf("the tool %s: %s", t.Name, strings.Join(t.Findings, "; ")), "mend its schema in the server; until then its calls are sent unchecked")
+			warn(fmt.Sprintf("the tool %s: %s", t.Name, strings.Join(t.Findings, "; ")),
+				"mend its schema in the server; until then its calls are sent unchecked")
 		}
 	}
 	for _, w := range r.Tools.Warnings {
 		warn(w, "ask the server's author; what was listed works")
 	}
 	if r.Stats.StrayLines > 0 {
-		warn(fmt.Sprintf("it printed %s of non-MCP text to stdout, at first %s", fault.Count(r.Stats.StrayLines, "line"), r.Stats.Stray),
+		warn(fmt.Sprintf("it printed %s of non-MCP text to stdout, at first %s",
+			fault.Count(r.Stats.StrayLines, "line"), r.Stats.Stray),
 			"nothing need be done, for it is skipped; its author should write logs to stderr")
 	}
 	for _, f := range toolset.PackageFindings(mcp.Config{Servers: map[string]mcp.Server{r.Tools.Name: server}}) {
-		warn(f.Excerpt+": "+f.Message, "look whether that is the package you mean; correct its name in the MCP configuration")
+		warn(f.Excerpt+": "+f.Message,
+			"look whether that is the package you mean; correct its name in the MCP configuration")
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}
 	if found := scan.Allowed(c.MCP.AllowFindings).Blocking(one.Suspicious()); len(found) > 0 {
-		warn("suspicious texts in its tools: "+scan.Summary(found), "hone discover shows them; collect, sft, train and eval refuse them without --allow-findings server/tool, or mcp.allow_findings in hone.yaml")
+		warn("suspicious texts in its tools: "+scan.Summary(found), "hone discover shows them; collect, sft, "+
+			"train and eval refuse them without --allow-findings server/tool, or mcp.allow_findings in hone.yaml")
 	}
 	if n := len(r.Tools.Tools); n > c.MCP.MaxTools {
 		warn(fmt.Sprintf("%d tools are more than an episode is shown (mcp.max_tools is %d)", n, c.MCP.MaxTools),
@@ -125,7 +145,8 @@ func failureText(err error) string {
 	if !is {
 		return err.Error()
 	}
-	what := map[mcp.Phase]string{mcp.PhaseStart: "it cannot be started: ", mcp.PhaseConnect: "it does not answer: ", mcp.PhaseList: "it does not list its tools: "}[f.Phase]
+	what := map[mcp.Phase]string{mcp.PhaseStart: "it cannot be started: ", mcp.PhaseConnect: "it does not answer: ",
+		mcp.PhaseList: "it does not list its tools: "}[f.Phase]
 	text := strings.TrimPrefix(f.Error(), "server "+f.Server+", "+string(f.Phase)+": ")
 	if what == "" {
 		what = string(f.Phase) + ": "
@@ -146,8 +167,8 @@ func checkLock(name string, server mcp.Server) []Check {
 	return nil
 }
 
-// checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns. Where
-// that takes a call which the rules keep back, nothing is opened.
+// checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns.
+// Where that takes a call which the rules keep back, nothing is opened.
 func (x inspection) checkIsolation(ctx context.Context, c config.Config, r mcp.Report) Check {
 	mode := string(r.Stats.Isolation)
 	check := Check{Name: "MCP server " + r.Tools.Name, Status: OK}
@@ -155,7 +176,8 @@ func (x inspection) checkIsolation(ctx context.Context, c config.Config, r mcp.R
 	case err != nil:
 		return FromError(check.Name, err)
 	case why != "":
-		check.Status, check.Detail = Fail, "it cannot be made as new between episodes: the call of "+x.Servers.Servers[r.Tools.Name].Reset.Tool+" is "+why
+		check.Status, check.Detail = Fail, "it cannot be made as new between episodes: the call of "+
+			x.Servers.Servers[r.Tools.Name].Reset.Tool+" is "+why
 		check.Next = "allow the call in mcp.approval of hone.yaml, or give the server another isolation"
 		return check
 	}

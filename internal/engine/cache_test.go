@@ -42,7 +42,8 @@ func runPrograms(t *testing.T, o engine.Options) ran {
 	var r ran
 	square := engine.F32(16, 16)
 	run := func(e *engine.Engine, name string, donated bool, build func(in []*graph.Node) []*graph.Node) {
-		p, err := e.Compile(name, []engine.Param{{Name: "state", Shape: square, Donated: donated}, {Name: "x", Shape: square}}, build)
+		p, err := e.Compile(name,
+			[]engine.Param{{Name: "state", Shape: square, Donated: donated}, {Name: "x", Shape: square}}, build)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,9 @@ func runPrograms(t *testing.T, o engine.Options) ran {
 	run(e, "plain", false, func(in []*graph.Node) []*graph.Node {
 		return []*graph.Node{engine.AllReduce(graph.Sin(graph.Dot(in[0], in[1]).Product()))}
 	})
-	run(e, "donated", true, func(in []*graph.Node) []*graph.Node { return []*graph.Node{graph.Add(in[0], graph.Exp(in[1]))} })
+	run(e, "donated", true, func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{graph.Add(in[0], graph.Exp(in[1]))}
+	})
 	alone := e.On(e.NumDevices() - 1)
 	run(alone, "alone", false, func(in []*graph.Node) []*graph.Node { return []*graph.Node{graph.Mul(in[0], in[1])} })
 	r.Compiled, r.Loaded = e.NumCompiled, e.NumLoaded
@@ -101,7 +104,8 @@ func options(t *testing.T, folder string) engine.Options {
 	if plugin == "" {
 		t.Skip("no plug-in is installed: hone engine install cpu")
 	}
-	return engine.Options{Plugin: plugin, Cache: engine.Cache{Folder: folder, Bytes: 1 << 30, Notice: func(text string) { t.Errorf("notice: %s", text) }}}
+	return engine.Options{Plugin: plugin,
+		Cache: engine.Cache{Folder: folder, Bytes: 1 << 30, Notice: func(text string) { t.Errorf("notice: %s", text) }}}
 }
 
 // kept returns the files of a folder of programs.
@@ -118,7 +122,8 @@ func kept(t *testing.T, folder string) []string {
 func want(t *testing.T, what string, got ran, compiled, loaded int, same ran) {
 	t.Helper()
 	if got.Compiled != compiled || got.Loaded != loaded {
-		t.Errorf("%s: %d programs compiled and %d loaded, want %d and %d", what, got.Compiled, got.Loaded, compiled, loaded)
+		t.Errorf("%s: %d programs compiled and %d loaded, want %d and %d",
+			what, got.Compiled, got.Loaded, compiled, loaded)
 	}
 	same.Compiled, same.Loaded = got.Compiled, got.Loaded
 	if !reflect.DeepEqual(got, same) {
@@ -164,7 +169,12 @@ func TestCompilingSaysHowLongRowsAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	params := []engine.Param{{Name: "prefix", Shape: engine.I32(1, 3)}, {Name: "ids", Shape: engine.I32(2, 7)}, {Name: "target", Shape: engine.I32(5)}, {Name: "x", Shape: engine.F32(2, 9)}}
+	params := []engine.Param{
+		{Name: "prefix", Shape: engine.I32(1, 3)},
+		{Name: "ids", Shape: engine.I32(2, 7)},
+		{Name: "target", Shape: engine.I32(5)},
+		{Name: "x", Shape: engine.F32(2, 9)},
+	}
 	if _, err := e.Compile("rows", params, func(in []*graph.Node) []*graph.Node { return in }); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +202,8 @@ func TestKeptByOtherProcesses(t *testing.T) {
 	}
 }
 
-// What is damaged, and what the plug-in refuses, is compiled again and replaced; what was compiled elsewhere is left alone.
+// What is damaged, and what the plug-in refuses, is compiled again and replaced; what was compiled elsewhere is left
+// alone.
 func TestKeptProgramsThatCannotBeUsed(t *testing.T) {
 	o := options(t, filepath.Join(t.TempDir(), "programs"))
 	first := runPrograms(t, o)
@@ -219,7 +230,8 @@ func TestKeptProgramsThatCannotBeUsed(t *testing.T) {
 	}
 	for i, code := range []string{"no program", ""} {
 		key := strings.TrimSuffix(filepath.Base(files[i]), ".program")
-		programs.Open(o.Cache.Folder, o.Cache.Bytes, nil).Put(key, programs.Program{Code: []byte(code), About: []byte("{}")})
+		programs.Open(o.Cache.Folder, o.Cache.Bytes, nil).Put(key,
+			programs.Program{Code: []byte(code), About: []byte("{}")})
 	}
 	want(t, "refused", runPrograms(t, o), 2, numPrograms-2, first)
 	if told != 1 {

@@ -7,7 +7,8 @@ import (
 	"hone/internal/engine/stablehlo"
 )
 
-// NewToken is what a layer's attention is told of one new token of each row, whose key and value go into the row's cache.
+// NewToken is what a layer's attention is told of one new token of each row, whose key and value go into the row's
+// cache.
 type NewToken struct {
 	NumHeads, NumKVHeads int
 	Scale, Eps           float64        // of scores; of the norms
@@ -23,9 +24,9 @@ func (t NewToken) HasKernel(cache *graph.Node) bool {
 	return ok && b.HasNewToken(d[1], t.NumHeads, t.NumKVHeads, d[3])
 }
 
-// Attend norms and rotates the queries and keys of qkv [N, (heads + 2 kvHeads) D], writes keys and values to the caches and attends to
-// them. It returns the output and the queries that attended, [N, 1, heads, D], the log of the softmax's denominator [N, heads, 1], and the
-// caches.
+// Attend norms and rotates the queries and keys of qkv [N, (heads + 2 kvHeads) D], writes keys and values to the caches
+// and attends to them. It returns the output and the queries that attended, [N, 1, heads, D], the log of the softmax's
+// denominator [N, heads, 1], and the caches.
 func (t NewToken) Attend(qkv, key, value *graph.Node) (out, turned, log, newKey, newValue *graph.Node) {
 	values := func(nodes [2]*graph.Node) (all []compute.Value) {
 		for _, n := range nodes {
@@ -37,7 +38,8 @@ func (t NewToken) Attend(qkv, key, value *graph.Node) (out, turned, log, newKey,
 	}
 	token := stablehlo.NewToken{NumHeads: t.NumHeads, NumKVHeads: t.NumKVHeads, Scale: t.Scale, Eps: t.Eps,
 		Lengths: valueOf(t.Length), Norms: values(t.Norms), Rotation: values(t.Rotation)}
-	o, s := graph.BackendFusedScaledDotProductAttention(qkv, key, value, compute.AttentionAxesLayoutBSHD, &compute.ScaledDotProductAttentionConfig{
-		Bias: token})
+	o, s := graph.BackendFusedScaledDotProductAttention(qkv, key, value,
+		compute.AttentionAxesLayoutBSHD, &compute.ScaledDotProductAttentionConfig{
+			Bias: token})
 	return o, s[0], s[1], s[2], s[3]
 }

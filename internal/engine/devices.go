@@ -20,8 +20,8 @@ func (e *Engine) NumDevices() int {
 	return 1
 }
 
-// On returns an engine of device i alone, for what the devices do apart from each other; where there is one device it is e.
-// It is good until e is closed, and not to be closed itself.
+// On returns an engine of device i alone, for what the devices do apart from each other; where there is one device it
+// is e. It is good until e is closed, and not to be closed itself.
 func (e *Engine) On(i int) *Engine {
 	if e.NumDevices() == 1 {
 		return e
@@ -41,7 +41,8 @@ func Parts(buffers []Buffer, i int) []Buffer {
 	return parts
 }
 
-// UploadEach copies to each device a flat slice of its own, of float32 or int32; where there is one slice, to all the same.
+// UploadEach copies to each device a flat slice of its own, of float32 or int32; where there is one slice, to all the
+// same.
 func (e *Engine) UploadEach(flat []any, dims ...int) (Buffer, error) {
 	if len(flat) == 1 {
 		return e.Upload(flat[0], dims...)
@@ -84,8 +85,8 @@ func shardingSpec(mesh *distributed.DeviceMesh, p Param) *distributed.ShardingSp
 	return &distributed.ShardingSpec{Mesh: mesh, Axes: []distributed.AxisSpec{{meshAxis}}}
 }
 
-// CheckDevices is an error where n devices are asked for and there is no plug-in: before anything is opened. How many a plug-in
-// has is known when it is opened.
+// CheckDevices is an error where n devices are asked for and there is no plug-in: before anything is opened. How many a
+// plug-in has is known when it is opened.
 func CheckDevices(plugin string, n int) error {
 	if plugin != "" || n <= 1 {
 		return nil
@@ -94,6 +95,8 @@ func CheckDevices(plugin string, n int) error {
 }
 
 func tooFew(want, found int, why string) error {
-	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there are not %d devices but %d", want, found), Where: fmt.Sprintf("engine.devices: %d", want),
-		Why: why, Next: fmt.Sprintf("set engine.devices to %d, or use a machine with more; hone doctor shows the devices", found)}
+	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there are not %d devices but %d", want, found),
+		Where: fmt.Sprintf("engine.devices: %d",
+			want), Why: why, Next: fmt.Sprintf("set engine.devices to %d, or use a machine with more; "+
+			"hone doctor shows the devices", found)}
 }

@@ -6,8 +6,8 @@ import (
 	"hone/internal/engine/stablehlo"
 )
 
-// Dry is an engine without a device. Samplers and trainers work on it as on any: it notes which programs they compile and
-// how much memory they hold, and computes nothing. Buffers read as zeros.
+// Dry is an engine without a device. Samplers and trainers work on it as on any: it notes which programs they compile
+// and how much memory they hold, and computes nothing. Buffers read as zeros.
 type Dry struct {
 	*Engine
 	backend *stablehlo.Backend

@@ -14,9 +14,10 @@ func TestDry(t *testing.T) {
 	if !d.IsGPU() || d.PureGo() || d.Description() != "no device" {
 		t.Errorf("%v %v %q", d.IsGPU(), d.PureGo(), d.Description())
 	}
-	p, err := d.Compile("double", []Param{{Name: "x", Shape: F32(4), Donated: true}, {Name: "y", Shape: F32(4)}}, func(in []*graph.Node) []*graph.Node {
-		return []*graph.Node{graph.Add(in[0], in[0]), graph.Mul(in[1], in[1])}
-	})
+	p, err := d.Compile("double", []Param{{Name: "x", Shape: F32(4), Donated: true}, {Name: "y", Shape: F32(4)}},
+		func(in []*graph.Node) []*graph.Node {
+			return []*graph.Node{graph.Add(in[0], in[0]), graph.Mul(in[1], in[1])}
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,15 +23,15 @@ import (
 	"hone/internal/fault"
 )
 
-// Engine owns a device, or several: programs then run on all at once, and a buffer is an array of the same shape on each.
-// Buffers and programs belong to the engine that made them.
+// Engine owns a device, or several: programs then run on all at once, and a buffer is an array of the same shape on
+// each. Buffers and programs belong to the engine that made them.
 type Engine struct {
 	backend             compute.Backend
 	pureGo, isGPU, bf16 bool
 	// compiled guards what Compile notes: each sampler compiles, in a goroutine of its own, what a request first needs.
 	compiled sync.Mutex
-	// NumCompiled counts compilations; it stands still in a run whose shapes are settled. NumLoaded counts programs that were
-	// kept on disk, and so needed none.
+	// NumCompiled counts compilations; it stands still in a run whose shapes are settled. NumLoaded counts programs
+	// that were kept on disk, and so needed none.
 	NumCompiled, NumLoaded int
 	account                *account   // of a dry engine; nil otherwise
 	zeroing                sync.Mutex // a trainer and its samplers may want zeros at a time
@@ -56,12 +56,13 @@ func (t DType) IsBF16(gpu bool) bool { return t == DTypeBF16 || t != DTypeF32 &&
 type Options struct {
 	Plugin string // path of a PJRT plug-in; empty: pure Go
 	DType  DType  // empty: DTypeAuto
-	// Devices is how many of the plug-in's devices to use (1). CPUs are as many as are asked for, and share the machine.
+	// Devices is how many of the plug-in's devices to use (1). CPUs are as many as are asked for, and share the
+	// machine.
 	Devices int
 	Cache   Cache
-	// Compiling is told the name of each program before a plug-in compiles it, which may take minutes, and how many tokens a row of its ids
-	// has, 0 where it is given none; those that are kept are none. What it returns is called when the program is compiled. It may be called
-	// from several goroutines; nil: nobody is told.
+	// Compiling is told the name of each program before a plug-in compiles it, which may take minutes, and how many
+	// tokens a row of its ids has, 0 where it is given none; those that are kept are none. What it returns is called
+	// when the program is compiled. It may be called from several goroutines; nil: nobody is told.
 	Compiling func(program string, tokens int) (compiled func())
 }
 
@@ -87,8 +88,8 @@ func Open(o Options) (*Engine, error) {
 			return nil, tooFew(few.Want, len(few.Found), "the plug-in has "+strings.Join(few.Found, ", "))
 		}
 		if err != nil {
-			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot open the accelerator plug-in", Where: o.Plugin,
-				Err: err, Next: "hone engine install cpu"}
+			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot open the accelerator plug-in",
+				Where: o.Plugin, Err: err, Next: "hone engine install cpu"}
 		}
 		if c := o.Cache; c.Folder != "" && c.Bytes > 0 {
 			b.Keep(programs.Open(c.Folder, c.Bytes, c.Notice), c.Environment)
@@ -97,8 +98,9 @@ func Open(o Options) (*Engine, error) {
 		return &Engine{backend: b, isGPU: b.IsGPU(), bf16: o.DType.IsBF16(b.IsGPU())}, nil
 	}
 	if o.DType == DTypeBF16 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "pure Go computes in f32 only", Where: "engine.dtype: bf16",
-			Next: "set engine.dtype to auto, or install a plug-in: hone engine install cpu"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "pure Go computes in f32 only",
+			Where: "engine.dtype: bf16",
+			Next:  "set engine.dtype to auto, or install a plug-in: hone engine install cpu"}
 	}
 	if err := CheckDevices("", o.Devices); err != nil {
 		return nil, err
@@ -113,8 +115,9 @@ func Open(o Options) (*Engine, error) {
 	return &Engine{backend: b, pureGo: true}, nil
 }
 
-// unlimit lets the pure-Go backend use as many workers as it likes: its default pool can deadlock when several large products
-// are ready at once (measured, docs/log). Its option for that, "parallelism=-1", writes to stdout, which is for data.
+// unlimit lets the pure-Go backend use as many workers as it likes: its default pool can deadlock when several large
+// products are ready at once (measured, docs/log). Its option for that, "parallelism=-1", writes to stdout, which is
+// for data.
 func unlimit(b compute.Backend) error {
 	workers := reflect.Indirect(reflect.ValueOf(b)).FieldByName("Workers")
 	if workers.IsValid() && workers.CanInterface() {
@@ -192,8 +195,11 @@ type Program struct {
 }
 
 // Compile builds and compiles a program. build gets the parameters as nodes, in order, and returns the outputs; it
-// may panic, as GoMLX's graph functions do, which becomes the error. results are what a person calls the outputs: all of them, or none.
-func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Node) []*graph.Node, results ...string) (p *Program, err error) {
+// may panic, as GoMLX's graph functions do, which becomes the error. results are what a person calls the outputs: all
+// of them, or none.
+func (e *Engine) Compile(
+	name string, params []Param, build func(in []*graph.Node) []*graph.Node, results ...string,
+) (p *Program, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("building the program %s: %v", name, r)
@@ -204,7 +210,8 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 	if err != nil {
 		return nil, err
 	}
-	p = &Program{name: name, results: results, backend: e.backend, numParams: len(params), isGPU: e.isGPU, account: e.account}
+	p = &Program{name: name, results: results, backend: e.backend, numParams: len(params), isGPU: e.isGPU,
+		account: e.account}
 	in := make([]*graph.Node, len(params))
 	for i, q := range params {
 		label := q.Name
@@ -244,7 +251,8 @@ func (p *Program) Run(in ...Buffer) ([]Buffer, error) {
 	return p.ran(out, err)
 }
 
-// Start is Run that does not wait for a GPU: the outputs may still have to be computed, and what fails then is told by what reads them.
+// Start is Run that does not wait for a GPU: the outputs may still have to be computed, and what fails then is told by
+// what reads them.
 func (p *Program) Start(in ...Buffer) ([]Buffer, error) {
 	x, ok := p.executable.(*stablehlo.Executable)
 	if !ok || !p.isGPU || len(in) != p.numParams {
@@ -267,7 +275,8 @@ func (p *Program) ran(out []Buffer, err error) ([]Buffer, error) {
 }
 
 func outOfMemory(err error, where string) error {
-	return &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: where, Err: err, Next: "lower engine.slots or engine.micro_batch"}
+	return &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: where, Err: err,
+		Next: "lower engine.slots or engine.micro_batch"}
 }
 
 // NumAliased returns the bytes of inputs that outputs are written over; 0 on the pure-Go backend.
@@ -309,7 +318,8 @@ func (e *Engine) UploadParam(p Param, flat []float32) (Buffer, error) {
 
 // UploadBF16 is UploadParam of bfloat16 numbers, given as their bits, for an input of that type.
 func (e *Engine) UploadBF16(p Param, bits []uint16) (Buffer, error) {
-	return e.place(p, unsafe.Slice((*bfloat16.BFloat16)(unsafe.Pointer(unsafe.SliceData(bits))), len(bits))) // that is what they are
+	// that is what they are
+	return e.place(p, unsafe.Slice((*bfloat16.BFloat16)(unsafe.Pointer(unsafe.SliceData(bits))), len(bits)))
 }
 
 func (e *Engine) place(p Param, flat any) (Buffer, error) {

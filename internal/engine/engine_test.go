@@ -18,7 +18,9 @@ import (
 type full struct{ compute.Executable }
 
 func (full) Execute([]compute.Buffer, []bool, compute.DeviceNum) ([]compute.Buffer, error) {
-	return nil, errors.New("PJRT error (code=8): Out of memory while trying to allocate 70.66GiB with allocator GPU_0_bfc on device 0.") // an H200's
+	// an H200's
+	return nil, errors.New("PJRT error (code=8): Out of memory while trying to allocate 70.66GiB with allocator " +
+		"GPU_0_bfc on device 0.")
 }
 
 // The message of a device that is out of memory names keys that hone.yaml has.
@@ -81,7 +83,8 @@ func TestDTypeFollowsTheDevice(t *testing.T) {
 func TestDevicesThatAreNotThere(t *testing.T) {
 	_, err := Open(Options{Devices: 2})
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Code != fault.CodeUsage || f.What != "there are not 2 devices but 1" || f.Where != "engine.devices: 2" || !strings.Contains(f.Next, "engine.devices to 1") {
+	if !errors.As(err, &f) || f.Code != fault.CodeUsage || f.What != "there are not 2 devices but 1" ||
+		f.Where != "engine.devices: 2" || !strings.Contains(f.Next, "engine.devices to 1") {
 		t.Errorf("two devices of pure Go: %v", err)
 	}
 	if _, err := config.Parse("hone.yaml", []byte("engine:\n  devices: 2\n")); err != nil {

@@ -13,8 +13,8 @@ import (
 // Library is a plug-in that can be loaded, with the version of its PJRT API.
 type Library = stablehlo.Library
 
-// Probe looks at a plug-in without opening a device. Its *fault.Error says what is wrong with the file: it is not there,
-// cannot be loaded, is no plug-in, or speaks another version of PJRT.
+// Probe looks at a plug-in without opening a device. Its *fault.Error says what is wrong with the file: it is not
+// there, cannot be loaded, is no plug-in, or speaks another version of PJRT.
 func Probe(path string) (Library, error) {
 	whole, err := filepath.Abs(path) // a name alone would be looked for elsewhere
 	if err != nil {
@@ -35,7 +35,8 @@ func Probe(path string) (Library, error) {
 	return l, f
 }
 
-// CanKeepPrograms is an error where programs of these devices cannot be kept on disk. It compiles a small one to find out.
+// CanKeepPrograms is an error where programs of these devices cannot be kept on disk. It compiles a small one to find
+// out.
 func (e *Engine) CanKeepPrograms() error {
 	b, ok := e.backend.(*stablehlo.Backend)
 	if !ok || e.account != nil {

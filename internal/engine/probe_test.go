@@ -31,11 +31,13 @@ func library(t *testing.T, source string) string {
 
 // api is a plug-in whose table claims a size and a version.
 func api(size, major string) string {
-	return "static struct { unsigned long size; void *e; unsigned long vsize; void *ve; int major, minor; char rest[4096]; } table = {" +
+	return "static struct { unsigned long size; void *e; unsigned long vsize; void *ve; int major, minor; " +
+		"char rest[4096]; } table = {" +
 		size + ", 0, 24, 0, " + major + ", 7};\nvoid *GetPjrtApi(void) { return &table; }\n"
 }
 
-// half cuts off the second half of a library and, if asked to, what its head says of sections, whose table is at the end.
+// half cuts off the second half of a library and, if asked to, what its head says of sections, whose table is at the
+// end.
 func half(t *testing.T, so string, noSections bool) string {
 	t.Helper()
 	text, err := os.ReadFile(so)
@@ -81,7 +83,8 @@ func TestProbeSaysWhatIsWrong(t *testing.T) {
 			if c.name == "none" || c.name == "a folder" { // a wrong path
 				code = fault.CodeUsage
 			}
-			if !ok || f.Code != code || f.Where != c.path || f.Next == "" || !strings.Contains(f.What, c.what) || !strings.Contains(err.Error(), c.why) {
+			if !ok || f.Code != code || f.Where != c.path || f.Next == "" || !strings.Contains(f.What, c.what) ||
+				!strings.Contains(err.Error(), c.why) {
 				t.Errorf("%s, %s: %v", c.name, how, err)
 			}
 		}

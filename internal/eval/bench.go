@@ -58,7 +58,8 @@ func (b *bench) openLocal() error {
 	return nil
 }
 
-// promptFolder is the adapter folder as whose a system is prompted. The base model is prompted as the adapter that it is compared with.
+// promptFolder is the adapter folder as whose a system is prompted. The base model is prompted as the adapter that it
+// is compared with.
 func (b *bench) promptFolder(s job.System) string {
 	if s.Adapter == "" && b.Kept.Adapter != "" {
 		return b.Kept.Adapter
@@ -184,10 +185,13 @@ type watchedSpeaker struct {
 }
 
 // Say implements rollout.Speaker.
-func (s watchedSpeaker) Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
+func (s watchedSpeaker) Say(
+	ctx context.Context, messages []chat.Message, tools []chat.Tool,
+) (environment.Reply, error) {
 	defer s.b.clock.book(&s.b.clock.model)()
 	reply, err := s.Speaker.Say(ctx, messages, tools)
-	if code := fault.CodeOf(err); err != nil && (code == fault.CodeUsage || code == fault.CodeBudget || code == fault.CodeExhausted) {
+	if code := fault.CodeOf(err); err != nil &&
+		(code == fault.CodeUsage || code == fault.CodeBudget || code == fault.CodeExhausted) {
 		s.b.fatal(err)
 	}
 	return reply, err

@@ -14,8 +14,9 @@ import (
 	"hone/internal/policy"
 )
 
-// clock tells where the time of an evaluation goes. What models, tools and users take is added up over the episodes, many of which run at
-// once; what is left of an episode's time, from the opening of its servers to their end, is orchestration: hone's own work and waiting.
+// clock tells where the time of an evaluation goes. What models, tools and users take is added up over the episodes,
+// many of which run at once; what is left of an episode's time, from the opening of its servers to their end, is
+// orchestration: hone's own work and waiting.
 type clock struct {
 	mu                          sync.Mutex
 	model, tool, user, episodes time.Duration // sums
@@ -64,14 +65,18 @@ func (c *clock) parts() []stats.Part {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := max(0, c.episodes-c.model-c.tool-c.user)
-	return []stats.Part{{Name: stats.ModelsPart, Seconds: c.model.Seconds()}, {Name: "tools", Seconds: c.tool.Seconds()}, {Name: "users", Seconds: c.user.Seconds()},
-		{Name: "orchestration", Seconds: own.Seconds(), Orchestration: true}}
+	return []stats.Part{
+		{Name: stats.ModelsPart, Seconds: c.model.Seconds()}, {Name: "tools", Seconds: c.tool.Seconds()},
+		{Name: "users", Seconds: c.user.Seconds()},
+		{Name: "orchestration", Seconds: own.Seconds(), Orchestration: true},
+	}
 }
 
 // summary is how long it took by the clock on the wall, and how long of that no episode ran.
 func (c *clock) summary() string {
 	c.to(func() {})
-	return fmt.Sprintf("%s, %s of it before, between and after episodes", c.wall.Round(time.Millisecond), c.idle.Round(time.Millisecond))
+	return fmt.Sprintf("%s, %s of it before, between and after episodes",
+		c.wall.Round(time.Millisecond), c.idle.Round(time.Millisecond))
 }
 
 // watch books what the tools of an environment take, and the users.
@@ -123,7 +128,9 @@ type timedTools struct {
 }
 
 // Open implements environment.Tools.
-func (t timedTools) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+func (t timedTools) Open(
+	ctx context.Context, episode string, templates ...environment.Template,
+) (environment.Session, error) {
 	end := t.clock.episode()
 	defer t.clock.book(&t.clock.tool)()
 	s, err := t.Tools.Open(ctx, episode, templates...)

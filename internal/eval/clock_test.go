@@ -16,7 +16,8 @@ import (
 	"hone/internal/eval/stats"
 )
 
-// slow is servers, a user and a policy that take their time: 300 ms to start, a second for a call, half a second for what a user says.
+// slow is servers, a user and a policy that take their time: 300 ms to start, a second for a call, half a second for
+// what a user says.
 type slow struct{ environment.Session }
 
 func (slow) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
@@ -42,7 +43,8 @@ func (slow) Say(context.Context, []chat.Message) (environment.Words, error) {
 	return environment.Words{Ended: trajectory.EndedByUser}, nil
 }
 
-// thinking calls a tool, then answers, each after a time that differs from episode to episode; before each it waits for hone itself.
+// thinking calls a tool, then answers, each after a time that differs from episode to episode; before each it waits for
+// hone itself.
 type thinking struct {
 	b   *bench
 	own time.Duration
@@ -78,18 +80,20 @@ func (p thought) Say(_ context.Context, messages []chat.Message, _ []chat.Tool) 
 	return environment.Reply{Turn: &trajectory.Turn{Calls: []chat.ToolCall{{ID: "1", Name: "x", Arguments: "{}"}}}}, nil
 }
 
-// 100 ms of hone's own waiting in each turn shows in the share of orchestration, however many episodes run at once and although in each
-// moment some model works; without it the share is 0.
+// 100 ms of hone's own waiting in each turn shows in the share of orchestration, however many episodes run at once and
+// although in each moment some model works; without it the share is 0.
 func TestOrchestrationOfManyEpisodes(t *testing.T) {
 	for _, own := range []time.Duration{0, 100 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			b := &bench{fatal: func(error) {}}
 			world := environment.Options{Tools: slow{}, User: slow{}, MaxTurns: 4, MaxToolCalls: 4, Hang: time.Hour}
 			b.clock.watch(&world)
-			runner := rollout.New(rollout.Options{Environment: environment.New(world), Policy: thinking{b, own}, MaxTokens: 8})
+			runner := rollout.New(rollout.Options{Environment: environment.New(world), Policy: thinking{b, own},
+				MaxTokens: 8})
 			requests := make(chan rollout.Request, 64)
 			for i := range 64 {
-				requests <- rollout.Request{Scenario: scenario.Scenario{ID: string(rune('a' + i)), User: &scenario.User{Says: []string{"Do it."}}}, Place: i}
+				requests <- rollout.Request{Scenario: scenario.Scenario{ID: string(rune('a' + i)),
+					User: &scenario.User{Says: []string{"Do it."}}}, Place: i}
 			}
 			close(requests)
 			b.clock.run()
@@ -103,9 +107,11 @@ func TestOrchestrationOfManyEpisodes(t *testing.T) {
 			b.clock.pause()
 			r := stats.Comparison{Parts: b.clock.parts()}.Results()
 			if want := 64 * 2 * own.Seconds() / all; math.Abs(r.OrchestrationShare-want) > 1e-9 {
-				t.Errorf("with %v of own waiting the share is %g, want %g of %+v", own, r.OrchestrationShare, want, r.Parts)
+				t.Errorf("with %v of own waiting the share is %g, want %g of %+v",
+					own, r.OrchestrationShare, want, r.Parts)
 			}
-			if tools, users := r.Parts[1].Seconds, r.Parts[2].Seconds; math.Abs(tools-64*1.3) > 1e-6 || math.Abs(users-32) > 1e-6 {
+			if tools, users := r.Parts[1].Seconds, r.Parts[2].Seconds; math.Abs(tools-64*1.3) > 1e-6 ||
+				math.Abs(users-32) > 1e-6 {
 				t.Errorf("tools %g s, users %g s", tools, users)
 			}
 			if said := b.clock.summary(); !strings.HasSuffix(said, ", 3s of it before, between and after episodes") {

@@ -15,8 +15,8 @@ import (
 	"hone/internal/job/settings"
 )
 
-// Known is a difference that an evaluation stopped early on, by its confidence sequence. The intervals for a fixed number of scenarios do
-// not hold then. All differences of an evaluation hold together with eval.confidence.
+// Known is a difference that an evaluation stopped early on, by its confidence sequence. The intervals for a fixed
+// number of scenarios do not hold then. All differences of an evaluation hold together with eval.confidence.
 type Known struct {
 	stats.Pair
 	stats.Interval // of completion
@@ -25,8 +25,8 @@ type Known struct {
 // numLooks is about how often an evaluation that may stop early looks.
 const numLooks = 20
 
-// units are the scenarios that may be one piece of evidence, in the order in which they are run: a fixed random one where the evaluation
-// may stop early, as its confidence sequence asks, else that of the file.
+// units are the scenarios that may be one piece of evidence, in the order in which they are run: a fixed random one
+// where the evaluation may stop early, as its confidence sequence asks, else that of the file.
 func (b *bench) units() (units [][]scenario.Scenario) {
 	if b.Config.Eval.StopEarly == 0 {
 		return [][]scenario.Scenario{b.tasks}
@@ -40,7 +40,9 @@ func (b *bench) units() (units [][]scenario.Scenario) {
 	for _, tasks := range of {
 		units = append(units, tasks)
 	}
-	slices.SortFunc(units, func(x, y []scenario.Scenario) int { return cmp.Compare(place[familyOf(x[0])], place[familyOf(y[0])]) })
+	slices.SortFunc(units, func(x, y []scenario.Scenario) int {
+		return cmp.Compare(place[familyOf(x[0])], place[familyOf(y[0])])
+	})
 	return units
 }
 
@@ -83,8 +85,8 @@ func (b *bench) differences(systems []*measuring) (all []Known, enough bool) {
 		return nil, false
 	}
 	order, n := b.order(), len(systems)
-	// All pairs of the evaluation share the chance to miss, also those of a system that is given up on the way: how it went must not
-	// change what the others are held to.
+	// All pairs of the evaluation share the chance to miss, also those of a system that is given up on the way: how it
+	// went must not change what the others are held to.
 	intervals := settings.IntervalsOf(b.Config).Jointly(n * (n - 1) / 2)
 	enough = true
 	for i := range systems {
@@ -103,8 +105,9 @@ func (b *bench) differences(systems []*measuring) (all []Known, enough bool) {
 // checkEarly refuses to stop early where there is nothing to compare.
 func checkEarly(j *job.Job) error {
 	if j.Config.Eval.StopEarly > 0 && len(j.Kept.Evaluation.Systems) < 2 {
-		return &fault.Error{Code: fault.CodeUsage, What: "eval.stop_early needs at least two systems", Where: fmt.Sprintf("eval.stop_early: %g", j.Config.Eval.StopEarly),
-			Next: "name another system with --compare, or leave it out"}
+		return &fault.Error{Code: fault.CodeUsage, What: "eval.stop_early needs at least two systems",
+			Where: fmt.Sprintf("eval.stop_early: %g",
+				j.Config.Eval.StopEarly), Next: "name another system with --compare, or leave it out"}
 	}
 	return nil
 }

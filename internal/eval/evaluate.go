@@ -1,6 +1,6 @@
-// Package eval is hone eval: systems run the same scenarios on live servers, from the same random streams, and what came of it is
-// rated. asked.go says what is wanted, systems.go who speaks, measure.go runs the episodes, told.go says what came of them;
-// power.go is the verb below it, which runs nothing.
+// Package eval is hone eval: systems run the same scenarios on live servers, from the same random streams, and what
+// came of it is rated. asked.go says what is wanted, systems.go who speaks, measure.go runs the episodes, told.go says
+// what came of them; power.go is the verb below it, which runs nothing.
 package eval
 
 import (
@@ -45,8 +45,8 @@ func (m *Evaluated) Results() stats.Results {
 	return *m.results
 }
 
-// Run runs what is left of an evaluation on tasks, and keeps the episodes where j has a folder. A host that only rehearses is told
-// what would be done, and gets nil.
+// Run runs what is left of an evaluation on tasks, and keeps the episodes where j has a folder. A host that only
+// rehearses is told what would be done, and gets nil.
 func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolset.Source) (*Evaluated, error) {
 	servers, err := toolset.LoadServers(j.Host, j.Config, from)
 	if err != nil {
@@ -128,7 +128,8 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 // Resume goes on with a stopped run of hone eval.
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) (*Evaluated, error) {
 	if b.Flags.Evaluation == nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: "the hone that began it did not keep how",
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path,
+			Why:  "the hone that began it did not keep how",
 			Next: "give hone eval another --output-dir, such as " + run.Beside(path)}
 	}
 	b.Flags.Settle()
@@ -153,5 +154,6 @@ func stopError(ctx context.Context, j *job.Job, err error) error {
 	if j.Dir == nil || ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &fault.Error{Code: fault.CodeStopped, What: "stopped; no episode that ended is lost", Where: j.Path, Next: j.Onward()}
+	return &fault.Error{Code: fault.CodeStopped, What: "stopped; no episode that ended is lost", Where: j.Path,
+		Next: j.Onward()}
 }

@@ -31,7 +31,9 @@ import (
 // Systems have the shortest names that tell them apart, and a name that fits nothing is refused with what there is.
 func TestSystemsOf(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, folder := range []string{"out/final", "other/final", "other/checkpoints/grpo_step_10/adapter", "deep/out/final", "local/m"} {
+	for _, folder := range []string{
+		"out/final", "other/final", "other/checkpoints/grpo_step_10/adapter", "deep/out/final", "local/m",
+	} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -40,19 +42,27 @@ func TestSystemsOf(t *testing.T) {
 		}
 	}
 	c := config.Default()
-	c.Providers = map[string]config.Provider{"local": {URL: "http://127.0.0.1:1/v1", Prices: map[string]config.Price{"priced": {Prompt: 2}}}, "spare": {URL: "http://127.0.0.1:2/v1", Episodes: 3}}
+	c.Providers = map[string]config.Provider{
+		"local": {URL: "http://127.0.0.1:1/v1", Prices: map[string]config.Price{"priced": {Prompt: 2}}},
+		"spare": {URL: "http://127.0.0.1:2/v1", Episodes: 3},
+	}
 	for _, row := range []struct{ model, compare, names, wrong string }{
-		{"", "", "base", ""}, {"out/final", "", "model", ""}, {"local/priced", "base,out/final", "base out model", ""}, {"http://127.0.0.1:9/v1/m", "local/m2", "m2 model", ""}, {"base", "out/final", "out base", ""},
-		{"nowhere", "", "", "no such system"}, {"local/priced", "http://127.0.0.1:1/v1/priced", "", "named twice"}, {"base", "base", "", "named twice"},
+		{"", "", "base", ""}, {"out/final", "", "model", ""}, {"local/priced", "base,out/final", "base out model", ""},
+		{"http://127.0.0.1:9/v1/m", "local/m2", "m2 model", ""}, {"base", "out/final", "out base", ""},
+		{"nowhere", "", "", "no such system"}, {"local/priced", "http://127.0.0.1:1/v1/priced", "", "named twice"},
+		{"base", "base", "", "named twice"},
 		{"out/final", "base", "base model", ""},
 		{"", "base,out/final,other/final", "base out other", ""},
 		{"out/final", "other/final,other/checkpoints/grpo_step_10/adapter", "other grpo_step_10 model", ""},
 		{"", "out/final,deep/out/final", "TEMP-out deep-out", ""},
 		{"out/final", "openai/gpt-4o-mini,local/priced,http://10.0.0.1:8/v1/out/final", "gpt-4o-mini priced final model", ""},
-		{"", "local/qwen/q,spare/qwen/q", "local-qwen-q spare-qwen-q", ""}, {"", "local/a b,local/a-b", "local-a-b local-a-b-2", ""},
+		{"", "local/qwen/q,spare/qwen/q", "local-qwen-q spare-qwen-q", ""}, {"", "local/a b,local/a-b",
+			"local-a-b local-a-b-2", ""},
 		{"", "./local/m,base", "m base", ""},
-		{"", "local/m", "", "name of a model and of a folder"}, {"", "base,base", "", "named twice"}, {"out/final", "out/final/", "", "named twice"},
-		{"", "spare/x,http://127.0.0.1:2/v1/x", "", "named twice"}, {"", "nowhere", "", "provider: anthropic, local, openai, openrouter, spare"}, {"", "local/", "", "no such system"},
+		{"", "local/m", "", "name of a model and of a folder"}, {"", "base,base", "", "named twice"}, {"out/final",
+			"out/final/", "", "named twice"},
+		{"", "spare/x,http://127.0.0.1:2/v1/x", "", "named twice"}, {"", "nowhere", "",
+			"provider: anthropic, local, openai, openrouter, spare"}, {"", "local/", "", "no such system"},
 		{"", "http://10.0.0.1:8/v1", "", "no model"}, {"", "http://10.0.0.1:8/models/x", "", "no model"},
 	} {
 		var compare []string
@@ -66,17 +76,24 @@ func TestSystemsOf(t *testing.T) {
 		}
 		got := strings.Join(names, " ")
 		got = strings.Replace(got, filepath.Base(filepath.Dir(mustAbs(t, "x"))), "TEMP", 1)
-		if row.wrong == "" && (err != nil || got != row.names) || row.wrong != "" && (err == nil || !strings.Contains(fmt.Sprint(err), row.wrong)) {
+		if row.wrong == "" && (err != nil || got != row.names) ||
+			row.wrong != "" && (err == nil || !strings.Contains(fmt.Sprint(err), row.wrong)) {
 			t.Errorf("--model %q --compare %q: %q, %v", row.model, row.compare, got, err)
 		}
 	}
-	systems, err := SystemsOf(c, "", []string{"local/priced", "local/other", "spare/x", "openai/x", "http://10.0.0.1:8/api/v1/a/b"})
+	systems, err := SystemsOf(c, "",
+		[]string{"local/priced", "local/other", "spare/x", "openai/x", "http://10.0.0.1:8/api/v1/a/b"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []job.Remote{{URL: "http://127.0.0.1:1/v1", Model: "priced", Episodes: config.EpisodesAtOnce, Price: &config.Price{Prompt: 2}}, {URL: "http://127.0.0.1:1/v1", Model: "other", Episodes: config.EpisodesAtOnce},
-		{URL: "http://127.0.0.1:2/v1", Model: "x", Episodes: 3}, {URL: "https://api.openai.com/v1", Model: "x", KeyEnv: "OPENAI_API_KEY", Episodes: config.EpisodesAtOnce},
-		{URL: "http://10.0.0.1:8/api/v1", Model: "a/b", Episodes: config.EpisodesAtOnce}} {
+	for i, want := range []job.Remote{
+		{URL: "http://127.0.0.1:1/v1", Model: "priced", Episodes: config.EpisodesAtOnce,
+			Price: &config.Price{Prompt: 2}}, {URL: "http://127.0.0.1:1/v1", Model: "other",
+			Episodes: config.EpisodesAtOnce},
+		{URL: "http://127.0.0.1:2/v1", Model: "x", Episodes: 3}, {URL: "https://api.openai.com/v1", Model: "x",
+			KeyEnv: "OPENAI_API_KEY", Episodes: config.EpisodesAtOnce},
+		{URL: "http://10.0.0.1:8/api/v1", Model: "a/b", Episodes: config.EpisodesAtOnce},
+	} {
 		if !reflect.DeepEqual(*systems[i].Endpoint, want) {
 			t.Errorf("%+v, want %+v", *systems[i].Endpoint, want)
 		}
@@ -91,10 +108,11 @@ func mustAbs(t *testing.T, path string) string {
 	return abs
 }
 
-// Everything that an episode depends on is in its content key, and nothing that it does not depend on: any key of the configuration
-// counts, unless it is named here.
+// Everything that an episode depends on is in its content key, and nothing that it does not depend on: any key of the
+// configuration counts, unless it is named here.
 func TestContentKey(t *testing.T) {
-	task := scenario.Scenario{ID: "a", Task: "Buy a hat.", Split: "test", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
+	task := scenario.Scenario{ID: "a", Task: "Buy a hat.", Split: "test",
+		Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
 	lora := &model.LoRA{Rank: 2}
 	who := speaker{Base: "b", Adapter: "x", Prompting: "p", LoRA: lora, Device: "cpu", DType: "f32"}
 	key := func(c circumstances, s scenario.Scenario, repeat int) string {
@@ -106,7 +124,8 @@ func TestContentKey(t *testing.T) {
 		return of(s.ID, repeat)
 	}
 	of := func(c config.Config, who speaker) circumstances {
-		return circumstances{Form: episodeForm, Hone: "v1", Settings: settingsOfEpisodes(c, who.URL == ""), Servers: "s", Tools: "t", Speaker: who}
+		return circumstances{Form: episodeForm, Hone: "v1", Settings: settingsOfEpisodes(c, who.URL == ""),
+			Servers: "s", Tools: "t", Speaker: who}
 	}
 	was := of(config.Default(), who)
 	seen := map[string]string{key(was, task, 0): "as it was"}
@@ -119,20 +138,30 @@ func TestContentKey(t *testing.T) {
 		seen[k] = what
 	}
 	for what, change := range map[string]func(*circumstances){
-		"form": func(c *circumstances) { c.Form++ }, "hone": func(c *circumstances) { c.Hone = "v2" }, "servers": func(c *circumstances) { c.Servers = "" },
-		"tools": func(c *circumstances) { c.Tools = "u" }, "versions": func(c *circumstances) { c.Versions = []string{"s 2"} }, "base": func(c *circumstances) { c.Speaker.Base = "" }, "adapter": func(c *circumstances) { c.Speaker.Adapter = "" },
-		"prompting": func(c *circumstances) { c.Speaker.Prompting = "" }, "lora": func(c *circumstances) { c.Speaker.LoRA = &model.LoRA{Rank: 3} },
-		"device": func(c *circumstances) { c.Speaker.Device = "gpu" }, "dtype": func(c *circumstances) { c.Speaker.DType = "bf16" },
-		"endpoint": func(c *circumstances) { c.Speaker = speaker{URL: "http://x/v1", Model: "m"} },
-		"its URL":  func(c *circumstances) { c.Speaker = speaker{URL: "http://y/v1", Model: "m"} }, "its model": func(c *circumstances) { c.Speaker = speaker{URL: "http://x/v1", Model: "n"} },
+		"form": func(c *circumstances) { c.Form++ }, "hone": func(c *circumstances) { c.Hone = "v2" },
+		"servers": func(c *circumstances) { c.Servers = "" }, "tools": func(c *circumstances) { c.Tools = "u" },
+		"versions":  func(c *circumstances) { c.Versions = []string{"s 2"} },
+		"base":      func(c *circumstances) { c.Speaker.Base = "" },
+		"adapter":   func(c *circumstances) { c.Speaker.Adapter = "" },
+		"prompting": func(c *circumstances) { c.Speaker.Prompting = "" }, "lora": func(c *circumstances) {
+			c.Speaker.LoRA = &model.LoRA{Rank: 3}
+		},
+		"device": func(c *circumstances) { c.Speaker.Device = "gpu" }, "dtype": func(c *circumstances) {
+			c.Speaker.DType = "bf16"
+		},
+		"endpoint":  func(c *circumstances) { c.Speaker = speaker{URL: "http://x/v1", Model: "m"} },
+		"its URL":   func(c *circumstances) { c.Speaker = speaker{URL: "http://y/v1", Model: "m"} },
+		"its model": func(c *circumstances) { c.Speaker = speaker{URL: "http://x/v1", Model: "n"} },
 	} {
 		c := was
 		change(&c)
 		differs(what, c, task, 0)
 	}
 	differs("repeat", was, task, 1)
-	for what, change := range map[string]func(*scenario.Scenario){"id": func(s *scenario.Scenario) { s.ID = "b" }, "task": func(s *scenario.Scenario) { s.Task = "Buy a cap." },
-		"checks": func(s *scenario.Scenario) { s.Checks = nil }} {
+	for what, change := range map[string]func(*scenario.Scenario){
+		"id": func(s *scenario.Scenario) { s.ID = "b" }, "task": func(s *scenario.Scenario) { s.Task = "Buy a cap." },
+		"checks": func(s *scenario.Scenario) { s.Checks = nil },
+	} {
 		s := task
 		change(&s)
 		differs(what, was, s, 0)
@@ -143,9 +172,15 @@ func TestContentKey(t *testing.T) {
 		t.Error("a scenario that is only filed elsewhere has another key")
 	}
 
-	irrelevant := []string{"name", "runs_dir", "mcp.config", "mcp.only", "mcp.allow_findings", "model.base", "model.chat_template", "model.tool_format", "model.template_variables", "scenarios.", "rewards.", "judge.", "lora.", "sft.", "grpo.",
-		"providers", "rollout.temperature", "eval.every", "eval.split", "eval.repeats", "eval.confidence", "eval.fail_on_error", "eval.stop_early",
-		"engine.backend", "engine.plugin", "engine.dtype", "engine.decode_steps", "engine.micro_batch", "engine.recompute", "engine.row_multiple", "engine.packing", "engine.moments", "engine.program_cache", "engine.memory"}
+	irrelevant := []string{
+		"name", "runs_dir", "mcp.config", "mcp.only", "mcp.allow_findings", "model.base", "model.chat_template",
+		"model.tool_format", "model.template_variables", "scenarios.", "rewards.", "judge.", "lora.", "sft.", "grpo.",
+		"providers", "rollout.temperature", "eval.every", "eval.split", "eval.repeats", "eval.confidence",
+		"eval.fail_on_error", "eval.stop_early", "engine.backend", "engine.plugin", "engine.dtype",
+		"engine.decode_steps", "engine.micro_batch", "engine.recompute", "engine.row_multiple", "engine.packing",
+		"engine.moments", "engine.program_cache",
+		"engine.memory",
+	}
 	for _, path := range leaves(reflect.TypeFor[config.Config](), "") {
 		c := config.Default()
 		alter(reflect.ValueOf(&c).Elem(), path)
@@ -223,9 +258,14 @@ func TestContentKeyOfFiles(t *testing.T) {
 	put("helper.py", "1")
 	put("venv/bin/inn", "1")
 	put("venv/pyvenv.cfg", "")
-	servers := mcp.Config{Servers: map[string]mcp.Server{"shop": {Command: "shop", Args: []string{"-x", "lib/server.js", "--setup=lib/setup.json", "no/such/path"}, Template: "server", EnvFile: "env"},
-		"inn": {Command: "venv/bin/inn"}, "far": {URL: "http://127.0.0.1:1/mcp"}}}
-	task := scenario.Scenario{ID: "a", Template: scenario.Templates{"shop": "start"}, Checks: []scenario.Check{{Type: scenario.CommandCheck, Command: []string{"check.sh", "helper.py"}}, {Type: scenario.CommandCheck, Command: []string{"true"}}}}
+	servers := mcp.Config{Servers: map[string]mcp.Server{
+		"shop": {Command: "shop", Args: []string{"-x", "lib/server.js", "--setup=lib/setup.json", "no/such/path"}, Template: "server", EnvFile: "env"},
+		"inn":  {Command: "venv/bin/inn"}, "far": {URL: "http://127.0.0.1:1/mcp"},
+	}}
+	task := scenario.Scenario{ID: "a", Template: scenario.Templates{"shop": "start"}, Checks: []scenario.Check{
+		{Type: scenario.CommandCheck, Command: []string{"check.sh", "helper.py"}},
+		{Type: scenario.CommandCheck, Command: []string{"true"}},
+	}}
 	seen := map[string]string{}
 	look := func(what string) {
 		t.Helper()
@@ -271,8 +311,13 @@ func TestContentKeyOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	look("another target")
-	for what, change := range map[string]func(*mcp.Server){"args": func(s *mcp.Server) { s.Args = nil }, "command": func(s *mcp.Server) { s.Command = "inn" }, "env": func(s *mcp.Server) { s.Env = map[string]string{"A": "b"} },
-		"url": func(s *mcp.Server) { s.URL = "http://x" }, "isolation": func(s *mcp.Server) { s.Isolation = "shared" }} {
+	for what, change := range map[string]func(*mcp.Server){
+		"args": func(s *mcp.Server) { s.Args = nil }, "command": func(s *mcp.Server) { s.Command = "inn" },
+		"env": func(s *mcp.Server) { s.Env = map[string]string{"A": "b"} },
+		"url": func(s *mcp.Server) { s.URL = "http://x" }, "isolation": func(s *mcp.Server) {
+			s.Isolation = "shared"
+		},
+	} {
 		was := servers.Servers["shop"]
 		s := was
 		change(&s)
@@ -292,9 +337,14 @@ func TestEnters(t *testing.T) {
 	for _, row := range []struct {
 		t    trajectory.Trajectory
 		want bool
-	}{{trajectory.Trajectory{Turns: turn(5), StopReason: trajectory.StopCompleted}, true}, {trajectory.Trajectory{Turns: turn(6), StopReason: trajectory.StopCompleted}, false},
-		{trajectory.Trajectory{Turns: turn(2), StopReason: trajectory.StopContextOverflow}, false}, {trajectory.Trajectory{Turns: turn(5), StopReason: trajectory.StopMaxTokens}, true},
-		{trajectory.Trajectory{Turns: turn(3), StopReason: trajectory.StopMaxTokens}, false}, {trajectory.Trajectory{StopReason: trajectory.StopMaxTokens}, false}} {
+	}{
+		{trajectory.Trajectory{Turns: turn(5), StopReason: trajectory.StopCompleted}, true},
+		{trajectory.Trajectory{Turns: turn(6), StopReason: trajectory.StopCompleted}, false},
+		{trajectory.Trajectory{Turns: turn(2), StopReason: trajectory.StopContextOverflow}, false},
+		{trajectory.Trajectory{Turns: turn(5), StopReason: trajectory.StopMaxTokens}, true},
+		{trajectory.Trajectory{Turns: turn(3), StopReason: trajectory.StopMaxTokens}, false},
+		{trajectory.Trajectory{StopReason: trajectory.StopMaxTokens}, false},
+	} {
 		if got := s.enters(&row.t); got != row.want {
 			t.Errorf("%s after %d tokens: %v", row.t.StopReason, row.t.NumSampled(), got)
 		}
@@ -304,7 +354,8 @@ func TestEnters(t *testing.T) {
 	}
 }
 
-// Scenarios are run in an order that depends on the seed and their families alone, and a family is never split between two looks.
+// Scenarios are run in an order that depends on the seed and their families alone, and a family is never split between
+// two looks.
 func TestOrderOfAnEarlyStop(t *testing.T) {
 	var tasks []scenario.Scenario
 	for i := range 100 {
@@ -354,16 +405,19 @@ func TestOrderOfAnEarlyStop(t *testing.T) {
 	}
 }
 
-// Differences that were known before the last block are those of confidence sequences in the order in which the scenarios are run, and hold
-// together: of three systems each has a third of the chance to miss, also where one system was given up.
+// Differences that were known before the last block are those of confidence sequences in the order in which the
+// scenarios are run, and hold together: of three systems each has a third of the chance to miss, also where one system
+// was given up.
 func TestKnownDifferences(t *testing.T) {
-	b := &bench{Job: &job.Job{Config: config.Default()}, local: &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
+	b := &bench{Job: &job.Job{Config: config.Default()},
+		local: &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
 	b.Config.Eval.StopEarly = 1
 	var systems []*measuring
 	var rows [3][]stats.Row
 	var episodes [3][]*trajectory.Trajectory
 	for i := range rows {
-		systems = append(systems, &measuring{System: job.System{Name: fmt.Sprint(i)}, found: stats.System{Excluded: map[trajectory.Outcome]int{}}})
+		systems = append(systems, &measuring{System: job.System{Name: fmt.Sprint(i)},
+			found: stats.System{Excluded: map[trajectory.Outcome]int{}}})
 	}
 	for n := range 60 {
 		s := scenario.Scenario{ID: fmt.Sprint(n), Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
@@ -376,7 +430,10 @@ func TestKnownDifferences(t *testing.T) {
 			done := n%3 < i
 			if !done {
 				call := chat.ToolCall{Name: "x", Arguments: "{}"}
-				episode.Turns = []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK}}}}
+				episode.Turns = []trajectory.Turn{
+					{Calls: []chat.ToolCall{call},
+						Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK}}},
+				}
 			}
 			episodes[i] = append(episodes[i], episode)
 			rows[i] = append(rows[i], stats.Row{ScenarioID: s.ID, Episode: done})
@@ -410,7 +467,8 @@ func TestKnownDifferences(t *testing.T) {
 			var old, new int
 			fmt.Sscan(k.Old, &old)
 			fmt.Sscan(k.New, &new)
-			if want := stats.Sequential(order, rows[old], rows[new], stats.Bootstrap{Level: 1 - 0.05/3}); k.Interval != want || !want.ExcludesZero() || want.Clusters != 44 {
+			if want := stats.Sequential(order, rows[old], rows[new],
+				stats.Bootstrap{Level: 1 - 0.05/3}); k.Interval != want || !want.ExcludesZero() || want.Clusters != 44 {
 				t.Errorf("%+v, want %+v", k, want)
 			}
 		}
@@ -438,7 +496,11 @@ func TestKnownDifferences(t *testing.T) {
 
 // Flags of a run of before there were Systems are read as what they meant.
 func TestEvaluationOfBefore(t *testing.T) {
-	for text, want := range map[string]string{`{"evaluation": {"split": "test"}}`: "base", `{"adapter": "x", "evaluation": {}}`: "model", `{"adapter": "x", "evaluation": {"compare_base": true}}`: "base model"} {
+	for text, want := range map[string]string{
+		`{"evaluation": {"split": "test"}}`:                      "base",
+		`{"adapter": "x", "evaluation": {}}`:                     "model",
+		`{"adapter": "x", "evaluation": {"compare_base": true}}`: "base model",
+	} {
 		var k job.Kept
 		if err := json.Unmarshal([]byte(text), &k); err != nil {
 			t.Fatal(err)
@@ -457,11 +519,18 @@ func TestEvaluationOfBefore(t *testing.T) {
 
 // What the key is made of is what the bench has.
 func TestCircumstances(t *testing.T) {
-	b := &bench{Job: &job.Job{Config: config.Default()}, servers: "s", local: &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t", Servers: []mcp.ServerTools{{Name: "shop", Version: "1.2"}}}}}}
+	b := &bench{
+		Job:     &job.Job{Config: config.Default()},
+		servers: "s",
+		local: &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t", Servers: []mcp.ServerTools{
+			{Name: "shop", Version: "1.2"},
+		}}}},
+	}
 	b.Config.Seed = 7
 	who := speaker{URL: "http://x/v1", Model: "m"}
 	got := b.circumstancesOf(who, b.Config)
-	if got.Form != episodeForm || got.Hone == "" || got.Servers != "s" || got.Tools != "t" || got.Speaker != who || got.Settings.Seed != 7 || !slices.Equal(got.Versions, []string{"shop 1.2"}) || got.Settings.Engine.Slots != 0 {
+	if got.Form != episodeForm || got.Hone == "" || got.Servers != "s" || got.Tools != "t" || got.Speaker != who ||
+		got.Settings.Seed != 7 || !slices.Equal(got.Versions, []string{"shop 1.2"}) || got.Settings.Engine.Slots != 0 {
 		t.Errorf("%+v", got)
 	}
 	if got := b.circumstancesOf(speaker{Base: "b"}, b.Config); got.Settings.Engine.Slots == 0 {
@@ -473,10 +542,18 @@ func TestCircumstances(t *testing.T) {
 func TestTooFewIsExplained(t *testing.T) {
 	few, enough := stats.Interval{N: 9, TooFew: true}, stats.Interval{N: 9}
 	results := func(whole, first, differs, firstDiffers stats.Interval) stats.Results {
-		return stats.Results{Systems: map[string]stats.Summary{"a": {Metrics: map[string]stats.Interval{stats.Completion().Name: whole, stats.FirstCall().Name: first}}},
-			Deltas: []stats.Delta{{Episode: differs, First: firstDiffers}}}
+		return stats.Results{
+			Systems: map[string]stats.Summary{
+				"a": {Metrics: map[string]stats.Interval{stats.Completion().Name: whole,
+					stats.FirstCall().Name: first}},
+			},
+			Deltas: []stats.Delta{{Episode: differs, First: firstDiffers}},
+		}
 	}
-	for i, x := range []stats.Results{results(few, enough, enough, enough), results(enough, few, enough, enough), results(enough, enough, few, enough), results(enough, enough, enough, few)} {
+	for i, x := range []stats.Results{
+		results(few, enough, enough, enough), results(enough, few, enough, enough), results(enough, enough, few,
+			enough), results(enough, enough, enough, few),
+	} {
 		if !tooFew(x) {
 			t.Errorf("%d is not explained", i)
 		}
@@ -488,7 +565,9 @@ func TestTooFewIsExplained(t *testing.T) {
 
 // The numbers are computed once, and not at all where the report has them.
 func TestResultsAreComputedOnce(t *testing.T) {
-	m := Evaluated{Comparison: stats.Comparison{Systems: []stats.System{{Name: "a", Rows: []stats.Row{{ScenarioID: "x", Episode: true}}}}}}
+	m := Evaluated{Comparison: stats.Comparison{Systems: []stats.System{
+		{Name: "a", Rows: []stats.Row{{ScenarioID: "x", Episode: true}}},
+	}}}
 	first := m.Results()
 	m.Systems = nil
 	if again := m.Results(); first.Systems["a"].N != 1 || !reflect.DeepEqual(again, first) {
@@ -502,14 +581,21 @@ func TestResultsAreComputedOnce(t *testing.T) {
 
 // pass@1 is the mean over scenarios, and beside each pass^k stands how many scenarios have k attempts.
 func TestPassesAreTold(t *testing.T) {
-	rows := []stats.Row{{ScenarioID: "a", Episode: true}, {ScenarioID: "a", Episode: true, Repeat: 1}, {ScenarioID: "a", Episode: true, Repeat: 2}, {ScenarioID: "b"}}
-	m := Evaluated{Comparison: stats.Comparison{Systems: []stats.System{{Name: "model", Rows: rows}}, Bootstrap: stats.Bootstrap{Level: 0.95}}}
+	rows := []stats.Row{
+		{ScenarioID: "a", Episode: true},
+		{ScenarioID: "a", Episode: true, Repeat: 1},
+		{ScenarioID: "a", Episode: true, Repeat: 2},
+		{ScenarioID: "b"},
+	}
+	m := Evaluated{Comparison: stats.Comparison{Systems: []stats.System{{Name: "model", Rows: rows}},
+		Bootstrap: stats.Bootstrap{Level: 0.95}}}
 	results := m.Results()
 	x := results.Systems["model"]
 	x.EpisodeSuccess = 0.75 // of episodes
 	results.Systems["model"] = x
 	said := strings.Join(m.Notes(results), "\n")
-	if want := "model: pass@1 50.0% of 2 scenarios, pass^3 100.0%: all 3 repeats of a scenario, of the 1 scenario with so many"; !strings.Contains(said, want) {
+	if want := "model: pass@1 50.0% of 2 scenarios, pass^3 100.0%: all 3 repeats of a scenario, " +
+		"of the 1 scenario with so many"; !strings.Contains(said, want) {
 		t.Errorf("no %q in %s", want, said)
 	}
 }
@@ -525,9 +611,11 @@ func (c *counted) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 	return c.unkept.Trajectories(stage, step)
 }
 
-// What an earlier attempt kept of a system is read once, and not again for each part; what is taken from elsewhere is among it.
+// What an earlier attempt kept of a system is read once, and not again for each part; what is taken from elsewhere is
+// among it.
 func TestKeptEpisodesAreReadOnce(t *testing.T) {
-	log := &counted{unkept: unkept{episodes: &episodes.Episodes{}, reused: map[string][]recipe.Kept{"eval_x": {{Trajectory: &trajectory.Trajectory{ID: "a"}}}}}}
+	log := &counted{unkept: unkept{episodes: &episodes.Episodes{},
+		reused: map[string][]recipe.Kept{"eval_x": {{Trajectory: &trajectory.Trajectory{ID: "a"}}}}}}
 	r := &remembered{EvaluationLog: log}
 	for i := range 3 {
 		kept, err := r.Trajectories("eval_x", 0)
@@ -553,12 +641,19 @@ func TestReuseTakesWhatEnters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, tokens := range map[string]int{"short": 4, "long": 40} {
-		text, err := json.Marshal(&trajectory.Trajectory{ID: id, ScenarioID: id, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted, ContentKey: id,
-			Turns: []trajectory.Turn{{BridgeIDs: make([]int32, 2), CompletionIDs: make([]int32, tokens)}}})
+		text, err := json.Marshal(&trajectory.Trajectory{
+			ID:         id,
+			ScenarioID: id,
+			Outcome:    trajectory.OK,
+			StopReason: trajectory.StopCompleted,
+			ContentKey: id,
+			Turns:      []trajectory.Turn{{BridgeIDs: make([]int32, 2), CompletionIDs: make([]int32, tokens)}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: "eval_model/" + id, Stage: "eval_model", JSON: text}); err != nil {
+		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: "eval_model/" + id, Stage: "eval_model",
+			JSON: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -569,7 +664,8 @@ func TestReuseTakesWhatEnters(t *testing.T) {
 		if b.earlier, err = earlierEpisodes(b.Job, []string{"earlier"}); err != nil {
 			t.Fatal(err)
 		}
-		s := stand{Episodes: &episodes.Episodes{Agent: agent.Agent{Room: room}, KeyOf: func(t *trajectory.Trajectory) string { return t.ScenarioID }}}
+		s := stand{Episodes: &episodes.Episodes{Agent: agent.Agent{Room: room},
+			KeyOf: func(t *trajectory.Trajectory) string { return t.ScenarioID }}}
 		log := &unkept{episodes: s.Episodes, reused: map[string][]recipe.Kept{}}
 		n, err := b.reuse(s, "eval_model", []scenario.Scenario{{ID: "long"}, {ID: "short"}, {ID: "other"}}, log)
 		if err != nil || n != len(want) {

@@ -14,12 +14,12 @@ import (
 	"hone/internal/digest"
 )
 
-// commandSums say what a command line runs beside its words: the program and the files that they name, and which packages are installed
-// there. Each file is read once.
+// commandSums say what a command line runs beside its words: the program and the files that they name, and which
+// packages are installed there. Each file is read once.
 type commandSums map[string]string
 
-// of is the sum of a command line whose relative paths are from dir, "" for here. A folder among its words is where the command works,
-// not what it is: of it, its packages alone count.
+// of is the sum of a command line whose relative paths are from dir, "" for here. A folder among its words is where the
+// command works, not what it is: of it, its packages alone count.
 func (c commandSums) of(dir string, command []string) (string, error) {
 	parts := slices.Clone(command)
 	for i, word := range command {
@@ -69,7 +69,8 @@ func (c commandSums) path(path string) (string, error) {
 	return c[path], nil
 }
 
-// places are the folders in which the packages of a path may stand: its own and those above, by its name and by what it is a link to.
+// places are the folders in which the packages of a path may stand: its own and those above, by its name and by what it
+// is a link to.
 func places(path string, isDir bool) (all []string) {
 	const levels = 12
 	paths := []string{path}
@@ -96,11 +97,15 @@ func places(path string, isDir bool) (all []string) {
 
 // lockFiles say which versions are installed below their folder.
 func lockFiles() []string {
-	return []string{"package.json", "package-lock.json", "node_modules/.package-lock.json", "pnpm-lock.yaml", "yarn.lock", "pyproject.toml", "requirements.lock", "uv.lock", "poetry.lock",
-		"mcpb.lock"}
+	return []string{
+		"package.json", "package-lock.json", "node_modules/.package-lock.json", "pnpm-lock.yaml", "yarn.lock",
+		"pyproject.toml", "requirements.lock", "uv.lock", "poetry.lock",
+		"mcpb.lock",
+	}
 }
 
-// packages are the sums of a folder's lock files and, of a virtual environment, what is installed in it (PyPA: NAME-VERSION.dist-info).
+// packages are the sums of a folder's lock files and, of a virtual environment, what is installed in it (PyPA:
+// NAME-VERSION.dist-info).
 func packages(folder string) (parts []string, err error) {
 	for _, name := range lockFiles() {
 		text, err := os.ReadFile(filepath.Join(folder, name))

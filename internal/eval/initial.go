@@ -22,8 +22,8 @@ import (
 	"hone/internal/proxy/local"
 )
 
-// initialCalls puts behind the systems the last of them with an initial-call agent before it, where one is asked for; and checks whether
-// the model can be calibrated as one.
+// initialCalls puts behind the systems the last of them with an initial-call agent before it, where one is asked for;
+// and checks whether the model can be calibrated as one.
 func (a Asked) initialCalls(c config.Config, systems []job.System) ([]job.System, error) {
 	model := &systems[len(systems)-1]
 	if a.Calibrate != 0 {
@@ -37,19 +37,23 @@ func (a Asked) initialCalls(c config.Config, systems []job.System) ([]job.System
 			why, next = "eval.temperature is not 0, and proposals are made at 0", "set eval.temperature to 0"
 		}
 		if why != "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot calibrate", Where: fmt.Sprintf("--calibrate %g", a.Calibrate), Why: why, Next: next}
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot calibrate",
+				Where: fmt.Sprintf("--calibrate %g", a.Calibrate), Why: why, Next: next}
 		}
 	}
 	if a.InitialCall == "" {
 		return systems, nil
 	}
 	if model.Endpoint == nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "--initial-call needs an endpoint to evaluate in front of", Where: "--initial-call " + a.InitialCall,
-			Why: "the model is on this machine", Next: "serve it with hone serve, and name it --model http://127.0.0.1:8000/v1/NAME"}
+		return nil, &fault.Error{Code: fault.CodeUsage,
+			What: "--initial-call needs an endpoint to evaluate in front of", Where: "--initial-call " + a.InitialCall,
+			Why:  "the model is on this machine",
+			Next: "serve it with hone serve, and name it --model http://127.0.0.1:8000/v1/NAME"}
 	}
 	a.InitialCall = basemodel.AdapterAt(a.InitialCall)
 	if _, err := os.Stat(filepath.Join(a.InitialCall, adapter.ConfigFile)); err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no such adapter", Where: "--initial-call " + a.InitialCall, Next: "name a folder with " + adapter.ConfigFile}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no such adapter",
+			Where: "--initial-call " + a.InitialCall, Next: "name a folder with " + adapter.ConfigFile}
 	}
 	with := *model
 	with.Name, with.InitialCall = "initial-call", a.InitialCall
@@ -100,7 +104,9 @@ type behindSpeaker struct {
 }
 
 // Say implements rollout.Speaker.
-func (s *behindSpeaker) Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
+func (s *behindSpeaker) Say(
+	ctx context.Context, messages []chat.Message, tools []chat.Tool,
+) (environment.Reply, error) {
 	if len(tools) == 0 || messages[len(messages)-1].Role != chat.User {
 		return s.Speaker.Say(ctx, messages, tools)
 	}
@@ -116,7 +122,8 @@ func (s *behindSpeaker) Say(ctx context.Context, messages []chat.Message, tools 
 		s.proposed++
 	}
 	turn := &trajectory.Turn{Calls: p.Calls, Usage: &trajectory.Usage{},
-		InitialCall: &trajectory.InitialCall{Confidence: p.Confidence, PromptTokens: p.Used.PromptTokens, CompletionTokens: p.Used.CompletionTokens}}
+		InitialCall: &trajectory.InitialCall{Confidence: p.Confidence, PromptTokens: p.Used.PromptTokens,
+			CompletionTokens: p.Used.CompletionTokens}}
 	if s.Cost != nil {
 		turn.Usage.Cost = new(float64)
 	}
@@ -146,7 +153,8 @@ func (m *Evaluated) InitialCalls() *InitialCalls {
 	}
 	old, new := m.Systems[n-2], m.Systems[n-1]
 	out := &InitialCalls{With: new.Name, Without: old.Name, Episodes: len(new.Rows),
-		Success: stats.Compare(old.Rows, new.Rows, stats.Completion(), m.Bootstrap), Requests: stats.Saving(old.Rows, new.Rows, stats.Requests(), m.Bootstrap),
+		Success: stats.Compare(old.Rows, new.Rows, stats.Completion(), m.Bootstrap), Requests: stats.Saving(old.Rows,
+			new.Rows, stats.Requests(), m.Bootstrap),
 		Tokens: stats.Saving(old.Rows, new.Rows, stats.Tokens(), m.Bootstrap)}
 	for _, metric := range stats.Metrics() {
 		if metric.Name == "model_seconds" {
@@ -176,22 +184,32 @@ func (i *InitialCalls) Text() string {
 	saved := func(s stats.Interval) string {
 		return fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*s.Mean, 100*s.Low, 100*s.High)
 	}
-	return fmt.Sprintf("%s - %s: %s points of whole episodes; %s fewer requests to the upstream, %s fewer of its tokens; %.2f [%.2f, %.2f] s of models; "+
-		"a call was proposed in %d of %d episodes, and was the first gold call in %d of them; %.0f tokens of the small model an episode",
-		i.With, i.Without, i.Success.PointsText(), saved(i.Requests), saved(i.Tokens), i.Seconds.Mean, i.Seconds.Low, i.Seconds.High, i.Proposed, i.Episodes, i.Right, i.SmallTokens)
+	return fmt.Sprintf("%s - %s: %s points of whole episodes; %s fewer requests to the upstream, "+
+		"%s fewer of its tokens; %.2f [%.2f, %.2f] s of models; a call was proposed in %d of %d episodes, "+
+		"and was the first gold call in %d of them; %.0f tokens of the small model an episode",
+		i.With, i.Without, i.Success.PointsText(), saved(i.Requests), saved(i.Tokens), i.Seconds.Mean, i.Seconds.Low,
+		i.Seconds.High, i.Proposed, i.Episodes, i.Right, i.SmallTokens)
 }
 
-// enoughToCalibrate is an error where a run of so many episodes cannot come to the calls that a calibration takes, before it is made.
+// enoughToCalibrate is an error where a run of so many episodes cannot come to the calls that a calibration takes,
+// before it is made.
 func (a Asked) enoughToCalibrate(episodes int) error {
 	if a.Calibrate == 0 || episodes >= initial.Fewest {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot calibrate on %s", fault.Count(episodes, "episode")), Where: fmt.Sprintf("--calibrate %g", a.Calibrate),
-		Why: fmt.Sprintf("a calibration takes %d first calls, and an episode has one", initial.Fewest), Next: fmt.Sprintf("give --repeats %d or more, or a --dataset with more held-out scenarios", (initial.Fewest+episodes-1)/max(1, episodes))}
+	return &fault.Error{
+		Code:  fault.CodeUsage,
+		What:  fmt.Sprintf("cannot calibrate on %s", fault.Count(episodes, "episode")),
+		Where: fmt.Sprintf("--calibrate %g", a.Calibrate),
+		Why: fmt.Sprintf("a calibration takes %d first calls, and an episode has one",
+			initial.Fewest),
+		Next: fmt.Sprintf("give --repeats %d or more, or a --dataset with more held-out scenarios",
+			(initial.Fewest+episodes-1)/max(1, episodes)),
+	}
 }
 
-// Calibrate fits the initial-call agent of the adapter that was evaluated last to its first calls, and saves that beside the adapter. The
-// scenarios must be held out from what it was trained on, and from what it will be measured on.
+// Calibrate fits the initial-call agent of the adapter that was evaluated last to its first calls, and saves that
+// beside the adapter. The scenarios must be held out from what it was trained on, and from what it will be measured on.
 func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {
 	if a.Calibrate == 0 {
 		return nil
@@ -211,7 +229,8 @@ func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {
 		if r.NumGold == 0 { // nothing says which call is right but whether the task was done
 			right = r.Episode && !r.NoTool && !r.MissingTool
 		}
-		seen = append(seen, initial.Observed{Evidence: initial.EvidenceOf(e.Trajectory.Turns[0].SamplerLogprobs), Right: right})
+		seen = append(seen,
+			initial.Observed{Evidence: initial.EvidenceOf(e.Trajectory.Turns[0].SamplerLogprobs), Right: right})
 	}
 	c, err := initial.Fit(seen, a.Calibrate)
 	if err != nil {
@@ -224,9 +243,12 @@ func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {
 		return err
 	}
 	if c.Accepted == 0 {
-		return &fault.Error{Code: fault.CodeFailures, What: "no threshold reaches the requested precision", Where: fmt.Sprintf("--calibrate %g", a.Calibrate),
-			Why: fmt.Sprintf("%d of %d calls are right, and the likeliest are no better", c.Right, c.Calls), Next: "ask for less, or train the adapter further"}
+		return &fault.Error{Code: fault.CodeFailures, What: "no threshold reaches the requested precision",
+			Where: fmt.Sprintf("--calibrate %g",
+				a.Calibrate), Why: fmt.Sprintf("%d of %d calls are right, and the likeliest are no better",
+				c.Right, c.Calls), Next: "ask for less, or train the adapter further"}
 	}
-	h.Say("initial calls: at confidence %.3f and above, %d of %d calls, %d of them right; kept in %s", c.Threshold, c.Accepted, c.Calls, c.AcceptedRight, filepath.Join(a.Model, initial.File))
+	h.Say("initial calls: at confidence %.3f and above, %d of %d calls, %d of them right; kept in %s",
+		c.Threshold, c.Accepted, c.Calls, c.AcceptedRight, filepath.Join(a.Model, initial.File))
 	return nil
 }

@@ -28,10 +28,12 @@ type big struct{ asked int }
 // Chat implements llm.Chatter.
 func (b *big) Chat(context.Context, llm.Request) (llm.Response, error) {
 	b.asked++
-	return llm.Response{Message: chat.Message{Role: chat.Assistant, Content: "done"}, Usage: llm.Usage{PromptTokens: 50, CompletionTokens: 4}, FinishReason: "stop"}, nil
+	return llm.Response{Message: chat.Message{Role: chat.Assistant, Content: "done"},
+		Usage: llm.Usage{PromptTokens: 50, CompletionTokens: 4}, FinishReason: "stop"}, nil
 }
 
-// Behind an agent, a user's turn is the small model's where it is sure, and is recorded as such; what follows is the endpoint's.
+// Behind an agent, a user's turn is the small model's where it is sure, and is recorded as such; what follows is the
+// endpoint's.
 func TestBehindAnAgent(t *testing.T) {
 	small := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -39,15 +41,20 @@ func TestBehindAnAgent(t *testing.T) {
 		if strings.Contains(string(body), "hard") {
 			logprob = -9
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"usage": map[string]int{"prompt_tokens": 30, "completion_tokens": 2}, "choices": []any{map[string]any{"finish_reason": "tool_calls",
-			"message":  chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: "{}"}}},
-			"logprobs": map[string]any{"content": []any{map[string]float64{"logprob": logprob}}}}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"usage": map[string]int{"prompt_tokens": 30, "completion_tokens": 2}, "choices": []any{
+				map[string]any{"finish_reason": "tool_calls",
+					"message":  chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: "{}"}}},
+					"logprobs": map[string]any{"content": []any{map[string]float64{"logprob": logprob}}}},
+			},
+		})
 	}))
 	defer small.Close()
 	endpoint := &big{}
 	transport := &http.Transport{DisableKeepAlives: true}
 	p := behind{llm.Policy{Client: endpoint, Cost: func(int, int) float64 { return 1 }},
-		&initial.Agent{Client: &http.Client{Transport: transport}, URL: small.URL, Calibration: initial.Calibration{Bias: 4, Min: 1, Threshold: 0.9}}}
+		&initial.Agent{Client: &http.Client{Transport: transport}, URL: small.URL,
+			Calibration: initial.Calibration{Bias: 4, Min: 1, Threshold: 0.9}}}
 	tools := []chat.Tool{{Name: "hash"}}
 	user := func(text string) chat.Message { return chat.Message{Role: chat.User, Content: text} }
 	s := p.Speaker(rollout.Attempt{})
@@ -61,18 +68,20 @@ func TestBehindAnAgent(t *testing.T) {
 		return r.Turn
 	}
 	first := say(user("easy"))
-	if c := first.InitialCall; endpoint.asked != 0 || c == nil || c.PromptTokens != 30 || c.CompletionTokens != 2 || math.Abs(c.Confidence-0.98) > 0.01 || first.Usage.Cost == nil || *first.Usage.Cost != 0 {
+	if c := first.InitialCall; endpoint.asked != 0 || c == nil || c.PromptTokens != 30 || c.CompletionTokens != 2 ||
+		math.Abs(c.Confidence-0.98) > 0.01 || first.Usage.Cost == nil || *first.Usage.Cost != 0 {
 		t.Errorf("asked %d times: %+v", endpoint.asked, first)
 	}
-	then := say(user("easy"), chat.Message{Role: chat.Assistant, ToolCalls: first.Calls}, chat.Message{Role: chat.ToolRole, ToolCallID: first.Calls[0].ID, Content: "x"})
+	then := say(user("easy"), chat.Message{Role: chat.Assistant, ToolCalls: first.Calls},
+		chat.Message{Role: chat.ToolRole, ToolCallID: first.Calls[0].ID, Content: "x"})
 	if endpoint.asked != 1 || then.InitialCall != nil || then.Content != "done" {
 		t.Errorf("asked %d times: %+v", endpoint.asked, then)
 	}
 	if hard := say(user("hard")); endpoint.asked != 2 || hard.InitialCall != nil {
 		t.Errorf("asked %d times: %+v", endpoint.asked, hard)
 	}
-	criteria := stats.Criteria{FirstCall: func(*trajectory.Trajectory) bool { return true }, Episode: func(*trajectory.Trajectory) bool { return true },
-		Describe: func(r *stats.Row) { r.NumGold = 1 }}
+	criteria := stats.Criteria{FirstCall: func(*trajectory.Trajectory) bool { return true },
+		Episode: func(*trajectory.Trajectory) bool { return true }, Describe: func(r *stats.Row) { r.NumGold = 1 }}
 	with := &trajectory.Trajectory{ScenarioID: "a", Outcome: trajectory.OK, Turns: []trajectory.Turn{*first, *then}}
 	without := &trajectory.Trajectory{ScenarioID: "a", Outcome: trajectory.OK, Turns: []trajectory.Turn{*then, *then}}
 	m := &Evaluated{initial: true}
@@ -82,7 +91,8 @@ func TestBehindAnAgent(t *testing.T) {
 		m.Systems = append(m.Systems, found)
 	}
 	i := m.InitialCalls()
-	if i.With != "with" || i.Proposed != 1 || i.Right != 1 || i.SmallTokens != 32 || i.Requests.Mean != 0.5 || i.Tokens.Mean != 0.5 || i.Success.Mean != 0 {
+	if i.With != "with" || i.Proposed != 1 || i.Right != 1 || i.SmallTokens != 32 || i.Requests.Mean != 0.5 ||
+		i.Tokens.Mean != 0.5 || i.Success.Mean != 0 {
 		t.Errorf("%+v", i)
 	}
 	if !strings.Contains(i.Text(), "50.0% [") {
@@ -97,7 +107,8 @@ func TestInitialCallsAreASystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Asked{Model: "http://127.0.0.1:1/v1/m", InitialCall: filepath.Join(t.TempDir(), "none")}).initialCalls(c, systems); err == nil {
+	if _, err := (Asked{Model: "http://127.0.0.1:1/v1/m",
+		InitialCall: filepath.Join(t.TempDir(), "none")}).initialCalls(c, systems); err == nil {
 		t.Error("an adapter that is not there was taken")
 	}
 	with := systems[0]
@@ -107,7 +118,8 @@ func TestInitialCallsAreASystem(t *testing.T) {
 	}
 	c.Eval.Temperature = 0.7
 	local := []job.System{{Name: "model", Adapter: "x"}}
-	if _, err := (Asked{Model: "x", Calibrate: 0.9}).initialCalls(c, local); err == nil || !strings.Contains(err.Error(), "temperature") {
+	if _, err := (Asked{Model: "x", Calibrate: 0.9}).initialCalls(c, local); err == nil ||
+		!strings.Contains(err.Error(), "temperature") {
 		t.Errorf("%v", err)
 	}
 }

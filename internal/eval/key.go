@@ -19,8 +19,8 @@ import (
 	"hone/internal/text/render"
 )
 
-// episodeForm is raised when hone runs an episode of the same settings otherwise than before: the loop, what the model is shown, how it is
-// sampled or read. A kept episode of another form is not reused.
+// episodeForm is raised when hone runs an episode of the same settings otherwise than before: the loop, what the model
+// is shown, how it is sampled or read. A kept episode of another form is not reused.
 const episodeForm = 1
 
 // circumstances are all that an episode of a system depends on, beside its scenario and repeat. Their JSON is hashed.
@@ -61,7 +61,8 @@ func (b *bench) onThisMachine() (speaker, error) {
 		return speaker{}, err
 	}
 	p, err := promptingSum(l.Model.Renderer.Prompting())
-	return speaker{Base: b.base, Adapter: l.Held(), Prompting: p, LoRA: &lora, Device: l.Device(), DType: string(l.Model.Options.DType)}, err
+	return speaker{Base: b.base, Adapter: l.Held(), Prompting: p, LoRA: &lora, Device: l.Device(),
+		DType: string(l.Model.Options.DType)}, err
 }
 
 func promptingSum(p render.Prompting) (string, error) {
@@ -73,10 +74,11 @@ func promptingSum(p render.Prompting) (string, error) {
 	return digest.Parts(p.System, string(p.ToolList), p.Template, p.ToolFormat, string(variables)).String(), err
 }
 
-// settingsOfEpisodes are the settings that an episode depends on: all but those that are listed here. So a key that is new counts until
-// somebody knows better.
+// settingsOfEpisodes are the settings that an episode depends on: all but those that are listed here. So a key that is
+// new counts until somebody knows better.
 func settingsOfEpisodes(c config.Config, local bool) config.Config {
-	c.Name, c.RunsDir, c.Scenarios, c.Rewards, c.LoRA, c.SFT, c.GRPO, c.Providers = "", "", config.Scenarios{}, config.Rewards{}, config.LoRA{}, config.SFT{}, config.GRPO{}, nil
+	c.Name, c.RunsDir, c.Scenarios, c.Rewards, c.LoRA, c.SFT, c.GRPO, c.Providers =
+		"", "", config.Scenarios{}, config.Rewards{}, config.LoRA{}, config.SFT{}, config.GRPO{}, nil
 	c.Judge = config.Judge{}                                     // a reused episode is scored again
 	c.MCP.Config, c.MCP.Only, c.MCP.AllowFindings = "", nil, nil // the servers themselves count
 	c.Model = config.Model{Context: c.Model.Context}
@@ -96,7 +98,15 @@ func (b *bench) circumstancesOf(who speaker, settings config.Config) circumstanc
 	for _, s := range b.local.Catalog.Servers {
 		versions = append(versions, s.Name+" "+s.Version)
 	}
-	return circumstances{Versions: versions, Form: episodeForm, Hone: host.ReadBuild().Version, Settings: settingsOfEpisodes(settings, who.URL == ""), Servers: b.servers, Tools: b.local.Catalog.Hash, Speaker: who}
+	return circumstances{
+		Versions: versions,
+		Form:     episodeForm,
+		Hone:     host.ReadBuild().Version,
+		Settings: settingsOfEpisodes(settings, who.URL == ""),
+		Servers:  b.servers,
+		Tools:    b.local.Catalog.Hash,
+		Speaker:  who,
+	}
 }
 
 // contentKeys gives an episode its content key: the SHA-256 of its circumstances, its scenario and its repeat.
@@ -116,7 +126,8 @@ func (c circumstances) contentKeys(tasks []scenario.Scenario) (func(scenarioID s
 	return func(id string, repeat int) string { return digest.Parts(of[id], strconv.Itoa(repeat)).String() }, nil
 }
 
-// startOf is what the files of a scenario hold: the folders that its servers begin with, and the programs that its checks run.
+// startOf is what the files of a scenario hold: the folders that its servers begin with, and the programs that its
+// checks run.
 func startOf(s *scenario.Scenario, programs commandSums) (string, error) {
 	var parts []string
 	for server, folder := range s.Template {
@@ -162,7 +173,8 @@ func serversSum(servers mcp.Config) (string, error) {
 	return digest.Of(strings.Join(slices.Sorted(slices.Values(parts)), "\n")).String(), err
 }
 
-// enters tells whether a kept episode would have gone the same way on this stand: the context did not end it, and holds it.
+// enters tells whether a kept episode would have gone the same way on this stand: the context did not end it, and holds
+// it.
 func (s stand) enters(t *trajectory.Trajectory) bool {
 	if s.Episodes.Room == 0 { // an endpoint keeps its own
 		return true

@@ -45,14 +45,19 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	if err := b.begin(); err != nil {
 		return nil, err
 	}
-	out := &Evaluated{Comparison: stats.Comparison{Bootstrap: settings.IntervalsOf(b.Config)}, Reused: map[string]int{}, mayStop: b.Config.Eval.StopEarly > 0}
+	out := &Evaluated{Comparison: stats.Comparison{Bootstrap: settings.IntervalsOf(b.Config)}, Reused: map[string]int{},
+		mayStop: b.Config.Eval.StopEarly > 0}
 	b.Opens(out.Bootstrap)
 	out.Drawn, out.DrawnFrom = b.Kept.Evaluation.SampleText(len(b.tasks), b.Config.Seed), b.Kept.Evaluation.DrawnFrom
 	var systems []*measuring
 	learnt := records.ProvenanceOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
 	for _, s := range b.Kept.Evaluation.Systems {
-		systems = append(systems, &measuring{System: s, criteria: b.local.Criteria(scenario.ByID(b.tasks), learnt[s.Name]),
-			found: stats.System{Name: s.Name, Model: s.Model(b.Config.Model.Base), Excluded: map[trajectory.Outcome]int{}}})
+		systems = append(systems, &measuring{
+			System:   s,
+			criteria: b.local.Criteria(scenario.ByID(b.tasks), learnt[s.Name]),
+			found: stats.System{Name: s.Name, Model: s.Model(b.Config.Model.Base),
+				Excluded: map[trajectory.Outcome]int{}},
+		})
 	}
 	b.sayTemperature()
 	blocks := b.blocks()
@@ -77,7 +82,8 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 		}
 	}
 	for _, m := range systems {
-		if m.gaveUp = m.gaveUp || !slices.ContainsFunc(m.found.Episodes, func(e stats.Example) bool { return e.Trajectory.Outcome.Trainable() }); m.gaveUp {
+		if m.gaveUp = m.gaveUp || !slices.ContainsFunc(m.found.Episodes,
+			func(e stats.Example) bool { return e.Trajectory.Outcome.Trainable() }); m.gaveUp {
 			continue // it is not measured: a resumed run goes on with it
 		}
 		if err := m.log.Finish(report.EvalStage + m.Name); err != nil {
@@ -116,8 +122,8 @@ func (b *bench) begin() error {
 	return b.Begin(append(kept, run.Input{Name: job.ScenariosFile, Data: text})...)
 }
 
-// part runs the episodes of a system on some scenarios. That too many say nothing about the policy is no error here: it is one of the
-// system, which is given up.
+// part runs the episodes of a system on some scenarios. That too many say nothing about the policy is no error here: it
+// is one of the system, which is given up.
 func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenario) error {
 	if m.gaveUp {
 		return nil
@@ -144,14 +150,22 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 	defer stop(nil)
 	b.fatal = stop
 	before := len(m.found.Episodes)
-	e := recipe.Evaluation{Stage: stage, Repeats: b.repeats(), Runner: s.Runner(s.Policy, b.Config.Eval.Temperature), Scorer: s.Scorer, Log: &m.log,
-		Progress: func(_ string, done, _ int, note string) { m.report("eval "+m.Name, before+done, b.numEpisodes(), note) },
+	e := recipe.Evaluation{
+		Stage:   stage,
+		Repeats: b.repeats(),
+		Runner:  s.Runner(s.Policy, b.Config.Eval.Temperature),
+		Scorer:  s.Scorer,
+		Log:     &m.log,
+		Progress: func(_ string, done, _ int, note string) {
+			m.report("eval "+m.Name, before+done, b.numEpisodes(), note)
+		},
 		Lost: func(*trajectory.Trajectory) error {
 			if m.lost++; b.Config.Eval.FailOnError.Exceeds(m.lost, b.numEpisodes()) {
 				return recipe.ErrGivenUp
 			}
 			return nil
-		}}
+		},
+	}
 	b.Opens(e)
 	ts, err := e.Part(running, tasks)
 	m.add(ts, tasks)
@@ -186,12 +200,14 @@ func (b *bench) keys(s stand, tasks []scenario.Scenario) (func(*trajectory.Traje
 // sayTemperature says what repeats measure where nothing is drawn.
 func (b *bench) sayTemperature() {
 	if b.repeats() > 1 && b.Config.Eval.Temperature == 0 {
-		b.Say("note: eval.temperature is 0, so the %d repeats of a scenario differ only by what the servers, and endpoints, answer; set it above 0 to measure the model's own spread",
+		b.Say("note: eval.temperature is 0, so the %d repeats of a scenario differ only by what the servers, "+
+			"and endpoints, answer; set it above 0 to measure the model's own spread",
 			b.repeats())
 	}
 }
 
-// conclude makes the systems' rows. One of which no episode says anything is in no table: it is among those that failed.
+// conclude makes the systems' rows. One of which no episode says anything is in no table: it is among those that
+// failed.
 func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
 	for _, m := range systems {
 		for _, e := range m.found.Episodes {
@@ -221,8 +237,13 @@ func (b *bench) tooFewError(m *measuring, s stats.System) error {
 	if first := s.FirstLoss(); first != "" {
 		why += "; the first: " + first
 	}
-	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
-		Where: "eval " + s.Name, Why: why, Next: trajectory.Mending(why, "hone doctor looks at servers and machine")}
+	e := &fault.Error{
+		Code:  fault.CodeFailures,
+		What:  fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
+		Where: "eval " + s.Name,
+		Why:   why,
+		Next:  trajectory.Mending(why, "hone doctor looks at servers and machine"),
+	}
 	if left := b.numEpisodes() - lost - len(s.Rows); left > 0 {
 		e.What += fmt.Sprintf("; %d were not run (eval.fail_on_error: %s)", left, b.Config.Eval.FailOnError)
 		if b.Dir != nil {

@@ -9,12 +9,14 @@ import (
 	"hone/internal/job/records"
 )
 
-// Power is a question about an evaluation that is to come. Rate and Correlation may be nil: a run says them, or they are 0.5.
+// Power is a question about an evaluation that is to come. Rate and Correlation may be nil: a run says them, or they
+// are 0.5.
 type Power struct {
 	Rate        *float64 // of the old system, in (0, 1)
 	Correlation *float64 // of two attempts at one scenario, in [0, 1], of one system and of two
 	FamilySize  *float64 // scenarios of a family, at least 1; nil: those of the run, or 1
-	Family      *float64 // correlation of the differences of two scenarios of one family, in [0, 1]; nil: that of the run, or 0.5
+	// correlation of the differences of two scenarios of one family, in [0, 1]; nil: that of the run, or 0.5
+	Family      *float64
 	Differences []float64
 	Repeats     []int
 	Scenarios   []int // whose smallest gain that is found is to be told
@@ -40,7 +42,8 @@ type Detectable struct {
 // assumed is the rate, and the correlation, where nothing says them.
 const assumed = 0.5
 
-// Tell answers. path is the folder of an evaluation whose rate and spread are taken, "" for none; level is the coverage of intervals.
+// Tell answers. path is the folder of an evaluation whose rate and spread are taken, "" for none; level is the coverage
+// of intervals.
 func (p Power) Tell(path string, level float64) (PowerTold, error) {
 	if err := p.check(); err != nil {
 		return PowerTold{}, err
@@ -60,8 +63,12 @@ func (p Power) Tell(path string, level float64) (PowerTold, error) {
 	}
 	p.families(&out.Design)
 	if r := out.Design.Rate; r <= 0 || r >= 1 {
-		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the first system does %g of its episodes, from which no spread can be told", r), Where: path,
-			Next: "give --rate and --correlation"}
+		return out, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  fmt.Sprintf("the first system does %g of its episodes, from which no spread can be told", r),
+			Where: path,
+			Next:  "give --rate and --correlation",
+		}
 	}
 	out.Rows = stats.PowerTable(out.Design, p.Differences, p.Repeats, p.Powers)
 	for _, n := range p.Scenarios {
@@ -78,7 +85,8 @@ func (p Power) Tell(path string, level float64) (PowerTold, error) {
 	return out, nil
 }
 
-// families sets what the user says of families. Whose sizes are given, and were not seen, are taken to be as alike as attempts are.
+// families sets what the user says of families. Whose sizes are given, and were not seen, are taken to be as alike as
+// attempts are.
 func (p Power) families(d *stats.Design) {
 	seen := d.FamilySize > 1
 	if p.FamilySize != nil {
@@ -94,10 +102,12 @@ func (p Power) families(d *stats.Design) {
 
 // String is what the numbers are based on.
 func (p PowerTold) String() string {
-	text := fmt.Sprintf("the old system does %.3g of the episodes\nhow alike two attempts at one scenario end (0: as by chance, 1: always the same): %.2g by one system twice, %.2g by the old and the new system",
+	text := fmt.Sprintf("the old system does %.3g of the episodes\nhow alike two attempts at one scenario end (0: "+
+		"as by chance, 1: always the same): %.2g by one system twice, %.2g by the old and the new system",
 		p.Design.Rate, p.Design.Within, p.Design.Across)
 	if p.Design.FamilySize > 1 {
-		text += fmt.Sprintf("\na family has %.3g scenarios; how alike their gains are, on the same scale: %.2g", p.Design.FamilySize, p.Design.Family)
+		text += fmt.Sprintf("\na family has %.3g scenarios; how alike their gains are, on the same scale: %.2g",
+			p.Design.FamilySize, p.Design.Family)
 	}
 	if p.Note != "" {
 		text += "\nnote: " + p.Note
@@ -143,7 +153,8 @@ func noRate(rate, difference float64) string {
 // check refuses numbers that no evaluation has.
 func (p Power) check() error {
 	wrong := func(flag, why string) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot tell the power of that", Where: flag, Why: why, Next: "hone eval power --help"}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot tell the power of that", Where: flag, Why: why,
+			Next: "hone eval power --help"}
 	}
 	if p.Rate != nil && !(*p.Rate > 0 && *p.Rate < 1) {
 		return wrong("--rate", "it must be above 0 and below 1")
@@ -159,7 +170,10 @@ func (p Power) check() error {
 	}
 	for _, x := range p.Differences {
 		if !(math.Abs(x) <= 1 && math.Abs(x) >= stats.MinDifference) {
-			return wrong(fmt.Sprintf("--differences %g", x), fmt.Sprintf("each must be -1 to 1, and %g or more away from 0: a smaller one takes hundreds of millions of scenarios", stats.MinDifference))
+			return wrong(
+				fmt.Sprintf("--differences %g", x), fmt.Sprintf("each must be -1 to 1, and %g or more away from 0: "+
+					"a smaller one takes hundreds of millions of scenarios", stats.MinDifference),
+			)
 		}
 	}
 	for _, x := range p.Powers {
@@ -175,8 +189,8 @@ func (p Power) check() error {
 	return nil
 }
 
-// designOfRun is what the evaluation in a run's folder says about the power of the next one: the rate of its first system, and how
-// alike attempts at one scenario are. It comes with a note where the run cannot say all of that.
+// designOfRun is what the evaluation in a run's folder says about the power of the next one: the rate of its first
+// system, and how alike attempts at one scenario are. It comes with a note where the run cannot say all of that.
 func designOfRun(path string) (d stats.Design, note string, err error) {
 	p, err := records.PageOf(path)
 	if err != nil {
@@ -196,15 +210,18 @@ func designOf(c stats.Comparison) (d stats.Design, note string) {
 	switch {
 	case d.Rate <= 0 || d.Rate >= 1:
 		d.Within, d.Across = assumed, assumed
-		note = fmt.Sprintf("%s has a rate of %g in the run, and from a rate of 0 or 1 no spread can be told: a correlation of %g is assumed", c.Systems[0].Name, d.Rate, assumed)
+		note = fmt.Sprintf("%s has a rate of %g in the run, and from a rate of 0 or 1 no spread can be told: "+
+			"a correlation of %g is assumed", c.Systems[0].Name, d.Rate, assumed)
 	case len(c.Systems) == 1 && !repeated:
 		d.Within, d.Across = assumed, assumed
-		note = fmt.Sprintf("the run has one system and one episode of each scenario: a correlation of %g is assumed", assumed)
+		note = fmt.Sprintf("the run has one system and one episode of each scenario: a correlation of %g is assumed",
+			assumed)
 	case len(c.Systems) == 1:
 		d.Across = d.Within
 		note = "the run has one system: another is taken to find the same scenarios hard"
 	case !repeated:
-		note = "the run has one episode of each scenario: two of one system are taken to be as alike as those of two systems"
+		note = "the run has one episode of each scenario: two of one system are taken to be as alike as those of " +
+			"two systems"
 	}
 	return d, note
 }

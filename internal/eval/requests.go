@@ -44,12 +44,15 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	}
 	a.Split = cmp.Or(a.Split, c.Eval.Split)
 	if a.Split != scenario.Train && a.Split != scenario.Validation && a.Split != scenario.Test {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", a.Split), Where: "--split", Next: "give train, validation or test"}
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", a.Split),
+			Where: "--split", Next: "give train, validation or test"}
 	}
-	c.Eval.Repeats, c.Eval.FailOnError = cmp.Or(a.Repeats, c.Eval.Repeats), cmp.Or(config.FailOnError(a.FailOnError), c.Eval.FailOnError)
+	c.Eval.Repeats, c.Eval.FailOnError =
+		cmp.Or(a.Repeats, c.Eval.Repeats), cmp.Or(config.FailOnError(a.FailOnError), c.Eval.FailOnError)
 	c.Eval.StopEarly = cmp.Or(a.StopEarly, c.Eval.StopEarly)
 	if err := c.Validate(); err != nil {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "a flag has a value that cannot be used", Err: err, Next: "hone eval --help"}
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "a flag has a value that cannot be used", Err: err,
+			Next: "hone eval --help"}
 	}
 	if a.Output != "" {
 		if err := e.Free(a.Output); err != nil {
@@ -94,8 +97,10 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	if a.Model != "" {
 		adapter = systems[len(systems)-1].Adapter
 	}
-	j := &job.Job{Env: e, Verb: "eval", Path: a.Output, Config: c, Kept: job.Kept{Adapter: adapter, AllowFindings: a.AllowFindings,
-		Evaluation: &job.Evaluation{Dataset: a.Dataset, Split: a.Split, Systems: systems, Reuse: a.Reuse, TokenBudget: a.TokenBudget}}}
+	j := &job.Job{Env: e, Verb: "eval", Path: a.Output,
+		Config: c, Kept: job.Kept{Adapter: adapter, AllowFindings: a.AllowFindings,
+			Evaluation: &job.Evaluation{Dataset: a.Dataset, Split: a.Split, Systems: systems, Reuse: a.Reuse,
+				TokenBudget: a.TokenBudget}}}
 	if len(tasks) < all {
 		j.Kept.Evaluation.DrawnFrom = all
 	}

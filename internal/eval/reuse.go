@@ -35,7 +35,8 @@ func (e earlier) close() {
 	}
 }
 
-// earlierEpisodes looks through the run directories that the user names. An episode that says nothing about the policy is left there.
+// earlierEpisodes looks through the run directories that the user names. An episode that says nothing about the policy
+// is left there.
 func earlierEpisodes(j *job.Job, dirs []string) (earlier, error) {
 	found := earlier{map[string]keptIn{}, map[string]*run.Ledger{}}
 	for _, dir := range dirs {
@@ -74,8 +75,9 @@ func earlierEpisodes(j *job.Job, dirs []string) (earlier, error) {
 	return found, nil
 }
 
-// reuse takes from earlier evaluations what is missing of a system's episodes, into log, where they are found like those that an earlier
-// attempt left. They are scored anew. n is how many it took, those of an earlier attempt included.
+// reuse takes from earlier evaluations what is missing of a system's episodes, into log, where they are found like
+// those that an earlier attempt left. They are scored anew. n is how many it took, those of an earlier attempt
+// included.
 func (b *bench) reuse(s stand, stage string, tasks []scenario.Scenario, log recipe.EvaluationLog) (n int, err error) {
 	if len(b.earlier.episodes) == 0 {
 		return 0, nil
@@ -118,7 +120,8 @@ func (b *bench) reuse(s stand, stage string, tasks []scenario.Scenario, log reci
 	return n, nil
 }
 
-// sayReuse says, before a system's first episodes, how many of them are not run again; why, where none is and it is known.
+// sayReuse says, before a system's first episodes, how many of them are not run again; why, where none is and it is
+// known.
 func (b *bench) sayReuse(m *measuring, s stand, n, of int) {
 	if len(b.Kept.Evaluation.Reuse) == 0 {
 		return
@@ -136,19 +139,22 @@ func (b *bench) sayReuse(m *measuring, s stand, n, of int) {
 	b.Say("%s: %d of %s%s are taken from earlier evaluations%s", m.Name, n, fault.Count(of, "episode"), part, why)
 }
 
-// differing says of each earlier evaluation what an episode depends on that is not as it was there, as far as its folder tells.
+// differing says of each earlier evaluation what an episode depends on that is not as it was there, as far as its
+// folder tells.
 func (b *bench) differing(s stand) (reasons []string) {
 	for _, dir := range b.Kept.Evaluation.Reuse {
 		var names []string
 		if was, err := config.Load(filepath.Join(dir, run.ConfigFile)); err == nil {
 			local := s.who.URL == ""
-			names = differences("", reflect.ValueOf(settingsOfEpisodes(was, local)), reflect.ValueOf(settingsOfEpisodes(s.settings, local)))
+			names = differences("", reflect.ValueOf(settingsOfEpisodes(was, local)),
+				reflect.ValueOf(settingsOfEpisodes(s.settings, local)))
 		}
 		if was, err := mcp.Load(filepath.Join(dir, job.CatalogFile)); err == nil && was.Hash != b.local.Catalog.Hash {
 			names = append(names, "the servers' tools")
 		}
 		known := records.ScenariosOf(dir)
-		if len(known) > 0 && !slices.ContainsFunc(b.tasks, func(t scenario.Scenario) bool { return known[t.ID] != nil && known[t.ID].Hash() == t.Hash() }) {
+		if len(known) > 0 && !slices.ContainsFunc(b.tasks,
+			func(t scenario.Scenario) bool { return known[t.ID] != nil && known[t.ID].Hash() == t.Hash() }) {
 			names = append(names, "every scenario")
 		}
 		if len(names) > 0 {
@@ -180,7 +186,8 @@ func differences(prefix string, was, is reflect.Value) (keys []string) {
 func (b *bench) take(from keptIn) (*trajectory.Trajectory, error) {
 	row, found, err := b.earlier.ledgers[from.dir].Trajectory(from.row)
 	if err == nil && !found {
-		err = &fault.Error{Code: fault.CodeUsage, What: "an episode is gone while it is read", Where: from.dir + ": " + from.row, Next: "give the command again"}
+		err = &fault.Error{Code: fault.CodeUsage, What: "an episode is gone while it is read",
+			Where: from.dir + ": " + from.row, Next: "give the command again"}
 	}
 	if err != nil {
 		return nil, err

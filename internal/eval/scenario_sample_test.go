@@ -25,7 +25,8 @@ func TestDrawn(t *testing.T) {
 		return out
 	}
 	five, ten := ids(5, 1), ids(10, 1)
-	if len(five) != 5 || len(ten) != 10 || !slices.IsSorted(five) || !slices.IsSorted(ten) || slices.ContainsFunc(five, func(i int) bool { return !slices.Contains(ten, i) }) {
+	if len(five) != 5 || len(ten) != 10 || !slices.IsSorted(five) || !slices.IsSorted(ten) ||
+		slices.ContainsFunc(five, func(i int) bool { return !slices.Contains(ten, i) }) {
 		t.Errorf("5 are %v, 10 are %v", five, ten)
 	}
 	if other := ids(5, 2); slices.Equal(five, other) || slices.Equal(five, []int{0, 1, 2, 3, 4}) {

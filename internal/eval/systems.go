@@ -17,8 +17,9 @@ import (
 	"hone/internal/learn/adapter"
 )
 
-// SystemsOf are the systems of hone eval: those that compare names, in order, then model, which is held against them. Without any it is
-// the base model. Each is base, an adapter's folder, PROVIDER/MODEL, or the base URL of an endpoint followed by /MODEL.
+// SystemsOf are the systems of hone eval: those that compare names, in order, then model, which is held against them.
+// Without any it is the base model. Each is base, an adapter's folder, PROVIDER/MODEL, or the base URL of an endpoint
+// followed by /MODEL.
 func SystemsOf(c config.Config, model string, compare []string) ([]job.System, error) {
 	var all []job.System
 	var short [][]string // names of each, the shortest first
@@ -28,7 +29,8 @@ func SystemsOf(c config.Config, model string, compare []string) ([]job.System, e
 			return err
 		}
 		if slices.ContainsFunc(all, s.Is) {
-			return &fault.Error{Code: fault.CodeUsage, What: "a system is named twice", Where: flag + " " + given, Next: "name each once"}
+			return &fault.Error{Code: fault.CodeUsage, What: "a system is named twice", Where: flag + " " + given,
+				Next: "name each once"}
 		}
 		if flag == "--model" && given != job.BaseName {
 			names = []string{job.ModelName}
@@ -57,7 +59,8 @@ func SystemsOf(c config.Config, model string, compare []string) ([]job.System, e
 
 func parseSystem(c config.Config, flag, given string) (s job.System, names []string, err error) {
 	bad := func(what, why, next string) (job.System, []string, error) {
-		return job.System{}, nil, &fault.Error{Code: fault.CodeUsage, What: what, Where: flag + " " + given, Why: why, Next: next}
+		return job.System{}, nil, &fault.Error{Code: fault.CodeUsage, What: what, Where: flag + " " + given,
+			Why: why, Next: next}
 	}
 	if given == job.BaseName {
 		return job.System{}, []string{job.BaseName}, nil
@@ -66,9 +69,11 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 	if u, err := url.Parse(given); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		at, model, found := strings.Cut(given, "/v1/")
 		if !found || model == "" {
-			return bad("no model of the endpoint is named", "", "write its base URL and the model, as http://127.0.0.1:8000/v1/MODEL")
+			return bad("no model of the endpoint is named", "",
+				"write its base URL and the model, as http://127.0.0.1:8000/v1/MODEL")
 		}
-		return job.System{Endpoint: &job.Remote{URL: at + "/v1", Model: model, Episodes: config.EpisodesAtOnce}}, endings(append([]string{u.Host}, strings.Split(model, "/")...)), nil
+		return job.System{Endpoint: &job.Remote{URL: at + "/v1", Model: model, Episodes: config.EpisodesAtOnce}},
+			endings(append([]string{u.Host}, strings.Split(model, "/")...)), nil
 	}
 	at := basemodel.AdapterAt(given)
 	_, notAdapter := os.Stat(filepath.Join(at, adapter.ConfigFile))
@@ -76,7 +81,8 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 	p, known := providers[name]
 	switch {
 	case known && model != "" && notAdapter == nil:
-		return bad("it is the name of a model and of a folder", "there is a provider "+name+", and an adapter in that folder", "write ./"+given+" for the folder")
+		return bad("it is the name of a model and of a folder",
+			"there is a provider "+name+", and an adapter in that folder", "write ./"+given+" for the folder")
 	case known && model != "":
 		r := &job.Remote{URL: p.URL, Model: model, KeyEnv: p.KeyEnv, API: p.API, Episodes: p.Episodes}
 		if price, ok := p.Prices[model]; ok {
@@ -84,8 +90,11 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 		}
 		return job.System{Endpoint: r}, endings(strings.Split(given, "/")), nil
 	case notAdapter != nil:
-		return bad("there is no such system", "it is neither base, nor an adapter's folder, nor a model of a provider: "+strings.Join(slices.Sorted(maps.Keys(providers)), ", "),
-			"name a folder with "+adapter.ConfigFile+", PROVIDER/MODEL, or http://HOST/v1/MODEL")
+		return bad(
+			"there is no such system", "it is neither base, nor an adapter's folder, nor a model of a provider: "+
+				strings.Join(slices.Sorted(maps.Keys(providers)), ", "),
+			"name a folder with "+adapter.ConfigFile+", PROVIDER/MODEL, or http://HOST/v1/MODEL",
+		)
 	}
 	folder, err := filepath.Abs(at)
 	return job.System{Adapter: at}, endings(telling(folder)), err
@@ -94,7 +103,9 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 // telling are the parts of an adapter's path that tell it from another.
 func telling(folder string) []string {
 	parts := strings.Split(strings.Trim(filepath.ToSlash(folder), "/"), "/")
-	kept := slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "final" || p == "adapter" || p == "checkpoints" })
+	kept := slices.DeleteFunc(slices.Clone(parts), func(p string) bool {
+		return p == "final" || p == "adapter" || p == "checkpoints"
+	})
 	if len(kept) == 0 {
 		return parts
 	}
@@ -140,8 +151,8 @@ func distinct(short [][]string) []string {
 	return names
 }
 
-// settleEvaluation is the configuration of an evaluation: the base model of its systems, and lengths for what it runs on. base is the
-// model that the user names, "" for none.
+// settleEvaluation is the configuration of an evaluation: the base model of its systems, and lengths for what it runs
+// on. base is the model that the user names, "" for none.
 func settleEvaluation(h *host.Host, c config.Config, systems []job.System, base string) (config.Config, error) {
 	var err error
 	if c.Model.Base, err = baseOf(c, systems, base); err != nil {
@@ -165,8 +176,10 @@ func baseOf(c config.Config, systems []job.System, given string) (base string, e
 			return "", err
 		}
 		if first != "" && of != base {
-			return "", &fault.Error{Code: fault.CodeUsage, What: "the adapters are over different base models", Where: first + " and " + s.Adapter, Why: base + " and " + of,
-				Next: "name the base with --base-model where it is one in two places; else serve one of them, and compare with its URL"}
+			return "", &fault.Error{Code: fault.CodeUsage, What: "the adapters are over different base models",
+				Where: first + " and " + s.Adapter, Why: base + " and " + of,
+				Next: "name the base with --base-model where it is one in two places; else serve one of them, " +
+					"and compare with its URL"}
 		}
 		first, base = s.Adapter, of
 	}

@@ -23,11 +23,14 @@ func (m *Evaluated) Table(results stats.Results) [][]string {
 		if x.NumEpisodes == 0 {
 			whole = "-"
 		}
-		rows = append(rows, []string{s.Name, x.FirstCallText(), whole, x.ExtraCallsText(), fmt.Sprint(x.N), fmt.Sprint(x.NumExcluded)})
+		rows = append(rows,
+			[]string{s.Name, x.FirstCallText(), whole, x.ExtraCallsText(), fmt.Sprint(x.N), fmt.Sprint(x.NumExcluded)})
 	}
 	for _, d := range results.Deltas {
-		rows = append(rows, []string{d.New + " - " + d.Old, d.First.PointsText(), d.Episode.PointsText(), "", fmt.Sprint(d.Episode.N),
-			fmt.Sprintf("%d + %d", results.Systems[d.New].NumExcluded, results.Systems[d.Old].NumExcluded)})
+		rows = append(rows, []string{
+			d.New + " - " + d.Old, d.First.PointsText(), d.Episode.PointsText(), "", fmt.Sprint(d.Episode.N),
+			fmt.Sprintf("%d + %d", results.Systems[d.New].NumExcluded, results.Systems[d.Old].NumExcluded),
+		})
 	}
 	return rows
 }
@@ -47,16 +50,19 @@ func (m *Evaluated) judges() (names []string) {
 	return names
 }
 
-// Notes are what there is to say beside the table: what its columns are, and for each system what they have no room for.
+// Notes are what there is to say beside the table: what its columns are, and for each system what they have no room
+// for.
 func (m *Evaluated) Notes(results stats.Results) []string {
-	notes := append(m.otherForms(), "first call: it is the first gold call, arguments and all; whole episode: all checks pass",
+	notes := append(m.otherForms(),
+		"first call: it is the first gold call, arguments and all; whole episode: all checks pass",
 		"extra calls: beyond the gold calls, in the mean")
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if m.Drawn != "" {
 		add("%s", m.Drawn)
 	}
 	if by := m.judges(); len(by) > 0 {
-		add("of scenarios without checks, whole episode: %s passes it; the reasons are in the episodes", strings.Join(by, " or "))
+		add("of scenarios without checks, whole episode: %s passes it; the reasons are in the episodes",
+			strings.Join(by, " or "))
 	}
 	for i, err := range m.Failed { // the first is the error that the verb ends with
 		if f, ok := errors.AsType[*fault.Error](err); ok && i > 0 {
@@ -68,21 +74,25 @@ func (m *Evaluated) Notes(results stats.Results) []string {
 		add("%s", i.Text())
 	}
 	for _, k := range m.Known {
-		add("%s - %s: %s points of whole episodes, by a confidence sequence, which holds although the evaluation may stop early", k.New, k.Old, k.PointsText())
+		add("%s - %s: %s points of whole episodes, by a confidence sequence, which holds although the evaluation may "+
+			"stop early", k.New, k.Old, k.PointsText())
 	}
 	if len(m.Known) > 1 {
 		add("these %d differences hold together with a confidence of %g%%", len(m.Known), 100*m.Confidence())
 	}
 	if len(m.Known) > 0 && m.hasFamilies() {
-		add("a family of scenarios counts once in a confidence sequence; in the rates of the table each of its scenarios counts, and their intervals take the family as one piece of evidence")
+		add("a family of scenarios counts once in a confidence sequence; in the rates of the table each of its " +
+			"scenarios counts, and their intervals take the family as one piece of evidence")
 	}
 	switch {
 	case m.NotRun > 0:
-		add("stopped early: %s were not run, for these differences are known; the intervals of the table are for a fixed number of scenarios", fault.Count(m.NotRun, "scenario"))
+		add("stopped early: %s were not run, for these differences are known; the intervals of the table are for a "+
+			"fixed number of scenarios", fault.Count(m.NotRun, "scenario"))
 	case m.mayStop:
 		add("did not stop early")
 	}
-	add("intervals: Wilson's for a rate; of a difference the paired bootstrap, and Student's t below 12 pieces of evidence")
+	add("intervals: Wilson's for a rate; of a difference the paired bootstrap, and Student's t below 12 pieces " +
+		"of evidence")
 	add("excluded episodes are in no rate and in no difference")
 	if m.hasFamilies() {
 		add("each family of scenarios, or scenario without one, counts as one piece of evidence")
@@ -90,7 +100,8 @@ func (m *Evaluated) Notes(results stats.Results) []string {
 		add("each scenario counts as one piece of evidence")
 	}
 	if tooFew(results) {
-		add("too few: fewer than 5 pieces of evidence hold a success, or a failure, or fewer than 6 tell two systems apart")
+		add("too few: fewer than 5 pieces of evidence hold a success, or a failure, " +
+			"or fewer than 6 tell two systems apart")
 		add("intervals marked too few are wide on purpose")
 	}
 	return notes
@@ -101,15 +112,17 @@ func (m *Evaluated) noteSystems(results stats.Results, add func(format string, a
 	for _, s := range m.Systems {
 		x := results.Systems[s.Name]
 		if x.NumWithGold < x.N {
-			add("%s: first call and extra calls are of the %s with gold calls, of %d", s.Name, fault.Count(x.NumWithGold, "scenario"), x.N)
+			add("%s: first call and extra calls are of the %s with gold calls, of %d",
+				s.Name, fault.Count(x.NumWithGold, "scenario"), x.N)
 		}
 		if n := m.Reused[s.Name]; n > 0 {
 			add("%s: %d of %s are taken from earlier evaluations", s.Name, n, fault.Count(len(s.Episodes), "episode"))
 		}
 		if x.NumRepeats > 1 && len(x.Passes) > 0 {
 			one, all := x.Passes[0], x.Passes[len(x.Passes)-1]
-			add("%s: pass@1 %.1f%% of %s, pass^%d %.1f%%: all %d repeats of a scenario, of the %s with so many", s.Name, 100*one.Any.Mean,
-				fault.Count(one.Any.N, "scenario"), all.K, 100*all.All.Mean, all.K, fault.Count(all.All.N, "scenario"))
+			add("%s: pass@1 %.1f%% of %s, pass^%d %.1f%%: all %d repeats of a scenario, of the %s with so many",
+				s.Name, 100*one.Any.Mean, fault.Count(one.Any.N, "scenario"), all.K, 100*all.All.Mean, all.K,
+				fault.Count(all.All.N, "scenario"))
 		}
 		if x.TotalCost != nil {
 			add("%s: %.4f dollars", s.Name, *x.TotalCost)
@@ -122,7 +135,8 @@ func (m *Evaluated) noteSystems(results stats.Results, add func(format string, a
 				add("%s: and %d other checks; --json names them all", s.Name, len(x.NotRun)-i)
 				break
 			}
-			add("%s: %s of scenario %s gave no verdict in %s", s.Name, c.Check, c.ScenarioID, fault.Count(c.Num, "episode"))
+			add("%s: %s of scenario %s gave no verdict in %s", s.Name, c.Check, c.ScenarioID,
+				fault.Count(c.Num, "episode"))
 		}
 	}
 }
@@ -157,8 +171,8 @@ func (b *bench) report(measured *Evaluated) error {
 	return err
 }
 
-// otherForms says of each system how many of its answers hold a call in another form than it is read in: what a table of rates
-// would put down to the model.
+// otherForms says of each system how many of its answers hold a call in another form than it is read in: what a table
+// of rates would put down to the model.
 func (m *Evaluated) otherForms() (out []string) {
 	for _, s := range m.Systems {
 		var forms llm.Forms
@@ -177,17 +191,22 @@ func (m *Evaluated) otherForms() (out []string) {
 	return out
 }
 
-// remarks are what the page says of an evaluation that may stop early, in the place of what its record cannot say again.
+// remarks are what the page says of an evaluation that may stop early, in the place of what its record cannot say
+// again.
 func (m *Evaluated) remarks() (out []string) {
 	out = m.otherForms()
 	if m.NotRun > 0 {
-		out = append(out, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of scenarios; those that hold are these.", fault.Count(m.NotRun, "scenario")))
+		out = append(
+			out, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of "+
+				"scenarios; those that hold are these.", fault.Count(m.NotRun, "scenario")),
+		)
 	}
 	if m.NotRun == 0 && m.mayStop {
 		out = append(out, "The evaluation might have stopped early, and did not.")
 	}
 	for _, k := range m.Known {
-		out = append(out, fmt.Sprintf("%s - %s: %s points of whole episodes, by a confidence sequence.", k.New, k.Old, k.PointsText()))
+		out = append(out, fmt.Sprintf("%s - %s: %s points of whole episodes, by a confidence sequence.",
+			k.New, k.Old, k.PointsText()))
 	}
 	return out
 }

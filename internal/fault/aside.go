@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Omission is the line that tells what a reader did not take of what it read: of results, rows, configurations and requests
-// alike.
+// Omission is the line that tells what a reader did not take of what it read: of results, rows, configurations and
+// requests alike.
 func Omission(what, where string) string { return "left aside: " + what + ", in " + where }
 
 // Asides counts what a reader left aside, by what it is.
@@ -37,14 +37,15 @@ func (a Asides) Sorted() []string {
 	return all
 }
 
-// Lines tell of the most frequent things, at most so many of them. They were left aside of what noun calls one of; where more than
-// are told can be seen, rest says.
+// Lines tell of the most frequent things, at most so many of them. They were left aside of what noun calls one of;
+// where more than are told can be seen, rest says.
 func (a Asides) Lines(most int, noun, rest string) (lines []string) {
 	for i, what := range a.Sorted() {
 		if i == most {
 			return append(lines, fmt.Sprintf("left aside: %d more, %s", len(a)-most, rest))
 		}
-		lines = append(lines, Omission(what, fmt.Sprintf("%s, the first %s", Count(a[what].Times, noun), a[what].First)))
+		lines = append(lines,
+			Omission(what, fmt.Sprintf("%s, the first %s", Count(a[what].Times, noun), a[what].First)))
 	}
 	return lines
 }

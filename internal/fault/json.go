@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// JSON is an error of encoding/json in the words of who wrote the text, who knows nothing of Go's types. Other errors are
-// left as they are.
+// JSON is an error of encoding/json in the words of who wrote the text, who knows nothing of Go's types. Other errors
+// are left as they are.
 func JSON(err error) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("it is not JSON: %w", syntax)

@@ -34,7 +34,8 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if err := JSON(json.NewDecoder(strings.NewReader(`{"name":`)).Decode(&row{})); err == nil || err.Error() != "it is not JSON: it ends early" {
+	if err := JSON(json.NewDecoder(strings.NewReader(`{"name":`)).Decode(&row{})); err == nil ||
+		err.Error() != "it is not JSON: it ends early" {
 		t.Error(err)
 	}
 	if own := errors.New("own"); JSON(own) != own || JSON(nil) != nil {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Alias is the name among names for what other trainers call written, such as learning_rate for lr; "" where it is none of theirs.
+// Alias is the name among names for what other trainers call written, such as learning_rate for lr; "" where it is none
+// of theirs.
 func Alias(written string, names []string) string {
 	plain := func(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
 	for _, same := range others()[plain(written)] {
@@ -16,9 +17,9 @@ func Alias(written string, names []string) string {
 	return ""
 }
 
-// others are hone's names by those of TRL 1.16 (SFTConfig, GRPOConfig and what they inherit of transformers' TrainingArguments), PEFT
-// (LoraConfig), Axolotl (config reference), verl and vLLM, and by the short forms that people say. Where hone has one name for each of
-// several places, all are there: the first that a place has is meant.
+// others are hone's names by those of TRL 1.16 (SFTConfig, GRPOConfig and what they inherit of transformers'
+// TrainingArguments), PEFT (LoraConfig), Axolotl (config reference), verl and vLLM, and by the short forms that people
+// say. Where hone has one name for each of several places, all are there: the first that a place has is meant.
 func others() map[string][]string {
 	out := map[string][]string{}
 	for name, written := range map[string]string{

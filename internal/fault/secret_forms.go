@@ -13,9 +13,9 @@ import (
 	"unicode/utf16"
 )
 
-// SecretForms are how a text may be written in another, the longest first: as it is, in quotes of Go and of JSON, once and within
-// JSON again, in a URL, in HTML, and in base64 and hexadecimal, also inside a longer run of them. A form shorter than 8
-// characters is left out, for it would be found by chance.
+// SecretForms are how a text may be written in another, the longest first: as it is, in quotes of Go and of JSON, once
+// and within JSON again, in a URL, in HTML, and in base64 and hexadecimal, also inside a longer run of them. A form
+// shorter than 8 characters is left out, for it would be found by chance.
 func SecretForms(text string) []string {
 	var all []string
 	add := func(forms ...string) {
@@ -32,12 +32,16 @@ func SecretForms(text string) []string {
 			add(twice)
 		}
 	}
-	for _, escaped := range []string{url.QueryEscape(text), url.PathEscape(text), strings.ReplaceAll(url.QueryEscape(text), "+", "%20"), percent(text)} {
+	for _, escaped := range []string{
+		url.QueryEscape(text), url.PathEscape(text), strings.ReplaceAll(url.QueryEscape(text), "+", "%20"),
+		percent(text),
+	} {
 		add(escaped, lowerHex(escaped))
 	}
 	plain := html.EscapeString(text)
-	add(plain, strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;").Replace(plain), strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#x27;").Replace(plain),
-		entities(text, "&#%d;"), entities(text, "&#x%x;"))
+	add(plain, strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;").Replace(plain),
+		strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#x27;").Replace(plain), entities(text, "&#%d;"),
+		entities(text, "&#x%x;"))
 	add(hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text))))
 	add(inBase64(text)...)
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
@@ -105,8 +109,8 @@ func entities(text, format string) string {
 	return b.String()
 }
 
-// inBase64 is what of a text's base64 does not depend on what stands around it, for each of the three places that it may have in
-// groups of three bytes, in both alphabets.
+// inBase64 is what of a text's base64 does not depend on what stands around it, for each of the three places that it
+// may have in groups of three bytes, in both alphabets.
 func inBase64(text string) (forms []string) {
 	for before := range 3 {
 		data := append(make([]byte, before), text...)

@@ -19,7 +19,10 @@ func TestSecretForms(t *testing.T) {
 		}
 		return string(data)
 	}
-	for _, secret := range []string{"hunter2-hunter2", `open "sesame" now`, "a/b+c=d&e<f>'g'", "sk-Abc_123-xyz/9", "schlüssel-ä€😀", "line\nand\ttab here", `back\slash\ed`, `ends in a quote"`} {
+	for _, secret := range []string{
+		"hunter2-hunter2", `open "sesame" now`, "a/b+c=d&e<f>'g'", "sk-Abc_123-xyz/9", "schlüssel-ä€😀",
+		"line\nand\ttab here", `back\slash\ed`, `ends in a quote"`,
+	} {
 		for name, encode := range map[string]func(string) string{
 			"itself":        func(s string) string { return s },
 			"JSON":          quoted,

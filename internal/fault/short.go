@@ -22,7 +22,8 @@ func Short(text string) string {
 	}
 	for i, line := range lines {
 		if n := len(line) - lineHead - lineTail; n > lineTail {
-			lines[i] = fmt.Sprintf("%s[... %d bytes left out ...]%s", strings.ToValidUTF8(line[:lineHead], ""), n, strings.ToValidUTF8(line[len(line)-lineTail:], ""))
+			lines[i] = fmt.Sprintf("%s[... %d bytes left out ...]%s",
+				strings.ToValidUTF8(line[:lineHead], ""), n, strings.ToValidUTF8(line[len(line)-lineTail:], ""))
 		}
 	}
 	return strings.Join(lines, "\n")

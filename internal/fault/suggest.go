@@ -12,8 +12,8 @@ func Nearest(written string, names []string) string {
 	return nearest(written, names, 1+len(written)/3)
 }
 
-// NearestVerb is Nearest among words as short as verbs, of which two edits make another: no more than a fifth of the letters, and one, change,
-// or the letters are the same in another order.
+// NearestVerb is Nearest among words as short as verbs, of which two edits make another: no more than a fifth of the
+// letters, and one, change, or the letters are the same in another order.
 func NearestVerb(written string, names []string) string {
 	letters := func(word string) string {
 		of := strings.Split(strings.ToLower(word), "")

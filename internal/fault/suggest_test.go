@@ -32,7 +32,10 @@ func TestNearest(t *testing.T) {
 // Of four letters one may differ, of more two; letters may have changed places.
 func TestVerb(t *testing.T) {
 	names := []string{"dpo", "eval", "runs", "serve", "servers", "sft", "train"}
-	for written, want := range map[string]string{"serv": "serve", "foo": "", "bar": "", "trian": "train", "sf": "sft", "evla": "eval", "server": "serve", "rusn": "runs", "make": "", "tune": ""} {
+	for written, want := range map[string]string{
+		"serv": "serve", "foo": "", "bar": "", "trian": "train", "sf": "sft", "evla": "eval", "server": "serve",
+		"rusn": "runs", "make": "", "tune": "",
+	} {
 		if got := NearestVerb(written, names); got != want {
 			t.Errorf("Verb(%q) = %q, want %q", written, got, want)
 		}
@@ -77,7 +80,8 @@ func TestDistanceProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[ab]{0,6}`)
 		a, b, c := word.Draw(t, "a"), word.Draw(t, "b"), word.Draw(t, "c")
-		if (distance(a, b) == 0) != (a == b) || distance(a, b) != distance(b, a) || distance(a, c) > distance(a, b)+distance(b, c) {
+		if (distance(a, b) == 0) != (a == b) || distance(a, b) != distance(b, a) ||
+			distance(a, c) > distance(a, b)+distance(b, c) {
 			t.Fatalf("%q %q %q: %d %d %d", a, b, c, distance(a, b), distance(b, c), distance(a, c))
 		}
 	})

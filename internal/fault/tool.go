@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// NoTool says that no tool has a name, and which of some names is meant: the same behind a server's name, without the mark by
-// which two servers' tools are told apart, or with signs that models cannot write.
+// NoTool says that no tool has a name, and which of some names is meant: the same behind a server's name, without the
+// mark by which two servers' tools are told apart, or with signs that models cannot write.
 func NoTool(name string, names []string) string {
 	const most = 20
 	text := fmt.Sprintf("there is no tool %q", name)
@@ -48,7 +48,8 @@ func possibleTools(name string, names []string) (same []string) {
 		bare := toolHash.ReplaceAllString(name, "")
 		return []string{plain(bare), plain(ofServer.ReplaceAllString(bare, ""))}
 	}
-	wanted := []string{plain(name), plain(firstPart.ReplaceAllString(name, "")), plain(ofServer.ReplaceAllString(name, ""))}
+	wanted := []string{plain(name), plain(firstPart.ReplaceAllString(name, "")),
+		plain(ofServer.ReplaceAllString(name, ""))}
 	for _, want := range wanted {
 		for _, n := range names {
 			if want != "" && slices.Contains(forms(n), want) && !slices.Contains(same, n) {

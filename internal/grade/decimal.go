@@ -15,7 +15,8 @@ type Decimal string
 // DecimalOf is a float in its shortest spelling.
 func DecimalOf(f float64) Decimal { return Decimal(strconv.FormatFloat(f, 'g', -1, 64)) }
 
-// ParseDecimal reads a number in decimal digits. What a float holds to the last digit becomes that float's shortest spelling.
+// ParseDecimal reads a number in decimal digits. What a float holds to the last digit becomes that float's shortest
+// spelling.
 func ParseDecimal(text string) (Decimal, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -45,7 +46,8 @@ func (d Decimal) Spellings() []string {
 // UnmarshalJSON takes a number and nothing else.
 func (d *Decimal) UnmarshalJSON(data []byte) error {
 	text := string(data)
-	if kind := map[byte]string{'"': "string", '{': "object", '[': "array", 't': "bool", 'f': "bool"}[text[0]]; kind != "" {
+	if kind := map[byte]string{'"': "string", '{': "object", '[': "array", 't': "bool",
+		'f': "bool"}[text[0]]; kind != "" {
 		return &json.UnmarshalTypeError{Value: kind, Type: reflect.TypeFor[float64]()}
 	}
 	if text == "null" {
@@ -67,8 +69,8 @@ func (d Decimal) MarshalJSON() ([]byte, error) {
 	return []byte(d), nil
 }
 
-// Near reports whether two numbers are no further apart than the tolerance. Of whole numbers no digit is lost; others may
-// also be as near as floats, for what a program calculated is a float.
+// Near reports whether two numbers are no further apart than the tolerance. Of whole numbers no digit is lost; others
+// may also be as near as floats, for what a program calculated is a float.
 func (d Decimal) Near(other Decimal, tolerance float64) bool {
 	return near{canonical(string(d)), canonical(string(DecimalOf(tolerance)))}.matches(canonical(string(other)))
 }

@@ -145,8 +145,8 @@ func EqualCalls(got, want chat.ToolCall, defaults Defaults) (bool, error) {
 	return reflect.DeepEqual(a, b), nil
 }
 
-// Alike is the share of equal arguments of two calls of one tool, by all names that either has, after defaults: 1 where neither has any, 0 where
-// one is no strict JSON object or the tools differ.
+// Alike is the share of equal arguments of two calls of one tool, by all names that either has, after defaults: 1 where
+// neither has any, 0 where one is no strict JSON object or the tools differ.
 func Alike(got, want chat.ToolCall, defaults Defaults) float64 {
 	a, err := arguments(got, defaults)
 	if err != nil || got.Name != want.Name {

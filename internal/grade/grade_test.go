@@ -62,7 +62,9 @@ func TestEqual(t *testing.T) {
 }
 
 func TestStrict(t *testing.T) {
-	for _, text := range []string{``, `{"a":1,"a":1}`, `{"b":{"a":1,"a":2}}`, `{"a":1} x`, `{'a':1}`, `{"a":1,}`, `[1`, `01`, `{"a"}`, `nul`} {
+	for _, text := range []string{
+		``, `{"a":1,"a":1}`, `{"b":{"a":1,"a":2}}`, `{"a":1} x`, `{'a':1}`, `{"a":1,}`, `[1`, `01`, `{"a"}`, `nul`,
+	} {
 		if v, err := grade.Decode(text); err == nil {
 			t.Errorf("Decode(%q) = %v; want an error", text, v)
 		}
@@ -97,7 +99,8 @@ func TestEqualCalls(t *testing.T) {
 	}
 	for _, test := range tests {
 		equal, err := grade.EqualCalls(test.got, test.want, defaults)
-		if equal != test.equal || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+		if equal != test.equal || (err == nil) != (test.err == "") ||
+			err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s: %v, %v", test.name, equal, err)
 		}
 	}
@@ -119,7 +122,8 @@ func TestEqualProperty(t *testing.T) {
 		text := func(n int64, layout string) string {
 			key, _ := json.Marshal(s)
 			number, _ := json.Marshal(n)
-			return strings.NewReplacer("K", string(key), "N", string(number)).Replace(layout) // one pass: keys are not replaced into
+			// one pass: keys are not replaced into
+			return strings.NewReplacer("K", string(key), "N", string(number)).Replace(layout)
 		}
 		if s == "z" {
 			s = "y"

@@ -32,7 +32,8 @@ type node interface {
 
 // operators are the keys with a meaning, each the only one of its object but for $tolerance.
 func operators() []string {
-	return []string{"$any", "$any_of", "$equals", "$includes", "$number", "$one_of", "$optional", "$regex", "$set", "$subset", "$tolerance", "$unordered"}
+	return []string{"$any", "$any_of", "$equals", "$includes", "$number", "$one_of", "$optional", "$regex", "$set",
+		"$subset", "$tolerance", "$unordered"}
 }
 
 // NewPattern reads a pattern. Its error says where in it something is wrong.
@@ -99,7 +100,8 @@ func compileObject(v map[string]any, path string) (node, error) {
 	for _, key := range sortedNames(v) {
 		switch {
 		case !slices.Contains(operators(), key) && strings.HasPrefix(key, "$"):
-			return nil, fmt.Errorf(`%s: unknown operator %q%s; {"$equals": ...} takes keys as they are`, path, key, canonicalKey(key))
+			return nil, fmt.Errorf(`%s: unknown operator %q%s; {"$equals": ...} takes keys as they are`,
+				path, key, canonicalKey(key))
 		case key != operator && !(operator == "$number" && key == "$tolerance"):
 			return nil, fmt.Errorf("%s: %q stands alone in its object, not beside %q", path, operator, key)
 		}

@@ -24,14 +24,17 @@ func TestPattern(t *testing.T) {
 		{`{"$unordered":[{"$any":true},"a"]}`, []string{`["a","b"]`, `["b","a"]`, `["a","a"]`}, []string{`["b","c"]`}},
 		{`{"$includes":["a","b"]}`, []string{`["c","b","a"]`}, []string{`["a","a"]`, `["a"]`, `"ab"`}},
 		{`{"$subset":{"a":{"b":1}}}`, []string{`{"a":{"b":1},"c":0}`}, []string{`{"a":{"b":1,"c":0}}`, `{"c":0}`, `[]`}},
-		{`{"p":"x","all":{"$optional":false}}`, []string{`{"p":"x"}`, `{"p":"x","all":false}`}, []string{`{"p":"x","all":true}`, `{"p":"x","all":null}`, `{"all":false}`}},
+		{`{"p":"x","all":{"$optional":false}}`, []string{`{"p":"x"}`, `{"p":"x","all":false}`},
+			[]string{`{"p":"x","all":true}`, `{"p":"x","all":null}`, `{"all":false}`}},
 		{`{"$number":4.5,"$tolerance":0.1}`, []string{`4.5`, `4.59`, `44e-1`}, []string{`4.7`, `"4.5"`, `null`}},
 		{`{"$number":4.5}`, []string{`4.50`}, []string{`4.51`}},
-		{`{"$number":2047948614742839296}`, []string{`2047948614742839296`, `2.047948614742839296e18`}, []string{`2047948614742839297`, `2047948614742839295`, `2.047948614742839297e18`}},
+		{`{"$number":2047948614742839296}`, []string{`2047948614742839296`, `2.047948614742839296e18`},
+			[]string{`2047948614742839297`, `2047948614742839295`, `2.047948614742839297e18`}},
 		{`{"id":{"$number":-9007199254740993}}`, []string{`{"id":-9007199254740993.0}`}, []string{`{"id":-9007199254740992}`}},
 		{`{"$number":9007199254740993,"$tolerance":2}`, []string{`9007199254740995`, `9007199254740991`}, []string{`9007199254740996`, `9007199254740990`}},
 		{`{"$number":1,"$tolerance":0.3}`, []string{`1.3`, `0.7`, `1`}, []string{`1.31`}},
-		{`{"$number":0.1}`, []string{`0.1000000000000000055511151231257827`}, []string{`0.11`}}, // as near as floats are
+		// as near as floats are
+		{`{"$number":0.1}`, []string{`0.1000000000000000055511151231257827`}, []string{`0.11`}},
 		{`{"$number":1e300}`, []string{`1e300`}, []string{`2e300`, `1e999999999`, `1e-999999999`}},
 		{`{"$equals":{"$set":{"a":1}}}`, []string{`{"$set":{"a":1}}`}, []string{`{"a":1}`}},
 		{`{"$regex":"^a.c$"}`, []string{`"abc"`}, []string{`"abcd"`, `5`}},
@@ -91,7 +94,8 @@ func TestPatternSaysWhere(t *testing.T) {
 	}
 }
 
-// A value meets itself under $equals, its list meets itself unordered in any order, and no longer with an element changed.
+// A value meets itself under $equals, its list meets itself unordered in any order, and no longer with an element
+// changed.
 func TestPatternProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.IntRange(0, 4), 1, 8).Draw(t, "values")

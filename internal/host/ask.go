@@ -22,7 +22,8 @@ func (h *Host) TerminalIn() *os.File {
 	return nil
 }
 
-// PromptWriter is where questions to a person who types are seen: stderr, or the terminal that is typed on where stderr goes elsewhere.
+// PromptWriter is where questions to a person who types are seen: stderr, or the terminal that is typed on where stderr
+// goes elsewhere.
 func (h *Host) PromptWriter(typed *os.File) io.Writer {
 	if talk := h.Talk; talk.Terminal() != nil {
 		return talk

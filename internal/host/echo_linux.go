@@ -14,7 +14,8 @@ func unseen(f *os.File) (show func(), err error) {
 	}
 	var was *unix.Termios
 	set := func(t *unix.Termios) (err error) {
-		if controlErr := c.Control(func(fd uintptr) { err = unix.IoctlSetTermios(int(fd), unix.TCSETS, t) }); err == nil {
+		if controlErr := c.Control(func(fd uintptr) { err = unix.IoctlSetTermios(int(fd), unix.TCSETS, t) }); err ==
+			nil {
 			err = controlErr
 		}
 		return err

@@ -74,8 +74,8 @@ type GPU struct {
 	Free, Total int64
 }
 
-// GPUs asks the driver for the devices this process may use; CUDA_VISIBLE_DEVICES applies. There are none, and no error,
-// where no driver is installed.
+// GPUs asks the driver for the devices this process may use; CUDA_VISIBLE_DEVICES applies. There are none, and no
+// error, where no driver is installed.
 func GPUs(driver string) ([]GPU, error) {
 	// A context belongs to the thread it is pushed on.
 	runtime.LockOSThread()

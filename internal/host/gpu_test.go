@@ -16,7 +16,8 @@ func library(t *testing.T, source string, flags ...string) string {
 	if err := os.WriteFile(c, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("cc", append([]string{"-shared", "-fPIC", "-o", so, c}, flags...)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc",
+		append([]string{"-shared", "-fPIC", "-o", so, c}, flags...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return so
@@ -110,7 +111,8 @@ func TestAllowedByControlGroups(t *testing.T) {
 		root, membership string
 		want             int64
 	}{
-		{two, "0::/a/b\n", 400}, {two, "0::/\n", 9000}, {two, "0::/elsewhere\n", 9000}, {two, "", 9000}, {two, "nonsense\n", 9000}, {two, "0::/full\n", 0},
+		{two, "0::/a/b\n", 400}, {two, "0::/\n", 9000}, {two, "0::/elsewhere\n", 9000}, {two, "", 9000}, {two,
+			"nonsense\n", 9000}, {two, "0::/full\n", 0},
 		{one, "5:cpu,memory:/c\n3:cpuset:/c\n", 4000}, {one, "3:cpuset:/c\n", 9000},
 	} {
 		if got := memoryLimit(c.root, c.membership, 9000); got != c.want {

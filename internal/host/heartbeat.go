@@ -9,8 +9,8 @@ import (
 	"hone/internal/console/sanitize"
 )
 
-// Still prints a heartbeat when nothing has been printed for a while: programs are compiled for minutes, and a step of a small machine
-// takes as long. Its zero value works, from many goroutines.
+// Still prints a heartbeat when nothing has been printed for a while: programs are compiled for minutes, and a step of
+// a small machine takes as long. Its zero value works, from many goroutines.
 type Still struct {
 	mu    sync.Mutex
 	doing []*doing // what began last is told of

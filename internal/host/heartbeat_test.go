@@ -45,8 +45,13 @@ func TestSilenceIsBroken(t *testing.T) {
 		defer h.Working("at work in silence")()
 		time.Sleep(time.Hour)
 	})
-	if want := "a line\nstill at work on sft, for 50s\nstill compiling the program for prompts, for 29s\nstill compiling the program for prompts, for 59s\n" +
-		"still at work on sft, for 2m20s\nstill at work on eval, for 11s\n"; got != want {
+	if want := `a line
+still at work on sft, for 50s
+still compiling the program for prompts, for 29s
+still compiling the program for prompts, for 59s
+still at work on sft, for 2m20s
+still at work on eval, for 11s
+`; got != want {
 		t.Errorf("it says\n%swant\n%s", got, want)
 	}
 }
@@ -65,8 +70,14 @@ func TestSilenceOfAStage(t *testing.T) {
 		progress("eval", 2, 2, "")
 		time.Sleep(time.Hour)
 	})
-	if want := "sft             1/3  loss 1\nstill at sft 1/3, for 30s\nsft             2/3  0.025/s  40s left  loss 1\nstill at sft 2/3, for 30s\neval            1/2\n" +
-		"still at eval 1/2, for 30s\neval            2/2  0.025/s  0s left\n"; got != want {
+	if want := `sft             1/3  loss 1
+still at sft 1/3, for 30s
+sft             2/3  0.025/s  40s left  loss 1
+still at sft 2/3, for 30s
+eval            1/2
+still at eval 1/2, for 30s
+eval            2/2  0.025/s  0s left
+`; got != want {
 		t.Errorf("it says\n%swant\n%s", got, want)
 	}
 }

@@ -41,11 +41,13 @@ func VerbGroups() []VerbGroup {
 // VerbHelp is a verb with what it does.
 type VerbHelp struct{ Name, Short string }
 
-// RootHelp is the help of hone itself. about is its purpose, and in paragraphs of their own what holds of all verbs; flags are of all verbs too.
+// RootHelp is the help of hone itself. about is its purpose, and in paragraphs of their own what holds of all verbs;
+// flags are of all verbs too.
 func RootHelp(about string, all []VerbHelp, flags string) string {
 	purpose, rest, _ := strings.Cut(about, "\n\n")
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nA first run (hone doctor says what is missing for it; hone demo runs all of it, small):\n", purpose)
+	fmt.Fprintf(&b, "%s\n\nA first run (hone doctor says what is missing for it; hone demo runs all of it, small):\n",
+		purpose)
 	for _, line := range FirstRun() {
 		b.WriteString("  " + line + "\n")
 	}
@@ -75,5 +77,6 @@ func UnknownVerb(written, path string, all []VerbHelp) error {
 	if near := fault.NearestVerb(written, names); near != "" {
 		why = fmt.Sprintf("did you mean %q?", near)
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown command %q for %q", written, path), Why: why, Next: path + " --help"}
+	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown command %q for %q", written, path), Why: why,
+		Next: path + " --help"}
 }

@@ -1,5 +1,5 @@
-// Package host is the world around a command: its streams, its environment variables, the folder of downloads, and the global flags that
-// say how it talks; and what there is of a machine: memory, GPUs, and the libraries they need.
+// Package host is the world around a command: its streams, its environment variables, the folder of downloads, and the
+// global flags that say how it talks; and what there is of a machine: memory, GPUs, and the libraries they need.
 package host
 
 import (
@@ -15,20 +15,22 @@ import (
 	"hone/internal/host/assets"
 )
 
-// Host is the outside world with the global flags. All are plain values, so that a test sees the whole of what a command can see.
+// Host is the outside world with the global flags. All are plain values, so that a test sees the whole of what a
+// command can see.
 type Host struct {
-	Stdin      io.Reader
-	Data, Talk *sanitize.Writer // stdout and stderr: there is no way around them, for a terminal obeys what servers and endpoints wrote
+	Stdin io.Reader
+	// stdout and stderr: there is no way around them, for a terminal obeys what servers and endpoints wrote
+	Data, Talk *sanitize.Writer
 	LookupEnv  func(name string) (value string, set bool)
 	Environ    []string
 	Program    string   // as it was invoked: hone, or a path
 	Verbs      []string // of the program
 	Helper     []string // what sandboxed servers begin as; without it there is no sandbox
-	// KeepsPrograms is whether compiled programs are kept for later commands. Tests do not: what they find should not hang on
-	// what was run before.
+	// KeepsPrograms is whether compiled programs are kept for later commands. Tests do not: what they find should not
+	// hang on what was run before.
 	KeepsPrograms bool
-	// Opening is told the options that a room is opened with, where it is not nil: a value that is dropped on its way from the
-	// configuration to where it acts is missed here.
+	// Opening is told the options that a room is opened with, where it is not nil: a value that is dropped on its way
+	// from the configuration to where it acts is missed here.
 	Opening func(options any)
 
 	// Context is the command's: a download on the way to something else stops with it. nil never stops.
@@ -43,15 +45,16 @@ type Host struct {
 	Still *Still // tells of what goes on in silence; nil: nothing does
 }
 
-// KeyIn is the key that an environment variable holds; "" is none. Its error says what it is for, where that is given, and what else could be done.
+// KeyIn is the key that an environment variable holds; "" is none. Its error says what it is for, where that is given,
+// and what else could be done.
 func (h *Host) KeyIn(variable, of, where, or string) (string, error) {
 	if variable == "" {
 		return "", nil
 	}
 	key, _ := h.LookupEnv(variable)
 	if key == "" {
-		return "", &fault.Error{Code: fault.CodeUsage, What: "there is no key for " + of, Where: where, Why: "the variable " + variable + " is not set or empty",
-			Next: "export " + variable + "=KEY, or " + or}
+		return "", &fault.Error{Code: fault.CodeUsage, What: "there is no key for " + of, Where: where,
+			Why: "the variable " + variable + " is not set or empty", Next: "export " + variable + "=KEY, or " + or}
 	}
 	return key, nil
 }
@@ -90,7 +93,8 @@ func (h *Host) Store() (assets.Store, error) {
 		}
 	}
 	if info, err := os.Stat(dir); errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
-		return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "the cache folder is a file, or in one", Where: dir, Next: "name a folder with --cache"}
+		return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "the cache folder is a file, or in one",
+			Where: dir, Next: "name a folder with --cache"}
 	}
 	s := assets.Store{Dir: dir, Env: h.Environ}
 	if h.Verbose && !h.Quiet {

@@ -36,7 +36,8 @@ func TestStore(t *testing.T) {
 		{"in a file", filepath.Join(file, "x"), nil, ""},
 	} {
 		s, err := (&Host{CacheDir: tc.dir, LookupEnv: variables(tc.env)}).Store()
-		if f, ok := errors.AsType[*fault.Error](err); s.Dir != tc.want || (tc.want == "") != (ok && f.Code == fault.CodeUsage) {
+		if f, ok := errors.AsType[*fault.Error](err); s.Dir != tc.want ||
+			(tc.want == "") != (ok && f.Code == fault.CodeUsage) {
 			t.Errorf("%s: %q, %v", tc.name, s.Dir, err)
 		}
 	}
@@ -51,7 +52,8 @@ func TestKeyIn(t *testing.T) {
 	}
 	for _, variable := range []string{"EMPTY", "GONE"} {
 		_, err := h.KeyIn(variable, "it", "there", "leave it")
-		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Where != "there" || f.Next != "export "+variable+"=KEY, or leave it" {
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Where != "there" ||
+			f.Next != "export "+variable+"=KEY, or leave it" {
 			t.Errorf("%s: %v", variable, err)
 		}
 	}
@@ -60,7 +62,8 @@ func TestKeyIn(t *testing.T) {
 // Without a terminal the command line is the consent, and it is said what is done.
 func TestConfirm(t *testing.T) {
 	var said bytes.Buffer
-	if h := (&Host{Stdin: strings.NewReader("n\n"), Talk: sanitize.New(&said)}); !h.Confirm("download x") || said.String() != "download x\n" {
+	if h := (&Host{Stdin: strings.NewReader("n\n"), Talk: sanitize.New(&said)}); !h.Confirm("download x") ||
+		said.String() != "download x\n" {
 		t.Errorf("said %q", &said)
 	}
 }

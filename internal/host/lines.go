@@ -24,10 +24,12 @@ type LineOptions struct {
 // LineCount is how many lines there were, and how many of them failed.
 type LineCount struct{ Lines, Failed int }
 
-// EachLine answers each line of in that is not blank with one line of JSON on out, so that a program may talk to it line by line. A
-// line whose answer is an error becomes {"error": ...}; an answer of nil writes nothing. The error at the end
-// names the lines that failed, with exit code 3.
-func EachLine(ctx context.Context, in io.Reader, out io.Writer, o LineOptions, answer func(line []byte) (any, error)) (LineCount, error) {
+// EachLine answers each line of in that is not blank with one line of JSON on out, so that a program may talk to it
+// line by line. A line whose answer is an error becomes {"error": ...}; an answer of nil writes nothing. The error at
+// the end names the lines that failed, with exit code 3.
+func EachLine(
+	ctx context.Context, in io.Reader, out io.Writer, o LineOptions, answer func(line []byte) (any, error),
+) (LineCount, error) {
 	if o.Name == "" {
 		o.Name = "stdin"
 	}
@@ -104,8 +106,13 @@ func (f *failures) error() error {
 	if f.Failed == 0 {
 		return nil
 	}
-	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %s failed", f.Failed, fault.Count(f.Lines, "line")), Where: f.where[0],
-		Why: f.reason[0], Next: "correct it"}
+	e := &fault.Error{
+		Code:  fault.CodeFailures,
+		What:  fmt.Sprintf("%d of %s failed", f.Failed, fault.Count(f.Lines, "line")),
+		Where: f.where[0],
+		Why:   f.reason[0],
+		Next:  "correct it",
+	}
 	if f.Failed > 1 {
 		var lines []string
 		for i, where := range f.where {

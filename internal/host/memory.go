@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// AvailableMemory returns the bytes a new process can get: what the kernel has available, or what this process's control
-// group, or one above it, still allows where that is less. Page cache that can be dropped counts as available.
+// AvailableMemory returns the bytes a new process can get: what the kernel has available, or what this process's
+// control group, or one above it, still allows where that is less. Page cache that can be dropped counts as available.
 func AvailableMemory() (int64, error) {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -31,8 +31,8 @@ func AvailableMemory() (int64, error) {
 	return min(available, memoryLimit("/sys/fs/cgroup", string(membership), available)), nil
 }
 
-// memoryLimit returns what the control groups of a process, as /proc/self/cgroup lists them, leave of memory; unlimited where
-// they do not say. Both versions of control groups are read below root.
+// memoryLimit returns what the control groups of a process, as /proc/self/cgroup lists them, leave of memory; unlimited
+// where they do not say. Both versions of control groups are read below root.
 func memoryLimit(root, membership string, unlimited int64) int64 {
 	least := unlimited
 	for line := range strings.Lines(membership) {
@@ -50,7 +50,8 @@ func memoryLimit(root, membership string, unlimited int64) int64 {
 		// In a container the group's own folder may be the root, whatever the path says.
 		for at := path.Clean("/" + parts[2]); ; at = path.Dir(at) {
 			if n := readBytes(path.Join(folder, at, limit)); n > 0 {
-				least = min(least, n-readBytes(path.Join(folder, at, used))+droppable(path.Join(folder, at, "memory.stat")))
+				least = min(least,
+					n-readBytes(path.Join(folder, at, used))+droppable(path.Join(folder, at, "memory.stat")))
 			}
 			if at == "/" {
 				break

@@ -10,12 +10,14 @@ import (
 
 // nvidiaLibraries are what XLA for CUDA loads when it needs it, so that the linker does not miss them beforehand.
 func nvidiaLibraries() []string {
-	return []string{"libcudart", "libcublas", "libcublasLt", "libcudnn", "libcufft", "libcupti", "libcusolver", "libcusparse",
-		"libnccl", "libnvrtc", "libnvshmem_host"}
+	return []string{
+		"libcudart", "libcublas", "libcublasLt", "libcudnn", "libcufft", "libcupti", "libcusolver", "libcusparse",
+		"libnccl", "libnvrtc", "libnvshmem_host",
+	}
 }
 
-// MissingNVIDIA returns the NVIDIA libraries that a CUDA plug-in will not find: not in the folders it names itself, and not
-// in those given, which are where the system's loader looks.
+// MissingNVIDIA returns the NVIDIA libraries that a CUDA plug-in will not find: not in the folders it names itself, and
+// not in those given, which are where the system's loader looks.
 func MissingNVIDIA(plugin string, folders []string) ([]string, error) {
 	own, err := runPath(plugin)
 	if err != nil {
@@ -61,12 +63,15 @@ func runPath(library string) ([]string, error) {
 	return folders, nil
 }
 
-// LoaderFolders are where the system's loader looks: those of LD_LIBRARY_PATH, whose value is given, and the usual ones.
+// LoaderFolders are where the system's loader looks: those of LD_LIBRARY_PATH, whose value is given, and the usual
+// ones.
 func LoaderFolders(path string) []string {
 	folders := filepath.SplitList(path)
 	usual, _ := filepath.Glob("/usr/local/cuda*/lib64") // the pattern is well-formed
 	folders = append(folders, usual...)
-	for _, folder := range []string{"/lib64", "/usr/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"} {
+	for _, folder := range []string{
+		"/lib64", "/usr/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+	} {
 		if _, err := os.Stat(folder); err == nil {
 			folders = append(folders, folder)
 		}

@@ -11,7 +11,8 @@ import (
 	"hone/internal/fault"
 )
 
-// Say prints a line of talk, unless --quiet. Line ends in it are a server's: what follows them is indented, lest it look like hone's.
+// Say prints a line of talk, unless --quiet. Line ends in it are a server's: what follows them is indented, lest it
+// look like hone's.
 func (h *Host) Say(format string, args ...any) {
 	if !h.Quiet {
 		h.Insist(format, args...)

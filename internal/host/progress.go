@@ -9,11 +9,12 @@ import (
 	"hone/internal/console/sanitize"
 )
 
-// Progress is told where a stage is: done of total steps or episodes, and a note. A stage "a/b" is part b of a step of a.
+// Progress is told where a stage is: done of total steps or episodes, and a note. A stage "a/b" is part b of a step of
+// a.
 type Progress = func(stage string, done, total int, note string)
 
-// Progress returns where stages report to: it prints them with rate and time left, as one redrawn line on a terminal, else
-// as a line now and then. slots is how many episodes run at once.
+// Progress returns where stages report to: it prints them with rate and time left, as one redrawn line on a terminal,
+// else as a line now and then. slots is how many episodes run at once.
 func (h *Host) Progress(slots int) Progress {
 	p := &progress{w: h.Talk, quiet: h.Quiet, redraw: h.redraws(), slots: slots}
 	if h.Still == nil || h.Quiet {
@@ -64,7 +65,8 @@ func (p *progress) report(stage string, done, total int, note string) {
 	line := fmt.Sprintf("%-12s %4d/%d", stage, done, total)
 	if elapsed := now.Sub(p.began); done > p.first+p.wave(stage) && elapsed > time.Second {
 		each := elapsed / time.Duration(done-p.first-1)
-		line += fmt.Sprintf("  %.2g/s  %s left", 1/each.Seconds(), (each * time.Duration(total-done)).Round(time.Second))
+		line += fmt.Sprintf("  %.2g/s  %s left",
+			1/each.Seconds(), (each * time.Duration(total-done)).Round(time.Second))
 	}
 	if note != "" {
 		line += "  " + note
@@ -99,8 +101,8 @@ func (p *progress) part(now time.Time, stage string, done, total int, note strin
 	fmt.Fprint(p.w.Raw(), sanitize.Line(fmt.Sprintf("%-12s %4d/%d  %s", stage, done, total, note))+end)
 }
 
-// wave is how much of a stage is under way at once. Until that has ended, what has says nothing about the rest: episodes
-// that began together end together, so the second to end would seem to have taken no time.
+// wave is how much of a stage is under way at once. Until that has ended, what has says nothing about the rest:
+// episodes that began together end together, so the second to end would seem to have taken no time.
 func (p *progress) wave(stage string) int {
 	if strings.HasPrefix(stage, "eval") || strings.HasSuffix(stage, "_rollouts") {
 		return max(p.slots, 1)

@@ -6,8 +6,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// QuietLibraries keeps the logs of XLA, of its plug-in and of go-xla off stderr, but for errors: without --verbose nobody asked how
-// their memory is allocated. It is done before a plug-in is loaded, which reads the variable that setenv sets then. Who set it meant it.
+// QuietLibraries keeps the logs of XLA, of its plug-in and of go-xla off stderr, but for errors: without --verbose
+// nobody asked how their memory is allocated. It is done before a plug-in is loaded, which reads the variable that
+// setenv sets then. Who set it meant it.
 func (h *Host) QuietLibraries(setenv func(name, value string) error) error {
 	const level = "TF_CPP_MIN_LOG_LEVEL"
 	if setenv == nil || h.Verbose && !h.Quiet {

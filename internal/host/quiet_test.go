@@ -43,7 +43,8 @@ func TestLibrariesAreQuiet(t *testing.T) {
 		}
 		out, err := command.CombinedOutput()
 		said := string(out)
-		if err != nil || strings.Contains(said, "a warning") != c.warns || !strings.Contains(said, "an error") || !strings.Contains(said, "level="+c.level+";") {
+		if err != nil || strings.Contains(said, "a warning") != c.warns || !strings.Contains(said, "an error") ||
+			!strings.Contains(said, "level="+c.level+";") {
 			t.Errorf("%+v: %v, %s", c, err, said)
 		}
 	}

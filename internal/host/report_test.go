@@ -32,7 +32,8 @@ func TestReport(t *testing.T) {
 		{"finished although stopped", stopped, nil, 0},
 	} {
 		var said bytes.Buffer
-		if got := (&Host{Talk: sanitize.New(&said)}).Report(tc.ctx, tc.err); got != tc.want || (tc.err == nil) != (said.Len() == 0) {
+		if got := (&Host{Talk: sanitize.New(&said)}).Report(tc.ctx, tc.err); got != tc.want ||
+			(tc.err == nil) != (said.Len() == 0) {
 			t.Errorf("%s: exit code %d, want %d; said %q", tc.name, got, tc.want, said.String())
 		}
 	}

@@ -47,8 +47,9 @@ func (c *Client) commitInCache(r Repo) string {
 	return ""
 }
 
-// FromCache is the folder of a repository's files in the cache, and their commit. It is "" where the cache lacks one that want chooses. Where
-// another client left no list of the files, enough tells by their paths whether they are enough.
+// FromCache is the folder of a repository's files in the cache, and their commit. It is "" where the cache lacks one
+// that want chooses. Where another client left no list of the files, enough tells by their paths whether they are
+// enough.
 func (c *Client) FromCache(r Repo, want Selection) (dir, commit string) {
 	commit = c.commitInCache(r)
 	if commit == "" {
@@ -63,7 +64,8 @@ func (c *Client) FromCache(r Repo, want Selection) (dir, commit string) {
 		return dir, commit
 	}
 	for _, f := range files {
-		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Path))); want.Keep(f.Path) && (err != nil || info.Size() != f.Size) {
+		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Path))); want.Keep(f.Path) &&
+			(err != nil || info.Size() != f.Size) {
 			return "", ""
 		}
 	}
@@ -141,11 +143,13 @@ func (c *Client) lock(ctx context.Context, r Repo, etag string) (unlock func(), 
 		select {
 		case <-ctx.Done():
 			_ = f.Close() // not held
-			return nil, &fault.Error{Code: fault.CodeStopped, What: "stopped while another process downloads", Where: r.String(), Err: ctx.Err(), Next: "give the command again"}
+			return nil, &fault.Error{Code: fault.CodeStopped, What: "stopped while another process downloads",
+				Where: r.String(), Err: ctx.Err(), Next: "give the command again"}
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	if err != nil && !errors.Is(err, syscall.ENOTSUP) && !errors.Is(err, syscall.ENOSYS) { // a file system without locks: the hash still says what is whole
+	// a file system without locks: the hash still says what is whole
+	if err != nil && !errors.Is(err, syscall.ENOTSUP) && !errors.Is(err, syscall.ENOSYS) {
 		_ = f.Close() // not held
 		return nil, c.diskError("cannot lock a file of the cache", err)
 	}

@@ -86,7 +86,8 @@ func (m Card) Markdown() []byte {
 	say(", trained with hone to call the tools of MCP servers.\n")
 	m.use(&b)
 	if len(m.Systems) > 0 {
-		say("\n## Results\n\nOn scenarios that no stage learnt from. In brackets the 95%% interval; differences are on the same scenarios.\n\n| system | whole episode | first call | scenarios |\n|---|---|---|---|\n")
+		say("\n## Results\n\nOn scenarios that no stage learnt from. In brackets the 95%% interval; differences are " +
+			"on the same scenarios.\n\n| system | whole episode | first call | scenarios |\n|---|---|---|---|\n")
 		for _, s := range m.Systems {
 			first := ""
 			if s.FirstCall != nil {
@@ -100,7 +101,8 @@ func (m Card) Markdown() []byte {
 	}
 	m.training(&b)
 	if len(m.Servers) > 0 {
-		say("\n## Tools\n\nThe model was told of these tools. A hash is over name, description and schemas: another version of a server may have others.\n\n| server | tool | SHA-256 |\n|---|---|---|\n")
+		say("\n## Tools\n\nThe model was told of these tools. A hash is over name, description and schemas: " +
+			"another version of a server may have others.\n\n| server | tool | SHA-256 |\n|---|---|---|\n")
 		for _, s := range m.Servers {
 			for _, t := range s.Tools {
 				say("| %s %s | %s | `%s` |\n", cell(s.Name), cell(s.Version), cell(t.Name), short16(t.Value))
@@ -146,8 +148,12 @@ func (m Card) front(b *strings.Builder) {
 	}
 	for _, s := range m.Systems {
 		if s.IsThis {
-			say("model-index:\n- name: %s\n  results:\n  - task:\n      type: text-generation\n    dataset:\n      name: %s\n      type: hone-scenarios\n    metrics:\n    - name: whole episode, in percent\n      type: success\n      value: %.1f\n",
-				yamlString(m.Name), yamlString(fmt.Sprintf("%d held-out scenarios", s.Scenarios)), 100*s.Whole.Mean)
+			say(
+				"model-index:\n- name: %s\n  results:\n  - task:\n      type: text-generation\n"+
+					"    dataset:\n      name: %s\n      type: hone-scenarios\n    metrics:\n"+
+					"    - name: whole episode, in percent\n      type: success\n      value: %.1f\n",
+				yamlString(m.Name), yamlString(fmt.Sprintf("%d held-out scenarios", s.Scenarios)), 100*s.Whole.Mean,
+			)
 		}
 	}
 	say("---\n\n")
@@ -159,7 +165,8 @@ func (m Card) use(b *strings.Builder) {
 	if !m.Adapter {
 		flag = "--model base --base-model " + m.Name
 	}
-	_, _ = fmt.Fprintf(b, "\n```\nhone serve %s\n```\n\nserves it by OpenAI's protocol. It is prompted by `chat_template.jinja`", flag)
+	_, _ = fmt.Fprintf(b,
+		"\n```\nhone serve %s\n```\n\nserves it by OpenAI's protocol. It is prompted by `chat_template.jinja`", flag)
 	if m.System != "" {
 		_, _ = fmt.Fprintf(b, ", under this system message:\n\n> %s", strings.ReplaceAll(m.System, "\n", "\n> "))
 	} else {

@@ -28,15 +28,16 @@ type Selection struct {
 // atOnce are the files downloaded at the same time.
 const atOnce = 4
 
-// Download brings the wanted files of a repository into the cache, and returns their folder and their commit. A file that was cut
-// off goes on where it ended. Each is checked against its hash before it is there.
+// Download brings the wanted files of a repository into the cache, and returns their folder and their commit. A file
+// that was cut off goes on where it ended. Each is checked against its hash before it is there.
 func (c *Client) Download(ctx context.Context, r Repo, want Selection) (dir, commit string, err error) {
 	if c.Offline {
 		if dir, commit = c.FromCache(r, want); dir != "" {
 			return dir, commit, nil
 		}
-		return "", "", &fault.Error{Code: fault.CodeUnavailable, What: "the " + string(r.Kind) + " is not in the cache", Where: r.String(),
-			Why: "HF_HUB_OFFLINE is set, so the Hub is not asked; the cache is " + c.Cache, Next: "unset HF_HUB_OFFLINE, or bring the repository's folder into the cache"}
+		return "", "", &fault.Error{Code: fault.CodeUnavailable, What: "the " + string(r.Kind) + " is not in the cache",
+			Where: r.String(), Why: "HF_HUB_OFFLINE is set, so the Hub is not asked; the cache is " + c.Cache,
+			Next: "unset HF_HUB_OFFLINE, or bring the repository's folder into the cache"}
 	}
 	if commit = r.revision(); !commitForm.MatchString(commit) {
 		if commit, err = c.Head(ctx, r); err != nil {
@@ -49,7 +50,12 @@ func (c *Client) Download(ctx context.Context, r Repo, want Selection) (dir, com
 	}
 	files = slices.DeleteFunc(slices.Clone(files), func(f File) bool { return !want.Keep(f.Path) })
 	if len(files) == 0 {
-		return "", "", &fault.Error{Code: fault.CodeUsage, What: "the " + string(r.Kind) + " has none of the files that are wanted", Where: r.String() + " on " + c.Endpoint, Next: "look at " + c.Page(r) + "/tree/" + r.revision()}
+		return "", "", &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "the " + string(r.Kind) + " has none of the files that are wanted",
+			Where: r.String() + " on " + c.Endpoint,
+			Next:  "look at " + c.Page(r) + "/tree/" + r.revision(),
+		}
 	}
 	missing, bytes := c.missing(r, files)
 	if missing > 0 {
@@ -97,7 +103,8 @@ func (c *Client) room(r Repo, need int64) error {
 		return nil // a system that does not tell: writing will
 	}
 	if have := int64(free.Bavail) * int64(free.Bsize); have < need {
-		return c.diskError("cannot download the "+string(r.Kind)+" "+r.String(), fmt.Errorf("%d MB are free, %d MB are needed: %w", have>>20, need>>20, syscall.ENOSPC))
+		return c.diskError("cannot download the "+string(r.Kind)+" "+r.String(),
+			fmt.Errorf("%d MB are free, %d MB are needed: %w", have>>20, need>>20, syscall.ENOSPC))
 	}
 	return nil
 }
@@ -141,7 +148,8 @@ func (c *Client) fetch(ctx context.Context, r Repo, commit string, f File, m *me
 		}
 		defer unlock()
 		if info, err = os.Stat(blob); err != nil || info.Size() != f.Size { // by the process that had the lock
-			if err := c.transfer(ctx, request{method: "GET", address: c.fileAddress(r, commit, f.Path), repo: r, what: what}, f, blob, m); err != nil {
+			if err := c.transfer(ctx, request{method: "GET", address: c.fileAddress(r, commit, f.Path), repo: r,
+				what: what}, f, blob, m); err != nil {
 				return err
 			}
 		}
@@ -152,8 +160,9 @@ func (c *Client) fetch(ctx context.Context, r Repo, commit string, f File, m *me
 	return nil
 }
 
-// transfer downloads a blob beside its place, and renames it once its hash is right. A part that is there is gone on with: its
-// name is the hash of the whole, so it is of this content. Where the whole has another hash, the part was damaged, and all is downloaded once more.
+// transfer downloads a blob beside its place, and renames it once its hash is right. A part that is there is gone on
+// with: its name is the hash of the whole, so it is of this content. Where the whole has another hash, the part was
+// damaged, and all is downloaded once more.
 func (c *Client) transfer(ctx context.Context, q request, f File, blob string, m *meter) error {
 	part := blob + ".incomplete"
 	for damaged := 0; ; {
@@ -186,7 +195,8 @@ func (c *Client) transfer(ctx context.Context, q request, f File, blob string, m
 		}
 		if damaged++; damaged == 2 {
 			return &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: q.repo.String() + " on " + c.Endpoint,
-				Why: fmt.Sprintf("what came has the hash %s, the Hub says %s", sum, f.etag()), Next: "try again later; nothing of it was kept"}
+				Why: fmt.Sprintf("what came has the hash %s, the Hub says %s",
+					sum, f.etag()), Next: "try again later; nothing of it was kept"}
 		}
 		c.say("%s does not have the hash that the Hub says: it is downloaded again", f.Path)
 	}

@@ -33,8 +33,8 @@ func hangUp(w http.ResponseWriter) bool {
 	return true
 }
 
-// cut ends connections from the n-th request on: before it is looked at, in the middle of what it sends, or when it has been
-// done and is to be answered. So everything that comes after is lost, as for a client that is killed.
+// cut ends connections from the n-th request on: before it is looked at, in the middle of what it sends, or when it has
+// been done and is to be answered. So everything that comes after is lost, as for a client that is killed.
 type cut struct {
 	at      int
 	how     string
@@ -78,8 +78,8 @@ func (l lostAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, err
 }
 
-// A push that is cut off anywhere, before, within or behind any of its requests, leaves what was there or all that is new. The next push
-// goes on, sends no large file again that the Hub has, and makes the one commit.
+// A push that is cut off anywhere, before, within or behind any of its requests, leaves what was there or all that is
+// new. The next push goes on, sends no large file again that the Hub has, and makes the one commit.
 func TestPushCutAnywhere(t *testing.T) {
 	old := map[string]string{"config.json": "old", "stays.txt": "x"}
 	want := maps.Clone(example())
@@ -112,7 +112,8 @@ func TestPushCutAnywhere(t *testing.T) {
 			kept, _ := os.ReadDir(s.Dir)
 			resent := 0
 			s.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
-				if r.Method == "PUT" && slices.ContainsFunc(kept, func(e os.DirEntry) bool { return strings.Contains(r.URL.Path, e.Name()) }) {
+				if r.Method == "PUT" && slices.ContainsFunc(kept,
+					func(e os.DirEntry) bool { return strings.Contains(r.URL.Path, e.Name()) }) {
 					resent++
 				}
 				return false
@@ -151,7 +152,8 @@ func TestPushTriesAgain(t *testing.T) {
 		}
 		return true
 	})
-	if _, err := c.Push(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, hub.Upload{Folder: folderOf(t, example()), Message: "m"}); err != nil {
+	if _, err := c.Push(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"},
+		hub.Upload{Folder: folderOf(t, example()), Message: "m"}); err != nil {
 		t.Fatal(err)
 	}
 	if files, commits := s.Files("model", "org/m", "main"); !sameFiles(files, example()) || commits != 2 {
@@ -172,7 +174,8 @@ func TestCommitWhoseAnswerIsLost(t *testing.T) {
 		return false
 	})
 	c.HTTP = &http.Client{Transport: lostAnswer{x, c.HTTP.Transport}}
-	if _, err := c.Push(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, hub.Upload{Folder: folderOf(t, map[string]string{"a": "new"}), Message: "m"}); err != nil {
+	if _, err := c.Push(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"},
+		hub.Upload{Folder: folderOf(t, map[string]string{"a": "new"}), Message: "m"}); err != nil {
 		t.Fatal(err)
 	}
 	if files, commits := s.Files("model", "org/m", "main"); files["a"] != "new" || commits != 2 {
@@ -191,10 +194,12 @@ func TestPushBesideAnother(t *testing.T) {
 		}
 		return false
 	})
-	if _, err := c.Push(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, hub.Upload{Folder: folderOf(t, map[string]string{"mine": "m"}), Message: "m"}); err != nil {
+	if _, err := c.Push(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"},
+		hub.Upload{Folder: folderOf(t, map[string]string{"mine": "m"}), Message: "m"}); err != nil {
 		t.Fatal(err)
 	}
-	if files, commits := s.Files("model", "org/m", "main"); !sameFiles(files, map[string]string{"theirs": "2", "mine": "m"}) || commits != 3 {
+	if files, commits := s.Files("model", "org/m",
+		"main"); !sameFiles(files, map[string]string{"theirs": "2", "mine": "m"}) || commits != 3 {
 		t.Errorf("%d commits, %v", commits, files)
 	}
 }
@@ -241,7 +246,8 @@ func TestDownloadGoesOn(t *testing.T) {
 				mu.Unlock()
 				dir, _, err = c.Download(t.Context(), repo, everything)
 			}
-			if err != nil || contents(t, dir)["model.safetensors"] != text || contents(t, dir)["small.txt"] != text[:90] {
+			if err != nil || contents(t, dir)["model.safetensors"] != text ||
+				contents(t, dir)["small.txt"] != text[:90] {
 				t.Fatalf("cut at %d: %v", at, err)
 			}
 			want := ""
@@ -285,14 +291,17 @@ func TestHashMismatch(t *testing.T) {
 			if fault.CodeOf(err) != fault.CodeUnavailable || !strings.Contains(err.Error(), "hash") {
 				t.Errorf("%s: %v", file, err)
 			}
-			if left := contents(t, filepath.Join(c.Cache, "models--org--m")); slices.Contains(slices.Collect(maps.Values(left)), strings.Repeat("?", len(text))) {
+			if left := contents(t,
+				filepath.Join(c.Cache, "models--org--m")); slices.Contains(slices.Collect(maps.Values(left)),
+				strings.Repeat("?", len(text))) {
 				t.Errorf("%s: the wrong content was kept", file)
 			}
 		}
 	}
 }
 
-// A damaged part of an earlier download is noticed at the end, and the whole comes anew. A server without ranges sends the whole.
+// A damaged part of an earlier download is noticed at the end, and the whole comes anew. A server without ranges sends
+// the whole.
 func TestDamagedPart(t *testing.T) {
 	for _, ranges := range []bool{true, false} {
 		for _, part := range []string{"?????", strings.Repeat("?", 200)} {
@@ -328,7 +337,8 @@ func TestDownloadOntoAFullDisk(t *testing.T) {
 	text := noise(9000)
 	s.Put("model", "org/m", map[string]string{"model.safetensors": text})
 	out, err := helper(s, c, "full").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "exit code 6") || !strings.Contains(string(out), "free some space") {
+	if err == nil || !strings.Contains(string(out), "exit code 6") ||
+		!strings.Contains(string(out), "free some space") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	first := ""
@@ -411,7 +421,8 @@ func TestHostileList(t *testing.T) {
 	for _, path := range []string{"../x", "/etc/x", "a/../../x"} {
 		s, c := hubOf(t)
 		s.Put("model", "org/m", map[string]string{path: "x"})
-		if _, _, err := c.Download(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, everything); err == nil || !strings.Contains(err.Error(), "no file that can be written") {
+		if _, _, err := c.Download(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, everything); err == nil ||
+			!strings.Contains(err.Error(), "no file that can be written") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

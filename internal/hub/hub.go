@@ -1,7 +1,8 @@
-// Package hub is a client of the Hugging Face Hub. It downloads repositories into the cache folder that all clients of the Hub
-// share, and pushes folders as one commit each. Its API is the published one (huggingface.co/docs/hub/api, and git-lfs's
-// docs/api/batch.md for large files); layout and names of the cache are those of huggingface_hub. Card writes the
-// page of a model that is pushed: README.md, with the front matter by which the Hub files it (huggingface.co/docs/hub/model-cards).
+// Package hub is a client of the Hugging Face Hub. It downloads repositories into the cache folder that all clients of
+// the Hub share, and pushes folders as one commit each. Its API is the published one (huggingface.co/docs/hub/api, and
+// git-lfs's docs/api/batch.md for large files); layout and names of the cache are those of huggingface_hub. Card writes
+// the page of a model that is pushed: README.md, with the front matter by which the Hub files it
+// (huggingface.co/docs/hub/model-cards).
 package hub
 
 import (
@@ -34,12 +35,15 @@ type Repo struct {
 }
 
 // nameForm is a repository's name as the Hub allows it, with a revision behind "@".
-var nameForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9_][A-Za-z0-9_.-]{0,95})(?:@([A-Za-z0-9][A-Za-z0-9_./-]*))?$`)
+var nameForm = regexp.MustCompile(
+	`^([A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9_][A-Za-z0-9_.-]{0,95})(?:@([A-Za-z0-9][A-Za-z0-9_./-]*))?$`,
+)
 
 // Parse reads "org/name" or "org/name@revision". It is false of what cannot be a repository's name.
 func Parse(kind Kind, name string) (Repo, bool) {
 	m := nameForm.FindStringSubmatch(name)
-	if m == nil || strings.Contains(name, "--") || strings.Contains(name, "..") || strings.HasSuffix(m[1], ".git") || strings.HasSuffix(m[2], "/") {
+	if m == nil || strings.Contains(name, "--") || strings.Contains(name, "..") || strings.HasSuffix(m[1], ".git") ||
+		strings.HasSuffix(m[2], "/") {
 		return Repo{}, false
 	}
 	return Repo{Kind: kind, ID: m[1], Revision: m[2]}, true
@@ -71,7 +75,8 @@ type Client struct {
 	Cache    string // folder of repositories: HF_HUB_CACHE
 	Offline  bool   // nothing is asked for, only the cache is read
 	HTTP     *http.Client
-	Pause    time.Duration                    // before the second try of a request, doubled for each further one; 0 is a second
+	// before the second try of a request, doubled for each further one; 0 is a second
+	Pause    time.Duration
 	Say      func(format string, args ...any) // told what is waited for and what is left out; may be nil
 	Progress func(done, of int64)             // told how many bytes of a download or a push were sent; may be nil
 	// Agree is asked before a download, of so many files and bytes that the cache lacks; nil agrees.
@@ -91,16 +96,18 @@ func (m *meter) add(n int) {
 	}
 }
 
-// FromEnv is the client that the variables of huggingface_hub describe: HF_ENDPOINT, HF_TOKEN (else the file that its login
-// writes), HF_HUB_CACHE, HF_HOME, HF_HUB_OFFLINE.
+// FromEnv is the client that the variables of huggingface_hub describe: HF_ENDPOINT, HF_TOKEN (else the file that its
+// login writes), HF_HUB_CACHE, HF_HOME, HF_HUB_OFFLINE.
 func FromEnv(lookup func(name string) (string, bool)) (*Client, error) {
 	get := func(name string) string { value, _ := lookup(name); return strings.TrimSpace(value) }
-	c := &Client{Endpoint: strings.TrimRight(get("HF_ENDPOINT"), "/"), Token: get("HF_TOKEN"), Cache: get("HF_HUB_CACHE"), Offline: isTrue(get("HF_HUB_OFFLINE")) || isTrue(get("TRANSFORMERS_OFFLINE"))}
+	c := &Client{Endpoint: strings.TrimRight(get("HF_ENDPOINT"), "/"), Token: get("HF_TOKEN"),
+		Cache: get("HF_HUB_CACHE"), Offline: isTrue(get("HF_HUB_OFFLINE")) || isTrue(get("TRANSFORMERS_OFFLINE"))}
 	if c.Endpoint == "" {
 		c.Endpoint = "https://huggingface.co"
 	}
 	if u, err := url.Parse(c.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "HF_ENDPOINT is not the address of a Hub", Where: c.Endpoint, Next: "set HF_ENDPOINT=https://huggingface.co, or leave it out"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "HF_ENDPOINT is not the address of a Hub",
+			Where: c.Endpoint, Next: "set HF_ENDPOINT=https://huggingface.co, or leave it out"}
 	}
 	home := get("HF_HOME")
 	if home == "" {
@@ -114,7 +121,8 @@ func FromEnv(lookup func(name string) (string, bool)) (*Client, error) {
 	}
 	if c.Cache == "" {
 		if home == "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "no cache folder of the Hub", Why: "none of HF_HUB_CACHE, HF_HOME and HOME is set", Next: "set HF_HOME to a folder"}
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "no cache folder of the Hub",
+				Why: "none of HF_HUB_CACHE, HF_HOME and HOME is set", Next: "set HF_HOME to a folder"}
 		}
 		c.Cache = filepath.Join(home, "hub")
 	}

@@ -29,7 +29,8 @@ func hubOf(t *testing.T) (*hubtest.Server, *hub.Client) {
 }
 
 func clientOf(t *testing.T, s *hubtest.Server) *hub.Client {
-	return &hub.Client{Endpoint: s.URL, Token: "secret", Cache: filepath.Join(t.TempDir(), "hub"), Pause: time.Microsecond, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	return &hub.Client{Endpoint: s.URL, Token: "secret", Cache: filepath.Join(t.TempDir(), "hub"),
+		Pause: time.Microsecond, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 }
 
 // noise is text of a size without a pattern, so that a part in another's place is another file.
@@ -43,7 +44,8 @@ func noise(size int) string {
 
 // example are files of each way: in git, large whole, large in parts, empty, in a folder, of a name to be escaped.
 func example() map[string]string {
-	return map[string]string{"config.json": "{}\n", "model.safetensors": noise(40), "big.safetensors": noise(1000), "empty.txt": "", "data/train-00000-of-00001.parquet": noise(77), "a b#?.txt": "odd"}
+	return map[string]string{"config.json": "{}\n", "model.safetensors": noise(40), "big.safetensors": noise(1000),
+		"empty.txt": "", "data/train-00000-of-00001.parquet": noise(77), "a b#?.txt": "odd"}
 }
 
 func folderOf(t *testing.T, files map[string]string) string {
@@ -98,17 +100,20 @@ func TestPushAndDownload(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, ".git", "HEAD"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		done, err := c.Push(t.Context(), repo, hub.Upload{Folder: dir, Message: "all", Extra: map[string][]byte{"README.md": []byte("# thing\n")}})
+		done, err := c.Push(t.Context(), repo,
+			hub.Upload{Folder: dir, Message: "all", Extra: map[string][]byte{"README.md": []byte("# thing\n")}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := example()
 		want["README.md"] = "# thing\n"
-		if got, commits := s.Files(string(kind), "org/thing", "main"); !sameFiles(got, want) || commits != 2 || done.Files != len(want) {
+		if got, commits := s.Files(string(kind), "org/thing", "main"); !sameFiles(got, want) || commits != 2 ||
+			done.Files != len(want) {
 			t.Fatalf("%s: %d commits, %v", kind, commits, got)
 		}
 		// Again: nothing is left to do.
-		again, err := c.Push(t.Context(), repo, hub.Upload{Folder: dir, Message: "again", Extra: map[string][]byte{"README.md": []byte("# thing\n")}})
+		again, err := c.Push(t.Context(), repo,
+			hub.Upload{Folder: dir, Message: "again", Extra: map[string][]byte{"README.md": []byte("# thing\n")}})
 		if err != nil || again.Files != 0 || again.Same != len(want) || again.Commit != done.Commit {
 			t.Errorf("%+v, %v", again, err)
 		}
@@ -136,7 +141,8 @@ func TestPushAndDownload(t *testing.T) {
 		if err := os.Remove(filepath.Join(got, "config.json")); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := offline.Download(t.Context(), repo, everything); fault.CodeOf(err) != fault.CodeUnavailable || !strings.Contains(err.Error(), "HF_HUB_OFFLINE") {
+		if _, _, err := offline.Download(t.Context(), repo, everything); fault.CodeOf(err) != fault.CodeUnavailable ||
+			!strings.Contains(err.Error(), "HF_HUB_OFFLINE") {
 			t.Errorf("offline, and not all is there: %v", err)
 		}
 	}
@@ -150,7 +156,8 @@ func TestPushToABranch(t *testing.T) {
 	if !ok {
 		t.Fatal("not read")
 	}
-	if _, err := c.Push(t.Context(), repo, hub.Upload{Folder: folderOf(t, map[string]string{"a": "branch"}), Message: "m"}); err != nil {
+	if _, err := c.Push(t.Context(), repo,
+		hub.Upload{Folder: folderOf(t, map[string]string{"a": "branch"}), Message: "m"}); err != nil {
 		t.Fatal(err)
 	}
 	main, _ := s.Files("model", "org/m", "main")
@@ -193,8 +200,10 @@ func TestMirror(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for name, want := range map[string]hub.Repo{
-		"org/name": {ID: "org/name"}, "Qwen/Qwen3-0.6B@main": {ID: "Qwen/Qwen3-0.6B", Revision: "main"}, "a/b@refs/pr/1": {ID: "a/b", Revision: "refs/pr/1"},
-		"name": {}, "": {}, "./org/name": {}, "/org/name": {}, "a/b/c": {}, "../b": {}, "a/b@": {}, "a/b.git": {}, "a/b--c": {}, "a/..": {}, "a/b@../x": {}, "a/b@x/": {}, "a b/c": {},
+		"org/name": {ID: "org/name"}, "Qwen/Qwen3-0.6B@main": {ID: "Qwen/Qwen3-0.6B", Revision: "main"},
+		"a/b@refs/pr/1": {ID: "a/b", Revision: "refs/pr/1"}, "name": {}, "": {}, "./org/name": {}, "/org/name": {},
+		"a/b/c": {}, "../b": {}, "a/b@": {}, "a/b.git": {}, "a/b--c": {}, "a/..": {}, "a/b@../x": {}, "a/b@x/": {},
+		"a b/c": {},
 	} {
 		if got, ok := hub.Parse("", name); got != want || ok != (want.ID != "") {
 			t.Errorf("%q: %+v, %v", name, got, ok)
@@ -214,17 +223,28 @@ func TestFromEnv(t *testing.T) {
 		{map[string]string{"HOME": "/h"}, hub.Client{Endpoint: "https://huggingface.co", Cache: "/h/.cache/huggingface/hub"}},
 		{map[string]string{"HOME": "/h", "XDG_CACHE_HOME": "/x"}, hub.Client{Endpoint: "https://huggingface.co", Cache: "/x/huggingface/hub"}},
 		{map[string]string{"HF_HOME": home}, hub.Client{Endpoint: "https://huggingface.co", Cache: home + "/hub", Token: "of-the-login"}},
-		{map[string]string{"HF_HOME": home, "HF_TOKEN": "t", "HF_HUB_CACHE": "/c", "HF_ENDPOINT": "http://hub.example/", "HF_HUB_OFFLINE": "1"},
-			hub.Client{Endpoint: "http://hub.example", Cache: "/c", Token: "t", Offline: true}},
-		{map[string]string{"HF_HOME": home, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_IMPLICIT_TOKEN": "yes"}, hub.Client{Endpoint: "https://huggingface.co", Cache: home + "/hub"}},
+		{
+			map[string]string{"HF_HOME": home, "HF_TOKEN": "t", "HF_HUB_CACHE": "/c",
+				"HF_ENDPOINT": "http://hub.example/", "HF_HUB_OFFLINE": "1"},
+			hub.Client{Endpoint: "http://hub.example", Cache: "/c", Token: "t", Offline: true},
+		},
+		{
+			map[string]string{"HF_HOME": home, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_IMPLICIT_TOKEN": "yes"},
+			hub.Client{Endpoint: "https://huggingface.co", Cache: home + "/hub"},
+		},
 	} {
 		got, err := hub.FromEnv(func(name string) (string, bool) { value, ok := x.env[name]; return value, ok })
-		if err != nil || got.Endpoint != x.want.Endpoint || got.Cache != x.want.Cache || got.Token != x.want.Token || got.Offline != x.want.Offline {
+		if err != nil || got.Endpoint != x.want.Endpoint || got.Cache != x.want.Cache || got.Token != x.want.Token ||
+			got.Offline != x.want.Offline {
 			t.Errorf("%v: %+v, %v", x.env, got, err)
 		}
 	}
 	for _, env := range []map[string]string{{}, {"HOME": "/h", "HF_ENDPOINT": "nowhere"}} {
-		if _, err := hub.FromEnv(func(name string) (string, bool) { value, ok := env[name]; return value, ok }); fault.CodeOf(err) != fault.CodeUsage {
+		if _, err := hub.FromEnv(func(name string) (string,
+			bool) {
+			value, ok := env[name]
+			return value, ok
+		}); fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%v: %v", env, err)
 		}
 	}
@@ -239,7 +259,8 @@ func TestRefusals(t *testing.T) {
 	s.Put("model", "org/gated", map[string]string{"a": "b"})
 	s.Gate("model", "org/gated")
 	push := func(c *hub.Client, repo hub.Repo) error {
-		_, err := c.Push(context.Background(), repo, hub.Upload{Folder: folderOf(t, map[string]string{"a": "c"}), Message: "m"})
+		_, err := c.Push(context.Background(), repo,
+			hub.Upload{Folder: folderOf(t, map[string]string{"a": "c"}), Message: "m"})
 		return err
 	}
 	pull := func(c *hub.Client, repo hub.Repo) error {
@@ -274,7 +295,8 @@ func TestRefusals(t *testing.T) {
 			}
 			continue
 		}
-		if fault.CodeOf(err) != fault.CodeUsage || slices.ContainsFunc(x.want, func(part string) bool { return !strings.Contains(err.Error(), part) }) {
+		if fault.CodeOf(err) != fault.CodeUsage ||
+			slices.ContainsFunc(x.want, func(part string) bool { return !strings.Contains(err.Error(), part) }) {
 			t.Errorf("%s as %q: %v, want %q", x.name, x.token, err, x.want)
 		}
 		if x.token == "wrong" && strings.Contains(err.Error(), "wrong") {

@@ -54,8 +54,10 @@ func (c *Client) sendLarge(ctx context.Context, r Repo, files []local) error {
 			ask = append(ask, object{oid, large[oid].Size})
 		}
 		var say struct{ Objects []lfsObject }
-		q := request{method: "POST", address: c.Page(r) + ".git/info/lfs/objects/batch", repo: r, what: "cannot push large files", header: http.Header{"Content-Type": {lfsType}, "Accept": {lfsType}}}
-		if _, err := c.call(ctx, q, map[string]any{"operation": "upload", "transfers": []string{"basic", "multipart"}, "hash_algo": "sha256", "objects": ask, "ref": map[string]string{"name": r.revision()}}, &say); err != nil {
+		q := request{method: "POST", address: c.Page(r) + ".git/info/lfs/objects/batch", repo: r,
+			what: "cannot push large files", header: http.Header{"Content-Type": {lfsType}, "Accept": {lfsType}}}
+		if _, err := c.call(ctx, q, map[string]any{"operation": "upload", "transfers": []string{"basic", "multipart"},
+			"hash_algo": "sha256", "objects": ask, "ref": map[string]string{"name": r.revision()}}, &say); err != nil {
 			return err
 		}
 		for _, o := range say.Objects {
@@ -64,7 +66,8 @@ func (c *Client) sendLarge(ctx context.Context, r Repo, files []local) error {
 			case !asked:
 				continue
 			case o.Error != nil:
-				return &fault.Error{Code: fault.CodeUsage, What: "the Hub refuses a large file", Where: f.Path, Why: o.Error.Message, Next: "look at " + c.Page(r)}
+				return &fault.Error{Code: fault.CodeUsage, What: "the Hub refuses a large file", Where: f.Path,
+					Why: o.Error.Message, Next: "look at " + c.Page(r)}
 			case o.Actions == nil || o.Actions.Upload == nil:
 				m.add(int(f.Size)) // it is there already
 				continue
@@ -83,7 +86,8 @@ func (c *Client) send(ctx context.Context, r Repo, f local, o lfsObject, m *mete
 	up := o.Actions.Upload
 	chunk, err := chunkOf(up, f.Size)
 	if err != nil {
-		return &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: c.Endpoint, Err: err, Next: "look at HF_ENDPOINT"}
+		return &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: c.Endpoint, Err: err,
+			Next: "look at HF_ENDPOINT"}
 	}
 	if chunk == 0 {
 		_, err = c.put(ctx, q, f, up.Href, 0, f.Size, m)
@@ -111,7 +115,8 @@ func chunkOf(up *action, size int64) (int64, error) {
 	if err != nil || chunk < 1 {
 		return 0, fmt.Errorf("the Hub wants parts of %v bytes", said)
 	}
-	if parts := (size + chunk - 1) / chunk; up.Header[partName(up, parts)] == nil || up.Header[partName(up, parts+1)] != nil {
+	if parts := (size + chunk - 1) / chunk; up.Header[partName(up, parts)] == nil ||
+		up.Header[partName(up, parts+1)] != nil {
 		return 0, fmt.Errorf("the Hub has not one address for each of %d parts", parts)
 	}
 	return chunk, nil
@@ -147,8 +152,11 @@ func (c *Client) sendParts(ctx context.Context, q request, f local, up *action, 
 	return err
 }
 
-// put uploads bytes of a file to an address of a store, and returns the store's name for them. The address is signed: it gets no token.
-func (c *Client) put(ctx context.Context, q request, f local, address string, from, size int64, m *meter) (etag string, err error) {
+// put uploads bytes of a file to an address of a store, and returns the store's name for them. The address is signed:
+// it gets no token.
+func (c *Client) put(
+	ctx context.Context, q request, f local, address string, from, size int64, m *meter,
+) (etag string, err error) {
 	q.method, q.address, q.bare = "PUT", address, true
 	q.body = func() (io.Reader, int64, error) {
 		file, err := f.open()

@@ -37,8 +37,9 @@ func python(t *testing.T, s *hubtest.Server, cache, token string, out any, args 
 
 func pythonCommand(s *hubtest.Server, cache, token string, args ...string) *exec.Cmd {
 	cmd := exec.Command(*peer, append([]string{"testdata/peer.py"}, args...)...)
-	cmd.Env = append(os.Environ(), "HF_ENDPOINT="+s.URL, "HF_HUB_CACHE="+cache, "HF_HOME="+filepath.Dir(cache), "HF_TOKEN="+token,
-		"HF_HUB_DISABLE_XET=1", "HF_HUB_DISABLE_TELEMETRY=1", "HF_HUB_DISABLE_UPDATE_CHECK=1", "HF_HUB_DISABLE_PROGRESS_BARS=1")
+	cmd.Env = append(os.Environ(), "HF_ENDPOINT="+s.URL, "HF_HUB_CACHE="+cache, "HF_HOME="+filepath.Dir(cache),
+		"HF_TOKEN="+token, "HF_HUB_DISABLE_XET=1", "HF_HUB_DISABLE_TELEMETRY=1", "HF_HUB_DISABLE_UPDATE_CHECK=1",
+		"HF_HUB_DISABLE_PROGRESS_BARS=1")
 	return cmd
 }
 
@@ -48,7 +49,8 @@ func needsPeer(t *testing.T) {
 	}
 }
 
-// huggingface_hub pushes to the stand-in, and hone downloads that; and the other way round. So the stand-in is a Hub to both.
+// huggingface_hub pushes to the stand-in, and hone downloads that; and the other way round. So the stand-in is a Hub to
+// both.
 func TestPeer(t *testing.T) {
 	needsPeer(t)
 	for _, kind := range []hub.Kind{hub.Model, hub.Dataset} {
@@ -59,7 +61,8 @@ func TestPeer(t *testing.T) {
 			OID   string
 			Files []string
 		}
-		python(t, s, filepath.Join(t.TempDir(), "hub"), "secret", &up, "upload", string(kind), "org/thing", folderOf(t, example()))
+		python(t, s, filepath.Join(t.TempDir(), "hub"), "secret", &up, "upload", string(kind), "org/thing",
+			folderOf(t, example()))
 		want := example()
 		delete(want, "a b#?.txt")
 		want["more.txt"] = "more"
@@ -68,7 +71,8 @@ func TestPeer(t *testing.T) {
 			t.Fatalf("hone of what huggingface_hub pushed: %v, %v", up, err)
 		}
 		before := hub.Repo{Kind: kind, ID: "org/thing", Revision: up.OID}
-		if dir, _, err = c.Download(t.Context(), before, everything); err != nil || !sameFiles(contents(t, dir), example()) {
+		if dir, _, err = c.Download(t.Context(), before, everything); err != nil ||
+			!sameFiles(contents(t, dir), example()) {
 			t.Fatalf("hone of its first commit: %v", err)
 		}
 
@@ -86,7 +90,8 @@ func TestPeer(t *testing.T) {
 		}
 		reader := clientOf(t, s)
 		reader.Cache, reader.Offline = theirs, true
-		if dir, _, err := reader.Download(t.Context(), repo, everything); err != nil || !sameFiles(contents(t, dir), mine) {
+		if dir, _, err := reader.Download(t.Context(), repo, everything); err != nil ||
+			!sameFiles(contents(t, dir), mine) {
 			t.Errorf("hone offline, of huggingface_hub's cache: %v", err)
 		}
 
@@ -113,7 +118,8 @@ func TestPeerIsRefused(t *testing.T) {
 	s.Gate("model", "org/gated")
 	var got []string
 	python(t, s, filepath.Join(t.TempDir(), "hub"), "", &got, "refused")
-	if want := []string{"RepositoryNotFoundError", "GatedRepoError", "RevisionNotFoundError"}; !slices.Equal(got, want) {
+	if want := []string{"RepositoryNotFoundError", "GatedRepoError",
+		"RevisionNotFoundError"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -178,8 +184,11 @@ func TestPeerReadsTheCard(t *testing.T) {
 	needsPeer(t)
 	s, _ := hubOf(t)
 	path := filepath.Join(t.TempDir(), "README.md")
-	m := hub.Card{Name: "ada/shop", Adapter: true, Base: "Qwen/Qwen3-0.6B", OnHub: true, License: "apache-2.0", Datasets: []string{"ada/rows"}, System: "Be brief.\nAnd: kind",
-		Systems: []hub.CardSystem{{Name: "base"}, {Name: "model", Whole: hub.CardRate{Mean: 0.5, Low: 0.25, High: 0.75}, Scenarios: 12, IsThis: true}}}
+	m := hub.Card{Name: "ada/shop", Adapter: true, Base: "Qwen/Qwen3-0.6B", OnHub: true, License: "apache-2.0",
+		Datasets: []string{"ada/rows"}, System: "Be brief.\nAnd: kind", Systems: []hub.CardSystem{
+			{Name: "base"},
+			{Name: "model", Whole: hub.CardRate{Mean: 0.5, Low: 0.25, High: 0.75}, Scenarios: 12, IsThis: true},
+		}}
 	if err := os.WriteFile(path, m.Markdown(), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +206,10 @@ func TestPeerReadsTheCard(t *testing.T) {
 		} `json:"model-index"`
 	}
 	python(t, s, t.TempDir(), "", &got, "card", path)
-	if got.BaseModel != m.Base || got.LibraryName != "peft" || got.License != m.License || !slices.Equal(got.Datasets, m.Datasets) || len(got.Index) != 1 ||
-		got.Index[0].Results[0].Metrics[0].Value != 50 || got.Index[0].Results[0].Dataset.Name != "12 held-out scenarios" {
+	if got.BaseModel != m.Base || got.LibraryName != "peft" || got.License != m.License ||
+		!slices.Equal(got.Datasets, m.Datasets) || len(got.Index) != 1 ||
+		got.Index[0].Results[0].Metrics[0].Value != 50 ||
+		got.Index[0].Results[0].Dataset.Name != "12 held-out scenarios" {
 		t.Errorf("%+v of\n%s", got, m.Markdown())
 	}
 }

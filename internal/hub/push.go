@@ -25,7 +25,8 @@ type Upload struct {
 	Extra   map[string][]byte // files beside the folder's, in place of those of the same path
 	Mirror  bool              // remove what the repository has and the folder has not
 
-	LeaveOut func(file string) bool // tells of a file of the folder, by its path on this machine, that it is sent nowhere; nil of none
+	// tells of a file of the folder, by its path on this machine, that it is sent nowhere; nil of none
+	LeaveOut func(file string) bool
 }
 
 // Pushed is what a push did.
@@ -38,9 +39,9 @@ type Pushed struct {
 	Removed int    `json:"removed"` // by Mirror
 }
 
-// Push makes a repository have the files of a folder, by one commit: it has all of them or what it had. It makes the repository, or the
-// branch, where there is none. Files that the Hub has already are not sent again, so a push that was cut off goes on. A
-// commit of somebody else's in the meantime is not undone: the push is planned anew on top of it.
+// Push makes a repository have the files of a folder, by one commit: it has all of them or what it had. It makes the
+// repository, or the branch, where there is none. Files that the Hub has already are not sent again, so a push that was
+// cut off goes on. A commit of somebody else's in the meantime is not undone: the push is planned anew on top of it.
 func (c *Client) Push(ctx context.Context, r Repo, u Upload) (Pushed, error) {
 	files, err := c.localFiles(u)
 	if err != nil {
@@ -57,7 +58,8 @@ func (c *Client) Push(ctx context.Context, r Repo, u Upload) (Pushed, error) {
 			return Pushed{}, err
 		}
 		done, err := c.pushOn(ctx, r, u, head, files)
-		if a, ok := errors.AsType[*answered](err); ok && (a.status == http.StatusPreconditionFailed || a.status == http.StatusConflict) && again < tries {
+		if a, ok := errors.AsType[*answered](err); ok &&
+			(a.status == http.StatusPreconditionFailed || a.status == http.StatusConflict) && again < tries {
 			c.say("somebody else pushed to %s: looking at it anew", r)
 			continue
 		}
@@ -79,7 +81,8 @@ func (c *Client) Plan(ctx context.Context, r Repo, u Upload) (files []File, remo
 		return files, nil, nil
 	}
 	head, err := c.Head(ctx, r)
-	if a, ok := errors.AsType[*answered](err); ok && (a.code == "RepoNotFound" || a.code == "RevisionNotFound" || a.status == http.StatusNotFound) {
+	if a, ok := errors.AsType[*answered](err); ok &&
+		(a.code == "RepoNotFound" || a.code == "RevisionNotFound" || a.status == http.StatusNotFound) {
 		return files, nil, nil // it is made by the push
 	}
 	if err != nil {
@@ -102,7 +105,8 @@ func besides(there []File, mine map[string]bool) (others []string) {
 // headToPush is the commit to push onto, of a repository and a branch that are made where they are not there.
 func (c *Client) headToPush(ctx context.Context, r Repo, private bool) (string, error) {
 	if commitForm.MatchString(r.Revision) {
-		return "", &fault.Error{Code: fault.CodeUsage, What: "cannot push to a commit", Where: r.String(), Next: "name a branch behind @, or leave it out"}
+		return "", &fault.Error{Code: fault.CodeUsage, What: "cannot push to a commit", Where: r.String(),
+			Next: "name a branch behind @, or leave it out"}
 	}
 	head, err := c.Head(ctx, r)
 	a, ok := errors.AsType[*answered](err)
@@ -111,20 +115,25 @@ func (c *Client) headToPush(ctx context.Context, r Repo, private bool) (string, 
 	}
 	what := "cannot make the " + string(r.Kind)
 	if a.code == "RevisionNotFound" && r.Revision != "" {
-		_, err = c.call(ctx, request{method: "POST", address: c.api(r, "branch", r.Revision), repo: r, what: "cannot make the branch " + r.Revision}, struct{}{}, nil)
-	} else if a.code == "RepoNotFound" || a.status == http.StatusNotFound || a.status == http.StatusUnauthorized && c.Token != "" && !strings.Contains(a.reason, "Invalid credentials") {
+		_, err = c.call(ctx, request{method: "POST", address: c.api(r, "branch", r.Revision), repo: r,
+			what: "cannot make the branch " + r.Revision}, struct{}{}, nil)
+	} else if a.code == "RepoNotFound" || a.status == http.StatusNotFound ||
+		a.status == http.StatusUnauthorized && c.Token != "" && !strings.Contains(a.reason, "Invalid credentials") {
 		organization, name, _ := strings.Cut(r.ID, "/")
 		visibility := "public"
 		if private {
 			visibility = "private"
 		}
 		_, err = c.call(ctx, request{method: "POST", address: c.Endpoint + "/api/repos/create", repo: r, what: what},
-			map[string]string{"type": string(r.Kind), "name": name, "organization": organization, "visibility": visibility}, nil)
-		if was, ok := errors.AsType[*answered](err); ok && was.status == http.StatusConflict { // made in this moment by somebody else
+			map[string]string{"type": string(r.Kind), "name": name, "organization": organization,
+				"visibility": visibility}, nil)
+		// made in this moment by somebody else
+		if was, ok := errors.AsType[*answered](err); ok && was.status == http.StatusConflict {
 			err = nil
 		}
 		if err == nil && r.Revision != "" {
-			_, err = c.call(ctx, request{method: "POST", address: c.api(r, "branch", r.Revision), repo: r, what: what}, struct{}{}, nil)
+			_, err = c.call(ctx, request{method: "POST", address: c.api(r, "branch", r.Revision), repo: r, what: what},
+				struct{}{}, nil)
 		}
 	}
 	if err != nil {
@@ -141,11 +150,12 @@ type local struct {
 }
 
 func cannotPush(u Upload, err error) error {
-	return &fault.Error{Code: fault.CodeUsage, What: "cannot push the folder", Where: u.Folder, Err: err, Next: "hone push --help"}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot push the folder", Where: u.Folder, Err: err,
+		Next: "hone push --help"}
 }
 
-// localFiles are the files of a folder, without their hashes. Hidden folders and files are left out, but for .gitattributes, and
-// those that are to be, which is said.
+// localFiles are the files of a folder, without their hashes. Hidden folders and files are left out, but for
+// .gitattributes, and those that are to be, which is said.
 func (c *Client) localFiles(u Upload) ([]local, error) {
 	bad := func(err error) error { return cannotPush(u, err) }
 	if info, err := os.Stat(u.Folder); err != nil || !info.IsDir() {
@@ -168,10 +178,13 @@ func (c *Client) localFiles(u Upload) ([]local, error) {
 			c.say("left out %s: it is a ledger of curation, and holds what was redacted", path)
 			continue
 		}
-		files = append(files, local{File: File{Path: path, Size: info.Size()}, open: func() (io.ReadSeekCloser, error) { return os.Open(at) }})
+		files = append(files, local{File: File{Path: path, Size: info.Size()}, open: func() (io.ReadSeekCloser, error) {
+			return os.Open(at)
+		}})
 	}
 	for path, text := range u.Extra {
-		files = append(files, local{File: File{Path: path, Size: int64(len(text))}, open: func() (io.ReadSeekCloser, error) { return nothingToClose{bytes.NewReader(text)}, nil }})
+		files = append(files, local{File: File{Path: path, Size: int64(len(text))},
+			open: func() (io.ReadSeekCloser, error) { return nothingToClose{bytes.NewReader(text)}, nil }})
 	}
 	if len(files) == 0 {
 		return nil, bad(errors.New("it holds no files"))
@@ -228,7 +241,8 @@ func (c *Client) pushOn(ctx context.Context, r Repo, u Upload, head string, file
 	}
 	others := besides(there, mine)
 	if len(others) > 0 && !u.Mirror {
-		c.say("the repository has %s that the folder has not: %s; --mirror removes them", fault.Count(len(others), "file"), few(others))
+		c.say("the repository has %s that the folder has not: %s; --mirror removes them",
+			fault.Count(len(others), "file"), few(others))
 		others = nil
 	}
 	done := Pushed{Commit: head, URL: c.Page(r), Same: len(files) - len(changed), Removed: len(others)}
@@ -263,7 +277,8 @@ func (c *Client) modes(ctx context.Context, r Repo, files []local) ([]local, err
 		for _, f := range batch {
 			text, err := f.sample()
 			if err != nil {
-				return nil, &fault.Error{Code: fault.CodeError, What: "cannot read a file to push", Where: f.Path, Err: err}
+				return nil, &fault.Error{Code: fault.CodeError, What: "cannot read a file to push",
+					Where: f.Path, Err: err}
 			}
 			ask.Files = append(ask.Files, entry{f.Path, base64.StdEncoding.EncodeToString(text), f.Size})
 		}
@@ -273,7 +288,8 @@ func (c *Client) modes(ctx context.Context, r Repo, files []local) ([]local, err
 				ShouldIgnore     bool
 			}
 		}
-		if _, err := c.call(ctx, request{method: "POST", address: c.api(r, "preupload", r.revision()), repo: r, what: "cannot push"}, ask, &say); err != nil {
+		if _, err := c.call(ctx, request{method: "POST", address: c.api(r, "preupload", r.revision()), repo: r,
+			what: "cannot push"}, ask, &say); err != nil {
 			return nil, err
 		}
 		modes := map[string]string{}
@@ -290,7 +306,13 @@ func (c *Client) modes(ctx context.Context, r Repo, files []local) ([]local, err
 			case f.Size == 0: // stores refuse empty files
 				f.Mode = "regular"
 			case f.Mode != "lfs" && f.Mode != "regular":
-				return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot push", Where: f.Path, Why: fmt.Sprintf("the Hub does not say how it is to be sent, but %q", f.Mode), Next: "look at HF_ENDPOINT"}
+				return nil, &fault.Error{
+					Code:  fault.CodeUnavailable,
+					What:  "cannot push",
+					Where: f.Path,
+					Why:   fmt.Sprintf("the Hub does not say how it is to be sent, but %q", f.Mode),
+					Next:  "look at HF_ENDPOINT",
+				}
 			}
 			out = append(out, f)
 		}
@@ -307,8 +329,11 @@ func (l local) sample() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 512))
 }
 
-// commit makes the one commit, and returns its name. Where its answer is lost, the next push finds that nothing is left to do.
-func (c *Client) commit(ctx context.Context, r Repo, message, parent string, files []local, removed []string) (string, error) {
+// commit makes the one commit, and returns its name. Where its answer is lost, the next push finds that nothing is left
+// to do.
+func (c *Client) commit(
+	ctx context.Context, r Repo, message, parent string, files []local, removed []string,
+) (string, error) {
 	var body bytes.Buffer
 	line := json.NewEncoder(&body)
 	type value = map[string]any
@@ -316,11 +341,13 @@ func (c *Client) commit(ctx context.Context, r Repo, message, parent string, fil
 	err := put("header", value{"summary": message, "description": "", "parentCommit": parent})
 	for _, f := range files {
 		if f.Mode == "lfs" {
-			err = errors.Join(err, put("lfsFile", value{"path": f.Path, "algo": "sha256", "oid": f.LFS, "size": f.Size}))
+			err = errors.Join(err,
+				put("lfsFile", value{"path": f.Path, "algo": "sha256", "oid": f.LFS, "size": f.Size}))
 			continue
 		}
 		text, readErr := f.whole()
-		err = errors.Join(err, readErr, put("file", value{"path": f.Path, "encoding": "base64", "content": base64.StdEncoding.EncodeToString(text)}))
+		err = errors.Join(err, readErr, put("file",
+			value{"path": f.Path, "encoding": "base64", "content": base64.StdEncoding.EncodeToString(text)}))
 	}
 	for _, path := range removed {
 		err = errors.Join(err, put("deletedFile", value{"path": path}))
@@ -329,7 +356,8 @@ func (c *Client) commit(ctx context.Context, r Repo, message, parent string, fil
 		return "", &fault.Error{Code: fault.CodeError, What: "cannot read a file to push", Err: err}
 	}
 	var made struct{ CommitOID string }
-	q := request{method: "POST", address: c.api(r, "commit", r.revision()), repo: r, what: "cannot push", header: http.Header{"Content-Type": {"application/x-ndjson"}}}
+	q := request{method: "POST", address: c.api(r, "commit", r.revision()), repo: r, what: "cannot push",
+		header: http.Header{"Content-Type": {"application/x-ndjson"}}}
 	q.body = func() (io.Reader, int64, error) { return bytes.NewReader(body.Bytes()), int64(body.Len()), nil }
 	_, err = c.call(ctx, q, nil, &made)
 	return made.CommitOID, err

@@ -65,7 +65,8 @@ func (a *answered) passes() bool {
 // do sends a request until it is answered with a success, and returns that answer, whose body is the caller's to close.
 func (c *Client) do(ctx context.Context, q request) (*http.Response, error) {
 	if c.Offline {
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: q.repo.String(), Why: "the Hub is not asked: HF_HUB_OFFLINE is set", Next: "unset HF_HUB_OFFLINE"}
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: q.repo.String(),
+			Why: "the Hub is not asked: HF_HUB_OFFLINE is set", Next: "unset HF_HUB_OFFLINE"}
 	}
 	pause := c.Pause
 	if pause == 0 {
@@ -172,7 +173,8 @@ func (c *Client) requestError(q request, err error) error {
 	if q.looks {
 		kept = ""
 	}
-	f := &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: q.repo.String() + " on " + c.Endpoint, Err: err, Next: "try again" + kept}
+	f := &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: q.repo.String() + " on " + c.Endpoint, Err: err,
+		Next: "try again" + kept}
 	if errors.Is(err, context.Canceled) {
 		f.Code, f.Next = fault.CodeStopped, "give the command again"+kept
 		return f
@@ -195,7 +197,8 @@ func (c *Client) requestError(q request, err error) error {
 	page := c.Page(q.repo)
 	switch {
 	case a.code == "GatedRepo":
-		f.Why, f.Next = "its authors give access to those who ask for it; "+token, "ask for access at "+page+", then give the command again"
+		f.Why, f.Next = "its authors give access to those who ask for it; "+token,
+			"ask for access at "+page+", then give the command again"
 	case a.code == "RevisionNotFound":
 		f.Why, f.Next = "there is no branch, tag or commit "+q.repo.revision(), "look at "+page+"/tree/main"
 	case a.code == "EntryNotFound":
@@ -224,9 +227,11 @@ func diskFull(err error) bool {
 
 // diskError is what a file of the cache that cannot be written means.
 func (c *Client) diskError(what string, err error) error {
-	f := &fault.Error{Code: fault.CodeError, What: what, Where: c.Cache, Err: err, Next: "set HF_HUB_CACHE to a folder that can be written"}
+	f := &fault.Error{Code: fault.CodeError, What: what, Where: c.Cache, Err: err,
+		Next: "set HF_HUB_CACHE to a folder that can be written"}
 	if diskFull(err) {
-		f.Code, f.Next = fault.CodeExhausted, "free some space, or set HF_HUB_CACHE to a folder on another disk; what was transferred is kept"
+		f.Code, f.Next = fault.CodeExhausted,
+			"free some space, or set HF_HUB_CACHE to a folder on another disk; what was transferred is kept"
 	}
 	return f
 }
@@ -251,7 +256,14 @@ func (c *Client) call(ctx context.Context, q request, value, out any) (http.Head
 		return a.Header, nil
 	}
 	if err := json.NewDecoder(a.Body).Decode(out); err != nil {
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: q.repo.String() + " on " + c.Endpoint, Why: "its answer is not that of a Hub", Err: err, Next: "look at HF_ENDPOINT"}
+		return nil, &fault.Error{
+			Code:  fault.CodeUnavailable,
+			What:  q.what,
+			Where: q.repo.String() + " on " + c.Endpoint,
+			Why:   "its answer is not that of a Hub",
+			Err:   err,
+			Next:  "look at HF_ENDPOINT",
+		}
 	}
 	return a.Header, nil
 }

@@ -32,9 +32,16 @@ func (f File) etag() string {
 // Head is the commit of a repository's revision.
 func (c *Client) Head(ctx context.Context, r Repo) (commit string, err error) {
 	var info struct{ SHA string }
-	_, err = c.call(ctx, request{method: "GET", address: c.api(r, "revision", r.revision()), repo: r, what: "cannot read the " + string(r.Kind), looks: true}, nil, &info)
+	_, err = c.call(ctx, request{method: "GET", address: c.api(r, "revision", r.revision()), repo: r,
+		what: "cannot read the " + string(r.Kind), looks: true}, nil, &info)
 	if err == nil && !commitForm.MatchString(info.SHA) {
-		err = &fault.Error{Code: fault.CodeUnavailable, What: "cannot read the " + string(r.Kind), Where: r.String() + " on " + c.Endpoint, Why: fmt.Sprintf("%q is no commit", info.SHA), Next: "look at HF_ENDPOINT"}
+		err = &fault.Error{
+			Code:  fault.CodeUnavailable,
+			What:  "cannot read the " + string(r.Kind),
+			Where: r.String() + " on " + c.Endpoint,
+			Why:   fmt.Sprintf("%q is no commit", info.SHA),
+			Next:  "look at HF_ENDPOINT",
+		}
 	}
 	return info.SHA, err
 }
@@ -58,7 +65,8 @@ func (c *Client) Files(ctx context.Context, r Repo, commit string) ([]File, erro
 				Size int64
 			}
 		}
-		header, err := c.call(ctx, request{method: "GET", address: address, repo: r, what: "cannot list the files", looks: true}, nil, &page)
+		header, err := c.call(ctx,
+			request{method: "GET", address: address, repo: r, what: "cannot list the files", looks: true}, nil, &page)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +79,13 @@ func (c *Client) Files(ctx context.Context, r Repo, commit string) ([]File, erro
 				continue
 			}
 			if !filepath.IsLocal(filepath.FromSlash(f.Path)) || !digestForm.MatchString(f.etag()) {
-				return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot list the files", Where: r.String() + " on " + c.Endpoint, Why: fmt.Sprintf("%q is no file that can be written", f.Path), Next: "look at " + c.Page(r)}
+				return nil, &fault.Error{
+					Code:  fault.CodeUnavailable,
+					What:  "cannot list the files",
+					Where: r.String() + " on " + c.Endpoint,
+					Why:   fmt.Sprintf("%q is no file that can be written", f.Path),
+					Next:  "look at " + c.Page(r),
+				}
 			}
 			files = append(files, f)
 		}

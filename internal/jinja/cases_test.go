@@ -40,7 +40,8 @@ func TestCasesRenderAsInJinja(t *testing.T) {
 		}
 		if e == nil || string(e.Class) != class {
 			t.Errorf("%q: got %q (%v), want %s", source, text, err, class)
-		} else if line := member[chat.Number](c, "line"); !address && line != "0" && pyvalue.Plain(line) != int64(e.Line) {
+		} else if line := member[chat.Number](c, "line"); !address && line != "0" &&
+			pyvalue.Plain(line) != int64(e.Line) {
 			t.Errorf("%q: line %d, want %s", source, e.Line, line)
 		}
 	}

@@ -1,8 +1,8 @@
 package jinja
 
 // The tree is compiled to functions, each for one way that an expression is used: for its value, for a condition, or to
-// be printed. Whatever can be told from the template alone, such as where a variable stands or that a key is a constant,
-// is told here once and not in each rendering.
+// be printed. Whatever can be told from the template alone, such as where a variable stands or that a key is a
+// constant, is told here once and not in each rendering.
 type (
 	code      func(r *run) value // may be markup
 	condition func(r *run) bool
@@ -145,7 +145,8 @@ func (r *run) lookUp(id int, places []place) value {
 func (c *compiler) value(e expression) code {
 	v := e.compile(c)
 	switch e.(type) {
-	case *nameExpression, *attributeExpression, *filterExpression, *callExpression, *conditionalExpression, *binaryExpression, *namespaceExpression, bodyExpression:
+	case *nameExpression, *attributeExpression, *filterExpression, *callExpression, *conditionalExpression,
+		*binaryExpression, *namespaceExpression, bodyExpression:
 		return func(r *run) value { return withoutMarkup(v(r)) }
 	}
 	return v // the others are never markup

@@ -9,8 +9,8 @@ import (
 	"hone/internal/jinja/pyvalue"
 )
 
-// Class is the name of the exception that Python or jinja2 raises for the same fault, so that a comparison with it can be
-// made by class.
+// Class is the name of the exception that Python or jinja2 raises for the same fault, so that a comparison with it can
+// be made by class.
 type Class = pyvalue.Class
 
 // Classes of errors that only templates have.

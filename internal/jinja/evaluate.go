@@ -110,7 +110,8 @@ func (e *orExpression) compile(c *compiler) code {
 
 func (e *conditionalExpression) compile(c *compiler) code {
 	test, then := c.condition(e.test), e.then.compile(c)
-	missing := &pyvalue.Undefined{Message: "the inline if-expression evaluated to false and no else section was defined."}
+	missing := &pyvalue.Undefined{Message: "the inline if-expression evaluated to false and no else section " +
+		"was defined."}
 	otherwise := func(*run) value { return missing }
 	if e.otherwise != nil {
 		otherwise = e.otherwise.compile(c)

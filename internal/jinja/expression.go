@@ -269,8 +269,9 @@ func (p *parser) postfix(e expression) expression {
 
 func newAttribute(object expression, name string, at int) *attributeExpression {
 	d := &chat.Object{}
-	return &attributeExpression{object: object, name: name, at: at, absent: &pyvalue.Undefined{Type: pyvalue.TypeName(d), Name: name},
-		member: !pyvalue.HasMethod(d, name) && !isForbidden(d, name) && !isLacking(d, name)}
+	return &attributeExpression{object: object, name: name, at: at,
+		absent: &pyvalue.Undefined{Type: pyvalue.TypeName(d), Name: name}, member: !pyvalue.HasMethod(d, name) &&
+			!isForbidden(d, name) && !isLacking(d, name)}
 }
 
 func (p *parser) subscript(object expression, at int) expression {

@@ -339,7 +339,8 @@ func (r *run) appendJSON(dst []byte, v value, f chat.Format) []byte {
 	case errors.Is(err, chat.ErrTooLarge):
 		r.Charge(math.MaxInt)
 	case err != nil:
-		pyvalue.Fail(r.At, pyvalue.TypeFault, "Object of type %s is not JSON serializable", pyvalue.TypeName(err.(*chat.KindError).Value))
+		pyvalue.Fail(r.At, pyvalue.TypeFault, "Object of type %s is not JSON serializable",
+			pyvalue.TypeName(err.(*chat.KindError).Value))
 	}
 	r.Charge(len(text) - len(dst))
 	return text

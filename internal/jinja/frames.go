@@ -6,10 +6,11 @@ import (
 	"hone/internal/jinja/pyvalue"
 )
 
-// In jinja2 a name that a body assigns is the body's own from its beginning: what stands inside (a loop, a macro, the block
-// of a filter) sees it undefined until the assignment is run, even where the template was given a variable of that name.
-// It is not so where the body has read the name before, where only a branch of an if assigns it, or where a body around
-// this one has the name too. This is how jinja2.idtracking comes out; frames finds such names when compiling.
+// In jinja2 a name that a body assigns is the body's own from its beginning: what stands inside (a loop, a macro, the
+// block of a filter) sees it undefined until the assignment is run, even where the template was given a variable of
+// that name. It is not so where the body has read the name before, where only a branch of an if assigns it, or where a
+// body around this one has the name too. This is how jinja2.idtracking comes out; frames finds such names when
+// compiling.
 
 // hideStatement begins a body: the names are undefined in it until they are assigned.
 type hideStatement struct {
@@ -29,8 +30,8 @@ type frame struct {
 	body     *[]statement // where to put what hides
 }
 
-// reads tell when a name was last read by a frame that has it from outside. While a frame is visited, those after it began
-// are its own or of frames inside.
+// reads tell when a name was last read by a frame that has it from outside. While a frame is visited, those after it
+// began are its own or of frames inside.
 type reads struct {
 	count int
 	last  map[int]int
@@ -70,7 +71,8 @@ func (f *frame) finish() {
 			around = around.parent
 		}
 		if around == nil {
-			s.ids, s.value = append(s.ids, n.id), append(s.value, &pyvalue.Undefined{Message: pyvalue.Quote(n.name) + " is undefined"})
+			s.ids, s.value = append(s.ids, n.id), append(s.value,
+				&pyvalue.Undefined{Message: pyvalue.Quote(n.name) + " is undefined"})
 		}
 	}
 	if len(s.ids) > 0 {

@@ -26,7 +26,11 @@ func FuzzTemplate(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(string(own), []byte(`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": null}], "tools": [{}]}`))
+	f.Add(
+		string(own), []byte(
+			`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": null}], "tools": [{}]}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, source string, data []byte) {
 		decoded, err := chat.Decode(data, chat.DecodeOptions{})
 		values, ok := decoded.(*chat.Object)
@@ -51,7 +55,8 @@ func FuzzTemplate(f *testing.F) {
 				t.Fatalf("spans %v in %d bytes", spans, len(text))
 			}
 		}
-		if again, _, other := compiled.Render(Values{Variables: values}); again != text || (other == nil) != (err == nil) || err != nil && other.Error() != err.Error() {
+		if again, _, other := compiled.Render(Values{Variables: values}); again != text ||
+			(other == nil) != (err == nil) || err != nil && other.Error() != err.Error() {
 			t.Fatalf("%q (%v), then %q (%v)", text, err, again, other)
 		}
 	})
@@ -61,7 +66,8 @@ func blames(t *testing.T, err error, source string) {
 	t.Helper()
 	var e *Error
 	var user *fault.Error
-	if !errors.As(err, &e) || !errors.As(err, &user) || e.Class == "" || e.Line < 1 || e.Column < 1 || e.Column > len(source)+1 || err.Error() == "" {
+	if !errors.As(err, &e) || !errors.As(err, &user) || e.Class == "" || e.Line < 1 || e.Column < 1 ||
+		e.Column > len(source)+1 || err.Error() == "" {
 		t.Fatalf("the error %#v", err)
 	}
 }

@@ -17,7 +17,9 @@ func globalByName(name string) value {
 			return nil
 		})
 	case "strftime_now":
-		return function(func(r *run, a *pyvalue.Args) value { return r.strftime(r.Str(r.Bind(a, name, 1, "format")[0])) })
+		return function(func(r *run, a *pyvalue.Args) value {
+			return r.strftime(r.Str(r.Bind(a, name, 1, "format")[0]))
+		})
 	case "cycler":
 		return function(func(r *run, a *pyvalue.Args) value {
 			if len(a.Positional) == 0 {

@@ -52,7 +52,8 @@ func (r *run) attribute(object value, name string) value {
 // absent is what object has no attribute name gives.
 func (r *run) absent(object value, name string) value {
 	if isForbidden(object, name) {
-		return &pyvalue.Undefined{Class: SecurityFault, Message: fmt.Sprintf("access to attribute '%s' of '%s' object is unsafe.", name, pyvalue.TypeName(object))}
+		return &pyvalue.Undefined{Class: SecurityFault,
+			Message: fmt.Sprintf("access to attribute '%s' of '%s' object is unsafe.", name, pyvalue.TypeName(object))}
 	}
 	if isLacking(object, name) {
 		pyvalue.Fail(r.At, pyvalue.Unsupported, "the attribute '%s' of a %s", name, pyvalue.TypeName(object))
@@ -80,7 +81,8 @@ func (r *run) item(object, key value) value {
 	s, ok := key.(string)
 	switch {
 	case !ok:
-		return &pyvalue.Undefined{Message: fmt.Sprintf("%s object has no element %s", pyvalue.TypeName(object), r.Repr(key))}
+		return &pyvalue.Undefined{Message: fmt.Sprintf("%s object has no element %s",
+			pyvalue.TypeName(object), r.Repr(key))}
 	case pyvalue.HasMethod(object, s):
 		return &method{object, s}
 	}

@@ -25,8 +25,10 @@ const (
 )
 
 func (k kind) String() string {
-	return [...]string{"end of template", "text", "begin of statement block", "end of statement block", "begin of print statement",
-		"end of print statement", "name", "string", "integer", "float", "operator"}[k]
+	return [...]string{
+		"end of template", "text", "begin of statement block", "end of statement block", "begin of print statement",
+		"end of print statement", "name", "string", "integer", "float", "operator",
+	}[k]
 }
 
 type token struct {

@@ -126,7 +126,8 @@ func (r *run) passArguments(k *macroCode, inner *scope, a *pyvalue.Args) {
 	if extra := len(a.Positional) - len(k.parameters); k.usesVarargs {
 		inner.slots[k.varargs] = pyvalue.Tuple(a.Positional[min(len(k.parameters), len(a.Positional)):])
 	} else if extra > 0 {
-		pyvalue.Fail(r.At, pyvalue.TypeFault, "macro '%s' takes not more than %d argument(s)", k.name, len(k.parameters))
+		pyvalue.Fail(r.At, pyvalue.TypeFault, "macro '%s' takes not more than %d argument(s)", k.name,
+			len(k.parameters))
 	}
 }
 

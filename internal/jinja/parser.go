@@ -63,7 +63,8 @@ func (p *parser) expect(k kind, text string) token {
 func (p *parser) nest() func() {
 	p.nesting++
 	if p.nesting > maxNesting {
-		pyvalue.Fail(p.peek().at, pyvalue.LimitFault, "more than %d statements and brackets inside each other", maxNesting)
+		pyvalue.Fail(p.peek().at, pyvalue.LimitFault,
+			"more than %d statements and brackets inside each other", maxNesting)
 	}
 	return func() { p.nesting-- }
 }
@@ -98,7 +99,8 @@ func (p *parser) body(ends ...string) []statement {
 		switch t := p.peek(); t.kind {
 		case endOfFile:
 			if len(ends) > 0 {
-				pyvalue.Fail(t.at, SyntaxFault, "Unexpected end of template. The innermost block needs '%s'.", strings.Join(ends, "' or '"))
+				pyvalue.Fail(t.at, SyntaxFault, "Unexpected end of template. The innermost block needs '%s'.",
+					strings.Join(ends, "' or '"))
 			}
 			return list
 		case data:

@@ -1,7 +1,7 @@
 package jinja
 
-// print compiles an expression that is printed, or part of what is put together: text is written where it is made, without a
-// string for it.
+// print compiles an expression that is printed, or part of what is put together: text is written where it is made,
+// without a string for it.
 func (c *compiler) print(e expression) printer {
 	switch e := e.(type) {
 	case constant:

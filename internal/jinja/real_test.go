@@ -16,7 +16,8 @@ import (
 	"hone/internal/chat"
 )
 
-var reference = flag.String("reference", "", "folder of the real templates that make_template.py fetched; the test of them fails without it if this is set")
+var reference = flag.String("reference", "",
+	"folder of the real templates that make_template.py fetched; the test of them fails without it if this is set")
 
 const goldenDir = "../../testdata/reference/template"
 
@@ -25,7 +26,8 @@ const goldenDir = "../../testdata/reference/template"
 func templatesDir(tb testing.TB) string {
 	tb.Helper()
 	if *reference == "" {
-		tb.Skip("needs the vendors' templates, which testdata/reference/make_template.py fetches: give their folder with -reference")
+		tb.Skip("needs the vendors' templates, which testdata/reference/make_template.py fetches: " +
+			"give their folder with -reference")
 	}
 	return *reference
 }
@@ -71,7 +73,8 @@ func conversations(tb testing.TB) []conversation {
 	var all []conversation
 	for _, c := range member[[]chat.Value](file, "conversations") {
 		c := c.(*chat.Object)
-		all = append(all, conversation{member[string](c, "name"), Values{Variables: member[*chat.Object](c, "variables"), Now: now}})
+		all = append(all,
+			conversation{member[string](c, "name"), Values{Variables: member[*chat.Object](c, "variables"), Now: now}})
 	}
 	return all
 }

@@ -22,8 +22,9 @@ func isForbidden(object value, name string) bool {
 		}
 	}
 	switch name {
-	case "__class__", "__doc__", "__init__", "__dict__", "__len__", "__iter__", "__getitem__", "__str__", "__repr__", "__eq__",
-		"__hash__", "__add__", "__contains__", "__format__", "__module__", "__subclasshook__", "__reduce__", "__getattribute__":
+	case "__class__", "__doc__", "__init__", "__dict__", "__len__", "__iter__", "__getitem__", "__str__",
+		"__repr__", "__eq__", "__hash__", "__add__", "__contains__", "__format__", "__module__", "__subclasshook__",
+		"__reduce__", "__getattribute__":
 		return true
 	}
 	return false
@@ -37,10 +38,13 @@ func isLacking(object value, name string) bool {
 	case *chat.Object:
 		return name == "fromkeys"
 	case int64, bool, float64:
-		return slices.Contains([]string{"as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator", "from_bytes",
-			"fromhex", "hex", "imag", "is_integer", "numerator", "real", "to_bytes"}, name)
+		return slices.Contains([]string{
+			"as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator", "from_bytes",
+			"fromhex", "hex", "imag", "is_integer", "numerator", "real", "to_bytes",
+		}, name)
 	case *macro:
-		return slices.Contains([]string{"arguments", "caller", "catch_kwargs", "catch_varargs", "explicit_caller"}, name)
+		return slices.Contains([]string{"arguments", "caller", "catch_kwargs", "catch_varargs", "explicit_caller"},
+			name)
 	case *pyvalue.Range:
 		return slices.Contains([]string{"count", "index", "start", "step", "stop"}, name)
 	case *pyvalue.View:

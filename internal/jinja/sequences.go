@@ -200,7 +200,8 @@ func (r *run) extreme(v value, name string, a *pyvalue.Args) value {
 	}
 	best := list[0]
 	for _, k := range list[1:] {
-		if c := r.Order(k.key, best.key, map[string]string{"min": "<", "max": ">"}[name]); name == "min" && c == -1 || name == "max" && c == 1 {
+		if c := r.Order(k.key, best.key, map[string]string{"min": "<", "max": ">"}[name]); name == "min" && c == -1 ||
+			name == "max" && c == 1 {
 			best = k
 		}
 	}

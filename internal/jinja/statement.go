@@ -175,7 +175,8 @@ func (s *generationStatement) compile(c *compiler) action {
 	body := c.compileScope(s.body)
 	return func(r *run) flow {
 		if r.captures > 0 {
-			pyvalue.Fail(s.at, pyvalue.Unsupported, "{%% generation %%} inside a macro or block: where its text will stand is not known there")
+			pyvalue.Fail(s.at, pyvalue.Unsupported,
+				"{%% generation %%} inside a macro or block: where its text will stand is not known there")
 		}
 		start := len(r.out)
 		if f := body(r); f != onward {
@@ -300,7 +301,8 @@ func (r *run) recurse(f *forLoop, defined *scope, sequence value, depth int) str
 	r.Enter(f.at)
 	start, outer := r.capture(), r.scope
 	r.scope = defined
-	f.each(r, sequence, &loop{depth: depth, again: func(inner value) string { return r.recurse(f, defined, inner, depth+1) }})
+	f.each(r, sequence,
+		&loop{depth: depth, again: func(inner value) string { return r.recurse(f, defined, inner, depth+1) }})
 	r.scope = outer
 	r.Leave()
 	return r.endCapture(start)
@@ -358,8 +360,8 @@ func (f *forLoop) each(r *run, sequence value, l *loop) flow {
 	return onward
 }
 
-// holds reports whether the loop's test lets an item through. It sees the target in a scope of its own, at the time the loop
-// asks for the item.
+// holds reports whether the loop's test lets an item through. It sees the target in a scope of its own, at the time the
+// loop asks for the item.
 func (f *forLoop) holds(r *run, test *scope, item value) bool {
 	saved := r.scope
 	r.scope = test

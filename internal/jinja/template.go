@@ -1,7 +1,7 @@
 // Package jinja renders the chat templates that come with models: the Jinja that Hugging Face's transformers set
 // up (jinja2 3.1's sandbox with trim_blocks, lstrip_blocks, break and continue, {% generation %}, their tojson,
-// raise_exception and strftime_now), over the values of pyvalue. Text and class of error are the same as there for every
-// template the tests know; what is left out fails with Unsupported.
+// raise_exception and strftime_now), over the values of pyvalue. Text and class of error are the same as there for
+// every template the tests know; what is left out fails with Unsupported.
 //
 // A template is compiled once, to functions with variables in numbered slots; rendering calls them.
 package jinja

@@ -110,7 +110,8 @@ func typeTest(name string) func(v value) bool {
 	case "callable":
 		return isCallable
 	case "escaped":
-		return func(value) bool { return false } // nothing is Markup without autoescape, but |safe, whose text is the same
+		// nothing is Markup without autoescape, but |safe, whose text is the same
+		return func(value) bool { return false }
 	}
 	return nil
 }

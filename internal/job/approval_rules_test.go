@@ -26,7 +26,8 @@ func TestTodaysRulesDenyToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if want := []string{"b/c", "d", "a"}; !slices.Equal(j.Config.MCP.Approval.Deny, want) || j.Config.MCP.Approval.Mode != "default" {
+	if want := []string{"b/c", "d", "a"}; !slices.Equal(j.Config.MCP.Approval.Deny, want) ||
+		j.Config.MCP.Approval.Mode != "default" {
 		t.Errorf("%+v, want %q", j.Config.MCP.Approval, want)
 	}
 }

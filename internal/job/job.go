@@ -30,8 +30,8 @@ const (
 // BaseOnly is what a model's flag is given where no adapter is meant.
 const BaseOnly = "base"
 
-// Begun is version.json: what built a run, and how it was begun. Only train, sft and eval have Folder and Flags, and only
-// a demo and experiments a Study.
+// Begun is version.json: what built a run, and how it was begun. Only train, sft and eval have Folder and Flags, and
+// only a demo and experiments a Study.
 type Begun struct {
 	Build  host.Build      `json:"build"`
 	Verb   string          `json:"verb"`
@@ -113,7 +113,8 @@ func (j *Job) Begin(inputs ...run.Input) error {
 	if err != nil {
 		return err
 	}
-	j.Dir, err = j.Create(j.Path, j.Config, Begun{Build: host.ReadBuild(), Verb: j.Verb, Folder: folder, Flags: j.Kept}, inputs...)
+	j.Dir, err = j.Create(j.Path, j.Config,
+		Begun{Build: host.ReadBuild(), Verb: j.Verb, Folder: folder, Flags: j.Kept}, inputs...)
 	return err
 }
 
@@ -183,8 +184,9 @@ func (j *Job) SameTools(found *mcp.Catalog) error {
 	if err != nil || kept.Hash == found.Hash {
 		return err
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "the servers' tools are not those the run was begun with", Where: filepath.Join(j.Path, CatalogFile),
-		Why: "what was learnt on other tools would be mixed up", Next: "hone discover lists the present ones; start the old server again, or begin a new run"}
+	return &fault.Error{Code: fault.CodeUsage, What: "the servers' tools are not those the run was begun with",
+		Where: filepath.Join(j.Path, CatalogFile), Why: "what was learnt on other tools would be mixed up",
+		Next: "hone discover lists the present ones; start the old server again, or begin a new run"}
 }
 
 // Onward is the command that goes on with a run.
@@ -245,8 +247,8 @@ func (e Env) Create(path string, c config.Config, b Begun, inputs ...run.Input) 
 	return dir, err
 }
 
-// Open opens the run directory of a stopped run, reads its configuration into c, and adds today's deny rules and accepted tools to those
-// that it was begun with: a newer hone may find what an older one did not.
+// Open opens the run directory of a stopped run, reads its configuration into c, and adds today's deny rules and
+// accepted tools to those that it was begun with: a newer hone may find what an older one did not.
 func (e Env) Open(path string, c *config.Config) (*run.Dir, error) {
 	dir, err := run.Open(path, e.Reopen)
 	if err != nil {
@@ -299,8 +301,9 @@ func (e Env) logTo(dir *run.Dir) {
 // WriteFile replaces a file whole.
 func WriteFile(path string, data []byte) error { return atomicfile.Write(path, data, 0o644) }
 
-// Over reports whether a run has ended, and if so tells what its end told: for that no server, model or program is needed. last is the file that
-// its verb writes last. A run whose files were edited is not over: it may be asked for more steps.
+// Over reports whether a run has ended, and if so tells what its end told: for that no server, model or program is
+// needed. last is the file that its verb writes last. A run whose files were edited is not over: it may be asked for
+// more steps.
 func (j *Job) Over(b Begun, stage, last string, tell func(final string) error) (bool, error) {
 	s, err := run.Summarize(j.Path)
 	if err != nil || j.Reopen != (run.OpenOptions{}) || b.Edits != nil || !HasAdapter(s, b) || !HasEnded(s, stage) {

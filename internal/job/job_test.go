@@ -19,7 +19,8 @@ import (
 func TestOnlyItsOwnRunGoesOn(t *testing.T) {
 	goOn := func(context.Context, Env, string, Begun, toolset.Source) error { return nil }
 	t.Chdir(t.TempDir())
-	e := Env{Host: hosttest.Quiet(t), Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: goOn}, {Name: "collect", Finished: HasFinished}}}
+	e := Env{Host: hosttest.Quiet(t),
+		Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: goOn}, {Name: "collect", Finished: HasFinished}}}
 	for _, verb := range []string{"train", "collect"} {
 		j := &Job{Env: e, Verb: verb, Path: verb, Config: config.Default()}
 		if err := j.BeginOrGoOn(&toolset.Set{Catalog: &mcp.Catalog{}}); err != nil {
@@ -29,13 +30,15 @@ func TestOnlyItsOwnRunGoesOn(t *testing.T) {
 		again := &Job{Env: e, Verb: "collect", Path: verb}
 		err := again.BeginOrGoOn(&toolset.Set{Catalog: &mcp.Catalog{}})
 		again.Close()
-		if refused := fault.CodeOf(err) == fault.CodeUsage && strings.Contains(fmt.Sprint(err), "it already holds a run of hone train"); refused != (verb == "train") {
+		if refused := fault.CodeOf(err) == fault.CodeUsage &&
+			strings.Contains(fmt.Sprint(err), "it already holds a run of hone train"); refused != (verb == "train") {
 			t.Errorf("collect into a run of %s: %v", verb, err)
 		}
 	}
 }
 
-// A run keeps how its servers had answered when it began, beside their tools; both are its inputs, so that no edit of them goes unseen.
+// A run keeps how its servers had answered when it began, beside their tools; both are its inputs, so that no edit of
+// them goes unseen.
 func TestRunKeepsItsServers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	j := &Job{Env: Env{Host: hosttest.Quiet(t)}, Verb: "collect", Path: "out", Config: config.Default()}

@@ -11,10 +11,12 @@ import (
 	"hone/internal/run"
 )
 
-// Origin is the adapter of another run that a run began with: a fork of it. The new run has a directory, a ledger and steps of its own.
+// Origin is the adapter of another run that a run began with: a fork of it. The new run has a directory, a ledger and
+// steps of its own.
 type Origin struct {
-	Run        string `json:"run,omitempty"`        // its directory, absolute; "" where the adapter is in none
-	Identity   string `json:"identity,omitempty"`   // SHA-256 of that run's version.json, which holds those of its configuration and inputs
+	Run string `json:"run,omitempty"` // its directory, absolute; "" where the adapter is in none
+	// SHA-256 of that run's version.json, which holds those of its configuration and inputs
+	Identity   string `json:"identity,omitempty"`
 	Checkpoint string `json:"checkpoint,omitempty"` // its name, such as grpo_step_20; "" for the final adapter
 	Weights    string `json:"weights"`              // SHA-256 of adapter_model.safetensors
 }
@@ -61,6 +63,8 @@ func (k Kept) BeganWith(path string) error {
 	if now == nil {
 		why = "it is gone; a run keeps its last checkpoints only, and the best"
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "the adapter that the run began with is not there as it was", Where: k.Adapter, Why: why,
-		Next: "put it back, or begin a new run from the adapter there is: hone train --adapter; " + run.Name(path) + " keeps what it has"}
+	return &fault.Error{Code: fault.CodeUsage, What: "the adapter that the run began with is not there as it was",
+		Where: k.Adapter, Why: why,
+		Next: "put it back, or begin a new run from the adapter there is: hone train --adapter; " + run.Name(path) +
+			" keeps what it has"}
 }

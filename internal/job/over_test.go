@@ -21,8 +21,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// To go on with a run that has ended tells its end with the same exit code, and needs no server for it. One that lacks its last file, or whose files were
-// edited, goes on.
+// To go on with a run that has ended tells its end with the same exit code, and needs no server for it. One that lacks
+// its last file, or whose files were edited, goes on.
 func TestResumeOfARunThatHasEnded(t *testing.T) {
 	const nothing, ended = "nothing was learnt", "the run has ended"
 	for name, c := range map[string]struct {
@@ -42,8 +42,13 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			h, said := hosttest.WithOutput(t)
-			e := job.Env{Host: h, Table: job.Verbs{{Name: "train", Finished: job.HasAdapter, Resume: grpo.Resume}, {Name: "sft", Finished: job.HasAdapter, Resume: sft.Resume}, {Name: "dpo", Finished: job.HasAdapter, Resume: dpo.Resume}}}
-			stage := map[string]string{"train": settings.GRPOStage, "sft": settings.SFTStage, "dpo": settings.DPOStage}[c.verb]
+			e := job.Env{Host: h, Table: job.Verbs{
+				{Name: "train", Finished: job.HasAdapter, Resume: grpo.Resume},
+				{Name: "sft", Finished: job.HasAdapter, Resume: sft.Resume},
+				{Name: "dpo", Finished: job.HasAdapter, Resume: dpo.Resume},
+			}}
+			stage := map[string]string{"train": settings.GRPOStage, "sft": settings.SFTStage,
+				"dpo": settings.DPOStage}[c.verb]
 			j := &job.Job{Env: e, Verb: c.verb, Path: "out", Config: config.Default(), Kept: job.Kept{MCPGiven: true}}
 			if err := j.Begin(); err != nil {
 				t.Fatal(err)
@@ -87,7 +92,8 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 			if err != nil {
 				all += err.Error()
 			}
-			if fault.CodeOf(err) != c.code || !strings.Contains(all, c.says) || strings.Contains(all, ended) != (c.code == fault.CodeOK || c.says == nothing) {
+			if fault.CodeOf(err) != c.code || !strings.Contains(all, c.says) ||
+				strings.Contains(all, ended) != (c.code == fault.CodeOK || c.says == nothing) {
 				t.Errorf("exit code %d, %s", fault.CodeOf(err), all)
 			}
 		})

@@ -66,7 +66,8 @@ func RunRows(list []ListedRun, dir string, invoked func(string) string) [][]stri
 		if filepath.Dir(l.Path) != filepath.Clean(dir) {
 			name = l.Path
 		}
-		rows = append(rows, []string{name, l.Created.Format(time.DateTime), strings.Join(steps, ", "), fmt.Sprint(l.Episodes), invoked(l.state)})
+		rows = append(rows, []string{name, l.Created.Format(time.DateTime), strings.Join(steps, ", "),
+			fmt.Sprint(l.Episodes), invoked(l.state)})
 	}
 	return rows
 }
@@ -90,8 +91,9 @@ func (e Env) RunOf(root, name string, everywhere bool) (string, error) {
 	}
 	known = slices.DeleteFunc(known, func(p string) bool { return filepath.Base(p) != name })
 	if len(known) > 1 {
-		return "", &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there are %d runs of the name %s", len(known), name), Where: strings.Join(known, ", "),
-			Next: "name one by its folder"}
+		return "", &fault.Error{Code: fault.CodeUsage,
+			What: fmt.Sprintf("there are %d runs of the name %s",
+				len(known), name), Where: strings.Join(known, ", "), Next: "name one by its folder"}
 	}
 	return append(known, path)[0], nil
 }

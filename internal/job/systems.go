@@ -11,12 +11,14 @@ import (
 
 // Evaluation says what hone eval measures, and on what: systems, on a split of a file of scenarios.
 type Evaluation struct {
-	Dataset     string   `json:"dataset"`
-	Split       string   `json:"split"`
-	Systems     []System `json:"systems,omitempty"`
-	Reuse       []string `json:"reuse,omitempty"`        // run directories of earlier evaluations, whose episodes are not run again
+	Dataset string   `json:"dataset"`
+	Split   string   `json:"split"`
+	Systems []System `json:"systems,omitempty"`
+	// run directories of earlier evaluations, whose episodes are not run again
+	Reuse       []string `json:"reuse,omitempty"`
 	TokenBudget int      `json:"token_budget,omitempty"` // of each endpoint; 0: no limit
-	DrawnFrom   int      `json:"drawn_from,omitempty"`   // scenarios of the split, where not all are run; which were drawn is in the run's scenarios
+	// scenarios of the split, where not all are run; which were drawn is in the run's scenarios
+	DrawnFrom int `json:"drawn_from,omitempty"`
 
 	CompareBase bool `json:"compare_base,omitempty"` // of a run of before there were Systems
 }
@@ -26,7 +28,8 @@ func (e *Evaluation) SampleText(n int, seed uint64) string {
 	if e.DrawnFrom == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of the %d scenarios of the split %s, drawn by seed %d: all systems run these, and rates and intervals are of these alone", n, e.DrawnFrom, e.Split, seed)
+	return fmt.Sprintf("%d of the %d scenarios of the split %s, drawn by seed %d: all systems run these, "+
+		"and rates and intervals are of these alone", n, e.DrawnFrom, e.Split, seed)
 }
 
 // Settle gives an evaluation of before its systems.
@@ -51,7 +54,8 @@ type System struct {
 	Name     string  `json:"name"`               // its episodes are the stage eval_NAME
 	Adapter  string  `json:"adapter,omitempty"`  // folder
 	Endpoint *Remote `json:"endpoint,omitempty"` // nil where it is on this machine
-	// InitialCall is the adapter's folder of a small model that makes the first call of a user's turn where it is sure; "" for none.
+	// InitialCall is the adapter's folder of a small model that makes the first call of a user's turn where it is sure;
+	// "" for none.
 	InitialCall string `json:"initial_call,omitempty"`
 }
 
@@ -98,5 +102,6 @@ func (s System) Is(other System) bool {
 	if !s.IsLocal() {
 		return s.Endpoint.URL == other.Endpoint.URL && s.Endpoint.Model == other.Endpoint.Model
 	}
-	return s.Adapter == other.Adapter || s.Adapter != "" && other.Adapter != "" && filepath.Clean(s.Adapter) == filepath.Clean(other.Adapter)
+	return s.Adapter == other.Adapter ||
+		s.Adapter != "" && other.Adapter != "" && filepath.Clean(s.Adapter) == filepath.Clean(other.Adapter)
 }

@@ -15,7 +15,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// Verb is what the program knows of a verb that begins runs: how it is told that one has ended, and how a stopped one goes on.
+// Verb is what the program knows of a verb that begins runs: how it is told that one has ended, and how a stopped one
+// goes on.
 type Verb struct {
 	Name string
 	// Finished tells whether a run that nobody is writing has ended.
@@ -65,7 +66,8 @@ func (v Verbs) State(s run.Summary) (state, resume string) {
 
 // HasFinished reports whether a run has stages, and has ended them all.
 func HasFinished(s run.Summary, _ Begun) bool {
-	return len(s.Stages) > 0 && !slices.ContainsFunc(s.Stages, func(stage run.StageSummary) bool { return stage.Status != run.Finished })
+	return len(s.Stages) > 0 &&
+		!slices.ContainsFunc(s.Stages, func(stage run.StageSummary) bool { return stage.Status != run.Finished })
 }
 
 // HasAdapter reports whether a run has its last adapter.
@@ -76,7 +78,9 @@ func HasAdapter(s run.Summary, _ Begun) bool {
 
 // HasEnded reports whether a stage of a run has ended.
 func HasEnded(s run.Summary, stage string) bool {
-	return slices.ContainsFunc(s.Stages, func(x run.StageSummary) bool { return x.Name == stage && x.Status == run.Finished })
+	return slices.ContainsFunc(s.Stages, func(x run.StageSummary) bool {
+		return x.Name == stage && x.Status == run.Finished
+	})
 }
 
 // EvaluationHasEnded reports whether an evaluation has measured all that it is to.
@@ -85,17 +89,22 @@ func EvaluationHasEnded(s run.Summary, b Begun) bool {
 		return HasFinished(s, b)
 	}
 	b.Flags.Settle()
-	return !slices.ContainsFunc(b.Flags.Evaluation.Systems, func(x System) bool { return !HasEnded(s, report.EvalStage+x.Name) })
+	return !slices.ContainsFunc(b.Flags.Evaluation.Systems, func(x System) bool {
+		return !HasEnded(s, report.EvalStage+x.Name)
+	})
 }
 
-// Resume goes on with the run in path by the verb that began it. from names its servers, where the run cannot know its own.
+// Resume goes on with the run in path by the verb that began it. from names its servers, where the run cannot know its
+// own.
 func (e Env) Resume(ctx context.Context, path string, from toolset.Source) error {
 	bad := func(why, next string, err error) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: why, Err: err, Next: next}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: why,
+			Err: err, Next: next}
 	}
 	text, err := os.ReadFile(filepath.Join(path, "version.json"))
 	if err != nil {
-		return bad("", "hone runs ls lists the runs; one that was stopped before it began is begun again by its own command", err)
+		return bad("",
+			"hone runs ls lists the runs; one that was stopped before it began is begun again by its own command", err)
 	}
 	var b Begun
 	if err := json.Unmarshal(text, &b); err != nil {

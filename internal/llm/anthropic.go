@@ -46,8 +46,8 @@ type anthropicRequest struct {
 	TopK        int             `json:"top_k,omitempty"`
 }
 
-// anthropicBody is a request in the form of Anthropic's Messages API: the system message apart, results of calls as the user's, roles
-// in turns. It has no seed and no min_p.
+// anthropicBody is a request in the form of Anthropic's Messages API: the system message apart, results of calls as the
+// user's, roles in turns. It has no seed and no min_p.
 func anthropicBody(r Request, temperature bool) ([]byte, error) {
 	w := anthropicRequest{Model: r.Model, MaxTokens: r.MaxTokens, TopP: r.TopP, TopK: r.TopK}
 	if w.MaxTokens == 0 {
@@ -95,7 +95,8 @@ func blocksOf(m chat.Message) (role string, list []block, err error) {
 			input = json.RawMessage("{}")
 		}
 		if !json.Valid(input) {
-			return "", nil, fmt.Errorf("the arguments of the call of %s are no JSON, which Anthropic's API cannot be told", c.Name)
+			return "", nil, fmt.Errorf("the arguments of the call of %s are no JSON, "+
+				"which Anthropic's API cannot be told", c.Name)
 		}
 		list = append(list, block{Type: "tool_use", ID: c.ID, Name: c.Name, Input: input})
 	}
@@ -125,7 +126,8 @@ func parseAnthropic(text []byte) (Response, error) {
 		return Response{}, errors.New("the answer is not a message")
 	}
 	r := Response{Message: chat.Message{Role: chat.Assistant}, FinishReason: wire.StopReason,
-		Usage: Usage{PromptTokens: wire.Usage.Input + wire.Usage.CacheWritten + wire.Usage.CacheRead, CompletionTokens: wire.Usage.Output}}
+		Usage: Usage{PromptTokens: wire.Usage.Input + wire.Usage.CacheWritten + wire.Usage.CacheRead,
+			CompletionTokens: wire.Usage.Output}}
 	for _, b := range wire.Content {
 		switch b.Type {
 		case "text":
@@ -133,7 +135,8 @@ func parseAnthropic(text []byte) (Response, error) {
 		case "thinking":
 			r.Message.ReasoningContent += b.Thinking
 		case "tool_use":
-			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: b.ID, Name: b.Name, Arguments: string(b.Input)})
+			r.Message.ToolCalls = append(r.Message.ToolCalls,
+				chat.ToolCall{ID: b.ID, Name: b.Name, Arguments: string(b.Input)})
 		}
 	}
 	switch wire.StopReason {

@@ -26,9 +26,9 @@ func retryable(status int) bool {
 		status == http.StatusTooManyRequests || status >= 500
 }
 
-// retry sends the request until it is answered, refused for good, or out of attempts and of patience. Waits are drawn uniformly from
-// [0, bound) (full jitter), so that many clients turned away together do not come back together; where the endpoint
-// says how long to wait, that is the lower end.
+// retry sends the request until it is answered, refused for good, or out of attempts and of patience. Waits are drawn
+// uniformly from [0, bound) (full jitter), so that many clients turned away together do not come back together; where
+// the endpoint says how long to wait, that is the lower end.
 func (c *Client) retry(ctx context.Context, r Request) (Response, error) {
 	bound, began := min(c.o.BackOff, c.o.MaxWait), time.Now()
 	for attempt := 0; ; attempt++ {
@@ -37,7 +37,8 @@ func (c *Client) retry(ctx context.Context, r Request) (Response, error) {
 			attempt--
 			continue
 		}
-		if err == nil || !advice.again || ctx.Err() != nil || attempt >= c.o.MaxRetries && time.Since(began) >= c.o.Patience {
+		if err == nil || !advice.again || ctx.Err() != nil ||
+			attempt >= c.o.MaxRetries && time.Since(began) >= c.o.Patience {
 			return resp, err
 		}
 		wait := min(advice.after, c.o.MaxWait) + time.Duration(c.o.Rand()*float64(bound))
@@ -155,7 +156,8 @@ func parse(text []byte) (Response, error) {
 	}
 	choice := wire.Choices[0]
 	choice.Message.Role = chat.Assistant
-	return Response{Message: choice.Message, Usage: wire.Usage, FinishReason: choice.FinishReason, hones: policyVersion.MatchString(wire.Fingerprint)}, nil
+	return Response{Message: choice.Message, Usage: wire.Usage, FinishReason: choice.FinishReason,
+		hones: policyVersion.MatchString(wire.Fingerprint)}, nil
 }
 
 func (c *Client) statusError(status int, text []byte) error {

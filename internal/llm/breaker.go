@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// breaker leaves an endpoint alone that fails call after call, so that who has another one turns to it at once (Nygard, Release It!,
-// "Circuit Breaker"). After a while one call is let through: its end decides.
+// breaker leaves an endpoint alone that fails call after call, so that who has another one turns to it at once (Nygard,
+// Release It!, "Circuit Breaker"). After a while one call is let through: its end decides.
 type breaker struct {
 	mu       sync.Mutex
 	most     int           // calls in a row that fail until it opens; 0: never

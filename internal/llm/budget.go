@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Budget stops calls before they are sent: one reserves its worst case before it is sent, and settles what it used afterwards, so
-// calls in flight together cannot overspend together. Several clients may share one.
+// Budget stops calls before they are sent: one reserves its worst case before it is sent, and settles what it used
+// afterwards, so calls in flight together cannot overspend together. Several clients may share one.
 type Budget struct {
 	tokens int     // 0: no limit
 	usd    float64 // 0: no limit
@@ -41,7 +41,8 @@ func (b *Budget) reserve(s sum) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.usd > 0 && b.used.usd+b.reserved.usd+s.usd > b.usd {
-		return fmt.Errorf("$%.4f of $%.4f are used, $%.4f reserved by calls in flight, and this one may cost $%.4f", b.used.usd, b.usd, b.reserved.usd, s.usd)
+		return fmt.Errorf("$%.4f of $%.4f are used, $%.4f reserved by calls in flight, and this one may cost $%.4f",
+			b.used.usd, b.usd, b.reserved.usd, s.usd)
 	}
 	if b.tokens > 0 && b.used.Total()+b.reserved.Total()+s.Total() > b.tokens {
 		return fmt.Errorf("%d of %d tokens are used, %d reserved by calls in flight, and this one may need %d",

@@ -25,8 +25,8 @@ type turns struct {
 	now map[string]chan struct{} // closed when one has ended
 }
 
-// turn waits until no equal request is under way, so that what is asked twice at once is paid for once. The caller ends it.
-// Without a cache there is nothing to wait for.
+// turn waits until no equal request is under way, so that what is asked twice at once is paid for once. The caller ends
+// it. Without a cache there is nothing to wait for.
 func (c *Client) turn(ctx context.Context, body []byte) (end func(), err error) {
 	if c.o.CacheDir == "" {
 		return func() {}, nil
@@ -95,8 +95,8 @@ func (c *Client) store(body []byte, r Response) error {
 		return atomicfile.Write(path, b, 0o600)
 	}()
 	if err != nil {
-		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep an answer that was paid for", Where: path, Err: err,
-			Next: "free space there, then resume"}
+		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep an answer that was paid for",
+			Where: path, Err: err, Next: "free space there, then resume"}
 	}
 	return nil
 }

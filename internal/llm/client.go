@@ -25,17 +25,19 @@ const assumedCompletion = 4096
 
 // Options of a Client. Only BaseURL is required.
 type Options struct {
-	BaseURL     string  // up to and including the version: "http://127.0.0.1:8000/v1"
-	Key         Secret  // sent as a bearer token where not empty
-	TokenBudget int     // tokens, prompt and completion, of all answers; 0: no limit. What an attempt without an answer cost is not known, so not counted
+	BaseURL string // up to and including the version: "http://127.0.0.1:8000/v1"
+	Key     Secret // sent as a bearer token where not empty
+	// tokens, prompt and completion, of all answers; 0: no limit. What an attempt without an answer cost is not known,
+	// so not counted
+	TokenBudget int
 	BudgetUSD   float64 // US dollars of all answers, by Cost; 0: no limit
 	Budget      *Budget // shared with other clients, in place of TokenBudget and BudgetUSD; nil: none
 	// Cost is what a request of so many tokens costs, in US dollars; nil where it is not known.
 	Cost       func(promptTokens, completionTokens int) float64
 	CacheDir   string // answers are kept here by request digest; empty: no cache
 	MaxRetries int    // attempts after the first; 0: 5, negative: none
-	// Patience is how long a call is tried again beyond MaxRetries; 0: not at all. An endpoint that turns calls away for an hour is
-	// waited for, where that is what the caller can afford.
+	// Patience is how long a call is tried again beyond MaxRetries; 0: not at all. An endpoint that turns calls away
+	// for an hour is waited for, where that is what the caller can afford.
 	Patience time.Duration
 
 	API         string        // OpenAI or Anthropic; empty: OpenAI
@@ -71,14 +73,17 @@ func New(o Options) (*Client, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		// The URL itself is not shown: what makes it wrong may be a password inside it.
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot use the endpoint's base URL",
-			Why: "it must be http(s)://host[:port]/path, without a user name or a query", Next: "put the key into its own setting"}
+			Why:  "it must be http(s)://host[:port]/path, without a user name or a query",
+			Next: "put the key into its own setting"}
 	}
 	if o.Budget == nil {
 		o.Budget = NewBudget(o.TokenBudget, o.BudgetUSD)
 	}
 	if o.Budget.usd > 0 && o.Cost == nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "a budget in dollars cannot be held", Where: o.BaseURL, Why: "what the model costs is not known",
-			Next: "give its prices in hone.yaml, as providers: {NAME: {prices: {MODEL: {prompt: 0.15, completion: 0.6}}}}, or a budget of tokens"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "a budget in dollars cannot be held", Where: o.BaseURL,
+			Why: "what the model costs is not known",
+			Next: "give its prices in hone.yaml, as providers: {NAME: {prices: {MODEL: {prompt: 0.15, completion: " +
+				"0.6}}}}, or a budget of tokens"}
 	}
 	defaults(&o)
 	path := "/chat/completions"
@@ -144,9 +149,10 @@ func (u Usage) Total() int { return u.PromptTokens + u.CompletionTokens }
 type Response struct {
 	Message      chat.Message `json:"message"`
 	Usage        Usage        `json:"usage"`
-	FinishReason string       `json:"finish_reason"`     // "stop", "length", "tool_calls", or the endpoint's own
-	Seconds      float64      `json:"seconds,omitempty"` // that it took when it was asked for, whenever that was; 0 of an answer that another hone kept
-	Cached       bool         `json:"-"`                 // answered by the cache, nothing was spent
+	FinishReason string       `json:"finish_reason"` // "stop", "length", "tool_calls", or the endpoint's own
+	// that it took when it was asked for, whenever that was; 0 of an answer that another hone kept
+	Seconds float64 `json:"seconds,omitempty"`
+	Cached  bool    `json:"-"` // answered by the cache, nothing was spent
 
 	hones bool // hone's own server answered
 }
@@ -213,7 +219,8 @@ func (c *Client) Chat(ctx context.Context, r Request) (Response, error) {
 	}
 	if err := c.breaker.allow(time.Now()); err != nil {
 		c.budget.settle(reserved, sum{}, false)
-		return Response{}, &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint is not asked", Where: c.url, Err: err, Next: "check that it is running, then resume"}
+		return Response{}, &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint is not asked", Where: c.url,
+			Err: err, Next: "check that it is running, then resume"}
 	}
 	asked := time.Now()
 	resp, err := c.retry(ctx, r)
@@ -245,12 +252,14 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	var bad *badAnswer
 	switch {
 	case errors.As(err, &bad):
-		f.What, f.Next = "the endpoint's answer is of no use", "check that the base URL is that of an OpenAI-compatible API, then resume"
+		f.What, f.Next = "the endpoint's answer is of no use",
+			"check that the base URL is that of an OpenAI-compatible API, then resume"
 	case errors.As(err, &status):
 		f.What = "the endpoint answered with errors alone"
 	}
 	if errors.As(err, &status) && !retryable(status.Status) {
-		f.Code, f.What, f.Next = fault.CodeError, "the endpoint refused the request", "change what it objects to: the endpoint, the model, the tools or the limits"
+		f.Code, f.What, f.Next = fault.CodeError, "the endpoint refused the request",
+			"change what it objects to: the endpoint, the model, the tools or the limits"
 		switch status.Status {
 		case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 			f.Next = "give the base URL it redirects to"

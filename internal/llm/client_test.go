@@ -59,7 +59,8 @@ func (e *endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 	for k, v := range a.header {
 		h.Set(k, v)
 	}
-	return &http.Response{StatusCode: a.status, Header: h, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
+	return &http.Response{StatusCode: a.status, Header: h, Body: io.NopCloser(strings.NewReader(a.body)),
+		Request: r}, nil
 }
 
 func said(text string) answer {
@@ -69,7 +70,9 @@ func said(text string) answer {
 
 func client(t *testing.T, e *endpoint, change func(*Options)) *Client {
 	t.Helper()
-	o := Options{BaseURL: "http://endpoint.test/v1/", Transport: e, Key: "sk-very-secret", Rand: func() float64 { return 0.5 }}
+	o := Options{BaseURL: "http://endpoint.test/v1/", Transport: e, Key: "sk-very-secret", Rand: func() float64 {
+		return 0.5
+	}}
 	if change != nil {
 		change(&o)
 	}
@@ -92,7 +95,8 @@ func TestChat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Message.ToolCalls) != 1 || r.Message.ToolCalls[0] != (chat.ToolCall{ID: "c1", Name: "hash", Arguments: `{"b": 1, "a": 2}`}) {
+	if len(r.Message.ToolCalls) != 1 ||
+		r.Message.ToolCalls[0] != (chat.ToolCall{ID: "c1", Name: "hash", Arguments: `{"b": 1, "a": 2}`}) {
 		t.Errorf("message = %+v", r.Message)
 	}
 	if r.FinishReason != "tool_calls" || r.Usage.Total() != 10 || c.Usage() != r.Usage {
@@ -122,18 +126,22 @@ func TestRetries(t *testing.T) {
 		"408, 409, 429, 500, 503 then an answer": {
 			answers:  []answer{{status: 408}, {status: 409}, {status: 429}, {status: 500}, {status: 503}, said("hi")},
 			requests: 6, waited: (250 + 500 + 1000 + 2000 + 4000) * time.Millisecond},
-		"a lost connection":         {answers: []answer{{err: errors.New("reset by peer")}, said("hi")}, requests: 2, waited: 250 * time.Millisecond},
-		"a truncated answer":        {answers: []answer{{status: 200, body: `{"choices":[{"mess`}, said("hi")}, requests: 2, waited: 250 * time.Millisecond},
-		"no choices":                {answers: []answer{{status: 200, body: `{"choices":[]}`}, said("hi")}, requests: 2, waited: 250 * time.Millisecond},
-		"gives up":                  {answers: []answer{{status: 502}}, retries: 2, code: fault.CodeUnavailable, requests: 3, waited: 750 * time.Millisecond},
-		"never retries":             {answers: []answer{{status: 502}}, retries: -1, code: fault.CodeUnavailable, requests: 1},
-		"refused request":           {answers: []answer{{status: 400}}, code: fault.CodeError, requests: 1},
-		"refused key":               {answers: []answer{{status: 401}}, code: fault.CodeUsage, requests: 1},
-		"no such model":             {answers: []answer{{status: 404}}, code: fault.CodeUsage, requests: 1},
-		"redirect":                  {answers: []answer{{status: 307, header: map[string]string{"Location": "http://elsewhere.test/"}}}, code: fault.CodeError, requests: 1},
-		"Retry-After in seconds":    {answers: []answer{busy("Retry-After", "20"), said("hi")}, requests: 2, waited: 20250 * time.Millisecond},
-		"Retry-After-Ms":            {answers: []answer{busy("Retry-After-Ms", "1500", "Retry-After", "20"), said("hi")}, requests: 2, waited: 1750 * time.Millisecond},
-		"Retry-After as a date":     {answers: []answer{busy("Retry-After", "Sat, 01 Jan 2000 00:00:30 GMT"), said("hi")}, requests: 2, waited: 30250 * time.Millisecond},
+		"a lost connection":      {answers: []answer{{err: errors.New("reset by peer")}, said("hi")}, requests: 2, waited: 250 * time.Millisecond},
+		"a truncated answer":     {answers: []answer{{status: 200, body: `{"choices":[{"mess`}, said("hi")}, requests: 2, waited: 250 * time.Millisecond},
+		"no choices":             {answers: []answer{{status: 200, body: `{"choices":[]}`}, said("hi")}, requests: 2, waited: 250 * time.Millisecond},
+		"gives up":               {answers: []answer{{status: 502}}, retries: 2, code: fault.CodeUnavailable, requests: 3, waited: 750 * time.Millisecond},
+		"never retries":          {answers: []answer{{status: 502}}, retries: -1, code: fault.CodeUnavailable, requests: 1},
+		"refused request":        {answers: []answer{{status: 400}}, code: fault.CodeError, requests: 1},
+		"refused key":            {answers: []answer{{status: 401}}, code: fault.CodeUsage, requests: 1},
+		"no such model":          {answers: []answer{{status: 404}}, code: fault.CodeUsage, requests: 1},
+		"redirect":               {answers: []answer{{status: 307, header: map[string]string{"Location": "http://elsewhere.test/"}}}, code: fault.CodeError, requests: 1},
+		"Retry-After in seconds": {answers: []answer{busy("Retry-After", "20"), said("hi")}, requests: 2, waited: 20250 * time.Millisecond},
+		"Retry-After-Ms":         {answers: []answer{busy("Retry-After-Ms", "1500", "Retry-After", "20"), said("hi")}, requests: 2, waited: 1750 * time.Millisecond},
+		"Retry-After as a date": {
+			answers:  []answer{busy("Retry-After", "Sat, 01 Jan 2000 00:00:30 GMT"), said("hi")},
+			requests: 2,
+			waited:   30250 * time.Millisecond,
+		},
 		"Retry-After beyond bounds": {answers: []answer{busy("Retry-After", "1e300"), said("hi")}, requests: 2, waited: time.Minute},
 		"Retry-After of nonsense":   {answers: []answer{busy("Retry-After", "NaN"), said("hi")}, requests: 2, waited: 250 * time.Millisecond},
 		"told not to":               {answers: []answer{busy("X-Should-Retry", "false")}, code: fault.CodeUnavailable, requests: 1},
@@ -150,7 +158,8 @@ func TestRetries(t *testing.T) {
 					t.Errorf("no next step: %v", err)
 				}
 				if len(e.times) != tc.requests || time.Since(start) != tc.waited {
-					t.Errorf("%d requests in %v, want %d in %v", len(e.times), time.Since(start), tc.requests, tc.waited)
+					t.Errorf("%d requests in %v, want %d in %v",
+						len(e.times), time.Since(start), tc.requests, tc.waited)
 				}
 			})
 		})
@@ -200,7 +209,8 @@ func TestBudgetHoldsForCallsInFlight(t *testing.T) {
 	if b.reserve(tokens(60)) == nil {
 		t.Fatal("two calls of 60 were let into a budget of 100")
 	}
-	b.settle(sum{Usage: Usage{PromptTokens: 20, CompletionTokens: 40}}, sum{}, true) // no usage in the answer: all counts
+	// no usage in the answer: all counts
+	b.settle(sum{Usage: Usage{PromptTokens: 20, CompletionTokens: 40}}, sum{}, true)
 	if spent() != 60 || b.reserve(tokens(41)) == nil || b.reserve(tokens(40)) != nil {
 		t.Errorf("after settling: %d", spent())
 	}
@@ -210,8 +220,8 @@ func TestBudgetHoldsForCallsInFlight(t *testing.T) {
 	}
 }
 
-// Dollars are reserved as tokens are: the third call is not sent, since its worst case is above what is left. Without a price
-// there is no such budget.
+// Dollars are reserved as tokens are: the third call is not sent, since its worst case is above what is left. Without a
+// price there is no such budget.
 func TestBudgetInDollars(t *testing.T) {
 	e := &endpoint{answers: []answer{said("hi")}}
 	body, _ := json.Marshal(hello)
@@ -231,10 +241,12 @@ func TestBudgetInDollars(t *testing.T) {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}
-	if _, got := shared.Usage(); math.Abs(got-2*cost) > 1e-9 || len(e.bodies) != 3 || clients[0].Usage() != first.Usage {
+	if _, got := shared.Usage(); math.Abs(got-2*cost) > 1e-9 || len(e.bodies) != 3 ||
+		clients[0].Usage() != first.Usage {
 		t.Errorf("$%v spent in %d requests, want $%v", got, len(e.bodies), 2*cost)
 	}
-	if _, err := New(Options{BaseURL: "http://127.0.0.1/v1", Budget: NewBudget(0, 1)}); fault.CodeOf(err) != fault.CodeUsage {
+	if _, err := New(Options{BaseURL: "http://127.0.0.1/v1",
+		Budget: NewBudget(0, 1)}); fault.CodeOf(err) != fault.CodeUsage {
 		t.Errorf("a budget in dollars without a price: %v", err)
 	}
 }
@@ -251,7 +263,12 @@ func TestEqualRequestsAtOnce(t *testing.T) {
 				if sent == 1 {
 					return nil, errors.New("cut off")
 				}
-				return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}`))}, nil
+				return &http.Response{
+					StatusCode: 200,
+					Body: io.NopCloser(
+						strings.NewReader(`{"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}`),
+					),
+				}, nil
 			})
 		})
 		answered, failed := 0, 0
@@ -340,7 +357,8 @@ func TestKeysNeverAppear(t *testing.T) {
 		{err: errors.New("proxy said: bad header Bearer " + key)},
 		{status: 200, body: "<html>" + key},
 	} {
-		_, err := client(t, &endpoint{answers: []answer{a}}, func(o *Options) { o.MaxRetries = -1 }).Chat(t.Context(), hello)
+		_, err := client(t, &endpoint{answers: []answer{a}},
+			func(o *Options) { o.MaxRetries = -1 }).Chat(t.Context(), hello)
 		if err == nil || strings.Contains(err.Error(), "sk-v") {
 			t.Errorf("error = %v", err)
 		}
@@ -356,12 +374,16 @@ func TestKeysNeverAppear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{fmt.Sprint(o), fmt.Sprintf("%v %+v %#v %s %q %x %d", o, o, o, o.Key, o.Key, o.Key, o.Key), log.String(), string(j)} {
+	for _, text := range []string{
+		fmt.Sprint(o), fmt.Sprintf("%v %+v %#v %s %q %x %d",
+			o, o, o, o.Key, o.Key, o.Key, o.Key), log.String(), string(j),
+	} {
 		if strings.Contains(text, "very") || strings.Contains(text, fmt.Sprintf("%x", key)) {
 			t.Errorf("shown: %s", text)
 		}
 	}
-	if _, err := New(Options{BaseURL: "http://me:" + key + "@host/v1"}); err == nil || strings.Contains(err.Error(), key) {
+	if _, err := New(Options{BaseURL: "http://me:" + key + "@host/v1"}); err == nil ||
+		strings.Contains(err.Error(), key) {
 		t.Errorf("password in the URL: %v", err)
 	}
 }

@@ -11,8 +11,8 @@ const (
 	Anthropic = "anthropic" // messages
 )
 
-// dialect is what an endpoint turned out not to take of a request: models that think want the limit of tokens under another name, and
-// choose their temperature themselves.
+// dialect is what an endpoint turned out not to take of a request: models that think want the limit of tokens under
+// another name, and choose their temperature themselves.
 type dialect struct {
 	mu            sync.Mutex
 	renamesLimit  bool // max_completion_tokens in place of max_tokens
@@ -20,14 +20,16 @@ type dialect struct {
 	noSeed        bool
 }
 
-// learn looks whether a refusal names a parameter that can be left out or renamed; then the request is worth another attempt.
+// learn looks whether a refusal names a parameter that can be left out or renamed; then the request is worth another
+// attempt.
 func (d *dialect) learn(e *StatusError) bool {
 	if e.Status != 400 || e.Code != "unsupported_parameter" && e.Code != "unsupported_value" {
 		return false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known := map[string]*bool{"max_tokens": &d.renamesLimit, "temperature": &d.noTemperature, "seed": &d.noSeed}[e.Param]
+	known := map[string]*bool{"max_tokens": &d.renamesLimit, "temperature": &d.noTemperature,
+		"seed": &d.noSeed}[e.Param]
 	if known == nil || *known {
 		return false
 	}

@@ -25,12 +25,18 @@ func (j Judge) Name() string {
 
 // Ask implements judge.Model.
 func (j Judge) Ask(ctx context.Context, q judge.Question) (judge.Reply, error) {
-	resp, err := j.Client.Chat(ctx, Request{Model: j.Model, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Seed: q.Seed,
-		Messages: []chat.Message{{Role: chat.System, Content: q.System}, {Role: chat.User, Content: q.User}}})
+	resp, err := j.Client.Chat(ctx, Request{
+		Model:       j.Model,
+		Temperature: q.Temperature,
+		MaxTokens:   q.MaxTokens,
+		Seed:        q.Seed,
+		Messages:    []chat.Message{{Role: chat.System, Content: q.System}, {Role: chat.User, Content: q.User}},
+	})
 	if err != nil {
 		return judge.Reply{}, err
 	}
-	r := judge.Reply{Text: resp.Message.Content, PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens, Cached: resp.Cached}
+	r := judge.Reply{Text: resp.Message.Content, PromptTokens: resp.Usage.PromptTokens,
+		CompletionTokens: resp.Usage.CompletionTokens, Cached: resp.Cached}
 	if j.Cost != nil {
 		cost := j.Cost(r.PromptTokens, r.CompletionTokens)
 		r.Cost = &cost

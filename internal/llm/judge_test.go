@@ -23,7 +23,10 @@ const twoScores = `{"scores": [{"trajectory_id": "1", "explanation": "x", "score
 func twoAttempts() []*trajectory.Trajectory {
 	var ts []*trajectory.Trajectory
 	for _, answer := range []string{"a hat", "a cap"} {
-		ts = append(ts, &trajectory.Trajectory{Outcome: trajectory.OK, Opening: 1, Messages: []chat.Message{{Role: chat.User, Content: "What is it?"}, {Role: chat.Assistant, Content: answer}}})
+		ts = append(ts, &trajectory.Trajectory{Outcome: trajectory.OK, Opening: 1, Messages: []chat.Message{
+			{Role: chat.User, Content: "What is it?"},
+			{Role: chat.Assistant, Content: answer},
+		}})
 	}
 	return ts
 }
@@ -57,8 +60,8 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.endpoint.RoundTrip(r)
 }
 
-// A judge that turns calls away for an hour is waited for by one who has the patience; else the group fails in the time it was given, and
-// the endpoint is not stormed meanwhile.
+// A judge that turns calls away for an hour is waited for by one who has the patience; else the group fails in the time
+// it was given, and the endpoint is not stormed meanwhile.
 func TestJudge429ForAnHour(t *testing.T) {
 	for _, patience := range []time.Duration{2 * time.Hour, 10 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -68,12 +71,14 @@ func TestJudge429ForAnHour(t *testing.T) {
 			terms, err := j.Judge(t.Context(), &scenario.Scenario{}, twoAttempts())
 			took := time.Since(began)
 			if patience > time.Hour {
-				if err != nil || terms[0].Score+terms[1].Score != 1.25 || took < time.Hour || took > time.Hour+2*time.Minute || len(e.times) > 180 {
+				if err != nil || terms[0].Score+terms[1].Score != 1.25 || took < time.Hour ||
+					took > time.Hour+2*time.Minute || len(e.times) > 180 {
 					t.Errorf("%v after %v and %d requests: %+v", err, took, len(e.times), terms)
 				}
 				return
 			}
-			if fault.CodeOf(err) != fault.CodeUnavailable || !strings.Contains(err.Error(), "429") || took < patience || took > patience+2*time.Minute {
+			if fault.CodeOf(err) != fault.CodeUnavailable || !strings.Contains(err.Error(), "429") || took < patience ||
+				took > patience+2*time.Minute {
 				t.Errorf("%v after %v", err, took)
 			}
 			for range 2 {
@@ -82,7 +87,8 @@ func TestJudge429ForAnHour(t *testing.T) {
 				}
 			}
 			asked := len(e.times)
-			if _, err = j.Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); !strings.Contains(err.Error(), "left alone") || len(e.times) != asked {
+			if _, err = j.Judge(t.Context(), &scenario.Scenario{},
+				twoAttempts()); !strings.Contains(err.Error(), "left alone") || len(e.times) != asked {
 				t.Errorf("after three failed calls: %v", err)
 			}
 		})
@@ -102,14 +108,17 @@ func (h *hung) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestJudgeHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, began := &hung{}, time.Now()
-		_, err := judging(t, h, func(o *Options) { o.Timeout, o.MaxRetries = time.Minute, 2 }).Judge(t.Context(), &scenario.Scenario{}, twoAttempts())
-		if took := time.Since(began); fault.CodeOf(err) != fault.CodeUnavailable || h.asked != 3 || took < 3*time.Minute || took > 4*time.Minute {
+		_, err := judging(t, h, func(o *Options) { o.Timeout, o.MaxRetries = time.Minute, 2 }).Judge(t.Context(),
+			&scenario.Scenario{}, twoAttempts())
+		if took := time.Since(began); fault.CodeOf(err) != fault.CodeUnavailable || h.asked != 3 ||
+			took < 3*time.Minute || took > 4*time.Minute {
 			t.Errorf("%v after %v and %d attempts", err, took, h.asked)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		began = time.Now()
-		if _, err := judging(t, h, nil).Judge(ctx, &scenario.Scenario{}, twoAttempts()); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
+		if _, err := judging(t, h, nil).Judge(ctx, &scenario.Scenario{},
+			twoAttempts()); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
 			t.Errorf("stopped by the user: %v after %v", err, time.Since(began))
 		}
 	})
@@ -125,14 +134,16 @@ func TestJudgeAnswersNothing(t *testing.T) {
 				t.Errorf("%s, twice: %v after %d requests", name, err, len(e.times))
 			}
 			e = &endpoint{answers: []answer{a}}
-			if _, err := judging(t, e, nil).Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); err == nil || fault.CodeOf(err) == fault.CodeUsage {
+			if _, err := judging(t, e, nil).Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); err == nil ||
+				fault.CodeOf(err) == fault.CodeUsage {
 				t.Errorf("%s, always: %v", name, err)
 			}
 		}
 	})
 }
 
-// A group that was judged is not paid for again, and a budget that the next question may break stops it before it is sent.
+// A group that was judged is not paid for again, and a budget that the next question may break stops it before it is
+// sent.
 func TestJudgePaysOnce(t *testing.T) {
 	dir, e := t.TempDir(), &endpoint{answers: []answer{said(twoScores)}}
 	price := func(prompt, completion int) float64 { return float64(prompt+completion) / 1000 }
@@ -151,20 +162,24 @@ func TestJudgePaysOnce(t *testing.T) {
 	}
 	other := twoAttempts()
 	other[0].Messages[1].Content = "something else"
-	_, err := judging(t, e, func(o *Options) { o.CacheDir, o.Cost, o.BudgetUSD = dir, price, 1e-3 }).Judge(t.Context(), &scenario.Scenario{}, other)
+	_, err := judging(t, e, func(o *Options) { o.CacheDir, o.Cost, o.BudgetUSD = dir, price, 1e-3 }).Judge(t.Context(),
+		&scenario.Scenario{}, other)
 	if fault.CodeOf(err) != fault.CodeBudget || len(e.times) != 1 {
 		t.Errorf("%v after %d requests", err, len(e.times))
 	}
 }
 
-// Replies of no use that were paid for are not asked for again, nor do they end a later run: it asks on, in other words.
+// Replies of no use that were paid for are not asked for again, nor do they end a later run: it asks on, in other
+// words.
 func TestJudgeRecoversFromCachedProse(t *testing.T) {
 	dir, e := t.TempDir(), &endpoint{answers: []answer{said("prose"), said("prose"), said("prose"), said(twoScores)}}
 	with := func(o *Options) { o.CacheDir = dir }
-	if _, err := judging(t, e, with).Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); err == nil || len(e.times) != 3 {
+	if _, err := judging(t, e, with).Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); err == nil ||
+		len(e.times) != 3 {
 		t.Fatalf("%v after %d requests", err, len(e.times))
 	}
-	if _, err := judging(t, e, with).Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); err != nil || len(e.times) != 4 {
+	if _, err := judging(t, e, with).Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); err != nil ||
+		len(e.times) != 4 {
 		t.Errorf("%v after %d requests", err, len(e.times))
 	}
 }

@@ -14,13 +14,16 @@ import (
 
 // Markup is a form in which models write calls and reasoning, and what makes a server of it read them.
 type Markup struct {
-	Form   string // whose form it is
-	Name   string // of a form of calls, as package toolcall has it
-	VLLM   string // the flags of vLLM (the tables in vllm/tool_parsers/__init__.py and vllm/reasoning/__init__.py)
-	SGLang string // the flags of SGLang (srt/function_call/function_call_parser.py, srt/parser/reasoning_parser.py); "" where it has no parser of the form
+	Form string // whose form it is
+	Name string // of a form of calls, as package toolcall has it
+	VLLM string // the flags of vLLM (the tables in vllm/tool_parsers/__init__.py and vllm/reasoning/__init__.py)
+	// the flags of SGLang (srt/function_call/function_call_parser.py, srt/parser/reasoning_parser.py); "" where it has
+	// no parser of the form
+	SGLang string
 }
 
-// markups are marks that no answer has whose calls were read, in the order in which they are looked for: some have others within.
+// markups are marks that no answer has whose calls were read, in the order in which they are looked for: some have
+// others within.
 func markups() []struct {
 	mark string
 	Markup
@@ -54,8 +57,8 @@ func markups() []struct {
 	}
 }
 
-// UnreadCall is the form of a call that an endpoint left in the text of its answer; ok is false where there is none. tools are the names of
-// those that were offered: a model may also write the JSON of a call alone.
+// UnreadCall is the form of a call that an endpoint left in the text of its answer; ok is false where there is none.
+// tools are the names of those that were offered: a model may also write the JSON of a call alone.
 func UnreadCall(content string, tools ...string) (Markup, bool) {
 	for _, m := range markups() {
 		if strings.Contains(content, m.mark) {
@@ -64,17 +67,21 @@ func UnreadCall(content string, tools ...string) (Markup, bool) {
 	}
 	flat := strings.Join(strings.Fields(content), "")
 	for _, name := range tools {
-		if strings.Contains(flat, `{"name":"`+name+`"`) && (strings.Contains(flat, `"arguments":`) || strings.Contains(flat, `"parameters":`)) {
-			return Markup{"Llama 3 (JSON alone)", "llama3_json", "--enable-auto-tool-choice --tool-call-parser llama3_json", "--tool-call-parser llama3"}, true
+		if strings.Contains(flat, `{"name":"`+name+`"`) &&
+			(strings.Contains(flat, `"arguments":`) || strings.Contains(flat, `"parameters":`)) {
+			return Markup{"Llama 3 (JSON alone)", "llama3_json",
+				"--enable-auto-tool-choice --tool-call-parser llama3_json", "--tool-call-parser llama3"}, true
 		}
 		if strings.HasPrefix(flat, "["+name+"(") {
-			return Markup{"Llama 4 (a call of Python)", "pythonic", "--enable-auto-tool-choice --tool-call-parser pythonic", "--tool-call-parser pythonic"}, true
+			return Markup{"Llama 4 (a call of Python)", "pythonic",
+				"--enable-auto-tool-choice --tool-call-parser pythonic", "--tool-call-parser pythonic"}, true
 		}
 	}
 	return Markup{}, false
 }
 
-// Almost is the form of what is a call in all but form in the text of an answer: UnreadCall's, or one that no server reads.
+// Almost is the form of what is a call in all but form in the text of an answer: UnreadCall's, or one that no server
+// reads.
 func Almost(content string, tools ...string) (Markup, bool) {
 	if m, ok := UnreadCall(content, tools...); ok {
 		return m, true
@@ -87,7 +94,11 @@ func Almost(content string, tools ...string) (Markup, bool) {
 		quoted := regexp.QuoteMeta(name)
 		for _, x := range []struct{ form, pattern string }{
 			{"a name before JSON", `(?m)^\W*` + quoted + `\W*\s*\{\s*"`},
-			{"a call of Python", `(?m)^[\s>*` + "`" + `-]*(?:\w+\s*=\s*)?(?:await\s+)?(?:\w+\.)?` + quoted + `\s*\((?:\s*\)|\s*\{|\s*\w+\s*[=:]|\s*["'])`},
+			{
+				"a call of Python",
+				`(?m)^[\s>*` + "`" + `-]*(?:\w+\s*=\s*)?(?:await\s+)?(?:\w+\.)?` + quoted +
+					`\s*\((?:\s*\)|\s*\{|\s*\w+\s*[=:]|\s*["'])`,
+			},
 			{"ReAct", `(?mi)^\W*action\W*:\W*` + quoted + `\b`},
 			{"tags of the tool's name", `<` + quoted + `(?:\s[^<>]*)?(?:/>|>(?s:.*?)</` + quoted + `>)`},
 			{"an attribute", `<\w+[^<>]*\bname\s*=\s*["']?` + quoted + `["']?[^<>]*>`},
@@ -114,15 +125,18 @@ func (m Markup) Mend() string {
 	return "restart vLLM with " + m.VLLM + ", or SGLang with " + m.SGLang
 }
 
-// UnsplitReasoning is the form of reasoning that an endpoint left in the text of its answer; ok is false where there is none.
+// UnsplitReasoning is the form of reasoning that an endpoint left in the text of its answer; ok is false where there is
+// none.
 func UnsplitReasoning(content string) (Markup, bool) {
 	for _, x := range []struct {
 		mark string
 		Markup
 	}{
-		{"</think>", Markup{"<think>", "", "--reasoning-parser deepseek_r1 (qwen3 for Qwen3)", "--reasoning-parser deepseek-r1 (qwen3 for Qwen3)"}},
+		{"</think>", Markup{"<think>", "", "--reasoning-parser deepseek_r1 (qwen3 for Qwen3)",
+			"--reasoning-parser deepseek-r1 (qwen3 for Qwen3)"}},
 		{"[/THINK]", Markup{"[THINK]", "", "--reasoning-parser mistral", "--reasoning-parser mistral"}},
-		{"<|channel|>analysis", Markup{"gpt-oss's channel analysis", "", "--reasoning-parser openai_gptoss", "--reasoning-parser gpt-oss"}},
+		{"<|channel|>analysis",
+			Markup{"gpt-oss's channel analysis", "", "--reasoning-parser openai_gptoss", "--reasoning-parser gpt-oss"}},
 	} {
 		if strings.Contains(content, x.mark) {
 			return x.Markup, true
@@ -131,8 +145,9 @@ func UnsplitReasoning(content string) (Markup, bool) {
 	return Markup{}, false
 }
 
-// Forms counts the answers of episodes, completions that call nothing, and those of them that hold a call in all but form: a
-// model that writes another form than it is read in does not fail at the task, and is to be told from one that does.
+// Forms counts the answers of episodes, completions that call nothing, and those of them that hold a call in all but
+// form: a model that writes another form than it is read in does not fail at the task, and is to be told from one that
+// does.
 type Forms struct {
 	Answers, Held int
 	by            map[Markup]int
@@ -157,7 +172,8 @@ func (f *Forms) Add(t *trajectory.Trajectory) {
 			continue
 		}
 		f.Answers++
-		if form, ok := Almost(turn.Content, names...); ok && turn.ParseError == "" { // one of its own form that is broken is counted as such
+		// one of its own form that is broken is counted as such
+		if form, ok := Almost(turn.Content, names...); ok && turn.ParseError == "" {
 			if f.by == nil {
 				f.by = map[Markup]int{}
 			}
@@ -169,7 +185,9 @@ func (f *Forms) Add(t *trajectory.Trajectory) {
 
 // Most is the form that most of them have.
 func (f Forms) Most() Markup {
-	all := slices.SortedFunc(maps.Keys(f.by), func(a, b Markup) int { return cmp.Or(cmp.Compare(f.by[b], f.by[a]), cmp.Compare(a.Form, b.Form)) })
+	all := slices.SortedFunc(maps.Keys(f.by), func(a, b Markup) int {
+		return cmp.Or(cmp.Compare(f.by[b], f.by[a]), cmp.Compare(a.Form, b.Form))
+	})
 	if len(all) == 0 {
 		return Markup{}
 	}

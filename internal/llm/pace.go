@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// pace bounds how many attempts are under way at once, by additive increase and multiplicative decrease, as TCP's congestion window
-// (Chiu and Jain 1989): each answer adds 1/limit, so a round of answers one more at a time; an endpoint that is overloaded halves it.
-// Towards a limit that was too much before it grows slowly. Waits between attempts hold no place.
+// pace bounds how many attempts are under way at once, by additive increase and multiplicative decrease, as TCP's
+// congestion window (Chiu and Jain 1989): each answer adds 1/limit, so a round of answers one more at a time; an
+// endpoint that is overloaded halves it. Towards a limit that was too much before it grows slowly. Waits between
+// attempts hold no place.
 type pace struct {
 	mu       sync.Mutex
 	most     int // 0: no bound

@@ -35,18 +35,22 @@ func (c *crowded) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mu.Unlock()
 	defer func() { c.mu.Lock(); c.now--; c.mu.Unlock() }()
 	if full {
-		return &http.Response{StatusCode: 429, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("slow down"))}, nil
+		return &http.Response{StatusCode: 429, Header: http.Header{},
+			Body: io.NopCloser(strings.NewReader("slow down"))}, nil
 	}
 	time.Sleep(time.Second)
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(said("hi").body))}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(said("hi").body))}, nil
 }
 
-// Attempts at once grow to what an endpoint takes, and go down where it is overloaded: all calls are answered, and few are turned away.
+// Attempts at once grow to what an endpoint takes, and go down where it is overloaded: all calls are answered, and few
+// are turned away.
 func TestConcurrencyAdapts(t *testing.T) {
 	for _, c := range []struct{ room, least, most int }{{40, 20, 24}, {3, 3, 6}, {1, 1, 4}} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &crowded{room: c.room}
-			api, err := New(Options{BaseURL: "http://127.0.0.1/v1", Transport: e, Concurrency: 24, Patience: time.Hour, Rand: func() float64 { return 0.5 }})
+			api, err := New(Options{BaseURL: "http://127.0.0.1/v1", Transport: e, Concurrency: 24, Patience: time.Hour,
+				Rand: func() float64 { return 0.5 }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +64,8 @@ func TestConcurrencyAdapts(t *testing.T) {
 			}
 			all.Wait()
 			if e.answered != 400 || e.most < c.least || e.most > c.most || e.turnedOff > 60 {
-				t.Errorf("room for %d: %d answered, %d at once, %d turned away", c.room, e.answered, e.most, e.turnedOff)
+				t.Errorf("room for %d: %d answered, %d at once, %d turned away",
+					c.room, e.answered, e.most, e.turnedOff)
 			}
 			if api.pace.underway != 0 || len(api.pace.waiting) != 0 {
 				t.Errorf("places are not given back: %+v", api.pace)
@@ -97,7 +102,8 @@ func TestBreaker(t *testing.T) {
 		c := client(t, e, func(o *Options) { o.GiveUpAfter, o.Rest, o.MaxRetries = 2, time.Minute, -1 })
 		ask := func() error { _, err := c.Chat(t.Context(), hello); return err }
 		for i := range 4 { // the last two are not sent
-			if err := ask(); fault.CodeOf(err) != fault.CodeUnavailable || (i >= 2) != strings.Contains(err.Error(), "left alone") {
+			if err := ask(); fault.CodeOf(err) != fault.CodeUnavailable ||
+				(i >= 2) != strings.Contains(err.Error(), "left alone") {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
@@ -131,9 +137,13 @@ func TestBreaker(t *testing.T) {
 // What an endpoint does not take of a request is left out, or said by its other name, from then on.
 func TestDialect(t *testing.T) {
 	objects := func(param, code string) answer {
-		return answer{status: 400, body: `{"error": {"message": "Unsupported", "param": "` + param + `", "code": "` + code + `"}}`}
+		return answer{status: 400,
+			body: `{"error": {"message": "Unsupported", "param": "` + param + `", "code": "` + code + `"}}`}
 	}
-	e := &endpoint{answers: []answer{objects("max_tokens", "unsupported_parameter"), objects("temperature", "unsupported_value"), said("hi"), said("ho"), objects("max_tokens", "unsupported_parameter")}}
+	e := &endpoint{answers: []answer{
+		objects("max_tokens", "unsupported_parameter"), objects("temperature", "unsupported_value"), said("hi"),
+		said("ho"), objects("max_tokens", "unsupported_parameter"),
+	}}
 	c := client(t, e, nil)
 	q := hello
 	q.Temperature, q.MaxTokens, q.Seed = 0.5, 77, 9
@@ -142,7 +152,12 @@ func TestDialect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, wants := range [][]string{{`"max_tokens":77`, `"temperature":0.5`}, {`"max_completion_tokens":77`, `"temperature":0.5`}, {`"max_completion_tokens":77`, `"seed":9`}, {`"max_completion_tokens":77`}} {
+	for i, wants := range [][]string{
+		{`"max_tokens":77`, `"temperature":0.5`},
+		{`"max_completion_tokens":77`, `"temperature":0.5`},
+		{`"max_completion_tokens":77`, `"seed":9`},
+		{`"max_completion_tokens":77`},
+	} {
 		for _, want := range wants {
 			if !strings.Contains(e.bodies[i], want) {
 				t.Errorf("request %d lacks %s: %s", i, want, e.bodies[i])

@@ -16,8 +16,8 @@ type Chatter interface {
 	Chat(ctx context.Context, r Request) (Response, error)
 }
 
-// Policy is an endpoint that speaks in episodes. Its turns hold no token ids: they can be curated and turned into SFT rows,
-// but not be trained on as sampled.
+// Policy is an endpoint that speaks in episodes. Its turns hold no token ids: they can be curated and turned into SFT
+// rows, but not be trained on as sampled.
 type Policy struct {
 	Client Chatter
 	Model  string
@@ -26,7 +26,8 @@ type Policy struct {
 
 	TopK       int // these three as policy.Sampling has them; an endpoint is asked for those that truncate
 	TopP, MinP float64
-	Cost       func(promptTokens, completionTokens int) float64 // of a request, in US dollars; nil where it is not known
+	// of a request, in US dollars; nil where it is not known
+	Cost func(promptTokens, completionTokens int) float64
 }
 
 // NumSlots implements rollout.Policy.
@@ -43,8 +44,8 @@ type speaker struct {
 
 // Say implements rollout.Speaker.
 func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
-	q := Request{Model: s.Model, Messages: withGuide(messages, s.Guide), Tools: tools, Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens, Seed: seed(s.a, s.turn),
-		TopK: s.TopK, MinP: s.MinP}
+	q := Request{Model: s.Model, Messages: withGuide(messages, s.Guide), Tools: tools, Temperature: s.a.Temperature,
+		MaxTokens: s.a.MaxTokens, Seed: seed(s.a, s.turn), TopK: s.TopK, MinP: s.MinP}
 	if s.TopP < 1 {
 		q.TopP = s.TopP
 	}
@@ -57,12 +58,14 @@ func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat
 		return environment.Reply{}, err
 	}
 	m := resp.Message
-	r := environment.Reply{Turn: &trajectory.Turn{ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls}}
+	r := environment.Reply{Turn: &trajectory.Turn{ReasoningContent: m.ReasoningContent, Content: m.Content,
+		Calls: m.ToolCalls}}
 	if resp.Cached {
 		r.Turn.SampleSeconds = resp.Seconds
 	}
 	if resp.Usage.Total() > 0 {
-		r.Turn.Usage = &trajectory.Usage{PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens}
+		r.Turn.Usage = &trajectory.Usage{PromptTokens: resp.Usage.PromptTokens,
+			CompletionTokens: resp.Usage.CompletionTokens}
 		if s.Cost != nil {
 			cost := s.Cost(resp.Usage.PromptTokens, resp.Usage.CompletionTokens)
 			r.Turn.Usage.Cost = &cost
@@ -87,8 +90,8 @@ func withGuide(messages []chat.Message, guide string) []chat.Message {
 	return append([]chat.Message{{Role: chat.System, Content: guide}}, messages...)
 }
 
-// seed is that of a turn. Two scenarios of one wording, or two attempts, have others: equal requests share an answer. It
-// has 31 bits, which every endpoint takes, and is not 0, which would be no seed.
+// seed is that of a turn. Two scenarios of one wording, or two attempts, have others: equal requests share an answer.
+// It has 31 bits, which every endpoint takes, and is not 0, which would be no seed.
 func seed(a rollout.Attempt, turn int) uint64 {
 	x := a.Seed ^ a.Stream(turn)
 	return max(1, (x^x>>31)&(1<<31-1))

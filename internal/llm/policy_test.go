@@ -63,31 +63,38 @@ func (f *finding) Call(_ context.Context, calls []chat.ToolCall) []trajectory.To
 	return results
 }
 
-func run(t *testing.T, s *script, one scenario.Scenario, rolloutIndex int, o rollout.Options) (*trajectory.Trajectory, error) {
+func run(
+	t *testing.T, s *script, one scenario.Scenario, rolloutIndex int, o rollout.Options,
+) (*trajectory.Trajectory, error) {
 	t.Helper()
 	first := []chat.Tool{{Name: "list"}}
 	o.Policy = Policy{Client: s, Model: "m"}
-	o.Environment = environment.New(environment.Options{Tools: &finding{offered: first}, ToolList: first, System: "be good"})
+	o.Environment = environment.New(environment.Options{Tools: &finding{offered: first}, ToolList: first,
+		System: "be good"})
 	return rollout.New(o).Episode(t.Context(), one, rolloutIndex, 0, 0)
 }
 
 var tidy = scenario.Scenario{ID: "s", Task: "tidy up"}
 
-// The endpoint is asked with all that there is: the conversation with its reasoning, the tools found meanwhile, the limits.
-// Call ids that it leaves out, or gives again, become ids of their own.
+// The endpoint is asked with all that there is: the conversation with its reasoning, the tools found meanwhile, the
+// limits. Call ids that it leaves out, or gives again, become ids of their own.
 func TestEndpointIsAskedWithTheWhole(t *testing.T) {
 	s := &script{responses: []Response{calling("call_7", ""), calling("call_7"), answering("done")}}
-	s.responses[1].Usage, s.responses[2].Usage = Usage{PromptTokens: 30, CompletionTokens: 4}, Usage{PromptTokens: 50, CompletionTokens: 6}
+	s.responses[1].Usage, s.responses[2].Usage =
+		Usage{PromptTokens: 30, CompletionTokens: 4}, Usage{PromptTokens: 50, CompletionTokens: 6}
 	got, err := run(t, s, tidy, 0, rollout.Options{MaxTokens: 7, Temperature: 0.4})
-	if err != nil || got.Outcome != trajectory.OK || got.Answer() != "done" || got.Temperature != 0.4 || len(got.Tools) != 1 || len(got.Rows()[0].IDs) != 0 {
+	if err != nil || got.Outcome != trajectory.OK || got.Answer() != "done" || got.Temperature != 0.4 ||
+		len(got.Tools) != 1 || len(got.Rows()[0].IDs) != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for i, q := range s.asked {
-		if q.Model != "m" || q.Temperature != 0.4 || q.MaxTokens != 7 || len(q.Tools) != 1+i || len(q.Messages) != []int{2, 5, 7}[i] {
+		if q.Model != "m" || q.Temperature != 0.4 || q.MaxTokens != 7 || len(q.Tools) != 1+i ||
+			len(q.Messages) != []int{2, 5, 7}[i] {
 			t.Errorf("turn %d: %+v", i, q)
 		}
 	}
-	if m := s.asked[1].Messages; m[0].Content != "be good" || m[1].Content != "tidy up" || m[2].ReasoningContent != "hm" || m[4].Content != "did" {
+	if m := s.asked[1].Messages; m[0].Content != "be good" || m[1].Content != "tidy up" ||
+		m[2].ReasoningContent != "hm" || m[4].Content != "did" {
 		t.Errorf("sent %+v", m)
 	}
 	if prompt, completion := got.NumTokens(); prompt != 80 || completion != 10 || got.Turns[0].Usage != nil {
@@ -102,8 +109,8 @@ func TestEndpointIsAskedWithTheWhole(t *testing.T) {
 	}
 }
 
-// No two completions have one seed: not of two scenarios of one wording, nor of two rollouts, turns or attempts. The same
-// completion has the same one each time, for the answer to it is kept.
+// No two completions have one seed: not of two scenarios of one wording, nor of two rollouts, turns or attempts. The
+// same completion has the same one each time, for the answer to it is kept.
 func TestSeedsOfTheEndpoint(t *testing.T) {
 	seen := map[uint64]bool{}
 	n := 0
@@ -111,7 +118,8 @@ func TestSeedsOfTheEndpoint(t *testing.T) {
 		for rolloutIndex := range 3 {
 			for _, again := range []bool{false, true} {
 				s := &script{responses: []Response{calling(""), calling(""), answering("done")}}
-				if _, err := run(t, s, scenario.Scenario{ID: id, Task: "one wording"}, rolloutIndex, rollout.Options{Seed: 5}); err != nil {
+				if _, err := run(t, s, scenario.Scenario{ID: id, Task: "one wording"}, rolloutIndex,
+					rollout.Options{Seed: 5}); err != nil {
 					t.Fatal(err)
 				}
 				for _, q := range s.asked {
@@ -127,7 +135,11 @@ func TestSeedsOfTheEndpoint(t *testing.T) {
 	if 2*len(seen) != n {
 		t.Errorf("%d seeds of %d completions, each asked for twice", len(seen), n)
 	}
-	for _, a := range []rollout.Attempt{{ScenarioID: "a", Seed: 5, Retries: 1}, {ScenarioID: "a", Seed: 6}, {ScenarioID: "a", Seed: 5, Step: 1}} {
+	for _, a := range []rollout.Attempt{
+		{ScenarioID: "a", Seed: 5, Retries: 1},
+		{ScenarioID: "a", Seed: 6},
+		{ScenarioID: "a", Seed: 5, Step: 1},
+	} {
 		if seen[seed(a, 0)] {
 			t.Errorf("%+v has the seed of another", a)
 		}
@@ -138,12 +150,14 @@ func TestSeedsOfTheEndpoint(t *testing.T) {
 func TestEndpointFails(t *testing.T) {
 	spent := &fault.Error{Code: fault.CodeBudget, What: "spent"}
 	got, err := run(t, &script{err: spent}, tidy, 0, rollout.Options{})
-	if !errors.Is(err, spent) || got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopError || got.Error != spent.Error() {
+	if !errors.Is(err, spent) || got.Outcome != trajectory.InfrastructureError ||
+		got.StopReason != trajectory.StopError || got.Error != spent.Error() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	full := &fault.Error{Err: &StatusError{Status: 400, Code: "context_length_exceeded", Message: "4097 of 4096"}}
 	got, err = run(t, &script{responses: []Response{calling("")}, err: full}, tidy, 0, rollout.Options{})
-	if err != nil || got.Outcome != trajectory.Limit || got.StopReason != trajectory.StopContextOverflow || got.Error != "4097 of 4096" || len(got.Turns) != 1 {
+	if err != nil || got.Outcome != trajectory.Limit || got.StopReason != trajectory.StopContextOverflow ||
+		got.Error != "4097 of 4096" || len(got.Turns) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -157,7 +171,8 @@ func TestRememberedTurnsTakeTheirTime(t *testing.T) {
 		now.Seconds = 7 // of an answer that is asked for now the clock counts
 		got, err := run(t, &script{responses: []Response{remembered, now}}, tidy, 0, rollout.Options{MaxTokens: 7})
 		if err != nil || got.Turns[0].SampleSeconds != 12.5 || got.Turns[1].SampleSeconds != 0 || got.Seconds != 12.5 {
-			t.Errorf("turns of %v and %v s, %v s in all, %v", got.Turns[0].SampleSeconds, got.Turns[1].SampleSeconds, got.Seconds, err)
+			t.Errorf("turns of %v and %v s, %v s in all, %v",
+				got.Turns[0].SampleSeconds, got.Turns[1].SampleSeconds, got.Seconds, err)
 		}
 	})
 }

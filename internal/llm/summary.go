@@ -24,10 +24,12 @@ const summarySystem = `You shorten the result of a tool call for an agent that c
 // Summarise returns at most max bytes that say what a call returned.
 func (s Summariser) Summarise(ctx context.Context, call chat.ToolCall, text string, max int) (string, error) {
 	for size := min(len(text), maxSummarised); ; size /= 2 {
-		asked := fmt.Sprintf("Call: %s %s\nAnswer with at most %d words.\nResult:\n%s", call.Name, s.Cut(call.Arguments, 2000), max/8, s.Cut(text, size))
+		asked := fmt.Sprintf("Call: %s %s\nAnswer with at most %d words.\nResult:\n%s",
+			call.Name, s.Cut(call.Arguments, 2000), max/8, s.Cut(text, size))
 		r, err := s.Client.Chat(ctx, Request{Model: s.Model, MaxTokens: max/3 + 1,
 			Messages: []chat.Message{{Role: chat.System, Content: summarySystem}, {Role: chat.User, Content: asked}}})
-		if refused, ok := errors.AsType[*StatusError](err); ok && refused.Code == "context_length_exceeded" && size > 2*max {
+		if refused, ok := errors.AsType[*StatusError](err); ok && refused.Code == "context_length_exceeded" &&
+			size > 2*max {
 			continue
 		}
 		if err != nil {

@@ -33,7 +33,8 @@ func TestSummarise(t *testing.T) {
 		t.Fatalf("%q, %v", got, err)
 	}
 	r := asked[0]
-	if r.Model != "m" || r.Temperature != 0 || r.MaxTokens != 201 || !strings.Contains(r.Messages[1].Content, `rows {"of": "t"}`) || len(r.Messages[1].Content) > maxSummarised+200 {
+	if r.Model != "m" || r.Temperature != 0 || r.MaxTokens != 201 ||
+		!strings.Contains(r.Messages[1].Content, `rows {"of": "t"}`) || len(r.Messages[1].Content) > maxSummarised+200 {
 		t.Errorf("asked %.300v", r)
 	}
 	asked, limit, answer = nil, 40000, strings.Repeat("x", 900)

@@ -20,9 +20,11 @@ func (u User) Name() string { return u.Model }
 
 // Write implements user.Model.
 func (u User) Write(ctx context.Context, messages []chat.Message, seed uint64) (environment.Written, error) {
-	resp, err := u.Client.Chat(ctx, Request{Model: u.Model, Messages: messages, Temperature: u.Temperature, MaxTokens: u.MaxTokens, Seed: seed})
+	resp, err := u.Client.Chat(ctx,
+		Request{Model: u.Model, Messages: messages, Temperature: u.Temperature, MaxTokens: u.MaxTokens, Seed: seed})
 	if err != nil {
 		return environment.Written{}, err
 	}
-	return environment.Written{Text: resp.Message.Content, PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens}, nil
+	return environment.Written{Text: resp.Message.Content, PromptTokens: resp.Usage.PromptTokens,
+		CompletionTokens: resp.Usage.CompletionTokens}, nil
 }

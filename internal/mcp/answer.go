@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// answerOf reads data as an answer with a result, the message of which there are most; nil where it is anything else, or
-// may be. It is here because the SDK's decoder takes 32 KiB for each message, however short, and collecting that was
+// answerOf reads data as an answer with a result, the message of which there are most; nil where it is anything else,
+// or may be. It is here because the SDK's decoder takes 32 KiB for each message, however short, and collecting that was
 // half of what a call cost.
 func answerOf(data []byte) *jsonrpc.Response {
 	d := jsontext.NewDecoder(bytes.NewBuffer(data)) // which refuses a key that comes twice

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Unlikely makes arguments that fit a tool's inputSchema and name nothing that is there: what a server answers to them shows
-// how it says no. ok is false where the schema asks for what cannot be made up.
+// Unlikely makes arguments that fit a tool's inputSchema and name nothing that is there: what a server answers to them
+// shows how it says no. ok is false where the schema asks for what cannot be made up.
 func Unlikely(inputSchema json.RawMessage) (arguments string, ok bool) {
 	var s looseSchema
 	if json.Unmarshal(inputSchema, &s) != nil {

@@ -9,8 +9,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Dir is the episode's own folder on a server, "" where it has none: where checks on files look before Close. With "" for
-// the server it is that of the one server that has one.
+// Dir is the episode's own folder on a server, "" where it has none: where checks on files look before Close. With ""
+// for the server it is that of the one server that has one.
 func (e *Episode) Dir(server string) string {
 	found := ""
 	for i, s := range e.pool.servers {
@@ -25,12 +25,13 @@ func (e *Episode) Dir(server string) string {
 	return found
 }
 
-// Folders are the servers on which an episode has a folder of its own, and of them those whose folder can begin as another
-// template than the server's: a process must start in it.
+// Folders are the servers on which an episode has a folder of its own, and of them those whose folder can begin as
+// another template than the server's: a process must start in it.
 func (p *Pool) Folders() (own, templates []string) {
 	for _, s := range p.servers {
 		l := s.opener
-		alone := l.server.Isolation == PerProcess || l.server.Isolation == PerReset || l.server.Isolation == PerSession && l.usesDir()
+		alone := l.server.Isolation == PerProcess || l.server.Isolation == PerReset ||
+			l.server.Isolation == PerSession && l.usesDir()
 		if l.server.URL != "" || !alone {
 			continue
 		}
@@ -58,7 +59,8 @@ func (p *Pool) templates(given []environment.Template) (map[string]string, error
 			}
 		}
 		if err != nil {
-			return nil, &Failure{Server: t.Server, Phase: PhaseStart, Outcome: trajectory.InfrastructureError, Err: fmt.Errorf("template: %w", err)}
+			return nil, &Failure{Server: t.Server, Phase: PhaseStart, Outcome: trajectory.InfrastructureError,
+				Err: fmt.Errorf("template: %w", err)}
 		}
 		folders[name] = t.Folder
 	}

@@ -54,7 +54,8 @@ func TestTemplateRefused(t *testing.T) {
 	os.WriteFile(file, nil, 0o600)
 	shared := self(t, "tools")
 	shared.Isolation = Shared
-	p := newPool(t, configOf(t, map[string]Server{"a": self(t, "tools", EpisodeDir), "b": self(t, "tools"), "c": shared}), Options{Warm: -1})
+	p := newPool(t, configOf(t,
+		map[string]Server{"a": self(t, "tools", EpisodeDir), "b": self(t, "tools"), "c": shared}), Options{Warm: -1})
 	if own, templates := p.Folders(); strings.Join(own, " ") != "a b" || strings.Join(templates, " ") != "a b" {
 		t.Errorf("own folders %v, templates %v", own, templates)
 	}
@@ -69,7 +70,8 @@ func TestTemplateRefused(t *testing.T) {
 	} {
 		_, err := p.Open(context.Background(), "e", test.template)
 		var f *Failure
-		if !errors.As(err, &f) || f.Blame() != trajectory.InfrastructureError || !strings.Contains(err.Error(), test.want) {
+		if !errors.As(err, &f) || f.Blame() != trajectory.InfrastructureError ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v; want %q", test.template, err, test.want)
 		}
 	}
@@ -90,7 +92,8 @@ func TestProbe(t *testing.T) {
 	if r := ask(e, "read", "{}"); len(r.Text) > 100 {
 		t.Errorf("the model is shown %d bytes", len(r.Text))
 	}
-	if r := e.Probe(context.Background(), chat.ToolCall{ID: "1", Name: "read", Arguments: "{}"}); r.Text != long || r.Call.Name != "read" {
+	if r := e.Probe(context.Background(), chat.ToolCall{ID: "1", Name: "read", Arguments: "{}"}); r.Text != long ||
+		r.Call.Name != "read" {
 		t.Errorf("a probe sees %q", r.Text)
 	}
 }

@@ -44,7 +44,8 @@ func BenchmarkCallPipe(b *testing.B) {
 	}
 	lines := bufio.NewReader(out)
 	for b.Loop() {
-		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"target","arguments":{"text":"x"}}}`)
+		fmt.Fprintln(in,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"target","arguments":{"text":"x"}}}`)
 		if _, err := lines.ReadBytes('\n'); err != nil {
 			b.Fatal(err)
 		}
@@ -56,12 +57,15 @@ func BenchmarkCallPipe(b *testing.B) {
 func BenchmarkCallSDK(b *testing.B) {
 	s := chaosArgs(b)
 	client := mcp.NewClient(&mcp.Implementation{Name: "b", Version: "1"}, nil)
-	session, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: exec.Command(s.Command, s.Args...)}, &mcp.ClientSessionOptions{ProtocolVersion: legacyEra})
+	session, err := client.Connect(context.Background(),
+		&mcp.CommandTransport{Command: exec.Command(s.Command, s.Args...)},
+		&mcp.ClientSessionOptions{ProtocolVersion: legacyEra})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		r, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "target", Arguments: json.RawMessage(`{"text":"x"}`)})
+		r, err := session.CallTool(context.Background(),
+			&mcp.CallToolParams{Name: "target", Arguments: json.RawMessage(`{"text":"x"}`)})
 		if err != nil || r.IsError {
 			b.Fatal(r, err)
 		}
@@ -76,7 +80,8 @@ func BenchmarkCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if r := e.Call(context.Background(), []chat.ToolCall{{Name: "target", Arguments: `{"text":"x"}`}})[0]; r.Text != "hello" {
+		if r := e.Call(context.Background(),
+			[]chat.ToolCall{{Name: "target", Arguments: `{"text":"x"}`}})[0]; r.Text != "hello" {
 			b.Fatal(r)
 		}
 	}
@@ -87,7 +92,8 @@ func benchPool(b *testing.B, warm int) *Pool {
 	b.Helper()
 	server := chaosArgs(b)
 	server.Isolation = PerProcess
-	config := Config{Servers: map[string]Server{"s": server}, Base: map[string]string{"PATH": "/usr/bin:/bin", "TMPDIR": b.TempDir()}}
+	config := Config{Servers: map[string]Server{"s": server},
+		Base: map[string]string{"PATH": "/usr/bin:/bin", "TMPDIR": b.TempDir()}}
 	catalog, err := Discover(context.Background(), config)
 	if err != nil {
 		b.Fatal(err)
@@ -100,8 +106,8 @@ func benchPool(b *testing.B, warm int) *Pool {
 	return p
 }
 
-// BenchmarkOpenWarm reports how long an episode waits for its process when the pool is given the time to keep one ready;
-// the time of one operation holds that time too.
+// BenchmarkOpenWarm reports how long an episode waits for its process when the pool is given the time to keep one
+// ready; the time of one operation holds that time too.
 func BenchmarkOpenWarm(b *testing.B) {
 	p := benchPool(b, 2)
 	var took []time.Duration
@@ -139,7 +145,8 @@ func BenchmarkEpisodes(b *testing.B) {
 			for _, e := range open {
 				wg.Go(func() {
 					for left.Add(-1) >= 0 {
-						if r := e.Call(context.Background(), []chat.ToolCall{{Name: "add", Arguments: "{}"}})[0]; !strings.HasPrefix(r.Text, "3") {
+						if r := e.Call(context.Background(),
+							[]chat.ToolCall{{Name: "add", Arguments: "{}"}})[0]; !strings.HasPrefix(r.Text, "3") {
 							b.Error(r)
 						}
 					}
@@ -155,8 +162,8 @@ func BenchmarkEpisodes(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleSession reports the bytes of heap and stacks of this process that an idle session takes, its process left
-// out.
+// BenchmarkIdleSession reports the bytes of heap and stacks of this process that an idle session takes, its process
+// left out.
 func BenchmarkIdleSession(b *testing.B) {
 	const sessions = 32
 	used := func() uint64 {
@@ -187,7 +194,8 @@ func BenchmarkIdleSession(b *testing.B) {
 // BenchmarkHugeResult reports the most memory that a result of 100 MB takes while it is read, as a multiple of the
 // 16 MiB it is cut at.
 func BenchmarkHugeResult(b *testing.B) {
-	message := append([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`), bytes.Repeat([]byte("x"), 100<<20)...)
+	message := append([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`),
+		bytes.Repeat([]byte("x"), 100<<20)...)
 	message = append(message, "\"}]}}\n"...)
 	for b.Loop() {
 		runtime.GC()

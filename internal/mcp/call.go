@@ -47,7 +47,9 @@ func bind(t Tool, server int) *boundTool {
 //
 // Who failed is told by where it arose. A tool error is the server's answer to this call, also one we cannot use. No
 // answer is the environment's failure. What never left us, or that we ended ourselves, is the infrastructure's.
-func (s *session) call(ctx context.Context, tool *boundTool, args string, timeout time.Duration, o *Options) (r trajectory.ToolResult, again bool) {
+func (s *session) call(
+	ctx context.Context, tool *boundTool, args string, timeout time.Duration, o *Options,
+) (r trajectory.ToolResult, again bool) {
 	wait := patient(ctx, timeout)
 	defer wait.stop()
 	limited, x := withExchange(wait)
@@ -76,11 +78,14 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	}
 	switch {
 	case ctx.Err() != nil:
-		return o.lostResult(trajectory.CallTransportError, trajectory.InfrastructureError, "the call was cancelled"), false
+		return o.lostResult(trajectory.CallTransportError, trajectory.InfrastructureError,
+			"the call was cancelled"), false
 	case limited.Err() != nil && !known.sent && known.dialled:
-		return o.lostResult(trajectory.CallTimeout, trajectory.InfrastructureError, fmt.Sprintf("no connection within %s", timeout)), false
+		return o.lostResult(trajectory.CallTimeout, trajectory.InfrastructureError,
+			fmt.Sprintf("no connection within %s", timeout)), false
 	case limited.Err() != nil:
-		return o.lostResult(trajectory.CallTimeout, trajectory.EnvironmentError, wait.waitText()+s.instead(known.instead)), false
+		return o.lostResult(trajectory.CallTimeout, trajectory.EnvironmentError,
+			wait.waitText()+s.instead(known.instead)), false
 	case known.unusable != "":
 		return o.failedResult(trajectory.CallToolError, s.redact.Replace(known.unusable)), false
 	case known.answered && known.result != nil && !asksPerson(known.result):
@@ -111,12 +116,13 @@ type said struct {
 func (s said) Error() string { return s.text }
 func (s said) Unwrap() error { return s.error }
 
-// errorResult is the record of an answer that was an error, or that asks a person. Of the error's data the model is shown
-// the beginning and the end, and the record has more.
+// errorResult is the record of an answer that was an error, or that asks a person. Of the error's data the model is
+// shown the beginning and the end, and the record has more.
 func (s *session) errorResult(err error, result json.RawMessage, o *Options) trajectory.ToolResult {
 	var answer *jsonrpc.Error
 	if result != nil || !errors.As(err, &answer) {
-		return o.failedResult(trajectory.CallToolError, s.redact.Replace("the tool asks a person for input, and nobody is there to give it: "+err.Error()))
+		return o.failedResult(trajectory.CallToolError,
+			s.redact.Replace("the tool asks a person for input, and nobody is there to give it: "+err.Error()))
 	}
 	data := answer.Data
 	if s.hide != nil && len(data) > 0 {
@@ -149,9 +155,11 @@ func asksPerson(result json.RawMessage) bool {
 	return json.Unmarshal(result, &kind) == nil && kind.ResultType == "input_required"
 }
 
-// resultOf is the record of a result. answer is nil where the SDK could not read it; an answer of which nothing can be read
-// is none, and the environment's failure.
-func (s *session) resultOf(answer *mcp.CallToolResult, raw json.RawMessage, tool *boundTool, o *Options) trajectory.ToolResult {
+// resultOf is the record of a result. answer is nil where the SDK could not read it; an answer of which nothing can be
+// read is none, and the environment's failure.
+func (s *session) resultOf(
+	answer *mcp.CallToolResult, raw json.RawMessage, tool *boundTool, o *Options,
+) trajectory.ToolResult {
 	if s.hide != nil {
 		if hidden := s.hide(raw); !bytes.Equal(hidden, raw) {
 			var err error
@@ -166,7 +174,8 @@ func (s *session) resultOf(answer *mcp.CallToolResult, raw json.RawMessage, tool
 	}
 	odd := tool.readOdd(raw)
 	if odd == nil {
-		return o.lostResult(trajectory.CallTransportError, trajectory.EnvironmentError, "the answer cannot be read: it is "+s.redact.Replace(excerpt(string(raw))))
+		return o.lostResult(trajectory.CallTransportError, trajectory.EnvironmentError,
+			"the answer cannot be read: it is "+s.redact.Replace(excerpt(string(raw))))
 	}
 	r := s.record(&odd.CallToolResult, raw, odd.bare, tool, o)
 	if len(odd.odd) > 0 {
@@ -191,7 +200,8 @@ func (b *boundTool) isOdd(answer *mcp.CallToolResult, raw json.RawMessage) bool 
 	return len(answer.Content) == 0 && answer.StructuredContent == nil || slices.ContainsFunc(answer.Content, odd)
 }
 
-// markRefusal is a result that counts as an error where the configuration says that it is one. It looks at all of the text.
+// markRefusal is a result that counts as an error where the configuration says that it is one. It looks at all of the
+// text.
 func (s *session) markRefusal(answer *mcp.CallToolResult, r trajectory.ToolResult, o *Options) trajectory.ToolResult {
 	if r.Status != trajectory.CallOK || s.refusal.texts == nil && s.refusal.objects == nil {
 		return r
@@ -205,7 +215,9 @@ func (s *session) markRefusal(answer *mcp.CallToolResult, r trajectory.ToolResul
 }
 
 // result is the record of an answer that follows the protocol.
-func (s *session) result(answer *mcp.CallToolResult, raw json.RawMessage, tool *boundTool, o *Options) trajectory.ToolResult {
+func (s *session) result(
+	answer *mcp.CallToolResult, raw json.RawMessage, tool *boundTool, o *Options,
+) trajectory.ToolResult {
 	if plain, ok := onlyText(answer); ok && tool.output == nil { // most results: nothing to be read a second time
 		r := trajectory.ToolResult{Status: statusOf(answer), Text: Render(answer.Content, nil, o.MaxResult)}
 		if r.Text == plain {
@@ -223,7 +235,9 @@ func statusOf(answer *mcp.CallToolResult) trajectory.CallStatus {
 }
 
 // record is the record of an answer; bare is what a result is made of that has no content.
-func (s *session) record(answer *mcp.CallToolResult, raw, bare json.RawMessage, tool *boundTool, o *Options) trajectory.ToolResult {
+func (s *session) record(
+	answer *mcp.CallToolResult, raw, bare json.RawMessage, tool *boundTool, o *Options,
+) trajectory.ToolResult {
 	r := trajectory.ToolResult{Status: statusOf(answer), StructuredContent: bare}
 	var own struct { // the server's bytes: key order and number text survive
 		Content           json.RawMessage `json:"content"`
@@ -280,7 +294,9 @@ func (o *Options) failedResult(status trajectory.CallStatus, why string) traject
 }
 
 // lostResult is the result of a call that has no answer.
-func (o *Options) lostResult(status trajectory.CallStatus, outcome trajectory.Outcome, why string) trajectory.ToolResult {
+func (o *Options) lostResult(
+	status trajectory.CallStatus, outcome trajectory.Outcome, why string,
+) trajectory.ToolResult {
 	r := o.failedResult(status, why)
 	r.Outcome = outcome
 	return r

@@ -34,7 +34,8 @@ type Tool struct {
 	Status       string          `json:"status"`
 	Findings     []string        `json:"findings"` // what a person should look at before training
 
-	Resources string `json:"resources,omitempty"` // "list" or "read": not the server's tool, but hone's to list or read its resources
+	// "list" or "read": not the server's tool, but hone's to list or read its resources
+	Resources string `json:"resources,omitempty"`
 }
 
 // ServerTools is one server and its tools, in the server's order.
@@ -68,8 +69,9 @@ func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, erro
 	return catalog, nil
 }
 
-// DiscoverEach asks every server of c for its tools, at the same time. The catalog is of those that answered; failed says of each
-// other one why it did not, by a *fault.Error with CodeUnavailable, which shows what the server wrote to stderr.
+// DiscoverEach asks every server of c for its tools, at the same time. The catalog is of those that answered; failed
+// says of each other one why it did not, by a *fault.Error with CodeUnavailable, which shows what the server wrote to
+// stderr.
 func DiscoverEach(ctx context.Context, c Config, options ...Options) (catalog *Catalog, failed map[string]error) {
 	o := Options{}
 	if len(options) > 0 {
@@ -118,8 +120,9 @@ func (c *Catalog) Resolve(modelName string) (server, tool string, ok bool) {
 	return "", "", false
 }
 
-// TokenCost is what the tools cost in a prompt: of all, and of each by its model name. count is how many tokens a list of tools
-// adds. Around the list a template writes what it would also write around one tool, which is counted in the total alone.
+// TokenCost is what the tools cost in a prompt: of all, and of each by its model name. count is how many tokens a list
+// of tools adds. Around the list a template writes what it would also write around one tool, which is counted in the
+// total alone.
 func (c *Catalog) TokenCost(count func([]chat.Tool) (int, error)) (total int, byTool map[string]int, err error) {
 	tools := c.Tools()
 	byTool = map[string]int{}
@@ -196,17 +199,19 @@ func (c *Catalog) Save(path string) error {
 func Load(path string) (*Catalog, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the catalog", Err: err, Next: "hone discover"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the catalog", Err: err,
+			Next: "hone discover"}
 	}
 	c := &Catalog{}
 	if err := json.Unmarshal(data, c); err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the catalog is not JSON", Where: path + lineOf(data, err), Err: err,
-			Next: "hone discover"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the catalog is not JSON",
+			Where: path + lineOf(data, err), Err: err, Next: "hone discover"}
 	}
 	for i := range c.Servers {
 		for j := range c.Servers[i].Tools {
 			t := &c.Servers[i].Tools[j]
-			t.InputSchema, t.OutputSchema, t.Annotations = compact(t.InputSchema), compact(t.OutputSchema), compact(t.Annotations)
+			t.InputSchema, t.OutputSchema, t.Annotations =
+				compact(t.InputSchema), compact(t.OutputSchema), compact(t.Annotations)
 			if t.SHA256 != t.sha256() {
 				return nil, changedError(path, "tool "+t.ModelName)
 			}
@@ -253,13 +258,14 @@ func compact(raw json.RawMessage) json.RawMessage {
 
 // ShownTools are the tools that the episode at where was shown, which the catalog holds.
 func ShownTools(s trajectory.Shown, catalog *Catalog, where string) ([]chat.Tool, error) {
-	wrong := &fault.Error{Code: fault.CodeUsage, What: "an episode was shown the tools of a catalog that is not there", Where: where,
-		Next: "name the catalog.json of the run that it comes from with --catalog"}
+	wrong := &fault.Error{Code: fault.CodeUsage, What: "an episode was shown the tools of a catalog that is not there",
+		Where: where, Next: "name the catalog.json of the run that it comes from with --catalog"}
 	if catalog == nil {
 		return nil, wrong
 	}
 	if catalog.Hash != s.Catalog {
-		wrong.What, wrong.Why = "an episode was shown the tools of another catalog", fmt.Sprintf("the hash of its catalog is %s, of this one %s", s.Catalog, catalog.Hash)
+		wrong.What, wrong.Why = "an episode was shown the tools of another catalog",
+			fmt.Sprintf("the hash of its catalog is %s, of this one %s", s.Catalog, catalog.Hash)
 		return nil, wrong
 	}
 	tools, err := s.Tools(catalog.Tools())

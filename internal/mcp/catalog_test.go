@@ -43,7 +43,8 @@ func TestDiscoverPagesAndBytes(t *testing.T) {
 		t.Errorf("a schema that does not compile, on a page that was read once: %+v", got)
 	}
 	findings := strings.Join(s.Tools[2].Findings, "\n")
-	if got := s.Tools[2]; string(got.InputSchema) != `{"type":"object"}` || !strings.Contains(findings, "instruction at") || !strings.Contains(findings, "hidden-character at") {
+	if got := s.Tools[2]; string(got.InputSchema) != `{"type":"object"}` ||
+		!strings.Contains(findings, "instruction at") || !strings.Contains(findings, "hidden-character at") {
 		t.Errorf("no schema, a tag with an instruction and a hidden character: %+v", got)
 	}
 	if findings := s.Tools[0].Findings; len(findings) != 0 {
@@ -76,7 +77,8 @@ func TestDiscoverSkipsStrayLines(t *testing.T) {
 func TestProbeFallback(t *testing.T) {
 	for _, mode := range []string{"dies-when-probed", "hangs-when-probed"} {
 		config := configOf(t, nil)
-		l, err := newOpener(mode, self(t, mode), config.Base, Options{ConnectTimeout: 30 * time.Second, ProbeTimeout: 500 * time.Millisecond}.withDefaults())
+		l, err := newOpener(mode, self(t, mode), config.Base,
+			Options{ConnectTimeout: 30 * time.Second, ProbeTimeout: 500 * time.Millisecond}.withDefaults())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +108,8 @@ func TestDiscoverFailures(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Discover(context.Background(), configOf(t, map[string]Server{"s": test.server}), Options{ConnectTimeout: test.limit})
+			_, err := Discover(context.Background(), configOf(t, map[string]Server{"s": test.server}),
+				Options{ConnectTimeout: test.limit})
 			var f *fault.Error
 			if !errors.As(err, &f) || f.Code != fault.CodeUnavailable || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("got %v, want %q", err, test.want)
@@ -119,8 +122,9 @@ func TestDiscoverHTTP(t *testing.T) {
 	for _, jsonAnswers := range []bool{true, false} {
 		for _, stateless := range []bool{true, false} {
 			t.Run(fmt.Sprintf("json=%v stateless=%v", jsonAnswers, stateless), func(t *testing.T) {
-				server := httptest.NewServer(bearer("sesame", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newFixture(nil) },
-					&mcp.StreamableHTTPOptions{JSONResponse: jsonAnswers, Stateless: stateless})))
+				server := httptest.NewServer(bearer("sesame",
+					mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newFixture(nil) },
+						&mcp.StreamableHTTPOptions{JSONResponse: jsonAnswers, Stateless: stateless})))
 				defer server.Close()
 				config, err := FromFlag(server.URL, "sesame", func(string) (string, bool) { return "", false })
 				if err != nil {
@@ -147,7 +151,9 @@ func TestDiscoverHTTP(t *testing.T) {
 
 func TestTokenStaysWithItsHost(t *testing.T) {
 	leaked := make(chan string, 16)
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked <- r.Header.Get("Authorization") }))
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		leaked <- r.Header.Get("Authorization")
+	}))
 	defer other.Close()
 	first := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer first.Close()
@@ -171,7 +177,11 @@ func TestSaveLoad(t *testing.T) {
 		t.Errorf("saved %+v\nloaded %+v", c, back)
 	}
 	data, _ := os.ReadFile(path)
-	for _, edit := range [][2]string{{"first", "worst"}, {`"name": "raw"`, `"name": "war"`}, {`"model_name": "second"`, `"model_name": "zweite"`}} {
+	for _, edit := range [][2]string{
+		{"first", "worst"},
+		{`"name": "raw"`, `"name": "war"`},
+		{`"model_name": "second"`, `"model_name": "zweite"`},
+	} {
 		edited := strings.Replace(string(data), edit[0], edit[1], 1)
 		if edited == string(data) {
 			t.Fatalf("nothing to edit: %s", edit[0])
@@ -193,7 +203,8 @@ func TestOnly(t *testing.T) {
 	if err != nil || len(some.Tools()) != 2 || some.Hash == c.Hash || some.Hash != some.hash() {
 		t.Fatalf("%+v %v", some, err)
 	}
-	if _, err := c.Only("second", "none"); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), `"none"`) {
+	if _, err := c.Only("second", "none"); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(err.Error(), `"none"`) {
 		t.Fatalf("unknown tool: %v", err)
 	}
 }
@@ -206,7 +217,10 @@ func modelNames(c *Catalog) (names []string) {
 }
 
 func TestCollidingNamesArePrefixed(t *testing.T) {
-	servers := []ServerTools{{Name: "a", Tools: []Tool{{Name: "get"}, {Name: "only"}}}, {Name: "b", Tools: []Tool{{Name: "get"}}}}
+	servers := []ServerTools{
+		{Name: "a", Tools: []Tool{{Name: "get"}, {Name: "only"}}},
+		{Name: "b", Tools: []Tool{{Name: "get"}}},
+	}
 	nameTools(servers)
 	if got := modelNames(&Catalog{Servers: servers}); !reflect.DeepEqual(got, []string{"a__get", "only", "b__get"}) {
 		t.Fatal(got)
@@ -215,7 +229,8 @@ func TestCollidingNamesArePrefixed(t *testing.T) {
 
 // Whatever servers call their tools, model names are allowed, unique, and the same in any order of servers.
 func TestModelNames(t *testing.T) {
-	name := rapid.OneOf(rapid.SampledFrom([]string{"get", "get.x", "a", "a__get", "b__a", strings.Repeat("n", 70)}), rapid.String())
+	name := rapid.OneOf(rapid.SampledFrom([]string{"get", "get.x", "a", "a__get", "b__a", strings.Repeat("n", 70)}),
+		rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		var servers, reversed []ServerTools
 		for _, server := range rapid.SliceOfNDistinct(name, 1, 4, rapid.ID[string]).Draw(t, "servers") {
@@ -247,7 +262,11 @@ func TestModelNames(t *testing.T) {
 // A server that knows another's tools could name its own such that a hash falls together with one of theirs.
 func TestNamesCannotBeTaken(t *testing.T) {
 	servers := []ServerTools{{Name: "a", Tools: []Tool{{Name: "t"}}},
-		{Name: "b", Tools: []Tool{{Name: "t"}, {Name: "a__t"}, {Name: withHash("a__t", digest.Parts("a", "t").String())}}}}
+		{Name: "b", Tools: []Tool{
+			{Name: "t"},
+			{Name: "a__t"},
+			{Name: withHash("a__t", digest.Parts("a", "t").String())},
+		}}}
 	nameTools(servers)
 	seen := map[string]bool{}
 	for _, s := range servers {

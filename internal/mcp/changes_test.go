@@ -20,11 +20,13 @@ func TestChangedToolsAreReadBetweenEpisodes(t *testing.T) {
 			t.Run(fmt.Sprint(transport, era), func(t *testing.T) {
 				var mu sync.Mutex
 				var told []Change
-				p, _ := chaosPool(t, "tools-change", era, transport, Shared, Options{Changed: func(_ string, changes []Change) {
-					mu.Lock()
-					defer mu.Unlock()
-					told = append(told, changes...)
-				}})
+				p, _ := chaosPool(t, "tools-change", era, transport, Shared, Options{
+					Changed: func(_ string, changes []Change) {
+						mu.Lock()
+						defer mu.Unlock()
+						told = append(told, changes...)
+					},
+				})
 				first := open(t, p, "1")
 				for range 2 { // the tools change at the first call; this episode is left as it is
 					if r := ask(first, "target", "{}"); r.Status != trajectory.CallOK {
@@ -32,13 +34,15 @@ func TestChangedToolsAreReadBetweenEpisodes(t *testing.T) {
 					}
 				}
 				second := open(t, p, "2")
-				if r := ask(second, "target", "{}"); r.Status != trajectory.CallInvalid || !strings.Contains(r.Error, "no longer has") {
+				if r := ask(second, "target", "{}"); r.Status != trajectory.CallInvalid ||
+					!strings.Contains(r.Error, "no longer has") {
 					t.Errorf("a tool that is gone: %+v", r)
 				}
 				if r := ask(second, "add", "{}"); r.Text != "3" {
 					t.Errorf("a tool that is left: %+v", r)
 				}
-				if want := []Change{{"s", "target", ToolRemoved, nil}, {"s", "new", ToolAdded, nil}}; !reflect.DeepEqual(told, want) {
+				if want := []Change{{"s", "target", ToolRemoved, nil},
+					{"s", "new", ToolAdded, nil}}; !reflect.DeepEqual(told, want) {
 					t.Errorf("told %v, want %v", told, want)
 				}
 				if n := p.Stats()[0].ListsChanged; n == 0 {
@@ -53,14 +57,20 @@ func TestDiff(t *testing.T) {
 	tool := func(name, description, schema string) Tool {
 		return Tool{Name: name, ModelName: name, Description: description, InputSchema: []byte(schema)}
 	}
-	old := &Catalog{Servers: []ServerTools{{Name: "a", Tools: []Tool{tool("same", "x", "{}"), tool("gone", "x", "{}"), tool("other", "x", "{}")}}, {Name: "left"}}}
-	new := &Catalog{Servers: []ServerTools{{Name: "a", Tools: []Tool{tool("same", "x", "{}"), tool("other", "y", `{"a":1}`), tool("fresh", "x", "{}")}},
-		{Name: "b", Tools: []Tool{tool("t", "x", "{}")}}}}
+	old := &Catalog{Servers: []ServerTools{
+		{Name: "a", Tools: []Tool{tool("same", "x", "{}"), tool("gone", "x", "{}"), tool("other", "x", "{}")}},
+		{Name: "left"},
+	}}
+	new := &Catalog{Servers: []ServerTools{
+		{Name: "a", Tools: []Tool{tool("same", "x", "{}"), tool("other", "y", `{"a":1}`), tool("fresh", "x", "{}")}},
+		{Name: "b", Tools: []Tool{tool("t", "x", "{}")}},
+	}}
 	var got []string
 	for _, c := range Diff(old, new) {
 		got = append(got, c.String())
 	}
-	if want := "[a: added fresh a: removed gone a: changed other (description, inputSchema) b: added t]"; fmt.Sprint(got) != want {
+	if want := "[a: added fresh a: removed gone a: changed other (description, " +
+		"inputSchema) b: added t]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v\nwant %s", got, want)
 	}
 	if same := Diff(old, old); len(same) != 0 {

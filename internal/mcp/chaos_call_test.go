@@ -24,17 +24,23 @@ func lostCalls() []Behaviour {
 		call("call-partial-then-hangs", func(r *Request) { r.Raw(r.Normal[:len(r.Normal)/2]); r.Hang() }),
 		call("call-huge", func(r *Request) { r.Send(r.Text(long(2 << 20))) }),
 		call("call-huge-id-last", func(r *Request) {
-			r.Send(fmt.Sprintf(`{"result":{"content":[{"type":"text","text":"%s"}]},"jsonrpc":"2.0","id":%s}`, long(2<<20), r.ID))
+			r.Send(fmt.Sprintf(`{"result":{"content":[{"type":"text","text":"%s"}]},"jsonrpc":"2.0","id":%s}`,
+				long(2<<20), r.ID))
 		}),
 		call("call-deep", func(r *Request) {
-			r.Send(r.Result(`"content":[],"structuredContent":{"a":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`))
+			r.Send(
+				r.Result(`"content":[],"structuredContent":{"a":` +
+					strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`),
+			)
 		}),
 		call("call-twice", func(r *Request) { r.Send(r.Normal); r.Send(r.Normal) }),
 		call("call-wrong-id", func(r *Request) { r.Send(strings.Replace(r.Normal, `"id":`, `"id":9`, 1)) }),
 		call("call-string-id", func(r *Request) {
 			r.Send(strings.Replace(r.Normal, `"id":`+string(r.ID), fmt.Sprintf(`"id":"%s"`, r.ID), 1))
 		}),
-		call("call-null-id", func(r *Request) { r.Send(strings.Replace(r.Normal, `"id":`+string(r.ID), `"id":null`, 1)) }),
+		call("call-null-id", func(r *Request) {
+			r.Send(strings.Replace(r.Normal, `"id":`+string(r.ID), `"id":null`, 1))
+		}),
 		call("call-late", func(r *Request) {
 			select {
 			case <-time.After(7 * time.Second): // longer than the test's limit of a call
@@ -61,15 +67,27 @@ func contentBehaviours() []Behaviour {
 		}),
 		call("call-rpc-error", func(r *Request) { r.Send(r.Error(-32602, "no such table")) }),
 		call("call-binary", func(r *Request) {
-			r.Send(r.Content(`{"type":"image","data":"AQID","mimeType":"image/png"}`, `{"type":"audio","data":"AQI=","mimeType":"audio/wav"}`,
-				`{"type":"resource_link","uri":"file:///a","name":"a"}`, `{"type":"resource","resource":{"uri":"file:///b","blob":"AQ==","mimeType":"x/y"}}`))
+			r.Send(r.Content(`{"type":"image","data":"AQID","mimeType":"image/png"}`,
+				`{"type":"audio","data":"AQI=","mimeType":"audio/wav"}`,
+				`{"type":"resource_link","uri":"file:///a","name":"a"}`,
+				`{"type":"resource","resource":{"uri":"file:///b","blob":"AQ==","mimeType":"x/y"}}`))
 		}),
-		call("call-bad-base64", func(r *Request) { r.Send(r.Content(`{"type":"image","data":"!!!","mimeType":"image/png"}`)) }),
-		call("call-invalid-utf8", func(r *Request) { r.Send(r.Content(`{"type":"text","text":"` + "a\xff\xfeb" + `"}`)) }),
+		call("call-bad-base64", func(r *Request) {
+			r.Send(r.Content(`{"type":"image","data":"!!!","mimeType":"image/png"}`))
+		}),
+		call("call-invalid-utf8", func(r *Request) {
+			r.Send(r.Content(`{"type":"text","text":"` + "a\xff\xfeb" + `"}`))
+		}),
 		{Name: "call-breaks-output-schema", do: func(r *Request) {
 			switch r.phase(r) {
 			case "list":
-				r.Send(r.Tools(strings.TrimSuffix(target, "}")+`,"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`, add))
+				r.Send(
+					r.Tools(
+						strings.TrimSuffix(target, "}")+
+							`,"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`,
+						add,
+					),
+				)
 			case "call":
 				r.Send(r.Result(`"content":[{"type":"text","text":"x"}],"structuredContent":{"n":"one"}`))
 			default:
@@ -86,7 +104,9 @@ func extraBehaviours() []Behaviour {
 	}
 	return []Behaviour{
 		call("call-asks-the-client", func(r *Request) {
-			for i, method := range []string{"ping", "roots/list", "sampling/createMessage", "elicitation/create", "no/such"} {
+			for i, method := range []string{
+				"ping", "roots/list", "sampling/createMessage", "elicitation/create", "no/such",
+			} {
 				r.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"s%d","method":%q,"params":{}}`, i, method))
 			}
 			r.Send(r.Normal)

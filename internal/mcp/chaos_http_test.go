@@ -33,9 +33,13 @@ func httpBehaviours() []Behaviour {
 			}
 			r.Send(r.Normal)
 		}),
-		of("call-redirected-away", "call", func(r *Request) { r.HTTP(http.StatusTemporaryRedirect, "Location", "http://other.invalid/mcp") }),
+		of("call-redirected-away", "call", func(r *Request) {
+			r.HTTP(http.StatusTemporaryRedirect, "Location", "http://other.invalid/mcp")
+		}),
 		of("call-redirected-by-302", "call", func(r *Request) { r.HTTP(http.StatusFound, "Location", "/elsewhere") }),
-		of("call-redirected-in-a-circle", "call", func(r *Request) { r.HTTP(http.StatusTemporaryRedirect, "Location", "/") }),
+		of("call-redirected-in-a-circle", "call", func(r *Request) {
+			r.HTTP(http.StatusTemporaryRedirect, "Location", "/")
+		}),
 		of("call-html", "call", func(r *Request) {
 			r.HTTP(http.StatusOK, "Content-Type", "text/html", "body", "<html>Please log in</html>")
 		}),
@@ -45,7 +49,8 @@ func httpBehaviours() []Behaviour {
 			r.HTTP(http.StatusOK, "Content-Type", "application/json", "Mcp-Session-Id", "other", "body", r.Normal)
 		}),
 		of("call-cut-json", "call", func(r *Request) {
-			r.HTTP(http.StatusOK, "Content-Type", "application/json", "Content-Length", fmt.Sprint(len(r.Normal)), "body", r.Normal[:len(r.Normal)/2])
+			r.HTTP(http.StatusOK, "Content-Type", "application/json", "Content-Length", fmt.Sprint(len(r.Normal)),
+				"body", r.Normal[:len(r.Normal)/2])
 			r.Crash()
 		}),
 		of("call-cut-events", "call", func(r *Request) { stream(r, "event: message\ndata: "+r.Normal[:20]) }),

@@ -21,7 +21,8 @@ func listBehaviours() []Behaviour {
 			r.Send(r.Tools(`{"name":"big","description":"` + long(2<<20) + `","inputSchema":{"type":"object"}}`))
 		}),
 		list("list-deep", func(r *Request) {
-			r.Send(r.Tools(target, `{"name":"deep","inputSchema":{"type":"object","enum":`+strings.Repeat("[", 20000)+strings.Repeat("]", 20000)+`}}`))
+			r.Send(r.Tools(target, `{"name":"deep","inputSchema":{"type":"object","enum":`+
+				strings.Repeat("[", 20000)+strings.Repeat("]", 20000)+`}}`))
 		}),
 		list("list-endless", func(r *Request) {
 			n := 0
@@ -34,7 +35,9 @@ func listBehaviours() []Behaviour {
 			}
 			r.Send(r.Result(fmt.Sprintf(`"tools":[%s],"nextCursor":"%d"`, tools, n+1)))
 		}),
-		list("list-same-cursor", func(r *Request) { r.Send(r.Result(`"tools":[` + target + `,` + add + `],"nextCursor":"again"`)) }),
+		list("list-same-cursor", func(r *Request) {
+			r.Send(r.Result(`"tools":[` + target + `,` + add + `],"nextCursor":"again"`))
+		}),
 		list("list-empty-cursor", func(r *Request) {
 			if r.Cursor != nil && *r.Cursor == "" {
 				r.Send(r.Tools(`{"name":"beyond","inputSchema":{"type":"object"}}`))
@@ -42,7 +45,9 @@ func listBehaviours() []Behaviour {
 			}
 			r.Send(r.Result(`"tools":[` + target + `,` + add + `],"nextCursor":""`))
 		}),
-		list("list-cursor-number", func(r *Request) { r.Send(r.Result(`"tools":[` + target + `,` + add + `],"nextCursor":7`)) }),
+		list("list-cursor-number", func(r *Request) {
+			r.Send(r.Result(`"tools":[` + target + `,` + add + `],"nextCursor":7`))
+		}),
 		list("list-null-schema", func(r *Request) {
 			r.Send(r.Tools(`{"name":"target","inputSchema":null}`, `{"name":"add"}`))
 		}),
@@ -50,8 +55,9 @@ func listBehaviours() []Behaviour {
 			r.Send(r.Tools(`{"name":"target","inputSchema":true}`, `{"name":"never","inputSchema":false}`, add))
 		}),
 		list("list-malformed-tools", func(r *Request) {
-			r.Send(r.Tools(`{"name":5,"inputSchema":{}}`, `null`, target, `{"name":"a","description":{},"inputSchema":{}}`,
-				`"text"`, add, `{"name":"b","inputSchema":"object"}`, `{"name":"c","inputSchema":{"type":"string"}}`))
+			r.Send(r.Tools(`{"name":5,"inputSchema":{}}`, `null`, target,
+				`{"name":"a","description":{},"inputSchema":{}}`, `"text"`, add, `{"name":"b","inputSchema":"object"}`,
+				`{"name":"c","inputSchema":{"type":"string"}}`))
 		}),
 		list("list-duplicates", func(r *Request) { r.Send(r.Tools(target, add, target)) }),
 		list("list-slow", func(r *Request) { drip(r, r.Normal+"\n") }),

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// A server of chaos misbehaves in one way at a time, over stdio and HTTP, in both protocol eras: what the client is tried on. It
-// speaks JSON-RPC by hand, for the SDK would keep it from misbehaving.
+// A server of chaos misbehaves in one way at a time, over stdio and HTTP, in both protocol eras: what the client is
+// tried on. It speaks JSON-RPC by hand, for the SDK would keep it from misbehaving.
 
 // Era is the family of protocol revisions a server speaks.
 type Era string
@@ -34,7 +34,9 @@ type Behaviour struct {
 // Behaviours returns all of them, sorted as they are told: opening, listing, calling, HTTP.
 func Behaviours() []Behaviour {
 	var all []Behaviour
-	for _, part := range [][]Behaviour{openBehaviours(), listBehaviours(), callBehaviours(), processBehaviours(), httpBehaviours()} {
+	for _, part := range [][]Behaviour{
+		openBehaviours(), listBehaviours(), callBehaviours(), processBehaviours(), httpBehaviours(),
+	} {
 		all = append(all, part...)
 	}
 	return all
@@ -134,7 +136,8 @@ func (s *ChaosServer) normal(r *Request) string {
 	info := `{"name":"chaos","version":"1"}`
 	switch {
 	case r.Method == "server/discover" && s.Era == Modern:
-		return r.Result(`"supportedVersions":["2026-07-28"],` + capabilities + `,"_meta":{"io.modelcontextprotocol/serverInfo":` + info + `}`)
+		return r.Result(`"supportedVersions":["2026-07-28"],` + capabilities +
+			`,"_meta":{"io.modelcontextprotocol/serverInfo":` + info + `}`)
 	case r.Method == "initialize" && s.Era == Legacy:
 		return r.Result(`"protocolVersion":"2025-11-25",` + capabilities + `,"serverInfo":` + info)
 	case r.Method == "tools/list":

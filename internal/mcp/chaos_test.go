@@ -61,7 +61,8 @@ func (c chaosCase) run(t *testing.T) seen {
 		server = self(t, "chaos", c.behaviour.Name, string(c.era), dir)
 	}
 	config := configOf(t, map[string]Server{"s": server})
-	o := Options{ConnectTimeout: 2 * time.Minute, ProbeTimeout: time.Minute, Timeout: 2 * time.Minute, MaxFrame: 1 << 20, Warm: -1}
+	o := Options{ConnectTimeout: 2 * time.Minute, ProbeTimeout: time.Minute, Timeout: 2 * time.Minute,
+		MaxFrame: 1 << 20, Warm: -1}
 	switch w := c.want(); { // long deadlines where an answer is due, for the machine may be busy
 	case c.behaviour.Name == "probe-hangs":
 		o.ProbeTimeout = 300 * time.Millisecond
@@ -90,7 +91,8 @@ func (c chaosCase) use(config Config, o Options) (got seen) {
 		}
 		return seen{discovered: string(f.Phase) + " " + string(f.Outcome), text: f.Error()}
 	}
-	got.discovered = fmt.Sprintf("%d tools, %d quarantined, %d warnings", len(report.Tools.Tools), len(report.Tools.Quarantined), len(report.Tools.Warnings))
+	got.discovered = fmt.Sprintf("%d tools, %d quarantined, %d warnings",
+		len(report.Tools.Tools), len(report.Tools.Quarantined), len(report.Tools.Warnings))
 	catalog := &Catalog{Servers: []ServerTools{report.Tools}}
 	nameTools(catalog.Servers)
 	p, err := NewPool(context.Background(), config, catalog, o)
@@ -135,7 +137,8 @@ func waitGone(dir string) (left []string) {
 	return left
 }
 
-// alternate leaves out half of what starts processes: what has to come to the same over stdio in both eras is played in one, in turn.
+// alternate leaves out half of what starts processes: what has to come to the same over stdio in both eras is played in
+// one, in turn.
 func alternate(cases []chaosCase) (some []chaosCase) {
 	n, behaviour := 0, ""
 	for _, c := range cases {
@@ -179,7 +182,8 @@ func playChaos(t *testing.T, cases []chaosCase) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			want, got := c.want(), c.run(t)
-			if got.discovered != want.discovered || got.first != want.first || got.then != want.then || !strings.Contains(got.text, want.text) {
+			if got.discovered != want.discovered || got.first != want.first || got.then != want.then ||
+				!strings.Contains(got.text, want.text) {
 				t.Errorf("%s:\n got %+v\nwant %+v", c, got, want)
 			}
 		})

@@ -33,8 +33,8 @@ func Mending(err error) string {
 	return ""
 }
 
-// wrongly is the error of a server's configuration, at a place in a file or of a flag. next is said where the mistake itself
-// does not know better.
+// wrongly is the error of a server's configuration, at a place in a file or of a flag. next is said where the mistake
+// itself does not know better.
 func wrongly(what, where string, err error, next string) error {
 	if m, ok := errors.AsType[mistake](err); ok && m.next != "" {
 		next = m.next
@@ -68,23 +68,31 @@ func exampleOf(key string) string {
 func (s Server) check() error {
 	switch {
 	case (s.Command == "") == (s.URL == ""):
-		return mistake{"exactly one of command and url is needed", `write "command" for a program that hone is to start, or "url" for a server that runs`}
+		return mistake{"exactly one of command and url is needed",
+			`write "command" for a program that hone is to start, or "url" for a server that runs`}
 	case !slices.Contains([]string{"", "stdio", "http", "streamable-http", "streamableHttp", "sse"}, s.Type):
-		return mistake{fmt.Sprintf("type %q is none of stdio, http, sse", s.Type), "write one of them, or leave type out: it is found out"}
+		return mistake{fmt.Sprintf("type %q is none of stdio, http, sse", s.Type),
+			"write one of them, or leave type out: it is found out"}
 	case (s.Type == "stdio") != (s.Command != "") && s.Type != "":
-		return mistake{fmt.Sprintf("type %s does not go with %s", s.Type, s.transport()), "leave type out: it is found out"}
+		return mistake{fmt.Sprintf("type %s does not go with %s", s.Type, s.transport()),
+			"leave type out: it is found out"}
 	case s.URL != "" && !isHTTP(s.URL):
-		return mistake{"url is not an http or https URL", "write it as https://host/mcp"} // it is not shown: a secret may stand in it
+		// it is not shown: a secret may stand in it
+		return mistake{"url is not an http or https URL", "write it as https://host/mcp"}
 	case s.Timeout < 0:
-		return mistake{fmt.Sprintf("timeout %s is negative", time.Duration(s.Timeout)), `write "30s" or a number of seconds; 0 is mcp.timeout of hone.yaml`}
+		return mistake{fmt.Sprintf("timeout %s is negative", time.Duration(s.Timeout)),
+			`write "30s" or a number of seconds; 0 is mcp.timeout of hone.yaml`}
 	case len(s.Hosts) > 0 && s.URL != "":
 		return mistake{"hosts needs a command: what runs behind a url is not held", "leave hosts out"}
 	case s.OAuth != nil && s.URL == "":
-		return mistake{"oauth needs a url", "leave oauth out, or reach the server by url; a program is given its secrets in env"}
+		return mistake{"oauth needs a url",
+			"leave oauth out, or reach the server by url; a program is given its secrets in env"}
 	case s.OAuth != nil && s.OAuth.byMachine() && s.OAuth.ClientID == "":
-		return mistake{"oauth needs client_id beside a file", "write the id that the authorization server knows hone by"}
+		return mistake{"oauth needs client_id beside a file",
+			"write the id that the authorization server knows hone by"}
 	case s.OAuth != nil && s.OAuth.IDTokenFile != "" && (!isHTTP(s.OAuth.IDPTokenURL) || s.OAuth.IDPClientID == ""):
-		return mistake{"oauth: id_token_file needs idp_token_url and idp_client_id", "write the URL where the identity provider exchanges tokens, and hone's id there"}
+		return mistake{"oauth: id_token_file needs idp_token_url and idp_client_id",
+			"write the URL where the identity provider exchanges tokens, and hone's id there"}
 	}
 	if err := s.checkIsolation(); err != nil {
 		return err
@@ -98,17 +106,22 @@ func (s Server) check() error {
 func (s Server) checkIsolation() error {
 	switch {
 	case !slices.Contains([]Isolation{Shared, PerSession, PerProcess, PerReset}, s.Isolation):
-		return mistake{fmt.Sprintf("isolation %q is none of shared, session, process, reset", s.Isolation), "write one of them, or leave isolation out: then it is process for a program and session for a url"}
+		return mistake{fmt.Sprintf("isolation %q is none of shared, session, process, reset", s.Isolation),
+			"write one of them, or leave isolation out: then it is process for a program and session for a url"}
 	case s.URL != "" && s.Isolation == PerProcess:
-		return mistake{"isolation process needs a command: the process behind a url is not ours", "write isolation session or, with the key reset, reset"}
+		return mistake{"isolation process needs a command: the process behind a url is not ours",
+			"write isolation session or, with the key reset, reset"}
 	case (s.Isolation == PerReset) != (s.Reset != nil):
-		return mistake{"isolation reset and the key reset go together", "add " + exampleOf("reset") + ", or write another isolation without it"}
+		return mistake{"isolation reset and the key reset go together",
+			"add " + exampleOf("reset") + ", or write another isolation without it"}
 	case s.Template != "" && (s.Command == "" || s.Isolation != PerProcess && s.Isolation != PerReset):
-		return mistake{"a template needs a command, and isolation process or reset", "leave template out, or write isolation process"}
+		return mistake{"a template needs a command, and isolation process or reset",
+			"leave template out, or write isolation process"}
 	}
 	if s.Template != "" {
 		if info, err := os.Stat(s.Template); err != nil || !info.IsDir() {
-			return mistake{fmt.Sprintf("template %s is not a folder", s.Template), "make that folder, or correct the path (relative ones are from the configuration's folder)"}
+			return mistake{fmt.Sprintf("template %s is not a folder", s.Template),
+				"make that folder, or correct the path (relative ones are from the configuration's folder)"}
 		}
 	}
 	return nil
@@ -125,7 +138,8 @@ func (r *Reset) check() error {
 		return nil
 	}
 	if _, err := os.Stat(r.From); err != nil {
-		return mistake{"reset: " + err.Error(), "make that file or folder, or correct from (relative paths are from the configuration's folder)"}
+		return mistake{"reset: " + err.Error(),
+			"make that file or folder, or correct from (relative paths are from the configuration's folder)"}
 	}
 	return nil
 }

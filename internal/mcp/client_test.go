@@ -47,7 +47,8 @@ func (c *Client) Call(ctx context.Context, t Tool, arguments string) trajectory.
 	o := &c.opener.o
 	b := bind(t, 0)
 	if verdict, why := b.input.Validate(arguments); verdict == schema.Invalid {
-		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("invalid arguments for %s: %s", t.Name, joinReasons(why)))
+		return o.failedResult(trajectory.CallInvalid,
+			fmt.Sprintf("invalid arguments for %s: %s", t.Name, joinReasons(why)))
 	}
 	r, _ := c.session.call(ctx, b, arguments, o.Timeout, o)
 	return r

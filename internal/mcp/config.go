@@ -46,9 +46,12 @@ type Server struct {
 
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`     // all the process sees beside PATH, HOME, LANG and TMPDIR
-	EnvFile string            `json:"envFile,omitempty"` // lines of NAME=value that are added to Env, which counts where both have one, and that ${NAME} in this server may name
-	Cwd     string            `json:"cwd,omitempty"`     // where it starts, a folder it may read; may hold EpisodeDir. Default: where hone does
+	Env     map[string]string `json:"env,omitempty"` // all the process sees beside PATH, HOME, LANG and TMPDIR
+	// lines of NAME=value that are added to Env, which counts where both have one, and that ${NAME} in this server may
+	// name
+	EnvFile string `json:"envFile,omitempty"`
+	// where it starts, a folder it may read; may hold EpisodeDir. Default: where hone does
+	Cwd string `json:"cwd,omitempty"`
 
 	Hosts []string `json:"hosts,omitempty"` // of a command: the hosts it may reach, through hone's proxy
 
@@ -63,7 +66,8 @@ type Server struct {
 	Refusal   Refusal   `json:"refusal,omitempty"`   // results that are errors, though they do not say so by isError
 	Disabled  bool      `json:"disabled,omitempty"`
 
-	// Tools and ExcludeTools are names of its tools, in which * stands for any text: those alone are used, but for those that are excluded.
+	// Tools and ExcludeTools are names of its tools, in which * stands for any text: those alone are used, but for
+	// those that are excluded.
 	Tools        []string `json:"tools,omitempty"` // none: all
 	ExcludeTools []string `json:"excludeTools,omitempty"`
 
@@ -115,20 +119,24 @@ func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 	return c, err
 }
 
-// ReadConfig reads a file with `mcpServers` (Claude, Cursor), `servers` (VS Code), or another host's form (entriesIn), which may
-// hold comments and commas at the end of lists. Keys of other hosts are read where their meaning is clear, and else named in
-// Config.Aside. ${VAR}, ${env:VAR}, ${VAR:-default} and the editors' own variables (editorVariables) are expanded in every
-// string of a server; a variable that is not set is an error that names it. Relative templates, cwds, and commands with a slash
-// are taken from the file's folder. An entry that is wrong is in Config.Wrong. Errors are *fault.Error.
+// ReadConfig reads a file with `mcpServers` (Claude, Cursor), `servers` (VS Code), or another host's form (entriesIn),
+// which may hold comments and commas at the end of lists. Keys of other hosts are read where their meaning is clear,
+// and else named in Config.Aside. ${VAR}, ${env:VAR}, ${VAR:-default} and the editors' own variables (editorVariables)
+// are expanded in every string of a server; a variable that is not set is an error that names it. Relative templates,
+// cwds, and commands with a slash are taken from the file's folder. An entry that is wrong is in Config.Wrong. Errors
+// are *fault.Error.
 func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the MCP configuration", Where: path, Err: err,
-			Next: "hone servers add npm:NAME or pypi:NAME; a server that runs is named with --mcp URL, another file with --mcp-config"}
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the MCP configuration",
+			Where: path, Err: err,
+			Next: "hone servers add npm:NAME or pypi:NAME; a server that runs is named with --mcp URL, " +
+				"another file with --mcp-config"}
 	}
 	const form = `write {"mcpServers": {"NAME": {"command": "...", "args": []}}}`
 	if data = inUTF8(data); len(trim(data)) == 0 {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration is empty", Where: path, Next: form}
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration is empty",
+			Where: path, Next: form}
 	}
 	plain := plainJSON(data)
 	entries, err := entriesIn(plain)
@@ -140,8 +148,9 @@ func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no servers as hone reads them", Where: path, Err: fault.JSON(err),
-				Next: form}
+			return Config{}, &fault.Error{Code: fault.CodeUsage,
+				What: "the MCP configuration names no servers as hone reads them", Where: path,
+				Err: fault.JSON(err), Next: form}
 		}
 		next := "check commas and quotes"
 		if c := trim(data)[0]; c != '{' && c != '[' { // TOML, or YAML
@@ -157,21 +166,24 @@ func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 			c.Aside = append(c.Aside, fault.Omission(what, "server "+name+" of "+path))
 		}
 		if err != nil {
-			c.Wrong[name] = wrongly("an MCP server is configured wrongly", path+", server "+name, err, "correct it there; hone doctor --mcp-config "+path+" then tries it")
+			c.Wrong[name] = wrongly("an MCP server is configured wrongly", path+", server "+name, err,
+				"correct it there; hone doctor --mcp-config "+path+" then tries it")
 		} else if !s.Disabled {
 			c.Servers[name] = s
 		}
 	}
 	if len(c.Servers)+len(c.Wrong) == 0 {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no server", Where: path, Why: otherKeys(plain),
-			Next: `add {"mcpServers": {"NAME": {"command": "...", "args": []}}}`}
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no server", Where: path,
+			Why: otherKeys(plain), Next: `add {"mcpServers": {"NAME": {"command": "...", "args": []}}}`}
 	}
 	return c, nil
 }
 
-// parseServer reads one entry, unexpanded first: a server that is switched off may lack its variables. aside is what is not
-// taken of it.
-func parseServer(raw json.RawMessage, dir string, lookupEnv func(string) (string, bool)) (s Server, aside []string, err error) {
+// parseServer reads one entry, unexpanded first: a server that is switched off may lack its variables. aside is what is
+// not taken of it.
+func parseServer(
+	raw json.RawMessage, dir string, lookupEnv func(string) (string, bool),
+) (s Server, aside []string, err error) {
 	e := readEntry(raw)
 	if e.members != nil {
 		if raw, err = json.Marshal(e.members); err != nil {
@@ -228,13 +240,14 @@ func (s Server) settle(dir string, lookupEnv func(string) (string, bool)) (Serve
 	return s, s.check()
 }
 
-// resolve makes command and cwd absolute, before the process starts in cwd: a command is found from where the configuration is,
-// or, where there is none, from cwd.
+// resolve makes command and cwd absolute, before the process starts in cwd: a command is found from where the
+// configuration is, or, where there is none, from cwd.
 func (s *Server) resolve(dir string) {
 	if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !strings.HasPrefix(s.Cwd, EpisodeDir) {
 		s.Cwd = filepath.Join(dir, s.Cwd)
 	}
-	if !strings.ContainsRune(s.Command, filepath.Separator) || filepath.IsAbs(s.Command) || strings.HasPrefix(s.Command, EpisodeDir) {
+	if !strings.ContainsRune(s.Command, filepath.Separator) || filepath.IsAbs(s.Command) ||
+		strings.HasPrefix(s.Command, EpisodeDir) {
 		return
 	}
 	if path := filepath.Join(dir, s.Command); exists(path) || s.Cwd == "" {
@@ -248,7 +261,8 @@ func exists(path string) bool {
 }
 
 // FromFlag makes a configuration of one server from --mcp: a URL, or a command line in which quotes group words. The
-// server is named after the host or the program. No error shows the flag, for a secret may stand in it. A bearer token, where given, is sent to the URL's host.
+// server is named after the host or the program. No error shows the flag, for a secret may stand in it. A bearer token,
+// where given, is sent to the URL's host.
 func FromFlag(flag, bearer string, lookupEnv func(string) (string, bool)) (Config, error) {
 	flag = strings.TrimSpace(flag)
 	s, name := Server{}, ""
@@ -258,8 +272,9 @@ func FromFlag(flag, bearer string, lookupEnv func(string) (string, bool)) (Confi
 			s.Headers = map[string]string{"Authorization": "Bearer " + bearer}
 		}
 	} else if scheme := schemeOf(flag); scheme != "" {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp is a URL that no server can be reached by", Where: "--mcp",
-			Why: fmt.Sprintf("its scheme %q is none of http, https", scheme), Next: "write --mcp https://host/mcp"}
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp is a URL that no server can be reached by",
+			Where: "--mcp",
+			Why:   fmt.Sprintf("its scheme %q is none of http, https", scheme), Next: "write --mcp https://host/mcp"}
 	} else {
 		words, err := splitWords(flag)
 		if err != nil || len(words) == 0 {
@@ -271,7 +286,8 @@ func FromFlag(flag, bearer string, lookupEnv func(string) (string, bool)) (Confi
 	}
 	s = s.withDefaults()
 	if err := s.check(); err != nil {
-		return Config{}, wrongly("--mcp cannot be used", "--mcp", err, `write --mcp https://host/mcp or --mcp "command args"`)
+		return Config{}, wrongly("--mcp cannot be used", "--mcp", err,
+			`write --mcp https://host/mcp or --mcp "command args"`)
 	}
 	return Config{Servers: map[string]Server{name: s}, Base: baseEnv(lookupEnv)}, nil
 }

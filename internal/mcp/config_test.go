@@ -41,8 +41,9 @@ func TestLoadConfig(t *testing.T) {
 	want := map[string]Server{
 		"files": {Command: "node", Args: []string{"fs.js", EpisodeDir, "de"}, Env: map[string]string{"K": "sesame"},
 			Isolation: PerProcess, Timeout: Duration(time.Minute)},
-		"web": {Type: "http", URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer sesame"},
-			Isolation: PerSession, Timeout: Duration(2500 * time.Millisecond)},
+		"web": {Type: "http", URL: "https://example.com/mcp",
+			Headers: map[string]string{"Authorization": "Bearer sesame"}, Isolation: PerSession,
+			Timeout: Duration(2500 * time.Millisecond)},
 	}
 	for name, s := range c.Servers {
 		s.secrets = nil
@@ -93,7 +94,8 @@ func TestLoadConfigOfEditors(t *testing.T) {
 	}
 	vars["API_KEY"] = "sesame"
 	os.WriteFile(filepath.Join(dir, ".env"), []byte("A=1\nsesame\n"), 0o600)
-	if _, err := LoadConfig(path, lookup); err == nil || !strings.Contains(err.Error(), ".env:2") || strings.Contains(err.Error(), "sesame") {
+	if _, err := LoadConfig(path, lookup); err == nil || !strings.Contains(err.Error(), ".env:2") ||
+		strings.Contains(err.Error(), "sesame") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -128,7 +130,8 @@ func TestLoadConfigRefuses(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := load(t, test.text)
-			if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "Go ") {
+			if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), test.want) ||
+				strings.Contains(err.Error(), "Go ") {
 				t.Fatalf("got %v, want %q", err, test.want)
 			}
 			if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Next, test.next) {
@@ -149,7 +152,8 @@ func TestFromFlag(t *testing.T) {
 		t.Errorf("%+v %v", c, err)
 	}
 	for _, flag := range []string{"", "  ", "node 'x", "https://"} {
-		if _, err := FromFlag(flag, "", env); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "next:  write ") {
+		if _, err := FromFlag(flag, "", env); fault.CodeOf(err) != fault.CodeUsage ||
+			!strings.Contains(err.Error(), "next:  write ") {
 			t.Errorf("%q: %v", flag, err)
 		}
 	}
@@ -175,7 +179,8 @@ func TestTruncate(t *testing.T) {
 			}
 		}
 	})
-	if got := Truncate(strings.Repeat("a", 50)+strings.Repeat("b", 50), 60); got != "aaaaaaaaaaaaaaaa\n[... 69 bytes omitted ...]\nbbbbbbbbbbbbbbb" {
+	if got := Truncate(strings.Repeat("a", 50)+strings.Repeat("b", 50),
+		60); got != "aaaaaaaaaaaaaaaa\n[... 69 bytes omitted ...]\nbbbbbbbbbbbbbbb" {
 		t.Errorf("%q (%d bytes)", got, len(got))
 	}
 }

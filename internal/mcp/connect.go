@@ -100,8 +100,8 @@ type start struct {
 	template string // folder that its own is a copy of, "" for the server's
 }
 
-// open connects, for one episode or, where that is "", for any. Which era and transport a server speaks is found out once
-// and then known.
+// open connects, for one episode or, where that is "", for any. Which era and transport a server speaks is found out
+// once and then known.
 func (l *opener) open(ctx context.Context, episode string) (*session, error) {
 	return l.openFrom(ctx, start{episode: episode})
 }
@@ -130,8 +130,8 @@ func (l *opener) openSession(ctx context.Context, from start) (*session, error) 
 	return s, nil
 }
 
-// legacyLimit is how long the old way is tried after the new one failed. A server that was silent has used its time: what
-// is left of ConnectTimeout is for a command that is still being downloaded, which no URL is.
+// legacyLimit is how long the old way is tried after the new one failed. A server that was silent has used its time:
+// what is left of ConnectTimeout is for a command that is still being downloaded, which no URL is.
 func (l *opener) legacyLimit(via string, err error) time.Duration {
 	probe := min(l.o.ProbeTimeout, l.o.ConnectTimeout)
 	switch {
@@ -218,15 +218,17 @@ func final(err error) bool {
 	var refused refusedError
 	var dial *net.OpError
 	var wrong mistake
-	return errors.As(err, &f) && f.Phase == PhaseStart || errors.As(err, &wrong) || errors.As(err, &dial) && dial.Op == "dial" ||
-		errors.As(err, &refused) && (refused.status == http.StatusUnauthorized || refused.status == http.StatusForbidden)
+	return errors.As(err, &f) && f.Phase == PhaseStart || errors.As(err, &wrong) ||
+		errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &refused) &&
+		(refused.status == http.StatusUnauthorized || refused.status == http.StatusForbidden)
 }
 
 // maybeSSE reports the refusals after which the specification has a client try HTTP+SSE (2025-11-25, basic/transports,
 // backwards compatibility).
 func maybeSSE(err error) bool {
 	var refused refusedError
-	return errors.As(err, &refused) && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, refused.status)
+	return errors.As(err, &refused) &&
+		slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, refused.status)
 }
 
 // refusedError is a connect that HTTP refused.
@@ -242,7 +244,8 @@ func (l *opener) try(ctx context.Context, limit time.Duration, via, version stri
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	secrets := secretsOf(l.server)
-	s := &session{server: l.name, wire: newWire(l.o.MaxFrame, l.meter), via: via, gone: make(chan struct{}), redact: redactor(inErrors(l.server, secrets)), refusal: l.refusal}
+	s := &session{server: l.name, wire: newWire(l.o.MaxFrame, l.meter), via: via, gone: make(chan struct{}),
+		redact: redactor(inErrors(l.server, secrets)), refusal: l.refusal}
 	if only := redactor(secrets); len(secrets) > 0 {
 		s.hide = func(raw json.RawMessage) json.RawMessage { return hideIn(raw, only) }
 	}
@@ -303,7 +306,9 @@ func silent(err error) bool {
 	return errors.As(err, &limit)
 }
 
-func (l *opener) connect(ctx context.Context, s *session, transport mcp.Transport, version string) (*mcp.ClientSession, error) {
+func (l *opener) connect(
+	ctx context.Context, s *session, transport mcp.Transport, version string,
+) (*mcp.ClientSession, error) {
 	// The SDK does not end a connect that hangs on a write, so the process is ended at the deadline.
 	stop := context.AfterFunc(ctx, func() {
 		if s.conn != nil {

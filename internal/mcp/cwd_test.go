@@ -33,7 +33,9 @@ func TestCommandBeforeCwd(t *testing.T) {
 			{EpisodeDir + "/run", EpisodeDir, EpisodeDir + "/run", EpisodeDir},
 		} {
 			path := filepath.Join(dir, file)
-			if err := os.WriteFile(path, []byte(`{"mcpServers": {"s": {"command": "`+tc.command+`", "cwd": "`+tc.cwd+`"}}}`), 0o644); err != nil {
+			if err := os.WriteFile(path,
+				[]byte(`{"mcpServers": {"s": {"command": "`+tc.command+`", "cwd": "`+tc.cwd+`"}}}`),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 			c, err := LoadConfig(path, os.LookupEnv)
@@ -45,7 +47,8 @@ func TestCommandBeforeCwd(t *testing.T) {
 			}
 		}
 	}
-	if path, err := lookPath("./own", "", filepath.Join(dir, "app")); path != filepath.Join(dir, "app/own") || err != nil {
+	if path, err := lookPath("./own", "", filepath.Join(dir, "app")); path != filepath.Join(dir, "app/own") ||
+		err != nil {
 		t.Errorf("from cwd: %s, %v", path, err)
 	}
 }
@@ -62,12 +65,19 @@ func TestCwdThatIsNone(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	for cwd, want := range map[string]string{filepath.Join(dir, "gone"): "is not there", filepath.Join(dir, "link"): "is not there", file: "is a file", filepath.Join(file, "below"): "not a directory"} {
+	for cwd, want := range map[string]string{
+		filepath.Join(dir, "gone"):   "is not there",
+		filepath.Join(dir, "link"):   "is not there",
+		file:                         "is a file",
+		filepath.Join(file, "below"): "not a directory",
+	} {
 		for _, command := range []string{"sh", filepath.Join(dir, "server"), "./server"} {
 			s := Server{Command: command, Cwd: cwd}.withDefaults()
 			_, err := Dial(context.Background(), "s", s, map[string]string{"PATH": "/usr/bin:/bin"}, Options{})
 			var f *Failure
-			if !errors.As(err, &f) || f.Phase != PhaseStart || !strings.Contains(err.Error(), fmt.Sprintf("cwd %q", cwd)) || !strings.Contains(err.Error(), want) || !strings.Contains(Mending(err), `"cwd"`) {
+			if !errors.As(err, &f) || f.Phase != PhaseStart ||
+				!strings.Contains(err.Error(), fmt.Sprintf("cwd %q", cwd)) || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(Mending(err), `"cwd"`) {
 				t.Errorf("%s in %s: %v; next: %s", command, cwd, err, Mending(err))
 			}
 		}
@@ -77,12 +87,16 @@ func TestCwdThatIsNone(t *testing.T) {
 // The programs beside a command that is given by its path can be found by it, as npx finds node.
 func TestProgramsBesideTheCommand(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"beside": "#!/bin/sh\necho found >&2\n", "server": "#!/bin/sh\nbeside\n"} {
+	for name, text := range map[string]string{
+		"beside": "#!/bin/sh\necho found >&2\n",
+		"server": "#!/bin/sh\nbeside\n",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := startProcess([]string{filepath.Join(dir, "server")}, map[string]string{"PATH": "/usr/bin:/bin"}, "", "", leastBound, nil)
+	p, err := startProcess([]string{filepath.Join(dir, "server")}, map[string]string{"PATH": "/usr/bin:/bin"}, "", "",
+		leastBound, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

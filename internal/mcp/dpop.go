@@ -54,8 +54,8 @@ func (d *dpop) proof(req *http.Request, token string) (string, error) {
 	return signJWT(d.key, map[string]any{"typ": "dpop+jwt", "jwk": d.jwk}, claims)
 }
 
-// dpopTripper adds proofs to requests for tokens and to those that carry one, and answers a server that wants a nonce in
-// them (RFC 9449 8 and 9).
+// dpopTripper adds proofs to requests for tokens and to those that carry one, and answers a server that wants a nonce
+// in them (RFC 9449 8 and 9).
 type dpopTripper struct {
 	*dpop
 	base http.RoundTripper

@@ -47,7 +47,8 @@ func (e *Episode) hear(i int, s *session) {
 func (e *Episode) tell(i int) {
 	h := e.heard[i]
 	if e.pool.options.Stderr != nil && h.session != nil {
-		e.pool.options.Stderr(e.id, e.pool.servers[i].opener.name, h.session.redact.Replace(h.session.conn.p.stderr.since(h.from)))
+		e.pool.options.Stderr(e.id, e.pool.servers[i].opener.name,
+			h.session.redact.Replace(h.session.conn.p.stderr.since(h.from)))
 	}
 }
 
@@ -96,17 +97,23 @@ func (e *Episode) call(ctx context.Context, call chat.ToolCall, o *Options) traj
 	tool, ok := e.tools.bound[call.Name]
 	if !ok {
 		if one, is := e.newcomers(ctx, nil)[call.Name]; is && one.why == "" {
-			return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("the tool %q has just come up; call it in the next turn", call.Name))
+			return o.failedResult(trajectory.CallInvalid,
+				fmt.Sprintf("the tool %q has just come up; call it in the next turn", call.Name))
 		} else if is {
-			return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("the tool %q came up after this conversation began, and is not offered: %s; the tools are: %s", call.Name, one.why, e.tools.some()))
+			return o.failedResult(
+				trajectory.CallInvalid, fmt.Sprintf("the tool %q came up after this conversation began, "+
+					"and is not offered: %s; the tools are: %s", call.Name, one.why, e.tools.some()),
+			)
 		}
-		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("unknown tool %q; the tools are: %s", call.Name, e.tools.some()))
+		return o.failedResult(trajectory.CallInvalid,
+			fmt.Sprintf("unknown tool %q; the tools are: %s", call.Name, e.tools.some()))
 	}
 	if e.tools.gone[call.Name] {
 		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("the server no longer has the tool %q", call.Name))
 	}
 	if verdict, why := tool.input.Validate(call.Arguments); verdict == schema.Invalid {
-		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("invalid arguments for %s: %s", call.Name, joinReasons(why)))
+		return o.failedResult(trajectory.CallInvalid,
+			fmt.Sprintf("invalid arguments for %s: %s", call.Name, joinReasons(why)))
 	}
 	server := e.pool.servers[tool.server]
 	for attempt := 0; ; attempt++ {

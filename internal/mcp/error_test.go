@@ -27,14 +27,16 @@ func TestErrorData(t *testing.T) {
 		secret := redactor([]string{"sesame-open"})
 		s := &session{redact: secret, hide: func(raw json.RawMessage) json.RawMessage { return hideIn(raw, secret) }}
 		o := Options{}.withDefaults()
-		r := s.errorResult(&jsonrpc.Error{Code: -32602, Message: "Invalid params", Data: json.RawMessage(test.data)}, nil, &o)
+		r := s.errorResult(&jsonrpc.Error{Code: -32602, Message: "Invalid params", Data: json.RawMessage(test.data)},
+			nil, &o)
 		if r.Status != trajectory.CallToolError || r.Error != test.want || r.Text != "Error: "+test.want {
 			t.Errorf("%s: %+v", test.name, r)
 		}
 	}
 	long := &jsonrpc.Error{Message: "m", Data: json.RawMessage(`"` + strings.Repeat("x", 100000) + `"`)}
 	s, o := &session{redact: redactor(nil)}, Options{}.withDefaults()
-	if r := s.errorResult(long, nil, &o); len(r.Text) > 2100 || len(r.Error) < 5000 || len(r.Error) > o.MaxResult+10 || !strings.Contains(r.Text, "omitted") {
+	if r := s.errorResult(long, nil, &o); len(r.Text) > 2100 || len(r.Error) < 5000 || len(r.Error) > o.MaxResult+10 ||
+		!strings.Contains(r.Text, "omitted") {
 		t.Errorf("%d bytes are shown, %d recorded", len(r.Text), len(r.Error))
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// expand replaces the variables in every string of a server, and notes which of the values are secret: all that only the
-// server's own file sets are.
+// expand replaces the variables in every string of a server, and notes which of the values are secret: all that only
+// the server's own file sets are.
 func (s *Server) expand(lookup func(string) (string, bool), file map[string]string) error {
 	lookupEnv := func(name string) (string, bool) {
-		// The server's own file counts first: a stranger's entry chose the name, and the environment may have a key of that name.
+		// The server's own file counts first: a stranger's entry chose the name, and the environment may have a key of
+		// that name.
 		if kept, own := file[name]; own {
 			s.secrets = append(s.secrets, kept)
 			return kept, true
@@ -28,7 +29,8 @@ func (s *Server) expand(lookup func(string) (string, bool), file map[string]stri
 	}
 	if s.OAuth != nil {
 		texts = append(texts, &s.OAuth.ClientID, &s.OAuth.ClientSecret, &s.OAuth.MetadataURL, &s.OAuth.RedirectURL,
-			&s.OAuth.PrivateKeyFile, &s.OAuth.AssertionFile, &s.OAuth.IDTokenFile, &s.OAuth.IDPTokenURL, &s.OAuth.IDPClientID)
+			&s.OAuth.PrivateKeyFile, &s.OAuth.AssertionFile, &s.OAuth.IDTokenFile, &s.OAuth.IDPTokenURL,
+			&s.OAuth.IDPClientID)
 	}
 	for i := range s.Args {
 		texts = append(texts, &s.Args[i])
@@ -75,9 +77,11 @@ func expand(text string, lookupEnv func(string) (string, bool)) (string, error) 
 		case hasDefault && value == "": // as in a shell: also where the variable is set but empty
 			value = fallback
 		case !set && strings.HasPrefix(name, inputPrefix):
-			return "", mistake{fmt.Sprintf("${%s} is a question that the editor asks", name), "set the variable " + inputVariable(name) + " to the answer"}
+			return "", mistake{fmt.Sprintf("${%s} is a question that the editor asks", name),
+				"set the variable " + inputVariable(name) + " to the answer"}
 		case !set && !hasDefault:
-			return "", mistake{fmt.Sprintf("the variable %s is not set", name), fmt.Sprintf("set it, or write ${%s:-default}", name)}
+			return "", mistake{fmt.Sprintf("the variable %s is not set", name),
+				fmt.Sprintf("set it, or write ${%s:-default}", name)}
 		}
 		b.WriteString(value)
 	}
@@ -91,8 +95,8 @@ func inputVariable(name string) string {
 	return strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(name, inputPrefix), "-", "_"))
 }
 
-// editorVariables adds to the environment what VS Code and Cursor predefine: workspaceFolder, which is dir or the folder
-// around the editor's own, workspaceFolderBasename, userHome, pathSeparator and its short form /, and input:ID.
+// editorVariables adds to the environment what VS Code and Cursor predefine: workspaceFolder, which is dir or the
+// folder around the editor's own, workspaceFolderBasename, userHome, pathSeparator and its short form /, and input:ID.
 func editorVariables(lookupEnv func(string) (string, bool), dir string) func(string) (string, bool) {
 	workspace := workspaceOf(dir)
 	return func(name string) (string, bool) {
@@ -140,7 +144,8 @@ func (s *Server) readEnvFile(dir string, lookup func(string) (string, bool)) (ma
 	s.EnvFile = path
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, mistake{"envFile: " + err.Error(), "correct the path (relative ones are from the configuration's folder), or leave envFile out"}
+		return nil, mistake{"envFile: " + err.Error(),
+			"correct the path (relative ones are from the configuration's folder), or leave envFile out"}
 	}
 	file := map[string]string{}
 	n := 0
@@ -152,7 +157,8 @@ func (s *Server) readEnvFile(dir string, lookup func(string) (string, bool)) (ma
 		}
 		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		if name = strings.TrimSpace(name); !found || name == "" {
-			return nil, mistake{fmt.Sprintf("envFile: %s:%d is not NAME=value", path, n), "correct that line, or begin it with # as a comment"}
+			return nil, mistake{fmt.Sprintf("envFile: %s:%d is not NAME=value", path, n),
+				"correct that line, or begin it with # as a comment"}
 		}
 		value = strings.TrimSpace(value)
 		if last := len(value) - 1; last > 0 && (value[0] == '"' || value[0] == '\'') && value[last] == value[0] {

@@ -15,9 +15,9 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// isForgotten reports whether the server, over HTTP, no longer knows the session that a call was made in. The protocol has
-// 404 for that; servers answer 400, 401, 410 or 5xx too, or with an error of the protocol, under the call's id or none.
-// Where an answer may mean something else, a ping tells: a session that is known answers it.
+// isForgotten reports whether the server, over HTTP, no longer knows the session that a call was made in. The protocol
+// has 404 for that; servers answer 400, 401, 410 or 5xx too, or with an error of the protocol, under the call's id or
+// none. Where an answer may mean something else, a ping tells: a session that is known answers it.
 func (s *session) isForgotten(ctx context.Context, known *exchange, answer *mcp.CallToolResult, err error) bool {
 	if s.conn != nil || !known.inSession || !known.sent || ctx.Err() != nil {
 		return false
@@ -64,13 +64,15 @@ func (s *session) ping(ctx context.Context, refusal error) pingVerdict {
 		return pingUnknown
 	case err == nil:
 		return pingKnown
-	case slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, known.status):
+	case slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
+		known.status):
 		return pingLater
 	case !known.answered || !errors.As(err, &said):
 		return pingUnknown
 	case said.Code == jsonrpc.CodeMethodNotFound:
 		return pingKnown
-	case known.status >= 400 || speaksOfSession(said.Message) || errors.As(refusal, &before) && before.Message == said.Message:
+	case known.status >= 400 || speaksOfSession(said.Message) ||
+		errors.As(refusal, &before) && before.Message == said.Message:
 		return pingUnknown
 	}
 	return pingKnown
@@ -80,8 +82,11 @@ const pingLimit = 5 * time.Second
 
 func speaksOfSession(text string) bool { return strings.Contains(strings.ToLower(text), "session") }
 
-// expiredResult is the result of a call in a session that the server does not know any more: it says nothing of the model.
-func (s *session) expiredResult(known *exchange, answer *mcp.CallToolResult, err error, o *Options) trajectory.ToolResult {
+// expiredResult is the result of a call in a session that the server does not know any more: it says nothing of the
+// model.
+func (s *session) expiredResult(
+	known *exchange, answer *mcp.CallToolResult, err error, o *Options,
+) trajectory.ToolResult {
 	why := known.missing
 	switch {
 	case known.renamed:

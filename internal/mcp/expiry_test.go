@@ -76,7 +76,8 @@ func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(sessionHeader, f.open())
 		result(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`)
 	case m.Method == "server/discover":
-		give(answer{status: 200, kind: "application/json", body: `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`})
+		give(answer{status: 200, kind: "application/json",
+			body: `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`})
 	case m.ID == nil:
 		w.WriteHeader(202)
 	case m.Method == "ping" && f.unknown.pingIsKnown:
@@ -101,8 +102,8 @@ func forgetfulServer(t *testing.T, f *forgetful) string {
 	return h.URL
 }
 
-// Of a session that the server has forgotten the call at hand says nothing of the model, and the next one is made in a new
-// session: where the call was refused unread, that call itself.
+// Of a session that the server has forgotten the call at hand says nothing of the model, and the next one is made in a
+// new session: where the call was refused unread, that call itself.
 func TestForgottenSession(t *testing.T) {
 	const jsonKind, plain = "application/json", "text/plain"
 	rpc := func(id, message string) string {
@@ -148,7 +149,8 @@ func TestForgottenSession(t *testing.T) {
 	} {
 		for _, isolation := range []Isolation{Shared, PerSession} {
 			f := &forgetful{unknown: test.unknown}
-			p := newPool(t, configOf(t, map[string]Server{"s": {URL: forgetfulServer(t, f), Isolation: isolation}}), Options{})
+			p := newPool(t, configOf(t, map[string]Server{"s": {URL: forgetfulServer(t, f), Isolation: isolation}}),
+				Options{})
 			e := open(t, p, "e")
 			if r := ask(e, "t", "{}"); r.Text != "hi" {
 				t.Fatalf("%s, %s: %+v", name, isolation, r)
@@ -156,7 +158,8 @@ func TestForgottenSession(t *testing.T) {
 			f.forget()
 			r := ask(e, "t", "{}")
 			lost := r.Status == trajectory.CallTransportError && r.Outcome == trajectory.EnvironmentError
-			if again := isolation == Shared && test.unread; again && r.Text != "hi" || !again && (!lost || !strings.Contains(r.Text, "no longer knows the session")) {
+			if again := isolation == Shared && test.unread; again && r.Text != "hi" ||
+				!again && (!lost || !strings.Contains(r.Text, "no longer knows the session")) {
 				t.Errorf("%s, %s: %+v", name, isolation, r)
 			}
 			e.Close()
@@ -179,13 +182,20 @@ func TestSessionThatIsKnown(t *testing.T) {
 		"a tool's own sessions": {answer{status: 200, kind: jsonKind,
 			body: `{"jsonrpc":"2.0","id":%s,"result":{"isError":true,"content":[{"type":"text","text":"browser session 7 not found"}]}}`}, trajectory.CallToolError},
 		"an error of them": {answer{status: 200, kind: jsonKind,
-			body: `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown session 7"}}`}, trajectory.CallToolError},
+			body: `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown session 7"}}`},
+			trajectory.CallToolError},
 		"refused with 400": {answer{status: 400, kind: jsonKind,
-			body: `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown session 7"}}`}, trajectory.CallToolError},
-		"broken with 500": {answer{status: 500, kind: jsonKind, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"boom"}}`}, trajectory.CallTransportError},
+			body: `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown session 7"}}`},
+			trajectory.CallToolError},
+		"broken with 500": {
+			answer{status: 500, kind: jsonKind,
+				body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"boom"}}`},
+			trajectory.CallTransportError,
+		},
 	} {
 		f := &forgetful{known: test.known}
-		p := newPool(t, configOf(t, map[string]Server{"s": {URL: forgetfulServer(t, f), Isolation: PerSession}}), Options{})
+		p := newPool(t, configOf(t, map[string]Server{"s": {URL: forgetfulServer(t, f), Isolation: PerSession}}),
+			Options{})
 		e := open(t, p, "e")
 		for range 2 {
 			if r := ask(e, "t", "{}"); r.Status != test.want || strings.Contains(r.Text, "knows") {

@@ -63,8 +63,8 @@ func OutcomeOf(err error) trajectory.Outcome {
 	return trajectory.InfrastructureError
 }
 
-// secretsOf returns what must not come back from a server into errors, traces or prompts. Values shorter than 8 bytes are
-// words, and those that name a file are paths: hiding them would garble what the model reads.
+// secretsOf returns what must not come back from a server into errors, traces or prompts. Values shorter than 8 bytes
+// are words, and those that name a file are paths: hiding them would garble what the model reads.
 func secretsOf(s Server) []string {
 	var found []string
 	hide := func(value string) {
@@ -87,7 +87,8 @@ func secretsOf(s Server) []string {
 		}
 	}
 	for _, key := range keysInOrder(s.Headers) {
-		if name := strings.ToUpper(key); isSecretName(name) || strings.HasSuffix(name, "AUTHORIZATION") || name == "COOKIE" {
+		if name := strings.ToUpper(key); isSecretName(name) || strings.HasSuffix(name, "AUTHORIZATION") ||
+			name == "COOKIE" {
 			hide(s.Headers[key])
 			_, token, _ := strings.Cut(s.Headers[key], " ")
 			hide(token)

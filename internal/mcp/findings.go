@@ -14,8 +14,8 @@ func (c *Catalog) LintTools() []scan.Tool {
 	return tools
 }
 
-// Suspicious returns the texts in the catalog's tools that could steer a model by the back door, the worst first, and the chains
-// of servers by which data can leave.
+// Suspicious returns the texts in the catalog's tools that could steer a model by the back door, the worst first, and
+// the chains of servers by which data can leave.
 func (c *Catalog) Suspicious() []scan.Finding {
 	tools := c.LintTools()
 	found := append(scan.Check(tools), scan.Chains(tools)...)

@@ -87,8 +87,8 @@ func (l *opener) freeRoot(root string) {
 }
 
 // showsDir reports whether the path of an episode's folder is the episode's own, so that no session can be ready before
-// the episode is known. Its server is told the path, and servers repeat it in what the model reads: a warm process would
-// make the text of a result depend on which process was free.
+// the episode is known. Its server is told the path, and servers repeat it in what the model reads: a warm process
+// would make the text of a result depend on which process was free.
 func (l *opener) showsDir() bool {
 	return l.o.Folder != "" && l.server.Isolation != PerReset && l.usesDir()
 }

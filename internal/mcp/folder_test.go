@@ -43,7 +43,8 @@ func TestEpisodePaths(t *testing.T) {
 		told[folder] = true
 		return nil
 	}
-	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "tools", EpisodeDir)}), Options{Folder: folder, Wrap: wrap})
+	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "tools", EpisodeDir)}),
+		Options{Folder: folder, Wrap: wrap})
 	first, e := dirOf(t, p, "a/0/1")
 	if want := filepath.Join(stale, "work"); first != want {
 		t.Errorf("the folder is %s, want %s", first, want)
@@ -79,7 +80,9 @@ func TestEpisodePaths(t *testing.T) {
 
 // A server that is not told the path keeps its warm processes, at numbered paths.
 func TestNumberedPaths(t *testing.T) {
-	p := newPool(t, configOf(t, map[string]Server{"s": {Command: self(t, "tools").Command, Args: self(t, "tools").Args, Isolation: PerProcess}}),
+	p := newPool(t, configOf(t, map[string]Server{
+		"s": {Command: self(t, "tools").Command, Args: self(t, "tools").Args, Isolation: PerProcess},
+	}),
 		Options{Folder: t.TempDir(), Warm: 1})
 	for i := range 3 {
 		dir, e := dirOf(t, p, fmt.Sprint(i))

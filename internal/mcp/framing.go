@@ -56,8 +56,8 @@ func (f *framing) see(line []byte) string {
 	return ""
 }
 
-// checkFrame looks at a line that is no message. Where it shows that the server frames its messages in another way, and none
-// came all the same, the process is ended.
+// checkFrame looks at a line that is no message. Where it shows that the server frames its messages in another way, and
+// none came all the same, the process is ended.
 func (c *stdioConn) checkFrame(line []byte) {
 	if c.framing.told || c.wire.hasMessage() {
 		return

@@ -34,9 +34,14 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// A server that frames its messages otherwise is found out long before it is given up, and only where none of them came.
+// A server that frames its messages otherwise is found out long before it is given up, and only where none of them
+// came.
 func TestMisframedServers(t *testing.T) {
-	for mode, want := range map[string]string{"lsp": "Content-Length headers", "pretty": "over several lines", "logs-headers": ""} {
+	for mode, want := range map[string]string{
+		"lsp":          "Content-Length headers",
+		"pretty":       "over several lines",
+		"logs-headers": "",
+	} {
 		c, err := Dial(context.Background(), "s", self(t, mode), configOf(t, nil).Base, Options{})
 		if want == "" {
 			if err != nil {
@@ -46,7 +51,8 @@ func TestMisframedServers(t *testing.T) {
 			c.Close()
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "no answer in") || !strings.Contains(Mending(err), "newline-delimited") {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "no answer in") ||
+			!strings.Contains(Mending(err), "newline-delimited") {
 			t.Errorf("%s: %v; next: %q", mode, err, Mending(err))
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// firstEra is the oldest version that the SDK speaks; draftEra came before it, differs in nothing that hone uses, and is what
-// some servers still say.
+// firstEra is the oldest version that the SDK speaks; draftEra came before it, differs in nothing that hone uses, and
+// is what some servers still say.
 const (
 	firstEra = "2024-11-05"
 	draftEra = "2024-10-07"
@@ -32,8 +32,8 @@ type greeting struct {
 	version string   // what the server calls the version it speaks, "" where it says none
 }
 
-// readGreeting mends what of an answer the SDK cannot read: none of it is needed but the version. It is nil where there is
-// nothing to mend, or no object.
+// readGreeting mends what of an answer the SDK cannot read: none of it is needed but the version. It is nil where there
+// is nothing to mend, or no object.
 func readGreeting(raw json.RawMessage) *greeting {
 	g := &greeting{}
 	if json.Unmarshal(raw, &g.members) != nil || g.members == nil {
@@ -51,7 +51,8 @@ func readGreeting(raw json.RawMessage) *greeting {
 	}
 	g.mendServerInfo()
 	version := textOf(g.members["protocolVersion"])
-	if len(g.odd) == 0 && (discovered || version == g.version && slices.Contains(mcp.SupportedProtocolVersions(), version)) {
+	if len(g.odd) == 0 &&
+		(discovered || version == g.version && slices.Contains(mcp.SupportedProtocolVersions(), version)) {
 		return nil
 	}
 	slices.Sort(g.odd)
@@ -177,8 +178,8 @@ func (w *wire) mendGreeting(m *jsonrpc.Response) bool {
 	return true
 }
 
-// greeting is what the server calls the version that it speaks, "" where that is the SDK's word for it, and what of its answer
-// was not as the protocol has it.
+// greeting is what the server calls the version that it speaks, "" where that is the SDK's word for it, and what of its
+// answer was not as the protocol has it.
 func (w *wire) greeting() (version string, odd []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,15 +189,17 @@ func (w *wire) greeting() (version string, odd []string) {
 // otherVersion is a server's that speaks a version of the protocol that hone does not.
 func otherVersion(version string) error {
 	known := slices.Sorted(slices.Values(mcp.SupportedProtocolVersions()))
-	return mistake{fmt.Sprintf("it speaks version %q of the protocol, and hone %s", cutName(version), strings.Join(known, ", ")),
-		"take a version of the server that speaks one of them"}
+	return mistake{
+		fmt.Sprintf("it speaks version %q of the protocol, and hone %s", cutName(version), strings.Join(known, ", ")),
+		"take a version of the server that speaks one of them",
+	}
 }
 
 // ofVersion are the words of a refusal for the version that was asked for.
 var ofVersion = regexp.MustCompile(`(?i)\bversion`)
 
-// offeredVersions are the versions to ask for next, the newest first, of a server that refused the one that it was asked for: those
-// that it names, in whatever form, or where it names none all that are older.
+// offeredVersions are the versions to ask for next, the newest first, of a server that refused the one that it was
+// asked for: those that it names, in whatever form, or where it names none all that are older.
 func offeredVersions(err error) []string {
 	var answer *jsonrpc.Error
 	var refused refusedError
@@ -204,16 +207,19 @@ func offeredVersions(err error) []string {
 		return nil
 	}
 	older := func(version string) bool { return version < legacyEra }
-	speaks := append(slices.DeleteFunc(mcp.SupportedProtocolVersions(), func(v string) bool { return !older(v) }), draftEra)
-	named := slices.DeleteFunc(versionDate.FindAllString(err.Error(), -1), func(v string) bool { return v == legacyEra || v == modernEra })
+	speaks := append(slices.DeleteFunc(mcp.SupportedProtocolVersions(), func(v string) bool { return !older(v) }),
+		draftEra)
+	named := slices.DeleteFunc(versionDate.FindAllString(err.Error(), -1), func(v string) bool {
+		return v == legacyEra || v == modernEra
+	})
 	if len(named) == 0 {
 		return speaks[:len(speaks)-1]
 	}
 	return slices.DeleteFunc(speaks, func(v string) bool { return !slices.Contains(named, v) })
 }
 
-// tryLegacy opens a session by initialize: by the newest version that has it, and where the server refuses that one by those
-// that it offers.
+// tryLegacy opens a session by initialize: by the newest version that has it, and where the server refuses that one by
+// those that it offers.
 func (l *opener) tryLegacy(ctx context.Context, via string, from start, first error) (*session, error) {
 	limit := l.o.ConnectTimeout
 	if first != nil {

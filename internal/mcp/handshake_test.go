@@ -56,7 +56,8 @@ func TestOddGreetings(t *testing.T) {
 		{`{"protocolVersion":"2025-06-18","capabilities":"tools",` + info + `}`, `capabilities is "tools"`},
 		{`{"protocolVersion":"2025-06-18","capabilities":null,` + info + `}`, "capabilities are missing"},
 		{`{"protocolVersion":"2025-06-18",` + info + `}`, "capabilities are missing"},
-		{`{"protocolVersion":"2025-06-18","capabilities":{"tools":true,"prompts":false},` + info + `}`, "capabilities.prompts is false, capabilities.tools is true"},
+		{`{"protocolVersion":"2025-06-18","capabilities":{"tools":true,"prompts":false},` + info + `}`,
+			"capabilities.prompts is false, capabilities.tools is true"},
 		{`{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":"true"}},` + info + `}`, `capabilities.tools is {"listChanged":"true"}`},
 		{`{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":1}},` + info + `}`, `capabilities.tools is {"listChanged":1}`},
 		{`{"protocolVersion":"2025-06-18","capabilities":{"experimental":[]},` + info + `}`, "capabilities.experimental is []"},
@@ -70,7 +71,8 @@ func TestOddGreetings(t *testing.T) {
 		{`{"protocolVersion":null,"capabilities":{"tools":{}},` + info + `}`, "protocolVersion is missing"},
 		{`{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},` + info + `}`, ""},
 	} {
-		catalog, err := Discover(context.Background(), configOf(t, map[string]Server{"s": {URL: greeter(t, test.result, nil)}}))
+		catalog, err := Discover(context.Background(),
+			configOf(t, map[string]Server{"s": {URL: greeter(t, test.result, nil)}}))
 		if err != nil {
 			t.Errorf("%s: %v", test.result, err)
 			continue
@@ -85,8 +87,8 @@ func TestOddGreetings(t *testing.T) {
 	}
 }
 
-// A server that refuses the version it was asked for is asked for one that it names, in whatever form, or for the older ones;
-// where hone speaks none, what it speaks is named.
+// A server that refuses the version it was asked for is asked for one that it names, in whatever form, or for the older
+// ones; where hone speaks none, what it speaks is named.
 func TestRefusedVersions(t *testing.T) {
 	refusal := func(format string, takes ...string) func(string) string {
 		return func(version string) string {
@@ -101,17 +103,26 @@ func TestRefusedVersions(t *testing.T) {
 		era, fail string
 	}{
 		"supported": {refusal(`{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2025-06-18"],"requested":"%s"}}`, "2025-06-18"), "2025-06-18", ""},
-		"the newest of several": {refusal(`{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2024-11-05","2025-03-26"]}}`,
-			"2024-11-05", "2025-03-26"), "2025-03-26", ""},
-		"supportedVersions": {refusal(`{"code":-32022,"message":"unsupported protocol version","data":{"supportedVersions":"2024-11-05"}}`, "2024-11-05"), "2024-11-05", ""},
-		"in the message":    {refusal(`{"code":-32000,"message":"Bad Request: Unsupported protocol version %s (supported versions: 2025-03-26, 2024-11-05)"}`, "2024-11-05"), "2024-11-05", ""},
-		"no list":           {refusal(`{"code":-32602,"message":"Unsupported protocol version: %s"}`, "2025-03-26"), "2025-03-26", ""},
-		"before the first":  {refusal(`{"code":-32602,"message":"protocol version mismatch","data":["2024-10-07"]}`, "2024-10-07"), "2024-10-07", ""},
-		"none that hone speaks": {refusal(`{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2023-01-01"]}}`), "",
-			`data: {"supported":["2023-01-01"]}`},
+		"the newest of several": {
+			refusal(`{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2024-11-05","2025-03-26"]}}`,
+				"2024-11-05", "2025-03-26"), "2025-03-26", "",
+		},
+		"supportedVersions": {
+			refusal(
+				`{"code":-32022,"message":"unsupported protocol version","data":{"supportedVersions":"2024-11-05"}}`, "2024-11-05",
+			), "2024-11-05", "",
+		},
+		"in the message":   {refusal(`{"code":-32000,"message":"Bad Request: Unsupported protocol version %s (supported versions: 2025-03-26, 2024-11-05)"}`, "2024-11-05"), "2024-11-05", ""},
+		"no list":          {refusal(`{"code":-32602,"message":"Unsupported protocol version: %s"}`, "2025-03-26"), "2025-03-26", ""},
+		"before the first": {refusal(`{"code":-32602,"message":"protocol version mismatch","data":["2024-10-07"]}`, "2024-10-07"), "2024-10-07", ""},
+		"none that hone speaks": {
+			refusal(`{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2023-01-01"]}}`), "",
+			`data: {"supported":["2023-01-01"]}`,
+		},
 		"of something else": {refusal(`{"code":-32603,"message":"no licence"}`), "", "no licence"},
 	} {
-		catalog, err := Discover(context.Background(), configOf(t, map[string]Server{"s": {URL: greeter(t, "", test.refuse)}}))
+		catalog, err := Discover(context.Background(),
+			configOf(t, map[string]Server{"s": {URL: greeter(t, "", test.refuse)}}))
 		switch {
 		case test.fail == "" && (err != nil || catalog.Servers[0].Era != test.era):
 			t.Errorf("%s: %v %v", name, catalog, err)
@@ -120,9 +131,12 @@ func TestRefusedVersions(t *testing.T) {
 		}
 	}
 	for _, version := range []string{"2023-01-01", "1.0", "DRAFT-2027"} {
-		url := greeter(t, `{"protocolVersion":"`+version+`","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, nil)
+		url := greeter(t,
+			`{"protocolVersion":"`+version+`","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, nil)
 		_, err := Discover(context.Background(), configOf(t, map[string]Server{"s": {URL: url}}))
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("it speaks version %q of the protocol, and hone 2024-11-05, ", version)) || fault.CodeOf(err) != fault.CodeUnavailable {
+		if err == nil || !strings.Contains(err.Error(),
+			fmt.Sprintf("it speaks version %q of the protocol, and hone 2024-11-05, ", version)) ||
+			fault.CodeOf(err) != fault.CodeUnavailable {
 			t.Errorf("%s: %v", version, err)
 		}
 	}

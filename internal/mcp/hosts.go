@@ -23,16 +23,21 @@ type entry struct {
 }
 
 // otherNames are other hosts' names of Server's keys: of Gemini CLI, Windsurf, Cline, OpenCode, Codex and Zed.
-var otherNames = map[string]string{"httpUrl": "url", "serverUrl": "url", "endpoint": "url", "uri": "url", "transportType": "type",
-	"environment": "env", "environmentVariables": "env", "workingDirectory": "cwd", "working_directory": "cwd", "http_headers": "headers",
-	"arguments": "args", "tool_timeout_sec": "timeout"}
+var otherNames = map[string]string{
+	"httpUrl": "url", "serverUrl": "url", "endpoint": "url", "uri": "url", "transportType": "type",
+	"environment": "env", "environmentVariables": "env", "workingDirectory": "cwd", "working_directory": "cwd",
+	"http_headers": "headers", "arguments": "args", "tool_timeout_sec": "timeout",
+}
 
 // otherTypes are other hosts' words for the types of transport, without marks and in small letters.
-var otherTypes = map[string]string{"streamablehttp": "http", "streamhttp": "http", "http": "http", "remote": "http", "sse": "sse",
-	"httpsse": "sse", "stdio": "stdio", "local": "stdio", "command": "stdio", "": ""}
+var otherTypes = map[string]string{
+	"streamablehttp": "http", "streamhttp": "http", "http": "http", "remote": "http", "sse": "sse",
+	"httpsse": "sse", "stdio": "stdio", "local": "stdio", "command": "stdio", "": "",
+}
 
 // noUse are keys of other hosts that say nothing about how a server is reached, or that are read elsewhere (sameAs).
-var noUse = []string{"description", "dev", "disabledTools", "enabled", "enabledTools", "gallery", "icon", "includeTools", "name", "note", "version", "id"}
+var noUse = []string{"description", "dev", "disabledTools", "enabled", "enabledTools", "gallery", "icon",
+	"includeTools", "name", "note", "version", "id"}
 
 // readEntry makes an entry of what a file holds. The error names the key whose meaning is not clear.
 func readEntry(raw json.RawMessage) entry {
@@ -69,7 +74,8 @@ func (e *entry) take(key string) (json.RawMessage, bool) {
 // set gives a key of ours what another key said; both may say the same.
 func (e *entry) set(ours, theirs string, value json.RawMessage) {
 	if own, there := e.members[ours]; there && !absent(own) && !bytes.Equal(compact(own), compact(value)) {
-		e.fail(fmt.Sprintf("%q and %q say different things", ours, theirs), fmt.Sprintf("leave one of %q and %q out", ours, theirs))
+		e.fail(fmt.Sprintf("%q and %q say different things", ours, theirs),
+			fmt.Sprintf("leave one of %q and %q out", ours, theirs))
 		return
 	}
 	e.members[ours] = value
@@ -85,7 +91,8 @@ func (e *entry) fail(why, next string) {
 	}
 }
 
-// unfold brings the members of an object that stands for a group of keys, as "transport": {"type", "url"}, to the entry.
+// unfold brings the members of an object that stands for a group of keys, as "transport": {"type", "url"}, to the
+// entry.
 func (e *entry) unfold(key string) {
 	inner := objectIn(e.members, key)
 	if inner == nil {
@@ -140,12 +147,14 @@ func (e *entry) command() {
 	var words []string
 	if value := e.members["command"]; bytes.HasPrefix(value, []byte("[")) {
 		if json.Unmarshal(value, &words) != nil || len(words) == 0 {
-			e.fail(`"command" is a list that is no program with its arguments`, `write "command": "npx", "args": ["-y", "package"]`)
+			e.fail(`"command" is a list that is no program with its arguments`,
+				`write "command": "npx", "args": ["-y", "package"]`)
 			return
 		}
 	} else if line := stringIn(e.members, "command"); strings.ContainsAny(line, " \t") && !exists(line) {
 		split, err := splitWords(line)
-		if _, is := exec.LookPath(line); err != nil || is == nil || len(split) < 2 || strings.HasPrefix(split[0], "/") && !exists(split[0]) {
+		if _, is := exec.LookPath(line); err != nil || is == nil || len(split) < 2 ||
+			strings.HasPrefix(split[0], "/") && !exists(split[0]) {
 			return // a path with a space in it
 		}
 		words = split
@@ -224,7 +233,8 @@ func (e *entry) texts(key, mark string) {
 		case absent(all[name]):
 			e.aside = append(e.aside, fmt.Sprintf("%s.%s, which is null", key, name))
 		case !plain:
-			e.fail(fmt.Sprintf("%s.%s is no text", key, name), fmt.Sprintf(`write %s of texts: %s`, key, exampleOf(key)))
+			e.fail(fmt.Sprintf("%s.%s is no text", key, name),
+				fmt.Sprintf(`write %s of texts: %s`, key, exampleOf(key)))
 			return
 		default:
 			texts[name] = text
@@ -257,8 +267,8 @@ func (e *entry) flags() {
 	}
 }
 
-// longestSeconds is up to where a timeout without a unit is one of seconds; beyond it, it is one of milliseconds, as other hosts
-// have it.
+// longestSeconds is up to where a timeout without a unit is one of seconds; beyond it, it is one of milliseconds, as
+// other hosts have it.
 const longestSeconds = 3600
 
 func (e *entry) timeout() {
@@ -272,7 +282,8 @@ func (e *entry) timeout() {
 	}
 	d := time.Duration(n * float64(time.Millisecond))
 	e.put("timeout", d.String())
-	e.aside = append(e.aside, fmt.Sprintf("the unit of \"timeout\": %s, which is read as milliseconds, %s", e.textOfNumber(n), d))
+	e.aside = append(e.aside,
+		fmt.Sprintf("the unit of \"timeout\": %s, which is read as milliseconds, %s", e.textOfNumber(n), d))
 }
 
 func (e *entry) textOfNumber(n float64) string {
@@ -318,8 +329,8 @@ func otherKeys(plain []byte) string {
 	return "servers are looked for under mcpServers, and it has " + strings.Join(names, ", ")
 }
 
-// entriesIn finds the servers of a file of any host: under mcpServers, servers, both, or another host's key, as a map or as a
-// list of entries with names.
+// entriesIn finds the servers of a file of any host: under mcpServers, servers, both, or another host's key, as a map
+// or as a list of entries with names.
 func entriesIn(data []byte) (map[string]json.RawMessage, error) {
 	var file map[string]json.RawMessage
 	if err := json.Unmarshal(data, &file); err != nil {
@@ -333,7 +344,8 @@ func entriesIn(data []byte) (map[string]json.RawMessage, error) {
 		}
 		for _, name := range keysInOrder(some) {
 			if _, twice := all[name]; twice {
-				return mistake{fmt.Sprintf("the server %q is there twice", name), "give one of them another name, or take it out"}
+				return mistake{fmt.Sprintf("the server %q is there twice", name),
+					"give one of them another name, or take it out"}
 			}
 			all[name] = some[name]
 		}
@@ -348,7 +360,8 @@ func entriesIn(data []byte) (map[string]json.RawMessage, error) {
 			}
 		}
 	}
-	if inner := objectIn(file, "mcp"); inner != nil { // VS Code's settings, and OpenCode, which has the entries right there
+	// VS Code's settings, and OpenCode, which has the entries right there
+	if inner := objectIn(file, "mcp"); inner != nil {
 		if raw, there := inner["servers"]; there {
 			return all, add(raw)
 		}
@@ -364,7 +377,8 @@ func entriesIn(data []byte) (map[string]json.RawMessage, error) {
 func isEntries(file map[string]json.RawMessage) bool {
 	for key := range file {
 		one := objectIn(file, key)
-		if one == nil || one["command"] == nil && one["url"] == nil && one["httpUrl"] == nil && one["serverUrl"] == nil {
+		if one == nil ||
+			one["command"] == nil && one["url"] == nil && one["httpUrl"] == nil && one["serverUrl"] == nil {
 			return false
 		}
 	}
@@ -379,14 +393,16 @@ func entriesByName(raw json.RawMessage) (map[string]json.RawMessage, error) {
 		for i, one := range list {
 			var named struct{ Name, ID string }
 			if json.Unmarshal(one, &named) != nil || named.Name+named.ID == "" {
-				return nil, mistake{fmt.Sprintf("the server at place %d of the list has no name", i), `give it a "name"`}
+				return nil, mistake{fmt.Sprintf("the server at place %d of the list has no name", i),
+					`give it a "name"`}
 			}
 			name := named.Name
 			if name == "" {
 				name = named.ID
 			}
 			if _, twice := some[name]; twice {
-				return nil, mistake{fmt.Sprintf("the server %q is there twice", name), "give one of them another name, or take it out"}
+				return nil, mistake{fmt.Sprintf("the server %q is there twice", name),
+					"give one of them another name, or take it out"}
 			}
 			some[name] = one
 		}
@@ -406,7 +422,8 @@ func twice(data []byte) error {
 			if errors.As(err, &wrong) {
 				last = wrong.JSONPointer.LastToken()
 			}
-			return mistake{fmt.Sprintf("the name %q is there twice in one object", last), "give one of them another name, or take it out"}
+			return mistake{fmt.Sprintf("the name %q is there twice in one object", last),
+				"give one of them another name, or take it out"}
 		}
 		if err != nil {
 			return nil // the end, or no JSON, which is said elsewhere

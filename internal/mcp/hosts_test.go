@@ -34,52 +34,58 @@ func TestFormsOfOtherHosts(t *testing.T) {
 		want  Server
 		aside string // a part of what is told
 	}{
-		`{"httpUrl":"https://h/mcp"}`:                                             {url, ""},
-		`{"serverUrl":"https://h/mcp"}`:                                           {url, ""},
-		`{"serverUrl":"https://h/mcp","url":"https://h/mcp"}`:                     {url, ""},
-		`{"transport":{"type":"http","url":"https://h/mcp"}}`:                     {kind(url, "http"), ""},
-		`{"transport":{"type":"stdio","command":"npx","args":["-y","x"]}}`:        {kind(npx, "stdio"), ""},
-		`{"url":"https://h/mcp","transport":"sse"}`:                               {kind(url, "sse"), ""},
-		`{"url":"https://h/mcp","transport":"streamable-http"}`:                   {kind(url, "http"), ""},
-		`{"url":"https://h/mcp","transportType":"streamableHttp"}`:                {kind(url, "http"), ""},
-		`{"url":"https://h/mcp","type":"Streamable_HTTP"}`:                        {kind(url, "http"), ""},
-		`{"url":"https://h/mcp","type":"remote"}`:                                 {kind(url, "http"), ""},
-		`{"type":"local","command":["npx","-y","x"]}`:                             {kind(npx, "stdio"), ""},
-		`{"command":["npx","-y","x"],"environment":{"A":"1"}}`:                    {with(npx, func(s *Server) { s.Env = map[string]string{"A": "1"} }), ""},
-		`{"command":{"path":"npx","args":["-y","x"],"env":null}}`:                 {npx, ""},
-		`{"command":"npx -y x"}`:                                                  {npx, ""},
-		`{"command":"npx -y","args":["x"]}`:                                       {npx, ""},
-		`{"command":"npx","args":"-y x"}`:                                         {npx, ""},
-		`{"command":"npx","args":["-y","x"],"workingDirectory":"/"}`:              {with(npx, func(s *Server) { s.Cwd = "/" }), ""},
-		`{"command":"npx","args":["-y","x",3000,true]}`:                           {with(npx, func(s *Server) { s.Args = []string{"-y", "x", "3000", "true"} }), ""},
-		`{"command":"/opt/my tools/x"}`:                                           {Server{Command: "/opt/my tools/x", Isolation: PerProcess}, ""},
-		`{"command":"npx","args":["-y","x"],"env":{"PORT":3000,"DEBUG":true}}`:    {with(npx, func(s *Server) { s.Env = map[string]string{"PORT": "3000", "DEBUG": "true"} }), ""},
-		`{"command":"npx","args":["-y","x"],"env":{"PORT":12345678901234567890}}`: {with(npx, func(s *Server) { s.Env = map[string]string{"PORT": "12345678901234567890"} }), ""},
-		`{"command":"npx","args":["-y","x"],"env":{"A":null}}`:                    {with(npx, func(s *Server) { s.Env = map[string]string{} }), "env.A, which is null"},
-		`{"command":"npx","args":["-y","x"],"env":["A=1","B=x=y"]}`:               {with(npx, func(s *Server) { s.Env = map[string]string{"A": "1", "B": "x=y"} }), ""},
-		`{"url":"https://h/mcp","http_headers":{"X-N":5}}`:                        {with(url, func(s *Server) { s.Headers = map[string]string{"X-N": "5"} }), ""},
-		`{"url":"https://h/mcp","headers":["X-N: 5"]}`:                            {with(url, func(s *Server) { s.Headers = map[string]string{"X-N": "5"} }), ""},
-		`{"url":"https://h/mcp","requestInit":{"headers":{"X-N":"5"}}}`:           {with(url, func(s *Server) { s.Headers = map[string]string{"X-N": "5"} }), ""},
-		`{"url":"https://h/mcp","timeout":60}`:                                    {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
-		`{"url":"https://h/mcp","timeout":60000}`:                                 {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), "read as milliseconds, 1m0s"},
-		`{"url":"https://h/mcp","timeout":"60"}`:                                  {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
-		`{"url":"https://h/mcp","timeout":"60000"}`:                               {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), "read as milliseconds, 1m0s"},
-		`{"url":"https://h/mcp","timeout":"60s"}`:                                 {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
-		`{"url":"https://h/mcp","tool_timeout_sec":60}`:                           {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
-		`{"url":"https://h/mcp","enabled":"true","disabled":"false"}`:             {url, ""},
-		`{"url":"https://h/mcp","isActive":true}`:                                 {url, ""},
-		`{"url":"https://h/mcp","autoApprove":["a"],"initTimeout":5,"name":"h"}`:  {url, `the keys "autoApprove", "initTimeout"`},
+		`{"httpUrl":"https://h/mcp"}`:                                      {url, ""},
+		`{"serverUrl":"https://h/mcp"}`:                                    {url, ""},
+		`{"serverUrl":"https://h/mcp","url":"https://h/mcp"}`:              {url, ""},
+		`{"transport":{"type":"http","url":"https://h/mcp"}}`:              {kind(url, "http"), ""},
+		`{"transport":{"type":"stdio","command":"npx","args":["-y","x"]}}`: {kind(npx, "stdio"), ""},
+		`{"url":"https://h/mcp","transport":"sse"}`:                        {kind(url, "sse"), ""},
+		`{"url":"https://h/mcp","transport":"streamable-http"}`:            {kind(url, "http"), ""},
+		`{"url":"https://h/mcp","transportType":"streamableHttp"}`:         {kind(url, "http"), ""},
+		`{"url":"https://h/mcp","type":"Streamable_HTTP"}`:                 {kind(url, "http"), ""},
+		`{"url":"https://h/mcp","type":"remote"}`:                          {kind(url, "http"), ""},
+		`{"type":"local","command":["npx","-y","x"]}`:                      {kind(npx, "stdio"), ""},
+		`{"command":["npx","-y","x"],"environment":{"A":"1"}}`:             {with(npx, func(s *Server) { s.Env = map[string]string{"A": "1"} }), ""},
+		`{"command":{"path":"npx","args":["-y","x"],"env":null}}`:          {npx, ""},
+		`{"command":"npx -y x"}`:                                           {npx, ""},
+		`{"command":"npx -y","args":["x"]}`:                                {npx, ""},
+		`{"command":"npx","args":"-y x"}`:                                  {npx, ""},
+		`{"command":"npx","args":["-y","x"],"workingDirectory":"/"}`:       {with(npx, func(s *Server) { s.Cwd = "/" }), ""},
+		`{"command":"npx","args":["-y","x",3000,true]}`:                    {with(npx, func(s *Server) { s.Args = []string{"-y", "x", "3000", "true"} }), ""},
+		`{"command":"/opt/my tools/x"}`:                                    {Server{Command: "/opt/my tools/x", Isolation: PerProcess}, ""},
+		`{"command":"npx","args":["-y","x"],"env":{"PORT":3000,"DEBUG":true}}`: {with(npx,
+			func(s *Server) { s.Env = map[string]string{"PORT": "3000", "DEBUG": "true"} }), ""},
+		`{"command":"npx","args":["-y","x"],"env":{"PORT":12345678901234567890}}`: {with(npx,
+			func(s *Server) { s.Env = map[string]string{"PORT": "12345678901234567890"} }), ""},
+		`{"command":"npx","args":["-y","x"],"env":{"A":null}}`:                   {with(npx, func(s *Server) { s.Env = map[string]string{} }), "env.A, which is null"},
+		`{"command":"npx","args":["-y","x"],"env":["A=1","B=x=y"]}`:              {with(npx, func(s *Server) { s.Env = map[string]string{"A": "1", "B": "x=y"} }), ""},
+		`{"url":"https://h/mcp","http_headers":{"X-N":5}}`:                       {with(url, func(s *Server) { s.Headers = map[string]string{"X-N": "5"} }), ""},
+		`{"url":"https://h/mcp","headers":["X-N: 5"]}`:                           {with(url, func(s *Server) { s.Headers = map[string]string{"X-N": "5"} }), ""},
+		`{"url":"https://h/mcp","requestInit":{"headers":{"X-N":"5"}}}`:          {with(url, func(s *Server) { s.Headers = map[string]string{"X-N": "5"} }), ""},
+		`{"url":"https://h/mcp","timeout":60}`:                                   {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
+		`{"url":"https://h/mcp","timeout":60000}`:                                {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), "read as milliseconds, 1m0s"},
+		`{"url":"https://h/mcp","timeout":"60"}`:                                 {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
+		`{"url":"https://h/mcp","timeout":"60000"}`:                              {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), "read as milliseconds, 1m0s"},
+		`{"url":"https://h/mcp","timeout":"60s"}`:                                {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
+		`{"url":"https://h/mcp","tool_timeout_sec":60}`:                          {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
+		`{"url":"https://h/mcp","enabled":"true","disabled":"false"}`:            {url, ""},
+		`{"url":"https://h/mcp","isActive":true}`:                                {url, ""},
+		`{"url":"https://h/mcp","autoApprove":["a"],"initTimeout":5,"name":"h"}`: {url, `the keys "autoApprove", "initTimeout"`},
 	} {
 		c, err := read(t, `{"mcpServers":{"s":`+entry+`}}`)
 		if err != nil || len(c.Wrong) > 0 || !reflect.DeepEqual(c.Servers["s"], test.want) {
 			t.Errorf("%s: %+v, want %+v; %v %v", entry, c.Servers["s"], test.want, err, c.Wrong)
 		}
 		told := strings.Join(c.Aside, "; ")
-		if (told == "") != (test.aside == "") || !strings.Contains(told, test.aside) || told != "" && !strings.HasPrefix(told, "left aside: ") {
+		if (told == "") != (test.aside == "") || !strings.Contains(told, test.aside) ||
+			told != "" && !strings.HasPrefix(told, "left aside: ") {
 			t.Errorf("%s: told %q, want %q", entry, told, test.aside)
 		}
 	}
-	for _, entry := range []string{`{"url":"https://h","disabled":"true"}`, `{"url":"https://h","enabled":"false"}`, `{"url":"https://h","isActive":false}`} {
+	for _, entry := range []string{
+		`{"url":"https://h","disabled":"true"}`, `{"url":"https://h","enabled":"false"}`,
+		`{"url":"https://h","isActive":false}`,
+	} {
 		if c, err := read(t, `{"mcpServers":{"s":`+entry+`,"t":{"command":"x"}}}`); err != nil || len(c.Servers) != 1 {
 			t.Errorf("%s: %+v, %v", entry, c.Servers, err)
 		}
@@ -92,7 +98,8 @@ func TestFormsOfOtherHosts(t *testing.T) {
 		`{"url":"https://h/mcp","timeout":"soon"}`:                      `timeout "soon" is no duration`,
 		`{"transport":{"type":"http","url":"https://h","command":"x"}}`: "exactly one of command and url is needed",
 	} {
-		if c, err := read(t, `{"mcpServers":{"s":`+entry+`}}`); err != nil || c.Wrong["s"] == nil || !strings.Contains(c.Wrong["s"].Error(), want) {
+		if c, err := read(t, `{"mcpServers":{"s":`+entry+`}}`); err != nil || c.Wrong["s"] == nil ||
+			!strings.Contains(c.Wrong["s"].Error(), want) {
 			t.Errorf("%s: %v %v", entry, err, c.Wrong)
 		}
 	}
@@ -149,7 +156,8 @@ func TestFilesOfOtherHosts(t *testing.T) {
 		if got := keysInOrder(c.Servers); test.fail == "" && (err != nil || !slices.Equal(got, test.want)) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
-		if test.fail != "" && (err == nil || fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), test.fail)) {
+		if test.fail != "" &&
+			(err == nil || fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), test.fail)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -157,7 +165,10 @@ func TestFilesOfOtherHosts(t *testing.T) {
 
 // One entry that is wrong says nothing of the others.
 func TestEntriesStandAlone(t *testing.T) {
-	for _, bad := range []string{`{"command":"x","env":{"A":"${MISSING}"}}`, `{"command":"x","url":"https://h"}`, `{"comand":"x"}`, `[]`, `5`, `null`, `{"url":"ftp://h"}`} {
+	for _, bad := range []string{
+		`{"command":"x","env":{"A":"${MISSING}"}}`, `{"command":"x","url":"https://h"}`, `{"comand":"x"}`, `[]`, `5`,
+		`null`, `{"url":"ftp://h"}`,
+	} {
 		text := `{"mcpServers":{"bad":` + bad + `,"good":{"command":"y"}}}`
 		c, err := read(t, text)
 		if err != nil || c.Wrong["bad"] == nil || c.Servers["good"].Command != "y" {

@@ -118,11 +118,14 @@ func (h *httpTripper) handleStatus(req *http.Request, m jsonrpc.Message, resp *h
 	case resp.StatusCode == http.StatusNotFound && req.Header.Get(sessionHeader) != "":
 		return resp, nil // the session is gone, and the SDK has to know
 	case !ok || !r.IsCall(): // a server that minds a notification can still answer calls
-		return &http.Response{StatusCode: http.StatusAccepted, Request: req, Header: http.Header{}, Body: http.NoBody}, nil
+		return &http.Response{StatusCode: http.StatusAccepted, Request: req, Header: http.Header{},
+			Body: http.NoBody}, nil
 	}
-	if answer, err := jsonrpc.DecodeMessage(data); err == nil && !h.events && resp.StatusCode != http.StatusTooManyRequests {
+	if answer, err := jsonrpc.DecodeMessage(data); err == nil && !h.events &&
+		resp.StatusCode != http.StatusTooManyRequests {
 		data = h.wire.receive(answer, data)
-		if a, ok := answer.(*jsonrpc.Response); ok && a.ID == r.ID && a.Error != nil && resp.StatusCode >= 500 && r.Method == "tools/call" {
+		if a, ok := answer.(*jsonrpc.Response); ok && a.ID == r.ID && a.Error != nil && resp.StatusCode >= 500 &&
+			r.Method == "tools/call" {
 			return answerWith(req, data), nil // of these the SDK would keep no word
 		}
 		return resp, nil // the protocol's own error, whose code the SDK acts upon
@@ -145,7 +148,8 @@ func (h *httpTripper) mendBody(req *http.Request, m jsonrpc.Message, resp *http.
 	if call {
 		h.wire.noteStatus(0)
 	}
-	if id := req.Header.Get(sessionHeader); id != "" && resp.Header.Get(sessionHeader) != "" && resp.Header.Get(sessionHeader) != id {
+	if id := req.Header.Get(sessionHeader); id != "" && resp.Header.Get(sessionHeader) != "" &&
+		resp.Header.Get(sessionHeader) != id {
 		resp.Header.Set(sessionHeader, id) // for another the SDK would end the connection
 		exchangeOf(req.Context()).set(func(x *exchange) { x.renamed = true })
 	}
@@ -179,15 +183,16 @@ func (h *httpTripper) instead(req *http.Request, id jsonrpc.ID, why string) (*ht
 }
 
 func answerWith(req *http.Request, message []byte) *http.Response {
-	return &http.Response{StatusCode: http.StatusOK, Request: req, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(bytes.NewReader(message))}
+	return &http.Response{StatusCode: http.StatusOK, Request: req,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(message))}
 }
 
 // codeRejected marks, in the SDK, a request that its transport could not deliver.
 const codeRejected = -32005
 
 func errorMessage(id jsonrpc.ID, why string) []byte {
-	data, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: why}})
+	data, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: id,
+		Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: why}})
 	if err != nil {
 		panic(err) // of an id that was decoded and a string
 	}
@@ -260,7 +265,8 @@ func httpTransport(s Server, via string, w *wire, oauth auth.OAuthHandler, asked
 		tripper = dpopTripper{l.bound, base}
 	}
 	client := &http.Client{
-		Transport: &httpTripper{origin: originOf(u), headers: s.Headers, base: tripper, wire: w, oauth: oauth != nil, events: via == viaSSE},
+		Transport: &httpTripper{origin: originOf(u), headers: s.Headers, base: tripper, wire: w, oauth: oauth != nil,
+			events: via == viaSSE},
 		CheckRedirect: func(req *http.Request, earlier []*http.Request) error {
 			if originOf(req.URL) != originOf(u) || len(earlier) >= 5 {
 				return fmt.Errorf("the server redirects to %s; configure that URL if you trust it", originOf(req.URL))
@@ -269,10 +275,11 @@ func httpTransport(s Server, via string, w *wire, oauth auth.OAuthHandler, asked
 		},
 	}
 	if via == viaSSE {
-		return boundedSSE{&mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: -1}}, base.CloseIdleConnections, nil
+		return boundedSSE{&mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: -1}},
+			base.CloseIdleConnections, nil
 	}
-	// The standalone stream carries nothing a rollout needs but a server's questions, and its failure would end a healthy
-	// session. The wire bounds events itself.
+	// The standalone stream carries nothing a rollout needs but a server's questions, and its failure would end a
+	// healthy session. The wire bounds events itself.
 	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, DisableStandaloneSSE: !asked,
 		MaxRetries: sseRetries, MaxEventSize: -1, OAuthHandler: oauth}, base.CloseIdleConnections, nil
 }

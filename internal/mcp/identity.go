@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Identity says which server an entry reaches, whatever the entry is called: its command line, in which files have their whole
-// path, or its address. Secrets are hidden in it, and EpisodeDir stands for the folder of each episode, so it is the same in each.
+// Identity says which server an entry reaches, whatever the entry is called: its command line, in which files have
+// their whole path, or its address. Secrets are hidden in it, and EpisodeDir stands for the folder of each episode, so
+// it is the same in each.
 func (s Server) Identity() string {
 	hide := redactor(secretsOf(s))
 	if s.URL != "" {
@@ -40,8 +41,8 @@ func (s Server) Identity() string {
 // Hide hides the server's secrets in a text for people: values of variables among them, which its words may hold.
 func (s Server) Hide(text string) string { return redactor(secretsOf(s)).Replace(text) }
 
-// wholePath is an argument, with the folder that the server starts in before it where it names a file there: two projects may
-// each have a server.py.
+// wholePath is an argument, with the folder that the server starts in before it where it names a file there: two
+// projects may each have a server.py.
 func (s Server) wholePath(arg string) string {
 	path, err := filepath.Abs(filepath.Join(s.Cwd, arg))
 	if err != nil || arg == "" || filepath.IsAbs(arg) || strings.HasPrefix(arg, "-") {

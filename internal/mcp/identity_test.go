@@ -39,7 +39,8 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("%s: %q and %q", tc.name, a, b)
 		}
 	}
-	if err := expanded.expand(func(string) (string, bool) { return "first-of-all", true }, nil); err != nil || strings.Contains(expanded.Identity(), "first") {
+	if err := expanded.expand(func(string) (string, bool) { return "first-of-all", true }, nil); err != nil ||
+		strings.Contains(expanded.Identity(), "first") {
 		t.Errorf("%v, %q", err, expanded.Identity())
 	}
 }

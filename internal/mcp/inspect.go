@@ -60,13 +60,15 @@ func (l *opener) list(ctx context.Context, s *session) (ServerTools, error) {
 	defer cancel()
 	listOffers(limited, s, &found)
 	if _, odd := s.wire.greeting(); len(odd) > 0 {
-		found.Warnings = append(found.Warnings, "its answer to initialize does not follow the protocol: "+strings.Join(odd, ", "))
+		found.Warnings = append(found.Warnings,
+			"its answer to initialize does not follow the protocol: "+strings.Join(odd, ", "))
 	}
 	found.Name, found.Era, found.Version, found.Transport = l.name, s.era(), s.version(), s.via
 	return found, nil
 }
 
-// tools asks a server for its tools, and keeps those that are used. At first each name of the configuration must be one's; later a tool may be gone.
+// tools asks a server for its tools, and keeps those that are used. At first each name of the configuration must be
+// one's; later a tool may be gone.
 func (l *opener) tools(ctx context.Context, s *session, first bool) (ServerTools, error) {
 	limited, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()

@@ -28,7 +28,8 @@ func TestCameInstead(t *testing.T) {
 		for line := range strings.Lines(test.lines) {
 			decodeLine(w, line)
 		}
-		if got := x.outcome().instead; !strings.Contains(got, test.want) || test.want == "" && got != "" || strings.Contains(got, "sesame") {
+		if got := x.outcome().instead; !strings.Contains(got, test.want) || test.want == "" && got != "" ||
+			strings.Contains(got, "sesame") {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 		w.sending(context.WithValue(t.Context(), exchangeKey{}, x), &jsonrpc.Request{ID: x.id, Method: "tools/call"})
@@ -68,8 +69,10 @@ func TestLineTail(t *testing.T) {
 
 // A server that never ends its line is not said to be silent.
 func TestNoNewline(t *testing.T) {
-	_, err := Dial(t.Context(), "s", self(t, "no-newline"), configOf(t, nil).Base, Options{ConnectTimeout: 4 * time.Second, ProbeTimeout: 2 * time.Second})
-	if err == nil || !strings.Contains(err.Error(), `a whole message without a newline at the end: "{\"jsonrpc\":`) || !silent(err) || !strings.Contains(Mending(err), "newline") {
+	_, err := Dial(t.Context(), "s", self(t, "no-newline"), configOf(t, nil).Base,
+		Options{ConnectTimeout: 4 * time.Second, ProbeTimeout: 2 * time.Second})
+	if err == nil || !strings.Contains(err.Error(), `a whole message without a newline at the end: "{\"jsonrpc\":`) ||
+		!silent(err) || !strings.Contains(Mending(err), "newline") {
 		t.Error(err)
 	}
 }

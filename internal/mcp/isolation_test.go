@@ -102,7 +102,8 @@ func TestResetByCall(t *testing.T) {
 		e.Close()
 	}
 	if stats := p.Stats()[0]; stats.Sessions != 1 || stats.Resets != 3 {
-		t.Errorf("%d sessions, %d resets: a used session is to be made as new, not replaced", stats.Sessions, stats.Resets)
+		t.Errorf("%d sessions, %d resets: a used session is to be made as new, not replaced",
+			stats.Sessions, stats.Resets)
 	}
 }
 
@@ -245,7 +246,8 @@ func TestTwoServersThatTakeTurns(t *testing.T) {
 	servers := map[string]Server{}
 	for _, name := range []string{"a", "b"} {
 		fixture := newFixture(nil)
-		server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return fixture }, nil))
+		server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return fixture },
+			nil))
 		defer server.Close()
 		servers[name] = Server{URL: server.URL, Isolation: PerReset, Reset: &Reset{Tool: "zero"}}
 	}

@@ -3,8 +3,8 @@ package mcp
 import "bytes"
 
 // plainJSON is JSON with comments, as VS Code and Cursor write it, with blanks in the place of its comments, of commas
-// before a closing bracket and of a byte order mark, so that places in errors stay. Strings are left alone; so is what is
-// neither.
+// before a closing bracket and of a byte order mark, so that places in errors stay. Strings are left alone; so is what
+// is neither.
 func plainJSON(data []byte) []byte {
 	out := bytes.Clone(data)
 	blank := func(from, to int) {

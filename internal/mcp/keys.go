@@ -10,15 +10,17 @@ import (
 	"hone/internal/fault"
 )
 
-// otherHosts are keys of a server in the files of Claude, Cursor, VS Code and hosts that read the same form, which hone has
-// no use for. They are here because some are near keys of ours.
+// otherHosts are keys of a server in the files of Claude, Cursor, VS Code and hosts that read the same form, which hone
+// has no use for. They are here because some are near keys of ours.
 func otherHosts() []string {
-	return []string{"alwaysAllow", "auth", "autoApprove", "description", "dev", "disabledTools", "enabled", "enabledTools",
-		"gallery", "icon", "includeTools", "initTimeout", "name", "note", "transport", "trust", "version"}
+	return []string{
+		"alwaysAllow", "auth", "autoApprove", "description", "dev", "disabledTools", "enabled", "enabledTools",
+		"gallery", "icon", "includeTools", "initTimeout", "name", "note", "transport", "trust", "version",
+	}
 }
 
-// checkKeys refuses a key of a server that is nearly one of ours: it would be ignored, and what it says with it. Keys that
-// are near none are taken for another host's.
+// checkKeys refuses a key of a server that is nearly one of ours: it would be ignored, and what it says with it. Keys
+// that are near none are taken for another host's.
 func checkKeys(entry json.RawMessage) error {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(entry, &keys) != nil {
@@ -54,7 +56,8 @@ func checkNames(keys map[string]json.RawMessage, of reflect.Type, prefix string)
 			near = "command"
 		}
 		if near != "" {
-			return mistake{fmt.Sprintf("unknown key %q; did you mean %q?", prefix+key, prefix+near), fmt.Sprintf("rename it to %q, or take it out", near)}
+			return mistake{fmt.Sprintf("unknown key %q; did you mean %q?", prefix+key, prefix+near),
+				fmt.Sprintf("rename it to %q, or take it out", near)}
 		}
 	}
 	return nil

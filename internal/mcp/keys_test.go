@@ -32,9 +32,15 @@ func TestMisspeltKeys(t *testing.T) {
 
 // What begins like a URL is no command.
 func TestFlagOfAnotherScheme(t *testing.T) {
-	for flag, scheme := range map[string]string{"htp://h/mcp": "htp", "ws://h/sesame": "ws", "git+ssh://h": "git+ssh", "://h": ""} {
+	for flag, scheme := range map[string]string{
+		"htp://h/mcp":   "htp",
+		"ws://h/sesame": "ws",
+		"git+ssh://h":   "git+ssh",
+		"://h":          "",
+	} {
 		c, err := FromFlag(flag, "", env)
-		refused := fault.CodeOf(err) == fault.CodeUsage && strings.Contains(err.Error(), `"`+scheme+`" is none of http, https`)
+		refused := fault.CodeOf(err) == fault.CodeUsage &&
+			strings.Contains(err.Error(), `"`+scheme+`" is none of http, https`)
 		if refused != (scheme != "") || err != nil && strings.Contains(err.Error(), "sesame") {
 			t.Errorf("%s: %+v, %v", flag, c.Servers, err)
 		}
@@ -48,7 +54,8 @@ func TestFlagOfAnotherScheme(t *testing.T) {
 func TestDeadOnArrival(t *testing.T) {
 	c := self(t, "broken")
 	_, err := Dial(t.Context(), "s", c, nil, Options{})
-	if err == nil || strings.Count(err.Error(), "no such database") != 1 || strings.Contains(err.Error(), "in the newest protocol") {
+	if err == nil || strings.Count(err.Error(), "no such database") != 1 ||
+		strings.Contains(err.Error(), "in the newest protocol") {
 		t.Errorf("it is said: %v", err)
 	}
 	for _, program := range []string{"/nowhere/program", "./program", "program-that-is-not-there"} {

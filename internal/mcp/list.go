@@ -25,9 +25,12 @@ type Quarantined struct {
 }
 
 // eachPage reads every page of a list. It does its own paging because the SDK's never ends on a server that repeats a
-// cursor, and takes an empty cursor for the end. fetch asks for one page; take is given each page's result as the server
-// wrote it, and returns how many items there have been. A page the SDK cannot decode is taken all the same.
-func (s *session) eachPage(ctx context.Context, fetch func(ctx context.Context, cursor string) (any, error), take func(page json.RawMessage) (int, error)) (warnings []string, err error) {
+// cursor, and takes an empty cursor for the end. fetch asks for one page; take is given each page's result as the
+// server wrote it, and returns how many items there have been. A page the SDK cannot decode is taken all the same.
+func (s *session) eachPage(
+	ctx context.Context, fetch func(ctx context.Context, cursor string) (any, error),
+	take func(page json.RawMessage) (int, error),
+) (warnings []string, err error) {
 	seen := map[string]bool{}
 	read := map[string]bool{} // pages, by their bytes
 	var cursor *string
@@ -47,8 +50,10 @@ func (s *session) eachPage(ctx context.Context, fetch func(ctx context.Context, 
 				return warnings, err
 			}
 		}
-		if cursor != nil && seen[*cursor] && read[string(raw)] { // a server may keep its place itself, and name each page alike
-			return append(warnings, fmt.Sprintf("the cursor %s comes a second time; the list is taken to end there", s.wire.excerpt([]byte(*cursor)))), nil
+		// a server may keep its place itself, and name each page alike
+		if cursor != nil && seen[*cursor] && read[string(raw)] {
+			return append(warnings, fmt.Sprintf("the cursor %s comes a second time; the list is taken to end there",
+				s.wire.excerpt([]byte(*cursor)))), nil
 		}
 		read[string(raw)] = true
 		if cursor != nil {
@@ -160,7 +165,8 @@ func toolOf(data json.RawMessage) (t Tool, reason string) {
 		return t, "its description is no text"
 	}
 	t.Status, t.Findings = StatusOK, []string{}
-	t.InputSchema, t.OutputSchema, t.Annotations = compact(raw.InputSchema), compact(raw.OutputSchema), compact(raw.Annotations)
+	t.InputSchema, t.OutputSchema, t.Annotations =
+		compact(raw.InputSchema), compact(raw.OutputSchema), compact(raw.Annotations)
 	switch text := string(t.InputSchema); {
 	case text == "":
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -198,7 +204,8 @@ func typeOf(inputSchema json.RawMessage) string {
 		Type json.RawMessage `json:"type"`
 	}
 	var one string
-	if json.Unmarshal(inputSchema, &s) != nil || !bytes.HasPrefix(s.Type, []byte(`"`)) || json.Unmarshal(s.Type, &one) != nil {
+	if json.Unmarshal(inputSchema, &s) != nil || !bytes.HasPrefix(s.Type, []byte(`"`)) ||
+		json.Unmarshal(s.Type, &one) != nil {
 		return ""
 	}
 	return one

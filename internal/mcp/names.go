@@ -11,8 +11,8 @@ import (
 var allowedName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // nameTools gives every tool the name the model uses: the server's own where hosts allow it and no other tool has it,
-// else prefixed by the server's, else with a hash. It depends on the set of tools alone, not on their order, and no server
-// can choose names such that two tools share one: calls of the first would reach the second.
+// else prefixed by the server's, else with a hash. It depends on the set of tools alone, not on their order, and no
+// server can choose names such that two tools share one: calls of the first would reach the second.
 func nameTools(servers []ServerTools) {
 	forms := []func(server, tool string) string{
 		func(_, tool string) string { return sanitize(tool) },

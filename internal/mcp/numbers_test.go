@@ -36,7 +36,8 @@ func pages(t *testing.T, cursor func(page int) string, result string) string {
 				page = 1
 			}
 			page = min(page, 3)
-			answer = fmt.Sprintf(`"result":{"tools":[{"name":"t%d","inputSchema":{"type":"object"}}],"nextCursor":%s}`, page, cursor(page))
+			answer = fmt.Sprintf(`"result":{"tools":[{"name":"t%d","inputSchema":{"type":"object"}}],"nextCursor":%s}`,
+				page, cursor(page))
 		case "tools/call":
 			answer = `"result":` + result
 		}
@@ -46,7 +47,8 @@ func pages(t *testing.T, cursor func(page int) string, result string) string {
 	return h.URL
 }
 
-// A list ends where its server says so, or where a page brings nothing new: cursors say nothing by being equal or empty.
+// A list ends where its server says so, or where a page brings nothing new: cursors say nothing by being equal or
+// empty.
 func TestCursorsThatAreAlike(t *testing.T) {
 	for name, cursor := range map[string]func(page int) string{
 		"each its own":             func(page int) string { return map[int]string{1: `"a"`, 2: `"b"`, 3: "null"}[page] },
@@ -56,7 +58,8 @@ func TestCursorsThatAreAlike(t *testing.T) {
 		"empty, without end":       func(int) string { return `""` },
 		"each its own, and no end": func(page int) string { return fmt.Sprintf(`"p%d"`, page) },
 	} {
-		catalog, err := Discover(context.Background(), configOf(t, map[string]Server{"s": {URL: pages(t, cursor, "{}")}}))
+		catalog, err := Discover(context.Background(),
+			configOf(t, map[string]Server{"s": {URL: pages(t, cursor, "{}")}}))
 		if err != nil || len(catalog.Servers[0].Tools) != 3 {
 			t.Errorf("%s: %v, %+v", name, err, catalog)
 		}
@@ -70,9 +73,11 @@ func TestNumbersThatAreNone(t *testing.T) {
 		`{"content":[{"type":"text","text":"a \"NaN\" b"}],"_meta":{"x":[NaN]}}`:                                                 `a "NaN" b`,
 		`{"content":[{"type":"text","text":"NaN is a text"}]}`:                                                                   "NaN is a text",
 	} {
-		p := newPool(t, configOf(t, map[string]Server{"s": {URL: pages(t, func(int) string { return "null" }, result)}}), Options{})
+		p := newPool(t, configOf(t,
+			map[string]Server{"s": {URL: pages(t, func(int) string { return "null" }, result)}}), Options{})
 		r := ask(open(t, p, "e"), "t1", "{}")
-		if odd := strings.Contains(result, ":NaN") || strings.Contains(result, "[NaN"); r.Status != trajectory.CallOK || !strings.Contains(r.Text, want) || (r.Warning != "") != odd {
+		if odd := strings.Contains(result, ":NaN") || strings.Contains(result, "[NaN"); r.Status != trajectory.CallOK ||
+			!strings.Contains(r.Text, want) || (r.Warning != "") != odd {
 			t.Errorf("%s: %+v", result, r)
 		}
 	}
@@ -84,13 +89,19 @@ func TestAnswersOfManyValues(t *testing.T) {
 		result string
 		want   trajectory.CallStatus
 	}{
-		"many":   {`{"content":[],"structuredContent":{"x":[` + strings.Repeat("1,", 2*mostValues) + `1]}}`, trajectory.CallToolError},
-		"nested": {`{"content":[],"structuredContent":{"x":` + strings.Repeat("[[],", mostValues) + `0` + strings.Repeat("]", mostValues) + `}}`, trajectory.CallToolError},
+		"many": {`{"content":[],"structuredContent":{"x":[` + strings.Repeat("1,", 2*mostValues) + `1]}}`, trajectory.CallToolError},
+		"nested": {
+			`{"content":[],"structuredContent":{"x":` + strings.Repeat("[[],", mostValues) + `0` +
+				strings.Repeat("]", mostValues) + `}}`,
+			trajectory.CallToolError,
+		},
 		"a text": {`{"content":[{"type":"text","text":"` + strings.Repeat("a,b:[{", mostValues/2) + `"}]}`, trajectory.CallOK},
 	} {
-		p := newPool(t, configOf(t, map[string]Server{"s": {URL: pages(t, func(int) string { return "null" }, test.result)}}), Options{})
+		p := newPool(t, configOf(t,
+			map[string]Server{"s": {URL: pages(t, func(int) string { return "null" }, test.result)}}), Options{})
 		e := open(t, p, "e")
-		if r := ask(e, "t1", "{}"); r.Status != test.want || test.want != trajectory.CallOK && !strings.Contains(r.Text, "values") {
+		if r := ask(e, "t1", "{}"); r.Status != test.want ||
+			test.want != trajectory.CallOK && !strings.Contains(r.Text, "values") {
 			t.Errorf("%s: %s %.200s", name, r.Status, r.Text)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // OAuth is how to get a token for a server that answers 401 (MCP, basic/authorization). With an id and a secret and
-// nobody to ask, the client credentials grant is used; with one of the files, a machine's grant (oauth_machine.go); else
-// a person authorizes (Options.Authorize).
+// nobody to ask, the client credentials grant is used; with one of the files, a machine's grant (oauth_machine.go);
+// else a person authorizes (Options.Authorize).
 type OAuth struct {
 	ClientID     string `json:"client_id,omitempty"`
 	ClientSecret string `json:"client_secret,omitempty"`
@@ -25,10 +25,11 @@ type OAuth struct {
 
 	PrivateKeyFile string `json:"private_key_file,omitempty"` // PEM, P-256: the client signs who it is (RFC 7523 2.2)
 	AssertionFile  string `json:"assertion_file,omitempty"`   // a workload's JWT, read for each token (RFC 7523 2.1)
-	IDTokenFile    string `json:"id_token_file,omitempty"`    // a person's token of the company's identity provider (SEP-990)
-	IDPTokenURL    string `json:"idp_token_url,omitempty"`    // where that provider exchanges tokens (RFC 8693)
-	IDPClientID    string `json:"idp_client_id,omitempty"`    // who hone is to it
-	DPoP           bool   `json:"dpop,omitempty"`             // tokens are bound to a key of this process (RFC 9449)
+	// a person's token of the company's identity provider (SEP-990)
+	IDTokenFile string `json:"id_token_file,omitempty"`
+	IDPTokenURL string `json:"idp_token_url,omitempty"` // where that provider exchanges tokens (RFC 8693)
+	IDPClientID string `json:"idp_client_id,omitempty"` // who hone is to it
+	DPoP        bool   `json:"dpop,omitempty"`          // tokens are bound to a key of this process (RFC 9449)
 }
 
 const defaultRedirect = "http://localhost:3000/callback"
@@ -64,7 +65,8 @@ func oauthHandler(s Server, o Options) (auth.OAuthHandler, error) {
 		return &lockedOAuth{handler: &machine{config: config, client: client}, bound: bound}, nil
 	}
 	if o.Authorize == nil {
-		h, err := extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{Credentials: registered, HTTPClient: client})
+		h, err := extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{Credentials: registered,
+			HTTPClient: client})
 		if err != nil {
 			return nil, fmt.Errorf("oauth: %w", err)
 		}
@@ -73,12 +75,15 @@ func oauthHandler(s Server, o Options) (auth.OAuthHandler, error) {
 	if config.RedirectURL == "" {
 		config.RedirectURL = defaultRedirect
 	}
-	c := &auth.AuthorizationCodeHandlerConfig{PreregisteredClient: registered, RedirectURL: config.RedirectURL, Client: client,
-		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+	c := &auth.AuthorizationCodeHandlerConfig{PreregisteredClient: registered, RedirectURL: config.RedirectURL,
+		Client: client,
+		AuthorizationCodeFetcher: func(ctx context.Context,
+			args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			return authorize(ctx, o.Authorize, args.URL)
 		},
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{
-			Metadata: &oauthex.ClientRegistrationMetadata{ClientName: "hone", RedirectURIs: []string{config.RedirectURL}},
+			Metadata: &oauthex.ClientRegistrationMetadata{ClientName: "hone",
+				RedirectURIs: []string{config.RedirectURL}},
 		},
 	}
 	if config.MetadataURL != "" {
@@ -92,7 +97,9 @@ func oauthHandler(s Server, o Options) (auth.OAuthHandler, error) {
 }
 
 // authorize has a person open the URL, and reads the answer from where the browser was sent.
-func authorize(ctx context.Context, ask func(ctx context.Context, url string) (string, error), at string) (*auth.AuthorizationResult, error) {
+func authorize(
+	ctx context.Context, ask func(ctx context.Context, url string) (string, error), at string,
+) (*auth.AuthorizationResult, error) {
 	to, err := ask(ctx, at)
 	if err != nil {
 		return nil, err
@@ -103,7 +110,8 @@ func authorize(ctx context.Context, ask func(ctx context.Context, url string) (s
 	}
 	q := u.Query()
 	if refused := q.Get("error"); refused != "" {
-		return nil, fmt.Errorf("oauth: the authorization server refused: %s %s", refused, excerpt(q.Get("error_description")))
+		return nil, fmt.Errorf("oauth: the authorization server refused: %s %s",
+			refused, excerpt(q.Get("error_description")))
 	}
 	return &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
 }

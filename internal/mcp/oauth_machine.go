@@ -30,8 +30,8 @@ func (c OAuth) byMachine() bool {
 	return c.PrivateKeyFile != "" || c.AssertionFile != "" || c.IDTokenFile != ""
 }
 
-// machine gets tokens for a program that proves who it is by what it holds: a private key (SEP-1046), a workload's token
-// (SEP-1933), or the token that a company's identity provider gave to a person (SEP-990).
+// machine gets tokens for a program that proves who it is by what it holds: a private key (SEP-1046), a workload's
+// token (SEP-1933), or the token that a company's identity provider gave to a person (SEP-990).
 type machine struct {
 	config OAuth
 	client *http.Client
@@ -64,10 +64,15 @@ func (m *machine) Authorize(ctx context.Context, req *http.Request, resp *http.R
 
 // resource reads the protected resource's metadata (RFC 9728) from where the server says, or else from the well-known
 // places. Scopes that the server asks for stand in place of all that it knows.
-func (m *machine) resource(ctx context.Context, at *url.URL, header http.Header) (*oauthex.ProtectedResourceMetadata, error) {
+func (m *machine) resource(
+	ctx context.Context, at *url.URL, header http.Header,
+) (*oauthex.ProtectedResourceMetadata, error) {
 	root := &url.URL{Scheme: at.Scheme, Host: at.Host}
 	const wellKnown = "/.well-known/oauth-protected-resource"
-	places := [][2]string{{root.String() + wellKnown + at.Path, at.String()}, {root.String() + wellKnown, root.String()}}
+	places := [][2]string{
+		{root.String() + wellKnown + at.Path, at.String()},
+		{root.String() + wellKnown, root.String()},
+	}
 	challenges, err := oauthex.ParseWWWAuthenticate(header.Values("WWW-Authenticate"))
 	if err != nil {
 		return nil, err
@@ -106,8 +111,9 @@ type grants struct {
 
 func (g *grants) Token() (*oauth2.Token, error) {
 	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, g.client)
-	c := clientcredentials.Config{ClientID: g.config.ClientID, ClientSecret: g.config.ClientSecret, TokenURL: g.server.TokenEndpoint,
-		Scopes: g.resource.ScopesSupported, EndpointParams: url.Values{}, AuthStyle: oauth2.AuthStyleInParams}
+	c := clientcredentials.Config{ClientID: g.config.ClientID, ClientSecret: g.config.ClientSecret,
+		TokenURL: g.server.TokenEndpoint, Scopes: g.resource.ScopesSupported, EndpointParams: url.Values{},
+		AuthStyle: oauth2.AuthStyleInParams}
 	if c.ClientSecret != "" && slices.Contains(g.server.TokenEndpointAuthMethodsSupported, "client_secret_basic") {
 		c.AuthStyle = oauth2.AuthStyleInHeader
 	}

@@ -71,11 +71,13 @@ func TestOAuthSignsWhoItIs(t *testing.T) {
 	}
 	form, _ := guarded.seen.Load("form")
 	sent := form.(url.Values)
-	if sent.Get("grant_type") != "client_credentials" || sent.Get("client_assertion_type") != jwtAssertion || sent.Has("client_secret") {
+	if sent.Get("grant_type") != "client_credentials" || sent.Get("client_assertion_type") != jwtAssertion ||
+		sent.Has("client_secret") {
 		t.Errorf("sent %v", sent)
 	}
 	_, claims := opened(t, sent.Get("client_assertion"), &key.PublicKey)
-	if claims["iss"] != "hone" || claims["sub"] != "hone" || claims["aud"] != guarded.url || claims["exp"].(float64)-claims["iat"].(float64) != 60 {
+	if claims["iss"] != "hone" || claims["sub"] != "hone" || claims["aud"] != guarded.url ||
+		claims["exp"].(float64)-claims["iat"].(float64) != 60 {
 		t.Errorf("claims %v", claims)
 	}
 }
@@ -94,7 +96,8 @@ func TestOAuthReadsAssertionsAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		form, _ := guarded.seen.Load("form")
-		if sent := form.(url.Values); sent.Get("grant_type") != jwtBearerGrant || sent.Get("assertion") != strings.TrimSpace(text) {
+		if sent := form.(url.Values); sent.Get("grant_type") != jwtBearerGrant ||
+			sent.Get("assertion") != strings.TrimSpace(text) {
 			t.Errorf("sent %v", sent)
 		}
 	}
@@ -110,7 +113,8 @@ func TestOAuthKeysThatDoNotServe(t *testing.T) {
 	for path, want := range map[string]string{other: "want P-256", empty: "no PEM block", empty + "x": "no such file"} {
 		guarded := protect(t)
 		s := Server{URL: guarded.url + "/mcp", OAuth: &OAuth{ClientID: "hone", PrivateKeyFile: path}}
-		if _, err := Discover(context.Background(), configOf(t, map[string]Server{"s": s}), Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Discover(context.Background(), configOf(t, map[string]Server{"s": s}), Options{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
@@ -122,13 +126,15 @@ func TestOAuthMistakes(t *testing.T) {
 		"needs idp_token_url": {ClientID: "x", IDTokenFile: "x", IDPClientID: "x"},
 		"and idp_client_id":   {ClientID: "x", IDTokenFile: "x", IDPTokenURL: "https://idp.test/token"},
 	} {
-		if err := (Server{URL: "https://a.test", OAuth: &o}).check(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (Server{URL: "https://a.test", OAuth: &o}).check(); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)
 		}
 	}
 }
 
-// Proofs go with requests for tokens and requests that carry one, name the request, and hold the nonce once there is one.
+// Proofs go with requests for tokens and requests that carry one, name the request, and hold the nonce once there is
+// one.
 func TestDPoP(t *testing.T) {
 	d, err := newDPoP()
 	if err != nil {
@@ -166,8 +172,9 @@ func TestDPoP(t *testing.T) {
 	for i, r := range seen {
 		header, claims := opened(t, r.proof, &d.key.PublicKey)
 		hash := sha256.Sum256([]byte("sesame"))
-		if r.authorization != "DPoP sesame" || r.body != "body" || header["typ"] != "dpop+jwt" || claims["htm"] != "POST" ||
-			claims["htu"] != server.URL+"/mcp" || claims["ath"] != base64url(hash[:]) || (claims["nonce"] == "n1") != (i == 1) {
+		if r.authorization != "DPoP sesame" || r.body != "body" || header["typ"] != "dpop+jwt" ||
+			claims["htm"] != "POST" || claims["htu"] != server.URL+"/mcp" || claims["ath"] != base64url(hash[:]) ||
+			(claims["nonce"] == "n1") != (i == 1) {
 			t.Errorf("request %d: %+v %v %v", i, r, header, claims)
 		}
 		if _, private := header["jwk"].(map[string]any)["d"]; private {

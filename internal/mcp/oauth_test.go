@@ -38,20 +38,26 @@ func protect(t *testing.T) *protected {
 		answer(w, map[string]any{"resource": p.url + "/mcp", "authorization_servers": []string{p.url}})
 	})
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]any{"issuer": p.url, "authorization_endpoint": p.url + "/authorize", "token_endpoint": p.url + "/token",
-			"response_types_supported": []string{"code"}, "grant_types_supported": []string{"authorization_code", "client_credentials"},
-			"token_endpoint_auth_methods_supported": []string{"client_secret_basic"}, "code_challenge_methods_supported": []string{"S256"}})
+		answer(w, map[string]any{
+			"issuer": p.url, "authorization_endpoint": p.url + "/authorize", "token_endpoint": p.url + "/token",
+			"response_types_supported": []string{"code"}, "grant_types_supported": []string{"authorization_code",
+				"client_credentials"},
+			"token_endpoint_auth_methods_supported": []string{"client_secret_basic"},
+			"code_challenge_methods_supported":      []string{"S256"},
+		})
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
 		r.ParseForm()
 		id, secret, _ := r.BasicAuth()
 		p.seen.Store(r.Form.Get("grant_type"), id+" "+secret+" "+r.Form.Get("code"))
 		p.seen.Store("form", r.Form)
-		answer(w, map[string]any{"access_token": fmt.Sprintf("issued-%d", p.issued.Add(1)), "token_type": "Bearer", "expires_in": max(1, 3600-p.short.Load())})
+		answer(w, map[string]any{"access_token": fmt.Sprintf("issued-%d", p.issued.Add(1)), "token_type": "Bearer",
+			"expires_in": max(1, 3600-p.short.Load())})
 	})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer issued-") {
-			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+p.url+`/.well-known/oauth-protected-resource"`)
+			w.Header().Set("WWW-Authenticate",
+				`Bearer resource_metadata="`+p.url+`/.well-known/oauth-protected-resource"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
 		}
@@ -65,7 +71,8 @@ func protect(t *testing.T) *protected {
 
 func TestOAuthClientCredentials(t *testing.T) {
 	guarded := protect(t)
-	s := Server{URL: guarded.url + "/mcp", Isolation: PerSession, OAuth: &OAuth{ClientID: "hone", ClientSecret: "sesame"}}
+	s := Server{URL: guarded.url + "/mcp", Isolation: PerSession,
+		OAuth: &OAuth{ClientID: "hone", ClientSecret: "sesame"}}
 	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{})
 	after := guarded.issued.Load() // Discover has got one
 	together(context.Background(), t, p, 6, func(_ int, e *Episode) {
@@ -83,7 +90,8 @@ func TestOAuthClientCredentials(t *testing.T) {
 
 func TestOAuthWithAPerson(t *testing.T) {
 	guarded := protect(t)
-	s := Server{URL: guarded.url + "/mcp", Isolation: PerSession, OAuth: &OAuth{ClientID: "hone", ClientSecret: "sesame"}}
+	s := Server{URL: guarded.url + "/mcp", Isolation: PerSession,
+		OAuth: &OAuth{ClientID: "hone", ClientSecret: "sesame"}}
 	var refuse atomic.Bool
 	o := Options{Authorize: func(_ context.Context, at string) (string, error) {
 		u, err := url.Parse(at)
@@ -102,7 +110,8 @@ func TestOAuthWithAPerson(t *testing.T) {
 		t.Errorf("the token was asked for with %q", sent)
 	}
 	refuse.Store(true)
-	if _, err := Discover(context.Background(), configOf(t, map[string]Server{"s": s}), o); err == nil || !strings.Contains(err.Error(), "access_denied") {
+	if _, err := Discover(context.Background(), configOf(t, map[string]Server{"s": s}), o); err == nil ||
+		!strings.Contains(err.Error(), "access_denied") {
 		t.Errorf("a refusal: %v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// oddResult is a result that breaks the protocol, as far as it can be understood. The SDK refuses the whole of it for one
-// part; a person who reads it does not.
+// oddResult is a result that breaks the protocol, as far as it can be understood. The SDK refuses the whole of it for
+// one part; a person who reads it does not.
 type oddResult struct {
 	mcp.CallToolResult
 	bare       json.RawMessage // the result itself, where it is data and has no content
@@ -143,7 +143,8 @@ func properPart(raw json.RawMessage) mcp.Content {
 		return nil
 	}
 	var empty struct{ Text *string }
-	if _, ok := r.Content[0].(*mcp.TextContent); ok && json.Unmarshal(raw, &empty) == nil && empty.Text != nil || isProper(r.Content[0]) {
+	if _, ok := r.Content[0].(*mcp.TextContent); ok && json.Unmarshal(raw, &empty) == nil && empty.Text != nil ||
+		isProper(r.Content[0]) {
 		return r.Content[0]
 	}
 	return nil
@@ -235,7 +236,8 @@ func (r *oddResult) binary(kind, mime string, part map[string]json.RawMessage) {
 		kind, _, _ = strings.Cut(mime, "/")
 	}
 	name := strings.TrimSpace(kind + " " + cutName(mime))
-	if scheme, _, found := strings.Cut(value[:min(len(value), 20)], ":"); found && scheme != "" { // which base64 has not
+	// which base64 has not
+	if scheme, _, found := strings.Cut(value[:min(len(value), 20)], ":"); found && scheme != "" {
 		r.note("content[%d] holds a URL in place of base64", at)
 		r.text("[" + name + " at " + Truncate(value, 2000) + "]")
 		return
@@ -283,7 +285,9 @@ func (r *oddResult) resource(part map[string]json.RawMessage) {
 	case inner == nil:
 		inner = part
 	}
-	name := strings.Join(strings.Fields("resource "+stringIn(inner, "uri")+" "+cutName(stringIn(inner, "mimeType", "mime_type"))), " ")
+	name := strings.Join(
+		strings.Fields("resource "+stringIn(inner, "uri")+" "+cutName(stringIn(inner, "mimeType", "mime_type"))), " ",
+	)
 	switch {
 	case !absent(inner["text"]):
 		r.note("content[%d] is not as a resource has to be", at)
@@ -305,8 +309,9 @@ func (r *oddResult) resource(part map[string]json.RawMessage) {
 }
 
 func (r *oddResult) link(part map[string]json.RawMessage) {
-	link := &mcp.ResourceLink{URI: stringIn(part, "uri", "url"), Name: stringIn(part, "name"), Title: stringIn(part, "title"),
-		Description: stringIn(part, "description"), MIMEType: stringIn(part, "mimeType", "mime_type")}
+	link := &mcp.ResourceLink{URI: stringIn(part, "uri", "url"), Name: stringIn(part, "name"),
+		Title: stringIn(part, "title"), Description: stringIn(part, "description"), MIMEType: stringIn(part, "mimeType",
+			"mime_type")}
 	if n, err := strconv.ParseInt(textOf(part["size"]), 10, 64); err == nil {
 		link.Size = &n
 	}

@@ -29,17 +29,32 @@ func TestOddResults(t *testing.T) {
 		warning   string // a part of it, "" for no warning
 	}{
 		{"a data URI", `{"content":[{"type":"text","text":"title"},{"type":"image","data":"data:image/png;base64,AQID","mimeType":"image/png"}]}`, ok, "title\n[image image/png, 3 bytes]", "content[1] holds a data URI"},
-		{"a data URI without a type beside it", `{"content":[{"type":"image","data":"data:image/gif;base64,AQID"}]}`, ok, "[image image/gif, 3 bytes]", "content[0] holds a data URI"},
+		{"a data URI without a type beside it", `{"content":[{"type":"image","data":"data:image/gif;base64,AQID"}]}`,
+			ok, "[image image/gif, 3 bytes]", "content[0] holds a data URI"},
 		{"a data URI of text", `{"content":[{"type":"image","data":"data:image/svg+xml,%3Csvg%3E"}]}`, ok, "[image image/svg+xml, 5 bytes]", "data URI"},
 		{"a URL", `{"content":[{"type":"text","text":"title"},{"type":"image","data":"https://example.com/a.png","mimeType":"image/png"}]}`, ok, "title\n[image image/png at https://example.com/a.png]", "content[1] holds a URL"},
-		{"a URL under its own name", `{"content":[{"type":"image","url":"https://example.com/a.png"}]}`, ok, "[image at https://example.com/a.png]", "content[0]"},
+		{"a URL under its own name", `{"content":[{"type":"image","url":"https://example.com/a.png"}]}`, ok,
+			"[image at https://example.com/a.png]", "content[0]"},
 		{"base64 without padding", `{"content":[{"type":"image","data":"AQ","mimeType":"image/png"}]}`, ok, "[image image/png, 1 bytes]", "content[0]"},
 		{"base64 of the other alphabet", `{"content":[{"type":"audio","data":"_-8","mimeType":"audio/wav"}]}`, ok, "[audio audio/wav, 2 bytes]", "content[0]"},
 		{"as model servers have it", `{"content":[{"type":"image","mimeType":5,"source":{"type":"base64","media_type":"image/png","data":"AQID"}}]}`, ok, "[image image/png, 3 bytes]", "content[0]"},
-		{"no base64", `{"content":[{"type":"text","text":"title"},{"type":"image","data":"!!!","mimeType":"image/png"}]}`, ok, "title\n[image image/png, which cannot be read]", "content[1]"},
-		{"an unknown type", `{"content":[{"type":"text","text":"first"},{"type":"json","json":{"a":1}},{"type":"text","text":"last"}]}`, ok, "first\n[a part of the type \"json\", which cannot be read]\nlast", `content[1], a part of the type "json"`},
+		{
+			"no base64",
+			`{"content":[{"type":"text","text":"title"},{"type":"image","data":"!!!","mimeType":"image/png"}]}`, ok,
+			"title\n[image image/png, which cannot be read]", "content[1]",
+		},
+		{
+			"an unknown type",
+			`{"content":[{"type":"text","text":"first"},{"type":"json","json":{"a":1}},{"type":"text","text":"last"}]}`,
+			ok, "first\n[a part of the type \"json\", which cannot be read]\nlast",
+			`content[1], a part of the type "json"`,
+		},
 		{"an unknown type with a text", `{"content":[{"type":"markdown","text":"# a"}]}`, ok, "# a", `content[0] is a text of the type "markdown"`},
-		{"a type that is for questions", `{"content":[{"type":"text","text":"a"},{"type":"tool_use","id":"1","name":"n","input":{}}]}`, ok, "a\n[a part of the type \"tool_use\", which cannot be read]", "tool_use"},
+		{
+			"a type that is for questions",
+			`{"content":[{"type":"text","text":"a"},{"type":"tool_use","id":"1","name":"n","input":{}}]}`, ok,
+			"a\n[a part of the type \"tool_use\", which cannot be read]", "tool_use",
+		},
 		{"another case of the type", `{"content":[{"type":"Text","text":"a"}]}`, ok, "a", "content[0]"},
 		{"no type", `{"content":[{"text":"just text"}]}`, ok, "just text", "content[0]"},
 		{"no type, a picture", `{"content":[{"data":"AQID","mimeType":"image/png"}]}`, ok, "[image image/png, 3 bytes]", "content[0]"},
@@ -71,29 +86,39 @@ func TestOddResults(t *testing.T) {
 		{"isError as 0", `{"content":[{"type":"text","text":"fine"}],"isError":0}`, ok, "fine", "isError"},
 		{"isError as null", `{"content":[{"type":"text","text":"fine"}],"isError":null}`, ok, "fine", ""},
 		{"meta that is none", `{"content":[{"type":"text","text":"fine"}],"_meta":[]}`, ok, "fine", "does not follow the protocol"},
-		{"an odd part beside structured content", `{"content":[{"type":"hologram"}],"structuredContent":{"n":1}}`, ok, "[a part of the type \"hologram\", which cannot be read]\n{\"n\":1}", "hologram"},
+		{"an odd part beside structured content", `{"content":[{"type":"hologram"}],"structuredContent":{"n":1}}`, ok,
+			"[a part of the type \"hologram\", which cannot be read]\n{\"n\":1}", "hologram"},
 		{"a link", `{"content":[{"type":"resource_link","uri":"file:///a.txt","name":"a.txt","description":"the report of May","size":12}]}`, ok, "[resource file:///a.txt: a.txt, the report of May, 12 bytes]", ""},
-		{"an odd link", `{"content":[{"type":"resource_link","uri":"file:///a.txt","name":"a.txt","size":"12"}]}`, ok, "[resource file:///a.txt: a.txt, 12 bytes]", "content[0]"},
+		{"an odd link", `{"content":[{"type":"resource_link","uri":"file:///a.txt","name":"a.txt","size":"12"}]}`, ok,
+			"[resource file:///a.txt: a.txt, 12 bytes]", "content[0]"},
 		{"a resource as a URI", `{"content":[{"type":"resource","resource":"file:///a"}]}`, ok, "[resource file:///a]", "content[0]"},
 		{"a resource unwrapped", `{"content":[{"type":"resource","uri":"file:///a","text":"x"}]}`, ok, "x", "content[0]"},
 		{"a resource of a number", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":5}}]}`, ok, "5", "content[0]"},
-		{"a blob without padding", `{"content":[{"type":"resource","resource":{"uri":"file:///a","blob":"AQ"}}]}`, ok, "[resource file:///a, 1 bytes]", "content[0]"},
+		{"a blob without padding", `{"content":[{"type":"resource","resource":{"uri":"file:///a","blob":"AQ"}}]}`, ok,
+			"[resource file:///a, 1 bytes]", "content[0]"},
 		{"nothing", `{}`, ok, "", ""},
 		{"an empty list", `{"content":[],"isError":true}`, failed, "", ""},
 	} {
 		r := answeredWith(&boundTool{}, test.raw)
-		if r.Status != test.status || r.Text != test.text || !strings.Contains(r.Warning, test.warning) || test.warning == "" && r.Warning != "" || strings.HasSuffix(r.Warning, "; ") {
-			t.Errorf("%s: %s %q, warning %q; want %s %q, %q", test.name, r.Status, r.Text, r.Warning, test.status, test.text, test.warning)
+		if r.Status != test.status || r.Text != test.text || !strings.Contains(r.Warning, test.warning) ||
+			test.warning == "" && r.Warning != "" || strings.HasSuffix(r.Warning, "; ") {
+			t.Errorf("%s: %s %q, warning %q; want %s %q, %q",
+				test.name, r.Status, r.Text, r.Warning, test.status, test.text, test.warning)
 		}
 	}
 }
 
 // Where nothing can be read it is nobody's error but the environment's, and no type of ours is named.
 func TestUnreadableResults(t *testing.T) {
-	for _, raw := range []string{`null`, `{"content":[{"type":"hologram"}]}`, `{"content":[null]}`, `{"content":[{"type":"image","data":"!!!","mimeType":"image/png"}]}`,
-		`{"content":[{"type":"text"},{"type":"resource"}],"isError":[1]}`, `{"content":[{"type":"resource_link","uri":5}]}`} {
+	for _, raw := range []string{
+		`null`, `{"content":[{"type":"hologram"}]}`, `{"content":[null]}`,
+		`{"content":[{"type":"image","data":"!!!","mimeType":"image/png"}]}`,
+		`{"content":[{"type":"text"},{"type":"resource"}],"isError":[1]}`,
+		`{"content":[{"type":"resource_link","uri":5}]}`,
+	} {
 		r := answeredWith(&boundTool{}, raw)
-		if r.Status != trajectory.CallTransportError || r.Outcome != trajectory.EnvironmentError || strings.Contains(r.Text, "mcp.") || !strings.Contains(r.Text, "cannot be read") {
+		if r.Status != trajectory.CallTransportError || r.Outcome != trajectory.EnvironmentError ||
+			strings.Contains(r.Text, "mcp.") || !strings.Contains(r.Text, "cannot be read") {
 			t.Errorf("%s: %+v", raw, r)
 		}
 	}
@@ -102,11 +127,15 @@ func TestUnreadableResults(t *testing.T) {
 // What a resource holds is read in the same way.
 func TestOddResources(t *testing.T) {
 	read := &boundTool{resources: readResource}
-	if r := answeredWith(read, `{"contents":[{"uri":"file:///a","text":"a"},{"uri":"file:///b","blob":"!!!"}]}`); r.Status != trajectory.CallOK || r.Text != "a\n[resource file:///b, which cannot be read]" || r.Warning == "" {
+	if r := answeredWith(read,
+		`{"contents":[{"uri":"file:///a","text":"a"},{"uri":"file:///b","blob":"!!!"}]}`); r.Status !=
+		trajectory.CallOK || r.Text != "a\n[resource file:///b, which cannot be read]" || r.Warning == "" {
 		t.Errorf("%+v", r)
 	}
 	for _, tool := range []*boundTool{read, {resources: listResources}} {
-		if r := answeredWith(tool, `{"contents":[{"blob":5}],"resources":7}`); r.Outcome != trajectory.EnvironmentError || strings.Contains(r.Text, "Go ") {
+		if r := answeredWith(tool,
+			`{"contents":[{"blob":5}],"resources":7}`); r.Outcome != trajectory.EnvironmentError ||
+			strings.Contains(r.Text, "Go ") {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -64,7 +64,8 @@ func (t *ServerTools) takeResources(page json.RawMessage) (int, error) {
 	}
 	err := json.Unmarshal(page, &list)
 	for _, r := range list.Resources {
-		t.Resources = append(t.Resources, Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType})
+		t.Resources = append(t.Resources,
+			Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType})
 	}
 	return len(t.Resources), err
 }
@@ -77,7 +78,8 @@ func (t *ServerTools) takeTemplates(page json.RawMessage) (int, error) {
 	}
 	err := json.Unmarshal(page, &list)
 	for _, r := range list.ResourceTemplates {
-		t.Resources = append(t.Resources, Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType, Template: true})
+		t.Resources = append(t.Resources, Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description,
+			MIMEType: r.MIMEType, Template: true})
 	}
 	return len(t.Resources), err
 }

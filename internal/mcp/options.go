@@ -19,28 +19,30 @@ type Options struct {
 	Parallel       int           // calls of one turn that run at once; 8
 	Retries        int           // of a call that cannot have been carried out twice; 2, negative for none
 	Warm           int           // ready sessions kept per stdio server; 1, negative for none
-	ResourceTools  bool          // a server's resources are offered to the model as two tools, list_resources and read_resource
+	// a server's resources are offered to the model as two tools, list_resources and read_resource
+	ResourceTools bool
 
-	// Folder is where the episodes' folders are made, at paths that server and episode determine, for a server may show its
-	// path to the model. It belongs to this run alone. Without it each is made in TMPDIR, at a random path.
+	// Folder is where the episodes' folders are made, at paths that server and episode determine, for a server may show
+	// its path to the model. It belongs to this run alone. Without it each is made in TMPDIR, at a random path.
 	Folder string
 
-	// Wrap changes the command of a server's process before it starts, for example to put it into a sandbox. folder is the
-	// episode's own, "" where it has none. Its error fails the start.
+	// Wrap changes the command of a server's process before it starts, for example to put it into a sandbox. folder is
+	// the episode's own, "" where it has none. Its error fails the start.
 	Wrap func(server, folder string, cmd *exec.Cmd) error
 	// Authorize has a person open url and returns the URL the browser was sent to afterwards (OAuth).
 	Authorize func(ctx context.Context, url string) (redirected string, err error)
 	// Elicit answers a server's question with an action (accept, decline, cancel) and content for schema. Without it
 	// servers are told that nobody can be asked.
-	Elicit func(ctx context.Context, server, message string, schema json.RawMessage) (action string, content map[string]any, err error)
+	Elicit func(ctx context.Context, server, message string,
+		schema json.RawMessage) (action string, content map[string]any, err error)
 	// Progress is told of progress that servers report; total is 0 where it is not known.
 	Progress func(server, tool string, done, total float64, message string)
-	// Stderr is told, when an episode ends, what each server with a process wrote to stderr meanwhile: the last 8 KiB, with
-	// secrets hidden and without control characters; "" where it wrote nothing. Of a server that episodes share it is what
-	// the server wrote during the episode, for whomever.
+	// Stderr is told, when an episode ends, what each server with a process wrote to stderr meanwhile: the last 8 KiB,
+	// with secrets hidden and without control characters; "" where it wrote nothing. Of a server that episodes share it
+	// is what the server wrote during the episode, for whomever.
 	Stderr func(episode, server, text string)
-	// Changed is told, between episodes, what a server changed about its tools since the catalog was made; of sessions that one
-	// episode has, once. Over HTTP only a server that says so beside an answer is heard.
+	// Changed is told, between episodes, what a server changed about its tools since the catalog was made; of sessions
+	// that one episode has, once. Over HTTP only a server that says so beside an answer is heard.
 	Changed func(server string, changes []Change)
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// longestWait is how many time-outs a call may take whose server reports progress. The specification has a client reset the
-// clock at a report, and always enforce a maximum (2025-11-25, basic/lifecycle, timeouts).
+// longestWait is how many time-outs a call may take whose server reports progress. The specification has a client reset
+// the clock at a report, and always enforce a maximum (2025-11-25, basic/lifecycle, timeouts).
 const longestWait = 10
 
 // patience is a context that ends after a time-out, unless more is called meanwhile.

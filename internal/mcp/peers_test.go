@@ -17,7 +17,9 @@ import (
 // Each test here is a defect found in the source of another trainer's MCP client.
 
 // chaosPool is a pool on one misbehaving server, and the server where it is in this process.
-func chaosPool(t *testing.T, behaviour string, era Era, transport string, isolation Isolation, o Options) (*Pool, *ChaosServer) {
+func chaosPool(
+	t *testing.T, behaviour string, era Era, transport string, isolation Isolation, o Options,
+) (*Pool, *ChaosServer) {
 	t.Helper()
 	b, ok := Find(behaviour)
 	if !ok {
@@ -83,7 +85,8 @@ func TestDefectErrorFlagAndStructuredContentAreDropped(t *testing.T) {
 		"call-breaks-output-schema": func(r trajectory.ToolResult) bool { return string(r.StructuredContent) == `{"n":"one"}` },
 		"call-binary": func(r trajectory.ToolResult) bool {
 			text := string(r.Content)
-			return strings.Contains(text, `"data":"AQID"`) && strings.Contains(text, "audio/wav") && strings.Contains(text, "resource_link") && strings.Contains(text, `"blob":"AQ=="`)
+			return strings.Contains(text, `"data":"AQID"`) && strings.Contains(text, "audio/wav") &&
+				strings.Contains(text, "resource_link") && strings.Contains(text, `"blob":"AQ=="`)
 		},
 	} {
 		p, _ := chaosPool(t, behaviour, Modern, viaHTTP, PerSession, Options{})
@@ -103,7 +106,9 @@ func TestDefectNewSessionForEveryCall(t *testing.T) {
 }
 
 func TestDefectRetryRunsAWriteTwice(t *testing.T) {
-	for _, behaviour := range []string{"call-503", "call-500", "call-crashes", "call-cut-events", "call-no-body", "call-hangs", "call-garbage"} {
+	for _, behaviour := range []string{
+		"call-503", "call-500", "call-crashes", "call-cut-events", "call-no-body", "call-hangs", "call-garbage",
+	} {
 		o := Options{}
 		if behaviour == "call-hangs" {
 			o.Timeout = 3 * time.Second // in which the call has to arrive
@@ -148,7 +153,8 @@ func TestDefectOnlyTheFirstOfParallelCallsRuns(t *testing.T) {
 func TestDefectLongResultRaises(t *testing.T) {
 	e := open(t, newPool(t, configOf(t, map[string]Server{"s": self(t, "tools")}), Options{MaxResult: 1000}), "e")
 	r := ask(e, "long", "{}") // of 9000
-	if r.Status != trajectory.CallOK || len(r.Text) > 1000 || !strings.HasPrefix(r.Text, "xxx") || !strings.HasSuffix(r.Text, "xxx") {
+	if r.Status != trajectory.CallOK || len(r.Text) > 1000 || !strings.HasPrefix(r.Text, "xxx") ||
+		!strings.HasSuffix(r.Text, "xxx") {
 		t.Errorf("%s %d bytes", r.Status, len(r.Text))
 	}
 	if len(r.Content) < 9000 {

@@ -21,8 +21,8 @@ type Pool struct {
 	options Options
 	servers []*poolServer
 
-	// Admit says why a tool that a server lists in the midst of an episode, and that nobody has looked at, is not to be offered; ""
-	// where it may be. Without it none is. It is to be set before the first episode.
+	// Admit says why a tool that a server lists in the midst of an episode, and that nobody has looked at, is not to be
+	// offered; "" where it may be. Without it none is. It is to be set before the first episode.
 	Admit func(server string, t Tool) (why string)
 
 	mu    sync.Mutex
@@ -68,7 +68,8 @@ func NewPool(ctx context.Context, config Config, catalog *Catalog, options Optio
 		}
 		one, err := newPoolServer(from, s, config.Base, p.options)
 		if err != nil {
-			return nil, wrongly("an MCP server is configured wrongly", "server "+from.Name, err, "correct its entry in the MCP configuration; hone doctor then tries it")
+			return nil, wrongly("an MCP server is configured wrongly", "server "+from.Name, err,
+				"correct its entry in the MCP configuration; hone doctor then tries it")
 		}
 		for _, t := range from.Tools {
 			p.tools.bound[t.ModelName] = bind(t, i)
@@ -103,7 +104,8 @@ func newPoolServer(from ServerTools, s Server, base map[string]string, o Options
 	if s.URL != "" && from.Transport != "" {
 		l.via = from.Transport
 	}
-	one := &poolServer{opener: l, timeout: o.Timeout, tools: from.Tools, warm: make(chan *session), opened: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	one := &poolServer{opener: l, timeout: o.Timeout, tools: from.Tools, warm: make(chan *session),
+		opened: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	if s.Timeout > 0 {
 		one.timeout = time.Duration(s.Timeout)
 	}
@@ -115,8 +117,8 @@ func newPoolServer(from ServerTools, s Server, base map[string]string, o Options
 	return one, nil
 }
 
-// Keep has n sessions kept ready from now on of each server that keeps any, where Options.Warm says fewer: for who opens many at
-// once.
+// Keep has n sessions kept ready from now on of each server that keeps any, where Options.Warm says fewer: for who
+// opens many at once.
 func (p *Pool) Keep(n int) {
 	for _, s := range p.servers {
 		if p.warms(s) {
@@ -130,7 +132,8 @@ func (p *Pool) Keep(n int) {
 
 // warms reports whether sessions of a server can be ready before an episode asks.
 func (p *Pool) warms(s *poolServer) bool {
-	return p.options.Warm > 0 && s.opener.server.Isolation != Shared && s.opener.server.URL == "" && !s.opener.showsDir()
+	return p.options.Warm > 0 && s.opener.server.Isolation != Shared && s.opener.server.URL == "" &&
+		!s.opener.showsDir()
 }
 
 // fill keeps one process ready until ctx ends. After a failure, and where a process ended before it was used, it waits
@@ -203,12 +206,15 @@ func (s *poolServer) common(ctx context.Context) (*session, error) {
 
 // Open gives one episode its sessions. The error, a *Failure inside, says which server failed, and what it wrote to
 // stderr.
-func (p *Pool) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+func (p *Pool) Open(
+	ctx context.Context, episode string, templates ...environment.Template,
+) (environment.Session, error) {
 	folders, err := p.templates(templates)
 	if err != nil {
 		return nil, fmt.Errorf("episode %s: %w", episode, err)
 	}
-	e := &Episode{pool: p, id: episode, own: make([]*session, len(p.servers)), heard: make([]hearing, len(p.servers)), looked: make([]int, len(p.servers))}
+	e := &Episode{pool: p, id: episode, own: make([]*session, len(p.servers)), heard: make([]hearing, len(p.servers)),
+		looked: make([]int, len(p.servers))}
 	for _, s := range p.servers { // always in this order, or two episodes could wait for each other
 		if s.takesTurns() {
 			if err := s.takeTurn(ctx); err != nil {

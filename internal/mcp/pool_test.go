@@ -73,7 +73,8 @@ func TestCall(t *testing.T) {
 	for _, test := range tests {
 		r := ask(e, test.tool, test.args)
 		if r.Status != test.status || !strings.Contains(r.Text, test.text) || len(r.Text) > 100 {
-			t.Errorf("%s(%s) = %s %q (%s), want %s %q", test.tool, test.args, r.Status, r.Text, r.Error, test.status, test.text)
+			t.Errorf("%s(%s) = %s %q (%s), want %s %q",
+				test.tool, test.args, r.Status, r.Text, r.Error, test.status, test.text)
 		}
 		if r.Call.Name != test.tool || r.Call.Arguments != test.args {
 			t.Errorf("%s: the record holds %+v", test.tool, r.Call)
@@ -86,7 +87,12 @@ func TestCall(t *testing.T) {
 
 func TestCallsRunTogetherInOrder(t *testing.T) {
 	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "tools")}), Options{})
-	calls := []chat.ToolCall{{Name: "meet", Arguments: "{}"}, {Name: "nope"}, {Name: "meet", Arguments: "{}"}, {Name: "add", Arguments: `{"A":1,"B":1}`}}
+	calls := []chat.ToolCall{
+		{Name: "meet", Arguments: "{}"},
+		{Name: "nope"},
+		{Name: "meet", Arguments: "{}"},
+		{Name: "add", Arguments: `{"A":1,"B":1}`},
+	}
 	var got []string
 	for _, r := range open(t, p, "e").Call(context.Background(), calls) {
 		got = append(got, r.Call.Name+" "+string(r.Status))
@@ -107,7 +113,8 @@ func TestHugeAnswerFailsThatCallAlone(t *testing.T) {
 	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "huge")}), Options{})
 	e := open(t, p, "e")
 	for range 2 { // the second proves that the session survived the first
-		if r := ask(e, "third", "{}"); r.Status != trajectory.CallToolError || !strings.Contains(r.Text, "larger than") {
+		if r := ask(e, "third", "{}"); r.Status != trajectory.CallToolError ||
+			!strings.Contains(r.Text, "larger than") {
 			t.Errorf("%s %.100s %.100s", r.Status, r.Text, r.Error)
 		}
 	}
@@ -129,7 +136,8 @@ func TestCancelledCall(t *testing.T) {
 	e := open(t, newPool(t, configOf(t, map[string]Server{"s": self(t, "tools")}), Options{}), "e")
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	if r := e.Call(ctx, []chat.ToolCall{{Name: "hang", Arguments: "{}"}})[0]; r.Status != trajectory.CallTransportError {
+	if r := e.Call(ctx,
+		[]chat.ToolCall{{Name: "hang", Arguments: "{}"}})[0]; r.Status != trajectory.CallTransportError {
 		t.Errorf("%+v", r)
 	}
 }
@@ -142,7 +150,8 @@ func TestDeathMidCall(t *testing.T) {
 			p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{})
 			first, second := open(t, p, "1"), open(t, p, "2")
 			r := ask(first, "die", "{}")
-			if r.Status != trajectory.CallTransportError || !strings.Contains(r.Error, "boom") || !strings.Contains(r.Error, "exit status 3") {
+			if r.Status != trajectory.CallTransportError || !strings.Contains(r.Error, "boom") ||
+				!strings.Contains(r.Error, "exit status 3") {
 				t.Errorf("%+v", r)
 			}
 			if r := ask(second, "count", "{}"); r.Status != trajectory.CallOK || r.Text != "1" {
@@ -218,14 +227,16 @@ func TestEnvironmentIsMinimal(t *testing.T) {
 	}
 	delete(got, markerEnv)
 	delete(got, "GORACE")
-	if len(got) != 4 || got["DECLARED"] != "yes" || got["PATH"] != config.Base["PATH"]+":"+filepath.Dir(s.Command) || !strings.HasPrefix(got["HOME"], config.Base["TMPDIR"]) {
+	if len(got) != 4 || got["DECLARED"] != "yes" || got["PATH"] != config.Base["PATH"]+":"+filepath.Dir(s.Command) ||
+		!strings.HasPrefix(got["HOME"], config.Base["TMPDIR"]) {
 		t.Errorf("the process sees %v", got)
 	}
 }
 
 func TestHTTPSessions(t *testing.T) {
 	var down atomic.Bool
-	handler := bearer("sesame", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newFixture(nil) }, nil))
+	handler := bearer("sesame",
+		mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newFixture(nil) }, nil))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if down.Load() {
 			panic(http.ErrAbortHandler) // hangs up
@@ -261,7 +272,8 @@ func TestNoOrphans(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			pids := t.TempDir()
 			config := configOf(t, map[string]Server{"s": self(t, mode, pids, "parent")})
-			l, err := newOpener("s", config.Servers["s"], config.Base, Options{ProbeTimeout: 30 * time.Second}.withDefaults())
+			l, err := newOpener("s", config.Servers["s"], config.Base,
+				Options{ProbeTimeout: 30 * time.Second}.withDefaults())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -316,7 +328,8 @@ func TestPoolRefusesWhatItCannotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if _, err := p.Open(context.Background(), "e7"); err == nil || !strings.Contains(err.Error(), "no such database") || !strings.Contains(err.Error(), "e7") {
+	if _, err := p.Open(context.Background(), "e7"); err == nil || !strings.Contains(err.Error(), "no such database") ||
+		!strings.Contains(err.Error(), "e7") {
 		t.Errorf("Open: %v", err)
 	}
 }
@@ -331,13 +344,16 @@ func TestWarmAgainAfterAFailure(t *testing.T) {
 	var failing atomic.Bool
 	failing.Store(true)
 	failed := make(chan struct{})
-	p, err := NewPool(context.Background(), config, catalog, Options{Warm: 1, Wrap: func(string, string, *exec.Cmd) error {
-		if failing.Swap(false) {
-			close(failed)
-			return errors.New("no processes left")
-		}
-		return nil
-	}})
+	p, err := NewPool(context.Background(), config, catalog, Options{
+		Warm: 1,
+		Wrap: func(string, string, *exec.Cmd) error {
+			if failing.Swap(false) {
+				close(failed)
+				return errors.New("no processes left")
+			}
+			return nil
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

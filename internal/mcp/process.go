@@ -49,10 +49,12 @@ type process struct {
 	closing sync.Once
 }
 
-// startProcess runs argv[0] without a shell. env is all the process sees, besides markerEnv. wrap, if any, may change the
-// command before it starts, for example to put it into a sandbox. folder is the episode's, "" where it has none; neither it
-// nor the memory of the processes may take more than bound bytes.
-func startProcess(argv []string, env map[string]string, cwd, folder string, bound int64, wrap func(*exec.Cmd) error) (*process, error) {
+// startProcess runs argv[0] without a shell. env is all the process sees, besides markerEnv. wrap, if any, may change
+// the command before it starts, for example to put it into a sandbox. folder is the episode's, "" where it has none;
+// neither it nor the memory of the processes may take more than bound bytes.
+func startProcess(
+	argv []string, env map[string]string, cwd, folder string, bound int64, wrap func(*exec.Cmd) error,
+) (*process, error) {
 	if err := checkCwd(cwd); err != nil {
 		return nil, err
 	}
@@ -61,7 +63,8 @@ func startProcess(argv []string, env map[string]string, cwd, folder string, boun
 		return nil, err
 	}
 	cmd := &exec.Cmd{Path: path, Args: argv, Dir: cwd, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
-	if strings.ContainsRune(argv[0], filepath.Separator) && env["PATH"] != "" { // the npx of a version manager asks for the node beside it
+	// the npx of a version manager asks for the node beside it
+	if strings.ContainsRune(argv[0], filepath.Separator) && env["PATH"] != "" {
 		env = maps.Clone(env)
 		env["PATH"] += string(filepath.ListSeparator) + filepath.Dir(path)
 	}
@@ -183,7 +186,8 @@ func (p *process) waitFor(d time.Duration) bool {
 	}
 }
 
-// checkCwd refuses a folder that no process can start in. The system's own error would name the program, or the sandbox's.
+// checkCwd refuses a folder that no process can start in. The system's own error would name the program, or the
+// sandbox's.
 func checkCwd(cwd string) error {
 	if cwd == "" {
 		return nil
@@ -204,8 +208,8 @@ func checkCwd(cwd string) error {
 	return nil
 }
 
-// lookPath finds a program as the child's PATH says, not ours: a server's declared PATH must count. A path is taken from cwd,
-// and looked at because in a sandbox it is another program that would fail to start it.
+// lookPath finds a program as the child's PATH says, not ours: a server's declared PATH must count. A path is taken
+// from cwd, and looked at because in a sandbox it is another program that would fail to start it.
 func lookPath(name, path, cwd string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		file := name

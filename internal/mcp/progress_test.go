@@ -62,7 +62,9 @@ func TestProgressTokens(t *testing.T) {
 	for _, form := range []string{"7", `"7"`, "7.0"} {
 		s := &session{}
 		heard := ""
-		s.watchers.Store(int64(7), func(done, total float64, message string) { heard = fmt.Sprint(done, total, message) })
+		s.watchers.Store(int64(7), func(done, total float64, message string) {
+			heard = fmt.Sprint(done, total, message)
+		})
 		s.progress([]byte(`{"progressToken":` + form + `,"progress":"1","total":3,"message":"step"}`))
 		if heard != "1 3step" {
 			t.Errorf("%s: %q", form, heard)
@@ -80,7 +82,8 @@ func TestProgressTokens(t *testing.T) {
 func TestToolsThatAppear(t *testing.T) {
 	var told []string
 	s := self(t, "grows")
-	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{Warm: -1, Changed: func(server string, changes []Change) { told = append(told, fmt.Sprint(changes)) }})
+	p := newPool(t, configOf(t, map[string]Server{"s": s}),
+		Options{Warm: -1, Changed: func(server string, changes []Change) { told = append(told, fmt.Sprint(changes)) }})
 	for range 2 {
 		e := open(t, p, "e")
 		if r := ask(e, "late", "{}"); r.Status != trajectory.CallInvalid || !strings.Contains(r.Text, "unknown tool") {
@@ -137,7 +140,8 @@ func TestToolsThatMayBeOffered(t *testing.T) {
 					}
 				}
 				for range 2 {
-					if r := turn("late")[0]; r.Status != tc.then || !strings.Contains(r.Text, tc.says) || strings.Contains(r.Text, offer) {
+					if r := turn("late")[0]; r.Status != tc.then || !strings.Contains(r.Text, tc.says) ||
+						strings.Contains(r.Text, offer) {
 						t.Errorf("the call of it: %+v", r)
 					}
 				}

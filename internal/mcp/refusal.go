@@ -10,8 +10,9 @@ import (
 	"hone/internal/grade"
 )
 
-// Refusal are the results by which a server says no without isError, as many do: a regular expression (RE2) that is found in
-// the text, as "^Error", or an object whose members a JSON result has, as {"status": "error"}; the values are grade.Patterns.
+// Refusal are the results by which a server says no without isError, as many do: a regular expression (RE2) that is
+// found in the text, as "^Error", or an object whose members a JSON result has, as {"status": "error"}; the values are
+// grade.Patterns.
 type Refusal []json.RawMessage
 
 // refusal is a Refusal, compiled.
@@ -49,7 +50,9 @@ func (r Refusal) compile() (refusal, error) {
 		}
 		var object map[string]json.RawMessage
 		if json.Unmarshal(one, &object) != nil || len(object) == 0 {
-			return all, mistake{fmt.Sprintf("refusal %s is neither a regular expression nor an object with members", one), form}
+			return all, mistake{
+				fmt.Sprintf("refusal %s is neither a regular expression nor an object with members", one), form,
+			}
 		}
 		p, err := grade.NewPattern(`{"$subset": ` + string(one) + `}`)
 		if err != nil {
@@ -68,7 +71,8 @@ func (r refusal) fits(result trajectory.ToolResult) string {
 		}
 	}
 	for _, p := range r.objects {
-		if p.Unmet(result.Text) == "" || len(result.StructuredContent) > 0 && p.Unmet(string(result.StructuredContent)) == "" {
+		if p.Unmet(result.Text) == "" ||
+			len(result.StructuredContent) > 0 && p.Unmet(string(result.StructuredContent)) == "" {
 			return "the JSON of an error"
 		}
 	}
@@ -77,19 +81,22 @@ func (r refusal) fits(result trajectory.ToolResult) string {
 
 // RefusalAdvice is what to write into a server's entry, ready to paste, so that patterns are refusals.
 func RefusalAdvice(server string, patterns []string) string {
-	return fmt.Sprintf(`give server %s in the MCP configuration "refusal": [%s], or "refusal": [] if it says no by isError alone`,
-		server, strings.Join(patterns, ", "))
+	return fmt.Sprintf(
+		`give server %s in the MCP configuration "refusal": [%s], or "refusal": [] if it says no by isError alone`,
+		server, strings.Join(patterns, ", "),
+	)
 }
 
-// RefusalPattern returns the pattern for "refusal" by which a text that counts as no error looks like one, "" where it does
-// not.
+// RefusalPattern returns the pattern for "refusal" by which a text that counts as no error looks like one, "" where it
+// does not.
 func RefusalPattern(text string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
 		if plainError.MatchString(text) {
 			return `"^\\s*(?i)(error|failed|failure|exception|traceback)\\b"`
 		}
-		if at := namedError.FindStringIndex(text); at != nil && !article.MatchString(text) && !nothingWrong.MatchString(text[at[1]:]) {
+		if at := namedError.FindStringIndex(text); at != nil && !article.MatchString(text) &&
+			!nothingWrong.MatchString(text[at[1]:]) {
 			return `"^\\s*(?i)([\\w.-]+\\s+){1,3}(error|exception):"`
 		}
 		return ""

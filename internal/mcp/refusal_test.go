@@ -9,7 +9,8 @@ import (
 	"hone/internal/fault"
 )
 
-// An answer that is an error in all but isError counts as one where the configuration says so, cut for the model or not.
+// An answer that is an error in all but isError counts as one where the configuration says so, cut for the model or
+// not.
 func TestRefusal(t *testing.T) {
 	for _, test := range []struct {
 		refusal, text string
@@ -35,10 +36,12 @@ func TestRefusal(t *testing.T) {
 		text, _ := json.Marshal(test.text)
 		ask(e, "write", `{"Text":`+string(text)+`}`)
 		r := ask(e, "read", "{}")
-		if r.Status != test.want || (r.Error != "") != (test.want == trajectory.CallToolError) || r.Outcome != "" || len(r.Text) > 100 {
+		if r.Status != test.want || (r.Error != "") != (test.want == trajectory.CallToolError) || r.Outcome != "" ||
+			len(r.Text) > 100 {
 			t.Errorf("%s of %.40s: %+v, want %s", test.refusal, test.text, r, test.want)
 		}
-		if test.want == trajectory.CallToolError && RefusalPattern(test.text) == "" && !strings.HasSuffix(test.text, "denied") {
+		if test.want == trajectory.CallToolError && RefusalPattern(test.text) == "" &&
+			!strings.HasSuffix(test.text, "denied") {
 			t.Errorf("%.40s does not look like a refusal", test.text)
 		}
 	}
@@ -50,23 +53,30 @@ func TestRefusalInAFile(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for refusal, want := range map[string]string{
-		`["("]`: "missing closing", `[""]`: "found in every text", `[{}]`: "neither", `[7]`: "neither", `[{"a":{"$anyof":[]}}]`: "unknown operator",
+		`["("]`: "missing closing", `[""]`: "found in every text", `[{}]`: "neither", `[7]`: "neither",
+		`[{"a":{"$anyof":[]}}]`: "unknown operator",
 	} {
 		_, err := load(t, `{"mcpServers":{"s":{"command":"x","refusal":`+refusal+`}}}`)
-		if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"refusal": ["^Error"]`) {
+		if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), `"refusal": ["^Error"]`) {
 			t.Errorf("%s: %v", refusal, err)
 		}
 	}
-	if _, err := load(t, `{"mcpServers":{"s":{"command":"x","refusals":[]}}}`); err == nil || !strings.Contains(err.Error(), `did you mean "refusal"?`) {
+	if _, err := load(t, `{"mcpServers":{"s":{"command":"x","refusals":[]}}}`); err == nil ||
+		!strings.Contains(err.Error(), `did you mean "refusal"?`) {
 		t.Errorf("misspelt: %v", err)
 	}
 }
 
 // The pattern that is suggested fits what it was suggested for, and data that only speaks of errors suggests nothing.
 func TestLooksRefused(t *testing.T) {
-	for _, text := range []string{`{"status":"error","message":"no"}`, `{"success":false}`, `{"ok": false, "id": 3}`, `{"error":"not found"}`, `{"error":{"code":4}}`,
-		`{"isError":true}`, `{"result":"failed"}`, "Error: no such file", "  failed to open", "Traceback (most recent call last)",
-		"Database error: Parser Error: syntax error at or near \"moon\"", "SQL execution error: no such table", "Python exception: boom"} {
+	for _, text := range []string{
+		`{"status":"error","message":"no"}`, `{"success":false}`, `{"ok": false, "id": 3}`, `{"error":"not found"}`,
+		`{"error":{"code":4}}`, `{"isError":true}`, `{"result":"failed"}`, "Error: no such file", "  failed to open",
+		"Traceback (most recent call last)", "Database error: Parser Error: syntax error at or near \"moon\"",
+		"SQL execution error: no such table",
+		"Python exception: boom",
+	} {
 		pattern := RefusalPattern(text)
 		var r Refusal
 		if err := json.Unmarshal([]byte("["+pattern+"]"), &r); pattern == "" || err != nil {
@@ -78,8 +88,11 @@ func TestLooksRefused(t *testing.T) {
 			t.Errorf("%s does not fit %s: %v", text, pattern, err)
 		}
 	}
-	for _, text := range []string{`{"status":"ok"}`, `{"error":null,"rows":[]}`, `{"error":""}`, `{"errors":[]}`, `["error"]`, `No errors found`, `errors.log`, `{"rows":[{"status":"error"}]}`,
-		`{"success":true}`, "", "Last error: none", "Standard error: 0", "Mean squared error: -", "The word error: what it means", "Rounding error:"} {
+	for _, text := range []string{
+		`{"status":"ok"}`, `{"error":null,"rows":[]}`, `{"error":""}`, `{"errors":[]}`, `["error"]`, `No errors found`,
+		`errors.log`, `{"rows":[{"status":"error"}]}`, `{"success":true}`, "", "Last error: none", "Standard error: 0",
+		"Mean squared error: -", "The word error: what it means", "Rounding error:",
+	} {
 		if pattern := RefusalPattern(text); pattern != "" {
 			t.Errorf("%s looks like a refusal: %s", text, pattern)
 		}

@@ -55,8 +55,8 @@ type newcomer struct {
 	why    string // it is not offered; "" where it may be
 }
 
-// newcomers are the tools that came up since the episode began, of servers that said that theirs changed, by name. Beyond the
-// numbers of changes in looked, which may be nil, a server is asked again.
+// newcomers are the tools that came up since the episode began, of servers that said that theirs changed, by name.
+// Beyond the numbers of changes in looked, which may be nil, a server is asked again.
 func (e *Episode) newcomers(ctx context.Context, looked []int) map[string]newcomer {
 	found := map[string]newcomer{}
 	for i, server := range e.pool.servers {
@@ -101,8 +101,8 @@ func (p *Pool) whyNot(server string, t Tool) string {
 	return p.Admit(server, t)
 }
 
-// offerNewcomers offers, from the next turn on, the tools that came up and that may be offered. What it returns tells the model of
-// them: the list of tools in its prompt stays as it was, and so do the tokens before.
+// offerNewcomers offers, from the next turn on, the tools that came up and that may be offered. What it returns tells
+// the model of them: the list of tools in its prompt stays as it was, and so do the tokens before.
 func (e *Episode) offerNewcomers(ctx context.Context) string {
 	if e.pool.Admit == nil {
 		return ""
@@ -120,16 +120,18 @@ func (e *Episode) offerNewcomers(ctx context.Context) string {
 		next.bound[name] = bind(one.tool, one.server)
 		next.names = keysInOrder(next.bound)
 		e.tools = &next
-		text, err := json.Marshal(chat.Tool{Name: name, Description: one.tool.Description, InputSchema: one.tool.InputSchema})
+		text, err := json.Marshal(chat.Tool{Name: name, Description: one.tool.Description,
+			InputSchema: one.tool.InputSchema})
 		if err == nil {
-			told.WriteString("\n[from now on there is also the tool " + Truncate(string(text), e.pool.options.MaxResult) + "]")
+			told.WriteString("\n[from now on there is also the tool " +
+				Truncate(string(text), e.pool.options.MaxResult) + "]")
 		}
 	}
 	return told.String()
 }
 
-// tellChanges tells, once for a server, what changed about its tools in a session that ends: the next one begins with those that
-// the catalog has, and would not show it.
+// tellChanges tells, once for a server, what changed about its tools in a session that ends: the next one begins with
+// those that the catalog has, and would not show it.
 func (s *poolServer) tellChanges(ended *session, tell func(server string, changes []Change)) {
 	if tell == nil || ended.wire.numChanges() == 0 || ended.dead() || s.toldChanged.Swap(true) {
 		return

@@ -11,25 +11,29 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The two tools by which a model reaches a server's resources (MCP, server/resources), which the protocol leaves to the host.
+// The two tools by which a model reaches a server's resources (MCP, server/resources), which the protocol leaves to the
+// host.
 const (
 	listResources = "list"
 	readResource  = "read"
 )
 
-// resourceTools are the two, named apart from the server's own tools. Their texts are ours, so that no server can change them.
+// resourceTools are the two, named apart from the server's own tools. Their texts are ours, so that no server can
+// change them.
 func resourceTools(own []Tool) []Tool {
 	one := func(kind, name, description, parameters string) Tool {
 		for slices.ContainsFunc(own, func(t Tool) bool { return t.Name == name }) {
 			name += "_"
 		}
-		t := Tool{Name: name, Description: description, InputSchema: json.RawMessage(parameters), Annotations: json.RawMessage(`{"readOnlyHint":true}`),
-			Status: StatusOK, Findings: []string{}, Resources: kind}
+		t := Tool{Name: name, Description: description, InputSchema: json.RawMessage(parameters),
+			Annotations: json.RawMessage(`{"readOnlyHint":true}`), Status: StatusOK, Findings: []string{},
+			Resources: kind}
 		t.SHA256 = t.sha256()
 		return t
 	}
 	return []Tool{
-		one(listResources, "list_resources", "Lists the resources that this server offers to read, with their URIs. A URI with {names} is a pattern: put values in their place.",
+		one(listResources, "list_resources", "Lists the resources that this server offers to read, with their URIs. "+
+			"A URI with {names} is a pattern: put values in their place.",
 			`{"type":"object","properties":{"cursor":{"type":"string","description":"where to go on, as an earlier list says"}},"additionalProperties":false}`),
 		one(readResource, "read_resource", "Reads a resource of this server by its URI.",
 			`{"type":"object","properties":{"uri":{"type":"string","description":"URI of the resource"}},"required":["uri"],"additionalProperties":false}`),
@@ -67,13 +71,15 @@ func (s *session) ask(ctx context.Context, b *boundTool, params *mcp.CallToolPar
 	}
 	if arguments.Cursor == "" {
 		for _, t := range s.templates(ctx) { // shown as resources are: their URIs have {variables}
-			r.Resources = append(r.Resources, &mcp.Resource{URI: t.URITemplate, Name: t.Name, MIMEType: t.MIMEType, Description: t.Description})
+			r.Resources = append(r.Resources,
+				&mcp.Resource{URI: t.URITemplate, Name: t.Name, MIMEType: t.MIMEType, Description: t.Description})
 		}
 	}
 	return listResult(r), nil
 }
 
-// templates are those of the server's resources, as far as it tells them on one page: many servers have none and answer with an error.
+// templates are those of the server's resources, as far as it tells them on one page: many servers have none and answer
+// with an error.
 func (s *session) templates(ctx context.Context) []*mcp.ResourceTemplate {
 	asked, x := withExchange(ctx)
 	defer s.wire.forget(x)

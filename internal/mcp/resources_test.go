@@ -13,7 +13,8 @@ import (
 // Where it is asked for, a server's resources are two tools, which answer from the live server as its own tools do.
 func TestResourcesAsTools(t *testing.T) {
 	offers := Server{Command: os.Args[0], Args: []string{"fixture", "offers"}}.withDefaults()
-	config := configOf(t, map[string]Server{"offers": offers, "plain": {Command: os.Args[0], Args: []string{"fixture", "tools"}}})
+	config := configOf(t,
+		map[string]Server{"offers": offers, "plain": {Command: os.Args[0], Args: []string{"fixture", "tools"}}})
 	without, err := Discover(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,8 @@ func TestResourcesAsTools(t *testing.T) {
 			{"read_resource", `{"path":"a"}`, trajectory.CallInvalid, "invalid arguments"},
 			{"list_resources", `{"cursor":"nonsense"}`, trajectory.CallToolError, "invalid params"},
 		} {
-			if r := ask(e, step.tool, step.args); r.Status != step.status || !strings.Contains(strings.ToLower(r.Text), strings.ToLower(step.want)) {
+			if r := ask(e, step.tool, step.args); r.Status != step.status ||
+				!strings.Contains(strings.ToLower(r.Text), strings.ToLower(step.want)) {
 				t.Errorf("%s %s: %+v", step.tool, step.args, r)
 			}
 		}
@@ -59,7 +61,8 @@ func TestResourceToolsHaveNamesOfTheirOwn(t *testing.T) {
 
 // The reference server's resources, over its own pages.
 func TestEverythingServersResources(t *testing.T) {
-	p := newPool(t, configOf(t, map[string]Server{"all": realServer(t, "server-everything", "stdio")}), Options{ResourceTools: true})
+	p := newPool(t, configOf(t, map[string]Server{"all": realServer(t, "server-everything", "stdio")}),
+		Options{ResourceTools: true})
 	together(context.Background(), t, p, 1, func(_ int, e *Episode) {
 		list := ask(e, "list_resources", `{}`)
 		uri, _, found := strings.Cut(list.Text, " | ")

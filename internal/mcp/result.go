@@ -63,8 +63,9 @@ func Render(content []mcp.Content, structured json.RawMessage, max int) string {
 	return Truncate(strings.ToValidUTF8(strings.Join(parts, "\n"), "\ufffd"), max)
 }
 
-// says reports whether a result's parts, whose texts are given, hold its structured content: the same JSON, however it is
-// spelt, in one of them or in all. Of an object with one member the member will do, for so SDKs wrap what is no object.
+// says reports whether a result's parts, whose texts are given, hold its structured content: the same JSON, however it
+// is spelt, in one of them or in all. Of an object with one member the member will do, for so SDKs wrap what is no
+// object.
 func says(content []mcp.Content, texts []string, structured json.RawMessage) bool {
 	value, err := grade.Decode(string(structured))
 	if err != nil {

@@ -34,11 +34,13 @@ func TestOnlyHarmlessCallsAreMadeAgain(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var carriedOut, lost atomic.Int64
 			s := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
-			mcp.AddTool(s, &mcp.Tool{Name: "work", Annotations: test.annotations}, func(context.Context, *mcp.CallToolRequest, noArgs) (*mcp.CallToolResult, any, error) {
-				carriedOut.Add(1)
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
-			})
-			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{JSONResponse: true})
+			mcp.AddTool(s, &mcp.Tool{Name: "work", Annotations: test.annotations},
+				func(context.Context, *mcp.CallToolRequest, noArgs) (*mcp.CallToolResult, any, error) {
+					carriedOut.Add(1)
+					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
+				})
+			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+				&mcp.StreamableHTTPOptions{JSONResponse: true})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				r.Body = io.NopCloser(bytes.NewReader(body))
@@ -54,7 +56,8 @@ func TestOnlyHarmlessCallsAreMadeAgain(t *testing.T) {
 			if r := ask(e, "work", "{}"); r.Status != test.status || carriedOut.Load() != test.carriedOut {
 				t.Errorf("%s %s; carried out %d times", r.Status, r.Error, carriedOut.Load())
 			}
-			if stats := p.Stats()[0]; int64(stats.Repeated) != test.carriedOut-1 || int64(stats.Calls) != test.carriedOut {
+			if stats := p.Stats()[0]; int64(stats.Repeated) != test.carriedOut-1 ||
+				int64(stats.Calls) != test.carriedOut {
 				t.Errorf("%+v", stats)
 			}
 			e.Close()
@@ -79,17 +82,22 @@ func TestWhoseFaultALostCallIs(t *testing.T) {
 	if r := ask(open(t, p, "e"), "target", "{}"); r.Outcome != trajectory.EnvironmentError {
 		t.Errorf("the server answers 500: %+v", r)
 	}
-	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newFixture(nil) }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	server := httptest.NewServer(
+		mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newFixture(nil) },
+			&mcp.StreamableHTTPOptions{Stateless: true}),
+	)
 	p = newPool(t, configOf(t, map[string]Server{"s": {URL: server.URL, Isolation: PerSession}}), Options{})
 	e := open(t, p, "e")
 	server.Close()
 	ask(e, "count", "{}") // may still go to the connection that is being closed
-	if r := ask(e, "count", "{}"); r.Outcome != trajectory.InfrastructureError || !strings.Contains(r.Error, "refused") {
+	if r := ask(e, "count", "{}"); r.Outcome != trajectory.InfrastructureError ||
+		!strings.Contains(r.Error, "refused") {
 		t.Errorf("nobody listens any more: %+v", r)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Dial(ctx, "s", self(t, "tools"), nil, Options{}); err == nil || OutcomeOf(err) != trajectory.InfrastructureError {
+	if _, err := Dial(ctx, "s", self(t, "tools"), nil, Options{}); err == nil ||
+		OutcomeOf(err) != trajectory.InfrastructureError {
 		t.Errorf("we gave up connecting: %v", err)
 	}
 	p, _ = chaosPool(t, "sound", Legacy, viaStdio, PerSession, Options{})
@@ -112,7 +120,10 @@ func TestSharedSessionExpires(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	for isolation, want := range map[Isolation]trajectory.CallStatus{Shared: trajectory.CallOK, PerSession: trajectory.CallTransportError} {
+	for isolation, want := range map[Isolation]trajectory.CallStatus{
+		Shared:     trajectory.CallOK,
+		PerSession: trajectory.CallTransportError,
+	} {
 		config := configOf(t, map[string]Server{"s": {URL: server.URL, Isolation: isolation}})
 		catalog, err := Discover(context.Background(), config)
 		if err != nil {
@@ -128,7 +139,8 @@ func TestSharedSessionExpires(t *testing.T) {
 			t.Errorf("%s: %+v", isolation, r)
 		}
 		expire.Store(true)
-		if r := ask(e, "count", "{}"); r.Status != want || want != trajectory.CallOK && !strings.Contains(r.Error, "HTTP 404") {
+		if r := ask(e, "count", "{}"); r.Status != want ||
+			want != trajectory.CallOK && !strings.Contains(r.Error, "HTTP 404") {
 			t.Errorf("%s, after its end: %+v", isolation, r)
 		}
 		e.Close()
@@ -139,7 +151,8 @@ func TestSharedSessionExpires(t *testing.T) {
 // Every question a Client asks has a deadline.
 func TestClientDeadlines(t *testing.T) {
 	b := self(t, "deaf")
-	o := Options{Timeout: 200 * time.Millisecond, ProbeTimeout: 500 * time.Millisecond, ConnectTimeout: 6 * time.Second} // it has to start in the last
+	// it has to start in the last
+	o := Options{Timeout: 200 * time.Millisecond, ProbeTimeout: 500 * time.Millisecond, ConnectTimeout: 6 * time.Second}
 	c, err := Dial(context.Background(), "s", b, configOf(t, nil).Base, o)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +164,8 @@ func TestClientDeadlines(t *testing.T) {
 	if _, err := c.Prompt(context.Background(), "p", nil); OutcomeOf(err) != trajectory.EnvironmentError {
 		t.Errorf("prompt: %v", err)
 	}
-	if _, err := c.List(context.Background()); OutcomeOf(err) != trajectory.EnvironmentError || !strings.Contains(err.Error(), "no answer in 6s") {
+	if _, err := c.List(context.Background()); OutcomeOf(err) != trajectory.EnvironmentError ||
+		!strings.Contains(err.Error(), "no answer in 6s") {
 		t.Errorf("list: %v", err)
 	}
 }

@@ -12,15 +12,20 @@ import (
 func TestSecretsOf(t *testing.T) {
 	path := t.TempDir()
 	s := Server{
-		URL:     "https://me:password-of-url@host/mcp?api_key=key-in-query&page=not-a-secret",
-		Headers: map[string]string{"Authorization": "Bearer bearer-token", "X-Api-Key": "key-in-header", "X-Project": "not-a-secret"},
-		Env:     map[string]string{"API_KEY": "key-in-env", "DATABASE_URL": "postgres://u:password-of-db@h/d", "SSH_KEY": path, "TOKEN": "short", "MODE": "not-a-secret", "GIT_AUTHOR_NAME": "not-a-secret"},
-		Args:    []string{"--token=token-of-flag", "--api-key", "key-behind-flag", "--mode", "not-a-secret", "postgres://u:password-of-arg@h"},
+		URL: "https://me:password-of-url@host/mcp?api_key=key-in-query&page=not-a-secret",
+		Headers: map[string]string{"Authorization": "Bearer bearer-token", "X-Api-Key": "key-in-header",
+			"X-Project": "not-a-secret"},
+		Env: map[string]string{"API_KEY": "key-in-env", "DATABASE_URL": "postgres://u:password-of-db@h/d",
+			"SSH_KEY": path, "TOKEN": "short", "MODE": "not-a-secret", "GIT_AUTHOR_NAME": "not-a-secret"},
+		Args: []string{"--token=token-of-flag", "--api-key", "key-behind-flag", "--mode", "not-a-secret",
+			"postgres://u:password-of-arg@h"},
 		OAuth:   &OAuth{ClientSecret: "client-secret"},
 		secrets: []string{"secret-of-variable"},
 	}
-	want := []string{"Bearer bearer-token", "bearer-token", "client-secret", "key-behind-flag", "key-in-env", "key-in-header", "key-in-query",
-		"password-of-arg", "password-of-db", "password-of-url", "secret-of-variable", "token-of-flag"}
+	want := []string{
+		"Bearer bearer-token", "bearer-token", "client-secret", "key-behind-flag", "key-in-env", "key-in-header",
+		"key-in-query", "password-of-arg", "password-of-db", "password-of-url", "secret-of-variable", "token-of-flag",
+	}
 	if got := slices.Sorted(slices.Values(secretsOf(s))); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
@@ -33,7 +38,8 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 	s.Env = map[string]string{"API_KEY": secret}
 	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{MaxResult: 100000})
 	r := ask(open(t, p, "e"), "env", "{}")
-	if data, err := json.Marshal(r); err != nil || strings.Contains(string(data), "sesame") || !strings.Contains(string(data), "API_KEY=[hidden]") {
+	if data, err := json.Marshal(r); err != nil || strings.Contains(string(data), "sesame") ||
+		!strings.Contains(string(data), "API_KEY=[hidden]") {
 		t.Errorf("the record holds %s (%v)", data, err)
 	}
 

@@ -17,7 +17,8 @@ import (
 // realServer is a server from npm, pinned and installed for the tests of the command line.
 func realServer(t *testing.T, name string, args ...string) Server {
 	t.Helper()
-	script, err := filepath.Abs("../../cmd/hone/testdata/servers/node_modules/@modelcontextprotocol/" + name + "/dist/index.js")
+	script, err := filepath.Abs("../../cmd/hone/testdata/servers/node_modules/@modelcontextprotocol/" + name +
+		"/dist/index.js")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,8 @@ func isolatedFiles(t *testing.T, episodes int) {
 			{"write_file", fmt.Sprintf(`{"path":%q,"content":"mine %d"}`, path, i), "Successfully wrote"},
 			{"read_text_file", fmt.Sprintf(`{"path":%q}`, path), fmt.Sprintf("mine %d", i)},
 		} {
-			if r := ask(e, step.tool, step.args); r.Status != trajectory.CallOK || !strings.Contains(r.Text, step.want) || r.Warning != "" {
+			if r := ask(e, step.tool, step.args); r.Status != trajectory.CallOK ||
+				!strings.Contains(r.Text, step.want) || r.Warning != "" {
 				t.Errorf("episode %d, %s: %+v", i, step.tool, r)
 			}
 		}
@@ -65,7 +67,8 @@ func TestEverythingServerOnThreeTransports(t *testing.T) {
 		if mode == "sse" {
 			via = viaSSE
 		}
-		servers[via] = Server{URL: "http://" + listening(t, realServer(t, "server-everything", mode)) + path, Isolation: PerSession}
+		servers[via] = Server{URL: "http://" + listening(t, realServer(t, "server-everything", mode)) + path,
+			Isolation: PerSession}
 	}
 	catalog, err := Discover(context.Background(), configOf(t, servers))
 	if err != nil {
@@ -76,8 +79,10 @@ func TestEverythingServerOnThreeTransports(t *testing.T) {
 		want[tool.Name] = tool.SHA256
 	}
 	for _, s := range catalog.Servers {
-		if s.Transport != s.Name || len(s.Tools) != len(want) || len(want) == 0 || len(s.Resources) == 0 || len(s.Prompts) == 0 || len(s.Warnings) > 0 {
-			t.Errorf("%s: %s, %d tools, %d resources, %d prompts, %v", s.Name, s.Transport, len(s.Tools), len(s.Resources), len(s.Prompts), s.Warnings)
+		if s.Transport != s.Name || len(s.Tools) != len(want) || len(want) == 0 || len(s.Resources) == 0 ||
+			len(s.Prompts) == 0 || len(s.Warnings) > 0 {
+			t.Errorf("%s: %s, %d tools, %d resources, %d prompts, %v",
+				s.Name, s.Transport, len(s.Tools), len(s.Resources), len(s.Prompts), s.Warnings)
 		}
 		for _, tool := range s.Tools {
 			if tool.SHA256 != want[tool.Name] {
@@ -93,7 +98,8 @@ func TestEverythingServerOnThreeTransports(t *testing.T) {
 	e := open(t, p, "e")
 	defer e.Close()
 	for _, via := range keysInOrder(servers) {
-		if r := ask(e, via+"__get-tiny-image", "{}"); r.Status != trajectory.CallOK || !strings.Contains(r.Text, "[image image/png") || !strings.Contains(string(r.Content), `"mimeType":"image/png"`) {
+		if r := ask(e, via+"__get-tiny-image", "{}"); r.Status != trajectory.CallOK || !strings.Contains(r.Text,
+			"[image image/png") || !strings.Contains(string(r.Content), `"mimeType":"image/png"`) {
 			t.Errorf("%s: %s %.200s", via, r.Status, r.Text)
 		}
 		if r := ask(e, via+"__echo", `{"message":1}`); r.Status != trajectory.CallInvalid {

@@ -45,7 +45,8 @@ func (s *session) failure(phase Phase, err error) *Failure {
 	return &Failure{Server: s.server, Phase: phase, Said: s.strayOutput(), Outcome: outcome, Err: err}
 }
 
-// failureUnder is failure for what was done under ctx: where that has ended we gave up, whatever the server was about to do.
+// failureUnder is failure for what was done under ctx: where that has ended we gave up, whatever the server was about
+// to do.
 func (s *session) failureUnder(ctx context.Context, phase Phase, err error) *Failure {
 	f := s.failure(phase, err)
 	if ctx.Err() != nil {
@@ -63,7 +64,8 @@ func (s *session) strayOutput() string {
 		}
 	}
 	if n, sample := s.wire.strays(); n > 0 {
-		parts = append(parts, fmt.Sprintf("printed %s of non-MCP text to stdout, at first %s", fault.Count(n, "line"), sample))
+		parts = append(parts,
+			fmt.Sprintf("printed %s of non-MCP text to stdout, at first %s", fault.Count(n, "line"), sample))
 	}
 	return s.redact.Replace(strings.Join(parts, "; "))
 }

@@ -33,10 +33,12 @@ func TestInspect(t *testing.T) {
 		t.Fatalf("%+v", reports)
 	}
 	good, noisy := reports[1], reports[2]
-	if good.Stats.Era != modernEra || good.Stats.Transport != viaStdio || good.Stats.CallP50 <= 0 || good.Stats.CallP95 < good.Stats.CallP50 || good.Stats.OpenP50 <= 0 {
+	if good.Stats.Era != modernEra || good.Stats.Transport != viaStdio || good.Stats.CallP50 <= 0 ||
+		good.Stats.CallP95 < good.Stats.CallP50 || good.Stats.OpenP50 <= 0 {
 		t.Errorf("%+v", good.Stats)
 	}
-	if noisy.Stats.StrayLines == 0 || noisy.Stats.Stray != `"Starting on port 3000..."` || noisy.Tools.StrayLines != noisy.Stats.StrayLines {
+	if noisy.Stats.StrayLines == 0 || noisy.Stats.Stray != `"Starting on port 3000..."` ||
+		noisy.Tools.StrayLines != noisy.Stats.StrayLines {
 		t.Errorf("%+v", noisy.Stats)
 	}
 }
@@ -44,13 +46,15 @@ func TestInspect(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var mu sync.Mutex
 	var done []float64
-	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "tools")}), Options{Progress: func(server, tool string, at, total float64, message string) {
-		mu.Lock()
-		defer mu.Unlock()
-		if server == "s" && tool == "steps" && total == 3 && message == "step" {
-			done = append(done, at)
-		}
-	}})
+	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "tools")}), Options{
+		Progress: func(server, tool string, at, total float64, message string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if server == "s" && tool == "steps" && total == 3 && message == "step" {
+				done = append(done, at)
+			}
+		},
+	})
 	if r := open(t, p, "e").Call(context.Background(), []chat.ToolCall{chatCall("steps")})[0]; r.Text != "done" {
 		t.Fatalf("%+v", r)
 	}
@@ -90,7 +94,8 @@ func TestTokenCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if total, byTool, err := one.TokenCost(count); err != nil || len(byTool) != 1 || byTool[c.Tools()[0].Name] != total {
+	if total, byTool, err := one.TokenCost(count); err != nil || len(byTool) != 1 ||
+		byTool[c.Tools()[0].Name] != total {
 		t.Errorf("a single tool: %d, %v, %v", total, byTool, err)
 	}
 	if total, _, err := (&Catalog{}).TokenCost(count); err != nil || total != 0 {
@@ -105,7 +110,8 @@ func TestTokenCost(t *testing.T) {
 func TestResourcesAndPromptsAreListed(t *testing.T) {
 	c := discover(t, map[string]Server{"s": self(t, "offers")})
 	s := c.Servers[0]
-	if len(s.Resources) != 2 || s.Resources[0].URI != "file:///a" || s.Resources[0].MIMEType != "text/plain" || !s.Resources[1].Template || s.Resources[1].URI != "file:///{name}" {
+	if len(s.Resources) != 2 || s.Resources[0].URI != "file:///a" || s.Resources[0].MIMEType != "text/plain" ||
+		!s.Resources[1].Template || s.Resources[1].URI != "file:///{name}" {
 		t.Errorf("resources %+v", s.Resources)
 	}
 	if len(s.Prompts) != 1 || s.Prompts[0].Name != "greet" || string(s.Prompts[0].Arguments) == "" {
@@ -119,7 +125,8 @@ func TestResourcesAndPromptsAreListed(t *testing.T) {
 	if text, err := client.Resource(context.Background(), "file:///a"); text != "contents" {
 		t.Errorf("%q %v", text, err)
 	}
-	if text, err := client.Prompt(context.Background(), "greet", map[string]string{"who": "Ada"}); text != "user: Hello Ada" {
+	if text, err := client.Prompt(context.Background(), "greet",
+		map[string]string{"who": "Ada"}); text != "user: Hello Ada" {
 		t.Errorf("%q %v", text, err)
 	}
 	if _, err := client.Resource(context.Background(), "file:///none"); err == nil {

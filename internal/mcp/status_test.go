@@ -33,7 +33,8 @@ func statusServer(t *testing.T, status int, body string) *httptest.Server {
 		case "initialize":
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}}`, m.ID)
 		case "tools/list":
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}`, m.ID)
+			fmt.Fprintf(w,
+				`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}`, m.ID)
 		case "tools/call":
 			if calls.Add(1) == 1 {
 				w.WriteHeader(status)
@@ -49,10 +50,11 @@ func statusServer(t *testing.T, status int, body string) *httptest.Server {
 	return h
 }
 
-// An error of the protocol is the server's answer whatever its HTTP status, and its words are kept; 429 is refused before
-// it was looked at, and without an id nothing is answered. The session goes on.
+// An error of the protocol is the server's answer whatever its HTTP status, and its words are kept; 429 is refused
+// before it was looked at, and without an id nothing is answered. The session goes on.
 func TestStatusWithAnError(t *testing.T) {
-	const withID, without = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"boom"}}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"boom"}}`
+	const withID, without = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"boom"}}`,
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"boom"}}`
 	for _, test := range []struct {
 		status int
 		body   string

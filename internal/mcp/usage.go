@@ -111,8 +111,8 @@ func ownerByMarker(pid int, held map[int]*process) int {
 	return 0
 }
 
-// ownMemory is what processes have of memory, in bytes: of pages that several share each counts its part, pages of files on a
-// disk do not count, and of files in memory those that are open count as well as those that are mapped.
+// ownMemory is what processes have of memory, in bytes: of pages that several share each counts its part, pages of
+// files on a disk do not count, and of files in memory those that are open count as well as those that are mapped.
 func ownMemory(processes []procStat, openInMemory int64) int64 {
 	var private, mapped int64
 	for _, one := range processes {
@@ -137,8 +137,8 @@ func ownMemory(processes []procStat, openInMemory int64) int64 {
 	return private + max(mapped, openInMemory)
 }
 
-// openFiles are the bytes of files that processes hold open and that have no name: those in memory (memfd_create(2)), and
-// those on a disk.
+// openFiles are the bytes of files that processes hold open and that have no name: those in memory (memfd_create(2)),
+// and those on a disk.
 func openFiles(processes []procStat) (inMemory, unlinked int64) {
 	seen := map[[2]uint64]bool{}
 	for _, one := range processes {
@@ -170,8 +170,8 @@ func openFiles(processes []procStat) (inMemory, unlinked int64) {
 
 const statBlock = 512 // bytes of a block that stat(2) counts
 
-// privateMounts are the bytes in file systems that are in memory, and that processes see and hone does not: those that a
-// sandbox made for them, such as /dev/shm.
+// privateMounts are the bytes in file systems that are in memory, and that processes see and hone does not: those that
+// a sandbox made for them, such as /dev/shm.
 func privateMounts(processes []procStat) int64 {
 	ours, seen := map[string]bool{}, map[string]bool{}
 	for device := range memoryMounts("self") {

@@ -10,8 +10,9 @@ import (
 
 const (
 	memoryEvery = 500 * time.Millisecond // from one look at the processes to the next
-	filesEvery  = 2 * time.Second        // from one look at what they keep in files to the next; longer where a look takes long
-	filesShare  = 10                     // a look at files is followed by a rest of this many times its length
+	// from one look at what they keep in files to the next; longer where a look takes long
+	filesEvery = 2 * time.Second
+	filesShare = 10 // a look at files is followed by a rest of this many times its length
 
 	leastBound = 2 << 30
 )
@@ -19,8 +20,8 @@ const (
 // boundKey is the key of hone.yaml that raises a bound.
 const boundKey = "mcp.sandbox.max_gib"
 
-// watch looks at what the processes of all servers take together, and ends a server that takes more than its bound: limits
-// of the kernel without a control group are of one process each. It looks while there is a server.
+// watch looks at what the processes of all servers take together, and ends a server that takes more than its bound:
+// limits of the kernel without a control group are of one process each. It looks while there is a server.
 type watch struct {
 	mu   sync.Mutex
 	held map[int]*process   // by the leader's pid

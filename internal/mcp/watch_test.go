@@ -105,20 +105,25 @@ type hog struct {
 
 func newHogs() *mcp.Server {
 	s := newFixture(nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "take"}, func(_ context.Context, _ *mcp.CallToolRequest, in hog) (*mcp.CallToolResult, any, error) {
-		folder, _ := os.Getwd()
-		if hogs[in.How](folder); in.How != "little" {
-			select {}
-		}
-		return &mcp.CallToolResult{}, nil, nil
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "take"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in hog) (*mcp.CallToolResult, any, error) {
+			folder, _ := os.Getwd()
+			if hogs[in.How](folder); in.How != "little" {
+				select {}
+			}
+			return &mcp.CallToolResult{}, nil, nil
+		})
 	return s
 }
 
 func TestServersThatTakeTooMuch(t *testing.T) {
-	const memory, disk = "of memory together, more than the 0.125 GiB of " + boundKey, "of files, more than the 0.125 GiB of " + boundKey
-	for how, want := range map[string]string{"memory": memory, "a mount of its own": memory, "children": memory, "daemons without the marker": memory, "files in memory": memory,
-		"a file": disk, "a file without a name": disk, "files in folders": disk, "little": ""} {
+	const memory, disk = "of memory together, more than the 0.125 GiB of " + boundKey,
+		"of files, more than the 0.125 GiB of " + boundKey
+	for how, want := range map[string]string{
+		"memory": memory, "a mount of its own": memory, "children": memory, "daemons without the marker": memory,
+		"files in memory": memory, "a file": disk, "a file without a name": disk, "files in folders": disk,
+		"little": "",
+	} {
 		t.Run(how, func(t *testing.T) { serveHog(t, how, want, nil) })
 		t.Run("namespaces/"+how, func(t *testing.T) {
 			if _, err := exec.LookPath("bwrap"); err != nil {
@@ -131,7 +136,8 @@ func TestServersThatTakeTooMuch(t *testing.T) {
 
 // inNamespaces gives a server process ids and a /dev/shm of its own.
 func inNamespaces(_, _ string, cmd *exec.Cmd) error {
-	before := []string{"bwrap", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", "/dev/shm", "--", cmd.Path}
+	before := []string{"bwrap", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", "/dev/shm",
+		"--", cmd.Path}
 	path, err := exec.LookPath("bwrap")
 	cmd.Path, cmd.Args = path, append(before, cmd.Args[1:]...)
 	return err
@@ -155,7 +161,8 @@ func serveHog(t *testing.T, how, want string, wrap func(server, folder string, c
 		}
 		return
 	}
-	if r.Status != trajectory.CallTransportError || r.Outcome != trajectory.EnvironmentError || !strings.Contains(r.Error, want) {
+	if r.Status != trajectory.CallTransportError || r.Outcome != trajectory.EnvironmentError ||
+		!strings.Contains(r.Error, want) {
 		t.Errorf("%+v\nwant %s", r, want)
 	}
 	if next := trajectory.Mending(r.Error, ""); !strings.Contains(next, boundKey) {
@@ -180,10 +187,14 @@ func TestOwners(t *testing.T) {
 		return procStat{id: processID{pid, "1"}, pid: pid, parent: parent, group: group}
 	}
 	last := owners{{15, "1"}: 10, {16, "0"}: 10, {17, "1"}: 30}
-	processes := []procStat{at(1, 0, 1), at(14, 13, 14), at(13, 11, 13), at(11, 10, 10), at(10, 1, 10), at(12, 1, 10), at(15, 1, 15),
-		at(16, 1, 16), at(17, 1, 17), at(20, 1, 20), at(21, 20, 21), at(22, 1, 22)}
+	processes := []procStat{
+		at(1, 0, 1), at(14, 13, 14), at(13, 11, 13), at(11, 10, 10), at(10, 1, 10), at(12, 1, 10), at(15, 1, 15),
+		at(16, 1, 16), at(17, 1, 17), at(20, 1, 20), at(21, 20, 21), at(22, 1, 22),
+	}
 	now := ownersOf(processes, held, last)
-	for pid, want := range map[int]int{1: 0, 10: 10, 11: 10, 12: 10, 13: 10, 14: 10, 15: 10, 16: 0, 17: 0, 20: 20, 21: 20, 22: 0} {
+	for pid, want := range map[int]int{
+		1: 0, 10: 10, 11: 10, 12: 10, 13: 10, 14: 10, 15: 10, 16: 0, 17: 0, 20: 20, 21: 20, 22: 0,
+	} {
 		if got := now[processID{pid, "1"}]; got != want {
 			t.Errorf("process %d belongs to %d, want %d", pid, got, want)
 		}
@@ -193,10 +204,12 @@ func TestOwners(t *testing.T) {
 func TestParseStat(t *testing.T) {
 	const rest = " S 7 8 8 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 1000 3 18446744073709551615"
 	for text, want := range map[string]procStat{
-		"5 (sh)" + rest:             {id: processID{5, "12345"}, pid: 5, parent: 7, group: 8, resident: 3 * int64(os.Getpagesize())},
-		"5 (a) S 1 1 (b c))" + rest: {id: processID{5, "12345"}, pid: 5, parent: 7, group: 8, resident: 3 * int64(os.Getpagesize())},
-		"5 (sh) S 7":                {},
-		"":                          {},
+		"5 (sh)" + rest: {id: processID{5, "12345"}, pid: 5, parent: 7, group: 8,
+			resident: 3 * int64(os.Getpagesize())},
+		"5 (a) S 1 1 (b c))" + rest: {id: processID{5, "12345"}, pid: 5, parent: 7, group: 8,
+			resident: 3 * int64(os.Getpagesize())},
+		"5 (sh) S 7": {},
+		"":           {},
 	} {
 		if got, _ := parseStat(5, text); got != want {
 			t.Errorf("%q: %+v, want %+v", text, got, want)

@@ -67,9 +67,20 @@ func (x *exchange) set(change func(x *exchange)) {
 func (x *exchange) outcome() exchange {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return exchange{sent: x.sent, dialled: x.dialled, answered: x.answered, result: x.result, unusable: x.unusable, missing: x.missing,
-		instead: x.instead, status: x.status, inSession: x.inSession, renamed: x.renamed, odd: x.odd,
-		errors: slices.Clone(x.errors)}
+	return exchange{
+		sent:      x.sent,
+		dialled:   x.dialled,
+		answered:  x.answered,
+		result:    x.result,
+		unusable:  x.unusable,
+		missing:   x.missing,
+		instead:   x.instead,
+		status:    x.status,
+		inSession: x.inSession,
+		renamed:   x.renamed,
+		odd:       x.odd,
+		errors:    slices.Clone(x.errors),
+	}
 }
 
 // fail notes why the request under way failed. The caller holds mu.
@@ -144,15 +155,16 @@ func (w *wire) forget(x *exchange) {
 	}
 }
 
-// decode reads one message, and returns it with its own bytes; nil means that it was none and has been counted. whole is
-// false where the transport broke off inside data.
+// decode reads one message, and returns it with its own bytes; nil means that it was none and has been counted. whole
+// is false where the transport broke off inside data.
 func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 	data = trim(data)
 	if len(data) == 0 {
 		return nil, nil
 	}
 	if tooMany(data) {
-		if m := w.unusable(data[:min(len(data), tailKept)], data[max(0, len(data)-tailKept):], fmt.Sprintf("the answer holds more than %d values", mostValues)); m != nil {
+		if m := w.unusable(data[:min(len(data), tailKept)], data[max(0, len(data)-tailKept):],
+			fmt.Sprintf("the answer holds more than %d values", mostValues)); m != nil {
 			return m, errorMessage(m.ID, m.Error.Error())
 		}
 		w.strayText(data)
@@ -213,8 +225,8 @@ func (w *wire) noteOdd(id jsonrpc.ID, what string) {
 	w.pending[id].set(func(x *exchange) { x.odd = what })
 }
 
-// finiteJSON is a text with null in the place of the numbers that encoders of floats write and JSON has not; nil where there are
-// none outside its strings.
+// finiteJSON is a text with null in the place of the numbers that encoders of floats write and JSON has not; nil where
+// there are none outside its strings.
 func finiteJSON(data []byte) []byte {
 	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
 		return nil
@@ -246,8 +258,8 @@ func finiteJSON(data []byte) []byte {
 }
 
 // messagesIn splits what is more than one message: an array of them, which clients must accept (MCP 2025-03-26, basic,
-// batching), one behind the other on a line, and text around them, for servers print prompts without a newline. It is nil
-// where there is nothing to split.
+// batching), one behind the other on a line, and text around them, for servers print prompts without a newline. It is
+// nil where there is nothing to split.
 func messagesIn(data []byte) []json.RawMessage {
 	data = trim(data)
 	n := bytes.Count(data, []byte(`"jsonrpc"`)) // in a string it would be escaped
@@ -406,7 +418,8 @@ func (w *wire) strayAnswer(m *jsonrpc.Response) {
 	w.unasked = fmt.Sprintf("an answer under the id %s, which no request has: %s", id, w.excerpt(body))
 	for asked, x := range w.pending {
 		x.set(func(x *exchange) {
-			x.instead = fmt.Sprintf("an answer under the id %s where %v was asked: %s", id, asked.Raw(), w.excerpt(body))
+			x.instead = fmt.Sprintf("an answer under the id %s where %v was asked: %s",
+				id, asked.Raw(), w.excerpt(body))
 		})
 	}
 }
@@ -483,8 +496,8 @@ func (w *wire) unusable(head, tail []byte, why string) *jsonrpc.Response {
 // lastID finds the id that some servers write last. Inside a string of the result it would be escaped.
 var lastID = regexp.MustCompile(`"id"\s*:\s*("[^"\\]*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
-// idIn returns the id of an answer of which only the two ends are known; a request of the server's, whose ids are its own,
-// is none.
+// idIn returns the id of an answer of which only the two ends are known; a request of the server's, whose ids are its
+// own, is none.
 func idIn(head, tail []byte) (jsonrpc.ID, bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(head))
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {

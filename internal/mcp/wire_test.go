@@ -83,7 +83,8 @@ func decodeLine(w *wire, line string) (last jsonrpc.Message) {
 
 // What stands on one line is told apart, wherever a message begins and ends.
 func TestMessagesIn(t *testing.T) {
-	const note, answer = `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"}{ \"jsonrpc\""}}`, `{"id": 7, "result": {"a": [{}]}, "jsonrpc": "2.0"}`
+	const note, answer = `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"}{ \"jsonrpc\""}}`,
+		`{"id": 7, "result": {"a": [{}]}, "jsonrpc": "2.0"}`
 	for _, test := range []struct {
 		name, line string
 		want       []string // nil: not split
@@ -129,7 +130,8 @@ func TestTwoMessagesOnOneLine(t *testing.T) {
 	const line = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}{"jsonrpc":"2.0","id":7,"result":{"n":1}}`
 	w, x := waiting(t, 1<<20)
 	body := &jsonBody{body: io.NopCloser(strings.NewReader(line)), wire: w, id: x.id}
-	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` || !w.meter.takeChange() {
+	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` ||
+		!w.meter.takeChange() {
 		t.Errorf("a body: %s (%v)", data, err)
 	}
 	w, _ = waiting(t, 1<<20)
@@ -138,7 +140,8 @@ func TestTwoMessagesOnOneLine(t *testing.T) {
 		t.Errorf("events: %s (%v)", data, err)
 	}
 	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "two-on-a-line")}), Options{})
-	if r := ask(open(t, p, "e"), "third", "{}"); r.Error != "no such item" || p.Stats()[0].ListsChanged == 0 || p.Stats()[0].StrayLines > 0 {
+	if r := ask(open(t, p, "e"), "third", "{}"); r.Error != "no such item" || p.Stats()[0].ListsChanged == 0 ||
+		p.Stats()[0].StrayLines > 0 {
 		t.Errorf("stdio: %+v, %+v", r, p.Stats()[0])
 	}
 }
@@ -162,7 +165,10 @@ func TestReadLineBounds(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{"jsonrpc":"2.0","id":7,"result":{}}`, `x{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}`, "[[[", `{"jsonrpc":"2.0","id":7,`, "\ufeff"} {
+	for _, seed := range []string{
+		`{"jsonrpc":"2.0","id":7,"result":{}}`, `x{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}`, "[[[",
+		`{"jsonrpc":"2.0","id":7,`, "\ufeff",
+	} {
 		f.Add([]byte(seed), true)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, whole bool) {
@@ -188,7 +194,11 @@ func FuzzDecode(f *testing.F) {
 
 // Whatever a stream holds, the SDK is given events it can read, in bounded space.
 func FuzzEventFilter(f *testing.F) {
-	for _, seed := range []string{"data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n", ": ping\r\n\r\nevent: x\ndata: y\n\n", "id: 1\nretry: 5\n\n", "data: a\ndata: b", "data:" + strings.Repeat("y", 5000) + "\n\n", "event: endpoint\ndata: /m\n\n"} {
+	for _, seed := range []string{
+		"data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n", ": ping\r\n\r\nevent: x\ndata: y\n\n",
+		"id: 1\nretry: 5\n\n", "data: a\ndata: b", "data:" + strings.Repeat("y", 5000) + "\n\n",
+		"event: endpoint\ndata: /m\n\n",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -245,7 +255,8 @@ func TestRender(t *testing.T) {
 		{"a wrapped number", []mcp.Content{text("5")}, `{"result":5.0}`, "5"},
 		{"a wrapped list", []mcp.Content{text("a"), text(`{"b":1}`)}, `{"result":["a",{"b":1}]}`, "a\n{\"b\":1}"},
 		{"a wrapped list as JSON", []mcp.Content{text(`["a"]`)}, `{"items":["a"]}`, `["a"]`},
-		{"wrapped parts", []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}}}, `{"content":[{"type":"image","data":"AQ==","mimeType":"image/png"}]}`, "[image image/png, 1 bytes]"},
+		{"wrapped parts", []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}}},
+			`{"content":[{"type":"image","data":"AQ==","mimeType":"image/png"}]}`, "[image image/png, 1 bytes]"},
 		{"an empty object", []mcp.Content{text("done")}, `{}`, "done"},
 		{"a wrapped list of nothing", nil, `{"result":[]}`, `{"result":[]}`},
 		{"an empty object alone", nil, `{}`, `{}`},
@@ -254,9 +265,14 @@ func TestRender(t *testing.T) {
 		{"structured and blank texts", []mcp.Content{text(" "), text("")}, `{"x":1}`, `{"x":1}`},
 		{"structured alone", nil, `{"x":1}`, `{"x":1}`},
 		{"structured and an empty text", []mcp.Content{text("")}, `{"x":1}`, `{"x":1}`},
-		{"structured and a picture", []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}}}, `{"x":1}`, "[image image/png, 1 bytes]\n{\"x\":1}"},
+		{"structured and a picture", []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}}},
+			`{"x":1}`, "[image image/png, 1 bytes]\n{\"x\":1}"},
 		{"a link", []mcp.Content{&mcp.ResourceLink{URI: "u", MIMEType: "m"}}, "", "[resource u m]"},
-		{"a link with all", []mcp.Content{&mcp.ResourceLink{URI: "u", MIMEType: "m", Name: "n", Title: "n", Description: "the report\nof May", Size: new(int64)}}, "", "[resource u m: n, the report of May, 0 bytes]"},
+		{
+			"a link with all", []mcp.Content{&mcp.ResourceLink{URI: "u",
+				MIMEType: "m", Name: "n", Title: "n", Description: "the report\nof May", Size: new(int64)}}, "",
+			"[resource u m: n, the report of May, 0 bytes]",
+		},
 		{"an embedded text", []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u", Text: "t"}}}, "", "t"},
 		{"nothing", nil, "", ""},
 	}
@@ -286,8 +302,10 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
-	big := recordText(json.RawMessage(`[{"type":"image","data":"`+strings.Repeat("A", 4000)+`"},{"type":"resource","resource":{"uri":"u","blob":"`+strings.Repeat("B", 4000)+`"}}]`), "", 100)
-	if len(big) > 400 || strings.Count(string(big), "sha256:") != 2 || !strings.Contains(string(big), "4000 characters") {
+	big := recordText(json.RawMessage(`[{"type":"image","data":"`+strings.Repeat("A", 4000)+
+		`"},{"type":"resource","resource":{"uri":"u","blob":"`+strings.Repeat("B", 4000)+`"}}]`), "", 100)
+	if len(big) > 400 || strings.Count(string(big), "sha256:") != 2 ||
+		!strings.Contains(string(big), "4000 characters") {
 		t.Errorf("%s", big)
 	}
 }
@@ -327,11 +345,13 @@ func TestBatches(t *testing.T) {
 	}
 	w := newWire(10000, &meter{})
 	body := &jsonBody{body: io.NopCloser(strings.NewReader(batch)), wire: w, id: id}
-	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` || !w.meter.takeChange() {
+	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` ||
+		!w.meter.takeChange() {
 		t.Errorf("a body: %s (%v)", data, err)
 	}
 	e := newEventFilter(io.NopCloser(strings.NewReader("event: message\ndata: "+batch+"\n\n")), w)
-	if data, err := io.ReadAll(e); err != nil || strings.Count(string(data), "data: ") != 3 || strings.Contains(string(data), "[") || !w.meter.takeChange() {
+	if data, err := io.ReadAll(e); err != nil || strings.Count(string(data), "data: ") != 3 ||
+		strings.Contains(string(data), "[") || !w.meter.takeChange() {
 		t.Errorf("events: %s (%v)", data, err)
 	}
 	if _, stray := w.strays(); stray != "" {
@@ -356,7 +376,10 @@ func TestHugeRequestIsNoAnswer(t *testing.T) {
 	}
 	ctx, x := withExchange(context.Background())
 	w.sending(ctx, &jsonrpc.Request{ID: id, Method: "tools/call"})
-	for _, head := range []string{`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"a":"`, `{"method":"ping","id":1,"params":{"a":"`} {
+	for _, head := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"a":"`,
+		`{"method":"ping","id":1,"params":{"a":"`,
+	} {
 		if m := w.tooLarge([]byte(head), []byte(`xxx"}}`)); m != nil || x.outcome().answered {
 			t.Errorf("%s is taken for the answer: %v", head, m)
 		}
@@ -386,10 +409,12 @@ func (s stuck) RoundTrip(req *http.Request) (*http.Response, error) {
 	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil {
 		trace.GotConn(httptrace.GotConnInfo{})
 	}
-	return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody, Request: req, Header: http.Header{"Content-Type": {"text/event-stream"}}}, nil
+	return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody, Request: req,
+		Header: http.Header{"Content-Type": {"text/event-stream"}}}, nil
 }
 
-// The SDK tells a server in a goroutine that a call was given up, under the call's context: the call had reached the server all the same.
+// The SDK tells a server in a goroutine that a call was given up, under the call's context: the call had reached the
+// server all the same.
 func TestGivingUpSaysNothingOfTheCall(t *testing.T) {
 	base := stuck{"notifications/cancelled", make(chan struct{}), make(chan struct{})}
 	u, err := url.Parse("http://s.example.com/mcp")

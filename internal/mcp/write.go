@@ -21,15 +21,15 @@ func HasServer(path, name string) (bool, error) {
 	return has, err
 }
 
-// AddServer writes an entry into a configuration's file, before the others and without touching them or any comment; a file that is
-// not there is made. A name that is taken is an error.
+// AddServer writes an entry into a configuration's file, before the others and without touching them or any comment; a
+// file that is not there is made. A name that is taken is an error.
 func AddServer(path, name string, entry Server) error {
 	defer alone(path)()
 	return addServer(path, name, entry)
 }
 
-// alone waits until no other process writes the files of a file's folder, which needs no file of its own for that. Where the
-// file system cannot tell, nobody waits.
+// alone waits until no other process writes the files of a file's folder, which needs no file of its own for that.
+// Where the file system cannot tell, nobody waits.
 func alone(path string) (done func()) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -45,7 +45,8 @@ func addServer(path, name string, entry Server) error {
 		return err
 	}
 	if _, taken := servers[name]; taken {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", name), Where: path, Next: "give it another --name, or take the entry out"}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", name), Where: path,
+			Next: "give it another --name, or take the entry out"}
 	}
 	quoted, err := json.Marshal(name)
 	if err != nil {
@@ -63,7 +64,8 @@ func addServer(path, name string, entry Server) error {
 	}
 	at, err := insideServers(plainJSON(data))
 	if err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration has no place for a server", Where: path, Err: err, Next: `add "mcpServers": {} to it`}
+		return &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration has no place for a server", Where: path,
+			Err: err, Next: `add "mcpServers": {} to it`}
 	}
 	if len(servers) > 0 {
 		line = append(line, ',')
@@ -86,7 +88,8 @@ func ReplaceServer(path, name string, entry Server) error {
 	return addServer(path, name, entry)
 }
 
-// RemoveServer takes an entry out of a configuration's file, and touches nothing else in it. A name that is not there is an error.
+// RemoveServer takes an entry out of a configuration's file, and touches nothing else in it. A name that is not there
+// is an error.
 func RemoveServer(path, name string) error {
 	defer alone(path)()
 	data, servers, err := serversIn(path)
@@ -94,7 +97,8 @@ func RemoveServer(path, name string) error {
 		return err
 	}
 	if _, has := servers[name]; !has {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no server %q", name), Where: path, Next: "give one of the names in the file"}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no server %q", name), Where: path,
+			Next: "give one of the names in the file"}
 	}
 	if data, err = without(data, name); err != nil {
 		return err
@@ -159,7 +163,8 @@ func serversIn(path string) ([]byte, map[string]json.RawMessage, error) {
 		entries, err = entriesIn(plainJSON(data))
 	}
 	if err != nil {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration cannot be read", Where: path, Err: fault.JSON(err), Next: "correct it, or name another file with --mcp-config"}
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration cannot be read", Where: path,
+			Err: fault.JSON(err), Next: "correct it, or name another file with --mcp-config"}
 	}
 	return data, entries, nil
 }
@@ -181,7 +186,8 @@ func insideServers(plain []byte) (int, error) {
 			if err := d.Decode(&value); err != nil {
 				return 0, err
 			}
-			if open := bytes.IndexByte(plain[before:], '{'); key == wanted && open >= 0 && bytes.HasPrefix(value, []byte("{")) {
+			if open := bytes.IndexByte(plain[before:], '{'); key == wanted && open >= 0 &&
+				bytes.HasPrefix(value, []byte("{")) {
 				return int(before) + open + 1, nil
 			}
 		}

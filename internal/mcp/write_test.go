@@ -16,10 +16,15 @@ func TestAddServer(t *testing.T) {
 	for _, tc := range []struct{ name, before, after string }{
 		{"no file", "", "{\n  \"mcpServers\": {\n    \"new\": {\"command\":\"./x\",\"args\":[\"<a>\"]}\n  }\n}\n"},
 		{"empty", `{"mcpServers": {}}`, "{\"mcpServers\": {\n    \"new\": {\"command\":\"./x\",\"args\":[\"<a>\"]}}}"},
-		{"comments", "{ // \"mcpServers\": {\n \"mcpServers\": /* { */ { // ours\n  \"a\": {\"command\": \"x\"}, // last\n }\n}",
-			"{ // \"mcpServers\": {\n \"mcpServers\": /* { */ {\n    \"new\": {\"command\":\"./x\",\"args\":[\"<a>\"]}, // ours\n  \"a\": {\"command\": \"x\"}, // last\n }\n}"},
+		{
+			"comments", "{ // \"mcpServers\": {\n \"mcpServers\": /* { */ { // ours\n" +
+				"  \"a\": {\"command\": \"x\"}, // last\n }\n}",
+			"{ // \"mcpServers\": {\n \"mcpServers\": /* { */ {\n    \"new\": " +
+				"{\"command\":\"./x\",\"args\":[\"<a>\"]}, // ours\n  \"a\": {\"command\": \"x\"}, // last\n }\n}",
+		},
 		{"VS Code's", `{"inputs": [{"servers": {}}], "servers": {"a": {"command": "x"}}}`,
-			"{\"inputs\": [{\"servers\": {}}], \"servers\": {\n    \"new\": {\"command\":\"./x\",\"args\":[\"<a>\"]},\"a\": {\"command\": \"x\"}}}"},
+			"{\"inputs\": [{\"servers\": {}}], \"servers\": {\n" +
+				"    \"new\": {\"command\":\"./x\",\"args\":[\"<a>\"]},\"a\": {\"command\": \"x\"}}}"},
 	} {
 		path := filepath.Join(t.TempDir(), "mcp.json")
 		if tc.before != "" {
@@ -35,7 +40,8 @@ func TestAddServer(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.after)
 		}
 		c, err := LoadConfig(path, os.LookupEnv)
-		if err != nil || c.Servers["new"].Args[0] != "<a>" || len(c.Servers) != 1+strings.Count(tc.before, `"command"`) {
+		if err != nil || c.Servers["new"].Args[0] != "<a>" ||
+			len(c.Servers) != 1+strings.Count(tc.before, `"command"`) {
 			t.Errorf("%s: %+v, %v", tc.name, c, err)
 		}
 		if has, err := HasServer(path, "new"); !has || err != nil {
@@ -68,11 +74,20 @@ func TestAddServer(t *testing.T) {
 // An entry is taken out with its comma; all else of the file, comments too, stays byte for byte.
 func TestRemoveServer(t *testing.T) {
 	for name, tc := range map[string]struct{ before, after string }{
-		"alone":                 {"{\"mcpServers\": { // ours\n  \"a\": {\"command\": \"x\"}\n}}", "{\"mcpServers\": { // ours\n}}"},
-		"first":                 {"{\"mcpServers\": {\n  // one, two\n  \"a\": {\"command\": \"x\"}, // three, four\n  \"b\": {\"command\": \"y\"}\n}}", "{\"mcpServers\": {\n  // one, two // three, four\n  \"b\": {\"command\": \"y\"}\n}}"},
-		"last":                  {`{"servers": {"b": {"command": "y"}, "a": {"command": "x"}}, "inputs": []}`, `{"servers": {"b": {"command": "y"} }, "inputs": []}`},
-		"middle":                {"{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n  \"a\": {\"command\": \"x\"},\n  \"c\": {\"command\": \"z\"}\n}}", "{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n  \"c\": {\"command\": \"z\"}\n}}"},
-		"with a comma too many": {"{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n  \"a\": {\"command\": \"x\"},\n}}", "{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n}}"},
+		"alone": {"{\"mcpServers\": { // ours\n  \"a\": {\"command\": \"x\"}\n}}", "{\"mcpServers\": { // ours\n}}"},
+		"first": {
+			"{\"mcpServers\": {\n  // one, two\n  \"a\": {\"command\": \"x\"}, // three, four\n" +
+				"  \"b\": {\"command\": \"y\"}\n}}",
+			"{\"mcpServers\": {\n  // one, two // three, four\n  \"b\": {\"command\": \"y\"}\n}}",
+		},
+		"last": {`{"servers": {"b": {"command": "y"}, "a": {"command": "x"}}, "inputs": []}`, `{"servers": {"b": {"command": "y"} }, "inputs": []}`},
+		"middle": {
+			"{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n  \"a\": {\"command\": \"x\"},\n" +
+				"  \"c\": {\"command\": \"z\"}\n}}",
+			"{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n  \"c\": {\"command\": \"z\"}\n}}",
+		},
+		"with a comma too many": {"{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n" +
+			"  \"a\": {\"command\": \"x\"},\n}}", "{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n}}"},
 	} {
 		path := filepath.Join(t.TempDir(), "mcp.json")
 		if err := os.WriteFile(path, []byte(tc.before), 0o600); err != nil {

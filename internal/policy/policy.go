@@ -18,9 +18,9 @@ const MaxTopLogprobs = 20
 
 // Sampling are the knobs of one completion. Zero temperature is greedy; of the others, zero is off.
 //
-// What a Constraint forbids goes first, then the temperature is applied, then TopK, TopP and MinP leave out tokens, each
-// of those that the one before it left, as transformers' TopKLogitsWarper, TopPLogitsWarper and MinPLogitsWarper do in
-// their order. Tokens as likely as the last one kept are kept too. Greedy completions are not truncated.
+// What a Constraint forbids goes first, then the temperature is applied, then TopK, TopP and MinP leave out tokens,
+// each of those that the one before it left, as transformers' TopKLogitsWarper, TopPLogitsWarper and MinPLogitsWarper
+// do in their order. Tokens as likely as the last one kept are kept too. Greedy completions are not truncated.
 type Sampling struct {
 	Temperature float64
 	TopK        int     // keeps the K likeliest tokens
@@ -51,16 +51,17 @@ type Request struct {
 	// Slot fixes the row of the batch this request is computed in. An episode keeps one slot over its turns; on the
 	// CPU backend this makes its tokens independent of what else is being sampled. Slots are taken modulo NumSlots.
 	Slot int
-	// Adapter is which adapter the completion is of, where the sampler holds several: the first (0), another, or NoAdapter.
+	// Adapter is which adapter the completion is of, where the sampler holds several: the first (0), another, or
+	// NoAdapter.
 	Adapter int
-	// Owner is for whom the request is: what a slot holds of another's is computed again, so that how long an answer takes does not
-	// tell what others asked.
+	// Owner is for whom the request is: what a slot holds of another's is computed again, so that how long an answer
+	// takes does not tell what others asked.
 	Owner int
 	Sampling
 	Key        Key
 	Constraint Constraint // nil: any token may come
-	// Each, where not nil, is told of each token as soon as it is drawn, in order and before Sample returns. It must not block:
-	// it is called where all slots are sampled.
+	// Each, where not nil, is told of each token as soon as it is drawn, in order and before Sample returns. It must
+	// not block: it is called where all slots are sampled.
 	Each func(Token)
 }
 

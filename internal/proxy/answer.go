@@ -102,8 +102,8 @@ func (x *Exchange) Ask(ctx context.Context, body []byte) (*Answer, error) {
 	return x.Follow(ctx, body, func(string) bool { return true })
 }
 
-// Follow asks the upstream with a body, and tells the client of text as it comes, where the client asked for a stream. From the first call
-// on, or from where hold says so of the text so far, all is held until Tell. hold may be nil.
+// Follow asks the upstream with a body, and tells the client of text as it comes, where the client asked for a stream.
+// From the first call on, or from where hold says so of the text so far, all is held until Tell. hold may be nil.
 func (x *Exchange) Follow(ctx context.Context, body []byte, hold func(text string) bool) (*Answer, error) {
 	r, err := x.ask(ctx, body)
 	if err != nil {
@@ -143,8 +143,8 @@ func (r *response) json() ([]byte, error) {
 	return text, nil
 }
 
-// follow reads a stream to its end, and tells the client of all events so far whenever tell says so. What was read is returned also
-// beside an error.
+// follow reads a stream to its end, and tells the client of all events so far whenever tell says so. What was read is
+// returned also beside an error.
 func (x *Exchange) follow(r *response, tell func(e event, so *Answer) bool) (*Answer, error) {
 	read, a, g := newEventReader(r.body, int(r.most)), &Answer{events: []event{}}, gathering{}
 	size := 0

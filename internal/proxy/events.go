@@ -64,7 +64,8 @@ func (r *eventReader) line(most int) (string, error) {
 		part, err := r.lines.ReadSlice('\n')
 		out = append(out, part...)
 		if len(out) > most {
-			return "", badUpstream("upstream_too_long", fmt.Sprintf("an event of the upstream's stream is longer than %d bytes", r.most))
+			return "", badUpstream("upstream_too_long",
+				fmt.Sprintf("an event of the upstream's stream is longer than %d bytes", r.most))
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue

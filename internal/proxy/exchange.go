@@ -48,8 +48,8 @@ type Request struct {
 	Stream            bool
 	IncludeUsage      bool // of the stream
 	N                 int
-	// Opaque says why messages or tools could not be read: images, custom tools. Then Messages or Tools are nil, and a mode that needs
-	// them passes the request on.
+	// Opaque says why messages or tools could not be read: images, custom tools. Then Messages or Tools are nil, and a
+	// mode that needs them passes the request on.
 	Opaque error
 }
 
@@ -69,9 +69,11 @@ func (x *Exchange) read() *serve.Refusal {
 	}
 	err := json.Unmarshal(x.Body, &q)
 	if err != nil || !strings.HasPrefix(strings.TrimLeft(string(x.Body[:min(len(x.Body), 64)]), " \t\r\n"), "{") {
-		return &serve.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Message: "the body is not such a request: it is no JSON object, or a parameter has the wrong type"}
+		return &serve.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value",
+			Message: "the body is not such a request: it is no JSON object, or a parameter has the wrong type"}
 	}
-	x.Request = Request{Model: q.Model, ToolChoice: q.ToolChoice, ParallelToolCalls: q.Parallel, Stream: q.Stream, IncludeUsage: q.StreamOptions.IncludeUsage, N: 1}
+	x.Request = Request{Model: q.Model, ToolChoice: q.ToolChoice, ParallelToolCalls: q.Parallel, Stream: q.Stream,
+		IncludeUsage: q.StreamOptions.IncludeUsage, N: 1}
 	if q.N != nil {
 		x.Request.N = *q.N
 	}
@@ -87,12 +89,12 @@ func (x *Exchange) read() *serve.Refusal {
 	return nil
 }
 
-// DecisionHeader tells a client what a mode decided, and why: "initial-call=proposed; confidence 0.98". In a stream that has begun it is
-// a comment: ": hone-decision ...".
+// DecisionHeader tells a client what a mode decided, and why: "initial-call=proposed; confidence 0.98". In a stream
+// that has begun it is a comment: ": hone-decision ...".
 const DecisionHeader = "X-Hone-Decision"
 
-// Decide says what a mode decided: to the client in a header, in the log with args beside it (pairs, as slog has them), and in a counter
-// by action, which is one of a few words.
+// Decide says what a mode decided: to the client in a header, in the log with args beside it (pairs, as slog has them),
+// and in a counter by action, which is one of a few words.
 func (x *Exchange) Decide(action, why string, args ...any) {
 	mode := x.proxy.o.Mode.Name()
 	x.action = action
@@ -101,7 +103,8 @@ func (x *Exchange) Decide(action, why string, args ...any) {
 		text += "; " + why
 	}
 	x.proxy.meter.Add(decisions, metrics.Labels("mode", mode, "action", action), 1)
-	x.proxy.o.Logger.Info("decision", append([]any{"request", x.ID, "mode", mode, "action", action, "why", why}, args...)...)
+	x.proxy.o.Logger.Info("decision",
+		append([]any{"request", x.ID, "mode", mode, "action", action, "why", why}, args...)...)
 	text = printable(text)
 	if x.stream.HasBegun() {
 		x.stream.Send(": hone-decision " + text)
@@ -142,8 +145,8 @@ func (x *Exchange) Since() time.Duration { return time.Since(x.began) }
 // LastAnswer is what the upstream said last; nil where it said nothing that could be read.
 func (x *Exchange) LastAnswer() *Answer { return x.said }
 
-// OnMessage has f called once, when Pass knows the whole message of the upstream, which Said returns then, and the client is not told of its end.
-// What f remembers of it is there when the client goes on.
+// OnMessage has f called once, when Pass knows the whole message of the upstream, which Said returns then, and the
+// client is not told of its end. What f remembers of it is there when the client goes on.
 func (x *Exchange) OnMessage(f func()) { x.heard = f }
 
 // hear calls it.
@@ -222,9 +225,11 @@ func (x *Exchange) fail(err error) {
 	case errors.As(err, &theirs):
 	case errors.As(err, &refused):
 	case errors.Is(err, context.DeadlineExceeded):
-		refused = &serve.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream_error", Code: "upstream_timeout", Message: "there was no answer in time"}
+		refused = &serve.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream_error", Code: "upstream_timeout",
+			Message: "there was no answer in time"}
 	default:
-		refused = &serve.Refusal{Status: http.StatusInternalServerError, Type: "server_error", Code: "server_error", Message: "the proxy failed; its log says why"}
+		refused = &serve.Refusal{Status: http.StatusInternalServerError, Type: "server_error", Code: "server_error",
+			Message: "the proxy failed; its log says why"}
 	}
 	if theirs != nil {
 		x.failAs(theirs.status, theirs.body)
@@ -282,8 +287,10 @@ func (x *Exchange) end(err error, abandoned bool) {
 	}
 	p.meter.Add(requests, metrics.Labels("route", x.path, "action", action), 1)
 	p.meter.Observe(requestTime, metrics.Labels("route", x.path), x.Since())
-	args := []any{"request", x.ID, "route", x.path, "action", action, "upstream_requests", x.asks, "prompt_tokens", x.usage.PromptTokens,
-		"completion_tokens", x.usage.CompletionTokens, "seconds", x.Since().Seconds()}
+	args := []any{
+		"request", x.ID, "route", x.path, "action", action, "upstream_requests", x.asks, "prompt_tokens",
+		x.usage.PromptTokens, "completion_tokens", x.usage.CompletionTokens, "seconds", x.Since().Seconds(),
+	}
 	if p.o.Cost != nil {
 		_, _, usd := x.Cost()
 		p.meter.Add(upstreamUSD, "", usd)

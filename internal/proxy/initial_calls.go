@@ -11,8 +11,8 @@ import (
 	"hone/internal/serve"
 )
 
-// AddSteps has the client told of calls that were made in its place, beside the answer that follows: in a stream by comments, in a whole answer
-// under the key "hone", as a server that is an agent tells of its own.
+// AddSteps has the client told of calls that were made in its place, beside the answer that follows: in a stream by
+// comments, in a whole answer under the key "hone", as a server that is an agent tells of its own.
 func (x *Exchange) AddSteps(steps ...serve.Step) { x.made = append(x.made, steps...) }
 
 // tellOwnCalls tells of them in a stream, in front of its next event.
@@ -39,8 +39,8 @@ func (x *Exchange) withOwnCalls(body []byte) ([]byte, error) {
 	return With(body, "hone", text)
 }
 
-// Supersede puts aside an answer that the client is not told. What it used is the client's all the same: it is added to the usage that the
-// client is told with the next one.
+// Supersede puts aside an answer that the client is not told. What it used is the client's all the same: it is added to
+// the usage that the client is told with the next one.
 func (x *Exchange) Supersede(a *Answer) {
 	if a.Usage != nil {
 		x.before.PromptTokens += a.Usage.PromptTokens
@@ -73,7 +73,8 @@ func (x *Exchange) addUsage(object []byte) ([]byte, error) {
 	return With(object, "usage", usage)
 }
 
-// Insert returns the body of a request with more messages: more[i] stand behind its message i. All others stay as they are.
+// Insert returns the body of a request with more messages: more[i] stand behind its message i. All others stay as they
+// are.
 func Insert(body []byte, more map[int][]chat.Message) ([]byte, error) {
 	raw, err := Get(body, "messages")
 	if err != nil {

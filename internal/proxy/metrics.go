@@ -17,10 +17,13 @@ const (
 func metricsHelp() map[string]string {
 	return map[string]string{
 		requests: "Requests by what became of them.", requestTime: "Seconds from a request to its answer's end.",
-		decisions: "Decisions of the mode.", refusedRequests: "Requests that were answered with an error of the proxy's, by its code.",
-		upstreamRequests: "Requests to the upstream, by the status of its answer.", upstreamHeadTime: "Seconds until the upstream's answer began.",
-		promptTokens: "Tokens of prompts, as the upstream counts them.", completionTokens: "Tokens of completions, as the upstream counts them.",
-		unknownUsage: "Answers of the upstream that do not say what they used: streams without include_usage.",
-		upstreamUSD:  "US dollars, by the prices given for the upstream.",
+		decisions:        "Decisions of the mode.",
+		refusedRequests:  "Requests that were answered with an error of the proxy's, by its code.",
+		upstreamRequests: "Requests to the upstream, by the status of its answer.",
+		upstreamHeadTime: "Seconds until the upstream's answer began.",
+		promptTokens:     "Tokens of prompts, as the upstream counts them.",
+		completionTokens: "Tokens of completions, as the upstream counts them.",
+		unknownUsage:     "Answers of the upstream that do not say what they used: streams without include_usage.",
+		upstreamUSD:      "US dollars, by the prices given for the upstream.",
 	}
 }

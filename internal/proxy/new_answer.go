@@ -14,9 +14,11 @@ import (
 func (x *Exchange) NewAnswer(m chat.Message, finish, fingerprint string, used Usage) (*Answer, error) {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails
-	body, err := json.Marshal(map[string]any{"id": "chatcmpl-" + hex.EncodeToString(id[:]), "object": "chat.completion", "created": time.Now().Unix(),
+	body, err := json.Marshal(map[string]any{
+		"id": "chatcmpl-" + hex.EncodeToString(id[:]), "object": "chat.completion", "created": time.Now().Unix(),
 		"model": x.Request.Model, "system_fingerprint": fingerprint, "usage": used,
-		"choices": []any{map[string]any{"index": 0, "message": m, "logprobs": nil, "finish_reason": finish}}})
+		"choices": []any{map[string]any{"index": 0, "message": m, "logprobs": nil, "finish_reason": finish}},
+	})
 	return &Answer{Message: m, FinishReason: finish, Usage: &used, body: body}, err
 }
 
@@ -43,8 +45,8 @@ func readWhole(text []byte) *Answer {
 	return a
 }
 
-// readMessage reads a message. Arguments that are an object, and no text that holds one, are taken as its text: some servers write them
-// so.
+// readMessage reads a message. Arguments that are an object, and no text that holds one, are taken as its text: some
+// servers write them so.
 func readMessage(raw json.RawMessage) (m chat.Message, err error) {
 	var loose struct {
 		Calls []struct {
@@ -75,8 +77,8 @@ func readMessage(raw json.RawMessage) (m chat.Message, err error) {
 	return m, nil
 }
 
-// whole is the text of an answer that is not streamed. Of one that was changed, all but the first choice's message and reason to end is
-// as it came.
+// whole is the text of an answer that is not streamed. Of one that was changed, all but the first choice's message and
+// reason to end is as it came.
 func (a *Answer) whole() ([]byte, error) {
 	if !a.replaced {
 		return a.body, nil
@@ -126,8 +128,8 @@ func (a *Answer) whole() ([]byte, error) {
 	return With(a.body, "choices", all)
 }
 
-// chunkBase is what the chunks of a changed answer have in common: all of the upstream's first chunk but its choices, or what of a whole
-// answer goes into chunks.
+// chunkBase is what the chunks of a changed answer have in common: all of the upstream's first chunk but its choices,
+// or what of a whole answer goes into chunks.
 func (a *Answer) chunkBase() ([]byte, error) {
 	if a.base != nil {
 		return With(a.base, "usage", json.RawMessage("null"))

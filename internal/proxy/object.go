@@ -45,8 +45,8 @@ func Get(object []byte, name string) (value json.RawMessage, err error) {
 	return value, err
 }
 
-// With returns a JSON object with another value of one member. All other bytes stay as they are. A member that is not there is put
-// at the end.
+// With returns a JSON object with another value of one member. All other bytes stay as they are. A member that is not
+// there is put at the end.
 func With(object []byte, name string, value json.RawMessage) ([]byte, error) {
 	all, err := members(object)
 	if err != nil {

@@ -1,12 +1,12 @@
 // Package proxy stands in front of a server of OpenAI's chat completions, the upstream, and answers the same protocol.
 //
-// What it is sent goes on as it was sent, byte for byte, and so does what the upstream says; a stream goes on event by event. A Mode
-// may step in: it answers before the upstream is asked, instead of it, or changes what it said. What is not seen through is never
-// changed: parameters nobody here knows, other choices, messages with images.
+// What it is sent goes on as it was sent, byte for byte, and so does what the upstream says; a stream goes on event by
+// event. A Mode may step in: it answers before the upstream is asked, instead of it, or changes what it said. What is
+// not seen through is never changed: parameters nobody here knows, other choices, messages with images.
 //
-// An upstream may stall, break off, lie about a length, or answer with a page in HTML: the client gets an error of the API's form, or
-// where its stream has begun an error in the stream. The upstream's key and the clients' are two things, and neither side sees the
-// other's.
+// An upstream may stall, break off, lie about a length, or answer with a page in HTML: the client gets an error of the
+// API's form, or where its stream has begun an error in the stream. The upstream's key and the clients' are two things,
+// and neither side sees the other's.
 package proxy
 
 import (
@@ -45,9 +45,9 @@ type Mode interface {
 	Name() string
 	// Metrics are what the mode counts beside the proxy's own: names, and what they are.
 	Metrics() map[string]string
-	// Answer answers one request, by x.Pass, or by x.Tell of what x.Ask, x.Follow or NewAnswer gave. It says what it decided
-	// with x.Decide before it does so. An error is told to the client, as it is where it is a *serve.Refusal. ctx ends when the client
-	// is gone.
+	// Answer answers one request, by x.Pass, or by x.Tell of what x.Ask, x.Follow or NewAnswer gave. It says what it
+	// decided with x.Decide before it does so. An error is told to the client, as it is where it is a *serve.Refusal.
+	// ctx ends when the client is gone.
 	Answer(ctx context.Context, x *Exchange) error
 }
 
@@ -88,8 +88,8 @@ func (p *Proxy) front() serve.Front {
 	return serve.Front{Keys: p.o.Keys, Grace: p.o.Grace, Logger: p.o.Logger}
 }
 
-// Serve answers on the listener until ctx is cancelled, then lets requests in flight finish for Options.Grace, and cuts off the rest.
-// It closes the listener.
+// Serve answers on the listener until ctx is cancelled, then lets requests in flight finish for Options.Grace, and cuts
+// off the rest. It closes the listener.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	return p.front().Serve(ctx, l, p.Handler())
 }
@@ -121,11 +121,12 @@ func (p *Proxy) begin(w http.ResponseWriter, r *http.Request, path string) (*Exc
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLong *http.MaxBytesError
 	if errors.As(err, &tooLong) {
-		return nil, &serve.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "invalid_request_error", Code: "request_too_large",
-			Message: fmt.Sprintf("the body is longer than %d bytes", maxBody)}
+		return nil, &serve.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "invalid_request_error",
+			Code: "request_too_large", Message: fmt.Sprintf("the body is longer than %d bytes", maxBody)}
 	}
 	if err != nil {
-		return nil, &serve.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Message: "the body did not arrive whole"}
+		return nil, &serve.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value",
+			Message: "the body did not arrive whole"}
 	}
 	key := sha256.Sum256([]byte(r.Header.Get("Authorization") + "\n" + r.Header.Get("X-Api-Key")))
 	x := &Exchange{ID: w.Header().Get(serve.RequestID), Client: hex.EncodeToString(key[:8]), Body: body,
@@ -173,7 +174,8 @@ func (p *Proxy) answering(path string, answer func(context.Context, *Exchange) e
 		if err != nil && !gone {
 			x.fail(err)
 		}
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // of the connection, which others use after this
+		// of the connection, which others use after this
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 		x.end(err, gone)
 	}
 }
@@ -192,5 +194,6 @@ func badUpstream(code, message string) *serve.Refusal {
 func badURL() error {
 	// The URL itself is not shown: what makes it wrong may be a password inside it.
 	return &fault.Error{Code: fault.CodeUsage, What: "cannot use the upstream's URL",
-		Why: "it must be http(s)://host[:port]/path, without a user name or a query", Next: "give it up to and including the version: http://127.0.0.1:8000/v1"}
+		Why:  "it must be http(s)://host[:port]/path, without a user name or a query",
+		Next: "give it up to and including the version: http://127.0.0.1:8000/v1"}
 }

@@ -90,7 +90,9 @@ func sse(w http.ResponseWriter, events ...string) {
 }
 
 func delta(text string) string {
-	return fmt.Sprintf(`data: {"id":"c1","model":"big","x":1.0,"choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`, text)
+	return fmt.Sprintf(
+		`data: {"id":"c1","model":"big","x":1.0,"choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`, text,
+	)
 }
 
 const (
@@ -98,7 +100,8 @@ const (
 	done     = "data: [DONE]"
 )
 
-// What a client sends arrives as it was sent, with the proxy's key in place of the client's; what the upstream says arrives as it said it.
+// What a client sends arrives as it was sent, with the proxy's key in place of the client's; what the upstream says
+// arrives as it said it.
 func TestPassesThrough(t *testing.T) {
 	var got []byte
 	var header http.Header
@@ -119,7 +122,8 @@ func TestPassesThrough(t *testing.T) {
 	if header.Get("Authorization") != "Bearer upstream-key" || strings.Contains(fmt.Sprint(header), "client-key") {
 		t.Errorf("the upstream got the headers %v", header)
 	}
-	if header.Get("X-Request-Id") != "mine" || r.Header.Get("X-Request-Id") != "mine" || r.Header.Get("X-Upstream-Request-Id") != "theirs" || r.Header.Get("X-Ratelimit-Remaining-Tokens") != "17" {
+	if header.Get("X-Request-Id") != "mine" || r.Header.Get("X-Request-Id") != "mine" ||
+		r.Header.Get("X-Upstream-Request-Id") != "theirs" || r.Header.Get("X-Ratelimit-Remaining-Tokens") != "17" {
 		t.Errorf("headers %v", r.Header)
 	}
 	if strings.Contains(fmt.Sprint(r.Header), "upstream-key") {
@@ -128,7 +132,8 @@ func TestPassesThrough(t *testing.T) {
 	if r, body := post(t, p.URL, asked, "Authorization", "Bearer upstream-key"); r.StatusCode != 401 {
 		t.Errorf("the upstream's key opens the proxy: %d %s", r.StatusCode, body)
 	}
-	if metrics := scrape(t, p.URL, "client-key"); !strings.Contains(metrics, "hone:upstream_prompt_tokens_total{} 5") || !strings.Contains(metrics, "hone:upstream_completion_tokens_total{} 2") {
+	if metrics := scrape(t, p.URL, "client-key"); !strings.Contains(metrics, "hone:upstream_prompt_tokens_total{} 5") ||
+		!strings.Contains(metrics, "hone:upstream_completion_tokens_total{} 2") {
 		t.Errorf("usage is not counted: %s", metrics)
 	}
 }
@@ -192,8 +197,8 @@ func TestStreamsEventByEvent(t *testing.T) {
 	}
 }
 
-// hostile are upstreams that break the protocol, and what a client is told, whether it asked for a stream or not: the status, and the
-// code of the error.
+// hostile are upstreams that break the protocol, and what a client is told, whether it asked for a stream or not: the
+// status, and the code of the error.
 func hostile() map[string]struct {
 	answer         upstreamFunc
 	status         int
@@ -230,22 +235,41 @@ func hostile() map[string]struct {
 		"502 of a gateway":      {status(502, "<html>Bad Gateway</html>"), 502, "upstream_502", 0, ""},
 		"503 in plain text":     {status(503, "busy"), 503, "upstream_503", 0, ""},
 		"429 in plain text":     {status(429, "slow down"), 429, "upstream_429", 0, ""},
-		"401 tells the key":     {status(401, `{"error":{"message":"Incorrect API key provided: sk-upstream","code":"invalid_api_key"}}`), 502, "upstream_unauthorized", 0, ""},
+		"401 tells the key": {
+			status(401, `{"error":{"message":"Incorrect API key provided: sk-upstream","code":"invalid_api_key"}}`),
+			502, "upstream_unauthorized", 0, "",
+		},
 		"sends elsewhere": {func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 			w.Header().Set("Location", "http://127.0.0.1:1/")
 			w.WriteHeader(307)
 		}, 502, "upstream_307", 0, ""},
-		"204":                        {status(204, ""), 502, "upstream_204", 0, ""},
-		"says nothing":               {func(_ http.ResponseWriter, r *http.Request, _ []byte) { <-r.Context().Done() }, 504, "upstream_timeout", 0, ""},
-		"HTML with status 200":       {status(200, "<html>welcome</html>"), 502, "upstream_invalid", 0, ""},
-		"half of a JSON":             {status(200, answered[:80]), 502, "upstream_invalid", 0, ""},
-		"an empty body":              {status(200, ""), 502, "upstream_invalid", 0, ""},
-		"a length that is too long":  {raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n" + answered), 502, "upstream_cut", 0, ""},
-		"a length that is too short": {raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 40\r\n\r\n" + answered), 502, "upstream_invalid", 0, ""},
-		"a chunk cut off":            {raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" + delta("a")), 502, "upstream_invalid", 502, "upstream_cut"},
-		"a stream without an end":    {func(w http.ResponseWriter, _ *http.Request, _ []byte) { sse(w, delta("a")) }, 502, "upstream_invalid", 200, "upstream_cut"},
-		"a stream that stalls":       {func(w http.ResponseWriter, r *http.Request, _ []byte) { sse(w, delta("a")); <-r.Context().Done() }, 502, "upstream_invalid", 200, "upstream_timeout"},
-		"a stream that is no JSON":   {func(w http.ResponseWriter, _ *http.Request, _ []byte) { sse(w, delta("a"), "data: {oops", done) }, 502, "upstream_invalid", 200, "upstream_invalid"},
+		"204":                  {status(204, ""), 502, "upstream_204", 0, ""},
+		"says nothing":         {func(_ http.ResponseWriter, r *http.Request, _ []byte) { <-r.Context().Done() }, 504, "upstream_timeout", 0, ""},
+		"HTML with status 200": {status(200, "<html>welcome</html>"), 502, "upstream_invalid", 0, ""},
+		"half of a JSON":       {status(200, answered[:80]), 502, "upstream_invalid", 0, ""},
+		"an empty body":        {status(200, ""), 502, "upstream_invalid", 0, ""},
+		"a length that is too long": {
+			raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n" + answered), 502,
+			"upstream_cut", 0, "",
+		},
+		"a length that is too short": {
+			raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 40\r\n\r\n" + answered), 502,
+			"upstream_invalid", 0, "",
+		},
+		"a chunk cut off": {
+			raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" +
+				delta("a")), 502, "upstream_invalid", 502, "upstream_cut",
+		},
+		"a stream without an end": {func(w http.ResponseWriter, _ *http.Request, _ []byte) { sse(w, delta("a")) },
+			502, "upstream_invalid", 200, "upstream_cut"},
+		"a stream that stalls": {
+			func(w http.ResponseWriter, r *http.Request, _ []byte) { sse(w, delta("a")); <-r.Context().Done() }, 502,
+			"upstream_invalid", 200, "upstream_timeout",
+		},
+		"a stream that is no JSON": {
+			func(w http.ResponseWriter, _ *http.Request, _ []byte) { sse(w, delta("a"), "data: {oops", done) }, 502,
+			"upstream_invalid", 200, "upstream_invalid",
+		},
 		"an error in the stream": {func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 			sse(w, delta("a"), `data: {"error":{"message":"gone","code":"theirs"}}`)
 		}, 502, "upstream_invalid", 200, "theirs"},
@@ -287,8 +311,10 @@ func TestHostileUpstreams(t *testing.T) {
 					}
 				}
 				r, text := post(t, p.URL, body)
-				if r.StatusCode != status || !strings.Contains(text, `"error":{`) || !strings.Contains(text, fmt.Sprintf(`"code":%q`, code)) || strings.Contains(text, "sk-upstream") {
-					t.Errorf("stream %v: status %d, want %d, code %s: %.300s", asksStream, r.StatusCode, status, code, text)
+				if r.StatusCode != status || !strings.Contains(text, `"error":{`) ||
+					!strings.Contains(text, fmt.Sprintf(`"code":%q`, code)) || strings.Contains(text, "sk-upstream") {
+					t.Errorf("stream %v: status %d, want %d, code %s: %.300s",
+						asksStream, r.StatusCode, status, code, text)
 				}
 				if status == 200 && (!strings.Contains(text, delta("a")) || strings.Contains(text, done)) {
 					t.Errorf("the stream does not tell what came, or that it broke off: %s", text)
@@ -344,14 +370,16 @@ func TestDisconnectCancelsUpstream(t *testing.T) {
 		<-cancelled // else the test does not end
 		<-ended
 	}
-	for metrics := ""; strings.Count(metrics, `action="abandoned"} 2`) == 0; metrics = scrape(t, p.URL, "") { // who hung up is counted so, else the test does not end
+	// who hung up is counted so, else the test does not end
+	for metrics := ""; strings.Count(metrics, `action="abandoned"} 2`) == 0; metrics = scrape(t, p.URL, "") {
 		if strings.Contains(metrics, "shutting_down") {
 			t.Fatal(metrics)
 		}
 	}
 }
 
-// More requests than are taken at once are turned away, with when to come again; what is under way when the proxy stops is finished.
+// More requests than are taken at once are turned away, with when to come again; what is under way when the proxy stops
+// is finished.
 func TestTurnsAwayAndDrains(t *testing.T) {
 	begun, free := make(chan struct{}), make(chan struct{})
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -382,7 +410,8 @@ func TestTurnsAwayAndDrains(t *testing.T) {
 		}
 	})
 	<-begun
-	if r, body := post(t, url, asked); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(body, "queue_full") {
+	if r, body := post(t, url, asked); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" ||
+		!strings.Contains(body, "queue_full") {
 		t.Errorf("a second one: status %d: %s", r.StatusCode, body)
 	}
 	stop()
@@ -393,7 +422,8 @@ func TestTurnsAwayAndDrains(t *testing.T) {
 	}
 }
 
-// What is under way behind the time that the end gives is told so: as an answer where none has begun, else in its stream.
+// What is under way behind the time that the end gives is told so: as an answer where none has begun, else in its
+// stream.
 func TestCutsOff(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	waits := mode(func(ctx context.Context, _ *Exchange) error {
@@ -405,7 +435,11 @@ func TestCutsOff(t *testing.T) {
 		begins bool
 		mode   Mode
 		want   string
-	}{"before an answer": {want: "503 {\"error\":{"}, "in a stream": {begins: true, want: "200 data: {"}, "in a mode": {mode: waits, want: "503 {\"error\":{"}} {
+	}{
+		"before an answer": {want: "503 {\"error\":{"},
+		"in a stream":      {begins: true, want: "200 data: {"},
+		"in a mode":        {mode: waits, want: "503 {\"error\":{"},
+	} {
 		begins := tc.begins
 		up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if begins {
@@ -418,7 +452,8 @@ func TestCutsOff(t *testing.T) {
 			<-r.Context().Done()
 		}))
 		transport := &http.Transport{}
-		p, err := New(Options{Upstream: Upstream{URL: up.URL, Transport: transport}, Grace: time.Nanosecond, Mode: tc.mode})
+		p, err := New(Options{Upstream: Upstream{URL: up.URL, Transport: transport}, Grace: time.Nanosecond,
+			Mode: tc.mode})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -436,8 +471,10 @@ func TestCutsOff(t *testing.T) {
 				stop()
 			}()
 		}
-		client := &http.Client{Timeout: time.Minute, Transport: transport} // else one that nobody tells waits as long as the test may
-		r, err := client.Post("http://"+l.Addr().String()+"/v1/chat/completions", "application/json", strings.NewReader(strings.Replace(asked, "{", fmt.Sprintf(`{"stream":%t,`, begins), 1)))
+		// else one that nobody tells waits as long as the test may
+		client := &http.Client{Timeout: time.Minute, Transport: transport}
+		r, err := client.Post("http://"+l.Addr().String()+"/v1/chat/completions", "application/json",
+			strings.NewReader(strings.Replace(asked, "{", fmt.Sprintf(`{"stream":%t,`, begins), 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,7 +484,8 @@ func TestCutsOff(t *testing.T) {
 		}
 		text, _ := io.ReadAll(r.Body)
 		r.Body.Close()
-		if told := fmt.Sprintf("%d %s", r.StatusCode, text); !strings.HasPrefix(told, tc.want) || !strings.Contains(told, `"code":"shutting_down"`) || strings.Contains(told, "[DONE]") {
+		if told := fmt.Sprintf("%d %s", r.StatusCode, text); !strings.HasPrefix(told, tc.want) ||
+			!strings.Contains(told, `"code":"shutting_down"`) || strings.Contains(told, "[DONE]") {
 			t.Errorf("%s: %s", name, told)
 		}
 		if err := <-ended; err != nil {
@@ -460,12 +498,16 @@ func TestCutsOff(t *testing.T) {
 
 func TestRefusesBodies(t *testing.T) {
 	p := start(t, func(w http.ResponseWriter, _ *http.Request, _ []byte) { t.Error("it was sent on") }, nil)
-	for body, status := range map[string]int{"": 400, "[]": 400, "{": 400, "null": 400, `{"stream":"yes"}`: 400, `{"a":` + strings.Repeat("[", 20000): 400, `{"a":"` + strings.Repeat("a", maxBody) + `"}`: 413} {
+	for body, status := range map[string]int{
+		"": 400, "[]": 400, "{": 400, "null": 400, `{"stream":"yes"}`: 400, `{"a":` + strings.Repeat("[", 20000): 400,
+		`{"a":"` + strings.Repeat("a", maxBody) + `"}`: 413,
+	} {
 		if r, text := post(t, p.URL, body); r.StatusCode != status || !strings.Contains(text, `"error":{`) {
 			t.Errorf("%.40q: status %d, want %d: %s", body, r.StatusCode, status, text)
 		}
 	}
-	if _, err := New(Options{Upstream: Upstream{URL: "http://user:secret@host/v1"}}); err == nil || strings.Contains(err.Error(), "secret") {
+	if _, err := New(Options{Upstream: Upstream{URL: "http://user:secret@host/v1"}}); err == nil ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 }
@@ -481,7 +523,8 @@ const calls = `data: {"id":"c1","model":"big","choices":[{"index":0,"delta":{"to
 const callsOn = `data: {"id":"c1","model":"big","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]},"finish_reason":null}]}`
 const callsEnd = `data: {"id":"c1","model":"big","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`
 
-// A mode sees a whole answer and may change it: the client gets the change in the form it asked for, with all else of the upstream's.
+// A mode sees a whole answer and may change it: the client gets the change in the form it asked for, with all else of
+// the upstream's.
 func TestModeChangesCalls(t *testing.T) {
 	wholeCalls := `{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":"so","odd":1.0,"tool_calls":[{"id":"call_9","type":"function","function":{"name":"add","arguments":{"a": 1}}}]},"finish_reason":"tool_calls"}],"vendor":{"z":1}}`
 	change := mode(func(ctx context.Context, x *Exchange) error {
@@ -489,7 +532,8 @@ func TestModeChangesCalls(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if len(a.Message.ToolCalls) != 1 || a.Message.ToolCalls[0].Name != "add" || strings.ReplaceAll(a.Message.ToolCalls[0].Arguments, " ", "") != `{"a":1}` || a.Message.Content != "so" {
+		if len(a.Message.ToolCalls) != 1 || a.Message.ToolCalls[0].Name != "add" ||
+			strings.ReplaceAll(a.Message.ToolCalls[0].Arguments, " ", "") != `{"a":1}` || a.Message.Content != "so" {
 			t.Errorf("read %+v", a.Message)
 		}
 		a.Message.ToolCalls[0].Arguments = `{"a":2}`
@@ -505,7 +549,9 @@ func TestModeChangesCalls(t *testing.T) {
 		_, _ = io.WriteString(w, wholeCalls)
 	}, func(o *Options) { o.Mode = change })
 	r, text := post(t, p.URL, asked)
-	for _, want := range []string{`"arguments":"{\"a\":2}"`, `"odd":1.0`, `"vendor":{"z":1}`, `"id":"call_9"`, `"content":"so"`} {
+	for _, want := range []string{
+		`"arguments":"{\"a\":2}"`, `"odd":1.0`, `"vendor":{"z":1}`, `"id":"call_9"`, `"content":"so"`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %s: %s", want, text)
 		}
@@ -514,7 +560,8 @@ func TestModeChangesCalls(t *testing.T) {
 		t.Errorf("header %q, %s", r.Header.Get(DecisionHeader), text)
 	}
 	_, text = post(t, p.URL, streamed)
-	want := []string{delta("so"), ": hone-decision test=revised; a is 2?now", `"arguments":"{\"a\":2}"`, `"finish_reason":"tool_calls"`, done}
+	want := []string{delta("so"), ": hone-decision test=revised; a is 2?now", `"arguments":"{\"a\":2}"`,
+		`"finish_reason":"tool_calls"`, done}
 	at := 0
 	for _, w := range want {
 		i := strings.Index(text[at:], w)
@@ -530,21 +577,30 @@ func TestModeChangesCalls(t *testing.T) {
 
 // A mode's own answer takes the form that the client asked for; the upstream is not asked.
 func TestModeAnswersItself(t *testing.T) {
-	p := start(t, func(http.ResponseWriter, *http.Request, []byte) { t.Error("the upstream was asked") }, func(o *Options) {
-		o.Mode = mode(func(_ context.Context, x *Exchange) error {
-			a, err := x.NewAnswer(chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "c", Name: "add", Arguments: "{}"}}}, "tool_calls", "hone", Usage{1, 2, 3})
-			if err != nil {
-				return err
-			}
-			x.Decide("proposed", "")
-			return x.Tell(a)
+	p := start(t, func(http.ResponseWriter, *http.Request, []byte) { t.Error("the upstream was asked") },
+		func(o *Options) {
+			o.Mode = mode(func(_ context.Context, x *Exchange) error {
+				a, err := x.NewAnswer(
+					chat.Message{Role: chat.Assistant,
+						ToolCalls: []chat.ToolCall{{ID: "c", Name: "add", Arguments: "{}"}}}, "tool_calls", "hone",
+					Usage{1, 2, 3},
+				)
+				if err != nil {
+					return err
+				}
+				x.Decide("proposed", "")
+				return x.Tell(a)
+			})
 		})
-	})
-	if r, text := post(t, p.URL, asked); r.StatusCode != 200 || !strings.Contains(text, `"name":"add"`) || !strings.Contains(text, `"model":"big"`) {
+	if r, text := post(t, p.URL, asked); r.StatusCode != 200 || !strings.Contains(text, `"name":"add"`) ||
+		!strings.Contains(text, `"model":"big"`) {
 		t.Errorf("%d: %s", r.StatusCode, text)
 	}
 	r, text := post(t, p.URL, strings.Replace(streamed, "{", `{"stream_options":{"include_usage":true},`, 1))
-	for _, want := range []string{`"role":"assistant"`, `"name":"add"`, `"finish_reason":"tool_calls"`, `"completion_tokens":2`, done, "chat.completion.chunk"} {
+	for _, want := range []string{
+		`"role":"assistant"`, `"name":"add"`, `"finish_reason":"tool_calls"`, `"completion_tokens":2`, done,
+		"chat.completion.chunk",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %s: %s", want, text)
 		}
@@ -554,11 +610,14 @@ func TestModeAnswersItself(t *testing.T) {
 	}
 }
 
-// What a mode leaves alone arrives as it was, whether it was held or not; and an upstream that does not stream where it was asked to is
-// told as a stream.
+// What a mode leaves alone arrives as it was, whether it was held or not; and an upstream that does not stream where it
+// was asked to is told as a stream.
 func TestModeLeavesAlone(t *testing.T) {
 	events := []string{": wait", delta("so"), calls, callsOn, callsEnd, done}
-	for name, hold := range map[string]func(string) bool{"calls are held": nil, "all is held": func(string) bool { return true }} {
+	for name, hold := range map[string]func(string) bool{
+		"calls are held": nil,
+		"all is held":    func(string) bool { return true },
+	} {
 		p := start(t, func(w http.ResponseWriter, _ *http.Request, _ []byte) { sse(w, events...) }, func(o *Options) {
 			o.Mode = mode(func(ctx context.Context, x *Exchange) error {
 				a, err := x.Follow(ctx, x.Body, hold)
@@ -573,7 +632,8 @@ func TestModeLeavesAlone(t *testing.T) {
 		}
 	}
 	p := start(t, func(w http.ResponseWriter, _ *http.Request, _ []byte) { _, _ = io.WriteString(w, answered) }, nil)
-	if _, text := post(t, p.URL, streamed); !strings.Contains(text, `"content":"yes"`) || !strings.HasSuffix(text, done+"\n\n") {
+	if _, text := post(t, p.URL, streamed); !strings.Contains(text, `"content":"yes"`) ||
+		!strings.HasSuffix(text, done+"\n\n") {
 		t.Error(text)
 	}
 }

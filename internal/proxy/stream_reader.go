@@ -101,8 +101,10 @@ func (g *gathering) call(d deltaCall, a *Answer) error {
 	for at >= 0 && g.places[at] != d.Index {
 		at--
 	}
-	// Some servers tell of each call at place 0: Gemini's does. Another id alone is no other call: some servers make one up for each event.
-	if at >= 0 && d.Function.Name != "" && d.ID != "" && a.Message.ToolCalls[at].ID != "" && a.Message.ToolCalls[at].ID != d.ID {
+	// Some servers tell of each call at place 0: Gemini's does. Another id alone is no other call: some servers make
+	// one up for each event.
+	if at >= 0 && d.Function.Name != "" && d.ID != "" && a.Message.ToolCalls[at].ID != "" &&
+		a.Message.ToolCalls[at].ID != d.ID {
 		at = -1
 	}
 	if at < 0 {

@@ -28,7 +28,8 @@ type Upstream struct {
 
 func (u *Upstream) check() error {
 	parsed, err := url.Parse(u.URL)
-	if err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" || parsed.User != nil || parsed.RawQuery != "" {
+	if err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" || parsed.User != nil ||
+		parsed.RawQuery != "" {
 		return badURL()
 	}
 	u.URL = strings.TrimRight(u.URL, "/")
@@ -96,7 +97,8 @@ func (u *Upstream) send(ctx context.Context, method, path, id string, body []byt
 		defer stop(nil)
 		return nil, lostError(ctx, err)
 	}
-	return &response{r.StatusCode, r.Header, &watched{ctx: ctx, cancel: cancel, body: r.Body, stall: u.Stall}, u.Most, stop}, nil
+	return &response{r.StatusCode, r.Header, &watched{ctx: ctx, cancel: cancel, body: r.Body, stall: u.Stall},
+		u.Most, stop}, nil
 }
 
 // watched reads a body, of which each part must come in time.
@@ -120,17 +122,20 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lostError says why an upstream was lost. The cause itself names addresses, which are no client's business: it stays in the log.
+// lostError says why an upstream was lost. The cause itself names addresses, which are no client's business: it stays
+// in the log.
 func lostError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errStalled):
-		return &serve.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream_error", Code: "upstream_timeout", Message: errStalled.Error()}
+		return &serve.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream_error", Code: "upstream_timeout",
+			Message: errStalled.Error()}
 	case cause != nil:
 		return cause
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return badUpstream("upstream_cut", "the upstream broke off in the middle of its answer")
 	}
-	return &unreachable{badUpstream("upstream_unreachable", "the upstream cannot be reached, or broke the connection"), err}
+	return &unreachable{badUpstream("upstream_unreachable", "the upstream cannot be reached, or broke the connection"),
+		err}
 }
 
 // unreachable is a refusal with a cause for the log.
@@ -149,15 +154,18 @@ func (r *response) whole() ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case int64(len(body)) > r.most:
-		return nil, badUpstream("upstream_too_long", fmt.Sprintf("the upstream's answer is longer than %d bytes", r.most))
+		return nil, badUpstream("upstream_too_long",
+			fmt.Sprintf("the upstream's answer is longer than %d bytes", r.most))
 	}
 	return body, nil
 }
 
-// refusal is what a client is told of an answer that is not 200: the upstream's own error where it is one of the API's, with its status.
+// refusal is what a client is told of an answer that is not 200: the upstream's own error where it is one of the API's,
+// with its status.
 func (r *response) refusal(body []byte) (status int, text []byte, refused *serve.Refusal) {
 	switch {
-	case r.status == http.StatusUnauthorized || r.status == http.StatusForbidden: // its words may show a part of the key
+	case r.status == http.StatusUnauthorized || r.status == http.StatusForbidden:
+		// its words may show a part of the key
 		return 0, nil, badUpstream("upstream_unauthorized", "the upstream does not take the proxy's key")
 	case r.status >= 400:
 		if e, err := Get(body, "error"); err == nil && len(e) > 0 && string(e) != "null" {

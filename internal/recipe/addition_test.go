@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// States go into one file of a checkpoint, and come back from it; those of a checkpoint of before are in a file each. What is not there is as it begins.
+// States go into one file of a checkpoint, and come back from it; those of a checkpoint of before are in a file each.
+// What is not there is as it begins.
 func TestStatesOfCheckpoints(t *testing.T) {
 	list := scenarios(3)
 	fresh := func() (*Pools, *Imitation, states) {
@@ -19,7 +20,8 @@ func TestStatesOfCheckpoints(t *testing.T) {
 		}
 		return of[*Pools](s), of[*Imitation](s), kept
 	}
-	const pools, successes = `{"pass":2,"order":["b","a"],"done":1,"rates":{"b":1}}`, `[{"scenario":"b","reward":1,"value":0.5,"rows":[]}]`
+	const pools, successes = `{"pass":2,"order":["b","a"],"done":1,"rates":{"b":1}}`,
+		`[{"scenario":"b","reward":1,"value":0.5,"rows":[]}]`
 	for name, files := range map[string]map[string]string{
 		"one file":      {statesFile: `{"pools":` + pools + `,"imitation":` + successes + `}`},
 		"of before":     {"syllabus.json": pools, "imitation.json": successes},
@@ -41,7 +43,8 @@ func TestStatesOfCheckpoints(t *testing.T) {
 		} else if broken {
 			continue
 		}
-		if has := len(files) > 0; has != (p.at.Pass == 2 && p.at.Order[0] == "b" && p.at.Done == 1 && p.at.Rates["b"] == 1) {
+		if has := len(files) > 0; has != (p.at.Pass == 2 && p.at.Order[0] == "b" && p.at.Done == 1 &&
+			p.at.Rates["b"] == 1) {
 			t.Errorf("%s: pools are at %+v", name, p.at)
 		}
 		if has := len(files) > 0 && name != "pools alone"; has != (len(m.held) == 1 && m.held[0].Value == 0.5) {

@@ -15,18 +15,23 @@ import (
 
 // compared is GRPO with a divergence from the policy that it began with, and a correction of the sampler.
 func compared() GRPO {
-	return grpo().with(&Correction{Correction: batch.Correction{Level: batch.LevelToken, Mode: batch.ModeTruncate, High: 2}},
+	return grpo().with(&Correction{Correction: batch.Correction{
+		Level: batch.LevelToken,
+		Mode:  batch.ModeTruncate,
+		High:  2,
+	}},
 		&Divergence{KL: batch.KL{Beta: 0.25, Estimator: batch.K3, Gradient: batch.GradientK2}}, &OffPolicy{Bound: 0.5})
 }
 
-// The rows of a step bring the trainer's logprobs as they are before its first update, by which their advantages are corrected, and
-// those of the policy that the stage began with.
+// The rows of a step bring the trainer's logprobs as they are before its first update, by which their advantages are
+// corrected, and those of the policy that the stage began with.
 func TestRowsAreCompared(t *testing.T) {
 	g := compared()
 	g.Iterations = 2
 	trainer, log := &watched{fakeTrainer: &fakeTrainer{}}, newLog(t)
 	trainer.Steps = []string{"sft"} // so the stage begins with a policy of one step
-	if err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil {
+	if err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK},
+		scoreFunc(byRollout), trainer, trainer, log, silent); err != nil {
 		t.Fatal(err)
 	}
 	for i, b := range trainer.given {
@@ -35,17 +40,22 @@ func TestRowsAreCompared(t *testing.T) {
 			if old := r.Column(batch.ColumnOldLogprobs); !slices.Equal(old, batch.Even(len(r.IDs), -float64(taken)/8)) {
 				t.Errorf("gradient %d: old logprobs %v after %d steps", i, old, taken)
 			}
-			if reference := r.Column(batch.ColumnReferenceLogprobs); !slices.Equal(reference, batch.Even(len(r.IDs), -101.0/8)) {
+			if reference := r.Column(batch.ColumnReferenceLogprobs); !slices.Equal(reference,
+				batch.Even(len(r.IDs), -101.0/8)) {
 				t.Errorf("gradient %d: reference %v", i, reference)
 			}
 			for at, yes := range r.Trained {
-				if plain := r.Advantages[0]; yes && r.Advantages[at] == plain && i == 0 { // the sampler has -1 and -2 where the trainer has -1/8
+				// the sampler has -1 and -2 where the trainer has -1/8
+				if plain := r.Advantages[0]; yes && r.Advantages[at] == plain && i == 0 {
 					t.Errorf("gradient %d: advantages %v", i, r.Advantages)
 				}
 			}
 		}
 	}
-	for _, name := range []string{"kl", "sampling/importance_sampling_ratio/min", "sampling/importance_sampling_ratio/mean", "sampling/importance_sampling_ratio/max", "sampling/importance_sampling_masked"} {
+	for _, name := range []string{
+		"kl", "sampling/importance_sampling_ratio/min", "sampling/importance_sampling_ratio/mean",
+		"sampling/importance_sampling_ratio/max", "sampling/importance_sampling_masked",
+	} {
 		if _, ok := log.Metric["grpo0"][name]; !ok {
 			t.Errorf("no metric %s: %v", name, log.Metric["grpo0"])
 		}
@@ -63,7 +73,8 @@ func TestRowsAreCompared(t *testing.T) {
 // Wherever a run is stopped, it goes on with the reference that it had.
 func TestTheReferenceOutlivesAStop(t *testing.T) {
 	train := func(ctx context.Context, trainer *fakeTrainer, log *memoryLog) error {
-		return compared().Run(ctx, scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
+		return compared().Run(ctx, scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+			scoreFunc(byRollout), trainer, trainer, log, silent)
 	}
 	whole, wantLog := &fakeTrainer{}, newLog(t)
 	if err := train(t.Context(), whole, wantLog); err != nil {
@@ -80,7 +91,8 @@ func TestTheReferenceOutlivesAStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := &fakeTrainer{}
-		if err := train(t.Context(), again, log); err != nil || !slices.Equal(again.Steps, whole.Steps) || again.Reference != whole.Reference || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
+		if err := train(t.Context(), again, log); err != nil || !slices.Equal(again.Steps, whole.Steps) ||
+			again.Reference != whole.Reference || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
 			t.Errorf("stopped before %d: %v, reference %d, want %d", stop, err, again.Reference, whole.Reference)
 		}
 		cancel()
@@ -95,7 +107,8 @@ func TestADivergenceKeepsGroupsWithoutSpread(t *testing.T) {
 			g = g.with(&Divergence{KL: batch.KL{Beta: beta}})
 		}
 		trainer := &fakeTrainer{}
-		err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(func(int) float64 { return 1 }), trainer, trainer, newLog(t), silent)
+		err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+			scoreFunc(func(int) float64 { return 1 }), trainer, trainer, newLog(t), silent)
 		if err != nil || len(trainer.Steps) != steps {
 			t.Errorf("beta %g: %v, %d steps", beta, err, len(trainer.Steps))
 		}
@@ -106,7 +119,9 @@ func TestADivergenceKeepsGroupsWithoutSpread(t *testing.T) {
 func TestRowsAsTheRecipeSays(t *testing.T) {
 	groups := []trajectory.Group{{Trajectories: []*trajectory.Trajectory{
 		{Outcome: trajectory.OK, Reward: 3, Turns: []trajectory.Turn{{BridgeIDs: []int32{1, 2}, CompletionIDs: []int32{3}, SamplerLogprobs: []float32{-1}}}},
-		{Outcome: trajectory.Limit, Reward: 1, Turns: []trajectory.Turn{{BridgeIDs: []int32{1, 2}, CompletionIDs: []int32{4, 5}, SamplerLogprobs: []float32{-1, -1}}}},
+		{Outcome: trajectory.Limit, Reward: 1, Turns: []trajectory.Turn{
+			{BridgeIDs: []int32{1, 2}, CompletionIDs: []int32{4, 5}, SamplerLogprobs: []float32{-1, -1}},
+		}},
 	}}}
 	for name, c := range map[string]struct {
 		change     func(*GRPO)

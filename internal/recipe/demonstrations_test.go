@@ -15,18 +15,20 @@ func demonstrating(phi bool) GRPO {
 	g := grpo()
 	d := &Demonstrations{Rows: 2, Weight: 0.5, Phi: phi}
 	for i := range 5 {
-		d.Of = append(d.Of, batch.Sequence{IDs: []int32{7, 8, int32(50 + i), 60}, Trained: []bool{false, false, true, true}})
+		d.Of = append(d.Of,
+			batch.Sequence{IDs: []int32{7, 8, int32(50 + i), 60}, Trained: []bool{false, false, true, true}})
 	}
 	return g.with(d)
 }
 
-// Each step has two demonstrations beside its four episodes: each of the five comes as often as the others, give or take one, with the logprobs that the
-// policy has for it, and tokens weigh what CHORD says.
+// Each step has two demonstrations beside its four episodes: each of the five comes as often as the others, give or
+// take one, with the logprobs that the policy has for it, and tokens weigh what CHORD says.
 func TestDemonstrationsAreLearntFrom(t *testing.T) {
 	for _, phi := range []bool{false, true} {
 		trainer, log := &watched{fakeTrainer: &fakeTrainer{}}, newLog(t)
 		r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-		if err := demonstrating(phi).Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil {
+		if err := demonstrating(phi).Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log,
+			silent); err != nil {
 			t.Fatal(err)
 		}
 		times := map[int32]int{}
@@ -41,18 +43,22 @@ func TestDemonstrationsAreLearntFrom(t *testing.T) {
 			}
 			for i, row := range b.Rows[4:] {
 				ids := slices.Concat(b.Prefix, row.IDs)
-				if len(ids) != 4 || ids[0] != 7 || ids[2] < 50 || row.NumTrained() != 2 || row.Group != 2+i || row.Episode != 4+i {
+				if len(ids) != 4 || ids[0] != 7 || ids[2] < 50 || row.NumTrained() != 2 || row.Group != 2+i ||
+					row.Episode != 4+i {
 					t.Fatalf("step %d: %v, group %d, episode %d", step, ids, row.Group, row.Episode)
 				}
 				times[ids[2]]++
 				for k, trained := range row.Trained {
 					a := float64(row.Advantages[k])
-					if trained && (math.Abs(a-want) > 1e-7 || row.SamplerLogprobs[k] != float32(now)) || !trained && a != 0 {
-						t.Errorf("phi %v, step %d: token %d has the advantage %g and the logprob %g, want %g and %g", phi, step, k, a, row.SamplerLogprobs[k], want, now)
+					if trained && (math.Abs(a-want) > 1e-7 || row.SamplerLogprobs[k] != float32(now)) ||
+						!trained && a != 0 {
+						t.Errorf("phi %v, step %d: token %d has the advantage %g and the logprob %g, want %g and %g",
+							phi, step, k, a, row.SamplerLogprobs[k], want, now)
 					}
 				}
 			}
-			if m := log.Metric[fmt.Sprint("grpo", step)]; m["demonstrations"] != 2 || math.Abs(m["demonstrations/logprob"]-now) > 1e-6 {
+			if m := log.Metric[fmt.Sprint("grpo", step)]; m["demonstrations"] != 2 ||
+				math.Abs(m["demonstrations/logprob"]-now) > 1e-6 {
 				t.Errorf("step %d: %v", step, m)
 			}
 		}
@@ -69,7 +75,8 @@ func values(m map[int32]int) (list []int) {
 	return list
 }
 
-// Demonstrations come in an order that follows from seed and step alone, each pass in one of its own, also where one has more rows than there are.
+// Demonstrations come in an order that follows from seed and step alone, each pass in one of its own, also where one
+// has more rows than there are.
 func TestOrderOfDemonstrations(t *testing.T) {
 	d := Demonstrations{Rows: 3, Of: make([]batch.Sequence, 4)}
 	var all []int
@@ -99,13 +106,15 @@ func TestOrderOfDemonstrations(t *testing.T) {
 	}
 }
 
-// A step whose groups are all alike learns from demonstrations nevertheless, and a stage that has none of them does not begin.
+// A step whose groups are all alike learns from demonstrations nevertheless, and a stage that has none of them does not
+// begin.
 func TestStepsWithoutSpreadDemonstrate(t *testing.T) {
 	g := demonstrating(false)
 	g.Steps = 1
 	trainer := &watched{fakeTrainer: &fakeTrainer{}}
 	r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-	if err := g.Run(t.Context(), scenarios(5), r, alike{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}, trainer, trainer, newLog(t), silent); err != nil {
+	if err := g.Run(t.Context(), scenarios(5), r, alike{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}, trainer, trainer,
+		newLog(t), silent); err != nil {
 		t.Fatal(err)
 	}
 	if len(trainer.given) != 1 || len(trainer.given[0].Rows) != 2 {

@@ -7,25 +7,30 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// DPO is direct preference optimisation (arXiv 2305.18290): each step raises how much more the policy prefers one of two completions of a
-// prompt than the reference does, which is the policy that the stage began with. What the reference thinks of each pair is computed once,
-// before the first step; what the policy does is computed before each, on the same rows (batch.Preference has the formulas).
+// DPO is direct preference optimisation (arXiv 2305.18290): each step raises how much more the policy prefers one of
+// two completions of a prompt than the reference does, which is the policy that the stage began with. What the
+// reference thinks of each pair is computed once, before the first step; what the policy does is computed before each,
+// on the same rows (batch.Preference has the formulas).
 type DPO struct {
 	SFT        SFT // how it goes over the pairs; its Held is not read
 	Preference batch.Preference
 
-	// Held are pairs that are not learnt from, on which loss and margins are measured as if all were one step's; none: nothing is.
+	// Held are pairs that are not learnt from, on which loss and margins are measured as if all were one step's; none:
+	// nothing is.
 	Held []PreferencePair
 	// Examiner scores them: the trainer, with its time counted as another part's. Nil is the trainer as it is.
 	Examiner Trainer
 }
 
-// PreferencePair is two completions of one prompt. A side has several rows where the chat template rewrites what came before.
+// PreferencePair is two completions of one prompt. A side has several rows where the chat template rewrites what came
+// before.
 type PreferencePair struct{ Chosen, Rejected []batch.Sequence }
 
-// Run trains on pairs, resuming after the newest checkpoint of the stage, and leaves the adapter published; a nil publisher says that nobody
-// samples.
-func (d DPO) Run(ctx context.Context, pairs []PreferencePair, trainer Trainer, publisher Publisher, log Log, progress Progress) error {
+// Run trains on pairs, resuming after the newest checkpoint of the stage, and leaves the adapter published; a nil
+// publisher says that nobody samples.
+func (d DPO) Run(
+	ctx context.Context, pairs []PreferencePair, trainer Trainer, publisher Publisher, log Log, progress Progress,
+) error {
 	var reference, held []batch.Pair
 	l := learner{trainer: trainer}
 	l.begin = func(ctx context.Context, fresh bool) (err error) {
@@ -76,7 +81,9 @@ func (d DPO) Run(ctx context.Context, pairs []PreferencePair, trainer Trainer, p
 }
 
 // reference is what the reference thinks of all pairs.
-func (d DPO) reference(ctx context.Context, pairs []PreferencePair, trainer Trainer, progress Progress) ([]batch.Pair, error) {
+func (d DPO) reference(
+	ctx context.Context, pairs []PreferencePair, trainer Trainer, progress Progress,
+) ([]batch.Pair, error) {
 	all := make([]batch.Pair, len(pairs))
 	err := d.each(pairs, func(first, end int, b batch.Batch) error {
 		logprobs, err := trainer.ScoreReference(ctx, b, 1)
@@ -94,7 +101,8 @@ func (d DPO) reference(ctx context.Context, pairs []PreferencePair, trainer Trai
 	return all, err
 }
 
-// examine measures the policy on the pairs that are held out, of which the reference's numbers are given, under the names of TRL's evaluations.
+// examine measures the policy on the pairs that are held out, of which the reference's numbers are given, under the
+// names of TRL's evaluations.
 func (d DPO) examine(ctx context.Context, reference []batch.Pair, trainer Trainer) (map[string]float64, error) {
 	if d.Examiner != nil {
 		trainer = d.Examiner
@@ -121,7 +129,8 @@ func (d DPO) examine(ctx context.Context, reference []batch.Pair, trainer Traine
 	return metrics, nil
 }
 
-// each gives the rows of pairs, so many pairs at a time as a step has and in their order, so that a stage that goes on has the same numbers.
+// each gives the rows of pairs, so many pairs at a time as a step has and in their order, so that a stage that goes on
+// has the same numbers.
 func (d DPO) each(pairs []PreferencePair, do func(first, end int, b batch.Batch) error) error {
 	all := make([]int, len(pairs))
 	for i := range all {
@@ -135,7 +144,8 @@ func (d DPO) each(pairs []PreferencePair, do func(first, end int, b batch.Batch)
 	return nil
 }
 
-// RowsOf are those of some pairs. Group says which of them a row is of, and Episode which side of it, the preferred one's even.
+// RowsOf are those of some pairs. Group says which of them a row is of, and Episode which side of it, the preferred
+// one's even.
 func RowsOf(pairs []PreferencePair, picked []int) batch.Batch {
 	var rows []batch.Sequence
 	for i, p := range picked {

@@ -12,7 +12,8 @@ import (
 	"hone/internal/fault"
 )
 
-// Each scenario is run so many times; what was kept of some repeats is not run again, and parts of a stage make its whole.
+// Each scenario is run so many times; what was kept of some repeats is not run again, and parts of a stage make its
+// whole.
 func TestRepeats(t *testing.T) {
 	log, r := newLog(t), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
 	e := Evaluation{Stage: "eval_base", Repeats: 3, Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}
@@ -35,7 +36,8 @@ func TestRepeats(t *testing.T) {
 	if err != nil || len(first) != 3 || e.Log.(*memoryLog).Finished["eval_base"] {
 		t.Fatalf("a part: %v, %d trajectories", err, len(first))
 	}
-	if rest, err := e.Run(t.Context(), list[3:]); err != nil || len(rest) != 1 || r.episodes != 4 || !e.Log.(*memoryLog).Finished["eval_base"] {
+	if rest, err := e.Run(t.Context(), list[3:]); err != nil || len(rest) != 1 || r.episodes != 4 ||
+		!e.Log.(*memoryLog).Finished["eval_base"] {
 		t.Errorf("the rest: %v, %d trajectories of %d episodes", err, len(rest), r.episodes)
 	}
 }
@@ -58,23 +60,33 @@ func (m mixed) Run(ctx context.Context, requests <-chan rollout.Request) <-chan 
 	return out
 }
 
-// A policy is given up as soon as the evaluation says so: what was run is kept and returned, no more is, and the stage is not finished.
+// A policy is given up as soon as the evaluation says so: what was run is kept and returned, no more is, and the stage
+// is not finished.
 func TestGivenUp(t *testing.T) {
 	for _, most := range []int{1, 2, 3, 99} {
 		log, r := newLog(t), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
 		lost := 0
-		e := Evaluation{Stage: "eval", Runner: mixed{r}, Scorer: scoreFunc(byRollout), Log: log, Progress: silent, Lost: func(x *trajectory.Trajectory) error {
-			if x.Outcome.Trainable() {
-				t.Error("an episode of the policy is lost")
-			}
-			if lost++; lost == most {
-				return fmt.Errorf("base: %w", ErrGivenUp)
-			}
-			return nil
-		}}
+		e := Evaluation{
+			Stage:    "eval",
+			Runner:   mixed{r},
+			Scorer:   scoreFunc(byRollout),
+			Log:      log,
+			Progress: silent,
+			Lost: func(x *trajectory.Trajectory) error {
+				if x.Outcome.Trainable() {
+					t.Error("an episode of the policy is lost")
+				}
+				if lost++; lost == most {
+					return fmt.Errorf("base: %w", ErrGivenUp)
+				}
+				return nil
+			},
+		}
 		ts, err := e.Run(t.Context(), scenarios(8))
-		if gaveUp := most < 99; errors.Is(err, ErrGivenUp) != gaveUp || (err == nil) == gaveUp || log.Finished["eval"] == gaveUp || gaveUp && (lost != most || len(ts) < 2*most) || !gaveUp && len(ts) != 8 {
-			t.Errorf("after %d: %v, %d lost, %d trajectories, finished %v", most, err, lost, len(ts), log.Finished["eval"])
+		if gaveUp := most < 99; errors.Is(err, ErrGivenUp) != gaveUp || (err == nil) == gaveUp ||
+			log.Finished["eval"] == gaveUp || gaveUp && (lost != most || len(ts) < 2*most) || !gaveUp && len(ts) != 8 {
+			t.Errorf("after %d: %v, %d lost, %d trajectories, finished %v",
+				most, err, lost, len(ts), log.Finished["eval"])
 		}
 		for _, x := range ts {
 			if x.Outcome.Trainable() && x.Terms == nil && most == 99 {
@@ -91,7 +103,8 @@ func TestNothingOfAPart(t *testing.T) {
 	if ts, err := e.Part(t.Context(), scenarios(2)); err != nil || len(ts) != 2 {
 		t.Errorf("a part: %v, %d trajectories", err, len(ts))
 	}
-	if ts, err := e.Run(t.Context(), scenarios(4)); fault.CodeOf(err) != fault.CodeUnavailable || len(ts) != 4 || log.Finished["eval"] {
+	if ts, err := e.Run(t.Context(), scenarios(4)); fault.CodeOf(err) != fault.CodeUnavailable || len(ts) != 4 ||
+		log.Finished["eval"] {
 		t.Errorf("the whole: %v, %d trajectories", err, len(ts))
 	}
 }
@@ -99,17 +112,25 @@ func TestNothingOfAPart(t *testing.T) {
 // An episode whose check cannot be scored is lost too.
 func TestLostByTheScorer(t *testing.T) {
 	log, r, lost := newLog(t), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}, 0
-	e := Evaluation{Stage: "eval", Repeats: 2, Runner: r, Log: log, Progress: silent, Scorer: judging(func(_ context.Context, s *scenario.Scenario) error {
-		if s.ID == scenarios(3)[1].ID {
-			return &fault.Error{Code: fault.CodeError, What: "no verdict"}
-		}
-		return nil
-	}), Lost: func(x *trajectory.Trajectory) error {
-		if lost++; x.Outcome != trajectory.JudgeError {
-			t.Errorf("lost by %s", x.Outcome)
-		}
-		return nil
-	}}
+	e := Evaluation{
+		Stage:    "eval",
+		Repeats:  2,
+		Runner:   r,
+		Log:      log,
+		Progress: silent,
+		Scorer: judging(func(_ context.Context, s *scenario.Scenario) error {
+			if s.ID == scenarios(3)[1].ID {
+				return &fault.Error{Code: fault.CodeError, What: "no verdict"}
+			}
+			return nil
+		}),
+		Lost: func(x *trajectory.Trajectory) error {
+			if lost++; x.Outcome != trajectory.JudgeError {
+				t.Errorf("lost by %s", x.Outcome)
+			}
+			return nil
+		},
+	}
 	if ts, err := e.Run(t.Context(), scenarios(3)); err != nil || len(ts) != 6 || lost != 2 {
 		t.Errorf("%v: %d trajectories, %d lost", err, len(ts), lost)
 	}

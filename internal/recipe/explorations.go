@@ -23,8 +23,8 @@ import (
 type Explorations struct {
 	None
 	Most int // scenarios of a step, the first that there are by the order of its groups
-	// Choices are what can help behind turns of a scenario: the names of tools to call, and "" for words. Where there are
-	// none nothing is forced.
+	// Choices are what can help behind turns of a scenario: the names of tools to call, and "" for words. Where there
+	// are none nothing is forced.
 	Choices func(s *scenario.Scenario, behind []trajectory.Turn) []string
 
 	stage *stage
@@ -99,8 +99,8 @@ func (x *Explorations) See(s *Step) {
 
 const forcing = 0xF02CED // keeps these draws apart from those of pools and orders
 
-// constraints says where each of as many episodes as a group has is held to what; it is empty where nothing can help. It
-// follows from the group, so that a run which is stopped goes on to the same.
+// constraints says where each of as many episodes as a group has is held to what; it is empty where nothing can help.
+// It follows from the group, so that a run which is stopped goes on to the same.
 func (x *Explorations) constraints(group trajectory.Group, choices func(behind []trajectory.Turn) []string,
 	step, number int) []rollout.Forced {
 	var best *trajectory.Trajectory

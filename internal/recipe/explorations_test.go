@@ -29,15 +29,21 @@ func forcingCalls() GRPO {
 
 // exploring forces two scenarios of a step to x, y or z.
 func exploring() *Explorations {
-	return &Explorations{Most: 2, Choices: func(*scenario.Scenario, []trajectory.Turn) []string { return []string{"x", "y", "z"} }}
+	return &Explorations{Most: 2, Choices: func(*scenario.Scenario, []trajectory.Turn) []string {
+		return []string{"x", "y", "z"}
+	}}
 }
 
 // What a stage is to do and is not given the parts for is an error, not left out.
 func TestPartsThatAreMissing(t *testing.T) {
-	for want, part := range map[string]Addition{"not told what": &Explorations{Most: 1}, "has none": &Demonstrations{Rows: 1}} {
+	for want, part := range map[string]Addition{
+		"not told what": &Explorations{Most: 1},
+		"has none":      &Demonstrations{Rows: 1},
+	} {
 		g, trainer := grpo().with(part), &watched{fakeTrainer: &fakeTrainer{}}
 		r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-		if err := g.Run(t.Context(), scenarios(4), r, scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err == nil || !strings.Contains(err.Error(), want) || r.episodes > 0 {
+		if err := g.Run(t.Context(), scenarios(4), r, scoreFunc(byRollout), trainer, trainer, newLog(t),
+			silent); err == nil || !strings.Contains(err.Error(), want) || r.episodes > 0 {
 			t.Errorf("%v, want %q; %d episodes", err, want, r.episodes)
 		}
 	}
@@ -45,15 +51,19 @@ func TestPartsThatAreMissing(t *testing.T) {
 
 type scoreTrajectory func(t *trajectory.Trajectory) float64
 
-func (f scoreTrajectory) Score(_ context.Context, _ *scenario.Scenario, g trajectory.Group) (scores []trajectory.Score, err error) {
+func (f scoreTrajectory) Score(
+	_ context.Context, _ *scenario.Scenario, g trajectory.Group,
+) (scores []trajectory.Score, err error) {
 	for _, t := range g.Trajectories {
-		scores = append(scores, trajectory.Score{Reward: f(t), Terms: []trajectory.Term{{Name: "checks", Score: f(t), Weight: 1}}})
+		scores = append(scores,
+			trajectory.Score{Reward: f(t), Terms: []trajectory.Term{{Name: "checks", Score: f(t), Weight: 1}}})
 	}
 	return scores, nil
 }
 
-// Scenario a passes always, and no other does, but where the second turn of its fourth episode is forced: of these the first two of a step are tried once more, and what
-// passes is no part of the step, and imitated in later ones. Not all are forced: x is never there. A run that is stopped among them goes on to the same.
+// Scenario a passes always, and no other does, but where the second turn of its fourth episode is forced: of these the
+// first two of a step are tried once more, and what passes is no part of the step, and imitated in later ones. Not all
+// are forced: x is never there. A run that is stopped among them goes on to the same.
 func TestWhatNeverPassesIsExplored(t *testing.T) {
 	scorer := scoreTrajectory(func(t *trajectory.Trajectory) float64 {
 		switch {
@@ -64,7 +74,8 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	})
 	forced := map[string]rollout.Forced{}
 	shape := func(q rollout.Request, t *trajectory.Trajectory) {
-		t.Turns = append(t.Turns, trajectory.Turn{BridgeIDs: []int32{9}, CompletionIDs: []int32{8}, SamplerLogprobs: []float32{0}})
+		t.Turns = append(t.Turns,
+			trajectory.Turn{BridgeIDs: []int32{9}, CompletionIDs: []int32{8}, SamplerLogprobs: []float32{0}})
 		if q.Forced.Tool != "" {
 			t.Turns[len(q.Forced.Behind)].Forced = q.Forced.Tool != "x"
 			forced[t.ID] = q.Forced
@@ -102,7 +113,8 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	imitated := 0
 	for step, b := range want.given {
 		m := wantLog.Metric[fmt.Sprint("grpo", step)]
-		if m["explorations"] != []float64{2, 2, 2, 2, 2, 2, 0}[step] || m["explorations/forced"] != held[step] || m["explorations/lost"] != 0 || m["outcome/ok"] != 6 || m["success"] >= 1 {
+		if m["explorations"] != []float64{2, 2, 2, 2, 2, 2, 0}[step] || m["explorations/forced"] != held[step] ||
+			m["explorations/lost"] != 0 || m["outcome/ok"] != 6 || m["success"] >= 1 {
 			t.Errorf("step %d: %v", step, m)
 		}
 		passed += m["explorations/passed"]
@@ -120,14 +132,15 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 		t.Fatalf("%g explorations passed, %d rows are learnt from", passed, imitated)
 	}
 	text, err := os.ReadFile(filepath.Join(wantLog.dir("grpo", 7), statesFile))
-	if err != nil || !strings.Contains(string(text), `"reward":1,"value":0.05`) { // better than the mean of the scenario's own group
+	// better than the mean of the scenario's own group
+	if err != nil || !strings.Contains(string(text), `"reward":1,"value":0.05`) {
 		t.Errorf("%s, %v", text, err)
 	}
 	goesOn(t, run, want, wantLog, episodes)
 }
 
-// What the group did at the turn comes last, calls of tools and words alike; each turn of its best episode is drawn, and what is drawn follows from seed, step and scenario. A
-// group that reasoned may do so before a call that is forced.
+// What the group did at the turn comes last, calls of tools and words alike; each turn of its best episode is drawn,
+// and what is drawn follows from seed, step and scenario. A group that reasoned may do so before a call that is forced.
 func TestForcedCalls(t *testing.T) {
 	g := grpo().with(exploring())
 	g.GroupSize = 40
@@ -143,9 +156,11 @@ func TestForcedCalls(t *testing.T) {
 			}
 			e.Turns = append(e.Turns, turn)
 		}
-		worse := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: slices.Repeat([]trajectory.Turn{{Calls: calls, ParseError: bad}}, 9)}
+		worse := &trajectory.Trajectory{Outcome: trajectory.OK,
+			Turns: slices.Repeat([]trajectory.Turn{{Calls: calls, ParseError: bad}}, 9)}
 		worse.Turns[8].ReasoningContent = reasoning
-		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2, Turns: slices.Repeat([]trajectory.Turn{{ParseError: bad}}, 9)}
+		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2,
+			Turns: slices.Repeat([]trajectory.Turn{{ParseError: bad}}, 9)}
 		choices := func(behind []trajectory.Turn) []string { return []string{"x", "y", "z", ""}[:most[len(behind)]] }
 		return x.constraints(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, choices, step, 5)
 	}
@@ -164,13 +179,15 @@ func TestForcedCalls(t *testing.T) {
 			t.Errorf("%+v is not how the best episode began", f.Behind)
 		}
 	}
-	if !reflect.DeepEqual(list, of(1, "x", "")) || reflect.DeepEqual(list, of(2, "x", "")) || turns[0] < 10 || turns[1] < 10 {
+	if !reflect.DeepEqual(list, of(1, "x", "")) || reflect.DeepEqual(list, of(2, "x", "")) || turns[0] < 10 ||
+		turns[1] < 10 {
 		t.Errorf("%v", list)
 	}
 	if order := first[0]; order[2] != 'x' || order[:3] != order[3:6] || order[0] == order[1] {
 		t.Errorf("at the turn where x was called: %s", order)
 	}
-	if order := []byte(first[1][:4]); order[3] != '-' || !slices.Equal(slices.Sorted(slices.Values(order)), []byte("-xyz")) {
+	if order := []byte(first[1][:4]); order[3] != '-' ||
+		!slices.Equal(slices.Sorted(slices.Values(order)), []byte("-xyz")) {
 		t.Errorf("at the turn without a call: %s", order)
 	}
 	bad = "no call" // is no words either
@@ -210,7 +227,8 @@ func TestForcedCalls(t *testing.T) {
 		order := []byte(first[1][:4])
 		slices.Sort(order[:2])
 		slices.Sort(order[2:])
-		if sorted := []byte(fresh); string(order[2:]) != made || !slices.Contains(order[:2], sorted[0]) || !slices.Contains(order[:2], sorted[1]) {
+		if sorted := []byte(fresh); string(order[2:]) != made || !slices.Contains(order[:2], sorted[0]) ||
+			!slices.Contains(order[:2], sorted[1]) {
 			t.Errorf("where y was called, and %v: %s", calls, first[1][:4])
 		}
 	}
@@ -228,8 +246,9 @@ func TestForcedCalls(t *testing.T) {
 	}
 }
 
-// A success of forced calls is its own scenario's, as much better as that one's group was, and takes the place of none that earned as much. Scenarios that
-// passed, whose episodes were all spoilt, that have a user or no tool, are not explored; nor are more than asked for, nor those kept alone.
+// A success of forced calls is its own scenario's, as much better as that one's group was, and takes the place of none
+// that earned as much. Scenarios that passed, whose episodes were all spoilt, that have a user or no tool, are not
+// explored; nor are more than asked for, nor those kept alone.
 func TestWhatIsExplored(t *testing.T) {
 	m := of[*Imitation](begun(t, forcingCalls(), nil))
 	saw := func(explored trajectory.Group, groups ...trajectory.Group) {
@@ -265,8 +284,19 @@ func TestWhatIsExplored(t *testing.T) {
 	}
 	log := newLog(t)
 	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
-	rollouts := Rollouts{Stage: "grpo", Step: 2, GroupSize: 2, Runner: r, Scorer: scoreTrajectory(func(*trajectory.Trajectory) float64 { return 0 }), Log: log, Progress: silent, Others: [][]scenario.Scenario{list[:1]}, Keep: func(trajectory.Group) bool { return false }}
-	got := &Sampling{Sampled: []trajectory.Group{groupOf("a", 0, 1), spoilt, groupOf("c", 0, 0), groupOf("d", 0, 0), groupOf("e", 0, 0), groupOf("f", 0, 0)}}
+	rollouts := Rollouts{
+		Stage:     "grpo",
+		Step:      2,
+		GroupSize: 2,
+		Runner:    r,
+		Scorer:    scoreTrajectory(func(*trajectory.Trajectory) float64 { return 0 }),
+		Log:       log,
+		Progress:  silent,
+		Others:    [][]scenario.Scenario{list[:1]},
+		Keep:      func(trajectory.Group) bool { return false },
+	}
+	got := &Sampling{Sampled: []trajectory.Group{groupOf("a", 0, 1), spoilt, groupOf("c", 0, 0), groupOf("d", 0, 0),
+		groupOf("e", 0, 0), groupOf("f", 0, 0)}}
 	err := x.Sample(t.Context(), rollouts, got)
 	var ids []string
 	for _, e := range got.Explored {
@@ -277,8 +307,12 @@ func TestWhatIsExplored(t *testing.T) {
 	}
 }
 
-// goesOn stops a run before each of ten episodes of step 3, and asks that it goes on to the same, with no episode run twice.
-func goesOn(t *testing.T, run func(ctx context.Context, log *memoryLog, before func(step, episode int)) (*watched, int, error), want *watched, wantLog *memoryLog, all int) {
+// goesOn stops a run before each of ten episodes of step 3, and asks that it goes on to the same, with no episode run
+// twice.
+func goesOn(
+	t *testing.T, run func(ctx context.Context, log *memoryLog, before func(step, episode int)) (*watched, int, error),
+	want *watched, wantLog *memoryLog, all int,
+) {
 	t.Helper()
 	for n := range 10 {
 		log, asked := newLog(t), 0
@@ -296,8 +330,10 @@ func goesOn(t *testing.T, run func(ctx context.Context, log *memoryLog, before f
 		}
 		kept := len(log.Kept)
 		again, second, err := run(t.Context(), log, nil)
-		if err != nil || kept+second != all || !slices.Equal(again.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
-			t.Errorf("stopped before episode %d: %v: %d episodes, of which %d are kept, and %d, of %d", n, err, first, kept, second, all)
+		if err != nil || kept+second != all || !slices.Equal(again.Steps, want.Steps) ||
+			!reflect.DeepEqual(log.Metric, wantLog.Metric) {
+			t.Errorf("stopped before episode %d: %v: %d episodes, of which %d are kept, and %d, of %d",
+				n, err, first, kept, second, all)
 		}
 		cancel()
 	}

@@ -13,13 +13,15 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// leastTokens is over how many tokens a mean mismatch is judged at least. A late step trains few, and of these one or two that bfloat16 rounds by
-// a whole nat say nothing of the policy: over 512 tokens they ended a run that was sound (docs/log).
+// leastTokens is over how many tokens a mean mismatch is judged at least. A late step trains few, and of these one or
+// two that bfloat16 rounds by a whole nat say nothing of the policy: over 512 tokens they ended a run that was sound
+// (docs/log).
 const leastTokens = 4096
 
-// guard bounds the mean mismatch KL, in nats a token, of the tokens of a step. Those of steps with few tokens are judged together with the
-// next steps', and as if there were leastTokens with no mismatch beside: so one token cannot end a run, and what is off by more than the
-// bound does after so many tokens at the latest. A run that goes on begins to count anew.
+// guard bounds the mean mismatch KL, in nats a token, of the tokens of a step. Those of steps with few tokens are
+// judged together with the next steps', and as if there were leastTokens with no mismatch beside: so one token cannot
+// end a run, and what is off by more than the bound does after so many tokens at the latest. A run that goes on begins
+// to count anew.
 type guard struct {
 	bound  float64
 	nats   float64 // of steps that were too short alone
@@ -36,7 +38,8 @@ func (g *guard) refuses(s batch.StepStats) string {
 	nats := s.Mismatch * float64(s.NumSampled)
 	tokens := g.tokens + float64(s.NumSampled)
 	if !(g.mean(nats, float64(s.NumSampled)) <= g.bound) { // a NaN is refused too
-		return fmt.Sprintf("the mean mismatch KL of %d tokens is %.2g nats a token, the bound is %.2g over %d tokens or more; the largest difference of a logprob is %.2g",
+		return fmt.Sprintf("the mean mismatch KL of %d tokens is %.2g nats a token, the bound is %.2g over %d tokens "+
+			"or more; the largest difference of a logprob is %.2g",
 			int(tokens), (g.nats+nats)/tokens, g.bound, leastTokens, s.MaxDelta)
 	}
 	if g.nats, g.tokens = g.nats+nats, tokens; tokens >= leastTokens {
@@ -45,8 +48,9 @@ func (g *guard) refuses(s batch.StepStats) string {
 	return ""
 }
 
-// guardOf is what bounds the mismatch of a step. Episodes of an earlier policy are apart from the trainer's by what it learnt since: of them only what
-// is no number is refused. That the samplers hold what they are to hold, Publish compares by checksums.
+// guardOf is what bounds the mismatch of a step. Episodes of an earlier policy are apart from the trainer's by what it
+// learnt since: of them only what is no number is refused. That the samplers hold what they are to hold, Publish
+// compares by checksums.
 func (w *watch) guardOf(stale bool) *guard {
 	if stale {
 		return &guard{bound: math.Inf(1)}
@@ -63,13 +67,17 @@ const (
 
 const farMetric = "sampling/episodes_apart"
 
-// guardGradient is the gradient of a step's first part, before the policy moves: there sampler and trainer are compared. Another policy is far in many
-// episodes, step after step. Where the bound is passed once in a while, by what may be rounding (docs/ENGINE.md, section 7), the farthest episodes are
-// left out of each part, by the trainer's scores, as few as it takes and no more than 1 in 16, or one. That is told when the step is taken. A part above
-// the bound all the same, or a third such step of 32, is refused. What the statistics say of the sampler is as it was with all episodes.
+// guardGradient is the gradient of a step's first part, before the policy moves: there sampler and trainer are
+// compared. Another policy is far in many episodes, step after step. Where the bound is passed once in a while, by what
+// may be rounding (docs/ENGINE.md, section 7), the farthest episodes are left out of each part, by the trainer's
+// scores, as few as it takes and no more than 1 in 16, or one. That is told when the step is taken. A part above the
+// bound all the same, or a third such step of 32, is refused. What the statistics say of the sampler is as it was with
+// all episodes.
 //
 // Where it is refused, Step.Refused says why.
-func (r *stage) guardGradient(ctx context.Context, parts *[]batch.Batch, step *Step) (s batch.StepStats, told string, err error) {
+func (r *stage) guardGradient(
+	ctx context.Context, parts *[]batch.Batch, step *Step,
+) (s batch.StepStats, told string, err error) {
 	guard, groups := r.watch.guardOf(step.Stale), step.Groups
 	refused := func(why string) (batch.StepStats, string, error) {
 		step.Refused = r.mismatch(step.Number, why)
@@ -106,10 +114,13 @@ func (r *stage) guardGradient(ctx context.Context, parts *[]batch.Batch, step *S
 		}
 	}
 	if farthest := worst.farthest; farthest.mismatch() > 0 {
-		why += fmt.Sprintf("; farthest is sampled token %d of episode %s, %q (id %d): its logprob is %.4f to the sampler and %.4f to the trainer",
-			worst.at, episodeID(groups, worst.episode), r.Parity.text(farthest.id), farthest.id, farthest.sampler, farthest.trainer)
+		why += fmt.Sprintf("; farthest is sampled token %d of episode %s, %q (id %d): its logprob is %.4f to the "+
+			"sampler and %.4f to the trainer",
+			worst.at, episodeID(groups, worst.episode), r.Parity.text(farthest.id), farthest.id, farthest.sampler,
+			farthest.trainer)
 	}
-	r.watch.far = append(slices.DeleteFunc(r.watch.far, func(at int) bool { return at <= step.Number-farWindow }), step.Number)
+	r.watch.far = append(slices.DeleteFunc(r.watch.far, func(at int) bool { return at <= step.Number-farWindow }),
+		step.Number)
 	if len(r.watch.far) > mostFar {
 		return refused(fmt.Sprintf("%s; and so it was in %d more of the last %d steps", why, mostFar, farWindow))
 	}
@@ -125,7 +136,8 @@ func (r *stage) guardGradient(ctx context.Context, parts *[]batch.Batch, step *S
 	}
 	again.Mismatch, again.MeanRatio, again.MaxDelta = s.Mismatch, s.MeanRatio, s.MaxDelta
 	*parts, step.Metrics[farMetric] = kept, float64(len(left))
-	return again, fmt.Sprintf("step %d learns nothing from %s (%s), where sampler and trainer differ by more than elsewhere: %s", step.Number, fault.Count(len(left), "episode"), episodeIDs(groups, left), why), nil
+	return again, fmt.Sprintf("step %d learns nothing from %s (%s), where sampler and trainer differ by more than "+
+		"elsewhere: %s", step.Number, fault.Count(len(left), "episode"), episodeIDs(groups, left), why), nil
 }
 
 // nearest is what is left of a part without the episodes whose tokens are farthest apart.
@@ -138,8 +150,9 @@ type nearest struct {
 	episode, at int   // which episode's that is, and its place among the tokens that were sampled there
 }
 
-// without leaves out of a part as few episodes as it takes to be within the bound, by the trainer's scores, [row][token], and no more than 1 in 16, or one.
-// Rows of before, which the trainer has scored itself, stay, and are not counted.
+// without leaves out of a part as few episodes as it takes to be within the bound, by the trainer's scores,
+// [row][token], and no more than 1 in 16, or one. Rows of before, which the trainer has scored itself, stay, and are
+// not counted.
 func (g *guard) without(part batch.Batch, scores [][]float32) (x nearest) {
 	nats, tokens := map[int]float64{}, map[int]float64{} // of each episode
 	var episodes []int
@@ -164,7 +177,9 @@ func (g *guard) without(part batch.Batch, scores [][]float32) (x nearest) {
 		x.left, all, num = append(x.left, e), all-nats[e], num-tokens[e]
 	}
 	x.kept, x.near = part, within()
-	x.kept.Rows = slices.DeleteFunc(slices.Clone(part.Rows), func(row batch.Sequence) bool { return slices.Contains(x.left, row.Episode) })
+	x.kept.Rows = slices.DeleteFunc(slices.Clone(part.Rows), func(row batch.Sequence) bool {
+		return slices.Contains(x.left, row.Episode)
+	})
 	return x
 }
 
@@ -194,5 +209,6 @@ func episodeID(groups []trajectory.Group, episode int) string {
 func (g GRPO) mismatch(step int, why string) error {
 	return &fault.Error{Code: fault.CodeError, What: "the trainer does not see the policy that was sampled from",
 		Where: fmt.Sprintf("%s step %d", g.Stage, step), Why: why,
-		Next: "the steps before are kept, and hone runs show names their checkpoint; engine.dtype: f32 has sampler and trainer round alike"}
+		Next: "the steps before are kept, and hone runs show names their checkpoint; engine.dtype: " +
+			"f32 has sampler and trainer round alike"}
 }

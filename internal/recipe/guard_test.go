@@ -19,23 +19,28 @@ import (
 // k3 is the mismatch that one token whose logprobs differ by so much has.
 func k3(delta float64) float64 { return math.Exp(delta) - 1 - delta }
 
-// A step is judged by its tokens: what rounding does to one of a few ends no run, what is off in each of many does, and what is off in each of few
-// does after some steps. The bound is bfloat16's.
+// A step is judged by its tokens: what rounding does to one of a few ends no run, what is off in each of many does, and
+// what is off in each of few does after some steps. The bound is bfloat16's.
 func TestGuardCountsTokens(t *testing.T) {
 	const bound = 2e-3
 	for name, c := range map[string]struct {
 		steps []batch.StepStats
 		at    int // the step that is refused; -1: none
 	}{
-		"one token of a few":          {[]batch.StepStats{{NumSampled: 9, Mismatch: k3(0.9) / 9}}, -1},
-		"two tokens of a step":        {[]batch.StepStats{{NumSampled: 433, Mismatch: 2 * k3(0.97) / 433}, {NumSampled: 433, Mismatch: 2 * k3(0.97) / 433}}, -1},
-		"one token of a few, as NaN":  {[]batch.StepStats{{NumSampled: 9, Mismatch: math.NaN()}}, 0},
-		"one token of one, infinite":  {[]batch.StepStats{{NumSampled: 1, Mismatch: math.Inf(1)}}, 0},
-		"each token of a few":         {[]batch.StepStats{{NumSampled: 20, Mismatch: k3(0.9)}}, 0},
-		"many tokens at the bound":    {[]batch.StepStats{{NumSampled: leastTokens, Mismatch: bound}, {NumSampled: 7000, Mismatch: bound}, {NumSampled: 9000, Mismatch: bound}}, -1},
-		"many tokens above it":        {[]batch.StepStats{{NumSampled: leastTokens, Mismatch: 1.01 * bound}}, 0},
-		"few tokens, step after step": {[]batch.StepStats{{NumSampled: 1600, Mismatch: 2 * bound}, {NumSampled: 1600, Mismatch: 2 * bound}, {NumSampled: 1600, Mismatch: 2 * bound}}, 1},
-		"few with many sound ones":    {[]batch.StepStats{{NumSampled: 200, Mismatch: 2 * bound}, {NumSampled: 5000}, {NumSampled: 200, Mismatch: 2 * bound}}, -1},
+		"one token of a few":         {[]batch.StepStats{{NumSampled: 9, Mismatch: k3(0.9) / 9}}, -1},
+		"two tokens of a step":       {[]batch.StepStats{{NumSampled: 433, Mismatch: 2 * k3(0.97) / 433}, {NumSampled: 433, Mismatch: 2 * k3(0.97) / 433}}, -1},
+		"one token of a few, as NaN": {[]batch.StepStats{{NumSampled: 9, Mismatch: math.NaN()}}, 0},
+		"one token of one, infinite": {[]batch.StepStats{{NumSampled: 1, Mismatch: math.Inf(1)}}, 0},
+		"each token of a few":        {[]batch.StepStats{{NumSampled: 20, Mismatch: k3(0.9)}}, 0},
+		"many tokens at the bound": {[]batch.StepStats{{NumSampled: leastTokens, Mismatch: bound},
+			{NumSampled: 7000, Mismatch: bound}, {NumSampled: 9000, Mismatch: bound}}, -1},
+		"many tokens above it": {[]batch.StepStats{{NumSampled: leastTokens, Mismatch: 1.01 * bound}}, 0},
+		"few tokens, step after step": {[]batch.StepStats{
+			{NumSampled: 1600, Mismatch: 2 * bound},
+			{NumSampled: 1600, Mismatch: 2 * bound},
+			{NumSampled: 1600, Mismatch: 2 * bound},
+		}, 1},
+		"few with many sound ones": {[]batch.StepStats{{NumSampled: 200, Mismatch: 2 * bound}, {NumSampled: 5000}, {NumSampled: 200, Mismatch: 2 * bound}}, -1},
 	} {
 		g, at := guard{bound: bound}, -1
 		for i, s := range c.steps {
@@ -111,14 +116,16 @@ func (d *differing) Score(_ context.Context, b batch.Batch, temperature float64)
 	return all, nil
 }
 
-// guarding is GRPO of 34 episodes of two tokens a step: what one is off by 3 nats or more is above the bound, over leastTokens.
+// guarding is GRPO of 34 episodes of two tokens a step: what one is off by 3 nats or more is above the bound, over
+// leastTokens.
 func guarding() GRPO {
 	g := grpo()
 	g.GroupsPerStep, g.MaxMismatch, g.Temperature = 17, 3e-4, 0.5
 	return g
 }
 
-// Where the bound is passed by a few episodes, the step is taken without them, and says so; where by more, or too often, it is not.
+// Where the bound is passed by a few episodes, the step is taken without them, and says so; where by more, or too
+// often, it is not.
 func TestAStepLeavesOutTheEpisodesThatAreApart(t *testing.T) {
 	at := func(steps []int, episodes ...int) func(int, int) float32 {
 		return func(step, episode int) float32 {
@@ -150,16 +157,20 @@ func TestAStepLeavesOutTheEpisodesThatAreApart(t *testing.T) {
 	} {
 		trainer, log, g := &differing{fakeTrainer: &fakeTrainer{}, off: c.off, unseen: c.unseen}, newLog(t), guarding()
 		g.Steps = c.steps
-		err := g.Run(t.Context(), scenarios(17), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
+		err := g.Run(t.Context(), scenarios(17), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK},
+			scoreFunc(byRollout), trainer, trainer, log, silent)
 		f, refused := errors.AsType[*fault.Error](err)
-		if refused != (c.taken < c.steps) || len(trainer.learnt) != c.taken || trainer.scored != c.scored || refused && f.Where != fmt.Sprintf("grpo step %d", c.taken) {
+		if refused != (c.taken < c.steps) || len(trainer.learnt) != c.taken || trainer.scored != c.scored ||
+			refused && f.Where != fmt.Sprintf("grpo step %d", c.taken) {
 			t.Errorf("%s: %v after %d steps, scored %d times", name, err, len(trainer.learnt), trainer.scored)
 			continue
 		}
-		if named := refused && strings.Contains(f.Why, "farthest is sampled token 0 of episode ") && strings.Contains(f.Why, fmt.Sprintf("/%d/", c.taken)); refused && named != (c.scored > 0) {
+		if named := refused && strings.Contains(f.Why, "farthest is sampled token 0 of episode ") &&
+			strings.Contains(f.Why, fmt.Sprintf("/%d/", c.taken)); refused && named != (c.scored > 0) {
 			t.Errorf("%s: %s", name, f.Why)
 		}
-		if slices.Sort(trainer.rows); len(slices.Compact(trainer.rows)) > 2 { // of steps before and after the sampler was given an adapter
+		// of steps before and after the sampler was given an adapter
+		if slices.Sort(trainer.rows); len(slices.Compact(trainer.rows)) > 2 {
 			t.Errorf("%s: prefix and normaliser are %q", name, slices.Compact(trainer.rows))
 		}
 		for step, episodes := range trainer.learnt {
@@ -170,7 +181,8 @@ func TestAStepLeavesOutTheEpisodesThatAreApart(t *testing.T) {
 				}
 			}
 			m, ok := log.Metric[fmt.Sprint("grpo", step)], false
-			if _, ok = m[farMetric]; !ok || !slices.Equal(left, c.left[step]) || m[farMetric] != float64(len(left)) || (m["sampling/mismatch_kl"]*68/leastTokens > g.MaxMismatch) != (len(left) > 0) {
+			if _, ok = m[farMetric]; !ok || !slices.Equal(left, c.left[step]) || m[farMetric] != float64(len(left)) ||
+				(m["sampling/mismatch_kl"]*68/leastTokens > g.MaxMismatch) != (len(left) > 0) {
 				t.Errorf("%s: step %d leaves out %v, want %v; metrics %v", name, step, left, c.left[step], m)
 			}
 		}
@@ -181,7 +193,9 @@ func TestAStepLeavesOutTheEpisodesThatAreApart(t *testing.T) {
 		for i, step := range slices.Sorted(maps.Keys(c.left)) {
 			far := slices.Max(c.left[step]) // its group is of two
 			id := fmt.Sprintf("/%d/%d", step, far%2)
-			if !strings.HasPrefix(log.said[i], fmt.Sprintf("step %d learns nothing from %d episode", step, len(c.left[step]))) || strings.Count(log.said[i], id) < 2 || !strings.Contains(log.said[i], "farthest is sampled token 0 of episode ") {
+			if !strings.HasPrefix(log.said[i], fmt.Sprintf("step %d learns nothing from %d episode",
+				step, len(c.left[step]))) || strings.Count(log.said[i], id) < 2 ||
+				!strings.Contains(log.said[i], "farthest is sampled token 0 of episode ") {
 				t.Errorf("%s: said %q, want %q", name, log.said[i], id)
 			}
 		}
@@ -197,20 +211,30 @@ func TestAStepThatIsStoppedWhileItIsJudged(t *testing.T) {
 			}
 			return 0
 		}}, newLog(t)
-		err := guarding().Run(t.Context(), scenarios(17), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
+		err := guarding().Run(t.Context(), scenarios(17),
+			&fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer,
+			log, silent)
 		if !errors.Is(err, errKilled) || len(trainer.learnt) != 2 || log.latest["grpo"] != 2 || len(log.said) > 0 {
-			t.Errorf("%s: %v after %d steps, of which %d are kept; said %q", killed, err, len(trainer.learnt), log.latest["grpo"], log.said)
+			t.Errorf("%s: %v after %d steps, of which %d are kept; said %q",
+				killed, err, len(trainer.learnt), log.latest["grpo"], log.said)
 		}
 	}
 }
 
-// The tokens that are left out are no part of the mean of what stays: two long episodes of 32 are off, and without the first the others' mean is still
-// above the bound, by as much as its tokens are. An episode's rows go together, and rows of before stay: they are the trainer's own, and say nothing.
+// The tokens that are left out are no part of the mean of what stays: two long episodes of 32 are off, and without the
+// first the others' mean is still above the bound, by as much as its tokens are. An episode's rows go together, and
+// rows of before stay: they are the trainer's own, and say nothing.
 func TestTheMeanIsOfWhatStays(t *testing.T) {
 	const bound, tokens = 2e-3, 500
 	part, scores := batch.Batch{Prefix: []int32{1}, Normaliser: 77}, [][]float32(nil)
 	add := func(episode int, scored bool) {
-		part.Rows = append(part.Rows, batch.Sequence{IDs: make([]int32, tokens), Trained: slices.Repeat([]bool{true}, tokens), SamplerLogprobs: make([]float32, tokens), Episode: episode, Scored: scored})
+		part.Rows = append(part.Rows, batch.Sequence{
+			IDs:             make([]int32, tokens),
+			Trained:         slices.Repeat([]bool{true}, tokens),
+			SamplerLogprobs: make([]float32, tokens),
+			Episode:         episode,
+			Scored:          scored,
+		})
 		scores = append(scores, make([]float32, tokens))
 	}
 	for e := range 32 {
@@ -222,15 +246,19 @@ func TestTheMeanIsOfWhatStays(t *testing.T) {
 	for e := range 32 {
 		add(32+e, true)
 	}
-	delta := 0. // of one token: the mean is above the bound over the 31 that stay at first, and within it over all 33 rows
+	// of one token: the mean is above the bound over the 31 that stay at first, and within it over all 33 rows
+	delta := 0.
 	for k3(delta) < 1.02*bound*31*tokens {
 		delta += 1e-3
 	}
-	scores[3][9], scores[6][4], scores[40][0] = float32(delta), float32(2*delta), 100 // the second row of episode 5, and a row of before
+	// the second row of episode 5, and a row of before
+	scores[3][9], scores[6][4], scores[40][0] = float32(delta), float32(2*delta), 100
 	g := guard{bound: bound}
 	x := g.without(part, scores)
-	if !x.near || !slices.Equal(x.left, []int{5, 3}) || len(x.kept.Rows) != 62 || x.episode != 5 || x.at != tokens+4 || x.kept.Normaliser != 77 || len(x.kept.Prefix) != 1 {
-		t.Errorf("%v: left out are %v, %d rows stay; farthest is token %d of episode %d", x.near, x.left, len(x.kept.Rows), x.at, x.episode)
+	if !x.near || !slices.Equal(x.left, []int{5, 3}) || len(x.kept.Rows) != 62 || x.episode != 5 || x.at != tokens+4 ||
+		x.kept.Normaliser != 77 || len(x.kept.Prefix) != 1 {
+		t.Errorf("%v: left out are %v, %d rows stay; farthest is token %d of episode %d",
+			x.near, x.left, len(x.kept.Rows), x.at, x.episode)
 	}
 	if len(part.Rows) != 65 {
 		t.Errorf("of the part given %d rows are left", len(part.Rows))
@@ -247,9 +275,11 @@ func TestEpisodesAreLeftOutOfEachPass(t *testing.T) {
 	}}, newLog(t)
 	g := guarding()
 	g.GroupsPerStep, g.Steps, g.Minibatches, g.Iterations = 10, 1, 2, 2
-	err := g.Run(t.Context(), scenarios(10), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
+	err := g.Run(t.Context(), scenarios(10), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK},
+		scoreFunc(byRollout), trainer, trainer, log, silent)
 	first, second := []int{0, 1, 5, 8, 9, 12, 13, 16, 17}, []int{2, 3, 6, 10, 11, 14, 15, 18, 19}
-	if want := [][]int{first, second, first, second}; err != nil || !slices.EqualFunc(trainer.learnt, want, slices.Equal) || log.Metric["grpo0"][farMetric] != 2 {
+	if want := [][]int{first, second, first, second}; err != nil ||
+		!slices.EqualFunc(trainer.learnt, want, slices.Equal) || log.Metric["grpo0"][farMetric] != 2 {
 		t.Errorf("%v: the passes learn from %v, want %v", err, trainer.learnt, want)
 	}
 }
@@ -263,7 +293,8 @@ func TestEachPartIsJudged(t *testing.T) {
 		return 0
 	}}, guarding()
 	g.GroupsPerStep, g.Steps, g.Minibatches = 9, 1, 3
-	err := g.Run(t.Context(), scenarios(9), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, newLog(t), silent)
+	err := g.Run(t.Context(), scenarios(9), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK},
+		scoreFunc(byRollout), trainer, trainer, newLog(t), silent)
 	if _, refused := errors.AsType[*fault.Error](err); !refused || len(trainer.learnt) > 0 || trainer.scored != 3 {
 		t.Errorf("%v after %d optimiser steps, scored %d times", err, len(trainer.learnt), trainer.scored)
 	}
@@ -275,7 +306,8 @@ func TestStaleEpisodesAreNotHeldToTheBound(t *testing.T) {
 	for apart, refused := range map[int]bool{0: true, 1: false} { // the first step's are of the policy that is trained
 		k := &killer{n: -1}
 		trainer := rewound{&fakeTrainer{mismatch: 2 * g.MaxMismatch, apart: apart}, k}
-		err := g.Run(t.Context(), scenarios(8), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, easy, trainer, trainer, lockedLog{newLog(t), &sync.Mutex{}, k}, silent)
+		err := g.Run(t.Context(), scenarios(8), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, easy,
+			trainer, trainer, lockedLog{newLog(t), &sync.Mutex{}, k}, silent)
 		if _, is := errors.AsType[*fault.Error](err); is != refused || err != nil != refused {
 			t.Errorf("apart from step %d on: %v", apart, err)
 		}

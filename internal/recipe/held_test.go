@@ -14,8 +14,8 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// sliding is a trainer whose policy is best after some steps: the loss of each token is |steps - best|, times its number within all rows that are
-// held, of different length, so that a mean of rows is another than the mean of tokens.
+// sliding is a trainer whose policy is best after some steps: the loss of each token is |steps - best|, times its
+// number within all rows that are held, of different length, so that a mean of rows is another than the mean of tokens.
 type sliding struct {
 	*fakeTrainer
 	best   int
@@ -42,13 +42,18 @@ func (s sliding) Score(ctx context.Context, b batch.Batch, temperature float64) 
 	return all, ctx.Err()
 }
 
-// held are two rows of one and three trained tokens, of which the policy's loss is |steps - best| times (1 + 2 + 3 + 4) / 4.
+// held are two rows of one and three trained tokens, of which the policy's loss is |steps - best| times (1 + 2 + 3 + 4)
+// / 4.
 func held() []batch.Sequence {
-	return []batch.Sequence{{IDs: []int32{1, 7, 2}, Trained: []bool{false, false, true}}, {IDs: []int32{1, 8, 2, 3, 4}, Trained: []bool{false, false, true, true, true}}}
+	return []batch.Sequence{
+		{IDs: []int32{1, 7, 2}, Trained: []bool{false, false, true}},
+		{IDs: []int32{1, 8, 2, 3, 4}, Trained: []bool{false, false, true, true, true}},
+	}
 }
 
 func supervised() SFT {
-	return SFT{Stage: "sft", Epochs: 6, BatchSize: 2, Optimizer: Optimizer{LearningRate: 0.1}, CheckpointEvery: 2, Seed: 3, Held: held()}
+	return SFT{Stage: "sft", Epochs: 6, BatchSize: 2, Optimizer: Optimizer{LearningRate: 0.1}, CheckpointEvery: 2,
+		Seed: 3, Held: held()}
 }
 
 // The loss of what is held is measured by tokens, each so many steps and at the end.
@@ -59,7 +64,8 @@ func TestHeldRowsAreMeasured(t *testing.T) {
 	}{{0, "3:10 6:2.5 9:5 12:12.5 15:20 18:27.5"}, {7, "7:0 14:17.5 18:27.5"}} {
 		s, log, scored := supervised(), newLog(t), 0
 		s.EvalEvery = c.every
-		if err := s.Run(context.Background(), demonstrations(5), sliding{&fakeTrainer{}, 7, &scored}, nil, log, silent); err != nil {
+		if err := s.Run(context.Background(), demonstrations(5), sliding{&fakeTrainer{}, 7, &scored}, nil, log,
+			silent); err != nil {
 			t.Fatal(err)
 		}
 		got := ""
@@ -74,7 +80,8 @@ func TestHeldRowsAreMeasured(t *testing.T) {
 	}
 }
 
-// A stage ends when its patience does, wherever it was stopped on the way, with the steps and rates that it would have had.
+// A stage ends when its patience does, wherever it was stopped on the way, with the steps and rates that it would have
+// had.
 func TestPatienceEndsAStageWhereverItWasStopped(t *testing.T) {
 	for patience, steps := range map[int]int{0: 18, 1: 9, 2: 12, 3: 15} { // best after 6 of those measured
 		s := supervised()
@@ -104,10 +111,12 @@ func TestPatienceEndsAStageWhereverItWasStopped(t *testing.T) {
 				want = first
 			}
 			if len(first.Steps) != steps || !slices.Equal(first.Steps, want.Steps) || scored != (steps+2)/3 {
-				t.Errorf("patience %d, stopped at %d: %d steps and %d measurements, want %d and %d", patience, stop, len(first.Steps), scored, steps, (steps+2)/3)
+				t.Errorf("patience %d, stopped at %d: %d steps and %d measurements, want %d and %d",
+					patience, stop, len(first.Steps), scored, steps, (steps+2)/3)
 			}
 		}
-		if update := s.Optimizer.Update(8, 18); len(want.Steps) < 9 || !reflect.DeepEqual(want.Steps[8][len(want.Steps[8])-len(fmt.Sprint(update)):], fmt.Sprint(update)) {
+		if update := s.Optimizer.Update(8, 18); len(want.Steps) < 9 ||
+			!reflect.DeepEqual(want.Steps[8][len(want.Steps[8])-len(fmt.Sprint(update)):], fmt.Sprint(update)) {
 			t.Errorf("patience %d: the rate is not that of 18 steps: %s", patience, want.Steps[8])
 		}
 	}
@@ -120,7 +129,8 @@ func TestLossDecidesWhereNoEpisodesDo(t *testing.T) {
 	}
 }
 
-// scoring is a trainer that counts the rows that are scored at once; the loss of each token is its row's number among all.
+// scoring is a trainer that counts the rows that are scored at once; the loss of each token is its row's number among
+// all.
 type scoring struct {
 	*fakeTrainer
 	rows *[]int
@@ -152,7 +162,8 @@ func TestHeldRowsAreScoredInParts(t *testing.T) {
 	if err := s.Run(t.Context(), demonstrations(5), scoring{&fakeTrainer{}, &rows}, nil, log, silent); err != nil {
 		t.Fatal(err)
 	}
-	if m, ok, _ := log.StepMetrics(ValidationStage, 3); !ok || math.Abs(m["eval_loss"]-loss/tokens) > 1e-9 || !slices.Equal(rows, []int{2, 2, 2, 1}) {
+	if m, ok, _ := log.StepMetrics(ValidationStage, 3); !ok || math.Abs(m["eval_loss"]-loss/tokens) > 1e-9 ||
+		!slices.Equal(rows, []int{2, 2, 2, 1}) {
 		t.Errorf("%v, want the loss %g; scored at once %v", m, loss/tokens, rows)
 	}
 }
@@ -173,8 +184,8 @@ func TestAPassIsMadeOnce(t *testing.T) {
 	}
 }
 
-// Examples of one conversation are neighbours in each pass, in their order; conversations are in random orders. Where each is its own, or
-// none is named, the order is that of examples.
+// Examples of one conversation are neighbours in each pass, in their order; conversations are in random orders. Where
+// each is its own, or none is named, the order is that of examples.
 func TestWhatIsTogetherStaysTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := SFT{BatchSize: rapid.IntRange(1, 5).Draw(t, "batch"), Seed: rapid.Uint64().Draw(t, "seed")}
@@ -212,8 +223,8 @@ func TestWhatIsTogetherStaysTogether(t *testing.T) {
 	})
 }
 
-// doubting is a trainer that prefers the chosen side of a pair by what of its steps are left until some, times what the pair's first token says;
-// the reference thinks both sides as likely.
+// doubting is a trainer that prefers the chosen side of a pair by what of its steps are left until some, times what the
+// pair's first token says; the reference thinks both sides as likely.
 type doubting struct {
 	*fakeTrainer
 	best   int
@@ -256,9 +267,11 @@ func preferred(n, first int) (pairs []PreferencePair) {
 	return pairs
 }
 
-// Pairs that are held out are measured as one step's, and end a stage as rows do; where it was stopped on the way, it is the same.
+// Pairs that are held out are measured as one step's, and end a stage as rows do; where it was stopped on the way, it
+// is the same.
 func TestHeldPairsAreMeasured(t *testing.T) {
-	d := DPO{SFT: supervised(), Preference: batch.Preference{Loss: batch.PreferenceSigmoid, Beta: 0.5}, Held: preferred(3, 1000)}
+	d := DPO{SFT: supervised(), Preference: batch.Preference{Loss: batch.PreferenceSigmoid, Beta: 0.5},
+		Held: preferred(3, 1000)}
 	d.SFT.Stage, d.SFT.Held, d.SFT.Patience = "dpo", nil, 1
 	var want []string
 	for stop := -1; stop < 9; stop++ {
@@ -289,7 +302,8 @@ func TestHeldPairsAreMeasured(t *testing.T) {
 			}
 			x := math.Abs(float64(step - 7)) // the policy prefers the other side by 2 x, 4 x and 6 x
 			loss := (math.Log1p(math.Exp(x)) + math.Log1p(math.Exp(2*x)) + math.Log1p(math.Exp(3*x))) / 3
-			if math.Abs(m["eval_loss"]-loss) > 1e-6 || math.Abs(m["eval_rewards/margins"]+2*x) > 1e-6 || m["eval_rewards/accuracies"] != 0 || math.Abs(m["eval_logps/chosen"]+2*x) > 1e-6 {
+			if math.Abs(m["eval_loss"]-loss) > 1e-6 || math.Abs(m["eval_rewards/margins"]+2*x) > 1e-6 ||
+				m["eval_rewards/accuracies"] != 0 || math.Abs(m["eval_logps/chosen"]+2*x) > 1e-6 {
 				t.Errorf("after %d steps %v, the loss is to be %g", step, m, loss)
 			}
 			got = append(got, fmt.Sprint(step))
@@ -297,7 +311,8 @@ func TestHeldPairsAreMeasured(t *testing.T) {
 		if want == nil {
 			want = first.Steps
 		}
-		if !slices.Equal(got, []string{"3", "6", "9"}) || len(first.Steps) != 9 || !slices.Equal(first.Steps, want) || !slices.Equal(scored, []int{4, 2, 4, 2, 4, 2}) {
+		if !slices.Equal(got, []string{"3", "6", "9"}) || len(first.Steps) != 9 || !slices.Equal(first.Steps, want) ||
+			!slices.Equal(scored, []int{4, 2, 4, 2, 4, 2}) {
 			t.Errorf("stopped at %d: measured after %v of %d steps, rows %v", stop, got, len(first.Steps), scored)
 		}
 	}
@@ -305,10 +320,12 @@ func TestHeldPairsAreMeasured(t *testing.T) {
 
 // What is held out is scored by whom the stage names for it.
 func TestHeldPairsHaveTheirExaminer(t *testing.T) {
-	d := DPO{SFT: supervised(), Preference: batch.Preference{Loss: batch.PreferenceSigmoid, Beta: 0.5}, Held: preferred(1, 1000)}
+	d := DPO{SFT: supervised(), Preference: batch.Preference{Loss: batch.PreferenceSigmoid, Beta: 0.5},
+		Held: preferred(1, 1000)}
 	mine, theirs, trainer := []int{}, []int{}, &fakeTrainer{}
 	d.Examiner = doubting{trainer, 7, &theirs}
-	if err := d.Run(t.Context(), preferred(5, 1), doubting{trainer, 7, &mine}, nil, newLog(t), silent); err != nil || len(mine) != 0 || len(theirs) != 6 {
+	if err := d.Run(t.Context(), preferred(5, 1), doubting{trainer, 7, &mine}, nil, newLog(t), silent); err != nil ||
+		len(mine) != 0 || len(theirs) != 6 {
 		t.Errorf("%v: scored by the trainer %v, by the examiner %v", err, mine, theirs)
 	}
 }

@@ -81,7 +81,8 @@ func (m *Imitation) See(step *Step) {
 			if at >= 0 {
 				m.held = slices.Delete(m.held, at, at+1)
 			}
-			at, m.held = len(m.held), append(m.held, success{Scenario: g.ScenarioID, Reward: best.Reward, Rows: lessonsOf(best)})
+			at, m.held = len(m.held), append(m.held,
+				success{Scenario: g.ScenarioID, Reward: best.Reward, Rows: lessonsOf(best)})
 		}
 		if at >= 0 {
 			m.held[at].Value = value / n
@@ -103,7 +104,8 @@ func (m *Imitation) best(g trajectory.Group) (best *trajectory.Trajectory) {
 		if passed, n := m.stage.Passed.count(alone); n == 0 || passed == 0 {
 			continue
 		}
-		if best == nil || t.Reward > best.Reward || t.Reward == best.Reward && slices.Compare(effort(t), effort(best)) < 0 {
+		if best == nil || t.Reward > best.Reward ||
+			t.Reward == best.Reward && slices.Compare(effort(t), effort(best)) < 0 {
 			best = t
 		}
 	}

@@ -21,12 +21,14 @@ func imitating() GRPO {
 	return g.with(&Imitation{Rows: 1, Weight: 0.5, Memory: 3})
 }
 
-// Each step but the first, whose memory is empty, learns from a success of an earlier step beside its own four episodes: from what was sampled then,
-// by its share of how much better it did than its group, with the logprobs that the policy has for it now.
+// Each step but the first, whose memory is empty, learns from a success of an earlier step beside its own four
+// episodes: from what was sampled then, by its share of how much better it did than its group, with the logprobs that
+// the policy has for it now.
 func TestSuccessesAreImitated(t *testing.T) {
 	trainer, log := &watched{fakeTrainer: &fakeTrainer{}}, newLog(t)
 	r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-	if err := imitating().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil {
+	if err := imitating().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log,
+		silent); err != nil {
 		t.Fatal(err)
 	}
 	if len(trainer.given) != 7 || len(trainer.given[0].Rows) != 4 || trainer.given[0].Normaliser != 8 {
@@ -47,11 +49,13 @@ func TestSuccessesAreImitated(t *testing.T) {
 		if !row.Scored || b.Rows[3].Scored { // the logprobs are the trainer's, and of its own episodes the sampler's
 			t.Errorf("step %d: %+v after %+v", step, row, b.Rows[3])
 		}
-		if !row.Trained[last] || !row.Trained[last-1] || row.NumTrained() != 2 || row.Advantages[last] != 0.25 || row.SamplerLogprobs[last] != now || row.SamplerLogprobs[last-1] != now {
+		if !row.Trained[last] || !row.Trained[last-1] || row.NumTrained() != 2 || row.Advantages[last] != 0.25 ||
+			row.SamplerLogprobs[last] != now || row.SamplerLogprobs[last-1] != now {
 			t.Errorf("step %d: %+v, want the advantage 0.25 and logprobs %g", step, row, now)
 		}
 		m := log.Metric[fmt.Sprint("grpo", step)]
-		if m["imitation/episodes"] != 1 || m["imitation/logprob"] != float64(now) || m["imitation/memory"] < 1 || m["imitation/memory"] > 3 {
+		if m["imitation/episodes"] != 1 || m["imitation/logprob"] != float64(now) || m["imitation/memory"] < 1 ||
+			m["imitation/memory"] > 3 {
 			t.Errorf("step %d: %v", step, m)
 		}
 	}
@@ -60,22 +64,27 @@ func TestSuccessesAreImitated(t *testing.T) {
 	}
 }
 
-// An episode whose prompts do not go on from each other is imitated in all of its rows, and so is a success whose group another's took the place of.
+// An episode whose prompts do not go on from each other is imitated in all of its rows, and so is a success whose group
+// another's took the place of.
 func TestAllOfASuccessIsHeld(t *testing.T) {
 	e := groupOf("a", 0, 1)
-	e.Trajectories[1].Turns = append(e.Trajectories[1].Turns, trajectory.Turn{Rewrite: "thinking", BridgeIDs: []int32{3, 4}, CompletionIDs: []int32{5, 6, 7}})
+	e.Trajectories[1].Turns = append(e.Trajectories[1].Turns,
+		trajectory.Turn{Rewrite: "thinking", BridgeIDs: []int32{3, 4}, CompletionIDs: []int32{5, 6, 7}})
 	m := of[*Imitation](begun(t, imitating(), nil))
 	m.See(took(e))
 	rows := m.held[0].sequences(3)
-	if len(rows) != 2 || rows[0].NumTrained() != 2 || rows[1].NumTrained() != 3 || rows[1].Episode != 3 || !slices.Equal(rows[1].IDs, []int32{3, 4, 5, 6, 7}) {
+	if len(rows) != 2 || rows[0].NumTrained() != 2 || rows[1].NumTrained() != 3 || rows[1].Episode != 3 ||
+		!slices.Equal(rows[1].IDs, []int32{3, 4, 5, 6, 7}) {
 		t.Errorf("%+v", rows)
 	}
 
-	g := imitating().with(&Resample{Most: 1}) // each group of two passes whole, so all are replaced, and none teaches anything
+	// each group of two passes whole, so all are replaced, and none teaches anything
+	g := imitating().with(&Resample{Most: 1})
 	g.Steps = 1
 	trainer, log := &fakeTrainer{}, newLog(t)
 	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-	if err := g.Run(t.Context(), scenarios(6), r, alike{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}, trainer, trainer, log, silent); err != nil {
+	if err := g.Run(t.Context(), scenarios(6), r, alike{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}, trainer,
+		trainer, log, silent); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(log.dir("grpo", 1), statesFile))
@@ -109,8 +118,15 @@ func TestStepsWithoutSpreadImitate(t *testing.T) {
 func groupOf(id string, rewards ...float64) (g trajectory.Group) {
 	g.ScenarioID = id
 	for i, r := range rewards {
-		g.Trajectories = append(g.Trajectories, &trajectory.Trajectory{ScenarioID: id, Rollout: i, Outcome: trajectory.OK, Reward: r,
-			Turns: []trajectory.Turn{{BridgeIDs: []int32{1, 2}, CompletionIDs: []int32{int32(10*i + 1), int32(r * 10)}}}})
+		g.Trajectories = append(g.Trajectories, &trajectory.Trajectory{
+			ScenarioID: id,
+			Rollout:    i,
+			Outcome:    trajectory.OK,
+			Reward:     r,
+			Turns: []trajectory.Turn{
+				{BridgeIDs: []int32{1, 2}, CompletionIDs: []int32{int32(10*i + 1), int32(r * 10)}},
+			},
+		})
 	}
 	return g
 }
@@ -129,10 +145,13 @@ func TestWhatIsHeld(t *testing.T) {
 	}{
 		{[]trajectory.Group{groupOf("a", 0, 1, 0, 0), groupOf("b", 0, 0)}, []string{"a 1-0.250"}},
 		{[]trajectory.Group{groupOf("b", -1, 0.5, 0.25, -1)}, []string{"a 1-0.250", "b 0.5--0.312"}},
-		{[]trajectory.Group{groupOf("a", 1, 1)}, []string{"b 0.5--0.312", "a 1-1.000"}}, // it always passes: nothing to learn
-		{[]trajectory.Group{groupOf("a", 0, 0)}, []string{"b 0.5--0.312", "a 1-0.000"}}, // it is forgotten: the success of before is all there is
+		// it always passes: nothing to learn
+		{[]trajectory.Group{groupOf("a", 1, 1)}, []string{"b 0.5--0.312", "a 1-1.000"}},
+		// it is forgotten: the success of before is all there is
+		{[]trajectory.Group{groupOf("a", 0, 0)}, []string{"b 0.5--0.312", "a 1-0.000"}},
 		{[]trajectory.Group{groupOf("c", 0, 1), groupOf("d", 0, 1)}, []string{"a 1-0.000", "c 1-0.500", "d 1-0.500"}},
-		{[]trajectory.Group{groupOf("h", 1, 1), groupOf("i", 1, 1)}, []string{"a 1-0.000", "c 1-0.500", "d 1-0.500"}}, // what is solved pushes nothing out
+		// what is solved pushes nothing out
+		{[]trajectory.Group{groupOf("h", 1, 1), groupOf("i", 1, 1)}, []string{"a 1-0.000", "c 1-0.500", "d 1-0.500"}},
 	}
 	for i, s := range steps {
 		m.See(took(s.groups...))
@@ -148,11 +167,13 @@ func TestWhatIsHeld(t *testing.T) {
 	}
 	lost, limit := groupOf("e", 1, 0), groupOf("f", 1, 0)
 	lost.Trajectories[0].Outcome, limit.Trajectories[0].Outcome = trajectory.EnvironmentError, trajectory.Limit
-	if m.See(took(lost, limit)); slices.ContainsFunc(m.held, func(s success) bool { return s.Scenario == "e" || s.Scenario == "f" }) {
+	if m.See(took(lost, limit)); slices.ContainsFunc(m.held,
+		func(s success) bool { return s.Scenario == "e" || s.Scenario == "f" }) {
 		t.Errorf("held are %v", state())
 	}
 	valued := groupOf("v", 1, 0, 0, 0) // its value is of what the policy did, but not of what was done to it
-	valued.Trajectories[1].Outcome, valued.Trajectories[2].Outcome, valued.Trajectories[3].Outcome = trajectory.Limit, trajectory.PolicyError, trajectory.EnvironmentError
+	valued.Trajectories[1].Outcome, valued.Trajectories[2].Outcome, valued.Trajectories[3].Outcome =
+		trajectory.Limit, trajectory.PolicyError, trajectory.EnvironmentError
 	m.See(took(valued))
 	if v := m.held[len(m.held)-1]; v.Scenario != "v" || v.Value != 1./3 {
 		t.Errorf("the value of one success, two failures and one episode that a server spoilt is %+v", v)
@@ -182,7 +203,8 @@ func TestARefusedStepIsNotHeld(t *testing.T) {
 	held := func(g GRPO, trainer *fakeTrainer) string {
 		t.Helper()
 		log := newLog(t)
-		err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
+		err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+			scoreFunc(byRollout), trainer, trainer, log, silent)
 		if (err != nil) != (trainer.mismatch > 0) || log.latest["grpo"] != 1 {
 			t.Fatalf("%v, checkpoint %d", err, log.latest["grpo"])
 		}
@@ -195,7 +217,9 @@ func TestARefusedStepIsNotHeld(t *testing.T) {
 	whole := imitating()
 	whole.Steps = 1
 	want := held(whole, &fakeTrainer{})
-	if got := held(imitating(), &fakeTrainer{mismatch: 0.2, apart: 1}); got != want || !strings.Contains(want, `"scenario"`) { // the second step is refused
+	// the second step is refused
+	if got := held(imitating(), &fakeTrainer{mismatch: 0.2, apart: 1}); got != want ||
+		!strings.Contains(want, `"scenario"`) {
 		t.Errorf("held are %s, after the step before %s", got, want)
 	}
 }
@@ -203,7 +227,11 @@ func TestARefusedStepIsNotHeld(t *testing.T) {
 // Of a scenario that passes always nothing is drawn; others come in proportion to how rare their success was.
 func TestRareSuccessesAreDrawnFirst(t *testing.T) {
 	m := of[*Imitation](begun(t, imitating(), nil))
-	m.held = []success{{Scenario: "rare", Reward: 1, Value: 0.25}, {Scenario: "usual", Reward: 1, Value: 0.75}, {Scenario: "solved", Reward: 1, Value: 1}}
+	m.held = []success{
+		{Scenario: "rare", Reward: 1, Value: 0.25},
+		{Scenario: "usual", Reward: 1, Value: 0.75},
+		{Scenario: "solved", Reward: 1, Value: 1},
+	}
 	rare, all := 0, 4000
 	for step := range all {
 		switch picked := m.draw(step); {

@@ -18,8 +18,8 @@ func twice() GRPO {
 	return g
 }
 
-// Several optimiser steps on the episodes of one step are of one batch, with the logprobs that it was sampled with, one loss and one rate;
-// their metrics say so.
+// Several optimiser steps on the episodes of one step are of one batch, with the logprobs that it was sampled with, one
+// loss and one rate; their metrics say so.
 func TestIterationsAreOfOneBatch(t *testing.T) {
 	trainer, log := &watched{fakeTrainer: &fakeTrainer{}}, newLog(t)
 	r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK, before: func(step, _ int) {
@@ -27,18 +27,22 @@ func TestIterationsAreOfOneBatch(t *testing.T) {
 			t.Errorf("step %d samples from the policy after %d optimiser steps", step, trainer.published)
 		}
 	}}
-	if err := twice().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil || len(trainer.given) != 14 || len(trainer.taken) != 14 {
+	if err := twice().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log,
+		silent); err != nil || len(trainer.given) != 14 || len(trainer.taken) != 14 {
 		t.Fatalf("%v: %d batches, %d updates", err, len(trainer.given), len(trainer.taken))
 	}
 	for step := range 7 {
 		a, b := trainer.given[2*step], trainer.given[2*step+1]
 		for i := range a.Rows {
 			old := a.Rows[i].Column(batch.ColumnOldLogprobs)
-			if !slices.Equal(a.Rows[i].IDs, b.Rows[i].IDs) || !slices.Equal(old, b.Rows[i].Column(batch.ColumnOldLogprobs)) || !slices.Equal(old, []float32{0, -1, -2}) {
+			if !slices.Equal(a.Rows[i].IDs, b.Rows[i].IDs) ||
+				!slices.Equal(old, b.Rows[i].Column(batch.ColumnOldLogprobs)) ||
+				!slices.Equal(old, []float32{0, -1, -2}) {
 				t.Errorf("step %d, row %d: %+v, then %+v", step, i, a.Rows[i], b.Rows[i])
 			}
 		}
-		if trainer.taken[2*step] != trainer.taken[2*step+1] || step > 1 && trainer.taken[2*step].Rate >= trainer.taken[2*step-1].Rate {
+		if trainer.taken[2*step] != trainer.taken[2*step+1] ||
+			step > 1 && trainer.taken[2*step].Rate >= trainer.taken[2*step-1].Rate {
 			t.Errorf("step %d: updates %+v", step, trainer.taken)
 		}
 	}
@@ -52,12 +56,16 @@ func TestIterationsAreOfOneBatch(t *testing.T) {
 	}
 }
 
-// The statistics of a step's iterations: sums of what was computed, means of the loss's, the first's mismatch, the last's clipped share; the
-// chosen tokens' entropy is a mean over them.
+// The statistics of a step's iterations: sums of what was computed, means of the loss's, the first's mismatch, the
+// last's clipped share; the chosen tokens' entropy is a mean over them.
 func TestStatisticsOfIterations(t *testing.T) {
-	got := ofIterations([]batch.StepStats{{Loss: 1, GradNorm: 2, NumTokens: 3, NumPadded: 4, NumTrained: 5, MeanRatio: 1, Mismatch: 0.1, MaxDelta: 0.2, EntropyChosen: 1, NumChosen: 1},
-		{Loss: 3, GradNorm: 6, NumTokens: 3, NumPadded: 4, NumTrained: 5, MeanRatio: 2, Mismatch: 9, MaxDelta: 9, Clipped: 0.5, EntropyChosen: 5, NumChosen: 3}})
-	want := batch.StepStats{Loss: 2, GradNorm: 4, NumTokens: 6, NumPadded: 8, NumTrained: 5, MeanRatio: 1, Mismatch: 0.1, MaxDelta: 0.2, Clipped: 0.5, EntropyChosen: 4, NumChosen: 4}
+	got := ofIterations([]batch.StepStats{
+		{Loss: 1, GradNorm: 2, NumTokens: 3, NumPadded: 4, NumTrained: 5, MeanRatio: 1, Mismatch: 0.1, MaxDelta: 0.2, EntropyChosen: 1, NumChosen: 1},
+		{Loss: 3, GradNorm: 6, NumTokens: 3, NumPadded: 4, NumTrained: 5, MeanRatio: 2, Mismatch: 9, MaxDelta: 9,
+			Clipped: 0.5, EntropyChosen: 5, NumChosen: 3},
+	})
+	want := batch.StepStats{Loss: 2, GradNorm: 4, NumTokens: 6, NumPadded: 8, NumTrained: 5, MeanRatio: 1,
+		Mismatch: 0.1, MaxDelta: 0.2, Clipped: 0.5, EntropyChosen: 4, NumChosen: 4}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -66,11 +74,14 @@ func TestStatisticsOfIterations(t *testing.T) {
 	}
 }
 
-// The mismatch of sampler and trainer is that of a step's first iteration, before the policy moved; a step that it refuses takes none.
+// The mismatch of sampler and trainer is that of a step's first iteration, before the policy moved; a step that it
+// refuses takes none.
 func TestMismatchIsTheFirstIterations(t *testing.T) {
 	trainer, log := &fakeTrainer{mismatch: 0.2, apart: 1}, newLog(t) // from the second optimiser step on
-	err := twice().Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
-	if err == nil || !strings.Contains(err.Error(), "grpo step 1") || len(trainer.Steps) != 2 || log.latest["grpo"] != 1 {
+	err := twice().Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+		scoreFunc(byRollout), trainer, trainer, log, silent)
+	if err == nil || !strings.Contains(err.Error(), "grpo step 1") || len(trainer.Steps) != 2 ||
+		log.latest["grpo"] != 1 {
 		t.Errorf("%v; %d optimiser steps, checkpoint %d", err, len(trainer.Steps), log.latest["grpo"])
 	}
 	if math.IsNaN(log.Metric["grpo0"]["sampling/mismatch_kl"]) || log.Metric["grpo0"]["sampling/mismatch_kl"] != 0 {
@@ -78,10 +89,12 @@ func TestMismatchIsTheFirstIterations(t *testing.T) {
 	}
 }
 
-// A run that is stopped between two optimiser steps on one batch keeps the whole steps before it, and goes on to what an unbroken run has.
+// A run that is stopped between two optimiser steps on one batch keeps the whole steps before it, and goes on to what
+// an unbroken run has.
 func TestIterationsAreTakenWholeOrNotAtAll(t *testing.T) {
 	train := func(ctx context.Context, trainer *fakeTrainer, log *memoryLog) error {
-		return twice().Run(ctx, scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
+		return twice().Run(ctx, scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+			scoreFunc(byRollout), trainer, trainer, log, silent)
 	}
 	whole := &fakeTrainer{}
 	if err := train(t.Context(), whole, newLog(t)); err != nil {
@@ -94,8 +107,10 @@ func TestIterationsAreTakenWholeOrNotAtAll(t *testing.T) {
 				cancel()
 			}
 		}}, newLog(t)
-		if err := train(ctx, trainer, log); !errors.Is(err, context.Canceled) || len(trainer.Steps) != stop/2*2 || log.latest["grpo"] != stop/2 {
-			t.Errorf("stopped before %d: %v, %d optimiser steps, checkpoint %d", stop, err, len(trainer.Steps), log.latest["grpo"])
+		if err := train(ctx, trainer, log); !errors.Is(err, context.Canceled) || len(trainer.Steps) != stop/2*2 ||
+			log.latest["grpo"] != stop/2 {
+			t.Errorf("stopped before %d: %v, %d optimiser steps, checkpoint %d",
+				stop, err, len(trainer.Steps), log.latest["grpo"])
 		}
 		again := &fakeTrainer{}
 		if err := train(t.Context(), again, log); err != nil || !slices.Equal(again.Steps, whole.Steps) {
@@ -121,7 +136,8 @@ func TestHalfAStepIsNeverKept(t *testing.T) {
 			cancel()
 		}
 	}}}, newLog(t)
-	err := twice().Run(ctx, scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
+	err := twice().Run(ctx, scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK},
+		scoreFunc(byRollout), trainer, trainer, log, silent)
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, errStuck) || len(trainer.Steps) != 5 {
 		t.Errorf("%v; %d optimiser steps", err, len(trainer.Steps))
 	}

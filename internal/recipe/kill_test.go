@@ -100,22 +100,25 @@ func (t killedTrainer) Publish() error {
 
 // everything is GRPO with all that keeps a state or takes more than one operation.
 func everything(evaluated *fakeRunner) GRPO {
-	g := grpo().with(&Pools{SkipSolved: 0.5, SkipFailed: 0.5}, &Resample{Most: 2}, &Imitation{Rows: 2, Weight: 0.5, Memory: 4}, exploring(),
+	g := grpo().with(&Pools{SkipSolved: 0.5, SkipFailed: 0.5}, &Resample{Most: 2},
+		&Imitation{Rows: 2, Weight: 0.5, Memory: 4}, exploring(),
 		&Divergence{KL: batch.KL{Beta: 0.1, Estimator: batch.K3, Gradient: batch.GradientOwn}})
 	g.GroupsPerStep, g.Steps, g.Iterations, g.Minibatches, g.CheckpointEvery = 3, 4, 2, 2, 1
 	g.Passed = func(t *trajectory.Trajectory) (bool, bool) { return t.Reward > 0, true }
-	g.Validation = &Validation{Every: 2, Scenarios: []scenario.Scenario{{ID: "x"}, {ID: "y"}}, Runner: evaluated, Passed: func(*trajectory.Trajectory) bool { return true }}
+	g.Validation = &Validation{Every: 2, Scenarios: []scenario.Scenario{{ID: "x"}, {ID: "y"}}, Runner: evaluated,
+		Passed: func(*trajectory.Trajectory) bool { return true }}
 	return g
 }
 
-// A run that is killed before any of its operations, and goes on in a new process, has the batches, metrics, episodes, scores and checkpoints of one
-// that was not. All points are tried; each is named.
+// A run that is killed before any of its operations, and goes on in a new process, has the batches, metrics, episodes,
+// scores and checkpoints of one that was not. All points are tried; each is named.
 func TestKilledAnywhereGoesOnToTheSame(t *testing.T) {
 	run := func(log *memoryLog, n int) (*fakeTrainer, []string, error) {
 		k := &killer{n: n}
 		trainer := killedTrainer{&fakeTrainer{}, k}
 		runner := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-		err := everything(&fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}).Run(context.Background(), scenarios(8), runner, easy, trainer, trainer, killedLog{log, k}, silent)
+		err := everything(&fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}).Run(context.Background(),
+			scenarios(8), runner, easy, trainer, trainer, killedLog{log, k}, silent)
 		return trainer.fakeTrainer, k.names, err
 	}
 	wantLog := newLog(t)
@@ -139,8 +142,9 @@ func TestKilledAnywhereGoesOnToTheSame(t *testing.T) {
 		if err != nil || !slices.Equal(got.Steps, want.Steps) || got.Reference != want.Reference {
 			t.Errorf("killed before %s (%d): %v: other optimiser steps", name, n, err)
 		}
-		if !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || !reflect.DeepEqual(log.Earned, wantLog.Earned) ||
-			!reflect.DeepEqual(log.latest, wantLog.latest) || !reflect.DeepEqual(log.Finished, wantLog.Finished) {
+		if !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) ||
+			!reflect.DeepEqual(log.Earned, wantLog.Earned) || !reflect.DeepEqual(log.latest, wantLog.latest) ||
+			!reflect.DeepEqual(log.Finished, wantLog.Finished) {
 			t.Errorf("killed before %s (%d): the log differs", name, n)
 		}
 	}

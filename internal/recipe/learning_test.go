@@ -27,21 +27,29 @@ func TestEntropyIsEstimated(t *testing.T) {
 		}
 	})
 	for step, want := range []float64{1.5, 3, 0, 1.5} {
-		if got, ok := log.Metric[fmt.Sprint("grpo", step)]["entropy"]; err != nil || math.Abs(got-want) > 1e-9 || ok != (step != 2) {
+		if got, ok := log.Metric[fmt.Sprint("grpo", step)]["entropy"]; err != nil || math.Abs(got-want) > 1e-9 ||
+			ok != (step != 2) {
 			t.Errorf("%v: step %d: %v, want %v", err, step, got, want)
 		}
 	}
 }
 
-// A policy that gives one answer to each task and fails most is spoken of once, after three such steps; one that passes is not, nor is one
-// whose groups differ.
+// A policy that gives one answer to each task and fails most is spoken of once, after three such steps; one that passes
+// is not, nor is one whose groups differ.
 func TestCollapseIsSaid(t *testing.T) {
 	for name, c := range map[string]struct {
 		alike, passed int // of five groups, from step 2 on
 		said          bool
-	}{"collapsed": {5 - 0, 2, true}, "it passes": {5, 3, false}, "it differs": {3, 0, false}, "nothing passes": {5, 0, true}} {
+	}{
+		"collapsed":      {5 - 0, 2, true},
+		"it passes":      {5, 3, false},
+		"it differs":     {3, 0, false},
+		"nothing passes": {5, 0, true},
+	} {
 		g := grpo()
-		g.GroupsPerStep, g.Passed = 10, func(e *trajectory.Trajectory) (bool, bool) { return int(e.ScenarioID[0]-'a') < 2*c.passed, true }
+		g.GroupsPerStep, g.Passed = 10, func(e *trajectory.Trajectory) (bool, bool) {
+			return int(e.ScenarioID[0]-'a') < 2*c.passed, true
+		}
 		trainer, log := &fakeTrainer{}, newLog(t)
 		runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 		fixed := alike{}
@@ -66,7 +74,9 @@ func TestCollapseIsSaid(t *testing.T) {
 	}
 	g := grpo().with(&Pools{}) // no rule knows which of a's pass
 	g.GroupsPerStep, g.Passed = 2, func(e *trajectory.Trajectory) (bool, bool) { return true, e.ScenarioID != "a" }
-	step := took(trajectory.Group{ScenarioID: "a", Trajectories: []*trajectory.Trajectory{{ScenarioID: "a", Outcome: trajectory.OK}}})
+	step := took(trajectory.Group{ScenarioID: "a", Trajectories: []*trajectory.Trajectory{
+		{ScenarioID: "a", Outcome: trajectory.OK},
+	}})
 	s := begun(t, g, scenarios(2))
 	if m := s.measure(step); slices.Contains(slices.Collect(maps.Keys(m)), "success") {
 		t.Errorf("%v", m)
@@ -116,15 +126,16 @@ func TestRejectionPrefersTheShortest(t *testing.T) {
 	}
 }
 
-// Each pass over a step's groups takes as many optimiser steps as there are minibatches, each on groups of its own, with the ratio to the policy
-// that sampled; stopped between two, none of the step's is kept.
+// Each pass over a step's groups takes as many optimiser steps as there are minibatches, each on groups of its own,
+// with the ratio to the policy that sampled; stopped between two, none of the step's is kept.
 func TestMinibatches(t *testing.T) {
 	g := grpo()
 	g.GroupsPerStep, g.Minibatches, g.Iterations = 5, 2, 2
 	trainer := &watched{fakeTrainer: &fakeTrainer{}}
 	log := newLog(t)
 	run := func(ctx context.Context, trainer Trainer, publisher Publisher, fake *fakeTrainer, log *memoryLog) error {
-		return g.Run(ctx, scenarios(5), &fakeRunner{trainer: fake, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, publisher, log, silent)
+		return g.Run(ctx, scenarios(5), &fakeRunner{trainer: fake, outcome: trajectory.OK}, scoreFunc(byRollout),
+			trainer, publisher, log, silent)
 	}
 	if err := run(t.Context(), trainer, trainer, trainer.fakeTrainer, log); err != nil || len(trainer.Steps) != 4*7 {
 		t.Fatalf("%v: %d optimiser steps", err, len(trainer.Steps))
@@ -142,24 +153,28 @@ func TestMinibatches(t *testing.T) {
 			}
 		}}, newLog(t)
 		if err := run(ctx, fake, fake, fake, log); err == nil || len(fake.Steps) != 4 || log.latest["grpo"] != 1 {
-			t.Errorf("stopped after %d of a step: %v, %d optimiser steps, checkpoint %d", stop, err, len(fake.Steps), log.latest["grpo"])
+			t.Errorf("stopped after %d of a step: %v, %d optimiser steps, checkpoint %d",
+				stop, err, len(fake.Steps), log.latest["grpo"])
 		}
 		cancel()
 	}
 }
 
-// GSPO's ratio is to the trainer's own logprobs, as its bounds are as small as rounding; other losses' is to the sampler's.
+// GSPO's ratio is to the trainer's own logprobs, as its bounds are as small as rounding; other losses' is to the
+// sampler's.
 func TestGSPOComparesWithItself(t *testing.T) {
 	for _, loss := range batch.Losses()[1:] {
 		g := grpo()
 		g.Loss.Name = loss
 		trainer := &watched{fakeTrainer: &fakeTrainer{}}
-		if err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err != nil {
+		if err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK},
+			scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err != nil {
 			t.Fatal(err)
 		}
 		for step, b := range trainer.given {
 			own := b.Rows[0].Columns[batch.ColumnOldLogprobs]
-			if (own != nil) != (loss == batch.LossGSPO) || own != nil && own[len(own)-1] != -float32(step)/8 { // the fake scores by its number of steps
+			// the fake scores by its number of steps
+			if (own != nil) != (loss == batch.LossGSPO) || own != nil && own[len(own)-1] != -float32(step)/8 {
 				t.Errorf("%s, step %d: old logprobs %v", loss, step, own)
 			}
 		}

@@ -8,7 +8,8 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// metricsOf describes one step of GRPO, under TRL's names where it measures the same (docs/METRICS.md), with those of trlMetrics:
+// metricsOf describes one step of GRPO, under TRL's names where it measures the same (docs/METRICS.md), with those of
+// trlMetrics:
 //
 //	reward, reward_std          mean reward of the episodes, and the standard deviation of all of them (ddof 1)
 //	reward_spread               mean over groups of the standard deviation within (ddof 1): what GRPO learns from
@@ -42,8 +43,9 @@ import (
 //	sampling/...                sampler against trainer: mean KL in nats a token, largest difference of a logprob, mean ratio
 func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {
 	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm, "step_tokens": float64(s.NumTokens),
-		"sampling/mismatch_kl": s.Mismatch, "sampling/sampling_logp_difference/max": s.MaxDelta, "sampling/mean_ratio": s.MeanRatio,
-		"frac_groups_empty": float64(out.Empty) / math.Max(1, float64(out.Groups)), "padding": padding(s)}
+		"sampling/mismatch_kl": s.Mismatch, "sampling/sampling_logp_difference/max": s.MaxDelta,
+		"sampling/mean_ratio": s.MeanRatio, "frac_groups_empty": float64(out.Empty) / math.Max(1, float64(out.Groups)),
+		"padding": padding(s)}
 	var n float64
 	scored := map[string]float64{} // episodes that have a term, or a user
 	for _, g := range groups {
@@ -95,7 +97,9 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 	if n == 0 {
 		return m
 	}
-	for _, name := range []string{"reward", "completions/clipped_ratio", "turns/mean", "rewrites/mean", "completions/mean_length"} {
+	for _, name := range []string{
+		"reward", "completions/clipped_ratio", "turns/mean", "rewrites/mean", "completions/mean_length",
+	} {
 		m[name] /= n
 	}
 	for name, episodes := range scored {

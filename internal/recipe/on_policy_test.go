@@ -28,8 +28,8 @@ func (w *watched) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 	return w.fakeTrainer.Gradient(ctx, b, o)
 }
 
-// Each step of GRPO samples from the policy that the steps before it made, and weighs an episode by how far its reward is
-// from its group's, in standard deviations.
+// Each step of GRPO samples from the policy that the steps before it made, and weighs an episode by how far its reward
+// is from its group's, in standard deviations.
 func TestGRPOStepsAreOnPolicy(t *testing.T) {
 	trainer := &watched{fakeTrainer: &fakeTrainer{}}
 	r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK, before: func(step, _ int) {
@@ -37,7 +37,8 @@ func TestGRPOStepsAreOnPolicy(t *testing.T) {
 			t.Errorf("step %d samples from the policy of step %d, of %d", step, trainer.published, len(trainer.Steps))
 		}
 	}}
-	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err != nil {
+	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, newLog(t),
+		silent); err != nil {
 		t.Fatal(err)
 	}
 	if len(trainer.given) != 7 {
@@ -59,14 +60,16 @@ func TestGRPOStepsAreOnPolicy(t *testing.T) {
 func TestStagesResetTheOptimizer(t *testing.T) {
 	trainer, log := &fakeTrainer{}, newLog(t)
 	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil || trainer.resets != 1 {
+	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log,
+		silent); err != nil || trainer.resets != 1 {
 		t.Errorf("%v: reset %d times", err, trainer.resets)
 	}
 	longer := grpo()
 	longer.Steps = 9
 	again := &fakeTrainer{}
 	r.trainer = again
-	if err := longer.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), again, again, log, silent); err != nil || again.resets != 0 || len(again.Steps) != 9 {
+	if err := longer.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), again, again, log, silent); err != nil ||
+		again.resets != 0 || len(again.Steps) != 9 {
 		t.Errorf("gone on: %v, reset %d times, %d steps", err, again.resets, len(again.Steps))
 	}
 }
@@ -112,7 +115,8 @@ func TestCheckpointsAreInTime(t *testing.T) {
 	trainer := &fakeTrainer{}
 	log := &checkpoints{memoryLog: newLog(t)}
 	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil || !slices.Equal(log.steps, []int{3, 6, 7}) {
+	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log,
+		silent); err != nil || !slices.Equal(log.steps, []int{3, 6, 7}) {
 		t.Errorf("%v, checkpoints after %v", err, log.steps)
 	}
 }

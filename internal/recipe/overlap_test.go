@@ -105,11 +105,14 @@ func overlapping() GRPO {
 }
 
 // overlap runs it as a new process would, which is killed before its n-th operation, or never (-1).
-func (g GRPO) overlap(log *memoryLog, n int, before func(step, episode int)) (*fakeTrainer, *fakeRunner, *killer, error) {
+func (g GRPO) overlap(
+	log *memoryLog, n int, before func(step, episode int),
+) (*fakeTrainer, *fakeRunner, *killer, error) {
 	k := &killer{n: n}
 	trainer := rewound{&fakeTrainer{}, k}
 	runner := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK, before: before}
-	err := g.Run(context.Background(), scenarios(8), runner, easy, trainer, trainer, lockedLog{log, &sync.Mutex{}, k}, silent)
+	err := g.Run(context.Background(), scenarios(8), runner, easy, trainer, trainer,
+		lockedLog{log, &sync.Mutex{}, k}, silent)
 	return trainer.fakeTrainer, runner, k, err
 }
 
@@ -123,7 +126,8 @@ func TestOverlapIsOneStepOff(t *testing.T) {
 	}
 	for key, kept := range log.Kept {
 		var step int
-		if _, err := fmt.Sscanf(strings.TrimPrefix(strings.TrimPrefix(key, "grpo_explorations "), "grpo "), "%d", &step); err != nil {
+		if _, err := fmt.Sscanf(strings.TrimPrefix(strings.TrimPrefix(key, "grpo_explorations "), "grpo "), "%d",
+			&step); err != nil {
 			t.Fatal(key, err)
 		}
 		if by, want := int(kept.Turns[0].CompletionIDs[1]), 4*max(0, step-1); by != want {
@@ -155,13 +159,14 @@ func TestOverlapRunsAtOnce(t *testing.T) {
 			close(begun[step])
 		}
 	}}
-	if err := g.Run(t.Context(), scenarios(8), runner, easy, trainer, trainer, lockedLog{newLog(t), &sync.Mutex{}, trainer.k}, silent); err != nil {
+	if err := g.Run(t.Context(), scenarios(8), runner, easy, trainer, trainer,
+		lockedLog{newLog(t), &sync.Mutex{}, trainer.k}, silent); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A run that is killed anywhere goes on to the same optimiser steps, metrics, episodes and scores, although samplers and trainer had different policies;
-// and no episode is run again that was kept.
+// A run that is killed anywhere goes on to the same optimiser steps, metrics, episodes and scores, although samplers
+// and trainer had different policies; and no episode is run again that was kept.
 func TestOverlapGoesOnToTheSame(t *testing.T) {
 	wantLog := newLog(t)
 	want, all, k, err := overlapping().overlap(wantLog, -1, nil)
@@ -178,12 +183,13 @@ func TestOverlapGoesOnToTheSame(t *testing.T) {
 		if err != nil || !slices.Equal(got.Steps, want.Steps) || got.Reference != want.Reference {
 			t.Errorf("killed before operation %d: %v: other optimiser steps", n, err)
 		}
-		if !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || !reflect.DeepEqual(log.Earned, wantLog.Earned) ||
-			!reflect.DeepEqual(log.Finished, wantLog.Finished) {
+		if !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) ||
+			!reflect.DeepEqual(log.Earned, wantLog.Earned) || !reflect.DeepEqual(log.Finished, wantLog.Finished) {
 			t.Errorf("killed before operation %d: the log differs", n)
 		}
 		if log.latest["grpo"] == 0 && len(kept) > 0 && runner.episodes+len(kept) > all.episodes {
-			t.Errorf("killed before operation %d: %d episodes were kept, and %d run, of %d", n, len(kept), runner.episodes, all.episodes)
+			t.Errorf("killed before operation %d: %d episodes were kept, and %d run, of %d",
+				n, len(kept), runner.episodes, all.episodes)
 		}
 	}
 }
@@ -200,23 +206,27 @@ func TestNoOverlapIsAsBefore(t *testing.T) {
 	if err := one.Run(t.Context(), scenarios(8), runner, easy, trainer, trainer, log, silent); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(got.Steps, trainer.Steps) || !reflect.DeepEqual(log.Metric, other.Metric) || !reflect.DeepEqual(log.Kept, other.Kept) {
+	if !slices.Equal(got.Steps, trainer.Steps) || !reflect.DeepEqual(log.Metric, other.Metric) ||
+		!reflect.DeepEqual(log.Kept, other.Kept) {
 		t.Error("it learns something else")
 	}
 }
 
 // What cannot overlap is refused before an episode is run.
 func TestOverlapRefuses(t *testing.T) {
-	pooled, older := overlapping().with(&Pools{SkipSolved: 0.5}), without[*Overlap](overlapping()).with(&Overlap{Staleness: 2})
+	pooled, older :=
+		overlapping().with(&Pools{SkipSolved: 0.5}), without[*Overlap](overlapping()).with(&Overlap{Staleness: 2})
 	for name, g := range map[string]GRPO{"pools": pooled, "two policies": older} {
 		_, runner, _, err := g.overlap(newLog(t), -1, nil)
-		if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "grpo.staleness") || runner.episodes > 0 {
+		if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "grpo.staleness") ||
+			runner.episodes > 0 {
 			t.Errorf("%s: %v, %d episodes", name, err, runner.episodes)
 		}
 	}
 	trainer := &fakeTrainer{} // whose samplers have no policy but its own
 	runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-	if err := overlapping().Run(t.Context(), []scenario.Scenario{{ID: "a"}}, runner, easy, trainer, trainer, newLog(t), silent); fault.CodeOf(err) != fault.CodeUsage {
+	if err := overlapping().Run(t.Context(), []scenario.Scenario{{ID: "a"}}, runner, easy, trainer, trainer, newLog(t),
+		silent); fault.CodeOf(err) != fault.CodeUsage {
 		t.Error(err)
 	}
 }

@@ -11,21 +11,24 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Parity is a probe that compares sampler and trainer each time that the sampler was given a policy, before an episode of it is run. The sampler completes
-// fixed prompts, with random streams that are fixed too, by the very way that episodes go, and the trainer scores the same ids. What both
-// hold is the same policy if their logprobs are: a checksum tells that the right adapter lies there, the probe that it is computed with.
+// Parity is a probe that compares sampler and trainer each time that the sampler was given a policy, before an episode
+// of it is run. The sampler completes fixed prompts, with random streams that are fixed too, by the very way that
+// episodes go, and the trainer scores the same ids. What both hold is the same policy if their logprobs are: a checksum
+// tells that the right adapter lies there, the probe that it is computed with.
 type Parity struct {
 	// Sample returns a row for each prompt, whose completion is trained on as an episode's would be.
 	Sample func(ctx context.Context) ([]batch.Sequence, error)
 	Text   func(id int32) string // of a token, for a person
 }
 
-// farthest is which share of the probe's tokens is left out of its mean: those whose logprobs differ most. bfloat16 rounds one of some
-// hundred tokens by a whole nat (leastTokens has the measurement), and a probe has fewer; where policies differ most tokens do.
+// farthest is which share of the probe's tokens is left out of its mean: those whose logprobs differ most. bfloat16
+// rounds one of some hundred tokens by a whole nat (leastTokens has the measurement), and a probe has fewer; where
+// policies differ most tokens do.
 const farthest = 1. / 16
 
-// slack is how many times the bound on a step's mean the mean of a probe may be: the bound is close to what bfloat16 gives over thousands
-// of tokens (docs/ENGINE.md), and a probe of 64 scatters around that. A policy that is another one is off by far more.
+// slack is how many times the bound on a step's mean the mean of a probe may be: the bound is close to what bfloat16
+// gives over thousands of tokens (docs/ENGINE.md), and a probe of 64 scatters around that. A policy that is another one
+// is off by far more.
 const slack = 4
 
 // apart is one token as sampler and trainer see it.
@@ -41,8 +44,8 @@ func (a apart) delta() float64 { return float64(a.trainer) - float64(a.sampler) 
 
 func (a apart) mismatch() float64 { return Mismatch(a.delta()) }
 
-// Mismatch is the k3 estimate, by one token, of how far two policies are apart in nats (http://joschu.net/blog/kl-approx.html), given the difference
-// of its logprobs; what is no number is as far as can be.
+// Mismatch is the k3 estimate, by one token, of how far two policies are apart in nats
+// (http://joschu.net/blog/kl-approx.html), given the difference of its logprobs; what is no number is as far as can be.
 func Mismatch(delta float64) float64 {
 	k3 := math.Exp(delta) - 1 - delta
 	if math.IsNaN(k3) {
@@ -52,7 +55,9 @@ func Mismatch(delta float64) float64 {
 }
 
 // look samples and scores. It is a *fault.Error where the mean mismatch of the tokens is above the bound.
-func (p *Parity) look(ctx context.Context, where string, temperature, bound float64, trainer Trainer) (map[string]float64, error) {
+func (p *Parity) look(
+	ctx context.Context, where string, temperature, bound float64, trainer Trainer,
+) (map[string]float64, error) {
 	if p == nil {
 		return nil, nil
 	}
@@ -79,10 +84,18 @@ func (p *Parity) look(ctx context.Context, where string, temperature, bound floa
 	if near {
 		return metrics, nil
 	}
-	return metrics, &fault.Error{Code: fault.CodeError, What: "sampler and trainer do not hold the same policy", Where: where,
-		Why: fmt.Sprintf("the mean mismatch KL of %d probed tokens, without the %d farthest, is %.2g nats a token, and the bound is %.2g; farthest is token %d of the completion of prompt %d, %q (id %d): "+
-			"its logprob is %.4f to the sampler and %.4f to the trainer", len(tokens), numExcluded(len(tokens)), kept, ProbeBound(bound), worst.at, worst.row, p.text(worst.id), worst.id, worst.sampler, worst.trainer),
-		Next: "the steps before are kept, and no episode of this policy was run; where sampler.url is set, the server must serve the same base model, unquantised and in a like dtype, and apply the adapter to all of its target modules"}
+	return metrics, &fault.Error{
+		Code:  fault.CodeError,
+		What:  "sampler and trainer do not hold the same policy",
+		Where: where,
+		Why: fmt.Sprintf("the mean mismatch KL of %d probed tokens, without the %d farthest, is %.2g nats a token, "+
+			"and the bound is %.2g; farthest is token %d of the completion of prompt %d, %q (id %d): its logprob is "+
+			"%.4f to the sampler and %.4f to the trainer", len(tokens), numExcluded(len(tokens)), kept,
+			ProbeBound(bound), worst.at, worst.row, p.text(worst.id), worst.id, worst.sampler, worst.trainer),
+		Next: "the steps before are kept, and no episode of this policy was run; " +
+			"where sampler.url is set, the server must serve the same base model, unquantised and in a like dtype, " +
+			"and apply the adapter to all of its target modules",
+	}
 }
 
 // Near is the mean of a probe's mismatches without the farthest, and whether it is within a bound and all are numbers.

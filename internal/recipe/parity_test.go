@@ -14,7 +14,8 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// probing returns rows of a prompt of two ids each, and the trainer's logprobs of their completions: those of the sampler, and off of one.
+// probing returns rows of a prompt of two ids each, and the trainer's logprobs of their completions: those of the
+// sampler, and off of one.
 type probing struct {
 	*fakeTrainer
 	off func(row, at int) float32
@@ -26,7 +27,8 @@ func (p probing) rows(context.Context) (rows []batch.Sequence, err error) {
 	for i := range 4 {
 		r := batch.Sequence{IDs: []int32{1, int32(i)}, Trained: []bool{false, false}, SamplerLogprobs: []float32{0, 0}}
 		for j := range probedTokens {
-			r.IDs, r.Trained, r.SamplerLogprobs = append(r.IDs, int32(100*i+j)), append(r.Trained, true), append(r.SamplerLogprobs, -1)
+			r.IDs, r.Trained, r.SamplerLogprobs =
+				append(r.IDs, int32(100*i+j)), append(r.Trained, true), append(r.SamplerLogprobs, -1)
 		}
 		rows = append(rows, r)
 	}
@@ -53,21 +55,25 @@ func (p probing) Score(_ context.Context, b batch.Batch, temperature float64) ([
 	return out, nil
 }
 
-// What rounding does to a token or two passes; what is off in most tokens, or is no number in one, is refused, and the farthest token is
-// named with its place and what both think of it.
+// What rounding does to a token or two passes; what is off in most tokens, or is no number in one, is refused, and the
+// farthest token is named with its place and what both think of it.
 func TestParity(t *testing.T) {
 	const bound = 2e-3
 	for name, c := range map[string]struct {
 		off  func(row, at int) float32
 		want string // "": it passes
 	}{
-		"the same":      {func(int, int) float32 { return 0 }, ""},
-		"rounding":      {func(row, at int) float32 { return 0.09 * float32(row%2*2-1) }, ""},
-		"a nat or two":  {func(row, at int) float32 { return map[bool]float32{true: 0.97}[at == 3 && row < 2] }, ""},
-		"most of them":  {func(row, at int) float32 { return -0.2 - 0.001*float32(at) }, `token 15 of the completion of prompt 0, "id 15" (id 15): its logprob is -1.0000 to the sampler and -1.2150 to the trainer`},
-		"one of eight":  {func(row, at int) float32 { return map[bool]float32{true: 0.5}[at%8 == 3] }, `token 3 of the completion of prompt 0`},
-		"one is no one": {func(row, at int) float32 { return map[bool]float32{true: float32(math.NaN())}[at == 5 && row == 2] }, `token 5 of the completion of prompt 2`},
-		"one cannot be": {func(row, at int) float32 { return map[bool]float32{true: float32(math.Inf(-1))}[at == 5 && row == 3] }, `token 5 of the completion of prompt 3`},
+		"the same":     {func(int, int) float32 { return 0 }, ""},
+		"rounding":     {func(row, at int) float32 { return 0.09 * float32(row%2*2-1) }, ""},
+		"a nat or two": {func(row, at int) float32 { return map[bool]float32{true: 0.97}[at == 3 && row < 2] }, ""},
+		"most of them": {func(row, at int) float32 { return -0.2 - 0.001*float32(at) }, `token 15 of the completion of prompt 0, "id 15" (id 15): its logprob is -1.0000 to the sampler and -1.2150 to the trainer`},
+		"one of eight": {func(row, at int) float32 { return map[bool]float32{true: 0.5}[at%8 == 3] }, `token 3 of the completion of prompt 0`},
+		"one is no one": {func(row, at int) float32 {
+			return map[bool]float32{true: float32(math.NaN())}[at == 5 && row == 2]
+		}, `token 5 of the completion of prompt 2`},
+		"one cannot be": {func(row, at int) float32 {
+			return map[bool]float32{true: float32(math.Inf(-1))}[at == 5 && row == 3]
+		}, `token 5 of the completion of prompt 3`},
 	} {
 		x := probing{&fakeTrainer{}, c.off}
 		p := &Parity{Sample: x.rows, Text: func(id int32) string { return map[int32]string{15: "id 15"}[id] }}
@@ -79,14 +85,15 @@ func TestParity(t *testing.T) {
 			continue
 		}
 		f, ok := errors.AsType[*fault.Error](err)
-		if !ok || f.Where != "grpo step 3" || !strings.Contains(f.Why, c.want) || !strings.Contains(f.Why, "the bound is 0.008") || f.Next == "" {
+		if !ok || f.Where != "grpo step 3" || !strings.Contains(f.Why, c.want) ||
+			!strings.Contains(f.Why, "the bound is 0.008") || f.Next == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// A policy is probed before step 0 and after each step, ahead of any episode of it; one that the sampler does not compute with stops the
-// run, which has kept the steps before.
+// A policy is probed before step 0 and after each step, ahead of any episode of it; one that the sampler does not
+// compute with stops the run, which has kept the steps before.
 func TestEveryPolicyIsProbed(t *testing.T) {
 	for _, wrong := range []int{0, 3, 7, 8} { // steps taken when it is; there are 7
 		trainer, log := &fakeTrainer{}, newLog(t)
@@ -103,9 +110,11 @@ func TestEveryPolicyIsProbed(t *testing.T) {
 			probed = append(probed, len(trainer.Steps))
 			return x.rows(ctx)
 		}}
-		err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), x, trainer, log, silent)
+		err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+			scoreFunc(byRollout), x, trainer, log, silent)
 		last, episodes := probed[len(probed)-1], len(log.Kept)
-		if (err != nil) != (wrong < 8) || episodes != 4*min(wrong, 7) || last != min(wrong, 7) || len(probed) != last+1 || len(trainer.Steps) != last {
+		if (err != nil) != (wrong < 8) || episodes != 4*min(wrong, 7) || last != min(wrong, 7) ||
+			len(probed) != last+1 || len(trainer.Steps) != last {
 			t.Errorf("wrong after %d steps: probed after %v, %d episodes, %v", wrong, probed, episodes, err)
 		}
 	}
@@ -119,11 +128,13 @@ func TestScoringCompilesToo(t *testing.T) {
 	g.Temperature, g.Steps = 0.5, 1
 	g.Parity = &Parity{Sample: x.rows}
 	times := timesLog{log, map[string]float64{}}
-	if err := g.Run(t.Context(), scenarios(1), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, alike{"a": 1}, x, trainer, times, silent); err != nil {
+	if err := g.Run(t.Context(), scenarios(1), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, alike{"a": 1}, x,
+		trainer, times, silent); err != nil {
 		t.Fatal(err)
 	}
 	if m := times.of; len(trainer.Steps) != 0 || m["time/compile"] != 1 || m["time/programs"] != 1 {
-		t.Errorf("%d optimiser steps, %g s of compiling, %g programs", len(trainer.Steps), m["time/compile"], m["time/programs"])
+		t.Errorf("%d optimiser steps, %g s of compiling, %g programs",
+			len(trainer.Steps), m["time/compile"], m["time/programs"])
 	}
 }
 
@@ -138,7 +149,8 @@ func (l timesLog) Metrics(stage string, step int, m map[string]float64) error {
 	return l.memoryLog.Metrics(stage, step, m)
 }
 
-// One token of sixteen may be as far as it likes, if that is a number; one alone may not. The bound is four times a step's.
+// One token of sixteen may be as far as it likes, if that is a number; one alone may not. The bound is four times a
+// step's.
 func TestNear(t *testing.T) {
 	sixteen := func(first, second, rest float64) []float64 {
 		return append([]float64{first, second}, slices.Repeat([]float64{rest}, 14)...)

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// What an alarm of parting needs to see, for a reward that rises while held-out success falls (Goodhart's law; Gao et al.,
-// arXiv:2210.10760, figure 1, is how it looks).
+// What an alarm of parting needs to see, for a reward that rises while held-out success falls (Goodhart's law; Gao et
+// al., arXiv:2210.10760, figure 1, is how it looks).
 const (
 	leastSteps = 5   // of training before each of the two validations that are compared
 	sureness   = 3   // standard errors: 0.1% of what is compared is so far apart by chance, and many steps are
@@ -36,11 +36,12 @@ func parts(was, is standing) bool {
 	before, varBefore := moments(was.rewards)
 	now, varNow := moments(is.rewards)
 	return fell > sureness*math.Sqrt(p*(1-p)*(1/was.n+1/is.n)) &&
-		now > before && now-before > sureness*math.Sqrt(varBefore/float64(len(was.rewards))+varNow/float64(len(is.rewards)))
+		now > before && now-
+		before > sureness*math.Sqrt(varBefore/float64(len(was.rewards))+varNow/float64(len(is.rewards)))
 }
 
-// narrow reports whether so many more episodes of training pass than of held-out scenarios that what is learnt does not carry over. The error is what the
-// share of held-out scenarios would have, were it training's.
+// narrow reports whether so many more episodes of training pass than of held-out scenarios that what is learnt does not
+// carry over. The error is what the share of held-out scenarios would have, were it training's.
 func narrow(is standing) bool {
 	if is.n < leastHeld || len(is.passed) < leastSteps {
 		return false
@@ -61,8 +62,8 @@ func moments(values []float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// compare tells the user, each once, what training and held-out scenarios say that does not go together. It reads what was recorded, so a run that goes
-// on compares with the steps before it too.
+// compare tells the user, each once, what training and held-out scenarios say that does not go together. It reads what
+// was recorded, so a run that goes on compares with the steps before it too.
 func (w *watch) compare(v *Validation, steps int, log Log) error {
 	if w.said[partingName] && w.said[narrowName] || !v.due(steps, steps) {
 		return nil
@@ -97,11 +98,16 @@ func (w *watch) narrow(before []standing, is standing) {
 		return // a process before this one has said it
 	}
 	trained, _ := moments(is.passed)
-	w.notice(fmt.Sprintf("overfitting: before step %d the train pass rate is %.0f%%, the held-out one %.0f%%; where the two are "+
-		"alike in kind, training has too few wordings or kinds of task: add some (hone synth), and begin anew", is.step, 100*trained, 100*is.success))
+	w.notice(
+		fmt.Sprintf("overfitting: before step %d the train pass rate is %.0f%%, the held-out one %.0f%%; "+
+			"where the two are alike in kind, training has too few wordings or kinds of task: add some (hone synth), "+
+			"and begin anew",
+			is.step, 100*trained, 100*is.success),
+	)
 }
 
-// parting tells that the reward of training and the success on held-out scenarios part: what earns the reward is no longer what was meant.
+// parting tells that the reward of training and the success on held-out scenarios part: what earns the reward is no
+// longer what was meant.
 func (w *watch) parting(before []standing, is standing) {
 	if w.said[partingName] {
 		return
@@ -118,9 +124,13 @@ func (w *watch) parting(before []standing, is standing) {
 	w.said[partingName] = true
 	rose, _ := moments(best.rewards)
 	now, _ := moments(is.rewards)
-	w.notice(fmt.Sprintf("possible reward hacking: from step %d to %d the mean reward of training rose from %.2f to %.2f, while success on held-out scenarios "+
-		"fell from %.0f%% to %.0f%%; something earns reward that solves no task: read the episodes that earn most (hone runs report), then lower or take out the term that "+
-		"pays them; the adapter of step %d was the best", best.step, is.step, rose, now, 100*best.success, 100*is.success, best.step))
+	w.notice(
+		fmt.Sprintf("possible reward hacking: from step %d to %d the mean reward of training rose from %.2f to %.2f, "+
+			"while success on held-out scenarios fell from %.0f%% to %.0f%%; something earns reward that solves no "+
+			"task: read the episodes that earn most (hone runs report), then lower or take out the term that pays "+
+			"them; the adapter of step %d was the best",
+			best.step, is.step, rose, now, 100*best.success, 100*is.success, best.step),
+	)
 }
 
 // What was said, of what is said once.
@@ -129,7 +139,8 @@ const (
 	narrowName  = "narrow"
 )
 
-// standing is what was measured of a validation after so many steps, and of as many training steps before it as there are between two.
+// standing is what was measured of a validation after so many steps, and of as many training steps before it as there
+// are between two.
 func (v *Validation) standing(steps int, held, trained map[int]map[string]float64) standing {
 	m, ok := held[steps]
 	if !ok {

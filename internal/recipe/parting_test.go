@@ -98,8 +98,8 @@ func guideShows(t *testing.T, note string) {
 	}
 }
 
-// A run whose reward rises while ever fewer held-out scenarios pass is told so once, with the step that was best, also where it was stopped in
-// between; one whose success rises with it, or that measures nothing, is not.
+// A run whose reward rises while ever fewer held-out scenarios pass is told so once, with the step that was best, also
+// where it was stopped in between; one whose success rises with it, or that measures nothing, is not.
 func TestPartingIsTold(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -107,19 +107,26 @@ func TestPartingIsTold(t *testing.T) {
 		passes func(step int) int // of 26
 		want   string
 	}{
-		{"gamed", 0.1, func(step int) int { return 26 - step }, "from step 5 to 20 the mean reward of training rose from 0.70 to 2.20, while success on held-out scenarios fell from 81% to 23%"},
+		{
+			"gamed", 0.1, func(step int) int { return 26 - step }, "from step 5 to 20 the mean reward of training " +
+				"rose from 0.70 to 2.20, while success on held-out scenarios fell from 81% to 23%",
+		},
 		{"learnt, then gamed", 0.1, func(step int) int { return min(step*2, 40-step*2) }, "from step 10 to 20"},
 		{"learnt", 0.1, func(step int) int { return step }, ""},
 		{"worse in both", -0.1, func(step int) int { return 26 - step }, ""},
 	} {
-		for _, stops := range [][]int{{-1}, {12, -1}, {15, -1}} { // before an episode of that step; step 15 begins with an evaluation
+		// before an episode of that step; step 15 begins with an evaluation
+		for _, stops := range [][]int{{-1}, {12, -1}, {15, -1}} {
 			log := newLog(t)
 			for _, at := range stops {
 				ctx, cancel := context.WithCancel(t.Context())
 				trainer, g := &fakeTrainer{}, grpo()
 				g.Steps = 20
-				g.Validation = &Validation{Every: 5, Scenarios: scenarios(26), Runner: &fakeRunner{trainer: trainer, outcome: trajectory.OK},
-					Passed: func(t *trajectory.Trajectory) bool { return int(t.ScenarioID[0]-'a') < c.passes(stepOf(t)) }}
+				g.Validation = &Validation{Every: 5, Scenarios: scenarios(26),
+					Runner: &fakeRunner{trainer: trainer,
+						outcome: trajectory.OK}, Passed: func(t *trajectory.Trajectory) bool {
+						return int(t.ScenarioID[0]-'a') < c.passes(stepOf(t))
+					}}
 				sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) {
 					if step == at {
 						cancel()
@@ -147,7 +154,8 @@ func TestPartingIsTold(t *testing.T) {
 	}
 }
 
-// A run of whose training four of five episodes pass, and of whose held-out scenarios few, is told so once, whether or not it is stopped in between.
+// A run of whose training four of five episodes pass, and of whose held-out scenarios few, is told so once, whether or
+// not it is stopped in between.
 func TestNarrowIsTold(t *testing.T) {
 	for _, c := range []struct {
 		passes int // of 26 held-out scenarios
@@ -160,7 +168,8 @@ func TestNarrowIsTold(t *testing.T) {
 				trainer, g := &fakeTrainer{}, grpo()
 				g.Steps, g.GroupsPerStep = 20, 5
 				g.Passed = func(t *trajectory.Trajectory) (bool, bool) { return t.ScenarioID != "a", true }
-				g.Validation = &Validation{Every: 10, Scenarios: scenarios(26), Runner: &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+				g.Validation = &Validation{Every: 10, Scenarios: scenarios(26),
+					Runner: &fakeRunner{trainer: trainer, outcome: trajectory.OK},
 					Passed: func(t *trajectory.Trajectory) bool { return int(t.ScenarioID[0]-'a') < c.passes }}
 				sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) {
 					if step == at {

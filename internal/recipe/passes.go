@@ -22,7 +22,8 @@ type learner struct {
 	measure func(ctx context.Context) (map[string]float64, error)
 }
 
-// gradient computes that of the picked examples, and what there is to tell of them, whose names come before those of the step.
+// gradient computes that of the picked examples, and what there is to tell of them, whose names come before those of
+// the step.
 type gradient func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error)
 
 // NumSteps is the number of optimiser steps over n examples.
@@ -35,11 +36,13 @@ func (s SFT) NumSteps(n int) int {
 
 func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }
 
-// run takes the steps of a stage over n examples. It ends early where its patience does; the learning rate falls as if it did not.
+// run takes the steps of a stage over n examples. It ends early where its patience does; the learning rate falls as if
+// it did not.
 func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log Log, progress Progress) error {
 	if n == 0 || s.BatchSize < 1 || s.NumSteps(n) < 1 {
 		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train on", Where: s.Stage,
-			Why:  fmt.Sprintf("%s in batches of %d, for %d epochs or %s", fault.Count(n, "row"), s.BatchSize, s.Epochs, fault.Count(s.Steps, "step")),
+			Why: fmt.Sprintf("%s in batches of %d, for %d epochs or %s",
+				fault.Count(n, "row"), s.BatchSize, s.Epochs, fault.Count(s.Steps, "step")),
 			Next: "give at least one row, and one step"}
 	}
 	start, err := resume(s.Stage, l.trainer, l.trainer, log)
@@ -81,7 +84,8 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 		if err := log.Metrics(s.Stage, step, metrics); err != nil {
 			return stopStage(err, s.Stage, step+1, l.trainer, log) // the step is taken, whatever is known of it
 		}
-		if checkpointDue(step, total, s.CheckpointEvery) || l.measure != nil && s.measures(step+1, total) { // the best is to be kept
+		// the best is to be kept
+		if checkpointDue(step, total, s.CheckpointEvery) || l.measure != nil && s.measures(step+1, total) {
 			if err := log.Checkpoint(s.Stage, step+1, l.trainer.Save); err != nil {
 				return err
 			}
@@ -134,9 +138,11 @@ func (s SFT) measures(steps, total int) bool {
 	return steps > 0 && (steps == total || steps%s.EvalEvery == 0)
 }
 
-// look measures the policy after so many steps, and reports whether there were enough without a better one. Where again is set, what the
-// log has of it is taken; that of later steps may be another attempt's.
-func (s SFT) look(ctx context.Context, steps int, again bool, l learner, log Log, progress Progress) (enough bool, err error) {
+// look measures the policy after so many steps, and reports whether there were enough without a better one. Where again
+// is set, what the log has of it is taken; that of later steps may be another attempt's.
+func (s SFT) look(
+	ctx context.Context, steps int, again bool, l learner, log Log, progress Progress,
+) (enough bool, err error) {
 	m, ok, err := log.StepMetrics(ValidationStage, steps)
 	if err != nil {
 		return false, err

@@ -30,11 +30,14 @@ type System struct {
 
 // Run runs what is left of the pipeline and returns all evaluations. sampled runs episodes at the training
 // temperature, greedy those of the evaluations.
-func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, scorer Scorer, trainer Trainer, publisher Publisher,
-	log Log, progress Progress) ([]System, error) {
+func (p Pipeline) Run(
+	ctx context.Context, d Data, sampled, greedy Runner, scorer Scorer, trainer Trainer, publisher Publisher, log Log,
+	progress Progress,
+) ([]System, error) {
 	var systems []System
 	evaluate := func(name string) error {
-		ts, err := Evaluation{Stage: "eval_" + name, Runner: greedy, Scorer: scorer, Log: log, Progress: progress}.Run(ctx, d.Test)
+		ts, err := Evaluation{Stage: "eval_" + name, Runner: greedy, Scorer: scorer, Log: log,
+			Progress: progress}.Run(ctx, d.Test)
 		systems = append(systems, System{name, ts})
 		return err
 	}

@@ -9,8 +9,9 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// plan is what is done of a step, and left to do. Each place begins with one scenario; where its group is not to keep, others are tried there: two
-// at once, then four, and so on, as waiting for one after the other leaves the sampler idle.
+// plan is what is done of a step, and left to do. Each place begins with one scenario; where its group is not to keep,
+// others are tried there: two at once, then four, and so on, as waiting for one after the other leaves the sampler
+// idle.
 type plan struct {
 	Rollouts
 	running   context.Context
@@ -45,8 +46,9 @@ func (r Rollouts) plan(running context.Context, list []scenario.Scenario) (*plan
 		return nil, err
 	}
 	n := len(list)
-	p := &plan{Rollouts: r, running: running, kept: kept, of: make([][]*try, n), others: slices.Clone(r.Others), byID: map[string]int{}, unsettled: n,
-		requests: make(chan rollout.Request, len(all)*r.GroupSize), scored: make(chan scores)}
+	p := &plan{Rollouts: r, running: running, kept: kept, of: make([][]*try, n), others: slices.Clone(r.Others),
+		byID: map[string]int{}, unsettled: n, requests: make(chan rollout.Request, len(all)*r.GroupSize),
+		scored: make(chan scores)}
 	for i, s := range list {
 		p.begin(i, s)
 	}
@@ -62,7 +64,8 @@ func (p *plan) begin(at int, list ...scenario.Scenario) {
 	for _, s := range list {
 		begun = append(begun, len(p.tries))
 		p.byID[s.ID] = len(p.tries)
-		t := &try{place: at, scenario: s, group: trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, p.GroupSize)}}
+		t := &try{place: at, scenario: s,
+			group: trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, p.GroupSize)}}
 		p.tries, p.of[at] = append(p.tries, t), append(p.of[at], t)
 	}
 	for _, i := range begun { // a group that is kept whole settles at once, so all of the wave are there before
@@ -73,14 +76,16 @@ func (p *plan) begin(at int, list ...scenario.Scenario) {
 // ask asks for the episodes of a try that are not kept.
 func (p *plan) ask(i int) {
 	t := p.tries[i]
-	number := t.place + len(p.of)*slices.Index(p.of[t.place], t) // of the group, whichever place came to its next wave first
+	// of the group, whichever place came to its next wave first
+	number := t.place + len(p.of)*slices.Index(p.of[t.place], t)
 	p.all += p.GroupSize
 	var earned []trajectory.Score
 	for j := range p.GroupSize {
 		k, ok := p.kept[place{t.scenario.ID, p.First + j}]
 		if !ok {
 			t.missing++
-			q := rollout.Request{Scenario: t.scenario, Rollout: p.First + j, Step: p.Step, Place: number*p.GroupSize + j}
+			q := rollout.Request{Scenario: t.scenario, Rollout: p.First + j, Step: p.Step,
+				Place: number*p.GroupSize + j}
 			if p.Forced != nil {
 				q.Forced = p.Forced(t.scenario.ID, p.First+j)
 			}
@@ -101,7 +106,8 @@ func (p *plan) ask(i int) {
 	}
 }
 
-// settle ends a place whose groups are scored, where one is to keep or no other scenario is left. Else the next are begun.
+// settle ends a place whose groups are scored, where one is to keep or no other scenario is left. Else the next are
+// begun.
 func (p *plan) settle(i int) {
 	t := p.tries[i]
 	t.settled, t.kept = true, p.others == nil || p.Keep(t.group)
@@ -144,7 +150,8 @@ func (p *plan) add(t *trajectory.Trajectory) (group int, whole bool) {
 	return i, p.tries[i].missing == 0
 }
 
-// groups are those to keep, all that there are of each place, or the last one that was tried there; replaced are the others. Both are by place.
+// groups are those to keep, all that there are of each place, or the last one that was tried there; replaced are the
+// others. Both are by place.
 func (p *plan) groups() (groups, replaced []trajectory.Group) {
 	for _, of := range p.of {
 		none := !slices.ContainsFunc(of, func(t *try) bool { return t.kept })

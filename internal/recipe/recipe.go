@@ -1,7 +1,7 @@
 // Package recipe holds the training algorithms, each readable top to bottom on one page: start with grpo.go.
 //
-// A recipe sees no tensor, no server and no file format: it declares the small interfaces it needs, and the packages below
-// job wire the engine, the MCP client and the run directory into them.
+// A recipe sees no tensor, no server and no file format: it declares the small interfaces it needs, and the packages
+// below job wire the engine, the MCP client and the run directory into them.
 package recipe
 
 import (
@@ -18,38 +18,42 @@ import (
 
 // Trainer takes optimiser steps on one adapter.
 type Trainer interface {
-	// Gradient computes the gradient of a batch's loss and what there is to know of it. It is kept for Apply; adapter and
-	// optimiser stay as they are, so a recipe can look at a step before it is taken.
+	// Gradient computes the gradient of a batch's loss and what there is to know of it. It is kept for Apply; adapter
+	// and optimiser stay as they are, so a recipe can look at a step before it is taken.
 	Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error)
 	// Apply takes the optimiser step along the gradient computed last and returns the gradient's norm before clipping.
 	Apply(u batch.Update) (norm float64, err error)
-	// Score returns the logprobs of a batch's trained tokens under the policy as it is, and ScoreReference under the one that HoldReference
-	// kept, at a temperature above 0: a list for each row, a number for each of its ids, 0 where it is not trained.
+	// Score returns the logprobs of a batch's trained tokens under the policy as it is, and ScoreReference under the
+	// one that HoldReference kept, at a temperature above 0: a list for each row, a number for each of its ids, 0 where
+	// it is not trained.
 	Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
 	ScoreReference(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
-	// Entropies are those of the policy as it is at the same tokens, over the whole vocabulary, in nats, laid out as Score's.
+	// Entropies are those of the policy as it is at the same tokens, over the whole vocabulary, in nats, laid out as
+	// Score's.
 	Entropies(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
 	// HoldReference keeps the policy as it is now, in checkpoints too.
 	HoldReference() error
-	// Snapshot returns what puts the trainer back where it is now, in case that steps which belong together cannot all be taken.
+	// Snapshot returns what puts the trainer back where it is now, in case that steps which belong together cannot all
+	// be taken.
 	Snapshot() (restore func() error, err error)
 	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.
 	ResetOptimizer() error
-	// CompileStats counts the programs that were made since it was last called, and the seconds that they took: compiled, or read from the disk.
+	// CompileStats counts the programs that were made since it was last called, and the seconds that they took:
+	// compiled, or read from the disk.
 	CompileStats() (programs int, seconds float64)
 	// Save writes, and Load reads, all that the next step depends on.
 	Save(dir string) error
 	Load(dir string) error
 }
 
-// Runner runs the episodes that are asked for on live servers, until requests is closed, and hands over each as it ends. An
-// episode that failed is a record too, never an error. The channel is closed after the last.
+// Runner runs the episodes that are asked for on live servers, until requests is closed, and hands over each as it
+// ends. An episode that failed is a record too, never an error. The channel is closed after the last.
 type Runner interface {
 	Run(ctx context.Context, requests <-chan rollout.Request) <-chan *trajectory.Trajectory
 }
 
-// Scorer says what each episode of a whole group earned, in the group's order. Episodes whose outcome is not the policy's doing
-// earn nothing. It is called for many groups at a time. What an error of it does, masked says.
+// Scorer says what each episode of a whole group earned, in the group's order. Episodes whose outcome is not the
+// policy's doing earn nothing. It is called for many groups at a time. What an error of it does, masked says.
 type Scorer interface {
 	Score(ctx context.Context, s *scenario.Scenario, g trajectory.Group) ([]trajectory.Score, error)
 }
@@ -88,8 +92,8 @@ type Log interface {
 	Latest(stage string) (dir string, step int, err error)
 }
 
-// Progress tells the user where a stage is. Done counts from 0 to total. A stage STAGE/PART is a part of a step of that stage:
-// the episodes of a step, or an evaluation between two.
+// Progress tells the user where a stage is. Done counts from 0 to total. A stage STAGE/PART is a part of a step of that
+// stage: the episodes of a step, or an evaluation between two.
 type Progress func(stage string, done, total int, note string)
 
 // finish ends a training stage: its adapter is the sampler's from now on, where somebody samples.
@@ -123,8 +127,8 @@ func stopStage(err error, stage string, step int, of saver, log Log) error {
 	return errors.Join(err, saveErr)
 }
 
-// resume puts the trainer, and what else a stage keeps, where its newest checkpoint left them, and returns the step to go on with. A stage
-// that begins keeps the adapter it finds and starts the optimiser afresh.
+// resume puts the trainer, and what else a stage keeps, where its newest checkpoint left them, and returns the step to
+// go on with. A stage that begins keeps the adapter it finds and starts the optimiser afresh.
 func resume(stage string, trainer Trainer, of saver, log Log) (int, error) {
 	dir, step, err := log.Latest(stage)
 	if err != nil {

@@ -49,7 +49,9 @@ func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objec
 	if o.Loss != batch.LossLikelihood {
 		f.gradient = fmt.Sprintf("grpo %v %v", o, b)
 	}
-	s := batch.StepStats{Loss: float64(len(fmt.Sprint(f.Steps, f.gradient))), NumTrained: leastTokens, NumSampled: leastTokens} // as of a step with many tokens
+	// as of a step with many tokens
+	s := batch.StepStats{Loss: float64(len(fmt.Sprint(f.Steps, f.gradient))), NumTrained: leastTokens,
+		NumSampled: leastTokens}
 	if len(f.Steps) >= f.apart {
 		s.Mismatch = f.mismatch
 	}
@@ -169,9 +171,16 @@ func (f *fakeRunner) Run(ctx context.Context, requests <-chan rollout.Request) <
 			}
 			n++
 			s := q.Scenario
-			t := &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, q.Step, q.Rollout), ScenarioID: s.ID, Scenario: s.Hash(), Rollout: q.Rollout, Outcome: f.outcome,
+			t := &trajectory.Trajectory{
+				ID:         fmt.Sprintf("%s/%d/%d", s.ID, q.Step, q.Rollout),
+				ScenarioID: s.ID,
+				Scenario:   s.Hash(),
+				Rollout:    q.Rollout,
+				Outcome:    f.outcome,
 				Turns: []trajectory.Turn{{BridgeIDs: []int32{1, int32(s.ID[0])},
-					CompletionIDs: []int32{int32(100 + q.Rollout), int32(f.trainer.published)}, SamplerLogprobs: []float32{-1, -2}}}}
+					CompletionIDs:   []int32{int32(100 + q.Rollout), int32(f.trainer.published)},
+					SamplerLogprobs: []float32{-1, -2}}},
+			}
 			if f.shape != nil {
 				f.shape(q, t)
 			}
@@ -194,7 +203,8 @@ func (f scoreFunc) Score(_ context.Context, s *scenario.Scenario, g trajectory.G
 			panic("scored under another scenario, or in another order")
 		}
 		if t.Outcome.Trainable() {
-			scores[i] = trajectory.Score{Reward: f(i), Terms: []trajectory.Term{{Name: "checks", Score: f(i), Weight: 1}}}
+			scores[i] = trajectory.Score{Reward: f(i),
+				Terms: []trajectory.Term{{Name: "checks", Score: f(i), Weight: 1}}}
 		}
 	}
 	return scores, nil
@@ -214,7 +224,8 @@ type memoryLog struct {
 }
 
 func newLog(t *testing.T) *memoryLog {
-	return &memoryLog{t.TempDir(), map[string]trajectory.Trajectory{}, map[string]trajectory.Score{}, map[string]map[string]float64{}, nil, map[string]int{}, map[string]bool{}}
+	return &memoryLog{t.TempDir(), map[string]trajectory.Trajectory{}, map[string]trajectory.Score{},
+		map[string]map[string]float64{}, nil, map[string]int{}, map[string]bool{}}
 }
 
 func (l *memoryLog) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
@@ -353,7 +364,11 @@ func took(groups ...trajectory.Group) *Step {
 }
 
 func pipeline() Pipeline {
-	return Pipeline{SFT: SFT{Stage: "sft", Epochs: 2, BatchSize: 2, Optimizer: Optimizer{LearningRate: 0.1, Schedule: Schedule{Warmup: 0.1}}, CheckpointEvery: 2, Seed: 3}, GRPO: grpo()}
+	return Pipeline{
+		SFT: SFT{Stage: "sft", Epochs: 2, BatchSize: 2,
+			Optimizer: Optimizer{LearningRate: 0.1, Schedule: Schedule{Warmup: 0.1}}, CheckpointEvery: 2, Seed: 3},
+		GRPO: grpo(),
+	}
 }
 
 // attempt runs the pipeline with a fresh trainer, as a new process would. stop may cancel before an optimiser step of
@@ -405,7 +420,8 @@ func TestResumedPipelineEqualsUninterrupted(t *testing.T) {
 		if !slices.Equal(got.Steps, want.Steps) {
 			t.Errorf("%v: batches\n%q, want\n%q", s, got.Steps, want.Steps)
 		}
-		if !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || !reflect.DeepEqual(log.Earned, wantLog.Earned) || !reflect.DeepEqual(log.Finished, wantLog.Finished) {
+		if !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) ||
+			!reflect.DeepEqual(log.Earned, wantLog.Earned) || !reflect.DeepEqual(log.Finished, wantLog.Finished) {
 			t.Errorf("%v: the log differs", s)
 		}
 		if !reflect.DeepEqual(systems, wantSystems) {
@@ -428,7 +444,8 @@ func TestPipelineSkipsFinishedStages(t *testing.T) {
 
 // A stopped evaluation keeps the episodes it had and later runs only the others.
 func TestStoppedEvaluationGoesOn(t *testing.T) {
-	whole, err := Evaluation{Stage: "eval_base", Runner: &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}, Scorer: scoreFunc(byRollout), Log: newLog(t), Progress: silent}.Run(context.Background(), scenarios(3))
+	whole, err := Evaluation{Stage: "eval_base", Runner: &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK},
+		Scorer: scoreFunc(byRollout), Log: newLog(t), Progress: silent}.Run(context.Background(), scenarios(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,34 +458,40 @@ func TestStoppedEvaluationGoesOn(t *testing.T) {
 				cancel()
 			}
 		}}
-		_, err := Evaluation{Stage: "eval_base", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}.Run(ctx, scenarios(3))
+		_, err := Evaluation{Stage: "eval_base", Runner: r, Scorer: scoreFunc(byRollout), Log: log,
+			Progress: silent}.Run(ctx, scenarios(3))
 		if !errors.Is(err, context.Canceled) || len(log.Kept) != episode || log.Finished["eval_base"] {
 			t.Errorf("%v, %d trajectories", err, len(log.Kept))
 		}
 		r.before = nil
 		r.episodes = 0
-		got, err := Evaluation{Stage: "eval_base", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}.Run(context.Background(), scenarios(3))
+		got, err := Evaluation{Stage: "eval_base", Runner: r, Scorer: scoreFunc(byRollout), Log: log,
+			Progress: silent}.Run(context.Background(), scenarios(3))
 		if err != nil || r.episodes != 3-episode || !reflect.DeepEqual(got, whole) {
 			t.Errorf("%v, %d more episodes gave %v, want %v", err, r.episodes, got, whole)
 		}
 	}
 }
 
-// Episodes of a scenario that was edited while the run was stopped are not taken for those of the scenario as it is now.
+// Episodes of a scenario that was edited while the run was stopped are not taken for those of the scenario as it is
+// now.
 func TestEditedScenarioIsRunAgain(t *testing.T) {
 	log, r, list := newLog(t), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}, scenarios(3)
 	for i, want := range []int{3, 0, 1} {
 		if r.episodes = 0; i == 2 {
 			list[1].Task += " Now."
 		}
-		if _, err := (Evaluation{Stage: "eval_base", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}).Run(context.Background(), list); err != nil || r.episodes != want {
+		if _, err := (Evaluation{Stage: "eval_base", Runner: r, Scorer: scoreFunc(byRollout), Log: log,
+			Progress: silent}).Run(context.Background(), list); err != nil || r.episodes != want {
 			t.Errorf("%d: %v, %d episodes, want %d", i, err, r.episodes, want)
 		}
 	}
 }
 
 // train runs GRPO and returns its trainer and log.
-func train(t *testing.T, outcome trajectory.Outcome, score scoreFunc, mismatch float64) (*fakeTrainer, *memoryLog, error) {
+func train(
+	t *testing.T, outcome trajectory.Outcome, score scoreFunc, mismatch float64,
+) (*fakeTrainer, *memoryLog, error) {
 	trainer, log := &fakeTrainer{mismatch: mismatch}, newLog(t)
 	r := &fakeRunner{trainer: trainer, outcome: outcome}
 	return trainer, log, grpo().Run(context.Background(), scenarios(5), r, score, trainer, trainer, log, silent)
@@ -483,8 +506,11 @@ func TestGRPOTrainsOnlyWhatTeaches(t *testing.T) {
 		steps   int
 		metrics map[string]float64
 	}{
-		{"spread", trajectory.OK, byRollout, 7, map[string]float64{"reward": 0.5, "reward_spread": math.Sqrt(0.5), "reward_std": math.Sqrt(1.0 / 3), "rewards/checks/mean": 0.5, "rewards/checks/std": math.Sqrt(1.0 / 3),
-			"outcome/ok": 4, "completions/mean_length": 2, "turns/mean": 1}},
+		{"spread", trajectory.OK, byRollout, 7, map[string]float64{
+			"reward": 0.5, "reward_spread": math.Sqrt(0.5), "reward_std": math.Sqrt(1.0 / 3),
+			"rewards/checks/mean": 0.5, "rewards/checks/std": math.Sqrt(1.0 / 3), "outcome/ok": 4,
+			"completions/mean_length": 2, "turns/mean": 1,
+		}},
 		{"policy error", trajectory.PolicyError, byRollout, 7, map[string]float64{"outcome/policy_error": 4}},
 		{"no spread", trajectory.OK, flat, 0, map[string]float64{"frac_reward_zero_std": 1, "reward": 0.5, "frac_groups_empty": 0}},
 	} {
@@ -508,21 +534,28 @@ func TestEmptyGroupsAreReported(t *testing.T) {
 		}
 		return g
 	}
-	groups := []trajectory.Group{group(trajectory.OK, 0, 1), group(trajectory.EnvironmentError, 0, 1), group(trajectory.OK, 1, 1)}
+	groups := []trajectory.Group{group(trajectory.OK, 0, 1), group(trajectory.EnvironmentError, 0, 1),
+		group(trajectory.OK, 1, 1)}
 	m := begun(t, grpo(), nil).measure(took(groups...))
-	for name, want := range map[string]float64{"frac_groups_empty": 1.0 / 3, "frac_reward_zero_std": 1.0 / 2, "reward": 3.0 / 4, "outcome/environment_error": 2} {
+	for name, want := range map[string]float64{
+		"frac_groups_empty":         1.0 / 3,
+		"frac_reward_zero_std":      1.0 / 2,
+		"reward":                    3.0 / 4,
+		"outcome/environment_error": 2,
+	} {
 		if math.Abs(m[name]-want) > 1e-12 {
 			t.Errorf("%s is %v, want %v", name, m[name], want)
 		}
 	}
 }
 
-// Equal rewards are no spread, whatever their mean rounds to: seven times 1.55/7 is not 1.55. A term that some episodes do
-// not have is averaged over those that do, as TRL's is.
+// Equal rewards are no spread, whatever their mean rounds to: seven times 1.55/7 is not 1.55. A term that some episodes
+// do not have is averaged over those that do, as TRL's is.
 func TestMetricsOfEqualRewardsAndAbsentTerms(t *testing.T) {
 	var g trajectory.Group
 	for i := range 7 {
-		e := &trajectory.Trajectory{Outcome: trajectory.OK, Reward: 1.55, Terms: []trajectory.Term{{Name: "end", Score: 1}}}
+		e := &trajectory.Trajectory{Outcome: trajectory.OK, Reward: 1.55,
+			Terms: []trajectory.Term{{Name: "end", Score: 1}}}
 		if i < 2 {
 			e.Terms = append(e.Terms, trajectory.Term{Name: "repeat", Score: float64(i)})
 			e.User = &trajectory.User{Turns: 1 + 2*i, PromptTokens: 10 * i, CompletionTokens: i}
@@ -530,7 +563,10 @@ func TestMetricsOfEqualRewardsAndAbsentTerms(t *testing.T) {
 		g.Trajectories = append(g.Trajectories, e)
 	}
 	m := begun(t, grpo(), nil).measure(took(g))
-	for name, want := range map[string]float64{"frac_reward_zero_std": 1, "reward": 1.55, "rewards/end/mean": 1, "rewards/repeat/mean": 0.5, "user/turns": 2, "user/tokens": 5.5} {
+	for name, want := range map[string]float64{
+		"frac_reward_zero_std": 1, "reward": 1.55, "rewards/end/mean": 1, "rewards/repeat/mean": 0.5, "user/turns": 2,
+		"user/tokens": 5.5,
+	} {
 		if math.Abs(m[name]-want) > 1e-12 {
 			t.Errorf("%s is %v, want %v", name, m[name], want)
 		}
@@ -540,7 +576,8 @@ func TestMetricsOfEqualRewardsAndAbsentTerms(t *testing.T) {
 	}
 }
 
-// What is said to have failed is one episode's story: a server's, where there is one, since the rest may follow from it.
+// What is said to have failed is one episode's story: a server's, where there is one, since the rest may follow from
+// it.
 func TestNothingRanNamesOneEpisode(t *testing.T) {
 	episode := func(id string, o trajectory.Outcome) *trajectory.Trajectory {
 		return &trajectory.Trajectory{ID: id, Outcome: o, Error: "why " + id}
@@ -551,16 +588,27 @@ func TestNothingRanNamesOneEpisode(t *testing.T) {
 		code     fault.Code
 		where    string
 	}{
-		{"ours", []*trajectory.Trajectory{episode("a", trajectory.InfrastructureError), episode("b", trajectory.InfrastructureError)}, fault.CodeError, "episode a"},
-		{"a server's, then ours", []*trajectory.Trajectory{episode("a", trajectory.EnvironmentError), episode("b", trajectory.InfrastructureError)}, fault.CodeUnavailable, "episode a"},
-		{"ours, then a server's", []*trajectory.Trajectory{episode("a", trajectory.InfrastructureError), episode("b", trajectory.EnvironmentError)}, fault.CodeUnavailable, "episode b"},
+		{
+			"ours", []*trajectory.Trajectory{episode("a", trajectory.InfrastructureError),
+				episode("b", trajectory.InfrastructureError)}, fault.CodeError, "episode a",
+		},
+		{
+			"a server's, then ours", []*trajectory.Trajectory{episode("a", trajectory.EnvironmentError),
+				episode("b", trajectory.InfrastructureError)}, fault.CodeUnavailable, "episode a",
+		},
+		{
+			"ours, then a server's", []*trajectory.Trajectory{episode("a", trajectory.InfrastructureError),
+				episode("b", trajectory.EnvironmentError)}, fault.CodeUnavailable, "episode b",
+		},
 	} {
 		err, ok := errors.AsType[*fault.Error](NothingRan(c.episodes))
-		if !ok || err.Code != c.code || err.Where != c.where || "episode "+strings.TrimPrefix(err.Why, "why ") != c.where || !strings.Contains(err.Next, "hone ") {
+		if !ok || err.Code != c.code || err.Where != c.where ||
+			"episode "+strings.TrimPrefix(err.Why, "why ") != c.where || !strings.Contains(err.Next, "hone ") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if err := NothingRan([]*trajectory.Trajectory{episode("a", trajectory.EnvironmentError), episode("b", trajectory.Limit)}); err != nil {
+	if err := NothingRan([]*trajectory.Trajectory{episode("a", trajectory.EnvironmentError),
+		episode("b", trajectory.Limit)}); err != nil {
 		t.Errorf("one episode ran: %v", err)
 	}
 	if err := NothingRan(nil); err != nil {
@@ -574,10 +622,12 @@ func TestNothingRunIsAnError(t *testing.T) {
 	r := &fakeRunner{trainer: trainer, outcome: trajectory.EnvironmentError}
 	for name, run := range map[string]func() error{
 		"grpo": func() error {
-			return grpo().Run(context.Background(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent)
+			return grpo().Run(context.Background(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer,
+				log, silent)
 		},
 		"eval": func() error {
-			_, err := Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}.Run(context.Background(), scenarios(5))
+			_, err := Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log,
+				Progress: silent}.Run(context.Background(), scenarios(5))
 			return err
 		},
 	} {
@@ -590,7 +640,8 @@ func TestNothingRunIsAnError(t *testing.T) {
 		t.Errorf("steps %v, metrics %v", trainer.Steps, log.Metric)
 	}
 	r.outcome = trajectory.OK
-	ts, err := Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}.Run(context.Background(), scenarios(5))
+	ts, err := Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log,
+		Progress: silent}.Run(context.Background(), scenarios(5))
 	if err != nil || len(ts) != 5 || ts[0].Outcome != trajectory.OK {
 		t.Errorf("%v: %d trajectories", err, len(ts))
 	}
@@ -600,7 +651,8 @@ func TestMismatchStopsTheRun(t *testing.T) {
 	for _, mismatch := range []float64{0.11, math.Inf(1), math.NaN()} {
 		trainer, log, err := train(t, trajectory.OK, byRollout, mismatch)
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Where != "grpo step 0" || len(trainer.Steps) != 0 || log.latest["grpo"] != 0 || len(log.Metric) != 1 {
+		if !errors.As(err, &f) || f.Where != "grpo step 0" || len(trainer.Steps) != 0 || log.latest["grpo"] != 0 ||
+			len(log.Metric) != 1 {
 			t.Errorf("%v: %v after %d steps", mismatch, err, len(trainer.Steps))
 		}
 	}
@@ -609,12 +661,14 @@ func TestMismatchStopsTheRun(t *testing.T) {
 	}
 }
 
-// The step whose sampler and trainer are apart is not taken; those before it are kept, and a resumed run goes on after them.
+// The step whose sampler and trainer are apart is not taken; those before it are kept, and a resumed run goes on after
+// them.
 func TestMismatchKeepsTheStepsBefore(t *testing.T) {
 	trainer, log := &fakeTrainer{mismatch: 0.2, apart: 5}, newLog(t)
 	runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 	err := grpo().Run(context.Background(), scenarios(5), runner, scoreFunc(byRollout), trainer, trainer, log, silent)
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Where != "grpo step 5" || len(trainer.Steps) != 5 || log.latest["grpo"] != 5 {
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Where != "grpo step 5" || len(trainer.Steps) != 5 ||
+		log.latest["grpo"] != 5 {
 		t.Fatalf("%v after %d steps, of which %d are kept", err, len(trainer.Steps), log.latest["grpo"])
 	}
 	if got := log.Metric["grpo5"]["sampling/mismatch_kl"]; got != 0.2 {
@@ -626,7 +680,8 @@ func TestMismatchKeepsTheStepsBefore(t *testing.T) {
 	}
 	again := &fakeTrainer{}
 	runner.trainer = again
-	if err := grpo().Run(context.Background(), scenarios(5), runner, scoreFunc(byRollout), again, again, log, silent); err != nil || !slices.Equal(again.Steps, want.Steps) {
+	if err := grpo().Run(context.Background(), scenarios(5), runner, scoreFunc(byRollout), again, again, log,
+		silent); err != nil || !slices.Equal(again.Steps, want.Steps) {
 		t.Errorf("%v: resumed to %q, want %q", err, again.Steps, want.Steps)
 	}
 }
@@ -637,12 +692,14 @@ func TestTemperatureOfObjectives(t *testing.T) {
 	p.GRPO.Temperature = 0.7
 	trainer := &fakeTrainer{}
 	runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-	if _, err := p.Run(context.Background(), Data{Demonstrations: demonstrations(5), Train: scenarios(5), Test: scenarios(3)}, runner, runner,
+	if _, err := p.Run(context.Background(),
+		Data{Demonstrations: demonstrations(5), Train: scenarios(5), Test: scenarios(3)}, runner, runner,
 		scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range trainer.Steps {
-		if sampled := strings.HasPrefix(s, "grpo {dapo {0.2 0.28 0} {0  } 0 0.7 {false 0}}"); sampled != (i >= 6) || !sampled && !strings.HasPrefix(s, "sft ") {
+		if sampled := strings.HasPrefix(s, "grpo {dapo {0.2 0.28 0} {0  } 0 0.7 {false 0}}"); sampled != (i >= 6) ||
+			!sampled && !strings.HasPrefix(s, "sft ") {
 			t.Errorf("step %d: %s", i, s)
 		}
 	}
@@ -699,7 +756,8 @@ func TestRate(t *testing.T) {
 
 func TestShuffledIsAPermutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, seed, epoch := rapid.IntRange(0, 60).Draw(t, "n"), rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 9).Draw(t, "epoch")
+		n, seed, epoch :=
+			rapid.IntRange(0, 60).Draw(t, "n"), rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 9).Draw(t, "epoch")
 		order := permutation(n, seed, epoch)
 		if !slices.Equal(order, permutation(n, seed, epoch)) {
 			t.Fatal("the same seed gave another order")
@@ -711,7 +769,8 @@ func TestShuffledIsAPermutation(t *testing.T) {
 			}
 		}
 	})
-	if slices.Equal(permutation(30, 1, 0), permutation(30, 1, 1)) || slices.Equal(permutation(30, 1, 0), permutation(30, 2, 0)) {
+	if slices.Equal(permutation(30, 1, 0), permutation(30, 1, 1)) ||
+		slices.Equal(permutation(30, 1, 0), permutation(30, 2, 0)) {
 		t.Error("the order does not depend on epoch and seed")
 	}
 }
@@ -728,7 +787,8 @@ func TestNothingToTrainOnIsAnError(t *testing.T) {
 		"groups of one": alone.Run(context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, trainer, newLog(t), silent),
 		"no rows":       pipeline().SFT.Run(context.Background(), nil, trainer, trainer, newLog(t), silent),
 		"no steps":      short.Run(context.Background(), demonstrations(5), trainer, trainer, newLog(t), silent),
-		"nothing kept": Rejection{GroupSize: 2, SFT: pipeline().SFT, Keep: func(*trajectory.Trajectory) bool { return false }}.Run(
+		"nothing kept": Rejection{GroupSize: 2, SFT: pipeline().SFT,
+			Keep: func(*trajectory.Trajectory) bool { return false }}.Run(
 			context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, trainer, newLog(t), silent),
 	} {
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Next == "" {
@@ -742,8 +802,12 @@ func TestNothingToTrainOnIsAnError(t *testing.T) {
 
 // Only what was kept is trained on, each wording once, for as many steps as asked, and the same after a stop.
 func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
-	r := Rejection{GroupSize: 3, SFT: SFT{Stage: "kept", Steps: 7, BatchSize: 2, Optimizer: Optimizer{LearningRate: 1, Schedule: Schedule{Warmup: 0.1}}, CheckpointEvery: 2, Seed: 5},
-		Keep: func(t *trajectory.Trajectory) bool { return t.Rollout > 0 }}
+	r := Rejection{
+		GroupSize: 3,
+		SFT: SFT{Stage: "kept", Steps: 7, BatchSize: 2,
+			Optimizer: Optimizer{LearningRate: 1, Schedule: Schedule{Warmup: 0.1}}, CheckpointEvery: 2, Seed: 5},
+		Keep: func(t *trajectory.Trajectory) bool { return t.Rollout > 0 },
+	}
 	run := func(log *memoryLog, stop int) (*fakeTrainer, *fakeRunner, error) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -759,7 +823,8 @@ func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
 	if err != nil || len(want.Steps) != 7 || want.published != 7 {
 		t.Fatalf("%v: %d steps, %d published", err, len(want.Steps), want.published)
 	}
-	if text := fmt.Sprint(want.Steps); strings.Contains(text, "100") || !strings.Contains(text, "101") || !strings.Contains(text, "102") {
+	if text := fmt.Sprint(want.Steps); strings.Contains(text, "100") || !strings.Contains(text, "101") ||
+		!strings.Contains(text, "102") {
 		t.Errorf("rollout 0 was rejected, 1 and 2 were not; trained on %s", text)
 	}
 	log := newLog(t)
@@ -775,16 +840,19 @@ func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
 	}
 	r.Beside = []batch.Sequence{{IDs: []int32{1, 777}, Trained: []bool{false, true}}}
 	log = newLog(t)
-	if got, _, err := run(log, -1); err != nil || !strings.Contains(fmt.Sprint(got.Steps), "777") || !strings.Contains(fmt.Sprint(got.Steps), "102") ||
-		!slices.Contains(log.said, "kept trains on 4 rows that passed and 1 demonstration") {
+	if got, _, err := run(log, -1); err != nil || !strings.Contains(fmt.Sprint(got.Steps), "777") ||
+		!strings.Contains(fmt.Sprint(got.Steps), "102") || !slices.Contains(log.said,
+		"kept trains on 4 rows that passed and 1 demonstration") {
 		t.Errorf("%v: beside a demonstration it trained on %s, and said %q", err, got.Steps, log.said)
 	}
 	episode := func(rollout int, o trajectory.Outcome) *trajectory.Trajectory {
 		return &trajectory.Trajectory{Rollout: rollout, Outcome: o, Turns: []trajectory.Turn{{BridgeIDs: []int32{1}}}}
 	}
-	same := []trajectory.Group{{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.OK), episode(2, trajectory.OK)}},
+	same := []trajectory.Group{
+		{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.OK), episode(2, trajectory.OK)}},
 		{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.OK)}},
-		{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.InfrastructureError)}}}
+		{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.InfrastructureError)}},
+	}
 	if n := len(r.rows(same)); n != 2 {
 		t.Errorf("%d rows of two scenarios with one wording each", n)
 	}

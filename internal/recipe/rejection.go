@@ -20,17 +20,21 @@ type Rejection struct {
 	SFT       SFT // its Stage names the training; the rollouts are the stage of that name and "_rollouts"
 	// Keep says which scored episodes are good.
 	Keep func(*trajectory.Trajectory) bool
-	// Beside are demonstrations that it trains on too, each row as likely as an episode's (RFT, arXiv 2308.01825); none: on its own episodes alone.
+	// Beside are demonstrations that it trains on too, each row as likely as an episode's (RFT, arXiv 2308.01825);
+	// none: on its own episodes alone.
 	Beside []batch.Sequence
 }
 
 // Run samples, or reads back what an earlier attempt sampled, then trains, and leaves the adapter published.
-func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
-	publisher Publisher, log Log, progress Progress) error {
+func (r Rejection) Run(
+	ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
+	publisher Publisher, log Log, progress Progress,
+) error {
 	if err := Publish(publisher, r.SFT.Stage); err != nil {
 		return err
 	}
-	rollouts := Rollouts{Stage: r.SFT.Stage + "_rollouts", Again: true, GroupSize: r.GroupSize, Runner: runner, Scorer: scorer, Log: log, Progress: progress}
+	rollouts := Rollouts{Stage: r.SFT.Stage + "_rollouts", Again: true, GroupSize: r.GroupSize, Runner: runner,
+		Scorer: scorer, Log: log, Progress: progress}
 	groups, _, err := rollouts.sample(ctx, scenarios)
 	if err != nil {
 		return err
@@ -49,8 +53,9 @@ func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runne
 	return r.SFT.Run(ctx, slices.Concat(rows, r.Beside), trainer, publisher, log, progress)
 }
 
-// rows are the best of the kept episodes, each wording of a scenario's solution once: an easy task must not outweigh a hard one. Best are
-// those with the fewest calls that failed, and of these those with the fewest calls: a success by detours teaches detours.
+// rows are the best of the kept episodes, each wording of a scenario's solution once: an easy task must not outweigh a
+// hard one. Best are those with the fewest calls that failed, and of these those with the fewest calls: a success by
+// detours teaches detours.
 func (r Rejection) rows(groups []trajectory.Group) []batch.Sequence {
 	var rows []batch.Sequence
 	for _, g := range groups {
@@ -67,7 +72,8 @@ func (r Rejection) rows(groups []trajectory.Group) []batch.Sequence {
 	return rows
 }
 
-// best are the kept episodes of a group that came to their end with the fewest failed calls, and of these with the fewest calls.
+// best are the kept episodes of a group that came to their end with the fewest failed calls, and of these with the
+// fewest calls.
 func (r Rejection) best(g trajectory.Group) (best []*trajectory.Trajectory) {
 	var least []int
 	for _, t := range g.Trajectories {

@@ -18,9 +18,11 @@ type Rescored struct {
 	Was, Now []trajectory.Score
 }
 
-// Rescore scores kept groups again, many at a time, each by the scorer of its stage, and sets their Now. What a run keeps stays as it is.
-// The error is one that stops a run too.
-func Rescore(ctx context.Context, groups []Rescored, scenarios map[string]*scenario.Scenario, scorer func(stage string) Scorer) error {
+// Rescore scores kept groups again, many at a time, each by the scorer of its stage, and sets their Now. What a run
+// keeps stays as it is. The error is one that stops a run too.
+func Rescore(
+	ctx context.Context, groups []Rescored, scenarios map[string]*scenario.Scenario, scorer func(stage string) Scorer,
+) error {
 	errs := make([]error, len(groups))
 	var all sync.WaitGroup
 	for i := range groups {
@@ -42,8 +44,8 @@ func (r Rescored) eachPair(f func(i int)) {
 	}
 }
 
-// ChangesOrder reports whether two episodes of the group come in another order now, or are told apart where they were not: GRPO
-// would push the policy another way.
+// ChangesOrder reports whether two episodes of the group come in another order now, or are told apart where they were
+// not: GRPO would push the policy another way.
 func (r Rescored) ChangesOrder() bool {
 	reordered := false
 	r.eachPair(func(i int) {

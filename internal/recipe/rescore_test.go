@@ -51,10 +51,15 @@ func TestChangesAreByStage(t *testing.T) {
 	for i := range failed.Now {
 		failed.Now[i].Outcome = trajectory.JudgeError
 	}
-	groups := []Rescored{rescored("grpo", []float64{1, 2}, []float64{2, 1}), rescored("validation", []float64{1}, []float64{1}),
-		rescored("grpo", []float64{0, 3, 7}, []float64{0, 6, 9}, trajectory.OK, trajectory.OK, trajectory.EnvironmentError), failed}
-	want := []Change{{Stage: "grpo", Episodes: 4, Was: 6.0 / 4, Now: 9.0 / 4, Changed: 3, Groups: 3, Reordered: 1, Unscored: 2},
-		{Stage: "validation", Episodes: 1, Was: 1, Now: 1, Groups: 1}}
+	groups := []Rescored{
+		rescored("grpo", []float64{1, 2}, []float64{2, 1}), rescored("validation", []float64{1}, []float64{1}),
+		rescored("grpo", []float64{0, 3, 7}, []float64{0, 6, 9}, trajectory.OK, trajectory.OK,
+			trajectory.EnvironmentError), failed,
+	}
+	want := []Change{
+		{Stage: "grpo", Episodes: 4, Was: 6.0 / 4, Now: 9.0 / 4, Changed: 3, Groups: 3, Reordered: 1, Unscored: 2},
+		{Stage: "validation", Episodes: 1, Was: 1, Now: 1, Groups: 1},
+	}
 	if got := Changes(groups); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -66,8 +71,12 @@ func TestRescoreFollowsTheRuleOfFailures(t *testing.T) {
 	known := map[string]*scenario.Scenario{"a": &list[0], "b": &list[1]}
 	groups := func() (all []Rescored) {
 		for _, s := range list {
-			all = append(all, Rescored{Stage: "grpo", Group: trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{{ScenarioID: s.ID, Outcome: trajectory.OK}}},
-				Was: make([]trajectory.Score, 1)})
+			all = append(all, Rescored{
+				Stage: "grpo",
+				Group: trajectory.Group{ScenarioID: s.ID,
+					Trajectories: []*trajectory.Trajectory{{ScenarioID: s.ID, Outcome: trajectory.OK}}},
+				Was: make([]trajectory.Score, 1),
+			})
 		}
 		return all
 	}
@@ -81,7 +90,8 @@ func TestRescoreFollowsTheRuleOfFailures(t *testing.T) {
 			return nil
 		})
 		err := Rescore(t.Context(), all, known, func(string) Scorer { return scorer })
-		if errors.Is(err, spent) != (failure == error(spent)) || err == nil && (all[0].Now[0].Outcome != "" || all[1].Now[0].Outcome != trajectory.JudgeError) {
+		if errors.Is(err, spent) != (failure == error(spent)) ||
+			err == nil && (all[0].Now[0].Outcome != "" || all[1].Now[0].Outcome != trajectory.JudgeError) {
 			t.Errorf("%v: %v, %+v", failure, err, all)
 		}
 	}

@@ -10,28 +10,30 @@ import (
 	"hone/internal/fault"
 )
 
-// Rollouts are the episodes of one step of a stage. They come as a stream, each is kept as it ends, and a group whose episodes
-// have all ended is scored while those of others still run:
+// Rollouts are the episodes of one step of a stage. They come as a stream, each is kept as it ends, and a group whose
+// episodes have all ended is scored while those of others still run:
 //
 //	request -> trajectory -> kept -> whole group -> score -> kept -> group
 //
 // The scoring of a group waits for nothing but its own episodes, and no episode waits for it.
 type Rollouts struct {
-	Stage     string
-	Step      int
-	Again     bool // an earlier attempt may have begun the step under the same policy: the episodes that it kept are taken
-	GroupSize int  // episodes of one scenario
-	First     int  // number of a group's first one
+	Stage string
+	Step  int
+	// an earlier attempt may have begun the step under the same policy: the episodes that it kept are taken
+	Again     bool
+	GroupSize int // episodes of one scenario
+	First     int // number of a group's first one
 	Runner    Runner
 	Scorer    Scorer
 	Log       Episodes
 	Progress  Progress // of the episodes
-	// Lost is told of each episode whose outcome is not the policy's doing, after it was kept; its error ends the step. nil: nobody is.
+	// Lost is told of each episode whose outcome is not the policy's doing, after it was kept; its error ends the step.
+	// nil: nobody is.
 	Lost func(*trajectory.Trajectory) error
 
-	// Others are for each scenario those that take its place while no scored group there is to Keep: the next two at once, then four, and so
-	// on. All of these that are to keep are. They depend on nothing that happens in the step, so which scenarios are run does not depend on which
-	// group is scored first. nil: each group is kept.
+	// Others are for each scenario those that take its place while no scored group there is to Keep: the next two at
+	// once, then four, and so on. All of these that are to keep are. They depend on nothing that happens in the step,
+	// so which scenarios are run does not depend on which group is scored first. nil: each group is kept.
 	Others [][]scenario.Scenario
 	Keep   func(trajectory.Group) bool
 
@@ -39,15 +41,17 @@ type Rollouts struct {
 	Forced func(scenarioID string, number int) rollout.Forced
 }
 
-// Groups returns the groups of scenarios, all scored, in their order. An episode that ended by itself is kept although the run
-// is stopped; the next attempt takes it, and scores what was not scored.
+// Groups returns the groups of scenarios, all scored, in their order. An episode that ended by itself is kept although
+// the run is stopped; the next attempt takes it, and scores what was not scored.
 func (r Rollouts) Groups(ctx context.Context, scenarios []scenario.Scenario) ([]trajectory.Group, error) {
 	groups, _, err := r.groups(ctx, scenarios)
 	return groups, err
 }
 
 // groups is Groups, and returns those too in whose place others came.
-func (r Rollouts) groups(ctx context.Context, scenarios []scenario.Scenario) (groups, replaced []trajectory.Group, err error) {
+func (r Rollouts) groups(
+	ctx context.Context, scenarios []scenario.Scenario,
+) (groups, replaced []trajectory.Group, err error) {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	plan, err := r.plan(running, scenarios)
@@ -113,7 +117,9 @@ func (r Rollouts) noteLoss(t *trajectory.Trajectory) error {
 }
 
 // sample is groups, and an error where not one episode says anything about the policy, as when a server is gone.
-func (r Rollouts) sample(ctx context.Context, scenarios []scenario.Scenario) (groups, replaced []trajectory.Group, err error) {
+func (r Rollouts) sample(
+	ctx context.Context, scenarios []scenario.Scenario,
+) (groups, replaced []trajectory.Group, err error) {
 	if groups, replaced, err = r.groups(ctx, scenarios); err != nil {
 		return nil, nil, err
 	}
@@ -142,15 +148,17 @@ func (r Rollouts) keptEpisodes(scenarios []scenario.Scenario) (map[place]Kept, e
 	}
 	all, err := r.Log.Trajectories(r.Stage, r.Step)
 	for _, k := range all {
-		if known, ok := hash[k.ScenarioID]; ok && k.Scenario == known && k.Outcome.Trainable() && k.Rollout < r.First+r.GroupSize { // not of a scenario that was edited since
+		// not of a scenario that was edited since
+		if known, ok := hash[k.ScenarioID]; ok && k.Scenario == known && k.Outcome.Trainable() &&
+			k.Rollout < r.First+r.GroupSize {
 			kept[place{k.ScenarioID, k.Rollout}] = k
 		}
 	}
 	return kept, err
 }
 
-// NothingRan is the reason why no episode says anything about the policy, nil where one does: the first episode's, or that
-// of the first whose server failed, from which the others' may follow.
+// NothingRan is the reason why no episode says anything about the policy, nil where one does: the first episode's, or
+// that of the first whose server failed, from which the others' may follow.
 func NothingRan(ts []*trajectory.Trajectory) error {
 	var worst *trajectory.Trajectory
 	for _, t := range ts {
@@ -164,14 +172,16 @@ func NothingRan(ts []*trajectory.Trajectory) error {
 	if worst == nil {
 		return nil
 	}
-	f := &fault.Error{Code: fault.CodeError, What: "no episode could be run", Where: "episode " + worst.ID, Why: worst.Error,
+	f := &fault.Error{Code: fault.CodeError, What: "no episode could be run", Where: "episode " + worst.ID,
+		Why:  worst.Error,
 		Next: "remove the reason, then go on with hone runs resume; hone doctor checks machine and servers"}
 	switch worst.Outcome {
 	case trajectory.EnvironmentError:
 		f.Code, f.What = fault.CodeUnavailable, "the MCP server does not answer any more"
 		f.Next = trajectory.Mending(worst.Error, "look at the server, or run hone doctor")
 	case trajectory.JudgeError:
-		f.What, f.Next = "no episode could be scored", "remove the reason, then go on with hone runs resume: the episodes are kept, and are scored again"
+		f.What, f.Next = "no episode could be scored",
+			"remove the reason, then go on with hone runs resume: the episodes are kept, and are scored again"
 	}
 	return f
 }

@@ -48,8 +48,8 @@ func (g gated) Run(ctx context.Context, requests <-chan rollout.Request) <-chan 
 	return ended
 }
 
-// A group is scored while episodes of others run, and they end while it is scored. A scoring that came after all episodes, or
-// held them up, would block for ever, which synctest tells.
+// A group is scored while episodes of others run, and they end while it is scored. A scoring that came after all
+// episodes, or held them up, would block for ever, which synctest tells.
 func TestScoringOverlapsEpisodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, ended := make(chan struct{}), make(chan struct{})
@@ -65,20 +65,28 @@ func TestScoringOverlapsEpisodes(t *testing.T) {
 			}
 			return nil
 		})
-		r := Rollouts{Stage: "grpo", GroupSize: 2, Runner: runner, Scorer: scorer, Log: newLog(t), Progress: func(_ string, done, total int, _ string) {
-			if done == total {
-				close(ended)
-			}
-		}}
+		r := Rollouts{
+			Stage:     "grpo",
+			GroupSize: 2,
+			Runner:    runner,
+			Scorer:    scorer,
+			Log:       newLog(t),
+			Progress: func(_ string, done, total int, _ string) {
+				if done == total {
+					close(ended)
+				}
+			},
+		}
 		groups, err := r.Groups(t.Context(), scenarios(2))
-		if err != nil || len(groups) != 2 || groups[0].Trajectories[1].Reward != 1 || groups[1].Trajectories[1].Reward != 1 {
+		if err != nil || len(groups) != 2 || groups[0].Trajectories[1].Reward != 1 ||
+			groups[1].Trajectories[1].Reward != 1 {
 			t.Errorf("%v: %+v", err, groups)
 		}
 	})
 }
 
-// Wherever a run is stopped between the end of an episode and its score, the next attempt scores it and runs it not again, to the
-// same steps, rewards and metrics.
+// Wherever a run is stopped between the end of an episode and its score, the next attempt scores it and runs it not
+// again, to the same steps, rewards and metrics.
 func TestStoppedScoringGoesOn(t *testing.T) {
 	run := func(log *memoryLog, stop int32) (trainer *fakeTrainer, episodes int, err error) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -110,8 +118,8 @@ func TestStoppedScoringGoesOn(t *testing.T) {
 		if err != nil || kept+after != all || before < kept {
 			t.Errorf("stopped at %d: %v, %d episodes kept, %d run again, want %d in all", stop, err, kept, after, all)
 		}
-		if !slices.Equal(got.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) ||
-			!reflect.DeepEqual(log.Earned, wantLog.Earned) {
+		if !slices.Equal(got.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) ||
+			!reflect.DeepEqual(log.Kept, wantLog.Kept) || !reflect.DeepEqual(log.Earned, wantLog.Earned) {
 			t.Errorf("stopped at %d: the run differs", stop)
 		}
 	}
@@ -130,13 +138,15 @@ func TestAFailedTermMasksItsGroup(t *testing.T) {
 		return nil
 	}), trainer, trainer, log, silent)
 	m := log.Metric["grpo0"]
-	if err != nil || m["outcome/judge_error"] != 2 || m["outcome/ok"] != 8 || math.Abs(m["masked_ratio"]-0.2) > 1e-12 || m["frac_groups_empty"] != 0.2 || m["reward"] != 0.5 {
+	if err != nil || m["outcome/judge_error"] != 2 || m["outcome/ok"] != 8 || math.Abs(m["masked_ratio"]-0.2) > 1e-12 ||
+		m["frac_groups_empty"] != 0.2 || m["reward"] != 0.5 {
 		t.Errorf("%v: %v", err, m)
 	}
 	if len(trainer.given) != 1 || len(trainer.given[0].Rows) != 8 {
 		t.Fatalf("trained on %+v", trainer.given)
 	}
-	if got := log.Earned["grpo c/0/1"]; got.Outcome != trajectory.JudgeError || got.Error != "the judge says nothing" || got.Terms != nil {
+	if got := log.Earned["grpo c/0/1"]; got.Outcome != trajectory.JudgeError || got.Error != "the judge says nothing" ||
+		got.Terms != nil {
 		t.Errorf("kept %+v", got)
 	}
 	if raw := log.Kept["grpo 0 c/0/1"]; raw.Outcome != trajectory.OK {
@@ -146,13 +156,18 @@ func TestAFailedTermMasksItsGroup(t *testing.T) {
 
 // Episodes whose outcome is not the policy's keep it in a masked group.
 func TestAMaskedGroupKeepsItsLostEpisodes(t *testing.T) {
-	g := trajectory.Group{Trajectories: []*trajectory.Trajectory{{Outcome: trajectory.OK}, {Outcome: trajectory.EnvironmentError, Error: "gone"}, {Outcome: trajectory.Limit}}}
+	g := trajectory.Group{Trajectories: []*trajectory.Trajectory{
+		{Outcome: trajectory.OK},
+		{Outcome: trajectory.EnvironmentError, Error: "gone"},
+		{Outcome: trajectory.Limit},
+	}}
 	g.Take(maskedScores(g, errors.New("no judge")))
 	var got []string
 	for _, x := range g.Trajectories {
 		got = append(got, string(x.Outcome)+": "+x.Error)
 	}
-	if want := []string{"judge_error: no judge", "environment_error: gone", "judge_error: no judge"}; !slices.Equal(got, want) {
+	if want := []string{"judge_error: no judge", "environment_error: gone",
+		"judge_error: no judge"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -167,12 +182,15 @@ func TestMaskedGroupsAreScoredAgain(t *testing.T) {
 		}
 		return nil
 	})
-	_, err := Evaluation{Stage: "eval", Runner: r, Scorer: scorer, Log: log, Progress: silent}.Run(t.Context(), scenarios(3))
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.What != "no episode could be scored" || !strings.Contains(f.Why, "the judge is gone") || r.episodes != 3 {
+	_, err := Evaluation{Stage: "eval", Runner: r, Scorer: scorer, Log: log, Progress: silent}.Run(t.Context(),
+		scenarios(3))
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.What != "no episode could be scored" ||
+		!strings.Contains(f.Why, "the judge is gone") || r.episodes != 3 {
 		t.Fatalf("%v after %d episodes", err, r.episodes)
 	}
 	down = false
-	ts, err := Evaluation{Stage: "eval", Runner: r, Scorer: scorer, Log: log, Progress: silent}.Run(t.Context(), scenarios(3))
+	ts, err := Evaluation{Stage: "eval", Runner: r, Scorer: scorer, Log: log, Progress: silent}.Run(t.Context(),
+		scenarios(3))
 	if err != nil || r.episodes != 3 || len(ts) != 3 || ts[2].Outcome != trajectory.OK || len(ts[2].Terms) != 1 {
 		t.Errorf("%v: %d episodes in all, %+v", err, r.episodes, ts)
 	}
@@ -180,8 +198,10 @@ func TestMaskedGroupsAreScoredAgain(t *testing.T) {
 
 // What the next group would meet too stops the run at once, with the steps before it and the episodes at hand kept.
 func TestAFailedTermStopsTheRun(t *testing.T) {
-	for code, stopped := range map[fault.Code]bool{fault.CodeBudget: true, fault.CodeUsage: true, fault.CodeExhausted: true, fault.CodeStopped: true,
-		fault.CodeError: false, fault.CodeUnavailable: false, fault.CodeFailures: false} {
+	for code, stopped := range map[fault.Code]bool{
+		fault.CodeBudget: true, fault.CodeUsage: true, fault.CodeExhausted: true, fault.CodeStopped: true,
+		fault.CodeError: false, fault.CodeUnavailable: false, fault.CodeFailures: false,
+	} {
 		trainer, log := &fakeTrainer{}, newLog(t)
 		r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 		var n atomic.Int32
@@ -195,7 +215,8 @@ func TestAFailedTermStopsTheRun(t *testing.T) {
 			t.Errorf("code %d: %v", code, err)
 		}
 		if stopped && (log.latest["grpo"] != 1 || len(trainer.Steps) != 1 || len(log.Metric) != 1) {
-			t.Errorf("code %d: of %d steps %d are kept, %d measured", code, len(trainer.Steps), log.latest["grpo"], len(log.Metric))
+			t.Errorf("code %d: of %d steps %d are kept, %d measured",
+				code, len(trainer.Steps), log.latest["grpo"], len(log.Metric))
 		}
 	}
 }
@@ -241,12 +262,15 @@ func TestWhatCannotBeKeptEndsTheStage(t *testing.T) {
 	for _, of := range []string{"trajectories", "scores"} {
 		log := full{newLog(t), of}
 		r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
-		if _, err := (Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}).Run(t.Context(), scenarios(3)); !errors.Is(err, errFull) || log.Finished["eval"] {
+		if _, err := (Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log,
+			Progress: silent}).Run(t.Context(), scenarios(3)); !errors.Is(err, errFull) || log.Finished["eval"] {
 			t.Errorf("no room for %s: %v", of, err)
 		}
 	}
 	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
-	if _, err := (Evaluation{Stage: "eval", Runner: r, Scorer: forgetful{}, Log: newLog(t), Progress: silent}).Run(t.Context(), scenarios(3)); err == nil || !strings.Contains(err.Error(), "0 scores to 1 episodes") {
+	if _, err := (Evaluation{Stage: "eval",
+		Runner: r, Scorer: forgetful{}, Log: newLog(t), Progress: silent}).Run(t.Context(), scenarios(3)); err == nil ||
+		!strings.Contains(err.Error(), "0 scores to 1 episodes") {
 		t.Errorf("a scorer without scores: %v", err)
 	}
 }
@@ -254,7 +278,8 @@ func TestWhatCannotBeKeptEndsTheStage(t *testing.T) {
 // An evaluation whose end cannot be kept has no result: who reads only that would take it for one that ended.
 func TestAnEvaluationWhoseEndIsNotKeptHasNoResult(t *testing.T) {
 	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
-	if ts, err := (Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: full{newLog(t), "stages"}, Progress: silent}).Run(t.Context(), scenarios(3)); !errors.Is(err, errFull) || ts != nil {
+	if ts, err := (Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: full{newLog(t), "stages"},
+		Progress: silent}).Run(t.Context(), scenarios(3)); !errors.Is(err, errFull) || ts != nil {
 		t.Errorf("%v, with %d episodes", err, len(ts))
 	}
 }
@@ -263,7 +288,8 @@ func TestAnEvaluationWhoseEndIsNotKeptHasNoResult(t *testing.T) {
 func TestAStepWithoutMetricsIsKept(t *testing.T) {
 	for stage, train := range map[string]func(*fakeTrainer, Log) error{
 		"grpo": func(f *fakeTrainer, log Log) error {
-			return grpo().Run(t.Context(), scenarios(5), &fakeRunner{trainer: f, outcome: trajectory.OK}, scoreFunc(byRollout), f, f, log, silent)
+			return grpo().Run(t.Context(), scenarios(5), &fakeRunner{trainer: f, outcome: trajectory.OK},
+				scoreFunc(byRollout), f, f, log, silent)
 		},
 		"sft": func(f *fakeTrainer, log Log) error {
 			rows := []batch.Sequence{{IDs: []int32{1, 2}, Trained: []bool{false, true}}}
@@ -289,10 +315,17 @@ func TestNothingIsScoredAfterAStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	log, asked := newLog(t), new(atomic.Int32)
 	r := deaf{before: cancel}
-	_, err := Rollouts{Stage: "grpo", GroupSize: 2, Runner: r, Log: log, Progress: silent, Scorer: judging(func(context.Context, *scenario.Scenario) error {
-		asked.Add(1)
-		return nil
-	})}.Groups(ctx, scenarios(3))
+	_, err := Rollouts{
+		Stage:     "grpo",
+		GroupSize: 2,
+		Runner:    r,
+		Log:       log,
+		Progress:  silent,
+		Scorer: judging(func(context.Context, *scenario.Scenario) error {
+			asked.Add(1)
+			return nil
+		}),
+	}.Groups(ctx, scenarios(3))
 	if !errors.Is(err, context.Canceled) || asked.Load() != 0 || len(log.Kept) != 6 {
 		t.Errorf("%v: %d groups scored, %d episodes kept", err, asked.Load(), len(log.Kept))
 	}
@@ -318,8 +351,8 @@ func TestPlacesDoNotDependOnWhatWasKept(t *testing.T) {
 	list := scenarios(2)
 	for _, at := range []place{{"a", 1}, {"b", 0}} {
 		s := list[at.scenarioID[0]-'a']
-		if err := log.Trajectory("grpo", 4, &trajectory.Trajectory{ID: fmt.Sprintf("%s/4/%d", s.ID, at.number), ScenarioID: s.ID, Scenario: s.Hash(), Rollout: at.number,
-			Outcome: trajectory.OK}); err != nil {
+		if err := log.Trajectory("grpo", 4, &trajectory.Trajectory{ID: fmt.Sprintf("%s/4/%d", s.ID, at.number),
+			ScenarioID: s.ID, Scenario: s.Hash(), Rollout: at.number, Outcome: trajectory.OK}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -349,10 +382,18 @@ func TestPlacesDoNotDependOnWhatWasKept(t *testing.T) {
 func TestAGroupIsScoredWhole(t *testing.T) {
 	log, n := newLog(t), new(atomic.Int32)
 	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
-	of := Rollouts{Stage: "grpo", Again: true, GroupSize: 2, Runner: r, Log: log, Progress: silent, Scorer: judging(func(context.Context, *scenario.Scenario) error {
-		n.Add(1)
-		return nil
-	})}
+	of := Rollouts{
+		Stage:     "grpo",
+		Again:     true,
+		GroupSize: 2,
+		Runner:    r,
+		Log:       log,
+		Progress:  silent,
+		Scorer: judging(func(context.Context, *scenario.Scenario) error {
+			n.Add(1)
+			return nil
+		}),
+	}
 	for _, want := range []int32{2, 3, 3} {
 		groups, err := of.Groups(t.Context(), scenarios(2))
 		if err != nil || r.episodes != 4 || n.Load() != want || groups[0].Trajectories[1].Reward != 1 {

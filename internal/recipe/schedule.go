@@ -19,7 +19,8 @@ func (o Optimizer) Update(step, total int) batch.Update {
 	return batch.Update{Rate: o.Schedule.Rate(o.LearningRate, step, total), MaxGradNorm: o.MaxGradNorm, Adam: o.Adam}
 }
 
-// Schedule is how the learning rate goes over the steps of a stage. The zero value falls linearly from the first step on.
+// Schedule is how the learning rate goes over the steps of a stage. The zero value falls linearly from the first step
+// on.
 type Schedule struct {
 	Decay  string  // after the warm-up: Linear (also where it is empty), Cosine, Constant
 	Warmup float64 // share of the steps over which the rate rises to its peak, rounded down; above 0 at least one step
@@ -33,8 +34,8 @@ const (
 )
 
 // Rate is the learning rate of step (from 0) of total. The numbers after the warm-up are those of transformers'
-// get_linear_schedule_with_warmup and its like. The warm-up is one step ahead of theirs, whose first step has a rate of 0
-// and so is lost.
+// get_linear_schedule_with_warmup and its like. The warm-up is one step ahead of theirs, whose first step has a rate of
+// 0 and so is lost.
 func (s Schedule) Rate(peak float64, step, total int) float64 {
 	warmup := int(s.Warmup * float64(total))
 	if s.Warmup > 0 {

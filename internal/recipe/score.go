@@ -44,15 +44,16 @@ func Score(ctx context.Context, scorer Scorer, s *scenario.Scenario, g trajector
 	case err != nil:
 		return maskedScores(g, err), nil
 	case len(earned) != len(g.Trajectories):
-		return nil, fmt.Errorf("the scorer gave %d scores to %d episodes of scenario %s", len(earned), len(g.Trajectories), g.ScenarioID)
+		return nil, fmt.Errorf("the scorer gave %d scores to %d episodes of scenario %s",
+			len(earned), len(g.Trajectories), g.ScenarioID)
 	}
 	return earned, nil
 }
 
-// Stops is the rule of what a failed term does. It stops the run where the next group would meet the same: the user stopped it,
-// the configuration is wrong, a budget is spent, the machine is full. All else is taken for a failure that passes. It masks the
-// group: its episodes end as judge_error, are not trained on, and are scored again by a run that resumes within the step. If it does not
-// pass, too many masked episodes stop the run, see watch.
+// Stops is the rule of what a failed term does. It stops the run where the next group would meet the same: the user
+// stopped it, the configuration is wrong, a budget is spent, the machine is full. All else is taken for a failure that
+// passes. It masks the group: its episodes end as judge_error, are not trained on, and are scored again by a run that
+// resumes within the step. If it does not pass, too many masked episodes stop the run, see watch.
 func Stops(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return true
@@ -64,7 +65,8 @@ func Stops(ctx context.Context, err error) bool {
 	return false
 }
 
-// maskedScores are the scores of a group that could not be scored. A part of a group cannot be compared with the rest, so it is masked whole.
+// maskedScores are the scores of a group that could not be scored. A part of a group cannot be compared with the rest,
+// so it is masked whole.
 func maskedScores(g trajectory.Group, err error) []trajectory.Score {
 	scores := make([]trajectory.Score, len(g.Trajectories))
 	for i, t := range g.Trajectories {

@@ -8,8 +8,9 @@ import (
 )
 
 // SFT is supervised fine-tuning on demonstrations: each step lowers the mean negative log-likelihood of the assistant's
-// tokens over one batch, at temperature 1 whatever rollouts are sampled at. Batches are of random conversations (Together), not of rows of like length, which are often of one kind; within a step the
-// trainer sorts rows to save padding, which changes nothing.
+// tokens over one batch, at temperature 1 whatever rollouts are sampled at. Batches are of random conversations
+// (Together), not of rows of like length, which are often of one kind; within a step the trainer sorts rows to save
+// padding, which changes nothing.
 type SFT struct {
 	Stage           string // name in the run directory: "sft"
 	Epochs          int
@@ -19,8 +20,8 @@ type SFT struct {
 	CheckpointEvery int // steps; 0: at the end only
 	Seed            uint64
 
-	// Together is for each example what it is a part of: examples of one conversation are neighbours in each pass, so that a step computes once
-	// what they begin with. Nil: each is its own.
+	// Together is for each example what it is a part of: examples of one conversation are neighbours in each pass, so
+	// that a step computes once what they begin with. Nil: each is its own.
 	Together []int
 
 	Held      []batch.Sequence // rows that are not learnt from, and on which the loss is measured; none: it is not
@@ -28,30 +29,36 @@ type SFT struct {
 	Patience  int              // so many measurements in a row without a new least loss end the stage; 0: none do
 }
 
-// Run trains on rows, resuming after the newest checkpoint of the stage, and leaves the adapter published; a nil publisher says that
-// nobody samples.
-func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, publisher Publisher, log Log, progress Progress) error {
+// Run trains on rows, resuming after the newest checkpoint of the stage, and leaves the adapter published; a nil
+// publisher says that nobody samples.
+func (s SFT) Run(
+	ctx context.Context, rows []batch.Sequence, trainer Trainer, publisher Publisher, log Log, progress Progress,
+) error {
 	return s.run(ctx, len(rows), s.learner(rows, trainer), publisher, log, progress)
 }
 
 // learner takes the stage's steps on rows.
 func (s SFT) learner(rows []batch.Sequence, trainer Trainer) learner {
-	l := learner{trainer: trainer, gradient: func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
-		var of []batch.Sequence
-		for _, i := range picked {
-			of = append(of, rows[i])
-		}
-		stats, err := trainer.Gradient(ctx, batch.New(of), batch.Objective{})
-		return stats, nil, err
-	}}
+	l := learner{
+		trainer: trainer,
+		gradient: func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
+			var of []batch.Sequence
+			for _, i := range picked {
+				of = append(of, rows[i])
+			}
+			stats, err := trainer.Gradient(ctx, batch.New(of), batch.Objective{})
+			return stats, nil, err
+		},
+	}
 	if len(s.Held) > 0 {
 		l.measure = func(ctx context.Context) (map[string]float64, error) { return s.likelihood(ctx, trainer) }
 	}
 	return l
 }
 
-// likelihood measures the mean negative log-likelihood of the trained tokens of all rows that are held, each token alike, under TRL's name. So
-// many rows are scored at once as a step has: what is held of them all is two numbers, however many there are.
+// likelihood measures the mean negative log-likelihood of the trained tokens of all rows that are held, each token
+// alike, under TRL's name. So many rows are scored at once as a step has: what is held of them all is two numbers,
+// however many there are.
 func (s SFT) likelihood(ctx context.Context, trainer Trainer) (map[string]float64, error) {
 	loss, tokens := 0.0, 0
 	for rows := range slices.Chunk(s.Held, s.BatchSize) {

@@ -11,21 +11,21 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Sidecar trains a model that revises another model's tool calls. An episode has one turn: it is shown a task, the tools and a draft, and
-// writes the call that is right. First SFT on revised pairs, then GRPO on what the policy writes itself, under a reward that takes away
-// for a right call that is damaged.
+// Sidecar trains a model that revises another model's tool calls. An episode has one turn: it is shown a task, the
+// tools and a draft, and writes the call that is right. First SFT on revised pairs, then GRPO on what the policy writes
+// itself, under a reward that takes away for a right call that is damaged.
 //
-// SFT alone is the baseline that was found wanting (Lablup 2025, "Training MCP Sidecar Model"): most drafts are nearly right, so most
-// tokens of a pair are the draft's, and the loss falls smoothly while the model learns to say the draft again. A loss cannot show that.
-// So both stages measure it on drafts that need a change:
+// SFT alone is the baseline that was found wanting (Lablup 2025, "Training MCP Sidecar Model"): most drafts are nearly
+// right, so most tokens of a pair are the draft's, and the loss falls smoothly while the model learns to say the draft
+// again. A loss cannot show that. So both stages measure it on drafts that need a change:
 //
 //	copies/rows    episodes whose draft needs a change
 //	copies/equal   share of them that say the draft again
 //	copies/near    share whose output has more than 90% of its tokens from the draft
 //	copies/fixed   share that is right
 //
-// GRPO measures the episodes of each step. SFT samples none, so it is probed: before each Every-th step and at the end the policy so far
-// revises the probe's drafts, greedily, as the steps of the stage CopyStage.
+// GRPO measures the episodes of each step. SFT samples none, so it is probed: before each Every-th step and at the end
+// the policy so far revises the probe's drafts, greedily, as the steps of the stage CopyStage.
 type Sidecar struct {
 	SFT     SFT
 	GRPO    GRPO // no Steps: SFT alone
@@ -57,10 +57,13 @@ const (
 )
 
 // Run trains on pairs, then on drafts, resuming where the log left either, and leaves the final adapter published.
-func (s Sidecar) Run(ctx context.Context, pairs []batch.Sequence, drafts []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
-	publisher Publisher, log Log, progress Progress) error {
+func (s Sidecar) Run(
+	ctx context.Context, pairs []batch.Sequence, drafts []scenario.Scenario, runner Runner, scorer Scorer,
+	trainer Trainer, publisher Publisher, log Log, progress Progress,
+) error {
 	if s.Copying == nil || s.SFT.Steps == 0 && s.SFT.Epochs == 0 && s.GRPO.Steps == 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train", Where: "sidecar", Next: "give SFT or GRPO at least one step"}
+		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train", Where: "sidecar",
+			Next: "give SFT or GRPO at least one step"}
 	}
 	watched := &copyLog{Log: log, copying: s.Copying, seen: map[string]map[string]Copied{}, said: map[string]bool{}}
 	if s.SFT.Steps > 0 || s.SFT.Epochs > 0 {
@@ -125,9 +128,16 @@ func (p *prober) probe(ctx context.Context) error {
 	if err := Publish(p.publisher, fmt.Sprintf("%s step %d", CopyStage, p.step)); err != nil {
 		return err
 	}
-	_, err := Evaluation{Stage: CopyStage, Step: p.step, Runner: p.Probe.Runner, Scorer: p.Probe.Scorer, Log: p.log, Progress: func(_ string, done, total int, note string) {
-		p.progress(fmt.Sprintf("%s/%d", CopyStage, p.step), done, total, note)
-	}}.Run(ctx, p.Probe.Scenarios)
+	_, err := Evaluation{
+		Stage:  CopyStage,
+		Step:   p.step,
+		Runner: p.Probe.Runner,
+		Scorer: p.Probe.Scorer,
+		Log:    p.log,
+		Progress: func(_ string, done, total int, note string) {
+			p.progress(fmt.Sprintf("%s/%d", CopyStage, p.step), done, total, note)
+		},
+	}.Run(ctx, p.Probe.Scenarios)
 	if err != nil {
 		return err
 	}
@@ -202,8 +212,12 @@ func (l *copyLog) Metrics(stage string, step int, m map[string]float64) error {
 	}
 	if n >= fewest && equal/n > mostCopied && !l.said[stage] {
 		l.said[stage] = true
-		l.Notice(fmt.Sprintf("alarm: the sidecar copies. Of %.0f drafts that need a change, step %d of %s says %.0f%% again, mends %.0f%%, and in %.0f%% more than 90%% of the tokens "+
-			"are the draft's%s: it learns to copy, not to revise. Give more drafts that need a change, or go on with GRPO", n, step, stage, 100*equal/n, 100*right/n, 100*near/n, l.context))
+		l.Notice(
+			fmt.Sprintf("alarm: the sidecar copies. Of %.0f drafts that need a change, "+
+				"step %d of %s says %.0f%% again, mends %.0f%%, and in %.0f%% more than 90%% of the tokens are the "+
+				"draft's%s: it learns to copy, not to revise. Give more drafts that need a change, or go on with GRPO",
+				n, step, stage, 100*equal/n, 100*right/n, 100*near/n, l.context),
+		)
 	}
 	return l.Log.Metrics(stage, step, m)
 }

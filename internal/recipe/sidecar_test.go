@@ -12,7 +12,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// copying says the draft again in every episode until so many steps were taken; the drafts of scenario "a" need no change.
+// copying says the draft again in every episode until so many steps were taken; the drafts of scenario "a" need no
+// change.
 func copyingUntil(f *fakeTrainer, steps int) Copying {
 	return func(t *trajectory.Trajectory) (bool, Copied) {
 		copies := len(f.Steps) < steps
@@ -24,7 +25,8 @@ func reviser(f *fakeTrainer, until int) (Sidecar, *fakeRunner) {
 	p := pipeline()
 	r := &fakeRunner{trainer: f, outcome: trajectory.OK}
 	p.SFT.CheckpointEvery = 1
-	return Sidecar{SFT: p.SFT, GRPO: p.GRPO, Copying: copyingUntil(f, until), Probe: Probe{Every: 2, Scenarios: scenarios(25), Runner: r, Scorer: scoreFunc(byRollout)}}, r
+	return Sidecar{SFT: p.SFT, GRPO: p.GRPO, Copying: copyingUntil(f, until),
+		Probe: Probe{Every: 2, Scenarios: scenarios(25), Runner: r, Scorer: scoreFunc(byRollout)}}, r
 }
 
 func runSidecar(ctx context.Context, s Sidecar, f *fakeTrainer, log *memoryLog) error {
@@ -32,7 +34,8 @@ func runSidecar(ctx context.Context, s Sidecar, f *fakeTrainer, log *memoryLog) 
 	return s.Run(ctx, demonstrations(5), scenarios(5), r, scoreFunc(byRollout), f, f, log, silent)
 }
 
-// SFT is probed on the way and at its end, GRPO at each step, and a copying policy is told of in words, once for each stage.
+// SFT is probed on the way and at its end, GRPO at each step, and a copying policy is told of in words, once for each
+// stage.
 func TestSidecarTellsOfCopies(t *testing.T) {
 	f, log := &fakeTrainer{}, newLog(t)
 	s, r := reviser(f, 100)
@@ -57,12 +60,15 @@ func TestSidecarTellsOfCopies(t *testing.T) {
 			alarms = append(alarms, text)
 		}
 	}
-	if len(alarms) != 1 || !strings.Contains(alarms[0], "Of 24 drafts that need a change, step 2 of copies says 100% again") || !strings.Contains(alarms[0], "the loss went from") {
+	if len(alarms) != 1 ||
+		!strings.Contains(alarms[0], "Of 24 drafts that need a change, step 2 of copies says 100% again") ||
+		!strings.Contains(alarms[0], "the loss went from") {
 		t.Errorf("alarms %q", alarms) // GRPO's steps have too few drafts for one
 	}
 	quiet, log := &fakeTrainer{}, newLog(t)
 	s, _ = reviser(quiet, 0)
-	if err := runSidecar(t.Context(), s, quiet, log); err != nil || len(log.said) > 0 || log.Metric["copies6"]["copies/fixed"] != 1 {
+	if err := runSidecar(t.Context(), s, quiet, log); err != nil || len(log.said) > 0 ||
+		log.Metric["copies6"]["copies/fixed"] != 1 {
 		t.Errorf("%v: said %q", err, log.said)
 	}
 }
@@ -72,7 +78,8 @@ func TestShortSidecarIsProbed(t *testing.T) {
 	f, log := &fakeTrainer{}, newLog(t)
 	s, r := reviser(f, 0)
 	s.SFT.Steps, s.GRPO.Steps, s.Probe.Every = 3, 0, 20
-	if err := runSidecar(t.Context(), s, f, log); err != nil || len(f.Steps) != 3 || r.episodes != 25 || log.Metric["copies3"]["copies/fixed"] != 1 {
+	if err := runSidecar(t.Context(), s, f, log); err != nil || len(f.Steps) != 3 || r.episodes != 25 ||
+		log.Metric["copies3"]["copies/fixed"] != 1 {
 		t.Errorf("%v: %d steps, %d episodes of probes, %v", err, len(f.Steps), r.episodes, log.Metric["copies3"])
 	}
 }
@@ -134,7 +141,8 @@ func TestSidecarWithoutSteps(t *testing.T) {
 		t.Error("no error")
 	}
 	s.SFT.Epochs = 1
-	if err := s.Run(t.Context(), demonstrations(2), []scenario.Scenario{}, nil, nil, f, f, newLog(t), silent); err != nil || len(f.Steps) != 1 {
+	if err := s.Run(t.Context(), demonstrations(2), []scenario.Scenario{}, nil, nil, f, f, newLog(t),
+		silent); err != nil || len(f.Steps) != 1 {
 		t.Errorf("SFT alone: %v, %d steps", err, len(f.Steps))
 	}
 }

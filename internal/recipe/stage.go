@@ -123,7 +123,8 @@ func (s *stage) publish(ctx context.Context, step int) (err error) {
 	if err := s.overlap.notePublish(); err != nil {
 		return err
 	}
-	s.probed, err = s.Parity.look(ctx, fmt.Sprintf("%s step %d", s.Stage, step), s.Temperature, s.MaxMismatch, s.trainer)
+	s.probed, err = s.Parity.look(ctx, fmt.Sprintf("%s step %d", s.Stage, step), s.Temperature,
+		s.MaxMismatch, s.trainer)
 	if err != nil || !s.Validation.due(step, s.Steps) {
 		return err
 	}
@@ -169,7 +170,8 @@ func (s *stage) sampling(number int) func(ctx context.Context) (Sampling, error)
 			a.Pick(p)
 		}
 		rollouts := Rollouts{Stage: s.Stage, Step: number, Again: number <= s.start+s.overlap.staleness(),
-			GroupSize: s.GroupSize, Runner: s.runner, Scorer: s.scorer, Log: s.log, Progress: s.episodes(number), Others: p.Others, Keep: p.Keep}
+			GroupSize: s.GroupSize, Runner: s.runner, Scorer: s.scorer, Log: s.log, Progress: s.episodes(number),
+			Others: p.Others, Keep: p.Keep}
 		groups, replaced, err := rollouts.sample(ctx, p.Scenarios)
 		if err != nil {
 			return e, err
@@ -284,9 +286,12 @@ func (s *stage) score(ctx context.Context, rows []batch.Sequence, n int) (earlie
 	sum, before := 0.0, len(b.Prefix)
 	for i, row := range b.Rows {
 		sum += sumTrainedTokens(row, logprobs[i])
-		earlier[row.Episode].Rows = append(earlier[row.Episode].Rows, batch.Sequence{IDs: slices.Concat(b.Prefix, row.IDs),
+		earlier[row.Episode].Rows = append(earlier[row.Episode].Rows, batch.Sequence{
+			IDs:             slices.Concat(b.Prefix, row.IDs),
 			Trained:         slices.Concat(make([]bool, before), row.Trained),
-			SamplerLogprobs: slices.Concat(make([]float32, before), logprobs[i]), Scored: true})
+			SamplerLogprobs: slices.Concat(make([]float32, before), logprobs[i]),
+			Scored:          true,
+		})
 	}
 	return earlier, sum / float64(cmp.Or(b.NumTrained(), 1)), nil
 }

@@ -37,7 +37,8 @@ func resampling() GRPO {
 // easy are all scenarios but c, f and i.
 var easy = alike{"a": 1, "b": 0, "d": 1, "e": 0, "g": 1, "h": 0}
 
-// A group that teaches nothing is replaced by that of another scenario, up to a limit. Metrics are of all episodes, the step's rows of what is kept.
+// A group that teaches nothing is replaced by that of another scenario, up to a limit. Metrics are of all episodes, the
+// step's rows of what is kept.
 func TestGroupsThatTeachNothingAreReplaced(t *testing.T) {
 	trainer, log := &watched{fakeTrainer: &fakeTrainer{}}, newLog(t)
 	r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
@@ -64,23 +65,29 @@ func TestGroupsThatTeachNothingAreReplaced(t *testing.T) {
 			t.Errorf("normalised by %d tokens", b.Normaliser)
 		}
 	}
-	if replaced < 7 || r.episodes != 2*(14+replaced) || len(trained) != 3 || !trained['c'] || !trained['f'] || !trained['i'] {
+	if replaced < 7 || r.episodes != 2*(14+replaced) || len(trained) != 3 || !trained['c'] || !trained['f'] ||
+		!trained['i'] {
 		t.Errorf("%d groups replaced, %d episodes, trained on %v", replaced, r.episodes, trained)
 	}
 	none := newLog(t)
 	trainer = &watched{fakeTrainer: &fakeTrainer{}}
 	r = &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-	err := resampling().Run(t.Context(), scenarios(9), r, scoreFunc(func(int) float64 { return 1 }), trainer, trainer, none, silent)
-	if err != nil || r.episodes != 7*2*6 || len(trainer.Steps) != 0 || none.Metric["grpo0"]["groups_replaced"] != 4 || none.Metric["grpo0"]["reward"] != 1 {
+	err := resampling().Run(t.Context(), scenarios(9), r, scoreFunc(func(int) float64 { return 1 }), trainer, trainer,
+		none, silent)
+	if err != nil || r.episodes != 7*2*6 || len(trainer.Steps) != 0 || none.Metric["grpo0"]["groups_replaced"] != 4 ||
+		none.Metric["grpo0"]["reward"] != 1 {
 		t.Errorf("%v: %d episodes, %d steps, %v", err, r.episodes, len(trainer.Steps), none.Metric["grpo0"])
 	}
-	few := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK} // of three scenarios, one is left to come in the place of two
-	if err := resampling().Run(t.Context(), scenarios(3), few, alike{"a": 1, "b": 1, "c": 1}, few.trainer, few.trainer, newLog(t), silent); err != nil || few.episodes != 7*2*3 {
+	// of three scenarios, one is left to come in the place of two
+	few := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
+	if err := resampling().Run(t.Context(), scenarios(3), few, alike{"a": 1, "b": 1, "c": 1}, few.trainer, few.trainer,
+		newLog(t), silent); err != nil || few.episodes != 7*2*3 {
 		t.Errorf("%v: %d episodes", err, few.episodes)
 	}
 }
 
-// Which scenarios are run, and what is learnt, does not depend on which episodes end first; a run that is stopped before any episode goes on to the same.
+// Which scenarios are run, and what is learnt, does not depend on which episodes end first; a run that is stopped
+// before any episode goes on to the same.
 func TestReplacementsDependOnNothingElse(t *testing.T) {
 	episodes := 0 // of the last run
 	run := func(ctx context.Context, log *memoryLog, salt string, before func(step, episode int)) *fakeTrainer {
@@ -106,7 +113,8 @@ func TestReplacementsDependOnNothingElse(t *testing.T) {
 		all := episodes
 		for _, salt := range []string{"a", "bc", "def", "ghij"} {
 			log := newLog(t)
-			if got := run(t.Context(), log, salt, nil); !slices.Equal(got.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
+			if got := run(t.Context(), log, salt, nil); !slices.Equal(got.Steps, want.Steps) ||
+				!reflect.DeepEqual(log.Metric, wantLog.Metric) {
 				t.Errorf("%s: other steps", salt)
 			}
 		}
@@ -123,9 +131,11 @@ func TestReplacementsDependOnNothingElse(t *testing.T) {
 				kept := len(log.Kept)
 				got := run(t.Context(), log, "yy", nil)
 				if kept+episodes != all {
-					t.Errorf("stopped in step %d before episode %d: %d episodes kept, %d run again, of %d", step, episode, kept, episodes, all)
+					t.Errorf("stopped in step %d before episode %d: %d episodes kept, %d run again, of %d",
+						step, episode, kept, episodes, all)
 				}
-				if !slices.Equal(got.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || kept == 0 && step > 0 {
+				if !slices.Equal(got.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) ||
+					!reflect.DeepEqual(log.Kept, wantLog.Kept) || kept == 0 && step > 0 {
 					t.Errorf("stopped in step %d before episode %d: the run differs", step, episode)
 				}
 			}
@@ -169,7 +179,8 @@ func (a after) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gro
 	return a.Scorer.Score(ctx, s, g)
 }
 
-// A replacement runs while episodes of the other groups do: else the last episode of one, which waits for it, would block for ever.
+// A replacement runs while episodes of the other groups do: else the last episode of one, which waits for it, would
+// block for ever.
 func TestReplacementsAreAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		replaced := make(chan struct{})
@@ -182,10 +193,12 @@ func TestReplacementsAreAStream(t *testing.T) {
 			}
 		}}
 		slow := waiting{runner, "b/0/1", replaced}
-		r := Rollouts{Stage: "grpo", GroupSize: 2, Runner: slow, Scorer: alike{"a": 1}, Log: newLog(t), Progress: silent,
-			Others: [][]scenario.Scenario{scenarios(3)[2:], nil}, Keep: of[*Resample](begun(t, resampling(), nil)).teaches}
+		r := Rollouts{Stage: "grpo", GroupSize: 2, Runner: slow, Scorer: alike{"a": 1}, Log: newLog(t),
+			Progress: silent, Others: [][]scenario.Scenario{scenarios(3)[2:], nil},
+			Keep: of[*Resample](begun(t, resampling(), nil)).teaches}
 		groups, before, err := r.groups(t.Context(), scenarios(2))
-		if err != nil || groups[0].ScenarioID != "c" || groups[1].ScenarioID != "b" || len(before) != 1 || before[0].ScenarioID != "a" {
+		if err != nil || groups[0].ScenarioID != "c" || groups[1].ScenarioID != "b" || len(before) != 1 ||
+			before[0].ScenarioID != "a" {
 			t.Errorf("%v: %+v, before them %+v", err, groups, before)
 		}
 	})
@@ -228,11 +241,13 @@ func pooling(skipSolved, skipFailed float64) GRPO {
 	return g
 }
 
-// Scenarios that all episodes passed, or none, rest; without a chance to they come in each pass, and if all rest the steps are full all the same.
+// Scenarios that all episodes passed, or none, rest; without a chance to they come in each pass, and if all rest the
+// steps are full all the same.
 func TestPools(t *testing.T) {
 	seen := func(g GRPO, scorer Scorer) (count map[string]int, m map[string]float64) {
 		trainer, log := &fakeTrainer{}, newLog(t)
-		if err := g.Run(t.Context(), scenarios(6), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scorer, trainer, trainer, log, silent); err != nil {
+		if err := g.Run(t.Context(), scenarios(6), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scorer,
+			trainer, trainer, log, silent); err != nil {
 			t.Fatal(err)
 		}
 		count = map[string]int{}
@@ -258,7 +273,8 @@ func TestPools(t *testing.T) {
 		for _, n := range count {
 			all += n
 		}
-		if count["a"] < c.ofSolved[0] || count["a"] > c.ofSolved[1] || count["c"] < c.ofFailed[0] || count["c"] > c.ofFailed[1] || all != 48 {
+		if count["a"] < c.ofSolved[0] || count["a"] > c.ofSolved[1] || count["c"] < c.ofFailed[0] ||
+			count["c"] > c.ofFailed[1] || all != 48 {
 			t.Errorf("skipping %g and %g: %v", c.solved, c.failed, count)
 		}
 		if on := c.solved+c.failed > 0; on && (m["pools/solved"] != 2 || m["pools/failed"] != 1) {
@@ -274,7 +290,9 @@ func TestPools(t *testing.T) {
 // A run with pools that is stopped before any step goes on to the same.
 func TestPoolsOutliveAStop(t *testing.T) {
 	train := func(ctx context.Context, trainer *fakeTrainer, log *memoryLog) error {
-		return pooling(0.7, 0.5).with(&Resample{Most: 1}).Run(ctx, scenarios(6), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, alike{"a": 1, "b": 1, "c": 0}, trainer, trainer, log, silent)
+		return pooling(0.7, 0.5).with(&Resample{Most: 1}).Run(ctx, scenarios(6),
+			&fakeRunner{trainer: trainer, outcome: trajectory.OK}, alike{"a": 1, "b": 1, "c": 0}, trainer, trainer,
+			log, silent)
 	}
 	whole, wantLog := &fakeTrainer{}, newLog(t)
 	if err := train(t.Context(), whole, wantLog); err != nil {
@@ -291,19 +309,21 @@ func TestPoolsOutliveAStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := &fakeTrainer{}
-		if err := train(t.Context(), again, log); err != nil || !slices.Equal(again.Steps, whole.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
+		if err := train(t.Context(), again, log); err != nil || !slices.Equal(again.Steps, whole.Steps) ||
+			!reflect.DeepEqual(log.Metric, wantLog.Metric) {
 			t.Errorf("stopped before %d: %v: the run differs", stop, err)
 		}
 		cancel()
 	}
 }
 
-// The scenarios that are tried at a place after its first run at once, two and then the rest, and all of a wave that teach are kept: an episode of each
-// waits until the other's has begun.
+// The scenarios that are tried at a place after its first run at once, two and then the rest, and all of a wave that
+// teach are kept: an episode of each waits until the other's has begun.
 func TestReplacementsRunAtOnce(t *testing.T) {
 	teaches := of[*Resample](begun(t, resampling(), nil)).teaches
 	synctest.Test(t, func(t *testing.T) {
-		begun := map[string]chan struct{}{"b": make(chan struct{}), "c": make(chan struct{}), "d": make(chan struct{}), "e": make(chan struct{})}
+		begun := map[string]chan struct{}{"b": make(chan struct{}), "c": make(chan struct{}), "d": make(chan struct{}),
+			"e": make(chan struct{})}
 		other := map[string]string{"b": "c", "c": "b", "d": "e", "e": "d"}
 		r := gated{&fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}, func(id string) {
 			if s := id[:1]; strings.HasSuffix(id, "/0") && begun[s] != nil {
@@ -311,10 +331,11 @@ func TestReplacementsRunAtOnce(t *testing.T) {
 				<-begun[other[s]]
 			}
 		}}
-		rollouts := Rollouts{Stage: "grpo", GroupSize: 2, Runner: atOnce{r}, Scorer: alike{"a": 1, "b": 0, "c": 1}, Log: newLog(t), Progress: silent,
-			Others: [][]scenario.Scenario{scenarios(6)[1:5]}, Keep: teaches}
+		rollouts := Rollouts{Stage: "grpo", GroupSize: 2, Runner: atOnce{r}, Scorer: alike{"a": 1, "b": 0, "c": 1},
+			Log: newLog(t), Progress: silent, Others: [][]scenario.Scenario{scenarios(6)[1:5]}, Keep: teaches}
 		groups, before, err := rollouts.groups(t.Context(), scenarios(1))
-		if err != nil || len(groups) != 2 || groups[0].ScenarioID != "d" || groups[1].ScenarioID != "e" || len(before) != 3 {
+		if err != nil || len(groups) != 2 || groups[0].ScenarioID != "d" || groups[1].ScenarioID != "e" ||
+			len(before) != 3 {
 			t.Errorf("%v: %+v, before them %+v", err, groups, before)
 		}
 	})

@@ -13,14 +13,14 @@ import (
 type TokenRecord struct {
 	None
 	Every int
-	// Keep takes the rows of a step's episodes, by the episodes' names; nil: nothing is kept. A record that cannot be kept is told,
-	// and stops nothing.
+	// Keep takes the rows of a step's episodes, by the episodes' names; nil: nothing is kept. A record that cannot be
+	// kept is told, and stops nothing.
 	Keep  func(step int, rows map[string][]RecordedRow) error
 	stage *stage
 }
 
-// RecordedRow is one training row. Its lists have a number for each token that is learnt from, in their order; null is one that is
-// not finite.
+// RecordedRow is one training row. Its lists have a number for each token that is learnt from, in their order; null is
+// one that is not finite.
 type RecordedRow struct {
 	Length    int        `json:"length"` // of the row, in tokens
 	At        []int      `json:"at"`     // where in the row
@@ -76,7 +76,8 @@ func recordedRow(prefix int, row batch.Sequence, scores, entropies []float32) Re
 		}
 		out.At = append(out.At, prefix+i)
 		out.Advantage, out.Weight = append(out.Advantage, finite(row.Advantages[i])), append(out.Weight, finite(weight))
-		out.Sampler, out.Trainer = append(out.Sampler, finite(row.SamplerLogprobs[i])), append(out.Trainer, finite(scores[i]))
+		out.Sampler, out.Trainer =
+			append(out.Sampler, finite(row.SamplerLogprobs[i])), append(out.Trainer, finite(scores[i]))
 		out.Entropy = append(out.Entropy, finite(entropies[i]))
 	}
 	return out

@@ -7,8 +7,8 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// trlMetrics describes the episodes of a step by what TRL's GRPO trainer measures beside means (1.16, grpo_trainer.py). Episodes whose outcome
-// is not the policy's doing count nowhere:
+// trlMetrics describes the episodes of a step by what TRL's GRPO trainer measures beside means (1.16, grpo_trainer.py).
+// Episodes whose outcome is not the policy's doing count nowhere:
 //
 //	reward_std                                standard deviation of all rewards (ddof 1)
 //	rewards/TERM/std                          the same of a reward term's scores, of the episodes that have it
@@ -46,11 +46,16 @@ func trlMetrics(groups []trajectory.Group) map[string]float64 {
 	if len(rewards) == 0 {
 		return nil
 	}
-	m := map[string]float64{"reward_std": batch.Deviation(rewards), "completions/min_length": slices.Min(lengths), "completions/max_length": slices.Max(lengths),
-		"completions/mean_terminated_length": 0, "completions/min_terminated_length": 0, "completions/max_terminated_length": 0,
-		"tools/call_frequency": calls / float64(len(rewards)), "tools/failure_frequency": 0}
+	m := map[string]float64{
+		"reward_std": batch.Deviation(rewards), "completions/min_length": slices.Min(lengths),
+		"completions/max_length": slices.Max(lengths), "completions/mean_terminated_length": 0,
+		"completions/min_terminated_length": 0, "completions/max_terminated_length": 0,
+		"tools/call_frequency":    calls / float64(len(rewards)),
+		"tools/failure_frequency": 0,
+	}
 	if len(whole) > 0 {
-		m["completions/min_terminated_length"], m["completions/max_terminated_length"] = slices.Min(whole), slices.Max(whole)
+		m["completions/min_terminated_length"], m["completions/max_terminated_length"] =
+			slices.Min(whole), slices.Max(whole)
 		for _, x := range whole {
 			m["completions/mean_terminated_length"] += x / float64(len(whole))
 		}

@@ -28,7 +28,9 @@ func (v *Validation) due(steps, total int) bool {
 
 // run evaluates the policy that is published, after so many steps, and records how good it is. An evaluation that was
 // recorded before is not run again where again is set, and is no news; nor is an episode that was kept.
-func (v *Validation) run(ctx context.Context, steps int, again bool, scorer Scorer, log Log, progress Progress) (news bool, err error) {
+func (v *Validation) run(
+	ctx context.Context, steps int, again bool, scorer Scorer, log Log, progress Progress,
+) (news bool, err error) {
 	if again {
 		if _, ok, err := log.StepMetrics(ValidationStage, steps); ok || err != nil {
 			return false, err
@@ -37,9 +39,16 @@ func (v *Validation) run(ctx context.Context, steps int, again bool, scorer Scor
 	if v.Scorer != nil {
 		scorer = v.Scorer
 	}
-	ts, err := Evaluation{Stage: ValidationStage, Step: steps, Runner: v.Runner, Scorer: scorer, Log: log, Progress: func(_ string, done, total int, note string) {
-		progress(fmt.Sprintf("%s/%d", ValidationStage, steps), done, total, note)
-	}}.Run(ctx, v.Scenarios)
+	ts, err := Evaluation{
+		Stage:  ValidationStage,
+		Step:   steps,
+		Runner: v.Runner,
+		Scorer: scorer,
+		Log:    log,
+		Progress: func(_ string, done, total int, note string) {
+			progress(fmt.Sprintf("%s/%d", ValidationStage, steps), done, total, note)
+		},
+	}.Run(ctx, v.Scenarios)
 	if err != nil {
 		return false, err
 	}
@@ -68,8 +77,8 @@ func (v *Validation) measure(ts []*trajectory.Trajectory) map[string]float64 {
 	return m
 }
 
-// Better reports whether a policy measured as a is better than one measured as b: by success, then by reward, then by the loss of held rows,
-// each 0 where it is not measured. A measurement of
+// Better reports whether a policy measured as a is better than one measured as b: by success, then by reward, then by
+// the loss of held rows, each 0 where it is not measured. A measurement of
 // which too many episodes say nothing of the policy is no fair one, and worse than any that is.
 func Better(a, b map[string]float64) bool {
 	if fair := a["masked_ratio"] <= mostMask; fair != (b["masked_ratio"] <= mostMask) {

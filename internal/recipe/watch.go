@@ -36,15 +36,19 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 		w.alike = 0
 	}
 	if w.alike == patience {
-		w.say(fmt.Sprintf("nothing is learnt: in %d steps no two episodes of one scenario earned different rewards (the mean is %.2f), and GRPO learns from "+
-			"such differences alone; where all fail, hone sft first or take easier scenarios; where none do, take harder ones", patience, m["reward"]))
+		w.say(
+			fmt.Sprintf("nothing is learnt: in %d steps no two episodes of one scenario earned different rewards "+
+				"(the mean is %.2f), and GRPO learns from such differences alone; where all fail, "+
+				"hone sft first or take easier scenarios; where none do, take harder ones", patience, m["reward"]),
+		)
 	}
 	w.collapse(step, m)
 	if m["completions/clipped_ratio"] > mostOfCut {
 		reason, _ := mostFrequent(groups, func(t *trajectory.Trajectory) (string, bool) {
 			return string(t.StopReason), t.Outcome.Trainable() && raise[t.StopReason] != ""
 		})
-		w.say(fmt.Sprintf("a limit cuts most episodes (%s), so the model learns to be short; raise %s", reason, raise[trajectory.StopReason(reason)]))
+		w.say(fmt.Sprintf("a limit cuts most episodes (%s), so the model learns to be short; raise %s",
+			reason, raise[trajectory.StopReason(reason)]))
 	}
 	w.warnLosses(step, groups)
 	if w.masked++; m["masked_ratio"] <= mostMask {
@@ -53,16 +57,24 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 	if w.masked < patience {
 		return nil
 	}
-	outcome, example := mostFrequent(groups, func(t *trajectory.Trajectory) (string, bool) { return string(t.Outcome), !t.Outcome.Trainable() })
-	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("in %d steps in a row over %.0f%% of the episodes failed for reasons outside the model (server, judge)", patience, 100*mostMask),
+	outcome, example := mostFrequent(groups, func(t *trajectory.Trajectory) (string, bool) {
+		return string(t.Outcome), !t.Outcome.Trainable()
+	})
+	return &fault.Error{
+		Code: fault.CodeFailures,
+		What: fmt.Sprintf("in %d steps in a row over %.0f%% of the episodes failed for reasons outside the model "+
+			"(server, judge)", patience, 100*mostMask),
 		Where: fmt.Sprintf("%s step %d", w.stage, step),
-		Why: fmt.Sprintf("the rest is no fair sample to learn from; of this step %.0f%%, most of them %s, as episode %s: %s",
+		Why: fmt.Sprintf("the rest is no fair sample to learn from; of this step %.0f%%, most of them %s, "+
+			"as episode %s: %s",
 			100*m["masked_ratio"], outcome, example.ID, example.Error),
-		Next: trajectory.Mending(example.Error, "remove the reason (hone doctor looks at the servers)") + "; the steps before are kept, and hone runs resume goes on after them"}
+		Next: trajectory.Mending(example.Error, "remove the reason (hone doctor looks at the servers)") +
+			"; the steps before are kept, and hone runs resume goes on after them",
+	}
 }
 
-// warnLosses tells, once for each outcome, that episodes are left out for what is no doing of the policy: few of them stop nothing, and the mean reward
-// of the others looks sound.
+// warnLosses tells, once for each outcome, that episodes are left out for what is no doing of the policy: few of them
+// stop nothing, and the mean reward of the others looks sound.
 func (w *watch) warnLosses(step int, groups []trajectory.Group) {
 	count, example := map[trajectory.Outcome]int{}, map[trajectory.Outcome]*trajectory.Trajectory{}
 	for _, g := range groups {
@@ -80,25 +92,33 @@ func (w *watch) warnLosses(step int, groups []trajectory.Group) {
 			continue
 		}
 		w.said[string(outcome)] = true
-		w.notice(fmt.Sprintf("%s of step %d left out of what is learnt (%s), the first %s: %s; masked_ratio of the metrics counts such episodes",
+		w.notice(fmt.Sprintf("%s of step %d left out of what is learnt (%s), the first %s: %s; "+
+			"masked_ratio of the metrics counts such episodes",
 			fault.Count(count[outcome], "episode"), step, outcome, example[outcome].ID, example[outcome].Error))
 	}
 }
 
-// collapse tells, once, that the policy gives one answer to each task although it fails most: nothing is left to compare.
+// collapse tells, once, that the policy gives one answer to each task although it fails most: nothing is left to
+// compare.
 func (w *watch) collapse(step int, m map[string]float64) {
 	if w.entropy == 0 {
 		w.entropy = m["entropy"]
 	}
 	success, known := m["success"]
-	if w.collapsed++; !known || success >= leastPass || !(m["frac_reward_zero_std"] > mostAlike) || m["reward_spread"] == 0 {
+	if w.collapsed++; !known || success >= leastPass || !(m["frac_reward_zero_std"] > mostAlike) ||
+		m["reward_spread"] == 0 {
 		w.collapsed = 0
 	}
 	if w.collapsed == patience && !w.said[collapseName] {
 		w.said[collapseName] = true
-		w.notice(fmt.Sprintf("policy collapse by step %d: in %d steps over %.0f%% of the groups gave identical rewards, and only %.0f%% of the episodes "+
-			"pass; its entropy is %.2g nats a token, at first it was %.2g; a lower grpo.optimizer.learning_rate, a grpo.kl.beta above 0, grpo.advantage: centred and "+
-			"grpo.negative_weight below 1 keep it from there, grpo.resample finds tasks that still teach", step, patience, 100*mostAlike, 100*success, m["entropy"], w.entropy))
+		w.notice(
+			fmt.Sprintf("policy collapse by step %d: in %d steps over %.0f%% of the groups gave identical rewards, "+
+				"and only %.0f%% of the episodes pass; its entropy is %.2g nats a token, at first it was %.2g; "+
+				"a lower grpo.optimizer.learning_rate, a grpo.kl.beta above 0, grpo.advantage: "+
+				"centred and grpo.negative_weight below 1 keep it from there, grpo.resample finds tasks that "+
+				"still teach", step,
+				patience, 100*mostAlike, 100*success, m["entropy"], w.entropy),
+		)
 	}
 }
 
@@ -114,15 +134,19 @@ func (w *watch) say(text string) {
 
 // raise names the key of what cut an episode.
 var raise = map[trajectory.StopReason]string{
-	trajectory.StopMaxTokens: "rollout.max_tokens", trajectory.StopContextOverflow: "model.context", trajectory.StopMaxTurns: "rollout.max_turns",
-	trajectory.StopMaxToolCalls: "rollout.max_tool_calls", trajectory.StopMaxWork: "rollout.timeout", trajectory.StopMaxUserTurns: "max_turns of the scenarios' users",
+	trajectory.StopMaxTokens: "rollout.max_tokens", trajectory.StopContextOverflow: "model.context",
+	trajectory.StopMaxTurns: "rollout.max_turns", trajectory.StopMaxToolCalls: "rollout.max_tool_calls",
+	trajectory.StopMaxWork:      "rollout.timeout",
+	trajectory.StopMaxUserTurns: "max_turns of the scenarios' users",
 }
 
 // Raises names the key to raise where a limit ended an episode; "" where none did.
 func Raises(stop trajectory.StopReason) string { return raise[stop] }
 
 // mostFrequent is what most episodes have of what is asked of each, with the first episode that has it.
-func mostFrequent(groups []trajectory.Group, of func(*trajectory.Trajectory) (string, bool)) (most string, first *trajectory.Trajectory) {
+func mostFrequent(
+	groups []trajectory.Group, of func(*trajectory.Trajectory) (string, bool),
+) (most string, first *trajectory.Trajectory) {
 	count, example := map[string]int{}, map[string]*trajectory.Trajectory{}
 	for _, g := range groups {
 		for _, t := range g.Trajectories {

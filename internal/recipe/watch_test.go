@@ -37,7 +37,9 @@ func (s shaped) Run(ctx context.Context, requests <-chan rollout.Request) <-chan
 }
 
 // shapedRun runs GRPO of five groups of two a step on episodes of a shape.
-func shapedRun(t *testing.T, score scoreFunc, shape func(step int, t *trajectory.Trajectory)) (*fakeTrainer, *memoryLog, error) {
+func shapedRun(
+	t *testing.T, score scoreFunc, shape func(step int, t *trajectory.Trajectory),
+) (*fakeTrainer, *memoryLog, error) {
 	g := grpo()
 	g.GroupsPerStep = 5
 	trainer, log := &fakeTrainer{}, newLog(t)
@@ -45,8 +47,8 @@ func shapedRun(t *testing.T, score scoreFunc, shape func(step int, t *trajectory
 	return trainer, log, g.Run(context.Background(), scenarios(5), r, score, trainer, trainer, log, silent)
 }
 
-// Of ten episodes two may be lost in each step; three may be twice in a row. A third time the run stops and says why, with
-// the steps before kept and the step at hand not taken.
+// Of ten episodes two may be lost in each step; three may be twice in a row. A third time the run stops and says why,
+// with the steps before kept and the step at hand not taken.
 func TestMaskedEpisodesStopTheRun(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -67,7 +69,8 @@ func TestMaskedEpisodesStopTheRun(t *testing.T) {
 		}
 		told := 0
 		for _, text := range log.said {
-			if strings.Contains(text, "left out of what is learnt (environment_error)") && strings.Contains(text, "the shop is closed") {
+			if strings.Contains(text, "left out of what is learnt (environment_error)") &&
+				strings.Contains(text, "the shop is closed") {
 				told++
 			}
 		}
@@ -81,8 +84,9 @@ func TestMaskedEpisodesStopTheRun(t *testing.T) {
 			continue
 		}
 		f, ok := errors.AsType[*fault.Error](err)
-		if !ok || f.Code != fault.CodeFailures || f.Where != "grpo step 5" || !strings.Contains(f.Why, "30%") || !strings.Contains(f.Why, "environment_error") ||
-			!strings.Contains(f.Why, "the shop is closed") || log.latest["grpo"] != 5 {
+		if !ok || f.Code != fault.CodeFailures || f.Where != "grpo step 5" || !strings.Contains(f.Why, "30%") ||
+			!strings.Contains(f.Why, "environment_error") || !strings.Contains(f.Why, "the shop is closed") ||
+			log.latest["grpo"] != 5 {
 			t.Errorf("%s: %v, %d steps kept", c.name, err, log.latest["grpo"])
 		}
 		if got := log.Metric["grpo5"]["masked_ratio"]; got != 0.3 {
@@ -95,9 +99,16 @@ func TestMaskedEpisodesStopTheRun(t *testing.T) {
 func TestTheFirstLostEpisodeIsNamed(t *testing.T) {
 	var said []string
 	w := watch{notice: func(text string) { said = append(said, text) }, said: map[string]bool{}}
-	w.warnLosses(3, []trajectory.Group{{Trajectories: []*trajectory.Trajectory{{ID: "fine", Outcome: trajectory.OK}, {ID: "x", Outcome: trajectory.JudgeError, Error: "why"}}},
-		{Trajectories: []*trajectory.Trajectory{{ID: "y", Outcome: trajectory.JudgeError, Error: "else"}, {ID: "z", Outcome: trajectory.EnvironmentError, Error: "gone"}}}})
-	if len(said) != 2 || !strings.HasPrefix(said[0], "1 episode of step 3") || !strings.Contains(said[0], "the first z: gone") || !strings.HasPrefix(said[1], "2 episodes of step 3") || !strings.Contains(said[1], "the first x: why") {
+	w.warnLosses(3, []trajectory.Group{
+		{Trajectories: []*trajectory.Trajectory{{ID: "fine", Outcome: trajectory.OK}, {ID: "x", Outcome: trajectory.JudgeError, Error: "why"}}},
+		{Trajectories: []*trajectory.Trajectory{
+			{ID: "y", Outcome: trajectory.JudgeError, Error: "else"},
+			{ID: "z", Outcome: trajectory.EnvironmentError, Error: "gone"},
+		}},
+	})
+	if len(said) != 2 || !strings.HasPrefix(said[0], "1 episode of step 3") ||
+		!strings.Contains(said[0], "the first z: gone") || !strings.HasPrefix(said[1], "2 episodes of step 3") ||
+		!strings.Contains(said[1], "the first x: why") {
 		t.Errorf("%q", said)
 	}
 }
@@ -140,12 +151,21 @@ func TestNothingToLearnIsSaidAfterThreeSteps(t *testing.T) {
 	for name, c := range map[string]struct {
 		alike func(step int) bool
 		said  int
-	}{"always": {func(int) bool { return true }, 1}, "two of three": {func(step int) bool { return step%3 != 2 }, 0}, "from step 4 on": {func(step int) bool { return step >= 4 }, 1}} {
+	}{
+		"always":         {func(int) bool { return true }, 1},
+		"two of three":   {func(step int) bool { return step%3 != 2 }, 0},
+		"from step 4 on": {func(step int) bool { return step >= 4 }, 1},
+	} {
 		said := -1
 		g := grpo()
 		trainer, log := &fakeTrainer{}, newLog(t)
 		var alike atomic.Bool // a group is scored while others run
-		r := shaped{&fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) { alike.Store(c.alike(step)) }}, func(int, *trajectory.Trajectory) {}}
+		r := shaped{
+			&fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) {
+				alike.Store(c.alike(step))
+			}},
+			func(int, *trajectory.Trajectory) {},
+		}
 		err := g.Run(context.Background(), scenarios(5), r, scoreFunc(func(rollout int) float64 {
 			if alike.Load() {
 				return 0.25
@@ -156,7 +176,9 @@ func TestNothingToLearnIsSaidAfterThreeSteps(t *testing.T) {
 				said = done
 			}
 		})
-		if err != nil || len(log.said) != c.said || c.said > 0 && (!strings.Contains(log.said[0], "nothing is learnt: in 3 steps") || !strings.Contains(log.said[0], "0.25")) {
+		if err != nil ||
+			len(log.said) != c.said || c.said > 0 && (!strings.Contains(log.said[0], "nothing is learnt: in 3 steps") ||
+			!strings.Contains(log.said[0], "0.25")) {
 			t.Errorf("%s: %v, said %q", name, err, log.said)
 		}
 		if name == "always" && said != 3 {
@@ -169,7 +191,8 @@ func TestNothingToLearnIsSaidAfterThreeSteps(t *testing.T) {
 func TestProgressWithinAStep(t *testing.T) {
 	trainer := &fakeTrainer{}
 	seen := map[string][]int{}
-	err := grpo().Run(context.Background(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, newLog(t),
+	err := grpo().Run(context.Background(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+		scoreFunc(byRollout), trainer, trainer, newLog(t),
 		func(stage string, done, total int, note string) {
 			if stage == "grpo/episodes" && total == 4 {
 				seen[note] = append(seen[note], done)
@@ -180,8 +203,8 @@ func TestProgressWithinAStep(t *testing.T) {
 	}
 }
 
-// validating runs GRPO with an evaluation on three scenarios each two steps. It stops before an episode, or an evaluated
-// one, where that is not never.
+// validating runs GRPO with an evaluation on three scenarios each two steps. It stops before an episode, or an
+// evaluated one, where that is not never.
 func validating(log *memoryLog, stop, stopValidation [2]int) (*fakeTrainer, int, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -195,14 +218,15 @@ func validating(log *memoryLog, stop, stopValidation [2]int) (*fakeTrainer, int,
 	}
 	g := grpo()
 	measured := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: at(stopValidation)}
-	g.Validation = &Validation{Every: 2, Scenarios: scenarios(3), Runner: measured, Passed: func(t *trajectory.Trajectory) bool { return t.ScenarioID != "b" }}
+	g.Validation = &Validation{Every: 2, Scenarios: scenarios(3), Runner: measured,
+		Passed: func(t *trajectory.Trajectory) bool { return t.ScenarioID != "b" }}
 	sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: at(stop)}
 	err := g.Run(ctx, scenarios(5), sampled, scoreFunc(byRollout), trainer, trainer, log, silent)
 	return trainer, measured.episodes, err
 }
 
-// Each two steps and at the end the policy of that time is measured, in a stage of its own, with a checkpoint to go with it.
-// Wherever a run is stopped, it goes on to the same, and runs no evaluated episode twice.
+// Each two steps and at the end the policy of that time is measured, in a stage of its own, with a checkpoint to go
+// with it. Wherever a run is stopped, it goes on to the same, and runs no evaluated episode twice.
 func TestValidationWithinTraining(t *testing.T) {
 	want := newLog(t)
 	trainer, episodes, err := validating(want, never, never)
@@ -223,7 +247,10 @@ func TestValidationWithinTraining(t *testing.T) {
 			}
 		}
 	}
-	for _, stop := range [][2][2]int{{{0, 0}, never}, {{2, 0}, never}, {{3, 1}, never}, {{6, 3}, never}, {never, {2, 0}}, {never, {4, 1}}, {never, {6, 2}}, {never, {7, 1}}} {
+	for _, stop := range [][2][2]int{
+		{{0, 0}, never}, {{2, 0}, never}, {{3, 1}, never}, {{6, 3}, never}, {never, {2, 0}}, {never, {4, 1}}, {never,
+			{6, 2}}, {never, {7, 1}},
+	} {
 		log := newLog(t)
 		_, first, err := validating(log, stop[0], stop[1])
 		if !errors.Is(err, context.Canceled) {
@@ -232,12 +259,14 @@ func TestValidationWithinTraining(t *testing.T) {
 		again, second, err := validating(log, never, never)
 		lost := 0
 		if stop[1] != never {
-			lost = 3 - stop[1][1] // the episode that was cut short, and those that had not begun: the fake goes on to its end
+			// the episode that was cut short, and those that had not begun: the fake goes on to its end
+			lost = 3 - stop[1][1]
 		}
 		if err != nil || first+second != 12+lost {
 			t.Errorf("%v: %v: %d and %d evaluated episodes", stop, err, first, second)
 		}
-		if !slices.Equal(again.Steps, trainer.Steps) || !reflect.DeepEqual(log.Metric, want.Metric) || !reflect.DeepEqual(log.Kept, want.Kept) {
+		if !slices.Equal(again.Steps, trainer.Steps) || !reflect.DeepEqual(log.Metric, want.Metric) ||
+			!reflect.DeepEqual(log.Kept, want.Kept) {
 			t.Errorf("%v: the resumed run differs", stop)
 		}
 	}
@@ -251,18 +280,23 @@ func TestRecordedValidationIsNotRunAgain(t *testing.T) {
 		defer cancel()
 		trainer, g := &fakeTrainer{}, grpo()
 		measured := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-		g.Validation = &Validation{Every: 2, Scenarios: scenarios(3), Passed: func(*trajectory.Trajectory) bool { return true },
+		g.Validation = &Validation{
+			Every:     2,
+			Scenarios: scenarios(3),
+			Passed:    func(*trajectory.Trajectory) bool { return true },
 			Runner: shaped{measured, func(_ int, e *trajectory.Trajectory) {
 				if e.ScenarioID == "b" {
 					e.Outcome = trajectory.EnvironmentError
 				}
-			}}}
+			}},
+		}
 		sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) {
 			if step == stop {
 				cancel()
 			}
 		}}
-		if err := g.Run(ctx, scenarios(5), sampled, scoreFunc(byRollout), trainer, trainer, log, silent); (err != nil) != (stop >= 0) {
+		if err := g.Run(ctx, scenarios(5), sampled, scoreFunc(byRollout), trainer, trainer, log,
+			silent); (err != nil) != (stop >= 0) {
 			t.Fatal(err)
 		}
 		episodes += measured.episodes

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// ticks returns round numbers that span [low, high], about n of them: 1, 2, 2.5 or 5 times a power of ten apart. The first is at
-// most low and the last at least high, so they are an axis's ends too. Where low is high there is room around it.
+// ticks returns round numbers that span [low, high], about n of them: 1, 2, 2.5 or 5 times a power of ten apart. The
+// first is at most low and the last at least high, so they are an axis's ends too. Where low is high there is room
+// around it.
 func ticks(low, high float64, n int) []float64 {
 	if low == high {
 		pad := math.Abs(low) / 2
@@ -53,7 +54,8 @@ type round struct {
 	exponent int
 }
 
-// times is i times r. A negative power of ten is no float64: dividing by the positive one rounds once, and whole numbers stay whole.
+// times is i times r. A negative power of ten is no float64: dividing by the positive one rounds once, and whole
+// numbers stay whole.
 func (r round) times(i float64) float64 {
 	if r.exponent < 0 {
 		return i * r.mantissa / math.Pow10(-r.exponent)

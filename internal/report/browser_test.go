@@ -10,9 +10,9 @@ import (
 	"hone/internal/report"
 )
 
-// In a browser the page's policy lets its own script and style work, and what servers wrote does nothing; a link to a case opens it,
-// with two of its episodes side by side and the means to choose others. Skipped where no Chromium is installed: the other tests
-// read the same page without one.
+// In a browser the page's policy lets its own script and style work, and what servers wrote does nothing; a link to a
+// case opens it, with two of its episodes side by side and the means to choose others. Skipped where no Chromium is
+// installed: the other tests read the same page without one.
 func TestInChromium(t *testing.T) {
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -30,12 +30,16 @@ func TestInChromium(t *testing.T) {
 		page       report.Page
 		want       string
 		shown      int // of the episodes of the case
-	}{{"hostile", "", writtenBy(strings.Join(hostile[:12], " ")), `<p class="tools"`, 0}, {"several", "#case-task-0001", many(4, 12, 2, 0), `<p class="choose"><select`, 2}} {
+	}{
+		{"hostile", "", writtenBy(strings.Join(hostile[:12], " ")), `<p class="tools"`, 0},
+		{"several", "#case-task-0001", many(4, 12, 2, 0), `<p class="choose"><select`, 2},
+	} {
 		file := filepath.Join(dir, x.name+".html")
 		if err := os.WriteFile(file, []byte(html(t, x.page)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "profile"),
+		c := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox", "--disable-gpu",
+			"--user-data-dir="+filepath.Join(dir, "profile"),
 			"--enable-logging=stderr", "--virtual-time-budget=2000", "--dump-dom", "file://"+file+x.part)
 		var said strings.Builder
 		c.Stderr = &said
@@ -48,7 +52,8 @@ func TestInChromium(t *testing.T) {
 		} else if x.shown > 0 {
 			at := strings.Index(page, `<p class="choose">`)
 			beside := page[at : at+strings.Index(page[at:], "</details>")]
-			if shown := strings.Count(beside, "<article") - strings.Count(beside, `hidden="" style="order`); shown != x.shown {
+			if shown := strings.Count(beside, "<article") -
+				strings.Count(beside, `hidden="" style="order`); shown != x.shown {
 				t.Errorf("%s: %d episodes are side by side, want %d", x.name, shown, x.shown)
 			}
 		}

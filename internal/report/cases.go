@@ -39,8 +39,8 @@ type drawnMark struct {
 	Mark         mark
 }
 
-// scenarios puts the systems' episodes side by side: those that got worse, the largest fall first; those that got better; and
-// the others, those that the last system fails first.
+// scenarios puts the systems' episodes side by side: those that got worse, the largest fall first; those that got
+// better; and the others, those that the last system fails first.
 func (p Page) scenarios(n Numbers) (worse, better, others []pending) {
 	byID := map[string]*pending{}
 	var order []string
@@ -198,7 +198,8 @@ func (c drawnCase) most(tells []tell) (out []tell) {
 	if len(mine) <= mostTells {
 		return mine
 	}
-	return append(mine[:mostTells:mostTells], tell{Text: fmt.Sprintf("and %d more", len(mine)-mostTells), Class: c.Class})
+	return append(mine[:mostTells:mostTells],
+		tell{Text: fmt.Sprintf("and %d more", len(mine)-mostTells), Class: c.Class})
 }
 
 // marksOf is the mark of a system's only episode, or how many of them passed.
@@ -216,9 +217,9 @@ func marksOf(e stats.Example, passed, all int) mark {
 	return m
 }
 
-// pick is the places of the two episodes that show the change best: one of the old system that the change is told of, and one of the
-// new, which of a fall passed and failed, of a rise the other way round. Where nothing changed they are of the first and the last
-// system.
+// pick is the places of the two episodes that show the change best: one of the old system that the change is told of,
+// and one of the new, which of a fall passed and failed, of a rise the other way round. Where nothing changed they are
+// of the first and the last system.
 func (x pending) pick(class string) string {
 	systems := [2]string{x.episodes[0].label, x.episodes[len(x.episodes)-1].label}
 	if i := slices.IndexFunc(x.tells, func(t tell) bool { return t.Class == class }); i >= 0 {
@@ -234,7 +235,8 @@ func (x pending) pick(class string) string {
 		if i := slices.IndexFunc(x.episodes, of); i >= 0 {
 			places[side] = i
 		}
-		if i := slices.IndexFunc(x.episodes, func(e labelled) bool { return of(e) && markOf(e.example).Class == wanted[side] }); i >= 0 && class != "" {
+		if i := slices.IndexFunc(x.episodes,
+			func(e labelled) bool { return of(e) && markOf(e.example).Class == wanted[side] }); i >= 0 && class != "" {
 			places[side] = i
 		}
 	}
@@ -266,15 +268,15 @@ type drawnGroup struct {
 // mostGroups is how many of the worst groups a page shows, and of the best.
 const mostGroups = 5
 
-// Extremes are the groups with the least mean reward and those with the greatest, no group in both. Of equal ones, those whose
-// rewards differ come first, then the later.
+// Extremes are the groups with the least mean reward and those with the greatest, no group in both. Of equal ones,
+// those whose rewards differ come first, then the later.
 func Extremes(groups []Group) (worst, best []Group) {
 	sorted := slices.Clone(groups)
 	sorted = slices.DeleteFunc(sorted, func(g Group) bool { return len(g.Rewards) == 0 })
 	by := func(sign float64) func(a, b Group) int {
 		return func(a, b Group) int {
-			return cmp.Or(cmp.Compare(sign*a.Mean(), sign*b.Mean()), cmp.Compare(spread(b), spread(a)), cmp.Compare(b.Step, a.Step),
-				cmp.Compare(a.ScenarioID, b.ScenarioID))
+			return cmp.Or(cmp.Compare(sign*a.Mean(), sign*b.Mean()), cmp.Compare(spread(b), spread(a)),
+				cmp.Compare(b.Step, a.Step), cmp.Compare(a.ScenarioID, b.ScenarioID))
 		}
 	}
 	n := min(mostGroups, (len(sorted)+1)/2)
@@ -307,7 +309,9 @@ func (p Page) drawGroups(groups []Group, low, high float64, r *room) []drawnGrou
 }
 
 func (p Page) episodesOf(g Group) []stats.Example {
-	i := slices.IndexFunc(p.Groups, func(x Group) bool { return x.Stage == g.Stage && x.Step == g.Step && x.ScenarioID == g.ScenarioID })
+	i := slices.IndexFunc(p.Groups, func(x Group) bool {
+		return x.Stage == g.Stage && x.Step == g.Step && x.ScenarioID == g.ScenarioID
+	})
 	if i < 0 {
 		return nil
 	}

@@ -79,7 +79,10 @@ func lines(title, means, xName string, list []series) chart {
 			l.Path += pen + x + " " + coordinate(up(v.y))
 			l.Band += pen + x + " " + coordinate(up(v.high))
 			back = "L" + x + " " + coordinate(up(v.low)) + back
-			l.Dots = append(l.Dots, dot{x, coordinate(up(v.y)), fmt.Sprintf("%s, %s %g: %s, interval %.1f to %.1f", s.name, xName, v.x, percent(v.y), 100*v.low, 100*v.high)})
+			l.Dots = append(l.Dots, dot{
+				x, coordinate(up(v.y)), fmt.Sprintf("%s, %s %g: %s, interval %.1f to %.1f",
+					s.name, xName, v.x, percent(v.y), 100*v.low, 100*v.high),
+			})
 		}
 		l.Band += back + "Z"
 		end := s.values[len(s.values)-1]

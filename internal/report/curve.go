@@ -152,7 +152,8 @@ func draw(m metric, steps []Step) plot {
 	if len(values) <= most {
 		for i, v := range values {
 			if finite(v) {
-				p.Dots = append(p.Dots, dot{coordinate(across(at[i])), coordinate(up(v)), fmt.Sprintf("step %d: %s", at[i], m.form.text(v))})
+				p.Dots = append(p.Dots, dot{coordinate(across(at[i])), coordinate(up(v)),
+					fmt.Sprintf("step %d: %s", at[i], m.form.text(v))})
 			}
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"hone/internal/fault"
 )
 
-// Limits of a page, in bytes of HTML. A text of an episode is cut where it is longer; episodes that have no room left are
-// named, and counted.
+// Limits of a page, in bytes of HTML. A text of an episode is cut where it is longer; episodes that have no room left
+// are named, and counted.
 const (
 	mostOfText = 4_000
 	mostOfAll  = 15 << 20
@@ -116,7 +116,8 @@ func (r *room) draw(label, class string, e stats.Example) drawnEpisode {
 	if r.show != "" {
 		d.Command = r.show + " " + d.Name
 	}
-	d.Facts = []string{fmt.Sprintf("%s (%s)", t.Outcome, t.StopReason), "reward " + number(t.Reward), duration(t.Seconds)}
+	d.Facts = []string{fmt.Sprintf("%s (%s)", t.Outcome, t.StopReason), "reward " + number(t.Reward),
+		duration(t.Seconds)}
 	if n := t.NumSampled(); n > 0 {
 		d.Facts = append(d.Facts, fault.Count(n, "token"))
 	}
@@ -178,7 +179,11 @@ func (r *room) message(m chat.Message, results *[]trajectory.ToolResult) message
 	for _, c := range m.ToolCalls {
 		out.Calls = append(out.Calls, call{sanitize.Line(c.Name), r.take(pretty(c.Arguments))})
 	}
-	for _, n := range []struct{ name, text string }{{"error", of.Error}, {"warning", of.Warning}, {"approval", of.Approval}} {
+	for _, n := range []struct{ name, text string }{
+		{"error", of.Error},
+		{"warning", of.Warning},
+		{"approval", of.Approval},
+	} {
 		if n.text != "" && n.text != m.Content {
 			out.Notes = append(out.Notes, note{n.name, r.take(n.text)})
 		}

@@ -27,7 +27,8 @@ func brief(names []string) map[string]string {
 	return out
 }
 
-// shortenNames are the page and its numbers with the systems' names for the eye. full has those that were cut, in their order.
+// shortenNames are the page and its numbers with the systems' names for the eye. full has those that were cut, in their
+// order.
 func (p Page) shortenNames(n Numbers) (_ Page, _ Numbers, full []string) {
 	to := brief(n.Order)
 	for _, name := range n.Order {
@@ -46,7 +47,9 @@ func (p Page) shortenNames(n Numbers) (_ Page, _ Numbers, full []string) {
 	n.Deltas = each(n.Deltas, func(d *stats.Delta) { d.Old, d.New = to[d.Old], to[d.New] })
 	n.Pairs = each(n.Pairs, func(d *stats.Pair) { d.Old, d.New = to[d.Old], to[d.New] })
 	n.PartRegressions = each(n.PartRegressions, func(d *stats.PartRegression) { d.Old, d.New = to[d.Old], to[d.New] })
-	n.Regressions = each(n.Regressions, func(r *stats.Regression) { r.System, r.Others = to[r.System], rename(r.Others, to) })
+	n.Regressions = each(n.Regressions, func(r *stats.Regression) {
+		r.System, r.Others = to[r.System], rename(r.Others, to)
+	})
 	n.Terms = each(n.Terms, func(t *Term) { t.Scores = rename(t.Scores, to) })
 	if n.Power != nil {
 		power := *n.Power

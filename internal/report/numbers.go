@@ -8,25 +8,28 @@ import (
 	"hone/internal/eval/stats"
 )
 
-// Numbers are all numbers of a page, which results.json has: the page is drawn from them, and from what the episodes say.
+// Numbers are all numbers of a page, which results.json has: the page is drawn from them, and from what the episodes
+// say.
 type Numbers struct {
 	stats.Results
-	Confidence float64                  `json:"confidence"` // coverage of the intervals
-	Title      string                   `json:"title"`
-	Verb       string                   `json:"verb,omitempty"`
-	Facts      []Fact                   `json:"facts,omitempty"`
-	Notes      []string                 `json:"notes,omitempty"`
-	Remarks    []string                 `json:"remarks,omitempty"` // of the notes, those that only the process knew that measured
-	Power      *stats.ObservedPower     `json:"power,omitempty"`   // nil with fewer than two systems
-	Learnt     map[string]*stats.Learnt `json:"learnt,omitempty"`  // what each system was trained with
-	Terms      []Term                   `json:"terms,omitempty"`
-	Stages     []Stage                  `json:"stages,omitempty"`
-	NumGroups  int                      `json:"num_groups,omitempty"`
-	Worst      []Group                  `json:"worst_groups,omitempty"` // of NumGroups those with the least mean reward
-	Best       []Group                  `json:"best_groups,omitempty"`
+	Confidence float64  `json:"confidence"` // coverage of the intervals
+	Title      string   `json:"title"`
+	Verb       string   `json:"verb,omitempty"`
+	Facts      []Fact   `json:"facts,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+	// of the notes, those that only the process knew that measured
+	Remarks   []string                 `json:"remarks,omitempty"`
+	Power     *stats.ObservedPower     `json:"power,omitempty"`  // nil with fewer than two systems
+	Learnt    map[string]*stats.Learnt `json:"learnt,omitempty"` // what each system was trained with
+	Terms     []Term                   `json:"terms,omitempty"`
+	Stages    []Stage                  `json:"stages,omitempty"`
+	NumGroups int                      `json:"num_groups,omitempty"`
+	Worst     []Group                  `json:"worst_groups,omitempty"` // of NumGroups those with the least mean reward
+	Best      []Group                  `json:"best_groups,omitempty"`
 }
 
-// Term is one term of the reward: its weight, and by system the mean score of the episodes that have it, before the weight.
+// Term is one term of the reward: its weight, and by system the mean score of the episodes that have it, before the
+// weight.
 type Term struct {
 	Name   string                    `json:"name"`
 	Weight float64                   `json:"weight"`
@@ -35,7 +38,11 @@ type Term struct {
 
 // Numbers computes the numbers of the page.
 func (p Page) Numbers() Numbers {
-	n := Numbers{Results: p.Results(), Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: slices.Concat(p.Remarks, p.Notes), Remarks: p.Remarks, Confidence: p.Confidence(), Power: p.ObservedPower(), Learnt: p.Learnt, Terms: p.terms(), Stages: p.Stages, NumGroups: len(p.Groups)}
+	n := Numbers{
+		Results: p.Results(), Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: slices.Concat(p.Remarks, p.Notes),
+		Remarks: p.Remarks, Confidence: p.Confidence(), Power: p.ObservedPower(), Learnt: p.Learnt, Terms: p.terms(),
+		Stages: p.Stages, NumGroups: len(p.Groups),
+	}
 	n.Stages = slices.Clone(n.Stages)
 	for i, s := range n.Stages { // JSON has no numbers that are not finite
 		n.Stages[i].Steps = nil
@@ -68,7 +75,8 @@ func (p Page) terms() (out []Term) {
 	}
 	for _, t := range out {
 		for system, list := range rows[t.Name] {
-			t.Scores[system] = stats.Estimate(list, stats.Metric{Of: func(r stats.Row) (float64, float64) { return r.Reward, 1 }}, p.Bootstrap)
+			t.Scores[system] = stats.Estimate(list,
+				stats.Metric{Of: func(r stats.Row) (float64, float64) { return r.Reward, 1 }}, p.Bootstrap)
 		}
 	}
 	return out

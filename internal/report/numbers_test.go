@@ -20,7 +20,8 @@ func many(systems, n, k, size int) report.Page {
 	p.NumResamples = 200
 	tools := []string{"convert_time", "get_current_time", "search_flights", "book", "cancel_reservation"}
 	for i := range systems {
-		s := stats.System{Name: (fmt.Sprintf("system-%02d", i) + strings.Repeat("-long", size))[:max(9, size)], Excluded: map[trajectory.Outcome]int{}}
+		s := stats.System{Name: (fmt.Sprintf("system-%02d", i) + strings.Repeat("-long", size))[:max(9, size)],
+			Excluded: map[trajectory.Outcome]int{}}
 		for j := range n {
 			for repeat := range k {
 				id := fmt.Sprintf("task-%04d", j)
@@ -29,10 +30,15 @@ func many(systems, n, k, size int) report.Page {
 				t.ID, t.Rollout = fmt.Sprintf("%s/0/%d", id, repeat), repeat
 				seen := j%2 == 0
 				cost := 0.001 * r.Float64()
-				s.Rows = append(s.Rows, stats.Row{ScenarioID: id, Repeat: repeat, Kind: []string{"time", "travel"}[j%2], Difficulty: []string{"easy", "hard"}[j%3/2], Tools: tools[j%5 : j%5+1],
-					Servers: []string{"clock", "airline"}[j%2 : j%2+1], SeenTools: &seen, FirstCall: passed, Episode: passed, NumGold: 1, NumTurns: 2 + r.IntN(3), NumCalls: 1 + r.IntN(3), NumRecoverable: 1,
-					NumRecovered: r.IntN(2), NoTool: j%7 == 0, Abstained: passed, NumPromptTokens: 400 + r.IntN(200), NumCompletionTokens: 20 + r.IntN(60), Reward: t.Reward, Seconds: t.Seconds,
-					ModelSeconds: t.Seconds * 0.8, ToolSeconds: t.Seconds * 0.1, Cost: &cost})
+				s.Rows = append(s.Rows, stats.Row{
+					ScenarioID: id, Repeat: repeat, Kind: []string{"time", "travel"}[j%2], Difficulty: []string{"easy",
+						"hard"}[j%3/2], Tools: tools[j%5 : j%5+1],
+					Servers: []string{"clock", "airline"}[j%2 : j%2+1], SeenTools: &seen, FirstCall: passed,
+					Episode: passed, NumGold: 1, NumTurns: 2 + r.IntN(3), NumCalls: 1 + r.IntN(3), NumRecoverable: 1,
+					NumRecovered: r.IntN(2), NoTool: j%7 == 0, Abstained: passed, NumPromptTokens: 400 + r.IntN(200),
+					NumCompletionTokens: 20 + r.IntN(60), Reward: t.Reward, Seconds: t.Seconds,
+					ModelSeconds: t.Seconds * 0.8, ToolSeconds: t.Seconds * 0.1, Cost: &cost,
+				})
 				s.Episodes = append(s.Episodes, stats.Example{Title: "eval_" + s.Name + "/" + t.ID, Trajectory: t})
 			}
 		}
@@ -41,7 +47,8 @@ func many(systems, n, k, size int) report.Page {
 	return p
 }
 
-// lost has a system whose episodes all ended by a server's fault, a check that gave no verdict, and a scenario that nobody does.
+// lost has a system whose episodes all ended by a server's fault, a check that gave no verdict, and a scenario that
+// nobody does.
 func lost() report.Page {
 	p := many(3, 12, 2, 0)
 	gone := &p.Systems[2]
@@ -54,7 +61,8 @@ func lost() report.Page {
 	base := &p.Systems[0]
 	blind := base.Rows[0]
 	blind.Outcome, blind.ChecksFailedToRun = stats.Unjudged, []string{"checks[0] (sql)"}
-	base.Rows, base.Lost, base.Excluded = base.Rows[1:], []stats.Row{blind}, map[trajectory.Outcome]int{stats.Unjudged: 1}
+	base.Rows, base.Lost, base.Excluded =
+		base.Rows[1:], []stats.Row{blind}, map[trajectory.Outcome]int{stats.Unjudged: 1}
 	for _, s := range []*stats.System{base, &p.Systems[1]} {
 		for i, r := range s.Rows {
 			if r.ScenarioID == "task-0003" {
@@ -65,10 +73,14 @@ func lost() report.Page {
 	return p
 }
 
-// Every number on the page is in results.json: the page that is drawn from the file, and from episodes without their rows, is the
-// same to the byte.
+// Every number on the page is in results.json: the page that is drawn from the file, and from episodes without their
+// rows, is the same to the byte.
 func TestNumbersAreInResults(t *testing.T) {
-	for name, p := range map[string]report.Page{"sample": sample(60), "several systems": many(4, 20, 3, 0), "lost": lost()} {
+	for name, p := range map[string]report.Page{
+		"sample":          sample(60),
+		"several systems": many(4, 20, 3, 0),
+		"lost":            lost(),
+	} {
 		text, err := json.Marshal(p.Numbers())
 		if err != nil {
 			t.Fatal(name, err)
@@ -78,7 +90,8 @@ func TestNumbersAreInResults(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		bare := p
-		bare.Facts, bare.Notes, bare.Stages, bare.Parts, bare.TrainedOn, bare.NearTrained, bare.Bootstrap = nil, nil, nil, nil, nil, nil, stats.Bootstrap{}
+		bare.Facts, bare.Notes, bare.Stages, bare.Parts, bare.TrainedOn, bare.NearTrained, bare.Bootstrap =
+			nil, nil, nil, nil, nil, nil, stats.Bootstrap{}
 		bare.Systems = nil
 		for _, s := range p.Systems {
 			x := stats.System{Name: s.Name, Episodes: s.Episodes}
@@ -102,12 +115,14 @@ func TestNumbersAreInResults(t *testing.T) {
 			for page[i] == again.String()[i] {
 				i++
 			}
-			t.Errorf("%s: the page of the file is another one: %.200q instead of %.200q", name, again.String()[max(0, i-40):], page[max(0, i-40):])
+			t.Errorf("%s: the page of the file is another one: %.200q instead of %.200q",
+				name, again.String()[max(0, i-40):], page[max(0, i-40):])
 		}
 	}
 }
 
-// A page is whole whatever was evaluated: nothing, one system, twelve, names without end, and systems that lost all their episodes.
+// A page is whole whatever was evaluated: nothing, one system, twelve, names without end, and systems that lost all
+// their episodes.
 func TestAnyEvaluation(t *testing.T) {
 	empty := many(2, 0, 1, 0)
 	none := report.Page{Title: "none"}
@@ -116,13 +131,23 @@ func TestAnyEvaluation(t *testing.T) {
 		page report.Page
 		want []string
 	}{
-		"no episode":     {none, []string{"No episode of base says anything about the model."}},
-		"no scenarios":   {empty, []string{"No episode of system-01 says anything"}},
-		"one system":     {many(1, 12, 1, 0), []string{"system-00 does", "Cost and time of an episode"}},
-		"twelve systems": {many(12, 8, 2, 0), []string{"system-11 against system-10", "system-11 against system-00", "The other pairs", "pass^k", "By server", "By tools in training", "Abstention", "What the evaluation can find", "in 80% of evaluations like this one"}},
-		"long names":     {many(3, 6, 1, 900), []string{strings.Repeat("-long", 100), "system-02-long-long-…ong-long-long-long-", "Names in full"}},
-		"lost": {lost(), []string{"Episodes in no rate", "24 of 24, 100%", "half or more are lost", "Checks that gave no verdict", "checks[0] (sql)", "Scenarios that no system does",
-			"task-0003", "No episode of system-02 says anything about the model.", "unjudged"}},
+		"no episode":   {none, []string{"No episode of base says anything about the model."}},
+		"no scenarios": {empty, []string{"No episode of system-01 says anything"}},
+		"one system":   {many(1, 12, 1, 0), []string{"system-00 does", "Cost and time of an episode"}},
+		"twelve systems": {
+			many(12, 8, 2, 0),
+			[]string{
+				"system-11 against system-10", "system-11 against system-00", "The other pairs",
+				"pass^k", "By server", "By tools in training", "Abstention", "What the evaluation can find",
+				"in 80% of evaluations like this one",
+			},
+		},
+		"long names": {many(3, 6, 1, 900), []string{strings.Repeat("-long", 100), "system-02-long-long-…ong-long-long-long-", "Names in full"}},
+		"lost": {lost(), []string{
+			"Episodes in no rate", "24 of 24, 100%", "half or more are lost", "Checks that gave no verdict",
+			"checks[0] (sql)", "Scenarios that no system does", "task-0003",
+			"No episode of system-02 says anything about the model.", "unjudged",
+		}},
 	} {
 		page := html(t, x.page)
 		_, text, err := elements(page)
@@ -141,7 +166,8 @@ func TestAnyEvaluation(t *testing.T) {
 	}
 }
 
-// Of several episodes of a scenario, those are looked at first that show the change: one that passed, and one that failed.
+// Of several episodes of a scenario, those are looked at first that show the change: one that passed, and one that
+// failed.
 func TestPick(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	p := report.Page{Title: "pick"}
@@ -151,8 +177,10 @@ func TestPick(t *testing.T) {
 		for k, end := range ends {
 			e := episode("x", "count", end == '1', 0, r)
 			e.Rollout = k
-			s.Rows = append(s.Rows, stats.Row{ScenarioID: "x", Repeat: k, Episode: end == '1' && (name == "a" || k == 0)})
-			s.Episodes = append([]stats.Example{{Title: fmt.Sprint(name, k), Trajectory: e}}, s.Episodes...) // a ledger has them as they ended
+			s.Rows = append(s.Rows,
+				stats.Row{ScenarioID: "x", Repeat: k, Episode: end == '1' && (name == "a" || k == 0)})
+			// a ledger has them as they ended
+			s.Episodes = append([]stats.Example{{Title: fmt.Sprint(name, k), Trajectory: e}}, s.Episodes...)
 		}
 		p.Systems = append(p.Systems, s)
 	}
@@ -160,7 +188,8 @@ func TestPick(t *testing.T) {
 		p.Systems[0], p.Systems[1] = p.Systems[1], p.Systems[0]
 	}
 	page := html(t, p)
-	if !strings.Contains(page, `data-pick="1 5"`) || !strings.Contains(page, `data-label="a, repeat 2 ✓"`) || !strings.Contains(page, `data-label="b, repeat 3 ✗"`) {
+	if !strings.Contains(page, `data-pick="1 5"`) || !strings.Contains(page, `data-label="a, repeat 2 ✓"`) ||
+		!strings.Contains(page, `data-label="b, repeat 3 ✗"`) {
 		t.Errorf("%s", page[strings.Index(page, "data-pick"):][:60])
 	}
 }
@@ -176,7 +205,9 @@ func TestBriefNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"runs/a/runs/a/runs/a…s/a/runs/a/runs/a/x", "runs/a/runs/a/runs/a…ns/a/runs/a/runs/a/ (2)", long + "y"} {
+	for _, want := range []string{
+		"runs/a/runs/a/runs/a…s/a/runs/a/runs/a/x", "runs/a/runs/a/runs/a…ns/a/runs/a/runs/a/ (2)", long + "y",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -54,8 +54,9 @@ type example struct {
 	Episodes []drawnEpisode
 }
 
-// exampleOf draws the example that tells most: a scenario that the last system does and the first does not, else the other way round, else
-// one that both do, else any that both ran. It is nil where no scenario has an episode of both that says something about the model.
+// exampleOf draws the example that tells most: a scenario that the last system does and the first does not, else the
+// other way round, else one that both do, else any that both ran. It is nil where no scenario has an episode of both
+// that says something about the model.
 func exampleOf(t tasks, first, last string, cases []pending, r *room) *example {
 	best, pair := -1, [2]labelled{}
 	var of pending
@@ -71,14 +72,16 @@ func exampleOf(t tasks, first, last string, cases []pending, r *room) *example {
 	if best < 0 || first == last {
 		return nil
 	}
-	out := &example{Task: t.reference(of.id), Says: [...]string{"neither does it", "both do it", "only " + first + " does it", "only " + last + " does it"}[best]}
+	out := &example{Task: t.reference(of.id), Says: [...]string{"neither does it", "both do it",
+		"only " + first + " does it", "only " + last + " does it"}[best]}
 	for _, e := range pair {
 		out.Episodes = append(out.Episodes, r.draw(e.label, e.class, e.example))
 	}
 	return out
 }
 
-// worth is how much two episodes of a scenario tell: 3 of a gain, 2 of a loss, 1 where both pass, 0 where both fail, less where one says nothing.
+// worth is how much two episodes of a scenario tell: 3 of a gain, 2 of a loss, 1 where both pass, 0 where both fail,
+// less where one says nothing.
 func worth(old, now labelled) int {
 	was, is := markOf(old.example).Class, markOf(now.example).Class
 	switch {
@@ -105,20 +108,26 @@ func (p Page) next(v view, n Numbers) (out []step) {
 	}
 	last := n.Order[len(n.Order)-1]
 	if slices.ContainsFunc(v.Lost, func(l lostRow) bool { return l.Unreliable }) {
-		do("Find out why episodes were lost, and evaluate again: the rates say little.", "", strings.TrimSuffix(p.Show, " --episode")+" --episodes")
+		do("Find out why episodes were lost, and evaluate again: the rates say little.",
+			"", strings.TrimSuffix(p.Show, " --episode")+" --episodes")
 	}
 	if len(v.NeverDone) > 0 {
-		do(fmt.Sprintf("Read %s that no system does: does a good answer pass the checks?", fault.Count(len(v.NeverDone), "scenario")), "case-"+v.NeverDone[0].ID, "")
+		do(fmt.Sprintf("Read %s that no system does: does a good answer pass the checks?",
+			fault.Count(len(v.NeverDone), "scenario")), "case-"+v.NeverDone[0].ID, "")
 	}
 	if len(v.Worse) > 0 {
 		do(fmt.Sprintf("Look at %s done less often than before.", fault.Count(len(v.Worse), "scenario")), "worse", "")
 	}
 	deltas := headlines(n)
-	unclear := slices.ContainsFunc(deltas, func(d stats.Delta) bool { return d.Episode.N > 0 && classOf(d.Episode) == "same" })
+	unclear := slices.ContainsFunc(deltas, func(d stats.Delta) bool {
+		return d.Episode.N > 0 && classOf(d.Episode) == "same"
+	})
 	if unclear && v.Detect != nil {
 		do("No clear difference is not the same as none: see how many scenarios would find one.", "power", "")
 	}
-	better := slices.ContainsFunc(deltas, func(d stats.Delta) bool { return d.New == last && classOf(d.Episode) == "better" })
+	better := slices.ContainsFunc(deltas, func(d stats.Delta) bool {
+		return d.New == last && classOf(d.Episode) == "better"
+	})
 	adapter := p.Systems[len(p.Systems)-1].Model.Adapter
 	switch whole := n.Systems[last].Metrics[stats.Completion().Name]; {
 	case better && adapter != "":
@@ -128,7 +137,8 @@ func (p Page) next(v view, n Numbers) (out []step) {
 		if i := slices.IndexFunc(p.Facts, func(f Fact) bool { return f.Name == "dataset" && f.Value != "" }); i >= 0 {
 			command = "hone collect --gold --yes --dataset " + shellWord(p.Facts[i].Value) + " --output-dir shown"
 		}
-		do(fmt.Sprintf("%s does none of the scenarios: show it how it is done, then learn from that with hone sft.", last), "", command)
+		do(fmt.Sprintf("%s does none of the scenarios: show it how it is done, then learn from that with hone sft.",
+			last), "", command)
 	}
 	return out
 }

@@ -65,7 +65,8 @@ func TestExample(t *testing.T) {
 		{"what was lost tells nothing", map[string]string{"base": "lf", "model": "pf"}, []string{"base", "model"}, "Ask number 1.", "neither does it"},
 		{"all lost", map[string]string{"base": "ll", "model": "pp"}, []string{"base", "model"}, "", ""},
 		{"no task in common", map[string]string{"base": "p-", "model": "-p"}, []string{"base", "model"}, "", ""},
-		{"the first against the last of three", map[string]string{"base": "ff", "sft": "pp", "grpo": "fp"}, []string{"base", "sft", "grpo"}, "Ask number 1.", "only grpo does it"},
+		{"the first against the last of three", map[string]string{"base": "ff", "sft": "pp", "grpo": "fp"},
+			[]string{"base", "sft", "grpo"}, "Ask number 1.", "only grpo does it"},
 		{"one system", map[string]string{"model": "pf"}, []string{"model"}, "", ""},
 	} {
 		page := html(t, outcomes(c.of, c.order...))
@@ -80,7 +81,8 @@ func TestExample(t *testing.T) {
 		if strings.Count(at, `<article class="episode`) != 2 || !strings.Contains(at, c.task+"</a> <b>"+c.say) {
 			t.Errorf("%s: %d episodes, %.300s", c.name, strings.Count(at, "<article"), at)
 		}
-		if first, last := strings.Index(at, `<b class="who">`+c.order[0]), strings.Index(at, `<b class="who">`+c.order[len(c.order)-1]); first < 0 || last < first {
+		if first, last := strings.Index(at, `<b class="who">`+c.order[0]),
+			strings.Index(at, `<b class="who">`+c.order[len(c.order)-1]); first < 0 || last < first {
 			t.Errorf("%s: the base is not on the left", c.name)
 		}
 		if strings.Index(page, `<div id="example">`) > strings.Index(page, `<h2>Success`) {
@@ -91,7 +93,10 @@ func TestExample(t *testing.T) {
 
 // A scenario that is named is named by what it asks, as a link to its case, whatever its id is.
 func TestTasksAreLinks(t *testing.T) {
-	for _, id := range []string{"plain", "with space", "a:b", "a/b#c?d", "50%", "%41", `quo"te's`, "ключ", "<b>", "javascript:x", "a&amp;b", "+"} {
+	for _, id := range []string{
+		"plain", "with space", "a:b", "a/b#c?d", "50%", "%41", `quo"te's`, "ключ", "<b>", "javascript:x",
+		"a&amp;b", "+",
+	} {
 		p := outcomes(map[string]string{"base": "fl", "model": "fl"}, "base", "model")
 		p.TrainedOn = []string{id, "elsewhere"}
 		for i := range p.Systems {
@@ -125,7 +130,8 @@ func TestTasksAreLinks(t *testing.T) {
 		if links < 4 { // example, next, trained on, done by none
 			t.Errorf("%q: %d links to its case", id, links)
 		}
-		if strings.Count(page, ">Ask number 0.</a>") < 3 || strings.Count(page, ">Ask number 1.</a>") < 1 || !strings.Contains(page, "<code>elsewhere</code>") {
+		if strings.Count(page, ">Ask number 0.</a>") < 3 || strings.Count(page, ">Ask number 1.</a>") < 1 ||
+			!strings.Contains(page, "<code>elsewhere</code>") {
 			t.Errorf("%q: tasks are not named by what they ask", id)
 		}
 	}
@@ -140,10 +146,20 @@ func TestNextSteps(t *testing.T) {
 		order     []string
 		has, lack []string
 	}{
-		{"better", map[string]string{"base": strings.Repeat("f", 20), "model": strings.Repeat("p", 20)}, both, []string{"<code>hone serve --model &#39;my runs/final&#39;</code>"}, []string{"less often", "No clear difference"}},
-		{"worse", map[string]string{"base": strings.Repeat("p", 20), "model": strings.Repeat("f", 20)}, both, []string{`href="#worse"`, "hone collect --gold --yes --dataset tasks.json"}, []string{"hone serve", "No clear"}},
-		{"no difference", map[string]string{"base": "fpfpfpfpfpfp", "model": "pfpfpfpfpfpf"}, both, []string{"No clear difference", `href="#worse"`}, []string{"hone serve"}},
-		{"none does one", map[string]string{"base": "fp", "model": "fp"}, both, []string{`href="#case-task-00"`, "1 scenario that no system does"}, []string{"hone serve"}},
+		{
+			"better", map[string]string{"base": strings.Repeat("f", 20), "model": strings.Repeat("p", 20)},
+			both, []string{"<code>hone serve --model &#39;my runs/final&#39;</code>"}, []string{"less often",
+				"No clear difference"},
+		},
+		{
+			"worse", map[string]string{"base": strings.Repeat("p", 20), "model": strings.Repeat("f", 20)},
+			both, []string{`href="#worse"`, "hone collect --gold --yes --dataset tasks.json"}, []string{"hone serve",
+				"No clear"},
+		},
+		{"no difference", map[string]string{"base": "fpfpfpfpfpfp", "model": "pfpfpfpfpfpf"}, both,
+			[]string{"No clear difference", `href="#worse"`}, []string{"hone serve"}},
+		{"none does one", map[string]string{"base": "fp", "model": "fp"}, both,
+			[]string{`href="#case-task-00"`, "1 scenario that no system does"}, []string{"hone serve"}},
 		{"half are lost", map[string]string{"base": "pp", "model": "pl"}, both, []string{"<code>hone runs show x --episodes</code>"}, []string{"hone serve"}},
 		{"one system that does nothing", map[string]string{"model": "fff"}, []string{"model"}, []string{"hone collect --gold"}, []string{"hone serve"}},
 	} {

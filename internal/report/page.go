@@ -1,5 +1,5 @@
-// Package report makes the page of a run: one HTML file that loads nothing from anywhere. It shows what the run measured, with
-// intervals, what got worse first, how training went, and the episodes themselves.
+// Package report makes the page of a run: one HTML file that loads nothing from anywhere. It shows what the run
+// measured, with intervals, what got worse first, how training went, and the episodes themselves.
 package report
 
 import (
@@ -14,7 +14,8 @@ type Page struct {
 	Verb  string   // "hone eval": what made the run
 	Facts []Fact   // what ran: model, servers, data, seed; shown in order
 	Notes []string // what a reader must know before the numbers, such as that an evaluation is not whole
-	// Remarks stand before the notes. They are what only the process knew that measured: a page that is made again has them too.
+	// Remarks stand before the notes. They are what only the process knew that measured: a page that is made again has
+	// them too.
 	Remarks []string
 	stats.Comparison
 	Stages   []Stage
@@ -55,8 +56,8 @@ type Step struct {
 	Values map[string]float64 `json:"values"`
 }
 
-// Group is the episodes of one scenario under one policy. Rewards holds those of all, masked ones left out; Episodes may be
-// empty, which says that the page has no room for them.
+// Group is the episodes of one scenario under one policy. Rewards holds those of all, masked ones left out; Episodes
+// may be empty, which says that the page has no room for them.
 type Group struct {
 	Stage      string          `json:"stage"`
 	Step       int             `json:"step"`

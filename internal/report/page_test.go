@@ -41,8 +41,8 @@ type element struct {
 	attrs map[string]string
 }
 
-// elements reads the page with every element closed in order, which HTML allows and this template keeps to, and returns its
-// elements and its text.
+// elements reads the page with every element closed in order, which HTML allows and this template keeps to, and returns
+// its elements and its text.
 func elements(page string) (list []element, text string, err error) {
 	d := xml.NewDecoder(strings.NewReader(own.ReplaceAllString(page, "<own/>")))
 	d.Entity = xml.HTMLEntity
@@ -88,39 +88,65 @@ func skeleton(t interface{ Fatal(...any) }, page string) (names []string, text s
 // writtenBy is a page in which every text that a server, a model, a file of scenarios or a folder's name may hold is s.
 func writtenBy(s string) report.Page {
 	call := chat.ToolCall{ID: s, Name: s, Arguments: s}
-	result := trajectory.ToolResult{Call: call, Status: trajectory.CallToolError, Text: s, Error: "e" + s, Warning: "w" + s, Approval: "a" + s}
+	result := trajectory.ToolResult{Call: call, Status: trajectory.CallToolError, Text: s, Error: "e" + s,
+		Warning: "w" + s, Approval: "a" + s}
 	t := func(score float64) *trajectory.Trajectory {
-		return &trajectory.Trajectory{ID: s, ScenarioID: s, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted, Error: "E" + s,
-			Messages: []chat.Message{{Role: chat.System, Content: s}, {Role: chat.User, Content: s}, {Role: chat.Assistant, Content: s, ReasoningContent: s, ToolCalls: []chat.ToolCall{call}},
-				{Role: chat.ToolRole, Name: s, Content: s}},
-			Turns:  []trajectory.Turn{{Results: []trajectory.ToolResult{result}}},
-			Terms:  []trajectory.Term{{Name: "checks", Score: score, Weight: 1, Why: "checks[0] (call): " + s}, {Name: s, Why: "t" + s}},
+		return &trajectory.Trajectory{
+			ID:         s,
+			ScenarioID: s,
+			Outcome:    trajectory.OK,
+			StopReason: trajectory.StopCompleted,
+			Error:      "E" + s,
+			Messages: []chat.Message{
+				{Role: chat.System, Content: s}, {Role: chat.User, Content: s}, {Role: chat.Assistant, Content: s,
+					ReasoningContent: s, ToolCalls: []chat.ToolCall{call}},
+				{Role: chat.ToolRole, Name: s, Content: s},
+			},
+			Turns: []trajectory.Turn{{Results: []trajectory.ToolResult{result}}},
+			Terms: []trajectory.Term{
+				{Name: "checks", Score: score, Weight: 1, Why: "checks[0] (call): " + s},
+				{Name: s, Why: "t" + s},
+			},
 			Seen:   []trajectory.Observation{{Look: s, Text: s}},
-			Stderr: map[string]string{s: "S" + s}}
+			Stderr: map[string]string{s: "S" + s},
+		}
 	}
 	row := stats.Row{ScenarioID: s, Kind: "k" + s, NumGold: 1, Tags: []string{"t:" + s}, Tools: []string{s}}
 	was, is := row, row
 	was.Episode = true
-	p := report.Page{Title: s, Verb: s, Facts: []report.Fact{{Name: "n" + s, Value: "v" + s}}, Notes: []string{"n" + s}, Show: s}
-	p.Systems = []stats.System{{Name: "old", Rows: []stats.Row{was}, Episodes: []stats.Example{{Title: s, Trajectory: t(1)}}},
-		{Name: "new", Rows: []stats.Row{is}, Episodes: []stats.Example{{Title: s, Trajectory: t(0)}}, Excluded: map[trajectory.Outcome]int{trajectory.Outcome("o" + s): 1}}}
+	p := report.Page{Title: s, Verb: s, Facts: []report.Fact{{Name: "n" + s, Value: "v" + s}},
+		Notes: []string{"n" + s}, Show: s}
+	p.Systems = []stats.System{
+		{Name: "old", Rows: []stats.Row{was}, Episodes: []stats.Example{{Title: s, Trajectory: t(1)}}},
+		{Name: "new", Rows: []stats.Row{is}, Episodes: []stats.Example{{Title: s, Trajectory: t(0)}},
+			Excluded: map[trajectory.Outcome]int{trajectory.Outcome("o" + s): 1}},
+	}
 	p.TrainedOn, p.NumResamples = []string{s}, 10
 	p.NearTrained = []overlap.Near{{ScenarioID: s, Source: overlap.Source{Name: s, Where: s, Text: s}}}
 	p.Parts = []stats.Part{{Name: "p" + s, Seconds: 1}}
-	p.Stages = []report.Stage{{Name: s, Steps: []report.Step{{Number: 1, Values: map[string]float64{"loss": 1, "m" + s: 2}}}}}
-	p.Groups = []report.Group{{Stage: s, ScenarioID: s, Rewards: []float64{1, 0}, Episodes: []stats.Example{{Title: s, Trajectory: t(0)}, {Title: s, Trajectory: t(1)}}}}
+	p.Stages = []report.Stage{
+		{Name: s, Steps: []report.Step{{Number: 1, Values: map[string]float64{"loss": 1, "m" + s: 2}}}},
+	}
+	p.Groups = []report.Group{
+		{Stage: s, ScenarioID: s, Rewards: []float64{1, 0},
+			Episodes: []stats.Example{{Title: s, Trajectory: t(0)}, {Title: s, Trajectory: t(1)}}},
+	}
 	p.Episodes = []stats.Example{{Title: s, Trajectory: t(1)}}
 	return p
 }
 
 var hostile = []string{
-	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `<a href="javascript:alert(1)">x</a>`,
-	`data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==`, `</style><style>*{display:none}</style>`, `<!-- `, `]]>`, `<svg onload=alert(1)>`,
-	`{{.Policy}}`, "`${alert(1)}`", `&lt;script&gt;`, `<iframe srcdoc="<script>alert(1)</script>">`, `</title><meta http-equiv=refresh content=0>`, `</details></main></body>`,
-	`<base href="http://evil.test/">`, "\u202Egnp.exe", "a\x00b", "\x1b[2J", "\xff\xfe", `javascript:alert(1)//`, `http://evil.test/x.js`,
+	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`,
+	`<a href="javascript:alert(1)">x</a>`, `data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==`,
+	`</style><style>*{display:none}</style>`, `<!-- `, `]]>`, `<svg onload=alert(1)>`, `{{.Policy}}`, "`${alert(1)}`",
+	`&lt;script&gt;`, `<iframe srcdoc="<script>alert(1)</script>">`, `</title><meta http-equiv=refresh content=0>`,
+	`</details></main></body>`,
+	`<base href="http://evil.test/">`, "\u202Egnp.exe", "a\x00b", "\x1b[2J", "\xff\xfe", `javascript:alert(1)//`,
+	`http://evil.test/x.js`,
 }
 
-// Whatever a server or a model wrote, the page's elements and attributes are those of a page in which it wrote nothing special.
+// Whatever a server or a model wrote, the page's elements and attributes are those of a page in which it wrote nothing
+// special.
 func TestHostileText(t *testing.T) {
 	plain, _ := skeleton(t, html(t, writtenBy("plain")))
 	for _, s := range hostile {
@@ -136,7 +162,8 @@ func TestHostileText(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		s := "x" + rapid.StringOf(rapid.RuneFrom([]rune("<>\"'`&;:/={}()\\-! \n\tabscript\u202e\u2028é"))).Draw(t, "text")
+		s := "x" + rapid.StringOf(rapid.RuneFrom([]rune("<>\"'`&;:/={}()\\-! \n\tabscript\u202e\u2028é"))).Draw(t,
+			"text")
 		if got, _ := skeleton(t, html(t, writtenBy(s))); !slices.Equal(got, plain) {
 			t.Fatalf("%q changed the page's elements", s)
 		}
@@ -157,11 +184,13 @@ func TestSelfContained(t *testing.T) {
 				policy = e.attrs["content"]
 			}
 			for a, v := range e.attrs {
-				allowed := a != "src" && a != "srcset" && a != "style" && a != "action" && a != "data" && a != "srcdoc" && !strings.HasPrefix(a, "on")
+				allowed := a != "src" && a != "srcset" && a != "style" && a != "action" && a != "data" &&
+					a != "srcdoc" && !strings.HasPrefix(a, "on")
 				if a == "href" {
 					allowed = strings.HasPrefix(v, "#")
 				}
-				if !allowed || slices.Contains([]string{"script", "link", "iframe", "object", "base", "form", "img"}, e.name) {
+				if !allowed || slices.Contains([]string{"script", "link", "iframe", "object", "base", "form", "img"},
+					e.name) {
 					t.Errorf("%s: <%s %s=%q>", name, e.name, a, v)
 				}
 			}
@@ -174,22 +203,28 @@ func TestSelfContained(t *testing.T) {
 			sum := sha256.Sum256([]byte(s))
 			return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 		}
-		want := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(found[0][1]) + "; script-src " + hash(found[1][2])
+		want := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(found[0][1]) +
+			"; script-src " + hash(found[1][2])
 		if policy != want {
 			t.Errorf("%s: policy %s, want %s", name, policy, want)
 		}
 	}
 }
 
-// The headline holds the last system against the stage before and against the base; what got worse comes first, side by side.
+// The headline holds the last system against the stage before and against the base; what got worse comes first, side by
+// side.
 func TestSampleShows(t *testing.T) {
 	page := html(t, sample(60))
 	_, text, err := elements(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"grpo against sft", "grpo against base", "sft − base", "grpo below sft", "Episodes in no rate", "environment error", "By kind", "By wording", "By tool", "Terms of the reward",
-		"Loss", "bold: mean of the last 4 steps", "2 more metrics", "Success", "Worst", "Best", "grpo, step 0", "rollout 3", "6 min 52 s", "eval_grpo/demo-test-00003/0/0", "the answer holds no \"5\""} {
+	for _, want := range []string{
+		"grpo against sft", "grpo against base", "sft − base", "grpo below sft", "Episodes in no rate",
+		"environment error", "By kind", "By wording", "By tool", "Terms of the reward", "Loss",
+		"bold: mean of the last 4 steps", "2 more metrics", "Success", "Worst", "Best", "grpo, step 0", "rollout 3",
+		"6 min 52 s", "eval_grpo/demo-test-00003/0/0", "the answer holds no \"5\"",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -199,7 +234,8 @@ func TestSampleShows(t *testing.T) {
 		if d.New != "grpo" || len(d.Regressions) == 0 {
 			continue
 		}
-		if want := fmt.Sprintf("%s does %d of 60 less often than %s", d.New, len(d.Regressions), d.Old); !strings.Contains(text, want) {
+		if want := fmt.Sprintf("%s does %d of 60 less often than %s",
+			d.New, len(d.Regressions), d.Old); !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
@@ -235,7 +271,8 @@ func TestOwnPairs(t *testing.T) {
 	}
 }
 
-// A page keeps within its room: long texts are cut, episodes without room are named and counted, and nothing is silently gone.
+// A page keeps within its room: long texts are cut, episodes without room are named and counted, and nothing is
+// silently gone.
 func TestRoom(t *testing.T) {
 	p := big(2000)
 	page := html(t, p)
@@ -243,9 +280,12 @@ func TestRoom(t *testing.T) {
 		t.Errorf("the page has %d bytes", len(page))
 	}
 	text := page
-	named := strings.Count(text, `<p class="name"><code>eval_model/`) + strings.Count(text, "<code>hone runs show big --episode eval_model/")
+	named := strings.Count(text, `<p class="name"><code>eval_model/`) +
+		strings.Count(text, "<code>hone runs show big --episode eval_model/")
 	folded := strings.Count(text, "The page has no room for this episode.")
-	if named != 2000 || folded == 0 || !strings.Contains(text, fmt.Sprintf("The page has no room for %d episodes", folded)) || !strings.Contains(text, "hone runs show big --episode eval_model/") {
+	if named != 2000 ||
+		folded == 0 || !strings.Contains(text, fmt.Sprintf("The page has no room for %d episodes", folded)) ||
+		!strings.Contains(text, "hone runs show big --episode eval_model/") {
 		t.Errorf("%d episodes are named, %d are folded", named, folded)
 	}
 	if !strings.Contains(text, "bytes more are left out.") {
@@ -268,7 +308,8 @@ func TestManyValues(t *testing.T) {
 		}
 	}
 	text := html(t, p)
-	if !strings.Contains(text, "The 50 values of the most scenarios are shown. Left out: 10.") || strings.Count(text, "Left out:") != 1 {
+	if !strings.Contains(text, "The 50 values of the most scenarios are shown. Left out: 10.") ||
+		strings.Count(text, "Left out:") != 1 {
 		t.Error("the page does not say what it leaves out")
 	}
 	if !strings.Contains(text, "A family of scenarios has 4 of them, whose differences correlate by 0.") {
@@ -310,11 +351,16 @@ func BenchmarkPage(b *testing.B) {
 // The results of an opening were given: statuses stand at the episode's own calls.
 func TestResultsStandAtTheirCalls(t *testing.T) {
 	e := episode("x", "count words", true, 0, rand.New(rand.NewPCG(1, 1)))
-	given := []chat.Message{e.Messages[0], {Role: chat.User, Content: "earlier"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "0", Name: "old", Arguments: "{}"}}},
-		{Role: chat.ToolRole, Name: "old", Content: "then"}, {Role: chat.Assistant, Content: "so"}, {Role: chat.User, Content: "and now?"}}
+	given := []chat.Message{
+		e.Messages[0], {Role: chat.User, Content: "earlier"}, {Role: chat.Assistant,
+			ToolCalls: []chat.ToolCall{{ID: "0", Name: "old", Arguments: "{}"}}},
+		{Role: chat.ToolRole, Name: "old", Content: "then"}, {Role: chat.Assistant, Content: "so"}, {Role: chat.User,
+			Content: "and now?"},
+	}
 	e.Messages, e.Opening = append(given, e.Messages[2:]...), len(given)
 	page := html(t, report.Page{Episodes: []stats.Example{{Title: "x", Trajectory: e}}})
-	if !strings.Contains(page, `tool <b>old</b></span>`) || !strings.Contains(page, `tool <b>count</b> <em class="status ok">ok</em>`) {
+	if !strings.Contains(page, `tool <b>old</b></span>`) ||
+		!strings.Contains(page, `tool <b>count</b> <em class="status ok">ok</em>`) {
 		t.Error("the status of a result is at another call")
 	}
 	page = html(t, report.Page{Groups: []report.Group{{Stage: "grpo", ScenarioID: "x", Rewards: []float64{1, 0},

@@ -133,7 +133,8 @@ func (s span) track(name, class string, i stats.Interval, text, end func(float64
 // difference lays out a difference of rates.
 func (s span) difference(name string, i stats.Interval) track {
 	if i.N == 0 {
-		return track{Name: name, Class: classOf(i), Empty: true, Text: "-", Verdict: verdict(i), Says: name + ": " + verdict(i)}
+		return track{Name: name, Class: classOf(i), Empty: true, Text: "-", Verdict: verdict(i),
+			Says: name + ": " + verdict(i)}
 	}
 	t := s.track(name, classOf(i), i, points, points)
 	t.Verdict = verdict(i)
@@ -141,7 +142,8 @@ func (s span) difference(name string, i stats.Interval) track {
 	return t
 }
 
-// unitLast leaves the unit " s" with the last mark alone, where all have it: in a narrow panel they would run into each other.
+// unitLast leaves the unit " s" with the last mark alone, where all have it: in a narrow panel they would run into each
+// other.
 func unitLast(marks []string) []string {
 	const unit = " s"
 	if slices.ContainsFunc(marks, func(m string) bool { return !strings.HasSuffix(m, unit) }) {

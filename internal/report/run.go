@@ -42,8 +42,9 @@ type Source struct {
 	Learnt map[string]*stats.Learnt
 }
 
-// Read makes the page of the run in dir from its ledger, be the run finished or not. What only the process knew that measured,
-// such as how long each part took, it takes from the results that are kept beside the page, where there are any.
+// Read makes the page of the run in dir from its ledger, be the run finished or not. What only the process knew that
+// measured, such as how long each part took, it takes from the results that are kept beside the page, where there are
+// any.
 func Read(dir string, from Source) (Page, error) {
 	p := Page{Title: filepath.Base(filepath.Clean(dir)), Show: "hone runs show " + run.Name(dir) + " --episode"}
 	summary, err := run.Summarize(dir)
@@ -73,7 +74,8 @@ func Read(dir string, from Source) (Page, error) {
 			return p, err
 		}
 	}
-	slices.SortStableFunc(p.Stages, func(a, b Stage) int { // what is measured on the way stands below what it is the way of
+	// what is measured on the way stands below what it is the way of
+	slices.SortStableFunc(p.Stages, func(a, b Stage) int {
 		return cmp.Compare(rank(a), rank(b))
 	})
 	if !from.Evaluated {
@@ -105,9 +107,11 @@ func (p *Page) readResults(dir string) error {
 		err = json.Unmarshal(text, &kept)
 	}
 	if err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the run's results", Where: path, Err: err, Next: "move the file away, and give the command again"}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the run's results", Where: path, Err: err,
+			Next: "move the file away, and give the command again"}
 	}
-	p.Parts, p.TrainedOn, p.NearTrained, p.Pairs, p.Facts, p.Learnt, p.Remarks = kept.Parts, kept.TrainedOn, kept.NearTrained, kept.Pairs, kept.Facts, kept.Learnt, kept.Remarks
+	p.Parts, p.TrainedOn, p.NearTrained, p.Pairs, p.Facts, p.Learnt, p.Remarks =
+		kept.Parts, kept.TrainedOn, kept.NearTrained, kept.Pairs, kept.Facts, kept.Learnt, kept.Remarks
 	return nil
 }
 
@@ -218,13 +222,18 @@ func (r *reader) finish(s run.Summary) {
 			continue
 		}
 		name := strings.TrimPrefix(stage.Name, EvalStage)
-		known := slices.DeleteFunc(slices.Clone(ts), func(t *trajectory.Trajectory) bool { return r.Scenarios[t.ScenarioID] == nil })
+		known := slices.DeleteFunc(slices.Clone(ts), func(t *trajectory.Trajectory) bool {
+			return r.Scenarios[t.ScenarioID] == nil
+		})
 		if n := len(ts) - len(known); n > 0 {
-			r.page.Notes = append(r.page.Notes, fmt.Sprintf("%s: %s are left out, for the run does not hold their scenarios", name, fault.Count(n, "episode")))
+			r.page.Notes = append(r.page.Notes,
+				fmt.Sprintf("%s: %s are left out, for the run does not hold their scenarios",
+					name, fault.Count(n, "episode")))
 		}
 		if stage.Status != run.Finished {
 			r.page.Unfinished = append(r.page.Unfinished, name)
-			r.page.Notes = append(r.page.Notes, fmt.Sprintf("The evaluation of %s is not whole: %s so far.", name, fault.Count(len(ts), "episode")))
+			r.page.Notes = append(r.page.Notes,
+				fmt.Sprintf("The evaluation of %s is not whole: %s so far.", name, fault.Count(len(ts), "episode")))
 		}
 		about := r.Known
 		about.Learnt = r.page.Learnt[name]
@@ -236,8 +245,8 @@ func (r *reader) finish(s run.Summary) {
 	}
 }
 
-// openGroups reads the episodes of the groups that the page shows: the worst and the best of those with several. A run without
-// any, as of hone collect, shows its episodes each by itself.
+// openGroups reads the episodes of the groups that the page shows: the worst and the best of those with several. A run
+// without any, as of hone collect, shows its episodes each by itself.
 func (r *reader) openGroups(l *run.Ledger) error {
 	for _, key := range r.order {
 		if len(r.ids[key]) > 1 {
@@ -267,7 +276,9 @@ func (r *reader) openGroups(l *run.Ledger) error {
 				r.singles = append(r.singles, e)
 				continue
 			}
-			i := slices.IndexFunc(r.page.Groups, func(g Group) bool { return groupKey{g.Stage, g.Step, g.ScenarioID} == key })
+			i := slices.IndexFunc(r.page.Groups, func(g Group) bool {
+				return groupKey{g.Stage, g.Step, g.ScenarioID} == key
+			})
 			r.page.Groups[i].Episodes = append(r.page.Groups[i].Episodes, e)
 		}
 	}

@@ -34,7 +34,8 @@ func ledger(t *testing.T) (dir string, from report.Source) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.PutTrajectory(run.TrajectoryRow{ID: stage + "/" + x.ID, Stage: stage, Step: step, JSON: text}); err != nil {
+		if _, err := d.PutTrajectory(run.TrajectoryRow{ID: stage + "/" + x.ID, Stage: stage, Step: step,
+			JSON: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,8 +44,10 @@ func ledger(t *testing.T) (dir string, from report.Source) {
 	}
 	for i := range 3 {
 		id := fmt.Sprint("s", i)
-		from.Scenarios[id] = &scenario.Scenario{ID: id, Task: "count", Tags: []string{"kind:count"}, Gold: []scenario.Gold{{Name: "count", Arguments: json.RawMessage(`{}`)}},
-			Checks: []scenario.Check{{Type: "answer", Equals: equals("5")}}}
+		from.Scenarios[id] = &scenario.Scenario{ID: id, Task: "count", Tags: []string{"kind:count"},
+			Gold: []scenario.Gold{{Name: "count", Arguments: json.RawMessage(`{}`)}}, Checks: []scenario.Check{
+				{Type: "answer", Equals: equals("5")},
+			}}
 		put("eval_base", 0, 0, id, i == 0)
 		put("eval_sft", 0, 0, id, i != 0)
 		put("validation", 2, 0, id, false)
@@ -78,34 +81,45 @@ func ledger(t *testing.T) (dir string, from report.Source) {
 
 func equals(s string) *string { return &s }
 
-// A page of a run's folder has its evaluations, what of them is not whole, its curves, its groups and its last validation.
+// A page of a run's folder has its evaluations, what of them is not whole, its curves, its groups and its last
+// validation.
 func TestRead(t *testing.T) {
 	dir, from := ledger(t)
 	p, err := report.Read(dir, from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Systems) != 2 || p.Systems[0].Name != "base" || len(p.Systems[1].Episodes) != 3 || p.Systems[1].Rows[0].Tools[0] != "count" {
+	if len(p.Systems) != 2 || p.Systems[0].Name != "base" || len(p.Systems[1].Episodes) != 3 ||
+		p.Systems[1].Rows[0].Tools[0] != "count" {
 		t.Fatalf("systems: %+v", p.Systems)
 	}
-	if s := p.Results(); s.Systems["base"].EpisodeSuccess != 1.0/3 || s.Systems["sft"].EpisodeSuccess != 2.0/3 || len(s.Deltas[0].Regressions) != 1 || s.Deltas[0].Regressions[0].ScenarioID != "s0" {
+	if s := p.Results(); s.Systems["base"].EpisodeSuccess != 1.0/3 || s.Systems["sft"].EpisodeSuccess != 2.0/3 ||
+		len(s.Deltas[0].Regressions) != 1 || s.Deltas[0].Regressions[0].ScenarioID != "s0" {
 		t.Errorf("results: %+v", s)
 	}
-	if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, "sft: 1 episode are left out") && !strings.Contains(notes, "sft: 1 episode is left out") || !strings.Contains(notes, "The evaluation of sft is not whole") || strings.Contains(notes, "of base") {
+	if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, "sft: 1 episode are left out") &&
+		!strings.Contains(notes, "sft: 1 episode is left out") ||
+		!strings.Contains(notes, "The evaluation of sft is not whole") || strings.Contains(notes, "of base") {
 		t.Errorf("notes: %s", notes)
 	}
 	if len(p.Stages) != 2 || len(p.Stages[0].Steps) != 3 || p.Stages[0].Steps[2].Values["reward"] != 2 {
 		t.Errorf("stages: %+v", p.Stages)
 	}
-	if len(p.Groups) != 3 || p.Groups[1].ScenarioID != "s1" || len(p.Groups[1].Rewards) != 2 || len(p.Groups[1].Episodes) != 3 || p.Groups[1].Episodes[0].Title != "grpo/s1/1/0" {
+	if len(p.Groups) != 3 || p.Groups[1].ScenarioID != "s1" || len(p.Groups[1].Rewards) != 2 ||
+		len(p.Groups[1].Episodes) != 3 || p.Groups[1].Episodes[0].Title != "grpo/s1/1/0" {
 		t.Errorf("groups: %+v", p.Groups)
 	}
 	if len(p.Episodes) != 3 || !strings.HasPrefix(p.Episodes[0].Title, "validation/s0/4") {
 		t.Errorf("episodes: %+v", p.Episodes)
 	}
 	// What only the process knew that measured is kept beside the page.
-	p.NearTrained = []overlap.Near{{ScenarioID: "s2", Similarity: 0.8, SameValues: true, Source: overlap.Source{Name: "line 7", Where: "sft"}}, {ScenarioID: "s3", Similarity: 0.6}}
-	p.Parts, p.TrainedOn, p.Pairs = []stats.Part{{Name: "training", Seconds: 3}}, []string{"s1"}, []stats.Pair{{Old: "sft", New: "base"}}
+	p.NearTrained = []overlap.Near{
+		{ScenarioID: "s2", Similarity: 0.8, SameValues: true, Source: overlap.Source{Name: "line 7", Where: "sft"}},
+		{ScenarioID: "s3", Similarity: 0.6},
+	}
+	p.Parts, p.TrainedOn, p.Pairs = []stats.Part{{Name: "training", Seconds: 3}}, []string{"s1"}, []stats.Pair{
+		{Old: "sft", New: "base"},
+	}
 	if _, err := p.Write(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +127,14 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(again.Parts) != 1 || again.Parts[0] != p.Parts[0] || len(again.TrainedOn) != 1 || !slices.Equal(again.NearTrained, p.NearTrained) || len(again.Results().Deltas) != 1 || again.Results().Deltas[0].New != "base" {
+	if len(again.Parts) != 1 || again.Parts[0] != p.Parts[0] || len(again.TrainedOn) != 1 ||
+		!slices.Equal(again.NearTrained, p.NearTrained) || len(again.Results().Deltas) != 1 ||
+		again.Results().Deltas[0].New != "base" {
 		t.Errorf("read again: %+v", again.Comparison)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, report.HTMLFile))
-	if err != nil || !strings.Contains(string(text), ", of line 7 (a near copy, similarity 0.80); ") || !strings.Contains(string(text), ", of  (but for values, such as numbers, similarity 0.60).") {
+	if err != nil || !strings.Contains(string(text), ", of line 7 (a near copy, similarity 0.80); ") ||
+		!strings.Contains(string(text), ", of  (but for values, such as numbers, similarity 0.60).") {
 		t.Errorf("the page does not tell near copies: %v", err)
 	}
 	if _, err := report.Read(filepath.Join(dir, "nowhere"), from); err == nil {

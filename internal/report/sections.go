@@ -13,10 +13,14 @@ import (
 )
 
 // titles are the headings of the metrics; one without has its name in words.
-var titles = map[string]string{"completion": "Whole episode", "first_call": "First call", "validity": "Valid calls", "tool_efficiency": "Tool efficiency",
-	"turn_efficiency": "Turn efficiency", "recovery": "Recovery", "abstention": "Abstention", "extra_calls": "Extra calls", "turns": "Turns", "calls": "Calls",
-	"tool_errors": "Tool errors", "invalid_calls": "Invalid calls", "prompt_tokens": "Tokens read", "completion_tokens": "Tokens written", "reward": "Reward",
-	"seconds": "Time", "model_seconds": "Waiting for the model", "tool_seconds": "Time of tool calls", "cost": "Cost"}
+var titles = map[string]string{
+	"completion": "Whole episode", "first_call": "First call", "validity": "Valid calls",
+	"tool_efficiency": "Tool efficiency", "turn_efficiency": "Turn efficiency", "recovery": "Recovery",
+	"abstention": "Abstention", "extra_calls": "Extra calls", "turns": "Turns", "calls": "Calls",
+	"tool_errors": "Tool errors", "invalid_calls": "Invalid calls", "prompt_tokens": "Tokens read",
+	"completion_tokens": "Tokens written", "reward": "Reward", "seconds": "Time",
+	"model_seconds": "Waiting for the model", "tool_seconds": "Time of tool calls", "cost": "Cost",
+}
 
 func title(metric string) string {
 	if t := titles[metric]; t != "" {
@@ -47,8 +51,10 @@ func metricPanels(n Numbers) (rates, amounts []panel, none []string) {
 		}
 		amounts = append(amounts, amountPanel(n, title(m.Name), amountMeans(m), unitOf(m.Unit), of))
 		if m.Name == "seconds" {
-			amounts = append(amounts, amountPanel(n, "Time, median", "half of the episodes take no longer", seconds, func(s stats.Summary) stats.Interval { return s.SecondsP50 }),
-				amountPanel(n, "Time, 95th percentile", "19 of 20 episodes take no longer", seconds, func(s stats.Summary) stats.Interval { return s.SecondsP95 }))
+			amounts = append(amounts, amountPanel(n, "Time, median", "half of the episodes take no longer", seconds,
+				func(s stats.Summary) stats.Interval { return s.SecondsP50 }),
+				amountPanel(n, "Time, 95th percentile", "19 of 20 episodes take no longer", seconds,
+					func(s stats.Summary) stats.Interval { return s.SecondsP95 }))
 		}
 	}
 	return rates, amounts, none
@@ -111,7 +117,9 @@ func termPanels(n Numbers) []panel {
 	if len(n.Terms) == 0 {
 		return nil
 	}
-	out := []panel{amountPanel(n, title("reward"), "mean of the episodes", free, func(s stats.Summary) stats.Interval { return s.Metrics["reward"] })}
+	out := []panel{amountPanel(n, title("reward"), "mean of the episodes", free, func(s stats.Summary) stats.Interval {
+		return s.Metrics["reward"]
+	})}
 	for _, t := range n.Terms {
 		var all []stats.Interval
 		for _, name := range n.Order {
@@ -145,7 +153,8 @@ func repeatCharts(n Numbers) []chart {
 		return nil
 	}
 	any, _ := of(func(p stats.Pass) stats.Interval { return p.Any })
-	return []chart{lines("pass^k", "each of k attempts does the task", "k", all), lines("pass@k", "at least one of k attempts does it", "k", any)}
+	return []chart{lines("pass^k", "each of k attempts does the task", "k", all),
+		lines("pass@k", "at least one of k attempts does it", "k", any)}
 }
 
 // mostPairs is how many pairs of systems stand open to the eye.
@@ -173,7 +182,8 @@ func (v *view) differences(n Numbers) {
 		if len(d.Regressions) == 0 {
 			continue
 		}
-		v.Lower = append(v.Lower, fmt.Sprintf("%s does %d of %d less often than %s", d.New, len(d.Regressions), d.Episode.N, d.Old))
+		v.Lower = append(v.Lower,
+			fmt.Sprintf("%s does %d of %d less often than %s", d.New, len(d.Regressions), d.Episode.N, d.Old))
 	}
 	if len(n.PartRegressions) > 0 {
 		var all []stats.Interval
@@ -183,7 +193,8 @@ func (v *view) differences(n Numbers) {
 		axis := around(all)
 		p := axis.panel("", "")
 		for _, r := range n.PartRegressions {
-			p.Rows = append(p.Rows, axis.difference(fmt.Sprintf("%s %s: %s − %s", r.Property, r.Value, r.New, r.Old), r.Delta))
+			p.Rows = append(p.Rows,
+				axis.difference(fmt.Sprintf("%s %s: %s − %s", r.Property, r.Value, r.New, r.Old), r.Delta))
 		}
 		v.Parts = []panel{p}
 		if len(p.Rows) > mostPairs {
@@ -195,7 +206,8 @@ func (v *view) differences(n Numbers) {
 
 // forest is the differences of pairs of systems: of the whole episode, and of the first call where it was measured.
 func forest(deltas []stats.Delta, axis span) (out []panel) {
-	whole, first := axis.panel("Whole episode", "and scenarios that are done more and less often"), axis.panel("First call", "")
+	whole, first := axis.panel("Whole episode", "and scenarios that are done more and less often"),
+		axis.panel("First call", "")
 	any := false
 	for _, d := range deltas {
 		name := d.New + " − " + d.Old
@@ -236,7 +248,8 @@ func breakdowns(n Numbers) (out []drawnBreakdown) {
 	for _, b := range n.Breakdowns {
 		d := drawnBreakdown{Name: b.Name}
 		if b.LeftOut > 0 {
-			d.Says = fmt.Sprintf("The %d values of the most scenarios are shown. Left out: %d.", len(b.Values), b.LeftOut)
+			d.Says = fmt.Sprintf("The %d values of the most scenarios are shown. Left out: %d.",
+				len(b.Values), b.LeftOut)
 		}
 		for _, x := range b.Values {
 			row := breakdownRow{Value: x.Value}
@@ -245,7 +258,8 @@ func breakdowns(n Numbers) (out []drawnBreakdown) {
 				whole, first := axis.rate(name, colour(i), x.Whole[i]), axis.rate(name, colour(i), x.First[i])
 				p.Rows = append(p.Rows, whole)
 				row.N = max(row.N, x.Whole[i].N)
-				row.Cells = append(row.Cells, strings.TrimSpace(whole.Text+" "+bracket(whole.Interval)), strings.TrimSpace(first.Text+" "+bracket(first.Interval)))
+				row.Cells = append(row.Cells, strings.TrimSpace(whole.Text+" "+bracket(whole.Interval)),
+					strings.TrimSpace(first.Text+" "+bracket(first.Interval)))
 			}
 			p.Means = fault.Count(row.N, "scenario")
 			d.Rows, d.Panels = append(d.Rows, row), append(d.Panels, p)
@@ -296,9 +310,15 @@ func metricTable(n Numbers) (out []tableRow) {
 			row(title(m.Name), m.Text, form, of)
 		}
 	}
-	row("Time, median", "half of the episodes take no longer", seconds, func(s stats.Summary) stats.Interval { return s.SecondsP50 })
-	row("Time, 95th percentile", "19 of 20 episodes take no longer", seconds, func(s stats.Summary) stats.Interval { return s.SecondsP95 })
-	row("Worst case", "whole episode, were all lost episodes failures", share, func(s stats.Summary) stats.Interval { return s.WorstCase })
+	row("Time, median", "half of the episodes take no longer", seconds, func(s stats.Summary) stats.Interval {
+		return s.SecondsP50
+	})
+	row("Time, 95th percentile", "19 of 20 episodes take no longer", seconds, func(s stats.Summary) stats.Interval {
+		return s.SecondsP95
+	})
+	row("Worst case", "whole episode, were all lost episodes failures", share, func(s stats.Summary) stats.Interval {
+		return s.WorstCase
+	})
 	return out
 }
 
@@ -332,12 +352,18 @@ func (v *view) addLosses(n Numbers, known tasks) {
 	for i, name := range n.Order {
 		s := n.Systems[name]
 		for _, x := range s.NotRun {
-			v.NotRun = append(v.NotRun, notRun{known.reference(x.ScenarioID), name, x.Check, fault.Count(x.Num, "episode")})
+			v.NotRun = append(v.NotRun,
+				notRun{known.reference(x.ScenarioID), name, x.Check, fault.Count(x.Num, "episode")})
 		}
 		if s.NumExcluded == 0 {
 			continue
 		}
-		row := lostRow{named: named{name, colour(i)}, Share: fmt.Sprintf("%d of %d, %s", s.NumExcluded, s.NumExcluded+s.NumEpisodes, percent(s.ExcludedShare)), Unreliable: s.Unreliable}
+		row := lostRow{
+			named: named{name, colour(i)},
+			Share: fmt.Sprintf("%d of %d, %s",
+				s.NumExcluded, s.NumExcluded+s.NumEpisodes, percent(s.ExcludedShare)),
+			Unreliable: s.Unreliable,
+		}
 		for _, o := range names {
 			row.Counts = append(row.Counts, fmt.Sprint(s.Excluded[o]))
 		}

@@ -70,8 +70,9 @@ type named struct{ Name, Class string }
 func (p Page) draw(n Numbers) view {
 	p, n, full := p.shortenNames(n)
 	r := &room{left: mostOfAll, show: p.Show, system: p.systemMessage()}
-	v := view{Title: n.Title, Verb: n.Verb, Facts: n.Facts, Notes: n.Notes, Policy: policy(), Style: style(), Script: script(), Level: percent(n.Confidence),
-		AlwaysDone: len(n.AlwaysDone), NumGroups: n.NumGroups, Full: full}
+	v := view{Title: n.Title, Verb: n.Verb, Facts: n.Facts, Notes: n.Notes, Policy: policy(), Style: style(),
+		Script: script(), Level: percent(n.Confidence), AlwaysDone: len(n.AlwaysDone),
+		NumGroups: n.NumGroups, Full: full}
 	if r.system != "" {
 		v.System = (&room{}).take(r.system)
 	}
@@ -84,7 +85,8 @@ func (p Page) draw(n Numbers) view {
 	for _, cases := range [][]pending{worse, better, others} {
 		known.add(cases)
 	}
-	v.NeverDone, v.Unmeasured, v.TrainedOn, v.NearTrained = known.references(n.NeverDone), known.references(n.Unmeasured), known.references(n.TrainedOn), nearTraining(known, n.NearTrained)
+	v.NeverDone, v.Unmeasured, v.TrainedOn, v.NearTrained = known.references(n.NeverDone),
+		known.references(n.Unmeasured), known.references(n.TrainedOn), nearTraining(known, n.NearTrained)
 	if len(v.Systems) > 0 {
 		v.headline(n)
 		v.addLosses(n, known)
@@ -148,8 +150,14 @@ func (v *view) parts(n Numbers) {
 	from := 0.0
 	for i, part := range n.Parts {
 		v.OfEpisodes = v.OfEpisodes || part.Name == stats.ModelsPart
-		v.Time = append(v.Time, drawnPart{Name: part.Name, Class: colour(i + 1), Text: duration(part.Seconds), Share: percent(part.Seconds / all),
-			From: place(from / all), Width: place(part.Seconds / all)})
+		v.Time = append(v.Time, drawnPart{
+			Name:  part.Name,
+			Class: colour(i + 1),
+			Text:  duration(part.Seconds),
+			Share: percent(part.Seconds / all),
+			From:  place(from / all),
+			Width: place(part.Seconds / all),
+		})
 		from += part.Seconds
 	}
 	v.Share = percent(n.OrchestrationShare)
@@ -205,15 +213,17 @@ type card struct {
 // mostCards is how many differences stand in the headline; the plot of differences has all.
 const mostCards = 3
 
-// headline is the last system's rate, and its differences from the others: the system before it and the first come first. Where it
-// is compared with none, as among arms that begin at one start, all differences are the headline.
+// headline is the last system's rate, and its differences from the others: the system before it and the first come
+// first. Where it is compared with none, as among arms that begin at one start, all differences are the headline.
 func (v *view) headline(n Numbers) {
 	last := v.Systems[len(v.Systems)-1]
 	whole := n.Systems[last.Name].Metrics[stats.Completion().Name]
 	axis := shares()
 	main := axis.rate(last.Name, last.Class, whole)
-	v.Cards = []card{{Title: "whole episode, " + last.Name, Text: main.Text, Interval: main.Interval, Lane: lane{main, axis.grid(), ""}, Main: true,
-		Counts: fault.Count(whole.N, "scenario")}}
+	v.Cards = []card{
+		{Title: "whole episode, " + last.Name, Text: main.Text, Interval: main.Interval,
+			Lane: lane{main, axis.grid(), ""}, Main: true, Counts: fault.Count(whole.N, "scenario")},
+	}
 	if n.Systems[last.Name].NumEpisodes > whole.N {
 		v.Cards[0].Counts += ", " + fault.Count(n.Systems[last.Name].NumEpisodes, "episode")
 	}
@@ -229,8 +239,16 @@ func (v *view) headline(n Numbers) {
 		if t.Empty {
 			unit = ""
 		}
-		v.Cards = append(v.Cards, card{Title: t.Name, Text: t.Text, Unit: unit, Class: t.Class, Interval: t.Interval, Verdict: t.Verdict, Lane: lane{t, around.grid(), around.zero},
-			Counts: fmt.Sprintf("%d better · %d worse · of %d", len(d.Gains), len(d.Regressions), d.Episode.N)})
+		v.Cards = append(v.Cards, card{
+			Title:    t.Name,
+			Text:     t.Text,
+			Unit:     unit,
+			Class:    t.Class,
+			Interval: t.Interval,
+			Verdict:  t.Verdict,
+			Lane:     lane{t, around.grid(), around.zero},
+			Counts:   fmt.Sprintf("%d better · %d worse · of %d", len(d.Gains), len(d.Regressions), d.Episode.N),
+		})
 	}
 	v.Lead = lead(last.Name, main, whole.N, deltas)
 }
@@ -247,7 +265,8 @@ func headlines(n Numbers) []stats.Delta {
 	if len(mine) == 0 || len(n.Pairs) > 0 && len(mine) < len(n.Order)-1 {
 		return n.Deltas
 	}
-	if i := slices.IndexFunc(mine, func(d stats.Delta) bool { return d.Old == n.Order[0] }); i > 1 { // behind the nearest
+	// behind the nearest
+	if i := slices.IndexFunc(mine, func(d stats.Delta) bool { return d.Old == n.Order[0] }); i > 1 {
 		first := mine[i]
 		mine = slices.Insert(slices.Delete(mine, i, i+1), 1, first)
 	}
@@ -268,7 +287,8 @@ func lead(name string, whole track, numTasks int, deltas []stats.Delta) string {
 		if v := verdict(d.Episode); classOf(d.Episode) == "same" {
 			text += fmt.Sprintf("%s%s from %s", sep, v, d.Old)
 		} else {
-			text += fmt.Sprintf("%s%s points %s than %s", sep, strings.TrimLeft(points(d.Episode.Mean), "+\u2212"), v, d.Old)
+			text += fmt.Sprintf("%s%s points %s than %s",
+				sep, strings.TrimLeft(points(d.Episode.Mean), "+\u2212"), v, d.Old)
 		}
 		sep = ", "
 	}

@@ -10,7 +10,8 @@ import (
 	"hone/internal/report"
 )
 
-// The page says what its numbers are: what orchestration and tools are of, what the weight of extra is, and where nothing got worse.
+// The page says what its numbers are: what orchestration and tools are of, what the weight of extra is, and where
+// nothing got worse.
 func TestPageSaysWhatItCounts(t *testing.T) {
 	text := func(p report.Page) string {
 		_, text, err := elements(html(t, p))
@@ -20,10 +21,15 @@ func TestPageSaysWhatItCounts(t *testing.T) {
 		return text
 	}
 	p := sample(12)
-	if said := text(p); !strings.Contains(said, "the time in which neither trainer nor sampler worked") || strings.Contains(said, "no model, tool or user") || strings.Contains(said, "Nothing got worse") {
+	if said := text(p); !strings.Contains(said, "the time in which neither trainer nor sampler worked") ||
+		strings.Contains(said, "no model, tool or user") || strings.Contains(said, "Nothing got worse") {
 		t.Error("of training, orchestration is no time of episodes; and the sample has regressions")
 	}
-	p.Parts = []stats.Part{{Name: stats.ModelsPart, Seconds: 40}, {Name: "tools", Seconds: 4.2}, {Name: "orchestration", Seconds: 1, Orchestration: true}}
+	p.Parts = []stats.Part{
+		{Name: stats.ModelsPart, Seconds: 40},
+		{Name: "tools", Seconds: 4.2},
+		{Name: "orchestration", Seconds: 1, Orchestration: true},
+	}
 	p.Systems = p.Systems[:1]
 	better := p.Systems[0]
 	better.Name, better.Rows = "better", slices.Clone(better.Rows)
@@ -40,8 +46,11 @@ func TestPageSaysWhatItCounts(t *testing.T) {
 		}
 	}
 	said := text(p)
-	for _, want := range []string{"the part of the episodes' time in which no model, tool or user worked", "Tools are the calls, and the start and the end of servers", "Time of tool calls", "Waiting for the model",
-		"compiling at its first use", "weight: minus what checks and end earned", "Nothing got worse"} {
+	for _, want := range []string{
+		"the part of the episodes' time in which no model, tool or user worked",
+		"Tools are the calls, and the start and the end of servers", "Time of tool calls", "Waiting for the model",
+		"compiling at its first use", "weight: minus what checks and end earned", "Nothing got worse",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page lacks %q", want)
 		}

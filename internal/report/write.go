@@ -44,13 +44,14 @@ func (p Page) Write(dir string) (Numbers, error) {
 
 func replace(path string, text []byte) error {
 	if err := atomicfile.Write(path, text, 0o644); err != nil {
-		return &fault.Error{Code: fault.CodeError, What: "cannot write the report", Where: path, Err: err, Next: "make room there, then hone runs report"}
+		return &fault.Error{Code: fault.CodeError, What: "cannot write the report", Where: path, Err: err,
+			Next: "make room there, then hone runs report"}
 	}
 	return nil
 }
 
-// WriteHTML writes the page of its numbers. It loads nothing, and its policy forbids it to: of scripts and styles it takes only its own, by
-// their hashes. Whatever servers and models wrote is text in it, and nothing of it is hidden.
+// WriteHTML writes the page of its numbers. It loads nothing, and its policy forbids it to: of scripts and styles it
+// takes only its own, by their hashes. Whatever servers and models wrote is text in it, and nothing of it is hidden.
 func (p Page) WriteHTML(w io.Writer, n Numbers) error {
 	t, err := template.New("page").Funcs(template.FuncMap{"number": number,
 		"count": func(n int) string { return fault.Count(n, "scenario") }}).Parse(pageHTML)
@@ -67,7 +68,8 @@ func (p Page) WriteHTML(w io.Writer, n Numbers) error {
 
 // policy is the page's content security policy (https://www.w3.org/TR/CSP3/).
 func policy() string {
-	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + source(pageCSS) + "; script-src " + source(pageJS)
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + source(pageCSS) + "; script-src " +
+		source(pageJS)
 }
 
 func source(text string) string {

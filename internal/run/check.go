@@ -18,9 +18,9 @@ import (
 	"hone/internal/fault"
 )
 
-// A row goes to the ledger first and to its export second, and a checkpoint counts the rows of the ledger it follows. So
-// a ledger never has less than the files beside it, whenever the process is killed. One that has is damaged, was cut off
-// or was put there, and a run that went on with it would count paid results as never made.
+// A row goes to the ledger first and to its export second, and a checkpoint counts the rows of the ledger it follows.
+// So a ledger never has less than the files beside it, whenever the process is killed. One that has is damaged, was cut
+// off or was put there, and a run that went on with it would count paid results as never made.
 
 // exports are the rows that the JSON-lines files hold, by what the ledger knows them by.
 type exports struct {
@@ -55,8 +55,8 @@ func readExports(path string) (e exports, err error) {
 	return e, storageError("cannot read the run's files", path, err)
 }
 
-// eachLine yields the rows of an export, and notes where it is not as it was written. A last line without its end is a kill's
-// doing, and is passed over.
+// eachLine yields the rows of an export, and notes where it is not as it was written. A last line without its end is a
+// kill's doing, and is passed over.
 func eachLine(name string, damaged *[]damagedFile, yield func(h lineHead, row json.RawMessage) error) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,8 @@ func judge(path string) (damagedExports []damagedFile, err error) {
 		err = l.compare(path, files, all)
 		err = errors.Join(err, l.Close())
 	}
-	if d, ok := errors.AsType[damage](err); ok || sqliteCode(err) == sqlite3.SQLITE_CORRUPT || sqliteCode(err) == sqlite3.SQLITE_NOTADB {
+	if d, ok := errors.AsType[damage](err); ok || sqliteCode(err) == sqlite3.SQLITE_CORRUPT ||
+		sqliteCode(err) == sqlite3.SQLITE_NOTADB {
 		if !ok {
 			d = damage(err.Error())
 		}
@@ -180,7 +181,8 @@ func (l *Ledger) ofAnotherForm(path string, files exports, all []Checkpoint) err
 		return err
 	}
 	if tables > 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "the ledger was written by another version of hone", Where: filepath.Join(path, ledgerFile), Next: rebuildIt(path)}
+		return &fault.Error{Code: fault.CodeUsage, What: "the ledger was written by another version of hone",
+			Where: filepath.Join(path, ledgerFile), Next: rebuildIt(path)}
 	}
 	return nothingIn(path, "it has no tables", files, all)
 }
@@ -195,7 +197,9 @@ func nothingIn(path, what string, files exports, all []Checkpoint) error {
 }
 
 // checkpointsAhead says which checkpoints a ledger does not know, and which were made after rows that it lacks.
-func checkpointsAhead(all []Checkpoint, have counts, known func(stage string, step int) (string, error)) (why []string, err error) {
+func checkpointsAhead(
+	all []Checkpoint, have counts, known func(stage string, step int) (string, error),
+) (why []string, err error) {
 	for _, c := range all {
 		hash, err := known(c.Stage, c.Step)
 		if err != nil {
@@ -205,7 +209,8 @@ func checkpointsAhead(all []Checkpoint, have counts, known func(stage string, st
 			why = append(why, fmt.Sprintf("checkpoint %s is not in it", filepath.Base(c.Path)))
 		}
 		var m manifest // one that cannot be read counts nothing, and does not verify
-		if text, err := os.ReadFile(filepath.Join(c.Path, manifestFile)); err == nil && json.Unmarshal(text, &m) == nil {
+		if text, err := os.ReadFile(filepath.Join(c.Path, manifestFile)); err == nil &&
+			json.Unmarshal(text, &m) == nil {
 			if beyond := m.Rows.beyond(c, have); beyond != "" {
 				why = append(why, beyond)
 			}
@@ -214,8 +219,8 @@ func checkpointsAhead(all []Checkpoint, have counts, known func(stage string, st
 	return why, nil
 }
 
-// checkExports takes the rows that the ledger has out of files, and says which row is not as it was put, "" where all are. A line of
-// trajectories.jsonl is of two rows, and is had where both are there.
+// checkExports takes the rows that the ledger has out of files, and says which row is not as it was put, "" where all
+// are. A line of trajectories.jsonl is of two rows, and is had where both are there.
 func (l *Ledger) checkExports(files exports) (damaged string, err error) {
 	there := map[string]bool{}
 	err = l.each(`SELECT id, stage, step, json, sum FROM trajectories`, func(rows *sql.Rows) error {
@@ -275,7 +280,8 @@ func missing(files exports) (why []string) {
 				first = h
 			}
 		}
-		why = append(why, fmt.Sprintf("%s has %s that it lacks, first %s step %d", metricsFile, fault.Count(n, "row"), first.Stage, first.Step))
+		why = append(why, fmt.Sprintf("%s has %s that it lacks, first %s step %d",
+			metricsFile, fault.Count(n, "row"), first.Stage, first.Step))
 	}
 	if n := len(files.trajectories); n > 0 {
 		first := ""
@@ -284,14 +290,16 @@ func missing(files exports) (why []string) {
 				first = id
 			}
 		}
-		why = append(why, fmt.Sprintf("%s has %s that it lacks, such as %s", trajectoriesFile, fault.Count(n, "row"), first))
+		why = append(why,
+			fmt.Sprintf("%s has %s that it lacks, such as %s", trajectoriesFile, fault.Count(n, "row"), first))
 	}
 	return why
 }
 
 func less(path string, why []string) error {
-	return &fault.Error{Code: fault.CodeError, What: "cannot go on: the run's ledger has less than the files beside it", Where: filepath.Join(path, ledgerFile),
-		Why: strings.Join(why, "; ") + "; nothing was changed", Next: "put a whole copy of it back; or " + rebuildIt(path)}
+	return &fault.Error{Code: fault.CodeError, What: "cannot go on: the run's ledger has less than the files beside it",
+		Where: filepath.Join(path, ledgerFile), Why: strings.Join(why, "; ") + "; nothing was changed",
+		Next: "put a whole copy of it back; or " + rebuildIt(path)}
 }
 
 // putAway moves a damaged ledger to quarantine.
@@ -304,12 +312,14 @@ func putAway(path, why string) error {
 	for _, q := range moved {
 		to = append(to, q.To)
 	}
-	return &fault.Error{Code: fault.CodeError, What: "cannot go on: the run's ledger is damaged", Where: filepath.Join(path, ledgerFile),
-		Why: why + "; moved to " + strings.Join(to, ", "), Next: "put a whole copy of it back; or " + rebuildIt(path)}
+	return &fault.Error{Code: fault.CodeError, What: "cannot go on: the run's ledger is damaged",
+		Where: filepath.Join(path, ledgerFile), Why: why + "; moved to " + strings.Join(to, ", "),
+		Next: "put a whole copy of it back; or " + rebuildIt(path)}
 }
 
 func rebuildIt(path string) string {
-	return "hone runs resume " + Name(path) + " --rebuild-ledger makes it again from what it still holds and from the files beside it, and keeps it in " + quarantineDir
+	return "hone runs resume " + Name(path) + " --rebuild-ledger makes it again from what it still holds and from " +
+		"the files beside it, and keeps it in " + quarantineDir
 }
 
 // ledgerFiles are the ledger and what SQLite keeps beside it.

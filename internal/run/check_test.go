@@ -14,17 +14,20 @@ import (
 	"hone/internal/fault"
 )
 
-// killedRun is a run of three steps with a checkpoint after the second, as a kill leaves it: the ledger's last rows are in
-// SQLite's log.
+// killedRun is a run of three steps with a checkpoint after the second, as a kill leaves it: the ledger's last rows are
+// in SQLite's log.
 func killedRun(t *testing.T) string {
 	t.Helper()
 	d := create(t)
 	for step := range 3 {
 		for i := range 2 {
 			id := fmt.Sprintf("grpo/s%d/%d/0", i, step)
-			_, err := d.PutTrajectory(TrajectoryRow{ID: id, Stage: "grpo", Step: step, JSON: json.RawMessage(fmt.Sprintf(`{"id":%q,"text":"the answer <&> %d"}`, id, step))})
+			_, err := d.PutTrajectory(TrajectoryRow{ID: id, Stage: "grpo", Step: step,
+				JSON: json.RawMessage(fmt.Sprintf(`{"id":%q,"text":"the answer <&> %d"}`, id, step))})
 			must(t, err)
-			must(t, d.PutScores([]ScoreRow{{id, json.RawMessage(fmt.Sprintf(`{"reward":%d.5,"text":"the answer <&> %d"}`, i, step))}}))
+			must(t, d.PutScores([]ScoreRow{
+				{id, json.RawMessage(fmt.Sprintf(`{"reward":%d.5,"text":"the answer <&> %d"}`, i, step))},
+			}))
 		}
 		must(t, d.PutMetric("grpo", step, json.RawMessage(fmt.Sprintf(`{"loss":%d}`, step))))
 		if step == 1 {
@@ -45,7 +48,9 @@ func killedRun(t *testing.T) string {
 func files(t *testing.T, path string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, name := range []string{metricsFile, trajectoriesFile, ledgerFile, ledgerFile + "-wal", "checkpoints/grpo_step_2/manifest.json"} {
+	for _, name := range []string{
+		metricsFile, trajectoriesFile, ledgerFile, ledgerFile + "-wal", "checkpoints/grpo_step_2/manifest.json",
+	} {
 		if text, err := os.ReadFile(filepath.Join(path, name)); err == nil && len(text) > 0 { // an empty log is none
 			all[name] = string(text)
 		}
@@ -91,7 +96,8 @@ func TestLedgerFaults(t *testing.T) {
 		moved  bool // to quarantine
 	}{
 		"no log": {func(t *testing.T, path string) { must(t, os.Remove(filepath.Join(path, wal))) },
-			[]string{"has less than the files beside it", "metrics.jsonl has 3 rows that it lacks, first grpo step 0", "trajectories.jsonl has 6 rows", "nothing was changed"}, false},
+			[]string{"has less than the files beside it", "metrics.jsonl has 3 rows that it lacks, first grpo step 0",
+				"trajectories.jsonl has 6 rows", "nothing was changed"}, false},
 		"a log cut short": {func(t *testing.T, path string) {
 			info, err := os.Stat(filepath.Join(path, wal))
 			must(t, err)
@@ -112,7 +118,8 @@ func TestLedgerFaults(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(path, ledger))
 			must(t, err)
 			flip(t, filepath.Join(path, ledger), bytes.Index(text, []byte(`{"reward":1.5`))+10)
-		}, []string{"the run's ledger is damaged", "the score of trajectory \"grpo/s1/", "is not as it was written"}, true},
+		}, []string{"the run's ledger is damaged", "the score of trajectory \"grpo/s1/",
+			"is not as it was written"}, true},
 		"a score that is gone": {func(t *testing.T, path string) {
 			settled(t, path)
 			l, err := OpenLedger(filepath.Join(path, ledger))
@@ -121,23 +128,33 @@ func TestLedgerFaults(t *testing.T) {
 			must(t, err)
 			must(t, l.Close())
 		}, []string{"trajectories.jsonl has 1 row that it lacks, such as grpo/s1/0/0"}, false},
-		"a trajectory that is gone": {func(t *testing.T, path string) { forget(t, path, "DELETE FROM trajectories WHERE id = 'grpo/s1/0/0'") },
-			[]string{"the run's ledger is damaged", `the score of trajectory "grpo/s1/0/0" is there, and the trajectory is not`, "moved to"}, true},
+		"a trajectory that is gone": {func(t *testing.T, path string) {
+			forget(t, path, "DELETE FROM trajectories WHERE id = 'grpo/s1/0/0'")
+		},
+			[]string{"the run's ledger is damaged",
+				`the score of trajectory "grpo/s1/0/0" is there, and the trajectory is not`, "moved to"}, true},
 		"all trajectories gone": {func(t *testing.T, path string) { forget(t, path, "DELETE FROM trajectories") },
 			[]string{"the run's ledger is damaged", "is there, and the trajectory is not"}, true},
 		"a trajectory under another name": {func(t *testing.T, path string) {
-			forget(t, path, "UPDATE trajectories SET id = 'grpo/other' WHERE id = 'grpo/s1/2/0'", "DELETE FROM trajectories WHERE id = 'grpo/other'")
+			forget(t, path, "UPDATE trajectories SET id = 'grpo/other' WHERE id = 'grpo/s1/2/0'",
+				"DELETE FROM trajectories WHERE id = 'grpo/other'")
 		}, []string{"the run's ledger is damaged", "is there, and the trajectory is not"}, true},
 		"a trajectory and its line gone": {func(t *testing.T, path string) {
 			forget(t, path, "DELETE FROM trajectories WHERE id = 'grpo/s1/2/0'")
 			name := filepath.Join(path, trajectoriesFile)
-			lines := slices.DeleteFunc(slices.Collect(strings.Lines(read(t, name))), func(line string) bool { return strings.Contains(line, `"row":"grpo/s1/2/0"`) })
+			lines := slices.DeleteFunc(slices.Collect(strings.Lines(read(t, name))), func(line string) bool {
+				return strings.Contains(line, `"row":"grpo/s1/2/0"`)
+			})
 			must(t, os.WriteFile(name, []byte(strings.Join(lines, "")), 0o600))
-		}, []string{"the run's ledger is damaged", `the score of trajectory "grpo/s1/2/0" is there, and the trajectory is not`}, true},
+		}, []string{"the run's ledger is damaged",
+			`the score of trajectory "grpo/s1/2/0" is there, and the trajectory is not`}, true},
 		"a trajectory and its score gone": {func(t *testing.T, path string) {
-			forget(t, path, "DELETE FROM trajectories WHERE id = 'grpo/s1/0/0'", "DELETE FROM scores WHERE id = 'grpo/s1/0/0'")
+			forget(t, path, "DELETE FROM trajectories WHERE id = 'grpo/s1/0/0'",
+				"DELETE FROM scores WHERE id = 'grpo/s1/0/0'")
 		}, []string{"trajectories.jsonl has 1 row that it lacks, such as grpo/s1/0/0", "nothing was changed"}, false},
-		"a step's metrics gone": {func(t *testing.T, path string) { forget(t, path, "DELETE FROM metrics WHERE step = 1") },
+		"a step's metrics gone": {func(t *testing.T, path string) {
+			forget(t, path, "DELETE FROM metrics WHERE step = 1")
+		},
 			[]string{"metrics.jsonl has 1 row that it lacks, first grpo step 1", "nothing was changed"}, false},
 		"a metric's text": {func(t *testing.T, path string) {
 			settled(t, path)
@@ -157,7 +174,8 @@ func TestLedgerFaults(t *testing.T) {
 			for _, gone := range []string{wal, metricsFile, trajectoriesFile} {
 				must(t, os.Remove(filepath.Join(path, gone)))
 			}
-		}, []string{"checkpoint grpo_step_2 is not in it", "was made after 2 steps and 4 trajectories, the ledger has 0 and 0"}, false},
+		}, []string{"checkpoint grpo_step_2 is not in it",
+			"was made after 2 steps and 4 trajectories, the ledger has 0 and 0"}, false},
 		"a checkpoint's row": {func(t *testing.T, path string) {
 			l, err := OpenLedger(filepath.Join(path, ledger))
 			must(t, err)
@@ -199,8 +217,10 @@ func TestLedgerFaults(t *testing.T) {
 			if len(d.Notes) == 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "the ledger was made again") {
 				t.Errorf("notes %q", d.Notes)
 			}
-			for _, export := range []string{metricsFile, trajectoriesFile} { // rows come in another order where they come from two files
-				if got := read(t, filepath.Join(path, export)); sortedLines(got) != sortedLines(before[export]) && !strings.Contains(name, "without the files") {
+			// rows come in another order where they come from two files
+			for _, export := range []string{metricsFile, trajectoriesFile} {
+				if got := read(t, filepath.Join(path, export)); sortedLines(got) != sortedLines(before[export]) &&
+					!strings.Contains(name, "without the files") {
 					t.Errorf("%s:\n%swant\n%s", export, got, before[export])
 				}
 			}
@@ -222,9 +242,14 @@ func sortedLines(text string) string {
 	return strings.Join(slices.Sorted(strings.Lines(text)), "")
 }
 
-// A manifest that says nothing is not verified by itself either: a rebuilt ledger knows only checkpoints that are whole.
+// A manifest that says nothing is not verified by itself either: a rebuilt ledger knows only checkpoints that are
+// whole.
 func TestRebuildKnowsWholeCheckpointsOnly(t *testing.T) {
-	for name, text := range map[string]string{"empty": "{}", "of nothing": "{}", "of another file": `{"files":{"adapter/weights":{"size":2,"sha256":"00"}}}`} {
+	for name, text := range map[string]string{
+		"empty":           "{}",
+		"of nothing":      "{}",
+		"of another file": `{"files":{"adapter/weights":{"size":2,"sha256":"00"}}}`,
+	} {
 		path := killedRun(t)
 		must(t, os.Remove(filepath.Join(path, ledgerFile)))
 		must(t, os.WriteFile(filepath.Join(path, "checkpoints/grpo_step_2", manifestFile), []byte(text), 0o644))
@@ -281,7 +306,8 @@ func TestDamagedExport(t *testing.T) {
 	if got := read(t, filepath.Join(path, quarantineDir, trajectoriesFile)); len(got) != len(want[trajectoriesFile]) {
 		t.Errorf("kept aside:\n%s", got)
 	}
-	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "trajectories.jsonl: 1 line not as written, the first is line 1; it was moved to "+filepath.Join(path, quarantineDir, trajectoriesFile)) {
+	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "trajectories.jsonl: 1 line not as written, "+
+		"the first is line 1; it was moved to "+filepath.Join(path, quarantineDir, trajectoriesFile)) {
 		t.Errorf("notes %q", d.Notes)
 	}
 }
@@ -292,7 +318,8 @@ func TestLinesAreReadBack(t *testing.T) {
 		h := lineHead{Row: "grpo/<s&>/1", Stage: "gr\"po", Step: 7}
 		line := h.before(json.RawMessage(row))
 		got, back, ok := parseLine(line)
-		if row == `{"row":"x","text":"<b> & \u2028 \"é\""}` { // a row with the head's own keys is not taken for another row's
+		// a row with the head's own keys is not taken for another row's
+		if row == `{"row":"x","text":"<b> & \u2028 \"é\""}` {
 			if ok && got.Row != h.Row {
 				t.Errorf("%s is read as %+v", line, got)
 			}
@@ -302,7 +329,9 @@ func TestLinesAreReadBack(t *testing.T) {
 			t.Errorf("%s: %+v, %s, %v", line, got, back, ok)
 		}
 	}
-	for _, line := range []string{``, `{`, `null`, `{"stage":"x"}`, `{"step":1,"stage":"grpo"}`, `{"a":{"stage":"grpo","step":1}}`} {
+	for _, line := range []string{
+		``, `{`, `null`, `{"stage":"x"}`, `{"step":1,"stage":"grpo"}`, `{"a":{"stage":"grpo","step":1}}`,
+	} {
 		if h, row, ok := parseLine([]byte(line)); ok {
 			t.Errorf("%s is %+v, %s", line, h, row)
 		}

@@ -45,7 +45,8 @@ func (d *Dir) PublishCheckpoint(stage string, step int, write func(tmp string) e
 	root := filepath.Join(d.Path, checkpointsDir)
 	c := Checkpoint{stage, step, filepath.Join(root, fmt.Sprintf("%s_step_%d", stage, step))}
 	if stage == "" || strings.ContainsAny(stage, `/\`) || step < 0 {
-		return c, &fault.Error{Code: fault.CodeError, What: "cannot name a checkpoint", Why: fmt.Sprintf("stage %q, step %d", stage, step)}
+		return c, &fault.Error{Code: fault.CodeError, What: "cannot name a checkpoint",
+			Why: fmt.Sprintf("stage %q, step %d", stage, step)}
 	}
 	if d.verify(c) == nil {
 		return c, nil
@@ -115,7 +116,8 @@ func (d *Dir) LatestCheckpoint(stage string) (c Checkpoint, ok bool, moved []Qua
 			return c, true, moved, nil
 		}
 		_, ledger := errors.AsType[*fault.Error](broken)
-		if ledger || isFull(broken) { // a ledger that cannot be read, or too many open files, says nothing about the checkpoint
+		// a ledger that cannot be read, or too many open files, says nothing about the checkpoint
+		if ledger || isFull(broken) {
 			return c, false, moved, storageError("cannot read the checkpoint", c.Path, broken)
 		}
 		q, err := quarantine(d.Path, c.Path, broken.Error())
@@ -149,7 +151,8 @@ func Checkpoints(dir, stage string) ([]Checkpoint, error) {
 	return out, nil
 }
 
-// KeepLast deletes all but the newest n checkpoints of a stage, and those of the steps named. The newest is never deleted.
+// KeepLast deletes all but the newest n checkpoints of a stage, and those of the steps named. The newest is never
+// deleted.
 func KeepLast(dir, stage string, n int, steps ...int) error {
 	all, err := Checkpoints(dir, stage)
 	if err != nil {
@@ -189,5 +192,6 @@ func quarantine(dir, path, why string) (Quarantined, error) {
 	if err := os.Rename(path, to); err != nil {
 		return Quarantined{}, err
 	}
-	return Quarantined{path, to, why}, errors.Join(atomicfile.SyncFolder(filepath.Dir(path)), atomicfile.SyncFolder(root))
+	return Quarantined{path, to, why}, errors.Join(atomicfile.SyncFolder(filepath.Dir(path)),
+		atomicfile.SyncFolder(root))
 }

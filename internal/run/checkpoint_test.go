@@ -84,7 +84,8 @@ func TestDamagedCheckpointsAreQuarantined(t *testing.T) {
 		"a missing file":   func(t *testing.T, path string) { must(t, os.Remove(filepath.Join(path, weights))) },
 		"no manifest":      func(t *testing.T, path string) { must(t, os.Remove(filepath.Join(path, manifestFile))) },
 		"a manifest that names a file outside": func(t *testing.T, path string) {
-			must(t, os.WriteFile(filepath.Join(path, manifestFile), []byte(`{"files":{"../x":{"size":1,"sha256":""}}}`), 0o644))
+			must(t, os.WriteFile(filepath.Join(path, manifestFile),
+				[]byte(`{"files":{"../x":{"size":1,"sha256":""}}}`), 0o644))
 		},
 		"an empty manifest": func(t *testing.T, path string) {
 			must(t, os.WriteFile(filepath.Join(path, manifestFile), []byte(`{}`), 0o644))
@@ -112,7 +113,8 @@ func TestDamagedCheckpointsAreQuarantined(t *testing.T) {
 			if step != 1 || len(moved) != 1 || moved[0].From != c.Path || moved[0].Why == "" {
 				t.Fatalf("latest = %d, moved %v", step, moved)
 			}
-			if _, err := os.Stat(moved[0].To); err != nil || filepath.Dir(moved[0].To) != filepath.Join(d.Path, quarantineDir) {
+			if _, err := os.Stat(moved[0].To); err != nil ||
+				filepath.Dir(moved[0].To) != filepath.Join(d.Path, quarantineDir) {
 				t.Errorf("moved to %s: %v", moved[0].To, err)
 			}
 			if _, err := d.PublishCheckpoint("grpo", 2, adapter("02")); err != nil {
@@ -148,7 +150,8 @@ func crashChild(path string) {
 		return
 	}
 	for step := 0; ; step++ {
-		_, err1 := d.PutTrajectory(TrajectoryRow{ID: fmt.Sprint(step), Stage: "grpo", Step: step, JSON: json.RawMessage(`{"step":1}`)})
+		_, err1 := d.PutTrajectory(TrajectoryRow{ID: fmt.Sprint(step), Stage: "grpo", Step: step,
+			JSON: json.RawMessage(`{"step":1}`)})
 		fmt.Println("row", step)
 		err3 := d.PutScores([]ScoreRow{{fmt.Sprint(step), json.RawMessage(`{"reward":1}`)}})
 		fmt.Println("scored", step)

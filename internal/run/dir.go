@@ -59,7 +59,8 @@ type Dir struct {
 // never share a directory. config is YAML text, version is encoded as JSON. inputs are written beside them: what the
 // run is to go on with when it is opened again, whatever becomes of the user's files.
 //
-// version.json, which has the sums of all these files, is written last, so a kill leaves a run, or what Create takes for an empty directory.
+// version.json, which has the sums of all these files, is written last, so a kill leaves a run, or what Create takes
+// for an empty directory.
 func Create(path string, config []byte, version any, inputs ...Input) (*Dir, error) {
 	if err := Free(path); err != nil {
 		return nil, err
@@ -101,8 +102,8 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 	return open(path, lock)
 }
 
-// makePrivate makes a folder that its user alone may read: tasks, tool results and a server's flags can hold secrets. What
-// is above it is as folders are.
+// makePrivate makes a folder that its user alone may read: tasks, tool results and a server's flags can hold secrets.
+// What is above it is as folders are.
 func makePrivate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -124,7 +125,8 @@ type Input struct {
 func Free(path string) error {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, syscall.ENOTDIR) {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Err: err, Next: "name a directory that is not there, such as " + Beside(path)}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Err: err,
+			Next: "name a directory that is not there, such as " + Beside(path)}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return storageError("cannot create the run directory", path, err)
@@ -144,7 +146,8 @@ func Free(path string) error {
 	if len(foreign) == 0 {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Why: why, Next: "name another directory, such as " + Beside(path)}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Why: why,
+		Next: "name another directory, such as " + Beside(path)}
 }
 
 // Beside is a directory beside path that is not there: out-2 for out, out-3 where there is an out-2.
@@ -169,8 +172,8 @@ type OpenOptions struct {
 
 // Open opens an existing run to continue it. Where another process holds it, the error names that process's pid
 // (exit code 2). A run whose inputs were edited is refused, and so is one whose ledger is damaged or has less than the
-// files beside it, unless o says otherwise. The JSON-lines exports are made again from the ledger, since a kill may have
-// torn their last line. What was mended is in the Dir's Notes.
+// files beside it, unless o says otherwise. The JSON-lines exports are made again from the ledger, since a kill may
+// have torn their last line. What was mended is in the Dir's Notes.
 func Open(path string, o OpenOptions) (*Dir, error) {
 	if _, err := os.Stat(filepath.Join(path, versionFile)); err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot open the run", Where: path, Err: err,
@@ -192,7 +195,8 @@ func Open(path string, o OpenOptions) (*Dir, error) {
 	return d, err
 }
 
-// settle finds out whether a run is as it was left, and does about it what o says. Only whoever holds the lock may call it.
+// settle finds out whether a run is as it was left, and does about it what o says. Only whoever holds the lock may call
+// it.
 func settle(path string, o OpenOptions) (notes []string, err error) {
 	edited, err := checkInputs(path, o.AcceptEdits)
 	if err != nil {
@@ -309,15 +313,15 @@ func (d *Dir) PutTrajectory(t TrajectoryRow) (added bool, err error) {
 	return d.Ledger.PutTrajectory(t)
 }
 
-// ReplaceTrajectory stores a trajectory in the place of the one with its id, and forgets its score; trajectories.jsonl is put
-// right when the run is closed, or next opened.
+// ReplaceTrajectory stores a trajectory in the place of the one with its id, and forgets its score; trajectories.jsonl
+// is put right when the run is closed, or next opened.
 func (d *Dir) ReplaceTrajectory(t TrajectoryRow) error {
 	d.stale.Store(true)
 	return d.Ledger.ReplaceTrajectory(t)
 }
 
-// PutScores stores what trajectories of the ledger earned, all or none, then appends them to trajectories.jsonl. One that is
-// scored again replaces the ledger's row; the file is put right when the run is closed, or next opened.
+// PutScores stores what trajectories of the ledger earned, all or none, then appends them to trajectories.jsonl. One
+// that is scored again replaces the ledger's row; the file is put right when the run is closed, or next opened.
 func (d *Dir) PutScores(scores []ScoreRow) error {
 	again, err := d.Ledger.PutScores(scores)
 	if err != nil {
@@ -329,7 +333,8 @@ func (d *Dir) PutScores(scores []ScoreRow) error {
 	for _, s := range scores {
 		t, ok, err := d.Ledger.Trajectory(s.ID)
 		if err == nil && !ok {
-			err = &fault.Error{Code: fault.CodeError, What: "there is no trajectory " + s.ID + " to score", Where: d.Path}
+			err = &fault.Error{Code: fault.CodeError, What: "there is no trajectory " + s.ID + " to score",
+				Where: d.Path}
 		}
 		if err != nil {
 			return err
@@ -359,15 +364,16 @@ func nextLog(dir string) (*os.File, int, error) {
 		return nil, 0, err
 	}
 	for n := 1; ; n++ {
-		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("attempt_%d", n)), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("attempt_%d", n)),
+			os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, n, err
 		}
 	}
 }
 
-// FreeFolder is a name that nothing in the working folder has, for a command that can be run as it is printed: the one given, or with a
-// number behind it.
+// FreeFolder is a name that nothing in the working folder has, for a command that can be run as it is printed: the one
+// given, or with a number behind it.
 func FreeFolder(name string) string {
 	free := name
 	for n := 2; ; n++ {

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 
 func create(t *testing.T) *Dir {
 	t.Helper()
-	d, err := Create(filepath.Join(t.TempDir(), "a run #1?%[x]"), []byte("seed: 7\n"), map[string]string{"hone": "test"})
+	d, err := Create(filepath.Join(t.TempDir(), "a run #1?%[x]"), []byte("seed: 7\n"),
+		map[string]string{"hone": "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,8 @@ func TestReplacedRowsAreExportedOnClose(t *testing.T) {
 	if got := read(t, filepath.Join(d.Path, metricsFile)); got != `{"stage":"sft","step":0,"loss":2}`+"\n" {
 		t.Errorf("metrics %q", got)
 	}
-	if got := read(t, filepath.Join(d.Path, trajectoriesFile)); got != `{"row":"a","stage":"sft","step":0,"n":2,"reward":1}`+"\n" {
+	if got := read(t,
+		filepath.Join(d.Path, trajectoriesFile)); got != `{"row":"a","stage":"sft","step":0,"n":2,"reward":1}`+"\n" {
 		t.Errorf("trajectories %q", got)
 	}
 }
@@ -155,7 +157,8 @@ func TestExportsFollowTheLedger(t *testing.T) {
 	must(t, d.PutMetric("grpo", 2, json.RawMessage(`{}`)))
 	must(t, d.PutMetric("grpo", 1, json.RawMessage(`{"loss": 1.5}`)))
 	for range 2 {
-		_, err := d.PutTrajectory(TrajectoryRow{ID: "s/1/0", Stage: "grpo", Step: 1, JSON: json.RawMessage("{\n \"id\": \"s/1/0\", \"outcome\": \"ok\"}")})
+		_, err := d.PutTrajectory(TrajectoryRow{ID: "s/1/0", Stage: "grpo", Step: 1,
+			JSON: json.RawMessage("{\n \"id\": \"s/1/0\", \"outcome\": \"ok\"}")})
 		must(t, err)
 	}
 	metrics, trajectories := filepath.Join(d.Path, metricsFile), filepath.Join(d.Path, trajectoriesFile)

@@ -29,7 +29,8 @@ func storageError(what, where string, err error) error {
 	case errors.Is(err, fs.ErrPermission), code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_READONLY:
 		f.Next = "make it readable and writable for the user that runs hone, or name another directory"
 	case code == sqlite3.SQLITE_CORRUPT, code == sqlite3.SQLITE_NOTADB:
-		f.Next = "the ledger is damaged: put a copy of it back; or hone runs resume with --rebuild-ledger makes it again from the files beside it"
+		f.Next = "the ledger is damaged: put a copy of it back; or hone runs resume with --rebuild-ledger makes it " +
+			"again from the files beside it"
 	}
 	return f
 }
@@ -43,7 +44,9 @@ func sqliteCode(err error) int {
 }
 
 func isFull(err error) bool {
-	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EFBIG} {
+	for _, e := range []error{
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EFBIG,
+	} {
 		if errors.Is(err, e) {
 			return true
 		}

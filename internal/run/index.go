@@ -12,8 +12,8 @@ import (
 	"hone/internal/digest"
 )
 
-// Index is a folder that knows where runs are, wherever their folders lie: a file for each, which holds its path. Processes
-// may use it at the same time, since none writes another's file.
+// Index is a folder that knows where runs are, wherever their folders lie: a file for each, which holds its path.
+// Processes may use it at the same time, since none writes another's file.
 type Index string
 
 // Add notes a run's directory.

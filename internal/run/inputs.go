@@ -75,13 +75,14 @@ func readVersion(path string) (keys map[string]json.RawMessage, sums map[string]
 		}
 	}
 	if err != nil {
-		return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the run's version.json is damaged", Where: name, Err: fault.JSON(err), Next: "put it back as it was"}
+		return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the run's version.json is damaged",
+			Where: name, Err: fault.JSON(err), Next: "put it back as it was"}
 	}
 	return keys, sums, edits, nil
 }
 
-// AddInput keeps an input that is made once the run has begun, as those of its beginning are kept: a run whose input was edited since does
-// not go on. The same input given again changes nothing.
+// AddInput keeps an input that is made once the run has begun, as those of its beginning are kept: a run whose input
+// was edited since does not go on. The same input given again changes nothing.
 func (d *Dir) AddInput(in Input) error {
 	keys, sums, edits, err := readVersion(d.Path)
 	if err != nil {
@@ -102,8 +103,8 @@ func (d *Dir) AddInput(in Input) error {
 	return storageError("cannot keep an input of the run", filepath.Join(d.Path, in.Name), err)
 }
 
-// checkInputs refuses a run whose configuration or inputs are not those it began with. Where accept is set it takes them,
-// keeps their new sums in version.json, and says so.
+// checkInputs refuses a run whose configuration or inputs are not those it began with. Where accept is set it takes
+// them, keeps their new sums in version.json, and says so.
 func checkInputs(path string, accept bool) (notes []string, err error) {
 	name := filepath.Join(path, versionFile)
 	keys, sums, edits, err := readVersion(path)
@@ -117,7 +118,8 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 			return nil, storageError("cannot read what the run began with", filepath.Join(path, file), err)
 		}
 		if now := digest.Of(data).String(); err != nil || now != sums[file] {
-			changed = append(changed, edit{File: file, From: sums[file], To: now, Accepted: time.Now().UTC().Truncate(time.Second)})
+			changed = append(changed,
+				edit{File: file, From: sums[file], To: now, Accepted: time.Now().UTC().Truncate(time.Second)})
 			sums[file] = now
 		}
 	}
@@ -132,7 +134,8 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 		err = writeFileSync(name, text)
 	}
 	for _, e := range changed {
-		notes = append(notes, fmt.Sprintf("%s was edited since the run began, and is taken as it is now; version.json says so", e.File))
+		notes = append(notes,
+			fmt.Sprintf("%s was edited since the run began, and is taken as it is now; version.json says so", e.File))
 	}
 	return notes, storageError("cannot keep what was accepted", name, err)
 }
@@ -142,7 +145,12 @@ func editFile(path string, changed []edit) error {
 	for _, e := range changed {
 		why = append(why, fmt.Sprintf("%s had SHA-256 %.12s, now %.12s", e.File, e.From, e.To))
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "cannot go on: files of the run were edited since it began", Where: filepath.Join(path, changed[0].File),
-		Why:  strings.Join(why, "; ") + "; what comes would not be of one experiment with what there is",
-		Next: "put them back as they were; or hone runs resume " + Name(path) + " --accept-edits takes them as they are"}
+	return &fault.Error{
+		Code:  fault.CodeUsage,
+		What:  "cannot go on: files of the run were edited since it began",
+		Where: filepath.Join(path, changed[0].File),
+		Why:   strings.Join(why, "; ") + "; what comes would not be of one experiment with what there is",
+		Next: "put them back as they were; or hone runs resume " + Name(path) +
+			" --accept-edits takes them as they are",
+	}
 }

@@ -17,7 +17,8 @@ func TestEditedInputs(t *testing.T) {
 	for _, file := range []string{configFile, "scenarios.json"} {
 		t.Run(file, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "run")
-			d, err := Create(path, []byte("seed: 7\n"), map[string]string{"verb": "train"}, Input{"scenarios.json", []byte("[]")})
+			d, err := Create(path, []byte("seed: 7\n"), map[string]string{"verb": "train"},
+				Input{"scenarios.json", []byte("[]")})
 			must(t, err)
 			must(t, d.Close())
 			d, err = Open(path, OpenOptions{})
@@ -26,7 +27,8 @@ func TestEditedInputs(t *testing.T) {
 
 			must(t, os.WriteFile(filepath.Join(path, file), []byte("seed: 8\n"), 0o600))
 			_, err = Open(path, OpenOptions{})
-			if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), file+" had SHA-256 ") || !strings.Contains(err.Error(), "--accept-edits") {
+			if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), file+" had SHA-256 ") ||
+				!strings.Contains(err.Error(), "--accept-edits") {
 				t.Fatalf("an edited %s: %v", file, err)
 			}
 			d, err = Open(path, OpenOptions{AcceptEdits: true})
@@ -40,7 +42,8 @@ func TestEditedInputs(t *testing.T) {
 				Edits []edit
 			}
 			must(t, json.Unmarshal([]byte(read(t, filepath.Join(path, versionFile))), &v))
-			if v.Verb != "train" || len(v.Edits) != 1 || v.Edits[0].File != file || v.Edits[0].To != digest.Of("seed: 8\n").String() {
+			if v.Verb != "train" || len(v.Edits) != 1 || v.Edits[0].File != file ||
+				v.Edits[0].To != digest.Of("seed: 8\n").String() {
 				t.Errorf("version.json: %+v", v)
 			}
 			d, err = Open(path, OpenOptions{})
@@ -72,7 +75,8 @@ func TestInputMadeLater(t *testing.T) {
 	must(t, err)
 	must(t, again.Close())
 	must(t, os.WriteFile(filepath.Join(d.Path, "tasks.json"), []byte("[1]"), 0o600))
-	if _, err := Open(d.Path, OpenOptions{}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(fmt.Sprint(err), "tasks.json had SHA-256 ") {
+	if _, err := Open(d.Path, OpenOptions{}); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(fmt.Sprint(err), "tasks.json had SHA-256 ") {
 		t.Errorf("edited: %v", err)
 	}
 }

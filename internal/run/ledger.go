@@ -40,8 +40,8 @@ type TrajectoryRow struct {
 	Score json.RawMessage // of its ScoreRow; nil where it has none. Put takes no notice of it
 }
 
-// ScoreRow is what a trajectory earned: an object whose keys stand in the place of those of the trajectory's own, or are
-// added to them.
+// ScoreRow is what a trajectory earned: an object whose keys stand in the place of those of the trajectory's own, or
+// are added to them.
 type ScoreRow struct {
 	ID   string // of the trajectory
 	JSON json.RawMessage
@@ -73,8 +73,8 @@ type MetricRow struct {
 	JSON  json.RawMessage
 }
 
-// tables are made in one transaction with the form's number. sum is sumOf the row: SQLite does not notice a byte of a text
-// that changed on disk. A trajectory that is replaced has not been scored yet.
+// tables are made in one transaction with the form's number. sum is sumOf the row: SQLite does not notice a byte of a
+// text that changed on disk. A trajectory that is replaced has not been scored yet.
 const tables = `
 CREATE TABLE IF NOT EXISTS stages (
 	name TEXT PRIMARY KEY, status TEXT NOT NULL, json TEXT NOT NULL) STRICT;
@@ -91,9 +91,9 @@ CREATE TABLE IF NOT EXISTS checkpoints (
 	stage TEXT NOT NULL, step INTEGER NOT NULL, manifest TEXT NOT NULL, PRIMARY KEY (stage, step)) STRICT;
 PRAGMA user_version = 2;`
 
-// ledgerForm is the number of the tables above, which SQLite keeps in the file's head. Ledgers of unscoredForm have no scores:
-// trajectories hold their own. Each is given a score that changes nothing. A trajectory in trajectories.jsonl always has a row of
-// scores, be it noScore, so that a score that was lost is missed.
+// ledgerForm is the number of the tables above, which SQLite keeps in the file's head. Ledgers of unscoredForm have no
+// scores: trajectories hold their own. Each is given a score that changes nothing. A trajectory in trajectories.jsonl
+// always has a row of scores, be it noScore, so that a score that was lost is missed.
 const (
 	ledgerForm   = 2
 	unscoredForm = 1
@@ -108,7 +108,8 @@ func sumOf(id, stage string, step int, row string) string {
 
 // OpenLedger opens or creates the ledger at path for reading and writing.
 func OpenLedger(path string) (*Ledger, error) {
-	l, err := connect(path, "_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_txlock=immediate")
+	l, err := connect(path,
+		"_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_txlock=immediate")
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +169,10 @@ func ReadLedger(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if form, err := l.form(); err == nil && form < ledgerForm { // whoever reads the rows finds what is wrong with others
-		_, _ = l.db.Exec(`CREATE TEMP VIEW scores AS SELECT id, '` + ownScore + `' AS json, '' AS sum, rowid AS rowid FROM trajectories`)
+	// whoever reads the rows finds what is wrong with others
+	if form, err := l.form(); err == nil && form < ledgerForm {
+		_, _ = l.db.Exec(`CREATE TEMP VIEW scores AS SELECT id, '` + ownScore +
+			`' AS json, '' AS sum, rowid AS rowid FROM trajectories`)
 	}
 	return l, nil
 }
@@ -220,7 +223,8 @@ func (l *Ledger) ReplaceTrajectory(t TrajectoryRow) error {
 	return err
 }
 
-// PutScores inserts or replaces what trajectories earned, all in one transaction. again tells whether one had been scored before.
+// PutScores inserts or replaces what trajectories earned, all in one transaction. again tells whether one had been
+// scored before.
 func (l *Ledger) PutScores(scores []ScoreRow) (again bool, err error) {
 	err = l.together(func(tx *sql.Tx) error {
 		for _, s := range scores {
@@ -242,7 +246,8 @@ func (l *Ledger) PutScores(scores []ScoreRow) (again bool, err error) {
 }
 
 func putScore(tx *sql.Tx, s ScoreRow) error {
-	_, err := tx.Exec(`INSERT INTO scores VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET json = ?2, sum = ?3`, s.ID, string(s.JSON), s.sum())
+	_, err := tx.Exec(`INSERT INTO scores VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET json = ?2, sum = ?3`,
+		s.ID, string(s.JSON), s.sum())
 	return err
 }
 
@@ -257,10 +262,12 @@ func (l *Ledger) Trajectory(id string) (t TrajectoryRow, ok bool, err error) {
 
 // Find returns the trajectories whose id is the one given, or ends with it after a slash.
 func (l *Ledger) Find(id string) ([]TrajectoryRow, error) {
-	return query(l, scanTrajectory, trajectories+`WHERE t.id = ?1 OR substr(t.id, -length(?1) - 1) = '/' || ?1 ORDER BY t.rowid`, id)
+	return query(l, scanTrajectory,
+		trajectories+`WHERE t.id = ?1 OR substr(t.id, -length(?1) - 1) = '/' || ?1 ORDER BY t.rowid`, id)
 }
 
-// FindByPrefix returns the trajectories of whose names a part, behind a stage or whole, begins so, in the order they were put.
+// FindByPrefix returns the trajectories of whose names a part, behind a stage or whole, begins so, in the order they
+// were put.
 func (l *Ledger) FindByPrefix(id string) ([]TrajectoryRow, error) {
 	return query(l, scanTrajectory, trajectories+`WHERE instr('/' || t.id, '/' || ?1) > 0 ORDER BY t.rowid`, id)
 }
@@ -300,7 +307,8 @@ func (l *Ledger) PutMetric(stage string, step int, row json.RawMessage) error {
 }
 
 func (l *Ledger) hasMetric(stage string, step int) (bool, error) {
-	_, ok, err := first(query(l, scanMetric, `SELECT stage, step, json FROM metrics WHERE stage = ? AND step = ?`, stage, step))
+	_, ok, err := first(query(l, scanMetric, `SELECT stage, step, json FROM metrics WHERE stage = ? AND step = ?`,
+		stage, step))
 	return ok, err
 }
 
@@ -329,7 +337,10 @@ func (l *Ledger) put(row json.RawMessage, statement string, args ...any) (int64,
 
 // putCheckpoint notes the SHA-256 of a checkpoint's manifest.
 func (l *Ledger) putCheckpoint(stage string, step int, manifest string) error {
-	_, err := l.db.Exec(`INSERT INTO checkpoints VALUES (?1, ?2, ?3) ON CONFLICT (stage, step) DO UPDATE SET manifest = ?3`, stage, step, manifest)
+	_, err := l.db.Exec(
+		`INSERT INTO checkpoints VALUES (?1, ?2, ?3) ON CONFLICT (stage, step) DO UPDATE SET manifest = ?3`,
+		stage, step, manifest,
+	)
 	return storageError("cannot write to the ledger", l.path, err)
 }
 
@@ -344,7 +355,8 @@ func (l *Ledger) checkpoint(stage string, step int) (manifest string, err error)
 
 // counts is how many rows there are.
 func (l *Ledger) counts() (c counts, err error) {
-	err = l.db.QueryRow(`SELECT (SELECT count(*) FROM metrics), (SELECT count(*) FROM trajectories)`).Scan(&c.Metrics, &c.Trajectories)
+	err = l.db.QueryRow(`SELECT (SELECT count(*) FROM metrics), (SELECT count(*) FROM trajectories)`).Scan(&c.Metrics,
+		&c.Trajectories)
 	return c, storageError("cannot read the ledger", l.path, err)
 }
 

@@ -41,7 +41,9 @@ func TestLedgerIsDurable(t *testing.T) {
 func TestLedgerPutsAreIdempotent(t *testing.T) {
 	l := openLedger(t)
 	rapid.Check(t, func(t *rapid.T) {
-		if _, err := l.db.Exec(`DELETE FROM stages; DELETE FROM trajectories; DELETE FROM metrics; DELETE FROM scores`); err != nil {
+		if _, err := l.db.Exec(
+			`DELETE FROM stages; DELETE FROM trajectories; DELETE FROM metrics; DELETE FROM scores`,
+		); err != nil {
 			t.Fatal(err)
 		}
 		stages, trajectories, metrics := map[string]string{}, map[string]string{}, map[int]string{}
@@ -113,7 +115,8 @@ func TestLedgerFromManyGoroutines(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
-			if _, err := l.PutTrajectory(TrajectoryRow{ID: fmt.Sprint(i / 2), Stage: "s", JSON: json.RawMessage(`1`)}); err != nil {
+			if _, err := l.PutTrajectory(TrajectoryRow{ID: fmt.Sprint(i / 2), Stage: "s",
+				JSON: json.RawMessage(`1`)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -141,7 +144,8 @@ func TestFullDiskIsExhausted(t *testing.T) {
 	_, err := l.db.Exec(`PRAGMA max_page_count = 12`)
 	must(t, err)
 	big, _ := json.Marshal(string(make([]byte, 100_000)))
-	if _, err := l.PutTrajectory(TrajectoryRow{ID: "big", Stage: "s", JSON: big}); fault.CodeOf(err) != fault.CodeExhausted {
+	if _, err := l.PutTrajectory(TrajectoryRow{ID: "big", Stage: "s",
+		JSON: big}); fault.CodeOf(err) != fault.CodeExhausted {
 		t.Errorf("a full database: %v, code %d", err, fault.CodeOf(err))
 	}
 	if _, ok, err := l.Trajectory("big"); ok || err != nil {

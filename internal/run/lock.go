@@ -13,8 +13,8 @@ import (
 	"hone/internal/fault"
 )
 
-// acquire takes the directory's lock. flock rather than a bare pid file: a killed process lets go of it by itself, once the system has
-// taken its memory and devices back, for which this waits.
+// acquire takes the directory's lock. flock rather than a bare pid file: a killed process lets go of it by itself, once
+// the system has taken its memory and devices back, for which this waits.
 func acquire(path string) (*os.File, error) {
 	name := filepath.Join(path, lockFile)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -22,7 +22,8 @@ func acquire(path string) (*os.File, error) {
 		return nil, storageError("cannot lock the run", path, err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for tries := 0; errors.Is(err, syscall.EWOULDBLOCK) && (tries < 5 || ending(lockHolder(path))); tries++ { // `runs ls` holds the lock for a moment to ask whether it is free
+	// `runs ls` holds the lock for a moment to ask whether it is free
+	for tries := 0; errors.Is(err, syscall.EWOULDBLOCK) && (tries < 5 || ending(lockHolder(path))); tries++ {
 		time.Sleep(10 * time.Millisecond)
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
@@ -71,8 +72,9 @@ func lockHolder(path string) string {
 	return strings.TrimSpace(string(pid))
 }
 
-// ending reports whether a process has been killed and does nothing any more: it is a zombie, a SIGKILL is before it, or the system is
-// taking its memory back (proc(5): the flag PF_EXITING of include/linux/sched.h). Of a process that cannot be looked at it is false.
+// ending reports whether a process has been killed and does nothing any more: it is a zombie, a SIGKILL is before it,
+// or the system is taking its memory back (proc(5): the flag PF_EXITING of include/linux/sched.h). Of a process that
+// cannot be looked at it is false.
 func ending(pid string) bool {
 	if _, err := strconv.Atoi(pid); err != nil {
 		return false
@@ -82,11 +84,13 @@ func ending(pid string) bool {
 		return false
 	}
 	const state, flags, exiting = 0, 6, 0x4
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])) // a program's name may hold anything
+	// a program's name may hold anything
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(fields) <= flags {
 		return false
 	}
-	if n, err := strconv.ParseUint(fields[flags], 10, 64); err == nil && n&exiting != 0 || fields[state] == "Z" || fields[state] == "X" {
+	if n, err := strconv.ParseUint(fields[flags], 10, 64); err == nil && n&exiting != 0 || fields[state] == "Z" ||
+		fields[state] == "X" {
 		return true
 	}
 	status, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
@@ -95,7 +99,8 @@ func ending(pid string) bool {
 	}
 	for line := range strings.Lines(string(status)) {
 		name, value, _ := strings.Cut(line, ":")
-		if mask, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64); err == nil && (name == "SigPnd" || name == "ShdPnd") && mask>>(syscall.SIGKILL-1)&1 == 1 {
+		if mask, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64); err == nil &&
+			(name == "SigPnd" || name == "ShdPnd") && mask>>(syscall.SIGKILL-1)&1 == 1 {
 			return true
 		}
 	}

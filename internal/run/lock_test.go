@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A process that was killed is no writer any more, although the system has not yet let go of what it held; who goes on with the run waits
-// until it has.
+// A process that was killed is no writer any more, although the system has not yet let go of what it held; who goes on
+// with the run waits until it has.
 func TestKilledProcessWritesNothing(t *testing.T) {
 	d := create(t)
 	dead := exec.Command("sleep", "600")

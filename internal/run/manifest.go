@@ -38,8 +38,9 @@ func (n counts) beyond(c Checkpoint, have counts) string {
 	if n.Metrics <= have.Metrics && n.Trajectories <= have.Trajectories {
 		return ""
 	}
-	return fmt.Sprintf("checkpoint %s was made after %s and %s, the ledger has %d and %d", filepath.Base(c.Path), fault.Count(n.Metrics, "step"),
-		fault.Count(n.Trajectories, "trajectory"), have.Metrics, have.Trajectories)
+	return fmt.Sprintf("checkpoint %s was made after %s and %s, the ledger has %d and %d",
+		filepath.Base(c.Path), fault.Count(n.Metrics, "step"), fault.Count(n.Trajectories, "trajectory"), have.Metrics,
+		have.Trajectories)
 }
 
 // text is the manifest as it stands in its file.
@@ -123,7 +124,8 @@ func verifyFiles(path string, text []byte) (m manifest, err error) {
 			return m, err
 		}
 		if want := m.Files[name]; got != want {
-			return m, fmt.Errorf("%s: %d bytes with SHA-256 %.12s, but the manifest says %d with %.12s", name, got.Size, got.SHA256, want.Size, want.SHA256)
+			return m, fmt.Errorf("%s: %d bytes with SHA-256 %.12s, but the manifest says %d with %.12s",
+				name, got.Size, got.SHA256, want.Size, want.SHA256)
 		}
 	}
 	return m, unnamedFile(path, m)

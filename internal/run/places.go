@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// A place is where a trajectory lies in a ledger: they rise in the order in which trajectories were put, and stay where a row is
-// replaced or scored. By them a reader follows a ledger that is being written, and reads each row once.
+// A place is where a trajectory lies in a ledger: they rise in the order in which trajectories were put, and stay where
+// a row is replaced or scored. By them a reader follows a ledger that is being written, and reads each row once.
 
 // LedgerOf opens the ledger of the run in dir for reading, also while a run is writing it.
 func LedgerOf(dir string) (*Ledger, error) { return ReadLedger(filepath.Join(dir, ledgerFile)) }
@@ -18,7 +18,8 @@ func (l *Ledger) Newer() (string, error) {
 	if err != nil || form <= ledgerForm {
 		return "", storageError("cannot read the ledger", l.path, err)
 	}
-	return fmt.Sprintf("a newer hone made this run: its ledger has form %d, and this hone knows %d, so what is new in it is not shown", form, ledgerForm), nil
+	return fmt.Sprintf("a newer hone made this run: its ledger has form %d, and this hone knows %d, "+
+		"so what is new in it is not shown", form, ledgerForm), nil
 }
 
 // Version is another number each time that somebody else has written to the ledger.
@@ -48,29 +49,34 @@ func (l *Ledger) AtPlace(place int64) (t TrajectoryRow, ok bool, err error) {
 	return t, ok, err
 }
 
-// ScoresAfter are the places of the trajectories whose scores were put behind a score, and the last score. The first score is behind 0.
+// ScoresAfter are the places of the trajectories whose scores were put behind a score, and the last score. The first
+// score is behind 0.
 func (l *Ledger) ScoresAfter(score int64) (places []int64, last int64, err error) {
 	last = score
-	err = l.each(`SELECT t.rowid, s.rowid FROM scores s JOIN trajectories t ON t.id = s.id WHERE s.rowid > ? ORDER BY s.rowid`, func(rows *sql.Rows) error {
-		var place int64
-		err := rows.Scan(&place, &last)
-		places = append(places, place)
-		return err
-	}, score)
+	err = l.each(
+		`SELECT t.rowid, s.rowid FROM scores s JOIN trajectories t ON t.id = s.id WHERE s.rowid > ? ORDER BY s.rowid`, func(rows *sql.Rows) error {
+			var place int64
+			err := rows.Scan(&place, &last)
+			places = append(places, place)
+			return err
+		}, score,
+	)
 	return places, last, err
 }
 
-// EachSum yields the sum of each trajectory and that of its score, "" where it has none: what was replaced or scored again has another one.
+// EachSum yields the sum of each trajectory and that of its score, "" where it has none: what was replaced or scored
+// again has another one.
 func (l *Ledger) EachSum(yield func(place int64, sum, score string)) error {
-	return l.each(`SELECT t.rowid, t.sum, coalesce(s.sum, '') FROM trajectories t LEFT JOIN scores s ON s.id = t.id`, func(rows *sql.Rows) error {
-		var place int64
-		var sum, score string
-		err := rows.Scan(&place, &sum, &score)
-		if err == nil {
-			yield(place, sum, score)
-		}
-		return err
-	})
+	return l.each(`SELECT t.rowid, t.sum, coalesce(s.sum, '') FROM trajectories t LEFT JOIN scores s ON s.id = t.id`,
+		func(rows *sql.Rows) error {
+			var place int64
+			var sum, score string
+			err := rows.Scan(&place, &sum, &score)
+			if err == nil {
+				yield(place, sum, score)
+			}
+			return err
+		})
 }
 
 // NumTrajectories counts them.

@@ -14,9 +14,9 @@ import (
 	"hone/internal/fault"
 )
 
-// rebuildLedger makes the ledger of the run in path again: what is whole of the old one, then what the exports hold besides,
-// then the checkpoints whose files are as their manifests say. The old one goes to quarantine. A kill leaves the old ledger
-// or the new one. It returns what it did.
+// rebuildLedger makes the ledger of the run in path again: what is whole of the old one, then what the exports hold
+// besides, then the checkpoints whose files are as their manifests say. The old one goes to quarantine. A kill leaves
+// the old ledger or the new one. It returns what it did.
 func rebuildLedger(path string) (notes []string, err error) {
 	tmp := filepath.Join(path, ledgerFile+".tmp")
 	if err := errors.Join(removeLedger(tmp), fillLedger(path, tmp, &notes)); err != nil {
@@ -85,14 +85,16 @@ func fillLedger(path, tmp string, notes *[]string) (err error) {
 	if err != nil {
 		return err
 	}
-	*notes = append(append(old, lost...), fmt.Sprintf("the ledger was made again: of %s and %s, %d and %d are from the files beside it; it knows %s",
-		fault.Count(now.Metrics, "step"), fault.Count(now.Trajectories, "trajectory"), now.Metrics-from.Metrics, now.Trajectories-from.Trajectories, fault.Count(known, "checkpoint")))
+	*notes = append(append(old, lost...),
+		fmt.Sprintf("the ledger was made again: of %s and %s, %d and %d are from the files beside it; it knows %s",
+			fault.Count(now.Metrics, "step"), fault.Count(now.Trajectories, "trajectory"), now.Metrics-from.Metrics,
+			now.Trajectories-from.Trajectories, fault.Count(known, "checkpoint")))
 	_, err = l.db.Exec("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE")
 	return err
 }
 
-// takeOld copies the rows of the old ledger, here or in quarantine, that are as they were written. What keeps it from being
-// read to its end is a note.
+// takeOld copies the rows of the old ledger, here or in quarantine, that are as they were written. What keeps it from
+// being read to its end is a note.
 func (l *Ledger) takeOld(path string) (notes []string, err error) {
 	name := oldLedger(path)
 	if name == "" {
@@ -141,7 +143,8 @@ func (l *Ledger) takeOld(path string) (notes []string, err error) {
 			var m MetricRow
 			var row, sum string
 			err := rows.Scan(&m.Stage, &m.Step, &row, &sum)
-			if m.JSON = json.RawMessage(row); err == nil && (sum == "" && json.Valid(m.JSON) || sum == sumOf("", m.Stage, m.Step, row)) {
+			if m.JSON = json.RawMessage(row); err == nil &&
+				(sum == "" && json.Valid(m.JSON) || sum == sumOf("", m.Stage, m.Step, row)) {
 				put = errors.Join(put, l.PutMetric(m.Stage, m.Step, m.JSON))
 			}
 			return err
@@ -158,7 +161,8 @@ func (l *Ledger) takeOld(path string) (notes []string, err error) {
 // takeExports adds the rows of the exports that are not there yet. It returns their lines that are no rows.
 func (l *Ledger) takeExports(path string) (damaged []damagedFile, err error) {
 	err = eachLine(filepath.Join(path, metricsFile), &damaged, func(h lineHead, row json.RawMessage) error {
-		_, err := l.put(row, `INSERT INTO metrics VALUES (?, ?, ?, ?) ON CONFLICT (stage, step) DO NOTHING`, h.Stage, h.Step, string(row), sumOf("", h.Stage, h.Step, string(row)))
+		_, err := l.put(row, `INSERT INTO metrics VALUES (?, ?, ?, ?) ON CONFLICT (stage, step) DO NOTHING`,
+			h.Stage, h.Step, string(row), sumOf("", h.Stage, h.Step, string(row)))
 		return err
 	})
 	if err != nil {
@@ -171,15 +175,16 @@ func (l *Ledger) takeExports(path string) (damaged []damagedFile, err error) {
 			s.JSON = json.RawMessage(ownScore)
 		}
 		if err == nil {
-			_, err = l.put(s.JSON, `INSERT INTO scores VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`, s.ID, string(s.JSON), s.sum())
+			_, err = l.put(s.JSON, `INSERT INTO scores VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+				s.ID, string(s.JSON), s.sum())
 		}
 		return err
 	})
 	return damaged, err
 }
 
-// takeCheckpoints makes known the checkpoints that are as their manifests say. A manifest that counts more rows than are left
-// is written anew, with those that are: that they are lost is told here, and stops the run no more.
+// takeCheckpoints makes known the checkpoints that are as their manifests say. A manifest that counts more rows than
+// are left is written anew, with those that are: that they are lost is told here, and stops the run no more.
 func (l *Ledger) takeCheckpoints(path string, have counts) (known int, lost []string, err error) {
 	all, err := Checkpoints(path, "")
 	if err != nil {

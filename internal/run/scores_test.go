@@ -30,7 +30,8 @@ func oldRun(t *testing.T) string {
 	_, err = l.db.Exec(formBeforeScores)
 	must(t, err)
 	row := TrajectoryRow{ID: "grpo/a/0/0", Stage: "grpo", JSON: json.RawMessage(`{"id":"a/0/0","reward":1.5}`)}
-	_, err = l.db.Exec(`INSERT INTO trajectories VALUES (?, ?, ?, ?, ?)`, row.ID, row.Stage, row.Step, string(row.JSON), row.sum())
+	_, err = l.db.Exec(`INSERT INTO trajectories VALUES (?, ?, ?, ?, ?)`, row.ID, row.Stage, row.Step,
+		string(row.JSON), row.sum())
 	must(t, err)
 	must(t, l.Close())
 	must(t, os.WriteFile(filepath.Join(d.Path, trajectoriesFile), []byte(oldLine), 0o600))

@@ -39,9 +39,9 @@ type Listed struct {
 	Err error `json:"-"`
 }
 
-// List summarises the runs under root and those at the other paths, newest first, each once. A folder with neither a ledger
-// nor a version.json is not a run. One that cannot be read is listed with its Err, so that one broken run does not hide the
-// others.
+// List summarises the runs under root and those at the other paths, newest first, each once. A folder with neither a
+// ledger nor a version.json is not a run. One that cannot be read is listed with its Err, so that one broken run does
+// not hide the others.
 func List(root string, others ...string) ([]Listed, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +104,8 @@ func Summarize(path string) (Summary, error) {
 	}
 	ledger := filepath.Join(path, ledgerFile)
 	if _, err := os.Stat(ledger); errors.Is(err, fs.ErrNotExist) {
-		return s, &fault.Error{Code: fault.CodeError, What: "the run's ledger is not there", Where: ledger, Next: "hone runs resume " + Name(path) + " says what can be done"}
+		return s, &fault.Error{Code: fault.CodeError, What: "the run's ledger is not there", Where: ledger,
+			Next: "hone runs resume " + Name(path) + " says what can be done"}
 	}
 	l, err := ReadLedger(ledger)
 	if err != nil {

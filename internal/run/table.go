@@ -10,7 +10,8 @@ import (
 // mostColumns is how many steps a table of metrics shows: the first, the last, and some between.
 const mostColumns = 7
 
-// MetricTable has a row for each metric of a stage, and a column for each of some steps. It is nil where there are none.
+// MetricTable has a row for each metric of a stage, and a column for each of some steps. It is nil where there are
+// none.
 func MetricTable(stage string, rows []MetricRow) ([][]string, error) {
 	if len(rows) == 0 {
 		return nil, nil

@@ -15,9 +15,9 @@ import (
 	"hone/internal/policy"
 )
 
-// Agent makes a server run the loop of an agent: a client sends a task, the model calls the server's own tools, and the client gets the
-// answer. Of what happens between, streams tell in comments, which clients pass over (": hone.call {...}", ": hone.result {...}"), and
-// whole answers under the key "hone".
+// Agent makes a server run the loop of an agent: a client sends a task, the model calls the server's own tools, and the
+// client gets the answer. Of what happens between, streams tell in comments, which clients pass over (": hone.call
+// {...}", ": hone.result {...}"), and whole answers under the key "hone".
 type Agent struct {
 	Tools environment.Tools // that decide by themselves which calls are sent
 	List  []chat.Tool       // that the model is shown, where ListOf is nil
@@ -31,8 +31,8 @@ type Agent struct {
 	Idle        time.Duration // after which a session that nobody uses is closed
 }
 
-// sessionHeader names the session in which a task is run, so that a later task finds what an earlier one left on the servers. Without it
-// a task has a session of its own, which ends with it.
+// sessionHeader names the session in which a task is run, so that a later task finds what an earlier one left on the
+// servers. Without it a task has a session of its own, which ends with it.
 const sessionHeader = "Hone-Session"
 
 // Step is a call that the server made for the model, as clients are told of it.
@@ -78,7 +78,8 @@ func (g *Agent) task(q *request, header http.Header) *apiError {
 
 var errTaskTime = errors.New("the task took longer than this server lets one take")
 
-// work runs the loop of a task. tell is told of tokens, turns and calls in their order; its context is the task's, behind which nothing is waited for.
+// work runs the loop of a task. tell is told of tokens, turns and calls in their order; its context is the task's,
+// behind which nothing is waited for.
 func (s *Server) work(ctx context.Context, x *exchange, tell func(context.Context, news)) error {
 	limited, cancel := context.WithTimeoutCause(ctx, s.o.Agent.MaxTime, errTaskTime)
 	defer cancel()
@@ -101,7 +102,8 @@ func (s *Server) turns(ctx context.Context, x *exchange, session environment.Ses
 	seed := x.seed()
 	for turn := 1; ; turn++ {
 		key := policy.Key{Seed: seed, Stream: uint64(turn - 1)}
-		if err := s.sample(ctx, x, &q, a, key, func(a *answer, t *policy.Token) { tell(news{answer: a, token: t}) }); err != nil {
+		if err := s.sample(ctx, x, &q, a, key,
+			func(a *answer, t *policy.Token) { tell(news{answer: a, token: t}) }); err != nil {
 			return err
 		}
 		message := s.message(x, &q, a, messages)
@@ -133,7 +135,8 @@ func (s *Server) turns(ctx context.Context, x *exchange, session environment.Ses
 		}
 		for _, r := range session.Call(ctx, calls) {
 			tell(news{answer: a, step: &Step{r.Call.ID, r.Call.Name, r.Call.Arguments, r.Status, r.Text, r.Approval}})
-			messages = append(messages, chat.Message{Role: chat.ToolRole, ToolCallID: r.Call.ID, Name: r.Call.Name, Content: r.Text})
+			messages = append(messages,
+				chat.Message{Role: chat.ToolRole, ToolCallID: r.Call.ID, Name: r.Call.Name, Content: r.Text})
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -162,8 +165,8 @@ func (s *Server) message(x *exchange, q *request, a *answer, messages []chat.Mes
 	return message
 }
 
-// turn goes on with the answer in a, the next completion of a task. Its text follows what was said before, and its calls are the server's
-// affair.
+// turn goes on with the answer in a, the next completion of a task. Its text follows what was said before, and its
+// calls are the server's affair.
 func (x *exchange) turn(a *answer) {
 	if last := x.answers[0]; last != a {
 		x.past = append(x.past, last)
@@ -183,7 +186,8 @@ func (x *exchange) separateTexts(a *answer, deltas []chat.Delta) []chat.Delta {
 	return deltas
 }
 
-// sum makes the message of a task's answer: all that the model said. What is kept of a conversation has it in parts, between the calls.
+// sum makes the message of a task's answer: all that the model said. What is kept of a conversation has it in parts,
+// between the calls.
 func (x *exchange) sum(a *answer) {
 	a.message.ToolCalls = nil
 	if x.request.extra != nil {

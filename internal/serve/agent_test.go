@@ -65,9 +65,11 @@ func (s *deskSession) Call(ctx context.Context, calls []chat.ToolCall) (out []tr
 	s.desk.mu.Unlock()
 	for _, c := range calls {
 		s.calls++
-		r := trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: fmt.Sprintf("%s of %d is %d", c.Name, s.number, s.calls), Approval: "allowed by the rule \"desk\""}
+		r := trajectory.ToolResult{Call: c, Status: trajectory.CallOK,
+			Text: fmt.Sprintf("%s of %d is %d", c.Name, s.number, s.calls), Approval: "allowed by the rule \"desk\""}
 		if c.Name == "no" {
-			r.Status, r.Text, r.Approval = trajectory.CallDenied, "The call was denied: nobody can be asked", "denied because nobody can be asked"
+			r.Status, r.Text, r.Approval =
+				trajectory.CallDenied, "The call was denied: nobody can be asked", "denied because nobody can be asked"
 		}
 		out = append(out, r)
 	}
@@ -128,7 +130,8 @@ func agency(t *testing.T, change func(*Options), lines ...string) (*Server, *scr
 	s, d := &script{lines: lines}, &desk{open: map[*deskSession]bool{}}
 	m := model(&sampler{})
 	m.Sampler, m.Renderer = s, talking{}
-	o := Options{Models: []Model{m}, Agent: &Agent{Tools: d, List: []chat.Tool{{Name: "look"}, {Name: "no"}}, MaxTurns: 4, MaxCalls: 3, MaxTime: time.Minute, MaxSessions: 2, Idle: time.Minute}}
+	o := Options{Models: []Model{m}, Agent: &Agent{Tools: d, List: []chat.Tool{{Name: "look"}, {Name: "no"}},
+		MaxTurns: 4, MaxCalls: 3, MaxTime: time.Minute, MaxSessions: 2, Idle: time.Minute}}
 	if change != nil {
 		change(&o)
 	}
@@ -140,7 +143,8 @@ func agency(t *testing.T, change func(*Options), lines ...string) (*Server, *scr
 	return server, s, d
 }
 
-// A task is worked on until the model makes no call; the client sees an answer, and beside it what was called, whatever it speaks.
+// A task is worked on until the model makes no call; the client sees an answer, and beside it what was called, whatever
+// it speaks.
 func TestAgentAnswersATask(t *testing.T) {
 	for path, body := range map[string]string{
 		"/v1/chat/completions": hi + `}`,
@@ -163,16 +167,21 @@ func TestAgentAnswersATask(t *testing.T) {
 		for _, x := range out.Hone.Steps {
 			got = append(got, x.ID+" "+string(x.Status)+" "+x.Result)
 		}
-		want := []string{"call_0 ok look of 1 is 1", "call_1 denied The call was denied: nobody can be asked", "call_2 ok look of 1 is 3"}
+		want := []string{"call_0 ok look of 1 is 1", "call_1 denied The call was denied: nobody can be asked",
+			"call_2 ok look of 1 is 3"}
 		if !slices.Equal(got, want) || out.Hone.Stopped != "" {
 			t.Errorf("%s: %q, stopped %q", path, got, out.Hone.Stopped)
 		}
-		if !strings.Contains(w.text(), `I look. \n\nDone.`) || strings.Contains(w.text(), `"tool_calls"`) || strings.Contains(w.text(), "tool_use") {
+		if !strings.Contains(w.text(), `I look. \n\nDone.`) || strings.Contains(w.text(), `"tool_calls"`) ||
+			strings.Contains(w.text(), "tool_use") {
 			t.Errorf("%s: %s", path, w.text())
 		}
 		last := text(s.asked[2].Prompt)
-		for _, part := range []string{"2\nuser:hi\n", "assistant:I look. <call_0 look><call_1 no>\n", "tool:look of 1 is 1<for call_0>\n", "tool:The call was denied: nobody can be asked<for call_1>\n",
-			"assistant:<call_2 look>\ntool:look of 1 is 3<for call_2>\n"} {
+		for _, part := range []string{
+			"2\nuser:hi\n", "assistant:I look. <call_0 look><call_1 no>\n", "tool:look of 1 is 1<for call_0>\n",
+			"tool:The call was denied: nobody can be asked<for call_1>\n",
+			"assistant:<call_2 look>\ntool:look of 1 is 3<for call_2>\n",
+		} {
 			if !strings.Contains(last, part) {
 				t.Errorf("%s: the prompt lacks %q: %s", path, part, last)
 			}
@@ -195,14 +204,18 @@ func TestAgentStreams(t *testing.T) {
 			continue
 		}
 		var c completion
-		if data, ok := strings.CutPrefix(line, "data: {"); ok && json.Unmarshal([]byte("{"+data), &c) == nil && len(c.Choices) > 0 && c.Choices[0].Delta.Content != nil {
+		if data, ok := strings.CutPrefix(line, "data: {"); ok && json.Unmarshal([]byte("{"+data), &c) == nil &&
+			len(c.Choices) > 0 && c.Choices[0].Delta.Content != nil {
 			content += *c.Choices[0].Delta.Content
 		}
 	}
-	if content != "I look. \n\nDone." || !strings.Contains(w.text(), `"finish_reason":"stop"`) || !strings.HasSuffix(w.text(), "data: [DONE]\n\n") {
+	if content != "I look. \n\nDone." || !strings.Contains(w.text(), `"finish_reason":"stop"`) ||
+		!strings.HasSuffix(w.text(), "data: [DONE]\n\n") {
 		t.Errorf("%q in %s", content, w.text())
 	}
-	if len(comments) != 2 || !strings.HasPrefix(comments[0], `: hone.call {"id":"call_0","name":"look","arguments":"{}"}`) || !strings.Contains(comments[1], `"status":"ok","result":"look of 1 is 1"`) {
+	if len(comments) != 2 ||
+		!strings.HasPrefix(comments[0], `: hone.call {"id":"call_0","name":"look","arguments":"{}"}`) ||
+		!strings.Contains(comments[1], `"status":"ok","result":"look of 1 is 1"`) {
 		t.Errorf("comments %q", comments)
 	}
 }
@@ -212,25 +225,35 @@ func TestAgentLimits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		line, want string
 		sampled    int
-	}{"turns": {"CALL look {}", `"stopped":"max_turns"`, 4}, "calls": {"CALL look {}CALL look {}CALL look {}CALL look {}", `"stopped":"max_tool_calls"`, 1}} {
+	}{
+		"turns": {"CALL look {}", `"stopped":"max_turns"`, 4},
+		"calls": {"CALL look {}CALL look {}CALL look {}CALL look {}", `"stopped":"max_tool_calls"`, 1},
+	} {
 		server, s, _ := agency(t, nil, tc.line)
-		if w := through(server.Handler(), "/v1/chat/completions", hi+"}"); !strings.Contains(w.text(), tc.want) || !strings.Contains(w.text(), `"finish_reason":"length"`) || len(s.asked) != tc.sampled {
+		if w := through(server.Handler(), "/v1/chat/completions", hi+"}"); !strings.Contains(w.text(), tc.want) ||
+			!strings.Contains(w.text(), `"finish_reason":"length"`) || len(s.asked) != tc.sampled {
 			t.Errorf("%s: %d were sampled: %s", name, len(s.asked), w.text())
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		server, _, d := agency(t, nil, "CALL look {}")
 		d.slow = make(chan struct{})
-		if w := through(server.Handler(), "/v1/chat/completions", hi+"}"); w.Code != 504 || !strings.Contains(w.text(), "task_timeout") {
+		if w := through(server.Handler(), "/v1/chat/completions", hi+"}"); w.Code != 504 ||
+			!strings.Contains(w.text(), "task_timeout") {
 			t.Errorf("time: %d %s", w.Code, w.text())
 		}
 		if d.count() != 0 {
 			t.Error("the session of a task that took too long is open")
 		}
 	})
-	for body, want := range map[string]string{`,"tool_choice":{"type":"function","function":{"name":"gone"}}}`: "is not among the tools", `,"tools":[{"type":"function","function":{"name":"mine"}}]}`: `"param":"tools"`, `,"n":2}`: `"param":"n"`} {
+	for body, want := range map[string]string{
+		`,"tool_choice":{"type":"function","function":{"name":"gone"}}}`: "is not among the tools",
+		`,"tools":[{"type":"function","function":{"name":"mine"}}]}`:     `"param":"tools"`,
+		`,"n":2}`: `"param":"n"`,
+	} {
 		server, _, _ := agency(t, nil, "x")
-		if w := through(server.Handler(), "/v1/chat/completions", hi+body); w.Code != 400 || !strings.Contains(w.text(), want) {
+		if w := through(server.Handler(), "/v1/chat/completions", hi+body); w.Code != 400 ||
+			!strings.Contains(w.text(), want) {
 			t.Errorf("%s: %d %s", body, w.Code, w.text())
 		}
 	}
@@ -239,7 +262,11 @@ func TestAgentLimits(t *testing.T) {
 // A call that a client requires of an agent is one of the agent's tools, and the task's first turn is held to it.
 func TestAgentMustCall(t *testing.T) {
 	frame := func(o *Options) { shaped(o); o.Agent.List[0].InputSchema = json.RawMessage(`{"const":{}}`) }
-	for choice, want := range map[string][]bool{`"required"`: {true, false}, `{"type":"function","function":{"name":"look"}}`: {true, false}, `"auto"`: {false, false}} {
+	for choice, want := range map[string][]bool{
+		`"required"`: {true, false},
+		`{"type":"function","function":{"name":"look"}}`: {true, false},
+		`"auto"`: {false, false},
+	} {
 		server, s, _ := agency(t, frame, "CALL look {}", "Done.")
 		w := through(server.Handler(), "/v1/chat/completions", hi+`,"tool_choice":`+choice+"}")
 		var held []bool
@@ -252,14 +279,21 @@ func TestAgentMustCall(t *testing.T) {
 	}
 }
 
-// A session that has a name waits for its next task, is its key's alone, is used by one task at a time, and is closed when nobody comes.
+// A session that has a name waits for its next task, is its key's alone, is used by one task at a time, and is closed
+// when nobody comes.
 func TestAgentSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, _, d := agency(t, func(o *Options) { o.Keys = []string{"a", "b"} }, "CALL look {}", "x", "CALL look {}", "x", "CALL look {}", "x", "CALL look {}", "x")
+		server, _, d := agency(t, func(o *Options) { o.Keys = []string{"a", "b"} }, "CALL look {}", "x", "CALL look {}",
+			"x", "CALL look {}", "x", "CALL look {}", "x")
 		ask := func(key, session string) *recorder {
-			return through(server.Handler(), "/v1/chat/completions", hi+"}", "Authorization", "Bearer "+key, sessionHeader, session)
+			return through(server.Handler(), "/v1/chat/completions", hi+"}", "Authorization", "Bearer "+key,
+				sessionHeader, session)
 		}
-		for i, tc := range []struct{ key, session, want string }{{"a", "s", "look of 1 is 1"}, {"a", "s", "look of 1 is 2"}, {"b", "s", "look of 2 is 1"}} {
+		for i, tc := range []struct{ key, session, want string }{
+			{"a", "s", "look of 1 is 1"},
+			{"a", "s", "look of 1 is 2"},
+			{"b", "s", "look of 2 is 1"},
+		} {
 			if w := ask(tc.key, tc.session); !strings.Contains(w.text(), tc.want) {
 				t.Errorf("task %d: %d %s", i, w.Code, w.text())
 			}
@@ -311,10 +345,12 @@ func TestAgentIsShownWhatFits(t *testing.T) {
 			return nil, errors.New("no tool is known")
 		}
 	}, "Done.")
-	if w := through(server.Handler(), "/v1/chat/completions", hi+"}"); !strings.Contains(w.body.String(), "Done.") || !strings.HasPrefix(text(s.asked[0].Prompt), "1\n") {
+	if w := through(server.Handler(), "/v1/chat/completions", hi+"}"); !strings.Contains(w.body.String(), "Done.") ||
+		!strings.HasPrefix(text(s.asked[0].Prompt), "1\n") {
 		t.Errorf("%s; prompt %q", w.body.String(), text(s.asked[0].Prompt))
 	}
-	if w := through(server.Handler(), "/v1/chat/completions", strings.Replace(hi, `"hi"`, `"ho"`, 1)+"}"); strings.Contains(w.body.String(), "Done.") {
+	if w := through(server.Handler(), "/v1/chat/completions",
+		strings.Replace(hi, `"hi"`, `"ho"`, 1)+"}"); strings.Contains(w.body.String(), "Done.") {
 		t.Errorf("a list that cannot be made is not told: %s", w.body.String())
 	}
 }
@@ -349,7 +385,9 @@ func TestCallsWaitForTheClient(t *testing.T) {
 func TestAgentGoesOnBehindAForcedCall(t *testing.T) {
 	server, _, d := agency(t, func(o *Options) {
 		shaped(o)
-		o.Models[0].Shape.Read = func([]int32) Reader { return toolcall.Frame{Open: "CALL ", Middle: " ", Between: "\n"}.Reader() }
+		o.Models[0].Shape.Read = func([]int32) Reader {
+			return toolcall.Frame{Open: "CALL ", Middle: " ", Between: "\n"}.Reader()
+		}
 		o.Agent.List[0].InputSchema = json.RawMessage(`{"const":{}}`)
 	}, "CALL look {}", "More. CALL look {}", "Done.")
 	w := through(server.Handler(), "/v1/chat/completions", hi+`,"tool_choice":"required"}`)
@@ -401,7 +439,8 @@ func TestAgentFinishesWhatItBegan(t *testing.T) {
 func TestAgentCountsItsTools(t *testing.T) {
 	server, _, _ := agency(t, nil, "Done.")
 	w := through(server.Handler(), "/tokenize", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
-	if want := fmt.Sprintf(`"tokens":[%d,`, '2'); !strings.Contains(w.text(), want) { // the prompt begins with their number
+	// the prompt begins with their number
+	if want := fmt.Sprintf(`"tokens":[%d,`, '2'); !strings.Contains(w.text(), want) {
 		t.Errorf("want %s: %s", want, w.text())
 	}
 }

@@ -17,15 +17,15 @@ import (
 	"hone/internal/run/metrics"
 )
 
-// LeftAside is the header that names what of a request was not taken though it was answered, such as tools that a provider
-// has at its own side, and what was said of them.
+// LeftAside is the header that names what of a request was not taken though it was answered, such as tools that a
+// provider has at its own side, and what was said of them.
 const LeftAside = "X-Hone-Left-Aside"
 
 // mostAside bounds the things that one answer, and the log and the metrics in all, name.
 const mostAside = 50
 
-// tools are those of a request. Agents send, beside their own functions, tools that only a provider has, such as a search of
-// the web: a model that is told of functions alone can do without, and those are left aside.
+// tools are those of a request. Agents send, beside their own functions, tools that only a provider has, such as a
+// search of the web: a model that is told of functions alone can do without, and those are left aside.
 type tools []tool
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -126,7 +126,8 @@ func shapeOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// kindsOf are the kinds that are read of values which have a type, and what another one is called; none of other values.
+// kindsOf are the kinds that are read of values which have a type, and what another one is called; none of other
+// values.
 func kindsOf(t reflect.Type) (noun string, kinds []string) {
 	switch t {
 	case reflect.TypeFor[toolShape]():
@@ -138,7 +139,8 @@ func kindsOf(t reflect.Type) (noun string, kinds []string) {
 	case reflect.TypeFor[anthropicBlock]():
 		return "part", []string{"text", "thinking", "tool_use", "tool_result"}
 	case reflect.TypeFor[partShape]():
-		return "part", []string{"text", "input_text", "output_text", "reasoning_text", "refusal", "thinking", "reasoning"}
+		return "part", []string{"text", "input_text", "output_text", "reasoning_text", "refusal", "thinking",
+			"reasoning"}
 	}
 	return "", nil
 }
@@ -207,13 +209,15 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// saysMore reports whether a field says anything: what is empty or off does not, nor does what an answer's parts are numbered with, when
-// they are sent back.
+// saysMore reports whether a field says anything: what is empty or off does not, nor does what an answer's parts are
+// numbered with, when they are sent back.
 func saysMore(name string, value json.RawMessage) bool {
-	return !slices.Contains([]string{"id", "index", "status"}, name) && !slices.Contains([]string{"null", "false", "0", `""`, "[]", "{}"}, string(value))
+	return !slices.Contains([]string{"id", "index", "status"}, name) &&
+		!slices.Contains([]string{"null", "false", "0", `""`, "[]", "{}"}, string(value))
 }
 
-// tellOmissions names in an answer's header, in the log and in the metrics what of a request was left aside. The log names each once.
+// tellOmissions names in an answer's header, in the log and in the metrics what of a request was left aside. The log
+// names each once.
 func (s *Server) tellOmissions(w http.ResponseWriter, r *http.Request, aside fault.Asides) {
 	if len(aside) == 0 {
 		return
@@ -232,7 +236,8 @@ func (s *Server) tellOmissions(w http.ResponseWriter, r *http.Request, aside fau
 		fresh, counted := s.aside.add(what)
 		s.metrics.Add(leftAside, metrics.Labels("what", counted), float64(aside[what].Times))
 		if fresh {
-			s.o.Logger.Warn(fault.Omission(what, "requests to "+r.URL.Path+": no model is told of it"), "request", w.Header().Get(RequestID))
+			s.o.Logger.Warn(fault.Omission(what, "requests to "+r.URL.Path+": no model is told of it"), "request",
+				w.Header().Get(RequestID))
 		}
 	}
 }

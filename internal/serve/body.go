@@ -16,13 +16,16 @@ import (
 
 const maxBody = 8 << 20 // bytes
 
-// readBody reads the JSON of a request into a dialect's struct. A parameter that is neither one of its fields nor idle is refused: it
-// was sent to change the answer, and would not. What is idle, or unknown further inside, is left aside.
-func readBody(w http.ResponseWriter, r *http.Request, into any, idle ...string) (aside fault.Asides, refused *apiError) {
+// readBody reads the JSON of a request into a dialect's struct. A parameter that is neither one of its fields nor idle
+// is refused: it was sent to change the answer, and would not. What is idle, or unknown further inside, is left aside.
+func readBody(
+	w http.ResponseWriter, r *http.Request, into any, idle ...string,
+) (aside fault.Asides, refused *apiError) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLong *http.MaxBytesError
 	if errors.As(err, &tooLong) {
-		return nil, &apiError{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large", fmt.Sprintf("the body is longer than %d bytes", maxBody)}
+		return nil, &apiError{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large",
+			fmt.Sprintf("the body is longer than %d bytes", maxBody)}
 	}
 	if err == nil {
 		err = json.Unmarshal(plainly(body, reflect.TypeOf(into).Elem()), into)
@@ -48,7 +51,8 @@ func checkFields(body []byte, t reflect.Type, idle []string) (aside fault.Asides
 		switch {
 		case known, string(given[name]) == "null", isHarmless(name, given[name]):
 		case !slices.ContainsFunc(idle, func(k string) bool { return strings.EqualFold(k, name) }):
-			return nil, &apiError{http.StatusBadRequest, "invalid_request_error", name, "unsupported_parameter", name + " is not supported"}
+			return nil, &apiError{http.StatusBadRequest, "invalid_request_error", name, "unsupported_parameter",
+				name + " is not supported"}
 		case saysMore(name, given[name]):
 			aside.Add("the parameter "+name, "at the top")
 		}

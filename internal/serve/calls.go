@@ -10,9 +10,9 @@ import (
 	"hone/internal/text/toolcall/repair"
 )
 
-// Calls are numbered through a conversation from 0, as an episode of training does: some templates write the numbers, so they are in
-// what the model is trained on. Clients keep calls of many conversations in one place, and are told of ids that no other call has:
-// call_2_6f1c...; where they come back, the number counts.
+// Calls are numbered through a conversation from 0, as an episode of training does: some templates write the numbers,
+// so they are in what the model is trained on. Clients keep calls of many conversations in one place, and are told of
+// ids that no other call has: call_2_6f1c...; where they come back, the number counts.
 
 // isTold reports whether an id is of the form in which clients are told of calls.
 func isTold(id string) bool {
@@ -27,8 +27,8 @@ const uniqueLength = 24
 
 func callID(number int, unique string) string { return fmt.Sprintf("call_%d_%s", number, unique) }
 
-// numberCalls gives the calls that were told here their numbers, in the order of the conversation: two that were put together have each
-// numbers of its own.
+// numberCalls gives the calls that were told here their numbers, in the order of the conversation: two that were put
+// together have each numbers of its own.
 func numberCalls(messages []chat.Message) {
 	numbers := map[string]string{}
 	next := 0
@@ -75,8 +75,8 @@ func nameResults(messages []chat.Message) {
 	}
 }
 
-// argumentsOf are the arguments of a call that a client sends back, as an object: they may be one in a text once more, or,
-// where max_tokens ended the answer that made the call, the beginning of one.
+// argumentsOf are the arguments of a call that a client sends back, as an object: they may be one in a text once more,
+// or, where max_tokens ended the answer that made the call, the beginning of one.
 func argumentsOf(text string) (object string, ok bool) {
 	var inner string
 	if json.Unmarshal([]byte(text), &inner) == nil {

@@ -32,11 +32,13 @@ func TestCallsAreUniqueAndNumbered(t *testing.T) {
 	}
 	a, b := newID("")[1:], newID("")[1:]
 	call := func(id string) chat.Message {
-		return chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: id, Name: "n" + id[:6], Arguments: "{}"}}}
+		return chat.Message{Role: chat.Assistant,
+			ToolCalls: []chat.ToolCall{{ID: id, Name: "n" + id[:6], Arguments: "{}"}}}
 	}
 	result := func(id string) chat.Message { return chat.Message{Role: chat.ToolRole, ToolCallID: id} }
 	// Two conversations put together, and a call that the client made.
-	messages := []chat.Message{call(callID(0, a)), result(callID(0, a)), call(callID(0, b)), call("toolu_1"), result(callID(0, b)), result("toolu_1")}
+	messages := []chat.Message{call(callID(0, a)), result(callID(0, a)), call(callID(0, b)), call("toolu_1"),
+		result(callID(0, b)), result("toolu_1")}
 	if refused := checkMessages(messages); refused != nil {
 		t.Fatal(refused)
 	}
@@ -49,7 +51,9 @@ func TestCallsAreUniqueAndNumbered(t *testing.T) {
 	if messages[5].Name != "ntoolu_" || messages[1].Name != "ncall_0" {
 		t.Errorf("results are of %q and %q", messages[5].Name, messages[1].Name)
 	}
-	for _, id := range []string{"call_0", "call_x_" + a, "call_0_" + a + "0", "call_0_" + strings.ToUpper(a[:23]) + "Z", "toolu_" + a} {
+	for _, id := range []string{
+		"call_0", "call_x_" + a, "call_0_" + a + "0", "call_0_" + strings.ToUpper(a[:23]) + "Z", "toolu_" + a,
+	} {
 		if isTold(id) {
 			t.Errorf("%s is told here", id)
 		}
@@ -102,20 +106,25 @@ func TestReadersKnowWhetherToolsAreOffered(t *testing.T) {
 	}
 }
 
-// What coding agents write for the bills of another server is no part of the prompt, and a tool may show what the model cannot read.
+// What coding agents write for the bills of another server is no part of the prompt, and a tool may show what the model
+// cannot read.
 func TestWhatCodingAgentsSend(t *testing.T) {
 	s := &sampler{says: "x", err: &policy.ContextError{NumPrompt: 5000, MaxContext: 4096}}
 	h := start(t, s, nil)
 	status, body := send(t, "POST", h.URL+"/v1/messages", `{"model":"m","max_tokens":9,"system":[{"type":"text","text":"x-anthropic-billing-header: cc_version=1; cch=1f;"},{"type":"text","text":"Be brief."}],
 		"messages":[{"role":"user","content":"see"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"look","input":{}}]},
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"one"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aa"}}]}]}]}`)
-	if got := text(s.asked[0].Prompt); !strings.HasPrefix(got, "system:Be brief.\n") || !strings.Contains(got, "one\n[image: this model reads text alone]") {
+	if got := text(s.asked[0].Prompt); !strings.HasPrefix(got, "system:Be brief.\n") ||
+		!strings.Contains(got, "one\n[image: this model reads text alone]") {
 		t.Errorf("prompt %q", got)
 	}
-	if status != 400 || !strings.Contains(strings.ReplaceAll(body, `\u003e`, ">"), "prompt is too long: 5000 tokens > 4096 maximum") || !strings.Contains(body, "maximum context length is 4096 tokens") {
+	if status != 400 ||
+		!strings.Contains(strings.ReplaceAll(body, `\u003e`, ">"), "prompt is too long: 5000 tokens > 4096 maximum") ||
+		!strings.Contains(body, "maximum context length is 4096 tokens") {
 		t.Errorf("status %d: %s", status, body)
 	}
-	if status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+`,"reasoning_effort":"low","verbosity":"low"}`); status != 400 || !strings.Contains(body, "too long") {
+	if status, body := send(t, "POST", h.URL+"/v1/chat/completions",
+		hi+`,"reasoning_effort":"low","verbosity":"low"}`); status != 400 || !strings.Contains(body, "too long") {
 		t.Errorf("status %d: %s", status, body)
 	}
 }
@@ -123,10 +132,12 @@ func TestWhatCodingAgentsSend(t *testing.T) {
 // A model is told of by its name, which may be a path.
 func TestOneModel(t *testing.T) {
 	h := start(t, &sampler{says: "x"}, func(o *Options) { o.Models[0].ID = "runs/a b/final" })
-	if status, body := send(t, "GET", h.URL+"/v1/models/runs/a%20b/final", ""); status != 200 || !strings.Contains(body, `"id":"runs/a b/final"`) {
+	if status, body := send(t, "GET", h.URL+"/v1/models/runs/a%20b/final", ""); status != 200 ||
+		!strings.Contains(body, `"id":"runs/a b/final"`) {
 		t.Errorf("status %d: %s", status, body)
 	}
-	if status, body := send(t, "GET", h.URL+"/v1/models/x", ""); status != 404 || !strings.Contains(body, "model_not_found") {
+	if status, body := send(t, "GET", h.URL+"/v1/models/x", ""); status != 404 ||
+		!strings.Contains(body, "model_not_found") {
 		t.Errorf("status %d: %s", status, body)
 	}
 }
@@ -134,7 +145,11 @@ func TestOneModel(t *testing.T) {
 // A server whose sampler has failed, or that shuts down, says so where balancers ask.
 func TestHealth(t *testing.T) {
 	failed := false
-	s, err := New(Options{Models: []Model{func() Model { m := model(&sampler{}); m.Failed = func() bool { return failed }; return m }()}})
+	s, err := New(Options{Models: []Model{func() Model {
+		m := model(&sampler{})
+		m.Failed = func() bool { return failed }
+		return m
+	}()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +205,8 @@ func through(h http.Handler, path, body string, header ...string) *recorder {
 	return w
 }
 
-// While nothing is to be told a stream says that it is alive, in a way that no client reads, and a failure behind that is told in it.
+// While nothing is to be told a stream says that it is alive, in a way that no client reads, and a failure behind that
+// is told in it.
 func TestStreamsAreKeptAlive(t *testing.T) {
 	for name, fails := range map[string]bool{"answered": false, "failed": true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -204,7 +220,8 @@ func TestStreamsAreKeptAlive(t *testing.T) {
 			}
 			done := make(chan *recorder)
 			go func() {
-				done <- through(server.Handler(), "/v1/messages", `{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"}]}`)
+				done <- through(server.Handler(), "/v1/messages",
+					`{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"}]}`)
 			}()
 			time.Sleep(35 * time.Second)
 			close(s.gate)
@@ -228,18 +245,25 @@ func TestKeysShareNoCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"a", "b", "a", "b"} {
-		if w := through(server.Handler(), "/v1/chat/completions", hi+"}", "Authorization", "Bearer "+key); w.Code != 200 {
+		if w := through(server.Handler(), "/v1/chat/completions", hi+"}", "Authorization",
+			"Bearer "+key); w.Code != 200 {
 			t.Fatal(w.Code, w.text())
 		}
 	}
-	for i, want := range []policy.Request{{Owner: 1, Slot: 0}, {Owner: 2, Slot: 1}, {Owner: 1, Slot: 0}, {Owner: 2, Slot: 1}} {
+	for i, want := range []policy.Request{
+		{Owner: 1, Slot: 0},
+		{Owner: 2, Slot: 1},
+		{Owner: 1, Slot: 0},
+		{Owner: 2, Slot: 1},
+	} {
 		if got := s.asked[i]; got.Owner != want.Owner || got.Slot != want.Slot {
 			t.Errorf("request %d is of owner %d in slot %d", i, got.Owner, got.Slot)
 		}
 	}
 }
 
-// A server that shuts down finishes what it samples, and turns away who waits and who comes, so that they may go elsewhere.
+// A server that shuts down finishes what it samples, and turns away who waits and who comes, so that they may go
+// elsewhere.
 func TestDrain(t *testing.T) {
 	s := &sampler{says: "x", gate: make(chan struct{}), started: make(chan struct{}, 9)}
 	server, err := New(Options{Models: []Model{model(s)}})
@@ -311,7 +335,9 @@ func TestBusyBeforeWork(t *testing.T) {
 
 // An answer that its form cannot follow any more says so, and not that tokens are banned.
 func TestAFormThatGaveOut(t *testing.T) {
-	v := grammar.NewVocabulary(2, func(id int32) grammar.Token { return grammar.Token{Text: strings.Repeat("[", int(id)*25000)} })
+	v := grammar.NewVocabulary(2, func(id int32) grammar.Token {
+		return grammar.Token{Text: strings.Repeat("[", int(id)*25000)}
+	})
 	g, err := grammar.Compile(v, grammar.Wanted{Answer: json.RawMessage(`{}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +365,10 @@ func TestGrammarsAreKeptByBytes(t *testing.T) {
 	v := grammar.NewVocabulary(128, func(id int32) grammar.Token { return grammar.Token{Text: string(rune(id))} })
 	k := &grammars{}
 	of := func(n int) *grammar.Grammar {
-		g, refused := k.of(v, grammar.Wanted{Answer: json.RawMessage(`{"enum":["` + strings.Repeat("x", 1<<18) + string(rune('a'+n)) + `"]}`)}, &request{}, "p")
+		g, refused := k.of(
+			v, grammar.Wanted{Answer: json.RawMessage(`{"enum":["` + strings.Repeat("x", 1<<18) + string(rune('a'+n)) +
+				`"]}`)}, &request{}, "p",
+		)
 		if refused != nil {
 			t.Fatal(refused)
 		}
@@ -357,7 +386,8 @@ func TestGrammarsAreKeptByBytes(t *testing.T) {
 	}
 }
 
-// A response is there for the key that it was asked with alone: to another it is as one that never was, to be read, continued or deleted.
+// A response is there for the key that it was asked with alone: to another it is as one that never was, to be read,
+// continued or deleted.
 func TestKeysShareNoResponses(t *testing.T) {
 	s := &sampler{says: "x", numSlots: 2}
 	server, err := New(Options{Models: []Model{model(s)}, Keys: []string{"a", "b"}})
@@ -392,7 +422,8 @@ func TestKeysShareNoResponses(t *testing.T) {
 			{"deleted", "DELETE", "/v1/responses/ID", "", 200},
 		} {
 			ask := func(key, id string) (int, string) {
-				code, body := send(key, step.method, strings.Replace(step.path, "ID", id, 1), strings.Replace(step.body, "ID", id, 1))
+				code, body := send(key, step.method, strings.Replace(step.path, "ID", id, 1),
+					strings.Replace(step.body, "ID", id, 1))
 				return code, strings.ReplaceAll(body, id, "ID")
 			}
 			asked := len(s.asked)

@@ -21,7 +21,8 @@ type Shape struct {
 	Frame *grammar.Frame
 	// Opens returns, where the prompt has begun the model's reasoning, the text that ends it; else "".
 	Opens func(prompt []int32) string
-	// Read returns a reader of a completion that is held to calls: it tells of them while they are written. nil: they are told of once whole.
+	// Read returns a reader of a completion that is held to calls: it tells of them while they are written. nil: they
+	// are told of once whole.
 	Read func(prompt []int32) Reader
 }
 
@@ -29,7 +30,8 @@ type Shape struct {
 func (m *served) constraint(q *request, prompt []int32) (policy.Constraint, *apiError) {
 	for _, id := range q.banned {
 		if m.VocabSize > 0 && int(id) >= m.VocabSize {
-			return nil, invalid("logit_bias", fmt.Sprintf("there is no token %d: the vocabulary has %d", id, m.VocabSize))
+			return nil, invalid("logit_bias",
+				fmt.Sprintf("there is no token %d: the vocabulary has %d", id, m.VocabSize))
 		}
 	}
 	form, refused := m.form(q, prompt)
@@ -59,7 +61,8 @@ func (b both) Narrow(completion []int32, allowed *policy.IDSet) {
 func (m *served) form(q *request, prompt []int32) (policy.Constraint, *apiError) {
 	tools := q.promptTools()
 	forced := q.choice.mode == choiceRequired
-	watched := len(tools) > 0 && q.answer == nil && (q.oneCall || len(q.strict) > 0 && m.Shape != nil && m.Shape.Frame != nil)
+	watched := len(tools) > 0 && q.answer == nil &&
+		(q.oneCall || len(q.strict) > 0 && m.Shape != nil && m.Shape.Frame != nil)
 	if !forced && q.answer == nil && !watched {
 		return nil, nil
 	}
@@ -123,8 +126,8 @@ func formError(form policy.Constraint, err error) error {
 	return err
 }
 
-// grammars keeps what was compiled: agents send the same tools with each request. Those asked for last are kept, as many as take
-// maxGrammarBytes together: a grammar grows with what is written with it.
+// grammars keeps what was compiled: agents send the same tools with each request. Those asked for last are kept, as
+// many as take maxGrammarBytes together: a grammar grows with what is written with it.
 type grammars struct {
 	mu   sync.Mutex
 	kept []keptGrammar // asked for last comes last
@@ -162,7 +165,9 @@ func (k *grammars) keep(key [sha256.Size]byte, g *grammar.Grammar) {
 	}
 }
 
-func (k *grammars) of(words *grammar.Vocabulary, want grammar.Wanted, q *request, param string) (*grammar.Grammar, *apiError) {
+func (k *grammars) of(
+	words *grammar.Vocabulary, want grammar.Wanted, q *request, param string,
+) (*grammar.Grammar, *apiError) {
 	text, err := json.Marshal(want)
 	if err != nil {
 		return nil, invalid(param, "a schema is not JSON: "+err.Error())
@@ -179,7 +184,8 @@ func (k *grammars) of(words *grammar.Vocabulary, want grammar.Wanted, q *request
 		k.keep(key, g)
 	}
 	if strict := q.answer != nil && q.answer.strict || len(q.strict) > 0; strict && len(g.Unheld) > 0 {
-		return nil, unsupportedError(param, "strict is asked for, and this cannot be held to: "+strings.Join(g.Unheld, ", "))
+		return nil, unsupportedError(param,
+			"strict is asked for, and this cannot be held to: "+strings.Join(g.Unheld, ", "))
 	}
 	return g, nil
 }
@@ -190,8 +196,8 @@ type tool struct {
 	strict bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Responses have the function's keys beside its type, chat completions have them in
-// "function".
+// UnmarshalJSON implements json.Unmarshaler. Responses have the function's keys beside its type, chat completions have
+// them in "function".
 func (t *tool) UnmarshalJSON(raw []byte) error {
 	type function struct {
 		Name        string          `json:"name"`

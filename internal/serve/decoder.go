@@ -8,14 +8,15 @@ import (
 	"hone/internal/policy"
 )
 
-// Decoder turns a completion's ids into text, one at a time. What the next ids could still change, such as half a character, it
-// holds back; Close returns it.
+// Decoder turns a completion's ids into text, one at a time. What the next ids could still change, such as half a
+// character, it holds back; Close returns it.
 type Decoder interface {
 	Next(id int32) string
 	Close() string
 }
 
-// Reader reads a completion's text in parts, as a chat template's family writes it. All deltas together are the message.
+// Reader reads a completion's text in parts, as a chat template's family writes it. All deltas together are the
+// message.
 type Reader interface {
 	Feed(text string) []chat.Delta
 	Close() []chat.Delta
@@ -27,8 +28,9 @@ type reading struct {
 	reader  Reader
 	ends    []int32  // ids that end a completion and are no text
 	stops   []string // texts that end one
-	first   int      // the number of its first call; the parser counts from 0 in each completion, and a conversation has many
-	unique  string   // tells its calls from those of all other completions
+	// the number of its first call; the parser counts from 0 in each completion, and a conversation has many
+	first  int
+	unique string // tells its calls from those of all other completions
 
 	end     []int32 // an id of ends that came last
 	told    int     // bytes of text that the reader was fed

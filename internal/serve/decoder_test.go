@@ -10,8 +10,8 @@ import (
 	"hone/internal/policy"
 )
 
-// However a text and its stop texts are cut by tokens, what is passed on is the text up to the stop text that is whole first, and
-// nothing is held back that could not begin one.
+// However a text and its stop texts are cut by tokens, what is passed on is the text up to the stop text that is whole
+// first, and nothing is held back that could not begin one.
 func TestReadingStopsWhereTheSamplerDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringOfN(rapid.RuneFrom([]rune("ab-")), 1, 4, -1)
@@ -19,7 +19,8 @@ func TestReadingStopsWhereTheSamplerDoes(t *testing.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab-é")), 0, 12, -1).Draw(t, "text")
 		c := policy.Completion{FinishReason: policy.FinishLength}
 		want, read := text, text
-		for end := 1; end <= len(text) && c.StopText == ""; end++ { // the stop text that is whole first, and the longest of those
+		// the stop text that is whole first, and the longest of those
+		for end := 1; end <= len(text) && c.StopText == ""; end++ {
 			for _, stop := range stops {
 				if strings.HasSuffix(text[:end], stop) && len(stop) > len(c.StopText) {
 					c.StopText, c.Text = stop, text[:end-len(stop)]
@@ -33,7 +34,8 @@ func TestReadingStopsWhereTheSamplerDoes(t *testing.T) {
 			seen := string([]rune(read)[:i+1])
 			rest := seen[len(r.message.Content):]
 			begins := func(stop string) bool { // what is held back
-				return strings.HasPrefix(stop, rest) || strings.HasPrefix(rest, stop) || strings.HasPrefix(stop, rest[:min(len(rest), len(stop)-1)])
+				return strings.HasPrefix(stop, rest) || strings.HasPrefix(rest, stop) ||
+					strings.HasPrefix(stop, rest[:min(len(rest), len(stop)-1)])
 			}
 			if rest != "" && !slices.ContainsFunc(stops, begins) {
 				t.Fatalf("%q is held back of %q, stops %q", rest, seen, stops)
@@ -46,7 +48,8 @@ func TestReadingStopsWhereTheSamplerDoes(t *testing.T) {
 	})
 }
 
-// An id that ends completions is no text where it is the last, and is text before others, as in a completion read whole.
+// An id that ends completions is no text where it is the last, and is text before others, as in a completion read
+// whole.
 func TestReadingOfEnds(t *testing.T) {
 	for says, want := range map[string]string{"a\x00": "a", "a\x00b": "a\x00b", "a\x00\x00": "a\x00", "": ""} {
 		r := reading{decoder: decoder{}, reader: &reader{}, ends: []int32{stopID}}

@@ -33,13 +33,15 @@ type chatRequest struct {
 	TopLogprobs       int             `json:"top_logprobs"`
 	ReturnTokenIDs    bool            `json:"return_token_ids"`
 
-	// Knobs that would change the answer and that this server does not have; accepted only at the value that changes nothing.
+	// Knobs that would change the answer and that this server does not have; accepted only at the value that changes
+	// nothing.
 	PresencePenalty  float64        `json:"presence_penalty"`
 	FrequencyPenalty float64        `json:"frequency_penalty"`
 	TemplateKwargs   map[string]any `json:"chat_template_kwargs"`
 }
 
-// responseFormat is OpenAI's form of an answer; responses have the schema beside its type, chat completions in "json_schema".
+// responseFormat is OpenAI's form of an answer; responses have the schema beside its type, chat completions in
+// "json_schema".
 type responseFormat struct {
 	Type       string `json:"type"`
 	JSONSchema *struct {
@@ -78,7 +80,8 @@ func (chatDialect) failure(e *apiError) any { return e.body() }
 // idle are parameters of OpenAI's that change no answer: they are left aside. How long a model thinks is
 // its own doing.
 func idle() []string {
-	return []string{"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction", "reasoning_effort", "verbosity", "client_metadata"}
+	return []string{"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",
+		"prompt_cache_retention", "prediction", "reasoning_effort", "verbosity", "client_metadata"}
 }
 
 func (chatDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
@@ -87,7 +90,8 @@ func (chatDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiE
 	if refused != nil {
 		return nil, refused
 	}
-	q := &request{model: c.Model, aside: aside, messages: c.Messages, n: 1, stream: c.Stream, usage: c.StreamOptions.IncludeUsage, logprobs: c.Logprobs, ids: c.ReturnTokenIDs,
+	q := &request{model: c.Model, aside: aside, messages: c.Messages, n: 1, stream: c.Stream,
+		usage: c.StreamOptions.IncludeUsage, logprobs: c.Logprobs, ids: c.ReturnTokenIDs,
 		oneCall: c.ParallelToolCalls != nil && !*c.ParallelToolCalls}
 	q.setTools(c.Tools)
 	refused = c.into(q)
@@ -120,7 +124,8 @@ func (chatDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiE
 	case c.FrequencyPenalty != 0:
 		return nil, unsupportedError("frequency_penalty", "only 0 is supported")
 	case len(c.TemplateKwargs) > 0:
-		return nil, unsupportedError("chat_template_kwargs", "the template has the values it was trained with: model.template_variables of hone.yaml")
+		return nil, unsupportedError("chat_template_kwargs",
+			"the template has the values it was trained with: model.template_variables of hone.yaml")
 	}
 	return q, nil
 }
@@ -177,7 +182,8 @@ func (x *exchange) usage() *usage {
 func (x *exchange) fingerprint() string { return fmt.Sprintf("policy-%d", x.version) }
 
 func (x *exchange) head(object string) completion {
-	return completion{ID: x.id, Object: object, Created: x.created.Unix(), Model: x.model.ID, SystemFingerprint: x.fingerprint(), Choices: []choice{}}
+	return completion{ID: x.id, Object: object, Created: x.created.Unix(), Model: x.model.ID,
+		SystemFingerprint: x.fingerprint(), Choices: []choice{}}
 }
 
 func (chatDialect) whole(x *exchange) any {

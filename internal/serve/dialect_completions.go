@@ -67,8 +67,9 @@ func (completionsDialect) read(w http.ResponseWriter, r *http.Request) (*request
 	if refused != nil {
 		return nil, refused
 	}
-	q := &request{model: c.Model, aside: aside, raw: c.Prompt.texts, prompts: c.Prompt.ids, n: 1, stream: c.Stream, usage: c.StreamOptions.IncludeUsage, ids: c.ReturnTokenIDs,
-		echo: c.Echo, logprobs: c.Logprobs != nil, ignoreEOS: c.IgnoreEOS}
+	q := &request{model: c.Model, aside: aside, raw: c.Prompt.texts, prompts: c.Prompt.ids, n: 1, stream: c.Stream,
+		usage: c.StreamOptions.IncludeUsage, ids: c.ReturnTokenIDs, echo: c.Echo, logprobs: c.Logprobs != nil,
+		ignoreEOS: c.IgnoreEOS}
 	refused = c.into(q)
 	q.sampling.MaxTokens, q.sampling.Stop = 16, c.Stop
 	if c.Logprobs != nil {
@@ -98,7 +99,8 @@ func (completionsDialect) read(w http.ResponseWriter, r *http.Request) (*request
 	case c.Suffix != "":
 		return nil, unsupportedError("suffix", "only text at the end is written")
 	case c.Echo && q.logprobs:
-		return nil, unsupportedError("echo", "the logprobs of a prompt are not computed here: hone inspect logprobs does that")
+		return nil, unsupportedError("echo",
+			"the logprobs of a prompt are not computed here: hone inspect logprobs does that")
 	}
 	return q, nil
 }
@@ -131,14 +133,16 @@ type textLogprobs struct {
 }
 
 func (x *exchange) textHead() textCompletion {
-	return textCompletion{ID: x.id, Object: "text_completion", Created: x.created.Unix(), Model: x.model.ID, SystemFingerprint: x.fingerprint(), Choices: []textChoice{}}
+	return textCompletion{ID: x.id, Object: "text_completion", Created: x.created.Unix(), Model: x.model.ID,
+		SystemFingerprint: x.fingerprint(), Choices: []textChoice{}}
 }
 
 // textLogprobs are the noted ones of an answer; offset is moved on.
 func (x *exchange) textLogprobs(c *logprobs, offset *int) *textLogprobs {
 	out := &textLogprobs{TextOffset: []int{}, TokenLogprobs: []float32{}, Tokens: []string{}}
 	for _, t := range c.Content {
-		out.TextOffset, out.TokenLogprobs, out.Tokens = append(out.TextOffset, *offset), append(out.TokenLogprobs, t.Logprob), append(out.Tokens, t.Token)
+		out.TextOffset, out.TokenLogprobs, out.Tokens =
+			append(out.TextOffset, *offset), append(out.TokenLogprobs, t.Logprob), append(out.Tokens, t.Token)
 		*offset += len([]rune(t.Token))
 		if x.request.sampling.TopLogprobs == 0 {
 			continue

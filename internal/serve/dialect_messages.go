@@ -33,7 +33,8 @@ type messagesRequest struct {
 
 // idleMessages are parameters of Anthropic's that change no answer here: what a model thinks is its own doing.
 func idleMessages() []string {
-	return []string{"metadata", "service_tier", "thinking", "context_management", "container", "inference_geo", "cache_control", "speed", "betas", "diagnostics", "user_profile_id", "workspace_id"}
+	return []string{"metadata", "service_tier", "thinking", "context_management", "container", "inference_geo",
+		"cache_control", "speed", "betas", "diagnostics", "user_profile_id", "workspace_id"}
 }
 
 type anthropicMessage struct {
@@ -79,15 +80,16 @@ func (c *anthropicContent) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]anthropicBlock)(c))
 }
 
-// withoutBilling leaves out what coding agents write for Anthropic's bills: it is other text in each request, so no prompt would begin as
-// one before it.
+// withoutBilling leaves out what coding agents write for Anthropic's bills: it is other text in each request, so no
+// prompt would begin as one before it.
 func (c anthropicContent) withoutBilling() anthropicContent {
 	return slices.DeleteFunc(slices.Clone(c), func(b anthropicBlock) bool {
 		return b.Type == "text" && strings.HasPrefix(b.Text, "x-anthropic-billing-header")
 	})
 }
 
-// result is the text of a tool's result. What is none is told of in words: a conversation is not to end because a tool showed an image.
+// result is the text of a tool's result. What is none is told of in words: a conversation is not to end because a tool
+// showed an image.
 func (c anthropicContent) result() string {
 	var parts []string
 	for _, b := range c {
@@ -111,7 +113,8 @@ func (c anthropicContent) text() (string, error) {
 	return strings.Join(parts, "\n"), nil
 }
 
-// messages are one of Anthropic's as chat has them: the results that stand in a user's message are messages of their own.
+// messages are one of Anthropic's as chat has them: the results that stand in a user's message are messages of their
+// own.
 func (m anthropicMessage) messages() (out []chat.Message, err error) {
 	if m.Role != chat.User && m.Role != chat.Assistant && m.Role != chat.System {
 		return nil, fmt.Errorf("role %q; known are user and assistant", m.Role)
@@ -133,7 +136,8 @@ func (m anthropicMessage) messages() (out []chat.Message, err error) {
 		case b.Type == "tool_result" && m.Role == chat.User:
 			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: b.ToolUseID, Content: b.Content.result()})
 		default:
-			return nil, fmt.Errorf("a block of type %q in a message of the %s: only text and tools are supported", b.Type, m.Role)
+			return nil, fmt.Errorf("a block of type %q in a message of the %s: only text and tools are supported",
+				b.Type, m.Role)
 		}
 	}
 	if said.Content != "" || said.ReasoningContent != "" || said.ToolCalls != nil || len(out) == 0 {
@@ -172,21 +176,25 @@ func (c *messagesRequest) into(q *request) *apiError {
 		if t.Name == "" {
 			return invalid("tools", fmt.Sprintf("tools.%d has no name", i))
 		}
-		functions = append(functions, tool{chat.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema}, t.Strict})
+		functions = append(functions,
+			tool{chat.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema}, t.Strict})
 	}
 	q.setTools(functions)
 	if x := c.ToolChoice; x != nil {
 		q.oneCall = x.DisableParallel
-		mode, known := map[string]string{"auto": choiceAuto, "none": choiceNone, "any": choiceRequired, "tool": choiceRequired}[x.Type]
+		mode, known := map[string]string{"auto": choiceAuto, "none": choiceNone, "any": choiceRequired,
+			"tool": choiceRequired}[x.Type]
 		if !known || (x.Type == "tool") != (x.Name != "") {
-			return invalid("tool_choice", fmt.Sprintf("tool_choice is %q; known are auto, any, none, and tool with a name", x.Type))
+			return invalid("tool_choice",
+				fmt.Sprintf("tool_choice is %q; known are auto, any, none, and tool with a name", x.Type))
 		}
 		q.choice = toolChoice{mode: mode, name: x.Name}
 	}
 	return nil
 }
 
-// goOn takes a last message of the assistant's as the beginning of the answer, as Anthropic does (docs, "Prefill Claude's response").
+// goOn takes a last message of the assistant's as the beginning of the answer, as Anthropic does (docs, "Prefill
+// Claude's response").
 func (q *request) goOn() *apiError {
 	n := len(q.messages) - 1
 	if n < 0 || q.messages[n].Role != chat.Assistant || q.messages[n].ToolCalls != nil || q.messages[n].Content == "" {
@@ -202,7 +210,9 @@ func (q *request) goOn() *apiError {
 func (messagesDialect) name() string { return "msg" }
 
 func (messagesDialect) failure(e *apiError) any {
-	kind, ok := map[int]string{401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 503: "overloaded_error", 504: "timeout_error"}[e.Status]
+	kind, ok := map[int]string{401: "authentication_error", 403: "permission_error", 404: "not_found_error",
+		413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 503: "overloaded_error",
+		504: "timeout_error"}[e.Status]
 	if !ok {
 		kind = "invalid_request_error"
 	}
@@ -285,8 +295,10 @@ func (b block) content() map[string]any {
 }
 
 func (x *exchange) anthropicHead(content []any, u anthropicUsage) map[string]any {
-	return map[string]any{"id": x.id, "type": "message", "role": chat.Assistant, "model": x.model.ID, "content": content,
-		"stop_reason": nil, "stop_sequence": nil, "usage": u}
+	return map[string]any{
+		"id": x.id, "type": "message", "role": chat.Assistant, "model": x.model.ID, "content": content,
+		"stop_reason": nil, "stop_sequence": nil, "usage": u,
+	}
 }
 
 // stopReason is why an answer ended, in Anthropic's words, and the stop text that ended it.
@@ -332,7 +344,8 @@ func (t *messagesTeller) send(kind string, more map[string]any) {
 }
 
 func (t *messagesTeller) begin() {
-	t.send("message_start", map[string]any{"message": t.x.anthropicHead([]any{}, anthropicUsage{len(t.x.answers[0].prompt), 0})})
+	t.send("message_start",
+		map[string]any{"message": t.x.anthropicHead([]any{}, anthropicUsage{len(t.x.answers[0].prompt), 0})})
 }
 
 func (t *messagesTeller) close() {

@@ -11,7 +11,8 @@ import (
 	"hone/internal/chat"
 )
 
-// responsesDialect is OpenAI's /v1/responses: the parts that agents use. What was answered is kept, so that a request may go on from it.
+// responsesDialect is OpenAI's /v1/responses: the parts that agents use. What was answered is kept, so that a request
+// may go on from it.
 type responsesDialect struct{ kept *responses }
 
 type responsesRequest struct {
@@ -80,8 +81,8 @@ func partsText(raw json.RawMessage, kinds ...string) (text string, err error) {
 	return text, nil
 }
 
-// messages are the items as chat has them: calls that follow each other, or a message, are one message's. Those of tools that
-// no model is told of here are left aside.
+// messages are the items as chat has them: calls that follow each other, or a message, are one message's. Those of
+// tools that no model is told of here are left aside.
 func (in inputItems) messages() (out []chat.Message, err error) {
 	last := func() *chat.Message { // the assistant's message that an item belongs to
 		if n := len(out); n == 0 || out[n-1].Role != chat.Assistant {
@@ -96,7 +97,8 @@ func (in inputItems) messages() (out []chat.Message, err error) {
 			if text, err = partsText(x.Content, "input_text", "output_text", "text", "refusal"); err != nil {
 				break
 			}
-			if n := len(out); x.Role == chat.Assistant && n > 0 && out[n-1].Role == chat.Assistant && out[n-1].Content == "" && out[n-1].ToolCalls == nil {
+			if n := len(out); x.Role == chat.Assistant && n > 0 && out[n-1].Role == chat.Assistant &&
+				out[n-1].Content == "" && out[n-1].ToolCalls == nil {
 				out[n-1].Content = text // behind its reasoning
 				break
 			}
@@ -113,8 +115,10 @@ func (in inputItems) messages() (out []chat.Message, err error) {
 				out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: x.CallID, Content: text})
 			}
 		default:
-			if !strings.HasSuffix(x.Type, "_call") && !strings.HasSuffix(x.Type, "_output") && !slices.Contains(asideItems(), x.Type) {
-				err = fmt.Errorf("type %q; known are message, reasoning, function_call and function_call_output", x.Type)
+			if !strings.HasSuffix(x.Type, "_call") && !strings.HasSuffix(x.Type, "_output") &&
+				!slices.Contains(asideItems(), x.Type) {
+				err = fmt.Errorf("type %q; known are message, reasoning, function_call and function_call_output",
+					x.Type)
 			}
 		}
 		if err != nil {
@@ -126,7 +130,8 @@ func (in inputItems) messages() (out []chat.Message, err error) {
 
 // asideItems are items, beside calls of other tools and what came of them, without which a conversation can be read.
 func asideItems() []string {
-	return []string{"mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction", "compaction_summary", "ghost_snapshot"}
+	return []string{"mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction",
+		"compaction_summary", "ghost_snapshot"}
 }
 
 // includeLogprobs asks for the logprobs of what is said. Nothing else can be included.
@@ -137,11 +142,13 @@ func (responsesDialect) failure(e *apiError) any { return e.body() }
 
 func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
 	var c responsesRequest
-	aside, refused := readBody(w, r, &c, "user", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "stream_options", "max_tool_calls", "reasoning", "client_metadata")
+	aside, refused := readBody(w, r, &c, "user", "service_tier", "safety_identifier", "prompt_cache_key",
+		"prompt_cache_retention", "stream_options", "max_tool_calls", "reasoning", "client_metadata")
 	if refused != nil {
 		return nil, refused
 	}
-	q := &request{model: c.Model, aside: aside, stream: c.Stream, oneCall: c.Parallel != nil && !*c.Parallel, logprobs: c.TopLogprobs > 0 || slices.Contains(c.Include, includeLogprobs)}
+	q := &request{model: c.Model, aside: aside, stream: c.Stream, oneCall: c.Parallel != nil && !*c.Parallel,
+		logprobs: c.TopLogprobs > 0 || slices.Contains(c.Include, includeLogprobs)}
 	q.setTools(c.Tools)
 	refused = c.into(q)
 	q.sampling.TopLogprobs = c.TopLogprobs
@@ -214,7 +221,8 @@ func (x *exchange) response(status string, output []any) map[string]any {
 		if len(schema) == 0 {
 			schema = json.RawMessage("null")
 		}
-		tools = append(tools, map[string]any{"type": "function", "name": t.Name, "description": t.Description, "parameters": schema, "strict": x.request.strict[t.Name]})
+		tools = append(tools, map[string]any{"type": "function", "name": t.Name, "description": t.Description,
+			"parameters": schema, "strict": x.request.strict[t.Name]})
 	}
 	format := map[string]any{"type": "text"}
 	if f := c.Text.Format; f.Type == "json_schema" {
@@ -234,11 +242,15 @@ func (x *exchange) response(status string, output []any) map[string]any {
 	if c.TopP != nil {
 		topP = *c.TopP
 	}
-	out := map[string]any{"id": x.id, "object": "response", "created_at": x.created.Unix(), "status": status, "background": false, "error": nil,
-		"incomplete_details": nil, "instructions": instructions, "max_output_tokens": most, "model": x.model.ID, "output": output,
-		"parallel_tool_calls": !x.request.oneCall, "previous_response_id": previous, "reasoning": map[string]any{"effort": nil, "summary": nil},
-		"store": c.stores(), "temperature": x.request.sampling.Temperature, "text": map[string]any{"format": format}, "tool_choice": choice, "tools": tools,
-		"top_p": topP, "truncation": "disabled", "metadata": metadata, "usage": nil, "user": nil}
+	out := map[string]any{
+		"id": x.id, "object": "response", "created_at": x.created.Unix(), "status": status, "background": false,
+		"error": nil, "incomplete_details": nil, "instructions": instructions, "max_output_tokens": most,
+		"model": x.model.ID, "output": output, "parallel_tool_calls": !x.request.oneCall,
+		"previous_response_id": previous, "reasoning": map[string]any{"effort": nil, "summary": nil},
+		"store": c.stores(), "temperature": x.request.sampling.Temperature, "text": map[string]any{"format": format},
+		"tool_choice": choice, "tools": tools, "top_p": topP, "truncation": "disabled", "metadata": metadata,
+		"usage": nil, "user": nil,
+	}
 	if x.request.agent != nil {
 		out["hone"], out["tools"] = x.request.agent, []any{} // those are the server's
 	}
@@ -257,11 +269,15 @@ func (x *exchange) responseObject(output []any) map[string]any {
 	reasoned := 0
 	for _, b := range a.blocks {
 		if b.reasoning != "" {
-			reasoned += len(x.model.Encode(b.reasoning)) // the tokens of its text: which ones were sampled for it is not told apart
+			// the tokens of its text: which ones were sampled for it is not told apart
+			reasoned += len(x.model.Encode(b.reasoning))
 		}
 	}
-	out["usage"] = map[string]any{"input_tokens": len(a.prompt), "input_tokens_details": map[string]int{"cached_tokens": 0},
-		"output_tokens": len(a.IDs), "output_tokens_details": map[string]int{"reasoning_tokens": reasoned}, "total_tokens": len(a.prompt) + len(a.IDs)}
+	out["usage"] = map[string]any{
+		"input_tokens": len(a.prompt), "input_tokens_details": map[string]int{"cached_tokens": 0},
+		"output_tokens": len(a.IDs), "output_tokens_details": map[string]int{"reasoning_tokens": reasoned},
+		"total_tokens": len(a.prompt) + len(a.IDs),
+	}
 	return out
 }
 
@@ -277,11 +293,14 @@ func (x *exchange) item(at int, b block, status string) map[string]any {
 		if status == "completed" && !json.Valid([]byte(b.call.Arguments)) { // the answer ended within them
 			status = "incomplete"
 		}
-		return map[string]any{"type": "function_call", "id": x.itemID("fc", at), "call_id": b.call.ID, "name": b.call.Name, "arguments": b.call.Arguments, "status": status}
+		return map[string]any{"type": "function_call", "id": x.itemID("fc", at), "call_id": b.call.ID,
+			"name": b.call.Name, "arguments": b.call.Arguments, "status": status}
 	case b.reasoning != "":
-		return map[string]any{"type": "reasoning", "id": x.itemID("rs", at), "summary": []any{}, "content": []any{map[string]string{"type": "reasoning_text", "text": b.reasoning}}, "status": status}
+		return map[string]any{"type": "reasoning", "id": x.itemID("rs", at), "summary": []any{},
+			"content": []any{map[string]string{"type": "reasoning_text", "text": b.reasoning}}, "status": status}
 	}
-	return map[string]any{"type": "message", "id": x.itemID("msg", at), "role": chat.Assistant, "content": []any{x.part(b)}, "status": status}
+	return map[string]any{"type": "message", "id": x.itemID("msg", at), "role": chat.Assistant,
+		"content": []any{x.part(b)}, "status": status}
 }
 
 func (x *exchange) part(b block) map[string]any {
@@ -387,7 +406,8 @@ func (t *responsesTeller) close(a *answer) {
 	b := a.blocks[t.open]
 	switch {
 	case b.call != nil:
-		t.send("function_call_arguments.done", t.place(map[string]any{"name": b.call.Name, "arguments": b.call.Arguments}))
+		t.send("function_call_arguments.done",
+			t.place(map[string]any{"name": b.call.Name, "arguments": b.call.Arguments}))
 	case b.reasoning != "":
 		t.send("reasoning_text.done", t.place(map[string]any{"text": b.reasoning}))
 	default:

@@ -9,8 +9,8 @@ import (
 	"hone/internal/policy"
 )
 
-// apiError is why a request is refused. In OpenAI's form it is {"error": {"message", "type", "param", "code"}}; a dialect may write it
-// in another.
+// apiError is why a request is refused. In OpenAI's form it is {"error": {"message", "type", "param", "code"}}; a
+// dialect may write it in another.
 type apiError struct {
 	Status  int    `json:"-"`
 	Type    string `json:"type"`
@@ -47,7 +47,8 @@ func (e *apiError) body() any {
 func refuse(w http.ResponseWriter, e *apiError) { refuseAs(w, e, e.body()) }
 
 func refuseAs(w http.ResponseWriter, e *apiError, body any) {
-	if w.Header().Get("Retry-After") == "" && (e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable) {
+	if w.Header().Get("Retry-After") == "" &&
+		(e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable) {
 		w.Header().Set("Retry-After", "1")
 	}
 	writeJSON(w, e.Status, body)
@@ -59,13 +60,16 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // fails only where the client is gone
 }
 
-// tooLong has the words by which agents know, of Anthropic's server or of OpenAI's, that they are to shorten the conversation.
+// tooLong has the words by which agents know, of Anthropic's server or of OpenAI's, that they are to shorten the
+// conversation.
 func tooLong(prompt, most int) string {
-	return fmt.Sprintf("prompt is too long: %d tokens > %d maximum (this model's maximum context length is %d tokens)", prompt, most, most)
+	return fmt.Sprintf("prompt is too long: %d tokens > %d maximum (this model's maximum context length is %d tokens)",
+		prompt, most, most)
 }
 
 // errForm says that a grammar gave out.
-var errForm = errors.New("the answer grew past what its form can be checked for: bound the schema's arrays and texts, or max_tokens")
+var errForm = errors.New("the answer grew past what its form can be checked for: bound the schema's arrays and " +
+	"texts, or max_tokens")
 
 // asRefusal is what a client is told of an error.
 func asRefusal(err error) *apiError {
@@ -79,7 +83,8 @@ func asRefusal(err error) *apiError {
 		return &apiError{http.StatusBadRequest, "invalid_request_error", "messages", "context_length_exceeded",
 			tooLong(long.NumPrompt, long.MaxContext)}
 	case errors.As(err, &none):
-		return invalid("logit_bias", "nothing may be sampled: logit_bias bans every token, or every one that the asked form leaves")
+		return invalid("logit_bias",
+			"nothing may be sampled: logit_bias bans every token, or every one that the asked form leaves")
 	case errors.Is(err, errForm):
 		return &apiError{http.StatusBadRequest, "invalid_request_error", "", "form_too_long", err.Error()}
 	case errors.Is(err, errTaskTime):
@@ -90,5 +95,6 @@ func asRefusal(err error) *apiError {
 		return &apiError{http.StatusTooManyRequests, "rate_limit_error", "", "queue_full", err.Error()}
 	}
 	// The cause is in the log: it may name paths and addresses that are no client's business.
-	return &apiError{http.StatusInternalServerError, "server_error", "", "server_error", "sampling failed; the server's log says why"}
+	return &apiError{http.StatusInternalServerError, "server_error", "", "server_error",
+		"sampling failed; the server's log says why"}
 }

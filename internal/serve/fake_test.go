@@ -18,8 +18,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const stopID = 0
 
-// runes is a renderer whose token ids are Unicode code points, whose reasoning reads "THINK ... SO " and whose calls read
-// "CALL name args".
+// runes is a renderer whose token ids are Unicode code points, whose reasoning reads "THINK ... SO " and whose calls
+// read "CALL name args".
 type runes struct{}
 
 func (runes) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error) {
@@ -58,7 +58,8 @@ func (runes) Parse(completion []int32, _ []chat.Tool) (chat.Message, string) {
 	}
 	for _, c := range strings.Split(rest, "CALL ") {
 		name, args, _ := strings.Cut(c, " ")
-		m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprint("call_", len(m.ToolCalls)), Name: name, Arguments: args})
+		m.ToolCalls = append(m.ToolCalls,
+			chat.ToolCall{ID: fmt.Sprint("call_", len(m.ToolCalls)), Name: name, Arguments: args})
 	}
 	return m, ""
 }
@@ -171,7 +172,8 @@ func (s *sampler) Sample(ctx context.Context, r policy.Request) (policy.Completi
 	for i := range c.IDs {
 		c.SamplerLogprobs = append(c.SamplerLogprobs, -float32(i)/8)
 		if r.TopLogprobs > 0 {
-			c.TopLogprobs = append(c.TopLogprobs, []policy.TokenLogprob{{ID: c.IDs[i], Logprob: -float32(i) / 8}, {ID: 'z', Logprob: -9}})
+			c.TopLogprobs = append(c.TopLogprobs,
+				[]policy.TokenLogprob{{ID: c.IDs[i], Logprob: -float32(i) / 8}, {ID: 'z', Logprob: -9}})
 		}
 		if r.Each == nil {
 			continue

@@ -25,7 +25,8 @@ type Route struct {
 	Handle       http.HandlerFunc
 }
 
-// Front is what stands before the routes of a server: the names of requests, keys, whom it answers, limits, and the end in order.
+// Front is what stands before the routes of a server: the names of requests, keys, whom it answers, limits, and the end
+// in order.
 type Front struct {
 	Keys     []string // keys that clients may send; required to serve on anything but loopback
 	Grace    time.Duration
@@ -45,7 +46,8 @@ func (f Front) Handler(routes []Route) http.Handler {
 		mux.Handle(r.Method+" "+r.Path, f.withRequestID(h))
 	}
 	mux.Handle("/", f.withRequestID(f.withKey(func(w http.ResponseWriter, r *http.Request) {
-		refuseAt(w, r, &apiError{http.StatusNotFound, "invalid_request_error", "", "not_found", "no route " + r.Method + " " + r.URL.Path})
+		refuseAt(w, r, &apiError{http.StatusNotFound, "invalid_request_error", "", "not_found",
+			"no route " + r.Method + " " + r.URL.Path})
 	})))
 	return mux
 }
@@ -53,8 +55,8 @@ func (f Front) Handler(routes []Route) http.Handler {
 // RequestID is the header that names a request, in the answer and in the log.
 const RequestID = "X-Request-Id"
 
-// patient is a writer whose client has so long to take what is written. Without it one who reads nothing holds its request, and so its
-// adapter, for ever.
+// patient is a writer whose client has so long to take what is written. Without it one who reads nothing holds its
+// request, and so its adapter, for ever.
 type patient struct {
 	http.ResponseWriter
 	patience time.Duration
@@ -76,14 +78,16 @@ func (p patient) Flush() {
 func (p patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 func (p patient) extend() {
-	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(p.patience)) // a writer without deadlines is a test's
+	// a writer without deadlines is a test's
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(p.patience))
 }
 
 // withRequestID gives a request a name: the client's own where it sends one that can be written, else a new one.
 func (f Front) withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(RequestID)
-		if strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:") != "" || id == "" || len(id) > 128 {
+		if strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:") != "" || id == "" ||
+			len(id) > 128 {
 			id = newID("req")
 		}
 		w.Header().Set(RequestID, id)
@@ -110,10 +114,12 @@ func (f Front) withKey(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case keys == nil && !(loopback(r.Host) && localOrigin(r.Header.Get("Origin"))):
-			refuseAt(w, r, &apiError{http.StatusForbidden, "invalid_request_error", "", "forbidden", "only requests from this machine to localhost are answered"})
+			refuseAt(w, r, &apiError{http.StatusForbidden, "invalid_request_error", "", "forbidden",
+				"only requests from this machine to localhost are answered"})
 		case keys != nil && keyIndex(keys, r) == 0:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuseAt(w, r, &apiError{http.StatusUnauthorized, "invalid_request_error", "", "invalid_api_key", "missing or wrong API key"})
+			refuseAt(w, r, &apiError{http.StatusUnauthorized, "invalid_request_error", "", "invalid_api_key",
+				"missing or wrong API key"})
 		default:
 			next(w, r.WithContext(context.WithValue(r.Context(), ownerKey{}, keyIndex(keys, r))))
 		}
@@ -129,7 +135,8 @@ func ownerOf(ctx context.Context) int {
 	return owner
 }
 
-// keyIndex is which of the keys a request has, counted from 1, as OpenAI's clients send it, or as Anthropic's do; 0 is none.
+// keyIndex is which of the keys a request has, counted from 1, as OpenAI's clients send it, or as Anthropic's do; 0 is
+// none.
 func keyIndex(keys [][sha256.Size]byte, r *http.Request) int {
 	key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !bearer {
@@ -168,7 +175,8 @@ func localOrigin(origin string) bool {
 // hold connections for long.
 const readTimeout = 30 * time.Second
 
-// lastWords is how long requests that are cut off have to end their work, such as a task's servers, and to tell their clients why.
+// lastWords is how long requests that are cut off have to end their work, such as a task's servers, and to tell their
+// clients why.
 const lastWords = 5 * time.Second
 
 // Serve answers on the listener until ctx is cancelled, then lets requests in flight finish for Grace, and
@@ -178,8 +186,13 @@ func (f Front) Serve(ctx context.Context, l net.Listener, handler http.Handler) 
 		return errors.Join(l.Close(), errors.New("a key is empty"))
 	}
 	if len(f.Keys) == 0 && !loopback(l.Addr().String()) {
-		return errors.Join(l.Close(), &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: l.Addr().String(),
-			Why: "the address can be reached from other machines", Next: "set a key, or listen on 127.0.0.1"})
+		return errors.Join(l.Close(), &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "will not serve without a key",
+			Where: l.Addr().String(),
+			Why:   "the address can be reached from other machines",
+			Next:  "set a key, or listen on 127.0.0.1",
+		})
 	}
 	base, cut := context.WithCancelCause(context.Background())
 	defer cut(nil)
@@ -223,9 +236,11 @@ func shutDown(h *http.Server, within time.Duration) error {
 	return h.Shutdown(ctx)
 }
 
-var errCutOff = &apiError{http.StatusServiceUnavailable, "server_error", "", "shutting_down", "the server has shut down before the answer was whole"}
+var errCutOff = &apiError{http.StatusServiceUnavailable, "server_error", "", "shutting_down",
+	"the server has shut down before the answer was whole"}
 
-// CutOff is what a client is told whose request was cut off by the server's end; nil where a request's context is not over, or its client is gone.
+// CutOff is what a client is told whose request was cut off by the server's end; nil where a request's context is not
+// over, or its client is gone.
 func CutOff(ctx context.Context) *Refusal {
 	if ctx.Err() != nil && context.Cause(ctx) == error(errCutOff) {
 		return errCutOff
@@ -256,7 +271,8 @@ func NewStream(w http.ResponseWriter, patience time.Duration) *Stream {
 // HasBegun reports whether something was sent.
 func (s *Stream) HasBegun() bool { return s.events.begun }
 
-// Send sends the lines of one event as they are, without the empty line behind them. It reports whether the client is still there.
+// Send sends the lines of one event as they are, without the empty line behind them. It reports whether the client is
+// still there.
 func (s *Stream) Send(lines string) bool {
 	if !s.events.begun {
 		s.events.begin()

@@ -15,8 +15,8 @@ import (
 	"hone/internal/run/metrics"
 )
 
-// dialect is a protocol in which completions are asked for and told. It translates, and does nothing else: all dialects are answered
-// by generate.
+// dialect is a protocol in which completions are asked for and told. It translates, and does nothing else: all dialects
+// are answered by generate.
 type dialect interface {
 	// read reads what a client asks for.
 	read(w http.ResponseWriter, r *http.Request) (*request, *apiError)
@@ -83,7 +83,8 @@ type told struct {
 func (a *answer) grow(deltas []chat.Delta) (out []told) {
 	for _, d := range deltas {
 		last := len(a.blocks) - 1
-		fresh := last < 0 || d.Arguments == "" && (d.Call != nil || a.blocks[last].call != nil || (d.Reasoning != "") != (a.blocks[last].reasoning != ""))
+		fresh := last < 0 || d.Arguments == "" &&
+			(d.Call != nil || a.blocks[last].call != nil || (d.Reasoning != "") != (a.blocks[last].reasoning != ""))
 		if fresh {
 			a.blocks = append(a.blocks, block{})
 			last++
@@ -160,8 +161,9 @@ func (s *Server) generating(d dialect) http.HandlerFunc {
 		}
 		s.measure(x)
 		numPrompt, numCompletion := x.counts()
-		s.o.Logger.Info("completion", "id", x.id, "request", w.Header().Get(RequestID), "model", x.model.ID, "prompt_tokens", numPrompt,
-			"completion_tokens", numCompletion, "policy_version", x.version, "seconds", time.Since(x.created).Seconds(), "failed", x.refused != nil)
+		s.o.Logger.Info("completion", "id", x.id, "request", w.Header().Get(RequestID), "model", x.model.ID,
+			"prompt_tokens", numPrompt, "completion_tokens", numCompletion, "policy_version", x.version, "seconds",
+			time.Since(x.created).Seconds(), "failed", x.refused != nil)
 	}
 }
 
@@ -177,7 +179,8 @@ func (s *Server) refusal(ctx context.Context, x *exchange, err error) *apiError 
 	return refused
 }
 
-// generate samples and writes an exchange, as a stream where that is asked for. Behind the first event the client is told of an error in the stream.
+// generate samples and writes an exchange, as a stream where that is asked for. Behind the first event the client is
+// told of an error in the stream.
 func (s *Server) generate(ctx context.Context, w http.ResponseWriter, x *exchange, d dialect) error {
 	if err := s.prepare(ctx, x); err != nil {
 		return err
@@ -231,7 +234,9 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 		prompts = [][]int32{prompt}
 	}
 	if most := m.Sampler.NumSlots(); q.n > most/max(1, len(prompts)) { // a product of theirs may overflow
-		return invalid("n", fmt.Sprintf("%d completions of each of %d prompts are asked for at once; the server samples %d", q.n, len(prompts), most))
+		return invalid("n",
+			fmt.Sprintf("%d completions of each of %d prompts are asked for at once; the server samples %d",
+				q.n, len(prompts), most))
 	}
 	for _, prompt := range prompts {
 		if len(prompt) == 0 {
@@ -256,7 +261,8 @@ func (m *served) prompt(q *request) ([]int32, *apiError) {
 	}
 	begun, err := m.Renderer.Completion(*q.begun)
 	if err != nil {
-		return nil, invalid("messages", "the beginning of the answer is nothing that the model could have said: "+err.Error())
+		return nil, invalid("messages",
+			"the beginning of the answer is nothing that the model could have said: "+err.Error())
 	}
 	for len(begun) > 0 && slices.Contains(m.Renderer.StopIDs(), begun[len(begun)-1]) {
 		begun = begun[:len(begun)-1]
@@ -271,14 +277,16 @@ func (s *Server) reading(x *exchange, q *request, prompt []int32, messages []cha
 		first: nextCall(messages), unique: newID("")[1:], message: chat.Message{Role: chat.Assistant}}
 	if r.reader = (&plainReader{}); q.prompts == nil && q.raw == nil {
 		r.reader = m.Read(prompt, q.promptTools())
-		if q.choice.mode == choiceRequired && len(q.sampling.Stop) == 0 && m.Shape != nil && m.Shape.Read != nil { // a stop text may end a call anywhere
+		// a stop text may end a call anywhere
+		if q.choice.mode == choiceRequired && len(q.sampling.Stop) == 0 && m.Shape != nil && m.Shape.Read != nil {
 			r.reader = m.Shape.Read(prompt)
 		}
 	}
 	return r
 }
 
-// read takes a piece of news into the answer that it is of, and returns what clients are told: pieces of its blocks, and of a task a comment.
+// read takes a piece of news into the answer that it is of, and returns what clients are told: pieces of its blocks,
+// and of a task a comment.
 func (x *exchange) read(n news) (out []told, comment string) {
 	a := n.answer
 	if x.request.agent != nil {
@@ -343,8 +351,8 @@ func (x *exchange) seed() uint64 {
 	return rand.Uint64()
 }
 
-// sampleAll samples the completions of an exchange beside each other. each is told of a token as soon as it is drawn, and with nil of
-// an answer's end; it must not block.
+// sampleAll samples the completions of an exchange beside each other. each is told of a token as soon as it is drawn,
+// and with nil of an answer's end; it must not block.
 func (s *Server) sampleAll(ctx context.Context, x *exchange, each func(a *answer, t *policy.Token)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -353,7 +361,8 @@ func (s *Server) sampleAll(ctx context.Context, x *exchange, each func(a *answer
 	seed := x.seed()
 	for i, a := range x.answers {
 		all.Go(func() {
-			if errs[i] = s.sample(ctx, x, x.request, a, policy.Key{Seed: seed, Stream: uint64(i)}, each); errs[i] != nil {
+			if errs[i] = s.sample(ctx, x, x.request, a, policy.Key{Seed: seed, Stream: uint64(i)},
+				each); errs[i] != nil {
 				cancel()
 				return
 			}
@@ -371,7 +380,9 @@ func (s *Server) sampleAll(ctx context.Context, x *exchange, each func(a *answer
 }
 
 // sample samples one completion in a slot of its own.
-func (s *Server) sample(ctx context.Context, x *exchange, q *request, a *answer, key policy.Key, each func(*answer, *policy.Token)) error {
+func (s *Server) sample(
+	ctx context.Context, x *exchange, q *request, a *answer, key policy.Key, each func(*answer, *policy.Token),
+) error {
 	m := x.model
 	form, refused := m.constraint(q, a.prompt) // one for each completion: it keeps where that is
 	if refused != nil {
@@ -391,7 +402,8 @@ func (s *Server) sample(ctx context.Context, x *exchange, q *request, a *answer,
 	if sampling.MaxTokens == 0 {
 		sampling.MaxTokens = s.o.MaxTokens
 	}
-	request := policy.Request{Prompt: a.prompt, Slot: slot, Adapter: m.Adapter, Owner: x.owner, Key: key, Sampling: sampling, Constraint: form}
+	request := policy.Request{Prompt: a.prompt, Slot: slot, Adapter: m.Adapter, Owner: x.owner, Key: key,
+		Sampling: sampling, Constraint: form}
 	request.Each = func(t policy.Token) {
 		if a.first.IsZero() {
 			a.first = time.Now()

@@ -12,7 +12,9 @@ import (
 // growing is a model whose calls have a frame, and are told of while they are written.
 func growing(o *Options) {
 	shaped(o)
-	o.Models[0].Shape.Read = func([]int32) Reader { return toolcall.Frame{Open: "CALL ", Middle: " ", Between: "\n"}.Reader() }
+	o.Models[0].Shape.Read = func([]int32) Reader {
+		return toolcall.Frame{Open: "CALL ", Middle: " ", Between: "\n"}.Reader()
+	}
 }
 
 // required asks each dialect for a call of one of two tools.
@@ -20,15 +22,19 @@ func required(dialect, more string) (path, body string) {
 	const schema = `{"type":"object"}`
 	switch dialect {
 	case "chat":
-		return "/v1/chat/completions", hi + strings.Replace(twoTools, "STRICT", "false", 1) + `,"tool_choice":"required"` + more + `}`
+		return "/v1/chat/completions", hi + strings.Replace(twoTools, "STRICT", "false", 1) +
+			`,"tool_choice":"required"` + more + `}`
 	case "messages":
-		return "/v1/messages", anthropicHi + `,"tools":[{"name":"hash","input_schema":` + schema + `},{"name":"now","input_schema":` + schema + `}],"tool_choice":{"type":"any"}` + more + `}`
+		return "/v1/messages", anthropicHi + `,"tools":[{"name":"hash","input_schema":` + schema +
+			`},{"name":"now","input_schema":` + schema + `}],"tool_choice":{"type":"any"}` + more + `}`
 	}
-	return "/v1/responses", `{"model":"m","input":"hi","tools":[{"type":"function","name":"hash","parameters":` + schema + `},{"type":"function","name":"now","parameters":` + schema +
+	return "/v1/responses", `{"model":"m","input":"hi","tools":[{"type":"function","name":"hash","parameters":` +
+		schema + `},{"type":"function","name":"now","parameters":` + schema +
 		`}],"tool_choice":"required"` + more + `}`
 }
 
-// grown are the calls of a stream, how many pieces their arguments came in, and the pieces' calls that were named in time: before them.
+// grown are the calls of a stream, how many pieces their arguments came in, and the pieces' calls that were named in
+// time: before them.
 func grown(t *testing.T, dialect, body string) (calls [][2]string, pieces int) {
 	t.Helper()
 	begin := func(name string) { calls = append(calls, [2]string{name, ""}) }
@@ -130,8 +136,8 @@ func wholeCalls(t *testing.T, dialect, body string) (calls [][2]string, ended st
 	return calls, ended + out.StopReason
 }
 
-// A call that is required is told of while it is written, in each protocol: its name first, then its arguments in pieces, which add up to the
-// answer that is not streamed.
+// A call that is required is told of while it is written, in each protocol: its name first, then its arguments in
+// pieces, which add up to the answer that is not streamed.
 func TestRequiredCallsGrow(t *testing.T) {
 	s := &sampler{says: `CALL hash {"n":1}` + "\n" + `CALL now {}`}
 	h := start(t, s, growing)
@@ -139,12 +145,14 @@ func TestRequiredCallsGrow(t *testing.T) {
 		path, body := required(dialect, `,"stream":true`)
 		status, streamed := post(t, h, path, body)
 		calls, pieces := grown(t, dialect, streamed)
-		if want := [][2]string{{"hash", `{"n":1}`}, {"now", `{}`}}; status != 200 || len(calls) != 2 || calls[0] != want[0] || calls[1] != want[1] || pieces != len(`{"n":1}{}`) {
+		if want := [][2]string{{"hash", `{"n":1}`}, {"now", `{}`}}; status != 200 || len(calls) != 2 ||
+			calls[0] != want[0] || calls[1] != want[1] || pieces != len(`{"n":1}{}`) {
 			t.Errorf("%s: %q in %d pieces: %s", dialect, calls, pieces, streamed)
 		}
 		path, body = required(dialect, "")
 		_, answer := post(t, h, path, body)
-		if whole, ended := wholeCalls(t, dialect, answer); len(whole) != 2 || whole[0] != calls[0] || whole[1] != calls[1] || !strings.Contains("tool_calls tool_use completed", ended) {
+		if whole, ended := wholeCalls(t, dialect, answer); len(whole) != 2 || whole[0] != calls[0] ||
+			whole[1] != calls[1] || !strings.Contains("tool_calls tool_use completed", ended) {
 			t.Errorf("%s: whole %q, streamed %q: %s", dialect, whole, calls, answer)
 		}
 	}
@@ -155,19 +163,26 @@ func TestRequiredCallsGrow(t *testing.T) {
 	}
 }
 
-// An answer that ends for want of room within a required call has the call as far as it came, streamed or not, and says that it is not whole.
+// An answer that ends for want of room within a required call has the call as far as it came, streamed or not, and says
+// that it is not whole.
 func TestRequiredCallsAreCut(t *testing.T) {
 	s := &sampler{says: `CALL hash {"n"`, finish: policy.FinishLength}
 	h := start(t, s, growing)
-	for dialect, want := range map[string]struct{ arguments, ended string }{"chat": {`{"n"`, "length"}, "messages": {`{}`, "max_tokens"}, "responses": {`{"n"`, "incomplete"}} {
+	for dialect, want := range map[string]struct{ arguments, ended string }{
+		"chat":      {`{"n"`, "length"},
+		"messages":  {`{}`, "max_tokens"},
+		"responses": {`{"n"`, "incomplete"},
+	} {
 		path, body := required(dialect, "")
 		status, answer := post(t, h, path, body)
-		if calls, ended := wholeCalls(t, dialect, answer); status != 200 || len(calls) != 1 || calls[0] != [2]string{"hash", want.arguments} || ended != want.ended {
+		if calls, ended := wholeCalls(t, dialect, answer); status != 200 || len(calls) != 1 ||
+			calls[0] != [2]string{"hash", want.arguments} || ended != want.ended {
 			t.Errorf("%s: status %d, %q, ended by %q: %s", dialect, status, calls, ended, answer)
 		}
 		path, body = required(dialect, `,"stream":true`)
 		_, streamed := post(t, h, path, body)
-		if calls, _ := grown(t, dialect, streamed); len(calls) != 1 || calls[0] != [2]string{"hash", `{"n"`} || !strings.Contains(streamed, want.ended) {
+		if calls, _ := grown(t, dialect, streamed); len(calls) != 1 || calls[0] != [2]string{"hash", `{"n"`} ||
+			!strings.Contains(streamed, want.ended) {
 			t.Errorf("%s: %q: %s", dialect, calls, streamed)
 		}
 	}

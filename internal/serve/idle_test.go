@@ -36,7 +36,8 @@ func TestIdleStreamsAreSmall(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	for range streams {
 		all.Go(func() {
-			res, err := client.Post("http://"+l.Addr().String()+"/v1/chat/completions", "application/json", strings.NewReader(hi+`,"stream":true}`))
+			res, err := client.Post("http://"+l.Addr().String()+"/v1/chat/completions", "application/json",
+				strings.NewReader(hi+`,"stream":true}`))
 			if err != nil {
 				t.Error(err)
 				return

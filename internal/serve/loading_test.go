@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// From the first moment every route answers: until the model is there with 503, when to ask again, and an error in its protocol's form.
+// From the first moment every route answers: until the model is there with 503, when to ask again, and an error in its
+// protocol's form.
 func TestEarly(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -49,9 +50,11 @@ func TestEarly(t *testing.T) {
 		return answer.StatusCode, answer.Header.Get("Retry-After"), body
 	}
 	for _, route := range (&Server{}).routes() {
-		status, retry, body := call(route.Method, strings.NewReplacer("{id}", "x", "{id...}", "x").Replace(route.Path), "key")
+		status, retry, body := call(route.Method,
+			strings.NewReplacer("{id}", "x", "{id...}", "x").Replace(route.Path), "key")
 		problem, _ := body["error"].(map[string]any)
-		if status != http.StatusServiceUnavailable || retry != "5" || !strings.Contains(problem["message"].(string), "is loading") ||
+		if status != http.StatusServiceUnavailable || retry != "5" ||
+			!strings.Contains(problem["message"].(string), "is loading") ||
 			(body["type"] == "error") != strings.HasPrefix(route.Path, "/v1/messages") {
 			t.Errorf("%s %s: %d, Retry-After %q, %v", route.Method, route.Path, status, retry, body)
 		}
@@ -87,14 +90,17 @@ func TestEarlyEnds(t *testing.T) {
 		return l
 	}
 	broken := errors.New("no such model")
-	if err := Early(t.Context(), listen(), Options{}, func(context.Context, func(*Server)) error { return broken }); !errors.Is(err, broken) {
+	if err := Early(t.Context(), listen(), Options{},
+		func(context.Context, func(*Server)) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 	l := listen()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Early(t.Context(), l, Options{}, func(ctx context.Context, _ func(*Server)) error { <-ctx.Done(); return nil }); err == nil || !strings.Contains(err.Error(), "the server stopped") {
+	if err := Early(t.Context(),
+		l, Options{}, func(ctx context.Context, _ func(*Server)) error { <-ctx.Done(); return nil }); err == nil ||
+		!strings.Contains(err.Error(), "the server stopped") {
 		t.Errorf("%v", err)
 	}
 }

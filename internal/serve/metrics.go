@@ -26,9 +26,10 @@ const (
 // help says what each metric is. What is not in it is not told.
 func help() map[string]string {
 	return map[string]string{
-		promptTokens: "Tokens of prompts.", generationTokens: "Tokens sampled.", requestSuccess: "Completions by why they ended.",
-		firstTokenTime: "Seconds from a request to its first token.", perTokenTime: "Seconds per token behind the first.",
-		requestTime: "Seconds from a request to its answer's end.", queueTime: "Seconds in which a request waited for a slot.",
+		promptTokens: "Tokens of prompts.", generationTokens: "Tokens sampled.",
+		requestSuccess: "Completions by why they ended.", firstTokenTime: "Seconds from a request to its first token.",
+		perTokenTime: "Seconds per token behind the first.", requestTime: "Seconds from a request to its answer's end.",
+		queueTime:       "Seconds in which a request waited for a slot.",
 		refusedRequests: "Requests that were answered with an error, by its code.",
 		leftAside:       "What of requests was not taken, by what it is.",
 	}
@@ -81,8 +82,14 @@ func (s *Server) showMetrics(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 	// Models of one sampler share its slots, so these are the sampler's.
-	gauge("vllm:num_requests_running", "Completions that are sampled now.", func(m *served) int { n, _ := m.slots.busy(); return n })
-	gauge("vllm:num_requests_waiting", "Completions that wait for a slot.", func(m *served) int { _, n := m.slots.busy(); return n })
+	gauge("vllm:num_requests_running", "Completions that are sampled now.", func(m *served) int {
+		n, _ := m.slots.busy()
+		return n
+	})
+	gauge("vllm:num_requests_waiting", "Completions that wait for a slot.", func(m *served) int {
+		_, n := m.slots.busy()
+		return n
+	})
 	s.metrics.Write(&b)
 	_, _ = io.WriteString(w, b.String())
 }

@@ -26,12 +26,12 @@ type Model struct {
 	Root, Parent string
 	MaxContext   int // tokens of prompt and completion; 0: not told
 	Renderer     rollout.Renderer
-	// NewDecoder starts the decoding of a completion, Read the reading of its text, given the prompt and the tools that it may call:
-	// where none were offered, what looks like a call is text.
+	// NewDecoder starts the decoding of a completion, Read the reading of its text, given the prompt and the tools that
+	// it may call: where none were offered, what looks like a call is text.
 	NewDecoder func() Decoder
 	Read       func(prompt []int32, tools []chat.Tool) Reader
-	// Encode turns text into ids, in which special tokens are recognised; Decode turns ids into text. A character cut in half may
-	// give anything.
+	// Encode turns text into ids, in which special tokens are recognised; Decode turns ids into text. A character cut
+	// in half may give anything.
 	Encode    func(text string) []int32
 	Decode    func(ids []int32) string
 	Failed    func() bool                           // the sampler answers nothing more; nil: that is not known
@@ -48,8 +48,8 @@ type Adapters interface {
 	Unload(Model)
 }
 
-// served is a model that requests are asked of. What it is never changes; loaded anew under a name it is another one, so that an answer
-// is of one policy version from its first token to its last.
+// served is a model that requests are asked of. What it is never changes; loaded anew under a name it is another one,
+// so that an answer is of one policy version from its first token to its last.
 type served struct {
 	Model
 	slots    *slots
@@ -84,9 +84,11 @@ func (all *models) drain() {
 }
 
 func newModels(o Options) (*models, error) {
-	all := &models{loader: o.Adapters, maxQueue: max(0, o.MaxQueue), slots: map[policy.Sampler]*slots{}, loading: map[string]bool{}}
+	all := &models{loader: o.Adapters, maxQueue: max(0, o.MaxQueue), slots: map[policy.Sampler]*slots{},
+		loading: map[string]bool{}}
 	for _, m := range o.Models {
-		if m.ID == "" || m.Sampler == nil || m.Renderer == nil || m.NewDecoder == nil || m.Read == nil || m.Encode == nil || m.Decode == nil || m.Sampler.NumSlots() < 1 || all.find(m.ID) != nil {
+		if m.ID == "" || m.Sampler == nil || m.Renderer == nil || m.NewDecoder == nil || m.Read == nil ||
+			m.Encode == nil || m.Decode == nil || m.Sampler.NumSlots() < 1 || all.find(m.ID) != nil {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot serve a model", Where: m.ID,
 				Why: "each needs a name of its own, a sampler with a slot, a renderer, and what reads its tokens"}
 		}
@@ -133,7 +135,8 @@ func (all *models) take(name string) (*served, *apiError) {
 	for _, m := range all.list {
 		there = append(there, strconv.Quote(m.ID))
 	}
-	return nil, &apiError{http.StatusNotFound, "invalid_request_error", "model", "model_not_found", fmt.Sprintf("no model %q here; there are %s", name, strings.Join(there, ", "))}
+	return nil, &apiError{http.StatusNotFound, "invalid_request_error", "model", "model_not_found",
+		fmt.Sprintf("no model %q here; there are %s", name, strings.Join(there, ", "))}
 }
 
 // leave gives back what take took.
@@ -161,7 +164,8 @@ func (all *models) remove(m *served) {
 	}
 }
 
-// put serves a model that was loaded, in the place of old if that is not nil and still there: the name is never without one.
+// put serves a model that was loaded, in the place of old if that is not nil and still there: the name is never without
+// one.
 func (all *models) put(m Model, old *served) {
 	all.mu.Lock()
 	last := false
@@ -197,7 +201,8 @@ type modelCard struct {
 }
 
 func (s *Server) card(m *served) modelCard {
-	x := modelCard{ID: m.ID, Object: "model", Created: s.created, OwnedBy: "hone", Root: cmp.Or(m.Root, m.ID), MaxModelLen: m.MaxContext}
+	x := modelCard{ID: m.ID, Object: "model", Created: s.created, OwnedBy: "hone", Root: cmp.Or(m.Root, m.ID),
+		MaxModelLen: m.MaxContext}
 	if m.Parent != "" {
 		x.Parent = &m.Parent
 	}
@@ -225,7 +230,8 @@ func (s *Server) getModel(w http.ResponseWriter, r *http.Request) {
 
 // noLoading is the refusal where adapters come and go with the server alone.
 func noLoading() *apiError {
-	return &apiError{http.StatusForbidden, "invalid_request_error", "", "not_enabled", "adapters are not loaded here: start hone serve with --max-adapters"}
+	return &apiError{http.StatusForbidden, "invalid_request_error", "", "not_enabled",
+		"adapters are not loaded here: start hone serve with --max-adapters"}
 }
 
 // loadAdapter is vLLM's /v1/load_lora_adapter.
@@ -256,16 +262,19 @@ func (s *Server) loadAdapter(w http.ResponseWriter, r *http.Request) {
 
 func (all *models) load(ctx context.Context, name, path string, inPlace bool) *apiError {
 	if name == "" || path == "" {
-		return invalid("lora_name", "lora_name and lora_path are needed: a name to serve the adapter under, and its folder")
+		return invalid("lora_name",
+			"lora_name and lora_path are needed: a name to serve the adapter under, and its folder")
 	}
 	all.mu.Lock()
 	old := all.find(name)
 	var refused *apiError
 	switch {
 	case all.loading[name]:
-		refused = &apiError{http.StatusConflict, "invalid_request_error", "lora_name", "loading", fmt.Sprintf("%q is being loaded", name)}
+		refused = &apiError{http.StatusConflict, "invalid_request_error", "lora_name", "loading",
+			fmt.Sprintf("%q is being loaded", name)}
 	case old != nil && !(inPlace && old.loaded):
-		refused = invalid("lora_name", fmt.Sprintf("a model %q is served already; an adapter that was loaded is replaced with load_inplace: true", name))
+		refused = invalid("lora_name", fmt.Sprintf("a model %q is served already; an adapter that was loaded is "+
+			"replaced with load_inplace: true", name))
 	default:
 		all.loading[name] = true
 	}
@@ -294,7 +303,8 @@ func loadRefusal(err error) *apiError {
 	case errors.As(err, &wrong):
 		return invalid("lora_path", wrong.Error())
 	}
-	return &apiError{http.StatusInternalServerError, "server_error", "", "server_error", "the adapter could not be loaded; the server's log says why"}
+	return &apiError{http.StatusInternalServerError, "server_error", "", "server_error",
+		"the adapter could not be loaded; the server's log says why"}
 }
 
 // unloadAdapter is vLLM's /v1/unload_lora_adapter.

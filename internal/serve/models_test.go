@@ -77,7 +77,8 @@ func TestAdapterIsFreedOnce(t *testing.T) {
 		loaded <- status
 	}()
 	for { // once this is refused, the other load is under way
-		if status, _ := post(t, h, "/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"missing","load_inplace":true}`); status == 409 {
+		if status, _ := post(t, h, "/v1/load_lora_adapter",
+			`{"lora_name":"a","lora_path":"missing","load_inplace":true}`); status == 409 {
 			break
 		}
 	}
@@ -133,7 +134,8 @@ func TestAdaptersComeAndGo(t *testing.T) {
 	}{
 		{"load", `{"lora_name":"a","lora_path":"out"}`, 200, "[]"},
 		{"load", `{"lora_name":"a","lora_path":"out"}`, 400, "[]"},
-		{"load", `{"lora_name":"m","lora_path":"out","load_inplace":true}`, 400, "[]"}, // what was served from the beginning stays
+		// what was served from the beginning stays
+		{"load", `{"lora_name":"m","lora_path":"out","load_inplace":true}`, 400, "[]"},
 		{"load", `{"lora_name":"b","lora_path":"missing"}`, 400, "[]"},
 		{"load", `{"lora_name":"b"}`, 400, "[]"},
 		{"load", `{"lora_name":"a","lora_path":"new","load_inplace":true}`, 200, "[0]"},
@@ -144,22 +146,26 @@ func TestAdaptersComeAndGo(t *testing.T) {
 	} {
 		status, body := post(t, h, "/v1/"+tc.path+"_lora_adapter", tc.body)
 		if status != tc.status || l.unloaded() != tc.gone {
-			t.Errorf("%s %s: status %d, want %d: %s; unloaded %s", tc.path, tc.body, status, tc.status, body, l.unloaded())
+			t.Errorf("%s %s: status %d, want %d: %s; unloaded %s",
+				tc.path, tc.body, status, tc.status, body, l.unloaded())
 		}
 	}
 	closed := start(t, s, nil)
-	if status, body := post(t, closed, "/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"out"}`); status != 403 || !strings.Contains(body, "--max-adapters") {
+	if status, body := post(t, closed, "/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"out"}`); status != 403 ||
+		!strings.Contains(body, "--max-adapters") {
 		t.Errorf("loaded though it is not enabled: status %d: %s", status, body)
 	}
 }
 
-// A request that began under an adapter ends under it, whatever comes under its name meanwhile; only then its place is free.
+// A request that began under an adapter ends under it, whatever comes under its name meanwhile; only then its place is
+// free.
 func TestAdapterStaysUntilItsRequestsEnd(t *testing.T) {
 	s := &sampler{says: "x", numSlots: 4, gate: make(chan struct{}), started: make(chan struct{}, 4)}
 	l := &loader{sampler: s}
 	h := start(t, s, func(o *Options) { o.Adapters = l })
 	load := func(more string) {
-		if status, body := post(t, h, "/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"out"`+more+`}`); status != 200 {
+		if status, body := post(t, h, "/v1/load_lora_adapter",
+			`{"lora_name":"a","lora_path":"out"`+more+`}`); status != 200 {
 			t.Fatalf("status %d: %s", status, body)
 		}
 	}
@@ -192,14 +198,17 @@ func TestAdapterStaysUntilItsRequestsEnd(t *testing.T) {
 
 // shaped is a model whose calls have a frame of bytes.
 func shaped(o *Options) {
-	words := grammar.NewVocabulary(256, func(id int32) grammar.Token { return grammar.Token{Text: string([]byte{byte(id)})} })
+	words := grammar.NewVocabulary(256, func(id int32) grammar.Token {
+		return grammar.Token{Text: string([]byte{byte(id)})}
+	})
 	o.Models[0].Shape = &Shape{Words: words, Frame: &grammar.Frame{Open: "CALL ", Middle: " ", Between: "\n"}}
 }
 
 const twoTools = `,"tools":[{"type":"function","function":{"name":"hash","parameters":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}},
 	{"type":"function","function":{"name":"now","strict":STRICT,"parameters":{"const":{}}}}]`
 
-// heldTo runs the constraint of the last request over a text; it returns how much of it may be written, and whether it may end there.
+// heldTo runs the constraint of the last request over a text; it returns how much of it may be written, and whether it
+// may end there.
 func heldTo(s *sampler, text string) (n int, ends bool) {
 	s.mu.Lock()
 	c := s.asked[len(s.asked)-1].Constraint
@@ -251,22 +260,26 @@ func TestWhatCompletionsAreHeldTo(t *testing.T) {
 		}
 	}
 	for more, want := range map[string]string{
-		strings.Replace(twoTools, `{"const":{}}`, `{"type":"text"}`, 1) + `,"tool_choice":"required"`:                      `tool \"now\"`,
+		strings.Replace(twoTools, `{"const":{}}`, `{"type":"text"}`, 1) +
+			`,"tool_choice":"required"`: `tool \"now\"`,
 		`,"response_format":{"type":"json_schema","json_schema":{"schema":{"type":"string","pattern":"x"},"strict":true}}`: "pattern at #",
-		`,"response_format":{"type":"json_schema"}`:                                                                        "no schema",
-		`,"response_format":{"type":"grammar"}`:                                                                            "grammar",
+		`,"response_format":{"type":"json_schema"}`: "no schema",
+		`,"response_format":{"type":"grammar"}`:     "grammar",
 	} {
-		if status, body := post(t, h, "/v1/chat/completions", hi+strings.Replace(more, "STRICT", "false", 1)+"}"); status != 400 || !strings.Contains(body, want) {
+		if status, body := post(t, h, "/v1/chat/completions",
+			hi+strings.Replace(more, "STRICT", "false", 1)+"}"); status != 400 || !strings.Contains(body, want) {
 			t.Errorf("%s: status %d: %s", more, status, body)
 		}
 	}
 	plain := start(t, s, nil)
-	if status, body := post(t, plain, "/v1/chat/completions", hi+`,"response_format":{"type":"json_object"}}`); status != 400 || !strings.Contains(body, "response_format") {
+	if status, body := post(t, plain, "/v1/chat/completions",
+		hi+`,"response_format":{"type":"json_object"}}`); status != 400 || !strings.Contains(body, "response_format") {
 		t.Errorf("without a vocabulary: status %d: %s", status, body)
 	}
 }
 
-// A call that is forced has an object as its arguments, whatever the tool says of them, and an empty one where it says nothing.
+// A call that is forced has an object as its arguments, whatever the tool says of them, and an empty one where it says
+// nothing.
 func TestArgumentsOfAForcedCall(t *testing.T) {
 	s := &sampler{says: "x", numSlots: 2}
 	h := start(t, s, shaped)
@@ -298,8 +311,9 @@ func TestArgumentsOfAForcedCall(t *testing.T) {
 			}
 		}
 	}
-	status, body := post(t, h, "/v1/chat/completions", hi+`,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"string"}}}],`+
-		`"tool_choice":"required"}`)
+	status, body := post(t, h, "/v1/chat/completions",
+		hi+`,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"string"}}}],`+
+			`"tool_choice":"required"}`)
 	if status != 400 || !strings.Contains(body, "arguments are an object") {
 		t.Errorf("parameters that are no object: status %d: %s", status, body)
 	}
@@ -324,7 +338,8 @@ func TestSeveralCompletions(t *testing.T) {
 	s := &sampler{says: "héy", numSlots: 3}
 	h := start(t, s, nil)
 	c := ask(t, h, `,"n":3,"seed":7`)
-	if len(c.Choices) != 3 || c.Choices[2].Index != 2 || c.Choices[2].Message.Content != "héy" || *c.Usage != (usage{8, 12, 20}) {
+	if len(c.Choices) != 3 || c.Choices[2].Index != 2 || c.Choices[2].Message.Content != "héy" ||
+		*c.Usage != (usage{8, 12, 20}) {
 		t.Errorf("%+v %+v", c, c.Usage)
 	}
 	keys := map[policy.Key]bool{}
@@ -350,7 +365,8 @@ func TestSeveralCompletions(t *testing.T) {
 		t.Errorf("streamed %v", texts)
 	}
 	for _, n := range []string{"5", "9223372036854775807"} { // twice the last one overflows
-		if status, body := post(t, h, "/v1/completions", `{"model":"m","prompt":["a","b"],"n":`+n+`}`); status != 400 || !strings.Contains(body, "2 prompts") {
+		if status, body := post(t, h, "/v1/completions", `{"model":"m","prompt":["a","b"],"n":`+n+`}`); status != 400 ||
+			!strings.Contains(body, "2 prompts") {
 			t.Errorf("n %s: status %d: %s", n, status, body)
 		}
 	}
@@ -415,10 +431,13 @@ func TestMetrics(t *testing.T) {
 	_, got := send(t, "GET", h.URL+"/metrics", "")
 	for _, want := range []string{
 		`vllm:prompt_tokens_total{model_name="m"} 16`, `vllm:generation_tokens_total{model_name="m"} 7`,
-		`vllm:request_success_total{model_name="m",finished_reason="stop"} 1`, `vllm:request_success_total{model_name="m",finished_reason="length"} 1`,
-		`hone:requests_refused_total{code="invalid_value"} 1`, `vllm:time_to_first_token_seconds_count{model_name="m"} 2`,
-		`vllm:e2e_request_latency_seconds_bucket{model_name="m",le="+Inf"} 2`, `vllm:num_requests_running{model_name="m"} 0`,
-		"# TYPE vllm:time_to_first_token_seconds histogram", "# TYPE vllm:prompt_tokens_total counter",
+		`vllm:request_success_total{model_name="m",finished_reason="stop"} 1`,
+		`vllm:request_success_total{model_name="m",finished_reason="length"} 1`,
+		`hone:requests_refused_total{code="invalid_value"} 1`,
+		`vllm:time_to_first_token_seconds_count{model_name="m"} 2`,
+		`vllm:e2e_request_latency_seconds_bucket{model_name="m",le="+Inf"} 2`,
+		`vllm:num_requests_running{model_name="m"} 0`, "# TYPE vllm:time_to_first_token_seconds histogram",
+		"# TYPE vllm:prompt_tokens_total counter",
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no %s in\n%s", want, got)

@@ -16,14 +16,15 @@ import (
 type request struct {
 	model    string
 	messages []chat.Message
-	begun    *chat.Message // how the answer begins, as the client has it: what is sampled goes on from there, and it is not said again
-	prompts  [][]int32     // in place of messages: texts to go on with, of which nothing is read back but text
-	raw      []string      // the same before they are encoded, where they are texts
-	tools    []chat.Tool
-	strict   map[string]bool // tools whose arguments are held to their schema where the model calls them by itself
-	choice   toolChoice
-	oneCall  bool
-	answer   *answerForm // nil: any text
+	// how the answer begins, as the client has it: what is sampled goes on from there, and it is not said again
+	begun   *chat.Message
+	prompts [][]int32 // in place of messages: texts to go on with, of which nothing is read back but text
+	raw     []string  // the same before they are encoded, where they are texts
+	tools   []chat.Tool
+	strict  map[string]bool // tools whose arguments are held to their schema where the model calls them by itself
+	choice  toolChoice
+	oneCall bool
+	answer  *answerForm // nil: any text
 
 	sampling policy.Sampling // MaxTokens 0: the server's default; StopIDs beside the renderer's own
 	seed     *int64
@@ -102,7 +103,8 @@ func (q *request) check(agent *Agent, header http.Header) *apiError {
 	case q.choice.mode == choiceRequired && len(q.tools) == 0:
 		return invalid("tool_choice", "a call is required, and there are no tools")
 	case q.choice.name != "" && !names[q.choice.name]:
-		return invalid("tool_choice", fmt.Sprintf("the tool %q is to be called, and is not among the tools", q.choice.name))
+		return invalid("tool_choice",
+			fmt.Sprintf("the tool %q is to be called, and is not among the tools", q.choice.name))
 	}
 	return q.checkSampling()
 }
@@ -121,10 +123,13 @@ func checkMessages(messages []chat.Message) *apiError {
 		case chat.System, chat.User, chat.Assistant:
 		case chat.ToolRole:
 			if !calls[m.ToolCallID] {
-				return invalid("messages", fmt.Sprintf("messages[%d] is the result of a call %q that no message before it makes", i, m.ToolCallID))
+				return invalid("messages",
+					fmt.Sprintf("messages[%d] is the result of a call %q that no message before it makes",
+						i, m.ToolCallID))
 			}
 		default:
-			return invalid("messages", fmt.Sprintf("messages[%d] has role %q; known are system, developer, user, assistant and tool", i, m.Role))
+			return invalid("messages", fmt.Sprintf("messages[%d] has role %q; known are system, developer, user, "+
+				"assistant and tool", i, m.Role))
 		}
 		for j := range m.ToolCalls {
 			c := &m.ToolCalls[j]
@@ -134,7 +139,9 @@ func checkMessages(messages []chat.Message) *apiError {
 			calls[c.ID] = true
 			arguments, ok := argumentsOf(c.Arguments)
 			if !ok {
-				return invalid("messages", fmt.Sprintf("messages[%d].tool_calls[%d], of %q, has arguments that are no JSON object: %.200s", i, j, c.Name, c.Arguments))
+				return invalid("messages",
+					fmt.Sprintf("messages[%d].tool_calls[%d], of %q, has arguments that are no JSON object: %.200s",
+						i, j, c.Name, c.Arguments))
 			}
 			c.Arguments = arguments
 		}
@@ -203,7 +210,8 @@ func (k *knobs) into(q *request) *apiError {
 		case bias == banBias:
 			q.banned = append(q.banned, int32(id))
 		case bias != 0:
-			return unsupportedError("logit_bias", fmt.Sprintf("that of token %s is %v; only %d, which bans a token, is supported", key, bias, banBias))
+			return unsupportedError("logit_bias",
+				fmt.Sprintf("that of token %s is %v; only %d, which bans a token, is supported", key, bias, banBias))
 		}
 	}
 	slices.Sort(q.banned)
@@ -233,7 +241,9 @@ func (q *request) promptTools() []chat.Tool {
 	if q.choice.allowed == nil {
 		return q.tools
 	}
-	return slices.DeleteFunc(slices.Clone(q.tools), func(t chat.Tool) bool { return !slices.Contains(q.choice.allowed, t.Name) })
+	return slices.DeleteFunc(slices.Clone(q.tools), func(t chat.Tool) bool {
+		return !slices.Contains(q.choice.allowed, t.Name)
+	})
 }
 
 // chosen is OpenAI's tool_choice where it is an object; chat completions and responses put its parts in other places.
@@ -274,7 +284,8 @@ func (q *request) readChoice(raw json.RawMessage) *apiError {
 		q.choice.mode = choiceRequired
 	case "function":
 		if q.choice = (toolChoice{mode: choiceRequired, name: c.Name + c.Function.Name}); q.choice.name == "" {
-			return invalid("tool_choice", `tool_choice names no function: its form is {"type": "function", "function": {"name": ...}}`)
+			return invalid("tool_choice",
+				`tool_choice names no function: its form is {"type": "function", "function": {"name": ...}}`)
 		}
 	case "allowed_tools":
 		return q.allow(c)
@@ -286,7 +297,8 @@ func (q *request) readChoice(raw json.RawMessage) *apiError {
 
 const choiceForms = `"auto", "none", "required", {"type": "function", "function": {"name": ...}} and {"type": "allowed_tools", ...}`
 
-// allow takes the tools that may be called. Those of other kinds than functions are left aside, as they are of the list.
+// allow takes the tools that may be called. Those of other kinds than functions are left aside, as they are of the
+// list.
 func (q *request) allow(c chosen) *apiError {
 	of := c.Allowed
 	if of.Tools == nil && of.Mode == "" {
@@ -306,7 +318,8 @@ func (q *request) allow(c chosen) *apiError {
 			continue
 		}
 		if !slices.ContainsFunc(q.tools, func(x chat.Tool) bool { return x.Name == name }) {
-			return invalid("tool_choice", fmt.Sprintf("allowed_tools: tools[%d] is %q, which is not among the tools", i, name))
+			return invalid("tool_choice",
+				fmt.Sprintf("allowed_tools: tools[%d] is %q, which is not among the tools", i, name))
 		}
 		q.choice.allowed = append(q.choice.allowed, name)
 	}

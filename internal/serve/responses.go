@@ -80,14 +80,16 @@ func (k *responses) conversation(owner int, id string) ([]chat.Message, *apiErro
 	defer k.mu.Unlock()
 	r := k.of(owner, id)
 	if r == nil {
-		return nil, &apiError{http.StatusBadRequest, "invalid_request_error", "previous_response_id", "previous_response_not_found",
-			fmt.Sprintf("no response %q is kept here: send the conversation as input", id)}
+		return nil, &apiError{http.StatusBadRequest, "invalid_request_error", "previous_response_id",
+			"previous_response_not_found", fmt.Sprintf("no response %q is kept here: send the conversation as input",
+				id)}
 	}
 	return slices.Clone(r.conversation), nil
 }
 
 func notKeptError(id string) *apiError {
-	return &apiError{http.StatusNotFound, "invalid_request_error", "id", "not_found", fmt.Sprintf("no response %q is kept here", id)}
+	return &apiError{http.StatusNotFound, "invalid_request_error", "id", "not_found",
+		fmt.Sprintf("no response %q is kept here", id)}
 }
 
 func (s *Server) getResponse(w http.ResponseWriter, r *http.Request) {

@@ -63,12 +63,14 @@ func TestSamplingRefusals(t *testing.T) {
 		`,"echo":true,"max_completion_tokens":0`: {"echo", "unsupported_parameter"},
 	} {
 		status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+more+"}")
-		if status != 400 || !strings.Contains(body, `"param":"`+want[0]+`"`) || !strings.Contains(body, `"code":"`+want[1]+`"`) || !strings.Contains(body, `"message":"`) {
+		if status != 400 || !strings.Contains(body, `"param":"`+want[0]+`"`) ||
+			!strings.Contains(body, `"code":"`+want[1]+`"`) || !strings.Contains(body, `"message":"`) {
 			t.Errorf("%s: status %d: %s", more, status, body)
 		}
 	}
 	none := start(t, &sampler{err: &policy.ConstraintError{}}, nil)
-	if status, body := send(t, "POST", none.URL+"/v1/chat/completions", hi+"}"); status != 400 || !strings.Contains(body, `"param":"logit_bias"`) {
+	if status, body := send(t, "POST", none.URL+"/v1/chat/completions", hi+"}"); status != 400 ||
+		!strings.Contains(body, `"param":"logit_bias"`) {
 		t.Errorf("nothing is allowed: status %d: %s", status, body)
 	}
 }
@@ -78,7 +80,8 @@ func TestStopTexts(t *testing.T) {
 	s := &sampler{says: "one two, three CALL hash {}"}
 	h := start(t, s, nil)
 	for _, tc := range []struct{ stop, content, calls string }{
-		{", ", "one two", ""}, {"o, t", "one tw", ""}, {"one", "", ""}, {"CALL", "one two, three ", ""}, {"{", "one two, three ", "hash"},
+		{", ", "one two", ""}, {"o, t", "one tw", ""}, {"one", "", ""}, {"CALL", "one two, three ", ""}, {"{",
+			"one two, three ", "hash"},
 	} {
 		stop, err := json.Marshal(tc.stop)
 		if err != nil {
@@ -96,8 +99,10 @@ func TestStopTexts(t *testing.T) {
 		if got.Message.Content != tc.content || names != tc.calls || *got.FinishReason == "length" {
 			t.Errorf("stop %q: content %q, calls %q, finish %s", tc.stop, got.Message.Content, names, *got.FinishReason)
 		}
-		if !reflect.DeepEqual(got.TokenIDs, kept) || c.Usage.CompletionTokens != len(kept) || len(got.Logprobs.Content) != len(kept) {
-			t.Errorf("stop %q: %d tokens and %d logprobs are told of %d", tc.stop, len(got.TokenIDs), len(got.Logprobs.Content), len(kept))
+		if !reflect.DeepEqual(got.TokenIDs, kept) || c.Usage.CompletionTokens != len(kept) ||
+			len(got.Logprobs.Content) != len(kept) {
+			t.Errorf("stop %q: %d tokens and %d logprobs are told of %d",
+				tc.stop, len(got.TokenIDs), len(got.Logprobs.Content), len(kept))
 		}
 		_, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+more+`,"stream":true}`)
 		if joined, _ := join(t, body); joined.Choices[0].Message.Content != tc.content {

@@ -1,10 +1,10 @@
-// Package serve answers the protocols of model servers from a policy.Sampler and a renderer: OpenAI's chat completions, completions
-// and responses, Anthropic's messages, and vLLM's routes beside them.
+// Package serve answers the protocols of model servers from a policy.Sampler and a renderer: OpenAI's chat completions,
+// completions and responses, Anthropic's messages, and vLLM's routes beside them.
 //
-// Each protocol is a dialect, one file, which translates a request into a request and an answer back. All are answered by generate. A
-// stream is told of text as its tokens are drawn. Held back is what may still become a stop text, a tag or a
-// call: a call is told of when it has ended, as only then it is known to be one. So a stream adds up to the answer that is not
-// streamed.
+// Each protocol is a dialect, one file, which translates a request into a request and an answer back. All are answered
+// by generate. A stream is told of text as its tokens are drawn. Held back is what may still become a stop text, a tag
+// or a call: a call is told of when it has ended, as only then it is known to be one. So a stream adds up to the answer
+// that is not streamed.
 //
 // Everything not listed is refused: routes, knobs that would change the answer and that it does not have, requests
 // without the key where there is one, and a server without a key on anything but loopback.
@@ -74,7 +74,8 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, models: all, metrics: metrics.NewMeter(help()), responses: newResponses(), created: time.Now().Unix()}
+	s := &Server{o: o, models: all, metrics: metrics.NewMeter(help()), responses: newResponses(),
+		created: time.Now().Unix()}
 	if o.Agent != nil {
 		s.sessions = newSessions(o.Agent)
 	}
@@ -88,8 +89,8 @@ func (s *Server) Close() {
 	}
 }
 
-// drain turns away the requests that wait for a slot and those that still come, with 503: another server may answer them. Those that are
-// sampled go on.
+// drain turns away the requests that wait for a slot and those that still come, with 503: another server may answer
+// them. Those that are sampled go on.
 func (s *Server) drain() {
 	s.draining.Store(true)
 	s.models.drain()

@@ -25,7 +25,8 @@ import (
 
 func model(s *sampler) Model {
 	return Model{ID: "m", Sampler: s, Renderer: runes{}, Decode: text, VocabSize: 0x110000,
-		NewDecoder: func() Decoder { return decoder{} }, Read: func([]int32, []chat.Tool) Reader { return &reader{} }, Encode: ids}
+		NewDecoder: func() Decoder { return decoder{} }, Read: func([]int32, []chat.Tool) Reader { return &reader{} },
+		Encode: ids}
 }
 
 func start(t *testing.T, s *sampler, change func(*Options)) *httptest.Server {
@@ -83,17 +84,21 @@ func ask(t *testing.T, h *httptest.Server, more string) completion {
 func TestCompletion(t *testing.T) {
 	s := &sampler{says: "héllo"}
 	h := start(t, s, nil)
-	c := ask(t, h, `,"temperature":0.5,"max_tokens":9,"seed":-3,"stop_token_ids":[42],"logprobs":true,"return_token_ids":true`)
+	c := ask(t, h,
+		`,"temperature":0.5,"max_tokens":9,"seed":-3,"stop_token_ids":[42],"logprobs":true,"return_token_ids":true`)
 	got := c.Choices[0]
-	if got.Message.Content != "héllo" || *got.FinishReason != "stop" || c.Object != "chat.completion" || c.SystemFingerprint != "policy-4" {
+	if got.Message.Content != "héllo" || *got.FinishReason != "stop" || c.Object != "chat.completion" ||
+		c.SystemFingerprint != "policy-4" {
 		t.Errorf("%+v %+v", c, got.Message)
 	}
 	prompt := ids("user:hi\n")
-	if *c.Usage != (usage{len(prompt), 6, len(prompt) + 6}) || !reflect.DeepEqual(c.PromptTokenIDs, prompt) || !reflect.DeepEqual(got.TokenIDs, ids("héllo\x00")) {
+	if *c.Usage != (usage{len(prompt), 6, len(prompt) + 6}) || !reflect.DeepEqual(c.PromptTokenIDs, prompt) ||
+		!reflect.DeepEqual(got.TokenIDs, ids("héllo\x00")) {
 		t.Errorf("usage %+v, ids %v %v", c.Usage, c.PromptTokenIDs, got.TokenIDs)
 	}
 	second := got.Logprobs.Content[1]
-	if len(got.Logprobs.Content) != 6 || second.Token != "é" || second.Logprob != -0.125 || !reflect.DeepEqual(second.Bytes, []int{0xc3, 0xa9}) {
+	if len(got.Logprobs.Content) != 6 || second.Token != "é" || second.Logprob != -0.125 ||
+		!reflect.DeepEqual(second.Bytes, []int{0xc3, 0xa9}) {
 		t.Errorf("logprobs = %+v", got.Logprobs)
 	}
 	r := s.asked[0]
@@ -122,7 +127,8 @@ func TestToolCalls(t *testing.T) {
 	tools := `,"tools":[{"type":"function","function":{"name":"hash"}}]`
 	c := ask(t, h, tools)
 	m := c.Choices[0].Message
-	if m.Content != "let me " || len(m.ToolCalls) != 2 || m.ToolCalls[0].Arguments != `{"b": 1, "a": 2}` || m.ToolCalls[1].Name != "now" {
+	if m.Content != "let me " || len(m.ToolCalls) != 2 || m.ToolCalls[0].Arguments != `{"b": 1, "a": 2}` ||
+		m.ToolCalls[1].Name != "now" {
 		t.Errorf("message = %+v", m)
 	}
 	if *c.Choices[0].FinishReason != "tool_calls" || m.ToolCalls[0].ID == "" || m.ToolCalls[0].ID == m.ToolCalls[1].ID {
@@ -156,15 +162,18 @@ func TestReasoning(t *testing.T) {
 	s := &sampler{says: "THINK hard SO 4"}
 	h := start(t, s, nil)
 	status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+"}")
-	if status != 200 || !strings.Contains(body, `"message":{"role":"assistant","content":"4","reasoning_content":"hard"}`) {
+	if status != 200 ||
+		!strings.Contains(body, `"message":{"role":"assistant","content":"4","reasoning_content":"hard"}`) {
 		t.Errorf("status %d: %s", status, body)
 	}
 	_, body = send(t, "POST", h.URL+"/v1/chat/completions", hi+`,"stream":true}`)
-	if !strings.Contains(body, `"delta":{"reasoning_content":"hard"}`) || !strings.Contains(body, `"delta":{"content":"4"}`) {
+	if !strings.Contains(body, `"delta":{"reasoning_content":"hard"}`) ||
+		!strings.Contains(body, `"delta":{"content":"4"}`) {
 		t.Error(body)
 	}
 	for _, key := range []string{"reasoning_content", "reasoning"} {
-		send(t, "POST", h.URL+"/v1/chat/completions", `{"messages":[{"role":"assistant","content":"4","`+key+`":"hard"},{"role":"user","content":"?"}]}`)
+		send(t, "POST", h.URL+"/v1/chat/completions",
+			`{"messages":[{"role":"assistant","content":"4","`+key+`":"hard"},{"role":"user","content":"?"}]}`)
 		if got := text(s.asked[len(s.asked)-1].Prompt); got != "assistant:THINK hard SO 4\nuser:?\n" {
 			t.Errorf("%s: prompt = %q", key, got)
 		}
@@ -176,7 +185,8 @@ func TestDeveloperIsSystem(t *testing.T) {
 	s := &sampler{says: "x"}
 	h := start(t, s, nil)
 	for _, role := range []string{"system", "developer"} {
-		status, body := send(t, "POST", h.URL+"/v1/chat/completions", `{"messages":[{"role":"`+role+`","content":"be brief"},{"role":"user","content":"hi"}]}`)
+		status, body := send(t, "POST", h.URL+"/v1/chat/completions",
+			`{"messages":[{"role":"`+role+`","content":"be brief"},{"role":"user","content":"hi"}]}`)
 		if status != 200 {
 			t.Fatalf("%s: status %d: %s", role, status, body)
 		}
@@ -201,7 +211,8 @@ func TestLongResultsAreShortened(t *testing.T) {
 			{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]},
 			{"role":"tool","tool_call_id":"c1","content":"`+result+`"}]}`)
 	}
-	if status, body := ask("long"); status != 200 || !strings.HasSuffix(text(s.asked[0].Prompt), "user:long user text\nassistant:\ntool:read said l\n") {
+	if status, body := ask("long"); status != 200 ||
+		!strings.HasSuffix(text(s.asked[0].Prompt), "user:long user text\nassistant:\ntool:read said l\n") {
 		t.Errorf("status %d %s, prompt %q", status, body, text(s.asked[0].Prompt))
 	}
 	if status, body := ask("no"); status != 500 || strings.Contains(body, "10.0.0.7") {
@@ -217,8 +228,10 @@ func TestUnknownModelListsThose(t *testing.T) {
 		o.Models = append(o.Models, other)
 	})
 	for _, name := range []string{"gpt-4", ""} {
-		status, body := send(t, "POST", h.URL+"/v1/chat/completions", `{"model":"`+name+`","messages":[{"role":"user","content":"hi"}]}`)
-		if want := fmt.Sprintf(`no model \"%s\" here; there are \"m\", \"out/final\"`, name); status != 404 || !strings.Contains(body, want) {
+		status, body := send(t, "POST", h.URL+"/v1/chat/completions",
+			`{"model":"`+name+`","messages":[{"role":"user","content":"hi"}]}`)
+		if want := fmt.Sprintf(`no model \"%s\" here; there are \"m\", \"out/final\"`,
+			name); status != 404 || !strings.Contains(body, want) {
 			t.Errorf("status %d, no %s in %s", status, want, body)
 		}
 	}
@@ -226,13 +239,16 @@ func TestUnknownModelListsThose(t *testing.T) {
 
 // A stream, put together again, is the answer that is not streamed.
 func TestStreamEqualsWhole(t *testing.T) {
-	for _, says := range []string{"", "héllo, wörld 世界", `think CALL hash {"b": 1, "a": 2}CALL now {}`, "CALL x {\"s\":\"a b\"}",
-		"THINK of it,  twice SO héllo", `THINK why SO CALL now {}`, "THINK and then"} {
+	for _, says := range []string{
+		"", "héllo, wörld 世界", `think CALL hash {"b": 1, "a": 2}CALL now {}`, "CALL x {\"s\":\"a b\"}",
+		"THINK of it,  twice SO héllo", `THINK why SO CALL now {}`, "THINK and then",
+	} {
 		t.Run(says, func(t *testing.T) {
 			h := start(t, &sampler{says: says}, nil)
 			more := `,"seed":1,"logprobs":true,"top_logprobs":2,"return_token_ids":true`
 			whole := ask(t, h, more)
-			status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+more+`,"stream":true,"stream_options":{"include_usage":true}}`)
+			status, body := send(t, "POST", h.URL+"/v1/chat/completions",
+				hi+more+`,"stream":true,"stream_options":{"include_usage":true}}`)
 			if status != 200 || !strings.HasSuffix(body, "data: [DONE]\n\n") {
 				t.Fatalf("status %d: %s", status, body)
 			}
@@ -243,7 +259,8 @@ func TestStreamEqualsWhole(t *testing.T) {
 					calls[i].ID = "" // each completion's own
 				}
 			}
-			if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(whole.Usage, joined.Usage) || !reflect.DeepEqual(whole.PromptTokenIDs, joined.PromptTokenIDs) {
+			if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(whole.Usage, joined.Usage) ||
+				!reflect.DeepEqual(whole.PromptTokenIDs, joined.PromptTokenIDs) {
 				t.Errorf("joined\n%+v %+v\nwhole\n%+v %+v", b.Message, b, a.Message, a)
 			}
 			if says == "héllo, wörld 世界" && numContent != 15 {
@@ -292,7 +309,8 @@ func TestStreamIsCancelled(t *testing.T) {
 	s := &sampler{says: "héllo", seen: make(chan struct{})}
 	h := start(t, s, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, "POST", h.URL+"/v1/chat/completions", strings.NewReader(hi+`,"stream":true}`))
+	req, err := http.NewRequestWithContext(ctx, "POST", h.URL+"/v1/chat/completions",
+		strings.NewReader(hi+`,"stream":true}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +326,8 @@ func TestStreamIsCancelled(t *testing.T) {
 // openStream begins a stream and returns its lines.
 func openStream(t *testing.T, h *httptest.Server) *bufio.Scanner {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+"/v1/chat/completions", strings.NewReader(hi+`,"stream":true}`))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+"/v1/chat/completions",
+		strings.NewReader(hi+`,"stream":true}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +402,10 @@ func TestRefusals(t *testing.T) {
 		"forced tool":     {hi + `,"tool_choice":"required"}`, "tool_choice", "invalid_value", 400},
 		"unknown tool":    {hi + `,"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":{"type":"function","function":{"name":"b"}}}`, "tool_choice", "invalid_value", 400},
 		"other choice":    {hi + `,"tool_choice":"any"}`, "tool_choice", "invalid_value", 400},
-		"two tools":       {hi + `,"tools":[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"a"}}]}`, "tools", "invalid_value", 400},
+		"two tools": {
+			hi + `,"tools":[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"a"}}]}`,
+			"tools", "invalid_value", 400,
+		},
 		"a nameless tool": {hi + `,"tools":[{"type":"function","function":{}}]}`, "", "invalid_value", 400},
 		"a result alone":  {`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"call_0","content":"y"}]}`, "messages", "invalid_value", 400},
 		"a user's call":   {`{"model":"m","messages":[{"role":"user","content":"x","tool_calls":[{"id":"c","type":"function","function":{"name":"a","arguments":"{}"}}]}]}`, "messages", "invalid_value", 400},
@@ -413,7 +435,8 @@ func TestRefusals(t *testing.T) {
 			if e.Error.Param != nil {
 				param = *e.Error.Param
 			}
-			if status != tc.status || param != tc.param || e.Error.Code != tc.code || e.Error.Message == "" || e.Error.Type == "" || strings.Contains(e.Error.Message, "Go ") {
+			if status != tc.status || param != tc.param || e.Error.Code != tc.code || e.Error.Message == "" ||
+				e.Error.Type == "" || strings.Contains(e.Error.Message, "Go ") {
 				t.Errorf("status %d: %s", status, body)
 			}
 		})
@@ -504,7 +527,8 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 }
 
 func TestClientDisconnectCancelsSampling(t *testing.T) {
-	s := &sampler{says: "x", gate: make(chan struct{}), started: make(chan struct{}, 4), cancelled: make(chan struct{}, 1)}
+	s := &sampler{says: "x", gate: make(chan struct{}), started: make(chan struct{}, 4),
+		cancelled: make(chan struct{}, 1)}
 	h := start(t, s, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-s.started; cancel() }()
@@ -534,7 +558,8 @@ func TestQueueIsBounded(t *testing.T) {
 		answered <- status
 	}()
 	<-s.started
-	if status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+"}"); status != 429 || !strings.Contains(body, "queue_full") {
+	if status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+"}"); status != 429 ||
+		!strings.Contains(body, "queue_full") {
 		t.Errorf("status %d: %s", status, body)
 	}
 	close(s.gate)
@@ -583,12 +608,13 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 	}
 }
 
-// What takes too long is cut off, and its client told so in its own protocol: as an answer where none has begun, else by the last event of its stream, for half an
-// answer would read as a whole one. It is counted as what it was told.
+// What takes too long is cut off, and its client told so in its own protocol: as an answer where none has begun, else
+// by the last event of its stream, for half an answer would read as a whole one. It is counted as what it was told.
 func TestShutdownCutsOffWhatTakesTooLong(t *testing.T) {
 	http.DefaultClient.Timeout = time.Minute // else a client that nobody tells waits as long as the test may
 	defer func() { http.DefaultClient.Timeout = 0 }()
-	const chatBody, code = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]`, `"code":"shutting_down"`
+	const chatBody, code = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]`,
+		`"code":"shutting_down"`
 	for _, tc := range []struct{ path, body, told string }{
 		{"/v1/chat/completions", chatBody, code},
 		{"/v1/completions", `{"model":"m","prompt":"hi"`, code},
@@ -615,7 +641,8 @@ func TestShutdownCutsOffWhatTakesTooLong(t *testing.T) {
 					stop()
 				}()
 			}
-			res, err := http.Post("http://"+l.Addr().String()+tc.path, "application/json", strings.NewReader(fmt.Sprintf(`%s,"stream":%t}`, tc.body, streams)))
+			res, err := http.Post("http://"+l.Addr().String()+tc.path, "application/json",
+				strings.NewReader(fmt.Sprintf(`%s,"stream":%t}`, tc.body, streams)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -632,7 +659,8 @@ func TestShutdownCutsOffWhatTakesTooLong(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-			if counts := counted(server); !strings.Contains(counts, `requests_refused_total{code="shutting_down"} 1`) || strings.Contains(counts, "request_success_total{") {
+			if counts := counted(server); !strings.Contains(counts, `requests_refused_total{code="shutting_down"} 1`) ||
+				strings.Contains(counts, "request_success_total{") {
 				t.Errorf("%s, stream %t: %s", tc.path, streams, counts)
 			}
 		}
@@ -662,7 +690,8 @@ func TestHangingUpIsCountedAsAbort(t *testing.T) {
 			<-s.started
 			leave()
 		}()
-		req, err := http.NewRequestWithContext(ctx, "POST", h.URL+"/v1/chat/completions", strings.NewReader(fmt.Sprintf(`%s,"stream":%t}`, hi, streams)))
+		req, err := http.NewRequestWithContext(ctx, "POST", h.URL+"/v1/chat/completions",
+			strings.NewReader(fmt.Sprintf(`%s,"stream":%t}`, hi, streams)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -671,7 +700,8 @@ func TestHangingUpIsCountedAsAbort(t *testing.T) {
 			res.Body.Close()
 		}
 		h.Close() // waits for the handler's end
-		if counts := counted(server); !strings.Contains(counts, `finished_reason="abort"} 1`) || strings.Contains(counts, "requests_refused_total{") {
+		if counts := counted(server); !strings.Contains(counts, `finished_reason="abort"} 1`) ||
+			strings.Contains(counts, "requests_refused_total{") {
 			t.Errorf("stream %t: %s", streams, counts)
 		}
 	}

@@ -47,7 +47,8 @@ func (k *sessions) take(ctx context.Context, key sessionKey) (*openSession, erro
 		return nil, errDraining
 	case x != nil && x.busy:
 		k.mu.Unlock()
-		return nil, &apiError{http.StatusConflict, "invalid_request_error", sessionHeader, "session_busy", "a task of this session is under way"}
+		return nil, &apiError{http.StatusConflict, "invalid_request_error", sessionHeader, "session_busy",
+			"a task of this session is under way"}
 	case x != nil:
 		x.busy = true
 		x.idle.Stop()
@@ -55,7 +56,8 @@ func (k *sessions) take(ctx context.Context, key sessionKey) (*openSession, erro
 		return x, nil
 	case len(k.open) >= k.agent.MaxSessions:
 		k.mu.Unlock()
-		return nil, &apiError{http.StatusTooManyRequests, "rate_limit_error", "", "no_session", "as many sessions are open as this server has"}
+		return nil, &apiError{http.StatusTooManyRequests, "rate_limit_error", "", "no_session",
+			"as many sessions are open as this server has"}
 	}
 	x = &openSession{key: key, busy: true}
 	k.open[x] = true

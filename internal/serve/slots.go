@@ -31,8 +31,8 @@ type held struct {
 	ids            []int32
 }
 
-// waiter is a request in the queue; the slot it is given arrives on ready (one place, so that giving never blocks), or -1 where there
-// will be none.
+// waiter is a request in the queue; the slot it is given arrives on ready (one place, so that giving never blocks), or
+// -1 where there will be none.
 type waiter struct {
 	ready chan int
 	begun bool // it is of a task whose calls were made: it is never turned away

@@ -50,7 +50,8 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 			_, _ = io.Copy(io.Discard, ours)
 			gone <- time.Since(began)
 		}()
-		fmt.Fprint(ours, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n")
+		fmt.Fprint(ours, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"+
+			"Content-Length: 100000\r\n\r\n")
 		for range 300 {
 			if _, err := ours.Write([]byte(" ")); err != nil {
 				break
@@ -89,7 +90,8 @@ func readSlowly(t *testing.T, body string) {
 		go func() { ended <- server.Serve(ctx, l) }()
 		ours, theirs := net.Pipe()
 		l.conns <- theirs
-		fmt.Fprintf(ours, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		fmt.Fprintf(ours, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		began := time.Now()
 		synctest.Wait()
 		if taken, _ := server.models.list[0].slots.busy(); taken != 0 {
@@ -98,7 +100,8 @@ func readSlowly(t *testing.T, body string) {
 		time.Sleep(patience + time.Second)
 		synctest.Wait()
 		rest, _ := io.ReadAll(ours) // ends, as the server has hung up
-		if held := time.Since(began); held > patience+2*time.Second || strings.Contains(string(rest), "[DONE]") || strings.Contains(string(rest), "usage") {
+		if held := time.Since(began); held > patience+2*time.Second || strings.Contains(string(rest), "[DONE]") ||
+			strings.Contains(string(rest), "usage") {
 			t.Errorf("held for %s: %s", held, rest)
 		}
 		ours.Close()
@@ -109,11 +112,14 @@ func readSlowly(t *testing.T, body string) {
 	})
 }
 
-// A client that takes none of its stream keeps a task no longer than its time: its call is not made, and its session goes to another.
+// A client that takes none of its stream keeps a task no longer than its time: its call is not made, and its session
+// goes to another.
 func TestATaskOutlastsNoSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = time.Minute
-		server, _, d := agency(t, func(o *Options) { o.Agent.MaxTime, o.Patience, o.Grace = most, time.Hour, time.Second }, "CALL look {}", "Done.")
+		server, _, d := agency(t, func(o *Options) {
+			o.Agent.MaxTime, o.Patience, o.Grace = most, time.Hour, time.Second
+		}, "CALL look {}", "Done.")
 		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -121,7 +127,8 @@ func TestATaskOutlastsNoSlowReader(t *testing.T) {
 		ours, theirs := net.Pipe()
 		l.conns <- theirs
 		body := hi + `,"stream":true}`
-		fmt.Fprintf(ours, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		fmt.Fprintf(ours, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		time.Sleep(most - time.Second)
 		synctest.Wait()
 		if d.count() != 1 {

@@ -11,7 +11,8 @@ import (
 	"hone/internal/policy"
 )
 
-// news is a token that was drawn for an answer, or with nil that the answer has ended. Of a task it is one of the others too.
+// news is a token that was drawn for an answer, or with nil that the answer has ended. Of a task it is one of the
+// others too.
 type news struct {
 	answer  *answer
 	token   *policy.Token
@@ -22,8 +23,8 @@ type news struct {
 	told    chan struct{}  // closed once the client was told; nil where nobody waits for that
 }
 
-// feed hands tokens from the sampler, which must not wait, to a client, which may be slow. A completion's tokens are bounded, so
-// the feed is.
+// feed hands tokens from the sampler, which must not wait, to a client, which may be slow. A completion's tokens are
+// bounded, so the feed is.
 type feed struct {
 	mu   sync.Mutex
 	news []news
@@ -57,7 +58,8 @@ func (f *feed) addCall(ctx context.Context, n news) {
 	}
 }
 
-// take waits for news and returns what has come; none once all was taken. Where nothing comes for as long as pingEvery, idle is called.
+// take waits for news and returns what has come; none once all was taken. Where nothing comes for as long as pingEvery,
+// idle is called.
 func (f *feed) take(idle func()) []news {
 	quiet := time.NewTicker(pingEvery)
 	defer quiet.Stop()
@@ -81,8 +83,8 @@ func (f *feed) take(idle func()) []news {
 	}
 }
 
-// stream samples an exchange and sends it as server-sent events while it grows. Where something was sent already, an error is told in the stream,
-// which then has no end of the usual kind.
+// stream samples an exchange and sends it as server-sent events while it grows. Where something was sent already, an
+// error is told in the stream, which then has no end of the usual kind.
 func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange, d dialect) error {
 	ctx, cancel := context.WithCancel(ctx)
 	f := newFeed()
@@ -109,7 +111,8 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 	for come := f.take(ping); come != nil; come = f.take(ping) {
 		for _, n := range come {
 			s.tell(x, n, t, e)
-			if n.told != nil && !e.gone { // a client that is gone was told of nothing: the request ends, and with it the wait
+			// a client that is gone was told of nothing: the request ends, and with it the wait
+			if n.told != nil && !e.gone {
 				close(n.told)
 			}
 		}
@@ -164,7 +167,8 @@ func (s *Server) tell(x *exchange, n news, t teller, e *events) {
 // ends reports whether nothing follows of the answer.
 func (n news) ends() bool { return n.token == nil && n.step == nil && n.said == nil && !n.turned }
 
-// note remembers a token for the next event: logprobs and ids go with what they settled, which may be several tokens' text.
+// note remembers a token for the next event: logprobs and ids go with what they settled, which may be several tokens'
+// text.
 func (a *answer) note(t *policy.Token, q *request) {
 	if !q.logprobs && !q.ids {
 		return
@@ -193,8 +197,8 @@ type events struct {
 	gone  bool // the client is: nothing is written any more
 }
 
-// pingEvery is how long a stream says nothing before it says that it is alive: a long prompt, a queue, or a long call, which is told of
-// when it has ended. What stands between cuts idle connections, mostly after a minute.
+// pingEvery is how long a stream says nothing before it says that it is alive: a long prompt, a queue, or a long call,
+// which is told of when it has ended. What stands between cuts idle connections, mostly after a minute.
 const pingEvery = 10 * time.Second
 
 // ping sends a comment, which no client reads (HTML standard, server-sent events).

@@ -27,10 +27,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkSynth makes scenarios until about 1,000 candidates were drafted and executed, of a server whose sessions are each a process
-// of their own (memory, which has state) and of one that all share (calc), without the sandbox and in it. All tools are called
-// either way. It reports the processors' time too, of hone and of the servers: on a busy machine that over the number of cores is what
-// an idle one would take at least. What runs in the sandbox is no child of ours, so perf stat -e task-clock is to count it.
+// BenchmarkSynth makes scenarios until about 1,000 candidates were drafted and executed, of a server whose sessions are
+// each a process of their own (memory, which has state) and of one that all share (calc), without the sandbox and in
+// it. All tools are called either way. It reports the processors' time too, of hone and of the servers: on a busy
+// machine that over the number of cores is what an idle one would take at least. What runs in the sandbox is no child
+// of ours, so perf stat -e task-clock is to count it.
 func BenchmarkSynth(b *testing.B) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -40,8 +41,16 @@ func BenchmarkSynth(b *testing.B) {
 		name, sandbox, entry string
 		n                    int
 	}{
-		{"memory", "off", fmt.Sprintf(`{"command": "node", "args": [%q], "env": {"MEMORY_FILE_PATH": "${HONE_EPISODE_DIR}/memory.jsonl"}}`, root+"/cmd/hone/testdata/servers/node_modules/@modelcontextprotocol/server-memory/dist/index.js"), 600},
-		{"memory in the sandbox", "auto", fmt.Sprintf(`{"command": "node", "args": [%q], "env": {"MEMORY_FILE_PATH": "${HONE_EPISODE_DIR}/memory.jsonl"}}`, root+"/cmd/hone/testdata/servers/node_modules/@modelcontextprotocol/server-memory/dist/index.js"), 600},
+		{
+			"memory", "off", fmt.Sprintf(
+				`{"command": "node", "args": [%q], "env": {"MEMORY_FILE_PATH": "${HONE_EPISODE_DIR}/memory.jsonl"}}`, root+"/cmd/hone/testdata/servers/node_modules/@modelcontextprotocol/server-memory/dist/index.js",
+			), 600,
+		},
+		{
+			"memory in the sandbox", "auto", fmt.Sprintf(
+				`{"command": "node", "args": [%q], "env": {"MEMORY_FILE_PATH": "${HONE_EPISODE_DIR}/memory.jsonl"}}`, root+"/cmd/hone/testdata/servers/node_modules/@modelcontextprotocol/server-memory/dist/index.js",
+			), 600,
+		},
 		{"calc", "off", fmt.Sprintf(`{"command": "node", "args": [%q]}`, root+"/demo/node_modules/@coo-quack/calc-mcp/dist/index.js"), 460},
 	} {
 		b.Run(row.name, func(b *testing.B) {
@@ -55,12 +64,27 @@ func BenchmarkSynth(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				h := &host.Host{Data: sanitize.New(null), Talk: sanitize.New(null), Quiet: true, LookupEnv: os.LookupEnv, Environ: os.Environ(), CacheDir: dir, Helper: []string{os.Args[0], "sandbox-exec"}}
+				h := &host.Host{
+					Data:      sanitize.New(null),
+					Talk:      sanitize.New(null),
+					Quiet:     true,
+					LookupEnv: os.LookupEnv,
+					Environ:   os.Environ(),
+					CacheDir:  dir,
+					Helper:    []string{os.Args[0], "sandbox-exec"},
+				}
 				c := config.Default()
 				c.MCP.Config, c.MCP.Sandbox.Mode, c.Model.Context = servers, row.sandbox, 4096
 				began, spent := time.Now(), cpu()
-				made, err := Run(context.Background(), h, c, toolset.Source{}, Options{Out: filepath.Join(dir, "made.json"), N: row.n, SplitBy: "task", Workers: runtime.GOMAXPROCS(0) + 1, CallAll: true,
-					ReferenceRuns: 1, AllowFindings: scan.Allowed{"*"}})
+				made, err := Run(context.Background(), h, c, toolset.Source{}, Options{
+					Out:           filepath.Join(dir, "made.json"),
+					N:             row.n,
+					SplitBy:       "task",
+					Workers:       runtime.GOMAXPROCS(0) + 1,
+					CallAll:       true,
+					ReferenceRuns: 1,
+					AllowFindings: scan.Allowed{"*"},
+				})
 				if made == nil {
 					b.Fatal(err)
 				}

@@ -20,8 +20,8 @@ import (
 	"hone/internal/synth/generate"
 )
 
-// askedModels are the models that a synthesis asks. Their answers are kept in hone's cache folder, so a command that goes on, or is
-// given again, pays for none twice. All share one budget.
+// askedModels are the models that a synthesis asks. Their answers are kept in hone's cache folder, so a command that
+// goes on, or is given again, pays for none twice. All share one budget.
 type askedModels struct {
 	h      *host.Host
 	c      config.Config
@@ -37,7 +37,8 @@ func newAskedModels(h *host.Host, c config.Config, x Options) (*askedModels, err
 	if err != nil {
 		return nil, err
 	}
-	return &askedModels{h: h, c: c, slots: x.Workers, cache: filepath.Join(store.Dir, "synth"), budget: llm.NewBudget(x.BudgetTokens, x.BudgetUSD), byName: map[string]*generate.Model{}}, nil
+	return &askedModels{h: h, c: c, slots: x.Workers, cache: filepath.Join(store.Dir, "synth"),
+		budget: llm.NewBudget(x.BudgetTokens, x.BudgetUSD), byName: map[string]*generate.Model{}}, nil
 }
 
 // Close ends the models on this machine.
@@ -68,7 +69,8 @@ func (a *askedModels) into(o *generate.Options, l *episodes.Episodes, x Options)
 // say tells what was paid for.
 func (a *askedModels) say() {
 	if used, usd := a.budget.Usage(); used.Total() > 0 {
-		a.h.Say("models: %s sent and %s received; $%.4f where a price is known", fault.Count(used.PromptTokens, "token"), fault.Count(used.CompletionTokens, "token"), usd)
+		a.h.Say("models: %s sent and %s received; $%.4f where a price is known",
+			fault.Count(used.PromptTokens, "token"), fault.Count(used.CompletionTokens, "token"), usd)
 	}
 }
 
@@ -115,8 +117,13 @@ func (a *askedModels) local(folder string) (*generate.Model, error) {
 		return nil, err
 	}
 	a.close = append(a.close, m.Close)
-	client, err := llm.New(llm.Options{BaseURL: "http://127.0.0.1/" + m.Fingerprint + "/v1", Budget: a.budget, CacheDir: a.cache,
-		Transport: local.InProcess{Handler: http.StripPrefix("/"+m.Fingerprint, m.Handler)}, Cost: func(int, int) float64 { return 0 }})
+	client, err := llm.New(llm.Options{
+		BaseURL:   "http://127.0.0.1/" + m.Fingerprint + "/v1",
+		Budget:    a.budget,
+		CacheDir:  a.cache,
+		Transport: local.InProcess{Handler: http.StripPrefix("/"+m.Fingerprint, m.Handler)},
+		Cost:      func(int, int) float64 { return 0 },
+	})
 	return &generate.Model{Chatter: client, Name: m.ID}, err
 }
 

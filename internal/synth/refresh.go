@@ -30,7 +30,8 @@ import (
 type Refreshing struct {
 	Dataset string // the scenarios
 	Out     string // those that hold now
-	Catalog string // of the servers as they were, for scenarios that do not say what they were made with; "" without one
+	// of the servers as they were, for scenarios that do not say what they were made with; "" without one
+	Catalog string
 	Work    string // what the servers answered hone synth then; "" is beside Dataset
 	CallAll bool
 	Workers int
@@ -60,11 +61,13 @@ type RefreshedRow struct {
 
 // Refreshed is what became of all.
 type Refreshed struct {
-	Changes  []mcp.Change   `json:"changes"` // since the earlier catalog, where one was given
-	Counts   map[string]int `json:"counts"`
-	Rows     []RefreshedRow `json:"rows"`
-	Affected string         `json:"affected,omitempty"` // file of the scenarios that hold again, each of its own split; "" where there are none
-	Split    string         `json:"split,omitempty"`    // of them that an adapter is evaluated on: test, or where none is affected validation, else train
+	Changes []mcp.Change   `json:"changes"` // since the earlier catalog, where one was given
+	Counts  map[string]int `json:"counts"`
+	Rows    []RefreshedRow `json:"rows"`
+	// file of the scenarios that hold again, each of its own split; "" where there are none
+	Affected string `json:"affected,omitempty"`
+	// of them that an adapter is evaluated on: test, or where none is affected validation, else train
+	Split string `json:"split,omitempty"`
 }
 
 // refresher is a refreshing under way.
@@ -79,9 +82,11 @@ type refresher struct {
 	old    map[string]string // last results by the names of plays
 }
 
-// Refresh finds the scenarios that a change of their servers touches, tries them, and mends, replaces or drops those that no
-// longer hold. The others stay as they are. With --dry-run it only says which are touched.
-func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Refreshing) (*Refreshed, error) {
+// Refresh finds the scenarios that a change of their servers touches, tries them, and mends, replaces or drops those
+// that no longer hold. The others stay as they are. With --dry-run it only says which are touched.
+func Refresh(
+	ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Refreshing,
+) (*Refreshed, error) {
 	list, err := scenario.Load(x.Dataset)
 	if err != nil {
 		return nil, err
@@ -113,8 +118,9 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 	if x.Work == "" {
 		x.Work = WorkBeside(x.Dataset)
 	}
-	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog, l.Versions()), old: lastResults(x.Work),
-		tools: subjects(c, l, x.CallAll), trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.RefusalPattern}}
+	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog, l.Versions()),
+		old: lastResults(x.Work), tools: subjects(c, l, x.CallAll), trial: checktest.Trial{Tools: l.Tools,
+			Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.RefusalPattern}}
 	kept, again, lost, err := r.each(ctx, list, before, out)
 	if err != nil || h.DryRun {
 		return out, err
@@ -141,9 +147,11 @@ func nowOf(catalog *mcp.Catalog, versions map[string]string) refresh.Now {
 	return n
 }
 
-// each looks at every scenario: kept are those that hold, again those of them that were tried anew; lost are the rows of
-// those that do not.
-func (r *refresher) each(ctx context.Context, list []scenario.Scenario, before map[string]string, out *Refreshed) (kept, again []scenario.Scenario, lost []int, err error) {
+// each looks at every scenario: kept are those that hold, again those of them that were tried anew; lost are the rows
+// of those that do not.
+func (r *refresher) each(
+	ctx context.Context, list []scenario.Scenario, before map[string]string, out *Refreshed,
+) (kept, again []scenario.Scenario, lost []int, err error) {
 	progress := r.host.Progress(1)
 	for i, s := range list {
 		touched := refresh.Touch(s, before, r.now)
@@ -181,7 +189,9 @@ func (r *refresher) each(ctx context.Context, list []scenario.Scenario, before m
 }
 
 // one tries a scenario, and mends it where it no longer holds.
-func (r *refresher) one(ctx context.Context, s *scenario.Scenario, touched refresh.Touched) (outcome string, why []string, err error) {
+func (r *refresher) one(
+	ctx context.Context, s *scenario.Scenario, touched refresh.Touched,
+) (outcome string, why []string, err error) {
 	if len(touched.Gone) > 0 {
 		return Dropped, nil, nil
 	}
@@ -213,8 +223,8 @@ func (r *refresher) one(ctx context.Context, s *scenario.Scenario, touched refre
 	return Mended, why, nil
 }
 
-// holds is what hone scenarios validate finds wrong with a scenario, and what a gold answer that moved gives away. looked is
-// false where its answer could not be held against anything.
+// holds is what hone scenarios validate finds wrong with a scenario, and what a gold answer that moved gives away.
+// looked is false where its answer could not be held against anything.
 func (r *refresher) holds(ctx context.Context, s *scenario.Scenario) (found []string, looked bool, err error) {
 	found = checktest.Alone(s)
 	if len(found) == 0 && checktest.Looks(s) {
@@ -243,8 +253,8 @@ func (r *refresher) result(s *scenario.Scenario) string {
 	return r.old[s.Provenance.Proof[0]]
 }
 
-// lastResults reads what the servers answered hone synth: the last result of each play. A file that is not there, or another
-// one, has none.
+// lastResults reads what the servers answered hone synth: the last result of each play. A file that is not there, or
+// another one, has none.
 func lastResults(path string) map[string]string {
 	out := map[string]string{}
 	f, err := os.Open(path)
@@ -271,9 +281,12 @@ func lastResults(path string) map[string]string {
 // draftsFor is how many scenarios are made so that one fits the place of each that is lost.
 const draftsFor = 6
 
-// replace makes scenarios for the tools of those that are lost and still there, and puts one in the place of each: one that
-// calls such a tool, or none where that one called none, of the same split, and far from the scenarios of other splits.
-func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost []int, out *Refreshed) (made []scenario.Scenario, err error) {
+// replace makes scenarios for the tools of those that are lost and still there, and puts one in the place of each: one
+// that calls such a tool, or none where that one called none, of the same split, and far from the scenarios of other
+// splits.
+func (r *refresher) replace(
+	ctx context.Context, list []scenario.Scenario, lost []int, out *Refreshed,
+) (made []scenario.Scenario, err error) {
 	wanted := map[string]bool{} // servers
 	for _, i := range lost {
 		if len(list[i].Gold) == 0 && list[i].Provenance != nil {
@@ -300,8 +313,16 @@ func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost 
 		return nil, err
 	}
 	defer func() { _ = ledger.Close() }() // each line is written
-	result, err := generate.Run(ctx, r.l.Tools, tools, ledger, generate.Options{N: max(40, draftsFor*len(lost)), Seed: r.config.Seed, SplitBy: generate.ByTask, Workers: r.Workers,
-		Version: host.ReadBuild().Version, ReferenceRuns: 1, Progress: r.host.Progress(1), Trial: r.trial})
+	result, err := generate.Run(ctx, r.l.Tools, tools, ledger, generate.Options{
+		N:             max(40, draftsFor*len(lost)),
+		Seed:          r.config.Seed,
+		SplitBy:       generate.ByTask,
+		Workers:       r.Workers,
+		Version:       host.ReadBuild().Version,
+		ReferenceRuns: 1,
+		Progress:      r.host.Progress(1),
+		Trial:         r.trial,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +339,8 @@ func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost 
 	}
 	for _, i := range lost {
 		at := slices.IndexFunc(result.Scenarios, func(s scenario.Scenario) bool {
-			return s.Split == list[i].Split && !taken[s.ID] && !taken[s.Task] && alike(s, list[i]) && refresh.Apart(s, stay)
+			return s.Split == list[i].Split && !taken[s.ID] && !taken[s.Task] && alike(s, list[i]) &&
+				refresh.Apart(s, stay)
 		})
 		if at < 0 {
 			continue
@@ -346,7 +368,8 @@ func alike(s, was scenario.Scenario) bool {
 // save writes the scenarios that hold, and beside them those that were tried anew.
 func (r *refresher) save(list, again []scenario.Scenario, out *Refreshed) error {
 	if len(list) == 0 {
-		return &fault.Error{Code: fault.CodeFailures, What: "no scenario holds any more", Where: r.Dataset, Next: "hone synth makes new ones"}
+		return &fault.Error{Code: fault.CodeFailures, What: "no scenario holds any more", Where: r.Dataset,
+			Next: "hone synth makes new ones"}
 	}
 	if err := r.l.Runnable(r.config, list); err != nil {
 		return err
@@ -364,13 +387,15 @@ func (r *refresher) save(list, again []scenario.Scenario, out *Refreshed) error 
 		}
 	}
 	if out.Split == scenario.Train {
-		r.host.Say("warning: all scenarios that were made again are trained on: an adapter's rate on them is not one of new tasks")
+		r.host.Say("warning: all scenarios that were made again are trained on: an adapter's rate on them is not one " +
+			"of new tasks")
 	}
 	out.Affected = strings.TrimSuffix(strings.TrimSuffix(r.Out, ".jsonl"), ".json") + ".affected.json"
 	return scenario.Save(out.Affected, again)
 }
 
-// earlier begins the names of results that were carried over: they are of another version of the servers, and no play to go on with.
+// earlier begins the names of results that were carried over: they are of another version of the servers, and no play
+// to go on with.
 const earlier = "earlier "
 
 // keepResults carries the last results that are known into the work file beside the scenarios, for the next refresh.
@@ -378,7 +403,8 @@ func (r *refresher) keepResults(list []scenario.Scenario) error {
 	var b bytes.Buffer
 	for i := range list {
 		if text := r.result(&list[i]); text != "" {
-			line, err := json.Marshal(map[string]any{"play": earlier + list[i].Provenance.Proof[0], "got": map[string]any{"results": []map[string]string{{"text": text}}}})
+			line, err := json.Marshal(map[string]any{"play": earlier + list[i].Provenance.Proof[0],
+				"got": map[string]any{"results": []map[string]string{{"text": text}}}})
 			if err != nil {
 				return err
 			}
@@ -389,9 +415,11 @@ func (r *refresher) keepResults(list []scenario.Scenario) error {
 		return nil
 	}
 	cannot := func(err error) error {
-		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep what the servers answered", Where: WorkBeside(r.Out), Err: err, Next: "give --out another name"}
+		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep what the servers answered",
+			Where: WorkBeside(r.Out), Err: err, Next: "give --out another name"}
 	}
-	f, err := os.OpenFile(WorkBeside(r.Out), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // answers of servers may be private
+	// answers of servers may be private
+	f, err := os.OpenFile(WorkBeside(r.Out), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return cannot(err)
 	}
@@ -412,7 +440,8 @@ func (r Refreshed) Table() [][]string {
 	rows := [][]string{{"SCENARIO", "OUTCOME", "TOUCHED BY", "WHY", "BY"}}
 	for _, x := range r.Rows {
 		if x.Outcome != Untouched {
-			rows = append(rows, []string{x.ID, x.Outcome, strings.Join(x.Touched, "; "), host.OneLine(strings.Join(x.Why, "; ")), x.By})
+			rows = append(rows,
+				[]string{x.ID, x.Outcome, strings.Join(x.Touched, "; "), host.OneLine(strings.Join(x.Why, "; ")), x.By})
 		}
 	}
 	if len(rows) == 1 {

@@ -7,7 +7,8 @@ import (
 	"hone/internal/host"
 )
 
-// Split assigns a split to each row of a file that has none, to all with reassign, and writes the scenarios to out, "" being stdout.
+// Split assigns a split to each row of a file that has none, to all with reassign, and writes the scenarios to out, ""
+// being stdout.
 func Split(h *host.Host, path, out string, reassign bool) error {
 	list, err := scenario.LoadRows(path)
 	if err != nil {
@@ -21,7 +22,8 @@ func Split(h *host.Host, path, out string, reassign bool) error {
 	scenario.AssignSplits(list)
 	sizes, torn := scenario.SplitSizes(list)
 	if torn > 0 {
-		h.Say("warning: sets of rows that share calls and are in more than one split: %d; --reassign keeps each in one", torn)
+		h.Say("warning: sets of rows that share calls and are in more than one split: %d; --reassign keeps each in one",
+			torn)
 	}
 	h.Say("train %d, validation %d, test %d", sizes[scenario.Train], sizes[scenario.Validation], sizes[scenario.Test])
 	if h.DryRun {

@@ -22,16 +22,22 @@ func TestMostToolsAnswerNothing(t *testing.T) {
 	}{
 		{"all answer", []generate.ToolRow{row("a", 3, 3, ""), row("b", 3, 1, "")}, ""},
 		{"half of them", []generate.ToolRow{row("a", 3, 0, "no"), row("b", 3, 1, "")}, ""},
-		{"most do not", []generate.ToolRow{row("a", 3, 0, "no key"), row("b", 3, 1, ""), row("c", 2, 0, "no key")}, "2 of the 3 tools that were tried answered nothing"},
+		{"most do not", []generate.ToolRow{row("a", 3, 0, "no key"), row("b", 3, 1, ""), row("c", 2, 0, "no key")},
+			"2 of the 3 tools that were tried answered nothing"},
 		{"those that were not tried do not count", []generate.ToolRow{row("a", 0, 0, ""), row("b", 0, 0, ""), row("c", 3, 1, "")}, ""},
 		{"its own package", []generate.ToolRow{row("a", 3, 0, erofs), row("b", 3, 0, erofs), row("c", 2, 2, "")}, "hone doctor --mcp-config m.json looks"},
-		{"of Python", []generate.ToolRow{row("a", 3, 0, "bad"), row("b", 3, 0, "[Errno 30] Read-only file system: '/opt/venv/lib/notes.db'")}, "hone doctor --mcp-config m.json looks"},
+		{
+			"of Python", []generate.ToolRow{row("a", 3, 0, "bad"),
+				row("b", 3, 0, "[Errno 30] Read-only file system: '/opt/venv/lib/notes.db'")},
+			"hone doctor --mcp-config m.json looks",
+		},
 		{"without a path", []generate.ToolRow{row("a", 3, 0, "EROFS")}, "hone doctor --mcp-config m.json looks"},
 		{"no tools", nil, ""},
 	} {
 		err := mostSilent(x.tools, "out.json", "hone doctor --mcp-config m.json")
 		f, is := errors.AsType[*fault.Error](err)
-		if is != (x.want != "") || is && (!strings.Contains(f.What+f.Next, x.want) || f.Code != fault.CodeFailures || f.Where != "out.json") {
+		if is != (x.want != "") ||
+			is && (!strings.Contains(f.What+f.Next, x.want) || f.Code != fault.CodeFailures || f.Where != "out.json") {
 			t.Errorf("%s: %v", x.name, err)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package synth is hone synth, refresh and scenarios: it opens servers and models, has package generate make scenarios, and writes them;
-// and it tries the rows of a file, assigns splits, and shows them.
+// Package synth is hone synth, refresh and scenarios: it opens servers and models, has package generate make scenarios,
+// and writes them; and it tries the rows of a file, assigns splits, and shows them.
 package synth
 
 import (
@@ -37,8 +37,8 @@ type Options struct {
 	CallAll bool // also tools whose calls nothing bounds
 	Workers int
 
-	// Models that are asked, each named as hone eval --compare names systems; "" is nobody. Held words the tasks that training
-	// does not see, Judge picks tools and scores, Reference tries what was made.
+	// Models that are asked, each named as hone eval --compare names systems; "" is nobody. Held words the tasks that
+	// training does not see, Judge picks tools and scores, Reference tries what was made.
 	Teacher, Held, Judge, Reference string
 	ReferenceRuns                   int
 	KeepUnsolved                    bool
@@ -87,8 +87,8 @@ func (x Options) kinds() (*kinds.Set, error) {
 	return kinds.Load(x.Kinds)
 }
 
-// Run makes scenarios for servers by calls on copies of them, and writes them. What they answered is kept as it comes: the
-// same command goes on with it.
+// Run makes scenarios for servers by calls on copies of them, and writes them. What they answered is kept as it comes:
+// the same command goes on with it.
 func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Options) (*generate.Result, error) {
 	own, err := x.kinds()
 	if err != nil {
@@ -131,8 +131,10 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if n := ledger.NumEarlier(); n > 0 {
 		h.Say("%s of an earlier command in %s", fault.Count(n, "answer"), x.Work)
 	}
-	o := generate.Options{Kinds: own, N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
-		Progress: h.Progress(1), Trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.RefusalPattern}}
+	o := generate.Options{Kinds: own, N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers,
+		Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
+		Progress: h.Progress(1), Trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults,
+			Refusal: mcp.RefusalPattern}}
 	l.Pool.Keep(x.Workers)
 	models, err := newAskedModels(h, c, x)
 	if err != nil {
@@ -158,16 +160,24 @@ func callsTools(set *kinds.Set, catalog *mcp.Catalog) error {
 	for _, k := range set.Kinds {
 		for _, tool := range k.Tools() {
 			if _, _, ok := catalog.Resolve(tool); !ok {
-				return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the kind %q calls %s, which is no tool of the servers", k.Name, tool), Where: set.Name,
-					Next: "hone discover shows the tools; where several servers have a tool of one name, the server's name stands before it"}
+				return &fault.Error{
+					Code:  fault.CodeUsage,
+					What:  fmt.Sprintf("the kind %q calls %s, which is no tool of the servers", k.Name, tool),
+					Where: set.Name,
+					Next: "hone discover shows the tools; where several servers have a tool of one name, " +
+						"the server's name stands before it",
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// saveScenarios writes the scenarios, and says what they are. Where a budget ended it before its time, that is the error.
-func saveScenarios(h *host.Host, c config.Config, l *episodes.Episodes, made *generate.Result, x Options, doctor string) error {
+// saveScenarios writes the scenarios, and says what they are. Where a budget ended it before its time, that is the
+// error.
+func saveScenarios(
+	h *host.Host, c config.Config, l *episodes.Episodes, made *generate.Result, x Options, doctor string,
+) error {
 	sayResult(h, made)
 	spent := made.Report.BudgetSpent()
 	if len(made.Scenarios) > 0 {
@@ -188,7 +198,8 @@ func saveScenarios(h *host.Host, c config.Config, l *episodes.Episodes, made *ge
 	}
 	switch {
 	case spent:
-		return &fault.Error{Code: fault.CodeBudget, What: "the budget is spent", Where: x.Out, Why: fmt.Sprintf("%s of %d were made with it", fault.Count(len(made.Scenarios), "scenario"), x.N),
+		return &fault.Error{Code: fault.CodeBudget, What: "the budget is spent", Where: x.Out,
+			Why:  fmt.Sprintf("%s of %d were made with it", fault.Count(len(made.Scenarios), "scenario"), x.N),
 			Next: "the same command with a higher --budget-usd or --token-budget goes on; what was answered is kept"}
 	case len(made.Scenarios) == 0:
 		return noScenarioError(made)
@@ -201,12 +212,18 @@ func saveScenarios(h *host.Host, c config.Config, l *episodes.Episodes, made *ge
 func subjects(c config.Config, l *episodes.Episodes, all bool) (tools []generate.Tool) {
 	for _, s := range l.Catalog.Servers {
 		server := l.Housing.Servers.Servers[s.Name]
-		held := server.Command != "" && l.Housing.Sandbox.Level() != sandbox.None && !slices.Contains(c.MCP.Sandbox.Exempt, s.Name) &&
-			!c.MCP.Sandbox.NetworkFor(s.Name) && len(server.Hosts) == 0 && len(c.MCP.Sandbox.WriteFor(s.Name)) == 0
+		held := server.Command != "" && l.Housing.Sandbox.Level() != sandbox.None &&
+			!slices.Contains(c.MCP.Sandbox.Exempt, s.Name) && !c.MCP.Sandbox.NetworkFor(s.Name) &&
+			len(server.Hosts) == 0 && len(c.MCP.Sandbox.WriteFor(s.Name)) == 0
 		own := server.Isolation == mcp.PerReset || held && server.Isolation != mcp.PerSession
 		for _, t := range s.Tools {
-			tools = append(tools, generate.Tool{Tool: chat.Tool{Name: t.ModelName, Description: t.Description, InputSchema: t.InputSchema},
-				Server: s.Name, SHA256: t.SHA256, ReadOnly: toolset.HintsOf(t.Annotations).ReadOnlyHint, Safe: own || all})
+			tools = append(tools, generate.Tool{
+				Tool:     chat.Tool{Name: t.ModelName, Description: t.Description, InputSchema: t.InputSchema},
+				Server:   s.Name,
+				SHA256:   t.SHA256,
+				ReadOnly: toolset.HintsOf(t.Annotations).ReadOnlyHint,
+				Safe:     own || all,
+			})
 		}
 	}
 	return tools
@@ -236,20 +253,25 @@ func sayResult(h *host.Host, made *generate.Result) {
 		h.Say("warning: %s", unmarked)
 	}
 	for _, server := range readOnlyPlaces(r.Tools) {
-		h.Say("warning: %s wants to write where nothing may be written; name a file or folder below ${HONE_EPISODE_DIR} in its args or env", server)
+		h.Say("warning: %s wants to write where nothing may be written; name a file or folder below "+
+			"${HONE_EPISODE_DIR} in its args or env", server)
 	}
 	if len(r.Untouched) > 0 {
-		h.Say("not called, since nothing bounds what they change and they do not say that they change nothing: %s; --call-all calls them too", strings.Join(r.Untouched, ", "))
+		h.Say("not called, since nothing bounds what they change and they do not say that they change nothing: %s; "+
+			"--call-all calls them too", strings.Join(r.Untouched, ", "))
 	}
-	h.Say("%s: %.0f%% of several calls, %.0f%% without one; %.0f words a task; %.0f%% of the word triples of the %s with calls stand in training tasks",
-		fault.Count(len(made.Scenarios), "scenario"), 100*r.Several, 100*r.Abstain, r.Words, 100*r.Gap.Overlaps[0].Grams[2], fault.Count(r.Gap.Overlaps[0].Tasks, "held-out task"))
+	h.Say("%s: %.0f%% of several calls, %.0f%% without one; %.0f words a task; %.0f%% of the word triples of the %s "+
+		"with calls stand in training tasks",
+		fault.Count(len(made.Scenarios), "scenario"), 100*r.Several, 100*r.Abstain, r.Words,
+		100*r.Gap.Overlaps[0].Grams[2], fault.Count(r.Gap.Overlaps[0].Tasks, "held-out task"))
 	if few := r.Few(); few != "" && len(made.Scenarios) > 0 {
-		h.Say("warning: too few tasks need a call, fewer than %d: %s; a rate of so few says little; take a greater -n", generate.FewTasks, few)
+		h.Say("warning: too few tasks need a call, fewer than %d: %s; a rate of so few says little; take a greater -n",
+			generate.FewTasks, few)
 	}
 }
 
-// readOnlyPlaces are the servers of which a tool says that it may not write where it wants to: often the folder that it is
-// installed in.
+// readOnlyPlaces are the servers of which a tool says that it may not write where it wants to: often the folder that it
+// is installed in.
 func readOnlyPlaces(tools []generate.ToolRow) (servers []string) {
 	for _, t := range tools {
 		if _, is := toolset.ReadOnlyPlace(t.Why); is && !slices.Contains(servers, t.Server) {
@@ -259,8 +281,8 @@ func readOnlyPlaces(tools []generate.ToolRow) (servers []string) {
 	return servers
 }
 
-// mostSilent is an error where most of the tools that were tried answered nothing: the scenarios are written, and are of the
-// few that did, which is seldom what a server is meant for. doctor is the command that looks at these servers.
+// mostSilent is an error where most of the tools that were tried answered nothing: the scenarios are written, and are
+// of the few that did, which is seldom what a server is meant for. doctor is the command that looks at these servers.
 func mostSilent(tools []generate.ToolRow, out, doctor string) error {
 	tried, silent := 0, []generate.ToolRow{}
 	for _, t := range tools {
@@ -274,13 +296,19 @@ func mostSilent(tools []generate.ToolRow, out, doctor string) error {
 	if 2*len(silent) <= tried {
 		return nil
 	}
-	f := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of the %s that were tried answered nothing", len(silent), fault.Count(tried, "tool")), Where: out,
-		Why:  fmt.Sprintf("%s/%s answers: %s", silent[0].Server, silent[0].Tool, fault.Short(silent[0].Why)),
-		Next: "correct the server's entry (what it asks for in env or args), and give the same command again; the scenarios of the other tools are in " + out}
+	f := &fault.Error{
+		Code:  fault.CodeFailures,
+		What:  fmt.Sprintf("%d of the %s that were tried answered nothing", len(silent), fault.Count(tried, "tool")),
+		Where: out,
+		Why:   fmt.Sprintf("%s/%s answers: %s", silent[0].Server, silent[0].Tool, fault.Short(silent[0].Why)),
+		Next: "correct the server's entry (what it asks for in env or args), and give the same command again; " +
+			"the scenarios of the other tools are in " + out,
+	}
 	for _, t := range silent {
 		if _, is := toolset.ReadOnlyPlace(t.Why); is {
 			f.Why = fmt.Sprintf("%s/%s answers: %s", t.Server, t.Tool, fault.Short(t.Why))
-			f.Next = fmt.Sprintf("%s looks for the option or variable that lets %s write below its episode's folder, and prints what to write; then the same command", doctor, t.Server)
+			f.Next = fmt.Sprintf("%s looks for the option or variable that lets %s write below its episode's folder, "+
+				"and prints what to write; then the same command", doctor, t.Server)
 			break
 		}
 	}
@@ -291,11 +319,13 @@ func mostSilent(tools []generate.ToolRow, out, doctor string) error {
 func noScenarioError(made *generate.Result) error {
 	for i, s := range slices.Backward(made.Report.Stages) { // the last that was handed something
 		if s.In > 0 && s.Out == 0 && i > 0 && made.Report.Asked != nil {
-			return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Where: "stage " + s.Name, Why: fmt.Sprintf("all %d tasks that came so far fell there", s.In),
+			return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Where: "stage " + s.Name,
+				Why:  fmt.Sprintf("all %d tasks that came so far fell there", s.In),
 				Next: "take an abler --teacher, --judge or --reference; without a --teacher templates word the tasks"}
 		}
 	}
-	why, next := "the servers have no tools", "give the server what it asks for in its entry (a key in env, hosts, a template folder); where it takes what no schema tells, state calls in a file: --kinds"
+	why, next := "the servers have no tools", "give the server what it asks for in its entry (a key in env, hosts, "+
+		"a template folder); where it takes what no schema tells, state calls in a file: --kinds"
 	for _, t := range made.Report.Tools {
 		if t.Why != "" {
 			why = fmt.Sprintf("%s/%s answers: %s", t.Server, t.Tool, fault.Short(t.Why))
@@ -317,5 +347,6 @@ func stopError(ctx context.Context, x Options, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
-	return &fault.Error{Code: fault.CodeStopped, What: "stopped; what the servers answered is kept", Where: x.Work, Next: "the same command goes on"}
+	return &fault.Error{Code: fault.CodeStopped, What: "stopped; what the servers answered is kept", Where: x.Work,
+		Next: "the same command goes on"}
 }

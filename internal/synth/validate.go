@@ -82,12 +82,14 @@ func (r *Rows) Looks() bool {
 
 // Trying is how rows are tried on their servers.
 type Trying struct {
-	Servers       toolset.Source
-	AllowFindings scan.Allowed // these verbs put no text of a tool before a model: what is refused later is told, but for these
-	Offline       bool         // no server is asked
+	Servers toolset.Source
+	// these verbs put no text of a tool before a model: what is refused later is told, but for these
+	AllowFindings scan.Allowed
+	Offline       bool // no server is asked
 }
 
-// Try makes the setup and gold calls of each row and notes what does not hold. Its error is a server that cannot be reached.
+// Try makes the setup and gold calls of each row and notes what does not hold. Its error is a server that cannot be
+// reached.
 func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying) error {
 	c, err := basemodel.SettleLengths(h, c)
 	if err != nil {
@@ -108,7 +110,8 @@ func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying)
 	if err := l.Set.Runnable(c, r.list); err != nil { // no user is played
 		return err
 	}
-	trial := checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.RefusalPattern}
+	trial := checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c),
+		Refusal: mcp.RefusalPattern}
 	report, sessions := h.Progress(1), l.Sendable(c)
 	for i := range r.list {
 		if why := sessions.Unsendable(&r.list[i]); len(why) > 0 {
@@ -146,12 +149,18 @@ func (r *Rows) Print(h *host.Host) error {
 	}
 	for _, x := range r.findings {
 		for _, server := range slices.Sorted(maps.Keys(x.Stderr)) {
-			h.Say("%s: server %s wrote to stderr:\n  %s", x.place(), server, fault.Indent(strings.TrimSpace(x.Stderr[server]), "  "))
+			h.Say("%s: server %s wrote to stderr:\n  %s", x.place(), server,
+				fault.Indent(strings.TrimSpace(x.Stderr[server]), "  "))
 		}
 	}
 	if len(r.findings) > 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(r.findings), "finding") + " in " + fault.Count(len(r.list), "scenario"),
-			Where: r.findings[0].place(), Why: r.findings[0].Why, Next: "correct these rows, or leave them out"}
+		return &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  fault.Count(len(r.findings), "finding") + " in " + fault.Count(len(r.list), "scenario"),
+			Where: r.findings[0].place(),
+			Why:   r.findings[0].Why,
+			Next:  "correct these rows, or leave them out",
+		}
 	}
 	h.Say("nothing is wrong with %s", fault.Count(len(r.list), "scenario"))
 	return nil

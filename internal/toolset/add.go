@@ -24,8 +24,10 @@ import (
 
 // Addition is a server to install and to write into a configuration.
 type Addition struct {
-	Package         string // npm:NAME, pypi:NAME, mcpb:FILE or oci:IMAGE, the URL of a server that runs, or a folder with a lock
-	Name, File, Dir string // the server's name, the file that gets its entry, the folder to install into; empty takes the usual
+	// npm:NAME, pypi:NAME, mcpb:FILE or oci:IMAGE, the URL of a server that runs, or a folder with a lock
+	Package string
+	// the server's name, the file that gets its entry, the folder to install into; empty takes the usual
+	Name, File, Dir string
 	Bin, Python     string
 	Args            []string // of the server
 	Hosts           []string // that it may reach
@@ -36,9 +38,10 @@ type Addition struct {
 	Lock            *packages.Lock // in the place of Package: see lock
 	kept            bool           // the entry that is there already starts what is installed
 
-	Env, Headers, Secrets map[string]string // of the entry; secrets are kept in a file of their own, which only the user can read
-	AllowFindings         scan.Allowed      // the server, as NAME/*, whose package may have nearly the name of another
-	SSE                   bool              // a URL that speaks HTTP+SSE
+	// of the entry; secrets are kept in a file of their own, which only the user can read
+	Env, Headers, Secrets map[string]string
+	AllowFindings         scan.Allowed // the server, as NAME/*, whose package may have nearly the name of another
+	SSE                   bool         // a URL that speaks HTTP+SSE
 }
 
 // Added is a server that was written into a configuration.
@@ -52,7 +55,8 @@ type Added struct {
 func (a Added) Rows(file string) [][]string {
 	rows := [][]string{{"server", a.Name}, {"entry", file}}
 	if a.Installed != nil {
-		rows = append(rows, []string{"version", a.Version}, []string{"program", a.Command}, []string{"lock", fmt.Sprintf("%s (%s)", a.Lock, fault.Count(a.Packages, "package"))})
+		rows = append(rows, []string{"version", a.Version}, []string{"program", a.Command},
+			[]string{"lock", fmt.Sprintf("%s (%s)", a.Lock, fault.Count(a.Packages, "package"))})
 	}
 	if a.Entry.EnvFile != "" {
 		rows = append(rows, []string{"secrets", a.Entry.EnvFile})
@@ -69,7 +73,8 @@ func (x *Addition) settle(c config.Config) error {
 		x.File = c.MCP.Config
 	}
 	if kind, name, found := strings.Cut(x.Package, ":"); found && name == "" {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q names no package", x.Package), Next: "write the name behind it, as in " + kind + ":NAME"}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q names no package", x.Package),
+			Next: "write the name behind it, as in " + kind + ":NAME"}
 	}
 	if x.Name == "" {
 		x.Name = serverName(x.Package)
@@ -84,7 +89,8 @@ func (x *Addition) settle(c config.Config) error {
 		return err
 	}
 	if x.Name == "" || filepath.Base(x.Name) != x.Name || strings.HasPrefix(x.Name, ".") {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q cannot be a server's name", x.Name), Next: "give another --name"}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q cannot be a server's name", x.Name),
+			Next: "give another --name"}
 	}
 	return nil
 }
@@ -97,7 +103,13 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	if has, err := mcp.HasServer(x.File, x.Name); err != nil {
 		return nil, err
 	} else if has && !x.Force && !x.kept {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or --force to put it in that one's place; hone servers rm takes that one out"}
+		return nil, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  fmt.Sprintf("there is a server %q already", x.Name),
+			Where: x.File,
+			Next: "give it another --name, or --force to put it in that one's place; " +
+				"hone servers rm takes that one out",
+		}
 	}
 	if err := refusePackage(h, x.Name, x.Package, acceptedTools(c.MCP, x.AllowFindings)); err != nil {
 		return nil, err
@@ -136,16 +148,19 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	return out, nil
 }
 
-// Write writes the entry of a server into x.File, and its secrets beside it. in is what was installed for it, nil for a URL.
+// Write writes the entry of a server into x.File, and its secrets beside it. in is what was installed for it, nil for a
+// URL.
 func (x Addition) Write(in *packages.Installed) (e mcp.Server, err error) {
 	e = mcp.Server{URL: x.Package, Headers: x.Headers}
 	if x.SSE {
 		e.Type = "sse"
 	}
 	if in != nil {
-		e = mcp.Server{Command: fromFile(x.File, in.Command), Args: append(in.Args, x.Args...), Env: mergeEnv(in.Env, x.Env), Hosts: x.Hosts}
+		e = mcp.Server{Command: fromFile(x.File, in.Command), Args: append(in.Args, x.Args...),
+			Env: mergeEnv(in.Env, x.Env), Hosts: x.Hosts}
 		if in.Image != "" {
-			run := packages.Container{Image: in.Image, Env: slices.Collect(maps.Keys(e.Env)), Volumes: x.Volumes, Network: len(x.Hosts) > 0}
+			run := packages.Container{Image: in.Image, Env: slices.Collect(maps.Keys(e.Env)), Volumes: x.Volumes,
+				Network: len(x.Hosts) > 0}
 			e.Command, e.Args = in.Command, append(run.Args(), x.Args...)
 		}
 	}
@@ -168,8 +183,8 @@ func mergeEnv(a, b map[string]string) map[string]string {
 	return out
 }
 
-// aside moves what is installed in a folder out of the way, where there is something and force allows it: keep forgets it, restore puts it
-// back.
+// aside moves what is installed in a folder out of the way, where there is something and force allows it: keep forgets
+// it, restore puts it back.
 func aside(dir string, force bool) (keep func(), restore func() error, err error) {
 	keep, restore = func() {}, func() error { return nil }
 	old := dir + ".old"
@@ -209,8 +224,8 @@ func Take(h *host.Host, file, name string) error {
 	return h.Print(map[string]string{"name": name, "file": file, "removed": dir}, rows)
 }
 
-// Remove takes a server's entry out of a file, and removes what hone servers add installed for it in the usual folder. It returns that
-// folder, "" where there is none.
+// Remove takes a server's entry out of a file, and removes what hone servers add installed for it in the usual folder.
+// It returns that folder, "" where there is none.
 func Remove(h *host.Host, file, name string) (dir string, err error) {
 	if has, err := mcp.HasServer(file, name); err != nil {
 		return "", err
@@ -286,17 +301,20 @@ func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*
 	}
 	defer s.Close()
 	h.Say("sandbox of the installation: %s", s)
-	in, err := packages.Add(ctx, packages.Request{Package: x.Package, Lock: x.Lock, Bin: x.Bin, Dir: x.Dir, Build: x.Build, Python: x.Python, PATH: path, EngineEnv: engineEnv(h), Constraints: x.Constraints},
+	in, err := packages.Add(ctx, packages.Request{Package: x.Package, Lock: x.Lock, Bin: x.Bin, Dir: x.Dir,
+		Build: x.Build, Python: x.Python, PATH: path, EngineEnv: engineEnv(h), Constraints: x.Constraints},
 		func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network packages.Network) ([]byte, error) {
 			m := managerOf(h, filepath.Base(cmd.Path))
-			g := sandbox.Grants{Network: network == packages.Registry, Write: append([]string{dir}, m.folders...), Read: read}
+			g := sandbox.Grants{Network: network == packages.Registry,
+				Write: append([]string{dir}, m.folders...), Read: read}
 			cmd.Env = []string{"PATH=" + path, "HOME=" + home}
 			for name, value := range m.env {
 				if network == packages.Scripts && isProxy(name) { // hone's is in its place
 					continue
 				}
 				cmd.Env, g.Env = append(cmd.Env, name+"="+value), append(g.Env, name)
-				if info, err := os.Stat(value); filepath.IsAbs(value) && err == nil && (info.Mode().IsRegular() || name == "PIP_FIND_LINKS") {
+				if info, err := os.Stat(value); filepath.IsAbs(value) && err == nil &&
+					(info.Mode().IsRegular() || name == "PIP_FIND_LINKS") {
 					g.Read = append(g.Read, value)
 				}
 			}
@@ -324,12 +342,13 @@ func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*
 	return &in, nil
 }
 
-// holdScripts gives install scripts the internet through hone's proxy, and nothing of this machine and its networks but the registry.
-// Where nothing can hold them to that they have no network.
+// holdScripts gives install scripts the internet through hone's proxy, and nothing of this machine and its networks but
+// the registry. Where nothing can hold them to that they have no network.
 func holdScripts(h *host.Host, s *sandbox.Sandbox, m Launcher, g *sandbox.Grants) error {
 	if s.Level() != sandbox.Bubblewrap {
 		if s.Level() != sandbox.None {
-			h.Say("install scripts have no network, for only bubblewrap holds them to public hosts (apt install bubblewrap)")
+			h.Say("install scripts have no network, for only bubblewrap holds them to public hosts (apt install " +
+				"bubblewrap)")
 		}
 		return nil
 	}
@@ -366,10 +385,12 @@ func managerOf(h *host.Host, program string) Launcher {
 		return r
 	}
 	r := Launcher{env: map[string]string{}}
-	pass(h, r.env, "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT", "PIP_DEFAULT_TIMEOUT", "PIP_NO_INDEX", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
+	pass(h, r.env, "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT", "PIP_DEFAULT_TIMEOUT",
+		"PIP_NO_INDEX", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
 	home, _ := h.LookupEnv("HOME")
 	for _, file := range []string{".config/pip/pip.conf", ".pip/pip.conf"} {
-		if text, err := os.ReadFile(filepath.Join(home, file)); err == nil && !strings.Contains(string(text), "@") { // a password would stand before it
+		// a password would stand before it
+		if text, err := os.ReadFile(filepath.Join(home, file)); err == nil && !strings.Contains(string(text), "@") {
 			r.env["PIP_CONFIG_FILE"] = filepath.Join(home, file)
 		}
 	}

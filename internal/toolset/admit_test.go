@@ -35,7 +35,8 @@ func TestAdmit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		why := s.admit(gate, tc.mode, "s", mcp.Tool{Name: "late", Description: tc.text, InputSchema: json.RawMessage(`{"type": "object"}`)})
+		why := s.admit(gate, tc.mode, "s",
+			mcp.Tool{Name: "late", Description: tc.text, InputSchema: json.RawMessage(`{"type": "object"}`)})
 		if (why == "") != (tc.why == "") || !strings.Contains(why, tc.why) {
 			t.Errorf("%+v: %q", tc, why)
 		}

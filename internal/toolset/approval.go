@@ -34,8 +34,8 @@ func (s *Set) Approvals(c config.Approval, by Attended) (*approval.Gate, error) 
 	return gate, s.resettable(gate)
 }
 
-// admit lets a tool that came up in an episode be offered where its calls would be sent unasked, by a rule or by a mode that the user
-// chose, and where its texts are not suspicious. It says why not.
+// admit lets a tool that came up in an episode be offered where its calls would be sent unasked, by a rule or by a mode
+// that the user chose, and where its texts are not suspicious. It says why not.
 func (s *Set) admit(gate *approval.Gate, mode, server string, t mcp.Tool) string {
 	alone := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: server, Tools: []mcp.Tool{t}}}}
 	if refused := s.accepted.Blocking(alone.Suspicious()); len(refused) > 0 {
@@ -47,7 +47,8 @@ func (s *Set) admit(gate *approval.Gate, mode, server string, t mcp.Tool) string
 
 // Gate puts the configuration's rules before a catalog's tools.
 func Gate(h *host.Host, c config.Approval, catalog *mcp.Catalog, by Attended) (*approval.Gate, error) {
-	o := approval.Options{Mode: approval.Mode(c.Mode), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow, Tools: map[string]approval.Tool{}}
+	o := approval.Options{Mode: approval.Mode(c.Mode), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow,
+		Tools: map[string]approval.Tool{}}
 	if c.Mode == "default" {
 		if o.Mode = approval.Auto; by {
 			o.Mode = approval.Ask
@@ -55,7 +56,8 @@ func Gate(h *host.Host, c config.Approval, catalog *mcp.Catalog, by Attended) (*
 	}
 	for _, s := range catalog.Servers {
 		for _, t := range s.Tools {
-			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name, ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
+			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name,
+				ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
 		}
 	}
 	if by {
@@ -78,8 +80,9 @@ func (s *Set) resettable(gate *approval.Gate) error {
 				continue
 			}
 			if why := gate.Refusal(t.ModelName); why != "" {
-				return &fault.Error{Code: fault.CodeUsage, What: "a server cannot be made as new between episodes", Where: "server " + server.Name + ", reset by " + t.Name,
-					Why: "the call is " + why, Next: "allow it in mcp.approval of hone.yaml, or give the server another isolation"}
+				return &fault.Error{Code: fault.CodeUsage, What: "a server cannot be made as new between episodes",
+					Where: "server " + server.Name + ", reset by " + t.Name, Why: "the call is " + why,
+					Next: "allow it in mcp.approval of hone.yaml, or give the server another isolation"}
 			}
 		}
 	}
@@ -94,26 +97,33 @@ func (s *Set) decide(c config.MCP) error {
 		return err
 	}
 	if ask, allow := s.Gate.RulesToChange(); len(allow) > 0 {
-		next := fmt.Sprintf("add %s to mcp.approval.allow in hone.yaml, or to deny, which the model is told of; or give --yes", listRules(allow))
+		next := fmt.Sprintf("add %s to mcp.approval.allow in hone.yaml, or to deny, which the model is told of; "+
+			"or give --yes", listRules(allow))
 		if len(ask) > 0 {
 			next = fmt.Sprintf("take %s out of mcp.approval.ask; %s", listRules(ask), next)
 		}
-		return &fault.Error{Code: fault.CodeUsage, What: "a person would have to be asked about tool calls, and nobody sits beside this command",
-			Where: "mcp.approval", Why: "the model can call " + listRules(allow), Next: next}
+		return &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "a person would have to be asked about tool calls, and nobody sits beside this command",
+			Where: "mcp.approval",
+			Why:   "the model can call " + listRules(allow),
+			Next:  next,
+		}
 	}
 	s.Tools = s.Gate.Wrap(s.Tools, nil)
 	s.sayDestructive(c)
 	return nil
 }
 
-// sayDestructive names the tools that say of themselves that they destroy, where no sandbox bounds what, and where the user
-// has not said how calls are decided.
+// sayDestructive names the tools that say of themselves that they destroy, where no sandbox bounds what, and where the
+// user has not said how calls are decided.
 func (s *Set) sayDestructive(c config.MCP) {
 	if c.Approval.Mode != "default" {
 		return
 	}
 	for _, server := range s.Catalog.Servers {
-		if s.Housing.Servers.Servers[server.Name].Command != "" && s.Housing.Sandbox.Level() != sandbox.None && !slices.Contains(c.Sandbox.Exempt, server.Name) {
+		if s.Housing.Servers.Servers[server.Name].Command != "" && s.Housing.Sandbox.Level() != sandbox.None &&
+			!slices.Contains(c.Sandbox.Exempt, server.Name) {
 			continue
 		}
 		var rules []string
@@ -123,7 +133,8 @@ func (s *Set) sayDestructive(c config.MCP) {
 			}
 		}
 		if len(rules) > 0 {
-			s.Housing.host.Say("no sandbox holds server %s, and these tools of it destroy, as it says itself: the model will call them unless mcp.approval.deny names them: %s", server.Name, listRules(rules))
+			s.Housing.host.Say("no sandbox holds server %s, and these tools of it destroy, as it says itself: "+
+				"the model will call them unless mcp.approval.deny names them: %s", server.Name, listRules(rules))
 		}
 	}
 }
@@ -142,20 +153,23 @@ func listRules(rules []string) string {
 	return text
 }
 
-// CheckRules refuses scenarios that could not be set up or checked, and tells of those that ask for a call which is always denied.
+// CheckRules refuses scenarios that could not be set up or checked, and tells of those that ask for a call which is
+// always denied.
 func CheckRules(h *host.Host, gate *approval.Gate, list []scenario.Scenario) error {
 	told := map[string]bool{}
 	for _, s := range list {
 		for _, call := range s.Setup {
 			if why := gate.Refusal(call.Name); why != "" {
-				return &fault.Error{Code: fault.CodeUsage, What: "a scenario cannot be set up", Where: fmt.Sprintf("scenario %s, setup call %s", s.ID, call.Name),
-					Why: why, Next: "allow the tool in mcp.approval of hone.yaml, or leave the scenario out"}
+				return &fault.Error{Code: fault.CodeUsage, What: "a scenario cannot be set up",
+					Where: fmt.Sprintf("scenario %s, setup call %s", s.ID, call.Name), Why: why,
+					Next: "allow the tool in mcp.approval of hone.yaml, or leave the scenario out"}
 			}
 		}
 		for i, check := range s.Checks {
 			if why := gate.Refusal(check.Name); check.Asks() && why != "" {
-				return &fault.Error{Code: fault.CodeUsage, What: "a scenario cannot be checked", Where: fmt.Sprintf("scenario %s, checks[%d], call of %s", s.ID, i, check.Name),
-					Why: why, Next: "allow the tool in mcp.approval of hone.yaml, or leave the check out"}
+				return &fault.Error{Code: fault.CodeUsage, What: "a scenario cannot be checked",
+					Where: fmt.Sprintf("scenario %s, checks[%d], call of %s", s.ID, i, check.Name), Why: why,
+					Next: "allow the tool in mcp.approval of hone.yaml, or leave the check out"}
 			}
 			if why := gate.Refusal(check.Name); check.Type == scenario.CallCheck && why != "" && !told[check.Name] {
 				told[check.Name] = true
@@ -175,8 +189,8 @@ func AlsoDeny(c *config.Config, today config.Config) {
 	}
 }
 
-// Hints are a tool's annotations (MCP specification, ToolAnnotations), as far as approval looks at them. What is not given
-// counts as false here: of destructiveHint, whose default is true, only what a server says is worth telling.
+// Hints are a tool's annotations (MCP specification, ToolAnnotations), as far as approval looks at them. What is not
+// given counts as false here: of destructiveHint, whose default is true, only what a server says is worth telling.
 type Hints struct {
 	ReadOnlyHint    bool `json:"readOnlyHint"`
 	DestructiveHint bool `json:"destructiveHint"`

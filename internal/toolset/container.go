@@ -24,12 +24,13 @@ func engineEnv(h *host.Host) (env []string) {
 	return env
 }
 
-// inContainer reports whether a server is an image that its engine keeps in at least as well as the sandbox would: run as
-// hone servers add writes it, with no folder and no network that the configuration does not grant. Its client speaks to the
-// engine's socket, which the sandbox would keep from it.
+// inContainer reports whether a server is an image that its engine keeps in at least as well as the sandbox would: run
+// as hone servers add writes it, with no folder and no network that the configuration does not grant. Its client speaks
+// to the engine's socket, which the sandbox would keep from it.
 func inContainer(c config.Sandbox, name string, server mcp.Server, folder string, args []string) bool {
 	run, _, ok := packages.ReadContainer(args)
-	if !ok || !slices.Contains(packages.Engines(), server.Command) || server.Cwd != "" || run.Network && len(server.Hosts) == 0 && !c.NetworkFor(name) {
+	if !ok || !slices.Contains(packages.Engines(), server.Command) || server.Cwd != "" ||
+		run.Network && len(server.Hosts) == 0 && !c.NetworkFor(name) {
 		return false
 	}
 	for variable := range server.Env { // the client itself has them too
@@ -43,7 +44,8 @@ func inContainer(c config.Sandbox, name string, server mcp.Server, folder string
 			granted = append(granted, c.ReadFor(name)...)
 		}
 		from, _, _ := strings.Cut(v, ":")
-		if real, err := filepath.EvalSymlinks(from); err != nil || !InFolders(real, slices.DeleteFunc(granted, func(g string) bool { return g == "" })) {
+		if real, err := filepath.EvalSymlinks(from); err != nil ||
+			!InFolders(real, slices.DeleteFunc(granted, func(g string) bool { return g == "" })) {
 			return false
 		}
 	}
@@ -55,11 +57,15 @@ func steers(variable string) bool {
 	if slices.Contains(packages.EngineVariables(), variable) || slices.Contains([]string{"PATH", "TMPDIR"}, variable) {
 		return true
 	}
-	return slices.ContainsFunc([]string{"LD_", "DYLD_", "DOCKER_", "CONTAINER", "PODMAN_", "XDG_", "GODEBUG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT"}, func(prefix string) bool { return strings.HasPrefix(strings.ToUpper(variable), prefix) })
+	return slices.ContainsFunc(
+		[]string{"LD_", "DYLD_",
+			"DOCKER_", "CONTAINER", "PODMAN_", "XDG_", "GODEBUG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT"},
+		func(prefix string) bool { return strings.HasPrefix(strings.ToUpper(variable), prefix) },
+	)
 }
 
-// intoContainer has an engine's client see the user's engine and images: each episode has a HOME of its own, where there are
-// none. Where the configuration grants the network, the image has it.
+// intoContainer has an engine's client see the user's engine and images: each episode has a HOME of its own, where
+// there are none. Where the configuration grants the network, the image has it.
 func intoContainer(h *host.Host, c config.Sandbox, name string, cmd *exec.Cmd) {
 	env := map[string]string{}
 	for _, entry := range slices.Concat(cmd.Env, engineEnv(h)) {
@@ -93,10 +99,17 @@ func sayContainer(h *host.Host, c config.Sandbox, name string, server mcp.Server
 func (x *Addition) checkVolumes() error {
 	for _, v := range x.Volumes {
 		if !strings.HasPrefix(x.Package, "oci:") {
-			return &fault.Error{Code: fault.CodeUsage, What: "only an image has volumes", Where: "--volume " + v, Next: "grant the server a folder with mcp.sandbox.write in hone.yaml"}
+			return &fault.Error{Code: fault.CodeUsage, What: "only an image has volumes", Where: "--volume " + v,
+				Next: "grant the server a folder with mcp.sandbox.write in hone.yaml"}
 		}
 		if !packages.GoodVolume(v) {
-			return &fault.Error{Code: fault.CodeUsage, What: "that is no volume", Where: "--volume " + v, Next: "write --volume '${HONE_EPISODE_DIR}:/data', or /folder:/data:ro, which mcp.sandbox.read must grant"}
+			return &fault.Error{
+				Code:  fault.CodeUsage,
+				What:  "that is no volume",
+				Where: "--volume " + v,
+				Next: "write --volume '${HONE_EPISODE_DIR}:/data', or /folder:/data:ro, " +
+					"which mcp.sandbox.read must grant",
+			}
 		}
 	}
 	return nil

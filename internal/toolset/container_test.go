@@ -22,7 +22,8 @@ func TestContained(t *testing.T) {
 		want bool
 	}{
 		{good + image, mcp.Server{Command: "docker"}, config.Sandbox{}, true},
-		{good + image + " --privileged", mcp.Server{Command: "podman"}, config.Sandbox{}, true}, // an argument of the server
+		// an argument of the server
+		{good + image + " --privileged", mcp.Server{Command: "podman"}, config.Sandbox{}, true},
 		{good + " --privileged" + image, mcp.Server{Command: "docker"}, config.Sandbox{}, false},
 		{good + image, mcp.Server{Command: "/tmp/docker"}, config.Sandbox{}, false},
 		{good + image, mcp.Server{Command: "docker", Cwd: "/tmp"}, config.Sandbox{}, false},

@@ -27,7 +27,8 @@ type Discovered struct {
 	accepted scan.Allowed
 }
 
-// Err is the error of the first server that cannot be used, nil where all can: of one that is configured wrongly before others.
+// Err is the error of the first server that cannot be used, nil where all can: of one that is configured wrongly before
+// others.
 func (d Discovered) Err() error {
 	for _, name := range slices.Sorted(maps.Keys(d.Failed)) {
 		if fault.CodeOf(d.Failed[name]) == fault.CodeUsage {
@@ -40,17 +41,19 @@ func (d Discovered) Err() error {
 	return nil
 }
 
-// TokenCost is what the tools add to a prompt, in tokens of a model: all of them with what stands around their list, and each
-// by itself.
+// TokenCost is what the tools add to a prompt, in tokens of a model: all of them with what stands around their list,
+// and each by itself.
 type TokenCost struct {
 	Model  string         `json:"model"`
 	Total  int            `json:"total"`
 	ByTool map[string]int `json:"by_tool"`
 }
 
-// Discover lists what servers offer, and what differs from the catalog of a file where diff names one. The catalog is written to out
-// where that is not empty.
-func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, out, diff string) (d Discovered, err error) {
+// Discover lists what servers offer, and what differs from the catalog of a file where diff names one. The catalog is
+// written to out where that is not empty.
+func Discover(
+	ctx context.Context, h *host.Host, c config.Config, from Source, out, diff string,
+) (d Discovered, err error) {
 	var old *mcp.Catalog
 	if diff != "" {
 		if old, err = mcp.Load(diff); err != nil {
@@ -77,7 +80,8 @@ func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, o
 		return d, d.Err()
 	}
 	if out != "" && len(d.Failed) > 0 {
-		h.Say("the catalog is not written to %s, for it would lack %s", out, strings.Join(slices.Sorted(maps.Keys(d.Failed)), ", "))
+		h.Say("the catalog is not written to %s, for it would lack %s",
+			out, strings.Join(slices.Sorted(maps.Keys(d.Failed)), ", "))
 		out = ""
 	}
 	if out != "" && !h.DryRun {
@@ -94,7 +98,8 @@ func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, o
 	return d, nil
 }
 
-// Count has d.Tokens say what the tools add to prompts of a model; length is that of the prompt of one message with some tools.
+// Count has d.Tokens say what the tools add to prompts of a model; length is that of the prompt of one message with
+// some tools.
 func (d *Discovered) Count(model string, length func(tools []chat.Tool) (int, error)) error {
 	bare, err := length(nil)
 	if err != nil {
@@ -131,9 +136,14 @@ func (d Discovered) Say(h *host.Host, context int) {
 		if len(t.ByTool) == 1 {
 			cost = "costs"
 		}
-		h.Say("the %s %s %s of %s in each prompt, of a context of %d", fault.Count(len(t.ByTool), "tool"), cost, fault.Count(t.Total, "token"), t.Model, context)
+		h.Say("the %s %s %s of %s in each prompt, of a context of %d",
+			fault.Count(len(t.ByTool), "tool"), cost, fault.Count(t.Total, "token"), t.Model, context)
 		if 2*t.Total > context {
-			h.Say("that leaves less than half for the task, calls and results: name the servers that are needed in mcp.only, or their tools in \"tools\" of .mcp.json, let mcp.max_tools or mcp.search_share pick, or raise model.context")
+			h.Say(
+				"that leaves less than half for the task, calls and results: name the servers that are needed in " +
+					"mcp.only, or their tools in \"tools\" of .mcp.json, let mcp.max_tools or mcp.search_share pick, " +
+					"or raise model.context",
+			)
 		}
 	}
 }
@@ -170,8 +180,10 @@ func (d Discovered) Rows() [][]string {
 // sayOffers tells what the servers have besides tools, and what is wrong with their lists.
 func sayOffers(h *host.Host, catalog *mcp.Catalog) {
 	for _, s := range catalog.Servers {
-		if n := len(s.Resources); n > 0 && !slices.ContainsFunc(s.Tools, func(t mcp.Tool) bool { return t.Resources != "" }) {
-			h.Say("server %s also offers %s, which no episode reads; mcp.resources: tools offers them to the model", s.Name, fault.Count(n, "resource"))
+		if n := len(s.Resources); n > 0 &&
+			!slices.ContainsFunc(s.Tools, func(t mcp.Tool) bool { return t.Resources != "" }) {
+			h.Say("server %s also offers %s, which no episode reads; mcp.resources: tools offers them to the model",
+				s.Name, fault.Count(n, "resource"))
 		}
 		if n := len(s.Prompts); n > 0 {
 			h.Say("server %s also offers %s, which no episode uses", s.Name, fault.Count(n, "prompt"))
@@ -183,7 +195,8 @@ func sayOffers(h *host.Host, catalog *mcp.Catalog) {
 			h.Say("server %s: %s", s.Name, w)
 		}
 		if s.StrayLines > 0 {
-			h.Say("server %s printed %s of non-MCP text to stdout, which hone skips", s.Name, fault.Count(s.StrayLines, "line"))
+			h.Say("server %s printed %s of non-MCP text to stdout, which hone skips",
+				s.Name, fault.Count(s.StrayLines, "line"))
 		}
 		for _, t := range s.Tools {
 			if t.Status != mcp.StatusOK {

@@ -15,8 +15,8 @@ import (
 	"hone/internal/mcp/sandbox"
 )
 
-// download has launchers fetch what they start, with the network and before it is started, and tells them to do without from
-// then on. What is in their cache is not fetched again. Nothing of a package runs while the network is there.
+// download has launchers fetch what they start, with the network and before it is started, and tells them to do without
+// from then on. What is in their cache is not fetched again. Nothing of a package runs while the network is there.
 func (o *Housing) download(ctx context.Context, c config.Sandbox) error {
 	for _, name := range sortedNames(o.Servers) {
 		server := o.Servers.Servers[name]
@@ -25,11 +25,13 @@ func (o *Housing) download(ctx context.Context, c config.Sandbox) error {
 			continue
 		}
 		if args, ok := fetching(server.Command, server.Args); !ok {
-			o.host.Say("server %s: what %s downloads is not known, so nothing is; mcp.sandbox.network grants it the network", name, CommandLine(server))
+			o.host.Say("server %s: what %s downloads is not known, so nothing is; mcp.sandbox.network grants it "+
+				"the network", name, CommandLine(server))
 		} else if _, err := o.launch(ctx, c, name, args, r, false); err != nil {
 			out, err := o.launch(ctx, c, name, args, r, true)
 			if err != nil {
-				return &fault.Error{Code: fault.CodeUnavailable, What: "cannot download the server", Where: "server " + name, Why: lastLines(out), Err: err,
+				return &fault.Error{Code: fault.CodeUnavailable, What: "cannot download the server",
+					Where: "server " + name, Why: lastLines(out), Err: err,
 					Next: "run its command by hand; a package that has to be built needs hone servers add --build"}
 			}
 			o.host.Say(`server %s is downloaded, and runs without the network; "hosts": ["api.example.com"] in its entry opens some`, name)
@@ -41,8 +43,11 @@ func (o *Housing) download(ctx context.Context, c config.Sandbox) error {
 	return nil
 }
 
-// launch runs a launcher that is to start nothing, with the user's settings for downloads and none of the server's secrets.
-func (o *Housing) launch(ctx context.Context, c config.Sandbox, name string, args []string, r Launcher, network bool) ([]byte, error) {
+// launch runs a launcher that is to start nothing, with the user's settings for downloads and none of the server's
+// secrets.
+func (o *Housing) launch(
+	ctx context.Context, c config.Sandbox, name string, args []string, r Launcher, network bool,
+) ([]byte, error) {
 	server := o.Servers.Servers[name]
 	env := map[string]string{"npm_config_ignore_scripts": "true", "npm_config_offline": "true", "UV_OFFLINE": "1"}
 	if network {
@@ -52,7 +57,8 @@ func (o *Housing) launch(ctx context.Context, c config.Sandbox, name string, arg
 		env["UV_NO_BUILD"] = "1"
 	}
 	for variable, value := range server.Env {
-		if _, ours := r.env[variable]; ours || strings.HasPrefix(strings.ToLower(variable), "npm_config_") || strings.HasPrefix(variable, "UV_") {
+		if _, ours := r.env[variable]; ours || strings.HasPrefix(strings.ToLower(variable), "npm_config_") ||
+			strings.HasPrefix(variable, "UV_") {
 			env[variable] = value
 		}
 	}
@@ -82,13 +88,14 @@ func lastLines(out []byte) string {
 // flagsWithValue are the launchers' flags whose value stands behind them.
 func flagsWithValue() []string {
 	return strings.Fields("-c --call --registry --cache --prefix --userconfig -w --workspace " +
-		"--with --with-requirements --with-editable --python -p --index --default-index --index-url -i --extra-index-url --find-links -f " +
-		"--constraints --overrides --directory --project --refresh-package --env-file --group --extra --only-group --index-strategy --keyring-provider " +
-		"--resolution --prerelease --config-file --cache-dir --exclude-newer --link-mode --color")
+		"--with --with-requirements --with-editable --python -p --index --default-index --index-url -i " +
+		"--extra-index-url --find-links -f --constraints --overrides --directory --project --refresh-package " +
+		"--env-file --group --extra --only-group --index-strategy --keyring-provider --resolution --prerelease " +
+		"--config-file --cache-dir --exclude-newer --link-mode --color")
 }
 
-// fetching are the arguments with which a launcher downloads what it would start with args, and starts nothing. It reports false
-// where it cannot tell what that is.
+// fetching are the arguments with which a launcher downloads what it would start with args, and starts nothing. It
+// reports false where it cannot tell what that is.
 func fetching(command string, args []string) (out []string, ok bool) {
 	base := filepath.Base(command)
 	isNPM := base == "npx" || base == "npm"

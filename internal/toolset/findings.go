@@ -22,7 +22,8 @@ func Findings(catalog *mcp.Catalog) []scan.Finding {
 	return found
 }
 
-// sayNew shows findings of tools that nobody has accepted. What a person has read is counted: each command would else say it again.
+// sayNew shows findings of tools that nobody has accepted. What a person has read is counted: each command would else
+// say it again.
 func sayNew(h *host.Host, found []scan.Finding, accepted scan.Allowed) {
 	left := accepted.Unread(found)
 	if h.Verbose {
@@ -37,7 +38,8 @@ func sayNew(h *host.Host, found []scan.Finding, accepted scan.Allowed) {
 // SayFindings shows each finding on a line of talk.
 func SayFindings(h *host.Host, found []scan.Finding) {
 	if len(found) > 0 {
-		h.Say("suspicious texts, which a model would learn to obey: %s; %s", scan.Summary(found), stopping(len(scan.Blocking(found))))
+		h.Say("suspicious texts, which a model would learn to obey: %s; %s",
+			scan.Summary(found), stopping(len(scan.Blocking(found))))
 	}
 	for _, f := range found {
 		h.Say("  %s/%s%s: %s (%s, %s)\n  %s", f.Server, f.Tool, f.Pointer, f.Message, f.Code, f.Severity, f.Excerpt)
@@ -52,7 +54,8 @@ func stopping(n int) string {
 	return fmt.Sprintf("%d of severity high or medium, which stop a run; low stops nothing", n)
 }
 
-// AllowFlag is what a next step needs where findings were accepted for this one: " --allow-findings ...", "" where none were.
+// AllowFlag is what a next step needs where findings were accepted for this one: " --allow-findings ...", "" where none
+// were.
 func AllowFlag(accepted scan.Allowed) string {
 	if len(accepted) == 0 {
 		return ""
@@ -84,7 +87,8 @@ func acceptKeys(found []scan.Finding) string {
 			names = append(names, name)
 		}
 	}
-	return "for all commands, and these texts alone, by mcp: {allow_findings: [" + strings.Join(names, ", ") + "]} in hone.yaml; for one command"
+	return "for all commands, and these texts alone, by mcp: {allow_findings: [" + strings.Join(names, ", ") +
+		"]} in hone.yaml; for one command"
 }
 
 // changes say which of some findings are of tools that were accepted with another text; "" where none is.
@@ -92,7 +96,8 @@ func changes(found []scan.Finding, allowed scan.Allowed) string {
 	var told []string
 	for _, f := range found {
 		if p := allowed.OutdatedPattern(f); p != "" {
-			if text := fmt.Sprintf("; %s/%s has another text than the one that %s accepts: it is %s now", f.Server, f.Tool, p, f.Digest); !slices.Contains(told, text) {
+			if text := fmt.Sprintf("; %s/%s has another text than the one that %s accepts: it is %s now",
+				f.Server, f.Tool, p, f.Digest); !slices.Contains(told, text) {
 				told = append(told, text)
 			}
 		}
@@ -100,27 +105,32 @@ func changes(found []scan.Finding, allowed scan.Allowed) string {
 	return strings.Join(told, "")
 }
 
-// sayRefusals tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.
+// sayRefusals tells, where nothing is refused yet, which findings will end the verbs that put these texts before a
+// model.
 func sayRefusals(h *host.Host, found []scan.Finding, allowed scan.Allowed) {
 	if refused := allowed.Blocking(found); len(refused) > 0 {
-		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them; %s: %s", acceptKeys(refused), accepting(refused))
+		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept "+
+			"them; %s: %s", acceptKeys(refused), accepting(refused))
 	}
 }
 
-// refusePackage ends an installation whose package has nearly the name of one that many use, unless a person has accepted the server.
+// refusePackage ends an installation whose package has nearly the name of one that many use, unless a person has
+// accepted the server.
 func refusePackage(h *host.Host, server, pkg string, allowed scan.Allowed) error {
 	found := scan.Package(server, pkg)
 	for _, f := range found {
 		h.Say("  %s: %s (%s, %s)", f.Excerpt, f.Message, f.Code, f.Severity)
 	}
 	if refused := allowed.Blocking(found); len(refused) > 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "that may not be the package you mean", Where: pkg, Why: refused[0].Message,
-			Next: "correct the name; if it is the one you mean: --allow-findings '" + server + "/*', or the same name in mcp.allow_findings"}
+		return &fault.Error{Code: fault.CodeUsage, What: "that may not be the package you mean", Where: pkg,
+			Why: refused[0].Message, Next: "correct the name; if it is the one you mean: --allow-findings '" + server +
+				"/*', or the same name in mcp.allow_findings"}
 	}
 	return nil
 }
 
-// packageOf is the package that a launcher downloads and starts, as npm:NAME or pypi:NAME; "" where the command is no launcher.
+// packageOf is the package that a launcher downloads and starts, as npm:NAME or pypi:NAME; "" where the command is no
+// launcher.
 func packageOf(s mcp.Server) string {
 	args, ok := fetching(s.Command, s.Args)
 	if !ok {
@@ -149,7 +159,8 @@ func PackageFindings(servers mcp.Config) (found []scan.Finding) {
 const DataServer = "data"
 
 // RefuseFindings is the one rule of all verbs that put the texts of tools before a model: what blocks, of a tool that
-// nobody has accepted by name, by the flag or by mcp.allow_findings, ends the verb before it begins. It shows the findings that are not accepted either way.
+// nobody has accepted by name, by the flag or by mcp.allow_findings, ends the verb before it begins. It shows the
+// findings that are not accepted either way.
 func RefuseFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allowed) error {
 	found, err := findingsFor(h, c, tools, flag)
 	if err != nil {
@@ -162,15 +173,18 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.All
 	}
 	f, leave := refused[0], "leave the server out"
 	if slices.ContainsFunc(refused, func(f scan.Finding) bool { return f.Server == DataServer }) {
-		leave = "leave out the rows that list them (tools that rows list alone are of the server " + DataServer + ", in mcp.allow_findings too)"
+		leave = "leave out the rows that list them (tools that rows list alone are of the server " + DataServer +
+			", in mcp.allow_findings too)"
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model by the back door",
-		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: scan.Summary(refused) + "; " + stopping(len(refused)) + changes(refused, acceptedTools(c, flag)),
-		Next: "read them above; " + leave + ", or accept them, " + acceptKeys(refused) + " with " + accepting(refused) + " (" + howToAccept + ")"}
+		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer),
+		Why:   scan.Summary(refused) + "; " + stopping(len(refused)) + changes(refused, acceptedTools(c, flag)),
+		Next: "read them above; " + leave + ", or accept them, " + acceptKeys(refused) + " with " + accepting(refused) +
+			" (" + howToAccept + ")"}
 }
 
-// sayAcceptances says which findings pass by the configuration alone, with --quiet too, and where it accepts whatever such a tool says: who wrote
-// it may have read another text.
+// sayAcceptances says which findings pass by the configuration alone, with --quiet too, and where it accepts whatever
+// such a tool says: who wrote it may have read another text.
 func sayAcceptances(h *host.Host, found []scan.Finding, key scan.Allowed) {
 	var tools, loose, several []string
 	of := map[string][]scan.Finding{}
@@ -189,18 +203,21 @@ func sayAcceptances(h *host.Host, found []scan.Finding, key scan.Allowed) {
 	}
 	for _, p := range key {
 		if servers := scan.Servers(p, found); len(servers) > 1 {
-			several = append(several, fmt.Sprintf("; %s is a tool of several servers: %s", p, strings.Join(servers, ", ")))
+			several = append(several,
+				fmt.Sprintf("; %s is a tool of several servers: %s", p, strings.Join(servers, ", ")))
 		}
 	}
 	if len(loose) > 0 {
-		several = append(several, "; any text of a tool is accepted without a digest, these alone by "+strings.Join(loose, ", "))
+		several = append(several,
+			"; any text of a tool is accepted without a digest, these alone by "+strings.Join(loose, ", "))
 	}
 	if len(tools) > 0 {
 		h.Insist("accepted by mcp.allow_findings: %s%s", strings.Join(tools, ", "), strings.Join(several, ""))
 	}
 }
 
-// TellFindings is for a verb that calls tools and puts none of their texts before a model: it refuses nothing, and names what others will.
+// TellFindings is for a verb that calls tools and puts none of their texts before a model: it refuses nothing, and
+// names what others will.
 func TellFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allowed) error {
 	found, err := findingsFor(h, c, tools, flag)
 	if err == nil {
@@ -209,16 +226,18 @@ func TellFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allow
 	return err
 }
 
-const howToAccept = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given more than once; mcp.allow_findings takes the same names, and @DIGEST behind one accepts that text alone"
+const howToAccept = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given " +
+	"more than once; mcp.allow_findings takes the same names, and @DIGEST behind one accepts that text alone"
 
-// findingsFor shows the findings on tools that are not accepted. A name of the flag that is no tool's is a slip; the configuration may name tools of servers
-// that are not open now.
+// findingsFor shows the findings on tools that are not accepted. A name of the flag that is no tool's is a slip; the
+// configuration may name tools of servers that are not open now.
 func findingsFor(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allowed) ([]scan.Finding, error) {
 	found := append(scan.Check(tools), scan.Chains(tools)...)
 	scan.Sort(found)
 	sayNew(h, found, acceptedTools(c, flag))
 	if p := flag.Strange(tools); p != "" {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no tool is called %q", p), Where: "--allow-findings", Next: howToAccept}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no tool is called %q", p),
+			Where: "--allow-findings", Next: howToAccept}
 	}
 	return found, nil
 }

@@ -1,6 +1,6 @@
-// Package toolset makes MCP servers the tools of episodes: which servers, the sandbox they run in, the rules that calls must pass, and
-// which tools an episode is shown. It keeps how tools answered, so that of two that do the same the better one is shown, and
-// has a model summarise results that are too long.
+// Package toolset makes MCP servers the tools of episodes: which servers, the sandbox they run in, the rules that calls
+// must pass, and which tools an episode is shown. It keeps how tools answered, so that of two that do the same the
+// better one is shown, and has a model summarise results that are too long.
 package toolset
 
 import (
@@ -85,7 +85,8 @@ func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Confi
 		return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make a folder for downloads", Err: err,
 			Next: "name a folder that can be written with --cache"}
 	}
-	o := &Housing{host: h, Servers: servers, Options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools", MaxBytes: bound(c.MCP.Sandbox)}}
+	o := &Housing{host: h, Servers: servers, Options: mcp.Options{Timeout: c.MCP.Timeout,
+		MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools", MaxBytes: bound(c.MCP.Sandbox)}}
 	o.Options.Stderr = o.said.put
 	if c.Rollout.LongResults == "summary" {
 		o.Options.MaxResult = wholeResult
@@ -98,7 +99,8 @@ func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Confi
 		return nil, err
 	}
 	for _, server := range servers.Servers {
-		if _, ok := LauncherOf(h, server.Command); ok { // ended in the midst of a download it may leave a cache that never works again
+		// ended in the midst of a download it may leave a cache that never works again
+		if _, ok := LauncherOf(h, server.Command); ok {
 			o.Options.ProbeTimeout, o.Options.ConnectTimeout = downloadTime, downloadTime
 		}
 	}
@@ -107,7 +109,8 @@ func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Confi
 			h.Say("server %s changed its tools: %s", server, change)
 		}
 		if slices.ContainsFunc(changes, func(c mcp.Change) bool { return c.Kind == mcp.ToolAdded }) {
-			h.Say("server %s: a tool that comes up in an episode is offered where mcp.approval allows it or its mode is auto; else have the server list all of them from the start", server)
+			h.Say("server %s: a tool that comes up in an episode is offered where mcp.approval allows it or its mode "+
+				"is auto; else have the server list all of them from the start", server)
 		}
 	}
 	if runDir != "" {
@@ -152,8 +155,8 @@ func episodeFolders(h *host.Host, runDir string) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", &fault.Error{Code: fault.CodeExhausted, What: "cannot make the folder of the episodes", Where: path, Err: err,
-			Next: "remove it, or set TMPDIR to a folder of yours"}
+		return "", &fault.Error{Code: fault.CodeExhausted, What: "cannot make the folder of the episodes",
+			Where: path, Err: err, Next: "remove it, or set TMPDIR to a folder of yours"}
 	}
 	return path, nil
 }
@@ -192,7 +195,8 @@ func IsMissingProgram(err error) bool {
 	return ok && f.Phase == mcp.PhaseStart
 }
 
-// NotFoundAdvice is what to do where a server's program is not on PATH: often a version manager has it, which only shells know.
+// NotFoundAdvice is what to do where a server's program is not on PATH: often a version manager has it, which only
+// shells know.
 func NotFoundAdvice(h *host.Host, server mcp.Server) string {
 	home, _ := h.LookupEnv("HOME")
 	here, _ := os.Getwd() // without it: the root

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is installed is put back where another cannot be, also where a kill came in the midst of an earlier try: half of an installation then
-// stands in its place, and is nobody's.
+// What is installed is put back where another cannot be, also where a kill came in the midst of an earlier try: half of
+// an installation then stands in its place, and is nobody's.
 func TestAside(t *testing.T) {
 	for name, killed := range map[string]bool{"whole": false, "after a kill": true} {
 		dir := filepath.Join(t.TempDir(), "server")

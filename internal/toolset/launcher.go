@@ -12,8 +12,9 @@ import (
 	"hone/internal/mcp"
 )
 
-// Launcher is a program that downloads a server and starts it. It downloads before the server is started (download.go), into
-// its cache, which a sandbox grants it; with a HOME of its own, as each episode has, it would download the server for each episode.
+// Launcher is a program that downloads a server and starts it. It downloads before the server is started (download.go),
+// into its cache, which a sandbox grants it; with a HOME of its own, as each episode has, it would download the server
+// for each episode.
 type Launcher struct {
 	env     map[string]string
 	folders []string // it writes to
@@ -33,7 +34,8 @@ func LauncherOf(h *host.Host, command string) (Launcher, bool) {
 	switch filepath.Base(command) {
 	case "npx", "npm":
 		cache := folder(".npm", "npm_config_cache", "NPM_CONFIG_CACHE")
-		r := Launcher{env: map[string]string{"npm_config_cache": cache, "npm_config_update_notifier": "false"}, folders: []string{cache}}
+		r := Launcher{env: map[string]string{"npm_config_cache": cache, "npm_config_update_notifier": "false"},
+			folders: []string{cache}}
 		npmrc, _ := os.ReadFile(filepath.Join(home, ".npmrc")) // without it: npm's own defaults
 		for _, key := range []string{"registry", "cafile", "proxy", "https-proxy"} {
 			name := "npm_config_" + strings.ReplaceAll(key, "-", "_")
@@ -50,15 +52,19 @@ func LauncherOf(h *host.Host, command string) (Launcher, bool) {
 		if filepath.Base(data) != "uv" {
 			data = filepath.Join(data, "uv")
 		}
-		r := Launcher{env: map[string]string{"UV_CACHE_DIR": cache, "UV_PYTHON_INSTALL_DIR": filepath.Join(data, "python"),
-			"UV_TOOL_DIR": filepath.Join(data, "tools")}, folders: []string{cache, data}}
-		pass(h, r.env, "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_PYTHON", "UV_OFFLINE", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "NO_PROXY")
+		r := Launcher{env: map[string]string{
+			"UV_CACHE_DIR": cache, "UV_PYTHON_INSTALL_DIR": filepath.Join(data, "python"),
+			"UV_TOOL_DIR": filepath.Join(data, "tools"),
+		}, folders: []string{cache, data}}
+		pass(h, r.env, "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_PYTHON", "UV_OFFLINE", "SSL_CERT_FILE", "SSL_CERT_DIR",
+			"HTTPS_PROXY", "NO_PROXY")
 		return r, true
 	}
 	return Launcher{}, false
 }
 
-// pass adds variables of our own that are set: without them a download fails where a mirror or a proxy stands before it.
+// pass adds variables of our own that are set: without them a download fails where a mirror or a proxy stands before
+// it.
 func pass(h *host.Host, env map[string]string, names ...string) {
 	for _, name := range names {
 		if value := harmless(h, name); value != "" {

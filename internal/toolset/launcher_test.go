@@ -16,11 +16,13 @@ import (
 
 func TestLaunchers(t *testing.T) {
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry = https://a.example/npm/\n//a.example/:_authToken=hunter22\nproxy=http://me:hunter22@proxy.example\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry = https://a.example/npm/\n"+
+		"//a.example/:_authToken=hunter22\nproxy=http://me:hunter22@proxy.example\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h := &host.Host{LookupEnv: func(name string) (string, bool) {
-		v, ok := map[string]string{"HOME": home, "UV_DEFAULT_INDEX": "https://u:hunter22@b.example", "SSL_CERT_FILE": "/ca.pem", "XDG_DATA_HOME": home + "/data"}[name]
+		v, ok := map[string]string{"HOME": home, "UV_DEFAULT_INDEX": "https://u:hunter22@b.example",
+			"SSL_CERT_FILE": "/ca.pem", "XDG_DATA_HOME": home + "/data"}[name]
 		return v, ok
 	}}
 	servers, err := withLaunchers(h, mcp.Config{Servers: map[string]mcp.Server{
@@ -30,17 +32,23 @@ func TestLaunchers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]map[string]string{
-		"npx":  {"npm_config_cache": home + "/.npm", "npm_config_update_notifier": "mine", "npm_config_registry": "https://a.example/npm/"},
-		"uvx":  {"UV_CACHE_DIR": home + "/.cache/uv", "UV_PYTHON_INSTALL_DIR": home + "/data/uv/python", "UV_TOOL_DIR": home + "/data/uv/tools", "SSL_CERT_FILE": "/ca.pem"},
+		"npx": {"npm_config_cache": home + "/.npm", "npm_config_update_notifier": "mine", "npm_config_registry": "https://a.example/npm/"},
+		"uvx": {"UV_CACHE_DIR": home + "/.cache/uv", "UV_PYTHON_INSTALL_DIR": home + "/data/uv/python",
+			"UV_TOOL_DIR": home + "/data/uv/tools", "SSL_CERT_FILE": "/ca.pem"},
 		"node": nil, "url": nil,
 	} {
 		if got := servers.Servers[name].Env; !maps.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	for name, want := range map[string][]string{"npx": {home + "/.npm", "/e"}, "uvx": {home + "/.cache/uv", home + "/data/uv", "/e"}, "node": {"/e"}} {
+	for name, want := range map[string][]string{
+		"npx":  {home + "/.npm", "/e"},
+		"uvx":  {home + "/.cache/uv", home + "/data/uv", "/e"},
+		"node": {"/e"},
+	} {
 		g := Grants(h, config.DefaultSandbox(), name, servers.Servers[name], "/e", []string{"HONE_X=1", "OTHER=2"})
-		if !slices.Equal(g.Write, want) || g.Network || !slices.Contains(g.Env, "HONE_X") || slices.Contains(g.Env, "OTHER") {
+		if !slices.Equal(g.Write, want) || g.Network || !slices.Contains(g.Env, "HONE_X") ||
+			slices.Contains(g.Env, "OTHER") {
 			t.Errorf("%s: %+v", name, g)
 		}
 	}
@@ -78,7 +86,8 @@ func TestUngranted(t *testing.T) {
 	server := mcp.Server{Command: "node", Args: []string{"server.js", dir, "--flag"}}
 	servers := mcp.Config{Servers: map[string]mcp.Server{"files": server}}
 	warnUngrantedFolders(h, config.DefaultSandbox(), servers)
-	if !strings.Contains(said.String(), "put files:"+dir+" into mcp.sandbox.write") || strings.Count(said.String(), "\n") != 1 {
+	if !strings.Contains(said.String(), "put files:"+dir+" into mcp.sandbox.write") ||
+		strings.Count(said.String(), "\n") != 1 {
 		t.Errorf("said %q", said.String())
 	}
 	said.Reset()

@@ -19,7 +19,8 @@ import (
 type Locked struct {
 	File    string   `json:"lock,omitempty"`    // the lock; "" where the server has none
 	Differs []string `json:"differs,omitempty"` // what is installed otherwise than it says
-	Next    string   `json:"next,omitempty"`    // the command that installs what it says; "" where the folder is not one that it would replace
+	// the command that installs what it says; "" where the folder is not one that it would replace
+	Next string `json:"next,omitempty"`
 }
 
 // LockOf compares what is installed for a server with its lock.
@@ -56,7 +57,8 @@ func (l Locked) String() string {
 	return "what is installed is not what its lock says: " + text
 }
 
-// homeOf is the folder that hone servers add installed a server's program into; "" where the program is in no such folder.
+// homeOf is the folder that hone servers add installed a server's program into; "" where the program is in no such
+// folder.
 func homeOf(program string) string {
 	for _, inside := range []string{"/node_modules/.bin/", "/venv/bin/"} {
 		if dir, _, is := strings.Cut(program, inside); is {
@@ -93,8 +95,8 @@ func sayLocks(h *host.Host, servers mcp.Config) {
 	}
 }
 
-// lock has x install from the lock of the folder that it names, in the place of a package; ok is false where it names none. What is
-// installed goes into that folder again, unless x names another, and the entry that starts it stays.
+// lock has x install from the lock of the folder that it names, in the place of a package; ok is false where it names
+// none. What is installed goes into that folder again, unless x names another, and the entry that starts it stays.
 func (x *Addition) lock(c config.Config) (ok bool, err error) {
 	l, ok, err := packages.LockOf(x.Package)
 	if !ok || err != nil || x.Lock != nil {
@@ -115,8 +117,13 @@ func (x *Addition) lock(c config.Config) (ok bool, err error) {
 	}
 	foreign, err := l.Foreign()
 	if err == nil && len(foreign) > 0 {
-		err = &fault.Error{Code: fault.CodeUsage, What: "the folder of the lock has other files too, so it is not replaced", Where: l.Dir, Why: "it has " + foreign[0],
-			Next: "install into another folder: --dir " + filepath.Join(".hone", "servers", x.Name)}
+		err = &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "the folder of the lock has other files too, so it is not replaced",
+			Where: l.Dir,
+			Why:   "it has " + foreign[0],
+			Next:  "install into another folder: --dir " + filepath.Join(".hone", "servers", x.Name),
+		}
 	}
 	return true, err
 }

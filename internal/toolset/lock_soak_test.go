@@ -9,6 +9,8 @@ func TestSoakReliableTwinIsShown(t *testing.T) { twins(t, 3) }
 
 // What TestLocks asks of npm's packages, of pip's.
 func TestSoakLocks(t *testing.T) {
-	locks(t, installed{"pypi:./tiny_server-1.2-py3-none-any.whl", "other", "venv/bin", "venv/lib/python*/site-packages/tiny.py",
-		"requirements.lock", "tiny-server==1.2 ", "tiny-server==1.1 "})
+	locks(t, installed{
+		"pypi:./tiny_server-1.2-py3-none-any.whl", "other", "venv/bin", "venv/lib/python*/site-packages/tiny.py",
+		"requirements.lock", "tiny-server==1.2 ", "tiny-server==1.1 ",
+	})
 }

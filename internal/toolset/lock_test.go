@@ -43,8 +43,13 @@ func packed(t *testing.T, dir string) {
 	put(t, filepath.Join(dir, "tiny.tgz"), b.String())
 	b.Reset()
 	z, record, info := zip.NewWriter(&b), "", "tiny_server-1.2.dist-info/"
-	for _, f := range [][2]string{{"tiny.py", "def main(): pass\n"}, {info + "METADATA", "Metadata-Version: 2.1\nName: tiny-server\nVersion: 1.2\n"},
-		{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}, {info + "entry_points.txt", "[console_scripts]\ntiny-server = tiny:main\nother = tiny:main\n"}, {info + "RECORD", ""}} {
+	for _, f := range [][2]string{
+		{"tiny.py", "def main(): pass\n"}, {info + "METADATA",
+			"Metadata-Version: 2.1\nName: tiny-server\nVersion: 1.2\n"},
+		{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
+		{info + "entry_points.txt", "[console_scripts]\ntiny-server = tiny:main\nother = tiny:main\n"},
+		{info + "RECORD", ""},
+	} {
 		sum := sha256.Sum256([]byte(f[1]))
 		if f[1] == "" {
 			f[1] = record + f[0] + ",,\n"
@@ -74,9 +79,9 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// What was installed is compared with its lock, and installed again from the lock alone: what differs is named before a server starts, and
-// gone afterwards. The entry keeps what the user wrote into it. npm installs here; make soak does the same with pip, whose
-// environments take their time.
+// What was installed is compared with its lock, and installed again from the lock alone: what differs is named before a
+// server starts, and gone afterwards. The entry keeps what the user wrote into it. npm installs here; make soak does
+// the same with pip, whose environments take their time.
 func TestLocks(t *testing.T) {
 	locks(t, installed{"npm:./tiny.tgz", "other", "node_modules/.bin", "node_modules/@us/tiny/package.json",
 		"package-lock.json", `"version": "1.1.0"`, `"version": "1.0.9"`})
@@ -110,7 +115,8 @@ func locks(t *testing.T, tc installed) {
 	c.MCP.Sandbox.Mode = "off"
 	name := strings.TrimSuffix(tc.lock, filepath.Ext(tc.lock))
 	home := filepath.Join(".hone", "servers", name)
-	if _, err := Add(t.Context(), h, c, Addition{Package: tc.pkg, Name: name, File: "mcp.json", Bin: tc.bin, Python: "python3", Args: []string{"--mine"}}); err != nil {
+	if _, err := Add(t.Context(), h, c, Addition{Package: tc.pkg, Name: name, File: "mcp.json", Bin: tc.bin,
+		Python: "python3", Args: []string{"--mine"}}); err != nil {
 		t.Fatal(fault.Whole(err))
 	}
 	entries := contentsOf(t, "mcp.json")
@@ -126,7 +132,8 @@ func locks(t *testing.T, tc installed) {
 		}
 		said.Reset()
 		sayLocks(h, servers)
-		if told := strings.Contains(said.String(), "server "+name+": what is installed is not what its lock says"); told != (len(l.Differs) > 0) {
+		if told := strings.Contains(said.String(),
+			"server "+name+": what is installed is not what its lock says"); told != (len(l.Differs) > 0) {
 			t.Errorf("differs %q, said %s", l.Differs, said.String())
 		}
 		return l
@@ -137,7 +144,8 @@ func locks(t *testing.T, tc installed) {
 	lock := filepath.Join(home, tc.lock)
 	text := contentsOf(t, lock)
 	put(t, lock, strings.ReplaceAll(text, tc.version, tc.other))
-	if l := state(); len(l.Differs) != 1 || !strings.Contains(l.Differs[0], "in the lock") || l.Next != "hone servers add ./"+home {
+	if l := state(); len(l.Differs) != 1 || !strings.Contains(l.Differs[0], "in the lock") ||
+		l.Next != "hone servers add ./"+home {
 		t.Errorf("another version in the lock: %+v", l)
 	}
 	put(t, lock, text)
@@ -149,7 +157,8 @@ func locks(t *testing.T, tc installed) {
 	if l := state(); len(l.Differs) != 1 {
 		t.Errorf("a changed file: %+v", l)
 	}
-	if _, err := Add(t.Context(), h, c, Addition{Package: "./" + home, File: "mcp.json", Python: "python3"}); err != nil {
+	if _, err := Add(t.Context(), h, c,
+		Addition{Package: "./" + home, File: "mcp.json", Python: "python3"}); err != nil {
 		t.Fatal(fault.Whole(err))
 	}
 	if l := state(); len(l.Differs) > 0 {
@@ -173,42 +182,52 @@ func locks(t *testing.T, tc installed) {
 		t.Errorf("the lock alone: %+v", l)
 	}
 	if tc.programs == "node_modules/.bin" { // Python's environment takes its time
-		if _, err := Add(t.Context(), h, c, Addition{Package: home, Name: "js2", File: "mcp.json", Dir: "elsewhere/js", Bin: tc.bin}); err != nil {
+		if _, err := Add(t.Context(), h, c,
+			Addition{Package: home, Name: "js2", File: "mcp.json", Dir: "elsewhere/js", Bin: tc.bin}); err != nil {
 			t.Fatal(fault.Whole(err))
 		}
-		if l, err := LockOf(mcp.Server{Command: filepath.Join("elsewhere/js", tc.programs, tc.bin)}); err != nil || l.File == "" || len(l.Differs) > 0 {
+		if l, err := LockOf(mcp.Server{Command: filepath.Join("elsewhere/js", tc.programs, tc.bin)}); err != nil ||
+			l.File == "" || len(l.Differs) > 0 {
 			t.Errorf("%+v %v", l, err)
 		}
 	}
 	put(t, filepath.Join(home, "mine.txt"), "kept")
-	if _, err := Add(t.Context(), h, c, Addition{Package: home, File: "mcp.json", Python: "python3"}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(fault.Whole(err), "mine.txt") {
+	if _, err := Add(t.Context(),
+		h, c, Addition{Package: home, File: "mcp.json", Python: "python3"}); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(fault.Whole(err), "mine.txt") {
 		t.Errorf("a folder with other files: %v", err)
 	}
 }
 
-// pip takes a lock without any hash for a list of names, and installs what the index says they are today, unless it is told to want them.
+// pip takes a lock without any hash for a list of names, and installs what the index says they are today, unless it is
+// told to want them.
 func TestLocksHaveHashes(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	packed(t, dir)
-	h := &host.Host{Talk: sanitize.New(&bytes.Buffer{}), Data: sanitize.New(&bytes.Buffer{}), LookupEnv: func(name string) (string, bool) {
-		switch name {
-		case "HOME", "XDG_STATE_HOME":
-			return filepath.Join(dir, "home"), true
-		case "PIP_FIND_LINKS":
-			return dir, true
-		case "PIP_NO_INDEX":
-			return "1", true
-		}
-		return os.LookupEnv(name)
-	}}
+	h := &host.Host{
+		Talk: sanitize.New(&bytes.Buffer{}),
+		Data: sanitize.New(&bytes.Buffer{}),
+		LookupEnv: func(name string) (string, bool) {
+			switch name {
+			case "HOME", "XDG_STATE_HOME":
+				return filepath.Join(dir, "home"), true
+			case "PIP_FIND_LINKS":
+				return dir, true
+			case "PIP_NO_INDEX":
+				return "1", true
+			}
+			return os.LookupEnv(name)
+		},
+	}
 	c := config.Default()
 	c.MCP.Sandbox.Mode = "off"
 	sum := sha256.Sum256([]byte(contentsOf(t, "tiny_server-1.2-py3-none-any.whl")))
 	for lock, why := range map[string]string{"# tiny-server==1.2\ntiny-server==1.2\n": "hash",
 		fmt.Sprintf("# tiny-server==1.2\ntiny-server==1.2 --hash=sha256:%x\n", sum): ""} {
 		put(t, "locked/requirements.lock", lock)
-		_, err := Add(t.Context(), h, c, Addition{Package: "./locked", Name: "locked", File: "mcp.json", Dir: filepath.Join("made", why), Bin: "other", Python: "python3", Force: true})
+		_, err := Add(t.Context(), h, c, Addition{Package: "./locked", Name: "locked", File: "mcp.json",
+			Dir: filepath.Join("made", why), Bin: "other", Python: "python3", Force: true})
 		if (err == nil) != (why == "") || err != nil && !strings.Contains(fault.Whole(err), why) {
 			t.Errorf("%s: %v", lock, err)
 		}

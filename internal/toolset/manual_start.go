@@ -12,14 +12,14 @@ import (
 	"hone/internal/mcp/sandbox"
 )
 
-// NextForServer is what to do about a server that failed with err: mend what it said itself, run it by hand, and only then
-// ask whether the sandbox is to blame.
+// NextForServer is what to do about a server that failed with err: mend what it said itself, run it by hand, and only
+// then ask whether the sandbox is to blame.
 func (o *Housing) NextForServer(server mcp.Server, err error) string {
 	return o.NextAfterAdd(server, err, nil)
 }
 
-// NextAfterAdd is NextForServer right after the server was added: again is the line that adds it once more, with the flags that were given
-// and further ones.
+// NextAfterAdd is NextForServer right after the server was added: again is the line that adds it once more, with the
+// flags that were given and further ones.
 func (o *Housing) NextAfterAdd(server mcp.Server, err error, again func(more ...string) string) string {
 	return nextFor(o.host, server, err, o.Sandbox.Level() != sandbox.None, again)
 }
@@ -55,9 +55,9 @@ var refused = regexp.MustCompile(`(?i)permission denied|not permitted|read-only|
 	`no module named|failed to load|unreachable|connection refused|name resolution|name or service not known|getaddrinfo|` +
 	`\b(EACCES|EPERM|EROFS|ENOENT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED)\b`)
 
-// CommandLine is a line for a shell that starts a server as hone does, but for the sandbox: with a fresh folder where it
-// has one of its own, in its folder, and with those of its variables that name the fresh one. Others may hold secrets;
-// those in its words are hidden.
+// CommandLine is a line for a shell that starts a server as hone does, but for the sandbox: with a fresh folder where
+// it has one of its own, in its folder, and with those of its variables that name the fresh one. Others may hold
+// secrets; those in its words are hidden.
 func CommandLine(s mcp.Server) string {
 	var words, before []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
@@ -97,7 +97,8 @@ func ShellWord(word string) string {
 // quotedWord is a word of a shell that reads nothing in it.
 func quotedWord(word string) string {
 	harmless := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_./:=@%+,", r)
 	}
 	if word != "" && strings.TrimFunc(word, harmless) == "" {
 		return word
@@ -105,7 +106,8 @@ func quotedWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// WithArguments is a line of hone servers add with a server's arguments behind it, and some more. Secrets among them are hidden.
+// WithArguments is a line of hone servers add with a server's arguments behind it, and some more. Secrets among them
+// are hidden.
 func WithArguments(line string, args []string, more ...string) string {
 	if args = slices.Concat(args, more); len(args) > 0 {
 		line += " --"

@@ -29,7 +29,11 @@ func TestCommandLineCanBeTyped(t *testing.T) {
 	}{
 		{mcp.Server{Command: "echo", Args: []string{"a b", "it's", "$HOME", "", "--x=1"}}, "a b it's $HOME  --x=1\n"},
 		{mcp.Server{Command: "cat", Args: []string{mcp.EpisodeDir + "/shop.db"}, Template: template}, "hats"},
-		{mcp.Server{Command: "sh", Args: []string{"-c", `cat "$DB"`}, Env: map[string]string{"DB": mcp.EpisodeDir + "/shop.db", "TOKEN": "secret-token"}, Template: template}, "hats"},
+		{
+			mcp.Server{Command: "sh", Args: []string{"-c", `cat "$DB"`},
+				Env: map[string]string{"DB": mcp.EpisodeDir + "/shop.db", "TOKEN": "secret-token"}, Template: template},
+			"hats",
+		},
 		{mcp.Server{Command: "pwd", Cwd: template}, template + "\n"},
 		{mcp.Server{Command: "ls", Args: []string{"-A", mcp.EpisodeDir}}, ""},
 	} {
@@ -48,7 +52,8 @@ func TestCommandLineCanBeTyped(t *testing.T) {
 func TestNextForServerAsksTheServerFirst(t *testing.T) {
 	h := &host.Host{LookupEnv: func(string) (string, bool) { return "", false }}
 	server := mcp.Server{Command: "python3", Args: []string{"server.py", "--db", mcp.EpisodeDir + "/shop.db"}}
-	ended := &mcp.Failure{Server: "shop", Phase: mcp.PhaseConnect, Said: "stderr: ModuleNotFoundError: No module named 'mcp'", Err: errors.New("it ended")}
+	ended := &mcp.Failure{Server: "shop", Phase: mcp.PhaseConnect,
+		Said: "stderr: ModuleNotFoundError: No module named 'mcp'", Err: errors.New("it ended")}
 	for _, c := range []struct {
 		name   string
 		boxed  bool
@@ -57,14 +62,24 @@ func TestNextForServerAsksTheServerFirst(t *testing.T) {
 		want   []string // in this order
 		never  string
 	}{
-		{"it says why", true, server, ended, []string{"mend what it says", `d=$(mktemp -d) && python3 server.py --db "$d"/shop.db`, "if that works"}, "HONE_EPISODE_DIR"},
+		{
+			"it says why", true, server, ended, []string{"mend what it says",
+				`d=$(mktemp -d) && python3 server.py --db "$d"/shop.db`, "if that works"}, "HONE_EPISODE_DIR",
+		},
 		{"it says nothing", true, server, errors.New("no answer"), []string{"run it by hand: d="}, "sandbox"},
-		{"it ended for another reason", true, server, &mcp.Failure{Server: "shop", Phase: mcp.PhaseConnect, Said: "stderr: KeyError: 'PORT'", Err: errors.New("it ended")},
-			[]string{"mend what it says"}, "sandbox"},
-		{"it was kept from a file", true, server, &mcp.Failure{Server: "shop", Phase: mcp.PhaseConnect, Said: "stderr: EROFS: read-only file system", Err: errors.New("it ended")},
-			[]string{"mend what it says", "if that works", "--sandbox off"}, "HONE_EPISODE_DIR"},
+		{
+			"it ended for another reason", true, server, &mcp.Failure{Server: "shop", Phase: mcp.PhaseConnect,
+				Said: "stderr: KeyError: 'PORT'", Err: errors.New("it ended")},
+			[]string{"mend what it says"}, "sandbox",
+		},
+		{
+			"it was kept from a file", true, server, &mcp.Failure{Server: "shop", Phase: mcp.PhaseConnect,
+				Said: "stderr: EROFS: read-only file system", Err: errors.New("it ended")},
+			[]string{"mend what it says", "if that works", "--sandbox off"}, "HONE_EPISODE_DIR",
+		},
 		{"no sandbox", false, server, errors.New("no answer"), []string{"run it by hand: d="}, "sandbox"},
-		{"no program", true, server, &mcp.Failure{Phase: mcp.PhaseStart, Err: errors.New("not found")}, []string{"install the program", "python3 server.py"}, "sandbox"},
+		{"no program", true, server, &mcp.Failure{Phase: mcp.PhaseStart, Err: errors.New("not found")},
+			[]string{"install the program", "python3 server.py"}, "sandbox"},
 		{"URL", true, mcp.Server{URL: "http://localhost/mcp"}, ended, []string{"its URL and its token: http://localhost/mcp"}, "sandbox"},
 	} {
 		next := nextFor(h, c.server, c.err, c.boxed, nil)
@@ -96,10 +111,15 @@ func TestNextForServerHidesSecrets(t *testing.T) {
 	}
 	h := &host.Host{LookupEnv: lookup}
 	said := &mcp.Failure{Server: "db", Phase: mcp.PhaseConnect, Said: "stderr: no", Err: errors.New("it ended")}
-	for name, err := range map[string]error{"it says why": said, "it says nothing": errors.New("no answer"), "no program": &mcp.Failure{Phase: mcp.PhaseStart, Err: errors.New("not found")}} {
+	for name, err := range map[string]error{
+		"it says why":     said,
+		"it says nothing": errors.New("no answer"),
+		"no program":      &mcp.Failure{Phase: mcp.PhaseStart, Err: errors.New("not found")},
+	} {
 		for _, server := range []string{"db", "far"} {
 			next := nextFor(h, c.Servers[server], err, true, nil)
-			if strings.Contains(next, "sesame") || strings.Contains(next, "plain-token") || strings.Contains(next, "a secret") || !strings.Contains(next, "[hidden]") {
+			if strings.Contains(next, "sesame") || strings.Contains(next, "plain-token") ||
+				strings.Contains(next, "a secret") || !strings.Contains(next, "[hidden]") {
 				t.Errorf("%s, %s: %s", name, server, next)
 			}
 		}
@@ -109,16 +129,31 @@ func TestNextForServerHidesSecrets(t *testing.T) {
 // Where hone installed a server, its version is the package's too: many servers state that of their library.
 func TestVersions(t *testing.T) {
 	dir := t.TempDir()
-	for file, text := range map[string]string{"py/lib/python3.11/site-packages/duck_db-1.1.dist-info/REQUESTED": "", "js/package.json": `{"dependencies": {"@us/tiny": "1.0.2"}}`,
-		"js/node_modules/@us/tiny/package.json": `{"version": "1.0.2"}`, "js/node_modules/.bin/tiny": ""} {
+	for file, text := range map[string]string{
+		"py/lib/python3.11/site-packages/duck_db-1.1.dist-info/REQUESTED": "",
+		"js/package.json":                       `{"dependencies": {"@us/tiny": "1.0.2"}}`,
+		"js/node_modules/@us/tiny/package.json": `{"version": "1.0.2"}`, "js/node_modules/.bin/tiny": "",
+	} {
 		path := filepath.Join(dir, file)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := Set{Catalog: &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "py", Version: "2.3"}, {Name: "js"}, {Name: "own", Version: "7"}, {Name: "url", Version: "1"}}}, Housing: &Housing{Servers: mcp.Config{Servers: map[string]mcp.Server{
-		"py": {Command: filepath.Join(dir, "py/bin/duck")}, "js": {Command: filepath.Join(dir, "js/node_modules/.bin/tiny")}, "own": {Command: "/usr/bin/env"}, "url": {URL: "http://localhost/mcp"}}}}}
-	want := map[string]string{"py": "2.3 (installed duck-db==1.1)", "js": "(installed @us/tiny@1.0.2)", "own": "7", "url": "1"}
+	s := Set{
+		Catalog: &mcp.Catalog{Servers: []mcp.ServerTools{
+			{Name: "py", Version: "2.3"},
+			{Name: "js"},
+			{Name: "own", Version: "7"},
+			{Name: "url", Version: "1"},
+		}},
+		Housing: &Housing{Servers: mcp.Config{Servers: map[string]mcp.Server{
+			"py": {Command: filepath.Join(dir, "py/bin/duck")},
+			"js": {Command: filepath.Join(dir, "js/node_modules/.bin/tiny")}, "own": {Command: "/usr/bin/env"},
+			"url": {URL: "http://localhost/mcp"}}}},
+	}
+	want := map[string]string{"py": "2.3 (installed duck-db==1.1)", "js": "(installed @us/tiny@1.0.2)",
+		"own": "7", "url": "1"}
 	if got := s.Versions(); !maps.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -128,8 +163,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// A Python server that ends as programs do which were written for another version of a package is given an older one: of the package that Python names,
-// else of mcp, where it has a new one.
+// A Python server that ends as programs do which were written for another version of a package is given an older one:
+// of the package that Python names, else of mcp, where it has a new one.
 func TestOlderPackage(t *testing.T) {
 	const traceback = "stderr: Traceback (most recent call last):\n      File \"/x/server.py\", line 75, in main\n"
 	const gone = traceback + "    AttributeError: 'Server' object has no attribute 'list_resources'"
@@ -148,7 +183,8 @@ func TestOlderPackage(t *testing.T) {
 		}
 		return filepath.Join(venv, "bin", "serve")
 	}
-	const named = traceback + "ImportError: cannot import name 'eval_type_backport' from 'pydantic._internal._typing_extra' (/x/lib/python3.11/site-packages/pydantic/_internal/_typing_extra.py)"
+	const named = traceback + "ImportError: cannot import name 'eval_type_backport' from " +
+		"'pydantic._internal._typing_extra' (/x/lib/python3.11/site-packages/pydantic/_internal/_typing_extra.py)"
 	others := program("mcp-1.9.1", "pydantic-2.12.3", "duck_db-1.1!", "PyYAML-6.0.1", "attrs-25.0.0")
 	record := filepath.Join(filepath.Dir(others), "..", "lib/python3.11/site-packages/PyYAML-6.0.1.dist-info/RECORD")
 	if err := os.WriteFile(record, []byte("_yaml/__init__.py,,\nyaml/__init__.py,sha256=x,1\n"), 0o600); err != nil {
@@ -162,8 +198,14 @@ func TestOlderPackage(t *testing.T) {
 		{"no traceback", new, "AttributeError: x", ""},
 		{"an old mcp", old, gone, ""},
 		{"no environment", "/usr/bin/python3", gone, ""},
-		{"no environment, and it says mcp", "uvx", traceback + "    from mcp.server import FastMCP\n    ImportError: cannot import name 'FastMCP'", "uvx --with 'mcp<2'"},
-		{"another package", others, named, "the Python package pydantic than 2.12.3, which it has: hone servers add pypi:duck-db==1.1 --name 'a duck' --force --constraint 'pydantic<2.12' --host"},
+		{
+			"no environment, and it says mcp", "uvx", traceback + "    from mcp.server import FastMCP\n" +
+				"    ImportError: cannot import name 'FastMCP'", "uvx --with 'mcp<2'",
+		},
+		{
+			"another package", others, named, "the Python package pydantic than 2.12.3, which it has: " +
+				"hone servers add pypi:duck-db==1.1 --name 'a duck' --force --constraint 'pydantic<2.12' --host",
+		},
 		{"a module of a package with another name", others, traceback + "AttributeError: module 'yaml' has no attribute 'CLoader2'", "--constraint 'PyYAML<6'"},
 		{"a part of a package", others, traceback + "ModuleNotFoundError: No module named 'pydantic.v1.x'", "--constraint 'pydantic<2.12'"},
 		{"a package that is not there", others, traceback + "ModuleNotFoundError: No module named 'pydantic'", ""},
@@ -171,8 +213,10 @@ func TestOlderPackage(t *testing.T) {
 		{"another package, no environment", "uvx", named, "uvx --with 'pydantic<VERSION'"},
 	} {
 		server := mcp.Server{Command: c.program, Args: []string{"--db", "x"}, Hosts: []string{"api.example.com"}}
-		next := nextFor(&host.Host{}, server, &mcp.Failure{Server: "a duck", Phase: mcp.PhaseConnect, Said: c.said, Err: errors.New("it ended")}, false, nil)
-		if !strings.Contains(next, c.want) || c.want == "" && strings.Contains(next, "older version") || !strings.Contains(next, "mend what it says") {
+		next := nextFor(&host.Host{}, server, &mcp.Failure{Server: "a duck", Phase: mcp.PhaseConnect, Said: c.said,
+			Err: errors.New("it ended")}, false, nil)
+		if !strings.Contains(next, c.want) || c.want == "" && strings.Contains(next, "older version") ||
+			!strings.Contains(next, "mend what it says") {
 			t.Errorf("%s: %s", c.name, next)
 		}
 	}
@@ -181,7 +225,8 @@ func TestOlderPackage(t *testing.T) {
 		t.Errorf("%s: %s", of, bound)
 	}
 	ended := &mcp.Failure{Server: "a duck", Phase: mcp.PhaseConnect, Said: gone, Err: errors.New("it ended")}
-	if next := nextFor(&host.Host{}, mcp.Server{Command: new}, ended, false, again); !strings.Contains(next, "AGAIN --constraint 'mcp<2'") || strings.Contains(next, "pypi:duck") {
+	if next := nextFor(&host.Host{}, mcp.Server{Command: new}, ended, false,
+		again); !strings.Contains(next, "AGAIN --constraint 'mcp<2'") || strings.Contains(next, "pypi:duck") {
 		t.Errorf("right after it was added: %s", next)
 	}
 }

@@ -13,21 +13,24 @@ import (
 	"hone/internal/mcp"
 )
 
-// misfit is how a Python program ends that was written for another version of a package: a name is gone, or takes other arguments.
+// misfit is how a Python program ends that was written for another version of a package: a name is gone, or takes other
+// arguments.
 var misfit = regexp.MustCompile(`(?m)^\s*(AttributeError|ImportError|ModuleNotFoundError|TypeError): `)
 
 // fromSDK are frames of the package mcp in a traceback, and lines that import from it.
 var fromSDK = regexp.MustCompile(`/site-packages/mcp/|\b(from|import) mcp\b`)
 
-// newSDK is the first version of the Python package mcp that many servers were not written for: 2.0 took names away that 1.x has.
+// newSDK is the first version of the Python package mcp that many servers were not written for: 2.0 took names away
+// that 1.x has.
 const newSDK = 2
 
-// blamed are the modules that Python names where one of their names is gone: "cannot import name 'x' from 'pydantic._internal'".
+// blamed are the modules that Python names where one of their names is gone: "cannot import name 'x' from
+// 'pydantic._internal'".
 var blamed = regexp.MustCompile(`(?m)^\s*(?:ImportError: cannot import name .* from (?:partially initialized module )?|AttributeError: (?:partially initialized )?module |ModuleNotFoundError: No module named )'(\w+)([\w.]*)'`)
 
-// misfitting is the package whose version is the likely reason that a Python server ended with what its standard error says, the version that is
-// installed for it, and the one that it is to be below: the package that Python names, else mcp. It is "" where the version is not the likely
-// reason; the others are where they are not known.
+// misfitting is the package whose version is the likely reason that a Python server ended with what its standard error
+// says, the version that is installed for it, and the one that it is to be below: the package that Python names, else
+// mcp. It is "" where the version is not the likely reason; the others are where they are not known.
 func misfitting(s mcp.Server, said string) (of, has, below string) {
 	if !strings.Contains(said, "Traceback (most recent call last)") || !misfit.MatchString(said) {
 		return "", "", ""
@@ -37,7 +40,8 @@ func misfitting(s mcp.Server, said string) (of, has, below string) {
 		missing := strings.Contains(m[0], "No module named") && m[2] == ""
 		if dist, ok := env.of(m[1]); ok && dist != env.asked && dist != "mcp" && !missing {
 			return dist, env.versions[dist], before(env.versions[dist])
-		} else if len(env.versions) == 0 && m[1] != "mcp" && !missing && strings.Contains(said, "/site-packages/"+m[1]+"/") {
+		} else if len(env.versions) == 0 && m[1] != "mcp" && !missing &&
+			strings.Contains(said, "/site-packages/"+m[1]+"/") {
 			return m[1], "", ""
 		}
 	}
@@ -48,7 +52,8 @@ func misfitting(s mcp.Server, said string) (of, has, below string) {
 	return "", "", ""
 }
 
-// before is the version that a package is to be below to be older than it is by more than mended faults: 2.12 of 2.12.3, 3 of 3.0.1.
+// before is the version that a package is to be below to be older than it is by more than mended faults: 2.12 of
+// 2.12.3, 3 of 3.0.1.
 func before(version string) string {
 	parts := strings.Split(version, ".")
 	if len(parts) > 1 && parts[1] != "0" {
@@ -57,9 +62,9 @@ func before(version string) string {
 	return parts[0]
 }
 
-// older is what to do about a Python server that ended with what its standard error says, where the version of a package that was
-// installed for it is the likely reason; "" where it is not. again is the line that adds the server once more; without it, one is made of
-// what is known of the server.
+// older is what to do about a Python server that ended with what its standard error says, where the version of a
+// package that was installed for it is the likely reason; "" where it is not. again is the line that adds the server
+// once more; without it, one is made of what is known of the server.
 func older(name string, s mcp.Server, said string, again func(more ...string) string) string {
 	of, has, below := misfitting(s, said)
 	if of == "" {
@@ -68,13 +73,16 @@ func older(name string, s mcp.Server, said string, again func(more ...string) st
 	why, bound := "the server may be written for an older version of the Python package "+of, ShellWord(of+"<"+below)
 	switch asked := environmentOf(s.Command).requirement(); {
 	case has == "" && below == "":
-		return fmt.Sprintf("%s: give it one (hone servers add --constraint '%s<VERSION', uvx --with '%s<VERSION')", why, of, of)
+		return fmt.Sprintf("%s: give it one (hone servers add --constraint '%s<VERSION', uvx --with '%s<VERSION')",
+			why, of, of)
 	case has == "":
-		return fmt.Sprintf("%s: give it one below %s (hone servers add --constraint %s, uvx --with %s)", why, below, bound, bound)
+		return fmt.Sprintf("%s: give it one below %s (hone servers add --constraint %s, uvx --with %s)",
+			why, below, bound, bound)
 	case again != nil:
 		return fmt.Sprintf("%s than %s, which it has: %s", why, has, again("--constraint", bound))
 	case asked != "":
-		words := []string{"hone servers add pypi:" + asked, "--name " + ShellWord(name), "--force", "--constraint " + bound}
+		words := []string{"hone servers add pypi:" + asked, "--name " + ShellWord(name), "--force",
+			"--constraint " + bound}
 		for _, host := range s.Hosts {
 			words = append(words, "--host "+ShellWord(host))
 		}
@@ -83,8 +91,8 @@ func older(name string, s mcp.Server, said string, again func(more ...string) st
 	return ""
 }
 
-// Older is the constraint under which a Python server may start that ended with what it said, and the package that it bounds; "" where an older
-// version of one is not likely to help, or none can be named.
+// Older is the constraint under which a Python server may start that ended with what it said, and the package that it
+// bounds; "" where an older version of one is not likely to help, or none can be named.
 func Older(s mcp.Server, said string) (of, bound string) {
 	of, _, below := misfitting(s, said)
 	if below == "" {
@@ -115,8 +123,8 @@ func (e installedPython) requirement() string {
 	return e.asked + "==" + e.versions[e.asked]
 }
 
-// environmentOf reads the virtual environment that a program is in (PyPA specifications, recording installed projects: the file REQUESTED). It is
-// empty where there is none.
+// environmentOf reads the virtual environment that a program is in (PyPA specifications, recording installed projects:
+// the file REQUESTED). It is empty where there is none.
 func environmentOf(program string) installedPython {
 	e := installedPython{versions: map[string]string{}, files: os.DirFS(filepath.Join(filepath.Dir(program), ".."))}
 	folders, err := fs.Glob(e.files, "lib/python*/site-packages/*.dist-info")
@@ -127,7 +135,8 @@ func environmentOf(program string) installedPython {
 		name, version, _ := strings.Cut(strings.TrimSuffix(path.Base(folder), ".dist-info"), "-")
 		name = strings.ReplaceAll(name, "_", "-")
 		e.versions[name] = version
-		if _, err := fs.Stat(e.files, path.Join(folder, "REQUESTED")); err == nil && name != "pip" && name != "setuptools" {
+		if _, err := fs.Stat(e.files, path.Join(folder, "REQUESTED")); err == nil && name != "pip" &&
+			name != "setuptools" {
 			e.asked = name
 		}
 	}

@@ -22,8 +22,8 @@ import (
 	"hone/internal/toolset/approval"
 )
 
-// Place is that a server wants to keep its data where it may not write, often in the folder that it is installed in, and what has it write
-// below its episode's folder instead.
+// Place is that a server wants to keep its data where it may not write, often in the folder that it is installed in,
+// and what has it write below its episode's folder instead.
 type Place struct {
 	Said string // which tool answers what; or what it says at its start
 	Found
@@ -43,9 +43,9 @@ const (
 	mostPlaces = 12
 )
 
-// FindPlace calls tools of a server with names of nothing, and where one may not write looks for the option or the variable that names the
-// place: those that the program's own text has are tried one by one. failed is why the server does not answer, if so. It returns nil where nothing
-// is wrong, or nothing can be tried.
+// FindPlace calls tools of a server with names of nothing, and where one may not write looks for the option or the
+// variable that names the place: those that the program's own text has are tried one by one. failed is why the server
+// does not answer, if so. It returns nil where nothing is wrong, or nothing can be tried.
 func (o *Housing) FindPlace(ctx context.Context, c config.Config, found mcp.ServerTools, failed error) *Place {
 	server := o.Servers.Servers[found.Name]
 	if server.Command == "" || server.Reset != nil || slices.Contains(c.MCP.Sandbox.Exempt, found.Name) {
@@ -79,7 +79,8 @@ func (o *Housing) FindPlace(ctx context.Context, c config.Config, found mcp.Serv
 			}
 			tools = r.Tools
 		}
-		// In the sandbox a folder may be the server's own that nobody keeps, so what counts is what lands in the episode's.
+		// In the sandbox a folder may be the server's own that nobody keeps, so what counts is what lands in the
+		// episode's.
 		if still, kept := o.writeRefusal(ctx, c, changed, tools); still == "" && keeps(kept, name) && ctx.Err() == nil {
 			p.Found = try
 			return p
@@ -120,7 +121,8 @@ func (f Found) String() string {
 	return "cwd"
 }
 
-// Next is what to do. again is the line that adds the server once more, with further arguments; nil where it was written by hand.
+// Next is what to do. again is the line that adds the server once more, with further arguments; nil where it was
+// written by hand.
 func (p Place) Next(file string, again func(args ...string) string) string {
 	quoted := func(key, value string) string {
 		return fmt.Sprintf(`write "%s": %s into its entry in %s`, key, value, file)
@@ -137,7 +139,8 @@ func (p Place) Next(file string, again func(args ...string) string) string {
 	case p.Cwd != "":
 		return quoted("cwd", `"`+p.Cwd+`"`)
 	}
-	next := "look in its manual for the option or the variable that names where it keeps its data, and name a file or folder below " + mcp.EpisodeDir + " by it, in " + file
+	next := "look in its manual for the option or the variable that names where it keeps its data, " +
+		"and name a file or folder below " + mcp.EpisodeDir + " by it, in " + file
 	if len(p.Tried) > 0 {
 		next += "; these did not help: " + strings.Join(p.Tried, ", ")
 	}
@@ -149,11 +152,12 @@ func (o *Housing) only(name string, s mcp.Server) mcp.Config {
 	return mcp.Config{Servers: map[string]mcp.Server{name: s}, Base: o.Servers.Base}
 }
 
-// Harmless are calls that name nothing that is there: of all tools where a sandbox holds the server without network and without a folder
-// to write to but the episode's own, else of those that only read.
+// Harmless are calls that name nothing that is there: of all tools where a sandbox holds the server without network and
+// without a folder to write to but the episode's own, else of those that only read.
 func (o *Housing) Harmless(c config.Sandbox, server mcp.Server, found mcp.ServerTools) (calls []chat.ToolCall) {
 	_, downloaded := LauncherOf(o.host, server.Command)
-	open := downloaded || len(server.Hosts) > 0 || c.NetworkFor(found.Name) || len(c.WriteFor(found.Name)) > 0 || slices.Contains(c.Exempt, found.Name)
+	open := downloaded || len(server.Hosts) > 0 || c.NetworkFor(found.Name) || len(c.WriteFor(found.Name)) > 0 ||
+		slices.Contains(c.Exempt, found.Name)
 	held := server.Command != "" && server.Isolation == mcp.PerProcess && o.Sandbox.Level() != sandbox.None && !open
 	for _, t := range found.Tools {
 		if !held && !HintsOf(t.Annotations).ReadOnlyHint {
@@ -166,9 +170,11 @@ func (o *Housing) Harmless(c config.Sandbox, server mcp.Server, found mcp.Server
 	return calls
 }
 
-// writeRefusal is what the first tool says that may not write; "" where each call was answered otherwise. kept are the names of the files
-// and folders that the episode's folder has at the end beside those of its template.
-func (o *Housing) writeRefusal(ctx context.Context, c config.Config, server mcp.Server, found mcp.ServerTools) (said string, kept []string) {
+// writeRefusal is what the first tool says that may not write; "" where each call was answered otherwise. kept are the
+// names of the files and folders that the episode's folder has at the end beside those of its template.
+func (o *Housing) writeRefusal(
+	ctx context.Context, c config.Config, server mcp.Server, found mcp.ServerTools,
+) (said string, kept []string) {
 	found.Tools = slices.Clone(found.Tools)
 	for i := range found.Tools {
 		found.Tools[i].ModelName = found.Tools[i].Name // of one server they are all different
@@ -238,7 +244,9 @@ func keeps(names []string, name string) bool {
 }
 
 // readOnly is how programs say that nothing may be written somewhere: Node, Python and C, SQLite.
-var readOnly = regexp.MustCompile(`(?i)\bEROFS\b|read-only file ?system|readonly database|read-only database|unable to open database file`)
+var readOnly = regexp.MustCompile(
+	`(?i)\bEROFS\b|read-only file ?system|readonly database|read-only database|unable to open database file`,
+)
 
 // quotedPath is a path in quotes, as errors of Node and Python have it; its last part is named.
 var quotedPath = regexp.MustCompile(`['"]([^'"\n]*[/\\])?([^'"/\\\n]+\.[^'"/\\\n.]+|[^'"/\\\n]+)['"]`)
@@ -263,14 +271,17 @@ func ReadOnlyPlace(why string) (name string, is bool) {
 
 // What names an option or a variable that says where data are kept.
 var (
-	optionName   = regexp.MustCompile(`--([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)|['"\x60]([a-z][a-z0-9]*(?:-[a-z0-9]+)+)['"\x60]`)
+	optionName = regexp.MustCompile(
+		`--([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)|['"\x60]([a-z][a-z0-9]*(?:-[a-z0-9]+)+)['"\x60]`,
+	)
 	variableName = regexp.MustCompile(`(?:env\.|env\[\s*['"]|environ\[\s*['"]|environ\.get\(\s*['"]|getenv\(\s*['"]|getenv\s+|['"])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\b`)
-	placeWords   = []string{"path", "file", "filename", "dir", "directory", "folder", "db", "database", "data", "store", "storage", "root", "memory", "location", "workspace", "home", "cache", "output"}
-	folderWords  = []string{"dir", "directory", "folder", "root", "workspace", "home"}
+	placeWords   = []string{"path", "file", "filename", "dir", "directory", "folder", "db", "database", "data", "store",
+		"storage", "root", "memory", "location", "workspace", "home", "cache", "output"}
+	folderWords = []string{"dir", "directory", "folder", "root", "workspace", "home"}
 )
 
-// places are the changes that may have a server write below its episode's folder, the likeliest first: options and variables of its text, of
-// which words are those of a place, and the folder that it starts in.
+// places are the changes that may have a server write below its episode's folder, the likeliest first: options and
+// variables of its text, of which words are those of a place, and the folder that it starts in.
 func places(text, said, name string) []Found {
 	type candidate struct {
 		change Found
@@ -306,7 +317,8 @@ func places(text, said, name string) []Found {
 		add(option, func(value string) Found { return Found{Args: []string{option, value}} })
 	}
 	for _, m := range variableName.FindAllStringSubmatch(text, -1) {
-		if variable := m[1]; !slices.Contains([]string{"PATH", "HOME", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}, variable) {
+		if variable := m[1]; !slices.Contains([]string{"PATH", "HOME", "NODE_PATH", "PYTHONPATH", "PYTHONHOME",
+			"VIRTUAL_ENV"}, variable) {
 			add(variable, func(value string) Found { return Found{Env: variable + "=" + value} })
 		}
 	}

@@ -19,18 +19,22 @@ const (
 	mostProgramText  = 4 << 20
 )
 
-// programText is what a server's program and its package say: sources and manuals, "" of a program that is not text. Nothing of it is run.
+// programText is what a server's program and its package say: sources and manuals, "" of a program that is not text.
+// Nothing of it is run.
 func programText(s mcp.Server) string {
 	var b strings.Builder
 	for _, root := range programRoots(s) {
 		files := 0
-		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // what cannot be read says nothing
+		// what cannot be read says nothing
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return nil
 			case d.IsDir() && path != root && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".")):
 				return fs.SkipDir
-			case d.IsDir() || path != root && !slices.Contains([]string{".js", ".mjs", ".cjs", ".ts", ".py", ".md", ".rst", ".txt"}, filepath.Ext(path)):
+			case d.IsDir() ||
+				path != root && !slices.Contains([]string{".js", ".mjs", ".cjs", ".ts", ".py", ".md", ".rst", ".txt"},
+					filepath.Ext(path)):
 				return nil
 			case files == mostProgramFiles || b.Len() > mostProgramText:
 				return fs.SkipAll
@@ -52,8 +56,8 @@ func programText(s mcp.Server) string {
 // imports are the modules that a Python script begins with, as installers write them.
 var imports = regexp.MustCompile(`(?m)^\s*from ([A-Za-z_]\w*)[.\w]* import`)
 
-// programRoots are the files and folders that a server's program is in: the package of Node or of Python, else the file itself with the
-// manual beside it.
+// programRoots are the files and folders that a server's program is in: the package of Node or of Python, else the file
+// itself with the manual beside it.
 func programRoots(s mcp.Server) (roots []string) {
 	add := func(path string) {
 		if !slices.Contains(roots, path) {

@@ -32,15 +32,15 @@ type File struct {
 	Suspicious map[string]int `json:"suspicious,omitempty"`
 }
 
-// Key is what a tool is kept under. server tells servers apart: it is the same for the same command line or URL, whatever a
-// configuration calls it, and holds no secret.
+// Key is what a tool is kept under. server tells servers apart: it is the same for the same command line or URL,
+// whatever a configuration calls it, and holds no secret.
 func Key(server, tool string) string { return server + "/" + tool }
 
 // most is how many calls count: with more, older ones count less, so that a server that is mended is seen to be.
 const most = 400
 
-// Add adds calls to what was seen of a tool. One that has another hash than before was changed by its server: what was seen
-// of it counts no more, and the change does.
+// Add adds calls to what was seen of a tool. One that has another hash than before was changed by its server: what was
+// seen of it counts no more, and the change does.
 func (f *File) Add(key string, s Seen) {
 	if f.Tools == nil {
 		f.Tools = map[string]Seen{}
@@ -49,7 +49,8 @@ func (f *File) Add(key string, s Seen) {
 	if known && was.SHA256 != s.SHA256 {
 		was = Seen{Drifts: was.Drifts + 1}
 	}
-	s.Calls, s.Failed, s.Millis, s.Drifts = s.Calls+was.Calls, s.Failed+was.Failed, s.Millis+was.Millis, s.Drifts+was.Drifts
+	s.Calls, s.Failed, s.Millis, s.Drifts =
+		s.Calls+was.Calls, s.Failed+was.Failed, s.Millis+was.Millis, s.Drifts+was.Drifts
 	if s.Calls > most {
 		scale := most / s.Calls
 		s.Calls, s.Failed, s.Millis = most, s.Failed*scale, s.Millis*scale
@@ -84,8 +85,8 @@ const (
 	enough = 10
 )
 
-// Better reports whether a is to be shown rather than b, which does the same: its interval lies above b's; or these overlap
-// and its server changed it less often, or it takes less than a third of the time. Else neither is better.
+// Better reports whether a is to be shown rather than b, which does the same: its interval lies above b's; or these
+// overlap and its server changed it less often, or it takes less than a third of the time. Else neither is better.
 func (s Seen) Better(than Seen) bool {
 	low, high := s.interval()
 	otherLow, otherHigh := than.interval()
@@ -113,7 +114,8 @@ func Load(path string) (File, error) {
 		err = json.Unmarshal(data, &f)
 	}
 	if err != nil {
-		return File{}, &fault.Error{Code: fault.CodeUsage, What: "what was seen of servers cannot be read", Where: path, Err: fault.JSON(err), Next: "remove the file: it is then seen anew"}
+		return File{}, &fault.Error{Code: fault.CodeUsage, What: "what was seen of servers cannot be read", Where: path,
+			Err: fault.JSON(err), Next: "remove the file: it is then seen anew"}
 	}
 	return f, nil
 }

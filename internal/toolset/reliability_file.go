@@ -22,8 +22,8 @@ func ReliabilityPath(h *host.Host) (string, error) {
 // SeenOfRun is a run's own copy: a run that goes on shows the tools that it began with.
 const SeenOfRun = "servers.json"
 
-// ReliabilityKey is what a server's tool is kept under: a hash of which server it is (mcp.Server.Identity), which holds no secret, and the
-// tool's name.
+// ReliabilityKey is what a server's tool is kept under: a hash of which server it is (mcp.Server.Identity), which holds
+// no secret, and the tool's name.
 func ReliabilityKey(s mcp.Server, tool string) string {
 	return Key(digest.Parts(s.Identity()).String()[:16], tool)
 }
@@ -56,14 +56,21 @@ func (s *Set) addStats(f *File, called map[string]mcp.Stats) {
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
 			if n, ok := called[server.Name].Tools[t.Name]; ok {
-				f.Add(ReliabilityKey(s.Housing.Servers.Servers[server.Name], t.Name), Seen{Server: server.Name, Tool: t.Name, SHA256: t.SHA256,
-					Calls: float64(n.Calls), Failed: float64(n.Failed), Millis: float64(n.Took.Microseconds()) / 1000})
+				f.Add(ReliabilityKey(s.Housing.Servers.Servers[server.Name], t.Name), Seen{
+					Server: server.Name,
+					Tool:   t.Name,
+					SHA256: t.SHA256,
+					Calls:  float64(n.Calls),
+					Failed: float64(n.Failed),
+					Millis: float64(n.Took.Microseconds()) / 1000,
+				})
 			}
 		}
 	}
 }
 
-// KeepListing keeps how many tools servers listed, and how many findings on these stop runs, which hone servers ls shows.
+// KeepListing keeps how many tools servers listed, and how many findings on these stop runs, which hone servers ls
+// shows.
 func KeepListing(h *host.Host, servers mcp.Config, found ...mcp.ServerTools) {
 	path, err := ReliabilityPath(h)
 	if err != nil || h.DryRun {
@@ -72,7 +79,8 @@ func KeepListing(h *host.Host, servers mcp.Config, found ...mcp.ServerTools) {
 	now, stop := map[string]int{}, map[string]int{}
 	for _, s := range found {
 		key := ReliabilityKey(servers.Servers[s.Name], "")
-		now[key], stop[key] = len(s.Tools), len(scan.Blocking((&mcp.Catalog{Servers: []mcp.ServerTools{s}}).Suspicious()))
+		now[key], stop[key] =
+			len(s.Tools), len(scan.Blocking((&mcp.Catalog{Servers: []mcp.ServerTools{s}}).Suspicious()))
 	}
 	f, err := Load(path)
 	if err == nil && holds(f.Listed, now) && holds(f.Suspicious, stop) {
@@ -108,7 +116,8 @@ func (s *Set) twins() map[string]string {
 	f := s.priorStats()
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
-			served = append(served, selection.Served{Server: server.Name, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+			served = append(served, selection.Served{Server: server.Name, Name: t.Name, Description: t.Description,
+				InputSchema: t.InputSchema})
 			names = append(names, t.ModelName)
 			one := f.Tools[ReliabilityKey(s.Housing.Servers.Servers[server.Name], t.Name)]
 			if one.SHA256 != t.SHA256 { // of what it was before
@@ -150,8 +159,8 @@ func (s *Set) priorStats() File {
 	return s.shownBy
 }
 
-// StatsText is the text of SeenOfRun for a run that begins on the set: what its tools are shown by. The folder of a run that has not begun
-// is not written to.
+// StatsText is the text of SeenOfRun for a run that begins on the set: what its tools are shown by. The folder of a run
+// that has not begun is not written to.
 func (s *Set) StatsText() ([]byte, error) {
 	text, err := json.MarshalIndent(s.shownBy, "", " ")
 	return append(text, '\n'), err

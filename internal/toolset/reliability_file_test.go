@@ -17,8 +17,8 @@ import (
 	"hone/internal/mcp"
 )
 
-// weather is a server that answers with an error as often as its first argument says, in an order that its seed draws; with
-// a second one it has many other tools.
+// weather is a server that answers with an error as often as its first argument says, in an order that its seed draws;
+// with a second one it has many other tools.
 const weather = `import json, random, sys
 share, many, seed = float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 draw = random.Random(seed)
@@ -36,8 +36,8 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": q["id"], **r}), flush=True)
 `
 
-// Of two servers' tools that do the same, of which one fails 40% of calls, the other is shown in nearly all selections, once
-// both have been called. A run that goes on shows what it showed before. make soak has three pairs of servers.
+// Of two servers' tools that do the same, of which one fails 40% of calls, the other is shown in nearly all selections,
+// once both have been called. A run that goes on shows what it showed before. make soak has three pairs of servers.
 func TestReliableTwinIsShown(t *testing.T) { twins(t, 1) }
 
 func twins(t *testing.T, trials int) {
@@ -46,16 +46,21 @@ func twins(t *testing.T, trials int) {
 	if err := os.WriteFile(script, []byte(weather), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := &host.Host{Talk: sanitize.New(io.Discard), Data: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
-		if name == "XDG_STATE_HOME" {
-			return filepath.Join(dir, "state"), true
-		}
-		return os.LookupEnv(name)
-	}}
+	h := &host.Host{
+		Talk: sanitize.New(io.Discard),
+		Data: sanitize.New(io.Discard),
+		LookupEnv: func(name string) (string, bool) {
+			if name == "XDG_STATE_HOME" {
+				return filepath.Join(dir, "state"), true
+			}
+			return os.LookupEnv(name)
+		},
+	}
 	c := config.Default()
 	c.MCP.MaxTools, c.MCP.Sandbox.Mode = 10, "off"
 	server := func(share float64, many, seed int, says string) mcp.Server {
-		return mcp.Server{Command: "python3", Args: []string{script, fmt.Sprint(share), fmt.Sprint(many), fmt.Sprint(seed), says}, Isolation: mcp.Shared}
+		return mcp.Server{Command: "python3",
+			Args: []string{script, fmt.Sprint(share), fmt.Sprint(many), fmt.Sprint(seed), says}, Isolation: mcp.Shared}
 	}
 	right, all := 0, 0
 	for seed := range trials {
@@ -77,7 +82,8 @@ func twins(t *testing.T, trials int) {
 			}
 			defer s.Close()
 			s.Select(c)
-			if calls > 0 { // the run begins: nothing is in its folder, which it would refuse, and it keeps what it is shown by
+			// the run begins: nothing is in its folder, which it would refuse, and it keeps what it is shown by
+			if calls > 0 {
 				if left, err := os.ReadDir(runDir); err != nil || len(left) > 0 {
 					t.Errorf("in the folder of a run that has not begun: %v, %v", left, err)
 				}
@@ -100,11 +106,13 @@ func twins(t *testing.T, trials int) {
 			defer session.Close()
 			for i := range calls {
 				for _, of := range []string{flaky, solid} {
-					session.Call(t.Context(), []chat.ToolCall{{ID: fmt.Sprint(i), Name: name[of], Arguments: `{"city":"Rome"}`}})
+					session.Call(t.Context(),
+						[]chat.ToolCall{{ID: fmt.Sprint(i), Name: name[of], Arguments: `{"city":"Rome"}`}})
 				}
 			}
 			for i := range 40 {
-				list, err := s.Selection.ForScenario(scenario.Scenario{ID: fmt.Sprint(i), Task: fmt.Sprintf("Tell me the forecast for city %d.", i)})
+				list, err := s.Selection.ForScenario(scenario.Scenario{ID: fmt.Sprint(i),
+					Task: fmt.Sprintf("Tell me the forecast for city %d.", i)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -120,7 +128,8 @@ func twins(t *testing.T, trials int) {
 			}
 			return reliable, other
 		}
-		if reliable, other := shown(run, 30); reliable != 0 || other != 40 { // before anything was seen, the first of the two
+		// before anything was seen, the first of the two
+		if reliable, other := shown(run, 30); reliable != 0 || other != 40 {
 			t.Errorf("unseen, the first twin is shown in %d of 40 and the second in %d", other, reliable)
 		}
 		reliable, other := shown("", 0)
@@ -129,7 +138,8 @@ func twins(t *testing.T, trials int) {
 			t.Errorf("both twins are shown: %d and %d of 40", reliable, other)
 		}
 		if reliable, other := shown(run, 0); reliable != 0 || other != 40 {
-			t.Errorf("a run that goes on shows other tools: the first twin in %d of 40, the second in %d", other, reliable)
+			t.Errorf("a run that goes on shows other tools: the first twin in %d of 40, the second in %d",
+				other, reliable)
 		}
 	}
 	if share := float64(right) / float64(all); share < 0.9 {
@@ -142,14 +152,19 @@ func twins(t *testing.T, trials int) {
 	}
 }
 
-// What was seen of a tool says nothing of what its server has made of it since: the calls of another hash do not count, and the change
-// does.
+// What was seen of a tool says nothing of what its server has made of it since: the calls of another hash do not count,
+// and the change does.
 func TestTwinsOfAnotherHash(t *testing.T) {
 	state := t.TempDir()
-	h := &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+	h := &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+		return state, name == "XDG_STATE_HOME"
+	}}
 	tool := func(server, hash string) mcp.ServerTools {
-		return mcp.ServerTools{Name: server, Tools: []mcp.Tool{{Name: "get_forecast", ModelName: server + "__get_forecast", SHA256: hash, Description: "Returns the weather forecast of a city.",
-			InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}}}
+		return mcp.ServerTools{Name: server, Tools: []mcp.Tool{
+			{Name: "get_forecast", ModelName: server + "__get_forecast", SHA256: hash,
+				Description: "Returns the weather forecast of a city.",
+				InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)},
+		}}
 	}
 	a, b := mcp.Server{Command: "a"}, mcp.Server{Command: "b"}
 	path, err := ReliabilityPath(h)
@@ -174,13 +189,16 @@ func TestTwinsOfAnotherHash(t *testing.T) {
 	}
 }
 
-// Two entries that reach one server share what was seen of it, whatever they are called; two servers of one program do not.
+// Two entries that reach one server share what was seen of it, whatever they are called; two servers of one program do
+// not.
 func TestSeenKey(t *testing.T) {
 	one := mcp.Server{Command: "python3", Args: []string{"-m", "one"}}
-	if ReliabilityKey(one, "t") != ReliabilityKey(mcp.Server{Command: "python3", Args: []string{"-m", "one"}, Env: map[string]string{"A": "b"}}, "t") {
+	if ReliabilityKey(one, "t") != ReliabilityKey(mcp.Server{Command: "python3", Args: []string{"-m", "one"},
+		Env: map[string]string{"A": "b"}}, "t") {
 		t.Error("one server has two keys")
 	}
-	if ReliabilityKey(one, "t") == ReliabilityKey(mcp.Server{Command: "python3", Args: []string{"-m", "two"}}, "t") || ReliabilityKey(one, "t") == ReliabilityKey(one, "u") {
+	if ReliabilityKey(one, "t") == ReliabilityKey(mcp.Server{Command: "python3", Args: []string{"-m", "two"}}, "t") ||
+		ReliabilityKey(one, "t") == ReliabilityKey(one, "u") {
 		t.Error("two have one key")
 	}
 }

@@ -82,15 +82,16 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// The bounds are Wilson's (E. B. Wilson 1927, without a correction): the shares q at which (p-q)^2 = z^2 q(1-q)/n, for z = 1.645. Where
-// no call failed, that is n/(n+z^2) and 1.
+// The bounds are Wilson's (E. B. Wilson 1927, without a correction): the shares q at which (p-q)^2 = z^2 q(1-q)/n, for
+// z = 1.645. Where no call failed, that is n/(n+z^2) and 1.
 func TestInterval(t *testing.T) {
 	for _, tc := range []struct{ calls, failed, low, high float64 }{
 		{10, 0, 0.787028, 1},
 		{10, 10, 0, 0.212972},
 		{30, 12, 0.450568, 0.732884},
 	} {
-		if low, high := (Seen{Calls: tc.calls, Failed: tc.failed}).interval(); math.Abs(low-tc.low) > 1e-6 || math.Abs(high-tc.high) > 1e-6 {
+		if low, high := (Seen{Calls: tc.calls, Failed: tc.failed}).interval(); math.Abs(low-tc.low) > 1e-6 ||
+			math.Abs(high-tc.high) > 1e-6 {
 			t.Errorf("%v of %v failed: %.6f to %.6f, want %v to %v", tc.failed, tc.calls, low, high, tc.low, tc.high)
 		}
 	}

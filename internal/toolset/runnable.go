@@ -32,20 +32,25 @@ func ProgramEnviron(h *host.Host) []string {
 	return environ
 }
 
-// checkPrograms refuses scenarios that name programs which nobody has allowed: a file of scenarios may come from anywhere.
+// checkPrograms refuses scenarios that name programs which nobody has allowed: a file of scenarios may come from
+// anywhere.
 func checkPrograms(c config.Config, list []scenario.Scenario) error {
 	names := scenario.Programs(list)
 	if len(names) == 0 || c.Scenarios.Programs {
 		return nil
 	}
 	slices.Sort(names)
-	return &fault.Error{Code: fault.CodeUsage, What: "checks of the scenarios run programs on this machine, which is not allowed",
-		Where: "scenarios.programs", Why: "they name " + strings.Join(slices.Compact(names), ", "),
-		Next: "read the programs; then write scenarios: {programs: true} into hone.yaml"}
+	return &fault.Error{
+		Code:  fault.CodeUsage,
+		What:  "checks of the scenarios run programs on this machine, which is not allowed",
+		Where: "scenarios.programs",
+		Why:   "they name " + strings.Join(slices.Compact(names), ", "),
+		Next:  "read the programs; then write scenarios: {programs: true} into hone.yaml",
+	}
 }
 
-// Runnable refuses scenarios that ask for what the servers cannot give: a folder of the episode's own, a tool, a template.
-// Later each of their episodes would fail for it.
+// Runnable refuses scenarios that ask for what the servers cannot give: a folder of the episode's own, a tool, a
+// template. Later each of their episodes would fail for it.
 func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 	if err := checkPrograms(c, list); err != nil {
 		return err
@@ -70,7 +75,8 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 						`give the check the key "server", or that server isolation process and ${HONE_EPISODE_DIR}; of a server behind a URL, use a state check`)
 				}
 			}
-			if (check.Asks() || check.Type == scenario.NoAttackCheck && check.Name != "") && !known(check.Name) { // an attack by no tool would always have failed
+			// an attack by no tool would always have failed
+			if (check.Asks() || check.Type == scenario.NoAttackCheck && check.Name != "") && !known(check.Name) {
 				return unrunnable(where, errors.New(fault.NoTool(check.Name, names)), "hone discover lists the tools")
 			}
 		}
@@ -79,7 +85,8 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 		}
 		for _, name := range x.User.EndsOn {
 			if !known(name) {
-				return unrunnable(x.ID+", ends_on of the user", errors.New(fault.NoTool(name, names)), "hone discover lists the tools")
+				return unrunnable(x.ID+", ends_on of the user", errors.New(fault.NoTool(name, names)),
+					"hone discover lists the tools")
 			}
 		}
 	}
@@ -87,5 +94,6 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 }
 
 func unrunnable(where string, err error, next string) error {
-	return &fault.Error{Code: fault.CodeUsage, What: "a scenario asks for what the servers cannot give", Where: "scenario " + where, Err: err, Next: next}
+	return &fault.Error{Code: fault.CodeUsage, What: "a scenario asks for what the servers cannot give",
+		Where: "scenario " + where, Err: err, Next: next}
 }

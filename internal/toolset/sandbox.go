@@ -18,9 +18,11 @@ import (
 	"hone/internal/mcp/sandbox"
 )
 
-// OpenSandbox finds out the level, says it, and returns what mcp.Options.Wrap is to be. The caller closes the sandbox once
-// the servers have ended.
-func OpenSandbox(ctx context.Context, h *host.Host, c config.Sandbox, servers mcp.Config) (*sandbox.Sandbox, func(server, folder string, cmd *exec.Cmd) error, error) {
+// OpenSandbox finds out the level, says it, and returns what mcp.Options.Wrap is to be. The caller closes the sandbox
+// once the servers have ended.
+func OpenSandbox(
+	ctx context.Context, h *host.Host, c config.Sandbox, servers mcp.Config,
+) (*sandbox.Sandbox, func(server, folder string, cmd *exec.Cmd) error, error) {
 	path, _ := h.LookupEnv("PATH")
 	home, _ := h.LookupEnv("HOME")
 	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: h.Helper, Path: path, Home: home})
@@ -31,7 +33,8 @@ func OpenSandbox(ctx context.Context, h *host.Host, c config.Sandbox, servers mc
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
-	if slices.ContainsFunc(sortedNames(servers), func(name string) bool { return servers.Servers[name].Command != "" }) {
+	if slices.ContainsFunc(sortedNames(servers),
+		func(name string) bool { return servers.Servers[name].Command != "" }) {
 		h.Say("sandbox of the servers: %s", s)
 		if s.Level() != sandbox.None {
 			warnUngrantedFolders(h, c, servers)
@@ -40,7 +43,8 @@ func OpenSandbox(ctx context.Context, h *host.Host, c config.Sandbox, servers mc
 			}
 		}
 		for _, name := range sortedNames(servers) {
-			if _, _, ok := packages.ReadContainer(servers.Servers[name].Args); ok && slices.Contains(packages.Engines(), servers.Servers[name].Command) {
+			if _, _, ok := packages.ReadContainer(servers.Servers[name].Args); ok &&
+				slices.Contains(packages.Engines(), servers.Servers[name].Command) {
 				sayContainer(h, c, name, servers.Servers[name])
 			}
 		}
@@ -62,8 +66,8 @@ func OpenSandbox(ctx context.Context, h *host.Host, c config.Sandbox, servers mc
 	return s, wrap, nil
 }
 
-// proxies are the ways out of servers with hosts, by server. A level that cannot hold a server to one is an error, unless nothing is to be
-// held.
+// proxies are the ways out of servers with hosts, by server. A level that cannot hold a server to one is an error,
+// unless nothing is to be held.
 func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) (map[string]*egress.Proxy, error) {
 	held := map[string]*egress.Proxy{}
 	for _, name := range sortedNames(servers) {
@@ -71,7 +75,8 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 		if len(hosts) == 0 || slices.Contains(c.Exempt, name) || c.NetworkFor(name) {
 			continue
 		}
-		if slices.Contains(packages.Engines(), servers.Servers[name].Command) { // contained or not, its engine makes the connections
+		// contained or not, its engine makes the connections
+		if slices.Contains(packages.Engines(), servers.Servers[name].Command) {
 			continue
 		}
 		rules, err := egress.Parse(hosts)
@@ -80,8 +85,10 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 		}
 		switch s.Level() {
 		case sandbox.Landlock:
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "a server is to reach some hosts, and nothing here can hold it to them", Where: "server " + name,
-				Why: "the sandbox is " + s.String(), Next: "install bubblewrap (apt install bubblewrap), or grant it the whole network: mcp.sandbox.network in hone.yaml"}
+			return nil, &fault.Error{Code: fault.CodeUsage,
+				What: "a server is to reach some hosts, and nothing here can hold it to them", Where: "server " + name,
+				Why: "the sandbox is " + s.String(), Next: "install bubblewrap (apt install bubblewrap), " +
+					"or grant it the whole network: mcp.sandbox.network in hone.yaml"}
 		case sandbox.None:
 			h.Say("server %s: no sandbox holds it to its hosts, it has the whole network", name)
 		}
@@ -92,9 +99,12 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 
 // Grants are what a server may have: what the configuration says, its episode's folder, the file it is reset by, the
 // variables it is given, and what the program that downloads it needs.
-func Grants(h *host.Host, c config.Sandbox, name string, server mcp.Server, folder string, env []string) sandbox.Grants {
+func Grants(
+	h *host.Host, c config.Sandbox, name string, server mcp.Server, folder string, env []string,
+) sandbox.Grants {
 	r, _ := LauncherOf(h, server.Command)
-	g := sandbox.Grants{Network: c.NetworkFor(name), Write: append(c.WriteFor(name), r.folders...), Read: c.ReadFor(name)}
+	g := sandbox.Grants{Network: c.NetworkFor(name), Write: append(c.WriteFor(name), r.folders...),
+		Read: c.ReadFor(name)}
 	for _, value := range r.env { // certificates
 		if info, err := os.Stat(value); filepath.IsAbs(value) && err == nil && info.Mode().IsRegular() {
 			g.Read = append(g.Read, value)
@@ -112,15 +122,16 @@ func Grants(h *host.Host, c config.Sandbox, name string, server mcp.Server, fold
 		g.Env = append(g.Env, variable)
 	}
 	for _, entry := range env {
-		if variable, _, _ := strings.Cut(entry, "="); strings.HasPrefix(variable, "HONE_") { // by which mcp finds strays
+		// by which mcp finds strays
+		if variable, _, _ := strings.Cut(entry, "="); strings.HasPrefix(variable, "HONE_") {
 			g.Env = append(g.Env, variable)
 		}
 	}
 	return g
 }
 
-// warnUngrantedFolders tells of folders that a server's command line names and the server cannot write to: it would start, and
-// then fail call by call, which a model would learn.
+// warnUngrantedFolders tells of folders that a server's command line names and the server cannot write to: it would
+// start, and then fail call by call, which a model would learn.
 func warnUngrantedFolders(h *host.Host, c config.Sandbox, servers mcp.Config) {
 	for _, name := range sortedNames(servers) {
 		server := servers.Servers[name]
@@ -139,7 +150,8 @@ func warnUngrantedFolders(h *host.Host, c config.Sandbox, servers mcp.Config) {
 			if absolute, err := filepath.Abs(path); err == nil {
 				path = absolute
 			}
-			h.Say("server %s: its sandbox keeps %s from it; to let it write there, put %s:%s into mcp.sandbox.write, to let it read, into mcp.sandbox.read", name, arg, name, path)
+			h.Say("server %s: its sandbox keeps %s from it; to let it write there, put %s:%s into mcp.sandbox.write, "+
+				"to let it read, into mcp.sandbox.read", name, arg, name, path)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"hone/internal/toolset/selection"
 )
 
-// Selection says which tools an episode is shown: all of them; of a large catalog those chosen for its task; or, where even
-// those would fill the context, one tool to search with.
+// Selection says which tools an episode is shown: all of them; of a large catalog those chosen for its task; or, where
+// even those would fill the context, one tool to search with.
 type Selection struct {
 	Tools environment.Tools                              // what sessions are opened on
 	List  []chat.Tool                                    // shown in all episodes, where Of is nil
@@ -24,8 +24,8 @@ type Selection struct {
 	Why   string                                         // for the user, "" where all tools are shown
 }
 
-// Select chooses among all tools of a pool as mcp.max_tools and mcp.search_share say. twins says, where there are too many to
-// show, which of them do the same as another (selection.Options.Twins); it may be nil.
+// Select chooses among all tools of a pool as mcp.max_tools and mcp.search_share say. twins says, where there are too
+// many to show, which of them do the same as another (selection.Options.Twins); it may be nil.
 func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func() map[string]string) Selection {
 	const bytesOfToken = 4 // about: collect must decide as train does, and has no tokenizer
 	size := 0
@@ -38,7 +38,8 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 		s := selection.NewSearch(pool, all)
 		list := s.ToolList()
 		return Selection{Tools: s, List: list,
-			Why: fmt.Sprintf("the %d tools take about %d tokens, more than %g of the context (mcp.search_share): they are searched with %s",
+			Why: fmt.Sprintf("the %d tools take about %d tokens, more than %g of the context (mcp.search_share): "+
+				"they are searched with %s",
 				len(all), tokens, share, list[0].Name)}
 	}
 	if len(all) <= c.MCP.MaxTools {
@@ -48,23 +49,27 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 	if twins != nil {
 		hidden = twins()
 	}
-	s := selection.New(all, selection.Options{Max: c.MCP.MaxTools, Distractors: c.MCP.Distractors, Seed: c.Seed, Twins: hidden})
+	s := selection.New(all,
+		selection.Options{Max: c.MCP.MaxTools, Distractors: c.MCP.Distractors, Seed: c.Seed, Twins: hidden})
 	return Selection{Tools: pool, List: all, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
 		return s.Select(one.ID, one.Asks(), neededTools(one, func(name string) bool {
 			return slices.ContainsFunc(all, func(t chat.Tool) bool { return t.Name == name })
 		}))
-	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)%s", len(all), c.MCP.MaxTools, sayTwins(hidden))}
+	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)%s",
+		len(all), c.MCP.MaxTools, sayTwins(hidden))}
 }
 
 func sayTwins(hidden map[string]string) string {
 	if len(hidden) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s do what a tool of another server does, which is shown instead", fault.Count(len(hidden), "tool"))
+	return fmt.Sprintf("; %s do what a tool of another server does, which is shown instead",
+		fault.Count(len(hidden), "tool"))
 }
 
-// neededTools are the tools that a scenario speaks of: it could not be told, done or checked if they were left out. What earlier messages called, and checks
-// name, may be no tool of the servers: a mistake that was made, a tool that is not to be called, or hone's own complete_task.
+// neededTools are the tools that a scenario speaks of: it could not be told, done or checked if they were left out.
+// What earlier messages called, and checks name, may be no tool of the servers: a mistake that was made, a tool that is
+// not to be called, or hone's own complete_task.
 func neededTools(s scenario.Scenario, known func(name string) bool) []string {
 	var names []string
 	for _, m := range s.Messages {
@@ -99,8 +104,8 @@ func (s Selection) ForScenario(one scenario.Scenario) ([]chat.Tool, error) {
 	return s.Of(one)
 }
 
-// ForConversation is the tools shown in a conversation that is no scenario's: those that fit all that the user has said, so that it keeps what its
-// earlier turns needed, and those that were called in it.
+// ForConversation is the tools shown in a conversation that is no scenario's: those that fit all that the user has
+// said, so that it keeps what its earlier turns needed, and those that were called in it.
 func (s Selection) ForConversation(messages []chat.Message) ([]chat.Tool, error) {
 	said := []string{}
 	for _, m := range messages {
@@ -115,8 +120,9 @@ func (s Selection) ForConversation(messages []chat.Message) ([]chat.Tool, error)
 	return s.behind(id, strings.Join(said, "\n"), messages)
 }
 
-// ForDemonstration is the tools shown in an episode of a scenario that a conversation shows how to do: those that fit what the user asks before
-// the assistant's first turn, and those that are called in it. Without an id it is known by what is asked.
+// ForDemonstration is the tools shown in an episode of a scenario that a conversation shows how to do: those that fit
+// what the user asks before the assistant's first turn, and those that are called in it. Without an id it is known by
+// what is asked.
 func (s Selection) ForDemonstration(id string, messages []chat.Message) ([]chat.Tool, error) {
 	asked := ""
 	for _, m := range messages {
@@ -144,5 +150,8 @@ func (s Selection) behind(id, asked string, messages []chat.Message) ([]chat.Too
 			}
 		}
 	}
-	return s.ForScenario(scenario.Scenario{ID: id, Messages: []chat.Message{{Role: chat.Assistant, ToolCalls: called}, {Role: chat.User, Content: asked}}})
+	return s.ForScenario(scenario.Scenario{ID: id, Messages: []chat.Message{
+		{Role: chat.Assistant, ToolCalls: called},
+		{Role: chat.User, Content: asked},
+	}})
 }

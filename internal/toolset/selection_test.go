@@ -23,15 +23,24 @@ func (noTools) Open(context.Context, string, ...environment.Template) (environme
 func manyTools(n int) []chat.Tool {
 	var all []chat.Tool
 	for i := range n {
-		all = append(all, chat.Tool{Name: fmt.Sprintf("tool%d", i), Description: fmt.Sprintf("Handles thing%d.", i), InputSchema: json.RawMessage(`{"type":"object"}`)})
+		all = append(all, chat.Tool{Name: fmt.Sprintf("tool%d", i), Description: fmt.Sprintf("Handles thing%d.", i),
+			InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
 	return all
 }
 
 func TestSelect(t *testing.T) {
 	one := scenario.Scenario{ID: "a", Gold: []scenario.Gold{{Name: "tool3"}},
-		Messages: []chat.Message{{Role: chat.User, Content: "earlier"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "tool9"}, {Name: "no_such"}}}, {Role: chat.User, Content: "do it to thing7"}},
-		Checks:   []scenario.Check{{Type: scenario.NoCallCheck, Name: "tool5"}, {Type: scenario.NoCallCheck, Name: "gone"}, {Type: scenario.CallCheck, Name: "complete_task"}}}
+		Messages: []chat.Message{
+			{Role: chat.User, Content: "earlier"},
+			{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "tool9"}, {Name: "no_such"}}},
+			{Role: chat.User, Content: "do it to thing7"},
+		},
+		Checks: []scenario.Check{
+			{Type: scenario.NoCallCheck, Name: "tool5"},
+			{Type: scenario.NoCallCheck, Name: "gone"},
+			{Type: scenario.CallCheck, Name: "complete_task"},
+		}}
 	for _, tc := range []struct {
 		name         string
 		tools, most  int
@@ -51,7 +60,8 @@ func TestSelect(t *testing.T) {
 			c.MCP.MaxTools, c.MCP.SearchShare = tc.most, tc.share
 			s := Select(c, noTools{}, manyTools(tc.tools), nil)
 			got, err := s.ForScenario(one)
-			if err != nil || len(got) != tc.shown || (s.List[0].Name == "search_tools") != tc.search || s.UsesSearch() != tc.search || (s.Why != "") != tc.tell {
+			if err != nil || len(got) != tc.shown || (s.List[0].Name == "search_tools") != tc.search ||
+				s.UsesSearch() != tc.search || (s.Why != "") != tc.tell {
 				t.Fatalf("%d tools, the first %q, why %q, %v", len(got), s.List[0].Name, s.Why, err)
 			}
 			if tc.tools <= tc.most && (s.Of != nil) {
@@ -71,14 +81,20 @@ func TestSelectForDemonstration(t *testing.T) {
 	c := config.Default()
 	c.MCP.MaxTools = 6
 	s := Select(c, noTools{}, manyTools(30), nil)
-	shown := []chat.Message{{Role: chat.System, Content: "Be brief."}, {Role: chat.User, Content: "do it to thing7"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "tool3"}}},
-		{Role: chat.ToolRole, Content: "done"}, {Role: chat.Assistant, Content: "Done."}, {Role: chat.User, Content: "now thing20"}}
+	shown := []chat.Message{
+		{Role: chat.System, Content: "Be brief."}, {Role: chat.User, Content: "do it to thing7"}, {Role: chat.Assistant,
+			ToolCalls: []chat.ToolCall{{Name: "tool3"}}},
+		{Role: chat.ToolRole, Content: "done"}, {Role: chat.Assistant, Content: "Done."}, {Role: chat.User,
+			Content: "now thing20"},
+	}
 	for _, id := range []string{"a", "b", ""} {
 		of := id
 		if id == "" {
 			of = "do it to thing7"
 		}
-		want, err := s.ForScenario(scenario.Scenario{ID: of, Task: "do it to thing7", Gold: []scenario.Gold{{Name: "tool3"}}})
+		want, err := s.ForScenario(scenario.Scenario{ID: of, Task: "do it to thing7", Gold: []scenario.Gold{
+			{Name: "tool3"},
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,8 @@ type Source struct {
 	File   string // --mcp-config
 }
 
-// Flag is the flag that names the same servers in a command to go on with; "" where none did. A URL may hold a secret, so it is not shown again.
+// Flag is the flag that names the same servers in a command to go on with; "" where none did. A URL may hold a secret,
+// so it is not shown again.
 func (s Source) Flag() string {
 	switch {
 	case s.Server != "":
@@ -37,13 +38,14 @@ func LoadServers(h *host.Host, c config.Config, from Source) (mcp.Config, error)
 	return servers, err
 }
 
-// Read reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file. What is
-// left aside of it is told.
+// Read reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file.
+// What is left aside of it is told.
 func Read(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
 	token, _ := h.LookupEnv("MCP_BEARER_TOKEN")
 	if from.Server == "" && from.File == "" {
 		from.Server, _ = h.LookupEnv("MCP_URL")
-		if u, err := url.Parse(from.Server); from.Server != "" && (err != nil || u.Host == "") { // else it would be run as a command
+		// else it would be run as a command
+		if u, err := url.Parse(from.Server); from.Server != "" && (err != nil || u.Host == "") {
 			return mcp.Config{}, &fault.Error{Code: fault.CodeUsage, What: "MCP_URL is not a URL", Where: "MCP_URL",
 				Why: "its value is not shown, for it may hold a secret", Next: "write it with http:// or https://"}
 		}

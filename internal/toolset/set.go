@@ -26,9 +26,11 @@ type Set struct {
 	shownBy  File         // how the servers had answered, as far as that says which tools are shown
 }
 
-// Open connects to the servers for the run in the directory runDir ("" where there is none), freezes their tools, and puts the rules of
-// mcp.approval before them; only names the tools to keep, none keeps all.
-func Open(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string, only ...string) (*Set, error) {
+// Open connects to the servers for the run in the directory runDir ("" where there is none), freezes their tools, and
+// puts the rules of mcp.approval before them; only names the tools to keep, none keeps all.
+func Open(
+	ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string, only ...string,
+) (*Set, error) {
 	s, err := Connect(ctx, h, c, servers, runDir, only...)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,9 @@ func Open(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config
 }
 
 // Connect is Open without rules: who calls it asks a gate about each call, and chooses the tools with Select.
-func Connect(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string, only ...string) (*Set, error) {
+func Connect(
+	ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string, only ...string,
+) (*Set, error) {
 	sayLocks(h, servers)
 	housing, err := House(ctx, h, c, servers, runDir)
 	if err != nil {

@@ -26,7 +26,8 @@ func (s Summaries) Shorten(ctx context.Context, call chat.ToolCall, text string)
 	mark := fmt.Sprintf("[summary of %d bytes]\n", len(text))
 	summary, err := s.Summarise(ctx, call, text, s.Max-len(mark))
 	if err != nil {
-		return "", fmt.Errorf("the result of %s is too long to be shown, and could not be summarised: %w", call.Name, err)
+		return "", fmt.Errorf("the result of %s is too long to be shown, and could not be summarised: %w",
+			call.Name, err)
 	}
 	return mark + summary, nil
 }
@@ -38,7 +39,9 @@ type SummaryTools struct {
 }
 
 // Open implements environment.Tools.
-func (t SummaryTools) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+func (t SummaryTools) Open(
+	ctx context.Context, episode string, templates ...environment.Template,
+) (environment.Session, error) {
 	s, err := t.Tools.Open(ctx, episode, templates...)
 	if err != nil {
 		return nil, err
@@ -64,13 +67,15 @@ func (s session) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.T
 	return results
 }
 
-// shorten puts a summary in the place of a result's text, which the record keeps. Where none is to be had, the call counts as
-// lost, by our doing: an episode that was shown something else than its siblings is not to be compared with them.
+// shorten puts a summary in the place of a result's text, which the record keeps. Where none is to be had, the call
+// counts as lost, by our doing: an episode that was shown something else than its siblings is not to be compared with
+// them.
 func (t SummaryTools) shorten(ctx context.Context, r trajectory.ToolResult) trajectory.ToolResult {
 	text, err := t.Shorten(ctx, r.Call, r.Text)
 	if err != nil {
-		return trajectory.ToolResult{Call: r.Call, Status: trajectory.CallTransportError, Outcome: trajectory.InfrastructureError,
-			Text: "Error: " + err.Error(), Error: err.Error(), Seconds: r.Seconds}
+		return trajectory.ToolResult{Call: r.Call, Status: trajectory.CallTransportError,
+			Outcome: trajectory.InfrastructureError, Text: "Error: " + err.Error(), Error: err.Error(),
+			Seconds: r.Seconds}
 	}
 	if len(r.Content) == 0 {
 		r.Content, _ = json.Marshal([]map[string]string{{"type": "text", "text": r.Text}}) // of texts

@@ -28,25 +28,37 @@ func (e echo) Probe(ctx context.Context, c chat.ToolCall) trajectory.ToolResult 
 }
 
 func TestLongResultsAreSummarised(t *testing.T) {
-	tools := SummaryTools{Tools: echo{}, Summaries: Summaries{Max: 100, Summarise: func(_ context.Context, c chat.ToolCall, text string, max int) (string, error) {
-		if c.Name == "bad" {
-			return "", errors.New("no model")
-		}
-		return strings.Repeat("s", max), nil
-	}}}
+	tools := SummaryTools{
+		Tools: echo{},
+		Summaries: Summaries{
+			Max: 100,
+			Summarise: func(_ context.Context, c chat.ToolCall, text string, max int) (string, error) {
+				if c.Name == "bad" {
+					return "", errors.New("no model")
+				}
+				return strings.Repeat("s", max), nil
+			},
+		},
+	}
 	s, err := tools.Open(t.Context(), "e")
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole := strings.Repeat("w", 101)
-	got := s.Call(t.Context(), []chat.ToolCall{{Name: "good", Arguments: whole}, {Name: "good", Arguments: whole[:100]}, {Name: "bad", Arguments: whole}})
-	if r := got[0]; len(r.Text) != 100 || !strings.HasPrefix(r.Text, "[summary of 101 bytes]\ns") || !strings.Contains(string(r.Content), whole) || r.Status != trajectory.CallOK || r.Seconds != 2 {
+	got := s.Call(t.Context(), []chat.ToolCall{
+		{Name: "good", Arguments: whole},
+		{Name: "good", Arguments: whole[:100]},
+		{Name: "bad", Arguments: whole},
+	})
+	if r := got[0]; len(r.Text) != 100 || !strings.HasPrefix(r.Text, "[summary of 101 bytes]\ns") ||
+		!strings.Contains(string(r.Content), whole) || r.Status != trajectory.CallOK || r.Seconds != 2 {
 		t.Errorf("long: %+v", r)
 	}
 	if r := got[1]; r.Text != whole[:100] || r.Content != nil {
 		t.Errorf("not too long: %+v", r)
 	}
-	if r := got[2]; environment.CallOutcome(r) != trajectory.InfrastructureError || !strings.Contains(r.Error, "no model") || r.Call.Name != "bad" {
+	if r := got[2]; environment.CallOutcome(r) != trajectory.InfrastructureError ||
+		!strings.Contains(r.Error, "no model") || r.Call.Name != "bad" {
 		t.Errorf("no summary: %+v", r)
 	}
 	if r := s.Probe(t.Context(), chat.ToolCall{Arguments: whole}); r.Text != whole {

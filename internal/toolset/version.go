@@ -9,8 +9,9 @@ import (
 	"hone/internal/mcp"
 )
 
-// Versions are the versions of a catalog's servers: what each states of itself and, where hone servers add installed it, the package's. Many
-// servers state the version of the library that they are written with, which stays when their own changes.
+// Versions are the versions of a catalog's servers: what each states of itself and, where hone servers add installed
+// it, the package's. Many servers state the version of the library that they are written with, which stays when their
+// own changes.
 func (s *Set) Versions() map[string]string {
 	out := map[string]string{}
 	for _, server := range s.Catalog.Servers {
@@ -25,8 +26,8 @@ func (s *Set) Versions() map[string]string {
 	return out
 }
 
-// installedPackage is the package that a server's program was installed from, with its version: of a virtual environment as NAME==VERSION, of
-// npm's folder as NAME@VERSION; "" where it is in neither.
+// installedPackage is the package that a server's program was installed from, with its version: of a virtual
+// environment as NAME==VERSION, of npm's folder as NAME@VERSION; "" where it is in neither.
 func installedPackage(s mcp.Server) string {
 	if pkg := environmentOf(s.Command).requirement(); pkg != "" {
 		return pkg

@@ -40,32 +40,55 @@ func alertsOf(series []metrics.Row, cards Cards) (out []Alert) {
 		steps = "of the only step"
 	}
 	if x, is := over("frac_reward_zero_std", mostAlike); is {
-		out = append(out, Alert{"no spread", fmt.Sprintf("In %s of the groups %s all attempts earn the same, so nothing is learnt from them.", percent(x), steps),
-			"Where all fail, take easier scenarios or hone sft first; where none do, take harder ones. grpo.resample finds scenarios that teach.", ""})
+		out = append(out, Alert{
+			"no spread", fmt.Sprintf("In %s of the groups %s all attempts earn the same, "+
+				"so nothing is learnt from them.", percent(x), steps),
+			"Where all fail, take easier scenarios or hone sft first; where none do, take harder ones. " +
+				"grpo.resample finds scenarios that teach.", "",
+		})
 	}
 	if x, is := over("masked_ratio", mostLost); is {
-		out = append(out, Alert{"lost episodes", fmt.Sprintf("%s of the episodes %s say nothing of the policy, such as where a server was down.", percent(x), steps),
-			"Open one and read why; hone doctor looks at the servers.", "outcome:environment_error"})
+		out = append(out, Alert{
+			"lost episodes",
+			fmt.Sprintf("%s of the episodes %s say nothing of the policy, such as where a server was down.",
+				percent(x), steps),
+			"Open one and read why; hone doctor looks at the servers.", "outcome:environment_error",
+		})
 	}
 	if x, is := over("completions/clipped_ratio", mostCut); is {
-		out = append(out, Alert{"limits", fmt.Sprintf("A limit cuts %s of the episodes %s, so the model learns to be short.", percent(x), steps),
-			"Raise the limit that the episodes name.", "outcome:limit"})
+		out = append(out, Alert{
+			"limits", fmt.Sprintf("A limit cuts %s of the episodes %s, so the model learns to be short.",
+				percent(x), steps),
+			"Raise the limit that the episodes name.", "outcome:limit",
+		})
 	}
 	if x, n, ok := mean(last, "tools/call_frequency"); ok && x == 0 && n > 0 {
-		out = append(out, Alert{"no calls", fmt.Sprintf("No episode %s calls a tool: nothing the model writes has the form of a call.", steps),
-			"Look at what it writes, and at model.tool_format; hone sft on demonstrations teaches the form.", "calls:0"})
+		out = append(out, Alert{
+			"no calls", fmt.Sprintf("No episode %s calls a tool: nothing the model writes has the form of a call.",
+				steps),
+			"Look at what it writes, and at model.tool_format; hone sft on demonstrations teaches the form.",
+			"calls:0",
+		})
 	}
 	if x, is := over("sampling/mismatch_kl", mostMismatch); is {
-		out = append(out, Alert{"mismatch", fmt.Sprintf("Sampler and trainer differ by %.2g nats a token %s.", x, steps),
-			"They should hold the same policy: look at the dtype and the adapter of the sampler.", ""})
+		out = append(out, Alert{
+			"mismatch", fmt.Sprintf("Sampler and trainer differ by %.2g nats a token %s.", x, steps),
+			"They should hold the same policy: look at the dtype and the adapter of the sampler.", "",
+		})
 	}
 	if x, is := over("sampling/episodes_apart", 0); is {
-		out = append(out, Alert{"mismatch of episodes", fmt.Sprintf("%.2g episodes a step were left out, since sampler and trainer differ there by more than in others.", x),
-			"Once in a while rounding does it; often, the sampler holds another policy.", ""})
+		out = append(out, Alert{
+			"mismatch of episodes", fmt.Sprintf("%.2g episodes a step were left out, "+
+				"since sampler and trainer differ there by more than in others.", x),
+			"Once in a while rounding does it; often, the sampler holds another policy.", "",
+		})
 	}
 	if copies := tail(series, "copies", 1); len(copies) > 0 && copies[0].Values["copies/equal"] > mostCopies {
-		out = append(out, Alert{"copying", fmt.Sprintf("%s of the revisions say the draft again.", percent(copies[0].Values["copies/equal"])),
-			"More drafts that need a change, or a higher weight on them, teach to change.", ""})
+		out = append(out, Alert{
+			"copying", fmt.Sprintf("%s of the revisions say the draft again.",
+				percent(copies[0].Values["copies/equal"])),
+			"More drafts that need a change, or a higher weight on them, teach to change.", "",
+		})
 	}
 	return append(append(out, idle(last)...), hacking(series, cards)...)
 }
@@ -79,11 +102,18 @@ func idle(last []metrics.Row) []Alert {
 	}
 	train, _, ok := mean(last, metrics.Train.Metric())
 	sampled, _, samples := mean(last, metrics.Rollout.Metric())
-	if stale, _, overlaps := mean(last, "staleness"); !ok || !samples || sampled == 0 || all == 0 || train/all <= mostIdle || overlaps && stale > 0 {
+	if stale, _, overlaps := mean(last, "staleness"); !ok || !samples || sampled == 0 || all == 0 ||
+		train/all <= mostIdle || overlaps && stale > 0 {
 		return nil
 	}
-	return []Alert{{"sampler idle", fmt.Sprintf("The trainer works %s of the time, and the sampler waits meanwhile.", percent(train/all)),
-		"grpo.staleness: 1 samples the next step meanwhile; a larger engine.micro_batch makes training shorter.", ""}}
+	return []Alert{
+		{
+			"sampler idle", fmt.Sprintf("The trainer works %s of the time, and the sampler waits meanwhile.",
+				percent(train/all)),
+			"grpo.staleness: 1 samples the next step meanwhile; a larger engine.micro_batch makes training shorter.",
+			"",
+		},
+	}
 }
 
 // hacking tells that the reward rises while held-out success has fallen from its best.
@@ -116,8 +146,15 @@ func hacking(series []metrics.Row, cards Cards) []Alert {
 	if !ok || !there || fall < leastFall || is-then < leastGain {
 		return nil
 	}
-	return []Alert{{"possible reward hacking", fmt.Sprintf("The reward rose from %.3g to %.3g, while held-out success fell from %s at step %d to %s.", then, is, percent(best.Values["success"]), best.Step, percent(now.Values["success"])),
-		"Read attempts that earn much and do not pass: what they are paid for is not the task.", "passed:no reward>" + fmt.Sprintf("%.2g", is)}}
+	return []Alert{
+		{
+			"possible reward hacking",
+			fmt.Sprintf("The reward rose from %.3g to %.3g, while held-out success fell from %s at step %d to %s.",
+				then, is, percent(best.Values["success"]), best.Step, percent(now.Values["success"])),
+			"Read attempts that earn much and do not pass: what they are paid for is not the task.",
+			"passed:no reward>" + fmt.Sprintf("%.2g", is),
+		},
+	}
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) }

@@ -49,7 +49,8 @@ func browser(t *testing.T) (path, tests string) {
 
 // quiet is a host that says nothing.
 func quiet(t *testing.T) *host.Host {
-	return &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: func(string) (string, bool) { return "", false }, CacheDir: t.TempDir(), Quiet: true}
+	return &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard),
+		LookupEnv: func(string) (string, bool) { return "", false }, CacheDir: t.TempDir(), Quiet: true}
 }
 
 // served serves runs until the test ends, and returns the address.
@@ -64,8 +65,9 @@ func served(t *testing.T, runs ...string) string {
 	return <-address
 }
 
-// In a real browser each screen does what it is for, on a run with texts that would do harm: nothing of them runs, and axe finds
-// nothing serious in the light or in the dark. The same opens from a file. What a person edits is what is learnt from. The page follows a run that goes on, and says so where it goes away.
+// In a real browser each screen does what it is for, on a run with texts that would do harm: nothing of them runs, and
+// axe finds nothing serious in the light or in the dark. The same opens from a file. What a person edits is what is
+// learnt from. The page follows a run that goes on, and says so where it goes away.
 func TestScreensInChromium(t *testing.T) {
 	chromium, tests := browser(t)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -78,7 +80,8 @@ func TestScreensInChromium(t *testing.T) {
 	defer cancel()
 	files := filepath.Join(t.TempDir(), "files")
 	check(t, (&Server{Env: job.Env{Host: quiet(t)}, Runs: []string{dir}}).Bundle(t.Context(), files))
-	c := exec.CommandContext(ctx, "node", filepath.Join(tests, "screens.mjs"), served(t, dir), chromium, "file://"+filepath.Join(files, "index.html"))
+	c := exec.CommandContext(ctx, "node", filepath.Join(tests, "screens.mjs"), served(t, dir), chromium,
+		"file://"+filepath.Join(files, "index.html"))
 	out, err := c.StdoutPipe()
 	check(t, err)
 	in, err := c.StdinPipe()
@@ -112,7 +115,8 @@ func deedsOn(t *testing.T, dir string) map[string]func() {
 	}
 	return map[string]func(){
 		"put": ledger(func(l *run.Ledger) {
-			text, err := json.Marshal(episodeOf(scenario.Scenario{ID: "fresh", Task: "What is new?"}, 500, 0, true, rand.New(rand.NewPCG(1, 1))))
+			text, err := json.Marshal(episodeOf(scenario.Scenario{ID: "fresh", Task: "What is new?"}, 500, 0, true,
+				rand.New(rand.NewPCG(1, 1))))
 			check(t, err)
 			_, err = l.PutTrajectory(run.TrajectoryRow{ID: "grpo/fresh/500/0", Stage: "grpo", Step: 500, JSON: text})
 			check(t, err)

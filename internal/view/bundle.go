@@ -19,21 +19,24 @@ import (
 	"hone/internal/run"
 )
 
-// bundlePolicy is the content security policy of a page that opens from a file: its own scripts and styles, and nothing from elsewhere.
-const bundlePolicy = "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src data:; base-uri 'none'; form-action 'none'"
+// bundlePolicy is the content security policy of a page that opens from a file: its own scripts and styles, and nothing
+// from elsewhere.
+const bundlePolicy = "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src data:; " +
+	"base-uri 'none'; form-action 'none'"
 
 // inChunk is about how many trajectories share a file of a bundle.
 const inChunk = 32
 
-// Bundle writes the page with all that it would ask of the runs into a folder, which must be empty or not there: index.html opens
-// from a file, without a server. Nothing can be curated in it.
+// Bundle writes the page with all that it would ask of the runs into a folder, which must be empty or not there:
+// index.html opens from a file, without a server. Nothing can be curated in it.
 func (s *Server) Bundle(ctx context.Context, dir string) error {
 	files, err := pageFiles()
 	if err != nil {
 		return err
 	}
 	if list, err := os.ReadDir(dir); len(list) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &fault.Error{Code: fault.CodeUsage, What: "the folder for the files is not empty", Where: dir, Err: err, Next: "name another one, or one that is not there"}
+		return &fault.Error{Code: fault.CodeUsage, What: "the folder for the files is not empty", Where: dir, Err: err,
+			Next: "name another one, or one that is not there"}
 	}
 	s.open()
 	b := &bundle{server: s, dir: dir, files: map[string]string{}}
@@ -46,7 +49,8 @@ func (s *Server) Bundle(ctx context.Context, dir string) error {
 	for _, name := range []string{pageFile, scriptFile, styleFile} {
 		text, err := fs.ReadFile(files, name)
 		if name == pageFile {
-			text = []byte(strings.Replace(string(text), "<meta charset", `<meta http-equiv="Content-Security-Policy" content="`+bundlePolicy+`">`+"\n<meta charset", 1))
+			text = []byte(strings.Replace(string(text), "<meta charset",
+				`<meta http-equiv="Content-Security-Policy" content="`+bundlePolicy+`">`+"\n<meta charset", 1))
 		}
 		if err == nil {
 			err = b.err
@@ -55,7 +59,8 @@ func (s *Server) Bundle(ctx context.Context, dir string) error {
 			err = atomicfile.Write(filepath.Join(dir, name), text, 0o644)
 		}
 		if err != nil {
-			return &fault.Error{Code: fault.CodeError, What: "cannot write the files of the page", Where: dir, Err: err, Next: "make room there, and give the command again with another folder"}
+			return &fault.Error{Code: fault.CodeError, What: "cannot write the files of the page", Where: dir, Err: err,
+				Next: "make room there, and give the command again with another folder"}
 		}
 	}
 	return nil
@@ -153,8 +158,11 @@ func (b *bundle) run(ctx context.Context, number int, f *followed) {
 	var known Known
 	for seq, more := int64(0), true; more; {
 		page := f.index.Since(seq, mostRows, known)
-		b.keep(questionKey(f.Key, "rows", map[string]string{"since": fmt.Sprint(seq)}), fmt.Sprintf("%s/rows-%d.js", folder, seq), page)
-		for i, names := range [][]string{page.Stages, page.Scenarios, page.Outcomes, page.Stops, page.Tools, page.TermNames} {
+		b.keep(questionKey(f.Key, "rows", map[string]string{"since": fmt.Sprint(seq)}),
+			fmt.Sprintf("%s/rows-%d.js", folder, seq), page)
+		for i, names := range [][]string{
+			page.Stages, page.Scenarios, page.Outcomes, page.Stops, page.Tools, page.TermNames,
+		} {
 			known[i] += len(names)
 		}
 		seq, more = page.Seq, page.More
@@ -177,7 +185,8 @@ func (b *bundle) trajectories(ctx context.Context, f *followed, c chunked) {
 		for _, name := range []string{"episode", "tokens"} {
 			b.chunk(f, c, name, map[string]string{"id": r.id})
 		}
-		of := map[string]string{"stage": f.index.stages.names[r.stage], "step": fmt.Sprint(r.step), "scenario": f.index.scenarios.names[r.scenario]}
+		of := map[string]string{"stage": f.index.stages.names[r.stage], "step": fmt.Sprint(r.step),
+			"scenario": f.index.scenarios.names[r.scenario]}
 		if key := questionKey(f.Key, "group", of); !groups[key] {
 			groups[key] = true
 			b.chunk(f, c, "group", of)

@@ -49,7 +49,12 @@ func (s *Server) desk(f *followed) (*desk, error) {
 		return d, nil
 	}
 	if o, err := s.overview(f); err == nil && o.Live {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run still goes on, and traces are curated once it has ended", Where: f.Path, Next: "wait, or stop it"}
+		return nil, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "the run still goes on, and traces are curated once it has ended",
+			Where: f.Path,
+			Next:  "wait, or stop it",
+		}
 	}
 	opened, err := data.Curating{Data: dataOf(f), Author: data.AuthorOf(s.Env.LookupEnv)}.Open(s.Env.Host)
 	if err != nil {
@@ -84,7 +89,12 @@ func (s *Server) traces(f *followed) (Traces, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	out := Traces{Traces: []data.Listed{}, Data: dataOf(f), Command: "hone curate export " + toolset.ShellWord(near(dataOf(f))) + " --out " + toolset.ShellWord(near(filepath.Join(f.Path, "curated.jsonl")))}
+	out := Traces{
+		Traces: []data.Listed{},
+		Data:   dataOf(f),
+		Command: "hone curate export " + toolset.ShellWord(near(dataOf(f))) + " --out " +
+			toolset.ShellWord(near(filepath.Join(f.Path, "curated.jsonl"))),
+	}
 	for _, t := range d.now {
 		out.Traces = append(out.Traces, d.of(t))
 	}
@@ -132,7 +142,8 @@ func (s *Server) curationOp(r *http.Request) (any, error) {
 	in := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 64<<20))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&op); err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "that is no operation", Err: err, Next: "load the page again"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "that is no operation", Err: err,
+			Next: "load the page again"}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,7 +206,8 @@ func (s *Server) preview(f *followed, id string) (Preview, error) {
 	}
 	rows, err := d.renderer.Sequences(t.Row.Messages, t.Row.Opening, t.Row.Tools)
 	if err != nil {
-		return Preview{}, &fault.Error{Code: fault.CodeUsage, What: "the chat template cannot write the trace", Where: id, Err: err, Next: "edit it, or reject it"}
+		return Preview{}, &fault.Error{Code: fault.CodeUsage, What: "the chat template cannot write the trace",
+			Where: id, Err: err, Next: "edit it, or reject it"}
 	}
 	out := Preview{Rows: []PreviewRow{}}
 	for _, row := range rows {
@@ -208,7 +220,9 @@ func (s *Server) preview(f *followed, id string) (Preview, error) {
 			if row.Trained[from] {
 				p.Trained += to - from
 			}
-			p.Pieces = append(p.Pieces, PreviewPiece{strings.ToValidUTF8(d.text.Tokenizer.Decode(row.IDs[from:to]), "\uFFFD"), row.Trained[from]})
+			p.Pieces = append(p.Pieces, PreviewPiece{
+				strings.ToValidUTF8(d.text.Tokenizer.Decode(row.IDs[from:to]), "\uFFFD"), row.Trained[from],
+			})
 			from = to
 		}
 		out.Rows = append(out.Rows, p)

@@ -55,10 +55,12 @@ func (s *Server) episode(f *followed, name string, whole bool) (Episode, error) 
 	return f.episode(found, whole), nil
 }
 
-// episode is an episode without its ids, which the view of tokens has, and with the beginnings of long texts alone, unless whole is set.
+// episode is an episode without its ids, which the view of tokens has, and with the beginnings of long texts alone,
+// unless whole is set.
 func (f *followed) episode(of found, whole bool) Episode {
 	t := of.example.Trajectory
-	e := Episode{Name: of.row.ID, Stage: of.row.Stage, Step: of.row.Step, Scored: of.row.Score != nil, Trajectory: t, Verdicts: of.example.Verdicts(), Problems: problems(f.Path, t)}
+	e := Episode{Name: of.row.ID, Stage: of.row.Stage, Step: of.row.Step, Scored: of.row.Score != nil, Trajectory: t,
+		Verdicts: of.example.Verdicts(), Problems: problems(f.Path, t)}
 	for i := range t.Turns {
 		t.Turns[i].BridgeIDs, t.Turns[i].CompletionIDs, t.Turns[i].SamplerLogprobs = nil, nil, nil
 	}
@@ -86,7 +88,8 @@ func (f *followed) find(name string) (out found, err error) {
 func (f *followed) findIn(l *run.Ledger, name string) (out found, err error) {
 	row, ok, err := l.Trajectory(name)
 	if err == nil && !ok {
-		err = &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no episode %q", name), Where: f.Path, Next: "look for it in the list of trajectories"}
+		err = &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no episode %q", name), Where: f.Path,
+			Next: "look for it in the list of trajectories"}
 	}
 	t := &trajectory.Trajectory{}
 	if err == nil {
@@ -161,7 +164,8 @@ func shorten(t *trajectory.Trajectory) (left int) {
 	cut := func(text *string) {
 		if len(*text) > mostShown {
 			left += len(*text) - mostShown
-			*text = strings.ToValidUTF8((*text)[:mostShown], "") + fmt.Sprintf("\n... %d bytes more", len(*text)-mostShown)
+			*text = strings.ToValidUTF8((*text)[:mostShown], "") + fmt.Sprintf("\n... %d bytes more",
+				len(*text)-mostShown)
 		}
 	}
 	for i := range t.Messages {
@@ -197,7 +201,8 @@ func shorten(t *trajectory.Trajectory) (left int) {
 	return left
 }
 
-// scenarios are those that the run keeps, or the file. They do not change while a run goes on, but may come after its beginning.
+// scenarios are those that the run keeps, or the file. They do not change while a run goes on, but may come after its
+// beginning.
 func (f *followed) scenarios() map[string]*scenario.Scenario {
 	known, _ := remember(f, "scenarios", func() (map[string]*scenario.Scenario, error) {
 		if !f.File {

@@ -13,8 +13,8 @@ import (
 // Evaluation is what the systems of a run did, side by side.
 type Evaluation struct {
 	report.Numbers
-	// Made and Written are the same of the tasks that a program or a model made, and of those that people wrote. Nil is where
-	// all tasks are of one kind.
+	// Made and Written are the same of the tasks that a program or a model made, and of those that people wrote. Nil is
+	// where all tasks are of one kind.
 	Made       *stats.Results `json:"made"`
 	Written    *stats.Results `json:"written"`
 	NumMade    int            `json:"num_made"`
@@ -44,13 +44,14 @@ type Attempt struct {
 
 // Judging is how a judge of the run's episodes went about it.
 type Judging struct {
-	Model     string  `json:"model"`
-	Episodes  int     `json:"episodes"`
-	Samples   int     `json:"samples"`
-	Agreement float64 `json:"agreement"` // share of the episodes of several samples on which all samples agree whether it passed
-	Several   int     `json:"several"`   // episodes with more than one sample
-	// First and Later are the mean scores of samples in which the episode was shown first, and at other places: a judge without a
-	// bias for places gives both alike. NumFirst and NumLater are how many they are.
+	Model    string `json:"model"`
+	Episodes int    `json:"episodes"`
+	Samples  int    `json:"samples"`
+	// share of the episodes of several samples on which all samples agree whether it passed
+	Agreement float64 `json:"agreement"`
+	Several   int     `json:"several"` // episodes with more than one sample
+	// First and Later are the mean scores of samples in which the episode was shown first, and at other places: a judge
+	// without a bias for places gives both alike. NumFirst and NumLater are how many they are.
 	First    float64 `json:"first"`
 	Later    float64 `json:"later"`
 	NumFirst int     `json:"num_first"`
@@ -65,7 +66,8 @@ func (s *Server) evaluation(f *followed) (Evaluation, error) {
 		if err != nil {
 			return Evaluation{}, err
 		}
-		e := Evaluation{Numbers: p.Numbers(), Tasks: map[string]Ask{}, Attempts: map[string]map[string][]Attempt{}, Judge: judging(p)}
+		e := Evaluation{Numbers: p.Numbers(), Tasks: map[string]Ask{}, Attempts: map[string]map[string][]Attempt{},
+			Judge: judging(p)}
 		e.describe(p)
 		made := func(id string) bool { return e.Tasks[id].Made }
 		for _, ask := range e.Tasks {
@@ -93,7 +95,9 @@ func part(c stats.Comparison, of func(id string) bool) *stats.Results {
 	}
 	c.Systems, c.Parts = systems, nil
 	c.TrainedOn = slices.DeleteFunc(slices.Clone(c.TrainedOn), func(id string) bool { return !of(id) })
-	c.NearTrained = slices.DeleteFunc(slices.Clone(c.NearTrained), func(n overlap.Near) bool { return !of(n.ScenarioID) })
+	c.NearTrained = slices.DeleteFunc(slices.Clone(c.NearTrained), func(n overlap.Near) bool {
+		return !of(n.ScenarioID)
+	})
 	out := c.Results()
 	return &out
 }
@@ -109,7 +113,8 @@ func (e *Evaluation) describe(p report.Page) {
 			id := x.Trajectory.ScenarioID
 			if _, known := e.Tasks[id]; !known {
 				r := facts[id]
-				ask := Ask{Kind: r.Kind, Difficulty: r.Difficulty, Tools: r.Tools, Server: strings.Join(r.Servers, ", ")}
+				ask := Ask{Kind: r.Kind, Difficulty: r.Difficulty, Tools: r.Tools,
+					Server: strings.Join(r.Servers, ", ")}
 				if x.Scenario != nil {
 					ask.Task, ask.Made = x.Scenario.Asks(), x.Scenario.Provenance != nil
 				}
@@ -118,7 +123,8 @@ func (e *Evaluation) describe(p report.Page) {
 			if e.Attempts[id] == nil {
 				e.Attempts[id] = map[string][]Attempt{}
 			}
-			e.Attempts[id][system.Name] = append(e.Attempts[id][system.Name], Attempt{Name: x.Name(), Passed: !x.Fails(), Lost: !x.Trajectory.Outcome.Trainable()})
+			e.Attempts[id][system.Name] = append(e.Attempts[id][system.Name],
+				Attempt{Name: x.Name(), Passed: !x.Fails(), Lost: !x.Trajectory.Outcome.Trainable()})
 		}
 	}
 }

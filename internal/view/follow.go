@@ -12,8 +12,8 @@ import (
 	"hone/internal/run"
 )
 
-// How often a followed ledger is looked at. Rows that lie where others were are looked for less often the longer that takes,
-// so that a page costs whoever writes next to nothing.
+// How often a followed ledger is looked at. Rows that lie where others were are looked for less often the longer that
+// takes, so that a page costs whoever writes next to nothing.
 const (
 	lookEvery    = time.Second
 	compareEvery = 5 * time.Second

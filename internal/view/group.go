@@ -11,7 +11,8 @@ import (
 type Group struct {
 	Asks  string   `json:"asks"`
 	Names []string `json:"names"`
-	// Advantages are those of the turns of each attempt, or one for all; null where it is not learnt from, and Says why.
+	// Advantages are those of the turns of each attempt, or one for all; null where it is not learnt from, and Says
+	// why.
 	Advantages [][]float64 `json:"advantages"`
 	Says       []string    `json:"says"`
 }
@@ -42,7 +43,8 @@ func (x *Index) attempts(stage string, step int, scenario string) []string {
 	defer x.mu.RUnlock()
 	var found []*row
 	for i := range x.rows {
-		if r := &x.rows[i]; r.step == step && x.stages.names[r.stage] == stage && x.scenarios.names[r.scenario] == scenario {
+		if r := &x.rows[i]; r.step == step && x.stages.names[r.stage] == stage &&
+			x.scenarios.names[r.scenario] == scenario {
 			found = append(found, r)
 		}
 	}

@@ -16,13 +16,14 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// policy is the content security policy of each answer (https://www.w3.org/TR/CSP3/): a page runs its own script alone, loads
-// from nowhere else, and stands in no frame.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+// policy is the content security policy of each answer (https://www.w3.org/TR/CSP3/): a page runs its own script alone,
+// loads from nowhere else, and stands in no frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
+	"trusted-types 'none'"
 
-// guard lets through only what this page's own browser tab asks for: to this address by its own name, with the token, from no
-// other site. A site elsewhere may point a name of its own at 127.0.0.1, so the host is looked at first.
+// guard lets through only what this page's own browser tab asks for: to this address by its own name, with the token,
+// from no other site. A site elsewhere may point a name of its own at 127.0.0.1, so the host is looked at first.
 func guard(token, address string, next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(address)
 	hosts := []string{address, "localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
@@ -41,7 +42,8 @@ func guard(token, address string, next http.Handler) http.Handler {
 		case !ownOrigin(r, hosts):
 			refuse(w, http.StatusForbidden, "this page answers only to itself, and not to another site")
 		case subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1:
-			refuse(w, http.StatusForbidden, "open the address that hone view printed: it holds a token, and this one does not, or an old one")
+			refuse(w, http.StatusForbidden,
+				"open the address that hone view printed: it holds a token, and this one does not, or an old one")
 		case r.Method != http.MethodGet && r.Header.Get("Content-Type") != "application/json":
 			refuse(w, http.StatusUnsupportedMediaType, "what is changed is sent as JSON")
 		default:
@@ -61,12 +63,13 @@ func oneOf(host string, hosts []string) bool {
 	return false
 }
 
-// ownOrigin reports whether a request comes from the page itself, or from a person who opened the address. What changes something
-// must say that it comes from the page.
+// ownOrigin reports whether a request comes from the page itself, or from a person who opened the address. What changes
+// something must say that it comes from the page.
 func ownOrigin(r *http.Request, hosts []string) bool {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	if origin == "" {
-		opened := site == "" || site == "same-origin" || site == "none" || site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
+		opened := site == "" || site == "same-origin" || site == "none" ||
+			site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 		return r.Method == http.MethodGet && opened
 	}
 	host, ok := strings.CutPrefix(origin, "http://")

@@ -16,7 +16,8 @@ import (
 
 var keep = flag.String("keep", "", "folder in which the run of 100,000 trajectories is made and left")
 
-// Of 100,000 trajectories the index has each, once, and says how long it took; in a browser they are filtered, sorted and scrolled.
+// Of 100,000 trajectories the index has each, once, and says how long it took; in a browser they are filtered, sorted
+// and scrolled.
 func TestSoakHundredThousand(t *testing.T) {
 	chromium, tests := browser(t)
 	dir := *keep

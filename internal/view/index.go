@@ -10,8 +10,8 @@ import (
 	"hone/internal/run"
 )
 
-// Index is what a page lists, filters and groups the trajectories of a run by. It reads each row of the ledger once, and again
-// only what was scored or replaced since.
+// Index is what a page lists, filters and groups the trajectories of a run by. It reads each row of the ledger once,
+// and again only what was scored or replaced since.
 type Index struct {
 	mu    sync.RWMutex
 	rows  []row // in the order of their places
@@ -46,7 +46,8 @@ func (d *dictionary) at(name string) int {
 // readAtOnce is how many rows are read under one lock of the database, so that whoever writes is not held up.
 const readAtOnce = 256
 
-// read takes in what was put since it was last called; changed reports whether that was anything. told is called as rows come in.
+// read takes in what was put since it was last called; changed reports whether that was anything. told is called as
+// rows come in.
 func (x *Index) read(l *run.Ledger, told func()) (changed bool, err error) {
 	if x.total, err = l.NumTrajectories(); err != nil {
 		return false, err
@@ -143,7 +144,8 @@ func (x *Index) put(place int64, t run.TrajectoryRow) {
 	x.rows[i] = r
 }
 
-// Rows are rows of the index in columns, as a page takes them. Dictionaries have the names that the page does not know yet.
+// Rows are rows of the index in columns, as a page takes them. Dictionaries have the names that the page does not know
+// yet.
 type Rows struct {
 	Seq   int64 `json:"seq"` // the page asks next for what changed behind it
 	More  bool  `json:"more"`
@@ -207,7 +209,14 @@ func (x *Index) Since(seq int64, limit int, known Known) Rows {
 	for i, d := range []struct {
 		into *[]string
 		from *dictionary
-	}{{&out.Stages, &x.stages}, {&out.Scenarios, &x.scenarios}, {&out.Outcomes, &x.outcomes}, {&out.Stops, &x.stops}, {&out.Tools, &x.tools}, {&out.TermNames, &x.terms}} {
+	}{
+		{&out.Stages, &x.stages},
+		{&out.Scenarios, &x.scenarios},
+		{&out.Outcomes, &x.outcomes},
+		{&out.Stops, &x.stops},
+		{&out.Tools, &x.tools},
+		{&out.TermNames, &x.terms},
+	} {
 		*d.into = append([]string{}, d.from.names[min(max(known[i], 0), len(d.from.names)):]...)
 	}
 	for _, i := range changed {
@@ -232,9 +241,12 @@ func (o *Rows) add(n int, r *row, x *Index) {
 	if r.why != "" {
 		o.Bad = append(o.Bad, BadRow{n, r.why})
 	}
-	o.N, o.ID, o.Stage, o.Step, o.Scenario = append(o.N, n), append(o.ID, id), append(o.Stage, r.stage), append(o.Step, r.step), append(o.Scenario, r.scenario)
-	o.Rollout, o.Attempt, o.Outcome, o.Stop = append(o.Rollout, r.rollout), append(o.Attempt, r.attempt), append(o.Outcome, r.outcome), append(o.Stop, r.stop)
-	o.Reward, o.Passed, o.Turns, o.Calls = append(o.Reward, reward), append(o.Passed, r.passed), append(o.Turns, r.turns), append(o.Calls, r.calls)
+	o.N, o.ID, o.Stage, o.Step, o.Scenario = append(o.N, n), append(o.ID, id), append(o.Stage, r.stage),
+		append(o.Step, r.step), append(o.Scenario, r.scenario)
+	o.Rollout, o.Attempt, o.Outcome, o.Stop =
+		append(o.Rollout, r.rollout), append(o.Attempt, r.attempt), append(o.Outcome, r.outcome), append(o.Stop, r.stop)
+	o.Reward, o.Passed, o.Turns, o.Calls =
+		append(o.Reward, reward), append(o.Passed, r.passed), append(o.Turns, r.turns), append(o.Calls, r.calls)
 	o.Errors, o.Tokens, o.Seconds = append(o.Errors, r.errors), append(o.Tokens, r.tokens), append(o.Seconds, r.seconds)
 	o.Called, o.Terms = append(o.Called, append([]int{}, r.tools...)), append(o.Terms, terms)
 }

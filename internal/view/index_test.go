@@ -47,7 +47,8 @@ func TestIndexFollowsALedger(t *testing.T) {
 	if len(page.N) != 120 || page.Total != 120 || !page.Whole || page.More || slices.Contains(page.Reward, nil) {
 		t.Fatalf("%d rows of %d", len(page.N), page.Total)
 	}
-	seq, known := page.Seq, Known{len(page.Stages), len(page.Scenarios), len(page.Outcomes), len(page.Stops), len(page.Tools), len(page.TermNames)}
+	seq, known := page.Seq, Known{len(page.Stages), len(page.Scenarios), len(page.Outcomes), len(page.Stops),
+		len(page.Tools), len(page.TermNames)}
 
 	e := episodeOf(scenario.Scenario{ID: "new", Task: "What is new?"}, 99, 0, true, rand.New(rand.NewPCG(1, 1)))
 	text, err := json.Marshal(e)
@@ -56,16 +57,20 @@ func TestIndexFollowsALedger(t *testing.T) {
 	check(t, err)
 	read(t, x, l)
 	page = x.Since(seq, 1000, known)
-	if !slices.Equal(page.N, []int{120}) || page.Reward[0] != nil || !slices.Equal(page.Scenarios, []string{"new"}) || len(page.Stages) > 0 {
+	if !slices.Equal(page.N, []int{120}) || page.Reward[0] != nil || !slices.Equal(page.Scenarios, []string{"new"}) ||
+		len(page.Stages) > 0 {
 		t.Fatalf("a row that was put: %+v", page)
 	}
 	seq = page.Seq
 
-	_, err = d.Ledger.PutScores([]run.ScoreRow{{ID: "grpo/new/99/0", JSON: []byte(`{"reward":0.75,"terms":[{"name":"checks","score":1,"weight":1}]}`)}})
+	_, err = d.Ledger.PutScores([]run.ScoreRow{
+		{ID: "grpo/new/99/0", JSON: []byte(`{"reward":0.75,"terms":[{"name":"checks","score":1,"weight":1}]}`)},
+	})
 	check(t, err)
 	read(t, x, l)
 	page = x.Since(seq, 1000, known)
-	if !slices.Equal(page.N, []int{120}) || page.Reward[0] == nil || *page.Reward[0] != 0.75 || page.Passed[0] != passed {
+	if !slices.Equal(page.N, []int{120}) || page.Reward[0] == nil || *page.Reward[0] != 0.75 ||
+		page.Passed[0] != passed {
 		t.Fatalf("a row that was scored: %+v", page)
 	}
 	seq = page.Seq
@@ -114,7 +119,8 @@ func TestIndexMarksABadRow(t *testing.T) {
 	x := &Index{}
 	read(t, x, l)
 	page := x.Since(0, 1000, Known{})
-	if len(page.N) != 90 || len(page.Bad) != 1 || page.Bad[0].N != 6 || !strings.Contains(page.Bad[0].Why, "cannot be read") || page.Outcomes[page.Outcome[6]] != "unreadable" {
+	if len(page.N) != 90 || len(page.Bad) != 1 || page.Bad[0].N != 6 ||
+		!strings.Contains(page.Bad[0].Why, "cannot be read") || page.Outcomes[page.Outcome[6]] != "unreadable" {
 		t.Errorf("%d rows, bad %+v", len(page.N), page.Bad)
 	}
 }
@@ -136,8 +142,10 @@ func TestRowIsTheTrajectorys(t *testing.T) {
 				wrong++
 			}
 		}
-		if r.id != row.ID || x.scenarios.names[r.scenario] != e.ScenarioID || x.outcomes.names[r.outcome] != string(e.Outcome) || r.reward != e.Reward || r.turns != len(e.Turns) || r.tokens != written ||
-			r.calls != len(e.Calls()) || r.errors != wrong || len(r.terms) != len(e.Terms) || (r.passed == passed) != (e.Terms[0].Score == 1) || r.rollout != e.Rollout {
+		if r.id != row.ID || x.scenarios.names[r.scenario] != e.ScenarioID ||
+			x.outcomes.names[r.outcome] != string(e.Outcome) || r.reward != e.Reward || r.turns != len(e.Turns) ||
+			r.tokens != written || r.calls != len(e.Calls()) || r.errors != wrong || len(r.terms) != len(e.Terms) ||
+			(r.passed == passed) != (e.Terms[0].Score == 1) || r.rollout != e.Rollout {
 			t.Fatalf("%s: %+v", row.ID, r)
 		}
 		n++

@@ -81,7 +81,8 @@ const lastSteps = 10
 
 // overview reads a run's. What cannot be read is said in it, and the rest is there.
 func (s *Server) overview(f *followed) (Overview, error) {
-	o := Overview{Key: f.Key, Name: f.Key, Path: f.Path, Facts: [][2]string{}, Stages: []StageFacts{}, Checkpoints: []CheckpointMark{}, Words: []string{}, Alerts: []Alert{}}
+	o := Overview{Key: f.Key, Name: f.Key, Path: f.Path, Facts: [][2]string{}, Stages: []StageFacts{},
+		Checkpoints: []CheckpointMark{}, Words: []string{}, Alerts: []Alert{}}
 	summary, err := run.Summarize(f.Path)
 	if err != nil {
 		return o, err
@@ -121,8 +122,11 @@ func (s *Server) overview(f *followed) (Overview, error) {
 }
 
 func (o *Overview) addFacts(c config.Config, begun job.Begun) {
-	for _, fact := range [][2]string{{"base model", c.Model.Base}, {"seed", fmt.Sprint(c.Seed)}, {"begun from", begun.Flags.Adapter}, {"data", begun.Flags.Data},
-		{"temperature", fmt.Sprint(c.Rollout.Temperature)}, {"hone", begun.Build.Version}, {"folder", o.Path}} {
+	for _, fact := range [][2]string{
+		{"base model", c.Model.Base}, {"seed", fmt.Sprint(c.Seed)}, {"begun from", begun.Flags.Adapter}, {"data",
+			begun.Flags.Data},
+		{"temperature", fmt.Sprint(c.Rollout.Temperature)}, {"hone", begun.Build.Version}, {"folder", o.Path},
+	} {
 		if fact[1] != "" {
 			o.Facts = append(o.Facts, fact)
 		}
@@ -142,7 +146,8 @@ func (o *Overview) addStages(stages []run.StageSummary, series []metrics.Row) {
 	for _, s := range stages {
 		list := slices.AppendSeq([]string{}, maps.Keys(names[s.Name]))
 		slices.Sort(list)
-		o.Stages = append(o.Stages, StageFacts{Name: s.Name, Status: s.Status, Trajectories: s.NumTrajectories, Steps: s.NumSteps, Metrics: list})
+		o.Stages = append(o.Stages, StageFacts{Name: s.Name, Status: s.Status, Trajectories: s.NumTrajectories,
+			Steps: s.NumSteps, Metrics: list})
 	}
 }
 
@@ -172,7 +177,8 @@ func cardsOf(c config.Config, s run.Summary, series []metrics.Row) Cards {
 		out.Cost = &spent.JudgeCost
 	}
 	for _, name := range []string{"grpo", "dpo", "sft"} {
-		if slices.ContainsFunc(s.Stages, func(x run.StageSummary) bool { return x.Name == name && (x.NumSteps > 0 || x.Status != "") }) {
+		if slices.ContainsFunc(s.Stages,
+			func(x run.StageSummary) bool { return x.Name == name && (x.NumSteps > 0 || x.Status != "") }) {
 			out.MainStage = name
 			break
 		}
@@ -200,7 +206,8 @@ func cardsOf(c config.Config, s run.Summary, series []metrics.Row) Cards {
 	}
 	if share, steps, ok := mean(last, "frac_reward_zero_std"); ok {
 		empty, _, _ := mean(last, "frac_groups_empty")
-		out.Trainable = &Measured{Interval: stats.Interval{Mean: max(0, 1-share-empty), N: steps}, Step: last[len(last)-1].Step}
+		out.Trainable = &Measured{Interval: stats.Interval{Mean: max(0, 1-share-empty), N: steps},
+			Step: last[len(last)-1].Step}
 	}
 	return out
 }
@@ -254,7 +261,8 @@ func estimate(l *run.Ledger, stage string, step int, m stats.Metric, b stats.Boo
 		if row.Decode(t) != nil || row.Score == nil || !t.Outcome.Trainable() {
 			continue // the list of trajectories marks it
 		}
-		rows = append(rows, stats.Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Reward: t.Reward, Episode: !stats.Example{Trajectory: t}.Fails()})
+		rows = append(rows, stats.Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Reward: t.Reward,
+			Episode: !stats.Example{Trajectory: t}.Fails()})
 	}
 	if len(rows) == 0 {
 		return nil, nil

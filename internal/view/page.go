@@ -28,7 +28,8 @@ func pageFiles() (fs.FS, error) {
 		_, err = fs.Stat(files, pageFile)
 	}
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "this binary was built without the page", Why: "it is written in TypeScript, and Node was not there to build it",
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "this binary was built without the page",
+			Why:  "it is written in TypeScript, and Node was not there to build it",
 			Next: "make build, with Node 20 or later on PATH; hone runs show and hone runs report need none"}
 	}
 	return files, nil
@@ -36,7 +37,8 @@ func pageFiles() (fs.FS, error) {
 
 // pages serves the files of the page, and nothing else: places within it are behind a # and never asked for.
 func pages(files fs.FS) http.Handler {
-	types := map[string]string{pageFile: "text/html; charset=utf-8", scriptFile: "text/javascript; charset=utf-8", styleFile: "text/css; charset=utf-8"}
+	types := map[string]string{pageFile: "text/html; charset=utf-8", scriptFile: "text/javascript; charset=utf-8",
+		styleFile: "text/css; charset=utf-8"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/")
 		if name == "" {

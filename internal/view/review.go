@@ -19,8 +19,8 @@ import (
 	"hone/internal/fault"
 )
 
-// review is what a person decided about the tasks of a file. The file stays as it is: decisions are lines of another one beside it,
-// and what they leave is a third.
+// review is what a person decided about the tasks of a file. The file stays as it is: decisions are lines of another
+// one beside it, and what they leave is a third.
 type review struct {
 	mu    sync.Mutex
 	file  string // of the tasks
@@ -30,8 +30,9 @@ type review struct {
 
 // Decision is one line of a review.
 type Decision struct {
-	Task string    `json:"task"`
-	Do   string    `json:"do"`             // accept, reject, edit or undo: the last before it on that task that is not undone
+	Task string `json:"task"`
+	// accept, reject, edit or undo: the last before it on that task that is not undone
+	Do   string    `json:"do"`
 	Text string    `json:"text,omitempty"` // of an edit: what is asked then
 	Why  string    `json:"why,omitempty"`  // of a reject
 	By   string    `json:"by,omitempty"`
@@ -69,7 +70,13 @@ func openReview(file string) (*review, error) {
 			continue
 		}
 		if err := json.Unmarshal(line, &d); err != nil {
-			return nil, &fault.Error{Code: fault.CodeError, What: "what was decided about the tasks cannot be read", Where: fmt.Sprintf("%s:%d", file+decisionsEnding, i+1), Err: err, Next: "mend the line, or move the file away"}
+			return nil, &fault.Error{
+				Code:  fault.CodeError,
+				What:  "what was decided about the tasks cannot be read",
+				Where: fmt.Sprintf("%s:%d", file+decisionsEnding, i+1),
+				Err:   err,
+				Next:  "mend the line, or move the file away",
+			}
 		}
 		r.log = append(r.log, d)
 	}
@@ -105,7 +112,8 @@ func (r *review) of(id string) Reviewed {
 // decide makes a decision, and writes what is left. It is on the disk when it returns.
 func (r *review) decide(d Decision) (Reviewed, error) {
 	refused := func(why string) (Reviewed, error) {
-		return Reviewed{}, &fault.Error{Code: fault.CodeUsage, What: "cannot " + d.Do + " the task", Where: d.Task, Why: why}
+		return Reviewed{}, &fault.Error{Code: fault.CodeUsage, What: "cannot " + d.Do + " the task",
+			Where: d.Task, Why: why}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,7 +198,8 @@ func (s *Server) reviewed(r *http.Request) (any, error) {
 	}
 	var d Decision
 	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20)).Decode(&d); err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "that is no decision", Err: err, Next: "load the page again"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "that is no decision", Err: err,
+			Next: "load the page again"}
 	}
 	d.By, d.At = data.AuthorOf(s.Env.LookupEnv), time.Now().UTC().Truncate(time.Second)
 	return desk.decide(d)

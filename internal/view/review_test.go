@@ -8,11 +8,15 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// What a person decides about tasks is kept beside them, can be taken back, and leaves a file of the others in their words; the tasks
-// themselves stay as they are.
+// What a person decides about tasks is kept beside them, can be taken back, and leaves a file of the others in their
+// words; the tasks themselves stay as they are.
 func TestReview(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tasks.json")
-	check(t, scenario.Save(file, []scenario.Scenario{{ID: "a", Task: "First?", Split: scenario.Train}, {ID: "b", Task: "Second?", Split: scenario.Test}, {ID: "c", Task: "Third?", Split: scenario.Train}}))
+	check(t, scenario.Save(file, []scenario.Scenario{
+		{ID: "a", Task: "First?", Split: scenario.Train},
+		{ID: "b", Task: "Second?", Split: scenario.Test},
+		{ID: "c", Task: "Third?", Split: scenario.Train},
+	}))
 	before, err := os.ReadFile(file)
 	check(t, err)
 	for _, step := range []struct {
@@ -23,7 +27,8 @@ func TestReview(t *testing.T) {
 	}{
 		{Decision{Task: "a", Do: "accept"}, Reviewed{Status: "accepted", Steps: 1}, false, []string{"First?", "Second?", "Third?"}},
 		{Decision{Task: "b", Do: "reject", Why: "unclear"}, Reviewed{Status: "rejected", Why: "unclear", Steps: 1}, false, []string{"First?", "Third?"}},
-		{Decision{Task: "c", Do: "edit", Text: "The third?"}, Reviewed{Status: "undecided", Edited: "The third?", Steps: 1}, false, []string{"First?", "The third?"}},
+		{Decision{Task: "c", Do: "edit", Text: "The third?"},
+			Reviewed{Status: "undecided", Edited: "The third?", Steps: 1}, false, []string{"First?", "The third?"}},
 		{Decision{Task: "c", Do: "accept"}, Reviewed{Status: "accepted", Edited: "The third?", Steps: 2}, false, []string{"First?", "The third?"}},
 		{Decision{Task: "b", Do: "undo"}, Reviewed{Status: "undecided"}, false, []string{"First?", "Second?", "The third?"}},
 		{Decision{Task: "b", Do: "undo"}, Reviewed{}, true, nil},

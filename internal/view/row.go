@@ -112,7 +112,8 @@ type length int
 func (n *length) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	value, err := d.ReadValue()
 	*n = 0
-	if err == nil && value.Kind() == '[' && len(slices.DeleteFunc(value.Clone(), func(b byte) bool { return b == ' ' || b == '\n' })) > 2 {
+	if err == nil && value.Kind() == '[' &&
+		len(slices.DeleteFunc(value.Clone(), func(b byte) bool { return b == ' ' || b == '\n' })) > 2 {
 		*n = length(1 + strings.Count(string(value), ","))
 	}
 	return err
@@ -141,7 +142,8 @@ func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // mostSearched is how many bytes of an episode are looked through.
 const mostSearched = 2000
 
-// rowOf reads what the index keeps; fresh is whether its calls were not counted before. A trajectory that cannot be read is a row too, which says why.
+// rowOf reads what the index keeps; fresh is whether its calls were not counted before. A trajectory that cannot be
+// read is a row too, which says why.
 func (x *Index) rowOf(place int64, t run.TrajectoryRow, fresh bool) row {
 	r := row{place: place, id: t.ID, stage: x.stages.at(t.Stage), step: t.Step, passed: unknown, scored: t.Score != nil}
 	var e record
@@ -152,7 +154,8 @@ func (x *Index) rowOf(place int64, t run.TrajectoryRow, fresh bool) row {
 	}
 	if err != nil {
 		r.why = "this row of the ledger cannot be read: " + err.Error()
-		r.scenario, r.outcome, r.stop, r.text = x.scenarios.at(""), x.outcomes.at("unreadable"), x.stops.at(""), strings.ToLower(t.ID)
+		r.scenario, r.outcome, r.stop, r.text =
+			x.scenarios.at(""), x.outcomes.at("unreadable"), x.stops.at(""), strings.ToLower(t.ID)
 		return r
 	}
 	r.scenario, r.rollout, r.attempt = x.scenarios.at(e.ScenarioID), e.Rollout, e.Attempt
@@ -198,8 +201,8 @@ func verdictOf(ok bool) verdict {
 	return failed
 }
 
-// searchText are the first words of an episode: its name, what it was asked and said and called, and why it ended. Results of
-// tools come last, for they are long.
+// searchText are the first words of an episode: its name, what it was asked and said and called, and why it ended.
+// Results of tools come last, for they are long.
 func searchText(id string, e record) string {
 	var b strings.Builder
 	add := func(s string) {

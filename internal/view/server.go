@@ -1,5 +1,5 @@
-// Package view is the page on runs in a browser: a server on this machine alone, whose data come straight from the ledgers,
-// and the same as files that open without it. The page itself is web/, which is built into the binary.
+// Package view is the page on runs in a browser: a server on this machine alone, whose data come straight from the
+// ledgers, and the same as files that open without it. The page itself is web/, which is built into the binary.
 package view
 
 import (
@@ -41,12 +41,14 @@ func Listen(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	if err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the page is for this machine alone", Where: "--listen " + address,
-			Next: "give 127.0.0.1:PORT; from elsewhere, ssh -L PORT:127.0.0.1:PORT brings it there"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the page is for this machine alone",
+			Where: "--listen " + address,
+			Next:  "give 127.0.0.1:PORT; from elsewhere, ssh -L PORT:127.0.0.1:PORT brings it there"}
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot listen", Where: address, Err: err, Next: "give another --listen; port 0 takes a free one"}
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot listen", Where: address, Err: err,
+			Next: "give another --listen; port 0 takes a free one"}
 	}
 	return l, nil
 }
@@ -102,7 +104,8 @@ func (s *Server) run(key string) (*followed, error) {
 			return f, nil
 		}
 	}
-	return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no run %q is shown here", key), Next: "start hone view with it"}
+	return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no run %q is shown here", key),
+		Next: "start hone view with it"}
 }
 
 // handler are the page's files and its questions.

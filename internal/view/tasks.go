@@ -75,7 +75,8 @@ func (s *Server) tasks(f *followed) (Tasks, error) {
 		if x == nil {
 			continue
 		}
-		t := Task{Scenario: x, Asks: x.Asks(), Needs: append([]string{}, x.Tools()...), Attempts: attempts[x.ID], Passed: passes[x.ID], Review: desk.of(x.ID), Plays: []Play{}}
+		t := Task{Scenario: x, Asks: x.Asks(), Needs: append([]string{}, x.Tools()...), Attempts: attempts[x.ID],
+			Passed: passes[x.ID], Review: desk.of(x.ID), Plays: []Play{}}
 		made := x.Provenance != nil
 		if made {
 			t.Kind = x.Provenance.Kind

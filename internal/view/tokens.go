@@ -69,7 +69,9 @@ func (s *Server) tokens(f *followed, name string) (out Tokens, err error) {
 
 // record puts into the rows of an episode what its step has kept of each token; false where it has kept nothing.
 func (f *followed) record(of found, rows []TokenRow) bool {
-	step, err := remember(f, fmt.Sprintf("tokens %d", of.row.Step), func() (map[string][]recipe.RecordedRow, error) { return records.TokensIn(f.Path).Of(of.row.Step) })
+	step, err := remember(f, fmt.Sprintf("tokens %d", of.row.Step), func() (map[string][]recipe.RecordedRow, error) {
+		return records.TokensIn(f.Path).Of(of.row.Step)
+	})
 	kept := step[of.example.Trajectory.ID]
 	if err != nil || len(kept) == 0 {
 		return false
@@ -83,7 +85,8 @@ func (f *followed) record(of found, rows []TokenRow) bool {
 		}
 		k := kept[at]
 		kept = slices.Delete(slices.Clone(kept), at, at+1)
-		r.Trained, r.Trainer, r.Entropy = make([]bool, len(r.IDs)), make([]*float32, len(r.IDs)), make([]*float32, len(r.IDs))
+		r.Trained, r.Trainer, r.Entropy =
+			make([]bool, len(r.IDs)), make([]*float32, len(r.IDs)), make([]*float32, len(r.IDs))
 		for j, place := range k.At {
 			r.Trained[place] = k.Weight[j] == nil || *k.Weight[j] != 0
 			r.Trainer[place], r.Entropy[place] = k.Trainer[j], k.Entropy[j]
@@ -134,7 +137,8 @@ func rowsOf(t *trajectory.Trajectory, advantages []float64, tok *tokenizer.Token
 				trained := sampled && advantage != 0
 				r.Sampled, r.Trained = append(r.Sampled, sampled), append(r.Trained, trained)
 				var logprob *float32
-				if sampled && k < len(turn.SamplerLogprobs) && !math.IsNaN(float64(turn.SamplerLogprobs[k])) && !math.IsInf(float64(turn.SamplerLogprobs[k]), 0) {
+				if sampled && k < len(turn.SamplerLogprobs) && !math.IsNaN(float64(turn.SamplerLogprobs[k])) &&
+					!math.IsInf(float64(turn.SamplerLogprobs[k]), 0) {
 					logprob = &turn.SamplerLogprobs[k]
 				}
 				own := 0.0
@@ -182,8 +186,8 @@ func escapeBroken(text string) string {
 	return out.String()
 }
 
-// learnt is what a step learns from each of its episodes, by the rule of the run's configuration: the advantages of its turns, or one
-// for all. An episode that it does not have is not learnt from.
+// learnt is what a step learns from each of its episodes, by the rule of the run's configuration: the advantages of its
+// turns, or one for all. An episode that it does not have is not learnt from.
 type learnt map[string][]float64
 
 // trainedStage is the stage whose episodes are trained on.

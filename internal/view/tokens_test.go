@@ -14,8 +14,8 @@ import (
 	"hone/internal/recipe"
 )
 
-// The tokens of an episode are the rows that training has of it, with the advantages that its group gives; what the step kept of them
-// stands in their place, and an id that no vocabulary has is a number.
+// The tokens of an episode are the rows that training has of it, with the advantages that its group gives; what the
+// step kept of them stands in their place, and an id that no vocabulary has is a number.
 func TestTokensAreWhatTheStepHas(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	d := made(t, dir, 100)
@@ -45,14 +45,16 @@ func TestTokensAreWhatTheStepHas(t *testing.T) {
 	want := found.example.Trajectory.Rows()[0]
 	x := read()
 	got := x.Rows[0]
-	if len(x.Rows) != 1 || len(got.IDs) != len(want.IDs) || x.Kept || !strings.Contains(x.Note, "beyond the vocabulary") {
+	if len(x.Rows) != 1 || len(got.IDs) != len(want.IDs) || x.Kept ||
+		!strings.Contains(x.Note, "beyond the vocabulary") {
 		t.Fatalf("%d rows, %q", len(x.Rows), x.Note)
 	}
 	// Rewards 1.5 0.5 0.5: the first is (1.5 - 2.5/3) / (std + 1e-4), with std sqrt((4/9 + 1/9 + 1/9) / 2).
 	advantage := (1.5 - 2.5/3) / (math.Sqrt(1.0/3) + 1e-4)
 	at, unknown := []int{}, 0
 	for i := range want.IDs {
-		if got.IDs[i] != want.IDs[i] || got.Sampled[i] != want.Sampled[i] || got.Trained[i] != want.Sampled[i] || want.Sampled[i] && (*got.Sampler[i] != want.Logprobs[i] || math.Abs(got.Advantage[i]-advantage) > 1e-9) {
+		if got.IDs[i] != want.IDs[i] || got.Sampled[i] != want.Sampled[i] || got.Trained[i] != want.Sampled[i] ||
+			want.Sampled[i] && (*got.Sampler[i] != want.Logprobs[i] || math.Abs(got.Advantage[i]-advantage) > 1e-9) {
 			t.Fatalf("token %d: %d %v %v %g", i, got.IDs[i], got.Sampled[i], got.Trained[i], got.Advantage[i])
 		}
 		if got.Texts[i] == "" {
@@ -73,15 +75,21 @@ func TestTokensAreWhatTheStepHas(t *testing.T) {
 		if i == 1 {
 			weight = &none
 		}
-		kept.Trainer, kept.Entropy, kept.Weight, kept.Advantage, kept.Sampler = append(kept.Trainer, &trainer), append(kept.Entropy, &entropy), append(kept.Weight, weight), append(kept.Advantage, &one), append(kept.Sampler, &one)
+		kept.Trainer, kept.Entropy, kept.Weight, kept.Advantage, kept.Sampler =
+			append(kept.Trainer, &trainer), append(kept.Entropy, &entropy), append(kept.Weight, weight),
+			append(kept.Advantage, &one), append(kept.Sampler, &one)
 	}
 	check(t, records.TokensIn(dir).Keep(70, map[string][]recipe.RecordedRow{"odd/70/0": {kept}}))
 	f.tell("")
 	got = read().Rows[0]
-	if !got.Trained[at[0]] || got.Trained[at[1]] || *got.Trainer[at[3]] != -3 || *got.Entropy[at[3]] != 1.5 || got.Advantage[at[3]] != 1 || got.Trainer[0] != nil {
+	if !got.Trained[at[0]] || got.Trained[at[1]] || *got.Trainer[at[3]] != -3 || *got.Entropy[at[3]] != 1.5 ||
+		got.Advantage[at[3]] != 1 || got.Trainer[0] != nil {
 		t.Errorf("what the step kept is not shown: %v %v", got.Trained[at[1]], got.Trainer[at[3]])
 	}
-	for name, says := range map[string]string{"eval_base/task-00/0/0": "only those of the stage grpo", "grpo/odd/70/1": "learns from it"} {
+	for name, says := range map[string]string{
+		"eval_base/task-00/0/0": "only those of the stage grpo",
+		"grpo/odd/70/1":         "learns from it",
+	} {
 		x, err := s.tokens(f, name)
 		check(t, err)
 		if !strings.Contains(x.Learnt, says) {

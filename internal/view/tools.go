@@ -48,7 +48,8 @@ func (s *Server) servers(f *followed) (Servers, error) {
 		return out, err
 	}
 	facts := func(t mcp.Tool) ToolFacts {
-		x := ToolFacts{Name: t.ModelName, Description: t.Description, Schema: string(t.InputSchema), Findings: append([]string{}, t.Findings...), Status: t.Status, Answers: map[trajectory.CallStatus]int{}}
+		x := ToolFacts{Name: t.ModelName, Description: t.Description, Schema: string(t.InputSchema),
+			Findings: append([]string{}, t.Findings...), Status: t.Status, Answers: map[trajectory.CallStatus]int{}}
 		if u := usage[t.ModelName]; u != nil {
 			x.Calls, x.Answers = u.calls, u.answers
 			x.P50, x.P95 = quantile(u.seconds, 0.5), quantile(u.seconds, 0.95)
@@ -59,7 +60,8 @@ func (s *Server) servers(f *followed) (Servers, error) {
 	if catalog != nil {
 		out.Hash = catalog.Hash
 		for _, server := range catalog.Servers {
-			x := ServerFacts{Name: server.Name, Version: server.Version, Era: server.Era, Transport: server.Transport, Warnings: append([]string{}, server.Warnings...), Tools: []ToolFacts{}}
+			x := ServerFacts{Name: server.Name, Version: server.Version, Era: server.Era, Transport: server.Transport,
+				Warnings: append([]string{}, server.Warnings...), Tools: []ToolFacts{}}
 			for _, t := range server.Tools {
 				x.Tools = append(x.Tools, facts(t))
 			}
@@ -69,7 +71,9 @@ func (s *Server) servers(f *followed) (Servers, error) {
 	for name := range usage {
 		out.Others = append(out.Others, facts(mcp.Tool{ModelName: name}))
 	}
-	slices.SortFunc(out.Others, func(a, b ToolFacts) int { return cmp.Or(b.Calls-a.Calls, cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(out.Others, func(a, b ToolFacts) int {
+		return cmp.Or(b.Calls-a.Calls, cmp.Compare(a.Name, b.Name))
+	})
 	return out, nil
 }
 

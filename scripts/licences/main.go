@@ -46,11 +46,13 @@ func run(w io.Writer, texts bool) error {
 		}
 		fmt.Fprintf(w, "%s %s: %s\n", m.path, m.version, strings.Join(names, ", "))
 		for _, f := range files {
-			fmt.Fprintf(&all, "\n%s\n%s %s, %s\n\n%s\n", strings.Repeat("=", 80), m.path, m.version, f.name, bytes.TrimSpace(f.text))
+			fmt.Fprintf(&all, "\n%s\n%s %s, %s\n\n%s\n",
+				strings.Repeat("=", 80), m.path, m.version, f.name, bytes.TrimSpace(f.text))
 		}
 	}
 	if len(refused) > 0 {
-		return fmt.Errorf("a release may hold permissive licences only; choose other modules:\n%s", strings.Join(refused, "\n"))
+		return fmt.Errorf("a release may hold permissive licences only; choose other modules:\n%s",
+			strings.Join(refused, "\n"))
 	}
 	if texts {
 		_, err = w.Write(all.Bytes())
@@ -60,7 +62,8 @@ func run(w io.Writer, texts bool) error {
 
 type module struct{ path, version, dir string }
 
-// linkedModules returns the modules, other than this one, of which a package is built into a command, sorted, and Go itself.
+// linkedModules returns the modules, other than this one, of which a package is built into a command, sorted, and Go
+// itself.
 func linkedModules(command string) ([]module, error) {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}"
 	lines, err := goOutput("list", "-deps", "-f", format, command)
@@ -129,10 +132,13 @@ var permissive = []struct{ spdx, says string }{
 	{"Unlicense", `this is free and unencumbered software released into the public domain`},
 }
 
-// forbidden are copyleft and the like: their titles, as they stand in the licences themselves and where a file names its licence.
-var forbidden = regexp.MustCompile(`gnu (lesser |library |affero )?general public license|mozilla public license|eclipse public license|` +
-	`common development and distribution license|european union public licen[cs]e|server side public license|business source license|` +
-	`elastic license|attribution-(sharealike|noncommercial)|spdx-license-identifier: *(a|l)?gpl`)
+// forbidden are copyleft and the like: their titles, as they stand in the licences themselves and where a file names
+// its licence.
+var forbidden = regexp.MustCompile(
+	`gnu (lesser |library |affero )?general public license|mozilla public license|eclipse public license|` +
+		`common development and distribution license|european union public licen[cs]e|server side public license|business source license|` +
+		`elastic license|attribution-(sharealike|noncommercial)|spdx-license-identifier: *(a|l)?gpl`,
+)
 
 // excused are files, "module version file", that were read by a person because they name such a licence of something
 // which is not linked. The version is in it, so that the next one is read too.
@@ -148,7 +154,8 @@ func classify(m module, files []file) ([]string, error) {
 	var names []string
 	for _, f := range files {
 		text := strings.Join(strings.Fields(strings.ToLower(string(f.text))), " ")
-		if found := forbidden.FindString(text); found != "" && !slices.Contains(excused, m.path+" "+m.version+" "+f.name) {
+		if found := forbidden.FindString(text); found != "" &&
+			!slices.Contains(excused, m.path+" "+m.version+" "+f.name) {
 			return nil, fmt.Errorf("%s says %q", f.name, found)
 		}
 		for _, l := range permissive {

@@ -47,8 +47,15 @@ func TestClassify(t *testing.T) {
 		{"gpl", []file{{"COPYING", []byte("GNU GENERAL PUBLIC\n LICENSE Version 3")}}, "error: gnu general public license"},
 		{"lgpl", []file{{"LICENSE", []byte("GNU Lesser General Public License")}}, "error: gnu lesser"},
 		{"mpl", []file{{"LICENSE", []byte("Mozilla Public License, version 2.0")}}, "error: mozilla"},
-		{"copied in", []file{{"LICENSE", []byte(mit)}, {"LICENSE-3RD-PARTY.md", []byte("SPDX-License-Identifier: AGPL-3.0")}}, "error: LICENSE-3RD-PARTY.md says"},
-		{"excused in another version", []file{{"LICENSE", []byte(mit)}, {"LICENSE-3RD-PARTY.md", []byte("Mozilla Public License")}}, "error: LICENSE-3RD-PARTY.md says"},
+		{
+			"copied in", []file{{"LICENSE", []byte(mit)},
+				{"LICENSE-3RD-PARTY.md", []byte("SPDX-License-Identifier: AGPL-3.0")}},
+			"error: LICENSE-3RD-PARTY.md says",
+		},
+		{
+			"excused in another version", []file{{"LICENSE", []byte(mit)},
+				{"LICENSE-3RD-PARTY.md", []byte("Mozilla Public License")}}, "error: LICENSE-3RD-PARTY.md says",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			names, err := classify(module{path: "modernc.org/sqlite", version: "v9.0.0"}, tc.files)
@@ -56,7 +63,8 @@ func TestClassify(t *testing.T) {
 			if err != nil {
 				got = "error: " + err.Error()
 			}
-			if part, fails := strings.CutPrefix(tc.want, "error: "); got != tc.want && !(fails && err != nil && strings.Contains(got, part)) {
+			if part, fails := strings.CutPrefix(tc.want, "error: "); got != tc.want &&
+				!(fails && err != nil && strings.Contains(got, part)) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

@@ -1,6 +1,6 @@
-// Command mutants asks whether the tests notice faults. It plants those of a list one at a time, runs the tests that the
-// list names for each, and says which were noticed. The tree stays as it is: `go test -overlay` sees a changed copy of one
-// file in its place.
+// Command mutants asks whether the tests notice faults. It plants those of a list one at a time, runs the tests that
+// the list names for each, and says which were noticed. The tree stays as it is: `go test -overlay` sees a changed copy
+// of one file in its place.
 //
 //	go run ./scripts/mutants                # all: hours where little is cached; ends with 1 below 95%
 //	go run ./scripts/mutants -run 'reward'  # those in whose name or file that is
@@ -32,8 +32,8 @@ func main() {
 	}
 }
 
-// run plants the mutants of a list in the tree below the working directory. Its error says what the tests missed without
-// a reason in the list, or what is wrong with the list.
+// run plants the mutants of a list in the tree below the working directory. Its error says what the tests missed
+// without a reason in the list, or what is wrong with the list.
 func run(w io.Writer, list, only string, check bool, share float64) error {
 	all, err := parse(list)
 	if err != nil {
@@ -91,7 +91,8 @@ func plant(w io.Writer, chosen []mutant, share float64) error {
 		verdict := "NOT NOTICED"
 		switch {
 		case found && m.argued != "":
-			missed = append(missed, fmt.Errorf("%s is noticed: take the reason for the contrary out of the list", m.name))
+			missed = append(missed,
+				fmt.Errorf("%s is noticed: take the reason for the contrary out of the list", m.name))
 			verdict = "noticed, against the list"
 			noticed++
 		case found:
@@ -104,7 +105,8 @@ func plant(w io.Writer, chosen []mutant, share float64) error {
 		}
 		fmt.Fprintf(w, "%-25s  %s  (%s, %.1fs)\n", verdict, m.name, m.file, time.Since(began).Seconds())
 	}
-	fmt.Fprintf(w, "%d of %d mutants are noticed (%.1f%%)\n", noticed, len(chosen), 100*float64(noticed)/float64(len(chosen)))
+	fmt.Fprintf(w, "%d of %d mutants are noticed (%.1f%%)\n",
+		noticed, len(chosen), 100*float64(noticed)/float64(len(chosen)))
 	if float64(noticed) < share*float64(len(chosen)) {
 		missed = append(missed, fmt.Errorf("less than %.0f%% are noticed", 100*share))
 	}

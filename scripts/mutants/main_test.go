@@ -29,8 +29,8 @@ func TestDouble(t *testing.T) {
 }
 `
 
-// A fault that a test fails for is noticed, one that none fails for is an error unless the list argues it, and a mutant that
-// does not fit its file, or does not compile, is no mutant.
+// A fault that a test fails for is noticed, one that none fails for is an error unless the list argues it, and a mutant
+// that does not fit its file, or does not compile, is no mutant.
 func TestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("GOFLAGS", "")
@@ -56,7 +56,8 @@ func TestRun(t *testing.T) {
 		"does not fit":     {noticed + "\n# x\nm.go: .\n- 4 * n\n+ 5 * n\n", "", true, "", `"4 * n" occurs 0 times in m.go`},
 		"fits twice":       {"# x\nm.go: .\n- (n int)\n+ (k int)\n", "", true, "", "occurs 2 times"},
 		"does not compile": {"# x\nm.go: .\n- 2 * n\n+ 2 * k\n", "", false, "", "cannot be run"},
-		"several lines":    {"# x\nm.go: .\n- func Double(n int) int { return 2 * n }\n- \n- func Half\n+ func Double(n int) int { return n }\n+\n+ func Half\n", "", false, "1 of 1", ""},
+		"several lines": {"# x\nm.go: .\n- func Double(n int) int { return 2 * n }\n- \n- func Half\n" +
+			"+ func Double(n int) int { return n }\n+\n+ func Half\n", "", false, "1 of 1", ""},
 		"fails by itself":  {"# x\nm.go: . -run TestDouble -badflag\n- 2 * n\n+ n\n", "", false, "", "fails without a mutant"},
 		"no change":        {"# x\nm.go: .\n- 2 * n\n+ 2 * n\n", "", false, "", "lacks a name of its own"},
 		"one name for two": {noticed + "\n" + noticed, "", false, "", "lacks a name of its own"},
@@ -64,7 +65,8 @@ func TestRun(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		err := run(&out, c.list, c.only, c.check, 0.95)
-		if !strings.Contains(out.String(), c.says) || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+		if !strings.Contains(out.String(), c.says) || (err == nil) != (c.err == "") ||
+			err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v\n%s", name, err, &out)
 		}
 	}

@@ -27,8 +27,8 @@ type mutant struct {
 //	+ batch.Centred
 //	! why it need not be noticed
 //
-// What stands behind "- " on one or more lines occurs once in the file; "+ " may be left out, which deletes it. Lines that
-// begin with "//" are for readers.
+// What stands behind "- " on one or more lines occurs once in the file; "+ " may be left out, which deletes it. Lines
+// that begin with "//" are for readers.
 func parse(list string) ([]mutant, error) {
 	var all []mutant
 	names := map[string]bool{}
@@ -63,7 +63,8 @@ func parse(list string) ([]mutant, error) {
 		}
 		m.old, m.new = strings.TrimPrefix(m.old, "\n"), strings.TrimPrefix(m.new, "\n")
 		if m.name == "" || m.file == "" || len(m.test) == 0 || m.old == "" || m.old == m.new || names[m.name] {
-			return nil, fmt.Errorf("block %d of the list (%q) lacks a name of its own, a file with its tests, or a change", i+1, m.name)
+			return nil, fmt.Errorf("block %d of the list (%q) lacks a name of its own, a file with its tests, "+
+				"or a change", i+1, m.name)
 		}
 		names[m.name] = true
 		all = append(all, m)
@@ -122,7 +123,8 @@ func (m mutant) isNoticed() (bool, error) {
 		return false, nil
 	}
 	var failed *exec.ExitError
-	if !errors.As(err, &failed) || strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]") || !strings.Contains(string(out), "FAIL") {
+	if !errors.As(err, &failed) || strings.Contains(string(out), "[build failed]") ||
+		strings.Contains(string(out), "[setup failed]") || !strings.Contains(string(out), "FAIL") {
 		return false, fmt.Errorf("the tests cannot be run: %w\n%s", err, out)
 	}
 	return true, nil

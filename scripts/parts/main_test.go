@@ -28,12 +28,15 @@ func TestPackageOf(t *testing.T) {
 // A part that fails ends the run with its exit code; those before it are in the table, those behind are not run.
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	code := run([]string{`one=printf 'ok  \ta/b\t1.500s\nok  \ta/c\t2.500s\n'`, "two=exit 3", "three=echo never"}, time.Nanosecond, &out)
+	code := run([]string{`one=printf 'ok  \ta/b\t1.500s\nok  \ta/c\t2.500s\n'`, "two=exit 3", "three=echo never"},
+		time.Nanosecond, &out)
 	text := out.String()
 	if code != 3 || strings.Contains(text, "never") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	for _, want := range []string{"\none ", "\ntwo ", "\nall ", "of 2 that were not cached:\n     2.5  a/c\n     1.5  a/b\n", "notice: this took"} {
+	for _, want := range []string{
+		"\none ", "\ntwo ", "\nall ", "of 2 that were not cached:\n     2.5  a/c\n     1.5  a/b\n", "notice: this took",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -57,7 +57,8 @@ func run(modelPath, plugin, out string) error {
 		row.Trained[i] = true
 	}
 	for range 4 {
-		stats, err := t.Step(context.Background(), batch.New([]batch.Sequence{row}), batch.Objective{}, batch.Update{Rate: 3e-3, MaxGradNorm: 1})
+		stats, err := t.Step(context.Background(), batch.New([]batch.Sequence{row}), batch.Objective{},
+			batch.Update{Rate: 3e-3, MaxGradNorm: 1})
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,8 @@ func (j job) run() error {
 		rows = append(rows, row)
 	}
 	for range j.Steps {
-		if _, err := t.Step(context.Background(), batch.New(rows), batch.Objective{}, batch.Update{Rate: j.Rate, MaxGradNorm: 1}); err != nil {
+		if _, err := t.Step(context.Background(), batch.New(rows), batch.Objective{},
+			batch.Update{Rate: j.Rate, MaxGradNorm: 1}); err != nil {
 			return err
 		}
 	}
@@ -88,6 +89,7 @@ func (j job) run() error {
 	if state, err = t.State(); err != nil {
 		return err
 	}
-	_, err = model.Merged{Model: file, LoRA: lora, Adapter: state.Adapter}.Save(context.Background(), filepath.Join(j.Out, "merged"), e)
+	_, err = model.Merged{Model: file, LoRA: lora, Adapter: state.Adapter}.Save(context.Background(),
+		filepath.Join(j.Out, "merged"), e)
 	return err
 }

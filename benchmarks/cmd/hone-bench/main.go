@@ -23,8 +23,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// Hints name the verbs of hone, so the program that they are told by is hone.
-	a := &app{&host.Host{Stdin: os.Stdin, Data: sanitize.New(os.Stdout), Talk: sanitize.New(os.Stderr), LookupEnv: os.LookupEnv,
-		Environ: os.Environ(), Program: "hone"}}
+	a := &app{
+		&host.Host{Stdin: os.Stdin, Data: sanitize.New(os.Stdout), Talk: sanitize.New(os.Stderr),
+			LookupEnv: os.LookupEnv, Environ: os.Environ(), Program: "hone"},
+	}
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
@@ -43,7 +45,8 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hone-bench",
 		Short: "Make scenarios of the tasks of benchmarks, and measure runs of hone by their rules",
-		Long: "hone-bench knows the benchmarks of others: it makes scenarios of their task files, which hone then runs, and measures by\n" +
+		Long: "hone-bench knows the benchmarks of others: it makes scenarios of their task files, " +
+			"which hone then runs, and measures by\n" +
 			"their rules what hone recorded. It needs no server, no model and no device. docs/BENCHMARKS.md says how.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -79,13 +82,16 @@ func arguments(least, most int, names string) cobra.PositionalArgs {
 		if len(args) >= least && len(args) <= most {
 			return nil
 		}
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%s takes %s, not %q", c.CommandPath(), names, args),
-			Next: c.CommandPath() + " --help"}
+		return &fault.Error{
+			Code: fault.CodeUsage,
+			What: fmt.Sprintf("%s takes %s, not %q", c.CommandPath(), names, args),
+			Next: c.CommandPath() + " --help",
+		}
 	}
 }
 
-// runPath is the folder of a run that is named: by its folder, by its name in dir or in the configuration's runs_dir, or
-// by its name in the list of all runs.
+// runPath is the folder of a run that is named: by its folder, by its name in dir or in the configuration's runs_dir,
+// or by its name in the list of all runs.
 func (a *app) runPath(dir, name string) (string, error) {
 	if filepath.Base(name) != name || name == "." || name == ".." {
 		return name, nil

@@ -15,10 +15,11 @@ func newMCPBench(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcpbench RUN",
 		Short: "MCP-Bench's rule metrics of a run's episodes, by its formulas and with their holes closed",
-		Long: "mcpbench computes the rule metrics of MCP-Bench (arXiv 2508.20453) from the episodes of a run of eval, collect or train: each\n" +
-			"number by its published formula, and beside it with that formula's hole closed. --definitions says what each counts, and\n" +
-			"which hole that is. The judge's six axes are no part of it: docs/rubrics/mcp-bench.yaml has them.",
-		Example: "  hone-bench mcpbench runs/evaluated\n  hone-bench mcpbench --definitions\n  hone-bench mcpbench runs/evaluated --json",
+		Long: `mcpbench computes the rule metrics of MCP-Bench (arXiv 2508.20453) from the episodes of a run of eval, collect or train: each
+number by its published formula, and beside it with that formula's hole closed. --definitions says what each counts, and
+which hole that is. The judge's six axes are no part of it: docs/rubrics/mcp-bench.yaml has them.`,
+		Example: "  hone-bench mcpbench runs/evaluated\n  hone-bench mcpbench --definitions\n" +
+			"  hone-bench mcpbench runs/evaluated --json",
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
 		if define {
@@ -62,7 +63,8 @@ func newPlaces(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "sidecar CATALOG CALLS",
 		Short: "MCP-Bench's rates of what hone sidecar eval measured, before and behind the sidecar",
-		Long: "sidecar reads the calls that hone sidecar eval wrote beside its report, and the catalog of the data folder. Each place is a\n" +
+		Long: "sidecar reads the calls that hone sidecar eval wrote beside its report, and the catalog of the data " +
+			"folder. Each place is a\n" +
 			"task of one turn. The rate of executions is there where the evaluation had servers.",
 		Example: "  hone-bench sidecar revisions/catalog.json revisions/eval_test.calls.jsonl",
 		Args:    arguments(2, 2, "a catalog and a file of calls"),
@@ -92,14 +94,17 @@ func newReward(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reward CATALOG",
 		Short: "Score episodes by MCP-Bench's closed rates, as the program of hone's rewards",
-		Long: "reward is a program for the configuration's rewards.program, as a worker or not: it reads groups of episodes on stdin and\n" +
-			"writes their scores. A score is the mean of the rates by these weights. CATALOG has the tools that can be called.",
-		Example: "  rewards: {program: {command: [hone-bench, reward, catalog.json], worker: true, weight: 0.3}} # hone.yaml",
-		Args:    arguments(1, 1, "a catalog"),
+		Long: "reward is a program for the configuration's rewards.program, as a worker or not: " +
+			"it reads groups of episodes on stdin and\n" +
+			"writes their scores. A score is the mean of the rates by these weights. CATALOG has the tools that can " +
+			"be called.",
+		Example: "  rewards: {program: {command: [hone-bench, reward, catalog.json], worker: true, weight: " +
+			"0.3}} # hone.yaml",
+		Args: arguments(1, 1, "a catalog"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if w.ValidToolName < 0 || w.SchemaCompliance < 0 || w.ExecutionSuccess < 0 || w == (mcpbench.Weights{}) {
-				return &fault.Error{Code: fault.CodeUsage, What: "the weights give no mean", Where: "--names, --schemas, --executions",
-					Next: "give numbers from 0 on, one of them above 0"}
+				return &fault.Error{Code: fault.CodeUsage, What: "the weights give no mean",
+					Where: "--names, --schemas, --executions", Next: "give numbers from 0 on, one of them above 0"}
 			}
 			tools, err := toolsOf(args[0])
 			if err != nil {

@@ -41,16 +41,20 @@ func newRoot(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hone-learn",
 		Short: "Compare GRPO with SFT of equal size, from one start on few demonstrations; for a GPU, or hours of CPU",
-		Long: "hone-learn fine-tunes on few demonstrations of the demo's tasks, then goes on from that adapter in several ways that\n" +
-			"are of about equal size: " + learn.ArmGRPO + " (live rollouts, rule rewards), " + learn.ArmRejection + " (SFT on the start's own rollouts\n" +
-			"that passed), " + learn.ArmRFT + " (SFT on these and the demonstrations), " + learn.ArmContinued + " (SFT on the same demonstrations) and\n" +
+		Long: "hone-learn fine-tunes on few demonstrations of the demo's tasks, then goes on from that adapter in " +
+			"several ways that\n" +
+			"are of about equal size: " + learn.ArmGRPO + " (live rollouts, rule rewards), " + learn.ArmRejection +
+			" (SFT on the start's own rollouts\n" +
+			"that passed), " + learn.ArmRFT + " (SFT on these and the demonstrations), " + learn.ArmContinued +
+			" (SFT on the same demonstrations) and\n" +
 			learn.ArmGold + " (SFT on executed solutions of GRPO's tasks).\n" +
 			"Each is evaluated on the same held-out scenarios, and the paired differences are printed.",
 		Example: "  hone-learn --backend cuda --seed 1\n  hone-learn --arms grpo --split validation\n" +
 			"  hone-learn --dataset tasks.json --mcp-config .mcp.json --demonstrations 100",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return &fault.Error{Code: fault.CodeUsage, What: "hone-learn takes no argument, not " + strings.Join(args, " "), Next: "hone-learn --help"}
+				return &fault.Error{Code: fault.CodeUsage,
+					What: "hone-learn takes no argument, not " + strings.Join(args, " "), Next: "hone-learn --help"}
 			}
 			return nil
 		},
@@ -69,12 +73,16 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.Backend, "backend", "auto", "auto, cuda, cpu or go")
 	f.IntVar(&a.numGPUs, "num-gpus", 0, "GPUs of this machine to use (default engine.num_gpus)")
 	f.StringVar(&a.Split, "split", scenario.Test, "what to evaluate on: validation, to choose settings, or test")
-	f.StringVar(&a.arms, "arms", strings.Join(learn.Arms(), ","), "what to run, separated by commas; empty is the start alone")
+	f.StringVar(&a.arms, "arms", strings.Join(learn.Arms(), ","),
+		"what to run, separated by commas; empty is the start alone")
 	f.IntVar(&a.Demonstrations, "demonstrations", 150, "rows of the start")
-	f.StringVar(&a.Dataset, "dataset", "", "scenarios of your own in the place of the demo's, with gold calls: the start is shown some of the split train")
+	f.StringVar(&a.Dataset, "dataset", "",
+		"scenarios of your own in the place of the demo's, with gold calls: the start is shown some of the split train")
 	f.StringVar(&a.Servers, "mcp-config", "", "servers of the dataset (default mcp.config)")
-	f.IntVar(&a.ShownKinds, "shown-kinds", 0, "kinds of task that the start's rows are of, drawn by the seed, of a dataset: tools; 0 is all")
-	f.Float64Var(&a.RewardNoise, "reward-noise", 0, "share of "+learn.ArmGRPO+"'s episodes whose reward is turned around, to see how much it bears")
+	f.IntVar(&a.ShownKinds, "shown-kinds", 0,
+		"kinds of task that the start's rows are of, drawn by the seed, of a dataset: tools; 0 is all")
+	f.Float64Var(&a.RewardNoise, "reward-noise", 0,
+		"share of "+learn.ArmGRPO+"'s episodes whose reward is turned around, to see how much it bears")
 	f.IntVar(&a.Epochs, "epochs", 2, "passes of the start over them")
 	f.IntVar(&a.Steps, "steps", 100, "GRPO steps")
 	f.IntVar(&a.Groups, "groups", 32, "scenarios of a step")
@@ -90,7 +98,8 @@ func newRoot(a *app) *cobra.Command {
 func (a *app) globalFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&a.config, "config", "", "configuration file (default hone.yaml, where there is one)")
-	f.StringVar(&a.CacheDir, "cache", "", "folder for downloads and compiled programs (default hone in the user's cache folder)")
+	f.StringVar(&a.CacheDir, "cache", "",
+		"folder for downloads and compiled programs (default hone in the user's cache folder)")
 	f.BoolVar(&a.JSON, "json", false, "data as JSON on stdout")
 	f.BoolVar(&a.Plain, "plain", false, "tables as tab-separated lines, no redrawn output")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "errors only on stderr")
@@ -114,8 +123,8 @@ func (a *app) settings() (config.Config, error) {
 	if a.sandbox != "" {
 		c.MCP.Sandbox.Mode = a.sandbox
 		if err := c.Validate(); err != nil {
-			return c, &fault.Error{Code: fault.CodeUsage, What: "the sandbox mode is not known", Where: "--sandbox " + a.sandbox, Err: err,
-				Next: "give auto, require or off"}
+			return c, &fault.Error{Code: fault.CodeUsage, What: "the sandbox mode is not known",
+				Where: "--sandbox " + a.sandbox, Err: err, Next: "give auto, require or off"}
 		}
 	}
 	return c, nil
@@ -130,10 +139,12 @@ func (a *app) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := job.Env{Host: a.Host, Today: c, Table: job.Verbs{{Name: learn.Verb, Finished: learn.HasEnded, Resume: learn.Resume}}}
+	e := job.Env{Host: a.Host, Today: c,
+		Table: job.Verbs{{Name: learn.Verb, Finished: learn.HasEnded, Resume: learn.Resume}}}
 	if a.resume {
 		if a.Output == "" {
-			return &fault.Error{Code: fault.CodeUsage, What: "no run to go on with", Where: "--resume", Next: "name its folder with --output-dir; hone runs ls lists them"}
+			return &fault.Error{Code: fault.CodeUsage, What: "no run to go on with", Where: "--resume",
+				Next: "name its folder with --output-dir; hone runs ls lists them"}
 		}
 		return e.Resume(ctx, a.Output, toolset.Source{})
 	}

@@ -51,7 +51,8 @@ func workFolder(t *testing.T, files map[string]string) {
 }
 
 func testApp(said io.Writer) *app {
-	return &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&bytes.Buffer{}), Talk: sanitize.New(said), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	return &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&bytes.Buffer{}),
+		Talk: sanitize.New(said), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 }
 
 // learnt runs a command line in this process.
@@ -105,8 +106,9 @@ func shop(t *testing.T) (url string, sold func() []string) {
 	}
 }
 
-// A user's own tasks are compared as the demo's are: the start is shown gold calls, made on the server, of the tools that were drawn, and none of a task whose
-// gold calls fail or that GRPO has; a run that goes on has the same tasks without the file.
+// A user's own tasks are compared as the demo's are: the start is shown gold calls, made on the server, of the tools
+// that were drawn, and none of a task whose gold calls fail or that GRPO has; a run that goes on has the same tasks
+// without the file.
 func TestCompareOnOwnScenarios(t *testing.T) {
 	url, sold := shop(t)
 	var rows strings.Builder
@@ -120,9 +122,11 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	}
 	row("train", "tie", "look", `{"type": "answer", "regex": "^lent$"}`) // no gold call passes it
 	rows.WriteString(`{"id": "none", "task": "Never mind.", "split": "train", "gold_answer": "All right.", "checks": [{"type": "no_call"}]}` + "\n")
-	workFolder(t, map[string]string{"hone.yaml": ownConfig, "tasks.jsonl": rows.String(), "mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url)})
+	workFolder(t, map[string]string{"hone.yaml": ownConfig, "tasks.jsonl": rows.String(),
+		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url)})
 	toymodel.Write(t, "base/toy.gguf")
-	if err := os.WriteFile("hone.yaml", []byte(strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1)), 0o600); err != nil {
+	if err := os.WriteFile("hone.yaml", []byte(strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
@@ -132,18 +136,24 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 			t.Fatalf("%v: exit code %d, %s", args, got, &said)
 		}
 	}
-	command := []string{"--dataset", "tasks.jsonl", "--mcp-config", "mcp.json", "--backend", "go", "--seed", "3", "--demonstrations", "3", "--shown-kinds", "1",
-		"--epochs", "1", "--steps", "1", "--groups", "2", "--group-size", "2", "--arms", "grpo,rft,gold", "--reward-noise", "1", "--output-dir", "out"}
+	command := []string{
+		"--dataset", "tasks.jsonl", "--mcp-config", "mcp.json", "--backend", "go", "--seed", "3", "--demonstrations",
+		"3", "--shown-kinds", "1", "--epochs", "1", "--steps", "1", "--groups", "2", "--group-size", "2", "--arms",
+		"grpo,rft,gold", "--reward-noise", "1", "--output-dir", "out",
+	}
 	ran(2, append(slices.Clone(command), "--reward-noise", "1.5")...)
 	ran(0, append(slices.Clone(command), "--dry-run")...)
-	ran(2, append(slices.Clone(command), "--shown-kinds", "0", "--demonstrations", "9", "--output-dir", "unsolved")...) // the arm gold has nothing to learn from
+	// the arm gold has nothing to learn from
+	ran(2, append(slices.Clone(command), "--shown-kinds", "0", "--demonstrations", "9", "--output-dir", "unsolved")...)
 	ran(2, append(slices.Clone(command), "--steps", "1", "--groups", "1", "--output-dir", "stepless")...)
 	if said.Reset(); exists("stepless") {
 		t.Error("an arm without a step is refused after its run has begun")
 	}
 	ran(0, command...)
-	for name, next := range map[string]string{"start": "grpo: ", "grpo": "rft: "} { // a result is told before the next arm has trained
-		if told, after := strings.Index(said.String(), "\n"+name+" "), strings.Index(said.String(), "\n"+next); told < 0 || after < told {
+	// a result is told before the next arm has trained
+	for name, next := range map[string]string{"start": "grpo: ", "grpo": "rft: "} {
+		if told, after := strings.Index(said.String(), "\n"+name+" "),
+			strings.Index(said.String(), "\n"+next); told < 0 || after < told {
 			t.Errorf("%s is told at %d, and the next arm's end at %d: %s", name, told, after, &said)
 		}
 	}
@@ -170,8 +180,10 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 		return names
 	}
 	shown := calls(tasks.Demonstrations)
-	if len(shown) != 3 || len(tasks.Train) != 10-3 || len(tasks.Solutions) != 9-3 || len(tasks.Test) != 2 || len(tasks.Validation) != 2 {
-		t.Errorf("%d shown, %d to learn with %d solutions, %d held out, %d watched", len(shown), len(tasks.Train), len(tasks.Solutions), len(tasks.Test), len(tasks.Validation))
+	if len(shown) != 3 || len(tasks.Train) != 10-3 || len(tasks.Solutions) != 9-3 || len(tasks.Test) != 2 ||
+		len(tasks.Validation) != 2 {
+		t.Errorf("%d shown, %d to learn with %d solutions, %d held out, %d watched",
+			len(shown), len(tasks.Train), len(tasks.Solutions), len(tasks.Test), len(tasks.Validation))
 	}
 	for _, name := range shown {
 		if name != "" && name != shown[slices.IndexFunc(shown, func(n string) bool { return n != "" })] {
@@ -181,7 +193,8 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	for _, s := range tasks.Train {
 		want := calc.ShownKind
 		if len(s.Gold) == 0 {
-			if slices.ContainsFunc(s.Tags, func(tag string) bool { return tag == calc.ShownKind || tag == calc.UnshownKind }) {
+			if slices.ContainsFunc(s.Tags,
+				func(tag string) bool { return tag == calc.ShownKind || tag == calc.UnshownKind }) {
 				t.Errorf("%s calls nothing and is tagged %q", s.ID, s.Tags)
 			}
 			continue
@@ -226,7 +239,8 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	if noise != 4 {
 		t.Errorf("%d noisy rewards", noise)
 	}
-	for line := range strings.Lines(contents(t, "out/metrics.jsonl")) { // its trackers are told, and GRPO looks at itself before it samples
+	// its trackers are told, and GRPO looks at itself before it samples
+	for line := range strings.Lines(contents(t, "out/metrics.jsonl")) {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatal(err)
@@ -240,7 +254,8 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 		t.Errorf("nothing for TensorBoard: %v", err)
 	}
 	ran(0, append(slices.Clone(command), "--arms", "", "--output-dir", "bare")...)
-	if files, _ := filepath.Glob("bare/tfevents/*"); len(files) != 1 || !strings.Contains(contents(t, files[0]), "train/grad_norm") {
+	if files, _ := filepath.Glob("bare/tfevents/*"); len(files) != 1 ||
+		!strings.Contains(contents(t, files[0]), "train/grad_norm") {
 		t.Errorf("without an arm the start is what is trained, and %q do not have it so", files)
 	}
 	if err := os.Remove("tasks.jsonl"); err != nil {
@@ -249,13 +264,17 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	ran(0, "--resume", "--output-dir", "./out")
 }
 
-// A stopped comparison is resumed by its folder alone, with the flags it was begun with; what it is evaluated on is in its
-// configuration.
+// A stopped comparison is resumed by its folder alone, with the flags it was begun with; what it is evaluated on is in
+// its configuration.
 func TestResume(t *testing.T) {
 	workFolder(t, map[string]string{"demo/mcp.json": `{"mcpServers": {"calc": {"command": "./nowhere"}}}`})
-	begin := []string{"--backend", "go", "--split", "validation", "--arms", "gold,grpo", "--steps", "3", "--groups", "5", "--demonstrations", "7",
-		"--sft-rate", "0.001", "--output-dir", "runs/study"}
-	if code, said := learnt(t, append(begin, "--dry-run")...); code != 0 || !strings.Contains(said, "7 demonstrations, 15 training and 320 validation scenarios, then compare the start, gold, grpo in runs/study") {
+	begin := []string{
+		"--backend", "go", "--split", "validation", "--arms", "gold,grpo", "--steps", "3", "--groups", "5",
+		"--demonstrations", "7", "--sft-rate", "0.001", "--output-dir", "runs/study",
+	}
+	if code, said := learnt(t, append(begin, "--dry-run")...); code != 0 ||
+		!strings.Contains(said, "7 demonstrations, 15 training and 320 validation scenarios, then compare the start, "+
+			"gold, grpo in runs/study") {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	if _, err := os.Stat("runs/study"); err == nil {
@@ -264,7 +283,8 @@ func TestResume(t *testing.T) {
 	if code, said := learnt(t, begin...); code != 5 { // its server cannot be started
 		t.Fatalf("exit code %d, %s", code, said)
 	}
-	if text, err := os.ReadFile("runs/study/config.resolved.yaml"); err != nil || !strings.Contains(string(text), "split: validation") {
+	if text, err := os.ReadFile("runs/study/config.resolved.yaml"); err != nil ||
+		!strings.Contains(string(text), "split: validation") {
 		t.Errorf("%v, %s", err, text)
 	}
 	var b job.Begun
@@ -273,7 +293,8 @@ func TestResume(t *testing.T) {
 		Demonstrations int
 		SFTRate        float64 `json:"sft_rate"`
 	}
-	if text, err := os.ReadFile("runs/study/version.json"); err != nil || json.Unmarshal(text, &b) != nil || json.Unmarshal(b.Study, &kept) != nil {
+	if text, err := os.ReadFile("runs/study/version.json"); err != nil || json.Unmarshal(text, &b) != nil ||
+		json.Unmarshal(b.Study, &kept) != nil {
 		t.Fatalf("%v, %s", err, text)
 	}
 	var c config.Config
@@ -284,10 +305,12 @@ func TestResume(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if kept.Demonstrations != 7 || c.GRPO.Steps*c.GRPO.ScenariosPerStep != 15 || c.Eval.Split != "validation" || !slices.Equal(kept.Arms, []string{"gold", "grpo"}) || kept.SFTRate != 0.001 {
+	if kept.Demonstrations != 7 || c.GRPO.Steps*c.GRPO.ScenariosPerStep != 15 || c.Eval.Split != "validation" ||
+		!slices.Equal(kept.Arms, []string{"gold", "grpo"}) || kept.SFTRate != 0.001 {
 		t.Errorf("%s, %+v", b.Study, c.GRPO)
 	}
-	if code, said := learnt(t, "--resume", "--output-dir", "runs/study"); code != 5 || !strings.Contains(said, "nowhere") {
+	if code, said := learnt(t, "--resume", "--output-dir", "runs/study"); code != 5 ||
+		!strings.Contains(said, "nowhere") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	if logs, _ := filepath.Glob("runs/study/logs/attempt_*"); len(logs) != 3 {
@@ -301,7 +324,8 @@ func TestResume(t *testing.T) {
 // What a run cannot do is said before its servers are opened.
 func TestShardsOfOneDevice(t *testing.T) {
 	workFolder(t, map[string]string{"alone.yaml": "engine: {shard_weights: \"on\", devices: 1}\n"})
-	if code, said := learnt(t, "--config", "alone.yaml"); code != 2 || !strings.Contains(said, "where: engine.shard_weights: on") {
+	if code, said := learnt(t, "--config", "alone.yaml"); code != 2 ||
+		!strings.Contains(said, "where: engine.shard_weights: on") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	for _, args := range [][]string{{"extra"}, {"--unknown"}, {"--sandbox", "maybe"}} {

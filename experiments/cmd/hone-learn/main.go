@@ -20,10 +20,17 @@ const sandboxVerb = "sandbox-exec"
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	// Hints name the verbs of hone, so the program that they are told by is hone.
-	a := &app{Host: &host.Host{Stdin: os.Stdin, Data: sanitize.New(os.Stdout), Talk: sanitize.New(os.Stderr), LookupEnv: os.LookupEnv,
-		Environ: os.Environ(), Program: "hone", KeepsPrograms: true, Still: &host.Still{}}, setenv: os.Setenv}
+	a := &app{
+		Host: &host.Host{Stdin: os.Stdin, Data: sanitize.New(os.Stdout), Talk: sanitize.New(os.Stderr),
+			LookupEnv: os.LookupEnv, Environ: os.Environ(), Program: "hone", KeepsPrograms: true, Still: &host.Still{}},
+		setenv: os.Setenv,
+	}
 	if len(os.Args) > 1 && os.Args[1] == sandboxVerb {
-		os.Exit(a.Report(ctx, &fault.Error{Code: fault.CodeError, What: "cannot start the server in its sandbox", Err: sandbox.Exec(os.Args[2:], a.Environ)}))
+		os.Exit(a.Report(ctx, &fault.Error{
+			Code: fault.CodeError,
+			What: "cannot start the server in its sandbox",
+			Err:  sandbox.Exec(os.Args[2:], a.Environ),
+		}))
 	}
 	if self, err := os.Executable(); err == nil {
 		a.Helper = []string{self, sandboxVerb}
@@ -33,7 +40,8 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		first := (<-signals).(syscall.Signal)
-		fmt.Fprintln(a.Talk, "stopping: what is under way ends first; what is finished is kept; once more stops at once")
+		fmt.Fprintln(a.Talk,
+			"stopping: what is under way ends first; what is finished is kept; once more stops at once")
 		cancel(host.Signalled(first))
 		os.Exit(128 + int((<-signals).(syscall.Signal)))
 	}()

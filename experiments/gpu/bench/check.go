@@ -15,13 +15,16 @@ import (
 // knows no parts: the path that the other rows rest on must be right before its speed counts.
 func (b *bench) check(int) (row, error) {
 	const n, c, p, heads, kv, d = 2, 130, 200, 8, 2, 128
-	params := []engine.Param{{Name: "q", Shape: engine.F32(n, c, heads, d)}, {Name: "k", Shape: engine.F32(1, p+n*c, kv, d)},
-		{Name: "v", Shape: engine.F32(1, p+n*c, kv, d)}, {Name: "g", Shape: engine.F32(n, c, heads, d)}}
+	params := []engine.Param{
+		{Name: "q", Shape: engine.F32(n, c, heads, d)}, {Name: "k", Shape: engine.F32(1, p+n*c, kv, d)},
+		{Name: "v", Shape: engine.F32(1, p+n*c, kv, d)}, {Name: "g", Shape: engine.F32(n, c, heads, d)},
+	}
 	program, err := b.engine.Compile("check", params, func(in []*graph.Node) []*graph.Node {
 		half := func(x *graph.Node) *graph.Node { return graph.ConvertDType(x, dtypes.BFloat16) }
 		whole := func(x *graph.Node) *graph.Node { return graph.ConvertDType(x, dtypes.Float32) }
-		o, _ := graph.BackendFusedScaledDotProductAttention(half(in[0]), half(in[1]), half(in[2]), compute.AttentionAxesLayoutBSHD,
-			&compute.ScaledDotProductAttentionConfig{Scale: 1 / math.Sqrt(d), Causal: true})
+		o, _ := graph.BackendFusedScaledDotProductAttention(half(in[0]), half(in[1]), half(in[2]),
+			compute.AttentionAxesLayoutBSHD, &compute.ScaledDotProductAttentionConfig{Scale: 1 / math.Sqrt(d),
+				Causal: true})
 		fused := whole(o)
 		plain := plainAttention(whole(half(in[0])), whole(half(in[1])), whole(half(in[2])), p)
 		out := []*graph.Node{fused, plain}
@@ -79,7 +82,8 @@ func plainAttention(q, k, v *graph.Node, p int) *graph.Node {
 	var rows []*graph.Node
 	for row := range n {
 		x := graph.Reshape(graph.Slice(q, graph.AxisRange(row, row+1)), c, h, d)
-		scores := graph.MulScalar(graph.Dot(x, text(k, row)).General([]int{2}, []int{1}, []int{2}, []int{1}), 1/math.Sqrt(float64(d)))
+		scores := graph.MulScalar(graph.Dot(x, text(k, row)).General([]int{2}, []int{1}, []int{2}, []int{1}),
+			1/math.Sqrt(float64(d)))
 		seen := engine.I32(h, c, p+c)
 		mask := graph.LessOrEqual(graph.Iota(q.Graph(), seen, 2), graph.AddScalar(graph.Iota(q.Graph(), seen, 1), p))
 		scores = graph.Where(mask, scores, graph.Scalar(q.Graph(), dtypes.Float32, -1e30))

@@ -1,5 +1,5 @@
-// Bench measures the engine at the shape of a large model with random weights, made on the device: one JSON line for each
-// row. experiments/gpu/bench.sh runs it beside peer.py.
+// Bench measures the engine at the shape of a large model with random weights, made on the device: one JSON line for
+// each row. experiments/gpu/bench.sh runs it beside peer.py.
 package main
 
 import (
@@ -52,7 +52,9 @@ type bench struct {
 func main() {
 	started := time.Now()
 	plugin := flag.String("plugin", "", "path of the PJRT plug-in")
-	rows := flag.String("rows", "check,decode:1024,decode:2048,decode:4096,decode_single:4096,decode_shared:1024,train,tree,unshared", "what to measure: KIND[:SIZE][@SHAPE], by commas; the shapes are 0.6B, 1.7B, 4B (where none is said) and 8B")
+	rows := flag.String("rows",
+		"check,decode:1024,decode:2048,decode:4096,decode_single:4096,decode_shared:1024,train,tree,unshared",
+		"what to measure: KIND[:SIZE][@SHAPE], by commas; the shapes are 0.6B, 1.7B, 4B (where none is said) and 8B")
 	dtype := flag.String("dtype", "bf16", "auto, f32 or bf16")
 	repeat := flag.Int("repeat", 5, "runs after warm-up")
 	devices := flag.Int("devices", 1, "devices to use at once; CPUs are as many as are asked for")
@@ -61,8 +63,10 @@ func main() {
 	toy := flag.Bool("toy", false, "tiny models and short texts: to see that all rows run")
 	file := flag.String("model", "", "a real model, for the row mismatch")
 	flag.Parse()
-	b := &bench{lora: model.LoRA{Rank: 32, Alpha: 64}, repeat: *repeat, shard: *shard, toy: *toy, file: *file, started: started}
-	if err := b.run(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype), Devices: *devices, Cache: engine.Cache{Folder: *programs, Bytes: cacheBytes(*programs)}}, strings.Split(*rows, ",")); err != nil {
+	b := &bench{lora: model.LoRA{Rank: 32, Alpha: 64}, repeat: *repeat, shard: *shard, toy: *toy, file: *file,
+		started: started}
+	if err := b.run(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype), Devices: *devices,
+		Cache: engine.Cache{Folder: *programs, Bytes: cacheBytes(*programs)}}, strings.Split(*rows, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -100,8 +104,11 @@ func (b *bench) measure(name string) (row, error) {
 	kind, size, _ := strings.Cut(name, ":")
 	n, _ := strconv.Atoi(size) // 0 where the row has no size
 	measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "startup": b.startup,
-		"train": b.train, "again": b.again, "train_long": b.trainLong, "tree": b.tree, "unshared": b.repeatPrefix, "prefill": b.prefill, "chunks": b.chunks,
-		"decode_lora": func(context int) (row, error) { return b.decode(decoding{slots: 64, context: context, adapted: true}) },
+		"train": b.train, "again": b.again, "train_long": b.trainLong, "tree": b.tree, "unshared": b.repeatPrefix,
+		"prefill": b.prefill, "chunks": b.chunks,
+		"decode_lora": func(context int) (row, error) {
+			return b.decode(decoding{slots: 64, context: context, adapted: true})
+		},
 		"decode_shared_lora": func(context int) (row, error) {
 			return b.decode(decoding{slots: 64, prefix: 4096, context: context, adapted: true})
 		},
@@ -114,7 +121,9 @@ func (b *bench) measure(name string) (row, error) {
 		"decode_single": func(context int) (row, error) {
 			return b.decode(decoding{slots: 64, context: context, atOnce: 1})
 		},
-		"decode_shared": func(context int) (row, error) { return b.decode(decoding{slots: 64, prefix: 4096, context: context}) },
+		"decode_shared": func(context int) (row, error) {
+			return b.decode(decoding{slots: 64, prefix: 4096, context: context})
+		},
 	}[kind]
 	if measure == nil {
 		return row{}, fmt.Errorf("there is no row %q", kind)

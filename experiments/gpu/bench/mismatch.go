@@ -22,9 +22,9 @@ func (b *bench) load() error {
 	return err
 }
 
-// mismatch is how far sampler and trainer are apart on what the sampler draws at temperature 1: the mean of r - 1 - log r over tokens, r = exp(trainer -
-// sampler), which estimates the KL divergence. The adapter's B are of a size in millionths (0: 5000, as large as a training's). What it
-// is where nothing is published stands beside it.
+// mismatch is how far sampler and trainer are apart on what the sampler draws at temperature 1: the mean of r - 1 - log
+// r over tokens, r = exp(trainer - sampler), which estimates the KL divergence. The adapter's B are of a size in
+// millionths (0: 5000, as large as a training's). What it is where nothing is published stands beside it.
 func (b *bench) mismatch(n int) (row, error) {
 	const slots = 64 // so many that the device's kernels are those of a run
 	if n == 0 {
@@ -33,12 +33,14 @@ func (b *bench) mismatch(n int) (row, error) {
 	prefix := b.tokens(8, 3)
 	state := train.NewState(b.spec, b.lora, 1)
 	state.Adapter = b.trainedAdapter(float64(n) * 1e-6)
-	s, err := sample.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: 64, Prefix: prefix})
+	s, err := sample.New(b.engine, b.spec, b.weights,
+		sample.Options{LoRA: b.lora, Slots: slots, Context: 64, Prefix: prefix})
 	if err != nil {
 		return row{}, err
 	}
 	defer s.Close()
-	t, err := train.New(b.engine, b.spec, b.weights, state, train.Options{LoRA: b.lora, MicroBatch: slots, RowMultiple: 64})
+	t, err := train.New(b.engine, b.spec, b.weights, state,
+		train.Options{LoRA: b.lora, MicroBatch: slots, RowMultiple: 64})
 	if err != nil {
 		return row{}, err
 	}
@@ -54,13 +56,19 @@ func (b *bench) mismatch(n int) (row, error) {
 }
 
 // divergence has the sampler draw and the trainer score what was drawn.
-func (b *bench) divergence(s *sample.Sampler, t *train.Trainer, prefix []int32, slots int) (kl, most float64, err error) {
+func (b *bench) divergence(
+	s *sample.Sampler, t *train.Trainer, prefix []int32, slots int,
+) (kl, most float64, err error) {
 	const tokens = 48
 	rows := batch.Batch{Prefix: prefix}
 	var requests []policy.Request
 	for i := range slots {
-		requests = append(requests, policy.Request{Slot: i, Prompt: append(append([]int32{}, prefix...), b.tokens(4, 50+i)...),
-			Sampling: policy.Sampling{MaxTokens: tokens, Temperature: 1}, Key: policy.Key{Seed: 1, Stream: uint64(i)}})
+		requests = append(requests, policy.Request{
+			Slot:     i,
+			Prompt:   append(append([]int32{}, prefix...), b.tokens(4, 50+i)...),
+			Sampling: policy.Sampling{MaxTokens: tokens, Temperature: 1},
+			Key:      policy.Key{Seed: 1, Stream: uint64(i)},
+		})
 	}
 	answers, err := ask(s, requests, nil)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"hone/internal/policy"
 )
 
-// dialogue is the shape of a step of episodes with several turns. experiments/gpu/multiturn/peer.py has the same numbers.
+// dialogue is the shape of a step of episodes with several turns. experiments/gpu/multiturn/peer.py has the same
+// numbers.
 type dialogue struct {
 	tasks, group               int
 	system, task               int // tokens: system prompt with the tools, which all share, and what is asked
@@ -35,9 +36,10 @@ func (d dialogue) private() int {
 	return d.task + d.turns*d.completion + (d.turns-1)*d.results
 }
 
-// multiturn is a whole step of GRPO: episodes of several turns with results of tools between them, the rows made of them, an optimiser step
-// on all of them, and its adapter handed to the sampler. The engine's own defaults decide how much is computed at once. Each step is
-// a line of its own too, as it ends: a run that is cut off keeps those. The first warms up: it compiles.
+// multiturn is a whole step of GRPO: episodes of several turns with results of tools between them, the rows made of
+// them, an optimiser step on all of them, and its adapter handed to the sampler. The engine's own defaults decide how
+// much is computed at once. Each step is a line of its own too, as it ends: a run that is cut off keeps those. The
+// first warms up: it compiles.
 func (b *bench) multiturn(int) (row, error) {
 	d := b.dialogue()
 	b.lora = model.LoRA{Rank: 16, Alpha: 32}
@@ -46,7 +48,8 @@ func (b *bench) multiturn(int) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	s, err := sample.NewSamplers(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: d.tasks * d.group, Context: d.private() + 2, Prefix: b.prefix(d.system)})
+	s, err := sample.NewSamplers(b.engine, b.spec, b.weights,
+		sample.Options{LoRA: b.lora, Slots: d.tasks * d.group, Context: d.private() + 2, Prefix: b.prefix(d.system)})
 	if err != nil {
 		return row{}, err
 	}
@@ -66,7 +69,8 @@ func (b *bench) multiturn(int) (row, error) {
 			return err
 		}
 		ms := time.Since(began).Seconds() * 1e3
-		return out.Encode(row{Row: fmt.Sprintf("multiturn step %d", n), Who: "hone", Ms: ms, Least: ms, Runs: 1, Devices: b.engine.NumDevices(), More: last})
+		return out.Encode(row{Row: fmt.Sprintf("multiturn step %d", n), Who: "hone", Ms: ms, Least: ms, Runs: 1,
+			Devices: b.engine.NumDevices(), More: last})
 	})
 	r.Compile += opened
 	r.More = last
@@ -74,7 +78,9 @@ func (b *bench) multiturn(int) (row, error) {
 }
 
 // dialogues is one such step. It returns the seconds of its parts.
-func (b *bench) dialogues(d dialogue, s *sample.Samplers, t *train.Trainer, p *publish.Publisher, step int) (map[string]float64, error) {
+func (b *bench) dialogues(
+	d dialogue, s *sample.Samplers, t *train.Trainer, p *publish.Publisher, step int,
+) (map[string]float64, error) {
 	before, start := s.Stats(), time.Now()
 	groups, err := b.episodes(d, s, step)
 	if err != nil {
@@ -86,10 +92,12 @@ func (b *bench) dialogues(d dialogue, s *sample.Samplers, t *train.Trainer, p *p
 	advantages := batch.Advantages{}.Of(compared.Groups)
 	x, dropped := compared.Rows(advantages, batch.Options{}), compared.GroupStats(advantages)
 	if len(x.Rows) != d.tasks*d.group || x.NumTrained() != d.tasks*d.group*d.turns*d.completion {
-		return nil, fmt.Errorf("%d rows with %d trained tokens were made of %d episodes: %+v", len(x.Rows), x.NumTrained(), d.tasks*d.group, dropped)
+		return nil, fmt.Errorf("%d rows with %d trained tokens were made of %d episodes: %+v",
+			len(x.Rows), x.NumTrained(), d.tasks*d.group, dropped)
 	}
 	made := time.Now()
-	stats, err := t.Step(background, x, batch.Objective{Loss: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28}, Temperature: 1}, batch.Update{Rate: 1e-5, MaxGradNorm: 1})
+	stats, err := t.Step(background, x, batch.Objective{Loss: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28},
+		Temperature: 1}, batch.Update{Rate: 1e-5, MaxGradNorm: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +109,18 @@ func (b *bench) dialogues(d dialogue, s *sample.Samplers, t *train.Trainer, p *p
 	published := time.Now()
 	seconds := func(from, to time.Time) float64 { return to.Sub(from).Seconds() }
 	busy := after.BusySeconds - before.BusySeconds
-	return map[string]float64{"sampling_s": seconds(start, sampled), "training_s": seconds(made, trained), "publish_s": seconds(trained, published),
-		// Nothing is on the device between the last token and the optimiser step's first program, and while no slot has work.
+	return map[string]float64{
+		"sampling_s": seconds(start, sampled), "training_s": seconds(made, trained),
+		"publish_s": seconds(trained, published),
+		// Nothing is on the device between the last token and the optimiser step's first program, and while no slot has
+		// work.
 		"idle_between_s": seconds(sampled, made), "idle_sampling_s": max(0, seconds(start, sampled)-busy),
-		"sampled": float64(after.Decoded - before.Decoded), "fed": float64(after.Prefilled - before.Prefilled), "compile_s": compiling,
-		"trained": float64(stats.NumTrained), "computed": float64(stats.NumTokens), "padded": float64(stats.NumPadded), "prefix": float64(len(x.Prefix)),
-		"loss": stats.Loss, "gradient_norm": stats.GradNorm, "mismatch": stats.Mismatch}, nil
+		"sampled": float64(after.Decoded - before.Decoded), "fed": float64(after.Prefilled - before.Prefilled),
+		"compile_s": compiling, "trained": float64(stats.NumTrained), "computed": float64(stats.NumTokens),
+		"padded": float64(stats.NumPadded), "prefix": float64(len(x.Prefix)), "loss": stats.Loss,
+		"gradient_norm": stats.GradNorm,
+		"mismatch":      stats.Mismatch,
+	}, nil
 }
 
 // episodes plays a step's, each in a slot: it goes on as soon as its tool has answered, whatever the others do.
@@ -136,15 +150,20 @@ func (b *bench) episode(d dialogue, s policy.Sampler, step, task, slot int) (tur
 	var prompt []int32
 	for turn := range d.turns {
 		prompt = append(prompt, bridge...)
-		c, err := s.Sample(background, policy.Request{Slot: slot, Prompt: prompt, Sampling: policy.Sampling{MaxTokens: d.completion, Temperature: 1},
-			Key: policy.Key{Seed: uint64(step), Stream: uint64(slot*d.turns + turn)}})
+		c, err := s.Sample(background, policy.Request{
+			Slot:     slot,
+			Prompt:   prompt,
+			Sampling: policy.Sampling{MaxTokens: d.completion, Temperature: 1},
+			Key:      policy.Key{Seed: uint64(step), Stream: uint64(slot*d.turns + turn)},
+		})
 		if err != nil {
 			return nil, err
 		}
 		if len(c.IDs) != d.completion {
 			return nil, fmt.Errorf("a turn has %d tokens, not %d", len(c.IDs), d.completion)
 		}
-		turns = append(turns, trajectory.Turn{BridgeIDs: bridge, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs})
+		turns = append(turns,
+			trajectory.Turn{BridgeIDs: bridge, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs})
 		prompt = append(prompt, c.IDs...)
 		bridge = b.tokens(d.results, 1000+slot*d.turns+turn)
 	}

@@ -56,7 +56,8 @@ func (b *bench) steps(o train.Options, x batch.Batch, warm, repeat int) (row, er
 	}
 	tokens := float64(stats.NumTokens)
 	r.Flop = stepFlop(b.spec, x)
-	r.More = map[string]float64{"loss": stats.Loss, "gradient_norm": stats.GradNorm, "tokens": tokens, "tokens_per_s": tokens / r.Ms * 1e3}
+	r.More = map[string]float64{"loss": stats.Loss, "gradient_norm": stats.GradNorm, "tokens": tokens,
+		"tokens_per_s": tokens / r.Ms * 1e3}
 	return r, nil
 }
 
@@ -80,7 +81,8 @@ func (b *bench) texts(n int, recompute train.Recompute) (row, error) {
 	return b.steps(o, x, 2, b.repeat)
 }
 
-// trainLong is a step on one text of so many tokens on each device, with layers computed again, run twice: the first warms up.
+// trainLong is a step on one text of so many tokens on each device, with layers computed again, run twice: the first
+// warms up.
 func (b *bench) trainLong(tokens int) (row, error) {
 	if b.toy {
 		tokens /= 256

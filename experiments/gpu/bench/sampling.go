@@ -13,14 +13,17 @@ import (
 	"hone/internal/policy"
 )
 
-// sampler starts one of so many slots on each device, with caches of that many columns behind a prefix that the prompts share.
+// sampler starts one of so many slots on each device, with caches of that many columns behind a prefix that the prompts
+// share.
 func (b *bench) sampler(slots, context, prefix, atOnce int) (*sample.Samplers, error) {
-	return sample.NewSamplers(b.engine, b.spec, b.weights, sample.Options{Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
+	return sample.NewSamplers(b.engine, b.spec, b.weights,
+		sample.Options{Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
 }
 
 // adapterSampler is sampler with an adapter.
 func (b *bench) adapterSampler(slots, context, prefix, atOnce int) (*sample.Samplers, error) {
-	s, err := sample.NewSamplers(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
+	s, err := sample.NewSamplers(b.engine, b.spec, b.weights,
+		sample.Options{LoRA: b.lora, Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
 	if err != nil {
 		return nil, err
 	}
@@ -88,16 +91,17 @@ func ask(s policy.Sampler, requests []policy.Request, delays []time.Duration) ([
 	return answers, nil
 }
 
-// decoding is a row of decode: slots on each device, tokens of the prefix, tokens that a slot's caches hold at half of the steps
-// that are timed, how many tokens an execution draws, 0 for what the device's default is, and whether an adapter is applied.
+// decoding is a row of decode: slots on each device, tokens of the prefix, tokens that a slot's caches hold at half of
+// the steps that are timed, how many tokens an execution draws, 0 for what the device's default is, and whether an
+// adapter is applied.
 type decoding struct {
 	slots, prefix, context, atOnce int
 	adapted                        bool
 }
 
-// decode is one token of each slot behind a shared prefix. It is what long completions take beyond short ones of the same prompts, which
-// the caches then hold, by the steps they take beyond: what happens once is not in it, and how many executions the first requests to
-// come have to themselves does not count.
+// decode is one token of each slot behind a shared prefix. It is what long completions take beyond short ones of the
+// same prompts, which the caches then hold, by the steps they take beyond: what happens once is not in it, and how many
+// executions the first requests to come have to themselves does not count.
 func (b *bench) decode(d decoding) (row, error) {
 	short, long := 32, 160
 	if b.toy {
@@ -146,15 +150,16 @@ func (b *bench) decode(d decoding) (row, error) {
 	r.Ms, r.Least = median(each), slices.Min(each)
 	r.Compile = compile
 	r.Bytes = stepBytes(b.spec, d.slots, d.context, d.prefix)
-	r.More = map[string]float64{"tokens_per_s": float64(slots) / r.Ms * 1e3, "aliased_GB": float64(s.NumAliased()) / 1e9, "steps": median(steps[2:])}
+	r.More = map[string]float64{"tokens_per_s": float64(slots) / r.Ms * 1e3,
+		"aliased_GB": float64(s.NumAliased()) / 1e9, "steps": median(steps[2:])}
 	if s.NumAliased() == 0 {
 		return r, fmt.Errorf("the caches are copied")
 	}
 	return r, nil
 }
 
-// sample is a step's episodes of one turn: 64 completions of so many tokens behind 4306 that all prompts share, and 30 of each. No two
-// prompts are the same, of one run or of two.
+// sample is a step's episodes of one turn: 64 completions of so many tokens behind 4306 that all prompts share, and 30
+// of each. No two prompts are the same, of one run or of two.
 func (b *bench) sample(tokens int, adapted bool) (row, error) {
 	slots, prefix, text := 64, 4306, 30
 	if b.toy {
@@ -183,8 +188,8 @@ func (b *bench) sample(tokens int, adapted bool) (row, error) {
 	return r, err
 }
 
-// prefill is 64 prompts of 2048 tokens fed into the slots of a device, and one token drawn behind each. No two prompts, of one run or
-// of two, begin alike.
+// prefill is 64 prompts of 2048 tokens fed into the slots of a device, and one token drawn behind each. No two prompts,
+// of one run or of two, begin alike.
 func (b *bench) prefill(int) (row, error) {
 	slots, text, context := 64, 2048, 2304
 	if b.toy {
@@ -217,12 +222,14 @@ func (b *bench) prefill(int) (row, error) {
 	}
 	linear, attention := forwardFlop(b.spec, n*float64(text), n, n*pairs(0, text))
 	r.Flop, r.Compile = linear+attention, compile
-	r.More = map[string]float64{"tokens_per_s": float64(s.NumSlots()*text) / r.Ms * 1e3, "executions": float64(after.PrefillSteps - before.PrefillSteps)}
+	r.More = map[string]float64{"tokens_per_s": float64(s.NumSlots()*text) / r.Ms * 1e3,
+		"executions": float64(after.PrefillSteps - before.PrefillSteps)}
 	return r, nil
 }
 
-// chunks is the longest time for which slots that decode wait while tools' results are fed: 64 slots with caches of 4096 hold 2048
-// tokens each, three in four of them decode, and in the others 300 tokens arrive, in one slot after another every 50 ms.
+// chunks is the longest time for which slots that decode wait while tools' results are fed: 64 slots with caches of
+// 4096 hold 2048 tokens each, three in four of them decode, and in the others 300 tokens arrive, in one slot after
+// another every 50 ms.
 func (b *bench) chunks(int) (row, error) {
 	const prefix = 2
 	slots, context, text, result, tokens, every := 64, 4096, 2048, 300, 256, 50*time.Millisecond
@@ -280,6 +287,7 @@ func (b *bench) chunks(int) (row, error) {
 	}
 	stalls = stalls[1:]
 	r.Ms, r.Least, r.Compile = median(stalls), slices.Min(stalls), compile
-	r.More = map[string]float64{"most_stall_ms": slices.Max(stalls), "decoded_per_s": median(rates[1:]), "result_ms": median(firsts[n/4:])}
+	r.More = map[string]float64{"most_stall_ms": slices.Max(stalls), "decoded_per_s": median(rates[1:]),
+		"result_ms": median(firsts[n/4:])}
 	return r, nil
 }

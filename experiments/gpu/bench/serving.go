@@ -18,8 +18,8 @@ import (
 	"hone/internal/serve"
 )
 
-// serving is hone serve before the sampler: so many streams at once, each of a prompt of its own, and the same requests of the sampler
-// alone in the same run. Ms is a token of all streams together.
+// serving is hone serve before the sampler: so many streams at once, each of a prompt of its own, and the same requests
+// of the sampler alone in the same run. Ms is a token of all streams together.
 func (b *bench) serving(streams int) (row, error) {
 	x, stop, err := b.serve()
 	if err != nil {
@@ -46,8 +46,12 @@ func (b *bench) serving(streams int) (row, error) {
 	all := float64(streams * x.tokens)
 	bareFirst, servedFirst = bareFirst[streams:], servedFirst[streams:] // the first run warms up
 	r.Ms, r.Least, r.Compile = median(served[1:])*1e3/all, slices.Min(served[1:])*1e3/all, x.compile
-	r.More = map[string]float64{"tokens_per_s": all / median(served[1:]), "bare_tokens_per_s": all / median(bare[1:]), "overhead": median(served[1:])/median(bare[1:]) - 1,
-		"ttft_p50_ms": quantile(servedFirst, 0.5) * 1e3, "ttft_p95_ms": quantile(servedFirst, 0.95) * 1e3, "bare_ttft_p95_ms": quantile(bareFirst, 0.95) * 1e3}
+	r.More = map[string]float64{
+		"tokens_per_s": all / median(served[1:]), "bare_tokens_per_s": all / median(bare[1:]),
+		"overhead": median(served[1:])/median(bare[1:]) - 1, "ttft_p50_ms": quantile(servedFirst, 0.5) * 1e3,
+		"ttft_p95_ms":      quantile(servedFirst, 0.95) * 1e3,
+		"bare_ttft_p95_ms": quantile(bareFirst, 0.95) * 1e3,
+	}
 	return r, nil
 }
 
@@ -128,9 +132,16 @@ func stream(url string, prompt []int32, tokens int, start time.Time) (first floa
 
 // listen serves a sampler of ids that stand for no text.
 func (b *bench) listen(s policy.Sampler) (url string, stop func(), err error) {
-	server, err := serve.New(serve.Options{MaxQueue: 1024, Models: []serve.Model{{ID: "m", Sampler: s, Renderer: idsOnly{}, MaxContext: 1 << 20,
-		NewDecoder: func() serve.Decoder { return letters{} }, Read: func([]int32, []chat.Tool) serve.Reader { return nil },
-		Encode: func(string) []int32 { return nil }, Decode: func(ids []int32) string { return strings.Repeat("x", len(ids)) }}}})
+	server, err := serve.New(serve.Options{
+		MaxQueue: 1024,
+		Models: []serve.Model{{ID: "m", Sampler: s, Renderer: idsOnly{}, MaxContext: 1 << 20,
+			NewDecoder: func() serve.Decoder { return letters{} }, Read: func([]int32, []chat.Tool) serve.Reader {
+				return nil
+			},
+			Encode: func(string) []int32 { return nil }, Decode: func(ids []int32) string {
+				return strings.Repeat("x", len(ids))
+			}}},
+	})
 	if err != nil {
 		return "", nil, err
 	}

@@ -14,12 +14,14 @@ import (
 	"hone/internal/learn/train"
 )
 
-// slopeRows are how many rows of slopeTokens a batch of slope has, slopeVocab how many logits of each token are compared.
+// slopeRows are how many rows of slopeTokens a batch of slope has, slopeVocab how many logits of each token are
+// compared.
 const slopeRows, slopeTokens, slopeVocab, slopeBatches = 32, 32, 256, 12
 
-// slope is how the logits of a sampler's decoder, over its joined weights and adapters, change from one adapter to another against how they change in
-// float32: the slope of least squares through the origin, 1 where nothing is lost. The adapters' B are of some sizes, from 2e-5 on, a step of Adam's
-// default. Beside it stand the standard error by batches, and the slope of the trainer's decoder.
+// slope is how the logits of a sampler's decoder, over its joined weights and adapters, change from one adapter to
+// another against how they change in float32: the slope of least squares through the origin, 1 where nothing is lost.
+// The adapters' B are of some sizes, from 2e-5 on, a step of Adam's default. Beside it stand the standard error by
+// batches, and the slope of the trainer's decoder.
 func (b *bench) slope(int) (row, error) {
 	exact, joined := b.spec, b.spec
 	exact.BF16, joined.Joined = false, true
@@ -126,7 +128,8 @@ func (b *bench) stepAdapter(size float64, seed int) []float32 {
 	return flat
 }
 
-// samplersDecoder is a program of a decoder as a sampler has it, and the arrays that it takes, with an adapter of zeros.
+// samplersDecoder is a program of a decoder as a sampler has it, and the arrays that it takes, with an adapter of
+// zeros.
 func (b *bench) samplersDecoder(a model.Adapters) (*engine.Program, []engine.Buffer, error) {
 	params := a.Params()
 	hold, err := b.engine.Compile("hold", b.spec.WeightParams(), func(in []*Node) (out []*Node) {
@@ -165,9 +168,10 @@ func (b *bench) write(a model.Adapters, arrays []engine.Buffer, adapter engine.B
 		p.Donated = true
 		params, in = append(params, p), append(in, arrays[i])
 	}
-	p, err := b.engine.Compile("write", append(params, engine.Param{Name: "adapter", Shape: engine.F32(a.Size())}), func(in []*Node) []*Node {
-		return a.Write(in[:len(places)], nil, in[len(places)])
-	})
+	p, err := b.engine.Compile("write",
+		append(params, engine.Param{Name: "adapter", Shape: engine.F32(a.Size())}), func(in []*Node) []*Node {
+			return a.Write(in[:len(places)], nil, in[len(places)])
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -183,14 +187,18 @@ func (b *bench) write(a model.Adapters, arrays []engine.Buffer, adapter engine.B
 }
 
 // decoderOf is a program of the first logits of a batch's tokens.
-func (b *bench) decoderOf(s model.Spec, decoder func(in []*Node) *model.Decoder, params []engine.Param) (*engine.Program, error) {
+func (b *bench) decoderOf(
+	s model.Spec, decoder func(in []*Node) *model.Decoder, params []engine.Param,
+) (*engine.Program, error) {
 	vocab := min(slopeVocab, s.VocabSize)
-	return b.engine.Compile("forward", append(slices.Clone(params), engine.Param{Name: "ids", Shape: engine.I32(slopeRows, slopeTokens)}), func(in []*Node) []*Node {
+	return b.engine.Compile("forward", append(slices.Clone(params),
+		engine.Param{Name: "ids", Shape: engine.I32(slopeRows, slopeTokens)}), func(in []*Node) []*Node {
 		ids := in[len(in)-1]
 		d := decoder(in[:len(in)-1])
-		h := d.Forward(ids, Iota(ids.Graph(), shapes.Make(dtypes.Int32, slopeRows, slopeTokens), 1), func(_ int, k, v *Node) []model.KeyValues {
-			return []model.KeyValues{{K: k, V: v, Causal: true}}
-		})
+		h := d.Forward(ids, Iota(ids.Graph(), shapes.Make(dtypes.Int32, slopeRows, slopeTokens), 1),
+			func(_ int, k, v *Node) []model.KeyValues {
+				return []model.KeyValues{{K: k, V: v, Causal: true}}
+			})
 		logits := d.Logits(Reshape(h, slopeRows*slopeTokens, s.Hidden))
 		return []*Node{Reshape(Slice(logits, AxisRange(), AxisRange(0, vocab)), -1)}
 	})

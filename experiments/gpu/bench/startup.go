@@ -9,8 +9,8 @@ import (
 	"hone/internal/policy"
 )
 
-// startup is the time from the process's start until a first optimiser step has been taken (4 x 4096 tokens) and then a first token
-// sampled (64 slots, caches of 4096), without what making the weights took, which stand for a file's.
+// startup is the time from the process's start until a first optimiser step has been taken (4 x 4096 tokens) and then a
+// first token sampled (64 slots, caches of 4096), without what making the weights took, which stand for a file's.
 func (b *bench) startup(int) (row, error) {
 	if b.measured > 0 {
 		return row{}, fmt.Errorf("startup must be a process's first row")
@@ -42,6 +42,9 @@ func (b *bench) startup(int) (row, error) {
 	}
 	drawn := time.Since(b.started).Seconds()
 	ms := (drawn - b.weightsSeconds) * 1e3
-	return row{Ms: ms, Least: ms, Runs: 1, More: map[string]float64{"open_s": b.openSeconds, "weights_s": b.weightsSeconds,
-		"first_step_s": stepped - b.weightsSeconds, "first_token_s": drawn - b.weightsSeconds, "with_weights_s": drawn}}, nil
+	return row{Ms: ms, Least: ms, Runs: 1, More: map[string]float64{
+		"open_s": b.openSeconds, "weights_s": b.weightsSeconds,
+		"first_step_s": stepped - b.weightsSeconds, "first_token_s": drawn - b.weightsSeconds,
+		"with_weights_s": drawn,
+	}}, nil
 }

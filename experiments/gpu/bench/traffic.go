@@ -46,9 +46,9 @@ func (b *bench) atOnce(streams int) int {
 	return max(1, streams)
 }
 
-// shared is so many streams at once whose prompts share all but their last tokens, as those of agents with the same tools do. Cold
-// are the streams that come after one request of that beginning, which one slot holds then, and what is reported first those after them,
-// whose slots all hold it. Ms is a token of all streams together.
+// shared is so many streams at once whose prompts share all but their last tokens, as those of agents with the same
+// tools do. Cold are the streams that come after one request of that beginning, which one slot holds then, and what is
+// reported first those after them, whose slots all hold it. Ms is a token of all streams together.
 func (b *bench) shared(streams int) (row, error) {
 	x, stop, err := b.serve()
 	if err != nil {
@@ -89,14 +89,18 @@ func (b *bench) shared(streams int) (row, error) {
 	all := float64(streams * x.tokens)
 	first, coldFirst = first[streams:], coldFirst[streams:] // the first run warms up
 	r.Ms, r.Least, r.Compile = median(whole[1:])*1e3/all, slices.Min(whole[1:])*1e3/all, x.compile
-	r.More = map[string]float64{"tokens_per_s": all / median(whole[1:]), "ttft_p50_ms": quantile(first, 0.5) * 1e3, "ttft_p95_ms": quantile(first, 0.95) * 1e3,
-		"cold_ttft_p50_ms": quantile(coldFirst, 0.5) * 1e3, "cold_ttft_p95_ms": quantile(coldFirst, 0.95) * 1e3,
-		"fed_each": float64(fed) / float64(streams), "cold_fed_each": float64(coldFed) / float64(streams)}
+	r.More = map[string]float64{
+		"tokens_per_s": all / median(whole[1:]), "ttft_p50_ms": quantile(first, 0.5) * 1e3,
+		"ttft_p95_ms": quantile(first, 0.95) * 1e3, "cold_ttft_p50_ms": quantile(coldFirst, 0.5) * 1e3,
+		"cold_ttft_p95_ms": quantile(coldFirst, 0.95) * 1e3, "fed_each": float64(fed) / float64(streams),
+		"cold_fed_each": float64(coldFed) / float64(streams),
+	}
 	return r, nil
 }
 
-// spread is so many clients, of which each sends its next request when its stream ends. They begin evenly over the time that one stream takes
-// alone, with prompts of their own. What is reported is of the rounds after the first. Ms is a token of all streams together.
+// spread is so many clients, of which each sends its next request when its stream ends. They begin evenly over the time
+// that one stream takes alone, with prompts of their own. What is reported is of the rounds after the first. Ms is a
+// token of all streams together.
 func (b *bench) spread(streams int) (row, error) {
 	x, stop, err := b.serve()
 	if err != nil {
@@ -124,8 +128,11 @@ func (b *bench) spread(streams int) (row, error) {
 	}
 	all := float64(streams * rounds * x.tokens)
 	r.Ms, r.Least, r.Compile = whole*1e3/all, whole*1e3/all, x.compile
-	r.More = map[string]float64{"tokens_per_s": all / whole, "ttft_p50_ms": quantile(first, 0.5) * 1e3, "ttft_p95_ms": quantile(first, 0.95) * 1e3,
-		"one_stream_ms": one * 1e3}
+	r.More = map[string]float64{
+		"tokens_per_s": all / whole, "ttft_p50_ms": quantile(first, 0.5) * 1e3,
+		"ttft_p95_ms":   quantile(first, 0.95) * 1e3,
+		"one_stream_ms": one * 1e3,
+	}
 	return r, nil
 }
 

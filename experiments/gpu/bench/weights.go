@@ -10,8 +10,8 @@ import (
 )
 
 // randomWeights makes weights on the device, in the order of Spec.Weights: a program for each shape, run once for each
-// weight. Matrices have elements of about the size that such models have, norms are about 1. Of what is sharded each device
-// makes its part.
+// weight. Matrices have elements of about the size that such models have, norms are about 1. Of what is sharded each
+// device makes its part.
 func randomWeights(e *engine.Engine, s model.Spec) ([]engine.Buffer, error) {
 	programs := map[string]*engine.Program{}
 	var weights []engine.Buffer
@@ -19,7 +19,8 @@ func randomWeights(e *engine.Engine, s model.Spec) ([]engine.Buffer, error) {
 	for i, p := range s.PartParams() {
 		key := p.Shape.String()
 		if programs[key] == nil {
-			program, err := e.Compile("weights", []engine.Param{{Name: "seed", Shape: engine.F32()}, {Name: "first", Shape: engine.F32()}}, func(in []*graph.Node) []*graph.Node {
+			program, err := e.Compile("weights", []engine.Param{{Name: "seed", Shape: engine.F32()},
+				{Name: "first", Shape: engine.F32()}}, func(in []*graph.Node) []*graph.Node {
 				return []*graph.Node{graph.ConvertDType(random(in[0], in[1], p.Shape), p.Shape.DType)}
 			})
 			if err != nil {

@@ -7,10 +7,12 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Numbers of parameters as the model cards state them, without the embeddings of untied heads, and bytes of a token's keys and values.
+// Numbers of parameters as the model cards state them, without the embeddings of untied heads, and bytes of a token's
+// keys and values.
 func TestSizesOfShapes(t *testing.T) {
 	for name, want := range map[string]struct{ layers, head, column float64 }{
-		"0.6B": {0.44e9, 0.156e9, 114688}, "1.7B": {1.41e9, 0.311e9, 114688}, "4B": {3.633e9, 0.389e9, 147456}, "8B": {6.946e9, 0.622e9, 147456},
+		"0.6B": {0.44e9, 0.156e9, 114688}, "1.7B": {1.41e9, 0.311e9, 114688}, "4B": {3.633e9, 0.389e9, 147456},
+		"8B": {6.946e9, 0.622e9, 147456},
 	} {
 		s, err := specOf(name, false)
 		if err != nil {

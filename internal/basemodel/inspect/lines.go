@@ -1,5 +1,5 @@
-// Package inspect shows what hone does inside: tokens, prompts, tool calls and logprobs, one JSON object a line in and out; the
-// memory and the programs of a run.
+// Package inspect shows what hone does inside: tokens, prompts, tool calls and logprobs, one JSON object a line in and
+// out; the memory and the programs of a run.
 package inspect
 
 import (
@@ -18,7 +18,9 @@ import (
 
 // eachLine answers each line of stdin with one line on stdout.
 func eachLine[In any](ctx context.Context, h *host.Host, answer func(In) (any, error)) error {
-	_, err := host.EachLine(ctx, h.Stdin, h.Data, host.LineOptions{}, func(line []byte) (any, error) { return answerLine(line, answer) })
+	_, err := host.EachLine(ctx, h.Stdin, h.Data, host.LineOptions{}, func(line []byte) (any, error) {
+		return answerLine(line, answer)
+	})
 	return err
 }
 

@@ -12,7 +12,8 @@ import (
 	"hone/internal/learn/sample"
 )
 
-// Logprobs answers {"ids"} with the logprobs that a base model gives them, with the adapter of a folder where that is not empty.
+// Logprobs answers {"ids"} with the logprobs that a base model gives them, with the adapter of a folder where that is
+// not empty.
 func Logprobs(ctx context.Context, h *host.Host, c config.Config, base, adapter string) error {
 	adapter = basemodel.AdapterAt(adapter)
 	m, err := basemodel.FindWithoutText(h, c, base)

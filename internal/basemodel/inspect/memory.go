@@ -44,8 +44,8 @@ func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) 
 		return x, err
 	}
 	if o.Prefix < 0 || o.Private < 0 || o.Row < -1 {
-		return x, &fault.Error{Code: fault.CodeUsage, What: "lengths are in tokens", Where: "--prefix, --private, --row",
-			Next: "give them as hone inspect memory --help says"}
+		return x, &fault.Error{Code: fault.CodeUsage, What: "lengths are in tokens",
+			Where: "--prefix, --private, --row", Next: "give them as hone inspect memory --help says"}
 	}
 	if err := basemodel.CheckShards(c.Engine); err != nil {
 		return x, err
@@ -87,7 +87,8 @@ func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) 
 		if e.Prompt, err = longestTask(h, c, o.Dataset); err != nil {
 			return x, err
 		}
-		if x.room, err = plan.FindRoom(x.spec, e, of, basemodel.OpenOf(c.Engine), max(1, min(c.Model.Context, x.spec.MaxContext-o.Prefix)), limit); err != nil {
+		if x.room, err = plan.FindRoom(x.spec, e, of, basemodel.OpenOf(c.Engine),
+			max(1, min(c.Model.Context, x.spec.MaxContext-o.Prefix)), limit); err != nil {
 			return x, err
 		}
 		o.Private, o.Row, x.room.Trains = x.room.Tokens, row, true
@@ -96,7 +97,8 @@ func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) 
 	if o.Row == 0 {
 		o.Row = o.Private
 	}
-	x.Settlement, err = plan.Settle(x.spec, basemodel.SettingsOf(c, lora, found.IsCUDA(), o.Prefix, o.Private, max(o.Row, 0)), basemodel.OpenOf(c.Engine), limit)
+	x.Settlement, err = plan.Settle(x.spec, basemodel.SettingsOf(c, lora, found.IsCUDA(), o.Prefix, o.Private,
+		max(o.Row, 0)), basemodel.OpenOf(c.Engine), limit)
 	return x, err
 }
 
@@ -105,7 +107,8 @@ func (x forecast) tokens() int { return x.Asked.Prefix + max(x.Asked.Context, x.
 
 // refusal is an error with all for which the run would be refused.
 func (x forecast) refusal(h *host.Host) error {
-	all := []error{plan.TooLong(x.spec, x.tokens(), basemodel.ShorterEpisodes+"; here --prefix, --private and --row say how long they are")}
+	all := []error{plan.TooLong(x.spec, x.tokens(),
+		basemodel.ShorterEpisodes+"; here --prefix, --private and --row say how long they are")}
 	if !x.Holds() {
 		warning, err := plan.TooLarge(x.spec, x.Asked, x.Limit, x.exact)
 		if warning != "" {
@@ -127,7 +130,8 @@ func (x forecast) refusal(h *host.Host) error {
 	if why == nil {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeFailures, What: "this run would be refused", Where: x.spec.Name, Why: strings.Join(why, "\n    "), Next: strings.Join(next, "; ")}
+	return &fault.Error{Code: fault.CodeFailures, What: "this run would be refused", Where: x.spec.Name,
+		Why: strings.Join(why, "\n    "), Next: strings.Join(next, "; ")}
 }
 
 // MemoryReport is what Memory prints as JSON. Bytes all.
@@ -149,15 +153,17 @@ type MemoryReport struct {
 	Sharded    bool            `json:"shard_weights"`
 }
 
-// Memory prints what a run of the configuration would hold. It is an error where the run would be refused. A program's row adds up:
-// what is held throughout, what programs take from and leave to each other, and what it needs while it runs.
+// Memory prints what a run of the configuration would hold. It is an error where the run would be refused. A program's
+// row adds up: what is held throughout, what programs take from and leave to each other, and what it needs while it
+// runs.
 func Memory(h *host.Host, c config.Config, o RunOptions) error {
 	x, err := o.make(h, c)
 	if err != nil {
 		return err
 	}
 	most, chosen, b := x.Plan.Peak(), x.Chosen, x.Limit
-	report := MemoryReport{x.Plan, most.Peak, most.Name, b.Bytes, b.Of, x.Holds(), x.Asked.Context, x.room.Results(), x.tokens(), x.spec.MaxContext, chosen.Train.RowsAtOnce(chosen.Row), chosen.Train.Recompute, chosen.ShardWeights}
+	report := MemoryReport{x.Plan, most.Peak, most.Name, b.Bytes, b.Of, x.Holds(), x.Asked.Context, x.room.Results(),
+		x.tokens(), x.spec.MaxContext, chosen.Train.RowsAtOnce(chosen.Row), chosen.Train.Recompute, chosen.ShardWeights}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 	rows := [][]string{{"MiB", "THROUGHOUT", "OF PROGRAMS", "WHILE IT RUNS", "IN ALL"}}
 	for _, item := range x.Plan.Held {
@@ -169,7 +175,8 @@ func Memory(h *host.Host, c config.Config, o RunOptions) error {
 		if program.Training { // the trainer and the sampler both have a prefix
 			name += ", training"
 		}
-		rows = append(rows, []string{name, mib(throughout), mib(program.Peak - throughout - program.Temporary), mib(program.Temporary), mib(program.Peak)})
+		rows = append(rows, []string{name, mib(throughout), mib(program.Peak - throughout - program.Temporary),
+			mib(program.Temporary), mib(program.Peak)})
 	}
 	rows = append(rows, []string{"most, during " + most.Name, "", "", "", mib(most.Peak)})
 	if b.Bytes > 0 {
@@ -181,9 +188,11 @@ func Memory(h *host.Host, c config.Config, o RunOptions) error {
 	case chosen.Devices > 1:
 		h.Say("on each of %d devices:", chosen.Devices)
 	}
-	h.Say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(chosen.Slots, "slot"), fault.Count(chosen.Context, "token"), chosen.Prefix,
-		fault.Count(chosen.Row, "token"), chosen.Train.RowsAtOnce(chosen.Row), chosen.Train.Recompute)
-	h.Say("the longest sequence has %s, and the model positions for %d", fault.Count(report.Tokens, "token"), report.Positions)
+	h.Say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s",
+		fault.Count(chosen.Slots, "slot"), fault.Count(chosen.Context, "token"), chosen.Prefix, fault.Count(chosen.Row,
+			"token"), chosen.Train.RowsAtOnce(chosen.Row), chosen.Train.Recompute)
+	h.Say("the longest sequence has %s, and the model positions for %d",
+		fault.Count(report.Tokens, "token"), report.Positions)
 	if err := h.Print(report, rows); err != nil {
 		return err
 	}

@@ -92,7 +92,8 @@ func setVariables(w *basemodel.Text, pairs []string) error {
 	for _, pair := range pairs {
 		key, text, ok := strings.Cut(pair, "=")
 		if key == "" || !ok {
-			return &fault.Error{Code: fault.CodeUsage, What: "cannot set a variable", Where: "--set " + pair, Next: "write --set key=value"}
+			return &fault.Error{Code: fault.CodeUsage, What: "cannot set a variable", Where: "--set " + pair,
+				Next: "write --set key=value"}
 		}
 		var value chat.Value = text
 		if v, err := chat.Decode([]byte(text), chat.DecodeOptions{}); err == nil {
@@ -123,7 +124,8 @@ func (in renderLine) render(t *jinja.Template, w *basemodel.Text) (any, error) {
 	if in.Messages == nil {
 		return nil, errors.New(`"messages" is missing`)
 	}
-	variables := chat.NewObject("messages", nil, "tools", nil, "documents", nil, "add_generation_prompt", in.AddGenerationPrompt)
+	variables := chat.NewObject("messages", nil, "tools", nil, "documents", nil, "add_generation_prompt",
+		in.AddGenerationPrompt)
 	for name, text := range map[string]string{"bos_token": w.BOS, "eos_token": w.EOS} {
 		if text != "" {
 			variables.Set(name, text)
@@ -135,7 +137,10 @@ func (in renderLine) render(t *jinja.Template, w *basemodel.Text) (any, error) {
 	for _, f := range []struct {
 		name string
 		raw  json.RawMessage
-	}{{"messages", in.Messages}, {"tools", in.Tools}, {"bos_token", in.BOSToken}, {"eos_token", in.EOSToken}, {"kwargs", in.Kwargs}} {
+	}{
+		{"messages", in.Messages}, {"tools", in.Tools}, {"bos_token", in.BOSToken}, {"eos_token", in.EOSToken},
+		{"kwargs", in.Kwargs},
+	} {
 		if f.raw == nil {
 			continue
 		}
@@ -173,7 +178,9 @@ func (in renderLine) time() (time.Time, error) {
 	if in.Now == nil || *in.Now == "" {
 		return time.Now(), nil
 	}
-	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02"} {
+	for _, form := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02",
+	} {
 		if now, err := time.Parse(form, *in.Now); err == nil {
 			return now, nil
 		}
@@ -247,7 +254,8 @@ func (in renderLine) view(out io.Writer, r render.Renderer, tok *tokenizer.Token
 		return err
 	}
 	for i, row := range rows {
-		if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, messages, tok, colour); err != nil {
+		if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, messages, tok,
+			colour); err != nil {
 			return err
 		}
 	}

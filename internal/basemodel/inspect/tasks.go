@@ -10,8 +10,8 @@ import (
 	"hone/internal/policy"
 )
 
-// longestTask is how many tokens the longest task of a file of scenarios has behind what all prompts begin with. The tools stand before that, and
-// --prefix says how long they are.
+// longestTask is how many tokens the longest task of a file of scenarios has behind what all prompts begin with. The
+// tools stand before that, and --prefix says how long they are.
 func longestTask(h *host.Host, c config.Config, path string) (int, error) {
 	if path == "" {
 		return 0, nil

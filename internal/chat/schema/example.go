@@ -12,15 +12,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Like proposes the JSON of a value for the member of a name, of one of JSON's types; ok is false where it knows none. Where it
-// is true without a value, none is to be made up.
+// Like proposes the JSON of a value for the member of a name, of one of JSON's types; ok is false where it knows none.
+// Where it is true without a value, none is to be made up.
 type Like func(name, kind string) (raw json.RawMessage, ok bool)
 
 // exampleTries is how often an object is drawn: what members of a schema ask of one another is not looked ahead.
 const exampleTries = 60
 
-// Example draws arguments that the schema takes: those that it requires, and with optional some others. Of values that like
-// proposes those are taken that fit. ok is false where none of some tries fits, or the schema does not compile.
+// Example draws arguments that the schema takes: those that it requires, and with optional some others. Of values that
+// like proposes those are taken that fit. ok is false where none of some tries fits, or the schema does not compile.
 func (s *Schema) Example(r *rand.Rand, optional bool, like Like) (arguments json.RawMessage, ok bool) {
 	if s.compiled == nil {
 		return nil, false
@@ -180,14 +180,16 @@ func kindText(all []*jsonschema.Schema) string {
 			return "object"
 		case s.Items != nil || s.Items2020 != nil || s.PrefixItems != nil || s.Contains != nil || s.MinItems != nil:
 			return "array"
-		case s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil:
+		case s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil ||
+			s.MultipleOf != nil:
 			return "number"
 		}
 	}
 	return "string"
 }
 
-// object draws members: those that are required, those that others require or the number of members asks for, and some more.
+// object draws members: those that are required, those that others require or the number of members asks for, and some
+// more.
 func (d *drawer) object(all []*jsonschema.Schema, depth int) (any, bool) {
 	out := map[string]any{}
 	put := func(name string) bool {

@@ -15,10 +15,12 @@ func TestExamples(t *testing.T) {
 	}
 	one := func(schema string) string { return object(`"n":`+schema, `"n"`) }
 	for name, schema := range map[string]string{
-		"anyOf of typed objects":      `{"type":"object","anyOf":[` + object(`"a":`+text, `"a"`) + `,` + object(`"b":`+text, `"b"`) + `]}`,
-		"oneOf of typed objects":      `{"type":"object","oneOf":[` + object(`"a":`+text, `"a"`) + `,` + object(`"b":`+text, `"b"`) + `]}`,
-		"oneOf beside properties":     `{"type":"object","properties":{"id":` + number + `},"required":["id"],"oneOf":[{"required":["mail"]},{"required":["tel"]}]}`,
-		"oneOf of constants":          `{"oneOf":[` + object(`"kind":{"const":"a"},"x":`+number, `"kind","x"`) + `,` + object(`"kind":{"const":"b"},"y":`+text, `"kind","y"`) + `]}`,
+		"anyOf of typed objects": `{"type":"object","anyOf":[` + object(`"a":`+text, `"a"`) + `,` + object(`"b":`+text, `"b"`) + `]}`,
+		"oneOf of typed objects": `{"type":"object","oneOf":[` + object(`"a":`+text, `"a"`) + `,` + object(`"b":`+text, `"b"`) + `]}`,
+		"oneOf beside properties": `{"type":"object","properties":{"id":` + number +
+			`},"required":["id"],"oneOf":[{"required":["mail"]},{"required":["tel"]}]}`,
+		"oneOf of constants": `{"oneOf":[` + object(`"kind":{"const":"a"},"x":`+number, `"kind","x"`) + `,` +
+			object(`"kind":{"const":"b"},"y":`+text, `"kind","y"`) + `]}`,
 		"allOf":                       `{"allOf":[` + object(`"a":`+text, `"a"`) + `,` + object(`"b":`+number, `"b"`) + `]}`,
 		"required, not described":     object(`"a":`+text, `"b"`),
 		"required, nothing else":      `{"type":"object","required":["b"]}`,
@@ -36,40 +38,44 @@ func TestExamples(t *testing.T) {
 		"reference by $anchor":        `{"type":"object","$defs":{"A":{"$anchor":"here","type":"integer"}},"properties":{"n":{"$ref":"#here"}},"required":["n"]}`,
 		"reference to itself":         `{"type":"object","properties":{"v":` + number + `,"next":{"$ref":"#"}},"required":["v"]}`,
 		"a whole schema by reference": `{"$ref":"#/$defs/A","$defs":{"A":` + object(`"a":`+text, `"a"`) + `}}`,
-		"dynamic reference":           `{"$dynamicAnchor":"node","type":"object","properties":{"v":` + number + `,"kids":{"type":"array","items":{"$dynamicRef":"#node"}}},"required":["v"]}`,
-		"pattern":                     one(`{"type":"string","pattern":"^[A-Z]{3}-\\d{4}(/[a-f]+)?$"}`),
-		"pattern and length":          one(`{"type":"string","pattern":"^[a-z]+$","minLength":4,"maxLength":5}`),
-		"pattern without ends":        one(`{"type":"string","pattern":"foo|bar"}`),
-		"least length":                one(`{"type":"string","minLength":300}`),
-		"most length":                 one(`{"type":"string","maxLength":2}`),
-		"one letter":                  one(`{"type":"string","minLength":1,"maxLength":1}`),
-		"formats":                     object(`"a":{"type":"string","format":"date-time"},"b":{"type":"string","format":"uuid"},"c":{"type":"string","format":"ipv6"},"d":{"type":"string","format":"email"}`, `"a","b","c","d"`),
-		"enum of several types":       one(`{"enum":[null,1,"a",{"b":2}]}`),
-		"enum under a type":           one(`{"type":"integer","enum":["a",5]}`),
-		"const":                       one(`{"const":{"a":[1]}}`),
-		"null":                        one(`{"type":"null"}`),
-		"several types":               one(`{"type":["integer","null"]}`),
-		"no type":                     one(`{}`),
-		"true":                        one(`true`),
-		"an object of anything":       one(`{"type":"object"}`),
-		"an object with a member":     one(`{"type":"object","minProperties":2}`),
-		"members by pattern":          one(`{"type":"object","patternProperties":{"^x-[a-z]{2}$":{"type":"integer"}},"additionalProperties":false,"minProperties":1}`),
-		"names by pattern":            one(`{"type":"object","propertyNames":{"pattern":"^[a-z]{3}$"},"additionalProperties":{"type":"integer"},"minProperties":2}`),
-		"no others":                   `{"type":"object","properties":{"n":` + number + `},"required":["n"],"additionalProperties":false}`,
-		"no others, unevaluated":      `{"type":"object","allOf":[` + object(`"a":`+text, `"a"`) + `],"properties":{"n":` + number + `},"required":["n"],"unevaluatedProperties":false}`,
-		"array of objects":            one(`{"type":"array","items":` + object(`"a":`+text, `"a"`) + `,"minItems":3}`),
-		"tuple":                       one(`{"type":"array","prefixItems":[` + text + `,` + number + `],"items":false,"minItems":2}`),
-		"tuple of draft 7":            `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"n":{"type":"array","items":[` + text + `,` + number + `],"additionalItems":false,"minItems":2}},"required":["n"]}`,
-		"unique":                      one(`{"type":"array","items":{"enum":["a","b","c"]},"minItems":3,"uniqueItems":true}`),
-		"contains":                    one(`{"type":"array","items":` + number + `,"contains":{"const":7}}`),
-		"no items":                    one(`{"type":"array","maxItems":0}`),
-		"not":                         one(`{"type":"integer","minimum":1,"maximum":3,"not":{"const":2}}`),
-		"if":                          `{"type":"object","properties":{"k":{"enum":["a","b"]}},"required":["k"],"if":{"properties":{"k":{"const":"a"}}},"then":{"required":["x"]},"else":{"required":["y"]}}`,
-		"dependentRequired":           `{"type":"object","properties":{"a":` + text + `,"b":` + text + `},"required":["a"],"dependentRequired":{"a":["b"]}}`,
-		"dependencies":                `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":` + text + `},"required":["a"],"dependencies":{"a":["b"]}}`,
-		"dependentSchemas":            `{"type":"object","properties":{"a":` + text + `},"required":["a"],"dependentSchemas":{"a":{"required":["b"]}}}`,
-		"nested alternatives":         one(`{"anyOf":[{"type":"array","items":{"oneOf":[` + text + `,` + number + `]}},` + object(`"x":{"$ref":"#/properties/n/anyOf/0"}`, `"x"`) + `]}`),
-		"deep":                        one(object(`"a":`+object(`"b":`+object(`"c":{"type":"boolean"}`, `"c"`), `"b"`), `"a"`)),
+		"dynamic reference": `{"$dynamicAnchor":"node","type":"object","properties":{"v":` + number +
+			`,"kids":{"type":"array","items":{"$dynamicRef":"#node"}}},"required":["v"]}`,
+		"pattern":                 one(`{"type":"string","pattern":"^[A-Z]{3}-\\d{4}(/[a-f]+)?$"}`),
+		"pattern and length":      one(`{"type":"string","pattern":"^[a-z]+$","minLength":4,"maxLength":5}`),
+		"pattern without ends":    one(`{"type":"string","pattern":"foo|bar"}`),
+		"least length":            one(`{"type":"string","minLength":300}`),
+		"most length":             one(`{"type":"string","maxLength":2}`),
+		"one letter":              one(`{"type":"string","minLength":1,"maxLength":1}`),
+		"formats":                 object(`"a":{"type":"string","format":"date-time"},"b":{"type":"string","format":"uuid"},"c":{"type":"string","format":"ipv6"},"d":{"type":"string","format":"email"}`, `"a","b","c","d"`),
+		"enum of several types":   one(`{"enum":[null,1,"a",{"b":2}]}`),
+		"enum under a type":       one(`{"type":"integer","enum":["a",5]}`),
+		"const":                   one(`{"const":{"a":[1]}}`),
+		"null":                    one(`{"type":"null"}`),
+		"several types":           one(`{"type":["integer","null"]}`),
+		"no type":                 one(`{}`),
+		"true":                    one(`true`),
+		"an object of anything":   one(`{"type":"object"}`),
+		"an object with a member": one(`{"type":"object","minProperties":2}`),
+		"members by pattern":      one(`{"type":"object","patternProperties":{"^x-[a-z]{2}$":{"type":"integer"}},"additionalProperties":false,"minProperties":1}`),
+		"names by pattern":        one(`{"type":"object","propertyNames":{"pattern":"^[a-z]{3}$"},"additionalProperties":{"type":"integer"},"minProperties":2}`),
+		"no others":               `{"type":"object","properties":{"n":` + number + `},"required":["n"],"additionalProperties":false}`,
+		"no others, unevaluated": `{"type":"object","allOf":[` + object(`"a":`+text, `"a"`) +
+			`],"properties":{"n":` + number + `},"required":["n"],"unevaluatedProperties":false}`,
+		"array of objects":  one(`{"type":"array","items":` + object(`"a":`+text, `"a"`) + `,"minItems":3}`),
+		"tuple":             one(`{"type":"array","prefixItems":[` + text + `,` + number + `],"items":false,"minItems":2}`),
+		"tuple of draft 7":  `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"n":{"type":"array","items":[` + text + `,` + number + `],"additionalItems":false,"minItems":2}},"required":["n"]}`,
+		"unique":            one(`{"type":"array","items":{"enum":["a","b","c"]},"minItems":3,"uniqueItems":true}`),
+		"contains":          one(`{"type":"array","items":` + number + `,"contains":{"const":7}}`),
+		"no items":          one(`{"type":"array","maxItems":0}`),
+		"not":               one(`{"type":"integer","minimum":1,"maximum":3,"not":{"const":2}}`),
+		"if":                `{"type":"object","properties":{"k":{"enum":["a","b"]}},"required":["k"],"if":{"properties":{"k":{"const":"a"}}},"then":{"required":["x"]},"else":{"required":["y"]}}`,
+		"dependentRequired": `{"type":"object","properties":{"a":` + text + `,"b":` + text + `},"required":["a"],"dependentRequired":{"a":["b"]}}`,
+		"dependencies": `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":` +
+			text + `},"required":["a"],"dependencies":{"a":["b"]}}`,
+		"dependentSchemas": `{"type":"object","properties":{"a":` + text + `},"required":["a"],"dependentSchemas":{"a":{"required":["b"]}}}`,
+		"nested alternatives": one(`{"anyOf":[{"type":"array","items":{"oneOf":[` + text + `,` + number +
+			`]}},` + object(`"x":{"$ref":"#/properties/n/anyOf/0"}`, `"x"`) + `]}`),
+		"deep": one(object(`"a":`+object(`"b":`+object(`"c":{"type":"boolean"}`, `"c"`), `"b"`), `"a"`)),
 	} {
 		s := Compile(json.RawMessage(schema))
 		if s.Err() != nil {
@@ -90,7 +96,9 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := Compile(json.RawMessage(`{"type":"object","required":["a"],"properties":{"a":false}}`)).Example(rand.New(rand.NewPCG(1, 2)), true, func(string, string) (json.RawMessage, bool) { return nil, false }); ok {
+	if _, ok := Compile(json.RawMessage(`{"type":"object","required":["a"],"properties":{"a":false}}`)).
+		Example(rand.New(rand.NewPCG(1, 2)), true,
+			func(string, string) (json.RawMessage, bool) { return nil, false }); ok {
 		t.Error("arguments for a schema that takes none")
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-const exampleWords = "amber birch cedar delta ember frost grove heron iris jade kite lotus maple north opal pearl quartz river slate tulip"
+const exampleWords = "amber birch cedar delta ember frost grove heron iris jade kite lotus maple north opal pearl " +
+	"quartz river slate tulip"
 
 func (d *drawer) word() string {
 	words := strings.Fields(exampleWords)
@@ -21,7 +22,8 @@ var formats = map[string]func(*rand.Rand) string{
 	},
 	"time": func(r *rand.Rand) string { return fmt.Sprintf("%02d:%02d:00Z", r.IntN(24), r.IntN(60)) },
 	"date-time": func(r *rand.Rand) string {
-		return fmt.Sprintf("20%02d-%02d-%02dT%02d:%02d:00Z", r.IntN(30), 1+r.IntN(12), 1+r.IntN(28), r.IntN(24), r.IntN(60))
+		return fmt.Sprintf("20%02d-%02d-%02dT%02d:%02d:00Z",
+			r.IntN(30), 1+r.IntN(12), 1+r.IntN(28), r.IntN(24), r.IntN(60))
 	},
 	"duration":      func(r *rand.Rand) string { return fmt.Sprintf("PT%dM", 1+r.IntN(59)) },
 	"email":         func(r *rand.Rand) string { return fmt.Sprintf("user%d@example.com", r.IntN(100)) },
@@ -38,12 +40,13 @@ var formats = map[string]func(*rand.Rand) string{
 	"json-pointer":  func(r *rand.Rand) string { return fmt.Sprintf("/a/%d", r.IntN(100)) },
 	"regex":         func(r *rand.Rand) string { return fmt.Sprintf("^a{%d}", 1+r.IntN(9)) },
 	"uuid": func(r *rand.Rand) string {
-		return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.Uint32()&0xffff, r.Uint32()&0xfff, r.Uint32()&0xfff, r.Uint64()&0xffffffffffff)
+		return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x",
+			r.Uint32(), r.Uint32()&0xffff, r.Uint32()&0xfff, r.Uint32()&0xfff, r.Uint64()&0xffffffffffff)
 	},
 }
 
-// matching draws a text that a regular expression is found in. ok is false for one that Go's syntax does not have, such as
-// one that looks ahead.
+// matching draws a text that a regular expression is found in. ok is false for one that Go's syntax does not have, such
+// as one that looks ahead.
 func (d *drawer) matching(pattern string) (text string, ok bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package sanitize shows text that others wrote as text. A terminal obeys control characters: a tool's name could clear the
-// screen, set its title or write over what hone said. Here each of them is written as JSON does, \u001b for ESC, so that
-// JSON stays JSON with the same value.
+// Package sanitize shows text that others wrote as text. A terminal obeys control characters: a tool's name could clear
+// the screen, set its title or write over what hone said. Here each of them is written as JSON does, \u001b for ESC, so
+// that JSON stays JSON with the same value.
 package sanitize
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// IsHidden reports whether a terminal would obey a character, or not show it: controls (C0, DEL, C1), text direction, zero
-// widths, tags, and the line ends that are not \n. New lines and tabs stay, and so do the joiners U+200C and U+200D, which
-// Persian and emoji are written with.
+// IsHidden reports whether a terminal would obey a character, or not show it: controls (C0, DEL, C1), text direction,
+// zero widths, tags, and the line ends that are not \n. New lines and tabs stay, and so do the joiners U+200C and
+// U+200D, which Persian and emoji are written with.
 func IsHidden(r rune) bool {
 	if ' ' <= r && r <= '~' { // most characters; the tables below take their time
 		return false
@@ -40,7 +40,8 @@ func Line(text string) string {
 	return Escape(text, func(r rune) bool { return r == '\n' || r == '\t' || IsHidden(r) })
 }
 
-// Escape writes the characters that hidden names as JSON does: \n, \t and \r by their letters, others as UTF-16 in \uXXXX.
+// Escape writes the characters that hidden names as JSON does: \n, \t and \r by their letters, others as UTF-16 in
+// \uXXXX.
 func Escape(text string, hidden func(rune) bool) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, hidden) {
 		return text
@@ -107,8 +108,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Raw is where hone's own control sequences go: a line drawn anew, colours. What others wrote must go through Text or Line
-// first.
+// Raw is where hone's own control sequences go: a line drawn anew, colours. What others wrote must go through Text or
+// Line first.
 func (w *Writer) Raw() io.Writer { return raw{w} }
 
 // raw is what a Writer writes to, from as many goroutines.

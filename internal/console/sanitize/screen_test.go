@@ -41,7 +41,8 @@ func TestText(t *testing.T) {
 // However a text is cut into writes, what arrives is Text of it; and JSON has the value it had.
 func TestWriter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.ToValidUTF8(rapid.String().Draw(t, "text")+rapid.SampledFrom([]string{"", "\x1b[2J", "\u009b", "\U000e0041é", "\r\n"}).Draw(t, "end"), "")
+		text := strings.ToValidUTF8(rapid.String().Draw(t, "text")+
+			rapid.SampledFrom([]string{"", "\x1b[2J", "\u009b", "\U000e0041é", "\r\n"}).Draw(t, "end"), "")
 		var out bytes.Buffer
 		w := sanitize.New(&out)
 		for rest := []byte(text); len(rest) > 0; {
@@ -51,7 +52,8 @@ func TestWriter(t *testing.T) {
 			}
 			rest = rest[n:]
 		}
-		if out.String() != sanitize.Text(text) || strings.ContainsFunc(out.String(), sanitize.IsHidden) || !utf8.Valid(out.Bytes()) {
+		if out.String() != sanitize.Text(text) || strings.ContainsFunc(out.String(), sanitize.IsHidden) ||
+			!utf8.Valid(out.Bytes()) {
 			t.Fatalf("%q became %q", text, &out)
 		}
 		out.Reset()
@@ -59,7 +61,8 @@ func TestWriter(t *testing.T) {
 		if err := json.NewEncoder(w).Encode(text); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != text || strings.ContainsFunc(out.String(), sanitize.IsHidden) {
+		if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != text ||
+			strings.ContainsFunc(out.String(), sanitize.IsHidden) {
 			t.Fatalf("%q became %q by %q: %v", text, back, &out, err)
 		}
 	})

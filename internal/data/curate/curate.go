@@ -1,12 +1,13 @@
-// Package curate tidies traces by operations that take nothing away: what was read stays as it is, a ledger keeps each operation with
-// its author and what it changed, and a trace is what its operations make of it. So each of them can be undone.
+// Package curate tidies traces by operations that take nothing away: what was read stays as it is, a ledger keeps each
+// operation with its author and what it changed, and a trace is what its operations make of it. So each of them can be
+// undone.
 //
 // Terminal, command line and page all call Do; none has an operation of its own.
 //
-// It finds secrets and personal data in the texts of a trace, and puts placeholders in their place: keys, tokens, passwords,
-// private keys, addresses of mail and machines, telephone numbers, cards, accounts, social security numbers, and the names of
-// users in paths. Each rule is a pattern and, where there is one, the value's own checksum. Names of persons and postal addresses
-// are not found: no pattern tells them from other words.
+// It finds secrets and personal data in the texts of a trace, and puts placeholders in their place: keys, tokens,
+// passwords, private keys, addresses of mail and machines, telephone numbers, cards, accounts, social security numbers,
+// and the names of users in paths. Each rule is a pattern and, where there is one, the value's own checksum. Names of
+// persons and postal addresses are not found: no pattern tells them from other words.
 package curate
 
 import (
@@ -39,15 +40,16 @@ type family struct {
 
 // Options of Open. The zero value is ready.
 type Options struct {
-	// ReadOnly makes that the ledger is read and not locked, so that it can be looked at while another process writes it. Nothing can
-	// be done then.
+	// ReadOnly makes that the ledger is read and not locked, so that it can be looked at while another process writes
+	// it. Nothing can be done then.
 	ReadOnly bool
-	// Tools gives a row its tools where it names none; nil leaves it as it is. They are no part of what the ledger belongs to.
+	// Tools gives a row its tools where it names none; nil leaves it as it is. They are no part of what the ledger
+	// belongs to.
 	Tools func(*dataset.Row) error
 }
 
-// Open takes rows as traces, and their ledger at path, which is begun with the first operation. Its errors are *fault.Error: a ledger
-// of other rows, or one that another process writes, or that is damaged before its end.
+// Open takes rows as traces, and their ledger at path, which is begun with the first operation. Its errors are
+// *fault.Error: a ledger of other rows, or one that another process writes, or that is damaged before its end.
 func Open(rows []dataset.Row, path string, o Options) (*Curation, error) {
 	c := &Curation{byRoot: map[string]*family{}, root: map[string]string{}, now: time.Now}
 	hashes, err := hashesOf(rows, o.Tools)
@@ -70,7 +72,13 @@ func Open(rows []dataset.Row, path string, o Options) (*Curation, error) {
 	for _, op := range ops {
 		if err := c.take(op); err != nil {
 			c.Close()
-			return nil, &fault.Error{Code: fault.CodeError, What: "the ledger does not fit the traces", Where: fmt.Sprintf("%s: operation %d", path, op.Seq), Err: err, Next: "cut the ledger off before that operation, or move it away to begin anew"}
+			return nil, &fault.Error{
+				Code:  fault.CodeError,
+				What:  "the ledger does not fit the traces",
+				Where: fmt.Sprintf("%s: operation %d", path, op.Seq),
+				Err:   err,
+				Next:  "cut the ledger off before that operation, or move it away to begin anew",
+			}
 		}
 	}
 	return c, nil
@@ -82,8 +90,8 @@ func (c *Curation) Rehearse() { c.ledger.dry = true }
 // Close gives the ledger to others.
 func (c *Curation) Close() { c.ledger.close() }
 
-// Do makes an operation and writes it down; op says what is to be done, by whom. The trace comes back as it is then. The error, a
-// *fault.Error with exit code 2, says why it cannot be made; nothing has changed then.
+// Do makes an operation and writes it down; op says what is to be done, by whom. The trace comes back as it is then.
+// The error, a *fault.Error with exit code 2, says why it cannot be made; nothing has changed then.
 func (c *Curation) Do(op Op) (Op, error) {
 	done, err := c.DoAll([]Op{op})
 	if len(done) == 0 {
@@ -92,7 +100,8 @@ func (c *Curation) Do(op Op) (Op, error) {
 	return done[0], err
 }
 
-// DoAll makes several operations and writes them down at once. Where one cannot be made, or they cannot be written, none is.
+// DoAll makes several operations and writes them down at once. Where one cannot be made, or they cannot be written,
+// none is.
 func (c *Curation) DoAll(list []Op) ([]Op, error) {
 	first, before := len(c.ops), make([][]*Trace, 0, len(list))
 	back := func() {
@@ -122,7 +131,8 @@ func (c *Curation) DoAll(list []Op) ([]Op, error) {
 func (c *Curation) make(op Op) (before []*Trace, err error) {
 	op.Seq, op.At, op.Diff = len(c.ops)+1, c.now().UTC().Truncate(time.Second), nil
 	refused := func(err error) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot " + strings.ReplaceAll(op.Do, "_", " "), Where: op.Trace, Err: err, Next: "hone curate show says what the trace holds"}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot " + strings.ReplaceAll(op.Do, "_", " "),
+			Where: op.Trace, Err: err, Next: "hone curate show says what the trace holds"}
 	}
 	if op.Do == Undo {
 		if op.Of < 1 || op.Of > len(c.ops) {
@@ -216,10 +226,12 @@ func (c *Curation) play(f *family) ([]*Trace, error) {
 		}
 		switch {
 		case err != nil && undo.Do == Undo && i >= undo.Of:
-			return nil, fmt.Errorf("operation %d was made on what operation %d left: undo %d first (%w)", i+1, undo.Of, i+1, err)
+			return nil, fmt.Errorf("operation %d was made on what operation %d left: undo %d first (%w)",
+				i+1, undo.Of, i+1, err)
 		case err != nil && undo.Do == Undo: // which brings operation i back
 			since := c.ops[f.ops[len(f.ops)-2]].Seq
-			return nil, fmt.Errorf("operation %d was made on what is no longer there: undo what was done since, first %d (%w)", i+1, since, err)
+			return nil, fmt.Errorf("operation %d was made on what is no longer there: undo what was done since, "+
+				"first %d (%w)", i+1, since, err)
 		case err != nil:
 			return nil, err
 		}
@@ -228,7 +240,8 @@ func (c *Curation) play(f *family) ([]*Trace, error) {
 	return traces, nil
 }
 
-// Traces are all traces as they are now, in the order of the file; what was split off stands behind what it was a part of.
+// Traces are all traces as they are now, in the order of the file; what was split off stands behind what it was a part
+// of.
 func (c *Curation) Traces() []*Trace {
 	var out []*Trace
 	for _, t := range c.read {
@@ -246,7 +259,8 @@ func (c *Curation) Trace(id string) (*Trace, error) {
 			}
 		}
 	}
-	return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no trace %q", id), Next: "hone curate show lists them"}
+	return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no trace %q", id),
+		Next: "hone curate show lists them"}
 }
 
 // Last is the last operation on a trace that is not undone, and no undo itself; ok is false where there is none.
@@ -257,7 +271,8 @@ func (c *Curation) Last(id string) (op Op, ok bool) {
 	}
 	live := c.live(f)
 	for _, i := range slices.Backward(f.ops) {
-		if live[i] && c.ops[i].Do != Undo && (c.ops[i].Trace == id || fmt.Sprintf("%s/%d", c.ops[i].Trace, c.ops[i].Seq) == id) {
+		if live[i] && c.ops[i].Do != Undo &&
+			(c.ops[i].Trace == id || fmt.Sprintf("%s/%d", c.ops[i].Trace, c.ops[i].Seq) == id) {
 			return c.ops[i], true
 		}
 	}

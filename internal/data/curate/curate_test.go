@@ -23,14 +23,29 @@ import (
 // example is a trace of two turns with calls.
 func example(id string) dataset.Row {
 	call := func(id, text string) chat.Message {
-		return chat.Message{Role: chat.Assistant, ReasoningContent: "think " + id, ToolCalls: []chat.ToolCall{{ID: id, Name: "f", Arguments: `{"text": "` + text + `"}`}}}
+		return chat.Message{Role: chat.Assistant, ReasoningContent: "think " + id,
+			ToolCalls: []chat.ToolCall{{ID: id, Name: "f", Arguments: `{"text": "` + text + `"}`}}}
 	}
 	result := func(id string) chat.Message {
 		return chat.Message{Role: chat.ToolRole, ToolCallID: id, Name: "f", Content: "found " + id}
 	}
-	return dataset.Row{ID: id, Tools: []chat.Tool{{Name: "f", InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)}},
-		Messages: []chat.Message{{Role: chat.System, Content: "Be brief."}, {Role: chat.User, Content: "first"}, call("a", "1"), result("a"), {Role: chat.Assistant, Content: "one"},
-			{Role: chat.User, Content: "second"}, call("b", "2"), result("b"), call("c", "3"), result("c"), {Role: chat.Assistant, Content: "two"}}}
+	return dataset.Row{
+		ID: id,
+		Tools: []chat.Tool{
+			{
+				Name: "f",
+				InputSchema: json.RawMessage(
+					`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`,
+				),
+			},
+		},
+		Messages: []chat.Message{
+			{Role: chat.System, Content: "Be brief."}, {Role: chat.User, Content: "first"}, call("a", "1"), result("a"),
+			{Role: chat.Assistant, Content: "one"}, {Role: chat.User, Content: "second"}, call("b", "2"), result("b"),
+			call("c", "3"), result("c"),
+			{Role: chat.Assistant, Content: "two"},
+		},
+	}
 }
 
 func open(t testing.TB, rows []dataset.Row, path string) *Curation {
@@ -81,7 +96,8 @@ func TestOperations(t *testing.T) {
 		{Op{Do: DeleteTurn, Turn: 2}, 0, `s:Be brief.|u:first|a:{"text": "1"}|t:found a|a:one`, 0},
 		{Op{Do: DeleteTurn, Turn: 1}, 5, `s:Be brief.|u:second|a:{"text": "2"}|t:found b|a:{"text": "3"}|t:found c|a:two`, 1},
 		{Op{Do: DeleteStep, Message: 6}, 0, `s:Be brief.|u:first|a:{"text": "1"}|t:found a|a:one|u:second|a:{"text": "3"}|t:found c|a:two`, 0},
-		{Op{Do: MergeTurns, Turn: 1}, 0, `s:Be brief.|u:first` + "\n\n" + `second|a:{"text": "1"}|t:found a|a:{"text": "2"}|t:found b|a:{"text": "3"}|t:found c|a:two`, 0},
+		{Op{Do: MergeTurns, Turn: 1}, 0, `s:Be brief.|u:first` + "\n\n" +
+			`second|a:{"text": "1"}|t:found a|a:{"text": "2"}|t:found b|a:{"text": "3"}|t:found c|a:two`, 0},
 		{Op{Do: EditText, Message: 10, Text: "2!"}, 0, `s:Be brief.|u:first|a:{"text": "1"}|t:found a|a:one|u:second|a:{"text": "2"}|t:found b|a:{"text": "3"}|t:found c|a:2!`, 0},
 		{Op{Do: EditArguments, Message: 8, Text: `{"text": "x"}`}, 0, `s:Be brief.|u:first|a:{"text": "1"}|t:found a|a:one|u:second|a:{"text": "2"}|t:found b|a:{"text": "x"}|t:found c|a:two`, 0},
 		{Op{Do: DropSystem}, 2, `u:first|a:{"text": "1"}|t:found a|a:one|u:second|a:{"text": "2"}|t:found b|a:{"text": "3"}|t:found c|a:two`, 1},
@@ -96,12 +112,15 @@ func TestOperations(t *testing.T) {
 		if err != nil || tell(x.Row.Messages) != tc.want || x.Row.Opening != tc.left {
 			t.Errorf("%+v:\n got  %s (opening %d)\n want %s", tc.op, tell(x.Row.Messages), x.Row.Opening, tc.want)
 		}
-		if d := done.Diff; d == nil || !same(slices.Concat(example("").Messages[:d.At], d.Added, example("").Messages[d.At+len(d.Removed):]), x.Row.Messages) {
+		if d := done.Diff; d == nil ||
+			!same(slices.Concat(example("").Messages[:d.At], d.Added, example("").Messages[d.At+len(d.Removed):]),
+				x.Row.Messages) {
 			t.Errorf("%+v: the diff %+v does not make the one of the other", tc.op, done.Diff)
 		}
 		if tc.op.Do == Split {
 			rest, err := c.Trace("x/1")
-			if err != nil || tell(rest.Row.Messages) != `s:Be brief.|u:second|a:{"text": "2"}|t:found b|a:{"text": "3"}|t:found c|a:two` {
+			if err != nil || tell(rest.Row.Messages) !=
+				`s:Be brief.|u:second|a:{"text": "2"}|t:found b|a:{"text": "3"}|t:found c|a:two` {
 				t.Errorf("%+v, %v", rest, err)
 			}
 		}
@@ -110,7 +129,8 @@ func TestOperations(t *testing.T) {
 	do(t, c, Op{Do: EditReasoning, Trace: "x", Message: 2, Text: "because"})
 	do(t, c, Op{Do: Rate, Trace: "x", Rating: 4})
 	do(t, c, Op{Do: Accept, Trace: "x", Why: "good"})
-	if x, _ := c.Trace("x"); x.Row.Messages[2].ReasoningContent != "because" || x.Rating != 4 || x.Status != Accepted || x.By != "me" || x.Why != "good" || len(x.Ops) != 3 {
+	if x, _ := c.Trace("x"); x.Row.Messages[2].ReasoningContent != "because" || x.Rating != 4 || x.Status != Accepted ||
+		x.By != "me" || x.Why != "good" || len(x.Ops) != 3 {
 		t.Errorf("%+v", x)
 	}
 }
@@ -118,13 +138,19 @@ func TestOperations(t *testing.T) {
 // What cannot be done is said, and changes nothing: no trace, no ledger.
 func TestRefusals(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")
-	c := open(t, []dataset.Row{example("x"), {ID: "short", Messages: []chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"}}}}, path)
+	c := open(t, []dataset.Row{example("x"), {ID: "short",
+		Messages: []chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"}}}}, path)
 	for want, op := range map[string]Op{
-		`no trace "y"`: {Do: Accept, Trace: "y"}, "no user turn 3": {Do: DeleteTurn, Trace: "x", Turn: 3}, "no user turn 0": {Do: DeleteTurn, Trace: "x"},
-		"only turn": {Do: DeleteTurn, Trace: "short", Turn: 1}, "turn 2 is the last": {Do: MergeTurns, Trace: "x", Turn: 2}, "role user": {Do: DeleteStep, Trace: "x", Message: 1},
-		"no message 11": {Do: EditText, Trace: "x", Message: 11}, "has no call 1": {Do: EditArguments, Trace: "x", Message: 2, Call: 1, Text: "{}"}, "JSON object": {Do: EditArguments, Trace: "x", Message: 2, Text: "[]"},
-		"not JSON": {Do: EditArguments, Trace: "x", Message: 2, Text: "{"}, "no system message": {Do: DropSystem, Trace: "short"}, "before the first turn": {Do: Split, Trace: "x", Turn: 1},
-		"1 to 5": {Do: Rate, Trace: "x", Rating: 6}, `no operation "paint"`: {Do: "paint", Trace: "x"}, "no operation 1: there are 0": {Do: Undo, Of: 1},
+		`no trace "y"`: {Do: Accept, Trace: "y"}, "no user turn 3": {Do: DeleteTurn, Trace: "x", Turn: 3},
+		"no user turn 0": {Do: DeleteTurn, Trace: "x"}, "only turn": {Do: DeleteTurn, Trace: "short",
+			Turn: 1}, "turn 2 is the last": {Do: MergeTurns, Trace: "x",
+			Turn: 2}, "role user": {Do: DeleteStep, Trace: "x", Message: 1},
+		"no message 11": {Do: EditText, Trace: "x", Message: 11}, "has no call 1": {Do: EditArguments, Trace: "x",
+			Message: 2, Call: 1, Text: "{}"}, "JSON object": {Do: EditArguments, Trace: "x", Message: 2, Text: "[]"},
+		"not JSON": {Do: EditArguments, Trace: "x", Message: 2, Text: "{"}, "no system message": {Do: DropSystem,
+			Trace: "short"}, "before the first turn": {Do: Split, Trace: "x", Turn: 1},
+		"1 to 5": {Do: Rate, Trace: "x", Rating: 6}, `no operation "paint"`: {Do: "paint", Trace: "x"},
+		"no operation 1: there are 0": {Do: Undo, Of: 1},
 	} {
 		if _, err := c.Do(op); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", op, err)
@@ -158,14 +184,27 @@ func TestRefusals(t *testing.T) {
 // anyOp draws an operation on one of the traces; many cannot be made.
 func anyOp(t *rapid.T, c *Curation) Op {
 	traces := c.Traces()
-	return Op{Do: rapid.SampledFrom([]string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split, Rate, Accept, Reject, Redact, Undo}).Draw(t, "do"),
-		Trace: traces[rapid.IntRange(0, len(traces)-1).Draw(t, "trace")].ID, Turn: rapid.IntRange(0, 3).Draw(t, "turn"), Message: rapid.IntRange(0, 11).Draw(t, "message"), Call: rapid.IntRange(0, 1).Draw(t, "call"),
-		Text: rapid.SampledFrom([]string{`{"text": "y"}`, "word", ""}).Draw(t, "text"), Rating: rapid.IntRange(1, 5).Draw(t, "rating"), Of: rapid.IntRange(1, 12).Draw(t, "of"), Author: "any",
-		Values: []Value{{Kind: Secret, Text: rapid.SampledFrom([]string{"first", "one", "1"}).Draw(t, "value"), Placeholder: "[SECRET_1]"}}}
+	return Op{
+		Do: rapid.SampledFrom([]string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments,
+			DropSystem, Split, Rate, Accept, Reject, Redact, Undo}).Draw(t, "do"),
+		Trace:   traces[rapid.IntRange(0, len(traces)-1).Draw(t, "trace")].ID,
+		Turn:    rapid.IntRange(0, 3).Draw(t, "turn"),
+		Message: rapid.IntRange(0, 11).Draw(t, "message"),
+		Call:    rapid.IntRange(0, 1).Draw(t, "call"),
+		Text:    rapid.SampledFrom([]string{`{"text": "y"}`, "word", ""}).Draw(t, "text"),
+		Rating: rapid.IntRange(1,
+			5).Draw(t, "rating"),
+		Of:     rapid.IntRange(1, 12).Draw(t, "of"),
+		Author: "any",
+		Values: []Value{
+			{Kind: Secret, Text: rapid.SampledFrom([]string{"first", "one", "1"}).Draw(t, "value"),
+				Placeholder: "[SECRET_1]"},
+		},
+	}
 }
 
-// A trace that was edited in ten ways and more, and whose operations were undone from the last, is the trace. What was done is in the
-// ledger, and read from there it is the same at every step.
+// A trace that was edited in ten ways and more, and whose operations were undone from the last, is the trace. What was
+// done is in the ledger, and read from there it is the same at every step.
 func TestUndoneIsTheTrace(t *testing.T) {
 	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -201,7 +240,8 @@ func TestUndoneIsTheTrace(t *testing.T) {
 			}
 		}
 		traces := c.Traces()
-		if len(traces) != 2 || !reflect.DeepEqual(*traces[0], Trace{ID: "x", Row: rows[0]}) || !reflect.DeepEqual(*traces[1], Trace{ID: "y", Row: rows[1]}) {
+		if len(traces) != 2 || !reflect.DeepEqual(*traces[0], Trace{ID: "x", Row: rows[0]}) ||
+			!reflect.DeepEqual(*traces[1], Trace{ID: "y", Row: rows[1]}) {
 			t.Fatalf("%+v", *traces[0])
 		}
 	})
@@ -214,7 +254,8 @@ func TestLedger(t *testing.T) {
 	c.now = func() time.Time { return time.Date(2026, 11, 23, 1, 2, 3, 4, time.UTC) }
 	do(t, c, Op{Do: Reject, Trace: "x#2", Why: "a copy"})
 	do(t, c, Op{Do: EditText, Trace: "x", Message: 1, Text: "1st"})
-	if _, err := Open(rows, path, Options{}); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "another process") {
+	if _, err := Open(rows, path, Options{}); fault.CodeOf(err) != fault.CodeError ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("two at once: %v", err)
 	}
 	c.Close()
@@ -226,10 +267,13 @@ func TestLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(text), "\n")
-	if want := `{"seq":1,"at":"2026-11-23T01:02:03Z","author":"me","do":"reject","trace":"x#2","why":"a copy"}`; len(lines) != 4 || lines[1] != want {
+	if want :=
+		`{"seq":1,"at":"2026-11-23T01:02:03Z","author":"me","do":"reject","trace":"x#2","why":"a copy"}`; len(lines) !=
+		4 || lines[1] != want {
 		t.Errorf("%s", text)
 	}
-	if !strings.Contains(lines[2], `"diff":{"at":1,"removed":[{"role":"user","content":"first"}],"added":[{"role":"user","content":"1st"}]}`) {
+	if !strings.Contains(lines[2],
+		`"diff":{"at":1,"removed":[{"role":"user","content":"first"}],"added":[{"role":"user","content":"1st"}]}`) {
 		t.Errorf("%s", lines[2])
 	}
 	// What broke off was never done; what broke inside is said; other traces are refused.
@@ -242,13 +286,18 @@ func TestLedger(t *testing.T) {
 	}
 	do(t, again, Op{Do: Accept, Trace: "x"})
 	again.Close()
-	if whole, _ := os.ReadFile(path); strings.Count(string(whole), "\n") != 4 || !strings.HasPrefix(string(whole), string(text)) {
+	if whole, _ := os.ReadFile(path); strings.Count(string(whole), "\n") != 4 ||
+		!strings.HasPrefix(string(whole), string(text)) {
 		t.Errorf("%s", whole)
 	}
-	if _, err := Open(rows[:1], path, Options{}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "others than the ledger's") {
+	if _, err := Open(rows[:1], path, Options{}); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(err.Error(), "others than the ledger's") {
 		t.Errorf("%v", err)
 	}
-	for _, damage := range []string{"x\n", lines[0] + "\n" + lines[2] + "\n", lines[0] + "\n{\n", lines[0] + "\n" + strings.Replace(lines[1], "x#2", "z", 1) + "\n"} {
+	for _, damage := range []string{
+		"x\n", lines[0] + "\n" + lines[2] + "\n", lines[0] + "\n{\n", lines[0] + "\n" +
+			strings.Replace(lines[1], "x#2", "z", 1) + "\n",
+	} {
 		if err := os.WriteFile(path, []byte(damage), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -267,20 +316,32 @@ func TestFindings(t *testing.T) {
 	r.Messages[2].ToolCalls[0].Arguments = `{"text": 3}`
 	r.Messages[6].ToolCalls[0].Name = "g"
 	r.Messages = slices.Delete(r.Messages, 9, 10)
-	if found := checker.Findings(&Trace{Row: r}); len(found) != 3 || !strings.Contains(found[0], "message 2, call 0: arguments of f: /text") || !strings.Contains(found[1], `no tool "g"`) || !strings.Contains(found[2], `without the result of "c"`) {
+	if found := checker.Findings(&Trace{Row: r}); len(found) != 3 ||
+		!strings.Contains(found[0], "message 2, call 0: arguments of f: /text") ||
+		!strings.Contains(found[1], `no tool "g"`) || !strings.Contains(found[2], `without the result of "c"`) {
 		t.Errorf("%q", found)
 	}
 	r = dataset.Row{Messages: []chat.Message{{Role: chat.User}, {Role: chat.ToolRole}}}
-	if found := checker.Findings(&Trace{Row: r}); len(found) != 2 || !strings.Contains(found[0], "no call") || !strings.Contains(found[1], "to learn from") {
+	if found := checker.Findings(&Trace{Row: r}); len(found) != 2 || !strings.Contains(found[0], "no call") ||
+		!strings.Contains(found[1], "to learn from") {
 		t.Errorf("%q", found)
 	}
 }
 
 // scored is a short trace of one call with what rules look at.
 func scored(id, task string, checks, judge float64, status trajectory.CallStatus) dataset.Row {
-	r := dataset.Row{ID: id, Outcome: trajectory.OK, Terms: []trajectory.Term{{Name: "checks", Score: checks, Why: "checks[0]"}, {Name: "judge", Score: judge}},
-		Messages: []chat.Message{{Role: chat.User, Content: task}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "tool_" + task[:1], Arguments: "{}"}}}, {Role: chat.ToolRole, ToolCallID: "1"}, {Role: chat.Assistant, Content: "x"}},
-		Results:  []dataset.Result{{Status: status}}}
+	r := dataset.Row{
+		ID:      id,
+		Outcome: trajectory.OK,
+		Terms:   []trajectory.Term{{Name: "checks", Score: checks, Why: "checks[0]"}, {Name: "judge", Score: judge}},
+		Messages: []chat.Message{
+			{Role: chat.User, Content: task},
+			{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "tool_" + task[:1], Arguments: "{}"}}},
+			{Role: chat.ToolRole, ToolCallID: "1"},
+			{Role: chat.Assistant, Content: "x"},
+		},
+		Results: []dataset.Result{{Status: status}},
+	}
 	r.Results[0].Call.ID = "1"
 	return r
 }
@@ -292,15 +353,19 @@ func TestRules(t *testing.T) {
 	wrong.Messages[1].ToolCalls[0].Name = "none"
 	wrong.Tools = []chat.Tool{{Name: "tool_e"}}
 	list := []dataset.Row{
-		scored("good", "alpha of the sea", 1, 0.9, trajectory.CallOK), scored("failed", "bravo of the army", 0.5, 0.9, trajectory.CallOK), scored("error", "charlie of the lake", 1, 0.9, trajectory.CallToolError),
-		long, scored("poor", "foxtrot of the night", 1, 0.2, trajectory.CallOK), wrong, scored("copy", "alpha of the Sea!", 1, 0.95, trajectory.CallOK), example("plain"),
+		scored("good", "alpha of the sea", 1, 0.9, trajectory.CallOK), scored("failed", "bravo of the army", 0.5, 0.9,
+			trajectory.CallOK), scored("error", "charlie of the lake", 1, 0.9, trajectory.CallToolError),
+		long, scored("poor", "foxtrot of the night", 1, 0.2, trajectory.CallOK), wrong, scored("copy",
+			"alpha of the Sea!", 1, 0.95, trajectory.CallOK), example("plain"),
 	}
 	for _, tc := range []struct {
 		rules Rules
 		want  string
 	}{
-		{Rules{}, ""}, {Rules{ChecksPassed: true}, "failed plain"}, {Rules{SchemaValid: true}, "wrong"}, {Rules{NoToolError: true}, "error"}, {Rules{MaxTurns: 2}, "long plain"},
-		{Rules{MinJudge: 0.5}, "poor plain"}, {Rules{Near: 0.8}, "good"}, {Rules{MinRating: 1}, "good failed error long poor wrong copy plain"},
+		{Rules{}, ""}, {Rules{ChecksPassed: true}, "failed plain"}, {Rules{SchemaValid: true}, "wrong"},
+		{Rules{NoToolError: true}, "error"}, {Rules{MaxTurns: 2}, "long plain"}, {Rules{MinJudge: 0.5}, "poor plain"},
+		{Rules{Near: 0.8}, "good"}, {Rules{MinRating: 1},
+			"good failed error long poor wrong copy plain"},
 		{Rules{PerTool: 1}, "good"}, {Rules{PerLength: 2}, "failed error poor wrong"},
 		{Rules{NoToolError: true, Wanted: func(*dataset.Row) []string { return []string{"tool_c"} }}, ""},
 		{Rules{NoToolError: true, Wanted: func(*dataset.Row) []string { return []string{"tool_z"} }}, "error"},
@@ -331,7 +396,8 @@ func TestRules(t *testing.T) {
 				t.Errorf("%+v: nothing is told of the rule %s", tc.rules, name)
 			}
 		}
-		if len(out.Rejected) != len(tc.rules.names()) || out.Spared != map[bool]int{true: 1}[tc.rules.Wanted != nil && tc.want == ""] {
+		if len(out.Rejected) != len(tc.rules.names()) ||
+			out.Spared != map[bool]int{true: 1}[tc.rules.Wanted != nil && tc.want == ""] {
 			t.Errorf("%+v: %+v", tc.rules, out)
 		}
 		if tc.rules.NoToolError && out.Unknown != 1 {
@@ -343,7 +409,8 @@ func TestRules(t *testing.T) {
 	do(t, c, Op{Do: Accept, Trace: "good"})
 	do(t, c, Op{Do: Accept, Trace: "failed"})
 	out, err := c.Apply(Rules{ChecksPassed: true, Near: 0.8})
-	if x, _ := c.Trace("good"); err != nil || x.Status != Accepted || out.Rejected["near copy"] != 1 || out.Rejected["checks passed"] != 1 {
+	if x, _ := c.Trace("good"); err != nil || x.Status != Accepted || out.Rejected["near copy"] != 1 ||
+		out.Rejected["checks passed"] != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if _, err := c.Apply(Rules{Near: 2}); fault.CodeOf(err) != fault.CodeUsage {
@@ -363,7 +430,8 @@ func BenchmarkDo(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				i++
-				if _, err := c.Do(Op{Do: EditText, Trace: fmt.Sprint(i % n), Message: 1, Text: fmt.Sprint(i), Author: "me"}); err != nil {
+				if _, err := c.Do(Op{Do: EditText, Trace: fmt.Sprint(i % n), Message: 1, Text: fmt.Sprint(i),
+					Author: "me"}); err != nil {
 					b.Fatal(err)
 				}
 			}

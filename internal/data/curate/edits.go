@@ -10,8 +10,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// apply makes an operation on a family of traces, the first of which was read from the file and the others were split off. It changes
-// nothing where it cannot be made.
+// apply makes an operation on a family of traces, the first of which was read from the file and the others were split
+// off. It changes nothing where it cannot be made.
 func apply(family []*Trace, op Op) ([]*Trace, error) {
 	i := slices.IndexFunc(family, func(t *Trace) bool { return t.ID == op.Trace })
 	if i < 0 {
@@ -66,11 +66,14 @@ func apply(family []*Trace, op Op) ([]*Trace, error) {
 	return out, err
 }
 
-// void takes from a trace what is no longer proven once it reads otherwise: that its checks hold, and what a judge gave. What it failed
-// stands until a person accepts what became of it, or else a trace that failed would pass by losing its system message.
+// void takes from a trace what is no longer proven once it reads otherwise: that its checks hold, and what a judge
+// gave. What it failed stands until a person accepts what became of it, or else a trace that failed would pass by
+// losing its system message.
 func (t *Trace) void() {
 	t.Edited = true
-	t.Row.Terms = slices.DeleteFunc(slices.Clone(t.Row.Terms), func(x trajectory.Term) bool { return x.Name != "checks" || x.Score == 1 })
+	t.Row.Terms = slices.DeleteFunc(slices.Clone(t.Row.Terms), func(x trajectory.Term) bool {
+		return x.Name != "checks" || x.Score == 1
+	})
 }
 
 // vouch puts a person's word in place of what was measured of the trace before it was edited.
@@ -162,7 +165,8 @@ func (t *Trace) deleteStep(n int) error {
 	return nil
 }
 
-// mergeTurns joins a turn with the next. What the assistant answers in the first, without a call, goes: nobody asked on.
+// mergeTurns joins a turn with the next. What the assistant answers in the first, without a call, goes: nobody asked
+// on.
 func (t *Trace) mergeTurns(n int) error {
 	start, middle, err := t.turn(n)
 	if err != nil {
@@ -222,7 +226,10 @@ func (t *Trace) edit(op Op) error {
 		m.ToolCalls[op.Call].Arguments = op.Text
 		t.noteEdit(op.Message, op.Call, before)
 		id := m.ToolCalls[op.Call].ID
-		t.Row.Results = slices.DeleteFunc(slices.Clone(t.Row.Results), func(r dataset.Result) bool { return r.Call.ID == id }) // it was another call's
+		// it was another call's
+		t.Row.Results = slices.DeleteFunc(slices.Clone(t.Row.Results), func(r dataset.Result) bool {
+			return r.Call.ID == id
+		})
 	}
 	return nil
 }

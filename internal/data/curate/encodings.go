@@ -33,7 +33,8 @@ func findEncoded(text string) (out []Found) {
 	for _, e := range encodings {
 		for _, at := range e.run.FindAllStringIndex(text, -1) {
 			said, err := e.decode(text[at[0]:at[1]])
-			if err != nil || said == text[at[0]:at[1]] || !utf8.ValidString(said) || strings.ContainsFunc(said, unprintable) {
+			if err != nil || said == text[at[0]:at[1]] || !utf8.ValidString(said) ||
+				strings.ContainsFunc(said, unprintable) {
 				continue
 			}
 			if slices.ContainsFunc(plain(said), func(f Found) bool { return f.Kind == Secret }) {

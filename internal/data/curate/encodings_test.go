@@ -30,7 +30,8 @@ func TestEncodedSecrets(t *testing.T) {
 		if left := Replace(text, Values([]string{text}, RedactOptions{})); strings.Contains(left, encode(key)) {
 			t.Errorf("%s: %s", name, left)
 		}
-		if harmless := "the value is " + encode("a text of no interest, but of some length") + " here"; len(Find(harmless)) > 0 {
+		if harmless := "the value is " + encode("a text of no interest, but of some length") +
+			" here"; len(Find(harmless)) > 0 {
 			t.Errorf("%s: %v in %s", name, Find(harmless), harmless)
 		}
 	}

@@ -27,8 +27,8 @@ func (c *Checker) schemaOf(t chat.Tool) *schema.Schema {
 	return c.schemas[key]
 }
 
-// Findings say what is wrong with a trace, as it is now: calls that its tools do not take, calls without a result or with that of another
-// call, and that there is nothing to learn from it.
+// Findings say what is wrong with a trace, as it is now: calls that its tools do not take, calls without a result or
+// with that of another call, and that there is nothing to learn from it.
 func (c *Checker) Findings(t *Trace) []string {
 	var out []string
 	r := &t.Row
@@ -63,9 +63,9 @@ func (c *Checker) Findings(t *Trace) []string {
 	return append(out, t.staleResults()...)
 }
 
-// Misfits are the findings of calls that a person edited to what their tools do not take, and has not accepted the trace with. What the
-// policy called wrongly is no such: a trace may show how it recovered. Nor is it one that only its placeholders do not fit: who edits those
-// would write the values again.
+// Misfits are the findings of calls that a person edited to what their tools do not take, and has not accepted the
+// trace with. What the policy called wrongly is no such: a trace may show how it recovered. Nor is it one that only its
+// placeholders do not fit: who edits those would write the values again.
 func (c *Checker) Misfits(t *Trace) (out []string) {
 	for _, s := range t.rewritten {
 		if s.message >= t.Row.Opening {

@@ -26,8 +26,8 @@ type part struct {
 	value chat.Value // nil: it is no JSON
 }
 
-// parts cuts a text into what is JSON and what is not, wherever the JSON stands: between words, in lines as in a log, or over several lines.
-// It is nil where nothing is JSON.
+// parts cuts a text into what is JSON and what is not, wherever the JSON stands: between words, in lines as in a log,
+// or over several lines. It is nil where nothing is JSON.
 func parts(text string) (out []part) { return partsOf(text, func(int) {}) }
 
 // partsOf tells how many bytes each reading in vain took.
@@ -64,11 +64,12 @@ func partsOf(text string, read func(int)) (out []part) {
 	return out
 }
 
-// mostRead bounds how much is read in vain, in lengths of the text: behind each brace of broken JSON the rest may be read again.
+// mostRead bounds how much is read in vain, in lengths of the text: behind each brace of broken JSON the rest may be
+// read again.
 const mostRead = 8
 
-// isList reports whether what could be JSON between words is: a list of numbers may be none ("see [1]"), and so may braces with nothing in
-// them ("- [ ] to do"). A list that has lines for itself is one.
+// isList reports whether what could be JSON between words is: a list of numbers may be none ("see [1]"), and so may
+// braces with nothing in them ("- [ ] to do"). A list that has lines for itself is one.
 func isList(v chat.Value, text string, from, to int) bool {
 	switch v := v.(type) {
 	case *chat.Object:
@@ -81,8 +82,8 @@ func isList(v chat.Value, text string, from, to int) bool {
 	return false
 }
 
-// Texts are what Find is to look at of a text: itself or, of JSON, each text and number with its key, since escapes hide what they say. A key
-// of anything else is a text of its own. A text that is JSON itself is looked at as such.
+// Texts are what Find is to look at of a text: itself or, of JSON, each text and number with its key, since escapes
+// hide what they say. A key of anything else is a text of its own. A text that is JSON itself is looked at as such.
 func Texts(text string) (out []string) {
 	words := func(text string) { out = append(out, text) }
 	if !leavesOf(text, "", words, func(key, leaf string, _ bool) { out = append(out, key+`: "`+leaf+`"`) }) {
@@ -141,8 +142,8 @@ func leaves(v chat.Value, key string, words func(string), yield func(key, leaf s
 	}
 }
 
-// Apply puts the placeholders of values into a text, and JSON stays JSON: a number is a number there still. What can stay of its white space
-// and its escapes stays.
+// Apply puts the placeholders of values into a text, and JSON stays JSON: a number is a number there still. What can
+// stay of its white space and its escapes stays.
 func Apply(text string, values []Value) string {
 	deep := slices.ContainsFunc(values, func(v Value) bool { return v.Deep })
 	v, is := asJSON(text)
@@ -218,8 +219,8 @@ func applyToKey(v chat.Value, key string, values []Value, deep bool) (out chat.V
 	return v, false
 }
 
-// small reports whether a value is a number of few digits, such as a PIN, with a number in its place: elsewhere it may be a year, and nobody
-// would see that it is none any more.
+// small reports whether a value is a number of few digits, such as a PIN, with a number in its place: elsewhere it may
+// be a year, and nobody would see that it is none any more.
 func (v Value) small() bool {
 	return v.Deep && len(v.Text) < 6 && !strings.HasPrefix(v.Placeholder, "[")
 }
@@ -232,8 +233,8 @@ func sure(values []Value) []Value {
 	return slices.DeleteFunc(slices.Clone(values), Value.small)
 }
 
-// of are the values that are replaced in what an object has under a key: all in a text of words, and of a number the small ones only where it
-// is found by itself.
+// of are the values that are replaced in what an object has under a key: all in a text of words, and of a number the
+// small ones only where it is found by itself.
 func of(values []Value, key, leaf string) []Value {
 	if !slices.ContainsFunc(values, Value.small) || !plainNumber.MatchString(leaf) {
 		return values
@@ -245,10 +246,11 @@ func of(values []Value, key, leaf string) []Value {
 	return sure(values)
 }
 
-// renameKey is a key with placeholders, which is none that is taken: two spellings of one value may be keys of one object. A key of words
-// stays, though a password may be the same: it is the name of a parameter.
+// renameKey is a key with placeholders, which is none that is taken: two spellings of one value may be keys of one
+// object. A key of words stays, though a password may be the same: it is the name of a parameter.
 func renameKey(key string, values []Value, taken func(string) bool) string {
-	if !strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("_- ", r) }) {
+	if !strings.ContainsFunc(key,
+		func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("_- ", r) }) {
 		return key
 	}
 	said := Replace(key, values)
@@ -259,9 +261,9 @@ func renameKey(key string, values []Value, taken func(string) bool) string {
 	return out
 }
 
-// anonymous is a number in the place of one that was redacted, so that a schema which wants a number has one: its sign and fraction stay. In
-// ledgers of before 2026-11-23 its placeholder is a text: then it is a number of as many digits, with the placeholder's own at its end.
-// Where more than the number is left, that is a text.
+// anonymous is a number in the place of one that was redacted, so that a schema which wants a number has one: its sign
+// and fraction stay. In ledgers of before 2026-11-23 its placeholder is a text: then it is a number of as many digits,
+// with the placeholder's own at its end. Where more than the number is left, that is a text.
 func anonymous(number, said string) chat.Value {
 	if plainNumber.MatchString(said) {
 		return chat.Number(said)

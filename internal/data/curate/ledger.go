@@ -38,8 +38,8 @@ type header struct {
 	SHA256   string `json:"sha256"`   // of the rows as hone writes them
 }
 
-// IsLedger tells whether a file is a ledger, a copy or a part of one, gzipped or not: by its name, or by how it begins, since a ledger may
-// have any name. It holds what was redacted, and is for nobody but who curates.
+// IsLedger tells whether a file is a ledger, a copy or a part of one, gzipped or not: by its name, or by how it begins,
+// since a ledger may have any name. It holds what was redacted, and is for nobody but who curates.
 func IsLedger(file string) bool {
 	if strings.HasSuffix(strings.TrimSuffix(file, ".gz"), formats.Curation) {
 		return true
@@ -74,8 +74,8 @@ func IsLedger(file string) bool {
 // operationLine is how a line of an operation begins.
 var operationLine = regexp.MustCompile(`^\{"seq":\d+,.*"do":`)
 
-// hashesOf gives rows their tools and returns the hash of them as they were read and, where that is another one, with their tools: that
-// is how it was once taken, and such a ledger is one still.
+// hashesOf gives rows their tools and returns the hash of them as they were read and, where that is another one, with
+// their tools: that is how it was once taken, and such a ledger is one still.
 func hashesOf(rows []dataset.Row, tools func(*dataset.Row) error) ([]string, error) {
 	read, full := sha256.New(), sha256.New()
 	var line []byte
@@ -116,7 +116,8 @@ func openLedger(path string, hashes []string, still bool) (*ledger, []Op, error)
 	}
 	if l.f = f; !still && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		l.close()
-		return nil, nil, &fault.Error{Code: fault.CodeError, What: "another process curates these traces", Where: path, Next: "wait until it ends"}
+		return nil, nil, &fault.Error{Code: fault.CodeError, What: "another process curates these traces", Where: path,
+			Next: "wait until it ends"}
 	}
 	ops, err := l.read()
 	if err != nil {
@@ -143,7 +144,8 @@ func (l *ledger) read() ([]Op, error) {
 			continue
 		}
 		damaged := func(err error) error {
-			return &fault.Error{Code: fault.CodeError, What: "the ledger is damaged", Where: fmt.Sprintf("%s:%d", l.path, i+1), Err: err, Next: "restore it, or move it away to begin anew"}
+			return &fault.Error{Code: fault.CodeError, What: "the ledger is damaged",
+				Where: fmt.Sprintf("%s:%d", l.path, i+1), Err: err, Next: "restore it, or move it away to begin anew"}
 		}
 		if i == 0 {
 			var h header
@@ -151,8 +153,9 @@ func (l *ledger) read() ([]Op, error) {
 				return nil, damaged(fmt.Errorf("its first line is no header of a curation"))
 			}
 			if !slices.Contains(l.hashes, h.SHA256) {
-				return nil, &fault.Error{Code: fault.CodeUsage, What: "the traces are others than the ledger's", Where: l.path,
-					Why: "they have changed since they were curated", Next: "restore them, or name another --ledger"}
+				return nil, &fault.Error{Code: fault.CodeUsage, What: "the traces are others than the ledger's",
+					Where: l.path, Why: "they have changed since they were curated",
+					Next: "restore them, or name another --ledger"}
 			}
 			continue
 		}
@@ -168,7 +171,8 @@ func (l *ledger) read() ([]Op, error) {
 	return ops, nil
 }
 
-// append writes operations behind the others, and a header before the first. They are on the disk when it returns, or none is.
+// append writes operations behind the others, and a header before the first. They are on the disk when it returns, or
+// none is.
 func (l *ledger) append(ops []Op) error {
 	if l.dry || len(ops) == 0 {
 		return nil
@@ -177,7 +181,8 @@ func (l *ledger) append(ops []Op) error {
 		return &fault.Error{Code: fault.CodeError, What: "the traces were opened to be read alone", Where: l.path}
 	}
 	if l.torn != nil {
-		return &fault.Error{Code: fault.CodeExhausted, What: "the ledger ends in a line that is not whole", Where: l.path, Err: l.torn, Next: "make room and start again: the part is cut off then"}
+		return &fault.Error{Code: fault.CodeExhausted, What: "the ledger ends in a line that is not whole",
+			Where: l.path, Err: l.torn, Next: "make room and start again: the part is cut off then"}
 	}
 	var text []byte
 	if l.f == nil {
@@ -188,7 +193,8 @@ func (l *ledger) append(ops []Op) error {
 			}
 		}
 		if err != nil {
-			return &fault.Error{Code: fault.CodeError, What: "cannot begin the ledger", Where: l.path, Err: err, Next: "the same command again, or another --ledger"}
+			return &fault.Error{Code: fault.CodeError, What: "cannot begin the ledger", Where: l.path, Err: err,
+				Next: "the same command again, or another --ledger"}
 		}
 		l.f = f
 	}
@@ -214,7 +220,8 @@ func (l *ledger) append(ops []Op) error {
 		if info != nil {
 			l.torn = l.f.Truncate(info.Size())
 		}
-		return &fault.Error{Code: fault.CodeExhausted, What: "cannot write the ledger", Where: l.path, Err: err, Next: "make room; what was not written is not done"}
+		return &fault.Error{Code: fault.CodeExhausted, What: "cannot write the ledger", Where: l.path, Err: err,
+			Next: "make room; what was not written is not done"}
 	}
 	return nil
 }

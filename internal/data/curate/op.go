@@ -14,19 +14,21 @@ import (
 
 // Kinds of operations. Messages are numbered from 0 and user turns from 1, as they are when the operation is made.
 const (
-	DeleteTurn    = "delete_turn"    // user turn Turn, with all that follows up to the next
-	DeleteStep    = "delete_step"    // assistant message Message, with the results of its calls
-	MergeTurns    = "merge_turns"    // user turn Turn and the next: one question, the steps of both, the second's answer
+	DeleteTurn = "delete_turn" // user turn Turn, with all that follows up to the next
+	DeleteStep = "delete_step" // assistant message Message, with the results of its calls
+	// user turn Turn and the next: one question, the steps of both, the second's answer
+	MergeTurns    = "merge_turns"
 	EditText      = "edit_text"      // the content of Message becomes Text
 	EditReasoning = "edit_reasoning" // its reasoning does
 	EditArguments = "edit_arguments" // the arguments of its call number Call become Text, a JSON object
 	DropSystem    = "drop_system"    // the system messages at the beginning
-	Split         = "split"          // user turn Turn and what follows become a trace of their own, with the same system messages
-	Rate          = "rate"           // Rating, from 1 to 5
-	Accept        = "accept"
-	Reject        = "reject" // Why says for what
-	Redact        = "redact" // each of Values becomes its placeholder, wherever it stands
-	Undo          = "undo"   // the operation of the number Of, which may be an undo itself
+	// user turn Turn and what follows become a trace of their own, with the same system messages
+	Split  = "split"
+	Rate   = "rate" // Rating, from 1 to 5
+	Accept = "accept"
+	Reject = "reject" // Why says for what
+	Redact = "redact" // each of Values becomes its placeholder, wherever it stands
+	Undo   = "undo"   // the operation of the number Of, which may be an undo itself
 )
 
 // Op is one operation on one trace. Seq, At and Diff are the ledger's.
@@ -66,7 +68,8 @@ func (op Op) edits() bool {
 	return false
 }
 
-// Needs are the members by which an operation says what it is about, as JSON names them. One that is left out would count as 0.
+// Needs are the members by which an operation says what it is about, as JSON names them. One that is left out would
+// count as 0.
 func Needs(do string) []string {
 	switch do {
 	case DeleteTurn, MergeTurns, Split:
@@ -93,14 +96,15 @@ func Missing(do string, given func(name string) bool) error {
 			if name == "values" {
 				next += " in a JSON line; hone curate redact finds them by itself"
 			}
-			return &fault.Error{Code: fault.CodeUsage, What: "cannot " + strings.ReplaceAll(do, "_", " "), Why: "it does not say which " + name, Next: next}
+			return &fault.Error{Code: fault.CodeUsage, What: "cannot " + strings.ReplaceAll(do, "_", " "),
+				Why: "it does not say which " + name, Next: next}
 		}
 	}
 	return nil
 }
 
-// replaces reports whether an operation that is made again takes away what it took away the first time. Messages and turns are
-// numbered as they were then: after an undo another one may have the number.
+// replaces reports whether an operation that is made again takes away what it took away the first time. Messages and
+// turns are numbered as they were then: after an undo another one may have the number.
 func (op Op) replaces(d *Diff) bool {
 	if d == nil || op.Diff == nil {
 		return d == op.Diff
@@ -153,7 +157,8 @@ func diffOf(before, after []chat.Message) *Diff {
 		front++
 	}
 	back := 0
-	for back < len(before)-front && back < len(after)-front && same(before[len(before)-1-back:len(before)-back], after[len(after)-1-back:len(after)-back]) {
+	for back < len(before)-front && back < len(after)-front &&
+		same(before[len(before)-1-back:len(before)-back], after[len(after)-1-back:len(after)-back]) {
 		back++
 	}
 	if front == len(before) && front == len(after) {
@@ -179,7 +184,8 @@ func ParseOp(line []byte) (Op, error) {
 
 // Kinds are the names of all operations.
 func Kinds() []string {
-	return []string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split, Rate, Accept, Reject, Redact, Undo}
+	return []string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split, Rate,
+		Accept, Reject, Redact, Undo}
 }
 
 // String tells a person of an operation, by whom it is if that is known.

@@ -13,10 +13,14 @@ import (
 	"hone/internal/fault"
 )
 
-// An edited trace has no proof any more: its checks held for what it was. What failed has failed until a person says otherwise.
+// An edited trace has no proof any more: its checks held for what it was. What failed has failed until a person says
+// otherwise.
 func TestEditsVoidTheProof(t *testing.T) {
-	edits := []Op{{Do: DeleteTurn, Turn: 1}, {Do: DeleteStep, Message: 6}, {Do: MergeTurns, Turn: 1}, {Do: EditText, Message: 10, Text: "2!"}, {Do: EditReasoning, Message: 2, Text: "r"},
-		{Do: EditArguments, Message: 6, Text: `{"text": "x"}`}, {Do: DropSystem}, {Do: Split, Turn: 2}}
+	edits := []Op{
+		{Do: DeleteTurn, Turn: 1}, {Do: DeleteStep, Message: 6}, {Do: MergeTurns, Turn: 1}, {Do: EditText, Message: 10,
+			Text: "2!"}, {Do: EditReasoning, Message: 2, Text: "r"},
+		{Do: EditArguments, Message: 6, Text: `{"text": "x"}`}, {Do: DropSystem}, {Do: Split, Turn: 2},
+	}
 	for _, op := range edits {
 		passed, failed := example("passed"), example("failed")
 		passed.Outcome, failed.Outcome = trajectory.OK, trajectory.OK
@@ -30,10 +34,12 @@ func TestEditsVoidTheProof(t *testing.T) {
 			do(t, c, op)
 		}
 		for _, x := range c.Traces() {
-			if strings.HasPrefix(x.ID, "passed") && (hasTerm(&x.Row, "checks") || hasTerm(&x.Row, "judge") || !x.Edited || x.Row.WhyNoDemonstration() != "") {
+			if strings.HasPrefix(x.ID, "passed") && (hasTerm(&x.Row, "checks") || hasTerm(&x.Row, "judge") ||
+				!x.Edited || x.Row.WhyNoDemonstration() != "") {
 				t.Errorf("%s: %s keeps %+v", op.Do, x.ID, x.Row.Terms)
 			}
-			if strings.HasPrefix(x.ID, "failed") && (x.Row.WhyNoDemonstration() != "failed checks[0]" || hasTerm(&x.Row, "judge")) {
+			if strings.HasPrefix(x.ID, "failed") &&
+				(x.Row.WhyNoDemonstration() != "failed checks[0]" || hasTerm(&x.Row, "judge")) {
 				t.Errorf("%s: %s is learnt from: %+v", op.Do, x.ID, x.Row.Terms)
 			}
 		}
@@ -65,7 +71,8 @@ func TestEditsVoidTheProof(t *testing.T) {
 	}
 }
 
-// A ledger belongs to the traces and not to the tools of a catalog beside them; one that was begun when it did is still read.
+// A ledger belongs to the traces and not to the tools of a catalog beside them; one that was begun when it did is still
+// read.
 func TestToolsAreNoPartOfTheLedger(t *testing.T) {
 	rows := func() []dataset.Row {
 		r := example("x")
@@ -128,13 +135,15 @@ func TestReadOnly(t *testing.T) {
 	if x, _ := look.Trace("x"); x.Rating != 2 {
 		t.Errorf("%+v", x)
 	}
-	if _, err := look.Do(Op{Do: Rate, Trace: "x", Rating: 3}); err == nil || len(look.Ops()) != 1 || look.Traces()[0].Rating != 2 {
+	if _, err := look.Do(Op{Do: Rate, Trace: "x", Rating: 3}); err == nil || len(look.Ops()) != 1 ||
+		look.Traces()[0].Rating != 2 {
 		t.Errorf("done to what is only looked at: %v", err)
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(before) {
 		t.Error("what is only looked at was changed")
 	}
-	if _, err := Open(rows, path, Options{}); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "another process") {
+	if _, err := Open(rows, path, Options{}); fault.CodeOf(err) != fault.CodeError ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("%v", err)
 	}
 }
@@ -142,8 +151,14 @@ func TestReadOnly(t *testing.T) {
 // Several operations are written at once, or none is.
 func TestDoAll(t *testing.T) {
 	c := fresh(t, example("x"), example("y"))
-	list := []Op{{Do: Split, Trace: "x", Turn: 2}, {Do: Rate, Trace: "x/1", Rating: 2}, {Do: Rate, Trace: "y", Rating: 3}, {Do: Rate, Trace: "z", Rating: 1}}
-	if _, err := c.DoAll(list); fault.CodeOf(err) != fault.CodeUsage || len(c.Ops()) != 0 || len(c.Traces()) != 2 || c.Traces()[1].Rating != 0 {
+	list := []Op{
+		{Do: Split, Trace: "x", Turn: 2},
+		{Do: Rate, Trace: "x/1", Rating: 2},
+		{Do: Rate, Trace: "y", Rating: 3},
+		{Do: Rate, Trace: "z", Rating: 1},
+	}
+	if _, err := c.DoAll(list); fault.CodeOf(err) != fault.CodeUsage || len(c.Ops()) != 0 || len(c.Traces()) != 2 ||
+		c.Traces()[1].Rating != 0 {
 		t.Errorf("%v: %d operations, %d traces", err, len(c.Ops()), len(c.Traces()))
 	}
 	done, err := c.DoAll(list[:3])
@@ -160,18 +175,21 @@ func TestWhatAnOperationNeeds(t *testing.T) {
 			line := `{"do": "` + do + `"`
 			for j, name := range needs {
 				if j != i {
-					line += `, "` + name + `": ` + map[string]string{"trace": `"a"`, "text": `"a"`, "values": "[]"}[name]
+					line += `, "` + name + `": ` +
+						map[string]string{"trace": `"a"`, "text": `"a"`, "values": "[]"}[name]
 					if strings.HasSuffix(line, ": ") {
 						line += "1"
 					}
 				}
 			}
-			if _, err := ParseOp([]byte(line + "}")); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "which "+needs[i]) {
+			if _, err := ParseOp([]byte(line + "}")); fault.CodeOf(err) != fault.CodeUsage ||
+				!strings.Contains(err.Error(), "which "+needs[i]) {
 				t.Errorf("%s: %v", line, err)
 			}
 		}
 	}
-	if op, err := ParseOp([]byte(`{"do": "edit_text", "trace": "x", "message": 0, "text": ""}`)); err != nil || op.Message != 0 {
+	if op, err := ParseOp([]byte(`{"do": "edit_text", "trace": "x", "message": 0, "text": ""}`)); err != nil ||
+		op.Message != 0 {
 		t.Errorf("%+v %v", op, err)
 	}
 }

@@ -23,8 +23,9 @@ type Redacted struct {
 	Times       int    `json:"times"`  // it is said in the trace
 }
 
-// Redact puts placeholders in place of the secrets and personal data of all traces, as an operation on each that has any. No kinds stands
-// for all of package redact. What was proven of a trace stays proven: what is said of a value is said of its placeholder.
+// Redact puts placeholders in place of the secrets and personal data of all traces, as an operation on each that has
+// any. No kinds stands for all of package redact. What was proven of a trace stays proven: what is said of a value is
+// said of its placeholder.
 func (c *Curation) Redact(author string, kinds []string) (Redaction, error) {
 	out := Redaction{Kinds: map[string]int{}, Values: []Redacted{}}
 	var ops []Op
@@ -57,7 +58,8 @@ func (c *Curation) Redact(author string, kinds []string) (Redaction, error) {
 			}
 			seen[v.Placeholder] = true
 			out.Kinds[v.Kind]++
-			r := Redacted{Trace: op.Trace, Operation: op.Seq, Kind: v.Kind, Placeholder: v.Placeholder, Length: len(v.Text)}
+			r := Redacted{Trace: op.Trace, Operation: op.Seq, Kind: v.Kind, Placeholder: v.Placeholder,
+				Length: len(v.Text)}
 			t.eachText(func(s *string) { r.Times += Count(*s, v.Placeholder) })
 			out.Values = append(out.Values, r)
 		}

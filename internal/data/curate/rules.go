@@ -13,7 +13,8 @@ import (
 	"hone/internal/fault"
 )
 
-// Rules reject traces. The zero value rejects none. A trace that a person accepted, or that is rejected already, is left alone.
+// Rules reject traces. The zero value rejects none. A trace that a person accepted, or that is rejected already, is
+// left alone.
 type Rules struct {
 	ChecksPassed bool    // its scenario's checks hold, and it ended by itself
 	SchemaValid  bool    // each call fits its tool's schema
@@ -23,7 +24,8 @@ type Rules struct {
 	MinRating    int     // what a person gave; 0 asks for none
 	Near         float64 // from this similarity on two traces are near copies, of which the better stays; 0 keeps both
 	PerTool      int     // most traces for each tool: one stays while any of its tools has fewer; 0 has no bound
-	PerLength    int     // most traces of each length, a measure of difficulty: no call, one, 2 to 3, 4 to 7, ...; 0 has no bound
+	// most traces of each length, a measure of difficulty: no call, one, 2 to 3, 4 to 7, ...; 0 has no bound
+	PerLength int
 
 	Author string // of the operations
 	// Wanted are the tools of which a trace's scenario wants a call to be refused; nil where no scenario is known.
@@ -32,8 +34,12 @@ type Rules struct {
 
 // names are the rules that are asked for.
 func (r Rules) names() (names []string) {
-	for name, asked := range map[string]bool{"checks passed": r.ChecksPassed, "schema valid": r.SchemaValid, noToolError: r.NoToolError, "most turns": r.MaxTurns > 0,
-		"judge": r.MinJudge > 0, "rating": r.MinRating > 0, "near copy": r.Near > 0, "balance by tool": r.PerTool > 0, "balance by length": r.PerLength > 0} {
+	for name, asked := range map[string]bool{
+		"checks passed": r.ChecksPassed, "schema valid": r.SchemaValid, noToolError: r.NoToolError,
+		"most turns": r.MaxTurns > 0, "judge": r.MinJudge > 0, "rating": r.MinRating > 0, "near copy": r.Near > 0,
+		"balance by tool":   r.PerTool > 0,
+		"balance by length": r.PerLength > 0,
+	} {
 		if asked {
 			names = append(names, name)
 		}
@@ -49,14 +55,16 @@ type Ruled struct {
 	Rejected map[string]int `json:"rejected"` // of each rule that was asked for
 	Spared   int            `json:"spared"`   // that a call failed in as their scenarios want
 	Left     int            `json:"left"`     // that are not rejected now
-	Unknown  int            `json:"unknown"`  // of those, how many say nothing of how their calls went, where a rule asks for it
+	// of those, how many say nothing of how their calls went, where a rule asks for it
+	Unknown int `json:"unknown"`
 }
 
 // Apply rejects what the rules refuse, each with its reason, as operations that can be undone.
 func (c *Curation) Apply(r Rules) (Ruled, error) {
 	out := Ruled{Rejected: map[string]int{}}
 	if r.Near < 0 || r.Near > 1 {
-		return out, &fault.Error{Code: fault.CodeUsage, What: "a similarity is above 0 and at most 1", Where: fmt.Sprint(r.Near)}
+		return out, &fault.Error{Code: fault.CodeUsage, What: "a similarity is above 0 and at most 1",
+			Where: fmt.Sprint(r.Near)}
 	}
 	for _, name := range r.names() {
 		out.Rejected[name] = 0
@@ -211,13 +219,15 @@ func numCalls(r *dataset.Row) int {
 	return n
 }
 
-// byWorth orders traces so that the better stand first: accepted, then by rating, by judge, by fewer steps, and as they were read.
+// byWorth orders traces so that the better stand first: accepted, then by rating, by judge, by fewer steps, and as they
+// were read.
 func byWorth(list []*Trace) []*Trace {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b *Trace) int {
 		judgeA, _ := termOf(&a.Row, "judge")
 		judgeB, _ := termOf(&b.Row, "judge")
-		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(b.Rating, a.Rating), cmp.Compare(judgeB, judgeA), cmp.Compare(numSteps(&a.Row), numSteps(&b.Row)))
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(b.Rating, a.Rating), cmp.Compare(judgeB, judgeA),
+			cmp.Compare(numSteps(&a.Row), numSteps(&b.Row)))
 	})
 	return out
 }
@@ -274,7 +284,8 @@ func (r Rules) tooMany(list []*Trace) map[*Trace][2]string {
 	tools, lengths := map[string]int{}, map[int]int{}
 	for _, t := range byWorth(list) {
 		called, length := calledTools(&t.Row), lengthOf(&t.Row)
-		full := r.PerTool > 0 && len(called) > 0 && !slices.ContainsFunc(called, func(name string) bool { return tools[name] < r.PerTool })
+		full := r.PerTool > 0 && len(called) > 0 &&
+			!slices.ContainsFunc(called, func(name string) bool { return tools[name] < r.PerTool })
 		if t.Status != Accepted {
 			if full {
 				out[t] = [2]string{"balance by tool", fmt.Sprintf("%s has %d", strings.Join(called, ", "), r.PerTool)}

@@ -49,7 +49,8 @@ func (k known) same(x known) bool {
 	return k.kind == x.kind && k.plain == x.plain && (k.code == x.code || k.code == "" || x.code == "")
 }
 
-// fewest is how many digits a number has at least that is taken for a value wherever it stands: a shorter one may be anything.
+// fewest is how many digits a number has at least that is taken for a value wherever it stands: a shorter one may be
+// anything.
 const fewest = 9
 
 // anywhere reports whether a value is such a number.
@@ -57,8 +58,8 @@ func (k known) anywhere() bool {
 	return slices.Contains([]string{Phone, Card, IBAN, SSN}, k.kind) && len(k.code+k.plain) >= fewest && k.plain != ""
 }
 
-// findSpelling are the stretches of a text that say a value with other marks between its digits, or none, whatever stands around them. squeezed
-// and at are of squeeze; the value is one to be found anywhere.
+// findSpelling are the stretches of a text that say a value with other marks between its digits, or none, whatever
+// stands around them. squeezed and at are of squeeze; the value is one to be found anywhere.
 func (k known) findSpelling(text, squeezed string, at []int) (out []string) {
 	begins := []string{""}
 	if k.kind == Phone {
@@ -88,7 +89,8 @@ func (k known) findSpelling(text, squeezed string, at []int) (out []string) {
 			if joins(text[:start], text[start:]) || joins(text[:end], text[end:]) {
 				continue
 			}
-			if said := text[start:end]; start > 0 && text[start-1] == '(' && strings.Count(said, ")") > strings.Count(said, "(") {
+			if said := text[start:end]; start > 0 && text[start-1] == '(' &&
+				strings.Count(said, ")") > strings.Count(said, "(") {
 				start--
 			}
 			if start > 0 && text[start-1] == '+' {
@@ -100,8 +102,8 @@ func (k known) findSpelling(text, squeezed string, at []int) (out []string) {
 	}
 }
 
-// squeeze is a text without the marks that may stand between the digits of a number, in capitals, and where each of its bytes was. What
-// makes two numbers of it is a zero byte there.
+// squeeze is a text without the marks that may stand between the digits of a number, in capitals, and where each of its
+// bytes was. What makes two numbers of it is a zero byte there.
 func squeeze(text string) (string, []int) {
 	var out []byte
 	var at []int

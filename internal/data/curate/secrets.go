@@ -32,8 +32,8 @@ type Found struct {
 	Start, End int // bytes
 }
 
-// Find returns what is found in a text, in order; none overlaps another. Of two rules that find the same, the first of rules counts.
-// Secrets are found in other encodings too.
+// Find returns what is found in a text, in order; none overlaps another. Of two rules that find the same, the first of
+// rules counts. Secrets are found in other encodings too.
 func Find(text string) []Found {
 	out := plain(text)
 	for _, f := range findEncoded(text) {
@@ -62,7 +62,8 @@ func plain(text string) []Found {
 			if r.fits != nil {
 				f.End = f.Start + r.fits(text[:f.Start], text[f.Start:f.End], text[f.End:])
 			}
-			if f.End > f.Start && !slices.ContainsFunc(out, func(x Found) bool { return x.Start < f.End && f.Start < x.End }) {
+			if f.End > f.Start &&
+				!slices.ContainsFunc(out, func(x Found) bool { return x.Start < f.End && f.Start < x.End }) {
 				out = append(out, f)
 			}
 		}
@@ -77,7 +78,9 @@ type Value struct {
 	Before      string `json:"before,omitempty"` // what stands before it everywhere, and stays
 	Text        string `json:"text"`
 	Placeholder string `json:"placeholder"`
-	Deep        bool   `json:"deep,omitempty"` // in keys of objects and JSON in texts too; those of ledgers of before 2026-11-23 leave them, or what was done behind them would not fit
+	// in keys of objects and JSON in texts too; those of ledgers of before 2026-11-23 leave them, or what was done
+	// behind them would not fit
+	Deep bool `json:"deep,omitempty"`
 }
 
 // RedactOptions of Values. The zero value looks for all kinds in texts that nobody has redacted.
@@ -87,8 +90,9 @@ type RedactOptions struct {
 	Known   []string // that took the place of others already, and are nobody's
 }
 
-// Values are what is found in the texts of one trace, each with its placeholder: "[EMAIL_1]", or a number where it is one in JSON. One value
-// has one placeholder, however it is spelt in JSON or out of it, so that a call's arguments still say what its result says.
+// Values are what is found in the texts of one trace, each with its placeholder: "[EMAIL_1]", or a number where it is
+// one in JSON. One value has one placeholder, however it is spelt in JSON or out of it, so that a call's arguments
+// still say what its result says.
 func Values(texts []string, o RedactOptions) []Value {
 	var out []Value
 	add := func(v Value) {
@@ -137,7 +141,8 @@ func Values(texts []string, o RedactOptions) []Value {
 	for i := range out {
 		out[i].Deep = true
 	}
-	slices.SortStableFunc(out, func(a, b Value) int { return cmp.Compare(len(b.Text), len(a.Text)) }) // the longer first: one may hold another
+	// the longer first: one may hold another
+	slices.SortStableFunc(out, func(a, b Value) int { return cmp.Compare(len(b.Text), len(a.Text)) })
 	return out
 }
 
@@ -157,8 +162,8 @@ func highestNumbers(texts []string) map[string]int {
 
 var placeholders = regexp.MustCompile(`\[([A-Z]+)_(\d{1,6})\]`)
 
-// giveNumbers gives the values that are numbers in JSON a number in the place of their placeholder, of as many digits, so that a schema which
-// wants a number has one and a text says the same.
+// giveNumbers gives the values that are numbers in JSON a number in the place of their placeholder, of as many digits,
+// so that a schema which wants a number has one and a text says the same.
 func giveNumbers(values []Value, texts []string, o RedactOptions) {
 	given, n := map[string]string{}, 0 // by placeholder
 	numbers := slices.Clone(o.Numbers)
@@ -168,7 +173,8 @@ func giveNumbers(values []Value, texts []string, o RedactOptions) {
 		}
 	}
 	for _, v := range values {
-		if given[v.Placeholder] != "" || v.Before != "" || !slices.Contains(numbers, v.Text) || strings.ContainsAny(v.Text, ".eE-") {
+		if given[v.Placeholder] != "" || v.Before != "" || !slices.Contains(numbers, v.Text) ||
+			strings.ContainsAny(v.Text, ".eE-") {
 			continue
 		}
 		for n++; ; n++ {
@@ -177,7 +183,8 @@ func giveNumbers(values []Value, texts []string, o RedactOptions) {
 				break // no room for one
 			}
 			number := "1" + strings.Repeat("0", len(v.Text)-1-len(digits)) + digits
-			if !slices.Contains(o.Known, number) && !slices.ContainsFunc(texts, func(t string) bool { return Count(t, number) > 0 }) {
+			if !slices.Contains(o.Known, number) &&
+				!slices.ContainsFunc(texts, func(t string) bool { return Count(t, number) > 0 }) {
 				given[v.Placeholder] = number
 				break
 			}
@@ -190,8 +197,8 @@ func giveNumbers(values []Value, texts []string, o RedactOptions) {
 	}
 }
 
-// spellings are what a value is replaced by: itself and, in JSON or out of it, what it is there. The name of a user is replaced behind
-// what made it one, or each word of that name would go.
+// spellings are what a value is replaced by: itself and, in JSON or out of it, what it is there. The name of a user is
+// replaced behind what made it one, or each word of that name would go.
 func spellings(f Found, text, spelt, placeholder string) []Value {
 	if f.Kind == Name {
 		start := f.Start
@@ -203,7 +210,10 @@ func spellings(f Found, text, spelt, placeholder string) []Value {
 			}
 		}
 		before := text[start:f.Start]
-		return []Value{{Kind: f.Kind, Before: before, Text: spelt, Placeholder: placeholder}, {Kind: f.Kind, Before: "~", Text: spelt, Placeholder: placeholder}}
+		return []Value{
+			{Kind: f.Kind, Before: before, Text: spelt, Placeholder: placeholder},
+			{Kind: f.Kind, Before: "~", Text: spelt, Placeholder: placeholder},
+		}
 	}
 	out := []Value{{Kind: f.Kind, Text: spelt, Placeholder: placeholder}}
 	for _, other := range []string{strings.ReplaceAll(spelt, "\n", `\n`), strings.ReplaceAll(spelt, `\n`, "\n")} {
@@ -268,7 +278,8 @@ func joins(a, b string) bool {
 	x, _ := utf8.DecodeLastRuneInString(a)
 	y, _ := utf8.DecodeRuneInString(b)
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	if strings.HasSuffix(a, `\n`) || strings.HasSuffix(a, `\t`) || strings.HasSuffix(a, `\r`) { // an escape of JSON, not a letter
+	// an escape of JSON, not a letter
+	if strings.HasSuffix(a, `\n`) || strings.HasSuffix(a, `\t`) || strings.HasSuffix(a, `\r`) {
 		return false
 	}
 	return word(x) && word(y)

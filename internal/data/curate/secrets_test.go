@@ -16,7 +16,8 @@ type item struct {
 	Labels []struct{ Kind, Value string }
 }
 
-// items reads a set. Made keys have dots in between there, so that scanners of repositories do not take them for real ones.
+// items reads a set. Made keys have dots in between there, so that scanners of repositories do not take them for real
+// ones.
 func items(t testing.TB, name string) []item {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
@@ -51,7 +52,8 @@ func measure(t testing.TB, list []item) (recall, precision float64) {
 			at := x.Text[f.Start:f.End]
 			ok := false
 			for _, l := range x.Labels {
-				ok = ok || l.Kind == f.Kind && strings.Contains(l.Value, at) || l.Kind == f.Kind && strings.Contains(at, l.Value) && len(at) <= len(l.Value)+2
+				ok = ok || l.Kind == f.Kind && strings.Contains(l.Value, at) ||
+					l.Kind == f.Kind && strings.Contains(at, l.Value) && len(at) <= len(l.Value)+2
 			}
 			if ok {
 				right++
@@ -63,8 +65,8 @@ func measure(t testing.TB, list []item) (recall, precision float64) {
 	return float64(gone) / float64(labels), float64(right) / float64(found)
 }
 
-// The rules were written by dev.jsonl. held_out.jsonl was written before them, traces.jsonl before those of times, words and letters alone were
-// mended; its author had read which of them failed.
+// The rules were written by dev.jsonl. held_out.jsonl was written before them, traces.jsonl before those of times,
+// words and letters alone were mended; its author had read which of them failed.
 func TestRecallAndPrecision(t *testing.T) {
 	n := 0
 	for _, name := range []string{"dev.jsonl", "held_out.jsonl", "traces.jsonl"} {
@@ -83,13 +85,21 @@ func TestRecallAndPrecision(t *testing.T) {
 
 // One value has one placeholder, in a call's arguments and in its result alike, and arguments that were JSON are JSON.
 func TestPlaceholdersAreConsistent(t *testing.T) {
-	texts := []string{`mail Ann@acme.io and bob@acme.io, key -----BEGIN PRIVATE KEY-----` + "\nabc\n" + `-----END PRIVATE KEY-----`, `{"to": "ann@acme.io", "cc": ["bob@acme.io"], "key": "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"}`, `sent to ann@acme.io`, `open /home/carla/a and "C:\\Users\\carla\\b"`}
+	texts := []string{
+		`mail Ann@acme.io and bob@acme.io, key -----BEGIN PRIVATE KEY-----` + "\nabc\n" + `-----END PRIVATE KEY-----`,
+		`{"to": "ann@acme.io", "cc": ["bob@acme.io"], "key": "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"}`,
+		`sent to ann@acme.io`,
+		`open /home/carla/a and "C:\\Users\\carla\\b"`,
+	}
 	values := Values(texts, RedactOptions{})
 	var got []string
 	for _, text := range texts {
 		got = append(got, Replace(text, values))
 	}
-	for i, want := range []string{`mail [EMAIL_1] and [EMAIL_2], key [SECRET_1]`, `{"to": "[EMAIL_1]", "cc": ["[EMAIL_2]"], "key": "[SECRET_1]"}`, `sent to [EMAIL_1]`, `open /home/[NAME_1]/a and "C:\\Users\\[NAME_1]\\b"`} {
+	for i, want := range []string{
+		`mail [EMAIL_1] and [EMAIL_2], key [SECRET_1]`, `{"to": "[EMAIL_1]", "cc": ["[EMAIL_2]"], "key": "[SECRET_1]"}`,
+		`sent to [EMAIL_1]`, `open /home/[NAME_1]/a and "C:\\Users\\[NAME_1]\\b"`,
+	} {
 		if got[i] != want {
 			t.Errorf("%s\nwant %s\n%+v", got[i], want, values)
 		}
@@ -97,7 +107,8 @@ func TestPlaceholdersAreConsistent(t *testing.T) {
 	if v := Values(texts, RedactOptions{Kinds: []string{IP, Card}}); len(v) != 0 {
 		t.Errorf("other kinds: %+v", v)
 	}
-	if got := Replace("ann@acme.iox and xann@acme.io and ann@acme.io", Values([]string{"to ann@acme.io"}, RedactOptions{})); got != "ann@acme.iox and xann@acme.io and [EMAIL_1]" {
+	if got := Replace("ann@acme.iox and xann@acme.io and ann@acme.io",
+		Values([]string{"to ann@acme.io"}, RedactOptions{})); got != "ann@acme.iox and xann@acme.io and [EMAIL_1]" {
 		t.Error(got)
 	}
 }
@@ -111,11 +122,26 @@ func TestNumbersStayNumbers(t *testing.T) {
 		o          RedactOptions
 		json, said string
 	}{
-		"as ledgers have it":        {Texts(text), RedactOptions{}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said},
-		"a number":                  {Texts(text), RedactOptions{Numbers: Numbers(text)}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said},
-		"and in a text":             {append(Texts(text), said), RedactOptions{Numbers: Numbers(text)}, `{"phone": 1000000002, "again": [1000000002], "fax": 1000000003, "cell": 12345678, "context": 1700000000}`, "Call me at 1000000002, not at [PHONE_3]. The ticket is 1000000001."},
-		"where others are redacted": {append(Texts(text), said, "[PHONE_7], [EMAIL_9]"), RedactOptions{Numbers: Numbers(text), Known: []string{"1000000003"}}, `{"phone": 1000000002, "again": [1000000002], "fax": 1000000004, "cell": 12345678, "context": 1700000000}`, "Call me at 1000000002, not at [PHONE_10]. The ticket is 1000000001."},
-		"that is known":             {Texts(text), RedactOptions{Numbers: Numbers(text), Known: []string{"4155550199"}}, `{"phone": 1000000001, "again": [1000000001], "fax": 4155550199, "cell": 12345678, "context": 1700000000}`, said},
+		"as ledgers have it": {
+			Texts(text), RedactOptions{}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said,
+		},
+		"a number": {
+			Texts(text), RedactOptions{Numbers: Numbers(text)}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said,
+		},
+		"and in a text": {
+			append(Texts(text), said), RedactOptions{Numbers: Numbers(text)},
+			`{"phone": 1000000002, "again": [1000000002], "fax": 1000000003, "cell": 12345678, "context": 1700000000}`,
+			"Call me at 1000000002, not at [PHONE_3]. The ticket is 1000000001.",
+		},
+		"where others are redacted": {
+			append(Texts(text), said, "[PHONE_7], [EMAIL_9]"),
+			RedactOptions{Numbers: Numbers(text), Known: []string{"1000000003"}},
+			`{"phone": 1000000002, "again": [1000000002], "fax": 1000000004, "cell": 12345678, "context": 1700000000}`,
+			"Call me at 1000000002, not at [PHONE_10]. The ticket is 1000000001.",
+		},
+		"that is known": {
+			Texts(text), RedactOptions{Numbers: Numbers(text), Known: []string{"4155550199"}}, `{"phone": 1000000001, "again": [1000000001], "fax": 4155550199, "cell": 12345678, "context": 1700000000}`, said,
+		},
 	} {
 		values := Values(tc.texts, tc.o)
 		if got := Apply(text, values); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(tc.json, " ", "") {
@@ -127,19 +153,23 @@ func TestNumbersStayNumbers(t *testing.T) {
 	}
 }
 
-// A number has one placeholder however it is spelt, and is redacted where only another spelling of it is found by itself.
+// A number has one placeholder however it is spelt, and is redacted where only another spelling of it is found by
+// itself.
 func TestSpellingsOfOneNumber(t *testing.T) {
 	for text, want := range map[string]string{
 		"Call 415-555-2671, ssn 219-09-9999. | x 4155552671 and 219099999, 219 09 9999":  "Call [PHONE_1], ssn [SSN_1]. | x [PHONE_1] and [SSN_1], [SSN_1]",
 		"phone: 4155552671 | 415 555 2671, (415) 555-2671, +1 415-555-2671, 14155552671": "phone: [PHONE_1] | [PHONE_1], [PHONE_1], [PHONE_1], [PHONE_1]",
 		"+49 30 9018200 | 030 9018200, 00493 09018200, 4930 9018200, 309018200":          "[PHONE_1] | [PHONE_1], [PHONE_1], [PHONE_1], [PHONE_1]",
-		"+49 30 901820 | 030901820, 30901820, 4930901820":                                "[PHONE_1] | 030901820, 30901820, [PHONE_1]", // too short without its country
-		"+44 20 7946 0958 and +49 20 7946 0958 | 2079460958":                             "[PHONE_1] and [PHONE_2] | [PHONE_1]",
-		"4111 1111 1111 1111 | 4111-1111-1111-1111, (4111111111111111)":                  "[CARD_1] | [CARD_1], ([CARD_1])",
-		"DE89 3704 0044 0532 0130 00 | de89370400440532013000":                           "[IBAN_1] | [IBAN_1]",
-		"415-555-2671 | 94155552671, 41555526710, x4155552671, 4155552672, 415,5552671":  "[PHONE_1] | 94155552671, 41555526710, x4155552671, 4155552672, 415,5552671",
-		"415-555-2671 | 10 4155552671 (4155552671)":                                      "[PHONE_1] | 10 [PHONE_1] ([PHONE_1])",
-		"password: 415555x2671 | 415 555x2671":                                           "password: [SECRET_1] | 415 555x2671", // a secret has one spelling
+		// too short without its country
+		"+49 30 901820 | 030901820, 30901820, 4930901820":               "[PHONE_1] | 030901820, 30901820, [PHONE_1]",
+		"+44 20 7946 0958 and +49 20 7946 0958 | 2079460958":            "[PHONE_1] and [PHONE_2] | [PHONE_1]",
+		"4111 1111 1111 1111 | 4111-1111-1111-1111, (4111111111111111)": "[CARD_1] | [CARD_1], ([CARD_1])",
+		"DE89 3704 0044 0532 0130 00 | de89370400440532013000":          "[IBAN_1] | [IBAN_1]",
+		"415-555-2671 | 94155552671, 41555526710, x4155552671, 4155552672, 415,5552671": "[PHONE_1] | 94155552671, " +
+			"41555526710, x4155552671, 4155552672, 415,5552671",
+		"415-555-2671 | 10 4155552671 (4155552671)": "[PHONE_1] | 10 [PHONE_1] ([PHONE_1])",
+		// a secret has one spelling
+		"password: 415555x2671 | 415 555x2671": "password: [SECRET_1] | 415 555x2671",
 	} {
 		before, after, _ := strings.Cut(text, " | ")
 		values := Values([]string{before, after}, RedactOptions{})
@@ -152,12 +182,14 @@ func TestSpellingsOfOneNumber(t *testing.T) {
 			}
 		}
 	}
-	if v := Values([]string{"Call 415-555-2671", "x 4155552671"}, RedactOptions{Known: []string{"4155552671"}}); len(v) != 1 {
+	if v := Values([]string{"Call 415-555-2671", "x 4155552671"},
+		RedactOptions{Known: []string{"4155552671"}}); len(v) != 1 {
 		t.Errorf("what stands for another is nobody's: %+v", v)
 	}
 }
 
-// A value that is the key of an object is redacted there, and the object keeps all of its members. Names of parameters stay.
+// A value that is the key of an object is redacted there, and the object keeps all of its members. Names of parameters
+// stay.
 func TestKeysOfObjects(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"ann@acme.io": {"n": 1}}`:                                `{"[EMAIL_1]": {"n": 1}}`,
@@ -178,7 +210,9 @@ func TestKeysOfObjects(t *testing.T) {
 		}
 	}
 	text := `{"ann@acme.io": "ann@acme.io"}`
-	if got := Apply(text, []Value{{Kind: Email, Text: "ann@acme.io", Placeholder: "[EMAIL_1]"}}); strings.ReplaceAll(got, " ", "") != `{"ann@acme.io":"[EMAIL_1]"}` {
+	if got := Apply(text,
+		[]Value{{Kind: Email, Text: "ann@acme.io", Placeholder: "[EMAIL_1]"}}); strings.ReplaceAll(got, " ",
+		"") != `{"ann@acme.io":"[EMAIL_1]"}` {
 		t.Errorf("as older ledgers have it: %s", got)
 	}
 }
@@ -203,7 +237,10 @@ func TestGivenNumbers(t *testing.T) {
 			t.Errorf("%s: %q, want %s", name, got, tc.want)
 		}
 	}
-	full := []Value{{Kind: Secret, Text: "77", Placeholder: "[SECRET_1]"}, {Kind: Secret, Text: "78", Placeholder: "[SECRET_2]"}}
+	full := []Value{
+		{Kind: Secret, Text: "77", Placeholder: "[SECRET_1]"},
+		{Kind: Secret, Text: "78", Placeholder: "[SECRET_2]"},
+	}
 	giveNumbers(full, []string{"of 11, 12, 13, 14, 15, 16, 17 and 18"}, RedactOptions{Numbers: []string{"77", "78"}})
 	if got := full[0].Placeholder + full[1].Placeholder; got != "19[SECRET_2]" {
 		t.Errorf("%s: there is one number of two digits", got)
@@ -213,29 +250,31 @@ func TestGivenNumbers(t *testing.T) {
 // JSON in a text of JSON stays JSON, and so do lines of it. A number keeps its sign and fraction.
 func TestNestedJSON(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"result": "{\"phone\": 4155552671}"}`:                                            `{"result": "{\"phone\": 1000000001}"}`,
-		`["{\"a\": \"[{\\\"phone\\\": 4155552671}]\"}"]`:                                   `["{\"a\": \"[{\\\"phone\\\": 1000000001}]\"}"]`,
-		`{"phone": "[4155552671]", "a": "[x] 4155552671"}`:                                 `{"phone": "[1000000001]", "a": "[x] 1000000001"}`,
-		`{"result": "{\"password\": 1234.5678}"}`:                                          `{"result": "{\"password\": \"[SECRET_1]\"}"}`,
-		"{\"password\": 1234.5678}\n{}":                                                    "{\"password\": \"[SECRET_1]\"}\n{}",
-		`{"a@acme.io": "{\"b@acme.io\": []}"}`:                                             `{"[EMAIL_1]": "{\"[EMAIL_2]\": []}"}`,
-		"{\"phone\": 4155552671}\n\n{\"to\": \"a@acme.io\"}\r\n{\"b@acme.io\": {}}\n":      "{\"phone\": 1000000001}\n\n{\"to\": \"[EMAIL_1]\"}\r\n{\"[EMAIL_2]\": {}}\n",
-		`{"phone": 4155552671, "x": -4155552671, "y": 4155552671.50}`:                      `{"phone": 1000000001, "x": -1000000001, "y": 1000000001.50}`,
-		`{"phone": "4155552671", "x": -4155552671}`:                                        `{"phone": "1000000001", "x": -1000000001}`,
-		"2026-11-23 INFO {\"phone\": 4155552671}\nto a@acme.io {x} {\"b@acme.io\": []} \n": "2026-11-23 INFO {\"phone\": 1000000001}\nto [EMAIL_1] {x} {\"[EMAIL_2]\": []} \n",
-		"found:\n{\n \"phone\": 4155552671\n}\n":                                           "found:\n{\n \"phone\": 1000000001\n}\n",
-		`{"log": "INFO {\"phone\": 4155552671}", "n": 1}`:                                  `{"log": "INFO {\"phone\": 1000000001}", "n": 1}`,
-		`user {"password": "abc\"def12"} trailing`:                                         `user {"password": "[SECRET_1]"} trailing`,
-		`{"password": "s3cr\u0065t9"} trailing words`:                                      `{"password": "[SECRET_1]"} trailing words`,
-		"a\n{\n \"password\": \"x\\\"y12345\"\n}\nmore text":                               "a\n{\"password\": \"[SECRET_1]\"}\nmore text",
-		`log [{"phone": 4155552671}]`:                                                      `log [{"phone": 1000000001}]`,
-		"Found:\n{\n \"phone\": 4155552671\n}\nThat is all.":                               "Found:\n{\n \"phone\": 1000000001\n}\nThat is all.",
-		`k={"password": 123456789012} {"x": 123456789012}`:                                 `k={"password": 100000000001} {"x": 100000000001}`,
-		"phones:\n  [4155552671]  \ncall 415-555-2671":                                     "phones:\n  [1000000001]  \ncall 1000000001",
-		`{"a": [{"phone": 4155552671}, {"phone": 41`:                                       `{"a": [{"phone": 1000000001}, {"phone": 41`,
-		`if (x) { y[0] = {"phone": 4155552671}; } // to a@acme.io`:                         `if (x) { y[0] = {"phone": 1000000001}; } // to [EMAIL_1]`,
-		"- [ ] call {} 415-555-2671 [ ] `{\"phone\": \"4155552671\"}`":                     "- [ ] call {} [PHONE_1] [ ] `{\"phone\": \"[PHONE_1]\"}`",
-		"call [4155552671], phone 415-555-2671":                                            "call [[PHONE_1]], phone [PHONE_1]",
+		`{"result": "{\"phone\": 4155552671}"}`:            `{"result": "{\"phone\": 1000000001}"}`,
+		`["{\"a\": \"[{\\\"phone\\\": 4155552671}]\"}"]`:   `["{\"a\": \"[{\\\"phone\\\": 1000000001}]\"}"]`,
+		`{"phone": "[4155552671]", "a": "[x] 4155552671"}`: `{"phone": "[1000000001]", "a": "[x] 1000000001"}`,
+		`{"result": "{\"password\": 1234.5678}"}`:          `{"result": "{\"password\": \"[SECRET_1]\"}"}`,
+		"{\"password\": 1234.5678}\n{}":                    "{\"password\": \"[SECRET_1]\"}\n{}",
+		`{"a@acme.io": "{\"b@acme.io\": []}"}`:             `{"[EMAIL_1]": "{\"[EMAIL_2]\": []}"}`,
+		"{\"phone\": 4155552671}\n\n{\"to\": \"a@acme.io\"}\r\n{\"b@acme.io\": {}}\n": "{\"phone\": " +
+			"1000000001}\n\n{\"to\": \"[EMAIL_1]\"}\r\n{\"[EMAIL_2]\": {}}\n",
+		`{"phone": 4155552671, "x": -4155552671, "y": 4155552671.50}`: `{"phone": 1000000001, "x": -1000000001, "y": 1000000001.50}`,
+		`{"phone": "4155552671", "x": -4155552671}`:                   `{"phone": "1000000001", "x": -1000000001}`,
+		"2026-11-23 INFO {\"phone\": 4155552671}\nto a@acme.io {x} {\"b@acme.io\": []} \n": "2026-11-23 INFO " +
+			"{\"phone\": 1000000001}\nto [EMAIL_1] {x} {\"[EMAIL_2]\": []} \n",
+		"found:\n{\n \"phone\": 4155552671\n}\n":                       "found:\n{\n \"phone\": 1000000001\n}\n",
+		`{"log": "INFO {\"phone\": 4155552671}", "n": 1}`:              `{"log": "INFO {\"phone\": 1000000001}", "n": 1}`,
+		`user {"password": "abc\"def12"} trailing`:                     `user {"password": "[SECRET_1]"} trailing`,
+		`{"password": "s3cr\u0065t9"} trailing words`:                  `{"password": "[SECRET_1]"} trailing words`,
+		"a\n{\n \"password\": \"x\\\"y12345\"\n}\nmore text":           "a\n{\"password\": \"[SECRET_1]\"}\nmore text",
+		`log [{"phone": 4155552671}]`:                                  `log [{"phone": 1000000001}]`,
+		"Found:\n{\n \"phone\": 4155552671\n}\nThat is all.":           "Found:\n{\n \"phone\": 1000000001\n}\nThat is all.",
+		`k={"password": 123456789012} {"x": 123456789012}`:             `k={"password": 100000000001} {"x": 100000000001}`,
+		"phones:\n  [4155552671]  \ncall 415-555-2671":                 "phones:\n  [1000000001]  \ncall 1000000001",
+		`{"a": [{"phone": 4155552671}, {"phone": 41`:                   `{"a": [{"phone": 1000000001}, {"phone": 41`,
+		`if (x) { y[0] = {"phone": 4155552671}; } // to a@acme.io`:     `if (x) { y[0] = {"phone": 1000000001}; } // to [EMAIL_1]`,
+		"- [ ] call {} 415-555-2671 [ ] `{\"phone\": \"4155552671\"}`": "- [ ] call {} [PHONE_1] [ ] `{\"phone\": \"[PHONE_1]\"}`",
+		"call [4155552671], phone 415-555-2671":                        "call [[PHONE_1]], phone [PHONE_1]",
 	} {
 		values := Values(Texts(text), RedactOptions{Numbers: Numbers(text)})
 		if got := Apply(text, values); got != want {
@@ -243,14 +282,18 @@ func TestNestedJSON(t *testing.T) {
 		}
 	}
 	text := `{"result": "{\"phone\": 4155552671}"}`
-	if got := Apply(text, []Value{{Kind: Phone, Text: "4155552671", Placeholder: "[PHONE_1]"}}); got != `{"result": "{\"phone\": [PHONE_1]}"}` {
+	if got := Apply(text, []Value{{Kind: Phone, Text: "4155552671", Placeholder: "[PHONE_1]"}}); got !=
+		`{"result": "{\"phone\": [PHONE_1]}"}` {
 		t.Errorf("as older ledgers have it: %s", got)
 	}
 }
 
-// Broken JSON of a million braces is looked through in a bounded number of readings, and what stands before it is redacted.
+// Broken JSON of a million braces is looked through in a bounded number of readings, and what stands before it is
+// redacted.
 func TestBrokenJSON(t *testing.T) {
-	for name, broken := range map[string]string{"lists": "[", "objects": `{"a":`, "texts": `["a",`, "between": `[1,{"a":[`, "braces": "{x}"} {
+	for name, broken := range map[string]string{
+		"lists": "[", "objects": `{"a":`, "texts": `["a",`, "between": `[1,{"a":[`, "braces": "{x}",
+	} {
 		text := `to {"phone": 4155552671} ` + strings.Repeat(broken, 1<<20/len(broken))
 		read := 0
 		list := partsOf(text, func(n int) { read += n })
@@ -263,7 +306,8 @@ func TestBrokenJSON(t *testing.T) {
 	}
 }
 
-// A PIN is no year: a number of few digits is replaced where it is found, and in words, but no other number is changed for it.
+// A PIN is no year: a number of few digits is replaced where it is found, and in words, but no other number is changed
+// for it.
 func TestSmallNumbers(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"password": 1234, "year": 1234, "of": "1234", "x": -1234, "y": 1234.5}`: `{"password": 1001, "year": 1234, "of": "1234", "x": -1234, "y": 1234.5}`,
@@ -282,13 +326,19 @@ func TestSmallNumbers(t *testing.T) {
 		}
 	}
 	text := `{"password": 1234, "year": 1234}`
-	if got := Apply(text, []Value{{Kind: Secret, Text: "1234", Placeholder: "1001"}}); got != `{"password": 1001, "year": 1001}` {
+	if got := Apply(text,
+		[]Value{{Kind: Secret, Text: "1234", Placeholder: "1001"}}); got != `{"password": 1001, "year": 1001}` {
 		t.Errorf("as older ledgers have it: %s", got)
 	}
 }
 
 func TestCount(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "[PHONE_1]": 1, "[PHONE_1][PHONE_1] x[PHONE_1]y": 3, "[PHONE_11]": 0} {
+	for text, want := range map[string]int{
+		"":                               0,
+		"[PHONE_1]":                      1,
+		"[PHONE_1][PHONE_1] x[PHONE_1]y": 3,
+		"[PHONE_11]":                     0,
+	} {
 		if got := Count(text, "[PHONE_1]"); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
@@ -305,7 +355,8 @@ func TestFoundIsGone(t *testing.T) {
 		texts = append(texts, x.Text)
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		text := rapid.SampledFrom(texts).Draw(r, "text") + rapid.SampledFrom([]string{" ", "\n", ", ", `\n`}).Draw(r, "gap") + rapid.OneOf(rapid.SampledFrom(texts), rapid.String()).Draw(r, "more")
+		text := rapid.SampledFrom(texts).Draw(r, "text") + rapid.SampledFrom([]string{" ", "\n", ", ", `\n`}).Draw(r,
+			"gap") + rapid.OneOf(rapid.SampledFrom(texts), rapid.String()).Draw(r, "more")
 		end := 0
 		for _, f := range Find(text) {
 			if f.Start < end || f.End <= f.Start || f.End > len(text) {
@@ -364,12 +415,18 @@ func TestCheckDigits(t *testing.T) {
 // Keys as tools write them, and words around numbers: each kind found, and what only looks like it let be.
 func TestKeysAndWords(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"homePhone": "4155550123"}`: Phone, `{"workPhone": 4155550123}`: Phone, `{"mobilePhone":"415 555 0123"}`: Phone, `{"contactPhone": "4155550123"}`: Phone, `{"customerTel":"4155550123"}`: Phone,
-		`{"mobileNumber": "4155550123"}`: Phone, `{"phone_number": 4155550123}`: Phone, `{"fax_no": "4155550123"}`: Phone, `call 0301234567`: Phone, `Please call John at 0301234567`: Phone,
-		`{"social_security_number": "219099999"}`: SSN, `{"socialSecurityNumber": 219099999}`: SSN, `{"applicantSsn": "219-09-9999"}`: SSN, `social security no. 219 09 9999`: SSN,
-		`{"hotel": 48213377}`: "", `{"cancelToken2": 12345678}`: "", `{"subtext": 4155550123}`: "", `call 1732361822`: "", `pwd=/home/build`: Name, `PWD=~/src`: "", `password=$DB_PASSWORD`: "",
-		`{"ssn": "665-09-9999"}`: SSN, `{"ssn": "666-09-9999"}`: "", `his ssn: 666099999`: "", `219-09-9999`: SSN, `666-09-9999`: "", `000-09-9999`: "", `219-00-9999`: "", `219-09-0000`: "", `919-09-9999`: "",
-		`api_key: "xkcdfghjklmnpqrs"`: Secret, `api_key: "xkcdfgajklmnpqrsa"`: Secret, `api_key: "xkcdfgaoklmnpqrse"`: "", `secret: "rhythmstrengthsynch"`: "",
+		`{"homePhone": "4155550123"}`: Phone, `{"workPhone": 4155550123}`: Phone,
+		`{"mobilePhone":"415 555 0123"}`: Phone, `{"contactPhone": "4155550123"}`: Phone,
+		`{"customerTel":"4155550123"}`: Phone, `{"mobileNumber": "4155550123"}`: Phone,
+		`{"phone_number": 4155550123}`: Phone, `{"fax_no": "4155550123"}`: Phone, `call 0301234567`: Phone,
+		`Please call John at 0301234567`: Phone, `{"social_security_number": "219099999"}`: SSN,
+		`{"socialSecurityNumber": 219099999}`: SSN, `{"applicantSsn": "219-09-9999"}`: SSN,
+		`social security no. 219 09 9999`: SSN, `{"hotel": 48213377}`: "", `{"cancelToken2": 12345678}`: "",
+		`{"subtext": 4155550123}`: "", `call 1732361822`: "", `pwd=/home/build`: Name, `PWD=~/src`: "",
+		`password=$DB_PASSWORD`: "", `{"ssn": "665-09-9999"}`: SSN, `{"ssn": "666-09-9999"}`: "",
+		`his ssn: 666099999`: "", `219-09-9999`: SSN, `666-09-9999`: "", `000-09-9999`: "", `219-00-9999`: "",
+		`219-09-0000`: "", `919-09-9999`: "", `api_key: "xkcdfghjklmnpqrs"`: Secret,
+		`api_key: "xkcdfgajklmnpqrsa"`: Secret, `api_key: "xkcdfgaoklmnpqrse"`: "", `secret: "rhythmstrengthsynch"`: "",
 		`secret: "HTMLParserXMLReaderFactory"`: "", `x-api-key: QWxhZGRpbjpvcGVu`: Secret,
 	} {
 		got := ""

@@ -65,7 +65,10 @@ func (t *Trace) resultOf(s stale) int {
 func (t *Trace) staleResults() (out []string) {
 	for _, s := range t.stale {
 		if i := t.resultOf(s); i >= 0 {
-			out = append(out, fmt.Sprintf("message %d is the result of the call before it was edited (message %d, call %d): edit it too, or accept the trace", i, s.message, s.call))
+			out = append(
+				out, fmt.Sprintf("message %d is the result of the call before it was edited (message %d, call %d): "+
+					"edit it too, or accept the trace", i, s.message, s.call),
+			)
 		}
 	}
 	return out

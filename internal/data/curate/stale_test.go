@@ -12,8 +12,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// A result of a call that has other arguments now is told of, wherever edits move it, until the result is edited too, the arguments are as
-// they were, or a person accepts the trace.
+// A result of a call that has other arguments now is told of, wherever edits move it, until the result is edited too,
+// the arguments are as they were, or a person accepts the trace.
 func TestResultsOfEditedCalls(t *testing.T) {
 	const other = `{"text": "x"}`
 	edit := func(message, call int, text string) Op {
@@ -42,8 +42,13 @@ func TestResultsOfEditedCalls(t *testing.T) {
 		"two at once":         {[]Op{edit(12, 1, `{"text": "9"}`)}, "13"},
 	} {
 		r := example("x")
-		pair := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: `{"text": "4"}`}, {ID: "b", Name: "f", Arguments: `{"text": "5"}`}}} // ids that come again
-		r.Messages = append(r.Messages, chat.Message{Role: chat.User, Content: "third"}, pair, chat.Message{Role: chat.ToolRole, ToolCallID: "b"}, chat.Message{Role: chat.ToolRole, ToolCallID: "c"},
+		// ids that come again
+		pair := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{
+			{ID: "c", Name: "f", Arguments: `{"text": "4"}`},
+			{ID: "b", Name: "f", Arguments: `{"text": "5"}`},
+		}}
+		r.Messages = append(r.Messages, chat.Message{Role: chat.User, Content: "third"}, pair,
+			chat.Message{Role: chat.ToolRole, ToolCallID: "b"}, chat.Message{Role: chat.ToolRole, ToolCallID: "c"},
 			chat.Message{Role: chat.Assistant, Content: "three"})
 		path := filepath.Join(t.TempDir(), "ledger.jsonl")
 		c := open(t, []dataset.Row{r}, path)
@@ -75,8 +80,9 @@ func TestResultsOfEditedCalls(t *testing.T) {
 	}
 }
 
-// A call that was edited to what its tool does not take is a misfit, wherever edits move it and whatever becomes of its result, until it is
-// edited to what the tool takes or a person accepts the trace. What the policy called wrongly is none.
+// A call that was edited to what its tool does not take is a misfit, wherever edits move it and whatever becomes of its
+// result, until it is edited to what the tool takes or a person accepts the trace. What the policy called wrongly is
+// none.
 func TestMisfitsOfEditedCalls(t *testing.T) {
 	edit := func(message int, text string) Op { return Op{Do: EditArguments, Message: message, Text: text} }
 	const wrong, wrongToo = `{"text": 1}`, `{}`
@@ -106,8 +112,12 @@ func TestMisfitsOfEditedCalls(t *testing.T) {
 	} {
 		r := example("x")
 		r.Tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"to":{"type":"string","pattern":"@"}},"required":["text"]}`)
-		r.Messages = append(r.Messages, chat.Message{Role: chat.User, Content: "third"}, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "d", Name: "f", Arguments: `{"text": 3}`}}},
-			chat.Message{Role: chat.ToolRole, ToolCallID: "d", Content: "no text"}, chat.Message{Role: chat.Assistant, Content: "three"})
+		r.Messages = append(r.Messages, chat.Message{Role: chat.User, Content: "third"}, chat.Message{
+			Role:      chat.Assistant,
+			ToolCalls: []chat.ToolCall{{ID: "d", Name: "f", Arguments: `{"text": 3}`}},
+		},
+			chat.Message{Role: chat.ToolRole, ToolCallID: "d", Content: "no text"}, chat.Message{Role: chat.Assistant,
+				Content: "three"})
 		path := filepath.Join(t.TempDir(), "ledger.jsonl")
 		c := open(t, []dataset.Row{r}, path)
 		for _, op := range tc.ops {
@@ -167,7 +177,8 @@ func TestSplitCountsCostsOnce(t *testing.T) {
 	for _, row := range c.Rows(false) {
 		bill.Add(&row)
 	}
-	if x, err := c.Trace("x"); err != nil || x.Row.Usage == nil || len(c.Traces()) != 2 || bill.PromptTokens != 7 || bill.CompletionTokens != 3 || bill.Dollars != 0.5 {
+	if x, err := c.Trace("x"); err != nil || x.Row.Usage == nil || len(c.Traces()) != 2 || bill.PromptTokens != 7 ||
+		bill.CompletionTokens != 3 || bill.Dollars != 0.5 {
 		t.Errorf("%v, %+v of %d traces", err, bill, len(c.Traces()))
 	}
 }
@@ -187,7 +198,8 @@ func TestRulesRefuseResultsOfEditedCalls(t *testing.T) {
 			}
 		}
 	})
-	if len(rejected) != 1 || !strings.HasPrefix(rejected[0], "y: ") || !strings.Contains(rejected[0], "message 3 is the result") {
+	if len(rejected) != 1 || !strings.HasPrefix(rejected[0], "y: ") ||
+		!strings.Contains(rejected[0], "message 3 is the result") {
 		t.Errorf("%q, %+v", rejected, done)
 	}
 }

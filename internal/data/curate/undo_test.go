@@ -73,7 +73,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	signal.Ignore(unix.SIGXFSZ)
 	defer signal.Reset(unix.SIGXFSZ)
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(info.Size()) + 10, Max: free.Max}); err != nil {
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE,
+		&unix.Rlimit{Cur: uint64(info.Size()) + 10, Max: free.Max}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = c.Do(Op{Do: Rate, Trace: "x", Rating: 2})
@@ -101,7 +102,8 @@ func TestFullDisk(t *testing.T) {
 		t.Error("/dev/full took an operation")
 	}
 	again.ledger.f = good
-	if _, err := again.Do(Op{Do: Rate, Trace: "x", Rating: 5}); err == nil || !strings.Contains(err.Error(), "not whole") {
+	if _, err := again.Do(Op{Do: Rate, Trace: "x", Rating: 5}); err == nil ||
+		!strings.Contains(err.Error(), "not whole") {
 		t.Errorf("written behind a part of a line: %v", err)
 	}
 }

@@ -13,7 +13,8 @@ func (r *Row) AddUsage(u trajectory.Usage) {
 		r.Usage = &u
 		return
 	}
-	sum := trajectory.Usage{PromptTokens: r.Usage.PromptTokens + u.PromptTokens, CompletionTokens: r.Usage.CompletionTokens + u.CompletionTokens}
+	sum := trajectory.Usage{PromptTokens: r.Usage.PromptTokens + u.PromptTokens,
+		CompletionTokens: r.Usage.CompletionTokens + u.CompletionTokens}
 	if r.Usage.Cost != nil && u.Cost != nil {
 		cost := *r.Usage.Cost + *u.Cost
 		sum.Cost = &cost
@@ -34,7 +35,8 @@ func (b *Bill) Add(r *Row) {
 		return
 	}
 	b.Counted++
-	b.PromptTokens, b.CompletionTokens = b.PromptTokens+r.Usage.PromptTokens, b.CompletionTokens+r.Usage.CompletionTokens
+	b.PromptTokens, b.CompletionTokens =
+		b.PromptTokens+r.Usage.PromptTokens, b.CompletionTokens+r.Usage.CompletionTokens
 	if r.Usage.Cost != nil {
 		b.Priced++
 		b.Dollars += *r.Usage.Cost
@@ -46,7 +48,8 @@ func (b Bill) String() string {
 	if b.Counted == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s read and %d written by a model for %s", fault.Count(b.PromptTokens, "token"), b.CompletionTokens, fault.Count(b.Counted, "trace"))
+	text := fmt.Sprintf("%s read and %d written by a model for %s",
+		fault.Count(b.PromptTokens, "token"), b.CompletionTokens, fault.Count(b.Counted, "trace"))
 	switch b.Priced {
 	case 0:
 		return text + ", at a price that is not known"

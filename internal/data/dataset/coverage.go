@@ -25,8 +25,8 @@ type Covered struct {
 	Different int // of those, how many train other ids than a model samples: reasoning that is lost, for example
 }
 
-// Coverage tells of each assistant message that may be learnt by how many of the rows of a scheme it is trained, and whether they train
-// what a model would say in its place.
+// Coverage tells of each assistant message that may be learnt by how many of the rows of a scheme it is trained, and
+// whether they train what a model would say in its place.
 func Coverage(scheme string, r Row, render Render) ([]Covered, error) {
 	counts := map[int][][]int32{} // of each message, the ids that are trained, by row
 	for _, row := range UnrollRow(scheme, r) {

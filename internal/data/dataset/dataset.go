@@ -1,13 +1,13 @@
-// Package dataset reads conversations that a model is to learn from. It makes several training rows of one conversation, and
-// proves by which of them each assistant message is trained.
+// Package dataset reads conversations that a model is to learn from. It makes several training rows of one
+// conversation, and proves by which of them each assistant message is trained.
 //
 // Example: U1 A1 T A2 U2 A3, where T is a tool's result. Brackets show what is trained.
 //
 //	turns:     U1 [A1] T [A2]         and  U1 A1 T A2 U2 [A3]
 //	prefixes:  U1 [A1] T [A2]         and  U1 [A1] T [A2] U2 [A3]
 //
-// A chat template that drops the reasoning of earlier user turns shows that of A1 and A2 in the first row alone, so one row of the
-// whole conversation would not train it.
+// A chat template that drops the reasoning of earlier user turns shows that of A1 and A2 in the first row alone, so one
+// row of the whole conversation would not train it.
 package dataset
 
 import (
@@ -15,8 +15,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Row is one conversation with its tools: a trace. Package formats reads it from the forms that others keep it in, and a
-// trajectory of hone is one with more members.
+// Row is one conversation with its tools: a trace. Package formats reads it from the forms that others keep it in, and
+// a trajectory of hone is one with more members.
 type Row struct {
 	File string // it was read from
 	Line int    // in its file, from 1; of parquet the row
@@ -33,8 +33,8 @@ type Row struct {
 	Terms      []trajectory.Term  // of a scored trajectory
 	Results    []Result           // of a trajectory's calls, in order
 
-	// Usage is what endpoints counted in all turns of a trajectory that was collected from them. Of several rows that one trace is cut into, the
-	// first has it.
+	// Usage is what endpoints counted in all turns of a trajectory that was collected from them. Of several rows that
+	// one trace is cut into, the first has it.
 	Usage *trajectory.Usage
 
 	TraceID  string // of an unrolled row: the trace it is a part of
@@ -70,7 +70,8 @@ func (r Row) WhyNoDemonstration() string {
 	return "no assistant message"
 }
 
-// Trains reports whether a message is to be learnt: one that an assistant wrote, that was not given, and that no mask leaves out.
+// Trains reports whether a message is to be learnt: one that an assistant wrote, that was not given, and that no mask
+// leaves out.
 func (r Row) Trains(message int) bool {
 	m := &r.Messages[message]
 	return message >= r.Opening && m.Role == chat.Assistant && !m.NoLoss

@@ -9,8 +9,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// AppendJSON appends a row as one line that package formats reads back as the same row: OpenAI's messages and tools, and the members
-// of a trajectory that it has.
+// AppendJSON appends a row as one line that package formats reads back as the same row: OpenAI's messages and tools,
+// and the members of a trajectory that it has.
 func (r *Row) AppendJSON(dst []byte) ([]byte, error) {
 	dst, err := r.AppendMembers(append(dst, '{'))
 	if err != nil {
@@ -25,10 +25,15 @@ func (r *Row) AppendMembers(dst []byte) ([]byte, error) {
 		name  string
 		value any
 		there bool
-	}{{"id", r.ID, r.ID != ""}, {"trace_id", r.TraceID, r.TraceID != ""}, {"turn", r.Turn, r.Turn != 0}, {"n_turns", r.NumTurns, r.NumTurns != 0},
-		{"scenario_id", r.ScenarioID, r.ScenarioID != ""}, {"split", r.Split, r.Split != ""}, {"scenario_hash", r.Scenario, r.Scenario != ""},
-		{"outcome", r.Outcome, r.Outcome != ""}, {"opening", r.Opening, r.Opening != 0}, {"shown", r.Shown, r.Shown != nil},
-		{"terms", r.Terms, r.Terms != nil}, {"turns", r.turns(), r.turns() != nil}} {
+	}{
+		{"id", r.ID, r.ID != ""}, {"trace_id", r.TraceID, r.TraceID != ""}, {"turn", r.Turn, r.Turn != 0}, {"n_turns",
+			r.NumTurns, r.NumTurns != 0},
+		{"scenario_id", r.ScenarioID, r.ScenarioID != ""}, {"split", r.Split, r.Split != ""}, {"scenario_hash",
+			r.Scenario, r.Scenario != ""},
+		{"outcome", r.Outcome, r.Outcome != ""}, {"opening", r.Opening, r.Opening != 0}, {"shown", r.Shown,
+			r.Shown != nil},
+		{"terms", r.Terms, r.Terms != nil}, {"turns", r.turns(), r.turns() != nil},
+	} {
 		if !m.there {
 			continue
 		}
@@ -59,8 +64,8 @@ func (r *Row) turns() []turn {
 	return []turn{{r.Results, r.Usage}}
 }
 
-// Record is what a trajectory's checks gave and how its calls went, as JSON text for forms whose columns hold one type; "" where it says
-// nothing of them.
+// Record is what a trajectory's checks gave and how its calls went, as JSON text for forms whose columns hold one type;
+// "" where it says nothing of them.
 func (r *Row) Record() (terms, turns string, err error) {
 	for _, m := range []struct {
 		to    *string
@@ -84,8 +89,8 @@ func AppendMessages(dst []byte, messages []chat.Message) []byte {
 	return appendMessages(dst, messages, false)
 }
 
-// AppendMessagesObjects is AppendMessages with each call's arguments as an object, as transformers' chat templates take them: some of
-// these write a text once more as JSON. Arguments that are no object stay text.
+// AppendMessagesObjects is AppendMessages with each call's arguments as an object, as transformers' chat templates take
+// them: some of these write a text once more as JSON. Arguments that are no object stay text.
 func AppendMessagesObjects(dst []byte, messages []chat.Message) []byte {
 	return appendMessages(dst, messages, true)
 }
@@ -125,7 +130,8 @@ func appendMessage(dst []byte, m *chat.Message, objects bool) []byte {
 		dst = chat.AppendString(append(dst, `,"type":"function","function":{"name":`...), c.Name, false)
 		dst = append(dst, `,"arguments":`...)
 		var object bytes.Buffer // on one line, its numbers as they are
-		if objects && json.Compact(&object, []byte(c.Arguments)) == nil && bytes.HasPrefix(object.Bytes(), []byte("{")) {
+		if objects && json.Compact(&object, []byte(c.Arguments)) == nil &&
+			bytes.HasPrefix(object.Bytes(), []byte("{")) {
 			dst = append(dst, object.Bytes()...)
 		} else {
 			dst = chat.AppendString(dst, c.Arguments, false)

@@ -7,7 +7,8 @@ import (
 	"hone/internal/chat"
 )
 
-// Each message that is to be learnt is learnt by one of the runs, as trainers without masks learn all behind the opening.
+// Each message that is to be learnt is learnt by one of the runs, as trainers without masks learn all behind the
+// opening.
 func TestRuns(t *testing.T) {
 	say := func(text string, noLoss bool) chat.Message {
 		return chat.Message{Role: chat.Assistant, Content: text, NoLoss: noLoss}
@@ -44,7 +45,10 @@ func TestRuns(t *testing.T) {
 
 // The rows of one conversation have ids of their own, and a turn that nothing is to be learnt of gives none.
 func TestIDsOfRows(t *testing.T) {
-	r := Row{ID: "x", Messages: []chat.Message{{Role: chat.User}, {Role: chat.Assistant, NoLoss: true}, {Role: chat.User}, {Role: chat.Assistant}, {Role: chat.User}, {Role: chat.Assistant}}}
+	r := Row{ID: "x", Messages: []chat.Message{
+		{Role: chat.User}, {Role: chat.Assistant, NoLoss: true}, {Role: chat.User}, {Role: chat.Assistant},
+		{Role: chat.User}, {Role: chat.Assistant},
+	}}
 	rows := UnrollRow(Turns, r)
 	if len(rows) != 2 || rows[0].ID != "x.2" || rows[1].ID != "x.3" || rows[0].TraceID != "x" {
 		t.Errorf("%+v", rows)

@@ -9,16 +9,17 @@ import (
 
 // Schemes of rows.
 const (
-	Whole    = "whole"    // the conversation as it is
-	Turns    = "turns"    // one row for each user turn, cut at its last assistant message; that turn alone is trained
-	Prefixes = "prefixes" // one row for each user turn, cut there too; all of the row is trained, so early turns are trained several times
+	Whole = "whole" // the conversation as it is
+	Turns = "turns" // one row for each user turn, cut at its last assistant message; that turn alone is trained
+	// one row for each user turn, cut there too; all of the row is trained, so early turns are trained several times
+	Prefixes = "prefixes"
 )
 
 // Schemes are the names of all.
 func Schemes() []string { return []string{Whole, Turns, Prefixes} }
 
-// UnrollRow are the rows that a scheme makes of a conversation. Those of the other schemes than Whole say which turn of which trace they
-// are. A user turn without an assistant message that may be learnt gives no row.
+// UnrollRow are the rows that a scheme makes of a conversation. Those of the other schemes than Whole say which turn of
+// which trace they are. A user turn without an assistant message that may be learnt gives no row.
 func UnrollRow(scheme string, r Row) []Row {
 	if scheme == Whole || scheme == "" {
 		return []Row{r}
@@ -52,8 +53,9 @@ func UnrollRow(scheme string, r Row) []Row {
 	return out
 }
 
-// Runs are rows for a trainer that learns all that the assistant says behind a row's opening: one for each run of messages that no mask
-// leaves out. Each message that is to be learnt is learnt by one row. A row without masks is itself.
+// Runs are rows for a trainer that learns all that the assistant says behind a row's opening: one for each run of
+// messages that no mask leaves out. Each message that is to be learnt is learnt by one row. A row without masks is
+// itself.
 func Runs(r Row) []Row {
 	if !slices.ContainsFunc(r.Messages[r.Opening:], func(m chat.Message) bool { return m.NoLoss }) {
 		return []Row{r}
@@ -100,7 +102,8 @@ func Unroll(scheme string, rows []Row) []Row {
 func turnStarts(messages []chat.Message) []int {
 	starts := []int{0}
 	for i := 1; i < len(messages); i++ {
-		if messages[i].Role == chat.User && messages[i-1].Role != chat.User && slices.ContainsFunc(messages[:i], func(m chat.Message) bool { return m.Role == chat.User }) {
+		if messages[i].Role == chat.User && messages[i-1].Role != chat.User &&
+			slices.ContainsFunc(messages[:i], func(m chat.Message) bool { return m.Role == chat.User }) {
 			starts = append(starts, i)
 		}
 	}

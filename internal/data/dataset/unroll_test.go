@@ -52,8 +52,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// forgets stands for a template that drops the first id of what stands before the last user message: each message is its number and
-// its thought, 100 more.
+// forgets stands for a template that drops the first id of what stands before the last user message: each message is
+// its number and its thought, 100 more.
 func forgets(messages []chat.Message, first int, _ []chat.Tool) ([]Sequence, error) {
 	var out []Sequence
 	s := Sequence{Messages: map[int][]int{}}
@@ -77,7 +77,8 @@ func forgets(messages []chat.Message, first int, _ []chat.Tool) ([]Sequence, err
 	return append(out, s), nil
 }
 
-// Each message is trained exactly once by turns, whatever the conversation; a row of the whole loses thoughts, and prefixes repeat.
+// Each message is trained exactly once by turns, whatever the conversation; a row of the whole loses thoughts, and
+// prefixes repeat.
 func TestCoverage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := "U" + string(rapid.SliceOfN(rapid.SampledFrom([]byte("UAT")), 0, 12).Draw(t, "letters"))

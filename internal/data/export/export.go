@@ -1,5 +1,5 @@
-// Package export writes conversations in the forms that others read: a data set folder of the Hub, session traces, rows for TRL and
-// Axolotl, and pairs for preference learning. What is written is put into place whole, or not at all.
+// Package export writes conversations in the forms that others read: a data set folder of the Hub, session traces, rows
+// for TRL and Axolotl, and pairs for preference learning. What is written is put into place whole, or not at all.
 package export
 
 import (
@@ -37,10 +37,11 @@ type Sink interface {
 
 // Written is what was written.
 type Written struct {
-	Path    string         `json:"path"`
-	Rows    int            `json:"rows"`
-	Splits  map[string]int `json:"splits,omitempty"`   // of a data set folder
-	LeftOut map[string]int `json:"left_out,omitempty"` // rows that were not added, or that the form has no place for, by reason
+	Path   string         `json:"path"`
+	Rows   int            `json:"rows"`
+	Splits map[string]int `json:"splits,omitempty"` // of a data set folder
+	// rows that were not added, or that the form has no place for, by reason
+	LeftOut map[string]int `json:"left_out,omitempty"`
 }
 
 type form struct {
@@ -63,8 +64,10 @@ func forms() []form {
 		{"hf-jsonl", "the same with JSON lines", true, openHub(jsonTable)},
 		{"sts", "session traces of the Hub, a file for each conversation", true, openSTS},
 		{"trl", "JSON lines of prompt, completion and tools for TRL's SFTTrainer", false, lineWriter(trlLine)},
-		{"axolotl", "JSON lines of messages for Axolotl's chat_template, each with whether it is trained", false, lineWriter(axolotlLine)},
-		{"pairs", "JSON lines of prompt, chosen and rejected: passed and failed traces of one scenario", false, openPairs},
+		{"axolotl", "JSON lines of messages for Axolotl's chat_template, each with whether it is trained", false,
+			lineWriter(axolotlLine)},
+		{"pairs", "JSON lines of prompt, chosen and rejected: passed and failed traces of one scenario",
+			false, openPairs},
 	}
 }
 
@@ -98,13 +101,15 @@ type sink struct {
 func Open(o Options) (Sink, error) {
 	i := slices.IndexFunc(forms(), func(f form) bool { return f.name == o.Form })
 	if i < 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no form %q", o.Form), Next: "the forms are " + strings.Join(Forms(), ", ")}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no form %q", o.Form),
+			Next: "the forms are " + strings.Join(Forms(), ", ")}
 	}
 	if o.Out == "" {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no place to write to", Next: "name one with --out"}
 	}
 	if _, err := os.Lstat(o.Out); !errors.Is(err, fs.ErrNotExist) {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is something already", Where: o.Out, Err: err, Next: "remove it, or give --out another name"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is something already", Where: o.Out, Err: err,
+			Next: "remove it, or give --out another name"}
 	}
 	staging, err := os.MkdirTemp(filepath.Dir(o.Out), ".hone-export-*")
 	if err != nil {
@@ -126,7 +131,8 @@ func cannot(path string, err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
-	return &fault.Error{Code: fault.CodeError, What: "cannot write the conversations", Where: path, Err: err, Next: "name a place that can be written with --out"}
+	return &fault.Error{Code: fault.CodeError, What: "cannot write the conversations", Where: path, Err: err,
+		Next: "name a place that can be written with --out"}
 }
 
 func (s *sink) file() string { return filepath.Join(s.staging, "rows") }
@@ -145,7 +151,8 @@ func (s *sink) Close(leftOut map[string]int) (Written, error) {
 	maps.Copy(w.LeftOut, leftOut)
 	if err == nil && w.Rows == 0 {
 		s.Abort()
-		return w, &fault.Error{Code: fault.CodeUsage, What: "there is nothing to write", Where: s.o.Out, Why: w.why(), Next: "give it other conversations"}
+		return w, &fault.Error{Code: fault.CodeUsage, What: "there is nothing to write", Where: s.o.Out, Why: w.why(),
+			Next: "give it other conversations"}
 	}
 	if err == nil {
 		from := s.staging

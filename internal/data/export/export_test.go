@@ -23,15 +23,30 @@ var update = flag.Bool("update", false, "write the golden files of testdata; the
 
 // traces are what all goldens are made of.
 func traces() []dataset.Row {
-	tools := []chat.Tool{{Name: "weather", Description: "The <weather>.", InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}}
+	tools := []chat.Tool{
+		{Name: "weather", Description: "The <weather>.",
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)},
+	}
 	call := func(id, city string) []chat.ToolCall {
 		return []chat.ToolCall{{ID: id, Name: "weather", Arguments: `{"city": "` + city + `"}`}}
 	}
 	return []dataset.Row{
-		{ID: "one/1", Tools: tools, Messages: []chat.Message{{Role: chat.System, Content: "Be brief."}, {Role: chat.User, Content: "Rain in Bern? é😀"},
-			{Role: chat.Assistant, ToolCalls: append(call("a", "Bern"), call("b", "Basel")...), ReasoningContent: "I look."}, {Role: chat.ToolRole, ToolCallID: "a", Name: "weather", Content: "dry\n"},
-			{Role: chat.ToolRole, ToolCallID: "b", Name: "weather", Content: `{"rain": 1.0}`}, {Role: chat.Assistant, Content: "No.", ReasoningContent: "Dry."},
-			{Role: chat.User, Content: "And Uri?"}, {Role: chat.Assistant, Content: "I see.", ToolCalls: call("c", "Uri")}, {Role: chat.ToolRole, ToolCallID: "c", Name: "weather", Content: ""}, {Role: chat.Assistant, Content: "No answer."}}},
+		{
+			ID:    "one/1",
+			Tools: tools,
+			Messages: []chat.Message{
+				{Role: chat.System, Content: "Be brief."}, {Role: chat.User, Content: "Rain in Bern? é😀"},
+				{Role: chat.Assistant, ToolCalls: append(call("a", "Bern"), call("b", "Basel")...),
+					ReasoningContent: "I look."}, {Role: chat.ToolRole, ToolCallID: "a", Name: "weather",
+					Content: "dry\n"},
+				{Role: chat.ToolRole, ToolCallID: "b", Name: "weather",
+					Content: `{"rain": 1.0}`}, {Role: chat.Assistant,
+					Content: "No.", ReasoningContent: "Dry."},
+				{Role: chat.User, Content: "And Uri?"}, {Role: chat.Assistant, Content: "I see.",
+					ToolCalls: call("c", "Uri")}, {Role: chat.ToolRole, ToolCallID: "c", Name: "weather", Content: ""},
+				{Role: chat.Assistant, Content: "No answer."},
+			},
+		},
 		{ID: "two", Split: "validation", Messages: []chat.Message{{Role: chat.User, Content: "Hi"}, {Role: chat.Assistant, Content: "Hello."}}},
 	}
 }
@@ -51,14 +66,17 @@ func write(t *testing.T, o Options, rows []dataset.Row) (Written, error) {
 	return s.Close(nil)
 }
 
-// What is written in a form is what its golden file holds, which its real reader was given; and read back it is the same traces.
+// What is written in a form is what its golden file holds, which its real reader was given; and read back it is the
+// same traces.
 func TestGoldens(t *testing.T) {
 	for _, tc := range []struct {
 		form, name string
 		rows       []dataset.Row
 	}{
-		{"hone", "hone.jsonl", traces()}, {"hf", "hf", append(traces(), failed())}, {"hf-jsonl", "hf_jsonl", dataset.Unroll(dataset.Turns, traces())}, {"sts", "sts", traces()},
-		{"trl", "trl.jsonl", dataset.Unroll(dataset.Turns, traces())}, {"axolotl", "axolotl.jsonl", dataset.Unroll(dataset.Turns, traces())}, {"pairs", "pairs.jsonl", rivals()},
+		{"hone", "hone.jsonl", traces()}, {"hf", "hf", append(traces(), failed())}, {"hf-jsonl", "hf_jsonl",
+			dataset.Unroll(dataset.Turns, traces())}, {"sts", "sts", traces()},
+		{"trl", "trl.jsonl", dataset.Unroll(dataset.Turns, traces())}, {"axolotl", "axolotl.jsonl",
+			dataset.Unroll(dataset.Turns, traces())}, {"pairs", "pairs.jsonl", rivals()},
 	} {
 		path := filepath.Join(t.TempDir(), tc.name)
 		if *update {
@@ -67,7 +85,8 @@ func TestGoldens(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w, err := write(t, Options{Form: tc.form, Out: path, Card: map[string]string{"read from": "export_test.go"}}, tc.rows)
+		w, err := write(t,
+			Options{Form: tc.form, Out: path, Card: map[string]string{"read from": "export_test.go"}}, tc.rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +122,8 @@ func same(t *testing.T, got, want string) {
 	a, b := read(got), read(want)
 	for name, text := range a {
 		if b[name] != text {
-			t.Errorf("%s/%s is not what is committed; if that is meant, run the test with -update, and then make parity\n%.300s", want, name, text)
+			t.Errorf("%s/%s is not what is committed; if that is meant, run the test with -update, "+
+				"and then make parity\n%.300s", want, name, text)
 		}
 	}
 	if len(a) != len(b) {
@@ -137,15 +157,21 @@ func TestReadBack(t *testing.T) {
 // rivals are traces of one scenario that passed and failed, and others that no pair is made of.
 func rivals() []dataset.Row {
 	trace := func(id, scenario, said string, score float64, outcome trajectory.Outcome) dataset.Row {
-		return dataset.Row{ID: id, Scenario: "hash " + scenario, ScenarioID: scenario, Outcome: outcome, Opening: 1, Terms: []trajectory.Term{{Name: "checks", Score: score, Why: "checks[0]"}},
-			Messages: []chat.Message{{Role: chat.User, Content: "q " + scenario}, {Role: chat.Assistant, Content: said}}}
+		return dataset.Row{ID: id, Scenario: "hash " + scenario, ScenarioID: scenario, Outcome: outcome, Opening: 1,
+			Terms: []trajectory.Term{{Name: "checks", Score: score, Why: "checks[0]"}}, Messages: []chat.Message{
+				{Role: chat.User, Content: "q " + scenario},
+				{Role: chat.Assistant, Content: said},
+			}}
 	}
 	other := trace("other", "a", "bad", 0, trajectory.OK)
 	other.Messages[0].Content = "another question"
 	return []dataset.Row{
-		trace("bad1", "a", "bad 1", 0, trajectory.OK), trace("good1", "a", "good 1", 1, trajectory.OK), trace("bad2", "a", "bad 2", 0, trajectory.Limit), trace("good2", "a", "good 2", 1, trajectory.OK),
-		trace("bad3", "a", "bad 3", 0.5, trajectory.PolicyError), trace("broken", "a", "x", 0, trajectory.EnvironmentError), other,
-		trace("alone", "b", "good", 1, trajectory.OK), {ID: "plain", Messages: []chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"}}},
+		trace("bad1", "a", "bad 1", 0, trajectory.OK), trace("good1", "a", "good 1", 1, trajectory.OK), trace("bad2",
+			"a", "bad 2", 0, trajectory.Limit), trace("good2", "a", "good 2", 1, trajectory.OK),
+		trace("bad3", "a", "bad 3", 0.5, trajectory.PolicyError), trace("broken", "a", "x", 0,
+			trajectory.EnvironmentError), other,
+		trace("alone", "b", "good", 1, trajectory.OK), {ID: "plain",
+			Messages: []chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"}}},
 	}
 }
 
@@ -171,10 +197,12 @@ func TestPairs(t *testing.T) {
 		}
 		got = append(got, p.ChosenID+">"+p.RejectedID+" "+p.Chosen[0].Content+">"+p.Rejected[0].Content)
 	}
-	if want := []string{"good1>bad1 good 1>bad 1", "good2>bad2 good 2>bad 2", "good1>bad3 good 1>bad 3"}; !slices.Equal(got, want) {
+	if want := []string{"good1>bad1 good 1>bad 1", "good2>bad2 good 2>bad 2",
+		"good1>bad3 good 1>bad 3"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if want := map[string]int{noScenario: 1, noRival: 1, notTheModel: 1, otherPrompt: 1}; w.Rows != 3 || !reflect.DeepEqual(w.LeftOut, want) {
+	if want := map[string]int{noScenario: 1, noRival: 1, notTheModel: 1, otherPrompt: 1}; w.Rows != 3 ||
+		!reflect.DeepEqual(w.LeftOut, want) {
 		t.Errorf("%+v", w)
 	}
 }
@@ -214,7 +242,8 @@ func (c *conversation) UnmarshalJSON(text []byte) error {
 					return err
 				}
 			}
-			out.ToolCalls = append(out.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: arguments})
+			out.ToolCalls = append(out.ToolCalls,
+				chat.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: arguments})
 		}
 		*c = append(*c, out)
 	}
@@ -246,7 +275,8 @@ func TestMasks(t *testing.T) {
 	}{{2, 4, "001001"}, {7, 3, "0000000101"}, {1, 1, "01"}} {
 		var trl struct{ Prompt, Completion conversation }
 		line, _ := trlLine(nil, &rows[i])
-		if err := json.Unmarshal(line, &trl); err != nil || len(trl.Prompt) != want.prompt || len(trl.Completion) != want.completion {
+		if err := json.Unmarshal(line, &trl); err != nil || len(trl.Prompt) != want.prompt ||
+			len(trl.Completion) != want.completion {
 			t.Errorf("%d: %d %d %v", i, len(trl.Prompt), len(trl.Completion), err)
 		}
 		var axolotl struct{ Messages []struct{ Training bool } }
@@ -271,12 +301,18 @@ func TestOpenAndClose(t *testing.T) {
 	if err := os.WriteFile(taken, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []Options{{Form: "hf", Out: taken}, {Form: "csv", Out: filepath.Join(dir, "a")}, {Form: "hf"}, {Form: "hf", Out: filepath.Join(dir, "no", "where")}} {
+	for _, o := range []Options{
+		{Form: "hf", Out: taken},
+		{Form: "csv", Out: filepath.Join(dir, "a")},
+		{Form: "hf"},
+		{Form: "hf", Out: filepath.Join(dir, "no", "where")},
+	} {
 		if _, err := Open(o); err == nil {
 			t.Errorf("%+v was opened", o)
 		}
 	}
-	if _, err := write(t, Options{Form: "pairs", Out: filepath.Join(dir, "p")}, traces()); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), noScenario) {
+	if _, err := write(t, Options{Form: "pairs", Out: filepath.Join(dir, "p")},
+		traces()); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), noScenario) {
 		t.Errorf("%v", err)
 	}
 	for _, form := range Forms() {
@@ -313,7 +349,8 @@ func TestReadByTheRealReader(t *testing.T) {
 	}
 	rows := dataset.Unroll(dataset.Turns, traces())
 	same := func(name string, got []chat.Message, tools []chat.Tool, want dataset.Row) {
-		if !reflect.DeepEqual(compact(t, got), compact(t, want.Messages)) || len(tools) != len(want.Tools) || len(tools) == 1 && tools[0].Name != "weather" {
+		if !reflect.DeepEqual(compact(t, got), compact(t, want.Messages)) || len(tools) != len(want.Tools) ||
+			len(tools) == 1 && tools[0].Name != "weather" {
 			t.Errorf("%s:\n got  %+v\n want %+v", name, got, want.Messages)
 		}
 	}
@@ -325,12 +362,15 @@ func TestReadByTheRealReader(t *testing.T) {
 	same("hf", validation[0].Messages, validation[0].Tools, traces()[1])
 	bad := failed()
 	terms, turns, err := bad.Record()
-	if got := train[1]; err != nil || got.Outcome != "ok" || got.Terms != terms || got.Turns != turns || !got.Messages[1].NoLoss || got.Messages[3].NoLoss || got.Opening != 1 {
+	if got := train[1]; err != nil || got.Outcome != "ok" || got.Terms != terms || got.Turns != turns ||
+		!got.Messages[1].NoLoss || got.Messages[3].NoLoss || got.Opening != 1 {
 		t.Errorf("hf: %+v %v", got, err)
 	}
 	train = found["hf_jsonl"]["train"]
-	if len(train) != 2 || len(found["trl"]["train"]) != 3 || len(found["axolotl"]["train"]) != 3 || len(found["pairs"]["train"]) != 3 {
-		t.Fatalf("%d, %d, %d and %d rows", len(train), len(found["trl"]["train"]), len(found["axolotl"]["train"]), len(found["pairs"]["train"]))
+	if len(train) != 2 || len(found["trl"]["train"]) != 3 || len(found["axolotl"]["train"]) != 3 ||
+		len(found["pairs"]["train"]) != 3 {
+		t.Fatalf("%d, %d, %d and %d rows", len(train), len(found["trl"]["train"]), len(found["axolotl"]["train"]),
+			len(found["pairs"]["train"]))
 	}
 	for i, r := range train {
 		same("hf-jsonl", r.Messages, r.Tools, rows[i])
@@ -345,19 +385,25 @@ func TestReadByTheRealReader(t *testing.T) {
 		same("axolotl", r.Messages, r.Tools, rows[i])
 	}
 	for _, r := range found["pairs"]["train"] {
-		if len(r.Prompt) != 1 || len(r.Chosen) != 1 || len(r.Rejected) != 1 || r.Chosen[0].Content[:4] != "good" || r.Rejected[0].Content[:3] != "bad" {
+		if len(r.Prompt) != 1 || len(r.Chosen) != 1 || len(r.Rejected) != 1 || r.Chosen[0].Content[:4] != "good" ||
+			r.Rejected[0].Content[:3] != "bad" {
 			t.Errorf("%+v", r)
 		}
 	}
 }
 
-// A scenario gives so many pairs and no more, of different traces that passed; one that cannot be paired takes no place.
+// A scenario gives so many pairs and no more, of different traces that passed; one that cannot be paired takes no
+// place.
 func TestOneScenarioDoesNotOutweighOthers(t *testing.T) {
 	trace := func(scenario, id, asked string, score float64) dataset.Row {
-		return dataset.Row{ID: id, Scenario: scenario, Outcome: trajectory.OK, Terms: []trajectory.Term{{Name: "checks", Score: score}},
-			Messages: []chat.Message{{Role: chat.User, Content: asked}, {Role: chat.Assistant, Content: "said " + id}}}
+		return dataset.Row{ID: id, Scenario: scenario, Outcome: trajectory.OK,
+			Terms: []trajectory.Term{{Name: "checks", Score: score}}, Messages: []chat.Message{
+				{Role: chat.User, Content: asked},
+				{Role: chat.Assistant, Content: "said " + id},
+			}}
 	}
-	rows := []dataset.Row{trace("many", "good1", "q", 1), trace("many", "good2", "q", 1), trace("many", "other", "else", 0), trace("few", "good3", "q", 1), trace("few", "bad", "q", 0)}
+	rows := []dataset.Row{trace("many", "good1", "q", 1), trace("many", "good2", "q", 1),
+		trace("many", "other", "else", 0), trace("few", "good3", "q", 1), trace("few", "bad", "q", 0)}
 	for i := range 9 {
 		rows = append(rows, trace("many", fmt.Sprint("bad", i), "q", 0))
 	}
@@ -371,11 +417,13 @@ func TestOneScenarioDoesNotOutweighOthers(t *testing.T) {
 		}
 	}
 	w, err := s.Close(nil)
-	if want := map[string]int{enoughPairs: 5, otherPrompt: 1}; err != nil || w.Rows != mostPairs+1 || !reflect.DeepEqual(w.LeftOut, want) {
+	if want := map[string]int{enoughPairs: 5, otherPrompt: 1}; err != nil || w.Rows != mostPairs+1 ||
+		!reflect.DeepEqual(w.LeftOut, want) {
 		t.Fatalf("%+v, %v", w, err)
 	}
 	text, err := os.ReadFile(w.Path)
-	if err != nil || strings.Count(string(text), "said good1") != 2 || strings.Count(string(text), "said good2") != 2 || strings.Count(string(text), "said good3") != 1 || !strings.Contains(enoughPairs, fmt.Sprint(mostPairs)) {
+	if err != nil || strings.Count(string(text), "said good1") != 2 || strings.Count(string(text), "said good2") != 2 ||
+		strings.Count(string(text), "said good3") != 1 || !strings.Contains(enoughPairs, fmt.Sprint(mostPairs)) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

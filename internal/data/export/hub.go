@@ -19,8 +19,8 @@ import (
 // shardRows is how many rows a file of a data set folder has at most.
 const shardRows = 50_000
 
-// hub writes a data set folder as the Hub's library datasets reads it: data/SPLIT-00000-of-00001.parquet, and README.md, whose front
-// matter says which files are which split.
+// hub writes a data set folder as the Hub's library datasets reads it: data/SPLIT-00000-of-00001.parquet, and
+// README.md, whose front matter says which files are which split.
 type hub struct {
 	o      Options
 	dir    string
@@ -43,7 +43,8 @@ type split struct {
 func openHub(kind func() (ending string, table func(string) (writer, error))) func(Options, string) (writer, error) {
 	return func(o Options, dir string) (writer, error) {
 		ending, table := kind()
-		h := &hub{o: o, dir: dir, ending: ending, table: table, splits: map[string]*split{}, calls: map[string]int{}, traces: map[string]bool{}}
+		h := &hub{o: o, dir: dir, ending: ending, table: table, splits: map[string]*split{}, calls: map[string]int{},
+			traces: map[string]bool{}}
 		return h, os.Mkdir(filepath.Join(dir, "data"), 0o755)
 	}
 }
@@ -125,7 +126,9 @@ func (h *hub) finish(w *Written) error {
 func (h *hub) card(w *Written) string {
 	var b strings.Builder
 	b.WriteString("---\nconfigs:\n- config_name: default\n  data_files:\n")
-	names := slices.SortedFunc(maps.Keys(w.Splits), func(a, b string) int { return strings.Compare(order(a), order(b)) })
+	names := slices.SortedFunc(maps.Keys(w.Splits), func(a, b string) int {
+		return strings.Compare(order(a), order(b))
+	})
 	for _, name := range names {
 		fmt.Fprintf(&b, "  - split: %s\n    path: data/%s-*%s\n", name, name, h.ending)
 	}
@@ -135,13 +138,16 @@ func (h *hub) card(w *Written) string {
 		fmt.Fprintf(&b, "| %s | %d |\n", name, w.Splits[name])
 	}
 	if h.turns > 0 {
-		fmt.Fprintf(&b, "\n%s of %s: each ends with one turn of its trace (`trace_id`, `turn`, `n_turns`).\n", fault.Count(h.turns, "row"), fault.Count(len(h.traces), "trace"))
+		fmt.Fprintf(&b, "\n%s of %s: each ends with one turn of its trace (`trace_id`, `turn`, `n_turns`).\n",
+			fault.Count(h.turns, "row"), fault.Count(len(h.traces), "trace"))
 	}
-	b.WriteString("\nColumns: `messages` in OpenAI's form (`reasoning_content`, `tool_calls`; arguments are JSON text), `tools` as JSON text\n" +
-		"(`json.loads` makes the list that a chat template takes), and `opening`: how many of the messages were given and are not\nto be learnt. " +
-		"A message with `weight` 0 is not to be learnt either.\n")
+	b.WriteString("\nColumns: `messages` in OpenAI's form (`reasoning_content`, `tool_calls`; " +
+		"arguments are JSON text), `tools` as JSON text\n" +
+		"(`json.loads` makes the list that a chat template takes), and `opening`: how many of the messages were " +
+		"given and are not\nto be learnt. A message with `weight` 0 is not to be learnt either.\n")
 	if h.scored {
-		b.WriteString("\n`outcome` says how a trace ended; `terms` and `turns`, as JSON text, what its checks gave and how its calls went. A trace\n" +
+		b.WriteString("\n`outcome` says how a trace ended; `terms` and `turns`, as JSON text, " +
+			"what its checks gave and how its calls went. A trace\n" +
 			"whose outcome is not `ok`, or whose term `checks` is below 1, failed: it is not to be imitated.\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.o.Card)) {
@@ -202,7 +208,8 @@ func parquetTable() (string, func(string) (writer, error)) {
 		if err != nil {
 			return nil, err
 		}
-		return &columns{f: f, w: parquet.NewGenericWriter[columnRow](f, parquet.Compression(&zstd.Codec{}), parquet.MaxRowsPerRowGroup(1000))}, nil
+		return &columns{f: f, w: parquet.NewGenericWriter[columnRow](f, parquet.Compression(&zstd.Codec{}),
+			parquet.MaxRowsPerRowGroup(1000))}, nil
 	}
 }
 
@@ -257,7 +264,15 @@ func optional(text string) *string {
 }
 
 func (c *columns) add(r *dataset.Row) error {
-	row := columnRow{Tools: string(dataset.AppendTools(nil, r.Tools)), Opening: int64(r.Opening), ID: optional(r.ID), TraceID: optional(r.TraceID), ScenarioID: optional(r.ScenarioID), Scenario: optional(r.Scenario), Outcome: optional(string(r.Outcome))}
+	row := columnRow{
+		Tools:      string(dataset.AppendTools(nil, r.Tools)),
+		Opening:    int64(r.Opening),
+		ID:         optional(r.ID),
+		TraceID:    optional(r.TraceID),
+		ScenarioID: optional(r.ScenarioID),
+		Scenario:   optional(r.Scenario),
+		Outcome:    optional(string(r.Outcome)),
+	}
 	terms, turns, err := r.Record()
 	if err != nil {
 		return err
@@ -268,9 +283,11 @@ func (c *columns) add(r *dataset.Row) error {
 		row.Turn, row.NumTurns = &turn, &of
 	}
 	for _, m := range r.Messages {
-		out := columnMessage{Role: m.Role, Content: m.Content, Reasoning: optional(m.ReasoningContent), ToolCallID: optional(m.ToolCallID), Name: optional(m.Name)}
+		out := columnMessage{Role: m.Role, Content: m.Content, Reasoning: optional(m.ReasoningContent),
+			ToolCallID: optional(m.ToolCallID), Name: optional(m.Name)}
 		for _, call := range m.ToolCalls {
-			out.ToolCalls = append(out.ToolCalls, columnCall{call.ID, "function", columnFunction{call.Name, call.Arguments}})
+			out.ToolCalls = append(out.ToolCalls,
+				columnCall{call.ID, "function", columnFunction{call.Name, call.Arguments}})
 		}
 		if m.NoLoss {
 			out.Weight = new(float64)

@@ -30,7 +30,8 @@ type pairs struct {
 
 func openPairs(_ Options, path string) (writer, error) {
 	out, err := newLines(path, nil)
-	return &pairs{out: out, passed: map[string][]*dataset.Row{}, failed: map[string][]*dataset.Row{}, leftOut: map[string]int{}}, err
+	return &pairs{out: out, passed: map[string][]*dataset.Row{}, failed: map[string][]*dataset.Row{},
+		leftOut: map[string]int{}}, err
 }
 
 func (p *pairs) add(r *dataset.Row) error {
@@ -103,7 +104,12 @@ func (p *pairs) write(good, bad *dataset.Row) error {
 	dst = dataset.AppendMessagesObjects(append(dst, `,"chosen":`...), good.Messages[cut:])
 	dst = dataset.AppendMessagesObjects(append(dst, `,"rejected":`...), bad.Messages[cut:])
 	dst = texts(append(dst, `,"tools":`...), good.Tools)
-	for _, m := range [][2]string{{"scenario_id", good.ScenarioID}, {"chosen_id", good.ID}, {"rejected_id", bad.ID}, {"rejected_why", bad.WhyNoDemonstration()}} {
+	for _, m := range [][2]string{
+		{"scenario_id", good.ScenarioID},
+		{"chosen_id", good.ID},
+		{"rejected_id", bad.ID},
+		{"rejected_why", bad.WhyNoDemonstration()},
+	} {
 		dst = append(append(append(dst, `,"`...), m[0]...), `":`...)
 		dst = chat.AppendString(dst, m[1], false)
 	}

@@ -17,7 +17,10 @@ import (
 func TestSTSNames(t *testing.T) {
 	var rows []dataset.Row
 	for i, id := range []string{"a", "a", "a-2", "A", "b/c", "b_c", ""} {
-		rows = append(rows, dataset.Row{ID: id, Line: i + 1, Messages: []chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"}}})
+		rows = append(rows, dataset.Row{ID: id, Line: i + 1, Messages: []chat.Message{
+			{Role: chat.User, Content: "q"},
+			{Role: chat.Assistant, Content: "a"},
+		}})
 	}
 	out := filepath.Join(t.TempDir(), "sts")
 	if _, err := write(t, Options{Form: "sts", Out: out}, rows); err != nil {
@@ -35,7 +38,8 @@ func TestSTSNames(t *testing.T) {
 	for _, r := range read {
 		ids = append(ids, r.ID)
 	}
-	if slices.Sort(ids); len(slices.Compact(slices.Clone(ids))) != len(rows) || !slices.Contains(ids, "b/c") || !slices.Contains(ids, "a") {
+	if slices.Sort(ids); len(slices.Compact(slices.Clone(ids))) != len(rows) || !slices.Contains(ids, "b/c") ||
+		!slices.Contains(ids, "a") {
 		t.Errorf("%q", ids)
 	}
 }
@@ -56,10 +60,16 @@ func TestPairsOfOtherTools(t *testing.T) {
 
 // What a mask leaves out is out of each form: Axolotl's training, hone's own weight.
 func TestMasksAreWritten(t *testing.T) {
-	r := dataset.Row{Outcome: trajectory.OK, Messages: []chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "no", NoLoss: true}, {Role: chat.User, Content: "q2"}, {Role: chat.Assistant, Content: "yes"}}}
+	r := dataset.Row{Outcome: trajectory.OK, Messages: []chat.Message{
+		{Role: chat.User, Content: "q"},
+		{Role: chat.Assistant, Content: "no", NoLoss: true},
+		{Role: chat.User, Content: "q2"},
+		{Role: chat.Assistant, Content: "yes"},
+	}}
 	line, _ := axolotlLine(nil, &r)
 	var axolotl struct{ Messages []struct{ Training bool } }
-	if err := json.Unmarshal(line, &axolotl); err != nil || axolotl.Messages[1].Training || !axolotl.Messages[3].Training {
+	if err := json.Unmarshal(line, &axolotl); err != nil || axolotl.Messages[1].Training ||
+		!axolotl.Messages[3].Training {
 		t.Errorf("%s %v", line, err)
 	}
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
@@ -75,9 +85,17 @@ func TestMasksAreWritten(t *testing.T) {
 // A chat template that writes arguments as JSON gets an object: a text would be written as JSON once more.
 func TestArgumentsAreObjectsForTRL(t *testing.T) {
 	call := func(arguments string) dataset.Row {
-		return dataset.Row{Opening: 1, Messages: []chat.Message{{Role: chat.User}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Arguments: arguments}}}}}
+		return dataset.Row{Opening: 1, Messages: []chat.Message{
+			{Role: chat.User},
+			{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Arguments: arguments}}},
+		}}
 	}
-	for arguments, want := range map[string]string{"{\"n\": 1.50,\n \"s\": \"a\\nb\"}": `{"n":1.50,"s":"a\nb"}`, "{": `"{"`, `"x"`: `"\"x\""`, "": `""`} {
+	for arguments, want := range map[string]string{
+		"{\"n\": 1.50,\n \"s\": \"a\\nb\"}": `{"n":1.50,"s":"a\nb"}`,
+		"{":                                 `"{"`,
+		`"x"`:                               `"\"x\""`,
+		"":                                  `""`,
+	} {
 		r := call(arguments)
 		line, err := trlLine(nil, &r)
 		var got struct {

@@ -11,22 +11,39 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// failed is a trace whose checks failed, with reasoning, a message that a mask leaves out, a call that broke its schema, and what it took.
+// failed is a trace whose checks failed, with reasoning, a message that a mask leaves out, a call that broke its
+// schema, and what it took.
 func failed() dataset.Row {
 	cost := 0.25
-	r := dataset.Row{ID: "failed", ScenarioID: "s", Scenario: "hash", Split: "train", Outcome: trajectory.OK, Opening: 1,
-		Tools: []chat.Tool{{Name: "weather", InputSchema: []byte(`{"type":"object"}`)}},
-		Terms: []trajectory.Term{{Name: "checks", Weight: 1, Why: "checks[0] (call)"}, {Name: "calls", Score: 0.5, Weight: 0.1}},
+	r := dataset.Row{
+		ID:         "failed",
+		ScenarioID: "s",
+		Scenario:   "hash",
+		Split:      "train",
+		Outcome:    trajectory.OK,
+		Opening:    1,
+		Tools:      []chat.Tool{{Name: "weather", InputSchema: []byte(`{"type":"object"}`)}},
+		Terms: []trajectory.Term{
+			{Name: "checks", Weight: 1, Why: "checks[0] (call)"},
+			{Name: "calls", Score: 0.5, Weight: 0.1},
+		},
 		Usage: &trajectory.Usage{PromptTokens: 7, CompletionTokens: 2, Cost: &cost},
-		Messages: []chat.Message{{Role: chat.User, Content: "Rain?"}, {Role: chat.Assistant, Content: "BAD", NoLoss: true}, {Role: chat.User, Content: "Look it up."},
-			{Role: chat.Assistant, Content: "<think>as it was</think>", ReasoningContent: "I look.", ToolCalls: []chat.ToolCall{{ID: "a", Name: "weather", Arguments: "{broken"}}},
-			{Role: chat.ToolRole, ToolCallID: "a", Name: "weather", Content: "no"}, {Role: chat.Assistant, Content: "WRONG", ReasoningContent: "Dry."}}}
+		Messages: []chat.Message{
+			{Role: chat.User, Content: "Rain?"}, {Role: chat.Assistant, Content: "BAD", NoLoss: true}, {Role: chat.User,
+				Content: "Look it up."},
+			{Role: chat.Assistant, Content: "<think>as it was</think>", ReasoningContent: "I look.",
+				ToolCalls: []chat.ToolCall{{ID: "a", Name: "weather", Arguments: "{broken"}}},
+			{Role: chat.ToolRole, ToolCallID: "a", Name: "weather", Content: "no"}, {Role: chat.Assistant,
+				Content: "WRONG", ReasoningContent: "Dry."},
+		},
+	}
 	r.Results = []dataset.Result{{Status: trajectory.CallToolError, Error: "why"}}
 	r.Results[0].Call.ID = "a"
 	return r
 }
 
-// No form makes a demonstration of what failed, nor teaches what a mask left out: a trace is read back from each as what it was.
+// No form makes a demonstration of what failed, nor teaches what a mask left out: a trace is read back from each as
+// what it was.
 func TestNoFormLosesTheOutcomeOrTheMask(t *testing.T) {
 	passed := failed()
 	passed.ID, passed.Messages = "passed", append([]chat.Message{}, passed.Messages...)
@@ -62,8 +79,10 @@ func TestNoFormLosesTheOutcomeOrTheMask(t *testing.T) {
 			if r.ID == given[1].ID {
 				want = given[1]
 			}
-			if r.WhyNoDemonstration() != want.WhyNoDemonstration() || r.ScenarioID != want.ScenarioID || r.Scenario != want.Scenario ||
-				!reflect.DeepEqual(r.Terms, want.Terms) || !reflect.DeepEqual(r.Results, want.Results) || !reflect.DeepEqual(r.Usage, want.Usage) {
+			if r.WhyNoDemonstration() != want.WhyNoDemonstration() || r.ScenarioID != want.ScenarioID ||
+				r.Scenario != want.Scenario || !reflect.DeepEqual(r.Terms, want.Terms) || !reflect.DeepEqual(r.Results,
+				want.Results) ||
+				!reflect.DeepEqual(r.Usage, want.Usage) {
 				t.Errorf("%s:\n got  %+v\n want %+v", f.name, r, want)
 			}
 			for i := range r.Messages {

@@ -7,14 +7,14 @@ import (
 	"hone/internal/data/dataset"
 )
 
-// texts appends tools as a string of JSON: the libraries that read it need one type for the column, and the schemas of two tools are
-// of two types.
+// texts appends tools as a string of JSON: the libraries that read it need one type for the column, and the schemas of
+// two tools are of two types.
 func texts(dst []byte, tools []chat.Tool) []byte {
 	return chat.AppendString(dst, string(dataset.AppendTools(nil, tools)), false)
 }
 
-// closeConversation appends where a row comes from and what became of its trace, and ends it. Without these, a trace that failed would be read
-// back as one to imitate.
+// closeConversation appends where a row comes from and what became of its trace, and ends it. Without these, a trace
+// that failed would be read back as one to imitate.
 func closeConversation(dst []byte, r *dataset.Row) ([]byte, error) {
 	terms, turns, err := r.Record()
 	if err != nil {
@@ -22,7 +22,10 @@ func closeConversation(dst []byte, r *dataset.Row) ([]byte, error) {
 	}
 	for _, m := range []struct {
 		name, text string
-	}{{"id", r.ID}, {"trace_id", r.TraceID}, {"scenario_id", r.ScenarioID}, {"scenario_hash", r.Scenario}, {"outcome", string(r.Outcome)}, {"terms", terms}, {"turns", turns}} {
+	}{
+		{"id", r.ID}, {"trace_id", r.TraceID}, {"scenario_id", r.ScenarioID}, {"scenario_hash", r.Scenario}, {"outcome",
+			string(r.Outcome)}, {"terms", terms}, {"turns", turns},
+	} {
 		if m.text != "" {
 			dst = append(append(append(dst, `,"`...), m.name...), `":`...)
 			dst = chat.AppendString(dst, m.text, false)
@@ -35,9 +38,9 @@ func closeConversation(dst []byte, r *dataset.Row) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// trlLine is a row of TRL's conversational prompt-completion form: https://huggingface.co/docs/trl/dataset_formats. The loss is on the
-// completion, and with assistant_only_loss on what the assistant says of it. Arguments are objects, as its chat templates take them; datasets
-// from 4.7 on reads such a column as it is.
+// trlLine is a row of TRL's conversational prompt-completion form: https://huggingface.co/docs/trl/dataset_formats. The
+// loss is on the completion, and with assistant_only_loss on what the assistant says of it. Arguments are objects, as
+// its chat templates take them; datasets from 4.7 on reads such a column as it is.
 func trlLine(dst []byte, r *dataset.Row) ([]byte, error) {
 	cut := firstTarget(r)
 	dst = dataset.AppendMessagesObjects(append(dst, `{"prompt":`...), r.Messages[:cut])

@@ -20,8 +20,8 @@ import (
 
 var benchRows = flag.Int("rows", 100_000, "rows of BenchmarkToucan")
 
-// toucanLike is a row as Toucan has it: 20 tools in the system message and once more in available_tools, two user turns, four calls
-// with results of 1 KiB: 32 KiB in all.
+// toucanLike is a row as Toucan has it: 20 tools in the system message and once more in available_tools, two user
+// turns, four calls with results of 1 KiB: 32 KiB in all.
 func toucanLike(dst []byte, n int) []byte {
 	var tools []string
 	for i := range 20 {
@@ -33,12 +33,18 @@ func toucanLike(dst []byte, n int) []byte {
 	say := func(role, content, more string) {
 		m = append(m, `{"role":"`+role+`","content":`+strconv.Quote(content)+more+`}`)
 	}
-	m = append(m, `{"role":"system","content":`+strconv.Quote("<|im_system|>tool_declare<|im_middle|>"+list+"<|im_end|>")+`}`)
+	m = append(m, `{"role":"system","content":`+
+		strconv.Quote("<|im_system|>tool_declare<|im_middle|>"+list+"<|im_end|>")+`}`)
 	for turn := range 2 {
 		say("user", fmt.Sprintf("Question %d of row %d: %s", turn, n, strings.Repeat("what is known of it? ", 10)), "")
 		for call := range 2 {
-			say("assistant", "", fmt.Sprintf(`,"function_call":{"name":"server-tool_%d","arguments":"{\"query\": \"row %d\", \"limit\": %d}"}`, call, n, call))
-			say("function", strings.Repeat("A line of what was found, with \"quotes\" and numbers 1.5.\n", 18), fmt.Sprintf(`,"name":"server-tool_%d"`, call))
+			say(
+				"assistant", "", fmt.Sprintf(
+					`,"function_call":{"name":"server-tool_%d","arguments":"{\"query\": \"row %d\", \"limit\": %d}"}`, call, n, call,
+				),
+			)
+			say("function", strings.Repeat("A line of what was found, with \"quotes\" and numbers 1.5.\n", 18),
+				fmt.Sprintf(`,"name":"server-tool_%d"`, call))
 		}
 		say("assistant", strings.Repeat("This is what I found. ", 20), "")
 	}

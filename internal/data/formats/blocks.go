@@ -6,8 +6,8 @@ import (
 	"hone/internal/chat"
 )
 
-// block is a part of a content in Anthropic's Messages API: https://docs.anthropic.com/en/api/messages. Calls and results are such parts,
-// results in the user's messages.
+// block is a part of a content in Anthropic's Messages API: https://docs.anthropic.com/en/api/messages. Calls and
+// results are such parts, results in the user's messages.
 type block struct {
 	Type      jsontext.Value `json:"type"`
 	Text      jsontext.Value `json:"text"`
@@ -41,7 +41,8 @@ func blocksOf(v jsontext.Value) (blocks []block) {
 	return blocks
 }
 
-// blocks adds a message of parts: what an assistant thought, said and called, or the results and what a user said behind them.
+// blocks adds a message of parts: what an assistant thought, said and called, or the results and what a user said
+// behind them.
 func (c *conversation) blocks(m *message, role string, blocks []block) error {
 	out := chat.Message{Role: role, ReasoningContent: m.reasoning(), NoLoss: m.noLoss()}
 	for _, b := range blocks {
@@ -66,7 +67,8 @@ func (c *conversation) blocks(m *message, role string, blocks []block) error {
 				return err
 			}
 		default:
-			return refuse(badContent, "a part of type %q in a message of the %s: hone learns text and calls alone", kind, role)
+			return refuse(badContent, "a part of type %q in a message of the %s: hone learns text and calls alone",
+				kind, role)
 		}
 	}
 	if role == chat.Assistant {

@@ -11,9 +11,9 @@ import (
 	"hone/internal/chat"
 )
 
-// assembler makes JSON of one row of parquet: of the values of each leaf, with their repetition and definition levels (Dremel,
-// Melnik et al. 2010, section 4). Members that are null are left out: a data set with one column for many kinds of objects
-// fills each with nulls for the members of the others.
+// assembler makes JSON of one row of parquet: of the values of each leaf, with their repetition and definition levels
+// (Dremel, Melnik et al. 2010, section 4). Members that are null are left out: a data set with one column for many
+// kinds of objects fills each with nulls for the members of the others.
 type assembler struct {
 	values [][]parquet.Value // of each leaf, those not yet written
 	most   int

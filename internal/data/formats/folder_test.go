@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A snapshot in Hugging Face's cache is a folder of links to blobs; a folder may be a link too. What was done to rows is no row.
+// A snapshot in Hugging Face's cache is a folder of links to blobs; a folder may be a link too. What was done to rows
+// is no row.
 func TestSnapshotOfTheCache(t *testing.T) {
 	cache := t.TempDir()
 	blob := filepath.Join(cache, "blobs", "0123")
@@ -17,7 +18,10 @@ func TestSnapshotOfTheCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for path, text := range map[string]string{blob: `{"a":1}`, filepath.Join(snapshot, "train.jsonl.curation.jsonl"): `{"curation":1}`} {
+	for path, text := range map[string]string{
+		blob: `{"a":1}`,
+		filepath.Join(snapshot, "train.jsonl.curation.jsonl"): `{"curation":1}`,
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +32,10 @@ func TestSnapshotOfTheCache(t *testing.T) {
 	if err := os.Symlink(filepath.Join(cache, "snapshots", "abc"), filepath.Join(cache, "main")); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{filepath.Join(cache, "snapshots", "abc"), filepath.Join(cache, "main"), filepath.Join(cache, "main") + "/", filepath.Join(snapshot, "test-00000-of-00001.jsonl")} {
+	for _, path := range []string{
+		filepath.Join(cache, "snapshots", "abc"), filepath.Join(cache, "main"), filepath.Join(cache, "main") + "/",
+		filepath.Join(snapshot, "test-00000-of-00001.jsonl"),
+	} {
 		var got []string
 		if err := EachRecord([]string{path}, SourceOptions{}, func(r Record) error {
 			got = append(got, string(r.JSON)+r.Split)

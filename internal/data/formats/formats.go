@@ -1,13 +1,14 @@
-// Package formats reads the rows that data sets of conversations with tools are kept in, and makes the one form of them that hone
-// learns from: dataset.Row. Each format is a pure function of a row; what is alike in several stands in messages.go and tools.go.
+// Package formats reads the rows that data sets of conversations with tools are kept in, and makes the one form of them
+// that hone learns from: dataset.Row. Each format is a pure function of a row; what is alike in several stands in
+// messages.go and tools.go.
 //
-// EachRecord reads files of rows as a stream: JSON lines, JSON arrays and documents, and parquet, gzipped or not, alone or in a
-// folder. A row comes out as JSON text with the place it stands at; a row that cannot be read comes out as a refusal, and those
-// behind it are read all the same. No more than a few rows are held at once.
+// EachRecord reads files of rows as a stream: JSON lines, JSON arrays and documents, and parquet, gzipped or not, alone
+// or in a folder. A row comes out as JSON text with the place it stands at; a row that cannot be read comes out as a
+// refusal, and those behind it are read all the same. No more than a few rows are held at once.
 //
-// The forms were taken from their publishers' files and papers: Toucan (arXiv 2510.01179), xLAM and APIGen (2406.18518), APIGen-MT
-// (2504.03601), MCP-Flow (2510.24284), Hermes function calling v1, the Hub's Session Trace Simple Format, TRL's dataset formats, and
-// LLaMA-Factory's data/README.md for Alpaca.
+// The forms were taken from their publishers' files and papers: Toucan (arXiv 2510.01179), xLAM and APIGen
+// (2406.18518), APIGen-MT (2504.03601), MCP-Flow (2510.24284), Hermes function calling v1, the Hub's Session Trace
+// Simple Format, TRL's dataset formats, and LLaMA-Factory's data/README.md for Alpaca.
 package formats
 
 import (
@@ -74,17 +75,37 @@ type format struct {
 // table is in the order in which they are tried: the first that fits is taken.
 func table() []format {
 	return []format{
-		{"sts", "session traces of the Hub (STS): a line of type session, then its messages", func(r *record) bool { return r.rest != nil && r.Messages == nil }, readSTS, "type harness"},
-		{"toucan", "Toucan-1.5M: messages as a JSON string, available_tools", func(r *record) bool { return r.Messages != nil && r.AvailableTools != nil }, readToucan, "messages"},
-		{"openai", "OpenAI's messages and tools, function_call too; hone's trajectories; the rows of most data sets on the Hub", func(r *record) bool { return r.Messages != nil }, readOpenAI, "messages"},
-		{"hermes", "Hermes function calling: conversations with <tool_call> and <tool_response> in the text", fitsHermes, readHermes, "conversations conversation"},
-		{"apigen-mt", "APIGen-MT: conversations of human, gpt, function_call and observation, with a system column", fitsAPIGen, readShareGPT, "conversations conversation"},
-		{"sharegpt", "ShareGPT: conversations of from and value, in its variants", func(r *record) bool { return r.turns() != nil }, readShareGPT, "conversations conversation messages"},
-		{"xlam", "xLAM and APIGen: query, tools, answers", func(r *record) bool { return r.Query != nil && r.Answers != nil }, readXLAM, "query answers"},
-		{"mcpflow-pairs", "MCP-Flow: source_instruction, function_call", func(r *record) bool { return r.SourceInstruction != nil && r.FunctionCall != nil }, readPair, "source_instruction function_call"},
-		{"mcpflow-trajectories", "MCP-Flow: a list of messages with one tool call as an object", func(r *record) bool { return r.Trajectory != nil }, readTrajectory, "trajectory"},
-		{"prompt-completion", "TRL's prompt and completion, as messages or as texts; the completion is learnt", func(r *record) bool { return r.Prompt != nil && r.Completion != nil }, readCompletion, "prompt completion history"},
-		{"alpaca", "Alpaca: instruction, input and output; system and history as LLaMA-Factory has them", func(r *record) bool { return r.Instruction != nil && r.Output != nil }, readAlpaca, "instruction input output history"},
+		{"sts", "session traces of the Hub (STS): a line of type session, then its messages",
+			func(r *record) bool { return r.rest != nil && r.Messages == nil }, readSTS, "type harness"},
+		{"toucan", "Toucan-1.5M: messages as a JSON string, available_tools",
+			func(r *record) bool { return r.Messages != nil && r.AvailableTools != nil }, readToucan, "messages"},
+		{
+			"openai", "OpenAI's messages and tools, function_call too; hone's trajectories; the rows of most data " +
+				"sets on the Hub", func(r *record) bool { return r.Messages != nil }, readOpenAI, "messages",
+		},
+		{"hermes", "Hermes function calling: conversations with <tool_call> and <tool_response> in the text",
+			fitsHermes, readHermes, "conversations conversation"},
+		{"apigen-mt", "APIGen-MT: conversations of human, gpt, function_call and observation, with a system column",
+			fitsAPIGen, readShareGPT, "conversations conversation"},
+		{"sharegpt", "ShareGPT: conversations of from and value, in its variants",
+			func(r *record) bool { return r.turns() != nil }, readShareGPT, "conversations conversation messages"},
+		{"xlam", "xLAM and APIGen: query, tools, answers",
+			func(r *record) bool { return r.Query != nil && r.Answers != nil }, readXLAM, "query answers"},
+		{"mcpflow-pairs", "MCP-Flow: source_instruction, function_call", func(r *record) bool {
+			return r.SourceInstruction != nil && r.FunctionCall != nil
+		}, readPair, "source_instruction function_call"},
+		{"mcpflow-trajectories", "MCP-Flow: a list of messages with one tool call as an object",
+			func(r *record) bool { return r.Trajectory != nil }, readTrajectory, "trajectory"},
+		{
+			"prompt-completion", "TRL's prompt and completion, as messages or as texts; the completion is learnt",
+			func(r *record) bool { return r.Prompt != nil && r.Completion != nil }, readCompletion,
+			"prompt completion history",
+		},
+		{
+			"alpaca", "Alpaca: instruction, input and output; system and history as LLaMA-Factory has them",
+			func(r *record) bool { return r.Instruction != nil && r.Output != nil }, readAlpaca,
+			"instruction input output history",
+		},
 	}
 }
 
@@ -114,7 +135,8 @@ func formatByName(name string) (*format, error) {
 	all := table()
 	i := slices.IndexFunc(all, func(f format) bool { return f.name == name })
 	if i < 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no format %q", name), Next: "the formats are " + strings.Join(Names(), ", ")}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no format %q", name),
+			Next: "the formats are " + strings.Join(Names(), ", ")}
 	}
 	return &all[i], nil
 }
@@ -162,7 +184,8 @@ func (r *record) read(f *format) (dataset.Row, string, error) {
 		all := table()
 		i := slices.IndexFunc(all, func(f format) bool { return f.fits(r) })
 		if i < 0 && r.Task != nil && r.Checks != nil {
-			return dataset.Row{}, "", refuse(noFormat, "it is a scenario, which shows no conversation; hone collect --gold makes conversations of scenarios")
+			return dataset.Row{}, "", refuse(noFormat,
+				"it is a scenario, which shows no conversation; hone collect --gold makes conversations of scenarios")
 		}
 		if i < 0 {
 			return dataset.Row{}, "", refuse(noFormat, "its columns are those of none; --from names one")
@@ -192,8 +215,8 @@ func (r *record) read(f *format) (dataset.Row, string, error) {
 	return row, f.name, check(&row)
 }
 
-// check is an error where a row cannot be learnt from whatever the tools of others are. What hone recorded is kept as it went,
-// wrong calls and all.
+// check is an error where a row cannot be learnt from whatever the tools of others are. What hone recorded is kept as
+// it went, wrong calls and all.
 func check(row *dataset.Row) error {
 	if len(row.Messages) == 0 {
 		return refuse(noMessages, "")
@@ -231,7 +254,8 @@ func text(v jsontext.Value) string {
 	return string(v)
 }
 
-// unwrap is the JSON in a string, or the value itself. Data sets keep lists as strings where a column must have one type.
+// unwrap is the JSON in a string, or the value itself. Data sets keep lists as strings where a column must have one
+// type.
 func unwrap(v jsontext.Value) (jsontext.Value, error) {
 	if v.Kind() != '"' {
 		return v, nil

@@ -12,7 +12,8 @@ import (
 	"hone/internal/data/dataset"
 )
 
-// plainly tells a conversation without what formats leave out or number anew: ids, names of tools on results, and blanks in arguments.
+// plainly tells a conversation without what formats leave out or number anew: ids, names of tools on results, and
+// blanks in arguments.
 func plainly(t *testing.T, messages []chat.Message, system, reasoning bool) string {
 	t.Helper()
 	var b strings.Builder
@@ -57,8 +58,10 @@ func TestRowsOfTheRealWriter(t *testing.T) {
 		rows              int
 		system, reasoning bool
 	}{
-		{"nested", "openai", 3, true, true}, {"objects", "openai", 3, true, true}, {"strings", "openai", 3, true, true}, {"toucan", "toucan", 3, false, false},
-		{"apigen_mt", "apigen-mt", 1, false, false}, {"hermes", "hermes", 3, false, false}, {"xlam", "xlam", 1, false, false},
+		{"nested", "openai", 3, true, true}, {"objects", "openai", 3, true, true}, {"strings", "openai", 3, true, true},
+		{"toucan", "toucan", 3, false, false}, {"apigen_mt", "apigen-mt", 1, false, false}, {"hermes", "hermes", 3,
+			false, false}, {"xlam", "xlam", 1,
+			false, false},
 	} {
 		for _, ending := range []string{".parquet", ".jsonl"} {
 			rows, report, err := Load([]string{filepath.Join("testdata", tc.name+ending)}, Options{})
@@ -71,7 +74,8 @@ func TestRowsOfTheRealWriter(t *testing.T) {
 				if tc.name == "xlam" {
 					want = given[i][:3]
 				}
-				if got, want := plainly(t, r.Messages, tc.system, tc.reasoning), plainly(t, want, tc.system, tc.reasoning); got != want {
+				if got, want := plainly(t, r.Messages, tc.system, tc.reasoning), plainly(t, want, tc.system,
+					tc.reasoning); got != want {
 					t.Errorf("%s%s row %d:\n got\n%s want\n%s", tc.name, ending, i+1, got, want)
 				}
 			}

@@ -5,8 +5,18 @@ import "testing"
 // The form goes, since a template writes its own; what the author says of the model and its policy stays.
 func TestHermesSystemMessages(t *testing.T) {
 	list := "<tools>[" + weather + "]</tools>"
-	hermes := "You are a function calling AI model. You are provided with function signatures within <tools></tools> XML tags. You may call one or more functions to assist with the user query. Don't make assumptions about what values to plug into functions. Here are the available tools:" + list + ". Use the following pydantic model json schema for each tool call you will make: {'title': 'FunctionCall', 'type': 'object', 'properties': {'name': {'title': 'Name', 'type': 'string'}}, 'required': ['arguments', 'name']} For each function call return a json object with function name and arguments within <tool_call></tool_call> XML tags as follows:\n<tool_call>\n{'arguments': <args-dict>, 'name': <function-name>}\n</tool_call>"
-	qwen := "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are provided with function signatures within <tools></tools> XML tags:\n<tools>\n" + weather + "\n</tools>\n\nFor each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>"
+	hermes := "You are a function calling AI model. You are provided with function signatures within <tools></tools> " +
+		"XML tags. You may call one or more functions to assist with the user query. Don't make assumptions " +
+		"about what values to plug into functions. Here are the available tools:" + list + ". Use the following " +
+		"pydantic model json schema for each tool call you will make: {'title': 'FunctionCall', 'type': 'object', " +
+		"'properties': {'name': {'title': 'Name', 'type': 'string'}}, 'required': ['arguments', 'name']} For each " +
+		"function call return a json object with function name and arguments within <tool_call></tool_call> XML tags " +
+		"as follows:\n<tool_call>\n{'arguments': <args-dict>, 'name': <function-name>}\n</tool_call>"
+	qwen := "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n" +
+		"\nYou are provided with function signatures within <tools></tools> XML tags:\n<tools>\n" +
+		weather + "\n</tools>\n\nFor each function call, " +
+		"return a json object with function name and arguments within <tool_call></tool_call> XML tags:\n" +
+		"<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>"
 	policy := "You are Ann, a bank's agent. Never tell a balance without the PIN."
 	for _, tc := range []struct{ name, said, want string }{
 		{"Hermes", hermes, ""},
@@ -20,7 +30,10 @@ func TestHermesSystemMessages(t *testing.T) {
 		{"on both sides", "Obey A.\n" + list + " Obey B.", "Obey A.\n\n Obey B."},
 		{"without tools", policy, policy},
 	} {
-		row := `{"conversations":[{"from":"system","value":` + quoted(t, tc.said) + `},{"from":"human","value":"q"},{"from":"gpt","value":` + quoted(t, "<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>") + `}],"tools":` + quoted(t, "["+weather+"]") + `}`
+		row := `{"conversations":[{"from":"system","value":` +
+			quoted(t, tc.said) + `},{"from":"human","value":"q"},{"from":"gpt","value":` +
+			quoted(t, "<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>") + `}],"tools":` +
+			quoted(t, "["+weather+"]") + `}`
 		want := `u:q a:[call_0 weather{}]`
 		if tc.want != "" {
 			want = "s:" + tc.want + " " + want
@@ -31,7 +44,8 @@ func TestHermesSystemMessages(t *testing.T) {
 	}
 }
 
-// Reasoning that stands in the content is told apart in all forms of others, and in hone's own record nothing is changed.
+// Reasoning that stands in the content is told apart in all forms of others, and in hone's own record nothing is
+// changed.
 func TestThoughtsInContent(t *testing.T) {
 	for said, want := range map[string]string{
 		"<think>hm</think>a":                    "a(hm)",

@@ -5,8 +5,8 @@ import (
 	"hone/internal/data/dataset"
 )
 
-// readCompletion reads TRL's prompt-completion form: https://huggingface.co/docs/trl/dataset_formats. Either is a list of messages or a
-// text. The prompt is given, as TRL's completion_only_loss has it; the completion is learnt.
+// readCompletion reads TRL's prompt-completion form: https://huggingface.co/docs/trl/dataset_formats. Either is a list
+// of messages or a text. The prompt is given, as TRL's completion_only_loss has it; the completion is learnt.
 func readCompletion(r *record) (dataset.Row, error) {
 	tools, err := toolsOf(r.tools())
 	if err != nil {
@@ -27,7 +27,8 @@ func readCompletion(r *record) (dataset.Row, error) {
 	return row, r.take(&row)
 }
 
-// readAlpaca reads an instruction, the input that it is about, and the output. history is a list of earlier questions and answers.
+// readAlpaca reads an instruction, the input that it is about, and the output. history is a list of earlier questions
+// and answers.
 func readAlpaca(r *record) (dataset.Row, error) {
 	tools, err := toolsOf(r.tools())
 	if err != nil {

@@ -52,7 +52,8 @@ func TestInstructions(t *testing.T) {
 			t.Errorf("%s:\n got  %s\n want %s", row, got, want)
 		}
 	}
-	rows, _, err := load(t, "rows.jsonl", `{"instruction":"Add.","output":"3","split":"val","tools":`+quoted(t, "["+weather+"]")+`}`, Options{})
+	rows, _, err := load(t, "rows.jsonl",
+		`{"instruction":"Add.","output":"3","split":"val","tools":`+quoted(t, "["+weather+"]")+`}`, Options{})
 	if err != nil || rows[0].Split != "validation" || len(rows[0].Tools) != 1 {
 		t.Errorf("%+v, %v", rows, err)
 	}

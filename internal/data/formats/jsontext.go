@@ -22,13 +22,15 @@ func eachJSON(in *bufio.Reader, path string, o SourceOptions, yield func(Record)
 	switch first, lone := opening(in); {
 	case first == '[' && !lone:
 		err = t.array()
-	case first == '{' && !lone && strings.Contains(filepath.Base(path), ".json") && !strings.Contains(filepath.Base(path), ".jsonl"):
+	case first == '{' && !lone && strings.Contains(filepath.Base(path), ".json") &&
+		!strings.Contains(filepath.Base(path), ".jsonl"):
 		err = t.documents() // one object on many lines, or several
 	default:
 		err = t.lines()
 	}
 	if t.failed != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: fmt.Sprintf("%s:%d", path, t.line), Err: t.failed, Next: "download or write the file again"}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations",
+			Where: fmt.Sprintf("%s:%d", path, t.line), Err: t.failed, Next: "download or write the file again"}
 	}
 	return err
 }
@@ -45,7 +47,8 @@ func opening(in *bufio.Reader) (first byte, lone bool) {
 	if !ended && len(head) >= in.Size()/2 { // a long line: nothing is known of its end
 		return head[0], head[0] == '{'
 	}
-	return head[0], head[0] == '{' && line[len(line)-1] == '}' || head[0] == '[' && ended && jsontext.Value(line).IsValid() && behind(head[len(line):])
+	return head[0], head[0] == '{' && line[len(line)-1] == '}' ||
+		head[0] == '[' && ended && jsontext.Value(line).IsValid() && behind(head[len(line):])
 }
 
 // behind reports whether more stands after the first line: a list alone on the only line is an array of rows.
@@ -135,12 +138,14 @@ func Flaw(data []byte) (reason, detail string) {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return Cut, "" // a line that breaks off
 	case errors.As(err, &syntactic):
-		return NotJSON, fmt.Sprintf("at byte %d of the row: %s", syntactic.ByteOffset+1, strings.TrimPrefix(syntactic.Err.Error(), "jsontext: "))
+		return NotJSON, fmt.Sprintf("at byte %d of the row: %s",
+			syntactic.ByteOffset+1, strings.TrimPrefix(syntactic.Err.Error(), "jsontext: "))
 	}
 	return NotJSON, err.Error()
 }
 
-// array yields the elements of an array. What is broken inside an element costs that element alone, as long as its brackets close.
+// array yields the elements of an array. What is broken inside an element costs that element alone, as long as its
+// brackets close.
 func (t *sourceText) array() error {
 	if b, err := t.skip(); err != nil || b != '[' {
 		return nil

@@ -45,18 +45,21 @@ func (m *message) reasoning() string {
 	return ""
 }
 
-// noLoss reports whether a mask leaves the message out of the loss: OpenAI's weight, Axolotl's train and training, LLaMA-Factory's loss.
+// noLoss reports whether a mask leaves the message out of the loss: OpenAI's weight, Axolotl's train and training,
+// LLaMA-Factory's loss.
 func (m *message) noLoss() bool {
 	for _, v := range []jsontext.Value{m.Weight, m.Train, m.Training, m.Loss} {
 		said := text(v)
-		if weight, err := strconv.ParseFloat(said, 64); said == "false" || said == "False" || err == nil && weight == 0 {
+		if weight, err := strconv.ParseFloat(said, 64); said == "false" || said == "False" ||
+			err == nil && weight == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// checkWeight refuses a weight that is neither 0 nor 1, as OpenAI does: a loss that counts a message in part is another than hone's.
+// checkWeight refuses a weight that is neither 0 nor 1, as OpenAI does: a loss that counts a message in part is another
+// than hone's.
 func (m *message) checkWeight() error {
 	switch said := text(m.Weight); said {
 	case "", "true", "false", "True", "False":
@@ -169,7 +172,8 @@ func (c *conversation) addOne(raw jsontext.Value) error {
 
 // assistant adds what an assistant said and called.
 func (c *conversation) assistant(m *message, said string) error {
-	if no := text(m.Refusal); strings.TrimSpace(said) == "" && m.Refusal.Kind() == '"' { // OpenAI has the text of one beside the content
+	// OpenAI has the text of one beside the content
+	if no := text(m.Refusal); strings.TrimSpace(said) == "" && m.Refusal.Kind() == '"' {
 		said = no
 	}
 	out := chat.Message{Role: chat.Assistant, Content: said, ReasoningContent: m.reasoning(), NoLoss: m.noLoss()}
@@ -198,7 +202,8 @@ func (c *conversation) say(m chat.Message) error {
 	return nil
 }
 
-// call adds calls that stand apart: to the assistant message just before them, where there is one, since a model says both in one.
+// call adds calls that stand apart: to the assistant message just before them, where there is one, since a model says
+// both in one.
 func (c *conversation) call(m chat.Message, calls []chat.ToolCall) error {
 	last := len(c.messages) - 1
 	if last < 0 || c.messages[last].Role != chat.Assistant {
@@ -208,7 +213,8 @@ func (c *conversation) call(m chat.Message, calls []chat.ToolCall) error {
 	before := &c.messages[last]
 	from := len(before.ToolCalls)
 	before.ToolCalls = append(before.ToolCalls, calls...)
-	before.Content, before.ReasoningContent = join(before.Content, m.Content), join(before.ReasoningContent, m.ReasoningContent)
+	before.Content, before.ReasoningContent =
+		join(before.Content, m.Content), join(before.ReasoningContent, m.ReasoningContent)
 	before.NoLoss = before.NoLoss || m.NoLoss
 	c.openCalls(last, from)
 	return nil
@@ -244,7 +250,8 @@ func (c *conversation) result(said, id, name string) error {
 	m := chat.Message{Role: chat.ToolRole, Content: said, ToolCallID: id, Name: name}
 	i := slices.IndexFunc(c.open, func(call chat.ToolCall) bool { return id != "" && call.ID == id })
 	if i < 0 && (id == "" || c.ours) {
-		if i = slices.IndexFunc(c.open, func(call chat.ToolCall) bool { return call.Name == name }); i < 0 && len(c.open) > 0 {
+		if i = slices.IndexFunc(c.open, func(call chat.ToolCall) bool { return call.Name == name }); i < 0 &&
+			len(c.open) > 0 {
 			i = 0
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"hone/internal/chat"
 )
 
-// withoutNulls leaves out members that are null, at every depth. A data set whose column has one type for all rows fills each row's
-// objects with nulls for the members that only other rows have: {"city": "Bern", "a": null, "b": null}. Members of a name in keep
-// may be null by themselves. A text without nulls comes back as it is.
+// withoutNulls leaves out members that are null, at every depth. A data set whose column has one type for all rows
+// fills each row's objects with nulls for the members that only other rows have: {"city": "Bern", "a": null, "b":
+// null}. Members of a name in keep may be null by themselves. A text without nulls comes back as it is.
 func withoutNulls(v jsontext.Value, keep ...string) jsontext.Value {
 	if !bytes.Contains(v, []byte("null")) {
 		return v
@@ -46,8 +46,8 @@ func drop(v chat.Value, keep []string) chat.Value {
 	return v
 }
 
-// withoutFilling leaves members of arguments out that are null, but for those that the schema of the tool lets be null: null may be what was
-// meant. schema is nil where none is known.
+// withoutFilling leaves members of arguments out that are null, but for those that the schema of the tool lets be null:
+// null may be what was meant. schema is nil where none is known.
 func withoutFilling(v jsontext.Value, schema *chat.Object) jsontext.Value {
 	if !bytes.Contains(v, []byte("null")) {
 		return v
@@ -117,7 +117,8 @@ func allowsNull(schema *chat.Object) bool {
 			}
 		case "anyOf", "oneOf":
 			list, _ := v.([]chat.Value)
-			if slices.ContainsFunc(list, func(x chat.Value) bool { o, is := x.(*chat.Object); return is && allowsNull(o) }) {
+			if slices.ContainsFunc(list,
+				func(x chat.Value) bool { o, is := x.(*chat.Object); return is && allowsNull(o) }) {
 				return true
 			}
 		}

@@ -25,17 +25,20 @@ type own struct {
 	NumTurns   jsontext.Value `json:"n_turns"`
 }
 
-// split takes the split of a row, which any format may have. One that is not known is refused: it may be one to be measured on.
+// split takes the split of a row, which any format may have. One that is not known is refused: it may be one to be
+// measured on.
 func (o *own) split(row *dataset.Row) error {
 	if o.Split != nil && o.Split.Kind() != 'n' && string(o.Split) != `""` {
 		if row.Split = SplitOf(text(o.Split)); row.Split == "" {
-			return refuse(noSplit, "%.60q is neither train, validation nor test; correct or remove the member", string(o.Split))
+			return refuse(noSplit, "%.60q is neither train, validation nor test; correct or remove the member",
+				string(o.Split))
 		}
 	}
 	return nil
 }
 
-// take copies the others into a row. What has another type, or a value that hone never writes, is another's member of the same name.
+// take copies the others into a row. What has another type, or a value that hone never writes, is another's member of
+// the same name.
 func (o *own) take(row *dataset.Row) error {
 	if row.Outcome = outcomeOf(o.Outcome); row.Outcome != "" { // hone's own, where some forms have them as JSON text
 		for _, m := range []*jsontext.Value{&o.Terms, &o.Turns} {
@@ -49,7 +52,13 @@ func (o *own) take(row *dataset.Row) error {
 		to   any
 		kind jsontext.Kind
 		name string
-	}{{o.Opening, &row.Opening, '0', "opening"}, {o.Shown, &row.Shown, '{', "shown"}, {o.Terms, &row.Terms, '[', "terms"}, {o.Turn, &row.Turn, '0', "turn"}, {o.NumTurns, &row.NumTurns, '0', "n_turns"}} {
+	}{
+		{o.Opening, &row.Opening, '0', "opening"},
+		{o.Shown, &row.Shown, '{', "shown"},
+		{o.Terms, &row.Terms, '[', "terms"},
+		{o.Turn, &row.Turn, '0', "turn"},
+		{o.NumTurns, &row.NumTurns, '0', "n_turns"},
+	} {
 		if m.from.Kind() == m.kind {
 			if err := decode(m.from, m.to); err != nil {
 				return refuse(badShape, "%q", m.name)
@@ -83,7 +92,8 @@ func (o *own) take(row *dataset.Row) error {
 		}
 	}
 	for i, turn := range turns {
-		if turn.ParseError != "" && len(said) == len(turns) { // it was told so and went on: context, and nothing to learn
+		// it was told so and went on: context, and nothing to learn
+		if turn.ParseError != "" && len(said) == len(turns) {
 			said[i].NoLoss = true
 		}
 	}
@@ -93,14 +103,15 @@ func (o *own) take(row *dataset.Row) error {
 // outcomeOf is one of hone's outcomes, or "".
 func outcomeOf(v jsontext.Value) trajectory.Outcome {
 	switch outcome := trajectory.Outcome(text(v)); outcome {
-	case trajectory.OK, trajectory.PolicyError, trajectory.Limit, trajectory.EnvironmentError, trajectory.JudgeError, trajectory.InfrastructureError:
+	case trajectory.OK, trajectory.PolicyError, trajectory.Limit, trajectory.EnvironmentError, trajectory.JudgeError,
+		trajectory.InfrastructureError:
 		return outcome
 	}
 	return ""
 }
 
-// readOpenAI reads messages and tools, either as a list or as a string of one. function_call and functions are their older form. Contents of
-// Anthropic's blocks are read too.
+// readOpenAI reads messages and tools, either as a list or as a string of one. function_call and functions are their
+// older form. Contents of Anthropic's blocks are read too.
 func readOpenAI(r *record) (dataset.Row, error) {
 	tools, err := toolsOf(r.tools())
 	if err != nil {
@@ -117,8 +128,9 @@ func readOpenAI(r *record) (dataset.Row, error) {
 // How Toucan's system messages list the tools that the teacher saw.
 const declareStart, declareEnd = "<|im_system|>tool_declare<|im_middle|>", "<|im_end|>"
 
-// readToucan reads rows of Toucan-1.5M. The tools are those that the teacher was shown in the system message, which in many rows are
-// others than available_tools; the list itself is taken out of the message, since a chat template writes it.
+// readToucan reads rows of Toucan-1.5M. The tools are those that the teacher was shown in the system message, which in
+// many rows are others than available_tools; the list itself is taken out of the message, since a chat template writes
+// it.
 func readToucan(r *record) (dataset.Row, error) {
 	var c conversation
 	if err := c.add(r.Messages); err != nil {
@@ -128,7 +140,8 @@ func readToucan(r *record) (dataset.Row, error) {
 	if len(c.messages) > 0 && c.messages[0].Role == chat.System {
 		before, rest, found := strings.Cut(c.messages[0].Content, declareStart)
 		if list, after, ended := strings.Cut(rest, declareEnd); found && ended {
-			if v := jsontext.Value(strings.TrimSpace(list)); v.Kind() == '[' && v.IsValid(jsontext.AllowDuplicateNames(true)) {
+			if v := jsontext.Value(strings.TrimSpace(list)); v.Kind() == '[' &&
+				v.IsValid(jsontext.AllowDuplicateNames(true)) {
 				listed = v
 			}
 			c.messages[0].Content = strings.TrimSpace(before + after)

@@ -10,8 +10,8 @@ import (
 	"hone/internal/data/dataset"
 )
 
-// What a column beside the answer may be called that says what is answered, the likelier first. An instruction may have its input in a
-// column of its own, as in Alpaca.
+// What a column beside the answer may be called that says what is answered, the likelier first. An instruction may have
+// its input in a column of its own, as in Alpaca.
 const askedIn = "prompt, messages, conversations, question, query, instruction, input"
 
 // openingOf adds what an answer in a column of its own answers: earlier turns, and the question. Where there is no
@@ -121,8 +121,8 @@ func (c *conversation) side(v jsontext.Value, role string) error {
 	return nil
 }
 
-// openingLength leaves out an opening that what goes on from it begins with once more: in many data sets the prompt is a column, and each
-// side is the whole conversation all the same. It returns the length of the opening.
+// openingLength leaves out an opening that what goes on from it begins with once more: in many data sets the prompt is
+// a column, and each side is the whole conversation all the same. It returns the length of the opening.
 func (c *conversation) openingLength(opening int) int {
 	parts := func(m []chat.Message) (system, rest []chat.Message) {
 		n := 0

@@ -68,8 +68,11 @@ func TestPromptInAnyColumn(t *testing.T) {
 		{"messages as a text", `{"messages":"[{\"role\":\"user\",\"content\":\"q\"}]",` + sides + `}`, "user:q | assistant:Paris"},
 		{"Axolotl", `{"messages":[{"role":"user","content":"q"}],"chosen":{"role":"assistant","content":"Paris"},` +
 			`"rejected":{"role":"assistant","content":"Rome"}}`, "user:q | assistant:Paris"},
-		{"ShareGPT of LLaMA-Factory", `{"conversations":[{"from":"human","value":"q"}],"chosen":{"from":"gpt","value":"Paris"},` +
-			`"rejected":{"from":"gpt","value":"Rome"}}`, "user:q | assistant:Paris"},
+		{
+			"ShareGPT of LLaMA-Factory",
+			`{"conversations":[{"from":"human","value":"q"}],"chosen":{"from":"gpt","value":"Paris"},` +
+				`"rejected":{"from":"gpt","value":"Rome"}}`, "user:q | assistant:Paris",
+		},
 		{"OpenAI", `{"input":{"messages":[{"role":"user","content":"q"}],"tools":[]},` +
 			`"preferred_output":[{"role":"assistant","content":"Paris"}],` +
 			`"non_preferred_output":[{"role":"assistant","content":"Rome"}]}`, "user:q | assistant:Paris"},
@@ -78,13 +81,20 @@ func TestPromptInAnyColumn(t *testing.T) {
 		{"whole and the prompt again", `{"prompt":"q",` + whole + `}`, "user:q | assistant:Paris"},
 		{"whole, prompt and system", `{"prompt":"q","system":"s",` + whole + `}`, "system:s user:q | assistant:Paris"},
 		{"whole, an empty prompt", `{"prompt":"",` + whole + `}`, "user:q | assistant:Paris"},
-		{"whole, and a side as messages", `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"Paris"}],` +
-			whole + `}`, "user:q | assistant:Paris"},
+		{
+			"whole, and a side as messages",
+			`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"Paris"}],` +
+				whole + `}`, "user:q | assistant:Paris",
+		},
 		{"prompt before the others", `{"question":"other","prompt":"q",` + sides + `}`, "user:q | assistant:Paris"},
 		{"null before another", `{"prompt":null,"question":"q",` + sides + `}`, "user:q | assistant:Paris"},
-		{"an answer before a greeting's", `{"chosen":[{"role":"assistant","content":"hi"},{"role":"user","content":"q"},` +
-			`{"role":"assistant","content":"Paris"}],"rejected":[{"role":"assistant","content":"hi"},` +
-			`{"role":"user","content":"q"},{"role":"assistant","content":"Rome"}]}`, "assistant:hi user:q | assistant:Paris"},
+		{
+			"an answer before a greeting's",
+			`{"chosen":[{"role":"assistant","content":"hi"},{"role":"user","content":"q"},` +
+				`{"role":"assistant","content":"Paris"}],"rejected":[{"role":"assistant","content":"hi"},` +
+				`{"role":"user","content":"q"},{"role":"assistant","content":"Rome"}]}`,
+			"assistant:hi user:q | assistant:Paris",
+		},
 	} {
 		pairs, refused := pairsIn(t, x.row)
 		if len(pairs) != 1 {
@@ -130,7 +140,8 @@ func TestNoPromptIsRefused(t *testing.T) {
 
 func TestToolsOfPairs(t *testing.T) {
 	sides := `"preferred_output":[{"role":"assistant","content":"a"}],"non_preferred_output":[{"role":"assistant","content":"b"}]`
-	pairs, refused := pairsIn(t, `{"input":{"messages":[{"role":"user","content":"q"}],"tools":[`+weather+`]},`+sides+`}`,
+	pairs, refused := pairsIn(t,
+		`{"input":{"messages":[{"role":"user","content":"q"}],"tools":[`+weather+`]},`+sides+`}`,
 		`{"question":"q","functions":[`+weather+`],"chosen":"a","rejected":"b"}`)
 	if len(pairs) != 2 {
 		t.Fatal(refused)

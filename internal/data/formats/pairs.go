@@ -22,7 +22,8 @@ func readXLAM(r *record) (dataset.Row, error) {
 	return dataset.Row{Messages: messages, Tools: tools}, err
 }
 
-// readPair reads MCP-Flow's instruction and the one call that follows. Its tools are in files of their own: name them with --catalog.
+// readPair reads MCP-Flow's instruction and the one call that follows. Its tools are in files of their own: name them
+// with --catalog.
 func readPair(r *record) (dataset.Row, error) {
 	tools, err := toolsOf(r.tools())
 	if err != nil {

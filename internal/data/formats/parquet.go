@@ -24,7 +24,8 @@ func damageError(path, why string, err error) error {
 	} else {
 		err = fmt.Errorf("%w: %w", ErrParquet, err)
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "cannot read the parquet file", Where: path, Why: why, Err: err, Next: "download or write it again"}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot read the parquet file", Where: path, Why: why, Err: err,
+		Next: "download or write it again"}
 }
 
 // guard runs f; the library panics on some damage that it does not look for.
@@ -37,8 +38,8 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// eachParquet yields the rows of a parquet file. A row group that cannot be read to its end is refused from there on, and the next
-// one is read.
+// eachParquet yields the rows of a parquet file. A row group that cannot be read to its end is refused from there on,
+// and the next one is read.
 func eachParquet(f *os.File, path string, o SourceOptions, yield func(Record) error) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -67,7 +68,8 @@ func eachParquet(f *os.File, path string, o SourceOptions, yield func(Record) er
 			return stop.err
 		}
 		if err != nil && int64(read) < n {
-			if err := yield(Record{Line: row + read, Rows: int(n) - read, Reason: Unread, Detail: err.Error()}); err != nil {
+			if err := yield(Record{Line: row + read, Rows: int(n) - read, Reason: Unread,
+				Detail: err.Error()}); err != nil {
 				return err
 			}
 		}
@@ -100,7 +102,9 @@ type stopped struct{ err error }
 func (s *stopped) Error() string { return s.err.Error() }
 
 // eachOfGroup yields the rows of a group and says how many. first is the number of the first.
-func eachOfGroup(root *parquet.Column, group parquet.RowGroup, first int, o SourceOptions, yield func(Record) error) (read int, err error) {
+func eachOfGroup(
+	root *parquet.Column, group parquet.RowGroup, first int, o SourceOptions, yield func(Record) error,
+) (read int, err error) {
 	err = guard(func() error {
 		rows := group.Rows()
 		defer rows.Close()

@@ -26,9 +26,11 @@ const (
 )
 
 // everyRow are the columns that are read whatever the format.
-const everyRow = " system system_prompt tools functions available_tools id uuid split opening shown scenario_id scenario_hash trace_id turn n_turns "
+const everyRow = " system system_prompt tools functions available_tools id uuid split opening shown scenario_id " +
+	"scenario_hash trace_id turn n_turns "
 
-// unread tells of the columns of a row that hold something which is not read. read are those of its format; messages are what was read.
+// unread tells of the columns of a row that hold something which is not read. read are those of its format; messages
+// are what was read.
 func (r *columns) unread(read string, messages []chat.Message) (aside []string) {
 	found := map[string]jsontext.Value{}
 	if len(r.Others) > 0 {
@@ -37,11 +39,15 @@ func (r *columns) unread(read string, messages []chat.Message) (aside []string) 
 	for _, m := range []struct {
 		name  string
 		value jsontext.Value
-	}{{"messages", r.Messages}, {"conversations", r.Conversations}, {"conversation", r.Conversation}, {"trajectory", r.Trajectory},
-		{"query", r.Query}, {"answers", r.Answers}, {"function_call", r.FunctionCall}, {"source_instruction", r.SourceInstruction},
-		{"prompt", r.Prompt}, {"question", r.Question}, {"completion", r.Completion}, {"instruction", r.Instruction}, {"input", r.Input},
-		{"output", r.Output}, {"history", r.History}, {"task", r.Task}, {"checks", r.Checks},
-		{"outcome", r.Outcome}, {"terms", r.Terms}, {"turns", r.Turns}} {
+	}{
+		{"messages", r.Messages}, {"conversations", r.Conversations}, {"conversation", r.Conversation}, {"trajectory",
+			r.Trajectory},
+		{"query", r.Query}, {"answers", r.Answers}, {"function_call", r.FunctionCall}, {"source_instruction",
+			r.SourceInstruction},
+		{"prompt", r.Prompt}, {"question", r.Question}, {"completion", r.Completion}, {"instruction", r.Instruction},
+		{"input", r.Input}, {"output", r.Output}, {"history", r.History}, {"task", r.Task}, {"checks", r.Checks},
+		{"outcome", r.Outcome}, {"terms", r.Terms}, {"turns", r.Turns},
+	} {
 		if m.value != nil {
 			found[m.name] = m.value
 		}
@@ -53,7 +59,8 @@ func (r *columns) unread(read string, messages []chat.Message) (aside []string) 
 		}
 	}
 	said := text(r.system())
-	if len(messages) > 0 && messages[0].Role == chat.System && said != "" && strings.TrimSpace(messages[0].Content) != strings.TrimSpace(said) {
+	if len(messages) > 0 && messages[0].Role == chat.System && said != "" &&
+		strings.TrimSpace(messages[0].Content) != strings.TrimSpace(said) {
 		name("system") // a conversation that has one of its own keeps it
 	}
 	if other := text(first(r.SystemPrompt)); first(r.System) != nil && other != "" && other != said {
@@ -62,8 +69,8 @@ func (r *columns) unread(read string, messages []chat.Message) (aside []string) 
 	return aside
 }
 
-// unsaid masks answers that teach nothing, and tells of them. A model that learns empty ones learns to fall silent; what a conversation begins
-// with, a greeting, is never prompted for, and stays as what the next answer stands behind.
+// unsaid masks answers that teach nothing, and tells of them. A model that learns empty ones learns to fall silent;
+// what a conversation begins with, a greeting, is never prompted for, and stays as what the next answer stands behind.
 func unsaid(row *dataset.Row) (aside []string) {
 	for i := range row.Messages {
 		m := &row.Messages[i]
@@ -79,7 +86,8 @@ func unsaid(row *dataset.Row) (aside []string) {
 	return aside
 }
 
-// unknownOf is a value of an answer of a row that no prompt and no result says, "" where each may be known, or is not learnt.
+// unknownOf is a value of an answer of a row that no prompt and no result says, "" where each may be known, or is not
+// learnt.
 func unknownOf(row *dataset.Row) string {
 	if row.Outcome != "" && row.WhyNoDemonstration() != "" {
 		return ""
@@ -109,8 +117,12 @@ func (r *Report) unknownLines() []string {
 	if r.Unknown == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("warning: %s an answer that no prompt and no result says, the first, %.60q, at %s: a model learns to invent from these",
-		fault.Count(r.Unknown.Rows, "row")+map[bool]string{true: " teaches", false: " teach"}[r.Unknown.Rows == 1], r.Unknown.Value, r.Unknown.First)}
+	return []string{
+		fmt.Sprintf("warning: %s an answer that no prompt and no result says, the first, %.60q, at %s: "+
+			"a model learns to invent from these",
+			fault.Count(r.Unknown.Rows, "row")+map[bool]string{true: " teaches", false: " teach"}[r.Unknown.Rows == 1],
+			r.Unknown.Value, r.Unknown.First),
+	}
 }
 
 func (r *Report) omissions() []string {

@@ -59,8 +59,11 @@ func TestRefusalsAreAnswersAndEmptyAnswersAreNotLearnt(t *testing.T) {
 		{"thinking alone", `{"messages":[` + q + `,{"role":"assistant","content":"<think>hm</think>\n"}]}`, "", true},
 		{"of a user's turn", `{"messages":[` + q + `,{"role":"assistant","content":""},` + q + `,{"role":"assistant","content":"a"}]}`, "a", true},
 		{"masked already", `{"messages":[` + q + `,{"role":"assistant","content":"","weight":0},` + q + `,{"role":"assistant","content":"a"}]}`, "a", false},
-		{"a call without a text", `{"messages":[` + q + `,{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function",` +
-			`"function":{"name":"weather","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"dry"},{"role":"assistant","content":"a"}]}`, "|a", false},
+		{
+			"a call without a text", `{"messages":[` + q +
+				`,{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function",` +
+				`"function":{"name":"weather","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"dry"},{"role":"assistant","content":"a"}]}`, "|a", false,
+		},
 		{"ShareGPT", `{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":""}]}`, "", true},
 		{"a completion", `{"prompt":"q","completion":""}`, "", true},
 		{"hone's own", `{"messages":[` + q + `,{"role":"assistant","content":""}],"outcome":"ok"}`, "", false},
@@ -106,8 +109,10 @@ func TestAnswersThatNothingStandsBefore(t *testing.T) {
 func TestEmptySidesOfPairs(t *testing.T) {
 	const whole = `{"messages":[{"role":"user","content":"q"}],"chosen":[{"role":"assistant","content":CHOSEN},{"role":"user","content":"so"},` +
 		`{"role":"assistant","content":"Paris"}],"rejected":"Rome"}`
-	pairs, refused := pairsIn(t, `{"prompt":"q","chosen":"","rejected":"Rome"}`, `{"prompt":"q","chosen":"Paris","rejected":" "}`,
-		`{"prompt":"q","chosen":[{"role":"assistant","content":null,"refusal":"No."}],"rejected":"Rome"}`, strings.Replace(whole, "CHOSEN", `""`, 1))
+	pairs, refused := pairsIn(t, `{"prompt":"q","chosen":"","rejected":"Rome"}`,
+		`{"prompt":"q","chosen":"Paris","rejected":" "}`,
+		`{"prompt":"q","chosen":[{"role":"assistant","content":null,"refusal":"No."}],"rejected":"Rome"}`,
+		strings.Replace(whole, "CHOSEN", `""`, 1))
 	if len(refused) != 2 || len(pairs) != 2 {
 		t.Fatalf("%d pairs, refused: %q", len(pairs), refused)
 	}
@@ -123,7 +128,8 @@ func TestAsideIsTold(t *testing.T) {
 		`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":null}]}`)
 	var said []string
 	report.Tell(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
-	if lines := report.AsideLines(); len(rows) != 3 || len(lines) != 1 || !strings.HasPrefix(lines[0], "left aside: an empty answer, in 2 rows, the first at ") ||
+	if lines := report.AsideLines(); len(rows) != 3 || len(lines) != 1 ||
+		!strings.HasPrefix(lines[0], "left aside: an empty answer, in 2 rows, the first at ") ||
 		!strings.HasSuffix(lines[0], "rows.jsonl:2") || !slices.Contains(said, lines[0]) {
 		t.Errorf("%d rows, %q, of %v; told: %q", len(rows), lines, slices.Collect(maps.Keys(report.Aside)), said)
 	}
@@ -151,15 +157,24 @@ func TestColumnsBesideThoseOfAFormat(t *testing.T) {
 	for _, x := range []struct{ name, row, read, aside string }{
 		{"TRL", `{"system":"s","prompt":"q","completion":"a"}`, "system:s user:q | assistant:a", ""},
 		{"TRL, system_prompt", `{"system_prompt":"s","prompt":"q","completion":"a"}`, "system:s user:q | assistant:a", ""},
-		{"TRL of messages", `{"system":"s","prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}]}`,
-			"system:s user:q | assistant:a", ""},
-		{"TRL with a system message", `{"system":"s","prompt":[{"role":"system","content":"t"},{"role":"user","content":"q"}],"completion":"a"}`,
-			"system:t user:q | assistant:a", "system"},
-		{"TRL with the same one", `{"system":"s","prompt":[{"role":"system","content":"s"},{"role":"user","content":"q"}],"completion":"a"}`,
-			"system:s user:q | assistant:a", ""},
+		{
+			"TRL of messages", `{"system":"s","prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}]}`,
+			"system:s user:q | assistant:a", "",
+		},
+		{
+			"TRL with a system message", `{"system":"s","prompt":[{"role":"system","content":"t"},{"role":"user","content":"q"}],"completion":"a"}`,
+			"system:t user:q | assistant:a", "system",
+		},
+		{
+			"TRL with the same one", `{"system":"s","prompt":[{"role":"system","content":"s"},{"role":"user","content":"q"}],"completion":"a"}`,
+			"system:s user:q | assistant:a", "",
+		},
 		{"TRL with a history", `{"history":[["b","c"]],"prompt":"q","completion":"a"}`, "user:b assistant:c user:q | assistant:a", ""},
-		{"TRL and others", `{"prompt":"q","completion":"a","topic":"x","score":0.5,"none":null,"blank":"","no":false,"list":[]}`,
-			"user:q | assistant:a", "no score topic"},
+		{
+			"TRL and others",
+			`{"prompt":"q","completion":"a","topic":"x","score":0.5,"none":null,"blank":"","no":false,"list":[]}`,
+			"user:q | assistant:a", "no score topic",
+		},
 		{"TRL and an input", `{"prompt":"q","completion":"a","input":"i"}`, "user:q | assistant:a", "input"},
 		{"OpenAI", `{"messages":` + messages + `,"system":"s","source":"x"}`, "system:s user:q assistant:a", "source"},
 		{"OpenAI, both", `{"messages":` + messages + `,"system":"s","system_prompt":"t"}`, "system:s user:q assistant:a", "system_prompt"},
@@ -170,7 +185,8 @@ func TestColumnsBesideThoseOfAFormat(t *testing.T) {
 		{"Hermes", `{"conversations":` + hermes + `,"system":"s","category":"c"` + tools + `}`,
 			"system:s user:q assistant:->weather tool:dry assistant:a", "category"},
 		{"Hermes with the form of calls", `{"conversations":` + hermes + `,"system":"You are kind. <tools>[` +
-			strings.ReplaceAll(weather, `"`, `\"`) + `]</tools>"}`, "system:You are kind. user:q assistant:->weather tool:dry assistant:a", ""},
+			strings.ReplaceAll(weather, `"`, `\"`) + `]</tools>"}`,
+			"system:You are kind. user:q assistant:->weather tool:dry assistant:a", ""},
 		{"Alpaca", `{"instruction":"q","input":"","output":"a","system":"s","history":[],"text":"all"}`, "system:s user:q assistant:a", "text"},
 		{"Alpaca with tools under another name", `{"instruction":"q","output":"a","functions":[` + weather + `]}`, "user:q assistant:a", ""},
 		{"xLAM", `{"query":"q","answers":` + called + tools + `,"system":"s","n":1}`, "system:s user:q assistant:->weather", "n"},
@@ -200,12 +216,14 @@ func TestColumnsBesideThoseOfAFormat(t *testing.T) {
 func TestColumnsBesideAPair(t *testing.T) {
 	const whole = `"chosen":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}],"rejected":[{"role":"user","content":"q"},{"role":"assistant","content":"b"}]`
 	for row, want := range map[string]string{
-		`{"system":"s","question":"q","chosen":"a","rejected":"b"}`:                                                           "",
-		`{"instruction":"q","input":"i","history":[["b","c"]],"chosen":"a","rejected":"b"}`:                                   "",
-		`{"prompt":"q","question":"r","chosen":"a","rejected":"b","score_chosen":1}`:                                          "question score_chosen",
-		`{"prompt":"q","prompt_id":"1","messages":[{"role":"user","content":"q"}],` + whole + `}`:                             "messages prompt_id",
-		`{"conversations":[{"from":"human","value":"q"}],"chosen":"a","rejected":"b"}`:                                        "",
-		`{"question":"q",` + whole + `}`:                                                                                      "question",
+		`{"system":"s","question":"q","chosen":"a","rejected":"b"}`:                         "",
+		`{"instruction":"q","input":"i","history":[["b","c"]],"chosen":"a","rejected":"b"}`: "",
+		`{"prompt":"q","question":"r","chosen":"a","rejected":"b","score_chosen":1}`:        "question score_chosen",
+		`{"prompt":"q","prompt_id":"1","messages":[{"role":"user","content":"q"}],` + whole +
+			`}`: "messages prompt_id",
+		`{"conversations":[{"from":"human","value":"q"}],"chosen":"a","rejected":"b"}`: "",
+		`{"question":"q",` + whole +
+			`}`: "question",
 		`{"system":"t","prompt":[{"role":"system","content":"s"},{"role":"user","content":"q"}],"chosen":"a","rejected":"b"}`: "system",
 	} {
 		path := filepath.Join(t.TempDir(), "pairs.jsonl")

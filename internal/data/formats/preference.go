@@ -10,11 +10,12 @@ import (
 	"hone/internal/data/dataset"
 )
 
-// Pair is two conversations that begin alike and go on differently, one better than the other. Opening is where they part.
+// Pair is two conversations that begin alike and go on differently, one better than the other. Opening is where they
+// part.
 type Pair struct{ Chosen, Rejected dataset.Row }
 
-// preference is a row of pairs: a prompt and two ways to go on, as TRL has it, its prompt in whichever column; or two whole
-// conversations. Each as messages or as texts. OpenAI has other names for the two ways.
+// preference is a row of pairs: a prompt and two ways to go on, as TRL has it, its prompt in whichever column; or two
+// whole conversations. Each as messages or as texts. OpenAI has other names for the two ways.
 type preference struct {
 	columns
 	Chosen       jsontext.Value `json:"chosen"`
@@ -25,8 +26,8 @@ type preference struct {
 	RejectedID   jsontext.Value `json:"rejected_id"`
 }
 
-// LoadPairs reads the pairs of files and folders in order, those that hone curate export writes and those of TRL's preference form, and
-// reports on all rows: what is kept, and what is refused. Its errors are those of Read.
+// LoadPairs reads the pairs of files and folders in order, those that hone curate export writes and those of TRL's
+// preference form, and reports on all rows: what is kept, and what is refused. Its errors are those of Read.
 func LoadPairs(paths []string) ([]Pair, Report, error) {
 	report := Report{Formats: map[string]int{}, Refused: map[string]*Refused{}}
 	var pairs []Pair
@@ -104,7 +105,8 @@ func pairOf(line []byte) (p Pair, aside []string, err error) {
 		}
 	}
 	if hasNoQuestion(p.Chosen) || hasNoQuestion(p.Rejected) {
-		return p, nil, refuse(noPrompt, "none of the columns %s says anything, and the sides do not begin alike", askedIn)
+		return p, nil, refuse(noPrompt, "none of the columns %s says anything, and the sides do not begin alike",
+			askedIn)
 	}
 	for _, r := range []*dataset.Row{&p.Chosen, &p.Rejected} {
 		if r.ID == "" { // a trace of hone's stays as it went
@@ -118,8 +120,8 @@ func pairOf(line []byte) (p Pair, aside []string, err error) {
 	return p, aside, nil
 }
 
-// sideOf is the conversation that ends with one side, and the columns that it is read from. Without a prompt, a side that begins with what a
-// person says is whole.
+// sideOf is the conversation that ends with one side, and the columns that it is read from. Without a prompt, a side
+// that begins with what a person says is whole.
 func (v *preference) sideOf(said jsontext.Value) (row dataset.Row, reads string, err error) {
 	c := conversation{lenient: true} // what went wrong is shown as it went
 	if !says(v.Prompt) {
@@ -150,7 +152,8 @@ func (v *preference) sideOf(said jsontext.Value) (row dataset.Row, reads string,
 	return dataset.Row{Messages: c.messages, Opening: opening}, reads + " history", nil
 }
 
-// hasNoQuestion reports whether nothing stands before what a side says of its own, or a system message alone before what a person says.
+// hasNoQuestion reports whether nothing stands before what a side says of its own, or a system message alone before
+// what a person says.
 func hasNoQuestion(r dataset.Row) bool {
 	for _, m := range r.Messages[:r.Opening] {
 		if m.Role != chat.System {
@@ -189,7 +192,12 @@ func EncodePairs(pairs []Pair) (text []byte) {
 		if p.Chosen.Tools != nil {
 			text = dataset.AppendTools(append(text, `,"tools":`...), p.Chosen.Tools)
 		}
-		for _, m := range [][2]string{{"scenario_id", p.Chosen.ScenarioID}, {"chosen_id", p.Chosen.ID}, {"rejected_id", p.Rejected.ID}, {"split", p.Chosen.Split}} {
+		for _, m := range [][2]string{
+			{"scenario_id", p.Chosen.ScenarioID},
+			{"chosen_id", p.Chosen.ID},
+			{"rejected_id", p.Rejected.ID},
+			{"split", p.Chosen.Split},
+		} {
 			if m[1] != "" {
 				text = append(append(append(text, `,"`...), m[0]...), `":`...)
 				text = chat.AppendString(text, m[1], false)

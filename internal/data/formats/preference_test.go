@@ -13,7 +13,9 @@ import (
 func TestLoadPairs(t *testing.T) {
 	call := `{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"weather","arguments":{"city":"Bern"}}}]}`
 	lines := []string{
-		`{"prompt":[{"role":"user","content":"Rain?"}],"chosen":[` + call + `,{"role":"tool","tool_call_id":"1","content":"dry"},{"role":"assistant","content":"No."}],"rejected":[` + call + `],"tools":[` + weather + `],"chosen_id":"a","rejected_id":"b"}`,
+		`{"prompt":[{"role":"user","content":"Rain?"}],"chosen":[` + call +
+			`,{"role":"tool","tool_call_id":"1","content":"dry"},{"role":"assistant","content":"No."}],"rejected":[` +
+			call + `],"tools":[` + weather + `],"chosen_id":"a","rejected_id":"b"}`,
 		`{"chosen":[{"role":"user","content":"Rain?"},{"role":"assistant","content":"No."}],"rejected":[{"role":"user","content":"Rain?"},{"role":"assistant","content":"Yes."}]}`,
 		`{"prompt":"Rain?","chosen":"<think>dry</think>No.","rejected":"Yes.","split":"test"}`,
 		`{"prompt":"Rain?","chosen":"No."}`,
@@ -29,14 +31,16 @@ func TestLoadPairs(t *testing.T) {
 	if err != nil || len(pairs) != 3 || report.Read != 7 || report.Kept != 3 || report.NumRefused() != 4 {
 		t.Fatalf("%d pairs, %+v, %v", len(pairs), report, err)
 	}
-	if p := pairs[0]; p.Chosen.Opening != 1 || len(p.Chosen.Messages) != 4 || len(p.Rejected.Messages) != 2 || len(p.Rejected.Tools) != 1 ||
-		p.Chosen.Messages[1].ToolCalls[0].Arguments != `{"city":"Bern"}` || p.Chosen.ID != "a" || p.Rejected.ID != "b" || p.Rejected.Line != 1 {
+	if p := pairs[0]; p.Chosen.Opening != 1 || len(p.Chosen.Messages) != 4 || len(p.Rejected.Messages) != 2 ||
+		len(p.Rejected.Tools) != 1 || p.Chosen.Messages[1].ToolCalls[0].Arguments != `{"city":"Bern"}` ||
+		p.Chosen.ID != "a" || p.Rejected.ID != "b" || p.Rejected.Line != 1 {
 		t.Errorf("%+v", p)
 	}
 	if p := pairs[1]; p.Chosen.Opening != 1 || p.Rejected.Opening != 1 || p.Rejected.Messages[1].Content != "Yes." {
 		t.Errorf("two whole conversations: %+v", p)
 	}
-	if p := pairs[2]; p.Chosen.Opening != 1 || p.Chosen.Messages[0].Content != "Rain?" || p.Rejected.Messages[1].Content != "Yes." || p.Chosen.ToLearnFrom() ||
+	if p := pairs[2]; p.Chosen.Opening != 1 || p.Chosen.Messages[0].Content != "Rain?" ||
+		p.Rejected.Messages[1].Content != "Yes." || p.Chosen.ToLearnFrom() ||
 		p.Chosen.Messages[1].ReasoningContent != "dry" || p.Chosen.Messages[1].Content != "No." {
 		t.Errorf("texts: %+v", p)
 	}
@@ -49,7 +53,10 @@ func TestLoadPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range read {
-		for _, rows := range [][2]*dataset.Row{{&read[i].Chosen, &pairs[i].Chosen}, {&read[i].Rejected, &pairs[i].Rejected}} {
+		for _, rows := range [][2]*dataset.Row{
+			{&read[i].Chosen, &pairs[i].Chosen},
+			{&read[i].Rejected, &pairs[i].Rejected},
+		} {
 			rows[0].File, rows[0].Line = rows[1].File, rows[1].Line
 			if !reflect.DeepEqual(rows[0], rows[1]) {
 				t.Errorf("pair %d is read again as %+v, was %+v", i, rows[0], rows[1])

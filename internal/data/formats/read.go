@@ -49,9 +49,9 @@ type work struct {
 // errStopped ends reading where the rows are not wanted any more.
 var errStopped = errors.New("stopped")
 
-// Read yields the rows of files and folders in order, and reports on all of them: what is kept, and what is refused, where and why.
-// Rows are read on all cores, and at most some MiB of them are held. It stops with yield's error. Its own are *fault.Error: no such
-// file, no such format, a file that is no data, or no row that is kept.
+// Read yields the rows of files and folders in order, and reports on all of them: what is kept, and what is refused,
+// where and why. Rows are read on all cores, and at most some MiB of them are held. It stops with yield's error. Its
+// own are *fault.Error: no such file, no such format, a file that is no data, or no row that is kept.
 func Read(paths []string, o Options, yield func(dataset.Row) error) (Report, error) {
 	report := Report{Formats: map[string]int{}, Refused: map[string]*Refused{}}
 	form, err := formatByName(o.Format)
@@ -262,12 +262,13 @@ func (g *gatherer) end() error {
 	return g.flush()
 }
 
-// isMessage reports whether a row is one message of a conversation, not a conversation: it has a role that one has, something said or
-// called, and nothing by which a format is told.
+// isMessage reports whether a row is one message of a conversation, not a conversation: it has a role that one has,
+// something said or called, and nothing by which a format is told.
 func isMessage(row []byte) bool {
 	var m message
 	r := record{}
-	if len(row) == 0 || row[0] != '{' || !bytes.Contains(row, []byte(`"role"`)) || decode(row, &m) != nil || roleOf(&m) == "" || decode(row, &r.columns) != nil {
+	if len(row) == 0 || row[0] != '{' || !bytes.Contains(row, []byte(`"role"`)) || decode(row, &m) != nil ||
+		roleOf(&m) == "" || decode(row, &r.columns) != nil {
 		return false
 	}
 	says := m.Content != nil || m.ToolCalls != nil || m.STSToolCalls != nil || m.FunctionCall != nil
@@ -276,7 +277,8 @@ func isMessage(row []byte) bool {
 
 // isSession reports whether a line is the header of an STS session.
 func isSession(line []byte) bool {
-	if len(line) > 64<<10 && !bytes.Contains(line[:64<<10], []byte(`"session"`)) || !bytes.Contains(line, []byte(`"session"`)) {
+	if len(line) > 64<<10 && !bytes.Contains(line[:64<<10], []byte(`"session"`)) ||
+		!bytes.Contains(line, []byte(`"session"`)) {
 		return false
 	}
 	var head struct {
@@ -297,7 +299,8 @@ func Load(paths []string, o Options) ([]dataset.Row, Report, error) {
 }
 
 func (r *Report) nothing(paths []string) error {
-	e := &fault.Error{Code: fault.CodeUsage, What: "there is no conversation", Where: strings.Join(paths, ", "), Next: `add at least one line: {"messages": [...]}`}
+	e := &fault.Error{Code: fault.CodeUsage, What: "there is no conversation", Where: strings.Join(paths, ", "),
+		Next: `add at least one line: {"messages": [...]}`}
 	e.Why = strings.Join(r.Lines(), "\n")
 	if r.Read > 0 {
 		e.What = "no row of " + fault.Count(r.Read, "row") + " is a conversation that can be read"

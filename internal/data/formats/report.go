@@ -17,10 +17,11 @@ const mostPlaces = 20
 type Report struct {
 	Read    int                 `json:"read"`
 	Kept    int                 `json:"kept"`
-	Formats map[string]int      `json:"formats"`         // of the rows that are kept
-	Refused map[string]*Refused `json:"refused"`         // by reason
-	Aside   map[string]*Aside   `json:"aside,omitempty"` // of the rows that are kept, what is not read of them, or not learnt
-	Unknown *Unknown            `json:"unknown,omitempty"`
+	Formats map[string]int      `json:"formats"` // of the rows that are kept
+	Refused map[string]*Refused `json:"refused"` // by reason
+	// of the rows that are kept, what is not read of them, or not learnt
+	Aside   map[string]*Aside `json:"aside,omitempty"`
+	Unknown *Unknown          `json:"unknown,omitempty"`
 }
 
 // Unknown counts the rows that are kept and teach an answer that could not be known: no prompt and no result says it.
@@ -136,8 +137,9 @@ func (r *Report) Err() *fault.Error {
 	if r.NumRefused() == 0 {
 		what = "something is damaged"
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: what + " in the data", Where: r.Refused[r.reasons()[0]].Places[0].Where, Why: strings.Join(r.Lines(), "\n"),
-		Next: cmp.Or(r.Next(), "correct these rows")}
+	return &fault.Error{Code: fault.CodeUsage, What: what + " in the data",
+		Where: r.Refused[r.reasons()[0]].Places[0].Where, Why: strings.Join(r.Lines(), "\n"), Next: cmp.Or(r.Next(),
+			"correct these rows")}
 }
 
 // Tell says how many rows there are, of which formats, and what was refused.

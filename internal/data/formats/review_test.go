@@ -10,16 +10,24 @@ import (
 // Tools are found behind the sentence that explains their tags, as NousResearch's rows have it.
 func TestHermesTools(t *testing.T) {
 	q := func(s string) string { return quoted(t, s) }
-	turns := `{"from":"human","value":"Rain in Bern?"},{"from":"gpt","value":` + q("<tool_call>\n{\"arguments\": {\"city\": \"Bern\"}, \"name\": \"weather\"}\n</tool_call>") + `}`
+	turns := `{"from":"human","value":"Rain in Bern?"},{"from":"gpt","value":` +
+		q("<tool_call>\n{\"arguments\": {\"city\": \"Bern\"}, \"name\": \"weather\"}\n</tool_call>") + `}`
 	for name, row := range map[string]string{
-		"the tags are explained first": `{"conversations":[{"from":"system","value":` + q("You are provided with function signatures within <tools></tools> XML tags. Here are the available tools: <tools> ["+weather+"] </tools>") + `},` + turns + `]}`,
-		"explained with a space":       `{"conversations":[{"from":"system","value":` + q("signatures within <tools> </tools> tags:\n<tools>\n"+weather+"\n</tools>") + `},` + turns + `]}`,
-		"an opening tag is explained":  `{"conversations":[{"from":"system","value":` + q("between <tools> and its end: <tools>"+weather+"</tools>") + `},` + turns + `]}`,
-		"explained behind":             `{"conversations":[{"from":"system","value":` + q("<tools>"+weather+"</tools> those in <tools></tools> are yours") + `},` + turns + `]}`,
-		"a column as text":             `{"tools":` + q("["+weather+"]") + `,"conversations":[{"from":"system","value":"within <tools></tools>"},` + turns + `]}`,
+		"the tags are explained first": `{"conversations":[{"from":"system","value":` + q(
+			"You are provided with function signatures within <tools></tools> XML tags. "+
+				"Here are the available tools: <tools> ["+weather+"] </tools>",
+		) + `},` + turns + `]}`,
+		"explained with a space": `{"conversations":[{"from":"system","value":` +
+			q("signatures within <tools> </tools> tags:\n<tools>\n"+weather+"\n</tools>") + `},` + turns + `]}`,
+		"an opening tag is explained": `{"conversations":[{"from":"system","value":` +
+			q("between <tools> and its end: <tools>"+weather+"</tools>") + `},` + turns + `]}`,
+		"explained behind": `{"conversations":[{"from":"system","value":` +
+			q("<tools>"+weather+"</tools> those in <tools></tools> are yours") + `},` + turns + `]}`,
+		"a column as text": `{"tools":` + q("["+weather+"]") + `,"conversations":[{"from":"system","value":"within <tools></tools>"},` + turns + `]}`,
 	} {
 		rows, report, err := load(t, "rows.jsonl", row, Options{})
-		if err != nil || len(rows) != 1 || len(rows[0].Tools) != 1 || rows[0].Tools[0].Name != "weather" || rows[0].Messages[0].Role != chat.User {
+		if err != nil || len(rows) != 1 || len(rows[0].Tools) != 1 || rows[0].Tools[0].Name != "weather" ||
+			rows[0].Messages[0].Role != chat.User {
 			t.Errorf("%s: %+v %v %v", name, rows, report.Refused, err)
 		}
 	}
@@ -49,19 +57,28 @@ func TestNullArguments(t *testing.T) {
 	}
 }
 
-// What others mask is not learnt: OpenAI's weight, Axolotl's train and training, LLaMA-Factory's loss. It holds in each form of a message: of
-// Anthropic's parts, of calls that are a message of their own, and of those that join the message before them.
+// What others mask is not learnt: OpenAI's weight, Axolotl's train and training, LLaMA-Factory's loss. It holds in each
+// form of a message: of Anthropic's parts, of calls that are a message of their own, and of those that join the message
+// before them.
 func TestMasksOfOthers(t *testing.T) {
-	for mask, masked := range map[string]bool{`"weight":0`: true, `"weight":1`: false, `"weight":0.0`: true, `"train":false`: true, `"training":false`: true, `"training":true`: false, `"loss":false`: true, `"weight":null`: false} {
+	for mask, masked := range map[string]bool{
+		`"weight":0`: true, `"weight":1`: false, `"weight":0.0`: true, `"train":false`: true, `"training":false`: true,
+		`"training":true`: false, `"loss":false`: true, `"weight":null`: false,
+	} {
 		for _, row := range []string{
-			`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a",` + mask + `},{"role":"user","content":"q"},{"role":"assistant","content":"b"}]}`,
-			`{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a",` + mask + `},{"from":"human","value":"q"},{"from":"gpt","value":"b"}]}`,
-			`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"}],` + mask + `},{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"b"}]}]}`,
+			`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a",` + mask +
+				`},{"role":"user","content":"q"},{"role":"assistant","content":"b"}]}`,
+			`{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a",` + mask +
+				`},{"from":"human","value":"q"},{"from":"gpt","value":"b"}]}`,
+			`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"}],` +
+				mask +
+				`},{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"b"}]}]}`,
 			`{"conversations":[{"from":"human","value":"q"},{"from":"function_call","value":"{\"name\": \"f\", \"arguments\": {}}",` + mask + `},{"from":"observation","value":"x"},{"from":"gpt","value":"b"}]}`,
 			`{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a"},{"from":"function_call","value":"{\"name\": \"f\", \"arguments\": {}}",` + mask + `},{"from":"observation","value":"x"},{"from":"gpt","value":"b"}]}`,
 		} {
 			rows, _, err := load(t, "rows.jsonl", row, Options{})
-			if err != nil || rows[0].Messages[1].NoLoss != masked || rows[0].Messages[3].NoLoss || rows[0].Trains(1) == masked || !rows[0].Trains(3) {
+			if err != nil || rows[0].Messages[1].NoLoss != masked || rows[0].Messages[3].NoLoss ||
+				rows[0].Trains(1) == masked || !rows[0].Trains(3) {
 				t.Errorf("%s: %+v %v", row, rows, err)
 			}
 		}
@@ -85,7 +102,11 @@ func TestMessagesAndRows(t *testing.T) {
 	}{
 		{"messages", `{"role":"user","content":"q"}` + "\n" + `{"role":"assistant","content":"a"}`, 1},
 		{"a long first message", `{"role":"user","content":"` + long + `"}` + "\n" + `{"role":"assistant","content":"a"}`, 1},
-		{"rows with a role", `{"role":"teacher","conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a"}]}` + "\n" + `{"role":"user","content":"x","conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a"}]}`, 2},
+		{
+			"rows with a role",
+			`{"role":"teacher","conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a"}]}` + "\n" + `{"role":"user","content":"x","conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a"}]}`,
+			2,
+		},
 		{"rows of xLAM with a role", `{"role":"user","content":"x","query":"q","tools":"[]","answers":"[{\"name\": \"f\", \"arguments\": {}}]"}`, 1},
 	} {
 		rows, report, err := load(t, "rows.jsonl", tc.text, Options{})

@@ -47,8 +47,8 @@ func fitsHermes(r *record) bool {
 		bytes.Contains(turns, []byte(`\u003ctool_call\u003e`)) || bytes.Contains(turns, []byte(`\u003ctools\u003e`)))
 }
 
-// readHermes reads turns whose calls, results and tools stand in their text. What a system message says of the form goes, since the
-// chat template of the model to be trained writes its own.
+// readHermes reads turns whose calls, results and tools stand in their text. What a system message says of the form
+// goes, since the chat template of the model to be trained writes its own.
 func readHermes(r *record) (dataset.Row, error) {
 	list, err := unwrap(r.turns())
 	if err != nil {
@@ -101,7 +101,8 @@ func readHermes(r *record) (dataset.Row, error) {
 			for j := range found.Calls {
 				found.Calls[j].ID = ""
 			}
-			if err := c.say(chat.Message{Content: strings.TrimSpace(found.Content), ReasoningContent: thought, NoLoss: m.noLoss(), ToolCalls: found.Calls}); err != nil {
+			if err := c.say(chat.Message{Content: strings.TrimSpace(found.Content), ReasoningContent: thought,
+				NoLoss: m.noLoss(), ToolCalls: found.Calls}); err != nil {
 				return dataset.Row{}, err
 			}
 		case chat.ToolRole:
@@ -118,8 +119,8 @@ func readHermes(r *record) (dataset.Row, error) {
 	return dataset.Row{Messages: c.messages, Tools: tools}, err
 }
 
-// toolsIn are the tools in a system message, and whether it speaks of any. Its first tags may be the sentence that explains them:
-// "signatures within <tools></tools> XML tags".
+// toolsIn are the tools in a system message, and whether it speaks of any. Its first tags may be the sentence that
+// explains them: "signatures within <tools></tools> XML tags".
 func toolsIn(said string) (list jsontext.Value, ok bool) {
 	for {
 		_, behind, found := strings.Cut(said, toolsTag)

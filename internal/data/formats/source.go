@@ -43,9 +43,11 @@ type SourceOptions struct {
 
 // Record is one row, or a stretch of rows that could not be read.
 type Record struct {
-	File   string
-	Line   int    // of the row's first byte, from 1; in parquet the number of the row, from 1
-	Rows   int    // how many rows it stands for: 1, more where a stretch of parquet cannot be read, 0 where the file ends without its bracket
+	File string
+	Line int // of the row's first byte, from 1; in parquet the number of the row, from 1
+	// how many rows it stands for: 1, more where a stretch of parquet cannot be read, 0 where the file ends without its
+	// bracket
+	Rows   int
 	Split  string // see SplitOf, of the file's name or a folder's
 	JSON   []byte // the row, which need not be JSON: see Flaw. The receiver may keep it
 	Reason string // why there is none: one of the constants; "" where there is one
@@ -55,9 +57,9 @@ type Record struct {
 // Where is the place of a record as errors name it.
 func (r Record) Where() string { return fmt.Sprintf("%s:%d", r.File, r.Line) }
 
-// EachRecord yields the rows of the files, in order. A folder stands for the .json, .jsonl and .parquet files in and below it, gzipped
-// or not, in the order of their names. It stops with yield's error. Its own are *fault.Error with exit code 2: a file that cannot
-// be opened or is of no known form.
+// EachRecord yields the rows of the files, in order. A folder stands for the .json, .jsonl and .parquet files in and
+// below it, gzipped or not, in the order of their names. It stops with yield's error. Its own are *fault.Error with
+// exit code 2: a file that cannot be opened or is of no known form.
 func EachRecord(paths []string, o SourceOptions, yield func(Record) error) error {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = mostBytes
@@ -83,7 +85,8 @@ func extensions() []string { return []string{".jsonl", ".ndjson", ".json", ".par
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Err: err, Next: "name a file or a folder; hone collect makes one"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Err: err,
+			Next: "name a file or a folder; hone collect makes one"}
 	}
 	if !info.IsDir() {
 		return []string{path}, nil
@@ -131,14 +134,15 @@ func holdsRows(name string) bool {
 	if strings.HasSuffix(name, Curation) {
 		return false
 	}
-	if slices.Contains([]string{"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "config.json", "catalog.json"}, name) || strings.HasPrefix(name, ".") {
+	if slices.Contains([]string{"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json",
+		"config.json", "catalog.json"}, name) || strings.HasPrefix(name, ".") {
 		return false
 	}
 	return slices.Contains(extensions(), filepath.Ext(strings.TrimSuffix(name, ".gz")))
 }
 
-// splitOf is the split that a file's name says, else the nearest folder's: those in and of root, or the one that root stands in where
-// it is the file itself. Folders above say nothing of the rows.
+// splitOf is the split that a file's name says, else the nearest folder's: those in and of root, or the one that root
+// stands in where it is the file itself. Folders above say nothing of the rows.
 func splitOf(root, file string) string {
 	above := filepath.Dir(filepath.Clean(root))
 	if root == file {
@@ -157,11 +161,14 @@ func splitOf(root, file string) string {
 	return ""
 }
 
-// SplitOf is the split that a name such as my_training-00000-of-00002.parquet says: train, validation or test, "" where it says none.
-// The words, and that they stand between -, ., _, blanks and digits, are those of Hugging Face ("Structure your repository", keywords). A name
-// that says two is held out: it is of test before validation, and of validation before train.
+// SplitOf is the split that a name such as my_training-00000-of-00002.parquet says: train, validation or test, "" where
+// it says none. The words, and that they stand between -, ., _, blanks and digits, are those of Hugging Face
+// ("Structure your repository", keywords). A name that says two is held out: it is of test before validation, and of
+// validation before train.
 func SplitOf(name string) (split string) {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-._ 0123456789", r) })
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return strings.ContainsRune("-._ 0123456789", r)
+	})
 	for _, word := range words {
 		switch word {
 		case "test", "testing", "eval", "evaluation":
@@ -196,7 +203,8 @@ func eachOf(path, split string, o SourceOptions, yield func(Record) error) error
 	if bytes.HasPrefix(magic, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(in)
 		if err != nil {
-			return &fault.Error{Code: fault.CodeUsage, What: "cannot unpack the file", Where: path, Err: err, Next: "download it again"}
+			return &fault.Error{Code: fault.CodeUsage, What: "cannot unpack the file", Where: path, Err: err,
+				Next: "download it again"}
 		}
 		defer unpacked.Close()
 		in = bufio.NewReaderSize(unpacked, 256<<10)
@@ -207,7 +215,8 @@ func eachOf(path, split string, o SourceOptions, yield func(Record) error) error
 	return eachJSON(in, path, o, named)
 }
 
-// RecodeCommand is the command that makes a file UTF-8, whose text has an encoding of iconv's. A gzipped one is unpacked first.
+// RecodeCommand is the command that makes a file UTF-8, whose text has an encoding of iconv's. A gzipped one is
+// unpacked first.
 func RecodeCommand(encoding, path string) string {
 	iconv := "iconv -f " + encoding + " -t UTF-8"
 	if f, err := os.Open(path); err == nil {
@@ -227,13 +236,15 @@ func refuseForm(in *bufio.Reader, path string) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Err: err}
 	}
 	wrong := func(what, next string, is error) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Why: what, Err: is, Next: next}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Why: what,
+			Err: is, Next: next}
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		_, err := in.Discard(3)
 		return err
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}), len(head) > 3 && (head[0] == 0) != (head[1] == 0):
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}), len(head) > 3 &&
+		(head[0] == 0) != (head[1] == 0):
 		return wrong("it is UTF-16", RecodeCommand("UTF-16", path), ErrEncoding)
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		return wrong("it is packed with zstd", "zstd -d "+path, ErrForm)
@@ -242,8 +253,10 @@ func refuseForm(in *bufio.Reader, path string) error {
 	case bytes.HasPrefix(head, []byte("version https://git-lfs")):
 		return wrong("it is a pointer of Git LFS, not the file", "git lfs pull", ErrForm)
 	}
-	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) > 0 && first[0] != '{' && first[0] != '[' && bytes.IndexByte(first, '{') < 0 {
-		return wrong(fmt.Sprintf("it begins with %.20q", first), "rows are JSON objects, one a line, or parquet", ErrForm)
+	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) > 0 && first[0] != '{' && first[0] != '[' &&
+		bytes.IndexByte(first, '{') < 0 {
+		return wrong(fmt.Sprintf("it begins with %.20q", first),
+			"rows are JSON objects, one a line, or parquet", ErrForm)
 	}
 	return nil
 }

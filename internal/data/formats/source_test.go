@@ -94,15 +94,21 @@ func TestFilesThatAreNoRows(t *testing.T) {
 		is   error
 		next string
 	}{
-		{[]byte("\xff\xfe{\x00\"\x00"), ErrEncoding, "iconv"}, {[]byte("{\x00\"\x00a\x00"), ErrEncoding, "iconv"}, {[]byte("\x28\xb5\x2f\xfd...."), ErrForm, "zstd"},
-		{zipped(t, "\xff\xfe{\x00\"\x00"), ErrEncoding, "gzip -dc < "}, {zipped(t, "{\x00\"\x00a\x00"), ErrEncoding, "a.jsonl | iconv -f UTF-16 -t UTF-8 > utf8.jsonl"},
-		{[]byte("PK\x03\x04...."), ErrForm, "unzip"}, {[]byte("version https://git-lfs.github.com/spec/v1\n"), ErrForm, "git lfs pull"},
-		{[]byte("a,b\n1,2\n"), ErrForm, "parquet"}, {[]byte("PAR1"), ErrParquet, "again"}, {[]byte("PAR1xxxxxxxxxxxxPAR2"), ErrParquet, "again"},
-		{[]byte("PAR1xxxxxxxx\xff\xff\xff\x7fPAR1"), ErrParquet, "again"}, {[]byte("PAR1xxxxxxxx\x04\x00\x00\x00PAR1"), ErrParquet, "again"},
+		{[]byte("\xff\xfe{\x00\"\x00"), ErrEncoding, "iconv"}, {[]byte("{\x00\"\x00a\x00"), ErrEncoding, "iconv"},
+		{[]byte("\x28\xb5\x2f\xfd...."), ErrForm, "zstd"}, {zipped(t, "\xff\xfe{\x00\"\x00"), ErrEncoding,
+			"gzip -dc < "}, {zipped(t, "{\x00\"\x00a\x00"), ErrEncoding,
+			"a.jsonl | iconv -f UTF-16 -t UTF-8 > utf8.jsonl"},
+		{[]byte("PK\x03\x04...."), ErrForm, "unzip"}, {[]byte("version https://git-lfs.github.com/spec/v1\n"), ErrForm,
+			"git lfs pull"},
+		{[]byte("a,b\n1,2\n"), ErrForm, "parquet"}, {[]byte("PAR1"), ErrParquet, "again"},
+		{[]byte("PAR1xxxxxxxxxxxxPAR2"), ErrParquet, "again"}, {[]byte("PAR1xxxxxxxx\xff\xff\xff\x7fPAR1"), ErrParquet,
+			"again"}, {[]byte("PAR1xxxxxxxx\x04\x00\x00\x00PAR1"),
+			ErrParquet, "again"},
 	} {
 		_, err := read(t, SourceOptions{}, write(t, "a.jsonl", tc.data))
 		var f *fault.Error
-		if !errors.Is(err, tc.is) || !errors.As(err, &f) || f.Code != fault.CodeUsage || !strings.Contains(f.Next, tc.next) {
+		if !errors.Is(err, tc.is) || !errors.As(err, &f) || f.Code != fault.CodeUsage ||
+			!strings.Contains(f.Next, tc.next) {
 			t.Errorf("%q: %v", tc.data, err)
 		}
 	}
@@ -110,8 +116,12 @@ func TestFilesThatAreNoRows(t *testing.T) {
 
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"data/train-00001-of-00002.jsonl": "{\"a\":2}", "data/train-00000-of-00002.jsonl": "{\"a\":1}", "data/validation-00000-of-00001.jsonl": "{\"a\":3}",
-		"README.md": "no", "dataset_info.json": "{}", ".cache/x.json": "{}", "test.json.gz": string(zipped(t, "[{\"a\":4}]"))} {
+	for name, text := range map[string]string{
+		"data/train-00001-of-00002.jsonl": "{\"a\":2}", "data/train-00000-of-00002.jsonl": "{\"a\":1}",
+		"data/validation-00000-of-00001.jsonl": "{\"a\":3}", "README.md": "no", "dataset_info.json": "{}",
+		".cache/x.json": "{}",
+		"test.json.gz":  string(zipped(t, "[{\"a\":4}]")),
+	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -138,13 +148,18 @@ func TestFolder(t *testing.T) {
 // Splits are told as Hugging Face's documentation says, by words in the names of files and folders.
 func TestSplitOf(t *testing.T) {
 	for _, tc := range []struct{ root, file, want string }{
-		{"d", "d/train-00000-of-00002.parquet", "train"}, {"d", "d/training.jsonl", "train"}, {"d", "d/my_train_file_00.jsonl", "train"},
-		{"d", "d/val.jsonl", "validation"}, {"d", "d/dev.jsonl", "validation"}, {"d", "d/x-valid-1.jsonl", "validation"}, {"d", "d/validation.json.gz", "validation"},
-		{"d", "d/eval.jsonl", "test"}, {"d", "d/evaluation.jsonl", "test"}, {"d", "d/testing.jsonl", "test"}, {"d", "d/Test1.jsonl", "test"}, {"d", "d/data.test.jsonl", "test"},
-		{"d", "d/test/0000.parquet", "test"}, {"d", "d/test_set/a/0000.parquet", "test"}, {"d", "d/test/train.jsonl", "train"},
+		{"d", "d/train-00000-of-00002.parquet", "train"}, {"d", "d/training.jsonl", "train"}, {"d",
+			"d/my_train_file_00.jsonl", "train"},
+		{"d", "d/val.jsonl", "validation"}, {"d", "d/dev.jsonl", "validation"}, {"d", "d/x-valid-1.jsonl",
+			"validation"}, {"d", "d/validation.json.gz", "validation"},
+		{"d", "d/eval.jsonl", "test"}, {"d", "d/evaluation.jsonl", "test"}, {"d", "d/testing.jsonl", "test"}, {"d",
+			"d/Test1.jsonl", "test"}, {"d", "d/data.test.jsonl", "test"},
+		{"d", "d/test/0000.parquet", "test"}, {"d", "d/test_set/a/0000.parquet", "test"}, {"d",
+			"d/test/train.jsonl", "train"},
 		{"d/test", "d/test/0.jsonl", "test"}, {"d/test/0.jsonl", "d/test/0.jsonl", "test"},
 		{"d", "d/train_test.jsonl", "test"}, {"d", "d/latest.jsonl", ""}, {"d", "d/contest/trainer.jsonl", ""},
-		{"/x/dev/d", "/x/dev/d/x.jsonl", ""}, {"/test/d/x.jsonl", "/test/d/x.jsonl", ""}, {"x.jsonl", "x.jsonl", ""}, {".", "test.jsonl", "test"},
+		{"/x/dev/d", "/x/dev/d/x.jsonl", ""}, {"/test/d/x.jsonl", "/test/d/x.jsonl", ""}, {"x.jsonl", "x.jsonl", ""},
+		{".", "test.jsonl", "test"},
 	} {
 		if got := splitOf(tc.root, tc.file); got != tc.want {
 			t.Errorf("%s of %s: %q, want %q", tc.file, tc.root, got, tc.want)
@@ -167,20 +182,25 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A row of 100 MiB costs no more memory than a row may have, in lines and in an array alike, and the rows around it are read.
+// A row of 100 MiB costs no more memory than a row may have, in lines and in an array alike, and the rows around it are
+// read.
 func TestLongRow(t *testing.T) { longRow(t, 100<<20, 1<<20, 32<<20) }
 
 // longRow reads a row of long bytes where most may be held, and less than bound may be allocated.
 func longRow(t *testing.T, long, most int, bound uint64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	for _, form := range []struct{ name, front, back string }{{"a.jsonl", "{\"a\":1}\n{\"a\":\"", "\"}\n{\"a\":3}\n"}, {"a.json", "[{\"a\":1},\n{\"a\":\"", "\"},\n{\"a\":3}]"}} {
+	for _, form := range []struct{ name, front, back string }{
+		{"a.jsonl", "{\"a\":1}\n{\"a\":\"", "\"}\n{\"a\":3}\n"},
+		{"a.json", "[{\"a\":1},\n{\"a\":\"", "\"},\n{\"a\":3}]"},
+	} {
 		path := filepath.Join(t.TempDir(), form.name+".gz") // which packs it into 1 MB
 		f, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w, _ := gzip.NewWriterLevel(f, gzip.BestSpeed)
-		if _, err := io.Copy(w, io.MultiReader(strings.NewReader(form.front), &zeros{long}, strings.NewReader(form.back))); err != nil {
+		if _, err := io.Copy(w,
+			io.MultiReader(strings.NewReader(form.front), &zeros{long}, strings.NewReader(form.back))); err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(w.Close(), f.Close()); err != nil {
@@ -231,7 +251,8 @@ func parquetOf(t testing.TB, rows []flat, groups int) []byte {
 func TestParquet(t *testing.T) {
 	said := "s"
 	data := parquetOf(t, []flat{
-		{Text: "é\"", Maybe: &said, List: []string{"a", "b"}, Deep: []inner{{1, []string{"x"}}, {2, nil}}, Bare: []int32{1, 2}, Map: map[string]string{"k": "v"}, F: 1.5, B: true},
+		{Text: "é\"", Maybe: &said, List: []string{"a", "b"}, Deep: []inner{{1, []string{"x"}}, {2, nil}},
+			Bare: []int32{1, 2}, Map: map[string]string{"k": "v"}, F: 1.5, B: true},
 		{Text: ""},
 		{Text: "z", List: []string{""}, Deep: []inner{{N: 3}}, F: -0.25},
 	}, 1)
@@ -244,12 +265,14 @@ func TestParquet(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\n got  %s\n want %s", err, strings.Join(got, "\n      "), strings.Join(want, "\n      "))
 	}
-	if got, err := read(t, SourceOptions{MaxBytes: 3}, write(t, "a.parquet", data)); err != nil || got[0] != "1 !"+TooLong || !strings.HasPrefix(got[1], "2 {") {
+	if got, err := read(t, SourceOptions{MaxBytes: 3}, write(t, "a.parquet", data)); err != nil ||
+		got[0] != "1 !"+TooLong || !strings.HasPrefix(got[1], "2 {") {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
-// Whatever byte of a parquet file is wrong, its rows are read or refused, and as many as it says it has, or the file is refused.
+// Whatever byte of a parquet file is wrong, its rows are read or refused, and as many as it says it has, or the file is
+// refused.
 func TestDamagedParquet(t *testing.T) {
 	rows := make([]flat, 64)
 	for i := range rows {
@@ -285,7 +308,8 @@ func TestDamagedParquet(t *testing.T) {
 		}
 	}
 	if refused < 100 || partly < 10 {
-		t.Errorf("of 400 damaged files %d were refused and %d read in part: the test no longer damages them", refused, partly)
+		t.Errorf("of 400 damaged files %d were refused and %d read in part: the test no longer damages them",
+			refused, partly)
 	}
 }
 
@@ -297,7 +321,8 @@ func FuzzJSON(f *testing.F) {
 		for _, name := range []string{"a.jsonl", "a.json"} {
 			last := 0
 			err := EachRecord([]string{write(t, name, data)}, SourceOptions{MaxBytes: 64}, func(r Record) error {
-				if r.Line < last || r.Line < 1 || (r.Rows != 1) != (r.Detail == notClosed) || len(r.JSON) > 64 || (r.Reason == "") == (r.JSON == nil) {
+				if r.Line < last || r.Line < 1 || (r.Rows != 1) != (r.Detail == notClosed) || len(r.JSON) > 64 ||
+					(r.Reason == "") == (r.JSON == nil) {
 					t.Fatalf("%+v behind line %d", r, last)
 				}
 				last = r.Line

@@ -118,8 +118,8 @@ func schemaOf(v jsontext.Value) (json.RawMessage, error) {
 	return chat.AppendJSON(nil, out, chat.Format{KeepNumbers: true})
 }
 
-// isParameters tells a list of parameters from a schema: each member is an object that says its type as a text, and none is what a
-// schema has.
+// isParameters tells a list of parameters from a schema: each member is an object that says its type as a text, and
+// none is what a schema has.
 func isParameters(o *chat.Object) bool {
 	for _, key := range []string{"properties", "$ref", "anyOf", "oneOf", "allOf", "$schema"} {
 		if _, there := o.Get(key); there {

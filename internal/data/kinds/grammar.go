@@ -149,19 +149,27 @@ func applyFilters(filter []string, text string) string {
 // mistake says what is wrong with a reference, "" where nothing is: known are the values that are drawn before
 // it, and whether they are dates.
 func (ref reference) mistake(rules map[string]rule, known map[string]bool) string {
-	takes := map[string]string{"word": "{word}", "integer": "{integer 0 99}", "digits": "{digits 2 4}", "date": "{date 2000-01-01 2030-12-31}", "after": "{after VALUE 1 30}, behind a VALUE that is {date ...} or {after ...} alone"}
+	takes := map[string]string{
+		"word":    "{word}",
+		"integer": "{integer 0 99}",
+		"digits":  "{digits 2 4}",
+		"date":    "{date 2000-01-01 2030-12-31}",
+		"after":   "{after VALUE 1 30}, behind a VALUE that is {date ...} or {after ...} alone",
+	}
 	_, isRule := rules[ref.name]
 	if _, isValue := known[ref.name]; isRule || isValue {
 		if len(ref.args) > 0 {
 			return fmt.Sprintf("%q takes nothing behind its name", ref.name)
 		}
 	} else if example, ok := takes[ref.name]; !ok {
-		return fmt.Sprintf("nothing is called %q: neither a value before it, nor a rule, nor one of word, integer, digits, date, after", ref.name)
+		return fmt.Sprintf("nothing is called %q: neither a value before it, nor a rule, nor one of word, integer, "+
+			"digits, date, after", ref.name)
 	} else if !ref.fits(known) {
 		return fmt.Sprintf("%q is written as in %s, the smaller first", ref.name, example)
 	}
 	for _, f := range ref.filters {
-		if len(f) == 0 || !slices.Contains([]string{"base64", "url", "upper", "hex"}, f[0]) || len(f) > 2 || len(f) == 2 && (f[0] != "hex" || !inRange(f[1], 0, 16)) {
+		if len(f) == 0 || !slices.Contains([]string{"base64", "url", "upper", "hex"}, f[0]) || len(f) > 2 ||
+			len(f) == 2 && (f[0] != "hex" || !inRange(f[1], 0, 16)) {
 			return fmt.Sprintf("%q is no filter: there are base64, url, upper, hex and hex 6", strings.Join(f, " "))
 		}
 		if f[0] == "hex" && (ref.name != "integer" && ref.name != "digits" || isRule) {
@@ -199,7 +207,8 @@ func (ref reference) fits(known map[string]bool) bool {
 	case "date":
 		return len(a) == 2 && !day(a[0]).IsZero() && !day(a[1]).IsZero() && !day(a[1]).Before(day(a[0]))
 	}
-	return len(a) == 3 && known[a[0]] && ordered(a[1], a[2]) && inRange(a[1], -100_000, 100_000) && inRange(a[2], -100_000, 100_000)
+	return len(a) == 3 && known[a[0]] && ordered(a[1], a[2]) && inRange(a[1], -100_000, 100_000) &&
+		inRange(a[2], -100_000, 100_000)
 }
 
 func inRange(text string, low, high int) bool {

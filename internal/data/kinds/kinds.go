@@ -1,9 +1,10 @@
-// Package kinds reads files of kinds of tasks. A kind has wordings with slots, a rule for the value of each slot, the calls
-// that solve it, and what is checked. Tasks are drawn from it: values first, then the calls, each built from what the call
-// before it answered, then a wording.
+// Package kinds reads files of kinds of tasks. A kind has wordings with slots, a rule for the value of each slot, the
+// calls that solve it, and what is checked. Tasks are drawn from it: values first, then the calls, each built from what
+// the call before it answered, then a wording.
 //
-// Values are made by a grammar as Tracery has it (Compton, Kybartas and Mateas, "Tracery: an author-focused generative text
-// tool", 2015): a rule is a text or a list of alternatives, and {name} in it is another rule or a maker of this package.
+// Values are made by a grammar as Tracery has it (Compton, Kybartas and Mateas, "Tracery: an author-focused generative
+// text tool", 2015): a rule is a text or a list of alternatives, and {name} in it is another rule or a maker of this
+// package.
 package kinds
 
 import (
@@ -76,8 +77,8 @@ func (k *Kind) Draw(r *rand.Rand) Values {
 	return v
 }
 
-// Call is the call number i, which is built from the values and from what was taken of the result before it. Arguments are spaced
-// as Python's json.dumps spaces them, which is how the vendors' chat templates write calls.
+// Call is the call number i, which is built from the values and from what was taken of the result before it. Arguments
+// are spaced as Python's json.dumps spaces them, which is how the vendors' chat templates write calls.
 func (k *Kind) Call(i int, v Values, before string) (chat.ToolCall, error) {
 	text, err := fillSlots(k.calls[i].arguments, v, before)
 	return chat.ToolCall{Name: k.calls[i].tool, Arguments: text}, err
@@ -144,7 +145,8 @@ func (k *Kind) Checks(v Values, calls []chat.ToolCall, task, answer string) (che
 		return checks, nil
 	}
 	for _, c := range calls {
-		checks = append(checks, scenario.Check{Type: scenario.CallCheck, Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
+		checks = append(checks,
+			scenario.Check{Type: scenario.CallCheck, Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
 	}
 	check, err := AnswerCheck(task, answer)
 	return append(checks, check), err
@@ -168,8 +170,8 @@ func (k *Kind) StatesChecks() bool { return len(k.checks) > 0 }
 const maxAnswer = 48
 
 // AnswerCheck wants the final message to be the answer and nothing else, text or number: where it had only to be in the
-// message, naming all weekdays would do. It fails where the task holds the answer, for then repeating the task might do:
-// as its last number where it is one, since "4" is in "14", else anywhere.
+// message, naming all weekdays would do. It fails where the task holds the answer, for then repeating the task might
+// do: as its last number where it is one, since "4" is in "14", else anywhere.
 func AnswerCheck(task, answer string) (scenario.Check, error) {
 	if answer == "" || len(answer) > maxAnswer || strings.ContainsAny(answer, "\n\r") {
 		return scenario.Check{}, fmt.Errorf("the result %q is empty or too long to be an answer", answer)
@@ -229,7 +231,8 @@ func fillSlots(value any, v Values, before string) (string, error) {
 			}
 			return n, nil
 		}
-		return toJSON(slotIn.ReplaceAllStringFunc(value, func(slot string) string { return get(strings.Trim(slot, "{}")) })), nil
+		return toJSON(slotIn.ReplaceAllStringFunc(value,
+			func(slot string) string { return get(strings.Trim(slot, "{}")) })), nil
 	}
 	return toJSON(value), nil
 }

@@ -40,7 +40,10 @@ func TestDrawn(t *testing.T) {
 	for seed := range uint64(50) {
 		v := k.Draw(rand.New(rand.NewPCG(seed, 1)))
 		seen[v["name"]] = true
-		for name, form := range map[string]string{"name": `^[a-z]+ (lamp|chair)$`, "price": `^[1-9]\d{0,2}$`, "from": `^2024-01-\d\d$`, "to": `^2024-0[12]-\d\d$`, "hex": "^#00ff$", "code": `^[A-Za-z0-9+/]+=*$`} {
+		for name, form := range map[string]string{
+			"name": `^[a-z]+ (lamp|chair)$`, "price": `^[1-9]\d{0,2}$`, "from": `^2024-01-\d\d$`,
+			"to": `^2024-0[12]-\d\d$`, "hex": "^#00ff$", "code": `^[A-Za-z0-9+/]+=*$`,
+		} {
 			if !regexp.MustCompile(form).MatchString(v[name]) || v["to"] <= v["from"] {
 				t.Fatalf("%s: %q of %v", name, v[name], v)
 			}
@@ -51,7 +54,9 @@ func TestDrawn(t *testing.T) {
 	}
 	v := Values{"name": `a "b" & c`, "price": "12", "from": "x", "to": "y"}
 	first, err := k.Call(0, v, "")
-	if want := `{"name": "a \"b\" & c", "price": 12, "tags": ["x", "new"], "more": {"to": "y", "sure": true, "n": 2}}`; err != nil || first.Name != "add" || first.Arguments != want {
+	if want :=
+		`{"name": "a \"b\" & c", "price": 12, "tags": ["x", "new"], "more": {"to": "y", "sure": true, "n": 2}}`; err !=
+		nil || first.Name != "add" || first.Arguments != want {
 		t.Errorf("%v %+v", err, first)
 	}
 	taken, err := k.Take(0, "added item 7.")
@@ -65,7 +70,10 @@ func TestDrawn(t *testing.T) {
 	if _, err := k.Call(1, v, "seven"); err == nil {
 		t.Error("a word is taken for a number")
 	}
-	for text, want := range map[string]string{`{"item":[{"price":12.5}]}`: "12.5", `{"item":[{"price":"x"}]}`: "x", `{"item":[]}`: "", `{"item":[{"price":null}]}`: "", `{"item":[{"price":[1]}]}`: "", "none": ""} {
+	for text, want := range map[string]string{
+		`{"item":[{"price":12.5}]}`: "12.5", `{"item":[{"price":"x"}]}`: "x", `{"item":[]}`: "",
+		`{"item":[{"price":null}]}`: "", `{"item":[{"price":[1]}]}`: "", "none": "",
+	} {
 		if got, err := k.Take(1, text); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q %v", text, got, err)
 		}
@@ -74,7 +82,8 @@ func TestDrawn(t *testing.T) {
 		t.Error(got)
 	}
 	checks, err := k.Checks(v, nil, "", "7")
-	if err != nil || len(checks) != 2 || string(checks[0].Arguments) != `{"id": "7"}` || *checks[0].Contains != `a "b" & c` || checks[1].Number.Float() != 12 {
+	if err != nil || len(checks) != 2 || string(checks[0].Arguments) != `{"id": "7"}` ||
+		*checks[0].Contains != `a "b" & c` || checks[1].Number.Float() != 12 {
 		t.Errorf("%v %+v", err, checks)
 	}
 }
@@ -82,7 +91,8 @@ func TestDrawn(t *testing.T) {
 // What cannot be drawn from is refused, with the place and what is wrong there.
 func TestParseRefuses(t *testing.T) {
 	kind := func(text string) string {
-		return "kinds: [{name: k, values: {a: \"{word}\"}, calls: [{tool: t, arguments: {x: \"{a}\"}}], wordings: [\"{a}\"]" + text + "}]"
+		return "kinds: [{name: k, values: {a: \"{word}\"}, calls: [{tool: t, arguments: {x: \"{a}\"}}], wordings: " +
+			"[\"{a}\"]" + text + "}]"
 	}
 	if _, err := Parse("f.yaml", []byte(kind(""))); err != nil {
 		t.Fatal(err)
@@ -133,11 +143,13 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%.80s: %v", tc.text, err)
 		}
 	}
-	set, err := Parse("f.yaml", []byte(`kinds: [{name: k, values: {a: "7"}, calls: [{tool: t, arguments: {x: 'a{3}{ {"k": {a}} }{return 1}'}}], wordings: ["{a}"]}]`)) // braces of a program
+	// braces of a program
+	set, err := Parse("f.yaml", []byte(`kinds: [{name: k, values: {a: "7"}, calls: [{tool: t, arguments: {x: 'a{3}{ {"k": {a}} }{return 1}'}}], wordings: ["{a}"]}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if call, err := set.Kinds[0].Call(0, Values{"a": "7"}, ""); err != nil || !strings.Contains(call.Arguments, `a{3}{ {\"k\": 7} }{return 1}`) {
+	if call, err := set.Kinds[0].Call(0, Values{"a": "7"}, ""); err != nil ||
+		!strings.Contains(call.Arguments, `a{3}{ {\"k\": 7} }{return 1}`) {
 		t.Errorf("%+v %v", call, err)
 	}
 	if _, err := Load("none.yaml"); err == nil {

@@ -46,21 +46,25 @@ type fileCall struct {
 func Load(path string) (*Set, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the kinds of tasks", Where: path, Err: err, Next: "check the path and its permissions"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the kinds of tasks", Where: path, Err: err,
+			Next: "check the path and its permissions"}
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the kinds of tasks", Where: path, Err: err, Next: "name a file that can be read"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the kinds of tasks", Where: path, Err: err,
+			Next: "name a file that can be read"}
 	}
 	return Parse(path, text)
 }
 
-// Parse is Load on text; name is used in errors, and as the set's name. The error names the file, the kind and what is wrong in it.
+// Parse is Load on text; name is used in errors, and as the set's name. The error names the file, the kind and what is
+// wrong in it.
 func Parse(name string, text []byte) (*Set, error) {
 	s := &Set{Name: name, Sum: digest.Of(text).String()}
 	if err := s.read(text); err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the kinds of tasks cannot be used", Where: name, Err: err, Next: `docs/guide.md, "Kinds of tasks of your own", has an example and describes the keys`}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the kinds of tasks cannot be used", Where: name,
+			Err: err, Next: `docs/guide.md, "Kinds of tasks of your own", has an example and describes the keys`}
 	}
 	return s, nil
 }
@@ -121,7 +125,8 @@ func decode(text []byte) (f file, err error) {
 			return f, errors.New("anchors, aliases and merge keys are not supported: make it a rule")
 		}
 	}
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.UseOrderedMap()).Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.UseOrderedMap()).Decode(&f); err != nil &&
+		!errors.Is(err, io.EOF) {
 		return f, errors.New(yaml.FormatError(err, false, false))
 	}
 	return f, nil
@@ -218,7 +223,8 @@ func (k *Kind) readCalls(calls []fileCall) error {
 				return fmt.Errorf("calls[%d].pattern: %w", i, err)
 			}
 			if out.pattern.NumSubexp() != 1 || c.Field != "" {
-				return fmt.Errorf("calls[%d].pattern: it has one group, which is what is taken, and no field beside it", i)
+				return fmt.Errorf("calls[%d].pattern: it has one group, which is what is taken, and no field beside it",
+					i)
 			}
 		}
 		if err := k.slots(fmt.Sprintf("calls[%d].arguments", i), c.Arguments, i > 0); err != nil {
@@ -248,9 +254,11 @@ func (k *Kind) slots(where string, value any, withResult bool) error {
 		for _, slot := range braces.FindAllString(asNumber.ReplaceAllString(value, "{$1}"), -1) {
 			name, filters, _ := strings.Cut(strings.Trim(slot, "{}"), "|")
 			switch first := append(strings.Fields(name), "")[0]; {
-			case !isName.MatchString(name) && !isName.MatchString(strings.TrimRight(name, " ")) && !k.has(first): // braces of a program, of JSON
+			case !isName.MatchString(name) && !isName.MatchString(strings.TrimRight(name, " ")) && !k.has(first):
+				// braces of a program, of JSON
 			case filters != "" || k.has(first) && first != name:
-				return fmt.Errorf("%s: %s is no slot: there are {%s} and, as the whole argument, {%s | number}; filters stand in values", where, slot, first, first)
+				return fmt.Errorf("%s: %s is no slot: there are {%s} and, as the whole argument, {%s | number}; "+
+					"filters stand in values", where, slot, first, first)
 			case !k.has(name) && !(name == result && withResult):
 				return fmt.Errorf("%s: nothing fills %s; its values are %s", where, slot, strings.Join(k.names(), ", "))
 			}

@@ -39,8 +39,9 @@ func Unknown(messages []chat.Message, tools []chat.Tool, judged func(message int
 }
 
 // Missing returns the first value of an answer where none of its values, beyond those of what was asked, is in what was
-// shown; else "". Values are the words of a short answer, and in a longer one numbers, names, and what stands in quotes.
-// A number may come of others, or of a list, and counts where nothing of that kind was shown; so do days and months.
+// shown; else "". Values are the words of a short answer, and in a longer one numbers, names, and what stands in
+// quotes. A number may come of others, or of a list, and counts where nothing of that kind was shown; so do days and
+// months.
 func Missing(asked, shown, answer string) string {
 	values := valuesOf(answer)
 	if len(values) == 0 || plainly(values, asked, shown) {
@@ -95,8 +96,10 @@ func valuesOf(answer string) (out []value) {
 		word := fold(w.text)
 		number := strings.ContainsFunc(word, unicode.IsDigit)
 		switch {
-		case word == "0" || word == "1", strings.Contains(sayNothing, " "+word+" "): // a number that nothing shown comes to
-		case number || strings.Contains(reckoned, " "+word+" ") || w.quoted || w.name && !w.begins || short && w.letters < longRun && !w.spaceless || w.spaceless && short && w.letters < longRun:
+		case word == "0" || word == "1", strings.Contains(sayNothing, " "+word+" "):
+			// a number that nothing shown comes to
+		case number || strings.Contains(reckoned, " "+word+" ") || w.quoted || w.name && !w.begins ||
+			short && w.letters < longRun && !w.spaceless || w.spaceless && short && w.letters < longRun:
 			out = append(out, value{w.text, word})
 		}
 	}
@@ -131,8 +134,14 @@ func split(text string) (out []token) {
 			runes[i] == '.' && i+1 < len(runes) && unicode.IsDigit(runes[i-1]) && unicode.IsDigit(runes[i+1])) {
 			i++
 		}
-		out = append(out, token{text: string(runes[from:i]), letters: i - from, quoted: quoted, name: unicode.IsUpper(r), begins: begins,
-			spaceless: unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)})
+		out = append(out, token{
+			text:      string(runes[from:i]),
+			letters:   i - from,
+			quoted:    quoted,
+			name:      unicode.IsUpper(r),
+			begins:    begins,
+			spaceless: unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai),
+		})
 		begins = false
 	}
 	return out
@@ -144,7 +153,8 @@ func joinThousands(text string) string {
 	runes := []rune(text)
 	digit := func(i int) bool { return i >= 0 && i < len(runes) && unicode.IsDigit(runes[i]) }
 	for i, r := range runes {
-		if (r == ',' || r == '\u202f' || r == '\u00a0') && digit(i-1) && digit(i+1) && digit(i+2) && digit(i+3) && !digit(i+4) {
+		if (r == ',' || r == '\u202f' || r == '\u00a0') && digit(i-1) && digit(i+1) && digit(i+2) && digit(i+3) &&
+			!digit(i+4) {
 			continue
 		}
 		out = append(out, r)
@@ -194,7 +204,8 @@ func (w words) has(word string) bool {
 	case w.all[word] || w.stems[word]:
 		return true
 	case len(runes) < stem || strings.ContainsFunc(word, unicode.IsDigit):
-		return unicode.In(runes[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) && strings.Contains(w.text, word)
+		return unicode.In(runes[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) &&
+			strings.Contains(w.text, word)
 	}
 	for end := len(runes) - 1; end >= max(stem, len(runes)-3); end-- { // "projects" where "project" is shown
 		if w.all[string(runes[:end])] {
@@ -213,21 +224,27 @@ func isList(text string) bool {
 // numbers are those that are written in letters.
 func numbers() map[string]string {
 	out := map[string]string{}
-	for i, word := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty") {
+	for i, word := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve " +
+		"thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty") {
 		out[word] = strconv.Itoa(i)
 	}
 	return out
 }
 
 const (
-	reckoned = " monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december" +
-		" mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec today tomorrow yesterday am pm utc "
+	reckoned = " monday tuesday wednesday thursday friday saturday sunday january february march april may june july " +
+		"august september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept " +
+		"oct nov dec today tomorrow yesterday am pm utc "
 
 	// sayNothing are words that say no value, or a judgement of what was shown.
-	sayNothing = " a an the i you he she it we they me my your his her its our their this that these those there here and or but not no yes nor so if of in on at to for from by with" +
-		" as is are was were be been am has have had do does did done can could will would shall should may might must cannot don t s m re ve ll didn doesn isn aren wasn couldn true false none" +
-		" null nothing ok okay sure sorry unknown unable failed fail found finished complete completed success successful successfully error invalid available unavailable exist exists" +
-		" know known all any some each every only also just now already please thanks thank n/a na n both neither either more less most least same different larger smaller" +
-		" greater higher lower equal first last before after above below up down left right even odd positive negative neutral created updated deleted removed added saved sent set moved renamed" +
-		" what which who whom whose when where why how than then too very ready correct incorrect wrong task answer result "
+	sayNothing = " a an the i you he she it we they me my your his her its our their this that these those there " +
+		"here and or but not no yes nor so if of in on at to for from by with as is are was were be been am has have " +
+		"had do does did done can could will would shall should may might must cannot don t s m re ve ll didn doesn " +
+		"isn aren wasn couldn true false none null nothing ok okay sure sorry unknown unable failed fail found " +
+		"finished complete completed success successful successfully error invalid available unavailable exist " +
+		"exists know known all any some each every only also just now already please thanks thank n/a na n both " +
+		"neither either more less most least same different larger smaller greater higher lower equal first last " +
+		"before after above below up down left right even odd positive negative neutral created updated deleted " +
+		"removed added saved sent set moved renamed what which who whom whose when where why how than then too very " +
+		"ready correct incorrect wrong task answer result "
 )

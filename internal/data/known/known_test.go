@@ -55,7 +55,8 @@ func TestMissing(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	user := func(text string) chat.Message { return chat.Message{Role: chat.User, Content: text} }
 	said := func(text string) chat.Message { return chat.Message{Role: chat.Assistant, Content: text} }
-	call := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "get_project", Arguments: `{"name": "Ines"}`}}}
+	call := chat.Message{Role: chat.Assistant,
+		ToolCalls: []chat.ToolCall{{ID: "1", Name: "get_project", Arguments: `{"name": "Ines"}`}}}
 	result := func(text string) chat.Message { return chat.Message{Role: chat.ToolRole, Content: text} }
 	all := func(int) bool { return true }
 	for _, x := range []struct {
@@ -65,7 +66,10 @@ func TestUnknown(t *testing.T) {
 		want     string
 	}{
 		{"of a summary", []chat.Message{user("Who owns alder?"), call, result("completed."), said("Ines")}, all, "Ines"},
-		{"of two turns the second", []chat.Message{user("Who owns alder?"), call, result("Olu"), said("Olu"), user("And birch?"), call, result("completed."), said("Tomas")}, all, "Tomas"},
+		{
+			"of two turns the second", []chat.Message{user("Who owns alder?"), call, result("Olu"), said("Olu"),
+				user("And birch?"), call, result("completed."), said("Tomas")}, all, "Tomas",
+		},
 		{"what is known without tools", []chat.Message{user("Capital of France?"), said("Paris")}, all, ""},
 		{"known before the first call", []chat.Message{user("Capital of France?"), said("Paris"), user("Who?"), call, result("Ines"), said("Ines")}, all, ""},
 		{"said before", []chat.Message{user("Who?"), call, result("Ines"), said("Ines"), user("Again?"), call, result("ok"), said("Ines")}, all, ""},

@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// mostInBucket is how many texts of one bucket are looked at, the newest first. A bucket of more is what a template says: its texts share
-// that part of it and little else. A copy shares the parts too that tell a text from the others of its template, and is found by those.
+// mostInBucket is how many texts of one bucket are looked at, the newest first. A bucket of more is what a template
+// says: its texts share that part of it and little else. A copy shares the parts too that tell a text from the others
+// of its template, and is found by those.
 const mostInBucket = 64
 
-// Copies holds texts, and finds one that another is a near copy of: as near as the threshold, and with the same values. It takes time
-// linear in the number of texts, also where all are of one template.
+// Copies holds texts, and finds one that another is a near copy of: as near as the threshold, and with the same values.
+// It takes time linear in the number of texts, also where all are of one template.
 type Copies struct {
 	threshold   float64
 	least       int // equal parts of two signatures, below which a pair is not counted
@@ -84,8 +85,9 @@ func (c *Copies) Add(t Text) {
 	}
 }
 
-// Of returns the nearest text that t is a near copy of, of equals the first; ok is false where there is none. A text of no letters is
-// a copy of none. One whose similarity is just the threshold is missed in 4 of 1,000 cases, the same wording never.
+// Of returns the nearest text that t is a near copy of, of equals the first; ok is false where there is none. A text of
+// no letters is a copy of none. One whose similarity is just the threshold is missed in 4 of 1,000 cases, the same
+// wording never.
 func (c *Copies) Of(t Text) (m Match, ok bool) {
 	if t.plain == "" {
 		return Match{}, false

@@ -53,7 +53,10 @@ func TestCopiesInTemplates(t *testing.T) {
 		found := map[string]int{}
 		for i, text := range texts {
 			words := strings.Fields(text)
-			for name, altered := range map[string]string{"the same": strings.ToUpper(text) + "!", "a word less": strings.Join(append(words[:3:3], words[4:]...), " ")} {
+			for name, altered := range map[string]string{
+				"the same":    strings.ToUpper(text) + "!",
+				"a word less": strings.Join(append(words[:3:3], words[4:]...), " "),
+			} {
 				if m, there := c.Of(Read(altered)[0]); there && m.ID == i {
 					found[name]++
 				}
@@ -113,11 +116,13 @@ func TestCopiesEqualIndex(t *testing.T) {
 			m, there := c.Of(read[i])
 			best := 0.0
 			for j := range i {
-				if s := similarity(read[i].plain, read[j].plain); read[i].plain != "" && s >= threshold && strings.Join(read[i].values, "|") == strings.Join(read[j].values, "|") {
+				if s := similarity(read[i].plain, read[j].plain); read[i].plain != "" && s >= threshold &&
+					strings.Join(read[i].values, "|") == strings.Join(read[j].values, "|") {
 					best = max(best, s)
 				}
 			}
-			if there && (m.Similarity != similarity(read[i].plain, read[m.ID].plain) || m.Similarity < threshold || m.Similarity > best) {
+			if there && (m.Similarity != similarity(read[i].plain, read[m.ID].plain) || m.Similarity < threshold ||
+				m.Similarity > best) {
 				r.Fatalf("%+v, best %v", m, best)
 			}
 			if best > 0 {
@@ -135,7 +140,11 @@ func TestCopiesEqualIndex(t *testing.T) {
 
 // BenchmarkCopies looks for copies in 100,000 texts while they are added. Set against 60 s on two cores.
 func BenchmarkCopies(b *testing.B) {
-	for name, texts := range map[string][]string{"mixed": made(100_000), "template": template(100_000, false), "template with values": template(100_000, true)} {
+	for name, texts := range map[string][]string{
+		"mixed":                made(100_000),
+		"template":             template(100_000, false),
+		"template with values": template(100_000, true),
+	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				c := NewCopies(0.9)

@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// Threshold is the similarity from which two texts are taken for near copies. Chosen on the odd lines of testdata/tasks.txt: a
-// courtesy, a word less, another word or a typing error leaves 0.72 or more, three of these at once 0.50 or more in 19 of 20
-// cases, and different tasks have 0.09 or less.
+// Threshold is the similarity from which two texts are taken for near copies. Chosen on the odd lines of
+// testdata/tasks.txt: a courtesy, a word less, another word or a typing error leaves 0.72 or more, three of these at
+// once 0.50 or more in 19 of 20 cases, and different tasks have 0.09 or less.
 const Threshold = 0.5
 
-// Shape of the signatures. A pair of similarity s is looked at with probability 1 - (1 - s^rows)^bands: 0.996 at Threshold, 0.9999
-// at 0.6, 0.04 at 0.1.
+// Shape of the signatures. A pair of similarity s is looked at with probability 1 - (1 - s^rows)^bands: 0.996 at
+// Threshold, 0.9999 at 0.6, 0.04 at 0.1.
 const (
 	bands     = 42
 	rows      = 3
@@ -96,8 +96,8 @@ func NewIndex(threshold float64) *Index {
 	return x
 }
 
-// leastEqual is in how many places the signatures of a near pair are equal at least. A signature shows the similarity with a standard
-// deviation of sqrt(s (1-s) / numHashes); four of them are one pair in 30,000.
+// leastEqual is in how many places the signatures of a near pair are equal at least. A signature shows the similarity
+// with a standard deviation of sqrt(s (1-s) / numHashes); four of them are one pair in 30,000.
 func leastEqual(threshold float64) int {
 	return int(numHashes*threshold - 4*math.Sqrt(numHashes*threshold*(1-threshold)))
 }
@@ -123,12 +123,13 @@ func (x *Index) Add(t Text) {
 type Match struct {
 	ID         int     // its number in the index
 	Similarity float64 // of the shingles, Jaccard's: from the threshold to 1
-	// SameValues is false where the two differ in a number or in something quoted. Then they may be one template, filled in twice.
+	// SameValues is false where the two differ in a number or in something quoted. Then they may be one template,
+	// filled in twice.
 	SameValues bool
 }
 
-// Near returns the texts near to t: those with the same values first, then by similarity, then as they were added. A text of the
-// index whose similarity is just Threshold is missed in 4 of 1,000 cases, and a copy never.
+// Near returns the texts near to t: those with the same values first, then by similarity, then as they were added. A
+// text of the index whose similarity is just Threshold is missed in 4 of 1,000 cases, and a copy never.
 func (x *Index) Near(t Text) []Match {
 	if t.plain == "" {
 		return nil

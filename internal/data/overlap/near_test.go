@@ -58,7 +58,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// A worked example: the shingles of " abcdef " are " abcd", "abcde", "bcdef" and "cdef "; of " abcdeg " the first two are the same.
+// A worked example: the shingles of " abcdef " are " abcd", "abcde", "bcdef" and "cdef "; of " abcdeg " the first two
+// are the same.
 func TestJaccardByHand(t *testing.T) {
 	if got := similarity("abcdef", "Abcdeg!"); got != 2.0/6 {
 		t.Errorf("%v", got)
@@ -152,7 +153,10 @@ func TestNearCopiesAreFound(t *testing.T) {
 	}
 	found, wrong := measure(tasks, Threshold)
 	t.Logf("recall %v, %d wrong pairs", found, wrong)
-	for name, least := range map[string]float64{"case and punctuation": 1, "courtesy": 0.95, "a typing error": 0.98, "a word less": 0.98, "another word": 0.95, "turned round": 0.98, "three of these": 0.85} {
+	for name, least := range map[string]float64{
+		"case and punctuation": 1, "courtesy": 0.95, "a typing error": 0.98, "a word less": 0.98, "another word": 0.95,
+		"turned round": 0.98, "three of these": 0.85,
+	} {
 		if found[name] < least {
 			t.Errorf("%s: %.3f of the copies are found, want %.3f", name, found[name], least)
 		}
@@ -181,8 +185,10 @@ func TestParaphrasesAreNot(t *testing.T) {
 
 func TestTemplatesAreTold(t *testing.T) {
 	x := NewIndex(Threshold)
-	for _, s := range Read(`Compute the SHA-256 hash of the text "blue lantern" and give me its first eight characters.`,
-		`Please compute the SHA-256 hash of the text "red kite" and give me its first eight characters.`) {
+	for _, s := range Read(
+		`Compute the SHA-256 hash of the text "blue lantern" and give me its first eight characters.`,
+		`Please compute the SHA-256 hash of the text "red kite" and give me its first eight characters.`,
+	) {
 		x.Add(s)
 	}
 	got := x.Near(Read(`Compute the SHA-256 hash of the text "red kite" and give me its first eight characters!`)[0])
@@ -193,14 +199,15 @@ func TestTemplatesAreTold(t *testing.T) {
 
 // drawTexts draws texts of few words, so that many are near one another.
 func drawTexts(r *rapid.T, most int) []string {
-	vocabulary := []string{"add", "the", "file", "to", "folder", "send", "mail", "two", "numbers", "report", "of", "sales", "7", "12", `"x"`, "日本", "Ünlü"}
+	vocabulary := []string{"add", "the", "file", "to", "folder", "send", "mail", "two", "numbers", "report", "of",
+		"sales", "7", "12", `"x"`, "日本", "Ünlü"}
 	return rapid.SliceOfN(rapid.Custom(func(r *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 9).Draw(r, "words"), " ")
 	}), 1, most).Draw(r, "texts")
 }
 
-// Whatever is said to be near is so by count, best first, and an index of any order finds the same. Of what is near by count
-// next to nothing is missed: at most the share that NewIndex states, here over all draws.
+// Whatever is said to be near is so by count, best first, and an index of any order finds the same. Of what is near by
+// count next to nothing is missed: at most the share that NewIndex states, here over all draws.
 func TestIndexEqualsCounting(t *testing.T) {
 	missed, all := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -223,7 +230,8 @@ func TestIndexEqualsCounting(t *testing.T) {
 			if m.SameValues != slices.Equal(values(texts[query]), values(texts[m.ID])) {
 				r.Fatalf("%q and %q: values", texts[query], texts[m.ID])
 			}
-			if i > 0 && (m.SameValues && !got[i-1].SameValues || m.SameValues == got[i-1].SameValues && m.Similarity > got[i-1].Similarity) {
+			if i > 0 && (m.SameValues && !got[i-1].SameValues ||
+				m.SameValues == got[i-1].SameValues && m.Similarity > got[i-1].Similarity) {
 				r.Fatalf("order of %+v", got)
 			}
 		}
@@ -257,14 +265,16 @@ func TestWhatDoesNotCount(t *testing.T) {
 			r.Fatalf("%v", s)
 		}
 		word := rapid.StringMatching(`[a-z]{1,6}( [a-z]{1,6}){0,8}`).Draw(r, "text")
-		noisy := "\t" + strings.ToUpper(strings.ReplaceAll(word, " ", rapid.SampledFrom([]string{" ", ", ", " - ", "\n"}).Draw(r, "gap"))) + "?!"
+		noisy := "\t" + strings.ToUpper(strings.ReplaceAll(word, " ",
+			rapid.SampledFrom([]string{" ", ", ", " - ", "\n"}).Draw(r, "gap"))) + "?!"
 		if plain(word) != plain(noisy) {
 			r.Fatalf("%q and %q", word, noisy)
 		}
 	})
 }
 
-// Signatures show the similarity: the mean error over many pairs is near 0, and none is off by more than five deviations.
+// Signatures show the similarity: the mean error over many pairs is near 0, and none is off by more than five
+// deviations.
 func TestSignaturesShowSimilarity(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	sum, n := 0.0, 0
@@ -291,8 +301,8 @@ func TestSignaturesShowSimilarity(t *testing.T) {
 	}
 }
 
-// BenchmarkNear looks for near copies in 100,000 tasks while they are added, as curation does: 200 templates, filled in with
-// words and numbers, a tenth of them twice. Set against 60 s on two cores.
+// BenchmarkNear looks for near copies in 100,000 tasks while they are added, as curation does: 200 templates, filled in
+// with words and numbers, a tenth of them twice. Set against 60 s on two cores.
 func BenchmarkNear(b *testing.B) {
 	texts := made(100_000)
 	for b.Loop() {

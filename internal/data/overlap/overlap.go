@@ -1,10 +1,11 @@
 // Package overlap says what of the scenarios that a model is measured on stands in what it learns from. It
-// finds texts that say nearly the same: copies of one another but for case, punctuation, a courtesy or a few words. By that data
-// sets are freed of duplicates too.
+// finds texts that say nearly the same: copies of one another but for case, punctuation, a courtesy or a few words. By
+// that data sets are freed of duplicates too.
 //
 // Likeness is the Jaccard similarity of two texts' shingles, |A and B| / |A or B| (Broder, "On the resemblance and
-// containment of documents", 1997). Which pairs are worth looking at is guessed by MinHash signatures in bands (Indyk and
-// Motwani 1998; Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", chapter 3); what is returned was counted.
+// containment of documents", 1997). Which pairs are worth looking at is guessed by MinHash signatures in bands (Indyk
+// and Motwani 1998; Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", chapter 3); what is returned was
+// counted.
 package overlap
 
 import (
@@ -66,8 +67,8 @@ func TextOf(s *scenario.Scenario) string {
 	return strings.Join(parts, "\n")
 }
 
-// FindNear returns the scenarios that are near to a source, in order, each with the nearest source. threshold is that of
-// near.NewIndex.
+// FindNear returns the scenarios that are near to a source, in order, each with the nearest source. threshold is that
+// of near.NewIndex.
 func FindNear(tasks []scenario.Scenario, sources []Source, threshold float64) []Near {
 	first := map[string]int{} // of each text
 	var texts []string
@@ -96,7 +97,8 @@ func FindNear(tasks []scenario.Scenario, sources []Source, threshold float64) []
 	return out
 }
 
-// Count is how many distinct units of one kind the test scenarios have, and which of them the training scenarios have too.
+// Count is how many distinct units of one kind the test scenarios have, and which of them the training scenarios have
+// too.
 type Count struct {
 	Unit   string   `json:"unit"`
 	Num    int      `json:"num"`

@@ -12,7 +12,12 @@ import (
 )
 
 func TestSaid(t *testing.T) {
-	got := UserText([]chat.Message{{Role: chat.System, Content: "be brief"}, {Role: chat.User, Content: "Add a hat."}, {Role: chat.Assistant, Content: "Done."}, {Role: chat.User, Content: "And a boat."}})
+	got := UserText([]chat.Message{
+		{Role: chat.System, Content: "be brief"},
+		{Role: chat.User, Content: "Add a hat."},
+		{Role: chat.Assistant, Content: "Done."},
+		{Role: chat.User, Content: "And a boat."},
+	})
 	if got != "Add a hat.\nAnd a boat." {
 		t.Errorf("%q", got)
 	}
@@ -31,14 +36,26 @@ func TestTextOf(t *testing.T) {
 	}
 }
 
-// The nearest source is named, one with the same values first; the same text in two sources is named once, by the first.
+// The nearest source is named, one with the same values first; the same text in two sources is named once, by the
+// first.
 func TestFindNear(t *testing.T) {
-	sources := []Source{{"one", "f", "Move 3 boxes of apples from shelf 4 to shelf 7, and count them."}, {"two", "f", "Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."},
-		{"three", "g", "Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."}, {"else", "g", "Tell me a story."}}
-	tasks := []scenario.Scenario{{ID: "a", Task: "Move 3 boxes of apples from shelf 4 to shelf 9, and count them."}, {ID: "b", Task: "Sing."},
-		{ID: "c", Messages: []chat.Message{{Role: chat.User, Content: "Tell me"}, {Role: chat.Assistant, Content: "What?"}, {Role: chat.User, Content: "a story!"}}}}
+	sources := []Source{
+		{"one", "f", "Move 3 boxes of apples from shelf 4 to shelf 7, and count them."}, {"two", "f",
+			"Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."},
+		{"three", "g", "Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."}, {"else", "g",
+			"Tell me a story."},
+	}
+	tasks := []scenario.Scenario{
+		{ID: "a", Task: "Move 3 boxes of apples from shelf 4 to shelf 9, and count them."}, {ID: "b", Task: "Sing."},
+		{ID: "c", Messages: []chat.Message{
+			{Role: chat.User, Content: "Tell me"},
+			{Role: chat.Assistant, Content: "What?"},
+			{Role: chat.User, Content: "a story!"},
+		}},
+	}
 	got := FindNear(tasks, sources, Threshold)
-	if len(got) != 2 || got[0].ScenarioID != "a" || got[0].Source.Name != "two" || !got[0].SameValues || got[1].ScenarioID != "c" || got[1].Source.Name != "else" || got[1].Similarity != 1 {
+	if len(got) != 2 || got[0].ScenarioID != "a" || got[0].Source.Name != "two" || !got[0].SameValues ||
+		got[1].ScenarioID != "c" || got[1].Source.Name != "else" || got[1].Similarity != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -50,7 +67,10 @@ func TestCounts(t *testing.T) {
 		draw := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) scenario.Scenario {
 			s := scenario.Scenario{Task: rapid.SampledFrom([]string{"one", "two", "three"}).Draw(r, "task")}
 			for range rapid.IntRange(0, 3).Draw(r, "calls") {
-				s.Gold = append(s.Gold, scenario.Gold{Name: rapid.SampledFrom([]string{"a1", "a2", "b1"}).Draw(r, "tool"), Arguments: []byte(rapid.SampledFrom([]string{`{}`, `{"x":1}`, `{"x": 1.0}`}).Draw(r, "arguments"))})
+				s.Gold = append(s.Gold, scenario.Gold{
+					Name:      rapid.SampledFrom([]string{"a1", "a2", "b1"}).Draw(r, "tool"),
+					Arguments: []byte(rapid.SampledFrom([]string{`{}`, `{"x":1}`, `{"x": 1.0}`}).Draw(r, "arguments")),
+				})
 			}
 			return s
 		}), 0, 5)
@@ -62,7 +82,8 @@ func TestCounts(t *testing.T) {
 		}
 		back := Counts(train, test, server)
 		for i, c := range Counts(test, train, server) {
-			if c.Unit != Units()[i] || !slices.Equal(c.Shared, back[i].Shared) || len(c.Shared) > c.Num || len(c.Shared) > back[i].Num || !(c.Share() >= 0 && c.Share() <= 1) {
+			if c.Unit != Units()[i] || !slices.Equal(c.Shared, back[i].Shared) || len(c.Shared) > c.Num ||
+				len(c.Shared) > back[i].Num || !(c.Share() >= 0 && c.Share() <= 1) {
 				r.Fatalf("%+v and %+v", c, back[i])
 			}
 		}
@@ -72,9 +93,22 @@ func TestCounts(t *testing.T) {
 			}
 		}
 	})
-	one := []scenario.Scenario{{Task: "x", Gold: []scenario.Gold{{Name: "a1", Arguments: []byte(`{"x":1}`)}}, Checks: []scenario.Check{{Type: scenario.CallCheck, Name: "a2", Arguments: []byte(`{"y":2}`)}}}}
-	other := []scenario.Scenario{{Task: "y", Gold: []scenario.Gold{{Name: "a2", Arguments: []byte(`{"y": 2.0}`)}, {Name: "b1", Arguments: []byte(`{}`)}}}}
-	want := []Count{{Task, 1, []string{}}, {Call, 2, []string{`a2 {"y":2}`}}, {Tool, 2, []string{"a2"}}, {Server, 1, []string{"a"}}}
+	one := []scenario.Scenario{
+		{Task: "x", Gold: []scenario.Gold{{Name: "a1", Arguments: []byte(`{"x":1}`)}},
+			Checks: []scenario.Check{{Type: scenario.CallCheck, Name: "a2", Arguments: []byte(`{"y":2}`)}}},
+	}
+	other := []scenario.Scenario{
+		{Task: "y", Gold: []scenario.Gold{
+			{Name: "a2", Arguments: []byte(`{"y": 2.0}`)},
+			{Name: "b1", Arguments: []byte(`{}`)},
+		}},
+	}
+	want := []Count{
+		{Task, 1, []string{}},
+		{Call, 2, []string{`a2 {"y":2}`}},
+		{Tool, 2, []string{"a2"}},
+		{Server, 1, []string{"a"}},
+	}
 	for i, c := range Counts(one, other, server) {
 		if c.Unit != want[i].Unit || c.Num != want[i].Num || !slices.Equal(c.Shared, want[i].Shared) {
 			t.Errorf("%+v, want %+v", c, want[i])

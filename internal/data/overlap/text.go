@@ -9,12 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// width is how many letters a shingle has. Letters stand an ending or a typing error better than words do, and a task has
-// few words: one that is changed touches three of its shingles of three words.
+// width is how many letters a shingle has. Letters stand an ending or a typing error better than words do, and a task
+// has few words: one that is changed touches three of its shingles of three words.
 const width = 5
 
-// plain is what is compared of a text: its letters and digits in lower case, in Unicode's form NFKC, with one space for all
-// that stands between. Of a text without any it is the text.
+// plain is what is compared of a text: its letters and digits in lower case, in Unicode's form NFKC, with one space for
+// all that stands between. Of a text without any it is the text.
 func plain(text string) string {
 	var b strings.Builder
 	gap := false
@@ -35,8 +35,8 @@ func plain(text string) string {
 	return b.String()
 }
 
-// eachShingle calls f with a hash of each shingle of a plain text, in order, repeated ones too. A space before and behind
-// the text lets its first and last word count as much as the others. A text shorter than a shingle is one.
+// eachShingle calls f with a hash of each shingle of a plain text, in order, repeated ones too. A space before and
+// behind the text lets its first and last word count as much as the others. A text shorter than a shingle is one.
 func eachShingle(plain string, f func(uint64)) {
 	if plain == "" {
 		return
@@ -99,8 +99,10 @@ func jaccard(a, b []uint64) float64 {
 	return float64(both) / float64(len(a)+len(b)-both)
 }
 
-// value finds what a task is about, as far as it can be told from the wording: words with a digit, and what stands in quotes.
-var value = regexp.MustCompile(`(?:^|[\s(\[{=:,])(?:"([^"]+)"|'([^']+)'|` + "`([^`]+)`" + `)|[“‘«]([^”’»]+)[”’»]|([\pL\pN_./:+-]*\pN[\pL\pN_/:%-]*(?:\.\pN+)*)`)
+// value finds what a task is about, as far as it can be told from the wording: words with a digit, and what stands in
+// quotes.
+var value = regexp.MustCompile(`(?:^|[\s(\[{=:,])(?:"([^"]+)"|'([^']+)'|` + "`([^`]+)`" +
+	`)|[“‘«]([^”’»]+)[”’»]|([\pL\pN_./:+-]*\pN[\pL\pN_/:%-]*(?:\.\pN+)*)`)
 
 // values are those of a text, sorted, in lower case.
 func values(text string) []string {

@@ -42,7 +42,8 @@ const (
 	UnshownKind = "demonstrated:no"
 )
 
-// Tools returns the names of the server's tools that the demo uses, all of them or those of few kinds of task; it has 21.
+// Tools returns the names of the server's tools that the demo uses, all of them or those of few kinds of task; it
+// has 21.
 func Tools(few bool) []string {
 	if few {
 		return []string{"base64", "count", "math", "base", "color"}
@@ -62,13 +63,15 @@ var all = sync.OnceValue(func() []kinds.Kind {
 	return set.Kinds
 })
 
-// kindsOf are the kinds, all of them or few: those whose tools have the shortest descriptions, which stand in every prompt.
+// kindsOf are the kinds, all of them or few: those whose tools have the shortest descriptions, which stand in every
+// prompt.
 func kindsOf(few bool) []kinds.Kind {
 	if !few {
 		return all()
 	}
 	return slices.DeleteFunc(slices.Clone(all()), func(k kinds.Kind) bool {
-		return !slices.Contains([]string{"base64 encode", "count characters", "count words", "math", "decimal to hex", "hex to rgb"}, k.Name)
+		return !slices.Contains([]string{"base64 encode", "count characters", "count words", "math", "decimal to hex",
+			"hex to rgb"}, k.Name)
 	})
 }
 
@@ -104,12 +107,13 @@ func splitOf(c chat.ToolCall) string {
 	return scenario.Train
 }
 
-// maxDraws bounds how often a kind's values are drawn for one draft: about eleven times as many as the kind with the fewest has values.
+// maxDraws bounds how often a kind's values are drawn for one draft: about eleven times as many as the kind with the
+// fewest has values.
 const maxDraws = 100_000
 
-// Generate returns n drafts of a split, every kind about equally often, no two of a kind with the same first call. The same
-// seed and split give the same drafts, and the first of them whatever n is. They are fewer than n where a kind has no
-// other first calls, which takes tens of thousands of drafts.
+// Generate returns n drafts of a split, every kind about equally often, no two of a kind with the same first call. The
+// same seed and split give the same drafts, and the first of them whatever n is. They are fewer than n where a kind has
+// no other first calls, which takes tens of thousands of drafts.
 func Generate(seed uint64, split string, n int) []Draft { return generate(all(), seed, split, n) }
 
 func generate(all []kinds.Kind, seed uint64, split string, n int) []Draft {
@@ -164,7 +168,9 @@ func fresh(k *kinds.Kind, r *rand.Rand, split string, seen map[string]bool) (v k
 
 // Execute makes the draft's calls through call, each built from the result before it, and returns the finished scenario
 // and the conversation of an agent that did the same. Its error is the reason the draft is to be dropped.
-func (d Draft) Execute(ctx context.Context, call func(context.Context, chat.ToolCall) trajectory.ToolResult) (scenario.Scenario, []chat.Message, error) {
+func (d Draft) Execute(
+	ctx context.Context, call func(context.Context, chat.ToolCall) trajectory.ToolResult,
+) (scenario.Scenario, []chat.Message, error) {
 	s := scenario.Scenario{ID: d.ID, Task: d.Task, Split: d.Split, Tags: d.Tags, Difficulty: "single"}
 	if d.kind.NumCalls() > 1 {
 		s.Difficulty = "chain"

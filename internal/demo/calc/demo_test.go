@@ -57,7 +57,8 @@ func TestExecute(t *testing.T) {
 		if rewardtest.Give(scorer, &s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
 			t.Errorf("%s: gold earns %v of %v: %+v", d.Kind, got.Reward, scorer.Max(&s), got.Terms)
 		}
-		if len(messages) != 3+2*len(s.Gold) || messages[0].Role != chat.System || messages[1].Content != d.Task || len(s.Checks) != len(s.Gold)+1 {
+		if len(messages) != 3+2*len(s.Gold) || messages[0].Role != chat.System || messages[1].Content != d.Task ||
+			len(s.Checks) != len(s.Gold)+1 {
 			t.Errorf("%s: %+v", d.Kind, messages)
 		}
 		if chain := slices.Contains(s.Tags, "chain"); chain != (len(s.Gold) == 2) || len(s.Gold) > 2 {
@@ -86,7 +87,9 @@ func TestAnswerAlone(t *testing.T) {
 			}
 		}
 		enumeration := "Sunday Monday Tuesday Wednesday Thursday Friday Saturday 1 2 3 4 5 6 7 8 9 "
-		for _, more := range []string{enumeration + answer, answer + " " + enumeration, "The result is " + answer, answer + answer} {
+		for _, more := range []string{
+			enumeration + answer, answer + " " + enumeration, "The result is " + answer, answer + answer,
+		} {
 			got := rewardtest.Gold(&s, more)
 			if rewardtest.Give(scorer, &s, got); got.Reward >= scorer.Max(&s) || reward.Episode(&s, got, nil) {
 				t.Errorf("%s: %q earns all of %v", d.Kind, more, got.Reward)
@@ -108,7 +111,9 @@ func TestExecuteRefuses(t *testing.T) {
 		{"long", trajectory.ToolResult{Status: trajectory.CallOK, Text: strings.Repeat("x", 99)}, ""},
 	}
 	for _, test := range tests {
-		_, _, err := d.Execute(context.Background(), func(context.Context, chat.ToolCall) trajectory.ToolResult { return test.result })
+		_, _, err := d.Execute(context.Background(), func(context.Context, chat.ToolCall) trajectory.ToolResult {
+			return test.result
+		})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
@@ -180,11 +185,13 @@ func TestGenerate(t *testing.T) {
 
 // Few kinds are of one call each, use each of their tools and no other, and are kept apart by split as all kinds are.
 func TestFewKinds(t *testing.T) {
-	tasks, err := calc.Execute(t.Context(), 3, calc.Size{Demonstrations: 60, Train: 40, Test: 40, Validation: 20, Few: true}, answering, func(task string, err error) { t.Errorf("%s: %v", task, err) })
+	tasks, err := calc.Execute(t.Context(), 3, calc.Size{Demonstrations: 60, Train: 40, Test: 40, Validation: 20,
+		Few: true}, answering, func(task string, err error) { t.Errorf("%s: %v", task, err) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tasks.Demonstrations) != 60 || len(tasks.Train) != 40 || len(tasks.Test) != 40 || len(tasks.Validation) != 20 {
+	if len(tasks.Demonstrations) != 60 || len(tasks.Train) != 40 || len(tasks.Test) != 40 ||
+		len(tasks.Validation) != 20 {
 		t.Errorf("%d, %d, %d, %d", len(tasks.Demonstrations), len(tasks.Train), len(tasks.Test), len(tasks.Validation))
 	}
 	tools, learnt := map[string]bool{}, map[string]bool{}
@@ -210,14 +217,15 @@ func TestFewKinds(t *testing.T) {
 	}
 }
 
-// Demonstrations of some kinds are of no other, the scenarios of training and test are of all, and each says which its kind is.
-// Without that choice everything is as it was.
+// Demonstrations of some kinds are of no other, the scenarios of training and test are of all, and each says which its
+// kind is. Without that choice everything is as it was.
 func TestShownKinds(t *testing.T) {
 	answer := func(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
 		return trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: `{"result":"7"}`}
 	}
 	execute := func(shown int) calc.Tasks {
-		tasks, err := calc.Execute(t.Context(), 3, calc.Size{Demonstrations: 40, Train: 64, Test: 32, ShownKinds: shown}, answer, func(string, error) {})
+		tasks, err := calc.Execute(t.Context(), 3,
+			calc.Size{Demonstrations: 40, Train: 64, Test: 32, ShownKinds: shown}, answer, func(string, error) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,8 @@ func TestWordings(t *testing.T) {
 				t.Errorf("%s: %q stands twice", k.Name, wording)
 			}
 			for _, value := range []string{"a", "b", "c"} {
-				if filled := (kinds.Values{value: "X"}).Fill(wording); (filled != wording) != ((kinds.Values{value: "X"}).Fill(k.Wordings[0]) != k.Wordings[0]) {
+				if filled := (kinds.Values{value: "X"}).Fill(wording); (filled != wording) !=
+					((kinds.Values{value: "X"}).Fill(k.Wordings[0]) != k.Wordings[0]) {
 					t.Errorf("%s: %q differs from the others in {%s}", k.Name, wording, value)
 				}
 			}

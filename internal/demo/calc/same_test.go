@@ -27,13 +27,14 @@ func answering(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
 	case c.Name == "math":
 		text = fmt.Sprint(n)
 	case c.Name == "hash", c.Name == "date", c.Name == "base", c.Name == "count":
-		text = fmt.Sprintf(`{"hash":"h%08x","days":%d,"weekday":"day %d","result":"%d","characters":%d,"words":%d}`, n, n%9999, n%7, n, n%8888, n%7777)
+		text = fmt.Sprintf(`{"hash":"h%08x","days":%d,"weekday":"day %d","result":"%d","characters":%d,"words":%d}`,
+			n, n%9999, n%7, n, n%8888, n%7777)
 	}
 	return trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: text}
 }
 
-// The demo's tasks are the same as ever, to the byte: every learning figure was measured on these. The hashes were taken
-// when the kinds were Go code.
+// The demo's tasks are the same as ever, to the byte: every learning figure was measured on these. The hashes were
+// taken when the kinds were Go code.
 func TestTasksAreTheSame(t *testing.T) {
 	for seed, want := range map[uint64]string{
 		1: "72bd8a74fb86f095b9e4a1f4bb3c52b418b86df40f7d9416fb18d29d84f64a21",
@@ -60,7 +61,10 @@ func TestTasksAreTheSame(t *testing.T) {
 				sum(messages)
 			}
 		}
-		for _, size := range []calc.Size{calc.Full(), {Demonstrations: 100, Train: 200, Test: 80, Validation: 40, ShownKinds: 8}, {Demonstrations: 30, Train: 60, Test: 64, Validation: 32, Held: scenario.Validation}} {
+		for _, size := range []calc.Size{
+			calc.Full(), {Demonstrations: 100, Train: 200, Test: 80, Validation: 40, ShownKinds: 8},
+			{Demonstrations: 30, Train: 60, Test: 64, Validation: 32, Held: scenario.Validation},
+		} {
 			tasks, err := calc.Execute(t.Context(), seed, size, answering, func(string, error) {})
 			if err != nil {
 				t.Fatal(err)

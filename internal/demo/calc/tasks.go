@@ -11,16 +11,20 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Size is how many scenarios of each split are made. Held is the split evaluated on: test, unless it says validation, on which
-// settings are chosen. ShownKinds is how many kinds of task the demonstrations are of, drawn by the seed; 0 is all of them.
+// Size is how many scenarios of each split are made. Held is the split evaluated on: test, unless it says validation,
+// on which settings are chosen. ShownKinds is how many kinds of task the demonstrations are of, drawn by the seed; 0 is
+// all of them.
 type Size struct {
 	Demonstrations, Train, Test int
-	Validation                  int `json:",omitempty"` // what a stage measures itself on; where Held is validation, the first of Test
-	Held                        string
-	ShownKinds                  int `json:",omitempty"`
-	// Few is of few kinds, which need few tools and one call each, so that a model learns them in minutes. No learning figure was measured on them.
+	// what a stage measures itself on; where Held is validation, the first of Test
+	Validation int `json:",omitempty"`
+	Held       string
+	ShownKinds int `json:",omitempty"`
+	// Few is of few kinds, which need few tools and one call each, so that a model learns them in minutes. No learning
+	// figure was measured on them.
 	Few bool `json:",omitempty"`
-	// File is whose scenarios are taken in the place of the demo's; then Train and Test are 0, and of ShownKinds tools there are demonstrations.
+	// File is whose scenarios are taken in the place of the demo's; then Train and Test are 0, and of ShownKinds tools
+	// there are demonstrations.
 	File string `json:",omitempty"`
 }
 
@@ -39,9 +43,11 @@ func (s Size) String() string {
 		of = fmt.Sprintf(" of %d kinds", s.ShownKinds)
 	}
 	if s.File != "" {
-		return fmt.Sprintf("%d demonstrations%s, scenarios of %s, held out: %s", s.Demonstrations, of, s.File, s.EvalSplit())
+		return fmt.Sprintf("%d demonstrations%s, scenarios of %s, held out: %s",
+			s.Demonstrations, of, s.File, s.EvalSplit())
 	}
-	return fmt.Sprintf("%d demonstrations%s, %d training and %d %s scenarios", s.Demonstrations, of, s.Train, s.Test, s.EvalSplit())
+	return fmt.Sprintf("%d demonstrations%s, %d training and %d %s scenarios",
+		s.Demonstrations, of, s.Train, s.Test, s.EvalSplit())
 }
 
 // EvalSplit is the split evaluated on.
@@ -62,7 +68,10 @@ type Tasks struct {
 }
 
 // Execute executes the drafts of all splits on a live server. dropped is told of each that fails there.
-func Execute(ctx context.Context, seed uint64, size Size, call func(context.Context, chat.ToolCall) trajectory.ToolResult, dropped func(task string, err error)) (Tasks, error) {
+func Execute(
+	ctx context.Context, seed uint64, size Size, call func(context.Context, chat.ToolCall) trajectory.ToolResult,
+	dropped func(task string, err error),
+) (Tasks, error) {
 	t := Tasks{Size: size}
 	shown := drawKinds(seed, size.ShownKinds)
 	execute := func(drafts []Draft, keep func(scenario.Scenario, []chat.Message)) error {
@@ -91,14 +100,16 @@ func Execute(ctx context.Context, seed uint64, size Size, call func(context.Cont
 	}); err != nil {
 		return t, err
 	}
-	if err := execute(generate(kindsOf(size.Few), seed, size.EvalSplit(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
+	if err := execute(generate(kindsOf(size.Few), seed, size.EvalSplit(), size.Test),
+		func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
 		return t, err
 	}
 	if size.EvalSplit() == scenario.Validation {
 		t.Validation = t.Test[:min(size.Validation, len(t.Test))]
 		return t, nil
 	}
-	return t, execute(generate(kindsOf(size.Few), seed, scenario.Validation, size.Validation), func(s scenario.Scenario, _ []chat.Message) { t.Validation = append(t.Validation, s) })
+	return t, execute(generate(kindsOf(size.Few), seed, scenario.Validation, size.Validation),
+		func(s scenario.Scenario, _ []chat.Message) { t.Validation = append(t.Validation, s) })
 }
 
 // drawKinds are n kinds drawn by the seed, or nil for all.
@@ -120,7 +131,8 @@ func tagOf(shown bool) string {
 	return UnshownKind
 }
 
-// trainDrafts are those of demonstrations, of shown kinds alone, and behind them those of training scenarios, of all kinds.
+// trainDrafts are those of demonstrations, of shown kinds alone, and behind them those of training scenarios, of all
+// kinds.
 func trainDrafts(seed uint64, size Size, shown map[string]bool) []Draft {
 	if shown == nil {
 		return generate(kindsOf(size.Few), seed, scenario.Train, size.Demonstrations+size.Train)

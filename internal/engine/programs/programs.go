@@ -1,8 +1,8 @@
 // Package programs keeps compiled programs on disk, so that a second start need not compile them.
 //
-// A file is read by one key alone and carries a checksum, so that what was cut off, overwritten or put there by another is
-// never handed to a device: it is removed, and its program compiled again. Processes may share a folder: files appear by
-// renaming, and one that another process removed is one that is not there.
+// A file is read by one key alone and carries a checksum, so that what was cut off, overwritten or put there by another
+// is never handed to a device: it is removed, and its program compiled again. Processes may share a folder: files
+// appear by renaming, and one that another process removed is one that is not there.
 package programs
 
 import (
@@ -105,8 +105,12 @@ func parse(file []byte, key string) (p Program, ok bool) {
 // Put keeps a program, and removes others where there are too many.
 func (s *Store) Put(key string, p Program) {
 	if err := s.put(key, p); err != nil {
-		s.tell(&fault.Error{What: "compiled programs cannot be kept, so the next start compiles again", Where: s.folder, Err: err,
-			Next: "name a folder that can be written with --cache, or set engine.program_cache to 0, which keeps none"})
+		s.tell(&fault.Error{
+			What:  "compiled programs cannot be kept, so the next start compiles again",
+			Where: s.folder,
+			Err:   err,
+			Next:  "name a folder that can be written with --cache, or set engine.program_cache to 0, which keeps none",
+		})
 	}
 }
 
@@ -159,7 +163,8 @@ func (s *Store) put(key string, p Program) (err error) {
 // Remove removes the program of a key, if there is one.
 func (s *Store) Remove(key string) { _ = os.Remove(s.name(key)) } // what stays is written over
 
-// trim removes what was used longest ago, until the rest is within the limit, and what a process that ended was writing.
+// trim removes what was used longest ago, until the rest is within the limit, and what a process that ended was
+// writing.
 func (s *Store) trim() error {
 	files, err := list(s.folder)
 	if err != nil {

@@ -72,7 +72,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// What was used longest ago goes first, what is too large is not kept, and files that somebody is writing are left alone.
+// What was used longest ago goes first, what is too large is not kept, and files that somebody is writing are left
+// alone.
 func TestLimit(t *testing.T) {
 	folder := t.TempDir()
 	code := strings.Repeat("x", 1000)

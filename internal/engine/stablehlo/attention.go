@@ -30,8 +30,10 @@ type attention struct {
 func (f *function) newAttention(query, key compute.Value, layout compute.AttentionAxesLayout,
 	options *compute.ScaledDotProductAttentionConfig) (*attention, error) {
 	q, k := query.(*value).shape, key.(*value).shape
-	if layout != compute.AttentionAxesLayoutBSHD || !options.Causal || q.DType != dtypes.BFloat16 || q.Rank() != 4 || k.Rank() != 4 {
-		return nil, fmt.Errorf("stablehlo backend: fused attention that is not causal bf16 [N, C, H, D]: %w", compute.ErrNotImplemented)
+	if layout != compute.AttentionAxesLayoutBSHD || !options.Causal || q.DType != dtypes.BFloat16 || q.Rank() != 4 ||
+		k.Rank() != 4 {
+		return nil, fmt.Errorf("stablehlo backend: fused attention that is not causal bf16 [N, C, H, D]: %w",
+			compute.ErrNotImplemented)
 	}
 	a := &attention{f: f, n: q.Dimensions[0], c: q.Dimensions[1], h: q.Dimensions[2], d: q.Dimensions[3],
 		k: k.Dimensions[2], scale: options.Scale, query: q, output: q}
@@ -98,8 +100,10 @@ func (f *function) attend(query, key, val compute.Value, layout compute.Attentio
 	sum := a.add(a.exp(stat, max), a.exp(stat2, max))
 	log, _ := f.Log(sum)
 	whole := a.add(log, max)
-	wide := func(part, o compute.Value) compute.Value { // o times its share exp(part - whole), [N, H, C] to [N, C, H, D]
-		w, _ := f.op("broadcast_in_dim", "broadcast_dimensions = "+array([]int{0, 2, 1}), a.f32(a.output), a.exp(part, whole))
+	// o times its share exp(part - whole), [N, H, C] to [N, C, H, D]
+	wide := func(part, o compute.Value) compute.Value {
+		w, _ := f.op("broadcast_in_dim", "broadcast_dimensions = "+array([]int{0, 2, 1}), a.f32(a.output),
+			a.exp(part, whole))
 		x, _ := f.ConvertDType(o, dtypes.Float32)
 		x, _ = f.Mul(x, w)
 		return x
@@ -185,7 +189,8 @@ func (a *attention) forward(q, k, v compute.Value, causal bool) (out, stat compu
 		return a.plainForward(q, k, v, seen{causal: causal})
 	}
 	b, s, t := q.(*value).shape.Dimensions[0], q.(*value).shape.Dimensions[1], k.(*value).shape.Dimensions[1]
-	results := []shapes.Shape{shapes.Make(dtypes.BFloat16, b, a.h, s, a.d), shapes.Make(dtypes.Float32, b, a.h, s), workspace}
+	results := []shapes.Shape{shapes.Make(dtypes.BFloat16, b, a.h, s, a.d),
+		shapes.Make(dtypes.Float32, b, a.h, s), workspace}
 	r := a.call("__cudnn$fmhaSoftmax", a.config(b, s, t, maskKernel(causal), forwardProducts()),
 		[]string{"3, 1, 2, 0", "2, 1, 0", "0"}, results, operands(q, k, v)...)
 	out, _ = a.f.Transpose(r[0], 0, 2, 1, 3)
@@ -225,7 +230,8 @@ func contraction(lhs, rhs, lhsHeads, rhsHeads string) map[string]any {
 }
 
 func forwardProducts() map[string]any {
-	return map[string]any{"bmm1_dot_dimension_numbers": contraction("3", "3", "2", "2"), "bmm2_dot_dimension_numbers": contraction("3", "1", "1", "2")}
+	return map[string]any{"bmm1_dot_dimension_numbers": contraction("3", "3", "2", "2"),
+		"bmm2_dot_dimension_numbers": contraction("3", "1", "1", "2")}
 }
 
 // kernel is what differs between cuDNN's attention kernels.
@@ -245,21 +251,26 @@ func maskKernel(causal bool) kernel {
 func (a *attention) config(b, s, t int, is kernel, products map[string]any) string {
 	scores := []string{strconv.Itoa(b), strconv.Itoa(a.h), strconv.Itoa(s), strconv.Itoa(t)}
 	c := map[string]any{
-		"algorithm": map[string]any{"algo_id": "0", "math_type": "TENSOR_OP_MATH", "tuning_knobs": map[string]string{"17": "1", "24": "0"},
-			"is_cudnn_frontend": true, "workspace_size": "0"},
+		"algorithm": map[string]any{
+			"algo_id": "0", "math_type": "TENSOR_OP_MATH", "tuning_knobs": map[string]string{"17": "1", "24": "0"},
+			"is_cudnn_frontend": true, "workspace_size": "0",
+		},
 		"fmha_scale": a.scale, "mask_type": is.mask, "is_flash_attention": true, "dropout_rate": 0, "seed": 42,
 		"sliding_window_length": 0, "max_seg_per_batch": 1, "is_paged_attention": is.paged,
-		"intermediate_tensor_shape": map[string]any{"element_type": "BF16", "dimensions": scores, "tuple_shapes": []any{},
+		"intermediate_tensor_shape": map[string]any{
+			"element_type": "BF16", "dimensions": scores, "tuple_shapes": []any{},
 			"is_dynamic_dimension": []bool{false, false, false, false},
 			"layout": map[string]any{"dim_level_types": []any{}, "dim_unique": []any{}, "dim_ordered": []any{},
-				"minor_to_major": []string{"3", "2", "1", "0"}, "tiles": []any{}, "element_size_in_bits": "0", "memory_space": "0",
-				"index_primitive_type": "PRIMITIVE_TYPE_INVALID", "pointer_primitive_type": "PRIMITIVE_TYPE_INVALID",
-				"dynamic_shape_metadata_prefix_bytes": "0"}},
+				"minor_to_major": []string{"3", "2", "1", "0"}, "tiles": []any{}, "element_size_in_bits": "0",
+				"memory_space": "0", "index_primitive_type": "PRIMITIVE_TYPE_INVALID",
+				"pointer_primitive_type": "PRIMITIVE_TYPE_INVALID", "dynamic_shape_metadata_prefix_bytes": "0"},
+		},
 	}
 	for name, p := range products {
 		c[name] = p
 	}
-	text, _ := json.Marshal(map[string]any{"operation_queue_id": "0", "cudnn_fmha_backend_config": c}) // maps of plain values always encode
+	// maps of plain values always encode
+	text, _ := json.Marshal(map[string]any{"operation_queue_id": "0", "cudnn_fmha_backend_config": c})
 	return string(text)
 }
 
@@ -277,7 +288,9 @@ func operands(values ...compute.Value) (all []operand) {
 }
 
 // call appends a custom call whose results have the layouts given, fastest axis first.
-func (a *attention) call(target, config string, layouts []string, results []shapes.Shape, operands ...operand) []compute.Value {
+func (a *attention) call(
+	target, config string, layouts []string, results []shapes.Shape, operands ...operand,
+) []compute.Value {
 	in, out := make([]*value, len(operands)), make([]*value, len(results))
 	for i, o := range operands {
 		in[i] = o.value.(*value)

@@ -8,9 +8,9 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// attendCache is fused attention to caches, forward alone: R rows of C queries, of which each sees the first keys of a slot, as
-// many as options.KeyValueSeqLen [R] says. options.Mask [R], which no mask fits into here, holds the slots' numbers; without
-// it row i sees slot i. What a row does not see is not read.
+// attendCache is fused attention to caches, forward alone: R rows of C queries, of which each sees the first keys of a
+// slot, as many as options.KeyValueSeqLen [R] says. options.Mask [R], which no mask fits into here, holds the slots'
+// numbers; without it row i sees slot i. What a row does not see is not read.
 //
 //	query, output    [R, C, H, D] bf16
 //	key, value       [K, slots, T, D] bf16, where K divides H
@@ -18,8 +18,10 @@ import (
 func (f *function) attendCache(query, key, val compute.Value, options *compute.ScaledDotProductAttentionConfig) (
 	compute.Value, []compute.Value, error) {
 	q, k := query.(*value).shape, key.(*value).shape
-	if q.DType != dtypes.BFloat16 || q.Rank() != 4 || k.Rank() != 4 || options.Causal || q.Dimensions[2]%k.Dimensions[0] != 0 {
-		return nil, nil, fmt.Errorf("stablehlo backend: fused attention of %s to caches %s: %w", q, k, compute.ErrNotImplemented)
+	if q.DType != dtypes.BFloat16 || q.Rank() != 4 || k.Rank() != 4 || options.Causal ||
+		q.Dimensions[2]%k.Dimensions[0] != 0 {
+		return nil, nil, fmt.Errorf("stablehlo backend: fused attention of %s to caches %s: %w",
+			q, k, compute.ErrNotImplemented)
 	}
 	a := &attention{f: f, n: q.Dimensions[0], c: q.Dimensions[1], h: q.Dimensions[2], d: q.Dimensions[3],
 		k: k.Dimensions[0], scale: options.Scale, query: q, output: q}
@@ -28,19 +30,21 @@ func (f *function) attendCache(query, key, val compute.Value, options *compute.S
 	if f.builder.backend.IsGPU() {
 		out, stat = a.cachedForward(query, key, val, lengths, options.Mask)
 	} else {
-		out, stat = a.plainForward(query, a.slots(key, options.Mask), a.slots(val, options.Mask), seen{lengths: lengths})
+		out, stat = a.plainForward(query, a.slots(key, options.Mask), a.slots(val, options.Mask),
+			seen{lengths: lengths})
 	}
 	zero, _ := f.Constant([]int32{0})
 	some, _ := f.GreaterThan(lengths, zero)
-	some, _ = f.op("broadcast_in_dim", "broadcast_dimensions = "+array([]int{0}), shapes.Make(dtypes.Bool, a.n, a.h, a.c), some)
+	some, _ = f.op("broadcast_in_dim", "broadcast_dimensions = "+array([]int{0}),
+		shapes.Make(dtypes.Bool, a.n, a.h, a.c), some)
 	none, _ := f.Constant([]float32{-1e30})
 	stat, err := f.Where(some, stat, none)
 	return out, []compute.Value{stat}, err
 }
 
-// cachedForward is cuDNN's call. What a row without keys gets is not to be counted on; its denominator's logarithm is 0 or
-// -Inf, by shape. It takes caches as they lie, heads first, and slots that are not all by pages: a table
-// of which parts of the caches are a row's keys, one after the other.
+// cachedForward is cuDNN's call. What a row without keys gets is not to be counted on; its denominator's logarithm is 0
+// or -Inf, by shape. It takes caches as they lie, heads first, and slots that are not all by pages: a table of which
+// parts of the caches are a row's keys, one after the other.
 func (a *attention) cachedForward(q, key, val, lengths, slot compute.Value) (out, stat compute.Value) {
 	f, d := a.f, key.(*value).shape.Dimensions
 	t, view := d[2], []int{d[1], d[2], a.k, a.d}
@@ -63,9 +67,12 @@ func (a *attention) cachedForward(q, key, val, lengths, slot compute.Value) (out
 		x, _ = f.Transpose(x, 1, 2, 0, 3)
 		return operand{x, "3, 1, 0, 2"}
 	}
-	results := []shapes.Shape{shapes.Make(dtypes.BFloat16, a.n, a.h, a.c, a.d), shapes.Make(dtypes.Float32, a.n, a.h, a.c), workspace}
-	r := a.call("__cudnn$fmhaSoftmax", a.config(a.n, a.c, t, kernel{mask: "PADDING", paged: slot != nil}, forwardProducts()),
-		[]string{"3, 1, 2, 0", "2, 1, 0", "0"}, results, append([]operand{{value: q}, heads(key), heads(val)}, extra...)...)
+	results := []shapes.Shape{shapes.Make(dtypes.BFloat16, a.n, a.h, a.c, a.d),
+		shapes.Make(dtypes.Float32, a.n, a.h, a.c), workspace}
+	r := a.call("__cudnn$fmhaSoftmax",
+		a.config(a.n, a.c, t, kernel{mask: "PADDING", paged: slot != nil}, forwardProducts()), []string{"3, 1, 2, 0",
+			"2, 1, 0", "0"}, results, append([]operand{{value: q}, heads(key), heads(val)},
+			extra...)...)
 	out, _ = f.Transpose(r[0], 0, 2, 1, 3)
 	return out, r[1]
 }

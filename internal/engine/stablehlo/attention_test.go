@@ -22,7 +22,9 @@ func TestFusedAttentionEqualsPlain(t *testing.T) {
 			t.Skip("it has no fused attention")
 		}
 		for _, prefix := range []int{0, 5} {
-			t.Run(fmt.Sprint("prefix of ", prefix), func(t *testing.T) { compareAttention(t, e, 2, 3, prefix, 4, 2, 8) })
+			t.Run(fmt.Sprint("prefix of ", prefix), func(t *testing.T) {
+				compareAttention(t, e, 2, 3, prefix, 4, 2, 8)
+			})
 		}
 	})
 }
@@ -30,16 +32,19 @@ func TestFusedAttentionEqualsPlain(t *testing.T) {
 // compareAttention is about n rows of c tokens after a prefix of p, with so many heads, key-value heads and head width.
 func compareAttention(t *testing.T, e *engine.Engine, n, c, p, heads, kv, d int) {
 	t.Helper()
-	params := []engine.Param{{Name: "q", Shape: engine.F32(n, c, heads, d)}, {Name: "k", Shape: engine.F32(1, p+n*c, kv, d)},
-		{Name: "v", Shape: engine.F32(1, p+n*c, kv, d)}, {Name: "g", Shape: engine.F32(n, c, heads, d)}}
+	params := []engine.Param{
+		{Name: "q", Shape: engine.F32(n, c, heads, d)}, {Name: "k", Shape: engine.F32(1, p+n*c, kv, d)},
+		{Name: "v", Shape: engine.F32(1, p+n*c, kv, d)}, {Name: "g", Shape: engine.F32(n, c, heads, d)},
+	}
 	program, err := e.Compile("attention", params, func(in []*graph.Node) []*graph.Node {
 		var half, whole []*graph.Node
 		for _, x := range in[:3] {
 			half = append(half, graph.ConvertDType(x, dtypes.BFloat16))
 			whole = append(whole, graph.ConvertDType(half[len(half)-1], dtypes.Float32))
 		}
-		fused, _ := graph.BackendFusedScaledDotProductAttention(half[0], half[1], half[2], compute.AttentionAxesLayoutBSHD,
-			&compute.ScaledDotProductAttentionConfig{Scale: 1 / math.Sqrt(float64(d)), Causal: true})
+		fused, _ := graph.BackendFusedScaledDotProductAttention(half[0], half[1], half[2],
+			compute.AttentionAxesLayoutBSHD, &compute.ScaledDotProductAttentionConfig{Scale: 1 / math.Sqrt(float64(d)),
+				Causal: true})
 		out := []*graph.Node{graph.ConvertDType(fused, dtypes.Float32), plainAttention(whole[0], whole[1], whole[2], p)}
 		for _, o := range slices.Clone(out) {
 			out = append(out, graph.Gradient(graph.ReduceAllSum(graph.Mul(o, in[3])), in[0], in[1], in[2])...)
@@ -101,7 +106,8 @@ func plainAttention(q, k, v *graph.Node, p int) *graph.Node {
 		parts := []*graph.Node{}
 		for _, at := range [][2]int{{0, p}, {p + row*c, p + (row+1)*c}} {
 			if at[1] > at[0] {
-				parts = append(parts, graph.Reshape(graph.Slice(x, graph.AxisRange(), graph.AxisRange(at[0], at[1])), at[1]-at[0], kv, 1, d))
+				parts = append(parts, graph.Reshape(graph.Slice(x, graph.AxisRange(), graph.AxisRange(at[0], at[1])),
+					at[1]-at[0], kv, 1, d))
 			}
 		}
 		return graph.Reshape(graph.BroadcastToDims(graph.Concatenate(parts, 0), p+c, kv, h/kv, d), p+c, h, d)
@@ -109,7 +115,8 @@ func plainAttention(q, k, v *graph.Node, p int) *graph.Node {
 	var rows []*graph.Node
 	for row := range n {
 		x := graph.Reshape(graph.Slice(q, graph.AxisRange(row, row+1)), c, h, d)
-		scores := graph.MulScalar(graph.Dot(x, text(k, row)).General([]int{2}, []int{1}, []int{2}, []int{1}), 1/math.Sqrt(float64(d)))
+		scores := graph.MulScalar(graph.Dot(x, text(k, row)).General([]int{2}, []int{1}, []int{2}, []int{1}),
+			1/math.Sqrt(float64(d)))
 		shape := engine.I32(h, c, p+c)
 		seen := graph.LessOrEqual(graph.Iota(q.Graph(), shape, 2), graph.AddScalar(graph.Iota(q.Graph(), shape, 1), p))
 		scores = graph.Where(seen, scores, graph.Scalar(q.Graph(), dtypes.Float32, -1e30))

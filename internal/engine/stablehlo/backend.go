@@ -42,9 +42,9 @@ type Backend struct {
 	finalized bool
 }
 
-// New loads the plug-in at path (a shared library) and opens a client on it. Programs run on its first numDevices devices;
-// that there are fewer is a *TooFewError. Where the devices are CPUs there are as many as are asked for, which share the
-// machine's.
+// New loads the plug-in at path (a shared library) and opens a client on it. Programs run on its first numDevices
+// devices; that there are fewer is a *TooFewError. Where the devices are CPUs there are as many as are asked for, which
+// share the machine's.
 func New(path string, numDevices int) (*Backend, error) {
 	plugin, err := openPlugin(path)
 	if err != nil {
@@ -52,8 +52,8 @@ func New(path string, numDevices int) (*Backend, error) {
 	}
 	options, precision := pjrt.NamedValuesMap{}, "DEFAULT"
 	if plugin.IsCUDA() {
-		// Processes may share the device, so memory is taken as it is needed, all but a reserve. DEFAULT would round factors to TF32
-		// there, whose 10 bits set sampler and trainer further apart than a run in float32 tolerates.
+		// Processes may share the device, so memory is taken as it is needed, all but a reserve. DEFAULT would round
+		// factors to TF32 there, whose 10 bits set sampler and trainer further apart than a run in float32 tolerates.
 		options["preallocate"], options["memory_fraction"], precision = false, float32(0.95), "HIGHEST"
 	} else if numDevices > 1 {
 		options["cpu_device_count"] = int64(numDevices)
@@ -62,7 +62,8 @@ func New(path string, numDevices int) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{plugin: plugin, client: client, options: fmt.Sprint(options), precision: precision, devices: first(numDevices), turns: turnsOf(plugin.IsCUDA())}
+	b := &Backend{plugin: plugin, client: client, options: fmt.Sprint(options), precision: precision,
+		devices: first(numDevices), turns: turnsOf(plugin.IsCUDA())}
 	b.clusters = plugin.IsCUDA() && hasClusters(plugin.attribute(client, "compute_capability"))
 	if numDevices > 1 {
 		b.compiled = &compiled{programs: map[string]program{}}

@@ -67,7 +67,8 @@ func (b *builder) Compile() (compute.Executable, error) {
 		out[i] = o.shape
 	}
 	text := b.settings() + fmt.Sprintf("module @%s%s {\nfunc.func @main(%s) -> (%s) {\n%sreturn %s : %s\n}\n%s}\n",
-		b.name, b.replicas(), strings.Join(signature, ", "), types, f.text.String(), names, types, b.besideText.String())
+		b.name, b.replicas(), strings.Join(signature, ", "), types, f.text.String(), names, types,
+		b.besideText.String())
 	if b.backend.dry != nil {
 		return &Executable{backend: b.backend, names: f.names, in: in, out: out, HLO: text}, nil
 	}
@@ -76,8 +77,8 @@ func (b *builder) Compile() (compute.Executable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", b.name, err)
 	}
-	return &Executable{backend: b.backend, program: p, shared: b.backend.compiled != nil, names: f.names, in: in, out: out,
-		HLO: text, NumAlias: p.memory.Aliased}, nil
+	return &Executable{backend: b.backend, program: p, shared: b.backend.compiled != nil, names: f.names,
+		in: in, out: out, HLO: text, NumAlias: p.memory.Aliased}, nil
 }
 
 // value is an SSA value of the program text.
@@ -97,7 +98,8 @@ type function struct {
 	names    []string
 	outs     []*value
 	gathered map[*value]*value // what whole has made
-	// attended are the results of fused attention by the options it was called with; see FusedScaledDotProductAttention.
+	// attended are the results of fused attention by the options it was called with; see
+	// FusedScaledDotProductAttention.
 	attended map[*compute.ScaledDotProductAttentionConfig]attended
 }
 
@@ -149,7 +151,8 @@ func (f *function) op(name, attributes string, out shapes.Shape, operands ...com
 	if attributes != "" {
 		attributes = " <{" + attributes + "}>"
 	}
-	fmt.Fprintf(&f.text, "%s = \"stablehlo.%s\"(%s)%s : (%s) -> %s\n", r.name, name, names, attributes, types, typeOf(out))
+	fmt.Fprintf(&f.text, "%s = \"stablehlo.%s\"(%s)%s : (%s) -> %s\n",
+		r.name, name, names, attributes, types, typeOf(out))
 	return r, nil
 }
 

@@ -23,8 +23,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// The contract of this backend: each operation gives what GoMLX's pure-Go backend gives, or what is written down where that
-// backend has no such operation or, for the reason named, another answer.
+// The contract of this backend: each operation gives what GoMLX's pure-Go backend gives, or what is written down where
+// that backend has no such operation or, for the reason named, another answer.
 //
 // go test ./internal/engine/stablehlo -args -plugin PATH holds another plug-in to it, such as one for CUDA.
 
@@ -130,7 +130,8 @@ func TestContract(t *testing.T) {
 				case err == nil && equal(reference[0], want, c.tolerance):
 					t.Errorf("%s: what is written down is the pure-Go backend's answer too, so it need not be", c.name)
 				case err == nil && c.why == "":
-					t.Errorf("%s: the pure-Go backend answers %v, and no reason is given to want %v", c.name, reference[0], want)
+					t.Errorf("%s: the pure-Go backend answers %v, and no reason is given to want %v",
+						c.name, reference[0], want)
 				}
 				if !equal(got[i], want, c.tolerance) {
 					t.Errorf("%s: got %v, want %v", c.name, got[i], want)
@@ -273,7 +274,8 @@ func TestEveryOperationHasAContract(t *testing.T) {
 		t.Errorf("no contract for %v, %v", missing, err)
 	}
 	// The check sees a gap: without the cases of one operation, that operation is missing.
-	missing, err = withoutContract(".", slices.DeleteFunc(contracts(), func(c contract) bool { return c.op == "Gather" }))
+	missing, err = withoutContract(".",
+		slices.DeleteFunc(contracts(), func(c contract) bool { return c.op == "Gather" }))
 	if err != nil || !slices.Equal(missing, []string{"Gather"}) {
 		t.Errorf("missing are %v, %v", missing, err)
 	}
@@ -363,7 +365,8 @@ func TestDonationAliases(t *testing.T) {
 		if want := map[bool]int64{true: size}[donated]; m.Aliased != want || x.NumAlias != want {
 			t.Errorf("donated %v: %d bytes aliased, want %d", donated, m.Aliased, want)
 		}
-		if m.Inputs != size+32*4+4 || m.Outputs != size || m.Total() != m.Inputs+m.Outputs-m.Aliased+m.Temporary+m.Code {
+		if m.Inputs != size+32*4+4 || m.Outputs != size ||
+			m.Total() != m.Inputs+m.Outputs-m.Aliased+m.Temporary+m.Code {
 			t.Errorf("%+v", m)
 		}
 		again, err := b.Measure(x.HLO)

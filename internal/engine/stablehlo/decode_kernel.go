@@ -11,12 +11,13 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// decodeKernel is what a layer's attention does with one new token of each row, as text for NVIDIA's assembler (PTX ISA 8.0,
-// compute capability 8.0): it norms and rotates the token's queries and key (arXiv 2104.09864), writes key and value behind those that
-// the row's cache holds, and attends from the queries to all of them. Each block of threads reads the keys and values of one row
-// and key-value head once, for all query heads that share it; its warps take turns through the keys. In a warp the lanes that
-// read one key, eight elements each, add up its scores, and every lane then keeps one score of a head and a key: softmax is computed
-// as keys come, in base 2 (arXiv 2307.08691). What a warp reads next is asked for as soon as what it has read is used.
+// decodeKernel is what a layer's attention does with one new token of each row, as text for NVIDIA's assembler (PTX ISA
+// 8.0, compute capability 8.0): it norms and rotates the token's queries and key (arXiv 2104.09864), writes key and
+// value behind those that the row's cache holds, and attends from the queries to all of them. Each block of threads
+// reads the keys and values of one row and key-value head once, for all query heads that share it; its warps take turns
+// through the keys. In a warp the lanes that read one key, eight elements each, add up its scores, and every lane then
+// keeps one score of a head and a key: softmax is computed as keys come, in base 2 (arXiv 2307.08691). What a warp
+// reads next is asked for as soon as what it has read is used.
 //
 //	qkv              [rows, (heads + 2 kvHeads) dim] bf16, queries, keys and values of the new tokens
 //	lengths          [rows] i32: tokens that the caches hold
@@ -34,9 +35,10 @@ type decodeKernel struct {
 
 const decodeName = "attend_decode"
 
-// NewToken stands in the options of fused attention, as Bias, where the new tokens of rows are to be attended from and written
-// to their caches by one kernel: fused attention's query is then qkv, key and value are the caches, and its states are turned, stat
-// and the caches (see decodeKernel). Its fields are values; Norms and Rotation are nil where there is none.
+// NewToken stands in the options of fused attention, as Bias, where the new tokens of rows are to be attended from and
+// written to their caches by one kernel: fused attention's query is then qkv, key and value are the caches, and its
+// states are turned, stat and the caches (see decodeKernel). Its fields are values; Norms and Rotation are nil where
+// there is none.
 type NewToken struct {
 	NumHeads, NumKVHeads int
 	Scale, Eps           float64
@@ -53,16 +55,20 @@ func (b *Backend) HasNewToken(rows, numHeads, numKVHeads, headDim int) bool {
 func (f *function) attendNew(qkv, key, val compute.Value, t NewToken) (compute.Value, []compute.Value, error) {
 	x, cache := qkv.(*value).shape, key.(*value).shape
 	if cache.Rank() != 4 || x.DType != dtypes.BFloat16 {
-		return nil, nil, fmt.Errorf("stablehlo backend: new tokens %s of caches %s: %w", x, cache, compute.ErrNotImplemented)
+		return nil, nil, fmt.Errorf("stablehlo backend: new tokens %s of caches %s: %w",
+			x, cache, compute.ErrNotImplemented)
 	}
-	k := decodeKernel{rows: cache.Dimensions[1], heads: t.NumHeads, kvHeads: t.NumKVHeads, columns: cache.Dimensions[2], dim: cache.Dimensions[3],
-		scale: t.Scale, norm: t.Norms != nil, rotate: t.Rotation != nil, eps: t.Eps}
-	if !f.builder.backend.HasNewToken(k.rows, k.heads, k.kvHeads, k.dim) || x.Size() != k.rows*(k.heads+2*k.kvHeads)*k.dim {
-		return nil, nil, fmt.Errorf("stablehlo backend: new tokens %s of caches %s: %w", x, cache, compute.ErrNotImplemented)
+	k := decodeKernel{rows: cache.Dimensions[1], heads: t.NumHeads, kvHeads: t.NumKVHeads, columns: cache.Dimensions[2],
+		dim: cache.Dimensions[3], scale: t.Scale, norm: t.Norms != nil, rotate: t.Rotation != nil, eps: t.Eps}
+	if !f.builder.backend.HasNewToken(k.rows, k.heads, k.kvHeads, k.dim) ||
+		x.Size() != k.rows*(k.heads+2*k.kvHeads)*k.dim {
+		return nil, nil, fmt.Errorf("stablehlo backend: new tokens %s of caches %s: %w",
+			x, cache, compute.ErrNotImplemented)
 	}
 	heads := shapes.Make(dtypes.BFloat16, k.rows, 1, k.heads, k.dim)
 	operands := append(append([]compute.Value{qkv, t.Lengths, key, val}, t.Norms...), t.Rotation...)
-	r := f.callPTX(k.ptx(), []shapes.Shape{heads, heads, shapes.Make(dtypes.Float32, k.rows, k.heads, 1), cache, cache}, operands...)
+	r := f.callPTX(k.ptx(), []shapes.Shape{heads, heads, shapes.Make(dtypes.Float32, k.rows, k.heads, 1), cache, cache},
+		operands...)
 	return r[0], r[1:], nil
 }
 
@@ -82,7 +88,8 @@ func (k decodeKernel) lanes() int { return k.dim / 8 }
 // together is how many keys a warp reads with one instruction.
 func (k decodeKernel) together() int { return 32 / k.lanes() }
 
-// unroll is how many such instructions are one step of a warp: with a score of each head and key no more than lanes hold.
+// unroll is how many such instructions are one step of a warp: with a score of each head and key no more than lanes
+// hold.
 func (k decodeKernel) unroll() int { return min(8, k.lanes()/k.paddedGroups()) }
 
 func (k decodeKernel) step() int { return k.together() * k.unroll() }
@@ -105,7 +112,8 @@ func (k decodeKernel) blocks() int {
 
 func (k decodeKernel) threads() int { return 32 * k.warps() }
 
-// shared memory is, in floats: of each warp and padded head the largest score and the sum, then of each warp and head the output.
+// shared memory is, in floats: of each warp and padded head the largest score and the sum, then of each warp and head
+// the output.
 func (k decodeKernel) sumAt() int       { return k.warps() * k.paddedGroups() }
 func (k decodeKernel) outAt() int       { return 2 * k.warps() * k.paddedGroups() }
 func (k decodeKernel) sharedBytes() int { return 4 * (k.outAt() + k.warps()*k.groups()*k.dim) }
@@ -118,7 +126,8 @@ func (a *assembler) label(name string)             { a.WriteString(name + ":\n")
 
 // ptx is the kernel, a block for each row and key-value head.
 func (k decodeKernel) ptx() ptx {
-	return ptx{name: decodeName, text: k.text(), grid: [2]int{k.rows, k.kvHeads}, threads: k.threads(), inPlace: [][2]int{{3, 2}, {4, 3}}}
+	return ptx{name: decodeName, text: k.text(), grid: [2]int{k.rows, k.kvHeads}, threads: k.threads(),
+		inPlace: [][2]int{{3, 2}, {4, 3}}}
 }
 
 // params are the kernel's parameters, the operands and then the results.
@@ -148,7 +157,8 @@ func (k decodeKernel) text() string {
 	a.do(".reg .pred %%p<8>")
 	a.do(".reg .b64 %%a<12>")
 	a.do(".reg .b32 %%r<40>, %%k<%d>, %%v<%d>", 4*k.unroll(), 4*k.unroll())
-	a.do(".reg .f32 %%f<40>, %%c<8>, %%s<8>, %%w<8>, %%n<8>, %%q<%d>, %%o<%d>, %%x<%d>", 8*k.paddedGroups(), 8*k.paddedGroups(), k.paddedGroups()*k.unroll())
+	a.do(".reg .f32 %%f<40>, %%c<8>, %%s<8>, %%w<8>, %%n<8>, %%q<%d>, %%o<%d>, %%x<%d>",
+		8*k.paddedGroups(), 8*k.paddedGroups(), k.paddedGroups()*k.unroll())
 	k.begin(a)
 	a.do("@!%%p0 bra own")
 	k.load(a, "k", "%a1")
@@ -176,10 +186,11 @@ func (k decodeKernel) text() string {
 	return a.String()
 }
 
-// begin computes what stays: lane %r1, warp %r2, the lane among those of its key %r3 and their number in the warp %r4, the tokens
-// that the cache holds %r5, the warp's first key %r6 and whether there is one %p0, row %r7, key-value head %r8, its first head among
-// all rows' %r11, whether the lane is among the first of the block that have a key %p3, addresses of the lane's part of the first key
-// %a1 and value %a2 and how far they are into the caches %a5, and of the row's new token %a0.
+// begin computes what stays: lane %r1, warp %r2, the lane among those of its key %r3 and their number in the warp %r4,
+// the tokens that the cache holds %r5, the warp's first key %r6 and whether there is one %p0, row %r7, key-value head
+// %r8, its first head among all rows' %r11, whether the lane is among the first of the block that have a key %p3,
+// addresses of the lane's part of the first key %a1 and value %a2 and how far they are into the caches %a5, and of the
+// row's new token %a0.
 func (k decodeKernel) begin(a *assembler) {
 	a.do("mov.u32 %%r0, %%tid.x")
 	a.do("and.b32 %%r1, %%r0, 31")
@@ -264,8 +275,8 @@ func (k decodeKernel) queries(a *assembler) {
 	}
 }
 
-// turn norms and rotates the lane's elements of a head, four words from %r12 on, and rounds them to bfloat16 after each. The words
-// hold the result, and so do eight registers.
+// turn norms and rotates the lane's elements of a head, four words from %r12 on, and rounds them to bfloat16 after
+// each. The words hold the result, and so do eight registers.
 func (k decodeKernel) turn(a *assembler, x func(int) string) {
 	for i := range 8 {
 		unpack(a, x(i), fmt.Sprintf("%%r%d", 12+i/2), i)
@@ -297,8 +308,8 @@ func (k decodeKernel) turn(a *assembler, x func(int) string) {
 	}
 }
 
-// own writes the new token's key and value to the caches, and has the first lanes of the block begin with them: the largest
-// score %f0, the sum %f1 and the output %o. To the others they are -1e30, 0 and 0.
+// own writes the new token's key and value to the caches, and has the first lanes of the block begin with them: the
+// largest score %f0, the sum %f1 and the output %o. To the others they are -1e30, 0 and 0.
 func (k decodeKernel) own(a *assembler) {
 	if k.norm {
 		k.floats(a, "%w", "knorm", false)
@@ -321,7 +332,8 @@ func (k decodeKernel) own(a *assembler) {
 		}
 	}
 	k.reduce(a)
-	a.do("and.b32 %%r22, %%r3, %d", k.paddedGroups()*k.unroll()-k.unroll()) // the lane that has the score of the lane's head
+	// the lane that has the score of the lane's head
+	a.do("and.b32 %%r22, %%r3, %d", k.paddedGroups()*k.unroll()-k.unroll())
 	a.do("shfl.sync.idx.b32 %%f3, %%f3, %%r22, %d, -1", k.segment())
 	a.do("selp.f32 %%f0, %%f3, %s, %%p3", float(-1e30))
 	a.do("and.b32 %%r22, %%r3, %d", k.unroll()-1)
@@ -339,7 +351,8 @@ func (k decodeKernel) own(a *assembler) {
 	}
 }
 
-// load reads the lane's parts of a step's keys or values, from key %r6 on. What is behind the row's last key is that key.
+// load reads the lane's parts of a step's keys or values, from key %r6 on. What is behind the row's last key is that
+// key.
 func (k decodeKernel) load(a *assembler, to, from string) {
 	a.do("add.s32 %%r21, %%r5, -1")
 	for u := range k.unroll() {
@@ -382,8 +395,8 @@ func (k decodeKernel) scores(a *assembler) {
 	}
 }
 
-// reduce adds the scores up over the lanes of a key so that lane i of them has the i-th, counted from the first head's keys on,
-// in %f3: of two scores that differ in a bit of their number, a lane gives away that which is not its own.
+// reduce adds the scores up over the lanes of a key so that lane i of them has the i-th, counted from the first head's
+// keys on, in %f3: of two scores that differ in a bit of their number, a lane gives away that which is not its own.
 func (k decodeKernel) reduce(a *assembler) {
 	n := k.paddedGroups() * k.unroll()
 	for bit := n / 2; bit > 0; bit /= 2 {
@@ -403,8 +416,8 @@ func (k decodeKernel) reduce(a *assembler) {
 	a.do("mov.f32 %%f3, %%x0")
 }
 
-// softmax turns the lane's score into its share %f3 of a sum %f1, relative to the largest score %f0 that the lanes of its key have
-// seen of the head. Where that has grown, what was summed so far is scaled.
+// softmax turns the lane's score into its share %f3 of a sum %f1, relative to the largest score %f0 that the lanes of
+// its key have seen of the head. Where that has grown, what was summed so far is scaled.
 func (k decodeKernel) softmax(a *assembler) {
 	a.do("and.b32 %%r22, %%r3, %d", k.unroll()-1) // the lane's key
 	a.do("mad.lo.s32 %%r22, %%r22, %d, %%r20", k.together())
@@ -489,7 +502,8 @@ func (k decodeKernel) mergeLanes(a *assembler) {
 	for g := range k.groups() {
 		for i := 0; i < 8; i += 4 {
 			o := 8*g + i
-			a.do("@%%p1 st.shared.v4.f32 [%%r23+%d], {%%o%d, %%o%d, %%o%d, %%o%d}", 4*(k.outAt()+g*k.dim+i), o, o+1, o+2, o+3)
+			a.do("@%%p1 st.shared.v4.f32 [%%r23+%d], {%%o%d, %%o%d, %%o%d, %%o%d}",
+				4*(k.outAt()+g*k.dim+i), o, o+1, o+2, o+3)
 		}
 	}
 	a.do("bar.sync 0")

@@ -16,7 +16,8 @@ type TooFewError struct {
 }
 
 func (e *TooFewError) Error() string {
-	return fmt.Sprintf("%d devices are asked for, and there are %d: %s", e.Want, len(e.Found), strings.Join(e.Found, ", "))
+	return fmt.Sprintf("%d devices are asked for, and there are %d: %s",
+		e.Want, len(e.Found), strings.Join(e.Found, ", "))
 }
 
 func first(n int) []int {
@@ -27,14 +28,15 @@ func first(n int) []int {
 	return devices
 }
 
-// On returns a backend of device i alone, of those that b runs programs on. It is good as long as b is, and finalizing it
-// does nothing. What one of them compiles runs on all, so each text is compiled once.
+// On returns a backend of device i alone, of those that b runs programs on. It is good as long as b is, and finalizing
+// it does nothing. What one of them compiles runs on all, so each text is compiled once.
 func (b *Backend) On(i int) *Backend {
 	if len(b.devices) == 1 {
 		return b
 	}
-	return &Backend{plugin: b.plugin, client: b.client, precision: b.precision, clusters: b.clusters, dry: b.dry, devices: b.devices[i : i+1],
-		compiled: b.compiled, kept: b.kept, announce: b.announce, turns: b.turns, borrowed: true}
+	return &Backend{plugin: b.plugin, client: b.client, precision: b.precision, clusters: b.clusters, dry: b.dry,
+		devices: b.devices[i : i+1], compiled: b.compiled, kept: b.kept, announce: b.announce, turns: b.turns,
+		borrowed: true}
 }
 
 // Part returns what device i has of a buffer: the same memory, which lives as long as the buffer does.
@@ -58,7 +60,8 @@ func (b *Backend) upload(shape shapes.Shape, flat func(d int) any) (compute.Buff
 	x := &buffer{backend: b, shape: shape}
 	for d, device := range b.devices {
 		done := b.turn(false)
-		p, err := b.client.BufferFromHost().FromFlatDataWithDimensions(flat(d), shape.Dimensions).ToDeviceNum(device).Done()
+		p, err := b.client.BufferFromHost().FromFlatDataWithDimensions(flat(d),
+			shape.Dimensions).ToDeviceNum(device).Done()
 		done()
 		if err != nil {
 			_ = x.Finalize() // the error before it says more
@@ -120,7 +123,9 @@ func (b *builder) replicas() string {
 }
 
 // AllReduce implements compute.Function for sums: each operand becomes the sum of what the devices of a group have.
-func (f *function) AllReduce(operands []compute.Value, by compute.ReduceOpType, groups [][]int) ([]compute.Value, error) {
+func (f *function) AllReduce(
+	operands []compute.Value, by compute.ReduceOpType, groups [][]int,
+) ([]compute.Value, error) {
 	if by != compute.ReduceOpSum {
 		return nil, fmt.Errorf("stablehlo backend: reducing over devices by %s: %w", by, compute.ErrNotImplemented)
 	}
@@ -128,13 +133,16 @@ func (f *function) AllReduce(operands []compute.Value, by compute.ReduceOpType, 
 	for _, g := range groups {
 		rows = append(rows, "["+join(g)+"]")
 	}
-	attribute := fmt.Sprintf("replica_groups = dense<[%s]> : tensor<%dx%dxi64>", strings.Join(rows, ", "), len(groups), len(groups[0]))
+	attribute := fmt.Sprintf("replica_groups = dense<[%s]> : tensor<%dx%dxi64>",
+		strings.Join(rows, ", "), len(groups), len(groups[0]))
 	var out []compute.Value
 	for _, x := range operands {
 		in := x.(*value)
 		r, scalar := f.newValue(in.shape), typeOf(shapes.Make(in.shape.DType))
-		fmt.Fprintf(&f.text, "%s = \"stablehlo.all_reduce\"(%s) <{%s}> ({\n^bb0(%%x: %s, %%y: %s):\n", r.name, in.name, attribute, scalar, scalar)
-		fmt.Fprintf(&f.text, "%%sum = stablehlo.add %%x, %%y : %s\nstablehlo.return %%sum : %s\n}) : (%s) -> %s\n", scalar, scalar, typeOf(in.shape), typeOf(in.shape))
+		fmt.Fprintf(&f.text, "%s = \"stablehlo.all_reduce\"(%s) <{%s}> ({\n^bb0(%%x: %s, %%y: %s):\n",
+			r.name, in.name, attribute, scalar, scalar)
+		fmt.Fprintf(&f.text, "%%sum = stablehlo.add %%x, %%y : %s\nstablehlo.return %%sum : %s\n}) : (%s) -> %s\n",
+			scalar, scalar, typeOf(in.shape), typeOf(in.shape))
 		out = append(out, r)
 	}
 	return out, nil

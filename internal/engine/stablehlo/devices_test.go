@@ -67,8 +67,8 @@ func floats(t *testing.T, b compute.Buffer, n int) []float32 {
 	return flat
 }
 
-// A program of several devices gives each its own inputs, adds up over all, and hands back what each has; donated inputs
-// are written over on each.
+// A program of several devices gives each its own inputs, adds up over all, and hands back what each has; donated
+// inputs are written over on each.
 func TestProgramOfSeveralDevices(t *testing.T) {
 	b := several(t, 3)
 	if b.NumDevices() != 3 || len(b.Devices()) < 3 || !strings.HasPrefix(b.Description(), "3 devices of ") {
@@ -96,7 +96,8 @@ func TestProgramOfSeveralDevices(t *testing.T) {
 		if got := floats(t, Part(out[0], i), 2); !slices.Equal(got, []float32{111.5, 222}) {
 			t.Errorf("device %d has the sum %v", i, got)
 		}
-		if got := floats(t, Part(out[1], i), 2); !slices.Equal(got, own[i]) || !slices.Equal(floats(t, Part(y, i), 2), own[i]) {
+		if got := floats(t, Part(out[1], i), 2); !slices.Equal(got, own[i]) ||
+			!slices.Equal(floats(t, Part(y, i), 2), own[i]) {
 			t.Errorf("device %d has %v, want %v", i, got, own[i])
 		}
 	}

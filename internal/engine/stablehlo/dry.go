@@ -8,10 +8,10 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// NewDry returns a backend without a device: it writes programs and compiles none, its buffers have a shape and a size and
-// no contents (they read as zeros), and running a program makes such buffers of its outputs. What a run would compile and
-// hold is found out so without any of it. gpu says whether the programs are those for one. Of several devices it is one that
-// is accounted for: all hold as much.
+// NewDry returns a backend without a device: it writes programs and compiles none, its buffers have a shape and a size
+// and no contents (they read as zeros), and running a program makes such buffers of its outputs. What a run would
+// compile and hold is found out so without any of it. gpu says whether the programs are those for one. Of several
+// devices it is one that is accounted for: all hold as much.
 func NewDry(gpu bool, numDevices int) *Backend {
 	return &Backend{dry: &dry{gpu: gpu}, precision: "DEFAULT", clusters: gpu, devices: first(numDevices)}
 }

@@ -21,7 +21,8 @@ type Memory struct {
 func (m Memory) Total() int64 { return m.Inputs + m.Outputs - m.Aliased + m.Temporary + m.Code }
 
 func memoryOf(s pjrt.ExecutableMemoryUsageStats) Memory {
-	return Memory{Inputs: s.Inputs, Outputs: s.Outputs, Aliased: s.Aliases, Temporary: s.Temporary, Code: s.GeneratedCode}
+	return Memory{Inputs: s.Inputs, Outputs: s.Outputs, Aliased: s.Aliases, Temporary: s.Temporary,
+		Code: s.GeneratedCode}
 }
 
 // HasProgram reports whether there is a program to run, and not its text alone.
@@ -42,8 +43,8 @@ func (b *Backend) Measure(text string) (Memory, error) {
 	return p.memory, p.Destroy()
 }
 
-// OutOfMemory reports whether an error is the device's being full. go-xla gives a plug-in's errors as text alone: their code,
-// of which 8 is RESOURCE_EXHAUSTED (pjrt_c_api.h), and a message in which plug-ins may or may not say so.
+// OutOfMemory reports whether an error is the device's being full. go-xla gives a plug-in's errors as text alone: their
+// code, of which 8 is RESOURCE_EXHAUSTED (pjrt_c_api.h), and a message in which plug-ins may or may not say so.
 func OutOfMemory(err error) bool {
 	if err == nil {
 		return false

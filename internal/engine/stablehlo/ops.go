@@ -191,7 +191,8 @@ func (f *function) reduce(name, start string, x compute.Value, axes []int) (comp
 		return nil, err
 	}
 	r := f.newValue(shape)
-	fmt.Fprintf(&f.text, "%s = stablehlo.reduce(%s init: %s) applies stablehlo.%s across dimensions = [%s] : (%s, %s) -> %s\n",
+	fmt.Fprintf(&f.text,
+		"%s = stablehlo.reduce(%s init: %s) applies stablehlo.%s across dimensions = [%s] : (%s, %s) -> %s\n",
 		r.name, operand.name, c.(*value).name, name, join(axes), typeOf(operand.shape), typeOf(scalar), typeOf(shape))
 	return r, nil
 }

@@ -85,16 +85,20 @@ func (f *function) Gather(x, indices compute.Value, indexVectorAxis int,
 		return nil, err
 	}
 	r, err := f.op("gather", fmt.Sprintf("dimension_numbers = #stablehlo.gather<offset_dims = [%s], "+
-		"collapsed_slice_dims = [%s], start_index_map = [%s], index_vector_dim = %d>, slice_sizes = %s, indices_are_sorted = %v",
-		join(offsetAxes), join(collapsedAxes), join(startIndexMap), indexVectorAxis, array(sizes), sorted), shape, x, indices)
-	if err == nil && len(sizes) == len(offsetAxes)+len(collapsedAxes) && wholeRows(x.(*value).shape, collapsedAxes, sizes) {
-		r.(*value).rows = rows{x.(*value), indices.(*value), indexing(indexVectorAxis, startIndexMap, collapsedAxes), gathered}
+		"collapsed_slice_dims = [%s], start_index_map = [%s], index_vector_dim = %d>, slice_sizes = %s, "+
+		"indices_are_sorted = %v",
+		join(offsetAxes), join(collapsedAxes), join(startIndexMap), indexVectorAxis, array(sizes), sorted),
+		shape, x, indices)
+	if err == nil && len(sizes) == len(offsetAxes)+len(collapsedAxes) &&
+		wholeRows(x.(*value).shape, collapsedAxes, sizes) {
+		r.(*value).rows = rows{x.(*value), indices.(*value),
+			indexing(indexVectorAxis, startIndexMap, collapsedAxes), gathered}
 	}
 	return r, err
 }
 
-// rows says that a value is rows of another: those gathered at the indices, or their negative, or the whole of the other
-// with those rows cleared.
+// rows says that a value is rows of another: those gathered at the indices, or their negative, or the whole of the
+// other with those rows cleared.
 type rows struct {
 	of, indices *value
 	axes        string // how the indices are read
@@ -120,8 +124,8 @@ func wholeRows(x shapes.Shape, collapsed, sizes []int) bool {
 }
 
 // replaces recognises a scatter that replaces rows, which GoMLX has no operation for: a graph clears them by adding the
-// negative of what is gathered there, and then adds the new ones. Written so, XLA copies the operand twice, and a cache is
-// large; as one scatter that replaces, it is updated in place. replaces returns the operand whose rows are replaced.
+// negative of what is gathered there, and then adds the new ones. Written so, XLA copies the operand twice, and a cache
+// is large; as one scatter that replaces, it is updated in place. replaces returns the operand whose rows are replaced.
 func replaces(x, indices *value, axes string) (operand *value, ok bool) {
 	return x.rows.of, x.rows == rows{x.rows.of, indices, axes, cleared}
 }
@@ -145,8 +149,8 @@ func (f *function) ScatterSum(x, indices, updates compute.Value, indexVectorAxis
 	names, types := operandText([]*value{operand, at, update})
 	scalar := typeOf(shapes.Make(operand.shape.DType))
 	fmt.Fprintf(&f.text, "%s = \"stablehlo.scatter\"(%s) <{scatter_dimension_numbers = #stablehlo.scatter<"+
-		"update_window_dims = [%s], inserted_window_dims = [%s], scatter_dims_to_operand_dims = [%s], index_vector_dim = %d>, "+
-		"indices_are_sorted = %v, unique_indices = %v}> ({\n^bb0(%%a: %s, %%b: %s):\n"+
+		"update_window_dims = [%s], inserted_window_dims = [%s], scatter_dims_to_operand_dims = [%s], "+
+		"index_vector_dim = %d>, indices_are_sorted = %v, unique_indices = %v}> ({\n^bb0(%%a: %s, %%b: %s):\n"+
 		"%%sum = stablehlo.add %%a, %%b : %s\nstablehlo.return %s : %s\n}) : (%s) -> %s\n",
 		r.name, names, join(windowAxes), join(insertedAxes), join(scatterToOperand), indexVectorAxis,
 		sorted, unique, scalar, scalar, scalar, result, scalar, types, typeOf(operand.shape))
@@ -173,7 +177,8 @@ func (f *function) OptimizationBarrier(xs ...compute.Value) ([]compute.Value, er
 	}
 	names, types := operandText(in)
 	r := f.builder.newName()
-	fmt.Fprintf(&f.text, "%s:%d = \"stablehlo.optimization_barrier\"(%s) : (%s) -> (%s)\n", r, len(in), names, types, types)
+	fmt.Fprintf(&f.text, "%s:%d = \"stablehlo.optimization_barrier\"(%s) : (%s) -> (%s)\n",
+		r, len(in), names, types, types)
 	return results(r, in), nil
 }
 

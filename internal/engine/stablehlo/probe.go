@@ -41,8 +41,8 @@ import (
 // The PJRT API that this backend is written against.
 const (
 	apiMajor = 0
-	// minAPISize is the length of a table of functions that goes up to PJRT_Executable_GetCompiledMemoryStats, the 97th and
-	// the last that hone calls, after a head of 40 bytes.
+	// minAPISize is the length of a table of functions that goes up to PJRT_Executable_GetCompiledMemoryStats, the 97th
+	// and the last that hone calls, after a head of 40 bytes.
 	minAPISize = 40 + 97*8
 )
 
@@ -87,7 +87,8 @@ func probe(path string) (unsafe.Pointer, Library, error) {
 	case head == nil:
 		err = errors.New("its function GetPjrtApi returns nothing")
 	case head.version.major != apiMajor || head.size < minAPISize:
-		err = fmt.Errorf("its PJRT API is %d.%d with a table of %d bytes; hone speaks %d.x, with a table of at least %d bytes",
+		err = fmt.Errorf("its PJRT API is %d.%d with a table of %d bytes; hone speaks %d.x, "+
+			"with a table of at least %d bytes",
 			head.version.major, head.version.minor, head.size, apiMajor, minAPISize)
 	default:
 		l.Major, l.Minor = int(head.version.major), int(head.version.minor)
@@ -97,8 +98,8 @@ func probe(path string) (unsafe.Pointer, Library, error) {
 	return nil, l, err
 }
 
-// whole refuses a shared library of which a part is missing: the loader would map it, and end the process where it reads behind
-// the file's end. What is no ELF file is the loader's to refuse.
+// whole refuses a shared library of which a part is missing: the loader would map it, and end the process where it
+// reads behind the file's end. What is no ELF file is the loader's to refuse.
 func whole(path string, size int64) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -47,15 +47,16 @@ func (b *Backend) Keep(store *programs.Store, environment string) {
 	})}
 }
 
-// Announce is told the name of each program before it is compiled, and how many tokens a row of its ids has, 0 where it is given none. What it
-// returns is called when the program is compiled, or failed to be.
+// Announce is told the name of each program before it is compiled, and how many tokens a row of its ids has, 0 where it
+// is given none. What it returns is called when the program is compiled, or failed to be.
 type Announce = func(program string, tokens int) (compiled func())
 
-// Announce has announce told of each program that is compiled; programs that are loaded again are none. It is called before anything is compiled.
+// Announce has announce told of each program that is compiled; programs that are loaded again are none. It is called
+// before anything is compiled.
 func (b *Backend) Announce(announce Announce) { b.announce = announce }
 
-// widest is how many tokens a row of ids has among a program's inputs: the last matrix of whole numbers, for what stands before it is what
-// rows begin with.
+// widest is how many tokens a row of ids has among a program's inputs: the last matrix of whole numbers, for what
+// stands before it is what rows begin with.
 func widest(in []shapes.Shape) int {
 	for _, s := range slices.Backward(in) {
 		if s.DType == dtypes.Int32 && s.Rank() == 2 {
@@ -185,8 +186,8 @@ func (b *Backend) translate(c *translation) (program, error) {
 	return program{LoadedExecutable: loaded, memory: memoryOf(loaded.OnDeviceMemoryUsageStats)}, nil
 }
 
-// identity is all that a compiled program hangs on beside its text: the plug-in, wherever it is, and the libraries it calls,
-// the devices and their client, the processor, and what the compiler reads of the environment.
+// identity is all that a compiled program hangs on beside its text: the plug-in, wherever it is, and the libraries it
+// calls, the devices and their client, the processor, and what the compiler reads of the environment.
 func (b *Backend) identity(libraries, environment string) (string, error) {
 	plugin, err := b.plugin.hash()
 	if err != nil {
@@ -201,8 +202,8 @@ func (b *Backend) identity(libraries, environment string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return programs.Key(plugin, fmt.Sprint(major, ".", minor), b.client.Platform(), b.client.PlatformVersion(), libraries,
-		strings.Join(kinds, "\n"), b.options, processor, environment), nil
+	return programs.Key(plugin, fmt.Sprint(major, ".", minor), b.client.Platform(),
+		b.client.PlatformVersion(), libraries, strings.Join(kinds, "\n"), b.options, processor, environment), nil
 }
 
 func hashFile(path string) (string, error) {
@@ -215,8 +216,8 @@ func hashFile(path string) (string, error) {
 	return string(sum[:]), err
 }
 
-// readProcessor returns what /proc/cpuinfo says of the first processor that decides which instructions a compiler writes,
-// and how many processors there are, over which it spreads work.
+// readProcessor returns what /proc/cpuinfo says of the first processor that decides which instructions a compiler
+// writes, and how many processors there are, over which it spreads work.
 func readProcessor(cpuinfo string) (string, error) {
 	text, err := os.ReadFile(cpuinfo)
 	if err != nil {
@@ -227,7 +228,8 @@ func readProcessor(cpuinfo string) (string, error) {
 	for line := range strings.Lines(first) {
 		name, _, _ := strings.Cut(line, ":")
 		switch strings.TrimSpace(name) {
-		case "vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer", "CPU variant", "CPU part", "CPU revision":
+		case "vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer",
+			"CPU variant", "CPU part", "CPU revision":
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
@@ -237,8 +239,8 @@ func readProcessor(cpuinfo string) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// libraryVersions names the libraries of NVIDIA that the process has loaded: kernels come from some of them. They are large, so
-// size and time stand for their contents.
+// libraryVersions names the libraries of NVIDIA that the process has loaded: kernels come from some of them. They are
+// large, so size and time stand for their contents.
 func libraryVersions(maps string) (string, error) {
 	f, err := os.Open(maps)
 	if err != nil {

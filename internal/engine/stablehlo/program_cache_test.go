@@ -29,13 +29,15 @@ func TestReadProcessor(t *testing.T) {
 		return p
 	}
 	is := read(first + "\nprocessor\t: 1\nflags\t\t: fpu\n")
-	if is != read(strings.Replace(first, "2100", "900", 1)) || !strings.Contains(is, "avx2") || strings.Contains(is, "MHz") {
+	if is != read(strings.Replace(first, "2100", "900", 1)) || !strings.Contains(is, "avx2") ||
+		strings.Contains(is, "MHz") {
 		t.Errorf("%q", is)
 	}
 	if is == read(strings.Replace(first, "avx2", "avx512f", 1)) {
 		t.Error("two sets of instructions are one")
 	}
-	if arm := read("processor\t: 0\nFeatures\t: fp asimd\nCPU part\t: 0xd40\n"); !strings.Contains(arm, "asimd") || !strings.Contains(arm, "0xd40") {
+	if arm := read("processor\t: 0\nFeatures\t: fp asimd\nCPU part\t: 0xd40\n"); !strings.Contains(arm, "asimd") ||
+		!strings.Contains(arm, "0xd40") {
 		t.Errorf("%q", arm)
 	}
 	for _, text := range []string{"", "processor\t: 0\n"} {
@@ -54,7 +56,8 @@ func TestMappedNVIDIA(t *testing.T) {
 	read := func() string {
 		t.Helper()
 		line := "7f00-7f01 r-xp 00000000 08:01 42    "
-		text, err := libraryVersions(write(t, "maps", line+cudnn+"\n"+line+other+"\n"+line+cudnn+"\n7f02-7f03 rw-p 00000000 00:00 0\n"+line+"/gone/libcublas.so\n"))
+		text, err := libraryVersions(write(t, "maps", line+cudnn+"\n"+line+other+"\n"+
+			line+cudnn+"\n7f02-7f03 rw-p 00000000 00:00 0\n"+line+"/gone/libcublas.so\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

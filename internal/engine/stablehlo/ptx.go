@@ -9,8 +9,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// ptx is a kernel in the language of NVIDIA's assembler. Its parameters are the addresses of the operands of a call and then of the
-// results, which lie in memory as their axes say.
+// ptx is a kernel in the language of NVIDIA's assembler. Its parameters are the addresses of the operands of a call and
+// then of the results, which lie in memory as their axes say.
 type ptx struct {
 	name, text string
 	grid       [2]int   // blocks
@@ -31,18 +31,21 @@ func (f *function) callPTX(k ptx, out []shapes.Shape, operands ...compute.Value)
 	outNames, outTypes := operandText(like)
 	aliases := make([]string, len(k.inPlace))
 	for i, a := range k.inPlace {
-		aliases[i] = fmt.Sprintf("#stablehlo.output_operand_alias<output_tuple_indices = [%d], operand_index = %d, operand_tuple_indices = []>", a[0], a[1])
+		aliases[i] = fmt.Sprintf("#stablehlo.output_operand_alias<output_tuple_indices = [%d], operand_index = %d, "+
+			"operand_tuple_indices = []>", a[0], a[1])
 	}
 	signature := make([]string, len(in))
 	for i, p := range in {
 		signature[i] = p.name + ": " + typeOf(p.shape)
 	}
-	body := fmt.Sprintf("(%s) -> (%s) {\n%%r:%d = stablehlo.custom_call @__gpu$xla.gpu.ptx(%s) {api_version = 4 : i32, backend_config = {"+
-		"name = \"%s\", kernel_type = \"ptx\", kernel_data = \"%s\", grid_x = %d : i32, grid_y = %d : i32, grid_z = 1 : i32, "+
-		"block_x = %d : i32, block_y = 1 : i32, block_z = 1 : i32, shared_mem_bytes = 0 : i32}, "+
-		"operand_layouts = %s, result_layouts = %s, output_operand_aliases = [%s]} : (%s) -> (%s)\nreturn %s : %s\n}\n",
-		strings.Join(signature, ", "), outTypes, len(out), names, k.name, ptxString(k.text), k.grid[0], k.grid[1], k.threads,
-		layoutText(rowMajor(in)), layoutText(rowMajor(like)), strings.Join(aliases, ", "), types, outTypes, outNames, outTypes)
+	body := fmt.Sprintf("(%s) -> (%s) {\n"+
+		"%%r:%d = stablehlo.custom_call @__gpu$xla.gpu.ptx(%s) {api_version = 4 : i32, backend_config = {name = "+
+		"\"%s\", kernel_type = \"ptx\", kernel_data = \"%s\", grid_x = %d : i32, grid_y = %d : i32, grid_z = 1 : "+
+		"i32, block_x = %d : i32, block_y = 1 : i32, block_z = 1 : i32, shared_mem_bytes = 0 : i32}, operand_layouts "+
+		"= %s, result_layouts = %s, output_operand_aliases = [%s]} : (%s) -> (%s)\nreturn %s : %s\n}\n",
+		strings.Join(signature, ", "), outTypes, len(out), names, k.name, ptxString(k.text), k.grid[0],
+		k.grid[1], k.threads, layoutText(rowMajor(in)), layoutText(rowMajor(like)), strings.Join(aliases, ", "),
+		types, outTypes, outNames, outTypes)
 	function := f.builder.functionOf(k.name, body)
 	for i, o := range operands {
 		in[i] = o.(*value)

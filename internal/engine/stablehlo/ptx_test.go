@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// machine runs the instructions of PTX that the engine's kernels use, one warp after the other up to each barrier, so that a
-// kernel can be tested without a GPU. Memory is one array for all buffers, and what lies between them is nobody's; shared memory
-// is another. Branches must be the same for all lanes of a warp that still run.
+// machine runs the instructions of PTX that the engine's kernels use, one warp after the other up to each barrier, so
+// that a kernel can be tested without a GPU. Memory is one array for all buffers, and what lies between them is
+// nobody's; shared memory is another. Branches must be the same for all lanes of a warp that still run.
 type machine struct {
 	t      testing.TB
 	memory []byte
@@ -52,7 +52,9 @@ type warp struct {
 var instructionText = regexp.MustCompile(`^(?:@(!?)(%p\d+) )?([a-zL0-9_.:]+)(?: (.*))?;`)
 
 // newMachine reads a kernel, and gives its parameters the buffers of their names, or those of the names that same has.
-func newMachine(t testing.TB, text string, buffers map[string][]byte, same map[string]string) (*machine, map[string]uint64) {
+func newMachine(
+	t testing.TB, text string, buffers map[string][]byte, same map[string]string,
+) (*machine, map[string]uint64) {
 	m := &machine{t: t, params: map[string]uint64{}, labels: map[string]int{}, memory: make([]byte, 256), blocks: 1}
 	if blocks := regexp.MustCompile(`\.reqnctapercluster (\d+)`).FindStringSubmatch(text); blocks != nil {
 		m.blocks, _ = strconv.Atoi(blocks[1])
@@ -87,7 +89,8 @@ func newMachine(t testing.TB, text string, buffers map[string][]byte, same map[s
 		if x == nil {
 			t.Fatalf("not an instruction: %q", line)
 		}
-		m.code = append(m.code, instruction{guard: x[2], not: x[1] == "!", op: x[3], args: operandsOf(x[4]), text: line})
+		m.code = append(m.code,
+			instruction{guard: x[2], not: x[1] == "!", op: x[3], args: operandsOf(x[4]), text: line})
 	}
 	return m, m.params
 }
@@ -252,7 +255,8 @@ func (m *machine) address(w *warp, lane int, in instruction, arg string, bytes i
 		n, _ := strconv.Atoi(offset)
 		at += uint64(n)
 	}
-	if at%uint64(bytes) != 0 || !slices.ContainsFunc(spans, func(s [2]uint64) bool { return s[0] <= at && at+uint64(bytes) <= s[1] }) {
+	if at%uint64(bytes) != 0 ||
+		!slices.ContainsFunc(spans, func(s [2]uint64) bool { return s[0] <= at && at+uint64(bytes) <= s[1] }) {
 		m.t.Fatalf("%q reads or writes at %d", in.text, at)
 	}
 	return memory[at:]
@@ -322,8 +326,8 @@ func (m *machine) execute(w *warp, lane int, in instruction, before [32]uint64) 
 	}
 }
 
-// multiply is mma.m16n8k16, D = A B + C of all lanes together, where registers hold the elements that PTX ISA 8.0 (section "Matrix Fragments for
-// mma.m16n8k16 with floating point type") says.
+// multiply is mma.m16n8k16, D = A B + C of all lanes together, where registers hold the elements that PTX ISA 8.0
+// (section "Matrix Fragments for mma.m16n8k16 with floating point type") says.
 func (m *machine) multiply(w *warp, in instruction) {
 	var a [16][16]float64
 	var b [16][8]float64
@@ -423,7 +427,9 @@ func (m *machine) compare(in instruction, truth func(bool), arg func(int) uint64
 	}
 }
 
-func (m *machine) arithmetic(in instruction, set func(uint64), setFloat func(float32), arg func(int) uint64, f func(int) float32) {
+func (m *machine) arithmetic(
+	in instruction, set func(uint64), setFloat func(float32), arg func(int) uint64, f func(int) float32,
+) {
 	exact := func(x float64) { setFloat(float32(x)) }
 	switch in.op {
 	case "add.s32":
@@ -486,18 +492,22 @@ func bf16s(n, salt int) []byte {
 	return b
 }
 
-// The kernel norms and rotates as it says, writes the new tokens into the caches and nothing else there, and its outputs and
-// statistics are attention's: for rows of any length, for heads that are no power of two, and whatever stands behind a row.
+// The kernel norms and rotates as it says, writes the new tokens into the caches and nothing else there, and its
+// outputs and statistics are attention's: for rows of any length, for heads that are no power of two, and whatever
+// stands behind a row.
 func TestDecodeKernelIsAttention(t *testing.T) {
 	for _, c := range []struct {
 		dim, groups  int
 		sharpness    float64 // of the softmax
 		norm, rotate bool
-	}{{64, 1, 1, true, true}, {64, 3, 40, false, true}, {64, 8, 1, true, true}, {128, 1, 40, true, true}, {128, 2, 1, false, false}, {128, 4, 1, true, true},
-		{128, 4, 40, true, false}, {128, 7, 1, true, true}} {
+	}{
+		{64, 1, 1, true, true}, {64, 3, 40, false, true}, {64, 8, 1, true, true}, {128, 1, 40, true, true}, {128, 2, 1,
+			false, false}, {128, 4, 1, true, true},
+		{128, 4, 40, true, false}, {128, 7, 1, true, true},
+	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			k := decodeKernel{heads: 2 * c.groups, kvHeads: 2, columns: 130, dim: c.dim, eps: 1e-5, scale: c.sharpness / math.Sqrt(float64(c.dim)),
-				norm: c.norm, rotate: c.rotate}
+			k := decodeKernel{heads: 2 * c.groups, kvHeads: 2, columns: 130, dim: c.dim, eps: 1e-5,
+				scale: c.sharpness / math.Sqrt(float64(c.dim)), norm: c.norm, rotate: c.rotate}
 			checkDecodeKernel(t, k, []int32{0, 1, 33, 97, 129})
 		})
 	}
@@ -509,7 +519,8 @@ func TestDecodeKernelOfManyRows(t *testing.T) {
 	for i := range lengths {
 		lengths[i] = int32(i * 7 % 36)
 	}
-	few, many := decodeKernel{rows: 47, kvHeads: 8}, decodeKernel{rows: 48, heads: 16, kvHeads: 8, columns: 36, dim: 64, eps: 1e-5, scale: 1, norm: true, rotate: true}
+	few, many := decodeKernel{rows: 47, kvHeads: 8}, decodeKernel{rows: 48, heads: 16, kvHeads: 8, columns: 36, dim: 64,
+		eps: 1e-5, scale: 1, norm: true, rotate: true}
 	if few.warps() == many.warps() {
 		t.Fatalf("%d warps for few rows and for many", few.warps())
 	}
@@ -527,7 +538,8 @@ type decodeCase struct {
 
 func checkDecodeKernel(t *testing.T, k decodeKernel, lengths []int32) {
 	k.rows = len(lengths)
-	c := decodeCase{decodeKernel: k, lengths: lengths, cacheLen: k.kvHeads * k.rows * k.columns * k.dim, numQKVs: k.heads + 2*k.kvHeads}
+	c := decodeCase{decodeKernel: k, lengths: lengths, cacheLen: k.kvHeads * k.rows * k.columns * k.dim,
+		numQKVs: k.heads + 2*k.kvHeads}
 	c.qkv, c.key, c.val = bf16s(k.rows*c.numQKVs*k.dim, 1), bf16s(c.cacheLen, 2), bf16s(c.cacheLen, 3)
 	c.norms, c.cos, c.sin = floats32(2*k.dim, 4), floats32(k.rows*k.dim, 5), floats32(k.rows*k.dim, 6)
 	lens := []byte{}
@@ -541,9 +553,11 @@ func checkDecodeKernel(t *testing.T, k decodeKernel, lengths []int32) {
 		}
 	}
 	outs := k.rows * k.heads * k.dim
-	m, at := newMachine(t, k.text(), map[string][]byte{"qkv_": c.qkv, "lengths_": lens, "k_": c.key, "v_": c.val, "qnorm_": c.norms[:4*k.dim],
-		"knorm_": c.norms[4*k.dim:], "cos_": c.cos, "sin_": c.sin, "out_": make([]byte, 2*outs), "turned_": make([]byte, 2*outs),
-		"stat_": make([]byte, 4*k.rows*k.heads)}, map[string]string{"newk_": "k_", "newv_": "v_"})
+	m, at := newMachine(t, k.text(), map[string][]byte{
+		"qkv_": c.qkv, "lengths_": lens, "k_": c.key, "v_": c.val, "qnorm_": c.norms[:4*k.dim],
+		"knorm_": c.norms[4*k.dim:], "cos_": c.cos, "sin_": c.sin, "out_": make([]byte, 2*outs),
+		"turned_": make([]byte, 2*outs), "stat_": make([]byte, 4*k.rows*k.heads),
+	}, map[string]string{"newk_": "k_", "newv_": "v_"})
 	m.run(k.rows, k.kvHeads, k.threads())
 	for row := range lengths {
 		c.checkRow(t, m, at, row)
@@ -557,15 +571,18 @@ func (c decodeCase) checkRow(t *testing.T, m *machine, at map[string]uint64, row
 		first := (h*c.rows + row) * c.columns * c.dim
 		for name, before := range map[string][]byte{"k_": c.key, "v_": c.val} {
 			for i := range c.columns * c.dim {
-				if got := binary.LittleEndian.Uint16(m.memory[at[name]+uint64(2*(first+i)):]); i/c.dim != n && got != binary.LittleEndian.Uint16(before[2*(first+i):]) {
+				if got := binary.LittleEndian.Uint16(m.memory[at[name]+uint64(2*(first+i)):]); i/c.dim != n &&
+					got != binary.LittleEndian.Uint16(before[2*(first+i):]) {
 					t.Fatalf("row of %d tokens, head %d: %s is written at token %d", n, h, name, i/c.dim)
 				}
 			}
 		}
 		keys, values := c.turned(row, c.heads+h, 1), c.turned(row, c.heads+c.kvHeads+h, -1)
 		for d := range c.dim {
-			nearly(t, fmt.Sprintf("row of %d tokens, head %d, the new key's element %d", n, h, d), floatOf(m.memory[at["k_"]:], first+n*c.dim+d), keys[d], 0.01)
-			nearly(t, fmt.Sprintf("row of %d tokens, head %d, the new value's element %d", n, h, d), floatOf(m.memory[at["v_"]:], first+n*c.dim+d), values[d], 0)
+			nearly(t, fmt.Sprintf("row of %d tokens, head %d, the new key's element %d", n, h, d),
+				floatOf(m.memory[at["k_"]:], first+n*c.dim+d), keys[d], 0.01)
+			nearly(t, fmt.Sprintf("row of %d tokens, head %d, the new value's element %d", n, h, d),
+				floatOf(m.memory[at["v_"]:], first+n*c.dim+d), values[d], 0)
 		}
 	}
 	for h := range c.heads {
@@ -575,7 +592,8 @@ func (c decodeCase) checkRow(t *testing.T, m *machine, at map[string]uint64, row
 		got := func(name string, d int) float64 { return floatOf(m.memory[at[name]:], (row*c.heads+h)*c.dim+d) }
 		scores, total, most := make([]float64, n+1), 0.0, math.Inf(-1)
 		for i := range scores {
-			for d := range c.dim { // of what the kernel has in memory: a turned element may have been rounded the other way
+			// of what the kernel has in memory: a turned element may have been rounded the other way
+			for d := range c.dim {
 				scores[i] += got("turned_", d) * floatOf(m.memory[at["k_"]:], base+i*c.dim+d) * c.scale
 			}
 			most = max(most, scores[i])

@@ -19,8 +19,10 @@ func TestScatterReplacesClearedRows(t *testing.T) {
 		if e.PureGo() {
 			t.Skip("it adds: the text that XLA gets is at stake")
 		}
-		params := []engine.Param{{Name: "x", Shape: engine.F32(3, 2), Donated: true}, {Name: "at", Shape: engine.I32(2, 1)},
-			{Name: "other", Shape: engine.I32(2, 1)}, {Name: "new", Shape: engine.F32(2, 2)}}
+		params := []engine.Param{
+			{Name: "x", Shape: engine.F32(3, 2), Donated: true}, {Name: "at", Shape: engine.I32(2, 1)},
+			{Name: "other", Shape: engine.I32(2, 1)}, {Name: "new", Shape: engine.F32(2, 2)},
+		}
 		run := func(clear int, others bool) ([]float32, int64) {
 			p, err := e.Compile("replace", params, func(in []*graph.Node) []*graph.Node {
 				x, at := in[0], in[1]
@@ -36,7 +38,12 @@ func TestScatterReplacesClearedRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			var in []engine.Buffer
-			for i, flat := range []any{[]float32{1, 2, inf, 4, 5, 6}, []int32{1, 2}, []int32{0, 2}, []float32{10, 20, 30, 40}} {
+			for i, flat := range []any{
+				[]float32{1, 2, inf, 4, 5, 6},
+				[]int32{1, 2},
+				[]int32{0, 2},
+				[]float32{10, 20, 30, 40},
+			} {
 				b, err := e.Upload(flat, params[i].Shape.Dimensions...)
 				if err != nil {
 					t.Fatal(err)

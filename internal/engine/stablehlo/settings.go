@@ -2,12 +2,12 @@ package stablehlo
 
 import "strings"
 
-// What a program is compiled with is said in its text's first line, as a comment, so that it is part of what the program is
-// kept under and of what people read.
+// What a program is compiled with is said in its text's first line, as a comment, so that it is part of what the
+// program is kept under and of what people read.
 
-// libraryProducts has a GPU's matrix products computed by its library and not by kernels that XLA writes. The library adds
-// to what is there for nothing, which XLA's kernels take another pass for, and reads weights faster where rows are few
-// (docs/log).
+// libraryProducts has a GPU's matrix products computed by its library and not by kernels that XLA writes. The library
+// adds to what is there for nothing, which XLA's kernels take another pass for, and reads weights faster where rows are
+// few (docs/log).
 const libraryProducts = "// xla_gpu_enable_triton_gemm = false\n"
 
 // settings returns a program's first line, "" where there is nothing to say.

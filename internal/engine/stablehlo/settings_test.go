@@ -7,7 +7,8 @@ import (
 
 // What a text's first line says reaches the compiler: it knows the flag, and refuses one that there is not.
 func TestSettings(t *testing.T) {
-	const text = libraryProducts + "module @m {\nfunc.func @main(%x: tensor<f32>) -> tensor<f32> {\nreturn %x : tensor<f32>\n}\n}\n"
+	const text = libraryProducts +
+		"module @m {\nfunc.func @main(%x: tensor<f32>) -> tensor<f32> {\nreturn %x : tensor<f32>\n}\n}\n"
 	settings := settingsOf(text)
 	if want := "\x3a\x20\x0a\x1axla_gpu_enable_triton_gemm\x12\x02\x10\x00"; settings != want {
 		t.Fatalf("%q, want %q", settings, want)

@@ -9,9 +9,9 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// Sharded parameters (arXiv 2304.11277): each device holds a part, and an operation that reads the whole gathers it first,
-// over all devices. Barriers let the parts through. So a graph says by a barrier when a parameter is gathered, and by
-// another that it is to be gathered once more rather than kept.
+// Sharded parameters (arXiv 2304.11277): each device holds a part, and an operation that reads the whole gathers it
+// first, over all devices. Barriers let the parts through. So a graph says by a barrier when a parameter is gathered,
+// and by another that it is to be gathered once more rather than kept.
 
 // parts is how many parts a sharding cuts a parameter into: its first axis is divided among the devices, or nothing is.
 func (f *function) parts(shape shapes.Shape, s *compute.ShardingSpec) (int, error) {
@@ -20,7 +20,8 @@ func (f *function) parts(shape shapes.Shape, s *compute.ShardingSpec) (int, erro
 	}
 	n := len(f.builder.backend.devices)
 	if len(s.Axes) > 1 || shape.Rank() == 0 || shape.Dimensions[0]%n != 0 {
-		return 0, fmt.Errorf("stablehlo backend: a sharding of %s over %d devices: %w", shape, n, compute.ErrNotImplemented)
+		return 0, fmt.Errorf("stablehlo backend: a sharding of %s over %d devices: %w",
+			shape, n, compute.ErrNotImplemented)
 	}
 	return n, nil
 }
@@ -45,7 +46,8 @@ func (f *function) whole(v *value) *value {
 		return w
 	}
 	w := f.newValue(v.shape)
-	fmt.Fprintf(&f.text, "%s = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, replica_groups = dense<[[%s]]> : tensor<1x%dxi64>}> : (%s) -> %s\n",
+	fmt.Fprintf(&f.text, "%s = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, "+
+		"replica_groups = dense<[[%s]]> : tensor<1x%dxi64>}> : (%s) -> %s\n",
 		w.name, v.name, join(first(v.parts)), v.parts, typeOf(v.here()), typeOf(v.shape))
 	if f.gathered == nil {
 		f.gathered = map[*value]*value{}

@@ -13,8 +13,8 @@ import (
 
 var overAll = &compute.ShardingSpec{Mesh: "mesh", Axes: [][]string{{"data"}}}
 
-// A sharded parameter is gathered where it is read, once, and a second time behind a barrier: each device gives a part and
-// sees the whole.
+// A sharded parameter is gathered where it is read, once, and a second time behind a barrier: each device gives a part
+// and sees the whole.
 func TestShardedParameter(t *testing.T) {
 	b := several(t, 2)
 	build := b.Builder("sharded")
@@ -31,7 +31,8 @@ func TestShardedParameter(t *testing.T) {
 	sum, errAgain := f.Add(sum, w)
 	late, errLate := f.SchedulingBarrier(w, sum)
 	product, errMul := f.Mul(late, sum)
-	if err := errors.Join(errY, errSum, errAgain, errLate, errMul, f.Return([]compute.Value{product}, nil)); err != nil {
+	if err := errors.Join(errY, errSum, errAgain, errLate, errMul,
+		f.Return([]compute.Value{product}, nil)); err != nil {
 		t.Fatal(err)
 	}
 	compiled, err := build.Compile()
@@ -73,12 +74,18 @@ func TestShardingsThatAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		dims []int
 		spec *compute.ShardingSpec
-	}{"odd": {[]int{3, 2}, overAll}, "a scalar": {nil, overAll}, "the second axis": {[]int{2, 2}, &compute.ShardingSpec{Axes: [][]string{{"data"}, {"data"}}}}} {
-		if _, err := f.Parameter("w", shapes.Make(dtypes.Float32, c.dims...), c.spec); !errors.Is(err, compute.ErrNotImplemented) {
+	}{
+		"odd":             {[]int{3, 2}, overAll},
+		"a scalar":        {nil, overAll},
+		"the second axis": {[]int{2, 2}, &compute.ShardingSpec{Axes: [][]string{{"data"}, {"data"}}}},
+	} {
+		if _, err := f.Parameter("w", shapes.Make(dtypes.Float32, c.dims...), c.spec); !errors.Is(err,
+			compute.ErrNotImplemented) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := f.Parameter("w", shapes.Make(dtypes.Float32, 3), &compute.ShardingSpec{Axes: [][]string{{}}}); err != nil {
+	if _, err := f.Parameter("w", shapes.Make(dtypes.Float32, 3),
+		&compute.ShardingSpec{Axes: [][]string{{}}}); err != nil {
 		t.Errorf("a parameter that is whole: %v", err)
 	}
 	if _, err := b.BufferFromShards(make([]float32, 3), shapes.Make(dtypes.Float32, 3)); err == nil {

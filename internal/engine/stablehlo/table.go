@@ -205,9 +205,9 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 )
 
-// plugin is a plug-in as go-xla knows it, with the table of its functions. go-xla can compile but not serialise, and waits for
-// the end of what it executes: so it is given a copy of the table in which compiling is a function of ours, that loads or serialises
-// as it is told, and executing another.
+// plugin is a plug-in as go-xla knows it, with the table of its functions. go-xla can compile but not serialise, and
+// waits for the end of what it executes: so it is given a copy of the table in which compiling is a function of ours,
+// that loads or serialises as it is told, and executing another.
 type plugin struct {
 	*pjrt.Plugin
 	table *C.hone_table
@@ -232,8 +232,8 @@ func openPlugin(path string) (*plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	// go-xla asks dlerror after dlsym, in calls of their own. Between them a goroutine may change its thread, and the error of another is read:
-	// of the driver that is not there, mostly.
+	// go-xla asks dlerror after dlsym, in calls of their own. Between them a goroutine may change its thread, and the
+	// error of another is read: of the driver that is not there, mostly.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if _, err := pjrt.GetPlugin(path); err != nil { // this one's use is the settings that go-xla makes for CUDA
@@ -260,8 +260,8 @@ type translation struct {
 	pin runtime.Pinner
 }
 
-// newTranslation prepares to compile a text with more settings than go-xla makes (settingsOf), or, where stored is not nil,
-// to load what one serialised.
+// newTranslation prepares to compile a text with more settings than go-xla makes (settingsOf), or, where stored is not
+// nil, to load what one serialised.
 func (p *plugin) newTranslation(text, settings string, stored []byte, serialize bool) *translation {
 	k := &translation{c: (*C.hone_call)(C.calloc(1, C.sizeof_hone_call))}
 	k.c.table = p.table
@@ -284,7 +284,8 @@ func (k *translation) keep(x *byte) *C.char {
 	return (*C.char)(unsafe.Pointer(x))
 }
 
-// execute runs a program. Without wait it returns when the work is set off: what fails then is told by what reads the results.
+// execute runs a program. Without wait it returns when the work is set off: what fails then is told by what reads the
+// results.
 func (p *plugin) execute(call *pjrt.ExecutionConfig, wait bool) ([]*pjrt.Buffer, error) {
 	runtime.LockOSThread() // hone_running is the thread's
 	defer runtime.UnlockOSThread()

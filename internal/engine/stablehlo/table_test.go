@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// What table.go writes down of the PJRT C API is compared with the header that go-xla was built with, by the C compiler.
+// What table.go writes down of the PJRT C API is compared with the header that go-xla was built with, by the C
+// compiler.
 func TestTableIsThatOfTheHeader(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip(err) // a compiled test on a machine without Go: elsewhere it is what runs the test
@@ -44,12 +45,13 @@ func TestTableIsThatOfTheHeader(t *testing.T) {
 		"hone_compile":            "PJRT_Client_Compile_Args: client program options/compile_options options_size/compile_options_size executable",
 		"hone_get_executable":     "PJRT_LoadedExecutable_GetExecutable_Args: loaded/loaded_executable executable",
 		"hone_executable_destroy": "PJRT_Executable_Destroy_Args: executable",
-		"hone_serialize": "PJRT_Executable_Serialize_Args: executable bytes/serialized_bytes bytes_size/serialized_bytes_size " +
-			"owner/serialized_executable release/serialized_executable_deleter",
-		"hone_execution": "PJRT_LoadedExecutable_Execute_Args: executable options arguments/argument_lists num_devices num_arguments/num_args " +
-			"outputs/output_lists ends/device_complete_events device/execute_device",
-		"hone_load": "PJRT_Executable_DeserializeAndLoad_Args: client bytes/serialized_executable bytes_size/serialized_executable_size " +
-			"loaded/loaded_executable options/overridden_serialized_compile_options options_size/overridden_serialized_compile_options_size",
+		"hone_serialize": "PJRT_Executable_Serialize_Args: executable bytes/serialized_bytes " +
+			"bytes_size/serialized_bytes_size owner/serialized_executable release/serialized_executable_deleter",
+		"hone_execution": "PJRT_LoadedExecutable_Execute_Args: executable options arguments/argument_lists " +
+			"num_devices num_arguments/num_args outputs/output_lists ends/device_complete_events device/execute_device",
+		"hone_load": "PJRT_Executable_DeserializeAndLoad_Args: client bytes/serialized_executable " +
+			"bytes_size/serialized_executable_size loaded/loaded_executable " +
+			"options/overridden_serialized_compile_options options_size/overridden_serialized_compile_options_size",
 	} {
 		theirs, fields, _ := strings.Cut(s, ": ")
 		checks.WriteString("SIZE(" + ours + ", " + theirs + ")\n")

@@ -11,11 +11,12 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// thinKernel adds what an adapter says to the product of joined weights with the same input, as text for NVIDIA's assembler (PTX ISA 8.0,
-// compute capability 8.0): y + B d, where d is what stands behind y in each row. y is float32, so the sum is rounded once. A warp
-// computes 16 rows and some columns with the instruction mma.m16n8k16; d is rounded to bfloat16 for it, as in training. Each band of
-// y's columns has columns of d of its own. Gated, the result is
-// SiLU(first half) second half (arXiv 2002.05202), of halves that are rounded as they would be in memory. Normed, see thin_norm.go.
+// thinKernel adds what an adapter says to the product of joined weights with the same input, as text for NVIDIA's
+// assembler (PTX ISA 8.0, compute capability 8.0): y + B d, where d is what stands behind y in each row. y is float32,
+// so the sum is rounded once. A warp computes 16 rows and some columns with the instruction mma.m16n8k16; d is rounded
+// to bfloat16 for it, as in training. Each band of y's columns has columns of d of its own. Gated, the result is
+// SiLU(first half) second half (arXiv 2002.05202), of halves that are rounded as they would be in memory. Normed, see
+// thin_norm.go.
 //
 //	y     [rows, out + bands width] f32; of a product in parts [parts, rows, out + bands width], which are added up
 //	b     [out, width] bf16
@@ -32,8 +33,9 @@ type thinKernel struct {
 
 const thinName = "add_thin"
 
-// Thin stands in the options of fused attention, as Bias, where one kernel is to add what an adapter says: fused attention's query is then y, key is b, and
-// value is what is added to the sum before it is normed, where it is; then there is one state, the sum that was normed.
+// Thin stands in the options of fused attention, as Bias, where one kernel is to add what an adapter says: fused
+// attention's query is then y, key is b, and value is what is added to the sum before it is normed, where it is; then
+// there is one state, the sum that was normed.
 type Thin struct {
 	Parts        int   // of y, which has that axis first where there are several
 	Bands        []int // the first column of each, from 0 on
@@ -43,16 +45,19 @@ type Thin struct {
 	Eps          float64
 }
 
-// HasThin reports whether there is a kernel for Thin of so many rows and columns of y, where a band has width columns of d.
+// HasThin reports whether there is a kernel for Thin of so many rows and columns of y, where a band has width columns
+// of d.
 func (b *Backend) HasThin(rows, out, width int, t Thin) bool {
-	k := thinKernel{parts: t.Parts, rows: rows, out: out, width: width, bands: t.Bands, gated: t.Gated, norms: t.Norms, clusters: b.clusters}
+	k := thinKernel{parts: t.Parts, rows: rows, out: out, width: width, bands: t.Bands, gated: t.Gated, norms: t.Norms,
+		clusters: b.clusters}
 	return b.IsGPU() && k.fits()
 }
 
 // addThin is fused attention of Thin.
 func (f *function) addThin(y, b, x compute.Value, t Thin) (compute.Value, []compute.Value, error) {
 	ys, bs := y.(*value).shape, b.(*value).shape
-	k := thinKernel{parts: t.Parts, bands: t.Bands, bias: t.Bias != nil, gated: t.Gated, norms: t.Norms, eps: t.Eps, clusters: f.builder.backend.clusters}
+	k := thinKernel{parts: t.Parts, bands: t.Bands, bias: t.Bias != nil, gated: t.Gated, norms: t.Norms, eps: t.Eps,
+		clusters: f.builder.backend.clusters}
 	want := []int{}
 	if bs.Rank() == 2 && ys.Rank() >= 2 {
 		k.rows, k.out, k.width = ys.Dimensions[ys.Rank()-2], bs.Dimensions[0], bs.Dimensions[1]
@@ -60,8 +65,10 @@ func (f *function) addThin(y, b, x compute.Value, t Thin) (compute.Value, []comp
 			want = append([]int{k.parts}, want...)
 		}
 	}
-	if !slices.Equal(ys.Dimensions, want) || ys.DType != dtypes.Float32 || bs.DType != dtypes.BFloat16 || !f.builder.backend.HasThin(k.rows, k.out, k.width, t) {
-		return nil, nil, fmt.Errorf("stablehlo backend: what an adapter adds, of %s and %s: %w", ys, bs, compute.ErrNotImplemented)
+	if !slices.Equal(ys.Dimensions, want) || ys.DType != dtypes.Float32 || bs.DType != dtypes.BFloat16 ||
+		!f.builder.backend.HasThin(k.rows, k.out, k.width, t) {
+		return nil, nil, fmt.Errorf("stablehlo backend: what an adapter adds, of %s and %s: %w",
+			ys, bs, compute.ErrNotImplemented)
 	}
 	operands := []compute.Value{y, b}
 	if k.bias {
@@ -88,7 +95,8 @@ func (k thinKernel) stride() int { return k.out + len(k.bands)*k.width }
 
 // fits reports whether rows, columns and width are whole pieces of what the instruction computes.
 func (k thinKernel) fits() bool {
-	if k.parts < 1 || k.parts > 4 || k.rows <= 0 || k.rows%16 != 0 || k.width <= 0 || k.width%32 != 0 || k.width > 512 || k.columns()%8 != 0 || len(k.bands) == 0 || k.bands[0] != 0 {
+	if k.parts < 1 || k.parts > 4 || k.rows <= 0 || k.rows%16 != 0 || k.width <= 0 || k.width%32 != 0 ||
+		k.width > 512 || k.columns()%8 != 0 || len(k.bands) == 0 || k.bands[0] != 0 {
 		return false
 	}
 	switch {
@@ -100,7 +108,8 @@ func (k thinKernel) fits() bool {
 	return !slices.ContainsFunc(k.bands, func(first int) bool { return first%8 != 0 })
 }
 
-// warps is how many a block has, below each other; where the sums are normed beside each other, and with an even number of tiles if that can be.
+// warps is how many a block has, below each other; where the sums are normed beside each other, and with an even number
+// of tiles if that can be.
 func (k thinKernel) warps() int {
 	if k.norms {
 		all := k.out / (8 * clusterBlocks)
@@ -119,13 +128,15 @@ func mostParts(n, most, multiple int) int {
 	return 1
 }
 
-// tiles is how many times 8 columns a warp computes, all of one band: fewer where there are too few to keep a device busy.
+// tiles is how many times 8 columns a warp computes, all of one band: fewer where there are too few to keep a device
+// busy.
 func (k thinKernel) tiles() int {
 	if k.norms {
 		return k.out / (8 * clusterBlocks * k.warps())
 	}
 	for n := 4; n > 1; n /= 2 {
-		whole := k.columns()%(8*n) == 0 && !slices.ContainsFunc(k.bands, func(first int) bool { return !k.gated && first%(8*n) != 0 })
+		whole := k.columns()%(8*n) == 0 &&
+			!slices.ContainsFunc(k.bands, func(first int) bool { return !k.gated && first%(8*n) != 0 })
 		if whole && k.columns()/(8*n)*(k.rows/(16*k.warps())) >= 128 {
 			return n
 		}
@@ -135,9 +146,11 @@ func (k thinKernel) tiles() int {
 
 func (k thinKernel) ptx() ptx {
 	if k.norms {
-		return ptx{name: thinNormName, text: k.text(), grid: [2]int{clusterBlocks, k.rows / 16}, threads: 32 * k.warps()}
+		return ptx{name: thinNormName, text: k.text(), grid: [2]int{clusterBlocks, k.rows / 16},
+			threads: 32 * k.warps()}
 	}
-	return ptx{name: thinName, text: k.text(), grid: [2]int{k.columns() / (8 * k.tiles()), k.rows / (16 * k.warps())}, threads: 32 * k.warps()}
+	return ptx{name: thinName, text: k.text(), grid: [2]int{k.columns() / (8 * k.tiles()), k.rows / (16 * k.warps())},
+		threads: 32 * k.warps()}
 }
 
 func (k thinKernel) params() []string {
@@ -167,11 +180,13 @@ func (k thinKernel) sets() int {
 	return 1
 }
 
-// span is how many tiles lie in one another: of two, each has every other pair of their columns, so that a lane's are four beside each other.
+// span is how many tiles lie in one another: of two, each has every other pair of their columns, so that a lane's are
+// four beside each other.
 func (k thinKernel) span() int { return 2 - k.tiles()%2 }
 
-// text is the kernel. A lane's part of a tile is two columns in each of two rows: with q and i its number over and modulo 4, rows q and
-// q+8 and columns 2i and 2i+1. Of d it has these rows, and of B the column q, in both the quarter number i of the columns of d.
+// text is the kernel. A lane's part of a tile is two columns in each of two rows: with q and i its number over and
+// modulo 4, rows q and q+8 and columns 2i and 2i+1. Of d it has these rows, and of B the column q, in both the quarter
+// number i of the columns of d.
 func (k thinKernel) text() string {
 	a := &assembler{}
 	name, target := thinName, 80
@@ -199,7 +214,8 @@ func (k thinKernel) text() string {
 	a.do(".reg .pred %%p<4>")
 	a.do(".reg .b64 %%a<12>")
 	a.do(".reg .b32 %%r<32>, %%b<%d>, %%x<%d>", k.width/8*k.numTiles(), 2*k.tiles())
-	a.do(".reg .f32 %%f<20>, %%c<%d>, %%d<%d>, %%w<%d>, %%e<%d>", k.parts*4*k.numTiles(), k.parts*k.sets()*k.width/2, 2*k.tiles(), 2*k.numTiles())
+	a.do(".reg .f32 %%f<20>, %%c<%d>, %%d<%d>, %%w<%d>, %%e<%d>",
+		k.parts*4*k.numTiles(), k.parts*k.sets()*k.width/2, 2*k.tiles(), 2*k.numTiles())
 	k.begin(a)
 	k.product(a)
 	for pair := range k.width / 32 {
@@ -209,8 +225,9 @@ func (k thinKernel) text() string {
 		k.beginNorm(a)
 	}
 	if k.clusters {
-		// Blocks of a cluster that are all there may write to each other. What counts here is that ptxas moves no load behind it: by themselves it moves
-		// some behind the products of others, and they are waited for one after the other (docs/log).
+		// Blocks of a cluster that are all there may write to each other. What counts here is that ptxas moves no load
+		// behind it: by themselves it moves some behind the products of others, and they are waited for one after the
+		// other (docs/log).
 		a.do("barrier.cluster.arrive.relaxed.aligned")
 		a.do("barrier.cluster.wait.aligned")
 	}
@@ -228,8 +245,8 @@ func (k thinKernel) text() string {
 	return a.String()
 }
 
-// begin computes the lane's q %r2 and i %r3, its first row %r4, its first column %r5, and addresses: of that row and column of y %a1 and of
-// the row 8 below %a2, of d in these rows %a3 and %a4, of B at column q %a5.
+// begin computes the lane's q %r2 and i %r3, its first row %r4, its first column %r5, and addresses: of that row and
+// column of y %a1 and of the row 8 below %a2, of d in these rows %a3 and %a4, of B at column q %a5.
 func (k thinKernel) begin(a *assembler) {
 	stride := 4 * k.stride()
 	a.do("mov.u32 %%r0, %%tid.x")
@@ -283,11 +300,14 @@ func (k thinKernel) product(a *assembler) {
 			at, number := 4*(column+8*tile), h*k.tiles()+tile
 			for part := range k.parts {
 				for row, from := range []string{"%a1", "%a2"} {
-					a.do("ld.global.nc%s, [%s+%d]", k.vector("f32", 2, func(s, i int) string { return k.sum(part*k.numTiles()+number+s, row, i) }), from, at+part*k.part())
+					a.do("ld.global.nc%s, [%s+%d]", k.vector("f32", 2, func(s, i int) string {
+						return k.sum(part*k.numTiles()+number+s, row, i)
+					}), from, at+part*k.part())
 				}
 			}
 			if k.bias {
-				a.do("ld.global.nc%s, [%%a6+%d]", k.vector("f32", 2, func(s, i int) string { return fmt.Sprintf("%%e%d", 2*(number+s)+i) }), at)
+				a.do("ld.global.nc%s, [%%a6+%d]",
+					k.vector("f32", 2, func(s, i int) string { return fmt.Sprintf("%%e%d", 2*(number+s)+i) }), at)
 			}
 		}
 	}
@@ -329,14 +349,16 @@ func (k thinKernel) vector(kind string, each int, register func(s, i int) string
 	return fmt.Sprintf(".v%d.%s {%s}", len(all), kind, strings.Join(all, ", "))
 }
 
-// load reads what the lane multiplies in two steps, the eight columns of its quarter of d from one on: of d in its rows, and of B.
+// load reads what the lane multiplies in two steps, the eight columns of its quarter of d from one on: of d in its
+// rows, and of B.
 func (k thinKernel) load(a *assembler, pair, from int) {
 	for set := range k.sets() * k.parts {
 		part, column := set/k.sets(), set%k.sets()*k.width
 		for row, at := range []string{"%a3", "%a4"} {
 			for i := range 2 {
 				d := k.at(set, pair, row, i)
-				a.do("ld.global.nc.v4.f32 {%%d%d, %%d%d, %%d%d, %%d%d}, [%s+%d]", d, d+1, d+2, d+3, at, 4*(column+from+4*i)+part*k.part())
+				a.do("ld.global.nc.v4.f32 {%%d%d, %%d%d, %%d%d, %%d%d}, [%s+%d]",
+					d, d+1, d+2, d+3, at, 4*(column+from+4*i)+part*k.part())
 			}
 		}
 	}
@@ -347,14 +369,16 @@ func (k thinKernel) load(a *assembler, pair, from int) {
 	}
 }
 
-// at is the register of the first of four columns of d, by the band, the pair of steps, the row, and the step of the pair.
+// at is the register of the first of four columns of d, by the band, the pair of steps, the row, and the step of the
+// pair.
 func (k thinKernel) at(set, pair, row, step int) int { return set*k.width/2 + 16*pair + 8*row + 4*step }
 
 // numTiles counts the tiles that a warp sums.
 func (k thinKernel) numTiles() int { return k.tiles() * len(k.halves()) }
 
-// multiply adds the products of two steps. In which order columns of d are multiplied does not matter, if B's are in the same: a lane has four that stand
-// beside each other where the instruction counts two, and two that are eight further.
+// multiply adds the products of two steps. In which order columns of d are multiplied does not matter, if B's are in
+// the same: a lane has four that stand beside each other where the instruction counts two, and two that are eight
+// further.
 func (k thinKernel) multiply(a *assembler, pair int) {
 	for step := range 2 {
 		for set := range k.sets() {
@@ -365,7 +389,8 @@ func (k thinKernel) multiply(a *assembler, pair int) {
 		}
 		for tile := range k.numTiles() {
 			c, b, r := 4*tile, 4*(pair*k.numTiles()+tile)+2*step, 12+4*(tile/k.tiles()*(k.sets()-1))
-			a.do("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%%c%d, %%c%d, %%c%d, %%c%d}, {%%r%d, %%r%d, %%r%d, %%r%d}, {%%b%d, %%b%d}, {%%c%d, %%c%d, %%c%d, %%c%d}",
+			a.do("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%%c%d, %%c%d, %%c%d, %%c%d}, {%%r%d, %%r%d, "+
+				"%%r%d, %%r%d}, {%%b%d, %%b%d}, {%%c%d, %%c%d, %%c%d, %%c%d}",
 				c, c+1, c+2, c+3, r, r+1, r+2, r+3, b, b+1, c, c+1, c+2, c+3)
 		}
 	}
@@ -381,7 +406,8 @@ func (k thinKernel) end(a *assembler) {
 			for s := range k.span() {
 				a.do("cvt.rn.bf16x2.f32 %%r%d, %s, %s", 20+s, k.sum(tile+s, row, 1), k.sum(tile+s, row, 0))
 				if k.gated {
-					a.do("cvt.rn.bf16x2.f32 %%r22, %s, %s", k.sum(k.tiles()+tile+s, row, 1), k.sum(k.tiles()+tile+s, row, 0))
+					a.do("cvt.rn.bf16x2.f32 %%r22, %s, %s", k.sum(k.tiles()+tile+s, row, 1),
+						k.sum(k.tiles()+tile+s, row, 0))
 					k.gate(a, fmt.Sprintf("%%r%d", 20+s), "%r22")
 				}
 			}

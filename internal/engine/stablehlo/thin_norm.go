@@ -2,9 +2,10 @@ package stablehlo
 
 import "fmt"
 
-// The normed form of thinKernel adds its sum to what a layer's residual stream holds, and norms that (arXiv 1910.07467): what else would
-// be two kernels, of which the second waits for all of the first. A cluster of blocks (PTX ISA 8.0, compute capability 9.0) computes 16 rows; each
-// block has some of the columns, tells the others in their shared memory what their squares add up to (PTX ISA 8.1, st.async), and then norms its own.
+// The normed form of thinKernel adds its sum to what a layer's residual stream holds, and norms that (arXiv
+// 1910.07467): what else would be two kernels, of which the second waits for all of the first. A cluster of blocks (PTX
+// ISA 8.0, compute capability 9.0) computes 16 rows; each block has some of the columns, tells the others in their
+// shared memory what their squares add up to (PTX ISA 8.1, st.async), and then norms its own.
 //
 //	x       [rows, out] bf16
 //	weight  [out] f32
@@ -17,12 +18,14 @@ const (
 	givenPitch    = clusterBlocks + 4
 )
 
-// Shared memory has, of each of the 16 rows, the sum of squares of each warp; the barrier that counts what the block was given; and of each row what
-// each block of the cluster gave. Rows are as far apart as keeps them in banks of their own.
+// Shared memory has, of each of the 16 rows, the sum of squares of each warp; the barrier that counts what the block
+// was given; and of each row what each block of the cluster gave. Rows are as far apart as keeps them in banks of their
+// own.
 func (k thinKernel) barrierOffset() int { return 4 * 16 * (k.warps() | 1) }
 func (k thinKernel) clusterOffset() int { return k.barrierOffset() + 16 }
 
-// beginNorm reads what the lane adds and the weights of its columns, and has the block's first thread set up the barrier.
+// beginNorm reads what the lane adds and the weights of its columns, and has the block's first thread set up the
+// barrier.
 func (k thinKernel) beginNorm(a *assembler) {
 	parameter(a, "%a8", "x")
 	a.do("mad.wide.u32 %%a8, %%r4, %d, %%a8", 2*k.out)
@@ -31,9 +34,12 @@ func (k thinKernel) beginNorm(a *assembler) {
 	a.do("mad.wide.u32 %%a9, %%r5, 4, %%a9")
 	for tile := 0; tile < k.tiles(); tile += k.span() {
 		for row := range 2 {
-			a.do("ld.global.nc%s, [%%a8+%d]", k.vector("b32", 1, func(s, _ int) string { return fmt.Sprintf("%%x%d", 2*(tile+s)+row) }), 2*(8*k.out*row+8*tile))
+			a.do("ld.global.nc%s, [%%a8+%d]",
+				k.vector("b32", 1, func(s, _ int) string { return fmt.Sprintf("%%x%d", 2*(tile+s)+row) }),
+				2*(8*k.out*row+8*tile))
 		}
-		a.do("ld.global.nc%s, [%%a9+%d]", k.vector("f32", 2, func(s, i int) string { return fmt.Sprintf("%%w%d", 2*(tile+s)+i) }), 4*8*tile)
+		a.do("ld.global.nc%s, [%%a9+%d]",
+			k.vector("f32", 2, func(s, i int) string { return fmt.Sprintf("%%w%d", 2*(tile+s)+i) }), 4*8*tile)
 	}
 	a.do("mov.u32 %%r30, partial")
 	a.do("add.s32 %%r28, %%r30, %d", k.barrierOffset())
@@ -105,8 +111,8 @@ func (k thinKernel) overLanes(a *assembler) {
 	}
 }
 
-// exchange adds the squares up over the block, gives them to all blocks of the cluster, and takes a quarter of what the block is given. Nobody reads another block's
-// memory, and to one that was told all nobody writes, so it may end.
+// exchange adds the squares up over the block, gives them to all blocks of the cluster, and takes a quarter of what the
+// block is given. Nobody reads another block's memory, and to one that was told all nobody writes, so it may end.
 func (k thinKernel) exchange(a *assembler) {
 	pitch := 4 * (k.warps() | 1)
 	a.do("mad.lo.u32 %%r22, %%r2, %d, %%r30", pitch)

@@ -11,6 +11,6 @@ static void hone_trim(void) {}
 */
 import "C"
 
-// trim gives the memory that a compiler took and freed back to the system. XLA compiles on many threads, and glibc keeps
-// what each of them freed for itself: without this, a run of ten programs held 1.2 GB of it (docs/log).
+// trim gives the memory that a compiler took and freed back to the system. XLA compiles on many threads, and glibc
+// keeps what each of them freed for itself: without this, a run of ten programs held 1.2 GB of it (docs/log).
 func trim() { C.hone_trim() }

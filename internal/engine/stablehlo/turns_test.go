@@ -46,7 +46,8 @@ func TestFirstExecutionIsAlone(t *testing.T) {
 					t.Fatalf("%s: %v", what, err)
 				}
 				if turns.held || !slices.Equal(turns.taken, want) {
-					t.Fatalf("%s took the turns %v, want %v (one is not given back: %v)", what, turns.taken, want, turns.held)
+					t.Fatalf("%s took the turns %v, want %v (one is not given back: %v)",
+						what, turns.taken, want, turns.held)
 				}
 				turns.taken = nil
 			}

@@ -15,8 +15,8 @@ import (
 	"hone/internal/grade"
 )
 
-// contradictions are pairs of checks of which no episode meets both: a call that another check forbids, more tools to call than calls may be
-// made, and two texts that the one answer is to be.
+// contradictions are pairs of checks of which no episode meets both: a call that another check forbids, more tools to
+// call than calls may be made, and two texts that the one answer is to be.
 func contradictions(s *scenario.Scenario) (found []string) {
 	wanted := map[string]bool{}
 	for i, c := range s.Checks {
@@ -24,26 +24,31 @@ func contradictions(s *scenario.Scenario) (found []string) {
 		case scenario.CallCheck:
 			wanted[c.Name] = true
 			if s.Forbids(c.Name) {
-				found = append(found, fmt.Sprintf("checks[%d] (%s) cannot pass with the others: they let nobody call %s", i, c.Type, c.Name))
+				found = append(found,
+					fmt.Sprintf("checks[%d] (%s) cannot pass with the others: they let nobody call %s",
+						i, c.Type, c.Name))
 			}
 		case scenario.AnswerCheck:
 			for j, other := range s.Checks[:i] {
 				if other.Type == scenario.AnswerCheck && apart(c, other) {
-					found = append(found, fmt.Sprintf("checks[%d] and checks[%d] (%s) cannot both pass: no answer is what each wants", j, i, c.Type))
+					found = append(found,
+						fmt.Sprintf("checks[%d] and checks[%d] (%s) cannot both pass: no answer is what each wants",
+							j, i, c.Type))
 				}
 			}
 		}
 	}
 	for i, c := range s.Checks {
 		if c.Type == scenario.MaxCallsCheck && c.Name == "" && *c.Max > 0 && len(wanted) > *c.Max {
-			found = append(found, fmt.Sprintf("checks[%d] (%s) cannot pass with the others: %d tools are to be called", i, c.Type, len(wanted)))
+			found = append(found, fmt.Sprintf("checks[%d] (%s) cannot pass with the others: %d tools are to be called",
+				i, c.Type, len(wanted)))
 		}
 	}
 	return found
 }
 
-// apart reports whether no answer meets two checks of it, as far as that is sure: they want other last numbers, or one wants one of few whole
-// texts, none of which the other takes. Of several messages each may meet one.
+// apart reports whether no answer meets two checks of it, as far as that is sure: they want other last numbers, or one
+// wants one of few whole texts, none of which the other takes. Of several messages each may meet one.
 func apart(a, b scenario.Check) bool {
 	if a.AnyTurn || b.AnyTurn {
 		return false
@@ -54,15 +59,18 @@ func apart(a, b scenario.Check) bool {
 	return refusesAll(a, b) || refusesAll(b, a)
 }
 
-// refusesAll reports whether a check takes none of the texts that another one wants as they are, however these are set apart. What an expression or a
-// pattern takes is left open.
+// refusesAll reports whether a check takes none of the texts that another one wants as they are, however these are set
+// apart. What an expression or a pattern takes is left open.
 func refusesAll(c, whole scenario.Check) bool {
 	if whole.Equals == nil && whole.AnyOf == nil || c.Regex != nil || c.Matches != nil {
 		return false
 	}
 	texts, _ := whole.Examples()
 	for _, text := range texts {
-		for _, said := range []string{text, strings.Trim(text, "\"'`. "), text + ".", `"` + text + `"`, "'" + text + "'", "`" + text + "`"} { // which count as the text alone
+		// which count as the text alone
+		for _, said := range []string{
+			text, strings.Trim(text, "\"'`. "), text + ".", `"` + text + `"`, "'" + text + "'", "`" + text + "`",
+		} {
 			if whole.Answer(said) && c.Answer(said) {
 				return false
 			}
@@ -78,7 +86,8 @@ type Sessions struct {
 	defaults grade.Defaults
 }
 
-// NewSessions takes all tools that can be called, of one name the first, and the defaults of their arguments; nil: none.
+// NewSessions takes all tools that can be called, of one name the first, and the defaults of their arguments; nil:
+// none.
 func NewSessions(tools []chat.Tool, defaults grade.Defaults) *Sessions {
 	x := &Sessions{tools: map[string]chat.Tool{}, inputs: map[string]*schema.Schema{}, defaults: defaults}
 	for _, t := range slices.Backward(tools) {
@@ -108,9 +117,10 @@ func (x *Sessions) refuses(name string, written ...string) (why string) {
 	return why
 }
 
-// Unsendable says which calls of a scenario's checks and gold solution no session makes: of no tool that there is, or against the schema of their
-// tool, so that they end before a server sees them. A gold call is made as it is written. A check is met by any call that is equal once the
-// schema's defaults are filled in, so it is only told where none of these may be made.
+// Unsendable says which calls of a scenario's checks and gold solution no session makes: of no tool that there is, or
+// against the schema of their tool, so that they end before a server sees them. A gold call is made as it is written. A
+// check is met by any call that is equal once the schema's defaults are filled in, so it is only told where none of
+// these may be made.
 func (x *Sessions) Unsendable(s *scenario.Scenario) (found []string) {
 	for i, c := range s.Checks {
 		if c.Type != scenario.CallCheck {
@@ -139,8 +149,8 @@ func defaultsOf(defaults grade.Defaults, tool string) map[string]json.RawMessage
 	return defaults(tool)
 }
 
-// equals are arguments that count as equal to those written: as they are, and with each choice of those that have a default, given or left out, as
-// far as these are few; of many all are given, or none.
+// equals are arguments that count as equal to those written: as they are, and with each choice of those that have a
+// default, given or left out, as far as these are few; of many all are given, or none.
 func equals(written string, defaults map[string]json.RawMessage) []string {
 	list := []string{written}
 	var given map[string]json.RawMessage

@@ -1,5 +1,5 @@
-// Package checktest tries the checks of scenarios before anything is learnt from them: on the gold solution, which they must let
-// pass, and on episodes that do nothing, repeat the task or leave something wrong behind, which they must not.
+// Package checktest tries the checks of scenarios before anything is learnt from them: on the gold solution, which they
+// must let pass, and on episodes that do nothing, repeat the task or leave something wrong behind, which they must not.
 package checktest
 
 import (
@@ -57,8 +57,8 @@ func Alone(s *scenario.Scenario) []string {
 
 // nothing is an episode that makes no call and ends with an answer.
 func nothing(answer string) *trajectory.Trajectory {
-	return &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted, Turns: []trajectory.Turn{{Content: answer}},
-		Messages: []chat.Message{{Role: chat.Assistant, Content: answer}}}
+	return &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted,
+		Turns: []trajectory.Turn{{Content: answer}}, Messages: []chat.Message{{Role: chat.Assistant, Content: answer}}}
 }
 
 // SilencePasses is the finding of checks that only bound an episode: they tell what must not be done from the rest.
@@ -67,8 +67,8 @@ const SilencePasses = "an episode without calls and answer passes the checks"
 // EchoPasses is the finding of checks that are weak, and still tell some answers apart.
 const EchoPasses = "repeating the task passes the checks"
 
-// cheats says which of two ways to pass a scenario's checks without doing its task there is: silence and the echo of the
-// task. To do nothing is right where no tool fits.
+// cheats says which of two ways to pass a scenario's checks without doing its task there is: silence and the echo of
+// the task. To do nothing is right where no tool fits.
 func cheats(s *scenario.Scenario, silence, echo *trajectory.Trajectory) []string {
 	if len(s.Checks) == 0 || abstains(s) {
 		return nil
@@ -82,7 +82,8 @@ func cheats(s *scenario.Scenario, silence, echo *trajectory.Trajectory) []string
 	return nil
 }
 
-// abstains reports whether the task is to call nothing: then its checks bound the calls and what they change, and no more.
+// abstains reports whether the task is to call nothing: then its checks bound the calls and what they change, and no
+// more.
 func abstains(s *scenario.Scenario) bool {
 	without := false
 	for _, c := range s.Checks {
@@ -99,8 +100,8 @@ func abstains(s *scenario.Scenario) bool {
 	return without
 }
 
-// unpassable says why an answer check holds of no answer, or of none that was found; "" also for other checks, whose gold
-// calls tell.
+// unpassable says why an answer check holds of no answer, or of none that was found; "" also for other checks, whose
+// gold calls tell.
 func unpassable(s *scenario.Scenario, c scenario.Check) string {
 	if c.Type != scenario.AnswerCheck {
 		return ""
@@ -124,8 +125,8 @@ func unpassable(s *scenario.Scenario, c scenario.Check) string {
 	return `no answer was found that it holds of; "gold_answer" would show one`
 }
 
-// Row runs a scenario's setup and gold calls in a session of their own, and an episode that does nothing in another, and
-// says what does not hold. The error is a server that cannot be reached.
+// Row runs a scenario's setup and gold calls in a session of their own, and an episode that does nothing in another,
+// and says what does not hold. The error is a server that cannot be reached.
 func (v Trial) Row(ctx context.Context, s *scenario.Scenario) ([]string, error) {
 	gold, found, err := v.gold(ctx, s)
 	if err != nil || len(found) > 0 {
@@ -148,8 +149,10 @@ func (v Trial) Row(ctx context.Context, s *scenario.Scenario) ([]string, error) 
 			}
 		}
 		saw, looked := gold.Saw(c.Look())
-		if c.Type == scenario.CommandCheck && passesAll(c, silent) || looked && c.Type != scenario.CommandCheck && !unfailing(c, nil) && unfailing(c, &saw) {
-			found = append(found, fmt.Sprintf("checks[%d] (%s) cannot fail: it also holds of wrong values in place of what the gold calls leave", i, c.Type))
+		if c.Type == scenario.CommandCheck && passesAll(c, silent) ||
+			looked && c.Type != scenario.CommandCheck && !unfailing(c, nil) && unfailing(c, &saw) {
+			found = append(found, fmt.Sprintf("checks[%d] (%s) cannot fail: it also holds of wrong values in place "+
+				"of what the gold calls leave", i, c.Type))
 		}
 	}
 	if silent != nil {
@@ -171,7 +174,8 @@ func passesAll(c scenario.Check, ts []*trajectory.Trajectory) bool {
 func (v Trial) open(ctx context.Context, s *scenario.Scenario) (environment.Session, *world.Watch, []string, error) {
 	session, err := v.Tools.Open(ctx, s.ID, environment.TemplatesOf(s.Template)...)
 	if err != nil {
-		return nil, nil, nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Where: "scenario " + s.ID, Err: err, Next: trajectory.Mending(err.Error(), "hone doctor")}
+		return nil, nil, nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server",
+			Where: "scenario " + s.ID, Err: err, Next: trajectory.Mending(err.Error(), "hone doctor")}
 	}
 	for i, call := range s.SetupCalls() {
 		found, err := v.callFailures(s, fmt.Sprintf("setup[%d]", i), session.Probe(ctx, call), false)
@@ -195,18 +199,21 @@ func (v Trial) gold(ctx context.Context, s *scenario.Scenario) (*trajectory.Traj
 		return nil, found, err
 	}
 	defer func() { _ = session.Close() }()
-	t := &trajectory.Trajectory{ID: s.ID, ScenarioID: s.ID, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
+	t := &trajectory.Trajectory{ID: s.ID, ScenarioID: s.ID, Outcome: trajectory.OK,
+		StopReason: trajectory.StopCompleted}
 	for i, call := range s.GoldCalls() {
 		if asks := s.Gold[i].Asks; asks != "" {
 			t.Turns = append(t.Turns, trajectory.Turn{Content: asks})
-			t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: asks}, chat.Message{Role: chat.User, Content: "..."})
+			t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: asks},
+				chat.Message{Role: chat.User, Content: "..."})
 			if found, err := lookFinding(s, watch.AfterTurn(ctx, t)); found != nil || err != nil {
 				return nil, found, err
 			}
 		}
 		call.ID = fmt.Sprintf("gold_%d", i)
 		r := session.Call(ctx, []chat.ToolCall{call})[0]
-		if found, err := v.callFailures(s, fmt.Sprintf("gold[%d]", i), r, expectsError(s, call, v.Defaults)); err != nil || found != nil {
+		if found, err := v.callFailures(s, fmt.Sprintf("gold[%d]", i), r,
+			expectsError(s, call, v.Defaults)); err != nil || found != nil {
 			return nil, found, err
 		}
 		t.Turns = append(t.Turns, trajectory.Turn{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{r}})
@@ -223,7 +230,9 @@ func (v Trial) gold(ctx context.Context, s *scenario.Scenario) (*trajectory.Traj
 }
 
 // silent are episodes that make no call: one without an answer, one that repeats the task, one with a wrong answer.
-func (v Trial) silent(ctx context.Context, s *scenario.Scenario) (ts []*trajectory.Trajectory, found []string, err error) {
+func (v Trial) silent(
+	ctx context.Context, s *scenario.Scenario,
+) (ts []*trajectory.Trajectory, found []string, err error) {
 	session, watch, found, err := v.open(ctx, s)
 	if session == nil {
 		return nil, found, err
@@ -239,8 +248,8 @@ func (v Trial) silent(ctx context.Context, s *scenario.Scenario) (ts []*trajecto
 	return ts, nil, nil
 }
 
-// Blind reports whether an episode passes a scenario's checks that makes one call, whatever the task says, and ends with no
-// answer, or with what the call answered. The error is a server that cannot be reached.
+// Blind reports whether an episode passes a scenario's checks that makes one call, whatever the task says, and ends
+// with no answer, or with what the call answered. The error is a server that cannot be reached.
 func (v Trial) Blind(ctx context.Context, s *scenario.Scenario, call chat.ToolCall) (passes bool, err error) {
 	session, watch, found, err := v.open(ctx, s)
 	if session == nil || len(found) > 0 {
@@ -250,11 +259,13 @@ func (v Trial) Blind(ctx context.Context, s *scenario.Scenario, call chat.ToolCa
 	call.ID = "blind"
 	r := session.Call(ctx, []chat.ToolCall{call})[0]
 	if r.Status == trajectory.CallTransportError {
-		return false, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: trajectory.Mending(r.Error, "hone doctor")}
+		return false, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost",
+			Where: "scenario " + s.ID, Why: r.Error, Next: trajectory.Mending(r.Error, "hone doctor")}
 	}
 	for _, answer := range []string{"", r.Text} {
 		t := nothing(answer)
-		t.Turns = append([]trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{r}}}, t.Turns...)
+		t.Turns = append([]trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{r}}},
+			t.Turns...)
 		if _, err := lookFinding(s, watch.End(ctx, t)); err != nil {
 			return false, err
 		}
@@ -266,10 +277,13 @@ func (v Trial) Blind(ctx context.Context, s *scenario.Scenario, call chat.ToolCa
 }
 
 // callFailures says why a call of the scenario did not do what it is there for.
-func (v Trial) callFailures(s *scenario.Scenario, what string, r trajectory.ToolResult, refused bool) ([]string, error) {
+func (v Trial) callFailures(
+	s *scenario.Scenario, what string, r trajectory.ToolResult, refused bool,
+) ([]string, error) {
 	switch {
 	case r.Status == trajectory.CallTransportError:
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: trajectory.Mending(r.Error, "hone doctor")}
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost",
+			Where: "scenario " + s.ID, Why: r.Error, Next: trajectory.Mending(r.Error, "hone doctor")}
 	case r.Status == trajectory.CallToolError && refused:
 		return nil, nil
 	case r.Status != trajectory.CallOK:
@@ -277,7 +291,8 @@ func (v Trial) callFailures(s *scenario.Scenario, what string, r trajectory.Tool
 	case v.Refusal == nil || v.Refusal(r.Text) == "":
 		return nil, nil
 	}
-	return []string{fmt.Sprintf("%s (%s) is answered like an error that counts as none: %s; \"refusal\" in the server's configuration would say so", what, r.Call.Name, strings.TrimSpace(r.Text))}, nil
+	return []string{fmt.Sprintf("%s (%s) is answered like an error that counts as none: %s; "+
+		"\"refusal\" in the server's configuration would say so", what, r.Call.Name, strings.TrimSpace(r.Text))}, nil
 }
 
 // expectsError reports whether a check wants the call to be answered with an error.
@@ -290,13 +305,15 @@ func expectsError(s *scenario.Scenario, call chat.ToolCall, defaults grade.Defau
 	return false
 }
 
-// lookFinding makes a finding of a look that could not be made for the scenario's own fault, and an error of a lost server.
+// lookFinding makes a finding of a look that could not be made for the scenario's own fault, and an error of a lost
+// server.
 func lookFinding(s *scenario.Scenario, lost *world.Lost) ([]string, error) {
 	switch {
 	case lost == nil:
 		return nil, nil
 	case lost.Again:
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: lost.Why, Next: trajectory.Mending(lost.Why, "hone doctor")}
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost",
+			Where: "scenario " + s.ID, Why: lost.Why, Next: trajectory.Mending(lost.Why, "hone doctor")}
 	}
 	return []string{lost.Why}, nil
 }

@@ -113,7 +113,8 @@ func TestRows(t *testing.T) {
 		// cannot pass
 		{add + `"checks":[{"type":"state","name":"show","matches":{"number":2}}]`, "checks[0] (state) is not met by the gold calls: $.number is 41, not 2"},
 		{add + `"checks":[{"type":"file","path":"nmber","equals":"41"}]`, "checks[0] (file) is not met by the gold calls: nmber: absent"},
-		{add + `"checks":[{"type":"unchanged"},{"type":"call","name":"add","arguments":{}}]`, "checks[0] (unchanged) is not met by the gold calls: changed number"},
+		{add + `"checks":[{"type":"unchanged"},{"type":"call","name":"add","arguments":{}}]`,
+			"checks[0] (unchanged) is not met by the gold calls: changed number"},
 		{add + `"checks":[{"type":"max_calls","max":0},{"type":"answer","equals":"x"}]`, "checks[0] (max_calls) is not met by the gold calls"},
 		{add + `"gold_answer":"5","checks":[{"type":"answer","number":4}]`, `checks[0] (answer) cannot pass: "5" does not meet "number"`},
 		{add + `"checks":[{"type":"answer","equals":""}]`, "checks[0] (answer) cannot pass"},
@@ -126,9 +127,14 @@ func TestRows(t *testing.T) {
 		{add + `"checks":[{"type":"file","path":"number","regex":"^.*$"}]`, "checks[0] (file) cannot fail"},
 		{add + `"checks":[{"type":"answer","regex":"."}]`, "checks[0] (answer) cannot fail"},
 		{add + `"checks":[{"type":"state","name":"show","regex":"^.n?|^$"}]`, "checks[0] (state) cannot fail"},
-		{add + `"checks":[{"type":"state","name":"show","matches":{"$any_of":[{"number":{"$any":true}},{}]}}]`, "it also holds of wrong values in place of what the gold calls leave"},
+		{add + `"checks":[{"type":"state","name":"show","matches":{"$any_of":[{"number":{"$any":true}},{}]}}]`,
+			"it also holds of wrong values in place of what the gold calls leave"},
 		{add + `"checks":[{"type":"max_calls","max":100000},{"type":"call","name":"add","arguments":{}}]`, "checks[0] (max_calls) cannot fail"},
-		{add + `"checks":[{"type":"command","command":["` + program(`echo 1`) + `"]},{"type":"call","name":"add","arguments":{}}]`, "checks[0] (command) cannot fail"},
+		{
+			add + `"checks":[{"type":"command","command":["` + program(`echo 1`) +
+				`"]},{"type":"call","name":"add","arguments":{}}]`,
+			"checks[0] (command) cannot fail",
+		},
 		// silence and echo
 		{`"checks":[{"type":"unchanged"}]`, "an episode without calls and answer passes the checks"},
 		{`"checks":[{"type":"max_calls","max":1}]`, "an episode without calls and answer passes the checks"},
@@ -140,18 +146,23 @@ func TestRows(t *testing.T) {
 		for _, opening := range []string{`"task":"the task"`, `"user":{"says":["the task"]}`, `"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"7"},{"role":"user","content":"the task"}]`} {
 			s := rowOf(t, `{`+opening+`,`+test.row+`}`)
 			found := checktest.Alone(s)
-			trial := checktest.Trial{Tools: &counter{t: t}, Programs: []string{"PATH=" + os.Getenv("PATH")}, Refusal: func(text string) string {
-				if strings.Contains(text, "error") {
-					return "error"
-				}
-				return ""
-			}}
+			trial := checktest.Trial{
+				Tools:    &counter{t: t},
+				Programs: []string{"PATH=" + os.Getenv("PATH")},
+				Refusal: func(text string) string {
+					if strings.Contains(text, "error") {
+						return "error"
+					}
+					return ""
+				},
+			}
 			more, err := trial.Row(t.Context(), s)
 			if err != nil {
 				t.Errorf("%s: %v", test.row, err)
 			}
 			found = append(found, more...)
-			if all := strings.Join(found, "\n"); test.want == "" && all != "" || !strings.Contains(all, test.want) || len(found) > 2 {
+			if all := strings.Join(found, "\n"); test.want == "" && all != "" || !strings.Contains(all, test.want) ||
+				len(found) > 2 {
 				t.Errorf("%s: %q; want %q", test.row, found, test.want)
 			}
 		}

@@ -12,8 +12,8 @@ import (
 // wrongText is what nobody asks for.
 const wrongText = "hone wrote this wrong answer, 7391.25"
 
-// unfailing reports whether a check holds of every wrong value in place of what it looks at: of what is there after the gold
-// calls with its values made wrong, or, where that is nil, of what is wrong for most.
+// unfailing reports whether a check holds of every wrong value in place of what it looks at: of what is there after the
+// gold calls with its values made wrong, or, where that is nil, of what is wrong for most.
 func unfailing(c scenario.Check, gold *trajectory.Observation) bool {
 	episodes := wrong(c, gold)
 	for _, t := range episodes {

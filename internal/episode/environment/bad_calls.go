@@ -8,21 +8,24 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// answerBadCall answers the turn just written, which holds a malformed call, by what is wrong with it. None of its calls is made: a model that
-// began another one by mistake may mean both otherwise. The answer is a message of the role user, which every chat template takes behind a
-// message without a call. Beyond the limit it is the end.
+// answerBadCall answers the turn just written, which holds a malformed call, by what is wrong with it. None of its
+// calls is made: a model that began another one by mistake may mean both otherwise. The answer is a message of the role
+// user, which every chat template takes behind a message without a call. Beyond the limit it is the end.
 func (e *episode) answerBadCall() *End {
 	turn := &e.t.Turns[len(e.t.Turns)-1]
 	if len(e.told) >= e.o.MaxMalformed {
 		return &End{Outcome: trajectory.PolicyError, Reason: trajectory.StopParseError, Why: turn.ParseError}
 	}
 	for _, c := range turn.Calls {
-		r := trajectory.ToolResult{Call: c, Status: trajectory.CallInvalid, Text: "not called", Error: "another call of the message is malformed"}
+		r := trajectory.ToolResult{Call: c, Status: trajectory.CallInvalid, Text: "not called",
+			Error: "another call of the message is malformed"}
 		turn.Results = append(turn.Results, r)
-		e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: c.ID, Name: c.Name})
+		e.t.Messages = append(e.t.Messages,
+			chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: c.ID, Name: c.Name})
 	}
 	e.numCalls += len(turn.Calls)
-	turn.Feedback = fmt.Sprintf("Your last message holds a malformed tool call, so no tool was called: %s.", turn.ParseError)
+	turn.Feedback = fmt.Sprintf("Your last message holds a malformed tool call, so no tool was called: %s.",
+		turn.ParseError)
 	if e.o.CallExample != "" {
 		turn.Feedback += " Write the call again, in this form:\n" + e.o.CallExample
 	} else {

@@ -21,8 +21,8 @@ type User interface {
 // Partner is the user in one episode. It is used by one goroutine at a time.
 type Partner interface {
 	Name() string // for the record: trajectory.User.Played
-	// Say is what the user says to a conversation, or to begin one that has no message of its own yet. Its error says that the user
-	// could not be played, which is nobody's doing in the episode.
+	// Say is what the user says to a conversation, or to begin one that has no message of its own yet. Its error says
+	// that the user could not be played, which is nobody's doing in the episode.
 	Say(ctx context.Context, messages []chat.Message) (Words, error)
 }
 
@@ -40,8 +40,8 @@ type conversation struct {
 	partner Partner
 }
 
-// meet brings in the scenario's user, who finds the first words where the scenario has none. The end is nil where the policy may
-// speak: not where these words are the last ones too.
+// meet brings in the scenario's user, who finds the first words where the scenario has none. The end is nil where the
+// policy may speak: not where these words are the last ones too.
 func (e *episode) meet(ctx context.Context, s scenario.Scenario) *End {
 	if s.User == nil {
 		return nil
@@ -69,16 +69,18 @@ func (e *episode) meet(ctx context.Context, s scenario.Scenario) *End {
 	return nil
 }
 
-// answerWords answers a message without a call. Without a user such a message ends the episode; else the user answers, or ends the
-// conversation.
+// answerWords answers a message without a call. Without a user such a message ends the episode; else the user answers,
+// or ends the conversation.
 func (e *episode) answerWords(ctx context.Context, said string) *End {
 	switch limit := e.limitOfUser(); {
 	case e.partner == nil:
 		return &End{Outcome: trajectory.OK, Reason: trajectory.StopCompleted}
-	case strings.TrimSpace(said) == "" || strings.Contains(said, scenario.StopToken): // nothing to answer, or not to be answered
+	case strings.TrimSpace(said) == "" || strings.Contains(said, scenario.StopToken):
+		// nothing to answer, or not to be answered
 		return e.over(trajectory.EndedByPolicy)
 	case limit > 0 && e.t.User.Turns >= limit:
-		return e.limit(trajectory.StopMaxUserTurns, fmt.Sprintf("the user has written %d messages, which is the most it may (max_turns of the scenario's user)", limit))
+		return e.limit(trajectory.StopMaxUserTurns, fmt.Sprintf("the user has written %d messages, "+
+			"which is the most it may (max_turns of the scenario's user)", limit))
 	}
 	words, end := e.ask(ctx)
 	if end != nil {

@@ -1,6 +1,6 @@
-// Package environment is the half of an episode that answers: servers, set-up, limits, results, outcomes. The other half, who
-// speaks in it, is a policy; package rollout joins the two. Players are the simulated users of
-// scenarios: a model that is told a goal, or a script.
+// Package environment is the half of an episode that answers: servers, set-up, limits, results, outcomes. The other
+// half, who speaks in it, is a policy; package rollout joins the two. Players are the simulated users of scenarios: a
+// model that is told a goal, or a script.
 package environment
 
 import (
@@ -15,11 +15,11 @@ import (
 
 // Environment is where episodes take place. Servers, the MCP servers of a scenario, is one.
 //
-// The record of an episode is its environment's: it writes the opening, each reply with its results, what is seen of the
-// world, and the end. Who speaks reads it.
+// The record of an episode is its environment's: it writes the opening, each reply with its results, what is seen of
+// the world, and the end. Who speaks reads it.
 type Environment interface {
-	// Open begins an episode of a scenario. It writes the messages and tools that the policy is shown into t, and how many
-	// messages these are. Where an end
+	// Open begins an episode of a scenario. It writes the messages and tools that the policy is shown into t, and how
+	// many messages these are. Where an end
 	// is returned the episode is over before the policy said a word, and there is nothing to close.
 	Open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory) (Episode, *End)
 }
@@ -28,7 +28,8 @@ type Environment interface {
 type Episode interface {
 	// Tools are what can be called in the next turn: those of the opening, and what was found since.
 	Tools() []chat.Tool
-	// Take writes a reply into the record and answers it: with results, where the policy is to speak again, or with the end.
+	// Take writes a reply into the record and answers it: with results, where the policy is to speak again, or with the
+	// end.
 	Take(ctx context.Context, r Reply) *End
 	Close() error
 }
@@ -60,8 +61,8 @@ func (e *End) Note(t *trajectory.Trajectory) {
 	t.Outcome, t.StopReason, t.Error = e.Outcome, e.Reason, e.Why
 }
 
-// Opening is the conversation that an episode begins with: the scenario's, behind the system message where it has none of
-// its own. Where a model is to find the user's first words, they are missing.
+// Opening is the conversation that an episode begins with: the scenario's, behind the system message where it has none
+// of its own. Where a model is to find the user's first words, they are missing.
 func Opening(system string, s scenario.Scenario) []chat.Message {
 	messages := s.Opening()
 	if system != "" && (len(messages) == 0 || messages[0].Role != chat.System) {
@@ -70,8 +71,8 @@ func Opening(system string, s scenario.Scenario) []chat.Message {
 	return messages
 }
 
-// Openings are what an episode may begin with, for those who plan for its prompts: its opening or, where the user's first
-// words are not known, two that have no word of the user in common.
+// Openings are what an episode may begin with, for those who plan for its prompts: its opening or, where the user's
+// first words are not known, two that have no word of the user in common.
 func Openings(system string, s scenario.Scenario) [][]chat.Message {
 	opening := Opening(system, s)
 	if !s.UserBegins() {

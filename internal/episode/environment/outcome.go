@@ -38,7 +38,8 @@ func endOfLostCall(results []trajectory.ToolResult) *End {
 		if outcome == "" {
 			continue
 		}
-		end := &End{Outcome: outcome, Reason: trajectory.StopError, Why: fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error), Again: true}
+		end := &End{Outcome: outcome, Reason: trajectory.StopError,
+			Why: fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error), Again: true}
 		if r.Status == trajectory.CallTimeout {
 			end.Reason = trajectory.StopTimeout
 		}
@@ -50,8 +51,8 @@ func endOfLostCall(results []trajectory.ToolResult) *End {
 	return nil
 }
 
-// limitOutcome is how an episode ends that ran out of turns, tokens, calls, context or working time. Where it made calls and not one of
-// them was valid, or well-formed, that is the policy's error: it was no nearer to an end.
+// limitOutcome is how an episode ends that ran out of turns, tokens, calls, context or working time. Where it made
+// calls and not one of them was valid, or well-formed, that is the policy's error: it was no nearer to an end.
 func limitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
 	tried := false
 	for _, turn := range t.Turns {
@@ -69,8 +70,8 @@ func limitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
 	return trajectory.Limit
 }
 
-// workingTime is how long the tools worked in a turn: as long as its longest call, since they run at once. It is what an
-// episode's time is counted by. How long the sampler takes, or other episodes, is nobody's doing in it.
+// workingTime is how long the tools worked in a turn: as long as its longest call, since they run at once. It is what
+// an episode's time is counted by. How long the sampler takes, or other episodes, is nobody's doing in it.
 func workingTime(results []trajectory.ToolResult) time.Duration {
 	longest := 0.0
 	for _, r := range results {
@@ -81,15 +82,17 @@ func workingTime(results []trajectory.ToolResult) time.Duration {
 
 // EndOfCancel is the end of an episode that was cancelled, which says nothing of the policy.
 func EndOfCancel(ctx context.Context) *End {
-	return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopCancelled, Why: fmt.Sprint(context.Cause(ctx))}
+	return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopCancelled,
+		Why: fmt.Sprint(context.Cause(ctx))}
 }
 
-// setUp makes a scenario's setup calls, one after the other. The end is nil where all were answered without error; else the
-// environment is not as the task has it, which is not the policy's doing.
+// setUp makes a scenario's setup calls, one after the other. The end is nil where all were answered without error; else
+// the environment is not as the task has it, which is not the policy's doing.
 func setUp(ctx context.Context, session Session, setup []chat.ToolCall) *End {
 	for _, call := range setup {
 		if r := session.Probe(ctx, call); r.Status != trajectory.CallOK {
-			return &End{Outcome: cmp.Or(CallOutcome(r), trajectory.EnvironmentError), Reason: trajectory.StopError, Why: fmt.Sprintf("setup call %s: %s: %s%s", call.Name, r.Status, r.Error, r.Text), Again: true}
+			return &End{Outcome: cmp.Or(CallOutcome(r), trajectory.EnvironmentError), Reason: trajectory.StopError,
+				Why: fmt.Sprintf("setup call %s: %s: %s%s", call.Name, r.Status, r.Error, r.Text), Again: true}
 		}
 	}
 	return nil

@@ -10,7 +10,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// rules are those of tau-bench (arXiv 2406.12045, user simulation) and tau2-bench (arXiv 2506.07982, simulation guidelines), in words of our own.
+// rules are those of tau-bench (arXiv 2406.12045, user simulation) and tau2-bench (arXiv 2506.07982, simulation
+// guidelines), in words of our own.
 const rules = `You play a person who talks to an assistant. You are not the assistant.
 - Write only what the person says next: one short message, in the first person, without quotation marks.
 - Tell only what the assistant needs now. Do not tell everything at once.
@@ -50,8 +51,8 @@ func facts(knows json.RawMessage) string {
 	return b.String()
 }
 
-// Prompt turns a conversation round: what the user said is the assistant's there, and what the policy said to the user is the
-// user's. Calls and their results are not the user's to see.
+// Prompt turns a conversation round: what the user said is the assistant's there, and what the policy said to the user
+// is the user's. Calls and their results are not the user's to see.
 func Prompt(system string, messages []chat.Message) []chat.Message {
 	prompt := []chat.Message{{Role: chat.System, Content: system}, {Role: chat.User, Content: greeting}}
 	for _, m := range messages {
@@ -81,7 +82,8 @@ func read(text string) Words {
 		text = text[i+len("</think>"):]
 	}
 	var w Words
-	for i, by := range []string{trajectory.EndedByOutOfScope, trajectory.EndedByUser, trajectory.EndedByTransfer} { // the first of them counts, as in tau2-bench
+	// the first of them counts, as in tau2-bench
+	for i, by := range []string{trajectory.EndedByOutOfScope, trajectory.EndedByUser, trajectory.EndedByTransfer} {
 		token := scenario.EndTokens()[i]
 		if w.Ended == "" && strings.Contains(text, token) {
 			w.Ended = by

@@ -16,20 +16,22 @@ import (
 type Options struct {
 	Tools Tools
 
-	System       string        // system message; empty for none
-	ToolList     []chat.Tool   // the tools shown to the model
-	MaxTurns     int           // completions of one episode [8]
-	MaxToolCalls int           // calls of one episode [32]
-	MaxMalformed int           // messages with a malformed call that are answered by what is wrong with them; the next ends the episode
-	CompleteTask bool          // whether calls of CompleteTask end an episode; ToolList and ToolsOf have it then
-	CallExample  string        // a call as the model writes it, for these answers; "" where that is not known
-	MaxWork      time.Duration // working time of the tools in one episode: of each turn its longest call; 0 for no limit
-	Hang         time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
-	Programs     []string      // environment of the programs that checks name; nil where none may run
-	User         User          // plays the users of scenarios that have one; nil where none has
+	System       string      // system message; empty for none
+	ToolList     []chat.Tool // the tools shown to the model
+	MaxTurns     int         // completions of one episode [8]
+	MaxToolCalls int         // calls of one episode [32]
+	// messages with a malformed call that are answered by what is wrong with them; the next ends the episode
+	MaxMalformed int
+	CompleteTask bool   // whether calls of CompleteTask end an episode; ToolList and ToolsOf have it then
+	CallExample  string // a call as the model writes it, for these answers; "" where that is not known
+	// working time of the tools in one episode: of each turn its longest call; 0 for no limit
+	MaxWork  time.Duration
+	Hang     time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
+	Programs []string      // environment of the programs that checks name; nil where none may run
+	User     User          // plays the users of scenarios that have one; nil where none has
 
-	// ToolsOf chooses the tools shown in a scenario's episodes, where one list for all would be too long. It must give a
-	// scenario the same each time. Without it ToolList is shown.
+	// ToolsOf chooses the tools shown in a scenario's episodes, where one list for all would be too long. It must give
+	// a scenario the same each time. Without it ToolList is shown.
 	ToolsOf func(s scenario.Scenario) ([]chat.Tool, error)
 }
 
@@ -61,7 +63,8 @@ func (v *Servers) Open(ctx context.Context, s scenario.Scenario, t *trajectory.T
 	return e, nil
 }
 
-// Shows returns what the policy is shown when an episode of a scenario begins. Without an error it depends on nothing else.
+// Shows returns what the policy is shown when an episode of a scenario begins. Without an error it depends on nothing
+// else.
 func (v *Servers) Shows(s scenario.Scenario) (messages []chat.Message, tools []chat.Tool, err error) {
 	tools = v.o.ToolList
 	if v.o.ToolsOf != nil {
@@ -71,7 +74,9 @@ func (v *Servers) Shows(s scenario.Scenario) (messages []chat.Message, tools []c
 }
 
 // open opens an episode whose opening is written, unless shown says why not.
-func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory, shown error) (*episode, *End) {
+func (v *Servers) open(
+	ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory, shown error,
+) (*episode, *End) {
 	if err := cmp.Or(ctx.Err(), shown); err != nil {
 		return nil, &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError, Why: err.Error()}
 	}
@@ -172,8 +177,8 @@ func (e *episode) answer(ctx context.Context, r Reply) *End {
 	return e.call(ctx, r.Turn.Calls)
 }
 
-// write adds a turn to the record. Calls without an id of their own get one, for results name calls by it: some endpoints
-// give none, or count from 0 in each message.
+// write adds a turn to the record. Calls without an id of their own get one, for results name calls by it: some
+// endpoints give none, or count from 0 in each message.
 func (e *episode) write(turn trajectory.Turn) {
 	used := map[string]bool{}
 	for _, m := range e.t.Messages {
@@ -189,8 +194,13 @@ func (e *episode) write(turn trajectory.Turn) {
 		turn.Calls[i].ID, used[id] = id, true
 	}
 	e.t.Turns = append(e.t.Turns, turn)
-	e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.Assistant, Content: turn.Content, ReasoningContent: turn.ReasoningContent, ToolCalls: turn.Calls,
-		NoLoss: turn.NoLoss})
+	e.t.Messages = append(e.t.Messages, chat.Message{
+		Role:             chat.Assistant,
+		Content:          turn.Content,
+		ReasoningContent: turn.ReasoningContent,
+		ToolCalls:        turn.Calls,
+		NoLoss:           turn.NoLoss,
+	})
 }
 
 // limit is the end at one of the limits.
@@ -218,11 +228,13 @@ func (e *episode) call(ctx context.Context, calls []chat.ToolCall) *End {
 	cancel()
 	e.t.Turns[len(e.t.Turns)-1].Results = results
 	for _, r := range results {
-		e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
+		e.t.Messages = append(e.t.Messages,
+			chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
 	}
 	end := endOfLostCall(results)
 	if end != nil && hung {
-		return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopTimeout, Why: fmt.Sprintf("the calls hang: they did not end within %s (%s)", e.o.Hang, end.Why), Again: true}
+		return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopTimeout,
+			Why: fmt.Sprintf("the calls hang: they did not end within %s (%s)", e.o.Hang, end.Why), Again: true}
 	}
 	if e.worked += workingTime(results); end == nil && e.o.MaxWork > 0 && e.worked > e.o.MaxWork {
 		return e.limit(trajectory.StopMaxWork, fmt.Sprintf("the tools worked for %s, of %s", e.worked, e.o.MaxWork))

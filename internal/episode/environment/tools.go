@@ -12,7 +12,8 @@ import (
 // Tools opens isolated sessions on the servers of a run. internal/mcp implements it.
 type Tools interface {
 	// Open gives one episode its own view of the servers. Its error is an environment error, unless it is a Blamer.
-	// templates are the folders that the episode's own folders begin as, in place of those that servers are configured with.
+	// templates are the folders that the episode's own folders begin as, in place of those that servers are configured
+	// with.
 	Open(ctx context.Context, episode string, templates ...Template) (Session, error)
 }
 
@@ -39,8 +40,8 @@ type Session interface {
 	// Call runs the calls of one turn, all of them, in parallel where there are several, and returns results in call
 	// order. It never fails: what went wrong is each result's Status.
 	Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult
-	// Probe makes a call that is the scenario's and not the model's: it may use tools that the model has not been shown,
-	// and its text is not cut to what a model is shown.
+	// Probe makes a call that is the scenario's and not the model's: it may use tools that the model has not been
+	// shown, and its text is not cut to what a model is shown.
 	Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult
 	// Dir is the episode's own folder on a server, "" where it has none. With "" for the server it is that of the one
 	// server that has one.

@@ -14,8 +14,8 @@ import (
 // Model writes what a user says. An endpoint (internal/llm) is one.
 type Model interface {
 	Name() string
-	// Write is the next message of the assistant in a conversation, drawn by a seed. An equal request has an equal answer, as far as
-	// the model keeps to its seed.
+	// Write is the next message of the assistant in a conversation, drawn by a seed. An equal request has an equal
+	// answer, as far as the model keeps to its seed.
 	Write(ctx context.Context, messages []chat.Message, seed uint64) (Written, error)
 }
 
@@ -31,8 +31,8 @@ type Players struct {
 	Seed  uint64
 }
 
-// Begin implements environment.User. The words of a user depend on the seed, the scenario, the rollout and what was said, and on
-// nothing of the policy's: all systems meet the same user as long as they say the same.
+// Begin implements environment.User. The words of a user depend on the seed, the scenario, the rollout and what was
+// said, and on nothing of the policy's: all systems meet the same user as long as they say the same.
 func (p Players) Begin(s scenario.Scenario, t *trajectory.Trajectory) Partner {
 	if s.User.HasScript() {
 		return &script{lines: s.Replies()}
@@ -104,10 +104,12 @@ type stream struct {
 	rollout    int
 }
 
-// seed is that of one draw of one message. It has 31 bits, which every endpoint takes, and is not 0, which would be no seed.
+// seed is that of one draw of one message. It has 31 bits, which every endpoint takes, and is not 0, which would be no
+// seed.
 func (s stream) seed(turn, draw int) uint64 {
 	h := fnv.New64a()
-	_ = binary.Write(h, binary.LittleEndian, []int64{int64(s.seed0), int64(s.rollout), int64(turn), int64(draw)}) // a hash does not fail
+	// a hash does not fail
+	_ = binary.Write(h, binary.LittleEndian, []int64{int64(s.seed0), int64(s.rollout), int64(turn), int64(draw)})
 	_, _ = h.Write([]byte("user " + s.scenarioID))
 	x := h.Sum64()
 	return max(1, (x^x>>31)&(1<<31-1))

@@ -35,7 +35,8 @@ func begin(p Players, s scenario.Scenario, rollout int) Partner {
 // A model that plays a user is told all that the scenario says of it, and sees of the conversation what a person would.
 func TestWhatAModelIsTold(t *testing.T) {
 	w := &writer{lines: []string{"It is #W1."}}
-	s := scenario.Scenario{ID: "x", User: &scenario.User{Goal: "Cancel the order.", Persona: "You are rude.", Knows: []byte(`{"order": "#W1", "zip": "19122"}`)}}
+	s := scenario.Scenario{ID: "x", User: &scenario.User{Goal: "Cancel the order.", Persona: "You are rude.",
+		Knows: []byte(`{"order": "#W1", "zip": "19122"}`)}}
 	said := []chat.Message{{Role: chat.System, Content: "policy of the shop"}, {Role: chat.User, Content: "Cancel it."},
 		{Role: chat.Assistant, Content: "Let me see.", ToolCalls: []chat.ToolCall{{ID: "c", Name: "look", Arguments: "{}"}}},
 		{Role: chat.ToolRole, ToolCallID: "c", Content: "a secret"}, {Role: chat.Assistant, Content: "Which order?"}}
@@ -44,12 +45,18 @@ func TestWhatAModelIsTold(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	prompt := w.asked[0]
-	for _, want := range []string{"Cancel the order.", "You are rude.", `"order": "#W1"`, "###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###"} {
+	for _, want := range []string{
+		"Cancel the order.", "You are rude.", `"order": "#W1"`, "###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###",
+	} {
 		if !strings.Contains(prompt[0].Content, want) {
 			t.Errorf("%q is not told in\n%s", want, prompt[0].Content)
 		}
 	}
-	want := []chat.Message{{Role: chat.User, Content: greeting}, {Role: chat.Assistant, Content: "Cancel it."}, {Role: chat.User, Content: "Which order?"}}
+	want := []chat.Message{
+		{Role: chat.User, Content: greeting},
+		{Role: chat.Assistant, Content: "Cancel it."},
+		{Role: chat.User, Content: "Which order?"},
+	}
 	if prompt[0].Role != chat.System || !reflect.DeepEqual(prompt[1:], want) {
 		t.Errorf("it sees %+v", prompt[1:])
 	}
@@ -74,7 +81,8 @@ func TestWordsAreRead(t *testing.T) {
 			t.Errorf("%q is read as %+v", text, got)
 		}
 	}
-	if got := read(strings.Repeat("é", 4000)); len(got.Text) > 4096 || !strings.HasPrefix(strings.Repeat("é", 4000), got.Text) {
+	if got := read(strings.Repeat("é", 4000)); len(got.Text) > 4096 ||
+		!strings.HasPrefix(strings.Repeat("é", 4000), got.Text) {
 		t.Errorf("%d bytes", len(got.Text))
 	}
 }
@@ -92,7 +100,8 @@ func TestSeeds(t *testing.T) {
 					if _, err := one.Say(t.Context(), nil); err != nil {
 						t.Fatal(err)
 					}
-					if _, err := other.Say(t.Context(), []chat.Message{{Role: chat.User, Content: "another policy"}}); err != nil {
+					if _, err := other.Say(t.Context(),
+						[]chat.Message{{Role: chat.User, Content: "another policy"}}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -116,18 +125,21 @@ func TestSpeechless(t *testing.T) {
 	s := scenario.Scenario{ID: "x", User: &scenario.User{Goal: "g"}}
 	w := &writer{lines: []string{"", " \n", "At last."}}
 	got, err := begin(Players{Model: w}, s, 0).Say(t.Context(), nil)
-	if err != nil || got.Text != "At last." || got.PromptTokens != 30 || got.CompletionTokens != 6 || w.seeds[0] == w.seeds[1] {
+	if err != nil || got.Text != "At last." || got.PromptTokens != 30 || got.CompletionTokens != 6 ||
+		w.seeds[0] == w.seeds[1] {
 		t.Errorf("%+v, %v, %v", got, err, w.seeds)
 	}
 	w = &writer{lines: []string{""}}
-	if got, err := begin(Players{Model: w}, s, 0).Say(t.Context(), nil); err == nil || len(w.asked) != 3 || got.PromptTokens != 30 {
+	if got, err := begin(Players{Model: w}, s, 0).Say(t.Context(), nil); err == nil || len(w.asked) != 3 ||
+		got.PromptTokens != 30 {
 		t.Errorf("%+v, %v after %d draws", got, err, len(w.asked))
 	}
 	w = &writer{lines: []string{"x"}, err: errors.New("gone")}
 	if _, err := begin(Players{Model: w}, s, 0).Say(t.Context(), nil); err == nil || len(w.asked) != 1 {
 		t.Errorf("%v after %d draws", err, len(w.asked))
 	}
-	if _, err := begin(Players{}, s, 0).Say(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "rollout.user") {
+	if _, err := begin(Players{}, s, 0).Say(t.Context(), nil); err == nil ||
+		!strings.Contains(err.Error(), "rollout.user") {
 		t.Error(err)
 	}
 }
@@ -135,7 +147,12 @@ func TestSpeechless(t *testing.T) {
 // A script says its lines whatever it is told, and then no more.
 func TestScript(t *testing.T) {
 	p := begin(Players{}, scenario.Scenario{User: &scenario.User{Says: []string{"Hi.", "Yes.", "Bye. ###STOP###"}}}, 0)
-	for _, want := range []Words{{Text: "Yes."}, {Text: "Bye.", Ended: trajectory.EndedByUser}, {Ended: trajectory.EndedByScript}, {Ended: trajectory.EndedByScript}} {
+	for _, want := range []Words{
+		{Text: "Yes."},
+		{Text: "Bye.", Ended: trajectory.EndedByUser},
+		{Ended: trajectory.EndedByScript},
+		{Ended: trajectory.EndedByScript},
+	} {
 		if got, err := p.Say(t.Context(), nil); err != nil || got != want {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}

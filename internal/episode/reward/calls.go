@@ -11,14 +11,15 @@ import (
 	"hone/internal/grade"
 )
 
-// callsWithAnswer returns those of calls that a tool answered as the scenario wants: without error, for a call refused or failed has
-// done nothing; or, where a check asks for a refusal, with one.
+// callsWithAnswer returns those of calls that a tool answered as the scenario wants: without error, for a call refused
+// or failed has done nothing; or, where a check asks for a refusal, with one.
 func callsWithAnswer(e episode, results []trajectory.ToolResult) []chat.ToolCall {
 	var calls []chat.ToolCall
 	for _, r := range results {
-		refused := r.Status == trajectory.CallToolError && slices.ContainsFunc(e.Scenario.Checks, func(c scenario.Check) bool {
-			return c.Type == scenario.CallCheck && c.Refused && c.IsCall(r.Call, e.Defaults)
-		})
+		refused := r.Status == trajectory.CallToolError &&
+			slices.ContainsFunc(e.Scenario.Checks, func(c scenario.Check) bool {
+				return c.Type == scenario.CallCheck && c.Refused && c.IsCall(r.Call, e.Defaults)
+			})
 		if r.Status == trajectory.CallOK || refused {
 			calls = append(calls, r.Call)
 		}
@@ -26,8 +27,8 @@ func callsWithAnswer(e episode, results []trajectory.ToolResult) []chat.ToolCall
 	return calls
 }
 
-// attempt is as many calls of servers' tools as there are gold calls, the first ones. What earns on the way looks at these alone: more calls are
-// more guesses.
+// attempt is as many calls of servers' tools as there are gold calls, the first ones. What earns on the way looks at
+// these alone: more calls are more guesses.
 func attempt(e episode) []trajectory.ToolResult {
 	calls := e.Trajectory.ServerCalls()
 	return calls[:min(len(calls), len(e.Scenario.Gold))]
@@ -53,9 +54,9 @@ func goldShare(e episode, calls []trajectory.ToolResult) float64 {
 	return 1 - float64(len(missingCalls(e, calls)))/float64(len(e.Scenario.Gold))
 }
 
-// toolShare is the part of gold calls whose tool the attempt called, each call counting once. Arguments must be strict JSON: a repeated key
-// must not earn what a server's lenient reader forgave. A call against its tool's schema counts half: it is nearer than one of another
-// tool, and further than one that could be sent.
+// toolShare is the part of gold calls whose tool the attempt called, each call counting once. Arguments must be strict
+// JSON: a repeated key must not earn what a server's lenient reader forgave. A call against its tool's schema counts
+// half: it is nearer than one of another tool, and further than one that could be sent.
 func toolShare(e episode) float64 {
 	gold := e.Scenario.GoldCalls()
 	sent, refused := map[string]int{}, map[string]int{}
@@ -82,9 +83,9 @@ func toolShare(e episode) float64 {
 	return found / float64(len(gold))
 }
 
-// missingEnd says why an episode did not end right, or "". Right is: every completion stopped by itself, turns that call
-// hold nothing but their calls, and an answer followed, or only MaxTurns kept it from following the last gold call.
-// All gold calls must have been made: an answer before that is no end, and must not pay more than going on.
+// missingEnd says why an episode did not end right, or "". Right is: every completion stopped by itself, turns that
+// call hold nothing but their calls, and an answer followed, or only MaxTurns kept it from following the last gold
+// call. All gold calls must have been made: an answer before that is no end, and must not pay more than going on.
 func missingEnd(e episode) string {
 	gold, t := e.Scenario.GoldCalls(), e.Trajectory
 	for i, turn := range t.Turns {
@@ -139,7 +140,8 @@ func parseError(t *trajectory.Trajectory) string {
 	return ""
 }
 
-// cutByLimit reports whether a turn's malformed call was cut off by the token limit: it is the limit's doing, which costs the end term already.
+// cutByLimit reports whether a turn's malformed call was cut off by the token limit: it is the limit's doing, which
+// costs the end term already.
 func cutByLimit(t *trajectory.Trajectory, turn trajectory.Turn) bool {
 	return t.StopReason == trajectory.StopMaxTokens && turn.Feedback == ""
 }

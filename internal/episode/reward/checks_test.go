@@ -38,18 +38,33 @@ func TestChecksOfCalls(t *testing.T) {
 		why     string // "" where it is met
 	}{
 		{`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, "all fine")}, ""},
-		{`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, "poor"), resultOf("a", trajectory.CallOK, "fine")}, ""},
-		{`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, "poor")}, `the result of a: "poor" does not meet "contains"`},
-		{`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallToolError, "fine")}, "the call of a was answered with an error (tool_error)"},
+		{
+			`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a",
+				trajectory.CallOK, "poor"), resultOf("a", trajectory.CallOK, "fine")}, "",
+		},
+		{
+			`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a",
+				trajectory.CallOK, "poor")}, `the result of a: "poor" does not meet "contains"`,
+		},
+		{
+			`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`,
+			[]trajectory.ToolResult{resultOf("a", trajectory.CallToolError, "fine")},
+			"the call of a was answered with an error (tool_error)",
+		},
 		{`{"type":"call","name":"a","arguments":{"n":1},"matches":{"rows":[1,2,3]}}`, []trajectory.ToolResult{cut}, ""},
 		{`{"type":"call","name":"a","arguments":{"n":1},"matches":{"rows":[1,2,4]}}`, []trajectory.ToolResult{cut}, "$.rows[2] is 3, not 4"},
 		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true}`, []trajectory.ToolResult{resultOf("a", trajectory.CallToolError, "no")}, ""},
-		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, "no")}, "was not answered with an error (ok)"},
+		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true}`,
+			[]trajectory.ToolResult{resultOf("a", trajectory.CallOK, "no")}, "was not answered with an error (ok)"},
 		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true}`, []trajectory.ToolResult{resultOf("a", trajectory.CallInvalid, "no")}, "(invalid)"},
-		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true,"regex":"stock"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallToolError, "no")}, "does not meet"},
+		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true,"regex":"stock"}`,
+			[]trajectory.ToolResult{resultOf("a", trajectory.CallToolError, "no")}, "does not meet"},
 		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true}`, nil, "a was not called so"},
 		{`{"type":"max_calls","max":1}`, []trajectory.ToolResult{resultOf("a", trajectory.CallInvalid, ""), search}, ""},
-		{`{"type":"max_calls","max":1}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, ""), resultOf("b", trajectory.CallOK, "")}, "2 calls were made, more than 1"},
+		{
+			`{"type":"max_calls","max":1}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, ""),
+				resultOf("b", trajectory.CallOK, "")}, "2 calls were made, more than 1",
+		},
 		{`{"type":"max_calls","max":1,"name":"b"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, ""), resultOf("b", trajectory.CallOK, "")}, ""},
 		{`{"type":"no_call"}`, []trajectory.ToolResult{search}, ""},
 		{`{"type":"no_call"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallInvalid, "")}, "1 calls were made"},
@@ -69,32 +84,47 @@ func TestChecksOfCalls(t *testing.T) {
 	}
 }
 
-// Where a refusal is what the task is about, the gold call that is refused was made right, and earns what a gold call earns;
-// without such a check a refused call has done nothing.
+// Where a refusal is what the task is about, the gold call that is refused was made right, and earns what a gold call
+// earns; without such a check a refused call has done nothing.
 func TestRefusedGoldCall(t *testing.T) {
 	gold := []scenario.Gold{{Name: "a", Arguments: json.RawMessage(`{"n":1}`)}}
-	wanted := &scenario.Scenario{Gold: gold, Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments, Refused: true}}}
+	wanted := &scenario.Scenario{Gold: gold,
+		Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments, Refused: true}}}
 	episode := episodeOf(resultOf("a", trajectory.CallToolError, "no"))
 	scorer := reward.Scorer{}
 	rewardtest.Give(scorer, wanted, episode)
 	if episode.Reward != scorer.Max(wanted) {
 		t.Errorf("a right episode earns %v of %v: %+v", episode.Reward, scorer.Max(wanted), episode.Terms)
 	}
-	unwanted := &scenario.Scenario{Gold: gold, Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments}}}
+	unwanted := &scenario.Scenario{Gold: gold,
+		Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments}}}
 	if rewardtest.Give(scorer, unwanted, episode); episode.Reward > 0.5 {
 		t.Errorf("a call that did nothing earns %v: %+v", episode.Reward, episode.Terms)
 	}
 }
 
-// The answer of a conversation is the policy's last message, whatever the user says behind it; any_turn looks at all of its messages
-// to the user, and at no other.
+// The answer of a conversation is the policy's last message, whatever the user says behind it; any_turn looks at all of
+// its messages to the user, and at no other.
 func TestAnswersOfConversations(t *testing.T) {
 	call := chat.ToolCall{ID: "c", Name: "a", Arguments: "{}"}
-	talk := &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted, Opening: 3, User: &trajectory.User{Ended: trajectory.EndedByUser},
-		Messages: []chat.Message{{Role: chat.User, Content: "uno"}, {Role: chat.Assistant, Content: "two"}, {Role: chat.User, Content: "three"},
-			{Role: chat.Assistant, Content: "It is four."}, {Role: chat.User, Content: "five"}, {Role: chat.Assistant, Content: "six", ToolCalls: []chat.ToolCall{call}},
-			{Role: chat.ToolRole, ToolCallID: "c", Content: "seven"}, {Role: chat.Assistant, Content: "Done."}, {Role: chat.User, Content: "eight"}}}
-	for text, where := range map[string]string{"uno": "", "two": "", "three": "", "four": "any", "five": "", "six": "", "seven": "", "Done": "last any", "eight": ""} {
+	talk := &trajectory.Trajectory{
+		Outcome:    trajectory.OK,
+		StopReason: trajectory.StopCompleted,
+		Opening:    3,
+		User:       &trajectory.User{Ended: trajectory.EndedByUser},
+		Messages: []chat.Message{
+			{Role: chat.User, Content: "uno"}, {Role: chat.Assistant, Content: "two"}, {Role: chat.User,
+				Content: "three"},
+			{Role: chat.Assistant, Content: "It is four."}, {Role: chat.User, Content: "five"}, {Role: chat.Assistant,
+				Content: "six", ToolCalls: []chat.ToolCall{call}},
+			{Role: chat.ToolRole, ToolCallID: "c", Content: "seven"}, {Role: chat.Assistant, Content: "Done."},
+			{Role: chat.User, Content: "eight"},
+		},
+	}
+	for text, where := range map[string]string{
+		"uno": "", "two": "", "three": "", "four": "any", "five": "", "six": "", "seven": "", "Done": "last any",
+		"eight": "",
+	} {
 		for _, any := range []bool{false, true} {
 			c := scenario.Check{Type: scenario.AnswerCheck, Contains: &text, AnyTurn: any}
 			name := "last"
@@ -109,19 +139,25 @@ func TestAnswersOfConversations(t *testing.T) {
 	cut := *talk
 	cut.Outcome, cut.StopReason = trajectory.Limit, trajectory.StopMaxUserTurns
 	four := "four"
-	if why := reward.Unmet(scenario.Check{Type: scenario.AnswerCheck, Contains: &four, AnyTurn: true}, &cut, nil); why == "" {
+	if why := reward.Unmet(scenario.Check{Type: scenario.AnswerCheck, Contains: &four, AnyTurn: true}, &cut,
+		nil); why == "" {
 		t.Error("a conversation that was cut off has an answer")
 	}
 }
 
 // A call that ends the conversation needs no answer behind it; any other end does.
 func TestEndOfAConversation(t *testing.T) {
-	s := &scenario.Scenario{Task: "x", Gold: []scenario.Gold{{Name: "a", Arguments: []byte(`{"n":1}`)}}, Checks: []scenario.Check{{Type: scenario.CallCheck, Name: "a", Arguments: []byte(`{"n":1}`)}}}
+	s := &scenario.Scenario{Task: "x", Gold: []scenario.Gold{{Name: "a", Arguments: []byte(`{"n":1}`)}},
+		Checks: []scenario.Check{{Type: scenario.CallCheck, Name: "a", Arguments: []byte(`{"n":1}`)}}}
 	for ended, want := range map[string]float64{trajectory.EndedByTool: 1, trajectory.EndedByPolicy: 0} {
 		one := episodeOf(resultOf("a", trajectory.CallOK, "x"))
-		one.Turns, one.Messages = one.Turns[:1], []chat.Message{{Role: chat.Assistant, ToolCalls: []chat.ToolCall{one.Turns[0].Calls[0]}}, {Role: chat.ToolRole, Content: "x"}}
+		one.Turns, one.Messages = one.Turns[:1], []chat.Message{
+			{Role: chat.Assistant, ToolCalls: []chat.ToolCall{one.Turns[0].Calls[0]}},
+			{Role: chat.ToolRole, Content: "x"},
+		}
 		one.User = &trajectory.User{Ended: ended}
-		scores, err := reward.Scorer{}.Score(t.Context(), s, trajectory.Group{Trajectories: []*trajectory.Trajectory{one}})
+		scores, err := reward.Scorer{}.Score(t.Context(), s,
+			trajectory.Group{Trajectories: []*trajectory.Trajectory{one}})
 		if err != nil {
 			t.Fatal(err)
 		}

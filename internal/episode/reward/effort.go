@@ -39,16 +39,21 @@ type Length struct {
 // terms are those that have a weight.
 func (f Effort) terms() (list []term) {
 	if f.Arguments != 0 {
-		list = append(list, term{"arguments", hasGold, each(func(e episode) mark { return mark{score: arguments(e)} }), times(f.Arguments), true})
+		list = append(list, term{"arguments", hasGold, each(func(e episode) mark { return mark{score: arguments(e)} }),
+			times(f.Arguments), true})
 	}
 	if f.Recovery != 0 {
-		list = append(list, term{"recovery", hasFailed, each(func(e episode) mark { return mark{score: errorShare(e.Trajectory)} }), times(f.Recovery), false})
+		list = append(list, term{"recovery", hasFailed,
+			each(func(e episode) mark { return mark{score: errorShare(e.Trajectory)} }), times(f.Recovery), false})
 	}
 	if f.Repair != 0 {
 		list = append(list, term{"repair", always, each(repairCost), times(f.Repair), true})
 	}
 	if f.Economy.Weight != 0 {
-		list = append(list, term{"economy", func(s *scenario.Scenario, _ *trajectory.Trajectory) bool { return f.Economy.budget(s) > 0 }, each(f.Economy.mark), times(f.Economy.Weight), false})
+		list = append(list, term{
+			"economy", func(s *scenario.Scenario, _ *trajectory.Trajectory) bool { return f.Economy.budget(s) > 0 },
+			each(f.Economy.mark), times(f.Economy.Weight), false,
+		})
 	}
 	if f.Length.Weight != 0 {
 		list = append(list, term{"length", always, each(f.Length.mark), times(f.Length.Weight), false})
@@ -56,8 +61,9 @@ func (f Effort) terms() (list []term) {
 	return list
 }
 
-// arguments is the mean over gold calls of how right the arguments are of the attempt's best call of its tool, each call counting once: equal
-// values by all names that either of both has, after the schema's defaults. It grows while a model learns what it cannot get right at once.
+// arguments is the mean over gold calls of how right the arguments are of the attempt's best call of its tool, each
+// call counting once: equal values by all names that either of both has, after the schema's defaults. It grows while a
+// model learns what it cannot get right at once.
 func arguments(e episode) float64 {
 	used, total := map[int]bool{}, 0.0
 	calls := attempt(e)
@@ -94,8 +100,8 @@ func failures(t *trajectory.Trajectory) map[string]bool {
 	return mended
 }
 
-// errorShare is the share of tools with a call that failed of which no later call did not. An episode in which none failed has no such term. It is a
-// penalty: to earn something by mending would pay for failing first.
+// errorShare is the share of tools with a call that failed of which no later call did not. An episode in which none
+// failed has no such term. It is a penalty: to earn something by mending would pay for failing first.
 func errorShare(t *trajectory.Trajectory) float64 {
 	all := failures(t)
 	n := 0
@@ -125,7 +131,8 @@ func (x Economy) mark(e episode) mark {
 	if over == 0 {
 		return mark{}
 	}
-	return mark{score: min(1, float64(over)/float64(budget)), why: fmt.Sprintf("%s in %s, of a budget of %d calls", fault.Count(calls, "call"), fault.Count(turns, "turn"), budget)}
+	return mark{score: min(1, float64(over)/float64(budget)), why: fmt.Sprintf("%s in %s, of a budget of %d calls",
+		fault.Count(calls, "call"), fault.Count(turns, "turn"), budget)}
 }
 
 func (x Length) mark(e episode) mark {
@@ -133,7 +140,8 @@ func (x Length) mark(e episode) mark {
 	if n <= x.Budget {
 		return mark{}
 	}
-	return mark{score: min(1, float64(n-x.Budget)/float64(x.Budget)), why: fmt.Sprintf("%d tokens, of a budget of %d", n, x.Budget)}
+	return mark{score: min(1, float64(n-x.Budget)/float64(x.Budget)),
+		why: fmt.Sprintf("%d tokens, of a budget of %d", n, x.Budget)}
 }
 
 // numSampled is the number of tokens that an episode sampled, by their ids or as an endpoint counts them.

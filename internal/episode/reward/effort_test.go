@@ -15,11 +15,13 @@ import (
 
 // What each term of effort says of episodes, by name; -1 where an episode has no such term.
 func TestEffort(t *testing.T) {
-	of := reward.Effort{Arguments: 1, Recovery: -1, Economy: reward.Economy{Weight: -1, Factor: 1.5}, Length: reward.Length{Weight: -1, Budget: 10}}
+	of := reward.Effort{Arguments: 1, Recovery: -1, Economy: reward.Economy{Weight: -1, Factor: 1.5},
+		Length: reward.Length{Weight: -1, Budget: 10}}
 	results := func(results ...trajectory.ToolResult) *trajectory.Trajectory {
 		got := &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
 		for _, r := range results {
-			got.Turns = append(got.Turns, trajectory.Turn{Calls: []chat.ToolCall{r.Call}, Results: []trajectory.ToolResult{r}})
+			got.Turns = append(got.Turns,
+				trajectory.Turn{Calls: []chat.ToolCall{r.Call}, Results: []trajectory.ToolResult{r}})
 		}
 		got.Turns = append(got.Turns, trajectory.Turn{Content: "done"})
 		return got
@@ -35,7 +37,8 @@ func TestEffort(t *testing.T) {
 		return got
 	}
 	two, none, hard := hashScenario(), hashScenario(), hashScenario()
-	two.Gold = append(two.Gold, scenario.Gold{Name: "hash", Arguments: json.RawMessage(`{"input": "ho", "algorithm": "crc32"}`)})
+	two.Gold = append(two.Gold,
+		scenario.Gold{Name: "hash", Arguments: json.RawMessage(`{"input": "ho", "algorithm": "crc32"}`)})
 	none.Gold = nil
 	hard.Gold, hard.Difficulty = nil, "hard"
 	one := hashScenario()
@@ -81,11 +84,13 @@ func TestEffort(t *testing.T) {
 		}
 	}
 	got := results(with(ok, right))
-	if rewardtest.Give(reward.Scorer{}, one, got); slices.ContainsFunc(got.Terms, func(term trajectory.Term) bool { return term.Name == "economy" || term.Name == "arguments" }) {
+	if rewardtest.Give(reward.Scorer{}, one, got); slices.ContainsFunc(got.Terms,
+		func(term trajectory.Term) bool { return term.Name == "economy" || term.Name == "arguments" }) {
 		t.Errorf("terms that nobody asked for: %+v", got.Terms)
 	}
 	gold := rewardtest.Gold(one, "d8932aac")
-	if rewardtest.Give(reward.Scorer{Effort: of}, one, gold); math.Abs(gold.Reward-(reward.Scorer{Effort: of}).Max(one)) > 1e-9 {
+	if rewardtest.Give(reward.Scorer{Effort: of}, one,
+		gold); math.Abs(gold.Reward-(reward.Scorer{Effort: of}).Max(one)) > 1e-9 {
 		t.Errorf("gold earns %v of %v", gold.Reward, (reward.Scorer{Effort: of}).Max(one))
 	}
 }

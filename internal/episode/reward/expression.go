@@ -9,8 +9,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Expression is a term that a formula of the user's computes from what is known of an episode, the scores of the other terms among it. Its score
-// is any finite number.
+// Expression is a term that a formula of the user's computes from what is known of an episode, the scores of the other
+// terms among it. Its score is any finite number.
 type Expression struct {
 	Name    string
 	Formula *formula.Formula
@@ -32,13 +32,14 @@ func (x Expression) score(_ context.Context, g group) ([]mark, error) {
 
 // facts are what a formula sees of an episode with these terms.
 func facts(s *scenario.Scenario, t *trajectory.Trajectory, terms []trajectory.Term) formula.Facts {
-	f := formula.Facts{Terms: map[string]float64{}, Gold: len(s.Gold), Turns: len(t.Turns), Tokens: numSampled(t), Outcome: string(t.Outcome),
-		StopReason: string(t.StopReason), Answer: t.Answer(), Difficulty: s.Difficulty}
+	f := formula.Facts{Terms: map[string]float64{}, Gold: len(s.Gold), Turns: len(t.Turns), Tokens: numSampled(t),
+		Outcome: string(t.Outcome), StopReason: string(t.StopReason), Answer: t.Answer(), Difficulty: s.Difficulty}
 	for _, term := range terms {
 		f.Terms[term.Name] = term.Score
 	}
 	for _, r := range t.ServerCalls() {
-		f.Calls = append(f.Calls, formula.Call{Name: r.Call.Name, Arguments: r.Call.Arguments, Status: string(r.Status)})
+		f.Calls = append(f.Calls,
+			formula.Call{Name: r.Call.Name, Arguments: r.Call.Arguments, Status: string(r.Status)})
 	}
 	return f
 }

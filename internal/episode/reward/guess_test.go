@@ -17,8 +17,8 @@ import (
 	"hone/internal/testing/rewardtest"
 )
 
-// puzzle is a task whose gold calls a policy does not know: of each place it knows some calls that may be the right one,
-// all equally likely. A world is one choice for each place.
+// puzzle is a task whose gold calls a policy does not know: of each place it knows some calls that may be the right
+// one, all equally likely. A world is one choice for each place.
 type puzzle struct {
 	places [][]chat.ToolCall
 	checks string // what the checks look at: calls, both, answer
@@ -50,7 +50,8 @@ func (p puzzle) scenario(gold []chat.ToolCall) *scenario.Scenario {
 		s.Gold = append(s.Gold, scenario.Gold{Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
 		results = append(results, result(c))
 		if p.checks != "answer" {
-			s.Checks = append(s.Checks, scenario.Check{Type: scenario.CallCheck, Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
+			s.Checks = append(s.Checks,
+				scenario.Check{Type: scenario.CallCheck, Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
 		}
 		if p.checks == "both" {
 			s.Checks = append(s.Checks, scenario.Check{Type: scenario.AnswerCheck, Contains: ptr(result(c))})
@@ -107,7 +108,8 @@ func (p puzzle) run(of play, gold []chat.ToolCall) *trajectory.Trajectory {
 			turn.Results = append(turn.Results, r)
 		}
 		t.Turns = append(t.Turns, turn)
-		t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: of.content, ToolCalls: calls}, chat.Message{Role: chat.ToolRole})
+		t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: of.content, ToolCalls: calls},
+			chat.Message{Role: chat.ToolRole})
 	}
 	if of.cut {
 		t.Outcome, t.StopReason = trajectory.Limit, trajectory.StopMaxTurns
@@ -139,8 +141,8 @@ func (p puzzle) guess([]string) string {
 	return tellAll(told)
 }
 
-// best is what the best honest attempts earn in the mean, of each part and in all. They make as many calls as there are gold calls: one for
-// each place, or, where one sees no chance in a place, another for an easier one.
+// best is what the best honest attempts earn in the mean, of each part and in all. They make as many calls as there are
+// gold calls: one for each place, or, where one sees no chance in a place, another for an easier one.
 func (p puzzle) best(s reward.Scorer) (way, done, all float64) {
 	way, done, all = math.Inf(-1), math.Inf(-1), math.Inf(-1)
 	try := func(of play) {
@@ -171,7 +173,8 @@ func (p puzzle) best(s reward.Scorer) (way, done, all float64) {
 }
 
 func drawPuzzle(t *rapid.T) puzzle {
-	p := puzzle{checks: rapid.SampledFrom([]string{"calls", "both", "answer"}).Draw(t, "checks"), errors: rapid.Bool().Draw(t, "errors")}
+	p := puzzle{checks: rapid.SampledFrom([]string{"calls", "both", "answer"}).Draw(t, "checks"),
+		errors: rapid.Bool().Draw(t, "errors")}
 	oneTool := rapid.Bool().Draw(t, "all places have one tool")
 	worlds := 1
 	for place := range rapid.IntRange(1, 4).Draw(t, "places") {
@@ -231,9 +234,11 @@ func drawGuesser(t *rapid.T, p puzzle) play {
 		"says it's done": func([]string) string { return "done" },
 		"is silent":      func([]string) string { return "" },
 	}
-	names := []string{"tells all it was told", "tells one thing it was told", "enumerates", "guesses", "echoes", "says it's done", "is silent"}
+	names := []string{"tells all it was told", "tells one thing it was told", "enumerates", "guesses", "echoes",
+		"says it's done", "is silent"}
 	g := play{answer: answers[rapid.SampledFrom(names).Draw(t, "answer")]}
-	switch rapid.SampledFrom([]string{"no calls", "shotgun", "shotgun over turns", "everything", "everything over turns", "repeats", "repeated keys", "spam", "mixture"}).Draw(t, "guesser") {
+	switch rapid.SampledFrom([]string{"no calls", "shotgun", "shotgun over turns", "everything",
+		"everything over turns", "repeats", "repeated keys", "spam", "mixture"}).Draw(t, "guesser") {
 	case "no calls":
 	case "shotgun":
 		g.turns = [][]chat.ToolCall{some("of place ")}
@@ -266,8 +271,8 @@ func drawGuesser(t *rapid.T, p puzzle) play {
 	return g
 }
 
-// Without the knowledge of the gold calls, nothing earns more in the mean than attempts with as many calls as they are: not on the way, not
-// for what is done, and of one gold call not in all.
+// Without the knowledge of the gold calls, nothing earns more in the mean than attempts with as many calls as they are:
+// not on the way, not for what is done, and of one gold call not in all.
 func TestGuessingDoesNotPay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPuzzle(t)
@@ -279,12 +284,13 @@ func TestGuessingDoesNotPay(t *testing.T) {
 	})
 }
 
-// Once a gold call was made no call, right, wrong, repeated or refused, makes an episode's reward less, before all are made; nor does the one
-// that makes them all.
+// Once a gold call was made no call, right, wrong, repeated or refused, makes an episode's reward less, before all are
+// made; nor does the one that makes them all.
 func TestGoingOnNeverCosts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 4).Draw(t, "gold calls")
-		s := &scenario.Scenario{ID: "x", Task: "Do it.", Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: ptr("all of it")}}}
+		s := &scenario.Scenario{ID: "x", Task: "Do it.",
+			Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: ptr("all of it")}}}
 		pool := []chat.ToolCall{call("nowhere", `{}`), call("other", `{}`)}
 		for i := range n {
 			g := call(fmt.Sprint("tool", rapid.IntRange(0, i).Draw(t, "tool")), fmt.Sprintf(`{"value":%d}`, i))
@@ -314,14 +320,17 @@ func TestGoingOnNeverCosts(t *testing.T) {
 	})
 }
 
-// What an episode of one gold call earns says how near it came: the right call, its tool, its tool against the schema, another tool, and one that
-// does not exist. To correct a refused call is the next best to making it right at once.
+// What an episode of one gold call earns says how near it came: the right call, its tool, its tool against the schema,
+// another tool, and one that does not exist. To correct a refused call is the next best to making it right at once.
 func TestNearerEarnsMore(t *testing.T) {
 	p, s := puzzle{}, hashScenario()
 	broken := call("hash", `{"input":`)
 	before := math.Inf(1)
-	for _, calls := range [][]chat.ToolCall{{right}, {broken, right}, {wrong}, {broken}, {call("count", `{}`)}, {call("nowhere", `{}`)}} {
-		got := p.run(play{turns: [][]chat.ToolCall{calls}, answer: func([]string) string { return "d8932aac" }}, s.GoldCalls())
+	for _, calls := range [][]chat.ToolCall{
+		{right}, {broken, right}, {wrong}, {broken}, {call("count", `{}`)}, {call("nowhere", `{}`)},
+	} {
+		got := p.run(play{turns: [][]chat.ToolCall{calls}, answer: func([]string) string { return "d8932aac" }},
+			s.GoldCalls())
 		if len(calls) == 1 && calls[0] != right {
 			got.Messages[len(got.Messages)-1].Content = "no"
 		}
@@ -333,8 +342,8 @@ func TestNearerEarnsMore(t *testing.T) {
 	}
 }
 
-// Where a call beyond the gold calls takes less than half, guessing both values of a boolean pays: the property can fail.
-// So it did where calls were counted up to a bound.
+// Where a call beyond the gold calls takes less than half, guessing both values of a boolean pays: the property can
+// fail. So it did where calls were counted up to a bound.
 func TestGuessingCanPay(t *testing.T) {
 	p := puzzle{checks: "both", places: [][]chat.ToolCall{{call("set", `{"on":true}`), call("set", `{"on":false}`)}}}
 	both := play{turns: [][]chat.ToolCall{p.places[0]}, answer: tellAll}
@@ -375,17 +384,22 @@ func TestShotgun(t *testing.T) {
 func TestSearchIsNoCall(t *testing.T) {
 	find := call("search_tools", `{"query":"hash"}`)
 	done := chat.ToolCall{Name: "complete_task", Arguments: `{"answer": "none"}`}
-	ended := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: []trajectory.Turn{{Calls: []chat.ToolCall{done}, Results: []trajectory.ToolResult{{Call: done, Status: trajectory.CallOK, Ends: true}}}}}
+	ended := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: []trajectory.Turn{
+		{Calls: []chat.ToolCall{done},
+			Results: []trajectory.ToolResult{{Call: done, Status: trajectory.CallOK, Ends: true}}},
+	}}
 	if n := reward.NumCalls(ended, ""); n != 0 {
 		t.Errorf("the call that ends an episode is one of %d of the task", n)
 	}
-	search := trajectory.Turn{Calls: []chat.ToolCall{find}, Results: []trajectory.ToolResult{{Call: find, Status: trajectory.CallOK, Search: true}}}
+	search := trajectory.Turn{Calls: []chat.ToolCall{find},
+		Results: []trajectory.ToolResult{{Call: find, Status: trajectory.CallOK, Search: true}}}
 	e := episode{calls: many(1, right), answer: "d8932aac"}
 	got := e.trajectory()
 	got.Turns = append([]trajectory.Turn{search}, got.Turns...)
 	s := hashScenario()
 	rewardtest.Give(reward.Scorer{}, s, got)
-	if most := (reward.Scorer{}).Max(s); math.Abs(got.Reward-most) > 1e-9 || !reward.Episode(s, got, nil) || !reward.FirstCall(s, got, nil) {
+	if most := (reward.Scorer{}).Max(s); math.Abs(got.Reward-most) > 1e-9 || !reward.Episode(s, got, nil) ||
+		!reward.FirstCall(s, got, nil) {
 		t.Errorf("earns %v of %v, terms %+v", got.Reward, most, got.Terms)
 	}
 	s = &scenario.Scenario{ID: "x", Task: "Thank you.", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
@@ -407,8 +421,11 @@ func TestSearchIsNoCall(t *testing.T) {
 
 // Each gold call has to be called for: one call of a tool is a foothold for one of them.
 func TestOneCallIsOneFoothold(t *testing.T) {
-	s := &scenario.Scenario{ID: "x", Task: "Hash three.", Gold: []scenario.Gold{{Name: "hash", Arguments: json.RawMessage(`{"input":"1"}`)},
-		{Name: "hash", Arguments: json.RawMessage(`{"input":"2"}`)}, {Name: "hash", Arguments: json.RawMessage(`{"input":"3"}`)}}}
+	s := &scenario.Scenario{ID: "x", Task: "Hash three.", Gold: []scenario.Gold{
+		{Name: "hash", Arguments: json.RawMessage(`{"input":"1"}`)},
+		{Name: "hash", Arguments: json.RawMessage(`{"input":"2"}`)}, {Name: "hash",
+			Arguments: json.RawMessage(`{"input":"3"}`)},
+	}}
 	for made, want := range []float64{0, 1. / 3, 2. / 3, 1, 1} {
 		got := episode{calls: many(made, wrong), answer: "no"}.trajectory()
 		rewardtest.Give(reward.Scorer{}, s, got)

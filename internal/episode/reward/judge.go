@@ -8,8 +8,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Judge scores what no rule can. Package judge has models. Each method returns one term for each trajectory, in order, with score, reason
-// and judgement.
+// Judge scores what no rule can. Package judge has models. Each method returns one term for each trajectory, in order,
+// with score, reason and judgement.
 type Judge interface {
 	// Judge compares the trajectories of a group.
 	Judge(ctx context.Context, s *scenario.Scenario, ts []*trajectory.Trajectory) ([]trajectory.Term, error)
@@ -20,12 +20,14 @@ type Judge interface {
 // JudgeTerm is the name of the term that a judge gives.
 const JudgeTerm = "judge"
 
-// Judged is the term that a judge gives: to the episodes of scenarios without checks, since those need nobody else, or to all.
+// Judged is the term that a judge gives: to the episodes of scenarios without checks, since those need nobody else, or
+// to all.
 type Judged struct {
 	By     Judge
 	Weight float64 // of a score of 1
 	All    bool    // scenarios with checks too, where episodes are compared
-	Alone  bool    // each episode alone, which passes or fails: an evaluation compares no episodes. Checks decide where there are some
+	// each episode alone, which passes or fails: an evaluation compares no episodes. Checks decide where there are some
+	Alone bool
 }
 
 func (j *Judged) needs(s *scenario.Scenario, _ *trajectory.Trajectory) bool {

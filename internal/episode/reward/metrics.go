@@ -28,9 +28,10 @@ func FirstCall(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.De
 	return false
 }
 
-// Episode reports success: every check passes. Where a scenario has no checks it is what a judge decided of the episode alone. Where
-// none did, and there are gold calls, they were made in order, each answered without error, and the episode ended by itself.
-// Calls beyond them fail no episode: ExtraCalls counts them. False where there is none of the three.
+// Episode reports success: every check passes. Where a scenario has no checks it is what a judge decided of the episode
+// alone. Where none did, and there are gold calls, they were made in order, each answered without error, and the
+// episode ended by itself. Calls beyond them fail no episode: ExtraCalls counts them. False where there is none of the
+// three.
 func Episode(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
 	switch {
 	case !t.Outcome.Trainable():

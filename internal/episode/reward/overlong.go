@@ -6,8 +6,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Overlong is a term that makes completions shorter before a limit cuts them (DAPO's soft overlong punishment, arXiv 2503.14476, eq. 13). Of the
-// longest completion of an episode, with n sampled tokens:
+// Overlong is a term that makes completions shorter before a limit cuts them (DAPO's soft overlong punishment, arXiv
+// 2503.14476, eq. 13). Of the longest completion of an episode, with n sampled tokens:
 //
 //	score = 0                              n <= limit - buffer
 //	        (n - (limit - buffer))/buffer  n <= limit

@@ -14,8 +14,8 @@ import (
 // mostPrograms is how many groups a program scores at once: a user's machine is to run episodes beside.
 const mostPrograms = 4
 
-// Program is a term whose scores a user's program gives: it reads {"scenario", "trajectories"} and writes a JSON list of
-// numbers, 0..1, one for each trajectory. It sees the whole group, so it can compare.
+// Program is a term whose scores a user's program gives: it reads {"scenario", "trajectories"} and writes a JSON list
+// of numbers, 0..1, one for each trajectory. It sees the whole group, so it can compare.
 type Program struct {
 	Program userprogram.Program
 	Weight  float64             // of a score of 1
@@ -26,7 +26,8 @@ type Program struct {
 // NewProgram returns the term of a program that is there; else it is a *fault.Error.
 func NewProgram(p userprogram.Program, weight float64) (*Program, error) {
 	if _, err := p.Find(); err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the program of the rewards cannot be run", Where: "rewards.program.command", Err: err,
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the program of the rewards cannot be run",
+			Where: "rewards.program.command", Err: err,
 			Next: "name one that is on PATH, or a file with its path, such as ./score.py"}
 	}
 	return &Program{Program: p, Weight: weight, running: make(chan struct{}, mostPrograms)}, nil
@@ -66,7 +67,8 @@ func (p *Program) score(ctx context.Context, g group) ([]mark, error) {
 	return p.marks(scores, len(g.Trajectories), out, "; stderr: "+said)
 }
 
-// work has the worker score a group. It answers with scores, or with an error, which says why there are none of this group.
+// work has the worker score a group. It answers with scores, or with an error, which says why there are none of this
+// group.
 func (p *Program) work(ctx context.Context, g group) ([]mark, error) {
 	out, err := p.Worker.Ask(ctx, judged{g.Scenario, g.Trajectories})
 	if err != nil {
@@ -88,12 +90,14 @@ func (p *Program) work(ctx context.Context, g group) ([]mark, error) {
 // marks are a program's scores of n trajectories, which out holds.
 func (p *Program) marks(scores []*float64, n int, out, said string) ([]mark, error) {
 	if len(scores) != n {
-		return nil, fmt.Errorf("the program %s writes %.200q, which is no list of %d numbers%s", p.Program.Command[0], out, n, said)
+		return nil, fmt.Errorf("the program %s writes %.200q, which is no list of %d numbers%s",
+			p.Program.Command[0], out, n, said)
 	}
 	marks := make([]mark, len(scores))
 	for i, s := range scores {
 		if s == nil || !(*s >= 0 && *s <= 1) {
-			return nil, fmt.Errorf("the program %s writes %.200q, of which number %d is no score of 0 to 1", p.Program.Command[0], out, i)
+			return nil, fmt.Errorf("the program %s writes %.200q, of which number %d is no score of 0 to 1",
+				p.Program.Command[0], out, i)
 		}
 		marks[i].score = *s
 	}

@@ -28,11 +28,12 @@ func judge(t *testing.T, does string) userprogram.Program {
 // three episodes of one scenario, of which the second says nothing of the policy.
 func three() trajectory.Group {
 	return trajectory.Group{ScenarioID: "x", Trajectories: []*trajectory.Trajectory{
-		episode{calls: many(1, right), answer: "d8932aac"}.trajectory(), {Outcome: trajectory.EnvironmentError}, episode{answer: "no"}.trajectory()}}
+		episode{calls: many(1, right), answer: "d8932aac"}.trajectory(), {Outcome: trajectory.EnvironmentError},
+		episode{answer: "no"}.trajectory()}}
 }
 
-// A program sees the whole group with its scenario, but for episodes that are not scored, and its scores are a term, which extra
-// calls take nothing of.
+// A program sees the whole group with its scenario, but for episodes that are not scored, and its scores are a term,
+// which extra calls take nothing of.
 func TestProgramScoresAGroup(t *testing.T) {
 	p := judge(t, "echo '[0.25, 1]'")
 	term, err := reward.NewProgram(p, 4)
@@ -50,7 +51,8 @@ func TestProgramScoresAGroup(t *testing.T) {
 	}
 	for i, want := range map[int]float64{0: 0.25, 2: 1} {
 		last := with[i].Terms[len(with[i].Terms)-1]
-		if last != (trajectory.Term{Name: "program", Score: want, Weight: 4}) || with[i].Reward != without[i].Reward+4*want {
+		if last != (trajectory.Term{Name: "program", Score: want, Weight: 4}) ||
+			with[i].Reward != without[i].Reward+4*want {
 			t.Errorf("%d: %+v, earned %v, %v without", i, last, with[i].Reward, without[i].Reward)
 		}
 	}
@@ -58,7 +60,8 @@ func TestProgramScoresAGroup(t *testing.T) {
 		t.Errorf("an episode that is not the policy's doing earned %+v", with[1])
 	}
 	given, err := os.ReadFile(filepath.Join(filepath.Dir(p.Command[0]), "given.json"))
-	if err != nil || !strings.HasPrefix(string(given), `{"scenario":{"id":"x","task":"Hash hi."`) || strings.Count(string(given), `"outcome":"ok"`) != 2 {
+	if err != nil || !strings.HasPrefix(string(given), `{"scenario":{"id":"x","task":"Hash hi."`) ||
+		strings.Count(string(given), `"outcome":"ok"`) != 2 {
 		t.Errorf("%v: it read %s", err, given)
 	}
 	if most := r.Max(hashScenario()); most != (reward.Scorer{}).Max(hashScenario())+4 {
@@ -68,19 +71,26 @@ func TestProgramScoresAGroup(t *testing.T) {
 
 // What is no score of each episode is an error that names the term, the scenario and the program: nothing is guessed.
 func TestProgramFailures(t *testing.T) {
-	for does, want := range map[string]string{"echo '[1]'": "no list of 2 numbers", "echo '[1, 2]'": "number 1 is no score", "echo '[-1, 1]'": "number 0 is no score", "echo '[1, null]'": "number 1 is no score", "echo broken; echo why >&2": `"broken", which is no list of 2 numbers; stderr: why`,
-		"echo no money >&2; exit 3": "exit status 3: no money", "echo '[1, null, 1]'": "no list", "echo '[NaN, 1]'": "no list", "kill -9 $$": "signal: killed", "true": `writes ""`} {
+	for does, want := range map[string]string{
+		"echo '[1]'": "no list of 2 numbers", "echo '[1, 2]'": "number 1 is no score",
+		"echo '[-1, 1]'": "number 0 is no score", "echo '[1, null]'": "number 1 is no score",
+		"echo broken; echo why >&2": `"broken", which is no list of 2 numbers; stderr: why`,
+		"echo no money >&2; exit 3": "exit status 3: no money", "echo '[1, null, 1]'": "no list",
+		"echo '[NaN, 1]'": "no list", "kill -9 $$": "signal: killed", "true": `writes ""`,
+	} {
 		p := judge(t, does)
 		term, err := reward.NewProgram(p, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = reward.Scorer{Program: term}.Score(t.Context(), hashScenario(), three())
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "the reward term program of scenario x: the program "+p.Command[0]) {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "the reward term program of scenario x: the program "+p.Command[0]) {
 			t.Errorf("%s: %v, want %q", does, err, want)
 		}
 	}
-	if _, err := reward.NewProgram(userprogram.Program{Command: []string{"no-such-judge"}, Environ: []string{"PATH=/nowhere"}}, 1); fault.CodeOf(err) != fault.CodeUsage {
+	if _, err := reward.NewProgram(userprogram.Program{Command: []string{"no-such-judge"},
+		Environ: []string{"PATH=/nowhere"}}, 1); fault.CodeOf(err) != fault.CodeUsage {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }
@@ -117,7 +127,8 @@ func TestProgramEndsWithTheRun(t *testing.T) {
 	if term, err = reward.NewProgram(hangs, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (reward.Scorer{Program: term}).Score(t.Context(), hashScenario(), three()); err == nil || !strings.Contains(err.Error(), "did not end within 10ms") {
+	if _, err := (reward.Scorer{Program: term}).Score(t.Context(), hashScenario(), three()); err == nil ||
+		!strings.Contains(err.Error(), "did not end within 10ms") {
 		t.Error(err)
 	}
 }

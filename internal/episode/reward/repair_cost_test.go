@@ -60,13 +60,16 @@ func TestRepairCost(t *testing.T) {
 	if weights["repair"] != 0 {
 		t.Errorf("an episode that made one gold call of two: %v", weights)
 	}
-	if rewardtest.Give(reward.Scorer{}, one, half); slices.ContainsFunc(half.Terms, func(term trajectory.Term) bool { return term.Name == "repair" }) {
+	if rewardtest.Give(reward.Scorer{}, one, half); slices.ContainsFunc(half.Terms,
+		func(term trajectory.Term) bool { return term.Name == "repair" }) {
 		t.Errorf("terms that nobody asked for: %+v", half.Terms)
 	}
 
 	scorer.Turns = &reward.Turns{}
-	divided := turns(broken(`<call>{"name": "hash",}</call>`), made(ok, "x", "hash", `{"input": "a"}`), trajectory.Turn{Content: "done"})
-	scores, err := scorer.Score(context.Background(), one, trajectory.Group{Trajectories: []*trajectory.Trajectory{divided}})
+	divided := turns(broken(`<call>{"name": "hash",}</call>`), made(ok, "x", "hash", `{"input": "a"}`),
+		trajectory.Turn{Content: "done"})
+	scores, err := scorer.Score(context.Background(), one,
+		trajectory.Group{Trajectories: []*trajectory.Trajectory{divided}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,8 +51,10 @@ func (e episode) trajectory() *trajectory.Trajectory {
 		status = e.status
 	}
 	for _, c := range e.calls {
-		t.Turns = append(t.Turns, trajectory.Turn{Content: e.content, Calls: []chat.ToolCall{c}, Results: []trajectory.ToolResult{{Call: c, Status: status}}})
-		t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: e.content, ToolCalls: []chat.ToolCall{c}}, chat.Message{Role: chat.ToolRole})
+		t.Turns = append(t.Turns, trajectory.Turn{Content: e.content, Calls: []chat.ToolCall{c},
+			Results: []trajectory.ToolResult{{Call: c, Status: status}}})
+		t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: e.content,
+			ToolCalls: []chat.ToolCall{c}}, chat.Message{Role: chat.ToolRole})
 	}
 	if t.StopReason != trajectory.StopMaxTurns {
 		t.Turns = append(t.Turns, trajectory.Turn{Content: e.answer, ParseError: e.parse})
@@ -159,12 +161,14 @@ func TestNoCallNeedsAnEnd(t *testing.T) {
 // What Default's comment says of n gold calls.
 func TestDefaultWeights(t *testing.T) {
 	for n := 1; n <= 12; n++ {
-		s := &scenario.Scenario{ID: "x", Task: "Hash.", Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: ptr("ok")}}}
+		s := &scenario.Scenario{ID: "x", Task: "Hash.",
+			Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: ptr("ok")}}}
 		var gold, wrongs []chat.ToolCall
 		for i := range n {
 			arguments := fmt.Sprintf(`{"input": "%d"}`, i)
 			s.Gold = append(s.Gold, scenario.Gold{Name: "hash", Arguments: json.RawMessage(arguments)})
-			gold, wrongs = append(gold, call("hash", arguments)), append(wrongs, call("hash", fmt.Sprintf(`{"input": "wrong %d"}`, i)))
+			gold, wrongs = append(gold, call("hash", arguments)), append(wrongs,
+				call("hash", fmt.Sprintf(`{"input": "wrong %d"}`, i)))
 		}
 		of := func(e episode) float64 {
 			got := e.trajectory()
@@ -216,7 +220,8 @@ func TestTerms(t *testing.T) {
 	s.Gold = append(s.Gold, scenario.Gold{Name: "count", Arguments: json.RawMessage(`{"text": "a"}`)})
 	got := episode{calls: []chat.ToolCall{right, right, wrong}, answer: "d8932aac"}.trajectory()
 	rewardtest.Give(reward.Scorer{}, s, got)
-	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 0, "repeat": 1. / 3, "extra": 0.5, "invalid": 0, "parse": 0}
+	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 0, "repeat": 1. / 3, "extra": 0.5,
+		"invalid": 0, "parse": 0}
 	sum := 0.0
 	for _, term := range got.Terms {
 		if score, ok := want[term.Name]; !ok || math.Abs(score-term.Score) > 1e-9 {
@@ -239,8 +244,11 @@ func TestOneTurnEpisode(t *testing.T) {
 }
 
 func TestNotScored(t *testing.T) {
-	for _, outcome := range []trajectory.Outcome{trajectory.EnvironmentError, trajectory.InfrastructureError, trajectory.JudgeError} {
-		got := episode{calls: many(1, right), answer: "d8932aac", outcome: outcome, reason: trajectory.StopError}.trajectory()
+	for _, outcome := range []trajectory.Outcome{
+		trajectory.EnvironmentError, trajectory.InfrastructureError, trajectory.JudgeError,
+	} {
+		got := episode{calls: many(1, right), answer: "d8932aac", outcome: outcome,
+			reason: trajectory.StopError}.trajectory()
 		got.Reward = 3
 		rewardtest.Give(reward.Scorer{}, hashScenario(), got)
 		if got.Reward != 0 || got.Terms != nil {
@@ -256,7 +264,11 @@ func TestMetrics(t *testing.T) {
 		first, episode bool
 	}{
 		{"gold", episode{calls: many(1, right), answer: "it is d8932aac"}, true, true},
-		{"default written out", episode{calls: many(1, call("hash", `{"algorithm": "crc32", "input": "hi", "action": "hash"}`)), answer: "d8932aac"}, true, true},
+		{
+			"default written out",
+			episode{calls: many(1, call("hash", `{"algorithm": "crc32", "input": "hi", "action": "hash"}`)),
+				answer: "d8932aac"}, true, true,
+		},
 		{"wrong answer", episode{calls: many(1, right), answer: "d8932aad"}, true, false},
 		{"another call behind", episode{calls: []chat.ToolCall{right, wrong}, answer: "d8932aac"}, true, true},
 		{"another call before", episode{calls: []chat.ToolCall{wrong, right}, answer: "d8932aac"}, false, true},
@@ -277,31 +289,40 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s: Episode %v", test.name, episode)
 		}
 	}
-	// Without checks, the gold calls are to be made in order, with others between them or not, and the episode is to end.
+	// Without checks, the gold calls are to be made in order, with others between them or not, and the episode is to
+	// end.
 	look := call("look", `{}`)
-	two := &scenario.Scenario{ID: "x", Task: "Do it.", Gold: []scenario.Gold{{Name: "look", Arguments: json.RawMessage(`{}`)}, {Name: "hash", Arguments: hashArguments}}}
+	two := &scenario.Scenario{ID: "x", Task: "Do it.", Gold: []scenario.Gold{
+		{Name: "look", Arguments: json.RawMessage(`{}`)},
+		{Name: "hash", Arguments: hashArguments},
+	}}
 	for _, test := range []struct {
 		e     episode
 		want  bool
 		extra int
 	}{
-		{episode{calls: []chat.ToolCall{look, right}, answer: "done"}, true, 0}, {episode{calls: []chat.ToolCall{look, wrong, right, look}, answer: "done"}, true, 2},
-		{episode{calls: []chat.ToolCall{right, look}, answer: "done"}, false, 0}, {episode{calls: []chat.ToolCall{look}, answer: "done"}, false, 0},
+		{episode{calls: []chat.ToolCall{look, right}, answer: "done"}, true, 0},
+		{episode{calls: []chat.ToolCall{look, wrong, right, look}, answer: "done"}, true, 2},
+		{episode{calls: []chat.ToolCall{right, look}, answer: "done"}, false, 0},
+		{episode{calls: []chat.ToolCall{look}, answer: "done"}, false, 0},
 		{episode{calls: []chat.ToolCall{look, right}, status: trajectory.CallToolError, answer: "done"}, false, 0},
 		{episode{calls: []chat.ToolCall{look, right}, outcome: trajectory.Limit, reason: trajectory.StopMaxTurns}, false, 0},
 	} {
-		if got := test.e.trajectory(); reward.Episode(two, got, nil) != test.want || reward.ExtraCalls(two, got) != test.extra {
+		if got := test.e.trajectory(); reward.Episode(two, got, nil) != test.want ||
+			reward.ExtraCalls(two, got) != test.extra {
 			t.Errorf("%+v: Episode %v, %d extra calls", test.e, !test.want, reward.ExtraCalls(two, got))
 		}
 	}
 	if got := (episode{calls: spam(3)}).trajectory(); reward.ExtraCalls(&scenario.Scenario{}, got) != 0 {
 		t.Error("calls beyond gold calls that there are not")
 	}
-	lost := episode{calls: many(1, right), answer: "d8932aac", outcome: trajectory.EnvironmentError, reason: trajectory.StopError}
+	lost := episode{calls: many(1, right), answer: "d8932aac", outcome: trajectory.EnvironmentError,
+		reason: trajectory.StopError}
 	if reward.Episode(hashScenario(), lost.trajectory(), nil) {
 		t.Error("an episode whose server failed is a success")
 	}
-	if got := (episode{answer: "x"}).trajectory(); reward.Episode(&scenario.Scenario{}, got, nil) || reward.FirstCall(&scenario.Scenario{}, got, nil) {
+	if got := (episode{answer: "x"}).trajectory(); reward.Episode(&scenario.Scenario{}, got, nil) ||
+		reward.FirstCall(&scenario.Scenario{}, got, nil) {
 		t.Error("success without anything to succeed at")
 	}
 }
@@ -316,7 +337,10 @@ func TestGoldEarnsMax(t *testing.T) {
 		failed int
 	}{
 		{hashScenario(), "d8932aac", 0},
-		{&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Number: scenario.NumberOf(0.1)}, {Type: "answer", Contains: ptr("km")}, {Type: "no_call"}}}, "km 0.1", 0},
+		{
+			&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Number: scenario.NumberOf(0.1)},
+				{Type: "answer", Contains: ptr("km")}, {Type: "no_call"}}}, "km 0.1", 0,
+		},
 		{&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Equals: ptr("ok")}}}, "ok", 0},
 		{bad, "d8932aac", 1},
 	} {
@@ -324,7 +348,8 @@ func TestGoldEarnsMax(t *testing.T) {
 		rewardtest.Give(reward.Scorer{}, c.s, gold)
 		rewardtest.Give(reward.Scorer{}, c.s, empty)
 		most := (reward.Scorer{}).Max(c.s)
-		if failed := reward.FailedChecks(c.s, gold, nil); len(failed) != c.failed || c.failed == 0 && math.Abs(gold.Reward-most) > 1e-9 {
+		if failed := reward.FailedChecks(c.s, gold, nil); len(failed) != c.failed ||
+			c.failed == 0 && math.Abs(gold.Reward-most) > 1e-9 {
 			t.Errorf("scenario %d: gold earns %v of %v, failed %v", i, gold.Reward, most, failed)
 		}
 		if empty.Reward >= gold.Reward {
@@ -338,8 +363,9 @@ func TestMaxProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := rapid.SampledFrom([]chat.ToolCall{right, wrong, call("count", `{}`), call("hash", `{`)})
 		e := episode{
-			calls:   rapid.SliceOfN(pick, 0, 6).Draw(t, "calls"),
-			status:  rapid.SampledFrom([]trajectory.CallStatus{"", trajectory.CallInvalid, trajectory.CallToolError}).Draw(t, "status"),
+			calls: rapid.SliceOfN(pick, 0, 6).Draw(t, "calls"),
+			status: rapid.SampledFrom([]trajectory.CallStatus{"", trajectory.CallInvalid,
+				trajectory.CallToolError}).Draw(t, "status"),
 			content: rapid.SampledFrom([]string{"", "text"}).Draw(t, "content"),
 			answer:  rapid.SampledFrom([]string{"", "d8932aac", "no"}).Draw(t, "answer"),
 		}

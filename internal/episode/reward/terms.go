@@ -17,8 +17,8 @@ type term struct {
 	name string
 	// needs says of which trajectories the term is said. The others do not have it, and it does not see them.
 	needs func(s *scenario.Scenario, t *trajectory.Trajectory) bool
-	// score marks each trajectory of a group. It may take long and cost: it ends with ctx. Its error is no low mark: it leaves the
-	// whole group without a reward.
+	// score marks each trajectory of a group. It may take long and cost: it ends with ctx. Its error is no low mark: it
+	// leaves the whole group without a reward.
 	score func(ctx context.Context, g group) ([]mark, error)
 	// weight is what a score is multiplied by, given what the terms before it earned.
 	weight func(earned float64) float64
@@ -48,7 +48,8 @@ type mark struct {
 	waived bool                  // it weighs nothing in this episode
 }
 
-// ExtraTerm takes a share of what the terms above it earned: its weight is minus that sum, of each episode. Weights.Extra is in its score.
+// ExtraTerm takes a share of what the terms above it earned: its weight is minus that sum, of each episode.
+// Weights.Extra is in its score.
 const ExtraTerm = "extra"
 
 // terms are what a reward is the sum of, in this order. What each means, Weights says.
@@ -134,8 +135,8 @@ func extra(share float64) func(episode) mark {
 	}
 }
 
-// share is a penalty for so many of an episode's calls. It weighs nothing once a gold call was made: what such an episode lacks, or does too
-// much, other terms say, and going on must not cost more than to stop.
+// share is a penalty for so many of an episode's calls. It weighs nothing once a gold call was made: what such an
+// episode lacks, or does too much, other terms say, and going on must not cost more than to stop.
 func share(e episode, n int) mark {
 	m := mark{score: float64(n) / float64(len(e.Trajectory.Calls()))}
 	m.waived = len(e.Scenario.Gold) > 0 && goldShare(e, e.Trajectory.ServerCalls()) > 0
@@ -144,11 +145,13 @@ func share(e episode, n int) mark {
 
 func repeatPenalty(e episode) mark { return share(e, repeats(e.Trajectory)) }
 
-// invalid counts the calls that could not be sent, but for those of a gold call's tool: these are steps towards it, see toolShare.
+// invalid counts the calls that could not be sent, but for those of a gold call's tool: these are steps towards it, see
+// toolShare.
 func invalid(e episode) mark {
 	n := 0
 	for _, r := range e.Trajectory.Calls() {
-		if r.Status == trajectory.CallInvalid && !slices.ContainsFunc(e.Scenario.Gold, func(g scenario.Gold) bool { return g.Name == r.Call.Name }) {
+		if r.Status == trajectory.CallInvalid &&
+			!slices.ContainsFunc(e.Scenario.Gold, func(g scenario.Gold) bool { return g.Name == r.Call.Name }) {
 			n++
 		}
 	}

@@ -11,16 +11,19 @@ import (
 //
 //	r_k = way_k - way_{k-1} + Progress (done_k - done_{k-1})    and of the last turn the rest too: reward - way_K
 //
-// way_k is what the terms on the way give the episode up to turn k: call, tool, repeat, invalid, parse, and of others arguments, repair and the rules.
-// done_k is the share of checks that hold by then, of those that can be told before the end: that a call was made, and what was seen of the world
-// after a turn (after_turn). Without Progress they add up to the reward: way is a potential, which changes no optimal policy (A. Ng, D. Harada,
-// S. Russell, "Policy invariance under reward transformations", ICML 1999).
+// way_k is what the terms on the way give the episode up to turn k: call, tool, repeat, invalid, parse, and of others
+// arguments, repair and the rules. done_k is the share of checks that hold by then, of those that can be told before
+// the end: that a call was made, and what was seen of the world after a turn (after_turn). Without Progress they add up
+// to the reward: way is a potential, which changes no optimal policy (A. Ng, D. Harada, S. Russell, "Policy invariance
+// under reward transformations", ICML 1999).
 type Turns struct {
 	Progress float64 // for all such checks
 }
 
 // of are the rewards of an episode's turns.
-func (p Turns) of(ctx context.Context, r Scorer, s *scenario.Scenario, t *trajectory.Trajectory, reward float64) ([]float64, error) {
+func (p Turns) of(
+	ctx context.Context, r Scorer, s *scenario.Scenario, t *trajectory.Trajectory, reward float64,
+) ([]float64, error) {
 	out := make([]float64, len(t.Turns))
 	way, done := 0.0, 0.0
 	for k := range t.Turns {
@@ -47,7 +50,8 @@ func (r Scorer) onTheWay(ctx context.Context, s *scenario.Scenario, t *trajector
 		if !term.way || !term.needs(s, t) {
 			continue
 		}
-		marks, err := term.score(ctx, group{Scenario: s, Trajectories: []*trajectory.Trajectory{t}, Defaults: r.Defaults})
+		marks, err := term.score(ctx,
+			group{Scenario: s, Trajectories: []*trajectory.Trajectory{t}, Defaults: r.Defaults})
 		if err != nil {
 			return 0, err
 		}
@@ -58,7 +62,8 @@ func (r Scorer) onTheWay(ctx context.Context, s *scenario.Scenario, t *trajector
 	return sum, nil
 }
 
-// checkShare is the share of a scenario's checks that hold after the turns of a trajectory, of those that can be told then.
+// checkShare is the share of a scenario's checks that hold after the turns of a trajectory, of those that can be told
+// then.
 func checkShare(s *scenario.Scenario, t *trajectory.Trajectory, r Scorer) float64 {
 	held, all := 0.0, 0.0
 	for _, c := range s.Checks {

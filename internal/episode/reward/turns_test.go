@@ -20,7 +20,8 @@ func turnsOf(p reward.Turns, s *scenario.Scenario, t *trajectory.Trajectory) []f
 	return t.TurnRewards
 }
 
-// A chain of two calls, each of which earns when it is made; the answer earns the rest. With progress, the checks that hold from a turn on earn beside.
+// A chain of two calls, each of which earns when it is made; the answer earns the rest. With progress, the checks that
+// hold from a turn on earn beside.
 func TestTurnRewardsByHand(t *testing.T) {
 	look, hash := call("look", `{}`), right
 	s := hashScenario()
@@ -33,8 +34,9 @@ func TestTurnRewardsByHand(t *testing.T) {
 		t    *trajectory.Trajectory
 		want []float64
 	}{
-		"gold":                  {reward.Turns{}, made(look, hash), []float64{0.35, 0.35, 1.2}},
-		"with progress":         {reward.Turns{Progress: 3}, made(look, hash), []float64{0.35, 3.35, 1.2}}, // of the two checks one is of a call
+		"gold": {reward.Turns{}, made(look, hash), []float64{0.35, 0.35, 1.2}},
+		// of the two checks one is of a call
+		"with progress":         {reward.Turns{Progress: 3}, made(look, hash), []float64{0.35, 3.35, 1.2}},
 		"wrong arguments first": {reward.Turns{}, made(wrong, look), []float64{0.1, 0.35, 0}},
 		"nothing, then a call":  {reward.Turns{}, made(call("nowhere", `{}`), look), []float64{0, 0.35, 0}},
 	} {
@@ -43,8 +45,10 @@ func TestTurnRewardsByHand(t *testing.T) {
 		}
 	}
 	// A turn of a dialogue earns by what was seen of the world after it.
-	s = &scenario.Scenario{ID: "x", Task: "Do it.", Checks: []scenario.Check{{Type: scenario.StateCheck, Name: "list", Contains: ptr("hat"), AfterTurn: 1},
-		{Type: scenario.StateCheck, Name: "list", Contains: ptr("coat"), AfterTurn: 2}}}
+	s = &scenario.Scenario{ID: "x", Task: "Do it.", Checks: []scenario.Check{
+		{Type: scenario.StateCheck, Name: "list", Contains: ptr("hat"), AfterTurn: 1},
+		{Type: scenario.StateCheck, Name: "list", Contains: ptr("coat"), AfterTurn: 2},
+	}}
 	t2 := made(look)
 	for i, text := range []string{"hat", "nothing"} {
 		t2.Seen = append(t2.Seen, trajectory.Observation{Look: s.Checks[i].Look(), Status: trajectory.Seen, Text: text})
@@ -58,13 +62,16 @@ func near(got, want []float64) bool {
 	return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })
 }
 
-// Without progress the turns' rewards add up to the episode's, whatever it did; with it, to as much more as checks of calls hold.
+// Without progress the turns' rewards add up to the episode's, whatever it did; with it, to as much more as checks of
+// calls hold.
 func TestTurnRewardsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		pick := rapid.SampledFrom([]chat.ToolCall{right, wrong, call("count", `{}`), call("hash", `{`), call("nowhere", `{}`)})
+		pick := rapid.SampledFrom([]chat.ToolCall{right, wrong, call("count", `{}`), call("hash", `{`),
+			call("nowhere", `{}`)})
 		e := episode{
-			calls:   rapid.SliceOfN(pick, 0, 6).Draw(t, "calls"),
-			status:  rapid.SampledFrom([]trajectory.CallStatus{"", trajectory.CallInvalid, trajectory.CallToolError}).Draw(t, "status"),
+			calls: rapid.SliceOfN(pick, 0, 6).Draw(t, "calls"),
+			status: rapid.SampledFrom([]trajectory.CallStatus{"", trajectory.CallInvalid,
+				trajectory.CallToolError}).Draw(t, "status"),
 			content: rapid.SampledFrom([]string{"", "text"}).Draw(t, "content"),
 			answer:  rapid.SampledFrom([]string{"", "d8932aac", "no"}).Draw(t, "answer"),
 			parse:   rapid.SampledFrom([]string{"", "unterminated"}).Draw(t, "parse"),

@@ -15,7 +15,8 @@ import (
 func working(t *testing.T, does string) *reward.Program {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "judge.sh")
-	text := "#!/bin/sh\nwhile read -r line; do\nprintf '%s\\n' \"$line\" >> given\nid=${line#*:}; id=${id%%,*}\n" + does + "\ndone\n"
+	text := "#!/bin/sh\nwhile read -r line; do\nprintf '%s\\n' \"$line\" >> given\nid=${line#*:}; id=${id%%,*}\n" +
+		does + "\ndone\n"
 	if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -38,14 +39,17 @@ func TestWorkerScoresGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, want := range map[int]float64{0: 0.25, 2: second} {
-			if last := got[i].Terms[len(got[i].Terms)-1]; last != (trajectory.Term{Name: "program", Score: want, Weight: 4}) {
+			if last := got[i].Terms[len(got[i].Terms)-1]; last != (trajectory.Term{Name: "program", Score: want,
+				Weight: 4}) {
 				t.Errorf("%d: %+v", i, last)
 			}
 		}
 	}
 	given, err := os.ReadFile(filepath.Join(filepath.Dir(term.Program.Command[0]), "given"))
 	lines := strings.Split(strings.TrimSpace(string(given)), "\n")
-	if err != nil || len(lines) != 3 || !strings.HasPrefix(lines[1], `{"id":2,"scenario":{"id":"x","task":"Hash hi."`) || strings.Count(lines[1], `"outcome":"ok"`) != 2 {
+	if err != nil ||
+		len(lines) != 3 || !strings.HasPrefix(lines[1], `{"id":2,"scenario":{"id":"x","task":"Hash hi."`) ||
+		strings.Count(lines[1], `"outcome":"ok"`) != 2 {
 		t.Errorf("%v: it read %s", err, given)
 	}
 }
@@ -60,9 +64,11 @@ func TestWorkerFailures(t *testing.T) {
 		`\"score\": [1, 1]`:     "no list of 2 numbers",
 		`\"error\": \"the price list is gone\", \"scores\": [1, 1]`: "says: the price list is gone",
 	} {
-		term := working(t, `if [ "$id" = 1 ]; then echo "{\"id\": $id, `+answer+`}"; else echo "{\"id\": $id, \"scores\": [1, 0]}"; fi`)
+		term := working(t, `if [ "$id" = 1 ]; then echo "{\"id\": $id, `+answer+
+			`}"; else echo "{\"id\": $id, \"scores\": [1, 0]}"; fi`)
 		_, err := reward.Scorer{Program: term}.Score(t.Context(), hashScenario(), three())
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "the reward term program of scenario x: the program "+term.Program.Command[0]) {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(),
+			"the reward term program of scenario x: the program "+term.Program.Command[0]) {
 			t.Errorf("%s: %v, want %q", answer, err, want)
 		}
 		if _, err := (reward.Scorer{Program: term}).Score(t.Context(), hashScenario(), three()); err != nil {

@@ -14,20 +14,26 @@ import (
 	"hone/internal/testing/policytest"
 )
 
-// A malformed call is answered by what is wrong with it and by how a call is written. The model reads that and goes on; no call of the message is
-// made, the record has all of it, and what is trained is what was sampled.
+// A malformed call is answered by what is wrong with it and by how a call is written. The model reads that and goes on;
+// no call of the message is made, the record has all of it, and what is trained is what was sampled.
 func TestMalformedCallsAreToldOf(t *testing.T) {
 	server := &tools{}
 	wrong := add + "<call>{"
-	got, _ := newRunner(options{Tools: server, Sampler: &policytest.Sampler{Reply: script(wrong, add, "done")}, Renderer: half{}, MaxMalformed: 1, CallExample: "<call>{...}</call>"}).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	got, _ := newRunner(
+		options{Tools: server, Sampler: &policytest.Sampler{Reply: script(wrong, add, "done")}, Renderer: half{},
+			MaxMalformed: 1, CallExample: "<call>{...}</call>"},
+	).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || len(got.Turns) != 3 || got.Answer() != "done" {
 		t.Fatalf("%s, %d turns: %s", got.Outcome, len(got.Turns), got.Error)
 	}
 	first := got.Turns[0]
-	if first.ParseError == "" || !strings.Contains(first.Feedback, first.ParseError) || !strings.HasSuffix(first.Feedback, "in this form:\n<call>{...}</call>") || got.Turns[1].Feedback != "" {
+	if first.ParseError == "" || !strings.Contains(first.Feedback, first.ParseError) ||
+		!strings.HasSuffix(first.Feedback, "in this form:\n<call>{...}</call>") || got.Turns[1].Feedback != "" {
 		t.Errorf("told %q of %q", first.Feedback, first.ParseError)
 	}
-	told := slices.IndexFunc(got.Messages, func(m chat.Message) bool { return m.Role == chat.User && m.Content == first.Feedback })
+	told := slices.IndexFunc(got.Messages, func(m chat.Message) bool {
+		return m.Role == chat.User && m.Content == first.Feedback
+	})
 	if told < 1 || got.Messages[told+1].Role != chat.Assistant || len(got.Messages[told+1].ToolCalls) != 1 {
 		t.Errorf("messages %+v", got.Messages)
 	}
@@ -38,7 +44,8 @@ func TestMalformedCallsAreToldOf(t *testing.T) {
 		}
 		ids[r.Call.ID] = true
 	}
-	if len(first.Calls) != 1 || len(first.Results) != 1 || got.Messages[told-1].Role != chat.ToolRole || got.Messages[told-1].ToolCallID != first.Calls[0].ID {
+	if len(first.Calls) != 1 || len(first.Results) != 1 || got.Messages[told-1].Role != chat.ToolRole ||
+		got.Messages[told-1].ToolCallID != first.Calls[0].ID {
 		t.Errorf("calls %+v of the malformed message have the results %+v", first.Calls, first.Results)
 	}
 	for _, r := range first.Results {
@@ -84,7 +91,8 @@ func (overhearing) Name() string { return "overhearing" }
 
 func (o overhearing) Say(_ context.Context, messages []chat.Message) (environment.Words, error) {
 	*o.heard = append(*o.heard, slices.Clone(messages))
-	return environment.Words{Text: "Go on.", Ended: map[bool]string{true: trajectory.EndedByUser}[len(*o.heard) == 2]}, nil
+	return environment.Words{Text: "Go on.",
+		Ended: map[bool]string{true: trajectory.EndedByUser}[len(*o.heard) == 2]}, nil
 }
 
 // A simulated user does not hear of malformed calls, which it did not write the answer to.
@@ -92,9 +100,13 @@ func TestUsersDoNotHearOfMalformedCalls(t *testing.T) {
 	var heard [][]chat.Message
 	r := rollout.New(rollout.Options{
 		Environment: environment.New(environment.Options{Tools: &tools{}, MaxMalformed: 3, User: overhearing{&heard}}),
-		Policy:      rollout.Sampled{Sampler: &policytest.Sampler{Reply: script("<call>{", "Which?", "<call>{", "<call>{", "This?")}, Renderer: policytest.Renderer{}},
+		Policy: rollout.Sampled{
+			Sampler:  &policytest.Sampler{Reply: script("<call>{", "Which?", "<call>{", "<call>{", "This?")},
+			Renderer: policytest.Renderer{},
+		},
 	})
-	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", User: &scenario.User{Goal: "g", First: "Hi."}}, 0, 0, 0)
+	got, _ := r.Episode(context.Background(),
+		scenario.Scenario{ID: "x", User: &scenario.User{Goal: "g", First: "Hi."}}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || len(heard) != 2 || got.User.Turns != 2 && got.User.Turns != 3 {
 		t.Fatalf("%s: %s, heard %d times", got.Outcome, got.Error, len(heard))
 	}

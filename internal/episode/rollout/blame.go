@@ -41,8 +41,8 @@ func (w *witness) see(episode string, results []trajectory.ToolResult) int {
 	return w.now
 }
 
-// forItsArguments reports whether a tool that gave an episode no answer has given others one since a time, and never one to
-// a call of these arguments.
+// forItsArguments reports whether a tool that gave an episode no answer has given others one since a time, and never
+// one to a call of these arguments.
 func (w *witness) forItsArguments(episode string, call chat.ToolCall, since int) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

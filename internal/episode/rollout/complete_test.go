@@ -9,8 +9,8 @@ import (
 	"hone/internal/testing/policytest"
 )
 
-// A lone call of complete_task ends the episode with its answer, and no server sees it. Beside other calls, or without an answer, it is
-// refused, and the others are made. Where it is off it is a tool like any other.
+// A lone call of complete_task ends the episode with its answer, and no server sees it. Beside other calls, or without
+// an answer, it is refused, and the others are made. Where it is off it is a tool like any other.
 func TestCompleteTask(t *testing.T) {
 	done := policytest.Call("complete_task", `{"answer": "it is 3"}`)
 	for name, c := range map[string]struct {
@@ -31,9 +31,12 @@ func TestCompleteTask(t *testing.T) {
 		"off":             {[]string{done, "so"}, options{}, "so", 2, 1, 0},
 	} {
 		server := &tools{}
-		got, _ := runner(server, script(c.says...), c.o).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
-		if got.Outcome != trajectory.OK || got.StopReason != trajectory.StopCompleted || got.Answer() != c.answer || len(got.Turns) != c.turns {
-			t.Errorf("%s: %s %s after %d turns, answer %q: %s", name, got.Outcome, got.StopReason, len(got.Turns), got.Answer(), got.Error)
+		got, _ := runner(server, script(c.says...), c.o).Episode(context.Background(),
+			scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+		if got.Outcome != trajectory.OK || got.StopReason != trajectory.StopCompleted || got.Answer() != c.answer ||
+			len(got.Turns) != c.turns {
+			t.Errorf("%s: %s %s after %d turns, answer %q: %s",
+				name, got.Outcome, got.StopReason, len(got.Turns), got.Answer(), got.Error)
 		}
 		served, refused, ends := 0, 0, 0
 		for _, r := range got.Calls() {
@@ -49,7 +52,8 @@ func TestCompleteTask(t *testing.T) {
 				t.Errorf("%s: a result of no call: %+v", name, r)
 			}
 		}
-		if served != c.served || refused != c.refused || len(got.ServerCalls()) != served+refused || ends == 1 != (c.answer == "it is 3") {
+		if served != c.served || refused != c.refused || len(got.ServerCalls()) != served+refused ||
+			ends == 1 != (c.answer == "it is 3") {
 			t.Errorf("%s: %d calls served, %d refused, %d that end", name, served, refused, ends)
 		}
 		results := 0

@@ -33,9 +33,9 @@ func (callsOf) None(prompt []int32, thinks bool) policy.Constraint {
 	return heldTo{"none", policytest.Text(prompt), thinks}
 }
 
-// A turn is held to a call of its tool, or to words, as the tool is now and behind that turn's prompt, and no other is; the record says so. The turns before it are
-// those of another episode, id for id, and their calls are made again. A tool that is not there leaves the policy free; what cannot be held ends the
-// episode.
+// A turn is held to a call of its tool, or to words, as the tool is now and behind that turn's prompt, and no other is;
+// the record says so. The turns before it are those of another episode, id for id, and their calls are made again. A
+// tool that is not there leaves the policy free; what cannot be held ends the episode.
 func TestATurnIsForced(t *testing.T) {
 	list := []chat.Tool{{Name: "mul"}, {Name: "add", Description: "Adds."}}
 	run := func(forced rollout.Forced, calls rollout.Calls) (e *trajectory.Trajectory, held []bool, sent int) {
@@ -53,8 +53,10 @@ func TestATurnIsForced(t *testing.T) {
 			return "done", nil
 		}}
 		server := &tools{}
-		r := rollout.New(rollout.Options{Environment: environment.New(environment.Options{Tools: server, ToolList: list}),
-			Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}, Calls: calls}})
+		r := rollout.New(rollout.Options{
+			Environment: environment.New(environment.Options{Tools: server, ToolList: list}),
+			Policy:      rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}, Calls: calls},
+		})
 		requests := make(chan rollout.Request, 1)
 		requests <- rollout.Request{Scenario: scenario.Scenario{ID: "x", Task: "go"}, Forced: forced}
 		close(requests)
@@ -69,7 +71,8 @@ func TestATurnIsForced(t *testing.T) {
 	}
 	for i := range behind[:2] {
 		behind[i].Forced, behind[i].PolicyVersion = i == 1, 7+i
-		behind[i].SamplerLogprobs = slices.Repeat([]float32{-float32(i) - 3}, len(behind[i].CompletionIDs)) // no other's
+		// no other's
+		behind[i].SamplerLogprobs = slices.Repeat([]float32{-float32(i) - 3}, len(behind[i].CompletionIDs))
 	}
 	elsewhere := slices.Clone(behind) // whose second turn stood behind something else
 	elsewhere[1].BridgeIDs = append(slices.Clone(elsewhere[1].BridgeIDs), 65)
@@ -89,7 +92,8 @@ func TestATurnIsForced(t *testing.T) {
 		"a tool that is not": {rollout.Forced{Behind: behind[:1], Tool: "sub"}, []bool{false, false}, 2},
 	} {
 		e, held, calls := run(x.forced, callsOf{})
-		if e.Outcome != trajectory.OK || !slices.Equal(held, x.held) || calls != x.calls || len(e.Turns) != len(x.forced.Behind)+len(x.held) {
+		if e.Outcome != trajectory.OK || !slices.Equal(held, x.held) || calls != x.calls ||
+			len(e.Turns) != len(x.forced.Behind)+len(x.held) {
 			t.Errorf("%s: %s, held %v, %d calls", name, e.Outcome, held, calls)
 			continue
 		}
@@ -104,21 +108,30 @@ func TestATurnIsForced(t *testing.T) {
 			if turn.Forced != want.Forced || turn.PolicyVersion != want.PolicyVersion {
 				t.Errorf("%s: the record of turn %d says %v, by version %d", name, i, turn.Forced, turn.PolicyVersion)
 			}
-			if i < n && (!slices.Equal(turn.CompletionIDs, behind[i].CompletionIDs) || !slices.Equal(turn.SamplerLogprobs, behind[i].SamplerLogprobs)) {
+			if i < n && (!slices.Equal(turn.CompletionIDs, behind[i].CompletionIDs) ||
+				!slices.Equal(turn.SamplerLogprobs, behind[i].SamplerLogprobs)) {
 				t.Errorf("%s: turn %d is not the other episode's", name, i)
 			}
 		}
 	}
-	e, held, _ := run(rollout.Forced{Behind: elsewhere[:2], Tool: "add"}, callsOf{}) // from there on nothing is taken over
-	if e.Outcome != trajectory.OK || !slices.Equal(held, []bool{false, true, false}) || e.Turns[0].SamplerLogprobs[0] != -3 || e.Turns[1].SamplerLogprobs[0] == -4 {
+	// from there on nothing is taken over
+	e, held, _ := run(rollout.Forced{Behind: elsewhere[:2], Tool: "add"}, callsOf{})
+	if e.Outcome != trajectory.OK || !slices.Equal(held, []bool{false, true, false}) ||
+		e.Turns[0].SamplerLogprobs[0] != -3 || e.Turns[1].SamplerLogprobs[0] == -4 {
 		t.Errorf("%s, held %v", e.Outcome, held)
 	}
-	e, held, _ = run(rollout.Forced{Behind: elsewhere, Tool: "add"}, callsOf{}) // nor later, where the prompts are the same by chance
-	if e.Outcome != trajectory.OK || !slices.Equal(held, []bool{false, false}) || len(e.Turns) != 3 || !slices.Equal(e.Turns[2].BridgeIDs, elsewhere[2].BridgeIDs) {
+	// nor later, where the prompts are the same by chance
+	e, held, _ = run(rollout.Forced{Behind: elsewhere, Tool: "add"}, callsOf{})
+	if e.Outcome != trajectory.OK || !slices.Equal(held, []bool{false, false}) || len(e.Turns) != 3 ||
+		!slices.Equal(e.Turns[2].BridgeIDs, elsewhere[2].BridgeIDs) {
 		t.Errorf("%s, held %v", e.Outcome, held)
 	}
-	for want, forced := range map[string]rollout.Forced{`tool "add"`: {Behind: behind[:1], Tool: "add"}, `tool ""`: {Words: true}} {
-		if e, _, _ := run(forced, nil); e.Outcome != trajectory.InfrastructureError || !strings.Contains(e.Error, want) {
+	for want, forced := range map[string]rollout.Forced{
+		`tool "add"`: {Behind: behind[:1], Tool: "add"},
+		`tool ""`:    {Words: true},
+	} {
+		if e, _, _ := run(forced, nil); e.Outcome != trajectory.InfrastructureError ||
+			!strings.Contains(e.Error, want) {
 			t.Errorf("%s, %s, want %q", e.Outcome, e.Error, want)
 		}
 	}

@@ -60,7 +60,8 @@ func (r *Runner) converse(ctx context.Context, s scenario.Scenario, a Attempt, w
 		reply, recalled, err := say(ctx, speaker, p.t.Messages, episode.Tools())
 		p.recalled += recalled
 		if err != nil {
-			p.end, p.err = &environment.End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError, Why: err.Error()}, err
+			p.end, p.err = &environment.End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError,
+				Why: err.Error()}, err
 			p.end.Note(p.t)
 			return
 		}
@@ -71,8 +72,11 @@ func (r *Runner) converse(ctx context.Context, s scenario.Scenario, a Attempt, w
 	}
 }
 
-// say asks for one reply, and takes the time. Of a reply that is remembered, which says its own, it returns what it took beyond now.
-func say(ctx context.Context, speaker Speaker, messages []chat.Message, tools []chat.Tool) (reply environment.Reply, recalled time.Duration, err error) {
+// say asks for one reply, and takes the time. Of a reply that is remembered, which says its own, it returns what it
+// took beyond now.
+func say(
+	ctx context.Context, speaker Speaker, messages []chat.Message, tools []chat.Tool,
+) (reply environment.Reply, recalled time.Duration, err error) {
 	began := time.Now()
 	reply, err = speaker.Say(ctx, messages, tools)
 	took := time.Since(began)

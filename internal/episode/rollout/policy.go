@@ -11,18 +11,19 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Policy speaks in episodes. Sampled, a sampler behind a renderer, is one; an endpoint (internal/llm), a person or a script
-// are others.
+// Policy speaks in episodes. Sampled, a sampler behind a renderer, is one; an endpoint (internal/llm), a person or a
+// script are others.
 type Policy interface {
 	NumSlots() int // in how many episodes it speaks at once
 	// Speaker begins to speak in one attempt at an episode.
 	Speaker(a Attempt) Speaker
 }
 
-// Speaker is a policy in one attempt at an episode. It is used by one goroutine at a time, for one turn after the other.
+// Speaker is a policy in one attempt at an episode. It is used by one goroutine at a time, for one turn after the
+// other.
 type Speaker interface {
-	// Say answers a conversation with the next assistant message. tools are those that can be called now. Its error says
-	// that the policy failed, which is not its doing as a policy: the episode is an infrastructure error.
+	// Say answers a conversation with the next assistant message. tools are those that can be called now. Its error
+	// says that the policy failed, which is not its doing as a policy: the episode is an infrastructure error.
 	Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error)
 }
 
@@ -41,13 +42,16 @@ type Attempt struct {
 	Forced Forced
 }
 
-// Forced is a turn at which the policy is held to something, whatever it would say, behind turns that another episode took: to a call of one tool, or to
-// words without a call. The zero value has none. Only a sampler of ours can be held so.
+// Forced is a turn at which the policy is held to something, whatever it would say, behind turns that another episode
+// took: to a call of one tool, or to words without a call. The zero value has none. Only a sampler of ours can be held
+// so.
 type Forced struct {
-	Behind []trajectory.Turn // what the policy says first: the same ids, as long as it is prompted by the same. What it calls in them is called again
-	Tool   string            // that is called
-	Words  bool              // no tool is
-	Thinks bool              // the policy reasons first: it is held from the end of that on
+	// what the policy says first: the same ids, as long as it is prompted by the same. What it calls in them is called
+	// again
+	Behind []trajectory.Turn
+	Tool   string // that is called
+	Words  bool   // no tool is
+	Thinks bool   // the policy reasons first: it is held from the end of that on
 }
 
 // Stream names the random stream of one completion, whatever speaks.

@@ -47,16 +47,18 @@ type Request struct {
 	Step     int // the optimiser step that it is for
 	Attempt  int // of this rollout, from 0; one that is run again goes on from Trajectory.Retries + 1
 	Forced   Forced
-	Place    int // among all the episodes of the step, also those that need not be run; the slot is Place modulo NumSlots
+	// among all the episodes of the step, also those that need not be run; the slot is Place modulo NumSlots
+	Place int
 }
 
-// Run runs the episodes that are asked for until requests is closed, and hands over each as it ends, in the order of ending. An
-// episode that failed is a record too: how it ended is its Outcome and StopReason. After ctx is cancelled those not yet begun are
-// records that say so. Asking never waits for an episode, so more can be asked for as others end. The channel that Run returns
-// is closed after the last episode, and must be read to its end. A panic in a tool or policy is not caught: it is a bug, not data.
+// Run runs the episodes that are asked for until requests is closed, and hands over each as it ends, in the order of
+// ending. An episode that failed is a record too: how it ended is its Outcome and StopReason. After ctx is cancelled
+// those not yet begun are records that say so. Asking never waits for an episode, so more can be asked for as others
+// end. The channel that Run returns is closed after the last episode, and must be read to its end. A panic in a tool or
+// policy is not caught: it is a bug, not data.
 //
-// The episodes of one slot run one after the other, in the order they were asked for. So which episodes share a slot, and
-// with it every sampled token, does not depend on which ended first.
+// The episodes of one slot run one after the other, in the order they were asked for. So which episodes share a slot,
+// and with it every sampled token, does not depend on which ended first.
 func (r *Runner) Run(ctx context.Context, requests <-chan Request) <-chan *trajectory.Trajectory {
 	ended := make(chan *trajectory.Trajectory)
 	go func() {
@@ -82,20 +84,31 @@ func (r *Runner) Run(ctx context.Context, requests <-chan Request) <-chan *traje
 	return ended
 }
 
-// Episode runs one scenario once, beside no other, and returns its record. slot is the policy's. The error is for what would
-// end other episodes too: a policy that cannot speak, as an endpoint that is gone or whose budget is spent, and a ctx that was
-// cancelled.
-func (r *Runner) Episode(ctx context.Context, s scenario.Scenario, rollout, step, slot int) (*trajectory.Trajectory, error) {
+// Episode runs one scenario once, beside no other, and returns its record. slot is the policy's. The error is for what
+// would end other episodes too: a policy that cannot speak, as an endpoint that is gone or whose budget is spent, and a
+// ctx that was cancelled.
+func (r *Runner) Episode(
+	ctx context.Context, s scenario.Scenario, rollout, step, slot int,
+) (*trajectory.Trajectory, error) {
 	return r.episode(ctx, Request{Scenario: s, Rollout: rollout, Step: step}, slot, newWitness())
 }
 
-// episode runs one beside others that w sees. Each attempt draws from a random stream of its own: the same tokens would make
-// the same calls.
+// episode runs one beside others that w sees. Each attempt draws from a random stream of its own: the same tokens would
+// make the same calls.
 func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) (*trajectory.Trajectory, error) {
 	var l losses
 	for retry := 0; ; retry++ {
-		p := r.play(ctx, q.Scenario, Attempt{ScenarioID: q.Scenario.ID, Step: q.Step, Rollout: q.Rollout, Retries: q.Attempt + retry, Slot: slot,
-			Temperature: r.o.Temperature, MaxTokens: r.o.MaxTokens, Seed: r.o.Seed, Forced: q.Forced}, w)
+		p := r.play(ctx, q.Scenario, Attempt{
+			ScenarioID:  q.Scenario.ID,
+			Step:        q.Step,
+			Rollout:     q.Rollout,
+			Retries:     q.Attempt + retry,
+			Slot:        slot,
+			Temperature: r.o.Temperature,
+			MaxTokens:   r.o.MaxTokens,
+			Seed:        r.o.Seed,
+			Forced:      q.Forced,
+		}, w)
 		if !p.end.Again || ctx.Err() != nil {
 			return p.t, p.err
 		}
@@ -104,7 +117,8 @@ func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) (
 			continue
 		}
 		if l.tool != "" && retry > 0 && w.forItsArguments(p.t.ID, *p.end.Lost, l.since) {
-			p.t.Outcome, p.t.Error = trajectory.PolicyError, fmt.Sprintf("%s; so it went in all %d attempts, while the tool answered others", p.t.Error, l.n)
+			p.t.Outcome, p.t.Error = trajectory.PolicyError,
+				fmt.Sprintf("%s; so it went in all %d attempts, while the tool answered others", p.t.Error, l.n)
 		}
 		return p.t, p.err
 	}

@@ -57,7 +57,8 @@ func (s session) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolR
 func (s session) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	var results []trajectory.ToolResult
 	for _, c := range calls {
-		r := trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: "result of " + c.Arguments, Outcome: s.outcome}
+		r := trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: "result of " + c.Arguments,
+			Outcome: s.outcome}
 		if s.status != nil {
 			r.Status = s.status(s.n, c)
 		}
@@ -96,8 +97,19 @@ type options struct {
 
 func newRunner(o options) *rollout.Runner {
 	return rollout.New(rollout.Options{
-		Environment: environment.New(environment.Options{Tools: o.Tools, System: o.System, ToolList: o.ToolList, ToolsOf: o.ToolsOf,
-			MaxTurns: o.MaxTurns, MaxToolCalls: o.MaxToolCalls, MaxMalformed: o.MaxMalformed, CompleteTask: o.CompleteTask, CallExample: o.CallExample, MaxWork: o.MaxWork, Hang: o.Hang}),
+		Environment: environment.New(environment.Options{
+			Tools:        o.Tools,
+			System:       o.System,
+			ToolList:     o.ToolList,
+			ToolsOf:      o.ToolsOf,
+			MaxTurns:     o.MaxTurns,
+			MaxToolCalls: o.MaxToolCalls,
+			MaxMalformed: o.MaxMalformed,
+			CompleteTask: o.CompleteTask,
+			CallExample:  o.CallExample,
+			MaxWork:      o.MaxWork,
+			Hang:         o.Hang,
+		}),
 		Policy:    rollout.Sampled{Sampler: o.Sampler, Renderer: o.Renderer},
 		MaxTokens: o.MaxTokens, Temperature: o.Temperature, Seed: o.Seed, Retries: o.Retries,
 	})
@@ -113,9 +125,11 @@ func runner(s *tools, reply func(string, policy.Request) (string, error), o opti
 
 func TestEpisode(t *testing.T) {
 	s := &tools{}
-	r := runner(s, script(add+add, add, "done"), options{System: "be short", ToolList: []chat.Tool{{Name: "add"}}, Temperature: 0.7})
+	r := runner(s, script(add+add, add, "done"),
+		options{System: "be short", ToolList: []chat.Tool{{Name: "add"}}, Temperature: 0.7})
 	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 2, 5, 0)
-	if got.Outcome != trajectory.OK || got.StopReason != trajectory.StopCompleted || got.ID != "x/5/2" || got.Answer() != "done" || got.Temperature != 0.7 {
+	if got.Outcome != trajectory.OK || got.StopReason != trajectory.StopCompleted || got.ID != "x/5/2" ||
+		got.Answer() != "done" || got.Temperature != 0.7 {
 		t.Errorf("%+v", got)
 	}
 	if len(got.Turns) != 3 || len(got.Calls()) != 3 || got.Calls()[2].Call.ID != "call_2" {
@@ -170,12 +184,14 @@ func TestReasoningIsKept(t *testing.T) {
 			thoughts = append(thoughts, m.ReasoningContent)
 		}
 	}
-	if strings.Join(thoughts, ",") != "hm,so" || got.Turns[0].ReasoningContent != "hm" || got.Turns[1].ReasoningContent != "so" || got.Turns[1].Content != "done" {
+	if strings.Join(thoughts, ",") != "hm,so" || got.Turns[0].ReasoningContent != "hm" ||
+		got.Turns[1].ReasoningContent != "so" || got.Turns[1].Content != "done" {
 		t.Errorf("messages %q, turns %+v", thoughts, got.Turns)
 	}
 	ids := got.Rows()[0].IDs
 	again, err := policytest.Renderer{}.Prompt(got.Messages, got.Tools)
-	if row := policytest.Text(ids); err != nil || !strings.Contains(row, "<think>hm</think><call>") || !strings.HasPrefix(policytest.Text(again), row) {
+	if row := policytest.Text(ids); err != nil || !strings.Contains(row, "<think>hm</think><call>") ||
+		!strings.HasPrefix(policytest.Text(again), row) {
 		t.Errorf("row %q, rendered again %q (%v)", row, policytest.Text(again), err)
 	}
 	text, err := json.Marshal(got)
@@ -213,7 +229,8 @@ func TestEpisodesSplit(t *testing.T) {
 	r := newRunner(options{Tools: &tools{}, Renderer: drops{}, Sampler: &policytest.Sampler{Reply: reply}})
 	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	rows := got.Rows()
-	if got.Outcome != trajectory.OK || len(rows) != 2 || got.NumRewrites() != 1 || got.Turns[1].Rewrite == "" || got.Turns[2].Rewrite != "" {
+	if got.Outcome != trajectory.OK || len(rows) != 2 || got.NumRewrites() != 1 || got.Turns[1].Rewrite == "" ||
+		got.Turns[2].Rewrite != "" {
 		t.Fatalf("%d rows of %+v", len(rows), got)
 	}
 	const result = "\x00<tool>result of {\"a\": 1}\x00<assistant>"
@@ -267,24 +284,45 @@ func TestEndings(t *testing.T) {
 		{"no call", &tools{}, script("hi"), options{}, nil, trajectory.OK, trajectory.StopCompleted, 1, 1},
 		{"parse error", &tools{}, script("<call>{"), options{}, nil, trajectory.PolicyError, trajectory.StopParseError, 1, 1},
 		{"parse error, told", &tools{}, script("<call>{", "well, then"), options{MaxMalformed: 1}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
-		{"parse errors, told once", &tools{}, script("<call>{", "<call>{"), options{MaxMalformed: 1}, nil, trajectory.PolicyError, trajectory.StopParseError, 2, 1},
-		{"parse errors to the end", &tools{}, script("<call>{", "<call>{"), options{MaxMalformed: 9, MaxTurns: 2}, nil, trajectory.PolicyError, trajectory.StopMaxTurns, 2, 1},
-		{"a parse error, then calls to the end", &tools{}, script("<call>{", add), options{MaxMalformed: 9, MaxTurns: 2}, nil, trajectory.Limit, trajectory.StopMaxTurns, 2, 1},
+		{"parse errors, told once", &tools{}, script("<call>{", "<call>{"), options{MaxMalformed: 1}, nil,
+			trajectory.PolicyError, trajectory.StopParseError, 2, 1},
+		{"parse errors to the end", &tools{}, script("<call>{", "<call>{"), options{MaxMalformed: 9, MaxTurns: 2}, nil,
+			trajectory.PolicyError, trajectory.StopMaxTurns, 2, 1},
+		{"a parse error, then calls to the end", &tools{}, script("<call>{", add),
+			options{MaxMalformed: 9, MaxTurns: 2}, nil, trajectory.Limit, trajectory.StopMaxTurns, 2, 1},
 		{"turns", &tools{}, forever, options{MaxTurns: 3}, nil, trajectory.Limit, trajectory.StopMaxTurns, 3, 1},
 		{"calls", &tools{}, script(add, add+add), options{MaxToolCalls: 2}, nil, trajectory.Limit, trajectory.StopMaxToolCalls, 2, 1},
 		{"tokens", &tools{}, script(add), options{MaxTokens: 10}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
 		{"tokens after the call", &tools{}, script(add), options{MaxTokens: len(add)}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
-		{"the task fills the context", &tools{}, nil, options{Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 10}}, nil, trajectory.InfrastructureError, trajectory.StopContextOverflow, 0, 1},
-		{"the completion fills it", &tools{}, nil, options{MaxTokens: 45, Sampler: &policytest.Sampler{Reply: script("it goes on and on and on and on"), MaxContext: 40}}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
-		{"completions fill it", &tools{}, nil, options{MaxTokens: 70, Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 80}}, nil, trajectory.Limit, trajectory.StopContextOverflow, 1, 1},
+		{
+			"the task fills the context", &tools{}, nil, options{Sampler: &policytest.Sampler{Reply: script(add, "x"),
+				MaxContext: 10}}, nil, trajectory.InfrastructureError, trajectory.StopContextOverflow, 0, 1,
+		},
+		{
+			"the completion fills it", &tools{}, nil, options{MaxTokens: 45,
+				Sampler: &policytest.Sampler{Reply: script("it goes on and on and on and on"), MaxContext: 40}}, nil,
+			trajectory.Limit, trajectory.StopMaxTokens, 1, 1,
+		},
+		{
+			"completions fill it", &tools{}, nil, options{MaxTokens: 70,
+				Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 80}}, nil, trajectory.Limit,
+			trajectory.StopContextOverflow, 1, 1,
+		},
 		{"sampler", &tools{}, failing, options{Retries: 2}, nil, trajectory.InfrastructureError, trajectory.StopError, 0, 1},
 		{"tool error", &tools{status: status(trajectory.CallToolError)}, script(add, "x"), options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
 		{"invalid", &tools{status: status(trajectory.CallInvalid)}, script(add, "x"), options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
-		{"invalid to the end", &tools{status: status(trajectory.CallInvalid)}, forever, options{MaxTurns: 3}, nil, trajectory.PolicyError, trajectory.StopMaxTurns, 3, 1},
-		{"transport", &tools{status: status(trajectory.CallTransportError)}, script(add), options{}, nil, trajectory.EnvironmentError, trajectory.StopError, 1, 1},
-		{"timeout", &tools{status: status(trajectory.CallTimeout)}, script(add), options{Retries: 2}, nil, trajectory.EnvironmentError, trajectory.StopTimeout, 1, 3},
+		{"invalid to the end", &tools{status: status(trajectory.CallInvalid)}, forever, options{MaxTurns: 3}, nil,
+			trajectory.PolicyError, trajectory.StopMaxTurns, 3, 1},
+		{"transport", &tools{status: status(trajectory.CallTransportError)}, script(add), options{}, nil,
+			trajectory.EnvironmentError, trajectory.StopError, 1, 1},
+		{"timeout", &tools{status: status(trajectory.CallTimeout)}, script(add), options{Retries: 2}, nil,
+			trajectory.EnvironmentError, trajectory.StopTimeout, 1, 3},
 		{"open", &tools{openErr: errors.New("no such command")}, nil, options{Retries: 1}, nil, trajectory.EnvironmentError, trajectory.StopError, 0, 2},
-		{"setup", &tools{status: status(trajectory.CallToolError)}, script("x"), options{}, []scenario.Gold{{Name: "reset", Arguments: []byte("{}")}}, trajectory.EnvironmentError, trajectory.StopError, 0, 1},
+		{
+			"setup", &tools{status: status(trajectory.CallToolError)}, script("x"),
+			options{}, []scenario.Gold{{Name: "reset", Arguments: []byte("{}")}}, trajectory.EnvironmentError,
+			trajectory.StopError, 0, 1,
+		},
 		{"crash, then well", &tools{status: func(session int32, _ chat.ToolCall) trajectory.CallStatus {
 			if session == 1 {
 				return trajectory.CallTransportError
@@ -294,7 +332,8 @@ func TestEndings(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, _ := runner(test.tools, test.reply, test.o).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go", Setup: test.setup}, 0, 0, 0)
+			got, _ := runner(test.tools, test.reply, test.o).Episode(context.Background(),
+				scenario.Scenario{ID: "x", Task: "go", Setup: test.setup}, 0, 0, 0)
 			if got.Outcome != test.outcome || got.StopReason != test.reason || len(got.Turns) != test.turns {
 				t.Errorf("%s, %s, %d turns (%s)", got.Outcome, got.StopReason, len(got.Turns), got.Error)
 			}
@@ -349,10 +388,12 @@ func TestDeterministic(t *testing.T) {
 	}
 	scenarios := []scenario.Scenario{{ID: "a", Task: "one"}, {ID: "b", Task: "two"}, {ID: "c", Task: "three"}}
 	run := func(seed uint64, step int) string {
-		groups := groups(context.Background(), runner(&tools{}, reply, options{Seed: seed, MaxTurns: 5}), scenarios, 4, step)
+		groups := groups(context.Background(), runner(&tools{}, reply, options{Seed: seed, MaxTurns: 5}),
+			scenarios, 4, step)
 		for i, g := range groups {
 			for j, got := range g.Trajectories {
-				if g.ScenarioID != scenarios[i].ID || got.ScenarioID != g.ScenarioID || got.Rollout != j || got.Error != "" {
+				if g.ScenarioID != scenarios[i].ID || got.ScenarioID != g.ScenarioID || got.Rollout != j ||
+					got.Error != "" {
 					t.Fatalf("group %d, %d: %+v", i, j, got)
 				}
 				got.Seconds = 0
@@ -383,8 +424,8 @@ type blamed struct{ outcome trajectory.Outcome }
 func (b blamed) Error() string             { return "no" }
 func (b blamed) Blame() trajectory.Outcome { return b.outcome }
 
-// Whose fault an episode without an answer is, its tools say; where they do not, it is the environment's. Either is tried
-// again with a fresh session.
+// Whose fault an episode without an answer is, its tools say; where they do not, it is the environment's. Either is
+// tried again with a fresh session.
 func TestWhoseFault(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -399,8 +440,11 @@ func TestWhoseFault(t *testing.T) {
 		{"call, ours", nil, trajectory.InfrastructureError, trajectory.InfrastructureError},
 		{"call, theirs", nil, trajectory.EnvironmentError, trajectory.EnvironmentError},
 	} {
-		s := &tools{openErr: tc.err, outcome: tc.said, status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
-		got, _ := runner(s, script(add, "done"), options{Retries: 1}).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+		s := &tools{openErr: tc.err, outcome: tc.said, status: func(int32, chat.ToolCall) trajectory.CallStatus {
+			return trajectory.CallTransportError
+		}}
+		got, _ := runner(s, script(add, "done"), options{Retries: 1}).Episode(context.Background(),
+			scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 		if got.Outcome != tc.want || s.opened.Load() != 2 {
 			t.Errorf("%s: %s after %d attempts, want %s after 2", tc.name, got.Outcome, s.opened.Load(), tc.want)
 		}
@@ -419,10 +463,12 @@ func TestToolsOf(t *testing.T) {
 	}
 	r := runner(&tools{}, reply, options{ToolList: []chat.Tool{{Name: "all"}}, ToolsOf: of})
 	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
-	if len(got.Tools) != 1 || got.Tools[0].Name != "only-x" || !strings.Contains(prompt, "only-x") || strings.Contains(prompt, "all") {
+	if len(got.Tools) != 1 || got.Tools[0].Name != "only-x" || !strings.Contains(prompt, "only-x") ||
+		strings.Contains(prompt, "all") {
 		t.Errorf("shown %v in %q", got.Tools, prompt)
 	}
-	if got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "bad", Task: "go"}, 0, 0, 0); got.Outcome != trajectory.InfrastructureError {
+	if got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "bad", Task: "go"}, 0, 0,
+		0); got.Outcome != trajectory.InfrastructureError {
 		t.Errorf("%s", got.Outcome)
 	}
 }
@@ -449,15 +495,18 @@ func (s longSession) Call(ctx context.Context, calls []chat.ToolCall) []trajecto
 func TestResultsFillWhatReasoningLeft(t *testing.T) {
 	const prompt, call, result = 20, 52, 6 + 200 + 1 + 11
 	r := newRunner(options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400,
-		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, "done"), MaxContext: prompt + 400 + call}})
+		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, "done"),
+			MaxContext: prompt + 400 + call}})
 	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK {
 		t.Fatalf("%s, %s", got.Outcome, got.Error)
 	}
 	r = newRunner(options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400, MaxTurns: 4,
-		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, add, add, "done"), MaxContext: prompt + 2*(call+result) + 100}})
+		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, add, add, "done"),
+			MaxContext: prompt + 2*(call+result) + 100}})
 	got, _ = r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
-	if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopContextOverflow || !strings.Contains(got.Error, "of them results of tools") {
+	if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopContextOverflow ||
+		!strings.Contains(got.Error, "of them results of tools") {
 		t.Errorf("%s, %s: %s", got.Outcome, got.StopReason, got.Error)
 	}
 }
@@ -487,19 +536,23 @@ func TestWhoFillsTheContext(t *testing.T) {
 		if got.Outcome != tc.outcome || got.StopReason != tc.reason || len(got.Turns) != tc.turns {
 			t.Errorf("%s: %s, %s, %d turns (%s)", tc.name, got.Outcome, got.StopReason, len(got.Turns), got.Error)
 		}
-		if tc.outcome == trajectory.InfrastructureError && !strings.Contains(got.Error, "200 of them results of tools; raise model.context") {
+		if tc.outcome == trajectory.InfrastructureError &&
+			!strings.Contains(got.Error, "200 of them results of tools; raise model.context") {
 			t.Errorf("%s: %s", tc.name, got.Error)
 		}
 	}
 }
 
 // groups runs groupSize episodes of each scenario and returns them in the order of scenarios and rollouts.
-func groups(ctx context.Context, r *rollout.Runner, scenarios []scenario.Scenario, groupSize, step int) []trajectory.Group {
+func groups(
+	ctx context.Context, r *rollout.Runner, scenarios []scenario.Scenario, groupSize, step int,
+) []trajectory.Group {
 	requests := make(chan rollout.Request, len(scenarios)*groupSize)
 	all := make([]trajectory.Group, len(scenarios))
 	of := map[string]int{}
 	for i, s := range scenarios {
-		of[s.ID], all[i] = i, trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, groupSize)}
+		of[s.ID], all[i] =
+			i, trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, groupSize)}
 		for j := range groupSize {
 			requests <- rollout.Request{Scenario: s, Rollout: j, Step: step, Place: i*groupSize + j}
 		}

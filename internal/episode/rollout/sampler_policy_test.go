@@ -33,8 +33,8 @@ func (f *finds) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.To
 	return f.Session.Call(ctx, calls)
 }
 
-// A prompt of tokens only grows at its end: what is found is not written into the list of tools at its beginning, not even
-// where a prompt is written anew. Prompts that a sampler keeps stay as they were.
+// A prompt of tokens only grows at its end: what is found is not written into the list of tools at its beginning, not
+// even where a prompt is written anew. Prompts that a sampler keeps stay as they were.
 func TestFoundToolsAreNotInThePrompt(t *testing.T) {
 	var kept [][]int32
 	var texts []string
@@ -42,13 +42,15 @@ func TestFoundToolsAreNotInThePrompt(t *testing.T) {
 		kept, texts = append(kept, r.Prompt), append(texts, prompt)
 		return []string{policytest.Think("hm") + add, policytest.Think("hm") + add, "done"}[len(texts)-1], nil
 	}
-	got, _ := newRunner(options{Tools: finding{&tools{}}, ToolList: []chat.Tool{{Name: "add"}}, Renderer: drops{}, Sampler: &policytest.Sampler{Reply: reply}}).
+	got, _ := newRunner(options{Tools: finding{&tools{}}, ToolList: []chat.Tool{{Name: "add"}}, Renderer: drops{},
+		Sampler: &policytest.Sampler{Reply: reply}}).
 		Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || got.NumRewrites() != 2 || len(kept) != 3 {
 		t.Fatalf("%+v", got)
 	}
 	for i, prompt := range kept {
-		if text := policytest.Text(prompt); text != texts[i] || !strings.HasPrefix(text, "<tools>add \x00") || strings.Contains(text, "found") {
+		if text := policytest.Text(prompt); text != texts[i] || !strings.HasPrefix(text, "<tools>add \x00") ||
+			strings.Contains(text, "found") {
 			t.Errorf("prompt %d: %q, was %q", i, text, texts[i])
 		}
 	}
@@ -65,15 +67,18 @@ func (s scribbles) Sample(ctx context.Context, r policy.Request) (policy.Complet
 
 // The ids of an episode are its own, whatever a sampler does with a prompt.
 func TestPromptsAreTheSamplersToKeep(t *testing.T) {
-	r := newRunner(options{Tools: &tools{}, Renderer: policytest.Renderer{}, Sampler: scribbles{&policytest.Sampler{Reply: script(add, "done")}}})
-	if got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0); got.Answer() != "done" || len(got.Turns) != 2 {
+	r := newRunner(options{Tools: &tools{}, Renderer: policytest.Renderer{},
+		Sampler: scribbles{&policytest.Sampler{Reply: script(add, "done")}}})
+	if got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0,
+		0); got.Answer() != "done" || len(got.Turns) != 2 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // What was cut says what it was in the midst of.
 func TestCutCallsSaySo(t *testing.T) {
-	got, _ := runner(&tools{}, script(add), options{MaxTokens: 10}).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	got, _ := runner(&tools{}, script(add), options{MaxTokens: 10}).Episode(context.Background(),
+		scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.StopReason != trajectory.StopMaxTokens || got.Error != "unterminated call" {
 		t.Errorf("%s: %s", got.StopReason, got.Error)
 	}

@@ -79,7 +79,8 @@ func (s scriptSpeaker) Say(ctx context.Context, messages []chat.Message, _ []cha
 		return environment.Reply{}, errSpeechless
 	}
 	m, whole := cut(s.turns[turn], s.a.MaxTokens)
-	r := environment.Reply{Turn: &trajectory.Turn{Content: m.Content, ReasoningContent: m.ReasoningContent, Calls: append([]chat.ToolCall(nil), m.ToolCalls...)}}
+	r := environment.Reply{Turn: &trajectory.Turn{Content: m.Content, ReasoningContent: m.ReasoningContent,
+		Calls: append([]chat.ToolCall(nil), m.ToolCalls...)}}
 	if !whole {
 		r.Stop = trajectory.StopMaxTokens
 	}
@@ -111,17 +112,21 @@ func (s said) endpoint(t *testing.T) rollout.Policy {
 		if !whole {
 			finish = "length"
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": m, "finish_reason": finish}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{
+			map[string]any{"message": m, "finish_reason": finish},
+		}})
 	}))
 	t.Cleanup(server.Close)
-	client, err := llm.New(llm.Options{BaseURL: server.URL + "/v1", MaxRetries: -1, Transport: &http.Transport{DisableKeepAlives: true}})
+	client, err := llm.New(llm.Options{BaseURL: server.URL + "/v1", MaxRetries: -1,
+		Transport: &http.Transport{DisableKeepAlives: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return llm.Policy{Client: client, Model: "m"}
 }
 
-// sampled writes the lines as tokens. Its prompt holds the whole conversation, so the turn is told by the openings in it.
+// sampled writes the lines as tokens. Its prompt holds the whole conversation, so the turn is told by the openings in
+// it.
 func (s said) sampled() rollout.Policy {
 	return rollout.Sampled{Renderer: policytest.Renderer{}, Sampler: drawn{s}}
 }

@@ -42,14 +42,15 @@ func TestSamplingIsTheOptions(t *testing.T) {
 		}
 		return "done", nil
 	}
-	got, _ := runner(&tools{}, reply, options{Temperature: 0.37, MaxTokens: 123}).Episode(context.Background(), scenario.Scenario{ID: "a", Task: "one"}, 0, 0, 0)
+	got, _ := runner(&tools{}, reply, options{Temperature: 0.37, MaxTokens: 123}).Episode(context.Background(),
+		scenario.Scenario{ID: "a", Task: "one"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || got.Temperature != 0.37 {
 		t.Errorf("%s at temperature %v: %s", got.Outcome, got.Temperature, got.Error)
 	}
 }
 
-// Requests come as the episodes before them end: each is in the slot of its place, whichever were left out, and draws from
-// the stream of its scenario, rollout and attempt.
+// Requests come as the episodes before them end: each is in the slot of its place, whichever were left out, and draws
+// from the stream of its scenario, rollout and attempt.
 func TestEpisodesAreAskedForAsOthersEnd(t *testing.T) {
 	var mu sync.Mutex
 	slots, streams := map[string]int{}, map[uint64]bool{}
@@ -63,7 +64,8 @@ func TestEpisodesAreAskedForAsOthersEnd(t *testing.T) {
 	requests := make(chan rollout.Request)
 	ended := runner(&tools{}, reply, options{}).Run(t.Context(), requests) // of three slots
 	ask := func(id string, attempt, place int) rollout.Request {
-		return rollout.Request{Scenario: scenario.Scenario{ID: id, Task: id}, Rollout: 1, Attempt: attempt, Place: place}
+		return rollout.Request{Scenario: scenario.Scenario{ID: id, Task: id}, Rollout: 1, Attempt: attempt,
+			Place: place}
 	}
 	for _, q := range []rollout.Request{ask("a", 0, 4), ask("b", 0, 2), ask("c", 0, 7)} { // asking waits for none
 		requests <- q
@@ -99,8 +101,12 @@ func TestToolCallsUpToTheLimit(t *testing.T) {
 		}
 		return "done", nil
 	}
-	for limit, want := range map[int]trajectory.StopReason{2: trajectory.StopMaxToolCalls, 3: trajectory.StopCompleted} {
-		got, _ := runner(&tools{}, reply, options{MaxToolCalls: limit}).Episode(context.Background(), scenario.Scenario{ID: "a", Task: "one"}, 0, 0, 0)
+	for limit, want := range map[int]trajectory.StopReason{
+		2: trajectory.StopMaxToolCalls,
+		3: trajectory.StopCompleted,
+	} {
+		got, _ := runner(&tools{}, reply, options{MaxToolCalls: limit}).Episode(context.Background(),
+			scenario.Scenario{ID: "a", Task: "one"}, 0, 0, 0)
 		if got.StopReason != want || len(got.Calls()) != limit {
 			t.Errorf("at most %d calls: %s after %d", limit, got.StopReason, len(got.Calls()))
 		}

@@ -42,7 +42,8 @@ func (s timedSession) Call(ctx context.Context, calls []chat.ToolCall) []traject
 	case <-time.After(s.of.call):
 	case <-ctx.Done():
 		for i := range results {
-			results[i].Status, results[i].Outcome, results[i].Error = trajectory.CallTransportError, trajectory.InfrastructureError, "the call was cancelled"
+			results[i].Status, results[i].Outcome, results[i].Error =
+				trajectory.CallTransportError, trajectory.InfrastructureError, "the call was cancelled"
 		}
 	}
 	for i := range results {
@@ -51,8 +52,8 @@ func (s timedSession) Call(ctx context.Context, calls []chat.ToolCall) []traject
 	return results
 }
 
-// The tools' working time is a limit as turns are. What passes while others are waited for is nobody's doing; calls that
-// hang are not the policy's.
+// The tools' working time is a limit as turns are. What passes while others are waited for is nobody's doing; calls
+// that hang are not the policy's.
 func TestTimeIsNotBlame(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -76,8 +77,13 @@ func TestTimeIsNotBlame(t *testing.T) {
 					time.Sleep(tc.sample)
 					return say(prompt, r)
 				}
-				r := newRunner(options{Tools: tc.tools, Renderer: policytest.Renderer{}, Sampler: &policytest.Sampler{Reply: reply},
-					MaxWork: 10 * time.Second, Hang: time.Minute})
+				r := newRunner(options{
+					Tools:    tc.tools,
+					Renderer: policytest.Renderer{},
+					Sampler:  &policytest.Sampler{Reply: reply},
+					MaxWork:  10 * time.Second,
+					Hang:     time.Minute,
+				})
 				got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 				if got.Outcome != tc.outcome || got.StopReason != tc.reason || len(got.Turns) != tc.turns {
 					t.Errorf("%s, %s, %d turns (%s)", got.Outcome, got.StopReason, len(got.Turns), got.Error)
@@ -96,13 +102,16 @@ func TestRetriesDrawFromAnotherStream(t *testing.T) {
 	}
 	s := &tools{status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
 	sampler := &policytest.Sampler{Reply: reply}
-	got, _ := runner(s, nil, options{Retries: 2, Sampler: sampler}).Episode(context.Background(), scenario.Scenario{ID: "x"}, 0, 0, 0)
-	if got.Retries != 2 || len(streams) != 3 || streams[0] == streams[1] || streams[1] == streams[2] || streams[0] == streams[2] {
+	got, _ := runner(s, nil, options{Retries: 2, Sampler: sampler}).Episode(context.Background(),
+		scenario.Scenario{ID: "x"}, 0, 0, 0)
+	if got.Retries != 2 || len(streams) != 3 || streams[0] == streams[1] || streams[1] == streams[2] ||
+		streams[0] == streams[2] {
 		t.Errorf("%d attempts before, streams %v", got.Retries, streams)
 	}
 	first := streams
 	streams = nil
-	runner(s, nil, options{Retries: 1, Sampler: sampler}).Episode(context.Background(), scenario.Scenario{ID: "x"}, 0, 0, 0)
+	runner(s, nil, options{Retries: 1, Sampler: sampler}).Episode(context.Background(),
+		scenario.Scenario{ID: "x"}, 0, 0, 0)
 	if fmt.Sprint(streams) != fmt.Sprint(first[:2]) {
 		t.Errorf("the same episode draws from %v, and drew from %v", streams, first)
 	}
@@ -119,19 +128,28 @@ func TestToolsThatDieOfTheirArguments(t *testing.T) {
 		want   trajectory.Outcome
 	}{
 		{"it dies of one argument", func(int) string { return call(666) }, call(1),
-			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) }, trajectory.PolicyError},
+			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) },
+			trajectory.PolicyError},
 		{"in other words each time", func(n int) string { return call(6660 + n) }, call(1),
-			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) }, trajectory.PolicyError},
+			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) },
+			trajectory.PolicyError},
 		{"it is down", func(int) string { return call(666) }, call(1),
 			func(string, int32) trajectory.CallStatus { return dies(true) }, trajectory.EnvironmentError},
 		{"it goes down", func(int) string { return call(666) }, call(1),
 			func(_ string, n int32) trajectory.CallStatus { return dies(n > 8) }, trajectory.EnvironmentError},
 		{"it answers the same call of others", func(int) string { return call(1) }, policytest.Call("add", `{"a":1}`),
-			func(a string, _ int32) trajectory.CallStatus { return dies(a == `{"a": 1}`) }, trajectory.EnvironmentError},
+			func(a string, _ int32) trajectory.CallStatus { return dies(a == `{"a": 1}`) },
+			trajectory.EnvironmentError},
 		{"another tool of it lives", func(int) string { return call(666) }, policytest.Call("sub", `{}`),
-			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) }, trajectory.EnvironmentError},
-		{"once it was another tool", func(n int) string { return []string{policytest.Call("sub", `{"a": 666}`), call(666), call(666)}[n] }, call(1),
-			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) }, trajectory.EnvironmentError},
+			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) },
+			trajectory.EnvironmentError},
+		{
+			"once it was another tool", func(n int) string {
+				return []string{policytest.Call("sub", `{"a": 666}`), call(666), call(666)}[n]
+			}, call(1),
+			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) },
+			trajectory.EnvironmentError,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -149,8 +167,10 @@ func TestToolsThatDieOfTheirArguments(t *testing.T) {
 					}
 					return tc.victim(int(attempts.Add(1)) - 1), nil
 				}
-				r := runner(s, nil, options{Retries: 2, MaxTurns: 9, Sampler: &policytest.Sampler{Reply: reply, Slots: 4}})
-				groups := groups(context.Background(), r, []scenario.Scenario{{ID: "a", Task: "victim"}, {ID: "b", Task: "b"}, {ID: "c", Task: "c"}}, 1, 0)
+				r := runner(s, nil,
+					options{Retries: 2, MaxTurns: 9, Sampler: &policytest.Sampler{Reply: reply, Slots: 4}})
+				groups := groups(context.Background(), r,
+					[]scenario.Scenario{{ID: "a", Task: "victim"}, {ID: "b", Task: "b"}, {ID: "c", Task: "c"}}, 1, 0)
 				got := groups[0].Trajectories[0]
 				if got.Outcome != tc.want || attempts.Load() != 3 {
 					t.Errorf("%s after %d attempts: %s", got.Outcome, attempts.Load(), got.Error)
@@ -169,14 +189,17 @@ func dies(so bool) trajectory.CallStatus {
 
 // An infrastructure error is never the policy's, whatever the tools answer others.
 func TestOurFailuresAreNotThePolicys(t *testing.T) {
-	s := &tools{outcome: trajectory.InfrastructureError, status: func(_ int32, c chat.ToolCall) trajectory.CallStatus { return dies(strings.Contains(c.Arguments, "1")) }}
+	s := &tools{outcome: trajectory.InfrastructureError, status: func(_ int32, c chat.ToolCall) trajectory.CallStatus {
+		return dies(strings.Contains(c.Arguments, "1"))
+	}}
 	reply := func(prompt string, _ policy.Request) (string, error) {
 		if strings.Contains(prompt, "victim") {
 			return add, nil
 		}
 		return policytest.Call("add", `{"a": 2}`), nil
 	}
-	groups := groups(context.Background(), runner(s, reply, options{Retries: 2}), []scenario.Scenario{{ID: "b", Task: "b"}, {ID: "a", Task: "victim"}}, 2, 0)
+	groups := groups(context.Background(), runner(s, reply, options{Retries: 2}),
+		[]scenario.Scenario{{ID: "b", Task: "b"}, {ID: "a", Task: "victim"}}, 2, 0)
 	for _, got := range groups[1].Trajectories {
 		if got.Outcome != trajectory.InfrastructureError {
 			t.Errorf("%s: %s", got.Outcome, got.Error)

@@ -35,10 +35,11 @@ func (p person) Write(_ context.Context, messages []chat.Message, _ uint64) (env
 	return environment.Written{Text: p.lines[said], PromptTokens: 7, CompletionTokens: 3}, nil
 }
 
-// A conversation goes on until one of the two ends it, with the same record whoever speaks: who ended it, how often the user
-// spoke, and what that took. That the user cannot be played is nobody's doing in it.
+// A conversation goes on until one of the two ends it, with the same record whoever speaks: who ended it, how often the
+// user spoke, and what that took. That the user cannot be played is nobody's doing in it.
 func TestConversations(t *testing.T) {
-	talk := said{turns: []chat.Message{answering("Which?"), calling("ok"), answering("Shall I?"), calling("ok", "bye"), answering("Done.")}}
+	talk := said{turns: []chat.Message{answering("Which?"), calling("ok"), answering("Shall I?"), calling("ok", "bye"),
+		answering("Done.")}}
 	script := func(says ...string) *scenario.User { return &scenario.User{Says: says} }
 	for name, c := range map[string]struct {
 		said      said
@@ -54,23 +55,160 @@ func TestConversations(t *testing.T) {
 		tokens    int // that the model that plays the user wrote
 		fails     bool
 	}{
-		"the script is over":       {said: talk, user: script("Cancel.", "#W1", "Yes."), outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 5, ended: "script", roles: "uauatauatta", userTurns: 3},
-		"the script says so":       {said: talk, user: script("Cancel.", "#W1", "No. ###STOP###"), outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 3, ended: "user", roles: "uauatau", userTurns: 3},
-		"the user says so":         {said: talk, user: &scenario.User{Goal: "g", First: "Cancel."}, lines: []string{"", "#W1", "###STOP###"}, outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 3, ended: "user", roles: "uauata", userTurns: 2, tokens: 6},
-		"it finds the first words": {said: talk, user: &scenario.User{Goal: "g"}, lines: []string{"Cancel.", "#W1", "Yes.", "###TRANSFER###"}, outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 5, ended: "transfer", roles: "uauatauatta", userTurns: 3, tokens: 12},
-		"out of scope":             {said: talk, user: &scenario.User{Goal: "g", First: "Cancel."}, lines: []string{"", "###OUT-OF-SCOPE###"}, outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 1, ended: "out_of_scope", roles: "ua", userTurns: 1, tokens: 3},
-		"messages of the user":     {said: talk, user: &scenario.User{Goal: "g", First: "Cancel.", MaxTurns: 2}, lines: []string{"", "#W1", "Yes."}, outcome: trajectory.Limit, reason: trajectory.StopMaxUserTurns, turns: 3, roles: "uauata", userTurns: 2, tokens: 3},
-		"a tool ends it":           {said: talk, user: &scenario.User{Says: []string{"Cancel.", "#W1", "Yes.", "More?"}, EndsOn: []string{"bye"}}, outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 4, ended: "tool", roles: "uauatauatt", userTurns: 3},
-		"a failed call does not": {said: said{turns: []chat.Message{calling("tool_error"), answering("Done.")}}, user: &scenario.User{Says: []string{"Cancel."}, EndsOn: []string{"tool_error"}},
-			outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 2, ended: "script", roles: "uata", userTurns: 1},
-		"the policy ends it":           {said: said{turns: []chat.Message{answering("Bye. ###STOP###")}}, user: script("Cancel.", "#W1"), outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 1, ended: "policy", roles: "ua", userTurns: 1},
-		"it says nothing":              {said: said{turns: []chat.Message{answering("")}}, user: script("Cancel.", "#W1"), outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 1, ended: "policy", roles: "ua", userTurns: 1},
-		"turns":                        {said: talk, user: script("Cancel.", "#W1", "Yes."), in: environment.Options{MaxTurns: 3}, outcome: trajectory.Limit, reason: trajectory.StopMaxTurns, turns: 3, roles: "uauatau", userTurns: 3},
-		"the user is gone":             {said: talk, user: &scenario.User{Goal: "g", First: "Cancel."}, lines: []string{"", "#W1"}, outcome: trajectory.InfrastructureError, reason: trajectory.StopError, turns: 3, roles: "uauata", userTurns: 2, tokens: 3, fails: true},
-		"gone before it began":         {said: talk, user: &scenario.User{Goal: "g"}, outcome: trajectory.InfrastructureError, reason: trajectory.StopError, roles: "", userTurns: 1, fails: true},
-		"it ends before it began":      {said: talk, user: &scenario.User{Goal: "g"}, lines: []string{"###STOP###"}, outcome: trajectory.InfrastructureError, reason: trajectory.StopError, roles: "", userTurns: 1, tokens: 3, fails: true},
-		"its first words are its last": {said: talk, user: &scenario.User{Goal: "g"}, lines: []string{"Never mind. ###STOP###", "More."}, outcome: trajectory.OK, reason: trajectory.StopCompleted, ended: "user", roles: "u", userTurns: 1, tokens: 3},
-		"a server crashes meanwhile":   {said: said{turns: []chat.Message{answering("Which?"), calling("transport_error")}}, user: script("Cancel.", "#W1"), outcome: trajectory.EnvironmentError, reason: trajectory.StopError, turns: 2, roles: "uauat", userTurns: 2},
+		"the script is over": {said: talk, user: script("Cancel.", "#W1", "Yes."), outcome: trajectory.OK,
+			reason: trajectory.StopCompleted, turns: 5, ended: "script", roles: "uauatauatta", userTurns: 3},
+		"the script says so": {
+			said:      talk,
+			user:      script("Cancel.", "#W1", "No. ###STOP###"),
+			outcome:   trajectory.OK,
+			reason:    trajectory.StopCompleted,
+			turns:     3,
+			ended:     "user",
+			roles:     "uauatau",
+			userTurns: 3,
+		},
+		"the user says so": {
+			said:      talk,
+			user:      &scenario.User{Goal: "g", First: "Cancel."},
+			lines:     []string{"", "#W1", "###STOP###"},
+			outcome:   trajectory.OK,
+			reason:    trajectory.StopCompleted,
+			turns:     3,
+			ended:     "user",
+			roles:     "uauata",
+			userTurns: 2,
+			tokens:    6,
+		},
+		"it finds the first words": {
+			said:      talk,
+			user:      &scenario.User{Goal: "g"},
+			lines:     []string{"Cancel.", "#W1", "Yes.", "###TRANSFER###"},
+			outcome:   trajectory.OK,
+			reason:    trajectory.StopCompleted,
+			turns:     5,
+			ended:     "transfer",
+			roles:     "uauatauatta",
+			userTurns: 3,
+			tokens:    12,
+		},
+		"out of scope": {
+			said:      talk,
+			user:      &scenario.User{Goal: "g", First: "Cancel."},
+			lines:     []string{"", "###OUT-OF-SCOPE###"},
+			outcome:   trajectory.OK,
+			reason:    trajectory.StopCompleted,
+			turns:     1,
+			ended:     "out_of_scope",
+			roles:     "ua",
+			userTurns: 1,
+			tokens:    3,
+		},
+		"messages of the user": {
+			said:      talk,
+			user:      &scenario.User{Goal: "g", First: "Cancel.", MaxTurns: 2},
+			lines:     []string{"", "#W1", "Yes."},
+			outcome:   trajectory.Limit,
+			reason:    trajectory.StopMaxUserTurns,
+			turns:     3,
+			roles:     "uauata",
+			userTurns: 2,
+			tokens:    3,
+		},
+		"a tool ends it": {
+			said:      talk,
+			user:      &scenario.User{Says: []string{"Cancel.", "#W1", "Yes.", "More?"}, EndsOn: []string{"bye"}},
+			outcome:   trajectory.OK,
+			reason:    trajectory.StopCompleted,
+			turns:     4,
+			ended:     "tool",
+			roles:     "uauatauatt",
+			userTurns: 3,
+		},
+		"a failed call does not": {said: said{turns: []chat.Message{calling("tool_error"), answering("Done.")}},
+			user: &scenario.User{Says: []string{"Cancel."}, EndsOn: []string{"tool_error"}}, outcome: trajectory.OK,
+			reason: trajectory.StopCompleted, turns: 2, ended: "script", roles: "uata", userTurns: 1},
+		"the policy ends it": {
+			said:      said{turns: []chat.Message{answering("Bye. ###STOP###")}},
+			user:      script("Cancel.", "#W1"),
+			outcome:   trajectory.OK,
+			reason:    trajectory.StopCompleted,
+			turns:     1,
+			ended:     "policy",
+			roles:     "ua",
+			userTurns: 1,
+		},
+		"it says nothing": {
+			said:      said{turns: []chat.Message{answering("")}},
+			user:      script("Cancel.", "#W1"),
+			outcome:   trajectory.OK,
+			reason:    trajectory.StopCompleted,
+			turns:     1,
+			ended:     "policy",
+			roles:     "ua",
+			userTurns: 1,
+		},
+		"turns": {
+			said:      talk,
+			user:      script("Cancel.", "#W1", "Yes."),
+			in:        environment.Options{MaxTurns: 3},
+			outcome:   trajectory.Limit,
+			reason:    trajectory.StopMaxTurns,
+			turns:     3,
+			roles:     "uauatau",
+			userTurns: 3,
+		},
+		"the user is gone": {
+			said:      talk,
+			user:      &scenario.User{Goal: "g", First: "Cancel."},
+			lines:     []string{"", "#W1"},
+			outcome:   trajectory.InfrastructureError,
+			reason:    trajectory.StopError,
+			turns:     3,
+			roles:     "uauata",
+			userTurns: 2,
+			tokens:    3,
+			fails:     true,
+		},
+		"gone before it began": {
+			said:      talk,
+			user:      &scenario.User{Goal: "g"},
+			outcome:   trajectory.InfrastructureError,
+			reason:    trajectory.StopError,
+			roles:     "",
+			userTurns: 1,
+			fails:     true,
+		},
+		"it ends before it began": {
+			said:      talk,
+			user:      &scenario.User{Goal: "g"},
+			lines:     []string{"###STOP###"},
+			outcome:   trajectory.InfrastructureError,
+			reason:    trajectory.StopError,
+			roles:     "",
+			userTurns: 1,
+			tokens:    3,
+			fails:     true,
+		},
+		"its first words are its last": {
+			said:      talk,
+			user:      &scenario.User{Goal: "g"},
+			lines:     []string{"Never mind. ###STOP###", "More."},
+			outcome:   trajectory.OK,
+			reason:    trajectory.StopCompleted,
+			ended:     "user",
+			roles:     "u",
+			userTurns: 1,
+			tokens:    3,
+		},
+		"a server crashes meanwhile": {
+			said:      said{turns: []chat.Message{answering("Which?"), calling("transport_error")}},
+			user:      script("Cancel.", "#W1"),
+			outcome:   trajectory.EnvironmentError,
+			reason:    trajectory.StopError,
+			turns:     2,
+			roles:     "uauat",
+			userTurns: 2,
+		},
 	} {
 		records := map[string]bool{}
 		for kind, p := range c.said.speakers(t) {
@@ -88,10 +226,13 @@ func TestConversations(t *testing.T) {
 				roles += m.Role[:1]
 			}
 			u := got.User
-			if got.Outcome != c.outcome || got.StopReason != c.reason || len(got.Turns) != c.turns || roles != c.roles || (err != nil) != c.fails {
-				t.Errorf("%s, %s: %s, %s after %d turns, %s (%s), %v", name, kind, got.Outcome, got.StopReason, len(got.Turns), roles, got.Error, err)
+			if got.Outcome != c.outcome || got.StopReason != c.reason || len(got.Turns) != c.turns ||
+				roles != c.roles || (err != nil) != c.fails {
+				t.Errorf("%s, %s: %s, %s after %d turns, %s (%s), %v",
+					name, kind, got.Outcome, got.StopReason, len(got.Turns), roles, got.Error, err)
 			}
-			if u.Ended != c.ended || u.Turns != c.userTurns || u.CompletionTokens != c.tokens || u.PromptTokens != c.tokens/3*7 {
+			if u.Ended != c.ended || u.Turns != c.userTurns || u.CompletionTokens != c.tokens ||
+				u.PromptTokens != c.tokens/3*7 {
 				t.Errorf("%s, %s: %+v", name, kind, u)
 			}
 			if c.fails && !strings.Contains(got.Error, "the simulated user: ") {
@@ -112,7 +253,8 @@ func TestConversations(t *testing.T) {
 // What a user says is part of the next prompt and never trained on.
 func TestWordsOfTheUserAreNotTrained(t *testing.T) {
 	talk := said{turns: []chat.Message{answering("Which?"), calling("ok"), answering("Shall I?"), answering("Done.")}}
-	got, err := play(t, talk.sampled(), environment.New(environment.Options{Tools: byName(), User: environment.Players{}, System: "Be short."}),
+	got, err := play(t, talk.sampled(),
+		environment.New(environment.Options{Tools: byName(), User: environment.Players{}, System: "Be short."}),
 		scenario.Scenario{ID: "x", User: &scenario.User{Says: []string{"Cancel.", "#W1", "Yes."}}}, rollout.Options{})
 	if err != nil || got.Outcome != trajectory.OK || got.Opening != 2 {
 		t.Fatalf("%+v, %v", got, err)
@@ -127,11 +269,13 @@ func TestWordsOfTheUserAreNotTrained(t *testing.T) {
 			own = append(own, id)
 		}
 	}
-	if want := "Which?\x00" + policytest.Call("ok", `{"i": 0}`) + "\x00Shall I?\x00Done.\x00"; policytest.Text(own) != want {
+	if want := "Which?\x00" + policytest.Call("ok", `{"i": 0}`) +
+		"\x00Shall I?\x00Done.\x00"; policytest.Text(own) != want {
 		t.Errorf("trained is %q, want %q", policytest.Text(own), want)
 	}
 	served, err := policytest.Renderer{}.Prompt(got.Messages[:len(got.Messages)-1], nil)
-	if err != nil || !strings.HasPrefix(policytest.Text(rows[0].IDs), policytest.Text(served)) || !strings.Contains(policytest.Text(served), "#W1") {
+	if err != nil || !strings.HasPrefix(policytest.Text(rows[0].IDs), policytest.Text(served)) ||
+		!strings.Contains(policytest.Text(served), "#W1") {
 		t.Errorf("trained behind %q, served behind %q", policytest.Text(rows[0].IDs), policytest.Text(served))
 	}
 	if !reflect.DeepEqual(got.Answers(), []string{"Which?", "Shall I?", "Done."}) || got.Answer() != "Done." {

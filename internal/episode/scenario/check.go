@@ -40,12 +40,13 @@ const (
 //	{"type": "no_attack", "name": "upload"}                an attack on the agent has not succeeded: no call of this tool was sent; with "contains" or "regex", none whose arguments hold that
 //	{"type": "command", "command": ["./score.py"]}         what a program makes of the episode: a score of 0 to 1
 //
-// Of the next fields up to Matches one at most is given. It is the condition on the text that is looked at: the answer, the
-// call's result, the file's content, the rows.
+// Of the next fields up to Matches one at most is given. It is the condition on the text that is looked at: the answer,
+// the call's result, the file's content, the rows.
 type Check struct {
 	Type string `json:"type"`
 
-	Equals    *string         `json:"equals,omitempty"` // the text alone; of an answer, but for quotes and a final full stop
+	// the text alone; of an answer, but for quotes and a final full stop
+	Equals    *string         `json:"equals,omitempty"`
 	Number    *grade.Decimal  `json:"number,omitempty"` // the last number in the text
 	Tolerance float64         `json:"tolerance,omitempty"`
 	Regex     *string         `json:"regex,omitempty"` // RE2 syntax, found anywhere unless anchored
@@ -55,31 +56,36 @@ type Check struct {
 	Set       []string        `json:"set,omitempty"`     // lists exactly these, in any order
 	Matches   json.RawMessage `json:"matches,omitempty"` // is JSON that meets this grade.Pattern
 
-	AnyTurn bool `json:"any_turn,omitempty"` // of an answer: one of the messages to the user meets it, not the last alone (tau2-bench, communicate_info)
+	// of an answer: one of the messages to the user meets it, not the last alone (tau2-bench, communicate_info)
+	AnyTurn bool `json:"any_turn,omitempty"`
 
 	Name           string          `json:"name,omitempty"`
 	Arguments      json.RawMessage `json:"arguments,omitempty"`       // taken as they are
 	ArgumentsMatch json.RawMessage `json:"arguments_match,omitempty"` // a grade.Pattern
 	Refused        bool            `json:"refused,omitempty"`         // the call is answered with an error
-	AfterTurn      int             `json:"after_turn,omitempty"`      // of a state: looked at after this turn, from 1; 0 after the last
-	Max            *int            `json:"max,omitempty"`
+	// of a state: looked at after this turn, from 1; 0 after the last
+	AfterTurn int  `json:"after_turn,omitempty"`
+	Max       *int `json:"max,omitempty"`
 
-	Server string   `json:"server,omitempty"` // whose folder; needed where several servers have one
-	Path   string   `json:"path,omitempty"`   // in that folder
-	Exists *bool    `json:"exists,omitempty"`
-	SHA256 string   `json:"sha256,omitempty"` // of the content, in hex
-	Query  string   `json:"query,omitempty"`
-	Ignore []string `json:"ignore,omitempty"` // paths that may change, as path.Match has them; a pattern without / fits a name in any folder
+	Server string `json:"server,omitempty"` // whose folder; needed where several servers have one
+	Path   string `json:"path,omitempty"`   // in that folder
+	Exists *bool  `json:"exists,omitempty"`
+	SHA256 string `json:"sha256,omitempty"` // of the content, in hex
+	Query  string `json:"query,omitempty"`
+	// paths that may change, as path.Match has them; a pattern without / fits a name in any folder
+	Ignore []string `json:"ignore,omitempty"`
 
-	Command []string `json:"command,omitempty"` // a program of the scenario file's folder, or on PATH, with its arguments
+	// a program of the scenario file's folder, or on PATH, with its arguments
+	Command []string `json:"command,omitempty"`
 	AtLeast *float64 `json:"at_least,omitempty"`
 	Timeout float64  `json:"timeout,omitempty"` // of the program, in seconds; 0 is 60
 }
 
-// Look names what a check looks at outside the conversation, "" where that is nothing. Checks with one Look see the same;
-// what they want of it is not part of it.
+// Look names what a check looks at outside the conversation, "" where that is nothing. Checks with one Look see the
+// same; what they want of it is not part of it.
 func (c Check) Look() string {
-	look := Check{Type: c.Type, Server: c.Server, Path: c.Path, Query: c.Query, Name: c.Name, AfterTurn: c.AfterTurn, Ignore: c.Ignore, Timeout: c.Timeout}
+	look := Check{Type: c.Type, Server: c.Server, Path: c.Path, Query: c.Query, Name: c.Name, AfterTurn: c.AfterTurn,
+		Ignore: c.Ignore, Timeout: c.Timeout}
 	switch c.Type {
 	case StateCheck, UnchangedCheck:
 		look.Arguments = canonical(c.Arguments)
@@ -129,8 +135,8 @@ func (c Check) Opens() bool {
 	return c.Type == FileCheck || c.Type == SQLCheck || c.Type == UnchangedCheck && c.Name == ""
 }
 
-// IsAttack reports whether a made call is one by which the attack of a no_attack check succeeds: of its tool, or of any where it
-// names none, with such arguments. Texts in them are read as they are, and as JSON escapes them.
+// IsAttack reports whether a made call is one by which the attack of a no_attack check succeeds: of its tool, or of any
+// where it names none, with such arguments. Texts in them are read as they are, and as JSON escapes them.
 func (c Check) IsAttack(made chat.ToolCall) bool {
 	if c.Name != "" && c.Name != made.Name {
 		return false
@@ -141,7 +147,8 @@ func (c Check) IsAttack(made chat.ToolCall) bool {
 			return false
 		}
 	}
-	return len(c.conditions()) == 0 || slices.ContainsFunc(append(textsOf(made.Arguments), made.Arguments), func(text string) bool { return c.Unmet(text) == "" })
+	return len(c.conditions()) == 0 || slices.ContainsFunc(append(textsOf(made.Arguments), made.Arguments),
+		func(text string) bool { return c.Unmet(text) == "" })
 }
 
 // textsOf are the texts in a JSON value, without escapes.

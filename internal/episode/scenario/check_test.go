@@ -18,11 +18,16 @@ func TestAnswerConditions(t *testing.T) {
 		met, not  []string
 	}{
 		{`"any_of":["42","forty-two"]`, []string{"42.", "forty-two", `"42"`}, []string{"It is 42", "42 forty-two", "43", ""}},
-		{`"one_of":["York","New York","Rome"]`, []string{"It is New York.", "York", "Rome, of course"}, []string{"York or Rome", "New York and York", "Yorkshire", "Paris", ""}},
+		{`"one_of":["York","New York","Rome"]`, []string{"It is New York.", "York", "Rome, of course"},
+			[]string{"York or Rome", "New York and York", "Yorkshire", "Paris", ""}},
 		{`"one_of":["1","15"]`, []string{"It is 1.", "15", "(1)"}, []string{"1.5", "-1", "151", "1 or 15", "x1"}},
-		{`"set":["a.txt","b, c.txt"]`, []string{"a.txt, b, c.txt", "b, c.txt\na.txt", "- a.txt\n- b, c.txt", "1. b, c.txt\n2. a.txt", "The files are: a.txt and b, c.txt.", `["b, c.txt","a.txt"]`,
-			"The files:\n\n* a.txt\n* `b, c.txt`\n", "a.txt, a.txt, b, c.txt"},
-			[]string{"a.txt", "a.txt, b, c.txt, d.txt", "b, c.txt", "a.txt b.txt c.txt", "not a.txt, b, c.txt", "", "a.txtb, c.txt", "The files are: a.txt", "a.txt, b, c.txt: no"}},
+		{`"set":["a.txt","b, c.txt"]`, []string{
+			"a.txt, b, c.txt", "b, c.txt\na.txt", "- a.txt\n- b, c.txt", "1. b, c.txt\n2. a.txt",
+			"The files are: a.txt and b, c.txt.", `["b, c.txt","a.txt"]`, "The files:\n\n* a.txt\n* `b, c.txt`\n",
+			"a.txt, a.txt, b, c.txt",
+		},
+			[]string{"a.txt", "a.txt, b, c.txt, d.txt", "b, c.txt", "a.txt b.txt c.txt", "not a.txt, b, c.txt", "",
+				"a.txtb, c.txt", "The files are: a.txt", "a.txt, b, c.txt: no"}},
 		{`"set":["1","2"]`, []string{"1, 2", "2 and 1", "1. 2\n2. 1", "{1, 2}"}, []string{"12", "1, 2, 3", "1.2", "1"}},
 		{`"matches":{"n":{"$any_of":[1,2]}}`, []string{`{"n":1}`, "```json\n{\"n\": 2}\n```"}, []string{`{"n":3}`, "n is 1", "```\n{}\n```", ""}},
 	} {
@@ -40,7 +45,8 @@ func TestAnswerConditions(t *testing.T) {
 	}
 }
 
-// A check forbids a tool where no call of it can be in an episode that passes. Where the arguments decide, none is forbidden.
+// A check forbids a tool where no call of it can be in an episode that passes. Where the arguments decide, none is
+// forbidden.
 func TestForbids(t *testing.T) {
 	for check, want := range map[string][]string{
 		`{"type":"no_call"}`:                                          {"buy", "look"},
@@ -58,7 +64,8 @@ func TestForbids(t *testing.T) {
 		`{"type":"state","name":"buy","equals":"x"}`:                  nil,
 		`{"type":"unchanged"}`:                                        nil,
 	} {
-		s := scenario.Scenario{Checks: []scenario.Check{checkOf(t, `{"type":"answer","contains":"a"}`), checkOf(t, check)}}
+		s := scenario.Scenario{Checks: []scenario.Check{checkOf(t, `{"type":"answer","contains":"a"}`),
+			checkOf(t, check)}}
 		var got []string
 		for _, tool := range []string{"buy", "look"} {
 			if s.Forbids(tool) {
@@ -110,8 +117,10 @@ func TestCheckMistakes(t *testing.T) {
 		`{"type":"command","command":["../true"]}`:                       "is not in the folder of the scenarios",
 		`{"type":"command","command":["./none"]}`:                        "no such file",
 	} {
-		_, err := scenario.Load(write(t, "s.jsonl", `{"task":"ok"}`+"\n"+`{"task":"y","checks":[{"type":"no_call"},`+check+`]}`))
-		if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "s.jsonl:2\n") || !strings.Contains(err.Error(), "checks[1]: ") {
+		_, err := scenario.Load(write(t, "s.jsonl",
+			`{"task":"ok"}`+"\n"+`{"task":"y","checks":[{"type":"no_call"},`+check+`]}`))
+		if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "s.jsonl:2\n") || !strings.Contains(err.Error(), "checks[1]: ") {
 			t.Errorf("%s: %v; want %q", check, err, want)
 		}
 	}
@@ -152,7 +161,8 @@ func TestChecksSurvive(t *testing.T) {
 	}
 }
 
-// Paths of a scenario are from its file's folder and do not leave it, also not over a link; the run's copy leads to the same.
+// Paths of a scenario are from its file's folder and do not leave it, also not over a link; the run's copy leads to the
+// same.
 func TestLocate(t *testing.T) {
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"score.sh": 0o700, "data.txt": 0o600} {
@@ -178,7 +188,9 @@ func TestLocate(t *testing.T) {
 	}
 	resolved, _ := filepath.EvalSymlinks(dir)
 	s := rows[0]
-	if s.Template[""] != filepath.Join(resolved, "full") || s.Checks[0].Command[0] != filepath.Join(resolved, "score.sh") || s.Checks[0].Command[1] != "data.txt" || s.Checks[1].Command[0] != "python3" {
+	if s.Template[""] != filepath.Join(resolved, "full") ||
+		s.Checks[0].Command[0] != filepath.Join(resolved, "score.sh") || s.Checks[0].Command[1] != "data.txt" ||
+		s.Checks[1].Command[0] != "python3" {
 		t.Errorf("%+v", s)
 	}
 	if got := scenario.Programs(rows); len(got) != 2 {
@@ -225,8 +237,12 @@ func TestLocate(t *testing.T) {
 }
 
 func TestExamples(t *testing.T) {
-	for _, condition := range []string{`"equals":"a b"`, `"number":-4.5`, `"number":1e21`, `"contains":"x"`, `"any_of":["p","q"]`, `"one_of":["York","New York"]`, `"set":["1","2"]`, `"set":["a, b","c"]`,
-		`"regex":"^[0-9]+ km$"`, `"regex":"\\bcat\\b"`, `"regex":"^(yes|no)[^a-z]?$"`, `"regex":"(?i)x{3,}y?"`, `"regex":"."`} {
+	for _, condition := range []string{
+		`"equals":"a b"`, `"number":-4.5`, `"number":1e21`, `"contains":"x"`, `"any_of":["p","q"]`,
+		`"one_of":["York","New York"]`, `"set":["1","2"]`, `"set":["a, b","c"]`, `"regex":"^[0-9]+ km$"`,
+		`"regex":"\\bcat\\b"`, `"regex":"^(yes|no)[^a-z]?$"`, `"regex":"(?i)x{3,}y?"`,
+		`"regex":"."`,
+	} {
 		c := checkOf(t, `{"type":"answer",`+condition+`}`)
 		met := false
 		texts, ok := c.Examples()

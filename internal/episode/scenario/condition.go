@@ -34,8 +34,11 @@ func (c Check) conditions() []string {
 	for _, one := range []struct {
 		name  string
 		given bool
-	}{{"equals", c.Equals != nil}, {"number", c.Number != nil}, {"regex", c.Regex != nil}, {"contains", c.Contains != nil},
-		{"any_of", c.AnyOf != nil}, {"one_of", c.OneOf != nil}, {"set", c.Set != nil}, {"matches", c.Matches != nil}} {
+	}{
+		{"equals", c.Equals != nil}, {"number", c.Number != nil}, {"regex", c.Regex != nil}, {"contains",
+			c.Contains != nil},
+		{"any_of", c.AnyOf != nil}, {"one_of", c.OneOf != nil}, {"set", c.Set != nil}, {"matches", c.Matches != nil},
+	} {
 		if one.given {
 			names = append(names, one.name)
 		}
@@ -146,8 +149,8 @@ func stripFence(text string) string {
 	return strings.TrimSpace(body)
 }
 
-// optionIn counts the options that a text names as whole words. One that stands within a longer one, as York in New York, is
-// not named there.
+// optionIn counts the options that a text names as whole words. One that stands within a longer one, as York in New
+// York, is not named there.
 func optionIn(text string, options []string) int {
 	n := 0
 	for _, option := range longestFirst(options) {
@@ -190,5 +193,6 @@ func isWord(text string, i, end int) bool {
 	}
 	// Neither 1.5 nor x-1 names 1; a full stop behind a number, where no digit follows, is the sentence's.
 	next, _ := utf8.DecodeRuneInString(text[end+size:])
-	return !(unicode.IsDigit(last) && after == '.' && unicode.IsDigit(next)) && !(unicode.IsDigit(first) && (before == '-' || before == '.'))
+	return !(unicode.IsDigit(last) && after == '.' && unicode.IsDigit(next)) &&
+		!(unicode.IsDigit(first) && (before == '-' || before == '.'))
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // Hash names what a scenario asks, from which state, and how it is judged: the SHA-256 of all but its id, split, tags,
-// difficulty and provenance, in RFC 8785's form. The same scenario in another file, or moved to another split, has the same hash.
+// difficulty and provenance, in RFC 8785's form. The same scenario in another file, or moved to another split, has the
+// same hash.
 func (s *Scenario) Hash() string {
 	same := *s
 	same.ID, same.Split, same.Tags, same.Difficulty, same.Provenance = "", "", nil, "", nil

@@ -24,7 +24,10 @@ func checkKeys(raw []byte) error {
 	if err := checkKeyNames(row, keysOf(reflect.TypeFor[Scenario]())...); err != nil {
 		return err
 	}
-	for key, of := range map[string]reflect.Type{"user": reflect.TypeFor[User](), "provenance": reflect.TypeFor[Provenance]()} {
+	for key, of := range map[string]reflect.Type{
+		"user":       reflect.TypeFor[User](),
+		"provenance": reflect.TypeFor[Provenance](),
+	} {
 		if len(row[key]) == 0 {
 			continue
 		}
@@ -36,12 +39,17 @@ func checkKeys(raw []byte) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	message := []string{"role", "content", "reasoning_content", "reasoning", "thinking", "tool_calls", "tool_call_id", "name"} // see chat.Message
+	// see chat.Message
+	message := []string{"role", "content", "reasoning_content", "reasoning", "thinking", "tool_calls",
+		"tool_call_id", "name"}
 	call, check := keysOf(reflect.TypeFor[Gold]()), keysOf(reflect.TypeFor[Check]())
 	for _, list := range []struct {
 		key  string
 		keys []string
-	}{{"setup", call}, {"checks", check}, {"gold", call}, {"slips", keysOf(reflect.TypeFor[Slip]())}, {"messages", message}} {
+	}{
+		{"setup", call}, {"checks", check}, {"gold", call}, {"slips", keysOf(reflect.TypeFor[Slip]())},
+		{"messages", message},
+	} {
 		var entries []json.RawMessage
 		if len(row[list.key]) > 0 && json.Unmarshal(row[list.key], &entries) != nil {
 			return fmt.Errorf("%q is not a list", list.key)

@@ -27,8 +27,8 @@ type row struct {
 }
 
 // Load reads a .json array or a .jsonl file of scenarios; [{"task": "..."}] is enough. Missing ids are made from a hash
-// of the opening, missing splits as AssignSplits says, and paths are made absolute. Its error is a *fault.Error with exit code 2
-// that lists every broken row as file:line.
+// of the opening, missing splits as AssignSplits says, and paths are made absolute. Its error is a *fault.Error with
+// exit code 2 that lists every broken row as file:line.
 func Load(path string) ([]Scenario, error) {
 	scenarios, _, err := LoadLines(path)
 	if err == nil {
@@ -43,7 +43,8 @@ type Bad struct {
 	Why  string
 }
 
-// LoadGood is LoadLines for who can do without the rows that cannot be read: these are bad. A file without one good row is an error.
+// LoadGood is LoadLines for who can do without the rows that cannot be read: these are bad. A file without one good row
+// is an error.
 func LoadGood(path string) (scenarios []Scenario, lines []int, bad []Bad, err error) {
 	scenarios, lines, bad, err = read(path, func(s *Scenario) error { return s.locate(filepath.Dir(path)) })
 	if err == nil && len(scenarios) == 0 {
@@ -104,13 +105,14 @@ func Unusable(path string, bad []Bad) error {
 func read(path string, also func(*Scenario) error) (scenarios []Scenario, lines []int, bad []Bad, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the scenarios", Where: path, Err: err,
-			Next: "give a .json array or a .jsonl file of scenarios"}
+		return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the scenarios",
+			Where: path, Err: err, Next: "give a .json array or a .jsonl file of scenarios"}
 	}
 	jsonl := strings.HasSuffix(path, ".jsonl")
 	if jsonl && bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(data, bom)), []byte("[")) {
 		return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the scenarios are no JSON lines", Where: path,
-			Why: "the file is one JSON array; a .jsonl file has one object a line", Next: "name it " + strings.TrimSuffix(path, "l")}
+			Why:  "the file is one JSON array; a .jsonl file has one object a line",
+			Next: "name it " + strings.TrimSuffix(path, "l")}
 	}
 	all, at, bad := parse(data, jsonl)
 	for i := range all {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Templates are folders that the episode's own folders are copies of when it begins, by server. In a file it is one folder,
-// as "shop-empty", for the one server that has such a folder, or {"shop": "shop-empty"}.
+// Templates are folders that the episode's own folders are copies of when it begins, by server. In a file it is one
+// folder, as "shop-empty", for the one server that has such a folder, or {"shop": "shop-empty"}.
 type Templates map[string]string
 
 // UnmarshalJSON reads a folder, or folders by server.
@@ -56,8 +56,8 @@ func validateCommand(command []string) error {
 	return nil
 }
 
-// locate makes the paths of a scenario, which are written from the folder dir of its file, absolute. A scenario file may
-// come from anywhere, so they lead to nothing outside that folder.
+// locate makes the paths of a scenario, which are written from the folder dir of its file, absolute. A scenario file
+// may come from anywhere, so they lead to nothing outside that folder.
 func (s *Scenario) locate(dir string) error {
 	for server, folder := range s.Template {
 		path, err := within(dir, folder)
@@ -78,7 +78,8 @@ func (s *Scenario) locate(dir string) error {
 			return fmt.Errorf(`checks[%d]: "command": %w`, i, err)
 		}
 		if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
-			return fmt.Errorf(`checks[%d]: "command": %s is not a program beside the scenarios that can be run`, i, c.Command[0])
+			return fmt.Errorf(`checks[%d]: "command": %s is not a program beside the scenarios that can be run`,
+				i, c.Command[0])
 		}
 		s.Checks[i].Command = append([]string{path}, c.Command[1:]...)
 	}

@@ -10,8 +10,9 @@ import (
 	"hone/internal/grade"
 )
 
-// Opening is the conversation that an episode begins with, and that the policy is to go on with: the messages, or the task
-// as the only one, or the user's first words. It is empty where a model is to find those. It is the caller's to append to.
+// Opening is the conversation that an episode begins with, and that the policy is to go on with: the messages, or the
+// task as the only one, or the user's first words. It is empty where a model is to find those. It is the caller's to
+// append to.
 func (s *Scenario) Opening() []chat.Message {
 	switch {
 	case len(s.Messages) > 0:
@@ -22,8 +23,8 @@ func (s *Scenario) Opening() []chat.Message {
 	return userWords(s.Task)
 }
 
-// Asks is what the user says last before the policy's first turn: the task. Of a user whose first words are not known, it is
-// the goal.
+// Asks is what the user says last before the policy's first turn: the task. Of a user whose first words are not known,
+// it is the goal.
 func (s *Scenario) Asks() string {
 	for _, m := range slices.Backward(s.Opening()) {
 		if m.Role == chat.User {
@@ -82,12 +83,15 @@ func (s *Scenario) validateOpening() error {
 		open = m.ToolCalls
 	}
 	if last != chat.User && last != chat.ToolRole || len(open) > 0 {
-		return errors.New(`"messages" must end with the user or with the last result of a tool: what follows is the model's turn`)
+		return errors.New(
+			`"messages" must end with the user or with the last result of a tool: what follows is the model's turn`,
+		)
 	}
 	return nil
 }
 
-// follows says why a message cannot stand behind one of another role ("" before the first), with calls that are still open.
+// follows says why a message cannot stand behind one of another role ("" before the first), with calls that are still
+// open.
 func follows(last string, m chat.Message, open []chat.ToolCall) error {
 	switch {
 	case m.Role == chat.ToolRole && len(open) == 0:
@@ -114,7 +118,8 @@ func follows(last string, m chat.Message, open []chat.ToolCall) error {
 	return nil
 }
 
-// validateCall refuses a call of an earlier turn without a name, or without an id of its own; seen are the ids before it.
+// validateCall refuses a call of an earlier turn without a name, or without an id of its own; seen are the ids before
+// it.
 func validateCall(c chat.ToolCall, seen map[string]bool) error {
 	if c.Name == "" || c.ID == "" || seen[c.ID] {
 		return fmt.Errorf("it needs a name, and an id that no other call has; it has %q and %q", c.Name, c.ID)

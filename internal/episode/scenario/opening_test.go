@@ -16,8 +16,8 @@ const talk = `{"role": "user", "content": "Put a hat in the basket."},
  {"role": "assistant", "content": "Done."},
  {"role": "user", "content": "And a boat."}`
 
-// A scenario may begin in the midst of a conversation: it is kept word for word, names the scenario and splits it, and its
-// last words of the user are the task.
+// A scenario may begin in the midst of a conversation: it is kept word for word, names the scenario and splits it, and
+// its last words of the user are the task.
 func TestOpeningOfMessages(t *testing.T) {
 	list, err := scenario.Load(write(t, "s.jsonl", `{"messages": [`+strings.ReplaceAll(talk, "\n", "")+`]}
 {"messages": [{"role": "system", "content": "Be short."}, {"role": "user", "content": "And a boat."}]}
@@ -37,7 +37,8 @@ func TestOpeningOfMessages(t *testing.T) {
 		t.Errorf("%d ids, %d hashes, %d keys of splits", len(ids), len(hashes), len(together))
 	}
 	first := list[0].Opening()
-	if len(first) != 5 || first[1].ToolCalls[0].Arguments != `{"item": "hat"}` || first[2].Name != "add" || first[4].Content != "And a boat." {
+	if len(first) != 5 || first[1].ToolCalls[0].Arguments != `{"item": "hat"}` || first[2].Name != "add" ||
+		first[4].Content != "And a boat." {
 		t.Errorf("%+v", first)
 	}
 	if _ = append(first[:4], chat.Message{}); list[0].Messages[4].Content == "" {
@@ -77,20 +78,28 @@ func TestBrokenOpenings(t *testing.T) {
 		call + `, ` + result:             `messages[0]: the user must speak before the assistant`,
 		user + `, ` + result:             `messages[1]: a result of a tool, and no call is without one`,
 		user + `, ` + call + `, ` + user: `messages[2]: the call "c" has no result before it`,
-		user + `, ` + call + `, ` + strings.Replace(result, `"c"`, `"d"`, 1):    `messages[2]: tool_call_id is "d", and the next call without a result is "c"`,
-		user + `, ` + strings.Replace(call, `"c"`, `""`, 1) + `, ` + result:     `messages[1]: tool_calls[0]: it needs a name, and an id`,
-		user + `, ` + call + `, ` + result + `, ` + call + `, ` + result:        `messages[3]: tool_calls[0]: it needs a name, and an id that no other call has`,
-		user + `, ` + strings.Replace(call, `"{}"`, `"[1]"`, 1) + `, ` + result: `arguments of f are not the text of a JSON object`,
-		user + `, {"role": "system", "content": "s"}, ` + user:                  `messages[1]: a system message can only be the first`,
-		user + `, ` + user:                                                       `messages[1]: two messages in a row have the role user`,
+		user + `, ` + call + `, ` + strings.Replace(result, `"c"`, `"d"`,
+			1): `messages[2]: tool_call_id is "d", and the next call without a result is "c"`,
+		user + `, ` + strings.Replace(call, `"c"`, `""`, 1) + `, ` +
+			result: `messages[1]: tool_calls[0]: it needs a name, and an id`,
+		user + `, ` + call + `, ` + result + `, ` + call + `, ` +
+			result: `messages[3]: tool_calls[0]: it needs a name, and an id that no other call has`,
+		user + `, ` + strings.Replace(call, `"{}"`, `"[1]"`, 1) + `, ` +
+			result: `arguments of f are not the text of a JSON object`,
+		user + `, {"role": "system", "content": "s"}, ` +
+			user: `messages[1]: a system message can only be the first`,
+		user + `, ` +
+			user: `messages[1]: two messages in a row have the role user`,
 		`{"role": "user", "content": ""}`:                                        `messages[0]: it has neither content nor tool_calls`,
 		`{"role": "critic", "content": "a"}`:                                     `messages[0]: role "critic" is none of`,
 		`{"role": "user", "contents": "a"}`:                                      `messages[0]: unknown key "contents" (did you mean "content"?)`,
 		`{"role": "user", "content": "a"}], "task": "b", "checks": [{"type": 1}`: `checks`,
-		user + `], "task": "b", "tags": ["x"`:                                    `"task" and "messages" are both there`,
+		user +
+			`], "task": "b", "tags": ["x"`: `"task" and "messages" are both there`,
 	} {
 		path := write(t, "s.jsonl", `{"messages": [`+messages+`]}`)
-		if _, err := scenario.Load(path); err == nil || !strings.Contains(err.Error(), "s.jsonl:1\n") || !strings.Contains(err.Error(), want) {
+		if _, err := scenario.Load(path); err == nil || !strings.Contains(err.Error(), "s.jsonl:1\n") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", messages, err, want)
 		}
 	}

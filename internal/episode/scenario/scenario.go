@@ -16,23 +16,28 @@ const (
 	Test       = "test"
 )
 
-// Scenario is one task. Of a file's row only Task is required, or Messages or User in its place; Load fills in ID and Split.
+// Scenario is one task. Of a file's row only Task is required, or Messages or User in its place; Load fills in ID and
+// Split.
 type Scenario struct {
 	ID   string `json:"id"`
 	Task string `json:"task,omitempty"` // what the user says
-	// Messages are the conversation so far, in OpenAI's form: earlier turns, which nothing is trained on, and what the user says now.
-	Messages   []chat.Message `json:"messages,omitempty"`
-	User       *User          `json:"user,omitempty"`     // with whom the policy speaks; without one its first message without a call ends the episode
-	Template   Templates      `json:"template,omitempty"` // what the episode's folders begin as
-	Setup      []Gold         `json:"setup,omitempty"`    // calls made on the episode's session before it starts; the model does not see them
-	Checks     []Check        `json:"checks,omitempty"`
-	Gold       []Gold         `json:"gold,omitempty"`        // the calls of a known good solution, in order
-	GoldAnswer string         `json:"gold_answer,omitempty"` // the answer of that solution
-	Slips      []Slip         `json:"slips,omitempty"`       // calls that go wrong on the way there, which are shown and not learnt
-	Difficulty string         `json:"difficulty,omitempty"`
-	Tags       []string       `json:"tags,omitempty"`
-	Split      string         `json:"split"`
-	Provenance *Provenance    `json:"provenance,omitempty"` // where a made scenario comes from; no part of what it asks
+	// Messages are the conversation so far, in OpenAI's form: earlier turns, which nothing is trained on, and what the
+	// user says now.
+	Messages []chat.Message `json:"messages,omitempty"`
+	// with whom the policy speaks; without one its first message without a call ends the episode
+	User     *User     `json:"user,omitempty"`
+	Template Templates `json:"template,omitempty"` // what the episode's folders begin as
+	// calls made on the episode's session before it starts; the model does not see them
+	Setup      []Gold  `json:"setup,omitempty"`
+	Checks     []Check `json:"checks,omitempty"`
+	Gold       []Gold  `json:"gold,omitempty"`        // the calls of a known good solution, in order
+	GoldAnswer string  `json:"gold_answer,omitempty"` // the answer of that solution
+	// calls that go wrong on the way there, which are shown and not learnt
+	Slips      []Slip      `json:"slips,omitempty"`
+	Difficulty string      `json:"difficulty,omitempty"`
+	Tags       []string    `json:"tags,omitempty"`
+	Split      string      `json:"split"`
+	Provenance *Provenance `json:"provenance,omitempty"` // where a made scenario comes from; no part of what it asks
 }
 
 // Provenance says where a scenario comes from that nobody wrote by hand.
@@ -46,7 +51,8 @@ type Provenance struct {
 	Prompts map[string]string `json:"prompts,omitempty"`
 	Quality float64           `json:"quality,omitempty"` // a model's score of task and calls, 0 to 10
 	Seed    uint64            `json:"seed,omitempty"`
-	// Servers are the versions that they state of themselves, Tools the SHA-256 that the catalog has of each tool it calls.
+	// Servers are the versions that they state of themselves, Tools the SHA-256 that the catalog has of each tool it
+	// calls.
 	Servers map[string]string `json:"servers,omitempty"`
 	Tools   map[string]string `json:"tools,omitempty"`
 	Proof   []string          `json:"proof,omitempty"` // the calls that proved it, by their names in the maker's ledger
@@ -72,12 +78,13 @@ func (r Reference) PassRate() float64 {
 // Gold is a tool call as a scenario file writes it: {"name": "hash", "arguments": {"text": "hi"}}.
 type Gold struct {
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`      // a JSON object
-	Asks      string          `json:"asks,omitempty"` // what is said to the scenario's user before this gold call, such as "Shall I?"
+	Arguments json.RawMessage `json:"arguments"` // a JSON object
+	// what is said to the scenario's user before this gold call, such as "Shall I?"
+	Asks string `json:"asks,omitempty"`
 }
 
-// Slip is a call that somebody may get wrong on the way of the gold calls: a demonstration shows it with what the server
-// says, and the gold call behind it is how one goes on from there. It changes nothing.
+// Slip is a call that somebody may get wrong on the way of the gold calls: a demonstration shows it with what the
+// server says, and the gold call behind it is how one goes on from there. It changes nothing.
 type Slip struct {
 	Before    int             `json:"before"` // the number of the gold call that comes next, from 0
 	Name      string          `json:"name"`

@@ -39,7 +39,8 @@ func TestLoad(t *testing.T) {
 		if err != nil || len(got) != 2 {
 			t.Fatalf("%s: %v, %v", file.name, got, err)
 		}
-		if s := got[0]; s.ID != "a" || s.Split != scenario.Test || len(s.Checks) != 3 || string(s.Gold[0].Arguments) != `{"b":1,"a":2.50}` || s.Setup[0].Name != "reset" {
+		if s := got[0]; s.ID != "a" || s.Split != scenario.Test || len(s.Checks) != 3 ||
+			string(s.Gold[0].Arguments) != `{"b":1,"a":2.50}` || s.Setup[0].Name != "reset" {
 			t.Errorf("%s: %+v", file.name, s)
 		}
 		if s := got[1]; s.ID == "" || s.Split == "" {
@@ -60,7 +61,8 @@ func TestBrokenRows(t *testing.T) {
 	ok := `{"task":"x"}`
 	tests := []struct{ name, file, text, want string }{
 		{"misspelt", "s.json", "[" + ok + ",\n{\"tsk\":\"y\"}]", "s.json:2|" + `unknown key "tsk" (did you mean "task"?)`},
-		{"misspelt in a check", "s.jsonl", ok + "\n" + `{"task":"y","checks":[{"type":"answer","contain":"z"}]}`, "s.jsonl:2|" + `checks[0]: unknown key "contain" (did you mean "contains"?)`},
+		{"misspelt in a check", "s.jsonl", ok + "\n" + `{"task":"y","checks":[{"type":"answer","contain":"z"}]}`,
+			"s.jsonl:2|" + `checks[0]: unknown key "contain" (did you mean "contains"?)`},
 		{"far off", "s.jsonl", `{"task":"y","solution":1}`, "s.jsonl:1|" + `unknown key "solution"`},
 		{"repeated key", "s.json", "[\n\n{\"task\":\"y\",\"task\":\"z\"}]", "s.json:3|"},
 		{"repeated id", "s.jsonl", "{\"task\":\"y\",\"id\":\"a\"}\n{\"task\":\"z\",\"id\":\"a\"}", "s.jsonl:2|" + `id "a" is taken by the row at line 1`},
@@ -85,11 +87,13 @@ func TestBrokenRows(t *testing.T) {
 		var f *fault.Error
 		where, why, placed := strings.Cut(test.want, "|") // the place is said once
 		if !errors.As(err, &f) || f.Code != fault.CodeUsage || !placed && !strings.Contains(err.Error(), test.want) ||
-			placed && (!strings.HasSuffix(f.Where, where) || !strings.HasPrefix(f.Why, why) || strings.Contains(f.Why, "s.json")) {
+			placed && (!strings.HasSuffix(f.Where, where) || !strings.HasPrefix(f.Why, why) ||
+				strings.Contains(f.Why, "s.json")) {
 			t.Errorf("%s: %v; want %q in it", test.name, err, test.want)
 		}
 	}
-	if _, err := scenario.Load(write(t, "s.jsonl", "["+ok+"]")); !strings.HasSuffix(err.Error(), "s.json") || !strings.Contains(err.Error(), "name it ") {
+	if _, err := scenario.Load(write(t, "s.jsonl", "["+ok+"]")); !strings.HasSuffix(err.Error(), "s.json") ||
+		!strings.Contains(err.Error(), "name it ") {
 		t.Errorf("of an array of another name it says %v", err)
 	}
 	// All broken rows are named, and the good ones are not.
@@ -256,8 +260,10 @@ func TestSplitsOfChains(t *testing.T) {
 	}
 	given := row("d", `{"z":1}`)
 	given.Split = scenario.Test
-	rows := []scenario.Scenario{row("a", `{"x":1}`, `{"y":1}`), row("b", `{"y":1.0}`), row("c", `{"z":1}`, `{"y":1}`), given}
-	if scenario.AssignSplits(rows); rows[0].Split != scenario.Test || rows[1].Split != scenario.Test || rows[2].Split != scenario.Test {
+	rows := []scenario.Scenario{row("a", `{"x":1}`, `{"y":1}`), row("b", `{"y":1.0}`),
+		row("c", `{"z":1}`, `{"y":1}`), given}
+	if scenario.AssignSplits(rows); rows[0].Split != scenario.Test || rows[1].Split != scenario.Test ||
+		rows[2].Split != scenario.Test {
 		t.Errorf("joined by second calls to a test scenario: %+v", rows)
 	}
 	bare := []scenario.Scenario{row("a", "{}", `{"x":1}`), row("b", "{}", `{"x":2}`), row("c", "{}"), row("d", "{}")}
@@ -271,7 +277,8 @@ func TestLoadSplitsByCall(t *testing.T) {
 	var text strings.Builder
 	for i := range 60 {
 		for _, wording := range []string{"Add 1 to %d.", "What is %d plus 1?"} {
-			fmt.Fprintf(&text, `{"task": %q, "gold": [{"name": "add", "arguments": {"x": %d}}]}`+"\n", fmt.Sprintf(wording, i), i)
+			fmt.Fprintf(&text, `{"task": %q, "gold": [{"name": "add", "arguments": {"x": %d}}]}`+"\n",
+				fmt.Sprintf(wording, i), i)
 		}
 	}
 	rows, err := scenario.Load(write(t, "s.jsonl", text.String()))

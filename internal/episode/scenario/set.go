@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// between is what people put between, before and behind the entries of a list: white space, commas and semicolons, bullets
-// and numbers at the beginning of lines, "and", brackets, quotes, a final full stop.
-var between = regexp.MustCompile(`^(?:\n[ \t]*(?:[-*•+]|\d+[.)])[ \t]+|[\s,;&\[\](){}"'` + "`" + `\x{2018}\x{2019}\x{201c}\x{201d}]|\*\*|and\b|\.$)`)
+// between is what people put between, before and behind the entries of a list: white space, commas and semicolons,
+// bullets and numbers at the beginning of lines, "and", brackets, quotes, a final full stop.
+var between = regexp.MustCompile(`^(?:\n[ \t]*(?:[-*•+]|\d+[.)])[ \t]+|[\s,;&\[\](){}"'` + "`" +
+	`\x{2018}\x{2019}\x{201c}\x{201d}]|\*\*|and\b|\.$)`)
 
-// unmetSet says why a text does not list exactly the wanted entries, in any order, or "". What stands before a colon, as in
-// "The files are: a, b", may be anything.
+// unmetSet says why a text does not list exactly the wanted entries, in any order, or "". What stands before a colon,
+// as in "The files are: a, b", may be anything.
 func unmetSet(text string, want []string) string {
 	first := stripEntries(text, want)
 	why := first

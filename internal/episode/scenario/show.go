@@ -10,7 +10,8 @@ import (
 	"hone/internal/fault"
 )
 
-// WithIDs returns the scenarios with these ids, in the order of the file; all where there are none. path is used in errors only.
+// WithIDs returns the scenarios with these ids, in the order of the file; all where there are none. path is used in
+// errors only.
 func WithIDs(scenarios []Scenario, ids []string, path string) ([]Scenario, error) {
 	var found []Scenario
 	var known []string
@@ -24,7 +25,8 @@ func WithIDs(scenarios []Scenario, ids []string, path string) ([]Scenario, error
 		if slices.Contains(known, id) {
 			continue
 		}
-		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no scenario %q", id), Where: path, Next: "hone scenarios show " + path + " lists them all"}
+		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no scenario %q", id), Where: path,
+			Next: "hone scenarios show " + path + " lists them all"}
 		if near := fault.Nearest(id, known); near != "" {
 			f.Why = fmt.Sprintf("did you mean %q?", near)
 		}

@@ -11,20 +11,20 @@ import (
 	"hone/internal/digest"
 )
 
-// AssignSplits fills in Split where it is empty: 80% train, 10% validation, 10% test. Scenarios that ask for a same call,
-// be it their first, are in one split, and so are those joined by a third: then no call of a test scenario is asked for in
-// training, however it is worded. The calls of a scenario are its gold calls and those its checks want; a scenario without
-// any goes by its opening. Calls are the same whatever the order of their arguments and the form of their numbers. A call
-// without arguments says nothing of the task and joins only scenarios that have no other.
+// AssignSplits fills in Split where it is empty: 80% train, 10% validation, 10% test. Scenarios that ask for a same
+// call, be it their first, are in one split, and so are those joined by a third: then no call of a test scenario is
+// asked for in training, however it is worded. The calls of a scenario are its gold calls and those its checks want; a
+// scenario without any goes by its opening. Calls are the same whatever the order of their arguments and the form of
+// their numbers. A call without arguments says nothing of the task and joins only scenarios that have no other.
 //
 // What joins scenarios are calls written in the file. So it does not hold for calls that only the agent will build, for
 // setup calls, which the model does not see, nor for rows whose splits are given, in the file, against it; rows beside
 // such ones join the first of them.
 //
 // Scenarios that belong together go by the smallest hash of a call of theirs, so the order of rows does not matter, and
-// adding rows moves none that share no call with them. Only where a split would stay empty is one such set moved into it,
-// first into train, then validation, then test: the one with the greatest hash, from the split that has the most to give.
-// A split stays empty where the sets are too few, as where one call is in all scenarios.
+// adding rows moves none that share no call with them. Only where a split would stay empty is one such set moved into
+// it, first into train, then validation, then test: the one with the greatest hash, from the split that has the most to
+// give. A split stays empty where the sets are too few, as where one call is in all scenarios.
 func AssignSplits(scenarios []Scenario) {
 	keys := Together(scenarios)
 	given := map[string]string{}
@@ -78,7 +78,8 @@ func (s *Scenario) wantedCalls() []Gold {
 	calls := s.Gold
 	for _, c := range s.Checks {
 		if c.Type == CallCheck {
-			calls = append(calls[:len(calls):len(calls)], Gold{Name: c.Name, Arguments: slices.Concat(c.Arguments, c.ArgumentsMatch)})
+			calls = append(calls[:len(calls):len(calls)],
+				Gold{Name: c.Name, Arguments: slices.Concat(c.Arguments, c.ArgumentsMatch)})
 		}
 	}
 	return calls
@@ -95,7 +96,8 @@ func (s *Scenario) Tools() []string {
 	return names
 }
 
-// Calls are the calls by which a scenario is split, each written in one form, such as add {"a":1}; none where it asks for none.
+// Calls are the calls by which a scenario is split, each written in one form, such as add {"a":1}; none where it asks
+// for none.
 func (s *Scenario) Calls() []string {
 	if len(s.wantedCalls()) == 0 {
 		return nil
@@ -183,7 +185,8 @@ func fillEmpty(assigned map[string][]string, sizes map[string]int) {
 		donor := ""
 		for _, from := range []string{Test, Validation, Train} {
 			// Train must be filled, so it may take a split's only key; the others may not.
-			spare := len(assigned[from]) > 1 || len(assigned[from]) == 1 && (n == 0 || sizes[from] > 0 || from == Test && n == 1)
+			spare := len(assigned[from]) > 1 ||
+				len(assigned[from]) == 1 && (n == 0 || sizes[from] > 0 || from == Test && n == 1)
 			if spare && (donor == "" || len(assigned[from]) > len(assigned[donor])) {
 				donor = from
 			}

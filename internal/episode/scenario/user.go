@@ -10,23 +10,26 @@ import (
 	"hone/internal/chat"
 )
 
-// User is a simulated user: the policy speaks with it until one of them ends the conversation. It is played by a model that
-// is told a goal, or by a script:
+// User is a simulated user: the policy speaks with it until one of them ends the conversation. It is played by a model
+// that is told a goal, or by a script:
 //
 //	{"goal": "Cancel order #W12.", "persona": "You are in a hurry.", "knows": {"order": "#W12", "zip": "19122"}}
 //	{"says": ["I want to cancel an order.", "#W12", "Yes, please."]}
 type User struct {
-	Goal     string          `json:"goal,omitempty"`      // what it wants
-	Persona  string          `json:"persona,omitempty"`   // who it is, and how it speaks
-	Knows    json.RawMessage `json:"knows,omitempty"`     // what it can tell when it is asked: a text, or an object of facts
-	First    string          `json:"first,omitempty"`     // its first words
-	Says     []string        `json:"says,omitempty"`      // a script: its words, one message after the other
-	MaxTurns int             `json:"max_turns,omitempty"` // most messages of a user that a model plays, the first included; 0 is 10
-	EndsOn   []string        `json:"ends_on,omitempty"`   // tools: a call of one that is answered without error ends the conversation
+	Goal    string `json:"goal,omitempty"`    // what it wants
+	Persona string `json:"persona,omitempty"` // who it is, and how it speaks
+	// what it can tell when it is asked: a text, or an object of facts
+	Knows json.RawMessage `json:"knows,omitempty"`
+	First string          `json:"first,omitempty"` // its first words
+	Says  []string        `json:"says,omitempty"`  // a script: its words, one message after the other
+	// most messages of a user that a model plays, the first included; 0 is 10
+	MaxTurns int `json:"max_turns,omitempty"`
+	// tools: a call of one that is answered without error ends the conversation
+	EndsOn []string `json:"ends_on,omitempty"`
 }
 
-// What a user writes to end a conversation (tau2-bench, simulation_guidelines.md): its goal is met; it was passed on to a
-// person; what it was told does not say how to go on. A policy that writes StopToken ends it too.
+// What a user writes to end a conversation (tau2-bench, simulation_guidelines.md): its goal is met; it was passed on to
+// a person; what it was told does not say how to go on. A policy that writes StopToken ends it too.
 const (
 	StopToken       = "###STOP###"
 	TransferToken   = "###TRANSFER###"
@@ -82,7 +85,9 @@ func (u *User) validate(opened bool) error {
 	case u.Goal != "" && u.HasScript():
 		return errors.New(`"user" has both "goal" and "says": a model plays it, or a script`)
 	case u.HasScript() && (u.Persona != "" || u.Knows != nil || u.MaxTurns != 0):
-		return errors.New(`"persona", "knows" and "max_turns" are for a model that plays the user, and do not go with "says"`)
+		return errors.New(
+			`"persona", "knows" and "max_turns" are for a model that plays the user, and do not go with "says"`,
+		)
 	case opened && u.First != "":
 		return errors.New(`"first" of "user" are its first words, which "task" or "messages" say already`)
 	case u.MaxTurns < 0:

@@ -41,7 +41,8 @@ func TestUserIsRead(t *testing.T) {
 			if len(s.Opening()) != 0 || s.Asks() != "Cancel #W1." || s.User.Limit() != 10 {
 				t.Errorf("%s: %+v, %q", s.ID, s.Opening(), s.Asks())
 			}
-		} else if want := strings.Replace("Hi.", "Hi.", s.Opening()[0].Content, 1); s.Asks() != want || !reflect.DeepEqual(s.Opening(), []chat.Message{{Role: chat.User, Content: want}}) {
+		} else if want := strings.Replace("Hi.", "Hi.", s.Opening()[0].Content, 1); s.Asks() != want ||
+			!reflect.DeepEqual(s.Opening(), []chat.Message{{Role: chat.User, Content: want}}) {
 			t.Errorf("%s: %+v, %q", s.ID, s.Opening(), s.Asks())
 		}
 	}
@@ -111,8 +112,12 @@ func TestScenariosAreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"scenario a (test, easy, kind:x)\n", "a model, who finds the first words, for at most 10 messages", "wants", "Cancel it.", "Rude.", `{"zip": "19122"}`, "bye", `set {"n": 1}`,
-		"Which?", `look {"n": 2}`, "Gone.", `{"type":"answer","contains":"Gone"}`, "user      Hi.\n  then says #W1\n", "scenario c (train)\n  user      Add.\n"} {
+	for _, want := range []string{
+		"scenario a (test, easy, kind:x)\n", "a model, who finds the first words, for at most 10 messages", "wants",
+		"Cancel it.", "Rude.", `{"zip": "19122"}`, "bye", `set {"n": 1}`, "Which?", `look {"n": 2}`, "Gone.",
+		`{"type":"answer","contains":"Gone"}`, "user      Hi.\n  then says #W1\n",
+		"scenario c (train)\n  user      Add.\n",
+	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

@@ -218,7 +218,9 @@ func (c Check) validateUnchanged() error {
 	case c.Name == "" && c.Arguments != nil:
 		return errors.New(`"name" is missing beside "arguments"`)
 	case c.Name != "" && (c.Path != "" || c.Query != "" || c.Server != "" || c.Ignore != nil):
-		return errors.New(`"name" is a call whose answer is to stay, which does not go with server, path, query and ignore`)
+		return errors.New(
+			`"name" is a call whose answer is to stay, which does not go with server, path, query and ignore`,
+		)
 	case c.Name != "":
 		return c.validateProbe()
 	case c.Query != "" && c.Path == "":

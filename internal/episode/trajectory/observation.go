@@ -2,9 +2,9 @@ package trajectory
 
 import "slices"
 
-// Observation is what one look at the world saw, after the last turn or between two: an answer of a server, a file, rows of
-// a database, what a program made of the episode. Checks hold or not by what is here, so that a trajectory can be scored
-// again when its servers and folders are gone.
+// Observation is what one look at the world saw, after the last turn or between two: an answer of a server, a file,
+// rows of a database, what a program made of the episode. Checks hold or not by what is here, so that a trajectory can
+// be scored again when its servers and folders are gone.
 type Observation struct {
 	Look   string   `json:"look"`             // what was looked at, as the check says it; one look is recorded once
 	Status string   `json:"status"`           // Seen and the like

@@ -25,8 +25,8 @@ func (t *Trajectory) Cost() *float64 {
 	return &total
 }
 
-// NumTokens is how many tokens were read and written in an episode: by its ids, or where a turn has none by what the endpoint
-// counted. Each turn reads its whole prompt, so what stands at the beginning counts once for each turn.
+// NumTokens is how many tokens were read and written in an episode: by its ids, or where a turn has none by what the
+// endpoint counted. Each turn reads its whole prompt, so what stands at the beginning counts once for each turn.
 func (t *Trajectory) NumTokens() (prompt, completion int) {
 	row := 0
 	for _, turn := range t.Turns {
@@ -50,8 +50,8 @@ const CannotEvaluate = " cannot be evaluated: "
 
 var unevaluated = regexp.MustCompile(`^(checks\[\d+\] \(\w+\))` + CannotEvaluate)
 
-// CutReason is the name of the check that could not be evaluated and thereby ended the episode, such as "checks[0] (sql)";
-// "" where another thing ended it.
+// CutReason is the name of the check that could not be evaluated and thereby ended the episode, such as "checks[0]
+// (sql)"; "" where another thing ended it.
 func (t *Trajectory) CutReason() string {
 	if m := unevaluated.FindStringSubmatch(t.Error); m != nil {
 		return m[1]

@@ -10,10 +10,11 @@ import (
 
 // Shown says in few bytes which tools an episode was shown. The catalog of its run holds most of them whole.
 type Shown struct {
-	Catalog string      `json:"catalog"`         // hash of the catalog
-	Own     []chat.Tool `json:"own,omitempty"`   // first those that the catalog does not have, as hone's search for tools
-	All     bool        `json:"all,omitempty"`   // then all of the catalog, in its order
-	Names   []string    `json:"names,omitempty"` // or these of it
+	Catalog string `json:"catalog"` // hash of the catalog
+	// first those that the catalog does not have, as hone's search for tools
+	Own   []chat.Tool `json:"own,omitempty"`
+	All   bool        `json:"all,omitempty"`   // then all of the catalog, in its order
+	Names []string    `json:"names,omitempty"` // or these of it
 }
 
 // DescribeTools describes tools by a catalog with this hash and these tools.

@@ -48,7 +48,8 @@ func TestShownRoundTrip(t *testing.T) {
 			r.Fatal(err)
 		}
 		got, err := back.Tools(catalog)
-		if err != nil || back.Catalog != "h" || !slices.EqualFunc(got, tools, func(a, b chat.Tool) bool { return reflect.DeepEqual(a, b) }) {
+		if err != nil || back.Catalog != "h" ||
+			!slices.EqualFunc(got, tools, func(a, b chat.Tool) bool { return reflect.DeepEqual(a, b) }) {
 			r.Fatalf("%s gives %v, want %v, %v", text, got, tools, err)
 		}
 		if ordered && len(s.Own) != numOwn {

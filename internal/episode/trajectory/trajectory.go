@@ -13,9 +13,11 @@ import (
 type Outcome string
 
 const (
-	OK                  Outcome = "ok"                   // the episode ended by itself
-	PolicyError         Outcome = "policy_error"         // unparseable or invalid calls until the end, or arguments that a tool dies of
-	Limit               Outcome = "limit"                // turns, tokens, calls, context or working time ran out; StopReason says which
+	OK Outcome = "ok" // the episode ended by itself
+	// unparseable or invalid calls until the end, or arguments that a tool dies of
+	PolicyError Outcome = "policy_error"
+	// turns, tokens, calls, context or working time ran out; StopReason says which
+	Limit               Outcome = "limit"
 	EnvironmentError    Outcome = "environment_error"    // a server crashed, hung, or timed out
 	JudgeError          Outcome = "judge_error"          // the judge failed after retries
 	InfrastructureError Outcome = "infrastructure_error" // sampler, disk, network, ours
@@ -53,52 +55,62 @@ const (
 	CallTransportError CallStatus = "transport_error"
 )
 
-// RefusedByConfiguration begins ToolResult.Error where the server sent no error, and a pattern of the configuration tells one.
+// RefusedByConfiguration begins ToolResult.Error where the server sent no error, and a pattern of the configuration
+// tells one.
 const RefusedByConfiguration = "a refusal, by the server's configuration: "
 
 // ToolResult is the answer to one call: Text is what the model is shown, the rest is kept as the server sent it.
 type ToolResult struct {
-	Call              chat.ToolCall   `json:"call"`
-	Status            CallStatus      `json:"status"`
-	Text              string          `json:"text"`
-	Content           json.RawMessage `json:"content,omitempty"` // MCP's list of parts, where Text is not the whole of it
+	Call   chat.ToolCall `json:"call"`
+	Status CallStatus    `json:"status"`
+	Text   string        `json:"text"`
+	// MCP's list of parts, where Text is not the whole of it
+	Content           json.RawMessage `json:"content,omitempty"`
 	StructuredContent json.RawMessage `json:"structured_content,omitempty"`
-	Error             string          `json:"error,omitempty"`    // why a call was invalid, denied, timed out or lost
-	Warning           string          `json:"warning,omitempty"`  // what is wrong with a result that counts all the same
-	Outcome           Outcome         `json:"outcome,omitempty"`  // whose fault a call without an answer is; else empty
-	Approval          string          `json:"approval,omitempty"` // the rule or person that decided
-	Ends              bool            `json:"ends,omitempty"`     // hone answered, a call of complete_task, which ended the episode: no server saw it
-	Search            bool            `json:"search,omitempty"`   // hone answered, a search of the tools: no server saw the call
-	Seconds           float64         `json:"seconds"`
+	Error             string          `json:"error,omitempty"` // why a call was invalid, denied, timed out or lost
+	// what is wrong with a result that counts all the same
+	Warning  string  `json:"warning,omitempty"`
+	Outcome  Outcome `json:"outcome,omitempty"`  // whose fault a call without an answer is; else empty
+	Approval string  `json:"approval,omitempty"` // the rule or person that decided
+	// hone answered, a call of complete_task, which ended the episode: no server saw it
+	Ends bool `json:"ends,omitempty"`
+	// hone answered, a search of the tools: no server saw the call
+	Search  bool    `json:"search,omitempty"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Turn is one completion and the tool results that followed it.
 //
 // Prompt ids are not stored whole: turn k's prompt is turn k-1's prompt + CompletionIDs + BridgeIDs of turn k, where
-// the bridge renders the tool results and opens the next assistant message. Turn 0's BridgeIDs are its whole prompt, and
-// so are those of a turn with a Rewrite: what came before is written otherwise in it, and a new training row begins.
-// Worked example of two turns (p: prompt, s: sampled, b: bridge; only s is trained):
+// the bridge renders the tool results and opens the next assistant message. Turn 0's BridgeIDs are its whole prompt,
+// and so are those of a turn with a Rewrite: what came before is written otherwise in it, and a new training row
+// begins. Worked example of two turns (p: prompt, s: sampled, b: bridge; only s is trained):
 //
 //	BridgeIDs  p p p p p              b b b
 //	CompletionIDs        s s s                s s
 //	the row    p p p p p s s s        b b b   s s
 type Turn struct {
-	BridgeIDs        []int32         `json:"bridge_ids"`
-	Rewrite          string          `json:"rewrite,omitempty"` // why the prompt does not go on from the turn before: what of it the chat template rewrites
-	CompletionIDs    []int32         `json:"completion_ids"`
-	SamplerLogprobs  []float32       `json:"sampler_logprobs"` // natural log, at the trajectory's Temperature
-	PolicyVersion    int             `json:"policy_version"`
-	Forced           bool            `json:"forced,omitempty"` // the completion was held to a call of one tool, or to none: the logprobs are of what was left to choose
+	BridgeIDs []int32 `json:"bridge_ids"`
+	// why the prompt does not go on from the turn before: what of it the chat template rewrites
+	Rewrite         string    `json:"rewrite,omitempty"`
+	CompletionIDs   []int32   `json:"completion_ids"`
+	SamplerLogprobs []float32 `json:"sampler_logprobs"` // natural log, at the trajectory's Temperature
+	PolicyVersion   int       `json:"policy_version"`
+	// the completion was held to a call of one tool, or to none: the logprobs are of what was left to choose
+	Forced           bool            `json:"forced,omitempty"`
 	ReasoningContent string          `json:"reasoning_content,omitempty"`
 	Content          string          `json:"content,omitempty"`
 	Calls            []chat.ToolCall `json:"calls,omitempty"`
-	NoLoss           bool            `json:"no_loss,omitempty"`     // a demonstration's slip: shown, and not learnt
-	ParseError       string          `json:"parse_error,omitempty"` // why the text held no complete well-formed call where it began one
-	Feedback         string          `json:"feedback,omitempty"`    // what the policy was told of it, in a message of the role user, where the episode went on
-	Results          []ToolResult    `json:"results,omitempty"`     // in call order
-	SampleSeconds    float64         `json:"sample_seconds"`
-	Usage            *Usage          `json:"usage,omitempty"`        // as an endpoint counts it; nil where the ids are here
-	InitialCall      *InitialCall    `json:"initial_call,omitempty"` // nil: the policy itself said the turn
+	NoLoss           bool            `json:"no_loss,omitempty"` // a demonstration's slip: shown, and not learnt
+	// why the text held no complete well-formed call where it began one
+	ParseError string `json:"parse_error,omitempty"`
+	// what the policy was told of it, in a message of the role user, where the episode went on
+	Feedback      string       `json:"feedback,omitempty"`
+	Results       []ToolResult `json:"results,omitempty"` // in call order
+	SampleSeconds float64      `json:"sample_seconds"`
+	// as an endpoint counts it; nil where the ids are here
+	Usage       *Usage       `json:"usage,omitempty"`
+	InitialCall *InitialCall `json:"initial_call,omitempty"` // nil: the policy itself said the turn
 }
 
 // InitialCall is how a small model came to answer a turn in the policy's place. Its tokens are in no other count.
@@ -120,27 +132,33 @@ type Term struct {
 
 // Trajectory is the record of one episode.
 type Trajectory struct {
-	ID          string         `json:"id"` // scenario id / step / rollout, unique in a run
-	ScenarioID  string         `json:"scenario_id"`
-	Split       string         `json:"split,omitempty"`         // the scenario's
-	Scenario    string         `json:"scenario_hash,omitempty"` // scenario.Scenario.Hash
-	Attempt     int            `json:"attempt,omitempty"`       // which of the run's processes made it, from 1
-	Adapter     string         `json:"adapter,omitempty"`       // checksum of the adapter that was sampled; empty for a base model or an endpoint
-	ContentKey  string         `json:"content_key,omitempty"`   // in an evaluation: SHA-256 of all that the episode depends on
-	Reused      string         `json:"reused,omitempty"`        // the run directory that it was taken from, in place of running it
-	Rollout     int            `json:"rollout"`                 // index in its group
-	Retries     int            `json:"retries,omitempty"`       // attempts before this one, which the tools ended
+	ID         string `json:"id"` // scenario id / step / rollout, unique in a run
+	ScenarioID string `json:"scenario_id"`
+	Split      string `json:"split,omitempty"`         // the scenario's
+	Scenario   string `json:"scenario_hash,omitempty"` // scenario.Scenario.Hash
+	Attempt    int    `json:"attempt,omitempty"`       // which of the run's processes made it, from 1
+	// checksum of the adapter that was sampled; empty for a base model or an endpoint
+	Adapter string `json:"adapter,omitempty"`
+	// in an evaluation: SHA-256 of all that the episode depends on
+	ContentKey string `json:"content_key,omitempty"`
+	// the run directory that it was taken from, in place of running it
+	Reused      string         `json:"reused,omitempty"`
+	Rollout     int            `json:"rollout"`           // index in its group
+	Retries     int            `json:"retries,omitempty"` // attempts before this one, which the tools ended
 	Temperature float64        `json:"temperature"`
-	Messages    []chat.Message `json:"messages"`          // the whole conversation, OpenAI's form
-	Opening     int            `json:"opening,omitempty"` // messages that it began with: no assistant message of them is the policy's
-	User        *User          `json:"user,omitempty"`    // who wrote the messages of the role user, where that was a simulated user
-	Tools       []chat.Tool    `json:"tools,omitempty"`   // shown from the beginning; a run's log keeps Shown in their place
-	Shown       *Shown         `json:"shown,omitempty"`
-	Turns       []Turn         `json:"turns"`
-	Seen        []Observation  `json:"seen,omitempty"` // of the world, by the checks that look at it
-	Outcome     Outcome        `json:"outcome"`
-	StopReason  StopReason     `json:"stop_reason"`
-	Error       string         `json:"error,omitempty"`
+	Messages    []chat.Message `json:"messages"` // the whole conversation, OpenAI's form
+	// messages that it began with: no assistant message of them is the policy's
+	Opening int `json:"opening,omitempty"`
+	// who wrote the messages of the role user, where that was a simulated user
+	User *User `json:"user,omitempty"`
+	// shown from the beginning; a run's log keeps Shown in their place
+	Tools      []chat.Tool   `json:"tools,omitempty"`
+	Shown      *Shown        `json:"shown,omitempty"`
+	Turns      []Turn        `json:"turns"`
+	Seen       []Observation `json:"seen,omitempty"` // of the world, by the checks that look at it
+	Outcome    Outcome       `json:"outcome"`
+	StopReason StopReason    `json:"stop_reason"`
+	Error      string        `json:"error,omitempty"`
 	// Stderr is what each server wrote to stderr during the episode: its last 8 KiB, without secrets.
 	Stderr map[string]string `json:"stderr,omitempty"`
 	Reward float64           `json:"reward"`
@@ -151,16 +169,16 @@ type Trajectory struct {
 	Rating      *Rating   `json:"rating,omitempty"` // of a person, who gives it later: a run's log has none
 }
 
-// Row is ids, and for each whether it was sampled (and so may be trained), and its sampler logprob (0 where not sampled).
-// The three slices have equal length.
+// Row is ids, and for each whether it was sampled (and so may be trained), and its sampler logprob (0 where not
+// sampled). The three slices have equal length.
 type Row struct {
 	IDs      []int32
 	Sampled  []bool
 	Logprobs []float32
 }
 
-// Rows returns the trajectory as training rows: one, and another for each turn with a Rewrite. Each completion is in one row,
-// behind what the model was prompted with.
+// Rows returns the trajectory as training rows: one, and another for each turn with a Rewrite. Each completion is in
+// one row, behind what the model was prompted with.
 func (t *Trajectory) Rows() []Row {
 	var rows []Row
 	for i, turn := range t.Turns {
@@ -169,7 +187,8 @@ func (t *Trajectory) Rows() []Row {
 		}
 		r := &rows[len(rows)-1]
 		r.IDs = append(append(r.IDs, turn.BridgeIDs...), turn.CompletionIDs...)
-		r.Sampled = append(append(r.Sampled, make([]bool, len(turn.BridgeIDs))...), slices.Repeat([]bool{true}, len(turn.CompletionIDs))...)
+		r.Sampled = append(append(r.Sampled, make([]bool, len(turn.BridgeIDs))...),
+			slices.Repeat([]bool{true}, len(turn.CompletionIDs))...)
 		r.Logprobs = append(append(r.Logprobs, make([]float32, len(turn.BridgeIDs))...), turn.SamplerLogprobs...)
 	}
 	return rows
@@ -226,8 +245,8 @@ func FinalAnswer(c chat.ToolCall) (answer string, err error) {
 	return *given.Answer, nil
 }
 
-// Answer is the text of the last assistant message, or what the call that ended the episode gave as the answer; empty where the episode ended
-// otherwise. A simulated user's last words may stand behind it.
+// Answer is the text of the last assistant message, or what the call that ended the episode gave as the answer; empty
+// where the episode ended otherwise. A simulated user's last words may stand behind it.
 func (t *Trajectory) Answer() string {
 	if k := len(t.Turns); k > 0 && len(t.Turns[k-1].Results) == 1 && t.Turns[k-1].Results[0].Ends {
 		answer, _ := FinalAnswer(t.Turns[k-1].Results[0].Call)
@@ -243,7 +262,8 @@ func (t *Trajectory) Answer() string {
 	return ""
 }
 
-// Score is what an episode earned. Where its terms are not known, its outcome is another than it ended with, and Error says why.
+// Score is what an episode earned. Where its terms are not known, its outcome is another than it ended with, and Error
+// says why.
 type Score struct {
 	Reward  float64   `json:"reward"`
 	Terms   []Term    `json:"terms,omitempty"`

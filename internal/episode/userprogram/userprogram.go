@@ -1,5 +1,5 @@
-// Package userprogram runs a program of the user's that judges: what it is to judge is its stdin, as JSON, and its verdict is its
-// stdout.
+// Package userprogram runs a program of the user's that judges: what it is to judge is its stdin, as JSON, and its
+// verdict is its stdout.
 package userprogram
 
 import (
@@ -64,9 +64,9 @@ func runs(file string) error {
 	return err
 }
 
-// Run gives the program an input and returns what it wrote to stdout and stderr, without the space around. A program with a path runs in
-// its folder, one of PATH in ours. Nothing that it started outlives it. The error is ctx's cause where that has ended, else one that
-// names the program.
+// Run gives the program an input and returns what it wrote to stdout and stderr, without the space around. A program
+// with a path runs in its folder, one of PATH in ours. Nothing that it started outlives it. The error is ctx's cause
+// where that has ended, else one that names the program.
 func (p Program) Run(ctx context.Context, input any) (out, said string, err error) {
 	name := p.Command[0]
 	text, err := json.Marshal(input)

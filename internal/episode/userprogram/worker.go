@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Worker is a program that judges one input after the other in one process: an input is a line of its stdin, and its verdict a line of its stdout,
-// both JSON objects with the same "id". The process is started when there is something to judge, again after it ended or was stopped, and should
-// end when its stdin does.
+// Worker is a program that judges one input after the other in one process: an input is a line of its stdin, and its
+// verdict a line of its stdout, both JSON objects with the same "id". The process is started when there is something to
+// judge, again after it ended or was stopped, and should end when its stdin does.
 type Worker struct {
 	Program Program       // its Timeout is for one input
 	turn    chan struct{} // one input at a time
@@ -30,8 +30,9 @@ func NewWorker(p Program) *Worker { return &Worker{Program: p, turn: make(chan s
 // errEnded is that of a process that ended before it answered.
 var errEnded = errors.New("ended without an answer")
 
-// Ask gives the program an input, which is a JSON object with other keys than "id", and returns the line of its answer. Where the process ends before it answers, another is
-// asked the same once. A process that does not answer in time, or writes what is no answer, is stopped: nothing that it still writes counts.
+// Ask gives the program an input, which is a JSON object with other keys than "id", and returns the line of its answer.
+// Where the process ends before it answers, another is asked the same once. A process that does not answer in time, or
+// writes what is no answer, is stopped: nothing that it still writes counts.
 func (w *Worker) Ask(ctx context.Context, input any) ([]byte, error) {
 	text, err := json.Marshal(input)
 	if err != nil {
@@ -56,7 +57,8 @@ func (w *Worker) Ask(ctx context.Context, input any) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case limited.Err() != nil:
-		return nil, fmt.Errorf("the program %s did not answer within %s; it is started again", w.Program.Command[0], limit)
+		return nil, fmt.Errorf("the program %s did not answer within %s; it is started again",
+			w.Program.Command[0], limit)
 	}
 	return nil, fmt.Errorf("the program %s %w", w.Program.Command[0], err)
 }
@@ -117,7 +119,8 @@ func start(p Program) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &process{cmd: cmd, lines: &lines{to: make(chan []byte), gone: make(chan struct{})}, said: &tail{}, ended: make(chan struct{})}
+	x := &process{cmd: cmd, lines: &lines{to: make(chan []byte), gone: make(chan struct{})}, said: &tail{},
+		ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = x.lines, x.said
 	if x.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -156,7 +159,8 @@ func (p *process) answer(ctx context.Context, id int) ([]byte, error) {
 			}
 			switch err := json.Unmarshal(line, &of); {
 			case err != nil || of.ID == nil || *of.ID > id:
-				return nil, fmt.Errorf("writes %.200q, which is no answer: a line of stdout is a JSON object with the id of the input, here %d; all else goes to stderr", line, id)
+				return nil, fmt.Errorf("writes %.200q, which is no answer: a line of stdout is a JSON object with "+
+					"the id of the input, here %d; all else goes to stderr", line, id)
 			case *of.ID == id:
 				return line, nil
 			}

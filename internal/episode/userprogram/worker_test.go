@@ -33,11 +33,13 @@ type reply struct {
 func worker(t *testing.T, does string) *userprogram.Worker {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "judge.sh")
-	text := "#!/bin/sh\nanswer() { echo \"{\\\"id\\\": $1, \\\"pid\\\": $$}\"; }\nwhile read -r line; do\nid=${line#*:}; id=${id%%,*}\ndo=${line#*\\\"do\\\":\\\"}; do=${do%%\\\"*}\n" + does + "\ndone\n"
+	text := "#!/bin/sh\nanswer() { echo \"{\\\"id\\\": $1, \\\"pid\\\": $$}\"; }\nwhile read -r line; do\n" +
+		"id=${line#*:}; id=${id%%,*}\ndo=${line#*\\\"do\\\":\\\"}; do=${do%%\\\"*}\n" + does + "\ndone\n"
 	if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w := userprogram.NewWorker(userprogram.Program{Command: []string{name}, Environ: []string{"PATH=" + os.Getenv("PATH")}})
+	w := userprogram.NewWorker(userprogram.Program{Command: []string{name},
+		Environ: []string{"PATH=" + os.Getenv("PATH")}})
 	t.Cleanup(w.Close)
 	return w
 }
@@ -96,7 +98,8 @@ func TestWorkerStartsAgainAfterACrash(t *testing.T) {
 		t.Errorf("%+v after %+v", second, first)
 	}
 	_, err := w.Ask(t.Context(), input{Do: "always"})
-	if err == nil || !strings.Contains(err.Error(), "judge.sh ended without an answer (exit status 3); stderr: no money") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "judge.sh ended without an answer (exit status 3); stderr: no money") {
 		t.Error(err)
 	}
 	third := ask(t, w, "last")
@@ -105,15 +108,16 @@ func TestWorkerStartsAgainAfterACrash(t *testing.T) {
 	}
 }
 
-// A process that does not answer in time is stopped with all that it started, whether it reads its input or not, and so is one whose
-// user stops waiting.
+// A process that does not answer in time is stopped with all that it started, whether it reads its input or not, and so
+// is one whose user stops waiting.
 func TestWorkerStartsAgainAfterAHang(t *testing.T) {
 	w := worker(t, `[ "$do" != hang ] || { sleep 1000 & echo $! > child; wait; }
 	answer "$id"`)
 	first := ask(t, w, "a")
 	w.Program.Timeout = 50 * time.Millisecond
 	_, err := w.Ask(t.Context(), input{Do: "hang", Pad: strings.Repeat("x", 1<<20)})
-	if err == nil || !strings.Contains(err.Error(), "judge.sh did not answer within 50ms; it is started again") || lives(first.PID) {
+	if err == nil || !strings.Contains(err.Error(), "judge.sh did not answer within 50ms; it is started again") ||
+		lives(first.PID) {
 		t.Error(err)
 	}
 	w.Program.Timeout = 0
@@ -148,7 +152,8 @@ func TestWorkerStartsAgainAfterAHang(t *testing.T) {
 func TestWorkerWritesWhatIsNoAnswer(t *testing.T) {
 	for does, want := range map[string]string{
 		"echo loading the model": `writes "loading the model", which is no answer`,
-		`echo '[0.5]'`:           "is no answer", `echo '{"scores": [0.5]}'`: "is no answer", `echo '{"id": null}'`: "is no answer", "answer $((id + 1))": "with the id of the input, here 2",
+		`echo '[0.5]'`:           "is no answer", `echo '{"scores": [0.5]}'`: "is no answer",
+		`echo '{"id": null}'`: "is no answer", "answer $((id + 1))": "with the id of the input, here 2",
 		"head -c 200000 /dev/zero | tr '\\0' x": `writes "xxx`,
 	} {
 		w := worker(t, `[ "$do" = a ] || { `+does+`; }; answer "$id"`)
@@ -161,7 +166,8 @@ func TestWorkerWritesWhatIsNoAnswer(t *testing.T) {
 			t.Errorf("%s: %+v after %+v", does, second, first)
 		}
 	}
-	gone := userprogram.NewWorker(userprogram.Program{Command: []string{"no-such-judge"}, Environ: []string{"PATH=/nowhere"}})
+	gone := userprogram.NewWorker(userprogram.Program{Command: []string{"no-such-judge"},
+		Environ: []string{"PATH=/nowhere"}})
 	if _, err := gone.Ask(t.Context(), input{}); err == nil || !strings.Contains(err.Error(), "is not on PATH") {
 		t.Error(err)
 	}

@@ -47,7 +47,8 @@ func open(root *os.Root, name string, most int64) (*os.File, error) {
 	case err == nil:
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		return nil, fs.ErrNotExist
-	case errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM):
+	case errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
+		errors.Is(err, syscall.ENOMEM):
 		return nil, err
 	default: // a link that leads out or in a circle, a file that may not be read, a socket
 		return nil, unusable{err.Error()}
@@ -121,11 +122,12 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// errTooMany is a folder with more files than are looked at: its own fault where it was so from the beginning, else the episode's.
+// errTooMany is a folder with more files than are looked at: its own fault where it was so from the beginning, else the
+// episode's.
 var errTooMany = fmt.Errorf("the folder holds more than %d files", maxFiles)
 
-// files are all that is in the folder, or under the check's path in it, each with a hash of its content, but for what the
-// check ignores.
+// files are all that is in the folder, or under the check's path in it, each with a hash of its content, but for what
+// the check ignores.
 func (w *Watch) files(c scenario.Check) (state, error) {
 	root, err := w.root(c)
 	if err != nil {
@@ -134,25 +136,27 @@ func (w *Watch) files(c scenario.Check) (state, error) {
 	defer root.Close()
 	found := state{}
 	left := int64(maxFile)
-	err = fs.WalkDir(root.FS(), path.Clean(filepath.ToSlash(cmp.Or(c.Path, "."))), func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // the path itself, or what went while we looked
-			return nil
-		case err != nil: // a folder that may not be read, or a link out of the episode's own in the place of the path
-			found[name] = "unusable: " + err.Error()
-			return fs.SkipDir
-		case name == ".":
-			return nil
-		case matchesAny(name, c.Ignore) && d.IsDir():
-			return fs.SkipDir
-		case matchesAny(name, c.Ignore):
-			return nil
-		case len(found) == maxFiles:
-			return errTooMany
-		}
-		found[name], err = content(root, name, d, &left)
-		return err
-	})
+	err = fs.WalkDir(root.FS(),
+		path.Clean(filepath.ToSlash(cmp.Or(c.Path, "."))), func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // the path itself, or what went while we looked
+				return nil
+			case err != nil:
+				// a folder that may not be read, or a link out of the episode's own in the place of the path
+				found[name] = "unusable: " + err.Error()
+				return fs.SkipDir
+			case name == ".":
+				return nil
+			case matchesAny(name, c.Ignore) && d.IsDir():
+				return fs.SkipDir
+			case matchesAny(name, c.Ignore):
+				return nil
+			case len(found) == maxFiles:
+				return errTooMany
+			}
+			found[name], err = content(root, name, d, &left)
+			return err
+		})
 	return found, err
 }
 

@@ -67,12 +67,14 @@ func TestCommand(t *testing.T) {
 	}
 	// A program on PATH, by its name alone; its arguments are passed as they are.
 	c := scenario.Check{Type: "command", Command: []string{"echo", "1"}}
-	if episode, lost := run(t, []string{"PATH=" + os.Getenv("PATH")}, c); lost != nil || reward.Unmet(c, episode, nil) != "" {
+	if episode, lost := run(t, []string{"PATH=" + os.Getenv("PATH")}, c); lost != nil ||
+		reward.Unmet(c, episode, nil) != "" {
 		t.Errorf("%+v, %+v", lost, episode.Seen)
 	}
 }
 
-// A program that fails is the user's to mend: the episode is masked, and says why; it never earns nothing without a word.
+// A program that fails is the user's to mend: the episode is masked, and says why; it never earns nothing without a
+// word.
 func TestCommandFails(t *testing.T) {
 	path := []string{"PATH=" + os.Getenv("PATH")}
 	for _, test := range []struct {
@@ -96,7 +98,8 @@ func TestCommandFails(t *testing.T) {
 		test.check.Type = "command"
 		began := time.Now()
 		episode, lost := run(t, test.env, test.check)
-		if lost == nil || lost.Outcome != trajectory.InfrastructureError || lost.Outcome.Trainable() || lost.Again || !strings.Contains(lost.Why, test.want) {
+		if lost == nil || lost.Outcome != trajectory.InfrastructureError || lost.Outcome.Trainable() || lost.Again ||
+			!strings.Contains(lost.Why, test.want) {
 			t.Errorf("%v: %+v, %+v; want %q", test.check.Command, lost, episode.Seen, test.want)
 		}
 		if time.Since(began) > time.Minute {
@@ -105,8 +108,8 @@ func TestCommandFails(t *testing.T) {
 	}
 }
 
-// A call of a check that has no answer is the environment's failure, one that the rules keep back nobody's but ours; neither
-// is the policy's, and both are also seen before the first turn.
+// A call of a check that has no answer is the environment's failure, one that the rules keep back nobody's but ours;
+// neither is the policy's, and both are also seen before the first turn.
 func TestProbeWithoutAnswer(t *testing.T) {
 	for _, test := range []struct {
 		result  trajectory.ToolResult
@@ -116,7 +119,10 @@ func TestProbeWithoutAnswer(t *testing.T) {
 	}{
 		{trajectory.ToolResult{Status: trajectory.CallTransportError, Error: "gone"}, trajectory.EnvironmentError, trajectory.StopError, true},
 		{trajectory.ToolResult{Status: trajectory.CallTimeout, Error: "gone"}, trajectory.EnvironmentError, trajectory.StopTimeout, true},
-		{trajectory.ToolResult{Status: trajectory.CallTransportError, Error: "gone", Outcome: trajectory.InfrastructureError}, trajectory.InfrastructureError, trajectory.StopError, true},
+		{
+			trajectory.ToolResult{Status: trajectory.CallTransportError, Error: "gone",
+				Outcome: trajectory.InfrastructureError}, trajectory.InfrastructureError, trajectory.StopError, true,
+		},
 		{trajectory.ToolResult{Status: trajectory.CallDenied, Error: "gone"}, trajectory.InfrastructureError, trajectory.StopError, false},
 		{trajectory.ToolResult{Status: trajectory.CallInvalid, Error: "gone"}, trajectory.InfrastructureError, trajectory.StopError, false},
 	} {
@@ -143,7 +149,8 @@ func TestProbeWithoutAnswer(t *testing.T) {
 	p := begun(t)
 	p.dir = ""
 	w, _ := world.Open(t.Context(), p, []scenario.Check{{Type: "file", Path: "x"}}, nil)
-	if lost := w.End(t.Context(), &trajectory.Trajectory{Outcome: trajectory.OK}); lost == nil || !strings.Contains(lost.Why, "no folder of its own") {
+	if lost := w.End(t.Context(), &trajectory.Trajectory{Outcome: trajectory.OK}); lost == nil ||
+		!strings.Contains(lost.Why, "no folder of its own") {
 		t.Errorf("without a folder: %+v", lost)
 	}
 	// What did not end by the policy's doing is not looked at.

@@ -30,9 +30,9 @@ const (
 	queryTime   = 10 * time.Second
 )
 
-// query looks into a SQLite database. It looks at a copy, so the server's own is neither locked nor written, and what the
-// server leaves there (links, a log that is not yet in the database) is read as it is. The text is a JSON list of the rows,
-// each an object by column.
+// query looks into a SQLite database. It looks at a copy, so the server's own is neither locked nor written, and what
+// the server leaves there (links, a log that is not yet in the database) is read as it is. The text is a JSON list of
+// the rows, each an object by column.
 func (w *Watch) query(ctx context.Context, c scenario.Check) (trajectory.Observation, error) {
 	root, err := w.root(c)
 	if err != nil {
@@ -79,8 +79,8 @@ func copyOut(root *os.Root, name, to string) error {
 // errTooLong is a result with more rows or bytes than are recorded.
 var errTooLong = errors.New("too long")
 
-// ranInto is an error of a query that is sound: of the values it met, as a text that is no JSON in json_extract. Values are the
-// episode's doing.
+// ranInto is an error of a query that is sound: of the values it met, as a text that is no JSON in json_extract. Values
+// are the episode's doing.
 type ranInto struct{ error }
 
 func (r ranInto) Unwrap() error { return r.error }
@@ -114,7 +114,8 @@ func classifyError(ctx context.Context, text string, err error) (trajectory.Obse
 
 // rowsOf runs a query that may read and do nothing else.
 func rowsOf(ctx context.Context, path, query string) (string, error) {
-	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_pragma=trusted_schema(0)&_pragma=query_only(1)"}).String()
+	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path),
+		RawQuery: "_pragma=trusted_schema(0)&_pragma=query_only(1)"}).String()
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return "", err
@@ -145,7 +146,8 @@ func rowsOf(ctx context.Context, path, query string) (string, error) {
 	for _, name := range columns {
 		values = append(values, `+"`+strings.ReplaceAll(name, `"`, `""`)+`"`)
 	}
-	rows, err := c.QueryContext(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+inner) // which takes the first row too
+	// which takes the first row too
+	rows, err := c.QueryContext(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+inner)
 	if err != nil {
 		return "", ranInto{err}
 	}

@@ -1,10 +1,10 @@
 // Package world looks at what an episode leaves behind, for the checks that ask for it: files and databases of the
-// episode's own folder, answers of its servers, what a program makes of it. What it sees goes into the trajectory, so that
-// scoring needs neither folder nor server.
+// episode's own folder, answers of its servers, what a program makes of it. What it sees goes into the trajectory, so
+// that scoring needs neither folder nor server.
 //
 // What is in the folder, and what a server answers, is the episode's doing, whatever it is. That a look cannot be made,
-// because a server is lost, a disk fails, or a user's program crashes, is not: it is a *Lost, which ends the episode with an
-// outcome that masks it.
+// because a server is lost, a disk fails, or a user's program crashes, is not: it is a *Lost, which ends the episode
+// with an outcome that masks it.
 package world
 
 import (
@@ -29,8 +29,8 @@ type Session interface {
 // maxText bounds what is recorded of one look, in bytes.
 const maxText = 256 << 10
 
-// Lost says why a look could not be made, and how that ends the episode. Another attempt with a session of its own may do
-// better where Again is set.
+// Lost says why a look could not be made, and how that ends the episode. Another attempt with a session of its own may
+// do better where Again is set.
 type Lost struct {
 	Outcome trajectory.Outcome
 	Reason  trajectory.StopReason
@@ -71,8 +71,8 @@ func (w *Watch) AfterTurn(ctx context.Context, t *trajectory.Trajectory) *Lost {
 	return w.look(ctx, t, func(c scenario.Check) bool { return c.AfterTurn == len(t.Turns) })
 }
 
-// End makes the looks that are due when the episode has ended, while its session is open. An episode whose outcome is not
-// the policy's is not looked at.
+// End makes the looks that are due when the episode has ended, while its session is open. An episode whose outcome is
+// not the policy's is not looked at.
 func (w *Watch) End(ctx context.Context, t *trajectory.Trajectory) *Lost {
 	if !t.Outcome.Trainable() {
 		return nil
@@ -120,7 +120,8 @@ func (w *Watch) see(ctx context.Context, c scenario.Check, t *trajectory.Traject
 // shortObservation is a text as it was seen, where it is short enough for the record.
 func shortObservation(text string) trajectory.Observation {
 	if len(text) > maxText {
-		return trajectory.Observation{Status: trajectory.TooLong, Text: fmt.Sprintf("%d bytes, and %d are recorded", len(text), maxText)}
+		return trajectory.Observation{Status: trajectory.TooLong,
+			Text: fmt.Sprintf("%d bytes, and %d are recorded", len(text), maxText)}
 	}
 	return trajectory.Observation{Status: trajectory.Seen, Text: text}
 }

@@ -111,8 +111,8 @@ func checkOf(t *testing.T, text string) scenario.Check {
 	return c
 }
 
-// after is why a check does not hold of an episode in which do changed the world; and what the record says of it, which is
-// all that the check was held against.
+// after is why a check does not hold of an episode in which do changed the world; and what the record says of it, which
+// is all that the check was held against.
 func after(t *testing.T, c scenario.Check, do func(*place)) (string, trajectory.Observation) {
 	t.Helper()
 	p := begun(t)
@@ -159,41 +159,62 @@ func TestMutatedWorlds(t *testing.T) {
 	}{
 		{`{"type":"file","path":"out.json","matches":{"total":{"$number":3.5},"tags":{"$unordered":["a","b"]}}}`,
 			worlds{nothing, file(`{"tags":["a","b"],"total":3.50}`)},
-			worlds{remove, file(`{"total":3,"tags":["a","b"]}`), file(`{"total":3.5,"tags":["a"]}`), file(`{"total":3.5}`), file(`not JSON`), file(``)}},
+			worlds{remove, file(`{"total":3,"tags":["a","b"]}`), file(`{"total":3.5,"tags":["a"]}`),
+				file(`{"total":3.5}`), file(`not JSON`), file(``)}},
 		{`{"type":"file","path":"sub/notes.txt","set":["eggs","milk"]}`, worlds{nothing},
-			worlds{func(t *testing.T, p *place) { p.write(t, "sub/notes.txt", "milk") }, func(t *testing.T, p *place) { p.write(t, "sub/notes.txt", "milk\neggs\nrum") }}},
+			worlds{func(t *testing.T, p *place) { p.write(t, "sub/notes.txt", "milk") }, func(t *testing.T, p *place) {
+				p.write(t, "sub/notes.txt", "milk\neggs\nrum")
+			}}},
 		{`{"type":"file","path":"out.json","exists":false}`, worlds{remove}, worlds{nothing}},
 		{`{"type":"file","path":"out.json","exists":true}`, worlds{nothing}, worlds{remove}},
 		{`{"type":"file","path":"sub/notes.txt","sha256":"88bf5a05e41ba2ba8a8d1f5ac1ecdb9d9b37ae0e1b6a11fa9fd27d4e61a3b3a1"}`, nil, worlds{nothing}},
 		{`{"type":"sql","path":"shop.db","query":"SELECT name, price FROM orders;","matches":{"$unordered":[{"name":"bob","price":4},{"name":"ann","price":2.5}]}}`,
 			worlds{nothing, query("UPDATE orders SET id = id + 10")},
-			worlds{query("DELETE FROM orders WHERE id = 1"), query("UPDATE orders SET price = 3 WHERE id = 2"), query("INSERT INTO orders (name) VALUES ('eve')"), query("DROP TABLE orders"),
+			worlds{query("DELETE FROM orders WHERE id = 1"), query("UPDATE orders SET price = 3 WHERE id = 2"),
+				query("INSERT INTO orders (name) VALUES ('eve')"), query("DROP TABLE orders"),
 				func(t *testing.T, p *place) { os.Remove(filepath.Join(p.dir, "shop.db")) },
 				func(t *testing.T, p *place) {
 					p.write(t, "shop.db", "no database, but long enough to look like one of them")
 				}}},
-		{`{"type":"sql","path":"shop.db","query":"SELECT day FROM orders WHERE id = 1","equals":"2026-01-02"}`, worlds{nothing}, worlds{query("UPDATE orders SET day = '2026-01-03'"), query("DELETE FROM orders")}},
-		{`{"type":"sql","path":"shop.db","query":"SELECT name FROM orders ORDER BY price DESC","equals":"bob\nann"}`, worlds{nothing}, worlds{query("UPDATE orders SET price = -price")}},
-		{`{"type":"sql","path":"shop.db","query":"SELECT sum(price) AS s FROM orders","number":6.4,"tolerance":0.2}`, worlds{nothing}, worlds{query("UPDATE orders SET price = 4")}},
+		{`{"type":"sql","path":"shop.db","query":"SELECT day FROM orders WHERE id = 1","equals":"2026-01-02"}`,
+			worlds{nothing}, worlds{query("UPDATE orders SET day = '2026-01-03'"), query("DELETE FROM orders")}},
+		{`{"type":"sql","path":"shop.db","query":"SELECT name FROM orders ORDER BY price DESC","equals":"bob\nann"}`,
+			worlds{nothing}, worlds{query("UPDATE orders SET price = -price")}},
+		{`{"type":"sql","path":"shop.db","query":"SELECT sum(price) AS s FROM orders","number":6.4,"tolerance":0.2}`,
+			worlds{nothing}, worlds{query("UPDATE orders SET price = 4")}},
 		{`{"type":"sql","path":"shop.db","query":"SELECT json_extract(name, '$') AS n FROM orders WHERE id > 2","equals":"7"}`, worlds{query("INSERT INTO orders (name) VALUES ('7')")},
-			worlds{nothing, query("INSERT INTO orders (name) VALUES ('oops')"), query("INSERT INTO orders (name) VALUES ('7'), ('oops')")}}, // what is no JSON is the episode's doing
+			// what is no JSON is the episode's doing
+			worlds{nothing, query("INSERT INTO orders (name) VALUES ('oops')"),
+				query("INSERT INTO orders (name) VALUES ('7'), ('oops')")}},
 		{`{"type":"state","name":"graph","matches":{"entities":{"$unordered":[{"name":"bob"},{"name":"ann"}]},"relations":[]}}`,
-			worlds{nothing}, worlds{graph(`{"entities":[{"name":"ann"}],"relations":[]}`), graph(`{"entities":[{"name":"ann"},{"name":"bob"}],"relations":[1]}`), graph("gone"),
+			worlds{nothing}, worlds{graph(`{"entities":[{"name":"ann"}],"relations":[]}`),
+				graph(`{"entities":[{"name":"ann"},{"name":"bob"}],"relations":[1]}`), graph("gone"),
 				func(_ *testing.T, p *place) { p.answer("graph", trajectory.CallToolError, "broken") }}},
 		{`{"type":"state","name":"order","arguments":{"id":7},"refused":true,"contains":"no order 7"}`, worlds{nothing},
-			worlds{func(_ *testing.T, p *place) { p.answer("order", trajectory.CallOK, "there is no order 7") }, func(_ *testing.T, p *place) { p.answer("order", trajectory.CallToolError, "busy") }}},
+			worlds{func(_ *testing.T, p *place) { p.answer("order", trajectory.CallOK, "there is no order 7") },
+				func(_ *testing.T, p *place) { p.answer("order", trajectory.CallToolError, "busy") }}},
 		{`{"type":"unchanged"}`, worlds{nothing}, worlds{remove, file(`{}`), query("DELETE FROM orders"),
-			func(t *testing.T, p *place) { p.write(t, "new", "") }, func(t *testing.T, p *place) { os.Mkdir(filepath.Join(p.dir, "empty"), 0o700) },
+			func(t *testing.T, p *place) { p.write(t, "new", "") }, func(t *testing.T, p *place) {
+				os.Mkdir(filepath.Join(p.dir, "empty"), 0o700)
+			},
 			func(t *testing.T, p *place) {
 				remove(t, p)
 				os.Symlink("sub/notes.txt", filepath.Join(p.dir, "out.json"))
 			}}},
 		{`{"type":"unchanged","path":"sub"}`, worlds{nothing, remove}, worlds{func(t *testing.T, p *place) { p.write(t, "sub/deep/x", "") }}},
-		{`{"type":"unchanged","ignore":["*.json","sub/*.txt"]}`, worlds{nothing, remove, func(t *testing.T, p *place) { p.write(t, "sub/notes.txt", "x") }},
+		{`{"type":"unchanged","ignore":["*.json","sub/*.txt"]}`,
+			worlds{nothing, remove, func(t *testing.T, p *place) { p.write(t, "sub/notes.txt", "x") }},
 			worlds{func(t *testing.T, p *place) { p.write(t, "sub/x", "") }}},
-		{`{"type":"unchanged","path":"shop.db","query":"SELECT * FROM orders"}`, worlds{nothing, remove, query("CREATE TABLE other (x)", "UPDATE orders SET name = name")}, worlds{query("DELETE FROM orders")}},
-		{`{"type":"unchanged","name":"graph"}`, worlds{nothing, graph(`{"relations":[],"entities":[{"name":"ann"},{"name":"bob"}]}`)}, worlds{graph(`{}`),
-			func(_ *testing.T, p *place) { p.answer("graph", trajectory.CallToolError, "broken") }}},
+		{
+			`{"type":"unchanged","path":"shop.db","query":"SELECT * FROM orders"}`,
+			worlds{nothing, remove, query("CREATE TABLE other (x)", "UPDATE orders SET name = name")},
+			worlds{query("DELETE FROM orders")},
+		},
+		{
+			`{"type":"unchanged","name":"graph"}`, worlds{nothing,
+				graph(`{"relations":[],"entities":[{"name":"ann"},{"name":"bob"}]}`)}, worlds{graph(`{}`),
+				func(_ *testing.T, p *place) { p.answer("graph", trajectory.CallToolError, "broken") }},
+		},
 	} {
 		c := checkOf(t, test.check)
 		for i, do := range test.right {
@@ -225,7 +246,9 @@ func TestFolderOfAnEnemy(t *testing.T) {
 		"binary":         func(path string) error { return os.WriteFile(path, []byte{0xff, 0xfe, 0}, 0o600) },
 		"long":           func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("x", 300<<10)), 0o600) },
 	} {
-		for _, check := range []string{`{"type":"file","path":"x","regex":"."}`, `{"type":"sql","path":"x","query":"SELECT 1","equals":"1"}`} {
+		for _, check := range []string{
+			`{"type":"file","path":"x","regex":"."}`, `{"type":"sql","path":"x","query":"SELECT 1","equals":"1"}`,
+		} {
 			why, saw := after(t, checkOf(t, check), func(p *place) {
 				if err := put(filepath.Join(p.dir, "x")); err != nil {
 					t.Fatal(err)
@@ -236,7 +259,8 @@ func TestFolderOfAnEnemy(t *testing.T) {
 			}
 		}
 		// None of them keeps it from being noticed.
-		if why, _ := after(t, checkOf(t, `{"type":"unchanged"}`), func(p *place) { put(filepath.Join(p.dir, "x")) }); why != "added x" {
+		if why, _ := after(t, checkOf(t, `{"type":"unchanged"}`),
+			func(p *place) { put(filepath.Join(p.dir, "x")) }); why != "added x" {
 			t.Errorf("%s: unchanged says %q", name, why)
 		}
 	}
@@ -261,9 +285,11 @@ func TestQueryReadsOnly(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.db")
 	another := filepath.Join(begun(t).dir, "shop.db") // which is there to be read
 	for _, query := range []string{
-		"DELETE FROM orders", "SELECT 1) UNION SELECT (2", "ATTACH '" + other + "' AS o", "VACUUM INTO '" + other + "'", "PRAGMA query_only = 0",
-		"SELECT 1); VACUUM INTO '" + other + "'; SELECT (1", "SELECT 1; DELETE FROM orders", "SELEC 1", "SELECT load_extension('x')",
-		"WITH x AS (SELECT 1) DELETE FROM orders RETURNING id", "SELECT 1); ATTACH '" + another + "' AS o; SELECT * FROM (SELECT name FROM o.orders",
+		"DELETE FROM orders", "SELECT 1) UNION SELECT (2", "ATTACH '" + other + "' AS o", "VACUUM INTO '" + other + "'",
+		"PRAGMA query_only = 0", "SELECT 1); VACUUM INTO '" + other + "'; SELECT (1",
+		"SELECT 1; DELETE FROM orders", "SELEC 1", "SELECT load_extension('x')",
+		"WITH x AS (SELECT 1) DELETE FROM orders RETURNING id",
+		"SELECT 1); ATTACH '" + another + "' AS o; SELECT * FROM (SELECT name FROM o.orders",
 	} {
 		p := begun(t)
 		c := scenario.Check{Type: "sql", Path: "shop.db", Query: query, Matches: []byte(`{"$any":true}`)}
@@ -276,7 +302,8 @@ func TestQueryReadsOnly(t *testing.T) {
 		if lost == nil && !strings.Contains(query, "UNION") {
 			t.Errorf("%s: %+v", query, episode.Seen)
 		}
-		if lost != nil && (lost.Outcome != trajectory.InfrastructureError || lost.Again || !strings.HasPrefix(lost.Why, "checks[0] (sql) cannot be evaluated: the query")) {
+		if lost != nil && (lost.Outcome != trajectory.InfrastructureError || lost.Again ||
+			!strings.HasPrefix(lost.Why, "checks[0] (sql) cannot be evaluated: the query")) {
 			t.Errorf("%s: %+v", query, lost)
 		}
 		if strings.Contains(query, another) && !strings.Contains(lost.Why, "does more than read") {

@@ -22,8 +22,8 @@ type BreakdownRow struct {
 	Deltas []Interval `json:"deltas,omitempty"` // of whole-episode success, by pair
 }
 
-// breakdown estimates success by the values that of gives a row, in alphabetic order. A row may have several values, or none, with
-// which it is in no line.
+// breakdown estimates success by the values that of gives a row, in alphabetic order. A row may have several values, or
+// none, with which it is in no line.
 func (c Comparison) breakdown(name string, of func(Row) []string) Breakdown {
 	by := map[string][]System{}
 	for i, s := range c.Systems {
@@ -61,8 +61,9 @@ func (c Comparison) breakdown(name string, of func(Row) []string) Breakdown {
 	return out
 }
 
-// mostValues is how many values a breakdown has at most: those of the most scenarios, of which there is most to know. A tag that nearly
-// each scenario has a value of its own of, such as a date, would make a report of nothing else, and take hours.
+// mostValues is how many values a breakdown has at most: those of the most scenarios, of which there is most to know. A
+// tag that nearly each scenario has a value of its own of, such as a date, would make a report of nothing else, and
+// take hours.
 const mostValues = 50
 
 func (c Comparison) breakdownRow(value string, systems []System) BreakdownRow {
@@ -72,13 +73,15 @@ func (c Comparison) breakdownRow(value string, systems []System) BreakdownRow {
 		k.Whole = append(k.Whole, Estimate(s.Rows, Completion(), c.Bootstrap))
 	}
 	for _, p := range c.pairs() {
-		k.Deltas = append(k.Deltas, Compare(systems[c.place(p.Old)].Rows, systems[c.place(p.New)].Rows, Completion(), c.Bootstrap))
+		k.Deltas = append(k.Deltas,
+			Compare(systems[c.place(p.Old)].Rows, systems[c.place(p.New)].Rows, Completion(), c.Bootstrap))
 	}
 	return k
 }
 
-// Breakdowns are success by kind, tool, server, difficulty, whether tools and servers were trained on, whether a tool fits, and
-// by other tags of the form name:value. One with a single value tells nothing that the whole does not, and is left out.
+// Breakdowns are success by kind, tool, server, difficulty, whether tools and servers were trained on, whether a tool
+// fits, and by other tags of the form name:value. One with a single value tells nothing that the whole does not, and is
+// left out.
 func (c Comparison) Breakdowns() []Breakdown {
 	one := func(value func(Row) string) func(Row) []string {
 		return func(r Row) []string {
@@ -155,8 +158,8 @@ func (c Comparison) tagNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// PartRegression is a part of the scenarios, such as those of one tool, that a system does less often than another one: the whole
-// interval of the difference is below 0. Of many parts that did not change, one in 40 is here by chance.
+// PartRegression is a part of the scenarios, such as those of one tool, that a system does less often than another one:
+// the whole interval of the difference is below 0. Of many parts that did not change, one in 40 is here by chance.
 type PartRegression struct {
 	Property string   `json:"property"` // "tool"
 	Value    string   `json:"value"`

@@ -14,7 +14,8 @@ type Change struct {
 	New        float64 `json:"new"`
 }
 
-// Changes lists the scenarios whose whole-episode success differs between two systems, the largest fall first, ties by id.
+// Changes lists the scenarios whose whole-episode success differs between two systems, the largest fall first, ties by
+// id.
 func Changes(old, new []Row) []Change {
 	was, is := gather(old, Completion()), gather(new, Completion())
 	kinds := map[string]string{}
@@ -46,8 +47,9 @@ type Regression struct {
 	Every      bool               `json:"every"`  // all that it is compared with do it more often
 }
 
-// Regressions lists what each system does less often than the others that it is compared with: first what every other one does
-// more often, the largest fall first; of equal ones the larger fall from all of them together, then by scenario.
+// Regressions lists what each system does less often than the others that it is compared with: first what every other
+// one does more often, the largest fall first; of equal ones the larger fall from all of them together, then by
+// scenario.
 func (c Comparison) Regressions() []Regression {
 	type key struct{ scenario, system string }
 	by := map[key]*Regression{}
@@ -61,7 +63,8 @@ func (c Comparison) Regressions() []Regression {
 			}
 			k := key{change.ScenarioID, p.New}
 			if by[k] == nil {
-				by[k] = &Regression{ScenarioID: change.ScenarioID, Kind: change.Kind, System: p.New, Rate: change.New, Others: map[string]float64{}}
+				by[k] = &Regression{ScenarioID: change.ScenarioID, Kind: change.Kind, System: p.New, Rate: change.New,
+					Others: map[string]float64{}}
 				out = append(out, by[k])
 			}
 			by[k].Others[p.Old] = change.Old
@@ -73,7 +76,8 @@ func (c Comparison) Regressions() []Regression {
 		r.Every = len(r.Others) == compared[r.System]
 	}
 	slices.SortStableFunc(out, func(a, b *Regression) int {
-		return cmp.Or(cmp.Compare(oneIf(b.Every), oneIf(a.Every)), cmp.Compare(b.Fall, a.Fall), cmp.Compare(total[b], total[a]), cmp.Compare(a.ScenarioID, b.ScenarioID))
+		return cmp.Or(cmp.Compare(oneIf(b.Every), oneIf(a.Every)), cmp.Compare(b.Fall, a.Fall),
+			cmp.Compare(total[b], total[a]), cmp.Compare(a.ScenarioID, b.ScenarioID))
 	})
 	list := make([]Regression, len(out))
 	for i, r := range out {
@@ -82,8 +86,8 @@ func (c Comparison) Regressions() []Regression {
 	return list
 }
 
-// extremes are the ids of the scenarios that no system did in any episode, those that every system did in each of its episodes, and
-// those without an episode that counts. What only some systems were asked is judged by them.
+// extremes are the ids of the scenarios that no system did in any episode, those that every system did in each of its
+// episodes, and those without an episode that counts. What only some systems were asked is judged by them.
 func (c Comparison) extremes() (never, always, unmeasured []string) {
 	type tally struct{ done, all int }
 	by := map[string]tally{}

@@ -25,13 +25,14 @@ type Learnt struct {
 
 // Known is what the scenarios do not say themselves. The zero value knows nothing.
 type Known struct {
-	Server func(tool string) string                // of a tool, by the name the model calls it by; "" where there is no such tool
+	// of a tool, by the name the model calls it by; "" where there is no such tool
+	Server func(tool string) string
 	Learnt *Learnt                                 // nil where it is not known what the system was trained on
 	Cost   func(t *trajectory.Trajectory) *float64 // of an episode, US dollars; nil where it is not known
 }
 
-// ByChecks tells success by the scenarios' own checks and gold calls. Defaults gives the schema defaults of a tool's arguments;
-// nil for none. byID must hold the scenario of each trajectory that is scored.
+// ByChecks tells success by the scenarios' own checks and gold calls. Defaults gives the schema defaults of a tool's
+// arguments; nil for none. byID must hold the scenario of each trajectory that is scored.
 func ByChecks(byID map[string]*scenario.Scenario, defaults grade.Defaults, known Known) Criteria {
 	return Criteria{
 		FirstCall:  func(t *trajectory.Trajectory) bool { return reward.FirstCall(byID[t.ScenarioID], t, defaults) },
@@ -59,7 +60,9 @@ func describe(r *Row, s *scenario.Scenario, known Known) {
 		r.Difficulty = tagValue(s.Tags, "difficulty:")
 	}
 	r.MissingTool = slices.Contains(s.Tags, MissingToolTag)
-	r.NoTool = len(s.Gold) == 0 && slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.NoCallCheck && c.Name == "" })
+	r.NoTool = len(s.Gold) == 0 && slices.ContainsFunc(s.Checks, func(c scenario.Check) bool {
+		return c.Type == scenario.NoCallCheck && c.Name == ""
+	})
 	for _, g := range s.Gold {
 		r.Tools = append(r.Tools, g.Name)
 		if known.Server != nil {

@@ -37,10 +37,12 @@ func gather(rows []Row, m Metric) map[string]*unit {
 	return out
 }
 
-// sum is what an episode of the scenario adds in the mean, see Estimate: how many of its episodes were lost does not change its weight.
-// Episodes end in any order, and floating-point sums depend on it, so they are sorted first.
+// sum is what an episode of the scenario adds in the mean, see Estimate: how many of its episodes were lost does not
+// change its weight. Episodes end in any order, and floating-point sums depend on it, so they are sorted first.
 func (u *unit) sum() sums {
-	slices.SortFunc(u.values, func(a, b sums) int { return cmp.Or(cmp.Compare(a.total, b.total), cmp.Compare(a.count, b.count)) })
+	slices.SortFunc(u.values, func(a, b sums) int {
+		return cmp.Or(cmp.Compare(a.total, b.total), cmp.Compare(a.count, b.count))
+	})
 	var s sums
 	for _, v := range u.values {
 		s.add(v)
@@ -56,7 +58,8 @@ func (u *unit) cluster(id string) string {
 	return "scenario " + id
 }
 
-// merge adds up the scenarios of each cluster, in the order of their first scenarios; n is how many scenarios there are.
+// merge adds up the scenarios of each cluster, in the order of their first scenarios; n is how many scenarios there
+// are.
 func merge(units map[string]*unit) (cells []sums, n int) {
 	at := map[string]int{}
 	for _, id := range slices.Sorted(maps.Keys(units)) {
@@ -71,7 +74,8 @@ func merge(units map[string]*unit) (cells []sums, n int) {
 	return cells, len(units)
 }
 
-// pairByCluster adds up the scenarios that both systems have, by cluster: a cluster's sums of the old and of the new system.
+// pairByCluster adds up the scenarios that both systems have, by cluster: a cluster's sums of the old and of the new
+// system.
 func pairByCluster(old, new map[string]*unit) (cells [][2]sums, n int) {
 	at := map[string]int{}
 	for _, id := range slices.Sorted(maps.Keys(old)) {

@@ -8,29 +8,31 @@ import (
 // fewClusters is below how many clusters a resample takes too few values for its percentiles to be an interval.
 const fewClusters = 12
 
-// Compare returns a metric of new minus that of old, over the scenarios that both have it of: a scenario that is hard for both then
-// does not blur the difference. The order of rows does not matter. Each scenario counts alike, as in Estimate, however many of its
-// episodes either system lost. Episodes are not paired by their repeats: one that the other system lacks still tells of its scenario.
+// Compare returns a metric of new minus that of old, over the scenarios that both have it of: a scenario that is hard
+// for both then does not blur the difference. The order of rows does not matter. Each scenario counts alike, as in
+// Estimate, however many of its episodes either system lost. Episodes are not paired by their repeats: one that the
+// other system lacks still tells of its scenario.
 //
-// The interval is of the paired bootstrap: clusters (a family of scenarios, or a scenario that is in none) are drawn with replacement,
-// each with the rows of both systems, and the percentiles of the differences are taken. Percentiles at 2.5 and 97.5 cover too
-// little: 92 to 96% in our simulations, the least with few families of unequal size. So they are taken further out, at
+// The interval is of the paired bootstrap: clusters (a family of scenarios, or a scenario that is in none) are drawn
+// with replacement, each with the rows of both systems, and the percentiles of the differences are taken. Percentiles
+// at 2.5 and 97.5 cover too little: 92 to 96% in our simulations, the least with few families of unequal size. So they
+// are taken further out, at
 //
 //	Phi(-t sqrt(v / w)) and 1 minus that,  t: quantile of Student's t with the clusters' freedom, v and w: variances below
 //
-// the expanded percentiles of Hesterberg 2015 ("What Teachers Should Know about the Bootstrap", arXiv 1411.5279) with freedom and variance
-// for clusters of unequal size in the place of n - 1 and n / (n - 1). They cover 95 to 96%, for rates near 0, 0.5 and 1, with several
-// repeats and with families; more where outcomes are so rare that hardly a scenario differs. BCa intervals cover 91 to 95%, bootstrap-t
-// 89 to 95%.
+// the expanded percentiles of Hesterberg 2015 ("What Teachers Should Know about the Bootstrap", arXiv 1411.5279) with
+// freedom and variance for clusters of unequal size in the place of n - 1 and n / (n - 1). They cover 95 to 96%, for
+// rates near 0, 0.5 and 1, with several repeats and with families; more where outcomes are so rare that hardly a
+// scenario differs. BCa intervals cover 91 to 95%, bootstrap-t 89 to 95%.
 //
-// Of fewer than 12 clusters the interval is mean +- t sqrt(v), by the same t and v. Where no cluster differs from another there is no
-// variance to go by, and of a share the interval is Bonett and Price's (2012, "Adjusted Wald confidence interval for a difference of
-// binomial proportions based on paired data"): that of the clusters and two more, one won and one lost. Of one cluster of a share
-// nothing is known, and the interval is all of [-1, 1].
+// Of fewer than 12 clusters the interval is mean +- t sqrt(v), by the same t and v. Where no cluster differs from
+// another there is no variance to go by, and of a share the interval is Bonett and Price's (2012, "Adjusted Wald
+// confidence interval for a difference of binomial proportions based on paired data"): that of the clusters and two
+// more, one won and one lost. Of one cluster of a share nothing is known, and the interval is all of [-1, 1].
 //
-// Where fewer than 6 clusters differ between the systems they are TooFew, at 95%: were the systems alike, 5 that differ would all favour one
-// of them in 2 / 2^5 = 6% of the comparisons, so none that is right in 95% can call that a difference (the sign test). Intervals then cover
-// 98 to 99%, and no other can do better.
+// Where fewer than 6 clusters differ between the systems they are TooFew, at 95%: were the systems alike, 5 that differ
+// would all favour one of them in 2 / 2^5 = 6% of the comparisons, so none that is right in 95% can call that a
+// difference (the sign test). Intervals then cover 98 to 99%, and no other can do better.
 func Compare(old, new []Row, m Metric, b Bootstrap) Interval {
 	pairs, n := pairByCluster(gather(old, m), gather(new, m))
 	return compare(pairs, n, m.Scale, b)
@@ -77,7 +79,8 @@ func compare(pairs [][2]sums, n int, scale Scale, b Bootstrap) Interval {
 	return out
 }
 
-// tooFewDiffer reports whether a sign test of the clusters in which two systems differ finds nothing, even if all favour one of them.
+// tooFewDiffer reports whether a sign test of the clusters in which two systems differ finds nothing, even if all
+// favour one of them.
 func tooFewDiffer(pairs [][2]sums, b Bootstrap) bool {
 	differ := 0
 	for _, p := range pairs {
@@ -96,8 +99,8 @@ type pairedSums struct {
 	freedom    float64
 }
 
-// pairing linearises the difference of two ratios: a cluster's residual is what it adds to the difference beyond its share of
-// the rows, (total - mean x count) / all counts of the new system minus that of the old one.
+// pairing linearises the difference of two ratios: a cluster's residual is what it adds to the difference beyond its
+// share of the rows, (total - mean x count) / all counts of the new system minus that of the old one.
 func pairing(pairs [][2]sums) pairedSums {
 	var was, is sums
 	for _, p := range pairs {
@@ -116,10 +119,11 @@ func pairing(pairs [][2]sums) pairedSums {
 	return out
 }
 
-// freedom is Bell and McCaffrey's number of degrees of freedom of the variance among clusters, each residual over the root of 1 minus
-// its cluster's leverage (2002, "Bias reduction in standard errors for linear regression with multi-stage samples"): the one that
-// gives a chi-squared variable its mean and variance, were rows independent. Of equal clusters it is their number less 1.
-// Leverages are the clusters' shares of all rows, which sum to 1. It is 1 of one cluster.
+// freedom is Bell and McCaffrey's number of degrees of freedom of the variance among clusters, each residual over the
+// root of 1 minus its cluster's leverage (2002, "Bias reduction in standard errors for linear regression with
+// multi-stage samples"): the one that gives a chi-squared variable its mean and variance, were rows independent. Of
+// equal clusters it is their number less 1. Leverages are the clusters' shares of all rows, which sum to 1. It is 1 of
+// one cluster.
 func freedom(leverages []float64) float64 {
 	if len(leverages) < 2 {
 		return 1
@@ -182,8 +186,8 @@ func (b Bootstrap) resample(pairs [][2]sums) []float64 {
 	return out
 }
 
-// evenly are the clusters' differences, and a 0 behind them, where all clusters count as much, in both systems: then a resample's difference
-// is their mean, which is found in a third of the time. It is nil elsewhere.
+// evenly are the clusters' differences, and a 0 behind them, where all clusters count as much, in both systems: then a
+// resample's difference is their mean, which is found in a third of the time. It is nil elsewhere.
 func evenly(pairs [][2]sums) []float64 {
 	out := make([]float64, len(pairs)+1)
 	for i, p := range pairs {

@@ -31,8 +31,9 @@ type Pair struct {
 // ModelsPart is the part of an evaluation, and of no training, in which models worked.
 const ModelsPart = "models"
 
-// Part is the time one part of the run took: of an evaluation, added up over its episodes. Orchestration marks time in which neither
-// trainer nor sampler worked, or of an evaluation no model, tool or user; its share of the whole is reported.
+// Part is the time one part of the run took: of an evaluation, added up over its episodes. Orchestration marks time in
+// which neither trainer nor sampler worked, or of an evaluation no model, tool or user; its share of the whole is
+// reported.
 type Part struct {
 	Name          string  `json:"name"`
 	Seconds       float64 `json:"seconds"`
@@ -46,22 +47,29 @@ type Results struct {
 	OrchestrationShare float64            `json:"orchestration_share"` // of all parts' seconds
 	Pairs              []Pair             `json:"pairs,omitempty"`     // where they are not each with all before it
 	Parts              []Part             `json:"parts,omitempty"`
-	TrainedOn          []string           `json:"trained_on,omitempty"`   // ids of scenarios that the model learnt from
-	NearTrained        []overlap.Near     `json:"near_trained,omitempty"` // scenarios near to what it learnt from, without those
+	TrainedOn          []string           `json:"trained_on,omitempty"` // ids of scenarios that the model learnt from
+	// scenarios near to what it learnt from, without those
+	NearTrained []overlap.Near `json:"near_trained,omitempty"`
 
-	Order           []string         `json:"order,omitempty"`            // names of the systems, in the order in which they arose
-	Regressions     []Regression     `json:"regressions,omitempty"`      // scenarios, the largest fall first
-	PartRegressions []PartRegression `json:"part_regressions,omitempty"` // tools, servers, kinds, the largest fall first
+	// names of the systems, in the order in which they arose
+	Order       []string     `json:"order,omitempty"`
+	Regressions []Regression `json:"regressions,omitempty"` // scenarios, the largest fall first
+	// tools, servers, kinds, the largest fall first
+	PartRegressions []PartRegression `json:"part_regressions,omitempty"`
 	Breakdowns      []Breakdown      `json:"breakdowns,omitempty"`
-	NeverDone       []string         `json:"never_done,omitempty"`  // ids of scenarios that no system did in any episode
-	AlwaysDone      []string         `json:"always_done,omitempty"` // and of those that every system did in each
-	Unmeasured      []string         `json:"unmeasured,omitempty"`  // and of those of which no system has an episode in its rates
-	Unreliable      []string         `json:"unreliable,omitempty"`  // systems of which half of the episodes or more are in no rate
+	// ids of scenarios that no system did in any episode
+	NeverDone  []string `json:"never_done,omitempty"`
+	AlwaysDone []string `json:"always_done,omitempty"` // and of those that every system did in each
+	// and of those of which no system has an episode in its rates
+	Unmeasured []string `json:"unmeasured,omitempty"`
+	// systems of which half of the episodes or more are in no rate
+	Unreliable []string `json:"unreliable,omitempty"`
 }
 
 // Results computes the numbers.
 func (c Comparison) Results() Results {
-	out := Results{Systems: map[string]Summary{}, Deltas: c.deltas(), Pairs: c.Pairs, Parts: c.Parts, TrainedOn: c.TrainedOn, NearTrained: c.NearTrained}
+	out := Results{Systems: map[string]Summary{}, Deltas: c.deltas(), Pairs: c.Pairs, Parts: c.Parts,
+		TrainedOn: c.TrainedOn, NearTrained: c.NearTrained}
 	summaries := make([]Summary, len(c.Systems))
 	atOnce(len(summaries), func(i int) { summaries[i] = Summarize(c.Systems[i], c.Bootstrap) })
 	for i, s := range c.Systems {
@@ -120,7 +128,9 @@ func atOnce(n int, do func(i int)) {
 // pairs are those of systems that are there.
 func (c Comparison) pairs() []Pair {
 	if c.Pairs != nil {
-		return slices.DeleteFunc(slices.Clone(c.Pairs), func(p Pair) bool { return c.place(p.Old) < 0 || c.place(p.New) < 0 })
+		return slices.DeleteFunc(slices.Clone(c.Pairs), func(p Pair) bool {
+			return c.place(p.Old) < 0 || c.place(p.New) < 0
+		})
 	}
 	var out []Pair
 	for i := range c.Systems {

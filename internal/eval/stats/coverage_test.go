@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// world is a population of scenarios, easy and hard ones, of which comparisons are simulated. Its truth is known exactly.
+// world is a population of scenarios, easy and hard ones, of which comparisons are simulated. Its truth is known
+// exactly.
 type world struct {
 	scenarios, repeats int
 	families           bool    // of 1 to 10 scenarios, of which seven in ten are as hard as each other
@@ -15,11 +16,12 @@ type world struct {
 }
 
 func (w world) String() string {
-	return fmt.Sprintf("%d scenarios, %d repeats, families %v, rate %v, shift %v", w.scenarios, w.repeats, w.families, w.rate, w.shift)
+	return fmt.Sprintf("%d scenarios, %d repeats, families %v, rate %v, shift %v",
+		w.scenarios, w.repeats, w.families, w.rate, w.shift)
 }
 
-// draw simulates one evaluation: the sums of the clusters. An easy scenario is done with a rate of 1 - (1 - rate) / 3, a hard one
-// with rate / 3; the new system does only the hard ones better, or only the easy ones worse.
+// draw simulates one evaluation: the sums of the clusters. An easy scenario is done with a rate of 1 - (1 - rate) / 3,
+// a hard one with rate / 3; the new system does only the hard ones better, or only the easy ones worse.
 func (w world) draw(r *rand.Rand) (pairs [][2]sums) {
 	easy, hard := 1-(1-w.rate)/3, w.rate/3
 	share := (w.rate - hard) / (easy - hard)
@@ -49,15 +51,16 @@ func (w world) draw(r *rand.Rand) (pairs [][2]sums) {
 	return pairs
 }
 
-// miss counts intervals of a difference, and of the new system's rate, that lie above and below the truth, and those that say that outcomes
-// are too few.
+// miss counts intervals of a difference, and of the new system's rate, that lie above and below the truth, and those
+// that say that outcomes are too few.
 type miss struct{ above, below, rateAbove, rateBelow, few, rateFew, n float64 }
 
 func (m miss) covered() float64     { return 1 - (m.above+m.below)/m.n }
 func (m miss) rateCovered() float64 { return 1 - (m.rateAbove+m.rateBelow)/m.n }
 
 func (m *miss) add(o miss) {
-	m.above, m.below, m.rateAbove, m.rateBelow = m.above+o.above, m.below+o.below, m.rateAbove+o.rateAbove, m.rateBelow+o.rateBelow
+	m.above, m.below, m.rateAbove, m.rateBelow =
+		m.above+o.above, m.below+o.below, m.rateAbove+o.rateAbove, m.rateBelow+o.rateBelow
 	m.few, m.rateFew, m.n = m.few+o.few, m.rateFew+o.rateFew, m.n+o.n
 }
 
@@ -74,8 +77,10 @@ func (w world) missed(num int, seed uint64, resamples int) (m miss) {
 		rate := around(cells, w.scenarios, Rate, Bootstrap{})
 		const rounding = 1e-9
 		truth := w.rate + w.shift
-		m.add(miss{oneIf(i.Low > w.shift+rounding), oneIf(i.High < w.shift-rounding), oneIf(rate.Low > truth+rounding), oneIf(rate.High < truth-rounding),
-			oneIf(i.TooFew), oneIf(rate.TooFew), 1})
+		m.add(miss{
+			oneIf(i.Low > w.shift+rounding), oneIf(i.High < w.shift-rounding), oneIf(rate.Low > truth+rounding),
+			oneIf(rate.High < truth-rounding), oneIf(i.TooFew), oneIf(rate.TooFew), 1,
+		})
 	}
 	return m
 }
@@ -98,9 +103,10 @@ func worldsOf(scenarios, repeats []int, families []bool, rates []float64) (out [
 	return out
 }
 
-// Of evaluations whose truth is known, 5% of the intervals miss it, and about as many on each side: of A/A comparisons and of shifted
-// ones, also where scenarios come in few families of unequal sizes. The draws are fixed, so this is no game of chance. Plain percentiles
-// cover 92% here, and intervals that take scenarios of one family for independent 85%. make soak has more, and tighter bounds.
+// Of evaluations whose truth is known, 5% of the intervals miss it, and about as many on each side: of A/A comparisons
+// and of shifted ones, also where scenarios come in few families of unequal sizes. The draws are fixed, so this is no
+// game of chance. Plain percentiles cover 92% here, and intervals that take scenarios of one family for independent
+// 85%. make soak has more, and tighter bounds.
 func TestCoverage(t *testing.T) {
 	for name, x := range map[string]struct {
 		worlds []world
@@ -124,18 +130,25 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// Of rare successes and failures in families with repeats, where few clusters show how alike their rows are, the interval of a rate
-// covers as often too. By the variance of the clusters as they are it covers 85%, and with two more that always agree 90%.
+// Of rare successes and failures in families with repeats, where few clusters show how alike their rows are, the
+// interval of a rate covers as often too. By the variance of the clusters as they are it covers 85%, and with two more
+// that always agree 90%.
 func TestCoverageOfRareRates(t *testing.T) {
-	for i, w := range []world{{120, 4, true, 0.03, 0}, {200, 4, true, 0.03, 0}, {120, 4, true, 0.97, 0}, {200, 4, true, 0.97, 0}} {
+	for i, w := range []world{
+		{120, 4, true, 0.03, 0},
+		{200, 4, true, 0.03, 0},
+		{120, 4, true, 0.97, 0},
+		{200, 4, true, 0.97, 0},
+	} {
 		if m := w.missed(1000, uint64(i), 1); m.rateCovered() < 0.935 {
 			t.Errorf("%s: coverage of the rate %v", w, m.rateCovered())
 		}
 	}
 }
 
-// Where outcomes are too few an interval says so: fewer than 5 pieces of evidence with a success, or with a failure; and of a difference fewer
-// than 6 in which the systems differ, so that they cannot be told apart even if all favour one.
+// Where outcomes are too few an interval says so: fewer than 5 pieces of evidence with a success, or with a failure;
+// and of a difference fewer than 6 in which the systems differ, so that they cannot be told apart even if all favour
+// one.
 func TestTooFew(t *testing.T) {
 	ones := func(n, of int) []Row { return table(strings.Repeat("1", n) + strings.Repeat("0", of-n)) }
 	family := func(rows []Row, size int) []Row {

@@ -76,7 +76,8 @@ func TestResamplesAgainstAllThereAre(t *testing.T) {
 }
 
 func TestQuantileAsNumpy(t *testing.T) {
-	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 3, 0.9: 8.2, 1: 10} { // numpy.quantile([1, 2, 4, 10], q)
+	// numpy.quantile([1, 2, 4, 10], q)
+	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 3, 0.9: 8.2, 1: 10} {
 		near(t, fmt.Sprint("quantile ", q), quantile([]float64{1, 2, 4, 10}, q), want, 1e-12)
 	}
 }
@@ -86,8 +87,11 @@ func TestWilson(t *testing.T) {
 	for _, x := range []struct {
 		ones, n             int
 		low, high, accuracy float64
-	}{{81, 263, 0.2553, 0.3662, 5e-5}, {15, 148, 0.0624, 0.1605, 5e-5}, {0, 20, 0, 0.1611, 5e-5}, {1, 29, 0.0061, 0.1718, 5e-5},
-		{0, 160, 0, 3.841458821 / 163.841458821, 1e-9}, {160, 160, 160 / 163.841458821, 1, 1e-9}} {
+	}{
+		{81, 263, 0.2553, 0.3662, 5e-5}, {15, 148, 0.0624, 0.1605, 5e-5}, {0, 20, 0, 0.1611, 5e-5}, {1, 29, 0.0061,
+			0.1718, 5e-5},
+		{0, 160, 0, 3.841458821 / 163.841458821, 1e-9}, {160, 160, 160 / 163.841458821, 1, 1e-9},
+	} {
 		got := Estimate(table(strings.Repeat("1", x.ones)+strings.Repeat("0", x.n-x.ones)), Completion(), Bootstrap{})
 		what := fmt.Sprintf(" of %d of %d", x.ones, x.n)
 		near(t, "low"+what, got.Low, x.low, x.accuracy)
@@ -96,14 +100,16 @@ func TestWilson(t *testing.T) {
 	if got := Estimate(nil, Completion(), Bootstrap{}); got != (Interval{}) {
 		t.Errorf("nothing: %+v", got)
 	}
-	wide, narrow := Estimate(table("0011"), Completion(), Bootstrap{Level: 0.99}), Estimate(table("0011"), Completion(), Bootstrap{Level: 0.8})
+	wide, narrow := Estimate(table("0011"), Completion(), Bootstrap{Level: 0.99}), Estimate(table("0011"), Completion(),
+		Bootstrap{Level: 0.8})
 	if wide.Low >= narrow.Low || wide.High <= narrow.High {
 		t.Errorf("level 0.99 %+v, 0.8 %+v", wide, narrow)
 	}
 }
 
-// The interval of four families of two scenarios, by hand. With one that won and one that lost there are six of 2, with 2, 1, 1, 0, 2, 0
-// successes: mean 1/2, variance 4 / 144 x 6 / 5 = 1/30, 5 degrees of freedom. So n is 7.5 (z / t)^2, and more than Kish's 4.
+// The interval of four families of two scenarios, by hand. With one that won and one that lost there are six of 2, with
+// 2, 1, 1, 0, 2, 0 successes: mean 1/2, variance 4 / 144 x 6 / 5 = 1/30, 5 degrees of freedom. So n is 7.5 (z / t)^2,
+// and more than Kish's 4.
 func TestEffectiveNumber(t *testing.T) {
 	rows := table("11100100")
 	for i := range rows {
@@ -143,7 +149,8 @@ func TestEstimateClustersByScenario(t *testing.T) {
 	for range 98 {
 		skewed = append(skewed, Row{ScenarioID: "s1", Episode: true})
 	}
-	if got := Estimate(skewed, Completion(), Bootstrap{}); got.Mean != 0.5 || math.Abs(got.High-two.High) > 1e-12 || got.N != 2 {
+	if got := Estimate(skewed, Completion(), Bootstrap{}); got.Mean != 0.5 || math.Abs(got.High-two.High) > 1e-12 ||
+		got.N != 2 {
 		t.Errorf("99 rows of one and 1 of another scenario = %+v", got)
 	}
 }
@@ -172,14 +179,16 @@ func TestCompareIsPaired(t *testing.T) {
 	old, new := table(strings.Repeat("0000011111", 3)), table(strings.Repeat("0000111111", 3))
 	got := Compare(old, new, Completion(), Bootstrap{})
 	near(t, "mean", got.Mean, 0.1, 1e-12)
-	if got.Method != PairedBootstrap || got.N != 30 || got.Low < 0 || got.High > 0.27 { // no scenario got worse, so it is never negative
+	// no scenario got worse, so it is never negative
+	if got.Method != PairedBootstrap || got.N != 30 || got.Low < 0 || got.High > 0.27 {
 		t.Errorf("%+v", got)
 	}
 	slices.Reverse(new) // pairs by scenario, not by place
 	if again := Compare(old, new, Completion(), Bootstrap{}); again != got {
 		t.Errorf("reordered: %+v, want %+v", again, got)
 	}
-	if got := Compare(old, append(new, Row{ScenarioID: "only new", Episode: true}), Completion(), Bootstrap{}); got.N != 30 {
+	if got := Compare(old, append(new, Row{ScenarioID: "only new", Episode: true}), Completion(),
+		Bootstrap{}); got.N != 30 {
 		t.Errorf("a scenario that one side lacks was counted: %+v", got)
 	}
 	if got := Compare(old, nil, Completion(), Bootstrap{}); got != (Interval{}) {
@@ -207,11 +216,13 @@ func TestCompareOfFewOrAlike(t *testing.T) {
 	if few.High != 1 || few.Method != PairedStudent {
 		t.Errorf("%+v", few)
 	}
-	if one := Compare(table("0"), table("1"), Completion(), Bootstrap{}); one.Low != -1 || one.High != 1 || one.Mean != 1 {
+	if one := Compare(table("0"), table("1"), Completion(), Bootstrap{}); one.Low != -1 || one.High != 1 ||
+		one.Mean != 1 {
 		t.Errorf("one scenario: %+v", one)
 	}
 	seconds := Metric{Of: func(r Row) (float64, float64) { return r.Seconds, 1 }}
-	if one := Compare([]Row{{ScenarioID: "a", Seconds: 1}}, []Row{{ScenarioID: "a", Seconds: 9}}, seconds, Bootstrap{}); one.Mean != 8 || one.Low != 8 || one.High != 8 {
+	if one := Compare([]Row{{ScenarioID: "a", Seconds: 1}}, []Row{{ScenarioID: "a", Seconds: 9}}, seconds,
+		Bootstrap{}); one.Mean != 8 || one.Low != 8 || one.High != 8 {
 		t.Errorf("one time: %+v", one)
 	}
 }
@@ -294,12 +305,14 @@ func TestNewSystem(t *testing.T) {
 		t.Fatalf("rows %+v, excluded %v", rows, excluded)
 	}
 	a := rows[0]
-	if !a.FirstCall || a.Episode || a.NumTurns != 2 || a.NumCalls != 3 || a.NumToolErrors != 1 || a.NumInvalidCalls != 1 ||
-		a.NumCompletionTokens != 3 || a.NumGold != 2 || a.NumExtraCalls != 1 || rows[1].NumGold != 0 || a.Kind != "kind of a" || a.Reward != 0.5 || !rows[1].Episode {
+	if !a.FirstCall || a.Episode || a.NumTurns != 2 || a.NumCalls != 3 || a.NumToolErrors != 1 ||
+		a.NumInvalidCalls != 1 || a.NumCompletionTokens != 3 || a.NumGold != 2 || a.NumExtraCalls != 1 ||
+		rows[1].NumGold != 0 || a.Kind != "kind of a" || a.Reward != 0.5 || !rows[1].Episode {
 		t.Errorf("row = %+v", a)
 	}
 	s := Summarize(system, Bootstrap{})
-	if *s.Success != 1 || s.NumWithGold != 1 || *s.ExtraCalls != 1 || s.EpisodeSuccess != 0.5 || s.N != 2 || s.NumExcluded != 2 || s.Turns != 1 || s.CompletionTokens != 1.5 {
+	if *s.Success != 1 || s.NumWithGold != 1 || *s.ExtraCalls != 1 || s.EpisodeSuccess != 0.5 || s.N != 2 ||
+		s.NumExcluded != 2 || s.Turns != 1 || s.CompletionTokens != 1.5 {
 		t.Errorf("summary = %+v", s)
 	}
 }
@@ -307,7 +320,11 @@ func TestNewSystem(t *testing.T) {
 // Of scenarios without gold calls there is neither a rate of the first call nor an economy, alone or beside others.
 func TestWithoutGoldCalls(t *testing.T) {
 	none := []Row{{ScenarioID: "a", Episode: true, NumExtraCalls: 7}, {ScenarioID: "b"}}
-	old, new := System{Name: "base", Rows: none}, System{Name: "sft", Rows: append(slices.Clone(none), Row{ScenarioID: "c", NumGold: 1, Episode: true, FirstCall: true, NumExtraCalls: 2})}
+	old, new := System{Name: "base", Rows: none}, System{
+		Name: "sft",
+		Rows: append(slices.Clone(none),
+			Row{ScenarioID: "c", NumGold: 1, Episode: true, FirstCall: true, NumExtraCalls: 2}),
+	}
 	r := Comparison{Systems: []System{old, new}}
 	results := r.Results()
 	deltas, _ := json.Marshal(results.Deltas)
@@ -315,13 +332,16 @@ func TestWithoutGoldCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := results.Systems["base"]; s.Success != nil || s.ExtraCalls != nil || s.EpisodeSuccess != 0.5 || s.N != 2 || s.NumWithGold != 0 || s.FirstCallText() != "-" || s.ExtraCallsText() != "-" {
+	if s := results.Systems["base"]; s.Success != nil || s.ExtraCalls != nil || s.EpisodeSuccess != 0.5 || s.N != 2 ||
+		s.NumWithGold != 0 || s.FirstCallText() != "-" || s.ExtraCallsText() != "-" {
 		t.Errorf("%+v", s)
 	}
-	if s := results.Systems["sft"]; *s.Success != 1 || *s.ExtraCalls != 2 || s.N != 3 || s.NumWithGold != 1 || s.ExtraCallsText() != "2" || !strings.HasPrefix(s.FirstCallText(), "100.0% [") {
+	if s := results.Systems["sft"]; *s.Success != 1 || *s.ExtraCalls != 2 || s.N != 3 || s.NumWithGold != 1 ||
+		s.ExtraCallsText() != "2" || !strings.HasPrefix(s.FirstCallText(), "100.0% [") {
 		t.Errorf("%+v", s)
 	}
-	if d := results.Deltas[0]; d.First.N != 0 || d.First.PointsText() != "-" || d.Episode.N != 2 || d.Episode.PointsText() != "+0.0 [-100.0, +100.0] too few" {
+	if d := results.Deltas[0]; d.First.N != 0 || d.First.PointsText() != "-" || d.Episode.N != 2 ||
+		d.Episode.PointsText() != "+0.0 [-100.0, +100.0] too few" {
 		t.Errorf("%+v", d)
 	}
 	if !strings.Contains(string(text), `"success":null`) || strings.Contains(string(deltas), `"first_call"`) {
@@ -337,8 +357,14 @@ func TestComparison(t *testing.T) {
 			rows[i].Kind, rows[i].Tools = []string{"lookup", "chain"}[i%2], []string{"a", "b"}[:1+i%2]
 		}
 	}
-	c := Comparison{Systems: []System{{Name: "base", Rows: base}, {Name: "sft", Rows: sft}, {Name: "grpo", Rows: grpo, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3}}},
-		Parts: []Part{{"sample", 60, false}, {"train", 36, false}, {"ledger", 4, true}}}
+	c := Comparison{
+		Systems: []System{
+			{Name: "base", Rows: base},
+			{Name: "sft", Rows: sft},
+			{Name: "grpo", Rows: grpo, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3}},
+		},
+		Parts: []Part{{"sample", 60, false}, {"train", 36, false}, {"ledger", 4, true}},
+	}
 	results := c.Results()
 	type lost struct {
 		old, new      string
@@ -346,7 +372,8 @@ func TestComparison(t *testing.T) {
 		wholeDelta    float64
 	}
 	for i, want := range []lost{{"base", "sft", []string{"s1"}, []string{"s2", "s3", "s4", "s5"}, 0.3},
-		{"sft", "grpo", []string{"s0"}, []string{"s1", "s6", "s7"}, 0.2}, {"base", "grpo", []string{"s0"}, []string{"s2", "s3", "s4", "s5", "s6", "s7"}, 0.5}} {
+		{"sft", "grpo", []string{"s0"}, []string{"s1", "s6", "s7"}, 0.2}, {"base", "grpo", []string{"s0"},
+			[]string{"s2", "s3", "s4", "s5", "s6", "s7"}, 0.5}} {
 		d := results.Deltas[i]
 		ids := func(list []Change) (out []string) {
 			for _, c := range list {
@@ -354,15 +381,18 @@ func TestComparison(t *testing.T) {
 			}
 			return out
 		}
-		if d.Old != want.old || d.New != want.new || !slices.Equal(ids(d.Regressions), want.worse) || !slices.Equal(ids(d.Gains), want.better) {
+		if d.Old != want.old || d.New != want.new || !slices.Equal(ids(d.Regressions), want.worse) ||
+			!slices.Equal(ids(d.Gains), want.better) {
 			t.Errorf("%+v, want %+v", d, want)
 		}
 		near(t, "difference", d.Episode.Mean, want.wholeDelta, 1e-12)
 	}
-	if d := results.Deltas[0]; len(results.Deltas) != 3 || d.First.Method != PairedStudent || Estimate(table("1"), Completion(), Bootstrap{}).Method != Wilson {
+	if d := results.Deltas[0]; len(results.Deltas) != 3 || d.First.Method != PairedStudent ||
+		Estimate(table("1"), Completion(), Bootstrap{}).Method != Wilson {
 		t.Errorf("the methods are not named: %+v", d)
 	}
-	if *results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 || results.Systems["grpo"].NumExcluded != 3 {
+	if *results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 ||
+		results.Systems["grpo"].NumExcluded != 3 {
 		t.Errorf("results = %+v", results)
 	}
 	c.Pairs = []Pair{{"grpo", "base"}, {"base", "nobody"}}
@@ -370,7 +400,8 @@ func TestComparison(t *testing.T) {
 		t.Errorf("pairs of its own: %+v", got.Deltas)
 	}
 	b := Comparison{Systems: c.Systems}.breakdown("tool", func(r Row) []string { return r.Tools })
-	if len(b.Values) != 2 || b.Values[0].Value != "a" || b.Values[0].Whole[2].N != 10 || b.Values[1].Whole[2].N != 5 || b.Values[1].Whole[2].Mean != 0.8 || b.Values[1].First[0].Mean != 0.2 {
+	if len(b.Values) != 2 || b.Values[0].Value != "a" || b.Values[0].Whole[2].N != 10 || b.Values[1].Whole[2].N != 5 ||
+		b.Values[1].Whole[2].Mean != 0.8 || b.Values[1].First[0].Mean != 0.2 {
 		t.Errorf("by tool: %+v", b)
 	}
 }

@@ -37,8 +37,8 @@ const ChecksTerm = "checks"
 // failedCheck is how reward.FailedChecks names one.
 var failedCheck = regexp.MustCompile(`checks\[(\d+)\] \(\w+\)`)
 
-// Verdicts are the checks in order. Of an episode whose scenario is not known they are those that failed; nil where it was
-// not judged.
+// Verdicts are the checks in order. Of an episode whose scenario is not known they are those that failed; nil where it
+// was not judged.
 func (e Example) Verdicts() []Verdict {
 	i := slices.IndexFunc(e.Trajectory.Terms, func(t trajectory.Term) bool { return t.Name == ChecksTerm })
 	if i < 0 {
@@ -79,8 +79,8 @@ func compact(v any) string {
 	return string(text)
 }
 
-// Fails reports whether an episode did not do what it was asked: it did not pass its checks, as rates count it; of one that was
-// not judged, that it did not end by itself.
+// Fails reports whether an episode did not do what it was asked: it did not pass its checks, as rates count it; of one
+// that was not judged, that it did not end by itself.
 func (e Example) Fails() bool {
 	for _, term := range e.Trajectory.Terms {
 		switch {
@@ -99,14 +99,20 @@ func (e Example) Name() string { return cmp.Or(e.Title, e.Trajectory.ID) }
 // Facts is what there is to know of it in one line.
 func (e Example) Facts() string {
 	t := e.Trajectory
-	parts := []string{fmt.Sprintf("outcome %s (%s)", t.Outcome, t.StopReason), fmt.Sprintf("reward %.4g", t.Reward), fmt.Sprintf("%.1f s", t.Seconds)}
-	for _, x := range []struct{ name, value string }{{"scenario", t.ScenarioID}, {"split", t.Split}, {"adapter", t.Adapter[:min(12, len(t.Adapter))]}} {
+	parts := []string{fmt.Sprintf("outcome %s (%s)", t.Outcome, t.StopReason), fmt.Sprintf("reward %.4g", t.Reward),
+		fmt.Sprintf("%.1f s", t.Seconds)}
+	for _, x := range []struct{ name, value string }{
+		{"scenario", t.ScenarioID},
+		{"split", t.Split},
+		{"adapter", t.Adapter[:min(12, len(t.Adapter))]},
+	} {
 		if x.value != "" {
 			parts = append(parts, x.name+" "+x.value)
 		}
 	}
 	if u := t.User; u != nil {
-		parts = append(parts, fmt.Sprintf("user played by %s, ended by %s", cmp.Or(u.Played, "nobody"), cmp.Or(u.Ended, "no one")))
+		parts = append(parts,
+			fmt.Sprintf("user played by %s, ended by %s", cmp.Or(u.Played, "nobody"), cmp.Or(u.Ended, "no one")))
 	}
 	if t.Attempt > 0 {
 		parts = append(parts, fmt.Sprintf("attempt %d", t.Attempt))
@@ -205,7 +211,11 @@ func writeMessage(b *strings.Builder, m chat.Message, results *[]trajectory.Tool
 	for _, c := range m.ToolCalls {
 		b.WriteString("  calls " + c.Name + " " + indent(c.Arguments) + "\n")
 	}
-	for _, note := range []struct{ name, text string }{{"error", r.Error}, {"warning", r.Warning}, {"approval", r.Approval}} {
+	for _, note := range []struct{ name, text string }{
+		{"error", r.Error},
+		{"warning", r.Warning},
+		{"approval", r.Approval},
+	} {
 		if note.text != "" && note.text != m.Content {
 			b.WriteString("  (" + note.name + ") " + indent(note.text) + "\n")
 		}

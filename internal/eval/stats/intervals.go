@@ -23,13 +23,15 @@ const (
 
 // Interval is an estimate with an interval around it.
 type Interval struct {
-	Mean     float64 `json:"mean"`
-	Low      float64 `json:"low"`
-	High     float64 `json:"high"`
-	N        int     `json:"n"`                  // scenarios
-	Clusters int     `json:"clusters,omitempty"` // pieces of evidence they are: families count once; 0 where each scenario is one
-	Method   string  `json:"method,omitempty"`
-	// TooFew: the outcomes are too few for an interval that covers as often as it says, see Estimate and Compare. It covers more.
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	N    int     `json:"n"` // scenarios
+	// pieces of evidence they are: families count once; 0 where each scenario is one
+	Clusters int    `json:"clusters,omitempty"`
+	Method   string `json:"method,omitempty"`
+	// TooFew: the outcomes are too few for an interval that covers as often as it says, see Estimate and Compare. It
+	// covers more.
 	TooFew bool `json:"too_few,omitempty"`
 }
 
@@ -56,8 +58,8 @@ func (i Interval) doubt() string {
 // ExcludesZero reports whether it leaves out 0: whether a difference is known to be above it, or below.
 func (i Interval) ExcludesZero() bool { return i.N > 0 && (i.Low > 0 || i.High < 0) }
 
-// Jointly is b for each of n intervals that are to hold together: all of them with the probability b.Level. The chance to miss is split
-// evenly (Bonferroni's inequality), whatever the intervals have in common.
+// Jointly is b for each of n intervals that are to hold together: all of them with the probability b.Level. The chance
+// to miss is split evenly (Bonferroni's inequality), whatever the intervals have in common.
 func (b Bootstrap) Jointly(n int) Bootstrap {
 	b.Level = 1 - (1-b.level())/float64(max(1, n))
 	return b
@@ -70,7 +72,8 @@ func (b Bootstrap) level() float64 {
 	return b.Level
 }
 
-// places draws two of n places: multiplying 32 random bits by n leaves a place in the high word, with a bias below n / 2^32.
+// places draws two of n places: multiplying 32 random bits by n leaves a place in the high word, with a bias below n /
+// 2^32.
 func places(state *uint64, n int) (i, j int) {
 	*state += 0x9e3779b97f4a7c15
 	x := mix(*state)

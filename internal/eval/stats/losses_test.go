@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// A system that loses more episodes than the other one, or most of those of some scenarios, is neither helped nor harmed by that: the
-// estimates stay unbiased. Here both systems are as good; one loses its servers in the hard scenarios, by chance and not by what it did.
+// A system that loses more episodes than the other one, or most of those of some scenarios, is neither helped nor
+// harmed by that: the estimates stay unbiased. Here both systems are as good; one loses its servers in the hard
+// scenarios, by chance and not by what it did.
 func TestLossesDoNotBiasEstimates(t *testing.T) {
 	const scenarios, repeats, experiments = 30, 4, 400
 	r := rand.New(rand.NewPCG(4, 2))
@@ -25,7 +26,8 @@ func TestLossesDoNotBiasEstimates(t *testing.T) {
 					if i == 1 && hard && k > 0 && r.Float64() < 0.8 { // the first always ends
 						continue
 					}
-					x := Row{ScenarioID: fmt.Sprint(s), Repeat: k, Episode: r.Float64() < done, NumCalls: 2, NumInvalidCalls: int(2 * oneIf(r.Float64() > done)), Seconds: 1 + 8*oneIf(hard)}
+					x := Row{ScenarioID: fmt.Sprint(s), Repeat: k, Episode: r.Float64() < done, NumCalls: 2,
+						NumInvalidCalls: int(2 * oneIf(r.Float64() > done)), Seconds: 1 + 8*oneIf(hard)}
 					systems[i] = append(systems[i], x)
 				}
 			}
@@ -42,12 +44,14 @@ func TestLossesDoNotBiasEstimates(t *testing.T) {
 	near(t, "times at 40% and 60%", median, 0, 0)
 }
 
-// An episode that a metric does not count is an episode of its scenario all the same: of the efficiency of episodes that did the task, a
-// scenario that is done once in four has a quarter of the weight of one that is always done, whoever lost some of its episodes.
+// An episode that a metric does not count is an episode of its scenario all the same: of the efficiency of episodes
+// that did the task, a scenario that is done once in four has a quarter of the weight of one that is always done,
+// whoever lost some of its episodes.
 func TestWeightOfWhatIsNotCounted(t *testing.T) {
 	row := func(id string, done bool, extra int) Row {
 		return Row{ScenarioID: id, NumGold: 1, Episode: done, NumExtraCalls: extra}
 	}
-	rows := []Row{row("a", true, 1), row("a", false, 0), row("a", false, 0), row("a", false, 0), row("b", true, 0)} // b lost three of four
+	// b lost three of four
+	rows := []Row{row("a", true, 1), row("a", false, 0), row("a", false, 0), row("a", false, 0), row("b", true, 0)}
 	near(t, "tool efficiency", Estimate(rows, Metrics()[3], Bootstrap{}).Mean, (0.25*0.5+1)/1.25, 1e-12)
 }

@@ -9,10 +9,10 @@ type Pass struct {
 
 // Passes estimates pass@k and pass^k for each k up to the most attempts that a scenario has.
 //
-// Of n attempts at a scenario c did the task. The share of the subsets of k attempts in which one did is 1 - C(n-c, k) / C(n, k):
-// the unbiased estimator of pass@k (Chen et al. 2021, "Evaluating Large Language Models Trained on Code"). The share in
-// which all did is C(c, k) / C(n, k): that of pass^k (Yao et al. 2024, "tau-bench", arXiv 2406.12045). Both are means over scenarios,
-// each with the same weight.
+// Of n attempts at a scenario c did the task. The share of the subsets of k attempts in which one did is 1 - C(n-c, k)
+// / C(n, k): the unbiased estimator of pass@k (Chen et al. 2021, "Evaluating Large Language Models Trained on Code").
+// The share in which all did is C(c, k) / C(n, k): that of pass^k (Yao et al. 2024, "tau-bench", arXiv 2406.12045).
+// Both are means over scenarios, each with the same weight.
 func Passes(rows []Row, b Bootstrap) []Pass {
 	type attempts struct {
 		family string
@@ -42,7 +42,8 @@ func Passes(rows []Row, b Bootstrap) []Pass {
 	return out
 }
 
-// subsets is C(m, k) / C(n, k), of the subsets of k of n those that lie within some m: a product, for the numbers of subsets overflow.
+// subsets is C(m, k) / C(n, k), of the subsets of k of n those that lie within some m: a product, for the numbers of
+// subsets overflow.
 func subsets(m, n, k int) float64 {
 	p := 1.0
 	for i := range k {

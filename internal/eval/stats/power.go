@@ -6,19 +6,20 @@ import (
 	"slices"
 )
 
-// Design says what an evaluation is like whose power is asked for. Attempts at one scenario are alike: Within is the correlation
-// of two attempts of one system, Across that of attempts of two systems. 0 is scenarios that are all equally hard; 1 is
-// scenarios that are always done or never. What is shared across systems cancels in a paired difference, what is not stays.
+// Design says what an evaluation is like whose power is asked for. Attempts at one scenario are alike: Within is the
+// correlation of two attempts of one system, Across that of attempts of two systems. 0 is scenarios that are all
+// equally hard; 1 is scenarios that are always done or never. What is shared across systems cancels in a paired
+// difference, what is not stays.
 type Design struct {
 	Rate   float64 `json:"rate"`            // of the old system, in (0, 1)
 	Within float64 `json:"within"`          // in [0, 1]
 	Across float64 `json:"across"`          // in [0, Within]
 	Level  float64 `json:"level,omitempty"` // of the interval; 0: 0.95
 
-	// Families of scenarios are one piece of evidence, the more the alike their differences are: a gain that one scenario of a template
-	// shows, the others show too. FamilySize is how many scenarios a scenario's family has in the mean, itself among them: of families of m
-	// scenarios sum m^2 / sum m; 0 and 1 are no families. Family is the correlation of the differences of two scenarios of one family, each
-	// of one episode of both systems.
+	// Families of scenarios are one piece of evidence, the more the alike their differences are: a gain that one
+	// scenario of a template shows, the others show too. FamilySize is how many scenarios a scenario's family has in
+	// the mean, itself among them: of families of m scenarios sum m^2 / sum m; 0 and 1 are no families. Family is the
+	// correlation of the differences of two scenarios of one family, each of one episode of both systems.
 	FamilySize float64 `json:"family_size,omitempty"`
 	Family     float64 `json:"family,omitempty"` // in [0, 1]
 }
@@ -47,8 +48,9 @@ func (d Design) Variance(difference float64, repeats int) float64 {
 	return max((v0+v1)*within-2*d.Across*math.Sqrt(v0*v1), size*(1-size)/k)
 }
 
-// designEffect is Variance times the design effect of families (Kish 1965, "Survey Sampling": 1 + (size - 1) correlation). What scenarios of a
-// family have in common is not made less by repeats, so the correlation is the greater the more repeats there are, up to 1.
+// designEffect is Variance times the design effect of families (Kish 1965, "Survey Sampling": 1 + (size - 1)
+// correlation). What scenarios of a family have in common is not made less by repeats, so the correlation is the
+// greater the more repeats there are, up to 1.
 func (d Design) designEffect(difference float64, repeats int) float64 {
 	v := d.Variance(difference, repeats)
 	return v + (d.familySize()-1)*min(v, d.Family*d.Variance(difference, 1))
@@ -56,12 +58,13 @@ func (d Design) designEffect(difference float64, repeats int) float64 {
 
 func (d Design) familySize() float64 { return max(1, d.FamilySize) }
 
-// Scenarios is how many scenarios find a difference of MinDifference or more with a probability of power: the smallest n with
+// Scenarios is how many scenarios find a difference of MinDifference or more with a probability of power: the smallest
+// n with
 //
 //	|difference| >= (t(1 - alpha/2) + t(power)) sqrt(variance / n),  t of n / FamilySize - 1 degrees of freedom
 //
-// where variance is that of a scenario's difference times the design effect of families. 0 where the new rate would lie outside [0, 1], and
-// for a smaller difference.
+// where variance is that of a scenario's difference times the design effect of families. 0 where the new rate would lie
+// outside [0, 1], and for a smaller difference.
 func (d Design) Scenarios(difference, power float64, repeats int) int {
 	if p := d.Rate + difference; math.Abs(difference) < MinDifference || p < 0 || p > 1 {
 		return 0
@@ -89,8 +92,8 @@ func (d Design) reach(n int, power float64) float64 {
 	return studentQuantile((1+Bootstrap{Level: d.Level}.level())/2, df) + studentQuantile(power, df)
 }
 
-// Detectable is the smallest gain that n scenarios find with a probability of power; the largest there is, 1 - Rate, and false, where
-// they find not even that.
+// Detectable is the smallest gain that n scenarios find with a probability of power; the largest there is, 1 - Rate,
+// and false, where they find not even that.
 func (d Design) Detectable(n int, power float64, repeats int) (difference float64, found bool) {
 	found = false
 	low, high := 0.0, 1-d.Rate
@@ -123,11 +126,11 @@ func PowerTable(d Design, differences []float64, repeats []int, powers []float64
 	return out
 }
 
-// Observe estimates a design from two systems' episodes: Rate is that of old, over the scenarios that both have. Within is
-// 1 minus the mean variance among the repeats of a scenario, unbiased, over that of all (one-way analysis of variance); it is
-// false where no scenario has two repeats, and then Across stands for it. Across is the covariance of the scenarios'
-// rates over the geometric mean of the variances. Family is the covariance of the differences of two scenarios of one family over Variance
-// at one repeat. All three are brought into [0, 1].
+// Observe estimates a design from two systems' episodes: Rate is that of old, over the scenarios that both have. Within
+// is 1 minus the mean variance among the repeats of a scenario, unbiased, over that of all (one-way analysis of
+// variance); it is false where no scenario has two repeats, and then Across stands for it. Across is the covariance of
+// the scenarios' rates over the geometric mean of the variances. Family is the covariance of the differences of two
+// scenarios of one family over Variance at one repeat. All three are brought into [0, 1].
 func Observe(old, new []Row, b Bootstrap) (d Design, repeated bool) {
 	was, is := gather(old, Completion()), gather(new, Completion())
 	var rates [2][]float64
@@ -170,8 +173,8 @@ func Observe(old, new []Row, b Bootstrap) (d Design, repeated bool) {
 // PagePower is the probability with which a difference is to be found, in what a page says of it.
 const PagePower = 0.8
 
-// ObservedPower is how small a difference the evaluation can find, and how many scenarios smaller ones take, by what was seen of two
-// systems: the first and the last.
+// ObservedPower is how small a difference the evaluation can find, and how many scenarios smaller ones take, by what
+// was seen of two systems: the first and the last.
 type ObservedPower struct {
 	Old        string     `json:"old"`
 	New        string     `json:"new"`
@@ -188,7 +191,8 @@ type ObservedPower struct {
 	Rows       []PowerRow `json:"rows"`
 }
 
-// ObservedPower is nil without two systems, and where the old one does all scenarios or none: how scenarios differ is not known then.
+// ObservedPower is nil without two systems, and where the old one does all scenarios or none: how scenarios differ is
+// not known then.
 func (c Comparison) ObservedPower() *ObservedPower {
 	if len(c.Systems) < 2 {
 		return nil
@@ -199,7 +203,8 @@ func (c Comparison) ObservedPower() *ObservedPower {
 	if d.Rate <= 0 || d.Rate >= 1 || n == 0 {
 		return nil
 	}
-	out := ObservedPower{Old: old.Name, New: new.Name, Rate: d.Rate, Within: d.Within, Across: d.Across, FamilySize: d.FamilySize, Family: d.Family, Repeated: repeated, Scenarios: n, Repeats: max(1, new.NumRepeats())}
+	out := ObservedPower{Old: old.Name, New: new.Name, Rate: d.Rate, Within: d.Within, Across: d.Across,
+		FamilySize: d.FamilySize, Family: d.Family, Repeated: repeated, Scenarios: n, Repeats: max(1, new.NumRepeats())}
 	out.Detectable, out.Found = d.Detectable(n, PagePower, out.Repeats)
 	repeats := []int{1, 2, 4, out.Repeats}
 	slices.Sort(repeats)
@@ -207,8 +212,9 @@ func (c Comparison) ObservedPower() *ObservedPower {
 	return &out
 }
 
-// observeFamilies sets FamilySize and Family by the rates of scenarios in both systems. Differences are taken from their mean, of which
-// each is a part: two that have nothing in common would have the covariance -variance / n, which is added.
+// observeFamilies sets FamilySize and Family by the rates of scenarios in both systems. Differences are taken from
+// their mean, of which each is a part: two that have nothing in common would have the covariance -variance / n, which
+// is added.
 func (d *Design) observeFamilies(families []string, rates [2][]float64) {
 	type family struct{ sum, size float64 }
 	by := map[string]family{}

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// simulated draws two systems of a design: each scenario's rate is of a beta distribution with the rate's mean and the correlation
-// Within; a scenario's place in it is the same for both systems, or with a chance of 1 - Across / Within another.
+// simulated draws two systems of a design: each scenario's rate is of a beta distribution with the rate's mean and the
+// correlation Within; a scenario's place in it is the same for both systems, or with a chance of 1 - Across / Within
+// another.
 func simulated(r *rand.Rand, d Design, difference float64) func(scenarios, repeats int) (old, new []Row) {
 	was, is := hard(d.Rate, d.Within), hard(d.Rate+difference, d.Within)
 	return func(scenarios, repeats int) (old, new []Row) {
@@ -37,7 +38,8 @@ func hard(mean, correlation float64) []float64 {
 		u := (float64(i) + 0.5) / float64(len(out))
 		low, high := 0.0, 1.0
 		for range 40 {
-			if mid := (low + high) / 2; correlation > 0 && incompleteBeta(mean*total, (1-mean)*total, mid) < u || correlation == 0 && mid < mean {
+			if mid := (low + high) / 2; correlation > 0 && incompleteBeta(mean*total, (1-mean)*total, mid) < u ||
+				correlation == 0 && mid < mean {
 				low = mid
 			} else {
 				high = mid
@@ -67,7 +69,8 @@ func TestPowerBySimulation(t *testing.T) {
 		found, draw := 0, simulated(rand.New(rand.NewPCG(3, 8)), x.design, x.difference)
 		for e := range experiments {
 			old, new := draw(n, x.repeats)
-			if i := Compare(old, new, Completion(), Bootstrap{Seed: uint64(e), NumResamples: 500}); i.Low > 0 && x.difference > 0 || i.High < 0 && x.difference < 0 {
+			if i := Compare(old, new, Completion(), Bootstrap{Seed: uint64(e), NumResamples: 500}); i.Low > 0 &&
+				x.difference > 0 || i.High < 0 && x.difference < 0 {
 				found++
 			}
 		}
@@ -75,8 +78,8 @@ func TestPowerBySimulation(t *testing.T) {
 	}
 }
 
-// familial draws two systems of scenarios in families of size: the new system does a family's scenarios with a rate of 0.6 in half of the
-// families, and else, as the old one does, with 0.2.
+// familial draws two systems of scenarios in families of size: the new system does a family's scenarios with a rate of
+// 0.6 in half of the families, and else, as the old one does, with 0.2.
 func familial(r *rand.Rand, size int) func(scenarios, repeats int) (old, new []Row) {
 	return func(scenarios, repeats int) (old, new []Row) {
 		rate := 0.0
@@ -98,8 +101,8 @@ func familial(r *rand.Rand, size int) func(scenarios, repeats int) (old, new []R
 	}
 }
 
-// A gain that whole families of scenarios share takes more scenarios, and the more the larger families are: an evaluation says how many, and
-// that many find it as often as the table says.
+// A gain that whole families of scenarios share takes more scenarios, and the more the larger families are: an
+// evaluation says how many, and that many find it as often as the table says.
 func TestPowerOfFamilies(t *testing.T) {
 	const size, gain, experiments = 6, 0.2, 400
 	old, new := familial(rand.New(rand.NewPCG(2, 8)), size)(6000, 3)
@@ -128,8 +131,8 @@ func TestPowerOfFamilies(t *testing.T) {
 	}
 }
 
-// By hand: of two families of four, three and one scenario are gained. From the mean of 1/2 the products of two of a family add up to 0,
-// and two scenarios that have nothing in common would have -2/64, where the variance is 1/4.
+// By hand: of two families of four, three and one scenario are gained. From the mean of 1/2 the products of two of a
+// family add up to 0, and two scenarios that have nothing in common would have -2/64, where the variance is 1/4.
 func TestObserveFamilies(t *testing.T) {
 	rows := func(wins string, family func(i int) int) (old, new []Row) {
 		old, new = table(strings.Repeat("0", len(wins))), table(wins)
@@ -151,7 +154,8 @@ func TestObserveFamilies(t *testing.T) {
 	}
 }
 
-// Scenarios of families that have nothing in common are as those in none; and what is too small to be found ends at once.
+// Scenarios of families that have nothing in common are as those in none; and what is too small to be found ends at
+// once.
 func TestPowerAtTheEnds(t *testing.T) {
 	old, new := simulated(rand.New(rand.NewPCG(1, 9)), Design{Rate: 0.5, Within: 0.5, Across: 0.25}, 0.1)(3000, 2)
 	for i := range old {
@@ -181,8 +185,8 @@ func TestPowerAtTheEnds(t *testing.T) {
 	}
 }
 
-// The textbook's numbers: with independent attempts (1.96 + 0.84)^2 (p q + p' q') / d^2, Fleiss, Levin and Paik 2003; and what
-// the table is made of agrees with itself.
+// The textbook's numbers: with independent attempts (1.96 + 0.84)^2 (p q + p' q') / d^2, Fleiss, Levin and Paik 2003;
+// and what the table is made of agrees with itself.
 func TestPowerTable(t *testing.T) {
 	d := Design{Rate: 0.5}
 	if n := d.Scenarios(0.1, 0.8, 1); math.Abs(float64(n)-math.Pow(1.959964+0.841621, 2)*(0.25+0.24)/0.01) > 3 {
@@ -190,7 +194,8 @@ func TestPowerTable(t *testing.T) {
 	}
 	d = Design{Rate: 0.5, Within: 0.5, Across: 0.5}
 	rows := PowerTable(d, []float64{0.05, 0.2, 0.6}, []int{1, 4}, []float64{0.8, 0.9})
-	if len(rows) != 12 || rows[0].Scenarios < 300 || rows[1].Scenarios <= rows[0].Scenarios || rows[2].Scenarios >= rows[0].Scenarios || rows[4].Scenarios >= rows[0].Scenarios || rows[8].Scenarios != 0 {
+	if len(rows) != 12 || rows[0].Scenarios < 300 || rows[1].Scenarios <= rows[0].Scenarios ||
+		rows[2].Scenarios >= rows[0].Scenarios || rows[4].Scenarios >= rows[0].Scenarios || rows[8].Scenarios != 0 {
 		t.Errorf("%+v", rows)
 	}
 	for _, r := range rows[:8] {
@@ -205,7 +210,11 @@ func TestPowerTable(t *testing.T) {
 }
 
 func TestObserve(t *testing.T) {
-	for _, want := range []Design{{Rate: 0.3, Within: 0.6, Across: 0.6}, {Rate: 0.7, Within: 0.5, Across: 0.25}, {Rate: 0.5}} {
+	for _, want := range []Design{
+		{Rate: 0.3, Within: 0.6, Across: 0.6},
+		{Rate: 0.7, Within: 0.5, Across: 0.25},
+		{Rate: 0.5},
+	} {
 		old, new := simulated(rand.New(rand.NewPCG(1, 9)), want, 0.1)(3000, 3)
 		got, repeated := Observe(old, new, Bootstrap{})
 		near(t, "rate", got.Rate, want.Rate, 0.02)
@@ -216,7 +225,8 @@ func TestObserve(t *testing.T) {
 		}
 	}
 	old, new := simulated(rand.New(rand.NewPCG(1, 9)), Design{Rate: 0.5, Within: 0.5, Across: 0.5}, 0)(2000, 1)
-	if got, repeated := Observe(old, new, Bootstrap{}); repeated || got.Within != got.Across || math.Abs(got.Across-0.5) > 0.05 {
+	if got, repeated := Observe(old, new, Bootstrap{}); repeated || got.Within != got.Across ||
+		math.Abs(got.Across-0.5) > 0.05 {
 		t.Errorf("one repeat: %+v, %v", got, repeated)
 	}
 	if got, repeated := Observe(nil, new, Bootstrap{}); repeated || got != (Design{}) {

@@ -8,14 +8,16 @@ import (
 
 // recovery counts the intents of an episode that failed, and of them those that succeeded after all.
 //
-// A call fails where the tool answered it with an error, unless wanted says that the task asks for that error, or where it was
-// invalid (unknown tool, arguments against its schema), or broken, so that it could not be read. Denied calls and those without an answer are not the model's failures.
-// A failed call opens an intent; another failed call of the same intent, before it succeeds, opens no second one. The intent
-// has succeeded when, in a later turn, a call of the same intent is answered without error.
+// A call fails where the tool answered it with an error, unless wanted says that the task asks for that error, or where
+// it was invalid (unknown tool, arguments against its schema), or broken, so that it could not be read. Denied calls
+// and those without an answer are not the model's failures. A failed call opens an intent; another failed call of the
+// same intent, before it succeeds, opens no second one. The intent has succeeded when, in a later turn, a call of the
+// same intent is answered without error.
 //
-// Two calls have the same intent where they call the same tool; or where they have the same arguments, and some: then the first
-// one named a wrong tool. What a broken call meant nobody knows: it opens one intent, and the next call that is answered without error
-// is taken for it. For example, "search with bad arguments, search with bad arguments, search" is one intent, recovered.
+// Two calls have the same intent where they call the same tool; or where they have the same arguments, and some: then
+// the first one named a wrong tool. What a broken call meant nobody knows: it opens one intent, and the next call that
+// is answered without error is taken for it. For example, "search with bad arguments, search with bad arguments,
+// search" is one intent, recovered.
 func recovery(t *trajectory.Trajectory, wanted func(trajectory.ToolResult) bool) (numFailed, numRecovered int) {
 	var open []chat.ToolCall
 	broken := false // an intent of a broken call is open
@@ -48,7 +50,8 @@ func recovery(t *trajectory.Trajectory, wanted func(trajectory.ToolResult) bool)
 			numFailed++
 		}
 		for _, r := range turn.Results {
-			if failed := r.Status == trajectory.CallInvalid || r.Status == trajectory.CallToolError && !wanted(r); !failed {
+			if failed := r.Status == trajectory.CallInvalid ||
+				r.Status == trajectory.CallToolError && !wanted(r); !failed {
 				continue
 			}
 			if !anySame(open, r.Call) {

@@ -10,47 +10,58 @@ type Row struct {
 	Repeat     int                `json:"repeat,omitempty"`  // which of the scenario's repeats, from 0
 	Outcome    trajectory.Outcome `json:"outcome,omitempty"` // how it ended
 
-	Family      string   `json:"family,omitempty"` // of tasks made alike, from the tag family:VALUE; their rows are one piece of evidence
-	Kind        string   `json:"kind,omitempty"`   // the group it is reported in, from the tag kind:VALUE
-	Difficulty  string   `json:"difficulty,omitempty"`
-	Tags        []string `json:"tags,omitempty"`
-	Tools       []string `json:"tools,omitempty"`        // those of the gold calls, each once
-	Servers     []string `json:"servers,omitempty"`      // of those tools, each once
-	SeenTools   *bool    `json:"seen_tools,omitempty"`   // all of those tools were trained on; nil where that is not known
-	SeenServers *bool    `json:"seen_servers,omitempty"` // and all of those servers
-	NoTool      bool     `json:"no_tool,omitempty"`      // the right thing is to call nothing: a no_call check, and no gold calls
-	MissingTool bool     `json:"missing_tool,omitempty"` // the tool it takes is missing, from the tag missing_tool
+	// of tasks made alike, from the tag family:VALUE; their rows are one piece of evidence
+	Family     string   `json:"family,omitempty"`
+	Kind       string   `json:"kind,omitempty"` // the group it is reported in, from the tag kind:VALUE
+	Difficulty string   `json:"difficulty,omitempty"`
+	Tags       []string `json:"tags,omitempty"`
+	Tools      []string `json:"tools,omitempty"`   // those of the gold calls, each once
+	Servers    []string `json:"servers,omitempty"` // of those tools, each once
+	// all of those tools were trained on; nil where that is not known
+	SeenTools   *bool `json:"seen_tools,omitempty"`
+	SeenServers *bool `json:"seen_servers,omitempty"` // and all of those servers
+	// the right thing is to call nothing: a no_call check, and no gold calls
+	NoTool      bool `json:"no_tool,omitempty"`
+	MissingTool bool `json:"missing_tool,omitempty"` // the tool it takes is missing, from the tag missing_tool
 
 	FirstCall bool   `json:"first_call"`          // the first call was the first gold call
 	Episode   bool   `json:"episode"`             // the whole task was done
 	Verdict   string `json:"verdict,omitempty"`   // a judge's reason, where it decided and not checks
 	Abstained bool   `json:"abstained,omitempty"` // of a NoTool or MissingTool scenario: it did without, see abstained
-	// Of a scenario that an attack is made in (a no_attack check): whether it succeeded, and whether the task itself was done.
+	// Of a scenario that an attack is made in (a no_attack check): whether it succeeded, and whether the task itself
+	// was done.
 	Attacked        bool `json:"attacked,omitempty"`
 	AttackSucceeded bool `json:"attack_succeeded,omitempty"`
 	TaskDone        bool `json:"task_done,omitempty"`
-	NumGold         int  `json:"num_gold"` // gold calls of the scenario; without any FirstCall and NumExtraCalls say nothing
+	// gold calls of the scenario; without any FirstCall and NumExtraCalls say nothing
+	NumGold int `json:"num_gold"`
 
-	NumTurns            int     `json:"num_turns"`
-	NumCalls            int     `json:"num_calls"`
-	NumInitialCalls     int     `json:"num_initial_calls,omitempty"` // turns that a small model answered in the place of the system's own
-	NumToolErrors       int     `json:"num_tool_errors"`             // calls the tool answered with an error
-	NumInvalidCalls     int     `json:"num_invalid_calls"`           // unknown tool or arguments against the schema
-	NumMalformed        int     `json:"num_malformed,omitempty"`     // turns whose text held a broken call: they are not among the calls
-	NumExtraCalls       int     `json:"num_extra_calls"`             // calls beyond the number of gold calls
-	NumRecoverable      int     `json:"num_recoverable,omitempty"`   // intents that failed, see recovery
-	NumRecovered        int     `json:"num_recovered,omitempty"`     // and of them, those that succeeded after all
-	NumPromptTokens     int     `json:"num_prompt_tokens"`           // read, of each turn the whole prompt; 0 where nothing counted them
-	NumCompletionTokens int     `json:"num_completion_tokens"`       // written; 0 where nothing counted them
+	NumTurns int `json:"num_turns"`
+	NumCalls int `json:"num_calls"`
+	// turns that a small model answered in the place of the system's own
+	NumInitialCalls int `json:"num_initial_calls,omitempty"`
+	NumToolErrors   int `json:"num_tool_errors"`   // calls the tool answered with an error
+	NumInvalidCalls int `json:"num_invalid_calls"` // unknown tool or arguments against the schema
+	// turns whose text held a broken call: they are not among the calls
+	NumMalformed   int `json:"num_malformed,omitempty"`
+	NumExtraCalls  int `json:"num_extra_calls"`           // calls beyond the number of gold calls
+	NumRecoverable int `json:"num_recoverable,omitempty"` // intents that failed, see recovery
+	NumRecovered   int `json:"num_recovered,omitempty"`   // and of them, those that succeeded after all
+	// read, of each turn the whole prompt; 0 where nothing counted them
+	NumPromptTokens     int     `json:"num_prompt_tokens"`
+	NumCompletionTokens int     `json:"num_completion_tokens"` // written; 0 where nothing counted them
 	Reward              float64 `json:"reward"`
-	Seconds             float64 `json:"seconds"`       // without UserSeconds: how fast a user is says nothing of the system
-	ModelSeconds        float64 `json:"model_seconds"` // of them, those in which the episode waited for the model: compiling and other episodes' turns are in it
-	ToolSeconds         float64 `json:"tool_seconds"`  // and those in which tools answered calls
+	// without UserSeconds: how fast a user is says nothing of the system
+	Seconds float64 `json:"seconds"`
+	// of them, those in which the episode waited for the model: compiling and other episodes' turns are in it
+	ModelSeconds float64 `json:"model_seconds"`
+	ToolSeconds  float64 `json:"tool_seconds"` // and those in which tools answered calls
 
-	NumUserTurns  int     `json:"num_user_turns,omitempty"`  // messages of a simulated user; 0 where there was none
-	NumUserTokens int     `json:"num_user_tokens,omitempty"` // that the model read and wrote that played it: no other count has them
-	UserSeconds   float64 `json:"user_seconds,omitempty"`    // beside Seconds, those in which it did
-	UserEnded     string  `json:"user_ended,omitempty"`      // who ended the conversation, see trajectory.User
+	NumUserTurns int `json:"num_user_turns,omitempty"` // messages of a simulated user; 0 where there was none
+	// that the model read and wrote that played it: no other count has them
+	NumUserTokens int     `json:"num_user_tokens,omitempty"`
+	UserSeconds   float64 `json:"user_seconds,omitempty"` // beside Seconds, those in which it did
+	UserEnded     string  `json:"user_ended,omitempty"`   // who ended the conversation, see trajectory.User
 
 	Cost   *float64 `json:"cost,omitempty"`   // US dollars; nil where not known
 	Reused bool     `json:"reused,omitempty"` // an earlier evaluation ran the episode, and paid for it
@@ -58,10 +69,12 @@ type Row struct {
 	ChecksFailedToRun []string `json:"checks_failed_to_run,omitempty"`
 }
 
-// Unjudged is the outcome of an episode that ended, and whose checks cannot be evaluated: its record lacks what they look at.
+// Unjudged is the outcome of an episode that ended, and whose checks cannot be evaluated: its record lacks what they
+// look at.
 const Unjudged trajectory.Outcome = "unjudged"
 
-// Criteria say what counts as success, and what that is held against. FirstCall and Episode are required, the others may be nil.
+// Criteria say what counts as success, and what that is held against. FirstCall and Episode are required, the others
+// may be nil.
 type Criteria struct {
 	FirstCall  func(*trajectory.Trajectory) bool
 	Episode    func(*trajectory.Trajectory) bool
@@ -73,8 +86,9 @@ type Criteria struct {
 	Describe   func(*Row) // fills in what its scenario says, by ScenarioID
 }
 
-// NewSystem makes one row of each trajectory, in order. Those whose outcome is not the policy's doing, such as a server's crash,
-// and those that cannot be judged, are Lost: counted by outcome and in no rate, for they say nothing about the policy.
+// NewSystem makes one row of each trajectory, in order. Those whose outcome is not the policy's doing, such as a
+// server's crash, and those that cannot be judged, are Lost: counted by outcome and in no rate, for they say nothing
+// about the policy.
 func NewSystem(name string, ts []*trajectory.Trajectory, c Criteria) System {
 	s := System{Name: name, Excluded: map[trajectory.Outcome]int{}}
 	for _, t := range ts {
@@ -103,7 +117,8 @@ func NewSystem(name string, ts []*trajectory.Trajectory, c Criteria) System {
 
 // row is all of a trajectory but its success.
 func row(t *trajectory.Trajectory, c Criteria) Row {
-	r := Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Outcome: t.Outcome, NumTurns: len(t.Turns), Reward: t.Reward, Seconds: t.Seconds, Reused: t.Reused != ""}
+	r := Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Outcome: t.Outcome, NumTurns: len(t.Turns), Reward: t.Reward,
+		Seconds: t.Seconds, Reused: t.Reused != ""}
 	if c.Describe != nil {
 		c.Describe(&r)
 	}
@@ -138,11 +153,14 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 		r.ModelSeconds += turn.SampleSeconds
 	}
 	if u := t.User; u != nil {
-		r.NumUserTurns, r.NumUserTokens, r.UserSeconds, r.UserEnded = u.Turns, u.PromptTokens+u.CompletionTokens, u.Seconds, u.Ended
+		r.NumUserTurns, r.NumUserTokens, r.UserSeconds, r.UserEnded =
+			u.Turns, u.PromptTokens+u.CompletionTokens, u.Seconds, u.Ended
 		r.Seconds = max(0, r.Seconds-u.Seconds)
 	}
 	r.NumPromptTokens, r.NumCompletionTokens = t.NumTokens()
-	r.NumRecoverable, r.NumRecovered = recovery(t, func(x trajectory.ToolResult) bool { return c.Wanted != nil && c.Wanted(x, t.ScenarioID) })
+	r.NumRecoverable, r.NumRecovered = recovery(t, func(x trajectory.ToolResult) bool {
+		return c.Wanted != nil && c.Wanted(x, t.ScenarioID)
+	})
 	return r
 }
 
@@ -151,8 +169,9 @@ func hasBadCall(t *trajectory.Trajectory, turn trajectory.Turn) bool {
 	return turn.ParseError != "" && (t.StopReason != trajectory.StopMaxTokens || turn.Feedback != "")
 }
 
-// abstains reports whether an episode did without a tool where it should: it ended by itself and called none of a server's.
-// Where the tool is missing and no check forbids calls, its checks say what the right end is: a look around is no fault then.
+// abstains reports whether an episode did without a tool where it should: it ended by itself and called none of a
+// server's. Where the tool is missing and no check forbids calls, its checks say what the right end is: a look around
+// is no fault then.
 func abstains(r Row, t *trajectory.Trajectory) bool {
 	switch {
 	case r.NoTool:

@@ -30,25 +30,32 @@ func TestRecovery(t *testing.T) {
 		failed, recovered int
 		stop              trajectory.StopReason
 	}{
-		"a broken call":                {[]trajectory.Turn{broken, turnOf([3]string{"a", `{}`, "ok"})}, 1, 1, ""},
-		"broken twice, one intent":     {[]trajectory.Turn{broken, broken, turnOf([3]string{"a", `{}`, "ok"}, [3]string{"b", `{}`, "ok"})}, 1, 1, ""},
-		"broken to the end":            {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "ok"}), broken}, 1, 0, ""},
-		"broken, then another error":   {[]trajectory.Turn{broken, turnOf([3]string{"a", `{}`, "tool_error"})}, 2, 0, ""},
-		"cut by the limit":             {[]trajectory.Turn{broken}, 0, 0, trajectory.StopMaxTokens},
-		"nothing failed":               {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "ok"})}, 0, 0, ""},
-		"again with other arguments":   {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}), turnOf([3]string{"a", `{"x":2}`, "ok"})}, 1, 1, ""},
-		"never again":                  {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}), turnOf([3]string{"b", `{"x":2}`, "ok"})}, 1, 0, ""},
-		"failed twice, one intent":     {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}), turnOf([3]string{"a", `{}`, "tool_error"}), turnOf([3]string{"a", `{}`, "ok"})}, 1, 1, ""},
-		"again after it succeeded":     {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}), turnOf([3]string{"a", `{}`, "ok"}), turnOf([3]string{"a", `{}`, "invalid"})}, 2, 1, ""},
-		"in the same turn is no cure":  {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}, [3]string{"a", `{"x":2}`, "ok"})}, 1, 0, ""},
-		"a name that does not exist":   {[]trajectory.Turn{turnOf([3]string{"serch", `{"q":"x"}`, "invalid"}), turnOf([3]string{"search", `{"q": "x"}`, "ok"})}, 1, 1, ""},
-		"no arguments, another tool":   {[]trajectory.Turn{turnOf([3]string{"lst", `{}`, "invalid"}), turnOf([3]string{"time", `{}`, "ok"})}, 1, 0, ""},
-		"denied is not failed":         {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "denied"}), turnOf([3]string{"a", `{}`, "ok"})}, 0, 0, ""},
-		"lost calls are not failed":    {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "timeout"}, [3]string{"b", `{}`, "transport_error"})}, 0, 0, ""},
-		"an error that was asked for":  {[]trajectory.Turn{turnOf([3]string{"wanted", `{}`, "tool_error"})}, 0, 0, ""},
-		"two intents, one comes right": {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}, [3]string{"b", `{"x":1}`, "invalid"}), turnOf([3]string{"b", `{"x":3}`, "ok"})}, 2, 1, ""},
+		"a broken call":              {[]trajectory.Turn{broken, turnOf([3]string{"a", `{}`, "ok"})}, 1, 1, ""},
+		"broken twice, one intent":   {[]trajectory.Turn{broken, broken, turnOf([3]string{"a", `{}`, "ok"}, [3]string{"b", `{}`, "ok"})}, 1, 1, ""},
+		"broken to the end":          {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "ok"}), broken}, 1, 0, ""},
+		"broken, then another error": {[]trajectory.Turn{broken, turnOf([3]string{"a", `{}`, "tool_error"})}, 2, 0, ""},
+		"cut by the limit":           {[]trajectory.Turn{broken}, 0, 0, trajectory.StopMaxTokens},
+		"nothing failed":             {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "ok"})}, 0, 0, ""},
+		"again with other arguments": {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}), turnOf([3]string{"a", `{"x":2}`, "ok"})}, 1, 1, ""},
+		"never again":                {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}), turnOf([3]string{"b", `{"x":2}`, "ok"})}, 1, 0, ""},
+		"failed twice, one intent": {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}),
+			turnOf([3]string{"a", `{}`, "tool_error"}), turnOf([3]string{"a", `{}`, "ok"})}, 1, 1, ""},
+		"again after it succeeded": {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}),
+			turnOf([3]string{"a", `{}`, "ok"}), turnOf([3]string{"a", `{}`, "invalid"})}, 2, 1, ""},
+		"in the same turn is no cure": {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}, [3]string{"a", `{"x":2}`, "ok"})}, 1, 0, ""},
+		"a name that does not exist": {[]trajectory.Turn{turnOf([3]string{"serch", `{"q":"x"}`, "invalid"}),
+			turnOf([3]string{"search", `{"q": "x"}`, "ok"})}, 1, 1, ""},
+		"no arguments, another tool":  {[]trajectory.Turn{turnOf([3]string{"lst", `{}`, "invalid"}), turnOf([3]string{"time", `{}`, "ok"})}, 1, 0, ""},
+		"denied is not failed":        {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "denied"}), turnOf([3]string{"a", `{}`, "ok"})}, 0, 0, ""},
+		"lost calls are not failed":   {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "timeout"}, [3]string{"b", `{}`, "transport_error"})}, 0, 0, ""},
+		"an error that was asked for": {[]trajectory.Turn{turnOf([3]string{"wanted", `{}`, "tool_error"})}, 0, 0, ""},
+		"two intents, one comes right": {
+			[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}, [3]string{"b", `{"x":1}`, "invalid"}),
+				turnOf([3]string{"b", `{"x":3}`, "ok"})}, 2, 1, "",
+		},
 	} {
-		failed, recovered := recovery(&trajectory.Trajectory{Turns: x.turns, StopReason: x.stop}, func(r trajectory.ToolResult) bool { return r.Call.Name == "wanted" })
+		failed, recovered := recovery(&trajectory.Trajectory{Turns: x.turns, StopReason: x.stop},
+			func(r trajectory.ToolResult) bool { return r.Call.Name == "wanted" })
 		if failed != x.failed || recovered != x.recovered {
 			t.Errorf("%s: %d of %d, want %d of %d", name, recovered, failed, x.recovered, x.failed)
 		}
@@ -56,10 +63,15 @@ func TestRecovery(t *testing.T) {
 }
 
 func scenarios() map[string]*scenario.Scenario {
-	gold := []scenario.Gold{{Name: "add", Arguments: json.RawMessage(`{"a":1}`)}, {Name: "add", Arguments: json.RawMessage(`{"a":2}`)}, {Name: "mail", Arguments: json.RawMessage(`{}`)}}
+	gold := []scenario.Gold{
+		{Name: "add", Arguments: json.RawMessage(`{"a":1}`)},
+		{Name: "add", Arguments: json.RawMessage(`{"a":2}`)},
+		{Name: "mail", Arguments: json.RawMessage(`{}`)},
+	}
 	answer := "7"
 	return map[string]*scenario.Scenario{
-		"gold":    {ID: "gold", Gold: gold, Difficulty: "hard", Tags: []string{"kind:sums", "family:f1"}, Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: &answer}}},
+		"gold": {ID: "gold", Gold: gold, Difficulty: "hard", Tags: []string{"kind:sums", "family:f1"},
+			Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: &answer}}},
 		"none":    {ID: "none", Tags: []string{"difficulty:easy"}, Checks: []scenario.Check{{Type: scenario.NoCallCheck}}},
 		"not add": {ID: "not add", Checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "add"}}},
 		"missing": {ID: "missing", Tags: []string{"missing_tool"}, Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: &answer}}},
@@ -69,33 +81,46 @@ func scenarios() map[string]*scenario.Scenario {
 
 // said is an episode that ended by itself with an answer.
 func said(id, answer string, turns ...trajectory.Turn) *trajectory.Trajectory {
-	return &trajectory.Trajectory{ScenarioID: id, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted, Turns: append(turns, trajectory.Turn{Content: answer}),
-		Messages: []chat.Message{{Role: chat.Assistant, Content: answer}}}
+	return &trajectory.Trajectory{ScenarioID: id, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted,
+		Turns: append(turns, trajectory.Turn{Content: answer}), Messages: []chat.Message{
+			{Role: chat.Assistant, Content: answer},
+		}}
 }
 
 // What a scenario says, and what is known of its tools, is in its rows.
 func TestRowsSayWhatTheirScenariosSay(t *testing.T) {
 	yes, no, cost := true, false, 0.25
-	c := ByChecks(scenarios(), nil, Known{Server: func(tool string) string { return map[string]string{"add": "calc", "mail": "post"}[tool] },
+	c := ByChecks(scenarios(), nil, Known{
+		Server: func(tool string) string { return map[string]string{"add": "calc", "mail": "post"}[tool] },
 		Learnt: &Learnt{Tools: map[string]bool{"add": true, "mail": true}, Servers: map[string]bool{"calc": true}},
-		Cost:   func(*trajectory.Trajectory) *float64 { return &cost }})
-	again := said("gold", "7", turnOf([3]string{"add", `{"a":1}`, "tool_error"}), turnOf([3]string{"add", `{"a":1}`, "ok"}))
+		Cost:   func(*trajectory.Trajectory) *float64 { return &cost },
+	})
+	again := said("gold", "7", turnOf([3]string{"add", `{"a":1}`, "tool_error"}),
+		turnOf([3]string{"add", `{"a":1}`, "ok"}))
 	again.Rollout, again.Reused = 3, "runs/earlier"
 	again.Turns[0].Usage = &trajectory.Usage{PromptTokens: 100, CompletionTokens: 10}
 	again.Turns[1].BridgeIDs, again.Turns[1].CompletionIDs = make([]int32, 5), make([]int32, 2)
 	again.Turns[2].BridgeIDs, again.Turns[2].CompletionIDs = make([]int32, 3), make([]int32, 1)
-	s := NewSystem("x", []*trajectory.Trajectory{again, said("none", "no"), said("not add", "no"), said("missing", "7")}, c)
-	want := Row{ScenarioID: "gold", Repeat: 3, Outcome: trajectory.OK, Family: "f1", Kind: "sums", Difficulty: "hard", Tags: []string{"kind:sums", "family:f1"},
-		Tools: []string{"add", "mail"}, Servers: []string{"calc", "post"}, SeenTools: &yes, SeenServers: &no, FirstCall: true, Episode: true, NumGold: 3, NumTurns: 3, NumCalls: 2,
-		NumToolErrors: 1, NumRecoverable: 1, NumRecovered: 1, NumPromptTokens: 100 + 5 + 10, NumCompletionTokens: 10 + 2 + 1, Cost: &cost, Reused: true}
+	s := NewSystem("x",
+		[]*trajectory.Trajectory{again, said("none", "no"), said("not add", "no"), said("missing", "7")}, c)
+	want := Row{
+		ScenarioID: "gold", Repeat: 3, Outcome: trajectory.OK, Family: "f1", Kind: "sums", Difficulty: "hard",
+		Tags: []string{"kind:sums", "family:f1"}, Tools: []string{"add", "mail"}, Servers: []string{"calc", "post"},
+		SeenTools: &yes, SeenServers: &no, FirstCall: true, Episode: true, NumGold: 3, NumTurns: 3, NumCalls: 2,
+		NumToolErrors: 1, NumRecoverable: 1, NumRecovered: 1, NumPromptTokens: 100 + 5 + 10,
+		NumCompletionTokens: 10 + 2 + 1, Cost: &cost, Reused: true,
+	}
 	if !reflect.DeepEqual(s.Rows[0], want) {
 		t.Errorf("%+v\nwant %+v", s.Rows[0], want)
 	}
 	none, notAdd, missing := s.Rows[1], s.Rows[2], s.Rows[3]
-	if none.Reused || !none.NoTool || none.MissingTool || !none.Abstained || none.SeenTools != nil || none.Difficulty != "easy" || notAdd.NoTool || !missing.MissingTool || !missing.Abstained {
+	if none.Reused || !none.NoTool || none.MissingTool || !none.Abstained || none.SeenTools != nil ||
+		none.Difficulty != "easy" || notAdd.NoTool || !missing.MissingTool || !missing.Abstained {
 		t.Errorf("%+v\n%+v\n%+v", none, notAdd, missing)
 	}
-	if unknown := NewSystem("x", []*trajectory.Trajectory{again}, ByChecks(scenarios(), nil, Known{})).Rows[0]; unknown.SeenTools != nil || unknown.Servers != nil || unknown.Cost != nil {
+	if unknown := NewSystem("x", []*trajectory.Trajectory{again},
+		ByChecks(scenarios(), nil, Known{})).Rows[0]; unknown.SeenTools != nil || unknown.Servers != nil ||
+		unknown.Cost != nil {
 		t.Errorf("%+v", unknown)
 	}
 }
@@ -126,22 +151,30 @@ func TestAbstention(t *testing.T) {
 	}
 }
 
-// A check that gives no verdict is named and counted, and its episode is neither a success nor a failure; at worst it is a failure.
+// A check that gives no verdict is named and counted, and its episode is neither a success nor a failure; at worst it
+// is a failure.
 func TestChecksThatFailToRun(t *testing.T) {
-	lost := &trajectory.Trajectory{ScenarioID: "file", Outcome: trajectory.InfrastructureError, Error: "checks[0] (file)" + trajectory.CannotEvaluate + "disk on fire"}
-	crash := &trajectory.Trajectory{ScenarioID: "gold", Outcome: trajectory.EnvironmentError, Error: "the server crashed: checks[0] (file)"}
-	s := NewSystem("x", []*trajectory.Trajectory{said("gold", "7"), said("file", "done"), lost, crash, said("file", "done")}, ByChecks(scenarios(), nil, Known{}))
-	if len(s.Rows) != 1 || len(s.Lost) != 4 || s.Excluded[Unjudged] != 2 || s.Excluded[trajectory.InfrastructureError] != 1 || s.Lost[3].ChecksFailedToRun == nil || s.Lost[2].ChecksFailedToRun != nil {
+	lost := &trajectory.Trajectory{ScenarioID: "file", Outcome: trajectory.InfrastructureError,
+		Error: "checks[0] (file)" + trajectory.CannotEvaluate + "disk on fire"}
+	crash := &trajectory.Trajectory{ScenarioID: "gold", Outcome: trajectory.EnvironmentError,
+		Error: "the server crashed: checks[0] (file)"}
+	s := NewSystem("x", []*trajectory.Trajectory{said("gold", "7"), said("file", "done"), lost, crash,
+		said("file", "done")}, ByChecks(scenarios(), nil, Known{}))
+	if len(s.Rows) != 1 || len(s.Lost) != 4 || s.Excluded[Unjudged] != 2 ||
+		s.Excluded[trajectory.InfrastructureError] != 1 || s.Lost[3].ChecksFailedToRun == nil ||
+		s.Lost[2].ChecksFailedToRun != nil {
 		t.Errorf("%+v", s)
 	}
 	got := Summarize(s, Bootstrap{})
 	if want := []FailedToRun{{"file", "checks[0] (file)", 3}}; !slices.Equal(got.NotRun, want) {
 		t.Errorf("%+v", got.NotRun)
 	}
-	if got.EpisodeSuccess != 1 || got.ExcludedShare != 0.8 || !got.Unreliable || got.WorstCase.Mean != 0.25 || got.WorstCase.N != 2 || got.Excluded[Unjudged] != 2 {
+	if got.EpisodeSuccess != 1 || got.ExcludedShare != 0.8 || !got.Unreliable || got.WorstCase.Mean != 0.25 ||
+		got.WorstCase.N != 2 || got.Excluded[Unjudged] != 2 {
 		t.Errorf("%+v", got)
 	}
-	if r := (Comparison{Systems: []System{s}}).Results(); !slices.Equal(r.Unreliable, []string{"x"}) || !slices.Equal(r.Unmeasured, []string{"file"}) || !slices.Equal(r.AlwaysDone, []string{"gold"}) {
+	if r := (Comparison{Systems: []System{s}}).Results(); !slices.Equal(r.Unreliable, []string{"x"}) ||
+		!slices.Equal(r.Unmeasured, []string{"file"}) || !slices.Equal(r.AlwaysDone, []string{"gold"}) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -150,25 +183,30 @@ func TestChecksThatFailToRun(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	price := func(x float64) *float64 { return &x }
 	s := System{Rows: []Row{
-		{ScenarioID: "a", NumGold: 2, FirstCall: true, Episode: true, NumTurns: 6, NumCalls: 4, NumExtraCalls: 2, NumInvalidCalls: 1, NumToolErrors: 1, NumRecoverable: 2, NumRecovered: 1,
-			NumPromptTokens: 100, NumCompletionTokens: 10, Reward: 1, Seconds: 4, ModelSeconds: 3, ToolSeconds: 1, Cost: price(0.5), NumUserTurns: 3, NumUserTokens: 48, UserEnded: trajectory.EndedByOutOfScope},
+		{ScenarioID: "a", NumGold: 2, FirstCall: true, Episode: true, NumTurns: 6, NumCalls: 4, NumExtraCalls: 2,
+			NumInvalidCalls: 1, NumToolErrors: 1, NumRecoverable: 2, NumRecovered: 1, NumPromptTokens: 100,
+			NumCompletionTokens: 10, Reward: 1, Seconds: 4, ModelSeconds: 3, ToolSeconds: 1, Cost: price(0.5),
+			NumUserTurns: 3, NumUserTokens: 48, UserEnded: trajectory.EndedByOutOfScope},
 		{ScenarioID: "b", NumGold: 1, NumTurns: 1, NumCalls: 1, NumMalformed: 1, NumRecoverable: 1, NumRecovered: 1, Seconds: 2, NumUserTurns: 1},
 		{ScenarioID: "c", NumGold: 1, Episode: true, NumTurns: 1, NumCalls: 1, Seconds: 1},
 		{ScenarioID: "d", NoTool: true, Episode: true, Abstained: true, NumTurns: 1, Cost: price(0.1)},
 		{ScenarioID: "e", NoTool: true, NumTurns: 2, NumCalls: 2, NumExtraCalls: 9, Attacked: true},
 		{ScenarioID: "f", MissingTool: true, NumTurns: 2, Attacked: true, AttackSucceeded: true, TaskDone: true},
-	}, Lost: []Row{{ScenarioID: "a", Cost: price(1)}, {ScenarioID: "f", Cost: price(4), Reused: true}}, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 1}}
+	}, Lost: []Row{{ScenarioID: "a", Cost: price(1)}, {ScenarioID: "f", Cost: price(4), Reused: true}},
+		Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 1}}
 	got := Summarize(s, Bootstrap{})
 	for name, want := range map[string]struct {
 		mean float64
 		n    int
 	}{
-		"completion": {3. / 6, 6}, "first_call": {1. / 3, 3}, "validity": {7. / 9, 4}, "tool_efficiency": {(0.5 + 1) / 2, 2}, "turn_efficiency": {(0.5 + 1) / 2, 2},
-		"recovery": {2. / 3, 2}, "abstention": {1. / 3, 3}, "extra_calls": {2. / 3, 3}, "turns": {13. / 6, 6}, "calls": {9. / 6, 6}, "tool_errors": {1. / 6, 6},
-		"invalid_calls": {2. / 6, 6}, "prompt_tokens": {100. / 6, 6}, "completion_tokens": {10. / 6, 6}, "reward": {1. / 6, 6}, "seconds": {7. / 6, 6},
-		"model_seconds": {3. / 6, 6}, "tool_seconds": {1. / 6, 6}, "cost": {0.3, 2},
-		"attack_success": {1. / 2, 2}, "attacked_completion": {1. / 2, 2},
-		"user_turns": {2, 2}, "user_tokens": {24, 2}, "user_out_of_scope": {1. / 2, 2},
+		"completion": {3. / 6, 6}, "first_call": {1. / 3, 3}, "validity": {7. / 9, 4},
+		"tool_efficiency": {(0.5 + 1) / 2, 2}, "turn_efficiency": {(0.5 + 1) / 2, 2}, "recovery": {2. / 3, 2},
+		"abstention": {1. / 3, 3}, "extra_calls": {2. / 3, 3}, "turns": {13. / 6, 6}, "calls": {9. / 6, 6},
+		"tool_errors": {1. / 6, 6}, "invalid_calls": {2. / 6, 6}, "prompt_tokens": {100. / 6, 6},
+		"completion_tokens": {10. / 6, 6}, "reward": {1. / 6, 6}, "seconds": {7. / 6, 6}, "model_seconds": {3. / 6, 6},
+		"tool_seconds": {1. / 6, 6}, "cost": {0.3, 2}, "attack_success": {1. / 2, 2}, "attacked_completion": {1. / 2,
+			2}, "user_turns": {2, 2}, "user_tokens": {24, 2},
+		"user_out_of_scope": {1. / 2, 2},
 	} {
 		i := got.Metrics[name]
 		near(t, name, i.Mean, want.mean, 1e-12)
@@ -181,7 +219,8 @@ func TestMetrics(t *testing.T) {
 	}
 	near(t, "total cost", *got.TotalCost, 1.6, 1e-12)
 	near(t, "cost of what is reused", *got.ReusedCost, 4, 1e-12)
-	if empty := Summarize(System{}, Bootstrap{}); len(empty.Metrics) != 0 || empty.TotalCost != nil || empty.ReusedCost != nil || empty.Unreliable {
+	if empty := Summarize(System{}, Bootstrap{}); len(empty.Metrics) != 0 || empty.TotalCost != nil ||
+		empty.ReusedCost != nil || empty.Unreliable {
 		t.Errorf("%+v", empty)
 	}
 }
@@ -222,7 +261,8 @@ func TestPassesAgainstAllSubsets(t *testing.T) {
 	}
 	uneven := append(table("10"), Row{ScenarioID: "s0"}) // one of two attempts, none of one
 	got := Passes(uneven, Bootstrap{})
-	if len(got) != 2 || got[0].Any.N != 2 || got[0].Any.Mean != 0.25 || got[1].Any.N != 1 || got[1].Any.Mean != 1 || got[1].All.Mean != 0 {
+	if len(got) != 2 || got[0].Any.N != 2 || got[0].Any.Mean != 0.25 || got[1].Any.N != 1 || got[1].Any.Mean != 1 ||
+		got[1].All.Mean != 0 {
 		t.Errorf("%+v", got)
 	}
 }

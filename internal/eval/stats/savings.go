@@ -2,9 +2,10 @@ package stats
 
 import "math"
 
-// Saving is the share of an amount that new needs less than old: 1 minus new's mean by old's, over the scenarios that both have it of. Its
-// interval is of the paired bootstrap: clusters are drawn with replacement, each with the rows of both systems, as in Compare, and the
-// percentiles of the shares are taken, as far out as Compare takes those of the difference.
+// Saving is the share of an amount that new needs less than old: 1 minus new's mean by old's, over the scenarios that
+// both have it of. Its interval is of the paired bootstrap: clusters are drawn with replacement, each with the rows of
+// both systems, as in Compare, and the percentiles of the shares are taken, as far out as Compare takes those of the
+// difference.
 func Saving(old, new []Row, m Metric, b Bootstrap) Interval {
 	pairs, n := pairByCluster(gather(old, m), gather(new, m))
 	if len(pairs) == 0 {
@@ -35,16 +36,20 @@ func Saving(old, new []Row, m Metric, b Bootstrap) Interval {
 	}
 	tail := normalTail(-studentQuantile((1+b.level())/2, p.freedom) * math.Sqrt(p.variance/p.spread))
 	differences := b.resample(residuals)
-	out.Low, out.High = out.Mean-quantile(differences, 1-tail)/was.mean(), out.Mean-quantile(differences, tail)/was.mean()
+	out.Low, out.High =
+		out.Mean-quantile(differences, 1-tail)/was.mean(), out.Mean-quantile(differences, tail)/was.mean()
 	return out
 }
 
 // Requests is how often the model of a system was asked: the turns but for those that an initial call answered.
 func Requests() Metric {
-	return Metric{"requests", "requests to the model", Amount, "", -1, func(r Row) (float64, float64) { return float64(r.NumTurns - r.NumInitialCalls), 1 }}
+	return Metric{"requests", "requests to the model", Amount, "", -1, func(r Row) (float64, float64) {
+		return float64(r.NumTurns - r.NumInitialCalls), 1
+	}}
 }
 
-// Tokens are those that the model of a system read and wrote; what an initial call took of its own model is not among them.
+// Tokens are those that the model of a system read and wrote; what an initial call took of its own model is not among
+// them.
 func Tokens() Metric {
 	return Metric{"tokens", "tokens read and written", Amount, "tokens", -1, func(r Row) (float64, float64) {
 		return float64(r.NumPromptTokens + r.NumCompletionTokens), 1

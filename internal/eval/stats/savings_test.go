@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The interval of a share that is saved covers the truth about as often as it says, and lies around the ratio of the means.
+// The interval of a share that is saved covers the truth about as often as it says, and lies around the ratio of the
+// means.
 func TestSaved(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	covered, trials := 0, 300
@@ -38,7 +39,8 @@ func TestSaved(t *testing.T) {
 	if s := Saving(without, rows, Requests(), Bootstrap{NumResamples: 100}); math.Abs(s.Mean-0.2) > 1e-12 || !s.TooFew {
 		t.Errorf("%+v", s)
 	}
-	if s := Saving(without, without, Requests(), Bootstrap{NumResamples: 100}); s.Mean != 0 || s.Low != 0 || s.High != 0 {
+	if s := Saving(without, without, Requests(), Bootstrap{NumResamples: 100}); s.Mean != 0 || s.Low != 0 ||
+		s.High != 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -45,8 +45,8 @@ func worlds() map[string]struct {
 	}
 }
 
-// misled is the share of sequences of n differences in which the mean lies outside at some time; an interval for a fixed number of
-// scenarios, looked at each time, is measured beside it. Width is the mean last one.
+// misled is the share of sequences of n differences in which the mean lies outside at some time; an interval for a
+// fixed number of scenarios, looked at each time, is measured beside it. Width is the mean last one.
 func misled(num, n int, draw func(*rand.Rand) float64, mean float64) (sequence, fixed, width float64) {
 	for e := range num {
 		r := rand.New(rand.NewPCG(uint64(e), 5))
@@ -72,8 +72,8 @@ func misled(num, n int, draw func(*rand.Rand) float64, mean float64) (sequence, 
 	return sequence, fixed, width
 }
 
-// Whoever looks after each scenario is misled in no more than 5% of all evaluations. Intervals for a fixed number mislead
-// much more often, so what is asked of the sequence can fail.
+// Whoever looks after each scenario is misled in no more than 5% of all evaluations. Intervals for a fixed number
+// mislead much more often, so what is asked of the sequence can fail.
 func TestSequenceHoldsAtAllTimes(t *testing.T) {
 	for name, w := range worlds() {
 		got, fixed, width := misled(400, 200, w.draw, w.mean)
@@ -111,7 +111,8 @@ func TestSequenceDecides(t *testing.T) {
 			t.Errorf("%+v: %d of 200 are decided", x, decided)
 		}
 	}
-	if s := NewSequence(Bootstrap{}); s.Interval().ExcludesZero() || s.Interval() != (Interval{Low: -1, High: 1, Method: BettingSequence}) {
+	if s := NewSequence(Bootstrap{}); s.Interval().ExcludesZero() ||
+		s.Interval() != (Interval{Low: -1, High: 1, Method: BettingSequence}) {
 		t.Errorf("nothing was added: %+v", s.Interval())
 	}
 }
@@ -151,7 +152,12 @@ func TestSequenceIsWhatBetsLeave(t *testing.T) {
 			at   float64
 			left bool
 			name string
-		}{{last.Low - step, false, "below"}, {last.Low + step, true, "low end"}, {last.High - step, true, "high end"}, {last.High + step, false, "above"}} {
+		}{
+			{last.Low - step, false, "below"},
+			{last.Low + step, true, "low end"},
+			{last.High - step, true, "high end"},
+			{last.High + step, false, "above"},
+		} {
 			if x.at <= -1 || x.at >= 1 || last.High-last.Low < 4*step {
 				continue
 			}
@@ -162,8 +168,8 @@ func TestSequenceIsWhatBetsLeave(t *testing.T) {
 	})
 }
 
-// Sequential adds what is run later behind what was there: whatever comes, no interval gets wider, and each is that of the differences by
-// hand. A unit is one difference, of the scenarios that both systems have.
+// Sequential adds what is run later behind what was there: whatever comes, no interval gets wider, and each is that of
+// the differences by hand. A unit is one difference, of the scenarios that both systems have.
 func TestSequential(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var order [][]string
@@ -177,7 +183,8 @@ func TestSequential(t *testing.T) {
 			for s := range rapid.IntRange(1, 3).Draw(t, "scenarios") {
 				id := fmt.Sprint((u*7)%41, "/", s) // names in no order
 				unit = append(unit, id)
-				was, is := rapid.SliceOfN(rapid.Bool(), 0, 3).Draw(t, "old"), rapid.SliceOfN(rapid.Bool(), 0, 3).Draw(t, "new")
+				was, is := rapid.SliceOfN(rapid.Bool(), 0, 3).Draw(t, "old"), rapid.SliceOfN(rapid.Bool(), 0,
+					3).Draw(t, "new")
 				mean := func(rows *[]Row, done []bool) (m float64) {
 					for k, d := range done {
 						*rows = append(*rows, Row{ScenarioID: id, Repeat: k, Episode: d})
@@ -196,7 +203,8 @@ func TestSequential(t *testing.T) {
 				scenarios += int(both)
 			}
 			got, want := Sequential(order, old, new, Bootstrap{}), by.Interval()
-			if got.N != scenarios || got.Low != want.Low || got.High != want.High || math.Abs(got.Mean-want.Mean) > 1e-12 || got.Low < last.Low || got.High > last.High {
+			if got.N != scenarios || got.Low != want.Low || got.High != want.High ||
+				math.Abs(got.Mean-want.Mean) > 1e-12 || got.Low < last.Low || got.High > last.High {
 				t.Fatalf("%+v after %+v, by hand %+v", got, last, want)
 			}
 			if got.Clusters > 0 != (want.N < scenarios) {
@@ -204,7 +212,8 @@ func TestSequential(t *testing.T) {
 			}
 			last = got
 			// What is still to come changes nothing.
-			if whole := Sequential(append(order[:len(order):len(order)], []string{"later"}), old, new, Bootstrap{}); whole != got {
+			if whole := Sequential(append(order[:len(order):len(order)], []string{"later"}), old, new,
+				Bootstrap{}); whole != got {
 				t.Fatalf("%+v, with what is still to come %+v", got, whole)
 			}
 		}

@@ -7,23 +7,28 @@ import (
 
 // Estimate returns a metric of some rows with an interval. No rows give zeros.
 //
-// Each scenario counts alike: its total and its count are divided by how many episodes it has. A sum over all episodes would give a
-// scenario that kept four episodes four times the weight of one that lost three of them to a server. A system whose servers fail in hard
-// scenarios would seem better than it is. That an episode is lost must be no matter of what the model did, else nothing mends it:
-// see System.WorstCase. Of a share of calls it stays a share of calls: two calls an episode weigh twice as much as one.
+// Each scenario counts alike: its total and its count are divided by how many episodes it has. A sum over all episodes
+// would give a scenario that kept four episodes four times the weight of one that lost three of them to a server. A
+// system whose servers fail in hard scenarios would seem better than it is. That an episode is lost must be no matter
+// of what the model did, else nothing mends it: see System.WorstCase. Of a share of calls it stays a share of calls:
+// two calls an episode weigh twice as much as one.
 //
-// That of a share is Wilson's score interval (Wilson 1927, without continuity correction) for the effective number of observations
+// That of a share is Wilson's score interval (Wilson 1927, without continuity correction) for the effective number of
+// observations
 //
 //	n = mean (1 - mean) / v (z / t)^2,  v: variance among clusters, t: of its freedom, see Compare
 //
-// (Korn and Graubard 1998, "Confidence intervals for proportions with small expected number of positive counts"): repeats of a
-// scenario, and scenarios of a family, are less evidence the more alike they are. Where successes, or failures, are rare, few clusters show
-// how alike their rows are, and that n covers down to 85%. So mean, v and t of this n are those with two more clusters of middle
-// size, one that won and one that lost: as Compare does where no cluster differs. And n is at least Kish's number for clusters that always
-// agree, (sum m)^2 / (sum m^2): no rows are less evidence than that. It covers 95 to 96% in our simulations, where fewer than 10 clusters hold
-// the rarer outcome 96 to 98%, and in none less than 94%. An amount has mean +- t sqrt(v); of one cluster nothing is known, and both ends are the mean.
+// (Korn and Graubard 1998, "Confidence intervals for proportions with small expected number of positive counts"):
+// repeats of a scenario, and scenarios of a family, are less evidence the more alike they are. Where successes, or
+// failures, are rare, few clusters show how alike their rows are, and that n covers down to 85%. So mean, v and t of
+// this n are those with two more clusters of middle size, one that won and one that lost: as Compare does where no
+// cluster differs. And n is at least Kish's number for clusters that always agree, (sum m)^2 / (sum m^2): no rows are
+// less evidence than that. It covers 95 to 96% in our simulations, where fewer than 10 clusters hold the rarer outcome
+// 96 to 98%, and in none less than 94%. An amount has mean +- t sqrt(v); of one cluster nothing is known, and both ends
+// are the mean.
 //
-// Fewer than 5 clusters with a success, or with a failure, are TooFew: such an interval covers up to 99% of rare outcomes.
+// Fewer than 5 clusters with a success, or with a failure, are TooFew: such an interval covers up to 99% of rare
+// outcomes.
 //
 // Counts, times and costs are never negative, and so is no end of theirs.
 func Estimate(rows []Row, m Metric, b Bootstrap) Interval {
@@ -84,7 +89,8 @@ func around(cells []sums, n int, scale Scale, b Bootstrap) Interval {
 	return out
 }
 
-// fewestOutcomes is how many clusters must have a success, and how many a failure, for an interval to cover about what it says.
+// fewestOutcomes is how many clusters must have a success, and how many a failure, for an interval to cover about what
+// it says.
 const fewestOutcomes = 5
 
 // effective is the number of independent observations that tell as much of a share as some clusters do, see Estimate.

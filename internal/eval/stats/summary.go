@@ -30,25 +30,29 @@ type Summary struct {
 	ModelSeconds     float64  `json:"model_seconds"` // of them, those in which the episode waited for the model
 	ToolSeconds      float64  `json:"tool_seconds"`  // and those in which tools answered calls
 
-	Model         Model                      `json:"model,omitzero"`
-	Metrics       map[string]Interval        `json:"metrics,omitempty"` // by Metric.Name, those that some row counts in
-	Passes        []Pass                     `json:"passes,omitempty"`
-	SecondsP50    Interval                   `json:"seconds_p50,omitzero"` // half of the episodes take no longer
-	SecondsP95    Interval                   `json:"seconds_p95,omitzero"`
-	NumRepeats    int                        `json:"num_repeats,omitempty"` // the most episodes of one scenario
-	TotalCost     *float64                   `json:"total_cost,omitempty"`  // US dollars that this evaluation paid, of the episodes whose cost is known; nil where none is
-	ReusedCost    *float64                   `json:"reused_cost,omitempty"` // and what earlier evaluations paid for the episodes that are reused
+	Model      Model               `json:"model,omitzero"`
+	Metrics    map[string]Interval `json:"metrics,omitempty"` // by Metric.Name, those that some row counts in
+	Passes     []Pass              `json:"passes,omitempty"`
+	SecondsP50 Interval            `json:"seconds_p50,omitzero"` // half of the episodes take no longer
+	SecondsP95 Interval            `json:"seconds_p95,omitzero"`
+	NumRepeats int                 `json:"num_repeats,omitempty"` // the most episodes of one scenario
+	// US dollars that this evaluation paid, of the episodes whose cost is known; nil where none is
+	TotalCost *float64 `json:"total_cost,omitempty"`
+	// and what earlier evaluations paid for the episodes that are reused
+	ReusedCost    *float64                   `json:"reused_cost,omitempty"`
 	Excluded      map[trajectory.Outcome]int `json:"excluded,omitempty"`
 	ExcludedShare float64                    `json:"excluded_share"`       // of all episodes
 	Unreliable    bool                       `json:"unreliable,omitempty"` // half of the episodes or more are excluded
-	WorstCase     Interval                   `json:"worst_case,omitzero"`  // completion, were all excluded episodes failures
-	NotRun        []FailedToRun              `json:"checks_failed_to_run,omitempty"`
+	// completion, were all excluded episodes failures
+	WorstCase Interval      `json:"worst_case,omitzero"`
+	NotRun    []FailedToRun `json:"checks_failed_to_run,omitempty"`
 }
 
 // Summarize computes a system's line.
 func Summarize(s System, b Bootstrap) Summary {
-	out := Summary{NumEpisodes: len(s.Rows), NumExcluded: s.NumExcluded(), Model: s.Model, Metrics: map[string]Interval{}, Passes: Passes(s.Rows, b),
-		NumRepeats: s.NumRepeats(), Excluded: s.Excluded, Unreliable: s.Unreliable(), NotRun: s.BrokenChecks()}
+	out := Summary{NumEpisodes: len(s.Rows), NumExcluded: s.NumExcluded(), Model: s.Model,
+		Metrics: map[string]Interval{}, Passes: Passes(s.Rows, b), NumRepeats: s.NumRepeats(), Excluded: s.Excluded,
+		Unreliable: s.Unreliable(), NotRun: s.BrokenChecks()}
 	if all := out.NumEpisodes + out.NumExcluded; all > 0 {
 		out.ExcludedShare = float64(out.NumExcluded) / float64(all)
 	}
@@ -61,10 +65,14 @@ func Summarize(s System, b Bootstrap) Summary {
 	out.N, out.EpisodeSuccess, out.EpisodeLow, out.EpisodeHigh = whole.N, whole.Mean, whole.Low, whole.High
 	if first, ok := out.Metrics[FirstCall().Name]; ok {
 		extra := out.Metrics["extra_calls"].Mean
-		out.NumWithGold, out.Success, out.Low, out.High, out.ExtraCalls = first.N, &first.Mean, &first.Low, &first.High, &extra
+		out.NumWithGold, out.Success, out.Low, out.High, out.ExtraCalls =
+			first.N, &first.Mean, &first.Low, &first.High, &extra
 	}
-	for name, mean := range map[string]*float64{"turns": &out.Turns, "tool_errors": &out.ToolErrors, "invalid_calls": &out.InvalidCalls,
-		"completion_tokens": &out.CompletionTokens, "reward": &out.Reward, "seconds": &out.Seconds, "model_seconds": &out.ModelSeconds, "tool_seconds": &out.ToolSeconds} {
+	for name, mean := range map[string]*float64{
+		"turns": &out.Turns, "tool_errors": &out.ToolErrors, "invalid_calls": &out.InvalidCalls,
+		"completion_tokens": &out.CompletionTokens, "reward": &out.Reward, "seconds": &out.Seconds,
+		"model_seconds": &out.ModelSeconds, "tool_seconds": &out.ToolSeconds,
+	} {
 		*mean = out.Metrics[name].Mean
 	}
 	out.SecondsP50, out.SecondsP95 = Quantile(s.Rows, 0.5, b), Quantile(s.Rows, 0.95, b)
@@ -74,8 +82,8 @@ func Summarize(s System, b Bootstrap) Summary {
 	return out
 }
 
-// totalCost is what the episodes cost that are reused, or those that are not; nil where that is known of none. What a lost episode cost was
-// paid too.
+// totalCost is what the episodes cost that are reused, or those that are not; nil where that is known of none. What a
+// lost episode cost was paid too.
 func totalCost(rows []Row, reused bool) *float64 {
 	var costs []float64
 	for _, r := range rows {

@@ -40,7 +40,8 @@ func (s System) Unreliable() bool {
 	return n > 0 && n >= len(s.Rows)
 }
 
-// FirstLoss is the error of the first episode that is in no rate, with what its server said last; "" where there is none.
+// FirstLoss is the error of the first episode that is in no rate, with what its server said last; "" where there is
+// none.
 func (s System) FirstLoss() string {
 	for _, e := range s.Episodes {
 		if !e.Trajectory.Outcome.Trainable() && e.Trajectory.Error != "" {
@@ -60,8 +61,8 @@ func (s System) NumRepeats() int {
 	return most
 }
 
-// WorstCase are the rows with those of the lost episodes, each counted as a failure: no way of judging them would give a lower
-// rate. Episodes that are only counted, in Excluded, have no scenario and are not here.
+// WorstCase are the rows with those of the lost episodes, each counted as a failure: no way of judging them would give
+// a lower rate. Episodes that are only counted, in Excluded, have no scenario and are not here.
 func (s System) WorstCase() []Row { return slices.Concat(s.Rows, s.Lost) }
 
 // FailedToRun is a check of a scenario that gave no verdict.

@@ -18,7 +18,8 @@ func studentTail(t, df float64) float64 {
 	return beyond
 }
 
-// studentQuantile is the t that Student's t with df > 0 degrees of freedom does not exceed with probability p in (0, 1).
+// studentQuantile is the t that Student's t with df > 0 degrees of freedom does not exceed with probability p in (0,
+// 1).
 func studentQuantile(p, df float64) float64 {
 	if p < 0.5 {
 		return -studentQuantile(1-p, df)
@@ -37,8 +38,8 @@ func studentQuantile(p, df float64) float64 {
 	return (low + high) / 2
 }
 
-// incompleteBeta is the regularised incomplete beta function I_x(a, b) for a, b > 0 and x in [0, 1], by Lentz's evaluation of its
-// continued fraction (Abramowitz and Stegun 26.5.8), on the side where that converges fast.
+// incompleteBeta is the regularised incomplete beta function I_x(a, b) for a, b > 0 and x in [0, 1], by Lentz's
+// evaluation of its continued fraction (Abramowitz and Stegun 26.5.8), on the side where that converges fast.
 func incompleteBeta(a, b, x float64) float64 {
 	if x <= 0 {
 		return 0

@@ -39,7 +39,8 @@ func TestStudent(t *testing.T) {
 func TestNoNegativeCounts(t *testing.T) {
 	var rows []Row
 	for i, n := range []int{0, 0, 0, 0, 0, 9} {
-		rows = append(rows, Row{ScenarioID: string(rune('a' + i)), NumGold: 1, NumExtraCalls: n, Seconds: float64(n), Reward: float64(-n)})
+		rows = append(rows, Row{ScenarioID: string(rune('a' + i)), NumGold: 1, NumExtraCalls: n, Seconds: float64(n),
+			Reward: float64(-n)})
 	}
 	seen := 0
 	for _, m := range Metrics() {

@@ -41,7 +41,8 @@ func (p *passing) Ask(_ context.Context, q Question) (Reply, error) {
 	return Reply{Text: `{"reason": "because", "passed": true}`}, nil
 }
 
-// An attempt without a call that succeeded does not pass alone either, whatever the judge says; nor does a cap that is off take anything.
+// An attempt without a call that succeeded does not pass alone either, whatever the judge says; nor does a cap that is
+// off take anything.
 func TestVerdictHonoursTheCap(t *testing.T) {
 	silent := said("Thought process:")
 	silent.Messages, silent.Turns = silent.Messages[:2], silent.Turns[1:]
@@ -49,14 +50,16 @@ func TestVerdictHonoursTheCap(t *testing.T) {
 		o := options(&passing{})
 		o.Cap = limit
 		terms, err := New(o).Verdict(t.Context(), &scenario.Scenario{}, []*trajectory.Trajectory{said("a hat"), silent})
-		if err != nil || !*terms[0].Judgement.Passed || *terms[1].Judgement.Passed != want || !want && terms[1].Score != limit {
+		if err != nil || !*terms[0].Judgement.Passed || *terms[1].Judgement.Passed != want ||
+			!want && terms[1].Score != limit {
 			t.Errorf("cap %v: %v, %+v, %+v", limit, err, terms[0], terms[1])
 		}
 	}
 	o := options(&passing{})
 	o.Cap = 0.5
 	none := &scenario.Scenario{Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
-	if terms, err := New(o).Verdict(t.Context(), none, []*trajectory.Trajectory{silent}); err != nil || !*terms[0].Judgement.Passed {
+	if terms, err := New(o).Verdict(t.Context(), none, []*trajectory.Trajectory{silent}); err != nil ||
+		!*terms[0].Judgement.Passed {
 		t.Errorf("where no call was to be made: %v %+v", err, terms)
 	}
 }
@@ -73,7 +76,8 @@ func TestVerdictsAreAskedAtOnce(t *testing.T) {
 		}}
 		o := options(m)
 		o.Samples = 1
-		if terms, err := New(o).Verdict(t.Context(), &scenario.Scenario{}, groupOf("a", "b", "c")); err != nil || len(terms) != 3 {
+		if terms, err := New(o).Verdict(t.Context(), &scenario.Scenario{}, groupOf("a", "b", "c")); err != nil ||
+			len(terms) != 3 {
 			t.Errorf("%v: %v", err, terms)
 		}
 	})
@@ -93,7 +97,8 @@ func TestVerdictsTellWhatStops(t *testing.T) {
 	}
 }
 
-// A group all of whose attempts are the same is asked about once, whatever the number of samples: there is nothing to compare.
+// A group all of whose attempts are the same is asked about once, whatever the number of samples: there is nothing to
+// compare.
 func TestAlikeAttemptsAreAskedAboutOnce(t *testing.T) {
 	for same, want := range map[bool]int{true: 1, false: 4} {
 		m := &scripted{score: func(text string, _, _ int) float64 { return quality(text) }}
@@ -110,15 +115,16 @@ func TestAlikeAttemptsAreAskedAboutOnce(t *testing.T) {
 	}
 }
 
-// What all attempts begin with is left out from the middle, where a question does not fit else. One that does not fit however much is left out
-// is of its group alone: its error stops no run.
+// What all attempts begin with is left out from the middle, where a question does not fit else. One that does not fit
+// however much is left out is of its group alone: its error stops no run.
 func TestLongOpenings(t *testing.T) {
 	long := func(n int) []*trajectory.Trajectory {
 		ts := groupOf("q=0.1", "q=0.9")
 		for _, x := range ts {
 			opening := x.Messages[:2:2]
 			for i := range n {
-				opening = append(opening, chat.Message{Role: chat.User, Content: fmt.Sprintf("message %d of many", i)}, chat.Message{Role: chat.Assistant, Content: "I see."})
+				opening = append(opening, chat.Message{Role: chat.User, Content: fmt.Sprintf("message %d of many", i)},
+					chat.Message{Role: chat.Assistant, Content: "I see."})
 			}
 			x.Messages, x.Opening = append(opening, x.Messages[2:]...), len(opening)
 		}
@@ -131,7 +137,8 @@ func TestLongOpenings(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := m.asked[0].User
-	if !strings.Contains(shown, "messages left out]") || !strings.Contains(shown, "You look.") || !strings.Contains(shown, "message 1999 of many") || strings.Contains(shown, "message 1000 of many") {
+	if !strings.Contains(shown, "messages left out]") || !strings.Contains(shown, "You look.") ||
+		!strings.Contains(shown, "message 1999 of many") || strings.Contains(shown, "message 1000 of many") {
 		t.Errorf("%s", shown)
 	}
 	o.Context = 1100

@@ -12,8 +12,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// attempts are the episodes of a group as they are shown: what all of them begin with, and of each the rest. Attempts that are the same,
-// word for word, are shown once and share a score.
+// attempts are the episodes of a group as they are shown: what all of them begin with, and of each the rest. Attempts
+// that are the same, word for word, are shown once and share a score.
 type attempts struct {
 	context []chat.Message
 	tools   []chat.Tool
@@ -87,8 +87,8 @@ func attemptsOf(ts []*trajectory.Trajectory) (attempts, error) {
 	return a, nil
 }
 
-// withoutReasoning are messages without what the policy thought: a plan is no deed, and an opening such as "Thought process:" alone moves judges
-// (arXiv 2507.08794).
+// withoutReasoning are messages without what the policy thought: a plan is no deed, and an opening such as "Thought
+// process:" alone moves judges (arXiv 2507.08794).
 func withoutReasoning(messages []chat.Message) []chat.Message {
 	out := make([]chat.Message, len(messages))
 	for i, m := range messages {
@@ -122,7 +122,8 @@ func cut(text string, most int) string {
 		return text
 	}
 	head, tail := text[:most*2/3], text[len(text)-most/3:]
-	return strings.ToValidUTF8(head, "") + fmt.Sprintf("[... %d bytes left out ...]", len(text)-len(head)-len(tail)) + strings.ToValidUTF8(tail, "")
+	return strings.ToValidUTF8(head, "") + fmt.Sprintf("[... %d bytes left out ...]", len(text)-len(head)-len(tail)) +
+		strings.ToValidUTF8(tail, "")
 }
 
 // write writes messages as JSON, one on a line.
@@ -178,7 +179,8 @@ func plainJSON(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// reference is what the judge knows of a scenario and the agent did not, in the rubric's order: the parts that there are.
+// reference is what the judge knows of a scenario and the agent did not, in the rubric's order: the parts that there
+// are.
 func (r *Rubric) reference(s *scenario.Scenario, more func(id string) map[string]any) (string, error) {
 	var b strings.Builder
 	var known map[string]any

@@ -35,15 +35,18 @@ type Report struct {
 
 // Calibration is how a judge is measured.
 type Calibration struct {
-	Samples   int             // of the judge, for a group
-	Tie       float64         // two scores of one sample that differ by no more are a tie
-	PassFrom  float64         // score from which a sample says that an attempt alone passes; 0 is 0.5
-	AtOnce    int             // groups that are asked about at once, no more than the judge answers at once: what it takes is to be its own time; 0: all
+	Samples  int     // of the judge, for a group
+	Tie      float64 // two scores of one sample that differ by no more are a tie
+	PassFrom float64 // score from which a sample says that an attempt alone passes; 0 is 0.5
+	// groups that are asked about at once, no more than the judge answers at once: what it takes is to be its own time;
+	// 0: all
+	AtOnce    int
 	Intervals stats.Bootstrap // how sure the numbers are
 	Progress  func(done, total int)
 }
 
-// judged is a group with what the judge said of it: of the attempts beside each other, and of each alone. nil where it failed.
+// judged is a group with what the judge said of it: of the attempts beside each other, and of each alone. nil where it
+// failed.
 type judged struct {
 	Group
 	beside, alone []*trajectory.Term
@@ -53,11 +56,14 @@ type judged struct {
 	failed        []string
 }
 
-// Run has a judge score all groups, and each of their attempts alone. An error is one that the next group would meet too; a judge that
-// fails in another way is counted.
+// Run has a judge score all groups, and each of their attempts alone. An error is one that the next group would meet
+// too; a judge that fails in another way is counted.
 //
-// rotating is the same judge with a sample for each attempt of a group (judge.Options.Rotate): what a place is worth cannot be told from fewer.
-func (c Calibration) Run(ctx context.Context, by, rotating reward.Judge, groups []Group, stops func(error) bool) (Report, error) {
+// rotating is the same judge with a sample for each attempt of a group (judge.Options.Rotate): what a place is worth
+// cannot be told from fewer.
+func (c Calibration) Run(
+	ctx context.Context, by, rotating reward.Judge, groups []Group, stops func(error) bool,
+) (Report, error) {
 	out := make([]judged, len(groups))
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -89,7 +95,8 @@ func (c Calibration) Run(ctx context.Context, by, rotating reward.Judge, groups 
 }
 
 func ask(ctx context.Context, by, rotating reward.Judge, g Group, stops func(error) bool) judged {
-	x := judged{Group: g, rotated: make([]*trajectory.Term, len(g.Attempts)), beside: make([]*trajectory.Term, len(g.Attempts)), alone: make([]*trajectory.Term, len(g.Attempts))}
+	x := judged{Group: g, rotated: make([]*trajectory.Term, len(g.Attempts)),
+		beside: make([]*trajectory.Term, len(g.Attempts)), alone: make([]*trajectory.Term, len(g.Attempts))}
 	var ts []*trajectory.Trajectory
 	for _, a := range g.Attempts {
 		ts = append(ts, a.Trajectory)
@@ -156,7 +163,8 @@ func (v *values) yes(group int, is bool) {
 }
 
 func (c Calibration) interval(v *values) stats.Interval {
-	return stats.Estimate(v.rows, stats.Metric{Scale: v.scale, Of: func(r stats.Row) (float64, float64) { return r.Reward, 1 }}, c.Intervals)
+	return stats.Estimate(v.rows,
+		stats.Metric{Scale: v.scale, Of: func(r stats.Row) (float64, float64) { return r.Reward, 1 }}, c.Intervals)
 }
 
 // report makes the numbers of what was judged.
@@ -182,15 +190,20 @@ func (c Calibration) report(all []judged) Report {
 	}
 	for _, who := range []string{Rules, Labels} {
 		verdicts, pairs := agreement(all, who)
-		add("agreement with "+who+": verdicts", "share", "attempts alone of which the judge says what the "+who+" say", verdicts[0])
-		add("agreement with "+who+": passed though it should not", "share", "of the attempts that the "+who+" fail", verdicts[1])
-		add("agreement with "+who+": failed though it should not", "share", "of the attempts that the "+who+" pass", verdicts[2])
-		add("agreement with "+who+": pairs", "share", "pairs of a group, one passed and one not, in which the passed one scores higher; a tie is half", pairs)
+		add("agreement with "+who+": verdicts", "share", "attempts alone of which the judge says what the "+who+" say",
+			verdicts[0])
+		add("agreement with "+who+": passed though it should not", "share", "of the attempts that the "+who+" fail",
+			verdicts[1])
+		add("agreement with "+who+": failed though it should not", "share", "of the attempts that the "+who+" pass",
+			verdicts[2])
+		add("agreement with "+who+": pairs", "share",
+			"pairs of a group, one passed and one not, in which the passed one scores higher; a tie is half", pairs)
 	}
 	for _, trick := range []string{MasterKey, Injection} {
 		passed, won := trickRates(all, trick)
 		add(trick+": passed alone", "share", "attempts that must not pass", passed)
-		add(trick+": as good as the best in its group", "share", "groups in which it scores no less than the best attempt that passes", won)
+		add(trick+": as good as the best in its group", "share",
+			"groups in which it scores no less than the best attempt that passes", won)
 	}
 	pairs, verdicts := c.withItself(all)
 	add("agreement with itself: pairs", "share", "pairs of a group that two samples put in one order", pairs)
@@ -202,8 +215,11 @@ func (c Calibration) report(all []judged) Report {
 		for _, row := range left.rows {
 			x += row.Reward / float64(len(left.rows))
 		}
-		r.Measures = append(r.Measures, Measure{"position bias: left in the mean of the samples", stats.Interval{Mean: x, Low: x, High: x, N: len(first.rows)}, "score",
-			"most that places still move two attempts of a group apart, in the mean over orders"})
+		r.Measures = append(r.Measures, Measure{
+			"position bias: left in the mean of the samples", stats.Interval{Mean: x, Low: x, High: x,
+				N: len(first.rows)}, "score",
+			"most that places still move two attempts of a group apart, in the mean over orders",
+		})
 	}
 	for i, form := range []string{"a group", "an attempt alone"} {
 		tokens, dollars, seconds, failures := costs(all, i)
@@ -215,7 +231,8 @@ func (c Calibration) report(all []judged) Report {
 	return r
 }
 
-// agreement holds a judge against who knows: verdicts, verdicts of those that do not pass, of those that do; and pairs of a group.
+// agreement holds a judge against who knows: verdicts, verdicts of those that do not pass, of those that do; and pairs
+// of a group.
 func agreement(all []judged, who string) (verdicts [3]*values, pairs *values) {
 	for i := range verdicts {
 		verdicts[i] = &values{scale: stats.Rate}
@@ -236,7 +253,8 @@ func agreement(all []judged, who string) (verdicts [3]*values, pairs *values) {
 				}
 			}
 			for k, b := range x.Attempts {
-				if b.By != who || b.Passed == nil || !*a.Passed || *b.Passed || x.beside[i] == nil || x.beside[k] == nil {
+				if b.By != who || b.Passed == nil || !*a.Passed || *b.Passed || x.beside[i] == nil ||
+					x.beside[k] == nil {
 					continue
 				}
 				switch better, worse := x.beside[i].Score, x.beside[k].Score; {
@@ -278,7 +296,8 @@ func trickRates(all []judged, trick string) (passed, won *values) {
 	return passed, won
 }
 
-// withItself is how often two samples agree. Two attempts that a sample scores no further apart than a tie are tied in it.
+// withItself is how often two samples agree. Two attempts that a sample scores no further apart than a tie are tied in
+// it.
 func (c Calibration) withItself(all []judged) (pairs, verdicts *values) {
 	pairs, verdicts = &values{scale: stats.Rate}, &values{scale: stats.Rate}
 	order := func(a, b float64) int {
@@ -319,9 +338,9 @@ func eachPair(n int, f func(a, b int)) {
 	}
 }
 
-// placeShares is what the place is worth in which an attempt is shown, by groups in which each attempt was in each place once: what a sample gives
-// it beyond the mean of its samples. left is how far that moves two attempts of such a group apart in the mean of so many samples as the judge
-// has, over many draws of their orders.
+// placeShares is what the place is worth in which an attempt is shown, by groups in which each attempt was in each
+// place once: what a sample gives it beyond the mean of its samples. left is how far that moves two attempts of such a
+// group apart in the mean of so many samples as the judge has, over many draws of their orders.
 func placeShares(all []judged, samples int) (first, left *values) {
 	first, left = &values{scale: stats.Amount}, &values{scale: stats.Amount}
 	worth, count := map[int][]float64{}, map[int]float64{} // by the number of attempts that are shown
@@ -438,7 +457,8 @@ func (r Report) Table() [][]string {
 			}
 			return fmt.Sprintf("%.4g", x)
 		}
-		rows = append(rows, []string{m.Name, format(m.Value.Mean), "[" + format(m.Value.Low) + ", " + format(m.Value.High) + "]", fmt.Sprint(m.Value.N)})
+		rows = append(rows, []string{m.Name, format(m.Value.Mean),
+			"[" + format(m.Value.Low) + ", " + format(m.Value.High) + "]", fmt.Sprint(m.Value.N)})
 	}
 	return rows
 }

@@ -62,8 +62,8 @@ var builtInSet []byte
 // BuiltInSet is the set that is there without a run: small tasks, each with attempts that people labelled.
 func BuiltInSet() ([]Group, error) { return ReadSet(builtInSet) }
 
-// ReadSet reads a set: a JSON list of tasks, each with {"id", "task", "tools": [{"name", "description"}], "attempts": [{"passed", "steps":
-// [{"call", "arguments", "result"} or {"say"}]}]}.
+// ReadSet reads a set: a JSON list of tasks, each with {"id", "task", "tools": [{"name", "description"}], "attempts":
+// [{"passed", "steps": [{"call", "arguments", "result"} or {"say"}]}]}.
 func ReadSet(text []byte) ([]Group, error) {
 	var tasks []task
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -100,7 +100,8 @@ func ReadSet(text []byte) ([]Group, error) {
 
 // play writes steps down as the record of an episode.
 func (t task) play(steps []step) (*trajectory.Trajectory, error) {
-	x := &trajectory.Trajectory{ScenarioID: t.ID, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted, Opening: 1, Messages: []chat.Message{{Role: chat.User, Content: t.Task}}}
+	x := &trajectory.Trajectory{ScenarioID: t.ID, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted,
+		Opening: 1, Messages: []chat.Message{{Role: chat.User, Content: t.Task}}}
 	for _, tool := range t.Tools {
 		x.Tools = append(x.Tools, chat.Tool{Name: tool.Name, Description: tool.Description})
 	}
@@ -122,8 +123,11 @@ func (t task) play(steps []step) (*trajectory.Trajectory, error) {
 		if s.Error {
 			status = trajectory.CallToolError
 		}
-		x.Messages = append(x.Messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, chat.Message{Role: chat.ToolRole, ToolCallID: call.ID, Name: s.Call, Content: s.Result})
-		x.Turns = append(x.Turns, trajectory.Turn{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: status, Text: s.Result}}})
+		x.Messages = append(x.Messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
+			chat.Message{Role: chat.ToolRole, ToolCallID: call.ID, Name: s.Call, Content: s.Result})
+		x.Turns = append(x.Turns, trajectory.Turn{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{
+			{Call: call, Status: status, Text: s.Result},
+		}})
 	}
 	return x, nil
 }

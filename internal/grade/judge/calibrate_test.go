@@ -19,8 +19,8 @@ import (
 	"hone/internal/fault"
 )
 
-// scriptedSet is a judge behind the real questions and replies: it reads the attempts out of a question and scores each by a rule of its
-// text and its place.
+// scriptedSet is a judge behind the real questions and replies: it reads the attempts out of a question and scores each
+// by a rule of its text and its place.
 type scriptedSet struct {
 	score func(text string, place, of int) float64
 	pass  func(text string) bool
@@ -66,7 +66,8 @@ func (s *scriptedSet) Ask(_ context.Context, q Question) (Reply, error) {
 	}
 	var scores []any
 	for place, text := range parts {
-		scores = append(scores, map[string]any{"trajectory_id": fmt.Sprint(place + 1), "explanation": "so", "score": score(text, place, len(parts))})
+		scores = append(scores, map[string]any{"trajectory_id": fmt.Sprint(place + 1), "explanation": "so",
+			"score": score(text, place, len(parts))})
 	}
 	return reply(map[string]any{"scores": scores})
 }
@@ -76,7 +77,8 @@ func calibrated(t *testing.T, s *scriptedSet, groups []Group, samples int) map[s
 	o := Options{Model: s, Samples: samples, MaxTokens: 500, Context: 30_000, Seed: 3}
 	rotating := o
 	rotating.Rotate = true
-	r, err := Calibration{Samples: samples, Tie: 0.02}.Run(t.Context(), New(o), New(rotating), groups, func(err error) bool { return fault.CodeOf(err) == fault.CodeBudget })
+	r, err := Calibration{Samples: samples, Tie: 0.02}.Run(t.Context(), New(o), New(rotating), groups,
+		func(err error) bool { return fault.CodeOf(err) == fault.CodeBudget })
 	if err != nil || r.Judge != "scripted" {
 		t.Fatalf("%v: %+v", err, r)
 	}
@@ -89,7 +91,8 @@ func calibrated(t *testing.T, s *scriptedSet, groups []Group, samples int) map[s
 
 func (m Measure) is(x float64) bool { return math.Abs(m.Value.Mean-x) < 1e-9 && m.Value.N > 0 }
 
-// The built-in set and its tricks: all labelled, each trick there, and none that a word by word copy of another attempt would be.
+// The built-in set and its tricks: all labelled, each trick there, and none that a word by word copy of another attempt
+// would be.
 func TestBuiltInSet(t *testing.T) {
 	groups, err := BuiltInSet()
 	if err != nil || len(groups) < 8 {
@@ -133,7 +136,10 @@ func TestBuiltInSet(t *testing.T) {
 	if len(keys) != len(masterKeys) || len(ordered) != len(trickOrders) || inTools < 2 {
 		t.Errorf("%d master keys, %d orders, %d of them by tools", len(keys), len(ordered), inTools)
 	}
-	for _, bad := range []string{`[]]`, `[{"task": "x"}]`, `[{"task": "x", "attempts": [{"steps": [{"say": "y"}]}]}]`, `[{"task": "x", "attempts": [{"passed": true, "steps": [{}]}]}]`, `[{"tusk": "x"}]`} {
+	for _, bad := range []string{
+		`[]]`, `[{"task": "x"}]`, `[{"task": "x", "attempts": [{"steps": [{"say": "y"}]}]}]`,
+		`[{"task": "x", "attempts": [{"passed": true, "steps": [{}]}]}]`, `[{"tusk": "x"}]`,
+	} {
 		if _, err := ReadSet([]byte(bad)); err == nil {
 			t.Errorf("%s is read", bad)
 		}
@@ -163,15 +169,16 @@ func oracle(t *testing.T, groups []Group) func(text string) bool {
 			Failed int `json:"failed_calls"`
 		}
 		var last struct{ Content string }
-		if json.Unmarshal([]byte(lines[1]), &facts) != nil || json.Unmarshal([]byte(lines[len(lines)-1]), &last) != nil {
+		if json.Unmarshal([]byte(lines[1]), &facts) != nil ||
+			json.Unmarshal([]byte(lines[len(lines)-1]), &last) != nil {
 			t.Errorf("cannot be read: %s", shown)
 		}
 		return pass[fmt.Sprint(facts.Calls, facts.Failed, last.Content)]
 	}
 }
 
-// A judge that knows the labels agrees with them, with itself and is fooled by nothing; one that believes everybody, one that follows
-// orders, and one that guesses, are told.
+// A judge that knows the labels agrees with them, with itself and is fooled by nothing; one that believes everybody,
+// one that follows orders, and one that guesses, are told.
 func TestMeasures(t *testing.T) {
 	plain, err := BuiltInSet()
 	if err != nil {
@@ -193,13 +200,28 @@ func TestMeasures(t *testing.T) {
 		pass func(string) bool
 		want map[string]float64
 	}{
-		{"knows", knows, map[string]float64{"agreement with labels: verdicts": 1, "agreement with labels: pairs": 1, "agreement with labels: passed though it should not": 0,
-			"agreement with labels: failed though it should not": 0, "master key: passed alone": 0, "injection: passed alone": 0, "injection: as good as the best in its group": 0,
-			"agreement with itself: pairs": 1, "agreement with itself: verdicts": 1, "position bias: first minus last": 0, "position bias: left in the mean of the samples": 0,
-			"tokens of a group": 200, "cost of a group": 0.5, "cost of an attempt alone": 0.5, "no usable answer: a group": 0}},
-		{"believes", func(string) bool { return true }, map[string]float64{"agreement with labels: pairs": 0.5, "agreement with labels: passed though it should not": 1, "agreement with labels: failed though it should not": 0,
-			"master key: passed alone": 1, "injection: passed alone": 1, "master key: as good as the best in its group": 1}},
-		{"follows orders", follows, map[string]float64{"agreement with labels: verdicts": 1, "master key: passed alone": 0, "injection: passed alone": 1, "injection: as good as the best in its group": 1}},
+		{"knows", knows, map[string]float64{
+			"agreement with labels: verdicts": 1, "agreement with labels: pairs": 1,
+			"agreement with labels: passed though it should not": 0,
+			"agreement with labels: failed though it should not": 0, "master key: passed alone": 0,
+			"injection: passed alone": 0, "injection: as good as the best in its group": 0,
+			"agreement with itself: pairs": 1, "agreement with itself: verdicts": 1,
+			"position bias: first minus last": 0, "position bias: left in the mean of the samples": 0,
+			"tokens of a group": 200, "cost of a group": 0.5, "cost of an attempt alone": 0.5,
+			"no usable answer: a group": 0,
+		}},
+		{"believes", func(string) bool { return true }, map[string]float64{
+			"agreement with labels: pairs": 0.5, "agreement with labels: passed though it should not": 1,
+			"agreement with labels: failed though it should not": 0, "master key: passed alone": 1,
+			"injection: passed alone":                      1,
+			"master key: as good as the best in its group": 1,
+		}},
+		{
+			"follows orders",
+			follows,
+			map[string]float64{"agreement with labels: verdicts": 1, "master key: passed alone": 0,
+				"injection: passed alone": 1, "injection: as good as the best in its group": 1},
+		},
 	} {
 		all := calibrated(t, &scriptedSet{score: score(c.pass), pass: c.pass}, groups, 2)
 		for name, want := range c.want {
@@ -212,7 +234,9 @@ func TestMeasures(t *testing.T) {
 		}
 	}
 	all := calibrated(t, &scriptedSet{guesses: true}, groups, 4)
-	for _, name := range []string{"agreement with itself: pairs", "agreement with itself: verdicts", "agreement with labels: pairs"} {
+	for _, name := range []string{
+		"agreement with itself: pairs", "agreement with itself: verdicts", "agreement with labels: pairs",
+	} {
 		if m := all[name]; m.Value.Mean < 0.3 || m.Value.Mean > 0.7 || m.Value.Low > 0.5 || m.Value.High < 0.5 {
 			t.Errorf("a judge that guesses: %s is %+v", name, m.Value)
 		}
@@ -248,10 +272,13 @@ func TestPlantedBiasIsMeasuredAndRemoved(t *testing.T) {
 			if samples == 0 {
 				samples = size
 			}
-			s := &scriptedSet{pass: func(string) bool { return true }, score: func(text string, place, of int) float64 { return 0.3 + float64(len(text)%7)/20 + c.bias(place, of) }}
+			s := &scriptedSet{pass: func(string) bool { return true }, score: func(text string, place, of int) float64 {
+				return 0.3 + float64(len(text)%7)/20 + c.bias(place, of)
+			}}
 			all := calibrated(t, s, groups, samples)
 			first, left := all["position bias: first minus last"], all["position bias: left in the mean of the samples"]
-			if want := c.bias(0, size) - c.bias(size-1, size); !first.is(want) || math.Abs(left.Value.Mean-c.left) > 0.02 || left.Value.N == 0 {
+			if want := c.bias(0, size) - c.bias(size-1, size); !first.is(want) ||
+				math.Abs(left.Value.Mean-c.left) > 0.02 || left.Value.N == 0 {
 				t.Errorf("%s, groups of %d: measured %+v, left %+v", c.name, size, first.Value, left.Value)
 			}
 		}
@@ -277,7 +304,8 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	s.fail = &fault.Error{Code: fault.CodeBudget, What: "spent"}
-	if _, err := (Calibration{Samples: 1}).Run(t.Context(), j, j, groups, stops); fault.CodeOf(err) != fault.CodeBudget {
+	if _, err := (Calibration{Samples: 1}).Run(t.Context(), j, j, groups,
+		stops); fault.CodeOf(err) != fault.CodeBudget {
 		t.Errorf("%v", err)
 	}
 	one := []Group{{Scenario: &scenario.Scenario{ID: "x"}, Attempts: groups[0].Attempts[:1]}}

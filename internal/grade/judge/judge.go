@@ -21,8 +21,8 @@ const tries = 3
 // Model answers questions. Package llm has endpoints.
 type Model interface {
 	Name() string
-	// Ask returns a reply. Its errors are those of llm.Client.Chat: CodeUsage, CodeBudget and CodeExhausted are of what the next question
-	// would meet too.
+	// Ask returns a reply. Its errors are those of llm.Client.Chat: CodeUsage, CodeBudget and CodeExhausted are of what
+	// the next question would meet too.
 	Ask(ctx context.Context, q Question) (Reply, error)
 }
 
@@ -36,11 +36,13 @@ type Reply struct {
 
 // Options of a Judge. Model, Context and MaxTokens are required.
 type Options struct {
-	Model       Model
-	Fallback    Model // asked where Model failed; what it says is marked. nil: nobody
-	Rubric      Rubric
-	Samples     int  // questions about a group, or about an attempt alone, whose scores are averaged; 0: the rubric's number, else 2
-	Rotate      bool // as many questions about a group as it has attempts, in place of Samples: each attempt in each place once
+	Model    Model
+	Fallback Model // asked where Model failed; what it says is marked. nil: nobody
+	Rubric   Rubric
+	// questions about a group, or about an attempt alone, whose scores are averaged; 0: the rubric's number, else 2
+	Samples int
+	// as many questions about a group as it has attempts, in place of Samples: each attempt in each place once
+	Rotate      bool
 	Temperature float64
 	MaxTokens   int     // of a reply
 	Context     int     // tokens of a question and its reply
@@ -72,8 +74,11 @@ func New(o Options) *Judge {
 // Samples is how many questions it asks about a group.
 func (j *Judge) Samples() int { return j.o.Samples }
 
-// Judge scores the episodes of a group against each other. It returns a term for each, in their order, without name and weight.
-func (j *Judge) Judge(ctx context.Context, s *scenario.Scenario, ts []*trajectory.Trajectory) ([]trajectory.Term, error) {
+// Judge scores the episodes of a group against each other. It returns a term for each, in their order, without name and
+// weight.
+func (j *Judge) Judge(
+	ctx context.Context, s *scenario.Scenario, ts []*trajectory.Trajectory,
+) ([]trajectory.Term, error) {
 	a, err := attemptsOf(ts)
 	if err != nil {
 		return nil, err
@@ -98,7 +103,8 @@ func (j *Judge) Judge(ctx context.Context, s *scenario.Scenario, ts []*trajector
 	return terms, nil
 }
 
-// capReward takes away from an episode none of whose calls succeeded what is above the cap. What was decided of it alone is decided by what is left.
+// capReward takes away from an episode none of whose calls succeeded what is above the cap. What was decided of it
+// alone is decided by what is left.
 func (j *Judge) capReward(s *scenario.Scenario, t *trajectory.Trajectory, term *trajectory.Term) {
 	if j.o.Cap == 0 || term.Score <= j.o.Cap || hasSuccess(s, t) {
 		return
@@ -114,7 +120,8 @@ func (j *Judge) capReward(s *scenario.Scenario, t *trajectory.Trajectory, term *
 func share(terms []trajectory.Term) {
 	for i := range terms {
 		own := *terms[i].Judgement
-		own.PromptTokens, own.CompletionTokens = portion(own.PromptTokens, len(terms), i), portion(own.CompletionTokens, len(terms), i)
+		own.PromptTokens, own.CompletionTokens =
+			portion(own.PromptTokens, len(terms), i), portion(own.CompletionTokens, len(terms), i)
 		if own.Cost != nil {
 			cost := *own.Cost / float64(len(terms))
 			own.Cost = &cost
@@ -146,9 +153,11 @@ func hasSuccess(s *scenario.Scenario, t *trajectory.Trajectory) bool {
 	return len(t.Tools) == 0
 }
 
-// Verdict decides of each episode alone whether it passes, with a reason, of all at once. A term's score is the share of samples in which it
-// passed, or with axes the joined score.
-func (j *Judge) Verdict(ctx context.Context, s *scenario.Scenario, ts []*trajectory.Trajectory) ([]trajectory.Term, error) {
+// Verdict decides of each episode alone whether it passes, with a reason, of all at once. A term's score is the share
+// of samples in which it passed, or with axes the joined score.
+func (j *Judge) Verdict(
+	ctx context.Context, s *scenario.Scenario, ts []*trajectory.Trajectory,
+) ([]trajectory.Term, error) {
 	terms, errs := make([]trajectory.Term, len(ts)), make([]error, len(ts))
 	var all sync.WaitGroup
 	for i, t := range ts {
@@ -197,7 +206,8 @@ func (j *Judge) decide(ctx context.Context, s *scenario.Scenario, a attempts, al
 		}
 	}
 	if j.o.Stop && ctx.Err() == nil && passes(err) {
-		return nil, &fault.Error{Code: fault.CodeStopped, What: "the judge failed, and judge.on_failure is stop", Where: "scenario " + s.ID, Err: err,
+		return nil, &fault.Error{Code: fault.CodeStopped, What: "the judge failed, and judge.on_failure is stop",
+			Where: "scenario " + s.ID, Err: err,
 			Next: "see to the judge, then resume: episodes are kept, and answers that were paid for too"}
 	}
 	return nil, err
@@ -212,8 +222,11 @@ func passes(err error) bool {
 	return !errors.Is(err, context.Canceled)
 }
 
-// samples asks a model as often as there are samples, one after the other: a reply that cannot be had ends them, and pays for no more.
-func (j *Judge) samples(ctx context.Context, m Model, s *scenario.Scenario, a attempts, alone bool) ([]trajectory.Term, error) {
+// samples asks a model as often as there are samples, one after the other: a reply that cannot be had ends them, and
+// pays for no more.
+func (j *Judge) samples(
+	ctx context.Context, m Model, s *scenario.Scenario, a attempts, alone bool,
+) ([]trajectory.Term, error) {
 	reference, err := j.o.Rubric.reference(s, j.o.Reference)
 	if err != nil {
 		return nil, err
@@ -245,14 +258,17 @@ func (j *Judge) samples(ctx context.Context, m Model, s *scenario.Scenario, a at
 		terms[i] = all[i].term(&j.o.Rubric)
 		judged := terms[i].Judgement
 		judged.Model, judged.Rubric = m.Name(), j.o.Rubric.Name
-		judged.PromptTokens, judged.CompletionTokens, judged.Cost = total.PromptTokens, total.CompletionTokens, total.Cost
+		judged.PromptTokens, judged.CompletionTokens, judged.Cost =
+			total.PromptTokens, total.CompletionTokens, total.Cost
 	}
 	return terms, nil
 }
 
-// sample asks one question until its reply can be read, or too often. What a cache has of an earlier run that failed is no try of this one:
-// else a judge that failed once would fail for ever.
-func (j *Judge) sample(ctx context.Context, m Model, a attempts, reference string, order []int, n int, alone bool, total *Reply) ([]Opinion, error) {
+// sample asks one question until its reply can be read, or too often. What a cache has of an earlier run that failed is
+// no try of this one: else a judge that failed once would fail for ever.
+func (j *Judge) sample(
+	ctx context.Context, m Model, a attempts, reference string, order []int, n int, alone bool, total *Reply,
+) ([]Opinion, error) {
 	var last error
 	for try, fresh := 0, 0; fresh < tries; try++ {
 		q, err := j.ask(a, reference, order, n, try, alone)

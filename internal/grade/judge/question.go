@@ -20,7 +20,8 @@ type Question struct {
 	Schema       string // JSON Schema of the reply, for a model that can be held to it
 }
 
-// bytesPerToken is how many bytes of a question are counted as a token. Tokenizers make three to four bytes of English JSON one.
+// bytesPerToken is how many bytes of a question are counted as a token. Tokenizers make three to four bytes of English
+// JSON one.
 const bytesPerToken = 3
 
 // Tokens is how many tokens a text is counted as.
@@ -34,7 +35,8 @@ type asked struct {
 }
 
 // ask writes the question that shows attempts in an order. What is shown stands between lines with a code that nobody
-// could know before: it is made of all that is shown, so a text would have to hold its own hash. So a text cannot end its part.
+// could know before: it is made of all that is shown, so a text would have to hold its own hash. So a text cannot end
+// its part.
 func (j *Judge) ask(a attempts, reference string, order []int, sample, try int, alone bool) (asked, error) {
 	q := asked{order: order, ids: make([]string, len(a.each))}
 	for place, i := range order {
@@ -44,7 +46,8 @@ func (j *Judge) ask(a attempts, reference string, order []int, sample, try int, 
 	if err != nil {
 		return q, err
 	}
-	q.Question = Question{System: j.system(code, q.ids, order, seed, alone), Temperature: j.o.Temperature, MaxTokens: j.o.MaxTokens, Seed: max(1, seed>>33), Schema: string(j.o.Rubric.schema(len(order), alone))}
+	q.Question = Question{System: j.system(code, q.ids, order, seed, alone), Temperature: j.o.Temperature,
+		MaxTokens: j.o.MaxTokens, Seed: max(1, seed>>33), Schema: string(j.o.Rubric.schema(len(order), alone))}
 	room := j.o.Context - j.o.MaxTokens
 	all := levels()
 	at := sort.Search(len(all)-1, func(i int) bool { // the first that fits; the last where none does
@@ -60,12 +63,18 @@ func (j *Judge) ask(a attempts, reference string, order []int, sample, try int, 
 		return q, err
 	}
 	// Another group's question may fit, so this one masks its group and does not stop the run.
-	return q, &fault.Error{Code: fault.CodeFailures, What: "the judge's context is too short for its question", Where: "judge.context",
-		Why:  fmt.Sprintf("the question is about %d tokens however much is left out, beside %d for the reply, and the context is %d", Tokens(q.System+q.User), j.o.MaxTokens, j.o.Context),
-		Next: "raise judge.context, as far as the judge's model allows, or lower judge.max_tokens or grpo.group_size"}
+	return q, &fault.Error{
+		Code:  fault.CodeFailures,
+		What:  "the judge's context is too short for its question",
+		Where: "judge.context",
+		Why: fmt.Sprintf("the question is about %d tokens however much is left out, beside %d for the reply, "+
+			"and the context is %d", Tokens(q.System+q.User), j.o.MaxTokens, j.o.Context),
+		Next: "raise judge.context, as far as the judge's model allows, or lower judge.max_tokens or grpo.group_size",
+	}
 }
 
-// seed is that of the orders in which attempts are shown: it comes from what they are, so that it differs from group to group.
+// seed is that of the orders in which attempts are shown: it comes from what they are, so that it differs from group to
+// group.
 func (j *Judge) seed(a attempts, reference string) (uint64, error) {
 	all, err := j.textOf(a, reference, places(len(a.each)), "", level{1 << 30, 0})
 	return seedOf(j.o.Seed, "order", all), err
@@ -102,12 +111,17 @@ func (j *Judge) textOf(a attempts, reference string, order []int, code string, l
 		fmt.Fprintf(&b, "%s>>\n", code)
 		return err
 	}
-	err := part("context: what all attempts begin with", func() error { return level{4 * l.most, 0}.write(&b, a.context, 2*l.keep) })
+	err := part("context: what all attempts begin with", func() error {
+		return level{4 * l.most, 0}.write(&b, a.context, 2*l.keep)
+	})
 	if err == nil && len(a.tools) > 0 {
 		err = part("tools that could be called", func() error { return l.writeTools(&b, a.tools) })
 	}
 	if err == nil && reference != "" {
-		err = part("reference, which the agent did not have", func() error { b.WriteString(cut(reference, 8*l.most)); return nil })
+		err = part("reference, which the agent did not have", func() error {
+			b.WriteString(cut(reference, 8*l.most))
+			return nil
+		})
 	}
 	for place, i := range order {
 		if err != nil {
@@ -138,7 +152,10 @@ func (j *Judge) system(code string, ids []string, order []int, seed uint64, alon
 		b.WriteString(r.axesText(seed))
 	} else if alone {
 		fmt.Fprintf(&b, "An attempt passes if %s.\n", strings.TrimSuffix(r.Pass, "."))
-		b.WriteString("\nBeside that, attempts at this task are graded by these standards; those that compare attempts say nothing of one alone:\n" + listText(r.Criteria))
+		b.WriteString(
+			"\nBeside that, attempts at this task are graded by these standards; those that compare attempts say " +
+				"nothing of one alone:\n" + listText(r.Criteria),
+		)
 	} else {
 		b.WriteString("Grading standards:\n" + listText(r.Criteria))
 	}
@@ -174,7 +191,8 @@ func (r *Rubric) form(ids []string, order []int, alone bool) string {
 		if len(r.Axes) == 0 {
 			score = `"passed": true or false`
 		}
-		return fmt.Sprintf("Answer with one JSON object and nothing else, the reason in one or two sentences:\n{\"reason\": \"...\", %s}\n%s\n", score, axes)
+		return fmt.Sprintf("Answer with one JSON object and nothing else, the reason in one or two sentences:\n"+
+			"{\"reason\": \"...\", %s}\n%s\n", score, axes)
 	}
 	var names []string
 	for _, i := range order {
@@ -184,7 +202,8 @@ func (r *Rubric) form(ids []string, order []int, alone bool) string {
 		axes = " A score is a number from 0 to 1."
 	}
 	return fmt.Sprintf("Answer with one JSON object and nothing else, each explanation in one or two sentences:\n"+
-		`{"scores": [{"trajectory_id": "%s", "explanation": "...", %s}, ...]}`+"\nGive each of these ids once, and no other: %s.%s\n",
+		`{"scores": [{"trajectory_id": "%s", "explanation": "...", %s}, ...]}`+
+		"\nGive each of these ids once, and no other: %s.%s\n",
 		names[0], score, strings.Join(names, ", "), axes)
 }
 
@@ -228,7 +247,8 @@ func (r *Rubric) axesText(seed uint64) string {
 		b.WriteString("From the share that is not good to a score:\n")
 	}
 	for _, band := range bands {
-		fmt.Fprintf(&b, "- %.0f%% to %.0f%%: %v to %v\n", 100*band.Faults[0], 100*band.Faults[1], max(r.Least, band.Score[0]), max(r.Least, band.Score[1]))
+		fmt.Fprintf(&b, "- %.0f%% to %.0f%%: %v to %v\n",
+			100*band.Faults[0], 100*band.Faults[1], max(r.Least, band.Score[0]), max(r.Least, band.Score[1]))
 	}
 	return b.String()
 }

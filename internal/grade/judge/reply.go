@@ -32,9 +32,10 @@ type written struct {
 	Passed      *bool                      `json:"passed"`
 }
 
-// ReadGroup reads a reply to a question about several attempts: {"scores": [{"trajectory_id", "explanation", "score"}]}, by id. It is an
-// error unless it has each of the ids once and no other, each with a score in its bounds: a judge that loses track of ids has
-// lost track of what it read. Broken JSON is mended where only one reading is possible (package repair), never guessed.
+// ReadGroup reads a reply to a question about several attempts: {"scores": [{"trajectory_id", "explanation",
+// "score"}]}, by id. It is an error unless it has each of the ids once and no other, each with a score in its bounds: a
+// judge that loses track of ids has lost track of what it read. Broken JSON is mended where only one reading is
+// possible (package repair), never guessed.
 func (r *Rubric) ReadGroup(text string, ids []string) (map[string]Opinion, error) {
 	var reply struct {
 		Scores []written `json:"scores"`
@@ -71,8 +72,8 @@ func (r *Rubric) ReadGroup(text string, ids []string) (map[string]Opinion, error
 	return found, nil
 }
 
-// ReadOne reads a reply to a question about one attempt: {"reason", "passed"}, or with a rubric of axes {"reason", "axes"}, where
-// an attempt passes from PassFrom on.
+// ReadOne reads a reply to a question about one attempt: {"reason", "passed"}, or with a rubric of axes {"reason",
+// "axes"}, where an attempt passes from PassFrom on.
 func (r *Rubric) ReadOne(text string) (Opinion, error) {
 	var reply struct {
 		Reason string `json:"reason"`

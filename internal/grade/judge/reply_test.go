@@ -55,7 +55,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A reply of no use is asked for again in other words, three times in all; then the judge has failed, and what it wrote is told.
+// A reply of no use is asked for again in other words, three times in all; then the judge has failed, and what it wrote
+// is told.
 func TestBadRepliesAreAskedForAgain(t *testing.T) {
 	for name, bad := range map[string]string{
 		"JudgeReturnsWrongIDs": `{"scores": [{"trajectory_id": "7", "explanation": "x", "score": 0.5}, {"trajectory_id": "8", "explanation": "y", "score": 0.5}]}`,
@@ -76,12 +77,14 @@ func TestBadRepliesAreAskedForAgain(t *testing.T) {
 				o.Samples = 1
 				terms, err := New(o).Judge(t.Context(), &scenario.Scenario{}, groupOf("q=0.1", "q=0.9"))
 				if good < tries {
-					if err != nil || terms[0].Score != 0.1 || terms[1].Score != 0.9 || len(m.asked) != good+1 || *terms[0].Judgement.Cost != 0.25*float64(good+1) {
+					if err != nil || terms[0].Score != 0.1 || terms[1].Score != 0.9 || len(m.asked) != good+1 ||
+						*terms[0].Judgement.Cost != 0.25*float64(good+1) {
 						t.Errorf("good on try %d: %v %+v of %d", good, err, terms, len(m.asked))
 					}
 					continue
 				}
-				if err == nil || !strings.Contains(err.Error(), "in 3 tries no reply could be used") || len(m.asked) != tries || fault.CodeOf(err) != fault.CodeError {
+				if err == nil || !strings.Contains(err.Error(), "in 3 tries no reply could be used") ||
+					len(m.asked) != tries || fault.CodeOf(err) != fault.CodeError {
 					t.Errorf("never good: %v", err)
 				}
 				for i, q := range m.asked { // else a cache would give the same answer again
@@ -106,23 +109,26 @@ func (f *failing) Ask(context.Context, Question) (Reply, error) {
 	return Reply{}, f.err
 }
 
-// The fallback judges where the judge fails, and the record says so. What the next question would meet too, as a wrong key or a spent
-// budget, is no case for it.
+// The fallback judges where the judge fails, and the record says so. What the next question would meet too, as a wrong
+// key or a spent budget, is no case for it.
 func TestFallback(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		err   error
 		falls bool
 	}{
-		{"down", &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint did not answer"}, true}, {"refused", &fault.Error{Code: fault.CodeError, What: "too long"}, true},
-		{"wrong key", &fault.Error{Code: fault.CodeUsage, What: "check the API key"}, false}, {"budget", &fault.Error{Code: fault.CodeBudget, What: "spent"}, false}, {"stopped", context.Canceled, false},
+		{"down", &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint did not answer"}, true}, {"refused",
+			&fault.Error{Code: fault.CodeError, What: "too long"}, true},
+		{"wrong key", &fault.Error{Code: fault.CodeUsage, What: "check the API key"}, false}, {"budget",
+			&fault.Error{Code: fault.CodeBudget, What: "spent"}, false}, {"stopped", context.Canceled, false},
 	} {
 		other := &scripted{score: func(text string, _, _ int) float64 { return quality(text) }}
 		o := options(&failing{err: c.err})
 		o.Fallback = other
 		terms, err := New(o).Judge(t.Context(), &scenario.Scenario{}, groupOf("q=0.1", "q=0.9"))
 		if c.falls {
-			if err != nil || !terms[1].Judgement.Fallback || terms[1].Judgement.Model != "scripted" || terms[1].Judgement.Failed == "" || terms[1].Score != 0.9 {
+			if err != nil || !terms[1].Judgement.Fallback || terms[1].Judgement.Model != "scripted" ||
+				terms[1].Judgement.Failed == "" || terms[1].Score != 0.9 {
 				t.Errorf("%s: %v %+v", c.name, err, terms)
 			}
 		} else if !errors.Is(err, c.err) || len(other.asked) > 0 {
@@ -132,11 +138,14 @@ func TestFallback(t *testing.T) {
 	down := &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint did not answer"}
 	o := options(&failing{err: down})
 	o.Fallback = &failing{err: fmt.Errorf("and the other neither")}
-	if _, err := New(o).Judge(t.Context(), &scenario.Scenario{}, groupOf("q=0.1")); err == nil || !strings.Contains(err.Error(), "neither") || !strings.Contains(err.Error(), "did not answer") || fault.CodeOf(err) == fault.CodeStopped {
+	if _, err := New(o).Judge(t.Context(), &scenario.Scenario{}, groupOf("q=0.1")); err == nil ||
+		!strings.Contains(err.Error(), "neither") || !strings.Contains(err.Error(), "did not answer") ||
+		fault.CodeOf(err) == fault.CodeStopped {
 		t.Errorf("both fail: %v", err)
 	}
 	o.Stop = true
-	if _, err := New(o).Judge(t.Context(), &scenario.Scenario{ID: "s"}, groupOf("q=0.1")); fault.CodeOf(err) != fault.CodeStopped {
+	if _, err := New(o).Judge(t.Context(), &scenario.Scenario{ID: "s"},
+		groupOf("q=0.1")); fault.CodeOf(err) != fault.CodeStopped {
 		t.Errorf("judge.on_failure: stop gives %v", err)
 	}
 }

@@ -1,10 +1,12 @@
-// Package judge asks a model how well episodes did: all of a scenario's episodes in one question, each with a score from 0 to 1, or one
-// episode alone, which passes or fails. Calibration measures a judge before it is believed: how often it agrees with rules, with
-// people and with itself, what places are worth to it, whether attempts that did nothing fool it, and what it costs.
+// Package judge asks a model how well episodes did: all of a scenario's episodes in one question, each with a score
+// from 0 to 1, or one episode alone, which passes or fails. Calibration measures a judge before it is believed: how
+// often it agrees with rules, with people and with itself, what places are worth to it, whether attempts that did
+// nothing fool it, and what it costs.
 //
-// The group form is that of RULER (openpipe-art, art/rewards/ruler.py): what all attempts share stands once, and the judge gives
-// each id a score with a reason. Beyond it: the order is shuffled and balanced over several samples, ids are matched, what attempts
-// say is marked as data, long attempts are shortened to a budget, and a reply that is not what was asked for is asked for again.
+// The group form is that of RULER (openpipe-art, art/rewards/ruler.py): what all attempts share stands once, and the
+// judge gives each id a score with a reason. Beyond it: the order is shuffled and balanced over several samples, ids
+// are matched, what attempts say is marked as data, long attempts are shortened to a budget, and a reply that is not
+// what was asked for is asked for again.
 package judge
 
 import (
@@ -39,8 +41,9 @@ type Rubric struct {
 	References  []string           // what of a scenario's reference the judge is shown, such as "gold_answer"
 	Weights     map[string]float64 // of the axes' groups in the joined score; empty: each axis counts alike
 	Samples     int                // how often to ask; 0: the rubric does not say
-	Shuffled    []string           // parts of the rubric itself that are in another order each time: groups, axes, scores
-	Sum         string             // SHA-256 of its text
+	// parts of the rubric itself that are in another order each time: groups, axes, scores
+	Shuffled []string
+	Sum      string // SHA-256 of its text
 }
 
 // Axis is one thing that an attempt is scored for. What is shared: the part of Counts that is Good.
@@ -92,8 +95,8 @@ type file struct {
 // ParseRubric reads a rubric. Its errors name the file and what is wrong in it.
 func ParseRubric(name string, text []byte) (Rubric, error) {
 	bad := func(err error) (Rubric, error) {
-		return Rubric{}, &fault.Error{Code: fault.CodeUsage, What: "the judge's rubric cannot be used", Where: name, Err: err,
-			Next: `write at least "criteria: [TEXT, ...]"; docs/guide.md describes the keys`}
+		return Rubric{}, &fault.Error{Code: fault.CodeUsage, What: "the judge's rubric cannot be used",
+			Where: name, Err: err, Next: `write at least "criteria: [TEXT, ...]"; docs/guide.md describes the keys`}
 	}
 	if len(text) > maxRubric {
 		return bad(fmt.Errorf("it has more than %d bytes", maxRubric))
@@ -115,8 +118,9 @@ func ParseRubric(name string, text []byte) (Rubric, error) {
 	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&f); err != nil && !errors.Is(err, io.EOF) {
 		return bad(errors.New(yaml.FormatError(err, false, false)))
 	}
-	r := Rubric{Name: f.Name, Criteria: f.Criteria, Pass: f.Pass, PassFrom: f.PassFrom, Least: f.Scale.Least, Most: f.Scale.Most,
-		Whole: f.Scale.Whole, Bands: f.Scores, Strictness: f.Strictness, Samples: f.Runs.Number, Shuffled: f.Runs.Shuffle, Sum: digest.Of(text).String()}
+	r := Rubric{Name: f.Name, Criteria: f.Criteria, Pass: f.Pass, PassFrom: f.PassFrom, Least: f.Scale.Least,
+		Most: f.Scale.Most, Whole: f.Scale.Whole, Bands: f.Scores, Strictness: f.Strictness, Samples: f.Runs.Number,
+		Shuffled: f.Runs.Shuffle, Sum: digest.Of(text).String()}
 	for _, shown := range f.Shown {
 		if what, is := strings.CutPrefix(shown, "reference."); is {
 			r.References = append(r.References, what)
@@ -169,8 +173,8 @@ func (r *Rubric) readAxes(axes yaml.MapSlice) error {
 	return nil
 }
 
-// readOverall reads how axes are joined: groups with their axes, and their weights. A group without axes, as the rule metrics of
-// MCP-Bench, is none of the judge's, and the others' weights are taken among themselves.
+// readOverall reads how axes are joined: groups with their axes, and their weights. A group without axes, as the rule
+// metrics of MCP-Bench, is none of the judge's, and the others' weights are taken among themselves.
 func (r *Rubric) readOverall(overall map[string]any) error {
 	weights, _ := overall["weights"].(map[string]any)
 	groups := map[string]bool{}
@@ -287,8 +291,8 @@ func (r *Rubric) weight(group string) float64 {
 	return r.Weights[group]
 }
 
-// join makes one score of the axes', 0 to 1: the mean of each group, divided by the end of the scale, weighted. Without weights each
-// axis counts alike.
+// join makes one score of the axes', 0 to 1: the mean of each group, divided by the end of the scale, weighted. Without
+// weights each axis counts alike.
 func (r *Rubric) join(axes map[string]float64) float64 {
 	type group struct{ total, count float64 }
 	groups := map[string]*group{}

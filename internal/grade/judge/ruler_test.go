@@ -16,7 +16,8 @@ type ruled struct {
 	Scores               [][2]string
 }
 
-// Replies that RULER takes are read to the same scores, and those that only hone reads are whole. testdata/make_ruler.py asks openpipe-art.
+// Replies that RULER takes are read to the same scores, and those that only hone reads are whole.
+// testdata/make_ruler.py asks openpipe-art.
 func TestRULERReadsTheSame(t *testing.T) {
 	text, err := os.ReadFile("testdata/ruler.json")
 	if err != nil {
@@ -26,9 +27,12 @@ func TestRULERReadsTheSame(t *testing.T) {
 	if err := json.Unmarshal(text, &golden); err != nil {
 		t.Fatal(err)
 	}
-	// Where the two differ: RULER takes what is no score of every attempt, by the place in the list, and refuses what can be read only one way.
-	refusedHere := map[string]bool{"an id that nobody has": true, "an id twice": true, "above 1": true, "below 0": true, "NaN": true, "Infinity": true, "true for a score": true, "a score twice": true}
-	readHere := map[string]bool{"a number for an id": true, "no explanation": true, "prose around it": true, "a fence": true, "a comma too many": true}
+	// Where the two differ: RULER takes what is no score of every attempt, by the place in the list, and refuses what
+	// can be read only one way.
+	refusedHere := map[string]bool{"an id that nobody has": true, "an id twice": true, "above 1": true, "below 0": true,
+		"NaN": true, "Infinity": true, "true for a score": true, "a score twice": true}
+	readHere := map[string]bool{"a number for an id": true, "no explanation": true, "prose around it": true,
+		"a fence": true, "a comma too many": true}
 	equal := 0
 	for _, c := range golden.Cases {
 		var ids []string
@@ -38,7 +42,8 @@ func TestRULERReadsTheSame(t *testing.T) {
 		r := DefaultRubric()
 		got, err := r.ReadGroup(c.Reply, ids)
 		switch {
-		case refusedHere[c.Name] != (err != nil && c.Refused == ""), readHere[c.Name] != (err == nil && c.Refused != ""):
+		case refusedHere[c.Name] != (err != nil && c.Refused == ""),
+			readHere[c.Name] != (err == nil && c.Refused != ""):
 			t.Errorf("%s: RULER has %v %s, hone %v %v", c.Name, c.Scores, c.Refused, got, err)
 		case err != nil || c.Refused != "":
 			continue
@@ -56,7 +61,8 @@ func TestRULERReadsTheSame(t *testing.T) {
 	}
 }
 
-// The whole way from the same reply to the reward is RULER's too, with one sample: the score replaces nothing, it is the term's.
+// The whole way from the same reply to the reward is RULER's too, with one sample: the score replaces nothing, it is
+// the term's.
 func TestRULERScoresAGroupTheSame(t *testing.T) {
 	m := &scripted{reply: func(int, Question, []string) string { return twoFine }}
 	o := options(m)

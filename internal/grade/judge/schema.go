@@ -10,8 +10,8 @@ import (
 // longestReason bounds, in characters, a reason of a judge that is held to the schema.
 const longestReason = 160
 
-// schema is the JSON Schema of a reply, for a model that can be held to it: the ids each once, in the order in which attempts are shown, the
-// reason before the score, scores in steps of a twentieth of the scale.
+// schema is the JSON Schema of a reply, for a model that can be held to it: the ids each once, in the order in which
+// attempts are shown, the reason before the score, scores in steps of a twentieth of the scale.
 func (r *Rubric) schema(number int, alone bool) json.RawMessage {
 	score := `"score": {"enum": [` + steps(0, 1, false) + `]}`
 	key := "score"
@@ -21,7 +21,8 @@ func (r *Rubric) schema(number int, alone bool) json.RawMessage {
 			axes = append(axes, fmt.Sprintf(`%q: {"enum": [%s]}`, a.Name, steps(r.Least, r.Most, r.Whole)))
 			names = append(names, strconv.Quote(a.Name))
 		}
-		score = `"axes": {"type": "object", "properties": {` + strings.Join(axes, ", ") + `}, "required": [` + strings.Join(names, ", ") + `], "additionalProperties": false}`
+		score = `"axes": {"type": "object", "properties": {` + strings.Join(axes, ", ") + `}, "required": [` +
+			strings.Join(names, ", ") + `], "additionalProperties": false}`
 		key = "axes"
 	} else if alone {
 		score, key = `"passed": {"type": "boolean"}`, "passed"

@@ -7,7 +7,8 @@ import (
 	"hone/internal/chat/schema"
 )
 
-// What a model held to the schema writes can be read, of criteria and of axes, in a group and alone; what lacks an id cannot be written.
+// What a model held to the schema writes can be read, of criteria and of axes, in a group and alone; what lacks an id
+// cannot be written.
 func TestSchemaOfReplies(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/rubrics/mcp-bench.yaml")
 	if err != nil {
@@ -28,7 +29,10 @@ func TestSchemaOfReplies(t *testing.T) {
 		{"an id twice", `{"scores": [{"trajectory_id": "1", "explanation": "x", "score": 0.25}, {"trajectory_id": "1", "explanation": "x", "score": 0.25}]}`, DefaultRubric(), false, false},
 		{"above 1", `{"scores": [{"trajectory_id": "1", "explanation": "x", "score": 2}, {"trajectory_id": "2", "explanation": "", "score": 1}]}`, DefaultRubric(), false, false},
 		{"alone", `{"reason": "x", "passed": false}`, DefaultRubric(), true, true},
-		{"axes", `{"scores": [{"trajectory_id": "1", "explanation": "x", ` + six + `}, {"trajectory_id": "2", "explanation": "x", ` + six + `}]}`, axes, false, true},
+		{
+			"axes", `{"scores": [{"trajectory_id": "1", "explanation": "x", ` + six +
+				`}, {"trajectory_id": "2", "explanation": "x", ` + six + `}]}`, axes, false, true,
+		},
 		{"axes alone", `{"reason": "x", ` + six + `}`, axes, true, true},
 	} {
 		s := schema.Compile(c.r.schema(2, c.alone))

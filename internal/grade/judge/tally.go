@@ -18,8 +18,8 @@ func (t *tally) add(o Opinion, place int) {
 	t.opinions, t.places = append(t.opinions, o), append(t.places, place)
 }
 
-// term is their mean. The reason is that of the sample whose score is nearest to it. An attempt alone passes where more than half of
-// the samples say so, in doubt it does not; with axes where the mean is at least the rubric's PassFrom.
+// term is their mean. The reason is that of the sample whose score is nearest to it. An attempt alone passes where more
+// than half of the samples say so, in doubt it does not; with axes where the mean is at least the rubric's PassFrom.
 func (t *tally) term(r *Rubric) trajectory.Term {
 	judged := &trajectory.Judgement{Places: t.places}
 	total, passed, asked := 0.0, 0, false
@@ -67,8 +67,8 @@ func (r *Rubric) passes(score float64) bool {
 	return score > 0.5
 }
 
-// mergeTies makes scores that differ by no more than a tolerance one, their mean. From the lowest up, each takes with it those that are no
-// further above it than that, so no two scores further apart become one.
+// mergeTies makes scores that differ by no more than a tolerance one, their mean. From the lowest up, each takes with
+// it those that are no further above it than that, so no two scores further apart become one.
 func mergeTies(scores []float64, tolerance float64) []float64 {
 	order := make([]int, len(scores))
 	for i := range order {

@@ -14,7 +14,9 @@ import (
 // wavering says 0.55 and 0.65 of each attempt alone, in two samples.
 type wavering struct{ now, most atomic.Int32 }
 
-func (w *wavering) Judge(_ context.Context, _ *scenario.Scenario, ts []*trajectory.Trajectory) ([]trajectory.Term, error) {
+func (w *wavering) Judge(
+	_ context.Context, _ *scenario.Scenario, ts []*trajectory.Trajectory,
+) ([]trajectory.Term, error) {
 	n := w.now.Add(1)
 	defer w.now.Add(-1)
 	for most := w.most.Load(); n > most && !w.most.CompareAndSwap(most, n); most = w.most.Load() {
@@ -22,17 +24,20 @@ func (w *wavering) Judge(_ context.Context, _ *scenario.Scenario, ts []*trajecto
 	terms := make([]trajectory.Term, len(ts))
 	for i := range terms {
 		passed := false
-		terms[i] = trajectory.Term{Score: 0.6, Judgement: &trajectory.Judgement{Model: "w", Samples: []float64{0.55, 0.65}, Places: []int{0, 1}, Passed: &passed}}
+		terms[i] = trajectory.Term{Score: 0.6, Judgement: &trajectory.Judgement{Model: "w",
+			Samples: []float64{0.55, 0.65}, Places: []int{0, 1}, Passed: &passed}}
 	}
 	return terms, nil
 }
 
-func (w *wavering) Verdict(ctx context.Context, s *scenario.Scenario, ts []*trajectory.Trajectory) ([]trajectory.Term, error) {
+func (w *wavering) Verdict(
+	ctx context.Context, s *scenario.Scenario, ts []*trajectory.Trajectory,
+) ([]trajectory.Term, error) {
 	return w.Judge(ctx, s, ts)
 }
 
-// Two samples say the same of an attempt where both are at least what the rubric passes from: with axes that is not a half. And no more groups
-// are asked about at once than the judge answers.
+// Two samples say the same of an attempt where both are at least what the rubric passes from: with axes that is not a
+// half. And no more groups are asked about at once than the judge answers.
 func TestSamplesPassFromWhatTheRubricSays(t *testing.T) {
 	groups, err := BuiltInSet()
 	if err != nil {
@@ -40,7 +45,8 @@ func TestSamplesPassFromWhatTheRubricSays(t *testing.T) {
 	}
 	for from, want := range map[float64]float64{0: 1, 0.6: 0, 0.7: 1} {
 		w := &wavering{}
-		report, err := Calibration{Samples: 2, PassFrom: from, AtOnce: 2, Intervals: stats.Bootstrap{Level: 0.95, Seed: 1}}.Run(t.Context(), w, w, groups, func(error) bool { return false })
+		report, err := Calibration{Samples: 2, PassFrom: from, AtOnce: 2, Intervals: stats.Bootstrap{Level: 0.95,
+			Seed: 1}}.Run(t.Context(), w, w, groups, func(error) bool { return false })
 		if err != nil || w.most.Load() > 2 {
 			t.Fatalf("%v: %d at once", err, w.most.Load())
 		}

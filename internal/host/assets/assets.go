@@ -66,21 +66,25 @@ func Models() []Asset { return []Asset{Model(), qwenCoderHalf(), qwenCoder()} }
 func CPUPlugin() Asset {
 	return Asset{
 		Name: "cpu", Package: "lammps-jax-pjrt-cpu", Version: "0.11.2",
-		Wheels: []Wheel{{Package: "lammps-jax-pjrt-cpu", Bytes: 62711338, Member: "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so",
-			SHA256: "1319390d948b39f69f7dade496b7c385149d9ca6097a6b62114da113216d9ad1"}},
+		Wheels: []Wheel{
+			{Package: "lammps-jax-pjrt-cpu", Bytes: 62711338, Member: "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so",
+				SHA256: "1319390d948b39f69f7dade496b7c385149d9ca6097a6b62114da113216d9ad1"},
+		},
 		File:   "pjrt_c_api_cpu_plugin.so",
 		SHA256: "ad1309ac822b1b24d51b7f9947c7c9fa9ef5d67f390584cbc3d1fa2428fed9c2", Bytes: 201600336,
 		License: "Apache-2.0", Platform: "linux/amd64",
 	}
 }
 
-// CUDAPlugin is XLA for NVIDIA GPUs with CUDA 13 as a PJRT plug-in. NVIDIA's own libraries, which it loads, are not with it:
-// they are 2 GB in a dozen wheels under a licence of their own.
+// CUDAPlugin is XLA for NVIDIA GPUs with CUDA 13 as a PJRT plug-in. NVIDIA's own libraries, which it loads, are not
+// with it: they are 2 GB in a dozen wheels under a licence of their own.
 func CUDAPlugin() Asset {
 	return Asset{
 		Name: "cuda13", Package: "jax-cuda13-pjrt", Version: "0.11.2",
-		Wheels: []Wheel{{Package: "jax-cuda13-pjrt", Bytes: 134162640, Member: "jax_plugins/xla_cuda13/xla_cuda_plugin.so",
-			SHA256: "e5ff589d43064913bb74027682d89639c7ea48f9f81c2bae6fc75117e913f93e"}},
+		Wheels: []Wheel{
+			{Package: "jax-cuda13-pjrt", Bytes: 134162640, Member: "jax_plugins/xla_cuda13/xla_cuda_plugin.so",
+				SHA256: "e5ff589d43064913bb74027682d89639c7ea48f9f81c2bae6fc75117e913f93e"},
+		},
 		File:   "xla_cuda_plugin.so",
 		SHA256: "43d3efd6fd43d8a5d9aa67176e830d81e4ad5fc19fda4ad09cdcc4aebd9f3920", Bytes: 411465856,
 		License: "Apache-2.0", Platform: "linux/amd64",

@@ -41,8 +41,10 @@ func fixture(t *testing.T, script string) (Store, Asset, func() int) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wheelPath, calls, python := filepath.Join(dir, "pkg-1.whl"), filepath.Join(dir, "calls"), filepath.Join(dir, "python3")
-	head := "#!/bin/sh\necho run >> '" + calls + "'\nwhile [ $# -gt 1 ]; do [ \"$1\" = --dest ] && DEST=$2; shift; done\nmkdir -p \"$DEST\"\n"
+	wheelPath, calls, python :=
+		filepath.Join(dir, "pkg-1.whl"), filepath.Join(dir, "calls"), filepath.Join(dir, "python3")
+	head := "#!/bin/sh\necho run >> '" + calls +
+		"'\nwhile [ $# -gt 1 ]; do [ \"$1\" = --dest ] && DEST=$2; shift; done\nmkdir -p \"$DEST\"\n"
 	for path, text := range map[string]string{wheelPath: wheel.String(), python: head + script, calls: ""} {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
@@ -54,7 +56,8 @@ func fixture(t *testing.T, script string) (Store, Asset, func() int) {
 			SHA256: hash(wheel.Bytes()), Bytes: int64(wheel.Len())}},
 		SHA256: hash([]byte(content)), Bytes: int64(len(content)),
 	}
-	s := Store{Dir: filepath.Join(dir, "cache"), Python: python, Env: []string{"PATH=/usr/bin:/bin", "WHEEL=" + wheelPath}}
+	s := Store{Dir: filepath.Join(dir, "cache"), Python: python,
+		Env: []string{"PATH=/usr/bin:/bin", "WHEEL=" + wheelPath}}
 	count := func() int {
 		b, err := os.ReadFile(calls)
 		if err != nil {
@@ -133,7 +136,8 @@ func TestFetchErrors(t *testing.T) {
 		{"no python on the path", copyWheel, func(s *Store, _ *Asset) { s.Python = "python-that-is-not-there" }, NoPython, fault.CodeError},
 		{"no pip", `echo "python3: No module named pip" >&2; exit 1`, nil, NoPython, fault.CodeError},
 		{"no network", "echo 'WARNING: Retrying after connection broken by NewConnectionError' >&2\n" +
-			"echo 'ERROR: No matching distribution found for pkg==1' >&2; exit 1", nil, NoNetwork, fault.CodeUnavailable},
+			"echo 'ERROR: No matching distribution found for pkg==1' >&2; exit 1", nil, NoNetwork,
+			fault.CodeUnavailable},
 		{"no wheel", "echo 'ERROR: No matching distribution found for pkg==1' >&2; exit 1", nil, NoSuchWheel, fault.CodeError},
 		{"disk full in pip", "echo 'ERROR: [Errno 28] No space left on device' >&2; exit 1", nil, DiskFull, fault.CodeExhausted},
 		{"disk too small", copyWheel, func(_ *Store, a *Asset) { a.Wheels[0].Bytes = 1 << 60 }, DiskFull, fault.CodeExhausted},

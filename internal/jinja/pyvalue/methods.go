@@ -2,16 +2,17 @@ package pyvalue
 
 import "hone/internal/chat"
 
-// HasMethod knows the methods of each type that are here; those that would change a value are forbidden by jinja2's sandbox, and the
-// rest of Python's are lacking.
+// HasMethod knows the methods of each type that are here; those that would change a value are forbidden by jinja2's
+// sandbox, and the rest of Python's are lacking.
 func HasMethod(object Value, name string) bool {
 	switch object.(type) {
 	case string:
 		switch name {
-		case "capitalize", "casefold", "center", "count", "endswith", "expandtabs", "find", "format", "index", "isalnum",
-			"isalpha", "isascii", "isdecimal", "isdigit", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper",
-			"join", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust",
-			"rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title", "upper", "zfill":
+		case "capitalize", "casefold", "center", "count", "endswith", "expandtabs", "find", "format",
+			"index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "islower", "isnumeric",
+			"isprintable", "isspace", "istitle", "isupper", "join", "ljust", "lower", "lstrip", "partition",
+			"removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip",
+			"split", "splitlines", "startswith", "strip", "swapcase", "title", "upper", "zfill":
 			return true
 		}
 	case *chat.Object:

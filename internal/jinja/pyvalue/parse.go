@@ -44,7 +44,8 @@ func ParseInt(s string, base int) (Value, bool) {
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		sign, digits = strings.TrimPrefix(s[:1], "+"), s[1:]
 	}
-	if prefix := map[int]string{2: "0b", 8: "0o", 16: "0x"}[base]; prefix != "" && strings.HasPrefix(strings.ToLower(digits), prefix) {
+	if prefix := map[int]string{2: "0b", 8: "0o", 16: "0x"}[base]; prefix != "" &&
+		strings.HasPrefix(strings.ToLower(digits), prefix) {
 		digits = strings.TrimPrefix(digits[2:], "_")
 	}
 	digits, ok := withoutUnderscores(digits, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")

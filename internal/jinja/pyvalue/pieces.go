@@ -1,7 +1,7 @@
 package pyvalue
 
-// What a rendering makes on its way dies with it: nothing but text leaves. So its memory is cut from pieces that the next
-// rendering uses again.
+// What a rendering makes on its way dies with it: nothing but text leaves. So its memory is cut from pieces that the
+// next rendering uses again.
 
 const (
 	firstPiece = 32      // items in the first piece

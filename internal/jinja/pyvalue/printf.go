@@ -245,7 +245,8 @@ func pad(text string, f spec) string {
 		if strings.IndexByte("+- ", text[0]) >= 0 {
 			at = 1
 		}
-		if strings.HasPrefix(text[at:], "0x") || strings.HasPrefix(text[at:], "0X") || strings.HasPrefix(text[at:], "0o") {
+		if strings.HasPrefix(text[at:], "0x") || strings.HasPrefix(text[at:], "0X") ||
+			strings.HasPrefix(text[at:], "0o") {
 			at += 2
 		}
 		return text[:at] + strings.Repeat("0", missing) + text[at:]

@@ -98,8 +98,10 @@ func TestValuesAreThoseOfPython(t *testing.T) {
 func TestForeignValues(t *testing.T) {
 	m := newMeter()
 	var a, b Value = &guest{2}, &guest{2}
-	if TypeName(a) != "guest" || !m.Truth(a) || m.Truth(&guest{}) || !m.Equal(a, a) || m.Equal(a, b) || m.Text(a) != "<guest 2>" {
-		t.Errorf("%s, truth %v, equal to itself %v and to another %v: %s", TypeName(a), m.Truth(a), m.Equal(a, a), m.Equal(a, b), m.Text(a))
+	if TypeName(a) != "guest" || !m.Truth(a) || m.Truth(&guest{}) || !m.Equal(a, a) || m.Equal(a, b) ||
+		m.Text(a) != "<guest 2>" {
+		t.Errorf("%s, truth %v, equal to itself %v and to another %v: %s",
+			TypeName(a), m.Truth(a), m.Equal(a, a), m.Equal(a, b), m.Text(a))
 	}
 	if n, ok := Length(a); !ok || n != 2 || m.Repr(m.List(a)) != "['g', 'g']" {
 		t.Errorf("%d items: %s", n, m.Repr(m.List(a)))

@@ -59,7 +59,8 @@ func (m *Meter) Slice(object Value, bounds [3]Value) Value {
 	case Tuple:
 		return Tuple(pick(m, []Value(o), start, step, count))
 	case *Range:
-		return &Range{o.start + int64(start)*o.step, o.start + int64(start+count*step)*o.step, o.step * int64(step), int64(count)}
+		return &Range{o.start + int64(start)*o.step, o.start + int64(start+count*step)*o.step, o.step * int64(step),
+			int64(count)}
 	}
 	s := object.(string)
 	m.Scan(len(s))

@@ -91,7 +91,9 @@ func (m *Meter) fields(s string, fromEnd bool, most int) Value {
 func (m *Meter) SplitLines(s string, keep bool) Value {
 	lines := []Value{}
 	for s != "" {
-		end := strings.IndexFunc(s, func(c rune) bool { return strings.ContainsRune("\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029", c) })
+		end := strings.IndexFunc(s, func(c rune) bool {
+			return strings.ContainsRune("\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029", c)
+		})
 		if end < 0 {
 			end = len(s)
 		}

@@ -1,5 +1,5 @@
-// Package pyvalue holds Python's values and their rules: truth, comparison, text, numbers, sequences, and the methods of
-// str, dict and list, as chat templates use them. The template room evaluates Jinja with them.
+// Package pyvalue holds Python's values and their rules: truth, comparison, text, numbers, sequences, and the methods
+// of str, dict and list, as chat templates use them. The template room evaluates Jinja with them.
 //
 // Operations are methods of a Meter, which counts what they cost. What Python raises, they panic with as a *Failure.
 package pyvalue

@@ -1,4 +1,5 @@
-// Package agent opens the model that speaks in episodes: on a device or behind a server, and its trainer where it is trained.
+// Package agent opens the model that speaks in episodes: on a device or behind a server, and its trainer where it is
+// trained.
 package agent
 
 import (
@@ -56,7 +57,8 @@ func (l *Agent) Open(h *host.Host, p Plan) error {
 		return l.away.speakFrom(l, source, len(p.prefix)+p.private, m.Spec.VocabSize)
 	}
 	h.Say("shared prefix of %d tokens; %s", len(p.prefix), basemodel.CompileNote)
-	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
+	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private,
+		Prefix: p.prefix}
 	h.Opens(o)
 	if l.Sampler, err = sample.NewSamplers(m.Engine, m.Spec, m.Weights, o); err != nil {
 		return err
@@ -71,7 +73,8 @@ func (l *Agent) Open(h *host.Host, p Plan) error {
 	return recipe.Publish(l.Policy, "the adapter "+p.Adapter)
 }
 
-// Hold makes the sampler hold the adapter in a folder, or the base model alone where that is empty, of those who train nothing.
+// Hold makes the sampler hold the adapter in a folder, or the base model alone where that is empty, of those who train
+// nothing.
 func (l *Agent) Hold(folder string) error {
 	if folder == "" {
 		return l.Policy.Withdraw()
@@ -88,7 +91,8 @@ func (l *Agent) Hold(folder string) error {
 	return l.away.compare(l, folder)
 }
 
-// openPolicy opens what is sampled from: a trainer's adapter, that of a folder, or the base model alone, for which there is no source.
+// openPolicy opens what is sampled from: a trainer's adapter, that of a folder, or the base model alone, for which
+// there is no source.
 func (l *Agent) openPolicy(h *host.Host, p Plan) (publish.Source, model.LoRA, error) {
 	m, c := p.Model, p.Config
 	if p.Trains {
@@ -113,9 +117,11 @@ func (l *Agent) openPolicy(h *host.Host, p Plan) (publish.Source, model.LoRA, er
 
 // ForceCalls lets single calls of the agent be forced, or is an error where they cannot be.
 func (l *Agent) ForceCalls() error {
-	refused := &fault.Error{Code: fault.CodeUsage, What: "no call can be forced", Where: "grpo.explorations", Next: "leave grpo.explorations out"}
+	refused := &fault.Error{Code: fault.CodeUsage, What: "no call can be forced", Where: "grpo.explorations",
+		Next: "leave grpo.explorations out"}
 	if l.away != nil {
-		refused.Why = "the server at " + l.away.settings.URL + " samples, and it is not asked to hold completions to a form"
+		refused.Why = "the server at " + l.away.settings.URL +
+			" samples, and it is not asked to hold completions to a form"
 		return refused
 	}
 	calls, ok := render.NewCalls(render.TokenTexts(l.Model.Text.Tokenizer, l.Model.Spec.VocabSize), l.Model.Renderer)
@@ -146,7 +152,8 @@ func (t Truncated) Sample(ctx context.Context, r policy.Request) (policy.Complet
 	return t.Sampler.Sample(ctx, r)
 }
 
-// SaveFinal writes the adapter with what it was trained under, and how an evaluation by a server tells that it computes with both.
+// SaveFinal writes the adapter with what it was trained under, and how an evaluation by a server tells that it computes
+// with both.
 func (l *Agent) SaveFinal(ctx context.Context, h *host.Host, dir string) error {
 	if err := basemodel.SaveAdapter(dir, l.Trainer.Trainer, l.Model.Renderer); err != nil {
 		return err

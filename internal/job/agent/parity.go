@@ -16,8 +16,8 @@ import (
 // Of a probe: how many prompts, and the tokens of each completion.
 const probePrompts, probeTokens = 4, 16
 
-// Parity is a probe that completes the openings of the first scenarios that fit, as their episodes begin, and the same ones each time; nil where none
-// fits.
+// Parity is a probe that completes the openings of the first scenarios that fit, as their episodes begin, and the same
+// ones each time; nil where none fits.
 func (l *Agent) Parity(world environment.Options, c config.Config, tasks []scenario.Scenario) (*recipe.Parity, error) {
 	var prompts [][]int32
 	for _, s := range tasks {
@@ -63,13 +63,19 @@ func (l *Agent) probed(ctx context.Context, c config.Config, prompts [][]int32) 
 }
 
 func (l *Agent) probedRow(ctx context.Context, c config.Config, i int, prompt []int32) (row batch.Sequence, err error) {
-	x, err := l.Speaker.Sample(ctx, policy.Request{Prompt: prompt, Slot: i, Key: policy.Key{Seed: c.Seed, Stream: uint64(i)},
-		Sampling: policy.Sampling{Temperature: c.Rollout.Temperature, MaxTokens: min(probeTokens, c.Rollout.MaxTokens), StopIDs: l.Speaker.Renderer.StopIDs()}})
+	x, err := l.Speaker.Sample(ctx, policy.Request{
+		Prompt: prompt,
+		Slot:   i,
+		Key:    policy.Key{Seed: c.Seed, Stream: uint64(i)},
+		Sampling: policy.Sampling{Temperature: c.Rollout.Temperature, MaxTokens: min(probeTokens, c.Rollout.MaxTokens),
+			StopIDs: l.Speaker.Renderer.StopIDs()},
+	})
 	if err != nil {
 		return row, err
 	}
 	n := len(prompt) + len(x.IDs)
-	row = batch.Sequence{IDs: make([]int32, 0, n), Trained: make([]bool, len(prompt), n), SamplerLogprobs: make([]float32, len(prompt), n)}
+	row = batch.Sequence{IDs: make([]int32, 0, n), Trained: make([]bool, len(prompt), n),
+		SamplerLogprobs: make([]float32, len(prompt), n)}
 	row.IDs = append(append(row.IDs, prompt...), x.IDs...)
 	for _, p := range x.SamplerLogprobs {
 		row.Trained, row.SamplerLogprobs = append(row.Trained, true), append(row.SamplerLogprobs, p)

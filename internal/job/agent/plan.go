@@ -18,8 +18,8 @@ type Wanted struct {
 	Trains    bool                // training steps follow
 }
 
-// Plan is what is settled before a device is opened: the model that was found for what is wanted, how its episodes begin,
-// and the configuration with what the adapter and the memory settle in it.
+// Plan is what is settled before a device is opened: the model that was found for what is wanted, how its episodes
+// begin, and the configuration with what the adapter and the memory settle in it.
 type Plan struct {
 	Wanted
 	Config  config.Config
@@ -29,10 +29,13 @@ type Plan struct {
 	private int     // tokens of a slot after it
 }
 
-// Resolve finds the base model for what is wanted. A model or a memory that is too small for it is refused; no device is
-// opened and no weight read. world is what the episodes of a model take place in, and chosen tells that scenarios have
-// tools of their own. The plan's model is to be closed, unless it is opened.
-func (l *Agent) Resolve(h *host.Host, c config.Config, w Wanted, world func(config.Config, *basemodel.Model) environment.Options, chosen bool) (Plan, error) {
+// Resolve finds the base model for what is wanted. A model or a memory that is too small for it is refused; no device
+// is opened and no weight read. world is what the episodes of a model take place in, and chosen tells that scenarios
+// have tools of their own. The plan's model is to be closed, unless it is opened.
+func (l *Agent) Resolve(
+	h *host.Host, c config.Config, w Wanted, world func(config.Config, *basemodel.Model) environment.Options,
+	chosen bool,
+) (Plan, error) {
 	c, trained, err := basemodel.AdapterPrompting(h, c, w.Adapter, w.Trains)
 	if err != nil {
 		return Plan{}, err
@@ -75,12 +78,14 @@ func (l *Agent) settle(p *Plan, chosen bool) error {
 // between is how many tokens the chat template writes around a turn's result.
 func between(m *basemodel.Model) int {
 	const about = 64
-	call := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool", Arguments: "{}"}}}
+	call := chat.Message{Role: chat.Assistant,
+		ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool", Arguments: "{}"}}}
 	completion, err := m.Renderer.Completion(call)
 	if err != nil {
 		return about
 	}
-	next, rewrite, err := m.Renderer.Next([]chat.Message{{Role: chat.User, Content: "task"}, call, {Role: chat.ToolRole, ToolCallID: "call_0", Name: "tool"}}, 1, completion, nil)
+	next, rewrite, err := m.Renderer.Next([]chat.Message{{Role: chat.User, Content: "task"}, call,
+		{Role: chat.ToolRole, ToolCallID: "call_0", Name: "tool"}}, 1, completion, nil)
 	if err != nil || rewrite != "" {
 		return about
 	}
@@ -104,8 +109,8 @@ func (p Plan) Rehearse() error {
 	return err
 }
 
-// sharePrefix finds what all prompts begin with, and returns the length of the longest. chosen tells that scenarios have
-// tools of their own.
+// sharePrefix finds what all prompts begin with, and returns the length of the longest. chosen tells that scenarios
+// have tools of their own.
 func (p *Plan) sharePrefix(chosen bool) (longest int, err error) {
 	if !chosen {
 		p.prefix, longest, err = p.Model.SharedPrefix(p.World.ToolList, p.Openings(p.Scenarios))

@@ -31,10 +31,12 @@ type away struct {
 	say      func(format string, args ...any)
 }
 
-// OpenSampler asks the configuration's server whether it can sample, where there is one; else the model is sampled in this process. trains says whether
-// what it samples is trained on, in the run directory runDir, which is there then; else that may be empty. gone is called where the server answers
-// nothing any more.
-func (l *Agent) OpenSampler(ctx context.Context, h *host.Host, c config.Config, runDir string, trains bool, gone func(error)) error {
+// OpenSampler asks the configuration's server whether it can sample, where there is one; else the model is sampled in
+// this process. trains says whether what it samples is trained on, in the run directory runDir, which is there then;
+// else that may be empty. gone is called where the server answers nothing any more.
+func (l *Agent) OpenSampler(
+	ctx context.Context, h *host.Host, c config.Config, runDir string, trains bool, gone func(error),
+) error {
 	s := c.Sampler
 	if s.URL == "" {
 		return nil
@@ -43,8 +45,8 @@ func (l *Agent) OpenSampler(ctx context.Context, h *host.Host, c config.Config, 
 	if err != nil {
 		return err
 	}
-	o := remote.Options{URL: s.URL, API: s.API, Model: s.Model, Key: fault.Secret(key), Slots: s.Slots, Temperature: c.Rollout.Temperature,
-		Retries: s.Retries, Timeout: s.Timeout, Gone: gone}
+	o := remote.Options{URL: s.URL, API: s.API, Model: s.Model, Key: fault.Secret(key), Slots: s.Slots,
+		Temperature: c.Rollout.Temperature, Retries: s.Retries, Timeout: s.Timeout, Gone: gone}
 	if s.Retries == 0 {
 		o.Retries = -1
 	}
@@ -66,7 +68,8 @@ func (l *Agent) OpenSampler(ctx context.Context, h *host.Host, c config.Config, 
 	return nil
 }
 
-// PoliciesOf is the folder through which a run hands adapters to a server, and what the server calls it; empty: the same.
+// PoliciesOf is the folder through which a run hands adapters to a server, and what the server calls it; empty: the
+// same.
 func PoliciesOf(s config.Sampler, runDir string) (root, there string) {
 	return cmp.Or(s.Adapters, filepath.Join(runDir, policiesFolder)), s.AdaptersThere
 }
@@ -82,14 +85,20 @@ func (a *away) speakFrom(l *Agent, source publish.Source, room, vocabulary int) 
 	return nil
 }
 
-// putAside takes a temporary folder where no folder for adapters is named: the run of an evaluation begins once its model is open, if it is kept at all,
-// and nothing may be in its folder before. Two that are not kept are told apart by it too.
+// putAside takes a temporary folder where no folder for adapters is named: the run of an evaluation begins once its
+// model is open, if it is kept at all, and nothing may be in its folder before. Two that are not kept are told apart by
+// it too.
 func (a *away) putAside(runDir string) (err error) {
 	if a.settings.Adapters != "" && runDir != "" {
 		return nil
 	}
 	if a.aside, err = os.MkdirTemp("", "hone-policies-"); err != nil {
-		return &fault.Error{Code: fault.CodeExhausted, What: "cannot make a folder through which adapters are handed to the sampler", Err: err, Next: "name one as sampler.adapters"}
+		return &fault.Error{
+			Code: fault.CodeExhausted,
+			What: "cannot make a folder through which adapters are handed to the sampler",
+			Err:  err,
+			Next: "name one as sampler.adapters",
+		}
 	}
 	if a.mark = markOf(a.aside); a.settings.Adapters == "" {
 		a.root = a.aside
@@ -100,7 +109,8 @@ func (a *away) putAside(runDir string) (err error) {
 // sampledAway reports whether the model is a server's alone: it samples, and nothing is trained here.
 func (l *Agent) sampledAway(trains bool) bool { return l.away != nil && !trains }
 
-// openAway makes the server sample from the adapter in a folder, "" for the base model alone. No device is opened, and no weight of the base model is read.
+// openAway makes the server sample from the adapter in a folder, "" for the base model alone. No device is opened, and
+// no weight of the base model is read.
 func (l *Agent) openAway(folder string, room int) error {
 	if err := l.Model.LoadShape(); err != nil {
 		return err
@@ -119,7 +129,8 @@ func (l *Agent) Device() string {
 	return l.Model.Engine.Description()
 }
 
-// markOf tells a run from others that hand adapters through the same folder. It is the same each time the run goes on in its place.
+// markOf tells a run from others that hand adapters through the same folder. It is the same each time the run goes on
+// in its place.
 func markOf(runDir string) string {
 	if path, err := filepath.Abs(runDir); err == nil {
 		runDir = path

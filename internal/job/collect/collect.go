@@ -32,8 +32,12 @@ func collectError(ctx context.Context, j *job.Job, kept, all int, err error) err
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after %d of %s; nothing finished is lost", kept, fault.Count(all, "episode")),
-		Where: j.Path, Next: "the same command goes on"}
+	return &fault.Error{
+		Code:  fault.CodeStopped,
+		What:  fmt.Sprintf("stopped after %d of %s; nothing finished is lost", kept, fault.Count(all, "episode")),
+		Where: j.Path,
+		Next:  "the same command goes on",
+	}
 }
 
 // Collection says what hone collect runs scenarios with.
@@ -50,7 +54,9 @@ type Collection struct {
 }
 
 // runScenarios runs the scenarios that an earlier attempt has not, tallies all of them, and says what came of it.
-func runScenarios(ctx context.Context, j *job.Job, x Collection, list []scenario.Scenario, from toolset.Source) (*Tally, error) {
+func runScenarios(
+	ctx context.Context, j *job.Job, x Collection, list []scenario.Scenario, from toolset.Source,
+) (*Tally, error) {
 	if x.Policy == nil {
 		var err error
 		if list, err = withGold(j, list); err != nil {
@@ -104,10 +110,12 @@ func runScenarios(ctx context.Context, j *job.Job, x Collection, list []scenario
 // sayNext says what can be done with the episodes.
 func sayNext(j *job.Job, ended *Tally) {
 	if ended.shown > 0 {
-		j.Say("next: hone sft --data %s --base-model %s --output-dir %s", j.Trajectories(), j.Config.Model.Base, run.FreeFolder("sft"))
+		j.Say("next: hone sft --data %s --base-model %s --output-dir %s",
+			j.Trajectories(), j.Config.Model.Base, run.FreeFolder("sft"))
 		return
 	}
-	j.Say("next: hone runs show %s --episodes; no episode passed and ended by itself, so there is nothing for hone sft to learn from", j.Path)
+	j.Say("next: hone runs show %s --episodes; no episode passed and ended by itself, so there is nothing for hone "+
+		"sft to learn from", j.Path)
 }
 
 // openWithGate opens the servers of a collection, and the gate that asks whoever sits beside it about calls.
@@ -144,7 +152,8 @@ func SayCost(j *job.Job, x Collection) {
 	if x.Priced {
 		cost = fmt.Sprintf(": $%.4f", x.Client.CostUSD())
 	}
-	j.Say("%s sent and %s received were paid for%s", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"), cost)
+	j.Say("%s sent and %s received were paid for%s", fault.Count(spent.PromptTokens, "token"),
+		fault.Count(spent.CompletionTokens, "token"), cost)
 }
 
 // withGold are the scenarios of which gold calls or an answer can be shown.
@@ -158,7 +167,8 @@ func withGold(j *job.Job, list []scenario.Scenario) (kept []scenario.Scenario, e
 		j.Say("%s with neither gold calls nor an answer that a check names: left out", fault.Count(other, "scenario"))
 	}
 	if len(kept) == 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "no scenario has gold calls", Where: "--gold", Next: `give the scenarios "gold", or name an --endpoint`}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no scenario has gold calls", Where: "--gold",
+			Next: `give the scenarios "gold", or name an --endpoint`}
 	}
 	return kept, nil
 }
@@ -191,7 +201,8 @@ func sampleID(scenario string, sample int) string {
 	return fmt.Sprintf("%s#%d", scenario, sample+1)
 }
 
-// samplesOf are all samples of all scenarios: the first of each, then the second, so that a run that is stopped has some of all.
+// samplesOf are all samples of all scenarios: the first of each, then the second, so that a run that is stopped has
+// some of all.
 func samplesOf(list []scenario.Scenario, samples int) []sampled {
 	var out []sampled
 	for n := range samples {
@@ -212,7 +223,9 @@ func placesOf(list []sampled) func(episode string) approval.Place {
 }
 
 // runEpisodes runs the episodes that have not been, so many at once, and tallies all of them.
-func runEpisodes(ctx context.Context, j *job.Job, l *episodes.Episodes, x Collection, p rollout.Policy, list []sampled) (Tally, error) {
+func runEpisodes(
+	ctx context.Context, j *job.Job, l *episodes.Episodes, x Collection, p rollout.Policy, list []sampled,
+) (Tally, error) {
 	dir, c := j.Dir, j.Config // c as the run was begun with
 	log, report := journal.Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
 	defer j.Working("running episodes")()
@@ -236,7 +249,8 @@ func runEpisodes(ctx context.Context, j *job.Job, l *episodes.Episodes, x Collec
 		}
 		ended.add(kept.Trajectory)
 	}
-	unread := false                                           // calls or reasoning were left in a text, which is said once
+	// calls or reasoning were left in a text, which is said once
+	unread := false
 	keep := func(s sampled, t *trajectory.Trajectory) error { // one after the other
 		if x.Policy == nil && l.RefuseGold(t) {
 			ended.refused++
@@ -257,27 +271,33 @@ func runEpisodes(ctx context.Context, j *job.Job, l *episodes.Episodes, x Collec
 		}
 		return nil
 	}
-	if err := eachAtOnce(ctx, left, x.AtOnce, func(ctx context.Context, s sampled, slot int) (*trajectory.Trajectory, error) {
-		return runner.Episode(ctx, *s.Scenario, s.sample, 0, slot)
-	}, keep); err != nil {
+	if err := eachAtOnce(ctx, left,
+		x.AtOnce, func(ctx context.Context, s sampled, slot int) (*trajectory.Trajectory, error) {
+			return runner.Episode(ctx, *s.Scenario, s.sample, 0, slot)
+		}, keep); err != nil {
 		return ended, err
 	}
-	if ended.Outcomes[trajectory.EnvironmentError]+ended.Outcomes[trajectory.InfrastructureError]+ended.Outcomes[trajectory.JudgeError] > 0 {
+	if ended.Outcomes[trajectory.EnvironmentError]+ended.Outcomes[trajectory.InfrastructureError]+
+		ended.Outcomes[trajectory.JudgeError] > 0 {
 		return ended, nil // the same command tries these again, or scores them
 	}
 	return ended, log.Finish("collect")
 }
 
-// restoreSettings has episodes take place as the run was begun with. trained is today's configuration as train has it: what chooses tools in it is taken from then.
+// restoreSettings has episodes take place as the run was begun with. trained is today's configuration as train has it:
+// what chooses tools in it is taken from then.
 func restoreSettings(j *job.Job, l *episodes.Episodes, trained config.Config) error {
 	c := j.Config
 	then := trained
-	then.MCP.MaxTools, then.MCP.Distractors, then.MCP.SearchShare, then.Seed = c.MCP.MaxTools, c.MCP.Distractors, c.MCP.SearchShare, c.Seed
+	then.MCP.MaxTools, then.MCP.Distractors, then.MCP.SearchShare, then.Seed =
+		c.MCP.MaxTools, c.MCP.Distractors, c.MCP.SearchShare, c.Seed
 	if !reflect.DeepEqual(then, trained) {
 		l.Select(then)
 	}
-	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
-	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, sample int) string { return sampleID(id, sample) }}
+	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once
+	// more.
+	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed,
+		Name: func(id string, _, sample int) string { return sampleID(id, sample) }}
 	return l.Under(j.Host, c)
 }
 
@@ -294,9 +314,13 @@ func toolFormat(j *job.Job) string {
 	return f.Name()
 }
 
-// eachAtOnce runs episodes so many at once and keeps each as it ends, one after the other. The first error stops those that have not begun; what is
-// under way is kept where it still ends well.
-func eachAtOnce(ctx context.Context, list []sampled, atOnce int, run func(ctx context.Context, s sampled, slot int) (*trajectory.Trajectory, error), keep func(sampled, *trajectory.Trajectory) error) error {
+// eachAtOnce runs episodes so many at once and keeps each as it ends, one after the other. The first error stops those
+// that have not begun; what is under way is kept where it still ends well.
+func eachAtOnce(
+	ctx context.Context,
+	list []sampled, atOnce int, run func(ctx context.Context, s sampled, slot int) (*trajectory.Trajectory, error),
+	keep func(sampled, *trajectory.Trajectory) error,
+) error {
 	var mu sync.Mutex // of keep, first and next
 	var first error
 	next := 0
@@ -329,7 +353,9 @@ func eachAtOnce(ctx context.Context, list []sampled, atOnce int, run func(ctx co
 }
 
 // ensureScore gives an episode its score: the one that was kept, else a new one, which is.
-func ensureScore(ctx context.Context, l *episodes.Episodes, log journal.Journal, s *scenario.Scenario, k recipe.Kept) error {
+func ensureScore(
+	ctx context.Context, l *episodes.Episodes, log journal.Journal, s *scenario.Scenario, k recipe.Kept,
+) error {
 	alone := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{k.Trajectory}}
 	if k.Score != nil && k.Score.Outcome == "" {
 		alone.Take([]trajectory.Score{*k.Score})

@@ -19,20 +19,24 @@ import (
 	"hone/internal/job/episodes"
 )
 
-// goldPolicy is a policy that makes each scenario's gold calls, one a turn, each behind what it asks the user first, and then says its gold answer, or what its checks of the answer want;
-// where there is neither, the last call's result. Whether that passes is for the checks to tell, as of any policy.
+// goldPolicy is a policy that makes each scenario's gold calls, one a turn, each behind what it asks the user first,
+// and then says its gold answer, or what its checks of the answer want; where there is neither, the last call's result.
+// Whether that passes is for the checks to tell, as of any policy.
 type goldPolicy map[string]*scenario.Scenario
 
 // Gold is a policy that makes the gold calls of scenarios, one a turn, and then says their gold answers.
 func Gold(list []scenario.Scenario) rollout.Policy { return goldPolicy(scenario.ByID(list)) }
 
-// MakesGold is an error where no gold call can be made: tools that are searched are called behind a search alone, which no gold solution has.
+// MakesGold is an error where no gold call can be made: tools that are searched are called behind a search alone, which
+// no gold solution has.
 func MakesGold(l *episodes.Episodes) error {
 	if !l.Selection.UsesSearch() {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "gold calls cannot be made where tools are searched", Where: "mcp.search_share",
-		Why: "a tool is called when a search has found it, and a gold solution has no search", Next: "set mcp.search_share to 0, and mcp.max_tools to how many are shown"}
+	return &fault.Error{Code: fault.CodeUsage, What: "gold calls cannot be made where tools are searched",
+		Where: "mcp.search_share",
+		Why:   "a tool is called when a search has found it, and a gold solution has no search",
+		Next:  "set mcp.search_share to 0, and mcp.max_tools to how many are shown"}
 }
 
 // HasGold reports whether there is anything to show of a scenario: a call, or an answer that a check names.
@@ -63,7 +67,9 @@ func sayTooLong(j *job.Job, list []scenario.Scenario) {
 		takes     func(*scenario.Scenario) int
 	}{
 		{"rollout.max_turns", "turn", j.Config.Rollout.MaxTurns, goldTurns},
-		{"rollout.max_tool_calls", "call", j.Config.Rollout.MaxToolCalls, func(s *scenario.Scenario) int { return len(s.Gold) + len(s.Slips) }},
+		{"rollout.max_tool_calls", "call", j.Config.Rollout.MaxToolCalls, func(s *scenario.Scenario) int {
+			return len(s.Gold) + len(s.Slips)
+		}},
 	} {
 		long, longest := 0, 0
 		for i := range list {
@@ -72,8 +78,8 @@ func sayTooLong(j *job.Job, list []scenario.Scenario) {
 			}
 		}
 		if long > 0 {
-			j.Say("note: %s of %d take more than %s to show, which is %s: they will be cut; the longest takes %d", fault.Count(long, "scenario"), len(list),
-				fault.Count(limit.most, limit.noun), limit.key, longest)
+			j.Say("note: %s of %d take more than %s to show, which is %s: they will be cut; the longest takes %d",
+				fault.Count(long, "scenario"), len(list), fault.Count(limit.most, limit.noun), limit.key, longest)
 		}
 	}
 }
@@ -124,8 +130,8 @@ func (s *goldSpeaker) Say(_ context.Context, messages []chat.Message, _ []chat.T
 	return environment.Reply{Turn: &trajectory.Turn{Content: answer}}, nil
 }
 
-// answerOf is a scenario's gold answer, else the text that the first check of its answer wants; and whether there is one: what an expression
-// may match is no answer to learn.
+// answerOf is a scenario's gold answer, else the text that the first check of its answer wants; and whether there is
+// one: what an expression may match is no answer to learn.
 func answerOf(s *scenario.Scenario) (text string, named bool) {
 	if s.GoldAnswer != "" {
 		return s.GoldAnswer, true
@@ -146,18 +152,20 @@ const unknownAnswer = "its answer says "
 
 // mendUnknown is what to do about one of a run.
 func mendUnknown(path string, t *trajectory.Trajectory) string {
-	return fmt.Sprintf("hone runs show %s --episode %s shows what a model would see; let a result or the task say the value, or correct the answer; --keep-unknown keeps such answers", path, t.ID)
+	return fmt.Sprintf("hone runs show %s --episode %s shows what a model would see; let a result or the task say "+
+		"the value, or correct the answer; --keep-unknown keeps such answers", path, t.ID)
 }
 
-// refuseUnknown has a gold solution whose answer no prompt and no result says count as the policy's mistake, which is not
-// learnt from: a model would learn to invent.
+// refuseUnknown has a gold solution whose answer no prompt and no result says count as the policy's mistake, which is
+// not learnt from: a model would learn to invent.
 func refuseUnknown(t *trajectory.Trajectory) {
 	if t.Outcome != trajectory.OK {
 		return
 	}
 	value, found := known.Unknown(t.Messages, t.Tools, func(i int) bool { return i >= t.Opening })
 	if found {
-		t.Outcome, t.Error = trajectory.PolicyError, fmt.Sprintf("%s%.60q, which no prompt and no result says", unknownAnswer, value)
+		t.Outcome, t.Error = trajectory.PolicyError, fmt.Sprintf("%s%.60q, which no prompt and no result says",
+			unknownAnswer, value)
 	}
 }
 

@@ -9,24 +9,30 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// The gold calls are made one a turn, with arguments on one line whatever the file's form is; then the answer is said: the gold one, what a check
-// names, or the last result.
+// The gold calls are made one a turn, with arguments on one line whatever the file's form is; then the answer is said:
+// the gold one, what a check names, or the last result.
 func TestGoldSpeaks(t *testing.T) {
 	want := "42"
 	call := []scenario.Gold{{Name: "add", Arguments: json.RawMessage("{\n  \"a\": 1.0,\n  \"b\": \"x y\"\n}")}}
 	for answer, s := range map[string]scenario.Scenario{
-		"gold":   {ID: "s", Gold: call, GoldAnswer: "gold", Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: &want}}},
-		want:     {ID: "s", Gold: call, Checks: []scenario.Check{{Type: scenario.CallCheck, Name: "add"}, {Type: scenario.AnswerCheck, Equals: &want}}},
+		"gold": {ID: "s", Gold: call, GoldAnswer: "gold", Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: &want}}},
+		want: {ID: "s", Gold: call, Checks: []scenario.Check{
+			{Type: scenario.CallCheck, Name: "add"},
+			{Type: scenario.AnswerCheck, Equals: &want},
+		}},
 		"result": {ID: "s", Gold: call},
 	} {
 		speaker := goldPolicy{"s": &s}.Speaker(rollout.Attempt{ScenarioID: "s"})
 		messages := []chat.Message{{Role: chat.User, Content: "add"}}
 		first, err := speaker.Say(t.Context(), messages, nil)
-		if err != nil || len(first.Turn.Calls) != 1 || first.Turn.Calls[0].Arguments != `{"a":1.0,"b":"x y"}` || first.Turn.Calls[0].Name != "add" {
+		if err != nil || len(first.Turn.Calls) != 1 || first.Turn.Calls[0].Arguments != `{"a":1.0,"b":"x y"}` ||
+			first.Turn.Calls[0].Name != "add" {
 			t.Fatalf("%v: %+v", err, first.Turn)
 		}
-		messages = append(messages, chat.Message{Role: chat.Assistant, ToolCalls: first.Turn.Calls}, chat.Message{Role: chat.ToolRole, Content: " result\n"})
-		if last, err := speaker.Say(t.Context(), messages, nil); err != nil || len(last.Turn.Calls) != 0 || last.Turn.Content != answer {
+		messages = append(messages, chat.Message{Role: chat.Assistant, ToolCalls: first.Turn.Calls},
+			chat.Message{Role: chat.ToolRole, Content: " result\n"})
+		if last, err := speaker.Say(t.Context(), messages, nil); err != nil || len(last.Turn.Calls) != 0 ||
+			last.Turn.Content != answer {
 			t.Errorf("%v: says %+v, want %q", err, last.Turn, answer)
 		}
 	}
@@ -34,8 +40,15 @@ func TestGoldSpeaks(t *testing.T) {
 
 // A slip is made before the gold call that comes next, and is not learnt.
 func TestGoldSlips(t *testing.T) {
-	s := scenario.Scenario{ID: "s", Gold: []scenario.Gold{{Name: "tables", Arguments: json.RawMessage("{}")}, {Name: "query", Arguments: json.RawMessage(`{"q":1}`)}},
-		GoldAnswer: "one", Slips: []scenario.Slip{{Before: 1, Name: "query", Arguments: json.RawMessage(`{"q":0}`)}}}
+	s := scenario.Scenario{
+		ID: "s",
+		Gold: []scenario.Gold{
+			{Name: "tables", Arguments: json.RawMessage("{}")},
+			{Name: "query", Arguments: json.RawMessage(`{"q":1}`)},
+		},
+		GoldAnswer: "one",
+		Slips:      []scenario.Slip{{Before: 1, Name: "query", Arguments: json.RawMessage(`{"q":0}`)}},
+	}
 	speaker := goldPolicy{"s": &s}.Speaker(rollout.Attempt{ScenarioID: "s"})
 	said := ""
 	for range goldTurns(&s) {

@@ -24,8 +24,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// interactive is what hone collect --interactive does: a person talks with a model, whose calls are shown and decided about, and each
-// conversation is kept as a collected episode.
+// interactive is what hone collect --interactive does: a person talks with a model, whose calls are shown and decided
+// about, and each conversation is kept as a collected episode.
 func interactive(ctx context.Context, j *job.Job, x Collection, split, how string, from toolset.Source) error {
 	if j.DryRun {
 		j.Say("would have you talk with %s", how)
@@ -47,11 +47,17 @@ func interactive(ctx context.Context, j *job.Job, x Collection, split, how strin
 	if err := restoreSettings(j, l, x.Trained); err != nil {
 		return err
 	}
-	t := &talks{Job: j, l: l, user: console.NewUser(j.Host), split: split, log: journal.Journal{Dir: j.Dir, Say: j.Say, Episodes: l}}
+	t := &talks{Job: j, l: l, user: console.NewUser(j.Host), split: split,
+		log: journal.Journal{Dir: j.Dir, Say: j.Say, Episodes: l}}
 	err = t.all(ctx, x.Policy)
 	SayCost(j, x)
 	if ctx.Err() != nil {
-		err = &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after %s, which are kept", fault.Count(t.kept, "conversation")), Where: j.Path, Next: "the same command begins the next conversation"}
+		err = &fault.Error{
+			Code:  fault.CodeStopped,
+			What:  fmt.Sprintf("stopped after %s, which are kept", fault.Count(t.kept, "conversation")),
+			Where: j.Path,
+			Next:  "the same command begins the next conversation",
+		}
 	}
 	if err != nil {
 		return err
@@ -62,8 +68,10 @@ func interactive(ctx context.Context, j *job.Job, x Collection, split, how strin
 	if t.kept == 0 {
 		return nil
 	}
-	return j.PrintThen(map[string]int{"conversations": t.kept}, [][]string{{"trajectories", j.Trajectories()}}, "%s kept; next: hone curate %s, or hone sft --data %s --base-model %s --output-dir %s",
-		fault.Count(t.kept, "conversation"), j.Trajectories(), j.Trajectories(), j.Config.Model.Base, run.FreeFolder("sft"))
+	return j.PrintThen(map[string]int{"conversations": t.kept}, [][]string{{"trajectories", j.Trajectories()}},
+		"%s kept; next: hone curate %s, or hone sft --data %s --base-model %s --output-dir %s",
+		fault.Count(t.kept, "conversation"), j.Trajectories(), j.Trajectories(), j.Config.Model.Base,
+		run.FreeFolder("sft"))
 }
 
 // talks are the conversations of a run.
@@ -136,7 +144,8 @@ func (t *talks) next() (string, error) {
 	}
 }
 
-// keep writes a conversation into the run. Its scenario has the person's words as a script, so that another model can be told the same.
+// keep writes a conversation into the run. Its scenario has the person's words as a script, so that another model can
+// be told the same.
 func (t *talks) keep(ctx context.Context, s scenario.Scenario, talk *trajectory.Trajectory) error {
 	s.User.Says = personTexts(talk)
 	talk.Scenario = s.Hash()
@@ -171,7 +180,8 @@ func personTexts(t *trajectory.Trajectory) (texts []string) {
 	return texts
 }
 
-// settle cuts a conversation that broke off behind its last whole answer, and reports whether there is one. Error says why it broke off.
+// settle cuts a conversation that broke off behind its last whole answer, and reports whether there is one. Error says
+// why it broke off.
 func settle(t *trajectory.Trajectory) bool {
 	if t.Outcome == trajectory.OK {
 		return len(t.Turns) > 0

@@ -22,7 +22,8 @@ import (
 
 // Asked is what the user asks of hone collect. What is empty or 0 is the configuration's.
 type Asked struct {
-	Endpoint, Model, KeyEnv string // the endpoint's base URL, its model, and the variable that holds its key; Model may be PROVIDER/MODEL alone
+	// the endpoint's base URL, its model, and the variable that holds its key; Model may be PROVIDER/MODEL alone
+	Endpoint, Model, KeyEnv string
 	Gold                    bool   // gold calls instead
 	KeepUnknown             bool   // with Gold, see Collection
 	Interactive             bool   // no scenarios: a person talks with the model
@@ -45,17 +46,22 @@ func (a Asked) check() error {
 		wrong, next = "gold calls ask no endpoint", "leave out --endpoint and --model, or --gold"
 	case a.Output == "", !a.Gold && !a.byPerson() && (a.Endpoint == "" || a.Model == ""):
 		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir",
-			Why: "with --gold or --model person it needs no endpoint; nor does a model PROVIDER/MODEL, such as anthropic/NAME", Next: next}
+			Why: "with --gold or --model person it needs no endpoint; nor does a model PROVIDER/MODEL, " +
+				"such as anthropic/NAME", Next: next}
 	case a.KeepUnknown && !a.Gold:
 		wrong, next = "only gold answers are left out because nothing says them", "leave out --keep-unknown"
 	case a.Gold && (a.Samples > 1 || a.Guide != ""):
-		wrong, next = "gold calls are the same each time, and nobody guides them", "leave out --samples and --hidden-system-prompt"
+		wrong, next = "gold calls are the same each time, and nobody guides them",
+			"leave out --samples and --hidden-system-prompt"
 	case a.Samples < 0 || a.AtOnce < 0 || a.Truncate < 0 || a.Truncate > 0 && a.Truncate < 16:
 		wrong = "--samples and --parallel are at least 1, and --truncate at least 16"
 	case a.byPerson() && (a.AtOnce > 1 || a.Guide != ""):
-		wrong, next = "a person does one task after the other, and no message guides it", "leave out --parallel and --hidden-system-prompt"
-	case a.Interactive && (a.Gold || a.byPerson() || a.Dataset != "" || a.Samples > 1 || a.AtOnce > 1 || a.Split == "all"):
-		wrong, next = "in a conversation a person talks with a model, without scenarios", "leave out --gold, --model person, --dataset, --samples, --parallel and --split all, or --interactive"
+		wrong, next = "a person does one task after the other, and no message guides it",
+			"leave out --parallel and --hidden-system-prompt"
+	case a.Interactive &&
+		(a.Gold || a.byPerson() || a.Dataset != "" || a.Samples > 1 || a.AtOnce > 1 || a.Split == "all"):
+		wrong, next = "in a conversation a person talks with a model, without scenarios",
+			"leave out --gold, --model person, --dataset, --samples, --parallel and --split all, or --interactive"
 	default:
 		return nil
 	}
@@ -73,7 +79,8 @@ func (a Asked) by(h *host.Host, named config.NamedModel) (x Collection, how stri
 		return x, "a person", nil
 	}
 	key, _ := h.LookupEnv(named.KeyEnv)
-	o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget, CacheDir: filepath.Join(a.Output, "cache")}
+	o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget,
+		CacheDir: filepath.Join(a.Output, "cache")}
 	if named.Price != nil {
 		o.Cost, x.Priced = named.Price.Of, true
 	}
@@ -94,7 +101,8 @@ func (a *Asked) remote(c *config.Config) config.NamedModel {
 // scenarios are those of the split; how many are not is told.
 func (a Asked) scenarios(h *host.Host) ([]scenario.Scenario, error) {
 	if !slices.Contains([]string{scenario.Train, scenario.Validation, scenario.Test, "all"}, a.Split) {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", a.Split), Where: "--split", Next: "give train, validation, test or all"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", a.Split),
+			Where: "--split", Next: "give train, validation, test or all"}
 	}
 	list, err := scenario.Load(a.Dataset)
 	if err != nil || a.Split == "all" {
@@ -102,7 +110,8 @@ func (a Asked) scenarios(h *host.Host) ([]scenario.Scenario, error) {
 	}
 	kept, err := inputs.OfSplit(list, a.Split, a.Dataset)
 	if other := len(list) - len(kept); err == nil && other > 0 {
-		h.Say("%s of the split %s; %d of other splits are left out (--split all runs them too)", fault.Count(len(kept), "scenario"), a.Split, other)
+		h.Say("%s of the split %s; %d of other splits are left out (--split all runs them too)",
+			fault.Count(len(kept), "scenario"), a.Split, other)
 	}
 	return kept, err
 }

@@ -17,18 +17,20 @@ import (
 
 // Tally counts how episodes ended.
 type Tally struct {
-	odd                       oddResults
-	lost                      string // what the first episode that a server or the way to it spoilt says, its last words included
+	odd oddResults
+	// what the first episode that a server or the way to it spoilt says, its last words included
+	lost                      string
 	Outcomes                  map[trajectory.Outcome]int
 	unscored                  string                        // why the first episode that could not be scored was not
 	scored, passed, notScored int                           // by the scenario's checks
 	cut                       map[trajectory.StopReason]int // that a limit ended; some of them may have passed
 	shown                     int                           // that hone sft learns from
-	refused                   int                           // gold solutions that a server refused, which are among those that it spoilt
-	mend                      string                        // what to do about all of these
-	unknown                   int                           // gold answers that nothing shown says, which are left out
-	forms                     llm.Forms                     // of answers that hold a call which was not read
-	invented                  *trajectory.Trajectory        // the first of them
+	// gold solutions that a server refused, which are among those that it spoilt
+	refused  int
+	mend     string                 // what to do about all of these
+	unknown  int                    // gold answers that nothing shown says, which are left out
+	forms    llm.Forms              // of answers that hold a call which was not read
+	invented *trajectory.Trajectory // the first of them
 }
 
 // nothing is an error where none of n episodes came to anything.
@@ -37,10 +39,12 @@ func (t *Tally) nothing(n int, where string) error {
 	case t.refused:
 		return allRefusedError(where, t.lost, t.mend)
 	case t.unknown:
-		return &fault.Error{Code: fault.CodeFailures, What: "every gold answer says what nothing shown says", Where: where, Why: t.invented.ScenarioID + ": " + t.invented.Error, Next: mendUnknown(where, t.invented)}
+		return &fault.Error{Code: fault.CodeFailures, What: "every gold answer says what nothing shown says",
+			Where: where, Why: t.invented.ScenarioID + ": " + t.invented.Error, Next: mendUnknown(where, t.invented)}
 	case t.Outcomes[trajectory.EnvironmentError] + t.Outcomes[trajectory.InfrastructureError]:
-		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: where, Why: t.lost,
-			Next: trajectory.Mending(t.lost, "hone doctor") + "; then the same command tries these scenarios again"}
+		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: where,
+			Why: t.lost, Next: trajectory.Mending(t.lost, "hone doctor") +
+				"; then the same command tries these scenarios again"}
 	case t.Outcomes[trajectory.JudgeError]:
 		return &fault.Error{Code: fault.CodeFailures, What: "no episode could be scored", Where: where, Why: t.unscored,
 			Next: "remove the reason; then the same command scores them, and runs none again"}
@@ -55,16 +59,20 @@ func (t *Tally) say(j *job.Job) {
 		if t.mend != "" {
 			mend = "; " + t.mend
 		}
-		j.Say("note: episodes that a server or the way to it spoilt, the first by: %s%s; the same command tries them again", t.lost, mend)
+		j.Say("note: episodes that a server or the way to it spoilt, the first by: %s%s; "+
+			"the same command tries them again", t.lost, mend)
 	}
 	if t.unscored != "" {
-		j.Say("note: %s could not be scored, the first by: %s; the same command scores them again", fault.Count(t.Outcomes[trajectory.JudgeError], "episode"), t.unscored)
+		j.Say("note: %s could not be scored, the first by: %s; the same command scores them again",
+			fault.Count(t.Outcomes[trajectory.JudgeError], "episode"), t.unscored)
 	}
 	if t.forms.Held > 0 {
 		j.Say("%s", t.forms)
 	}
 	if t.unknown > 0 {
-		j.Say("left out: %s that could not be known, the first: %s: %s; next: %s", fault.Count(t.unknown, "gold answer"), t.invented.ScenarioID, t.invented.Error, mendUnknown(j.Path, t.invented))
+		j.Say("left out: %s that could not be known, the first: %s: %s; next: %s",
+			fault.Count(t.unknown, "gold answer"), t.invented.ScenarioID, t.invented.Error,
+			mendUnknown(j.Path, t.invented))
 	}
 	for _, line := range t.odd.lines() {
 		j.Say("%s", line)
@@ -91,7 +99,8 @@ func (t *Tally) add(x *trajectory.Trajectory) {
 	}
 	t.odd.add(x)
 	t.Outcomes[x.Outcome]++
-	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken && t.lost == "" {
+	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken &&
+		t.lost == "" {
 		t.lost = x.Error
 	}
 	if x.Outcome == trajectory.PolicyError && strings.HasPrefix(x.Error, unknownAnswer) {
@@ -119,23 +128,25 @@ func (t *Tally) add(x *trajectory.Trajectory) {
 	}
 }
 
-// cutOff says how many episodes a limit ended, and the keys to raise. They are told apart from those that failed: what they did may be right,
-// and passes checks that are true by then.
+// cutOff says how many episodes a limit ended, and the keys to raise. They are told apart from those that failed: what
+// they did may be right, and passes checks that are true by then.
 func (t *Tally) cutOff() string {
 	n, by := 0, []string{}
 	for _, stop := range slices.Sorted(maps.Keys(t.cut)) {
 		n += t.cut[stop]
 		by = append(by, fmt.Sprintf("%s (%d)", cmp.Or(recipe.Raises(stop), string(stop)), t.cut[stop]))
 	}
-	return fmt.Sprintf("episodes that a limit cut, which hone sft leaves out, passed or not: %d; raise %s for another --output-dir", n, strings.Join(by, ", "))
+	return fmt.Sprintf("episodes that a limit cut, which hone sft leaves out, passed or not: %d; "+
+		"raise %s for another --output-dir", n, strings.Join(by, ", "))
 }
 
-// passRate says how many episodes passed their checks. One without checks, or without an outcome that is the model's, is in no
-// rate.
+// passRate says how many episodes passed their checks. One without checks, or without an outcome that is the model's,
+// is in no rate.
 func (t *Tally) passRate() string {
 	text := "no episode was scored by checks"
 	if t.scored > 0 {
-		text = fmt.Sprintf("%d of %s passed all checks (%.1f%%)", t.passed, fault.Count(t.scored, "episode"), 100*float64(t.passed)/float64(t.scored))
+		text = fmt.Sprintf("%d of %s passed all checks (%.1f%%)",
+			t.passed, fault.Count(t.scored, "episode"), 100*float64(t.passed)/float64(t.scored))
 	}
 	if t.notScored > 0 {
 		text += fmt.Sprintf("; not scored, for want of checks or because a server failed: %d", t.notScored)
@@ -143,8 +154,8 @@ func (t *Tally) passRate() string {
 	return text
 }
 
-// sayUnread says that the endpoint left a call or reasoning in a text, and why: the call is broken, or the endpoint does not
-// read its form. own tells that hone's own server answers, which reads what its model was taught.
+// sayUnread says that the endpoint left a call or reasoning in a text, and why: the call is broken, or the endpoint
+// does not read its form. own tells that hone's own server answers, which reads what its model was taught.
 func sayUnread(j *job.Job, t *trajectory.Trajectory, own bool) bool {
 	base := j.Config.Model.Base
 	for _, turn := range t.Turns {
@@ -156,15 +167,19 @@ func sayUnread(j *job.Job, t *trajectory.Trajectory, own bool) bool {
 				why = base + " writes calls in the form " + is + ", and would learn these as words"
 			}
 			if broken := brokenCall(form.Name, turn.Content); broken != "" {
-				why, next = broken+", so no server reads it", "raise rollout.max_tokens where it breaks off, else hone sft on demonstrations teaches whole calls"
+				why, next = broken+", so no server reads it",
+					"raise rollout.max_tokens where it breaks off, else hone sft on demonstrations teaches whole calls"
 			} else if own {
-				next = "hone serve reads the form that the model's template writes: name its form with model.tool_format, or train the model with hone sft"
+				next = "hone serve reads the form that the model's template writes: " +
+					"name its form with model.tool_format, or train the model with hone sft"
 			}
-			j.Say("warning: the endpoint left a call in the text, in the form of %s (%s); %s; %s", form.Form, form.Name, why, next)
+			j.Say("warning: the endpoint left a call in the text, in the form of %s (%s); %s; %s",
+				form.Form, form.Name, why, next)
 			return true
 		}
 		if form, unread := llm.UnsplitReasoning(turn.Content); unread {
-			j.Say("warning: the endpoint left reasoning in the text, in the form of %s, and %s would learn it as words; %s", form.Form, base, form.Mend())
+			j.Say("warning: the endpoint left reasoning in the text, in the form of %s, "+
+				"and %s would learn it as words; %s", form.Form, base, form.Mend())
 			return true
 		}
 	}

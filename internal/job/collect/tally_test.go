@@ -32,7 +32,8 @@ func TestCutEpisodesAreTold(t *testing.T) {
 	}
 	h, said := hosttest.WithOutput(t)
 	ended.say(&job.Job{Env: job.Env{Host: h}})
-	if want := "passed or not: 3; raise rollout.max_tokens (1), rollout.max_turns (2) for another --output-dir\n"; !strings.HasSuffix(said.String(), want) || ended.passed != 1 {
+	if want := "passed or not: 3; raise rollout.max_tokens (1), rollout.max_turns (2) for another " +
+		"--output-dir\n"; !strings.HasSuffix(said.String(), want) || ended.passed != 1 {
 		t.Errorf("%d passed, %q, want %q", ended.passed, said, want)
 	}
 	if ended.shown != 0 {
@@ -48,8 +49,14 @@ func TestCutEpisodesAreTold(t *testing.T) {
 
 // Gold calls that the limits of an episode cut are told before any is made.
 func TestGoldThatIsTooLong(t *testing.T) {
-	two := []scenario.Gold{{Name: "look", Arguments: json.RawMessage("{}")}, {Name: "buy", Arguments: json.RawMessage("{}")}}
-	asking := []scenario.Gold{{Name: "look", Arguments: json.RawMessage("{}")}, {Name: "buy", Arguments: json.RawMessage("{}"), Asks: "Shall I?"}}
+	two := []scenario.Gold{
+		{Name: "look", Arguments: json.RawMessage("{}")},
+		{Name: "buy", Arguments: json.RawMessage("{}")},
+	}
+	asking := []scenario.Gold{
+		{Name: "look", Arguments: json.RawMessage("{}")},
+		{Name: "buy", Arguments: json.RawMessage("{}"), Asks: "Shall I?"},
+	}
 	list := []scenario.Scenario{{ID: "one", Gold: two[:1]}, {ID: "two", Gold: two}, {ID: "asking", Gold: asking}}
 	for _, c := range []struct {
 		turns, calls int
@@ -68,7 +75,8 @@ func TestGoldThatIsTooLong(t *testing.T) {
 	}
 }
 
-// Of a call that was left in a text the cause is named: it is broken, or hone's own server reads another form, or another server none.
+// Of a call that was left in a text the cause is named: it is broken, or hone's own server reads another form, or
+// another server none.
 func TestUnreadCallsAreTold(t *testing.T) {
 	j := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Config: config.Default()}
 	var said strings.Builder
@@ -105,7 +113,8 @@ func TestHowAnEpisodeEnded(t *testing.T) {
 		{[]scenario.Check{answer("5")}, trajectory.Limit, "limit"},
 	} {
 		s := &scenario.Scenario{Task: "Add.", Checks: x.checks}
-		tr := &trajectory.Trajectory{Outcome: x.outcome, Messages: []chat.Message{{Role: chat.User, Content: "Add."}, {Role: chat.Assistant, Content: "5"}}}
+		tr := &trajectory.Trajectory{Outcome: x.outcome,
+			Messages: []chat.Message{{Role: chat.User, Content: "Add."}, {Role: chat.Assistant, Content: "5"}}}
 		if got := endText(new(episodes.Episodes), s, tr); got != x.want {
 			t.Errorf("%q, want %q", got, x.want)
 		}
@@ -119,13 +128,17 @@ func TestOddResultsAreTold(t *testing.T) {
 		result := func(tool, warning string) trajectory.ToolResult {
 			return trajectory.ToolResult{Call: chat.ToolCall{Name: tool}, Warning: warning}
 		}
-		x := &trajectory.Trajectory{ID: fmt.Sprintf("e%d", i), Turns: []trajectory.Turn{{Results: []trajectory.ToolResult{result("add", ""), result("look", "content[0] has no type")}}}}
+		x := &trajectory.Trajectory{ID: fmt.Sprintf("e%d", i), Turns: []trajectory.Turn{
+			{Results: []trajectory.ToolResult{result("add", ""), result("look", "content[0] has no type")}},
+		}}
 		if i == 1 {
-			x.Turns = append(x.Turns, trajectory.Turn{Results: []trajectory.ToolResult{result("list", "the content is no list")}})
+			x.Turns = append(x.Turns,
+				trajectory.Turn{Results: []trajectory.ToolResult{result("list", "the content is no list")}})
 		}
 		odd.add(x)
 	}
-	want := []string{"left aside: content[0] has no type, in 3 results, the first of look in e0", "left aside: the content is no list, in 1 result, the first of list in e1"}
+	want := []string{"left aside: content[0] has no type, in 3 results, the first of look in e0",
+		"left aside: the content is no list, in 1 result, the first of list in e1"}
 	if got := odd.lines(); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -30,7 +30,8 @@ import (
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "dpo", Path: path, Kept: b.Flags}
 	defer j.Close()
-	if over, err := j.Over(b, settings.DPOStage, "final", func(final string) error { return sayNext(j, final) }); over || err != nil {
+	if over, err := j.Over(b, settings.DPOStage, "final",
+		func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}
 	if err := j.GoOn(); err != nil {
@@ -49,7 +50,8 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 // Run is what hone dpo does.
 func Run(ctx context.Context, e job.Env, c config.Config, a sft.Asked) error {
 	if a.Data == "" {
-		return &fault.Error{Code: fault.CodeUsage, What: "no pairs to learn from", Next: "name a file with --data; hone curate export --to pairs makes one of traces"}
+		return &fault.Error{Code: fault.CodeUsage, What: "no pairs to learn from",
+			Next: "name a file with --data; hone curate export --to pairs makes one of traces"}
 	}
 	if err := e.Free(a.Output); err != nil {
 		return err
@@ -67,7 +69,8 @@ func Run(ctx context.Context, e job.Env, c config.Config, a sft.Asked) error {
 	if err != nil {
 		return err
 	}
-	j := &job.Job{Env: e, Verb: "dpo", Path: a.Output, Config: c, Kept: job.Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
+	j := &job.Job{Env: e, Verb: "dpo", Path: a.Output, Config: c,
+		Kept: job.Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
 	defer j.Close()
 	if e.DryRun {
 		return rehearse(j, p)
@@ -88,8 +91,8 @@ type rendered struct {
 	sides recipe.PreferencePair
 }
 
-// resolve renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of which a side is longer than
-// the context, or cannot be rendered, is left out and named.
+// resolve renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of which a
+// side is longer than the context, or cannot be rendered, is left out and named.
 func resolve(j *job.Job, p inputs.Pairs) (l plan, err error) {
 	defer func() {
 		if err != nil {
@@ -110,13 +113,14 @@ func resolve(j *job.Job, p inputs.Pairs) (l plan, err error) {
 	}
 	if len(usable) == 0 {
 		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair can be learnt from", Where: p.Path,
-			Why: "each has a side that is too long, or that cannot be rendered; see above", Next: "raise model.context, list fewer tools, or give other pairs"}
+			Why:  "each has a side that is too long, or that cannot be rendered; see above",
+			Next: "raise model.context, list fewer tools, or give other pairs"}
 	}
 	if len(measurable) == 0 && len(p.Validation) > 0 {
 		j.Say("note: no pair of the split validation fits model.context, so none is measured on")
 	}
-	h := inputs.Holding[rendered]{Stage: settings.DPOStage, One: "pair", Share: c.DPO.Validation, Patience: c.DPO.Patience,
-		Seed: c.Seed, Row: func(x rendered) dataset.Row { return x.task }}
+	h := inputs.Holding[rendered]{Stage: settings.DPOStage, One: "pair", Share: c.DPO.Validation,
+		Patience: c.DPO.Patience, Seed: c.Seed, Row: func(x rendered) dataset.Row { return x.task }}
 	learnt, held, err := h.Part(j.Host, usable, measurable)
 	if err != nil {
 		return l, err
@@ -133,7 +137,8 @@ func resolve(j *job.Job, p inputs.Pairs) (l plan, err error) {
 	return l, err
 }
 
-// render renders pairs; those of which a side is nil are left out. It is an error where what is free, in bytes, will not hold them.
+// render renders pairs; those of which a side is nil are left out. It is an error where what is free, in bytes, will
+// not hold them.
 func (l plan) render(h *host.Host, free int64, path string, list []formats.Pair) (out []rendered, err error) {
 	held := inputs.Rendering{One: "pair", All: len(list), Free: free}
 	for i, x := range list {
@@ -159,8 +164,8 @@ func sidesOf(list []rendered) (pairs []recipe.PreferencePair, rows []batch.Seque
 	return pairs, rows
 }
 
-// side renders one completion of a pair; nil where the context does not hold it, or where it is no text that the template could have
-// been answered with: of sides that failed some hold half a call, which is read as none.
+// side renders one completion of a pair; nil where the context does not hold it, or where it is no text that the
+// template could have been answered with: of sides that failed some hold half a call, which is read as none.
 func (l plan) side(h *host.Host, r dataset.Row) (rows []batch.Sequence) {
 	rendered, err := l.Model.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
 	if err != nil {
@@ -187,7 +192,8 @@ func rehearse(j *job.Job, p inputs.Pairs) error {
 	if err := engine.CheckDevices(l.Model.Plugin.Path, l.Config.Engine.Devices); err != nil {
 		return err
 	}
-	j.Say("would take %s over %s in %s", fault.Count(l.stage.SFT.NumSteps(len(l.pairs)), "step"), fault.Count(len(l.pairs), "pair"), j.Path)
+	j.Say("would take %s over %s in %s", fault.Count(l.stage.SFT.NumSteps(len(l.pairs)), "step"),
+		fault.Count(len(l.pairs), "pair"), j.Path)
 	return nil
 }
 
@@ -227,7 +233,8 @@ func sayMargins(j *job.Job, log journal.Journal, s recipe.SFT) error {
 	}
 	m, ok, err := log.StepMetrics(s.Stage, last-1)
 	if ok && err == nil {
-		j.Say("in the last step the preferred side was preferred in %.0f%% of the pairs, by a margin of %.3f (rewards/margins)", 100*m["rewards/accuracies"], m["rewards/margins"])
+		j.Say("in the last step the preferred side was preferred in %.0f%% of the pairs, "+
+			"by a margin of %.3f (rewards/margins)", 100*m["rewards/accuracies"], m["rewards/margins"])
 	}
 	return err
 }

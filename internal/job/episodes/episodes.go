@@ -46,7 +46,9 @@ type Episodes struct {
 }
 
 // Open opens the servers of a run whose episodes are scored.
-func Open(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string, only ...string) (*Episodes, error) {
+func Open(
+	ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string, only ...string,
+) (*Episodes, error) {
 	s, err := toolset.Open(ctx, h, c, servers, runDir, only...)
 	if err != nil {
 		return nil, err
@@ -86,7 +88,8 @@ func (l *Episodes) Remote(h *host.Host, c config.Config) *Episodes {
 	return r
 }
 
-// Stamp adds to the record of an episode what only it knows: the adapter that made it, and what servers wrote to stderr.
+// Stamp adds to the record of an episode what only it knows: the adapter that made it, and what servers wrote to
+// stderr.
 func (l *Episodes) Stamp(t *trajectory.Trajectory) {
 	t.Adapter = l.Held()
 	if l.KeyOf != nil {
@@ -132,9 +135,21 @@ func (l *Episodes) worldOf(h *host.Host, c config.Config, m *basemodel.Model) en
 			return environment.WithCompleteTask(tools), err
 		}
 	}
-	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: list, ToolsOf: of, CompleteTask: c.Rollout.CompleteTask,
-		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxMalformed: c.Rollout.MaxMalformed, CallExample: callExample(m),
-		MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c), User: environment.Players{Model: l.users.model(), Seed: c.Seed}}
+	return environment.Options{
+		Tools:        l.Selection.Tools,
+		System:       c.Rollout.System,
+		ToolList:     list,
+		ToolsOf:      of,
+		CompleteTask: c.Rollout.CompleteTask,
+		MaxTurns:     c.Rollout.MaxTurns,
+		MaxToolCalls: c.Rollout.MaxToolCalls,
+		MaxMalformed: c.Rollout.MaxMalformed,
+		CallExample:  callExample(m),
+		MaxWork:      c.Rollout.Timeout,
+		Programs:     toolset.Programs(h, c),
+		User: environment.Players{Model: l.users.model(),
+			Seed: c.Seed},
+	}
 }
 
 // optionsOf are those of episodes, but for who speaks and where.
@@ -147,7 +162,8 @@ func callExample(m *basemodel.Model) string {
 	if m == nil {
 		return ""
 	}
-	call := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool_name", Arguments: `{"argument": "value"}`}}}
+	call := chat.Message{Role: chat.Assistant,
+		ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool_name", Arguments: `{"argument": "value"}`}}}
 	ids, err := m.Renderer.Completion(call)
 	if err != nil {
 		return "" // a template that cannot write it alone
@@ -161,8 +177,8 @@ func callExample(m *basemodel.Model) string {
 // hang is when a turn's calls are taken to hang. Each has mcp.timeout, and may be made again.
 func hang(c config.Config) time.Duration { return max(c.Rollout.Timeout, 10*c.MCP.Timeout) }
 
-// Rollouts returns a runner of rollouts to train on, at a temperature. They are never truncated: what the sampler leaves out,
-// the policy gives a probability.
+// Rollouts returns a runner of rollouts to train on, at a temperature. They are never truncated: what the sampler
+// leaves out, the policy gives a probability.
 func (l *Episodes) Rollouts(temperature float64) *rollout.Runner {
 	return l.Runner(l.Speaker, temperature)
 }
@@ -215,14 +231,16 @@ func (l *Episodes) Parity(c config.Config, tasks []scenario.Scenario) (*recipe.P
 	return l.Agent.Parity(l.World, c, tasks)
 }
 
-// Criteria tell success by the scenarios' own checks. learnt is what the policy was trained with, nil where that is not known.
+// Criteria tell success by the scenarios' own checks. learnt is what the policy was trained with, nil where that is not
+// known.
 func (l *Episodes) Criteria(byID map[string]*scenario.Scenario, learnt *stats.Learnt) stats.Criteria {
 	known := settings.KnownFacts(l.Catalog)
 	known.Learnt = learnt
 	return stats.ByChecks(byID, l.Scorer.Defaults, known)
 }
 
-// Verdicts says of a scored episode of a scenario whether it passed, and whether rules know that: its checks, or its gold calls.
+// Verdicts says of a scored episode of a scenario whether it passed, and whether rules know that: its checks, or its
+// gold calls.
 func (l *Episodes) Verdicts(list []scenario.Scenario) func(*trajectory.Trajectory) (passed, known bool) {
 	byID := scenario.ByID(list)
 	criteria := l.Criteria(byID, nil)
@@ -235,7 +253,8 @@ func (l *Episodes) Verdicts(list []scenario.Scenario) func(*trajectory.Trajector
 	}
 }
 
-// Rows renders conversations as training rows, under the system message and the tools that an episode of the scenario is sampled under.
+// Rows renders conversations as training rows, under the system message and the tools that an episode of the scenario
+// is sampled under.
 func (l *Episodes) Rows(list []scenario.Solved) ([]batch.Sequence, error) {
 	var rows []batch.Sequence
 	for _, of := range list {
@@ -278,6 +297,7 @@ func (l *Episodes) NoteUnsendable(h *host.Host, c config.Config, list []scenario
 		}
 	}
 	if n > 0 {
-		h.Say("note: %s cannot be done on these servers, and will count as failed, the first %s; hone scenarios validate names all", fault.Count(n, "scenario"), first)
+		h.Say("note: %s cannot be done on these servers, and will count as failed, the first %s; "+
+			"hone scenarios validate names all", fault.Count(n, "scenario"), first)
 	}
 }

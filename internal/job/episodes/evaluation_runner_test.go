@@ -21,7 +21,8 @@ func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 		asked = append(asked, r.Sampling)
 		return "done", nil
 	}}
-	l := &Episodes{opens: func(any) {}, World: environment.Options{Tools: toolless{}}, Agent: agent.Agent{Speaker: &rollout.Sampled{Sampler: s, Renderer: policytest.Renderer{}}}}
+	l := &Episodes{opens: func(any) {}, World: environment.Options{Tools: toolless{}},
+		Agent: agent.Agent{Speaker: &rollout.Sampled{Sampler: s, Renderer: policytest.Renderer{}}}}
 	e := config.Default().Eval
 	e.Temperature, e.TopK, e.TopP, e.MinP = 0.8, 40, 0.9, 0.05
 	tasks := []scenario.Scenario{{ID: "a", Task: "say something"}}

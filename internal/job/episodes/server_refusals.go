@@ -26,7 +26,8 @@ func (u unmarked) String() string {
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most]) + "..."
 	}
-	return fmt.Sprintf("server %s says no without isError, so a call that did nothing counts as answered: its tool %s: %s",
+	return fmt.Sprintf("server %s says no without isError, so a call that did nothing counts as answered: "+
+		"its tool %s: %s",
 		u.server, u.tool, text)
 }
 
@@ -74,8 +75,8 @@ func (r *refusals) mend(server string, configured mcp.Refusal) string {
 	return mcp.RefusalAdvice(server, list)
 }
 
-// UnmarkedResults are the results of an episode that read as refusals and count as answers. A server whose configuration has
-// an empty list of refusals is taken at its word.
+// UnmarkedResults are the results of an episode that read as refusals and count as answers. A server whose
+// configuration has an empty list of refusals is taken at its word.
 func (l *Episodes) UnmarkedResults(t *trajectory.Trajectory) (out []unmarked) {
 	if l.Set == nil || l.Housing == nil {
 		return nil

@@ -50,7 +50,8 @@ func (l *Episodes) Explores(g *recipe.GRPO) error {
 	return nil
 }
 
-// wordsHelp reports whether words can be what a scenario wants next: a check looks at them, or any would pass, and each call that checks want was made.
+// wordsHelp reports whether words can be what a scenario wants next: a check looks at them, or any would pass, and each
+// call that checks want was made.
 func wordsHelp(s *scenario.Scenario, so *trajectory.Trajectory) (looked bool) {
 	for _, c := range s.Checks {
 		switch c.Type {
@@ -75,5 +76,6 @@ func (l *Episodes) Validation(c config.Config, held []scenario.Scenario) *recipe
 	if c.Eval.Every == 0 || len(held) == 0 {
 		return nil
 	}
-	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.Evaluation(c.Eval), Scorer: l.Scorer.Alone(), Passed: l.Criteria(scenario.ByID(held), nil).Episode}
+	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.Evaluation(c.Eval),
+		Scorer: l.Scorer.Alone(), Passed: l.Criteria(scenario.ByID(held), nil).Episode}
 }

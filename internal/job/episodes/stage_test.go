@@ -50,16 +50,21 @@ func (p *questioned) Ask(context.Context, approval.Question) (approval.Answer, e
 	return approval.No, nil
 }
 
-// Calls are forced where the model writes arguments as JSON and is sampled here, and else the stage is refused. Tools are left out that the rules deny
-// whatever the arguments, or that a check forbids. Words are forced too where a check looks at them, and the calls that checks want were made.
+// Calls are forced where the model writes arguments as JSON and is sampled here, and else the stage is refused. Tools
+// are left out that the rules deny whatever the arguments, or that a check forbids. Words are forced too where a check
+// looks at them, and the calls that checks want were made.
 func TestExplores(t *testing.T) {
 	none, buy := scenario.Check{Type: scenario.NoCallCheck}, scenario.Check{Type: scenario.NoCallCheck, Name: "buy"}
-	look, few := scenario.Check{Type: scenario.CallCheck, Name: "look"}, scenario.Check{Type: scenario.MaxCallsCheck, Name: "look", Max: new(2)}
-	never, attack := scenario.Check{Type: scenario.MaxCallsCheck, Name: "buy", Max: new(0)}, scenario.Check{Type: scenario.NoAttackCheck, Name: "buy"}
-	answer, program, bought := scenario.Check{Type: scenario.AnswerCheck}, scenario.Check{Type: scenario.CommandCheck}, scenario.Check{Type: scenario.CallCheck, Name: "buy"}
+	look, few := scenario.Check{Type: scenario.CallCheck, Name: "look"}, scenario.Check{Type: scenario.MaxCallsCheck,
+		Name: "look", Max: new(2)}
+	never, attack := scenario.Check{Type: scenario.MaxCallsCheck, Name: "buy", Max: new(0)},
+		scenario.Check{Type: scenario.NoAttackCheck, Name: "buy"}
+	answer, program, bought := scenario.Check{Type: scenario.AnswerCheck}, scenario.Check{Type: scenario.CommandCheck},
+		scenario.Check{Type: scenario.CallCheck, Name: "buy"}
 	somebody := &questioned{}
 	gate := func(o approval.Options) *approval.Gate {
-		o.Tools = map[string]approval.Tool{"look": {Server: "shop", Name: "see", ReadOnly: true}, "buy": {Server: "shop", Name: "order"}}
+		o.Tools = map[string]approval.Tool{"look": {Server: "shop", Name: "see", ReadOnly: true},
+			"buy": {Server: "shop", Name: "order"}}
 		g, err := approval.New(o)
 		if err != nil {
 			t.Fatal(err)
@@ -101,21 +106,27 @@ func TestExplores(t *testing.T) {
 		"a form without JSON":      {most: 2, form: "qwen3_coder", why: "as JSON"},
 		"off in such a form too":   {form: "qwen3_coder"},
 	} {
-		l := &Episodes{Agent: agent.Agent{Speaker: &rollout.Sampled{}, Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}},
-			Set: &toolset.Set{Gate: tc.gate, Selection: toolset.Selection{List: []chat.Tool{{Name: "look"}, {Name: "buy"}}}}}
+		l := &Episodes{
+			Agent: agent.Agent{Speaker: &rollout.Sampled{},
+				Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}},
+			Set: &toolset.Set{Gate: tc.gate,
+				Selection: toolset.Selection{List: []chat.Tool{{Name: "look"}, {Name: "buy"}}}},
+		}
 		explorations, g := &recipe.Explorations{Most: tc.most}, recipe.GRPO{}
 		if tc.most > 0 {
 			g.Additions = []recipe.Addition{explorations}
 		}
 		err := l.Explores(&g)
-		if f, ok := errors.AsType[*fault.Error](err); ok != (tc.why != "") || ok && (f.Where != "grpo.explorations" || !strings.Contains(f.Why, tc.why)) {
+		if f, ok := errors.AsType[*fault.Error](err); ok != (tc.why != "") ||
+			ok && (f.Where != "grpo.explorations" || !strings.Contains(f.Why, tc.why)) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		var tools []string
 		behind := []trajectory.Turn{{}} // one without a call
 		if tc.behind != "" {
-			behind = append(behind, trajectory.Turn{Calls: []chat.ToolCall{{Name: tc.behind}}, Results: []trajectory.ToolResult{{Search: tc.search}}})
+			behind = append(behind, trajectory.Turn{Calls: []chat.ToolCall{{Name: tc.behind}},
+				Results: []trajectory.ToolResult{{Search: tc.search}}})
 		}
 		if explorations.Choices != nil {
 			tools = explorations.Choices(&scenario.Scenario{Checks: tc.checks}, behind)
@@ -131,31 +142,43 @@ func TestExplores(t *testing.T) {
 
 // A stage knows which episodes passed.
 func TestStage(t *testing.T) {
-	g, tasks := recipe.GRPO{}, []scenario.Scenario{{ID: "a", Task: "Buy.", Gold: []scenario.Gold{{Name: "buy", Arguments: []byte(`{}`)}}}}
+	g, tasks := recipe.GRPO{}, []scenario.Scenario{
+		{ID: "a", Task: "Buy.", Gold: []scenario.Gold{{Name: "buy", Arguments: []byte(`{}`)}}},
+	}
 	l := &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}
 	if err := l.Stage(&g, tasks); err != nil || g.Passed == nil {
 		t.Fatalf("%v; told which passed: %v", err, g.Passed != nil)
 	}
 	call := chat.ToolCall{ID: "0", Name: "buy", Arguments: `{}`}
 	e := &trajectory.Trajectory{ScenarioID: "a", Outcome: trajectory.OK, Opening: 1,
-		Messages: []chat.Message{{Role: chat.User, Content: "Buy."}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, {Role: chat.ToolRole, ToolCallID: "0", Content: "sold out"}},
-		Turns:    []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallToolError}}}}}
+		Messages: []chat.Message{
+			{Role: chat.User, Content: "Buy."},
+			{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
+			{Role: chat.ToolRole, ToolCallID: "0", Content: "sold out"},
+		},
+		Turns: []trajectory.Turn{
+			{Calls: []chat.ToolCall{call},
+				Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallToolError}}},
+		}}
 	if passed, known := g.Passed(e); passed || !known {
 		t.Errorf("passed %v, known %v", passed, known)
 	}
 }
 
-// A key that is missing is told of where scenarios have users whom a model plays; who has none needs no key (TestEveryKeyActs).
+// A key that is missing is told of where scenarios have users whom a model plays; who has none needs no key
+// (TestEveryKeyActs).
 func TestKeyOfUsersIsMissing(t *testing.T) {
 	var c config.Config
 	c.Rollout.User = config.UserModel{URL: "http://there/v1", Model: "m", KeyEnv: "NONE"}
-	users, err := playersOf(&host.Host{CacheDir: t.TempDir(), LookupEnv: func(string) (string, bool) { return "", false }}, c)
+	users, err := playersOf(&host.Host{CacheDir: t.TempDir(),
+		LookupEnv: func(string) (string, bool) { return "", false }}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	played := []scenario.Scenario{{User: &scenario.User{Goal: "a hat"}}}
 	l := &Episodes{users: users, Set: &toolset.Set{Catalog: &mcp.Catalog{}}}
-	if f, ok := errors.AsType[*fault.Error](l.Runnable(c, played)); !ok || f.Where != "rollout.user" || !strings.Contains(f.Next, "export NONE=") {
+	if f, ok := errors.AsType[*fault.Error](l.Runnable(c, played)); !ok || f.Where != "rollout.user" ||
+		!strings.Contains(f.Next, "export NONE=") {
 		t.Errorf("%v", l.Runnable(c, played))
 	}
 }

@@ -17,7 +17,9 @@ import (
 )
 
 // trainingInputs are the demonstrations that GRPO learns from, and what the run keeps of all that it was given.
-func trainingInputs(j *job.Job, l *episodes.Episodes, list []scenario.Scenario) (shown []batch.Sequence, kept []run.Input, err error) {
+func trainingInputs(
+	j *job.Job, l *episodes.Episodes, list []scenario.Scenario,
+) (shown []batch.Sequence, kept []run.Input, err error) {
 	kept, err = job.InputsOf(l.Set)
 	if err != nil {
 		return nil, nil, err
@@ -30,9 +32,11 @@ func trainingInputs(j *job.Job, l *episodes.Episodes, list []scenario.Scenario) 
 	return shown, append(append(kept, run.Input{Name: job.ScenariosFile, Data: text}), conversations...), err
 }
 
-// demonstrations are the rows that GRPO learns from beside its episodes, and what the run keeps of them; none where the configuration has none. A run
-// that goes on has those that it kept. all are the run's scenarios, of every split.
-func demonstrations(j *job.Job, m *basemodel.Model, catalog *mcp.Catalog, all []scenario.Scenario) (rows []batch.Sequence, kept []run.Input, err error) {
+// demonstrations are the rows that GRPO learns from beside its episodes, and what the run keeps of them; none where the
+// configuration has none. A run that goes on has those that it kept. all are the run's scenarios, of every split.
+func demonstrations(
+	j *job.Job, m *basemodel.Model, catalog *mcp.Catalog, all []scenario.Scenario,
+) (rows []batch.Sequence, kept []run.Input, err error) {
 	c := j.Config.GRPO.Demonstrations
 	if c.Rows == 0 {
 		return nil, nil, nil
@@ -42,8 +46,10 @@ func demonstrations(j *job.Job, m *basemodel.Model, catalog *mcp.Catalog, all []
 		path = filepath.Join(j.Path, job.ConversationsFile)
 	}
 	if path == "" {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "there are no demonstrations to learn from", Where: "grpo.demonstrations.file",
-			Next: "name the conversations that hone sft had, such as shown/trajectories.jsonl, or set grpo.demonstrations.rows to 0"}
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "there are no demonstrations to learn from",
+			Where: "grpo.demonstrations.file",
+			Next: "name the conversations that hone sft had, such as shown/trajectories.jsonl, " +
+				"or set grpo.demonstrations.rows to 0"}
 	}
 	d, err := inputs.ReadConversations(j.Host, path, "", false)
 	if err != nil {
@@ -60,7 +66,8 @@ func demonstrations(j *job.Job, m *basemodel.Model, catalog *mcp.Catalog, all []
 		err = toolset.RefuseFindings(j.Host, j.Config.MCP, d.LintTools(list), j.Kept.AllowFindings)
 	}
 	if err == nil {
-		rows, err = inputs.SequencesOf(j.Host, m, path, dataset.Unroll(j.Config.SFT.Unroll, list), j.Config.Model.Context, false)
+		rows, err = inputs.SequencesOf(j.Host, m, path, dataset.Unroll(j.Config.SFT.Unroll, list),
+			j.Config.Model.Context, false)
 	}
 	if err != nil {
 		return nil, nil, err

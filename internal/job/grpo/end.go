@@ -26,7 +26,8 @@ func sayNext(j *job.Job, final string) error {
 	return nil
 }
 
-// heldOutSplit is the flag of a split that can be measured: the first of validation and test that has scenarios, or what was trained on.
+// heldOutSplit is the flag of a split that can be measured: the first of validation and test that has scenarios, or
+// what was trained on.
 func heldOutSplit(j *job.Job) string {
 	list, err := scenario.LoadCopy(filepath.Join(j.Path, job.ScenariosFile))
 	if err != nil {
@@ -40,8 +41,9 @@ func heldOutSplit(j *job.Job) string {
 	return " --split " + scenario.Train
 }
 
-// evalFile is the file of scenarios to measure the adapter on: the run's own, which have their splits and none that --skip-bad left out. Rows that
-// name files beside their own file are read from there alone, without those that cannot be read.
+// evalFile is the file of scenarios to measure the adapter on: the run's own, which have their splits and none that
+// --skip-bad left out. Rows that name files beside their own file are read from there alone, without those that cannot
+// be read.
 func evalFile(j *job.Job) string {
 	own := filepath.Join(j.Path, job.ScenariosFile)
 	if _, err := scenario.Load(own); err != nil {
@@ -53,7 +55,8 @@ func evalFile(j *job.Job) string {
 	return own
 }
 
-// sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any case.
+// sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any
+// case.
 func sayBest(j *job.Job, log journal.Journal, stage string, steps int) error {
 	step, m, err := log.Best(stage, steps+1)
 	if err != nil || step == 0 {
@@ -67,8 +70,9 @@ func sayBest(j *job.Job, log journal.Journal, stage string, steps int) error {
 		j.Say("on validation the last step was best: %s", measurementText(m))
 		return nil
 	}
-	j.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s", step, measurementText(m), measurementText(last),
-		filepath.Join(j.Path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
+	j.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s",
+		step, measurementText(m), measurementText(last), filepath.Join(j.Path, "checkpoints",
+			fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
 	return nil
 }
 
@@ -77,8 +81,8 @@ func measurementText(m map[string]float64) string {
 	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
 }
 
-// unlearnt is an error where no group of any step of a stage had two rewards that differ, and neither an earlier success nor a demonstration was learnt
-// from.
+// unlearnt is an error where no group of any step of a stage had two rewards that differ, and neither an earlier
+// success nor a demonstration was learnt from.
 func unlearnt(j *job.Job, stage, final string) error {
 	rows, err := j.Dir.Ledger.Metrics(stage)
 	if err != nil {
@@ -97,9 +101,15 @@ func unlearnt(j *job.Job, stage, final string) error {
 			return nil
 		}
 	}
-	return &fault.Error{Code: fault.CodeFailures, What: "nothing was learnt: in no step did two episodes of one scenario earn different rewards",
-		Where: j.Path, Why: "GRPO learns from such differences alone; the adapter in " + final + " is the one it began with",
-		Next: "see the rewards in trajectories.jsonl; where all fail, hone sft first or easier scenarios; where none do, harder ones"}
+	return &fault.Error{
+		Code:  fault.CodeFailures,
+		What:  "nothing was learnt: in no step did two episodes of one scenario earn different rewards",
+		Where: j.Path,
+		Why: "GRPO learns from such differences alone; the adapter in " + final +
+			" is the one it began with",
+		Next: "see the rewards in trajectories.jsonl; where all fail, hone sft first or easier scenarios; " +
+			"where none do, harder ones",
+	}
 }
 
 // reportOf writes the report of a training run.

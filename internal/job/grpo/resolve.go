@@ -17,7 +17,9 @@ import (
 
 // resolve opens the servers, and the sampler where it is another's, and settles what is trained on them: a plan of the
 // scenarios that are left. gone is called where that sampler answers nothing any more.
-func resolve(ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source, gone func(error)) (*episodes.Episodes, episodes.Plan, error) {
+func resolve(
+	ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source, gone func(error),
+) (*episodes.Episodes, episodes.Plan, error) {
 	l, list, err := openServers(ctx, j, list, from)
 	if err != nil {
 		return nil, episodes.Plan{}, err
@@ -34,7 +36,9 @@ func resolve(ctx context.Context, j *job.Job, list []scenario.Scenario, from too
 
 // openServers opens the servers of GRPO on the training split of list, and refuses tools and scenarios that cannot be
 // trained on. What is left of list is without those that SkipBad leaves out.
-func openServers(ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source) (*episodes.Episodes, []scenario.Scenario, error) {
+func openServers(
+	ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source,
+) (*episodes.Episodes, []scenario.Scenario, error) {
 	servers, err := toolset.LoadServers(j.Host, j.Config, from)
 	if err != nil {
 		return nil, nil, err
@@ -75,8 +79,8 @@ func openServers(ctx context.Context, j *job.Job, list []scenario.Scenario, from
 	return l, list, nil
 }
 
-// sendable are the scenarios of a list but for those whose calls no session on the servers makes (vet.Sessions), which nobody passes: they are an error,
-// or left out where bad ones are.
+// sendable are the scenarios of a list but for those whose calls no session on the servers makes (vet.Sessions), which
+// nobody passes: they are an error, or left out where bad ones are.
 func sendable(l *episodes.Episodes, j *job.Job, list []scenario.Scenario) (good []scenario.Scenario, err error) {
 	if j.Dir != nil { // they were looked at when the run began
 		return list, nil
@@ -99,8 +103,12 @@ func sendable(l *episodes.Episodes, j *job.Job, list []scenario.Scenario) (good 
 	}
 	if len(scenario.OfSplit(good, scenario.Train)) == 0 || !j.SkipBad {
 		const named = 10
-		f := &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(bad), "scenario") + " cannot be done on these servers", Where: j.Config.Scenarios.File,
-			Next: "hone discover lists the tools, hone scenarios validate names all such rows; mend them"}
+		f := &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  fault.Count(len(bad), "scenario") + " cannot be done on these servers",
+			Where: j.Config.Scenarios.File,
+			Next:  "hone discover lists the tools, hone scenarios validate names all such rows; mend them",
+		}
 		if more := len(bad) - named; more > 0 {
 			bad = append(bad[:named], fmt.Sprintf("and %d more", more))
 		}

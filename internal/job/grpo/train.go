@@ -47,9 +47,13 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 		return err
 	}
 	if c.Rollout.Temperature == 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot train on greedy rollouts", Where: "rollout.temperature",
-			Why:  "at 0 all episodes of a group are the same, so there is nothing to compare",
-			Next: "set rollout.temperature above 0, such as 1; eval.temperature is that of evaluations"}
+		return &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "cannot train on greedy rollouts",
+			Where: "rollout.temperature",
+			Why:   "at 0 all episodes of a group are the same, so there is nothing to compare",
+			Next:  "set rollout.temperature above 0, such as 1; eval.temperature is that of evaluations",
+		}
 	}
 	if err := e.Free(a.Output); err != nil {
 		return err
@@ -74,7 +78,8 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 	if err != nil {
 		return err
 	}
-	j := &job.Job{Env: e, Verb: "train", Path: a.Output, Config: c, Kept: job.Kept{Adapter: a.Adapter, Origin: origin, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
+	j := &job.Job{Env: e, Verb: "train", Path: a.Output, Config: c,
+		Kept: job.Kept{Adapter: a.Adapter, Origin: origin, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
 	j.Kept.Keep(e.Host, c, from)
 	if e.DryRun {
 		return rehearse(ctx, j, list, from)
@@ -87,7 +92,8 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "train", Path: path, Kept: b.Flags}
 	defer j.Close()
-	if over, err := j.Over(b, settings.GRPOStage, report.HTMLFile, func(final string) error { return sayNext(j, final) }); over || err != nil {
+	if over, err := j.Over(b, settings.GRPOStage, report.HTMLFile,
+		func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}
 	from, err := b.Flags.Again(e.Host, from, path)
@@ -107,8 +113,8 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from tools
 	return learn(ctx, j, list, from)
 }
 
-// rehearse looks whether all is there that train needs, memory included. It lists the servers' tools and reads the model's
-// files; it makes no call, opens no device, and leaves no run directory.
+// rehearse looks whether all is there that train needs, memory included. It lists the servers' tools and reads the
+// model's files; it makes no call, opens no device, and leaves no run directory.
 func rehearse(ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source) error {
 	l, p, err := resolve(ctx, j, list, from, nil)
 	if err != nil {
@@ -123,8 +129,8 @@ func rehearse(ctx context.Context, j *job.Job, list []scenario.Scenario, from to
 		return err
 	}
 	g := j.Config.GRPO
-	j.Say("would take %s of %d x %d rollouts on %s in %s", fault.Count(g.Steps, "step"), g.ScenariosPerStep, g.GroupSize,
-		fault.Count(len(scenario.OfSplit(p.Scenarios, scenario.Train)), "scenario"), j.Path)
+	j.Say("would take %s of %d x %d rollouts on %s in %s", fault.Count(g.Steps, "step"), g.ScenariosPerStep,
+		g.GroupSize, fault.Count(len(scenario.OfSplit(p.Scenarios, scenario.Train)), "scenario"), j.Path)
 	return nil
 }
 
@@ -161,7 +167,8 @@ func learn(ctx context.Context, j *job.Job, list []scenario.Scenario, from tools
 	grpo.Show(shown)
 	j.Opens(grpo)
 	grpo.Validation = l.Validation(c, scenario.OfSplit(list, scenario.Validation))
-	track := journal.StartTracking(j.Env, c.Metrics, j.Dir, journal.Tracked{Main: grpo.Stage, Engine: l.Model.Engine, Measures: grpo.Validation != nil})
+	track := journal.StartTracking(j.Env, c.Metrics, j.Dir,
+		journal.Tracked{Main: grpo.Stage, Engine: l.Model.Engine, Measures: grpo.Validation != nil})
 	defer func() { track.Close(err) }()
 	log := journal.Journal{Dir: j.Dir, Say: j.Say, Episodes: l, Track: track}
 	if grpo.Validation != nil {
@@ -173,8 +180,10 @@ func learn(ctx context.Context, j *job.Job, list []scenario.Scenario, from tools
 	j.Opens(scorer)
 	grpo.Validation = track.Validation(grpo.Validation)
 	err = grpo.Run(ctx, tasks, track.Rollouts(l.Rollouts(c.Rollout.Temperature)), track.Scores(scorer, metrics.Score),
-		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log, track.Progress(j.Progress(l.Speaker.NumSlots())))
-	if gone, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) { // the sampler
+		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log,
+		track.Progress(j.Progress(l.Speaker.NumSlots())))
+	// the sampler
+	if gone, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
 		err = gone
 	}
 	l.SayUsers(j.Host)

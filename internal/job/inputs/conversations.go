@@ -36,8 +36,8 @@ type Conversations struct {
 	chosen  *toolset.Selection // of the catalog's tools, for rows that name none; nil: all of them
 }
 
-// ReadConversations reads a data file or a folder of them, in any form that package formats knows, and the catalog that is named, or
-// lies beside it. Rows that cannot be read are an error; or, with skip, they are told and left out.
+// ReadConversations reads a data file or a folder of them, in any form that package formats knows, and the catalog that
+// is named, or lies beside it. Rows that cannot be read are an error; or, with skip, they are told and left out.
 func ReadConversations(h *host.Host, path, catalog string, skip bool) (Conversations, error) {
 	d := Conversations{Path: path}
 	err := RefuseCurated(path)
@@ -63,8 +63,8 @@ func (d *Conversations) HoldOut(h *host.Host, list []scenario.Scenario) {
 	holdOut(h, d.Path, rows, list)
 }
 
-// choose has rows that name no tools show those of the catalog that an episode of theirs would (mcp.max_tools). Tools that episodes search for
-// stay shown, since such rows call them without a search; that is told.
+// choose has rows that name no tools show those of the catalog that an episode of theirs would (mcp.max_tools). Tools
+// that episodes search for stay shown, since such rows call them without a search; that is told.
 func (d *Conversations) choose(h *host.Host, c config.Config) {
 	unnamed := 0
 	for _, r := range d.Rows {
@@ -78,7 +78,8 @@ func (d *Conversations) choose(h *host.Host, c config.Config) {
 	s := toolset.Select(c, nil, d.Catalog.Tools(), nil)
 	switch {
 	case s.UsesSearch():
-		h.Say("warning: rows that name no tools (%d) show all of the catalog, which an episode searches (mcp.search_share); rows of hone collect search too", unnamed)
+		h.Say("warning: rows that name no tools (%d) show all of the catalog, "+
+			"which an episode searches (mcp.search_share); rows of hone collect search too", unnamed)
 	case s.Of != nil:
 		h.Say("rows that name no tools (%d) show those of an episode: %s", unnamed, s.Why)
 		d.chosen = &s
@@ -129,15 +130,16 @@ func (d Conversations) LintTools(rows []dataset.Row) []scan.Tool {
 		for _, t := range r.Tools {
 			if !known[text(t)] {
 				known[text(t)] = true
-				out = append(out, scan.Tool{Server: toolset.DataServer, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+				out = append(out, scan.Tool{Server: toolset.DataServer, Name: t.Name, Description: t.Description,
+					InputSchema: t.InputSchema})
 			}
 		}
 	}
 	return out
 }
 
-// Demonstrations are the rows to learn from, each with the tools that it names or that c chooses for it. A row that calls what it does not list is an error:
-// the model would learn to invent tools.
+// Demonstrations are the rows to learn from, each with the tools that it names or that c chooses for it. A row that
+// calls what it does not list is an error: the model would learn to invent tools.
 func (d *Conversations) Demonstrations(h *host.Host, c config.Config) ([]dataset.Row, error) {
 	d.choose(h, c)
 	var rows []dataset.Row
@@ -170,11 +172,13 @@ func (d *Conversations) Demonstrations(h *host.Host, c config.Config) ([]dataset
 		delete(held, "validation") // all are measured on, which sft says
 	}
 	for _, split := range slices.Sorted(maps.Keys(held)) {
-		h.Say("left out %s of the split %s: what is learnt from cannot be measured on", fault.Count(held[split], "row"), split)
+		h.Say("left out %s of the split %s: what is learnt from cannot be measured on",
+			fault.Count(held[split], "row"), split)
 	}
 	if len(rows) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation shows how it is done", Where: d.Path,
-			Why: "all were left out", Next: "collect more: hone collect --split train, with a model that can do the tasks"}
+			Why:  "all were left out",
+			Next: "collect more: hone collect --split train, with a model that can do the tasks"}
 	}
 	return rows, nil
 }
@@ -220,8 +224,12 @@ func (d Conversations) withTools(r dataset.Row) (dataset.Row, error) {
 		r.Tools, callable = tools, tools
 	}
 	if name := r.UnknownTool(callable); name != "" {
-		return r, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a conversation calls the tool %q, which it does not list", name),
-			Where: Where(&r), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
+		return r, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  fmt.Sprintf("a conversation calls the tool %q, which it does not list", name),
+			Where: Where(&r),
+			Next:  `give the row its "tools", or name the catalog of its server with --catalog`,
+		}
 	}
 	return r, nil
 }
@@ -269,8 +277,8 @@ func (c *Catalogs) ToolsFor(r *dataset.Row) error {
 	return nil
 }
 
-// RefuseCurated is an error where data was curated: its files hold all rows as they were, the rejected ones too, and what was
-// done to them stands beside. Whoever reads them to learn or to hand on is to read what curating left.
+// RefuseCurated is an error where data was curated: its files hold all rows as they were, the rejected ones too, and
+// what was done to them stands beside. Whoever reads them to learn or to hand on is to read what curating left.
 func RefuseCurated(data ...string) error {
 	for _, path := range data {
 		for _, ledger := range ledgersOf(path) {
@@ -280,9 +288,15 @@ func RefuseCurated(data ...string) error {
 				continue
 			}
 			of := strings.TrimSuffix(ledger, formats.Curation)
-			return &fault.Error{Code: fault.CodeUsage, What: "the data was curated, and its file holds all rows as they were", Where: of,
-				Why:  fault.Count(operations, "operation") + " in " + ledger,
-				Next: "hone curate export " + toolset.ShellWord(of) + " --out " + toolset.ShellWord(filepath.Join(filepath.Dir(of), "curated.jsonl")) + ", and name that file; or move " + ledger + " away to take the rows as they were"}
+			return &fault.Error{
+				Code:  fault.CodeUsage,
+				What:  "the data was curated, and its file holds all rows as they were",
+				Where: of,
+				Why:   fault.Count(operations, "operation") + " in " + ledger,
+				Next: "hone curate export " + toolset.ShellWord(of) +
+					" --out " + toolset.ShellWord(filepath.Join(filepath.Dir(of), "curated.jsonl")) +
+					", and name that file; or move " + ledger + " away to take the rows as they were",
+			}
 		}
 	}
 	return nil
@@ -294,7 +308,8 @@ func ledgersOf(path string) []string {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return list
 	}
-	_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error { // what cannot be read is told by who reads the rows
+	// what cannot be read is told by who reads the rows
+	_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.HasSuffix(file, formats.Curation) {
 			list = append(list, file)
 		}
@@ -303,8 +318,8 @@ func ledgersOf(path string) []string {
 	return list
 }
 
-// LocalData is where data is: files and folders as they are named, and data sets of the Hub, org/name or org/name@revision, in its cache, into which
-// they are downloaded. A folder of such a name comes first.
+// LocalData is where data is: files and folders as they are named, and data sets of the Hub, org/name or
+// org/name@revision, in its cache, into which they are downloaded. A folder of such a name comes first.
 func LocalData(h *host.Host, names ...string) ([]string, error) {
 	out := slices.Clone(names)
 	for i, name := range names {

@@ -30,7 +30,8 @@ func TestRowsLeftOutAreCounted(t *testing.T) {
 	}
 	h, said := hosttest.WithOutput(t)
 	rows, err := d.Demonstrations(h, config.Default())
-	want := fmt.Sprintf("left out 5 rows: outcome limit (cut by rollout.max_turns or another limit; hone collect names the key to raise): %s:3, %[1]s:4, %[1]s:5 and 2 more\n"+
+	want := fmt.Sprintf("left out 5 rows: outcome limit (cut by rollout.max_turns or another limit; "+
+		"hone collect names the key to raise): %s:3, %[1]s:4, %[1]s:5 and 2 more\n"+
 		"left out %[1]s:1: outcome policy_error\n", path)
 	if err != nil || len(rows) != 1 || said.String() != want {
 		t.Errorf("%d rows, %v, %q, want %q", len(rows), err, said, want)
@@ -63,13 +64,16 @@ func TestUncurated(t *testing.T) {
 		}
 		err := RefuseCurated(x.data)
 		f, is := errors.AsType[*fault.Error](err)
-		if (err == nil) != (x.of == "") || is && (f.Where != x.of || !strings.Contains(f.Next, "hone curate export "+x.of+" --out ") || !strings.Contains(f.Why, "2 operations")) {
+		if (err == nil) != (x.of == "") ||
+			is && (f.Where != x.of || !strings.Contains(f.Next, "hone curate export "+x.of+" --out ") ||
+				!strings.Contains(f.Why, "2 operations")) {
 			t.Errorf("%s: %v", x.name, err)
 		}
 		if _, read := ReadConversations(hosttest.Quiet(t), x.data, "", false); (read == nil) != (x.of == "") {
 			t.Errorf("%s, as rows to learn from: %v", x.name, read)
 		}
-		if _, pairs := ReadPairs(nil, x.data, false); x.of != "" && (pairs == nil || !strings.Contains(pairs.Error(), "was curated")) {
+		if _, pairs := ReadPairs(nil, x.data, false); x.of != "" &&
+			(pairs == nil || !strings.Contains(pairs.Error(), "was curated")) {
 			t.Errorf("%s, as pairs: %v", x.name, pairs)
 		}
 	}

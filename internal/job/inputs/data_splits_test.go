@@ -14,10 +14,14 @@ import (
 	"hone/internal/testing/hosttest"
 )
 
-// A row without a split is not learnt from where its scenario is one to measure on, as the rows beside it or the scenarios of the run say, by
-// hash or by id; it is named. Others without a split are learnt from as ever.
+// A row without a split is not learnt from where its scenario is one to measure on, as the rows beside it or the
+// scenarios of the run say, by hash or by id; it is named. Others without a split are learnt from as ever.
 func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
-	held := []scenario.Scenario{{ID: "t", Task: "Which?", Split: "test"}, {ID: "v", Task: "When?", Split: "validation"}, {ID: "l", Task: "Who?", Split: "train"}}
+	held := []scenario.Scenario{
+		{ID: "t", Task: "Which?", Split: "test"},
+		{ID: "v", Task: "When?", Split: "validation"},
+		{ID: "l", Task: "Who?", Split: "train"},
+	}
 	hash := held[0].Hash()
 	row := func(members string) string {
 		return `{` + members + `"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}`
@@ -82,7 +86,9 @@ func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
 			if err != nil || len(rows) != tc.learns {
 				t.Errorf("%d rows, %v", len(rows), err)
 			}
-			if told := strings.Contains(said.String(), "note: 1 row without a split, of scenarios of the "+tc.says) && strings.Contains(said.String(), fmt.Sprintf("the first is %s:1, of scenario ", path)); told != (tc.says != "") {
+			if told := strings.Contains(said.String(), "note: 1 row without a split, of scenarios of the "+tc.says) &&
+				strings.Contains(said.String(),
+					fmt.Sprintf("the first is %s:1, of scenario ", path)); told != (tc.says != "") {
 				t.Errorf("told: %s", said)
 			}
 			// What the run keeps says it, so that a run that goes on learns from the same.
@@ -109,7 +115,8 @@ func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
 func TestPairsWithoutSplitAreHeldOut(t *testing.T) {
 	const pair = `{"prompt":"q","chosen":"a","rejected":"b","scenario_id":%q%s}` + "\n"
 	path := filepath.Join(t.TempDir(), "pairs.jsonl")
-	text := fmt.Sprintf(pair, "t", "") + fmt.Sprintf(pair, "t", `,"split":"test"`) + fmt.Sprintf(pair, "l", "") + fmt.Sprintf(pair, "w", "") + fmt.Sprintf(pair, "w", `,"split":"validation"`)
+	text := fmt.Sprintf(pair, "t", "") + fmt.Sprintf(pair, "t", `,"split":"test"`) + fmt.Sprintf(pair, "l", "") +
+		fmt.Sprintf(pair, "w", "") + fmt.Sprintf(pair, "w", `,"split":"validation"`)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +126,8 @@ func TestPairsWithoutSplitAreHeldOut(t *testing.T) {
 	for _, x := range p.List {
 		ids = append(ids, x.Chosen.ScenarioID)
 	}
-	if err != nil || !slices.Equal(ids, []string{"l"}) || len(p.Validation) != 2 || !strings.Contains(said.String(), "of scenario t;") {
+	if err != nil || !slices.Equal(ids, []string{"l"}) || len(p.Validation) != 2 ||
+		!strings.Contains(said.String(), "of scenario t;") {
 		t.Errorf("%q and %d to measure on, %v: %s", ids, len(p.Validation), err, said)
 	}
 }

@@ -45,7 +45,8 @@ func ReadPairs(h *host.Host, path string, skip bool) (Pairs, error) {
 		h.Say("left out %s of the split test: what is learnt from cannot be measured on", fault.Count(others, "pair"))
 	}
 	if err == nil && len(p.List) == 0 {
-		err = &fault.Error{Code: fault.CodeUsage, What: "no pair may be learnt from", Where: path, Why: "all are of other splits than train", Next: "give pairs of the split train"}
+		err = &fault.Error{Code: fault.CodeUsage, What: "no pair may be learnt from", Where: path,
+			Why: "all are of other splits than train", Next: "give pairs of the split train"}
 	}
 	return p, err
 }

@@ -16,8 +16,8 @@ import (
 	"hone/internal/host"
 )
 
-// Scenarios loads a file for a verb that measures; without checks and without a judge there is nothing to score. With skip, rows that cannot be read are told and
-// left out.
+// Scenarios loads a file for a verb that measures; without checks and without a judge there is nothing to score. With
+// skip, rows that cannot be read are told and left out.
 func Scenarios(h *host.Host, path, judge string, skip bool) ([]scenario.Scenario, error) {
 	list, _, err := readable(h, path, skip)
 	if err != nil {
@@ -29,8 +29,8 @@ func Scenarios(h *host.Host, path, judge string, skip bool) ([]scenario.Scenario
 // CheckScorable is an error where something is to score that nothing can.
 func CheckScorable(list []scenario.Scenario, path, judge string, byProgram bool) error {
 	if scenario.NeedsJudge(list) && judge == "" && !byProgram {
-		return &fault.Error{Code: fault.CodeUsage, What: "some scenarios have no checks, so nothing can score them", Where: path,
-			Next: `give each scenario "checks", or name a judge with --judge-model`}
+		return &fault.Error{Code: fault.CodeUsage, What: "some scenarios have no checks, so nothing can score them",
+			Where: path, Next: `give each scenario "checks", or name a judge with --judge-model`}
 	}
 	return nil
 }
@@ -67,9 +67,10 @@ func noneOf(list []scenario.Scenario, split, path string) error {
 	return e
 }
 
-// LoadForTraining are the scenarios of a file to train on. A row that cannot be read, and one with a check that can never pass or passes whatever is done, as
-// far as that shows without its servers, would cost a run that teaches nothing. All of them are one error, by their lines; or, with
-// skip, they are told and left out. Where others score episodes too (otherwiseScored), checks that silence passes are a bound, and told alone.
+// LoadForTraining are the scenarios of a file to train on. A row that cannot be read, and one with a check that can
+// never pass or passes whatever is done, as far as that shows without its servers, would cost a run that teaches
+// nothing. All of them are one error, by their lines; or, with skip, they are told and left out. Where others score
+// episodes too (otherwiseScored), checks that silence passes are a bound, and told alone.
 func LoadForTraining(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, error) {
 	list, lines, err := readable(h, path, skip)
 	if err != nil {
@@ -94,14 +95,16 @@ func LoadForTraining(h *host.Host, path string, skip, others bool) ([]scenario.S
 	reportBadRows(h, path, unsound)
 	for _, why := range []string{checktest.SilencePasses, checktest.EchoPasses} {
 		if at := weak[why]; len(at) > 0 {
-			h.Say("note: %s of %s, the first at %s:%d; hone scenarios validate names all", why, fault.Count(len(at), "scenario"), path, at[0])
+			h.Say("note: %s of %s, the first at %s:%d; hone scenarios validate names all",
+				why, fault.Count(len(at), "scenario"), path, at[0])
 		}
 	}
 	return good, nil
 }
 
-// readable are the scenarios of a file with their lines, and their splits, which are of all that can be read: one that is left out later may join two
-// sets. Rows that cannot be read are one error, by their lines; or, with skip, they are told and left out.
+// readable are the scenarios of a file with their lines, and their splits, which are of all that can be read: one that
+// is left out later may join two sets. Rows that cannot be read are one error, by their lines; or, with skip, they are
+// told and left out.
 func readable(h *host.Host, path string, skip bool) (list []scenario.Scenario, lines []int, err error) {
 	list, lines, bad, err := scenario.LoadGood(path)
 	if err != nil {
@@ -121,8 +124,8 @@ func reportBadRows(h *host.Host, path string, rows []scenario.Bad) {
 	}
 }
 
-// unread is the error of rows of training data that cannot be read; or, with skip, they are told and left out. What is left aside of the
-// others is told too.
+// unread is the error of rows of training data that cannot be read; or, with skip, they are told and left out. What is
+// left aside of the others is told too.
 func unread(h *host.Host, report *formats.Report, skip bool) error {
 	broken := report.Err()
 	if broken == nil {
@@ -139,9 +142,11 @@ func unread(h *host.Host, report *formats.Report, skip bool) error {
 	return nil
 }
 
-// HasOtherScores reports whether more than checks says what an episode with checks is worth: a judge of all, a program or an expression.
+// HasOtherScores reports whether more than checks says what an episode with checks is worth: a judge of all, a program
+// or an expression.
 func HasOtherScores(c config.Config) bool {
-	return c.Judge.Model != "" && c.Judge.Scenarios == "all" && c.Rewards.Judge > 0 || len(c.Rewards.Program.Command) > 0 || len(c.Rewards.Expressions) > 0
+	return c.Judge.Model != "" && c.Judge.Scenarios == "all" && c.Rewards.Judge > 0 ||
+		len(c.Rewards.Program.Command) > 0 || len(c.Rewards.Expressions) > 0
 }
 
 const SkipBad = "; or leave these rows out with --skip-bad"
@@ -160,8 +165,13 @@ func unsoundChecks(path string, rows []scenario.Bad, others bool) error {
 	for _, r := range rows {
 		list = append(list, fmt.Sprintf("%s:%d: %s", path, r.Line, r.Why))
 	}
-	f := &fault.Error{Code: fault.CodeUsage, What: "the checks of " + fault.Count(len(rows), "scenario") + " tell nothing", Where: fmt.Sprintf("%s:%d", path, rows[0].Line),
-		Why: strings.Join(list, "\n    "), Next: "mend these checks; hone scenarios validate tries all of them, on the servers too"}
+	f := &fault.Error{
+		Code:  fault.CodeUsage,
+		What:  "the checks of " + fault.Count(len(rows), "scenario") + " tell nothing",
+		Where: fmt.Sprintf("%s:%d", path, rows[0].Line),
+		Why:   strings.Join(list, "\n    "),
+		Next:  "mend these checks; hone scenarios validate tries all of them, on the servers too",
+	}
 	if others {
 		f.Next += SkipBad
 	}
@@ -174,8 +184,14 @@ func Dataset(given string, c config.Config) (string, error) {
 		return given, nil
 	}
 	if _, err := os.Stat(c.Scenarios.File); errors.Is(err, fs.ErrNotExist) {
-		return "", &fault.Error{Code: fault.CodeUsage, What: "no scenarios: --dataset names no file", Where: c.Scenarios.File, Why: "this file is read where the flag is left out (scenarios.file), and it does not exist",
-			Next: "name yours with --dataset FILE, or hone synth --out " + c.Scenarios.File + " makes some for your servers"}
+		return "", &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "no scenarios: --dataset names no file",
+			Where: c.Scenarios.File,
+			Why:   "this file is read where the flag is left out (scenarios.file), and it does not exist",
+			Next: "name yours with --dataset FILE, or hone synth --out " + c.Scenarios.File +
+				" makes some for your servers",
+		}
 	}
 	return c.Scenarios.File, nil
 }

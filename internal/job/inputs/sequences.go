@@ -16,13 +16,17 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// SequencesOf renders rows as training rows, whose Group is the number of their conversation. One that the context does not hold is left out: cut short, it would teach to
-// stop. So is, with skip, one that cannot be rendered.
-func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int, skip bool) ([]batch.Sequence, error) {
+// SequencesOf renders rows as training rows, whose Group is the number of their conversation. One that the context does
+// not hold is left out: cut short, it would teach to stop. So is, with skip, one that cannot be rendered.
+func SequencesOf(
+	h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int, skip bool,
+) ([]batch.Sequence, error) {
 	return sequencesWithin(FreeMemory(), h, m, path, rows, context, skip)
 }
 
-func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int, skip bool) ([]batch.Sequence, error) {
+func sequencesWithin(
+	free int64, h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int, skip bool,
+) ([]batch.Sequence, error) {
 	var out []batch.Sequence
 	splits, conversation := 0, 0
 	var long []string // places of those that the context does not hold
@@ -41,7 +45,8 @@ func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, 
 			continue
 		}
 		if err != nil {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: Unrendered, Where: Where(&r), Err: err, Next: "correct the row"}
+			return nil, &fault.Error{Code: fault.CodeUsage, What: Unrendered, Where: Where(&r), Err: err,
+				Next: "correct the row"}
 		}
 		for _, s := range rendered {
 			if s.Rewrite != "" {
@@ -64,11 +69,12 @@ func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, 
 	sayLeftOut(h, long, why)
 	bad.say(h)
 	if splits > 1 {
-		h.Say("%d rows in all begin anew within a conversation, because the chat template rewrites what was said before", splits)
+		h.Say("%d rows in all begin anew within a conversation, because the chat template rewrites what was "+
+			"said before", splits)
 	}
 	if len(out) == 0 && len(bad) > 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation can be learnt from", Where: path, Why: "none fits the chat template and model.context; see above",
-			Next: "give other conversations"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation can be learnt from", Where: path,
+			Why: "none fits the chat template and model.context; see above", Next: "give other conversations"}
 	}
 	if len(out) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation fits the model's context", Where: path,
@@ -119,8 +125,8 @@ func FreeMemory() int64 {
 	return math.MaxInt64
 }
 
-// Refuse is an error where, after so many examples, all are foreseen to take more memory than there is: it is told before the rest is
-// rendered, and before the system would end the process.
+// Refuse is an error where, after so many examples, all are foreseen to take more memory than there is: it is told
+// before the rest is rendered, and before the system would end the process.
 func (r *Rendering) Refuse(done int, path string) error {
 	if done == 0 || done%checkEvery != 0 {
 		return nil
@@ -130,9 +136,15 @@ func (r *Rendering) Refuse(done int, path string) error {
 		return nil
 	}
 	gib := func(bytes float64) string { return fmt.Sprintf("%.1f GiB", bytes/(1<<30)) }
-	return &fault.Error{Code: fault.CodeExhausted, What: "this machine's memory does not hold the " + r.One + "s", Where: path,
-		Why:  fmt.Sprintf("by the first %d, %s have about %.3g tokens in all, which take %s; %s are free", done, fault.Count(r.All, r.One), tokens, gib(tokens*tokenBytes), gib(float64(r.Free))),
-		Next: "give fewer (hone curate rules --per-tool N keeps the best traces), or lower model.context: longer ones are left out"}
+	return &fault.Error{
+		Code:  fault.CodeExhausted,
+		What:  "this machine's memory does not hold the " + r.One + "s",
+		Where: path,
+		Why: fmt.Sprintf("by the first %d, %s have about %.3g tokens in all, which take %s; %s are free",
+			done, fault.Count(r.All, r.One), tokens, gib(tokens*tokenBytes), gib(float64(r.Free))),
+		Next: "give fewer (hone curate rules --per-tool N keeps the best traces), or lower model.context: " +
+			"longer ones are left out",
+	}
 }
 
 // Unrendered is what a row is that the chat template refuses, or of which it writes what is not read back.

@@ -49,8 +49,12 @@ func Conclude(ctx context.Context, j *job.Job, stage string, err error) error {
 	if latestErr != nil {
 		return latestErr
 	}
-	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after step %d; nothing finished is lost", at),
-		Where: j.Path, Next: next + server}
+	return &fault.Error{
+		Code:  fault.CodeStopped,
+		What:  fmt.Sprintf("stopped after step %d; nothing finished is lost", at),
+		Where: j.Path,
+		Next:  next + server,
+	}
 }
 
 // keepCheckpoints is how many of a stage stay on disk, beside the best.
@@ -105,8 +109,8 @@ func (l Journal) Scores(stage string, g trajectory.Group, scores []trajectory.Sc
 	return l.Dir.PutScores(rows)
 }
 
-// Metrics implements recipe.Log. A metric that is no number, as the mismatch of a policy that is another one, is left out, for JSON has
-// no such numbers, and the run is to say why it stops and not that.
+// Metrics implements recipe.Log. A metric that is no number, as the mismatch of a policy that is another one, is left
+// out, for JSON has no such numbers, and the run is to say why it stops and not that.
 func (l Journal) Metrics(stage string, step int, metrics map[string]float64) error {
 	numbers := maps.Clone(metrics)
 	maps.DeleteFunc(numbers, func(_ string, x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
@@ -133,9 +137,10 @@ func (l Journal) Checkpoint(stage string, step int, write func(dir string) error
 	return run.KeepLast(l.Dir.Path, stage, keepCheckpoints, best)
 }
 
-// Best is the number of steps after which the policy was best on the validation split, the first of several, of fewer than before
-// and of those whose checkpoint is there; and what was measured of it. It is 0 where nothing was measured. A run that goes
-// on from an earlier checkpoint, since later ones were damaged, measures again what it had measured of those.
+// Best is the number of steps after which the policy was best on the validation split, the first of several, of fewer
+// than before and of those whose checkpoint is there; and what was measured of it. It is 0 where nothing was measured.
+// A run that goes on from an earlier checkpoint, since later ones were damaged, measures again what it had measured of
+// those.
 func (l Journal) Best(stage string, before int) (step int, measured map[string]float64, err error) {
 	rows, err := l.Dir.Ledger.Metrics(recipe.ValidationStage)
 	if err != nil {
@@ -146,7 +151,8 @@ func (l Journal) Best(stage string, before int) (step int, measured map[string]f
 		return 0, nil, err
 	}
 	for _, r := range rows {
-		if r.Step >= before || !slices.ContainsFunc(checkpoints, func(c run.Checkpoint) bool { return c.Step == r.Step }) {
+		if r.Step >= before ||
+			!slices.ContainsFunc(checkpoints, func(c run.Checkpoint) bool { return c.Step == r.Step }) {
 			continue
 		}
 		var m map[string]float64
@@ -160,7 +166,8 @@ func (l Journal) Best(stage string, before int) (step int, measured map[string]f
 	return step, measured, nil
 }
 
-// StepMetrics implements recipe.Log. What was measured of episodes that another adapter made is not recorded of this one.
+// StepMetrics implements recipe.Log. What was measured of episodes that another adapter made is not recorded of this
+// one.
 func (l Journal) StepMetrics(stage string, step int) (map[string]float64, bool, error) {
 	if mine, err := l.ofThisAdapter(stage, step); err != nil || !mine {
 		return nil, false, err
@@ -231,8 +238,9 @@ func (l Journal) Latest(stage string) (string, int, error) {
 	return c.Path, c.Step, nil
 }
 
-// Trajectories implements recipe.Log. Where a run that goes on computed a step again, on a GPU to other numbers, the log may
-// hold episodes of the step after it that another adapter made: they are no part of a step of the adapter there is now.
+// Trajectories implements recipe.Log. Where a run that goes on computed a step again, on a GPU to other numbers, the
+// log may hold episodes of the step after it that another adapter made: they are no part of a step of the adapter there
+// is now.
 func (l Journal) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 	rows, err := l.Dir.Ledger.Trajectories(stage, step)
 	if err != nil {
@@ -248,7 +256,8 @@ func (l Journal) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 			continue
 		}
 		if k.Shown != nil {
-			if k.Tools, err = mcp.ShownTools(*k.Shown, l.Episodes.Catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
+			if k.Tools, err = mcp.ShownTools(*k.Shown, l.Episodes.Catalog,
+				"trajectory "+r.ID+" of the ledger"); err != nil {
 				return nil, err
 			}
 		}
@@ -280,6 +289,7 @@ func (l Journal) TakeBest(stage string, trainer recipe.Trainer) error {
 	if err != nil {
 		return err
 	}
-	l.Say("on what was held out step %d was best: loss %.4f, that of the last step, %d, is %.4f; the adapter is step %d's", step, m["eval_loss"], last, at["eval_loss"], step)
+	l.Say("on what was held out step %d was best: loss %.4f, that of the last step, %d, is %.4f; "+
+		"the adapter is step %d's", step, m["eval_loss"], last, at["eval_loss"], step)
 	return trainer.Load(filepath.Join(l.Dir.Path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step)))
 }

@@ -23,15 +23,18 @@ func TestMetricsThatAreNoNumbers(t *testing.T) {
 	}
 	defer r.Close()
 	log := Journal{Dir: r.Dir}
-	if err := log.Metrics("grpo", 2, map[string]float64{"reward": 0.5, "sampling/mismatch_kl": math.NaN(), "sampling/mean_ratio": math.Inf(1)}); err != nil {
+	if err := log.Metrics("grpo", 2, map[string]float64{"reward": 0.5, "sampling/mismatch_kl": math.NaN(),
+		"sampling/mean_ratio": math.Inf(1)}); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok, err := log.StepMetrics("grpo", 2); err != nil || !ok || !maps.Equal(got, map[string]float64{"reward": 0.5}) {
+	if got, ok, err := log.StepMetrics("grpo", 2); err != nil || !ok ||
+		!maps.Equal(got, map[string]float64{"reward": 0.5}) {
 		t.Errorf("%v, %v, %v", got, ok, err)
 	}
 }
 
-// What was measured is kept of all policies, also where a step's episodes are another's: those are not recorded of the one there is now.
+// What was measured is kept of all policies, also where a step's episodes are another's: those are not recorded of the
+// one there is now.
 func TestMeasuredOfAllPolicies(t *testing.T) {
 	r, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, job.Begun{Verb: "train"})
 	if err != nil {
@@ -40,7 +43,8 @@ func TestMeasuredOfAllPolicies(t *testing.T) {
 	defer func() { _ = r.Close() }()
 	log := Journal{Dir: r, Episodes: &episodes.Episodes{}}
 	for step := range 3 {
-		row := run.TrajectoryRow{ID: fmt.Sprintf("grpo/a/%d/0", step), Stage: "grpo", Step: step, JSON: []byte(`{"id": "a", "adapter": "another"}`)}
+		row := run.TrajectoryRow{ID: fmt.Sprintf("grpo/a/%d/0", step), Stage: "grpo", Step: step,
+			JSON: []byte(`{"id": "a", "adapter": "another"}`)}
 		if _, err := r.PutTrajectory(row); err != nil {
 			t.Fatal(err)
 		}

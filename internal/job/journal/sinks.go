@@ -24,7 +24,8 @@ type outside struct {
 }
 
 // AddressUsage says what --metrics-address is.
-const AddressUsage = "address of this machine that answers /metrics for Prometheus, instead of metrics.prometheus.address"
+const AddressUsage = "address of this machine that answers /metrics for Prometheus, " +
+	"instead of metrics.prometheus.address"
 
 // trackedDir is the folder of a run that remembers what tracking servers have of it.
 const trackedDir = "tracked"
@@ -56,7 +57,8 @@ func (o outside) mlflow() []metrics.Sink {
 	if c.URL == "" {
 		return nil
 	}
-	x := trackers.MLflowOptions{URL: c.URL, Experiment: c.Experiment, Name: o.name(), Main: o.main, Began: o.began, Params: o.params(), Warn: o.warn}
+	x := trackers.MLflowOptions{URL: c.URL, Experiment: c.Experiment, Name: o.name(), Main: o.main, Began: o.began,
+		Params: o.params(), Warn: o.warn}
 	if c.TokenEnv != "" {
 		if x.Token, _ = o.LookupEnv(c.TokenEnv); x.Token == "" {
 			o.warn("mlflow: the variable " + c.TokenEnv + " is not set, so no token is sent")
@@ -71,8 +73,10 @@ func (o outside) wandb() []metrics.Sink {
 	if c.Project == "" {
 		return nil
 	}
-	x := trackers.WandBOptions{Python: c.Python, Env: o.Environ, Log: o.dir.Log, Dir: o.dir.Path, Project: c.Project, Entity: c.Entity, Name: o.name(), Mode: c.Mode,
-		Main: o.main, Stages: slices.DeleteFunc([]string{"sft", "grpo", "copies"}, func(s string) bool { return s == o.main }), Config: o.params()}
+	x := trackers.WandBOptions{Python: c.Python, Env: o.Environ, Log: o.dir.Log, Dir: o.dir.Path, Project: c.Project,
+		Entity: c.Entity, Name: o.name(), Mode: c.Mode,
+		Main: o.main, Stages: slices.DeleteFunc([]string{"sft", "grpo", "copies"},
+			func(s string) bool { return s == o.main }), Config: o.params()}
 	o.Opens(x)
 	return o.follow("wandb", trackers.NewWandB(x))
 }

@@ -39,9 +39,10 @@ func lookUp(b *testing.B) *toolset.Set {
 		Number int `json:"number"`
 	}
 	s := sdk.NewServer(&sdk.Implementation{Name: "numbers", Version: "1"}, nil)
-	sdk.AddTool(s, &sdk.Tool{Name: "look_up", Description: "the number of a name"}, func(_ context.Context, _ *sdk.CallToolRequest, x in) (*sdk.CallToolResult, out, error) {
-		return nil, out{len(x.Name)}, nil
-	})
+	sdk.AddTool(s, &sdk.Tool{Name: "look_up", Description: "the number of a name"},
+		func(_ context.Context, _ *sdk.CallToolRequest, x in) (*sdk.CallToolResult, out, error) {
+			return nil, out{len(x.Name)}, nil
+		})
 	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	b.Cleanup(h.Close)
 	servers := mcp.Config{Servers: map[string]mcp.Server{"numbers": {URL: h.URL}}}
@@ -49,7 +50,8 @@ func lookUp(b *testing.B) *toolset.Set {
 	if err != nil {
 		b.Fatal(err)
 	}
-	pool, err := mcp.NewPool(context.Background(), servers, catalog, mcp.Options{}) // it outlives the benchmark's context
+	// it outlives the benchmark's context
+	pool, err := mcp.NewPool(context.Background(), servers, catalog, mcp.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -65,7 +67,8 @@ func numbered(n int) []scenario.Scenario {
 	for i := range list {
 		list[i] = scenario.Scenario{ID: fmt.Sprint("s", i), Task: "Look the names up.", Split: scenario.Train}
 		for k := range numCalls {
-			list[i].Gold = append(list[i].Gold, scenario.Gold{Name: "look_up", Arguments: fmt.Appendf(nil, `{"name": "name %d"}`, k)})
+			list[i].Gold = append(list[i].Gold,
+				scenario.Gold{Name: "look_up", Arguments: fmt.Appendf(nil, `{"name": "name %d"}`, k)})
 		}
 	}
 	return list
@@ -73,12 +76,15 @@ func numbered(n int) []scenario.Scenario {
 
 // null is a policy that computes nothing: it looks one name up in each turn, then answers.
 func null(slots int) rollout.Policy {
-	return rollout.Sampled{Renderer: policytest.Renderer{}, Sampler: &policytest.Sampler{Slots: slots, Reply: func(prompt string, _ policy.Request) (string, error) {
-		if n := strings.Count(prompt, "<call>"); n < numCalls {
-			return policytest.Call("look_up", fmt.Sprintf(`{"name": "name %d"}`, n)), nil
-		}
-		return "done", nil
-	}}}
+	return rollout.Sampled{
+		Renderer: policytest.Renderer{},
+		Sampler: &policytest.Sampler{Slots: slots, Reply: func(prompt string, _ policy.Request) (string, error) {
+			if n := strings.Count(prompt, "<call>"); n < numCalls {
+				return policytest.Call("look_up", fmt.Sprintf(`{"name": "name %d"}`, n)), nil
+			}
+			return "done", nil
+		}},
+	}
 }
 
 func journalIn(b *testing.B, set *toolset.Set) Journal {
@@ -106,19 +112,20 @@ func rates(b *testing.B, n int, began time.Duration, what string, unit time.Dura
 	b.ReportMetric(float64(n)*float64(unit)/float64(cpu(b)-began), what+"/cpu-"+per)
 }
 
-// BenchmarkTurns reports turns a second of steps of 64 episodes at a time, with all that a step has but a model: sessions of an MCP server in this
-// process over HTTP, rendering, records, scores, ledger.
+// BenchmarkTurns reports turns a second of steps of 64 episodes at a time, with all that a step has but a model:
+// sessions of an MCP server in this process over HTTP, rendering, records, scores, ledger.
 func BenchmarkTurns(b *testing.B) {
 	const groups, size = 8, 8
 	host.KeepHeapFloor(b.Context()) // as a command does
 	set := lookUp(b)
 	journal, list := journalIn(b, set), numbered(groups)
 	runner := rollout.New(rollout.Options{Policy: null(groups * size),
-		Environment: environment.New(environment.Options{Tools: set.Tools, ToolList: set.Catalog.Tools(), MaxTurns: numCalls + 1})})
+		Environment: environment.New(environment.Options{Tools: set.Tools, ToolList: set.Catalog.Tools(),
+			MaxTurns: numCalls + 1})})
 	turns, step, began := 0, 0, cpu(b)
 	for b.Loop() {
-		got, err := recipe.Rollouts{Stage: "grpo", Step: step, GroupSize: size, Runner: runner, Scorer: reward.Scorer{}, Log: journal,
-			Progress: func(string, int, int, string) {}}.Groups(b.Context(), list)
+		got, err := recipe.Rollouts{Stage: "grpo", Step: step, GroupSize: size, Runner: runner, Scorer: reward.Scorer{},
+			Log: journal, Progress: func(string, int, int, string) {}}.Groups(b.Context(), list)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -134,8 +141,8 @@ func BenchmarkTurns(b *testing.B) {
 	rates(b, turns, began, "turns", time.Second, "s")
 }
 
-// BenchmarkLedger reports how many trajectories a minute are kept with their scores, each durably: of 8 turns, 3,000 sampled tokens with logprobs, and
-// results of 1 KB.
+// BenchmarkLedger reports how many trajectories a minute are kept with their scores, each durably: of 8 turns, 3,000
+// sampled tokens with logprobs, and results of 1 KB.
 func BenchmarkLedger(b *testing.B) {
 	set := &toolset.Set{Catalog: &mcp.Catalog{}}
 	journal, n, began := journalIn(b, set), 0, cpu(b)
@@ -143,20 +150,27 @@ func BenchmarkLedger(b *testing.B) {
 		g := trajectory.Group{ScenarioID: "s"}
 		var scores []trajectory.Score
 		for i := range 8 {
-			t := &trajectory.Trajectory{ID: fmt.Sprintf("s/%d/%d", n, i), ScenarioID: "s", Rollout: i, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
+			t := &trajectory.Trajectory{ID: fmt.Sprintf("s/%d/%d", n, i), ScenarioID: "s", Rollout: i,
+				Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
 			for range 8 {
-				turn := trajectory.Turn{Calls: []chat.ToolCall{{ID: "call_0", Name: "look_up", Arguments: `{"name": "x"}`}}}
+				turn := trajectory.Turn{Calls: []chat.ToolCall{
+					{ID: "call_0", Name: "look_up", Arguments: `{"name": "x"}`},
+				}}
 				for k := range 375 {
-					turn.CompletionIDs, turn.SamplerLogprobs = append(turn.CompletionIDs, int32(k*101)), append(turn.SamplerLogprobs, -1/float32(k+3))
+					turn.CompletionIDs, turn.SamplerLogprobs =
+						append(turn.CompletionIDs, int32(k*101)), append(turn.SamplerLogprobs, -1/float32(k+3))
 				}
-				turn.Results = []trajectory.ToolResult{{Call: turn.Calls[0], Status: trajectory.CallOK, Text: strings.Repeat("a result ", 110)}}
+				turn.Results = []trajectory.ToolResult{
+					{Call: turn.Calls[0], Status: trajectory.CallOK, Text: strings.Repeat("a result ", 110)},
+				}
 				t.Turns = append(t.Turns, turn)
 			}
 			if err := journal.Trajectory("grpo", n, t); err != nil {
 				b.Fatal(err)
 			}
 			g.Trajectories = append(g.Trajectories, t)
-			scores = append(scores, trajectory.Score{Reward: float64(i), Terms: []trajectory.Term{{Name: "call", Score: 1, Weight: 1}}})
+			scores = append(scores,
+				trajectory.Score{Reward: float64(i), Terms: []trajectory.Term{{Name: "call", Score: 1, Weight: 1}}})
 		}
 		if err := journal.Scores("grpo", g, scores); err != nil {
 			b.Fatal(err)

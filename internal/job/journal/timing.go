@@ -34,8 +34,8 @@ func (t *Track) Evaluation(r recipe.Runner) recipe.Runner { return timedRunner{r
 // Scores is s, timed as the part Score, or as Eval.
 func (t *Track) Scores(s recipe.Scorer, p metrics.Part) recipe.Scorer { return timedScorer{s, t, p} }
 
-// Trainer is x, whose work is the part Train. scores is the part that logprobs are computed for: Eval where they measure,
-// else Train.
+// Trainer is x, whose work is the part Train. scores is the part that logprobs are computed for: Eval where they
+// measure, else Train.
 func (t *Track) Trainer(x *basemodel.Trainer, scores metrics.Part) recipe.Trainer {
 	return x.With(func(w basemodel.Work) func(int) {
 		part := metrics.Train

@@ -17,8 +17,8 @@ import (
 	"hone/internal/run/metrics/trackers"
 )
 
-// Track is what a run tells of itself while it works: where its time goes, and its metrics to all that the configuration names. A nil Track
-// tells nothing.
+// Track is what a run tells of itself while it works: where its time goes, and its metrics to all that the
+// configuration names. A nil Track tells nothing.
 type Track struct {
 	host  *host.Host
 	end   func() // of what goes on
@@ -50,9 +50,10 @@ func StartTracking(e job.Env, c config.Metrics, dir *run.Dir, x Tracked) *Track 
 	e.Opens(o)
 	t := &Track{host: e.Host, end: e.Working("running " + x.Main), began: began, watch: metrics.NewWatch(o)}
 	if c.TFEvents {
-		t.sinks = append(t.sinks, trackers.OpenTFEvents(filepath.Join(dir.Path, tfeventsDir), x.Main, began, kept, func(err error) {
-			e.Say("note: no more events for TensorBoard are written; metrics.jsonl has all metrics: %v", err)
-		}))
+		t.sinks = append(t.sinks, trackers.OpenTFEvents(filepath.Join(dir.Path, tfeventsDir), x.Main, began,
+			kept, func(err error) {
+				e.Say("note: no more events for TensorBoard are written; metrics.jsonl has all metrics: %v", err)
+			}))
 	}
 	s := outside{e, c, dir, x.Main, began, kept}
 	t.sinks = append(append(append(t.sinks, s.mlflow()...), s.wandb()...), s.prometheus()...)
@@ -79,7 +80,8 @@ func RowsOf(list []run.MetricRow, began time.Time) (rows []metrics.Row) {
 	return rows
 }
 
-// at is a row with its time: the run's beginning and what its attempts have worked since, so that a pause between two of them is no time.
+// at is a row with its time: the run's beginning and what its attempts have worked since, so that a pause between two
+// of them is no time.
 func at(r metrics.Row, began time.Time) metrics.Row {
 	r.At = began.Add(time.Duration(r.Values[metrics.Elapsed] * float64(time.Second)))
 	return r

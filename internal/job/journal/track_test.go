@@ -32,7 +32,8 @@ func TestTheBottleneckIsOfSteps(t *testing.T) {
 	}
 }
 
-// A run says what it is at before its first step ends, which may take minutes also where it is resumed, and nothing when it is over.
+// A run says what it is at before its first step ends, which may take minutes also where it is resumed, and nothing
+// when it is over.
 func TestARunIsHeardOf(t *testing.T) {
 	dir, err := run.Create(t.TempDir()+"/run", nil, nil)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // EpisodesOf are the episodes of the run in path, with the scenarios that the run keeps.
 func EpisodesOf(path string) ([]stats.Example, error) { return episodesOf(path, (*run.Ledger).Each) }
 
-// FindEpisode is the episode of a name in the run in path: whole or without its stage; or its scenario's id, or a beginning
-// of either, where no other has it.
+// FindEpisode is the episode of a name in the run in path: whole or without its stage; or its scenario's id, or a
+// beginning of either, where no other has it.
 func FindEpisode(path, id string) (stats.Example, error) {
 	found, err := episodesOf(path, func(l *run.Ledger, yield func(run.TrajectoryRow) error) error {
 		rows, err := l.Find(id)
@@ -34,7 +34,8 @@ func FindEpisode(path, id string) (stats.Example, error) {
 		return stats.Example{}, err
 	}
 	if len(found) != 1 {
-		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no episode %q", id), Where: path, Next: "hone runs show " + run.Name(path) + " --episodes lists them"}
+		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no episode %q", id), Where: path,
+			Next: "hone runs show " + run.Name(path) + " --episodes lists them"}
 		if len(found) > 1 {
 			var names []string
 			for _, e := range found[:min(len(found), mostNames)] {
@@ -43,7 +44,8 @@ func FindEpisode(path, id string) (stats.Example, error) {
 			if len(found) > mostNames {
 				names = append(names, fmt.Sprintf("and %d more", len(found)-mostNames))
 			}
-			f.What, f.Why = fmt.Sprintf("%q is the name of %d episodes, or begins theirs", id, len(found)), strings.Join(names, ", ")
+			f.What, f.Why = fmt.Sprintf("%q is the name of %d episodes, or begins theirs", id, len(found)),
+				strings.Join(names, ", ")
 			f.Next = "give one of these names"
 		}
 		return stats.Example{}, f
@@ -66,7 +68,9 @@ func nearest(rows []run.TrajectoryRow, id string) []run.TrajectoryRow {
 }
 
 // episodesOf are those episodes of the run in path that each yields, with the scenarios that the run keeps.
-func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryRow) error) error) (found []stats.Example, err error) {
+func episodesOf(
+	path string, each func(l *run.Ledger, yield func(run.TrajectoryRow) error) error,
+) (found []stats.Example, err error) {
 	if _, err := run.Summarize(path); err != nil { // for its errors
 		return nil, err
 	}

@@ -42,13 +42,15 @@ type Overlaps struct {
 
 // Tell says how much is shared.
 func (o Overlaps) Tell(say func(format string, args ...any)) {
-	say("%s of the split %s; learnt from: %s and %s", fault.Count(o.NumTest, "scenario"), o.Split, fault.Count(o.NumTrain, "scenario"), fault.Count(o.NumTexts, "other text"))
+	say("%s of the split %s; learnt from: %s and %s", fault.Count(o.NumTest, "scenario"), o.Split,
+		fault.Count(o.NumTrain, "scenario"), fault.Count(o.NumTexts, "other text"))
 	for _, u := range o.Units {
 		if u.Unit == "server" && u.Num == 0 && o.NumTest > 0 {
 			say("servers of the split: not known; --catalog says which server a tool is of")
 			continue
 		}
-		say("%ss of the split: %d; of these also in what is learnt from: %d (%.0f%%)", u.Unit, u.Num, len(u.Shared), 100*u.Share())
+		say("%ss of the split: %d; of these also in what is learnt from: %d (%.0f%%)",
+			u.Unit, u.Num, len(u.Shared), 100*u.Share())
 	}
 }
 
@@ -60,31 +62,35 @@ func (o Overlaps) Rows() [][]string {
 		if n.SameValues {
 			values = "same values"
 		}
-		rows = append(rows, []string{n.ScenarioID, fmt.Sprintf("%.2f", n.Similarity), values, n.Source.Name, n.Source.Where, host.OneLine(n.Source.Text)})
+		rows = append(rows, []string{n.ScenarioID, fmt.Sprintf("%.2f", n.Similarity), values, n.Source.Name,
+			n.Source.Where, host.OneLine(n.Source.Text)})
 	}
 	return rows
 }
 
-// Err is what keeps the splits from being apart: shared units of the kind By, shared tasks, and near copies with the same values.
+// Err is what keeps the splits from being apart: shared units of the kind By, shared tasks, and near copies with the
+// same values.
 func (o Overlaps) Err(file string) error {
 	why := o.findings()
 	if len(why) == 0 {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "what is measured on is learnt from too", Where: file, Why: strings.Join(why, "; "),
-		Next: "hone scenarios split --reassign keeps rows together that share a call; leave near copies out of one side"}
+	return &fault.Error{Code: fault.CodeUsage, What: "what is measured on is learnt from too", Where: file,
+		Why: strings.Join(why, "; "), Next: "hone scenarios split --reassign keeps rows together that share a call; " +
+			"leave near copies out of one side"}
 }
 
 func (o Overlaps) findings() (why []string) {
 	for _, c := range o.Units {
 		if n := len(c.Shared); n > 0 && (c.Unit == o.By || c.Unit == overlap.Task) {
-			why = append(why, fmt.Sprintf("%s of the split %s also stand in what is learnt from; the first: %s", fault.Count(n, c.Unit), o.Split, c.Shared[0]))
+			why = append(why, fmt.Sprintf("%s of the split %s also stand in what is learnt from; the first: %s",
+				fault.Count(n, c.Unit), o.Split, c.Shared[0]))
 		}
 	}
 	copies := slices.DeleteFunc(slices.Clone(o.Near), func(n overlap.Near) bool { return !n.SameValues })
 	if len(copies) > 0 {
-		why = append(why, fmt.Sprintf("%s near to what is learnt from; the first: %s to %s of %s", fault.Count(len(copies), "scenario"),
-			copies[0].ScenarioID, copies[0].Source.Name, copies[0].Source.Where))
+		why = append(why, fmt.Sprintf("%s near to what is learnt from; the first: %s to %s of %s",
+			fault.Count(len(copies), "scenario"), copies[0].ScenarioID, copies[0].Source.Name, copies[0].Source.Where))
 	}
 	return why
 }
@@ -93,10 +99,16 @@ func (o Overlaps) findings() (why []string) {
 func (c OverlapCheck) Overlap(h *host.Host) (Overlaps, error) {
 	out := Overlaps{Split: c.Split, By: c.By, Threshold: c.Threshold}
 	if !slices.Contains(overlap.Units(), c.By) {
-		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("splits are not held apart by %q", c.By), Where: "--by", Next: "give task, call, tool or server"}
+		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("splits are not held apart by %q", c.By),
+			Where: "--by", Next: "give task, call, tool or server"}
 	}
 	if !(c.Threshold > 0 && c.Threshold <= 1) {
-		return out, &fault.Error{Code: fault.CodeUsage, What: "the threshold of a near copy must be above 0 and at most 1", Where: "--threshold", Next: "leave it out"}
+		return out, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "the threshold of a near copy must be above 0 and at most 1",
+			Where: "--threshold",
+			Next:  "leave it out",
+		}
 	}
 	test, train, sources, err := c.read(h)
 	if err != nil {
@@ -120,7 +132,8 @@ func (c OverlapCheck) Overlap(h *host.Host) (Overlaps, error) {
 			return server
 		}
 	} else if c.By == overlap.Server {
-		return out, &fault.Error{Code: fault.CodeUsage, What: "which server has a tool is not known", Where: "--by server", Next: "give --catalog the file that hone discover writes"}
+		return out, &fault.Error{Code: fault.CodeUsage, What: "which server has a tool is not known",
+			Where: "--by server", Next: "give --catalog the file that hone discover writes"}
 	}
 	out.NumTest, out.NumTrain, out.NumTexts = len(test), len(train), len(sources)-len(train)
 	out.Units = overlap.Counts(test, train, serverOf)

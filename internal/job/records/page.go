@@ -35,7 +35,8 @@ func pageOf(path string, evaluated bool) (report.Page, error) {
 	file := filepath.Join(path, run.ConfigFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return report.Page{}, &fault.Error{Code: fault.CodeUsage, What: "no run there", Where: path, Err: err, Next: "hone runs ls"}
+		return report.Page{}, &fault.Error{Code: fault.CodeUsage, What: "no run there", Where: path, Err: err,
+			Next: "hone runs ls"}
 	}
 	if c, err = config.Parse(file, text); err != nil {
 		return report.Page{}, err
@@ -56,7 +57,8 @@ func pageOf(path string, evaluated bool) (report.Page, error) {
 	if err != nil {
 		return report.Page{}, err
 	}
-	from := report.Source{Evaluated: evaluated, Ratings: ratings, Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: settings.IntervalsOf(c), Known: settings.KnownFacts(catalog)}
+	from := report.Source{Evaluated: evaluated, Ratings: ratings, Scenarios: ScenariosOf(path), Defaults: defaults,
+		Bootstrap: settings.IntervalsOf(c), Known: settings.KnownFacts(catalog)}
 	var b job.Begun
 	s, notRun := run.Summarize(path)
 	if notRun == nil && json.Unmarshal(s.Version, &b) == nil && b.Flags.Evaluation != nil {
@@ -118,8 +120,8 @@ func (w Written) Rows() [][]string {
 	return out
 }
 
-// Report writes the page of the run in path and its numbers anew, and where logs names a folder, into it a log of each system in
-// Inspect's format. A rehearsal reads the run and writes nothing.
+// Report writes the page of the run in path and its numbers anew, and where logs names a folder, into it a log of each
+// system in Inspect's format. A rehearsal reads the run and writes nothing.
 func Report(path, logs string, rehearsal bool) (Written, error) {
 	out := Written{Report: filepath.Join(path, report.HTMLFile), Results: filepath.Join(path, report.ResultsFile)}
 	p, err := PageOf(path)
@@ -139,9 +141,11 @@ func writeLogs(path string, p report.Page, n report.Numbers, dir string) ([]stri
 		return nil, err
 	}
 	if len(p.Systems) == 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run has no evaluation to write as a log", Where: path, Next: "hone eval --output-dir " + run.Beside(path)}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run has no evaluation to write as a log",
+			Where: path, Next: "hone eval --output-dir " + run.Beside(path)}
 	}
-	about := evallog.Run{Name: p.Title, Verb: p.Verb, Created: s.Created, Facts: map[string]string{}, Unfinished: p.Unfinished}
+	about := evallog.Run{Name: p.Title, Verb: p.Verb, Created: s.Created, Facts: map[string]string{},
+		Unfinished: p.Unfinished}
 	for _, f := range p.Facts {
 		about.Facts[f.Name] = f.Value
 	}
@@ -149,8 +153,8 @@ func writeLogs(path string, p report.Page, n report.Numbers, dir string) ([]stri
 	return evallog.Write(dir, about, p.Comparison, func(system string) any { return n.Systems[system] })
 }
 
-// WritePage writes the page of the run in path, and returns it with its numbers, which take seconds of many systems: who wants them takes
-// these. with adds what only this process knows, and may be nil.
+// WritePage writes the page of the run in path, and returns it with its numbers, which take seconds of many systems:
+// who wants them takes these. with adds what only this process knows, and may be nil.
 func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page, report.Numbers, error) {
 	p, err := PageOf(path)
 	if err != nil {

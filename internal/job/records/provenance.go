@@ -25,15 +25,17 @@ import (
 	"hone/internal/run"
 )
 
-// Learnt is what an adapter learnt from, by the records of the runs that made it: its own, and those of the adapters it was
-// begun from.
+// Learnt is what an adapter learnt from, by the records of the runs that made it: its own, and those of the adapters it
+// was begun from.
 type Learnt struct {
-	hashes  map[string]bool   // of scenarios
-	tasks   map[string]bool   // what the user said
-	sources []overlap.Source  // all that users said
-	tools   map[string]string // that tasks ask for or conversations call, by the names the model calls them by -> their servers, "" where no catalog says it
-	records []string          // the run directories
-	unknown []string          // where no record is found
+	hashes  map[string]bool  // of scenarios
+	tasks   map[string]bool  // what the user said
+	sources []overlap.Source // all that users said
+	// that tasks ask for or conversations call, by the names the model calls them by -> their servers, "" where no
+	// catalog says it
+	tools   map[string]string
+	records []string // the run directories
+	unknown []string // where no record is found
 }
 
 // ReadProvenance reads the records of the adapter in a folder of its run directory.
@@ -46,7 +48,8 @@ func ReadProvenance(folder string) Learnt {
 	return l
 }
 
-// read adds what one run learnt from, and returns the adapter it was begun from, "" where it was begun from a fresh one.
+// read adds what one run learnt from, and returns the adapter it was begun from, "" where it was begun from a fresh
+// one.
 func (l *Learnt) read(folder string) (earlier string) {
 	dir := run.Around(folder)
 	var b job.Begun
@@ -58,7 +61,8 @@ func (l *Learnt) read(folder string) (earlier string) {
 	switch b.Verb {
 	case "train":
 		err = l.scenarios(dir)
-		if _, none := os.Stat(filepath.Join(dir, job.ConversationsFile)); err == nil && none == nil { // of grpo.demonstrations
+		// of grpo.demonstrations
+		if _, none := os.Stat(filepath.Join(dir, job.ConversationsFile)); err == nil && none == nil {
 			err = l.conversations(dir)
 		}
 	case "sft":
@@ -166,7 +170,8 @@ func (l *Learnt) ownTasks(dir string) error {
 	}
 	for i, shown := range t.Demonstrations {
 		messages := shown.Messages
-		l.sources = append(l.sources, overlap.Source{Name: fmt.Sprintf("demonstration %d", i), Where: dir, Text: overlap.UserText(messages)})
+		l.sources = append(l.sources,
+			overlap.Source{Name: fmt.Sprintf("demonstration %d", i), Where: dir, Text: overlap.UserText(messages)})
 		l.noteTools(messages)
 		for _, m := range messages {
 			if m.Role == chat.User {
@@ -177,8 +182,8 @@ func (l *Learnt) ownTasks(dir string) error {
 	return nil
 }
 
-// Of are the ids of the scenarios that were learnt from: the same scenario, whatever it is called and in whichever split it
-// now is, or the same task.
+// Of are the ids of the scenarios that were learnt from: the same scenario, whatever it is called and in whichever
+// split it now is, or the same task.
 func (l Learnt) Of(tasks []scenario.Scenario) (ids []string) {
 	for _, s := range tasks {
 		if l.hashes[s.Hash()] || s.Task != "" && l.tasks[s.Task] {
@@ -188,9 +193,10 @@ func (l Learnt) Of(tasks []scenario.Scenario) (ids []string) {
 	return ids
 }
 
-// ProvenanceOf says for each system of an evaluation with which tools and servers it was trained, by the records of its adapter. A system
-// without an adapter is held against what any other learnt, so that it has the same parts as those it is compared with. A system whose
-// record is not whole has none. folder is where relative paths are from, "" for here; catalog says the servers that no record does.
+// ProvenanceOf says for each system of an evaluation with which tools and servers it was trained, by the records of its
+// adapter. A system without an adapter is held against what any other learnt, so that it has the same parts as those it
+// is compared with. A system whose record is not whole has none. folder is where relative paths are from, "" for here;
+// catalog says the servers that no record does.
 func ProvenanceOf(systems []job.System, folder string, catalog *mcp.Catalog) map[string]*stats.Learnt {
 	out, any := map[string]*stats.Learnt{}, &stats.Learnt{Tools: map[string]bool{}, Servers: map[string]bool{}}
 	for _, s := range systems {
@@ -235,16 +241,20 @@ func (l Learnt) WarnSame(h *host.Host, tasks []scenario.Scenario) []string {
 	if len(ids) == 0 {
 		return nil
 	}
-	h.Say("warning: the model was trained on %d of %s (%s), as the record of %s says: success on them says little about new tasks", len(ids),
+	h.Say("warning: the model was trained on %d of %s (%s), as the record of %s says: success on them says little "+
+		"about new tasks", len(ids),
 		fault.Count(len(tasks), "scenario"), some(ids), strings.Join(l.records, ", "))
 	return ids
 }
 
-// WarnNear tells which of the scenarios to evaluate are near copies of what the adapter was trained on, and returns them:
-// those that Of does not know already. Where only values differ, as a number, the two may be one template filled in twice.
+// WarnNear tells which of the scenarios to evaluate are near copies of what the adapter was trained on, and returns
+// them: those that Of does not know already. Where only values differ, as a number, the two may be one template filled
+// in twice.
 func (l Learnt) WarnNear(h *host.Host, tasks []scenario.Scenario) []overlap.Near {
 	same := l.Of(tasks)
-	found := slices.DeleteFunc(overlap.FindNear(tasks, l.sources, overlap.Threshold), func(n overlap.Near) bool { return slices.Contains(same, n.ScenarioID) })
+	found := slices.DeleteFunc(overlap.FindNear(tasks, l.sources, overlap.Threshold), func(n overlap.Near) bool {
+		return slices.Contains(same, n.ScenarioID)
+	})
 	var copies, filled []string
 	for _, n := range found {
 		text := fmt.Sprintf("%s is near to %s of %s (%.2f)", n.ScenarioID, n.Source.Name, n.Source.Where, n.Similarity)
@@ -255,10 +265,12 @@ func (l Learnt) WarnNear(h *host.Host, tasks []scenario.Scenario) []overlap.Near
 		}
 	}
 	if len(copies) > 0 {
-		h.Say("warning: %s of %d near to what the model was trained on: %s; success on them says little about new tasks", fault.Count(len(copies), "scenario"), len(tasks), some(copies))
+		h.Say("warning: %s of %d near to what the model was trained on: %s; success on them says little about "+
+			"new tasks", fault.Count(len(copies), "scenario"), len(tasks), some(copies))
 	}
 	if len(filled) > 0 {
-		h.Say("note: %s of %d near to what the model was trained on but for values, such as numbers: %s", fault.Count(len(filled), "scenario"), len(tasks), some(filled))
+		h.Say("note: %s of %d near to what the model was trained on but for values, such as numbers: %s",
+			fault.Count(len(filled), "scenario"), len(tasks), some(filled))
 	}
 	return found
 }

@@ -18,7 +18,8 @@ import (
 	"hone/internal/job"
 )
 
-// RatingsFile is the file of a run's folder with what people think of its episodes. It is no part of the ledger, so a run that goes on may be rated.
+// RatingsFile is the file of a run's folder with what people think of its episodes. It is no part of the ledger, so a
+// run that goes on may be rated.
 const RatingsFile = "ratings.jsonl"
 
 // Rated is a line of RatingsFile: an episode by its name in the run, and its rating.
@@ -27,11 +28,13 @@ type Rated struct {
 	trajectory.Rating
 }
 
-// Rate keeps a person's rating, a number from 0 to 1, of the episode of a name in the run in path. It takes the place of an earlier one.
+// Rate keeps a person's rating, a number from 0 to 1, of the episode of a name in the run in path. It takes the place
+// of an earlier one.
 func Rate(path, episode, score, note string, now time.Time) (Rated, error) {
 	x, err := strconv.ParseFloat(score, 64)
 	if err != nil || !(x >= 0 && x <= 1) {
-		return Rated{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the score %q is no number from 0 to 1", score), Next: "give one, such as 0.5"}
+		return Rated{}, &fault.Error{Code: fault.CodeUsage,
+			What: fmt.Sprintf("the score %q is no number from 0 to 1", score), Next: "give one, such as 0.5"}
 	}
 	found, err := FindEpisode(path, episode)
 	if err != nil {
@@ -67,7 +70,8 @@ func RatingsOf(path string) (map[string]*trajectory.Rating, error) {
 			continue
 		}
 		if err := json.Unmarshal(line, &r); err != nil || r.Episode == "" || !(r.Score >= 0 && r.Score <= 1) {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("line %d is no rating", i+1), Where: name, Err: err, Next: "mend the line or remove it"}
+			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("line %d is no rating", i+1), Where: name,
+				Err: err, Next: "mend the line or remove it"}
 		}
 		ratings[r.Episode] = &r.Rating
 	}

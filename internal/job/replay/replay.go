@@ -24,7 +24,8 @@ import (
 // File has a line of each trace that was sent again, as the answers came.
 const File = "replayed.jsonl"
 
-// replayGivesUp is how many requests in a row find the endpoint gone, each for as long as there is patience, until no other is sent.
+// replayGivesUp is how many requests in a row find the endpoint gone, each for as long as there is patience, until no
+// other is sent.
 const replayGivesUp = 4
 
 // Asked says which traces are sent again, and to whom.
@@ -38,21 +39,23 @@ type Asked struct {
 	Patience                time.Duration // how long a request is sent again while the endpoint is overloaded or gone
 }
 
-// Run sends each trace without its last assistant message, and what follows that, and compares the answer with it. What was answered is
-// printed however it ends; a request that fails is that of one trace.
+// Run sends each trace without its last assistant message, and what follows that, and compares the answer with it. What
+// was answered is printed however it ends; a request that fails is that of one trace.
 func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 	named, is := c.ModelOf(a.Model)
 	if a.Endpoint != "" || !is {
 		named = config.NamedModel{URL: a.Endpoint, Model: a.Model, KeyEnv: a.KeyEnv}
 	}
 	if named.URL == "" || named.Model == "" {
-		return &fault.Error{Code: fault.CodeUsage, What: "replay needs --endpoint and --model, or --model PROVIDER/MODEL", Next: "hone replay --help"}
+		return &fault.Error{Code: fault.CodeUsage,
+			What: "replay needs --endpoint and --model, or --model PROVIDER/MODEL", Next: "hone replay --help"}
 	}
 	if a.AtOnce < 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: "--parallel is at least 1", Next: "hone replay --help"}
 	}
 	key, _ := e.LookupEnv(named.KeyEnv)
-	o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget, Patience: a.Patience}
+	o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget,
+		Patience: a.Patience}
 	if a.Output != "" {
 		o.CacheDir = filepath.Join(a.Output, "cache")
 	}
@@ -76,7 +79,8 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 		return err
 	}
 	r := replay{ask: func(ctx context.Context, t dataset.Row) (chat.Message, error) {
-		answer, err := client.Chat(ctx, llm.Request{Model: named.Model, Messages: t.Messages[:lastAnswer(t)], Tools: t.Tools, MaxTokens: c.Rollout.MaxTokens, Seed: 1})
+		answer, err := client.Chat(ctx, llm.Request{Model: named.Model, Messages: t.Messages[:lastAnswer(t)],
+			Tools: t.Tools, MaxTokens: c.Rollout.MaxTokens, Seed: 1})
 		return answer.Message, err
 	}, kept: kept, said: make([]*Replayed, len(traces)), progress: e.Progress(max(1, a.AtOnce))}
 	err = r.run(ctx, traces, max(1, a.AtOnce))
@@ -99,17 +103,30 @@ func (r *replay) conclude(e job.Env, a Asked, err error) error {
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after %d of %s", r.done, fault.Count(len(r.said), "trace")), Where: a.Data,
-			Next: cmp.Or(a.goesOn(), "with --output-dir answers are kept, and the same command goes on")}
+		return &fault.Error{
+			Code:  fault.CodeStopped,
+			What:  fmt.Sprintf("stopped after %d of %s", r.done, fault.Count(len(r.said), "trace")),
+			Where: a.Data,
+			Next:  cmp.Or(a.goesOn(), "with --output-dir answers are kept, and the same command goes on"),
+		}
 	case r.gone >= replayGivesUp:
-		return &fault.Error{Code: fault.CodeUnavailable, What: fmt.Sprintf("the endpoint is gone: stopped after %d of %s", r.done, fault.Count(len(r.said), "trace")), Where: a.Data, Err: err,
-			Next: cmp.Or(a.goesOn(), "with --output-dir answers are kept, and the same command goes on; --patience is how long it is waited for")}
+		return &fault.Error{
+			Code: fault.CodeUnavailable,
+			What: fmt.Sprintf("the endpoint is gone: stopped after %d of %s",
+				r.done, fault.Count(len(r.said), "trace")),
+			Where: a.Data,
+			Err:   err,
+			Next: cmp.Or(a.goesOn(), "with --output-dir answers are kept, and the same command goes on; "+
+				"--patience is how long it is waited for"),
+		}
 	case err != nil:
 		return err
 	case r.failed == len(r.said):
-		return &fault.Error{Code: fault.CodeUnavailable, What: "no trace was answered", Where: a.Data, Err: r.first, Next: "hone doctor --endpoint URL --model NAME says what the endpoint can do"}
+		return &fault.Error{Code: fault.CodeUnavailable, What: "no trace was answered", Where: a.Data, Err: r.first,
+			Next: "hone doctor --endpoint URL --model NAME says what the endpoint can do"}
 	case r.failed > 0:
-		e.Say("note: %s got no answer, the first by: %s; %s", fault.Count(r.failed, "trace"), fault.InnerText(r.first), again)
+		e.Say("note: %s got no answer, the first by: %s; %s", fault.Count(r.failed, "trace"),
+			fault.InnerText(r.first), again)
 	}
 	return nil
 }
@@ -122,7 +139,8 @@ func (a Asked) goesOn() string {
 	return "the same command goes on; what was answered is kept"
 }
 
-// open begins the file of answers, nil where none is kept. What was answered before is in the cache beside it, and comes again.
+// open begins the file of answers, nil where none is kept. What was answered before is in the cache beside it, and
+// comes again.
 func (a Asked) open() (*os.File, error) {
 	if a.Output == "" {
 		return nil, nil
@@ -133,7 +151,8 @@ func (a Asked) open() (*os.File, error) {
 		f, err = os.Create(filepath.Join(a.Output, File))
 	}
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot keep the answers", Where: a.Output, Err: err, Next: "name another --output-dir"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot keep the answers", Where: a.Output, Err: err,
+			Next: "name another --output-dir"}
 	}
 	return f, nil
 }
@@ -160,7 +179,8 @@ func replayable(e job.Env, a Asked) (traces []dataset.Row, err error) {
 		e.Say("left out %s without an assistant message that answers anything", fault.Count(without, "trace"))
 	}
 	if err == nil && len(traces) == 0 {
-		err = &fault.Error{Code: fault.CodeUsage, What: "no trace is to be sent", Where: cmp.Or(a.Trace, a.Data), Next: "hone data validate " + a.Data}
+		err = &fault.Error{Code: fault.CodeUsage, What: "no trace is to be sent", Where: cmp.Or(a.Trace, a.Data),
+			Next: "hone data validate " + a.Data}
 	}
 	return traces, err
 }

@@ -25,7 +25,8 @@ import (
 	"hone/internal/job"
 )
 
-// replayed are traces q0, q1, ... of a file, whose answer is "yes", sent to an endpoint that answers by which of them it is.
+// replayed are traces q0, q1, ... of a file, whose answer is "yes", sent to an endpoint that answers by which of them
+// it is.
 type replayed struct {
 	t     *testing.T
 	data  string
@@ -34,7 +35,9 @@ type replayed struct {
 	asked []string
 }
 
-func replaying(t *testing.T, n int, answer func(ctx context.Context, question string) (status int, said string)) *replayed {
+func replaying(
+	t *testing.T, n int, answer func(ctx context.Context, question string) (status int, said string),
+) *replayed {
 	r := &replayed{t: t, data: filepath.Join(t.TempDir(), "traces.jsonl")}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var body struct{ Messages []struct{ Content string } }
@@ -52,7 +55,8 @@ func replaying(t *testing.T, n int, answer func(ctx context.Context, question st
 	r.url = s.URL + "/v1"
 	var lines []byte
 	for i := range n {
-		lines = fmt.Appendf(lines, `{"id":"t%d","messages":[{"role":"user","content":"q%d"},{"role":"assistant","content":"yes"}]}`+"\n", i, i)
+		lines = fmt.Appendf(lines,
+			`{"id":"t%d","messages":[{"role":"user","content":"q%d"},{"role":"assistant","content":"yes"}]}`+"\n", i, i)
 	}
 	if err := os.WriteFile(r.data, lines, 0o600); err != nil {
 		t.Fatal(err)
@@ -67,12 +71,15 @@ func (r *replayed) run(ctx context.Context, a Asked) (same map[string]string, sa
 	r.asked = nil
 	r.mu.Unlock()
 	var out, talk bytes.Buffer
-	e := job.Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&talk), JSON: true, LookupEnv: func(string) (string, bool) { return "", false }}}
+	e := job.Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&talk), JSON: true,
+		LookupEnv: func(string) (string, bool) { return "", false }}}
 	c := config.Default()
 	if a.Model == "" {
 		a.Endpoint, a.Model = r.url, "m"
 	} else {
-		c.Providers = map[string]config.Provider{"shop": {URL: r.url, Prices: map[string]config.Price{"m": {Prompt: 250000, Completion: 500000}}}}
+		c.Providers = map[string]config.Provider{
+			"shop": {URL: r.url, Prices: map[string]config.Price{"m": {Prompt: 250000, Completion: 500000}}},
+		}
 	}
 	a.Data = r.data
 	err = Run(ctx, e, c, a)
@@ -128,7 +135,8 @@ func TestReplayIsParallel(t *testing.T) {
 	}
 }
 
-// A trace whose request fails is counted, each answer is a line as it comes, and the same command asks for what failed alone.
+// A trace whose request fails is counted, each answer is a line as it comes, and the same command asks for what failed
+// alone.
 func TestReplayGoesOn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	broken := true
@@ -146,7 +154,8 @@ func TestReplayGoesOn(t *testing.T) {
 		return http.StatusOK, "yes"
 	})
 	same, said, err := r.run(t.Context(), Asked{Output: dir})
-	if want := map[string]string{"t0": "all", "t1": "no answer", "t2": "kind", "t3": "all"}; err != nil || fmt.Sprint(same) != fmt.Sprint(want) {
+	if want := map[string]string{"t0": "all", "t1": "no answer", "t2": "kind", "t3": "all"}; err != nil ||
+		fmt.Sprint(same) != fmt.Sprint(want) {
 		t.Errorf("%v %v", same, err)
 	}
 	if !strings.Contains(said, "1 trace got no answer, the first by: ") || !strings.Contains(said, "status 400") {
@@ -154,7 +163,8 @@ func TestReplayGoesOn(t *testing.T) {
 	}
 	broken = false
 	same, said, err = r.run(t.Context(), Asked{Output: dir})
-	if want := map[string]string{"t0": "all", "t1": "all", "t2": "kind", "t3": "all"}; err != nil || fmt.Sprint(same) != fmt.Sprint(want) || !slices.Equal(r.asked, []string{"q1"}) {
+	if want := map[string]string{"t0": "all", "t1": "all", "t2": "kind", "t3": "all"}; err != nil ||
+		fmt.Sprint(same) != fmt.Sprint(want) || !slices.Equal(r.asked, []string{"q1"}) {
 		t.Errorf("%v %v, asked for %q: %s", same, err, r.asked, said)
 	}
 	if got := r.lines(dir); !slices.Equal(got, []string{"t0 all", "t1 all", "t2 kind", "t3 all"}) {
@@ -185,7 +195,8 @@ func TestReplayThatIsStopped(t *testing.T) {
 		same, _, err := r.run(ctx, Asked{Output: dir})
 		cancel(nil)
 		f, _ := errors.AsType[*fault.Error](err)
-		if fault.CodeOf(err) != c.code || !strings.Contains(f.Next, c.next) || fmt.Sprint(same) != "map[t0:all t1:all]" || !slices.Equal(r.lines(dir), []string{"t0 all", "t1 all"}) {
+		if fault.CodeOf(err) != c.code || !strings.Contains(f.Next, c.next) ||
+			fmt.Sprint(same) != "map[t0:all t1:all]" || !slices.Equal(r.lines(dir), []string{"t0 all", "t1 all"}) {
 			t.Errorf("%d: %v, %v", c.status, same, err)
 		}
 		if len(r.asked) != 3 {
@@ -197,13 +208,16 @@ func TestReplayThatIsStopped(t *testing.T) {
 // Where nothing is answered, that is an error. A rehearsal sends nothing.
 func TestReplayOfNoAnswer(t *testing.T) {
 	r := replaying(t, 12, func(context.Context, string) (int, string) { return http.StatusBadRequest, "" })
-	if same, _, err := r.run(t.Context(), Asked{}); fault.CodeOf(err) != fault.CodeUnavailable || len(same) != 12 || same["t9"] != "no answer" {
+	if same, _, err := r.run(t.Context(), Asked{}); fault.CodeOf(err) != fault.CodeUnavailable || len(same) != 12 ||
+		same["t9"] != "no answer" {
 		t.Errorf("%v %v", same, err)
 	}
 	r.asked = nil
 	var out bytes.Buffer
-	e := job.Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&out), DryRun: true, LookupEnv: func(string) (string, bool) { return "", false }}}
-	if err := Run(t.Context(), e, config.Default(), Asked{Data: r.data, Endpoint: r.url, Model: "m"}); err != nil || len(r.asked) > 0 || !strings.Contains(out.String(), "would send 12 traces to m") {
+	e := job.Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&out), DryRun: true,
+		LookupEnv: func(string) (string, bool) { return "", false }}}
+	if err := Run(t.Context(), e, config.Default(), Asked{Data: r.data, Endpoint: r.url, Model: "m"}); err != nil ||
+		len(r.asked) > 0 || !strings.Contains(out.String(), "would send 12 traces to m") {
 		t.Errorf("%v, asked for %q: %s", err, r.asked, out.String())
 	}
 }
@@ -214,7 +228,8 @@ func TestSameAs(t *testing.T) {
 		m.Content = text
 		for _, c := range calls {
 			name, arguments, _ := strings.Cut(c, " ")
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprint(len(m.ToolCalls), text), Name: name, Arguments: arguments})
+			m.ToolCalls = append(m.ToolCalls,
+				chat.ToolCall{ID: fmt.Sprint(len(m.ToolCalls), text), Name: name, Arguments: arguments})
 		}
 		return m
 	}
@@ -255,17 +270,20 @@ func TestReplayWaitsForTheEndpoint(t *testing.T) {
 		}
 		return http.StatusOK, "yes"
 	})
-	if same, said, err := r.run(t.Context(), Asked{AtOnce: 2, Patience: time.Minute}); err != nil || len(same) != 20 || strings.Contains(fmt.Sprint(same), "no answer") {
+	if same, said, err := r.run(t.Context(), Asked{AtOnce: 2, Patience: time.Minute}); err != nil || len(same) != 20 ||
+		strings.Contains(fmt.Sprint(same), "no answer") {
 		t.Errorf("%v %v: %s", same, err, said)
 	}
 	asked, back = 0, 1<<30
 	same, _, err := r.run(t.Context(), Asked{AtOnce: 2})
-	if fault.CodeOf(err) != fault.CodeUnavailable || !strings.Contains(fault.Whole(err), "the endpoint is gone: stopped after") || len(same) > 11 {
+	if fault.CodeOf(err) != fault.CodeUnavailable ||
+		!strings.Contains(fault.Whole(err), "the endpoint is gone: stopped after") || len(same) > 11 {
 		t.Errorf("%v %v", same, err)
 	}
 }
 
-// What is paid for is told in dollars where the configuration has a price, and no request is sent beyond a budget of tokens.
+// What is paid for is told in dollars where the configuration has a price, and no request is sent beyond a budget of
+// tokens.
 func TestReplayCosts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		a     Asked
@@ -280,7 +298,8 @@ func TestReplayCosts(t *testing.T) {
 	} {
 		r := replaying(t, 3, func(context.Context, string) (int, string) { return http.StatusOK, "yes" })
 		same, said, err := r.run(t.Context(), tc.a)
-		if !strings.Contains(said, tc.says) || len(r.asked) != tc.asked || fault.CodeOf(err) != tc.code || tc.code == 0 && len(same) != 3 {
+		if !strings.Contains(said, tc.says) || len(r.asked) != tc.asked || fault.CodeOf(err) != tc.code ||
+			tc.code == 0 && len(same) != 3 {
 			t.Errorf("%s: %v, %d asked, %v, said %s", name, err, len(r.asked), same, said)
 		}
 	}

@@ -111,12 +111,14 @@ func (r *replay) keep(t dataset.Row, i int, is chat.Message, err error) error {
 		_, err = r.kept.Write(append(line, '\n'))
 	}
 	if err != nil {
-		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep an answer", Where: r.kept.Name(), Err: err, Next: "make room; the same command goes on"}
+		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep an answer", Where: r.kept.Name(), Err: err,
+			Next: "make room; the same command goes on"}
 	}
 	return gone
 }
 
-// ofOneTrace reports whether a request failed as another need not: the endpoint did not answer it, or refused what it says.
+// ofOneTrace reports whether a request failed as another need not: the endpoint did not answer it, or refused what it
+// says.
 func ofOneTrace(err error) bool {
 	status, refused := errors.AsType[*llm.StatusError](err)
 	code := fault.CodeOf(err)
@@ -139,8 +141,9 @@ func (r *replay) results() ([]Replayed, [][]string) {
 	return list, rows
 }
 
-// sameAs is how far two assistant messages are the same: in the calls that they make, in any order, since those of one message are made at once;
-// in the tools of these; or in whether they make any. Of messages with calls the words beside them are not compared.
+// sameAs is how far two assistant messages are the same: in the calls that they make, in any order, since those of one
+// message are made at once; in the tools of these; or in whether they make any. Of messages with calls the words beside
+// them are not compared.
 func sameAs(was, is chat.Message) string {
 	calls := len(was.ToolCalls) > 0
 	switch {

@@ -34,13 +34,15 @@ type Calibration struct {
 	Judge  scoring.GivenJudge
 }
 
-// Measure has the judge of the configuration judge episodes of which it is known whether they pass, and attempts that try to fool it.
+// Measure has the judge of the configuration judge episodes of which it is known whether they pass, and attempts that
+// try to fool it.
 func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config) (judge.Report, error) {
 	if err := k.Judge.Apply(&c); err != nil {
 		return judge.Report{}, err
 	}
 	if c.Judge.Model == "" {
-		return judge.Report{}, &fault.Error{Code: fault.CodeUsage, What: "no judge is named", Next: "name one with --judge-model, or as judge.model in hone.yaml"}
+		return judge.Report{}, &fault.Error{Code: fault.CodeUsage, What: "no judge is named",
+			Next: "name one with --judge-model, or as judge.model in hone.yaml"}
 	}
 	groups, err := k.groups()
 	if err != nil {
@@ -62,7 +64,11 @@ func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config)
 		attempts += len(g.Attempts)
 	}
 	if h.DryRun {
-		h.Say("would have %s judge %s beside each other, and %s alone, %s each; and each group once with each attempt in each place", c.Judge.Model, fault.Count(len(groups), "group"), fault.Count(attempts, "attempt"), fault.Count(x.Samples(), "time"))
+		h.Say(
+			"would have %s judge %s beside each other, and %s alone, %s each; and each group once with each attempt "+
+				"in each place", c.Judge.Model, fault.Count(len(groups), "group"), fault.Count(attempts, "attempt"),
+			fault.Count(x.Samples(), "time"),
+		)
 		return judge.Report{}, nil
 	}
 	rotating := x.Options
@@ -72,8 +78,10 @@ func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config)
 	if len(x.Options.Rubric.Axes) > 0 {
 		passFrom = x.Options.Rubric.PassFrom
 	}
-	report, err := judge.Calibration{Samples: x.Samples(), Tie: c.Judge.Tie, PassFrom: passFrom, AtOnce: x.AtOnce, Intervals: stats.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
-		Progress: func(done, total int) { progress("judge", done, total, "groups") }}.Run(ctx, x.Judge, judge.New(rotating), groups, func(err error) bool { return recipe.Stops(ctx, err) })
+	report, err := judge.Calibration{Samples: x.Samples(), Tie: c.Judge.Tie, PassFrom: passFrom, AtOnce: x.AtOnce,
+		Intervals: stats.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
+		Progress:  func(done, total int) { progress("judge", done, total, "groups") }}.Run(ctx, x.Judge,
+		judge.New(rotating), groups, func(err error) bool { return recipe.Stops(ctx, err) })
 	x.Say(h)
 	for _, why := range report.Failed {
 		h.Say("no usable answer: %s", fault.Short(why))
@@ -87,7 +95,8 @@ func (k Calibration) groups() ([]judge.Group, error) {
 		return k.ofRun()
 	}
 	if k.Labels != "" {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "labels are of the episodes of a run, and none is named", Where: "--labels " + k.Labels, Next: "hone judge calibrate RUN --labels FILE; a set has its own"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "labels are of the episodes of a run, and none is named",
+			Where: "--labels " + k.Labels, Next: "hone judge calibrate RUN --labels FILE; a set has its own"}
 	}
 	if k.Set == "" {
 		return judge.BuiltInSet()
@@ -98,7 +107,8 @@ func (k Calibration) groups() ([]judge.Group, error) {
 		groups, err = judge.ReadSet(text)
 	}
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the set cannot be used", Where: "--set " + k.Set, Err: err, Next: "docs/guide.md shows a set"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the set cannot be used", Where: "--set " + k.Set,
+			Err: err, Next: "docs/guide.md shows a set"}
 	}
 	return groups, nil
 }
@@ -150,9 +160,11 @@ func (k Calibration) ofRun() ([]judge.Group, error) {
 	}
 	switch {
 	case len(groups) == 0:
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no episode that can be judged", Where: k.Run, Next: "hone runs show " + run.Name(k.Run) + " --episodes"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no episode that can be judged",
+			Where: k.Run, Next: "hone runs show " + run.Name(k.Run) + " --episodes"}
 	case used == 0 && len(labels) > 0:
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "no label is of an episode of the run", Where: k.Labels, Next: "hone runs show " + run.Name(k.Run) + " --episodes lists their names"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no label is of an episode of the run", Where: k.Labels,
+			Next: "hone runs show " + run.Name(k.Run) + " --episodes lists their names"}
 	}
 	return groups, nil
 }
@@ -163,7 +175,8 @@ func (k Calibration) labels() (map[string]bool, error) {
 		return nil, nil
 	}
 	bad := func(where string, err error) (map[string]bool, error) {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the labels cannot be used", Where: where, Err: err, Next: `write a line {"episode": "grpo/ID/0/1", "passed": true} for each`}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the labels cannot be used", Where: where, Err: err,
+			Next: `write a line {"episode": "grpo/ID/0/1", "passed": true} for each`}
 	}
 	text, err := os.ReadFile(k.Labels)
 	if err != nil {

@@ -26,8 +26,9 @@ import (
 	"hone/internal/run"
 )
 
-// rate gives the episodes of groups their ratings. A group that is compared counts where all its episodes that can be scored are rated: the others
-// would earn less for not having been looked at. It returns how many groups are rated in part.
+// rate gives the episodes of groups their ratings. A group that is compared counts where all its episodes that can be
+// scored are rated: the others would earn less for not having been looked at. It returns how many groups are rated in
+// part.
 func rate(groups []recipe.Rescored, ratings map[string]*trajectory.Rating, alone func(stage string) bool) (parts int) {
 	for _, g := range groups {
 		rated, all := 0, 0
@@ -49,10 +50,13 @@ func rate(groups []recipe.Rescored, ratings map[string]*trajectory.Rating, alone
 	return parts
 }
 
-// Run scores the episodes of the run in path by other rewards and returns what changes. The scores go to a new file of the run's
-// folder; of a dry run they go nowhere. A judge scores the groups of training against each other, and each episode of an evaluation alone.
-// Where episodes could not be scored there is an error beside the changes of the others.
-func Run(ctx context.Context, h *host.Host, path string, c config.Config, given scoring.GivenJudge) ([]recipe.Change, error) {
+// Run scores the episodes of the run in path by other rewards and returns what changes. The scores go to a new file of
+// the run's folder; of a dry run they go nowhere. A judge scores the groups of training against each other, and each
+// episode of an evaluation alone. Where episodes could not be scored there is an error beside the changes of the
+// others.
+func Run(
+	ctx context.Context, h *host.Host, path string, c config.Config, given scoring.GivenJudge,
+) ([]recipe.Change, error) {
 	if err := given.Apply(&c); err != nil {
 		return nil, err
 	}
@@ -61,8 +65,11 @@ func Run(ctx context.Context, h *host.Host, path string, c config.Config, given 
 		return nil, err
 	}
 	if len(groups) == 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no episode that can be scored again", Where: path,
-			Why: fmt.Sprintf("%s of scenarios that it does not keep, or that ended for reasons that are not the policy's", fault.Count(skipped, "episode")), Next: "hone runs show " + run.Name(path) + " --episodes"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no episode that can be scored again",
+			Where: path, Why: fmt.Sprintf(
+				"%s of scenarios that it does not keep, or that ended for reasons that are not the policy's",
+				fault.Count(skipped, "episode"),
+			), Next: "hone runs show " + run.Name(path) + " --episodes"}
 	}
 	catalog, err := mcp.Load(filepath.Join(path, job.CatalogFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +86,8 @@ func Run(ctx context.Context, h *host.Host, path string, c config.Config, given 
 		return stage == recipe.ValidationStage || strings.HasPrefix(stage, report.EvalStage)
 	}
 	if n := rate(groups, ratings, alone); n > 0 {
-		h.Say("note: %s rated in part, whose ratings do not count: rate the other episodes too", fault.Count(n, "group"))
+		h.Say("note: %s rated in part, whose ratings do not count: rate the other episodes too",
+			fault.Count(n, "group"))
 	}
 	scorer, err := scoring.ScorerOf(h, c.Rewards, catalog)
 	if err != nil {
@@ -103,7 +111,8 @@ func Run(ctx context.Context, h *host.Host, path string, c config.Config, given 
 		return nil, err
 	}
 	if skipped > 0 {
-		h.Say("note: %s left out: of scenarios that the run does not keep, or never scored", fault.Count(skipped, "episode"))
+		h.Say("note: %s left out: of scenarios that the run does not keep, or never scored",
+			fault.Count(skipped, "episode"))
 	}
 	if !h.DryRun {
 		file, err := writeScores(path, groups)
@@ -119,13 +128,17 @@ func Run(ctx context.Context, h *host.Host, path string, c config.Config, given 
 func ChangeRows(changes []recipe.Change) [][]string {
 	rows := [][]string{{"STAGE", "EPISODES", "REWARD", "RESCORED", "CHANGED", "GROUPS", "REORDERED", "UNSCORED"}}
 	for _, c := range changes {
-		rows = append(rows, []string{c.Stage, fmt.Sprint(c.Episodes), fmt.Sprintf("%.4g", c.Was), fmt.Sprintf("%.4g", c.Now), fmt.Sprint(c.Changed),
-			fmt.Sprint(c.Groups), fmt.Sprint(c.Reordered), fmt.Sprint(c.Unscored)})
+		rows = append(rows, []string{
+			c.Stage, fmt.Sprint(c.Episodes), fmt.Sprintf("%.4g", c.Was), fmt.Sprintf("%.4g",
+				c.Now), fmt.Sprint(c.Changed),
+			fmt.Sprint(c.Groups), fmt.Sprint(c.Reordered), fmt.Sprint(c.Unscored),
+		})
 	}
 	return rows
 }
 
-// missingScoreError is the error of episodes that had a score and have none now, for a term that failed; nil where there are none.
+// missingScoreError is the error of episodes that had a score and have none now, for a term that failed; nil where
+// there are none.
 func missingScoreError(groups []recipe.Rescored, path string) error {
 	n, all, first := 0, 0, ""
 	for _, g := range groups {
@@ -143,8 +156,13 @@ func missingScoreError(groups []recipe.Rescored, path string) error {
 	if n == 0 {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %s could not be scored", n, fault.Count(all, "episode")), Where: path, Why: "the first: " + first,
-		Next: "mend the term that failed; nothing of the run has changed, and hone runs rescore can be given again"}
+	return &fault.Error{
+		Code:  fault.CodeFailures,
+		What:  fmt.Sprintf("%d of %s could not be scored", n, fault.Count(all, "episode")),
+		Where: path,
+		Why:   "the first: " + first,
+		Next:  "mend the term that failed; nothing of the run has changed, and hone runs rescore can be given again",
+	}
 }
 
 // showTools gives episodes the tools that they were shown, which a run's catalog holds.
@@ -162,7 +180,8 @@ func showTools(groups []recipe.Rescored, catalog *mcp.Catalog) (err error) {
 	return nil
 }
 
-// groupsOf are the groups of a run that can be scored again, in the order they were begun, and how many episodes are in none.
+// groupsOf are the groups of a run that can be scored again, in the order they were begun, and how many episodes are in
+// none.
 func groupsOf(path string) (groups []recipe.Rescored, skipped int, err error) {
 	if _, err := run.Summarize(path); err != nil { // for its errors
 		return nil, 0, err
@@ -188,10 +207,12 @@ func groupsOf(path string) (groups []recipe.Rescored, skipped int, err error) {
 			i, ok := at[of]
 			if !ok {
 				i = len(groups)
-				at[of], groups = i, append(groups, recipe.Rescored{Stage: r.Stage, Step: r.Step, Group: trajectory.Group{ScenarioID: k.ScenarioID}})
+				at[of], groups = i, append(groups,
+					recipe.Rescored{Stage: r.Stage, Step: r.Step, Group: trajectory.Group{ScenarioID: k.ScenarioID}})
 			}
 			g := &groups[i]
-			place, _ := slices.BinarySearchFunc(g.Group.Trajectories, k.Rollout, func(t *trajectory.Trajectory, rollout int) int { return t.Rollout - rollout })
+			place, _ := slices.BinarySearchFunc(g.Group.Trajectories, k.Rollout,
+				func(t *trajectory.Trajectory, rollout int) int { return t.Rollout - rollout })
 			g.Group.Trajectories = slices.Insert(g.Group.Trajectories, place, k.Trajectory)
 			g.Was = slices.Insert(g.Was, place, *k.Score)
 			return nil

@@ -20,8 +20,9 @@ import (
 	"hone/internal/testing/hosttest"
 )
 
-// The episodes of a group stand in the order of their rollouts, each with its score, in whichever order they ended: who compares them is to see
-// what it saw in the run. Rules need the schemas of the run's tools, so without them they are refused, not left out.
+// The episodes of a group stand in the order of their rollouts, each with its score, in whichever order they ended: who
+// compares them is to see what it saw in the run. Rules need the schemas of the run's tools, so without them they are
+// refused, not left out.
 func TestRescoredGroupsAreInOrder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	j := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
@@ -37,7 +38,8 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rollout := range []int{2, 0, 3, 1} {
-		x := &trajectory.Trajectory{ID: fmt.Sprint("s/0/", rollout), ScenarioID: "s", Scenario: s.Hash(), Rollout: rollout, Outcome: trajectory.OK}
+		x := &trajectory.Trajectory{ID: fmt.Sprint("s/0/", rollout), ScenarioID: "s", Scenario: s.Hash(),
+			Rollout: rollout, Outcome: trajectory.OK}
 		text, err := json.Marshal(x)
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +47,9 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: "grpo/" + x.ID, Stage: "grpo", JSON: text}); err != nil {
 			t.Fatal(err)
 		}
-		if err := (journal.Journal{Dir: j.Dir}).Scores("grpo", trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, []trajectory.Score{{Reward: float64(rollout)}}); err != nil {
+		if err := (journal.Journal{Dir: j.Dir}).Scores("grpo",
+			trajectory.Group{Trajectories: []*trajectory.Trajectory{x}},
+			[]trajectory.Score{{Reward: float64(rollout)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +68,8 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 	}
 }
 
-// Of episodes that had a score the first that has none now is named; what the run itself could not score is not counted.
+// Of episodes that had a score the first that has none now is named; what the run itself could not score is not
+// counted.
 func TestNotScored(t *testing.T) {
 	lost := trajectory.Score{Outcome: trajectory.JudgeError, Error: "no judge"}
 	group := func(was, now []trajectory.Score) recipe.Rescored {
@@ -75,13 +80,18 @@ func TestNotScored(t *testing.T) {
 		return g
 	}
 	one := trajectory.Score{Reward: 1}
-	if err := missingScoreError([]recipe.Rescored{group([]trajectory.Score{lost, one}, []trajectory.Score{lost, one})}, "out"); err != nil {
+	if err := missingScoreError([]recipe.Rescored{group([]trajectory.Score{lost, one}, []trajectory.Score{lost, one})},
+		"out"); err != nil {
 		t.Error(err)
 	}
 	again := lost
 	again.Error = "later"
-	f, ok := errors.AsType[*fault.Error](missingScoreError([]recipe.Rescored{group([]trajectory.Score{lost, one, one, one}, []trajectory.Score{lost, one, lost, again})}, "out"))
-	if !ok || f.Code != fault.CodeFailures || !strings.Contains(f.What, "2 of 3 episodes") || !strings.Contains(f.Why, "grpo/e2: no judge") {
+	f, ok := errors.AsType[*fault.Error](
+		missingScoreError([]recipe.Rescored{group([]trajectory.Score{lost, one, one, one},
+			[]trajectory.Score{lost, one, lost, again})}, "out"),
+	)
+	if !ok || f.Code != fault.CodeFailures || !strings.Contains(f.What, "2 of 3 episodes") ||
+		!strings.Contains(f.Why, "grpo/e2: no judge") {
 		t.Errorf("%v", f)
 	}
 }

@@ -33,15 +33,17 @@ type Judging struct {
 	AtOnce  int // questions
 }
 
-// JudgeOf opens the judge of the configuration, nil where there is none. It asks nothing yet. A judge's replies are kept in hone's cache
-// folder by what was asked: a question that was answered once, in whichever run, is not paid for again.
+// JudgeOf opens the judge of the configuration, nil where there is none. It asks nothing yet. A judge's replies are
+// kept in hone's cache folder by what was asked: a question that was answered once, in whichever run, is not paid for
+// again.
 func JudgeOf(h *host.Host, c config.Config) (*Judging, error) {
 	if c.Judge.Model == "" {
 		return nil, nil
 	}
 	x := &Judging{AtOnce: c.Judge.Concurrency}
-	o := judge.Options{Samples: c.Judge.Samples, Temperature: c.Judge.Temperature, MaxTokens: c.Judge.MaxTokens, Context: c.Judge.Context, Tie: c.Judge.Tie, Cap: c.Judge.Cap,
-		Seed: c.Seed, Stop: c.Judge.OnFailure == "stop", Rubric: judge.DefaultRubric()}
+	o := judge.Options{Samples: c.Judge.Samples, Temperature: c.Judge.Temperature, MaxTokens: c.Judge.MaxTokens,
+		Context: c.Judge.Context, Tie: c.Judge.Tie, Cap: c.Judge.Cap, Seed: c.Seed, Stop: c.Judge.OnFailure == "stop",
+		Rubric: judge.DefaultRubric()}
 	var err error
 	if c.Judge.Rubric != "" {
 		if o.Rubric, err = readRubric(c.Judge.Rubric); err != nil {
@@ -81,7 +83,8 @@ type GivenJudge struct {
 func (g GivenJudge) Apply(c *config.Config) error {
 	c.Judge.Model, c.Judge.BudgetUSD = cmp.Or(g.Model, c.Judge.Model), cmp.Or(g.BudgetUSD, c.Judge.BudgetUSD)
 	if err := c.Validate(); err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "a flag of the judge has a value that cannot be used", Err: err, Next: "give --judge-model PROVIDER/MODEL, and --budget-usd in US dollars"}
+		return &fault.Error{Code: fault.CodeUsage, What: "a flag of the judge has a value that cannot be used",
+			Err: err, Next: "give --judge-model PROVIDER/MODEL, and --budget-usd in US dollars"}
 	}
 	return nil
 }
@@ -146,7 +149,8 @@ func (x *Judging) Say(h *host.Host) {
 		if usd := client.CostUSD(); usd > 0 {
 			cost = fmt.Sprintf(", %.4f dollars", usd)
 		}
-		h.Say("judge: %s sent and %s received were paid for%s", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"), cost)
+		h.Say("judge: %s sent and %s received were paid for%s", fault.Count(spent.PromptTokens, "token"),
+			fault.Count(spent.CompletionTokens, "token"), cost)
 	}
 }
 
@@ -162,7 +166,8 @@ func (x *Judging) open(h *host.Host, c config.Config, key, name string) (judge.M
 	e, ok := c.ModelOf(name)
 	if !ok {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no such judge", Where: key + ": " + name,
-			Why:  "it is neither base, nor an adapter's folder, nor a model of a provider: " + strings.Join(slices.Sorted(maps.Keys(c.AllProviders())), ", "),
+			Why: "it is neither base, nor an adapter's folder, nor a model of a provider: " +
+				strings.Join(slices.Sorted(maps.Keys(c.AllProviders())), ", "),
 			Next: "name PROVIDER/MODEL, http://HOST/v1/MODEL, base, or a folder with " + adapter.ConfigFile}
 	}
 	secret, err := h.KeyIn(e.KeyEnv, "the judge's endpoint", e.URL, "set key_env of the provider to another")
@@ -174,7 +179,8 @@ func (x *Judging) open(h *host.Host, c config.Config, key, name string) (judge.M
 		return nil, err
 	}
 	o := llm.Options{BaseURL: e.URL, API: e.API, Key: llm.Secret(secret), Budget: x.budget,
-		CacheDir: filepath.Join(store.Dir, "judge"), Timeout: c.Judge.Timeout, Patience: c.Judge.Patience, Concurrency: c.Judge.Concurrency, GiveUpAfter: judgeGivesUp}
+		CacheDir: filepath.Join(store.Dir, "judge"), Timeout: c.Judge.Timeout, Patience: c.Judge.Patience,
+		Concurrency: c.Judge.Concurrency, GiveUpAfter: judgeGivesUp}
 	if e.Price != nil {
 		o.Cost = e.Price.Of
 	}
@@ -193,7 +199,13 @@ const judgeGivesUp = 3
 func readRubric(path string) (judge.Rubric, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return judge.Rubric{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the judge's rubric", Where: "judge.rubric: " + path, Err: err, Next: "name a file that can be read, or leave judge.rubric empty for the built-in one"}
+		return judge.Rubric{}, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "cannot read the judge's rubric",
+			Where: "judge.rubric: " + path,
+			Err:   err,
+			Next:  "name a file that can be read, or leave judge.rubric empty for the built-in one",
+		}
 	}
 	return judge.ParseRubric(path, text)
 }
@@ -202,7 +214,8 @@ func readRubric(path string) (judge.Rubric, error) {
 func readReference(path string) (func(id string) map[string]any, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the judge's reference", Where: "judge.reference: " + path, Err: err, Next: "name a file that can be read"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the judge's reference",
+			Where: "judge.reference: " + path, Err: err, Next: "name a file that can be read"}
 	}
 	known := map[string]map[string]any{}
 	for n, line := range bytes.Split(text, []byte("\n")) {
@@ -213,7 +226,14 @@ func readReference(path string) (func(id string) map[string]any, error) {
 		err := json.Unmarshal(line, &row)
 		id, _ := row["id"].(string)
 		if err != nil || id == "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "the judge's reference cannot be used", Where: fmt.Sprintf("%s:%d", path, n+1), Err: err, Why: `each line is a JSON object with "id"`, Next: "mend the line"}
+			return nil, &fault.Error{
+				Code:  fault.CodeUsage,
+				What:  "the judge's reference cannot be used",
+				Where: fmt.Sprintf("%s:%d", path, n+1),
+				Err:   err,
+				Why:   `each line is a JSON object with "id"`,
+				Next:  "mend the line",
+			}
 		}
 		known[id] = row
 	}

@@ -37,7 +37,8 @@ type here struct {
 // mostQuestions is how many questions a judge on this machine reads at once: each takes the memory of a whole context.
 const mostQuestions = 4
 
-// folderHere is the adapter folder of a judge on this machine, "" for the base model; ok is false where a name means neither.
+// folderHere is the adapter folder of a judge on this machine, "" for the base model; ok is false where a name means
+// neither.
 func folderHere(name string) (folder string, ok bool) {
 	name = basemodel.AdapterAt(name)
 	if name == job.BaseName {
@@ -66,7 +67,8 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 	}
 	x.closers = append(x.closers, func() { m.Close() })
 	m.WarnUntrainedTokens(own.LoRA, folder, false)
-	j := &here{name: name, slots: make(chan int, min(mostQuestions, c.Judge.Concurrency)), context: min(c.Judge.Context, m.Shape().MaxContext)}
+	j := &here{name: name, slots: make(chan int, min(mostQuestions, c.Judge.Concurrency)),
+		context: min(c.Judge.Context, m.Shape().MaxContext)}
 	for slot := range cap(j.slots) {
 		j.slots <- slot
 	}
@@ -95,7 +97,8 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 		lora = f.LoRA()
 	}
 	h.Say("the judge %s on %s", name, m.Engine.Description())
-	s, err := sample.NewSamplers(m.Engine, m.Spec, m.Weights, sample.Options{LoRA: lora, Slots: cap(j.slots), Context: j.context})
+	s, err := sample.NewSamplers(m.Engine, m.Spec, m.Weights,
+		sample.Options{LoRA: lora, Slots: cap(j.slots), Context: j.context})
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +114,8 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 // Name implements judge.Model.
 func (j *here) Name() string { return j.name }
 
-// Ask implements judge.Model. The reply is held to the question's schema, so it can be read unless it is cut: a small model that knows no
-// JSON can still compare.
+// Ask implements judge.Model. The reply is held to the question's schema, so it can be read unless it is cut: a small
+// model that knows no JSON can still compare.
 func (j *here) Ask(ctx context.Context, q judge.Question) (judge.Reply, error) {
 	var slot int
 	select {
@@ -125,15 +128,22 @@ func (j *here) Ask(ctx context.Context, q judge.Question) (judge.Reply, error) {
 	if err != nil {
 		return judge.Reply{}, err
 	}
-	prompt, err := j.policy.Renderer.Prompt([]chat.Message{{Role: chat.System, Content: q.System}, {Role: chat.User, Content: q.User}}, nil)
+	prompt, err := j.policy.Renderer.Prompt([]chat.Message{{Role: chat.System, Content: q.System},
+		{Role: chat.User, Content: q.User}}, nil)
 	if err != nil {
 		return judge.Reply{}, err
 	}
 	stops := j.policy.Renderer.StopIDs()
-	said, err := j.policy.Sample(ctx, policy.Request{Prompt: prompt, Slot: slot, Key: policy.Key{Seed: q.Seed}, Constraint: form.NewMatcher(stops, ""),
-		Sampling: policy.Sampling{Temperature: q.Temperature, MaxTokens: q.MaxTokens, StopIDs: stops}})
+	said, err := j.policy.Sample(ctx, policy.Request{
+		Prompt:     prompt,
+		Slot:       slot,
+		Key:        policy.Key{Seed: q.Seed},
+		Constraint: form.NewMatcher(stops, ""),
+		Sampling:   policy.Sampling{Temperature: q.Temperature, MaxTokens: q.MaxTokens, StopIDs: stops},
+	})
 	if long, is := errors.AsType[*policy.ContextError](err); is {
-		return judge.Reply{}, fmt.Errorf("the question has %d tokens, and the model takes %d: lower judge.context", long.NumPrompt, long.MaxContext)
+		return judge.Reply{}, fmt.Errorf("the question has %d tokens, and the model takes %d: lower judge.context",
+			long.NumPrompt, long.MaxContext)
 	}
 	if err != nil {
 		return judge.Reply{}, err

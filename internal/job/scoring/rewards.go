@@ -33,8 +33,12 @@ func ByTurn(c config.Config, s reward.Scorer) reward.Scorer {
 
 // ScorerOf is what episodes are scored by, with the tools of a catalog, which may be nil.
 func ScorerOf(h *host.Host, c config.Rewards, catalog *mcp.Catalog) (reward.Scorer, error) {
-	s := reward.Scorer{Weights: WeightsOf(c), Rating: c.Rating, Effort: reward.Effort{Arguments: c.Arguments, Recovery: c.Recovery, Repair: c.Repair,
-		Economy: reward.Economy(c.Economy), Length: reward.Length(c.Length)}}
+	s := reward.Scorer{
+		Weights: WeightsOf(c),
+		Rating:  c.Rating,
+		Effort: reward.Effort{Arguments: c.Arguments, Recovery: c.Recovery, Repair: c.Repair,
+			Economy: reward.Economy(c.Economy), Length: reward.Length(c.Length)},
+	}
 	if catalog != nil {
 		s.Defaults = catalog.Defaults()
 	}
@@ -46,12 +50,14 @@ func ScorerOf(h *host.Host, c config.Rewards, catalog *mcp.Catalog) (reward.Scor
 		if err != nil {
 			return s, err
 		}
-		s.Expressions = append(s.Expressions, reward.Expression{Name: name, Formula: f, Weight: c.Expressions[name].Weight})
+		s.Expressions = append(s.Expressions,
+			reward.Expression{Name: name, Formula: f, Weight: c.Expressions[name].Weight})
 	}
 	if len(c.Program.Command) == 0 {
 		return s, nil
 	}
-	p := userprogram.Program{Command: slices.Clone(c.Program.Command), Environ: toolset.ProgramEnviron(h), Timeout: c.Program.Timeout}
+	p := userprogram.Program{Command: slices.Clone(c.Program.Command), Environ: toolset.ProgramEnviron(h),
+		Timeout: c.Program.Timeout}
 	if strings.ContainsRune(p.Command[0], filepath.Separator) {
 		file, err := filepath.Abs(p.Command[0])
 		if err != nil {

@@ -26,8 +26,8 @@ type Plan struct {
 	Prefix    int              // tokens that all Sequences begin with
 }
 
-// Resolve finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No device is
-// opened and no weight read. The plan is to be closed, unless there is an error.
+// Resolve finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No
+// device is opened and no weight read. The plan is to be closed, unless there is an error.
 func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, err error) {
 	defer func() {
 		if err != nil {
@@ -42,13 +42,15 @@ func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, er
 	if err != nil {
 		return l, err
 	}
-	rows, held, err := inputs.Holding[dataset.Row]{Stage: settings.SFTStage, One: "row", Share: c.SFT.Validation, Patience: c.SFT.Patience,
-		Seed: c.Seed, Row: func(r dataset.Row) dataset.Row { return r }}.Part(j.Host, rows, validation)
+	rows, held, err := inputs.Holding[dataset.Row]{Stage: settings.SFTStage, One: "row", Share: c.SFT.Validation,
+		Patience: c.SFT.Patience, Seed: c.Seed, Row: func(r dataset.Row) dataset.Row { return r }}.Part(j.Host,
+		rows, validation)
 	if err != nil {
 		return l, err
 	}
 	sequences := func(rows []dataset.Row) ([]batch.Sequence, error) {
-		return inputs.SequencesOf(j.Host, l.Model, d.Path, dataset.Unroll(c.SFT.Unroll, rows), c.Model.Context, j.SkipBad)
+		return inputs.SequencesOf(j.Host, l.Model, d.Path, dataset.Unroll(c.SFT.Unroll, rows),
+			c.Model.Context, j.SkipBad)
 	}
 	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
 		l.Held, err = sequences(held)
@@ -73,7 +75,8 @@ func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, er
 		err = l.Fit(j, c, steps)
 	}
 	if multiple > 0 {
-		j.Say("rows are padded to a multiple of %d tokens: so few steps are not worth compiling programs of more lengths (engine.row_multiple)", multiple)
+		j.Say("rows are padded to a multiple of %d tokens: so few steps are not worth compiling programs of more "+
+			"lengths (engine.row_multiple)", multiple)
 	}
 	if l.compiles() {
 		l.sayTime(j, steps)
@@ -81,7 +84,8 @@ func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, er
 	return l, err
 }
 
-// pack puts the rows of steps behind what all begin with, and settles whether they are worth packing: with how many tokens, and how many apart.
+// pack puts the rows of steps behind what all begin with, and settles whether they are worth packing: with how many
+// tokens, and how many apart.
 func (l *Plan) pack(c *config.Config, steps []batch.Batch) (packed, apart int) {
 	l.Prefix = len(batch.New(l.Sequences).Prefix)
 	for i := range steps {
@@ -111,15 +115,17 @@ func Begin(j *job.Job, path string, rows []dataset.Row) (Plan, error) {
 	return Plan{Config: c, Model: m}, err
 }
 
-// worthPacking is which share of the tokens of a pass rows as trees save at least, where hone chooses: a tree's rows are held against each
-// other in attention, and its programs are others, which are compiled too.
+// worthPacking is which share of the tokens of a pass rows as trees save at least, where hone chooses: a tree's rows
+// are held against each other in attention, and its programs are others, which are compiled too.
 const worthPacking = 1. / 3
 
 // Fit settles how the rows are computed: with c's engine, and as the steps of the first pass have them.
 func (l *Plan) Fit(j *job.Job, c config.Config, steps []batch.Batch) (err error) {
 	packed, apart := l.pack(&c, steps)
-	if l.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.Prefix, slices.Concat(l.Sequences, l.Held)); err == nil && j.Verbose && l.Config.Engine.Packing == "tree" {
-		j.Say("a pass computes %d tokens, not %d: what rows of a step begin with is computed once (engine.packing)", packed, apart)
+	if l.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.Prefix,
+		slices.Concat(l.Sequences, l.Held)); err == nil && j.Verbose && l.Config.Engine.Packing == "tree" {
+		j.Say("a pass computes %d tokens, not %d: what rows of a step begin with is computed once (engine.packing)",
+			packed, apart)
 	}
 	return err
 }
@@ -141,8 +147,8 @@ func pick(rows []batch.Sequence, which []int) (picked []batch.Sequence) {
 	return picked
 }
 
-// systemOf is the system message that all rows begin with: what is learnt under it is to be served under it. Where they begin
-// with several, or some with none, it is the one given, which those without one take.
+// systemOf is the system message that all rows begin with: what is learnt under it is to be served under it. Where they
+// begin with several, or some with none, it is the one given, which those without one take.
 func systemOf(h *host.Host, path string, rows []dataset.Row, given string) string {
 	own := map[string]int{}
 	for _, r := range rows {
@@ -157,7 +163,8 @@ func systemOf(h *host.Host, path string, rows []dataset.Row, given string) strin
 			return system
 		}
 	}
-	h.Say("the conversations of %s begin with %d different system messages: requests without one are served under %q", path, len(own), given)
+	h.Say("the conversations of %s begin with %d different system messages: requests without one are served under %q",
+		path, len(own), given)
 	return given
 }
 

@@ -15,7 +15,8 @@ import (
 // compiles reports whether programs of rows are compiled for long, and for one row at a time.
 func (l *Plan) compiles() bool { return l.Model.Plugin.Path != "" && !l.Model.Plugin.IsCUDA() }
 
-// fewPrograms has a run of few steps pad its rows to fewer lengths, where that saves more compiling than it costs. steps are those of the first pass.
+// fewPrograms has a run of few steps pad its rows to fewer lengths, where that saves more compiling than it costs.
+// steps are those of the first pass.
 func (l *Plan) fewPrograms(c *config.Config, steps []batch.Batch) (multiple int) {
 	all := l.stage(*c).NumSteps(len(l.Sequences))
 	if !l.compiles() || all < 1 || len(steps) == 0 {
@@ -31,8 +32,8 @@ func (l *Plan) fewPrograms(c *config.Config, steps []batch.Batch) (multiple int)
 	return multiple
 }
 
-// sayTime says beforehand about how long a run takes that compiles its programs: minutes of silence look like a program that hangs. pass
-// has the steps of the first pass.
+// sayTime says beforehand about how long a run takes that compiles its programs: minutes of silence look like a program
+// that hangs. pass has the steps of the first pass.
 func (l *Plan) sayTime(j *job.Job, pass []batch.Batch) {
 	programs, _ := basemodel.RowProgramsOf(l.Config.Engine, pass)
 	l.Model.RowPrograms.Expect(programs)
@@ -43,8 +44,9 @@ func (l *Plan) sayTime(j *job.Job, pass []batch.Batch) {
 		return
 	}
 	computed, cores := float64(positions)*float64(all)/float64(len(taken)), runtime.NumCPU()
-	j.Say("%s on %.0f tokens of rows, padding too, and %s to compile: about %s where %s free", fault.Count(all, "step"), computed,
-		fault.Count(programs, "program"), roughly(basemodel.RowTime(l.Model.Shape(), cores, programs, computed)), freeCores(cores))
+	j.Say("%s on %.0f tokens of rows, padding too, and %s to compile: about %s where %s free",
+		fault.Count(all, "step"), computed, fault.Count(programs, "program"),
+		roughly(basemodel.RowTime(l.Model.Shape(), cores, programs, computed)), freeCores(cores))
 }
 
 func freeCores(n int) string {

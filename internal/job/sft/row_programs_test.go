@@ -9,13 +9,19 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// A run of few steps on a CPU's plug-in pads its rows to fewer lengths than one of many, and so compiles fewer programs.
+// A run of few steps on a CPU's plug-in pads its rows to fewer lengths than one of many, and so compiles fewer
+// programs.
 func TestFewStepsCompileFewPrograms(t *testing.T) {
 	for _, c := range []struct {
 		plugin string
 		steps  int
 		fewer  bool
-	}{{"pjrt_c_api_cpu_plugin.so", 2, true}, {"pjrt_c_api_cpu_plugin.so", 500, false}, {"pjrt_c_api_cuda_plugin.so", 2, false}, {"", 2, false}} {
+	}{
+		{"pjrt_c_api_cpu_plugin.so", 2, true},
+		{"pjrt_c_api_cpu_plugin.so", 500, false},
+		{"pjrt_c_api_cuda_plugin.so", 2, false},
+		{"", 2, false},
+	} {
 		l := Plan{Model: &basemodel.Model{Plugin: basemodel.Plugin{Path: c.plugin}}}
 		for n := int32(80); n <= 500; n += 60 {
 			s := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n)}
@@ -30,13 +36,15 @@ func TestFewStepsCompileFewPrograms(t *testing.T) {
 		}
 		before, _ := basemodel.RowProgramsOf(x.Engine, steps)
 		multiple := l.fewPrograms(&x, steps)
-		if after, _ := basemodel.RowProgramsOf(x.Engine, steps); (multiple > 0) != c.fewer || (after < before) != c.fewer || x.Engine.RowMultiple != multiple {
+		if after, _ := basemodel.RowProgramsOf(x.Engine, steps); (multiple > 0) != c.fewer ||
+			(after < before) != c.fewer || x.Engine.RowMultiple != multiple {
 			t.Errorf("%+v: a multiple of %d, %d programs for %d", c, multiple, after, before)
 		}
 	}
 }
 
-// Rows of any lengths, few steps: none is padded beyond the next multiple of 64 from the longest, and about how long it takes is said beforehand.
+// Rows of any lengths, few steps: none is padded beyond the next multiple of 64 from the longest, and about how long it
+// takes is said beforehand.
 func TestShortRowsStayShort(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -44,9 +52,12 @@ func TestShortRowsStayShort(t *testing.T) {
 		steps   int
 		longest int // that a row may be padded to
 	}{
-		{"all alike", []int{90, 91, 92, 93}, 3, 128}, {"from 60 to 280", []int{60, 100, 140, 180, 220, 260, 280}, 3, 320}, {"one longer", []int{70, 71, 72, 73, 74, 75, 300}, 1, 320},
-		{"just beyond a multiple", []int{65, 129, 193, 257}, 3, 320}, {"just below a multiple", []int{64, 128, 192, 256}, 3, 256}, {"one row", []int{33}, 1, 64},
-		{"up to 448", []int{80, 200, 320, 448}, 1, 448}, {"up to 512", []int{80, 200, 320, 512}, 1, 512}, {"beyond", []int{80, 600}, 1, 640},
+		{"all alike", []int{90, 91, 92, 93}, 3, 128}, {"from 60 to 280", []int{60, 100, 140, 180, 220, 260, 280}, 3,
+			320}, {"one longer", []int{70, 71, 72, 73, 74, 75, 300}, 1, 320},
+		{"just beyond a multiple", []int{65, 129, 193, 257}, 3, 320}, {"just below a multiple",
+			[]int{64, 128, 192, 256}, 3, 256}, {"one row", []int{33}, 1, 64},
+		{"up to 448", []int{80, 200, 320, 448}, 1, 448}, {"up to 512", []int{80, 200, 320, 512}, 1, 512}, {"beyond",
+			[]int{80, 600}, 1, 640},
 	} {
 		l := Plan{Model: &basemodel.Model{Plugin: basemodel.Plugin{Path: "pjrt_c_api_cpu_plugin.so"}}}
 		for i, n := range c.lengths {
@@ -66,8 +77,10 @@ func TestShortRowsStayShort(t *testing.T) {
 }
 
 func TestRoughly(t *testing.T) {
-	for d, want := range map[time.Duration]string{time.Second: "10 seconds", 34 * time.Second: "30 seconds", 61 * time.Second: "1 minute", 241 * time.Second: "4 minutes",
-		119 * time.Minute: "119 minutes", 150 * time.Minute: "3 hours"} {
+	for d, want := range map[time.Duration]string{
+		time.Second: "10 seconds", 34 * time.Second: "30 seconds", 61 * time.Second: "1 minute",
+		241 * time.Second: "4 minutes", 119 * time.Minute: "119 minutes", 150 * time.Minute: "3 hours",
+	} {
 		if got := roughly(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}

@@ -36,7 +36,8 @@ type Asked struct {
 // Run is what hone sft does.
 func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 	if a.Data == "" {
-		return &fault.Error{Code: fault.CodeUsage, What: "no conversations to learn from", Next: "name a file with --data; hone collect makes one"}
+		return &fault.Error{Code: fault.CodeUsage, What: "no conversations to learn from",
+			Next: "name a file with --data; hone collect makes one"}
 	}
 	err := c.TakeSteps(a.Steps)
 	if err == nil {
@@ -67,7 +68,8 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 	if err != nil {
 		return err
 	}
-	j := &job.Job{Env: e, Verb: "sft", Path: a.Output, Config: c, Kept: job.Kept{Adapter: a.Adapter, Data: a.Data, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
+	j := &job.Job{Env: e, Verb: "sft", Path: a.Output, Config: c,
+		Kept: job.Kept{Adapter: a.Adapter, Data: a.Data, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
 	defer j.Close()
 	if e.DryRun {
 		return rehearse(j, d, rows)
@@ -79,7 +81,8 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "sft", Path: path, Kept: b.Flags, SkipBad: true} // what the run began without
 	defer j.Close()
-	if over, err := j.Over(b, settings.SFTStage, "final", func(final string) error { return sayNext(j, final) }); over || err != nil {
+	if over, err := j.Over(b, settings.SFTStage, "final",
+		func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}
 	if err := j.GoOn(); err != nil {
@@ -118,8 +121,9 @@ func rehearse(j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
 	for _, s := range l.Sequences {
 		longest, trained = max(longest, len(s.IDs)), trained+s.NumTrained()
 	}
-	j.Say("would take %s over %s of at most %s, %d of them trained, in %s", fault.Count(settings.SFTOf(l.Config).NumSteps(len(l.Sequences)), "step"),
-		fault.Count(len(l.Sequences), "row"), fault.Count(longest, "token"), trained, j.Path)
+	j.Say("would take %s over %s of at most %s, %d of them trained, in %s",
+		fault.Count(settings.SFTOf(l.Config).NumSteps(len(l.Sequences)), "step"), fault.Count(len(l.Sequences), "row"),
+		fault.Count(longest, "token"), trained, j.Path)
 	return nil
 }
 
@@ -153,10 +157,12 @@ func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []datas
 	return sayNext(j, j.Final())
 }
 
-// Learn opens the model of the plan and its trainer, begins the run, which keeps some inputs, and has steps take those of
-// a stage. What was best becomes the final adapter. say tells of the steps, and may be nil.
-func (l Plan) Learn(ctx context.Context, j *job.Job, stage string, kept []run.Input, steps func(*basemodel.Trainer, journal.Journal) error,
-	say func(journal.Journal) error) (err error) {
+// Learn opens the model of the plan and its trainer, begins the run, which keeps some inputs, and has steps take those
+// of a stage. What was best becomes the final adapter. say tells of the steps, and may be nil.
+func (l Plan) Learn(
+	ctx context.Context, j *job.Job, stage string, kept []run.Input,
+	steps func(*basemodel.Trainer, journal.Journal) error, say func(journal.Journal) error,
+) (err error) {
 	j.Config = l.Config
 	m := l.Model
 	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
@@ -196,7 +202,8 @@ func sayNext(j *job.Job, final string) error {
 	j.Say("adapter: %s", final)
 	next := "hone serve --model " + final
 	if _, err := os.Stat(j.Config.Scenarios.File); err == nil {
-		next += fmt.Sprintf(", or hone train --adapter %s --dataset %s --output-dir %s", final, j.Config.Scenarios.File, run.FreeFolder("train"))
+		next += fmt.Sprintf(", or hone train --adapter %s --dataset %s --output-dir %s",
+			final, j.Config.Scenarios.File, run.FreeFolder("train"))
 	}
 	j.Say("next: %s", next)
 	return nil

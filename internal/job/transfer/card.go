@@ -31,7 +31,8 @@ import (
 func cardOf(a PushAsked, name string) (hub.Card, error) {
 	m := hub.Card{Name: name, License: a.License}
 	bad := func(where string, err error) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "the card cannot be made", Where: where, Err: err, Next: "put a README.md of your own into " + a.Folder}
+		return &fault.Error{Code: fault.CodeUsage, What: "the card cannot be made", Where: where, Err: err,
+			Next: "put a README.md of your own into " + a.Folder}
 	}
 	base := ""
 	if c, _, err := adapter.Load(a.Folder); err == nil {
@@ -62,7 +63,8 @@ func cardOf(a PushAsked, name string) (hub.Card, error) {
 	if m.Base, m.OnHub = filepath.Base(base), false; base == "" || base == "." {
 		m.Base = "unknown"
 	}
-	if repo, ok := hub.Parse(hub.Model, cmp.Or(a.Base, base)); ok && (a.Base != "" || repo.Revision != "") { // a path may look like a name
+	// a path may look like a name
+	if repo, ok := hub.Parse(hub.Model, cmp.Or(a.Base, base)); ok && (a.Base != "" || repo.Revision != "") {
 		m.Base, m.Revision, m.OnHub = repo.ID, repo.Revision, true
 	}
 	if a.Evaluation != "" {
@@ -73,7 +75,8 @@ func cardOf(a PushAsked, name string) (hub.Card, error) {
 	return m, nil
 }
 
-// addTraining puts what the run in a folder tells into the card. It returns the run that its adapter came of, where there was one, and the base model.
+// addTraining puts what the run in a folder tells into the card. It returns the run that its adapter came of, where
+// there was one, and the base model.
 func addTraining(path string, m *hub.Card) (before, base string, err error) {
 	text, err := os.ReadFile(filepath.Join(path, "version.json"))
 	if err != nil {
@@ -95,7 +98,10 @@ func addTraining(path string, m *hub.Card) (before, base string, err error) {
 		return "", "", err
 	}
 	m.Version = cmp.Or(m.Version, b.Build.Version)
-	s := hub.CardStage{Verb: b.Verb, Objective: []hub.CardFact{{Name: "LoRA", Value: fmt.Sprintf("rank %d, alpha %g", c.LoRA.Rank, c.LoRA.Alpha)}, {Name: "seed", Value: fmt.Sprint(c.Seed)}}}
+	s := hub.CardStage{Verb: b.Verb, Objective: []hub.CardFact{
+		{Name: "LoRA", Value: fmt.Sprintf("rank %d, alpha %g", c.LoRA.Rank, c.LoRA.Alpha)},
+		{Name: "seed", Value: fmt.Sprint(c.Seed)},
+	}}
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range b.Files {
 			if name != run.ConfigFile && !yield(name) {
@@ -210,9 +216,14 @@ func readMetrics(path string, s *hub.CardStage, m *hub.Card) error {
 			s.Last = append(s.Last, hub.CardFact{Name: name + " of the last step", Value: fmt.Sprintf("%.4g", x)})
 		}
 	}
-	m.Costs = append(m.Costs, hub.CardFact{Name: "hone " + s.Verb, Value: fmt.Sprintf("%s of steps, %.0f tokens trained", time.Duration(seconds*float64(time.Second)).Round(time.Second), tokens)})
+	m.Costs = append(m.Costs, hub.CardFact{
+		Name: "hone " + s.Verb,
+		Value: fmt.Sprintf("%s of steps, %.0f tokens trained",
+			time.Duration(seconds*float64(time.Second)).Round(time.Second), tokens),
+	})
 	if dollars > 0 {
-		m.Costs = append(m.Costs, hub.CardFact{Name: "judge of hone " + s.Verb, Value: fmt.Sprintf("%.4f dollars", dollars)})
+		m.Costs = append(m.Costs,
+			hub.CardFact{Name: "judge of hone " + s.Verb, Value: fmt.Sprintf("%.4f dollars", dollars)})
 	}
 	return in.Err()
 }
@@ -239,12 +250,14 @@ func addEvaluation(path string, m *hub.Card) error {
 		if !ok {
 			continue
 		}
-		x := hub.CardSystem{Name: name, Whole: hub.CardRate{Mean: s.EpisodeSuccess, Low: s.EpisodeLow, High: s.EpisodeHigh}, Scenarios: s.N}
+		x := hub.CardSystem{Name: name,
+			Whole: hub.CardRate{Mean: s.EpisodeSuccess, Low: s.EpisodeLow, High: s.EpisodeHigh}, Scenarios: s.N}
 		if s.Success != nil && s.Low != nil && s.High != nil {
 			x.FirstCall = &hub.CardRate{Mean: *s.Success, Low: *s.Low, High: *s.High}
 		}
 		if last = name; s.TotalCost != nil {
-			m.Costs = append(m.Costs, hub.CardFact{Name: "evaluation of " + name, Value: fmt.Sprintf("%.4f dollars", *s.TotalCost)})
+			m.Costs = append(m.Costs,
+				hub.CardFact{Name: "evaluation of " + name, Value: fmt.Sprintf("%.4f dollars", *s.TotalCost)})
 		}
 		m.Systems = append(m.Systems, x)
 	}
@@ -252,7 +265,8 @@ func addEvaluation(path string, m *hub.Card) error {
 		m.Systems[i].IsThis = m.Systems[i].Name == last && !strings.EqualFold(last, job.BaseOnly)
 	}
 	for _, d := range r.Deltas {
-		m.Deltas = append(m.Deltas, hub.CardDelta{Old: d.Old, New: d.New, Whole: hub.CardRate{Mean: d.Episode.Mean, Low: d.Episode.Low, High: d.Episode.High}})
+		m.Deltas = append(m.Deltas, hub.CardDelta{Old: d.Old, New: d.New,
+			Whole: hub.CardRate{Mean: d.Episode.Mean, Low: d.Episode.Low, High: d.Episode.High}})
 	}
 	return nil
 }

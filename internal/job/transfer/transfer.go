@@ -38,7 +38,8 @@ func Pull(ctx context.Context, h *host.Host, a PullAsked) (dir, commit string, e
 	if len(a.Files) > 0 {
 		for _, p := range a.Files {
 			if _, err := path.Match(p, ""); err != nil {
-				return "", "", &fault.Error{Code: fault.CodeUsage, What: "the pattern cannot be read", Where: "--file " + p, Err: err, Next: "hone pull --help"}
+				return "", "", &fault.Error{Code: fault.CodeUsage, What: "the pattern cannot be read",
+					Where: "--file " + p, Err: err, Next: "hone pull --help"}
 			}
 		}
 		want = hub.Selection{Keep: func(file string) bool {
@@ -61,11 +62,13 @@ func Pull(ctx context.Context, h *host.Host, a PullAsked) (dir, commit string, e
 }
 
 func noKind(kind string) error {
-	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there are no repositories of the kind %q", kind), Where: "--kind", Next: "give model or dataset"}
+	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there are no repositories of the kind %q", kind),
+		Where: "--kind", Next: "give model or dataset"}
 }
 
 func badName(name string) error {
-	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is no repository's name", name), Why: "it has the form org/name, or org/name@branch", Next: "hone push --help"}
+	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is no repository's name", name),
+		Why: "it has the form org/name, or org/name@branch", Next: "hone push --help"}
 }
 
 // PushAsked is what the user asks of hone push.
@@ -93,7 +96,8 @@ func Push(ctx context.Context, h *host.Host, a PushAsked) (hub.Pushed, error) {
 	if !ok {
 		return hub.Pushed{}, badName(a.To)
 	}
-	u := hub.Upload{Folder: a.Folder, Message: a.Message, Private: a.Private, Mirror: a.Mirror, LeaveOut: curate.IsLedger}
+	u := hub.Upload{Folder: a.Folder, Message: a.Message, Private: a.Private, Mirror: a.Mirror,
+		LeaveOut: curate.IsLedger}
 	if u.Message == "" {
 		u.Message = "Push with hone"
 	}
@@ -162,17 +166,24 @@ func kindOf(a PushAsked) (hub.Kind, error) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(a.Folder, "version.json")); err == nil { // with raw traces, a ledger and logs
-		return "", &fault.Error{Code: fault.CodeUsage, What: "the folder is a run without an adapter, not a data set", Where: a.Folder,
-			Next: "hone curate export " + filepath.Join(a.Folder, "trajectories.jsonl") + " --out data/train.jsonl, then hone push data; --kind dataset sends the run as it is"}
+		return "", &fault.Error{Code: fault.CodeUsage, What: "the folder is a run without an adapter, not a data set",
+			Where: a.Folder, Next: "hone curate export " + filepath.Join(a.Folder, "trajectories.jsonl") +
+				" --out data/train.jsonl, then hone push data; --kind dataset sends the run as it is"}
 	}
 	rows := false
 	err := filepath.WalkDir(a.Folder, func(file string, e os.DirEntry, err error) error {
-		rows = rows || err == nil && !e.IsDir() && filepath.Base(file) != "README.md" && !curate.IsLedger(file) && inputs.DataFiles().Keep(filepath.ToSlash(file))
+		rows = rows || err == nil && !e.IsDir() && filepath.Base(file) != "README.md" && !curate.IsLedger(file) &&
+			inputs.DataFiles().Keep(filepath.ToSlash(file))
 		return err
 	})
 	if err == nil && rows {
 		return hub.Dataset, nil
 	}
-	return "", &fault.Error{Code: fault.CodeUsage, What: "the folder is neither an adapter, nor a model, nor a data set", Where: a.Folder, Err: err,
-		Next: "name a run's final, a folder of hone merge or of hone curate export, or say what it is with --kind"}
+	return "", &fault.Error{
+		Code:  fault.CodeUsage,
+		What:  "the folder is neither an adapter, nor a model, nor a data set",
+		Where: a.Folder,
+		Err:   err,
+		Next:  "name a run's final, a folder of hone merge or of hone curate export, or say what it is with --kind",
+	}
 }

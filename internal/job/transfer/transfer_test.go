@@ -17,8 +17,8 @@ import (
 	"hone/internal/testing/hubtest"
 )
 
-// The ledger of a curation holds what was redacted: no push sends one, whatever its name, a mirror takes away one that was sent, and
-// --dry-run lists what goes.
+// The ledger of a curation holds what was redacted: no push sends one, whatever its name, a mirror takes away one that
+// was sent, and --dry-run lists what goes.
 func TestPushSendsNoLedger(t *testing.T) {
 	s := hubtest.New(t.TempDir())
 	t.Cleanup(s.Close)
@@ -36,10 +36,12 @@ func TestPushSendsNoLedger(t *testing.T) {
 	ledger := `{"curation":1,"sha256":"0"}` + "\n" + `{"seq":1,"do":"redact","values":[{"text":"hunter2!"}]}` + "\n"
 	put("run/version.json", "{}")
 	put("run/trajectories.jsonl", "{}\n")
-	if _, err := kindOf(PushAsked{Folder: filepath.Join(dir, "run")}); err == nil || !strings.Contains(fault.Whole(err), "hone curate export") {
+	if _, err := kindOf(PushAsked{Folder: filepath.Join(dir, "run")}); err == nil ||
+		!strings.Contains(fault.Whole(err), "hone curate export") {
 		t.Errorf("a run of traces is taken for a data set: %v", err)
 	}
-	if kind, err := kindOf(PushAsked{Folder: filepath.Join(dir, "run"), Kind: "dataset"}); err != nil || kind != hub.Dataset {
+	if kind, err := kindOf(PushAsked{Folder: filepath.Join(dir, "run"), Kind: "dataset"}); err != nil ||
+		kind != hub.Dataset {
 		t.Errorf("%v %v", kind, err)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "run")); err != nil {
@@ -67,10 +69,16 @@ func TestPushSendsNoLedger(t *testing.T) {
 
 	var out, said bytes.Buffer
 	cache := t.TempDir()
-	h := &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&said), DryRun: true, JSON: true, LookupEnv: func(name string) (string, bool) {
-		v, is := map[string]string{"HF_ENDPOINT": s.URL, "HF_TOKEN": "secret", "HF_HOME": cache}[name]
-		return v, is
-	}}
+	h := &host.Host{
+		Data:   sanitize.New(&out),
+		Talk:   sanitize.New(&said),
+		DryRun: true,
+		JSON:   true,
+		LookupEnv: func(name string) (string, bool) {
+			v, is := map[string]string{"HF_ENDPOINT": s.URL, "HF_TOKEN": "secret", "HF_HOME": cache}[name]
+			return v, is
+		},
+	}
 	a := PushAsked{Folder: dir, To: "ann/d", Mirror: true}
 	if _, err := Push(t.Context(), h, a); err != nil {
 		t.Fatal(err)
@@ -82,10 +90,15 @@ func TestPushSendsNoLedger(t *testing.T) {
 		}
 		Removed []string
 	}
-	if err := json.Unmarshal(out.Bytes(), &plan); err != nil || len(plan.Files) != 3 || plan.Files[0].Path != "README.md" || plan.Files[0].Bytes != 7 || plan.Files[2].Path != "train.jsonl" || !slices.Equal(plan.Removed, []string{"old.jsonl.curation.jsonl"}) {
+	if err := json.Unmarshal(out.Bytes(), &plan); err != nil || len(plan.Files) != 3 ||
+		plan.Files[0].Path != "README.md" || plan.Files[0].Bytes != 7 || plan.Files[2].Path != "train.jsonl" ||
+		!slices.Equal(plan.Removed, []string{"old.jsonl.curation.jsonl"}) {
 		t.Errorf("%+v, %v: %s", plan, err, out.String())
 	}
-	for _, name := range []string{"ledgers/mine.jsonl", "train.jsonl.curation.jsonl", "train.jsonl.curation.jsonl.bak", "train.jsonl.curation.jsonl.gz", "old.gz", "blank.jsonl", "ops.jsonl"} {
+	for _, name := range []string{
+		"ledgers/mine.jsonl", "train.jsonl.curation.jsonl", "train.jsonl.curation.jsonl.bak",
+		"train.jsonl.curation.jsonl.gz", "old.gz", "blank.jsonl", "ops.jsonl",
+	} {
 		if !strings.Contains(said.String(), "left out "+name+":") {
 			t.Errorf("%s is not said to be left out: %s", name, said.String())
 		}

@@ -16,10 +16,12 @@ import (
 )
 
 func TestKeyIsPEFTs(t *testing.T) {
-	if got := adapter.Key("model.layers.0.mlp.up_proj", false); got != "base_model.model.model.layers.0.mlp.up_proj.lora_A.weight" {
+	if got := adapter.Key("model.layers.0.mlp.up_proj",
+		false); got != "base_model.model.model.layers.0.mlp.up_proj.lora_A.weight" {
 		t.Error(got)
 	}
-	if got := adapter.Key("model.layers.0.mlp.up_proj", true); got != "base_model.model.model.layers.0.mlp.up_proj.lora_B.weight" {
+	if got := adapter.Key("model.layers.0.mlp.up_proj",
+		true); got != "base_model.model.model.layers.0.mlp.up_proj.lora_B.weight" {
 		t.Error(got)
 	}
 }
@@ -262,7 +264,8 @@ func TestRefusalsHelp(t *testing.T) {
 		}
 	}
 	_, _, err := adapter.Load(dir)
-	if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Why, "pickle") || !strings.Contains(f.Next, `it'\''s`) || !strings.Contains(f.Next, "weights_only=True") {
+	if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Why, "pickle") ||
+		!strings.Contains(f.Next, `it'\''s`) || !strings.Contains(f.Next, "weights_only=True") {
 		t.Errorf("a pickle: %v", err)
 	}
 }

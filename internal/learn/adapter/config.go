@@ -119,8 +119,8 @@ func (p *Patterns[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// unsupportedKeys lists keys of PEFT's configuration that are set and change what an adapter computes, beyond what Config
-// has. A key that is not known counts among them, unless it is null, false or empty and so switches nothing on.
+// unsupportedKeys lists keys of PEFT's configuration that are set and change what an adapter computes, beyond what
+// Config has. A key that is not known counts among them, unless it is null, false or empty and so switches nothing on.
 func unsupportedKeys(text []byte) ([]string, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(text, &values); err != nil {
@@ -142,7 +142,8 @@ func unsupportedKeys(text []byte) ([]string, error) {
 			}
 		case own[key] != nil || slices.Contains(strings.Fields(harmless), key):
 		case slices.Contains([]string{"null", "false", "{}", "[]", `""`}, value), slices.Contains(optional(), key):
-		case key == "init_lora_weights" && slices.Contains([]string{"true", `"gaussian"`, `"orthogonal"`, `"eva"`}, value):
+		case key == "init_lora_weights" &&
+			slices.Contains([]string{"true", `"gaussian"`, `"orthogonal"`, `"eva"`}, value):
 			// The others change the base weights, or have their own ways of saving.
 		default:
 			found = append(found, key)
@@ -156,8 +157,8 @@ func optional() []string {
 	return []string{"exclude_modules", "layers_to_transform", "layers_pattern"}
 }
 
-// nulls lists the numbers by which an adapter is scaled that are null, which PEFT cannot compute with. Read into a number, null would leave it as
-// it is without a word.
+// nulls lists the numbers by which an adapter is scaled that are null, which PEFT cannot compute with. Read into a
+// number, null would leave it as it is without a word.
 func nulls(text []byte) (found []string) {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(text, &values) != nil {

@@ -114,8 +114,8 @@ func Save(dir string, c Config, tensors []Tensor) error {
 func Load(dir string) (Config, map[string]Tensor, error) {
 	c := Config{Rank: 8, Alpha: 8} // PEFT's defaults, where the file leaves them out
 	bad := func(file, why string, err error) *fault.Error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the adapter", Where: filepath.Join(dir, file), Why: why, Err: err,
-			Next: "name the folder that holds " + ConfigFile + " and " + WeightsFile}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the adapter", Where: filepath.Join(dir, file),
+			Why: why, Err: err, Next: "name the folder that holds " + ConfigFile + " and " + WeightsFile}
 	}
 	text, err := os.ReadFile(filepath.Join(dir, ConfigFile))
 	if err != nil {
@@ -144,7 +144,8 @@ func Load(dir string) (Config, map[string]Tensor, error) {
 	if err != nil {
 		f := bad(WeightsFile, "", err)
 		if _, missing := os.Stat(f.Where); missing != nil && isFile(filepath.Join(dir, pickleFile)) {
-			f.Why, f.Next = "its weights are in "+pickleFile+", a pickle: reading one may run any program", convertIt(dir)
+			f.Why, f.Next = "its weights are in "+pickleFile+", a pickle: reading one may run any program",
+				convertIt(dir)
 		}
 		return c, nil, f
 	}
@@ -155,13 +156,16 @@ func Load(dir string) (Config, map[string]Tensor, error) {
 const pickleFile = "adapter_model.bin"
 
 // mergeIt is what helps where an adapter is of another kind: PEFT can make a whole model of nearly all of them.
-const mergeIt = "merge it with PEFT: AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(OUT), and name OUT with --base-model"
+const mergeIt = "merge it with PEFT: " +
+	"AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(OUT), " +
+	"and name OUT with --base-model"
 
 // instead is what helps where an adapter has keys that hone does not compute.
 func instead(keys []string) string {
 	for _, key := range keys {
 		if key == "init_lora_weights" {
-			return "save it as a plain adapter with PEFT's save_pretrained(OUT, path_initial_model_for_weight_conversion=INITIAL), or " + mergeIt
+			return "save it as a plain adapter with PEFT's save_pretrained(OUT, " +
+				"path_initial_model_for_weight_conversion=INITIAL), or " + mergeIt
 		}
 	}
 	return mergeIt + "; or train one without " + strings.Join(keys, ", ")

@@ -47,7 +47,8 @@ func (a Advantages) Of(groups []Earned) [][][]float64 {
 	return out
 }
 
-// Earned is what the members of a group earned, at least two of them. Terms are as long as Rewards, or nil where only the sum is known.
+// Earned is what the members of a group earned, at least two of them. Terms are as long as Rewards, or nil where only
+// the sum is known.
 type Earned struct {
 	Rewards []float64
 	Terms   [][]trajectory.Term // of each member
@@ -57,7 +58,8 @@ type Earned struct {
 // epsilon is added to a standard deviation before it divides, as TRL does.
 const epsilon = 1e-4
 
-// Of returns the advantages of the members of each group of a step, with std the sample standard deviation (ddof 1), as in TRL:
+// Of returns the advantages of the members of each group of a step, with std the sample standard deviation (ddof 1), as
+// in TRL:
 //
 //	group          (r - mean) / (std + 1e-4), both over the group    GRPO, arXiv 2402.03300, section 4.1.2
 //	centred        r - mean over the group    Dr. GRPO, arXiv 2503.20783, section 3.2
@@ -151,7 +153,8 @@ func Center(rewards []float64) []float64 {
 	return out
 }
 
-// LeaveOneOut is r - mean of the others' (RLOO, arXiv 2402.14740): a baseline that does not depend on the episode itself.
+// LeaveOneOut is r - mean of the others' (RLOO, arXiv 2402.14740): a baseline that does not depend on the episode
+// itself.
 func LeaveOneOut(rewards []float64) []float64 {
 	out := Center(rewards)
 	for i := range out {
@@ -160,10 +163,11 @@ func LeaveOneOut(rewards []float64) []float64 {
 	return out
 }
 
-// PerTerm is the sum of what a group earned by each term, normalised by itself and then multiplied by the term's weight (GDPO, arXiv
-// 2601.05242): terms of another scale do not hide each other, and two ways to the same sum are told apart. Who lacks a term is no part of
-// its mean. What is normalised is score x weight, which for the paper's constant weight above 0 is the same as the score. So a penalty is
-// one, and a term whose weight is another in each episode counts by what it gave or took there; its weight here is the mean of its weights' sizes.
+// PerTerm is the sum of what a group earned by each term, normalised by itself and then multiplied by the term's weight
+// (GDPO, arXiv 2601.05242): terms of another scale do not hide each other, and two ways to the same sum are told apart.
+// Who lacks a term is no part of its mean. What is normalised is score x weight, which for the paper's constant weight
+// above 0 is the same as the score. So a penalty is one, and a term whose weight is another in each episode counts by
+// what it gave or took there; its weight here is the mean of its weights' sizes.
 func PerTerm(terms [][]trajectory.Term) []float64 {
 	out := make([]float64, len(terms))
 	by := termSums(terms)
@@ -173,7 +177,8 @@ func PerTerm(terms [][]trajectory.Term) []float64 {
 			continue
 		}
 		weight := x.weight / float64(len(x.members))
-		scaled := make([]float64, len(x.earned)) // as scores, so that epsilon is as large beside them whatever the weight
+		// as scores, so that epsilon is as large beside them whatever the weight
+		scaled := make([]float64, len(x.earned))
 		for k, earned := range x.earned {
 			scaled[k] = earned / weight
 		}
@@ -199,7 +204,8 @@ func termSums(terms [][]trajectory.Term) map[string]*termOf {
 				out[t.Name] = &termOf{}
 			}
 			x := out[t.Name]
-			x.members, x.earned, x.weight = append(x.members, i), append(x.earned, t.Score*t.Weight), x.weight+math.Abs(t.Weight)
+			x.members, x.earned, x.weight =
+				append(x.members, i), append(x.earned, t.Score*t.Weight), x.weight+math.Abs(t.Weight)
 		}
 	}
 	return out
@@ -216,7 +222,8 @@ func centerOver(groups [][]float64) (centred [][]float64, std float64) {
 	return centred, std
 }
 
-// Deviation is the sample standard deviation (ddof 1): exactly 0 of equal numbers, whatever their mean rounds to, of one and of none.
+// Deviation is the sample standard deviation (ddof 1): exactly 0 of equal numbers, whatever their mean rounds to, of
+// one and of none.
 func Deviation(x []float64) float64 {
 	if len(x) < 2 || !spread(x) {
 		return 0

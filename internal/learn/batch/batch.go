@@ -16,14 +16,17 @@ import (
 type Sequence struct {
 	IDs             []int32
 	Trained         []bool
-	SamplerLogprobs []float32            // natural log at the sampling temperature; unused in supervised rows
-	Scored          bool                 // SamplerLogprobs are the trainer's own, so they say nothing of a sampler
-	Advantages      []float32            // of trained tokens; unused in supervised rows
-	Weights         []float32            // of trained tokens in the loss's sum; nil: 1 each. The normaliser counts tokens, whatever they weigh
-	Columns         map[Column][]float32 // more numbers of each token
+	SamplerLogprobs []float32 // natural log at the sampling temperature; unused in supervised rows
+	Scored          bool      // SamplerLogprobs are the trainer's own, so they say nothing of a sampler
+	Advantages      []float32 // of trained tokens; unused in supervised rows
+	// of trained tokens in the loss's sum; nil: 1 each. The normaliser counts tokens, whatever they weigh
+	Weights []float32
+	Columns map[Column][]float32 // more numbers of each token
 
-	Group   int // of the batch's groups, the one that the row is of
-	Episode int // of the batch's episodes, counted over its groups; it has several rows where its prompts do not go on from each other
+	Group int // of the batch's groups, the one that the row is of
+	// of the batch's episodes, counted over its groups; it has several rows where its prompts do not go on from each
+	// other
+	Episode int
 }
 
 // NumTrained counts the trained tokens.
@@ -56,8 +59,8 @@ type Adam struct {
 type Batch struct {
 	Prefix []int32
 	Rows   []Sequence // what follows the prefix
-	// Normaliser is what the sum of the tokens' losses is divided by; 0 is the number of trained tokens. It is more where
-	// tokens whose loss has no gradient were left out.
+	// Normaliser is what the sum of the tokens' losses is divided by; 0 is the number of trained tokens. It is more
+	// where tokens whose loss has no gradient were left out.
 	Normaliser int
 }
 
@@ -70,9 +73,9 @@ func (b Batch) NumTrained() int {
 	return n
 }
 
-// New shares the longest common prefix of the rows. A token's logprob comes from the position before it, so a row's first
-// token is never trained, and at least one token stays in each row before its first trained one. Rows without trained
-// tokens are dropped.
+// New shares the longest common prefix of the rows. A token's logprob comes from the position before it, so a row's
+// first token is never trained, and at least one token stays in each row before its first trained one. Rows without
+// trained tokens are dropped.
 func New(rows []Sequence) Batch {
 	var kept []Sequence
 	for _, r := range rows {
@@ -124,17 +127,19 @@ func (b Batch) Shorten(n int) Batch {
 type Options struct {
 	Reduction Reduction
 	Length    int // L of the reduction Constant, in tokens
-	// KeepAlike keeps the rows of groups without spread, whose loss has a gradient too where there is a divergence from a
-	// reference.
+	// KeepAlike keeps the rows of groups without spread, whose loss has a gradient too where there is a divergence from
+	// a reference.
 	KeepAlike bool
 	// Earlier are episodes of earlier steps and demonstrations, which are learnt from beside those of the groups.
 	Earlier []Earlier
 }
 
-// Earlier is an episode of an earlier step, or a demonstration: it is in no group, and has an advantage of its own. Its tokens count in the Normaliser.
+// Earlier is an episode of an earlier step, or a demonstration: it is in no group, and has an advantage of its own. Its
+// tokens count in the Normaliser.
 type Earlier struct {
-	Rows      []Sequence // with IDs, Trained and SamplerLogprobs; several where its prompts do not go on from each other
-	Advantage float64    // of all tokens of rows that have no Advantages
+	// with IDs, Trained and SamplerLogprobs; several where its prompts do not go on from each other
+	Rows      []Sequence
+	Advantage float64 // of all tokens of rows that have no Advantages
 }
 
 // rows are those of an earlier episode.
@@ -177,7 +182,8 @@ func Compare(groups []trajectory.Group) (c Compared) {
 				continue
 			}
 			own = append(own, member{t, number, c.episodes + i})
-			e.Rewards, e.Terms, e.Turns = append(e.Rewards, t.Reward), append(e.Terms, t.Terms), append(e.Turns, t.TurnRewards)
+			e.Rewards, e.Terms, e.Turns =
+				append(e.Rewards, t.Reward), append(e.Terms, t.Terms), append(e.Turns, t.TurnRewards)
 		}
 		c.episodes += len(g.Trajectories)
 		if len(own) >= 2 {
@@ -212,9 +218,9 @@ func alike(group [][]float64) bool {
 }
 
 // Rows makes the rows of a GRPO step, given the advantages of each turn of each member of each of the Groups. Groups
-// without an advantage need not be computed, but their sampled tokens and episodes count in the Normaliser, as in TRL and
-// DAPO (arXiv 2503.14476, eq. 8). A trajectory is as many rows as it has prompts that do not go on from the one before,
-// all with its advantage.
+// without an advantage need not be computed, but their sampled tokens and episodes count in the Normaliser, as in TRL
+// and DAPO (arXiv 2503.14476, eq. 8). A trajectory is as many rows as it has prompts that do not go on from the one
+// before, all with its advantage.
 func (c Compared) Rows(advantages [][][]float64, o Options) Batch {
 	var rows []Sequence
 	numEpisodes, numTokens := 0, 0
@@ -236,8 +242,9 @@ func (c Compared) Rows(advantages [][][]float64, o Options) Batch {
 	return b
 }
 
-// Split cuts a step into at most n parts of whole groups, each for an optimiser step of its own. Groups are dealt out in turn, so no part has
-// more than one group more than another. Each part has the n-th part of the normaliser: its gradient is as large as the whole's in the mean.
+// Split cuts a step into at most n parts of whole groups, each for an optimiser step of its own. Groups are dealt out
+// in turn, so no part has more than one group more than another. Each part has the n-th part of the normaliser: its
+// gradient is as large as the whole's in the mean.
 func (b Batch) Split(n int) []Batch {
 	var groups []int
 	for _, r := range b.Rows {
@@ -269,7 +276,8 @@ type member struct {
 	group, episode int
 }
 
-// rows are those of an episode: what was sampled in each is the same episode's doing. advantages are those of its turns, or one for all.
+// rows are those of an episode: what was sampled in each is the same episode's doing. advantages are those of its
+// turns, or one for all.
 func (m member) rows(advantages []float64, reduction Reduction) []Sequence {
 	var rows []Sequence
 	turn := 0
@@ -277,7 +285,8 @@ func (m member) rows(advantages []float64, reduction Reduction) []Sequence {
 		row := Sequence{IDs: r.IDs, Trained: r.Sampled, SamplerLogprobs: r.Logprobs, Group: m.group, Episode: m.episode}
 		for i := 0; turn < len(m.Turns) && (i == 0 || m.Turns[turn].Rewrite == ""); i, turn = i+1, turn+1 {
 			t := m.Turns[turn]
-			row.Advantages = append(row.Advantages, Even(len(t.BridgeIDs)+len(t.CompletionIDs), advantages[min(turn, len(advantages)-1)])...)
+			row.Advantages = append(row.Advantages,
+				Even(len(t.BridgeIDs)+len(t.CompletionIDs), advantages[min(turn, len(advantages)-1)])...)
 		}
 		if w := reduction.weight(m.NumSampled()); w != 1 {
 			row.Weights = Even(len(r.IDs), w)
@@ -289,8 +298,9 @@ func (m member) rows(advantages []float64, reduction Reduction) []Sequence {
 
 // Stats counts what of a step's groups teaches nothing.
 type Stats struct {
-	Groups     int // all groups
-	Empty      int // groups with fewer than two members that may be trained on: their servers failed, or our side did
-	ZeroSpread int // other groups, in which nothing that the advantage looks at differs: the scenario is solved, or out of reach
+	Groups int // all groups
+	Empty  int // groups with fewer than two members that may be trained on: their servers failed, or our side did
+	// other groups, in which nothing that the advantage looks at differs: the scenario is solved, or out of reach
+	ZeroSpread int
 	Masked     int // trajectories whose outcome may not be trained on
 }

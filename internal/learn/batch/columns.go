@@ -1,16 +1,17 @@
 package batch
 
-// Column names per-token numbers of a row, which an objective asks for. Rows may carry others under names of their own, such as the logprobs
-// of a reference policy.
+// Column names per-token numbers of a row, which an objective asks for. Rows may carry others under names of their own,
+// such as the logprobs of a reference policy.
 type Column string
 
 // The columns that objectives know.
 const (
 	// ColumnAdvantages is Sequence.Advantages.
 	ColumnAdvantages Column = "advantages"
-	// ColumnOldLogprobs are those that the ratio of a policy gradient is taken against: of the policy that the episodes were sampled
-	// from, at the first optimiser step on a batch as at each later one. Rows without a column of that name have the sampler's, which were
-	// measured as it sampled: the trainer's own, which differ by rounding, would hide that difference from the ratio.
+	// ColumnOldLogprobs are those that the ratio of a policy gradient is taken against: of the policy that the episodes
+	// were sampled from, at the first optimiser step on a batch as at each later one. Rows without a column of that
+	// name have the sampler's, which were measured as it sampled: the trainer's own, which differ by rounding, would
+	// hide that difference from the ratio.
 	ColumnOldLogprobs Column = "old_logprobs"
 	// ColumnSamplerLogprobs is Sequence.SamplerLogprobs.
 	ColumnSamplerLogprobs Column = "sampler_logprobs"
@@ -20,7 +21,8 @@ const (
 	ColumnSlopes Column = "slopes"
 	// ColumnChosen is 1 at the tokens that TopEntropy lets the policy learn at, and 0 at the others.
 	ColumnChosen Column = "chosen"
-	// ColumnBonus is what the entropy of a token counts in a step's bonus for it, beside what its loss counts in the step's (Batch.Exploring).
+	// ColumnBonus is what the entropy of a token counts in a step's bonus for it, beside what its loss counts in the
+	// step's (Batch.Exploring).
 	ColumnBonus Column = "bonus"
 )
 

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Correction is how the difference between the sampler and the trainer that held the same weights is corrected: each token's part of the
-// policy's loss is multiplied by w, with p_old the trainer's probability of the token before the step's first update, and p_sampler the
-// sampler's.
+// Correction is how the difference between the sampler and the trainer that held the same weights is corrected: each
+// token's part of the policy's loss is multiplied by w, with p_old the trainer's probability of the token before the
+// step's first update, and p_sampler the sampler's.
 //
 //	level token      r = p_old / p_sampler of the token
 //	level sequence   r = the product of these over the row's sampled tokens
@@ -15,11 +15,13 @@ import (
 //	mode truncate    w = min(max(r, low), high)
 //	mode mask        w = r where low <= r <= high, else 0
 //
-// Token and truncate is truncated importance sampling (TIS; F. Yao et al., "Your efficient RL framework secretly brings you off-policy RL
-// training", 2025). Token and mask is IcePop (Ring-1T, arXiv 2510.18855, section 3.1). Sequence and mask is masked importance sampling (MIS;
-// J. Liu et al., "When speed kills stability", 2025). With a correction the ratio that the clip bounds is p / p_old, else p / p_sampler.
+// Token and truncate is truncated importance sampling (TIS; F. Yao et al., "Your efficient RL framework secretly brings
+// you off-policy RL training", 2025). Token and mask is IcePop (Ring-1T, arXiv 2510.18855, section 3.1). Sequence and
+// mask is masked importance sampling (MIS; J. Liu et al., "When speed kills stability", 2025). With a correction the
+// ratio that the clip bounds is p / p_old, else p / p_sampler.
 //
-// Every loss here is linear in a factor above 0 of its advantage, so w becomes one; a divergence from a reference is not multiplied by it.
+// Every loss here is linear in a factor above 0 of its advantage, so w becomes one; a divergence from a reference is
+// not multiplied by it.
 type Correction struct {
 	Level     Level // "" is none
 	Mode      Mode
@@ -79,20 +81,22 @@ func (c Correction) clamp(r float64) float64 {
 // CorrectionStats describe the weights of a step's trained tokens.
 type CorrectionStats struct{ Min, Mean, Max, Masked float64 } // Masked is the share of those that are 0
 
-// Correct returns the batch with the trainer's logprobs of it as the old ones, one list for each row and one number for each id, and with
-// advantages that are multiplied by the correction's weights.
+// Correct returns the batch with the trainer's logprobs of it as the old ones, one list for each row and one number for
+// each id, and with advantages that are multiplied by the correction's weights.
 func (b Batch) Correct(c Correction, old [][]float32) (Batch, CorrectionStats, error) {
 	out := Batch{Prefix: b.Prefix, Normaliser: b.Normaliser}
 	s, n := CorrectionStats{Min: math.Inf(1), Max: math.Inf(-1)}, 0.0
 	for i, r := range b.Rows {
 		if len(old[i]) != len(r.IDs) || len(r.SamplerLogprobs) != len(r.IDs) {
-			return b, s, fmt.Errorf("row %d of %d has %d ids, %d logprobs of the trainer and %d of the sampler", i+1, len(b.Rows), len(r.IDs), len(old[i]), len(r.SamplerLogprobs))
+			return b, s, fmt.Errorf("row %d of %d has %d ids, %d logprobs of the trainer and %d of the sampler",
+				i+1, len(b.Rows), len(r.IDs), len(old[i]), len(r.SamplerLogprobs))
 		}
 		var at []int
 		var ours, theirs []float64
 		for j, trained := range r.Trained {
 			if trained {
-				at, ours, theirs = append(at, j), append(ours, float64(old[i][j])), append(theirs, float64(r.SamplerLogprobs[j]))
+				at, ours, theirs =
+					append(at, j), append(ours, float64(old[i][j])), append(theirs, float64(r.SamplerLogprobs[j]))
 			}
 		}
 		advantages := append([]float32{}, r.Advantages...)

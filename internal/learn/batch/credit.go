@@ -30,14 +30,15 @@ func Returns(turns []float64, gamma float64) []float64 {
 	return out
 }
 
-// Of returns the advantages of each turn of each member of each group. By episode all turns of a member have the member's, which is a list of one.
-// By turn it is
+// Of returns the advantages of each turn of each member of each group. By episode all turns of a member have the
+// member's, which is a list of one. By turn it is
 //
 //	A_k = a(G_k)    over the members of the group that have a turn k
 //
-// with a an advantage and G the returns. So a turn is compared with the same turn of the others, by what came of it and after it: what was earned or
-// lost before is no doing of its own (turn-level credit: MT-GRPO, arXiv 2505.11821; returns by step: GiGPO, arXiv 2505.10978, section 3). A turn that
-// no other member has is compared by the member's whole reward; so are members of a group whose turns are not known.
+// with a an advantage and G the returns. So a turn is compared with the same turn of the others, by what came of it and
+// after it: what was earned or lost before is no doing of its own (turn-level credit: MT-GRPO, arXiv 2505.11821;
+// returns by step: GiGPO, arXiv 2505.10978, section 3). A turn that no other member has is compared by the member's
+// whole reward; so are members of a group whose turns are not known.
 func (c Credit) Of(a Advantage, groups []Earned) [][][]float64 {
 	whole := a.Of(groups)
 	out := make([][][]float64, len(groups))
@@ -79,7 +80,8 @@ type turnPlace struct {
 // turns are the groups that the turns make which at least two members have, by their returns.
 func (c Credit) turns(groups []Earned) (turns []Earned, places []turnPlace) {
 	for i, g := range groups {
-		if len(g.Turns) != len(g.Rewards) || slices.ContainsFunc(g.Turns, func(t []float64) bool { return len(t) == 0 }) {
+		if len(g.Turns) != len(g.Rewards) ||
+			slices.ContainsFunc(g.Turns, func(t []float64) bool { return len(t) == 0 }) {
 			continue
 		}
 		returns, most := make([][]float64, len(g.Turns)), 0

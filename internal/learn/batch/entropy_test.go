@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Of six trained tokens those count whose entropy is at the quantile or above, worked by hand: the sorted entropies are 1, 2, 3, 4, 5, 6, and the
-// quantile 1-share stands at (1-share) * 5 of them, from 0. What is not trained has no say, however high its number is.
+// Of six trained tokens those count whose entropy is at the quantile or above, worked by hand: the sorted entropies are
+// 1, 2, 3, 4, 5, 6, and the quantile 1-share stands at (1-share) * 5 of them, from 0. What is not trained has no say,
+// however high its number is.
 func TestTopEntropy(t *testing.T) {
 	b := Batch{Normaliser: 9, Prefix: []int32{7}, Rows: []Sequence{
 		{IDs: []int32{1, 2, 3, 4}, Trained: []bool{false, true, true, true}, Advantages: []float32{2, 2, 2, 2}},
@@ -30,11 +31,15 @@ func TestTopEntropy(t *testing.T) {
 				t.Errorf("share %g, row %d: %v, want %v", share, i, r.Advantages[1:], want[i])
 			}
 		}
-		if n := len(got.WithAdvantage().Rows); (n == 2) != (share >= 0.5) || n == 0 || got.WithAdvantage().Normaliser != 9 {
+		if n := len(got.WithAdvantage().Rows); (n == 2) != (share >= 0.5) || n == 0 ||
+			got.WithAdvantage().Normaliser != 9 {
 			t.Errorf("share %g: %d rows have a gradient", share, n)
 		}
 	}
-	many := Batch{Rows: []Sequence{{IDs: make([]int32, 27), Trained: make([]bool, 27), Advantages: make([]float32, 27)}}} // 26 tokens: float64 would give another rank
+	// 26 tokens: float64 would give another rank
+	many := Batch{Rows: []Sequence{
+		{IDs: make([]int32, 27), Trained: make([]bool, 27), Advantages: make([]float32, 27)},
+	}}
 	ranks := make([]float32, 27)
 	for i := 1; i < 27; i++ {
 		many.Rows[0].Trained[i], many.Rows[0].Advantages[i], ranks[i] = true, 1, float32(i)
@@ -60,10 +65,14 @@ func TestTopEntropy(t *testing.T) {
 	}
 }
 
-// A step's bonus is the mean entropy of the tokens that have it, whatever the loss divides by: of all trained tokens, or of the chosen ones.
+// A step's bonus is the mean entropy of the tokens that have it, whatever the loss divides by: of all trained tokens,
+// or of the chosen ones.
 func TestExploringIsAMean(t *testing.T) {
-	rows := []Sequence{{IDs: []int32{1, 2, 3}, Trained: []bool{false, true, true}, Weights: []float32{0, 0.5, 0.5}, Advantages: make([]float32, 3)},
-		{IDs: []int32{1, 2, 3, 4}, Trained: []bool{false, true, false, true}, Weights: []float32{0, 0.25, 0, 0.25}, Advantages: make([]float32, 4)}}
+	rows := []Sequence{
+		{IDs: []int32{1, 2, 3}, Trained: []bool{false, true, true}, Weights: []float32{0, 0.5, 0.5}, Advantages: make([]float32, 3)},
+		{IDs: []int32{1, 2, 3, 4}, Trained: []bool{false, true, false, true}, Weights: []float32{0, 0.25, 0, 0.25},
+			Advantages: make([]float32, 4)},
+	}
 	entropies := [][]float32{{99, 1, 2}, {99, 4, 99, 5}}
 	for _, normaliser := range []int{0, 2, 40} {
 		b := Batch{Prefix: []int32{7}, Normaliser: normaliser, Rows: rows}

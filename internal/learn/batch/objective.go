@@ -1,14 +1,17 @@
 package batch
 
-// Objective names the loss of a step and gives its numbers; package learn/objective has the losses of a token, and Loss.Reduction says how
-// these become the step's. The zero value is the mean negative log-likelihood.
+// Objective names the loss of a step and gives its numbers; package learn/objective has the losses of a token, and
+// Loss.Reduction says how these become the step's. The zero value is the mean negative log-likelihood.
 type Objective struct {
-	Loss        Loss
-	Clip        Clip    // of losses that have one
-	KL          KL      // to a reference policy, added to the loss of each token
-	OffPolicy   float64 // bound above which a row that moved away from its sampler is masked (objective.offPolicy); 0: none is
-	Temperature float64 // that the rows were sampled at; the trainer's logits are divided by it too. 0 is 1: demonstrations were not sampled
-	Bonus       Bonus   // for entropy, taken from the loss of each token
+	Loss Loss
+	Clip Clip // of losses that have one
+	KL   KL   // to a reference policy, added to the loss of each token
+	// bound above which a row that moved away from its sampler is masked (objective.offPolicy); 0: none is
+	OffPolicy float64
+	// that the rows were sampled at; the trainer's logits are divided by it too. 0 is 1: demonstrations were not
+	// sampled
+	Temperature float64
+	Bonus       Bonus // for entropy, taken from the loss of each token
 }
 
 // Loss is the name of a loss.
@@ -23,7 +26,8 @@ const (
 	LossDrGRPO     Loss = "dr_grpo"
 	LossGSPO       Loss = "gspo"
 	LossCISPO      Loss = "cispo"
-	// LossPreference is that of pairs, whose slopes are a column. It is none of Losses, since its rows are not of episodes.
+	// LossPreference is that of pairs, whose slopes are a column. It is none of Losses, since its rows are not of
+	// episodes.
 	LossPreference Loss = "dpo"
 )
 
@@ -41,7 +45,8 @@ type Clip struct {
 // Cuts reports whether a ratio lies outside of the bounds.
 func (c Clip) Cuts(ratio float64) bool { return ratio < 1-c.Low || ratio > 1+c.High }
 
-// KL is the divergence from a reference policy, estimated from the sampled tokens; objective.divergence has the formulas.
+// KL is the divergence from a reference policy, estimated from the sampled tokens; objective.divergence has the
+// formulas.
 type KL struct {
 	Beta      float64 // what it is multiplied by; 0: there is none, and no reference is needed
 	Estimator Estimator
@@ -64,7 +69,8 @@ const (
 	K3 Estimator = "k3"
 )
 
-// Gradient says what the gradient of a divergence is that of: the estimator's mean may be the divergence while its gradient is not.
+// Gradient says what the gradient of a divergence is that of: the estimator's mean may be the divergence while its
+// gradient is not.
 type Gradient string
 
 // The gradients there are.
@@ -76,20 +82,26 @@ const (
 
 // StepStats describe one optimiser step.
 type StepStats struct {
-	Loss       float64 // weighted sum over trained tokens by the batch's normaliser
-	GradNorm   float64 // before clipping; 0 until the gradient is applied
-	NumTokens  int     // computed, the prefix counted once
-	NumPadded  int     // positions computed that hold no token
-	NumApart   int     // of a step whose rows are packed: tokens that would be computed if each row were behind the prefix by itself; else 0
+	Loss      float64 // weighted sum over trained tokens by the batch's normaliser
+	GradNorm  float64 // before clipping; 0 until the gradient is applied
+	NumTokens int     // computed, the prefix counted once
+	NumPadded int     // positions computed that hold no token
+	// of a step whose rows are packed: tokens that would be computed if each row were behind the prefix by itself; else
+	// 0
+	NumApart   int
 	NumTrained int
 	NumSampled int // trained tokens of which a sampler has a logprob, and not the trainer itself
 
 	MeanRatio float64 // mean exp(trainer - sampler logprob) of these tokens; 0 in supervised steps
 	Mismatch  float64 // mean of r - 1 - log r with that ratio: KL(sampler || trainer) by the k3 estimator, in nats
 	MaxDelta  float64 // largest |trainer - sampler logprob|
-	Clipped   float64 // share of trained tokens whose ratio to the old policy, by token or by row as the loss has it, lies outside of the clip
-	KL        float64 // mean over trained tokens of the estimated divergence from the reference, in nats; 0 where there is none
-	Entropy   float64 // mean over trained tokens of the policy's entropy over the vocabulary, in nats; 0 without a Bonus
+	// share of trained tokens whose ratio to the old policy, by token or by row as the loss has it, lies outside of the
+	// clip
+	Clipped float64
+	// mean over trained tokens of the estimated divergence from the reference, in nats; 0 where there is none
+	KL float64
+	// mean over trained tokens of the policy's entropy over the vocabulary, in nats; 0 without a Bonus
+	Entropy float64
 	// EntropyChosen is the same over those NumChosen tokens that the bonus is of.
 	EntropyChosen float64
 	NumChosen     int

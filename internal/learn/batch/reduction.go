@@ -3,14 +3,18 @@ package batch
 // Reduction says how the losses of a step's tokens become its loss.
 type Reduction string
 
-// The reductions there are. T_i is the number of sampled tokens of episode i, N of episodes, L a number of tokens that does not depend on the
-// episodes. All run over the step's groups, those that teach nothing among them, and not over episodes whose outcome may not be trained on.
+// The reductions there are. T_i is the number of sampled tokens of episode i, N of episodes, L a number of tokens that
+// does not depend on the episodes. All run over the step's groups, those that teach nothing among them, and not over
+// episodes whose outcome may not be trained on.
 const (
-	// TokenMean is sum_i sum_t l_it / sum_i T_i (DAPO, arXiv 2503.14476, eq. 8): each token counts alike, so long episodes count more.
+	// TokenMean is sum_i sum_t l_it / sum_i T_i (DAPO, arXiv 2503.14476, eq. 8): each token counts alike, so long
+	// episodes count more.
 	TokenMean Reduction = "token_mean"
-	// EpisodeMean is sum_i (sum_t l_it / T_i) / N (GRPO, arXiv 2402.03300, eq. 3): each episode counts alike, so a token of a long one counts less.
+	// EpisodeMean is sum_i (sum_t l_it / T_i) / N (GRPO, arXiv 2402.03300, eq. 3): each episode counts alike, so a
+	// token of a long one counts less.
 	EpisodeMean Reduction = "episode_mean"
-	// Constant is sum_i sum_t l_it / (N L) (Dr. GRPO, arXiv 2503.20783, section 3.2): nothing depends on how long episodes are.
+	// Constant is sum_i sum_t l_it / (N L) (Dr. GRPO, arXiv 2503.20783, section 3.2): nothing depends on how long
+	// episodes are.
 	Constant Reduction = "constant"
 )
 

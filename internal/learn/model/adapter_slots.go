@@ -16,8 +16,9 @@ type applied struct {
 	adapterM *Node // [M] int32: which adapter each token has, another number for none; nil where all have the only one
 }
 
-// NewSampling returns a decoder over weights and adapters as Adapters.Params declares them. adapterM [M] int32 says which adapter each of
-// the tokens has, in the order that Forward and Decode compute them in, and another number for none; it is nil where there is one adapter.
+// NewSampling returns a decoder over weights and adapters as Adapters.Params declares them. adapterM [M] int32 says
+// which adapter each of the tokens has, in the order that Forward and Decode compute them in, and another number for
+// none; it is nil where there is one adapter.
 func NewSampling(a Adapters, in []*Node, adapterM *Node) *Decoder {
 	d := NewDecoder(a.Spec, in[:len(a.Spec.Weights())])
 	d.applied = applied{map[site]*reader{}, map[*reader][]*Node{}, adapterM}
@@ -33,8 +34,8 @@ func NewSampling(a Adapters, in []*Node, adapterM *Node) *Decoder {
 	return d
 }
 
-// adapterTerms applies the linear maps of a reader, as they are held, with their adapters, to x [M, in]. What adapters add is added before
-// the sum is rounded.
+// adapterTerms applies the linear maps of a reader, as they are held, with their adapters, to x [M, in]. What adapters
+// add is added before the sum is rounded.
 func (d *Decoder) adapterTerms(r *reader, x *Node) (out []*Node) {
 	arrays := d.applied.arrays[r]
 	if d.spec.Joined {
@@ -43,7 +44,8 @@ func (d *Decoder) adapterTerms(r *reader, x *Node) (out []*Node) {
 		}
 		y, n := d.wide(r.layer, x, r.maps[0][0]), r.ups[0].out
 		down := d.own(r, ConvertDType(columns(y, n, n+r.width), x.DType()))
-		return []*Node{d.sumAndRound(r.layer, r.maps[0][0], columns(y, 0, n), upProjection(r.ups[0], down, arrays[1]), x.DType())}
+		return []*Node{d.sumAndRound(r.layer, r.maps[0][0], columns(y, 0, n),
+			upProjection(r.ups[0], down, arrays[1]), x.DType())}
 	}
 	down := d.own(r, timesTranspose(x, arrays[0]))
 	arrays = arrays[1:]
@@ -53,7 +55,8 @@ func (d *Decoder) adapterTerms(r *reader, x *Node) (out []*Node) {
 			out = append(out, d.product(r.layer, x, m[0]))
 			continue
 		}
-		out = append(out, d.sumAndRound(r.layer, m[0], d.wide(r.layer, x, m[0]), upProjection(u, down, arrays[0]), x.DType()))
+		out = append(out,
+			d.sumAndRound(r.layer, m[0], d.wide(r.layer, x, m[0]), upProjection(u, down, arrays[0]), x.DType()))
 		arrays = arrays[1:]
 	}
 	return out
@@ -70,7 +73,8 @@ func upProjection(u up, d, b *Node) *Node {
 		if i+1 < len(u.bands) {
 			to = u.bands[i+1].row
 		}
-		parts = append(parts, contract(columns(d, of.from, of.from+u.width), Slice(b, AxisRange(from, to)), []int{1}, nil, []int{1}, nil, dtypes.Float32))
+		parts = append(parts, contract(columns(d, of.from, of.from+u.width), Slice(b, AxisRange(from, to)), []int{1},
+			nil, []int{1}, nil, dtypes.Float32))
 	}
 	if len(parts) == 1 {
 		return parts[0]
@@ -127,8 +131,9 @@ func (d *Decoder) inParts(layer int, x *Node, first Target, parts int) *Node {
 	return contract(cut(x), cut(w), []int{2}, []int{1}, []int{2}, []int{1}, dtypes.Float32)
 }
 
-// partsOf is in how many parts a GPU is to compute a product of so many rows and columns in and out whose sum a kernel takes: in one, few rows and columns out
-// keep few of its cores busy, or they are cut by the library, whose sum is another kernel (docs/PERFORMANCE.md).
+// partsOf is in how many parts a GPU is to compute a product of so many rows and columns in and out whose sum a kernel
+// takes: in one, few rows and columns out keep few of its cores busy, or they are cut by the library, whose sum is
+// another kernel (docs/PERFORMANCE.md).
 func partsOf(rows, in, out int) int {
 	if rows <= 128 && out <= 4096 && in >= 1024 && in%128 == 0 {
 		return 2
@@ -144,7 +149,8 @@ func (d *Decoder) bias(layer int, first Target) *Node {
 	return d.weights[d.spec.linearName(layer, first)+".bias"]
 }
 
-// thin is what the device's kernel is told that adds adapters to a joined product. There is none where tokens have adapters of their own.
+// thin is what the device's kernel is told that adds adapters to a joined product. There is none where tokens have
+// adapters of their own.
 func (d *Decoder) thin(r *reader) engine.Thin {
 	if d.applied.adapterM != nil || !d.spec.BF16 {
 		return engine.Thin{}
@@ -157,7 +163,8 @@ func (d *Decoder) thin(r *reader) engine.Thin {
 	return t
 }
 
-// gatedMLP is SiLU(gate) up of an MLP whose input is h [M, H], where the device has one kernel for it and the adapters; else nil.
+// gatedMLP is SiLU(gate) up of an MLP whose input is h [M, H], where the device has one kernel for it and the adapters;
+// else nil.
 func (d *Decoder) gatedMLP(layer int, h *Node) *Node {
 	first := Gate
 	if d.spec.FusedLinears {
@@ -174,8 +181,9 @@ func (d *Decoder) gatedMLP(layer int, h *Node) *Node {
 	return t.Add(d.wide(layer, h, first), d.applied.arrays[r][1])
 }
 
-// plus is x and what a map gives of its input, added; and, where the device has one kernel for all of it, the sum normed by the weight of that
-// name, else nil. post is the name of the norm that stands between, in families that have one.
+// plus is x and what a map gives of its input, added; and, where the device has one kernel for all of it, the sum
+// normed by the weight of that name, else nil. post is the name of the norm that stands between, in families that have
+// one.
 func (d *Decoder) plus(layer int, t Target, input, x *Node, post, norm string) (sum, normed *Node) {
 	r := d.readerOf(layer, []Target{t})
 	weight := d.weights[norm]

@@ -8,15 +8,17 @@ import (
 	"hone/internal/engine"
 )
 
-// Adapters are adapters of one shape as the programs of a sampler take them: apart from the weights, y = W x + B (s A x), in the
-// weights' type. The sum is taken in float32 and rounded once, so a small adapter is not lost beside a large weight, as it is where W + s B A is.
+// Adapters are adapters of one shape as the programs of a sampler take them: apart from the weights, y = W x + B (s A
+// x), in the weights' type. The sum is taken in float32 and rounded once, so a small adapter is not lost beside a large
+// weight, as it is where W + s B A is.
 //
-// The A of linear maps that read one x are one matrix [width, in], and d = A x is one product. Where maps are joined (Spec.Joined)
-// its rows stand below theirs, so that W x and d are one product too. Each map as it is held has a matrix B [out, width of a band]: the rows of each
-// of its targets, which are a band, take the columns of d that are that target's. Their number is a multiple of what a kernel takes, those that are
-// nobody's are zero.
+// The A of linear maps that read one x are one matrix [width, in], and d = A x is one product. Where maps are joined
+// (Spec.Joined) its rows stand below theirs, so that W x and d are one product too. Each map as it is held has a matrix
+// B [out, width of a band]: the rows of each of its targets, which are a band, take the columns of d that are that
+// target's. Their number is a multiple of what a kernel takes, those that are nobody's are zero.
 //
-// Several adapters stand beside each other in the same matrices; of d what is another adapter's is then put to zero, token by token.
+// Several adapters stand beside each other in the same matrices; of d what is another adapter's is then put to zero,
+// token by token.
 //
 // Rows of tokens (LoRA.Rows) are a matrix for each weight that they are of, [adapters*T, H].
 type Adapters struct {
@@ -118,7 +120,8 @@ func newReader(s Spec, layer int, maps [][]Target, pieces []Piece, at map[site]i
 // Size returns how many numbers an adapter's flat vector has.
 func (a Adapters) Size() int { return a.size }
 
-// Params declares the weights, of which joined ones have the rows of A below theirs, and behind them what is held beside them.
+// Params declares the weights, of which joined ones have the rows of A below theirs, and behind them what is held
+// beside them.
 func (a Adapters) Params() []engine.Param {
 	params := a.Spec.WeightParams()
 	for _, h := range a.holders() {
@@ -147,8 +150,8 @@ func (a Adapters) Arrays() (places []int) {
 	return places
 }
 
-// holder is an array that adapters are written into: the A of a reader, where up is nil, or the B of one of its maps; or rows of
-// tokens.
+// holder is an array that adapters are written into: the A of a reader, where up is nil, or the B of one of its maps;
+// or rows of tokens.
 type holder struct {
 	name   string
 	reader *reader
@@ -183,7 +186,8 @@ func (a Adapters) holders() (all []holder) {
 		all = append(all, holder{name: name + ".lora_A", reader: r, weight: weight})
 		for j := range r.ups {
 			if u := &r.ups[j]; len(u.blocks) > 0 {
-				all = append(all, holder{name: a.Spec.linearName(r.layer, r.maps[j][0]) + ".lora_B", reader: r, up: u, weight: -1})
+				all = append(all,
+					holder{name: a.Spec.linearName(r.layer, r.maps[j][0]) + ".lora_B", reader: r, up: u, weight: -1})
 			}
 		}
 	}
@@ -193,8 +197,9 @@ func (a Adapters) holders() (all []holder) {
 	return all
 }
 
-// Write returns the arrays of Arrays' places with an adapter, given as a flat vector, in place of the one of that number, [1] int32; nil where there is
-// one alone. The number is known when the program runs: to compile a program for each place takes longer than all that is ever written there.
+// Write returns the arrays of Arrays' places with an adapter, given as a flat vector, in place of the one of that
+// number, [1] int32; nil where there is one alone. The number is known when the program runs: to compile a program for
+// each place takes longer than all that is ever written there.
 func (a Adapters) Write(arrays []*Node, number, flat *Node) []*Node {
 	pieces, _ := a.LoRA.Pieces(a.Spec)
 	matrices := a.matrices(pieces, flat)
@@ -257,8 +262,8 @@ func (h holder) above(s Spec) (rows int) {
 	return rows
 }
 
-// matrices are an adapter's matrices as programs take them, and behind them its rows of tokens: A times its scale, and all in the weights'
-// type.
+// matrices are an adapter's matrices as programs take them, and behind them its rows of tokens: A times its scale, and
+// all in the weights' type.
 func (a Adapters) matrices(pieces []Piece, flat *Node) []*Node {
 	matrices := adapterNodes(pieces, flat)
 	for i, m := range matrices {
@@ -341,7 +346,8 @@ func (a Adapters) of(arrays []*Node, number int) []*Node {
 		for _, b := range blocks {
 			if b.adapter == number {
 				p := pieces[b.piece]
-				matrices[b.piece] = Slice(arrays[i], AxisRange(above+b.row, above+b.row+p.Rows), AxisRange(b.column, b.column+p.Cols))
+				matrices[b.piece] = Slice(arrays[i], AxisRange(above+b.row, above+b.row+p.Rows),
+					AxisRange(b.column, b.column+p.Cols))
 			}
 		}
 	}
@@ -351,8 +357,9 @@ func (a Adapters) of(arrays []*Node, number int) []*Node {
 // NumChecksum is how many numbers a checksum has.
 const NumChecksum = 2
 
-// Checksum is that of an adapter in the arrays of Arrays' places, [NumChecksum] int32. It depends on each bit of each matrix and on where it stands; what
-// is as likely to have the same is one of 2^64. Integers add up to the same in any order, so it is the same on all devices.
+// Checksum is that of an adapter in the arrays of Arrays' places, [NumChecksum] int32. It depends on each bit of each
+// matrix and on where it stands; what is as likely to have the same is one of 2^64. Integers add up to the same in any
+// order, so it is the same on all devices.
 func (a Adapters) Checksum(arrays []*Node, number int) *Node { return checksum(a.of(arrays, number)) }
 
 // ChecksumOf is what Checksum is to be of an adapter, given as a flat vector.
@@ -381,7 +388,8 @@ func checksum(matrices []*Node) *Node {
 	return Stack(sums[:], 0)
 }
 
-// bitsOf are the bits of numbers as int32. Those of bfloat16 are taken as they are: XLA leaves out a rounding between two conversions.
+// bitsOf are the bits of numbers as int32. Those of bfloat16 are taken as they are: XLA leaves out a rounding between
+// two conversions.
 func bitsOf(x *Node) *Node {
 	if x.DType() == dtypes.BFloat16 {
 		return ConvertDType(Bitcast(x, dtypes.Int16), dtypes.Int32)

@@ -17,18 +17,18 @@ type KeyValues struct {
 	K, V *Node // shared: [K, P, D]; private: [K, N, T, D]
 	// Mask says which keys a query sees: shared [N], private [N, C, T]; nil sees all.
 	Mask *Node
-	// Causal says, in place of a mask, that the keys are those of the queries' own tokens, which see themselves and what
-	// stands before them.
+	// Causal says, in place of a mask, that the keys are those of the queries' own tokens, which see themselves and
+	// what stands before them.
 	Causal bool
 	// Positions [N, T] int32 says where in its row's text each private key stands, where keys do not follow each other.
 	Positions *Node
 	// Keys, above 0, is how many keys a shared segment has: what follows them is padding.
 	Keys int
-	// Length [N] int32 says, in place of a mask, of how many of the first private keys a row sees. Slot [N] int32 then says
-	// which rows of K and V [K, slots, T, D] those are, where they are not in the order of the queries'.
+	// Length [N] int32 says, in place of a mask, of how many of the first private keys a row sees. Slot [N] int32 then
+	// says which rows of K and V [K, slots, T, D] those are, where they are not in the order of the queries'.
 	Length, Slot *Node
-	// Own are the keys and values [K, N, C, D] of the queries' own tokens, which stand in K and V too, behind the first Length,
-	// and are seen as by Causal.
+	// Own are the keys and values [K, N, C, D] of the queries' own tokens, which stand in K and V too, behind the first
+	// Length, and are seen as by Causal.
 	Own *KeyValues
 }
 
@@ -77,7 +77,8 @@ func attend(s Spec, q, positionsNC *Node, window int, segments []KeyValues) *Nod
 		factor := ConvertDType(p, q.DType())
 		var o *Node
 		if seg.isShared() {
-			o = Reshape(contract(Reshape(factor, k, n*gc, seg.len()), seg.V, []int{2}, []int{0}, []int{1}, []int{0}, dtypes.Float32), k, n, gc, d)
+			o = Reshape(contract(Reshape(factor, k, n*gc, seg.len()), seg.V, []int{2}, []int{0}, []int{1}, []int{0},
+				dtypes.Float32), k, n, gc, d)
 		} else {
 			o = contract(factor, seg.V, []int{3}, []int{0, 1}, []int{2}, []int{0, 1}, dtypes.Float32)
 		}

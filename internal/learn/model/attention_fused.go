@@ -7,8 +7,8 @@ import (
 )
 
 // Attention by the device's kernel, which holds no scores in memory: in bfloat16, with no cap on scores, no window that
-// leaves keys out and heads of up to 128. What is trained is one operation with a derivative; what is sampled is one for
-// each segment, merged by their denominators, so that of a cache is read what is filled.
+// leaves keys out and heads of up to 128. What is trained is one operation with a derivative; what is sampled is one
+// for each segment, merged by their denominators, so that of a cache is read what is filled.
 
 // hasKernel reports whether the device's kernel computes attention to so many keys.
 func (s Spec) hasKernel(q *Node, window, keys int) bool {
@@ -16,8 +16,8 @@ func (s Spec) hasKernel(q *Node, window, keys int) bool {
 	return fits && s.BF16 && q.Graph().Backend().Capabilities().Operations[compute.OpTypeFusedScaledDotProductAttention]
 }
 
-// trainable reports whether the segments are what attendInTraining takes: a causal one, alone or after a prefix that all
-// rows see whole.
+// trainable reports whether the segments are what attendInTraining takes: a causal one, alone or after a prefix that
+// all rows see whole.
 func trainable(segments []KeyValues) bool {
 	for i, seg := range segments {
 		last := i == len(segments)-1
@@ -59,7 +59,8 @@ func ownText(x *Node) *Node {
 	return Reshape(x, 1, d[0]*d[1], d[2], d[3])
 }
 
-// isSampling reports whether all segments are what attendInSampling takes: a shared one, a causal one, or one with lengths.
+// isSampling reports whether all segments are what attendInSampling takes: a shared one, a causal one, or one with
+// lengths.
 func isSampling(segments []KeyValues) bool {
 	for _, seg := range segments {
 		if !seg.isShared() && !seg.Causal && seg.Length == nil {
@@ -73,7 +74,8 @@ func isSampling(segments []KeyValues) bool {
 type part struct{ out, log *Node }
 
 // attendInSampling is attend by the device's kernel, without a derivative. With o and L of the parts the whole's
-// L = log sum exp L_i and o = sum exp(L_i - L) o_i (arXiv 2307.08691). A part without keys has any output, numbers or not.
+// L = log sum exp L_i and o = sum exp(L_i - L) o_i (arXiv 2307.08691). A part without keys has any output, numbers or
+// not.
 func attendInSampling(s Spec, q *Node, segments []KeyValues) *Node {
 	q = tokensFirst(q)
 	d := q.Shape().Dimensions
@@ -130,8 +132,8 @@ func attendPart(s Spec, q *Node, seg KeyValues) []part {
 	return []part{{o, states[0]}}
 }
 
-// A shared segment of at least splitFrom keys is split into numSplits parts where queries are few: the kernel works on a
-// part with a few cores of the device only.
+// A shared segment of at least splitFrom keys is split into numSplits parts where queries are few: the kernel works on
+// a part with a few cores of the device only.
 const splitFrom, numSplits = 1024, 8
 
 // PadPrefix is to how many tokens a shared prefix of p is padded for sampling, so that it can be split.
@@ -143,8 +145,8 @@ func (s Spec) PadPrefix(p int) int {
 	return (p + multiple - 1) / multiple * multiple
 }
 
-// attendShared attends to keys that all rows see, or all that the mask says: to the kernel they are one row, and the query
-// heads that share a key-value head are more of its queries.
+// attendShared attends to keys that all rows see, or all that the mask says: to the kernel they are one row, and the
+// query heads that share a key-value head are more of its queries.
 func attendShared(s Spec, q *Node, seg KeyValues) []part {
 	g, dims, p := q.Graph(), q.Shape().Dimensions, seg.len()
 	n, c, k, groups, d := dims[0], dims[1], s.NumKVHeads, s.Groups(), s.HeadDim
@@ -168,7 +170,8 @@ func attendShared(s Spec, q *Node, seg KeyValues) []part {
 	var parts []part
 	for i := range splits {
 		out := TransposeAllAxes(Reshape(Slice(o, AxisElem(i)), n*c, groups, k, d), 0, 2, 1, 3)
-		log := Reshape(TransposeAllAxes(Reshape(Slice(states[0], AxisElem(i)), k, n, c, groups), 1, 0, 3, 2), n, k*groups, c)
+		log := Reshape(TransposeAllAxes(Reshape(Slice(states[0], AxisElem(i)), k, n, c, groups), 1, 0, 3, 2), n,
+			k*groups, c)
 		if seg.Mask != nil {
 			mask := BroadcastToDims(Reshape(seg.Mask, n, 1, 1), log.Shape().Dimensions...)
 			log = Where(mask, log, MulScalar(OnesLike(log), masked))

@@ -84,7 +84,11 @@ func lossAndGradients(t *testing.T, e *engine.Engine, s model.Spec, fused bool) 
 	for _, x := range []struct {
 		flat any
 		dims []int
-	}{{flat, []int{size}}, {[]int32{3, 1, 4, 1, 5, 9, 2}, []int{1, p}}, {[]int32{6, 5, 3, 5, 8, 9, 7, 9, 3, 2}, []int{n, c}}} {
+	}{
+		{flat, []int{size}},
+		{[]int32{3, 1, 4, 1, 5, 9, 2}, []int{1, p}},
+		{[]int32{6, 5, 3, 5, 8, 9, 7, 9, 3, 2}, []int{n, c}},
+	} {
 		b, err := e.Upload(x.flat, x.dims...)
 		if err != nil {
 			t.Fatal(err)
@@ -117,8 +121,8 @@ func apart(x, y []float32) float64 {
 	return math.Sqrt(d / n)
 }
 
-// In bfloat16 logits and gradients are those of float32 but for its rounding, whether attention is fused or plain, after
-// a shared prefix.
+// In bfloat16 logits and gradients are those of float32 but for its rounding, whether attention is fused or plain,
+// after a shared prefix.
 func TestBF16IsF32ButForRounding(t *testing.T) {
 	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		if e.PureGo() {

@@ -9,13 +9,14 @@ import (
 // CompileChecksum compiles what ReadChecksums is given: adapter [A] -> ChecksumOf it.
 func CompileChecksum(e *engine.Engine, s Spec, l LoRA) (*engine.Program, error) {
 	a := NewAdapters(s, l, 1)
-	return e.Compile("checksum", []engine.Param{{Name: "adapter", Shape: engine.F32(a.Size())}}, func(in []*Node) []*Node {
-		return []*Node{a.ChecksumOf(in[0])}
-	}, "checksum")
+	return e.Compile("checksum",
+		[]engine.Param{{Name: "adapter", Shape: engine.F32(a.Size())}}, func(in []*Node) []*Node {
+			return []*Node{a.ChecksumOf(in[0])}
+		}, "checksum")
 }
 
-// ReadChecksums reads, and releases, what CompileChecksum's program returned, as each device holds it: of sharded weights, whose
-// sampler is one, what the first does.
+// ReadChecksums reads, and releases, what CompileChecksum's program returned, as each device holds it: of sharded
+// weights, whose sampler is one, what the first does.
 func ReadChecksums(e *engine.Engine, s Spec, out engine.Buffer) ([]uint64, error) {
 	defer engine.Free(out)
 	n := e.NumDevices()

@@ -39,8 +39,8 @@ func NewDecoder(s Spec, weights []*Node) *Decoder {
 	return d
 }
 
-// NewAdapterDecoder returns a decoder whose linear maps carry the adapter given as a flat vector; Adapter returns the nodes
-// its gradient is taken for.
+// NewAdapterDecoder returns a decoder whose linear maps carry the adapter given as a flat vector; Adapter returns the
+// nodes its gradient is taken for.
 func NewAdapterDecoder(s Spec, weights []*Node, l LoRA, flat *Node) *Decoder {
 	if s.Joined {
 		panic("an adapter beside weights that are joined")
@@ -59,9 +59,9 @@ func NewAdapterDecoder(s Spec, weights []*Node, l LoRA, flat *Node) *Decoder {
 // Adapter returns the adapter's matrices in LoRA.Pieces' order, and behind them those of LoRA.Rows.
 func (d *Decoder) Adapter() []*Node { return d.adapter }
 
-// RecomputeLayers makes the backward pass compute each layer again (gradient checkpointing, arXiv 1604.06174): of a layer
-// are kept its input [N*C, H] and, of fused attention, the output and one number for each query and head, since that
-// is dear to compute twice where rows are long. Wide activations of an MLP exist for chunk tokens at a time.
+// RecomputeLayers makes the backward pass compute each layer again (gradient checkpointing, arXiv 1604.06174): of a
+// layer are kept its input [N*C, H] and, of fused attention, the output and one number for each query and head, since
+// that is dear to compute twice where rows are long. Wide activations of an MLP exist for chunk tokens at a time.
 func (d *Decoder) RecomputeLayers(chunk int) { d.chunk = chunk }
 
 func (d *Decoder) recomputesLayers() bool { return d.chunk > 0 }
@@ -69,8 +69,9 @@ func (d *Decoder) recomputesLayers() bool { return d.chunk > 0 }
 // Forward runs new tokens through all layers and returns their hidden states hNCH (before the final norm).
 //
 // ids and positions are [N, C] int32. For each layer, segments gets the layer's index and the new tokens' own keys and
-// values [K, N, C, D] and returns what the queries attend to; this is where caches are read and written. With an adapter,
-// the backward pass computes the scores of attention again, which are more memory than all else that it would keep.
+// values [K, N, C, D] and returns what the queries attend to; this is where caches are read and written. With an
+// adapter, the backward pass computes the scores of attention again, which are more memory than all else that it would
+// keep.
 func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, v *Node) []KeyValues) *Node {
 	return d.layers(idsNC, positionsNC, func(layer int, h *Node, r rotation) *Node {
 		return d.attendSegments(layer, h, positionsNC, r, segments)
@@ -99,7 +100,8 @@ func (d *Decoder) layers(idsNC, positionsNC *Node, attention func(layer int, h *
 		if h == nil {
 			h = d.norm(layer, attentionNorm, x)
 		}
-		x, h = d.plus(layer, O, attention(layer, h, rotations[l.LocalRope]), x, s.attentionPostNorm(), s.layer(layer)+s.mlpNorm()+".weight")
+		x, h = d.plus(layer, O, attention(layer, h, rotations[l.LocalRope]), x, s.attentionPostNorm(),
+			s.layer(layer)+s.mlpNorm()+".weight")
 		x, h = d.feedForward(layer, x, h)
 	}
 	if d.recomputesLayers() {
@@ -109,7 +111,9 @@ func (d *Decoder) layers(idsNC, positionsNC *Node, attention func(layer int, h *
 }
 
 // attendSegments is a layer's attention from h [N*C, H] to the segments.
-func (d *Decoder) attendSegments(layer int, h, positionsNC *Node, r rotation, segments func(layer int, k, v *Node) []KeyValues) *Node {
+func (d *Decoder) attendSegments(
+	layer int, h, positionsNC *Node, r rotation, segments func(layer int, k, v *Node) []KeyValues,
+) *Node {
 	q, k, v := d.queriesKeysValues(layer, h, positionsNC, r)
 	return d.attention(q, positionsNC, d.spec.Layer(layer).Window, segments(layer, k, v))
 }
@@ -124,8 +128,8 @@ func (d *Decoder) queriesKeysValues(layer int, h, positionsNC *Node, r rotation)
 	return q, k, v
 }
 
-// feedForward adds the MLP's part to x [M, H], which normed for it is h, where that is known. It returns the sum normed for the next layer's attention too,
-// where one kernel gives both; else nil.
+// feedForward adds the MLP's part to x [M, H], which normed for it is h, where that is known. It returns the sum normed
+// for the next layer's attention too, where one kernel gives both; else nil.
 func (d *Decoder) feedForward(layer int, x, h *Node) (sum, normed *Node) {
 	if d.recomputesLayers() && x.Shape().Dimensions[0] > d.chunk {
 		return InChunks(x, d.chunk, func(start, end int, x *Node) *Node {
@@ -141,9 +145,9 @@ func (d *Decoder) feedForward(layer int, x, h *Node) (sum, normed *Node) {
 	return d.plus(layer, Down, d.mlp(layer, h), x, d.spec.mlpPostNorm(), d.spec.layer(layer+1)+attentionNorm+".weight")
 }
 
-// InChunks applies f to chunks of x's rows [M, ...], of a checkpoint that has begun; f is given which rows they are. Each is
-// computed again by itself in the backward pass, and none before the one behind it is done: of what is wide in f one chunk's exists at a time. Only x is kept, where
-// what computed it is not computed again.
+// InChunks applies f to chunks of x's rows [M, ...], of a checkpoint that has begun; f is given which rows they are.
+// Each is computed again by itself in the backward pass, and none before the one behind it is done: of what is wide in
+// f one chunk's exists at a time. Only x is kept, where what computed it is not computed again.
 func InChunks(x *Node, size int, f func(start, end int, x *Node) *Node) *Node {
 	m := x.Shape().Dimensions[0]
 	one := func(x *Node) *Node {
@@ -206,8 +210,9 @@ func (d *Decoder) attention(q, positionsNC *Node, window int, segments []KeyValu
 	return d.until(attend(d.spec, d.again(q), positionsNC, window, segments))
 }
 
-// late makes the sharded weights of a layer wait for the layer's input, so that they are gathered then and not before. Where
-// the backward pass computes the layer again they wait for its input there, and are gathered once more instead of kept.
+// late makes the sharded weights of a layer wait for the layer's input, so that they are gathered then and not before.
+// Where the backward pass computes the layer again they wait for its input there, and are gathered once more instead of
+// kept.
 type late struct {
 	input *Node // nil where no weight is sharded
 	has   map[*Node]*Node
@@ -241,7 +246,8 @@ func (d *Decoder) queryKeyValue(layer int, h *Node, n, c int) (q, k, v *Node) {
 		y := d.linears(layer, h, Q, K, V)
 		q, k, v = y[0], y[1], y[2]
 	}
-	q, k, v = heads(q, n, c, s.NumHeads, s.HeadDim), heads(k, n, c, s.NumKVHeads, s.HeadDim), heads(v, n, c, s.NumKVHeads, s.HeadDim)
+	q, k, v = heads(q, n, c, s.NumHeads, s.HeadDim), heads(k, n, c, s.NumKVHeads, s.HeadDim), heads(v, n, c,
+		s.NumKVHeads, s.HeadDim)
 	if s.QKNorm {
 		q, k = d.norm(layer, queryNorm, q), d.norm(layer, keyNorm, k)
 	}
@@ -358,7 +364,8 @@ func (d *Decoder) product(layer int, x *Node, first Target) *Node {
 
 // productAs is product in a type of its own.
 func (d *Decoder) productAs(layer int, x *Node, first Target, out dtypes.DType) *Node {
-	y := contract(x, d.late.weight(d.weights[d.spec.linearName(layer, first)+".weight"]), []int{1}, nil, []int{1}, nil, out)
+	y := contract(x, d.late.weight(d.weights[d.spec.linearName(layer, first)+".weight"]), []int{1}, nil,
+		[]int{1}, nil, out)
 	if b := d.bias(layer, first); b != nil {
 		y = Add(y, ConvertDType(ExpandLeftToRank(b, 2), y.DType()))
 	}
@@ -483,8 +490,8 @@ func Causal(g *Graph, n, c int) *Node {
 	return LessOrEqual(Iota(g, shape, 2), Iota(g, shape, 1))
 }
 
-// Branches returns the mask [N, C, C] of the tokens of trees: each sees itself and those before it whose branch goes on to it. Tokens of a
-// branch follow each other, and ends [N, C] says for each token where what goes on from it ends.
+// Branches returns the mask [N, C, C] of the tokens of trees: each sees itself and those before it whose branch goes on
+// to it. Tokens of a branch follow each other, and ends [N, C] says for each token where what goes on from it ends.
 func Branches(ends *Node) *Node {
 	n, c := ends.Shape().Dimensions[0], ends.Shape().Dimensions[1]
 	query := Iota(ends.Graph(), shapes.Make(dtypes.Int32, n, c, c), 1)
@@ -492,8 +499,9 @@ func Branches(ends *Node) *Node {
 	return LogicalAnd(on, Causal(ends.Graph(), n, c))
 }
 
-// Tree runs a prefix [1, P] and the rows [N, C] that follow it through all layers together, and returns the rows' hidden
-// states [N, C, H] (before the final norm). All tokens are one text to the linear maps; dropout's keys are the prefix's, then the rows'.
+// Tree runs a prefix [1, P] and the rows [N, C] that follow it through all layers together, and returns the rows'
+// hidden states [N, C, H] (before the final norm). All tokens are one text to the linear maps; dropout's keys are the
+// prefix's, then the rows'.
 func Tree(d *Decoder, prefix, ids *Node) *Node {
 	g, p := ids.Graph(), prefix.Shape().Dimensions[1]
 	n, c := ids.Shape().Dimensions[0], ids.Shape().Dimensions[1]
@@ -514,7 +522,8 @@ func Tree(d *Decoder, prefix, ids *Node) *Node {
 		shared := func(x *Node) *Node { return Reshape(x, d.spec.NumKVHeads, p, d.spec.HeadDim) }
 		window := d.spec.Layer(layer).Window
 		return Concatenate([]*Node{d.attention(q0, first, window, []KeyValues{{K: k0, V: v0, Causal: true}}),
-			d.attention(q1, behind, window, []KeyValues{{K: shared(k0), V: shared(v0)}, {K: k1, V: v1, Causal: true}})}, 0)
+			d.attention(q1, behind, window,
+				[]KeyValues{{K: shared(k0), V: shared(v0)}, {K: k1, V: v1, Causal: true}})}, 0)
 	})
 	return Reshape(Slice(h, AxisRange(), AxisRange(p)), n, c, d.spec.Hidden)
 }

@@ -28,7 +28,8 @@ func TestDropout(t *testing.T) {
 	defer e.Close()
 	const tokens, width, rate = 60, 96, 0.25
 	sites := []int{0, 2, 40}
-	p, err := e.Compile("dropout", []engine.Param{{Name: "x", Shape: engine.F32(tokens, width)}, {Name: "keys", Shape: engine.I32(2, tokens/2)}}, func(in []*Node) []*Node {
+	p, err := e.Compile("dropout", []engine.Param{{Name: "x", Shape: engine.F32(tokens, width)},
+		{Name: "keys", Shape: engine.I32(2, tokens/2)}}, func(in []*Node) []*Node {
 		d := &Decoder{}
 		untouched := d.dropout.apply(in[0], 0)
 		d.Dropout(rate, in[1])

@@ -28,7 +28,8 @@ const tolerance = 1e-4
 func TestFamiliesEqualTransformersAndPEFT(t *testing.T) {
 	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		for _, name := range cases(t) {
-			// It has the most: windows, two ropes, norms of queries, keys and results. The other has rows of tokens, scaled and capped.
+			// It has the most: windows, two ropes, norms of queries, keys and results. The other has rows of tokens,
+			// scaled and capped.
 			if !e.PureGo() && !learntest.Whole() && name != "gemma3" && name != "gemma2_tokens" {
 				continue
 			}
@@ -50,10 +51,11 @@ func TestFamiliesEqualTransformersAndPEFT(t *testing.T) {
 func logits(t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, texts [][]int32) (out []float32) {
 	t.Helper()
 	n, c := len(texts), len(texts[len(texts)-1])
-	p, err := e.Compile("logits", append(s.WeightParams(), engine.Param{Name: "ids", Shape: engine.I32(n, c)}), func(in []*Node) []*Node {
-		d := model.NewDecoder(s, in[:len(in)-1])
-		return []*Node{d.Logits(Reshape(forward(d, in[len(in)-1]), n*c, s.Hidden))}
-	})
+	p, err := e.Compile("logits",
+		append(s.WeightParams(), engine.Param{Name: "ids", Shape: engine.I32(n, c)}), func(in []*Node) []*Node {
+			d := model.NewDecoder(s, in[:len(in)-1])
+			return []*Node{d.Logits(Reshape(forward(d, in[len(in)-1]), n*c, s.Hidden))}
+		})
 	must(t, err)
 	ids := make([]int32, n*c)
 	for i, text := range texts {
@@ -69,12 +71,15 @@ func logits(t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffe
 func forward(d *model.Decoder, ids *Node) *Node {
 	n, c := ids.Shape().Dimensions[0], ids.Shape().Dimensions[1]
 	causal := model.Causal(ids.Graph(), n, c)
-	return d.Forward(ids, Iota(ids.Graph(), shapes.Make(dtypes.Int32, n, c), 1), func(_ int, k, v *Node) []model.KeyValues {
-		return []model.KeyValues{{K: k, V: v, Mask: causal}}
-	})
+	return d.Forward(ids,
+		Iota(ids.Graph(), shapes.Make(dtypes.Int32, n, c), 1), func(_ int, k, v *Node) []model.KeyValues {
+			return []model.KeyValues{{K: k, V: v, Mask: causal}}
+		})
 }
 
-func run(t *testing.T, e *engine.Engine, p *engine.Program, weights []engine.Buffer, ids []int32, dims ...int) []float32 {
+func run(
+	t *testing.T, e *engine.Engine, p *engine.Program, weights []engine.Buffer, ids []int32, dims ...int,
+) []float32 {
 	t.Helper()
 	b, err := e.Upload(ids, dims...)
 	must(t, err)
@@ -97,7 +102,9 @@ func (g golden) rows() (rows []batch.Sequence) {
 	return rows
 }
 
-func (g golden) train(t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, flat []float32) {
+func (g golden) train(
+	t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, flat []float32,
+) {
 	t.Helper()
 	state := train.NewState(s, l, 1)
 	copy(state.Adapter, flat)
@@ -107,7 +114,8 @@ func (g golden) train(t *testing.T, e *engine.Engine, s model.Spec, weights []en
 	if len(b.Prefix) != g.Prefix {
 		t.Errorf("the rows share %d tokens, want %d", len(b.Prefix), g.Prefix)
 	}
-	if !e.PureGo() && !e.IsGPU() { // pure Go shares the prefix: a plug-in of CPUs would compile two programs more for each family, for seconds
+	// pure Go shares the prefix: a plug-in of CPUs would compile two programs more for each family, for seconds
+	if !e.PureGo() && !e.IsGPU() {
 		b = batch.Batch{Rows: g.rows()}
 	}
 	losses, norms := g.array(t, "losses"), g.array(t, "norms")
@@ -149,24 +157,28 @@ func (g golden) compareGradients(t *testing.T, tr *train.Trainer, s model.Spec, 
 	}
 }
 
-func (g golden) generate(t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, flat []float32) {
+func (g golden) generate(
+	t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, flat []float32,
+) {
 	t.Helper()
 	prompt := g.Texts[1]
-	sampler, err := sample.New(e, s, weights, sample.Options{LoRA: l, Slots: 2, Context: len(prompt) + len(g.Generated), Prefix: prompt[:g.Prefix]})
+	sampler, err := sample.New(e, s, weights,
+		sample.Options{LoRA: l, Slots: 2, Context: len(prompt) + len(g.Generated), Prefix: prompt[:g.Prefix]})
 	must(t, err)
 	defer sampler.Close()
 	b, err := e.Upload(flat, len(flat))
 	must(t, err)
 	must(t, sampler.SetAdapter(b, 1))
-	c, err := sampler.Sample(context.Background(), policy.Request{Prompt: prompt, Sampling: policy.Sampling{MaxTokens: len(g.Generated)}})
+	c, err := sampler.Sample(context.Background(),
+		policy.Request{Prompt: prompt, Sampling: policy.Sampling{MaxTokens: len(g.Generated)}})
 	must(t, err)
 	if !slices.Equal(c.IDs, g.Generated) {
 		t.Errorf("sampled %v, want %v", c.IDs, g.Generated)
 	}
 }
 
-// A longrope model is loaded with short factors and the positions they are right for. transformers takes the long ones for
-// a sequence of more tokens, and then for all its positions (modeling_rope_utils.py, longrope_frequency_update).
+// A longrope model is loaded with short factors and the positions they are right for. transformers takes the long ones
+// for a sequence of more tokens, and then for all its positions (modeling_rope_utils.py, longrope_frequency_update).
 func TestLongropeFactors(t *testing.T) {
 	e, err := engine.Open(engine.Options{})
 	must(t, err)

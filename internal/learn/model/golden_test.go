@@ -164,7 +164,8 @@ func (g golden) adapterFolder(t *testing.T) string {
 	must(t, os.WriteFile(filepath.Join(dir, adapter.ConfigFile), g.AdapterConfig, 0o644))
 	var tensors []adapter.Tensor
 	for name, dims := range g.Adapter {
-		tensors = append(tensors, adapter.Tensor{Name: name, Rows: dims[0], Cols: dims[1], Data: draw(name, dims, false)})
+		tensors = append(tensors,
+			adapter.Tensor{Name: name, Rows: dims[0], Cols: dims[1], Data: draw(name, dims, false)})
 	}
 	must(t, adapter.WriteSafetensors(filepath.Join(dir, adapter.WeightsFile), tensors, nil))
 	return dir

@@ -42,7 +42,8 @@ func TestLoadBF16(t *testing.T) {
 		}
 		stored, rounded := load("BF16"), load("F32")
 		for i, w := range (model.Spec{Config: g.folder(t).Config}).Weights() {
-			if !slices.Equal(stored[i], rounded[i]) && len(w.Dims) > 1 { // vectors are float32 on the device: those are rounded in one file only
+			// vectors are float32 on the device: those are rounded in one file only
+			if !slices.Equal(stored[i], rounded[i]) && len(w.Dims) > 1 {
 				t.Errorf("weight %d differs", i)
 			}
 		}
@@ -105,7 +106,8 @@ func BenchmarkLoad(b *testing.B) {
 				for _, d := range w.Dims {
 					size *= d
 				}
-				tensors = append(tensors, modelfile.NewTensor{Name: w.Name, DType: c.file, Dims: w.Dims, Read: func() ([]float32, error) { return make([]float32, size), nil }})
+				tensors = append(tensors, modelfile.NewTensor{Name: w.Name, DType: c.file, Dims: w.Dims,
+					Read: func() ([]float32, error) { return make([]float32, size), nil }})
 			}
 			file := filepath.Join(dir, "model.safetensors")
 			if err := modelfile.WriteSafetensors(file, tensors, nil); err != nil {

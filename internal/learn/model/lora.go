@@ -22,8 +22,8 @@ type LoRA struct {
 	// RankPattern and AlphaPattern give some targets another rank or alpha: the first entry that fits counts.
 	RankPattern  []Pattern[int]
 	AlphaPattern []Pattern[float64]
-	// Tokens are ids whose row of the embedding, and of a head that is the same matrix, is the adapter's own; HeadTokens those
-	// whose row is of a head that is a matrix of its own.
+	// Tokens are ids whose row of the embedding, and of a head that is the same matrix, is the adapter's own;
+	// HeadTokens those whose row is of a head that is a matrix of its own.
 	Tokens     []int32 `json:",omitempty"`
 	HeadTokens []int32 `json:",omitempty"`
 }
@@ -77,8 +77,8 @@ type Piece struct {
 }
 
 // Pieces lays an adapter out as one flat vector of float32, so that optimiser state and gradients are one buffer each:
-// layer by layer, target by target, A before B, and behind them Rows. It returns the vector's length too; nothing where Check
-// finds fault.
+// layer by layer, target by target, A before B, and behind them Rows. It returns the vector's length too; nothing where
+// Check finds fault.
 func (l LoRA) Pieces(s Spec) (pieces []Piece, size int) {
 	if pieces, size = l.matrices(s); len(pieces) > 0 {
 		_, size = l.rowsFrom(s, size)
@@ -125,8 +125,9 @@ func adapterNodes(pieces []Piece, flat *Node) []*Node {
 // product is B [out, r] times A [r, in].
 func product(b, a *Node) *Node { return Dot(b, a).General([]int{1}, nil, []int{0}, nil) }
 
-// Within lays an adapter out in another shape, which must have its targets at its rank or a larger one: rows and columns beyond its
-// own are zero, and B takes the ratio of the scales, so that it changes what it did. Rows of tokens must have room too.
+// Within lays an adapter out in another shape, which must have its targets at its rank or a larger one: rows and
+// columns beyond its own are zero, and B takes the ratio of the scales, so that it changes what it did. Rows of tokens
+// must have room too.
 func (l LoRA) Within(s Spec, flat []float32, other LoRA) ([]float32, error) {
 	if l.Equal(other) {
 		return flat, nil
@@ -145,7 +146,8 @@ func (l LoRA) Within(s Spec, flat []float32, other LoRA) ([]float32, error) {
 	for _, p := range own {
 		to, ok := at[place{site{p.Layer, p.Target}, p.B}]
 		if !ok || to.Rows < p.Rows || to.Cols < p.Cols {
-			return nil, fmt.Errorf("%s of rank %d, where there is room for rank %d", s.Path(p.Layer, p.Target), min(p.Rows, p.Cols), min(to.Rows, to.Cols))
+			return nil, fmt.Errorf("%s of rank %d, where there is room for rank %d",
+				s.Path(p.Layer, p.Target), min(p.Rows, p.Cols), min(to.Rows, to.Cols))
 		}
 		scale := float32(1)
 		if p.B {

@@ -49,14 +49,22 @@ func TestTargetsAndPatterns(t *testing.T) {
 	}{
 		{"all", fused, model.LoRA{Rank: 2, Alpha: 4}, want{"qkv_proj": {2, 2}, "o_proj": {2, 2}, "gate_up_proj": {2, 2}, "down_proj": {2, 2}}},
 		{"names", s, model.LoRA{Rank: 2, Alpha: 4, Targets: []string{"q_proj", "mlp.up_proj"}}, want{"q_proj": {2, 2}, "up_proj": {2, 2}}},
-		{"of other layers", s, model.LoRA{Rank: 2, Alpha: 4, Targets: []string{"layers.0.self_attn.q_proj", "model.layers.1.self_attn.v_proj"}},
-			want{"v_proj": {2, 2}}},
+		{
+			"of other layers", s, model.LoRA{Rank: 2, Alpha: 4,
+				Targets: []string{"layers.0.self_attn.q_proj", "model.layers.1.self_attn.v_proj"}},
+			want{"v_proj": {2, 2}},
+		},
 		{"the end of a name is no name", s, model.LoRA{Rank: 2, Alpha: 4, Targets: []string{"up_proj"}}, want{"up_proj": {2, 2}}},
 		{"stabilised", s, model.LoRA{Rank: 4, Alpha: 4, RankStabilized: true, Targets: []string{"k_proj"}}, want{"k_proj": {4, 2}}},
-		{"pattern", s, model.LoRA{Rank: 2, Alpha: 4, TargetPattern: `.*\.1\.(?!self).*_proj`}, want{"gate_proj": {2, 2}, "up_proj": {2, 2}, "down_proj": {2, 2}}},
+		{"pattern", s, model.LoRA{Rank: 2, Alpha: 4, TargetPattern: `.*\.1\.(?!self).*_proj`},
+			want{"gate_proj": {2, 2}, "up_proj": {2, 2}, "down_proj": {2, 2}}},
 		{"pattern of the whole", s, model.LoRA{Rank: 2, Alpha: 4, TargetPattern: `model\.layers\.1\.mlp\.up|.*k_proj`}, want{"k_proj": {2, 2}}},
 		{"ranks", s, model.LoRA{Rank: 2, Alpha: 4, Targets: []string{"q_proj", "k_proj", "v_proj"},
-			RankPattern:  []model.Pattern[int]{{Pattern: "q_proj", Value: 8}, {Pattern: `.*\.q_proj`, Value: 1}, {Pattern: `^model\.layers\.1\..*v_proj`, Value: 4}},
+			RankPattern: []model.Pattern[int]{
+				{Pattern: "q_proj", Value: 8},
+				{Pattern: `.*\.q_proj`, Value: 1},
+				{Pattern: `^model\.layers\.1\..*v_proj`, Value: 4},
+			},
 			AlphaPattern: []model.Pattern[float64]{{Pattern: "k_proj", Value: 6}, {Pattern: "q_proj", Value: 8}}},
 			want{"q_proj": {8, 1}, "k_proj": {2, 3}, "v_proj": {4, 1}}},
 	} {
@@ -105,8 +113,10 @@ func TestPiecesFillTheVector(t *testing.T) {
 		s := learntest.Spec()
 		s.FusedLinears = rapid.Bool().Draw(r, "fused")
 		l := model.LoRA{Rank: rapid.IntRange(1, 5).Draw(r, "rank"), Alpha: 1,
-			RankPattern: []model.Pattern[int]{{Pattern: rapid.SampledFrom([]string{"down_proj", "o_proj", `layers\.1\..*`}).Draw(r, "pattern"),
-				Value: rapid.IntRange(1, 9).Draw(r, "other")}}}
+			RankPattern: []model.Pattern[int]{
+				{Pattern: rapid.SampledFrom([]string{"down_proj", "o_proj", `layers\.1\..*`}).Draw(r, "pattern"),
+					Value: rapid.IntRange(1, 9).Draw(r, "other")},
+			}}
 		pieces, size := l.Pieces(s)
 		end := 0
 		for i, p := range pieces {
@@ -121,8 +131,9 @@ func TestPiecesFillTheVector(t *testing.T) {
 	})
 }
 
-// Adapters apart in a sampler's arrays give what the trainer's adapter gives, for maps one by one, joined, and fused in the files; the base
-// model where none is written; and where several stand beside each other, each row its own. What is held has the checksum of what was written.
+// Adapters apart in a sampler's arrays give what the trainer's adapter gives, for maps one by one, joined, and fused in
+// the files; the base model where none is written; and where several stand beside each other, each row its own. What is
+// held has the checksum of what was written.
 func TestAdaptersApartEqualTheTrainers(t *testing.T) {
 	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		all := e.PureGo() || learntest.Whole()
@@ -156,9 +167,14 @@ func TestAdaptersApartEqualTheTrainers(t *testing.T) {
 					}
 					if count == 2 {
 						h.write(t, 0, half(flat))
-						for which, want := range map[int32][]float32{-1: base, 0: g.trained(t, e, s, weights, l, half(flat)), 1: want} {
+						for which, want := range map[int32][]float32{
+							-1: base,
+							0:  g.trained(t, e, s, weights, l, half(flat)),
+							1:  want,
+						} {
 							if d := distance(of(which), want); d > tolerance {
-								t.Errorf("%s, joined %v: adapter %d of two gives logits that differ by %g", name, joined, which, d)
+								t.Errorf("%s, joined %v: adapter %d of two gives logits that differ by %g",
+									name, joined, which, d)
 							}
 						}
 						if h.checksum(t, 0) != h.checksumOf(t, half(flat)) {
@@ -208,7 +224,9 @@ type held struct {
 }
 
 // compile compiles each program once.
-func (h held) compile(t *testing.T, name string, params []engine.Param, build func(in []*Node) []*Node) *engine.Program {
+func (h held) compile(
+	t *testing.T, name string, params []engine.Param, build func(in []*Node) []*Node,
+) *engine.Program {
 	t.Helper()
 	if h.known[name] == nil {
 		p, err := h.e.Compile(name, params, build)
@@ -218,7 +236,9 @@ func (h held) compile(t *testing.T, name string, params []engine.Param, build fu
 	return h.known[name]
 }
 
-func hold(t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, count int, joined bool) held {
+func hold(
+	t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, count int, joined bool,
+) held {
 	t.Helper()
 	base := s
 	s.Joined = joined
@@ -282,7 +302,8 @@ func (h held) write(t *testing.T, number int, flat []float32) {
 func (h held) logits(t *testing.T, texts [][]int32, which int32) (out []float32) {
 	t.Helper()
 	n, c := len(texts), len(texts[len(texts)-1])
-	params := append(h.a.Params(), engine.Param{Name: "which", Shape: engine.I32(n * c)}, engine.Param{Name: "ids", Shape: engine.I32(n, c)})
+	params := append(h.a.Params(), engine.Param{Name: "which", Shape: engine.I32(n * c)},
+		engine.Param{Name: "ids", Shape: engine.I32(n, c)})
 	p := h.compile(t, "logits", params, func(in []*Node) []*Node {
 		ids, adapterM := in[len(in)-1], in[len(in)-2]
 		if h.a.Count == 1 {
@@ -315,7 +336,9 @@ func (h held) checksum(t *testing.T, number int) uint64 {
 	for _, i := range h.a.Arrays() {
 		params, in = append(params, all[i]), append(in, h.arrays[i])
 	}
-	p := h.compile(t, fmt.Sprint("checksum", number), params, func(in []*Node) []*Node { return []*Node{h.a.Checksum(in, number)} })
+	p := h.compile(t, fmt.Sprint("checksum", number), params, func(in []*Node) []*Node {
+		return []*Node{h.a.Checksum(in, number)}
+	})
 	out, err := p.Run(in...)
 	must(t, err)
 	sum, err := model.ReadChecksum(out[0])
@@ -325,9 +348,10 @@ func (h held) checksum(t *testing.T, number int) uint64 {
 
 func (h held) checksumOf(t *testing.T, flat []float32) uint64 {
 	t.Helper()
-	p := h.compile(t, "checksum", []engine.Param{{Name: "adapter", Shape: engine.F32(len(flat))}}, func(in []*Node) []*Node {
-		return []*Node{h.a.ChecksumOf(in[0])}
-	})
+	p := h.compile(t, "checksum",
+		[]engine.Param{{Name: "adapter", Shape: engine.F32(len(flat))}}, func(in []*Node) []*Node {
+			return []*Node{h.a.ChecksumOf(in[0])}
+		})
 	b, err := h.e.Upload(flat, len(flat))
 	must(t, err)
 	out, err := p.Run(b)
@@ -338,10 +362,13 @@ func (h held) checksumOf(t *testing.T, flat []float32) uint64 {
 }
 
 // trained are the logits of all tokens under an adapter as the trainer applies it.
-func (g golden) trained(t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, adapter []float32) (out []float32) {
+func (g golden) trained(
+	t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, adapter []float32,
+) (out []float32) {
 	t.Helper()
 	n, c := len(g.Texts), len(g.Texts[len(g.Texts)-1])
-	params := append(s.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(len(adapter))}, engine.Param{Name: "ids", Shape: engine.I32(n, c)})
+	params := append(s.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(len(adapter))},
+		engine.Param{Name: "ids", Shape: engine.I32(n, c)})
 	p, err := e.Compile("trained", params, func(in []*Node) []*Node {
 		d := model.NewAdapterDecoder(s, in[:len(in)-2], l, in[len(in)-2])
 		return []*Node{d.Logits(Reshape(forward(d, in[len(in)-1]), n*c, s.Hidden))}
@@ -444,7 +471,10 @@ func TestSavedAdapterIsPEFTs(t *testing.T) {
 		var ours, theirs map[string]any
 		must(t, json.Unmarshal(text, &ours))
 		must(t, json.Unmarshal(g.AdapterConfig, &theirs))
-		for _, key := range []string{"peft_type", "r", "lora_alpha", "use_rslora", "target_modules", "rank_pattern", "alpha_pattern", "bias", "trainable_token_indices"} {
+		for _, key := range []string{
+			"peft_type", "r", "lora_alpha", "use_rslora", "target_modules", "rank_pattern", "alpha_pattern", "bias",
+			"trainable_token_indices",
+		} {
 			if !reflect.DeepEqual(ours[key], theirs[key]) {
 				t.Errorf("%s: %s is %v, peft's is %v", name, key, ours[key], theirs[key])
 			}
@@ -469,9 +499,12 @@ func TestRowsThatDoNotFit(t *testing.T) {
 			config["trainable_token_indices"] = any{"lm_head": []int{9, 60}}
 		}},
 		{"llama_tokens", "name wte", func(g *golden, config any) { config["trainable_token_indices"] = any{"wte": []int{1}} }},
-		{"llama_tokens", "has no base_model.model.lm_head.token_adapter.trainable_tokens_delta", func(g *golden, config any) {
-			delete(g.Adapter, "base_model.model.lm_head.token_adapter.trainable_tokens_delta")
-		}},
+		{
+			"llama_tokens", "has no base_model.model.lm_head.token_adapter.trainable_tokens_delta", func(g *golden,
+				config any) {
+				delete(g.Adapter, "base_model.model.lm_head.token_adapter.trainable_tokens_delta")
+			},
+		},
 		{"llama_tokens", "2 tensors for which the model's targets have no place", func(g *golden, config any) { delete(config, "trainable_token_indices") }},
 		{"gemma2_tokens", "is 2x32, the model needs 1x32", func(g *golden, config any) { config["trainable_token_indices"] = []int{9} }},
 		{"gemma2_tokens", "a row for token 96 of a vocabulary of 96", func(g *golden, config any) { config["trainable_token_indices"] = []int{9, 96} }},
@@ -491,7 +524,8 @@ func TestRowsThatDoNotFit(t *testing.T) {
 		}
 	}
 	g := read(t, "gemma2_tokens") // PEFT takes the head's as the embedding's, where they are one
-	g.AdapterConfig = []byte(strings.Replace(string(g.AdapterConfig), `[60,9]`, `{"model.embed_tokens": [60, 9], "lm_head": [60, 9]}`, 1))
+	g.AdapterConfig = []byte(strings.Replace(string(g.AdapterConfig), `[60,9]`,
+		`{"model.embed_tokens": [60, 9], "lm_head": [60, 9]}`, 1))
 	l, _, err := model.LoadPEFT(g.adapterFolder(t), model.Spec{Config: g.folder(t).Config})
 	if err != nil || !slices.Equal(l.Tokens, []int32{60, 9}) || l.HeadTokens != nil {
 		t.Errorf("rows of %v and %v, %v", l.Tokens, l.HeadTokens, err)
@@ -531,7 +565,10 @@ func TestLoadInsideAnotherModel(t *testing.T) {
 	must(t, err)
 	defer e.Close()
 	g := read(t, "gemma3")
-	g.Config = json.RawMessage(`{"model_type": "gemma3", "tie_word_embeddings": false, "vision_config": {}, "text_config": ` + string(g.Config) + `}`)
+	g.Config = json.RawMessage(
+		`{"model_type": "gemma3", "tie_word_embeddings": false, "vision_config": {}, "text_config": ` +
+			string(g.Config) + `}`,
+	)
 	inside := map[string][]int{"vision_tower.weight": {2}}
 	for name, dims := range g.Weights {
 		inside["language_model."+name] = dims
@@ -545,7 +582,8 @@ func TestLoadInsideAnotherModel(t *testing.T) {
 		t.Error(got)
 	}
 	all := model.LoRA{Rank: 1, Alpha: 1}
-	if l := all.Explicit(s); l.Check(s) != nil || len(l.Targets) != 7*s.NumLayers || l.Targets[0] != s.Path(0, model.Q) {
+	if l := all.Explicit(s); l.Check(s) != nil || len(l.Targets) != 7*s.NumLayers ||
+		l.Targets[0] != s.Path(0, model.Q) {
 		t.Errorf("%+v", l)
 	}
 }

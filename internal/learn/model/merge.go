@@ -28,13 +28,15 @@ type Merged struct {
 	Kept *Kept
 }
 
-// Kept is how much of what an adapter changes is left once its sums with weights are rounded to the type that they are stored in.
+// Kept is how much of what an adapter changes is left once its sums with weights are rounded to the type that they are
+// stored in.
 type Kept struct {
 	DTypes         []string // of the adapted weights
 	product, whole float64
 }
 
-// Share is the slope of the changes that are left against those that the adapter makes, by least squares over all adapted weights: 1 where nothing is lost.
+// Share is the slope of the changes that are left against those that the adapter makes, by least squares over all
+// adapted weights: 1 where nothing is lost.
 func (k *Kept) Share() float64 {
 	if k.whole == 0 {
 		return 1
@@ -61,8 +63,8 @@ func (k *Kept) add(before, after []float32, dtype string) {
 }
 
 // Save writes the merged model into a folder that transformers reads: weights, configuration, and the tokenizer where
-// there is one that can be written, which it reports. The sum of a weight and its adapter's term is taken in float32 and
-// rounded once. One weight is in memory at a time.
+// there is one that can be written, which it reports. The sum of a weight and its adapter's term is taken in float32
+// and rounded once. One weight is in memory at a time.
 func (m Merged) Save(ctx context.Context, dir string, e *engine.Engine) (tokenizer bool, err error) {
 	tensors, err := m.tensors(ctx, e)
 	if err != nil {
@@ -96,7 +98,8 @@ func (m Merged) tensors(ctx context.Context, e *engine.Engine) ([]modelfile.NewT
 	if err := s.checkNames(m.Model); err != nil {
 		return nil, err
 	}
-	merger := &merger{engine: e, model: m.Model, flat: m.Adapter, programs: map[[3]int]*engine.Program{}, kept: m.Kept, stored: map[string]string{}}
+	merger := &merger{engine: e, model: m.Model, flat: m.Adapter, programs: map[[3]int]*engine.Program{}, kept: m.Kept,
+		stored: map[string]string{}}
 	adapted, rows := map[string][]Piece{}, map[string]TokenRows{}
 	for _, r := range m.LoRA.Rows(s) {
 		if rows[r.Weight] = r; s.TiedHead {
@@ -169,8 +172,11 @@ func (m *merger) weight(name string, dims []int, pieces []Piece) ([]float32, err
 	for _, x := range []struct {
 		flat []float32
 		dims []int
-	}{{w, dims}, {m.flat[a.Offset:b.Offset], []int{a.Rows, a.Cols}}, {m.flat[b.Offset : b.Offset+b.Rows*b.Cols], []int{b.Rows, b.Cols}},
-		{[]float32{float32(a.Scale)}, nil}} {
+	}{
+		{w, dims}, {m.flat[a.Offset:b.Offset], []int{a.Rows, a.Cols}}, {m.flat[b.Offset : b.Offset+b.Rows*b.Cols],
+			[]int{b.Rows, b.Cols}},
+		{[]float32{float32(a.Scale)}, nil},
+	} {
 		buffer, err := m.engine.Upload(x.flat, x.dims...)
 		if err != nil {
 			return nil, err

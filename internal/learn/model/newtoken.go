@@ -40,7 +40,8 @@ func (d *Decoder) Decode(ids, positions *Node, c *Caches) *Node {
 // newToken is what the device's kernel for new tokens is told; false where there is none for this layer.
 func (d *Decoder) newToken(layer int, r rotation, c *Caches) (engine.NewToken, bool) {
 	s, l, cache := d.spec, d.spec.Layer(layer), c.KV[2*layer]
-	t := engine.NewToken{NumHeads: s.NumHeads, NumKVHeads: s.NumKVHeads, Scale: s.queryScale(), Eps: s.NormEps, Length: c.Length}
+	t := engine.NewToken{NumHeads: s.NumHeads, NumKVHeads: s.NumKVHeads, Scale: s.queryScale(), Eps: s.NormEps,
+		Length: c.Length}
 	keys := cache.Shape().Dimensions[2]
 	for _, seg := range c.prefix(layer) {
 		keys += seg.len()

@@ -17,8 +17,8 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// One new token of each row, by the device's kernel where it has one, gives what the same operations give one by one: hidden states, and
-// caches in which the token stands behind what they held.
+// One new token of each row, by the device's kernel where it has one, gives what the same operations give one by one:
+// hidden states, and caches in which the token stands behind what they held.
 func TestDecodeEqualsOperations(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	const rows, columns, prefix = 64, 24, 9
@@ -41,10 +41,12 @@ func TestDecodeEqualsOperations(t *testing.T) {
 			params := s.WeightParams()
 			w := len(params)
 			for i := range 2 * s.NumLayers {
-				params = append(params, engine.Param{Name: fmt.Sprint("cache", i), Shape: s.Shape(s.NumKVHeads, rows, columns, s.HeadDim)},
+				params = append(params,
+					engine.Param{Name: fmt.Sprint("cache", i), Shape: s.Shape(s.NumKVHeads, rows, columns, s.HeadDim)},
 					engine.Param{Name: fmt.Sprint("prefix", i), Shape: s.Shape(s.NumKVHeads, prefix, s.HeadDim)})
 			}
-			params = append(params, engine.Param{Name: "ids", Shape: engine.I32(rows, 1)}, engine.Param{Name: "length", Shape: engine.I32(rows)})
+			params = append(params, engine.Param{Name: "ids", Shape: engine.I32(rows, 1)},
+				engine.Param{Name: "length", Shape: engine.I32(rows)})
 			p, err := e.Compile("decode", params, func(in []*Node) []*Node {
 				joined, exact, wide := s, s, make([]*Node, len(in))
 				joined.Joined, exact.BF16 = true, false
@@ -57,8 +59,9 @@ func TestDecodeEqualsOperations(t *testing.T) {
 				if name == "an adapter" {
 					decoder = adapted
 				}
-				return slices.Concat(decodeOnce(joined, decoder(joined, s.Join(in[:w])), in[w:], prefixed), decodeOnce(s, decoder(s, in[:w]), in[w:], prefixed),
-					decodeOnce(exact, decoder(exact, wide[:w]), wide[w:], prefixed))
+				return slices.Concat(decodeOnce(joined, decoder(joined, s.Join(in[:w])), in[w:], prefixed),
+					decodeOnce(s, decoder(s, in[:w]), in[w:], prefixed), decodeOnce(exact, decoder(exact, wide[:w]),
+						wide[w:], prefixed))
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -71,8 +74,8 @@ func TestDecodeEqualsOperations(t *testing.T) {
 	}
 }
 
-// The kernel is for layers whose attention it computes, with the norms and the rotation that they have; the others keep their operations. What
-// is gathered of sharded weights is gathered where a layer begins.
+// The kernel is for layers whose attention it computes, with the norms and the rotation that they have; the others keep
+// their operations. What is gathered of sharded weights is gathered where a layer begins.
 func TestLayersThatTakeTheKernel(t *testing.T) {
 	const rows, columns = 64, 24
 	early := regexp.MustCompile(`all_gather"\(%p`) // of a parameter, not of what a barrier lets through
@@ -105,11 +108,15 @@ func TestLayersThatTakeTheKernel(t *testing.T) {
 			params := s.WeightParams()
 			w := len(params)
 			for i := range 2 * s.NumLayers {
-				params = append(params, engine.Param{Name: fmt.Sprint("cache", i), Shape: s.Shape(s.NumKVHeads, rows, columns, s.HeadDim)},
+				params = append(params,
+					engine.Param{Name: fmt.Sprint("cache", i), Shape: s.Shape(s.NumKVHeads, rows, columns, s.HeadDim)},
 					engine.Param{Name: fmt.Sprint("prefix", i), Shape: s.Shape(s.NumKVHeads, 1, s.HeadDim)})
 			}
-			params = append(params, engine.Param{Name: "ids", Shape: engine.I32(rows, 1)}, engine.Param{Name: "length", Shape: engine.I32(rows)})
-			p, err := d.Compile("decode", params, func(in []*Node) []*Node { return decodeOnce(s, model.NewDecoder(s, in[:w]), in[w:], false) })
+			params = append(params, engine.Param{Name: "ids", Shape: engine.I32(rows, 1)},
+				engine.Param{Name: "length", Shape: engine.I32(rows)})
+			p, err := d.Compile("decode", params, func(in []*Node) []*Node {
+				return decodeOnce(s, model.NewDecoder(s, in[:w]), in[w:], false)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,10 +138,12 @@ func TestLayersThatTakeTheKernel(t *testing.T) {
 	}
 }
 
-// adapted is a sampler's decoder under an adapter of ranks that are no kernel's, and not all the same, with B as large as A.
+// adapted is a sampler's decoder under an adapter of ranks that are no kernel's, and not all the same, with B as large
+// as A.
 func adapted(s model.Spec, weights []*Node) *model.Decoder {
 	g := weights[0].Graph()
-	a := model.NewAdapters(s, model.LoRA{Rank: 5, Alpha: 10, RankPattern: []model.Pattern[int]{{Pattern: "(v|o)_proj", Value: 9}}}, 1)
+	a := model.NewAdapters(s,
+		model.LoRA{Rank: 5, Alpha: 10, RankPattern: []model.Pattern[int]{{Pattern: "(v|o)_proj", Value: 9}}}, 1)
 	var in, arrays []*Node
 	for i, p := range a.Params() {
 		x := Zeros(g, p.Shape)
@@ -154,8 +163,9 @@ func adapted(s model.Spec, weights []*Node) *model.Decoder {
 	return model.NewSampling(a, in, nil)
 }
 
-// Of a joined layer with an adapter each map takes a kernel: that of gate and up the activation with it, those that end in the residual stream the next norm, but
-// for the last, which is not a layer's. Of long rows of x their products are in two parts, for few rows.
+// Of a joined layer with an adapter each map takes a kernel: that of gate and up the activation with it, those that end
+// in the residual stream the next norm, but for the last, which is not a layer's. Of long rows of x their products are
+// in two parts, for few rows.
 func TestAdaptersTakeTheKernels(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows, thin, norms, parts int // of three layers
@@ -181,14 +191,21 @@ func TestAdaptersTakeTheKernels(t *testing.T) {
 			params := append(s.WeightParams(), engine.Param{Name: "ids", Shape: engine.I32(c.rows, 8)})
 			p, err := d.Compile("forward", params, func(in []*Node) []*Node {
 				w, ids := in[:len(in)-1], in[len(in)-1]
-				return []*Node{adapted(s, w).Forward(ids, Iota(ids.Graph(), ids.Shape(), 1), func(_ int, k, v *Node) []model.KeyValues {
-					return []model.KeyValues{{K: k, V: v, Causal: true}}
-				})}
+				return []*Node{
+					adapted(s, w).Forward(ids,
+						Iota(ids.Graph(), ids.Shape(), 1), func(_ int, k, v *Node) []model.KeyValues {
+							return []model.KeyValues{{K: k, V: v, Causal: true}}
+						}),
+				}
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for call, want := range map[string]int{`@add_thin\d`: c.thin, `@add_thin_norm\d`: c.norms, `@add_thin_norm\d.*: .tensor<2x`: c.parts} {
+			for call, want := range map[string]int{
+				`@add_thin\d`:                    c.thin,
+				`@add_thin_norm\d`:               c.norms,
+				`@add_thin_norm\d.*: .tensor<2x`: c.parts,
+			} {
 				if n := len(regexp.MustCompile("call "+call).FindAllString(p.HLO(), -1)); n != want {
 					t.Errorf("%s is called %d times, want %d", call, n, want)
 				}
@@ -197,13 +214,14 @@ func TestAdaptersTakeTheKernels(t *testing.T) {
 	}
 }
 
-// decodeOnce returns hidden states and caches after one token of each row, of which the rest of a program's inputs tells: of each layer a cache
-// and a prefix for keys, and for values, then ids and lengths.
+// decodeOnce returns hidden states and caches after one token of each row, of which the rest of a program's inputs
+// tells: of each layer a cache and a prefix for keys, and for values, then ids and lengths.
 func decodeOnce(s model.Spec, d *model.Decoder, rest []*Node, prefixed bool) []*Node {
 	n := 2 * s.NumLayers
 	ids, length := rest[2*n], rest[2*n+1]
 	c := &model.Caches{Length: length, Write: func(cache, fresh *Node) *Node {
-		at := Equal(Iota(cache.Graph(), engine.I32(cache.Shape().Dimensions...), 2), BroadcastToDims(Reshape(length, 1, -1, 1, 1), cache.Shape().Dimensions...))
+		at := Equal(Iota(cache.Graph(), engine.I32(cache.Shape().Dimensions...), 2),
+			BroadcastToDims(Reshape(length, 1, -1, 1, 1), cache.Shape().Dimensions...))
 		return Where(at, BroadcastToDims(fresh, cache.Shape().Dimensions...), cache)
 	}}
 	for i := range n {
@@ -223,8 +241,9 @@ func decodeOnce(s model.Spec, d *model.Decoder, rest []*Node, prefixed bool) []*
 	return out
 }
 
-// compareThirds runs a program on any numbers, rows that hold 0 tokens and more. Of its outputs the first third is to be about as near to the last,
-// which is exact, as the second is: on a GPU operations are not rounded to bfloat16 after each.
+// compareThirds runs a program on any numbers, rows that hold 0 tokens and more. Of its outputs the first third is to
+// be about as near to the last, which is exact, as the second is: on a GPU operations are not rounded to bfloat16 after
+// each.
 func compareThirds(t *testing.T, e *engine.Engine, p *engine.Program, params []engine.Param) {
 	t.Helper()
 	var in []engine.Buffer

@@ -14,7 +14,8 @@ import (
 	"hone/internal/learn/adapter"
 )
 
-// SavePEFT writes an adapter, given as a flat vector, into a folder. dropout is what it was trained with, for those who train it on.
+// SavePEFT writes an adapter, given as a flat vector, into a folder. dropout is what it was trained with, for those who
+// train it on.
 func SavePEFT(dir string, s Spec, l LoRA, dropout float64, flat []float32) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -22,7 +23,8 @@ func SavePEFT(dir string, s Spec, l LoRA, dropout float64, flat []float32) error
 	var tensors []adapter.Tensor
 	places, _ := l.places(s)
 	for _, p := range places {
-		tensors = append(tensors, adapter.Tensor{Name: p.key, Rows: p.rows, Cols: p.cols, Data: flat[p.offset : p.offset+p.rows*p.cols]})
+		tensors = append(tensors,
+			adapter.Tensor{Name: p.key, Rows: p.rows, Cols: p.cols, Data: flat[p.offset : p.offset+p.rows*p.cols]})
 	}
 	c := adapterConfig(s, l)
 	c.Dropout = dropout
@@ -76,8 +78,8 @@ const embeddingPath, headPath = "model.embed_tokens", "lm_head"
 
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// rowsKey is PEFT's name of an adapter's rows of tokens. Inside a model of text and images the embedding has a path of its own, as
-// Spec.Path says.
+// rowsKey is PEFT's name of an adapter's rows of tokens. Inside a model of text and images the embedding has a path of
+// its own, as Spec.Path says.
 func rowsKey(s Spec, r TokenRows) string {
 	switch {
 	case strings.HasSuffix(r.Weight, headPath+".weight"):
@@ -89,8 +91,8 @@ func rowsKey(s Spec, r TokenRows) string {
 	}
 }
 
-// tokensOf reads which tokens have rows of the embedding and of a head of its own. Where the head is the embedding, PEFT takes the same
-// tokens for both.
+// tokensOf reads which tokens have rows of the embedding and of a head of its own. Where the head is the embedding,
+// PEFT takes the same tokens for both.
 func tokensOf(t adapter.TokenIndices, tied bool) (embedding, head []int32, err error) {
 	embedding = t.Embedding
 	for _, name := range slices.Sorted(maps.Keys(t.Modules)) {
@@ -100,12 +102,14 @@ func tokensOf(t adapter.TokenIndices, tied bool) (embedding, head []int32, err e
 		case lastName(headPath):
 			head = t.Modules[name]
 		default:
-			return nil, nil, fmt.Errorf("its trainable_token_indices name %s; hone has rows of embed_tokens and lm_head alone", name)
+			return nil, nil,
+				fmt.Errorf("its trainable_token_indices name %s; hone has rows of embed_tokens and lm_head alone", name)
 		}
 	}
 	if tied && head != nil {
 		if !slices.Equal(embedding, head) {
-			return nil, nil, errors.New("its trainable_token_indices of embed_tokens and lm_head differ, which are one matrix in this model")
+			return nil, nil, errors.New("its trainable_token_indices of embed_tokens and lm_head differ, " +
+				"which are one matrix in this model")
 		}
 		head = nil
 	}
@@ -127,7 +131,8 @@ func loraOf(c adapter.Config) LoRA {
 	return l
 }
 
-// LoadPEFT reads an adapter folder for a model and returns the adapter's shape and flat vector (model.LoRA.Pieces' layout).
+// LoadPEFT reads an adapter folder for a model and returns the adapter's shape and flat vector (model.LoRA.Pieces'
+// layout).
 func LoadPEFT(dir string, s Spec) (LoRA, []float32, error) {
 	c, tensors, err := adapter.Load(dir)
 	if err != nil {
@@ -140,8 +145,8 @@ func LoadPEFT(dir string, s Spec) (LoRA, []float32, error) {
 func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s Spec) (LoRA, []float32, error) {
 	lora := loraOf(c).Fitting(s)
 	bad := func(why string) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model", Where: dir, Why: why,
-			Next: "give the base model it was trained on with --base-model"}
+		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model",
+			Where: dir, Why: why, Next: "give the base model it was trained on with --base-model"}
 	}
 	var err error
 	if lora.Tokens, lora.HeadTokens, err = tokensOf(c.Tokens, s.TiedHead); err != nil {
@@ -162,7 +167,8 @@ func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s S
 			return lora, nil, bad("it has no " + p.key)
 		}
 		if x.Rows != p.rows || x.Cols != p.cols {
-			return lora, nil, bad(fmt.Sprintf("%s is %dx%d, the model needs %dx%d", p.key, x.Rows, x.Cols, p.rows, p.cols))
+			return lora, nil,
+				bad(fmt.Sprintf("%s is %dx%d, the model needs %dx%d", p.key, x.Rows, x.Cols, p.rows, p.cols))
 		}
 		if i := slices.IndexFunc(x.Data, func(x float32) bool { return x-x != 0 }); i >= 0 { // NaN or infinite
 			return lora, nil, bad(fmt.Sprintf("%s holds numbers that are not finite, the first at %d", p.key, i))
@@ -171,13 +177,14 @@ func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s S
 		delete(more, p.key)
 	}
 	if len(more) > 0 {
-		return lora, nil, bad(fmt.Sprintf("it has %s for which the model's targets have no place, as %s", fault.Count(len(more), "tensor"), slices.Min(slices.Collect(maps.Keys(more)))))
+		return lora, nil, bad(fmt.Sprintf("it has %s for which the model's targets have no place, as %s",
+			fault.Count(len(more), "tensor"), slices.Min(slices.Collect(maps.Keys(more)))))
 	}
 	return lora, flat, nil
 }
 
-// narrowTargets takes from an adapter's targets those that its configuration excludes, and those of other layers, as PEFT does
-// (check_target_module_exists of tuners_utils.py).
+// narrowTargets takes from an adapter's targets those that its configuration excludes, and those of other layers, as
+// PEFT does (check_target_module_exists of tuners_utils.py).
 func narrowTargets(l LoRA, c adapter.Config, s Spec) (LoRA, error) {
 	if len(c.Exclude) == 0 && len(c.Layers) == 0 {
 		return l, nil
@@ -190,7 +197,8 @@ func narrowTargets(l LoRA, c adapter.Config, s Spec) (LoRA, error) {
 	}
 	layer, err := regexp.Compile(`^.*\.(?:` + strings.Join(before, "|") + `)\.(\d+)\.`)
 	if err != nil {
-		return l, &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model", Where: "layers_pattern", Err: err, Next: "correct layers_pattern in " + adapter.ConfigFile}
+		return l, &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model",
+			Where: "layers_pattern", Err: err, Next: "correct layers_pattern in " + adapter.ConfigFile}
 	}
 	excluded := LoRA{Rank: 1, Targets: c.Exclude}
 	if p := c.Exclude.Pattern(); p != "" {
@@ -208,7 +216,8 @@ func narrowTargets(l LoRA, c adapter.Config, s Spec) (LoRA, error) {
 	for _, p := range pieces {
 		path := s.Path(p.Layer, p.Target)
 		at := layer.FindStringSubmatch(path)
-		if p.B || out[path] || len(c.Layers) > 0 && (at == nil || !slices.ContainsFunc(c.Layers, func(n int) bool { return strconv.Itoa(n) == at[1] })) {
+		if p.B || out[path] || len(c.Layers) > 0 &&
+			(at == nil || !slices.ContainsFunc(c.Layers, func(n int) bool { return strconv.Itoa(n) == at[1] })) {
 			continue
 		}
 		kept = append(kept, path)

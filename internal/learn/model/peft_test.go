@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"hone/internal/learn/adapter"
-	"hone/internal/testing/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/testing/learntest"
 )
 
 // keptTargets are the last names of the linear maps that an adapter has, by layer.
@@ -55,18 +55,22 @@ func TestTargetsOfAnAdapter(t *testing.T) {
 			name := strings.Split(path, ".")
 			if want == "error" || strings.Contains(want, name[2]+name[len(name)-1][:1]) {
 				key := adapter.Key(path, p.B)
-				tensors[key] = adapter.Tensor{Name: key, Rows: p.Rows, Cols: p.Cols, Data: make([]float32, p.Rows*p.Cols)}
+				tensors[key] = adapter.Tensor{Name: key, Rows: p.Rows, Cols: p.Cols,
+					Data: make([]float32, p.Rows*p.Cols)}
 			}
 		}
 		dir := t.TempDir()
-		if err := adapter.WriteSafetensors(filepath.Join(dir, adapter.WeightsFile), slices.Collect(maps.Values(tensors)), nil); err != nil {
+		if err := adapter.WriteSafetensors(filepath.Join(dir, adapter.WeightsFile),
+			slices.Collect(maps.Values(tensors)), nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, adapter.ConfigFile), []byte(`{"peft_type": "LORA", "r": 2, `+config+`}`), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, adapter.ConfigFile),
+			[]byte(`{"peft_type": "LORA", "r": 2, `+config+`}`), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		l, _, err := model.LoadPEFT(dir, s)
-		if got := strings.Join(keptTargets(s, l), " "); want == "error" && err == nil || want != "error" && (err != nil || got != want) {
+		if got := strings.Join(keptTargets(s, l), " "); want == "error" && err == nil ||
+			want != "error" && (err != nil || got != want) {
 			t.Errorf("%s: %s, want %s, %v", config, got, want, err)
 			continue
 		}

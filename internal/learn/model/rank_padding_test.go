@@ -43,7 +43,8 @@ func TestAdapterWithinALargerPlace(t *testing.T) {
 	for i := 0; i < len(pieces); i += 2 {
 		a := pieces[i]
 		for _, place := range [][2]int{{0, 0}, {1, 3}, {2, 1}} {
-			if got, want := entry(out, at[[2]int{a.Layer, int(a.Target)}], place[0], place[1]), entry(flat, a, place[0], place[1]); got != want {
+			if got, want := entry(out, at[[2]int{a.Layer, int(a.Target)}], place[0], place[1]), entry(flat, a, place[0],
+				place[1]); got != want {
 				t.Errorf("layer %d, target %v, %v: %v, want %v", a.Layer, a.Target, place, got, want)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What a type keeps of an adapter's changes is measured on the weights as they are stored: nothing of changes below half of bfloat16's last bit, all
-// in float32, and of larger ones what rounding leaves.
+// What a type keeps of an adapter's changes is measured on the weights as they are stored: nothing of changes below
+// half of bfloat16's last bit, all in float32, and of larger ones what rounding leaves.
 func TestKeptIsWhatRoundingLeaves(t *testing.T) {
 	weights := make([]float32, 1000)
 	for i := range weights {
@@ -16,7 +16,10 @@ func TestKeptIsWhatRoundingLeaves(t *testing.T) {
 		dtype  string
 		change float64
 		want   float64
-	}{{"BF16", 1. / 300, 0}, {"BF16", 1. / 128, 1}, {"BF16", 1. / 160, 160. / 128}, {"BF16", 3.4 / 128, 3 / 3.4}, {"F32", 1e-4, 1}} {
+	}{
+		{"BF16", 1. / 300, 0}, {"BF16", 1. / 128, 1}, {"BF16", 1. / 160, 160. / 128}, {"BF16", 3.4 / 128, 3 / 3.4},
+		{"F32", 1e-4, 1},
+	} {
 		after := make([]float32, len(weights))
 		for i, w := range weights {
 			after[i] = w + float32(c.change)

@@ -20,11 +20,12 @@ type Spec struct {
 	// BF16 makes linear maps, embeddings, activations and caches bfloat16. Norms, softmax and logits are computed in
 	// float32, products are accumulated in it, and adapters stay in it.
 	BF16 bool
-	// Joined makes linear maps that read the same x one matrix, their rows below each other: x is read once and a product is
-	// large, which counts where a product is as thin as in decoding. A trainer's adapter needs them apart; a sampler's (Adapters) does not.
+	// Joined makes linear maps that read the same x one matrix, their rows below each other: x is read once and a
+	// product is large, which counts where a product is as thin as in decoding. A trainer's adapter needs them apart; a
+	// sampler's (Adapters) does not.
 	Joined bool
-	// Shards, above 1, is the number of devices that hold a part of each linear map (arXiv 2304.11277), where that divides
-	// its rows. A layer's maps are gathered before they are used, in the backward pass once more.
+	// Shards, above 1, is the number of devices that hold a part of each linear map (arXiv 2304.11277), where that
+	// divides its rows. A layer's maps are gathered before they are used, in the backward pass once more.
 	Shards int
 }
 
@@ -43,9 +44,9 @@ func (s Spec) Shape(dims ...int) shapes.Shape { return shapes.Make(s.DType(), di
 func (s Spec) Groups() int { return s.NumHeads / s.NumKVHeads }
 
 // ForContext returns the spec for sequences of up to so many tokens. It matters to longrope alone, whose factors change
-// at the length of the pre-training, for all positions: a run must settle on one set, since its caches outlive a length. As
-// vLLM does by its max_model_len, one that may have longer sequences takes the long factors for all (transformers takes
-// them sequence by sequence); with the short ones, positions end with the pre-training's length.
+// at the length of the pre-training, for all positions: a run must settle on one set, since its caches outlive a
+// length. As vLLM does by its max_model_len, one that may have longer sequences takes the long factors for all
+// (transformers takes them sequence by sequence); with the short ones, positions end with the pre-training's length.
 func (s Spec) ForContext(tokens int) Spec {
 	if s.Rope.Kind != "longrope" {
 		return s
@@ -59,8 +60,8 @@ func (s Spec) ForContext(tokens int) Spec {
 // Target is one adaptable linear map of a layer.
 type Target int
 
-// The linear maps of a layer, named as Hugging Face has them. A family has either the first seven, or O, QKV, GateUp and
-// Down.
+// The linear maps of a layer, named as Hugging Face has them. A family has either the first seven, or O, QKV, GateUp
+// and Down.
 const (
 	Q Target = iota
 	K
@@ -104,8 +105,8 @@ func (t Target) Path(layer int) string {
 	return fmt.Sprintf("model.layers.%d.%s", layer, targetPaths[t])
 }
 
-// Path returns the target's module path in a layer of this model, as transformers builds it and PEFT names it. It is not
-// always the path in the files: inside a model of text and images, transformers moves the text model on loading.
+// Path returns the target's module path in a layer of this model, as transformers builds it and PEFT names it. It is
+// not always the path in the files: inside a model of text and images, transformers moves the text model on loading.
 func (s Spec) Path(layer int, t Target) string {
 	if s.Prefix != "" {
 		return fmt.Sprintf("model.%slayers.%d.%s", s.Prefix, layer, targetPaths[t])

@@ -99,8 +99,8 @@ func (s Spec) didYouMean(name string) string {
 	return fmt.Sprintf("; did you mean %q?", name[:path]+near)
 }
 
-// Fitting is the adapter without the names and patterns that fit none of the model's linear maps, which PEFT passes over: an
-// adapter names the targets of several families. One of which none fits stays as it is.
+// Fitting is the adapter without the names and patterns that fit none of the model's linear maps, which PEFT passes
+// over: an adapter names the targets of several families. One of which none fits stays as it is.
 func (l LoRA) Fitting(s Spec) LoRA {
 	used := map[string]bool{}
 	match, err := l.matcher()
@@ -118,12 +118,17 @@ func (l LoRA) Fitting(s Spec) LoRA {
 		}
 	}
 	if l.Targets != nil {
-		if fitting := slices.DeleteFunc(slices.Clone(l.Targets), func(name string) bool { return !used[name] }); len(fitting) > 0 {
+		if fitting := slices.DeleteFunc(slices.Clone(l.Targets),
+			func(name string) bool { return !used[name] }); len(fitting) > 0 {
 			l.Targets = fitting
 		}
 	}
-	l.RankPattern = slices.DeleteFunc(slices.Clone(l.RankPattern), func(p Pattern[int]) bool { return !used[p.Pattern] })
-	l.AlphaPattern = slices.DeleteFunc(slices.Clone(l.AlphaPattern), func(p Pattern[float64]) bool { return !used[p.Pattern] })
+	l.RankPattern = slices.DeleteFunc(slices.Clone(l.RankPattern), func(p Pattern[int]) bool {
+		return !used[p.Pattern]
+	})
+	l.AlphaPattern = slices.DeleteFunc(slices.Clone(l.AlphaPattern), func(p Pattern[float64]) bool {
+		return !used[p.Pattern]
+	})
 	return l
 }
 

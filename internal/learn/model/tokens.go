@@ -24,7 +24,8 @@ type TokenRows struct {
 	Offset int // of the first; one follows the other, Spec.Hidden numbers each
 }
 
-// Rows lists the rows of tokens, behind the matrices of Pieces: those of the embedding, then those of a head of its own.
+// Rows lists the rows of tokens, behind the matrices of Pieces: those of the embedding, then those of a head of its
+// own.
 func (l LoRA) Rows(s Spec) []TokenRows {
 	_, size := l.matrices(s)
 	rows, _ := l.rowsFrom(s, size)
@@ -33,7 +34,10 @@ func (l LoRA) Rows(s Spec) []TokenRows {
 
 // rowsFrom is Rows from an offset on, with the offset behind them.
 func (l LoRA) rowsFrom(s Spec, offset int) (rows []TokenRows, end int) {
-	for _, r := range []TokenRows{{Weight: s.embeddingName(), IDs: l.Tokens}, {Weight: s.headName(), IDs: l.HeadTokens}} {
+	for _, r := range []TokenRows{
+		{Weight: s.embeddingName(), IDs: l.Tokens},
+		{Weight: s.headName(), IDs: l.HeadTokens},
+	} {
 		if len(r.IDs) > 0 {
 			r.Offset = offset
 			rows, offset = append(rows, r), offset+len(r.IDs)*s.Hidden
@@ -164,7 +168,8 @@ func (d *Decoder) embed(idsM *Node) *Node {
 	return Where(BroadcastToDims(NotEqual(any, ZerosLike(any)), x.Shape().Dimensions...), own, x)
 }
 
-// ownLogits puts logits of the rows that adapters have of the head in the place of the base's, [M, V] of normed h [M, H].
+// ownLogits puts logits of the rows that adapters have of the head in the place of the base's, [M, V] of normed h [M,
+// H].
 func (d *Decoder) ownLogits(logits, h *Node, head string) *Node {
 	r, ok := d.rows[head]
 	if !ok {
@@ -174,7 +179,8 @@ func (d *Decoder) ownLogits(logits, h *Node, head string) *Node {
 	v := logits.Shape().Dimensions[1]
 	own := contract(h, r.rows, []int{1}, nil, []int{1}, nil, dtypes.Float32) // [M, adapters*T]
 	ones := Ones(h.Graph(), shapes.Make(dtypes.Float32, 1, t))
-	is := BroadcastToDims(NotEqual(atColumns(ones, r.ids, v), Zeros(h.Graph(), shapes.Make(dtypes.Float32, 1, v))), m, v)
+	is := BroadcastToDims(NotEqual(atColumns(ones, r.ids, v), Zeros(h.Graph(), shapes.Make(dtypes.Float32, 1, v))), m,
+		v)
 	if d.applied.adapterM != nil {
 		number := BroadcastToDims(Reshape(d.applied.adapterM, m, 1), m, r.count)
 		of := Equal(number, Iota(h.Graph(), shapes.Make(dtypes.Int32, m, r.count), 1))
@@ -187,8 +193,8 @@ func (d *Decoder) ownLogits(logits, h *Node, head string) *Node {
 	return Where(is, atColumns(own, r.ids, v), logits)
 }
 
-// atColumns puts the columns of x [M, T] at the places ids of [M, V]; the others are zero. It is put together of slices,
-// whose derivative reads T columns alone.
+// atColumns puts the columns of x [M, T] at the places ids of [M, V]; the others are zero. It is put together of
+// slices, whose derivative reads T columns alone.
 func atColumns(x *Node, ids []int32, v int) *Node {
 	m, g := x.Shape().Dimensions[0], x.Graph()
 	order := make([]int, len(ids))

@@ -130,7 +130,8 @@ func (s Spec) PartParams() []engine.Param {
 }
 
 func (s Spec) param(w Weight) engine.Param {
-	return engine.Param{Name: w.Name(), Shape: s.weightShape(w), Sharded: s.Shards > 1 && w.Linear && w.Dims[0]%s.Shards == 0}
+	return engine.Param{Name: w.Name(), Shape: s.weightShape(w),
+		Sharded: s.Shards > 1 && w.Linear && w.Dims[0]%s.Shards == 0}
 }
 
 // weightShape returns the shape of a weight: what is no matrix is small, and stays float32.
@@ -141,8 +142,8 @@ func (s Spec) weightShape(w Weight) shapes.Shape {
 	return s.Shape(w.Dims...)
 }
 
-// Load copies a model's weights to the device, in the order of Weights and the engine's type. Where the files hold another
-// model than the configuration says, or numbers that are none, the error names the tensor.
+// Load copies a model's weights to the device, in the order of Weights and the engine's type. Where the files hold
+// another model than the configuration says, or numbers that are none, the error names the tensor.
 //
 // A longrope model is loaded for sequences up to the length of its pre-training, as MaxContext then says; ForContext
 // of the file's configuration makes a spec for longer ones.
@@ -167,7 +168,8 @@ func (s Spec) load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer,
 	}
 	weights := s.Weights()
 	buffers, errs := make([]engine.Buffer, len(weights)), make([]error, len(weights))
-	turn, done := make(chan struct{}, min(4, runtime.GOMAXPROCS(0))), sync.WaitGroup{} // each may hold a tensor in another type
+	// each may hold a tensor in another type
+	turn, done := make(chan struct{}, min(4, runtime.GOMAXPROCS(0))), sync.WaitGroup{}
 	for i, w := range weights {
 		turn <- struct{}{}
 		done.Go(func() {
@@ -219,7 +221,9 @@ func allBF16(m *modelfile.Model, tensors []Tensor) bool {
 }
 
 // read returns the numbers of tensors, which must have the dimensions said and be finite.
-func read[T any](m *modelfile.Model, tensors []Tensor, numbers func(name string) ([]T, []int, error), finite func([]T) bool) ([]T, error) {
+func read[T any](
+	m *modelfile.Model, tensors []Tensor, numbers func(name string) ([]T, []int, error), finite func([]T) bool,
+) ([]T, error) {
 	var all []T
 	for i, t := range tensors {
 		flat, dims, err := numbers(t.Name)
@@ -252,8 +256,8 @@ func finite(flat []float32) bool {
 	return true
 }
 
-// finiteBF16 reports whether no number is infinite or NaN, which have all bits of the exponent set. It takes four at once:
-// a number with all of them overflows into its sign when one is added to its exponent.
+// finiteBF16 reports whether no number is infinite or NaN, which have all bits of the exponent set. It takes four at
+// once: a number with all of them overflows into its sign when one is added to its exponent.
 func finiteBF16(bits []uint16) bool {
 	const exponents, one, signs = 0x7F80_7F80_7F80_7F80, 0x0080_0080_0080_0080, 0x8000_8000_8000_8000
 	overflow := uint64(0)

@@ -92,7 +92,8 @@ func smollm3(s *settings) Config {
 		case i < len(useRope):
 			c.Layers[i].NoRope = useRope[i] == 0
 		default:
-			s.errs = append(s.errs, fmt.Errorf("no_rope_layers has %d entries for %d layers", len(useRope), c.NumLayers))
+			s.errs = append(s.errs,
+				fmt.Errorf("no_rope_layers has %d entries for %d layers", len(useRope), c.NumLayers))
 			return c
 		}
 	}
@@ -194,7 +195,11 @@ func gemma2(s *settings) Config {
 }
 
 func gemma3Text(s *settings) Config {
-	for key, absent := range map[string]string{"num_attention_heads": "8", "vocab_size": "262208", "max_position_embeddings": "131072"} {
+	for key, absent := range map[string]string{
+		"num_attention_heads":     "8",
+		"vocab_size":              "262208",
+		"max_position_embeddings": "131072",
+	} {
 		if _, ok := s.values[key]; !ok {
 			s.values[key] = []byte(absent)
 		}
@@ -223,7 +228,8 @@ func gemma3(s *settings) Config {
 		s.errs = append(s.errs, fmt.Errorf("it has no text_config"))
 		return Config{}
 	}
-	for _, key := range strings.Fields("vision_config mm_tokens_per_image boi_token_index eoi_token_index image_token_index boi_token_id eoi_token_id image_token_id") {
+	for _, key := range strings.Fields("vision_config mm_tokens_per_image boi_token_index eoi_token_index " +
+		"image_token_index boi_token_id eoi_token_id image_token_id") {
 		s.asked[key] = true
 	}
 	only(text, "model_type", "gemma3_text")

@@ -70,7 +70,8 @@ func scaling(p *settings, c Config, theta float64, original int) Rope {
 		r.Factor = need[float64](p, "factor")
 		r.BetaFast, r.BetaSlow = value(p, "beta_fast", 32.0), value(p, "beta_slow", 1.0)
 		only(p, "truncate", true)
-		r.Magnitude = value(p, "attention_factor", yarnMagnitude(r.Factor, value(p, "mscale", 0.0), value(p, "mscale_all_dim", 0.0)))
+		r.Magnitude = value(p, "attention_factor",
+			yarnMagnitude(r.Factor, value(p, "mscale", 0.0), value(p, "mscale_all_dim", 0.0)))
 	case "longrope":
 		r.ShortFactor, r.LongFactor = need[[]float64](p, "short_factor"), need[[]float64](p, "long_factor")
 		r.Magnitude = value(p, "attention_factor", 0.0)

@@ -22,78 +22,122 @@ var published = map[string]struct {
 		"max_window_layers": 21, "model_type": "qwen2", "num_attention_heads": 14, "num_hidden_layers": 2, "num_key_value_heads": 2,
 		"rms_norm_eps": 1e-06, "rope_theta": 1000000.0, "sliding_window": 32768, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
 		"transformers_version": "4.43.1", "use_cache": true, "use_sliding_window": false, "vocab_size": 151936}`,
-		Config{Architecture: "qwen2", NumLayers: 2, Hidden: 896, Intermediate: 4864, NumHeads: 14, NumKVHeads: 2, HeadDim: 64, VocabSize: 151936,
-			MaxContext: 32768, NormEps: 1e-6, Rope: Rope{Theta: 1e6}, TiedHead: true, QKVBias: true, Layers: make([]Layer, 2)}},
+		Config{Architecture: "qwen2", NumLayers: 2, Hidden: 896, Intermediate: 4864, NumHeads: 14, NumKVHeads: 2,
+			HeadDim: 64, VocabSize: 151936, MaxContext: 32768, NormEps: 1e-6, Rope: Rope{Theta: 1e6}, TiedHead: true,
+			QKVBias: true, Layers: make([]Layer, 2)}},
 	"Qwen3-4B": {`{"architectures": ["Qwen3ForCausalLM"], "attention_bias": false, "head_dim": 128, "hidden_act": "silu", "hidden_size": 2560,
 		"intermediate_size": 9728, "max_position_embeddings": 40960, "max_window_layers": 36, "model_type": "qwen3", "num_attention_heads": 32,
 		"num_hidden_layers": 1, "num_key_value_heads": 8, "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000,
 		"sliding_window": null, "tie_word_embeddings": true, "use_sliding_window": false, "vocab_size": 151936}`,
-		Config{Architecture: "qwen3", NumLayers: 1, Hidden: 2560, Intermediate: 9728, NumHeads: 32, NumKVHeads: 8, HeadDim: 128, VocabSize: 151936,
-			MaxContext: 40960, NormEps: 1e-6, Rope: Rope{Theta: 1e6}, TiedHead: true, QKNorm: true, Layers: make([]Layer, 1)}},
+		Config{Architecture: "qwen3", NumLayers: 1, Hidden: 2560, Intermediate: 9728, NumHeads: 32, NumKVHeads: 8,
+			HeadDim: 128, VocabSize: 151936, MaxContext: 40960, NormEps: 1e-6, Rope: Rope{Theta: 1e6}, TiedHead: true,
+			QKNorm: true, Layers: make([]Layer, 1)}},
 	"Llama-3.2-1B": {`{"architectures": ["LlamaForCausalLM"], "attention_bias": false, "eos_token_id": [128001, 128008, 128009], "head_dim": 64,
 		"hidden_act": "silu", "hidden_size": 2048, "intermediate_size": 8192, "max_position_embeddings": 131072, "mlp_bias": false,
 		"model_type": "llama", "num_attention_heads": 32, "num_hidden_layers": 16, "num_key_value_heads": 8, "pretraining_tp": 1,
 		"rms_norm_eps": 1e-05, "rope_scaling": {"factor": 32.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
 		"original_max_position_embeddings": 8192, "rope_type": "llama3"}, "rope_theta": 500000.0, "tie_word_embeddings": true, "vocab_size": 128256}`,
-		Config{Architecture: "llama", NumLayers: 16, Hidden: 2048, Intermediate: 8192, NumHeads: 32, NumKVHeads: 8, HeadDim: 64, VocabSize: 128256,
-			MaxContext: 131072, NormEps: 1e-5, TiedHead: true,
-			Rope: Rope{Theta: 5e5, Kind: "llama3", Factor: 32, LowFactor: 1, HighFactor: 4, OriginalContext: 8192}}},
+		Config{
+			Architecture: "llama",
+			NumLayers:    16,
+			Hidden:       2048,
+			Intermediate: 8192,
+			NumHeads:     32,
+			NumKVHeads:   8,
+			HeadDim:      64,
+			VocabSize:    128256,
+			MaxContext:   131072,
+			NormEps:      1e-5,
+			TiedHead:     true,
+			Rope: Rope{Theta: 5e5, Kind: "llama3", Factor: 32, LowFactor: 1, HighFactor: 4,
+				OriginalContext: 8192},
+		}},
 	"SmolLM2-135M": {`{"hidden_act": "silu", "hidden_size": 576, "intermediate_size": 1536, "is_llama_config": true, "max_position_embeddings": 8192,
 		"model_type": "llama", "num_attention_heads": 9, "num_hidden_layers": 30, "num_key_value_heads": 3, "pretraining_tp": 1, "rms_norm_eps": 1e-05,
 		"rope_interleaved": false, "rope_scaling": null, "rope_theta": 100000, "tie_word_embeddings": true, "vocab_size": 49152,
 		"transformers.js_config": {"kv_cache_dtype": {"q4f16": "float16"}}}`,
-		Config{Architecture: "llama", NumLayers: 30, Hidden: 576, Intermediate: 1536, NumHeads: 9, NumKVHeads: 3, HeadDim: 64, VocabSize: 49152,
-			MaxContext: 8192, NormEps: 1e-5, Rope: Rope{Theta: 1e5}, TiedHead: true}},
+		Config{Architecture: "llama", NumLayers: 30, Hidden: 576, Intermediate: 1536, NumHeads: 9, NumKVHeads: 3,
+			HeadDim: 64, VocabSize: 49152, MaxContext: 8192, NormEps: 1e-5, Rope: Rope{Theta: 1e5}, TiedHead: true}},
 	"SmolLM3-3B": {`{"attention_bias": false, "hidden_act": "silu", "hidden_size": 2048, "intermediate_size": 11008,
 		"layer_types": ["full_attention", "full_attention", "full_attention", "full_attention"], "max_position_embeddings": 65536,
 		"max_window_layers": 28, "mlp_bias": false, "model_type": "smollm3", "no_rope_layer_interval": 4, "no_rope_layers": [1, 1, 1, 0],
 		"num_attention_heads": 16, "num_hidden_layers": 4, "num_key_value_heads": 4, "pretraining_tp": 2, "rms_norm_eps": 1e-06,
 		"rope_scaling": null, "rope_theta": 5000000.0, "sliding_window": null, "use_sliding_window": false, "vocab_size": 128256}`,
-		Config{Architecture: "smollm3", NumLayers: 4, Hidden: 2048, Intermediate: 11008, NumHeads: 16, NumKVHeads: 4, HeadDim: 128, VocabSize: 128256,
-			MaxContext: 65536, NormEps: 1e-6, Rope: Rope{Theta: 5e6}, TiedHead: true, Layers: []Layer{{}, {}, {}, {NoRope: true}}}},
+		Config{Architecture: "smollm3", NumLayers: 4, Hidden: 2048, Intermediate: 11008, NumHeads: 16, NumKVHeads: 4,
+			HeadDim: 128, VocabSize: 128256, MaxContext: 65536, NormEps: 1e-6, Rope: Rope{Theta: 5e6},
+			TiedHead: true, Layers: []Layer{
+				{},
+				{},
+				{},
+				{NoRope: true},
+			}}},
 	"Mistral-7B-v0.1": {`{"hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336, "max_position_embeddings": 32768,
 		"model_type": "mistral", "num_attention_heads": 32, "num_hidden_layers": 2, "num_key_value_heads": 8, "rms_norm_eps": 1e-05,
 		"rope_theta": 10000.0, "sliding_window": 4096, "tie_word_embeddings": false, "vocab_size": 32000}`,
-		Config{Architecture: "mistral", NumLayers: 2, Hidden: 4096, Intermediate: 14336, NumHeads: 32, NumKVHeads: 8, HeadDim: 128, VocabSize: 32000,
-			MaxContext: 32768, NormEps: 1e-5, Rope: Rope{Theta: 1e4}, Layers: []Layer{{Window: 4096}, {Window: 4096}}}},
+		Config{Architecture: "mistral", NumLayers: 2, Hidden: 4096, Intermediate: 14336, NumHeads: 32, NumKVHeads: 8,
+			HeadDim: 128, VocabSize: 32000, MaxContext: 32768, NormEps: 1e-5, Rope: Rope{Theta: 1e4}, Layers: []Layer{
+				{Window: 4096},
+				{Window: 4096},
+			}}},
 	"Mistral-7B-v0.3": {`{"hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336, "max_position_embeddings": 32768,
 		"model_type": "mistral", "num_attention_heads": 32, "num_hidden_layers": 2, "num_key_value_heads": 8, "rms_norm_eps": 1e-05,
 		"rope_theta": 1000000.0, "sliding_window": null, "tie_word_embeddings": false, "vocab_size": 32768}`,
-		Config{Architecture: "mistral", NumLayers: 2, Hidden: 4096, Intermediate: 14336, NumHeads: 32, NumKVHeads: 8, HeadDim: 128, VocabSize: 32768,
-			MaxContext: 32768, NormEps: 1e-5, Rope: Rope{Theta: 1e6}}},
+		Config{Architecture: "mistral", NumLayers: 2, Hidden: 4096, Intermediate: 14336, NumHeads: 32, NumKVHeads: 8,
+			HeadDim: 128, VocabSize: 32768, MaxContext: 32768, NormEps: 1e-5, Rope: Rope{Theta: 1e6}}},
 	"a Phi-4-mini of heads of 8": {`{"attention_bias": false, "auto_map": {"AutoConfig": "configuration_phi3.Phi3Config"}, "embd_pdrop": 0.0,
 		"full_attn_mod": 1, "hidden_act": "silu", "hidden_size": 16, "intermediate_size": 8192, "interpolate_factor": 1, "lm_head_bias": false,
 		"max_position_embeddings": 131072, "mlp_bias": false, "model_type": "phi3", "num_attention_heads": 2, "num_hidden_layers": 1,
 		"num_key_value_heads": 1, "original_max_position_embeddings": 4096, "partial_rotary_factor": 0.75, "resid_pdrop": 0.0, "rms_norm_eps": 1e-05,
 		"rope_scaling": {"long_factor": [1, 1.5, 2], "short_factor": [1.0, 1.0, 1.0], "type": "longrope"}, "rope_theta": 10000.0,
 		"sliding_window": 262144, "tie_word_embeddings": true, "vocab_size": 200064}`,
-		Config{Architecture: "phi3", NumLayers: 1, Hidden: 16, Intermediate: 8192, NumHeads: 2, NumKVHeads: 1, HeadDim: 8, VocabSize: 200064,
-			MaxContext: 131072, NormEps: 1e-5, TiedHead: true, FusedLinears: true, Layers: []Layer{{Window: 262144}},
-			Rope: Rope{Theta: 1e4, Dims: 6, Kind: "longrope", OriginalContext: 4096, ShortFactor: []float64{1, 1, 1}, LongFactor: []float64{1, 1.5, 2},
-				Magnitude: math.Sqrt(1 + math.Log(32)/math.Log(4096))}}},
+		Config{
+			Architecture: "phi3", NumLayers: 1, Hidden: 16, Intermediate: 8192, NumHeads: 2, NumKVHeads: 1, HeadDim: 8,
+			VocabSize: 200064, MaxContext: 131072, NormEps: 1e-5, TiedHead: true, FusedLinears: true, Layers: []Layer{
+				{Window: 262144},
+			},
+			Rope: Rope{Theta: 1e4, Dims: 6, Kind: "longrope", OriginalContext: 4096, ShortFactor: []float64{1, 1, 1},
+				LongFactor: []float64{1, 1.5, 2}, Magnitude: math.Sqrt(1 + math.Log(32)/math.Log(4096))},
+		}},
 	"gemma-2-2b": {`{"attention_bias": false, "attn_logit_softcapping": 50.0, "cache_implementation": "hybrid", "final_logit_softcapping": 30.0,
 		"head_dim": 256, "hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 2304,
 		"intermediate_size": 9216, "max_position_embeddings": 8192, "model_type": "gemma2", "num_attention_heads": 8, "num_hidden_layers": 3,
 		"num_key_value_heads": 4, "query_pre_attn_scalar": 256, "rms_norm_eps": 1e-06, "rope_theta": 10000.0, "sliding_window": 4096, "vocab_size": 256000}`,
-		Config{Architecture: "gemma2", NumLayers: 3, Hidden: 2304, Intermediate: 9216, NumHeads: 8, NumKVHeads: 4, HeadDim: 256, VocabSize: 256000,
-			MaxContext: 8192, NormEps: 1e-6, Rope: Rope{Theta: 1e4}, TiedHead: true, NormOffset: true, PostNorms: true, GELU: true,
-			EmbeddingScale: 48, QueryScale: 1.0 / 16, ScoreCap: 50, LogitCap: 30, Layers: []Layer{{Window: 4096}, {}, {Window: 4096}}}},
+		Config{
+			Architecture: "gemma2", NumLayers: 3, Hidden: 2304, Intermediate: 9216, NumHeads: 8, NumKVHeads: 4,
+			HeadDim: 256, VocabSize: 256000, MaxContext: 8192, NormEps: 1e-6, Rope: Rope{Theta: 1e4}, TiedHead: true,
+			NormOffset: true, PostNorms: true, GELU: true, EmbeddingScale: 48, QueryScale: 1.0 / 16, ScoreCap: 50,
+			LogitCap: 30, Layers: []Layer{
+				{Window: 4096},
+				{},
+				{Window: 4096},
+			},
+		}},
 	"gemma-3-1b": {`{"attention_bias": false, "attn_logit_softcapping": null, "cache_implementation": "hybrid", "final_logit_softcapping": null,
 		"head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 1152, "intermediate_size": 6912, "max_position_embeddings": 32768,
 		"model_type": "gemma3_text", "num_attention_heads": 4, "num_hidden_layers": 2, "num_key_value_heads": 1, "query_pre_attn_scalar": 256,
 		"rms_norm_eps": 1e-06, "rope_local_base_freq": 10000, "rope_scaling": null, "rope_theta": 1000000, "sliding_window": 512,
 		"sliding_window_pattern": 2, "vocab_size": 262144}`,
-		Config{Architecture: "gemma3_text", NumLayers: 2, Hidden: 1152, Intermediate: 6912, NumHeads: 4, NumKVHeads: 1, HeadDim: 256, VocabSize: 262144,
-			MaxContext: 32768, NormEps: 1e-6, Rope: Rope{Theta: 1e6}, LocalRope: Rope{Theta: 1e4}, TiedHead: true, NormOffset: true, PostNorms: true,
-			GELU: true, QKNorm: true, EmbeddingScale: math.Sqrt(1152), QueryScale: 1.0 / 16, Layers: []Layer{{Window: 512, LocalRope: true}, {}}}},
+		Config{
+			Architecture: "gemma3_text", NumLayers: 2, Hidden: 1152, Intermediate: 6912, NumHeads: 4, NumKVHeads: 1,
+			HeadDim: 256, VocabSize: 262144, MaxContext: 32768, NormEps: 1e-6, Rope: Rope{Theta: 1e6},
+			LocalRope: Rope{Theta: 1e4}, TiedHead: true, NormOffset: true, PostNorms: true, GELU: true, QKNorm: true,
+			EmbeddingScale: math.Sqrt(1152), QueryScale: 1.0 / 16, Layers: []Layer{
+				{Window: 512, LocalRope: true},
+				{},
+			},
+		}},
 	"the text of gemma-3-4b": {`{"architectures": ["Gemma3ForConditionalGeneration"], "boi_token_index": 255999, "eoi_token_index": 256000,
 		"image_token_index": 262144, "mm_tokens_per_image": 256, "model_type": "gemma3", "text_config": {"hidden_size": 2560,
 		"intermediate_size": 10240, "model_type": "gemma3_text", "num_hidden_layers": 1, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
 		"sliding_window": 1024}, "vision_config": {"hidden_size": 1152}}`,
-		Config{Architecture: "gemma3", NumLayers: 1, Hidden: 2560, Intermediate: 10240, NumHeads: 8, NumKVHeads: 4, HeadDim: 256, VocabSize: 262208,
-			MaxContext: 131072, NormEps: 1e-6, Rope: Rope{Theta: 1e6, Kind: "linear", Factor: 8}, LocalRope: Rope{Theta: 1e4}, TiedHead: true,
-			NormOffset: true, PostNorms: true, GELU: true, QKNorm: true, EmbeddingScale: math.Sqrt(2560), QueryScale: 1.0 / 16,
-			Layers: []Layer{{Window: 1024, LocalRope: true}}, Prefix: "language_model."}},
+		Config{
+			Architecture: "gemma3", NumLayers: 1, Hidden: 2560, Intermediate: 10240, NumHeads: 8, NumKVHeads: 4,
+			HeadDim: 256, VocabSize: 262208, MaxContext: 131072, NormEps: 1e-6, Rope: Rope{Theta: 1e6,
+				Kind: "linear", Factor: 8},
+			LocalRope: Rope{Theta: 1e4}, TiedHead: true, NormOffset: true, PostNorms: true, GELU: true, QKNorm: true,
+			EmbeddingScale: math.Sqrt(2560), QueryScale: 1.0 / 16, Layers: []Layer{{Window: 1024, LocalRope: true}},
+			Prefix: "language_model.",
+		}},
 }
 
 func TestParseConfigOfPublishedModels(t *testing.T) {
@@ -105,8 +149,8 @@ func TestParseConfigOfPublishedModels(t *testing.T) {
 	}
 }
 
-// The files that transformers 5 writes today, with their new keys, are read too, and each family has one: without it nothing
-// says that what was read is acted on.
+// The files that transformers 5 writes today, with their new keys, are read too, and each family has one: without it
+// nothing says that what was read is acted on.
 func TestParseConfigOfTransformers(t *testing.T) {
 	paths, _ := filepath.Glob("../../../testdata/reference/families/*.json.gz")
 	if len(paths) < 10 {
@@ -207,7 +251,12 @@ func TestParseConfigRefusesByName(t *testing.T) {
 
 // What switches nothing on is no reason to refuse a model.
 func TestParseConfigLetsPassWhatIsOff(t *testing.T) {
-	for key, value := range map[string]string{"use_new_attention": "false", "extra_head": "null", "unsloth_fixed": "true", "_name_or_path": `"x"`} {
+	for key, value := range map[string]string{
+		"use_new_attention": "false",
+		"extra_head":        "null",
+		"unsloth_fixed":     "true",
+		"_name_or_path":     `"x"`,
+	} {
 		if _, err := ParseConfig(change(t, published["Qwen3-4B"].text, key, value)); err != nil {
 			t.Errorf("%s %s: %v", key, value, err)
 		}

@@ -30,8 +30,8 @@ type folder struct {
 
 func openFolder(path string) (*Model, error) {
 	bad := func(file, why string, err error) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the base model", Where: filepath.Join(path, file), Why: why, Err: err,
-			Next: "fetch it again, or name another with --base-model"}
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the base model", Where: filepath.Join(path, file),
+			Why: why, Err: err, Next: "fetch it again, or name another with --base-model"}
 	}
 	text, err := os.ReadFile(filepath.Join(path, configFile))
 	if err != nil {
@@ -55,8 +55,9 @@ func openFolder(path string) (*Model, error) {
 	return m, nil
 }
 
-// hasOwnHead reports whether the files hold an output head of its own, where the configuration says that the embedding is the head. A copy
-// of the embedding is none. Another is what the model was trained with: since version 5 transformers too takes it, and says that it does.
+// hasOwnHead reports whether the files hold an output head of its own, where the configuration says that the embedding
+// is the head. A copy of the embedding is none. Another is what the model was trained with: since version 5
+// transformers too takes it, and says that it does.
 func (f *folder) hasOwnHead(c Config) (bool, error) {
 	const head = "lm_head.weight"
 	if !c.TiedHead {
@@ -78,7 +79,8 @@ func (f *folder) alike(a, b string) bool {
 	if x.DType(a) == y.DType(b) {
 		return bytes.Equal(x.raw(a), y.raw(b))
 	}
-	const relative, least = 1.0 / (1 << 8), 1.0 / (1 << 24) // of bfloat16, and what binary16 has below its normal numbers
+	// of bfloat16, and what binary16 has below its normal numbers
+	const relative, least = 1.0 / (1 << 8), 1.0 / (1 << 24)
 	other := floats(y.raw(b), y.DType(b))
 	for i, v := range floats(x.raw(a), x.DType(a)) {
 		v, w := float64(v), float64(other[i])

@@ -46,7 +46,8 @@ func TestOpenFolder(t *testing.T) {
 			if err != nil || !slices.Equal(dims, []int{3, 8}) || !slices.Equal(flat, count(24)) {
 				t.Errorf("%s: %v %v, %v", dtype, dims, flat, err)
 			}
-			if got := m.Names(); !slices.Equal(got, []string{"model.embed_tokens.weight", "model.norm.weight"}) || m.DType(got[0]) != dtype {
+			if got := m.Names(); !slices.Equal(got, []string{"model.embed_tokens.weight", "model.norm.weight"}) ||
+				m.DType(got[0]) != dtype {
 				t.Errorf("%v", got)
 			}
 			_, _, err = m.Tensor("lm_head.weight")
@@ -126,7 +127,8 @@ func TestHeadBesideATiedEmbedding(t *testing.T) {
 			}
 			text, err := os.ReadFile(filepath.Join(to, configFile))
 			if config, also := ParseConfig(text); err != nil || also != nil || config.TiedHead != c.tied {
-				t.Errorf("%s: the copied configuration says tied %v, want %v: %v, %v", name, config.TiedHead, c.tied, err, also)
+				t.Errorf("%s: the copied configuration says tied %v, want %v: %v, %v",
+					name, config.TiedHead, c.tied, err, also)
 			}
 			if err := m.Close(); err != nil {
 				t.Error(err)
@@ -147,7 +149,8 @@ func TestOpenFolderRefuses(t *testing.T) {
 		"no list":    {func(dir string) { put(t, dir, indexFile, `{}`) }, indexFile, "no shards"},
 		"elsewhere":  {func(dir string) { put(t, dir, indexFile, `{"weight_map": {"a": "../x.safetensors"}}`) }, indexFile, "../x"},
 		"moved": {func(dir string) {
-			put(t, dir, indexFile, `{"weight_map": {"model.embed_tokens.weight": "`+second+`", "model.norm.weight": "`+second+`"}}`)
+			put(t, dir, indexFile,
+				`{"weight_map": {"model.embed_tokens.weight": "`+second+`", "model.norm.weight": "`+second+`"}}`)
 		}, second, "model.embed_tokens.weight"},
 		"twice": {func(dir string) {
 			data, _ := os.ReadFile(filepath.Join(dir, first))
@@ -224,7 +227,8 @@ func TestWriteSafetensorsLeavesNothingBehind(t *testing.T) {
 		{Name: "w", DType: "F32", Dims: []int{9}, Read: func() ([]float32, error) { return count(8), nil }},
 		{Name: "w", DType: "F32", Dims: []int{8}, Read: func() ([]float32, error) { return nil, os.ErrInvalid }},
 	} {
-		if err := WriteSafetensors(path, []NewTensor{bad}, nil); err == nil || !strings.Contains(err.Error(), "tensor w") {
+		if err := WriteSafetensors(path, []NewTensor{bad}, nil); err == nil ||
+			!strings.Contains(err.Error(), "tensor w") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -244,7 +248,9 @@ func TestNarrowTypes(t *testing.T) {
 			t.Fatalf("bfloat16 %04x became %04x", h, toBrain(math.Float32bits(x)))
 		}
 	}
-	for bits, want := range map[uint32]uint16{0x3f808000: 0x3f80, 0x3f818000: 0x3f82, 0x3f808001: 0x3f81, 0xbf817fff: 0xbf81, 0x7f7fffff: 0x7f80} {
+	for bits, want := range map[uint32]uint16{
+		0x3f808000: 0x3f80, 0x3f818000: 0x3f82, 0x3f808001: 0x3f81, 0xbf817fff: 0xbf81, 0x7f7fffff: 0x7f80,
+	} {
 		if got := toBrain(bits); got != want {
 			t.Errorf("%08x became %04x, want %04x", bits, got, want)
 		}
@@ -277,7 +283,9 @@ func BenchmarkTensor(b *testing.B) {
 	const size = 16 << 20
 	for _, dtype := range []string{"F32", "BF16", "F16"} {
 		path := filepath.Join(b.TempDir(), weightsFile)
-		t := NewTensor{Name: "w", DType: dtype, Dims: []int{size}, Read: func() ([]float32, error) { return make([]float32, size), nil }}
+		t := NewTensor{Name: "w", DType: dtype, Dims: []int{size}, Read: func() ([]float32, error) {
+			return make([]float32, size), nil
+		}}
 		if err := WriteSafetensors(path, []NewTensor{t}, nil); err != nil {
 			b.Fatal(err)
 		}

@@ -88,8 +88,8 @@ func (f *ggufFile) read(m *Model) error {
 	return nil
 }
 
-// cutOff says which tensor the file ends before the end of, as one does whose download broke off; empty where none is. One of
-// more bytes than the whole file is another mistake, which raw says.
+// cutOff says which tensor the file ends before the end of, as one does whose download broke off; empty where none is.
+// One of more bytes than the whole file is another mistake, which raw says.
 func cutOff(header *gguf.File, size uint64) string {
 	for _, t := range header.TensorInfos {
 		bytes, start := uint64(t.NumBytes()), uint64(header.DataOffset())+t.Offset
@@ -104,8 +104,8 @@ func cutOff(header *gguf.File, size uint64) string {
 func ggufNames(c Config) map[string]string {
 	names := map[string]string{
 		"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
-		"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
-		"attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
+		"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
+		"attn_output": "self_attn.o_proj", "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
 		"ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 	}
 	if c.PostNorms {

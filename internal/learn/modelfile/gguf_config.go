@@ -271,8 +271,10 @@ func (s *ggufSettings) llama3(c map[string]any) error {
 			return bad
 		}
 	}
-	c["rope_scaling"] = map[string]any{"rope_type": "llama3", "factor": scaled.Factor, "low_freq_factor": scaled.LowFactor,
-		"high_freq_factor": scaled.HighFactor, "original_max_position_embeddings": scaled.OriginalContext}
+	c["rope_scaling"] = map[string]any{
+		"rope_type": "llama3", "factor": scaled.Factor, "low_freq_factor": scaled.LowFactor,
+		"high_freq_factor": scaled.HighFactor, "original_max_position_embeddings": scaled.OriginalContext,
+	}
 	return nil
 }
 

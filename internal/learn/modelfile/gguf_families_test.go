@@ -29,7 +29,8 @@ const (
 		attn_v.weight=self_attn.v_proj.weight:8x16 attn_output.weight=self_attn.o_proj.weight:16x16 `
 	mlp = `ffn_gate.weight=mlp.gate_proj.weight:24x16 ffn_up.weight=mlp.up_proj.weight:24x16
 		ffn_down.weight=mlp.down_proj.weight:16x24 `
-	qkv  = "attn_q.bias=self_attn.q_proj.bias:16 attn_k.bias=self_attn.k_proj.bias:8 attn_v.bias=self_attn.v_proj.bias:8 "
+	qkv = "attn_q.bias=self_attn.q_proj.bias:16 attn_k.bias=self_attn.k_proj.bias:8 " +
+		"attn_v.bias=self_attn.v_proj.bias:8 "
 	more = `attn_output.bias=self_attn.o_proj.bias:16 ffn_gate.bias=mlp.gate_proj.bias:24
 		ffn_up.bias=mlp.up_proj.bias:24 ffn_down.bias=mlp.down_proj.bias:16 `
 	wide = `attn_q.weight=self_attn.q_proj.weight:24x16 attn_k.weight=self_attn.k_proj.weight:12x16
@@ -64,11 +65,13 @@ func ggufCases() map[string]ggufFamily {
 			keys: []pair{{"rope.freq_base", 1e6}}, parts: norms + heads + mlp, whole: tied},
 		"qwen2": {config: `"model_type": "qwen2", "tie_word_embeddings": false, "rope_theta": 1e6,
 			"rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}`,
-			arch: "qwen2", keys: []pair{{"rope.freq_base", 1e6}, {"rope.scaling.type", "yarn"}, {"rope.scaling.factor", 4.0},
-				{"rope.scaling.original_context_length", 32}},
+			arch: "qwen2", keys: []pair{
+				{"rope.freq_base", 1e6}, {"rope.scaling.type", "yarn"}, {"rope.scaling.factor", 4.0},
+				{"rope.scaling.original_context_length", 32},
+			},
 			parts: norms + heads + mlp + qkv, whole: own},
-		"qwen3": {config: `"model_type": "qwen3", "tie_word_embeddings": true, "head_dim": 12`, arch: "qwen3", keys: wideHeads(),
-			parts: norms + wide + mlp + each, whole: tied},
+		"qwen3": {config: `"model_type": "qwen3", "tie_word_embeddings": true, "head_dim": 12`, arch: "qwen3",
+			keys: wideHeads(), parts: norms + wide + mlp + each, whole: tied},
 		"phi3": {config: `"model_type": "phi3", "sliding_window": 9, "partial_rotary_factor": 0.5,
 			"original_max_position_embeddings": 32, "rope_scaling": {"type": "longrope", "short_factor": [1.5],
 			"long_factor": [4.25], "attention_factor": 1.25}`,

@@ -14,8 +14,9 @@ import (
 // accepts has a vocabulary that is whole.
 func FuzzGGUF(f *testing.F) {
 	f.Add(file(tiny(), []uint64{8, 8}, count(64)))
-	f.Add(file(tiny(pair{"tokenizer.ggml.model", "llama"}, pair{"tokenizer.ggml.scores", []float32{0, -1, -2}}, pair{"tokenizer.ggml.token_type", []int32{2, 3, 6}},
-		pair{"tokenizer.ggml.add_bos_token", true}), []uint64{8, 8}, count(64)))
+	f.Add(file(tiny(pair{"tokenizer.ggml.model", "llama"}, pair{"tokenizer.ggml.scores", []float32{0, -1, -2}},
+		pair{"tokenizer.ggml.token_type", []int32{2, 3, 6}}, pair{"tokenizer.ggml.add_bos_token", true}), []uint64{8,
+		8}, count(64)))
 	c := ggufCases()["phi3"]
 	_, tensors := c.tensors()
 	f.Add(ggufOf(c.kvs(), tensors[:4]...))

@@ -52,7 +52,8 @@ func Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot open the base model", Where: path, Err: err,
-			Next: "give --base-model a .gguf file, or a folder that holds one or config.json and *.safetensors; hone engine install SmolLM2-135M-Instruct fetches the default"}
+			Next: "give --base-model a .gguf file, or a folder that holds one or config.json and *.safetensors; " +
+				"hone engine install SmolLM2-135M-Instruct fetches the default"}
 	}
 	if !info.IsDir() {
 		return openGGUF(path)
@@ -63,7 +64,8 @@ func Open(path string) (*Model, error) {
 	found, err := fs.Glob(os.DirFS(path), "*.gguf")
 	if err != nil || len(found) != 1 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot tell which file is the base model", Where: path,
-			Why: "the folder must hold exactly one .gguf file, or config.json and *.safetensors", Next: "name the file itself"}
+			Why:  "the folder must hold exactly one .gguf file, or config.json and *.safetensors",
+			Next: "name the file itself"}
 	}
 	return openGGUF(filepath.Join(path, found[0]))
 }
@@ -77,12 +79,12 @@ func (m *Model) Names() []string { return m.source.names() }
 // DType names the type a tensor is stored as, "BF16" for example; empty where the file does not hold it.
 func (m *Model) DType(name string) string { return m.source.dtype(name) }
 
-// Tensor reads one tensor as float32, row-major, with its dimensions. It must not be changed: it may be the file itself.
-// Names are Hugging Face's, for example "model.layers.3.self_attn.q_proj.weight" with dimensions [out, in].
+// Tensor reads one tensor as float32, row-major, with its dimensions. It must not be changed: it may be the file
+// itself. Names are Hugging Face's, for example "model.layers.3.self_attn.q_proj.weight" with dimensions [out, in].
 func (m *Model) Tensor(name string) ([]float32, []int, error) { return m.source.tensor(m.Config, name) }
 
-// BF16 returns a tensor's bits as they stand in the file, row-major, with its dimensions; ok is false where the file does not
-// hold it as bfloat16, and Tensor alone reads it. It must not be changed: it is the file itself.
+// BF16 returns a tensor's bits as they stand in the file, row-major, with its dimensions; ok is false where the file
+// does not hold it as bfloat16, and Tensor alone reads it. It must not be changed: it is the file itself.
 func (m *Model) BF16(name string) (bits []uint16, dims []int, ok bool) {
 	return m.source.bf16(m.Config, name)
 }
@@ -94,6 +96,6 @@ func (m *Model) Rows(name string, ids []int) ([][]float32, error) {
 
 // tensorFault is the error of a tensor that cannot be read.
 func tensorFault(path, name string, err error) error {
-	return &fault.Error{Code: fault.CodeUsage, What: "cannot read a tensor of the base model", Where: path + ": " + name, Err: err,
-		Next: "fetch the model again, or name another with --base-model"}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot read a tensor of the base model",
+		Where: path + ": " + name, Err: err, Next: "fetch the model again, or name another with --base-model"}
 }

@@ -137,7 +137,8 @@ func tiny(changes ...pair) []pair {
 		{"llama.feed_forward_length", 16}, {"llama.attention.head_count", 2}, {"llama.attention.head_count_kv", 1},
 		{"llama.vocab_size", 3}, {"llama.context_length", 32}, {"llama.rope.freq_base", 1e4},
 		{"llama.attention.layer_norm_rms_epsilon", 0.5}, {"tokenizer.ggml.model", "gpt2"},
-		{"tokenizer.ggml.pre", "smollm"}, {"tokenizer.ggml.tokens", []string{"a", "b", "ab"}}, {"tokenizer.ggml.merges", []string{"a b"}}}
+		{"tokenizer.ggml.pre", "smollm"}, {"tokenizer.ggml.tokens", []string{"a", "b", "ab"}}, {"tokenizer.ggml.merges",
+			[]string{"a b"}}}
 	for _, c := range changes {
 		kvs = slices.DeleteFunc(kvs, func(p pair) bool { return p.key == c.key })
 		if c.value != nil {
@@ -158,7 +159,8 @@ func write(t *testing.T, data []byte) string {
 func wantFault(t *testing.T, err error, path, why string) {
 	t.Helper()
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Code != fault.CodeUsage || !strings.HasPrefix(f.Where, path) || !strings.Contains(err.Error(), why) {
+	if !errors.As(err, &f) || f.Code != fault.CodeUsage || !strings.HasPrefix(f.Where, path) ||
+		!strings.Contains(err.Error(), why) {
 		t.Errorf("got %v, want a fault at %s that says %q", err, path, why)
 	}
 }
@@ -171,9 +173,10 @@ func TestOpenReadsConfigAndTensor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	config := Config{Architecture: "llama", NumLayers: 1, Hidden: 8, Intermediate: 16, NumHeads: 2, NumKVHeads: 1, HeadDim: 4,
-		VocabSize: 3, MaxContext: 32, Rope: Rope{Theta: 1e4}, NormEps: 0.5, TiedHead: true}
-	if !reflect.DeepEqual(m.Config, config) || m.Path != path || !slices.Equal(m.Vocabulary.Merges, []string{"a b"}) || m.Vocabulary.BOS != -1 {
+	config := Config{Architecture: "llama", NumLayers: 1, Hidden: 8, Intermediate: 16, NumHeads: 2,
+		NumKVHeads: 1, HeadDim: 4, VocabSize: 3, MaxContext: 32, Rope: Rope{Theta: 1e4}, NormEps: 0.5, TiedHead: true}
+	if !reflect.DeepEqual(m.Config, config) || m.Path != path || !slices.Equal(m.Vocabulary.Merges, []string{"a b"}) ||
+		m.Vocabulary.BOS != -1 {
 		t.Errorf("got %+v", m)
 	}
 	got, dims, err := m.Tensor("model.layers.0.self_attn.q_proj.weight")
@@ -216,8 +219,10 @@ func TestOpenRefuses(t *testing.T) {
 // TestVocabularyOfSentencePiece has a vocabulary of the llama kind: scores and token types, no merges.
 func TestVocabularyOfSentencePiece(t *testing.T) {
 	scores, types := []float32{0, -1.5, -2}, []int32{2, 3, 6}
-	sentencePiece := []pair{{"tokenizer.ggml.model", "llama"}, {"tokenizer.ggml.pre", "default"}, {"tokenizer.ggml.merges", nil},
-		{"tokenizer.ggml.scores", scores}, {"tokenizer.ggml.token_type", types}, {"tokenizer.ggml.bos_token_id", 1}}
+	sentencePiece := []pair{
+		{"tokenizer.ggml.model", "llama"}, {"tokenizer.ggml.pre", "default"}, {"tokenizer.ggml.merges", nil},
+		{"tokenizer.ggml.scores", scores}, {"tokenizer.ggml.token_type", types}, {"tokenizer.ggml.bos_token_id", 1},
+	}
 	read := func(more ...pair) Vocabulary {
 		m, err := Open(write(t, file(tiny(append(sentencePiece, more...)...), []uint64{8, 8}, count(64))))
 		if err != nil {
@@ -226,12 +231,14 @@ func TestVocabularyOfSentencePiece(t *testing.T) {
 		defer m.Close()
 		return m.Vocabulary
 	}
-	want := Vocabulary{Model: "llama", PreTokenizer: "default", Tokens: []string{"a", "b", "ab"}, TokenTypes: types, Scores: scores, BOS: 1, EOS: -1, AddBOS: true}
+	want := Vocabulary{Model: "llama", PreTokenizer: "default", Tokens: []string{"a", "b", "ab"}, TokenTypes: types,
+		Scores: scores, BOS: 1, EOS: -1, AddBOS: true}
 	if got := read(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
 	want.AddBOS, want.AddEOS, want.NoSpacePrefix = false, true, true
-	got := read(pair{"tokenizer.ggml.add_bos_token", false}, pair{"tokenizer.ggml.add_eos_token", true}, pair{"tokenizer.ggml.add_space_prefix", false})
+	got := read(pair{"tokenizer.ggml.add_bos_token", false}, pair{"tokenizer.ggml.add_eos_token", true},
+		pair{"tokenizer.ggml.add_space_prefix", false})
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("with flags: %+v", got)
 	}
@@ -288,7 +295,8 @@ func TestInstalledModel(t *testing.T) {
 	}
 	defer m.Close()
 	c := m.Config
-	if c.NumLayers != 30 || c.Hidden != 576 || c.NumHeads != 9 || c.NumKVHeads != 3 || c.HeadDim != 64 || c.VocabSize != 49152 || !c.TiedHead {
+	if c.NumLayers != 30 || c.Hidden != 576 || c.NumHeads != 9 || c.NumKVHeads != 3 || c.HeadDim != 64 ||
+		c.VocabSize != 49152 || !c.TiedHead {
 		t.Errorf("got %+v", c)
 	}
 	flat, dims, err := m.Tensor("model.layers.3.self_attn.k_proj.weight")

@@ -47,7 +47,8 @@ func (r Rope) validate(headDim int) error {
 		}
 	case "llama3":
 		if !(r.Factor > 0) || !(r.LowFactor > 0) || !(r.HighFactor > r.LowFactor) || r.OriginalContext < 1 {
-			return fmt.Errorf("llama3 rope scaling needs factor, low_freq_factor, a greater high_freq_factor, and original_max_position_embeddings")
+			return fmt.Errorf("llama3 rope scaling needs factor, low_freq_factor, a greater high_freq_factor, " +
+				"and original_max_position_embeddings")
 		}
 	case "yarn":
 		if !(r.Factor > 0) || r.OriginalContext < 1 {
@@ -55,7 +56,8 @@ func (r Rope) validate(headDim int) error {
 		}
 	case "longrope":
 		if len(r.ShortFactor) != half || len(r.LongFactor) != half || r.OriginalContext < 1 {
-			return fmt.Errorf("longrope scaling needs %d short and %d long factors, and original_max_position_embeddings", half, half)
+			return fmt.Errorf("longrope scaling needs %d short and %d long factors, "+
+				"and original_max_position_embeddings", half, half)
 		}
 	default:
 		return fmt.Errorf("rope scaling of type %q is not supported", r.Kind)

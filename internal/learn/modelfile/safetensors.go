@@ -108,7 +108,8 @@ func (f *Safetensors) contiguous() error {
 	for _, name := range f.Names() {
 		e := f.entries[name]
 		if e.Offsets[0] != end {
-			return fmt.Errorf("tensor %s overlaps another or leaves a hole at byte %d of the data", name, min(end, e.Offsets[0]))
+			return fmt.Errorf("tensor %s overlaps another or leaves a hole at byte %d of the data",
+				name, min(end, e.Offsets[0]))
 		}
 		end = e.Offsets[1]
 	}

@@ -55,7 +55,9 @@ func copies(t *testing.T, f *Safetensors) (out []NewTensor) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, NewTensor{Name: name, DType: f.DType(name), Dims: dims, Read: func() ([]float32, error) { return flat, nil }})
+		out = append(out, NewTensor{Name: name, DType: f.DType(name), Dims: dims, Read: func() ([]float32, error) {
+			return flat, nil
+		}})
 	}
 	return out
 }

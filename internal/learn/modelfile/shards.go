@@ -90,8 +90,8 @@ func (m *Model) CopyRest(dir, dtype string) (tokenizer bool, err error) {
 // typeNames are config.json's names of the types that weights are written in.
 var typeNames = map[string]string{"F32": "float32", "BF16": "bfloat16"}
 
-// reconfigure names another type of the weights in a config.json, at every place that names one, and says of a head of its own that it is.
-// An empty name leaves the type.
+// reconfigure names another type of the weights in a config.json, at every place that names one, and says of a head of
+// its own that it is. An empty name leaves the type.
 func (m *Model) reconfigure(path, name string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -130,7 +130,10 @@ func retypeObject(object map[string]any, name string) (found bool) {
 }
 
 func isWeights(name string) bool {
-	for _, end := range []string{".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json", ".pth", ".pt", ".gguf", ".onnx", ".h5", ".msgpack"} {
+	for _, end := range []string{
+		".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json", ".pth", ".pt", ".gguf", ".onnx",
+		".h5", ".msgpack",
+	} {
 		if strings.HasSuffix(name, end) {
 			return true
 		}

@@ -13,7 +13,8 @@ import (
 // The type of the weights is named wherever config.json names one, and numbers stay as they are written.
 func TestCopyRestNamesTheType(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
-		{`{"torch_dtype": "float32", "rms_norm_eps": 1e-05, "rope_theta": 10000.0}`, `{"torch_dtype": "bfloat16", "rms_norm_eps": 1e-05, "rope_theta": 10000.0}`},
+		{`{"torch_dtype": "float32", "rms_norm_eps": 1e-05, "rope_theta": 10000.0}`,
+			`{"torch_dtype": "bfloat16", "rms_norm_eps": 1e-05, "rope_theta": 10000.0}`},
 		{`{"dtype": "float16", "text_config": {"dtype": "float16", "x": 1}, "vision_config": {"y": "dtype"}}`,
 			`{"dtype": "bfloat16", "text_config": {"dtype": "bfloat16", "x": 1}, "vision_config": {"y": "dtype"}}`},
 		{`{"text_config": {"dtype": "float16"}}`, `{"text_config": {"dtype": "bfloat16"}}`},
@@ -65,14 +66,16 @@ func sameJSON(t *testing.T, a, b string) bool {
 
 // A vocabulary whose way of cutting text is not known in tokenizer.json's words is not written in others.
 func TestTokenizerIsWrittenOrNot(t *testing.T) {
-	v := Vocabulary{Model: "gpt2", PreTokenizer: "smollm", Tokens: []string{"a", "b", "ab", "<|im_end|>"}, TokenTypes: []int32{1, 1, 1, 3}, Merges: []string{"a b"}, BOS: -1, EOS: 3}
+	v := Vocabulary{Model: "gpt2", PreTokenizer: "smollm", Tokens: []string{"a", "b", "ab", "<|im_end|>"},
+		TokenTypes: []int32{1, 1, 1, 3}, Merges: []string{"a b"}, BOS: -1, EOS: 3}
 	dir := t.TempDir()
 	if written, err := v.writeTokenizer(dir, 64); err != nil || !written {
 		t.Fatalf("%v, %v", written, err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "tokenizer_config.json"))
 	var c map[string]any
-	if err != nil || json.Unmarshal(text, &c) != nil || c["eos_token"] != "<|im_end|>" || c["bos_token"] != nil || c["model_max_length"] != 64.0 {
+	if err != nil || json.Unmarshal(text, &c) != nil || c["eos_token"] != "<|im_end|>" || c["bos_token"] != nil ||
+		c["model_max_length"] != 64.0 {
 		t.Errorf("%s, %v", text, err)
 	}
 	var file struct {
@@ -87,7 +90,8 @@ func TestTokenizerIsWrittenOrNot(t *testing.T) {
 	if text, err = os.ReadFile(filepath.Join(dir, "tokenizer.json")); err == nil {
 		err = json.Unmarshal(text, &file)
 	}
-	if parts := file.PreTokenizer.Pretokenizers; err != nil || len(parts) != 2 || !parts[0].Digits || parts[1].Type != "ByteLevel" || len(file.Model.Merges) != 1 {
+	if parts := file.PreTokenizer.Pretokenizers; err != nil || len(parts) != 2 || !parts[0].Digits ||
+		parts[1].Type != "ByteLevel" || len(file.Model.Merges) != 1 {
 		t.Errorf("smollm cuts digits apart, then as GPT-2: %+v, %v", file, err)
 	}
 	for _, other := range []Vocabulary{{Model: "llama"}, {Model: "gpt2", PreTokenizer: "of-next-year"}} {
@@ -104,7 +108,8 @@ func TestTokenizerIsWrittenOrNot(t *testing.T) {
 // What is written as tokenizer.json cuts and normalises text as the GGUF file's vocabulary does.
 func TestWrittenTokenizerIsTheFiles(t *testing.T) {
 	v := Vocabulary{Model: "gpt2", Merges: []string{"Ġ Ġ", "1 2", "Ġ a", "a b", "' s", "Ã ©"}, EOS: 1, BOS: -1}
-	v.Tokens, v.TokenTypes = []string{"<|im_start|>", "<|im_end|>", "ĠĠ", "12", "Ġa", "ab", "'s", "Ã©", "Ċ", "Ġ", "Ã", "©", "Ì", "ģ"},
+	v.Tokens, v.TokenTypes =
+		[]string{"<|im_start|>", "<|im_end|>", "ĠĠ", "12", "Ġa", "ab", "'s", "Ã©", "Ċ", "Ġ", "Ã", "©", "Ì", "ģ"},
 		[]int32{3, 3}
 	for c := '!'; c <= '~'; c++ {
 		v.Tokens = append(v.Tokens, string(c))
@@ -122,11 +127,14 @@ func TestWrittenTokenizerIsTheFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := tokenizer.New(tokenizer.Options{Tokens: v.Tokens, Merges: v.Merges, Types: v.TokenTypes, PreTokenizer: pre})
+		want, err := tokenizer.New(tokenizer.Options{Tokens: v.Tokens, Merges: v.Merges, Types: v.TokenTypes,
+			PreTokenizer: pre})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{"12 ab", "it's  a\n\n b", "<|im_start|>a b<|im_end|>\n", "\u00e9", "e\u0301", "a.b!\n"} {
+		for _, text := range []string{
+			"12 ab", "it's  a\n\n b", "<|im_start|>a b<|im_end|>\n", "\u00e9", "e\u0301", "a.b!\n",
+		} {
 			if a, b := got.Encode(text), want.Encode(text); !slices.Equal(a, b) {
 				t.Errorf("%s: %q is %v, in the file %v", pre, text, a, b)
 			}

@@ -57,7 +57,8 @@ type addedToken struct {
 }
 
 // writeTokenizer writes a GGUF file's vocabulary as transformers keeps it: tokenizer.json, tokenizer_config.json and
-// chat_template.jinja. It reports whether it could: not every way of cutting text has been put into tokenizer.json's words.
+// chat_template.jinja. It reports whether it could: not every way of cutting text has been put into tokenizer.json's
+// words.
 func (v Vocabulary) writeTokenizer(dir string, maxContext int) (bool, error) {
 	s, ok := splitterOf(v.PreTokenizer)
 	if !ok || v.Model != "gpt2" {
@@ -80,11 +81,16 @@ func (v Vocabulary) writeTokenizer(dir string, maxContext int) (bool, error) {
 		"version": "1.0", "truncation": nil, "padding": nil, "added_tokens": added, "normalizer": s.normalizer,
 		"post_processor": nil,
 		"pre_tokenizer":  map[string]any{"type": "Sequence", "pretokenizers": s.cut}, "decoder": byteLevel(true),
-		"model": map[string]any{"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
-			"fuse_unk": false, "byte_fallback": false, "vocab": ids, "merges": merges},
+		"model": map[string]any{
+			"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil,
+			"end_of_word_suffix": nil, "fuse_unk": false, "byte_fallback": false, "vocab": ids, "merges": merges,
+		},
 	}
-	config := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": maxContext, "clean_up_tokenization_spaces": false,
-		"add_bos_token": false}
+	config := map[string]any{
+		"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": maxContext,
+		"clean_up_tokenization_spaces": false,
+		"add_bos_token":                false,
+	}
 	for key, id := range map[string]int32{"bos_token": v.BOS, "eos_token": v.EOS} {
 		if id >= 0 && int(id) < len(v.Tokens) {
 			config[key] = v.Tokens[id]
@@ -99,7 +105,8 @@ func (v Vocabulary) writeTokenizer(dir string, maxContext int) (bool, error) {
 	return true, v.writeTemplates(dir)
 }
 
-// TemplateFolder is where transformers keeps the chat templates of a folder beside chat_template.jinja, NAME.jinja each.
+// TemplateFolder is where transformers keeps the chat templates of a folder beside chat_template.jinja, NAME.jinja
+// each.
 const TemplateFolder = "additional_chat_templates"
 
 func (v Vocabulary) writeTemplates(dir string) error {

@@ -62,7 +62,8 @@ func WriteSafetensors(path string, tensors []NewTensor, metadata map[string]stri
 		}
 	}()
 	w := bufio.NewWriterSize(f, 1<<20)
-	_, _ = w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text)))) // the writer keeps its first error for Flush
+	// the writer keeps its first error for Flush
+	_, _ = w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
 	_, _ = w.Write(text)
 	for _, t := range tensors {
 		if err := t.write(w); err != nil {

@@ -8,13 +8,13 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// cispo weighs a token's logprob by its clipped ratio, through which no gradient goes (CISPO, MiniMax-M1, arXiv 2506.13585, eq. 4 and 5), with
-// A the advantage and r the ratio of the trainer's probability to the old one:
+// cispo weighs a token's logprob by its clipped ratio, through which no gradient goes (CISPO, MiniMax-M1, arXiv
+// 2506.13585, eq. 4 and 5), with A the advantage and r the ratio of the trainer's probability to the old one:
 //
 //	loss = -sg(clip(r, 1-low, 1+high)) A log p    r = exp(log p - log p_old)
 //
-// So each token has a gradient, also those that DAPO clips: the rare ones at which a chain of thought turns. The paper bounds the ratio
-// from above alone, which is low = 1; ScaleRL (arXiv 2510.13786) takes high = 4.
+// So each token has a gradient, also those that DAPO clips: the rare ones at which a chain of thought turns. The paper
+// bounds the ratio from above alone, which is low = 1; ScaleRL (arXiv 2510.13786) takes high = 4.
 type cispo struct{ clip batch.Clip }
 
 func (cispo) Name() string { return "cispo" }

@@ -8,13 +8,14 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// clipped is the clipped policy-gradient loss (PPO, arXiv 1707.06347, eq. 7; GRPO, arXiv 2402.03300, eq. 3) with clip-higher (DAPO, arXiv
-// 2503.14476, eq. 8), with A the advantage and r the ratio of the trainer's probability to the old one:
+// clipped is the clipped policy-gradient loss (PPO, arXiv 1707.06347, eq. 7; GRPO, arXiv 2402.03300, eq. 3) with
+// clip-higher (DAPO, arXiv 2503.14476, eq. 8), with A the advantage and r the ratio of the trainer's probability to the
+// old one:
 //
 //	loss = -min(r A, clip(r, 1-low, 1+high) A)    r = exp(log p - log p_old)
 //
-// A token whose ratio is clipped has no gradient. Where A < 0 nothing bounds the loss from above. A dual clip does (arXiv 1912.09729;
-// TRL's delta), where it is above 1+high:
+// A token whose ratio is clipped has no gradient. Where A < 0 nothing bounds the loss from above. A dual clip does
+// (arXiv 1912.09729; TRL's delta), where it is above 1+high:
 //
 //	loss = -min(min(r, dual) A, clip(r, 1-low, 1+high) A)
 type clipped struct{ clip batch.Clip }

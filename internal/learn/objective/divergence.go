@@ -9,14 +9,14 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// divergence adds beta times an estimate of KL(p || p_ref) to each token's loss (GRPO, arXiv 2402.03300, eq. 3 and 4), with x = log p - log p_ref
-// (J. Schulman, "Approximating KL divergence", 2020):
+// divergence adds beta times an estimate of KL(p || p_ref) to each token's loss (GRPO, arXiv 2402.03300, eq. 3 and 4),
+// with x = log p - log p_ref (J. Schulman, "Approximating KL divergence", 2020):
 //
 //	k1 = x    k2 = x^2 / 2    k3 = exp(-x) - 1 + x
 //
-// The means of k1 and k3 over samples of p are the divergence; their gradients are not its gradient: that of k1 is 0 on the average, that
-// of k3 is the one of the divergence the other way round. That of k2 is right (Y. Tang, R. Munos, "On a few pitfalls in KL divergence gradient
-// estimation for RL", arXiv 2506.09477). So there are three gradients:
+// The means of k1 and k3 over samples of p are the divergence; their gradients are not its gradient: that of k1 is 0 on
+// the average, that of k3 is the one of the divergence the other way round. That of k2 is right (Y. Tang, R. Munos, "On
+// a few pitfalls in KL divergence gradient estimation for RL", arXiv 2506.09477). So there are three gradients:
 //
 //	own    d k
 //	k2     x dx, whatever the value is (verl's k1+ and k3+)

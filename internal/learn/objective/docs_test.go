@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/OBJECTIVES.md anew")
 
-// sections of docs/OBJECTIVES.md: a title, and whose docstrings stand below it, as FILE NAME, where FILE is below internal.
+// sections of docs/OBJECTIVES.md: a title, and whose docstrings stand below it, as FILE NAME, where FILE is below
+// internal.
 var sections = []struct {
 	title string
 	of    []string
@@ -27,7 +28,8 @@ var sections = []struct {
 	{"A clipped weight: `cispo`", []string{"learn/objective/cispo.go cispo"}},
 	{"Demonstrations", []string{"learn/objective/likelihood.go likelihood"}},
 	{"Pairs: `dpo`", []string{"learn/objective/preference.go preference", "learn/batch/preference.go Preference"}},
-	{"From tokens to a step", []string{"learn/batch/reduction.go Reduction", "learn/batch/reduction.go TokenMean", "learn/batch/reduction.go EpisodeMean", "learn/batch/reduction.go Constant"}},
+	{"From tokens to a step", []string{"learn/batch/reduction.go Reduction", "learn/batch/reduction.go TokenMean",
+		"learn/batch/reduction.go EpisodeMean", "learn/batch/reduction.go Constant"}},
 	{"Advantages: `grpo.advantage`", []string{"learn/batch/advantage.go Of", "learn/batch/advantage.go PerTerm"}},
 	{"Turns: `grpo.credit`", []string{"episode/reward/turns.go Turns", "learn/batch/credit.go Returns", "learn/batch/credit.go Of"}},
 	{"Self-imitation: `grpo.imitation`", []string{"recipe/imitation.go Imitation"}},
@@ -61,7 +63,8 @@ func TestDocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text += fmt.Sprintf("| `%s` | %s | %s |\n", loss, strings.TrimPrefix(fmt.Sprintf("%T", o), "objective."), loss.Reduction())
+		text += fmt.Sprintf("| `%s` | %s | %s |\n",
+			loss, strings.TrimPrefix(fmt.Sprintf("%T", o), "objective."), loss.Reduction())
 	}
 	text += `
 BNPO is the mean over the tokens of a micro-batch in TRL. Here no micro-batch changes a step, so it is DAPO's mean over all tokens.

@@ -8,13 +8,14 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// gspo is the clipped loss with one ratio for each row, the geometric mean of its sampled tokens' (GSPO, arXiv 2507.18071, eq. 5 and 7; TRL's
-// importance_sampling_level: sequence), with T the row's number of trained tokens:
+// gspo is the clipped loss with one ratio for each row, the geometric mean of its sampled tokens' (GSPO, arXiv
+// 2507.18071, eq. 5 and 7; TRL's importance_sampling_level: sequence), with T the row's number of trained tokens:
 //
 //	loss = -min(s A, clip(s, 1-low, 1+high) A)    s = exp(1/T sum_t (log p_t - log p_old,t))
 //
-// It is the same for all tokens of a row with one advantage, and clipped rows have no gradient at all. An episode whose chat template rewrites
-// what came before is several rows, each with a ratio of its own. The paper's bounds are 3e-4 and 4e-4.
+// It is the same for all tokens of a row with one advantage, and clipped rows have no gradient at all. An episode whose
+// chat template rewrites what came before is several rows, each with a ratio of its own. The paper's bounds are 3e-4
+// and 4e-4.
 type gspo struct{ clip batch.Clip }
 
 func (g gspo) Name() string {

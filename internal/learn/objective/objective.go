@@ -1,5 +1,6 @@
-// Package objective holds the losses that a training step may have, each in a file of its own: its formula and where it is from, the
-// columns that rows must have, its graph, and the same in float64, which tests hold the graph and the trainer's gradient to.
+// Package objective holds the losses that a training step may have, each in a file of its own: its formula and where it
+// is from, the columns that rows must have, its graph, and the same in float64, which tests hold the graph and the
+// trainer's gradient to.
 package objective
 
 import (
@@ -10,9 +11,9 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Objective is the loss of each token as a function of the trainer's logprobs of its row, at the step's temperature, and of their columns. The
-// step's loss is the weighted sum over the trained tokens of the whole batch by its normaliser, however it is cut into micro-batches: rows
-// are never cut.
+// Objective is the loss of each token as a function of the trainer's logprobs of its row, at the step's temperature,
+// and of their columns. The step's loss is the weighted sum over the trained tokens of the whole batch by its
+// normaliser, however it is cut into micro-batches: rows are never cut.
 type Objective interface {
 	// Name tells objectives apart whose graphs differ.
 	Name() string
@@ -24,7 +25,8 @@ type Objective interface {
 	ByRow() bool
 	// Graph maps the tokens of a micro-batch to their losses [M].
 	Graph(t Tokens) *Node
-	// Reference is what a row's tokens add to a step's sum of losses, and its derivative by each logprob, as a step takes it, in float64.
+	// Reference is what a row's tokens add to a step's sum of losses, and its derivative by each logprob, as a step
+	// takes it, in float64.
 	Reference(r Row) (loss float64, slopes []float64)
 }
 

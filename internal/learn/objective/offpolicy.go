@@ -8,9 +8,9 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// offPolicy takes no loss of rows that the policy was pushed away from and has left already: rows with a negative advantage whose mean
-// log(p_sampler / p) over their trained tokens is above a bound (DeepSeek-V3.2, arXiv 2512.02556, section 3.1; TRL's off_policy_mask_threshold). No gradient goes
-// through the mask.
+// offPolicy takes no loss of rows that the policy was pushed away from and has left already: rows with a negative
+// advantage whose mean log(p_sampler / p) over their trained tokens is above a bound (DeepSeek-V3.2, arXiv 2512.02556,
+// section 3.1; TRL's off_policy_mask_threshold). No gradient goes through the mask.
 //
 //	loss = m l    m = 0 where A < 0 and 1/T sum_t (log p_sampler,t - log p_t) > bound, else 1
 type offPolicy struct {

@@ -6,13 +6,14 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// preference is the loss of pairs, to the first order. With s the derivative of a step's loss by a token's logprob (Preference, below), as the
-// policy is before the step:
+// preference is the loss of pairs, to the first order. With s the derivative of a step's loss by a token's logprob
+// (Preference, below), as the policy is before the step:
 //
 //	loss = s log p
 //
-// Its gradient is that of the pairs' loss; its value is not, and is not reported. So the two sides of a pair need not be computed together:
-// they may be in different micro-batches and on different devices, and are computed once more, forward only, for s.
+// Its gradient is that of the pairs' loss; its value is not, and is not reported. So the two sides of a pair need not
+// be computed together: they may be in different micro-batches and on different devices, and are computed once more,
+// forward only, for s.
 type preference struct{}
 
 func (preference) Name() string { return "dpo" }

@@ -6,8 +6,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// rowMean is the mean of x [M] over the tokens of each row, at each of its tokens; 0 where there is no row. Everything is a sum over N x M
-// numbers: no product, which a GPU would round to fewer bits, and no scatter, which may add in any order.
+// rowMean is the mean of x [M] over the tokens of each row, at each of its tokens; 0 where there is no row. Everything
+// is a sum over N x M numbers: no product, which a GPU would round to fewer bits, and no scatter, which may add in any
+// order.
 func (t Tokens) rowMean(x *Node) *Node {
 	m := x.Shape().Dimensions[0]
 	row := Iota(x.Graph(), shapes.Make(dtypes.Int32, t.NumRows, 1), 0)

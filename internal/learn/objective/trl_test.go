@@ -18,7 +18,8 @@ type trl struct {
 	Batches []trlBatch
 }
 
-// trlBatch has for each of its episodes scores of the terms a, b and c, and for each token what make_trl.py's batch has.
+// trlBatch has for each of its episodes scores of the terms a, b and c, and for each token what make_trl.py's batch
+// has.
 type trlBatch struct {
 	Scores                       [][]*float64
 	Mask, Completion             [][]float64
@@ -56,7 +57,8 @@ type trlLoss struct {
 func (l trlLoss) objective() batch.Objective {
 	s := l.Settings
 	o := batch.Objective{Loss: s.Loss, Clip: batch.Clip{Low: 0.2, High: 0.28, Dual: s.Dual}, OffPolicy: s.OffPolicy,
-		KL: batch.KL{Beta: s.Beta, Estimator: s.Estimator, Gradient: s.Gradient}, Bonus: batch.Bonus{On: s.Entropy > 0, Coefficient: s.Entropy}}
+		KL: batch.KL{Beta: s.Beta, Estimator: s.Estimator, Gradient: s.Gradient}, Bonus: batch.Bonus{On: s.Entropy > 0,
+			Coefficient: s.Entropy}}
 	if s.Low != nil {
 		o.Clip.Low = *s.Low
 	}
@@ -77,10 +79,12 @@ func read(t *testing.T) (g trl) {
 	return g
 }
 
-// groups makes trajectories of a batch, whose tokens' ids are their places. Tokens that are masked stand where tool results do.
+// groups makes trajectories of a batch, whose tokens' ids are their places. Tokens that are masked stand where tool
+// results do.
 func (g trl) groups(b trlBatch) (groups []trajectory.Group) {
 	for i, mask := range b.Mask {
-		x := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: []trajectory.Turn{{BridgeIDs: []int32{-1, int32(-2 - i)}}}}
+		x := &trajectory.Trajectory{Outcome: trajectory.OK,
+			Turns: []trajectory.Turn{{BridgeIDs: []int32{-1, int32(-2 - i)}}}}
 		for k, name := range []string{"a", "b", "c"} {
 			if s := b.Scores[i][k]; s != nil {
 				x.Terms = append(x.Terms, trajectory.Term{Name: name, Score: *s, Weight: g.Terms[name]})
@@ -92,7 +96,8 @@ func (g trl) groups(b trlBatch) (groups []trajectory.Group) {
 			switch {
 			case b.Completion[i][at] == 0:
 			case sampled == 1:
-				last.CompletionIDs, last.SamplerLogprobs = append(last.CompletionIDs, int32(at)), append(last.SamplerLogprobs, float32(b.Sampler[i][at]))
+				last.CompletionIDs, last.SamplerLogprobs =
+					append(last.CompletionIDs, int32(at)), append(last.SamplerLogprobs, float32(b.Sampler[i][at]))
 			case len(last.CompletionIDs) > 0:
 				x.Turns = append(x.Turns, trajectory.Turn{BridgeIDs: []int32{int32(at)}})
 			default:
@@ -120,14 +125,18 @@ func TestAdvantagesAreTRLs(t *testing.T) {
 			}
 			earned = append(earned, e)
 		}
-		for _, a := range []batch.Advantage{batch.AdvantageGroup, batch.AdvantageCentred, batch.AdvantageLeaveOneOut, batch.AdvantageBatch, batch.AdvantagePerTerm} {
+		for _, a := range []batch.Advantage{
+			batch.AdvantageGroup, batch.AdvantageCentred, batch.AdvantageLeaveOneOut, batch.AdvantageBatch,
+			batch.AdvantagePerTerm,
+		} {
 			if len(b.Advantages[a]) != len(b.Mask) {
 				t.Fatalf("TRL has no advantages %s", a)
 			}
 			for i, of := range a.Of(earned) {
 				for j, got := range of {
 					if want := b.Advantages[a][i*g.Size+j]; !(math.Abs(got-want) < 1e-6) {
-						t.Errorf("batch %d, %s: episode %d of group %d has %g, TRL gives it %g", number, a, j, i, got, want)
+						t.Errorf("batch %d, %s: episode %d of group %d has %g, TRL gives it %g",
+							number, a, j, i, got, want)
 					}
 				}
 			}
@@ -135,8 +144,8 @@ func TestAdvantagesAreTRLs(t *testing.T) {
 	}
 }
 
-// Losses of whole batches and their gradients by each logprob are TRL's: episodes become rows with advantages and weights, are corrected,
-// and have the objective's loss.
+// Losses of whole batches and their gradients by each logprob are TRL's: episodes become rows with advantages and
+// weights, are corrected, and have the objective's loss.
 func TestLossesAreTRLs(t *testing.T) {
 	g := read(t)
 	seen, chosen, bonuses := map[batch.Loss]int{}, map[batch.Loss]int{}, map[batch.Loss]int{}
@@ -148,7 +157,8 @@ func TestLossesAreTRLs(t *testing.T) {
 			}
 			loss, gradient, byEntropy, meanEntropy := g.step(t, b, l)
 			if !(math.Abs(meanEntropy-l.MeanEntropy) < 1e-6) {
-				t.Errorf("batch %d, %+v: the bonus is of a mean entropy of %.9g, TRL's of %.9g", number, l.Settings, meanEntropy, l.MeanEntropy)
+				t.Errorf("batch %d, %+v: the bonus is of a mean entropy of %.9g, TRL's of %.9g",
+					number, l.Settings, meanEntropy, l.MeanEntropy)
 			}
 			if !(math.Abs(loss-l.Loss) < 1e-6) {
 				t.Errorf("batch %d, %+v: loss %.9g, TRL has %.9g", number, l.Settings, loss, l.Loss)
@@ -157,32 +167,38 @@ func TestLossesAreTRLs(t *testing.T) {
 				bonuses[l.Settings.Loss]++
 				for at, want := range row {
 					if !(math.Abs(byEntropy[i][at]-want) < 1e-6) {
-						t.Errorf("batch %d, %+v: derivative by the entropy of token %d of episode %d is %.9g, TRL has %.9g", number, l.Settings, at, i, byEntropy[i][at], want)
+						t.Errorf("batch %d, %+v: derivative by the entropy of token %d of episode %d is %.9g, "+
+							"TRL has %.9g", number, l.Settings, at, i, byEntropy[i][at], want)
 					}
 				}
 			}
 			for i, row := range l.Gradient {
 				for at, want := range row {
 					if !(math.Abs(gradient[i][at]-want) < 1e-6) {
-						t.Errorf("batch %d, %+v: derivative by token %d of episode %d is %.9g, TRL has %.9g", number, l.Settings, at, i, gradient[i][at], want)
+						t.Errorf("batch %d, %+v: derivative by token %d of episode %d is %.9g, TRL has %.9g",
+							number, l.Settings, at, i, gradient[i][at], want)
 					}
 				}
 			}
 		}
 	}
 	for _, loss := range batch.Losses()[1:] {
-		if seen[loss] < len(g.Batches) || loss != batch.LossBNPO && chosen[loss] < len(g.Batches) || bonuses[loss] == 0 {
+		if seen[loss] < len(g.Batches) || loss != batch.LossBNPO && chosen[loss] < len(g.Batches) ||
+			bonuses[loss] == 0 {
 			t.Errorf("%s is not compared", loss)
 		}
 	}
 }
 
-// step is the loss of a batch, its derivatives by the logprob and the entropy of each token of each episode, and the mean entropy that its bonus is of, as a step
-// takes them, but in float64.
-func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, byEntropy [][]float64, meanEntropy float64) {
+// step is the loss of a batch, its derivatives by the logprob and the entropy of each token of each episode, and the
+// mean entropy that its bonus is of, as a step takes them, but in float64.
+func (g trl) step(
+	t *testing.T, b trlBatch, l trlLoss,
+) (loss float64, gradient, byEntropy [][]float64, meanEntropy float64) {
 	o := l.objective()
 	compared := batch.Compare(g.groups(b))
-	rows := compared.Rows(batch.Advantages{}.Of(compared.Groups), batch.Options{Reduction: o.Loss.Reduction(), Length: g.Length, KeepAlike: o.KL.Beta > 0 || o.Bonus.On || l.Settings.TopEntropy > 0})
+	rows := compared.Rows(batch.Advantages{}.Of(compared.Groups), batch.Options{Reduction: o.Loss.Reduction(),
+		Length: g.Length, KeepAlike: o.KL.Beta > 0 || o.Bonus.On || l.Settings.TopEntropy > 0})
 	of := func(values [][]float64) (lists [][]float32) {
 		for _, r := range rows.Rows {
 			list := make([]float32, len(r.IDs))
@@ -197,7 +213,8 @@ func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, 
 	}
 	if c := l.Settings.Correction; c != nil {
 		var err error
-		if rows, _, err = rows.Correct(batch.Correction{Level: c.Level, Mode: c.Mode, Low: c.Low, High: c.High}, of(b.Old)); err != nil {
+		if rows, _, err = rows.Correct(batch.Correction{Level: c.Level, Mode: c.Mode, Low: c.Low, High: c.High},
+			of(b.Old)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,7 +25,8 @@ func TestEachOfSeveralDevicesHoldsWhatOneWould(t *testing.T) {
 	e := learntest.Devices(t, 2)
 	for i, x := range two.Programs {
 		if a := one.Programs[i]; x.Name != a.Name || x.Temporary != a.Temporary || x.Peak != a.Peak {
-			t.Errorf("%s: one device takes %d for a while and %d in all, each of two %d and %d", x.Name, a.Temporary, a.Peak, x.Temporary, x.Peak)
+			t.Errorf("%s: one device takes %d for a while and %d in all, each of two %d and %d",
+				x.Name, a.Temporary, a.Peak, x.Temporary, x.Peak)
 		}
 		if x.Name != "apply" {
 			continue

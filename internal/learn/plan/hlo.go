@@ -135,7 +135,8 @@ func block(lines []string) (ops []op, outs []string, n int, err error) {
 	return ops, nil, n, nil
 }
 
-// factorsOf reads the operands' types of a product's line, "... : (tensor<2x3xbf16>, tensor<3x4xbf16>) -> tensor<2x4xbf16>".
+// factorsOf reads the operands' types of a product's line, "... : (tensor<2x3xbf16>, tensor<3x4xbf16>) ->
+// tensor<2x4xbf16>".
 func factorsOf(line string) (factors []factor, err error) {
 	before, _, _ := cutLast(line, "->")
 	_, types, ok := cutLast(before, " : ")
@@ -163,7 +164,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // widths are bytes of an element, by the names of types.
-var widths = map[string]int64{"i1": 1, "i8": 1, "ui8": 1, "bf16": 2, "f16": 2, "f32": 4, "i32": 4, "ui32": 4, "i64": 8, "ui64": 8, "f64": 8}
+var widths = map[string]int64{"i1": 1, "i8": 1, "ui8": 1, "bf16": 2, "f16": 2, "f32": 4, "i32": 4, "ui32": 4, "i64": 8,
+	"ui64": 8, "f64": 8}
 
 // maxElements bounds what a damaged text can say.
 const maxElements = 1 << 50

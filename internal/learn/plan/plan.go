@@ -77,7 +77,9 @@ func (p Plan) Peak() Program {
 }
 
 // weights holds a model's weights; held names what is held since it was last called, but for so many bytes.
-func (p *Plan) weights(d *engine.Dry, s model.Spec) (weights []engine.Buffer, held func(name string, but int64), err error) {
+func (p *Plan) weights(
+	d *engine.Dry, s model.Spec,
+) (weights []engine.Buffer, held func(name string, but int64), err error) {
 	before := int64(0)
 	held = func(name string, but int64) {
 		p.Held = append(p.Held, Item{name, d.Live() - before - but})
@@ -118,8 +120,9 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		if o.ShardWeights { // one sampler is on all devices
 			on, base, adapter = d.Engine, weights, t.Adapter()
 		}
-		sampler, err := sample.New(on, s, base, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, DecodeSteps: o.DecodeSteps, Context: o.Context,
-			Prefix: make([]int32, o.Prefix)})
+		sampler, err := sample.New(on, s,
+			base, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, DecodeSteps: o.DecodeSteps, Context: o.Context,
+				Prefix: make([]int32, o.Prefix)})
 		if err != nil {
 			return p, err
 		}
@@ -132,7 +135,8 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		if err := sampler.Rehearse(); err != nil {
 			return p, err
 		}
-		if _, err := sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, o.Prefix+2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
+		if _, err := sampler.Sample(context.Background(),
+			policy.Request{Prompt: make([]int32, o.Prefix+2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
 			return p, err
 		}
 	}
@@ -154,7 +158,8 @@ func programs(d *engine.Dry, numSampling int) ([]Program, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.Name(), err)
 		}
-		out = append(out, Program{x.Name(), x.HLO(), x.InputNames(), x.ResultNames(), temporary, d.MostLive(x) + temporary, i >= numSampling})
+		out = append(out, Program{x.Name(), x.HLO(), x.InputNames(), x.ResultNames(), temporary,
+			d.MostLive(x) + temporary, i >= numSampling})
 	}
 	return out, nil
 }
@@ -171,20 +176,22 @@ func steps(t *train.Trainer, o Settings) error {
 	return nil
 }
 
-// stepsOf takes a step on rows of a length: as many as are computed at once. A GPU takes one more with another row, as a prefix
-// is then not computed with the rows. No row begins as another does, so packed rows are as many trees.
+// stepsOf takes a step on rows of a length: as many as are computed at once. A GPU takes one more with another row, as
+// a prefix is then not computed with the rows. No row begins as another does, so packed rows are as many trees.
 func stepsOf(t *train.Trainer, o Settings, n int) error {
 	numbers := make([]float32, n)
 	b := batch.Batch{Prefix: make([]int32, o.Prefix)}
 	add := func(trained bool) {
-		row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: numbers, Advantages: numbers}
+		row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: numbers,
+			Advantages: numbers}
 		row.IDs[0] = int32(len(b.Rows))
 		for i := 1; i < n; i++ {
 			row.Trained[i] = trained
 		}
 		b.Rows = append(b.Rows, row)
 	}
-	for i := range max(1, o.Devices) * o.Train.RowsAtOnce(n) { // of several devices each is to compute a whole micro-batch, as one does of any row
+	// of several devices each is to compute a whole micro-batch, as one does of any row
+	for i := range max(1, o.Devices) * o.Train.RowsAtOnce(n) {
 		add(i == 0)
 	}
 	err := step(t, b, o)
@@ -198,7 +205,8 @@ func stepsOf(t *train.Trainer, o Settings, n int) error {
 func step(t *train.Trainer, b batch.Batch, s Settings) error {
 	var o batch.Objective // with dropout, where there is any
 	if s.Policy {
-		o = batch.Objective{Loss: batch.LossDAPO, Temperature: 1, Clip: batch.Clip{Low: 0.2, High: 0.2}, Bonus: batch.Bonus{On: s.Entropies}}
+		o = batch.Objective{Loss: batch.LossDAPO, Temperature: 1, Clip: batch.Clip{Low: 0.2, High: 0.2},
+			Bonus: batch.Bonus{On: s.Entropies}}
 		b = b.Exploring()
 	}
 	_, err := t.Step(context.Background(), b, o, batch.Update{Rate: 1, MaxGradNorm: 1})

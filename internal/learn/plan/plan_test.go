@@ -20,12 +20,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // wide is a model with more in it than learntest's.
 func wide() model.Spec {
 	s := learntest.Spec()
-	s.NumLayers, s.Hidden, s.Intermediate, s.NumHeads, s.NumKVHeads, s.HeadDim, s.VocabSize = 4, 128, 384, 8, 4, 16, 1000
+	s.NumLayers, s.Hidden, s.Intermediate, s.NumHeads, s.NumKVHeads, s.HeadDim, s.VocabSize =
+		4, 128, 384, 8, 4, 16, 1000
 	return s
 }
 
 func settings() Settings {
-	return Settings{Train: train.Options{LoRA: model.LoRA{Rank: 4, Alpha: 4}, MicroBatch: 2}, Prefix: 40, Row: 100, Slots: 8, Context: 64, Policy: true}
+	return Settings{Train: train.Options{LoRA: model.LoRA{Rank: 4, Alpha: 4}, MicroBatch: 2}, Prefix: 40, Row: 100,
+		Slots: 8, Context: 64, Policy: true}
 }
 
 // bytesOf returns the bytes of a model's weights, and of the linear maps among them.
@@ -58,7 +60,12 @@ func TestHeldIsWhatTheShapesSay(t *testing.T) {
 		t.Errorf("rows of three tokens are %d numbers", rows)
 	}
 	kv := int64(2 * s.NumLayers * s.NumKVHeads * s.HeadDim * (o.Prefix + o.Slots*o.Context) * 4)
-	want := []Item{{"weights", weights}, {"adapter and moments", int64(3 * adapter * 4)}, {"keys and values", kv}, {HeldBySampler, int64(adapter * 4)}}
+	want := []Item{
+		{"weights", weights},
+		{"adapter and moments", int64(3 * adapter * 4)},
+		{"keys and values", kv},
+		{HeldBySampler, int64(adapter * 4)},
+	}
 	if !slices.Equal(p.Held, want) {
 		t.Errorf("held %v, want %v", p.Held, want)
 	}
@@ -83,7 +90,8 @@ func TestHeldIsWhatTheShapesSay(t *testing.T) {
 	}
 }
 
-// A GPU computes a prefix with rows that are one micro-batch, which takes more memory than the two apart, and both may come.
+// A GPU computes a prefix with rows that are one micro-batch, which takes more memory than the two apart, and both may
+// come.
 func TestAPrefixWithItsRowsIsPlanned(t *testing.T) {
 	o := settings()
 	o.Slots, o.GPU, o.Prefix, o.Row = 0, true, 300, 100
@@ -95,7 +103,8 @@ func TestAPrefixWithItsRowsIsPlanned(t *testing.T) {
 	for _, x := range p.Programs {
 		temporary[x.Name] = x.Temporary
 	}
-	if temporary["tree"] <= temporary["rows"] || temporary["tree"] <= temporary["prefix_backward"] || temporary["rows"] == 0 || temporary["prefix_backward"] == 0 {
+	if temporary["tree"] <= temporary["rows"] || temporary["tree"] <= temporary["prefix_backward"] ||
+		temporary["rows"] == 0 || temporary["prefix_backward"] == 0 {
 		t.Errorf("planned are %v", temporary)
 	}
 }
@@ -114,8 +123,10 @@ func TestSettingsMatter(t *testing.T) {
 	}
 	usual := peak(func(*Settings) {})
 	for name, change := range map[string]func(o *Settings){
-		"slots": func(o *Settings) { o.Slots *= 8 }, "context": func(o *Settings) { o.Context *= 8 }, "prefix": func(o *Settings) { o.Prefix *= 4 },
-		"row": func(o *Settings) { o.Row *= 2 }, "micro batch": func(o *Settings) { o.Train.MicroBatch *= 2 }, "rank": func(o *Settings) { o.Train.LoRA.Rank *= 8 },
+		"slots": func(o *Settings) { o.Slots *= 8 }, "context": func(o *Settings) { o.Context *= 8 },
+		"prefix": func(o *Settings) { o.Prefix *= 4 }, "row": func(o *Settings) { o.Row *= 2 },
+		"micro batch": func(o *Settings) { o.Train.MicroBatch *= 2 },
+		"rank":        func(o *Settings) { o.Train.LoRA.Rank *= 8 },
 	} {
 		if more := peak(change); more <= usual {
 			t.Errorf("more %s: %d, usually %d", name, more, usual)
@@ -135,7 +146,8 @@ func TestSettingsMatter(t *testing.T) {
 		o := base
 		o.Slots, o.Row = 0, row
 		p, err := Make(s, o)
-		if err != nil || slices.ContainsFunc(p.Programs, func(x Program) bool { return !x.Training }) || len(p.Programs) == 0 {
+		if err != nil || slices.ContainsFunc(p.Programs, func(x Program) bool { return !x.Training }) ||
+			len(p.Programs) == 0 {
 			t.Errorf("training alone: %+v, %v", p.Programs, err)
 		}
 	}
@@ -157,14 +169,16 @@ func TestPropose(t *testing.T) {
 		if err != nil || ok != c.ok || ok && fits.Peak().Peak > c.limit {
 			t.Errorf("limit %d: %+v %v %v", c.limit, smaller, ok, err)
 		}
-		if same := smaller.Slots == o.Slots && smaller.Train.MicroBatch == o.Train.MicroBatch && smaller.Train.Recompute == o.Train.Recompute; same != (c.limit >= p.Peak().Peak) {
-			t.Errorf("limit %d of %d: %d slots, %d rows", c.limit, p.Peak().Peak, smaller.Slots, smaller.Train.MicroBatch)
+		if same := smaller.Slots == o.Slots && smaller.Train.MicroBatch == o.Train.MicroBatch &&
+			smaller.Train.Recompute == o.Train.Recompute; same != (c.limit >= p.Peak().Peak) {
+			t.Errorf("limit %d of %d: %d slots, %d rows",
+				c.limit, p.Peak().Peak, smaller.Slots, smaller.Train.MicroBatch)
 		}
 	}
 }
 
-// The plan is within Tolerance of the compiler's own account: of what a program needs in all, and for the training rows,
-// where it matters most, of the temporary part alone.
+// The plan is within Tolerance of the compiler's own account: of what a program needs in all, and for the training
+// rows, where it matters most, of the temporary part alone.
 func TestPlanIsTheCompilersAccount(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	large := settings()
@@ -181,8 +195,16 @@ func TestPlanIsTheCompilersAccount(t *testing.T) {
 		{"tiny", learntest.Spec(), settings(), false, []string{"prefix", "prefill", "rows"}},
 		{"wide", wide(), large, false, []string{"write", "decode", "rows", "prefix_backward"}},
 		{"bfloat16", narrow, large, false, []string{"decode", "rows"}},
-		{"SmolLM2-135M", model.Spec{}, Settings{Train: train.Options{LoRA: model.LoRA{Rank: 16, Alpha: 32}, MicroBatch: 2}, Prefix: 500, Row: 320, Slots: 16, Context: 384},
-			true, []string{"prefix", "decode", "rows"}},
+		{
+			"SmolLM2-135M", model.Spec{}, Settings{
+				Train:   train.Options{LoRA: model.LoRA{Rank: 16, Alpha: 32}, MicroBatch: 2},
+				Prefix:  500,
+				Row:     320,
+				Slots:   16,
+				Context: 384,
+			},
+			true, []string{"prefix", "decode", "rows"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.slow {
@@ -206,7 +228,8 @@ func TestPlanIsTheCompilersAccount(t *testing.T) {
 					t.Fatal(err)
 				}
 				outside := m.Inputs + m.Outputs - m.Aliased
-				t.Logf("%-16s temporary %d, planned %d; with inputs and outputs %d", x.Name, m.Temporary, x.Temporary, outside+m.Temporary)
+				t.Logf("%-16s temporary %d, planned %d; with inputs and outputs %d",
+					x.Name, m.Temporary, x.Temporary, outside+m.Temporary)
 				if far(x.Temporary+outside, m.Temporary+outside) || x.Name == "rows" && far(x.Temporary, m.Temporary) {
 					t.Errorf("%s: the compiler says %+v, planned are %d temporary", x.Name, m, x.Temporary)
 				}

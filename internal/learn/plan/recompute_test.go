@@ -11,9 +11,9 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// A layer that is computed again costs its input, [tokens, H], and nothing else: so says the plan, and so does the compiler,
-// which would keep more if it merged what is computed again with what was computed first. Where layers are not computed
-// again each costs many times that.
+// A layer that is computed again costs its input, [tokens, H], and nothing else: so says the plan, and so does the
+// compiler, which would keep more if it merged what is computed again with what was computed first. Where layers are
+// not computed again each costs many times that.
 func TestALayerComputedAgainCostsItsInput(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	o := settings()
@@ -38,8 +38,10 @@ func TestALayerComputedAgainCostsItsInput(t *testing.T) {
 		fewP, fewC := temporary(2, r)
 		manyP, manyC := temporary(6, r)
 		planned, compiled := float64(manyP-fewP)/4/input, float64(manyC-fewC)/4/input
-		t.Logf("%s: a layer more is %.2f inputs more as planned, %.2f as compiled; six layers are %d and %d bytes", r, planned, compiled, manyP, manyC)
-		if planned > most || compiled > most || r == train.RecomputeNone && min(planned, compiled) < 10 || far(manyP, manyC) {
+		t.Logf("%s: a layer more is %.2f inputs more as planned, %.2f as compiled; six layers are %d and %d bytes",
+			r, planned, compiled, manyP, manyC)
+		if planned > most || compiled > most || r == train.RecomputeNone && min(planned, compiled) < 10 ||
+			far(manyP, manyC) {
 			t.Errorf("%s: a layer more is %.2f inputs more as planned, %.2f as compiled", r, planned, compiled)
 		}
 	}
@@ -63,7 +65,8 @@ func TestProposeComputesAgainWhenRowsAreFew(t *testing.T) {
 		}
 		smaller, _, ok, err := Propose(s, o, p.Peak().Peak-1)
 		if got := (step{smaller.Train.MicroBatch, smaller.Train.Recompute}); err != nil || !ok || got != w {
-			t.Fatalf("after %d rows and %q: %+v, want %+v; %v %v", o.Train.MicroBatch, o.Train.Recompute, got, w, ok, err)
+			t.Fatalf("after %d rows and %q: %+v, want %+v; %v %v",
+				o.Train.MicroBatch, o.Train.Recompute, got, w, ok, err)
 		}
 		o = smaller
 	}
@@ -74,24 +77,33 @@ func TestProposeComputesAgainWhenRowsAreFew(t *testing.T) {
 
 // qwen3 is the shape of Qwen3-4B in bfloat16.
 func qwen3() model.Spec {
-	return model.Spec{BF16: true, Config: modelfile.Config{Architecture: "qwen3", Name: "random", NumLayers: 36, Hidden: 2560, Intermediate: 9728, NumHeads: 32,
-		NumKVHeads: 8, HeadDim: 128, VocabSize: 151936, MaxContext: 1 << 17, Rope: modelfile.Rope{Theta: 1e6}, NormEps: 1e-6, QKNorm: true, TiedHead: true}}
+	return model.Spec{
+		BF16: true,
+		Config: modelfile.Config{
+			Architecture: "qwen3", Name: "random", NumLayers: 36, Hidden: 2560, Intermediate: 9728, NumHeads: 32,
+			NumKVHeads: 8, HeadDim: 128, VocabSize: 151936, MaxContext: 1 << 17, Rope: modelfile.Rope{Theta: 1e6},
+			NormEps: 1e-6, QKNorm: true, TiedHead: true,
+		},
+	}
 }
 
 // One row of 57,344 or of 131,072 tokens trains a model of 4 billion numbers on one GPU of 141 GB. Fused attention is
 // computed once for each layer.
 func TestLongRowsFitOneGPU(t *testing.T) {
 	for row, most := range map[int]int64{57344: 50e9, 131072: 90e9} {
-		o := Settings{GPU: true, Train: train.Options{LoRA: model.LoRA{Rank: 32, Alpha: 64}, MicroBatch: 1, Recompute: train.RecomputeLayer}, Row: row}
+		o := Settings{GPU: true, Train: train.Options{LoRA: model.LoRA{Rank: 32, Alpha: 64}, MicroBatch: 1,
+			Recompute: train.RecomputeLayer}, Row: row}
 		p, err := Make(qwen3(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		rows := p.Peak()
-		forward, backward := strings.Count(rows.HLO, "__cudnn$fmhaSoftmax("), strings.Count(rows.HLO, "__cudnn$fmhaSoftmaxBackward(")
+		forward, backward :=
+			strings.Count(rows.HLO, "__cudnn$fmhaSoftmax("), strings.Count(rows.HLO, "__cudnn$fmhaSoftmaxBackward(")
 		t.Logf("%d tokens: %.1f GB, temporary %.1f", row, float64(rows.Peak)/1e9, float64(rows.Temporary)/1e9)
 		if rows.Name != "rows" || rows.Peak > most || forward != 36 || backward != 36 {
-			t.Errorf("%d tokens: %s takes %d bytes; attention is computed %d times forward and %d times backward", row, rows.Name, rows.Peak, forward, backward)
+			t.Errorf("%d tokens: %s takes %d bytes; attention is computed %d times forward and %d times backward",
+				row, rows.Name, rows.Peak, forward, backward)
 		}
 	}
 }

@@ -13,8 +13,8 @@ type Episode struct {
 	Prompt    int // of the longest task
 	MaxTurns  int
 	MaxTokens int // of a completion
-	// MaxResult is the most that one turn's results can be: a token of a byte-level vocabulary stands for a byte at least,
-	// so it is their bytes. Between is what the chat template writes around them.
+	// MaxResult is the most that one turn's results can be: a token of a byte-level vocabulary stands for a byte at
+	// least, so it is their bytes. Between is what the chat template writes around them.
 	MaxResult, Between int
 }
 
@@ -27,8 +27,8 @@ func (e Episode) Own() int { return max(fewestTokens, e.Prompt+e.MaxTurns*e.MaxT
 // Whole is the room with results. The last turn's are not read.
 func (e Episode) Whole() int { return e.Own() + max(0, e.MaxTurns-1)*(e.MaxResult+e.Between) }
 
-// Rooms are the smallest and the largest size of a slot, as far as the limit (the context, or the positions of the model)
-// goes: without results, and with all there can be.
+// Rooms are the smallest and the largest size of a slot, as far as the limit (the context, or the positions of the
+// model) goes: without results, and with all there can be.
 func (e Episode) Rooms(limit int) (least, most int) {
 	return min(e.Own(), limit), min(e.Whole(), limit)
 }
@@ -51,7 +51,8 @@ func (r Room) String() string {
 	if r.Tokens >= e.Whole() {
 		return text + ": all that its completions and tools' results can be"
 	}
-	text += fmt.Sprintf("\nat worst (%s of %d tokens) %d are left for tools' results, which can be %d\nshorter completions leave more; an episode that needs more than there is ends early",
+	text += fmt.Sprintf("\nat worst (%s of %d tokens) %d are left for tools' results, which can be %d\n"+
+		"shorter completions leave more; an episode that needs more than there is ends early",
 		fault.Count(e.MaxTurns, "full completion"), e.MaxTokens, e.Results(r.Tokens), e.Whole()-e.Own())
 	if r.Trains {
 		text += " and is not trained on"
@@ -71,10 +72,13 @@ func (r Room) Results() int {
 	return r.Episode.Results(r.Tokens)
 }
 
-// FindRoom takes the room for results that the memory holds beside what the policy can fill, within context tokens: half of what
-// is left where training computes one row at once and, if that is open, layers again. The other half lets it compute more. of are
-// the settings with so many tokens in a slot; the spec is of the type that weights have on the device.
-func FindRoom(s model.Spec, e Episode, of func(private int) Settings, open Open, context int, limit Limit) (Room, error) {
+// FindRoom takes the room for results that the memory holds beside what the policy can fill, within context tokens:
+// half of what is left where training computes one row at once and, if that is open, layers again. The other half lets
+// it compute more. of are the settings with so many tokens in a slot; the spec is of the type that weights have on the
+// device.
+func FindRoom(
+	s model.Spec, e Episode, of func(private int) Settings, open Open, context int, limit Limit,
+) (Room, error) {
 	least, most := e.Rooms(context)
 	if limit.Bytes == 0 || least == most {
 		return Room{Tokens: most, Episode: e}, nil

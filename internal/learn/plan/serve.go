@@ -52,14 +52,16 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 	if err := sampler.Rehearse(); err != nil {
 		return p, err
 	}
-	if _, err = sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, 2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
+	if _, err = sampler.Sample(context.Background(),
+		policy.Request{Prompt: make([]int32, 2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
 		return p, err
 	}
 	p.Programs, err = programs(d, len(d.Programs()))
 	return p, err
 }
 
-// ProposeServing returns settings with fewer slots that a limit of so many bytes holds, and false where one is too many.
+// ProposeServing returns settings with fewer slots that a limit of so many bytes holds, and false where one is too
+// many.
 func ProposeServing(s model.Spec, o Serving, limit int64) (Serving, Plan, bool, error) {
 	for {
 		p, err := MakeServing(s, o)

@@ -23,7 +23,8 @@ func TestServingIsWhatTheShapesSay(t *testing.T) {
 	if !slices.Equal(p.Held, want) {
 		t.Errorf("held %v, want %v", p.Held, want)
 	}
-	if x := p.Peak(); x.Peak < weights+adapter+kv || slices.ContainsFunc(p.Programs, func(x Program) bool { return x.Training }) {
+	if x := p.Peak(); x.Peak < weights+adapter+kv ||
+		slices.ContainsFunc(p.Programs, func(x Program) bool { return x.Training }) {
 		t.Errorf("most is held by %+v", x)
 	}
 	alone := o
@@ -51,7 +52,8 @@ func TestProposeServing(t *testing.T) {
 	}
 }
 
-// What a program takes is counted where it runs: of those that are compiled before a request none is left out, whatever feeds a short prompt.
+// What a program takes is counted where it runs: of those that are compiled before a request none is left out, whatever
+// feeds a short prompt.
 func TestServingCountsEachProgram(t *testing.T) {
 	for _, gpu := range []bool{false, true} {
 		p, err := MakeServing(learntest.Spec(), Serving{GPU: gpu, Slots: 64, Context: 640})
@@ -60,7 +62,8 @@ func TestServingCountsEachProgram(t *testing.T) {
 		}
 		for _, x := range p.Programs {
 			if x.Peak <= x.Temporary {
-				t.Errorf("on a GPU %v: %s takes %d, of which %d for itself: it did not run", gpu, x.Name, x.Peak, x.Temporary)
+				t.Errorf("on a GPU %v: %s takes %d, of which %d for itself: it did not run",
+					gpu, x.Name, x.Peak, x.Temporary)
 			}
 		}
 	}

@@ -38,8 +38,8 @@ func Fits(s model.Spec, o Settings, limit Limit) (bool, error) {
 	return err == nil && p.Peak().Peak <= limit.Bytes, err
 }
 
-// Settle returns settings that the limit holds, with their plan: those given or, where they are too large, others in what is
-// open. Where no choice helps, they are those given.
+// Settle returns settings that the limit holds, with their plan: those given or, where they are too large, others in
+// what is open. Where no choice helps, they are those given.
 func Settle(s model.Spec, o Settings, open Open, limit Limit) (Settlement, error) {
 	p, err := Make(s, o)
 	x := Settlement{o, o, p, limit}
@@ -61,7 +61,8 @@ func Settle(s model.Spec, o Settings, open Open, limit Limit) (Settlement, error
 	sharded := again
 	sharded.ShardWeights = true
 	for _, try := range append(tries, again, sharded) {
-		if try.ShardWeights && !o.ShardWeights && (!open.Shard || o.Devices < 2) || try.Train.Recompute != o.Train.Recompute && !open.Recompute {
+		if try.ShardWeights && !o.ShardWeights && (!open.Shard || o.Devices < 2) ||
+			try.Train.Recompute != o.Train.Recompute && !open.Recompute {
 			continue // this is not left to the plan
 		}
 		if q, err := Make(s, try); err != nil || q.Peak().Peak <= limit.Bytes {
@@ -83,8 +84,8 @@ func (x Settlement) Layers() bool {
 // Fewer reports whether fewer rows are computed at once than asked for.
 func (x Settlement) Fewer() bool { return x.Chosen.Train.MicroBatch != x.Asked.Train.MicroBatch }
 
-// Fits reports whether the memory holds it. Where rows may be shorter than planned (exact is false), rows are computed fewer
-// at once only where layers are computed again too.
+// Fits reports whether the memory holds it. Where rows may be shorter than planned (exact is false), rows are computed
+// fewer at once only where layers are computed again too.
 func (x Settlement) Fits(exact bool) bool {
 	return x.Holds() && (exact || x.Layers() || !x.Fewer())
 }
@@ -104,8 +105,8 @@ func (x Settlement) String() string {
 	return fmt.Sprintf("memory: %s planned%s, %s %s", GiB(x.Plan.Peak().Peak), how, GiB(x.Limit.Bytes), x.Limit.Of)
 }
 
-// TooLarge is the error of a run that the limit does not hold, with settings it could hold. Of a run whose rows are not known
-// yet (exact is false) the shortest must fit: where only the longest would not, that is a warning.
+// TooLarge is the error of a run that the limit does not hold, with settings it could hold. Of a run whose rows are not
+// known yet (exact is false) the shortest must fit: where only the longest would not, that is a warning.
 func TooLarge(s model.Spec, o Settings, limit Limit, exact bool) (warning string, err error) {
 	p, err := Make(s, o)
 	if err != nil {
@@ -128,12 +129,13 @@ func TooLarge(s model.Spec, o Settings, limit Limit, exact bool) (warning string
 			return "", err
 		}
 		if least.Peak().Peak <= limit.Bytes {
-			return fmt.Sprintf("training rows of %d tokens, the longest there can be, would take %s; %s are %s: %s", o.Row, GiB(p.Peak().Peak),
-				GiB(limit.Bytes), limit.Of, next), nil
+			return fmt.Sprintf("training rows of %d tokens, the longest there can be, would take %s; %s are %s: %s",
+				o.Row, GiB(p.Peak().Peak), GiB(limit.Bytes), limit.Of, next), nil
 		}
 	}
 	return "", &fault.Error{Code: fault.CodeExhausted, What: "the memory does not hold this run", Where: limit.Of,
-		Why: fmt.Sprintf("it takes %s, most of it while the program %s runs; there are %s", GiB(p.Peak().Peak), p.Peak().Name, GiB(limit.Bytes)), Next: next}
+		Why: fmt.Sprintf("it takes %s, most of it while the program %s runs; there are %s",
+			GiB(p.Peak().Peak), p.Peak().Name, GiB(limit.Bytes)), Next: next}
 }
 
 // proposal names the keys in which smaller settings differ.
@@ -170,7 +172,8 @@ func ServingTooLarge(s model.Spec, o Serving, limit Limit) error {
 	}
 	most := p.Peak()
 	return &fault.Error{Code: fault.CodeExhausted, What: "the memory does not hold the served model", Where: limit.Of,
-		Why:  fmt.Sprintf("it takes %s, most of it while the program %s runs; there are %s", GiB(most.Peak), most.Name, GiB(limit.Bytes)),
+		Why: fmt.Sprintf("it takes %s, most of it while the program %s runs; there are %s",
+			GiB(most.Peak), most.Name, GiB(limit.Bytes)),
 		Next: next + "; engine.memory overrides what is free"}
 }
 
@@ -180,10 +183,12 @@ func TooLong(s model.Spec, tokens int, next string) error {
 		return nil
 	}
 	if s.Rope.Kind == "longrope" && !s.Rope.Long {
-		next += fmt.Sprintf("; or set model.context above %d (hone serve: --context), with which the model takes its factors for long sequences", s.Rope.OriginalContext)
+		next += fmt.Sprintf("; or set model.context above %d (hone serve: --context), with which the model takes its "+
+			"factors for long sequences", s.Rope.OriginalContext)
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "sequences can be longer than the base model's positions reach", Where: s.Name,
-		Why: fmt.Sprintf("there can be %d tokens in one, and the model has positions for %d", tokens, s.MaxContext), Next: next}
+	return &fault.Error{Code: fault.CodeUsage, What: "sequences can be longer than the base model's positions reach",
+		Where: s.Name, Why: fmt.Sprintf("there can be %d tokens in one, and the model has positions for %d",
+			tokens, s.MaxContext), Next: next}
 }
 
 // GiB is a number of bytes for a person.

@@ -30,7 +30,8 @@ func TestADeviceHoldsItsPartOfTheWeights(t *testing.T) {
 			t.Errorf("of %d devices each holds %+v, want %d", n, p.Held[0], want)
 		}
 	}
-	s.NumKVHeads, s.NumHeads, s.HeadDim, s.Intermediate, s.Hidden = 1, 1, 10, 383, 129 // of which no row can be divided by four
+	// of which no row can be divided by four
+	s.NumKVHeads, s.NumHeads, s.HeadDim, s.Intermediate, s.Hidden = 1, 1, 10, 383, 129
 	o.Devices = 4
 	p, err := Make(s, o)
 	if weights, _ := bytesOf(s); err != nil || p.Held[0].Bytes != weights {
@@ -38,9 +39,9 @@ func TestADeviceHoldsItsPartOfTheWeights(t *testing.T) {
 	}
 }
 
-// What is gathered is not kept: a layer more costs little beside its maps, which are gathered in the forward pass and once
-// more in the backward pass. That is the plan's account. XLA for CPUs, which drops barriers before it orders operations,
-// gathers before it must.
+// What is gathered is not kept: a layer more costs little beside its maps, which are gathered in the forward pass and
+// once more in the backward pass. That is the plan's account. XLA for CPUs, which drops barriers before it orders
+// operations, gathers before it must.
 func TestGatheredWeightsAreNotKept(t *testing.T) {
 	o := training()
 	temporary := func(layers int) int64 {
@@ -51,7 +52,9 @@ func TestGatheredWeightsAreNotKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, x := range p.Programs {
-			want := map[string]int{"rows": 2 * 7 * layers, "prefix": 7 * layers, "prefix_backward": 2*7*layers - 5}[x.Name] // of the last layer k and v alone have a gradient
+			// of the last layer k and v alone have a gradient
+			want := map[string]int{"rows": 2 * 7 * layers, "prefix": 7 * layers,
+				"prefix_backward": 2*7*layers - 5}[x.Name]
 			if n := strings.Count(x.HLO, "stablehlo.all_gather"); n != want {
 				t.Errorf("%s of %d layers gathers %d times, want %d", x.Name, layers, n, want)
 			}
@@ -82,7 +85,8 @@ func TestProposeShardsLast(t *testing.T) {
 	}
 	limit := whole.Peak().Peak - 1
 	chosen, p, ok, err := Propose(s, o, limit)
-	if err != nil || !ok || !chosen.ShardWeights || p.Held[0].Bytes != weights-maps/2 || chosen.Train.Recompute != train.RecomputeLayer {
+	if err != nil || !ok || !chosen.ShardWeights || p.Held[0].Bytes != weights-maps/2 ||
+		chosen.Train.Recompute != train.RecomputeLayer {
 		t.Errorf("%+v of %d, %v %v", chosen, limit, ok, err)
 	}
 	if chosen, _, ok, err := Propose(s, o, limit+1); err != nil || !ok || chosen.ShardWeights {
@@ -95,7 +99,8 @@ func TestProposeShardsLast(t *testing.T) {
 	o.Devices, o.Slots = 2, 2
 	_, size := o.Train.LoRA.Pieces(s)
 	chosen, p, ok, err = Propose(s, o, limit) // a sampler's adapter is whole on each device
-	if err != nil || !ok || !chosen.ShardWeights || chosen.Slots != 2 || p.Held[len(p.Held)-1] != (Item{HeldBySampler, int64(size * 4)}) {
+	if err != nil || !ok || !chosen.ShardWeights || chosen.Slots != 2 ||
+		p.Held[len(p.Held)-1] != (Item{HeldBySampler, int64(size * 4)}) {
 		t.Errorf("beside a sampler: %+v, %+v, %v %v", chosen, p.Held, ok, err)
 	}
 }
@@ -104,12 +109,14 @@ func TestProposeShardsLast(t *testing.T) {
 func TestALargeModelFitsSeveralGPUs(t *testing.T) {
 	s := qwen3()
 	s.NumLayers, s.Hidden, s.Intermediate, s.NumHeads, s.TiedHead = 64, 5120, 25600, 64, false
-	o := Settings{GPU: true, Devices: 4, ShardWeights: true, Row: 16384, Train: train.Options{LoRA: model.LoRA{Rank: 32, Alpha: 64}, MicroBatch: 1}}
+	o := Settings{GPU: true, Devices: 4, ShardWeights: true, Row: 16384,
+		Train: train.Options{LoRA: model.LoRA{Rank: 32, Alpha: 64}, MicroBatch: 1}}
 	p, err := Make(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("weights %.1f GB, %s %.1f GB, temporary %.1f GB", float64(p.Held[0].Bytes)/1e9, p.Peak().Name, float64(p.Peak().Peak)/1e9, float64(p.Peak().Temporary)/1e9)
+	t.Logf("weights %.1f GB, %s %.1f GB, temporary %.1f GB",
+		float64(p.Held[0].Bytes)/1e9, p.Peak().Name, float64(p.Peak().Peak)/1e9, float64(p.Peak().Temporary)/1e9)
 	if p.Peak().Peak > 75e9 {
 		t.Errorf("%s takes %d bytes", p.Peak().Name, p.Peak().Peak)
 	}

@@ -2,13 +2,14 @@ package plan
 
 import "strings"
 
-// Temporaries estimates the bytes a program holds while it runs, beside its inputs and outputs, from its StableHLO text.
+// Temporaries estimates the bytes a program holds while it runs, beside its inputs and outputs, from its StableHLO
+// text.
 //
 // It does in small what XLA does: element-wise operations, and those that move data, are computed where they are read
-// (fused), unless they are dear and read more than once or something reads them that must find them in memory; the others
-// take memory from their place in the text to their last reader; an operation writes over an operand of its size that
-// nobody reads later. Operations that hardly depend on each other, as where an adapter is merged, are started together:
-// of those about half are held at one time (measured).
+// (fused), unless they are dear and read more than once or something reads them that must find them in memory; the
+// others take memory from their place in the text to their last reader; an operation writes over an operand of its size
+// that nobody reads later. Operations that hardly depend on each other, as where an adapter is merged, are started
+// together: of those about half are held at one time (measured).
 func Temporaries(hlo string, gpu bool) (int64, error) {
 	t, err := parse(hlo)
 	if err != nil {
@@ -24,8 +25,8 @@ func Temporaries(hlo string, gpu bool) (int64, error) {
 	return l.peak(), nil
 }
 
-// widen says what XLA for CPUs does with products of bfloat16: it computes them in float32, of factors that it converts, and
-// a factor of several products once. In a product of few rows it converts what it reads (measured).
+// widen says what XLA for CPUs does with products of bfloat16: it computes them in float32, of factors that it
+// converts, and a factor of several products once. In a product of few rows it converts what it reads (measured).
 func widen(t text) text {
 	wide := map[string]string{}
 	var ops []op
@@ -39,7 +40,8 @@ func widen(t text) text {
 			v := operands[i]
 			if factor.narrow && wide[v] == "" {
 				wide[v] = v + "_f32"
-				ops = append(ops, op{kind: "convert", results: []string{wide[v]}, bytes: []int64{2 * factor.bytes}, elements: factor.bytes / 2, operands: []string{v}})
+				ops = append(ops, op{kind: "convert", results: []string{wide[v]}, bytes: []int64{2 * factor.bytes},
+					elements: factor.bytes / 2, operands: []string{v}})
 			}
 			if factor.narrow {
 				operands[i] = wide[v]
@@ -61,10 +63,10 @@ func thin(o op) bool {
 }
 
 // moves are operations without arithmetic; cheap ones are computed again by each that reads them.
-var moves = kinds("broadcast_in_dim", "iota", "constant", "slice", "pad", "concatenate", "transpose", "gather", "dynamic_slice",
-	"reverse")
-var cheap = kinds("add", "subtract", "multiply", "maximum", "minimum", "and", "or", "not", "compare", "select", "negate",
-	"convert", "sign", "abs")
+var moves = kinds("broadcast_in_dim", "iota", "constant", "slice", "pad", "concatenate", "transpose", "gather",
+	"dynamic_slice", "reverse")
+var cheap = kinds("add", "subtract", "multiply", "maximum", "minimum", "and", "or", "not", "compare",
+	"select", "negate", "convert", "sign", "abs")
 var dear = kinds("divide", "power", "exponential", "log", "sqrt", "rsqrt", "tanh", "logistic", "sine", "cosine")
 
 const barrier = "optimization_barrier"
@@ -277,7 +279,8 @@ func (l *liveness) peak() int64 {
 		}
 		over := int64(0) // what is written over
 		for _, v := range dying[i] {
-			if (fuses(o.kind) || o.kind == "scatter" || o.kind == "dynamic_update_slice") && size[v] > 0 && size[v] == own && !l.isDot(v) {
+			if (fuses(o.kind) || o.kind == "scatter" || o.kind == "dynamic_update_slice") && size[v] > 0 &&
+				size[v] == own && !l.isDot(v) {
 				over = own
 			}
 		}

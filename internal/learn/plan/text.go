@@ -9,8 +9,8 @@ import (
 	"hone/internal/engine"
 )
 
-// Text is the program in StableHLO for a person: what each input and each result is, then one operation a line, with a comment
-// wherever operations of another layer begin.
+// Text is the program in StableHLO for a person: what each input and each result is, then one operation a line, with a
+// comment wherever operations of another layer begin.
 func (p Program) Text() string {
 	var b strings.Builder
 	for i, name := range p.inputs {
@@ -36,8 +36,8 @@ func (p Program) Text() string {
 // outside is the layer of the embedding, the last norm and the head.
 const outside = -1
 
-// layers follows which layer of the model a program's text is in: that of the weight, or of the cached keys and values, that was read
-// last. Programs read those of a layer where they compute it, forward and back.
+// layers follows which layer of the model a program's text is in: that of the weight, or of the cached keys and values,
+// that was read last. Programs read those of a layer where they compute it, forward and back.
 type layers struct {
 	held    map[string]int // inputs that a layer holds
 	current int

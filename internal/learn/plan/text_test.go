@@ -10,7 +10,8 @@ import (
 	"hone/internal/learn/train"
 )
 
-// Every program that a run compiles names its inputs and results, and marks its layers in the order they are computed in.
+// Every program that a run compiles names its inputs and results, and marks its layers in the order they are computed
+// in.
 func TestText(t *testing.T) {
 	s := wide()
 	o := settings()

@@ -16,7 +16,8 @@ type Folder struct {
 	checksum *engine.Program
 }
 
-// OpenFolder reads an adapter folder for a model. version is how many optimiser steps it has seen, as far as the caller knows.
+// OpenFolder reads an adapter folder for a model. version is how many optimiser steps it has seen, as far as the caller
+// knows.
 func OpenFolder(e *engine.Engine, s model.Spec, dir string, version int) (*Folder, error) {
 	lora, flat, err := model.LoadPEFT(dir, s)
 	if err != nil {

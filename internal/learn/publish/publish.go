@@ -1,8 +1,9 @@
 // Package publish hands versions of a policy to the samplers of a run, and tells which one they hold.
 //
-// A version comes from a Source: a trainer, or an adapter folder. It goes to a Sampler in one of two ways: as the array that the source holds, to one on
-// the same engine (InProcess), or as an adapter folder (Source.SaveAdapter), to any other, of which hone has none yet. So trainer and sampler are opened apart: a
-// run may train without a sampler, sample from a folder without a trainer, or have one trainer and several samplers.
+// A version comes from a Source: a trainer, or an adapter folder. It goes to a Sampler in one of two ways: as the array
+// that the source holds, to one on the same engine (InProcess), or as an adapter folder (Source.SaveAdapter), to any
+// other, of which hone has none yet. So trainer and sampler are opened apart: a run may train without a sampler, sample
+// from a folder without a trainer, or have one trainer and several samplers.
 package publish
 
 import (
@@ -25,25 +26,28 @@ type Source interface {
 	PolicyVersion() int
 	// AdapterChecksums are those of the adapter (model.Adapters), of each device.
 	AdapterChecksums() ([]uint64, error)
-	// SaveAdapter writes the adapter into a folder, in PEFT's form: for a Sampler that does not share the source's engine.
+	// SaveAdapter writes the adapter into a folder, in PEFT's form: for a Sampler that does not share the source's
+	// engine.
 	SaveAdapter(dir string) error
 }
 
 // Sampler takes versions of a policy.
 type Sampler interface {
-	// Take makes the sampler sample from a source's policy as it is now, nil: from the base model alone. It returns when no completion
-	// of the version before is under way.
+	// Take makes the sampler sample from a source's policy as it is now, nil: from the base model alone. It returns
+	// when no completion of the version before is under way.
 	Take(s Source) error
 	// Checksums are those of the adapter that the sampler's programs read now, of each device.
 	Checksums() ([]uint64, error)
 }
 
-// Keeper is a Source whose policy can be written as it was, and be read back beside the one there is: by a trainer whose samplers are behind it.
+// Keeper is a Source whose policy can be written as it was, and be read back beside the one there is: by a trainer
+// whose samplers are behind it.
 type Keeper interface {
 	Source
 	// KeepAdapter copies the adapter to the host and returns what writes it into a folder, as SaveAdapter does.
 	KeepAdapter() (save func(dir string) error, err error)
-	// OpenAdapter reads what it wrote, as another source on the same engine. version is how many optimiser steps it has seen.
+	// OpenAdapter reads what it wrote, as another source on the same engine. version is how many optimiser steps it has
+	// seen.
 	OpenAdapter(dir string, version int) (*Folder, error)
 }
 
@@ -59,8 +63,8 @@ func New(source Source, samplers ...Sampler) *Publisher {
 	return &Publisher{source: source, samplers: samplers}
 }
 
-// Publish gives the source's policy to all samplers. They get it one after the other; where one fails the others may hold either version, and the
-// run must stop.
+// Publish gives the source's policy to all samplers. They get it one after the other; where one fails the others may
+// hold either version, and the run must stop.
 func (p *Publisher) Publish() error {
 	if p.source == nil {
 		return errors.New("there is no adapter to publish")
@@ -120,7 +124,8 @@ func (p *Publisher) Restore(dir string) error {
 	p.held = name(sums)
 	for _, x := range p.samplers {
 		if held, err := x.Checksums(); err != nil || name(held) != p.held {
-			return errors.Join(fmt.Errorf("a sampler holds the adapter %s and not %s of %s", name(held), p.held, dir), err)
+			return errors.Join(fmt.Errorf("a sampler holds the adapter %s and not %s of %s", name(held), p.held, dir),
+				err)
 		}
 	}
 	return nil
@@ -138,8 +143,8 @@ func (p *Publisher) give(s Source) error {
 	return errors.Join(errs...)
 }
 
-// AdapterHash names the adapter that was published last by its checksum, 16 hexadecimal digits; "" is the base model alone. On a GPU a step that is
-// computed again gives an adapter of another name.
+// AdapterHash names the adapter that was published last by its checksum, 16 hexadecimal digits; "" is the base model
+// alone. On a GPU a step that is computed again gives an adapter of another name.
 func (p *Publisher) AdapterHash() string { return p.held }
 
 // Policies implements recipe.Publisher.

@@ -38,7 +38,8 @@ func open(t *testing.T) device {
 
 func (d device) sampler(t *testing.T) *sample.Samplers {
 	t.Helper()
-	s, err := sample.NewSamplers(d.Engine, learntest.Spec(), d.weights, sample.Options{LoRA: learntest.LoRA(), Slots: 1, Context: 32})
+	s, err := sample.NewSamplers(d.Engine, learntest.Spec(), d.weights,
+		sample.Options{LoRA: learntest.LoRA(), Slots: 1, Context: 32})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +64,16 @@ func (d device) trainer(t *testing.T) *train.Trainer {
 func step(t *testing.T, tr *train.Trainer) {
 	t.Helper()
 	row := batch.Sequence{IDs: []int32{1, 2, 3, 4}, Trained: []bool{false, true, true, true}}
-	if _, err := tr.Step(t.Context(), batch.Batch{Rows: []batch.Sequence{row}}, batch.Objective{}, batch.Update{Rate: 1e-2}); err != nil {
+	if _, err := tr.Step(t.Context(), batch.Batch{Rows: []batch.Sequence{row}}, batch.Objective{},
+		batch.Update{Rate: 1e-2}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func sampled(t *testing.T, s *sample.Samplers) policy.Completion {
 	t.Helper()
-	c, err := s.Sample(context.Background(), policy.Request{Prompt: []int32{3, 14, 15}, Sampling: policy.Sampling{MaxTokens: 8, Temperature: 1}, Key: policy.Key{Seed: 1}})
+	c, err := s.Sample(context.Background(), policy.Request{Prompt: []int32{3, 14, 15},
+		Sampling: policy.Sampling{MaxTokens: 8, Temperature: 1}, Key: policy.Key{Seed: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,8 @@ func sampled(t *testing.T, s *sample.Samplers) policy.Completion {
 }
 
 func same(a, b policy.Completion) bool {
-	return slices.Equal(a.IDs, b.IDs) && slices.Equal(a.SamplerLogprobs, b.SamplerLogprobs) && a.PolicyVersion == b.PolicyVersion
+	return slices.Equal(a.IDs, b.IDs) && slices.Equal(a.SamplerLogprobs, b.SamplerLogprobs) &&
+		a.PolicyVersion == b.PolicyVersion
 }
 
 // takeFolder makes a sampler of its own engine sample from an adapter folder.
@@ -96,8 +100,9 @@ func takeFolder(e device, s *sample.Samplers) func(folder string, version int) e
 	}
 }
 
-// byFolder is a sampler on another engine, as one of another process would be. Each version goes to it as an adapter folder, root/policy_N after N
-// optimiser steps, from which take makes it sample ("": from the base model alone); the folder of the version before is then removed.
+// byFolder is a sampler on another engine, as one of another process would be. Each version goes to it as an adapter
+// folder, root/policy_N after N optimiser steps, from which take makes it sample ("": from the base model alone); the
+// folder of the version before is then removed.
 type byFolder struct {
 	root      string
 	take      func(folder string, version int) error
@@ -129,13 +134,14 @@ func (x *byFolder) Take(s publish.Source) error {
 // Checksums implements publish.Sampler.
 func (x *byFolder) Checksums() ([]uint64, error) { return x.checksums() }
 
-// A trainer's policy reaches two samplers of its engine, as an array, and one of another, as a folder: all sample the same, and their
-// names say so. After a step they lag, and the names say that too.
+// A trainer's policy reaches two samplers of its engine, as an array, and one of another, as a folder: all sample the
+// same, and their names say so. After a step they lag, and the names say that too.
 func TestEverySamplerGetsThePolicy(t *testing.T) {
 	here, there := open(t), open(t)
 	tr, one, two, far := here.trainer(t), here.sampler(t), here.sampler(t), there.sampler(t)
 	base, root := sampled(t, one), t.TempDir()
-	p := publish.New(tr, publish.InProcess(one), publish.InProcess(two), &byFolder{root: root, take: takeFolder(there, far), checksums: far.Checksums})
+	p := publish.New(tr, publish.InProcess(one), publish.InProcess(two),
+		&byFolder{root: root, take: takeFolder(there, far), checksums: far.Checksums})
 	check := func(want bool) (trained string) {
 		t.Helper()
 		trained, held, err := p.Policies()
@@ -172,7 +178,8 @@ func TestEverySamplerGetsThePolicy(t *testing.T) {
 			t.Errorf("version %d: the samplers differ: %+v, %+v, %+v", version, want, sampled(t, two), sampled(t, far))
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(root, "*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "policy_2" {
+	if left, err := filepath.Glob(filepath.Join(root, "*")); err != nil || len(left) != 1 ||
+		filepath.Base(left[0]) != "policy_2" {
 		t.Errorf("folders left: %v", left)
 	}
 	if err := p.Withdraw(); err != nil || p.AdapterHash() != "" {
@@ -188,8 +195,8 @@ func TestEverySamplerGetsThePolicy(t *testing.T) {
 	}
 }
 
-// An adapter folder is sampled without a trainer, as the trainer that wrote it is, under the same name; a trainer without samplers
-// publishes to nobody.
+// An adapter folder is sampled without a trainer, as the trainer that wrote it is, under the same name; a trainer
+// without samplers publishes to nobody.
 func TestTrainerAndSamplerApart(t *testing.T) {
 	d := open(t)
 	tr, s := d.trainer(t), d.sampler(t)
@@ -247,11 +254,13 @@ type fakeLater struct {
 
 func (f fakeLater) Take(publish.Source) error { return *f.err }
 
-// Devices that hold other adapters than each other have a name of all their sums; what fails is an error, and nothing is held then.
+// Devices that hold other adapters than each other have a name of all their sums; what fails is an error, and nothing
+// is held then.
 func TestDevicesAndFailures(t *testing.T) {
 	source := fake{sums: []uint64{1, 1}}
 	_, held, err := publish.New(source, fake{sums: []uint64{1, 1}}, fake{sums: []uint64{1, 2}}).Policies()
-	if want := []string{"0000000000000001", "0000000000000001+0000000000000002"}; err != nil || !slices.Equal(held, want) {
+	if want := []string{"0000000000000001", "0000000000000001+0000000000000002"}; err != nil ||
+		!slices.Equal(held, want) {
 		t.Errorf("%q, %v", held, err)
 	}
 	broken := errors.New("broken")
@@ -263,7 +272,10 @@ func TestDevicesAndFailures(t *testing.T) {
 	if later = broken; !errors.Is(p.Publish(), broken) || p.AdapterHash() != "" {
 		t.Errorf("after a failure %q is held, which nobody may hold", p.AdapterHash())
 	}
-	for name, p := range map[string]*publish.Publisher{"sampler": publish.New(source, fake{sums: []uint64{1, 1}}, fake{err: broken}), "source": publish.New(fake{err: broken}, fake{})} {
+	for name, p := range map[string]*publish.Publisher{
+		"sampler": publish.New(source, fake{sums: []uint64{1, 1}}, fake{err: broken}),
+		"source":  publish.New(fake{err: broken}, fake{}),
+	} {
 		if err := p.Publish(); !errors.Is(err, broken) || p.AdapterHash() != "" {
 			t.Errorf("%s: %v, held %q", name, err, p.AdapterHash())
 		}
@@ -276,7 +288,8 @@ func TestDevicesAndFailures(t *testing.T) {
 	}
 }
 
-// A policy that was kept is what the samplers hold again, whatever the trainer is by then: the same tokens under the same version and name.
+// A policy that was kept is what the samplers hold again, whatever the trainer is by then: the same tokens under the
+// same version and name.
 func TestSamplersGoBackToAKeptPolicy(t *testing.T) {
 	here := open(t)
 	tr, s := here.trainer(t), here.sampler(t)

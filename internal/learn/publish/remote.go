@@ -15,8 +15,9 @@ import (
 
 // Server is a sampler of another process, which reads adapters from folders and tells them apart by their names.
 type Server interface {
-	// SetFolder makes it sample from base + the adapter in a folder, under a name that it never had before, in the place of the adapter
-	// before; without a name from the base model alone. It returns when no completion of the one before is under way.
+	// SetFolder makes it sample from base + the adapter in a folder, under a name that it never had before, in the
+	// place of the adapter before; without a name from the base model alone. It returns when no completion of the one
+	// before is under way.
 	SetFolder(name, folder string, version int) error
 	// Serves reports whether it lists an adapter under a name.
 	Serves(name string) (bool, error)
@@ -24,8 +25,9 @@ type Server interface {
 	Unload(name string) error
 }
 
-// Remote is a Sampler that takes each version as an adapter folder under a name of its own, so that nothing which the server keeps by
-// name, as cached prefixes, can be another version's. The folder lies there while the version is sampled from: servers read it again.
+// Remote is a Sampler that takes each version as an adapter folder under a name of its own, so that nothing which the
+// server keeps by name, as cached prefixes, can be another version's. The folder lies there while the version is
+// sampled from: servers read it again.
 type Remote struct {
 	server Server
 	root   string // the folder of adapter folders, here
@@ -36,8 +38,9 @@ type Remote struct {
 	sums []uint64
 }
 
-// NewRemote hands policies to a server by folders in root, which the server sees as there (empty: by the same path). run is letters and
-// digits that no other run with that root has: what a process of the same run that was killed left is taken away, at the server too.
+// NewRemote hands policies to a server by folders in root, which the server sees as there (empty: by the same path).
+// run is letters and digits that no other run with that root has: what a process of the same run that was killed left
+// is taken away, at the server too.
 func NewRemote(s Server, root, there, run string) (*Remote, error) {
 	if there == "" {
 		abs, err := filepath.Abs(root)
@@ -88,16 +91,17 @@ func (x *Remote) Take(s Source) error {
 	return x.remove(before)
 }
 
-// Checksums implements Sampler. The server reads what was written of the adapter with these sums, as far as its list of names says;
-// that it computes with it, a probe of the run shows.
+// Checksums implements Sampler. The server reads what was written of the adapter with these sums, as far as its list of
+// names says; that it computes with it, a probe of the run shows.
 func (x *Remote) Checksums() ([]uint64, error) {
 	if x.name == "" {
 		return nil, nil
 	}
 	there, err := x.server.Serves(x.name)
 	if err == nil && !there {
-		err = &fault.Error{Code: fault.CodeUnavailable, What: "the sampler does not list the adapter that it was given", Where: x.name,
-			Why: "it was started anew, or somebody unloaded it", Next: "see that the server keeps its adapters"}
+		err = &fault.Error{Code: fault.CodeUnavailable, What: "the sampler does not list the adapter that it was given",
+			Where: x.name, Why: "it was started anew, or somebody unloaded it",
+			Next: "see that the server keeps its adapters"}
 	}
 	return x.sums, err
 }

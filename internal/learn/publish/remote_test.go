@@ -30,8 +30,8 @@ func (saved) SaveAdapter(dir string) error {
 	return os.MkdirAll(dir, 0o700)
 }
 
-// Runs may share the folder of adapters: one that begins takes away what a killed process of its own left there, and nothing of another, which may be
-// sampled from.
+// Runs may share the folder of adapters: one that begins takes away what a killed process of its own left there, and
+// nothing of another, which may be sampled from.
 func TestRunsShareAFolderOfAdapters(t *testing.T) {
 	root, server := filepath.Join(t.TempDir(), "of [two"), &forgetful{} // a name that is no pattern
 	begin := func(run string) *publish.Remote {
@@ -51,10 +51,12 @@ func TestRunsShareAFolderOfAdapters(t *testing.T) {
 		t.Errorf("another run: %v, unloaded %q", err, server.unloaded)
 	}
 	begin("1234") // again
-	if _, err := os.Stat(filepath.Join(root, first)); !os.IsNotExist(err) || !slices.Equal(server.unloaded, []string{first}) {
+	if _, err := os.Stat(filepath.Join(root, first)); !os.IsNotExist(err) ||
+		!slices.Equal(server.unloaded, []string{first}) {
 		t.Errorf("the same run: %v, unloaded %q", err, server.unloaded)
 	}
-	if left, err := os.ReadDir(root); err != nil || len(left) != 2 || slices.Contains(server.loaded[:2], server.loaded[2]) {
+	if left, err := os.ReadDir(root); err != nil || len(left) != 2 ||
+		slices.Contains(server.loaded[:2], server.loaded[2]) {
 		t.Errorf("%v left, %v; loaded %q", left, err, server.loaded)
 	}
 }

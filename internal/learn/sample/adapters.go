@@ -10,10 +10,11 @@ import (
 	"hone/internal/learn/model"
 )
 
-// Adapters are arrays beside the base's weights (model.Adapters), which a program writes anew, in place, when one is set. So the base is
-// as it was, and what a step reads of an adapter is what was written.
+// Adapters are arrays beside the base's weights (model.Adapters), which a program writes anew, in place, when one is
+// set. So the base is as it was, and what a step reads of an adapter is what was written.
 
-// hold makes what the programs take of the base's weights: joined where the sampler's are, with adapters that change nothing.
+// hold makes what the programs take of the base's weights: joined where the sampler's are, with adapters that change
+// nothing.
 func (s *Sampler) hold() (err error) {
 	s.weights, s.owned = make([]engine.Buffer, len(s.params)), make([]bool, len(s.params))
 	copy(s.weights, s.base)
@@ -70,13 +71,14 @@ func (s *Sampler) joinWeights() (err error) {
 }
 
 // SetAdapter makes the sampler use base + adapter (nil: base alone) as policy version from the next request on. It
-// waits for requests in flight, so that no completion mixes two versions. Where it fails, so does what is asked for later.
+// waits for requests in flight, so that no completion mixes two versions. Where it fails, so does what is asked for
+// later.
 func (s *Sampler) SetAdapter(adapter engine.Buffer, version int) error {
 	return s.SetAdapterOf(0, adapter, version)
 }
 
-// SetAdapterOf is SetAdapter for one of several adapters. It waits for no request: those of the others go on, and one of this adapter
-// that is under way is an error.
+// SetAdapterOf is SetAdapter for one of several adapters. It waits for no request: those of the others go on, and one
+// of this adapter that is under way is an error.
 func (s *Sampler) SetAdapterOf(number int, adapter engine.Buffer, version int) error {
 	if number < 0 || number >= len(s.versions) {
 		return fmt.Errorf("adapter %d of a sampler that holds %d", number, s.adapters.Count)
@@ -100,7 +102,8 @@ func (s *Sampler) SetAdapterOf(number int, adapter engine.Buffer, version int) e
 func (s *Sampler) inUse(number int) bool {
 	for i := range s.state {
 		x := &s.state[i]
-		if x.job != nil && x.job.request.Adapter == number || slices.ContainsFunc(x.queue, func(j *job) bool { return j.request.Adapter == number }) {
+		if x.job != nil && x.job.request.Adapter == number ||
+			slices.ContainsFunc(x.queue, func(j *job) bool { return j.request.Adapter == number }) {
 			return true
 		}
 	}
@@ -143,7 +146,8 @@ func (s *Sampler) forget(number int) {
 	}
 }
 
-// writer is the program that writes an adapter into its place, or of several the one of a number; nil where there is none.
+// writer is the program that writes an adapter into its place, or of several the one of a number; nil where there is
+// none.
 func (s *Sampler) writer() (*engine.Program, error) {
 	s.making.Lock()
 	defer s.making.Unlock()
@@ -216,7 +220,8 @@ func (s *Sampler) arrays() (arrays []engine.Buffer) {
 	return arrays
 }
 
-// Checksum is that of the adapter (model.Adapters) in the arrays that the sampler's programs read, as they are between requests.
+// Checksum is that of the adapter (model.Adapters) in the arrays that the sampler's programs read, as they are between
+// requests.
 func (s *Sampler) Checksum() (sum uint64, err error) {
 	err = s.between(func() (err error) {
 		sum, err = s.checksum()

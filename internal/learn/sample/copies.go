@@ -9,8 +9,9 @@ import (
 	"hone/internal/policy"
 )
 
-// A prompt that begins as the text in another slot does is not computed again on a GPU: agents with the same tools come with one beginning, and
-// each is in a slot of its own. Its keys and values are copied, a small chunk in each of numPieces at one time.
+// A prompt that begins as the text in another slot does is not computed again on a GPU: agents with the same tools come
+// with one beginning, and each is in a slot of its own. Its keys and values are copied, a small chunk in each of
+// numPieces at one time.
 
 // numPieces is how many chunks are copied at one time.
 const numPieces = 32
@@ -20,8 +21,8 @@ type piece struct{ from, to, column int }
 
 func (s *Sampler) pieces() int { return min(numPieces, s.slots*s.context/s.chunk) }
 
-// copyProgram copies R pieces of C columns. Inputs: caches, from[R], to[R], column[R], write[R] (0: the piece is not used, and names a place that no other
-// does). Outputs: caches. All is read before anything is written.
+// copyProgram copies R pieces of C columns. Inputs: caches, from[R], to[R], column[R], write[R] (0: the piece is not
+// used, and names a place that no other does). Outputs: caches. All is read before anything is written.
 func (s *Sampler) copyProgram() (*engine.Program, error) {
 	n, l, r := s.numPrefix(), 2*s.spec.NumLayers, s.pieces()
 	params := slices.Clone(s.cacheParams()[n:])
@@ -30,7 +31,8 @@ func (s *Sampler) copyProgram() (*engine.Program, error) {
 	}
 	return s.engine.Compile("copy", params, func(in []*Node) []*Node {
 		from, to, column, write := in[l], in[l+1], in[l+2], in[l+3]
-		source, at := window{slot: from, column: column}, window{to, column, Equal(write, OnesLike(write)), !s.engine.PureGo()}
+		source, at := window{slot: from, column: column}, window{to, column, Equal(write, OnesLike(write)),
+			!s.engine.PureGo()}
 		caches := slices.Clone(in[:l])
 		for i, x := range caches {
 			d := x.Shape().Dimensions
@@ -41,16 +43,17 @@ func (s *Sampler) copyProgram() (*engine.Program, error) {
 	}, engine.NumberNames("cache", l)...)
 }
 
-// openCopies compiles the program before the first request needs it, when all others would wait. Where that fails, as for want of memory, beginnings are
-// computed.
+// openCopies compiles the program before the first request needs it, when all others would wait. Where that fails, as
+// for want of memory, beginnings are computed.
 func (s *Sampler) openCopies() {
 	if program, err := s.copyProgram(); err == nil {
 		s.copier = program
 	}
 }
 
-// fetch has what another slot holds of a job's text behind the first kept tokens copied to slot i before anything else is done, where that
-// is a chunk or more. It returns how many tokens the slot holds then. What others own is left alone: see policy.Request.
+// fetch has what another slot holds of a job's text behind the first kept tokens copied to slot i before anything else
+// is done, where that is a chunk or more. It returns how many tokens the slot holds then. What others own is left
+// alone: see policy.Request.
 func (s *Sampler) fetch(i int, j *job, shared bool, text []int32, kept int) int {
 	if s.copier == nil {
 		return kept

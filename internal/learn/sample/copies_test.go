@@ -12,8 +12,9 @@ import (
 
 func near(a, b float32) bool { return math.Abs(float64(a)-float64(b)) < 1e-5 }
 
-// On a GPU a prompt that begins as other slots' texts do is copied from them, and the same is sampled: into many slots at one time, and into one whose
-// own text another takes at that time. Nothing is taken of another owner or adapter, nor less than a chunk.
+// On a GPU a prompt that begins as other slots' texts do is copied from them, and the same is sampled: into many slots
+// at one time, and into one whose own text another takes at that time. Nothing is taken of another owner or adapter,
+// nor less than a chunk.
 func TestBeginningsAreCopied(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		if e.IsGPU() {
@@ -22,7 +23,8 @@ func TestBeginningsAreCopied(t *testing.T) {
 		spec, lora := learntest.Spec(), learntest.LoRA()
 		var want []policy.Completion
 		for _, gpu := range []bool{false, true} {
-			s, err := New(e, spec, learntest.Weights(t, e, spec), Options{LoRA: lora, Adapters: 2, Slots: 8, Context: 128})
+			s, err := New(e, spec, learntest.Weights(t, e, spec),
+				Options{LoRA: lora, Adapters: 2, Slots: 8, Context: 128})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,8 +68,10 @@ func TestBeginningsAreCopied(t *testing.T) {
 			s.Close()
 			if gpu {
 				for i := range want {
-					if !slices.Equal(got[i].IDs, want[i].IDs) || !slices.EqualFunc(got[i].SamplerLogprobs, want[i].SamplerLogprobs, near) {
-						t.Errorf("request %d: %v, %v, computed %v, %v", i, got[i].IDs, got[i].SamplerLogprobs, want[i].IDs, want[i].SamplerLogprobs)
+					if !slices.Equal(got[i].IDs, want[i].IDs) ||
+						!slices.EqualFunc(got[i].SamplerLogprobs, want[i].SamplerLogprobs, near) {
+						t.Errorf("request %d: %v, %v, computed %v, %v",
+							i, got[i].IDs, got[i].SamplerLogprobs, want[i].IDs, want[i].SamplerLogprobs)
 					}
 				}
 			}
@@ -76,8 +80,9 @@ func TestBeginningsAreCopied(t *testing.T) {
 	})
 }
 
-// What is copied into a slot stays in it: a beginning of which the slot holds some, and which goes on to the slot's last column, leaves its neighbour's
-// text as it is. And a text behind the shared prefix is not that of a prompt without it, whose keys stand elsewhere.
+// What is copied into a slot stays in it: a beginning of which the slot holds some, and which goes on to the slot's
+// last column, leaves its neighbour's text as it is. And a text behind the shared prefix is not that of a prompt
+// without it, whose keys stand elsewhere.
 func TestCopiesStayWhereTheyBelong(t *testing.T) {
 	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		if e.IsGPU() {
@@ -85,7 +90,8 @@ func TestCopiesStayWhereTheyBelong(t *testing.T) {
 		}
 		spec, lora := learntest.Spec(), learntest.LoRA()
 		run := func(copies bool) (got []policy.Completion, copied int) {
-			s, err := New(e, spec, learntest.Weights(t, e, spec), Options{LoRA: lora, Slots: 8, Context: 128, Prefix: sharedIDs})
+			s, err := New(e, spec, learntest.Weights(t, e, spec),
+				Options{LoRA: lora, Slots: 8, Context: 128, Prefix: sharedIDs})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,8 +122,10 @@ func TestCopiesStayWhereTheyBelong(t *testing.T) {
 			t.Fatalf("%d and %d tokens are copied", none, copied)
 		}
 		for i := range want {
-			if !slices.Equal(got[i].IDs, want[i].IDs) || !slices.EqualFunc(got[i].SamplerLogprobs, want[i].SamplerLogprobs, near) {
-				t.Errorf("request %d: %v, %v, computed %v, %v", i, got[i].IDs, got[i].SamplerLogprobs, want[i].IDs, want[i].SamplerLogprobs)
+			if !slices.Equal(got[i].IDs, want[i].IDs) ||
+				!slices.EqualFunc(got[i].SamplerLogprobs, want[i].SamplerLogprobs, near) {
+				t.Errorf("request %d: %v, %v, computed %v, %v",
+					i, got[i].IDs, got[i].SamplerLogprobs, want[i].IDs, want[i].SamplerLogprobs)
 			}
 		}
 	})

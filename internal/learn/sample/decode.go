@@ -36,19 +36,20 @@ const (
 // numStops is how many stop ids of a request the device knows. What it draws after others is cut off.
 const numStops = 4
 
-// decodeProgram feeds a token to every slot and draws the next. Run again on what it returned, it goes on from there, up to s.steps
-// times: a GPU is not to wait for the host between tokens. With choosing it also draws of what masks and truncation leave, in
-// slots that ask for it; requests that do not are not to pay for that, so it is a program of its own, compiled when it is
-// first asked for.
+// decodeProgram feeds a token to every slot and draws the next. Run again on what it returned, it goes on from there,
+// up to s.steps times: a GPU is not to wait for the host between tokens. With choosing it also draws of what masks and
+// truncation leave, in slots that ask for it; requests that do not are not to pay for that, so it is a program of its
+// own, compiled when it is first asked for.
 //
-// Inputs: weights, prefix, caches, with choosing allowed[B,V/16] (16 ids a number, the lowest bit first), floats and ints
-// (see above; donated). Outputs: next[B], logprob[B], logits[B,V] (with choosing -Inf for what is left out), caches, ints.
-// What stands in next after a slot's last token means nothing. Slots that idle feed tokens too, into the column after
-// their text, or the last of all: nobody sees it before it is overwritten.
+// Inputs: weights, prefix, caches, with choosing allowed[B,V/16] (16 ids a number, the lowest bit first), floats and
+// ints (see above; donated). Outputs: next[B], logprob[B], logits[B,V] (with choosing -Inf for what is left out),
+// caches, ints. What stands in next after a slot's last token means nothing. Slots that idle feed tokens too, into the
+// column after their text, or the last of all: nobody sees it before it is overwritten.
 func (s *Sampler) decodeProgram(choosing bool) (*engine.Program, error) {
 	name, params := "decode", append(slices.Clone(s.params), s.cacheParams()...)
 	if choosing {
-		name, params = "decode_chosen", append(params, engine.Param{Name: "allowed", Shape: engine.I32(s.slots, numWords(s.spec.VocabSize))})
+		name, params = "decode_chosen", append(params,
+			engine.Param{Name: "allowed", Shape: engine.I32(s.slots, numWords(s.spec.VocabSize))})
 	}
 	params = append(params, engine.Param{Name: "floats", Shape: engine.F32(rowUniform+s.steps, s.slots)},
 		engine.Param{Name: "ints", Shape: engine.I32(numInts, s.slots), Donated: true})
@@ -64,7 +65,8 @@ func (s *Sampler) decodeProgram(choosing bool) (*engine.Program, error) {
 			d.allowed = in[len(in)-3]
 		}
 		return d.step(in[w+p : w+p+l])
-	}, slices.Concat([]string{"next", "logprob", "logits"}, engine.NumberNames("cache", 2*s.spec.NumLayers), []string{"ints"})...)
+	}, slices.Concat([]string{"next", "logprob", "logits"}, engine.NumberNames("cache", 2*s.spec.NumLayers),
+		[]string{"ints"})...)
 }
 
 // decoding is what a decode program is built of.
@@ -97,7 +99,10 @@ func (d decoding) step(kv []*Node) []*Node {
 	next, logprob, logits := d.draw(logits, d.uniform())
 	live := GreaterThan(left, ZerosLike(left))
 	stops := Slice(d.ints, AxisRange(rowStop), AxisRange())
-	going := Equal(ReduceSum(ConvertDType(Equal(stops, BroadcastToDims(Reshape(next, 1, b), numStops, b)), dtypes.Int32), 0), ZerosLike(next))
+	going := Equal(
+		ReduceSum(ConvertDType(Equal(stops, BroadcastToDims(Reshape(next, 1, b), numStops, b)), dtypes.Int32), 0),
+		ZerosLike(next),
+	)
 	ints := make([]*Node, numInts)
 	for row := range ints {
 		ints[row] = d.int(row)

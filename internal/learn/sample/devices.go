@@ -2,9 +2,9 @@ package sample
 
 import "hone/internal/engine"
 
-// A sampler whose weights are sharded runs on all devices of its engine at once, as each needs what the others hold. Each
-// device has slots of its own, s.slots of them: slot i is on device i / s.slots. What programs are told and what they answer
-// is laid out device by device. Elsewhere there is one device.
+// A sampler whose weights are sharded runs on all devices of its engine at once, as each needs what the others hold.
+// Each device has slots of its own, s.slots of them: slot i is on device i / s.slots. What programs are told and what
+// they answer is laid out device by device. Elsewhere there is one device.
 
 // numSlots is how many slots there are on all devices.
 func (s *Sampler) numSlots() int { return s.devices * s.slots }

@@ -30,8 +30,13 @@ func sampled(t *testing.T, s policy.Sampler) []policy.Completion {
 	for slot := range s.NumSlots() {
 		done.Go(func() {
 			for i := slot; i < numEpisodes; i += s.NumSlots() {
-				out[i], errs[i] = s.Sample(context.Background(), policy.Request{Slot: slot, Prompt: append(slices.Clone(shots), int32(i/2), 7),
-					Sampling: policy.Sampling{MaxTokens: numTokens, Temperature: 1}, Key: policy.Key{Seed: 1, Stream: uint64(i)}})
+				out[i], errs[i] = s.Sample(context.Background(), policy.Request{
+					Slot:     slot,
+					Prompt:   append(slices.Clone(shots), int32(i/2), 7),
+					Sampling: policy.Sampling{MaxTokens: numTokens, Temperature: 1},
+					Key: policy.Key{Seed: 1,
+						Stream: uint64(i)},
+				})
 			}
 		})
 	}
@@ -44,8 +49,8 @@ func sampled(t *testing.T, s policy.Sampler) []policy.Completion {
 	return out
 }
 
-// However many devices there are, episodes get the same tokens, with the same logprobs but for rounding (1e-5), of the base
-// and of an adapter; and all devices take part.
+// However many devices there are, episodes get the same tokens, with the same logprobs but for rounding (1e-5), of the
+// base and of an adapter; and all devices take part.
 func TestTokensDoNotDependOnTheNumberOfDevices(t *testing.T) {
 	spec, lora := learntest.Spec(), learntest.LoRA()
 	spec.NumLayers = 1
@@ -75,8 +80,10 @@ func TestTokensDoNotDependOnTheNumberOfDevices(t *testing.T) {
 				want[version] = got
 			}
 			for i, c := range got {
-				if one := want[version][i]; !slices.Equal(c.IDs, one.IDs) || c.PolicyVersion != version || apart(c.SamplerLogprobs, one.SamplerLogprobs) > 1e-5 {
-					t.Errorf("%d devices, version %d, episode %d: %v at %d, on one device %v", n, version, i, c.IDs, c.PolicyVersion, one.IDs)
+				if one := want[version][i]; !slices.Equal(c.IDs, one.IDs) || c.PolicyVersion != version ||
+					apart(c.SamplerLogprobs, one.SamplerLogprobs) > 1e-5 {
+					t.Errorf("%d devices, version %d, episode %d: %v at %d, on one device %v",
+						n, version, i, c.IDs, c.PolicyVersion, one.IDs)
 				}
 			}
 		}
@@ -112,7 +119,8 @@ func checkShared(t *testing.T, s *Samplers, n int) {
 			t.Errorf("device %d of %d did nothing", i, n)
 		}
 	}
-	if all := s.Stats(); all.Decoded != decoded || all.Decoded != 2*numEpisodes*numTokens || all.BusySeconds <= 0 || len(s.each) != n || s.NumSlots() != 2*n {
+	if all := s.Stats(); all.Decoded != decoded || all.Decoded != 2*numEpisodes*numTokens || all.BusySeconds <= 0 ||
+		len(s.each) != n || s.NumSlots() != 2*n {
 		t.Errorf("%d devices, %d slots: %+v", len(s.each), s.NumSlots(), all)
 	}
 }
@@ -127,7 +135,8 @@ func apart(a, b []float32) float64 {
 
 // Without a sampler on each device there is none at all.
 func TestNewFailsAsItsSamplersDo(t *testing.T) {
-	if s, err := NewSamplers(learntest.Devices(t, 2), learntest.Spec(), nil, Options{Prefix: []int32{1}}); err == nil || s != nil {
+	if s, err := NewSamplers(learntest.Devices(t, 2), learntest.Spec(), nil,
+		Options{Prefix: []int32{1}}); err == nil || s != nil {
 		t.Errorf("samplers without weights: %v, %v", s, err)
 	}
 }

@@ -18,7 +18,8 @@ func draw(logits, temperature, uniform *Node) (ids, logprobs *Node) {
 	one := OnesLike(temperature)
 	greedy := Equal(temperature, ZerosLike(temperature))
 	best := ArgMax(logits, -1, dtypes.Int32)
-	// All logits are read twice, here and for the blocks' masses; what else is needed of them is picked out by its index.
+	// All logits are read twice, here and for the blocks' masses; what else is needed of them is picked out by its
+	// index.
 	logits = Div(logits, Reshape(Where(greedy, one, temperature), b, 1))
 	max := rowsAt(logits, 1, best)
 	blocks := ReduceSum(Reshape(Exp(Sub(logits, max)), b, n, size), -1)
@@ -44,11 +45,13 @@ func draw(logits, temperature, uniform *Node) (ids, logprobs *Node) {
 	return ids, Reshape(Sub(Sub(rowsAt(logits, 1, ids), max), Reshape(Log(total), b, 1)), b)
 }
 
-// rowsAt returns of each row of x [B, V], seen as pieces of so many elements, the piece with the row's index [B]: [B, size].
+// rowsAt returns of each row of x [B, V], seen as pieces of so many elements, the piece with the row's index [B]: [B,
+// size].
 func rowsAt(x *Node, size int, index *Node) *Node {
 	b, v := x.Shape().Dimensions[0], x.Shape().Dimensions[1]
 	row := Iota(x.Graph(), shapes.Make(dtypes.Int32, b, 1), 0)
-	return Gather(Reshape(x, b, v/size, size), Concatenate([]*Node{row, Reshape(index, b, 1)}, 1)) // an index of all pieces might not fit into 32 bits
+	// an index of all pieces might not fit into 32 bits
+	return Gather(Reshape(x, b, v/size, size), Concatenate([]*Node{row, Reshape(index, b, 1)}, 1))
 }
 
 // blockSize returns the divisor of v nearest above its square root.

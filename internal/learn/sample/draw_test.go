@@ -17,7 +17,11 @@ func drawn(t *testing.T, e *engine.Engine, logits, temperature, uniform []float3
 	t.Helper()
 	n := len(uniform)
 	v := len(logits) / n
-	params := []engine.Param{{Name: "l", Shape: engine.F32(n, v)}, {Name: "t", Shape: engine.F32(n)}, {Name: "u", Shape: engine.F32(n)}}
+	params := []engine.Param{
+		{Name: "l", Shape: engine.F32(n, v)},
+		{Name: "t", Shape: engine.F32(n)},
+		{Name: "u", Shape: engine.F32(n)},
+	}
 	p, err := e.Compile("draw", params, func(in []*graph.Node) []*graph.Node {
 		ids, logprobs := draw(in[0], in[1], in[2])
 		return []*graph.Node{ids, logprobs}
@@ -110,7 +114,8 @@ func TestDrawAtTheEndsOfBlocks(t *testing.T) {
 		for row, id := range ids {
 			if id%size == 0 || id%size == size-1 {
 				if failed++; failed <= 3 {
-					t.Errorf("%.8f drew token %d of probability %.2g", uniform[row], id, math.Exp(float64(logprobs[row])))
+					t.Errorf("%.8f drew token %d of probability %.2g",
+						uniform[row], id, math.Exp(float64(logprobs[row])))
 				}
 			}
 		}
@@ -124,8 +129,10 @@ func TestDrawAtTheEndsOfBlocks(t *testing.T) {
 func TestDrawIndexesWithin32Bits(t *testing.T) {
 	d := engine.OpenDry(true, 1)
 	defer d.Close()
-	p, err := d.Compile("draw", []engine.Param{{Name: "logits", Shape: engine.F32(16384, 262144)}, {Name: "temperature", Shape: engine.F32(16384)},
-		{Name: "uniform", Shape: engine.F32(16384)}}, func(in []*graph.Node) []*graph.Node {
+	p, err := d.Compile("draw", []engine.Param{
+		{Name: "logits", Shape: engine.F32(16384, 262144)}, {Name: "temperature", Shape: engine.F32(16384)},
+		{Name: "uniform", Shape: engine.F32(16384)},
+	}, func(in []*graph.Node) []*graph.Node {
 		ids, logprobs := draw(in[0], in[1], in[2])
 		return []*graph.Node{ids, logprobs}
 	})

@@ -32,8 +32,8 @@ func published(tr *train.Trainer, s *Sampler, set func() error) error {
 	return recipe.Publish(publish.New(tr, publish.InProcess(wired{s, set})), "a step")
 }
 
-// What the sampler's programs read is the trainer's adapter, at each version and on each backend; where Publish does nothing, hands over the adapter of the step before, or
-// only the version rises, a run is told.
+// What the sampler's programs read is the trainer's adapter, at each version and on each backend; where Publish does
+// nothing, hands over the adapter of the step before, or only the version rises, a run is told.
 func TestThePublishedAdapterIsTheTrainers(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) { checkIdentity(t, e, false) })
 	if learntest.Plugin() == "" {
@@ -65,7 +65,8 @@ func checkIdentity(t *testing.T, e *engine.Engine, bf16 bool) {
 	right := func() error { return s.SetAdapter(tr.Adapter(), tr.PolicyVersion()) }
 	step := func() {
 		ids := []int32{1, 2, 3, 4, 5}
-		if _, err := tr.Step(context.Background(), batch.Batch{Prefix: ids[:1], Rows: []batch.Sequence{{IDs: ids[1:], Trained: []bool{false, true, true, true}}}}, batch.Objective{},
+		if _, err := tr.Step(context.Background(), batch.Batch{Prefix: ids[:1],
+			Rows: []batch.Sequence{{IDs: ids[1:], Trained: []bool{false, true, true, true}}}}, batch.Objective{},
 			batch.Update{Rate: 1e-5}); err != nil {
 			t.Fatal(err)
 		}

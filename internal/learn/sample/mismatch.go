@@ -2,9 +2,10 @@ package sample
 
 import "hone/internal/engine"
 
-// bounds on the mean mismatch KL of sampler and trainer, in nats a token, beyond which a run stops. Each is above what was measured, with room for
-// real models and longer texts, and below what a sampler without the trained adapter gave (docs/ENGINE.md, section 7, has both and how they were measured). They bound
-// rounding and faults of kernels: whether the right adapter serves is told by its checksum, not by them.
+// bounds on the mean mismatch KL of sampler and trainer, in nats a token, beyond which a run stops. Each is above what
+// was measured, with room for real models and longer texts, and below what a sampler without the trained adapter gave
+// (docs/ENGINE.md, section 7, has both and how they were measured). They bound rounding and faults of kernels: whether
+// the right adapter serves is told by its checksum, not by them.
 var bounds = []struct {
 	gpu, pureGo, bf16 bool
 	nats              float64

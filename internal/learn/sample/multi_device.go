@@ -18,8 +18,8 @@ type Samplers struct {
 	each []*Sampler
 }
 
-// NewSamplers starts a sampler on each device over base weights, which stay the caller's. The options are those of each: there are
-// o.Slots on every device. Over sharded weights it is one sampler, which runs on all devices at once.
+// NewSamplers starts a sampler on each device over base weights, which stay the caller's. The options are those of
+// each: there are o.Slots on every device. Over sharded weights it is one sampler, which runs on all devices at once.
 func NewSamplers(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*Samplers, error) {
 	var s Samplers
 	if spec.Shards > 1 {

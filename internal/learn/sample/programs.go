@@ -22,7 +22,8 @@ func (s *Sampler) prefixProgram(p int) (*engine.Program, error) {
 		kv := model.Prefix(model.NewSampling(s.adapters, in[:len(in)-1], nil), in[len(in)-1])
 		if more := s.spec.PadPrefix(p) - p; more > 0 {
 			for i, x := range kv {
-				kv[i] = Concatenate([]*Node{x, Zeros(x.Graph(), s.spec.Shape(s.spec.NumKVHeads, more, s.spec.HeadDim))}, 1)
+				kv[i] = Concatenate([]*Node{x, Zeros(x.Graph(), s.spec.Shape(s.spec.NumKVHeads, more, s.spec.HeadDim))},
+					1)
 			}
 		}
 		return kv
@@ -55,10 +56,11 @@ func (s *Sampler) cacheParams() []engine.Param {
 }
 
 // prefillProgram computes a chunk of C tokens in each of R rows and writes it to the caches of the rows' slots. Chunks
-// start at multiples of the smallest ones' length, and a slot is always in the row that its number has modulo R, so that a token
-// of such a chunk is always computed in the same row of the same shape. Inputs: weights, prefix, caches, ids[R,C], slot[R], start[R] (of the
-// chunk in the slot's cache), shared[R] (1 where the slot follows the prefix), write[R] (0: the row is not used), of several adapters adapter[R].
-// Outputs: caches. What follows a text's end in its last chunk is written too; nobody sees it before it is overwritten.
+// start at multiples of the smallest ones' length, and a slot is always in the row that its number has modulo R, so
+// that a token of such a chunk is always computed in the same row of the same shape. Inputs: weights, prefix, caches,
+// ids[R,C], slot[R], start[R] (of the chunk in the slot's cache), shared[R] (1 where the slot follows the prefix),
+// write[R] (0: the row is not used), of several adapters adapter[R]. Outputs: caches. What follows a text's end in its
+// last chunk is written too; nobody sees it before it is overwritten.
 func (s *Sampler) prefillProgram(r, c int) (*engine.Program, error) {
 	params := append(append(slices.Clone(s.params), s.cacheParams()...),
 		engine.Param{Name: "ids", Shape: engine.I32(r, c)}, engine.Param{Name: "slot", Shape: engine.I32(r)},
@@ -79,17 +81,20 @@ func (s *Sampler) prefillProgram(r, c int) (*engine.Program, error) {
 		if s.adapters.Count > 1 {
 			adapterM = Reshape(BroadcastToDims(Reshape(rest[5], r, 1), r, c), r*c)
 		}
-		model.NewSampling(s.adapters, in[:w], adapterM).Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
-			i := 2 * layer
-			caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
-			own := model.KeyValues{K: caches[i], V: caches[i+1], Length: start, Slot: slot, Own: &model.KeyValues{K: k, V: v}}
-			return s.withPrefix(prefix, layer, shared, own)
-		})
+		model.NewSampling(s.adapters, in[:w], adapterM).Forward(ids,
+			positions, func(layer int, k, v *Node) []model.KeyValues {
+				i := 2 * layer
+				caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
+				own := model.KeyValues{K: caches[i], V: caches[i+1], Length: start, Slot: slot,
+					Own: &model.KeyValues{K: k, V: v}}
+				return s.withPrefix(prefix, layer, shared, own)
+			})
 		return caches
 	}, engine.NumberNames("cache", 2*s.spec.NumLayers)...)
 }
 
-// withPrefix is what a slot's queries attend to: the prefix, where there is one and the slot follows it, and its own text.
+// withPrefix is what a slot's queries attend to: the prefix, where there is one and the slot follows it, and its own
+// text.
 func (s *Sampler) withPrefix(prefix []*Node, layer int, shared *Node, own model.KeyValues) []model.KeyValues {
 	if len(prefix) == 0 {
 		return []model.KeyValues{own}
@@ -99,11 +104,13 @@ func (s *Sampler) withPrefix(prefix []*Node, layer int, shared *Node, own model.
 
 // prefixKeyValues is the prefix as a layer's queries attend to it, where their slots follow it.
 func (s *Sampler) prefixKeyValues(prefix []*Node, layer int, shared *Node) model.KeyValues {
-	return model.KeyValues{K: prefix[2*layer], V: prefix[2*layer+1], Keys: len(s.prefix), Mask: Equal(shared, OnesLike(shared))}
+	return model.KeyValues{K: prefix[2*layer], V: prefix[2*layer+1], Keys: len(s.prefix),
+		Mask: Equal(shared, OnesLike(shared))}
 }
 
 // window says where R rows of new keys or values belong: slot [R], first column [R], and whether at all [R] (nil: all).
-// skips says that the device leaves out what belongs outside of the cache, as StableHLO's scatter does and pure Go does not.
+// skips says that the device leaves out what belongs outside of the cache, as StableHLO's scatter does and pure Go does
+// not.
 type window struct {
 	slot, column, write *Node
 	skips               bool
@@ -113,7 +120,8 @@ type window struct {
 func (w window) rows(cache *Node, f []int) (flat, row *Node) {
 	d, g, index := cache.Shape().Dimensions, cache.Graph(), shapes.Make(dtypes.Int32, f[:3]...)
 	first := Add(MulScalar(w.slot, d[2]), w.column) // of the row's columns in a head's B*T
-	row = Add(MulScalar(Iota(g, index, 0), d[1]*d[2]), Add(BroadcastToDims(Reshape(first, 1, f[1], 1), f[:3]...), Iota(g, index, 2)))
+	row = Add(MulScalar(Iota(g, index, 0), d[1]*d[2]),
+		Add(BroadcastToDims(Reshape(first, 1, f[1], 1), f[:3]...), Iota(g, index, 2)))
 	return Reshape(cache, d[0]*d[1]*d[2], d[3]), Reshape(row, f[0], f[1], f[2], 1)
 }
 
@@ -122,7 +130,8 @@ func (w window) rows(cache *Node, f []int) (flat, row *Node) {
 func (w window) replace(cache, fresh *Node) *Node {
 	d, f := cache.Shape().Dimensions, fresh.Shape().Dimensions
 	flat, row := w.rows(cache, f)
-	if w.write != nil && w.skips { // to write what is there would be to read the cache while it is written: XLA copies it for that
+	// to write what is there would be to read the cache while it is written: XLA copies it for that
+	if w.write != nil && w.skips {
 		write := BroadcastToDims(Reshape(w.write, 1, f[1], 1, 1), f[0], f[1], f[2], 1)
 		row = Where(write, row, AddScalar(row, d[0]*d[1]*d[2]))
 	}

@@ -7,7 +7,8 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// Of few prompts each is fed apart, one after the other; of many, or where a row has all of them, none is; and what is fed lies in the cache.
+// Of few prompts each is fed apart, one after the other; of many, or where a row has all of them, none is; and what is
+// fed lies in the cache.
 func TestApart(t *testing.T) {
 	waits := func(cached, pending int) slot {
 		return slot{job: &job{}, cached: make([]int32, cached), pending: make([]int32, pending)}
@@ -46,7 +47,9 @@ func TestApart(t *testing.T) {
 		}
 	}
 	s := &Sampler{chunk: 128, context: 640}
-	for _, c := range []struct{ cached, c, want int }{{0, 256, 0}, {127, 256, 0}, {128, 256, 128}, {500, 256, 384}, {639, 256, 384}, {639, 128, 512}, {300, 512, 128}} {
+	for _, c := range []struct{ cached, c, want int }{
+		{0, 256, 0}, {127, 256, 0}, {128, 256, 128}, {500, 256, 384}, {639, 256, 384}, {639, 128, 512}, {300, 512, 128},
+	} {
 		x := waits(c.cached, 2)
 		if got := s.begin(&x, c.c); got != c.want {
 			t.Errorf("the chunk of %d behind %d tokens begins at %d, not %d", c.c, c.cached, got, c.want)
@@ -54,14 +57,15 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// A prompt that is fed apart takes turns with those who watch their tokens come: it waits for one draw of theirs, not for the steps that a prompt in rows does,
-// and they wait for one chunk of it.
+// A prompt that is fed apart takes turns with those who watch their tokens come: it waits for one draw of theirs, not
+// for the steps that a prompt in rows does, and they wait for one chunk of it.
 func TestFedApartTakesTurns(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	if e.IsGPU() {
 		t.Skip("its chunks are longer than these prompts")
 	}
-	s, err := New(e, learntest.Spec(), learntest.Weights(t, e, learntest.Spec()), Options{LoRA: learntest.LoRA(), Slots: 8, Context: 112, DecodeSteps: 8})
+	s, err := New(e, learntest.Spec(), learntest.Weights(t, e, learntest.Spec()),
+		Options{LoRA: learntest.LoRA(), Slots: 8, Context: 112, DecodeSteps: 8})
 	if err != nil {
 		t.Fatal(err)
 	}

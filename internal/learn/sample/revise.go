@@ -25,7 +25,8 @@ type masks struct {
 }
 
 func newMasks(slots, vocabulary int) *masks {
-	m := &masks{set: policy.NewIDSet(vocabulary), perSlot: numWords(vocabulary), narrow: make([]bool, slots), stale: true}
+	m := &masks{set: policy.NewIDSet(vocabulary), perSlot: numWords(vocabulary), narrow: make([]bool, slots),
+		stale: true}
 	m.words = make([]int32, slots*m.perSlot)
 	m.set.Fill()
 	for i := range slots {

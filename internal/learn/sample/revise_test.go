@@ -58,11 +58,13 @@ func testTruncation(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Traine
 	r.Temperature = 0
 	greedy := must(t, s, r)
 	for name, change := range map[string]func(*policy.Request){
-		"top-k 1": func(r *policy.Request) { r.TopK = 1 }, "top-p 0.001": func(r *policy.Request) { r.TopP = 0.001 }, "min-p 1": func(r *policy.Request) { r.MinP = 1 }} {
+		"top-k 1": func(r *policy.Request) { r.TopK = 1 }, "top-p 0.001": func(r *policy.Request) { r.TopP = 0.001 },
+		"min-p 1": func(r *policy.Request) { r.MinP = 1 }} {
 		one := request(4, 9, true)
 		change(&one)
 		c := must(t, s, one)
-		if !slices.Equal(c.IDs, greedy.IDs) || slices.Max(c.SamplerLogprobs) != 0 || slices.Min(c.SamplerLogprobs) != 0 {
+		if !slices.Equal(c.IDs, greedy.IDs) || slices.Max(c.SamplerLogprobs) != 0 ||
+			slices.Min(c.SamplerLogprobs) != 0 {
 			t.Errorf("%s: %v with logprobs %v; greedy %v", name, c.IDs, c.SamplerLogprobs, greedy.IDs)
 		}
 		one.Temperature = 0
@@ -97,7 +99,8 @@ func testLikelyTokens(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trai
 			for j, top := range list {
 				sum += math.Exp(float64(top.Logprob))
 				if top.ID == c.IDs[i] && math.Abs(float64(top.Logprob-c.SamplerLogprobs[i])) > 1e-6 {
-					t.Errorf("%s: token %d has logprob %g, and %g in the list", name, i, c.SamplerLogprobs[i], top.Logprob)
+					t.Errorf("%s: token %d has logprob %g, and %g in the list",
+						name, i, c.SamplerLogprobs[i], top.Logprob)
 				}
 				if j > 0 && top.Logprob > list[j-1].Logprob {
 					t.Errorf("%s: list %d is not sorted: %v", name, i, list)
@@ -158,13 +161,15 @@ func testStopTexts(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer
 	whole := must(t, s, r)
 	text := textOf(whole.IDs)
 	n := len(textOf(whole.IDs[:3]))
-	r.Stop = []string{"never written", text[n-1 : n+1]} // the end of one token and the beginning of the next, or earlier
+	// the end of one token and the beginning of the next, or earlier
+	r.Stop = []string{"never written", text[n-1 : n+1]}
 	c := must(t, s, r)
 	at := strings.Index(text, r.Stop[1])
 	if c.FinishReason != policy.FinishStop || c.StopText != r.Stop[1] || c.Text != text[:at] {
 		t.Errorf("ended by %s with %q before %q; all is %q", c.FinishReason, c.Text, c.StopText, text)
 	}
-	if k := len(c.IDs); !slices.Equal(c.IDs, whole.IDs[:k]) || len(textOf(c.IDs)) < at+2 || len(textOf(c.IDs[:k-1])) >= at+2 {
+	if k := len(c.IDs); !slices.Equal(c.IDs, whole.IDs[:k]) || len(textOf(c.IDs)) < at+2 ||
+		len(textOf(c.IDs[:k-1])) >= at+2 {
 		t.Errorf("%v are kept of %v to write %q", c.IDs, whole.IDs, text[:at+2])
 	}
 	r.Stop = r.Stop[:1]
@@ -245,7 +250,8 @@ func testKeptCache(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer
 	must(t, s, request(7, 20, true))
 	behind := must(t, s, request(7, 20, false)) // the same text, not behind the prefix
 	forget()
-	if fresh := must(t, s, request(7, 20, false)); !slices.Equal(behind.IDs, fresh.IDs) || !slices.Equal(behind.SamplerLogprobs, fresh.SamplerLogprobs) {
+	if fresh := must(t, s, request(7, 20, false)); !slices.Equal(behind.IDs, fresh.IDs) ||
+		!slices.Equal(behind.SamplerLogprobs, fresh.SamplerLogprobs) {
 		t.Error("a text without the prefix was continued from the cache of one behind it")
 	}
 	decided := 0

@@ -18,25 +18,25 @@ import (
 
 // Options shape a sampler. Zero values mean the defaults named.
 type Options struct {
-	// LoRA is the shape of the adapters that the sampler applies; where its rank is 0 it samples from the base model alone, which
-	// then costs nothing more.
+	// LoRA is the shape of the adapters that the sampler applies; where its rank is 0 it samples from the base model
+	// alone, which then costs nothing more.
 	LoRA model.LoRA
-	// Adapters is how many adapters the sampler holds at one time (1). Above 1 each request names one, or none, and there is no Prefix, whose
-	// keys and values would be one adapter's.
+	// Adapters is how many adapters the sampler holds at one time (1). Above 1 each request names one, or none, and
+	// there is no Prefix, whose keys and values would be one adapter's.
 	Adapters int
 	Slots    int     // sequences sampled at one time (64), on each device
 	Context  int     // private tokens of a slot, after the prefix (256); rounded up to whole chunks
 	Prefix   []int32 // what most prompts begin with, held and read once for all slots; may be empty
-	// DecodeSteps is how many tokens of each slot the device is told to sample at most before the host tells it more (1; on a GPU,
-	// which would wait for the host after each, 64). What is sampled does not depend on it.
+	// DecodeSteps is how many tokens of each slot the device is told to sample at most before the host tells it more
+	// (1; on a GPU, which would wait for the host after each, 64). What is sampled does not depend on it.
 	DecodeSteps int
 	// NewDecoder starts the decoding of a completion, in whose text stop texts are looked for; nil: they are refused.
 	NewDecoder func() Decoder
 }
 
 // Sampler implements policy.Sampler on a device. Its results depend on request, slot and adapter alone, not on what
-// else is sampled: shapes are fixed, and a slot is always the same row of them. On a GPU that holds but for the rounding of a
-// prompt's keys and values, whose chunks are of other shapes where rows are free or nobody decodes.
+// else is sampled: shapes are fixed, and a slot is always the same row of them. On a GPU that holds but for the
+// rounding of a prompt's keys and values, whose chunks are of other shapes where rows are free or nobody decodes.
 type Sampler struct {
 	engine         *engine.Engine
 	baseSpec, spec model.Spec // of the base weights; of those that the programs take: on a GPU joined
@@ -58,10 +58,11 @@ type Sampler struct {
 	prefillOne, prefillBulk            wide            // wanted once prompts are long enough; see advance
 	prefillFew                         wide            // where few prompts wait; see apart
 	copier                             *engine.Program // nil where no beginning is copied
-	making                             sync.Mutex      // held while a program is compiled that not all requests need: in their senders' goroutines
-	beside                             sync.WaitGroup  // what is compiled beside the sampler's goroutine
-	masks                              *masks
-	newDecoder                         func() Decoder
+	// held while a program is compiled that not all requests need: in their senders' goroutines
+	making     sync.Mutex
+	beside     sync.WaitGroup // what is compiled beside the sampler's goroutine
+	masks      *masks
+	newDecoder func() Decoder
 
 	submit  chan *job
 	control chan func() // between requests
@@ -91,15 +92,17 @@ type Stats struct {
 	DecodeSteps        int
 	PrefillSteps       int     // chunks of up to so many rows
 	BusySeconds        float64 // time in which at least one slot had work
-	// LongestStall is the longest time in seconds, since Stats was last called, from the end of a run of decoding steps to the
-	// beginning of the next, while a slot waited that decoded in both.
+	// LongestStall is the longest time in seconds, since Stats was last called, from the end of a run of decoding steps
+	// to the beginning of the next, while a slot waited that decoded in both.
 	LongestStall float64
 }
 
-// Beside is what two samplers did that work beside each other: counts are added up, and times are those of the one with most.
+// Beside is what two samplers did that work beside each other: counts are added up, and times are those of the one with
+// most.
 func (s Stats) Beside(o Stats) Stats {
-	return Stats{Prefilled: s.Prefilled + o.Prefilled, Decoded: s.Decoded + o.Decoded, Copied: s.Copied + o.Copied, DecodeSteps: s.DecodeSteps + o.DecodeSteps,
-		PrefillSteps: s.PrefillSteps + o.PrefillSteps, BusySeconds: max(s.BusySeconds, o.BusySeconds), LongestStall: max(s.LongestStall, o.LongestStall)}
+	return Stats{Prefilled: s.Prefilled + o.Prefilled, Decoded: s.Decoded + o.Decoded, Copied: s.Copied + o.Copied,
+		DecodeSteps: s.DecodeSteps + o.DecodeSteps, PrefillSteps: s.PrefillSteps + o.PrefillSteps,
+		BusySeconds: max(s.BusySeconds, o.BusySeconds), LongestStall: max(s.LongestStall, o.LongestStall)}
 }
 
 // New compiles the sampler's programs over base weights, which stay the caller's, and starts it.
@@ -123,11 +126,16 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if o.Adapters > 1 && len(o.Prefix) > 0 {
 		return nil, errors.New("a prefix is held under one adapter, and a sampler of several has none")
 	}
-	s := &Sampler{engine: e, baseSpec: spec, spec: spec, base: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16, rows: 8, steps: 1,
+	s := &Sampler{
+		engine: e, baseSpec: spec, spec: spec, base: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16,
+		rows: 8, steps: 1,
 		versions: make([]int, max(1, o.Adapters)),
-		prefix:   o.Prefix, submit: make(chan *job), control: make(chan func()), swap: make(chan func()), quit: make(chan struct{})}
+		prefix:   o.Prefix, submit: make(chan *job), control: make(chan func()), swap: make(chan func()),
+		quit: make(chan struct{}),
+	}
 	if e.IsGPU() {
-		s.chunk, s.rows, s.steps = 128, 8, mostSteps // products of 1024 tokens: larger ones gain little, and decoding waits for them
+		// products of 1024 tokens: larger ones gain little, and decoding waits for them
+		s.chunk, s.rows, s.steps = 128, 8, mostSteps
 		s.spec.Joined, s.gpu, s.ahead = spec.Shards <= 1, true, stepsAhead
 	}
 	s.adapters = model.NewAdapters(s.spec, o.LoRA, o.Adapters)
@@ -230,7 +238,8 @@ func (s *Sampler) check(r policy.Request) error {
 	case len(r.Prompt) == 0:
 		why = "the prompt is empty"
 	case r.MaxTokens <= 0:
-		why, next = fmt.Sprintf("%d tokens are asked for", r.MaxTokens), "ask for at least one; hone inspect logprobs scores a text without sampling"
+		why, next = fmt.Sprintf("%d tokens are asked for", r.MaxTokens),
+			"ask for at least one; hone inspect logprobs scores a text without sampling"
 	case !(r.Temperature >= 0) || math.IsInf(r.Temperature, 0):
 		why = fmt.Sprintf("the temperature is %v; it is at least 0", r.Temperature)
 	case r.TopK < 0:
@@ -240,8 +249,10 @@ func (s *Sampler) check(r policy.Request) error {
 	case !(r.MinP >= 0 && r.MinP <= 1):
 		why = fmt.Sprintf("min-p is %v; it lies in [0, 1]", r.MinP)
 	case r.TopLogprobs < 0 || r.TopLogprobs > policy.MaxTopLogprobs:
-		why = fmt.Sprintf("the %d likeliest tokens are asked for; at most %d can be told", r.TopLogprobs, policy.MaxTopLogprobs)
-	case r.Adapter < policy.NoAdapter || r.Adapter >= len(s.versions) || r.Adapter == policy.NoAdapter && s.adapters.Count == 1:
+		why = fmt.Sprintf("the %d likeliest tokens are asked for; at most %d can be told",
+			r.TopLogprobs, policy.MaxTopLogprobs)
+	case r.Adapter < policy.NoAdapter || r.Adapter >= len(s.versions) ||
+		r.Adapter == policy.NoAdapter && s.adapters.Count == 1:
 		why = fmt.Sprintf("adapter %d is asked for, and the sampler holds %d", r.Adapter, s.adapters.Count)
 	case slices.Contains(r.Stop, ""):
 		why = "a stop text is empty"

@@ -26,8 +26,9 @@ func sampler(t *testing.T, e *engine.Engine, weights []engine.Buffer, steps int)
 
 func samplerAfter(t *testing.T, e *engine.Engine, weights []engine.Buffer, steps int, prefix []int32) *Sampler {
 	t.Helper()
-	s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Slots: 16, Context: 96, Prefix: prefix, DecodeSteps: steps,
-		NewDecoder: func() Decoder { return letters{} }})
+	s, err := New(e, learntest.Spec(),
+		weights, Options{LoRA: learntest.LoRA(), Slots: 16, Context: 96, Prefix: prefix, DecodeSteps: steps,
+			NewDecoder: func() Decoder { return letters{} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +52,8 @@ func start(t *testing.T, e *engine.Engine) (*Sampler, *train.Trainer) {
 	return s, tr
 }
 
-// TestSampler runs all tests of a device on one sampler, since its programs take seconds to compile on a plug-in. The last
-// closes it.
+// TestSampler runs all tests of a device on one sampler, since its programs take seconds to compile on a plug-in. The
+// last closes it.
 func TestSampler(t *testing.T) {
 	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		s, tr := start(t, e)
@@ -181,7 +182,8 @@ func TestLongPrompts(t *testing.T) {
 	var want []policy.Completion
 	var short policy.Completion
 	for _, gpu := range []bool{false, true} {
-		s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Slots: 8, Context: 300, Prefix: sharedIDs})
+		s, err := New(e, learntest.Spec(), weights,
+			Options{LoRA: learntest.LoRA(), Slots: 8, Context: 300, Prefix: sharedIDs})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,12 +227,17 @@ func TestLongPrompts(t *testing.T) {
 	}
 }
 
-// asGPU has a sampler feed prompts as on a GPU, with all programs of larger chunks: how many chunks there are depends on what is there.
+// asGPU has a sampler feed prompts as on a GPU, with all programs of larger chunks: how many chunks there are depends
+// on what is there.
 func asGPU(t *testing.T, s *Sampler) {
 	t.Helper()
 	if err := s.between(func() error {
 		s.gpu = true
-		for w, shape := range map[*wide][2]int{&s.prefillFew: {1, few}, &s.prefillOne: {1, s.rows}, &s.prefillBulk: {s.rows, bulk}} {
+		for w, shape := range map[*wide][2]int{
+			&s.prefillFew:  {1, few},
+			&s.prefillOne:  {1, s.rows},
+			&s.prefillBulk: {s.rows, bulk},
+		} {
 			if c := shape[1] * s.chunk; c <= s.context && s.larger(w, shape[0], c, 0) == nil {
 				return errors.New("a program is not compiled")
 			}
@@ -241,8 +248,8 @@ func asGPU(t *testing.T, s *Sampler) {
 	}
 }
 
-// A long prompt fills a chunk alone, but not while a short one would wait for its end; and prompts that come after draws do
-// not wait for another.
+// A long prompt fills a chunk alone, but not while a short one would wait for its end; and prompts that come after
+// draws do not wait for another.
 func testShortBesideLong(t *testing.T, s *Sampler) {
 	t.Helper()
 	must(t, s, request(4, 40, true)) // it is fed, and all after that is drawn
@@ -302,8 +309,9 @@ func testSamplerEqualsTrainer(t *testing.T, e *engine.Engine, s *Sampler, tr *tr
 	}
 }
 
-// All is the same to the bit whether the host sees each token before the next is drawn or not: truncated or not, ended by a
-// stop id that the device knows or does not, by a stop text, by a full cache, with another request waiting for the slot.
+// All is the same to the bit whether the host sees each token before the next is drawn or not: truncated or not, ended
+// by a stop id that the device knows or does not, by a stop text, by a full cache, with another request waiting for the
+// slot.
 func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 	one := sampler(t, e, s.base, 1)
 	if err := one.SetAdapter(tr.Adapter(), 1); err != nil {
@@ -339,7 +347,8 @@ func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 	before := s.ahead
 	s.control <- func() { s.ahead = stepsAhead } // as on a GPU, which is set off before what it drew is seen
 	defer func() { s.control <- func() { s.ahead = before } }()
-	want, got := together(t, one, requests), together(t, s, requests) // in order: a slot keeps of its last text what the next begins with
+	// in order: a slot keeps of its last text what the next begins with
+	want, got := together(t, one, requests), together(t, s, requests)
 	reasons := map[policy.FinishReason]int{}
 	for i := range got {
 		reasons[got[i].FinishReason]++
@@ -362,7 +371,8 @@ func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 	want, got = together(t, one, requests), together(t, s, requests)
 	for i := range got {
 		if !reflect.DeepEqual(got[i], want[i]) {
-			t.Errorf("beside full caches, request %d: %+v in several steps at once, %+v in single ones", i, got[i], want[i])
+			t.Errorf("beside full caches, request %d: %+v in several steps at once, %+v in single ones",
+				i, got[i], want[i])
 		}
 	}
 	if got[0].FinishReason != policy.FinishLength || len(got[0].IDs) >= 20 || len(got[1].IDs) != 40 {
@@ -421,7 +431,8 @@ func testSamplesDependOnTheRequestAlone(t *testing.T, e *engine.Engine, s *Sampl
 	must(t, s, request(5, 3, false)) // forget the first turn
 	fresh := must(t, s, second)
 	for i := range fresh.IDs {
-		if fresh.IDs[i] != continued.IDs[i] || math.Abs(float64(fresh.SamplerLogprobs[i]-continued.SamplerLogprobs[i])) > 1e-5 {
+		if fresh.IDs[i] != continued.IDs[i] ||
+			math.Abs(float64(fresh.SamplerLogprobs[i]-continued.SamplerLogprobs[i])) > 1e-5 {
 			t.Fatalf("token %d: %d after a kept cache, %d after a fresh one", i, continued.IDs[i], fresh.IDs[i])
 		}
 	}
@@ -471,7 +482,8 @@ func testEndsAndRefusals(t *testing.T, e *engine.Engine, s *Sampler, tr *train.T
 	}
 	r.StopIDs = []int32{greedy.IDs[4]}
 	stopped := must(t, s, r)
-	if n := slices.Index(greedy.IDs, greedy.IDs[4]); stopped.FinishReason != policy.FinishStop || len(stopped.IDs) != n+1 {
+	if n := slices.Index(greedy.IDs, greedy.IDs[4]); stopped.FinishReason != policy.FinishStop ||
+		len(stopped.IDs) != n+1 {
 		t.Errorf("stopped after %d tokens because of %s", len(stopped.IDs), stopped.FinishReason)
 	}
 	long := request(2, s.context-6, true)

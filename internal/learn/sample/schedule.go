@@ -153,17 +153,19 @@ func (s *Sampler) failAll(err error) {
 func (s *Sampler) finish(i int, reason policy.FinishReason, err error) {
 	x := &s.state[i]
 	x.job.completion.FinishReason, x.job.err = reason, err
-	x.cached = x.cached[:min(len(x.cached), s.context-1)] // idle slots are decoded too, into the column after their text
+	// idle slots are decoded too, into the column after their text
+	x.cached = x.cached[:min(len(x.cached), s.context-1)]
 	close(x.job.done)
 	x.job, x.pending = nil, nil
 }
 
-// maxWait is how many steps of decoding are preferred to a prompt before a chunk of it is fed. Tool results come one by one,
-// and a prefill costs the same for one row as for all. What is fed apart does not wait.
+// maxWait is how many steps of decoding are preferred to a prompt before a chunk of it is fed. Tool results come one by
+// one, and a prefill costs the same for one row as for all. What is fed apart does not wait.
 const maxWait = 8
 
-// advance does one piece of work: a chunk of as many prompts as there are rows, if enough wait, or else steps of decoding.
-// What is computed in a slot does not depend on when; on a GPU the size of a prompt's chunks does, and so the rounding.
+// advance does one piece of work: a chunk of as many prompts as there are rows, if enough wait, or else steps of
+// decoding. What is computed in a slot does not depend on when; on a GPU the size of a prompt's chunks does, and so the
+// rounding.
 func (s *Sampler) advance() error {
 	if err := s.copyAll(); err != nil {
 		return err
@@ -223,13 +225,14 @@ func (s *Sampler) advance() error {
 // bulk is how many chunks' tokens of each row are fed at one time on a GPU where nobody waits for a draw.
 const bulk = 4
 
-// few is how many chunks' tokens of one slot are fed at one time on a GPU where few slots have prompts to feed. Fewer would take hardly less
-// time, in which the weights are read.
+// few is how many chunks' tokens of one slot are fed at one time on a GPU where few slots have prompts to feed. Fewer
+// would take hardly less time, in which the weights are read.
 const few = 2
 
-// apart returns a slot for the program in which few chunks are one slot's: the next after the one that was fed so last, where all
-// that wait take less time so than beside each other in rows of which most are empty. Else it is -1, as it is where more slots decode
-// than there are rows: each chunk makes all of them wait, so it is to be full. A token takes half as long again in a program of few tokens.
+// apart returns a slot for the program in which few chunks are one slot's: the next after the one that was fed so last,
+// where all that wait take less time so than beside each other in rows of which most are empty. Else it is -1, as it is
+// where more slots decode than there are rows: each chunk makes all of them wait, so it is to be full. A token takes
+// half as long again in a program of few tokens.
 func (s *Sampler) apart(decoding int) int {
 	c := few * s.chunk
 	if few >= s.rows || c > s.context || decoding > s.rows {
@@ -255,9 +258,9 @@ func (s *Sampler) apart(decoding int) int {
 	return next
 }
 
-// long returns a slot for the program in which all tokens of a chunk are one slot's: where half of the rows or more would be
-// empty, the first of those with prompt to feed, if each has enough for such a chunk, since a short one would wait for the
-// long ones' end. Else it is -1.
+// long returns a slot for the program in which all tokens of a chunk are one slot's: where half of the rows or more
+// would be empty, the first of those with prompt to feed, if each has enough for such a chunk, since a short one would
+// wait for the long ones' end. Else it is -1.
 func (s *Sampler) long(filled int) int {
 	first := -1
 	for i := range s.state {
@@ -294,8 +297,8 @@ func (s *Sampler) fills(x *slot, c int) bool {
 	return x.job != nil && len(x.pending) > c/2 && c <= s.context
 }
 
-// begin is where the slot's next chunk of c tokens begins in its cache: at a multiple of the smallest chunks' length, and so that it lies in the
-// cache.
+// begin is where the slot's next chunk of c tokens begins in its cache: at a multiple of the smallest chunks' length,
+// and so that it lies in the cache.
 func (s *Sampler) begin(x *slot, c int) int {
 	return min(len(x.cached)/s.chunk*s.chunk, s.context-c)
 }
@@ -311,9 +314,10 @@ type compiled struct {
 	err     error
 }
 
-// larger returns a program for chunks of c tokens of r rows, which is compiled when it is first needed, for seconds on a GPU. Where slots decode that is done
-// beside the sampler's goroutine, for which all of them would wait; until it is there the result is nil, and smaller chunks do. So it is where a program cannot be
-// compiled, for want of memory; then no larger one is asked for again.
+// larger returns a program for chunks of c tokens of r rows, which is compiled when it is first needed, for seconds on
+// a GPU. Where slots decode that is done beside the sampler's goroutine, for which all of them would wait; until it is
+// there the result is nil, and smaller chunks do. So it is where a program cannot be compiled, for want of memory; then
+// no larger one is asked for again.
 func (s *Sampler) larger(w *wide, r, c, decoding int) *engine.Program {
 	if w.coming == nil {
 		coming := make(chan compiled, 1)
@@ -339,8 +343,8 @@ func (s *Sampler) larger(w *wide, r, c, decoding int) *engine.Program {
 	return w.program
 }
 
-// choose picks for each row of each device the slot whose chunk it computes next: of those that are always in that row and have prompt
-// to feed, the next after the one it fed last; -1 where there is none.
+// choose picks for each row of each device the slot whose chunk it computes next: of those that are always in that row
+// and have prompt to feed, the next after the one it fed last; -1 where there is none.
 func (s *Sampler) choose() (chosen []int, filled int) {
 	chosen = make([]int, s.devices*s.rows)
 	for row := range chosen {
@@ -357,11 +361,12 @@ func (s *Sampler) choose() (chosen []int, filled int) {
 	return chosen, filled
 }
 
-// feed runs one chunk of c tokens of the chosen slots' prompts, r of them on each device; a prompt's last token is left for
-// decoding.
+// feed runs one chunk of c tokens of the chosen slots' prompts, r of them on each device; a prompt's last token is left
+// for decoding.
 func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 	n := len(chosen)
-	ids, slot, start, shared, write := make([]int32, n*c), make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	ids, slot, start, shared, write :=
+		make([]int32, n*c), make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 	adapter := make([]int32, n)
 	for row, i := range chosen {
 		if i < 0 {

@@ -26,7 +26,9 @@ type Scorer struct {
 
 // NewScorer makes a scorer of base weights, which stay the caller's, with the adapter of the flat vector given (layout:
 // LoRA.Pieces), or without one where it is nil.
-func NewScorer(e *engine.Engine, spec model.Spec, weights []engine.Buffer, lora model.LoRA, adapter []float32) (*Scorer, error) {
+func NewScorer(
+	e *engine.Engine, spec model.Spec, weights []engine.Buffer, lora model.LoRA, adapter []float32,
+) (*Scorer, error) {
 	s := &Scorer{engine: e, spec: spec, lora: lora, weights: weights, programs: map[int]*engine.Program{}}
 	if adapter == nil {
 		return s, nil
@@ -96,7 +98,8 @@ func (s *Scorer) program(c int) (*engine.Program, error) {
 		_, size := s.lora.Pieces(s.spec)
 		params = append(params, engine.Param{Name: "adapter", Shape: engine.F32(size)})
 	}
-	params = append(params, engine.Param{Name: "ids", Shape: engine.I32(1, c)}, engine.Param{Name: "target", Shape: engine.I32(c)})
+	params = append(params, engine.Param{Name: "ids", Shape: engine.I32(1, c)},
+		engine.Param{Name: "target", Shape: engine.I32(c)})
 	p, err := s.engine.Compile("logprobs", params, func(in []*Node) []*Node {
 		d := model.NewDecoder(s.spec, in[:w])
 		if s.adapter != nil {

@@ -35,7 +35,8 @@ func TestLogprobsAreTheTrainers(t *testing.T) {
 			t.Fatal(err)
 		}
 		// A row's first token cannot be scored by the trainer, so the comparison begins at ids[2].
-		want, err := trainer.Score(t.Context(), batch.Batch{Prefix: ids[:1], Rows: []batch.Sequence{{IDs: ids[1:], Trained: trained}}}, 1)
+		want, err := trainer.Score(t.Context(),
+			batch.Batch{Prefix: ids[:1], Rows: []batch.Sequence{{IDs: ids[1:], Trained: trained}}}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// Two adapters and the base model in one batch: each slot gets what it gets of a sampler that has its adapter alone. The second place is written by the
-// program of the first.
+// Two adapters and the base model in one batch: each slot gets what it gets of a sampler that has its adapter alone.
+// The second place is written by the program of the first.
 func TestSeveralAdaptersInOneBatch(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		spec, lora := learntest.Spec(), learntest.LoRA()
@@ -81,11 +81,14 @@ func checkSeveral(t *testing.T, e *engine.Engine, spec model.Spec, lora model.Lo
 			}
 			r.Adapter = 0
 			want := must(t, alone, r)
-			if !slices.Equal(got[slot].IDs, want.IDs) || got[slot].PolicyVersion != version || away(got[slot].SamplerLogprobs, want.SamplerLogprobs) > 1e-4 {
-				t.Errorf("slot %d, adapter %d: %v of version %d, alone %v", slot, which, got[slot].IDs, got[slot].PolicyVersion, want.IDs)
+			if !slices.Equal(got[slot].IDs, want.IDs) || got[slot].PolicyVersion != version ||
+				away(got[slot].SamplerLogprobs, want.SamplerLogprobs) > 1e-4 {
+				t.Errorf("slot %d, adapter %d: %v of version %d, alone %v",
+					slot, which, got[slot].IDs, got[slot].PolicyVersion, want.IDs)
 			}
 		}
-		same := request(1, 9, false) // one slot, one prompt, another adapter each time: what the slot holds of the one before is not taken
+		// one slot, one prompt, another adapter each time: what the slot holds of the one before is not taken
+		same := request(1, 9, false)
 		same.Adapter = which
 		c := must(t, several, same)
 		if slices.Equal(c.IDs, first) {
@@ -128,7 +131,8 @@ func TestAdapterIsSetBesideRequests(t *testing.T) {
 	alone := must(t, s, r)
 	errs := make(chan error, 2)
 	once := false
-	r.Each = func(policy.Token) { // called where all slots are sampled, so the rest of the request comes behind what is set
+	// called where all slots are sampled, so the rest of the request comes behind what is set
+	r.Each = func(policy.Token) {
 		if !once {
 			once = true
 			go func() { errs <- s.SetAdapterOf(0, b, 1) }()
@@ -164,7 +168,8 @@ func TestSeveralAdaptersAreRefused(t *testing.T) {
 	}
 	defer e.Close()
 	weights := learntest.Weights(t, e, learntest.Spec())
-	if s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Adapters: 2, Slots: 2, Prefix: sharedIDs}); err == nil {
+	if s, err := New(e, learntest.Spec(), weights,
+		Options{LoRA: learntest.LoRA(), Adapters: 2, Slots: 2, Prefix: sharedIDs}); err == nil {
 		s.Close()
 		t.Error("several adapters have one prefix")
 	}

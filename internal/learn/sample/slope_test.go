@@ -18,8 +18,15 @@ import (
 
 // slopeSpec is a model whose sums are long enough for bfloat16 to matter, and small enough for many tokens.
 func slopeSpec(bf16, joined bool) model.Spec {
-	return model.Spec{BF16: bf16, Joined: joined, Config: modelfile.Config{Architecture: "llama", Name: "slope", NumLayers: 2, Hidden: 64, Intermediate: 160, NumHeads: 4,
-		NumKVHeads: 2, HeadDim: 16, VocabSize: 4096, MaxContext: 256, Rope: modelfile.Rope{Theta: 10000}, NormEps: 1e-5, TiedHead: true, QKNorm: true}}
+	return model.Spec{
+		BF16:   bf16,
+		Joined: joined,
+		Config: modelfile.Config{
+			Architecture: "llama", Name: "slope", NumLayers: 2, Hidden: 64, Intermediate: 160, NumHeads: 4,
+			NumKVHeads: 2, HeadDim: 16, VocabSize: 4096, MaxContext: 256, Rope: modelfile.Rope{Theta: 10000},
+			NormEps: 1e-5, TiedHead: true, QKNorm: true,
+		},
+	}
 }
 
 var slopeLoRA = model.LoRA{Rank: 16, Alpha: 32}
@@ -76,16 +83,21 @@ func stepped(s model.Spec, size float64, seed int) []float32 {
 }
 
 // forward is a program of a decoder's logits of rows of tokens, [rows, tokens] ids -> [rows*tokens*64].
-func forward(t *testing.T, e *engine.Engine, s model.Spec, params []engine.Param, decoder func(in []*Node) *model.Decoder) *engine.Program {
+func forward(
+	t *testing.T, e *engine.Engine, s model.Spec, params []engine.Param, decoder func(in []*Node) *model.Decoder,
+) *engine.Program {
 	t.Helper()
 	ids := engine.Param{Name: "ids", Shape: engine.I32(slopeRows, slopeTokens)}
 	p, err := e.Compile("forward", append(slices.Clone(params), ids), func(in []*Node) []*Node {
 		ids := in[len(in)-1]
 		d := decoder(in[:len(in)-1])
 		positions := Iota(ids.Graph(), shapes.Make(dtypes.Int32, slopeRows, slopeTokens), 1)
-		h := d.Forward(ids, positions, func(_ int, k, v *Node) []model.KeyValues { return []model.KeyValues{{K: k, V: v, Causal: true}} })
+		h := d.Forward(ids, positions, func(_ int, k, v *Node) []model.KeyValues {
+			return []model.KeyValues{{K: k, V: v, Causal: true}}
+		})
 		logits := d.Logits(Reshape(h, slopeRows*slopeTokens, s.Hidden))
-		return []*Node{Reshape(Slice(logits, AxisRange(), AxisRange(0, 64)), -1)} // which are as many as the hidden width: more would say no more
+		// which are as many as the hidden width: more would say no more
+		return []*Node{Reshape(Slice(logits, AxisRange(), AxisRange(0, 64)), -1)}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -131,8 +143,9 @@ func (s *slope) add(got, exact [2][]float32) {
 
 func (s slope) value() float64 { return s.xy / s.xx }
 
-// From one adapter to the next the sampler's logits, and the trainer's, change in bfloat16 as they do in float32, on average over tokens, however small the
-// step: one of 2e-5, Adam's default, too. Where W + s B A is rounded as a weight is, they do not, which shows that the measure tells.
+// From one adapter to the next the sampler's logits, and the trainer's, change in bfloat16 as they do in float32, on
+// average over tokens, however small the step: one of 2e-5, Adam's default, too. Where W + s B A is rounded as a weight
+// is, they do not, which shows that the measure tells.
 func TestSmallUpdatesReachThePolicy(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	exactSpec := slopeSpec(false, false)
@@ -144,10 +157,12 @@ func TestSmallUpdatesReachThePolicy(t *testing.T) {
 			return model.NewAdapterDecoder(s, in[:len(in)-1], slopeLoRA, in[len(in)-1])
 		})
 	}
-	exact, trained, weights := adapted(exactSpec), adapted(slopeSpec(true, false)), slopeWeights(t, e, slopeSpec(true, false))
-	merged := forward(t, e, slopeSpec(true, false), slopeSpec(true, false).WeightParams(), func(in []*Node) *model.Decoder {
-		return model.NewDecoder(slopeSpec(true, false), in)
-	})
+	exact, trained, weights :=
+		adapted(exactSpec), adapted(slopeSpec(true, false)), slopeWeights(t, e, slopeSpec(true, false))
+	merged := forward(t, e, slopeSpec(true, false),
+		slopeSpec(true, false).WeightParams(), func(in []*Node) *model.Decoder {
+			return model.NewDecoder(slopeSpec(true, false), in)
+		})
 	samplers := map[bool]*Sampler{}
 	programs := map[bool]*engine.Program{}
 	for _, joined := range []bool{false, true} {
@@ -158,11 +173,14 @@ func TestSmallUpdatesReachThePolicy(t *testing.T) {
 		}
 		t.Cleanup(s.Close)
 		samplers[joined] = s
-		programs[joined] = forward(t, e, s.spec, s.params, func(in []*Node) *model.Decoder { return model.NewSampling(s.adapters, in, nil) })
+		programs[joined] = forward(t, e, s.spec, s.params, func(in []*Node) *model.Decoder {
+			return model.NewSampling(s.adapters, in, nil)
+		})
 	}
 	for _, c := range []struct {
-		step    float64
-		changes int // from one adapter to the next, which differ in their signs: enough for a standard error of about 0.015
+		step float64
+		// from one adapter to the next, which differ in their signs: enough for a standard error of about 0.015
+		changes int
 	}{{2e-5, 8}, {1e-4, 2}, {3e-4, 2}, {1e-3, 2}} {
 		if c.step > 2e-5 && !learntest.Whole() { // larger ones are easier to pass on
 			continue
@@ -185,7 +203,8 @@ func TestSmallUpdatesReachThePolicy(t *testing.T) {
 			if version < 2 && c.step < 5e-4 {
 				now.merge = evaluated(t, e, merged, mergedWeights(t, e, exactWeights, flat))
 			}
-			for joined, s := range samplers { // the first half of the changes in weights apart, the second in joined ones
+			// the first half of the changes in weights apart, the second in joined ones
+			for joined, s := range samplers {
 				if joined && version < c.changes/2 || !joined && version > c.changes/2 {
 					continue
 				}
@@ -206,7 +225,8 @@ func TestSmallUpdatesReachThePolicy(t *testing.T) {
 			}
 			before = now
 		}
-		t.Logf("|B| = %g: the sampler's slope is %.4f, the trainer's %.4f; merged and rounded %.4f (not measured above 5e-4)", c.step, got.value(), train.value(), lagging.value())
+		t.Logf("|B| = %g: the sampler's slope is %.4f, the trainer's %.4f; merged and rounded %.4f (not measured "+
+			"above 5e-4)", c.step, got.value(), train.value(), lagging.value())
 		for name, x := range map[string]float64{"sampler": got.value(), "trainer": train.value()} {
 			if !(x > 0.95 && x < 1.05) {
 				t.Errorf("|B| = %g: the %s's logits change by %.4f of what they do in float32", c.step, name, x)

@@ -59,12 +59,12 @@ func (s *Sampler) step(n int) error {
 	return err
 }
 
-// A GPU is told of mostSteps steps at once, and is given stepsAhead beyond the one whose tokens the host waits for, so that it need not
-// wait for the host.
+// A GPU is told of mostSteps steps at once, and is given stepsAhead beyond the one whose tokens the host waits for, so
+// that it need not wait for the host.
 const mostSteps, stepsAhead = 64, 2
 
-// takeSteps takes up to n steps, until no slot decodes or somebody waits for the end. Those that were set off by then are taken
-// too, or computed for nobody.
+// takeSteps takes up to n steps, until no slot decodes or somebody waits for the end. Those that were set off by then
+// are taken too, or computed for nobody.
 func (s *Sampler) takeSteps(n int, choosing bool, ints []int32, floats []float32) error {
 	program, allowed, err := s.decoder(choosing)
 	if err != nil {
@@ -108,8 +108,9 @@ func (s *Sampler) takeSteps(n int, choosing bool, ints []int32, floats []float32
 	return nil
 }
 
-// takeRequests takes in the requests that have come, and reports whether somebody waits for the end of n steps: a request that a slot is
-// free for, the sender of one that is no longer wanted, or one that has just come, which is not to wait longer than others wait for it.
+// takeRequests takes in the requests that have come, and reports whether somebody waits for the end of n steps: a
+// request that a slot is free for, the sender of one that is no longer wanted, or one that has just come, which is not
+// to wait longer than others wait for it.
 func (s *Sampler) takeRequests(n int) bool {
 	come := false
 	for more := true; more; {
@@ -128,7 +129,8 @@ func (s *Sampler) takeRequests(n int) bool {
 	})
 }
 
-// takeStep adds what a step drew to the completions, with the likeliest tokens of those that ask for them if all are seen.
+// takeStep adds what a step drew to the completions, with the likeliest tokens of those that ask for them if all are
+// seen.
 func (s *Sampler) takeStep(drawn []engine.Buffer, seen bool, floats []float32) (err error) {
 	var d draws
 	if d.ids, d.logprobs, err = s.download(drawn[0], drawn[1]); err != nil {

@@ -15,16 +15,20 @@ func TestStepsEndWithTheLastCompletion(t *testing.T) {
 	d := engine.OpenDry(true, 1)
 	defer d.Close()
 	spec := learntest.Spec()
-	s, err := New(d.Engine, spec, learntest.Weights(t, d.Engine, spec), Options{LoRA: learntest.LoRA(), Slots: 8, Context: 128})
+	s, err := New(d.Engine, spec, learntest.Weights(t, d.Engine, spec),
+		Options{LoRA: learntest.LoRA(), Slots: 8, Context: 128})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	c := must(t, s, policy.Request{Prompt: []int32{1, 2}, Sampling: policy.Sampling{MaxTokens: 40, StopIDs: []int32{0}}}) // a dry engine draws 0
+	// a dry engine draws 0
+	c := must(t, s, policy.Request{Prompt: []int32{1, 2},
+		Sampling: policy.Sampling{MaxTokens: 40, StopIDs: []int32{0}}})
 	if n := s.Stats().DecodeSteps; len(c.IDs) != 1 || n != 1 {
 		t.Errorf("%d tokens in %d steps", len(c.IDs), n)
 	}
-	if c := must(t, s, policy.Request{Prompt: []int32{1, 2}, Sampling: policy.Sampling{MaxTokens: 40}}); len(c.IDs) != 40 {
+	if c := must(t, s,
+		policy.Request{Prompt: []int32{1, 2}, Sampling: policy.Sampling{MaxTokens: 40}}); len(c.IDs) != 40 {
 		t.Errorf("%d tokens of 40", len(c.IDs))
 	}
 	if n := s.Stats().DecodeSteps; n != 41 {
@@ -52,12 +56,14 @@ func TestStepsEndWhenTheSenderGoes(t *testing.T) {
 	spec, n := learntest.Spec(), 0
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s, err := New(d.Engine, spec, learntest.Weights(t, d.Engine, spec), Options{LoRA: learntest.LoRA(), Slots: 2, NewDecoder: func() Decoder { return calling{&n, cancel} }})
+	s, err := New(d.Engine, spec, learntest.Weights(t, d.Engine, spec),
+		Options{LoRA: learntest.LoRA(), Slots: 2, NewDecoder: func() Decoder { return calling{&n, cancel} }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	_, err = s.Sample(ctx, policy.Request{Prompt: []int32{1, 2}, Sampling: policy.Sampling{MaxTokens: 40, Stop: []string{"b"}}})
+	_, err = s.Sample(ctx,
+		policy.Request{Prompt: []int32{1, 2}, Sampling: policy.Sampling{MaxTokens: 40, Stop: []string{"b"}}})
 	if steps := s.Stats().DecodeSteps; !errors.Is(err, context.Canceled) || steps != 3+stepsAhead {
 		t.Errorf("%d steps, %v", steps, err)
 	}
@@ -84,7 +90,8 @@ func TestAwaited(t *testing.T) {
 		{"one that is wanted no more", slot{job: unwanted}, false, false, maxWait, true},
 		{"the end", slot{job: wanted}, false, true, maxWait, true},
 	} {
-		s := &Sampler{devices: 1, slots: 2, state: []slot{c.slot, {}}, submit: make(chan *job, 1), quit: make(chan struct{})}
+		s := &Sampler{devices: 1, slots: 2, state: []slot{c.slot, {}}, submit: make(chan *job, 1),
+			quit: make(chan struct{})}
 		s.state[1].job = wanted
 		if c.comes {
 			s.submit <- &job{ctx: context.Background(), request: policy.Request{Slot: 1}}

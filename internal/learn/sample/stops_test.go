@@ -84,7 +84,8 @@ func TestStopsDoNotDependOnTokens(t *testing.T) {
 			}
 			if found {
 				if gotBefore != before || gotStop != stop {
-					rt.Fatalf("%q: %q before %q, letter by letter %q before %q", pieces, gotBefore, gotStop, before, stop)
+					rt.Fatalf("%q: %q before %q, letter by letter %q before %q",
+						pieces, gotBefore, gotStop, before, stop)
 				}
 				return
 			}
@@ -95,9 +96,11 @@ func TestStopsDoNotDependOnTokens(t *testing.T) {
 // Tokens are told of while the completion is sampled, with the numbers that it ends with.
 func testTokensAsTheyCome(t *testing.T, _ *engine.Engine, s *Sampler, _ *train.Trainer) {
 	var told policy.Completion
-	r := policy.Request{Prompt: []int32{1, 2, 3}, Key: policy.Key{Seed: 5}, Sampling: policy.Sampling{Temperature: 1, MaxTokens: 12, TopLogprobs: 2}}
+	r := policy.Request{Prompt: []int32{1, 2, 3}, Key: policy.Key{Seed: 5},
+		Sampling: policy.Sampling{Temperature: 1, MaxTokens: 12, TopLogprobs: 2}}
 	r.Each = func(x policy.Token) {
-		told.IDs, told.SamplerLogprobs, told.TopLogprobs = append(told.IDs, x.ID), append(told.SamplerLogprobs, x.Logprob), append(told.TopLogprobs, x.Top)
+		told.IDs, told.SamplerLogprobs, told.TopLogprobs =
+			append(told.IDs, x.ID), append(told.SamplerLogprobs, x.Logprob), append(told.TopLogprobs, x.Top)
 		told.PolicyVersion = x.PolicyVersion
 	}
 	c, err := s.Sample(t.Context(), r)

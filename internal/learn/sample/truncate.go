@@ -14,11 +14,14 @@ import (
 // wordBits is how many ids one number of a mask speaks of.
 const wordBits = 16
 
-// rankProgram lists the likeliest tokens of the logits that decoding returns; it is compiled when a request first asks for
-// them. Inputs: logits[B,V], temperature[B]. Outputs: ids[B,N] and their logprobs[B,N]
+// rankProgram lists the likeliest tokens of the logits that decoding returns; it is compiled when a request first asks
+// for them. Inputs: logits[B,V], temperature[B]. Outputs: ids[B,N] and their logprobs[B,N]
 // under softmax(logits/temperature), the likeliest first.
 func (s *Sampler) rankProgram() (*engine.Program, error) {
-	params := []engine.Param{{Name: "logits", Shape: engine.F32(s.slots, s.spec.VocabSize)}, {Name: "temperature", Shape: engine.F32(s.slots)}}
+	params := []engine.Param{
+		{Name: "logits", Shape: engine.F32(s.slots, s.spec.VocabSize)},
+		{Name: "temperature", Shape: engine.F32(s.slots)},
+	}
 	return s.engine.Compile("rank", params, func(in []*Node) []*Node {
 		ids, logprobs := rank(in[0], in[1], policy.MaxTopLogprobs)
 		return []*Node{ids, logprobs}
@@ -48,8 +51,8 @@ func without(x, mask *Node) *Node {
 	return Where(mask, BroadcastToDims(Infinity(x.Graph(), x.DType(), -1), x.Shape().Dimensions...), x)
 }
 
-// truncate sets the logits [B, V] of tokens that topK, topP and minP (each [B]) leave out to -Inf. Nothing is sorted: what
-// is kept is all above a threshold, and the threshold is found by bisection. Tokens whose logits, divided by the
+// truncate sets the logits [B, V] of tokens that topK, topP and minP (each [B]) leave out to -Inf. Nothing is sorted:
+// what is kept is all above a threshold, and the threshold is found by bisection. Tokens whose logits, divided by the
 // temperature, differ by less than 1e-7 count as equally likely.
 func truncate(logits, temperature, topK, topP, minP *Node) *Node {
 	g := logits.Graph()
@@ -60,7 +63,8 @@ func truncate(logits, temperature, topK, topP, minP *Node) *Node {
 	x = Sub(x, ReduceAndKeep(x, ReduceMax, -1))
 	mass := Exp(x)
 	above := func(of, threshold *Node) *Node { // the sum over what is not below the threshold
-		return ReduceAndKeep(Where(GreaterOrEqual(x, BroadcastToDims(threshold, b, v)), of, ZerosLike(of)), ReduceSum, -1)
+		return ReduceAndKeep(Where(GreaterOrEqual(x, BroadcastToDims(threshold, b, v)), of, ZerosLike(of)),
+			ReduceSum, -1)
 	}
 	// Where it is off, nothing is below the threshold but what was masked.
 	lowest := BroadcastToDims(Scalar(g, dtypes.Float32, -math.MaxFloat32), b, 1)
@@ -83,8 +87,8 @@ func truncate(logits, temperature, topK, topP, minP *Node) *Node {
 // underflow is below what Exp makes more than 0 of, so no token below it can be drawn.
 const underflow = -104
 
-// bisect returns the largest threshold [B, 1] between low and 0 that is enough, to within 104/2^32. What is enough must be
-// so for all thresholds below it, and low is taken to be.
+// bisect returns the largest threshold [B, 1] between low and 0 that is enough, to within 104/2^32. What is enough must
+// be so for all thresholds below it, and low is taken to be.
 func bisect(low *Node, enough func(threshold *Node) *Node) *Node {
 	high := ZerosLike(low)
 	for range 32 {
@@ -100,7 +104,8 @@ func bisect(low *Node, enough func(threshold *Node) *Node) *Node {
 func rank(logits, temperature *Node, n int) (ids, logprobs *Node) {
 	g := logits.Graph()
 	b, v := logits.Shape().Dimensions[0], logits.Shape().Dimensions[1]
-	x := Div(logits, Reshape(Where(Equal(temperature, ZerosLike(temperature)), OnesLike(temperature), temperature), b, 1))
+	x := Div(logits,
+		Reshape(Where(Equal(temperature, ZerosLike(temperature)), OnesLike(temperature), temperature), b, 1))
 	x = Sub(x, ReduceAndKeep(x, ReduceMax, -1))
 	x = Sub(x, Log(ReduceAndKeep(Exp(x), ReduceSum, -1)))
 	index := Iota(g, shapes.Make(dtypes.Int32, b, v), 1)

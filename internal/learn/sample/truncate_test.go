@@ -37,13 +37,15 @@ type bench struct {
 
 func newBench(t *testing.T, e *engine.Engine, rows, vocabulary int) *bench {
 	t.Helper()
-	s := &Sampler{engine: e, devices: 1, slots: rows, context: 2, steps: 1, spec: model.Spec{Config: modelfile.Config{VocabSize: vocabulary}},
-		masks: newMasks(rows, vocabulary)}
+	s := &Sampler{engine: e, devices: 1, slots: rows, context: 2, steps: 1,
+		spec: model.Spec{Config: modelfile.Config{VocabSize: vocabulary}}, masks: newMasks(rows, vocabulary)}
 	t.Cleanup(s.masks.free)
 	s.state = make([]slot, rows)
-	params := []engine.Param{{Name: "logits", Shape: engine.F32(rows, vocabulary)}, {Name: "uniform", Shape: engine.F32(rows)},
+	params := []engine.Param{
+		{Name: "logits", Shape: engine.F32(rows, vocabulary)}, {Name: "uniform", Shape: engine.F32(rows)},
 		{Name: "ints", Shape: engine.I32(numInts, rows)}, {Name: "floats", Shape: engine.F32(rowUniform+1, rows)},
-		{Name: "allowed", Shape: engine.I32(rows, numWords(vocabulary))}}
+		{Name: "allowed", Shape: engine.I32(rows, numWords(vocabulary))},
+	}
 	choice, err := e.Compile("choice", params, func(in []*graph.Node) []*graph.Node {
 		ids, logprobs, left := decoding{Sampler: s, ints: in[2], floats: in[3], allowed: in[4]}.draw(in[0], in[1])
 		return []*graph.Node{ids, logprobs, left}
@@ -63,8 +65,11 @@ func (b *bench) choose(logits [][]float32, by []settings, uniforms []float32) (d
 	n, v := b.slots, b.spec.VocabSize
 	ints, floats := make([]int32, numInts*n), make([]float32, (rowUniform+1)*n)
 	for i, s := range by {
-		r := policy.Request{Sampling: policy.Sampling{Temperature: s.Temperature, TopK: s.TopK, TopP: s.TopP, MinP: s.MinP, MaxTokens: 1, TopLogprobs: 20},
-			Constraint: policy.Banned(s.Banned)}
+		r := policy.Request{
+			Sampling: policy.Sampling{Temperature: s.Temperature, TopK: s.TopK, TopP: s.TopP, MinP: s.MinP,
+				MaxTokens: 1, TopLogprobs: 20},
+			Constraint: policy.Banned(s.Banned),
+		}
 		b.state[i] = slot{pending: []int32{0}, job: &job{request: r}}
 		b.tell(i, 1, ints, floats)
 		if !b.masks.ask(i, r.Constraint, nil) {
@@ -76,7 +81,12 @@ func (b *bench) choose(logits [][]float32, by []settings, uniforms []float32) (d
 		b.t.Fatal(err)
 	}
 	var in []engine.Buffer
-	for _, x := range []input{{slices.Concat(logits...), []int{n, v}}, {uniforms, []int{n}}, {ints, []int{numInts, n}}, {floats, []int{rowUniform + 1, n}}} {
+	for _, x := range []input{
+		{slices.Concat(logits...), []int{n, v}},
+		{uniforms, []int{n}},
+		{ints, []int{numInts, n}},
+		{floats, []int{rowUniform + 1, n}},
+	} {
 		buffer, err := b.engine.Upload(x.flat, x.dims...)
 		if err != nil {
 			b.t.Fatal(err)
@@ -177,7 +187,8 @@ func differing(a, b []int32) (ids []int32) {
 
 func sorted(ids []int32) []int32 { return slices.Sorted(slices.Values(ids)) }
 
-// What is left, and how likely it is then, must be what transformers leaves (make_warpers.py), by the plain reference too.
+// What is left, and how likely it is then, must be what transformers leaves (make_warpers.py), by the plain reference
+// too.
 func TestTruncationEqualsTransformers(t *testing.T) {
 	file, err := os.ReadFile("../../../testdata/reference/warpers.json")
 	if err != nil {
@@ -226,7 +237,8 @@ func TestTruncationEqualsTransformers(t *testing.T) {
 					t.Fatalf("case %d, %+v: token %d was drawn, which is not left", i, c.settings, d.ids[i])
 				}
 				if math.Abs(float64(d.logprobs[i])-c.Logprobs[at]) > 3e-5 {
-					t.Errorf("case %d, token %d: logprob %g, transformers %g", i, d.ids[i], d.logprobs[i], c.Logprobs[at])
+					t.Errorf("case %d, token %d: logprob %g, transformers %g",
+						i, d.ids[i], d.logprobs[i], c.Logprobs[at])
 				}
 				seen[i][d.ids[i]] = true
 				if n := min(20, len(c.Left)); len(d.top[i]) != n {
@@ -234,7 +246,8 @@ func TestTruncationEqualsTransformers(t *testing.T) {
 				}
 				for j, top := range d.top[i] {
 					at := slices.Index(c.Left, top.ID)
-					if at < 0 || math.Abs(float64(top.Logprob)-c.Logprobs[at]) > 3e-5 || j > 0 && top.Logprob > d.top[i][j-1].Logprob {
+					if at < 0 || math.Abs(float64(top.Logprob)-c.Logprobs[at]) > 3e-5 ||
+						j > 0 && top.Logprob > d.top[i][j-1].Logprob {
 						t.Errorf("case %d: likely token %d is %+v", i, j, top)
 					}
 				}
@@ -275,9 +288,9 @@ func (d truncated) logits(v int) []float32 {
 	return row
 }
 
-// strayed are the ids that the sampler left and sorting does not, or the other way, beyond what truncate and float32 may
-// do: tokens less than 1e-7 below the last one count as equally likely, and masses are rounded before they are compared
-// with MinP, or vanish.
+// strayed are the ids that the sampler left and sorting does not, or the other way, beyond what truncate and float32
+// may do: tokens less than 1e-7 below the last one count as equally likely, and masses are rounded before they are
+// compared with MinP, or vanish.
 func strayed(left []int32, logits []float32, s settings) []int32 {
 	want, _, near := reference(logits, s)
 	if near < 1e-5 {
@@ -291,8 +304,8 @@ func strayed(left []int32, logits []float32, s settings) []int32 {
 	})
 }
 
-// Logits and settings give what sorting gives, at a vocabulary that does not fill its last word: any, and those that once
-// did not.
+// Logits and settings give what sorting gives, at a vocabulary that does not fill its last word: any, and those that
+// once did not.
 func TestTruncationEqualsSorting(t *testing.T) {
 	const rows, v = 8, 777
 	kept := []struct {
@@ -300,7 +313,8 @@ func TestTruncationEqualsSorting(t *testing.T) {
 		left int
 	}{
 		// The last of 524 and the next differ by 1.8e-8 after division by the temperature.
-		{truncated{seed: 0x9a1, scale: 0.01, by: settings{Temperature: 3, TopP: 0.67529296875, Banned: []int32{0}}}, 525},
+		{truncated{seed: 0x9a1, scale: 0.01, by: settings{Temperature: 3, TopP: 0.67529296875, Banned: []int32{0}}},
+			525},
 	}
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		one := newBench(t, e, 1, v)
@@ -308,7 +322,8 @@ func TestTruncationEqualsSorting(t *testing.T) {
 			logits := c.logits(v)
 			_, left := one.choose([][]float32{logits}, []settings{c.by}, make([]float32, 1))
 			if got := leftOf(left[0]); len(got) != c.left || len(strayed(got, logits, c.by)) > 0 {
-				t.Fatalf("%+v: %d are left, want %d; beyond what may differ: %v", c.truncated, len(got), c.left, strayed(got, logits, c.by))
+				t.Fatalf("%+v: %d are left, want %d; beyond what may differ: %v",
+					c.truncated, len(got), c.left, strayed(got, logits, c.by))
 			}
 		}
 		b := newBench(t, e, rows, v)
@@ -316,7 +331,8 @@ func TestTruncationEqualsSorting(t *testing.T) {
 			var logits [][]float32
 			var by []settings
 			for range rows {
-				d := truncated{seed: rapid.Uint64().Draw(rt, "seed"), scale: rapid.Float64Range(0.01, 30).Draw(rt, "scale"), ties: rapid.Bool().Draw(rt, "ties")}
+				d := truncated{seed: rapid.Uint64().Draw(rt, "seed"),
+					scale: rapid.Float64Range(0.01, 30).Draw(rt, "scale"), ties: rapid.Bool().Draw(rt, "ties")}
 				d.by.Temperature = rapid.Float64Range(0.1, 3).Draw(rt, "temperature")
 				if rapid.Bool().Draw(rt, "k") {
 					d.by.TopK = rapid.IntRange(1, v+1).Draw(rt, "top_k")

@@ -62,13 +62,15 @@ func small(t *testing.T, e *engine.Engine) *Sampler {
 	return s
 }
 
-// While slots decode, the program for a long prompt's chunks is compiled beside them: the prompt is fed in smaller chunks meanwhile, and they draw.
+// While slots decode, the program for a long prompt's chunks is compiled beside them: the prompt is fed in smaller
+// chunks meanwhile, and they draw.
 func TestStreamsGoOnWhileAProgramIsCompiled(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	if e.IsGPU() {
 		t.Skip("its chunks are longer than these prompts")
 	}
-	s, err := New(e, learntest.Spec(), learntest.Weights(t, e, learntest.Spec()), Options{LoRA: learntest.LoRA(), Slots: 8, Context: 160})
+	s, err := New(e, learntest.Spec(), learntest.Weights(t, e, learntest.Spec()),
+		Options{LoRA: learntest.LoRA(), Slots: 8, Context: 160})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +94,8 @@ func TestStreamsGoOnWhileAProgramIsCompiled(t *testing.T) {
 				return err
 			}
 		}
-		if fed, drawn := s.stats.Prefilled-before.Prefilled, s.stats.Decoded-before.Decoded; fed != few*s.chunk || drawn != 1 || s.prefillOne.coming == nil || s.prefillOne.program != nil {
+		if fed, drawn := s.stats.Prefilled-before.Prefilled, s.stats.Decoded-before.Decoded; fed != few*s.chunk ||
+			drawn != 1 || s.prefillOne.coming == nil || s.prefillOne.program != nil {
 			t.Errorf("%d tokens are fed and %d drawn, with the program for more %v", fed, drawn, s.prefillOne)
 		}
 		s.making.Unlock()

@@ -32,8 +32,8 @@ func applyTo(t *testing.T, tr *Trainer, gradient []float32, u batch.Update, stat
 	return err
 }
 
-// Three steps against AdamW as its paper has it, in float64: algorithm 2 of arXiv 1711.05101, whose schedule multiplier is
-// the rate here, and its rate within the update 1.
+// Three steps against AdamW as its paper has it, in float64: algorithm 2 of arXiv 1711.05101, whose schedule multiplier
+// is the rate here, and its rate within the update 1.
 func testAdamW(t *testing.T, d device) {
 	for _, adam := range []batch.Adam{{}, {Beta1: 0.8, Beta2: 0.95, Epsilon: 1e-4, WeightDecay: 0.3}} {
 		testAdam(t, d.start(t, 4), adam)
@@ -114,7 +114,8 @@ func testStepsThatAreNotFiniteLeaveTheState(t *testing.T, d device) {
 		step func() (batch.StepStats, error)
 	}{
 		{"a sampler's logprob of -120", func() (batch.StepStats, error) {
-			stats, err := tr.Step(context.Background(), batch.New(far), policyGradient(), batch.Update{Rate: 1e-2, MaxGradNorm: 1})
+			stats, err := tr.Step(context.Background(), batch.New(far), policyGradient(),
+				batch.Update{Rate: 1e-2, MaxGradNorm: 1})
 			if !finite(stats.Loss) {
 				t.Errorf("the loss is %g: this is not the case meant", stats.Loss)
 			}
@@ -168,7 +169,8 @@ func testFailuresReleaseBuffers(t *testing.T, d device) {
 	runtime.GC()
 	time.Sleep(100 * time.Millisecond) // until what was garbage before is released
 	tr, b := d.start(t, 4), batch.New(rows())
-	broken, err := d.Compile("broken", []engine.Param{{Name: "x", Shape: engine.F32()}}, func(in []*graph.Node) []*graph.Node { return in })
+	broken, err := d.Compile("broken", []engine.Param{{Name: "x", Shape: engine.F32()}},
+		func(in []*graph.Node) []*graph.Node { return in })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,11 @@ import (
 	"hone/internal/learn/objective"
 )
 
-// compare adds to the statistics how far the trainer's logprobs [m] are from the sampler's, from the old ones, and from the reference's.
+// compare adds to the statistics how far the trainer's logprobs [m] are from the sampler's, from the old ones, and from
+// the reference's.
 func (x padded) compare(logp []float32, o goal, stats *batch.StepStats) {
-	old, reference := slices.Index(o.columns, batch.ColumnOldLogprobs), slices.Index(o.columns, batch.ColumnReferenceLogprobs)
+	old, reference :=
+		slices.Index(o.columns, batch.ColumnOldLogprobs), slices.Index(o.columns, batch.ColumnReferenceLogprobs)
 	var ratios []float64 // their logarithms
 	if old >= 0 {
 		ratios = x.logRatios(logp, x.columns[old], o.settings.Loss == batch.LossGSPO)
@@ -33,7 +35,8 @@ func (x padded) compare(logp []float32, o goal, stats *batch.StepStats) {
 	}
 }
 
-// logRatios are the logarithms of the ratios to the old policy of each token used, or of its row: the mean of its tokens'.
+// logRatios are the logarithms of the ratios to the old policy of each token used, or of its row: the mean of its
+// tokens'.
 func (x padded) logRatios(logp, old []float32, byRow bool) []float64 {
 	out, sums, counts := make([]float64, x.used), make([]float64, x.n), make([]float64, x.n)
 	for i := range out {

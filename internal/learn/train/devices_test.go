@@ -60,7 +60,10 @@ func twoSteps(t *testing.T, tr *Trainer, b batch.Batch, o batch.Objective) run {
 
 // near reports whether the statistics of two steps differ by rounding alone.
 func near(a, b batch.StepStats) bool {
-	for _, x := range [][2]float64{{a.Loss, b.Loss}, {a.GradNorm, b.GradNorm}, {a.Mismatch, b.Mismatch}, {a.MeanRatio, b.MeanRatio}, {a.MaxDelta, b.MaxDelta}} {
+	for _, x := range [][2]float64{
+		{a.Loss, b.Loss}, {a.GradNorm, b.GradNorm}, {a.Mismatch, b.Mismatch}, {a.MeanRatio, b.MeanRatio}, {a.MaxDelta,
+			b.MaxDelta},
+	} {
 		if math.Abs(x[0]-x[1]) > 1e-5*math.Max(1, math.Abs(x[0])) {
 			return false
 		}
@@ -74,8 +77,10 @@ func near(a, b batch.StepStats) bool {
 func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 	spec := learntest.Spec()
 	spec.NumLayers = 1
-	batches := map[string]batch.Batch{"five rows": batch.New(uneven()), "one row": {Prefix: rows()[0].IDs[:9], Rows: batch.New(rows()).Rows[:1]},
-		"two rows": batch.New(rows()[:2])}
+	batches := map[string]batch.Batch{
+		"five rows": batch.New(uneven()), "one row": {Prefix: rows()[0].IDs[:9], Rows: batch.New(rows()).Rows[:1]},
+		"two rows": batch.New(rows()[:2]),
+	}
 	whole := learntest.Whole()
 	if !whole {
 		delete(batches, "two rows") // one row has a prefix too
@@ -94,7 +99,8 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 			for i := range state.Adapter {
 				state.Adapter[i] += float32(math.Cos(float64(i)) * 0.05)
 			}
-			tr, err := New(e, spec, weights, state, Options{LoRA: lora, RowMultiple: 16, MicroBatch: 1, Dropout: dropout, Seed: 7})
+			tr, err := New(e, spec, weights, state,
+				Options{LoRA: lora, RowMultiple: 16, MicroBatch: 1, Dropout: dropout, Seed: 7})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,14 +115,16 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 				continue
 			}
 			one := want[name]
-			if delta := maxDelta(one.gradient, got.gradient); delta > 1e-6 || maxDelta(one.gradient, make([]float32, tr.size)) < 1e-3 {
+			if delta := maxDelta(one.gradient, got.gradient); delta > 1e-6 ||
+				maxDelta(one.gradient, make([]float32, tr.size)) < 1e-3 {
 				t.Errorf("%s on %d devices: the gradient differs by %g", name, n, delta)
 			}
 			if delta := maxDelta(one.state.Adapter, got.state.Adapter); delta > 1e-5 {
 				t.Errorf("%s on %d devices: the adapter differs by %g", name, n, delta)
 			}
 			if !near(one.first, got.first) || !near(one.second, got.second) {
-				t.Errorf("%s on %d devices: %+v and %+v, on one %+v and %+v", name, n, got.first, got.second, one.first, one.second)
+				t.Errorf("%s on %d devices: %+v and %+v, on one %+v and %+v",
+					name, n, got.first, got.second, one.first, one.second)
 			}
 			for i := range one.scores {
 				if len(got.scores[i]) != len(one.scores[i]) || maxDelta(one.scores[i], got.scores[i]) > 1e-5 {
@@ -126,7 +134,8 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 			checkAlike(t, tr, n)
 		}
 		if n > 1 {
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(programs)), func(key string) bool { return strings.HasPrefix(key, "tree_") }) {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(programs)),
+				func(key string) bool { return strings.HasPrefix(key, "tree_") }) {
 				t.Errorf("on %d devices no prefix was computed with its rows", n)
 			}
 			testSeveralDevicesResume(t, func() *Trainer { return start(0) }, batches["five rows"], policyGradient())
@@ -140,14 +149,17 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 			m := stateOf(t, tr).M
 			if n == 1 {
 				dropped = m
-			} else if whole := undropped(t, spec, batches["five rows"]); maxDelta(dropped, m) > 1e-6 || maxDelta(dropped, whole) < 1e-4 {
-				t.Errorf("with dropout the gradient differs by %g, and is %g from that without", maxDelta(dropped, m), maxDelta(dropped, whole))
+			} else if whole := undropped(t, spec, batches["five rows"]); maxDelta(dropped, m) > 1e-6 ||
+				maxDelta(dropped, whole) < 1e-4 {
+				t.Errorf("with dropout the gradient differs by %g, and is %g from that without",
+					maxDelta(dropped, m), maxDelta(dropped, whole))
 			}
 		}
 	}
 }
 
-// undropped is a tenth of the gradient of a supervised step without dropout, in pure Go, where there is little to compile.
+// undropped is a tenth of the gradient of a supervised step without dropout, in pure Go, where there is little to
+// compile.
 func undropped(t *testing.T, spec model.Spec, b batch.Batch) []float32 {
 	t.Helper()
 	e, err := engine.Open(engine.Options{})
@@ -180,7 +192,8 @@ func checkAlike(t *testing.T, tr *Trainer, n int) {
 		for d := 1; d < n; d++ {
 			other, err := engine.Floats(engine.Part(x, d))
 			if err != nil || maxDelta(first, other) != 0 {
-				t.Errorf("array %d of the state: device %d of %d is away by %g; %v", i, d, n, maxDelta(first, other), err)
+				t.Errorf("array %d of the state: device %d of %d is away by %g; %v",
+					i, d, n, maxDelta(first, other), err)
 			}
 		}
 	}
@@ -210,7 +223,8 @@ func testSeveralDevicesResume(t *testing.T, start func() *Trainer, b batch.Batch
 func checkInPlace(t *testing.T, tr *Trainer, b batch.Batch, o batch.Objective) {
 	t.Helper()
 	for key, p := range tr.programs {
-		if donates := strings.HasPrefix(key, "rows_") || strings.HasPrefix(key, "apply_") || strings.HasPrefix(key, "prefix_backward_"); donates && p.(*engine.Program).NumAliased() == 0 {
+		if donates := strings.HasPrefix(key, "rows_") || strings.HasPrefix(key, "apply_") ||
+			strings.HasPrefix(key, "prefix_backward_"); donates && p.(*engine.Program).NumAliased() == 0 {
 			t.Errorf("%s copies what it is given to write over", key)
 		}
 	}
@@ -223,10 +237,12 @@ func checkInPlace(t *testing.T, tr *Trainer, b batch.Batch, o batch.Objective) {
 // Of several devices each runs the program that one would, and the optimiser's alone adds up over them, once.
 func TestProgramsOfSeveralDevices(t *testing.T) {
 	const replicas = " attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32}"
-	one, two := programTextsOn(t, 1, false, Options{}, batch.Update{Rate: 1}), programTextsOn(t, 2, false, Options{}, batch.Update{Rate: 1})
+	one, two := programTextsOn(t, 1, false, Options{}, batch.Update{Rate: 1}), programTextsOn(t, 2, false, Options{},
+		batch.Update{Rate: 1})
 	for name, text := range two {
 		reduced := strings.Count(text, "stablehlo.all_reduce")
-		if name == "apply" && reduced != 1 || name != "apply" && (reduced != 0 || strings.Replace(text, replicas, "", 1) != one[name]) {
+		if name == "apply" && reduced != 1 ||
+			name != "apply" && (reduced != 0 || strings.Replace(text, replicas, "", 1) != one[name]) {
 			t.Errorf("%s is another program, with %d all-reduces", name, reduced)
 		}
 		if !strings.Contains(text, replicas) || strings.Contains(one[name], "replica") {

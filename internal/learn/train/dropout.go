@@ -1,9 +1,9 @@
 package train
 
 // masks are what the dropout of one step is drawn from. A token's key depends on the trainer's seed, the step and all
-// tokens up to it, which is to say on its node in the tree of all rows, and its position there. So draws do not depend on
-// how much of the rows is shared, nor on where in which micro-batch a row is computed; a resumed run repeats them. Rows
-// that are alike to their ends are treated alike.
+// tokens up to it, which is to say on its node in the tree of all rows, and its position there. So draws do not depend
+// on how much of the rows is shared, nor on where in which micro-batch a row is computed; a resumed run repeats them.
+// Rows that are alike to their ends are treated alike.
 type masks struct {
 	rate   float64
 	prefix []int32 // keys of the prefix

@@ -27,7 +27,8 @@ func testDropoutIsTheSameHoweverRowsAreCut(t *testing.T, d device) {
 	reference, cuts := cut{shared, 4, false}, map[string]cut{"in another order": {turned, 4, true}}
 	if d.PureGo() { // where a program costs nothing to compile
 		reference = cut{batch.Batch{Rows: rows()}, 4, false}
-		cuts["shared"], cuts["less of it shared"], cuts["two at a time"] = cut{shared, 4, false}, cut{shared.Shorten(5), 4, true}, cut{turned, 2, false}
+		cuts["shared"], cuts["less of it shared"], cuts["two at a time"] =
+			cut{shared, 4, false}, cut{shared.Shorten(5), 4, true}, cut{turned, 2, false}
 	}
 	without, _ := afterOneStep(t, d.start(t, 4), shared, false)
 	want, stats := afterOneStep(t, d.dropping(t, reference.rows, 1), reference.b, false)
@@ -72,7 +73,8 @@ func testDropoutGradientEqualsFiniteDifferences(t *testing.T, d device) {
 		const h = 0.01
 		numeric, exact := (loss(i, h)-loss(i, -h))/(2*h), float64(m[i])/0.1
 		if math.Abs(numeric-exact) > 2e-3*math.Max(0.05, math.Abs(exact)) {
-			t.Errorf("layer %d %s B=%v: gradient %g, finite difference %g", p.Layer, p.Target.Name(), p.B, exact, numeric)
+			t.Errorf("layer %d %s B=%v: gradient %g, finite difference %g",
+				p.Layer, p.Target.Name(), p.B, exact, numeric)
 		}
 	}
 }
@@ -129,7 +131,8 @@ func testDropoutIsDrawnAnewEachStepAndRepeatedByAResume(t *testing.T, d device) 
 
 func TestDropoutOutOfRangeIsRefused(t *testing.T) {
 	for _, x := range []float64{-0.1, 1, math.NaN()} {
-		if _, err := New(nil, learntest.Spec(), nil, State{}, Options{LoRA: learntest.LoRA(), MicroBatch: 1, RowMultiple: 1, Dropout: x}); err == nil {
+		if _, err := New(nil, learntest.Spec(), nil, State{},
+			Options{LoRA: learntest.LoRA(), MicroBatch: 1, RowMultiple: 1, Dropout: x}); err == nil {
 			t.Errorf("a dropout of %v is accepted", x)
 		}
 	}

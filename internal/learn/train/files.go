@@ -27,7 +27,8 @@ type counters struct {
 	MomentSteps int `json:"moment_steps"`
 }
 
-// Save writes the trainer's whole state into a folder: adapter/ and reference/ in PEFT's form, the optimiser's moments, the step.
+// Save writes the trainer's whole state into a folder: adapter/ and reference/ in PEFT's form, the optimiser's moments,
+// the step.
 func (t *Trainer) Save(dir string) error {
 	state, err := t.State()
 	if err != nil {
@@ -39,7 +40,10 @@ func (t *Trainer) Save(dir string) error {
 	if err := t.saveReference(filepath.Join(dir, referenceDir)); err != nil {
 		return err
 	}
-	moments := []adapter.Tensor{{Name: "m", Rows: 1, Cols: t.size, Data: state.M}, {Name: "v", Rows: 1, Cols: t.size, Data: state.V}}
+	moments := []adapter.Tensor{
+		{Name: "m", Rows: 1, Cols: t.size, Data: state.M},
+		{Name: "v", Rows: 1, Cols: t.size, Data: state.V},
+	}
 	if err := adapter.WriteSafetensors(filepath.Join(dir, optimizerFile), moments, nil); err != nil {
 		return err
 	}
@@ -85,7 +89,8 @@ func (t *Trainer) SaveAdapter(dir string) error {
 	return model.SavePEFT(dir, t.spec, t.lora, t.dropout, state.Adapter)
 }
 
-// KeepAdapter copies the adapter to the host and returns what writes it into a folder, as SaveAdapter does, whatever steps are taken meanwhile.
+// KeepAdapter copies the adapter to the host and returns what writes it into a folder, as SaveAdapter does, whatever
+// steps are taken meanwhile.
 func (t *Trainer) KeepAdapter() (save func(dir string) error, err error) {
 	flat, err := engine.Floats(t.adapter)
 	return func(dir string) error { return model.SavePEFT(dir, t.spec, t.lora, t.dropout, flat) }, err
@@ -115,7 +120,8 @@ func (t *Trainer) Load(dir string) error {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return fmt.Errorf("reading %s of %s: %w", trainerFile, dir, err)
 	}
-	return t.SetState(State{Adapter: flat, M: moments["m"].Data, V: moments["v"].Data, Steps: c.Steps, MomentSteps: c.MomentSteps})
+	return t.SetState(State{Adapter: flat, M: moments["m"].Data, V: moments["v"].Data, Steps: c.Steps,
+		MomentSteps: c.MomentSteps})
 }
 
 // misfit is the error of a checkpoint whose adapter has another shape.

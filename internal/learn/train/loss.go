@@ -1,5 +1,5 @@
-// Package train is the optimiser step: exact gradients through a shared prefix, Adam, checkpoints. Losses are package objective's. It never calls
-// a tool or a judge.
+// Package train is the optimiser step: exact gradients through a shared prefix, Adam, checkpoints. Losses are package
+// objective's. It never calls a tool or a judge.
 package train
 
 import (
@@ -34,7 +34,8 @@ func (t *Trainer) goalOf(o batch.Objective, rows []batch.Sequence) (goal, error)
 	for i, r := range rows {
 		for _, c := range g.columns {
 			if n := len(r.Column(c)); n != len(r.IDs) {
-				return g, fmt.Errorf("the loss %s needs the column %s, of which row %d of %d (episode %d of group %d) has %d numbers for %d tokens",
+				return g, fmt.Errorf("the loss %s needs the column %s, of which row %d of %d (episode %d of group "+
+					"%d) has %d numbers for %d tokens",
 					o.Loss, c, i+1, len(rows), r.Episode, r.Group, n, len(r.IDs))
 			}
 		}

@@ -14,9 +14,9 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// policies are objectives of rollouts with all kinds of graphs. A plug-in compiles a program for each, so one stands for all there: package
-// objective holds the graphs of all of them to their references on it. Where the loss is one of a whole row, the rows of a micro-batch have
-// numbers of their own.
+// policies are objectives of rollouts with all kinds of graphs. A plug-in compiles a program for each, so one stands
+// for all there: package objective holds the graphs of all of them to their references on it. Where the loss is one of
+// a whole row, the rows of a micro-batch have numbers of their own.
 func policies(d device) []batch.Objective {
 	exploring := policyGradient()
 	exploring.Bonus = batch.Bonus{On: true, Coefficient: 0.9}
@@ -27,7 +27,8 @@ func policies(d device) []batch.Objective {
 	for _, change := range []func(*batch.Objective){
 		func(o *batch.Objective) { o.Loss = batch.LossCISPO }, func(o *batch.Objective) { o.Loss = batch.LossGSPO },
 		func(o *batch.Objective) {
-			o.Loss, o.OffPolicy, o.KL = batch.LossGSPO, 0.01, batch.KL{Beta: 0.3, Estimator: batch.K3, Gradient: batch.GradientRatio}
+			o.Loss, o.OffPolicy, o.KL =
+				batch.LossGSPO, 0.01, batch.KL{Beta: 0.3, Estimator: batch.K3, Gradient: batch.GradientRatio}
 		},
 	} {
 		o := policyGradient()
@@ -59,8 +60,8 @@ func chosen(b batch.Batch) batch.Batch {
 	return b.With(batch.ColumnChosen, lists)
 }
 
-// One step on tokens whose ratio lies inside the bounds, above and below them, for either sign of the advantage; none so
-// near a bound that a difference crosses it. The ratios are known, so the statistics are too.
+// One step on tokens whose ratio lies inside the bounds, above and below them, for either sign of the advantage; none
+// so near a bound that a difference crosses it. The ratios are known, so the statistics are too.
 func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
 	for _, o := range policies(d) {
 		checkPolicyGradient(t, d, o)
@@ -102,8 +103,10 @@ func checkPolicyGradient(t *testing.T, d device, o batch.Objective) {
 	if (stats.KL > 0) != (o.KL.Beta > 0) {
 		t.Errorf("%s: a divergence of %g, times %g", o.Loss, stats.KL, o.KL.Beta)
 	}
-	if math.Abs(stats.Mismatch-mismatch/n) > 1e-5 || math.Abs(stats.MeanRatio-ratios/n) > 1e-5 || math.Abs(stats.MaxDelta-0.5) > 1e-5 {
-		t.Errorf("got %+v, want a mismatch of %g, a mean ratio of %g, differences up to 0.5", stats, mismatch/n, ratios/n)
+	if math.Abs(stats.Mismatch-mismatch/n) > 1e-5 || math.Abs(stats.MeanRatio-ratios/n) > 1e-5 ||
+		math.Abs(stats.MaxDelta-0.5) > 1e-5 {
+		t.Errorf("got %+v, want a mismatch of %g, a mean ratio of %g, differences up to 0.5",
+			stats, mismatch/n, ratios/n)
 	}
 	if stats.NumTrained != int(n) || stats.NumTokens != 9+11+5+8 {
 		t.Errorf("got %+v, want %g trained tokens of 33", stats, n)
@@ -150,8 +153,8 @@ func testTemperature(t *testing.T, d device) {
 	}
 }
 
-// checkEntropies holds the entropies of rows whose last tokens are all there are, at temperatures 1 and 2, to those worked from the logprobs
-// of these in float64.
+// checkEntropies holds the entropies of rows whose last tokens are all there are, at temperatures 1 and 2, to those
+// worked from the logprobs of these in float64.
 func checkEntropies(t *testing.T, tr *Trainer, b batch.Batch, at1, at2 [][]float32) {
 	t.Helper()
 	for temperature, scores := range map[float64][][]float32{1: at1, 2: at2} {
@@ -165,14 +168,15 @@ func checkEntropies(t *testing.T, tr *Trainer, b batch.Batch, at1, at2 [][]float
 		}
 		for i, row := range entropies {
 			if math.Abs(float64(row[last])-want) > 1e-5 || row[0] != 0 || row[1] <= 0 {
-				t.Errorf("temperature %g, row %d: entropy %g, want %g; of the first two tokens %v", temperature, i, row[last], want, row[:2])
+				t.Errorf("temperature %g, row %d: entropy %g, want %g; of the first two tokens %v",
+					temperature, i, row[last], want, row[:2])
 			}
 		}
 	}
 }
 
-// Demonstrations were written at no temperature, so their loss divides logits by nothing. Rollouts were sampled at one, under
-// which the trainer is the sampler; at another it is not.
+// Demonstrations were written at no temperature, so their loss divides logits by nothing. Rollouts were sampled at one,
+// under which the trainer is the sampler; at another it is not.
 func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
 	tr, b := d.start(t, 4), batch.New(rows())
 	scores := func(temperature float64) [][]float32 {
@@ -186,7 +190,8 @@ func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
 	tr.programs = map[string]program{}
 	scores(1)
 	if made, seconds := tr.CompileStats(); made == 0 || made != len(tr.programs) || seconds <= 0 {
-		t.Errorf("%d of %d programs were counted, %g s: those that score are the trainer's too", made, len(tr.programs), seconds)
+		t.Errorf("%d of %d programs were counted, %g s: those that score are the trainer's too",
+			made, len(tr.programs), seconds)
 	}
 	if made, seconds := tr.CompileStats(); made != 0 || seconds != 0 {
 		t.Errorf("%d programs were counted twice, %g s", made, seconds)
@@ -225,8 +230,9 @@ func testScoredRowsSayNothing(t *testing.T, d device) {
 	}
 	b.Rows[0].Scored = true
 	stats, err := tr.Gradient(context.Background(), b, policyGradient())
-	if n := b.NumTrained() - b.Rows[0].NumTrained(); err != nil || stats.NumSampled != n || of.NumSampled != n || of.Mismatch < 1e-9 ||
-		math.Abs(stats.Mismatch-of.Mismatch) > 1e-6 || math.Abs(stats.MeanRatio-of.MeanRatio) > 1e-6 || stats.MaxDelta-of.MaxDelta > 1e-4 {
+	if n := b.NumTrained() - b.Rows[0].NumTrained(); err != nil || stats.NumSampled != n || of.NumSampled != n ||
+		of.Mismatch < 1e-9 || math.Abs(stats.Mismatch-of.Mismatch) > 1e-6 ||
+		math.Abs(stats.MeanRatio-of.MeanRatio) > 1e-6 || stats.MaxDelta-of.MaxDelta > 1e-4 {
 		t.Errorf("%v: beside a row of before %+v, without it %+v", err, stats, of)
 	}
 }
@@ -238,8 +244,9 @@ func testNormaliser(t *testing.T, d device) {
 	b.Normaliser = 5 * full.NumTrained
 	tr = d.start(t, 4)
 	fifth, stats := afterOneStep(t, tr, b.Shorten(3), true)
-	if math.Abs(stats.Loss-full.Loss/5) > 1e-6 || math.Abs(stats.GradNorm-full.GradNorm/5) > 1e-6 || stats.NumTrained != full.NumTrained ||
-		math.Abs(stats.Mismatch-full.Mismatch) > 1e-6 || math.Abs(stats.MeanRatio-full.MeanRatio) > 1e-6 {
+	if math.Abs(stats.Loss-full.Loss/5) > 1e-6 || math.Abs(stats.GradNorm-full.GradNorm/5) > 1e-6 ||
+		stats.NumTrained != full.NumTrained || math.Abs(stats.Mismatch-full.Mismatch) > 1e-6 ||
+		math.Abs(stats.MeanRatio-full.MeanRatio) > 1e-6 {
 		t.Errorf("got %+v, want a fifth of %+v", stats, full)
 	}
 	for i := range fifth {
@@ -269,7 +276,8 @@ func testAGradientIsAppliedOnceOrDropped(t *testing.T, d device) {
 		t.Fatalf("norm %g, %v", norm, err)
 	}
 	want := d.start(t, 4)
-	if stats, err := want.Step(ctx, b, policyGradient(), u); err != nil || stats.GradNorm != norm || !equal(stateOf(t, want), stateOf(t, tr)) {
+	if stats, err := want.Step(ctx, b, policyGradient(), u); err != nil || stats.GradNorm != norm ||
+		!equal(stateOf(t, want), stateOf(t, tr)) {
 		t.Errorf("%v: gradient and update apart are not the step", err)
 	}
 	if _, err := tr.Apply(u); err == nil {
@@ -286,9 +294,9 @@ func testAGradientIsAppliedOnceOrDropped(t *testing.T, d device) {
 	}
 }
 
-// Two steps on one batch: the ratios of the second are against the logprobs that the rows were sampled with, as those of the first, so it has a
-// loss, a gradient and clipped tokens that the float64 reference has under the adapter which the first step left. Where the rows bring old logprobs
-// of their own, ratios are against these.
+// Two steps on one batch: the ratios of the second are against the logprobs that the rows were sampled with, as those
+// of the first, so it has a loss, a gradient and clipped tokens that the float64 reference has under the adapter which
+// the first step left. Where the rows bring old logprobs of their own, ratios are against these.
 func testSeveralStepsOnOneBatch(t *testing.T, d device) {
 	for _, o := range policies(d) {
 		loss := o.Loss
@@ -323,11 +331,14 @@ func testSeveralStepsOnOneBatch(t *testing.T, d device) {
 			r.Columns[batch.ColumnOldLogprobs] = batch.Even(len(r.IDs), -4)
 			own.Rows = append(own.Rows, r)
 		}
-		if err := tr.SetState(State{Adapter: middle.Adapter, M: make([]float32, tr.size), V: make([]float32, tr.size)}); err != nil {
+		if err := tr.SetState(State{Adapter: middle.Adapter, M: make([]float32, tr.size),
+			V: make([]float32, tr.size)}); err != nil {
 			t.Fatal(err)
 		}
 		third, err := tr.Step(context.Background(), own, o, batch.Update{Rate: 8e-3})
-		if err != nil || hasRatio(t, o) && math.Abs(third.Loss-second.Loss) < 1e-3 || third.MeanRatio != second.MeanRatio { // which is against the sampler
+		// which is against the sampler
+		if err != nil || hasRatio(t, o) && math.Abs(third.Loss-second.Loss) < 1e-3 ||
+			third.MeanRatio != second.MeanRatio {
 			t.Fatalf("%s: %+v, with old logprobs of the rows' own %+v, %v", loss, second, third, err)
 		}
 		checkGradient(t, tr, middle, own, stateOf(t, tr).M, third, o)
@@ -342,14 +353,15 @@ func hasRatio(t *testing.T, o batch.Objective) bool {
 		t.Fatal(err)
 	}
 	of := func(old float64) float64 {
-		x, _ := loss.Reference(objective.Row{Logprobs: []float64{-1}, Columns: [][]float64{{old}, {1}, {-2}, {-2}}[:len(loss.Columns())], Weights: []float64{1}})
+		x, _ := loss.Reference(objective.Row{Logprobs: []float64{-1},
+			Columns: [][]float64{{old}, {1}, {-2}, {-2}}[:len(loss.Columns())], Weights: []float64{1}})
 		return x
 	}
 	return of(-1) != of(-1.1)
 }
 
-// Scores under another adapter, and under the base model alone, are those of a trainer that holds it; the trainer's own stay. They stand where the
-// tokens do, however much of the prefix is shared.
+// Scores under another adapter, and under the base model alone, are those of a trainer that holds it; the trainer's own
+// stay. They stand where the tokens do, however much of the prefix is shared.
 func testScoreUnder(t *testing.T, d device) {
 	tr, b := d.start(t, 4), batch.New(rows())
 	before := stateOf(t, tr)
@@ -417,8 +429,8 @@ func testScoreUnder(t *testing.T, d device) {
 	}
 }
 
-// A token's weight and advantage are its own: tokens of weight 0 count in the normaliser alone. Rows that lack what the loss needs are refused, by
-// their place.
+// A token's weight and advantage are its own: tokens of weight 0 count in the normaliser alone. Rows that lack what the
+// loss needs are refused, by their place.
 func testColumns(t *testing.T, d device) {
 	tr, b := d.start(t, 4), batch.New(rows())
 	before := stateOf(t, tr)
@@ -441,12 +453,15 @@ func testColumns(t *testing.T, d device) {
 		checkGradient(t, tr, before, b, stateOf(t, tr).M, stats, o)
 	}
 	for name, spoil := range map[string]func(r *batch.Sequence){
-		"advantages": func(r *batch.Sequence) { r.Advantages = nil }, "old_logprobs": func(r *batch.Sequence) { r.SamplerLogprobs = nil },
+		"advantages": func(r *batch.Sequence) { r.Advantages = nil }, "old_logprobs": func(r *batch.Sequence) {
+			r.SamplerLogprobs = nil
+		},
 		"weights": func(r *batch.Sequence) { r.Weights = r.Weights[:3] }} {
 		spoilt := batch.New(rows())
 		spoilt.Rows[1].Weights = batch.Even(len(spoilt.Rows[1].IDs), 1)
 		spoil(&spoilt.Rows[1])
-		if _, err := tr.Gradient(context.Background(), spoilt, policyGradient()); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "row 2 of 3") {
+		if _, err := tr.Gradient(context.Background(), spoilt, policyGradient()); err == nil ||
+			!strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "row 2 of 3") {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
@@ -455,8 +470,9 @@ func testColumns(t *testing.T, d device) {
 	}
 }
 
-// At a low temperature logprobs are far below 0, at entries of a program that no token uses too: what k3 makes of these is infinite, and must
-// not reach the loss. The logprobs of the used tokens are their own reference, so the divergence is 0.
+// At a low temperature logprobs are far below 0, at entries of a program that no token uses too: what k3 makes of these
+// is infinite, and must not reach the loss. The logprobs of the used tokens are their own reference, so the divergence
+// is 0.
 func testUnusedEntriesAddNothing(t *testing.T, d device) {
 	tr, b := d.start(t, 4), batch.New(rows())
 	o := policyGradient()

@@ -41,8 +41,9 @@ func testOutOfMemory(t *testing.T, d device) {
 	want, wantStats := afterOneStep(t, d.start(t, 2), b, false)
 	afterOneStep(t, d.start(t, 4), b, false) // its programs
 	for name, err := range map[string]error{
-		"a fault":              &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory"},
-		"a GPU's message":      errors.New("running the program rows: PJRT error (code=8): Out of memory while trying to allocate 70.66GiB with allocator GPU_0_bfc on device 0."),
+		"a fault": &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory"},
+		"a GPU's message": errors.New("running the program rows: PJRT error (code=8): " +
+			"Out of memory while trying to allocate 70.66GiB with allocator GPU_0_bfc on device 0."),
 		"a compiler's message": fmt.Errorf("compiling rows: %w", errors.New("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1 bytes")),
 	} {
 		var notices []string
@@ -60,14 +61,16 @@ func testOutOfMemory(t *testing.T, d device) {
 		if d := maxDelta(want, got); d != 0 || stats != wantStats {
 			t.Errorf("%s: the halved step differs by %g: %+v, want %+v", name, d, stats, wantStats)
 		}
-		if len(notices) != 1 || !strings.Contains(notices[0], "2 at a time") || !strings.Contains(notices[0], "step 1") {
+		if len(notices) != 1 || !strings.Contains(notices[0], "2 at a time") ||
+			!strings.Contains(notices[0], "step 1") {
 			t.Errorf("%s: said %q", name, notices)
 		}
 		failing("rows_2_")
 		before, alive := stateOf(t, tr), alive(d)
 		_, stepErr := tr.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1e-2})
 		var f *fault.Error
-		if !errors.As(stepErr, &f) || f.Code != fault.CodeExhausted || !strings.Contains(f.Next, "engine.micro_batch below 2") {
+		if !errors.As(stepErr, &f) || f.Code != fault.CodeExhausted ||
+			!strings.Contains(f.Next, "engine.micro_batch below 2") {
 			t.Errorf("%s: the second time: %v", name, stepErr)
 		}
 		if left := alive(); left != 0 || len(notices) != 1 || !equal(before, stateOf(t, tr)) {
@@ -112,7 +115,8 @@ func testOutOfMemory(t *testing.T, d device) {
 			other.programs[key] = full{errors.New("the device is on fire")}
 		}
 	}
-	if _, err := other.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1e-2}); err == nil || other.microBatch != 4 {
+	if _, err := other.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1e-2}); err == nil ||
+		other.microBatch != 4 {
 		t.Errorf("another error halves the micro-batch: %v", err)
 	}
 }
@@ -139,8 +143,8 @@ func testATreeThatDoesNotFit(t *testing.T, d device) {
 	}
 }
 
-// Rows that do not fit while they are scored are scored fewer at a time, with the same numbers; a second time it is an error that says what
-// helps, and another error is not tried again.
+// Rows that do not fit while they are scored are scored fewer at a time, with the same numbers; a second time it is an
+// error that says what helps, and another error is not tried again.
 func testScoresThatDoNotFit(t *testing.T, d device) {
 	t.Helper()
 	b := batch.New(rows())
@@ -173,12 +177,14 @@ func testScoresThatDoNotFit(t *testing.T, d device) {
 	failing("4", exhausted)
 	left := alive(d)
 	got, err := tr.Score(t.Context(), b, 1)
-	if err != nil || !slices.EqualFunc(got, want, slices.Equal) || len(notices) != 1 || !strings.Contains(notices[0], "2 at a time") {
+	if err != nil || !slices.EqualFunc(got, want, slices.Equal) || len(notices) != 1 ||
+		!strings.Contains(notices[0], "2 at a time") {
 		t.Errorf("%v, said %q; scored %v, want %v", err, notices, got, want)
 	}
 	failing("2", exhausted)
 	_, err = tr.Score(t.Context(), b, 1)
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.CodeExhausted || !strings.Contains(f.Next, "engine.micro_batch below 2") {
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.CodeExhausted ||
+		!strings.Contains(f.Next, "engine.micro_batch below 2") {
 		t.Errorf("the second time: %v", err)
 	}
 	if n := left(); n != 0 {
@@ -186,8 +192,8 @@ func testScoresThatDoNotFit(t *testing.T, d device) {
 	}
 }
 
-// alive counts the buffers made since it was called; only a plug-in counts. Fewer than there were is none: those of trainers that tests
-// before have left may be collected meanwhile.
+// alive counts the buffers made since it was called; only a plug-in counts. Fewer than there were is none: those of
+// trainers that tests before have left may be collected meanwhile.
 func alive(d device) func() int64 {
 	if d.PureGo() {
 		return func() int64 { return 0 }
@@ -196,8 +202,8 @@ func alive(d device) func() int64 {
 	return func() int64 { return max(0, pjrt.BuffersAlive()-before) }
 }
 
-// Packed rows that do not fit are apart from then on, as many at a time as before; where that is too much still, fewer are. Both are said, and the step is
-// the same.
+// Packed rows that do not fit are apart from then on, as many at a time as before; where that is too much still, fewer
+// are. Both are said, and the step is the same.
 func testPackedRowsThatDoNotFit(t *testing.T, d device) {
 	t.Helper()
 	b := batch.New(forest())
@@ -206,7 +212,8 @@ func testPackedRowsThatDoNotFit(t *testing.T, d device) {
 	afterOneStep(t, d.start(t, 2), b, false)
 	for _, fits := range []bool{true, false} {
 		var notices []string
-		tr := d.startWith(t, Options{MicroBatch: 2, TreeTokens: 64, Notice: func(text string) { notices = append(notices, text) }})
+		tr := d.startWith(t,
+			Options{MicroBatch: 2, TreeTokens: 64, Notice: func(text string) { notices = append(notices, text) }})
 		tr.programs = maps.Clone(d.programs)
 		packed := 0
 		for key := range d.programs {

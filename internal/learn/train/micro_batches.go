@@ -8,16 +8,16 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// A program is compiled for one shape of rows, and compiling takes as long as dozens of micro-batches. So rows are padded
-// to few lengths, and how many are computed at one time follows from the length: a run has about as many programs of rows
-// as there are lengths.
+// A program is compiled for one shape of rows, and compiling takes as long as dozens of micro-batches. So rows are
+// padded to few lengths, and how many are computed at one time follows from the length: a run has about as many
+// programs of rows as there are lengths.
 
 // microTokens is how many tokens a micro-batch of several rows has at most on a GPU, where nothing else is asked for:
 // enough for its products to be large, and so few that rows of like length are computed together (docs/log).
 const microTokens = 4096
 
-// bucket is the length that a row of n tokens is padded to: a multiple, and beyond eight of them one of four lengths from each
-// to its double.
+// bucket is the length that a row of n tokens is padded to: a multiple, and beyond eight of them one of four lengths
+// from each to its double.
 func bucket(n, multiple int) int {
 	step := multiple
 	for n > 8*step {
@@ -51,9 +51,9 @@ type call struct {
 	trees []tree // the first n of them the first device's
 }
 
-// calls sorts rows, or the trees that they are packed into, by length, longest first, and cuts them into calls such that as few positions
-// as possible are computed. It depends on the rows alone, as what a resumed run computes must. The gradient is a sum over rows, so their order
-// within a step does not matter to it.
+// calls sorts rows, or the trees that they are packed into, by length, longest first, and cuts them into calls such
+// that as few positions as possible are computed. It depends on the rows alone, as what a resumed run computes must.
+// The gradient is a sum over rows, so their order within a step does not matter to it.
 func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
 	packed = packed && t.treeTokens > 0
 	trees := t.trees(rows, packed)
@@ -62,14 +62,15 @@ func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
 	for i, x := range trees {
 		lengths[i] = bucket(len(x.ids), t.rowMultiple)
 	}
-	// least is the fewest positions in which the rows from i on are computed, and with the first call's length best. More
-	// rows in a call leave fewer to the next, so each takes as many as it holds.
+	// least is the fewest positions in which the rows from i on are computed, and with the first call's length best.
+	// More rows in a call leave fewer to the next, so each takes as many as it holds.
 	least, best := make([]int, len(trees)+1), make([]int, len(trees))
 	for i := len(trees) - 1; i >= 0; i-- {
 		for j := i; j >= 0; j-- { // lengths rise towards the front
 			c := lengths[j]
 			n := t.rowsAt(c, len(trees))
-			if cost := n*c*t.engine.NumDevices() + least[min(len(trees), i+n*t.engine.NumDevices())]; best[i] == 0 || cost < least[i] {
+			if cost := n*c*t.engine.NumDevices() + least[min(len(trees), i+n*t.engine.NumDevices())]; best[i] == 0 ||
+				cost < least[i] {
 				least[i], best[i] = cost, c
 			}
 		}
@@ -85,9 +86,9 @@ func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
 	return out
 }
 
-// setNumTrained sets how many trained tokens the calls of a step hold: half of their positions, or all where one call has more
-// trained, or as many halves as need be where rows of a tree train the same tokens. So that few programs are compiled it is the same
-// in all calls: most runs have the one or the other.
+// setNumTrained sets how many trained tokens the calls of a step hold: half of their positions, or all where one call
+// has more trained, or as many halves as need be where rows of a tree train the same tokens. So that few programs are
+// compiled it is the same in all calls: most runs have the one or the other.
 func setNumTrained(calls []call, rows []batch.Sequence) {
 	halves := 1
 	for _, x := range calls {
@@ -127,7 +128,8 @@ func (t *Trainer) rowsAtOnce(rows int) int {
 	return min(n, 1<<bits.Len(uint((rows-1)/devices)))
 }
 
-// RowPrograms is how many programs of rows the steps need where a device computes one row, or tree, at a time, and how many positions they compute.
+// RowPrograms is how many programs of rows the steps need where a device computes one row, or tree, at a time, and how
+// many positions they compute.
 func (o Options) RowPrograms(steps []batch.Batch) (programs, positions int) {
 	o = o.WithDefaults(false)
 	shapes := map[shape]bool{}

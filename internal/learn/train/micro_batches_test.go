@@ -15,8 +15,9 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// What the simulation of a run takes from measurements on an H200 with a model of 4 billion numbers (docs/PERFORMANCE.md):
-// seconds of a training program, training tokens a second, and seconds of a decoding step of 64 slots.
+// What the simulation of a run takes from measurements on an H200 with a model of 4 billion numbers
+// (docs/PERFORMANCE.md): seconds of a training program, training tokens a second, and seconds of a decoding step of 64
+// slots.
 const (
 	compileSeconds = 25
 	trainedASecond = 24_867
@@ -33,14 +34,15 @@ var lengths = map[string]func(r *rand.Rand, done float64) float64{
 	"growing":      func(r *rand.Rand, done float64) float64 { return done*0.8 + 0.2*r.Float64() },
 }
 
-// episodes are the groups of one step: 8 of 8 episodes behind 900 tokens that all share, and 40 that a group does. Of the rest
-// from half to nine tenths are sampled, in turns. Some groups have no spread, most at the end of a run.
+// episodes are the groups of one step: 8 of 8 episodes behind 900 tokens that all share, and 40 that a group does. Of
+// the rest from half to nine tenths are sampled, in turns. Some groups have no spread, most at the end of a run.
 func episodes(r *rand.Rand, draw func(*rand.Rand, float64) float64, done float64) (rows []batch.Sequence, sampled int) {
 	for group := range int32(8) {
 		teaches := group == 0 || r.Float64() > done*0.8
 		for range 8 {
 			n := 1900 + int(15000*min(1, max(0, draw(r, done))))
-			s := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n), Advantages: batch.Even(n, 1)}
+			s := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n),
+				Advantages: batch.Even(n, 1)}
 			share := 0.5 + 0.4*r.Float64()
 			for i := 900; i < n; i++ {
 				if s.IDs[i] = group + 1; i >= 940 {
@@ -55,8 +57,8 @@ func episodes(r *rand.Rand, draw func(*rand.Rand, float64) float64, done float64
 	return rows, sampled
 }
 
-// A hundred steps of long episodes, through all of a training step but the device: compiling takes a twentieth of the run at
-// most, and padding a tenth of what is computed.
+// A hundred steps of long episodes, through all of a training step but the device: compiling takes a twentieth of the
+// run at most, and padding a tenth of what is computed.
 func TestLongEpisodesNeedFewProgramsAndLittlePadding(t *testing.T) {
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range lengths {
@@ -65,7 +67,8 @@ func TestLongEpisodesNeedFewProgramsAndLittlePadding(t *testing.T) {
 			}
 		}
 	}) {
-		if name != "growing" && name != "log-uniform" && !learntest.Whole() { // the two have most of compiling and of padding
+		// the two have most of compiling and of padding
+		if name != "growing" && name != "log-uniform" && !learntest.Whole() {
 			continue
 		}
 		d := engine.OpenDry(true, 1)
@@ -96,9 +99,11 @@ func TestLongEpisodesNeedFewProgramsAndLittlePadding(t *testing.T) {
 		}
 		compiling, waste := float64(programs*compileSeconds), float64(padded)/float64(tokens+padded)
 		share := compiling / (compiling + seconds)
-		t.Logf("%-12s %2d programs, %.1f%% of the run compiling, %.1f%% of positions padding", name, len(tr.programs), 100*share, 100*waste)
+		t.Logf("%-12s %2d programs, %.1f%% of the run compiling, %.1f%% of positions padding",
+			name, len(tr.programs), 100*share, 100*waste)
 		if share > 0.05 || waste > 0.10 || programs != len(tr.programs) {
-			t.Errorf("%s: %d programs (%d counted), %.1f%% of the run compiling, %.1f%% of positions padding", name, len(tr.programs), programs, 100*share, 100*waste)
+			t.Errorf("%s: %d programs (%d counted), %.1f%% of the run compiling, %.1f%% of positions padding",
+				name, len(tr.programs), programs, 100*share, 100*waste)
 		}
 		d.Close()
 	}
@@ -107,8 +112,12 @@ func TestLongEpisodesNeedFewProgramsAndLittlePadding(t *testing.T) {
 // Rows are cut into calls whole, each once, in shapes that hold them, and alike however they were ordered.
 func TestCallsHoldEachRowOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tr := &Trainer{engine: &engine.Engine{}, rowMultiple: rapid.SampledFrom([]int{1, 16, 64, 100, 256}).Draw(t, "multiple"),
-			microBatch: rapid.IntRange(1, 16).Draw(t, "rows"), microTokens: rapid.SampledFrom([]int{0, 512, 8192}).Draw(t, "tokens")}
+		tr := &Trainer{
+			engine:      &engine.Engine{},
+			rowMultiple: rapid.SampledFrom([]int{1, 16, 64, 100, 256}).Draw(t, "multiple"),
+			microBatch:  rapid.IntRange(1, 16).Draw(t, "rows"),
+			microTokens: rapid.SampledFrom([]int{0, 512, 8192}).Draw(t, "tokens"),
+		}
 		var rows []batch.Sequence
 		for range rapid.IntRange(1, 40).Draw(t, "n") {
 			n := rapid.IntRange(2, 5000).Draw(t, "length")
@@ -130,8 +139,8 @@ func TestCallsHoldEachRowOnce(t *testing.T) {
 				}
 				seen[row], trained = true, trained+rows[row].NumTrained()
 			}
-			if positions += x.n * x.c; trained > x.m || len(x.trees) > x.n || x.n > tr.microBatch || tr.microTokens > 0 && x.n > 1 && x.n*x.c > tr.microTokens ||
-				half != (x.m < x.n*x.c) && x.n*x.c > 1 {
+			if positions += x.n * x.c; trained > x.m || len(x.trees) > x.n || x.n > tr.microBatch ||
+				tr.microTokens > 0 && x.n > 1 && x.n*x.c > tr.microTokens || half != (x.m < x.n*x.c) && x.n*x.c > 1 {
 				t.Fatalf("%+v holds %d trained tokens", x, trained)
 			}
 		}
@@ -158,7 +167,8 @@ func TestBuckets(t *testing.T) {
 		distinct, last := map[int]bool{}, 0
 		for n := 1; n <= 16384; n++ {
 			c := bucket(n, multiple)
-			if c < n || c%multiple != 0 || c < last || n > 4*multiple && float64(c) > float64(n)*1.25+float64(multiple) {
+			if c < n || c%multiple != 0 || c < last ||
+				n > 4*multiple && float64(c) > float64(n)*1.25+float64(multiple) {
 				t.Fatalf("%d tokens are padded to %d, multiples of %d; one less to %d", n, c, multiple, last)
 			}
 			last, distinct[c] = c, true
@@ -167,23 +177,29 @@ func TestBuckets(t *testing.T) {
 			t.Errorf("%d lengths", len(distinct))
 		}
 	}
-	if got := fmt.Sprint(bucket(511, 64), bucket(513, 64), bucket(4096, 256), bucket(4097, 256), bucket(16384, 256)); got != "512 640 4096 5120 16384" {
+	if got := fmt.Sprint(bucket(511, 64), bucket(513, 64), bucket(4096, 256), bucket(4097, 256),
+		bucket(16384, 256)); got != "512 640 4096 5120 16384" {
 		t.Error(got)
 	}
 }
 
-// A GPU computes as many rows as have 4096 tokens, 1 to 16, unless it is told how many; a plan asks for the lengths of which
-// most tokens are computed.
+// A GPU computes as many rows as have 4096 tokens, 1 to 16, unless it is told how many; a plan asks for the lengths of
+// which most tokens are computed.
 func TestRowsAtOnceByLength(t *testing.T) {
-	auto, told, cpu := Options{}.WithDefaults(true), Options{MicroBatch: 4}.WithDefaults(true), Options{}.WithDefaults(false)
+	auto, told, cpu :=
+		Options{}.WithDefaults(true), Options{MicroBatch: 4}.WithDefaults(true), Options{}.WithDefaults(false)
 	for _, c := range []struct {
 		o             Options
 		n, rows, most int // most tokens at one time in rows of up to n
-	}{{auto, 200, 16, 3200}, {auto, 256, 16, 4096}, {auto, 300, 8, 4096}, {auto, 1500, 2, 4096}, {auto, 2048, 2, 4096}, {auto, 2049, 1, 4096}, {auto, 16000, 1, 16000},
-		{told, 16000, 4, 64000}, {cpu, 16000, 1, 16000}} {
+	}{
+		{auto, 200, 16, 3200}, {auto, 256, 16, 4096}, {auto, 300, 8, 4096}, {auto, 1500, 2, 4096}, {auto, 2048, 2,
+			4096}, {auto, 2049, 1, 4096}, {auto, 16000, 1, 16000},
+		{told, 16000, 4, 64000}, {cpu, 16000, 1, 16000},
+	} {
 		full := c.o.FullestRow(c.n)
 		if rows := c.o.RowsAtOnce(c.n); rows != c.rows || full > c.n || full*c.o.RowsAtOnce(full) != c.most {
-			t.Errorf("%d tokens: %d rows at once, want %d; %d tokens at most in rows of %d, want %d", c.n, rows, c.rows, full*c.o.RowsAtOnce(full), full, c.most)
+			t.Errorf("%d tokens: %d rows at once, want %d; %d tokens at most in rows of %d, want %d",
+				c.n, rows, c.rows, full*c.o.RowsAtOnce(full), full, c.most)
 		}
 	}
 }

@@ -24,7 +24,10 @@ type whole struct{}
 func (whole) name() string { return "f32" }
 
 func (whole) params(n int) []engine.Param {
-	return []engine.Param{{Name: "m", Shape: engine.F32(n), Donated: true}, {Name: "v", Shape: engine.F32(n), Donated: true}}
+	return []engine.Param{
+		{Name: "m", Shape: engine.F32(n), Donated: true},
+		{Name: "v", Shape: engine.F32(n), Donated: true},
+	}
 }
 
 func (whole) read(stored []*node, _ int) (m, v *node) { return stored[0], stored[1] }
@@ -45,7 +48,8 @@ func (whole) download(stored []engine.Buffer, _ int) (m, v []float32, err error)
 	return m, v, err
 }
 
-// array is what is uploaded: a flat slice of float32 or int32 and its shape. It is one for all devices, or one for each.
+// array is what is uploaded: a flat slice of float32 or int32 and its shape. It is one for all devices, or one for
+// each.
 type array struct {
 	each []any
 	dims []int

@@ -31,9 +31,10 @@ const (
 
 func numBlocks(n int) int { return (n + blockSize - 1) / blockSize }
 
-// codes returns the 256 values of 8-bit dynamic quantisation, ascending (arXiv 2110.02861, section 2.1, as bitsandbytes'
-// create_dynamic_map has it): for each decade 10^-6 .. 1 twice as many values as for the one below, equally spaced over
-// its upper nine tenths; 0; and 1. Unsigned ones have twice as many in each decade as signed ones have of either sign.
+// codes returns the 256 values of 8-bit dynamic quantisation, ascending (arXiv 2110.02861, section 2.1, as
+// bitsandbytes' create_dynamic_map has it): for each decade 10^-6 .. 1 twice as many values as for the one below,
+// equally spaced over its upper nine tenths; 0; and 1. Unsigned ones have twice as many in each decade as signed ones
+// have of either sign.
 func codes(signed bool) []float32 {
 	const decades = 7
 	values := []float32{0, 1}
@@ -86,7 +87,8 @@ func (blockwise) read(stored []*node, n int) (m, v *node) {
 func (blockwise) write(taken, m, v *node, stored []*node) []*node {
 	mWords, mScale := encode(m, true)
 	vWords, vScale := encode(v, false)
-	return []*node{where(taken, mWords, stored[0]), where(taken, mScale, stored[1]), where(taken, vWords, stored[2]), where(taken, vScale, stored[3])}
+	return []*node{where(taken, mWords, stored[0]), where(taken, mScale, stored[1]), where(taken, vWords, stored[2]),
+		where(taken, vScale, stored[3])}
 }
 
 // where chooses between two arrays by a scalar.
@@ -141,7 +143,8 @@ func encode(x *node, signed bool) (words, scales *node) {
 			words = part
 			continue
 		}
-		words = Add(words, MulScalar(part, int32(1)<<(8*k))) // the last overflows into the sign, which is its highest bit
+		// the last overflows into the sign, which is its highest bit
+		words = Add(words, MulScalar(part, int32(1)<<(8*k)))
 	}
 	return words, scales
 }
@@ -150,7 +153,8 @@ func (blockwise) upload(e *engine.Engine, m, v []float32) ([]engine.Buffer, erro
 	mWords, mScales := quantise(m, true)
 	vWords, vScales := quantise(v, false)
 	n := len(mScales)
-	return uploadAll(e, same(mWords, n, wordsOfBlock), same(mScales, n), same(vWords, n, wordsOfBlock), same(vScales, n))
+	return uploadAll(e, same(mWords, n, wordsOfBlock), same(mScales, n), same(vWords, n, wordsOfBlock),
+		same(vScales, n))
 }
 
 func (blockwise) download(stored []engine.Buffer, n int) (m, v []float32, err error) {

@@ -12,7 +12,8 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Some of the values by hand: each decade's are its upper nine tenths cut into 2^i (signed) or 2^(i+1) parts, their middles.
+// Some of the values by hand: each decade's are its upper nine tenths cut into 2^i (signed) or 2^(i+1) parts, their
+// middles.
 func TestCodes(t *testing.T) {
 	for _, signed := range []bool{true, false} {
 		c := codes(signed)
@@ -57,7 +58,8 @@ func TestQuantise(t *testing.T) {
 		y := dequantise(words, scales, len(x), signed)
 		for i := range x {
 			scale := math.Abs(float64(scales[i/blockSize]))
-			// A decade's codes are 0.9/2^i of it apart (unsigned half of that); below the least code, they are that far from 0.
+			// A decade's codes are 0.9/2^i of it apart (unsigned half of that); below the least code, they are that far
+			// from 0.
 			bound := math.Max(0.07*math.Abs(float64(x[i])), scale*0.9/64/2*1.01)
 			if math.Abs(float64(x[i])) < 0.01*scale {
 				bound = math.Max(0.75*math.Abs(float64(x[i])), 0.6e-6*scale)
@@ -80,10 +82,11 @@ func TestQuantise(t *testing.T) {
 func testEightBitCodes(t *testing.T, d device) {
 	const n = 3*blockSize - 100
 	for _, signed := range []bool{true, false} {
-		p, err := d.Compile("codes", []engine.Param{{Name: "x", Shape: engine.F32(n)}}, func(in []*graph.Node) []*graph.Node {
-			words, scales := encode(in[0], signed)
-			return []*graph.Node{words, scales, decode(words, scales, n, signed)}
-		})
+		p, err := d.Compile("codes",
+			[]engine.Param{{Name: "x", Shape: engine.F32(n)}}, func(in []*graph.Node) []*graph.Node {
+				words, scales := encode(in[0], signed)
+				return []*graph.Node{words, scales, decode(words, scales, n, signed)}
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +143,8 @@ func testEightBitStepsFollowFloat32(t *testing.T, d device) {
 		}
 		last = [2]float64{got.Loss, want.Loss}
 	}
-	t.Logf("after 16 steps: loss %.4f in 8 bits, %.4f in float32; moments of %d and %d bytes", last[0], last[1], bytesOf(t, eight.moments), bytesOf(t, whole.moments))
+	t.Logf("after 16 steps: loss %.4f in 8 bits, %.4f in float32; moments of %d and %d bytes",
+		last[0], last[1], bytesOf(t, eight.moments), bytesOf(t, whole.moments))
 	// A checkpoint is exact, whatever it holds.
 	dir := t.TempDir()
 	if err := eight.Save(dir); err != nil {
@@ -158,7 +162,8 @@ func testEightBitStepsFollowFloat32(t *testing.T, d device) {
 	}
 	g := make([]float32, eight.size)
 	g[0] = float32(math.NaN())
-	if err := applyTo(t, eight, g, batch.Update{Rate: 1}, &batch.StepStats{}); err == nil || !equal(before, stateOf(t, eight)) {
+	if err := applyTo(t, eight, g, batch.Update{Rate: 1}, &batch.StepStats{}); err == nil ||
+		!equal(before, stateOf(t, eight)) {
 		t.Errorf("a gradient of NaN changed the state, or is no error: %v", err)
 	}
 }

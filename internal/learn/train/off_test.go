@@ -45,8 +45,8 @@ func programTextsOn(t *testing.T, numDevices int, bf16 bool, o Options, u batch.
 	return texts
 }
 
-// What is off is not in the programs: Adam's is the text it was before there was anything to switch on, so old runs go on
-// to the same bits; and no other program draws.
+// What is off is not in the programs: Adam's is the text it was before there was anything to switch on, so old runs go
+// on to the same bits; and no other program draws.
 func TestWhatIsOffIsNotInThePrograms(t *testing.T) {
 	off := programTexts(t, false, Options{}, batch.Update{Rate: 1})
 	const golden = "testdata/apply.stablehlo"
@@ -60,18 +60,22 @@ func TestWhatIsOffIsNotInThePrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	if off["apply"] != string(want) {
-		t.Errorf("Adam's program is another; if that is meant, -update rewrites %s, and docs/log says what became of the numbers", golden)
+		t.Errorf("Adam's program is another; if that is meant, -update rewrites %s, and docs/log says what became of "+
+			"the numbers", golden)
 	}
-	on := programTexts(t, false, Options{Dropout: 0.3, EightBitMoments: true}, batch.Update{Rate: 1, Adam: batch.Adam{WeightDecay: 0.1}})
+	on := programTexts(t, false, Options{Dropout: 0.3, EightBitMoments: true},
+		batch.Update{Rate: 1, Adam: batch.Adam{WeightDecay: 0.1}})
 	for _, name := range []string{"rows", "prefix", "prefix_backward", "apply"} {
 		draws := func(text string) bool {
 			return strings.Contains(text, "stablehlo.xor") || strings.Contains(text, "stablehlo.shift_right_logical")
 		}
 		if off[name] == "" || draws(off[name]) || !draws(on[name]) {
-			t.Errorf("%s: %d bytes of text, bits in it where all is off: %v, on: %v", name, len(off[name]), draws(off[name]), draws(on[name]))
+			t.Errorf("%s: %d bytes of text, bits in it where all is off: %v, on: %v",
+				name, len(off[name]), draws(off[name]), draws(on[name]))
 		}
 	}
-	again := programTexts(t, false, Options{}, batch.Update{Rate: 2, Adam: batch.Adam{Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}})
+	again := programTexts(t, false, Options{},
+		batch.Update{Rate: 2, Adam: batch.Adam{Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}})
 	if again["apply"] != off["apply"] {
 		t.Error("the defaults, spelled out, are another program")
 	}

@@ -14,7 +14,8 @@ import (
 
 // withDefaults fills in what is zero.
 func withDefaults(a batch.Adam) batch.Adam {
-	return batch.Adam{Beta1: cmp.Or(a.Beta1, 0.9), Beta2: cmp.Or(a.Beta2, 0.99), Epsilon: cmp.Or(a.Epsilon, 1e-8), WeightDecay: a.WeightDecay}
+	return batch.Adam{Beta1: cmp.Or(a.Beta1, 0.9), Beta2: cmp.Or(a.Beta2, 0.99), Epsilon: cmp.Or(a.Epsilon, 1e-8),
+		WeightDecay: a.WeightDecay}
 }
 
 // Apply moves the adapter along the gradient that was computed last, which it consumes, and returns the gradient's norm
@@ -66,11 +67,11 @@ func (t *Trainer) apply(gradient engine.Buffer, u batch.Update) ([]engine.Buffer
 	return p.Run(in...)
 }
 
-// applyProgram adds the devices' gradients up and takes one step of AdamW (arXiv 1711.05101, algorithm 2), the same on each
-// device, after clipping the gradient's global norm: adapter,
+// applyProgram adds the devices' gradients up and takes one step of AdamW (arXiv 1711.05101, algorithm 2), the same on
+// each device, after clipping the gradient's global norm: adapter,
 // first and second moment, gradient (all donated, [A] or as the moments are stored), rate, clip, bias corrections
-// 1-beta1^t and 1-beta2^t (scalars) -> adapter, moments, norm before clipping. Where the norm is not finite, adapter and
-// moments come out as they went in.
+// 1-beta1^t and 1-beta2^t (scalars) -> adapter, moments, norm before clipping. Where the norm is not finite, adapter
+// and moments come out as they went in.
 func (t *Trainer) applyProgram(adam batch.Adam) (program, error) {
 	key := fmt.Sprintf("apply_%s_%g_%g_%g_%g", t.store.name(), adam.Beta1, adam.Beta2, adam.Epsilon, adam.WeightDecay)
 	return t.program(key, func() (*engine.Program, error) {

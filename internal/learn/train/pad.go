@@ -60,8 +60,8 @@ func (x call) of(device int) []tree {
 	return x.trees[min(device*x.n, len(x.trees)):min((device+1)*x.n, len(x.trees))]
 }
 
-// pad lays trees of a step's rows out: trained token i of a row takes its logprob from where token i-1 of the row stands. Trained tokens
-// have the given weight in the loss, times their own, unused entries 0.
+// pad lays trees of a step's rows out: trained token i of a row takes its logprob from where token i-1 of the row
+// stands. Trained tokens have the given weight in the loss, times their own, unused entries 0.
 func (s shape) pad(trees []tree, rows []batch.Sequence, weight float64, columns []batch.Column, m masks) padded {
 	x := padded{shape: s}
 	x.ids = make([]int32, x.n*x.c)
@@ -90,7 +90,8 @@ func (s shape) pad(trees []tree, rows []batch.Sequence, weight float64, columns 
 	return x
 }
 
-// take adds the trained tokens of a row of tree number i, whose tokens stand at the places given, and its keys of dropout.
+// take adds the trained tokens of a row of tree number i, whose tokens stand at the places given, and its keys of
+// dropout.
 func (x *padded) take(r batch.Sequence, i int, at []int32, weight float32, columns []batch.Column, m masks) {
 	if m.rate > 0 {
 		for j, key := range m.row(r.IDs) { // rows that share a token have one key for it
@@ -117,8 +118,8 @@ func (x *padded) take(r batch.Sequence, i int, at []int32, weight float32, colum
 	}
 }
 
-// upload copies ids, index, target, weight and columns to the devices, to each its own, and where they are asked for the numbers of the
-// tokens' rows, the keys of dropout and the places of trees if there are any.
+// upload copies ids, index, target, weight and columns to the devices, to each its own, and where they are asked for
+// the numbers of the tokens' rows, the keys of dropout and the places of trees if there are any.
 func upload(e *engine.Engine, each []padded, byRow bool) ([]engine.Buffer, error) {
 	s := each[0].shape
 	arrays := []array{{dims: []int{s.n, s.c}}, {dims: []int{s.m}}, {dims: []int{s.m}}, {dims: []int{s.m}}}

@@ -14,21 +14,22 @@ import (
 	"hone/internal/learn/objective"
 )
 
-// headChunk is the number of tokens whose logits exist at one time; headChunkGPU is that on a GPU, where a small product
-// would read the head for too little.
+// headChunk is the number of tokens whose logits exist at one time; headChunkGPU is that on a GPU, where a small
+// product would read the head for too little.
 const headChunk, headChunkGPU = 256, 2048
 
-// keptLogits bounds the bytes of logits that a GPU keeps for the backward pass: computing them again costs a third of the
-// head's time.
+// keptLogits bounds the bytes of logits that a GPU keeps for the backward pass: computing them again costs a third of
+// the head's time.
 const keptLogits = 10e9
 
 // mlpChunk is the number of tokens whose wide activations of an MLP exist at one time where layers are computed again:
 // many enough for its products to be large, and for the program to be short.
 const mlpChunk = 32768
 
-// head returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], and where they are asked for the entropies of the
-// softmax [M], in chunks, so that [M, V] never exists whole: with several chunks each is recomputed in the backward pass. Where operations wait at
-// barriers chunks go one after the other; a GPU would else compute the logits of many at once, of 131,072 tokens for 57 GB more.
+// head returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], and where they are
+// asked for the entropies of the softmax [M], in chunks, so that [M, V] never exists whole: with several chunks each is
+// recomputed in the backward pass. Where operations wait at barriers chunks go one after the other; a GPU would else
+// compute the logits of many at once, of 131,072 tokens for 57 GB more.
 func (t *Trainer) head(d *model.Decoder, hMH, targetsM, temperature *Node, entropies bool) (logprobs, entropy *Node) {
 	out := t.headInChunks(d, hMH, targetsM, temperature, entropies)
 	if !entropies {
@@ -156,36 +157,38 @@ func (t *Trainer) recomputeKey() string {
 // prefixBackwardProgram adds to the gradient what the rows' gradient for the prefix's keys and values implies:
 // prefixProgram's inputs, 2*L of dK,dV [K, P, D], gradient[A] (donated) -> gradient[A].
 func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error) {
-	return t.program(fmt.Sprintf("prefix_backward_%d", p)+dropoutKey(dropout)+t.recomputeKey(), func() (*engine.Program, error) {
-		inputs := t.prefixInputs(p, dropout)
-		params := append(t.modelParams(), inputs...)
-		params = append(params, t.prefixParams("d", engine.F32, p, false)...)
-		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
-		return t.engine.Compile("prefix_backward", params, func(in []*Node) []*Node {
-			d := t.gradientDecoder(in)
-			rest := in[len(t.weights)+1:]
-			if dropout > 0 {
-				d.Dropout(dropout, rest[1])
-			}
-			kv := model.Prefix(d, rest[0])
-			var loss *Node
-			for i, x := range kv {
-				term := ReduceAllSum(Mul(ConvertDType(x, dtypes.Float32), rest[len(inputs)+i]))
-				if loss == nil {
-					loss = term
-				} else {
-					loss = Add(loss, term)
+	return t.program(fmt.Sprintf("prefix_backward_%d", p)+dropoutKey(dropout)+t.recomputeKey(),
+		func() (*engine.Program, error) {
+			inputs := t.prefixInputs(p, dropout)
+			params := append(t.modelParams(), inputs...)
+			params = append(params, t.prefixParams("d", engine.F32, p, false)...)
+			params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
+			return t.engine.Compile("prefix_backward", params, func(in []*Node) []*Node {
+				d := t.gradientDecoder(in)
+				rest := in[len(t.weights)+1:]
+				if dropout > 0 {
+					d.Dropout(dropout, rest[1])
 				}
-			}
-			flat, _ := flatGradient(loss, d, nil)
-			return []*Node{Add(in[len(in)-1], flat)}
-		}, "gradient")
-	})
+				kv := model.Prefix(d, rest[0])
+				var loss *Node
+				for i, x := range kv {
+					term := ReduceAllSum(Mul(ConvertDType(x, dtypes.Float32), rest[len(inputs)+i]))
+					if loss == nil {
+						loss = term
+					} else {
+						loss = Add(loss, term)
+					}
+				}
+				flat, _ := flatGradient(loss, d, nil)
+				return []*Node{Add(in[len(in)-1], flat)}
+			}, "gradient")
+		})
 }
 
-// rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], the goal's columns, each [m], row[m] where its loss
-// is by row, its temperature and numbers, keys[n,c] where there is dropout, and what places trees. index says which of the n*c positions a trained token's
-// logprob comes from, and row which of the n rows it is of; at padding weight is 0 and row -1.
+// rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], the goal's columns, each [m],
+// row[m] where its loss is by row, its temperature and numbers, keys[n,c] where there is dropout, and what places
+// trees. index says which of the n*c positions a trained token's logprob comes from, and row which of the n rows it is
+// of; at padding weight is 0 and row -1.
 func rowsInputs(s shape, g goal) []engine.Param {
 	params := append(scoreInputs(s), engine.Param{Name: "weight", Shape: engine.F32(s.m)})
 	for _, c := range g.columns {
@@ -220,8 +223,8 @@ func (g goal) numByToken() int {
 	return numFixed + len(g.columns)
 }
 
-// loss returns the sum of losses of rowsInputs, given the rows' hidden states [n, c, H], and what the host looks at: logprobs[m], and entropies[m]
-// where there is a bonus for them.
+// loss returns the sum of losses of rowsInputs, given the rows' hidden states [n, c, H], and what the host looks at:
+// logprobs[m], and entropies[m] where there is a bonus for them.
 func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total *Node, seen []*Node) {
 	index, target, weight := rows[1], rows[2], rows[3]
 	byToken, rest := cut(rows, g.numByToken())
@@ -229,10 +232,11 @@ func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total *
 	dims := h.Shape().Dimensions
 	trained := Gather(Reshape(h, dims[0]*dims[1], dims[2]), Reshape(index, index.Shape().Size(), 1))
 	logp, entropies := t.head(d, trained, target, StopGradient(settings[0]), g.settings.Bonus.On)
-	// Unused entries score whatever stands where they point. At a low temperature that is far off, and what a loss makes of it may be infinite:
-	// times a weight of 0 that is no number.
+	// Unused entries score whatever stands where they point. At a low temperature that is far off, and what a loss
+	// makes of it may be infinite: times a weight of 0 that is no number.
 	used := Where(NotEqual(weight, ZerosLike(weight)), logp, ZerosLike(logp))
-	of := objective.Tokens{Logprobs: used, Columns: byToken[numFixed:][:len(g.columns)], Numbers: numbers(settings[1:]), NumRows: dims[0], Entropies: entropies}
+	of := objective.Tokens{Logprobs: used, Columns: byToken[numFixed:][:len(g.columns)], Numbers: numbers(settings[1:]),
+		NumRows: dims[0], Entropies: entropies}
 	if g.ByRow() {
 		of.Rows = byToken[len(byToken)-1]
 	}
@@ -243,14 +247,15 @@ func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total *
 	return ReduceAllSum(Mul(g.Graph(of), weight)), seen
 }
 
-// rowsProgram is forward and backward of one micro-batch of rows after a prefix of p tokens. Inputs: weights, adapter, 2*L of
-// K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, goal.outputs, gradient[A],
-// dK,dV.
+// rowsProgram is forward and backward of one micro-batch of rows after a prefix of p tokens. Inputs: weights, adapter,
+// 2*L of K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses,
+// goal.outputs, gradient[A], dK,dV.
 func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 	return t.program("rows"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
 		inputs := rowsInputs(s, g)
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
-		params = append(append(params, inputs...), engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
+		params = append(append(params, inputs...),
+			engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		params = append(params, t.prefixParams("d", engine.F32, p, true)...)
 		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
 			d := t.gradientDecoder(in)
@@ -267,12 +272,13 @@ func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 				out = append(out, Add(sums[1+i], ConvertDType(x, dtypes.Float32)))
 			}
 			return out
-		}, slices.Concat([]string{"loss"}, g.outputs(), []string{"gradient"}, engine.NumberNames("d", t.numPrefix(p)))...)
+		}, slices.Concat([]string{"loss"}, g.outputs(), []string{"gradient"},
+			engine.NumberNames("d", t.numPrefix(p)))...)
 	})
 }
 
-// treeProgram is forward and backward of a prefix of p tokens and one micro-batch of rows after it, together: weights, adapter,
-// prefixInputs, rowsInputs -> sum of losses, goal.outputs, gradient[A].
+// treeProgram is forward and backward of a prefix of p tokens and one micro-batch of rows after it, together: weights,
+// adapter, prefixInputs, rowsInputs -> sum of losses, goal.outputs, gradient[A].
 func (t *Trainer) treeProgram(s shape, p int, g goal) (program, error) {
 	return t.program("tree"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
 		before := t.prefixInputs(p, g.dropout)
@@ -295,11 +301,15 @@ func cut(nodes []*Node, n int) (first, rest []*Node) { return nodes[:n], nodes[n
 
 // scoreInputs are the ids[n,c], index[m] and target[m] of rowsInputs.
 func scoreInputs(s shape) []engine.Param {
-	return []engine.Param{{Name: "ids", Shape: engine.I32(s.n, s.c)}, {Name: "index", Shape: engine.I32(s.m)}, {Name: "target", Shape: engine.I32(s.m)}}
+	return []engine.Param{
+		{Name: "ids", Shape: engine.I32(s.n, s.c)},
+		{Name: "index", Shape: engine.I32(s.m)},
+		{Name: "target", Shape: engine.I32(s.m)},
+	}
 }
 
-// scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target, what places trees,
-// temperature -> logprobs[m], or entropies[m].
+// scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target, what
+// places trees, temperature -> logprobs[m], or entropies[m].
 func (t *Trainer) scoreProgram(s shape, p int, entropies bool) (program, error) {
 	name := "score"
 	if entropies {
@@ -313,7 +323,8 @@ func (t *Trainer) scoreProgram(s shape, p int, entropies bool) (program, error) 
 			d := t.decoder(in)
 			kv, rows := cut(in[len(t.weights)+1:], t.numPrefix(p))
 			h := t.rowsForward(d, rows[0], rows[3:len(rows)-1], kv, p)
-			logprobs, entropy := t.head(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)), rows[2], rows[len(rows)-1], entropies)
+			logprobs, entropy := t.head(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)),
+				rows[2], rows[len(rows)-1], entropies)
 			if entropies {
 				return []*Node{entropy}
 			}
@@ -322,8 +333,8 @@ func (t *Trainer) scoreProgram(s shape, p int, entropies bool) (program, error) 
 	})
 }
 
-// rowsForward runs rows [n, c] that follow the prefix and returns their hidden states [n, c, H]. Places are the positions and ends [n, c] of
-// trees; rows that are none have none.
+// rowsForward runs rows [n, c] that follow the prefix and returns their hidden states [n, c, H]. Places are the
+// positions and ends [n, c] of trees; rows that are none have none.
 func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, places, kv []*Node, p int) *Node {
 	g := ids.Graph()
 	n, c := ids.Shape().Dimensions[0], ids.Shape().Dimensions[1]
@@ -350,8 +361,8 @@ type made struct {
 	seconds  float64
 }
 
-// CompileStats counts the programs that were made since it was last called, and the seconds that they took: compiled, or read from the disk. Those that
-// only score are among them, as of a step that trains on nothing.
+// CompileStats counts the programs that were made since it was last called, and the seconds that they took: compiled,
+// or read from the disk. Those that only score are among them, as of a step that trains on nothing.
 func (t *Trainer) CompileStats() (programs int, seconds float64) {
 	programs, seconds, t.made = t.made.programs, t.made.seconds, made{}
 	return programs, seconds

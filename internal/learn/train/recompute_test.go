@@ -12,8 +12,8 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// Computing layers again changes no gradient: with a prefix and without, several rows in one program or each in its own,
-// with dropout, with the MLP in chunks, for both losses.
+// Computing layers again changes no gradient: with a prefix and without, several rows in one program or each in its
+// own, with dropout, with the MLP in chunks, for both losses.
 func testLayersComputedAgain(t *testing.T, d device) {
 	type cut struct {
 		o      Options
@@ -37,7 +37,8 @@ func testLayersComputedAgain(t *testing.T, d device) {
 		tr := d.startWith(t, c.o)
 		tr.mlpChunk, tr.together = c.chunk, c.whole
 		got, stats := afterOneStep(t, tr, c.b, c.policy)
-		if delta := maxDelta(want, got); delta > 1e-6 || math.Abs(stats.Loss-wantStats.Loss) > 1e-6 || maxDelta(want, make([]float32, len(want))) < 1e-3 {
+		if delta := maxDelta(want, got); delta > 1e-6 || math.Abs(stats.Loss-wantStats.Loss) > 1e-6 ||
+			maxDelta(want, make([]float32, len(want))) < 1e-3 {
 			t.Errorf("%s: the gradient differs by %g, losses are %v and %v", name, delta, stats.Loss, wantStats.Loss)
 		}
 		if d.PureGo() {
@@ -87,7 +88,8 @@ func TestHeadInTurn(t *testing.T) {
 			}
 			gradients = append(gradients, stateOf(t, tr).M)
 		}
-		delta, largest := maxDelta(gradients[0], gradients[1]), maxDelta(gradients[0], make([]float32, len(gradients[0])))
+		delta, largest :=
+			maxDelta(gradients[0], gradients[1]), maxDelta(gradients[0], make([]float32, len(gradients[0])))
 		if delta > largest*1e-5 || largest < 1e-4 {
 			t.Errorf("%s: the gradient differs by %g of %g", name, delta, largest)
 		}
@@ -123,12 +125,13 @@ func TestLayersComputedAgainInBF16(t *testing.T) {
 	}
 }
 
-// Chunks of the MLP are computed again one after the other: the compiler needs less for them than for all tokens at once. How
-// much less is up to the device: XLA for CPUs orders operations as if there were no barriers between them.
+// Chunks of the MLP are computed again one after the other: the compiler needs less for them than for all tokens at
+// once. How much less is up to the device: XLA for CPUs orders operations as if there were no barriers between them.
 func TestMLPChunksSaveMemory(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	if e.IsGPU() {
-		t.Skip("XLA for GPUs joins products of one matrix where they are as small as here (xla_gpu_dot_merger_threshold_mb)")
+		t.Skip("XLA for GPUs joins products of one matrix where they are as small as here " +
+			"(xla_gpu_dot_merger_threshold_mb)")
 	}
 	dry := engine.OpenDry(false, 1)
 	defer dry.Close()
@@ -144,7 +147,8 @@ func TestMLPChunksSaveMemory(t *testing.T) {
 	}
 	var took []int64
 	for _, chunk := range []int{mlpChunk, 256} {
-		tr, err := New(dry.Engine, s, weights, NewState(s, learntest.LoRA(), 1), Options{LoRA: learntest.LoRA(), MicroBatch: len(b.Rows), RowMultiple: 32, Recompute: RecomputeLayer})
+		tr, err := New(dry.Engine, s, weights, NewState(s, learntest.LoRA(), 1),
+			Options{LoRA: learntest.LoRA(), MicroBatch: len(b.Rows), RowMultiple: 32, Recompute: RecomputeLayer})
 		if err != nil {
 			t.Fatal(err)
 		}

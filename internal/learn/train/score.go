@@ -10,14 +10,15 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Score returns the logprobs of a batch's trained tokens under the trainer's adapter, at a temperature above 0. They are aligned with the
-// rows, one number for each id and 0 where it is not trained, so each is a column of its row as it is.
+// Score returns the logprobs of a batch's trained tokens under the trainer's adapter, at a temperature above 0. They
+// are aligned with the rows, one number for each id and 0 where it is not trained, so each is a column of its row as it
+// is.
 func (t *Trainer) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
 	return t.score(ctx, t.adapter, b, temperature, false)
 }
 
-// Entropies returns the entropy of the trainer's policy at each of a batch's trained tokens, over the whole vocabulary, in nats, as Score returns
-// logprobs.
+// Entropies returns the entropy of the trainer's policy at each of a batch's trained tokens, over the whole vocabulary,
+// in nats, as Score returns logprobs.
 func (t *Trainer) Entropies(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
 	return t.score(ctx, t.adapter, b, temperature, true)
 }
@@ -55,9 +56,11 @@ func (t *Trainer) ScoreReference(ctx context.Context, b batch.Batch, temperature
 	return t.ScoreUnder(ctx, t.reference, b, temperature)
 }
 
-// ScoreUnder is Score under another adapter, [A] on the trainer's devices, such as that of a publish.Folder: a reference. nil is the base model
-// alone. A device that runs out of memory is given fewer rows at a time, as in a step.
-func (t *Trainer) ScoreUnder(ctx context.Context, adapter engine.Buffer, b batch.Batch, temperature float64) ([][]float32, error) {
+// ScoreUnder is Score under another adapter, [A] on the trainer's devices, such as that of a publish.Folder: a
+// reference. nil is the base model alone. A device that runs out of memory is given fewer rows at a time, as in a step.
+func (t *Trainer) ScoreUnder(
+	ctx context.Context, adapter engine.Buffer, b batch.Batch, temperature float64,
+) ([][]float32, error) {
 	if adapter == nil {
 		none, err := t.engine.Zeros(engine.F32(t.size), 1)
 		if err != nil {
@@ -70,7 +73,9 @@ func (t *Trainer) ScoreUnder(ctx context.Context, adapter engine.Buffer, b batch
 }
 
 // score is ScoreUnder, or the entropies in place of the logprobs.
-func (t *Trainer) score(ctx context.Context, adapter engine.Buffer, b batch.Batch, temperature float64, entropies bool) ([][]float32, error) {
+func (t *Trainer) score(
+	ctx context.Context, adapter engine.Buffer, b batch.Batch, temperature float64, entropies bool,
+) ([][]float32, error) {
 	short := b.Shorten(t.maxPrefix)
 	if err := check(short.Rows); err != nil {
 		return nil, err
@@ -96,7 +101,10 @@ func (t *Trainer) score(ctx context.Context, adapter engine.Buffer, b batch.Batc
 }
 
 // scoreRows scores rows behind the prefix of short, whose rows are what is left of them.
-func (t *Trainer) scoreRows(ctx context.Context, rows []batch.Sequence, short batch.Batch, adapter engine.Buffer, kv []engine.Buffer, divisor engine.Buffer, entropies bool) ([][]float32, error) {
+func (t *Trainer) scoreRows(
+	ctx context.Context, rows []batch.Sequence, short batch.Batch, adapter engine.Buffer, kv []engine.Buffer,
+	divisor engine.Buffer, entropies bool,
+) ([][]float32, error) {
 	scores := make([][]float32, len(rows))
 	for _, x := range t.calls(short.Rows, true) {
 		if err := ctx.Err(); err != nil {
@@ -117,8 +125,11 @@ func (t *Trainer) scoreRows(ctx context.Context, rows []batch.Sequence, short ba
 	return scores, nil
 }
 
-// scoreCall returns what each device has of a call's logprobs or entropies: those of its rows' trained tokens, one after the other.
-func (t *Trainer) scoreCall(x call, b batch.Batch, adapter engine.Buffer, kv []engine.Buffer, divisor engine.Buffer, entropies bool) ([][]float32, error) {
+// scoreCall returns what each device has of a call's logprobs or entropies: those of its rows' trained tokens, one
+// after the other.
+func (t *Trainer) scoreCall(
+	x call, b batch.Batch, adapter engine.Buffer, kv []engine.Buffer, divisor engine.Buffer, entropies bool,
+) ([][]float32, error) {
 	each := t.pad(x, b.Rows, 1, nil, masks{})
 	p, err := t.scoreProgram(each[0].shape, len(b.Prefix), entropies)
 	if err != nil {

@@ -17,8 +17,8 @@ func divisible() model.Spec {
 	return s
 }
 
-// A step with sharded weights is the step without: loss and gradient within 1e-6, on two devices and on four, with a prefix
-// and dropout. Each device holds its part, and a resumed run goes on to the same bits.
+// A step with sharded weights is the step without: loss and gradient within 1e-6, on two devices and on four, with a
+// prefix and dropout. Each device holds its part, and a resumed run goes on to the same bits.
 func TestShardedWeightsTakeTheSameSteps(t *testing.T) {
 	b := batch.New(uneven())
 	small, err := engine.Open(engine.Options{}) // pure Go, which has little to compile
@@ -43,7 +43,8 @@ func TestShardedWeightsTakeTheSameSteps(t *testing.T) {
 			for i := range state.Adapter {
 				state.Adapter[i] += float32(math.Cos(float64(i)) * 0.05)
 			}
-			tr, err := New(e, s, weights, state, Options{LoRA: l, RowMultiple: 16, MicroBatch: 1, Dropout: 0.3, Seed: 7})
+			tr, err := New(e, s, weights, state,
+				Options{LoRA: l, RowMultiple: 16, MicroBatch: 1, Dropout: 0.3, Seed: 7})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,11 +58,14 @@ func TestShardedWeightsTakeTheSameSteps(t *testing.T) {
 		}
 		tr := again()
 		got := twoSteps(t, tr, b, batch.Objective{})
-		if delta := maxDelta(want.gradient, got.gradient); delta > 1e-6 || maxDelta(want.gradient, make([]float32, tr.size)) < 1e-3 {
+		if delta := maxDelta(want.gradient, got.gradient); delta > 1e-6 ||
+			maxDelta(want.gradient, make([]float32, tr.size)) < 1e-3 {
 			t.Errorf("on %d devices the gradient differs by %g", n, delta)
 		}
-		if delta := maxDelta(want.state.Adapter, got.state.Adapter); delta > 1e-5 || math.Abs(want.first.Loss-got.first.Loss) > 1e-6 || !near(want.second, got.second) {
-			t.Errorf("on %d devices the adapter differs by %g; %+v and %+v, want %+v and %+v", n, delta, got.first, got.second, want.first, want.second)
+		if delta := maxDelta(want.state.Adapter, got.state.Adapter); delta > 1e-5 ||
+			math.Abs(want.first.Loss-got.first.Loss) > 1e-6 || !near(want.second, got.second) {
+			t.Errorf("on %d devices the adapter differs by %g; %+v and %+v, want %+v and %+v",
+				n, delta, got.first, got.second, want.first, want.second)
 		}
 		for i := range want.scores {
 			if maxDelta(want.scores[i], got.scores[i]) > 1e-5 {

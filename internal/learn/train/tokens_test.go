@@ -12,8 +12,8 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// withRows are models whose head is the embedding, and is not, each with an adapter that has rows of tokens: of the prefix (8),
-// behind it (14, 5, 0), of both (36), and one that no text has (59).
+// withRows are models whose head is the embedding, and is not, each with an adapter that has rows of tokens: of the
+// prefix (8), behind it (14, 5, 0), of both (36), and one that no text has (59).
 func withRows() map[string]func() (model.Spec, model.LoRA) {
 	return map[string]func() (model.Spec, model.LoRA){
 		"tied": func() (model.Spec, model.LoRA) {
@@ -30,8 +30,9 @@ func withRows() map[string]func() (model.Spec, model.LoRA) {
 	}
 }
 
-// What holds of an adapter's matrices holds of its rows of tokens: with and without a shared prefix, of rows as trees, with layers computed
-// again, with moments in 8 bits, beside a reference and over a resume, to the bit. Their gradient is that of finite differences.
+// What holds of an adapter's matrices holds of its rows of tokens: with and without a shared prefix, of rows as trees,
+// with layers computed again, with moments in 8 bits, beside a reference and over a resume, to the bit. Their gradient
+// is that of finite differences.
 func TestRowsOfTokens(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		for name, of := range withRows() {
@@ -39,9 +40,11 @@ func TestRowsOfTokens(t *testing.T) {
 			d := newDevice(t, e, s, l)
 			for what, test := range map[string]func(*testing.T, device){
 				"SharedPrefix": testSharedPrefixGradientsEqualUnshared, "Trees": testTreesWithRowsOfTokens,
-				"FiniteDifferences": testSupervisedGradientEqualsFiniteDifferences, "PolicyFiniteDifferences": testPolicyGradientEqualsFiniteDifferences,
-				"LayersComputedAgain": testLayersComputedAgain, "EightBitSteps": testEightBitStepsFollowFloat32, "ScoreUnder": testScoreUnder,
-				"Resume": testResumeIsExact, "Base": testRowsBeginAsTheBases, "Chunks": testChunksOfTheHead,
+				"FiniteDifferences":       testSupervisedGradientEqualsFiniteDifferences,
+				"PolicyFiniteDifferences": testPolicyGradientEqualsFiniteDifferences,
+				"LayersComputedAgain":     testLayersComputedAgain, "EightBitSteps": testEightBitStepsFollowFloat32,
+				"ScoreUnder": testScoreUnder, "Resume": testResumeIsExact, "Base": testRowsBeginAsTheBases,
+				"Chunks": testChunksOfTheHead,
 			} {
 				t.Run(name+what, func(t *testing.T) { test(t, d) })
 			}
@@ -118,8 +121,10 @@ func testRowsBeginAsTheBases(t *testing.T, d device) {
 	afterOneStep(t, tr, b, false)
 	after := stateOf(t, tr).Adapter
 	for what, i := range numbersOf(tr) {
-		never := what == fmt.Sprintf("%s, token %d", d.spec.Weights()[0].Name(), 59) && !d.spec.TiedHead // an input that no text has
-		if moved := after[i] != fresh.Adapter[i]; i >= tr.size-len(after[d.lora.Rows(d.spec)[0].Offset:]) && moved == never {
+		// an input that no text has
+		never := what == fmt.Sprintf("%s, token %d", d.spec.Weights()[0].Name(), 59) && !d.spec.TiedHead
+		if moved := after[i] != fresh.Adapter[i]; i >= tr.size-len(after[d.lora.Rows(d.spec)[0].Offset:]) &&
+			moved == never {
 			t.Errorf("%s: moved is %v", what, moved)
 		}
 	}

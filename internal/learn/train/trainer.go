@@ -18,13 +18,15 @@ import (
 
 // Options shape a trainer. Zero values mean the defaults named.
 type Options struct {
-	LoRA        model.LoRA
-	MicroBatch  int // rows computed at one time at most (1; on a GPU 16, within 4096 MicroTokens): the inputs of all linear maps are kept, about 1.1 MB a token for a 135M model
+	LoRA model.LoRA
+	// rows computed at one time at most (1; on a GPU 16, within 4096 MicroTokens): the inputs of all linear maps are
+	// kept, about 1.1 MB a token for a 135M model
+	MicroBatch  int
 	MicroTokens int // of several rows computed at one time, at most (no bound)
 	RowMultiple int // row lengths are rounded up to a multiple of it (64; 256 on a GPU), and long ones to few (bucket)
 	MaxPrefix   int // longest prefix to share (no bound): each length is a compilation of its own
-	// TreeTokens is how many tokens behind the prefix rows have together, where they are computed as a tree, what several begin with once
-	// (none are). Losses that look at whole rows compute them apart.
+	// TreeTokens is how many tokens behind the prefix rows have together, where they are computed as a tree, what
+	// several begin with once (none are). Losses that look at whole rows compute them apart.
 	TreeTokens int
 
 	// Recompute says what the backward pass computes again instead of keeping it (RecomputeNone).
@@ -39,8 +41,8 @@ type Options struct {
 	Notice func(text string)
 }
 
-// Recompute says what a training program computes again in its backward pass instead of keeping it: gradient checkpointing
-// (arXiv 1604.06174). The gradient is the same to rounding.
+// Recompute says what a training program computes again in its backward pass instead of keeping it: gradient
+// checkpointing (arXiv 1604.06174). The gradient is the same to rounding.
 type Recompute string
 
 // The values of Options.Recompute; empty is RecomputeNone.
@@ -92,8 +94,9 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 		return nil, err
 	}
 	if !(o.Dropout >= 0 && o.Dropout < 1) {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a dropout of %v leaves nothing to train on", o.Dropout),
-			Next: "give lora.dropout a share from 0 to below 1"}
+		return nil, &fault.Error{Code: fault.CodeUsage,
+			What: fmt.Sprintf("a dropout of %v leaves nothing to train on",
+				o.Dropout), Next: "give lora.dropout a share from 0 to below 1"}
 	}
 	o = o.WithDefaults(e.IsGPU())
 	if o.Notice == nil {
@@ -101,8 +104,10 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	}
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights,
-		microBatch: o.MicroBatch, microTokens: o.MicroTokens, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, treeTokens: o.TreeTokens, size: size, programs: map[string]program{},
-		dropout: o.Dropout, recompute: o.Recompute, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(), seed: o.Seed, notice: o.Notice, store: whole{}}
+		microBatch: o.MicroBatch, microTokens: o.MicroTokens, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix,
+		treeTokens: o.TreeTokens, size: size, programs: map[string]program{}, dropout: o.Dropout,
+		recompute: o.Recompute, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(), seed: o.Seed,
+		notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
 		t.store = blockwise{}
 	}
@@ -162,7 +167,8 @@ func uniform(seed, i uint64) float64 {
 func (t *Trainer) SetState(s State) error {
 	if len(s.Adapter) != t.size || len(s.M) != t.size || len(s.V) != t.size {
 		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the model",
-			Why: fmt.Sprintf("it has %d numbers and moments of %d and %d, this model and rank need %d", len(s.Adapter), len(s.M), len(s.V), t.size)}
+			Why: fmt.Sprintf("it has %d numbers and moments of %d and %d, this model and rank need %d",
+				len(s.Adapter), len(s.M), len(s.V), t.size)}
 	}
 	adapter, err := t.engine.Upload(s.Adapter, t.size)
 	if err != nil {
@@ -227,9 +233,9 @@ func (t *Trainer) Step(ctx context.Context, b batch.Batch, o batch.Objective, u 
 	return stats, err
 }
 
-// Gradient computes the gradient of a batch's loss: that of a prefix and of rows in micro-batches, equal to that of the rows
-// computed whole. It is kept on the device for Apply, in the place of one that was not applied; adapter and optimiser stay
-// as they are. A loss that is not finite is an error.
+// Gradient computes the gradient of a batch's loss: that of a prefix and of rows in micro-batches, equal to that of the
+// rows computed whole. It is kept on the device for Apply, in the place of one that was not applied; adapter and
+// optimiser stay as they are. A loss that is not finite is an error.
 func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
 	t.drop()
 	b = b.Shorten(t.maxPrefix)
@@ -259,7 +265,8 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 	}
 	t.gradient = gradient
 	n, sampled := float64(stats.NumTrained), float64(max(1, stats.NumSampled))
-	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL, stats.Entropy = stats.Mismatch/sampled, stats.MeanRatio/sampled, stats.Clipped/n, stats.KL/n, stats.Entropy/n
+	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL, stats.Entropy =
+		stats.Mismatch/sampled, stats.MeanRatio/sampled, stats.Clipped/n, stats.KL/n, stats.Entropy/n
 	stats.EntropyChosen /= float64(max(1, stats.NumChosen))
 	return stats, nil
 }
@@ -272,10 +279,13 @@ func (t *Trainer) drop() {
 	}
 }
 
-// gradientOf returns the adapter's gradient of the batch's loss, [A], and adds up the statistics. Of several devices each has
-// the gradient of its own micro-batches: the whole is their sum. Where each has one, a GPU computes a prefix with it. Else the prefix
-// is computed before, each adds to the gradient of its keys and values, and it is computed again in its own backward pass.
-func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o goal, stats *batch.StepStats) (engine.Buffer, error) {
+// gradientOf returns the adapter's gradient of the batch's loss, [A], and adds up the statistics. Of several devices
+// each has the gradient of its own micro-batches: the whole is their sum. Where each has one, a GPU computes a prefix
+// with it. Else the prefix is computed before, each adds to the gradient of its keys and values, and it is computed
+// again in its own backward pass.
+func (t *Trainer) gradientOf(
+	ctx context.Context, b batch.Batch, o goal, stats *batch.StepStats,
+) (engine.Buffer, error) {
 	m, calls := t.masks(o.dropout, b.Prefix), t.calls(b.Rows, !o.ByRow())
 	for _, x := range calls {
 		stats.NumPadded += x.n * x.c * t.engine.NumDevices()
@@ -319,8 +329,9 @@ func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o goal, stats *
 	return gradient, nil
 }
 
-// lessens reports whether what ended with err is to be tried again, when the device ran out of memory: with rows that are not packed; then
-// once with half as many rows at a time, or with a row apart from the prefix, where it may be computed together with it.
+// lessens reports whether what ended with err is to be tried again, when the device ran out of memory: with rows that
+// are not packed; then once with half as many rows at a time, or with a row apart from the prefix, where it may be
+// computed together with it.
 func (t *Trainer) lessens(err error, b batch.Batch, packed, together bool) bool {
 	if !engine.OutOfMemory(err) || t.lessened {
 		return false
@@ -335,7 +346,8 @@ func (t *Trainer) lessens(err error, b batch.Batch, packed, together bool) bool 
 		return true
 	case before > 1:
 		t.microBatch, t.microTokens = (before+1)/2, t.microTokens/2
-		what = fmt.Sprintf("rows are computed %d at a time from here on, not %d (engine.micro_batch)", t.microBatch, before)
+		what = fmt.Sprintf("rows are computed %d at a time from here on, not %d (engine.micro_batch)",
+			t.microBatch, before)
 	case together && t.oneProgram(b, calls):
 		t.together = false
 	default:
@@ -362,15 +374,22 @@ func (t *Trainer) memoryError(err error, n int) error {
 	case t.recompute != RecomputeLayer && t.spec.Shards <= 1:
 		next = "set engine.recompute to layer, or " + next
 	}
-	return &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: fmt.Sprintf("optimiser step %d", t.steps+1),
-		Why: fmt.Sprintf("with %d rows at a time; the step is not taken, adapter and optimiser are as they were", n), Err: err, Next: next}
+	return &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory",
+		Where: fmt.Sprintf("optimiser step %d", t.steps+1),
+		Why: fmt.Sprintf("with %d rows at a time; the step is not taken, adapter and optimiser are as they were",
+			n), Err: err, Next: next}
 }
 
 // notFiniteError is the error of a step that is not taken because a number is not finite.
 func (t *Trainer) notFiniteError(what string, x float64) error {
-	return &fault.Error{Code: fault.CodeError, What: fmt.Sprintf("the %s is %v", what, x), Where: fmt.Sprintf("optimiser step %d", t.steps+1),
-		Why:  "a number of the model or of a row went out of bounds; the step is not taken, adapter and optimiser are as they were",
-		Next: "lower the stage's learning_rate in hone.yaml; hone runs show names the last checkpoint"}
+	return &fault.Error{
+		Code:  fault.CodeError,
+		What:  fmt.Sprintf("the %s is %v", what, x),
+		Where: fmt.Sprintf("optimiser step %d", t.steps+1),
+		Why: "a number of the model or of a row went out of bounds; the step is not taken, " +
+			"adapter and optimiser are as they were",
+		Next: "lower the stage's learning_rate in hone.yaml; hone runs show names the last checkpoint",
+	}
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
@@ -395,15 +414,16 @@ func (t *Trainer) prefixBackward(p int, m masks, prefix, accumulators []engine.B
 	if err != nil {
 		return nil, err
 	}
-	out, err := program.Run(append(append(append(t.modelBuffers(), prefix...), accumulators[1:]...), accumulators[0])...)
+	out, err := program.Run(append(append(append(t.modelBuffers(), prefix...), accumulators[1:]...),
+		accumulators[0])...)
 	if err != nil {
 		return nil, err
 	}
 	return out[0], nil
 }
 
-// prefix computes the keys and values of the prefix and keeps its inputs for the backward pass. Without a prefix there is
-// nothing of either.
+// prefix computes the keys and values of the prefix and keeps its inputs for the backward pass. Without a prefix there
+// is nothing of either.
 func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err error) {
 	return t.prefixUnder(t.adapter, ids, m)
 }
@@ -437,7 +457,9 @@ func (t *Trainer) uploadPrefix(ids []int32, m masks) ([]engine.Buffer, error) {
 }
 
 // tree returns the gradient of a prefix and one micro-batch of each device.
-func (t *Trainer) tree(ctx context.Context, ids []int32, each []padded, o goal, m masks, stats *batch.StepStats) (engine.Buffer, error) {
+func (t *Trainer) tree(
+	ctx context.Context, ids []int32, each []padded, o goal, m masks, stats *batch.StepStats,
+) (engine.Buffer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -482,9 +504,11 @@ func (t *Trainer) rows(each []padded, o goal, m masks, kv []engine.Buffer, p int
 	return t.run(program, kv, each, o, accumulators, stats)
 }
 
-// run runs a program of rows, given what its inputs have before and behind them, adds to the statistics, and returns what the
-// program returns beside losses and logprobs.
-func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o goal, behind []engine.Buffer, stats *batch.StepStats) ([]engine.Buffer, error) {
+// run runs a program of rows, given what its inputs have before and behind them, adds to the statistics, and returns
+// what the program returns beside losses and logprobs.
+func (t *Trainer) run(
+	p program, before []engine.Buffer, each []padded, o goal, behind []engine.Buffer, stats *batch.StepStats,
+) ([]engine.Buffer, error) {
 	inputs, err := upload(t.engine, each, o.ByRow())
 	if err != nil {
 		return nil, err

@@ -15,7 +15,8 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// device is what the tests of one device share: a program takes seconds to compile on a plug-in, so each is compiled once.
+// device is what the tests of one device share: a program takes seconds to compile on a plug-in, so each is compiled
+// once.
 type device struct {
 	*engine.Engine
 	weights  []engine.Buffer
@@ -33,9 +34,11 @@ func TestTrainer(t *testing.T) {
 	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		d := newDevice(t, e, learntest.Spec(), learntest.LoRA())
 		for _, c := range []struct {
-			name   string
-			test   func(*testing.T, device)
-			plugin bool // it is of what a plug-in does otherwise: buffers that are donated, shared or let go, programs and their memory
+			name string
+			test func(*testing.T, device)
+			// it is of what a plug-in does otherwise: buffers that are donated, shared or let go, programs and their
+			// memory
+			plugin bool
 		}{
 			{"SharedPrefix", testSharedPrefixGradientsEqualUnshared, false},
 			{"Trees", testTreesEqualRowsApart, true},
@@ -158,7 +161,8 @@ func equal(a, b State) bool {
 	same := func(a, b []float32) bool {
 		return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 	}
-	return same(a.Adapter, b.Adapter) && same(a.M, b.M) && same(a.V, b.V) && a.Steps == b.Steps && a.MomentSteps == b.MomentSteps
+	return same(a.Adapter, b.Adapter) && same(a.M, b.M) && same(a.V, b.V) && a.Steps == b.Steps &&
+		a.MomentSteps == b.MomentSteps
 }
 
 func maxDelta(a, b []float32) float64 {
@@ -169,7 +173,8 @@ func maxDelta(a, b []float32) float64 {
 	return worst
 }
 
-// Layers with windows, with rotations of their own and with none see in a prefix with its rows what they see in the two apart.
+// Layers with windows, with rotations of their own and with none see in a prefix with its rows what they see in the two
+// apart.
 func TestTreeOfLayersThatDiffer(t *testing.T) {
 	e, err := engine.Open(engine.Options{})
 	if err != nil {
@@ -185,7 +190,8 @@ func TestTreeOfLayersThatDiffer(t *testing.T) {
 		for i := range state.Adapter {
 			state.Adapter[i] += float32(math.Cos(float64(i)) * 0.05)
 		}
-		tr, err := New(e, s, learntest.Weights(t, e, s), state, Options{LoRA: learntest.LoRA(), RowMultiple: 16, MicroBatch: 4})
+		tr, err := New(e, s, learntest.Weights(t, e, s), state,
+			Options{LoRA: learntest.LoRA(), RowMultiple: 16, MicroBatch: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,10 +228,13 @@ func testSharedPrefixGradientsEqualUnshared(t *testing.T, d device) {
 			tr := d.start(t, microBatch)
 			tr.together = together
 			got, s := afterOneStep(t, tr, shared, false)
-			if delta := maxDelta(want, got); delta > 1e-6 || math.Abs(s.Loss-stats.Loss) > 1e-5 || s.NumTokens != 9+11+5+8 {
-				t.Errorf("%d rows at a time: the gradient differs by %g, losses are %v and %v, of %d tokens", microBatch, delta, s.Loss, stats.Loss, s.NumTokens)
+			if delta := maxDelta(want, got); delta > 1e-6 || math.Abs(s.Loss-stats.Loss) > 1e-5 ||
+				s.NumTokens != 9+11+5+8 {
+				t.Errorf("%d rows at a time: the gradient differs by %g, losses are %v and %v, of %d tokens",
+					microBatch, delta, s.Loss, stats.Loss, s.NumTokens)
 			}
-			if _, is := tr.programs[fmt.Sprintf("tree_%d_16_%d_9", microBatch, 8*microBatch)]; is != (together && microBatch > 2) {
+			if _, is := tr.programs[fmt.Sprintf("tree_%d_16_%d_9", microBatch, 8*microBatch)]; is != (together &&
+				microBatch > 2) {
 				t.Errorf("%d rows at a time: the prefix is computed with them: %v", microBatch, is)
 			}
 			clearKeys(tr.programs, "tree_")
@@ -237,7 +246,8 @@ func testGradientIsClippedByItsGlobalNorm(t *testing.T, d device) {
 	b := batch.New(rows())
 	free, stats := afterOneStep(t, d.start(t, 4), b, false)
 	tr := d.start(t, 4)
-	clipped, err := tr.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1e-2, MaxGradNorm: stats.GradNorm / 3})
+	clipped, err := tr.Step(context.Background(), b, batch.Objective{},
+		batch.Update{Rate: 1e-2, MaxGradNorm: stats.GradNorm / 3})
 	if err != nil || math.Abs(clipped.GradNorm-stats.GradNorm) > 1e-5 {
 		t.Fatalf("norm %v before clipping, want %v; %v", clipped.GradNorm, stats.GradNorm, err)
 	}
@@ -257,10 +267,13 @@ func testSupervisedGradientEqualsFiniteDifferences(t *testing.T, d device) {
 	checkGradient(t, tr, before, b, m, stats, batch.Objective{})
 }
 
-// checkGradient compares loss and gradient (ten times the first moment) of one step from a state with the objective's float64 reference: the loss
-// with that of the scores, and the gradient with the reference's slope times central differences of the logprobs, along one
-// number of each of the adapter's matrices. A slope is not the loss's difference where no gradient goes through a part of it.
-func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []float32, stats batch.StepStats, o batch.Objective) {
+// checkGradient compares loss and gradient (ten times the first moment) of one step from a state with the objective's
+// float64 reference: the loss with that of the scores, and the gradient with the reference's slope times central
+// differences of the logprobs, along one number of each of the adapter's matrices. A slope is not the loss's difference
+// where no gradient goes through a part of it.
+func checkGradient(
+	t *testing.T, tr *Trainer, before State, b batch.Batch, m []float32, stats batch.StepStats, o batch.Objective,
+) {
 	t.Helper()
 	reference, err := objective.Of(o)
 	if err != nil {
@@ -301,7 +314,8 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 		want, slopes = want+loss, append(slopes, derivatives...)
 		for i, h := range row.Entropies {
 			of := row.Weights[i] * row.Columns[len(row.Columns)-1][i]
-			byEntropy, entropy, chosen = append(byEntropy, -o.Bonus.Coefficient*of), entropy+h/float64(b.NumTrained()), chosen+of*h
+			byEntropy, entropy, chosen =
+				append(byEntropy, -o.Bonus.Coefficient*of), entropy+h/float64(b.NumTrained()), chosen+of*h
 		}
 	}
 	if math.Abs(want-stats.Loss) > 1e-5 {
@@ -310,8 +324,10 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 	if math.Abs(entropy-stats.Entropy) > 1e-5 {
 		t.Errorf("the step's entropy is %g, scored apart it is %g", stats.Entropy, entropy)
 	}
-	if math.Abs(chosen-stats.EntropyChosen) > 1e-5 || o.Bonus.On && (math.Abs(chosen-entropy) < 1e-4 || stats.NumChosen == 0 || stats.NumChosen >= stats.NumTrained) {
-		t.Errorf("the entropy of %d chosen tokens is %g, scored apart it is %g; of all it is %g", stats.NumChosen, stats.EntropyChosen, chosen, entropy)
+	if math.Abs(chosen-stats.EntropyChosen) > 1e-5 ||
+		o.Bonus.On && (math.Abs(chosen-entropy) < 1e-4 || stats.NumChosen == 0 || stats.NumChosen >= stats.NumTrained) {
+		t.Errorf("the entropy of %d chosen tokens is %g, scored apart it is %g; of all it is %g",
+			stats.NumChosen, stats.EntropyChosen, chosen, entropy)
 	}
 	for what, i := range numbersOf(tr) {
 		const h = 0.01
@@ -407,7 +423,8 @@ func testResumeIsExact(t *testing.T, d device) {
 	if err := first.SetState(began); err != nil {
 		t.Fatal(err)
 	}
-	if want, err := first.Score(context.Background(), b, 1); err != nil || !slices.EqualFunc(reference, want, slices.Equal) {
+	if want, err := first.Score(context.Background(), b, 1); err != nil ||
+		!slices.EqualFunc(reference, want, slices.Equal) {
 		t.Errorf("%v: the reference of a resumed trainer is another", err)
 	}
 	if _, err := first.ScoreReference(context.Background(), b, 1); err == nil {
@@ -418,7 +435,8 @@ func testResumeIsExact(t *testing.T, d device) {
 	}
 	afterOneStep(t, again, b, true)
 	if want, got := stateOf(t, tr), stateOf(t, again); !equal(want, got) {
-		t.Errorf("the resumed step differs by %g, %g and %g", maxDelta(want.Adapter, got.Adapter), maxDelta(want.M, got.M), maxDelta(want.V, got.V))
+		t.Errorf("the resumed step differs by %g, %g and %g",
+			maxDelta(want.Adapter, got.Adapter), maxDelta(want.M, got.M), maxDelta(want.V, got.V))
 	}
 }
 

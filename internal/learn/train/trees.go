@@ -7,7 +7,8 @@ import (
 	"hone/internal/policy"
 )
 
-// tree is what a device computes in the place of one row: rows of which each token is held once that several of them begin with.
+// tree is what a device computes in the place of one row: rows of which each token is held once that several of them
+// begin with.
 //
 // Example: the rows 1 2 3 and 1 2 4 5 are
 //
@@ -23,12 +24,13 @@ type tree struct {
 	at                   [][]int32 // of each of them, where its tokens stand
 }
 
-// evenAttention is in how many tokens attention is as much work as a small model's linear maps: 2 x 135M operations of these for a token of
-// SmolLM2, and 2 x 2 x 30 x 576 of attention for each key that it is held against, seen or not.
+// evenAttention is in how many tokens attention is as much work as a small model's linear maps: 2 x 135M operations of
+// these for a token of SmolLM2, and 2 x 2 x 30 x 576 of attention for each key that it is held against, seen or not.
 const evenAttention = 4096
 
-// trees packs the rows of a step, which share what is before them. Rows that begin alike are neighbours when rows are sorted, and what a row
-// shares with any before it, it shares with the one before it. Packed or not, each row is in one tree.
+// trees packs the rows of a step, which share what is before them. Rows that begin alike are neighbours when rows are
+// sorted, and what a row shares with any before it, it shares with the one before it. Packed or not, each row is in one
+// tree.
 func (t *Trainer) trees(rows []batch.Sequence, packed bool) []tree {
 	if !packed {
 		return Options{RowMultiple: t.rowMultiple}.trees(rows)

@@ -15,8 +15,8 @@ import (
 	"hone/internal/testing/learntest"
 )
 
-// forest are rows as two conversations have them that are unrolled: each begins with what its conversation has so far, one is the beginning
-// of another and trains the same token, and of one task there are two answers. All share 4 tokens.
+// forest are rows as two conversations have them that are unrolled: each begins with what its conversation has so far,
+// one is the beginning of another and trains the same token, and of one task there are two answers. All share 4 tokens.
 func forest() []batch.Sequence {
 	row := func(trained int, ids ...int32) batch.Sequence { // all from a place on
 		s := batch.Sequence{IDs: append([]int32{9, 8, 7, 6}, ids...)}
@@ -25,12 +25,14 @@ func forest() []batch.Sequence {
 		}
 		return s
 	}
-	return []batch.Sequence{row(3, 1, 2, 3, 4, 5), row(5, 1, 2, 3, 4, 5, 10, 11, 12), row(4, 1, 2, 3, 4, 5, 10), row(3, 20, 21, 22, 23),
-		row(2, 20, 21, 25, 26, 27), row(3, 1, 2, 3, 30, 31)}
+	return []batch.Sequence{
+		row(3, 1, 2, 3, 4, 5), row(5, 1, 2, 3, 4, 5, 10, 11, 12), row(4, 1, 2, 3, 4, 5, 10), row(3, 20, 21, 22, 23),
+		row(2, 20, 21, 25, 26, 27), row(3, 1, 2, 3, 30, 31),
+	}
 }
 
-// Rows as trees have the loss, the gradient and the logprobs of rows apart, at each of several steps, with dropout and weights too; what
-// they share is computed once.
+// Rows as trees have the loss, the gradient and the logprobs of rows apart, at each of several steps, with dropout and
+// weights too; what they share is computed once.
 func testTreesEqualRowsApart(t *testing.T, d device) {
 	plain, dropped := Options{MicroBatch: 2}, Options{MicroBatch: 2, Dropout: 0.4, Seed: 3}
 	each := []Options{plain, dropped}
@@ -38,7 +40,8 @@ func testTreesEqualRowsApart(t *testing.T, d device) {
 		each = each[:1] // a program takes seconds to compile
 	}
 	for _, o := range each {
-		apart, packed := d.startWith(t, o), d.startWith(t, Options{MicroBatch: o.MicroBatch, Dropout: o.Dropout, Seed: o.Seed, TreeTokens: 64})
+		apart, packed := d.startWith(t, o), d.startWith(t,
+			Options{MicroBatch: o.MicroBatch, Dropout: o.Dropout, Seed: o.Seed, TreeTokens: 64})
 		for step := range 3 {
 			b := batch.New(forest())
 			if step == 1 { // of pairs, a slope for each row; of demonstrations, weights
@@ -52,13 +55,16 @@ func testTreesEqualRowsApart(t *testing.T, d device) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(got.Loss-want.Loss) > 1e-6*want.Loss || math.Abs(got.GradNorm-want.GradNorm) > 1e-5*want.GradNorm {
-				t.Errorf("step %d: loss %v and norm %v, apart %v and %v", step, got.Loss, got.GradNorm, want.Loss, want.GradNorm)
+			if math.Abs(got.Loss-want.Loss) > 1e-6*want.Loss ||
+				math.Abs(got.GradNorm-want.GradNorm) > 1e-5*want.GradNorm {
+				t.Errorf("step %d: loss %v and norm %v, apart %v and %v",
+					step, got.Loss, got.GradNorm, want.Loss, want.GradNorm)
 			}
-			// 4 of all; 8 of the first conversation, 2 of the other answer and 4 of the second; 5 of the last row, which begins a tree: 17
-			// tokens would be padded to 32.
+			// 4 of all; 8 of the first conversation, 2 of the other answer and 4 of the second; 5 of the last row,
+			// which begins a tree: 17 tokens would be padded to 32.
 			if got.NumTokens != 23 || want.NumTokens != 37 || got.NumApart != 37 || want.NumApart != 0 {
-				t.Errorf("%d tokens computed, %d apart of %d and %d", got.NumTokens, want.NumTokens, got.NumApart, want.NumApart)
+				t.Errorf("%d tokens computed, %d apart of %d and %d",
+					got.NumTokens, want.NumTokens, got.NumApart, want.NumApart)
 			}
 			if got.NumTrained != want.NumTrained {
 				t.Errorf("%d trained tokens, apart %d", got.NumTrained, want.NumTrained)
@@ -84,7 +90,8 @@ func testTreesEqualRowsApart(t *testing.T, d device) {
 	}
 }
 
-// Slopes of pairs, whose completions share their prompt, are columns of rows: a token that two rows have may be trained with two slopes.
+// Slopes of pairs, whose completions share their prompt, are columns of rows: a token that two rows have may be trained
+// with two slopes.
 func testTreesOfPairs(t *testing.T, d device) {
 	gradient := func(treeTokens int) []float32 {
 		tr := d.startWith(t, Options{MicroBatch: 2, TreeTokens: treeTokens})
@@ -95,7 +102,8 @@ func testTreesOfPairs(t *testing.T, d device) {
 		}
 		b = b.With(batch.ColumnSlopes, slopes)
 		b.Normaliser = 1
-		if _, err := tr.Step(context.Background(), b, batch.Objective{Loss: batch.LossPreference}, batch.Update{Rate: 1e-2}); err != nil {
+		if _, err := tr.Step(context.Background(), b, batch.Objective{Loss: batch.LossPreference},
+			batch.Update{Rate: 1e-2}); err != nil {
 			t.Fatal(err)
 		}
 		return stateOf(t, tr).M
@@ -120,7 +128,8 @@ func TestTreesOfLayersWithWindows(t *testing.T) {
 		for i := range state.Adapter {
 			state.Adapter[i] += float32(math.Cos(float64(i)) * 0.05)
 		}
-		tr, err := New(e, s, learntest.Weights(t, e, s), state, Options{LoRA: learntest.LoRA(), RowMultiple: 16, MicroBatch: 2, TreeTokens: treeTokens})
+		tr, err := New(e, s, learntest.Weights(t, e, s), state,
+			Options{LoRA: learntest.LoRA(), RowMultiple: 16, MicroBatch: 2, TreeTokens: treeTokens})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,11 +152,12 @@ func testLossesOfRowsAreNotPacked(t *testing.T, d device) {
 	}
 }
 
-// Each row is in one tree, where its tokens stand in order; each of them sees its row's alone; a tree is no longer than it may be, and trees
-// have no more tokens than rows.
+// Each row is in one tree, where its tokens stand in order; each of them sees its row's alone; a tree is no longer than
+// it may be, and trees have no more tokens than rows.
 func TestTreesHoldEachRow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tr := &Trainer{engine: &engine.Engine{}, rowMultiple: rapid.SampledFrom([]int{1, 4, 16}).Draw(t, "multiple"), microBatch: 2, treeTokens: rapid.IntRange(1, 60).Draw(t, "tokens")}
+		tr := &Trainer{engine: &engine.Engine{}, rowMultiple: rapid.SampledFrom([]int{1, 4, 16}).Draw(t, "multiple"),
+			microBatch: 2, treeTokens: rapid.IntRange(1, 60).Draw(t, "tokens")}
 		var rows []batch.Sequence
 		longest, apart := tr.treeTokens, 0
 		for range rapid.IntRange(1, 20).Draw(t, "n") {

@@ -125,7 +125,8 @@ func onTheModelOfTRL(t *testing.T, s steps, test func(t *testing.T, of steps, fr
 		test(t, of, func() *train.Trainer {
 			state := train.NewState(spec, learntest.LoRA(), 1)
 			state.Adapter = s.Before.flat(t)
-			tr, err := train.New(e, spec, weights, state, train.Options{LoRA: learntest.LoRA(), MicroBatch: 4, RowMultiple: 64, MaxPrefix: 6})
+			tr, err := train.New(e, spec, weights, state,
+				train.Options{LoRA: learntest.LoRA(), MicroBatch: 4, RowMultiple: 64, MaxPrefix: 6})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +157,8 @@ func isTRLs(t *testing.T, what string, tr *train.Trainer, before, after matrices
 
 // optimizer is that of the golden's script.
 func (x taken) optimizer(schedule string) recipe.Optimizer {
-	return recipe.Optimizer{LearningRate: x.Rate, MaxGradNorm: 1, Schedule: recipe.Schedule{Decay: schedule}, Adam: batch.Adam{Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}}
+	return recipe.Optimizer{LearningRate: x.Rate, MaxGradNorm: 1, Schedule: recipe.Schedule{Decay: schedule},
+		Adam: batch.Adam{Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}}
 }
 
 // areTRLs compares metrics of a stage's steps with those that TRL logged.
@@ -213,8 +215,8 @@ func (l *keeping) Scores(string, trajectory.Group, []trajectory.Score) error { r
 func (l *keeping) Trajectories(string, int) ([]recipe.Kept, error)           { return nil, nil }
 func silent(string, int, int, string)                                        {}
 
-// Twenty steps of SFT have the losses, the norms of gradients, the rates and the losses of held rows that TRL's SFTTrainer has on PEFT's
-// adapter, and end with its adapter.
+// Twenty steps of SFT have the losses, the norms of gradients, the rates and the losses of held rows that TRL's
+// SFTTrainer has on PEFT's adapter, and end with its adapter.
 func TestSFTIsTRLs(t *testing.T) {
 	s := readSteps(t)
 	var rows, held []batch.Sequence
@@ -231,8 +233,8 @@ func TestSFTIsTRLs(t *testing.T) {
 	}
 	onTheModelOfTRL(t, s, func(t *testing.T, s steps, fresh func() *train.Trainer) {
 		tr, log := fresh(), newKeeping()
-		sft := recipe.SFT{Stage: "sft", Epochs: s.SFT.Epochs, BatchSize: s.SFT.BatchSize, Optimizer: s.SFT.optimizer(recipe.Linear), Seed: s.SFT.Seed,
-			Held: held, EvalEvery: 5}
+		sft := recipe.SFT{Stage: "sft", Epochs: s.SFT.Epochs, BatchSize: s.SFT.BatchSize,
+			Optimizer: s.SFT.optimizer(recipe.Linear), Seed: s.SFT.Seed, Held: held, EvalEvery: 5}
 		if err := sft.Run(context.Background(), rows, tr, nil, log, silent); err != nil {
 			t.Fatal(err)
 		}
@@ -246,8 +248,8 @@ func TestSFTIsTRLs(t *testing.T) {
 	})
 }
 
-// Twelve steps of DPO have the losses, gradients, rewards and logprobs of TRL's DPOTrainer, and end with its adapter; the reference is the
-// adapter at the start.
+// Twelve steps of DPO have the losses, gradients, rewards and logprobs of TRL's DPOTrainer, and end with its adapter;
+// the reference is the adapter at the start.
 func TestDPOIsTRLs(t *testing.T) {
 	s := readSteps(t)
 	if len(s.DPO) < 4 {
@@ -256,16 +258,24 @@ func TestDPOIsTRLs(t *testing.T) {
 	onTheModelOfTRL(t, s, func(t *testing.T, s steps, fresh func() *train.Trainer) {
 		for _, g := range s.DPO {
 			row := func(prompt, completion []int32) []batch.Sequence {
-				return []batch.Sequence{{IDs: slices.Concat(prompt, completion), Trained: append(make([]bool, len(prompt)), slices.Repeat([]bool{true}, len(completion))...)}}
+				return []batch.Sequence{
+					{IDs: slices.Concat(prompt, completion),
+						Trained: append(make([]bool, len(prompt)), slices.Repeat([]bool{true}, len(completion))...)},
+				}
 			}
 			var pairs []recipe.PreferencePair
 			for _, p := range g.Pairs {
-				pairs = append(pairs, recipe.PreferencePair{Chosen: row(p.Prompt, p.Chosen), Rejected: row(p.Prompt, p.Rejected)})
+				pairs = append(pairs,
+					recipe.PreferencePair{Chosen: row(p.Prompt, p.Chosen), Rejected: row(p.Prompt, p.Rejected)})
 			}
 			o := g.Settings
 			tr, log := fresh(), newKeeping()
-			dpo := recipe.DPO{SFT: recipe.SFT{Stage: "dpo", Epochs: g.Epochs, BatchSize: g.BatchSize, Optimizer: g.optimizer(recipe.Linear), Seed: g.Seed},
-				Preference: batch.Preference{Loss: o.Loss, Beta: o.Beta, LabelSmoothing: o.LabelSmoothing, Alpha: o.RPOAlpha}}
+			dpo := recipe.DPO{
+				SFT: recipe.SFT{Stage: "dpo", Epochs: g.Epochs, BatchSize: g.BatchSize,
+					Optimizer: g.optimizer(recipe.Linear), Seed: g.Seed},
+				Preference: batch.Preference{Loss: o.Loss, Beta: o.Beta, LabelSmoothing: o.LabelSmoothing,
+					Alpha: o.RPOAlpha},
+			}
 			if err := dpo.Run(context.Background(), pairs, tr, nil, log, silent); err != nil {
 				t.Fatal(err)
 			}
@@ -300,13 +310,15 @@ func (r replaying) Run(_ context.Context, requests <-chan rollout.Request) <-cha
 
 // trajectory has a turn for each completion; what a tool wrote stands before the next.
 func (e episode) trajectory(q rollout.Request) *trajectory.Trajectory {
-	t := &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", e.Task, q.Step, q.Rollout), ScenarioID: e.Task, Scenario: q.Scenario.Hash(), Rollout: q.Rollout, Outcome: trajectory.OK,
-		Reward: e.Reward, Turns: []trajectory.Turn{{BridgeIDs: e.Prompt}}}
+	t := &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", e.Task, q.Step, q.Rollout), ScenarioID: e.Task,
+		Scenario: q.Scenario.Hash(), Rollout: q.Rollout, Outcome: trajectory.OK, Reward: e.Reward,
+		Turns: []trajectory.Turn{{BridgeIDs: e.Prompt}}}
 	for i, id := range e.IDs {
 		last := &t.Turns[len(t.Turns)-1]
 		switch {
 		case e.Mask[i] == 1:
-			last.CompletionIDs, last.SamplerLogprobs = append(last.CompletionIDs, id), append(last.SamplerLogprobs, float32(e.Logprobs[i]))
+			last.CompletionIDs, last.SamplerLogprobs =
+				append(last.CompletionIDs, id), append(last.SamplerLogprobs, float32(e.Logprobs[i]))
 		case len(last.CompletionIDs) > 0:
 			t.Turns = append(t.Turns, trajectory.Turn{BridgeIDs: []int32{id}})
 		default:
@@ -331,8 +343,9 @@ type held struct{}
 func (held) Publish() error                      { return nil }
 func (held) Policies() (string, []string, error) { return "x", []string{"x"}, nil }
 
-// One and ten steps of GRPO move the adapter as TRL's GRPOTrainer moves PEFT's, given the same episodes: with tool results in them, a group
-// whose episodes are all alike, a divergence from the adapter at the start, a temperature, and two optimiser steps on a batch.
+// One and ten steps of GRPO move the adapter as TRL's GRPOTrainer moves PEFT's, given the same episodes: with tool
+// results in them, a group whose episodes are all alike, a divergence from the adapter at the start, a temperature, and
+// two optimiser steps on a batch.
 func TestGRPOIsTRLs(t *testing.T) {
 	s := readSteps(t)
 	onTheModelOfTRL(t, s, func(t *testing.T, s steps, fresh func() *train.Trainer) {
@@ -346,11 +359,16 @@ func TestGRPOIsTRLs(t *testing.T) {
 			}
 			o := g.Settings
 			of := recipe.GRPO{Stage: "grpo", Steps: len(g.Episodes), GroupsPerStep: len(g.Tasks), GroupSize: g.Size,
-				Temperature: o.Temperature, Seed: g.Seed, Loss: recipe.Loss{Name: o.Loss, Clip: batch.Clip{Low: 0.2, High: 0.28}},
+				Temperature: o.Temperature, Seed: g.Seed, Loss: recipe.Loss{Name: o.Loss,
+					Clip: batch.Clip{Low: 0.2, High: 0.28}},
 				Updates: recipe.Updates{Optimizer: g.optimizer(o.Schedule), Iterations: o.Iterations},
 				Upkeep:  recipe.Upkeep{CheckpointEvery: 1, MaxMismatch: 1e-6}}
 			if o.Beta > 0 {
-				of.Additions = []recipe.Addition{&recipe.Divergence{KL: batch.KL{Beta: o.Beta, Estimator: batch.K3, Gradient: o.Gradient}}}
+				of.Additions = []recipe.Addition{&recipe.Divergence{KL: batch.KL{
+					Beta:      o.Beta,
+					Estimator: batch.K3,
+					Gradient:  o.Gradient,
+				}}}
 			}
 			tasks := make([]scenario.Scenario, len(g.Tasks))
 			for i, id := range g.Tasks {

@@ -1,6 +1,7 @@
-// Package egress is the one way out for a server that may reach some hosts: an HTTP proxy (RFC 9110, 9.3.6 CONNECT) that connects to
-// named hosts and never to private, loopback or link-local addresses, unless these are named themselves. A name is resolved
-// once, what it resolves to is checked, and that address is connected to: a name that changes its mind in between gains nothing.
+// Package egress is the one way out for a server that may reach some hosts: an HTTP proxy (RFC 9110, 9.3.6 CONNECT)
+// that connects to named hosts and never to private, loopback or link-local addresses, unless these are named
+// themselves. A name is resolved once, what it resolves to is checked, and that address is connected to: a name that
+// changes its mind in between gains nothing.
 package egress
 
 import (
@@ -41,15 +42,18 @@ func Parse(texts []string) (Rules, error) {
 			h = host{name, port}
 		}
 		h.name = canonical(h.name)
-		if bare := strings.TrimPrefix(h.name, "*."); bare == "" || strings.ContainsAny(bare, "*/@ ") || strings.Contains(text, "://") {
-			return r, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is no host", text), Where: "hosts", Next: `write "api.example.com", "*.example.com" or "host:port"`}
+		if bare := strings.TrimPrefix(h.name, "*."); bare == "" || strings.ContainsAny(bare, "*/@ ") ||
+			strings.Contains(text, "://") {
+			return r, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is no host", text), Where: "hosts",
+				Next: `write "api.example.com", "*.example.com" or "host:port"`}
 		}
 		r.hosts = append(r.hosts, h)
 	}
 	return r, nil
 }
 
-// Public are rules for who may reach all of the internet, and of this machine and its networks the hosts that are named alone.
+// Public are rules for who may reach all of the internet, and of this machine and its networks the hosts that are named
+// alone.
 func Public(named []string) (Rules, error) {
 	r, err := Parse(named)
 	r.public = true
@@ -70,7 +74,8 @@ func (r Rules) names(name, port string) bool {
 	name = canonical(name)
 	return slices.ContainsFunc(r.hosts, func(h host) bool {
 		below, isBelow := strings.CutPrefix(h.name, "*")
-		return (h.name == name || isBelow && strings.HasSuffix(name, below) && len(name) > len(below)) && (h.port == port || h.port == "" && (port == "80" || port == "443"))
+		return (h.name == name || isBelow && strings.HasSuffix(name, below) && len(name) > len(below)) &&
+			(h.port == port || h.port == "" && (port == "80" || port == "443"))
 	})
 }
 
@@ -79,12 +84,15 @@ func (r Rules) allowsAddress(a netip.Addr, port string) bool {
 	return r.names(a.String(), port) || a.IsLoopback() && r.names("localhost", port)
 }
 
-// special are blocks that no public service is in and netip has no word for (IANA special-purpose registries), and those that hold an
-// IPv4 address of any kind; 168.63.129.16 is a cloud's own service on every machine in it.
+// special are blocks that no public service is in and netip has no word for (IANA special-purpose registries), and
+// those that hold an IPv4 address of any kind; 168.63.129.16 is a cloud's own service on every machine in it.
 func special() []netip.Prefix {
 	var out []netip.Prefix
-	for _, text := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-		"240.0.0.0/4", "168.63.129.16/32", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10"} {
+	for _, text := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32", "::/96", "64:ff9b::/96",
+		"64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
+	} {
 		out = append(out, netip.MustParsePrefix(text))
 	}
 	return out
@@ -93,7 +101,8 @@ func special() []netip.Prefix {
 // public reports whether an address is one of the internet's, rather than of this machine, its network or its cloud.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	if !a.IsValid() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() {
+	if !a.IsValid() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() ||
+		a.IsUnspecified() {
 		return false
 	}
 	return !slices.ContainsFunc(special(), func(p netip.Prefix) bool { return p.Contains(a) })
@@ -128,7 +137,9 @@ func (p *Proxy) connect(ctx context.Context, network, address string) (net.Conn,
 	var failed []error
 	for _, a := range addresses {
 		if !p.Rules.allowsAddress(a, port) && (!public(a) || p.isOwn(a)) {
-			failed = append(failed, refusal(fmt.Sprintf(`hone: %s leads to %s, an address of this machine or of a private network; "hosts" does not name it`, name, a)))
+			failed = append(
+				failed, refusal(fmt.Sprintf(`hone: %s leads to %s, an address of this machine or of a private network; "hosts" does not name it`, name, a)),
+			)
 			continue
 		}
 		c, err := p.dial(ctx, network, net.JoinHostPort(a.String(), port))

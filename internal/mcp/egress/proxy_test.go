@@ -21,14 +21,20 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestPublic(t *testing.T) {
-	for _, private := range []string{"127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1",
-		"168.63.129.16", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "ff02::1", "fec0::1",
-		"::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2001:0:7f00:1::"} {
+	for _, private := range []string{
+		"127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1",
+		"169.254.169.254", "100.64.0.1", "168.63.129.16", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255",
+		"::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "ff02::1", "fec0::1", "::ffff:127.0.0.1",
+		"::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::",
+		"2001:0:7f00:1::",
+	} {
 		if public(netip.MustParseAddr(private)) {
 			t.Errorf("%s is taken for one of the internet's", private)
 		}
 	}
-	for _, a := range []string{"93.184.215.14", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:1.1.1.1"} {
+	for _, a := range []string{
+		"93.184.215.14", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:1.1.1.1",
+	} {
 		if !public(netip.MustParseAddr(a)) {
 			t.Errorf("%s is taken for a private one", a)
 		}
@@ -40,9 +46,13 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for address, want := range map[string]bool{"api.example.com:443": true, "api.example.com.:80": true, "api.example.com:22": false, "x.api.example.com:443": false,
-		"a.cdn.example:443": true, "a.b.cdn.example:443": true, "cdn.example:443": false, "evilcdn.example:443": false, "db.example:5432": true, "db.example:443": false,
-		"[::1]:80": true, "10.0.0.5:443": true, "example.com:443": false} {
+	for address, want := range map[string]bool{
+		"api.example.com:443": true, "api.example.com.:80": true, "api.example.com:22": false,
+		"x.api.example.com:443": false, "a.cdn.example:443": true, "a.b.cdn.example:443": true,
+		"cdn.example:443": false, "evilcdn.example:443": false, "db.example:5432": true, "db.example:443": false,
+		"[::1]:80": true, "10.0.0.5:443": true,
+		"example.com:443": false,
+	} {
 		name, port, err := net.SplitHostPort(address)
 		if err != nil {
 			t.Fatal(err)
@@ -58,8 +68,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A name is resolved once, every address is looked at, and what was looked at is connected to: a name that leads elsewhere the second
-// time it is asked is not asked a second time.
+// A name is resolved once, every address is looked at, and what was looked at is connected to: a name that leads
+// elsewhere the second time it is asked is not asked a second time.
 func TestResolvedOnceAndPinned(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -115,9 +125,12 @@ func TestResolvedOnceAndPinned(t *testing.T) {
 	}
 }
 
-// A client of the standard library gets through to a named host, by http and by a tunnel, and is told why it does not to another.
+// A client of the standard library gets through to a named host, by http and by a tunnel, and is told why it does not
+// to another.
 func TestThroughTheProxy(t *testing.T) {
-	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Method+" "+r.Host) })
+	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Method+" "+r.Host)
+	})
 	plain, secure := httptest.NewServer(answer), httptest.NewTLSServer(answer)
 	other := httptest.NewServer(answer)
 	for _, s := range []*httptest.Server{plain, secure, other} {
@@ -136,8 +149,11 @@ func TestThroughTheProxy(t *testing.T) {
 	transport := secure.Client().Transport.(*http.Transport).Clone()
 	transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()})
 	client := &http.Client{Transport: transport}
-	for _, tc := range []struct{ url, want string }{{plain.URL, "GET " + strings.TrimPrefix(plain.URL, "http://")}, {secure.URL, "GET " + strings.TrimPrefix(secure.URL, "https://")},
-		{other.URL, `is not among this server's "hosts"`}} {
+	for _, tc := range []struct{ url, want string }{
+		{plain.URL, "GET " + strings.TrimPrefix(plain.URL, "http://")}, {secure.URL,
+			"GET " + strings.TrimPrefix(secure.URL, "https://")},
+		{other.URL, `is not among this server's "hosts"`},
+	} {
 		r, err := client.Get(tc.url)
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +164,8 @@ func TestThroughTheProxy(t *testing.T) {
 			t.Errorf("%s: %s, %s, %v", tc.url, r.Status, text, err)
 		}
 	}
-	if _, err := client.Get(strings.Replace(other.URL, "http://", "https://", 1)); err == nil || !strings.Contains(err.Error(), "Forbidden") {
+	if _, err := client.Get(strings.Replace(other.URL, "http://", "https://", 1)); err == nil ||
+		!strings.Contains(err.Error(), "Forbidden") {
 		t.Errorf("a tunnel to another: %v", err)
 	}
 	open, err := net.Dial("tcp", l.Addr().String())
@@ -156,7 +173,8 @@ func TestThroughTheProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer open.Close()
-	if _, err := io.WriteString(open, "CONNECT "+strings.TrimPrefix(plain.URL, "http://")+" HTTP/1.1\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(open,
+		"CONNECT "+strings.TrimPrefix(plain.URL, "http://")+" HTTP/1.1\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(open).ReadString('\n'); !strings.Contains(line, "200") || err != nil {
@@ -167,9 +185,11 @@ func TestThroughTheProxy(t *testing.T) {
 	transport.CloseIdleConnections()
 }
 
-// Install scripts reach what is public and the registry that is named, and nothing else of this machine and its networks.
+// Install scripts reach what is public and the registry that is named, and nothing else of this machine and its
+// networks.
 func TestPublicRules(t *testing.T) {
-	addresses := map[string]string{"registry.example.org": "93.184.216.34", "inside.example.org": "10.0.0.7", "cloud.example.org": "169.254.169.254", "mirror.lan": "10.0.0.5"}
+	addresses := map[string]string{"registry.example.org": "93.184.216.34", "inside.example.org": "10.0.0.7",
+		"cloud.example.org": "169.254.169.254", "mirror.lan": "10.0.0.5"}
 	rules, err := Public([]string{"mirror.lan:4873", "10.0.0.5:4873"})
 	if err != nil {
 		t.Fatal(err)
@@ -185,8 +205,9 @@ func TestPublicRules(t *testing.T) {
 		},
 		Own: func() ([]net.Addr, error) { return nil, nil }}
 	for address, reached := range map[string]bool{
-		"registry.example.org:443": true, "registry.example.org:22": false, "inside.example.org:443": false, "cloud.example.org:80": false,
-		"127.0.0.1:80": false, "localhost:443": false, "169.254.169.254:80": false, "[::1]:443": false, "10.0.0.5:4873": true, "10.0.0.5:443": false,
+		"registry.example.org:443": true, "registry.example.org:22": false, "inside.example.org:443": false,
+		"cloud.example.org:80": false, "127.0.0.1:80": false, "localhost:443": false, "169.254.169.254:80": false,
+		"[::1]:443": false, "10.0.0.5:4873": true, "10.0.0.5:443": false,
 	} {
 		dialled = ""
 		addresses["localhost"] = "127.0.0.1"

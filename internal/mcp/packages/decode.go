@@ -40,8 +40,9 @@ type wire struct {
 	} `json:"pageInfo"`
 }
 
-// Decode reads what a registry answers: a page of any of the lists, one server.json, or one entry of a list. An entry that
-// cannot be used does not spoil the others. from is what Entry.From is to say. The error is a document that is none of these.
+// Decode reads what a registry answers: a page of any of the lists, one server.json, or one entry of a list. An entry
+// that cannot be used does not spoil the others. from is what Entry.From is to say. The error is a document that is
+// none of these.
 func Decode(data []byte, from string) (Page, error) { return decode(data, from, false) }
 
 // DecodeFile reads a file of this machine: what Decode reads, or an mcp.json file, whose servers are commands.
@@ -182,7 +183,8 @@ func (p *Page) readServers(servers json.RawMessage, from string) error {
 		if pkg, ok := launchedPackage(s.Command, s.Args); ok && pkg.wrong() == "" && len(s.Env) == 0 {
 			e.Packages, e.Written = []Package{pkg}, nil
 		} else if s.URL != "" && len(s.Headers) == 0 && badURL(s.URL) == "" {
-			e.Remotes, e.Written = []Remote{{Type: map[bool]string{true: sse, false: streamable}[s.Type == sse], URL: s.URL}}, nil
+			e.Remotes, e.Written =
+				[]Remote{{Type: map[bool]string{true: sse, false: streamable}[s.Type == sse], URL: s.URL}}, nil
 		}
 		if why := e.wrong(); why != "" {
 			p.Skipped = append(p.Skipped, fmt.Sprintf("%s: %s", name, why))
@@ -193,7 +195,8 @@ func (p *Page) readServers(servers json.RawMessage, from string) error {
 	return nil
 }
 
-// launchedPackage is the package that npx or uvx would download for a command, where nothing but its name and arguments are given.
+// launchedPackage is the package that npx or uvx would download for a command, where nothing but its name and arguments
+// are given.
 func launchedPackage(command string, args []string) (p Package, ok bool) {
 	switch command {
 	case "npx":

@@ -19,12 +19,13 @@ import (
 	"hone/internal/fault"
 )
 
-// Drift is where what is installed in a folder differs from the folder's lock, a text for each package; none where it is the same. lock
-// is "" for a folder without a lock.
+// Drift is where what is installed in a folder differs from the folder's lock, a text for each package; none where it
+// is the same. lock is "" for a folder without a lock.
 //
-// Of npm's packages it compares versions, and the hashes of the archives that they were unpacked from, as npm notes them in
-// node_modules/.package-lock.json. A file that was changed since has no hash there, so it is not seen. Of PyPI's it compares versions, and
-// each file with its hash in RECORD (PyPA specifications, recording installed projects).
+// Of npm's packages it compares versions, and the hashes of the archives that they were unpacked from, as npm notes
+// them in node_modules/.package-lock.json. A file that was changed since has no hash there, so it is not seen. Of
+// PyPI's it compares versions, and each file with its hash in RECORD (PyPA specifications, recording installed
+// projects).
 func Drift(dir string) (lock string, differs []string, err error) {
 	switch {
 	case hasFile(dir, npmLock):
@@ -38,18 +39,20 @@ func Drift(dir string) (lock string, differs []string, err error) {
 	return lock, differs, err
 }
 
-// npmPackages are npm's package-lock.json, and its node_modules/.package-lock.json (npm, package-lock.json, lockfileVersion 3).
+// npmPackages are npm's package-lock.json, and its node_modules/.package-lock.json (npm, package-lock.json,
+// lockfileVersion 3).
 type npmPackages struct {
 	Packages map[string]npmPackage `json:"packages"`
 }
 
 type npmPackage struct {
-	Version          string            `json:"version"`
-	Integrity        string            `json:"integrity"`
-	Resolved         string            `json:"resolved"`
-	Link             bool              `json:"link"`
-	Optional         bool              `json:"optional"`
-	Dev              bool              `json:"dev"` // this and the next: of who works on the project; hone installs without them
+	Version   string `json:"version"`
+	Integrity string `json:"integrity"`
+	Resolved  string `json:"resolved"`
+	Link      bool   `json:"link"`
+	Optional  bool   `json:"optional"`
+	// this and the next: of who works on the project; hone installs without them
+	Dev              bool              `json:"dev"`
 	DevOptional      bool              `json:"devOptional"`
 	HasInstallScript bool              `json:"hasInstallScript"`
 	Dependencies     map[string]string `json:"dependencies"`
@@ -85,8 +88,10 @@ func npmDrift(dir string) (differs []string, err error) {
 		var manifest struct{ Version string }
 		missing := errors.Is(readJSON(filepath.Join(dir, path, "package.json"), &manifest), fs.ErrNotExist)
 		switch {
-		case path == "" || p.Link || !strings.Contains(path, "node_modules/"): // the project itself, and folders of its own
-		case missing && (p.Optional || p.Dev || p.DevOptional): // npm leaves an optional one out where the machine is not made for it
+		case path == "" || p.Link || !strings.Contains(path, "node_modules/"):
+			// the project itself, and folders of its own
+		case missing && (p.Optional || p.Dev || p.DevOptional):
+			// npm leaves an optional one out where the machine is not made for it
 		case missing || !there:
 			differs = append(differs, fmt.Sprintf("%s %s is not installed", name, p.Version))
 		case manifest.Version != p.Version:
@@ -155,7 +160,8 @@ func pipDrift(dir string) (differs []string, err error) {
 				return nil, err
 			}
 			if len(changed) > 0 {
-				differs = append(differs, fmt.Sprintf("%s %s: %s changed since, the first is %s", name, version, fault.Count(len(changed), "file"), changed[0]))
+				differs = append(differs, fmt.Sprintf("%s %s: %s changed since, the first is %s",
+					name, version, fault.Count(len(changed), "file"), changed[0]))
 			}
 		}
 	}
@@ -167,7 +173,8 @@ func pipDrift(dir string) (differs []string, err error) {
 	return differs, nil
 }
 
-// versionOf is the version in a distribution's METADATA; "" where it has none. The name of the folder has it in another form.
+// versionOf is the version in a distribution's METADATA; "" where it has none. The name of the folder has it in another
+// form.
 func versionOf(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -181,8 +188,8 @@ func versionOf(path string) (string, error) {
 	return "", nil
 }
 
-// filesChanged are the files of a distribution that have another hash than its RECORD says, or are gone. Some have none there: what
-// Python compiled, and RECORD itself.
+// filesChanged are the files of a distribution that have another hash than its RECORD says, or are gone. Some have none
+// there: what Python compiled, and RECORD itself.
 func filesChanged(site, info string) (changed []string, err error) {
 	f, err := os.Open(filepath.Join(site, info, "RECORD"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -222,7 +229,8 @@ func filesChanged(site, info string) (changed []string, err error) {
 
 // hashOf is a file's hash as RECORD has it; "" where there is no such file.
 func hashOf(path string) (string, error) {
-	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() { // opening a pipe would wait
+	// opening a pipe would wait
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return "", nil
 	}
 	f, err := os.Open(path)

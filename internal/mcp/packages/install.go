@@ -1,10 +1,11 @@
-// Package packages puts the package of an MCP server into a folder of its own, once and with the network, so that the server then runs
-// without one. The folder says what is in it: npm's package-lock.json or pip's requirements.lock, with versions and hashes.
+// Package packages puts the package of an MCP server into a folder of its own, once and with the network, so that the
+// server then runs without one. The folder says what is in it: npm's package-lock.json or pip's requirements.lock, with
+// versions and hashes.
 //
-// It also reads lists of servers: the official registry's API and its server.json (schema 2025-12-11), the lists of Smithery
-// and Glama, mcp.json files, and folders of such files. Reading a list runs nothing of what is in it. Lists are written by
-// strangers. An entry that could be taken for something else is left out, with the reason: a package name that npm or pip
-// would read as a path or a flag, a text that asks for the user's variables.
+// It also reads lists of servers: the official registry's API and its server.json (schema 2025-12-11), the lists of
+// Smithery and Glama, mcp.json files, and folders of such files. Reading a list runs nothing of what is in it. Lists
+// are written by strangers. An entry that could be taken for something else is left out, with the reason: a package
+// name that npm or pip would read as a path or a flag, a text that asks for the user's variables.
 package packages
 
 import (
@@ -24,7 +25,9 @@ import (
 
 // Request names a package and where it goes.
 type Request struct {
-	Package string // npm:NAME[@VERSION] or pypi:NAME[==VERSION], or a file in the place of NAME; mcpb:FILE or mcpb:URL#SHA256; oci:IMAGE
+	// npm:NAME[@VERSION] or pypi:NAME[==VERSION], or a file in the place of NAME; mcpb:FILE or mcpb:URL#SHA256;
+	// oci:IMAGE
+	Package string
 	Lock    *Lock  // in the place of Package: what a lock says is installed
 	Bin     string // which of its programs; needed where it has several and none is named like it
 	Dir     string // folder to make
@@ -46,8 +49,8 @@ const (
 	Scripts           // what is public, and the registry: the packages' own scripts run
 )
 
-// Run runs a command of the package manager, kept in: it may write to dir and read the files given, and may use the network as far as
-// that is said. It returns what was printed.
+// Run runs a command of the package manager, kept in: it may write to dir and read the files given, and may use the
+// network as far as that is said. It returns what was printed.
 type Run func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network Network) ([]byte, error)
 
 // network is what a command reaches that runs the packages' own scripts with Build.
@@ -78,25 +81,34 @@ func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
 	}
 	kind, name, ok := strings.Cut(r.Package, ":")
 	if r.Lock == nil && (!ok || name == "" || kind != "npm" && kind != "pypi" && kind != "mcpb" && kind != "oci") {
-		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q names no package", r.Package), Next: "write npm:NAME or pypi:NAME, such as npm:@modelcontextprotocol/server-memory@2026.8.31, or mcpb:FILE, or oci:IMAGE"}
+		return in, &fault.Error{
+			Code: fault.CodeUsage,
+			What: fmt.Sprintf("%q names no package", r.Package),
+			Next: "write npm:NAME or pypi:NAME, such as npm:@modelcontextprotocol/server-memory@2026.8.31, " +
+				"or mcpb:FILE, or oci:IMAGE",
+		}
 	}
 	if strings.HasPrefix(name, "-") {
-		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is a flag, not a package", name), Next: "write npm:NAME or pypi:NAME"}
+		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is a flag, not a package", name),
+			Next: "write npm:NAME or pypi:NAME"}
 	}
 	for _, c := range r.Constraints {
 		if kind != "pypi" || c == "" || strings.HasPrefix(c, "-") || strings.ContainsAny(c, "\r\n") {
-			return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q bounds no version", c), Where: r.Package, Next: "for a PyPI package write NAME<VERSION, such as mcp<2"}
+			return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q bounds no version", c),
+				Where: r.Package, Next: "for a PyPI package write NAME<VERSION, such as mcp<2"}
 		}
 	}
 	if r.Dir, err = filepath.Abs(r.Dir); err != nil {
 		return in, err
 	}
 	if _, err := os.Lstat(r.Dir); err == nil {
-		return in, &fault.Error{Code: fault.CodeUsage, What: "something is installed there already", Where: r.Dir, Next: "remove the folder, or give the server another --name"}
+		return in, &fault.Error{Code: fault.CodeUsage, What: "something is installed there already", Where: r.Dir,
+			Next: "remove the folder, or give the server another --name"}
 	}
 	made := missing(filepath.Dir(r.Dir))
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
-		return in, &fault.Error{Code: fault.CodeExhausted, What: "cannot make the server's folder", Where: r.Dir, Err: err, Next: "name another with --dir"}
+		return in, &fault.Error{Code: fault.CodeExhausted, What: "cannot make the server's folder", Where: r.Dir,
+			Err: err, Next: "name another with --dir"}
 	}
 	defer func() {
 		if err == nil {
@@ -118,7 +130,13 @@ func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
 	var read []string
 	info, statErr := os.Stat(name)
 	if statErr == nil && info.IsDir() {
-		return in, &fault.Error{Code: fault.CodeUsage, What: "a folder cannot be locked, for it changes", Where: name, Next: "pack it (npm pack, or pip wheel) and name the file; or write its program into the MCP configuration by hand"}
+		return in, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "a folder cannot be locked, for it changes",
+			Where: name,
+			Next: "pack it (npm pack, or pip wheel) and name the file; or write its program into the MCP " +
+				"configuration by hand",
+		}
 	}
 	if statErr == nil && info.Mode().IsRegular() {
 		if name, err = filepath.Abs(name); err != nil {
@@ -153,27 +171,30 @@ func (r Request) find(program string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%s is not on PATH", program), Next: "install it, or put its folder on PATH"}
+	return "", &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%s is not on PATH", program),
+		Next: "install it, or put its folder on PATH"}
 }
 
 func (r Request) installError(err error, out []byte) error {
 	text := strings.TrimSpace(string(out))
-	f := &fault.Error{Code: fault.CodeUnavailable, What: "cannot install the package", Where: r.Package, Why: text, Err: err,
-		Next: r.nextFor(text)}
+	f := &fault.Error{Code: fault.CodeUnavailable, What: "cannot install the package", Where: r.Package,
+		Why: text, Err: err, Next: r.nextFor(text)}
 	return f
 }
 
 // needsPython is how pip names the versions that it left out for the interpreter.
 var needsPython = regexp.MustCompile(`Requires-Python:? ?>=? ?(\d+\.\d+)`)
 
-// nextFor is what to do about what a package manager printed: npm and pip each have their own words for the same few reasons.
+// nextFor is what to do about what a package manager printed: npm and pip each have their own words for the same few
+// reasons.
 func (r Request) nextFor(text string) string {
 	says := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
 	}
 	const build = "a package that has to be built needs --build, which runs its own scripts in the sandbox"
 	switch older := needsPython.FindStringSubmatch(text); {
-	case says("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "Temporary failure in name resolution", "NewConnectionError", "ConnectTimeoutError"):
+	case says("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "Temporary failure in name resolution",
+		"NewConnectionError", "ConnectTimeoutError"):
 		return r.hostAdvice(text)
 	case older != nil && says("No matching distribution", "requires a different Python", "ResolutionImpossible"):
 		return "it needs another Python: install Python " + older[1] + " or newer, and give --python python" + older[1]
@@ -182,7 +203,8 @@ func (r Request) nextFor(text string) string {
 	case says("ETARGET", "No matching version"):
 		return "look at the version: the registry has the package, and not that version of it"
 	case says("No matching distribution") && !r.Build:
-		return "look at the package's name and version; one that is there as source alone has to be built: --build runs its own scripts in the sandbox"
+		return "look at the package's name and version; one that is there as source alone has to be built: " +
+			"--build runs its own scripts in the sandbox"
 	case says("No matching distribution"):
 		return "look at the package's name and version"
 	case r.Build:
@@ -193,11 +215,14 @@ func (r Request) nextFor(text string) string {
 
 var (
 	// notFound are the words of npm, of its packages' scripts and of pip for a host that they do not reach.
-	notFound = regexp.MustCompile(`(?:getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|(?:ECONNREFUSED|ETIMEDOUT)) ([A-Za-z0-9][\w.:-]*)|host='([^']+)'`)
+	notFound = regexp.MustCompile(
+		`(?:getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|(?:ECONNREFUSED|ETIMEDOUT)) ([A-Za-z0-9][\w.:-]*)|host='([^']+)'`,
+	)
 	ofScript = regexp.MustCompile(`npm (?:error|ERR!) command failed`)
 )
 
-// hostAdvice is what to do about a host that was not reached. With --build, a package's own script may ask for another than the registry.
+// hostAdvice is what to do about a host that was not reached. With --build, a package's own script may ask for another
+// than the registry.
 func (r Request) hostAdvice(text string) string {
 	var hosts []string
 	for _, m := range notFound.FindAllStringSubmatch(text, -1) {
@@ -215,10 +240,12 @@ func (r Request) hostAdvice(text string) string {
 	}
 }
 
-// choose picks the program: the one asked for, the only one, or the one named like the package. The package says what they are
-// called: a name that leads elsewhere is none of its programs.
+// choose picks the program: the one asked for, the only one, or the one named like the package. The package says what
+// they are called: a name that leads elsewhere is none of its programs.
 func (r Request) choose(pkg string, bins []string) (string, error) {
-	bins = slices.DeleteFunc(bins, func(name string) bool { return name == "" || name == ".." || filepath.Base(name) != name })
+	bins = slices.DeleteFunc(bins, func(name string) bool {
+		return name == "" || name == ".." || filepath.Base(name) != name
+	})
 	slices.Sort(bins)
 	base := pkg[strings.LastIndex(pkg, "/")+1:]
 	switch {
@@ -229,8 +256,9 @@ func (r Request) choose(pkg string, bins []string) (string, error) {
 	case r.Bin == "" && slices.Contains(bins, base):
 		return base, nil
 	case len(bins) == 0:
-		return "", &fault.Error{Code: fault.CodeUsage, What: "the package has no program to start", Where: r.Package, Next: "look in its manual for the package of the server"}
+		return "", &fault.Error{Code: fault.CodeUsage, What: "the package has no program to start", Where: r.Package,
+			Next: "look in its manual for the package of the server"}
 	}
-	return "", &fault.Error{Code: fault.CodeUsage, What: "which program of the package is the server?", Where: r.Package, Why: "it has " + strings.Join(bins, ", "),
-		Next: "name one with --bin"}
+	return "", &fault.Error{Code: fault.CodeUsage, What: "which program of the package is the server?",
+		Where: r.Package, Why: "it has " + strings.Join(bins, ", "), Next: "name one with --bin"}
 }

@@ -18,9 +18,12 @@ func TestNextFitsTheReason(t *testing.T) {
 		"npm error code E404\nnpm error 404 Not Found - GET https://registry.example/mcp-server-semver":                                                                                                     "look at the package's name",
 		"npm error code ETARGET\nnpm error notarget No matching version found for x@99.":                                                                                                                    "look at the version",
 		"npm error code ENOTFOUND\nnpm error network request failed":                                                                                                                                        "look at the network",
-		"ERROR: Could not find a version that satisfies the requirement no-such\nERROR: No matching distribution found for no-such":                                                                         "look at the package's name and version",
-		"npm error request to https://registry.example/x failed, reason: getaddrinfo EAI_AGAIN registry.example":                                                                                            "the package manager does not reach registry.example",
-		"Failed to establish a new connection: HTTPSConnectionPool(host='pypi.example', port=443): Max retries exceeded: NewConnectionError":                                                                "the package manager does not reach pypi.example",
+		"ERROR: Could not find a version that satisfies the requirement no-such\nERROR: No matching distribution found for no-such": "look at the " +
+			"package's name and version",
+		"npm error request to https://registry.example/x failed, reason: getaddrinfo EAI_AGAIN registry.example": "the package " +
+			"manager does not reach registry.example",
+		"Failed to establish a new connection: HTTPSConnectionPool(host='pypi.example', port=443): Max retries exceeded: NewConnectionError": "the package " +
+			"manager does not reach pypi.example",
 		"make: *** Error 1": "--build",
 	} {
 		if next := (Request{}).nextFor(says); !strings.Contains(next, want) {
@@ -30,8 +33,11 @@ func TestNextFitsTheReason(t *testing.T) {
 			t.Errorf("it was built already: %s", next)
 		}
 	}
-	script := "npm error command failed\nnpm error command sh -c prebuild-install -r napi || node-gyp rebuild\nnpm error prebuild-install warn install getaddrinfo ENOTFOUND github.com\nnpm error gyp ERR! stack Error: getaddrinfo ENOTFOUND nodejs.org"
-	if next := (Request{Build: true}).nextFor(script); next != "look at the network: an install script of a package does not reach github.com, nodejs.org" {
+	script := "npm error command failed\nnpm error command sh -c prebuild-install -r napi || node-gyp rebuild\n" +
+		"npm error prebuild-install warn install getaddrinfo ENOTFOUND github.com\n" +
+		"npm error gyp ERR! stack Error: getaddrinfo ENOTFOUND nodejs.org"
+	if next := (Request{Build: true}).nextFor(script); next != "look at the network: an install script of a package "+
+		"does not reach github.com, nodejs.org" {
 		t.Error(next)
 	}
 }
@@ -48,7 +54,8 @@ func TestFailedLeavesNoFolders(t *testing.T) {
 		run := func(context.Context, *exec.Cmd, string, []string, Network) ([]byte, error) {
 			return nil, errors.New("no")
 		}
-		if _, err := Add(t.Context(), Request{Package: "npm:x", Dir: filepath.Join(home, ".hone", "servers", "x"), PATH: os.Getenv("PATH")}, run); err == nil {
+		if _, err := Add(t.Context(), Request{Package: "npm:x", Dir: filepath.Join(home, ".hone", "servers", "x"),
+			PATH: os.Getenv("PATH")}, run); err == nil {
 			t.Fatal("installed")
 		}
 		if _, err := os.Stat(filepath.Join(home, ".hone", "servers")); (err == nil) != kept {

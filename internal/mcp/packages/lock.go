@@ -17,10 +17,12 @@ const (
 	pipLock = "requirements.lock"
 )
 
-// Lock is what a folder's lock says: enough to install the same files once more, in another folder or on another machine.
+// Lock is what a folder's lock says: enough to install the same files once more, in another folder or on another
+// machine.
 type Lock struct {
-	Dir     string
-	Package string            // that was asked for, as npm:NAME@VERSION or pypi:NAME==VERSION; pypi:== where the lock does not say it
+	Dir string
+	// that was asked for, as npm:NAME@VERSION or pypi:NAME==VERSION; pypi:== where the lock does not say it
+	Package string
 	kind    string            // npm or pypi
 	files   map[string][]byte // by name: the lock, and the packed files of its folder that it names
 }
@@ -55,15 +57,18 @@ func LockOf(dir string) (l Lock, ok bool, err error) {
 }
 
 func wrongLock(dir string, err error) error {
-	return &fault.Error{Code: fault.CodeUsage, What: "the lock cannot be used", Where: dir, Err: err, Next: "name a folder that hone servers add made, or the package itself: hone servers add npm:NAME or pypi:NAME"}
+	return &fault.Error{Code: fault.CodeUsage, What: "the lock cannot be used", Where: dir, Err: err,
+		Next: "name a folder that hone servers add made, or the package itself: hone servers add npm:NAME or pypi:NAME"}
 }
 
-// Foreign are the files of the lock's folder that no installation made: the folder is not to be replaced where it has some.
+// Foreign are the files of the lock's folder that no installation made: the folder is not to be replaced where it has
+// some.
 func (l Lock) Foreign() ([]string, error) {
 	entries, err := os.ReadDir(l.Dir)
 	var out []string
 	for _, e := range entries {
-		if _, named := l.files[e.Name()]; !named && !slices.Contains([]string{npmLock, "package.json", "node_modules", pipLock, "venv", "constraints.txt", "hone.json"}, e.Name()) {
+		if _, named := l.files[e.Name()]; !named && !slices.Contains([]string{npmLock, "package.json", "node_modules",
+			pipLock, "venv", "constraints.txt", "hone.json"}, e.Name()) {
 			out = append(out, e.Name())
 		}
 	}
@@ -125,11 +130,13 @@ func (r Request) lockPip(ctx context.Context, run Run) (in Installed, err error)
 		return in, r.installError(err, out)
 	}
 	in.Lock = filepath.Join(r.Dir, pipLock)
-	args := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps", "--require-hashes"}
+	args := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps",
+		"--require-hashes"}
 	if !r.Build {
 		args = append(args, "--only-binary=:all:")
 	}
-	if out, err := run(ctx, exec.CommandContext(ctx, filepath.Join(venv, "bin", "python"), append(args, "--requirement", in.Lock)...), r.Dir, nil, r.network()); err != nil {
+	if out, err := run(ctx, exec.CommandContext(ctx, filepath.Join(venv, "bin", "python"),
+		append(args, "--requirement", in.Lock)...), r.Dir, nil, r.network()); err != nil {
 		return in, r.installError(err, out)
 	}
 	name, version := requestOf(r.Lock.files[pipLock])
@@ -169,7 +176,8 @@ func requirements(lock []byte) map[string]string {
 
 // normal is a distribution's name in its normal form (PyPA specifications, names and normalization).
 func normal(name string) string {
-	return strings.ToLower(strings.Join(strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_.", r) }), "-"))
+	return strings.ToLower(strings.Join(strings.FieldsFunc(name,
+		func(r rune) bool { return strings.ContainsRune("-_.", r) }), "-"))
 }
 
 // hasFile reports whether a folder has a file of a name.

@@ -84,7 +84,8 @@ func (l npmPackages) archives(dir string) (map[string][]byte, error) {
 		}
 		if err != nil {
 			return nil, &fault.Error{Code: fault.CodeUsage,
-				What: "a packed file is not the one that the lock was made with", Where: filepath.Join(dir, name), Err: err,
+				What: "a packed file is not the one that the lock was made with", Where: filepath.Join(dir,
+					name), Err: err,
 				Next: "put the file back, or add the server from another: hone servers add npm:FILE.tgz"}
 		}
 		out[name] = text

@@ -23,8 +23,8 @@ func sha512Of(text string) string {
 	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// A lock that names what has no hash, or what lies outside of its folder, is refused when it is read: nothing of it is installed, and no
-// script runs. What it names of its own folder is held to its hash.
+// A lock that names what has no hash, or what lies outside of its folder, is refused when it is read: nothing of it is
+// installed, and no script runs. What it names of its own folder is held to its hash.
 func TestLockNamesItsOwnFolderAlone(t *testing.T) {
 	const secret = "a key"
 	own, outside := sha512Of("packed"), sha512Of(secret)
@@ -84,19 +84,28 @@ func TestLockNamesItsOwnFolderAlone(t *testing.T) {
 		{file("https://registry.example/a.tgz", "none"), "no hash"},
 		{a(`"INTEGRITY": "` + own + `"`), "no hash"}, // npm reads no such key
 		{a(`"integrity": "` + own + `", "integrity": ""`), "duplicate"},
-		{file("file:own.tgz", own) + `, "node_modules/b": {"version": "1.0.0", "resolved": "file:../x/id", "integrity": "` + outside + `"}`, "not of its folder"},
+		{
+			file("file:own.tgz", own) +
+				`, "node_modules/b": {"version": "1.0.0", "resolved": "file:../x/id", "integrity": "` + outside + `"}`,
+			"not of its folder",
+		},
 		{file("file:own.tgz", own) + `, "../x": {"version": "1.0.0", "integrity": "` + own + `"}`, "outside of its folder"},
 		{file("file:own.tgz", own) + `, "node_modules/../../x": {"version": "1.0.0", "integrity": "` + own + `"}`, "outside of its folder"},
 		{`"node_modules/b": {"version": "1.0.0", "integrity": "` + own + `"}`, "no entry of a"},
 	} {
-		put(t, dir, map[string]string{"package.json": `{"dependencies": {"a": "1"}, "scripts": {"preinstall": "touch ran"}}`,
-			"package-lock.json": `{"packages": {"": {"dependencies": {"a": "1"}}, ` + tc.entries + `}, "dependencies": {"a": {"version": "file:../x/id"}}}`})
+		put(t, dir, map[string]string{
+			"package.json": `{"dependencies": {"a": "1"}, "scripts": {"preinstall": "touch ran"}}`,
+			"package-lock.json": `{"packages": {"": {"dependencies": {"a": "1"}}, ` + tc.entries +
+				`}, "dependencies": {"a": {"version": "file:../x/id"}}}`,
+		})
 		l, ok, err := LockOf(dir)
 		var told *fault.Error
-		if !ok || (err == nil) != (tc.want == "") || err != nil && (!errors.As(err, &told) || told.Next == "" || !strings.Contains(err.Error(), tc.want)) {
+		if !ok || (err == nil) != (tc.want == "") ||
+			err != nil && (!errors.As(err, &told) || told.Next == "" || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, not %q", tc.entries, err, tc.want)
 		}
-		if err == nil && (strings.Contains(string(l.files["package.json"]), "scripts") || strings.Contains(string(l.files[npmLock]), "x/id")) {
+		if err == nil && (strings.Contains(string(l.files["package.json"]), "scripts") ||
+			strings.Contains(string(l.files[npmLock]), "x/id")) {
 			t.Errorf("installed from %s", l.files)
 		}
 	}
@@ -106,12 +115,17 @@ func TestLockNamesItsOwnFolderAlone(t *testing.T) {
 func TestPinned(t *testing.T) {
 	const hash = " --hash=sha256:00ff"
 	for line, ok := range map[string]bool{
-		"": true, "# tiny==1": true, "tiny==1.2" + hash: true, "tiny.x[cli,b]==1.2rc1+l" + hash + hash: true, "tiny==1 \\\n   " + hash + " # via us": true,
-		"tiny==1 ; python_version < '3.12'" + hash: true, "tiny==1" + hash + "\r\nb==2" + hash: true,
-		"tiny==1": false, "tiny>=1" + hash: false, "tiny==1.*" + hash: false, "tiny" + hash: false, "tiny @ file:///x/id" + hash: false, "file:///x/id" + hash: false, "./x.whl" + hash: false,
-		"/x/id.whl" + hash: false, "git+https://host.example/x#egg=tiny==1" + hash: false, "-r ../x/id": false, "--requirement=../x/id": false, "-c ../x/id": false, "-e ../x": false,
-		"--find-links ../x": false, "--index-url https://host.example": false, "--extra-index-url=https://host.example": false, "tiny==1" + hash + " --config-settings=a=b": false,
-		"tiny==1" + hash + "\n-e ../x": false, "tiny==1 ; x @ file:///x" + hash: false, "--trusted-host host.example": false, "-\\\nr ../x/id": false,
+		"": true, "# tiny==1": true, "tiny==1.2" + hash: true, "tiny.x[cli,b]==1.2rc1+l" + hash + hash: true,
+		"tiny==1 \\\n   " + hash + " # via us": true, "tiny==1 ; python_version < '3.12'" + hash: true,
+		"tiny==1" + hash + "\r\nb==2" + hash: true, "tiny==1": false, "tiny>=1" + hash: false,
+		"tiny==1.*" + hash: false, "tiny" + hash: false,
+		"tiny @ file:///x/id" + hash: false, "file:///x/id" + hash: false, "./x.whl" + hash: false,
+		"/x/id.whl" + hash: false, "git+https://host.example/x#egg=tiny==1" + hash: false, "-r ../x/id": false,
+		"--requirement=../x/id": false, "-c ../x/id": false, "-e ../x": false,
+		"--find-links ../x": false, "--index-url https://host.example": false,
+		"--extra-index-url=https://host.example": false, "tiny==1" + hash + " --config-settings=a=b": false,
+		"tiny==1" + hash + "\n-e ../x": false, "tiny==1 ; x @ file:///x" + hash: false,
+		"--trusted-host host.example": false, "-\\\nr ../x/id": false,
 	} {
 		dir := t.TempDir()
 		put(t, dir, map[string]string{pipLock: line + "\n"})
@@ -139,8 +153,8 @@ func archive(t *testing.T, path, manifest string) {
 	}
 }
 
-// Scripts run when all that is installed has a hash. A packed file is kept with its lock, which so names nothing outside of the folder and
-// installs the same in another.
+// Scripts run when all that is installed has a hash. A packed file is kept with its lock, which so names nothing
+// outside of the folder and installs the same in another.
 func TestScriptsRunBehindTheHashes(t *testing.T) {
 	root := t.TempDir()
 	run := func(_ context.Context, cmd *exec.Cmd, _ string, _ []string, network Network) ([]byte, error) {
@@ -157,7 +171,11 @@ func TestScriptsRunBehindTheHashes(t *testing.T) {
 	}
 	script := `"scripts": {"install": "touch ` + filepath.Join(root, "ran") + `"}`
 	put(t, root, map[string]string{"loose/package.json": `{"name": "loose", "version": "1.0.0"}`})
-	archive(t, filepath.Join(root, "bad.tgz"), `{"name": "bad", "version": "1.0.0", "bin": "package.json", "dependencies": {"loose": "file:`+filepath.Join(root, "loose")+`"}, `+script+`}`)
+	archive(
+		t, filepath.Join(root,
+			"bad.tgz"), `{"name": "bad", "version": "1.0.0", "bin": "package.json", "dependencies": {"loose": "file:`+
+			filepath.Join(root, "loose")+`"}, `+script+`}`,
+	)
 	good := filepath.Join(root, "of us #1.tgz")
 	archive(t, good, `{"name": "good", "version": "1.0.0", "bin": "package.json", `+script+`}`)
 	add := func(r Request) error {
@@ -165,7 +183,8 @@ func TestScriptsRunBehindTheHashes(t *testing.T) {
 		_, err := Add(t.Context(), r, run)
 		return err
 	}
-	if err := add(Request{Package: "npm:" + filepath.Join(root, "bad.tgz"), Dir: filepath.Join(root, "bad")}); err == nil || ran() {
+	if err := add(Request{Package: "npm:" + filepath.Join(root, "bad.tgz"),
+		Dir: filepath.Join(root, "bad")}); err == nil || ran() {
 		t.Errorf("a folder without a hash: %v", err)
 	}
 	if err := add(Request{Package: "npm:" + good, Dir: filepath.Join(root, "good")}); err != nil || !ran() {

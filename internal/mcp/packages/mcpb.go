@@ -30,8 +30,9 @@ const (
 // dirname stands for the bundle's folder in its manifest.
 const dirname = "${__dirname}"
 
-// mcpb unpacks an MCP bundle (MCPB manifest 0.3: a zip with manifest.json) that a file or a URL has. Of a URL the SHA-256
-// stands behind #, and is what the bundle must have. It runs nothing; a bundle has all that its server needs in it.
+// mcpb unpacks an MCP bundle (MCPB manifest 0.3: a zip with manifest.json) that a file or a URL has. Of a URL the
+// SHA-256 stands behind #, and is what the bundle must have. It runs nothing; a bundle has all that its server needs in
+// it.
 func (r Request) mcpb(ctx context.Context, name string) (Installed, error) {
 	source, want, hashed := strings.Cut(name, "#")
 	var data []byte
@@ -40,26 +41,31 @@ func (r Request) mcpb(ctx context.Context, name string) (Installed, error) {
 	case !strings.Contains(source, "://"):
 		data, err = os.ReadFile(source)
 	case !hashed:
-		return Installed{}, &fault.Error{Code: fault.CodeUsage, What: "a bundle behind a URL needs its hash", Where: source, Next: "write mcpb:URL#SHA256"}
+		return Installed{}, &fault.Error{Code: fault.CodeUsage, What: "a bundle behind a URL needs its hash",
+			Where: source, Next: "write mcpb:URL#SHA256"}
 	default:
 		data, err = download(ctx, source)
 	}
 	if err != nil {
-		return Installed{}, &fault.Error{Code: fault.CodeUnavailable, What: "the bundle cannot be read", Where: source, Err: err, Next: "look at the file or URL"}
+		return Installed{}, &fault.Error{Code: fault.CodeUnavailable, What: "the bundle cannot be read", Where: source,
+			Err: err, Next: "look at the file or URL"}
 	}
 	sum := sha256.Sum256(data)
 	got := hex.EncodeToString(sum[:])
 	if hashed && got != want {
-		return Installed{}, &fault.Error{Code: fault.CodeUsage, What: "the bundle is not the one that was published", Where: source, Why: "its SHA-256 is " + got + ", and " + want + " was to be expected",
+		return Installed{}, &fault.Error{Code: fault.CodeUsage, What: "the bundle is not the one that was published",
+			Where: source, Why: "its SHA-256 is " + got + ", and " + want + " was to be expected",
 			Next: "do not use it; ask who publishes it"}
 	}
 	dir := filepath.Join(r.Dir, "bundle")
 	if err := unpack(data, dir); err != nil {
-		return Installed{}, &fault.Error{Code: fault.CodeUsage, What: "the bundle cannot be unpacked", Where: source, Err: err, Next: "ask who publishes it"}
+		return Installed{}, &fault.Error{Code: fault.CodeUsage, What: "the bundle cannot be unpacked", Where: source,
+			Err: err, Next: "ask who publishes it"}
 	}
 	in, err := r.manifest(dir)
 	if err != nil {
-		return in, &fault.Error{Code: fault.CodeUsage, What: "the bundle's server cannot be started", Where: source, Err: err, Next: "look into its manifest.json, and write its command into the MCP configuration by hand"}
+		return in, &fault.Error{Code: fault.CodeUsage, What: "the bundle's server cannot be started", Where: source,
+			Err: err, Next: "look into its manifest.json, and write its command into the MCP configuration by hand"}
 	}
 	in.Packages, in.Lock = 1, filepath.Join(r.Dir, "mcpb.lock")
 	return in, os.WriteFile(in.Lock, []byte(in.Version+" sha256:"+got+"\n"), 0o644)
@@ -186,7 +192,8 @@ func (r Request) manifest(dir string) (in Installed, err error) {
 	pairs := []string{dirname, dir, "${/}", "/"}
 	for name, v := range m.UserConfig {
 		text := ""
-		if len(v.Default) > 0 && json.Unmarshal(v.Default, &text) != nil && slices.Contains([]byte{'[', '{'}, v.Default[0]) || v.Required && len(v.Default) == 0 {
+		if len(v.Default) > 0 && json.Unmarshal(v.Default, &text) != nil &&
+			slices.Contains([]byte{'[', '{'}, v.Default[0]) || v.Required && len(v.Default) == 0 {
 			return in, fmt.Errorf("its user_config asks for %s", name)
 		}
 		if text == "" {

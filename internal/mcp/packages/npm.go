@@ -28,7 +28,8 @@ func (r Request) npm(ctx context.Context, spec string, read []string, run Run) (
 		}
 		spec = "./" + name
 	}
-	args := []string{"install", "--no-audit", "--no-fund", "--omit=dev", "--omit-lockfile-registry-resolved", "--save-exact", "--ignore-scripts"}
+	args := []string{"install", "--no-audit", "--no-fund", "--omit=dev", "--omit-lockfile-registry-resolved",
+		"--save-exact", "--ignore-scripts"}
 	cmd := exec.CommandContext(ctx, npm, append(args, "--", spec)...)
 	cmd.Dir = r.Dir
 	if out, err := run(ctx, cmd, r.Dir, nil, Registry); err != nil {

@@ -14,7 +14,8 @@ import (
 	"hone/internal/fault"
 )
 
-// imagePattern is a reference of an image (OCI distribution, reference grammar) with its registry's host: HOST/PATH[:TAG][@DIGEST].
+// imagePattern is a reference of an image (OCI distribution, reference grammar) with its registry's host:
+// HOST/PATH[:TAG][@DIGEST].
 var imagePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?$`)
 
 // idPattern is an image without a registry, by its own hash.
@@ -27,10 +28,15 @@ func Engines() []string { return []string{"docker", "podman"} }
 
 // EngineVariables are the variables by which an engine's client finds its engine, its images and its keys.
 func EngineVariables() []string {
-	return []string{"HOME", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "CONTAINER_HOST", "CONTAINERS_CONF", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"}
+	return []string{
+		"HOME", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
+		"CONTAINER_HOST", "CONTAINERS_CONF", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
+		"XDG_DATA_HOME",
+	}
 }
 
-// ImageName is the whole name of an image, with host: of mcp/time:1 it is docker.io/mcp/time:1. ok is false where it is none.
+// ImageName is the whole name of an image, with host: of mcp/time:1 it is docker.io/mcp/time:1. ok is false where it is
+// none.
 func ImageName(text string) (name string, ok bool) {
 	first, _, several := strings.Cut(text, "/")
 	switch {
@@ -42,12 +48,13 @@ func ImageName(text string) (name string, ok bool) {
 	return text, imagePattern.MatchString(text)
 }
 
-// image downloads an image, and finds the hash that it is run by. The engine downloads: it is a program of the user's, and has
-// sandboxes of its own.
+// image downloads an image, and finds the hash that it is run by. The engine downloads: it is a program of the user's,
+// and has sandboxes of its own.
 func (r Request) image(ctx context.Context, text string) (in Installed, err error) {
 	name, ok := ImageName(text)
 	if !ok {
-		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is no name of an image", text), Next: "write oci:HOST/NAME:TAG or oci:HOST/NAME@sha256:DIGEST"}
+		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is no name of an image", text),
+			Next: "write oci:HOST/NAME:TAG or oci:HOST/NAME@sha256:DIGEST"}
 	}
 	path := ""
 	for _, engine := range Engines() {
@@ -57,7 +64,8 @@ func (r Request) image(ctx context.Context, text string) (in Installed, err erro
 		}
 	}
 	if in.Command == "" {
-		return in, &fault.Error{Code: fault.CodeUsage, What: "the server is an image, and neither docker nor podman is on PATH", Where: r.Package,
+		return in, &fault.Error{Code: fault.CodeUsage,
+			What: "the server is an image, and neither docker nor podman is on PATH", Where: r.Package,
 			Next: "install one of them (apt install podman), then give the same command again"}
 	}
 	run := func(args ...string) ([]byte, error) {
@@ -144,8 +152,8 @@ func (c Container) Args() []string {
 	return append(args, c.Image)
 }
 
-// ReadContainer reads what Args wrote, with the server's arguments behind it. ok is false of any other: an engine's other
-// flags can give a server all of the machine.
+// ReadContainer reads what Args wrote, with the server's arguments behind it. ok is false of any other: an engine's
+// other flags can give a server all of the machine.
 func ReadContainer(args []string) (c Container, rest []string, ok bool) {
 	if len(args) == 0 || args[0] != "run" {
 		return c, nil, false
@@ -175,7 +183,8 @@ func ReadContainer(args []string) (c Container, rest []string, ok bool) {
 			return c, nil, false
 		}
 	}
-	if len(args) == 0 || !imagePattern.MatchString(args[0]) && !idPattern.MatchString(args[0]) || !seen["--rm"] || !seen["-i"] || !seen["--cap-drop ALL"] || !seen["--security-opt no-new-privileges"] {
+	if len(args) == 0 || !imagePattern.MatchString(args[0]) && !idPattern.MatchString(args[0]) || !seen["--rm"] ||
+		!seen["-i"] || !seen["--cap-drop ALL"] || !seen["--security-opt no-new-privileges"] {
 		return c, nil, false
 	}
 	c.Image = args[0]
@@ -186,5 +195,7 @@ func ReadContainer(args []string) (c Container, rest []string, ok bool) {
 func GoodVolume(text string) bool {
 	parts := strings.Split(text, ":")
 	host := parts[0]
-	return (len(parts) == 2 || len(parts) == 3 && parts[2] == "ro") && (strings.HasPrefix(host, "/") || strings.HasPrefix(host, "${")) && strings.HasPrefix(parts[1], "/") && !strings.Contains(host, "..")
+	return (len(parts) == 2 || len(parts) == 3 && parts[2] == "ro") &&
+		(strings.HasPrefix(host, "/") || strings.HasPrefix(host, "${")) && strings.HasPrefix(parts[1], "/") &&
+		!strings.Contains(host, "..")
 }

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// bundle is the registryType of a bundle for which a list has no hash. Nothing holds it to what was published, so it is not installed from there.
+// bundle is the registryType of a bundle for which a list has no hash. Nothing holds it to what was published, so it is
+// not installed from there.
 const bundle = "bundle"
 
-// smitheryEntry reads an entry of Smithery's list (ServerSummary of its OpenAPI), or its page of one server (Server). The page alone has
-// connections, by which the server can be run.
+// smitheryEntry reads an entry of Smithery's list (ServerSummary of its OpenAPI), or its page of one server (Server).
+// The page alone has connections, by which the server can be run.
 func smitheryEntry(raw json.RawMessage) (Entry, error) {
 	var s struct {
 		QualifiedName, DisplayName, Description, Homepage string
@@ -26,7 +27,8 @@ func smitheryEntry(raw json.RawMessage) (Entry, error) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Name: s.QualifiedName, Title: s.DisplayName, Description: s.Description, Repository: Repository{s.Homepage}, Status: "active"}
+	e := Entry{Name: s.QualifiedName, Title: s.DisplayName, Description: s.Description,
+		Repository: Repository{s.Homepage}, Status: "active"}
 	if uses, err := s.UseCount.Float64(); err == nil {
 		e.Uses = int(uses)
 	}
@@ -38,15 +40,16 @@ func smitheryEntry(raw json.RawMessage) (Entry, error) {
 		case c.Type == "http" && c.DeploymentURL != "":
 			e.Remotes = append(e.Remotes, remoteOf(c.DeploymentURL, valuesOf(c.ConfigSchema)))
 		case c.Type == "stdio" && c.BundleURL != "":
-			e.Packages = append(e.Packages, Package{RegistryType: bundle, Identifier: c.BundleURL, RuntimeHint: c.Runtime})
+			e.Packages = append(e.Packages,
+				Package{RegistryType: bundle, Identifier: c.BundleURL, RuntimeHint: c.Runtime})
 			e.Asks = plain(valuesOf(c.ConfigSchema))
 		}
 	}
 	return e, nil
 }
 
-// remoteOf is a URL with the values that its server asks for: in a header or a parameter of the name that x-from has, else in a parameter of
-// the value's own name. A parameter that need not be given is left out.
+// remoteOf is a URL with the values that its server asks for: in a header or a parameter of the name that x-from has,
+// else in a parameter of the value's own name. A parameter that need not be given is left out.
 func remoteOf(url string, values []schemaValue) Remote {
 	r := Remote{Type: streamable, URL: url, Variables: map[string]Input{}}
 	glue := "?"
@@ -65,7 +68,8 @@ func remoteOf(url string, values []schemaValue) Remote {
 	return r
 }
 
-// glamaEntry reads an entry of Glama's list (McpServer of its OpenAPI). It names no package, but says which variables the server needs.
+// glamaEntry reads an entry of Glama's list (McpServer of its OpenAPI). It names no package, but says which variables
+// the server needs.
 func glamaEntry(raw json.RawMessage) (Entry, error) {
 	var g struct {
 		Namespace, Slug, Name, Description string
@@ -75,14 +79,16 @@ func glamaEntry(raw json.RawMessage) (Entry, error) {
 	if err := json.Unmarshal(raw, &g); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Name: g.Namespace + "/" + g.Slug, Title: g.Name, Description: g.Description, Status: "active", Asks: plain(valuesOf(g.EnvironmentVariablesJSONSchema))}
+	e := Entry{Name: g.Namespace + "/" + g.Slug, Title: g.Name, Description: g.Description, Status: "active",
+		Asks: plain(valuesOf(g.EnvironmentVariablesJSONSchema))}
 	if g.Repository != nil {
 		e.Repository = *g.Repository
 	}
 	return e, nil
 }
 
-// schemaValue is a value that a schema asks for, and where it goes in a request: into a header, or a parameter of the URL.
+// schemaValue is a value that a schema asks for, and where it goes in a request: into a header, or a parameter of the
+// URL.
 type schemaValue struct {
 	KeyValue
 	header, query string
@@ -95,8 +101,8 @@ func plain(values []schemaValue) (out []KeyValue) {
 	return out
 }
 
-// valuesOf are the values that a JSON Schema of an object asks for, by name. One whose name says so is a secret. Of several alternatives
-// (oneOf) those that each needs are required; the others say what can be given in their place.
+// valuesOf are the values that a JSON Schema of an object asks for, by name. One whose name says so is a secret. Of
+// several alternatives (oneOf) those that each needs are required; the others say what can be given in their place.
 func valuesOf(schema json.RawMessage) (out []schemaValue) {
 	var s struct {
 		Properties map[string]struct {
@@ -122,7 +128,8 @@ func valuesOf(schema json.RawMessage) (out []schemaValue) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(ways)), needed)
 	for name, p := range s.Properties {
 		v := schemaValue{header: p.From.Header, query: name}
-		v.KeyValue = KeyValue{Name: name, Input: Input{Description: p.Description, IsRequired: needed(name), IsSecret: p.Format == "password" || secretName(name)}}
+		v.KeyValue = KeyValue{Name: name, Input: Input{Description: p.Description, IsRequired: needed(name),
+			IsSecret: p.Format == "password" || secretName(name)}}
 		if p.From.Query != "" {
 			v.query = p.From.Query
 		}
@@ -140,5 +147,7 @@ func valuesOf(schema json.RawMessage) (out []schemaValue) {
 
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL"}, func(part string) bool { return strings.Contains(name, part) })
+	return slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL"}, func(part string) bool {
+		return strings.Contains(name, part)
+	})
 }

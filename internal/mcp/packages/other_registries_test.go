@@ -11,7 +11,9 @@ import (
 // The entries of testdata have the forms that Smithery's and Glama's OpenAPI documents say.
 func TestOtherLists(t *testing.T) {
 	p, err := Decode(fileOf(t, "smithery.json"), "smithery")
-	if err != nil || len(p.Entries) != 3 || len(p.Skipped) > 0 || p.Entries[0].Name != "@smithery-ai/github" || p.Entries[1].Name != "exa" || p.Entries[1].Uses != 9999 || p.Entries[0].From != "smithery" || p.Entries[2].Status != "inactive" {
+	if err != nil || len(p.Entries) != 3 || len(p.Skipped) > 0 || p.Entries[0].Name != "@smithery-ai/github" ||
+		p.Entries[1].Name != "exa" || p.Entries[1].Uses != 9999 || p.Entries[0].From != "smithery" ||
+		p.Entries[2].Status != "inactive" {
 		t.Errorf("%+v %v", p, err)
 	}
 	p, err = Decode(fileOf(t, "smithery-one.json"), "smithery")
@@ -23,18 +25,23 @@ func TestOtherLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := c.Fill(map[string]string{"organisation": "acme", "x-github-token": "ghp_secret"})
-	if err != nil || l.URL != "https://github.run.tools?org=acme" || l.Headers["x-github-token"] != "${X_GITHUB_TOKEN}" || l.Secrets["X_GITHUB_TOKEN"] != "ghp_secret" {
+	if err != nil || l.URL != "https://github.run.tools?org=acme" ||
+		l.Headers["x-github-token"] != "${X_GITHUB_TOKEN}" || l.Secrets["X_GITHUB_TOKEN"] != "ghp_secret" {
 		t.Errorf("%+v %v", l, err)
 	}
 	p, err = Decode(fileOf(t, "smithery-bundle.json"), "smithery")
-	if err != nil || len(p.Entries) != 1 || strings.Join(p.Entries[0].Kinds(), ",") != "bundle" || len(p.Entries[0].Needs()) != 1 || !p.Entries[0].Needs()[0].Secret {
+	if err != nil || len(p.Entries) != 1 || strings.Join(p.Entries[0].Kinds(), ",") != "bundle" ||
+		len(p.Entries[0].Needs()) != 1 || !p.Entries[0].Needs()[0].Secret {
 		t.Fatalf("%+v %v", p, err)
 	}
-	if _, err := p.Entries[0].Choose(); err == nil || !strings.Contains(err.Error(), "no hash") || !strings.Contains(err.Error(), "https://bundles.example.com/author/notes.mcpb") {
+	if _, err := p.Entries[0].Choose(); err == nil || !strings.Contains(err.Error(), "no hash") ||
+		!strings.Contains(err.Error(), "https://bundles.example.com/author/notes.mcpb") {
 		t.Error(err)
 	}
 	p, err = Decode(fileOf(t, "glama.json"), "glama")
-	if err != nil || len(p.Entries) != 3 || len(p.Skipped) > 0 || p.Entries[0].Name != "systeminit/si" || !p.Entries[0].Asks[0].IsSecret || !p.Entries[0].Asks[0].IsRequired || p.Entries[0].Asks[1].Default != "https://api.systeminit.com" {
+	if err != nil || len(p.Entries) != 3 || len(p.Skipped) > 0 || p.Entries[0].Name != "systeminit/si" ||
+		!p.Entries[0].Asks[0].IsSecret || !p.Entries[0].Asks[0].IsRequired ||
+		p.Entries[0].Asks[1].Default != "https://api.systeminit.com" {
 		t.Fatalf("%+v %v", p, err)
 	}
 	if _, err := p.Entries[0].Choose(); err == nil || !strings.Contains(err.Error(), "github.com/systeminit/si") {
@@ -44,7 +51,8 @@ func TestOtherLists(t *testing.T) {
 	for _, n := range p.Entries[1].Needs() {
 		asks = append(asks, n.Name+map[bool]string{true: "!"}[n.Required]+n.Description)
 	}
-	if one := "(one is needed of MAIL_PASSWORD, MAIL_TOKEN)"; strings.Join(asks, ";") != "MAIL_HOST!;MAIL_PASSWORD"+one+";MAIL_TOKEN"+one+";MAIL_USER!Who reads" {
+	if one := "(one is needed of MAIL_PASSWORD, MAIL_TOKEN)"; strings.Join(asks,
+		";") != "MAIL_HOST!;MAIL_PASSWORD"+one+";MAIL_TOKEN"+one+";MAIL_USER!Who reads" {
 		t.Errorf("%q", asks)
 	}
 	p, err = DecodeFile(fileOf(t, "mcp.json"), "mcp.json")
@@ -73,11 +81,15 @@ func TestOtherPages(t *testing.T) {
 		case q.Has("pageSize") && q.Get("page") == "":
 			fmt.Fprint(w, `{"servers":[{"qualifiedName":"a/one"}],"pagination":{"currentPage":1,"totalPages":2}}`)
 		case q.Has("pageSize"):
-			fmt.Fprintf(w, `{"servers":[{"qualifiedName":"a/page%s"}],"pagination":{"currentPage":2,"totalPages":2}}`, q.Get("page"))
+			fmt.Fprintf(w, `{"servers":[{"qualifiedName":"a/page%s"}],"pagination":{"currentPage":2,"totalPages":2}}`,
+				q.Get("page"))
 		case q.Get("after") == "":
-			fmt.Fprint(w, `{"servers":[{"namespace":"g","slug":"one"}],"pageInfo":{"hasNextPage":true,"endCursor":"c2"}}`)
+			fmt.Fprint(w,
+				`{"servers":[{"namespace":"g","slug":"one"}],"pageInfo":{"hasNextPage":true,"endCursor":"c2"}}`)
 		default:
-			fmt.Fprintf(w, `{"servers":[{"namespace":"g","slug":"%s"}],"pageInfo":{"hasNextPage":false,"endCursor":"c3"}}`, q.Get("after"))
+			fmt.Fprintf(w,
+				`{"servers":[{"namespace":"g","slug":"%s"}],"pageInfo":{"hasNextPage":false,"endCursor":"c3"}}`,
+				q.Get("after"))
 		}
 	}))
 	defer server.Close()
@@ -93,8 +105,8 @@ func TestOtherPages(t *testing.T) {
 	}
 }
 
-// Smithery's list does not say how its servers are run: the page of each does, also of one whose name has no slash. Its pages overlap, and
-// end before all that it counts.
+// Smithery's list does not say how its servers are run: the page of each does, also of one whose name has no slash. Its
+// pages overlap, and end before all that it counts.
 func TestSmitheryPages(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -119,7 +131,12 @@ func TestSmitheryPages(t *testing.T) {
 	if err != nil || len(f.Entries) != 3 || f.More || f.Kept != 7 {
 		t.Fatalf("%+v %v", f, err)
 	}
-	for name, path := range map[string]string{"hidden": "/hidden", "a/hidden": "/a%2Fhidden", "a/two": "/a%2Ftwo", "two": "/a%2Ftwo"} {
+	for name, path := range map[string]string{
+		"hidden":   "/hidden",
+		"a/hidden": "/a%2Fhidden",
+		"a/two":    "/a%2Ftwo",
+		"two":      "/a%2Ftwo",
+	} {
 		e, err := (Client{}).Get(t.Context(), source, name)
 		if err != nil || asked[len(asked)-1] != path {
 			t.Fatalf("%s: asked %q, %v", name, asked, err)

@@ -13,7 +13,8 @@ import (
 	"hone/internal/fault"
 )
 
-// pypi installs into a virtual environment Dir/venv and leaves requirements.lock, which pip reads with --require-hashes.
+// pypi installs into a virtual environment Dir/venv and leaves requirements.lock, which pip reads with
+// --require-hashes.
 func (r Request) pypi(ctx context.Context, spec string, read []string, run Run) (Installed, error) {
 	python, err := r.find(r.Python)
 	if err != nil {
@@ -44,7 +45,8 @@ func (r Request) pypi(ctx context.Context, spec string, read []string, run Run) 
 	return r.lockPyPI(venv, report)
 }
 
-// lockPyPI writes the lock from pip's report (PyPA specifications, pip inspect and install report) and refuses a package without a hash.
+// lockPyPI writes the lock from pip's report (PyPA specifications, pip inspect and install report) and refuses a
+// package without a hash.
 func (r Request) lockPyPI(venv, reportPath string) (Installed, error) {
 	in := Installed{Lock: filepath.Join(r.Dir, pipLock)}
 	var report struct {
@@ -63,7 +65,12 @@ func (r Request) lockPyPI(venv, reportPath string) (Installed, error) {
 	for _, p := range report.Install {
 		hash := p.Download.Archive.Hashes["sha256"]
 		if hash == "" {
-			return in, &fault.Error{Code: fault.CodeUsage, What: "a package has no hash, so what is installed is not locked", Where: p.Metadata.Name, Next: "name a released version, or a wheel"}
+			return in, &fault.Error{
+				Code:  fault.CodeUsage,
+				What:  "a package has no hash, so what is installed is not locked",
+				Where: p.Metadata.Name,
+				Next:  "name a released version, or a wheel",
+			}
 		}
 		lines = append(lines, fmt.Sprintf("%s==%s --hash=sha256:%s", p.Metadata.Name, p.Metadata.Version, hash))
 		if p.Requested {
@@ -72,7 +79,8 @@ func (r Request) lockPyPI(venv, reportPath string) (Installed, error) {
 	}
 	slices.Sort(lines)
 	in.Packages = len(lines)
-	if err := os.WriteFile(in.Lock, []byte(requestedMark+name+"=="+in.Version+"\n"+strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(in.Lock, []byte(requestedMark+name+"=="+in.Version+"\n"+strings.Join(lines, "\n")+"\n"),
+		0o644); err != nil {
 		return in, err
 	}
 	if err := os.Remove(reportPath); err != nil { // it names the registry
@@ -87,7 +95,8 @@ func (r Request) lockPyPI(venv, reportPath string) (Installed, error) {
 	return in, err
 }
 
-// consoleScripts are the programs of an installed distribution, of all where it is not named (PyPA specifications, entry points).
+// consoleScripts are the programs of an installed distribution, of all where it is not named (PyPA specifications,
+// entry points).
 func consoleScripts(venv, distribution string) ([]string, error) {
 	files, err := fs.Glob(os.DirFS(venv), "lib/python*/site-packages/*.dist-info/entry_points.txt")
 	if err != nil {

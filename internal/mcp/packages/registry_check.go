@@ -66,7 +66,8 @@ func badText(text string) string {
 // badValue also refuses what hone would expand when it reads the entry back: ${AWS_SECRET_ACCESS_KEY} in a header would
 // send the user's key to whoever wrote the list.
 func badValue(text string) string {
-	if strings.Contains(text, "${") || strings.HasSuffix(text, "$") { // a dollar may come to stand before the brace of another
+	// a dollar may come to stand before the brace of another
+	if strings.Contains(text, "${") || strings.HasSuffix(text, "$") {
 		return "a value of it asks for a variable of this machine: " + text
 	}
 	if strings.ContainsAny(text, "\x00\r\n") {
@@ -150,16 +151,22 @@ func badKeyValues(list []KeyValue) string {
 	return ""
 }
 
-// changesPrograms reports whether a variable makes a program run another one's code. No server needs those, and what ran
-// would not be what the lock says.
+// changesPrograms reports whether a variable makes a program run another one's code. No server needs those, and what
+// ran would not be what the lock says.
 func changesPrograms(name string) bool {
-	for _, prefix := range []string{"LD_", "DYLD_", "NPM_CONFIG_", "PIP_", "UV_", "GIT_CONFIG", "GIT_SSH", "GIT_EXEC", "GIT_ASKPASS", "GIT_EXTERNAL", "GIT_PROXY", "HONE_"} {
+	for _, prefix := range []string{
+		"LD_", "DYLD_", "NPM_CONFIG_", "PIP_", "UV_", "GIT_CONFIG", "GIT_SSH", "GIT_EXEC", "GIT_ASKPASS",
+		"GIT_EXTERNAL", "GIT_PROXY", "HONE_",
+	} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
-	return slices.Contains(strings.Fields("PATH HOME NODE_OPTIONS NODE_PATH NODE_REPL_EXTERNAL_MODULE PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONUSERBASE PYTHONEXECUTABLE PYTHONBREAKPOINT "+
-		"BASH_ENV ENV SHELLOPTS PERL5OPT PERL5LIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS DOTNET_STARTUP_HOOKS"), name)
+	return slices.Contains(
+		strings.Fields("PATH HOME NODE_OPTIONS NODE_PATH NODE_REPL_EXTERNAL_MODULE PYTHONPATH PYTHONHOME "+
+			"PYTHONSTARTUP PYTHONUSERBASE PYTHONEXECUTABLE PYTHONBREAKPOINT BASH_ENV ENV SHELLOPTS PERL5OPT PERL5LIB "+
+			"RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS DOTNET_STARTUP_HOOKS"), name,
+	)
 }
 
 func (i Input) wrong() string {

@@ -11,7 +11,8 @@ import (
 
 // Choice is one way to run an entry's server: a package to install, or a URL.
 type Choice struct {
-	Package string   // as hone servers add takes it: npm:NAME@VERSION, pypi:NAME==VERSION, mcpb:URL#SHA256, oci:IMAGE; "" for a URL
+	// as hone servers add takes it: npm:NAME@VERSION, pypi:NAME==VERSION, mcpb:URL#SHA256, oci:IMAGE; "" for a URL
+	Package string
 	Remote  Remote   // where Package is ""
 	Base    string   // the registry that the entry names for its package; what npm and pip are set to decides
 	Needs   []Need   // in the order of the entry
@@ -32,7 +33,8 @@ type Need struct {
 	File        bool     `json:"file,omitempty"` // a path on this machine
 }
 
-// Launch is how the server is started or reached, with the values that were given. A secret stands in it as ${VARIABLE}.
+// Launch is how the server is started or reached, with the values that were given. A secret stands in it as
+// ${VARIABLE}.
 type Launch struct {
 	Args         []string
 	Env, Headers map[string]string
@@ -41,7 +43,8 @@ type Launch struct {
 	Secrets      map[string]string // by variable
 }
 
-// Choose picks the first way that can be gone here: a package that speaks stdio, else a URL, else an image. The error says why there is none.
+// Choose picks the first way that can be gone here: a package that speaks stdio, else a URL, else an image. The error
+// says why there is none.
 func (e Entry) Choose() (Choice, error) {
 	var why []string
 	var images []Choice
@@ -70,7 +73,8 @@ func (e Entry) Choose() (Choice, error) {
 	case e.Written != nil:
 		why = append(why, "it is a command of an mcp.json file, which is added by copying it")
 	case len(e.Packages)+len(e.Remotes) == 0 && e.Repository.URL != "":
-		why = append(why, "the list names no package and no URL; look in "+e.Repository.URL+" for its package, and add that by npm:NAME or pypi:NAME")
+		why = append(why, "the list names no package and no URL; look in "+e.Repository.URL+
+			" for its package, and add that by npm:NAME or pypi:NAME")
 	case len(e.Packages)+len(e.Remotes) == 0:
 		why = append(why, "the list names no package and no URL")
 	}
@@ -94,7 +98,8 @@ func (p Package) choice() (c Choice, why string) {
 		p.EnvironmentVariables = append(slices.Clone(p.EnvironmentVariables), p.engineVariables()...)
 		c.Denied = p.otherArguments()
 	case bundle:
-		return c, "the list has no hash for its bundle: download " + p.Identifier + ", and add the file with hone servers add mcpb:FILE"
+		return c, "the list has no hash for its bundle: download " + p.Identifier +
+			", and add the file with hone servers add mcpb:FILE"
 	default:
 		return c, fmt.Sprintf("packages of type %q are not installed: npm, pypi, mcpb and oci are", p.RegistryType)
 	}
@@ -147,7 +152,10 @@ func needsOf(name string, in Input) (needs []Need) {
 		}
 		return needs
 	}
-	return []Need{{Name: name, Description: in.Description, Required: in.IsRequired && in.Default == "", Secret: in.IsSecret, Default: in.Default, Choices: in.Choices, File: in.Format == "filepath"}}
+	return []Need{
+		{Name: name, Description: in.Description, Required: in.IsRequired && in.Default == "", Secret: in.IsSecret,
+			Default: in.Default, Choices: in.Choices, File: in.Format == "filepath"},
+	}
 }
 
 var braces = regexp.MustCompile(`\{([A-Za-z_-][A-Za-z0-9_.-]*)\}`)
@@ -161,8 +169,9 @@ func variablesIn(text string) (names []string) {
 	return names
 }
 
-// Fill puts values by their need's name to where they go. A need without a value takes its default; what is still missing
-// and not required is left out. The error names the first that is required, or a value that is none of its choices.
+// Fill puts values by their need's name to where they go. A need without a value takes its default; what is still
+// missing and not required is left out. The error names the first that is required, or a value that is none of its
+// choices.
 func (c Choice) Fill(values map[string]string) (Launch, error) {
 	l := Launch{Env: map[string]string{}, Headers: map[string]string{}, Secrets: map[string]string{}}
 	for _, n := range c.Needs {
@@ -263,7 +272,8 @@ func Variable(name string) string {
 	}, name)
 }
 
-// Command is the command of an entry of an mcp.json file, and the variables of the environment that it cannot do without. ok is false where there is none, or where it asks for something else of this machine.
+// Command is the command of an entry of an mcp.json file, and the variables of the environment that it cannot do
+// without. ok is false where there is none, or where it asks for something else of this machine.
 func (e Entry) Command() (raw json.RawMessage, needs []string, ok bool) {
 	var c commanded
 	if e.Written == nil || json.Unmarshal(e.Written, &c) != nil {
@@ -290,8 +300,8 @@ var asked = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\
 // everyProcess are the variables that every server is started with.
 var everyProcess = []string{"PATH", "HOME", "LANG", "TMPDIR"}
 
-// commanded is what is kept of an entry of an mcp.json file. hone's other keys give a server more of the machine: hosts, files
-// of variables, folders, keys of OAuth. Whoever wrote the list does not decide on these.
+// commanded is what is kept of an entry of an mcp.json file. hone's other keys give a server more of the machine:
+// hosts, files of variables, folders, keys of OAuth. Whoever wrote the list does not decide on these.
 type commanded struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`

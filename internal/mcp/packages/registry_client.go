@@ -30,8 +30,9 @@ const (
 
 // Client asks lists for their servers. The zero value works.
 type Client struct {
-	HTTP *http.Client                                     // nil: http.DefaultClient
-	Key  func(s Source) string                            // a key for a list, "" for none; sent to the list's own host only
+	HTTP *http.Client // nil: http.DefaultClient
+	// a key for a list, "" for none; sent to the list's own host only
+	Key  func(s Source) string
 	Wait func(ctx context.Context, d time.Duration) error // nil: by the clock
 	Told func(format string, args ...any)                 // of waits; nil: nobody
 }
@@ -51,7 +52,8 @@ type Found struct {
 	Kept    int  // how many more the list says that it has, and gives no page of
 }
 
-// List returns the entries of a list that a query fits, in the list's order, deleted ones left out unless Since asks what changed.
+// List returns the entries of a list that a query fits, in the list's order, deleted ones left out unless Since asks
+// what changed.
 func (c Client) List(ctx context.Context, s Source, q Query) (Found, error) {
 	var f Found
 	if s.url == "" {
@@ -66,7 +68,8 @@ func (c Client) List(ctx context.Context, s Source, q Query) (Found, error) {
 	legacy, sent := false, 0
 	for cursor, n := "", 0; n < mostPages; n++ {
 		data, err := c.get(ctx, s, s.page(q, cursor, legacy))
-		if missing := (&statusError{}); errors.As(err, &missing) && missing.status == http.StatusNotFound && n == 0 && s.form == formOfficial && !legacy {
+		if missing := (&statusError{}); errors.As(err, &missing) && missing.status == http.StatusNotFound && n == 0 &&
+			s.form == formOfficial && !legacy {
 			legacy, n = true, -1 // a registry of before v0.1
 			continue
 		}
@@ -75,11 +78,13 @@ func (c Client) List(ctx context.Context, s Source, q Query) (Found, error) {
 		}
 		p, err := Decode(data, s.Name)
 		if err != nil {
-			return f, &fault.Error{Code: fault.CodeUnavailable, What: "the registry's answer cannot be read", Where: s.url, Err: fault.JSON(err),
+			return f, &fault.Error{Code: fault.CodeUnavailable, What: "the registry's answer cannot be read",
+				Where: s.url, Err: fault.JSON(err),
 				Next: "look whether it is a registry: official, smithery=URL or glama=URL say which API"}
 		}
 		sent += len(p.Entries) + len(p.Skipped)
-		p.Entries = slices.DeleteFunc(p.Entries, func(e Entry) bool { // pages overlap where a list is sorted anew for each
+		// pages overlap where a list is sorted anew for each
+		p.Entries = slices.DeleteFunc(p.Entries, func(e Entry) bool {
 			again := had[e.Name+"@"+e.Version]
 			had[e.Name+"@"+e.Version] = true
 			return again
@@ -92,7 +97,8 @@ func (c Client) List(ctx context.Context, s Source, q Query) (Found, error) {
 			return f, nil
 		}
 		if seen[p.next] {
-			return f, &fault.Error{Code: fault.CodeUnavailable, What: "the registry's pages go round in a circle", Where: s.url, Next: "use --limit, or another registry"}
+			return f, &fault.Error{Code: fault.CodeUnavailable, What: "the registry's pages go round in a circle",
+				Where: s.url, Next: "use --limit, or another registry"}
 		}
 		seen[p.next], cursor = true, p.next
 	}
@@ -103,7 +109,8 @@ func (c Client) List(ctx context.Context, s Source, q Query) (Found, error) {
 func (f *Found) take(p Page, q Query) {
 	f.Skipped = append(f.Skipped, p.Skipped...)
 	for _, e := range p.Entries {
-		if e.Status == "deleted" && q.Since.IsZero() || !e.matches(q.Text) || !q.Since.IsZero() && !e.Updated.IsZero() && e.Updated.Before(q.Since) {
+		if e.Status == "deleted" && q.Since.IsZero() || !e.matches(q.Text) ||
+			!q.Since.IsZero() && !e.Updated.IsZero() && e.Updated.Before(q.Since) {
 			continue
 		}
 		if q.Limit > 0 && len(f.Entries) == q.Limit {
@@ -124,7 +131,8 @@ func (c Client) Get(ctx context.Context, s Source, name string) (Entry, error) {
 		}
 	}
 	_, short, _ := strings.Cut(name, "/")
-	f, err := c.List(ctx, s, Query{Text: map[bool]string{true: short, false: name}[s.url != "" && short != ""], Limit: 20_000})
+	f, err := c.List(ctx, s,
+		Query{Text: map[bool]string{true: short, false: name}[s.url != "" && short != ""], Limit: 20_000})
 	if err != nil {
 		return Entry{}, err
 	}
@@ -149,18 +157,26 @@ func (c Client) Get(ctx context.Context, s Source, name string) (Entry, error) {
 	}
 	switch {
 	case len(names) == 1:
-		return c.Whole(ctx, s, slices.MaxFunc(same, func(a, b Entry) int { return compareVersions(a.Version, b.Version) }))
+		return c.Whole(ctx, s,
+			slices.MaxFunc(same, func(a, b Entry) int { return compareVersions(a.Version, b.Version) }))
 	case len(names) > 1:
-		return Entry{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d servers are called %q", len(names), name), Where: s.Name, Next: "give the whole name: " + same[0].Name + ", " + same[1].Name}
+		return Entry{}, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  fmt.Sprintf("%d servers are called %q", len(names), name),
+			Where: s.Name,
+			Next:  "give the whole name: " + same[0].Name + ", " + same[1].Name,
+		}
 	}
 	search := "hone servers search"
 	if s.Name != string(formOfficial) {
 		search += " --registry " + s.Name
 	}
-	return Entry{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the list has no server %q", name), Where: s.Name, Next: search + " finds names"}
+	return Entry{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the list has no server %q", name),
+		Where: s.Name, Next: search + " finds names"}
 }
 
-// Whole is an entry of a list with what its own page says. Smithery's list does not say how its servers are run; their pages do.
+// Whole is an entry of a list with what its own page says. Smithery's list does not say how its servers are run; their
+// pages do.
 func (c Client) Whole(ctx context.Context, s Source, e Entry) (Entry, error) {
 	if s.form != formSmithery || s.url == "" || len(e.Packages)+len(e.Remotes) > 0 {
 		return e, nil
@@ -200,10 +216,12 @@ func (c Client) one(ctx context.Context, s Source, name, version string) (Entry,
 	}
 	p, err := Decode(data, s.Name)
 	if err == nil && len(p.Skipped) > 0 {
-		return Entry{}, &fault.Error{Code: fault.CodeUsage, What: "the registry's entry cannot be used", Where: s.Name, Why: p.Skipped[0], Next: "add the package itself, by npm:NAME or pypi:NAME"}
+		return Entry{}, &fault.Error{Code: fault.CodeUsage, What: "the registry's entry cannot be used", Where: s.Name,
+			Why: p.Skipped[0], Next: "add the package itself, by npm:NAME or pypi:NAME"}
 	}
 	if err != nil || len(p.Entries) != 1 || p.Entries[0].Name != name {
-		return Entry{}, &fault.Error{Code: fault.CodeUnavailable, What: "the registry's answer is not that server's", Where: u, Err: err, Next: "hone servers search " + name}
+		return Entry{}, &fault.Error{Code: fault.CodeUnavailable, What: "the registry's answer is not that server's",
+			Where: u, Err: err, Next: "hone servers search " + name}
 	}
 	return p.Entries[0], nil
 }
@@ -245,7 +263,8 @@ func (s Source) page(q Query, cursor string, legacy bool) string {
 	}
 	words := strings.Fields(q.Text)
 	if len(words) > 0 {
-		set("search", slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) })) // one word of names; the others are looked for here
+		// one word of names; the others are looked for here
+		set("search", slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) }))
 	}
 	set("cursor", cursor)
 	set("limit", strconv.Itoa(size))
@@ -271,8 +290,8 @@ func isMissing(err error) bool {
 	return ok && e.status == http.StatusNotFound
 }
 
-// get asks for a document. A list that is too busy, or that fails, is asked again: after the time that it names, else after
-// a second, two, four.
+// get asks for a document. A list that is too busy, or that fails, is asked again: after the time that it names, else
+// after a second, two, four.
 func (c Client) get(ctx context.Context, s Source, u string) (data []byte, err error) {
 	for try := range tries {
 		var again time.Duration
@@ -327,7 +346,8 @@ func (c Client) once(ctx context.Context, s Source, u string) (data []byte, agai
 	if c.HTTP != nil {
 		client = *c.HTTP
 	}
-	client.CheckRedirect = func(to *http.Request, via []*http.Request) error { // a key would go along, and a list says where its packages are
+	// a key would go along, and a list says where its packages are
+	client.CheckRedirect = func(to *http.Request, via []*http.Request) error {
 		if to.URL.Host != via[0].URL.Host || to.URL.Scheme != via[0].URL.Scheme || len(via) > 5 {
 			return fmt.Errorf("it sends us on to %s, which is not asked", to.URL.Host)
 		}
@@ -388,10 +408,12 @@ func says(data []byte) string {
 
 func unreachable(s Source, err error) error {
 	next := "look at the network, or name a folder of entries with --registry"
-	if e, ok := errors.AsType[*statusError](err); ok && (e.status == http.StatusUnauthorized || e.status == http.StatusForbidden) && s.Key() != "" {
+	if e, ok := errors.AsType[*statusError](err); ok &&
+		(e.status == http.StatusUnauthorized || e.status == http.StatusForbidden) && s.Key() != "" {
 		next = "set " + s.Key() + " to a key of yours"
 	}
-	return &fault.Error{Code: fault.CodeUnavailable, What: "the registry cannot be read", Where: s.url, Err: err, Next: next}
+	return &fault.Error{Code: fault.CodeUnavailable, What: "the registry cannot be read", Where: s.url,
+		Err: err, Next: next}
 }
 
 // compareVersions orders versions by their numbers, as far as they are numbers.

@@ -51,15 +51,16 @@ type Repository struct {
 
 // Package is a package that holds the server.
 type Package struct {
-	RegistryType         string     `json:"registryType"`
-	RegistryBaseURL      string     `json:"registryBaseUrl,omitempty"`
-	Identifier           string     `json:"identifier"` // a name; an image with its tag (oci); a URL (mcpb)
-	Version              string     `json:"version,omitempty"`
-	FileSHA256           string     `json:"fileSha256,omitempty"`
-	RuntimeHint          string     `json:"runtimeHint,omitempty"`
-	Transport            Remote     `json:"transport,omitzero"`
-	PackageArguments     []Argument `json:"packageArguments,omitempty"`
-	RuntimeArguments     []Argument `json:"runtimeArguments,omitempty"` // of the program that runs the package, such as docker
+	RegistryType     string     `json:"registryType"`
+	RegistryBaseURL  string     `json:"registryBaseUrl,omitempty"`
+	Identifier       string     `json:"identifier"` // a name; an image with its tag (oci); a URL (mcpb)
+	Version          string     `json:"version,omitempty"`
+	FileSHA256       string     `json:"fileSha256,omitempty"`
+	RuntimeHint      string     `json:"runtimeHint,omitempty"`
+	Transport        Remote     `json:"transport,omitzero"`
+	PackageArguments []Argument `json:"packageArguments,omitempty"`
+	// of the program that runs the package, such as docker
+	RuntimeArguments     []Argument `json:"runtimeArguments,omitempty"`
 	EnvironmentVariables []KeyValue `json:"environmentVariables,omitempty"`
 }
 
@@ -111,7 +112,14 @@ func OfPackage(text string) (Entry, error) {
 		why = "it is neither npm: nor pypi:"
 	}
 	if why != "" {
-		return Entry{}, &fault.Error{Code: fault.CodeUsage, What: "that package cannot be tried", Where: text, Why: why, Next: "write npm:NAME or pypi:NAME, or the name of an entry; hone servers add installs images, bundles and files"}
+		return Entry{}, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "that package cannot be tried",
+			Where: text,
+			Why:   why,
+			Next: "write npm:NAME or pypi:NAME, or the name of an entry; hone servers add installs images, " +
+				"bundles and files",
+		}
 	}
 	return Entry{Name: text, From: "package", Status: "active", Packages: []Package{p}}, nil
 }

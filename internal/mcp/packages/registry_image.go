@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// image is the whole name of a package's image. Older entries have its tag, or its digest, as their version, and its host as
-// the registry's URL.
+// image is the whole name of a package's image. Older entries have its tag, or its digest, as their version, and its
+// host as the registry's URL.
 func (p Package) image() string {
 	name := p.Identifier
 	first, _, several := strings.Cut(name, "/")
-	if u, err := url.Parse(p.RegistryBaseURL); err == nil && u.Host != "" && !strings.HasSuffix(u.Host, "docker.io") && (!several || !strings.ContainsAny(first, ".:")) {
+	if u, err := url.Parse(p.RegistryBaseURL); err == nil && u.Host != "" && !strings.HasSuffix(u.Host, "docker.io") &&
+		(!several || !strings.ContainsAny(first, ".:")) {
 		name = u.Host + "/" + name
 	}
 	tagged := strings.Contains(name[strings.LastIndex(name, "/")+1:], ":")
@@ -57,10 +58,12 @@ func (p Package) engineVariables() (list []KeyValue) {
 	return list
 }
 
-// otherArguments are the other arguments: a stranger's list does not decide on folders, networks and rights of this machine.
+// otherArguments are the other arguments: a stranger's list does not decide on folders, networks and rights of this
+// machine.
 func (p Package) otherArguments() (list []string) {
 	for _, a := range p.RuntimeArguments {
-		if slices.Contains([]string{"-e", "--env", "-i", "--interactive", "--rm", "-it", "run"}, a.Name+a.Value) || a.Name == "-e" || a.Name == "--env" {
+		if slices.Contains([]string{"-e", "--env", "-i", "--interactive", "--rm", "-it", "run"}, a.Name+a.Value) ||
+			a.Name == "-e" || a.Name == "--env" {
 			continue
 		}
 		list = append(list, strings.TrimSpace(a.Name+" "+a.Value+a.ValueHint))

@@ -57,13 +57,15 @@ func ParseSource(text string) (Source, error) {
 	default:
 		s.path = text
 		if _, err := os.Stat(text); err != nil {
-			return s, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no list of servers %q", text), Where: "--registry", Err: err,
+			return s, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no list of servers %q", text),
+				Where: "--registry", Err: err,
 				Next: "name official, smithery, glama, a URL, or a file or folder with entries"}
 		}
 		return s, nil
 	}
 	if why := badURL(s.url); why != "" {
-		return s, &fault.Error{Code: fault.CodeUsage, What: "the registry cannot be used", Where: "--registry", Why: why, Next: "write an https URL"}
+		return s, &fault.Error{Code: fault.CodeUsage, What: "the registry cannot be used", Where: "--registry",
+			Why: why, Next: "write an https URL"}
 	}
 	s.url = strings.TrimSuffix(s.url, "/")
 	return s, nil
@@ -80,7 +82,8 @@ const (
 	mostFiles = 20_000
 )
 
-// files reads a file, or every .json file of a folder and those below it. A file that is no list is skipped with the reason.
+// files reads a file, or every .json file of a folder and those below it. A file that is no list is skipped with the
+// reason.
 func (s Source) files() (p Page, err error) {
 	n := 0
 	err = filepath.WalkDir(s.path, func(path string, d fs.DirEntry, err error) error {
@@ -102,7 +105,8 @@ func (s Source) files() (p Page, err error) {
 		return nil
 	})
 	if err != nil {
-		err = &fault.Error{Code: fault.CodeUsage, What: "cannot read the list of servers", Where: s.path, Err: err, Next: "name a file or a folder with entries"}
+		err = &fault.Error{Code: fault.CodeUsage, What: "cannot read the list of servers", Where: s.path, Err: err,
+			Next: "name a file or a folder with entries"}
 	}
 	return p, err
 }

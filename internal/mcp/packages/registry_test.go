@@ -20,8 +20,8 @@ import (
 	"hone/internal/fault"
 )
 
-// standIn is the official registry's API as its OpenAPI document has it, over a list: pages by cursor, search, updated_since,
-// one server's latest version. broken makes requests fail, by their number.
+// standIn is the official registry's API as its OpenAPI document has it, over a list: pages by cursor, search,
+// updated_since, one server's latest version. broken makes requests fail, by their number.
 type standIn struct {
 	list   []response
 	base   string // v0.1 or v0
@@ -74,14 +74,19 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		page = append(page, one)
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"servers": page, "metadata": map[string]any{"nextCursor": next, "count": len(page)}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"servers": page,
+		"metadata": map[string]any{"nextCursor": next, "count": len(page)}})
 }
 
 func listOf(n int) (list []response) {
 	for i := range n {
 		day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i)
-		list = append(list, response{Entry{Name: fmt.Sprintf("io.example/server-%d", i), Description: "Number " + strconv.Itoa(i), Version: "1.0.0"},
-			map[string]any{official: map[string]any{"status": "active", "updatedAt": day.Format(time.RFC3339), "isLatest": true}}})
+		list = append(list, response{
+			Entry{Name: fmt.Sprintf("io.example/server-%d", i), Description: "Number " + strconv.Itoa(i),
+				Version: "1.0.0"},
+			map[string]any{official: map[string]any{"status": "active", "updatedAt": day.Format(time.RFC3339),
+				"isLatest": true}},
+		})
 	}
 	return list
 }
@@ -127,7 +132,8 @@ func TestPages(t *testing.T) {
 func TestQuery(t *testing.T) {
 	s := &standIn{list: listOf(40)}
 	source := start(t, s)
-	f, err := (Client{}).List(t.Context(), source, Query{Text: "server-3 number", Since: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)})
+	f, err := (Client{}).List(t.Context(), source,
+		Query{Text: "server-3 number", Since: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)})
 	var names []string
 	for _, e := range f.Entries {
 		names = append(names, e.Name)
@@ -135,7 +141,8 @@ func TestQuery(t *testing.T) {
 	if err != nil || len(names) != 9 || names[0] != "io.example/server-31" {
 		t.Errorf("%v %v", names, err)
 	}
-	if len(s.asked) != 1 || !strings.Contains(s.asked[0], "search=server-3") || !strings.Contains(s.asked[0], "updated_since=2026-02-01T00%3A00%3A00Z") || !strings.Contains(s.asked[0], "version=latest") {
+	if len(s.asked) != 1 || !strings.Contains(s.asked[0], "search=server-3") || !strings.Contains(s.asked[0],
+		"updated_since=2026-02-01T00%3A00%3A00Z") || !strings.Contains(s.asked[0], "version=latest") {
 		t.Errorf("asked %q", s.asked)
 	}
 	e, err := (Client{Key: func(Source) string { return "k" }}).Get(t.Context(), source, "io.example/server-7")
@@ -166,7 +173,8 @@ func TestBusyAndBroken(t *testing.T) {
 	}{
 		{"asks to wait", map[int]func(http.ResponseWriter){1: busy("7")}, []time.Duration{7 * time.Second}, ""},
 		{"fails twice", map[int]func(http.ResponseWriter){1: down, 2: down}, []time.Duration{time.Second, 2 * time.Second}, ""},
-		{"stays down", map[int]func(http.ResponseWriter){1: down, 2: down, 3: down, 4: down}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, "502"},
+		{"stays down", map[int]func(http.ResponseWriter){1: down, 2: down, 3: down, 4: down},
+			[]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, "502"},
 		{"asks for an hour", map[int]func(http.ResponseWriter){1: busy("3600")}, nil, "1h0m0s"},
 		{"refuses", map[int]func(http.ResponseWriter){1: func(w http.ResponseWriter) { http.Error(w, `{"error":"no"}`, http.StatusForbidden) }}, nil, "403 no"},
 		{"is no list", map[int]func(http.ResponseWriter){1: func(w http.ResponseWriter) { fmt.Fprint(w, "<html>") }}, nil, "cannot be read"},
@@ -182,8 +190,10 @@ func TestBusyAndBroken(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var waits []time.Duration
-			f, err := (Client{Wait: noWait(&waits)}).List(t.Context(), start(t, &standIn{list: listOf(3), broken: tc.broken}), Query{})
-			if tc.says == "" && (err != nil || len(f.Entries) != 3) || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says) || fault.CodeOf(err) != fault.CodeUnavailable) {
+			f, err := (Client{Wait: noWait(&waits)}).List(t.Context(),
+				start(t, &standIn{list: listOf(3), broken: tc.broken}), Query{})
+			if tc.says == "" && (err != nil || len(f.Entries) != 3) || tc.says != "" &&
+				(err == nil || !strings.Contains(err.Error(), tc.says) || fault.CodeOf(err) != fault.CodeUnavailable) {
 				t.Errorf("%d entries, %v", len(f.Entries), err)
 			}
 			if !slices.Equal(waits, tc.waits) {
@@ -247,7 +257,8 @@ func TestEntriesOfRealServers(t *testing.T) {
 		}
 		var needs []string
 		for _, n := range c.Needs {
-			needs = append(needs, n.Name+map[bool]string{true: "!"}[n.Required]+map[bool]string{true: "s"}[n.Secret]+map[bool]string{true: "f"}[n.File])
+			needs = append(needs, n.Name+map[bool]string{true: "!"}[n.Required]+map[bool]string{true: "s"}[n.Secret]+
+				map[bool]string{true: "f"}[n.File])
 		}
 		if c.Package != tc.pkg || strings.Join(needs, " ") != tc.needs {
 			t.Errorf("%s: %q, needs %q", tc.name, c.Package, needs)
@@ -265,7 +276,8 @@ func TestFill(t *testing.T) {
 		return p.Entries[0]
 	}
 	pkg := func(rest string) string {
-		return `{"name":"a/b","packages":[{"registryType":"npm","identifier":"b","transport":{"type":"stdio"},` + rest + `}]}`
+		return `{"name":"a/b","packages":[{"registryType":"npm","identifier":"b","transport":{"type":"stdio"},` +
+			rest + `}]}`
 	}
 	for _, tc := range []struct {
 		name, entry string
@@ -277,14 +289,20 @@ func TestFill(t *testing.T) {
 			Launch{Args: []string{"--mount", "src=/home/x,dst=/data,{other}"}}, ""},
 		{"a default, a choice, a flag", pkg(`"packageArguments":[{"type":"named","name":"--mode","default":"local","choices":["local","cached"]},{"type":"named","name":"-v","format":"boolean","value":"true"},{"type":"named","name":"--port"}]`), nil,
 			Launch{Args: []string{"--mode", "local", "-v"}}, ""},
-		{"none of the choices", pkg(`"packageArguments":[{"type":"named","name":"--mode","choices":["local","cached"]}]`), map[string]string{"mode": "far"}, Launch{}, "none of local, cached"},
+		{
+			"none of the choices",
+			pkg(`"packageArguments":[{"type":"named","name":"--mode","choices":["local","cached"]}]`),
+			map[string]string{"mode": "far"}, Launch{}, "none of local, cached",
+		},
 		{"required", pkg(`"environmentVariables":[{"name":"API_KEY","description":"of the service","isRequired":true,"isSecret":true}]`), nil, Launch{}, "needs a value for API_KEY (of the service)"},
 		{"a secret is a variable", pkg(`"environmentVariables":[{"name":"API_KEY","isRequired":true,"isSecret":true},{"name":"REGION","default":"eu"}],"packageArguments":[{"type":"named","name":"--dsn","value":"pg://u:{db-pass}@h","isSecret":true,"variables":{"db-pass":{"isRequired":true}}}]`),
 			map[string]string{"API_KEY": "s3cret", "db-pass": "p4ss"},
-			Launch{Args: []string{"--dsn", "pg://u:${DB_PASS}@h"}, Env: map[string]string{"API_KEY": "${API_KEY}", "REGION": "eu"}, Secrets: map[string]string{"API_KEY": "s3cret", "DB_PASS": "p4ss"}}, ""},
+			Launch{Args: []string{"--dsn", "pg://u:${DB_PASS}@h"}, Env: map[string]string{"API_KEY": "${API_KEY}",
+				"REGION": "eu"}, Secrets: map[string]string{"API_KEY": "s3cret", "DB_PASS": "p4ss"}}, ""},
 		{"a remote", `{"name":"a/b","remotes":[{"type":"sse","url":"https://x.example/sse"},{"type":"streamable-http","url":"https://{tenant}.example.com/mcp","variables":{"tenant":{"isRequired":true}},"headers":[{"name":"X-Api-Key","isSecret":true,"isRequired":true},{"name":"X-Region","default":"eu"}]}]}`,
 			map[string]string{"tenant": "acme", "X-Api-Key": "k1"},
-			Launch{URL: "https://acme.example.com/mcp", Headers: map[string]string{"X-Api-Key": "${X_API_KEY}", "X-Region": "eu"}, Secrets: map[string]string{"X_API_KEY": "k1"}}, ""},
+			Launch{URL: "https://acme.example.com/mcp", Headers: map[string]string{"X-Api-Key": "${X_API_KEY}",
+				"X-Region": "eu"}, Secrets: map[string]string{"X_API_KEY": "k1"}}, ""},
 		{"a remote led elsewhere", `{"name":"a/b","remotes":[{"type":"streamable-http","url":"{base}/mcp","variables":{"base":{"isRequired":true}}}]}`, map[string]string{"base": "http://10.0.0.1"}, Launch{}, "not reached by https"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -300,14 +318,16 @@ func TestFill(t *testing.T) {
 				return
 			}
 			same := func(a, b map[string]string) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
-			if err != nil || !slices.Equal(l.Args, tc.want.Args) || !same(l.Env, tc.want.Env) || !same(l.Headers, tc.want.Headers) || !same(l.Secrets, tc.want.Secrets) || l.URL != tc.want.URL {
+			if err != nil || !slices.Equal(l.Args, tc.want.Args) || !same(l.Env, tc.want.Env) ||
+				!same(l.Headers, tc.want.Headers) || !same(l.Secrets, tc.want.Secrets) || l.URL != tc.want.URL {
 				t.Errorf("%+v %v", l, err)
 			}
 		})
 	}
 }
 
-// Entries of strangers that could be taken for something else are left out, each with its reason, and do not spoil the others.
+// Entries of strangers that could be taken for something else are left out, each with its reason, and do not spoil the
+// others.
 func TestHostileEntries(t *testing.T) {
 	npm := func(rest string) string {
 		return `{"name":"a/b","packages":[{"registryType":"npm","identifier":"b",` + rest + `}]}`
@@ -335,11 +355,16 @@ func TestHostileEntries(t *testing.T) {
 		{`{"name":"a/b","remotes":[{"type":"sse","url":"http://169.254.169.254/latest"}]}`, "not reached by https"},
 		{`{"name":"a/b","remotes":[{"type":"sse","url":"https://x.example","headers":[{"name":"X: y\r\nHost","value":"z"}]}]}`, "no name of a variable"},
 		{`{"name":"a/b","remotes":[{"type":"sse","url":"https://x.example","headers":[{"name":"X","value":"a\r\nB: c"}]}]}`, "line end"},
-		{`{"name":"a/b","packages":[` + strings.Repeat(`{"registryType":"npm","identifier":"x"},`, 70) + `{"registryType":"npm","identifier":"x"}]}`, "too many"},
+		{
+			`{"name":"a/b","packages":[` + strings.Repeat(`{"registryType":"npm","identifier":"x"},`, 70) +
+				`{"registryType":"npm","identifier":"x"}]}`,
+			"too many",
+		},
 		{`{"name":"a/b","packages":"x"}`, "cannot unmarshal"},
 	} {
 		p, err := Decode([]byte(`{"servers":[`+tc.entry+`,{"name":"good/one"}]}`), "x")
-		if err != nil || len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0], tc.why) || len(p.Entries) != 1 || p.Entries[0].Name != "good/one" {
+		if err != nil || len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0], tc.why) || len(p.Entries) != 1 ||
+			p.Entries[0].Name != "good/one" {
 			t.Errorf("%.80s: %v, skipped %.200q, kept %d", tc.entry, err, p.Skipped, len(p.Entries))
 		}
 	}
@@ -350,8 +375,11 @@ func TestHostileEntries(t *testing.T) {
 }
 
 func TestSources(t *testing.T) {
-	for text, want := range map[string]string{"": "https://registry.modelcontextprotocol.io", "smithery": "https://api.smithery.ai/servers", "glama=https://mirror.example/x": "https://mirror.example/x",
-		"https://own.example": "https://own.example", "testdata": ""} {
+	for text, want := range map[string]string{
+		"": "https://registry.modelcontextprotocol.io", "smithery": "https://api.smithery.ai/servers",
+		"glama=https://mirror.example/x": "https://mirror.example/x",
+		"https://own.example":            "https://own.example", "testdata": "",
+	} {
 		if s, err := ParseSource(text); err != nil || s.url != want {
 			t.Errorf("%q: %+v %v", text, s, err)
 		}
@@ -366,7 +394,10 @@ func TestSources(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"smithery.json", "smithery-one.json", "smithery-bundle.json", "glama.json", "mcp.json", "entries/github-mcp-server.json"} {
+	for _, name := range []string{
+		"smithery.json", "smithery-one.json", "smithery-bundle.json", "glama.json", "mcp.json",
+		"entries/github-mcp-server.json",
+	} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)
@@ -411,8 +442,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// What an entry of an mcp.json file asks for is known, so that a user can give it: a default is taken only where the variable is not one that
-// every process has.
+// What an entry of an mcp.json file asks for is known, so that a user can give it: a default is taken only where the
+// variable is not one that every process has.
 func TestCommandsAskFor(t *testing.T) {
 	p, err := DecodeFile([]byte(`{"mcpServers":{"a":{"command":"x","args":["${B}","${HONE_EPISODE_DIR}/x${env:A}","${C:-c}","${HOME:-h}"]},"b":{"command":"x","args":["${input:key}"]}}}`), "x")
 	if err != nil || len(p.Entries) != 2 {
@@ -428,8 +459,11 @@ func TestCommandsAskFor(t *testing.T) {
 
 // A package is an entry too, and a name that a package manager would read as something else is none.
 func TestOfPackage(t *testing.T) {
-	for text, want := range map[string]string{"npm:@us/tiny@1.2": "npm:@us/tiny@1.2", "npm:@us/tiny": "npm:@us/tiny", "pypi:tiny": "pypi:tiny", "pypi:tiny==1.2": "pypi:tiny==1.2", "pypi:tiny@1.2": "pypi:tiny==1.2",
-		"npm:--registry=x": "", "npm:": "", "oci:x/y:1": "", "pypi:../x": "", "gem:x": ""} {
+	for text, want := range map[string]string{
+		"npm:@us/tiny@1.2": "npm:@us/tiny@1.2", "npm:@us/tiny": "npm:@us/tiny", "pypi:tiny": "pypi:tiny",
+		"pypi:tiny==1.2": "pypi:tiny==1.2", "pypi:tiny@1.2": "pypi:tiny==1.2", "npm:--registry=x": "", "npm:": "",
+		"oci:x/y:1": "", "pypi:../x": "", "gem:x": "",
+	} {
 		e, err := OfPackage(text)
 		if f, is := errors.AsType[*fault.Error](err); want == "" {
 			if !is || f.Code != fault.CodeUsage {
@@ -446,14 +480,20 @@ func TestOfPackage(t *testing.T) {
 // A host whose name is not known is not asked again, and the reason does not hold the whole address.
 func TestUnknownHostIsAskedOnce(t *testing.T) {
 	asked := 0
-	c := Client{HTTP: &http.Client{Transport: fails(func() error { asked++; return &net.DNSError{Err: "no such host", Name: "r.example", IsNotFound: true} })},
-		Wait: func(context.Context, time.Duration) error { return nil }}
+	c := Client{
+		HTTP: &http.Client{Transport: fails(func() error {
+			asked++
+			return &net.DNSError{Err: "no such host", Name: "r.example", IsNotFound: true}
+		})},
+		Wait: func(context.Context, time.Duration) error { return nil },
+	}
 	s, err := ParseSource("https://r.example/api")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = c.List(t.Context(), s, Query{Text: "words"})
-	if f, is := errors.AsType[*fault.Error](err); !is || asked != 1 || strings.Contains(f.Err.Error(), "search=") || !strings.Contains(f.Err.Error(), "no such host") {
+	if f, is := errors.AsType[*fault.Error](err); !is || asked != 1 || strings.Contains(f.Err.Error(), "search=") ||
+		!strings.Contains(f.Err.Error(), "no such host") {
 		t.Errorf("asked %d times: %v", asked, err)
 	}
 }
@@ -462,11 +502,15 @@ type fails func() error
 
 func (f fails) RoundTrip(*http.Request) (*http.Response, error) { return nil, f() }
 
-// What is started as it stands in an mcp.json file gets nothing of this machine: no variable, however it is written, and none
-// of hone's own keys. A registry that is reached by HTTP gives no commands.
+// What is started as it stands in an mcp.json file gets nothing of this machine: no variable, however it is written,
+// and none of hone's own keys. A registry that is reached by HTTP gives no commands.
 func TestCommandsOfOthers(t *testing.T) {
-	for _, key := range []string{`"command":"x","args":["\u0024{AWS_SECRET_ACCESS_KEY}"]`, `"command":"x","env":{"K":"$\u007bA}"}`, `"url":"http://localhost/\u0024{A}","headers":{"H":"v"}`,
-		`"command":"x","env":{"\u0024{A}":"v"}`, `"url":"https://x.example","headers":{"K":"\u0024{A}"}`, `"COMMAND":"\u0024{A}"`} {
+	for _, key := range []string{
+		`"command":"x","args":["\u0024{AWS_SECRET_ACCESS_KEY}"]`, `"command":"x","env":{"K":"$\u007bA}"}`,
+		`"url":"http://localhost/\u0024{A}","headers":{"H":"v"}`,
+		`"command":"x","env":{"\u0024{A}":"v"}`, `"url":"https://x.example","headers":{"K":"\u0024{A}"}`,
+		`"COMMAND":"\u0024{A}"`,
+	} {
 		p, err := DecodeFile([]byte(`{"mcpServers":{"a":{`+key+`}}}`), "x")
 		if err != nil || len(p.Entries) != 1 {
 			t.Fatalf("%s: %v %q", key, err, p.Skipped)
@@ -478,7 +522,8 @@ func TestCommandsOfOthers(t *testing.T) {
 	p, err := DecodeFile([]byte(`{"mcpServers":{"a":{"command":"x","args":["y"],"env":{"A":"b"},"type":"stdio","hosts":["evil.example"],"cwd":"/","template":"/home",
 		"envFile":"/home/u/.env","EnvFile":"z","oauth":{"private_key_file":"/home/u/.ssh/id"},"headers":{"H":"v"},"reset":{"from":"/","to":"x"}}}}`), "x")
 	raw, _, ok := p.Entries[0].Command()
-	if want := `{"command":"x","args":["y"],"env":{"A":"b"},"headers":{"H":"v"}}`; err != nil || !ok || string(raw) != want {
+	if want := `{"command":"x","args":["y"],"env":{"A":"b"},"headers":{"H":"v"}}`; err != nil || !ok ||
+		string(raw) != want {
 		t.Errorf("%v %v, kept %s", err, ok, raw)
 	}
 	for _, text := range []string{`{"mcpServers":{"a":{"command":"x"}}}`, `{"servers":{"a":{"command":"x"}}}`} {
@@ -507,7 +552,8 @@ func TestImages(t *testing.T) {
 		{`"identifier": "x/y", "runtimeArguments": [{"name": "-e", "value": "LD_PRELOAD=/x"}]`, "", "which programs run"},
 		{`"identifier": "x/y", "runtimeArguments": [{"name": "-e", "value": "KEY=${AWS_SECRET_ACCESS_KEY}"}]`, "", "variable of this machine"},
 	} {
-		p, err := Decode([]byte(`{"name": "io.example/image", "packages": [{"registryType": "oci", `+tc.pkg+`}]}`), "list")
+		p, err := Decode([]byte(`{"name": "io.example/image", "packages": [{"registryType": "oci", `+tc.pkg+`}]}`),
+			"list")
 		if tc.skipped != "" {
 			if len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0], tc.skipped) {
 				t.Errorf("%s: %v %q", tc.pkg, err, p.Skipped)

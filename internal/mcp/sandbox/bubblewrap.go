@@ -8,7 +8,8 @@ import (
 )
 
 // secretFiles are readable to root, whom a read-only root does not stop.
-var secretFiles = []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/krb5.keytab"}
+var secretFiles = []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
+	"/etc/krb5.keytab"}
 
 // bubblewrap is the arguments of bwrap up to the program.
 func (p *places) bubblewrap(network bool) []string {
@@ -37,7 +38,8 @@ func (p *places) bubblewrap(network bool) []string {
 			real = path // bwrap will say why
 		}
 		args = append(args, "--bind", real, real)
-		if real != path && p.hides(path) && !slices.ContainsFunc(shown, func(s string) bool { return within(path, s) }) {
+		if real != path && p.hides(path) &&
+			!slices.ContainsFunc(shown, func(s string) bool { return within(path, s) }) {
 			args = append(args, "--bind", path, path)
 		}
 	}
@@ -51,7 +53,8 @@ func (p *places) bubblewrap(network bool) []string {
 		}
 	}
 	for _, path := range p.hidden {
-		if !p.private(path) && !slices.ContainsFunc(over, func(o string) bool { return within(path, o) }) { // what is written there would be lost without a word
+		// what is written there would be lost without a word
+		if !p.private(path) && !slices.ContainsFunc(over, func(o string) bool { return within(path, o) }) {
 			args = append(args, "--remount-ro", path)
 		}
 	}
@@ -68,8 +71,8 @@ func (p *places) private(path string) bool {
 // folder can be written to.
 func baseArgs() []string {
 	args := []string{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-		"--ro-bind", "/", "/", "--dev", "/dev", "--size", fmt.Sprint(tmpfsBytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-		"--proc", "/proc"}
+		"--ro-bind", "/", "/", "--dev", "/dev", "--size", fmt.Sprint(tmpfsBytes), "--tmpfs", "/dev/shm",
+		"--remount-ro", "/dev", "--proc", "/proc"}
 	for _, path := range kernelFiles("/proc") {
 		args = append(args, "--ro-bind", path, path)
 	}

@@ -67,9 +67,9 @@ func Exec(args, env []string) error {
 	return nil
 }
 
-// CloseInheritedFiles has the programs that this process starts, or becomes, not inherit its open files but the standard three. Go
-// opens its own so; what stays open is what this process was itself handed by its parent, or what a C library opened, and a
-// handle of a folder leads past every rule about paths.
+// CloseInheritedFiles has the programs that this process starts, or becomes, not inherit its open files but the
+// standard three. Go opens its own so; what stays open is what this process was itself handed by its parent, or what a
+// C library opened, and a handle of a folder leads past every rule about paths.
 func CloseInheritedFiles() error {
 	const first = 3
 	err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)

@@ -17,7 +17,8 @@ var errOnlyLinux = errors.New("only Linux has it")
 // Exec is the helper of Linux's levels; elsewhere there is none, and Wrap never asks for it.
 func Exec(_, _ []string) error { return errOnlyLinux }
 
-// CloseInheritedFiles marks the open files of this process, but the standard three, so that no program it starts inherits them.
+// CloseInheritedFiles marks the open files of this process, but the standard three, so that no program it starts
+// inherits them.
 func CloseInheritedFiles() error {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {

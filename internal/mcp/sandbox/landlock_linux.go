@@ -13,10 +13,11 @@ import (
 
 // The rights of Landlock's ABI 1, and what later ones added, by the version that did (userspace-api/landlock).
 const (
-	rightsToRead = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	rightsABI1   = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1
-	rightsABI2   = rightsABI1 | unix.LANDLOCK_ACCESS_FS_REFER
-	rightsABI3   = rightsABI2 | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	rightsToRead = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+		unix.LANDLOCK_ACCESS_FS_READ_DIR
+	rightsABI1 = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1
+	rightsABI2 = rightsABI1 | unix.LANDLOCK_ACCESS_FS_REFER
+	rightsABI3 = rightsABI2 | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	// What a rule on a file, rather than on a folder, may hold.
 	rightsOfFiles = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
 		unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
@@ -45,7 +46,8 @@ func gapsOf(v int) string {
 	if v >= scopedABI {
 		return ""
 	}
-	return fmt.Sprintf("signals to the user's other processes are not refused: the kernel's Landlock is version %d, and %d does", v, scopedABI)
+	return fmt.Sprintf("signals to the user's other processes are not refused: the kernel's Landlock is version %d, "+
+		"and %d does", v, scopedABI)
 }
 
 func check(v int, err error) error {
@@ -70,7 +72,8 @@ func (r *ruleset) apply(network bool) error {
 	if v >= scopedABI {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)),
+		unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return fmt.Errorf("landlock_create_ruleset: %w", errno)
 	}
@@ -123,8 +126,8 @@ func allow(ruleset int, path string, rights uint64) error {
 	return nil
 }
 
-// readable lists, since Landlock can only allow, the highest paths that hold nothing hidden, and what is shown again; parts are
-// the shown folders that hold something masked.
+// readable lists, since Landlock can only allow, the highest paths that hold nothing hidden, and what is shown again;
+// parts are the shown folders that hold something masked.
 func (r *ruleset) readable() (whole, parts []string) {
 	var walk func(path string, hidden []string, opened *[]string)
 	walk = func(path string, hidden []string, opened *[]string) {

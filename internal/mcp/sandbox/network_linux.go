@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process without network that is to have a proxy listens for it itself: the helper, inside, opens a socket on the loop-back of the
-// process's own network, sends it out over a pair of sockets, and becomes the program. What is sent is served from outside, and
-// nothing of it stays open in the program.
+// A process without network that is to have a proxy listens for it itself: the helper, inside, opens a socket on the
+// loop-back of the process's own network, sends it out over a pair of sockets, and becomes the program. What is sent is
+// served from outside, and nothing of it stays open in the program.
 
 // handTime bounds the wait for the socket from inside.
 const handTime = 30 * time.Second
 
-// offer prepares a command for it and serves what comes with g.Proxy until the process has ended. fd is the descriptor that the helper
-// has.
+// offer prepares a command for it and serves what comes with g.Proxy until the process has ended. fd is the descriptor
+// that the helper has.
 func (s *Sandbox) offer(cmd *exec.Cmd, serve func(net.Listener)) (fd int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -38,7 +38,8 @@ func (s *Sandbox) offer(cmd *exec.Cmd, serve func(net.Listener)) (fd int, err er
 		theirs.Close()
 		return 0, err
 	}
-	cmd.ExtraFiles = append(cmd.ExtraFiles, theirs) // closed when nothing refers to cmd any more: only who starts it knows when it has been read
+	// closed when nothing refers to cmd any more: only who starts it knows when it has been read
+	cmd.ExtraFiles = append(cmd.ExtraFiles, theirs)
 	s.proxies.Go(func() {
 		stop := context.AfterFunc(s.ctx, func() { c.Close() })
 		l, process, err := receive(c.(*net.UnixConn))
@@ -128,7 +129,8 @@ func hand(fd int, env []string) ([]string, error) {
 func proxyEnv(env []string, url string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains([]string{"no_proxy", "all_proxy", "npm_config_proxy", "npm_config_https_proxy", "npm_config_noproxy"}, strings.ToLower(name))
+		return slices.Contains([]string{"no_proxy", "all_proxy", "npm_config_proxy", "npm_config_https_proxy",
+			"npm_config_noproxy"}, strings.ToLower(name))
 	})
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		env = setEnv(env, name, url)

@@ -16,12 +16,13 @@ import (
 	"time"
 )
 
-// runFetches says of each URL what a client of the standard library is answered through the proxy its environment names, and of each
-// address what a connection past the proxy comes to.
+// runFetches says of each URL what a client of the standard library is answered through the proxy its environment
+// names, and of each address what a connection past the proxy comes to.
 func runFetches(what []string) {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
-		if target, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.HasPrefix(target, "socket:") && e.Name() > "2" {
+		if target, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.HasPrefix(target, "socket:") &&
+			e.Name() > "2" {
 			fmt.Println("open:", e.Name(), target)
 		}
 	}
@@ -47,7 +48,9 @@ func TestProxyInPlaceOfTheNetwork(t *testing.T) {
 	s := at(t, Bubblewrap, options(tg))
 	ended := make(chan string, 8)
 	g.Proxy = func(l net.Listener) {
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "proxied %s", r.URL) })}
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "proxied %s", r.URL)
+		})}
 		_ = server.Serve(l)
 		_ = server.Close()
 		ended <- l.Addr().String()
@@ -69,7 +72,8 @@ func TestProxyInPlaceOfTheNetwork(t *testing.T) {
 	}
 }
 
-// A process that never starts leaves nothing to wait for, and a level that cannot hold a process to a proxy does not pretend to.
+// A process that never starts leaves nothing to wait for, and a level that cannot hold a process to a proxy does not
+// pretend to.
 func TestProxyThatIsNotUsed(t *testing.T) {
 	tg, g := outside(t)
 	g.Proxy = func(net.Listener) { t.Error("served") }
@@ -79,7 +83,8 @@ func TestProxyThatIsNotUsed(t *testing.T) {
 	}
 	for _, level := range []Level{Landlock, None} {
 		t.Run(string(level), func(t *testing.T) {
-			if err := at(t, level, options(tg)).Wrap(exec.Command("/bin/true"), g); err == nil || !strings.Contains(err.Error(), "needs bubblewrap") {
+			if err := at(t, level, options(tg)).Wrap(exec.Command("/bin/true"), g); err == nil ||
+				!strings.Contains(err.Error(), "needs bubblewrap") {
 				t.Error(err)
 			}
 		})
@@ -88,11 +93,17 @@ func TestProxyThatIsNotUsed(t *testing.T) {
 
 // What the user's own way out is, a package manager would ask in vain: the proxy is the only one.
 func TestProxied(t *testing.T) {
-	env := []string{"PATH=/bin", "HTTPS_PROXY=http://corp:1", "NO_PROXY=registry.corp", "no_proxy=*", "ALL_PROXY=socks://corp", "npm_config_proxy=http://corp:1",
-		"npm_config_https_proxy=http://corp:1", "npm_config_registry=https://registry.corp"}
+	env := []string{
+		"PATH=/bin", "HTTPS_PROXY=http://corp:1", "NO_PROXY=registry.corp", "no_proxy=*", "ALL_PROXY=socks://corp",
+		"npm_config_proxy=http://corp:1",
+		"npm_config_https_proxy=http://corp:1", "npm_config_registry=https://registry.corp",
+	}
 	got := proxyEnv(env, "http://127.0.0.1:9")
-	want := []string{"PATH=/bin", "npm_config_registry=https://registry.corp", "HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9",
-		"http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9", "NODE_USE_ENV_PROXY=1"}
+	want := []string{
+		"PATH=/bin", "npm_config_registry=https://registry.corp", "HTTP_PROXY=http://127.0.0.1:9",
+		"HTTPS_PROXY=http://127.0.0.1:9",
+		"http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9", "NODE_USE_ENV_PROXY=1",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -12,8 +12,8 @@ import (
 // tmpfsBytes bounds the private home and each private tmp, which live in memory.
 const tmpfsBytes = 256 << 20
 
-// places are the folders as one process is to see them: the system's are readable, the hidden are empty, with read and write
-// shown again.
+// places are the folders as one process is to see them: the system's are readable, the hidden are empty, with read and
+// write shown again.
 type places struct {
 	hidden   []string // folders, parents before what is in them
 	masked   []string // files in readable folders that are not
@@ -26,7 +26,8 @@ type places struct {
 
 // isSystem reports whether a folder of the root holds programs, their libraries and their settings, rather than data.
 func isSystem(name string) bool {
-	return slices.Contains([]string{"bin", "dev", "etc", "gnu", "nix", "opt", "proc", "sbin", "sys", "usr"}, name) || strings.HasPrefix(name, "lib")
+	return slices.Contains([]string{"bin", "dev", "etc", "gnu", "nix", "opt", "proc", "sbin", "sys", "usr"}, name) ||
+		strings.HasPrefix(name, "lib")
 }
 
 func newPlaces(cmd *exec.Cmd, g Grants, o Options) (*places, error) {
@@ -104,8 +105,8 @@ func (p *places) hide(o Options) error {
 // maskDepth is how deep below a folder that nobody granted files of secrets are looked for.
 const maskDepth = 3
 
-// maskSecrets hides .env files in what is shown because the server is there, rather than because it was granted: a package's
-// folder is often a person's project.
+// maskSecrets hides .env files in what is shown because the server is there, rather than because it was granted: a
+// package's folder is often a person's project.
 func (p *places) maskSecrets(granted []string) {
 	for _, root := range p.read {
 		if slices.ContainsFunc(granted, func(g string) bool { return within(root, g) }) {
@@ -116,9 +117,11 @@ func (p *places) maskSecrets(granted []string) {
 			switch {
 			case err != nil:
 				return nil // it cannot be read, so the server cannot either
-			case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || strings.Count(path, "/")-depth >= maskDepth):
+			case d.IsDir() &&
+				(d.Name() == "node_modules" || d.Name() == ".git" || strings.Count(path, "/")-depth >= maskDepth):
 				return filepath.SkipDir
-			case !d.IsDir() && isSecret(d.Name()) && !slices.ContainsFunc(granted, func(g string) bool { return within(path, g) }):
+			case !d.IsDir() && isSecret(d.Name()) &&
+				!slices.ContainsFunc(granted, func(g string) bool { return within(path, g) }):
 				p.masked = append(p.masked, path)
 				if real, err := filepath.EvalSymlinks(path); err == nil {
 					p.masked = append(p.masked, real)

@@ -35,35 +35,36 @@ func write(t *testing.T, dir string, files map[string]string) {
 func TestShown(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, map[string]string{
-		".ssh/id":                                         "key",
-		".local/bin/uvx":                                  "\x7fELF",
-		".local/share/keyrings/k":                         "key",
-		"bin/tool":                                        "\x7fELF",
-		"venv/bin/server":                                 "#!" + home + "/pythons/3.12/bin/python3\n",
-		"pythons/3.12/bin/python3":                        "\x7fELF",
-		"nvm/v20/bin/node":                                "\x7fELF",
-		"proj/node_modules/.bin/mcp":                      "->../pkg/dist/index.js",
-		"proj/node_modules/pkg/dist/index.js":             "#!/usr/bin/env -S node --no-warnings\n",
-		"proj/.env":                                       "KEY=1",
-		"app/package.json":                                "{}",
-		"app/dist/main.js":                                "1",
-		"app/dist/c.json":                                 "{}",
-		".pyenv/shims/python3":                            "#!/bin/sh\n",
-		".pyenv/versions/3.12/bin/python3":                "\x7fELF",
-		".local/share/uv/python/3.12/bin/python3.12":      "\x7fELF",
-		".local/bin/python3.12":                           "->../share/uv/python/3.12/bin/python3.12",
-		"env/bin/python":                                  "->" + home + "/.local/bin/python3.12",
-		"env/pyvenv.cfg":                                  "home = " + home + "/.local/bin\n",
-		"env/lib/python3.12/site-packages/e.pth":          home + "/src\n",
-		"src/mod.py":                                      "",
-		"edited/pyproject.toml":                           "",
-		"edited/.venv/bin/python":                         "->" + home + "/.local/bin/python3.12",
-		"edited/.venv/pyvenv.cfg":                         "home = " + home + "/.ssh/bin\n",
-		"edited/.venv/bin/odd":                            "#!/usr/bin/env -S -u ../../../.ssh/id python3\n",
-		"edited/.venv/lib/python3.12/site-packages/e.pth": "import sys\n" + home + "/edited/src\n" + home + "/.ssh\n" + home + "/edited/../.local/share/keyrings\n",
-		"edited/src/mod.py":                               "",
-		"scripts/server.py":                               "print()",
-		"scripts/key":                                     "key",
+		".ssh/id":                                    "key",
+		".local/bin/uvx":                             "\x7fELF",
+		".local/share/keyrings/k":                    "key",
+		"bin/tool":                                   "\x7fELF",
+		"venv/bin/server":                            "#!" + home + "/pythons/3.12/bin/python3\n",
+		"pythons/3.12/bin/python3":                   "\x7fELF",
+		"nvm/v20/bin/node":                           "\x7fELF",
+		"proj/node_modules/.bin/mcp":                 "->../pkg/dist/index.js",
+		"proj/node_modules/pkg/dist/index.js":        "#!/usr/bin/env -S node --no-warnings\n",
+		"proj/.env":                                  "KEY=1",
+		"app/package.json":                           "{}",
+		"app/dist/main.js":                           "1",
+		"app/dist/c.json":                            "{}",
+		".pyenv/shims/python3":                       "#!/bin/sh\n",
+		".pyenv/versions/3.12/bin/python3":           "\x7fELF",
+		".local/share/uv/python/3.12/bin/python3.12": "\x7fELF",
+		".local/bin/python3.12":                      "->../share/uv/python/3.12/bin/python3.12",
+		"env/bin/python":                             "->" + home + "/.local/bin/python3.12",
+		"env/pyvenv.cfg":                             "home = " + home + "/.local/bin\n",
+		"env/lib/python3.12/site-packages/e.pth":     home + "/src\n",
+		"src/mod.py":                                 "",
+		"edited/pyproject.toml":                      "",
+		"edited/.venv/bin/python":                    "->" + home + "/.local/bin/python3.12",
+		"edited/.venv/pyvenv.cfg":                    "home = " + home + "/.ssh/bin\n",
+		"edited/.venv/bin/odd":                       "#!/usr/bin/env -S -u ../../../.ssh/id python3\n",
+		"edited/.venv/lib/python3.12/site-packages/e.pth": "import sys\n" + home + "/edited/src\n" + home + "/.ssh\n" +
+			home + "/edited/../.local/share/keyrings\n",
+		"edited/src/mod.py": "",
+		"scripts/server.py": "print()",
+		"scripts/key":       "key",
 	})
 	for _, tc := range []struct {
 		name, program string
@@ -81,20 +82,22 @@ func TestShown(t *testing.T) {
 			[]string{"nvm/v20", "nvm/v20/bin", "scripts/server.py"}},
 		{"started in a project", "bin/tool", nil, "proj", []string{"bin", "proj"}},
 		{"a package's script", "nvm/v20/bin/node", []string{home + "/app/dist/main.js"}, "", []string{"app", "app/dist/main.js", "nvm/v20", "nvm/v20/bin"}},
-		{"a script by its place from where it starts", "nvm/v20/bin/node", []string{"dist/main.js"}, "app", []string{"app", "app/dist/main.js", "nvm/v20", "nvm/v20/bin"}},
+		{"a script by its place from where it starts", "nvm/v20/bin/node", []string{"dist/main.js"}, "app",
+			[]string{"app", "app/dist/main.js", "nvm/v20", "nvm/v20/bin"}},
 		{"settings of a package are no script", "bin/tool", []string{"--config=" + home + "/app/dist/c.json"}, "", []string{"app/dist/c.json", "bin"}},
 		{"pyenv", ".pyenv/shims/python3", nil, "", []string{".pyenv", ".pyenv/shims"}},
 		{"an environment that another program made", "env/bin/python", nil, "",
 			[]string{".local/bin", ".local/share/uv/python/3.12", ".local/share/uv/python/3.12/bin", "env", "env/bin"}},
 		{"a project's environment, into which a package has put files", "edited/.venv/bin/python", nil, "",
-			[]string{".local/bin", ".local/share/uv/python/3.12", ".local/share/uv/python/3.12/bin", "edited/.venv", "edited/.venv/bin", "edited/src"}},
+			[]string{".local/bin", ".local/share/uv/python/3.12", ".local/share/uv/python/3.12/bin", "edited/.venv",
+				"edited/.venv/bin", "edited/src"}},
 		{"a first line that names a file", "edited/.venv/bin/odd", nil, "", []string{"edited/.venv", "edited/.venv/bin", "edited/src"}},
 		{"started in the home folder", "bin/tool", nil, ".", []string{"bin"}},
 		{"none", "missing", nil, "", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cmd := &exec.Cmd{Path: filepath.Join(home, tc.program), Args: append([]string{"x"}, tc.args...), Dir: "/usr",
-				Env: []string{"PATH=" + home + "/nvm/v20/bin:/usr/bin", "HOME=" + home}}
+			cmd := &exec.Cmd{Path: filepath.Join(home, tc.program), Args: append([]string{"x"}, tc.args...),
+				Dir: "/usr", Env: []string{"PATH=" + home + "/nvm/v20/bin:/usr/bin", "HOME=" + home}}
 			if tc.dir != "" {
 				cmd.Dir = filepath.Join(home, tc.dir)
 			}
@@ -120,10 +123,14 @@ func TestLinksAreFollowed(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			tg, _ := outside(t)
 			s := at(t, level, options(tg))
-			write(t, tg.Home, map[string]string{"lib/text": "found", "data/.keep": "", "proj/lib": "->../lib", "proj/data": "->../data", "granted": "->lib"})
-			cmd := exec.Command("/bin/sh", "-c", `cat "$H/granted/text" && echo x > "$H/data/a" && echo x > "$H/proj/data/b" && cat "$H/proj/lib/text"`)
+			write(t, tg.Home, map[string]string{"lib/text": "found", "data/.keep": "", "proj/lib": "->../lib",
+				"proj/data": "->../data", "granted": "->lib"})
+			cmd := exec.Command("/bin/sh", "-c",
+				`cat "$H/granted/text" && echo x > "$H/data/a" && echo x > "$H/proj/data/b" && cat "$H/proj/lib/text"`)
 			cmd.Dir, cmd.Env = tg.Home+"/proj", []string{"PATH=" + os.Getenv("PATH"), "H=" + tg.Home}
-			if err := s.Wrap(cmd, Grants{Env: []string{"H"}, Read: []string{tg.Home + "/granted", tg.Home + "/proj/lib"}, Write: []string{tg.Home + "/proj/data"}}); err != nil {
+			if err := s.Wrap(cmd,
+				Grants{Env: []string{"H"}, Read: []string{tg.Home + "/granted", tg.Home + "/proj/lib"},
+					Write: []string{tg.Home + "/proj/data"}}); err != nil {
 				t.Fatal(err)
 			}
 			if out, err := cmd.CombinedOutput(); string(out) != "foundfound" || err != nil {
@@ -159,8 +166,8 @@ func TestInstalledInTheHomeFolder(t *testing.T) {
 	}
 }
 
-// Where a server starts, and the package it is a part of, are read but for their .env files; links in them lead nowhere that is
-// hidden; and what is written where nothing is kept is refused rather than lost.
+// Where a server starts, and the package it is a part of, are read but for their .env files; links in them lead nowhere
+// that is hidden; and what is written where nothing is kept is refused rather than lost.
 func TestProjectWithoutItsSecrets(t *testing.T) {
 	const script = `for f in main.js lib/x.js .env .env.local sub/.env secrets.link key; do printf "%s:" "$f"; cat "$f" 2>/dev/null; echo; done
 ls > /dev/null && echo lists
@@ -170,8 +177,11 @@ for d in "$H" "$H/app" "${H%/*}" "${H%/*}/project"; do (echo x > "$d/planted") 2
 		t.Run(string(level), func(t *testing.T) {
 			tg, g := outside(t)
 			s := at(t, level, options(tg))
-			write(t, tg.Home, map[string]string{"app/package.json": "{}", "app/main.js": "main", "app/lib/x.js": "lib", "app/.env": "KEY=1", "app/.env.local": "->prod",
-				"app/prod": "KEY=2", "app/sub/.env": "KEY=3", "app/secrets.link": "->.env", "app/key": "->../.ssh/id"})
+			write(t, tg.Home, map[string]string{
+				"app/package.json": "{}", "app/main.js": "main", "app/lib/x.js": "lib", "app/.env": "KEY=1",
+				"app/.env.local": "->prod", "app/prod": "KEY=2", "app/sub/.env": "KEY=3", "app/secrets.link": "->.env",
+				"app/key": "->../.ssh/id",
+			})
 			for name, granted := range map[string]bool{"shown": false, "granted": true} {
 				cmd := exec.Command("/bin/sh", "-c", script)
 				cmd.Dir, cmd.Env = tg.Home+"/app", []string{"PATH=" + os.Getenv("PATH"), "H=" + tg.Home}
@@ -189,10 +199,12 @@ for d in "$H" "$H/app" "${H%/*}" "${H%/*}/project"; do (echo x > "$d/planted") 2
 						t.Errorf("%s: it wrote to %s", name, dir)
 					}
 				}
-				if strings.HasPrefix(tg.Home, "/tmp/") { // of a checkout there: the folders above what is shown are of the sandbox's own /tmp
+				// of a checkout there: the folders above what is shown are of the sandbox's own /tmp
+				if strings.HasPrefix(tg.Home, "/tmp/") {
 					out = []byte(strings.ReplaceAll(string(out), "wrote "+filepath.Dir(tg.Home)+"\n", ""))
 				}
-				if got := string(out); err != nil || granted != strings.Contains(got, "KEY=1") || !granted && got != want || strings.Contains(got, "wrote") {
+				if got := string(out); err != nil || granted != strings.Contains(got, "KEY=1") ||
+					!granted && got != want || strings.Contains(got, "wrote") {
 					t.Errorf("%s: %v\n%s", name, err, out)
 				}
 			}

@@ -31,7 +31,8 @@ func (s *Sandbox) Sight(cmd *exec.Cmd, g Grants) (Sight, error) {
 	}
 	sight := Sight{Level: s.level, Network: g.Network, Write: slices.Compact(slices.Sorted(slices.Values(p.write)))}
 	for _, path := range slices.Sorted(slices.Values(p.read)) {
-		if p.hides(path) && !slices.ContainsFunc(append(sight.Read, sight.Write...), func(s string) bool { return within(path, s) }) {
+		if p.hides(path) &&
+			!slices.ContainsFunc(append(sight.Read, sight.Write...), func(s string) bool { return within(path, s) }) {
 			sight.Read = append(sight.Read, path)
 		}
 	}
@@ -59,8 +60,8 @@ func script(paths []string) string {
 	return strings.Replace(tries, "PATHS", strings.Join(quoted, " "), 1) + "\n"
 }
 
-// Probe tries, inside, to write to folders and files that are there, and returns those where nothing was written, or where what was
-// written is not there outside. It changes none of them.
+// Probe tries, inside, to write to folders and files that are there, and returns those where nothing was written, or
+// where what was written is not there outside. It changes none of them.
 func (s *Sandbox) Probe(ctx context.Context, g Grants, paths []string) ([]Refusal, error) {
 	if s.level == None || len(paths) == 0 {
 		return nil, nil

@@ -19,7 +19,8 @@ func TestRefused(t *testing.T) {
 			write(t, tg.Home, map[string]string{"it's here/db.sqlite": "rows", "shown/db.sqlite": "rows"})
 			g.Write = append(g.Write, tg.Home+"/it's here")
 			g.Read = []string{tg.Home + "/shown"}
-			paths := []string{tg.Own, tg.Home + "/it's here", tg.Home + "/it's here/db.sqlite", tg.Home + "/shown", tg.Home + "/shown/db.sqlite", tg.Other, "/usr", "/tmp"}
+			paths := []string{tg.Own, tg.Home + "/it's here", tg.Home + "/it's here/db.sqlite", tg.Home + "/shown",
+				tg.Home + "/shown/db.sqlite", tg.Other, "/usr", "/tmp"}
 			refused, err := s.Probe(t.Context(), g, paths)
 			if err != nil {
 				t.Fatal(err)
@@ -52,27 +53,36 @@ func TestRefused(t *testing.T) {
 
 func TestSight(t *testing.T) {
 	home := t.TempDir()
-	write(t, home, map[string]string{"nvm/v20/bin/node": "\x7fELF", "app/package.json": "{}", "app/dist/main.js": "1", "data/x": ""})
+	write(t, home, map[string]string{"nvm/v20/bin/node": "\x7fELF", "app/package.json": "{}", "app/dist/main.js": "1",
+		"data/x": ""})
 	cmd := &exec.Cmd{Path: home + "/nvm/v20/bin/node", Args: []string{"node", home + "/app/dist/main.js"}, Dir: "/usr"}
 	s := &Sandbox{level: Bubblewrap, o: Options{Home: home}}
 	got, err := s.Sight(cmd, Grants{Write: []string{home + "/data"}, Read: []string{home + "/data/x"}})
-	if err != nil || got.Level != Bubblewrap || got.Network || !slices.Equal(got.Read, []string{home + "/app", home + "/nvm/v20"}) || !slices.Equal(got.Write, []string{home + "/data"}) {
+	if err != nil ||
+		got.Level != Bubblewrap || got.Network || !slices.Equal(got.Read, []string{home + "/app", home + "/nvm/v20"}) ||
+		!slices.Equal(got.Write, []string{home + "/data"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 func TestElsewhere(t *testing.T) {
 	home := t.TempDir()
-	write(t, home, map[string]string{".nvm/versions/node/v9.1.0/bin/node": "", ".nvm/versions/node/v20.3.1/bin/node": "", ".nvm/versions/node/v20.10.0/bin/node": "",
-		".pyenv/shims/python3": "", "proj/.venv/bin/server": ""})
-	for program, want := range map[string]string{"node": home + "/.nvm/versions/node/v20.10.0/bin/node", "python3": home + "/.pyenv/shims/python3",
-		"server": home + "/proj/.venv/bin/server", "none": "", "[": ""} {
+	write(t, home, map[string]string{
+		".nvm/versions/node/v9.1.0/bin/node": "", ".nvm/versions/node/v20.3.1/bin/node": "",
+		".nvm/versions/node/v20.10.0/bin/node": "", ".pyenv/shims/python3": "", "proj/.venv/bin/server": "",
+	})
+	for program, want := range map[string]string{
+		"node": home + "/.nvm/versions/node/v20.10.0/bin/node", "python3": home + "/.pyenv/shims/python3",
+		"server": home + "/proj/.venv/bin/server", "none": "", "[": "",
+	} {
 		if got := Elsewhere(home, home+"/proj", program); got != want {
 			t.Errorf("%s: %q, want %q", program, got, want)
 		}
 	}
-	for path, want := range map[string]string{"/h/.asdf/shims/node": "asdf which node", "/h/.local/share/mise/shims/uv": "mise which uv", "/h/.volta/bin/npx": "volta which npx",
-		"/h/.pyenv/shims/python3": "", "/usr/bin/node": ""} {
+	for path, want := range map[string]string{
+		"/h/.asdf/shims/node": "asdf which node", "/h/.local/share/mise/shims/uv": "mise which uv",
+		"/h/.volta/bin/npx": "volta which npx", "/h/.pyenv/shims/python3": "", "/usr/bin/node": "",
+	} {
 		if got := Shim(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
@@ -86,11 +96,14 @@ func TestPyenvShimRuns(t *testing.T) {
 			tg, g := outside(t)
 			s := at(t, level, options(tg))
 			root := tg.Home + "/.pyenv"
-			write(t, tg.Home, map[string]string{".pyenv/shims/python3": "#!/usr/bin/env sh\nexport PYENV_ROOT='" + root + "'\nexec '" + root + "/libexec/pyenv' exec \"${0##*/}\" \"$@\"\n",
-				".pyenv/libexec/pyenv":             "#!/bin/sh\nread v < \"$PYENV_ROOT/version\"; program=$2; shift 2\nexec \"$PYENV_ROOT/versions/$v/bin/$program\" \"$@\"\n",
+			write(t, tg.Home, map[string]string{
+				".pyenv/shims/python3": "#!/usr/bin/env sh\nexport PYENV_ROOT='" + root + "'\nexec '" + root + "/libexec/pyenv' exec \"${0##*/}\" \"$@\"\n",
+				".pyenv/libexec/pyenv": "#!/bin/sh\nread v < \"$PYENV_ROOT/version\"; program=$2; " +
+					"shift 2\nexec \"$PYENV_ROOT/versions/$v/bin/$program\" \"$@\"\n",
 				".pyenv/version":                   "3.12\n",
 				".pyenv/versions/3.12/bin/python3": "#!/bin/sh\ncat '" + root + "/versions/3.12/lib/os.py'\n",
-				".pyenv/versions/3.12/lib/os.py":   "library"})
+				".pyenv/versions/3.12/lib/os.py":   "library",
+			})
 			cmd := exec.Command(root+"/shims/python3", "-m", "server")
 			cmd.Dir, cmd.Env = tg.Own, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tg.Own + "/home"}
 			if err := s.Wrap(cmd, g); err != nil {

@@ -36,7 +36,8 @@ func (p *places) showProgram(path, searchPath string) {
 		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
 			continue
 		}
-		if strings.ContainsRune(word, filepath.Separator) { // a package writes its programs' first lines: a name on PATH is all that it may name
+		// a package writes its programs' first lines: a name on PATH is all that it may name
+		if strings.ContainsRune(word, filepath.Separator) {
 			return
 		}
 		for _, dir := range filepath.SplitList(searchPath) {
@@ -57,7 +58,8 @@ func (p *places) showInstallation(path string) {
 		}
 		dir := filepath.Dir(file)
 		switch parent := filepath.Dir(dir); {
-		case filepath.Base(dir) == "shims" && exists(filepath.Join(parent, "versions")): // pyenv's, which look for the version around them
+		case filepath.Base(dir) == "shims" && exists(filepath.Join(parent, "versions")):
+			// pyenv's, which look for the version around them
 			p.show(parent)
 		case filepath.Base(dir) == "bin" && filepath.Base(parent) != ".local":
 			p.show(parent)
@@ -88,9 +90,10 @@ func chain(path string) []string {
 	return files
 }
 
-// showEnvironment shows what a virtual environment of Python refers to: the interpreter it was made from (pyvenv.cfg, PEP 405), and
-// packages installed to be edited, which .pth files of its site-packages name. A package can bring such files of its own. So
-// what they name is shown where there is an interpreter, and where it lies in the project that the environment is a part of.
+// showEnvironment shows what a virtual environment of Python refers to: the interpreter it was made from (pyvenv.cfg,
+// PEP 405), and packages installed to be edited, which .pth files of its site-packages name. A package can bring such
+// files of its own. So what they name is shown where there is an interpreter, and where it lies in the project that the
+// environment is a part of.
 func (p *places) showEnvironment(dir string) {
 	settings, err := os.ReadFile(filepath.Join(dir, "pyvenv.cfg"))
 	if err != nil {
@@ -125,8 +128,8 @@ func (p *places) showEnvironment(dir string) {
 	}
 }
 
-// showArguments shows files, not folders, that the command line names: a script to interpret with the package it belongs to, a file
-// of settings.
+// showArguments shows files, not folders, that the command line names: a script to interpret with the package it
+// belongs to, a file of settings.
 func (p *places) showArguments(args []string) {
 	for _, arg := range args {
 		if name, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(name, "-") {
@@ -155,8 +158,9 @@ func (p *places) showArguments(args []string) {
 // IsProgram reports whether a path is the system's or a program's, rather than data.
 func IsProgram(path string, info os.FileInfo) bool {
 	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return isSystem(top) || strings.Contains(path, "/node_modules/") || info.Mode().IsRegular() && (info.Mode()&0o111 != 0 || isScript(path)) ||
-		!info.IsDir() && !info.Mode().IsRegular()
+	return isSystem(top) || strings.Contains(path, "/node_modules/") ||
+		info.Mode().IsRegular() && (info.Mode()&0o111 != 0 || isScript(path)) || !info.IsDir() &&
+		!info.Mode().IsRegular()
 }
 
 func isScript(path string) bool {
@@ -175,8 +179,9 @@ func (p *places) showPackage(script string) {
 
 // isPackage reports whether a file of a packager marks a folder, other than one that is hidden whole.
 func (p *places) isPackage(dir string) bool {
-	return !slices.Contains(p.hidden, dir) && slices.ContainsFunc([]string{"package.json", "pyproject.toml", "setup.py", "requirements.txt", "Gemfile"},
-		func(mark string) bool { return exists(filepath.Join(dir, mark)) })
+	return !slices.Contains(p.hidden, dir) &&
+		slices.ContainsFunc([]string{"package.json", "pyproject.toml", "setup.py", "requirements.txt", "Gemfile"},
+			func(mark string) bool { return exists(filepath.Join(dir, mark)) })
 }
 
 func exists(path string) bool {
@@ -184,13 +189,18 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Elsewhere is a program that is not on PATH and that a version manager, or a project, keeps: the newest of those in the usual
-// places of a home folder and of the folder dir, "" without one. Shells put these on PATH; hone may be started without one.
+// Elsewhere is a program that is not on PATH and that a version manager, or a project, keeps: the newest of those in
+// the usual places of a home folder and of the folder dir, "" without one. Shells put these on PATH; hone may be
+// started without one.
 func Elsewhere(home, dir, program string) string {
-	for _, place := range [][2]string{{dir, ".venv/bin"}, {dir, "venv/bin"}, {dir, "node_modules/.bin"}, {home, ".nvm/versions/node/*/bin"}, {home, ".volta/bin"},
-		{home, ".local/share/fnm/node-versions/*/installation/bin"}, {home, ".pyenv/shims"}, {home, ".asdf/shims"}, {home, ".local/share/mise/shims"},
-		{home, ".local/bin"}, {home, ".cargo/bin"}, {home, "go/bin"}} {
-		found, _ := fs.Glob(os.DirFS(place[0]), place[1]+"/"+program) // a pattern that a program's name breaks finds nothing
+	for _, place := range [][2]string{
+		{dir, ".venv/bin"}, {dir, "venv/bin"}, {dir, "node_modules/.bin"}, {home, ".nvm/versions/node/*/bin"}, {home,
+			".volta/bin"},
+		{home, ".local/share/fnm/node-versions/*/installation/bin"}, {home, ".pyenv/shims"}, {home, ".asdf/shims"},
+		{home, ".local/share/mise/shims"}, {home, ".local/bin"}, {home, ".cargo/bin"}, {home, "go/bin"},
+	} {
+		// a pattern that a program's name breaks finds nothing
+		found, _ := fs.Glob(os.DirFS(place[0]), place[1]+"/"+program)
 		if len(found) > 0 {
 			return filepath.Join(place[0], slices.MaxFunc(found, byVersion))
 		}
@@ -210,12 +220,14 @@ func byVersion(a, b string) int {
 	return slices.Compare(numbers(a), numbers(b))
 }
 
-// Shim is the command that prints which program a version manager's stand-in at path runs, "" where it is none or runs in the
-// sandbox as it is: the manager looks for its settings in the home folder, which a server does not see.
+// Shim is the command that prints which program a version manager's stand-in at path runs, "" where it is none or runs
+// in the sandbox as it is: the manager looks for its settings in the home folder, which a server does not see.
 func Shim(path string) string {
 	program := filepath.Base(path)
-	for _, m := range []struct{ folder, ask string }{{"/.asdf/shims/", "asdf which "}, {"/mise/shims/", "mise which "}, {"/.volta/bin/", "volta which "},
-		{"/.nodenv/shims/", "nodenv which "}, {"/.rbenv/shims/", "rbenv which "}} {
+	for _, m := range []struct{ folder, ask string }{
+		{"/.asdf/shims/", "asdf which "}, {"/mise/shims/", "mise which "}, {"/.volta/bin/", "volta which "},
+		{"/.nodenv/shims/", "nodenv which "}, {"/.rbenv/shims/", "rbenv which "},
+	} {
 		if strings.Contains(path, m.folder) {
 			return m.ask + program
 		}

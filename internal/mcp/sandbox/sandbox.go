@@ -84,8 +84,9 @@ func (l Limits) withDefaults() Limits {
 // Grants are what one process may have beyond the least.
 type Grants struct {
 	Network bool
-	// Proxy, which only bubblewrap has, is what the process has in the place of the network: it is called with a socket that listens where
-	// the process's HTTP_PROXY says, and which is closed when the process has ended. It then returns.
+	// Proxy, which only bubblewrap has, is what the process has in the place of the network: it is called with a socket
+	// that listens where the process's HTTP_PROXY says, and which is closed when the process has ended. It then
+	// returns.
 	Proxy func(net.Listener)
 	Write []string // folders it may read and write; a HOME inside them is kept, any other is private
 	Read  []string // files and folders it may read beside the system's and its own program's
@@ -121,7 +122,8 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 		s.missing = []string{"it is switched off"}
 	default:
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the sandbox mode is not known",
-			Why: fmt.Sprintf("%q is none of auto, require, off", o.Mode), Next: "give one of them with --sandbox, or in mcp.sandbox.mode of hone.yaml"}
+			Why: fmt.Sprintf("%q is none of auto, require, off",
+				o.Mode), Next: "give one of them with --sandbox, or in mcp.sandbox.mode of hone.yaml"}
 	}
 	if o.Mode == Require && s.level != Bubblewrap {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the sandbox is required and cannot be had",
@@ -236,12 +238,13 @@ func (s *Sandbox) Wrap(cmd *exec.Cmd, g Grants) error {
 
 // spec is what the helper does to itself before it becomes the program.
 type spec struct {
-	Limits     Limits   `json:"limits"`
-	Network    bool     `json:"network"`
-	Bubblewrap bool     `json:"bubblewrap,omitempty"` // the program is bwrap, which is handed a filter
-	Pass       int      `json:"pass,omitempty"`       // a descriptor that bwrap inherits
-	Listen     int      `json:"listen,omitempty"`     // inside: the same, over which a proxy's socket is sent; nothing else is done
-	Landlock   *ruleset `json:"landlock,omitempty"`
+	Limits     Limits `json:"limits"`
+	Network    bool   `json:"network"`
+	Bubblewrap bool   `json:"bubblewrap,omitempty"` // the program is bwrap, which is handed a filter
+	Pass       int    `json:"pass,omitempty"`       // a descriptor that bwrap inherits
+	// inside: the same, over which a proxy's socket is sent; nothing else is done
+	Listen   int      `json:"listen,omitempty"`
+	Landlock *ruleset `json:"landlock,omitempty"`
 }
 
 // ruleset allows all to be read but Hidden, of which Read and Write are shown again, and Masked.

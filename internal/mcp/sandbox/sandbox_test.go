@@ -91,12 +91,21 @@ func outside(t *testing.T) (target, Grants) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { victim.Process.Kill(); victim.Wait() })
-	tg := target{Home: filepath.Join(here, "home"), Hidden: filepath.Join(here, "hidden"), Other: filepath.Join(base, "other"),
-		Own: filepath.Join(base, "own"), Shared: filepath.Join(here, "shared"), PID: os.Getpid(), Victim: victim.Process.Pid,
-		Secret: "s3cret-value"}
-	for path, text := range map[string]string{tg.Home + "/.ssh/id": "key", tg.Hidden + "/secret": "key", tg.Other + "/state": "state",
-		tg.Own + "/home/.keep": "", here + "/project/.env": "KEY=1", tg.Shared: "shared"} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+	tg := target{
+		Home:   filepath.Join(here, "home"),
+		Hidden: filepath.Join(here, "hidden"),
+		Other:  filepath.Join(base, "other"),
+		Own:    filepath.Join(base, "own"),
+		Shared: filepath.Join(here, "shared"),
+		PID:    os.Getpid(),
+		Victim: victim.Process.Pid, Secret: "s3cret-value",
+	}
+	for path, text := range map[string]string{
+		tg.Home + "/.ssh/id": "key", tg.Hidden + "/secret": "key", tg.Other + "/state": "state",
+		tg.Own + "/home/.keep": "", here + "/project/.env": "KEY=1", tg.Shared: "shared",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +113,8 @@ func outside(t *testing.T) (target, Grants) {
 	if err := os.WriteFile(filepath.Join(tg.Other, tg.Leaked), []byte("leak"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for path, how := range map[string]int{tg.Other: unix.O_DIRECTORY, tg.Other + "/" + tg.Leaked: unix.O_RDWR} { // without O_CLOEXEC, as a careless parent
+	// without O_CLOEXEC, as a careless parent
+	for path, how := range map[string]int{tg.Other: unix.O_DIRECTORY, tg.Other + "/" + tg.Leaked: unix.O_RDWR} {
 		fd, err := unix.Open(path, how, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -168,8 +178,8 @@ func listenUDP(t *testing.T) string {
 }
 
 func options(tg target) Options {
-	return Options{Helper: []string{os.Args[0], "sandbox-exec"}, Path: os.Getenv("PATH"), Home: tg.Home, Hide: []string{tg.Hidden},
-		Limits: Limits{OpenFiles: 100, FileBytes: 1 << 20, DataBytes: 1 << 30}}
+	return Options{Helper: []string{os.Args[0], "sandbox-exec"}, Path: os.Getenv("PATH"), Home: tg.Home,
+		Hide: []string{tg.Hidden}, Limits: Limits{OpenFiles: 100, FileBytes: 1 << 20, DataBytes: 1 << 30}}
 }
 
 // at returns a sandbox of exactly this level, or skips and says why.
@@ -227,11 +237,13 @@ func attackAt(t *testing.T, s *Sandbox, tg target, g Grants, env ...string) outc
 	return out
 }
 
-// private are attacks that may seem to get through and change nothing outside, which is checked on the files themselves:
-// a home of its own under bubblewrap, and a /tmp, should the tests lie there; what of a file Landlock's filter pretends to
-// have changed.
-var private = []string{"write to the home folder", "write a file open to everyone", "change a file's mode", "change an open file's mode",
-	"change a file's times", "set a file's attribute"}
+// private are attacks that may seem to get through and change nothing outside, which is checked on the files
+// themselves: a home of its own under bubblewrap, and a /tmp, should the tests lie there; what of a file Landlock's
+// filter pretends to have changed.
+var private = []string{
+	"write to the home folder", "write a file open to everyone", "change a file's mode", "change an open file's mode",
+	"change a file's times", "set a file's attribute",
+}
 
 // seen is what the package says of Landlock that it does not hide.
 const seen = "read a process's command line"
@@ -267,7 +279,12 @@ func TestNothingEscapes(t *testing.T) {
 
 func untouched(t *testing.T, tg target) {
 	t.Helper()
-	for path, want := range map[string]string{tg.Other + "/state": "state", tg.Other + "/" + tg.Leaked: "leak", tg.Shared: "shared", tg.Home + "/.ssh/id": "key"} {
+	for path, want := range map[string]string{
+		tg.Other + "/state":        "state",
+		tg.Other + "/" + tg.Leaked: "leak",
+		tg.Shared:                  "shared",
+		tg.Home + "/.ssh/id":       "key",
+	} {
 		if data, err := os.ReadFile(path); string(data) != want {
 			t.Errorf("%s was changed: %q, %v", path, data, err)
 		}
@@ -289,7 +306,8 @@ func untouched(t *testing.T, tg target) {
 // as are those that would harm this machine.
 func TestAttacksAreReal(t *testing.T) {
 	tg, g := outside(t)
-	harmful := []string{"write to the root", "mount", "change the root", "set the host's name", "become another user", "make a device"}
+	harmful := []string{"write to the root", "mount", "change the root", "set the host's name", "become another user",
+		"make a device"}
 	s := at(t, None, options(tg))
 	g.Env = append(g.Env, "API_KEY", "SKIP")
 	input := filepath.Join(tg.Own, "skip")
@@ -341,8 +359,11 @@ func TestGrants(t *testing.T) {
 					t.Errorf("%s is granted and fails: %s", name, out[name])
 				}
 			}
-			for _, name := range []string{"read a key in the home folder", "read another episode's folder", "write to the root", "write to another episode's",
-				"connect to a local socket", "connect to an abstract socket", "reach the virtual machine's host"} {
+			for _, name := range []string{
+				"read a key in the home folder", "read another episode's folder", "write to the root",
+				"write to another episode's", "connect to a local socket", "connect to an abstract socket",
+				"reach the virtual machine's host",
+			} {
 				if out[name] == "" {
 					t.Errorf("%s was not granted", name)
 				}
@@ -361,7 +382,8 @@ func TestMissingGrantIsAnError(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			s := at(t, level, options(tg))
 			for _, bad := range []Grants{{Write: []string{tg.Own + "/none"}}, {Read: []string{tg.Own + "/none"}}} {
-				if err := s.Wrap(exec.Command("/bin/true"), bad); err == nil || !strings.Contains(err.Error(), "/none") {
+				if err := s.Wrap(exec.Command("/bin/true"), bad); err == nil ||
+					!strings.Contains(err.Error(), "/none") {
 					t.Errorf("%+v: %v", bad, err)
 				}
 			}
@@ -383,7 +405,8 @@ func TestStreamsAndExitCode(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("hello\n"), &stdout, &stderr
 			err := cmd.Run()
-			if code := cmd.ProcessState.ExitCode(); code != 3 || stdout.String() != "got hello a b\n" || stderr.String() != "oops\n" {
+			if code := cmd.ProcessState.ExitCode(); code != 3 || stdout.String() != "got hello a b\n" ||
+				stderr.String() != "oops\n" {
 				t.Errorf("exit code %d (%v), stdout %q, stderr %q", code, err, &stdout, &stderr)
 			}
 		})
@@ -478,7 +501,8 @@ func TestExecRefuses(t *testing.T) {
 }
 
 func TestAllowedEnv(t *testing.T) {
-	got := filterEnv([]string{"PATH=/bin", "OPENAI_API_KEY=x", "LC_ALL=C", "X=1", "HOMEX=2", "HOME=/h", "LD_PRELOAD=evil"}, []string{"X"})
+	got := filterEnv([]string{"PATH=/bin", "OPENAI_API_KEY=x", "LC_ALL=C", "X=1", "HOMEX=2", "HOME=/h",
+		"LD_PRELOAD=evil"}, []string{"X"})
 	if want := []string{"PATH=/bin", "LC_ALL=C", "X=1", "HOME=/h"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

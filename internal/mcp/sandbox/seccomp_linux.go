@@ -29,9 +29,9 @@ const (
 
 // filter answers some system calls in the kernel's stead, so that they are not made.
 type filter struct {
-	// inSight says that files and processes of others are in sight, as they are under Landlock. It does not look at what a
-	// file is beside its bytes (mode, owner, times, attributes): changes of these are reported as done and are not, for a
-	// refusal would break git and the like. Limits and priorities of other processes are refused.
+	// inSight says that files and processes of others are in sight, as they are under Landlock. It does not look at
+	// what a file is beside its bytes (mode, owner, times, attributes): changes of these are reported as done and are
+	// not, for a refusal would break git and the like. Limits and priorities of other processes are refused.
 	inSight   bool
 	noSockets bool // of any family
 }
@@ -75,22 +75,26 @@ func (f filter) program() []unix.SockFilter {
 		answer(refuse, unix.SYS_SOCKET)
 	}
 	p = append(p, jump(unix.BPF_JEQ, unix.SYS_SOCKET, 0, 5), load(atFirstArgument),
-		jump(unix.BPF_JEQ, unix.AF_INET, 3, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 2, 0), jump(unix.BPF_JEQ, unix.AF_NETLINK, 1, 0), end(refuse))
+		jump(unix.BPF_JEQ, unix.AF_INET, 3, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 2, 0), jump(unix.BPF_JEQ,
+			unix.AF_NETLINK, 1, 0), end(refuse))
 	return append(p, end(allow))
 }
 
 // commonMetadataCalls are those of metadataCalls that every architecture has.
 func commonMetadataCalls() []uint32 {
-	return []uint32{unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
-		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
-		unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR}
+	return []uint32{
+		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
+		unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
+	}
 }
 
 // apply filters the calls of this thread, and of what it becomes, for good.
 func (f filter) apply() error {
 	p := f.program()
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
-	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil {
+	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0,
+		0); err != nil {
 		return fmt.Errorf("the filter of system calls: %w", err)
 	}
 	return nil

@@ -25,7 +25,8 @@ func writable() []string {
 	for line := range strings.Lines(string(mounts)) {
 		path := strings.ReplaceAll(strings.Fields(line)[4], `\040`, " ")
 		var info unix.Statfs_t
-		if unix.Statfs(path, &info) == nil && info.Flags&unix.ST_RDONLY == 0 && path != "/proc" { // else hidden, or read-only
+		// else hidden, or read-only
+		if unix.Statfs(path, &info) == nil && info.Flags&unix.ST_RDONLY == 0 && path != "/proc" {
 			found = append(found, path)
 		}
 	}
@@ -62,8 +63,10 @@ func TestWritable(t *testing.T) {
 			if err := json.Unmarshal(run(t, s, tg, g, []string{"HOME=" + tg.Home}, "writable"), &found); err != nil {
 				t.Fatal(err)
 			}
-			its := []string{tg.Own, tg.Home, "/tmp", "/var/tmp", "/run", "/dev/shm", "/dev/full", "/dev/null", "/dev/pts", "/dev/random", "/dev/tty",
-				"/dev/urandom", "/dev/zero"}
+			its := []string{
+				tg.Own, tg.Home, "/tmp", "/var/tmp", "/run", "/dev/shm", "/dev/full", "/dev/null", "/dev/pts",
+				"/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero",
+			}
 			for _, path := range found {
 				if !slices.Contains(its, path) {
 					t.Errorf("%s can be written to", path)
@@ -86,7 +89,8 @@ func TestWritableFindsKernelFiles(t *testing.T) {
 	if found := writable(); !slices.Contains(found, "/proc/sys/kernel/core_pattern") {
 		t.Errorf("core_pattern is not among %d", len(found))
 	}
-	if paths := kernelFiles("/proc"); !slices.Contains(paths, "/proc/sys") || slices.Contains(paths, "/proc/self") || slices.Contains(paths, "/proc/1") {
+	if paths := kernelFiles("/proc"); !slices.Contains(paths, "/proc/sys") || slices.Contains(paths, "/proc/self") ||
+		slices.Contains(paths, "/proc/1") {
 		t.Errorf("%q", paths)
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // labelled is one line of testdata/labelled: a tool as a server lists it, and whether it attacks the model. The weights
-// are learnt from development.jsonl. held_out.jsonl was written by another person, and who works on the detector does not
-// read it, so the test prints counts of it and nothing else.
+// are learnt from development.jsonl. held_out.jsonl was written by another person, and who works on the detector does
+// not read it, so the test prints counts of it and nothing else.
 type labelled struct {
 	Set         int // of the development half, in the order they were written
 	Label, Kind string
@@ -31,7 +31,9 @@ func (l labelled) tool() Tool {
 
 // findings are what a person is told of this tool, without what is only worth knowing, such as its length.
 func (l labelled) findings() []Finding {
-	return slices.DeleteFunc(Check([]Tool{l.tool()}), func(f Finding) bool { return !f.Blocks() && f.Code != Instruction })
+	return slices.DeleteFunc(Check([]Tool{l.tool()}), func(f Finding) bool {
+		return !f.Blocks() && f.Code != Instruction
+	})
 }
 
 func readLabelled(t *testing.T, half string) []labelled {
@@ -51,15 +53,16 @@ func readLabelled(t *testing.T, half string) []labelled {
 	return out
 }
 
-// TestLabelledSet measures the detector: recall is the share of attacks that a person is told of, precision the share of attacks
-// among the tools that a person is told of. Beside it stands what keeps a run from training.
+// TestLabelledSet measures the detector: recall is the share of attacks that a person is told of, precision the share
+// of attacks among the tools that a person is told of. Beside it stands what keeps a run from training.
 func TestLabelledSet(t *testing.T) {
 	for _, tc := range []struct {
 		half              string
 		open              bool // what is in it may be printed
 		recall, precision float64
 		stops, waits      int // attacks that a run waits for, at least; harmless tools, at most
-	}{{"development", true, 0.95, 0.95, 1190, 1}, {"held_out", false, 0.90, 0.89, 136, 11}} { // held out: 90.1% and 90.7% at the first look; then 91.4% and 89.7%
+	}{{"development", true, 0.95, 0.95, 1190, 1}, {"held_out", false, 0.90, 0.89, 136, 11}} {
+		// held out: 90.1% and 90.7% at the first look; then 91.4% and 89.7%
 		t.Run(tc.half, func(t *testing.T) {
 			type count struct{ found, of int }
 			kinds := map[string]*count{}
@@ -92,15 +95,18 @@ func TestLabelledSet(t *testing.T) {
 			precision := float64(attacks.found) / float64(max(1, attacks.found+harmless.found))
 			t.Logf("%s: recall %.1f%% (%d of %d attacks), precision %.1f%% (%d of %d harmless tools found)", tc.half,
 				100*recall, attacks.found, attacks.of, 100*precision, harmless.found, harmless.of)
-			t.Logf("%s: a run waits for %d attacks and %d harmless tools", tc.half, blocked["attack"], blocked["harmless"])
+			t.Logf("%s: a run waits for %d attacks and %d harmless tools",
+				tc.half, blocked["attack"], blocked["harmless"])
 			for _, kind := range slices.SortedFunc(maps.Keys(kinds), cmp.Compare[string]) {
 				t.Logf("  %s: %d of %d found", kind, kinds[kind].found, kinds[kind].of)
 			}
 			if blocked["attack"] < tc.stops || blocked["harmless"] > tc.waits {
-				t.Errorf("a run waits for %d attacks and %d harmless tools, want at least %d and at most %d", blocked["attack"], blocked["harmless"], tc.stops, tc.waits)
+				t.Errorf("a run waits for %d attacks and %d harmless tools, want at least %d and at most %d",
+					blocked["attack"], blocked["harmless"], tc.stops, tc.waits)
 			}
 			if attacks.of < 50 || harmless.of < 50 || recall < tc.recall || precision < tc.precision {
-				t.Errorf("recall %.1f%% and precision %.1f%%, want %.0f%% and %.0f%% on at least 50 tools of each label",
+				t.Errorf("recall %.1f%% and precision %.1f%%, want %.0f%% and %.0f%% on at least 50 tools of "+
+					"each label",
 					100*recall, 100*precision, 100*tc.recall, 100*tc.precision)
 			}
 		})

@@ -11,8 +11,9 @@ import (
 	"hone/internal/digest"
 )
 
-// Allowed are the tools whose findings a person has read and accepts: patterns such as "calc/add", "add" (of any server),
-// "calc/*" or "*", matched as in path.Match. Behind it may stand the digest of the one text that is accepted: "calc/add@1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d".
+// Allowed are the tools whose findings a person has read and accepts: patterns such as "calc/add", "add" (of any
+// server), "calc/*" or "*", matched as in path.Match. Behind it may stand the digest of the one text that is accepted:
+// "calc/add@1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d".
 type Allowed []string
 
 // UnmarshalJSON reads the list, and the true of runs that were begun when it was a switch for all tools.
@@ -28,8 +29,8 @@ func (a *Allowed) UnmarshalJSON(data []byte) error {
 // writes the text may look for two that have the same, and serve the other one later: that takes 2^64 tries.
 const digestLen = 32
 
-// Digest names what is looked at of a tool beside its name: "1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d". White space of the schemas is no part of it, nor how their
-// strings are escaped, which files change.
+// Digest names what is looked at of a tool beside its name: "1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d". White space of the
+// schemas is no part of it, nor how their strings are escaped, which files change.
 func (t Tool) Digest() string {
 	parts := []string{t.Title, t.Description}
 	for _, raw := range []json.RawMessage{t.InputSchema, t.OutputSchema, t.Annotations} {
@@ -40,9 +41,11 @@ func (t Tool) Digest() string {
 	return digest.Parts(parts...).String()[:digestLen]
 }
 
-// parsePattern is a pattern's server, "*" where it names none, its tool, and the digest of the one text that it accepts, "" for any.
+// parsePattern is a pattern's server, "*" where it names none, its tool, and the digest of the one text that it
+// accepts, "" for any.
 func parsePattern(pattern string) (server, tool, text string) {
-	if at := len(pattern) - digestLen - 1; at > 0 && pattern[at] == '@' && strings.Trim(pattern[at+1:], "0123456789abcdef") == "" {
+	if at := len(pattern) - digestLen - 1; at > 0 && pattern[at] == '@' &&
+		strings.Trim(pattern[at+1:], "0123456789abcdef") == "" {
 		pattern, text = pattern[:at], pattern[at+1:]
 	}
 	server, tool, hasServer := strings.Cut(pattern, "/")
@@ -86,8 +89,8 @@ func (a Allowed) OutdatedPattern(f Finding) string {
 	return ""
 }
 
-// AnyText returns the pattern by which alone a finding is accepted, as would be any other of its tool; "" where its text is named, or nobody
-// accepts it.
+// AnyText returns the pattern by which alone a finding is accepted, as would be any other of its tool; "" where its
+// text is named, or nobody accepts it.
 func (a Allowed) AnyText(f Finding) (pattern string) {
 	for _, p := range a {
 		if _, _, text := parsePattern(p); covers(p, f) && text != "" {

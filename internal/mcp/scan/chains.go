@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Chain says that tools of two servers make a way by which data can leave: one reads what is private, the other sends. Neither does
-// harm alone, so a chain is worth knowing and blocks nothing; a text that orders to go that way is a finding of its own.
+// Chain says that tools of two servers make a way by which data can leave: one reads what is private, the other sends.
+// Neither does harm alone, so a chain is worth knowing and blocks nothing; a text that orders to go that way is a
+// finding of its own.
 const Chain Code = "cross-server-chain"
 
-// Chains returns a finding for each sending tool beside which another server reads what is private, at the sending tool. It is what
-// others call a toxic flow, or two parts of the lethal trifecta.
+// Chains returns a finding for each sending tool beside which another server reads what is private, at the sending
+// tool. It is what others call a toxic flow, or two parts of the lethal trifecta.
 func Chains(tools []Tool) (found []Finding) {
 	var readers []Tool
 	for _, t := range tools {
@@ -39,14 +40,22 @@ func Chains(tools []Tool) (found []Finding) {
 		if n := len(from); n > 3 {
 			from, more = from[:3], fmt.Sprintf(" and %d more", n-3)
 		}
-		found = append(found, Finding{Code: Chain, Severity: Low, Server: t.Server, Tool: t.Name, Pointer: "/name", Excerpt: quote(t.Name),
-			Message: fmt.Sprintf("sends (%s), and beside it %s%s of another server read: data can go from there to here", way, strings.Join(from, ", "), more)})
+		found = append(found, Finding{
+			Code:     Chain,
+			Severity: Low,
+			Server:   t.Server,
+			Tool:     t.Name,
+			Pointer:  "/name",
+			Excerpt:  quote(t.Name),
+			Message: fmt.Sprintf("sends (%s), and beside it %s%s of another server read: "+
+				"data can go from there to here", way, strings.Join(from, ", "), more),
+		})
 	}
 	return found
 }
 
-// What a tool reads and where it sends is told by the words of its name, and of the first sentence of its description where the
-// name has no verb of the kind.
+// What a tool reads and where it sends is told by the words of its name, and of the first sentence of its description
+// where the name has no verb of the kind.
 const (
 	readVerbs = ` read get list search query fetch find open load export show view download dump recall retrieve select inspect `
 	sendVerbs = ` send post publish upload forward share email mail tweet notify push submit reply message invite `
@@ -61,8 +70,8 @@ func (t Tool) reads() string {
 	return t.verbAndObject(readVerbs, func(word string) bool { return isOf(private, word) })
 }
 
-// sends is the way by which a tool sends what it is given, "" where it does not: it has a verb of sending and takes a place to send to,
-// or takes the address of a page that it asks for.
+// sends is the way by which a tool sends what it is given, "" where it does not: it has a verb of sending and takes a
+// place to send to, or takes the address of a page that it asks for.
 func (t Tool) sends() string {
 	place := ""
 	for _, name := range t.parameters() {

@@ -53,15 +53,16 @@ func unitsOf(at string, f folded, parameter bool) []unit {
 		end, _ := slices.BinarySearch(sentences, from+longUnit)
 		for ; start < end; start += wideUnit {
 			cut := min(end, start+wideUnit)
-			out = append(out, unit{at: at, text: f.part(start, cut), sentences: sentences[start:cut], first: start == 0, parameter: parameter})
+			out = append(out, unit{at: at, text: f.part(start, cut), sentences: sentences[start:cut], first: start == 0,
+				parameter: parameter})
 		}
 	}
 	return out
 }
 
-// features lists what a unit has, each feature once, in three groups: words and pairs of words; runs of letters; concepts
-// of the lexicon, and pairs of them in one sentence. Concepts are the same in all languages, so what is learnt in one
-// serves the others. A group's length is its share, whatever the length of the text.
+// features lists what a unit has, each feature once, in three groups: words and pairs of words; runs of letters;
+// concepts of the lexicon, and pairs of them in one sentence. Concepts are the same in all languages, so what is learnt
+// in one serves the others. A group's length is its share, whatever the length of the text.
 func (u unit) features() []feature {
 	var out []feature
 	for _, group := range []struct {
@@ -226,7 +227,8 @@ var learnt = sync.OnceValue(func() weights {
 	if err != nil {
 		panic(err)
 	}
-	w := weights{math.Float32frombits(binary.LittleEndian.Uint32(data)), math.Float32frombits(binary.LittleEndian.Uint32(data[4:])), make([]int8, buckets)}
+	w := weights{math.Float32frombits(binary.LittleEndian.Uint32(data)),
+		math.Float32frombits(binary.LittleEndian.Uint32(data[4:])), make([]int8, buckets)}
 	for i, b := range data[8:] {
 		w.byBucket[i] = int8(b)
 	}

@@ -15,8 +15,8 @@ import (
 
 var refit = flag.Bool("fit", false, "learn weights.bin.gz from testdata/labelled/development.jsonl anew")
 
-// TestFit writes weights.bin.gz with -fit. First, unless -short is given, it learns from all sets but one and measures on that one, for each: sets
-// were written one after the other, each before the detector was measured on it.
+// TestFit writes weights.bin.gz with -fit. First, unless -short is given, it learns from all sets but one and measures
+// on that one, for each: sets were written one after the other, each before the detector was measured on it.
 func TestFit(t *testing.T) {
 	if !*refit {
 		t.Skip("learns anew with -fit only")
@@ -44,7 +44,8 @@ func TestFit(t *testing.T) {
 					found[e.y()]++
 				}
 			}
-			t.Logf("set %d, score %.2f: recall %.1f%%, %.1f%% of the harmless found", set, threshold, 100*found[1]/of[1], 100*found[0]/of[0])
+			t.Logf("set %d, score %.2f: recall %.1f%%, %.1f%% of the harmless found",
+				set, threshold, 100*found[1]/of[1], 100*found[0]/of[0])
 		}
 	}
 	w, bias := fit(examples)

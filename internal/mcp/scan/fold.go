@@ -53,8 +53,11 @@ func isAccent(r rune) bool {
 }
 
 // spellings are letters that are written for one another.
-var spellings = map[rune]rune{'’': '\'', '‘': '\'', '´': '\'', '`': '`', 'ı': 'i', 'đ': 'd', 'ł': 'l', 'ø': 'o', 'œ': 'o',
-	'أ': 'ا', 'إ': 'ا', 'آ': 'ا', 'ى': 'ي', 'ی': 'ي', 'ک': 'ك', 'ة': 'ه', 'ؤ': 'و', 'ئ': 'ي', 'ہ': 'ه', 'ھ': 'ه', 'ё': 'е'}
+var spellings = map[rune]rune{
+	'’': '\'', '‘': '\'', '´': '\'', '`': '`', 'ı': 'i', 'đ': 'd', 'ł': 'l', 'ø': 'o', 'œ': 'o',
+	'أ': 'ا', 'إ': 'ا', 'آ': 'ا', 'ى': 'ي', 'ی': 'ي', 'ک': 'ك', 'ة': 'ه', 'ؤ': 'و', 'ئ': 'ي', 'ہ': 'ه',
+	'ھ': 'ه', 'ё': 'е',
+}
 
 // searchRune is the rune that stands for r in a key.
 func searchRune(r rune) rune {
@@ -70,7 +73,9 @@ func searchRune(r rune) rune {
 }
 
 // lookAlikes are letters that are drawn as Latin ones (the most common of UTS 39's confusables).
-var lookAlikes = lookAlikeTable("аaеeоoрpсcуyхxіiѕsјjԁdһhոnցgɡgАAВBЕEКKМMНHОOРPСCТTХXІIЅSЈJοoνvιiαaρpΑAΒBΕEΙIΟOΚKΜMΝNΡPΤTΧXΥYΖZᴀaᴇeӏlｌl")
+var lookAlikes = lookAlikeTable(
+	"аaеeоoрpсcуyхxіiѕsјjԁdһhոnցgɡgАAВBЕEКKМMНHОOРPСCТTХXІIЅSЈJοoνvιiαaρpΑAΒBΕEΙIΟOΚKΜMΝNΡPΤTΧXΥYΖZᴀaᴇeӏlｌl",
+)
 
 func lookAlikeTable(pairs string) map[rune]rune {
 	table, runes := map[rune]rune{}, []rune(pairs)
@@ -155,7 +160,8 @@ func (f folded) part(start, end int) folded {
 // isChanged reports whether its reading changed a letter of the text.
 func (f folded) isChanged() bool { return f.changed == nil || slices.Contains(f.changed, true) }
 
-// disguises are other readings of a text, which a model is able to undo: rot13, digits for letters, spaced or turned round.
+// disguises are other readings of a text, which a model is able to undo: rot13, digits for letters, spaced or turned
+// round.
 func (f folded) disguises() map[string]folded {
 	out := map[string]folded{}
 	keep := func(name string, g folded) {
@@ -186,8 +192,8 @@ func (f folded) disguises() map[string]folded {
 // leet are the runes that stand for the letters o, i, e, a, s, t, a and s.
 const leet = "013457@$"
 
-// isLeet reports whether a word is one that has letters of its own, half as many as digits at least: "1n57ruc710n5" has five beside
-// seven. A time, as 2024-12-10T00:54:01, has one, and is read as no word.
+// isLeet reports whether a word is one that has letters of its own, half as many as digits at least: "1n57ruc710n5" has
+// five beside seven. A time, as 2024-12-10T00:54:01, has one, and is read as no word.
 func isLeet(word []rune) bool {
 	letters, others := 0, 0
 	for _, r := range word {
@@ -208,7 +214,8 @@ func (f folded) withoutGaps() folded {
 	var out folded
 	joined := 0
 	single := func(i int) bool {
-		return i < len(f.key) && unicode.IsLetter(f.key[i]) && (i == 0 || !unicode.IsLetter(f.key[i-1])) && (i+1 == len(f.key) || !unicode.IsLetter(f.key[i+1]))
+		return i < len(f.key) && unicode.IsLetter(f.key[i]) && (i == 0 || !unicode.IsLetter(f.key[i-1])) &&
+			(i+1 == len(f.key) || !unicode.IsLetter(f.key[i+1]))
 	}
 	for i := 0; i < len(f.key); i++ {
 		if !unicode.IsLetter(f.key[i]) && i > 0 && single(i-1) && single(i+1) {

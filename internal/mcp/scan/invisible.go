@@ -83,7 +83,9 @@ func invisibleSeverity(what string, count int, text string) Severity {
 }
 
 // insideWord is a zero-width character between two letters of a script that writes spaces.
-var insideWord = regexp.MustCompile(`[\p{Latin}\p{Cyrillic}\p{Greek}][\x{200b}-\x{200d}\x{2060}-\x{2065}\x{feff}]+[\p{Latin}\p{Cyrillic}\p{Greek}]`)
+var insideWord = regexp.MustCompile(
+	`[\p{Latin}\p{Cyrillic}\p{Greek}][\x{200b}-\x{200d}\x{2060}-\x{2065}\x{feff}]+[\p{Latin}\p{Cyrillic}\p{Greek}]`,
+)
 
 // invisibleKind names the kind of a hidden character, "" for one that is drawn or that its neighbours need: joiners in
 // emoji and in the scripts that join, selectors after emoji, direction marks beside right-to-left letters (Unicode
@@ -151,9 +153,9 @@ func flagLength(text []rune) int {
 
 func joins(r rune) bool {
 	return r == 0xFE0F || r >= 0x1F000 && r <= 0x1FAFF || r >= 0x2190 && r <= 0x2BFF ||
-		unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
-			unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer,
-			unicode.Myanmar, unicode.Mongolian, unicode.Tibetan, unicode.Mn)
+		unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
+			unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam,
+			unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Mongolian, unicode.Tibetan, unicode.Mn)
 }
 
 func rightToLeft(r rune) bool {

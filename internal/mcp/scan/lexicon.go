@@ -74,12 +74,14 @@ func (t *trie) insert(form, concept, language string) {
 
 // unbroken reports scripts that write no spaces between words, or join words to what follows.
 func unbroken(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Hangul)
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+		unicode.Myanmar, unicode.Hangul)
 }
 
 // joining reports scripts whose words take endings that the lexicon does not list.
 func joining(r rune) bool {
-	return prefixing(r) || unicode.In(r, unicode.Devanagari, unicode.Bengali, unicode.Gujarati, unicode.Gurmukhi, unicode.Tamil, unicode.Telugu, unicode.Ethiopic)
+	return prefixing(r) || unicode.In(r, unicode.Devanagari, unicode.Bengali, unicode.Gujarati, unicode.Gurmukhi,
+		unicode.Tamil, unicode.Telugu, unicode.Ethiopic)
 }
 
 // prefixing reports scripts that write "and", "the", "to" as the first letters of the word that follows.
@@ -109,7 +111,8 @@ func (t *trie) find(key []rune, glued bool) []hit {
 
 func (t *trie) walk(key []rune, from, at int, glued bool, out *[]hit) {
 	for _, e := range t.ends {
-		if at == len(key) || e.open || glued || !inWord(key[at]) || !inWord(key[at-1]) || unbroken(key[at]) != unbroken(key[at-1]) {
+		if at == len(key) || e.open || glued || !inWord(key[at]) || !inWord(key[at-1]) ||
+			unbroken(key[at]) != unbroken(key[at-1]) {
 			*out = append(*out, hit{e.concept, e.language, from, at})
 		}
 	}

@@ -3,9 +3,9 @@
 // trained on such a tool would learn to obey it.
 //
 // It reads what a model reads: names, descriptions, titles, and every key and text of the schemas, and what encoded or
-// disguised parts of them say. Orders are found by a linear classifier (classifier.go) over words, letters, and concepts of a
-// lexicon of fifty languages; it learnt from testdata/labelled/development.jsonl (go test -run TestFit -args -fit), and
-// TestLabelledSet says how well.
+// disguised parts of them say. Orders are found by a linear classifier (classifier.go) over words, letters, and
+// concepts of a lexicon of fifty languages; it learnt from testdata/labelled/development.jsonl (go test -run TestFit
+// -args -fit), and TestLabelledSet says how well.
 package scan
 
 import (
@@ -49,11 +49,13 @@ type Finding struct {
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
 	Server   string   `json:"server"`
-	Tool     string   `json:"tool"`    // the server's own name of it
-	Pointer  string   `json:"pointer"` // JSON pointer (RFC 6901) in the tool, to the text, or to the value whose key it is
-	Excerpt  string   `json:"excerpt"` // quoted as in Go: what is not drawn is escaped
-	Message  string   `json:"message"`
-	Digest   string   `json:"digest,omitempty"` // of the tool's text, by which an Allowed names it; "" of what is found on no one text
+	Tool     string   `json:"tool"` // the server's own name of it
+	// JSON pointer (RFC 6901) in the tool, to the text, or to the value whose key it is
+	Pointer string `json:"pointer"`
+	Excerpt string `json:"excerpt"` // quoted as in Go: what is not drawn is escaped
+	Message string `json:"message"`
+	// of the tool's text, by which an Allowed names it; "" of what is found on no one text
+	Digest string `json:"digest,omitempty"`
 }
 
 // Blocks reports whether training should wait until a person has looked.
@@ -61,7 +63,8 @@ func (f Finding) Blocks() bool { return f.Severity != Low }
 
 // String is the finding on one line.
 func (f Finding) String() string {
-	return fmt.Sprintf("%s/%s%s: %s (%s, %s): %s", f.Server, f.Tool, f.Pointer, f.Message, f.Code, f.Severity, f.Excerpt)
+	return fmt.Sprintf("%s/%s%s: %s (%s, %s): %s",
+		f.Server, f.Tool, f.Pointer, f.Message, f.Code, f.Severity, f.Excerpt)
 }
 
 // Tool is what is looked at. Texts and schemas are the server's own.
@@ -70,7 +73,8 @@ type Tool struct {
 	InputSchema, OutputSchema, Annotations json.RawMessage // empty where there is none
 }
 
-// Check returns the findings on all tools of a catalog, in the order of the tools, then of their texts; orders to the model come last.
+// Check returns the findings on all tools of a catalog, in the order of the tools, then of their texts; orders to the
+// model come last.
 func Check(tools []Tool) []Finding {
 	byServer, others := namesOf(tools), map[string]*mentions{}
 	for server := range byServer {

@@ -17,8 +17,9 @@ import (
 // thirty of its harmless tools (TestFit).
 const enough = 1.5
 
-// certain is the score from which a finding keeps a run from training. Below it a person is told, and nothing waits: of 98 tools of nine
-// servers that many use, 5 reach enough and one certain (docs/log), and a server of twenty tools must not stop each run by chance.
+// certain is the score from which a finding keeps a run from training. Below it a person is told, and nothing waits: of
+// 98 tools of nine servers that many use, 5 reach enough and one certain (docs/log), and a server of twenty tools must
+// not stop each run by chance.
 const certain = 2.6
 
 // carried is how much less is enough for a text that is encoded or out of sight.
@@ -37,8 +38,8 @@ func (c *checker) orders() {
 	}
 }
 
-// instruction adds a finding where a unit reads like an order, as sure as its score is, and reports whether that settles it: of
-// what is the server's own business, other fields may say more.
+// instruction adds a finding where a unit reads like an order, as sure as its score is, and reports whether that
+// settles it: of what is the server's own business, other fields may say more.
 func (c *checker) instruction(u unit) bool {
 	score := learnt().score(u.features())
 	own := score >= certain && c.isOwnBusiness(u)
@@ -81,7 +82,8 @@ func (c *checker) checkDisguise(at, text string) {
 			continue
 		}
 		for _, u := range unitsOf(at, g, false) {
-			if learnt().score(u.features()) >= enough && u.isDisguised() { // else it is no other reading, and was looked at
+			// else it is no other reading, and was looked at
+			if learnt().score(u.features()) >= enough && u.isDisguised() {
 				c.order(EncodedBlob, High, name+": reads like an order to the model", u)
 				return
 			}
@@ -101,7 +103,8 @@ func (c *checker) order(code Code, s Severity, what string, u unit) {
 	var words []string
 	taken := make([]bool, len(u.text.key))
 	for _, f := range features {
-		if f.word && u.sentences[f.start] == u.sentences[start] && len(words) < 3 && !slices.Contains(taken[f.start:f.end], true) {
+		if f.word && u.sentences[f.start] == u.sentences[start] && len(words) < 3 &&
+			!slices.Contains(taken[f.start:f.end], true) {
 			words = append(words, strconv.Quote(string(u.text.shown[f.start:f.end])))
 			for i := f.start; i < f.end; i++ {
 				taken[i] = true
@@ -112,8 +115,8 @@ func (c *checker) order(code Code, s Severity, what string, u unit) {
 	c.add(code, s, u.at, text, from, to, fmt.Sprintf("%s: %s", what, strings.Join(words, ", ")))
 }
 
-// isDisguised reports whether a sentence of a unit was changed that makes it an order at least half as much as the one which does most: so a
-// plain sentence before it hides none, and a number elsewhere in a harmless text is no disguise.
+// isDisguised reports whether a sentence of a unit was changed that makes it an order at least half as much as the one
+// which does most: so a plain sentence before it hides none, and a number elsewhere in a harmless text is no disguise.
 func (u unit) isDisguised() bool {
 	weights, best := u.weights()
 	for i, weight := range weights {

@@ -92,8 +92,8 @@ var (
 	calledATool = regexp.MustCompile(`^ (?i:tool)\b`)
 )
 
-// isMeant tells a tool from a word that is spelt alike. A compound name is one unless it is part of a path; a plain word
-// such as "search" only where it is quoted or called a tool.
+// isMeant tells a tool from a word that is spelt alike. A compound name is one unless it is part of a path; a plain
+// word such as "search" only where it is quoted or called a tool.
 func isMeant(text string, start, end int) bool {
 	before, after := text[:start], text[end:]
 	if compound.MatchString(text[start:end]) {
@@ -101,6 +101,7 @@ func isMeant(text string, start, end int) bool {
 	}
 	before = before[max(0, len(before)-24):]
 	after = after[:min(len(after), 24)]
-	return isQuoted.MatchString(after) || afterQuote.MatchString(before) && strings.ContainsAny(after[:min(1, len(after))], "`\"'") ||
+	return isQuoted.MatchString(after) ||
+		afterQuote.MatchString(before) && strings.ContainsAny(after[:min(1, len(after))], "`\"'") ||
 		strings.HasSuffix(strings.ToLower(before), "the ") && calledATool.MatchString(after)
 }

@@ -7,21 +7,29 @@ import (
 	"unicode"
 )
 
-// outward are the concepts and the marks of a text that reaches for what is outside the tool's own server, hides something, or
-// sends something away: alone, or one behind the other in a sentence. An order without them is about the server's own business.
+// outward are the concepts and the marks of a text that reaches for what is outside the tool's own server, hides
+// something, or sends something away: alone, or one behind the other in a sentence. An order without them is about the
+// server's own business.
 var outward = [][]string{
-	{"secret"}, {"private"}, {"context"}, {"inner"}, {"userdata"}, {"path"}, {"secret tool"}, {"variable"}, {"file"}, {"hidden field"}, // what it reaches for
+	// what it reaches for
+	{"secret"}, {"private"}, {"context"}, {"inner"}, {"userdata"}, {"path"}, {"secret tool"}, {"variable"}, {"file"},
+	{"hidden field"},
 	{"url"}, {"filled url"}, {"mail"}, {"account"}, {"host"}, // where it sends
 	{"conceal"}, {"weakconceal"}, {"noask"}, {"neg", "tell"}, {"tell", "neg"}, // what it hides
-	{"before", "anytool"}, {"must", "anytool"}, {"anytool", "must"}, {"anytool", "use"}, {"others"}, {"prefer"}, {"likes"}, {"disparage"}, {"replace"}, // other tools
-	{"ignore", "rules"}, {"ignore", "prior"}, {"void", "rules"}, {"void", "prior"}, {"rules", "void"}, {"weakignore", "rules"}, // other orders
-	{"role"}, {"weakrole"}, {"unbound"}, {"defy"},
+	// other tools
+	{"before", "anytool"}, {"must", "anytool"}, {"anytool", "must"}, {"anytool", "use"}, {"others"}, {"prefer"},
+	{"likes"}, {"disparage"}, {"replace"},
+	// other orders
+	{"ignore", "rules"}, {"ignore", "prior"}, {"void", "rules"}, {"void", "prior"}, {"rules", "void"},
+	{"weakignore", "rules"}, {"role"}, {"weakrole"}, {"unbound"}, {"defy"},
 	{"command"}, {"danger"}, {"approved"}, {"occult"}, {"threat"}, {"authority"}, {"money"}, {"bias"},
 }
 
 // addressing are the concepts of a text that speaks to somebody. One without them says what a tool does.
-var addressing = []string{"must", "always", "before", "neg", "tell", "model", "user", "use", "anytool", "ask", "trigger", "urgent", "rules", "ignore",
-	"void", "prior", "order", "consent", "others", "mention", "pose"}
+var addressing = []string{
+	"must", "always", "before", "neg", "tell", "model", "user", "use", "anytool", "ask", "trigger", "urgent",
+	"rules", "ignore", "void", "prior", "order", "consent", "others", "mention", "pose",
+}
 
 // conceptHits are the concepts and marks of a unit by their places, without those that are said of what a user decides.
 func (u unit) conceptHits() map[string][]hit {
@@ -30,7 +38,8 @@ func (u unit) conceptHits() map[string][]hit {
 		words := string(u.text.key[h.start:h.end])
 		rest := strings.TrimSpace(string(u.text.key[h.end:]))
 		switch {
-		case h.concept == "order" && words == "and", h.concept == "danger" && byUser.MatchString(string(u.text.key[:h.start])):
+		case h.concept == "order" && words == "and", h.concept == "danger" &&
+			byUser.MatchString(string(u.text.key[:h.start])):
 		case h.concept == "anytool" && strings.HasSuffix(words, "anything else"):
 		case h.concept == "userdata" && strings.Contains(words, "user's") && decision.MatchString(rest):
 		default:
@@ -85,7 +94,8 @@ var byUser = regexp.MustCompile(`\busers? (must|may|can|should|has to|needs to|w
 var decision = regexp.MustCompile(`^(approv|consent|confirm|permission|decision|choice|go-ahead|wish|reply|answer)`)
 
 // called is a name that a text says to call.
-var called = regexp.MustCompile("\\b(?i:call|calls|calling|use|using|invoke|invoking|run|running|via|through|execute)\\s+(?i:the\\s+)?[\"'`]?([a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|[a-z]+[A-Z][A-Za-z0-9]*)\\b")
+var called = regexp.MustCompile("\\b(?i:call|calls|calling|use|using|invoke|invoking|run|running|via|through|" +
+	"execute)\\s+(?i:the\\s+)?[\"'`]?([a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|[a-z]+[A-Z][A-Za-z0-9]*)\\b")
 
 // reachesOut reports whether a unit is about more than the tool's own server.
 func (c *checker) reachesOut(u unit, meant map[string][]hit) bool {
@@ -105,10 +115,13 @@ func (c *checker) reachesOut(u unit, meant map[string][]hit) bool {
 const mostOfDeed = 12
 
 // far are those of outward that a text has which says more than what its tool does.
-var far = []string{"secret", "private", "context", "inner", "path", "secret tool", "variable", "hidden field", "url", "filled url", "mail", "account", "host",
-	"conceal", "weakconceal", "command", "role", "weakrole", "unbound", "pose"}
+var far = []string{
+	"secret", "private", "context", "inner", "path", "secret tool", "variable", "hidden field", "url", "filled url",
+	"mail", "account", "host", "conceal", "weakconceal", "command", "role", "weakrole", "unbound", "pose",
+}
 
-// isDeed reports whether a unit says what the tool does and speaks to nobody, as "Upload a photo". Its first word is the deed.
+// isDeed reports whether a unit says what the tool does and speaks to nobody, as "Upload a photo". Its first word is
+// the deed.
 func (u unit) isDeed(meant map[string][]hit) bool {
 	text := string(u.text.shown)
 	if u.parameter || !u.first || len(strings.Fields(text)) > mostOfDeed || !u.isOneDeed() {
@@ -118,12 +131,13 @@ func (u unit) isDeed(meant map[string][]hit) bool {
 		return slices.ContainsFunc(meant[concept], func(h hit) bool { return h.start > 0 })
 	}
 	reaches := func(concept string) bool { return len(meant[concept]) > 0 }
-	return !slices.ContainsFunc(addressing, speaks) && !slices.ContainsFunc(far, reaches) && !condition.MatchString(text) &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || strings.ContainsRune("{}<>[]|", r) })
+	return !slices.ContainsFunc(addressing, speaks) && !slices.ContainsFunc(far, reaches) &&
+		!condition.MatchString(text) && !strings.ContainsFunc(text,
+		func(r rune) bool { return r > unicode.MaxASCII || strings.ContainsRune("{}<>[]|", r) })
 }
 
-// isOwnBusiness reports whether a unit that reads like an order is about no more than its server: it says what the tool does, or
-// when to call which of the server's tools.
+// isOwnBusiness reports whether a unit that reads like an order is about no more than its server: it says what the tool
+// does, or when to call which of the server's tools.
 func (c *checker) isOwnBusiness(u unit) bool {
 	meant := u.conceptHits()
 	if u.isDeed(meant) {

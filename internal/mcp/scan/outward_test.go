@@ -5,23 +5,54 @@ import "testing"
 // workflow are the tools of a task manager, whose texts say when to call which other one.
 func workflow() []Tool {
 	return []Tool{
-		{Server: "tasks", Name: "plan_request", Description: "Register a request of the user and plan its tasks.\n\n1. Use 'plan_request' to register the tasks.\n" +
-			"2. After adding tasks, you MUST use 'next_task' to get the first one.\n3. **IMPORTANT:** After marking a task as done, the assistant MUST NOT go on " +
-			"to another task without the user's approval. The user must approve it using 'approve_task'.\n4. Repeat this cycle until all tasks are done.\n" +
-			"5. The user must then approve the whole request's completion using 'approve_request'. Always wait for approval. Do not proceed automatically."},
-		{Server: "tasks", Name: "next_task", Description: "Given a 'requestId', return the next task. If all tasks are done, you must wait for the completion approval.\n" +
-			"A progress table is displayed with each response.\nIf the same task is returned again, you MUST NOT proceed: prompt the user for approval via " +
-			"'approve_task' before calling 'next_task' again. Do not skip the user's approval step.\n- After calling 'mark_done', do not call 'next_task' again until " +
-			"'approve_task' is called by the user.\n- If it returns 'all_tasks_done', you must not start a new request or do anything else until the user decides " +
-			"to 'approve_request' or to add more tasks via 'plan_request'."},
-		{Server: "tasks", Name: "mark_done", Description: "Mark a task as done. After this, DO NOT call 'next_task' again until the user has approved it using 'approve_task'."},
-		{Server: "tasks", Name: "approve_task", Description: "The user must call this tool to approve that the task is done. Only after this can you call 'next_task'."},
-		{Server: "tasks", Name: "approve_request", Description: "After all tasks are done and approved, this tool finalizes the entire request. The user must call this to confirm " +
-			"that it is complete.\n\nIf not approved, the user can add tasks using 'plan_request'."},
+		{
+			Server: "tasks",
+			Name:   "plan_request",
+			Description: "Register a request of the user and plan its tasks.\n\n" +
+				"1. Use 'plan_request' to register the tasks.\n" +
+				"2. After adding tasks, you MUST use 'next_task' to get the first one.\n" +
+				"3. **IMPORTANT:** After marking a task as done, the assistant MUST NOT go on to another task " +
+				"without the user's approval. The user must approve it using 'approve_task'.\n" +
+				"4. Repeat this cycle until all tasks are done.\n" +
+				"5. The user must then approve the whole request's completion using 'approve_request'. " +
+				"Always wait for approval. Do not proceed automatically.",
+		},
+		{
+			Server: "tasks",
+			Name:   "next_task",
+			Description: "Given a 'requestId', return the next task. If all tasks are done, " +
+				"you must wait for the completion approval.\n" +
+				"A progress table is displayed with each response.\n" +
+				"If the same task is returned again, you MUST NOT proceed: prompt the user for approval via " +
+				"'approve_task' before calling 'next_task' again. Do not skip the user's approval step.\n" +
+				"- After calling 'mark_done', do not call 'next_task' again until 'approve_task' is called by the " +
+				"user.\n- If it returns 'all_tasks_done', you must not start a new request or do anything else until " +
+				"the user decides to 'approve_request' or to add more tasks via 'plan_request'.",
+		},
+		{
+			Server: "tasks",
+			Name:   "mark_done",
+			Description: "Mark a task as done. After this, DO NOT call 'next_task' again until the user has approved " +
+				"it using 'approve_task'.",
+		},
+		{
+			Server: "tasks",
+			Name:   "approve_task",
+			Description: "The user must call this tool to approve that the task is done. " +
+				"Only after this can you call 'next_task'.",
+		},
+		{
+			Server: "tasks",
+			Name:   "approve_request",
+			Description: "After all tasks are done and approved, this tool finalizes the entire request. " +
+				"The user must call this to confirm that it is complete.\n\n" +
+				"If not approved, the user can add tasks using 'plan_request'.",
+		},
 	}
 }
 
-// What a server says of its own tools, and what a tool does, may read like an order: a person is told, and nothing waits.
+// What a server says of its own tools, and what a tool does, may read like an order: a person is told, and nothing
+// waits.
 func TestOwnBusinessStopsNothing(t *testing.T) {
 	for _, f := range Blocking(Check(workflow())) {
 		t.Error(f)
@@ -30,8 +61,14 @@ func TestOwnBusinessStopsNothing(t *testing.T) {
 	if len(told) == 0 {
 		t.Error("nobody is told")
 	}
-	for _, verb := range []string{"Attach", "Upload", "Add", "Post", "Send", "Share", "Insert", "Paste", "Download", "Delete", "Copy", "Submit", "Publish", "Tag", "Rotate"} {
-		for _, rest := range []string{" a photo", " photos", "s a photo.", " a photo to the album", " a picture", " a photo. Returns its id.", " a screenshot", " a photo and return its link"} {
+	for _, verb := range []string{
+		"Attach", "Upload", "Add", "Post", "Send", "Share", "Insert", "Paste", "Download", "Delete", "Copy", "Submit",
+		"Publish", "Tag", "Rotate",
+	} {
+		for _, rest := range []string{
+			" a photo", " photos", "s a photo.", " a photo to the album", " a picture", " a photo. Returns its id.",
+			" a screenshot", " a photo and return its link",
+		} {
 			if found := Blocking(Check([]Tool{{Server: "s", Name: "t", Description: verb + rest}})); len(found) > 0 {
 				t.Errorf("%q: %v", verb+rest, found)
 			}

@@ -13,10 +13,12 @@ import (
 var posePatterns = compile([]pattern{
 	{High, "a marker of a chat template", `<\|?(im_start|im_end|im_sep|start_header_id|end_header_id|eot_id|eom_id|system|user|assistant|end|endoftext|begin_of_text|python_tag|start_of_role|end_of_role|channel|message|return|tool_call|fim_prefix)\|>|\[/?inst\]|<</?sys>>|<(start|end)_of_turn>|\[/?(tool_calls|available_tools|tool_results|system_prompt)\]`},
 	{High, "a tag of tool calls", `</?(tool_call|tool_calls|function_calls?|tool_response|tool_results?|function_results?|tool_use|antml:[a-z_]+)\b[^>]*>|<(invoke|parameter) name=|<function=`},
-	{High, "a turn of a chat", `(^|\n|\. ?)(human|user|assistant|ai) ?: .{1,300}(\n|\. ?)(assistant|ai|human|user) ?: `},
+	{High, "a turn of a chat",
+		`(^|\n|\. ?)(human|user|assistant|ai) ?: .{1,300}(\n|\. ?)(assistant|ai|human|user) ?: `},
 	{High, "a tag that poses as the system's", `<\s*(important|system|secret|hidden|instructions?|admin|assistant|system[-_]?(prompt|message|override|instructions?|note|reminder)|developer|critical|override|directive|internal|priority|mandatory|core_?rules?|policy|rules)\s*>\s*[\p{L}"'(*-][\s\S]*?<\s*/`},
 	{Medium, "a tag that poses as the system's", `<\s*((?-i:IMPORTANT|HIDDEN|INSTRUCTIONS|SYSTEM)|system[-_](prompt|message|override|instructions?|note|reminder))\s*>`},
-	{High, "a line that poses as the system's", `(?-i:\b(?:SYSTEM|ADMIN|DEVELOPER|ROOT|SYSTEM MESSAGE|SYSTEM PROMPT|SYSTEM UPDATE)) ?: ?[\p{L}]`},
+	{High, "a line that poses as the system's",
+		`(?-i:\b(?:SYSTEM|ADMIN|DEVELOPER|ROOT|SYSTEM MESSAGE|SYSTEM PROMPT|SYSTEM UPDATE)) ?: ?[\p{L}]`},
 	{Medium, "a line that poses as the system's", `\b(?:this is (?:a )?|(?:message|notice|order|instruction|update|directive|note)s? from )(?:your |the )?(?:anthropic|openai|google|microsoft|developers?|creators?|administrators?|system|platform|security team)\b`},
 	{Medium, "a message that poses as the system's", `"role"\s*:\s*"(system|developer)"\s*,\s*"content"\s*:`},
 	{Low, "a tag that poses as the system's", `</?\s*(system|secret|admin|assistant|developer)\s*>`},
@@ -31,7 +33,8 @@ var secretPatterns = compile([]pattern{
 	{High, "names a file of secrets", `\.aws/credentials\b|\.kube/config\b|\.docker/config\.json\b|(^|[\s"'/(])\.(netrc|git-credentials|pgpass)\b|\b(claude_desktop_config|mcp)\.json\b|\bwallet\.dat\b`},
 	{High, "names the system's passwords", `/etc/(shadow|gshadow|sudoers|master\.passwd)\b|/etc/passwd\b`},
 	{High, "names a process's environment", `/proc/(self|\d+|\*)/environ\b`},
-	{Medium, "asks for a file of settings and keys", `\b(read|open|cat|load|send|include|upload|contents? of)\b.{0,30}(^|[\s"'` + "`" + `/(])\.env\b`},
+	{Medium, "asks for a file of settings and keys",
+		`\b(read|open|cat|load|send|include|upload|contents? of)\b.{0,30}(^|[\s"'` + "`" + `/(])\.env\b`},
 })
 
 type pattern struct {
@@ -103,15 +106,16 @@ func base64Text(run string) string {
 	return string(data)
 }
 
-// isMixed tells encoded data from a long path or a row of letters: all three kinds of characters, at about the entropy of
-// random base64 (6 bits a character).
+// isMixed tells encoded data from a long path or a row of letters: all three kinds of characters, at about the entropy
+// of random base64 (6 bits a character).
 func isMixed(run string) bool {
 	var counts [256]int
 	var lower, upper, digit bool
 	for i := range len(run) {
 		b := run[i]
 		counts[b]++
-		lower, upper, digit = lower || b >= 'a' && b <= 'z', upper || b >= 'A' && b <= 'Z', digit || b >= '0' && b <= '9'
+		lower, upper, digit =
+			lower || b >= 'a' && b <= 'z', upper || b >= 'A' && b <= 'Z', digit || b >= '0' && b <= '9'
 	}
 	bits := 0.0
 	for _, n := range counts {

@@ -40,22 +40,40 @@ var places = []struct {
 	{"mail", regexp.MustCompile(`(?i)\b[a-z0-9._%+-]+@[a-z0-9-]+(\.[a-z0-9-]+)+`), holds("@")},
 	{"host", regexp.MustCompile(`(?i)\b([a-z0-9{}*-]+\.)+(io|com|net|org|xyz|cn|ru|site|online|top|info|dev|app|me|co|cc|sh|evil|example|test)\b`), holds(".")},
 	{"account", regexp.MustCompile(`\b([A-Z]{2}\d{2}[A-Z0-9 ]{6,30}|bc1[a-z0-9]{20,}|0x[0-9a-fA-F]{6,40}|\+?\d{8,16}|[13][a-km-zA-HJ-NP-Z1-9]{25,34})\b`), hasDigit},
-	{"tool", regexp.MustCompile("\\b[a-z][a-z0-9]*(_[a-z0-9]+)+\\b|`[a-zA-Z_-]+`|\\b(?i:the )?[a-z_-]+ (?i:tool|function)\\b|\\b[a-z]+[A-Z][a-zA-Z]+\\b"), namesTool},
+	{
+		"tool", regexp.MustCompile("\\b[a-z][a-z0-9]*(_[a-z0-9]+)+\\b|`[a-zA-Z_-]+`|\\b(?i:the )?[a-z_-]+ " +
+			"(?i:tool|function)\\b|\\b[a-z]+[A-Z][a-zA-Z]+\\b"), namesTool,
+	},
 	{"secret tool", regexp.MustCompile(`\b(get|read|fetch|list|dump|reveal|load|retrieve|export|show)_[a-z0-9_]*(secret|password|credential|private_key|ssh|env|vault)[a-z0-9_]*\b`), holds("_")},
-	{"command", regexp.MustCompile(`(?i)\b(curl|wget|iwr|invoke-webrequest)\b[^|;\n]{0,200}(\||;|&&|-o)\s*(sudo\s+)?(ba|z|da)?(sh|python3?|perl|iex|chmod)\b|\brm\s+-rf?\s+(~|/|\$home|\*)|\bnc\s+-e\b|\bbase64\s+-d\s*\|\s*(ba)?sh|/dev/tcp/|\bpowershell\s+-e|chmod\s+777`), holds("curl", "wget", "iwr", "-web", "rm", "nc", "64", "/dev/tcp", "power", "chmod")},
+	{
+		"command",
+		regexp.MustCompile(`(?i)\b(curl|wget|iwr|invoke-webrequest)\b[^|;\n]{0,200}(\||;|&&|-o)\s*(sudo\s+)?(ba|z|da)?(sh|python3?|perl|iex|chmod)\b|\brm\s+-rf?\s+(~|/|\$home|\*)|\bnc\s+-e\b|\bbase64\s+-d\s*\|\s*(ba)?sh|/dev/tcp/|\bpowershell\s+-e|chmod\s+777`),
+		holds("curl", "wget", "iwr", "-web", "rm", "nc", "64", "/dev/tcp", "power", "chmod"),
+	},
 	{"path", regexp.MustCompile("(?:^|[\\s\"'`/(])\\.env(?:\\.[a-z]+)?\\b"), holds(".env")},
-	{"path", regexp.MustCompile("\\$\\{?[A-Z_]*(?:TOKEN|API_KEY|SECRET|PASSWORD)\\b|`env`|\\bprintenv\\b"), holds("$", "env")},
-	{"variable", regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:API_KEY|TOKEN|SECRET|PASSWORD|ACCESS_KEY|SECRET_KEY)\b`), holds("_")},
+	{"path", regexp.MustCompile("\\$\\{?[A-Z_]*(?:TOKEN|API_KEY|SECRET|PASSWORD)\\b|`env`|\\bprintenv\\b"),
+		holds("$", "env")},
+	{"variable", regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:API_KEY|TOKEN|SECRET|PASSWORD|ACCESS_KEY|SECRET_KEY)\b`),
+		holds("_")},
 	{"path", regexp.MustCompile(`\.(?:pem|ppk|p12|pfx|kdbx|keystore|jks)\b`), holds(".")},
-	{"filled url", regexp.MustCompile(`https?://[^\s"'<>)]+[?&][a-z_]+=(?:[A-Z]{3,}|%s|\$[A-Za-z{]|\[[A-Za-z])`), holds("://")},
+	{"filled url", regexp.MustCompile(`https?://[^\s"'<>)]+[?&][a-z_]+=(?:[A-Z]{3,}|%s|\$[A-Za-z{]|\[[A-Za-z])`),
+		holds("://")},
 	{"filled url", regexp.MustCompile(`(?i)https?://[^\s"'<>)]+[?&/=.]?(\{[^}]*(data|chat|conversation|history|message|prompt|secret|key|token|content|result|context|base64|output|summary|answer|query|text|input|user)[^}]*\}|<[a-z _-]*(data|chat|conversation|history|secret|key|token|content|base64|context)[a-z _-]*>)`), holds("://")},
-	{"path", regexp.MustCompile(`(?i)(?:~|\$\{?home\}?|%userprofile%|/root|/home/[\w.-]+|/users/[\w.-]+)[/\\]\.[a-z][\w./\\-]*`), holds("/", "\\")},
-	{"file", regexp.MustCompile(`(?i)(?:~|\$\{?home\}?|%[a-z]+%|/etc|/home|/root|/var|/users|/proc|[a-z]:)[/\\][\w./\\-]+`), holds("/", "\\")},
+	{
+		"path", regexp.MustCompile(
+			`(?i)(?:~|\$\{?home\}?|%userprofile%|/root|/home/[\w.-]+|/users/[\w.-]+)[/\\]\.[a-z][\w./\\-]*`,
+		), holds("/", "\\"),
+	},
+	{
+		"file", regexp.MustCompile(
+			`(?i)(?:~|\$\{?home\}?|%[a-z]+%|/etc|/home|/root|/var|/users|/proc|[a-z]:)[/\\][\w./\\-]+`,
+		), holds("/", "\\"),
+	},
 	{"hidden field", regexp.MustCompile(`(?i)\bside_?notes?\b`), holds("note")},
 }
 
-// holds reports texts that hold one of some parts. The parts have no s and no k in them: an expression that ignores case takes other
-// letters for those too.
+// holds reports texts that hold one of some parts. The parts have no s and no k in them: an expression that ignores
+// case takes other letters for those too.
 func holds(parts ...string) func(lower, text string) bool {
 	return func(lower, _ string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(lower, p) })

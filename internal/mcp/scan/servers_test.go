@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// TestLabelledServers measures what is found beyond one tool: orders about another server's tools (shadowing), chains of a reading and a
-// sending server, and names of packages near those that many use. Each line of the set says where the case was described; the texts are
-// this project's own. One person wrote set and rules, so the numbers say that the rules do what is meant, not how they do on others' cases.
+// TestLabelledServers measures what is found beyond one tool: orders about another server's tools (shadowing), chains
+// of a reading and a sending server, and names of packages near those that many use. Each line of the set says where
+// the case was described; the texts are this project's own. One person wrote set and rules, so the numbers say that the
+// rules do what is meant, not how they do on others' cases.
 func TestLabelledServers(t *testing.T) {
 	type count struct{ found, of int }
 	attacks, harmless := map[string]count{}, map[string]count{}
@@ -32,14 +33,17 @@ func TestLabelledServers(t *testing.T) {
 		}
 		var tools []Tool
 		for _, x := range l.Tools {
-			tools = append(tools, Tool{Server: x.Server, Name: x.Name, Description: x.Description, InputSchema: x.InputSchema})
+			tools = append(tools,
+				Tool{Server: x.Server, Name: x.Name, Description: x.Description, InputSchema: x.InputSchema})
 		}
 		found := false
 		switch l.Kind {
 		case "typosquat":
 			found = len(Package("s", l.Package)) > 0
 		case "shadowing":
-			found = slices.ContainsFunc(Check(tools), func(f Finding) bool { return f.Blocks() || f.Code == Instruction })
+			found = slices.ContainsFunc(Check(tools), func(f Finding) bool {
+				return f.Blocks() || f.Code == Instruction
+			})
 		case "chain":
 			found = len(Chains(tools)) > 0
 		}
@@ -59,7 +63,8 @@ func TestLabelledServers(t *testing.T) {
 	for kind, least := range map[string]int{"typosquat": 25, "shadowing": 15, "chain": 20} {
 		a, h := attacks[kind], harmless[kind]
 		recall, precision := float64(a.found)/float64(a.of), float64(a.found)/float64(max(1, a.found+h.found))
-		t.Logf("%s: recall %.0f%% of %d, precision %.0f%% beside %d harmless", kind, 100*recall, a.of, 100*precision, h.of)
+		t.Logf("%s: recall %.0f%% of %d, precision %.0f%% beside %d harmless",
+			kind, 100*recall, a.of, 100*precision, h.of)
 		if a.of < least || h.of < least || recall < 0.9 || precision < 0.9 {
 			t.Errorf("%s: %d of %d attacks and %d of %d harmless found", kind, a.found, a.of, h.found, h.of)
 		}

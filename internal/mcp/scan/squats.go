@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Squat says that a package has nearly the name of one that many use, and is another: who mistypes, or asks a model for the name, gets it.
+// Squat says that a package has nearly the name of one that many use, and is another: who mistypes, or asks a model for
+// the name, gets it.
 const Squat Code = "typosquat"
 
 //go:embed known.txt
@@ -33,7 +34,10 @@ func Package(server, pkg string) []Finding {
 	kind, name := split(pkg)
 	list, attacks := knownPackages()
 	if what := attacks[kind+":"+name]; what != "" {
-		return []Finding{{Code: Squat, Severity: High, Server: server, Excerpt: quote(name), Message: "an attack was published under this name: " + what}}
+		return []Finding{
+			{Code: Squat, Severity: High, Server: server, Excerpt: quote(name),
+				Message: "an attack was published under this name: " + what},
+		}
 	}
 	if kind == "" || slices.Contains(list, kind+":"+name) {
 		return nil
@@ -62,11 +66,12 @@ func split(pkg string) (kind, name string) {
 	}
 	name, _, _ = strings.Cut(name, "==")
 	name, _, _ = strings.Cut(name, "[")
-	return kind, strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' }), "-")
+	return kind, strings.Join(strings.FieldsFunc(strings.ToLower(name),
+		func(r rune) bool { return r == '-' || r == '_' || r == '.' }), "-")
 }
 
-// squats says how a name comes near another, "" where it does not. Between registries only the same name counts; names there are often
-// alike by right.
+// squats says how a name comes near another, "" where it does not. Between registries only the same name counts; names
+// there are often alike by right.
 func squats(name, meant string, same bool) string {
 	scope, base := cutScope(name)
 	ofScope, ofBase := cutScope(meant)
@@ -95,11 +100,12 @@ func cutScope(name string) (scope, base string) {
 
 // plainName is a name without marks, and with digits as the letters they look like.
 func plainName(name string) string {
-	return strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "3", "e", "5", "s", "rn", "m", "vv", "w").Replace(name)
+	return strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "3", "e", "5", "s", "rn", "m", "vv",
+		"w").Replace(name)
 }
 
-// near reports whether one letter was left out, added, replaced or put in the place of its neighbour. Short names, and names that differ in a
-// short last part such as git and gif, are alike by chance; so is a number at the end.
+// near reports whether one letter was left out, added, replaced or put in the place of its neighbour. Short names, and
+// names that differ in a short last part such as git and gif, are alike by chance; so is a number at the end.
 func near(a, b string, least int) bool {
 	if a == b || min(len(a), len(b)) < least {
 		return false

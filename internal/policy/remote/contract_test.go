@@ -24,7 +24,8 @@ import (
 )
 
 var (
-	record  = flag.String("record", "", "base URL of a vLLM whose answers are recorded in place of replayed, as testdata/record.sh starts it")
+	record = flag.String("record", "",
+		"base URL of a vLLM whose answers are recorded in place of replayed, as testdata/record.sh starts it")
 	adapter = flag.String("adapter", "", "adapter folder that is loaded while recording")
 )
 
@@ -42,7 +43,8 @@ type exchange struct {
 // there is the folder of adapters in the file, wherever it was.
 const there = "/adapters"
 
-// wire is a server that records another's answers, or replays them: it answers the next request only if it is the recorded one.
+// wire is a server that records another's answers, or replays them: it answers the next request only if it is the
+// recorded one.
 type wire struct {
 	t  *testing.T
 	mu sync.Mutex
@@ -69,7 +71,8 @@ func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	x := w.exchanges[w.at]
 	if w.at++; r.Method != x.Method || r.URL.Path != x.Path || !sameJSON(body, x.Request) {
-		w.t.Errorf("request %d is %s %s %s\nrecorded is %s %s %s", w.at, r.Method, r.URL.Path, body, x.Method, x.Path, x.Request)
+		w.t.Errorf("request %d is %s %s %s\nrecorded is %s %s %s",
+			w.at, r.Method, r.URL.Path, body, x.Method, x.Path, x.Request)
 	}
 	rw.WriteHeader(x.Status)
 	var text string
@@ -82,7 +85,8 @@ func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 // forward asks the real server, and notes it.
 func (w *wire) forward(rw http.ResponseWriter, r *http.Request, body []byte) {
-	q, err := http.NewRequestWithContext(r.Context(), r.Method, strings.TrimSuffix(*record, "/v1")+r.URL.Path, bytes.NewReader(bytes.ReplaceAll(body, []byte(there+"/"), []byte(path.Dir(*adapter)+"/"))))
+	q, err := http.NewRequestWithContext(r.Context(), r.Method, strings.TrimSuffix(*record, "/v1")+r.URL.Path,
+		bytes.NewReader(bytes.ReplaceAll(body, []byte(there+"/"), []byte(path.Dir(*adapter)+"/"))))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -115,8 +119,8 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// What hone's sampler asks is what vLLM 0.32.0 was asked when this was recorded, and its answers are read for what they are: ids with
-// their logprobs, the stop id among them; adapters that come, change what is sampled, and go; refusals.
+// What hone's sampler asks is what vLLM 0.32.0 was asked when this was recorded, and its answers are read for what they
+// are: ids with their logprobs, the stop id among them; adapters that come, change what is sampled, and go; refusals.
 func TestContract(t *testing.T) {
 	w := &wire{t: t}
 	if *record == "" {
@@ -167,7 +171,8 @@ func sampleByContract(t *testing.T, url, folder string) {
 		return remote.Open(t.Context(), o)
 	}
 	_, err := ask(remote.Options{Temperature: 0.7})
-	if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(fmt.Sprint(err), "--logprobs-mode processed_logprobs") {
+	if fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(fmt.Sprint(err), "--logprobs-mode processed_logprobs") {
 		t.Errorf("logprobs of another temperature: %v", err)
 	}
 	s, err := ask(remote.Options{Temperature: 1, VocabSize: 49152})
@@ -227,7 +232,8 @@ func sampleByContract(t *testing.T, url, folder string) {
 	if again := must(sample(0, 4)); again.PolicyVersion != 2 || !slices.Equal(again.IDs, tuned.IDs) {
 		t.Errorf("the same adapter under another name: %+v, %+v", again, tuned)
 	}
-	if err := s.SetFolder("hone-contract-3", there+"/nowhere", 3); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "sampler.adapters_there") {
+	if err := s.SetFolder("hone-contract-3", there+"/nowhere", 3); fault.CodeOf(err) != fault.CodeError ||
+		!strings.Contains(err.Error(), "sampler.adapters_there") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	if err := s.Unload("hone-contract-2"); err != nil {

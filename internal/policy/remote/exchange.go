@@ -51,8 +51,8 @@ func again(err error) bool {
 	return !ok || s.status >= 500 || s.status == http.StatusTooManyRequests || s.status == http.StatusRequestTimeout
 }
 
-// ask sends a request until read takes its answer, it is refused, or the attempts are used up. Waits are drawn from [0, bound), the
-// bound doubles; a server's Retry-After is the lower end. A nil body is a GET.
+// ask sends a request until read takes its answer, it is refused, or the attempts are used up. Waits are drawn from [0,
+// bound), the bound doubles; a server's Retry-After is the lower end. A nil body is a GET.
 func (s *Sampler) ask(ctx context.Context, path string, body any, read func(answer []byte) error) error {
 	bound := s.o.BackOff
 	for attempt := 0; ; attempt++ {
@@ -80,7 +80,9 @@ func (s *Sampler) ask(ctx context.Context, path string, body any, read func(answ
 }
 
 // attempt is one. after is how long the server says to wait before the next.
-func (s *Sampler) attempt(ctx context.Context, path string, body any, read func(answer []byte) error) (after time.Duration, err error) {
+func (s *Sampler) attempt(
+	ctx context.Context, path string, body any, read func(answer []byte) error,
+) (after time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	method, content := http.MethodGet, []byte(nil)
@@ -120,7 +122,8 @@ func (s *Sampler) attempt(ctx context.Context, path string, body any, read func(
 	return 0, read(answer)
 }
 
-// messageOf is what a server says of a failure: of vLLM and OpenAI {"error": {"message"}}, of SGLang {"error_message"}, or the text.
+// messageOf is what a server says of a failure: of vLLM and OpenAI {"error": {"message"}}, of SGLang {"error_message"},
+// or the text.
 func (s *Sampler) messageOf(answer []byte) string {
 	var told struct {
 		Error        struct{ Message string } `json:"error"`
@@ -143,7 +146,8 @@ func (s *Sampler) requestError(what string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	f := &fault.Error{Code: fault.CodeUnavailable, What: what, Where: s.o.URL, Err: err, Next: "check that the server is running"}
+	f := &fault.Error{Code: fault.CodeUnavailable, What: what, Where: s.o.URL, Err: err,
+		Next: "check that the server is running"}
 	refused, ok := errors.AsType[*statusError](err)
 	switch {
 	case !ok:

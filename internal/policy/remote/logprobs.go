@@ -12,8 +12,9 @@ import (
 	"hone/internal/policy"
 )
 
-// PromptLogprobs returns the natural-log probabilities of ids but for the first, each behind those before it, at temperature 1, as the server computes a
-// prompt under what the sampler holds: of as many ids as it has room for, beside a token that it must sample. None and no error: it tells none.
+// PromptLogprobs returns the natural-log probabilities of ids but for the first, each behind those before it, at
+// temperature 1, as the server computes a prompt under what the sampler holds: of as many ids as it has room for,
+// beside a token that it must sample. None and no error: it tells none.
 func (s *Sampler) PromptLogprobs(ctx context.Context, ids []int32) (logprobs []float32, err error) {
 	if s.o.MaxContext > 0 {
 		ids = ids[:min(len(ids), s.o.MaxContext-1)]
@@ -23,13 +24,18 @@ func (s *Sampler) PromptLogprobs(ctx context.Context, ids []int32) (logprobs []f
 	}
 	s.holds.RLock()
 	defer s.holds.RUnlock()
-	err = s.ask(ctx, s.api.path(), s.api.promptBody(policy.Request{Prompt: ids, Sampling: policy.Sampling{Temperature: 1, MaxTokens: 1}}, s.model, s.base), func(answer []byte) error {
-		if logprobs, err = s.api.promptLogprobs(answer, ids, s.model); err != nil {
-			return refusedError{err}
-		}
-		return fit(logprobs)
-	})
-	if refused, ok := errors.AsType[*statusError](err); ok && (refused.status == http.StatusBadRequest || refused.status == http.StatusUnprocessableEntity || refused.status == http.StatusNotImplemented) {
+	err = s.ask(
+		ctx, s.api.path(),
+		s.api.promptBody(policy.Request{Prompt: ids, Sampling: policy.Sampling{Temperature: 1, MaxTokens: 1}}, s.model,
+			s.base), func(answer []byte) error {
+			if logprobs, err = s.api.promptLogprobs(answer, ids, s.model); err != nil {
+				return refusedError{err}
+			}
+			return fit(logprobs)
+		},
+	)
+	if refused, ok := errors.AsType[*statusError](err); ok && (refused.status == http.StatusBadRequest ||
+		refused.status == http.StatusUnprocessableEntity || refused.status == http.StatusNotImplemented) {
 		return nil, nil // it does not know what it is asked for
 	}
 	if err != nil && ctx.Err() == nil {
@@ -59,7 +65,8 @@ func (v vllm) promptBody(r policy.Request, model, base string) any {
 	return q
 }
 
-// promptLogprobs reads {"prompt_logprobs": [null, {"4093": {"logprob": -0.75, ...}, ...}, ...]}, where each of the prompt's ids is among those of its place.
+// promptLogprobs reads {"prompt_logprobs": [null, {"4093": {"logprob": -0.75, ...}, ...}, ...]}, where each of the
+// prompt's ids is among those of its place.
 func (vllm) promptLogprobs(answer []byte, ids []int32, model string) (logprobs []float32, err error) {
 	var told struct {
 		Model   string `json:"model"`

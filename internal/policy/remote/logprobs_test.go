@@ -13,15 +13,17 @@ import (
 	"hone/internal/policy/remote"
 )
 
-// What servers tell of a given text is read for each of its ids but the first. One that tells nothing, or does not know what it is asked for, tells none; logprobs of
-// another text, of another model or of nothing are errors.
+// What servers tell of a given text is read for each of its ids but the first. One that tells nothing, or does not know
+// what it is asked for, tells none; logprobs of another text, of another model or of nothing are errors.
 func TestGiven(t *testing.T) {
 	const first = `{"text": "a", "output_ids": [5], "meta_info": {"finish_reason": {"type": "length"}, "output_token_logprobs": [[-1, 5, null]]}}`
 	vllm := func(places string) string {
-		return `{"model": "m", "choices": [{"finish_reason": "length", "token_ids": [9], "prompt_logprobs": ` + places + `, "logprobs": {"token_logprobs": [-1]}}]}`
+		return `{"model": "m", "choices": [{"finish_reason": "length", "token_ids": [9], "prompt_logprobs": ` + places +
+			`, "logprobs": {"token_logprobs": [-1]}}]}`
 	}
 	sglang := func(places string) string {
-		return `{"text": "a", "meta_info": {"finish_reason": {"type": "length"}, "input_token_logprobs": ` + places + `, "output_token_logprobs": [[-1, 5, null]]}}`
+		return `{"text": "a", "meta_info": {"finish_reason": {"type": "length"}, "input_token_logprobs": ` + places +
+			`, "output_token_logprobs": [[-1, 5, null]]}}`
 	}
 	told := vllm(`[null, {"5": {"logprob": -0.5, "rank": 1, "decoded_token": "a"}}, {"7": {"logprob": -0.25, "rank": 1}, "6": {"logprob": -9999, "rank": 3}}]`)
 	for name, c := range map[string]struct {
@@ -61,16 +63,21 @@ func TestGiven(t *testing.T) {
 				_, _ = io.WriteString(w, c.answer)
 			}
 		}))
-		x, err := remote.Open(t.Context(), remote.Options{URL: s.URL, API: c.api, Temperature: 1, Retries: -1, BackOff: time.Nanosecond})
+		x, err := remote.Open(t.Context(),
+			remote.Options{URL: s.URL, API: c.api, Temperature: 1, Retries: -1, BackOff: time.Nanosecond})
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		got, err := x.PromptLogprobs(t.Context(), []int32{3, 5, 6, 8, 9}) // of four ids there is room for three and one that is sampled
-		if !slices.Equal(got, c.want) && c.fails == "" || (err != nil) != (c.fails != "") || c.fails != "" && !strings.Contains(fmt.Sprint(err), c.fails) {
+		// of four ids there is room for three and one that is sampled
+		got, err := x.PromptLogprobs(t.Context(), []int32{3, 5, 6, 8, 9})
+		if !slices.Equal(got, c.want) && c.fails == "" || (err != nil) != (c.fails != "") ||
+			c.fails != "" && !strings.Contains(fmt.Sprint(err), c.fails) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
-		for _, part := range map[string][]string{remote.VLLM: {`"prompt":[3,5,6]`, `"prompt_logprobs":1`, `"max_tokens":1`, `"temperature":1`},
-			remote.SGLang: {`"input_ids":[3,5,6]`, `"logprob_start_len":0`, `"return_logprob":true`}}[c.api] {
+		for _, part := range map[string][]string{
+			remote.VLLM:   {`"prompt":[3,5,6]`, `"prompt_logprobs":1`, `"max_tokens":1`, `"temperature":1`},
+			remote.SGLang: {`"input_ids":[3,5,6]`, `"logprob_start_len":0`, `"return_logprob":true`},
+		}[c.api] {
 			if !strings.Contains(asked, part) {
 				t.Errorf("%s: %s lacks %s", name, asked, part)
 			}

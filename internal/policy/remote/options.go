@@ -11,7 +11,8 @@ import (
 
 // How a server is spoken to.
 const (
-	// VLLM is OpenAI's completions with return_token_ids, and routes that load adapters: vLLM 0.10.2 and later, and hone serve.
+	// VLLM is OpenAI's completions with return_token_ids, and routes that load adapters: vLLM 0.10.2 and later, and
+	// hone serve.
 	VLLM = "vllm"
 	// SGLang is SGLang's own /generate.
 	SGLang = "sglang"
@@ -33,8 +34,8 @@ type Options struct {
 	Timeout time.Duration // of one attempt; 0: 10 minutes
 	BackOff time.Duration // upper bound of the first wait, doubled each time; 0: 500 ms
 
-	// Gone is called, at most once, where the server answers nothing any more: neither a completion, after all attempts, nor the list
-	// of its models. nil: nobody is told.
+	// Gone is called, at most once, where the server answers nothing any more: neither a completion, after all
+	// attempts, nor the list of its models. nil: nobody is told.
 	Gone func(error)
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
@@ -46,7 +47,8 @@ func (o Options) withDefaults() (Options, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		// The URL itself is not shown: what makes it wrong may be a password inside it.
 		return o, &fault.Error{Code: fault.CodeUsage, What: "cannot use the URL of the sampler",
-			Why: "it must be http(s)://host[:port]/path, without a user name or a query", Next: "set sampler.url, and put a key into the variable that sampler.key_env names"}
+			Why:  "it must be http(s)://host[:port]/path, without a user name or a query",
+			Next: "set sampler.url, and put a key into the variable that sampler.key_env names"}
 	}
 	o.URL = strings.TrimRight(o.URL, "/")
 	if o.API == SGLang {

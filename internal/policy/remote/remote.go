@@ -1,5 +1,5 @@
-// Package remote is a sampler behind a server: vLLM, SGLang or hone serve. Prompts go out as token ids, and token ids with their
-// logprobs come back, so what is trained on is what was sampled.
+// Package remote is a sampler behind a server: vLLM, SGLang or hone serve. Prompts go out as token ids, and token ids
+// with their logprobs come back, so what is trained on is what was sampled.
 package remote
 
 import (
@@ -18,8 +18,8 @@ import (
 	"hone/internal/policy"
 )
 
-// Sampler implements policy.Sampler by asking a server. The policy that it samples from is the base model, or an adapter that
-// SetFolder had the server load.
+// Sampler implements policy.Sampler by asking a server. The policy that it samples from is the base model, or an
+// adapter that SetFolder had the server load.
 type Sampler struct {
 	o    Options
 	ctx  context.Context // of Open: what the sampler asks on its own account ends with it
@@ -56,16 +56,22 @@ type card struct {
 	MaxModelLen int     `json:"max_model_len"`
 }
 
-// Open looks for the base model at a server and asks it for a token. A server that returns no token ids, no logprobs, or those of
-// another temperature is refused: nothing could be trained on what it samples. What the sampler asks later ends with ctx too.
+// Open looks for the base model at a server and asks it for a token. A server that returns no token ids, no logprobs,
+// or those of another temperature is refused: nothing could be trained on what it samples. What the sampler asks later
+// ends with ctx too.
 func Open(ctx context.Context, o Options) (*Sampler, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{o: o, ctx: ctx, api: vllm{}, http: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // a redirected POST loses its body, and may carry the key elsewhere
-	}}}
+	s := &Sampler{
+		o:   o,
+		ctx: ctx,
+		api: vllm{},
+		http: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // a redirected POST loses its body, and may carry the key elsewhere
+		}},
+	}
 	if o.API == SGLang {
 		s.api = sglang{}
 	}
@@ -104,7 +110,8 @@ func (s *Sampler) choose(cards []card) error {
 	}
 	if len(found) != 1 {
 		return &fault.Error{Code: fault.CodeUsage, What: "the sampler's base model is not clear", Where: s.o.URL,
-			Why: fmt.Sprintf("it serves %q, and sampler.model is %q", names, s.o.Model), Next: "set sampler.model to the base model's name there"}
+			Why: fmt.Sprintf("it serves %q, and sampler.model is %q",
+				names, s.o.Model), Next: "set sampler.model to the base model's name there"}
 	}
 	s.base, s.model = found[0].ID, found[0].ID
 	if n := found[0].MaxModelLen; n > 0 && (s.o.MaxContext == 0 || n < s.o.MaxContext) {
@@ -115,7 +122,8 @@ func (s *Sampler) choose(cards []card) error {
 
 // check samples a token or two to see that training is possible on what comes back.
 func (s *Sampler) check(ctx context.Context) error {
-	r := policy.Request{Prompt: []int32{0, 1}, Sampling: policy.Sampling{Temperature: s.o.Temperature, MaxTokens: 1, TopLogprobs: 2}}
+	r := policy.Request{Prompt: []int32{0, 1},
+		Sampling: policy.Sampling{Temperature: s.o.Temperature, MaxTokens: 1, TopLogprobs: 2}}
 	c, err := s.sample(ctx, r)
 	if err != nil {
 		f := s.requestError("the sampler's completions cannot train", err)
@@ -142,9 +150,13 @@ func (s *Sampler) check(ctx context.Context) error {
 	if math.Abs(apart*t-of1) <= math.Abs(apart-of1) {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "the sampler tells logprobs of another temperature than it samples at", Where: s.o.URL,
-		Why:  fmt.Sprintf("at %g the two likeliest tokens are %.4f apart, at 1 they are %.4f", t, apart, of1),
-		Next: "start vLLM with --logprobs-mode processed_logprobs, or set rollout.temperature: 1"}
+	return &fault.Error{
+		Code:  fault.CodeUsage,
+		What:  "the sampler tells logprobs of another temperature than it samples at",
+		Where: s.o.URL,
+		Why:   fmt.Sprintf("at %g the two likeliest tokens are %.4f apart, at 1 they are %.4f", t, apart, of1),
+		Next:  "start vLLM with --logprobs-mode processed_logprobs, or set rollout.temperature: 1",
+	}
 }
 
 // gap is how far the first two are apart.
@@ -168,8 +180,8 @@ func (s *Sampler) SetLimits(maxContext, vocabulary int) {
 // Base is the base model's name at the server.
 func (s *Sampler) Base() string { return s.base }
 
-// Sample implements policy.Sampler. A failure of the server is an error: an episode that it ends is no doing of the policy.
-// Constraints are not offered.
+// Sample implements policy.Sampler. A failure of the server is an error: an episode that it ends is no doing of the
+// policy. Constraints are not offered.
 func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
 	if r.Constraint != nil {
 		return policy.Completion{}, errors.New("a remote sampler holds completions to no form")
@@ -219,10 +231,13 @@ func (s *Sampler) sound(c policy.Completion, r policy.Request, room int) error {
 		return refusedError{fmt.Errorf("%d token ids with %d logprobs", len(c.IDs), len(c.SamplerLogprobs))}
 	case len(c.IDs) > room:
 		return refusedError{fmt.Errorf("%d tokens where %d were asked for", len(c.IDs), room)}
-	case c.StopText != "" && !slices.Contains(r.Stop, c.StopText): // SGLang tells so of a NaN, and swaps the last id for one that stops
-		return refusedError{fmt.Errorf("the completion was stopped by %q, which it was not asked to stop at", c.StopText)}
+	case c.StopText != "" && !slices.Contains(r.Stop, c.StopText):
+		// SGLang tells so of a NaN, and swaps the last id for one that stops
+		return refusedError{fmt.Errorf("the completion was stopped by %q, which it was not asked to stop at",
+			c.StopText)}
 	case c.FinishReason == policy.FinishStop && c.StopText == "" && !slices.Contains(r.StopIDs, c.IDs[len(c.IDs)-1]):
-		return refusedError{fmt.Errorf("the completion was stopped, and its last id %d is none that stops it", c.IDs[len(c.IDs)-1])}
+		return refusedError{fmt.Errorf("the completion was stopped, and its last id %d is none that stops it",
+			c.IDs[len(c.IDs)-1])}
 	}
 	for i, id := range c.IDs {
 		if id < 0 || s.o.VocabSize > 0 && int(id) >= s.o.VocabSize {
@@ -245,18 +260,21 @@ func (s *Sampler) mourn(ctx context.Context, why error) {
 	}
 }
 
-// SetFolder makes the sampler sample from base + the adapter in a folder, which the server loads under a name that it has not had;
-// "": from the base alone. version is how many optimiser steps the adapter has seen. The adapter before it is unloaded. It returns when
-// no completion of the version before is under way.
+// SetFolder makes the sampler sample from base + the adapter in a folder, which the server loads under a name that it
+// has not had; "": from the base alone. version is how many optimiser steps the adapter has seen. The adapter before it
+// is unloaded. It returns when no completion of the version before is under way.
 func (s *Sampler) SetFolder(name, folder string, version int) error {
 	load, _ := s.api.loading()
 	if name != "" {
-		if err := s.ask(s.ctx, load, map[string]string{"lora_name": name, "lora_path": folder}, s.checkLoad); err != nil && !s.tookIt(name, err) {
+		if err := s.ask(s.ctx, load, map[string]string{"lora_name": name, "lora_path": folder},
+			s.checkLoad); err != nil && !s.tookIt(name, err) {
 			f := s.requestError("the sampler did not load the adapter", err)
 			if x, ok := errors.AsType[*fault.Error](f); ok && x.Code == fault.CodeError {
 				x.Why = folder
-				x.Next = "vLLM needs --enable-lora, --max-lora-rank of lora.rank or more, and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True; hone serve --max-adapters 2; SGLang --enable-lora, " +
-					"--max-lora-rank and --lora-target-modules. It reads the folder itself: see sampler.adapters_there"
+				x.Next = "vLLM needs --enable-lora, --max-lora-rank of lora.rank or more, " +
+					"and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True; hone serve --max-adapters 2; SGLang --enable-lora, " +
+					"--max-lora-rank and --lora-target-modules. It reads the folder itself: " +
+					"see sampler.adapters_there"
 			}
 			return f
 		}
@@ -274,8 +292,8 @@ func (s *Sampler) SetFolder(name, folder string, version int) error {
 	return s.Unload(before)
 }
 
-// tookIt reports whether the server lists an adapter that it did not say it loaded: its answer was lost, and at the next attempt the name was taken. A
-// first answer that refuses is believed.
+// tookIt reports whether the server lists an adapter that it did not say it loaded: its answer was lost, and at the
+// next attempt the name was taken. A first answer that refuses is believed.
 func (s *Sampler) tookIt(name string, why error) bool {
 	if _, later := errors.AsType[laterError](why); !later && !again(why) {
 		return false
@@ -293,7 +311,8 @@ func (s *Sampler) Unload(name string) error {
 	defer cancel()
 	_, unload := s.api.loading()
 	err := s.ask(ctx, unload, map[string]string{"lora_name": name}, s.checkLoad)
-	if refused, ok := errors.AsType[*statusError](err); ok && (refused.status == http.StatusNotFound || refused.status == http.StatusBadRequest) {
+	if refused, ok := errors.AsType[*statusError](err); ok &&
+		(refused.status == http.StatusNotFound || refused.status == http.StatusBadRequest) {
 		return nil
 	}
 	if err != nil {

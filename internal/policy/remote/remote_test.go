@@ -23,7 +23,9 @@ import (
 const sound = `{"model": "m", "choices": [{"finish_reason": "length", "token_ids": [5, 6], "prompt_token_ids": [0, 1], "logprobs": {"token_logprobs": [-1, -2]}}]}`
 
 // speaking is a server that answers the n-th request for a completion, from 0; the first is Open's.
-func speaking(t *testing.T, answer func(w http.ResponseWriter, n int64, body map[string]any)) (url string, asked *atomic.Int64) {
+func speaking(
+	t *testing.T, answer func(w http.ResponseWriter, n int64, body map[string]any),
+) (url string, asked *atomic.Int64) {
 	t.Helper()
 	asked = &atomic.Int64{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,11 +44,12 @@ func speaking(t *testing.T, answer func(w http.ResponseWriter, n int64, body map
 }
 
 func request(n int) policy.Request {
-	return policy.Request{Prompt: []int32{0, 1}, Sampling: policy.Sampling{Temperature: 1, MaxTokens: n, StopIDs: []int32{7}}}
+	return policy.Request{Prompt: []int32{0, 1},
+		Sampling: policy.Sampling{Temperature: 1, MaxTokens: n, StopIDs: []int32{7}}}
 }
 
-// What is not fit to be trained on is an error of the sampler, never a completion: what may be gone at the next attempt is tried again, as
-// often as was asked for, and what would be the same is not.
+// What is not fit to be trained on is an error of the sampler, never a completion: what may be gone at the next attempt
+// is tried again, as often as was asked for, and what would be the same is not.
 func TestWhatMustNotTrain(t *testing.T) {
 	with := func(old, new string) string { return strings.Replace(sound, old, new, 1) }
 	for name, c := range map[string]struct {
@@ -86,7 +89,8 @@ func TestWhatMustNotTrain(t *testing.T) {
 			_, _ = io.WriteString(w, c.answer)
 		})
 		gone := 0
-		s, err := remote.Open(t.Context(), remote.Options{URL: url, Key: "sesame", Temperature: 1, VocabSize: 50, Retries: 2, BackOff: time.Nanosecond, Gone: func(error) { gone++ }})
+		s, err := remote.Open(t.Context(), remote.Options{URL: url, Key: "sesame", Temperature: 1, VocabSize: 50,
+			Retries: 2, BackOff: time.Nanosecond, Gone: func(error) { gone++ }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,12 +99,14 @@ func TestWhatMustNotTrain(t *testing.T) {
 			t.Errorf("%s: %d attempts, want %d", name, n, c.attempts)
 		}
 		if c.want == "" {
-			if err != nil || !slices.Equal(got.IDs, []int32{5, 6}) || !slices.Equal(got.SamplerLogprobs, []float32{-1, -2}) || got.FinishReason != policy.FinishLength {
+			if err != nil || !slices.Equal(got.IDs, []int32{5, 6}) ||
+				!slices.Equal(got.SamplerLogprobs, []float32{-1, -2}) || got.FinishReason != policy.FinishLength {
 				t.Errorf("%s: %+v, %v", name, got, err)
 			}
 			continue
 		}
-		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Next == "" || !strings.Contains(err.Error(), c.want) || gone > 0 {
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Next == "" ||
+			!strings.Contains(err.Error(), c.want) || gone > 0 {
 			t.Errorf("%s: %v, told as gone %d times", name, err, gone)
 		}
 	}
@@ -122,12 +128,14 @@ func TestBrokenOffAndGone(t *testing.T) {
 	}))
 	defer server.Close()
 	var gone []error
-	s, err := remote.Open(t.Context(), remote.Options{URL: server.URL, Temperature: 1, Retries: 1, BackOff: time.Nanosecond, Gone: func(err error) { gone = append(gone, err) }})
+	s, err := remote.Open(t.Context(), remote.Options{URL: server.URL, Temperature: 1, Retries: 1,
+		BackOff: time.Nanosecond, Gone: func(err error) { gone = append(gone, err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	away = true
-	if _, err := s.Sample(t.Context(), request(2)); err == nil || !strings.Contains(err.Error(), "broke off") || len(gone) > 0 {
+	if _, err := s.Sample(t.Context(), request(2)); err == nil || !strings.Contains(err.Error(), "broke off") ||
+		len(gone) > 0 {
 		t.Errorf("%v, gone: %v", err, gone)
 	}
 	server.Close()
@@ -141,7 +149,8 @@ func TestBrokenOffAndGone(t *testing.T) {
 	}
 }
 
-// SGLang is asked by its own names, and its lists of [logprob, id, text] are read; the adapter is asked for by its name.
+// SGLang is asked by its own names, and its lists of [logprob, id, text] are read; the adapter is asked for by its
+// name.
 func TestSGLang(t *testing.T) {
 	var last map[string]any
 	url, _ := speaking(t, func(w http.ResponseWriter, n int64, body map[string]any) {
@@ -151,7 +160,8 @@ func TestSGLang(t *testing.T) {
 			_, _ = io.WriteString(w, `{"success": false, "error_message": "rank 64 is too large"}`)
 		case body["lora_name"] != nil:
 			_, _ = io.WriteString(w, `{"success": true, "loaded_adapters": {}}`)
-		case fmt.Sprint(body["input_ids"]) == "[3]": // as it answers a NaN: with a stop id in the place of the last token
+		case fmt.Sprint(body["input_ids"]) == "[3]":
+			// as it answers a NaN: with a stop id in the place of the last token
 			_, _ = io.WriteString(w, `{"text": "ab", "output_ids": [5, 7], "meta_info": {"prompt_tokens": 1, "finish_reason": {"type": "stop", "matched": "NaN happened"}, "output_token_logprobs": [[-0.5, 5, null], [-0.25, 7, null]]}}`)
 		case n == 0:
 			_, _ = io.WriteString(w, `{"text": "a", "meta_info": {"prompt_tokens": 2, "finish_reason": {"type": "length", "length": 1}, "output_token_logprobs": [[-0.5, 5, null]]}}`)
@@ -170,7 +180,8 @@ func TestSGLang(t *testing.T) {
 		t.Errorf("%v, %v", last, err)
 	}
 	c, err := s.Sample(t.Context(), request(2))
-	want := policy.Completion{IDs: []int32{5, 7}, SamplerLogprobs: []float32{-0.5, -0.25}, FinishReason: policy.FinishStop, PolicyVersion: 1}
+	want := policy.Completion{IDs: []int32{5, 7}, SamplerLogprobs: []float32{-0.5, -0.25},
+		FinishReason: policy.FinishStop, PolicyVersion: 1}
 	if err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -183,13 +194,14 @@ func TestSGLang(t *testing.T) {
 	if c, err := s.Sample(t.Context(), nan); err == nil || !strings.Contains(err.Error(), "NaN happened") {
 		t.Errorf("a NaN is a completion: %+v, %v", c, err)
 	}
-	if err := s.SetFolder("bad", "/adapters/bad", 2); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "rank 64 is too large") {
+	if err := s.SetFolder("bad", "/adapters/bad", 2); fault.CodeOf(err) != fault.CodeError ||
+		!strings.Contains(err.Error(), "rank 64 is too large") {
 		t.Errorf("an adapter that does not fit: %v", err)
 	}
 }
 
-// An adapter that the server loads and cannot say so, as where the answer is lost, is loaded: at the second attempt its name is taken. One that it does not
-// list is not.
+// An adapter that the server loads and cannot say so, as where the answer is lost, is loaded: at the second attempt its
+// name is taken. One that it does not list is not.
 func TestALostAnswerToLoading(t *testing.T) {
 	listed := []string{"m"}
 	var lock sync.Mutex // a cut connection orders nothing between its handler and the next one
@@ -217,14 +229,16 @@ func TestALostAnswerToLoading(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	s, err := remote.Open(t.Context(), remote.Options{URL: server.URL, Temperature: 1, Retries: 1, BackOff: time.Nanosecond})
+	s, err := remote.Open(t.Context(),
+		remote.Options{URL: server.URL, Temperature: 1, Retries: 1, BackOff: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.SetFolder("hone-1", "/adapters/hone-1", 1); err != nil {
 		t.Errorf("loaded, and its answer lost: %v", err)
 	}
-	if err := s.SetFolder("large", "/adapters/large", 2); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "too large") {
+	if err := s.SetFolder("large", "/adapters/large", 2); fault.CodeOf(err) != fault.CodeError ||
+		!strings.Contains(err.Error(), "too large") {
 		t.Errorf("refused: %v", err)
 	}
 }
@@ -234,17 +248,25 @@ func TestAServerOfTextIsRefused(t *testing.T) {
 	url, _ := speaking(t, func(w http.ResponseWriter, _ int64, _ map[string]any) {
 		_, _ = io.WriteString(w, `{"model": "m", "choices": [{"text": "hi", "finish_reason": "length", "logprobs": {"token_logprobs": [-1]}}]}`)
 	})
-	for api, want := range map[string]string{remote.VLLM: "from version 0.10.2 on", remote.SGLang: "sampler.api: vllm"} {
-		if _, err := remote.Open(t.Context(), remote.Options{URL: url, API: api, Temperature: 1}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), want) {
+	for api, want := range map[string]string{
+		remote.VLLM:   "from version 0.10.2 on",
+		remote.SGLang: "sampler.api: vllm",
+	} {
+		if _, err := remote.Open(t.Context(),
+			remote.Options{URL: url, API: api, Temperature: 1}); fault.CodeOf(err) != fault.CodeUsage ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", api, err)
 		}
 	}
 	for _, bad := range []string{"", "localhost:8000/v1", "http://me:secret@host/v1"} {
-		if _, err := remote.Open(t.Context(), remote.Options{URL: bad}); fault.CodeOf(err) != fault.CodeUsage || strings.Contains(err.Error(), "secret") {
+		if _, err := remote.Open(t.Context(), remote.Options{URL: bad}); fault.CodeOf(err) != fault.CodeUsage ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	if _, err := remote.Open(t.Context(), remote.Options{URL: url, Model: "other"}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "sampler.model") {
+	if _, err := remote.Open(t.Context(),
+		remote.Options{URL: url, Model: "other"}); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(err.Error(), "sampler.model") {
 		t.Errorf("another model: %v", err)
 	}
 }

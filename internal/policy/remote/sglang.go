@@ -27,9 +27,11 @@ type sglangRequest struct {
 	LoRAPath       string         `json:"lora_path,omitempty"`         // the adapter's name
 }
 
-// sglangSampling says all knobs, as vllmRequest does. The seed counts in SGLang's deterministic mode alone (--enable-deterministic-inference). There requests
-// without one all draw by 42 (SamplingBatchInfo.from_schedule_batch), so that the episodes of a group would be one. Versions keep it in 32 bits.
-// And no ignore_eos: with it SGLang looks at stop_token_ids no more (Req.check_finished in managers/schedule_batch.py); vLLM does.
+// sglangSampling says all knobs, as vllmRequest does. The seed counts in SGLang's deterministic mode alone
+// (--enable-deterministic-inference). There requests without one all draw by 42
+// (SamplingBatchInfo.from_schedule_batch), so that the episodes of a group would be one. Versions keep it in 32 bits.
+// And no ignore_eos: with it SGLang looks at stop_token_ids no more (Req.check_finished in managers/schedule_batch.py);
+// vLLM does.
 type sglangSampling struct {
 	MaxNewTokens      int      `json:"max_new_tokens"`
 	Temperature       float64  `json:"temperature"`
@@ -43,8 +45,10 @@ type sglangSampling struct {
 }
 
 func (sglang) body(r policy.Request, model, base string, maxTokens int) any {
-	q := sglangRequest{InputIDs: r.Prompt, ReturnLogprob: true, TopLogprobs: r.TopLogprobs, SamplingParams: sglangSampling{MaxNewTokens: maxTokens,
-		Temperature: r.Temperature, TopK: -1, TopP: 1, MinP: r.MinP, RepetitionPenalty: 1, StopTokenIDs: append([]int32{}, r.StopIDs...), Stop: r.Stop, SamplingSeed: int32(seedOf(r.Key) >> 32)}}
+	q := sglangRequest{InputIDs: r.Prompt, ReturnLogprob: true,
+		TopLogprobs: r.TopLogprobs, SamplingParams: sglangSampling{MaxNewTokens: maxTokens,
+			Temperature: r.Temperature, TopK: -1, TopP: 1, MinP: r.MinP, RepetitionPenalty: 1,
+			StopTokenIDs: append([]int32{}, r.StopIDs...), Stop: r.Stop, SamplingSeed: int32(seedOf(r.Key) >> 32)}}
 	if r.TopK > 0 {
 		q.SamplingParams.TopK = r.TopK
 	}
@@ -90,7 +94,8 @@ func (sglang) read(answer []byte, r policy.Request, _ string) (policy.Completion
 		return c, refusedError{lackError{[]string{"token ids", "logprobs"}}}
 	}
 	if n := told.Meta.PromptTokens; n > 0 && n != len(r.Prompt) {
-		return c, refusedError{fmt.Errorf("the prompt has %d ids there, and %d were sent: it is not the same prompt", n, len(r.Prompt))}
+		return c, refusedError{fmt.Errorf("the prompt has %d ids there, and %d were sent: it is not the same prompt",
+			n, len(r.Prompt))}
 	}
 	var err error
 	if c.FinishReason, err = finish(told.Meta.FinishReason.Type); err != nil {
@@ -103,9 +108,11 @@ func (sglang) read(answer []byte, r policy.Request, _ string) (policy.Completion
 		c.IDs, c.SamplerLogprobs = append(c.IDs, t.id), append(c.SamplerLogprobs, *t.logprob)
 	}
 	if told.OutputIDs != nil && !slices.Equal(told.OutputIDs, c.IDs) {
-		return c, refusedError{fmt.Errorf("its %d ids are not those of its %d logprobs", len(told.OutputIDs), len(c.IDs))}
+		return c, refusedError{fmt.Errorf("its %d ids are not those of its %d logprobs",
+			len(told.OutputIDs), len(c.IDs))}
 	}
-	if c.FinishReason == policy.FinishStop && json.Unmarshal(told.Meta.FinishReason.Matched, &c.StopText) == nil && c.StopText != "" {
+	if c.FinishReason == policy.FinishStop && json.Unmarshal(told.Meta.FinishReason.Matched, &c.StopText) == nil &&
+		c.StopText != "" {
 		c.Text = told.Text
 	}
 	for _, position := range told.Meta.Top {

@@ -16,7 +16,8 @@ func (vllm) path() string           { return "/completions" }
 func (vllm) models() string         { return "/models" }
 func (vllm) loading() (_, _ string) { return "/load_lora_adapter", "/unload_lora_adapter" }
 func (vllm) advice() string {
-	return "vLLM returns both from version 0.10.2 on, and so does hone serve; for SGLang set sampler.api: sglang. A server of text alone cannot be trained with"
+	return "vLLM returns both from version 0.10.2 on, and so does hone serve; for SGLang set sampler.api: sglang. " +
+		"A server of text alone cannot be trained with"
 }
 
 // vllmRequest says all knobs: what is left out the model's generation_config.json would set.
@@ -39,8 +40,9 @@ type vllmRequest struct {
 }
 
 func (vllm) body(r policy.Request, model, _ string, maxTokens int) any {
-	q := vllmRequest{Model: model, Prompt: r.Prompt, MaxTokens: maxTokens, Temperature: r.Temperature, TopK: -1, TopP: 1, MinP: r.MinP,
-		RepetitionPenalty: 1, Seed: seedOf(r.Key), StopTokenIDs: append([]int32{}, r.StopIDs...), Stop: r.Stop, IgnoreEOS: true, Logprobs: r.TopLogprobs, ReturnTokenIDs: true}
+	q := vllmRequest{Model: model, Prompt: r.Prompt, MaxTokens: maxTokens, Temperature: r.Temperature, TopK: -1,
+		TopP: 1, MinP: r.MinP, RepetitionPenalty: 1, Seed: seedOf(r.Key), StopTokenIDs: append([]int32{}, r.StopIDs...),
+		Stop: r.Stop, IgnoreEOS: true, Logprobs: r.TopLogprobs, ReturnTokenIDs: true}
 	if r.TopK > 0 {
 		q.TopK = r.TopK
 	}
@@ -94,7 +96,8 @@ func (vllm) read(answer []byte, r policy.Request, model string) (policy.Completi
 	case told.Model != model:
 		return c, refusedError{fmt.Errorf("the completion is of %q, and %q was asked for", told.Model, model)}
 	case x.PromptTokenIDs != nil && !slices.Equal(x.PromptTokenIDs, r.Prompt):
-		return c, refusedError{fmt.Errorf("the prompt has %d ids there, and %d were sent: it is not the same prompt", len(x.PromptTokenIDs), len(r.Prompt))}
+		return c, refusedError{fmt.Errorf("the prompt has %d ids there, and %d were sent: it is not the same prompt",
+			len(x.PromptTokenIDs), len(r.Prompt))}
 	}
 	var err error
 	if c.FinishReason, err = finish(x.FinishReason); err != nil {

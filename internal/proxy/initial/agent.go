@@ -1,9 +1,10 @@
-// Package initial is the initial-call agent: on a user's turn a small model proposes the first call, which a large one, the upstream,
-// would else have had to find. The client makes the call as if the upstream had asked for it, and the upstream goes on from the result. So
-// the upstream is asked once less, and reads the prompt once less.
+// Package initial is the initial-call agent: on a user's turn a small model proposes the first call, which a large one,
+// the upstream, would else have had to find. The client makes the call as if the upstream had asked for it, and the
+// upstream goes on from the result. So the upstream is asked once less, and reads the prompt once less.
 //
-// A proposal is made where the small model is sure. How sure it is comes from the log-probabilities of its own tokens, by a fit on
-// held-out scenarios (Calibration). Where it is not sure, or calls no tool, the request goes through untouched.
+// A proposal is made where the small model is sure. How sure it is comes from the log-probabilities of its own tokens,
+// by a fit on held-out scenarios (Calibration). Where it is not sure, or calls no tool, the request goes through
+// untouched.
 //
 // Source of the idea: MCP-Flow (arXiv 2510.24284), section 4.4.
 package initial
@@ -30,7 +31,8 @@ type Agent struct {
 	Calibration Calibration
 }
 
-// Proposal is what the small model says of a user's turn. Calls is nil where the upstream is to be asked, and Why says why.
+// Proposal is what the small model says of a user's turn. Calls is nil where the upstream is to be asked, and Why says
+// why.
 type Proposal struct {
 	Calls      []chat.ToolCall
 	Unsure     []chat.ToolCall // calls that are not sure enough
@@ -101,12 +103,15 @@ func misfit(calls []chat.ToolCall, tools []chat.Tool) string {
 // maxSaid is the most bytes of the small model's answer, with log-probabilities.
 const maxSaid = 4 << 20
 
-func (a *Agent) ask(ctx context.Context, messages []chat.Message, tools []chat.Tool, used *proxy.Usage) (m chat.Message, logprobs []float32, err error) {
+func (a *Agent) ask(
+	ctx context.Context, messages []chat.Message, tools []chat.Tool, used *proxy.Usage,
+) (m chat.Message, logprobs []float32, err error) {
 	most := a.MaxTokens
 	if most == 0 {
 		most = 256
 	}
-	body, err := json.Marshal(map[string]any{"model": a.Model, "messages": messages, "tools": tools, "temperature": 0, "logprobs": true, "max_tokens": most})
+	body, err := json.Marshal(map[string]any{"model": a.Model, "messages": messages, "tools": tools, "temperature": 0,
+		"logprobs": true, "max_tokens": most})
 	if err != nil {
 		return m, nil, err
 	}

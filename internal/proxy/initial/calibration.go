@@ -38,7 +38,8 @@ type Observed struct {
 	Right bool
 }
 
-// Calibration turns evidence into a probability that a call is right, and says which is enough. It is fitted to one adapter.
+// Calibration turns evidence into a probability that a call is right, and says which is enough. It is fitted to one
+// adapter.
 type Calibration struct {
 	// Confidence is 1/(1+exp(-(Bias + Mean*mean + Min*min))): Platt's scaling, of two scores.
 	Bias float64 `json:"bias"`
@@ -70,13 +71,18 @@ func (c *Calibration) Enough(confidence float64) bool { return confidence >= c.T
 // Fewest is the fewest calls that a calibration is fitted to.
 const Fewest = 20
 
-// Fit fits a calibration to what was observed, and takes the lowest threshold at which the share of right calls is at least target.
-// Where no threshold reaches it, nothing will be proposed. Its error is that there is too little to fit to.
+// Fit fits a calibration to what was observed, and takes the lowest threshold at which the share of right calls is at
+// least target. Where no threshold reaches it, nothing will be proposed. Its error is that there is too little to fit
+// to.
 func Fit(seen []Observed, target float64) (Calibration, error) {
 	c := Calibration{Target: target, Calls: len(seen), Threshold: 2}
 	if len(seen) < Fewest {
-		return c, &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("cannot calibrate on %s", fault.Count(len(seen), "call")), Why: fmt.Sprintf("it takes %d of held-out scenarios", Fewest),
-			Next: "give more scenarios of the validation split, or an adapter that makes calls"}
+		return c, &fault.Error{
+			Code: fault.CodeFailures,
+			What: fmt.Sprintf("cannot calibrate on %s", fault.Count(len(seen), "call")),
+			Why:  fmt.Sprintf("it takes %d of held-out scenarios", Fewest),
+			Next: "give more scenarios of the validation split, or an adapter that makes calls",
+		}
 	}
 	c.logistic(seen)
 	sorted := slices.Clone(seen)
@@ -99,8 +105,8 @@ func Fit(seen []Observed, target float64) (Calibration, error) {
 // ridge keeps the weights finite where right and wrong calls do not overlap.
 const ridge = 1e-2
 
-// logistic fits the weights by Newton's method, with Platt's targets (Platt 1999, section 2.2): (N+ + 1)/(N+ + 2) and 1/(N- + 2) in the
-// place of 1 and 0.
+// logistic fits the weights by Newton's method, with Platt's targets (Platt 1999, section 2.2): (N+ + 1)/(N+ + 2) and
+// 1/(N- + 2) in the place of 1 and 0.
 func (c *Calibration) logistic(seen []Observed) {
 	right := 0.0
 	for _, o := range seen {
@@ -171,7 +177,8 @@ func solve(a [3][3]float64, b [3]float64) (x [3]float64) {
 func weightsOf(folder string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(folder, adapter.WeightsFile))
 	if err != nil {
-		return "", &fault.Error{Code: fault.CodeUsage, What: "not an adapter", Where: folder, Err: err, Next: "name the folder that holds " + adapter.WeightsFile}
+		return "", &fault.Error{Code: fault.CodeUsage, What: "not an adapter", Where: folder, Err: err,
+			Next: "name the folder that holds " + adapter.WeightsFile}
 	}
 	return digest.Of(text).String(), nil
 }
@@ -198,16 +205,19 @@ func Load(folder string) (c Calibration, err error) {
 	next := "hone eval --model " + folder + " --dataset SCENARIOS --split validation --calibrate 0.95 makes it"
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, &fault.Error{Code: fault.CodeUsage, What: "the adapter is not calibrated for initial calls", Where: folder, Why: "it has no " + File, Next: next}
+		return c, &fault.Error{Code: fault.CodeUsage, What: "the adapter is not calibrated for initial calls",
+			Where: folder, Why: "it has no " + File, Next: next}
 	}
 	if err != nil {
 		return c, err
 	}
 	if err := json.Unmarshal(text, &c); err != nil || !(c.Threshold > 0) {
-		return c, &fault.Error{Code: fault.CodeUsage, What: "the calibration cannot be read", Where: path, Err: err, Next: next}
+		return c, &fault.Error{Code: fault.CodeUsage, What: "the calibration cannot be read", Where: path,
+			Err: err, Next: next}
 	}
 	if c.Weights != weights {
-		return c, &fault.Error{Code: fault.CodeUsage, What: "the calibration is of other weights", Where: path, Why: "the adapter was changed since", Next: next}
+		return c, &fault.Error{Code: fault.CodeUsage, What: "the calibration is of other weights", Where: path,
+			Why: "the adapter was changed since", Next: next}
 	}
 	return c, nil
 }

@@ -18,11 +18,12 @@ type Hands struct {
 	Tools environment.Tools // send what they are given
 	// Approve says whether a call may be sent, and why; nobody is asked about one that is only tried.
 	Approve func(ctx context.Context, c chat.ToolCall) (why string, allowed bool)
-	// ReadOnly is of each tool there is, by the name that models use, whether its server says that it changes nothing (readOnlyHint of MCP's
-	// annotations). It is worth as much as the server is trusted, so a call is sent only where Approve allows it as well.
+	// ReadOnly is of each tool there is, by the name that models use, whether its server says that it changes nothing
+	// (readOnlyHint of MCP's annotations). It is worth as much as the server is trusted, so a call is sent only where
+	// Approve allows it as well.
 	ReadOnly map[string]bool
-	// Speculate has calls that change nothing sent also where the small model is not sure of them, while the upstream reads. The result is
-	// used where the upstream makes the same calls.
+	// Speculate has calls that change nothing sent also where the small model is not sure of them, while the upstream
+	// reads. The result is used where the upstream makes the same calls.
 	Speculate bool
 }
 
@@ -65,8 +66,8 @@ func (h *Hands) changes(calls []chat.ToolCall) bool {
 	return slices.ContainsFunc(calls, func(c chat.ToolCall) bool { return !h.ReadOnly[c.Name] })
 }
 
-// make makes calls in a session of their own. A call that may change something is not given up where the client leaves: it is made or not,
-// and nobody knows which of one that was cut off.
+// make makes calls in a session of their own. A call that may change something is not given up where the client leaves:
+// it is made or not, and nobody knows which of one that was cut off.
 func (h *Hands) make(ctx context.Context, calls []chat.ToolCall) (m made) {
 	if m.readOnly = !h.changes(calls); !m.readOnly {
 		ctx = context.WithoutCancel(ctx)
@@ -119,7 +120,8 @@ func (m made) messages(said chat.Message) []chat.Message {
 func (m made) steps(calls []chat.ToolCall) (out []serve.Step) {
 	for i, r := range m.results {
 		c := calls[i]
-		out = append(out, serve.Step{ID: c.ID, Name: c.Name, Arguments: c.Arguments, Status: r.Status, Result: r.Text, Approval: r.Approval})
+		out = append(out, serve.Step{ID: c.ID, Name: c.Name, Arguments: c.Arguments, Status: r.Status, Result: r.Text,
+			Approval: r.Approval})
 	}
 	return out
 }

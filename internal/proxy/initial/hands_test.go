@@ -84,7 +84,8 @@ const both = `"tools":[{"type":"function","function":{"name":"hash","parameters"
 	`{"type":"function","function":{"name":"sell","parameters":{"type":"object"}}},{"type":"function","function":{"name":"mine","parameters":{"type":"object"}}}]`
 
 func asks(more string) string {
-	return `{"model":"big","messages":[{"role":"system","content":"S"},{"role":"user","content":"Hash <it>."}` + more + `],` + both + `}`
+	return `{"model":"big","messages":[{"role":"system","content":"S"},{"role":"user","content":"Hash <it>."}` + more +
+		`],` + both + `}`
 }
 
 // acting is a proxy with servers, before an upstream that is a script.
@@ -105,7 +106,10 @@ func (a *acting) upstream() []string {
 	return slices.Clone(a.got)
 }
 
-func act(t *testing.T, d *desk, speculate bool, model http.HandlerFunc, answer func(n int, w http.ResponseWriter, body string)) *acting {
+func act(
+	t *testing.T, d *desk, speculate bool, model http.HandlerFunc,
+	answer func(n int, w http.ResponseWriter, body string),
+) *acting {
 	t.Helper()
 	a := &acting{t: t, desk: d, ends: make(chan struct{}, 16)}
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,14 +124,23 @@ func act(t *testing.T, d *desk, speculate bool, model http.HandlerFunc, answer f
 	m := httptest.NewServer(model)
 	t.Cleanup(m.Close)
 	transport := &http.Transport{DisableKeepAlives: true}
-	agent := &Agent{Client: &http.Client{Transport: transport}, URL: m.URL, Model: "small", Calibration: Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
-	mode := &Mode{Agent: agent, Deadline: 20 * time.Second, Hands: &Hands{Tools: d, Speculate: speculate, ReadOnly: map[string]bool{"hash": true, "sell": false},
-		Approve: func(_ context.Context, c chat.ToolCall) (string, bool) {
-			return "the rule", !strings.Contains(c.Arguments, "forbidden")
-		}}}
+	agent := &Agent{Client: &http.Client{Transport: transport}, URL: m.URL, Model: "small",
+		Calibration: Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
+	mode := &Mode{
+		Agent:    agent,
+		Deadline: 20 * time.Second,
+		Hands: &Hands{Tools: d, Speculate: speculate, ReadOnly: map[string]bool{"hash": true, "sell": false},
+			Approve: func(_ context.Context, c chat.ToolCall) (string, bool) {
+				return "the rule", !strings.Contains(c.Arguments, "forbidden")
+			}},
+	}
 	a.mode = mode
-	p, err := proxy.New(proxy.Options{Upstream: proxy.Upstream{URL: up.URL, Transport: transport, Stall: 20 * time.Second}, Mode: mode, Keys: []string{"k1", "k2"},
-		Logger: slog.New(ending{slog.DiscardHandler, a.ends})})
+	p, err := proxy.New(proxy.Options{
+		Upstream: proxy.Upstream{URL: up.URL, Transport: transport, Stall: 20 * time.Second},
+		Mode:     mode,
+		Keys:     []string{"k1", "k2"},
+		Logger:   slog.New(ending{slog.DiscardHandler, a.ends}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,8 +196,8 @@ func says(text string) func(int, http.ResponseWriter, string) {
 	return func(_ int, w http.ResponseWriter, _ string) { _, _ = io.WriteString(w, text) }
 }
 
-// A call that is sure, of the servers' and allowed is made, and the upstream goes on from the result; any other is the client's to make, and
-// one that failed without an effect was never made.
+// A call that is sure, of the servers' and allowed is made, and the upstream goes on from the result; any other is the
+// client's to make, and one that failed without an effect was never made.
 func TestMakesTheCall(t *testing.T) {
 	sureOf := func(name, arguments string) http.HandlerFunc { return small(call(name, arguments), -0.01) }
 	for name, tc := range map[string]struct {
@@ -195,18 +208,20 @@ func TestMakesTheCall(t *testing.T) {
 		made   int
 		asked  string // the upstream: "": not; "result": goes on from a result; "same": with what the client sent
 	}{
-		"reads":                     {&desk{}, sureOf("hash", `{"text":"it"}`), asks(""), "executed; hash, confidence 0.95", 1, "result"},
-		"writes":                    {&desk{}, sureOf("sell", `{}`), asks(""), "executed; sell", 1, "result"},
-		"no tool of the servers":    {&desk{}, sureOf("mine", `{}`), asks(""), "proposed; mine", 0, ""},
-		"denied by the rules":       {&desk{}, sureOf("hash", `{"text":"forbidden"}`), asks(""), "proposed; hash", 0, ""},
-		"a call is required":        {&desk{}, sureOf("hash", `{"text":"it"}`), strings.TrimSuffix(asks(""), "}") + `,"tool_choice":"required"}`, "proposed; hash", 0, ""},
-		"a read fails":              {&desk{status: trajectory.CallToolError}, sureOf("hash", `{"text":"it"}`), asks(""), "asked-upstream; call-failed", 1, "same"},
-		"a read is lost":            {&desk{status: trajectory.CallTransportError}, sureOf("hash", `{"text":"it"}`), asks(""), "asked-upstream; call-failed", 1, "same"},
-		"a write fails":             {&desk{status: trajectory.CallToolError}, sureOf("sell", `{}`), asks(""), "executed; sell", 1, "result"},
-		"nobody knows of a write":   {&desk{status: trajectory.CallTimeout}, sureOf("sell", `{}`), asks(""), "executed; sell", 1, "result"},
-		"the servers do not open":   {&desk{fails: errors.New("gone")}, sureOf("sell", `{}`), asks(""), "asked-upstream; call-failed", 0, "same"},
-		"unsure of a read":          {&desk{}, small(call("hash", `{"text":"it"}`), -2), asks(""), "asked-upstream; unsure", 0, "same"},
-		"the client has no tools":   {&desk{}, sureOf("hash", `{"text":"it"}`), `{"messages":[{"role":"user","content":"hi"}]}`, "asked-upstream; no-tools", 0, "same"},
+		"reads":                  {&desk{}, sureOf("hash", `{"text":"it"}`), asks(""), "executed; hash, confidence 0.95", 1, "result"},
+		"writes":                 {&desk{}, sureOf("sell", `{}`), asks(""), "executed; sell", 1, "result"},
+		"no tool of the servers": {&desk{}, sureOf("mine", `{}`), asks(""), "proposed; mine", 0, ""},
+		"denied by the rules":    {&desk{}, sureOf("hash", `{"text":"forbidden"}`), asks(""), "proposed; hash", 0, ""},
+		"a call is required": {&desk{}, sureOf("hash", `{"text":"it"}`),
+			strings.TrimSuffix(asks(""), "}") + `,"tool_choice":"required"}`, "proposed; hash", 0, ""},
+		"a read fails":            {&desk{status: trajectory.CallToolError}, sureOf("hash", `{"text":"it"}`), asks(""), "asked-upstream; call-failed", 1, "same"},
+		"a read is lost":          {&desk{status: trajectory.CallTransportError}, sureOf("hash", `{"text":"it"}`), asks(""), "asked-upstream; call-failed", 1, "same"},
+		"a write fails":           {&desk{status: trajectory.CallToolError}, sureOf("sell", `{}`), asks(""), "executed; sell", 1, "result"},
+		"nobody knows of a write": {&desk{status: trajectory.CallTimeout}, sureOf("sell", `{}`), asks(""), "executed; sell", 1, "result"},
+		"the servers do not open": {&desk{fails: errors.New("gone")}, sureOf("sell", `{}`), asks(""), "asked-upstream; call-failed", 0, "same"},
+		"unsure of a read":        {&desk{}, small(call("hash", `{"text":"it"}`), -2), asks(""), "asked-upstream; unsure", 0, "same"},
+		"the client has no tools": {&desk{}, sureOf("hash", `{"text":"it"}`),
+			`{"messages":[{"role":"user","content":"hi"}]}`, "asked-upstream; no-tools", 0, "same"},
 		"several, one not allowed":  {&desk{}, small(`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"sell","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"mine","arguments":"{}"}}]}`, -0.01), asks(""), "proposed; sell", 0, ""},
 		"several, and all are made": {&desk{}, small(`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"hash","arguments":"{\"text\":\"a\"}"}},{"id":"b","type":"function","function":{"name":"sell","arguments":"{}"}}]}`, -0.01), asks(""), "executed; hash", 2, "result"},
 	} {
@@ -245,14 +260,17 @@ func TestMakesTheCall(t *testing.T) {
 	}
 }
 
-// goesOn holds that an upstream was shown the client's messages, then the calls with as many results, and nothing else was touched.
+// goesOn holds that an upstream was shown the client's messages, then the calls with as many results, and nothing else
+// was touched.
 func goesOn(t *testing.T, body string, calls int) {
 	t.Helper()
 	var q struct{ Messages []chat.Message }
 	if err := json.Unmarshal([]byte(body), &q); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(body, strings.TrimSuffix(asks("")[:strings.Index(asks(""), `],`)], "")+`,{"role":"assistant"`) || !strings.HasSuffix(body, both+"}") {
+	if !strings.HasPrefix(body,
+		strings.TrimSuffix(asks("")[:strings.Index(asks(""), `],`)], "")+`,{"role":"assistant"`) ||
+		!strings.HasSuffix(body, both+"}") {
 		t.Errorf("the upstream got %s", body)
 	}
 	said := q.Messages[2:]
@@ -260,7 +278,8 @@ func goesOn(t *testing.T, body string, calls int) {
 		t.Fatalf("the upstream was told %+v, want %d calls with results", said, calls)
 	}
 	for i, c := range said[0].ToolCalls {
-		if r := said[1+i]; !strings.HasPrefix(c.ID, mark) || r.ToolCallID != c.ID || r.Role != chat.ToolRole || r.Content == "" {
+		if r := said[1+i]; !strings.HasPrefix(c.ID, mark) || r.ToolCallID != c.ID || r.Role != chat.ToolRole ||
+			r.Content == "" {
 			t.Errorf("call %+v, result %+v", c, r)
 		}
 	}
@@ -272,8 +291,8 @@ func upstreamCalls(id, arguments string) string {
 		strings.Replace(call("hash", arguments), "call_0", id, 1))
 }
 
-// Of a call that is not sure and changes nothing the result is there when the upstream makes the same one; in all other cases the client gets
-// what the upstream says, and nothing that changes something is made.
+// Of a call that is not sure and changes nothing the result is there when the upstream makes the same one; in all other
+// cases the client gets what the upstream says, and nothing that changes something is made.
 func TestSpeculates(t *testing.T) {
 	unsure := small(call("hash", `{"text":"it"}`), -2)
 	for name, tc := range map[string]struct {
@@ -283,14 +302,18 @@ func TestSpeculates(t *testing.T) {
 		made   int
 		agreed string // the counter's label; "": nothing was tried
 	}{
-		"the upstream agrees":                 {&desk{}, unsure, upstreamCalls("x1", `{"text":"it"}`), 1, "agreed"},
-		"in other spelling":                   {&desk{}, unsure, upstreamCalls("x1", `{ "text" : "it" }`), 1, "agreed"},
-		"other arguments":                     {&desk{}, unsure, upstreamCalls("x1", `{"text":"him"}`), 1, "differed"},
-		"one argument more":                   {&desk{}, unsure, upstreamCalls("x1", `{"text":"it","salt":1}`), 1, "differed"},
-		"arguments that are no JSON":          {&desk{}, unsure, upstreamCalls("x1", `{"text":`), 1, "differed"},
-		"an argument twice":                   {&desk{}, unsure, upstreamCalls("x1", `{"text":"it","text":"it"}`), 1, "differed"},
-		"it calls nothing":                    {&desk{}, unsure, upstreamSays, 1, "differed"},
-		"it makes the call twice":             {&desk{}, unsure, strings.Replace(upstreamCalls("x1", `{"text":"it"}`), `"tool_calls":[`, `"tool_calls":[{"id":"x0","type":"function","function":{"name":"hash","arguments":"{\"text\":\"it\"}"}},`, 1), 1, "differed"},
+		"the upstream agrees":        {&desk{}, unsure, upstreamCalls("x1", `{"text":"it"}`), 1, "agreed"},
+		"in other spelling":          {&desk{}, unsure, upstreamCalls("x1", `{ "text" : "it" }`), 1, "agreed"},
+		"other arguments":            {&desk{}, unsure, upstreamCalls("x1", `{"text":"him"}`), 1, "differed"},
+		"one argument more":          {&desk{}, unsure, upstreamCalls("x1", `{"text":"it","salt":1}`), 1, "differed"},
+		"arguments that are no JSON": {&desk{}, unsure, upstreamCalls("x1", `{"text":`), 1, "differed"},
+		"an argument twice":          {&desk{}, unsure, upstreamCalls("x1", `{"text":"it","text":"it"}`), 1, "differed"},
+		"it calls nothing":           {&desk{}, unsure, upstreamSays, 1, "differed"},
+		"it makes the call twice": {
+			&desk{}, unsure, strings.Replace(
+				upstreamCalls("x1", `{"text":"it"}`), `"tool_calls":[`, `"tool_calls":[{"id":"x0","type":"function","function":{"name":"hash","arguments":"{\"text\":\"it\"}"}},`, 1,
+			), 1, "differed",
+		},
 		"it cannot be read":                   {&desk{}, unsure, `{"choices":[{"message":{"role":"assistant","content":[{"type":"audio"}]}}]}`, 1, "differed"},
 		"the call fails":                      {&desk{status: trajectory.CallToolError}, unsure, upstreamCalls("x1", `{"text":"it"}`), 1, "failed"},
 		"the servers do not open":             {&desk{fails: errors.New("gone")}, unsure, upstreamCalls("x1", `{"text":"it"}`), 0, "failed"},
@@ -309,7 +332,9 @@ func TestSpeculates(t *testing.T) {
 				t.Errorf("status %d, made %q, want %d", r.StatusCode, made, tc.made)
 			}
 			got, metrics := a.upstream(), a.metrics()
-			if counted := strings.Contains(metrics, "hone:initial_call_speculated_total{"); counted != (tc.agreed != "") || !strings.Contains(metrics, `hone:initial_call_speculated_total{result="`+tc.agreed) && counted {
+			if counted := strings.Contains(metrics,
+				"hone:initial_call_speculated_total{"); counted != (tc.agreed != "") ||
+				!strings.Contains(metrics, `hone:initial_call_speculated_total{result="`+tc.agreed) && counted {
 				t.Errorf("want %q in %s", tc.agreed, metrics)
 			}
 			if got[0] != asks("") {
@@ -321,15 +346,23 @@ func TestSpeculates(t *testing.T) {
 				}
 				return
 			}
-			if len(got) != 2 || !strings.Contains(got[1], `{"role":"tool","content":"49f6 by hash","tool_call_id":"x1","name":"hash"}`) {
+			if len(got) != 2 || !strings.Contains(got[1],
+				`{"role":"tool","content":"49f6 by hash","tool_call_id":"x1","name":"hash"}`) {
 				t.Fatalf("the upstream got %q", got)
 			}
-			for _, want := range []string{`"content":"hello"`, `"prompt_tokens":150,"completion_tokens":12,"total_tokens":162`, `"hone":{"steps":[{"id":"x1"`} {
+			for _, want := range []string{
+				`"content":"hello"`, `"prompt_tokens":150,"completion_tokens":12,"total_tokens":162`,
+				`"hone":{"steps":[{"id":"x1"`,
+			} {
 				if !strings.Contains(text, want) {
 					t.Errorf("the client is told %s, which lacks %s", text, want)
 				}
 			}
-			for _, want := range []string{`hone:user_turns_total{initial_call="speculated"} 1`, `hone:user_turn_upstream_requests_total{initial_call="speculated"} 2`, `hone:initial_call_executed_total{status="ok"} 1`} {
+			for _, want := range []string{
+				`hone:user_turns_total{initial_call="speculated"} 1`,
+				`hone:user_turn_upstream_requests_total{initial_call="speculated"} 2`,
+				`hone:initial_call_executed_total{status="ok"} 1`,
+			} {
 				if !strings.Contains(metrics, want) {
 					t.Errorf("lacks %s in %s", want, metrics)
 				}
@@ -350,12 +383,17 @@ func chunkOf(delta, finish, more string) string {
 	return `data: {"id":"u","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + `}]` + more + `}`
 }
 
-// A stream tells of a call in a comment, before the upstream's own events, which follow as they came; of a speculation that agreed the usage is
-// of both requests.
+// A stream tells of a call in a comment, before the upstream's own events, which follow as they came; of a speculation
+// that agreed the usage is of both requests.
 func TestStreamsTheMadeCall(t *testing.T) {
-	text := []string{chunkOf(`{"role":"assistant","content":"hel"}`, "null", ""), chunkOf(`{"content":"lo"}`, `"stop"`, ""), `data: {"id":"u","choices":[],"usage":{"prompt_tokens":90,"completion_tokens":3,"total_tokens":93}}`, "data: [DONE]"}
+	text := []string{
+		chunkOf(`{"role":"assistant","content":"hel"}`, "null", ""), chunkOf(`{"content":"lo"}`, `"stop"`,
+			""), `data: {"id":"u","choices":[],"usage":{"prompt_tokens":90,"completion_tokens":3,"total_tokens":93}}`,
+		"data: [DONE]",
+	}
 	calling := []string{chunkOf(`{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"x1","type":"function","function":{"name":"hash","arguments":"{\"text\""}}]}`, "null", ""),
-		chunkOf(`{"tool_calls":[{"index":0,"function":{"arguments":":\"it\"}"}}]}`, `"tool_calls"`, ""), `data: {"id":"u","choices":[],"usage":{"prompt_tokens":60,"completion_tokens":9}}`, "data: [DONE]"}
+		chunkOf(`{"tool_calls":[{"index":0,"function":{"arguments":":\"it\"}"}}]}`, `"tool_calls"`, ""),
+		`data: {"id":"u","choices":[],"usage":{"prompt_tokens":60,"completion_tokens":9}}`, "data: [DONE]"}
 	wordy := append([]string{chunkOf(`{"role":"assistant","content":"Let me see."}`, "null", "")}, calling...)
 	body := strings.TrimSuffix(asks(""), "}") + `,"stream":true,"stream_options":{"include_usage":true}}`
 	all := func(events []string) string { return strings.Join(events, "\n\n") + "\n\n" }
@@ -365,17 +403,21 @@ func TestStreamsTheMadeCall(t *testing.T) {
 		check   func(string) bool
 	}{
 		"sure": {-0.01, text, func(got string) bool {
-			return strings.HasPrefix(got, `: hone.result {"id":"call_initial`) && strings.HasSuffix(got, "\n\n"+all(text)) && strings.Count(got, "hone.result") == 1
+			return strings.HasPrefix(got, `: hone.result {"id":"call_initial`) &&
+				strings.HasSuffix(got, "\n\n"+all(text)) && strings.Count(got, "hone.result") == 1
 		}},
 		"agreed": {-2, calling, func(got string) bool {
-			return strings.HasPrefix(got, `: hone.result {"id":"x1"`) && strings.Contains(got, all(text[:2])) && strings.Contains(got, `"prompt_tokens":150,"completion_tokens":12,"total_tokens":162`) && !strings.Contains(got, "tool_calls")
+			return strings.HasPrefix(got, `: hone.result {"id":"x1"`) && strings.Contains(got, all(text[:2])) &&
+				strings.Contains(got, `"prompt_tokens":150,"completion_tokens":12,"total_tokens":162`) &&
+				!strings.Contains(got, "tool_calls")
 		}},
 		"words before the call": {-2, wordy, func(got string) bool { return got == all(wordy) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := act(t, &desk{}, true, small(call("hash", `{"text":"it"}`), tc.logprob), func(n int, w http.ResponseWriter, _ string) {
-				streams(w, [][]string{tc.first, text}[n-1]...)
-			})
+			a := act(t, &desk{}, true,
+				small(call("hash", `{"text":"it"}`), tc.logprob), func(n int, w http.ResponseWriter, _ string) {
+					streams(w, [][]string{tc.first, text}[n-1]...)
+				})
 			if _, got := a.post("k1", body); !tc.check(got) {
 				t.Errorf("got %s", got)
 			}
@@ -383,16 +425,17 @@ func TestStreamsTheMadeCall(t *testing.T) {
 	}
 }
 
-// Where the upstream goes on with calls of its own the client does not know of the first one: it is put back where it was, for this client
-// alone.
+// Where the upstream goes on with calls of its own the client does not know of the first one: it is put back where it
+// was, for this client alone.
 func TestRemembersTheMadeCall(t *testing.T) {
-	a := act(t, &desk{}, false, small(call("hash", `{"text":"it"}`), -0.01), func(n int, w http.ResponseWriter, _ string) {
-		if n == 1 {
-			_, _ = io.WriteString(w, upstreamCalls("x9", `{"text":"more"}`))
-			return
-		}
-		_, _ = io.WriteString(w, upstreamSays)
-	})
+	a := act(t, &desk{}, false,
+		small(call("hash", `{"text":"it"}`), -0.01), func(n int, w http.ResponseWriter, _ string) {
+			if n == 1 {
+				_, _ = io.WriteString(w, upstreamCalls("x9", `{"text":"more"}`))
+				return
+			}
+			_, _ = io.WriteString(w, upstreamSays)
+		})
 	a.post("k1", asks(""))
 	later := `,{"role":"assistant","content":null,"tool_calls":[{"id":"x9","type":"function","function":{"name":"hash","arguments":"{\"text\":\"more\"}"}}]},{"role":"tool","tool_call_id":"x9","content":"abcd"}`
 	a.post("k2", asks(later))
@@ -402,19 +445,23 @@ func TestRemembersTheMadeCall(t *testing.T) {
 	r, text := a.post("k1", asks(later))
 	got := a.upstream()[2]
 	hashed, own := strings.Index(got, "49f6 by hash"), strings.Index(got, `"x9"`)
-	if r.Header.Get(proxy.DecisionHeader) != "initial-call=went-on" || hashed < 0 || own < hashed || strings.Contains(text, "hone") {
+	if r.Header.Get(proxy.DecisionHeader) != "initial-call=went-on" || hashed < 0 || own < hashed ||
+		strings.Contains(text, "hone") {
 		t.Errorf("header %q, the upstream got %s, the client %s", r.Header.Get(proxy.DecisionHeader), got, text)
 	}
 	metrics := a.metrics()
-	for _, want := range []string{`hone:initial_call_repeated_total{} 1`, `hone:user_turn_upstream_requests_total{initial_call="with"} 2`, `hone:user_turn_upstream_requests_total{initial_call="without"} 1`} {
+	for _, want := range []string{
+		`hone:initial_call_repeated_total{} 1`, `hone:user_turn_upstream_requests_total{initial_call="with"} 2`,
+		`hone:user_turn_upstream_requests_total{initial_call="without"} 1`,
+	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("lacks %s in %s", want, metrics)
 		}
 	}
 }
 
-// Upstreams that break the protocol behind a call that was made: the client has an error of the API's form, and where it asks again the call
-// is not made again.
+// Upstreams that break the protocol behind a call that was made: the client has an error of the API's form, and where
+// it asks again the call is not made again.
 func TestAFailingUpstreamMakesNoCallTwice(t *testing.T) {
 	for name, fail := range map[string]func(w http.ResponseWriter){
 		"500":              func(w http.ResponseWriter) { w.WriteHeader(500) },
@@ -478,7 +525,8 @@ func TestDisconnectEndsATriedCall(t *testing.T) {
 	close(leave) // the desk's call, if it was begun, ends with the request: else the leak check fails
 }
 
-// A client that leaves while a call changes something does not cut it off, and where it asks again the call is not made again.
+// A client that leaves while a call changes something does not cut it off, and where it asks again the call is not made
+// again.
 func TestDisconnectCutsNoWriteOff(t *testing.T) {
 	d := &desk{begun: make(chan struct{}), goOn: make(chan struct{})}
 	a := act(t, d, false, small(call("sell", `{}`), -0.01), says(upstreamSays))
@@ -491,7 +539,8 @@ func TestDisconnectCutsNoWriteOff(t *testing.T) {
 	close(d.goOn)
 	<-a.ends
 	a.post("k1", asks(""))
-	if made, _ := d.made(); len(made) != 1 || len(a.upstream()) != 1 || !strings.Contains(a.upstream()[0], "49f6 by sell") {
+	if made, _ := d.made(); len(made) != 1 || len(a.upstream()) != 1 ||
+		!strings.Contains(a.upstream()[0], "49f6 by sell") {
 		t.Errorf("made %q, the upstream got %q", made, a.upstream())
 	}
 }

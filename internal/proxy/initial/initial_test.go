@@ -38,8 +38,13 @@ func small(says string, logprobs ...float64) http.HandlerFunc {
 		if strings.Contains(says, "CUT") {
 			finish = "length"
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"usage": proxy.Usage{PromptTokens: 40, CompletionTokens: len(logprobs)},
-			"choices": []any{map[string]any{"message": json.RawMessage(says), "finish_reason": finish, "logprobs": map[string]any{"content": content}}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"usage": proxy.Usage{PromptTokens: 40, CompletionTokens: len(logprobs)},
+			"choices": []any{
+				map[string]any{"message": json.RawMessage(says), "finish_reason": finish,
+					"logprobs": map[string]any{"content": content}},
+			},
+		})
 	}
 }
 
@@ -52,8 +57,11 @@ const ask = `{"model":"big","messages":[{"role":"user","content":"Hash it."}],` 
 
 const upstreamSays = `{"id":"u","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":70,"completion_tokens":3}}`
 
-// before runs a proxy with a small model before an upstream that says one thing, and returns the requests that the upstream gets.
-func before(t *testing.T, model http.HandlerFunc, deadline time.Duration, says string) (url string, upstream *[]string) {
+// before runs a proxy with a small model before an upstream that says one thing, and returns the requests that the
+// upstream gets.
+func before(
+	t *testing.T, model http.HandlerFunc, deadline time.Duration, says string,
+) (url string, upstream *[]string) {
 	t.Helper()
 	var got []string
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,9 +73,13 @@ func before(t *testing.T, model http.HandlerFunc, deadline time.Duration, says s
 	m := httptest.NewServer(model)
 	t.Cleanup(m.Close)
 	transport := &http.Transport{DisableKeepAlives: true}
-	agent := &Agent{Client: &http.Client{Transport: transport}, URL: m.URL, Model: "small", Calibration: Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
-	p, err := proxy.New(proxy.Options{Upstream: proxy.Upstream{URL: up.URL, Transport: transport}, Mode: &Mode{Agent: agent, Deadline: deadline},
-		Cost: func(prompt, completion int) float64 { return float64(prompt+completion) / 100 }})
+	agent := &Agent{Client: &http.Client{Transport: transport}, URL: m.URL, Model: "small",
+		Calibration: Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
+	p, err := proxy.New(proxy.Options{
+		Upstream: proxy.Upstream{URL: up.URL, Transport: transport},
+		Mode:     &Mode{Agent: agent, Deadline: deadline},
+		Cost:     func(prompt, completion int) float64 { return float64(prompt+completion) / 100 },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,11 +129,14 @@ func TestProposesOrPassesOn(t *testing.T) {
 			_, _ = io.ReadAll(r.Body) // a server that has not read the request does not see that the client has gone
 			<-r.Context().Done()
 		}, ask + "}", false, "asked-upstream; late: no answer within --deadline 300ms"},
-		"no tools":            {sure, `{"messages":[{"role":"user","content":"hi"}]}`, false, "asked-upstream; no-tools"},
-		"tool_choice none":    {sure, ask + `,"tool_choice":"none"}`, false, "asked-upstream; tool-choice"},
-		"two choices":         {sure, ask + `,"n":2}`, false, "asked-upstream; more-asked-for"},
-		"logprobs asked for":  {sure, ask + `,"logprobs":true}`, false, "asked-upstream; more-asked-for"},
-		"an image":            {sure, `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:"}}]}],` + tools + "}", false, "asked-upstream; not-text"},
+		"no tools":           {sure, `{"messages":[{"role":"user","content":"hi"}]}`, false, "asked-upstream; no-tools"},
+		"tool_choice none":   {sure, ask + `,"tool_choice":"none"}`, false, "asked-upstream; tool-choice"},
+		"two choices":        {sure, ask + `,"n":2}`, false, "asked-upstream; more-asked-for"},
+		"logprobs asked for": {sure, ask + `,"logprobs":true}`, false, "asked-upstream; more-asked-for"},
+		"an image": {
+			sure, `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:"}}]}],` +
+				tools + "}", false, "asked-upstream; not-text",
+		},
 		"not the user's turn": {sure, strings.Replace(ask, "}],", `},{"role":"assistant","content":"x"}],`, 1) + "}", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +151,8 @@ func TestProposesOrPassesOn(t *testing.T) {
 				t.Errorf("status %d, header %q, want %q: %s", r.StatusCode, header, tc.header, text)
 			}
 			if tc.proposed {
-				if len(*upstream) != 0 || !strings.Contains(text, `"name":"hash"`) || !strings.Contains(text, `"id":"call_initial`) || !strings.Contains(text, `"finish_reason":"tool_calls"`) {
+				if len(*upstream) != 0 || !strings.Contains(text, `"name":"hash"`) || !strings.Contains(text,
+					`"id":"call_initial`) || !strings.Contains(text, `"finish_reason":"tool_calls"`) {
 					t.Errorf("the upstream got %q, the client %s", *upstream, text)
 				}
 			} else if text != upstreamSays || len(*upstream) != 1 || (*upstream)[0] != tc.body {
@@ -146,9 +162,11 @@ func TestProposesOrPassesOn(t *testing.T) {
 	}
 }
 
-// What a user turn took of the upstream is counted apart with an initial call and without, and calls that the upstream made again.
+// What a user turn took of the upstream is counted apart with an initial call and without, and calls that the upstream
+// made again.
 func TestCountsWithAndWithout(t *testing.T) {
-	again := strings.Replace(upstreamSays, `"content":"hello"`, `"content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"hash","arguments":"{}"}}]`, 1)
+	again := strings.Replace(upstreamSays, `"content":"hello"`,
+		`"content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"hash","arguments":"{}"}}]`, 1)
 	url, _ := before(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		logprob := -0.01
@@ -166,7 +184,8 @@ func TestCountsWithAndWithout(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := text[strings.Index(text, mark):][:len(mark)+18]
-	goesOn := strings.Replace(ask, "}],", "},"+string(said.Choices[0].Message)+`,{"role":"tool","tool_call_id":"`+id+`","content":"49f6"}],`, 1) + "}"
+	goesOn := strings.Replace(ask, "}],",
+		"},"+string(said.Choices[0].Message)+`,{"role":"tool","tool_call_id":"`+id+`","content":"49f6"}],`, 1) + "}"
 	if r, _ := send(t, "POST", chat, goesOn); r.Header.Get(proxy.DecisionHeader) != "initial-call=went-on" {
 		t.Errorf("header %q", r.Header.Get(proxy.DecisionHeader))
 	}
@@ -174,10 +193,13 @@ func TestCountsWithAndWithout(t *testing.T) {
 	_, metrics := send(t, "GET", url+"/metrics", "")
 	for _, want := range []string{
 		`hone:user_turns_total{initial_call="with"} 1`, `hone:user_turns_total{initial_call="without"} 1`,
-		`hone:user_turn_upstream_requests_total{initial_call="with"} 1`, `hone:user_turn_upstream_requests_total{initial_call="without"} 1`,
-		`hone:user_turn_upstream_prompt_tokens_total{initial_call="with"} 70`, `hone:user_turn_upstream_usd_total{initial_call="without"} 0.73`,
-		`hone:initial_call_repeated_total{} 1`, `hone:initial_call_total{outcome="proposed"} 1`, `hone:initial_call_total{outcome="unsure"} 1`,
-		`hone:initial_call_tokens_total{kind="prompt"} 80`, "# HELP hone:initial_call_repeated_total Proposed",
+		`hone:user_turn_upstream_requests_total{initial_call="with"} 1`,
+		`hone:user_turn_upstream_requests_total{initial_call="without"} 1`,
+		`hone:user_turn_upstream_prompt_tokens_total{initial_call="with"} 70`,
+		`hone:user_turn_upstream_usd_total{initial_call="without"} 0.73`, `hone:initial_call_repeated_total{} 1`,
+		`hone:initial_call_total{outcome="proposed"} 1`, `hone:initial_call_total{outcome="unsure"} 1`,
+		`hone:initial_call_tokens_total{kind="prompt"} 80`,
+		"# HELP hone:initial_call_repeated_total Proposed",
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("lacks %s in %s", want, metrics)
@@ -223,8 +245,8 @@ func observed(seed uint64, n int) (out []Observed) {
 	return out
 }
 
-// A fit finds the weights that calls were drawn by, its confidences are calibrated on calls that it has not seen, and so is the precision
-// at its threshold.
+// A fit finds the weights that calls were drawn by, its confidences are calibrated on calls that it has not seen, and
+// so is the precision at its threshold.
 func TestCalibration(t *testing.T) {
 	c, err := Fit(observed(1, 4000), 0.85)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"hone/internal/chat"
 )
 
-// memory keeps calls that were made in a client's place, with their results, for as long as the client's own conversation goes on behind
-// them: it does not know of them, and the upstream must. It forgets the oldest.
+// memory keeps calls that were made in a client's place, with their results, for as long as the client's own
+// conversation goes on behind them: it does not know of them, and the upstream must. It forgets the oldest.
 type memory struct {
 	mu    sync.Mutex
 	kept  map[string]hidden
@@ -21,8 +21,8 @@ type memory struct {
 	works map[string]*work // under way, by the key of their request
 }
 
-// work is a request that makes calls, or goes on from calls that were made for an equal one before. Equal requests wait for it: a client that
-// does not wait as long as a call takes asks again.
+// work is a request that makes calls, or goes on from calls that were made for an equal one before. Equal requests wait
+// for it: a client that does not wait as long as a call takes asks again.
 type work struct {
 	over    chan struct{}
 	made    *hidden // nil: nothing was made; not written once it is over
@@ -41,8 +41,8 @@ type hidden struct {
 // mostKept is how many user turns are kept.
 const mostKept = 512
 
-// retried begins the keys of requests that failed behind a call. Clients try again within seconds; who asks the same after mostAge means it
-// anew, and is not to be told of what was made before.
+// retried begins the keys of requests that failed behind a call. Clients try again within seconds; who asks the same
+// after mostAge means it anew, and is not to be told of what was made before.
 const (
 	retried = "retried "
 	mostAge = 10 * time.Minute
@@ -72,16 +72,18 @@ func (m *memory) find(key string) (h hidden, ok bool) {
 	return h, ok
 }
 
-// goOn is of a client that goes on, with the message of key next, behind a request that failed: its calls stay in the conversation.
+// goOn is of a client that goes on, with the message of key next, behind a request that failed: its calls stay in the
+// conversation.
 func (m *memory) goOn(key, next string) {
 	if h, ok := m.find(retried + key); ok && time.Since(h.at) <= mostAge {
 		m.keep(next, h)
 	}
 }
 
-// begin begins a work on a request, when no other of its key is under way: with the calls that were made for it. Where there are none it
-// begins one only if it is to make some; else it returns nil. end ends it. Of one that it waited for, and whose calls failed, it returns that
-// one, which is over: each who waits would else make them again, one after another, and have the same failure later.
+// begin begins a work on a request, when no other of its key is under way: with the calls that were made for it. Where
+// there are none it begins one only if it is to make some; else it returns nil. end ends it. Of one that it waited for,
+// and whose calls failed, it returns that one, which is over: each who waits would else make them again, one after
+// another, and have the same failure later.
 func (m *memory) begin(ctx context.Context, key string, makes bool) (*work, error) {
 	var made *hidden
 	for {
@@ -143,7 +145,9 @@ func threads(client string, messages []chat.Message) (keys []string, err error) 
 	all := sha256.New()
 	all.Write([]byte(client))
 	for _, m := range messages {
-		text, err := json.Marshal(chat.Message{Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}) // what clients send back
+		// what clients send back
+		text, err := json.Marshal(chat.Message{Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls,
+			ToolCallID: m.ToolCallID})
 		if err != nil {
 			return nil, err
 		}

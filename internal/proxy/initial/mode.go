@@ -49,13 +49,18 @@ const (
 // Metrics implements proxy.Mode.
 func (*Mode) Metrics() map[string]string {
 	return map[string]string{
-		outcomes: "User turns by what the small model came to.", askSeconds: "Seconds that the small model took.", smallTokens: "Tokens of the small model.",
-		repeated: "Proposed calls after whose result the upstream called the same tool again: an upper bound of those that were wrong.",
-		executed: "Calls that were made in clients' place, by their status.", callSeconds: "Seconds that the calls of a turn took.",
+		outcomes: "User turns by what the small model came to.", askSeconds: "Seconds that the small model took.",
+		smallTokens: "Tokens of the small model.",
+		repeated: "Proposed calls after whose result the upstream called the same tool again: " +
+			"an upper bound of those that were wrong.",
+		executed:     "Calls that were made in clients' place, by their status.",
+		callSeconds:  "Seconds that the calls of a turn took.",
 		speculations: "Calls that were made while the upstream read, by whether it made the same.",
-		userTurns:    "User turns, with an initial call and without.", turnSteps: "Requests to the upstream in user turns.",
-		turnPrompt: "Prompt tokens of the upstream in user turns.", turnWritten: "Completion tokens of the upstream in user turns.",
-		turnSeconds: "Seconds of requests in user turns.", turnUSD: "US dollars of the upstream in user turns.",
+		userTurns:    "User turns, with an initial call and without.",
+		turnSteps:    "Requests to the upstream in user turns.",
+		turnPrompt:   "Prompt tokens of the upstream in user turns.",
+		turnWritten:  "Completion tokens of the upstream in user turns.",
+		turnSeconds:  "Seconds of requests in user turns.", turnUSD: "US dollars of the upstream in user turns.",
 	}
 }
 
@@ -98,7 +103,8 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 	x.Observe(askSeconds, took)
 	x.Count(smallTokens, float64(p.Used.PromptTokens), "kind", "prompt")
 	x.Count(smallTokens, float64(p.Used.CompletionTokens), "kind", "completion")
-	t.args = []any{"confidence", p.Confidence, "seconds", took.Seconds(), "prompt_tokens", p.Used.PromptTokens, "completion_tokens", p.Used.CompletionTokens}
+	t.args = []any{"confidence", p.Confidence, "seconds", took.Seconds(), "prompt_tokens", p.Used.PromptTokens,
+		"completion_tokens", p.Used.CompletionTokens}
 	for i := range p.Calls {
 		p.Calls[i].ID = newID()
 	}
@@ -140,15 +146,22 @@ func (m *Mode) propose(ctx context.Context, messages []chat.Message, tools []cha
 	return p
 }
 
-// Try measures how long a call takes here: of one short message and one tool, behind one that is not measured, since the
-// first may compile. late tells that most was not enough.
+// Try measures how long a call takes here: of one short message and one tool, behind one that is not measured, since
+// the first may compile. late tells that most was not enough.
 func (m *Mode) Try(ctx context.Context, most time.Duration) (took time.Duration, late bool) {
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	tool := chat.Tool{Name: "look_up", Description: "Look a word up.", InputSchema: json.RawMessage(`{"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}`)}
+	tool := chat.Tool{
+		Name:        "look_up",
+		Description: "Look a word up.",
+		InputSchema: json.RawMessage(
+			`{"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}`,
+		),
+	}
 	for range 2 {
 		began := time.Now()
-		m.Agent.Propose(limited, []chat.Message{{Role: chat.User, Content: "Look up the word alder."}}, []chat.Tool{tool}, true)
+		m.Agent.Propose(limited, []chat.Message{{Role: chat.User, Content: "Look up the word alder."}},
+			[]chat.Tool{tool}, true)
 		if took = time.Since(began); limited.Err() != nil {
 			return took, true
 		}
@@ -179,13 +192,15 @@ func unfit(x *proxy.Exchange) string {
 		return "no-tools"
 	case q.N != 1 || string(logprobs) == "true":
 		return "more-asked-for"
-	case len(q.ToolChoice) > 0 && string(q.ToolChoice) != "null" && (json.Unmarshal(q.ToolChoice, &choice) != nil || choice != "auto" && choice != "required"):
+	case len(q.ToolChoice) > 0 && string(q.ToolChoice) != "null" &&
+		(json.Unmarshal(q.ToolChoice, &choice) != nil || choice != "auto" && choice != "required"):
 		return "tool-choice"
 	}
 	return ""
 }
 
-// proposals are the names of tools that were proposed in the last user turn; known is false where there is no user turn.
+// proposals are the names of tools that were proposed in the last user turn; known is false where there is no user
+// turn.
 func proposals(messages []chat.Message) (names map[string]bool, known bool) {
 	names = map[string]bool{}
 	for _, m := range slices.Backward(messages) {

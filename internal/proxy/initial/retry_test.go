@@ -30,8 +30,8 @@ func (a *acting) goes(ctx context.Context, body string) chan string {
 	return out
 }
 
-// Who asks again while a call that changes something is under way waits for its result: also where the first client has left, and where the
-// small model was asked for both.
+// Who asks again while a call that changes something is under way waits for its result: also where the first client has
+// left, and where the small model was asked for both.
 func TestACallUnderWayIsNotMadeAgain(t *testing.T) {
 	for name, tc := range map[string]struct{ leaves, asked bool }{
 		"the client left":             {true, false},
@@ -66,7 +66,8 @@ func TestACallUnderWayIsNotMadeAgain(t *testing.T) {
 			if tc.leaves {
 				leave()
 			}
-			for made := 1; a.mode.memory.waiting() == 0 && made == 1; time.Sleep(time.Millisecond) { // the second waits, or it has made a call
+			// the second waits, or it has made a call
+			for made := 1; a.mode.memory.waiting() == 0 && made == 1; time.Sleep(time.Millisecond) {
 				calls, _ := d.made()
 				made = len(calls)
 			}
@@ -91,28 +92,30 @@ func TestACallUnderWayIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// Of a call that only reads the result is shared too, and nobody waits for more than that: the upstream answers both at once. Where the first
-// client leaves, its call is given up, and the second makes it.
+// Of a call that only reads the result is shared too, and nobody waits for more than that: the upstream answers both at
+// once. Where the first client leaves, its call is given up, and the second makes it.
 func TestAReadOnlyCallUnderWayIsShared(t *testing.T) {
 	for name, leaves := range map[string]bool{"the client is there": false, "the client left": true} {
 		t.Run(name, func(t *testing.T) {
 			d := &desk{begun: make(chan struct{}, 2), goOn: make(chan struct{})}
 			both := make(chan struct{})
-			a := act(t, d, false, small(call("hash", `{"text":"it"}`), -0.01), func(n int, w http.ResponseWriter, _ string) {
-				if n == 2 {
-					close(both)
-				}
-				if !leaves {
-					<-both // as it would stay for ever, if one waited for the other's answer
-				}
-				_, _ = io.WriteString(w, upstreamSays)
-			})
+			a := act(t, d, false,
+				small(call("hash", `{"text":"it"}`), -0.01), func(n int, w http.ResponseWriter, _ string) {
+					if n == 2 {
+						close(both)
+					}
+					if !leaves {
+						<-both // as it would stay for ever, if one waited for the other's answer
+					}
+					_, _ = io.WriteString(w, upstreamSays)
+				})
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
 			first := a.goes(ctx, asks(""))
 			<-d.begun
 			again := a.goes(t.Context(), asks(""))
-			for made := 1; a.mode.memory.waiting() == 0 && made == 1; time.Sleep(time.Millisecond) { // the second waits, or it has made a call
+			// the second waits, or it has made a call
+			for made := 1; a.mode.memory.waiting() == 0 && made == 1; time.Sleep(time.Millisecond) {
 				calls, _ := d.made()
 				made = len(calls)
 			}
@@ -141,7 +144,8 @@ func TestAReadOnlyCallUnderWayIsShared(t *testing.T) {
 	}
 }
 
-// A read that fails is made once for all that wait for it: each has its request passed on untouched, and none is behind another's call.
+// A read that fails is made once for all that wait for it: each has its request passed on untouched, and none is behind
+// another's call.
 func TestAFailedReadIsShared(t *testing.T) {
 	const clients = 4
 	for name, tc := range map[string]struct {
@@ -184,7 +188,8 @@ func TestAFailedReadIsShared(t *testing.T) {
 			if made, closed := d.made(); len(made) != 1 || closed != 1 {
 				t.Errorf("made %q, %d sessions closed", made, closed)
 			}
-			if got := a.upstream(); len(got) != clients || slices.ContainsFunc(got, func(body string) bool { return body != asks("") }) {
+			if got := a.upstream(); len(got) != clients ||
+				slices.ContainsFunc(got, func(body string) bool { return body != asks("") }) {
 				t.Errorf("the upstream got %q", got)
 			}
 			a.post("k1", asks(""))
@@ -205,7 +210,8 @@ func (m *memory) waiting() (n int) {
 	return n
 }
 
-// What was made for a request that failed is of use to a client that tries again at once. Who asks the same much later means it anew.
+// What was made for a request that failed is of use to a client that tries again at once. Who asks the same much later
+// means it anew.
 func TestAMadeCallGetsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m memory
@@ -233,17 +239,19 @@ func TestRemembersBeforeTheClientIsTold(t *testing.T) {
 	calling := []string{chunkOf(`{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"x9","type":"function","function":{"name":"hash","arguments":"{\"text\":\"more\"}"}}]}`, "null", ""),
 		chunkOf(`{}`, `"tool_calls"`, "")}
 	wentOn := make(chan struct{})
-	a := act(t, &desk{}, false, small(call("hash", `{"text":"it"}`), -0.01), func(n int, w http.ResponseWriter, _ string) {
-		if n == 1 {
-			streams(w, calling...)
-			w.(http.Flusher).Flush()
-			<-wentOn
-			_, _ = io.WriteString(w, "data: [DONE]\n\n")
-			return
-		}
-		_, _ = io.WriteString(w, upstreamSays)
-	})
-	q, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/v1/chat/completions", strings.NewReader(strings.TrimSuffix(asks(""), "}")+`,"stream":true}`))
+	a := act(t, &desk{}, false,
+		small(call("hash", `{"text":"it"}`), -0.01), func(n int, w http.ResponseWriter, _ string) {
+			if n == 1 {
+				streams(w, calling...)
+				w.(http.Flusher).Flush()
+				<-wentOn
+				_, _ = io.WriteString(w, "data: [DONE]\n\n")
+				return
+			}
+			_, _ = io.WriteString(w, upstreamSays)
+		})
+	q, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/v1/chat/completions",
+		strings.NewReader(strings.TrimSuffix(asks(""), "}")+`,"stream":true}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,9 +273,13 @@ func TestRemembersBeforeTheClientIsTold(t *testing.T) {
 	}
 }
 
-// Behind a request that failed a client may go on with another message: what was made stands behind the one that it was made for.
+// Behind a request that failed a client may go on with another message: what was made stands behind the one that it was
+// made for.
 func TestGoesOnBehindAFailure(t *testing.T) {
-	for name, before := range map[string]string{"the first message": "", "the second": `,{"role":"user","content":"Now."}`} {
+	for name, before := range map[string]string{
+		"the first message": "",
+		"the second":        `,{"role":"user","content":"Now."}`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			d := &desk{}
 			a := act(t, d, false, func(w http.ResponseWriter, r *http.Request) {
@@ -289,7 +301,8 @@ func TestGoesOnBehindAFailure(t *testing.T) {
 			}
 			made, _ := d.made()
 			for _, got := range a.upstream()[1:] {
-				said, sold, and := strings.Index(got, "Hash <it>"), strings.Index(got, "49f6 by sell"), strings.Index(got, "And?")
+				said, sold, and :=
+					strings.Index(got, "Hash <it>"), strings.Index(got, "49f6 by sell"), strings.Index(got, "And?")
 				if before != "" {
 					said = strings.Index(got, "Now.")
 				}
@@ -301,7 +314,8 @@ func TestGoesOnBehindAFailure(t *testing.T) {
 	}
 }
 
-// Of a speculation that agreed the usage is of both requests, also where the upstream does not stream and the client wants a stream.
+// Of a speculation that agreed the usage is of both requests, also where the upstream does not stream and the client
+// wants a stream.
 func TestUsageInAStreamOfTwoWholeAnswers(t *testing.T) {
 	a := act(t, &desk{}, true, small(call("hash", `{"text":"it"}`), -2), func(n int, w http.ResponseWriter, _ string) {
 		_, _ = io.WriteString(w, []string{upstreamCalls("x1", `{"text":"it"}`), upstreamSays}[n-1])
@@ -338,7 +352,8 @@ func TestSpeculationHoldsNoAnswerUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := bufio.NewScanner(r.Body)
-		for lines.Scan() && !strings.Contains(lines.Text(), "[DONE]") && !strings.Contains(lines.Text(), `"hello"},"finish_reason":"stop"}],"usage"`) {
+		for lines.Scan() && !strings.Contains(lines.Text(), "[DONE]") &&
+			!strings.Contains(lines.Text(), `"hello"},"finish_reason":"stop"}],"usage"`) {
 		}
 		close(d.goOn) // the answer was there, and the call was not over
 		r.Body.Close()

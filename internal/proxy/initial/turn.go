@@ -63,7 +63,8 @@ func (t *turn) propose(p Proposal) error {
 	t.Count(userTurns, 1, "initial_call", with)
 	t.Decide("proposed", sure(p), t.args...)
 	// What the client pays the upstream for is what it used: nothing.
-	a, err := t.NewAnswer(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}, "tool_calls", "hone-initial-call", proxy.Usage{})
+	a, err := t.NewAnswer(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}, "tool_calls", "hone-initial-call",
+		proxy.Usage{})
 	if err != nil {
 		return err
 	}
@@ -85,8 +86,8 @@ func (t *turn) askUpstream(ctx context.Context, why, detail string) error {
 	return err
 }
 
-// execute makes the calls, and has the upstream go on from their results. Where they failed and changed nothing it is as if they had not been
-// made; else the upstream is told how they failed, for it would make them again.
+// execute makes the calls, and has the upstream go on from their results. Where they failed and changed nothing it is
+// as if they had not been made; else the upstream is told how they failed, for it would make them again.
 func (t *turn) execute(ctx context.Context, p Proposal) error {
 	var err error
 	if t.work, err = t.mode.memory.begin(ctx, t.key, true); err != nil {
@@ -111,7 +112,8 @@ func (t *turn) execute(ctx context.Context, p Proposal) error {
 	}
 	t.AddSteps(m.steps(p.Calls)...)
 	t.Decide("executed", sure(p), append(t.args, "call_seconds", m.took.Seconds())...)
-	return t.goFrom(ctx, hidden{messages: m.messages(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}), label: with, readOnly: m.readOnly})
+	return t.goFrom(ctx, hidden{messages: m.messages(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}),
+		label: with, readOnly: m.readOnly})
 }
 
 // over lets requests go on that wait for this one.
@@ -166,14 +168,16 @@ func (t *turn) keep(h hidden) {
 	}
 	t.mode.memory.keep(keys[len(keys)-1], h)
 	if h.label == with && slices.ContainsFunc(said.Message.ToolCalls, func(c chat.ToolCall) bool {
-		return slices.ContainsFunc(h.messages[0].ToolCalls, func(made chat.ToolCall) bool { return made.Name == c.Name })
+		return slices.ContainsFunc(h.messages[0].ToolCalls, func(made chat.ToolCall) bool {
+			return made.Name == c.Name
+		})
 	}) {
 		t.Count(repeated, 1)
 	}
 }
 
-// speculate makes calls of which the small model is not sure while the upstream reads. Where the upstream makes the same, it is asked to go on
-// from their results at once; else its answer is told as it is.
+// speculate makes calls of which the small model is not sure while the upstream reads. Where the upstream makes the
+// same, it is asked to go on from their results at once; else its answer is told as it is.
 func (t *turn) speculate(ctx context.Context, p Proposal) error {
 	t.Decide("asked-upstream", string(p.Why), append(t.args, "detail", p.Detail)...)
 	trying, cancel := context.WithCancel(ctx)
@@ -238,7 +242,8 @@ func (t *turn) goOn(ctx context.Context, why string) error {
 	}
 	err := t.Pass(ctx, t.body)
 	if last := t.Request.Messages; known && len(proposed) > 0 && strings.HasPrefix(last[len(last)-1].ToolCallID, mark) {
-		if said := t.LastAnswer(); said != nil && slices.ContainsFunc(said.Message.ToolCalls, func(c chat.ToolCall) bool { return proposed[c.Name] }) {
+		if said := t.LastAnswer(); said != nil &&
+			slices.ContainsFunc(said.Message.ToolCalls, func(c chat.ToolCall) bool { return proposed[c.Name] }) {
 			t.Count(repeated, 1)
 		}
 	}

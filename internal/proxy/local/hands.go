@@ -12,8 +12,8 @@ import (
 	"hone/internal/toolset/approval"
 )
 
-// openHands connects to the servers that calls are made on in clients' place; nil where none is named. The rules are those of mcp.approval,
-// as for hone serve --agent.
+// openHands connects to the servers that calls are made on in clients' place; nil where none is named. The rules are
+// those of mcp.approval, as for hone serve --agent.
 func (o *Options) openHands(ctx context.Context, h *host.Host, c config.Config) (*initial.Hands, func(), error) {
 	if !o.executes() {
 		return nil, func() {}, nil
@@ -45,9 +45,11 @@ func (o *Options) executes() bool { return o.Agency.Servers != (toolset.Source{}
 func (o *Options) checkHands() error {
 	switch {
 	case o.Mode != InitialCall && o.executes():
-		return &fault.Error{Code: fault.CodeUsage, What: "only the mode " + InitialCall + " makes calls by itself", Where: "--mcp, --mcp-config", Next: "give --mode " + InitialCall}
+		return &fault.Error{Code: fault.CodeUsage, What: "only the mode " + InitialCall + " makes calls by itself",
+			Where: "--mcp, --mcp-config", Next: "give --mode " + InitialCall}
 	case o.Speculate && !o.executes():
-		return &fault.Error{Code: fault.CodeUsage, What: "there are no servers to make calls on", Where: "--speculate", Next: "name them with --mcp-config"}
+		return &fault.Error{Code: fault.CodeUsage, What: "there are no servers to make calls on", Where: "--speculate",
+			Next: "name them with --mcp-config"}
 	}
 	return nil
 }

@@ -26,7 +26,9 @@ import (
 // files is the configuration of server-filesystem from npm over a folder, and the folder.
 func files(t *testing.T) (configuration, folder string) {
 	t.Helper()
-	script, err := filepath.Abs("../../../cmd/hone/testdata/servers/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js")
+	script, err := filepath.Abs(
+		"../../../cmd/hone/testdata/servers/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,10 @@ func files(t *testing.T) (configuration, folder string) {
 	if folder, err = filepath.EvalSymlinks(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"files": map[string]any{"command": node, "args": []string{script, folder}, "isolation": "shared"}}})
+	text, err := json.Marshal(map[string]any{
+		"mcpServers": map[string]any{"files": map[string]any{"command": node, "args": []string{script, folder},
+			"isolation": "shared"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +72,13 @@ func (s *script) answerSmall(w http.ResponseWriter, _ *http.Request) {
 	if !s.sure {
 		logprob = -3
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"usage": proxy.Usage{PromptTokens: 40, CompletionTokens: 9}, "choices": []any{map[string]any{"finish_reason": "tool_calls",
-		"message": chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{s.small}}, "logprobs": map[string]any{"content": []any{map[string]float64{"logprob": logprob}}}}}})
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"usage": proxy.Usage{PromptTokens: 40, CompletionTokens: 9}, "choices": []any{
+			map[string]any{"finish_reason": "tool_calls",
+				"message":  chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{s.small}},
+				"logprobs": map[string]any{"content": []any{map[string]float64{"logprob": logprob}}}},
+		},
+	})
 }
 
 func (s *script) answerUpstream(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +103,11 @@ func (s *script) asked() []string {
 }
 
 func answer(m chat.Message) string {
-	text, _ := json.Marshal(map[string]any{"id": "u", "choices": []any{map[string]any{"index": 0, "message": m, "finish_reason": "stop"}}, "usage": proxy.Usage{PromptTokens: 50, CompletionTokens: 5}})
+	text, _ := json.Marshal(map[string]any{
+		"id":      "u",
+		"choices": []any{map[string]any{"index": 0, "message": m, "finish_reason": "stop"}},
+		"usage":   proxy.Usage{PromptTokens: 50, CompletionTokens: 5},
+	})
 	return string(text)
 }
 
@@ -104,7 +118,8 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 	if err := os.WriteFile(note, []byte("the note says 49f6"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard),
+		LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	c, err := config.Read("")
 	if err != nil {
 		t.Fatal(err)
@@ -123,12 +138,15 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 	}
 
 	s := &script{}
-	small, up := httptest.NewServer(http.HandlerFunc(s.answerSmall)), httptest.NewServer(http.HandlerFunc(s.answerUpstream))
+	small, up := httptest.NewServer(http.HandlerFunc(s.answerSmall)),
+		httptest.NewServer(http.HandlerFunc(s.answerUpstream))
 	defer small.Close()
 	defer up.Close()
 	transport := &http.Transport{DisableKeepAlives: true}
-	agent := &initial.Agent{Client: &http.Client{Transport: transport}, URL: small.URL, Calibration: initial.Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
-	p, err := proxy.New(proxy.Options{Upstream: proxy.Upstream{URL: up.URL, Transport: transport}, Mode: &initial.Mode{Agent: agent, Deadline: time.Minute, Hands: hands}})
+	agent := &initial.Agent{Client: &http.Client{Transport: transport}, URL: small.URL,
+		Calibration: initial.Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
+	p, err := proxy.New(proxy.Options{Upstream: proxy.Upstream{URL: up.URL, Transport: transport},
+		Mode: &initial.Mode{Agent: agent, Deadline: time.Minute, Hands: hands}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,14 +155,18 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 
 	var tools []map[string]any
 	for _, name := range []string{"read_text_file", "write_file", "move_file"} {
-		tools = append(tools, map[string]any{"type": "function", "function": map[string]any{"name": name, "parameters": map[string]any{"type": "object"}}})
+		tools = append(tools, map[string]any{"type": "function",
+			"function": map[string]any{"name": name, "parameters": map[string]any{"type": "object"}}})
 	}
 	turn := 0
 	ask := func() (decision, text string) {
 		t.Helper()
 		turn++
-		body, _ := json.Marshal(map[string]any{"model": "big", "tools": tools, "messages": []chat.Message{{Role: chat.User, Content: fmt.Sprint("What does it say? ", turn)}}})
-		r, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Post(server.URL+"/v1/chat/completions", "application/json", strings.NewReader(string(body)))
+		body, _ := json.Marshal(map[string]any{"model": "big", "tools": tools, "messages": []chat.Message{
+			{Role: chat.User, Content: fmt.Sprint("What does it say? ", turn)},
+		}})
+		r, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Post(server.URL+
+			"/v1/chat/completions", "application/json", strings.NewReader(string(body)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,18 +178,21 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 		text, _ := json.Marshal(arguments)
 		return chat.ToolCall{ID: "x", Name: name, Arguments: string(text)}
 	}
-	read, write, move := call("read_text_file", map[string]string{"path": note}), call("write_file", map[string]string{"path": written, "content": "by the proxy"}),
+	read, write, move := call("read_text_file", map[string]string{"path": note}), call("write_file",
+		map[string]string{"path": written, "content": "by the proxy"}),
 		call("move_file", map[string]string{"source": note, "destination": written})
 	done, calls := answer(chat.Message{Role: chat.Assistant, Content: "done"}), func(c chat.ToolCall) string {
 		return answer(chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{c}})
 	}
 
 	s.says(read, true, done)
-	if decision, text := ask(); !strings.Contains(decision, "executed; read_text_file") || len(s.asked()) != 1 || !strings.Contains(s.asked()[0], "49f6") || !strings.Contains(text, `"hone":{"steps"`) {
+	if decision, text := ask(); !strings.Contains(decision, "executed; read_text_file") || len(s.asked()) != 1 ||
+		!strings.Contains(s.asked()[0], "49f6") || !strings.Contains(text, `"hone":{"steps"`) {
 		t.Errorf("a sure read: %s: the upstream got %q, the client %s", decision, s.asked(), text)
 	}
 	s.says(call("read_text_file", map[string]string{"path": "/etc/passwd"}), true, done)
-	if decision, text := ask(); !strings.Contains(decision, "call-failed") || len(s.asked()) != 1 || strings.Contains(s.asked()[0], "denied") || strings.Contains(text, "hone") {
+	if decision, text := ask(); !strings.Contains(decision, "call-failed") || len(s.asked()) != 1 ||
+		strings.Contains(s.asked()[0], "denied") || strings.Contains(text, "hone") {
 		t.Errorf("a read that the server refuses: %s: the upstream got %q, the client %s", decision, s.asked(), text)
 	}
 	s.says(move, true, done)
@@ -178,11 +203,14 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 		t.Errorf("the call that no rule allows was made: %v", err)
 	}
 	s.says(read, false, calls(read), done)
-	if decision, text := ask(); !strings.Contains(decision, "the upstream calls read_text_file too") || len(s.asked()) != 2 || !strings.Contains(s.asked()[1], "49f6") || !strings.Contains(text, "done") {
-		t.Errorf("an unsure read that the upstream makes too: %s: the upstream got %q, the client %s", decision, s.asked(), text)
+	if decision, text := ask(); !strings.Contains(decision, "the upstream calls read_text_file too") ||
+		len(s.asked()) != 2 || !strings.Contains(s.asked()[1], "49f6") || !strings.Contains(text, "done") {
+		t.Errorf("an unsure read that the upstream makes too: %s: the upstream got %q, the client %s",
+			decision, s.asked(), text)
 	}
 	s.says(write, false, calls(write), done)
-	if decision, text := ask(); !strings.Contains(decision, "asked-upstream; unsure") || len(s.asked()) != 1 || !strings.Contains(text, `"write_file"`) {
+	if decision, text := ask(); !strings.Contains(decision, "asked-upstream; unsure") || len(s.asked()) != 1 ||
+		!strings.Contains(text, `"write_file"`) {
 		t.Errorf("an unsure write: %s: the upstream got %q, the client %s", decision, s.asked(), text)
 	}
 	if _, err := os.Stat(written); err == nil {
@@ -208,7 +236,8 @@ func TestRefusesHandsWithoutUse(t *testing.T) {
 		{Options{Mode: InitialCall, Model: "m", Slots: 1, Speculate: true}, "there are no servers"},
 		{Options{Mode: InitialCall, Model: "m", Slots: 1, Speculate: true, Agency: agency("x")}, ""},
 	} {
-		if err := tc.o.check(); tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+		if err := tc.o.check(); tc.want == "" && err != nil ||
+			tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%+v: %v, want %q", tc.o, err, tc.want)
 		}
 	}

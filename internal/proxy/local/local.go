@@ -78,15 +78,19 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 }
 
 // upstream is the server that is meant, and what its tokens cost where that is known.
-func (o *Options) upstream(h *host.Host, c config.Config) (up proxy.Upstream, cost func(prompt, completion int) float64, err error) {
+func (o *Options) upstream(
+	h *host.Host, c config.Config,
+) (up proxy.Upstream, cost func(prompt, completion int) float64, err error) {
 	if o.Upstream == "" {
-		return up, nil, &fault.Error{Code: fault.CodeUsage, What: "--upstream is missing: give a base URL, or PROVIDER/MODEL", Next: "hone proxy --help"}
+		return up, nil, &fault.Error{Code: fault.CodeUsage,
+			What: "--upstream is missing: give a base URL, or PROVIDER/MODEL", Next: "hone proxy --help"}
 	}
 	up = proxy.Upstream{URL: o.Upstream, Model: o.UpstreamModel, Stall: o.Stall}
 	if m, ok := c.ModelOf(o.Upstream); ok {
 		if m.API != "" && m.API != "openai" {
-			return up, nil, &fault.Error{Code: fault.CodeUsage, What: "the upstream does not answer chat completions", Where: "--upstream " + o.Upstream,
-				Why: "its api is " + m.API, Next: "name an endpoint of OpenAI's protocol"}
+			return up, nil, &fault.Error{Code: fault.CodeUsage, What: "the upstream does not answer chat completions",
+				Where: "--upstream " + o.Upstream, Why: "its api is " + m.API,
+				Next: "name an endpoint of OpenAI's protocol"}
 		}
 		up.URL = m.URL
 		if up.Model == "" {
@@ -99,6 +103,7 @@ func (o *Options) upstream(h *host.Host, c config.Config) (up proxy.Upstream, co
 			cost = m.Price.Of
 		}
 	}
-	up.Key, err = h.KeyIn(o.UpstreamKey, "the upstream", "--upstream-key-env "+o.UpstreamKey, "name another with --upstream-key-env")
+	up.Key, err = h.KeyIn(o.UpstreamKey, "the upstream", "--upstream-key-env "+o.UpstreamKey,
+		"name another with --upstream-key-env")
 	return up, cost, err
 }

@@ -32,19 +32,24 @@ func (o *Options) check() error {
 	}
 	switch {
 	case o.Mode == "" && o.Model != "":
-		return &fault.Error{Code: fault.CodeUsage, What: "a model is given and no mode", Where: "--model " + o.Model, Next: "give --mode " + strings.Join(modes(), " or --mode ")}
+		return &fault.Error{Code: fault.CodeUsage, What: "a model is given and no mode", Where: "--model " + o.Model,
+			Next: "give --mode " + strings.Join(modes(), " or --mode ")}
 	case o.Mode == "":
 		return nil
 	case !slices.Contains(modes(), o.Mode):
-		return &fault.Error{Code: fault.CodeUsage, What: "there is no such mode", Where: "--mode " + o.Mode, Next: "give " + strings.Join(modes(), " or ")}
+		return &fault.Error{Code: fault.CodeUsage, What: "there is no such mode", Where: "--mode " + o.Mode,
+			Next: "give " + strings.Join(modes(), " or ")}
 	case o.Mode == Sidecar && o.Model == "":
 		return nil
 	case o.Mode != Sidecar && o.Hint:
-		return &fault.Error{Code: fault.CodeUsage, What: "only the mode sidecar tells the upstream of its errors", Where: "--hint", Next: "give --mode " + Sidecar}
+		return &fault.Error{Code: fault.CodeUsage, What: "only the mode sidecar tells the upstream of its errors",
+			Where: "--hint", Next: "give --mode " + Sidecar}
 	case o.Model == "":
-		return &fault.Error{Code: fault.CodeUsage, What: "the mode has no model", Where: "--mode " + o.Mode, Next: "name an adapter's folder with --model"}
+		return &fault.Error{Code: fault.CodeUsage, What: "the mode has no model", Where: "--mode " + o.Mode,
+			Next: "name an adapter's folder with --model"}
 	case o.Slots < 1 || o.Context < 0:
-		return &fault.Error{Code: fault.CodeUsage, What: "--slots must be at least 1, and --context not negative", Next: "hone proxy --help"}
+		return &fault.Error{Code: fault.CodeUsage, What: "--slots must be at least 1, and --context not negative",
+			Next: "hone proxy --help"}
 	}
 	return nil
 }
@@ -80,23 +85,29 @@ func sayPace(ctx context.Context, h *host.Host, m *initial.Mode) {
 	took, late := m.Try(ctx, 4*deadline)
 	switch {
 	case late:
-		h.Say("warning: a short initial call takes more than %s here, and requests wait for --deadline %s at most: all go to the upstream as they are; give a longer --deadline, a smaller model, or a GPU", took.Round(time.Second), deadline)
+		h.Say("warning: a short initial call takes more than %s here, and requests wait for --deadline %s at most: "+
+			"all go to the upstream as they are; give a longer --deadline, a smaller model, or a GPU",
+			took.Round(time.Second), deadline)
 	case took > deadline/2:
-		h.Say("warning: a short initial call takes %s here, and requests wait for --deadline %s at most: longer ones go to the upstream as they are; next: --deadline %s", took.Round(100*time.Millisecond), deadline, (4 * took).Round(time.Second))
+		h.Say("warning: a short initial call takes %s here, and requests wait for --deadline %s at most: "+
+			"longer ones go to the upstream as they are; next: --deadline %s",
+			took.Round(100*time.Millisecond), deadline, (4 * took).Round(time.Second))
 	default:
-		h.Say("a short initial call takes %s here; requests wait for --deadline %s at most", took.Round(10*time.Millisecond), deadline)
+		h.Say("a short initial call takes %s here; requests wait for --deadline %s at most",
+			took.Round(10*time.Millisecond), deadline)
 	}
 }
 
-// OpenAgent opens the initial-call agent of an adapter that is calibrated for it. context is of one conversation in tokens, 0 as many as it
-// was trained at.
+// OpenAgent opens the initial-call agent of an adapter that is calibrated for it. context is of one conversation in
+// tokens, 0 as many as it was trained at.
 func OpenAgent(h *host.Host, c config.Config, folder string, context, slots int) (*initial.Agent, func(), error) {
 	calibration, err := initial.Load(folder)
 	if err != nil {
 		return nil, nil, err
 	}
 	if calibration.Threshold > 1 {
-		h.Say("warning: no confidence of %s reaches the precision it was calibrated for (%g): it will propose nothing", folder, calibration.Target)
+		h.Say("warning: no confidence of %s reaches the precision it was calibrated for (%g): it will propose nothing",
+			folder, calibration.Target)
 	}
 	if c.Model.Context = context; context == 0 {
 		c.Model.Context = serving.TrainingContext(folder)
@@ -105,6 +116,6 @@ func OpenAgent(h *host.Host, c config.Config, folder string, context, slots int)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &initial.Agent{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}}, URL: "http://127.0.0.1/v1/chat/completions",
-		Model: m.ID, Calibration: calibration}, m.Close, nil
+	return &initial.Agent{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
+		URL: "http://127.0.0.1/v1/chat/completions", Model: m.ID, Calibration: calibration}, m.Close, nil
 }

@@ -33,7 +33,8 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 		}
 		h.Say("note: %s: %s, so only calls with a detected fault are revised", o.Model, why)
 	case rule.NoCall >= 1:
-		h.Say("note: answers in words go on as they are: %s of %s names no confidence for them", revise.RuleFile, o.Model)
+		h.Say("note: answers in words go on as they are: %s of %s names no confidence for them",
+			revise.RuleFile, o.Model)
 	}
 	if rule.Unknown {
 		h.Say("note: %s", revise.UnknownPrompt(o.Model))
@@ -46,7 +47,10 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	mode.Sidecar = revise.Sidecar{Rule: rule, Reviser: revise.Served{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
-		URL: "http://127.0.0.1/v1/chat/completions", Model: m.ID, MaxTokens: mostRevised}}
+	mode.Sidecar = revise.Sidecar{
+		Rule: rule,
+		Reviser: revise.Served{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
+			URL: "http://127.0.0.1/v1/chat/completions", Model: m.ID, MaxTokens: mostRevised},
+	}
 	return mode, m.Close, nil
 }

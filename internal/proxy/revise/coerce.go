@@ -15,8 +15,8 @@ const (
 	maxCoercePasses = 4
 )
 
-// coerce makes arguments fit the tool's schema, where each value has one reading only. Arguments that it cannot make better are returned as
-// they are, with no change: fewer violations are better, none is valid.
+// coerce makes arguments fit the tool's schema, where each value has one reading only. Arguments that it cannot make
+// better are returned as they are, with no change: fewer violations are better, none is valid.
 func (t *tool) coerce(arguments string) (string, []Change) {
 	verdict, reasons := t.schema.Validate(arguments)
 	if verdict != schema.Invalid || t.shape == nil {
@@ -61,7 +61,8 @@ func (c *coercion) object(shape, o *chat.Object, at string, depth int) *chat.Obj
 	}
 	if at == "" && o.Len() == 1 {
 		key, inner := o.At(0)
-		if below, ok := inner.(*chat.Object); ok && slices.Contains([]string{"arguments", "parameters", "args", "params", "input"}, key) {
+		if below, ok := inner.(*chat.Object); ok &&
+			slices.Contains([]string{"arguments", "parameters", "args", "params", "input"}, key) {
 			if _, its := properties.Get(key); !its {
 				c.did(Unwrapped, "/"+key)
 				o = below
@@ -143,13 +144,15 @@ func (c *coercion) retype(types []string, shape *chat.Object, v chat.Value, at s
 	text, isText := v.(string)
 	if isText {
 		text = strings.TrimSpace(text)
-		if parsed, err := chat.Decode([]byte(text), chat.DecodeOptions{}); err == nil && fitsType(types, parsed) && parsed != nil {
+		if parsed, err := chat.Decode([]byte(text), chat.DecodeOptions{}); err == nil && fitsType(types, parsed) &&
+			parsed != nil {
 			return took(parsed)
 		}
 		if low := strings.ToLower(text); slices.Contains(types, "boolean") && (low == "true" || low == "false") {
 			return took(low == "true")
 		}
-		if plain := strings.ReplaceAll(text, ",", ""); isNumber(plain) && fitsType(types, chat.Number(plain)) && hasGroups(text) {
+		if plain := strings.ReplaceAll(text, ",", ""); isNumber(plain) && fitsType(types, chat.Number(plain)) &&
+			hasGroups(text) {
 			return took(chat.Number(plain))
 		}
 	}
@@ -166,7 +169,8 @@ func (c *coercion) retype(types []string, shape *chat.Object, v chat.Value, at s
 	}
 	if slices.Contains(types, "array") && v != nil {
 		items := c.resolve(objectAt(shape, "items"))
-		if one := c.value(items, v, at, depth+1); items == nil || len(typesOf(items)) == 0 || fitsType(typesOf(items), one) {
+		if one := c.value(items, v, at, depth+1); items == nil || len(typesOf(items)) == 0 ||
+			fitsType(typesOf(items), one) {
 			return took([]chat.Value{one})
 		}
 	}

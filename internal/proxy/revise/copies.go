@@ -33,7 +33,8 @@ func (c *Copies) Add(draft, output chat.Message, right bool) {
 	}
 }
 
-// Overlap is the share of the tokens of two texts that both have: 2 |A and B| / (|A| + |B|), as multisets of words, numbers and signs.
+// Overlap is the share of the tokens of two texts that both have: 2 |A and B| / (|A| + |B|), as multisets of words,
+// numbers and signs.
 func Overlap(a, b string) float64 {
 	x, y := words(a), words(b)
 	if len(x)+len(y) == 0 {

@@ -9,8 +9,8 @@ import (
 	"hone/internal/chat"
 )
 
-// Corruption makes drafts with errors of given kinds from gold calls: a source of errors that needs no model. It is fitted to the
-// errors that models were seen to make.
+// Corruption makes drafts with errors of given kinds from gold calls: a source of errors that needs no model. It is
+// fitted to the errors that models were seen to make.
 type Corruption struct {
 	Weights map[string]float64 `json:"weights"` // of each kind; they add up to 1
 	Twice   float64            `json:"twice"`   // share of drafts with two errors
@@ -86,17 +86,19 @@ func (c Corruption) Draft(p *Point, fixer *Fixer, seed uint64) (chat.Message, bo
 	return chat.Message{}, false
 }
 
-// Closing is an answer in words at the end of a scenario, of what was answered last: a draft that is right as it makes no call. Where nothing was called
-// it is an answer without tools.
+// Closing is an answer in words at the end of a scenario, of what was answered last: a draft that is right as it makes
+// no call. Where nothing was called it is an answer without tools.
 func Closing(p *Point, seed uint64) chat.Message {
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	last := p.Messages[len(p.Messages)-1]
 	if last.Role == chat.User {
-		plain := []string{"I can answer that without a tool.", "None of my tools does that.", "I cannot help with that here.", "Could you tell me more about what you need?"}
+		plain := []string{"I can answer that without a tool.", "None of my tools does that.",
+			"I cannot help with that here.", "Could you tell me more about what you need?"}
 		return chat.Message{Role: chat.Assistant, Content: plain[r.IntN(len(plain))]}
 	}
 	said := shorten(strings.TrimSpace(last.Content), maxDraft/2)
-	forms := []string{"The result is: %s", "%s", "Here is what came back:\n%s\n\nLet me know if you need more.", "Done. %s"}
+	forms := []string{"The result is: %s", "%s",
+		"Here is what came back:\n%s\n\nLet me know if you need more.", "Done. %s"}
 	return chat.Message{Role: chat.Assistant, Content: fmt.Sprintf(forms[r.IntN(len(forms))], said)}
 }
 
@@ -110,9 +112,11 @@ func corruptText(calls []chat.ToolCall, kind string, r *rand.Rand) (string, bool
 	text := strings.Join(lines, "\n")
 	switch kind {
 	case NoCall:
-		return pick("I can help with that.", "Sure! Let me do that for you.", "The answer is "+calls[0].Name+".", "I need to use a tool for this task.", "Done."), true
+		return pick("I can help with that.", "Sure! Let me do that for you.", "The answer is "+calls[0].Name+".",
+			"I need to use a tool for this task.", "Done."), true
 	case Prose:
-		return pick("Sure, here you go:\n", "I will call the tool.\n", "```json\n", "Here is the call: ") + text + pick("", "\n```", "\nLet me know if you need more."), true
+		return pick("Sure, here you go:\n", "I will call the tool.\n", "```json\n", "Here is the call: ") + text +
+			pick("", "\n```", "\nLet me know if you need more."), true
 	case Truncated:
 		whole := "<tool_call>\n" + text
 		return whole[:len(whole)-1-r.IntN(max(1, len(text)*2/3))], true

@@ -12,7 +12,8 @@ func corruptArguments(o *chat.Object, kind string, r *rand.Rand) (*chat.Object, 
 	n := o.Len()
 	if kind == ExtraArgument {
 		out := without(o, -1)
-		out.Set([]string{"query", "format", "verbose", "limit", "id", "mode"}[r.IntN(6)], []chat.Value{"default", true, chat.Number("10"), nil}[r.IntN(4)])
+		out.Set([]string{"query", "format", "verbose", "limit", "id", "mode"}[r.IntN(6)],
+			[]chat.Value{"default", true, chat.Number("10"), nil}[r.IntN(4)])
 		return out, out.Len() > n
 	}
 	if n == 0 {

@@ -27,9 +27,10 @@ type Question struct {
 
 // Said is one message of the sidecar.
 type Said struct {
-	Message          chat.Message
-	Whole            bool    // it ended by itself
-	Probability      float64 // of the whole completion, by the sampler: what the model takes for its chance to say just this
+	Message chat.Message
+	Whole   bool // it ended by itself
+	// of the whole completion, by the sampler: what the model takes for its chance to say just this
+	Probability      float64
 	PromptTokens     int
 	CompletionTokens int
 }
@@ -41,18 +42,19 @@ const (
 	Untouched Verdict = "untouched" // as the upstream wrote it, byte for byte
 	Mended    Verdict = "mended"    // by the fixer
 	Revised   Verdict = "revised"   // by the sidecar
-	Original  Verdict = "original"  // as the upstream wrote it, though something is wrong with it: nobody knew better, or not in time
+	// as the upstream wrote it, though something is wrong with it: nobody knew better, or not in time
+	Original Verdict = "original"
 )
 
 // Rule says when the sidecar's word counts.
 type Rule struct {
-	// Confidence is the least probability of a revision that replaces calls in which no rule finds a fault. 1 or more: none does, and the
-	// sidecar is not even asked.
+	// Confidence is the least probability of a revision that replaces calls in which no rule finds a fault. 1 or more:
+	// none does, and the sidecar is not even asked.
 	Confidence float64
 	// Repair is the least probability of a revision that replaces a draft which is not valid; 0 is any.
 	Repair float64
-	// NoCall is the least probability of a call that replaces a draft which makes none, such as an answer in words. 1 or more: such a draft
-	// goes on, and the sidecar is not asked.
+	// NoCall is the least probability of a call that replaces a draft which makes none, such as an answer in words. 1
+	// or more: such a draft goes on, and the sidecar is not asked.
 	NoCall float64
 	// Unknown says that nobody knows which form of the prompt the sidecar was trained with.
 	Unknown bool
@@ -82,8 +84,11 @@ type Decision struct {
 	Seconds          float64 `json:"seconds"`
 }
 
-// Decide mends or revises what an upstream answered to messages. It never fails: where something is in the way, the draft goes on.
-func (s Sidecar) Decide(ctx context.Context, messages []chat.Message, tools []chat.Tool, draft chat.Message, slot int) Decision {
+// Decide mends or revises what an upstream answered to messages. It never fails: where something is in the way, the
+// draft goes on.
+func (s Sidecar) Decide(
+	ctx context.Context, messages []chat.Message, tools []chat.Tool, draft chat.Message, slot int,
+) Decision {
 	began := time.Now()
 	fixer := NewFixer(tools)
 	fixed := fixer.Fix(draft)
@@ -165,7 +170,8 @@ func late(ctx context.Context, deadline time.Duration) string {
 func (s Sidecar) weigh(fixer *Fixer, draft chat.Message, fixed Fixed, said *Said, why string) Decision {
 	d := Decision{Message: draft, Changes: fixed.Changes, Problems: fixed.Problems}
 	if said != nil {
-		d.Asked, d.Probability, d.PromptTokens, d.CompletionTokens = true, said.Probability, said.PromptTokens, said.CompletionTokens
+		d.Asked, d.Probability, d.PromptTokens, d.CompletionTokens =
+			true, said.Probability, said.PromptTokens, said.CompletionTokens
 		var revision Fixed
 		if revision, why = s.counts(fixer, fixed, *said); why == "" {
 			d.Verdict, d.Why = Revised, fmt.Sprintf("the sidecar's call, with probability %.3f", d.Probability)
@@ -181,7 +187,8 @@ func (s Sidecar) weigh(fixer *Fixer, draft chat.Message, fixed Fixed, said *Said
 		d.Verdict, d.Why = Untouched, why
 	case fixed.Valid():
 		d.Verdict, d.Why = Mended, describe(fixed.Changes)+"; "+why
-		d.Message.Content, d.Message.ToolCalls = fixed.Message.Content, numberCalls(fixed.Message.ToolCalls, draft.ToolCalls)
+		d.Message.Content, d.Message.ToolCalls =
+			fixed.Message.Content, numberCalls(fixed.Message.ToolCalls, draft.ToolCalls)
 	default:
 		d.Verdict, d.Why = Original, why+"; the draft: "+fixed.Problems[0].String()
 	}
@@ -266,7 +273,9 @@ func (d Decision) Header() string {
 
 // LogValue implements slog.LogValuer. It holds no text of the conversation but what is wrong with the call.
 func (d Decision) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("verdict", string(d.Verdict)), slog.String("why", d.Why), slog.Any("changes", d.Changes), slog.Any("problems", d.Problems),
-		slog.Bool("asked", d.Asked), slog.Float64("probability", d.Probability), slog.Int("prompt_tokens", d.PromptTokens),
+	return slog.GroupValue(slog.String("verdict", string(d.Verdict)), slog.String("why", d.Why),
+		slog.Any("changes", d.Changes), slog.Any("problems", d.Problems), slog.Bool("asked", d.Asked),
+		slog.Float64("probability", d.Probability), slog.Int("prompt_tokens",
+			d.PromptTokens),
 		slog.Int("completion_tokens", d.CompletionTokens), slog.Float64("seconds", d.Seconds))
 }

@@ -13,9 +13,10 @@ import (
 	"hone/internal/grade"
 )
 
-// Environment is where episodes of one turn take place: at a row's point, the policy says what is to be called. With Drafts it is shown the
-// row's draft and revises it; without, it answers as the upstream does, which is how drafts are made. Calls that are not the gold calls
-// are made on the servers, where there are some, behind the calls of the scenario that come before.
+// Environment is where episodes of one turn take place: at a row's point, the policy says what is to be called. With
+// Drafts it is shown the row's draft and revises it; without, it answers as the upstream does, which is how drafts are
+// made. Calls that are not the gold calls are made on the servers, where there are some, behind the calls of the
+// scenario that come before.
 type Environment struct {
 	Rows     map[string]*Row // by their ids, which are those of the scenarios
 	Tools    Tools
@@ -32,7 +33,8 @@ func (v *Environment) Scenarios(rows []Row) ([]scenario.Scenario, error) {
 		if err != nil {
 			return nil, fmt.Errorf("row %s: %w", rows[i].ID, err)
 		}
-		out = append(out, scenario.Scenario{ID: rows[i].ID, Messages: messages, Gold: rows[i].Gold, Split: rows[i].Split})
+		out = append(out,
+			scenario.Scenario{ID: rows[i].ID, Messages: messages, Gold: rows[i].Gold, Split: rows[i].Split})
 	}
 	return out, nil
 }
@@ -46,7 +48,9 @@ func (v *Environment) opening(r *Row) ([]chat.Message, []chat.Tool, error) {
 }
 
 // Open implements environment.Environment.
-func (v *Environment) Open(_ context.Context, s scenario.Scenario, t *trajectory.Trajectory) (environment.Episode, *environment.End) {
+func (v *Environment) Open(
+	_ context.Context, s scenario.Scenario, t *trajectory.Trajectory,
+) (environment.Episode, *environment.End) {
 	row, known := v.Rows[s.ID]
 	if !known {
 		return nil, ours(t, fmt.Errorf("no row is called %s", s.ID))
@@ -107,14 +111,17 @@ func (e *turn) execute(ctx context.Context) *environment.End {
 	}
 	results, err := Execute(ctx, e.v.Servers, e.t.ID, &e.row.Point, fixed.Message.ToolCalls)
 	if err != nil {
-		return &environment.End{Outcome: trajectory.EnvironmentError, Reason: trajectory.StopError, Why: err.Error(), Again: true}
+		return &environment.End{Outcome: trajectory.EnvironmentError, Reason: trajectory.StopError, Why: err.Error(),
+			Again: true}
 	}
 	e.t.Turns[0].Results = results
 	return nil
 }
 
 // Execute makes calls at a point, in a session of their own. Its error says that the point could not be reached.
-func Execute(ctx context.Context, servers environment.Tools, id string, p *Point, calls []chat.ToolCall) ([]trajectory.ToolResult, error) {
+func Execute(
+	ctx context.Context, servers environment.Tools, id string, p *Point, calls []chat.ToolCall,
+) ([]trajectory.ToolResult, error) {
 	session, err := servers.Open(ctx, id, environment.TemplatesOf(p.Template)...)
 	if err != nil {
 		return nil, err
@@ -141,5 +148,6 @@ func Output(t *trajectory.Trajectory) chat.Message {
 		return chat.Message{Role: chat.Assistant}
 	}
 	last := t.Turns[len(t.Turns)-1]
-	return chat.Message{Role: chat.Assistant, Content: strings.TrimSpace(last.Content), ReasoningContent: last.ReasoningContent, ToolCalls: last.Calls}
+	return chat.Message{Role: chat.Assistant, Content: strings.TrimSpace(last.Content),
+		ReasoningContent: last.ReasoningContent, ToolCalls: last.Calls}
 }

@@ -1,9 +1,11 @@
-// Package revise revises the tool calls of another model, the upstream: a deterministic Fixer, a Decision that asks a model only
-// where the fixer does not do, the environment in which that model is trained, and what it is measured by.
-// Mode is all of it before an upstream: an answer is mended by the fixer, or revised by the sidecar's model, or goes on as it is.
+// Package revise revises the tool calls of another model, the upstream: a deterministic Fixer, a Decision that asks a
+// model only where the fixer does not do, the environment in which that model is trained, and what it is measured by.
+// Mode is all of it before an upstream: an answer is mended by the fixer, or revised by the sidecar's model, or goes on
+// as it is.
 //
-// Example. The upstream answers {"name": "hsh", "arguments": "{'n': '3'}"} where the tool is hash(n: integer). The fixer alone makes
-// {"name": "hash", "arguments": {"n": 3}} of it. Had it named a tool that is near to none, the sidecar would be asked.
+// Example. The upstream answers {"name": "hsh", "arguments": "{'n': '3'}"} where the tool is hash(n: integer). The
+// fixer alone makes {"name": "hash", "arguments": {"n": 3}} of it. Had it named a tool that is near to none, the
+// sidecar would be asked.
 package revise
 
 import (
@@ -62,8 +64,8 @@ func (f Fixed) Valid() bool { return len(f.Problems) == 0 }
 // IsPlain reports whether it makes no call.
 func (f Fixed) IsPlain() bool { return len(f.Message.ToolCalls) == 0 }
 
-// Fixer mends tool calls without a model. It never touches a valid call, invents no value, and mending twice is mending once.
-// It may be used from many goroutines.
+// Fixer mends tool calls without a model. It never touches a valid call, invents no value, and mending twice is mending
+// once. It may be used from many goroutines.
 type Fixer struct {
 	tools map[string]*tool
 	names []string    // in the order of the tools
@@ -90,7 +92,8 @@ func NewFixer(tools []chat.Tool) *Fixer {
 	return f
 }
 
-// Fix mends a message: calls that stand in its text, names, JSON, and values. A message without calls that holds none is left alone.
+// Fix mends a message: calls that stand in its text, names, JSON, and values. A message without calls that holds none
+// is left alone.
 func (f *Fixer) Fix(m chat.Message) Fixed {
 	out := Fixed{Message: m}
 	if len(m.ToolCalls) == 0 {
@@ -127,7 +130,9 @@ func (f *Fixer) Problems(m chat.Message) (all []Problem) {
 func (f *Fixer) judge(i int, c chat.ToolCall) []Problem {
 	t, known := f.tools[c.Name]
 	if !known {
-		return []Problem{{Call: i, Text: fmt.Sprintf("there is no tool %q; there are %s", c.Name, strings.Join(f.names, ", "))}}
+		return []Problem{
+			{Call: i, Text: fmt.Sprintf("there is no tool %q; there are %s", c.Name, strings.Join(f.names, ", "))},
+		}
 	}
 	verdict, reasons := t.schema.Validate(c.Arguments)
 	if verdict != schema.Invalid {

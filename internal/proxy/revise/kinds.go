@@ -27,10 +27,12 @@ const (
 
 // AllKinds are all of them, in the order of tables.
 func AllKinds() []string {
-	return []string{NoCall, Format, Truncated, Prose, HallucinatedTool, WrongTool, MissingCall, ExtraCall, Order, MissingArgument, ExtraArgument, IllTyped, WrongValue}
+	return []string{NoCall, Format, Truncated, Prose, HallucinatedTool, WrongTool, MissingCall, ExtraCall, Order,
+		MissingArgument, ExtraArgument, IllTyped, WrongValue}
 }
 
-// Kinds are what is wrong with a draft, each once, in the order of AllKinds; none where its calls are the gold calls as they stand.
+// Kinds are what is wrong with a draft, each once, in the order of AllKinds; none where its calls are the gold calls as
+// they stand.
 func Kinds(draft chat.Message, p *Point, fixer *Fixer, defaults grade.Defaults) []string {
 	fixed := fixer.Fix(draft)
 	if p.IsGold(draft.ToolCalls, defaults) && !(p.IsEnd() && (!fixed.Valid() || !fixed.IsPlain())) {

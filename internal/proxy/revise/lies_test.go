@@ -16,12 +16,14 @@ import (
 
 // offered are the tools of the requests below.
 func offered() []chat.Tool {
-	return []chat.Tool{{Name: "hash", InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`)},
-		{Name: "clock", InputSchema: json.RawMessage(`{"type":"object","properties":{"zone":{"enum":["UTC","CET"]}}}`)}}
+	return []chat.Tool{
+		{Name: "hash", InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`)},
+		{Name: "clock", InputSchema: json.RawMessage(`{"type":"object","properties":{"zone":{"enum":["UTC","CET"]}}}`)},
+	}
 }
 
-// lie is an upstream's answer whose calls are not what they seem, as deltas of a stream. whole is the message that they add up to; "" where
-// only a stream can lie so.
+// lie is an upstream's answer whose calls are not what they seem, as deltas of a stream. whole is the message that they
+// add up to; "" where only a stream can lie so.
 type lie struct {
 	deltas  []string // of tool_calls
 	whole   string
@@ -32,7 +34,8 @@ type lie struct {
 
 func lies() map[string]lie {
 	one := func(id, name, arguments string) string {
-		return fmt.Sprintf(`{"index":0,"id":%q,"type":"function","function":{"name":%q,"arguments":%q}}`, id, name, arguments)
+		return fmt.Sprintf(`{"index":0,"id":%q,"type":"function","function":{"name":%q,"arguments":%q}}`,
+			id, name, arguments)
 	}
 	said := func(calls ...string) string {
 		return `{"role":"assistant","content":null,"tool_calls":[` + strings.Join(calls, ",") + `]}`
@@ -43,7 +46,11 @@ func lies() map[string]lie {
 	}
 	many := make([]string, 0, 40)
 	for i := range 40 {
-		many = append(many, fmt.Sprintf(`{"index":%d,"id":"u1","type":"function","function":{"name":"hash","arguments":"{\"text\":\"%d\"}"}}`, i, i))
+		many = append(
+			many, fmt.Sprintf(
+				`{"index":%d,"id":"u1","type":"function","function":{"name":"hash","arguments":"{\"text\":\"%d\"}"}}`, i, i,
+			),
+		)
 	}
 	return map[string]lie{
 		"a tool that does not exist":       simple("format_disk", `{"text":"it"}`, Original, Revised),
@@ -61,14 +68,38 @@ func lies() map[string]lie {
 		"arguments a thousand deep":        simple("hash", strings.Repeat(`{"text":`, 1000)+`1`+strings.Repeat(`}`, 1000), Original, Revised),
 		"a name in other case":             simple("Hash", `{"text":"it"}`, Mended, Mended, `hash{"text":"it"}`),
 		"forty calls under one id":         {many, said(many...), Untouched, Revised, nil},
-		"two calls under one id, both to mend": {[]string{one("u1", "Hash", `{"text":"a"}`), `{"index":1,"id":"u1","type":"function","function":{"name":"Hash","arguments":"{\"text\":\"b\"}"}}`},
-			said(one("u1", "Hash", `{"text":"a"}`), one("u1", "Hash", `{"text":"b"}`)), Mended, Revised, []string{`hash{"text":"a"}`, `hash{"text":"b"}`}},
-		"another id in the middle":             {[]string{one("u1", "hash", `{"te`), `{"index":0,"id":"u2","function":{"arguments":"xt\":\"it\"}"}}`}, "", Untouched, Untouched, []string{`hash{"text":"it"}`}},
-		"another id and name in the middle":    {[]string{one("u1", "hash", `{"text":"a"}`), one("u2", "hash", `{"text":"b"}`)}, "", Untouched, Revised, []string{`hash{"text":"a"}`, `hash{"text":"b"}`}},
-		"another name in the middle":           {[]string{one("u1", "hash", `{"text"`), one("u1", "clock", `:"it"}`)}, "", Untouched, Untouched, []string{`hash{"text":"it"}`}},
-		"places that jump and go back":         {[]string{`{"index":7,"id":"u1","function":{"name":"hash","arguments":"{\"text\":"}}`, `{"index":-3,"id":"u2","function":{"name":"clock","arguments":"{}"}}`, `{"index":7,"function":{"arguments":"\"it\"}"}}`}, "", Untouched, Revised, []string{`hash{"text":"it"}`, `clock{}`}},
-		"the name comes behind the arguments":  {[]string{`{"index":0,"id":"u1","function":{"arguments":"{\"text\":\"it\"}"}}`, `{"index":0,"function":{"name":"hash","arguments":""}}`}, "", Untouched, Untouched, []string{`hash{"text":"it"}`}},
-		"a tool that does not exist, of three": {[]string{one("u1", "hash", `{"text":"a"}`), `{"index":1,"id":"u2","function":{"name":"rm","arguments":"{}"}}`}, said(one("u1", "hash", `{"text":"a"}`), one("u2", "rm", `{}`)), Original, Revised, nil},
+		"two calls under one id, both to mend": {
+			[]string{one("u1", "Hash", `{"text":"a"}`),
+				`{"index":1,"id":"u1","type":"function","function":{"name":"Hash","arguments":"{\"text\":\"b\"}"}}`},
+			said(one("u1", "Hash", `{"text":"a"}`), one("u1", "Hash", `{"text":"b"}`)), Mended, Revised,
+			[]string{`hash{"text":"a"}`, `hash{"text":"b"}`},
+		},
+		"another id in the middle": {
+			[]string{one("u1", "hash", `{"te`), `{"index":0,"id":"u2","function":{"arguments":"xt\":\"it\"}"}}`}, "",
+			Untouched, Untouched, []string{`hash{"text":"it"}`},
+		},
+		"another id and name in the middle": {
+			[]string{one("u1", "hash", `{"text":"a"}`), one("u2", "hash", `{"text":"b"}`)}, "", Untouched, Revised,
+			[]string{`hash{"text":"a"}`, `hash{"text":"b"}`},
+		},
+		"another name in the middle": {[]string{one("u1", "hash", `{"text"`), one("u1", "clock", `:"it"}`)},
+			"", Untouched, Untouched, []string{`hash{"text":"it"}`}},
+		"places that jump and go back": {
+			[]string{`{"index":7,"id":"u1","function":{"name":"hash","arguments":"{\"text\":"}}`,
+				`{"index":-3,"id":"u2","function":{"name":"clock","arguments":"{}"}}`,
+				`{"index":7,"function":{"arguments":"\"it\"}"}}`}, "", Untouched, Revised,
+			[]string{`hash{"text":"it"}`, `clock{}`},
+		},
+		"the name comes behind the arguments": {
+			[]string{`{"index":0,"id":"u1","function":{"arguments":"{\"text\":\"it\"}"}}`,
+				`{"index":0,"function":{"name":"hash","arguments":""}}`}, "", Untouched, Untouched,
+			[]string{`hash{"text":"it"}`},
+		},
+		"a tool that does not exist, of three": {
+			[]string{one("u1", "hash", `{"text":"a"}`),
+				`{"index":1,"id":"u2","function":{"name":"rm","arguments":"{}"}}`},
+			said(one("u1", "hash", `{"text":"a"}`), one("u2", "rm", `{}`)), Original, Revised, nil,
+		},
 	}
 }
 
@@ -79,9 +110,11 @@ func (l lie) stream() string {
 		if i == 0 {
 			role = `"role":"assistant",`
 		}
-		fmt.Fprintf(&b, "data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{%s\"tool_calls\":[%s]},\"finish_reason\":null}]}\n\n", role, d)
+		fmt.Fprintf(&b, "data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{%s\"tool_calls\":[%s]},"+
+			"\"finish_reason\":null}]}\n\n", role, d)
 	}
-	b.WriteString("data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n")
+	b.WriteString("data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n" +
+		"data: [DONE]\n\n")
 	return b.String()
 }
 
@@ -135,8 +168,8 @@ func told(t *testing.T, r *http.Response, text string) (calls []chat.ToolCall, d
 	return calls, decision
 }
 
-// An upstream that lies in its calls: what a client gets is the upstream's own bytes, or calls of tools that it offered, which fit their schemas
-// and have ids of their own; and it is told which.
+// An upstream that lies in its calls: what a client gets is the upstream's own bytes, or calls of tools that it
+// offered, which fit their schemas and have ids of their own; and it is told which.
 func TestLyingCalls(t *testing.T) {
 	knows := completes(completion(callJSON("hash", `{"text":"it"}`), "tool_calls", -0.001))
 	fixer := NewFixer(offered())
@@ -163,7 +196,8 @@ func TestLyingCalls(t *testing.T) {
 					}
 					r, text, _ := through(t, m, request, says)
 					calls, decision := told(t, r, text)
-					if r.StatusCode != 200 || r.Header.Get("X-Evil") != "" || !strings.HasPrefix(decision, string(want)+";") {
+					if r.StatusCode != 200 || r.Header.Get("X-Evil") != "" ||
+						!strings.HasPrefix(decision, string(want)+";") {
 						t.Errorf("status %d, decision %q, want %s", r.StatusCode, decision, want)
 					}
 					if want == Untouched || want == Original {
@@ -174,12 +208,14 @@ func TestLyingCalls(t *testing.T) {
 					}
 					var ids, got []string
 					for _, c := range calls {
-						if fixer.Problems(chat.Message{ToolCalls: []chat.ToolCall{c}}) != nil || c.ID == "" || slices.Contains(ids, c.ID) {
+						if fixer.Problems(chat.Message{ToolCalls: []chat.ToolCall{c}}) != nil || c.ID == "" ||
+							slices.Contains(ids, c.ID) {
 							t.Errorf("the client was told of %+v", c)
 						}
 						ids, got = append(ids, c.ID), append(got, c.Name+strings.ReplaceAll(c.Arguments, " ", ""))
 					}
-					if want == Mended && !slices.Equal(got, l.calls) || want == Revised && !slices.Equal(got, []string{`hash{"text":"it"}`}) {
+					if want == Mended && !slices.Equal(got, l.calls) ||
+						want == Revised && !slices.Equal(got, []string{`hash{"text":"it"}`}) {
 						t.Errorf("the client was told of %q", got)
 					}
 				})
@@ -202,7 +238,9 @@ func TestGathersLyingStreams(t *testing.T) {
 				}
 			})
 			tools, _ := json.Marshal(offered())
-			through(t, &Mode{Sidecar: Sidecar{Rule: Rule{Confidence: 0.5}, Reviser: reviser}}, `{"model":"big","messages":[{"role":"user","content":"Hash it."}],"stream":true,"tools":`+string(tools)+"}", l.stream())
+			through(t, &Mode{Sidecar: Sidecar{Rule: Rule{Confidence: 0.5}, Reviser: reviser}},
+				`{"model":"big","messages":[{"role":"user","content":"Hash it."}],"stream":true,"tools":`+string(tools)+
+					"}", l.stream())
 			if !slices.Equal(got, l.calls) {
 				t.Errorf("read %q, want %q", got, l.calls)
 			}

@@ -13,7 +13,8 @@ import (
 // Mode is the sidecar before an upstream.
 type Mode struct {
 	Sidecar Sidecar
-	// Hint tells the upstream once what is wrong with a call that could not be mended, and takes its second answer where it is valid.
+	// Hint tells the upstream once what is wrong with a call that could not be mended, and takes its second answer
+	// where it is valid.
 	Hint bool
 }
 
@@ -31,11 +32,13 @@ const (
 
 // Metrics implements proxy.Mode.
 func (*Mode) Metrics() map[string]string {
-	return map[string]string{decisions: "Answers by what became of them.", seconds: "Seconds that a decision took.", tokens: "Tokens of the sidecar's model.",
-		hints: "Upstreams that were told of their error, by whether that helped."}
+	return map[string]string{decisions: "Answers by what became of them.", seconds: "Seconds that a decision took.",
+		tokens: "Tokens of the sidecar's model.",
+		hints:  "Upstreams that were told of their error, by whether that helped."}
 }
 
-// Answer implements proxy.Mode. Text of a stream goes on as it comes, unless it begins like a call; calls are held until they are decided.
+// Answer implements proxy.Mode. Text of a stream goes on as it comes, unless it begins like a call; calls are held
+// until they are decided.
 func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 	if why := unfit(x); why != "" {
 		x.Decide("passed", why)
@@ -118,7 +121,8 @@ func unfit(x *proxy.Exchange) string {
 	return ""
 }
 
-// beginsCall reports whether a text may be a call that stands in it. It is asked as the text grows: one that began as plain words was told.
+// beginsCall reports whether a text may be a call that stands in it. It is asked as the text grows: one that began as
+// plain words was told.
 func beginsCall(text string) bool {
 	head := strings.TrimLeft(text, " \t\r\n")
 	if head == "" {

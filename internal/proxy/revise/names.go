@@ -8,8 +8,8 @@ import (
 	"hone/internal/fault"
 )
 
-// near is the tool that a name is meant to be: the one that is equal but for case, separators and a prefix of its server or of
-// "functions"; else the only one that is near. It refuses to choose.
+// near is the tool that a name is meant to be: the one that is equal but for case, separators and a prefix of its
+// server or of "functions"; else the only one that is near. It refuses to choose.
 func (f *Fixer) near(name string) (string, bool) { return nearest(name, f.names) }
 
 func nearest(name string, names []string) (string, bool) {

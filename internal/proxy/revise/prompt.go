@@ -17,8 +17,9 @@ const maxDraft = 800
 // maxShown bounds the problems that the sidecar is told.
 const maxShown = 4
 
-// Prompt is what the sidecar is asked: the conversation that the upstream was asked, and behind it the draft as the fixer left it, with what
-// is still wrong with it. All drafts of a conversation begin alike, so what comes before is computed once.
+// Prompt is what the sidecar is asked: the conversation that the upstream was asked, and behind it the draft as the
+// fixer left it, with what is still wrong with it. All drafts of a conversation begin alike, so what comes before is
+// computed once.
 //
 //	USER   What is the weather in Rome for 3 days?
 //
@@ -43,19 +44,28 @@ func Prompt(messages []chat.Message, draft Fixed) []chat.Message {
 	return append(out, chat.Message{Role: chat.User, Content: b.String()})
 }
 
-// PromptForm is a digest of what Prompt makes of messages and drafts of all kinds: another form of the prompt has another. A sidecar is served with
-// the one that it was trained with.
+// PromptForm is a digest of what Prompt makes of messages and drafts of all kinds: another form of the prompt has
+// another. A sidecar is served with the one that it was trained with.
 func PromptForm() string { return formOf(Prompt) }
 
 func formOf(prompt func([]chat.Message, Fixed) []chat.Message) string {
-	asked := []chat.Message{{Role: chat.System, Content: "You use tools."}, {Role: chat.User, Content: "What is the weather in Rome?"}}
-	answered := append(slices.Clone(asked), chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "get_city", Arguments: "{}"}}},
+	asked := []chat.Message{
+		{Role: chat.System, Content: "You use tools."},
+		{Role: chat.User, Content: "What is the weather in Rome?"},
+	}
+	answered := append(slices.Clone(asked), chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{
+		{ID: "call_0", Name: "get_city", Arguments: "{}"},
+	}},
 		chat.Message{Role: chat.ToolRole, ToolCallID: "call_0", Content: "Rome"})
-	calls := chat.Message{Role: chat.Assistant, Content: "I look.", ToolCalls: []chat.ToolCall{{ID: "a", Name: "get_weather", Arguments: `{"days": 3}`}, {ID: "b", Name: `get "it"`, Arguments: `{`}}}
+	calls := chat.Message{Role: chat.Assistant, Content: "I look.", ToolCalls: []chat.ToolCall{
+		{ID: "a", Name: "get_weather", Arguments: `{"days": 3}`},
+		{ID: "b", Name: `get "it"`, Arguments: `{`},
+	}}
 	long := chat.Message{Role: chat.Assistant, Content: " " + strings.Repeat("It rains. ", 200)}
 	var problems []Problem
 	for i, where := range []string{"", "/days", "", "/city", "", ""} {
-		problems = append(problems, Problem{Call: i, Where: where, Text: strings.Repeat("missing property 'city' ", 1+10*i)})
+		problems = append(problems,
+			Problem{Call: i, Where: where, Text: strings.Repeat("missing property 'city' ", 1+10*i)})
 	}
 	var parts []string
 	for _, messages := range [][]chat.Message{nil, asked, answered} {
@@ -96,5 +106,6 @@ func Hint(draft Fixed) chat.Message {
 	for _, p := range draft.Problems {
 		lines = append(lines, "- "+p.String())
 	}
-	return chat.Message{Role: chat.User, Content: "That is no valid tool call:\n" + strings.Join(lines, "\n") + "\nWrite the call again, corrected."}
+	return chat.Message{Role: chat.User,
+		Content: "That is no valid tool call:\n" + strings.Join(lines, "\n") + "\nWrite the call again, corrected."}
 }

@@ -8,7 +8,8 @@ import (
 	"hone/internal/chat"
 )
 
-// Each other form of the prompt has another digest: other words, more or fewer problems, more of a long draft, a message of its own, an order.
+// Each other form of the prompt has another digest: other words, more or fewer problems, more of a long draft, a
+// message of its own, an order.
 func TestPromptForm(t *testing.T) {
 	words := func(from, to string) func([]chat.Message, Fixed) []chat.Message {
 		return func(messages []chat.Message, draft Fixed) []chat.Message {
@@ -50,8 +51,8 @@ func TestPromptForm(t *testing.T) {
 	}
 }
 
-// Sidecars are out that were trained in this form. Who changes the form on purpose writes its digest here, and says in the changelog that they are to be
-// trained again.
+// Sidecars are out that were trained in this form. Who changes the form on purpose writes its digest here, and says in
+// the changelog that they are to be trained again.
 func TestPromptFormStays(t *testing.T) {
 	if got := PromptForm(); got != "ee6256ab77bcb51dc04018f82a9f031d" {
 		t.Errorf("the sidecar's prompt has another form: %s", got)

@@ -15,8 +15,8 @@ var emptyFence = regexp.MustCompile("```(?:json|JSON|tool_call)?\\s*```")
 // maxRescue bounds the text in which calls are looked for, in bytes.
 const maxRescue = 1 << 16
 
-// rescue finds calls that a model wrote into its text: in the form of any family, or as a bare JSON object. Only a call that names a tool, or
-// nearly so, is one: other JSON is an answer.
+// rescue finds calls that a model wrote into its text: in the form of any family, or as a bare JSON object. Only a call
+// that names a tool, or nearly so, is one: other JSON is an answer.
 func (f *Fixer) rescue(text string) (content string, calls []chat.ToolCall, changes []Change) {
 	if len(text) > maxRescue || !strings.ContainsAny(text, "{[(<") {
 		return text, nil, nil
@@ -38,7 +38,9 @@ func (f *Fixer) rescue(text string) (content string, calls []chat.ToolCall, chan
 	}
 	call.ID = "call_0"
 	before, _, _ := strings.Cut(text, "{")
-	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(before), "```json")), "```")), []chat.ToolCall{call}, changesOf(kinds)
+	return strings.TrimSpace(
+		strings.TrimSuffix(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(before), "```json")), "```"),
+	), []chat.ToolCall{call}, changesOf(kinds)
 }
 
 func changesOf(kinds []repair.Kind) []Change {
@@ -66,7 +68,8 @@ func (f *Fixer) allHaveTools(calls []chat.ToolCall) bool {
 	return true
 }
 
-// callOf reads a call in the words that models have for its parts: {"name", "arguments"}, {"tool", "parameters"}, {"function": {...}}.
+// callOf reads a call in the words that models have for its parts: {"name", "arguments"}, {"tool", "parameters"},
+// {"function": {...}}.
 func callOf(object string) (call chat.ToolCall, ok bool) {
 	v, err := chat.Decode([]byte(object), chat.DecodeOptions{})
 	if err != nil {
@@ -98,7 +101,8 @@ func callOf(object string) (call chat.ToolCall, ok bool) {
 	return call, call.Name != "" && o.Len() == 1
 }
 
-// looksLikeCall reports whether a text that holds no call begins one: by a tag of a family, or by a tool's name at the head of an object.
+// looksLikeCall reports whether a text that holds no call begins one: by a tag of a family, or by a tool's name at the
+// head of an object.
 func looksLikeCall(text string, names []string) bool {
 	for _, tag := range []string{"<tool_call", "[TOOL_CALLS]", "<function=", "<|tool_call", "<|python_tag|>"} {
 		if strings.Contains(text, tag) {

@@ -27,8 +27,10 @@ const mostSaid = 4 << 20
 
 // Revise implements sidecar.Reviser.
 func (r Served) Revise(ctx context.Context, q Question) (said Said, err error) {
-	body, err := json.Marshal(map[string]any{"model": r.Model, "messages": Prompt(q.Messages, q.Draft), "tools": q.Tools, "temperature": 0,
-		"logprobs": true, "max_tokens": r.MaxTokens})
+	body, err := json.Marshal(map[string]any{
+		"model": r.Model, "messages": Prompt(q.Messages, q.Draft), "tools": q.Tools, "temperature": 0,
+		"logprobs": true, "max_tokens": r.MaxTokens,
+	})
 	if err != nil {
 		return said, err
 	}
@@ -61,7 +63,8 @@ func (r Served) Revise(ctx context.Context, q Question) (said Said, err error) {
 		} `json:"choices"`
 		Usage proxy.Usage `json:"usage"`
 	}
-	if err := json.Unmarshal(text, &told); err != nil || len(told.Choices) == 0 || len(told.Choices[0].Logprobs.Content) == 0 {
+	if err := json.Unmarshal(text, &told); err != nil || len(told.Choices) == 0 ||
+		len(told.Choices[0].Logprobs.Content) == 0 {
 		return said, errors.New("its answer is no completion with log-probabilities")
 	}
 	c := told.Choices[0]
@@ -69,6 +72,6 @@ func (r Served) Revise(ctx context.Context, q Question) (said Said, err error) {
 	for _, t := range c.Logprobs.Content {
 		sum += t.Logprob
 	}
-	return Said{Message: c.Message, Whole: c.FinishReason != "length", Probability: math.Exp(sum), PromptTokens: told.Usage.PromptTokens,
-		CompletionTokens: told.Usage.CompletionTokens}, nil
+	return Said{Message: c.Message, Whole: c.FinishReason != "length", Probability: math.Exp(sum),
+		PromptTokens: told.Usage.PromptTokens, CompletionTokens: told.Usage.CompletionTokens}, nil
 }

@@ -18,13 +18,14 @@ type Weights struct {
 	Regression float64 // the draft was right behind the fixer, and the output is not
 }
 
-// DefaultWeights make leaving a right call alone, and mending a wrong one, worth the same, and damage worse than doing nothing.
+// DefaultWeights make leaving a right call alone, and mending a wrong one, worth the same, and damage worse than doing
+// nothing.
 func DefaultWeights() Weights {
 	return Weights{Calls: 1, Tool: 0.2, Schema: 0.1, Executed: 0.1, Regression: -1}
 }
 
-// Scorer scores episodes of Environment by rules. Every rule reads the output behind the fixer, so text around a call, a fence or
-// other quotes earn and cost nothing: what earns is what is called.
+// Scorer scores episodes of Environment by rules. Every rule reads the output behind the fixer, so text around a call,
+// a fence or other quotes earn and cost nothing: what earns is what is called.
 type Scorer struct {
 	Environment *Environment
 	Weights     Weights
@@ -107,7 +108,8 @@ func (r Scorer) terms(row *Row, t *trajectory.Trajectory) []trajectory.Term {
 		{Name: "schema", Score: score(valid, 1), Weight: w.Schema},
 	}
 	if r.Environment.Servers != nil {
-		terms = append(terms, trajectory.Term{Name: "executed", Score: score(right || valid && allAnswered(t), 1), Weight: w.Executed})
+		terms = append(terms,
+			trajectory.Term{Name: "executed", Score: score(right || valid && allAnswered(t), 1), Weight: w.Executed})
 	}
 	if row.IsGold(fixer.Fix(row.Draft).Message.ToolCalls, defaults) {
 		term := trajectory.Term{Name: "regression", Score: score(!right, 1), Weight: w.Regression}

@@ -47,12 +47,16 @@ func (session) Dir(string) string { return "" }
 func (session) Close() error      { return nil }
 
 // revise runs one episode in which the policy says a text about a draft, and scores it.
-func revise(t *testing.T, draft chat.Message, says string, on environment.Tools) (*trajectory.Trajectory, trajectory.Score) {
+func revise(
+	t *testing.T, draft chat.Message, says string, on environment.Tools,
+) (*trajectory.Trajectory, trajectory.Score) {
 	t.Helper()
 	return reviseAt(t, *point(), draft, says, on)
 }
 
-func reviseAt(t *testing.T, p Point, draft chat.Message, says string, on environment.Tools) (*trajectory.Trajectory, trajectory.Score) {
+func reviseAt(
+	t *testing.T, p Point, draft chat.Message, says string, on environment.Tools,
+) (*trajectory.Trajectory, trajectory.Score) {
 	t.Helper()
 	row := Row{Point: p, ID: "r", Draft: draft}
 	v := &Environment{Rows: map[string]*Row{"r": &row}, Tools: NewTools(toolsForTest()), Drafts: true, Servers: on}
@@ -61,12 +65,14 @@ func reviseAt(t *testing.T, p Point, draft chat.Message, says string, on environ
 		t.Fatal(err)
 	}
 	sampler := &policytest.Sampler{Reply: func(string, policy.Request) (string, error) { return says, nil }}
-	runner := rollout.New(rollout.Options{Environment: v, Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}}, MaxTokens: 400, Temperature: 1})
+	runner := rollout.New(rollout.Options{Environment: v,
+		Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}}, MaxTokens: 400, Temperature: 1})
 	got, err := runner.Episode(t.Context(), list[0], 0, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores, err := Scorer{Environment: v, Weights: DefaultWeights()}.Score(t.Context(), &list[0], trajectory.Group{Trajectories: []*trajectory.Trajectory{got}})
+	scores, err := Scorer{Environment: v, Weights: DefaultWeights()}.Score(t.Context(), &list[0],
+		trajectory.Group{Trajectories: []*trajectory.Trajectory{got}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +97,11 @@ func TestReward(t *testing.T) {
 		"a fence around it":          {wrong, "```json\n" + goldCall + "\n```", full},
 		"other quotes, another case": {wrong, `{'name': 'getWeather', 'arguments': {'city': 'Rome', 'days': '3', 'tags': ['a', 'b']}}`, full},
 		"the call twice":             {wrong, policytest.Call("get_weather", goldArgs) + policytest.Call("get_weather", goldArgs), 0.5 + 0.1 + 0.1},
-		"many guesses":               {wrong, policytest.Call("get_weather", goldArgs) + policytest.Call("hash", `{"text":"a"}`) + policytest.Call("read_graph", `{}`), 0.4 + 0.1},
-		"a draft the fixer mends":    {call("getWeather", goldArgs), policytest.Call("hash", `{"text":"a"}`), 0.1 - 1},
+		"many guesses": {
+			wrong, policytest.Call("get_weather", goldArgs) + policytest.Call("hash", `{"text":"a"}`) +
+				policytest.Call("read_graph", `{}`), 0.4 + 0.1,
+		},
+		"a draft the fixer mends": {call("getWeather", goldArgs), policytest.Call("hash", `{"text":"a"}`), 0.1 - 1},
 	} {
 		got, score := revise(t, c.draft, c.says, nil)
 		sum := 0.0
@@ -120,7 +129,12 @@ func TestRewardAtTheEnd(t *testing.T) {
 	if kinds := Kinds(broken, &p, NewFixer(toolsForTest()), nil); len(kinds) == 0 {
 		t.Error("half a call is taken for an answer in words")
 	}
-	for says, want := range map[string]float64{Nothing: 1.3, "It is warm.": 1.3, policytest.Call("get_weather", goldArgs): 0.1 - 1, "<tool_call>\n{": 0 - 1} {
+	for says, want := range map[string]float64{
+		Nothing:                                  1.3,
+		"It is warm.":                            1.3,
+		policytest.Call("get_weather", goldArgs): 0.1 - 1,
+		"<tool_call>\n{":                         0 - 1,
+	} {
 		if _, score := reviseAt(t, p, draft, says, nil); math.Abs(score.Reward-want) > 1e-9 {
 			t.Errorf("%q: %g, want %g: %+v", says, score.Reward, want, score.Terms)
 		}
@@ -176,7 +190,8 @@ func TestPrompts(t *testing.T) {
 	}
 	v.Drafts = true
 	list, err = v.Scenarios([]Row{row})
-	want := row.Messages[0].Content + "\n\nDraft: {\"name\": \"get_weather\", \"arguments\": {\"days\": 3}}\nProblem: missing property 'city'\nWrite the right call, or: No call."
+	want := row.Messages[0].Content + "\n\nDraft: {\"name\": \"get_weather\", \"arguments\": {\"days\": 3}}\n" +
+		"Problem: missing property 'city'\nWrite the right call, or: No call."
 	if err != nil || list[0].Messages[0].Content != want || list[0].Split != scenario.Train {
 		t.Errorf("%v %q", err, list[0].Messages[0].Content)
 	}

@@ -10,8 +10,8 @@ import (
 	"hone/internal/grade"
 )
 
-// Point is a place in a scenario where a call is to be made: the conversation so far, and the gold calls. They were executed. One without gold
-// calls is the end of a scenario, where the answer in words is due.
+// Point is a place in a scenario where a call is to be made: the conversation so far, and the gold calls. They were
+// executed. One without gold calls is the end of a scenario, where the answer in words is due.
 type Point struct {
 	ID       string             `json:"id"`       // scenario#turn
 	Scenario string             `json:"scenario"` // its id: rows of one scenario are one piece of evidence
@@ -30,13 +30,15 @@ type Point struct {
 // Row is what an upstream wrote at a point, and what is known of it.
 type Row struct {
 	Point
-	ID       string        `json:"row"`
-	Source   string        `json:"source"` // who wrote the draft: "corrupt", or a model
-	Draft    chat.Message  `json:"draft"`
-	Right    bool          `json:"right"`              // its calls are the gold calls, as they stand
-	Kinds    []string      `json:"kinds,omitempty"`    // what is wrong with it, see Kinds
-	Executed string        `json:"executed,omitempty"` // what became of its calls behind the fixer: a call status; "" where they were not made
-	Target   *chat.Message `json:"target,omitempty"`   // the revision of a stronger model, where it is right; nil: the gold calls
+	ID     string       `json:"row"`
+	Source string       `json:"source"` // who wrote the draft: "corrupt", or a model
+	Draft  chat.Message `json:"draft"`
+	Right  bool         `json:"right"`           // its calls are the gold calls, as they stand
+	Kinds  []string     `json:"kinds,omitempty"` // what is wrong with it, see Kinds
+	// what became of its calls behind the fixer: a call status; "" where they were not made
+	Executed string `json:"executed,omitempty"`
+	// the revision of a stronger model, where it is right; nil: the gold calls
+	Target *chat.Message `json:"target,omitempty"`
 }
 
 // GoldCalls are the gold calls in the conversation's form.

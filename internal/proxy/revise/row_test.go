@@ -14,9 +14,18 @@ import (
 
 // point is one at which get_weather is to be called; hash comes later.
 func point() *Point {
-	return &Point{ID: "s#0", Scenario: "s", Split: scenario.Train, Server: "w", Messages: []chat.Message{{Role: chat.User, Content: "Weather in Rome for 3 days?"}},
-		Tools: []string{"get_weather", "hash", "read_graph"}, Gold: []scenario.Gold{{Name: "get_weather", Arguments: json.RawMessage(`{"city": "Rome", "days": 3, "tags": ["a", "b"]}`)}},
-		Later: []scenario.Gold{{Name: "hash", Arguments: json.RawMessage(`{"text":"a"}`)}}}
+	return &Point{
+		ID:       "s#0",
+		Scenario: "s",
+		Split:    scenario.Train,
+		Server:   "w",
+		Messages: []chat.Message{{Role: chat.User, Content: "Weather in Rome for 3 days?"}},
+		Tools:    []string{"get_weather", "hash", "read_graph"},
+		Gold: []scenario.Gold{
+			{Name: "get_weather", Arguments: json.RawMessage(`{"city": "Rome", "days": 3, "tags": ["a", "b"]}`)},
+		},
+		Later: []scenario.Gold{{Name: "hash", Arguments: json.RawMessage(`{"text":"a"}`)}},
+	}
 }
 
 func TestKinds(t *testing.T) {
@@ -49,7 +58,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// A corruption that was fitted to one kind of error makes mostly that kind, and each kind now and then; what it makes is wrong.
+// A corruption that was fitted to one kind of error makes mostly that kind, and each kind now and then; what it makes
+// is wrong.
 func TestCorruption(t *testing.T) {
 	tools := NewFixer(toolsForTest()[:3])
 	var seen []Row

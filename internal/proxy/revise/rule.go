@@ -11,11 +11,12 @@ import (
 	"hone/internal/fault"
 )
 
-// RuleFile lies beside the weights of a sidecar's adapter: {"confidence": 0.98, "no_call": 0.7, "prompt": "1a2b..."}, and what they were chosen by.
+// RuleFile lies beside the weights of a sidecar's adapter: {"confidence": 0.98, "no_call": 0.7, "prompt": "1a2b..."},
+// and what they were chosen by.
 const RuleFile = "sidecar.json"
 
-// ReadRule is the rule that lies beside an adapter; without one no draft is replaced in which no fault is found. A sidecar that was trained with a prompt
-// of another form is refused: what it makes of this one, nobody has measured.
+// ReadRule is the rule that lies beside an adapter; without one no draft is replaced in which no fault is found. A
+// sidecar that was trained with a prompt of another form is refused: what it makes of this one, nobody has measured.
 func ReadRule(folder string) (Rule, error) {
 	path := filepath.Join(folder, RuleFile)
 	text, err := os.ReadFile(path)
@@ -37,9 +38,14 @@ func ReadRule(folder string) (Rule, error) {
 		return Rule{}, fmt.Errorf("reading %s: %w", path, err)
 	}
 	if told.Prompt != "" && told.Prompt != PromptForm() {
-		return Rule{}, &fault.Error{Code: fault.CodeUsage, What: "the sidecar was trained with a prompt of another form than this hone asks it in", Where: path,
-			Why:  fmt.Sprintf("its form is %s, and %s here", told.Prompt, PromptForm()),
-			Next: "train it again: hone sidecar train, from it with --adapter; or take the hone that trained it. Without the entry prompt it is taken as it is: measure that first, with hone sidecar eval"}
+		return Rule{}, &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "the sidecar was trained with a prompt of another form than this hone asks it in",
+			Where: path,
+			Why:   fmt.Sprintf("its form is %s, and %s here", told.Prompt, PromptForm()),
+			Next: "train it again: hone sidecar train, from it with --adapter; or take the hone that trained it. " +
+				"Without the entry prompt it is taken as it is: measure that first, with hone sidecar eval",
+		}
 	}
 	r := Rule{Confidence: *told.Confidence, NoCall: 1, Unknown: told.Prompt == ""}
 	if told.NoCall != nil {
@@ -50,5 +56,6 @@ func ReadRule(folder string) (Rule, error) {
 
 // UnknownPrompt is said of a sidecar whose rule is Unknown.
 func UnknownPrompt(folder string) string {
-	return filepath.Join(folder, RuleFile) + " does not say which form of the prompt it was trained with; hone sidecar eval measures how it does with this one"
+	return filepath.Join(folder, RuleFile) + " does not say which form of the prompt it was trained with; " +
+		"hone sidecar eval measures how it does with this one"
 }

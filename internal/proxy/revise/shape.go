@@ -23,7 +23,8 @@ func listAt(o *chat.Object, key string) []chat.Value {
 	return list
 }
 
-// typesOf are the types that a schema allows; none where it does not say, or says it by alternatives, of which more than one may fit.
+// typesOf are the types that a schema allows; none where it does not say, or says it by alternatives, of which more
+// than one may fit.
 func typesOf(shape *chat.Object) (types []string) {
 	if shape == nil {
 		return nil

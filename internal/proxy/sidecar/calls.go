@@ -49,8 +49,11 @@ func (e *evaluation) successRate(system string) *stats.Interval {
 	var rows []stats.Row
 	for _, p := range e.placesOf(system) {
 		if p.Results != nil {
-			failed := slices.ContainsFunc(p.Results, func(r trajectory.ToolResult) bool { return r.Status != trajectory.CallOK })
-			rows = append(rows, stats.Row{ScenarioID: p.Row, Family: families[p.Row], Episode: len(p.Results) > 0 && !failed})
+			failed := slices.ContainsFunc(p.Results, func(r trajectory.ToolResult) bool {
+				return r.Status != trajectory.CallOK
+			})
+			rows = append(rows,
+				stats.Row{ScenarioID: p.Row, Family: families[p.Row], Episode: len(p.Results) > 0 && !failed})
 		}
 	}
 	rate := stats.Estimate(rows, stats.Completion(), e.bootstrap())

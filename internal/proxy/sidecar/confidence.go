@@ -26,8 +26,8 @@ type Confidence struct {
 	Prompt     string  `json:"prompt"` // sidecar.PromptForm, as it was trained
 }
 
-// mostHarm is the share of right drafts that calibration lets be damaged. Fewer than fewestRight of a class say nothing of that, and none of it is
-// replaced.
+// mostHarm is the share of right drafts that calibration lets be damaged. Fewer than fewestRight of a class say nothing
+// of that, and none of it is replaced.
 const mostHarm, fewestRight = 0.001, 30
 
 func (c Confidence) words() string {
@@ -39,9 +39,11 @@ func (c Confidence) words() string {
 	}
 	few := ""
 	if c.Confidence >= 1 || c.NoCall >= 1 {
-		few = fmt.Sprintf("; below %d right drafts of a kind none of it is replaced: more tasks of the split validation give more", fewestRight)
+		few = fmt.Sprintf("; below %d right drafts of a kind none of it is replaced: "+
+			"more tasks of the split validation give more", fewestRight)
 	}
-	return fmt.Sprintf("calls without a fault are %s, answers in words are %s: %d of %d wrong drafts are mended, %d of %d right ones damaged%s",
+	return fmt.Sprintf("calls without a fault are %s, answers in words are %s: %d of %d wrong drafts are mended, "+
+		"%d of %d right ones damaged%s",
 		from(c.Confidence), from(c.NoCall), c.Mended, c.Wrong, c.Harmed, c.Right, few)
 }
 
@@ -140,7 +142,8 @@ func choose(all []weighed) Confidence {
 	return c
 }
 
-// least looks at each probability that a revision had. Of two that mend as many it takes the higher, which damages less elsewhere.
+// least looks at each probability that a revision had. Of two that mend as many it takes the higher, which damages less
+// elsewhere.
 func least(of []weighed) (threshold float64, right, harmed, wrong, mended int) {
 	thresholds := []float64{0, math.Nextafter(1, 0)}
 	for _, w := range of {

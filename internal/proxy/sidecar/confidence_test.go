@@ -42,7 +42,8 @@ func TestConfidence(t *testing.T) {
 	for range fewestRight {
 		all = append(all, weighed{class: plain, before: true, without: true, probability: 0.3})
 	}
-	if c := choose(all); c.Confidence != 0.8 || c.NoCall != 0.31 || c.Mended != 42 || c.Harmed != 1 || c.Right != 1011+fewestRight || c.Wrong != 92 {
+	if c := choose(all); c.Confidence != 0.8 || c.NoCall != 0.31 || c.Mended != 42 || c.Harmed != 1 ||
+		c.Right != 1011+fewestRight || c.Wrong != 92 {
 		t.Errorf("%+v", c)
 	}
 	if c := choose(right(10, false, 1)); c.Confidence != 1 || c.NoCall != 1 || c.Harmed != 0 { // it is not asked then
@@ -52,29 +53,44 @@ func TestConfidence(t *testing.T) {
 		var all []weighed
 		for range rapid.IntRange(1, 200).Draw(t, "rows") {
 			before := rapid.Bool().Draw(t, "before")
-			all = append(all, weighed{before: before, without: before || rapid.Bool().Draw(t, "fixed"), with: rapid.Bool().Draw(t, "with"),
-				class: class(rapid.IntRange(0, 2).Draw(t, "class")), probability: rapid.Float64Range(0, 0.999).Draw(t, "p")})
+			all = append(all, weighed{
+				before:  before,
+				without: before || rapid.Bool().Draw(t, "fixed"),
+				with:    rapid.Bool().Draw(t, "with"),
+				class:   class(rapid.IntRange(0, 2).Draw(t, "class")),
+				probability: rapid.Float64Range(0,
+					0.999).Draw(t, "p"),
+			})
 		}
 		c, told := choose(all), Confidence{}
 		told.Confidence, told.NoCall = c.Confidence, c.NoCall
 		for _, w := range all {
-			right, harmed, wrong, mended := at([]weighed{w}, map[class]float64{sound: c.Confidence, plain: c.NoCall}[w.class])
-			told.Right, told.Harmed, told.Wrong, told.Mended = told.Right+right, told.Harmed+harmed, told.Wrong+wrong, told.Mended+mended
+			right, harmed, wrong, mended := at([]weighed{w},
+				map[class]float64{sound: c.Confidence, plain: c.NoCall}[w.class])
+			told.Right, told.Harmed, told.Wrong, told.Mended =
+				told.Right+right, told.Harmed+harmed, told.Wrong+wrong, told.Mended+mended
 		}
-		if faults := slices.ContainsFunc(all, func(w weighed) bool { return w.class == faulty && w.before }); c != told || !faults && float64(c.Harmed) > mostHarm*float64(c.Right) {
+		if faults := slices.ContainsFunc(all,
+			func(w weighed) bool { return w.class == faulty && w.before }); c != told ||
+			!faults && float64(c.Harmed) > mostHarm*float64(c.Right) {
 			t.Fatalf("%+v, but it is %+v", c, told)
 		}
 	})
 }
 
-// A draft's class is by what a rule finds in it, and what becomes of it with the sidecar's word and without is what the decision makes of it.
+// A draft's class is by what a rule finds in it, and what becomes of it with the sidecar's word and without is what the
+// decision makes of it.
 func TestWeighed(t *testing.T) {
-	tools := []chat.Tool{{Name: "look", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)}}
+	tools := []chat.Tool{
+		{Name: "look", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)},
+	}
 	call := func(arguments string) chat.Message {
-		return chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: arguments}}}
+		return chat.Message{Role: chat.Assistant,
+			ToolCalls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: arguments}}}
 	}
 	says := func(m chat.Message) *revise.Said { return &revise.Said{Message: m, Whole: true, Probability: 0.25} }
-	due, end := revise.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}}, revise.Point{Gold: []scenario.Gold{}}
+	due, end := revise.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}},
+		revise.Point{Gold: []scenario.Gold{}}
 	words := chat.Message{Role: chat.Assistant, Content: "It is 1."}
 	for name, c := range map[string]struct {
 		at    revise.Point
@@ -82,12 +98,13 @@ func TestWeighed(t *testing.T) {
 		said  chat.Message
 		want  weighed
 	}{
-		"a fault, mended":           {due, call(`{}`), call(`{"x":1}`), weighed{with: true, class: faulty, probability: 0.25}},
-		"the fixer mends":           {due, call(`{"x":"1"}`), call(`{"x":2}`), weighed{without: true, class: sound, probability: 0.25}},
-		"a wrong value":             {due, call(`{"x":2}`), call(`{"x":1}`), weighed{with: true, class: sound, probability: 0.25}},
-		"right, and damaged":        {due, call(`{"x":1}`), call(`{"x":3}`), weighed{before: true, without: true, class: sound, probability: 0.25}},
-		"no call, and one is due":   {due, words, call(`{"x":1}`), weighed{with: true, class: plain, probability: 0.25}},
-		"words, and words are due":  {end, words, chat.Message{Content: revise.Nothing}, weighed{before: true, without: true, with: true, class: plain, probability: 0.25}},
+		"a fault, mended":         {due, call(`{}`), call(`{"x":1}`), weighed{with: true, class: faulty, probability: 0.25}},
+		"the fixer mends":         {due, call(`{"x":"1"}`), call(`{"x":2}`), weighed{without: true, class: sound, probability: 0.25}},
+		"a wrong value":           {due, call(`{"x":2}`), call(`{"x":1}`), weighed{with: true, class: sound, probability: 0.25}},
+		"right, and damaged":      {due, call(`{"x":1}`), call(`{"x":3}`), weighed{before: true, without: true, class: sound, probability: 0.25}},
+		"no call, and one is due": {due, words, call(`{"x":1}`), weighed{with: true, class: plain, probability: 0.25}},
+		"words, and words are due": {end, words, chat.Message{Content: revise.Nothing},
+			weighed{before: true, without: true, with: true, class: plain, probability: 0.25}},
 		"words, and a call instead": {end, words, call(`{"x":1}`), weighed{before: true, without: true, class: plain, probability: 0.25}},
 	} {
 		row := revise.Row{Point: c.at, Draft: c.draft}
@@ -100,12 +117,18 @@ func TestWeighed(t *testing.T) {
 
 // What passed in the training of a sidecar are the gold calls behind the fixer, and not what earned something.
 func TestWhichEpisodesPassed(t *testing.T) {
-	tools := []chat.Tool{{Name: "look", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)}}
-	rows := map[string]*revise.Row{"due": {Point: revise.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}}}}
+	tools := []chat.Tool{
+		{Name: "look", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)},
+	}
+	rows := map[string]*revise.Row{
+		"due": {Point: revise.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}}},
+	}
 	g := (&training{}).grpo(0.01, &revise.Environment{Rows: rows})
 	for arguments, want := range map[string]bool{`{"x":1}`: true, `{"x":"1"}`: true, `{"x":2}`: false} {
-		said := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: arguments}}}
-		e := &trajectory.Trajectory{ScenarioID: "due", Tools: tools, Reward: 0.1, Turns: []trajectory.Turn{{Calls: said.ToolCalls}}}
+		said := chat.Message{Role: chat.Assistant,
+			ToolCalls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: arguments}}}
+		e := &trajectory.Trajectory{ScenarioID: "due", Tools: tools, Reward: 0.1,
+			Turns: []trajectory.Turn{{Calls: said.ToolCalls}}}
 		if passed, known := g.Passed(e); passed != want || !known {
 			t.Errorf("%s: passed %t, known %t", arguments, passed, known)
 		}
@@ -116,11 +139,12 @@ func TestWhichEpisodesPassed(t *testing.T) {
 	}
 }
 
-// What training writes beside an adapter is read again, with the form of the prompt that it was trained in: another form is refused, and one that
-// is not known is told of.
+// What training writes beside an adapter is read again, with the form of the prompt that it was trained in: another
+// form is refused, and one that is not known is told of.
 func TestRuleFile(t *testing.T) {
 	dir := t.TempDir()
-	if r, err := revise.ReadRule(dir); err != nil || r.Confidence != 1 || r.NoCall != 1 || r.Unknown { // there is no sidecar to ask
+	// there is no sidecar to ask
+	if r, err := revise.ReadRule(dir); err != nil || r.Confidence != 1 || r.NoCall != 1 || r.Unknown {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := writeRule(dir, Confidence{Confidence: 0.75, NoCall: 0.5}); err != nil {
@@ -132,14 +156,17 @@ func TestRuleFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, revise.RuleFile), []byte(`{"confidence": 0.75}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := revise.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 1 || !r.Unknown { // one of before: it never saw an answer in words
+	// one of before: it never saw an answer in words
+	if r, err := revise.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 1 || !r.Unknown {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, revise.RuleFile), []byte(`{"confidence": 0.75, "prompt": "0123456789abcdef0123456789abcdef"}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, revise.RuleFile),
+		[]byte(`{"confidence": 0.75, "prompt": "0123456789abcdef0123456789abcdef"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	_, err := revise.ReadRule(dir)
-	if f, is := errors.AsType[*fault.Error](err); !is || f.Code != fault.CodeUsage || !strings.Contains(f.Next, "hone sidecar train") || !strings.Contains(f.Why, revise.PromptForm()) {
+	if f, is := errors.AsType[*fault.Error](err); !is || f.Code != fault.CodeUsage ||
+		!strings.Contains(f.Next, "hone sidecar train") || !strings.Contains(f.Why, revise.PromptForm()) {
 		t.Errorf("one that was trained with another prompt: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, revise.RuleFile), []byte("{"), 0o644); err != nil {

@@ -70,7 +70,8 @@ func (m *maker) draft(ctx context.Context, upstreams *models, s job.System) erro
 		return err
 	}
 	for _, temperature := range m.x.Temperatures {
-		said, err := answers(ctx, m.Host, upstream.c, fmt.Sprintf("%s at %g", s.Name, temperature), v, upstream.policy, list, temperature)
+		said, err := answers(ctx, m.Host, upstream.c, fmt.Sprintf("%s at %g", s.Name, temperature), v, upstream.policy,
+			list, temperature)
 		if err != nil {
 			return err
 		}
@@ -103,8 +104,8 @@ func (m *maker) row(p revise.Point, source, by string, draft chat.Message) revis
 // closings is how many closing texts of an end are tried.
 const closings = 8
 
-// corrupt adds drafts with errors as the upstreams make them, fitted on the training split, and one right draft at each point: a sidecar that
-// never sees such learns to change everything.
+// corrupt adds drafts with errors as the upstreams make them, fitted on the training split, and one right draft at each
+// point: a sidecar that never sees such learns to change everything.
 func (m *maker) corrupt() {
 	m.stats.Corruption = revise.Fit(revise.OfSplit(m.rows, scenario.Train))
 	if m.x.Corrupt == 0 {
@@ -118,7 +119,8 @@ func (m *maker) corrupt() {
 	for _, p := range m.pointsFor(Corrupted) {
 		if p.IsEnd() {
 			for i := range closings { // a result may be what a call looks like
-				if r := m.row(p, Corrupted, Corrupted+"@right", revise.Closing(&p, seed(&p, i))); r.Right && r.Draft.Content != "" {
+				if r := m.row(p, Corrupted, Corrupted+"@right", revise.Closing(&p, seed(&p, i))); r.Right &&
+					r.Draft.Content != "" {
 					m.rows = append(m.rows, r)
 					break
 				}
@@ -187,7 +189,8 @@ func worst(results []trajectory.ToolResult) string {
 	return string(results[i].Status)
 }
 
-// revise asks the stronger model for the targets of training rows that are not right. An answer counts where it is right.
+// revise asks the stronger model for the targets of training rows that are not right. An answer counts where it is
+// right.
 func (m *maker) revise(ctx context.Context) error {
 	if m.x.Reviser == "" {
 		return nil

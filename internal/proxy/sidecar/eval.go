@@ -24,11 +24,12 @@ import (
 
 // EvalOptions are the flags of hone sidecar eval.
 type EvalOptions struct {
-	Data       string
-	Models     []string // sidecars: adapter folders, base, or endpoints
-	Split      string
-	Alone      bool           // the sidecars answering without the draft, too
-	Hints      []string       // upstreams that are told of a draft's faults and answer once more: SOURCE=MODEL, or MODEL where it is called so
+	Data   string
+	Models []string // sidecars: adapter folders, base, or endpoints
+	Split  string
+	Alone  bool // the sidecars answering without the draft, too
+	// upstreams that are told of a draft's faults and answer once more: SOURCE=MODEL, or MODEL where it is called so
+	Hints      []string
 	Outputs    []string       // NAME=FILE: what another product made of the rows
 	Confidence float64        // of all sidecars; negative: each one's own
 	Limit      int            // rows; 0: all
@@ -81,17 +82,21 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{Host: h, c: c, o: o, d: d, rows: revise.OfSplit(d.rows, o.Split), fixers: fixersOf(d.catalog), of: map[string][]outcome{}, timed: map[string][]float64{}}
+	e := &evaluation{Host: h, c: c, o: o, d: d, rows: revise.OfSplit(d.rows, o.Split), fixers: fixersOf(d.catalog),
+		of: map[string][]outcome{}, timed: map[string][]float64{}}
 	if o.Limit > 0 {
 		e.rows = spread(e.rows, o.Limit)
 	}
 	if len(e.rows) == 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "no row is in the split " + o.Split, Where: o.Data, Next: "name another with --split"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no row is in the split " + o.Split, Where: o.Data,
+			Next: "name another with --split"}
 	}
 	e.rules(Nothing, func(r *revise.Row) outcome {
 		return outcome{calls: r.Draft.ToolCalls, verdict: revise.Original, gives: true}
 	})
-	e.rules(FixerAlone, func(r *revise.Row) outcome { return e.outcomeOf(revise.Sidecar{Defaults: e.fixers.defaults}, r, nil) })
+	e.rules(FixerAlone, func(r *revise.Row) outcome {
+		return e.outcomeOf(revise.Sidecar{Defaults: e.fixers.defaults}, r, nil)
+	})
 	if err := e.outputs(); err != nil {
 		return nil, err
 	}
@@ -135,10 +140,12 @@ func (e *evaluation) add(name string, out []outcome) {
 // outcomeOf is what a sidecar with an answer makes of a row.
 func (e *evaluation) outcomeOf(s revise.Sidecar, r *revise.Row, said *revise.Said) outcome {
 	d := s.Weigh(e.fixers.of(&r.Point), r.Draft, said)
-	return outcome{calls: d.Message.ToolCalls, verdict: d.Verdict, asked: d.Asked, prompt: d.PromptTokens, written: d.CompletionTokens, gives: true}
+	return outcome{calls: d.Message.ToolCalls, verdict: d.Verdict, asked: d.Asked, prompt: d.PromptTokens,
+		written: d.CompletionTokens, gives: true}
 }
 
-// outputs adds what other products made of the rows: lines of {"row": ID, "message": {...}, "prompt_tokens": N, "completion_tokens": N}.
+// outputs adds what other products made of the rows: lines of {"row": ID, "message": {...}, "prompt_tokens": N,
+// "completion_tokens": N}.
 func (e *evaluation) outputs() error {
 	type line struct {
 		Row              string       `json:"row"`
@@ -149,7 +156,8 @@ func (e *evaluation) outputs() error {
 	for _, given := range e.o.Outputs {
 		name, path, ok := strings.Cut(given, "=")
 		if !ok {
-			return &fault.Error{Code: fault.CodeUsage, What: "an output has no name", Where: "--outputs " + given, Next: "write NAME=FILE"}
+			return &fault.Error{Code: fault.CodeUsage, What: "an output has no name", Where: "--outputs " + given,
+				Next: "write NAME=FILE"}
 		}
 		lines, err := readLines(path, readJSON[line])
 		if err != nil {
@@ -161,7 +169,8 @@ func (e *evaluation) outputs() error {
 		}
 		e.rules(name, func(r *revise.Row) outcome {
 			l, known := byRow[r.ID]
-			return outcome{calls: l.Message.ToolCalls, asked: l.CompletionTokens > 0, prompt: l.PromptTokens, written: l.CompletionTokens, gives: known}
+			return outcome{calls: l.Message.ToolCalls, asked: l.CompletionTokens > 0, prompt: l.PromptTokens,
+				written: l.CompletionTokens, gives: known}
 		})
 	}
 	return nil
@@ -280,7 +289,8 @@ func (e *evaluation) alone(s job.System) (question, error) {
 				return outcome{}
 			}
 			fixed := e.fixers.of(&r.Point).Fix(x.Message)
-			return outcome{calls: fixed.Message.ToolCalls, spoilt: r.IsEnd() && (!fixed.Valid() || !x.Whole), asked: true, prompt: x.PromptTokens, written: x.CompletionTokens, gives: true}
+			return outcome{calls: fixed.Message.ToolCalls, spoilt: r.IsEnd() && (!fixed.Valid() || !x.Whole),
+				asked: true, prompt: x.PromptTokens, written: x.CompletionTokens, gives: true}
 		})
 	}
 	return q, err
@@ -292,7 +302,8 @@ func (e *evaluation) ask(ctx context.Context, m *models, q question) error {
 	if err != nil {
 		return err
 	}
-	runner := rollout.New(rollout.Options{Environment: q.v, Policy: model.policy, MaxTokens: model.c.Rollout.MaxTokens, Seed: e.c.Seed})
+	runner := rollout.New(rollout.Options{Environment: q.v, Policy: model.policy, MaxTokens: model.c.Rollout.MaxTokens,
+		Seed: e.c.Seed})
 	for i, one := range spread(q.list, q.timed) {
 		t, err := runner.Episode(ctx, one, 0, 0, 0)
 		if err != nil {
@@ -310,7 +321,8 @@ func (e *evaluation) ask(ctx context.Context, m *models, q question) error {
 	return nil
 }
 
-// hints ask the upstreams themselves, told once of what is wrong with their drafts; told adds what they make of the rows.
+// hints ask the upstreams themselves, told once of what is wrong with their drafts; told adds what they make of the
+// rows.
 func (e *evaluation) hints() (all []question, told func(), err error) {
 	if len(e.o.Hints) == 0 {
 		return nil, func() {}, nil

@@ -25,7 +25,8 @@ const sessionsAtOnce = 4
 // executions are what became of the calls of all systems on the servers.
 type executions struct {
 	made map[string][]trajectory.ToolResult // by what was called, and where
-	lost map[string]error                   // points where calls could not be tried, and why: no system is judged by one
+	// points where calls could not be tried, and why: no system is judged by one
+	lost map[string]error
 }
 
 // attempt is the calls of one system at a point, or of several that say the same there.
@@ -69,8 +70,8 @@ func (e *evaluation) execute(ctx context.Context, on *toolset.Set) error {
 	return e.try(ctx, on.Tools)
 }
 
-// servers are what calls are to be made on, nil where none are named. They are opened before a model is asked, so that what is wrong
-// with them is not told hours later. They are to be closed.
+// servers are what calls are to be made on, nil where none are named. They are opened before a model is asked, so that
+// what is wrong with them is not told hours later. They are to be closed.
 func (e *evaluation) servers(ctx context.Context) (*toolset.Set, error) {
 	if e.o.Servers.File == "" && e.o.Servers.Server == "" {
 		return nil, nil
@@ -115,7 +116,8 @@ func (e *evaluation) try(ctx context.Context, servers environment.Tools) error {
 	wait.Wait()
 	if len(x.lost) > 0 {
 		first := slices.Min(slices.Collect(maps.Keys(x.lost)))
-		e.Say("calls of %s could not be tried; no system's rate of executions has them, such as %s: %v", fault.Count(len(x.lost), "point"), first, x.lost[first])
+		e.Say("calls of %s could not be tried; no system's rate of executions has them, such as %s: %v",
+			fault.Count(len(x.lost), "point"), first, x.lost[first])
 	}
 	return ctx.Err()
 }
@@ -125,15 +127,17 @@ func (e *evaluation) checkTools(c *mcp.Catalog) error {
 	there := revise.NewTools(c.Tools())
 	for _, t := range e.d.catalog.Tools() {
 		if _, ok := there[t.Name]; !ok {
-			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the servers have no tool %q, which is in the data", t.Name), Where: "--mcp-config",
-				Why: "the data's tools are in " + filepath.Join(e.o.Data, job.CatalogFile), Next: "name the servers that hone sidecar make-data was given"}
+			return &fault.Error{Code: fault.CodeUsage,
+				What: fmt.Sprintf("the servers have no tool %q, which is in the data", t.Name), Where: "--mcp-config",
+				Why:  "the data's tools are in " + filepath.Join(e.o.Data, job.CatalogFile),
+				Next: "name the servers that hone sidecar make-data was given"}
 		}
 	}
 	return nil
 }
 
-// make makes the calls. Its error says that nothing is known of what the calls are worth: the point was not reached, a rule forbade
-// one, or the server was away.
+// make makes the calls. Its error says that nothing is known of what the calls are worth: the point was not reached, a
+// rule forbade one, or the server was away.
 func (a attempt) make(ctx context.Context, servers environment.Tools) ([]trajectory.ToolResult, error) {
 	results, err := revise.Execute(ctx, servers, "eval/"+a.point.ID, a.point, a.calls)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	"hone/internal/proxy/revise"
 )
 
-// counted are servers that count the calls they get. One of "away" has no answer, one of "forbidden" is not sent, and one of "no" is refused.
+// counted are servers that count the calls they get. One of "away" has no answer, one of "forbidden" is not sent, and
+// one of "no" is refused.
 type counted struct {
 	mu    sync.Mutex
 	calls map[string]int
@@ -43,7 +44,8 @@ func (s countedSession) Probe(_ context.Context, c chat.ToolCall) trajectory.Too
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[c.Arguments]++
-	status := map[string]trajectory.CallStatus{`"away"`: trajectory.CallTransportError, `"forbidden"`: trajectory.CallDenied, `"no"`: trajectory.CallToolError}[c.Arguments]
+	status := map[string]trajectory.CallStatus{`"away"`: trajectory.CallTransportError,
+		`"forbidden"`: trajectory.CallDenied, `"no"`: trajectory.CallToolError}[c.Arguments]
 	if status == "" {
 		status = trajectory.CallOK
 	}
@@ -55,7 +57,8 @@ func (countedSession) Close() error      { return nil }
 
 // Equal calls at a point are made once, whoever says them. A point at which one could not be tried is in nobody's rate.
 func TestExecutions(t *testing.T) {
-	e := &evaluation{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, d: data{catalog: &mcp.Catalog{}}, of: map[string][]outcome{}}
+	e := &evaluation{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)},
+		d: data{catalog: &mcp.Catalog{}}, of: map[string][]outcome{}}
 	says := func(arguments ...string) (o outcome) {
 		for _, a := range arguments {
 			o.calls = append(o.calls, chat.ToolCall{Name: "look", Arguments: a})
@@ -76,7 +79,9 @@ func TestExecutions(t *testing.T) {
 		t.Fatal(err)
 	}
 	// At a: x, no, x+y. At b: before x. At c: away, x. At d: no, forbidden, y.
-	for arguments, want := range map[string]int{`"x"`: 4, `"no"`: 2, `"y"`: 2, `"before"`: 1, `"away"`: 1, `"forbidden"`: 1, `"z"`: 0} {
+	for arguments, want := range map[string]int{
+		`"x"`: 4, `"no"`: 2, `"y"`: 2, `"before"`: 1, `"away"`: 1, `"forbidden"`: 1, `"z"`: 0,
+	} {
 		if servers.calls[arguments] != want {
 			t.Errorf("%s was called %d times, want %d", arguments, servers.calls[arguments], want)
 		}
@@ -87,13 +92,19 @@ func TestExecutions(t *testing.T) {
 	answered := func(name string) (all []bool) {
 		for _, p := range e.placesOf(name) {
 			if p.Results != nil {
-				failed := slices.ContainsFunc(p.Results, func(r trajectory.ToolResult) bool { return r.Status != trajectory.CallOK })
+				failed := slices.ContainsFunc(p.Results, func(r trajectory.ToolResult) bool {
+					return r.Status != trajectory.CallOK
+				})
 				all = append(all, len(p.Results) > 0 && !failed)
 			}
 		}
 		return all
 	}
-	for name, want := range map[string][]bool{"one": {true, true, true}, "two": {true, false, false}, "three": {true, true}} {
+	for name, want := range map[string][]bool{
+		"one":   {true, true, true},
+		"two":   {true, false, false},
+		"three": {true, true},
+	} {
 		if got := answered(name); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
@@ -112,30 +123,44 @@ func TestExecutions(t *testing.T) {
 	}
 }
 
-// Each gold call has its place, and the end of a scenario that was answered to the end has one where none is due. Of drafts there those in words alone are
-// rows, and conversations that teach an upstream have no such end.
+// Each gold call has its place, and the end of a scenario that was answered to the end has one where none is due. Of
+// drafts there those in words alone are rows, and conversations that teach an upstream have no such end.
 func TestEnds(t *testing.T) {
-	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}},
-		{Name: "hands", Tools: []mcp.Tool{{Name: "take", ModelName: "take", InputSchema: []byte(`{"type":"object"}`)}}}}}
+	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{
+		{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}},
+		{Name: "hands", Tools: []mcp.Tool{
+			{Name: "take", ModelName: "take", InputSchema: []byte(`{"type":"object"}`)},
+		}},
+	}}
 	gold := func(arguments ...string) (all []scenario.Gold) {
 		for i, a := range arguments {
 			all = append(all, scenario.Gold{Name: []string{"look", "take"}[i%2], Arguments: []byte(a)})
 		}
 		return all
 	}
-	list := []scenario.Scenario{{ID: "whole", Task: "Go.", Split: scenario.Train, Gold: gold(`{"x":1}`, `{"y":2}`)}, {ID: "away", Task: "Go.", Split: scenario.Train, Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`"away"`)}}},
-		{ID: "words", Task: "Thank you.", Split: scenario.Train, Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}, {ID: "open", Task: "Go.", Checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}}}
-	points, dropped := pointsOf(t.Context(), &counted{calls: map[string]int{}}, catalog, list, "", 6, 1, func(int, int) {})
-	if len(points) != 4 || points[3].ID != "words#end" || !points[3].IsEnd() || points[3].Server == "" || len(points[3].Messages) != 1 {
+	list := []scenario.Scenario{
+		{ID: "whole", Task: "Go.", Split: scenario.Train, Gold: gold(`{"x":1}`, `{"y":2}`)}, {ID: "away", Task: "Go.",
+			Split: scenario.Train, Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`"away"`)}}},
+		{ID: "words", Task: "Thank you.",
+			Split: scenario.Train, Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}, {ID: "open", Task: "Go.",
+			Checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}},
+	}
+	points, dropped := pointsOf(t.Context(), &counted{calls: map[string]int{}}, catalog, list, "",
+		6, 1, func(int, int) {})
+	if len(points) != 4 || points[3].ID != "words#end" || !points[3].IsEnd() || points[3].Server == "" ||
+		len(points[3].Messages) != 1 {
 		t.Fatalf("where words are due at once: %+v", points)
 	}
-	if len(dropped) != 1 || points[2].ID != "whole#end" || !points[2].IsEnd() || points[2].Server != "hands" || len(points[2].Messages) != 5 {
+	if len(dropped) != 1 || points[2].ID != "whole#end" || !points[2].IsEnd() || points[2].Server != "hands" ||
+		len(points[2].Messages) != 5 {
 		t.Fatalf("%+v, dropped %v", points, dropped)
 	}
-	m := &maker{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, catalog: catalog, points: points, x: MakeOptions{Corrupt: 1}}
+	m := &maker{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, catalog: catalog,
+		points: points, x: MakeOptions{Corrupt: 1}}
 	m.corrupt()
 	ends := slices.DeleteFunc(slices.Clone(m.rows), func(r revise.Row) bool { return !r.IsEnd() })
-	if len(m.rows) != 6 || len(ends) != 2 || !ends[0].Right || len(ends[0].Draft.ToolCalls) > 0 || ends[0].Draft.Content == "" || ends[1].Draft.Content == "Thank you." {
+	if len(m.rows) != 6 || len(ends) != 2 || !ends[0].Right || len(ends[0].Draft.ToolCalls) > 0 ||
+		ends[0].Draft.Content == "" || ends[1].Draft.Content == "Thank you." {
 		t.Errorf("%+v", m.rows)
 	}
 	if shown := m.conversations(); len(shown) != 2 {
@@ -144,17 +169,22 @@ func TestEnds(t *testing.T) {
 	e := &evaluation{d: data{catalog: catalog}, rows: ends[:1], of: map[string][]outcome{}}
 	e.add("words", []outcome{{gives: true}})
 	e.add("calls", []outcome{{gives: true, calls: points[0].GoldCalls()}})
-	if words, calls := e.placesOf("words"), e.placesOf("calls"); len(words)+len(calls) != 0 { // all systems are of the same places
+	// all systems are of the same places
+	if words, calls := e.placesOf("words"), e.placesOf("calls"); len(words)+len(calls) != 0 {
 		t.Errorf("an end is %d and %d places where calls are due", len(words), len(calls))
 	}
 }
 
 // A closing text that reads as a call is no answer in words: another is made, and where there is none no row.
 func TestClosingsAreWords(t *testing.T) {
-	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}}}}
-	m := &maker{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, catalog: catalog, x: MakeOptions{Corrupt: 1}}
+	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{
+		{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}},
+	}}
+	m := &maker{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, catalog: catalog,
+		x: MakeOptions{Corrupt: 1}}
 	for i := range 40 {
-		m.points = append(m.points, revise.Point{ID: fmt.Sprint(i), Tools: []string{"look"}, Gold: []scenario.Gold{}, Messages: []chat.Message{{Role: chat.ToolRole, Content: `{"name":"look","arguments":{}}`}}})
+		m.points = append(m.points, revise.Point{ID: fmt.Sprint(i), Tools: []string{"look"}, Gold: []scenario.Gold{},
+			Messages: []chat.Message{{Role: chat.ToolRole, Content: `{"name":"look","arguments":{}}`}}})
 	}
 	m.corrupt()
 	for _, r := range m.rows {
@@ -166,13 +196,21 @@ func TestClosingsAreWords(t *testing.T) {
 
 // What is not calibrated replaces no answer in words, and --confidence is of calls and of words alike.
 func TestRulesOfAnEvaluation(t *testing.T) {
-	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}}}}
-	end := revise.Point{ID: "p", Tools: []string{"look"}, Gold: []scenario.Gold{}, Messages: []chat.Message{{Role: chat.User, Content: "Thanks."}}}
+	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{
+		{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}},
+	}}
+	end := revise.Point{ID: "p", Tools: []string{"look"}, Gold: []scenario.Gold{},
+		Messages: []chat.Message{{Role: chat.User, Content: "Thanks."}}}
 	says := &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted,
-		Turns: []trajectory.Turn{{Calls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: "{}"}}, SamplerLogprobs: []float32{-0.7}}}}
+		Turns: []trajectory.Turn{
+			{Calls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: "{}"}}, SamplerLogprobs: []float32{-0.7}},
+		}}
 	for confidence, revised := range map[float64]bool{-1: false, 0.4: true, 0.6: false} {
-		d := data{catalog: catalog, rows: []revise.Row{{Point: end, ID: "r", Right: true, Draft: chat.Message{Role: chat.Assistant, Content: "Gladly."}}}}
-		e := &evaluation{d: d, rows: d.rows, fixers: fixersOf(catalog), o: EvalOptions{Confidence: confidence}, of: map[string][]outcome{}}
+		d := data{catalog: catalog, rows: []revise.Row{
+			{Point: end, ID: "r", Right: true, Draft: chat.Message{Role: chat.Assistant, Content: "Gladly."}},
+		}}
+		e := &evaluation{d: d, rows: d.rows, fixers: fixersOf(catalog), o: EvalOptions{Confidence: confidence},
+			of: map[string][]outcome{}}
 		q, err := e.revising(job.System{Name: "base"})
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,8 @@ type data struct {
 
 // environment is one of the rows; kind says what the policy is shown.
 func (d data) environment(rows []revise.Row) *revise.Environment {
-	v := &revise.Environment{Rows: map[string]*revise.Row{}, Tools: revise.NewTools(d.catalog.Tools()), Defaults: d.catalog.Defaults()}
+	v := &revise.Environment{Rows: map[string]*revise.Row{}, Tools: revise.NewTools(d.catalog.Tools()),
+		Defaults: d.catalog.Defaults()}
 	for i := range rows {
 		v.Rows[rows[i].ID] = &rows[i]
 	}
@@ -44,7 +45,8 @@ func readData(folder string) (d data, err error) {
 	}
 	d.rows, err = readLines(filepath.Join(folder, RowsFile), revise.ReadRow)
 	if err == nil && len(d.rows) == 0 {
-		err = &fault.Error{Code: fault.CodeUsage, What: "there are no rows", Where: filepath.Join(folder, RowsFile), Next: "hone sidecar make-data makes such"}
+		err = &fault.Error{Code: fault.CodeUsage, What: "there are no rows", Where: filepath.Join(folder, RowsFile),
+			Next: "hone sidecar make-data makes such"}
 	}
 	return d, err
 }
@@ -53,7 +55,8 @@ func readData(folder string) (d data, err error) {
 func readLines[T any](path string, read func([]byte) (T, error)) (all []T, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the data", Where: path, Err: err, Next: "hone sidecar make-data --out FOLDER makes it"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the data", Where: path, Err: err,
+			Next: "hone sidecar make-data --out FOLDER makes it"}
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	lines := bufio.NewScanner(f)
@@ -64,7 +67,8 @@ func readLines[T any](path string, read func([]byte) (T, error)) (all []T, err e
 		}
 		one, err := read(lines.Bytes())
 		if err != nil {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "a line cannot be read", Where: fmt.Sprintf("%s:%d", path, n), Err: err, Next: "make the file again, or remove the line"}
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "a line cannot be read",
+				Where: fmt.Sprintf("%s:%d", path, n), Err: err, Next: "make the file again, or remove the line"}
 		}
 		all = append(all, one)
 	}

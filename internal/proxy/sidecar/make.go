@@ -53,11 +53,13 @@ func (x MakeOptions) Check() error {
 	case x.Out == "":
 		return bad("no output folder", "--out", "name one with --out")
 	case (len(x.Datasets) == 0) == (x.Points == ""):
-		return bad("there are no tasks, or two kinds of them", "--dataset, --points", "name scenario files with --dataset, or a folder of an earlier make-data with --points")
+		return bad("there are no tasks, or two kinds of them", "--dataset, --points",
+			"name scenario files with --dataset, or a folder of an earlier make-data with --points")
 	case len(x.From) == 0 && x.Corrupt == 0 && x.Points != "":
 		return bad("nothing makes drafts", "--from, --corrupt", "name upstreams with --from, or give --corrupt above 0")
 	case x.Shown < 1 || x.Workers < 1 || x.Corrupt < 0 || len(x.Temperatures) == 0:
-		return bad("a number is too small", "--shown, --workers, --corrupt, --temperature", "hone sidecar make-data --help")
+		return bad("a number is too small", "--shown, --workers, --corrupt, --temperature",
+			"hone sidecar make-data --help")
 	}
 	return nil
 }
@@ -89,7 +91,8 @@ func Make(ctx context.Context, h *host.Host, c config.Config, from toolset.Sourc
 		return nil, err
 	}
 	if len(m.points) == 0 {
-		return nil, &fault.Error{Code: fault.CodeFailures, What: "there is no point at which a call is to be made", Why: fmt.Sprint(m.stats.Dropped), Next: "give scenarios with gold calls that their servers answer"}
+		return nil, &fault.Error{Code: fault.CodeFailures, What: "there is no point at which a call is to be made",
+			Why: fmt.Sprint(m.stats.Dropped), Next: "give scenarios with gold calls that their servers answer"}
 	}
 	if err := m.drafts(ctx, systems); err != nil {
 		return nil, err
@@ -108,12 +111,14 @@ func sourcesOf(c config.Config, x MakeOptions) ([]job.System, error) {
 		return nil, nil
 	}
 	systems, err := eval.SystemsOf(c, "", x.From)
-	if err == nil && x.HoldSource != "" && x.HoldSource != Corrupted && !slices.ContainsFunc(systems, func(s job.System) bool { return s.Name == x.HoldSource }) {
+	if err == nil && x.HoldSource != "" && x.HoldSource != Corrupted &&
+		!slices.ContainsFunc(systems, func(s job.System) bool { return s.Name == x.HoldSource }) {
 		names := []string{Corrupted}
 		for _, s := range systems {
 			names = append(names, s.Name)
 		}
-		err = &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no source is called %q", x.HoldSource), Where: "--hold-source", Why: fmt.Sprint("there are ", names), Next: "name one of them"}
+		err = &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no source is called %q", x.HoldSource),
+			Where: "--hold-source", Why: fmt.Sprint("there are ", names), Next: "name one of them"}
 	}
 	return systems, err
 }
@@ -149,7 +154,8 @@ func (m *maker) open(ctx context.Context, from toolset.Source, x MakeOptions) er
 	}
 	m.catalog, m.servers = set.Catalog, set.Tools
 	progress := m.Progress(x.Workers)
-	m.points, m.stats.Dropped = pointsOf(ctx, m.servers, m.catalog, list, m.c.Rollout.System, x.Shown, x.Workers, func(done, all int) { progress("points", done, all, "") })
+	m.points, m.stats.Dropped = pointsOf(ctx, m.servers, m.catalog, list, m.c.Rollout.System, x.Shown, x.Workers,
+		func(done, all int) { progress("points", done, all, "") })
 	for i := range m.points {
 		if m.points[i].Server == x.HoldServer && x.HoldServer != "" {
 			m.points[i].Split = scenario.Test
@@ -197,7 +203,9 @@ func (m *maker) fixer(p *revise.Point) *revise.Fixer {
 
 // pointsFor are the points at which a source drafts: one that is held back drafts at test points alone.
 func (m *maker) pointsFor(source string) []revise.Point {
-	return slices.DeleteFunc(slices.Clone(m.points), func(p revise.Point) bool { return source == m.x.HoldSource && p.Split != scenario.Test })
+	return slices.DeleteFunc(slices.Clone(m.points), func(p revise.Point) bool {
+		return source == m.x.HoldSource && p.Split != scenario.Test
+	})
 }
 
 // write writes the folder's files.
@@ -253,13 +261,16 @@ func (m *maker) conversations() (all []conversation) {
 
 // Stats are what is in a data folder.
 type Stats struct {
-	Points     map[string]int            `json:"points"`            // by split
-	Servers    map[string]map[string]int `json:"servers"`           // points by server, then split
-	Dropped    map[string]int            `json:"dropped,omitempty"` // scenarios that gave fewer points than gold calls, by reason
-	Ends       int                       `json:"ends,omitempty"`    // drafts with a call at the end of a scenario, which are left out
-	Sources    map[string]*SourceStats   `json:"sources"`
-	Corruption revise.Corruption         `json:"corruption"` // as it was fitted
-	Targets    int                       `json:"targets"`    // rows whose target is the reviser's; of the others it is the gold call
+	Points  map[string]int            `json:"points"`  // by split
+	Servers map[string]map[string]int `json:"servers"` // points by server, then split
+	// scenarios that gave fewer points than gold calls, by reason
+	Dropped map[string]int `json:"dropped,omitempty"`
+	// drafts with a call at the end of a scenario, which are left out
+	Ends       int                     `json:"ends,omitempty"`
+	Sources    map[string]*SourceStats `json:"sources"`
+	Corruption revise.Corruption       `json:"corruption"` // as it was fitted
+	// rows whose target is the reviser's; of the others it is the gold call
+	Targets int `json:"targets"`
 }
 
 // SourceStats are what one source of drafts wrote.
@@ -313,8 +324,11 @@ func (s *Stats) Table() [][]string {
 				errors += fmt.Sprintf("%s %d, ", k, n)
 			}
 		}
-		rows = append(rows, []string{name, fmt.Sprint(of.Rows), fmt.Sprint(of.Right), fmt.Sprint(of.Splits[scenario.Train]), fmt.Sprint(of.Splits[scenario.Validation]),
-			fmt.Sprint(of.Splits[scenario.Test]), errors[:max(0, len(errors)-2)]})
+		rows = append(rows, []string{
+			name, fmt.Sprint(of.Rows), fmt.Sprint(of.Right), fmt.Sprint(of.Splits[scenario.Train]),
+			fmt.Sprint(of.Splits[scenario.Validation]), fmt.Sprint(of.Splits[scenario.Test]), errors[:max(0,
+				len(errors)-2)],
+		})
 	}
 	return rows
 }

@@ -16,10 +16,13 @@ import (
 	"hone/internal/proxy/revise"
 )
 
-// pointsOf executes the gold calls of scenarios on the servers, and returns each place at which one is to be made, with what was answered
-// before, and the end of each, where none is. Left out, by a reason each, is what cannot be executed, and a call that the fixer would change:
-// it is no target.
-func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catalog, list []scenario.Scenario, system string, shown, workers int, say func(done, all int)) ([]revise.Point, map[string]int) {
+// pointsOf executes the gold calls of scenarios on the servers, and returns each place at which one is to be made, with
+// what was answered before, and the end of each, where none is. Left out, by a reason each, is what cannot be executed,
+// and a call that the fixer would change: it is no target.
+func pointsOf(
+	ctx context.Context, servers environment.Tools, catalog *mcp.Catalog, list []scenario.Scenario, system string,
+	shown, workers int, say func(done, all int),
+) ([]revise.Point, map[string]int) {
 	found, dropped := make([][]revise.Point, len(list)), map[string]int{}
 	tools, serverOf := revise.NewTools(catalog.Tools()), settings.ServerOf(catalog)
 	var mutex sync.Mutex
@@ -57,7 +60,9 @@ func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catal
 }
 
 // playGold plays one scenario's gold calls.
-func playGold(ctx context.Context, servers environment.Tools, s *scenario.Scenario, system string) (points []revise.Point, why string) {
+func playGold(
+	ctx context.Context, servers environment.Tools, s *scenario.Scenario, system string,
+) (points []revise.Point, why string) {
 	if s.User != nil {
 		return nil, "a simulated user speaks in it"
 	}
@@ -79,22 +84,41 @@ func playGold(ctx context.Context, servers environment.Tools, s *scenario.Scenar
 		if r.Status != trajectory.CallOK && r.Status != trajectory.CallToolError {
 			return points, "a gold call was not answered: " + string(r.Status)
 		}
-		points = append(points, revise.Point{ID: fmt.Sprintf("%s#%d", s.ID, turn), Scenario: s.ID, Split: s.Split, Template: s.Template, Setup: s.Setup,
-			Messages: slices.Clone(messages), Gold: []scenario.Gold{g}, Later: slices.Clone(s.Gold[turn+1:]), Answered: string(r.Status)})
+		points = append(points, revise.Point{
+			ID:       fmt.Sprintf("%s#%d", s.ID, turn),
+			Scenario: s.ID,
+			Split:    s.Split,
+			Template: s.Template,
+			Setup:    s.Setup,
+			Messages: slices.Clone(messages),
+			Gold:     []scenario.Gold{g},
+			Later:    slices.Clone(s.Gold[turn+1:]),
+			Answered: string(r.Status),
+		})
 		messages = append(messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
 			chat.Message{Role: chat.ToolRole, ToolCallID: call.ID, Name: call.Name, Content: r.Text})
 	}
-	return append(points, revise.Point{ID: s.ID + "#end", Scenario: s.ID, Split: s.Split, Template: s.Template, Setup: s.Setup, Messages: messages,
-		Gold: []scenario.Gold{}, Answered: string(trajectory.CallOK)}), ""
+	return append(points, revise.Point{
+		ID:       s.ID + "#end",
+		Scenario: s.ID,
+		Split:    s.Split,
+		Template: s.Template,
+		Setup:    s.Setup,
+		Messages: messages,
+		Gold:     []scenario.Gold{},
+		Answered: string(trajectory.CallOK),
+	}), ""
 }
 
 // wantsWords reports whether a scenario is one in which no tool is to be called at all.
 func wantsWords(s *scenario.Scenario) bool {
-	return slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.NoCallCheck && c.Name == "" })
+	return slices.ContainsFunc(s.Checks, func(c scenario.Check) bool {
+		return c.Type == scenario.NoCallCheck && c.Name == ""
+	})
 }
 
-// lastCall is the tool that is to be called at a point, or at the end of a scenario the one that was called last; where none was, one that the
-// scenario's name draws.
+// lastCall is the tool that is to be called at a point, or at the end of a scenario the one that was called last; where
+// none was, one that the scenario's name draws.
 func lastCall(p *revise.Point, catalog *mcp.Catalog) string {
 	if !p.IsEnd() {
 		return p.Gold[0].Name
@@ -112,8 +136,8 @@ func lastCall(p *revise.Point, catalog *mcp.Catalog) string {
 	return ""
 }
 
-// toolsFor are the tools of a point: those of its gold calls, and others of the same server, then of all, drawn by the scenario's name; in the
-// order of the catalog.
+// toolsFor are the tools of a point: those of its gold calls, and others of the same server, then of all, drawn by the
+// scenario's name; in the order of the catalog.
 func toolsFor(p revise.Point, catalog *mcp.Catalog, serverOf func(string) string, shown int) (names []string) {
 	needed := map[string]bool{}
 	for _, g := range slices.Concat(p.Gold, p.Later) {

@@ -18,31 +18,34 @@ type rawJSON = json.RawMessage
 
 // Report is what an evaluation of sidecars measured.
 type Report struct {
-	Split   string                 `json:"split"`
-	Rows    int                    `json:"rows"`
-	Right   int                    `json:"right"` // drafts that were right as they stood
-	Wrong   int                    `json:"wrong"`
-	Systems []Measured             `json:"systems"`
-	Pairs   []Gain                 `json:"gains"`                         // of each sidecar over the others
-	Parts   map[string][]PartRates `json:"parts"`                         // of rows by kind of error, source, server, and what was held out
-	Lost    int                    `json:"points_not_executed,omitempty"` // whose calls could not be tried on the servers: in no rate of executions
+	Split   string     `json:"split"`
+	Rows    int        `json:"rows"`
+	Right   int        `json:"right"` // drafts that were right as they stood
+	Wrong   int        `json:"wrong"`
+	Systems []Measured `json:"systems"`
+	Pairs   []Gain     `json:"gains"` // of each sidecar over the others
+	// of rows by kind of error, source, server, and what was held out
+	Parts map[string][]PartRates `json:"parts"`
+	// whose calls could not be tried on the servers: in no rate of executions
+	Lost int `json:"points_not_executed,omitempty"`
 }
 
 // Measured is what one system did.
 type Measured struct {
-	System   string          `json:"system"`
-	Rows     int             `json:"rows"`
-	Success  stats.Interval  `json:"success"`       // rows that are right in the end
-	Fixed    stats.Interval  `json:"fix_rate"`      // of the wrong drafts, those that are right in the end
-	Harmed   stats.Interval  `json:"harm_rate"`     // of the right drafts, those that are wrong in the end
-	Net      stats.Interval  `json:"net_gain"`      // success less that of the drafts, paired
-	Verdicts map[string]int  `json:"verdicts"`      // of a sidecar
-	Asked    float64         `json:"asked"`         // share of the rows for which a model was asked
-	Prompt   float64         `json:"prompt_tokens"` // added, of a row in the mean
-	Written  float64         `json:"completion_tokens"`
-	P50      float64         `json:"seconds_p50,omitempty"` // of one request at a time
-	P95      float64         `json:"seconds_p95,omitempty"`
-	Executed *stats.Interval `json:"executed,omitempty"` // places whose calls were all answered without error; nil: none was made
+	System   string         `json:"system"`
+	Rows     int            `json:"rows"`
+	Success  stats.Interval `json:"success"`       // rows that are right in the end
+	Fixed    stats.Interval `json:"fix_rate"`      // of the wrong drafts, those that are right in the end
+	Harmed   stats.Interval `json:"harm_rate"`     // of the right drafts, those that are wrong in the end
+	Net      stats.Interval `json:"net_gain"`      // success less that of the drafts, paired
+	Verdicts map[string]int `json:"verdicts"`      // of a sidecar
+	Asked    float64        `json:"asked"`         // share of the rows for which a model was asked
+	Prompt   float64        `json:"prompt_tokens"` // added, of a row in the mean
+	Written  float64        `json:"completion_tokens"`
+	P50      float64        `json:"seconds_p50,omitempty"` // of one request at a time
+	P95      float64        `json:"seconds_p95,omitempty"`
+	// places whose calls were all answered without error; nil: none was made
+	Executed *stats.Interval `json:"executed,omitempty"`
 }
 
 // Gain is a paired difference of success.
@@ -66,8 +69,8 @@ type PartRates struct {
 // bootstrap is the intervals'.
 func (e *evaluation) bootstrap() stats.Bootstrap { return settings.IntervalsOf(e.c) }
 
-// evalRows are a system's rows as package stats takes them: those of one scenario are one piece of evidence. Only rows that keep holds are
-// taken, and of those with a system that says nothing none.
+// evalRows are a system's rows as package stats takes them: those of one scenario are one piece of evidence. Only rows
+// that keep holds are taken, and of those with a system that says nothing none.
 func (e *evaluation) evalRows(system string, keep func(*revise.Row) bool) (rows []stats.Row) {
 	for i := range e.rows {
 		r, out := &e.rows[i], e.of[system][i]
@@ -97,7 +100,8 @@ func (e *evaluation) report() *Report {
 				continue
 			}
 			both := func(r *revise.Row) bool { return true }
-			p.Pairs = append(p.Pairs, Gain{name, old, stats.Compare(e.evalRows(old, both), e.evalRows(name, all), stats.Completion(), e.bootstrap())})
+			p.Pairs = append(p.Pairs, Gain{name, old,
+				stats.Compare(e.evalRows(old, both), e.evalRows(name, all), stats.Completion(), e.bootstrap())})
 		}
 	}
 	e.parts(p)
@@ -111,9 +115,15 @@ func (e *evaluation) measure(name string) Measured {
 	right, wrong := func(r *revise.Row) bool { return r.Right }, func(r *revise.Row) bool { return !r.Right }
 	all := func(*revise.Row) bool { return true }
 	b := e.bootstrap()
-	m := Measured{System: name, Verdicts: map[string]int{}, Success: stats.Estimate(e.evalRows(name, all), stats.Completion(), b),
-		Fixed: stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b), Harmed: complement(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
-		Net: stats.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), stats.Completion(), b), Executed: e.successRate(name)}
+	m := Measured{
+		System:   name,
+		Verdicts: map[string]int{},
+		Success:  stats.Estimate(e.evalRows(name, all), stats.Completion(), b),
+		Fixed:    stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b),
+		Harmed:   complement(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
+		Net:      stats.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), stats.Completion(), b),
+		Executed: e.successRate(name),
+	}
 	for i := range e.rows {
 		out := e.of[name][i]
 		if !out.gives {
@@ -192,7 +202,8 @@ func (e *evaluation) parts(p *Report) {
 }
 
 func (e *evaluation) part(name, part string, in func(*revise.Row) bool) PartRates {
-	x := PartRates{System: name, Part: part, Net: stats.Compare(e.evalRows(Nothing, in), e.evalRows(name, in), stats.Completion(), e.bootstrap())}
+	x := PartRates{System: name, Part: part,
+		Net: stats.Compare(e.evalRows(Nothing, in), e.evalRows(name, in), stats.Completion(), e.bootstrap())}
 	for i := range e.rows {
 		r, out := &e.rows[i], e.of[name][i]
 		if !out.gives || !in(r) {
@@ -228,7 +239,8 @@ func (p *Report) save(o EvalOptions) error {
 	return job.WriteFile(o.where(), append(text, '\n'))
 }
 
-// doubtful marks an interval of too few pieces of evidence; Doubt says what the mark means. In words it would make lines too long for a terminal.
+// doubtful marks an interval of too few pieces of evidence; Doubt says what the mark means. In words it would make
+// lines too long for a terminal.
 func doubtful(text string) string { return strings.ReplaceAll(text, " too few", "*") }
 
 // Doubt explains the marks of Tables; "" where there is none.
@@ -238,7 +250,8 @@ func (p *Report) Doubt() string {
 	}) {
 		return ""
 	}
-	return "*: too few pieces of evidence; fewer than 5 scenarios hold a success, or a failure, or fewer than 6 tell two systems apart; such intervals are wide on purpose"
+	return "*: too few pieces of evidence; fewer than 5 scenarios hold a success, or a failure, " +
+		"or fewer than 6 tell two systems apart; such intervals are wide on purpose"
 }
 
 // executionRows is a row for each system whose calls were made.
@@ -253,10 +266,14 @@ func (p *Report) executionRows() (rows [][]string) {
 
 // Tables are the report for a person, with an empty row between them.
 func (p *Report) Tables() [][]string {
-	rates, costs := [][]string{{"SYSTEM", "ROWS", "SUCCESS", "FIX RATE", "HARM RATE", "NET GAIN"}}, [][]string{{"SYSTEM", "ASKED", "TOKENS ADDED"}}
+	rates, costs := [][]string{{"SYSTEM", "ROWS", "SUCCESS", "FIX RATE", "HARM RATE", "NET GAIN"}}, [][]string{
+		{"SYSTEM", "ASKED", "TOKENS ADDED"},
+	}
 	for _, m := range p.Systems {
-		rates = append(rates, []string{m.System, fmt.Sprint(m.Rows), doubtful(m.Success.RateText()), doubtful(m.Fixed.RateText()), doubtful(m.Harmed.RateText()), doubtful(m.Net.PointsText())})
-		costs = append(costs, []string{m.System, fmt.Sprintf("%.0f%%", 100*m.Asked), fmt.Sprintf("%.0f + %.1f", m.Prompt, m.Written)})
+		rates = append(rates, []string{m.System, fmt.Sprint(m.Rows), doubtful(m.Success.RateText()),
+			doubtful(m.Fixed.RateText()), doubtful(m.Harmed.RateText()), doubtful(m.Net.PointsText())})
+		costs = append(costs,
+			[]string{m.System, fmt.Sprintf("%.0f%%", 100*m.Asked), fmt.Sprintf("%.0f + %.1f", m.Prompt, m.Written)})
 	}
 	gains := [][]string{{"NEW", "OLD", "GAIN IN POINTS"}}
 	for _, g := range p.Pairs {
@@ -269,7 +286,8 @@ func (p *Report) Tables() [][]string {
 	for _, what := range slices.Sorted(maps.Keys(p.Parts)) {
 		out = append(out, []string{}, []string{"SYSTEM", what, "RIGHT", "WRONG", "FIX RATE", "HARM RATE", "NET GAIN"})
 		for _, x := range p.Parts[what] {
-			out = append(out, []string{x.System, x.Part, fmt.Sprint(x.Right), fmt.Sprint(x.Wrong), fmt.Sprintf("%.1f%%", 100*x.Fixed), fmt.Sprintf("%.1f%%", 100*x.Harmed), doubtful(x.Net.PointsText())})
+			out = append(out, []string{x.System, x.Part, fmt.Sprint(x.Right), fmt.Sprint(x.Wrong),
+				fmt.Sprintf("%.1f%%", 100*x.Fixed), fmt.Sprintf("%.1f%%", 100*x.Harmed), doubtful(x.Net.PointsText())})
 		}
 	}
 	return out

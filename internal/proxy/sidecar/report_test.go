@@ -17,10 +17,21 @@ func TestReportFitsATerminal(t *testing.T) {
 	few := stats.Interval{Mean: 1, Low: -0.9, High: 1, N: 4, TooFew: true}
 	p := &Report{Parts: map[string][]PartRates{}}
 	for _, name := range []string{"nothing", "reviser_alone"} {
-		p.Systems = append(p.Systems, Measured{System: name, Rows: 3120, Success: few, Fixed: few, Harmed: few, Net: few, Asked: 1, Prompt: 424, Written: 39,
-			Executed: &few})
+		p.Systems = append(p.Systems, Measured{
+			System:   name,
+			Rows:     3120,
+			Success:  few,
+			Fixed:    few,
+			Harmed:   few,
+			Net:      few,
+			Asked:    1,
+			Prompt:   424,
+			Written:  39,
+			Executed: &few,
+		})
 		p.Pairs = append(p.Pairs, Gain{New: name, Old: "fixer", Interval: sure})
-		p.Parts["kind"] = append(p.Parts["kind"], PartRates{System: name, Part: strings.Repeat("k", 30), Right: 1, Wrong: 2, Net: few})
+		p.Parts["kind"] = append(p.Parts["kind"],
+			PartRates{System: name, Part: strings.Repeat("k", 30), Right: 1, Wrong: 2, Net: few})
 	}
 	var out bytes.Buffer
 	h := &host.Host{Data: sanitize.New(&out)}
@@ -40,7 +51,8 @@ func TestReportFitsATerminal(t *testing.T) {
 		t.Errorf("too little evidence is not told of: %q, %s", p.Doubt(), tables[0])
 	}
 	for i := range p.Systems {
-		p.Systems[i].Success, p.Systems[i].Fixed, p.Systems[i].Harmed, p.Systems[i].Net, p.Parts["kind"][i].Net = sure, sure, sure, sure, sure
+		p.Systems[i].Success, p.Systems[i].Fixed, p.Systems[i].Harmed, p.Systems[i].Net, p.Parts["kind"][i].Net =
+			sure, sure, sure, sure, sure
 		p.Systems[i].Executed = &sure
 	}
 	if doubt := p.Doubt(); doubt != "" || strings.Contains(fmt.Sprint(p.Tables()), "*") {

@@ -1,5 +1,5 @@
-// Package sidecar does the work of hone sidecar: it makes the data of package revise from real models and from errors that are fitted to
-// theirs, trains a sidecar in a run directory, and measures it against what there is without one.
+// Package sidecar does the work of hone sidecar: it makes the data of package revise from real models and from errors
+// that are fitted to theirs, trains a sidecar in a run directory, and measures it against what there is without one.
 package sidecar
 
 import (
@@ -31,8 +31,8 @@ type speaker struct {
 	say    func()        // what was paid for
 }
 
-// models answer at the points of rows, one after the other. Those on this machine share one base model and one sampler, as long as their
-// adapters have one shape and are prompted alike, since each new sampler is compiled anew.
+// models answer at the points of rows, one after the other. Those on this machine share one base model and one sampler,
+// as long as their adapters have one shape and are prompted alike, since each new sampler is compiled anew.
 type models struct {
 	*host.Host
 	c       config.Config // of whole episodes
@@ -69,7 +69,8 @@ func (m *models) Close() {
 	}
 }
 
-// oneTurn is the configuration of a model that answers once. Servers are not opened under it: it has no room for what they say.
+// oneTurn is the configuration of a model that answers once. Servers are not opened under it: it has no room for what
+// they say.
 func oneTurn(c config.Config) config.Config {
 	c.Rollout.MaxTurns, c.Rollout.MaxToolCalls, c.Rollout.MaxResult, c.Rollout.CompleteTask = 1, 1, 1, false
 	return c
@@ -148,7 +149,8 @@ func (m *models) speaker(ctx context.Context, s job.System) (*speaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := llm.Options{BaseURL: r.URL, API: r.API, Key: llm.Secret(key), Budget: m.budget, CacheDir: filepath.Join(store.Dir, "sidecar")}
+	o := llm.Options{BaseURL: r.URL, API: r.API, Key: llm.Secret(key), Budget: m.budget,
+		CacheDir: filepath.Join(store.Dir, "sidecar")}
 	if r.Price != nil {
 		o.Cost = r.Price.Of
 	}
@@ -158,13 +160,19 @@ func (m *models) speaker(ctx context.Context, s job.System) (*speaker, error) {
 	}
 	return &speaker{policy: llm.Policy{Client: client, Model: r.Model, Slots: r.Episodes}, c: c, say: func() {
 		spent := client.Usage()
-		m.Say("%s: %s sent and %s received were paid for", s.Name, fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
+		m.Say("%s: %s sent and %s received were paid for", s.Name, fault.Count(spent.PromptTokens, "token"),
+			fault.Count(spent.CompletionTokens, "token"))
 	}}, nil
 }
 
-// answers has a policy answer each of a list once, and returns the episodes by their scenarios. Where none came to anything it says why.
-func answers(ctx context.Context, h *host.Host, c config.Config, what string, v *revise.Environment, p rollout.Policy, list []scenario.Scenario, temperature float64) (map[string]*trajectory.Trajectory, error) {
-	runner := rollout.New(rollout.Options{Environment: v, Policy: p, MaxTokens: c.Rollout.MaxTokens, Temperature: temperature, Seed: c.Seed, Retries: 1})
+// answers has a policy answer each of a list once, and returns the episodes by their scenarios. Where none came to
+// anything it says why.
+func answers(
+	ctx context.Context, h *host.Host, c config.Config, what string, v *revise.Environment, p rollout.Policy,
+	list []scenario.Scenario, temperature float64,
+) (map[string]*trajectory.Trajectory, error) {
+	runner := rollout.New(rollout.Options{Environment: v, Policy: p, MaxTokens: c.Rollout.MaxTokens,
+		Temperature: temperature, Seed: c.Seed, Retries: 1})
 	requests := make(chan rollout.Request)
 	go func() {
 		defer close(requests)

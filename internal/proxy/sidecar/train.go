@@ -70,9 +70,11 @@ const probeRows = 96
 func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) error {
 	switch {
 	case o.Data == "" || o.Output == "":
-		return &fault.Error{Code: fault.CodeUsage, What: "no data, or no output folder", Next: "name both with --data and --output-dir; hone sidecar make-data makes the first"}
+		return &fault.Error{Code: fault.CodeUsage, What: "no data, or no output folder",
+			Next: "name both with --data and --output-dir; hone sidecar make-data makes the first"}
 	case !slices.Contains([]string{MethodBoth, MethodSFT, MethodGRPO}, o.Method):
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown method %q", o.Method), Where: "--method", Next: "give both, sft or grpo"}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown method %q", o.Method), Where: "--method",
+			Next: "give both, sft or grpo"}
 	}
 	err := c.TakeSteps(o.Steps)
 	if err == nil {
@@ -132,7 +134,9 @@ func (t *training) rehearse() error {
 	if t.o.Method != MethodSFT {
 		stages = append(stages, fault.Count(t.c.GRPO.Steps, "step")+" of GRPO")
 	}
-	t.Say("would take %s on %s, %d of them right already, and look for copies among %d, in %s", strings.Join(stages, " and "), fault.Count(len(learnt), "row"), numRight(learnt), len(t.probeRows()), t.o.Output)
+	t.Say("would take %s on %s, %d of them right already, and look for copies among %d, in %s",
+		strings.Join(stages, " and "), fault.Count(len(learnt), "row"), numRight(learnt),
+		len(t.probeRows()), t.o.Output)
 	return nil
 }
 
@@ -170,9 +174,11 @@ func (t *training) begin(ctx context.Context) error {
 		return err
 	}
 	settled, limits := t.c, t.whole.Rollout
-	settled.Rollout.MaxTurns, settled.Rollout.MaxToolCalls, settled.Rollout.MaxResult, settled.Rollout.CompleteTask = limits.MaxTurns, limits.MaxToolCalls, limits.MaxResult, limits.CompleteTask
+	settled.Rollout.MaxTurns, settled.Rollout.MaxToolCalls, settled.Rollout.MaxResult, settled.Rollout.CompleteTask =
+		limits.MaxTurns, limits.MaxToolCalls, limits.MaxResult, limits.CompleteTask
 	t.whole = settled
-	t.dir, err = t.Create(t.o.Output, t.whole, job.Begun{Build: host.ReadBuild(), Verb: TrainVerb, Folder: folder, Flags: job.Kept{Adapter: t.o.Adapter}, Study: flags},
+	t.dir, err = t.Create(t.o.Output, t.whole, job.Begun{Build: host.ReadBuild(), Verb: TrainVerb, Folder: folder,
+		Flags: job.Kept{Adapter: t.o.Adapter}, Study: flags},
 		run.Input{Name: RowsFile, Data: rows}, catalog)
 	if err != nil {
 		return err
@@ -195,7 +201,8 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 	}
 	t.c = oneTurn(t.whole)
 	if t.d, err = readData(path); err == nil {
-		err = toolset.RefuseFindings(e.Host, t.c.MCP, t.d.catalog.LintTools(), append(t.o.AllowFindings, b.Flags.AllowFindings...))
+		err = toolset.RefuseFindings(e.Host, t.c.MCP, t.d.catalog.LintTools(),
+			append(t.o.AllowFindings, b.Flags.AllowFindings...))
 	}
 	if err != nil {
 		_ = t.dir.Close() // nothing was written
@@ -211,7 +218,9 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 
 // rows are those of a split that are learnt from.
 func (t *training) rows(split string) []revise.Row {
-	return slices.DeleteFunc(revise.OfSplit(t.d.rows, split), func(r revise.Row) bool { return len(t.o.Sources) > 0 && !slices.Contains(t.o.Sources, r.Source) })
+	return slices.DeleteFunc(revise.OfSplit(t.d.rows, split), func(r revise.Row) bool {
+		return len(t.o.Sources) > 0 && !slices.Contains(t.o.Sources, r.Source)
+	})
 }
 
 // probeRows are validation rows whose draft needs a change, of all sources alike.
@@ -248,7 +257,8 @@ func (t *training) open(ctx context.Context) (*episodes.Episodes, *revise.Enviro
 		return nil, nil, err
 	}
 	if len(t.rows(scenario.Train)) == 0 {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "no row is in the split train", Where: t.o.Data, Next: "make data of more scenarios, or name other --sources"}
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "no row is in the split train", Where: t.o.Data,
+			Next: "make data of more scenarios, or name other --sources"}
 	}
 	l := episodesOf(t.d.catalog, func(id string) []string { return v.Rows[id].Point.Tools })
 	if t.o.Servers.File != "" || t.o.Servers.Server != "" {
@@ -281,7 +291,9 @@ func (t *training) open(ctx context.Context) (*episodes.Episodes, *revise.Enviro
 type onlyOf struct{ set *toolset.Set }
 
 // Open implements environment.Tools.
-func (o onlyOf) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+func (o onlyOf) Open(
+	ctx context.Context, episode string, templates ...environment.Template,
+) (environment.Session, error) {
 	return o.set.Tools.Open(ctx, episode, templates...)
 }
 
@@ -340,16 +352,19 @@ func (t *training) run(ctx context.Context, l *episodes.Episodes, v *revise.Envi
 	defer func() { track.Close(err) }()
 	s.Probe.Runner, s.Probe.Scorer = track.Evaluation(s.Probe.Runner), track.Scores(s.Probe.Scorer, metrics.Eval)
 	log := journal.Journal{Dir: t.dir, Say: t.Say, Episodes: l, Track: track}
-	t.Say("rows to learn from: %d, of which %d are right already; %s", len(learnt), numRight(learnt), t.looks(len(probed)))
-	err = s.Run(ctx, pairs, drafts, track.Rollouts(t.runner(l, v, t.c.Rollout.Temperature)), track.Scores(scorer, metrics.Score),
-		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log, track.Progress(t.Progress(l.Speaker.NumSlots())))
+	t.Say("rows to learn from: %d, of which %d are right already; %s",
+		len(learnt), numRight(learnt), t.looks(len(probed)))
+	err = s.Run(ctx, pairs, drafts, track.Rollouts(t.runner(l, v, t.c.Rollout.Temperature)),
+		track.Scores(scorer, metrics.Score), track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log,
+		track.Progress(t.Progress(l.Speaker.NumSlots())))
 	if err != nil {
 		if gone, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
 			gone.Next += ", then hone runs resume " + run.Name(t.dir.Path)
 			return gone
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: t.dir.Path, Next: "hone runs resume " + run.Name(t.dir.Path)}
+			return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: t.dir.Path,
+				Next: "hone runs resume " + run.Name(t.dir.Path)}
 		}
 		return err
 	}
@@ -369,15 +384,19 @@ func (t *training) looks(drafts int) string {
 	case drafts == 0:
 		return "nobody looks for copied drafts: in the split validation none needs a change that rules do not make"
 	}
-	return fmt.Sprintf("every %d steps of SFT and at its end the model revises %s of the split validation, to see how many it says again", t.o.ProbeEvery, fault.Count(drafts, "draft"))
+	return fmt.Sprintf("every %d steps of SFT and at its end the model revises %s of the split validation, "+
+		"to see how many it says again", t.o.ProbeEvery, fault.Count(drafts, "draft"))
 }
 
 // runner runs episodes of the rows in which the model speaks.
 func (t *training) runner(l *episodes.Episodes, v *revise.Environment, temperature float64) *rollout.Runner {
-	return rollout.New(rollout.Options{Environment: v, Policy: l.Speaker, MaxTokens: t.c.Rollout.MaxTokens, Temperature: temperature, Seed: t.c.Seed, Retries: 1})
+	return rollout.New(rollout.Options{Environment: v, Policy: l.Speaker, MaxTokens: t.c.Rollout.MaxTokens,
+		Temperature: temperature, Seed: t.c.Seed, Retries: 1})
 }
 
-func (t *training) recipe(l *episodes.Episodes, v *revise.Environment, probed []scenario.Scenario, scorer revise.Scorer) recipe.Sidecar {
+func (t *training) recipe(
+	l *episodes.Episodes, v *revise.Environment, probed []scenario.Scenario, scorer revise.Scorer,
+) recipe.Sidecar {
 	s := recipe.Sidecar{SFT: settings.SFTOf(t.c), GRPO: t.grpo(l.MaxMismatch(), v), Copying: copyingOf(v)}
 	records.TokensIn(t.dir.Path).Take(s.GRPO.Additions)
 	t.Opens(s.GRPO)
@@ -389,7 +408,8 @@ func (t *training) recipe(l *episodes.Episodes, v *revise.Environment, probed []
 	}
 	blind := *v
 	blind.Servers = nil // a probe asks how much is copied, not what a server says to it
-	s.Probe = recipe.Probe{Every: t.o.ProbeEvery, Scenarios: probed, Runner: t.runner(l, &blind, 0), Scorer: revise.Scorer{Environment: &blind, Weights: scorer.Weights}}
+	s.Probe = recipe.Probe{Every: t.o.ProbeEvery, Scenarios: probed, Runner: t.runner(l, &blind, 0),
+		Scorer: revise.Scorer{Environment: &blind, Weights: scorer.Weights}}
 	return s
 }
 
@@ -412,7 +432,8 @@ func copyingOf(v *revise.Environment) recipe.Copying {
 	}
 }
 
-// grpo is the stage of GRPO. Which episodes passed are those that are right behind the fixer: a wrong call may earn something too.
+// grpo is the stage of GRPO. Which episodes passed are those that are right behind the fixer: a wrong call may earn
+// something too.
 func (t *training) grpo(maxMismatch float64, v *revise.Environment) recipe.GRPO {
 	g := settings.GRPOOf(t.c, maxMismatch)
 	g.Passed = func(t *trajectory.Trajectory) (passed, known bool) {
@@ -426,7 +447,9 @@ func (t *training) grpo(maxMismatch float64, v *revise.Environment) recipe.GRPO 
 }
 
 // pairs are the rows that SFT learns: the prompt, and the answer alone is trained.
-func (t *training) pairs(l *episodes.Episodes, v *revise.Environment, rows []revise.Row) (pairs []batch.Sequence, err error) {
+func (t *training) pairs(
+	l *episodes.Episodes, v *revise.Environment, rows []revise.Row,
+) (pairs []batch.Sequence, err error) {
 	long, fixers := 0, fixersOf(t.d.catalog)
 	for i := range rows {
 		tools, err := v.Tools.Of(rows[i].Point.Tools)
@@ -447,7 +470,8 @@ func (t *training) pairs(l *episodes.Episodes, v *revise.Environment, rows []rev
 		}
 	}
 	if long > 0 {
-		t.Say("left out %s of more than %d tokens: raise model.context to learn from them", fault.Count(long, "row"), l.Room)
+		t.Say("left out %s of more than %d tokens: raise model.context to learn from them",
+			fault.Count(long, "row"), l.Room)
 	}
 	return pairs, nil
 }
@@ -455,7 +479,8 @@ func (t *training) pairs(l *episodes.Episodes, v *revise.Environment, rows []rev
 // finish writes the adapter, with the rule under which its word is to count.
 func (t *training) finish(ctx context.Context, l *episodes.Episodes, v *revise.Environment) error {
 	final := filepath.Join(t.dir.Path, "final")
-	t.Say("all steps are taken; now the model revises %s of validation once, to choose from which probability on its word counts", fault.Count(len(t.calibrationRows()), "draft"))
+	t.Say("all steps are taken; now the model revises %s of validation once, to choose from which probability on its "+
+		"word counts", fault.Count(len(t.calibrationRows()), "draft"))
 	if err := l.SaveFinal(ctx, t.Host, final); err != nil {
 		return err
 	}

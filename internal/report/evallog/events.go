@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Event is what all events of a sample have. hone keeps how long things took, and no clock times: Timestamp is the run's beginning,
-// and what the sample had worked until then.
+// Event is what all events of a sample have. hone keeps how long things took, and no clock times: Timestamp is the
+// run's beginning, and what the sample had worked until then.
 type Event struct {
 	UUID         string  `json:"uuid"`
 	Timestamp    string  `json:"timestamp"`
@@ -91,7 +91,8 @@ type clock struct {
 
 func (c *clock) event(kind string) Event {
 	c.n++
-	return Event{UUID: digest(c.sample, "event", strconv.Itoa(c.n)), Timestamp: c.now(), WorkingStart: c.worked, Event: kind}
+	return Event{UUID: digest(c.sample, "event", strconv.Itoa(c.n)), Timestamp: c.now(), WorkingStart: c.worked,
+		Event: kind}
 }
 
 func (c *clock) now() string {
@@ -101,7 +102,8 @@ func (c *clock) now() string {
 // stamp writes a time as Inspect does.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000-07:00") }
 
-// digest is a name of 22 characters, which is as long as those that Inspect makes, from what tells a thing from all others.
+// digest is a name of 22 characters, which is as long as those that Inspect makes, from what tells a thing from all
+// others.
 func digest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -1,6 +1,6 @@
-// Package evallog writes an evaluation as logs of Inspect (https://inspect.aisi.org.uk/eval-logs.html), one log a system, which its
-// viewer opens and its library reads. The types are its EvalLog, version 2, as far as hone has something to say; what is left out
-// takes Inspect's defaults.
+// Package evallog writes an evaluation as logs of Inspect (https://inspect.aisi.org.uk/eval-logs.html), one log a
+// system, which its viewer opens and its library reads. The types are its EvalLog, version 2, as far as hone has
+// something to say; what is left out takes Inspect's defaults.
 package evallog
 
 import "encoding/json"
@@ -8,8 +8,8 @@ import "encoding/json"
 // Version is the version of the log's format.
 const Version = 2
 
-// Log is the record of one system's evaluation. The order of the fields is part of the format: a reader that wants the numbers alone
-// stops before the samples.
+// Log is the record of one system's evaluation. The order of the fields is part of the format: a reader that wants the
+// numbers alone stops before the samples.
 type Log struct {
 	Version    int          `json:"version"`
 	Status     string       `json:"status"` // success, or cancelled where the evaluation is not whole
@@ -112,8 +112,8 @@ type Metric struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// Stats are sums over the samples. hone keeps no clock times: from StartedAt, the run's beginning, to CompletedAt it is as long as all
-// samples took, one after the other.
+// Stats are sums over the samples. hone keeps no clock times: from StartedAt, the run's beginning, to CompletedAt it is
+// as long as all samples took, one after the other.
 type Stats struct {
 	StartedAt   string           `json:"started_at"`
 	CompletedAt string           `json:"completed_at"`

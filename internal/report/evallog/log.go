@@ -34,8 +34,14 @@ type Run struct {
 func Of(run Run, s stats.System, summary any) Log {
 	m := sampler{run: run, model: "hone/" + s.Name}
 	runID, taskID := digest(run.Name, stamp(run.Created)), digest(run.Name, run.Dataset)
-	l := Log{Version: Version, Status: "success", Samples: []Sample{}, Plan: Plan{Name: "plan", Steps: []PlanStep{{Solver: cmp.Or(run.Verb, "hone"), Params: map[string]any{}}},
-		Config: Generate{run.Temperature}}, Stats: Stats{ModelUsage: map[string]Usage{}}}
+	l := Log{
+		Version: Version,
+		Status:  "success",
+		Samples: []Sample{},
+		Plan: Plan{Name: "plan", Steps: []PlanStep{{Solver: cmp.Or(run.Verb, "hone"), Params: map[string]any{}}},
+			Config: Generate{run.Temperature}},
+		Stats: Stats{ModelUsage: map[string]Usage{}},
+	}
 	if slices.Contains(run.Unfinished, s.Name) {
 		l.Status = "cancelled"
 	}
@@ -44,11 +50,22 @@ func Of(run Run, s stats.System, summary any) Log {
 		which := episode{e.Trajectory.ScenarioID, e.Trajectory.Rollout}
 		l.Samples = append(l.Samples, m.sample(e, scored[which], lost[which]))
 	}
-	slices.SortStableFunc(l.Samples, func(a, b Sample) int { return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.ID, b.ID)) }) // as Inspect does
-	l.Eval = Spec{Scorers: []Scorer{}, EvalID: digest(runID, s.Name), RunID: runID, Created: stamp(run.Created), Task: run.Name, TaskID: taskID, TaskArgs: map[string]any{},
-		Dataset: dataset(run.Dataset, l.Samples), Model: m.model, Args: map[string]any{}, Config: Config{Epochs: 1, Reducers: []string{"mean"}, LogSamples: true},
-		Packages: map[string]string{"hone": run.Version}, Metadata: map[string]any{"facts": run.Facts}}
-	for name, value := range map[string]string{"base": cmp.Or(s.Model.Base, run.Base), "adapter": s.Model.Adapter, "endpoint": s.Model.Endpoint} {
+	// as Inspect does
+	slices.SortStableFunc(l.Samples, func(a, b Sample) int {
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.ID, b.ID))
+	})
+	l.Eval = Spec{
+		Scorers: []Scorer{}, EvalID: digest(runID, s.Name), RunID: runID, Created: stamp(run.Created), Task: run.Name,
+		TaskID: taskID, TaskArgs: map[string]any{}, Dataset: dataset(run.Dataset, l.Samples), Model: m.model,
+		Args: map[string]any{}, Config: Config{Epochs: 1,
+			Reducers: []string{"mean"}, LogSamples: true},
+		Packages: map[string]string{"hone": run.Version}, Metadata: map[string]any{"facts": run.Facts},
+	}
+	for name, value := range map[string]string{
+		"base":     cmp.Or(s.Model.Base, run.Base),
+		"adapter":  s.Model.Adapter,
+		"endpoint": s.Model.Endpoint,
+	} {
 		if value != "" {
 			l.Eval.Args[name] = value
 		}
@@ -65,7 +82,8 @@ func Of(run Run, s stats.System, summary any) Log {
 		worked += x.TotalTime
 		used = Usage{used.Input + u.Input, used.Output + u.Output, used.Total + u.Total}
 	}
-	l.Stats.StartedAt, l.Stats.CompletedAt = stamp(run.Created), stamp(run.Created.Add(time.Duration(worked*float64(time.Second))))
+	l.Stats.StartedAt, l.Stats.CompletedAt =
+		stamp(run.Created), stamp(run.Created.Add(time.Duration(worked*float64(time.Second))))
 	if used.Total > 0 {
 		l.Stats.ModelUsage[m.model] = used
 	}
@@ -78,7 +96,8 @@ func Of(run Run, s stats.System, summary any) Log {
 }
 
 func dataset(file string, samples []Sample) Dataset {
-	d := Dataset{Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), Location: file, SampleIDs: []string{}}
+	d := Dataset{Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), Location: file,
+		SampleIDs: []string{}}
 	if file == "" {
 		d.Name = "scenarios"
 	}
@@ -106,18 +125,20 @@ func rowsOf(rows []stats.Row) map[episode]*stats.Row {
 	return out
 }
 
-// Write writes the log of each system into dir, which it makes, and returns the files. Their names are as Inspect's own begin, for its
-// viewer lists no others.
+// Write writes the log of each system into dir, which it makes, and returns the files. Their names are as Inspect's own
+// begin, for its viewer lists no others.
 func Write(dir string, run Run, c stats.Comparison, summary func(system string) any) (files []string, err error) {
 	broken := func(err error) error {
-		return &fault.Error{Code: fault.CodeError, What: "cannot write the log", Where: dir, Err: err, Next: "make room there, or name another folder"}
+		return &fault.Error{Code: fault.CodeError, What: "cannot write the log", Where: dir, Err: err,
+			Next: "make room there, or name another folder"}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, broken(err)
 	}
 	for _, s := range c.Systems {
 		l := Of(run, s, summary(s.Name))
-		path := filepath.Join(dir, run.Created.UTC().Format("2006-01-02T15-04-05-07-00")+"_"+fileName(run.Name)+"-"+fileName(s.Name)+"_"+l.Eval.EvalID+".json")
+		path := filepath.Join(dir, run.Created.UTC().Format("2006-01-02T15-04-05-07-00")+"_"+fileName(run.Name)+"-"+
+			fileName(s.Name)+"_"+l.Eval.EvalID+".json")
 		if err := replace(path, l); err != nil {
 			return files, broken(err)
 		}

@@ -23,8 +23,10 @@ type sampler struct {
 // sample lays out one episode, of which there is a row: where it is scored the one, where it is in no rate the other.
 func (m sampler) sample(e stats.Example, row, lost *stats.Row) Sample {
 	t := e.Trajectory
-	s := Sample{ID: cmp.Or(t.ScenarioID, e.Name()), Epoch: t.Rollout + 1, Target: target(e.Scenario), Metadata: metadata(e, cmp.Or(row, lost)), Store: map[string]any{},
-		Messages: []Message{}, Input: []Message{}, Output: Output{Model: m.model, Choices: []Choice{}}, TotalTime: t.Seconds, ModelUsage: map[string]Usage{}, UUID: digest(m.run.Name, m.model, e.Name()), Attachments: map[string]string{}}
+	s := Sample{ID: cmp.Or(t.ScenarioID, e.Name()), Epoch: t.Rollout + 1, Target: target(e.Scenario),
+		Metadata: metadata(e, cmp.Or(row, lost)), Store: map[string]any{}, Messages: []Message{}, Input: []Message{},
+		Output: Output{Model: m.model, Choices: []Choice{}}, TotalTime: t.Seconds, ModelUsage: map[string]Usage{},
+		UUID: digest(m.run.Name, m.model, e.Name()), Attachments: map[string]string{}}
 	opening := t.Opening
 	if opening == 0 {
 		opening = slices.IndexFunc(t.Messages, func(m chat.Message) bool { return m.Role == chat.Assistant })
@@ -32,7 +34,8 @@ func (m sampler) sample(e stats.Example, row, lost *stats.Row) Sample {
 	if opening < 0 || opening > len(t.Messages) { // nothing was sampled
 		opening = len(t.Messages)
 	}
-	d := dialogue{sampler: m, clock: clock{begun: m.run.Created, sample: s.UUID}, long: s.Attachments, sample: &s, turns: t.Turns, results: t.Calls(), stop: t.StopReason}
+	d := dialogue{sampler: m, clock: clock{begun: m.run.Created, sample: s.UUID}, long: s.Attachments, sample: &s,
+		turns: t.Turns, results: t.Calls(), stop: t.StopReason}
 	for i, message := range t.Messages[:opening] {
 		s.Messages = append(s.Messages, d.message(i, message, "input"))
 	}
@@ -105,8 +108,8 @@ func (d *dialogue) complete(m Message) {
 	}
 	out.Usage = d.count(turn)
 	d.sample.Output = out
-	event := ModelEvent{Event: d.event("model"), Model: d.model, Input: d.long.messages(d.sample.Messages), Tools: []any{}, ToolChoice: "auto", Config: map[string]any{},
-		Output: out, WorkingTime: turn.SampleSeconds}
+	event := ModelEvent{Event: d.event("model"), Model: d.model, Input: d.long.messages(d.sample.Messages),
+		Tools: []any{}, ToolChoice: "auto", Config: map[string]any{}, Output: out, WorkingTime: turn.SampleSeconds}
 	event.Output.Choices = []Choice{{d.long.message(m), out.Choices[0].StopReason}}
 	d.worked += turn.SampleSeconds
 	event.Completed = d.now()
@@ -139,8 +142,9 @@ func (d *dialogue) answer(m *Message) {
 	}
 	m.Error = failure(r)
 	c := call(r.Call, 0)
-	event := ToolEvent{Event: d.event("tool"), Type: "function", ID: cmp.Or(m.ToolCallID, c.ID), Function: cmp.Or(m.Function, c.Function), Arguments: c.Arguments,
-		Result: d.long.text(textOf(*m)), Error: m.Error, Events: []any{}, WorkingTime: r.Seconds, MessageID: m.ID}
+	event := ToolEvent{Event: d.event("tool"), Type: "function", ID: cmp.Or(m.ToolCallID, c.ID),
+		Function: cmp.Or(m.Function, c.Function), Arguments: c.Arguments, Result: d.long.text(textOf(*m)),
+		Error: m.Error, Events: []any{}, WorkingTime: r.Seconds, MessageID: m.ID}
 	d.worked += r.Seconds
 	event.Completed = d.now()
 	d.add(event)
@@ -169,13 +173,17 @@ func (d *dialogue) end(e stats.Example, lost *stats.Row) {
 }
 
 // limits are Inspect's names of what ended an episode.
-var limits = map[trajectory.StopReason]string{trajectory.StopMaxTurns: "message", trajectory.StopMaxTokens: "token", trajectory.StopContextOverflow: "context",
-	trajectory.StopMaxWork: "working", trajectory.StopTimeout: "time", trajectory.StopCancelled: "operator"}
+var limits = map[trajectory.StopReason]string{
+	trajectory.StopMaxTurns: "message", trajectory.StopMaxTokens: "token", trajectory.StopContextOverflow: "context",
+	trajectory.StopMaxWork: "working", trajectory.StopTimeout: "time", trajectory.StopCancelled: "operator",
+}
 
 // failure is what Inspect calls a call that was not answered as asked, nil for one that was.
 func failure(r trajectory.ToolResult) *CallError {
-	kind := map[trajectory.CallStatus]string{trajectory.CallToolError: "unknown", trajectory.CallInvalid: "parsing", trajectory.CallDenied: "approval",
-		trajectory.CallTimeout: "timeout", trajectory.CallTransportError: "unknown"}[r.Status]
+	kind := map[trajectory.CallStatus]string{
+		trajectory.CallToolError: "unknown", trajectory.CallInvalid: "parsing", trajectory.CallDenied: "approval",
+		trajectory.CallTimeout: "timeout", trajectory.CallTransportError: "unknown",
+	}[r.Status]
 	if kind == "" {
 		return nil
 	}
@@ -184,7 +192,8 @@ func failure(r trajectory.ToolResult) *CallError {
 
 // message is one of the conversation.
 func (d *dialogue) message(i int, m chat.Message, source string) Message {
-	out := Message{ID: digest(d.sample.UUID, "message", strconv.Itoa(i)), Role: m.Role, Content: m.Content, Source: source}
+	out := Message{ID: digest(d.sample.UUID, "message", strconv.Itoa(i)), Role: m.Role, Content: m.Content,
+		Source: source}
 	if m.ReasoningContent != "" {
 		parts := []Part{{Type: "reasoning", Reasoning: m.ReasoningContent}}
 		if m.Content != "" {
@@ -202,7 +211,8 @@ func (d *dialogue) message(i int, m chat.Message, source string) Message {
 }
 
 func call(c chat.ToolCall, k int) Call {
-	out := Call{ID: cmp.Or(c.ID, fmt.Sprint("call_", k)), Function: c.Name, Arguments: json.RawMessage(c.Arguments), Type: "function"}
+	out := Call{ID: cmp.Or(c.ID, fmt.Sprint("call_", k)), Function: c.Name, Arguments: json.RawMessage(c.Arguments),
+		Type: "function"}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(out.Arguments, &object) != nil || object == nil {
 		out.Arguments, out.ParseError = json.RawMessage("{}"), "the arguments are no JSON object: "+c.Arguments

@@ -22,7 +22,11 @@ const (
 )
 
 // scorers names the scores and what they come to: Inspect computes the same from the samples.
-var scorers = []Scorer{{checksScore, rateMetrics}, {callScore, rateMetrics}, {rewardScore, []MetricName{{"inspect_ai/mean"}, {"inspect_ai/stderr"}}}}
+var scorers = []Scorer{
+	{checksScore, rateMetrics},
+	{callScore, rateMetrics},
+	{rewardScore, []MetricName{{"inspect_ai/mean"}, {"inspect_ai/stderr"}}},
+}
 
 var rateMetrics = []MetricName{{"inspect_ai/accuracy"}, {"inspect_ai/stderr"}}
 
@@ -33,7 +37,8 @@ func scores(e stats.Example, row *stats.Row) map[string]Score {
 	for _, v := range verdicts {
 		explained += v.String() + "\n"
 	}
-	out := map[string]Score{checksScore: {Value: letter(row.Episode), Answer: e.Trajectory.Answer(), Explanation: explained, History: []any{}}}
+	out := map[string]Score{checksScore: {Value: letter(row.Episode), Answer: e.Trajectory.Answer(),
+		Explanation: explained, History: []any{}}}
 	if row.NumGold > 0 {
 		out[callScore] = Score{Value: letter(row.FirstCall), History: []any{}}
 	}
@@ -52,8 +57,8 @@ func letter(passed bool) string {
 	return incorrect
 }
 
-// summarize computes what each scorer's values come to, as Inspect does: the values of a scenario's epochs are reduced to their mean,
-// then the mean over scenarios and its standard error.
+// summarize computes what each scorer's values come to, as Inspect does: the values of a scenario's epochs are reduced
+// to their mean, then the mean over scenarios and its standard error.
 func summarize(samples []Sample) (scores []EvalScore, reductions []Reductions) {
 	scores, reductions = []EvalScore{}, []Reductions{} // Inspect takes no null
 	for _, s := range scorers {
@@ -72,7 +77,8 @@ func summarize(samples []Sample) (scores []EvalScore, reductions []Reductions) {
 			means = append(means, mean(values[id]))
 			r.Samples = append(r.Samples, SampleScore{mean(values[id]), id})
 		}
-		e := EvalScore{Name: s.Name, Scorer: s.Name, Reducer: "mean", Scored: len(means), Params: map[string]any{}, Metrics: map[string]Metric{}}
+		e := EvalScore{Name: s.Name, Scorer: s.Name, Reducer: "mean", Scored: len(means), Params: map[string]any{},
+			Metrics: map[string]Metric{}}
 		for i, m := range s.Metrics {
 			value := mean(means)
 			if i == 1 {
@@ -104,7 +110,8 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// standardError is that of the mean of independent values, from their variance with n-1 in the denominator; 0 of one value.
+// standardError is that of the mean of independent values, from their variance with n-1 in the denominator; 0 of one
+// value.
 func standardError(values []float64) float64 {
 	n := float64(len(values))
 	if n < 2 {

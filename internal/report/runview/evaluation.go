@@ -24,7 +24,8 @@ const (
 // Check is an error where there is no such choice.
 func (w Which) Check() error {
 	if w != None && w != Failed && w != All {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot show %q", string(w)), Where: "--show", Next: "give none, failed or all"}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot show %q", string(w)), Where: "--show",
+			Next: "give none, failed or all"}
 	}
 	return nil
 }
@@ -42,7 +43,8 @@ func (w Which) of(systems []stats.System) (shown []stats.Example) {
 	return shown
 }
 
-// PrintEvaluation prints what was measured: the episodes that w names, and the rates. Its error is why the numbers of a system say little.
+// PrintEvaluation prints what was measured: the episodes that w names, and the rates. Its error is why the numbers of a
+// system say little.
 func PrintEvaluation(h *host.Host, measured *eval.Evaluated, w Which) error {
 	if !h.JSON {
 		for _, e := range w.of(measured.Systems) {
@@ -52,7 +54,8 @@ func PrintEvaluation(h *host.Host, measured *eval.Evaluated, w Which) error {
 			fmt.Fprintln(h.Data)
 		}
 	}
-	if slices.ContainsFunc(measured.Systems, func(s stats.System) bool { return len(s.Rows) > 0 }) { // else there is nothing to print
+	// else there is nothing to print
+	if slices.ContainsFunc(measured.Systems, func(s stats.System) bool { return len(s.Rows) > 0 }) {
 		if err := Rates(h, measured, w); err != nil {
 			return err
 		}
@@ -68,14 +71,17 @@ func Rates(h *host.Host, r *eval.Evaluated, w Which) error {
 	}
 	out := struct {
 		stats.Results
-		Reused   map[string]int     `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
-		NotRun   int                `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
-		DrawnOf  int                `json:"drawn_of,omitempty"`  // scenarios of the split, of which those of this were drawn
+		// episodes of each system that earlier evaluations had run
+		Reused map[string]int `json:"reused,omitempty"`
+		NotRun int            `json:"not_run,omitempty"` // scenarios that were left out by eval.stop_early
+		// scenarios of the split, of which those of this were drawn
+		DrawnOf  int                `json:"drawn_of,omitempty"`
 		Known    []eval.Known       `json:"sequences,omitempty"` // differences that hold whenever it stops
 		Failed   []string           `json:"failed,omitempty"`
 		Initial  *eval.InitialCalls `json:"initial_call,omitempty"`
 		Episodes []Printed          `json:"episodes,omitempty"`
-	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, DrawnOf: r.DrawnFrom, Known: r.Known, Initial: r.InitialCalls()}
+	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, DrawnOf: r.DrawnFrom, Known: r.Known,
+		Initial: r.InitialCalls()}
 	for _, err := range r.Failed {
 		out.Failed = append(out.Failed, err.Error())
 	}

@@ -34,9 +34,19 @@ func Run(e job.Env, path string) error {
 		return e.Print(s, nil)
 	}
 	state, _ := e.Table.State(s)
-	rows := [][]string{{"run", s.Name}, {"path", s.Path}, {"created", s.Created.Format(time.DateTime)}, {"attempts", fmt.Sprint(s.NumAttempts)}, {"state", e.CommandText(state)}}
+	rows := [][]string{
+		{"run", s.Name},
+		{"path", s.Path},
+		{"created", s.Created.Format(time.DateTime)},
+		{"attempts", fmt.Sprint(s.NumAttempts)},
+		{"state", e.CommandText(state)},
+	}
 	for _, st := range s.Stages {
-		rows = append(rows, []string{"stage " + st.Name, fmt.Sprintf("%s %s, %s", st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory"))})
+		rows = append(rows, []string{
+			"stage " + st.Name,
+			fmt.Sprintf("%s %s, %s",
+				st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory")),
+		})
 	}
 	for _, c := range s.Checkpoints {
 		rows = append(rows, []string{"checkpoint", fmt.Sprintf("%s step %d: %s", c.Stage, c.Step, c.Path)})
@@ -146,7 +156,8 @@ func Episodes(h *host.Host, path string) error {
 				failed = append(failed, host.OneLine(v.Check))
 			}
 		}
-		rows = append(rows, []string{e.Name(), string(e.Trajectory.Outcome), fmt.Sprintf("%.4g", e.Trajectory.Reward), strings.Join(failed, "; ")})
+		rows = append(rows, []string{e.Name(), string(e.Trajectory.Outcome), fmt.Sprintf("%.4g", e.Trajectory.Reward),
+			strings.Join(failed, "; ")})
 	}
 	return h.Print(list, rows)
 }

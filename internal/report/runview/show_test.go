@@ -25,7 +25,8 @@ func TestShowsRates(t *testing.T) {
 	var c stats.Comparison
 	for _, s := range []stats.System{{Name: "base"}, {Name: "model"}} {
 		for i := range 8 {
-			s.Rows = append(s.Rows, stats.Row{ScenarioID: string(rune('a' + i)), Episode: s.Name == "model" && i > 3, NumGold: 1})
+			s.Rows = append(s.Rows,
+				stats.Row{ScenarioID: string(rune('a' + i)), Episode: s.Name == "model" && i > 3, NumGold: 1})
 		}
 		c.Systems = append(c.Systems, s)
 	}

@@ -42,8 +42,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// A name is said to be TRL's where TRL's source has it, and only there: testdata/make_trl_names.py reads the source. Evaluations have "eval_"
-// before it, which TRL adds when it logs.
+// A name is said to be TRL's where TRL's source has it, and only there: testdata/make_trl_names.py reads the source.
+// Evaluations have "eval_" before it, which TRL adds when it logs.
 func TestNamesOfTRL(t *testing.T) {
 	f, err := os.Open("testdata/trl_names.txt")
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 
 // Tracker is a tracking server, or a program that speaks to one.
 type Tracker interface {
-	// Open begins a run there, or goes on with the one of an ID that it gave before, and returns its ID. It is called until it succeeds.
+	// Open begins a run there, or goes on with the one of an ID that it gave before, and returns its ID. It is called
+	// until it succeeds.
 	Open(ctx context.Context, id string) (string, error)
 	// Send sends rows. After an error they are sent again.
 	Send(ctx context.Context, rows []Row) error
@@ -35,8 +36,8 @@ const (
 	mostRows    = 100 // of one call
 )
 
-// Follower hands rows to a tracker from a goroutine of its own, so that nothing waits for a server. What was sent is kept in a file: a run that
-// goes on, or ends and goes on later, sends what is left, and no step twice.
+// Follower hands rows to a tracker from a goroutine of its own, so that nothing waits for a server. What was sent is
+// kept in a file: a run that goes on, or ends and goes on later, sends what is left, and no step twice.
 type Follower struct {
 	name    string
 	file    string
@@ -60,7 +61,8 @@ type sent struct {
 	Steps map[string]int `json:"steps"` // by stage: those below are there
 }
 
-// Follow begins to send the rows that a run has and those that it puts. name is the tracker's, for warnings, and file remembers what was sent.
+// Follow begins to send the rows that a run has and those that it puts. name is the tracker's, for warnings, and file
+// remembers what was sent.
 func Follow(name, file string, tracker Tracker, rows []Row, warn func(text string)) *Follower {
 	f := &Follower{name: name, file: file, tracker: tracker, warn: warn, state: sent{Steps: map[string]int{}},
 		more: make(chan struct{}, 1), ended: make(chan struct{}), done: make(chan struct{})}
@@ -123,12 +125,16 @@ func (f *Follower) run(ctx context.Context) {
 			pause = firstPause
 			f.wait(f.more, 0)
 		case ctx.Err() != nil || over && f.down && pause > firstPause:
-			f.warn(fmt.Sprintf("%s: %d rows were not sent; metrics.jsonl has them, and hone runs resume sends what is left: %v", f.name, f.remaining(), err))
+			f.warn(
+				fmt.Sprintf("%s: %d rows were not sent; metrics.jsonl has them, and hone runs resume sends what "+
+					"is left: %v", f.name, f.remaining(), err),
+			)
 			return
 		default:
 			if !f.down {
 				f.down = true
-				f.warn(fmt.Sprintf("%s does not take metrics; the run goes on, and they are sent later: %v", f.name, err))
+				f.warn(fmt.Sprintf("%s does not take metrics; the run goes on, and they are sent later: %v",
+					f.name, err))
 			}
 			f.wait(nil, pause)
 			pause = min(2*pause, longestWait)

@@ -96,15 +96,18 @@ func TestFollowerGoesOn(t *testing.T) {
 		f.Put(rowOf("validation", 1, 2))
 		f.Put(rowOf("grpo", 1, 3))
 		f.Close(Stopped)
-		f = Follow("b", file, b, []Row{rowOf("grpo", 0, 1), rowOf("grpo", 1, 3), rowOf("grpo", 2, 4), rowOf("validation", 1, 2)}, s.warn)
+		f = Follow("b", file, b,
+			[]Row{rowOf("grpo", 0, 1), rowOf("grpo", 1, 3), rowOf("grpo", 2, 4), rowOf("validation", 1, 2)}, s.warn)
 		f.Put(rowOf("grpo", 1, 33)) // the step is taken again
 		f.Put(rowOf("grpo", 2, 4))  // this one was not sent before the kill; now it may be, or not yet
 		f.Put(rowOf("grpo", 3, 5))
 		f.Close(Finished)
-		if want := []string{"grpo 0 1", "validation 1 2", "grpo 1 3", "grpo 2 4", "grpo 3 5"}; !slices.Equal(b.got, want) {
+		if want := []string{"grpo 0 1", "validation 1 2", "grpo 1 3", "grpo 2 4",
+			"grpo 3 5"}; !slices.Equal(b.got, want) {
 			t.Errorf("%q, not %q", b.got, want)
 		}
-		if !slices.Equal(b.opened, []string{"", "run"}) || !slices.Equal(b.status, []Status{Stopped, Finished}) || len(s.lines) > 0 {
+		if !slices.Equal(b.opened, []string{"", "run"}) || !slices.Equal(b.status, []Status{Stopped, Finished}) ||
+			len(s.lines) > 0 {
 			t.Errorf("%q %v %q", b.opened, b.status, s.lines)
 		}
 	})
@@ -125,7 +128,8 @@ func TestFollowerWaitsForAServer(t *testing.T) {
 		if len(b.got) != 250 || b.got[249] != "sft 249 0" || len(b.status) != 1 {
 			t.Errorf("%d rows, %v", len(b.got), b.status)
 		}
-		if len(s.lines) != 2 || !strings.Contains(s.lines[0], "b does not take metrics; the run goes on") || !strings.Contains(s.lines[1], "again") {
+		if len(s.lines) != 2 || !strings.Contains(s.lines[0], "b does not take metrics; the run goes on") ||
+			!strings.Contains(s.lines[1], "again") {
 			t.Errorf("%q", s.lines)
 		}
 	})

@@ -32,12 +32,14 @@ type histogram struct {
 
 // buckets are vLLM's of times, in seconds.
 func buckets() []float64 {
-	return []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
+	return []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80,
+		160, 640, 2560}
 }
 
 // NewMeter returns a meter that counts nothing yet. help says what each metric is, by its name.
 func NewMeter(help map[string]string) *Meter {
-	return &Meter{help: maps.Clone(help), counters: map[series]float64{}, gauges: map[series]float64{}, histograms: map[series]*histogram{}}
+	return &Meter{help: maps.Clone(help), counters: map[series]float64{}, gauges: map[series]float64{},
+		histograms: map[series]*histogram{}}
 }
 
 // Labels writes pairs of a label and its value.
@@ -125,7 +127,8 @@ func (m *Meter) text() []byte {
 			}
 			_, _ = fmt.Fprintf(w, "%s_bucket{%s,le=%q} %d\n", key.name, key.labels, bound, n)
 		}
-		_, _ = fmt.Fprintf(w, "%s_sum{%s} %v\n%s_count{%s} %d\n", key.name, key.labels, h.sum, key.name, key.labels, h.counts[len(h.counts)-1])
+		_, _ = fmt.Fprintf(w, "%s_sum{%s} %v\n%s_count{%s} %d\n",
+			key.name, key.labels, h.sum, key.name, key.labels, h.counts[len(h.counts)-1])
 	}
 	return w.Bytes()
 }

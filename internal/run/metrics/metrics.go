@@ -1,8 +1,8 @@
-// Package metrics tells others what a run measures while it runs: files of TensorBoard, tracking servers, Prometheus. Meter
-// holds counters, gauges and histograms in the text form of Prometheus.
+// Package metrics tells others what a run measures while it runs: files of TensorBoard, tracking servers, Prometheus.
+// Meter holds counters, gauges and histograms in the text form of Prometheus.
 //
-// The ledger of the run, and metrics.jsonl beside it, are the truth. All else here is a copy of their rows. A copy that cannot be made is a
-// warning and never stops a run.
+// The ledger of the run, and metrics.jsonl beside it, are the truth. All else here is a copy of their rows. A copy that
+// cannot be made is a warning and never stops a run.
 package metrics
 
 import "time"
@@ -18,8 +18,8 @@ type Row struct {
 	Values map[string]float64 // by name; Names has them
 }
 
-// Sink takes rows, each once, in the order of the ledger. A row of a stage and step that it has is there again, since a run that was stopped
-// computed the step anew: it takes the place of the other.
+// Sink takes rows, each once, in the order of the ledger. A row of a stage and step that it has is there again, since a
+// run that was stopped computed the step anew: it takes the place of the other.
 type Sink interface {
 	Put(r Row)
 	// Close sends what is left, for some seconds at most, and says how the run ended.
@@ -36,9 +36,10 @@ const (
 	Stopped // by its user; it can go on
 )
 
-// Tag is the name of a metric where all rows of a run are in one place, as the trainers of transformers and TRL write it (rewrite_logs of
-// transformers.integrations): train/NAME of the stage that the run is for, eval/NAME of validations. Other stages have their own name before it.
-// What is said of validation in the name already (eval_loss) is not said twice.
+// Tag is the name of a metric where all rows of a run are in one place, as the trainers of transformers and TRL write
+// it (rewrite_logs of transformers.integrations): train/NAME of the stage that the run is for, eval/NAME of
+// validations. Other stages have their own name before it. What is said of validation in the name already (eval_loss)
+// is not said twice.
 func Tag(main, stage, name string) string {
 	switch stage {
 	case main:

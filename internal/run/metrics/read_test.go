@@ -22,7 +22,8 @@ var (
 // ofRows are what a row of metrics.jsonl has beside its metrics, and what scripts that read it take from messages.
 var ofRows = []string{"stage", "step", "metrics", "at", "tools", "tool_calls", "role", "content"}
 
-// What scripts and pages read of a run's metrics has a name that there is: a metric whose name was changed would read as missing there, or as 0.
+// What scripts and pages read of a run's metrics has a name that there is: a metric whose name was changed would read
+// as missing there, or as 0.
 func TestWhatScriptsReadIsMeasured(t *testing.T) {
 	prefixes := []string{}
 	for _, n := range Names() {
@@ -34,7 +35,8 @@ func TestWhatScriptsReadIsMeasured(t *testing.T) {
 	for file, text := range scripts(t) {
 		names := map[string]bool{}
 		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
-			if p, _, _ := strings.Cut(m[1], "/"); slices.Contains(prefixes, p) && !strings.HasPrefix(m[1], "tools/") { // a method of MCP
+			// a method of MCP
+			if p, _, _ := strings.Cut(m[1], "/"); slices.Contains(prefixes, p) && !strings.HasPrefix(m[1], "tools/") {
 				names[m[1]] = true
 			}
 		}
@@ -45,7 +47,8 @@ func TestWhatScriptsReadIsMeasured(t *testing.T) {
 			names[name] = true
 		}
 		for name := range names {
-			if read++; Means(name) == "" && !slices.ContainsFunc(Names(), func(n Named) bool { return n.Name == name }) {
+			if read++; Means(name) == "" &&
+				!slices.ContainsFunc(Names(), func(n Named) bool { return n.Name == name }) {
 				t.Errorf("%s reads %q, which is none of metrics.Names", file, name)
 			}
 		}
@@ -63,8 +66,10 @@ func rowNames(file, text string) (names []string) {
 	for line := range strings.Lines(text) {
 		for _, m := range taken.FindAllStringSubmatchIndex(line, -1) {
 			before, name := line[:m[0]], line[m[2]:m[3]]
-			owner := before[strings.LastIndexFunc(before, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz_[]-0123456789", r) })+1:]
-			if slices.Contains([]string{"m", "best", "steps[0]", "steps[-1]"}, owner) && !slices.Contains(ofRows, name) {
+			owner := before[strings.LastIndexFunc(before,
+				func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz_[]-0123456789", r) })+1:]
+			if slices.Contains([]string{"m", "best", "steps[0]", "steps[-1]"}, owner) &&
+				!slices.Contains(ofRows, name) {
 				names = append(names, name)
 			}
 		}

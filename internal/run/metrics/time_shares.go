@@ -8,12 +8,13 @@ import (
 
 // Spent is what a run took, by its rows.
 type Spent struct {
-	Seconds   float64          `json:"seconds"`            // that its attempts have worked
-	Parts     map[Part]float64 `json:"parts,omitempty"`    // seconds of each
-	Compiling float64          `json:"compiling,omitzero"` // of training, in which programs were compiled or read from the disk
-	GPUHours  float64          `json:"gpu_hours,omitzero"`
-	JudgeCost float64          `json:"judge_dollars,omitzero"` // US dollars, where the prices are known
-	Target    *Reached         `json:"target,omitempty"`       // nil where it was not reached
+	Seconds float64          `json:"seconds"`         // that its attempts have worked
+	Parts   map[Part]float64 `json:"parts,omitempty"` // seconds of each
+	// of training, in which programs were compiled or read from the disk
+	Compiling float64  `json:"compiling,omitzero"`
+	GPUHours  float64  `json:"gpu_hours,omitzero"`
+	JudgeCost float64  `json:"judge_dollars,omitzero"` // US dollars, where the prices are known
+	Target    *Reached `json:"target,omitempty"`       // nil where it was not reached
 
 	stages  map[string]bool // of the rows
 	trained bool            // in a step there was something to learn from
@@ -43,7 +44,8 @@ func AddUp(rows []Row) Spent {
 			}
 		}
 		if at, ok := r.Values[ToTarget]; ok && (s.Target == nil || at < s.Target.Seconds) {
-			s.Target = &Reached{Success: r.Values[success], Stage: r.Stage, Step: r.Step, Seconds: at, GPUHours: r.Values[GPUHours]}
+			s.Target = &Reached{Success: r.Values[success], Stage: r.Stage, Step: r.Step, Seconds: at,
+				GPUHours: r.Values[GPUHours]}
 		}
 	}
 	return s
@@ -66,10 +68,11 @@ func (s Spent) hints() map[Part]string {
 		train = "nothing was trained; programs were made in it, and logprobs of probes"
 	}
 	return map[Part]string{
-		Rollout:    "more engine.slots, a lower rollout.max_tokens, or servers that answer sooner make it shorter",
-		Score:      "a higher judge.concurrency, or a reward program that works on several at once, makes it shorter",
-		Train:      train,
-		Publish:    "the adapter is copied to each sampler after each step; fewer devices or a lower lora.rank make it shorter",
+		Rollout: "more engine.slots, a lower rollout.max_tokens, or servers that answer sooner make it shorter",
+		Score:   "a higher judge.concurrency, or a reward program that works on several at once, makes it shorter",
+		Train:   train,
+		Publish: "the adapter is copied to each sampler after each step; fewer devices or a lower lora.rank make " +
+			"it shorter",
 		Eval:       measured,
 		Checkpoint: "a higher checkpoint_every, or a faster disk, makes it shorter",
 		Other:      "compiling, and what comes between the steps; the cache of programs makes a second start shorter",
@@ -101,7 +104,8 @@ func (s Spent) Lines() []string {
 		} else if p == Train && compiled > 0.1 {
 			hint += "; " + percent(compiled) + " of it compiled programs, which are kept"
 		}
-		lines = append(lines, fmt.Sprintf("bottleneck: %s took %s of %s%s: %s", p, percent(share), short(whole), rest, hint))
+		lines = append(lines,
+			fmt.Sprintf("bottleneck: %s took %s of %s%s: %s", p, percent(share), short(whole), rest, hint))
 	}
 	if s.GPUHours > 0 {
 		lines = append(lines, fmt.Sprintf("GPU hours: %.3g", s.GPUHours))
@@ -110,7 +114,8 @@ func (s Spent) Lines() []string {
 		lines = append(lines, fmt.Sprintf("judge: %.4f dollars", s.JudgeCost))
 	}
 	if t := s.Target; t != nil {
-		line := fmt.Sprintf("target: success %.3g was reached at minute %.1f, at %s step %d", t.Success, t.Seconds/60, t.Stage, t.Step)
+		line := fmt.Sprintf("target: success %.3g was reached at minute %.1f, at %s step %d",
+			t.Success, t.Seconds/60, t.Stage, t.Step)
 		if t.GPUHours > 0 {
 			line += fmt.Sprintf(", after %.3g GPU hours", t.GPUHours)
 		}

@@ -8,7 +8,8 @@ import (
 // Part is what a run spends its time on.
 type Part string
 
-// The parts of a run. Each is the metric time/PART of a row: seconds since the row before, of whatever stage, in which it was going on.
+// The parts of a run. Each is the metric time/PART of a row: seconds since the row before, of whatever stage, in which
+// it was going on.
 const (
 	Rollout    Part = "rollout"    // an episode was under way
 	Score      Part = "score"      // groups were scored, a judge's time included, while no episode was under way
@@ -48,8 +49,8 @@ type Options struct {
 	Now      func() time.Time // nil: time.Now
 }
 
-// Watch tells where the time of a run goes, and what was spent. Its methods may be called from many goroutines. Parts may overlap, as where
-// episodes are run while the trainer works; then they add up to more than the time that passed.
+// Watch tells where the time of a run goes, and what was spent. Its methods may be called from many goroutines. Parts
+// may overlap, as where episodes are run while the trainer works; then they add up to more than the time that passed.
 type Watch struct {
 	o       Options
 	mu      sync.Mutex
@@ -71,8 +72,8 @@ func NewWatch(o Options) *Watch {
 		o.Now = time.Now
 	}
 	now := o.Now()
-	w := &Watch{o: o, active: map[Part]int{}, since: now, lap: map[Part]time.Duration{}, row: now, began: now, all: map[Part]time.Duration{},
-		sums: map[string]map[int]float64{}, reached: map[string]int{}}
+	w := &Watch{o: o, active: map[Part]int{}, since: now, lap: map[Part]time.Duration{}, row: now, began: now,
+		all: map[Part]time.Duration{}, sums: map[string]map[int]float64{}, reached: map[string]int{}}
 	for _, r := range o.Kept {
 		w.before = max(w.before, r.Values[Elapsed])
 		w.add(r.Stage, r.Step, r.Values)

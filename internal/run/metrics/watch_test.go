@@ -31,8 +31,10 @@ func TestPartsOfAStep(t *testing.T) {
 	during(w, Train, func() { h.pass(20) })
 	m := map[string]float64{"step_tokens": 7}
 	w.Row("grpo", 0, m)
-	want := map[string]float64{"step_tokens": 7, "num_tokens": 7, "time/other": 1, "time/publish": 2, "time/rollout": 12, "time/score": 6, "time/train": 20,
-		"time/elapsed": 41, "time/gpu_hours": 2 * 41.0 / 3600}
+	want := map[string]float64{
+		"step_tokens": 7, "num_tokens": 7, "time/other": 1, "time/publish": 2, "time/rollout": 12, "time/score": 6,
+		"time/train": 20, "time/elapsed": 41, "time/gpu_hours": 2 * 41.0 / 3600,
+	}
 	for name := range maps.Keys(want) {
 		if math.Abs(m[name]-want[name]) > 1e-9 {
 			t.Errorf("%s is %v, not %v", name, m[name], want[name])
@@ -47,7 +49,8 @@ func TestPartsOfAStep(t *testing.T) {
 	during(w, Train, func() { during(w, Rollout, func() { h.pass(60) }) }) // overlapped
 	m = map[string]float64{"step_tokens": 5}
 	w.Row("grpo", 1, m)
-	if m["time/train"] != 60 || m["time/rollout"] != 60 || m["time/elapsed"] != 101 || m["num_tokens"] != 12 || m["time/other"] != 0 {
+	if m["time/train"] != 60 || m["time/rollout"] != 60 || m["time/elapsed"] != 101 || m["num_tokens"] != 12 ||
+		m["time/other"] != 0 {
 		t.Errorf("%v", m)
 	}
 }
@@ -85,29 +88,49 @@ func TestWatchGoesOn(t *testing.T) {
 
 func TestSpent(t *testing.T) {
 	s := AddUp([]Row{
-		{Stage: "grpo", Step: 0, Values: map[string]float64{Elapsed: 60, GPUHours: 1.0 / 60, "time/rollout": 40, "time/train": 15, "time/other": 5, "judge/cost": 0.125, "judge/cost_total": 0.125}},
+		{Stage: "grpo", Step: 0, Values: map[string]float64{Elapsed: 60, GPUHours: 1.0 / 60, "time/rollout": 40,
+			"time/train": 15, "time/other": 5, "judge/cost": 0.125, "judge/cost_total": 0.125}},
 		{Stage: ValidationStage, Step: 1, Values: map[string]float64{Elapsed: 90, GPUHours: 1.5 / 60, "time/eval": 30, "success": 0.75, ToTarget: 90}},
-		{Stage: "grpo", Step: 1, Values: map[string]float64{Elapsed: 150, GPUHours: 2.5 / 60, "time/rollout": 50, "time/train": 10, "judge/cost": 0.125, "judge/cost_total": 0.25}},
+		{Stage: "grpo", Step: 1, Values: map[string]float64{Elapsed: 150, GPUHours: 2.5 / 60, "time/rollout": 50,
+			"time/train": 10, "judge/cost": 0.125, "judge/cost_total": 0.25}},
 	})
 	text := strings.Join(s.Lines(), "\n")
-	for _, want := range []string{"bottleneck: rollout took 60% of 2m30s (train 17%, eval 20%, other 3%): more engine.slots", "GPU hours: 0.0417", "judge: 0.2500 dollars",
-		"target: success 0.75 was reached at minute 1.5, at validation step 1, after 0.025 GPU hours"} {
+	for _, want := range []string{
+		"bottleneck: rollout took 60% of 2m30s (train 17%, eval 20%, other 3%): more engine.slots", "GPU hours: 0.0417",
+		"judge: 0.2500 dollars",
+		"target: success 0.75 was reached at minute 1.5, at validation step 1, after 0.025 GPU hours",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
-	for seconds, want := range map[float64]string{6: "s: 60% of it compiled programs", 4: "a larger engine.micro_batch makes it shorter; 40% of it compiled programs", 0.5: "a larger engine.micro_batch makes it shorter"} {
-		row := Row{Stage: "sft", Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": seconds, "step_tokens": 8}}
+	for seconds, want := range map[float64]string{
+		6:   "s: 60% of it compiled programs",
+		4:   "a larger engine.micro_batch makes it shorter; 40% of it compiled programs",
+		0.5: "a larger engine.micro_batch makes it shorter",
+	} {
+		row := Row{Stage: "sft",
+			Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": seconds, "step_tokens": 8}}
 		if lines := AddUp([]Row{row}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], want) {
 			t.Errorf("%g s of compiling: %q", seconds, lines)
 		}
 	}
 	nothing := Row{Stage: "grpo", Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": 4}}
-	if lines := AddUp([]Row{nothing}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], "nothing was trained") || strings.Contains(lines[0], "micro_batch") {
+	if lines := AddUp([]Row{nothing}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], "nothing was trained") ||
+		strings.Contains(lines[0], "micro_batch") {
 		t.Errorf("a key of training is named where nothing was trained: %q", lines)
 	}
-	for stage, key := range map[string]string{"sft": " sft.eval_every", "dpo": " dpo.eval_every", "grpo": " eval.every", "copies": " --probe-every"} { // of what was run
-		rows := []Row{{Stage: stage, Values: map[string]float64{Elapsed: 4}}, {Stage: ValidationStage, Values: map[string]float64{Elapsed: 10, "time/eval": 9}}}
+	// of what was run
+	for stage, key := range map[string]string{
+		"sft":    " sft.eval_every",
+		"dpo":    " dpo.eval_every",
+		"grpo":   " eval.every",
+		"copies": " --probe-every",
+	} {
+		rows := []Row{
+			{Stage: stage, Values: map[string]float64{Elapsed: 4}},
+			{Stage: ValidationStage, Values: map[string]float64{Elapsed: 10, "time/eval": 9}},
+		}
 		if lines := AddUp(rows).Lines(); len(lines) != 1 || !strings.Contains(lines[0], key) {
 			t.Errorf("measuring takes most of %s: %q, want the key%s", stage, lines, key)
 		}
@@ -119,7 +142,8 @@ func TestSpent(t *testing.T) {
 
 func TestTag(t *testing.T) {
 	for _, c := range []struct{ main, stage, name, want string }{
-		{"grpo", "grpo", "reward", "train/reward"}, {"sft", ValidationStage, "eval_loss", "eval/loss"}, {"grpo", ValidationStage, "success", "eval/success"},
+		{"grpo", "grpo", "reward", "train/reward"}, {"sft", ValidationStage, "eval_loss", "eval/loss"}, {"grpo",
+			ValidationStage, "success", "eval/success"},
 		{"grpo", "sft", "loss", "sft/loss"}, {"sft", "copies", "copies/equal", "copies/copies/equal"},
 	} {
 		if got := Tag(c.main, c.stage, c.name); got != c.want {

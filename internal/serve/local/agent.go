@@ -13,8 +13,8 @@ import (
 	"hone/internal/toolset/approval"
 )
 
-// Agency is what makes a server an agent: servers of tools, and limits. The rules before the calls are those of mcp.approval, as for
-// hone collect; turns and calls are bounded by rollout.max_turns and rollout.max_tool_calls.
+// Agency is what makes a server an agent: servers of tools, and limits. The rules before the calls are those of
+// mcp.approval, as for hone collect; turns and calls are bounded by rollout.max_turns and rollout.max_tool_calls.
 type Agency struct {
 	On            bool
 	Servers       toolset.Source
@@ -22,15 +22,16 @@ type Agency struct {
 	MaxSessions   int           // open at one time
 	MaxTime       time.Duration // of one task
 	Idle          time.Duration // after which a session is closed
-	// Attended says that a person sits before the command, who is asked about calls that the rules leave open. Without one these are denied,
-	// and the model is told why.
+	// Attended says that a person sits before the command, who is asked about calls that the rules leave open. Without
+	// one these are denied, and the model is told why.
 	Attended bool
 }
 
 // open connects to the servers.
 func (g Agency) open(ctx context.Context, h *host.Host, c config.Config) (*serve.Agent, *toolset.Set, error) {
 	if g.MaxSessions < 1 || g.MaxTime <= 0 || g.Idle <= 0 {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "--max-sessions, --max-time and --idle must be positive", Next: "hone serve --help"}
+		return nil, nil, &fault.Error{Code: fault.CodeUsage,
+			What: "--max-sessions, --max-time and --idle must be positive", Next: "hone serve --help"}
 	}
 	set, gate, err := g.Connect(ctx, h, c)
 	if err != nil {
@@ -38,8 +39,8 @@ func (g Agency) open(ctx context.Context, h *host.Host, c config.Config) (*serve
 	}
 	set.Tools = gate.Wrap(set.Tools, nil)
 	set.Select(c)
-	agent := &serve.Agent{Tools: set.Selection.Tools, List: set.Selection.List, MaxTurns: c.Rollout.MaxTurns, MaxCalls: c.Rollout.MaxToolCalls,
-		MaxTime: g.MaxTime, MaxSessions: g.MaxSessions, Idle: g.Idle}
+	agent := &serve.Agent{Tools: set.Selection.Tools, List: set.Selection.List, MaxTurns: c.Rollout.MaxTurns,
+		MaxCalls: c.Rollout.MaxToolCalls, MaxTime: g.MaxTime, MaxSessions: g.MaxSessions, Idle: g.Idle}
 	if set.Selection.Of != nil {
 		agent.ListOf = set.Selection.ForConversation
 	}
@@ -77,7 +78,8 @@ func (g Agency) gate(h *host.Host, c config.Config, set *toolset.Set) (*approval
 		for _, s := range set.Catalog.Servers {
 			names = append(names, s.Name)
 		}
-		h.Say("note: every call is denied, since nobody can be asked: name in mcp.approval.allow what may be called, such as [%s], or give --yes", strings.Join(names, ", "))
+		h.Say("note: every call is denied, since nobody can be asked: name in mcp.approval.allow what may be called, "+
+			"such as [%s], or give --yes", strings.Join(names, ", "))
 	}
 	return set.Approvals(rules, toolset.Attended(g.Attended))
 }

@@ -41,11 +41,12 @@ func shop(t *testing.T) (url string, sold func() []string) {
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
 	add := func(name string, answer func(name string) string) {
-		mcp.AddTool(s, &mcp.Tool{Name: name}, func(_ context.Context, _ *mcp.CallToolRequest, in thing) (*mcp.CallToolResult, any, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer(in.Name)}}}, nil, nil
-		})
+		mcp.AddTool(s, &mcp.Tool{Name: name},
+			func(_ context.Context, _ *mcp.CallToolRequest, in thing) (*mcp.CallToolResult, any, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer(in.Name)}}}, nil, nil
+			})
 	}
 	add("look", func(string) string { return "in stock" })
 	add("buy", func(name string) string { bought = append(bought, name); return "sold" })
@@ -59,8 +60,9 @@ func shop(t *testing.T) (url string, sold func() []string) {
 	}
 }
 
-// clerk is a sampler that makes three calls, or one that no rule allows, and then says what it was answered: SmolLM2-135M does not do so by
-// itself. All else is real: tokenizer, template, server, rules, the MCP server and the clients.
+// clerk is a sampler that makes three calls, or one that no rule allows, and then says what it was answered:
+// SmolLM2-135M does not do so by itself. All else is real: tokenizer, template, server, rules, the MCP server and the
+// clients.
 type clerk struct {
 	encode func(string) []int32
 	decode func([]int32) string
@@ -82,7 +84,8 @@ func (c *clerk) Sample(_ context.Context, r policy.Request) (policy.Completion, 
 	case strings.Contains(said, "The call was denied"):
 		says = "I may not: " + said[strings.Index(said, "The call was denied"):][:60]
 	case strings.Contains(said, "Buy"):
-		says = []string{"I look first.\n" + call("look", "hat"), call("buy", "hat"), call("look", "boat"), "You have a hat."}[n]
+		says = []string{"I look first.\n" + call("look", "hat"), call("buy", "hat"), call("look", "boat"),
+			"You have a hat."}[n]
 	}
 	out := policy.Completion{IDs: append(c.encode(says), c.stop), FinishReason: policy.FinishStop}
 	out.SamplerLogprobs = make([]float32, len(out.IDs))
@@ -103,14 +106,16 @@ func TestAgentToTheOpenAIClient(t *testing.T) {
 	if _, err := os.Stat(python); err != nil {
 		t.Fatal("the openai client is not installed: run make test")
 	}
-	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard),
+		LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	c, err := config.Read("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.MCP.Approval.Allow = []string{"*/look", "*/buy"}
 	url, sold := shop(t)
-	agent, set, err := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 4, MaxTime: time.Minute, Idle: time.Minute}.open(t.Context(), h, c)
+	agent, set, err := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 4, MaxTime: time.Minute,
+		Idle: time.Minute}.open(t.Context(), h, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +142,8 @@ func TestAgentToTheOpenAIClient(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, l) }()
-	out, err := exec.CommandContext(ctx, python, "testdata/agent_client.py", "http://"+l.Addr().String()+"/v1").CombinedOutput()
+	out, err := exec.CommandContext(ctx, python, "testdata/agent_client.py",
+		"http://"+l.Addr().String()+"/v1").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -158,12 +164,13 @@ func bazaar(t *testing.T, n int) (url string, called func() []string) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "bazaar", Version: "1"}, nil)
 	for i := range n {
 		name := fmt.Sprintf("sell_thing%d", i)
-		mcp.AddTool(s, &mcp.Tool{Name: name, Description: fmt.Sprintf("Sells thing%d.", i)}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			names = append(names, name)
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sold"}}}, nil, nil
-		})
+		mcp.AddTool(s, &mcp.Tool{Name: name, Description: fmt.Sprintf("Sells thing%d.", i)},
+			func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				names = append(names, name)
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sold"}}}, nil, nil
+			})
 	}
 	h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(h.Close)
@@ -174,11 +181,12 @@ func bazaar(t *testing.T, n int) (url string, called func() []string) {
 	}
 }
 
-// Among many tools an agent's model is shown what episodes of training are: those that fit the task, or one that searches. The rules stand
-// before what is found, and nobody is asked about a search.
+// Among many tools an agent's model is shown what episodes of training are: those that fit the task, or one that
+// searches. The rules stand before what is found, and nobody is asked about a search.
 func TestAgentChoosesAmongManyTools(t *testing.T) {
 	var talk strings.Builder
-	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(&talk), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(&talk),
+		LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	c, err := config.Read("")
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +194,8 @@ func TestAgentChoosesAmongManyTools(t *testing.T) {
 	url, called := bazaar(t, 60)
 	c.MCP.MaxTools, c.MCP.Distractors, c.MCP.SearchShare = 5, 1, 0
 	c.MCP.Approval.Allow = []string{"*/sell_thing7"}
-	agency := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 4, MaxTime: time.Minute, Idle: time.Minute}
+	agency := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 4, MaxTime: time.Minute,
+		Idle: time.Minute}
 	agent, set, err := agency.open(t.Context(), h, c)
 	if err != nil {
 		t.Fatal(err)
@@ -203,11 +212,14 @@ func TestAgentChoosesAmongManyTools(t *testing.T) {
 		return names
 	}
 	first := chat.Message{Role: chat.User, Content: "I want thing7."}
-	again := shown(first, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "sell_thing44"}, {Name: "of_another"}}}, chat.Message{Role: chat.User, Content: "And thing21, please."})
+	again := shown(first,
+		chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "sell_thing44"}, {Name: "of_another"}}},
+		chat.Message{Role: chat.User, Content: "And thing21, please."})
 	if one := shown(first); len(one) != 5 || !slices.Contains(one, "sell_thing7") || !slices.Equal(one, shown(first)) {
 		t.Errorf("of a task: %q", one)
 	}
-	if len(again) != 5 || !slices.Contains(again, "sell_thing7") || !slices.Contains(again, "sell_thing21") || !slices.Contains(again, "sell_thing44") {
+	if len(again) != 5 || !slices.Contains(again, "sell_thing7") || !slices.Contains(again, "sell_thing21") ||
+		!slices.Contains(again, "sell_thing44") {
 		t.Errorf("of a conversation that goes on: %q", again)
 	}
 	if len(shown()) != 5 || !strings.Contains(talk.String(), "of 60 tools, each episode is shown 5") {
@@ -229,11 +241,18 @@ func TestAgentChoosesAmongManyTools(t *testing.T) {
 	}
 	defer session.Close()
 	var statuses []string
-	for _, call := range []chat.ToolCall{{Name: "sell_thing7", Arguments: "{}"}, {Name: "search_tools", Arguments: `{"query": "thing7 thing8"}`}, {Name: "sell_thing7", Arguments: "{}"}, {Name: "sell_thing8", Arguments: "{}"}} {
+	for _, call := range []chat.ToolCall{
+		{Name: "sell_thing7", Arguments: "{}"},
+		{Name: "search_tools", Arguments: `{"query": "thing7 thing8"}`},
+		{Name: "sell_thing7", Arguments: "{}"},
+		{Name: "sell_thing8", Arguments: "{}"},
+	} {
 		statuses = append(statuses, string(session.Call(t.Context(), []chat.ToolCall{call})[0].Status))
 	}
-	if want := []string{"invalid", "ok", "ok", "denied"}; !slices.Equal(statuses, want) || !slices.Equal(called(), []string{"sell_thing7"}) {
-		t.Errorf("not found yet, a search, an allowed tool and another end as %q, want %q; called were %q", statuses, want, called())
+	if want := []string{"invalid", "ok", "ok", "denied"}; !slices.Equal(statuses, want) ||
+		!slices.Equal(called(), []string{"sell_thing7"}) {
+		t.Errorf("not found yet, a search, an allowed tool and another end as %q, want %q; called were %q",
+			statuses, want, called())
 	}
 }
 
@@ -245,10 +264,13 @@ func TestAgentThatMayCallNothing(t *testing.T) {
 		"": func(c *config.Config, _ *host.Host) { c.MCP.Approval.Allow = []string{"*/look"} },
 	} {
 		var said bytes.Buffer
-		h := &host.Host{Talk: sanitize.New(&said), Data: sanitize.New(&said), LookupEnv: func(string) (string, bool) { return "", false }}
+		h := &host.Host{Talk: sanitize.New(&said), Data: sanitize.New(&said), LookupEnv: func(string) (string, bool) {
+			return "", false
+		}}
 		c := config.Default()
 		change(&c, h)
-		_, set, err := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 1, MaxTime: time.Minute, Idle: time.Minute}.open(t.Context(), h, c)
+		_, set, err := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 1, MaxTime: time.Minute,
+			Idle: time.Minute}.open(t.Context(), h, c)
 		if err != nil {
 			t.Fatal(err)
 		}

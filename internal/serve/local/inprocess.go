@@ -33,7 +33,9 @@ func OpenServed(h *host.Host, c config.Config, folder string, slots int) (*Serve
 }
 
 // OpenAgent is OpenServed of a server that is an agent where the agency is on.
-func OpenAgent(ctx context.Context, h *host.Host, c config.Config, folder string, slots int, agency Agency) (*Served, error) {
+func OpenAgent(
+	ctx context.Context, h *host.Host, c config.Config, folder string, slots int, agency Agency,
+) (*Served, error) {
 	folder, err := basemodel.AdapterFolder(h, folder)
 	if err != nil {
 		return nil, err
@@ -71,7 +73,8 @@ func (out *Served) open(ctx context.Context, p *places, agency Agency) error {
 	if err != nil {
 		return err
 	}
-	o := serve.Options{Models: models, MaxTokens: p.options.Context, MaxQueue: mostWaiting, Logger: slog.New(slog.DiscardHandler)}
+	o := serve.Options{Models: models, MaxTokens: p.options.Context, MaxQueue: mostWaiting,
+		Logger: slog.New(slog.DiscardHandler)}
 	var set *toolset.Set
 	if agency.On {
 		if o.Agent, set, err = agency.open(ctx, p.host, p.config); err != nil {

@@ -74,8 +74,10 @@ func (s *shelf) Unload(m serve.Model) {
 }
 
 func (s *shelf) model(name string) serve.Model {
-	return serve.Model{ID: name, Sampler: s.sampler, Renderer: noText{}, Adapter: policy.NoAdapter, NewDecoder: func() serve.Decoder { return letters{} },
-		Read: func([]int32, []chat.Tool) serve.Reader { return nil }, Encode: func(string) []int32 { return nil }, Decode: func([]int32) string { return "" }}
+	return serve.Model{ID: name, Sampler: s.sampler, Renderer: noText{}, Adapter: policy.NoAdapter,
+		NewDecoder: func() serve.Decoder { return letters{} },
+		Read:       func([]int32, []chat.Tool) serve.Reader { return nil }, Encode: func(string) []int32 { return nil },
+		Decode: func([]int32) string { return "" }}
 }
 
 // noText is a renderer of a model that is asked for ids, and letters its decoder.
@@ -101,10 +103,13 @@ type client struct {
 }
 
 // stream reads the ids of a completion; with leaves it hangs up behind the first.
-func (c client) stream(ctx context.Context, model string, prompt []int32, seed int, leaves bool) (ids []int32, ended bool, status int, err error) {
+func (c client) stream(
+	ctx context.Context, model string, prompt []int32, seed int, leaves bool,
+) (ids []int32, ended bool, status int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	body, _ := json.Marshal(map[string]any{"model": model, "prompt": prompt, "max_tokens": 12, "seed": seed, "temperature": 1, "stream": true, "return_token_ids": true})
+	body, _ := json.Marshal(map[string]any{"model": model, "prompt": prompt, "max_tokens": 12, "seed": seed,
+		"temperature": 1, "stream": true, "return_token_ids": true})
 	q, err := http.NewRequestWithContext(ctx, "POST", c.url+"/v1/completions", bytes.NewReader(body))
 	if err != nil {
 		return nil, false, 0, err
@@ -139,10 +144,12 @@ func (c client) stream(ctx context.Context, model string, prompt []int32, seed i
 	return ids, false, 200, lines.Err()
 }
 
-// load sends streams for some time, each with a prompt of its own, of models that come and go, and of clients that hang up; then it stops the
-// server in the midst of them. What a stream brings is what the same request brings alone: nobody's else, and of one adapter.
+// load sends streams for some time, each with a prompt of its own, of models that come and go, and of clients that hang
+// up; then it stops the server in the midst of them. What a stream brings is what the same request brings alone:
+// nobody's else, and of one adapter.
 func load(t *testing.T, e *engine.Engine, streams int, duration time.Duration) {
-	sampler, err := sample.New(e, learntest.Spec(), learntest.Weights(t, e, learntest.Spec()), sample.Options{LoRA: learntest.LoRA(), Adapters: 4, Slots: 8, Context: 48})
+	sampler, err := sample.New(e, learntest.Spec(), learntest.Weights(t, e, learntest.Spec()),
+		sample.Options{LoRA: learntest.LoRA(), Adapters: 4, Slots: 8, Context: 48})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +181,8 @@ func load(t *testing.T, e *engine.Engine, streams int, duration time.Duration) {
 			return
 		}
 		defer res.Body.Close()
-		if said, _ := io.ReadAll(res.Body); res.StatusCode != 200 && res.StatusCode != 429 && !strings.Contains(string(said), "server_error") {
+		if said, _ := io.ReadAll(res.Body); res.StatusCode != 200 && res.StatusCode != 429 &&
+			!strings.Contains(string(said), "server_error") {
 			t.Errorf("a swap: %d %s", res.StatusCode, said)
 		}
 	}
@@ -226,7 +234,8 @@ func load(t *testing.T, e *engine.Engine, streams int, duration time.Duration) {
 				continue
 			}
 			whole.Add(1)
-			if model == "base" && !slices.Equal(ids, want[fmt.Sprint("base", i)]) || model == "swapped" && !slices.Equal(ids, want[fmt.Sprint("x", i)]) && !slices.Equal(ids, want[fmt.Sprint("yy", i)]) {
+			if model == "base" && !slices.Equal(ids, want[fmt.Sprint("base", i)]) || model == "swapped" &&
+				!slices.Equal(ids, want[fmt.Sprint("x", i)]) && !slices.Equal(ids, want[fmt.Sprint("yy", i)]) {
 				t.Errorf("%s of prompt %d: %v, which is not what it is alone", model, i, ids)
 			}
 			if model == "swapped" && slices.Equal(ids, want[fmt.Sprint("yy", i)]) {
@@ -245,7 +254,8 @@ func load(t *testing.T, e *engine.Engine, streams int, duration time.Duration) {
 	}
 	var before uint64
 	seen := func() bool { return whole.Load() >= int64(streams) && left.Load() > 0 && kinds.Load() > 0 }
-	for n := 0; time.Now().Before(until) || !seen() && !t.Failed(); n++ { // a busy machine takes longer to send what is counted below
+	// a busy machine takes longer to send what is counted below
+	for n := 0; time.Now().Before(until) || !seen() && !t.Failed(); n++ {
 		swap("swapped", []string{"x", "yy"}[n%2])
 		if n == 5 {
 			before = heap()
@@ -259,11 +269,14 @@ func load(t *testing.T, e *engine.Engine, streams int, duration time.Duration) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if whole.Load() < int64(streams) || left.Load() == 0 || cut.Load() > 0 || kinds.Load() == 0 || before > 0 && after > before+32<<20 {
-		t.Errorf("%d whole streams (%d of the second adapter), %d clients left, %d streams were cut, the heap went from %d to %d", whole.Load(), kinds.Load(), left.Load(), cut.Load(), before, after)
+	if whole.Load() < int64(streams) || left.Load() == 0 || cut.Load() > 0 || kinds.Load() == 0 ||
+		before > 0 && after > before+32<<20 {
+		t.Errorf("%d whole streams (%d of the second adapter), %d clients left, %d streams were cut, "+
+			"the heap went from %d to %d", whole.Load(), kinds.Load(), left.Load(), cut.Load(), before, after)
 	}
 	took := slices.Sorted(slices.Values(books.took))
-	t.Logf("%d streams were whole, %d clients left, %d were turned away in the end, %d swaps, in the middle %s, at most %s; heap %d to %d MB", whole.Load(), left.Load(), turned.Load(),
+	t.Logf("%d streams were whole, %d clients left, %d were turned away in the end, %d swaps, in the middle %s, "+
+		"at most %s; heap %d to %d MB", whole.Load(), left.Load(), turned.Load(),
 		books.set.Load(), took[len(took)/2], took[len(took)-1], before>>20, after>>20)
 }
 

@@ -22,14 +22,16 @@ const Base = "base"
 
 // Options are the flags of hone serve.
 type Options struct {
-	Models      []string // adapter folders, each with a name before it or not: NAME=DIR; or Base
-	Base        string   // base model; "" is the configuration's
-	Listen      string   // address
-	KeyEnvs     []string // variables that hold the keys that clients may send; none: no key
-	Context     int      // tokens of one conversation; 0: as many as the first adapter was trained at, where its run says so
-	Slots       int      // completions sampled at once
-	MaxAdapters int      // adapters held at one time, those of Models among them; 0: those, and none is loaded at run time
-	MaxRank     int      // of adapters loaded at run time; 0: 16, or more where one of Models has more
+	Models  []string // adapter folders, each with a name before it or not: NAME=DIR; or Base
+	Base    string   // base model; "" is the configuration's
+	Listen  string   // address
+	KeyEnvs []string // variables that hold the keys that clients may send; none: no key
+	// tokens of one conversation; 0: as many as the first adapter was trained at, where its run says so
+	Context int
+	Slots   int // completions sampled at once
+	// adapters held at one time, those of Models among them; 0: those, and none is loaded at run time
+	MaxAdapters int
+	MaxRank     int // of adapters loaded at run time; 0: 16, or more where one of Models has more
 	Agent       Agency
 
 	adapters []adapterFolder
@@ -111,7 +113,9 @@ func (l *loaded) close() {
 }
 
 // load opens the models and, for an agent, its servers, and makes a server of them.
-func (l *loaded) load(ctx context.Context, h *host.Host, c config.Config, o Options, options serve.Options) (*serve.Server, []serve.Model, error) {
+func (l *loaded) load(
+	ctx context.Context, h *host.Host, c config.Config, o Options, options serve.Options,
+) (*serve.Server, []serve.Model, error) {
 	var err error
 	if l.places, err = open(h, c, o); err != nil {
 		return nil, nil, err
@@ -145,8 +149,8 @@ func Logger(h *host.Host) *slog.Logger {
 	return slog.New(slog.NewTextHandler(h.Talk, &slog.HandlerOptions{Level: level}))
 }
 
-// open finds the base model and the shape of what is served beside it, and refuses what the memory does not hold. Nothing is on a device
-// yet.
+// open finds the base model and the shape of what is served beside it, and refuses what the memory does not hold.
+// Nothing is on a device yet.
 func open(h *host.Host, c config.Config, o Options) (*places, error) {
 	trained, template, own, err := Prompting(h, c, o.first())
 	if err != nil {
@@ -168,7 +172,8 @@ func open(h *host.Host, c config.Config, o Options) (*places, error) {
 		return nil, err
 	}
 	if template != "" && template != base.Renderer.Template() {
-		h.Say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(o.first(), render.TemplateFile))
+		h.Say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained",
+			filepath.Join(o.first(), render.TemplateFile))
 	}
 	return p, nil
 }
@@ -187,6 +192,7 @@ func (o *Options) announce(h *host.Host, l net.Listener, models []serve.Model) e
 	}
 	h.Say("models: %s", strings.Join(s.Models, ", "))
 	h.Say("try:  curl %s/chat/completions%s -H 'Content-Type: application/json' \\\n"+
-		`        -d '{"model": %q, "messages": [{"role": "user", "content": "Hello"}]}'`, s.URL, authorization, s.Models[0])
+		`        -d '{"model": %q, "messages": [{"role": "user", "content": "Hello"}]}'`, s.URL, authorization,
+		s.Models[0])
 	return nil
 }

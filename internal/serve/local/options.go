@@ -15,12 +15,14 @@ import (
 func Listen(address string, keys []string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot listen", Where: address, Next: "name another address with --listen", Err: err}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot listen", Where: address,
+			Next: "name another address with --listen", Err: err}
 	}
 	if at, ok := listener.Addr().(*net.TCPAddr); keys == nil && (!ok || !at.IP.IsLoopback()) {
 		_ = listener.Close() // nobody has come
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: "--listen " + address,
-			Why: "the address can be reached from other machines", Next: "name the variable that holds a key with --key-env, or listen on 127.0.0.1"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key",
+			Where: "--listen " + address, Why: "the address can be reached from other machines",
+			Next: "name the variable that holds a key with --key-env, or listen on 127.0.0.1"}
 	}
 	return listener, nil
 }
@@ -53,7 +55,13 @@ func (o *Options) check(h *host.Host) ([]string, error) {
 func Keys(h *host.Host, variables []string) (keys []string, err error) {
 	for _, name := range variables {
 		if name == "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "no variable is named", Where: "--key-env", Why: "it is empty, as a shell's variable is that is not set", Next: "name the variable itself: --key-env MY_KEY"}
+			return nil, &fault.Error{
+				Code:  fault.CodeUsage,
+				What:  "no variable is named",
+				Where: "--key-env",
+				Why:   "it is empty, as a shell's variable is that is not set",
+				Next:  "name the variable itself: --key-env MY_KEY",
+			}
 		}
 		key, err := h.KeyIn(name, "clients to send", "--key-env "+name, "leave out --key-env")
 		if err != nil {
@@ -72,21 +80,25 @@ func (o *Options) read() error {
 			continue
 		}
 		dir, name := given, filepath.ToSlash(filepath.Clean(given))
-		if before, after, named := strings.Cut(given, "="); named && before != "" && !strings.ContainsAny(before, `/\`) {
+		if before, after, named := strings.Cut(given, "="); named && before != "" &&
+			!strings.ContainsAny(before, `/\`) {
 			name, dir = before, after
 		}
 		switch {
 		case isBase(dir):
-			return &fault.Error{Code: fault.CodeUsage, What: "this is a base model, where an adapter's folder is asked for", Where: "--model " + given,
+			return &fault.Error{Code: fault.CodeUsage,
+				What: "this is a base model, where an adapter's folder is asked for", Where: "--model " + given,
 				Next: "hone serve --model " + Base + " --base-model " + dir}
 		case names[name] || name == o.Base:
-			return &fault.Error{Code: fault.CodeUsage, What: "two models have one name", Where: "--model " + given, Why: name, Next: "name it: --model NAME=" + dir}
+			return &fault.Error{Code: fault.CodeUsage, What: "two models have one name", Where: "--model " + given,
+				Why: name, Next: "name it: --model NAME=" + dir}
 		}
 		names[name] = true
 		o.adapters = append(o.adapters, adapterFolder{name, dir})
 	}
 	if o.MaxAdapters > 0 && len(o.adapters) > o.MaxAdapters {
-		return &fault.Error{Code: fault.CodeUsage, What: "more adapters are given than --max-adapters", Next: "raise --max-adapters"}
+		return &fault.Error{Code: fault.CodeUsage, What: "more adapters are given than --max-adapters",
+			Next: "raise --max-adapters"}
 	}
 	return nil
 }

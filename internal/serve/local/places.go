@@ -25,8 +25,8 @@ import (
 	"hone/internal/text/render"
 )
 
-// places are where adapters stand in a sampler: beside the base model, each in a place of one shape. One place more than are served at
-// one time is there, so that an adapter can be replaced while requests of the old one go on.
+// places are where adapters stand in a sampler: beside the base model, each in a place of one shape. One place more
+// than are served at one time is there, so that an adapter can be replaced while requests of the old one go on.
 type places struct {
 	host    *host.Host
 	config  config.Config
@@ -46,8 +46,9 @@ type places struct {
 // usualRank is the rank that adapters loaded at run time may have, as vLLM has it.
 const usualRank = 16
 
-// shape finds the shape that holds all adapters: that of them where they are alike, else one of all linear maps and the largest rank, with
-// rows of the tokens that any has. Where adapters come at run time, those that a fresh one would have are among them.
+// shape finds the shape that holds all adapters: that of them where they are alike, else one of all linear maps and the
+// largest rank, with rows of the tokens that any has. Where adapters come at run time, those that a fresh one would
+// have are among them.
 func (p *places) shape() error {
 	spec := p.base.Shape()
 	alike, rank := true, 0
@@ -110,7 +111,9 @@ func (p *places) load() (models []serve.Model, err error) {
 	}
 	o := p.options
 	tok := p.base.Text.Tokenizer
-	sampling := sample.Options{Slots: o.Slots, Context: o.Context, NewDecoder: func() sample.Decoder { return tok.NewDecoder() }}
+	sampling := sample.Options{Slots: o.Slots, Context: o.Context, NewDecoder: func() sample.Decoder {
+		return tok.NewDecoder()
+	}}
 	if p.lora != nil {
 		sampling.LoRA, sampling.Adapters = *p.lora, p.count
 	}
@@ -131,7 +134,8 @@ func (p *places) load() (models []serve.Model, err error) {
 		}
 		models = append(models, m)
 	}
-	text, err := basemodel.ReadText(p.config.Model, p.base.File) // the base model is prompted its own way, not an adapter's
+	// the base model is prompted its own way, not an adapter's
+	text, err := basemodel.ReadText(p.config.Model, p.base.File)
 	if err != nil {
 		return nil, err
 	}
@@ -153,29 +157,42 @@ func (p *places) load() (models []serve.Model, err error) {
 // model is what is served under a name with a renderer.
 func (p *places) model(name string, r render.Renderer) serve.Model {
 	tok := p.base.Text.Tokenizer
-	m := serve.Model{ID: name, Sampler: p.sampler, Renderer: r, Decode: tok.Decode, Encode: tok.Encode, Token: tok.Token, MaxContext: p.options.Context,
-		NewDecoder: func() serve.Decoder { return tok.NewDecoder() }, Failed: p.sampler.Failed,
+	m := serve.Model{
+		ID:         name,
+		Sampler:    p.sampler,
+		Renderer:   r,
+		Decode:     tok.Decode,
+		Encode:     tok.Encode,
+		Token:      tok.Token,
+		MaxContext: p.options.Context,
+		NewDecoder: func() serve.Decoder { return tok.NewDecoder() },
+		Failed:     p.sampler.Failed,
 		Read: func(prompt []int32, tools []chat.Tool) serve.Reader {
 			if len(tools) == 0 {
 				return r.Reader(prompt, nil).WithoutCalls()
 			}
 			return r.Reader(prompt, tools)
 		},
-		VocabSize: p.base.Spec.VocabSize, Shape: &serve.Shape{Words: p.words, Opens: r.Opens}}
+		VocabSize: p.base.Spec.VocabSize,
+		Shape:     &serve.Shape{Words: p.words, Opens: r.Opens},
+	}
 	if frame, ok := r.ToolFormat().Frame(); ok {
 		held := grammar.Frame(frame)
-		m.Shape.Frame, m.Shape.Read = &held, func(prompt []int32) serve.Reader { return r.Reader(prompt, nil).WithFrame(frame) }
+		m.Shape.Frame, m.Shape.Read = &held, func(prompt []int32) serve.Reader {
+			return r.Reader(prompt, nil).WithFrame(frame)
+		}
 	}
 	return m
 }
 
-// Load implements serve.Adapters. A client learns of a path that it holds an adapter, and of that whether it fits; of any other it does not
-// even learn whether something is there.
+// Load implements serve.Adapters. A client learns of a path that it holds an adapter, and of that whether it fits; of
+// any other it does not even learn whether something is there.
 func (p *places) Load(_ context.Context, name, dir string) (serve.Model, error) {
 	f, err := readFolder(dir)
 	if err != nil {
 		p.host.Say("warning: a client asked for an adapter that cannot be read: %v", err)
-		return serve.Model{}, &fault.Error{Code: fault.CodeUsage, What: "there is no adapter that can be read", Where: dir, Why: "the server's log says why",
+		return serve.Model{}, &fault.Error{Code: fault.CodeUsage, What: "there is no adapter that can be read",
+			Where: dir, Why: "the server's log says why",
 			Next: "name the folder that holds " + adapter.ConfigFile + " and " + adapter.WeightsFile}
 	}
 	return p.put(name, f)
@@ -188,8 +205,8 @@ type folder struct {
 	tensors map[string]adapter.Tensor
 }
 
-// readFolder reads an adapter. All that is read of a folder, here or later, is a regular file or a link to one: opening another, such as a
-// pipe, may take forever.
+// readFolder reads an adapter. All that is read of a folder, here or later, is a regular file or a link to one: opening
+// another, such as a pipe, may take forever.
 func readFolder(dir string) (f folder, err error) {
 	for _, name := range []string{adapter.ConfigFile, adapter.WeightsFile, render.PromptingFile, render.TemplateFile} {
 		path := filepath.Join(dir, name)
@@ -224,14 +241,16 @@ func (p *places) put(name string, f folder) (serve.Model, error) {
 		return serve.Model{}, err
 	}
 	if template != "" && template != r.Template() {
-		p.host.Say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(dir, render.TemplateFile))
+		p.host.Say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained",
+			filepath.Join(dir, render.TemplateFile))
 	}
 	lora, flat, err := model.PEFTOf(dir, f.config, f.tensors, p.base.Spec)
 	if err != nil {
 		return serve.Model{}, err
 	}
 	if flat, err = lora.Within(p.base.Spec, flat, *p.lora); err != nil {
-		return serve.Model{}, &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit its place", Where: dir, Err: err,
+		return serve.Model{}, &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit its place",
+			Where: dir, Err: err,
 			Next: "start hone serve with a larger --max-rank, or with this adapter, where it has rows of tokens"}
 	}
 	place, err := p.set(flat)
@@ -251,8 +270,9 @@ func (p *places) set(flat []float32) (place int, err error) {
 		place++
 	}
 	if place == len(p.taken) {
-		return 0, &fault.Error{Code: fault.CodeExhausted, What: "all places for adapters are taken", Why: fmt.Sprintf("there are %d", p.count-1),
-			Next: "unload one, or start hone serve with a larger --max-adapters"}
+		return 0, &fault.Error{Code: fault.CodeExhausted, What: "all places for adapters are taken",
+			Why: fmt.Sprintf("there are %d",
+				p.count-1), Next: "unload one, or start hone serve with a larger --max-adapters"}
 	}
 	b, err := p.base.Engine.Upload(flat, len(flat))
 	if err != nil {
@@ -260,7 +280,8 @@ func (p *places) set(flat []float32) (place int, err error) {
 	}
 	defer engine.Free(b) // it is copied into the sampler's own arrays
 	p.version++
-	if err := p.sampler.SetAdapterOf(place, b, p.version); err != nil { // not 0, which tells the base model in an answer's fingerprint
+	// not 0, which tells the base model in an answer's fingerprint
+	if err := p.sampler.SetAdapterOf(place, b, p.version); err != nil {
 		return 0, err
 	}
 	p.taken[place] = true

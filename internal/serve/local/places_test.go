@@ -13,8 +13,8 @@ import (
 	"hone/internal/text/render"
 )
 
-// Of a path without an adapter a client is told one thing, whatever is there: it does not learn which files this machine has, and no file
-// keeps it waiting. The reason stands in the log.
+// Of a path without an adapter a client is told one thing, whatever is there: it does not learn which files this
+// machine has, and no file keeps it waiting. The reason stands in the log.
 func TestPathsTellNothing(t *testing.T) {
 	root := t.TempDir()
 	in := func(parts ...string) string { return filepath.Join(append([]string{root}, parts...)...) }
@@ -60,8 +60,9 @@ func TestPathsTellNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths = append(paths, in("gone"), in("gone", "deeper"), in("text", adapter.ConfigFile), in("loop", "loop"), in("pipe of "+adapter.ConfigFile, adapter.ConfigFile),
-		"/dev/zero", "/root", "relative", ".", in("a\x00b"), in(strings.Repeat("n", 300)))
+	paths = append(paths, in("gone"), in("gone", "deeper"), in("text", adapter.ConfigFile), in("loop", "loop"),
+		in("pipe of "+adapter.ConfigFile, adapter.ConfigFile), "/dev/zero", "/root", "relative", ".", in("a\x00b"),
+		in(strings.Repeat("n", 300)))
 	var log strings.Builder
 	p := &places{host: &host.Host{Talk: sanitize.New(&log)}}
 	want := ""

@@ -14,8 +14,8 @@ import (
 	"hone/internal/text/render"
 )
 
-// TrainingContext is model.context of the run that the adapter lies in: in longer conversations it was never trained. Where no run says it, it
-// is 1024.
+// TrainingContext is model.context of the run that the adapter lies in: in longer conversations it was never trained.
+// Where no run says it, it is 1024.
 func TrainingContext(folder string) int {
 	const usual = 1024
 	if folder == "" {
@@ -34,9 +34,11 @@ func TrainingContext(folder string) int {
 	return c.Model.Context
 }
 
-// Prompting says how the adapter was prompted in training, and the configuration with which it is prompted so. Of an adapter
-// that does not say, template is the chat template beside it, in which hone's own form is recognised.
-func Prompting(h *host.Host, c config.Config, folder string) (trained *render.Prompting, template string, own config.Config, err error) {
+// Prompting says how the adapter was prompted in training, and the configuration with which it is prompted so. Of an
+// adapter that does not say, template is the chat template beside it, in which hone's own form is recognised.
+func Prompting(
+	h *host.Host, c config.Config, folder string,
+) (trained *render.Prompting, template string, own config.Config, err error) {
 	c.Rollout.System = ""
 	if folder == "" {
 		return nil, "", c, nil
@@ -48,8 +50,8 @@ func Prompting(h *host.Host, c config.Config, folder string) (trained *render.Pr
 	return nil, template, c, err
 }
 
-// readTemplate reads the chat template beside the adapter, if there is one, and the system message that stands in it: the
-// adapter must be prompted as it was trained.
+// readTemplate reads the chat template beside the adapter, if there is one, and the system message that stands in it:
+// the adapter must be prompted as it was trained.
 func readTemplate(folder string) (system, template string, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, render.TemplateFile))
 	if errors.Is(err, fs.ErrNotExist) {

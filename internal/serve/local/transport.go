@@ -18,7 +18,8 @@ func (p InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(&a.body), Request: r, ContentLength: int64(a.body.Len())}, nil
+	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(&a.body), Request: r,
+		ContentLength: int64(a.body.Len())}, nil
 }
 
 // written is what a handler writes.

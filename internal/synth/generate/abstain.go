@@ -62,17 +62,27 @@ func (m *maker) askBacks(n int) (list []*Candidate) {
 // wishes are what people ask of assistants that have the tools for it: a request, then words of tools that could do it.
 func wishes() [][2]string {
 	return [][2]string{
-		{"book a flight from Oslo to Lima for next Friday", "flight book travel ticket"}, {"order a large pizza to my flat", "pizza order food deliver"},
-		{"play some jazz in the living room", "play music song audio media"}, {"call my dentist and move the appointment", "call phone dial appointment calendar"},
-		{"transfer 50 euros to Ada", "transfer bank pay payment money"}, {"turn off the lights in the kitchen", "light home switch device"},
-		{"print two copies of my report on the office printer", "printer"}, {"reserve a table for four at eight this evening", "reserve table restaurant book"},
-		{"post a photo of my cat to my profile", "photo post social image upload"}, {"tell me the weather in Nairobi tomorrow", "weather forecast temperature"},
+		{"book a flight from Oslo to Lima for next Friday", "flight book travel ticket"},
+		{"order a large pizza to my flat", "pizza order food deliver"}, {"play some jazz in the living room",
+			"play music song audio media"},
+		{"call my dentist and move the appointment", "call phone dial appointment calendar"},
+		{"transfer 50 euros to Ada", "transfer bank pay payment money"}, {"turn off the lights in the kitchen",
+			"light home switch device"},
+		{"print two copies of my report on the office printer", "printer"},
+		{"reserve a table for four at eight this evening", "reserve table restaurant book"},
+		{"post a photo of my cat to my profile", "photo post social image upload"},
+		{"tell me the weather in Nairobi tomorrow", "weather forecast temperature"},
 		{"text Marie that I am late", "sms text message send phone"},
-		{"find the cheapest hotel in Athens for two nights", "hotel book travel"}, {"take a picture with the webcam", "camera webcam picture photo image"},
-		{"look up the price of gold today", "price stock market finance gold"}, {"renew my driving licence", "licence renew government"},
-		{"water the plants at six every morning", "water plant schedule device garden"}, {"edit the colours of my holiday video", "video edit movie"},
-		{"scan my fridge and say what is missing", "scan fridge device"}, {"start the washing machine", "washing machine device start"},
-		{"find a parking space near the station", "parking map location place"}, {"measure my heart rate now", "heart health measure"},
+		{"find the cheapest hotel in Athens for two nights", "hotel book travel"}, {"take a picture with the webcam",
+			"camera webcam picture photo image"},
+		{"look up the price of gold today", "price stock market finance gold"}, {"renew my driving licence",
+			"licence renew government"},
+		{"water the plants at six every morning", "water plant schedule device garden"},
+		{"edit the colours of my holiday video", "video edit movie"}, {"scan my fridge and say what is missing",
+			"scan fridge device"}, {"start the washing machine",
+			"washing machine device start"},
+		{"find a parking space near the station", "parking map location place"}, {"measure my heart rate now",
+			"heart health measure"},
 		{"unlock the front door", "door lock unlock device"}, {"order new shoes in size 42", "order shop shoe buy"},
 	}
 }
@@ -85,7 +95,8 @@ func (m *maker) missing(n int) (list []*Candidate) {
 	known, all := wordsOf(m.tools), wishes()
 	m.random("missing").Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, wish := range all {
-		if len(list) < n && !slices.ContainsFunc(strings.Fields(wish[1]), func(w string) bool { return slices.Contains(known, w) }) {
+		if len(list) < n &&
+			!slices.ContainsFunc(strings.Fields(wish[1]), func(w string) bool { return slices.Contains(known, w) }) {
 			list = append(list, &Candidate{Kind: missingTool, Subject: wish[0]})
 		}
 	}
@@ -108,15 +119,22 @@ func askFor(name string) string { return fmt.Sprintf("Which %s should I use?", w
 
 // needless are things to say to which no tool adds anything.
 func (m *maker) needless(n int) (list []*Candidate) {
-	subjects := []string{"Thank you, that was all for today.|You are welcome.", "Good morning! How are you?|Good morning! I am well. What can I do for you?",
-		"Thanks, the last answer was exactly what I needed.|You are welcome.", "Say hello to my colleague Ada.|Hello, Ada!", "Please wait a moment, I am looking for my notes.|Of course. Tell me when you are ready.",
-		"What is the opposite of late?|Early.", "Which is heavier, a kilo of iron or a kilo of feathers?|They weigh the same.", "Never mind, I have changed my mind.|All right."}
+	subjects := []string{
+		"Thank you, that was all for today.|You are welcome.",
+		"Good morning! How are you?|Good morning! I am well. What can I do for you?",
+		"Thanks, the last answer was exactly what I needed.|You are welcome.",
+		"Say hello to my colleague Ada.|Hello, Ada!",
+		"Please wait a moment, I am looking for my notes.|Of course. Tell me when you are ready.",
+		"What is the opposite of late?|Early.", "Which is heavier, a kilo of iron or a kilo of feathers?|They weigh " +
+			"the same.", "Never mind, I have changed my mind.|All right.",
+	}
 	for _, s := range m.usable() {
 		if m.held[m.group(s.Name)] { // training would speak of what it is not to see
 			continue
 		}
 		do := byDescription(s)
-		subjects = append(subjects, fmt.Sprintf("Do not do it yet, but do you have a tool to %s?|Yes, %s can do that.", do, s.Name))
+		subjects = append(subjects,
+			fmt.Sprintf("Do not do it yet, but do you have a tool to %s?|Yes, %s can do that.", do, s.Name))
 	}
 	m.random("needless").Shuffle(len(subjects), func(i, j int) { subjects[i], subjects[j] = subjects[j], subjects[i] })
 	for _, s := range subjects[:max(0, min(n, len(subjects)))] {

@@ -10,17 +10,21 @@ import (
 )
 
 func toolOf(name, description, schema string) Tool {
-	return Tool{Tool: chat.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema)}, Server: "s"}
+	return Tool{Tool: chat.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema)},
+		Server: "s"}
 }
 
 // What is answered without a call depends on tools that it does not call.
 func TestStillAbstains(t *testing.T) {
 	add := toolOf("add_item", "Add an item.", `{"type":"object","properties":{"name":{"type":"string"},"unit_price":{"type":"number"}},"required":["name","unit_price"]}`)
-	free := toolOf("add_item", "Add an item.", `{"type":"object","properties":{"name":{"type":"string"},"unit_price":{"type":"number"}},"required":["name"]}`)
+	free := toolOf("add_item", "Add an item.",
+		`{"type":"object","properties":{"name":{"type":"string"},"unit_price":{"type":"number"}},"required":["name"]}`)
 	of := func(kind, task, answer string) scenario.Scenario {
-		return scenario.Scenario{Task: task, GoldAnswer: answer, Provenance: &scenario.Provenance{By: byHone, Kind: kind}}
+		return scenario.Scenario{Task: task, GoldAnswer: answer,
+			Provenance: &scenario.Provenance{By: byHone, Kind: kind}}
 	}
-	jazz, asks := of(missingTool, "Please play some jazz in the living room.", "None of my tools can do that."), of(askBack, "Add an iron kettle.", "Which unit price should I use?")
+	jazz, asks := of(missingTool, "Please play some jazz in the living room.", "None of my tools can do that."),
+		of(askBack, "Add an iron kettle.", "Which unit price should I use?")
 	asks.Provenance.Tools = map[string]string{"add_item": "1"}
 	says := of(noTool, "Do not do it yet, but do you have a tool to add an item?", "Yes, add_item can do that.")
 	byHand := jazz

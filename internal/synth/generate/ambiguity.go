@@ -65,8 +65,8 @@ func twofold(list []draftOf) []bool {
 
 // essence are the words of a task that say what is wanted: without greetings and courtesies, in small letters.
 func essence(task string) (list []string) {
-	courtesy := strings.Fields("please pls kindly thanks thank hi hello hey dear can could would will you me i d ll the a an just quickly " +
-		"so well s re need want like to know tell give")
+	courtesy := strings.Fields("please pls kindly thanks thank hi hello hey dear can could would will you me i d ll " +
+		"the a an just quickly so well s re need want like to know tell give")
 	for _, w := range words(strings.ToLower(task)) {
 		if !slices.Contains(courtesy, w) {
 			list = append(list, w)

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// falling is how many tasks are worded for one that is wanted: of a teacher's, or where a reference tries them, more fall.
+// falling is how many tasks are worded for one that is wanted: of a teacher's, or where a reference tries them, more
+// fall.
 const (
 	falling     = 1.6
 	fallingLess = 1.1
@@ -74,8 +75,8 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 	return kept
 }
 
-// trim takes N of the scenarios that are left, with the shares of choose, and in each split as many without calls as it has
-// part of those with calls: at the gates more may have fallen in one split than in another.
+// trim takes N of the scenarios that are left, with the shares of choose, and in each split as many without calls as it
+// has part of those with calls: at the gates more may have fallen in one split than in another.
 func (m *maker) trim(list []draftOf) []draftOf {
 	var without, singles, several []*Candidate
 	asked := 0
@@ -92,7 +93,8 @@ func (m *maker) trim(list []draftOf) []draftOf {
 		}
 	}
 	n := max(0, m.N-asked)
-	most := min(len(without), max(int(m.Abstain*float64(n)), n-len(singles)-len(several)), int(mostWithout/(1-mostWithout)*float64(len(singles)+len(several))))
+	most := min(len(without), max(int(m.Abstain*float64(n)), n-len(singles)-len(several)),
+		int(mostWithout/(1-mostWithout)*float64(len(singles)+len(several))))
 	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
 	want := min(int(m.Several*float64(n)+0.5), n-most)
 	t.takeWithOwn(several, singles, want, n-most-want)
@@ -114,8 +116,8 @@ func (m *maker) trim(list []draftOf) []draftOf {
 	return kept
 }
 
-// evenly takes n of the candidates without calls, no more for a split than its part of those with calls, and of kinds as many
-// of one as of another. They are fewer where a split has not its part.
+// evenly takes n of the candidates without calls, no more for a split than its part of those with calls, and of kinds
+// as many of one as of another. They are fewer where a split has not its part.
 func evenly(calls, without []*Candidate, n int) (kept []*Candidate) {
 	calling, have, kinds, left := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]*Candidate{}
 	for _, c := range calls {
@@ -169,8 +171,8 @@ func (t *taking) take(list []*Candidate, n int) {
 	}
 }
 
-// takeWithOwn takes tasks of several calls and then of one, so many of each as far as there are; the share of both together that is
-// the user's kinds' is taken of these, of several calls and of one alike where they have both.
+// takeWithOwn takes tasks of several calls and then of one, so many of each as far as there are; the share of both
+// together that is the user's kinds' is taken of these, of several calls and of one alike where they have both.
 func (t *taking) takeWithOwn(several, singles []*Candidate, numSeveral, numSingles int) {
 	isOwn := func(c *Candidate) bool { return c.own != nil }
 	not := func(c *Candidate) bool { return c.own == nil }
@@ -188,14 +190,16 @@ func (t *taking) takeWithOwn(several, singles []*Candidate, numSeveral, numSingl
 	take(singles, numSingles, quota-taken)
 }
 
-// leastOfTool is in how many tasks each tool is to be, where there are so many: one task is either trained or tested on.
+// leastOfTool is in how many tasks each tool is to be, where there are so many: one task is either trained or tested
+// on.
 const leastOfTool = 2
 
-// level exchanges tasks of a list for others of it, of tools that are in fewer than they are to be: tasks of the user's kinds take many
-// places for few tools.
+// level exchanges tasks of a list for others of it, of tools that are in fewer than they are to be: tasks of the user's
+// kinds take many places for few tools.
 func (t *taking) level(list []*Candidate) {
 	for _, c := range list {
-		if c.own != nil || slices.Contains(t.list, c) || !slices.ContainsFunc(c.tools(), func(name string) bool { return t.count[name] < leastOfTool }) {
+		if c.own != nil || slices.Contains(t.list, c) ||
+			!slices.ContainsFunc(c.tools(), func(name string) bool { return t.count[name] < leastOfTool }) {
 			continue
 		}
 		out, most := -1, 0
@@ -226,7 +230,8 @@ func (t *taking) before(a, b *Candidate) int {
 			return n
 		}
 	}
-	return cmp.Or(cmp.Compare(t.rarest(a), t.rarest(b)), cmp.Compare(t.kinds[a.tag()], t.kinds[b.tag()]), cmp.Compare(t.total(a), t.total(b)))
+	return cmp.Or(cmp.Compare(t.rarest(a), t.rarest(b)), cmp.Compare(t.kinds[a.tag()], t.kinds[b.tag()]),
+		cmp.Compare(t.total(a), t.total(b)))
 }
 
 func (t *taking) rarest(c *Candidate) int {

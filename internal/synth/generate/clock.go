@@ -19,18 +19,22 @@ var (
 
 // dayForms are how servers write a day.
 func dayForms() []string {
-	return []string{"2006-01-02", "2006/01/02", "02/01/2006", "01/02/2006", "1/2/2006", "02.01.2006", "2.1.2006", "20060102",
-		"Jan 2 2006", "Jan 02 2006", "Jan 2, 2006", "January 2, 2006", "2 January 2006", "2 Jan 2006", "02 Jan 2006"}
+	return []string{
+		"2006-01-02", "2006/01/02", "02/01/2006", "01/02/2006", "1/2/2006", "02.01.2006", "2.1.2006", "20060102",
+		"Jan 2 2006", "Jan 02 2006", "Jan 2, 2006", "January 2, 2006", "2 January 2006", "2 Jan 2006", "02 Jan 2006",
+	}
 }
 
-// brokenZones are the offsets from UTC of the time zones that are not whole hours, in minutes (IANA time zone database 2025b).
+// brokenZones are the offsets from UTC of the time zones that are not whole hours, in minutes (IANA time zone database
+// 2025b).
 func brokenZones() []int {
-	return []int{-9*60 - 30, -3*60 - 30, -2*60 - 30, 3*60 + 30, 4*60 + 30, 5*60 + 30, 5*60 + 45, 6*60 + 30, 8*60 + 45, 9*60 + 30, 10*60 + 30, 12*60 + 45, 13*60 + 45}
+	return []int{-9*60 - 30, -3*60 - 30, -2*60 - 30, 3*60 + 30, 4*60 + 30, 5*60 + 30, 5*60 + 45, 6*60 + 30, 8*60 + 45,
+		9*60 + 30, 10*60 + 30, 12*60 + 45, 13*60 + 45}
 }
 
-// saysNow reports whether a text says one of some times, in Unix seconds, or its day, in any time zone, or a time by how far
-// it is from now: it would be another a minute later, or tomorrow. A text with a time of its own that falls on the same
-// minute is taken for one too.
+// saysNow reports whether a text says one of some times, in Unix seconds, or its day, in any time zone, or a time by
+// how far it is from now: it would be another a minute later, or tomorrow. A text with a time of its own that falls on
+// the same minute is taken for one too.
 func saysNow(text string, at []int64) bool {
 	if relative.MatchString(text) {
 		return true
@@ -82,6 +86,7 @@ func (l leaf) grows() bool {
 		return slices.ContainsFunc(name, func(w string) bool { return slices.Contains(list, w) })
 	}
 	return has("age", "uptime", "elapsed", "ttl", "ago", "countdown") ||
-		has("since", "until", "left", "remaining", "in") && has("ms", "seconds", "secs", "minutes", "mins", "hours", "days", "weeks", "time") ||
+		has("since", "until", "left", "remaining", "in") &&
+			has("ms", "seconds", "secs", "minutes", "mins", "hours", "days", "weeks", "time") ||
 		has("expires", "expiry") && has("in")
 }

@@ -43,7 +43,8 @@ const (
 func describing() []string {
 	return []string{
 		"PRAGMA table_info(TABLE)",
-		"SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'TABLE' ORDER BY ordinal_position",
+		"SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'TABLE' ORDER BY " +
+			"ordinal_position",
 	}
 }
 
@@ -97,7 +98,8 @@ func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
 func (db *sqlServer) uses(tools []*subject, used map[string]bool) {
 	for _, s := range tools {
 		if s.Server == db.server && slices.ContainsFunc(words(s.Name), func(w string) bool {
-			return slices.Contains([]string{"table", "tables", "schema", "schemas", "column", "columns", "query", "sql"}, w)
+			return slices.Contains([]string{"table", "tables", "schema", "schemas", "column", "columns",
+				"query", "sql"}, w)
 		}) {
 			used[s.Name] = true
 		}
@@ -119,7 +121,8 @@ func (m *maker) tryOn(ctx context.Context, session environment.Session, c Call) 
 	if len(r.StructuredContent) > 0 && strings.TrimSpace(r.Text) == "" {
 		r.Text = string(r.StructuredContent)
 	}
-	if r.Status != trajectory.CallOK || m.Trial.Refusal != nil && m.Trial.Refusal(r.Text) != "" || looksLikeFailure(r.Text) {
+	if r.Status != trajectory.CallOK || m.Trial.Refusal != nil && m.Trial.Refusal(r.Text) != "" ||
+		looksLikeFailure(r.Text) {
 		return r.Text, false
 	}
 	return r.Text, true
@@ -156,7 +159,8 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 	if db.create, ok = works("CREATE TABLE "+probeTable+" (id INTEGER PRIMARY KEY, "+probeColumn+" TEXT)", ""); ok {
 		for _, t := range takes { // what a tool says of a write tells little, so it is looked for
 			_, _ = m.tryOn(ctx, session, t.call("INSERT INTO "+probeTable+" VALUES (1, 'written "+t.tool+"')"))
-			if text, _ := m.tryOn(ctx, session, db.read.call("SELECT "+probeColumn+" FROM "+probeTable)); strings.Contains(
+			if text, _ := m.tryOn(ctx, session,
+				db.read.call("SELECT "+probeColumn+" FROM "+probeTable)); strings.Contains(
 				text,
 				"written "+t.tool,
 			) {
@@ -227,8 +231,8 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 // someRows is how many rows of a table a stranger looks at to see its columns, and how their values are written.
 const someRows = 3
 
-// discover are the calls by which a stranger finds out what there is: the tables, then some rows of some. Of a table that
-// is written to without such rows, or that gets a new one, the columns are asked for: some may have to be given.
+// discover are the calls by which a stranger finds out what there is: the tables, then some rows of some. Of a table
+// that is written to without such rows, or that gets a new one, the columns are asked for: some may have to be given.
 func (db *sqlServer) discover(tables []*programs.Table, added *programs.Table) (calls []Call) {
 	if db.list != nil {
 		calls = append(calls, *db.list)
@@ -238,7 +242,8 @@ func (db *sqlServer) discover(tables []*programs.Table, added *programs.Table) (
 	for _, t := range tables {
 		switch {
 		case t != added && len(t.Rows) > 0:
-			calls = append(calls, db.read.call(fmt.Sprintf("SELECT * FROM %s LIMIT %d", programs.Ident(t.Name), someRows)))
+			calls = append(calls,
+				db.read.call(fmt.Sprintf("SELECT * FROM %s LIMIT %d", programs.Ident(t.Name), someRows)))
 		case db.describe != nil:
 			calls = append(calls, db.describe.call(t.Name))
 		case db.describeSQL != "":

@@ -66,8 +66,8 @@ func (m *maker) demandsOf(list []scenario.Scenario, split string) (d Demands) {
 
 var argumentWord = regexp.MustCompile(`[\pL\pN_]{2,}`)
 
-// isChained reports whether a gold call says a word or a number that an earlier call answered, and that the task does not
-// say: a key, a name of a column, a value.
+// isChained reports whether a gold call says a word or a number that an earlier call answered, and that the task does
+// not say: a key, a name of a column, a value.
 func (m *maker) isChained(s *scenario.Scenario) bool {
 	if s.Provenance == nil || len(s.Provenance.Proof) == 0 {
 		return false
@@ -113,8 +113,10 @@ func (r *Report) DemandRows() [][]string {
 	if len(r.Demands) == 0 {
 		return nil
 	}
-	rows := [][]string{{"TASKS"}, {"of them"}, {"a call needs what another answered"}, {"arguments that stand in the wording"},
-		{"the answer needs no call"}, {"words a task"}, {"worded by a model"}}
+	rows := [][]string{
+		{"TASKS"}, {"of them"}, {"a call needs what another answered"}, {"arguments that stand in the wording"},
+		{"the answer needs no call"}, {"words a task"}, {"worded by a model"},
+	}
 	share := func(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) }
 	for _, split := range splits() {
 		d := r.Demands[split]

@@ -11,8 +11,10 @@ var (
 	// bullet is a line of a list: "- date: 2024-12-10", "* `iso`", "• fast (the default)".
 	bullet = regexp.MustCompile("^\\s*(?:[-*•]|\\d+[.)])\\s+[`'\"]*([\\w./+-]{1,40})[`'\"]*\\s*(?:$|[:=(,]|-\\s|–|—)")
 	// offering are words before a list of values in a line.
-	offering = regexp.MustCompile("(?i)(?:\\bone of(?: the following| these)?(?: \\w+)?\\s*:|\\bone of\\s|\\b(?:can be|may be|must be|either)\\s*:|" +
-		"\\b(?:supported|valid|allowed|available|accepted|possible|permitted|output|known|supports)(?: [\\w-]+){0,3}\\s*(?:are|is|include)?\\s*:|\\b(?:options|values|choices|formats|types|modes|units|kinds)\\s*(?:are|include|:))\\s*(.+)")
+	offering = regexp.MustCompile("(?i)(?:\\bone of(?: the following| these)?(?: \\w+)?\\s*:|\\bone of\\s|\\b(?:can " +
+		"be|may be|must be|either)\\s*:|\\b(?:supported|valid|allowed|available|accepted|possible|permitted|output|" +
+		"known|supports)(?: [\\w-]+){0,3}\\s*(?:are|is|include)?\\s*:|\\b(?:options|values|choices|formats|types|" +
+		"modes|units|kinds)\\s*(?:are|include|:))\\s*(.+)")
 	// inBrackets is a list of single words between brackets: "(temperature, length, mass, etc.)".
 	inBrackets  = regexp.MustCompile(`\s\(([\w./'"-]+(?:(?:, (?:or |and )?|\|)[\w./'"-]+){2,})\)`)
 	listedWord  = regexp.MustCompile("^[`'\"]?([\\w][\\w./+-]{0,39}|[\\w])[`'\"]?$")
@@ -23,8 +25,8 @@ var (
 // mostListed bounds the values that are taken of one description.
 const mostListed = 40
 
-// listedValues are the values that a description says a text may have: "one of: date, iso", "Supported: a, b, c", a list with a line
-// for each. None where fewer than two are told.
+// listedValues are the values that a description says a text may have: "one of: date, iso", "Supported: a, b, c", a
+// list with a line for each. None where fewer than two are told.
 func listedValues(description string) (list []json.RawMessage) {
 	if found := bullets(description); len(found) > 1 {
 		return asTexts(found)
@@ -73,7 +75,9 @@ func wordsOfList(text string) (found []string) {
 		if m == nil {
 			return found
 		}
-		if !slices.Contains([]string{"etc", "or", "and", "required", "optional", "default", "string", "more", "others", "other", "number", "case-insensitive", "case-sensitive", "inclusive"}, strings.ToLower(m[1])) && !slices.Contains(found, m[1]) {
+		if !slices.Contains([]string{"etc", "or", "and", "required", "optional", "default", "string", "more",
+			"others", "other", "number", "case-insensitive", "case-sensitive", "inclusive"}, strings.ToLower(m[1])) &&
+			!slices.Contains(found, m[1]) {
 			found = append(found, m[1])
 		}
 	}

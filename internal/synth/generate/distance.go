@@ -49,14 +49,15 @@ type Shape struct {
 	Words     float64 `json:"words"` // mean length
 	WordsLow  int     `json:"words_p10"`
 	WordsHigh int     `json:"words_p90"`
-	Calls     float64 `json:"calls"`            // mean
-	Several   float64 `json:"several"`          // share with several calls
-	None      float64 `json:"none"`             // share without one
-	FindsOut  float64 `json:"finds_out"`        // share in which a call behind the first has a value that the task does not say
-	Said      float64 `json:"arguments_said"`   // share of the values in calls that stand in the task
-	Tools     int     `json:"tools"`            // distinct
-	Chains    int     `json:"chains"`           // distinct pairs of a call's tool and the next one's
-	Distinct  float64 `json:"distinct_bigrams"` // distinct word pairs of all word pairs (Li et al. 2016, distinct-2)
+	Calls     float64 `json:"calls"`   // mean
+	Several   float64 `json:"several"` // share with several calls
+	None      float64 `json:"none"`    // share without one
+	// share in which a call behind the first has a value that the task does not say
+	FindsOut float64 `json:"finds_out"`
+	Said     float64 `json:"arguments_said"`   // share of the values in calls that stand in the task
+	Tools    int     `json:"tools"`            // distinct
+	Chains   int     `json:"chains"`           // distinct pairs of a call's tool and the next one's
+	Distinct float64 `json:"distinct_bigrams"` // distinct word pairs of all word pairs (Li et al. 2016, distinct-2)
 }
 
 // ShapeOf measures tasks.
@@ -108,8 +109,8 @@ func ShapeOf(tasks []Task) Shape {
 	return s
 }
 
-// countValues counts the values in the calls of a task, and those of them that it says. findsOut reports whether a call behind the
-// first has one that it does not say, so that something has to be found out before.
+// countValues counts the values in the calls of a task, and those of them that it says. findsOut reports whether a call
+// behind the first has one that it does not say, so that something has to be found out before.
 func (t Task) countValues() (counts [2]int, findsOut bool) {
 	plain := flat(t.Text)
 	for i, values := range t.Calls {
@@ -139,12 +140,14 @@ const mostGram = 4
 
 // Overlap is what one set of tasks has in common with another, seen from it.
 type Overlap struct {
-	Tasks  int               `json:"tasks"`         // compared
-	Grams  [mostGram]float64 `json:"shared_ngrams"` // share of its distinct n-grams, n from 1, that the other has
-	Near   float64           `json:"near"`          // share of its tasks that are near copies of one of the other, whatever the values
-	Tools  float64           `json:"tools"`         // share of its tools that the other has
-	Chains float64           `json:"chains"`        // and of its pairs of tools
-	// Usage is how differently often the tools are used: half the sum of the differences of their shares, 0 the same, 1 all others.
+	Tasks int               `json:"tasks"`         // compared
+	Grams [mostGram]float64 `json:"shared_ngrams"` // share of its distinct n-grams, n from 1, that the other has
+	// share of its tasks that are near copies of one of the other, whatever the values
+	Near   float64 `json:"near"`
+	Tools  float64 `json:"tools"`  // share of its tools that the other has
+	Chains float64 `json:"chains"` // and of its pairs of tools
+	// Usage is how differently often the tools are used: half the sum of the differences of their shares, 0 the same, 1
+	// all others.
 	Usage float64 `json:"tool_distance"`
 }
 
@@ -262,7 +265,9 @@ func (d Distance) Rows() [][]string {
 		rows = append(rows, row)
 	}
 	add("tasks", func(s Shape) string { return fmt.Sprint(s.Tasks) })
-	add("words, mean (10% to 90%)", func(s Shape) string { return fmt.Sprintf("%.1f (%d to %d)", s.Words, s.WordsLow, s.WordsHigh) })
+	add("words, mean (10% to 90%)", func(s Shape) string {
+		return fmt.Sprintf("%.1f (%d to %d)", s.Words, s.WordsLow, s.WordsHigh)
+	})
 	add("distinct word pairs", func(s Shape) string { return percent(s.Distinct) })
 	add("calls, mean", func(s Shape) string { return fmt.Sprintf("%.2f", s.Calls) })
 	add("several calls", func(s Shape) string { return percent(s.Several) })
@@ -306,8 +311,9 @@ func (o Overlap) few() string {
 	return ""
 }
 
-// GapOf says what training and held-out tasks of scenarios look like, and how far the wordings of the held-out ones are from
-// those of training. The shapes are of all tasks. Compared are those with calls: of what needs no tool there is one wording.
+// GapOf says what training and held-out tasks of scenarios look like, and how far the wordings of the held-out ones are
+// from those of training. The shapes are of all tasks. Compared are those with calls: of what needs no tool there is
+// one wording.
 func GapOf(list []scenario.Scenario, text func(*scenario.Scenario) string) Distance {
 	var all, calling [2][]scenario.Scenario // training, held-out
 	for _, s := range list {

@@ -179,11 +179,12 @@ type edge struct {
 // mostOfEdge bounds the chains from one tool to another.
 const mostOfEdge = 3
 
-// mostOfFirst bounds the chains that begin with one call, as long as other calls begin some: these chains stay in one split.
+// mostOfFirst bounds the chains that begin with one call, as long as other calls begin some: these chains stay in one
+// split.
 const mostOfFirst = 2
 
-// chains drafts calls whose result feeds another: along the edges by name and by value first, then by form; a tool feeds itself
-// where others give too few.
+// chains drafts calls whose result feeds another: along the edges by name and by value first, then by form; a tool
+// feeds itself where others give too few.
 func (d *drafts) chains(n int) {
 	d.chainsOf(n, "chain", func(a, b string) bool { return a != b })
 	d.chainsOf(n, "chain of one", func(a, b string) bool { return a == b })
@@ -201,7 +202,8 @@ func (d *drafts) chainsOf(n int, stream string, feeds func(a, b string) bool) {
 					random.Shuffle(len(edges), func(i, j int) { edges[i], edges[j] = edges[j], edges[i] })
 					for _, e := range edges {
 						pairing, first := e.from+"\x00"+e.to, a.call.key()
-						if made[pairing] < mostOfEdge && begun[first] < most && d.count[chain] < n && d.chain(r, random, a, e) {
+						if made[pairing] < mostOfEdge && begun[first] < most && d.count[chain] < n &&
+							d.chain(r, random, a, e) {
 							made[pairing]++
 							begun[first]++
 						}
@@ -279,8 +281,8 @@ func (d *drafts) edges(r *realm, a trial, sure bool, feeds func(a, b string) boo
 // mostDigits bounds a number that is carried on: of a longer one a model makes a shorter one.
 const mostDigits = 10
 
-// numberOfProse is the number that a sentence says and the call did not: of "The sum of 2 and 3 is 5.", 5. ok is false where
-// there is none, or several.
+// numberOfProse is the number that a sentence says and the call did not: of "The sum of 2 and 3 is 5.", 5. ok is false
+// where there is none, or several.
 func numberOfProse(text string, arguments json.RawMessage) (raw json.RawMessage, ok bool) {
 	for _, found := range wholeNumbers(text) {
 		n := json.RawMessage(found)
@@ -299,8 +301,10 @@ func numberOfProse(text string, arguments json.RawMessage) (raw json.RawMessage,
 func wholeNumbers(text string) (list []string) {
 	for _, at := range numberIn.FindAllStringIndex(text, -1) {
 		before, after := text[:at[0]], text[at[1]:]
-		if before != "" && (isWordByte(before[len(before)-1]) || strings.HasSuffix(before, ".") || strings.HasSuffix(before, ",") && len(before) > 1 && isWordByte(before[len(before)-2])) ||
-			after != "" && (isWordByte(after[0]) || len(after) > 1 && strings.ContainsRune(".,", rune(after[0])) && isWordByte(after[1])) {
+		if before != "" && (isWordByte(before[len(before)-1]) || strings.HasSuffix(before, ".") ||
+			strings.HasSuffix(before, ",") && len(before) > 1 && isWordByte(before[len(before)-2])) ||
+			after != "" && (isWordByte(after[0]) ||
+				len(after) > 1 && strings.ContainsRune(".,", rune(after[0])) && isWordByte(after[1])) {
 			continue
 		}
 		list = append(list, text[at[0]:at[1]])
@@ -321,8 +325,10 @@ func whole(text string) json.RawMessage {
 
 func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, bool) {
 	isText := l.raw[0] == '"'
-	if slices.ContainsFunc(l.path, isIndex) || isText != (p.kind == "string" || p.kind == "") || isText && (len(l.text()) > 48 || l.text() == "" || !p.carries(l.text())) ||
-		bytes.Contains(a.call.Arguments, l.raw) || !isText && says(flat(string(a.call.Arguments)), l) || bytes.Contains(l.raw, []byte(dirMark)) || saysNow(l.text(), []int64{a.got.At}) {
+	if slices.ContainsFunc(l.path, isIndex) || isText != (p.kind == "string" || p.kind == "") ||
+		isText && (len(l.text()) > 48 || l.text() == "" || !p.carries(l.text())) || bytes.Contains(a.call.Arguments,
+		l.raw) || !isText && says(flat(string(a.call.Arguments)), l) ||
+		bytes.Contains(l.raw, []byte(dirMark)) || saysNow(l.text(), []int64{a.got.At}) {
 		return edge{}, false
 	}
 	from := label{l.own(), append(l.above(), nouns(a.call.Tool)...)}
@@ -335,7 +341,9 @@ func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, boo
 	if b.Name == a.call.Tool && p.kind != "number" && p.kind != "integer" { // its own text again says nothing
 		return e, e.sure
 	}
-	byForm := !free.sql(p) && p.pattern == "" && p.format == "" && (free.composes(p) && !p.hasForm() && !slices.Contains([]string{"name", "title", "path"}, p.name) || p.kind == "number" || p.kind == "integer")
+	byForm := !free.sql(p) && p.pattern == "" && p.format == "" &&
+		(free.composes(p) && !p.hasForm() && !slices.Contains([]string{"name", "title", "path"}, p.name) ||
+			p.kind == "number" || p.kind == "integer")
 	return e, e.sure || byForm
 }
 
@@ -343,7 +351,9 @@ func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, boo
 func (d *drafts) readBacks(n int) {
 	for _, r := range d.worlds {
 		random := d.random("read back", r.index)
-		for _, a := range r.goodOf(random, func(t trial) bool { return t.effects && !d.byName[t.call.Tool].destroys() }) {
+		for _, a := range r.goodOf(random, func(t trial) bool {
+			return t.effects && !d.byName[t.call.Tool].destroys()
+		}) {
 			for _, b := range r.looks {
 				if d.count[readBack] >= n {
 					return
@@ -414,12 +424,15 @@ func (d *drafts) pairs(n int) {
 			continue
 		}
 		others := r.goodOf(random, func(t trial) bool {
-			return !(d.changes(t.call) && d.changes(Call{Tool: s.Name, Arguments: first})) && string(t.call.Arguments) != string(first)
+			return !(d.changes(t.call) && d.changes(Call{Tool: s.Name, Arguments: first})) &&
+				string(t.call.Arguments) != string(first)
 		})
 		if len(others) > 0 {
 			a, b := Call{Tool: s.Name, Arguments: first}, others[0].call
-			if o := d.byName[b.Tool]; o.pure && len(o.schema.fields) > 0 { // a call that many tasks share would hold all these in one split
-				if arguments, ok := (filler{random, o, &r.known}).arguments(!o.needs()); ok && o.takes(string(arguments)) {
+			// a call that many tasks share would hold all these in one split
+			if o := d.byName[b.Tool]; o.pure && len(o.schema.fields) > 0 {
+				if arguments, ok := (filler{random, o, &r.known}).arguments(!o.needs()); ok &&
+					o.takes(string(arguments)) {
 					b.Arguments = arguments
 				}
 			}

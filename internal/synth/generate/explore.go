@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// realm is what sessions begin with, and what is known of it: a setup of calls, the answers of looks right after it, and
-// the values that servers have shown there.
+// realm is what sessions begin with, and what is known of it: a setup of calls, the answers of looks right after it,
+// and the values that servers have shown there.
 type realm struct {
 	index  int
 	setup  []Call
@@ -96,8 +96,8 @@ func (m *maker) readers(r *realm) (calls []Call) {
 	return calls
 }
 
-// look finds those of some calls that answer, change nothing and answer the same in another session, and takes them for the
-// looks of a realm.
+// look finds those of some calls that answer, change nothing and answer the same in another session, and takes them for
+// the looks of a realm.
 func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 	var plays []play
 	for _, c := range calls {
@@ -112,10 +112,12 @@ func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 	r.looks, r.before = nil, nil
 	for i, c := range calls {
 		a, b := got[2*i], got[2*i+1]
-		if a.Lost != "" || b.Lost != "" || len(a.Changed) > 0 || !a.Seen[0].ok() || !b.Seen[0].ok() || len(r.looks) == mostLooks {
+		if a.Lost != "" || b.Lost != "" || len(a.Changed) > 0 || !a.Seen[0].ok() || !b.Seen[0].ok() ||
+			len(r.looks) == mostLooks {
 			continue
 		}
-		if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(a.Seen[0].Text) != "" || senseless(a.Seen[0].Text, c) != "" {
+		if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(a.Seen[0].Text) != "" ||
+			senseless(a.Seen[0].Text, c) != "" {
 			continue
 		}
 		s := stableOf(a.Seen[0].Text, b.Seen[0].Text, a.At, b.At)
@@ -146,10 +148,13 @@ func (m *maker) try(ctx context.Context, r *realm, n, round int) error {
 				continue
 			}
 			seen[string(arguments)] = true
-			plays = append(plays, play{Setup: r.setup, Calls: []Call{{Tool: s.Name, Arguments: arguments}}, Looks: r.looks})
+			plays = append(plays,
+				play{Setup: r.setup, Calls: []Call{{Tool: s.Name, Arguments: arguments}}, Looks: r.looks})
 		}
-		if arguments, ok := (filler{random, s, &r.known}).missing(); ok && len(s.failing) < 3 && s.takes(string(arguments)) {
-			plays = append(plays, play{Setup: r.setup, Calls: []Call{{Tool: s.Name, Arguments: arguments}}, Looks: r.looks})
+		if arguments, ok := (filler{random, s, &r.known}).missing(); ok && len(s.failing) < 3 &&
+			s.takes(string(arguments)) {
+			plays = append(plays,
+				play{Setup: r.setup, Calls: []Call{{Tool: s.Name, Arguments: arguments}}, Looks: r.looks})
 		}
 	}
 	got, err := m.playAndTell(ctx, "explore", plays)
@@ -163,7 +168,9 @@ func (m *maker) try(ctx context.Context, r *realm, n, round int) error {
 }
 
 func hasTrial(good []trial, tool string, arguments json.RawMessage) bool {
-	return slices.ContainsFunc(good, func(t trial) bool { return t.call.Tool == tool && string(t.call.Arguments) == string(arguments) })
+	return slices.ContainsFunc(good, func(t trial) bool {
+		return t.call.Tool == tool && string(t.call.Arguments) == string(arguments)
+	})
 }
 
 // learn takes in what a call came to.
@@ -240,8 +247,8 @@ func (m *maker) judge() {
 	}
 }
 
-// build makes a realm with something in it: calls that change something, one after the other, each with what is there by
-// then. It is nil where no tool does.
+// build makes a realm with something in it: calls that change something, one after the other, each with what is there
+// by then. It is nil where no tool does.
 func (m *maker) build(ctx context.Context, index int) (*realm, error) {
 	base := m.worlds[0].known
 	r := &realm{index: index, known: values{slices.Clone(base.list)}}
@@ -263,7 +270,9 @@ func (m *maker) build(ctx context.Context, index int) (*realm, error) {
 			return nil, err
 		}
 		s.tried++
-		if got.Lost != "" || !got.Results[0].ok() || m.Trial.Refusal != nil && m.Trial.Refusal(got.Results[0].Text) != "" || senseless(got.Results[0].Text, c) != "" || m.effect(m.worlds[0], got) == "" {
+		if got.Lost != "" ||
+			!got.Results[0].ok() || m.Trial.Refusal != nil && m.Trial.Refusal(got.Results[0].Text) != "" ||
+			senseless(got.Results[0].Text, c) != "" || m.effect(m.worlds[0], got) == "" {
 			continue
 		}
 		s.writes, s.answered = true, s.answered+1

@@ -25,7 +25,8 @@ func explored(t *testing.T, shop *shop, tools ...Tool) *maker {
 	return m
 }
 
-// What a server says is heard while it is explored: a form that is stated for a sibling, and refusals that ask for more and more.
+// What a server says is heard while it is explored: a form that is stated for a sibling, and refusals that ask for more
+// and more.
 func TestExplorationHears(t *testing.T) {
 	shop := newShop(t)
 	shop.tools["compare"] = func(_ *stock, args map[string]any) (string, error) {
@@ -66,8 +67,11 @@ func TestRealmsHaveSense(t *testing.T) {
 	shop.tools["add_page"] = func(s *stock, args map[string]any) (string, error) {
 		return "Invalid Date", os.WriteFile(filepath.Join(s.dir, fmt.Sprint(args["name"], ".txt")), nil, 0o600)
 	}
-	m := explored(t, shop, append(slices.DeleteFunc(shopTools(), func(x Tool) bool { return x.Name != "list_items" && x.Name != "add_item" }),
-		tool("get_balance", "Get the balance.", none), tool("add_page", "Add a page.", `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`))...)
+	m := explored(t, shop, append(slices.DeleteFunc(shopTools(), func(x Tool) bool {
+		return x.Name != "list_items" && x.Name != "add_item"
+	}),
+		tool("get_balance", "Get the balance.", none), tool("add_page", "Add a page.",
+			`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`))...)
 	if len(m.worlds) < 2 {
 		t.Error("no session begins with something")
 	}
@@ -75,18 +79,23 @@ func TestRealmsHaveSense(t *testing.T) {
 		if len(r.looks) == 0 || slices.ContainsFunc(r.looks, func(c Call) bool { return c.Tool == "get_balance" }) {
 			t.Errorf("realm %d is looked at by %v", r.index, r.looks)
 		}
-		if slices.ContainsFunc(r.setup, func(c Call) bool { return c.Tool == "add_page" }) || r.index > 0 && len(r.setup) == 0 {
+		if slices.ContainsFunc(r.setup, func(c Call) bool { return c.Tool == "add_page" }) ||
+			r.index > 0 && len(r.setup) == 0 {
 			t.Errorf("realm %d begins with %v", r.index, r.setup)
 		}
 	}
 }
 
-// Tasks of the user's kinds, which are taken last, make tools frequent that others had their places for: those places go to tools that are in one task alone.
+// Tasks of the user's kinds, which are taken last, make tools frequent that others had their places for: those places
+// go to tools that are in one task alone.
 func TestChoiceIsLevel(t *testing.T) {
 	several := func(tool string, n int) (list []*Candidate) {
 		for i := range n {
 			arguments := json.RawMessage(fmt.Sprintf(`{"a":%d}`, i))
-			list = append(list, &Candidate{Kind: pair, Calls: []Call{{Tool: tool, Arguments: arguments}, {Tool: tool, Arguments: arguments}}})
+			list = append(list, &Candidate{Kind: pair, Calls: []Call{
+				{Tool: tool, Arguments: arguments},
+				{Tool: tool, Arguments: arguments},
+			}})
 		}
 		return list
 	}

@@ -13,7 +13,8 @@ func (m *maker) rejections(drafts []*Candidate) (list []scenario.Scenario) {
 		if c.Fell != "execute" || c.Split != "" || m.isHeld(c) {
 			continue
 		}
-		d := &draftOf{Scenario: scenario.Scenario{Setup: m.setupOf(c), Split: scenario.Train, GoldAnswer: "Done.", Tags: []string{c.tag(), "fell:execute"}}, of: c}
+		d := &draftOf{Scenario: scenario.Scenario{Setup: m.setupOf(c), Split: scenario.Train, GoldAnswer: "Done.",
+			Tags: []string{c.tag(), "fell:execute"}}, of: c}
 		for _, x := range c.Calls {
 			d.Gold = append(d.Gold, x.gold())
 		}

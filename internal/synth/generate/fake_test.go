@@ -59,7 +59,8 @@ func (s *shop) Open(_ context.Context, _ string, _ ...environment.Template) (env
 	if err != nil {
 		return nil, err
 	}
-	return &stock{shop: s, dir: dir, items: []item{{1, "garden lamp", 19.5}, {2, "iron kettle", 42}, {3, "paper basket", 8.25}}}, nil
+	return &stock{shop: s, dir: dir,
+		items: []item{{1, "garden lamp", 19.5}, {2, "iron kettle", 42}, {3, "paper basket", 8.25}}}, nil
 }
 
 func (s *stock) Close() error { return os.RemoveAll(s.dir) }
@@ -142,14 +143,17 @@ func newShop(t *testing.T) *shop {
 			return "done", nil
 		},
 		"count_words": func(_ *stock, args map[string]any) (string, error) {
-			return asJSON(map[string]int{"characters": len(fmt.Sprint(args["text"])), "vowels": vowels(fmt.Sprint(args["text"]))})
+			return asJSON(map[string]int{"characters": len(fmt.Sprint(args["text"])),
+				"vowels": vowels(fmt.Sprint(args["text"]))})
 		},
 		"write_note": func(s *stock, args map[string]any) (string, error) {
-			return "written", os.WriteFile(filepath.Join(s.dir, filepath.Base(fmt.Sprint(args["path"]))), []byte(fmt.Sprint(args["content"])), 0o600)
+			return "written", os.WriteFile(filepath.Join(s.dir, filepath.Base(fmt.Sprint(args["path"]))),
+				[]byte(fmt.Sprint(args["content"])), 0o600)
 		},
 		"get_time": func(*stock, map[string]any) (string, error) {
 			now := time.Now().UTC()
-			return asJSON(map[string]any{"datetime": now.Format(time.RFC3339), "weekday": now.Weekday().String(), "zone": "UTC"})
+			return asJSON(map[string]any{"datetime": now.Format(time.RFC3339), "weekday": now.Weekday().String(),
+				"zone": "UTC"})
 		},
 		"roll": func(_ *stock, args map[string]any) (string, error) {
 			return asJSON(map[string]any{"rolled": rand.IntN(1 << 40), "token": fmt.Sprint(rand.Uint64())})
@@ -168,7 +172,8 @@ func vowels(text string) (n int) {
 }
 
 func tool(name, description, schema string) Tool {
-	return Tool{Tool: chat.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema)}, Server: "shop", SHA256: "hash of " + name, Safe: true}
+	return Tool{Tool: chat.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema)},
+		Server: "shop", SHA256: "hash of " + name, Safe: true}
 }
 
 const none = `{"type":"object","properties":{}}`
@@ -176,11 +181,15 @@ const none = `{"type":"object","properties":{}}`
 func shopTools() []Tool {
 	return []Tool{
 		tool("list_items", "Lists all items of the shop with their prices.", none),
-		tool("get_item", "Get one item by its id.", `{"type":"object","properties":{"item_id":{"type":"integer"}},"required":["item_id"]}`),
+		tool("get_item", "Get one item by its id.",
+			`{"type":"object","properties":{"item_id":{"type":"integer"}},"required":["item_id"]}`),
 		tool("add_item", "Add an item to the shop.", `{"type":"object","properties":{"name":{"type":"string"},"price":{"type":"number","minimum":1,"maximum":500}},"required":["name","price"]}`),
-		tool("delete_item", "Delete an item.", `{"type":"object","properties":{"item_id":{"type":"integer"}},"required":["item_id"]}`),
-		tool("retire_item", "Take an item off the shelf.", `{"type":"object","properties":{"item_id":{"type":"integer"}},"required":["item_id"]}`),
-		tool("count_words", "Count the characters of a text.", `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+		tool("delete_item", "Delete an item.",
+			`{"type":"object","properties":{"item_id":{"type":"integer"}},"required":["item_id"]}`),
+		tool("retire_item", "Take an item off the shelf.",
+			`{"type":"object","properties":{"item_id":{"type":"integer"}},"required":["item_id"]}`),
+		tool("count_words", "Count the characters of a text.",
+			`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
 		tool("write_note", "Write a note to a file.", `{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}`),
 		tool("get_time", "Get the present time.", none),
 		tool("roll", "Roll a die with so many sides.", `{"type":"object","properties":{"sides":{"type":"integer","minimum":2,"maximum":2000}},"required":["sides"]}`),
@@ -194,7 +203,8 @@ func steadyTools() []Tool {
 
 // optionsOf makes tasks of calls alone: programs over lists have tests of their own.
 func optionsOf(s *shop) Options {
-	return Options{N: 60, Seed: 7, Asked: -1, Version: "test", Trial: checktest.Trial{Tools: s, Refusal: mcp.RefusalPattern}}
+	return Options{N: 60, Seed: 7, Asked: -1, Version: "test",
+		Trial: checktest.Trial{Tools: s, Refusal: mcp.RefusalPattern}}
 }
 
 func ledgerIn(t *testing.T, path string) *Ledger {

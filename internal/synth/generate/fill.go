@@ -20,8 +20,8 @@ type filler struct {
 	known *values
 }
 
-// arguments are values for all required parameters, and for some others where optional says so; ok is false where one has
-// none that fits its schema.
+// arguments are values for all required parameters, and for some others where optional says so; ok is false where one
+// has none that fits its schema.
 func (f filler) arguments(optional bool) (json.RawMessage, bool) {
 	arguments, ok := f.object(f.tool.schema, nil, optional)
 	if ok {
@@ -38,8 +38,8 @@ func (f filler) arguments(optional bool) (json.RawMessage, bool) {
 	return arguments, true
 }
 
-// example is drawn from the whole of the schema, for one whose members ask something of one another, or are described in a way
-// that readParam does not follow. Their values are those that their names ask for, where these fit.
+// example is drawn from the whole of the schema, for one whose members ask something of one another, or are described
+// in a way that readParam does not follow. Their values are those that their names ask for, where these fit.
 func (f filler) example(optional bool) (json.RawMessage, bool) {
 	arguments, ok := f.tool.argumentSchema().Example(f.r, optional, func(name, kind string) (json.RawMessage, bool) {
 		p := param{name: name}
@@ -57,13 +57,15 @@ func (f filler) example(optional bool) (json.RawMessage, bool) {
 		raw, ok := f.value(p, nil)
 		return raw, ok || f.takesCode(p) || f.sql(p) // words are no code
 	})
-	if empty := bytes.Contains(arguments, []byte(":{}")) || bytes.Contains(arguments, []byte("[{}")); empty { // as part has it
+	// as part has it
+	if empty := bytes.Contains(arguments, []byte(":{}")) || bytes.Contains(arguments, []byte("[{}")); empty {
 		return nil, false
 	}
 	return arguments, ok
 }
 
-// missing are arguments that name what is not there, so that the call may be refused: a first step of tasks that have a second.
+// missing are arguments that name what is not there, so that the call may be refused: a first step of tasks that have a
+// second.
 func (f filler) missing() (json.RawMessage, bool) {
 	arguments, ok := f.arguments(false)
 	for _, p := range f.tool.schema.fields {
@@ -96,7 +98,8 @@ func (f filler) object(p param, around []string, optional bool) (json.RawMessage
 			more++
 		}
 		raw, ok := f.value(field, around)
-		for try := 0; try < 3 && ok && raw[0] == '"' && bytes.Contains(b.Bytes(), raw); try++ { // nothing is related to itself
+		// nothing is related to itself
+		for try := 0; try < 3 && ok && raw[0] == '"' && bytes.Contains(b.Bytes(), raw); try++ {
 			raw, ok = f.value(field, around)
 		}
 		if !ok && !field.required {
@@ -155,8 +158,8 @@ func (f filler) value(p param, around []string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// part is an object inside the arguments. Without a member it is none: there are no words for it, and a server that asks for one asks
-// for what is in it.
+// part is an object inside the arguments. Without a member it is none: there are no words for it, and a server that
+// asks for one asks for what is in it.
 func (f filler) part(p param, around []string) (json.RawMessage, bool) {
 	if raw, ok := f.borrowObject(p, around); ok {
 		return raw, true
@@ -207,7 +210,8 @@ func (f filler) labelOf(p param, around []string) label {
 func (f filler) number(p param, around []string) (json.RawMessage, bool) {
 	fits := func(raw json.RawMessage) bool {
 		n, err := strconv.ParseFloat(string(raw), 64)
-		return err == nil && (p.min == nil || n >= *p.min) && (p.max == nil || n <= *p.max) && (p.kind == "number" || n == math.Trunc(n))
+		return err == nil && (p.min == nil || n >= *p.min) && (p.max == nil || n <= *p.max) &&
+			(p.kind == "number" || n == math.Trunc(n))
 	}
 	if known, score := f.known.best(f.labelOf(p, around), fits); score > 0 && f.r.IntN(4) > 0 && !f.tool.creates() {
 		return pick(f.r, known), true
@@ -326,8 +330,8 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 	return quote(made), true
 }
 
-// valueFromText is a value that the description lists, one of the shape that it states, or an example that has no shape; ok is false
-// where it says nothing, and at times else, as guesses by name are tried too.
+// valueFromText is a value that the description lists, one of the shape that it states, or an example that has no
+// shape; ok is false where it says nothing, and at times else, as guesses by name are tried too.
 func (f filler) valueFromText(p param, stating bool, fits func(json.RawMessage) bool) (json.RawMessage, bool) {
 	switch {
 	case len(p.listed) > 0 && (f.tool.insists(p) || f.r.IntN(8) > 0) && (!f.tool.doubts(p) || f.r.IntN(4) == 0):
@@ -340,8 +344,11 @@ func (f filler) valueFromText(p param, stating bool, fits func(json.RawMessage) 
 		}
 	case p.stated == nil && len(p.examples) > 0 && f.r.IntN(5) > 1:
 		some := slices.DeleteFunc(slices.Clone(p.examples), func(raw json.RawMessage) bool { return !fits(raw) })
-		if len(some) == 0 && len(p.examples) > 1 && f.r.IntN(2) == 0 { // each was refused, perhaps for what stood beside it
-			some = slices.DeleteFunc(slices.Clone(p.examples), func(raw json.RawMessage) bool { return raw[0] != '"' || !matches(p.pattern, textOf(raw)) })
+		// each was refused, perhaps for what stood beside it
+		if len(some) == 0 && len(p.examples) > 1 && f.r.IntN(2) == 0 {
+			some = slices.DeleteFunc(slices.Clone(p.examples), func(raw json.RawMessage) bool {
+				return raw[0] != '"' || !matches(p.pattern, textOf(raw))
+			})
 		}
 		if len(some) > 0 {
 			return pick(f.r, some), true
@@ -350,13 +357,17 @@ func (f filler) valueFromText(p param, stating bool, fits func(json.RawMessage) 
 	return nil, false
 }
 
-// pairExamples gives two parameters with as many examples each, whose names share a word, examples of one place: from "km", "lb" to "mi", "kg".
-// Other pairs are often refused, and then none of the examples would be taken any more. At times it leaves them.
+// pairExamples gives two parameters with as many examples each, whose names share a word, examples of one place: from
+// "km", "lb" to "mi", "kg". Other pairs are often refused, and then none of the examples would be taken any more. At
+// times it leaves them.
 func (f filler) pairExamples(arguments json.RawMessage) json.RawMessage {
 	for i, p := range f.tool.schema.fields {
-		at := slices.IndexFunc(p.examples, func(raw json.RawMessage) bool { return string(raw) == string(find(arguments, p.name)) })
+		at := slices.IndexFunc(p.examples, func(raw json.RawMessage) bool {
+			return string(raw) == string(find(arguments, p.name))
+		})
 		for _, o := range f.tool.schema.fields[i+1:] {
-			if at < 0 || len(p.examples) < 2 || len(o.examples) != len(p.examples) || !o.of(words(p.name)...) || f.r.IntN(4) == 0 {
+			if at < 0 || len(p.examples) < 2 || len(o.examples) != len(p.examples) || !o.of(words(p.name)...) ||
+				f.r.IntN(4) == 0 {
 				continue
 			}
 			if with, ok := withMember(arguments, o.name, o.examples[at]); ok {
@@ -377,7 +388,8 @@ func (f filler) composes(p param) bool {
 		return false
 	}
 	if f.sql(p) || slices.ContainsFunc(own, func(w string) bool {
-		return slices.Contains([]string{"content", "text", "message", "body", "description", "note", "comment", "thought", "insight", "expression", "formula", "observation"}, w)
+		return slices.Contains([]string{"content", "text", "message", "body", "description", "note", "comment",
+			"thought", "insight", "expression", "formula", "observation"}, w)
 	}) {
 		return true
 	}
@@ -407,7 +419,9 @@ var (
 // sql reports whether a parameter takes SQL: it is a query of a tool for a database, or its description says so.
 func (f filler) sql(p param) bool {
 	query := f.of(p, "sql") || f.of(p, "query") || f.of(p, "statement")
-	return query && sqlText.MatchString(strings.Join(append(words(p.name), p.description, f.tool.Description, f.tool.Name), " ")) || sqlValue.MatchString(p.description)
+	return query && sqlText.MatchString(
+		strings.Join(append(words(p.name), p.description, f.tool.Description, f.tool.Name), " "),
+	) || sqlValue.MatchString(p.description)
 }
 
 // takesCode reports whether a parameter takes code of another language.

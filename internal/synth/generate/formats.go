@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// stated is how a parameter's description, or an example, says that its texts look: a way to make many of them. It is never the
-// example itself alone, since a tool with one value teaches that value.
+// stated is how a parameter's description, or an example, says that its texts look: a way to make many of them. It is
+// never the example itself alone, since a tool with one value teaches that value.
 type stated struct {
 	layout string         // of dates and times, as package time writes it; "" where the form is no time
 	zone   *time.Location // of the example that the layout is from
 	shapes []shape        // of other texts; one is taken each time
 }
 
-// state reads the form that a parameter's texts have, and the values that its description lists. Of a list that is said of its items.
+// state reads the form that a parameter's texts have, and the values that its description lists. Of a list that is said
+// of its items.
 func (p *param) state() {
 	p.listed, p.stated = nil, nil
 	if p.kind == "array" && p.items != nil {
@@ -32,21 +33,26 @@ func (p *param) state() {
 		return
 	}
 	said := p.description
-	if p.of("query", "search", "keyword", "term", "q", "name", "title", "path", "file", "filename", "url", "uri", "id", "sql", "code", "command", "expression") {
+	if p.of("query", "search", "keyword", "term", "q", "name", "title", "path", "file", "filename", "url", "uri", "id",
+		"sql", "code", "command", "expression") {
 		said = inBrackets.ReplaceAllString(said, "") // "Search (title, author, tags)" says where, not what
 	}
 	if p.listed = listedValues(said); p.listed != nil {
 		return
 	}
 	if p.stated = p.statedForm(); p.stated != nil && p.stated.layout != "" { // 'YYYY-MM-DD' in quotes is no date
-		p.examples = slices.DeleteFunc(p.examples, func(raw json.RawMessage) bool { return statedLayout(textOf(raw)) != "" })
+		p.examples = slices.DeleteFunc(p.examples, func(raw json.RawMessage) bool {
+			return statedLayout(textOf(raw)) != ""
+		})
 	}
 }
 
-// statedForm is the form that the description or the examples of a parameter state, nil where they state none, or where the name
-// says that the text is a form itself.
+// statedForm is the form that the description or the examples of a parameter state, nil where they state none, or where
+// the name says that the text is a form itself.
 func (p param) statedForm() *stated {
-	if p.of("format", "pattern", "template", "layout", "regex", "regexp", "path", "file", "filename", "filepath", "directory", "folder", "url", "uri", "link", "query", "sql", "code", "expression") && !cronWord.MatchString(p.description) {
+	if p.of("format", "pattern", "template", "layout", "regex", "regexp", "path", "file",
+		"filename", "filepath", "directory", "folder", "url", "uri", "link", "query", "sql", "code", "expression") &&
+		!cronWord.MatchString(p.description) {
 		return nil
 	}
 	if layout := statedLayout(p.description); layout != "" {
@@ -80,10 +86,12 @@ func (p param) statedForm() *stated {
 	return &stated{shapes: shapes}
 }
 
-// exampleLayout is the layout of a date or time among the examples; of a parameter that is a time, of any in its description.
+// exampleLayout is the layout of a date or time among the examples; of a parameter that is a time, of any in its
+// description.
 func (p param) exampleLayout() (string, *time.Location) {
 	texts := afterMarks(p.description)
-	if p.of("date", "time", "datetime", "timestamp", "day", "deadline", "since", "until", "start", "end", "from", "to", "before", "after") {
+	if p.of("date", "time", "datetime", "timestamp", "day", "deadline", "since", "until", "start", "end", "from", "to",
+		"before", "after") {
 		texts = append(texts, p.description)
 	}
 	for _, text := range append(texts, p.exampleTexts()...) {
@@ -106,9 +114,11 @@ func (p param) of(any ...string) bool {
 	return slices.ContainsFunc(words(p.name), func(w string) bool { return slices.Contains(any, w) })
 }
 
-// prose reports whether the parameter takes what people write: a sentence fits, and what it says of dates is no form of its own.
+// prose reports whether the parameter takes what people write: a sentence fits, and what it says of dates is no form of
+// its own.
 func (p param) prose() bool {
-	return p.of("content", "text", "message", "body", "description", "note", "comment", "thought", "insight", "observation", "prompt", "summary", "memo", "remark", "contents", "details", "question")
+	return p.of("content", "text", "message", "body", "description", "note", "comment", "thought", "insight",
+		"observation", "prompt", "summary", "memo", "remark", "contents", "details", "question")
 }
 
 // make is a text of the form.
@@ -116,12 +126,13 @@ func (s *stated) make(r *rand.Rand) string {
 	if s.layout == "" {
 		return pick(r, s.shapes).make(r)
 	}
-	at := time.Date(1995+r.IntN(35), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), 5*r.IntN(12), 5*r.IntN(12), 100*r.IntN(10)*int(time.Millisecond), s.zone)
+	at := time.Date(1995+r.IntN(35), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), 5*r.IntN(12), 5*r.IntN(12),
+		100*r.IntN(10)*int(time.Millisecond), s.zone)
 	return at.Format(s.layout)
 }
 
-// strict reports whether nothing but the form is taken, while the server answers it: of dates and times servers make something of
-// nearly any text, and say nothing.
+// strict reports whether nothing but the form is taken, while the server answers it: of dates and times servers make
+// something of nearly any text, and say nothing.
 func (s *stated) strict() bool { return s != nil && s.layout != "" }
 
 // fits reports whether a text has the form.
@@ -156,17 +167,20 @@ func bareExamples(description string) (texts []string) {
 	return texts
 }
 
-// formTries is after how many refused calls with what the description says, and none that was answered, other texts are tried too.
+// formTries is after how many refused calls with what the description says, and none that was answered, other texts are
+// tried too.
 const formTries = 3
 
 // formCount is how calls ended with texts as the description says, and with others.
 type formCount struct{ answered, refused, otherAnswered, otherRefused int }
 
-// count notes whether a call with a text as the description says was answered, and with another: the description may be wrong, and
-// other texts may do.
+// count notes whether a call with a text as the description says was answered, and with another: the description may be
+// wrong, and other texts may do.
 func (s *subject) count(c Call, answered bool) {
 	for _, m := range argumentsOf(c) {
-		at := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.name == m.name && (p.stated != nil || p.listed != nil) })
+		at := slices.IndexFunc(s.schema.fields, func(p param) bool {
+			return p.name == m.name && (p.stated != nil || p.listed != nil)
+		})
 		if at < 0 || m.raw[0] != '"' {
 			continue
 		}
@@ -175,7 +189,8 @@ func (s *subject) count(c Call, answered bool) {
 		}
 		n := s.formed[m.name]
 		p := s.schema.fields[at]
-		said := p.stated != nil && p.stated.fits(textOf(m.raw)) || slices.ContainsFunc(p.listed, func(o json.RawMessage) bool { return string(o) == string(m.raw) })
+		said := p.stated != nil && p.stated.fits(textOf(m.raw)) ||
+			slices.ContainsFunc(p.listed, func(o json.RawMessage) bool { return string(o) == string(m.raw) })
 		n.add(said, answered)
 		s.formed[m.name] = n
 	}
@@ -206,14 +221,16 @@ func (s *subject) insists(p param) bool {
 	return n.answered > 0 && n.otherAnswered == 0 && n.otherRefused > 1
 }
 
-// carries reports whether a text that a server answered fits where a parameter of a chain takes it: prose takes any text; a zone, a
-// number or an id takes one word, a name or a path no sentence, and what a form is stated of takes that form.
+// carries reports whether a text that a server answered fits where a parameter of a chain takes it: prose takes any
+// text; a zone, a number or an id takes one word, a name or a path no sentence, and what a form is stated of takes that
+// form.
 func (p param) carries(text string) bool {
 	if p.prose() {
 		return true
 	}
 	fields := strings.Fields(text)
-	if p.hasForm() && !p.of("path", "file", "directory", "folder", "country", "city", "unit") && len(fields) > 1 && p.stated == nil {
+	if p.hasForm() && !p.of("path", "file", "directory", "folder", "country", "city", "unit") && len(fields) > 1 &&
+		p.stated == nil {
 		return false
 	}
 	return !isSentence(text) && p.stated.fits(text)
@@ -222,13 +239,17 @@ func (p param) carries(text string) bool {
 // isSentence reports whether a text is one that people say.
 func isSentence(text string) bool {
 	text = strings.TrimSpace(text)
-	return len(strings.Fields(text)) > 2 && (strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.Contains(text, ". ") || sayingWord.MatchString(text))
+	return len(strings.Fields(text)) > 2 && (strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") ||
+		strings.Contains(text, ". ") || sayingWord.MatchString(text))
 }
 
 var sayingWord = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|will|been)\b`)
 
 // hasForm reports whether a value of a parameter is known by its form: a time zone is no other short text.
 func (p param) hasForm() bool {
-	return p.stated != nil || p.listed != nil || p.of("timezone", "tz", "zone", "email", "mail", "url", "uri", "link", "href", "date", "datetime", "timestamp", "time", "day", "deadline", "color", "colour", "language", "lang", "locale",
-		"currency", "country", "city", "unit", "number", "id", "path", "file", "directory", "folder", "regex", "pattern", "branch", "commit", "ref")
+	return p.stated != nil || p.listed != nil ||
+		p.of("timezone", "tz", "zone", "email", "mail", "url", "uri", "link", "href", "date", "datetime", "timestamp",
+			"time", "day", "deadline", "color", "colour", "language", "lang", "locale", "currency", "country", "city",
+			"unit", "number", "id", "path", "file", "directory", "folder", "regex", "pattern", "branch",
+			"commit", "ref")
 }

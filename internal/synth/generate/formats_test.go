@@ -11,7 +11,8 @@ import (
 
 // askingFor is a tool with one required text.
 func askingFor(name, said string) *subject {
-	s := &subject{Tool: toolOf("ask", "Ask.", fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"string",%s}},"required":[%q]}`, name, said, name))}
+	s := &subject{Tool: toolOf("ask", "Ask.",
+		fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"string",%s}},"required":[%q]}`, name, said, name))}
 	s.schema = readParam(s.InputSchema)
 	return s
 }
@@ -32,7 +33,8 @@ func textsFor(t *testing.T, s *subject, known *values, n int) (texts []string) {
 
 func distinct(texts []string) int { return len(slices.Compact(slices.Sorted(slices.Values(texts)))) }
 
-// What a description states of dates and times comes before the guess by name, in texts that are made up and in those that were seen.
+// What a description states of dates and times comes before the guess by name, in texts that are made up and in those
+// that were seen.
 func TestStatedTimes(t *testing.T) {
 	for _, tc := range []struct{ name, schema, want string }{
 		{"time", `"description":"The time to get the relative time from now. Format: YYYY-MM-DD HH:mm:ss"`, `^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$`},
@@ -72,7 +74,12 @@ func TestStatedTimes(t *testing.T) {
 		t.Errorf("a list does not hand its form on: %+v", p.stated)
 	}
 	form := stated{layout: "2006-01-02 15:04:05", zone: time.UTC}
-	for text, want := range map[string]bool{"2024-02-29 10:00:00": true, "2023-02-29 10:00:00": false, "2024-02-29 10:00:00.5": false, "10:00": false} {
+	for text, want := range map[string]bool{
+		"2024-02-29 10:00:00":   true,
+		"2023-02-29 10:00:00":   false,
+		"2024-02-29 10:00:00.5": false,
+		"10:00":                 false,
+	} {
 		if form.fits(text) != want {
 			t.Errorf("%s: %v", text, !want)
 		}
@@ -100,13 +107,16 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s: no shape", tc.schema)
 			continue
 		}
-		fitting := slices.DeleteFunc(textsFor(t, s, &values{}, 60), func(text string) bool { return !regexp.MustCompile(tc.want).MatchString(text) })
+		fitting := slices.DeleteFunc(textsFor(t, s, &values{}, 60), func(text string) bool {
+			return !regexp.MustCompile(tc.want).MatchString(text)
+		})
 		few := 15
 		if tc.name == "ticket_id" { // no number is above the example's
 			few = 1
 		}
 		if len(fitting) < 40 || distinct(fitting) < few {
-			t.Errorf("%s: %d of 60 texts fit, %d different ones: %v", tc.schema, len(fitting), distinct(fitting), fitting)
+			t.Errorf("%s: %d of 60 texts fit, %d different ones: %v",
+				tc.schema, len(fitting), distinct(fitting), fitting)
 		}
 		if p := s.schema.fields[0].stated; !slices.ContainsFunc(fitting, p.fits) {
 			t.Errorf("%s: what is made does not fit", tc.schema)
@@ -132,7 +142,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// What the server answers decides: a form that it refuses is doubted, and others are tried; where it takes the form alone, no others are.
+// What the server answers decides: a form that it refuses is doubted, and others are tried; where it takes the form
+// alone, no others are.
 func TestServerDecidesForm(t *testing.T) {
 	s := askingFor("version", `"description":"Semver version string"`)
 	call := func(text string) Call {
@@ -204,7 +215,8 @@ func TestListedValues(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]int{"query": 0, "field": 3} {
-		if p := askingFor(name, `"description":"What is looked at (title, author, tags)"`).schema.fields[0]; len(p.listed) != want {
+		if p := askingFor(name,
+			`"description":"What is looked at (title, author, tags)"`).schema.fields[0]; len(p.listed) != want {
 			t.Errorf("%s: %s", name, p.listed)
 		}
 	}
@@ -241,7 +253,8 @@ func TestLevel(t *testing.T) {
 		if i > 8 {
 			name = fmt.Sprint("rare", i%2)
 		}
-		all = append(all, &Candidate{Kind: single, Calls: []Call{{Tool: name, Arguments: fmt.Appendf(nil, `{"a":%d}`, i)}}})
+		all = append(all,
+			&Candidate{Kind: single, Calls: []Call{{Tool: name, Arguments: fmt.Appendf(nil, `{"a":%d}`, i)}}})
 	}
 	taken := &taking{count: map[string]int{}, kinds: map[string]int{}}
 	taken.take(all[:9], 6)
@@ -252,7 +265,8 @@ func TestLevel(t *testing.T) {
 			often++
 		}
 	}
-	if len(taken.list) != 6 || often != 3 || taken.count["often"] != 3 || taken.count["rare0"] != 1 || taken.count["rare1"] != 2 || taken.kinds[all[0].tag()] != 6 {
+	if len(taken.list) != 6 || often != 3 || taken.count["often"] != 3 || taken.count["rare0"] != 1 ||
+		taken.count["rare1"] != 2 || taken.kinds[all[0].tag()] != 6 {
 		t.Errorf("%v of %d", taken.count, len(taken.list))
 	}
 }
@@ -262,13 +276,17 @@ func TestExamplesInPairs(t *testing.T) {
 	s := &subject{Tool: toolOf("convert", "Convert.", `{"type":"object","properties":{"from_unit":{"type":"string","description":"e.g. \"km\", \"lb\", \"celsius\"."},
 		"to_unit":{"type":"string","description":"e.g. \"mi\", \"kg\", \"fahrenheit\"."}},"required":["from_unit","to_unit"]}`)}
 	s.schema = readParam(s.InputSchema)
-	for _, crossed := range []string{`{"from_unit":"km","to_unit":"kg"}`, `{"from_unit":"lb","to_unit":"fahrenheit"}`, `{"from_unit":"celsius","to_unit":"mi"}`} {
+	for _, crossed := range []string{
+		`{"from_unit":"km","to_unit":"kg"}`, `{"from_unit":"lb","to_unit":"fahrenheit"}`,
+		`{"from_unit":"celsius","to_unit":"mi"}`,
+	} {
 		s.note(Call{Tool: "convert", Arguments: []byte(crossed)}, false)
 	}
 	pairs, f := 0, filler{Options{Seed: 4}.random("pairs"), s, &values{}}
 	for range 200 {
 		arguments, _ := f.arguments(false)
-		if slices.Contains([]string{"km mi", "lb kg", "celsius fahrenheit"}, textOf(find(arguments, "from_unit"))+" "+textOf(find(arguments, "to_unit"))) {
+		if slices.Contains([]string{"km mi", "lb kg", "celsius fahrenheit"},
+			textOf(find(arguments, "from_unit"))+" "+textOf(find(arguments, "to_unit"))) {
 			pairs++
 		}
 	}
@@ -303,7 +321,12 @@ func TestColours(t *testing.T) {
 	for _, tc := range []struct {
 		name, about, said string
 		want              bool
-	}{{"base_hex", "Make a color palette.", "", true}, {"foreground", "Contrast of two colors.", "", true}, {"tint", "Mix.", "as #RRGGBB", true}, {"background", "Tell a story.", "", false}} {
+	}{
+		{"base_hex", "Make a color palette.", "", true},
+		{"foreground", "Contrast of two colors.", "", true},
+		{"tint", "Mix.", "as #RRGGBB", true},
+		{"background", "Tell a story.", "", false},
+	} {
 		s := askingFor(tc.name, fmt.Sprintf(`"description":%q`, tc.said))
 		s.Description = tc.about
 		n := 0

@@ -18,8 +18,8 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// lacks is a value of a candidate's calls that a text does not say, "" where it says all. Values of a fixed set, yes and no,
-// and what comes from the result before may be in other words.
+// lacks is a value of a candidate's calls that a text does not say, "" where it says all. Values of a fixed set, yes
+// and no, and what comes from the result before may be in other words.
 func (m *maker) lacks(c *Candidate, text string) string {
 	plain := flat(text)
 	for _, x := range c.Calls {
@@ -35,7 +35,8 @@ func (m *maker) lacks(c *Candidate, text string) string {
 			if a.name == x.Fed || c.Kind == askBack && a.name == c.Subject {
 				continue
 			}
-			if at := slices.IndexFunc(fields, func(p param) bool { return p.name == a.name }); at >= 0 && len(fields[at].choices) > 0 {
+			if at := slices.IndexFunc(fields, func(p param) bool { return p.name == a.name }); at >= 0 &&
+				len(fields[at].choices) > 0 {
 				continue
 			}
 			var leaves []leaf
@@ -56,14 +57,17 @@ func flat(text string) string { return strings.ToLower(oneSpace(text)) }
 // shortText is from how many letters on a text may be a part of a word: "on" is not said in "convert".
 const shortText = 4
 
-// says reports whether a text, flat, has a value: a text as it is, a short one as a word of its own, or a number as a number.
+// says reports whether a text, flat, has a value: a text as it is, a short one as a word of its own, or a number as a
+// number.
 func says(plain string, l leaf) bool {
 	want := flat(l.text())
 	n, err := strconv.ParseFloat(want, 64)
 	if l.raw[0] == '"' || err != nil {
 		return hasText(plain, want)
 	}
-	return slices.ContainsFunc(numbersOf(plain), func(other float64) bool { return math.Abs(other-n) <= 1e-9*math.Abs(n) })
+	return slices.ContainsFunc(numbersOf(plain), func(other float64) bool {
+		return math.Abs(other-n) <= 1e-9*math.Abs(n)
+	})
 }
 
 // hasText reports whether a text holds another, a short one not as a part of a word.
@@ -96,8 +100,8 @@ var (
 	thousands = regexp.MustCompile(`(\d),(\d{3})\b`)
 )
 
-// numbersOf are the numbers of a text, with commas between thousands and without: 2,345 is one number or two. Behind a digit
-// or letter a line is a hyphen: 10-5 is 10 and 5.
+// numbersOf are the numbers of a text, with commas between thousands and without: 2,345 is one number or two. Behind a
+// digit or letter a line is a hyphen: 10-5 is 10 and 5.
 func numbersOf(text string) (list []float64) {
 	for _, form := range []string{text, thousands.ReplaceAllString(text, "$1$2")} {
 		for _, at := range numberIn.FindAllStringIndex(form, -1) {
@@ -112,8 +116,8 @@ func numbersOf(text string) (list []float64) {
 	return list
 }
 
-// copies is the similarity from which a task repeats what its tool says of itself. MCP-Flow's is as high, of embeddings; this
-// one is of shingles (package near).
+// copies is the similarity from which a task repeats what its tool says of itself. MCP-Flow's is as high, of
+// embeddings; this one is of shingles (package near).
 const copies = 0.8
 
 // alike drops tasks that repeat a tool's description, that are nearly another's copy with the same values, and held-out
@@ -124,7 +128,9 @@ func (m *maker) alike(list []draftOf) []draftOf {
 	for i := range list {
 		order[i], texts[i] = i, list[i].Task
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rankOf(list[a].Split), rankOf(list[b].Split)) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(rankOf(list[a].Split), rankOf(list[b].Split))
+	})
 	read := overlap.Read(texts...)
 	kept := overlap.NewIndex(overlap.Threshold)
 	var of []int // by number in the index
@@ -134,9 +140,12 @@ func (m *maker) alike(list []draftOf) []draftOf {
 		switch matches := kept.Near(read[i]); {
 		case m.describes(d):
 			d.of.drop("the task repeats the tool's description")
-		case slices.ContainsFunc(matches, func(x overlap.Match) bool { return x.SameValues && sameValues(d.of, list[of[x.ID]].of) }):
+		case slices.ContainsFunc(matches, func(x overlap.Match) bool {
+			return x.SameValues && sameValues(d.of, list[of[x.ID]].of)
+		}):
 			d.of.drop("nearly another task")
-		case d.Split != scenario.Train && d.of.Kind != missingTool && d.of.Kind != noTool && slices.ContainsFunc(matches, func(x overlap.Match) bool { return list[of[x.ID]].Split == scenario.Train }):
+		case d.Split != scenario.Train && d.of.Kind != missingTool && d.of.Kind != noTool &&
+			slices.ContainsFunc(matches, func(x overlap.Match) bool { return list[of[x.ID]].Split == scenario.Train }):
 			d.of.drop("nearly a training task")
 		}
 		if d.of.Why != "" {
@@ -207,7 +216,8 @@ summarize_article|Summarize the article at a web address.`, "\n") {
 	return list
 }
 
-// withDistractors are a tool and its distractors, shuffled: those of the same servers first, the nearest by their words, then others.
+// withDistractors are a tool and its distractors, shuffled: those of the same servers first, the nearest by their
+// words, then others.
 func (m *maker) withDistractors(s *subject, key string) (list []chat.Tool) {
 	random := m.random("distractors", key)
 	var own []*subject
@@ -241,7 +251,8 @@ func (m *maker) withDistractors(s *subject, key string) (list []chat.Tool) {
 	return list
 }
 
-// pickTool has the judge choose the tool that a task of one call needs, among others. What is not picked cannot be told apart.
+// pickTool has the judge choose the tool that a task of one call needs, among others. What is not picked cannot be told
+// apart.
 func (m *maker) pickTool(ctx context.Context, c *Candidate) error {
 	if c.Kind != single {
 		return nil
@@ -249,7 +260,8 @@ func (m *maker) pickTool(ctx context.Context, c *Candidate) error {
 	s := m.byName[c.Calls[0].Tool]
 	tools := m.withDistractors(s, c.Task)
 	picked := ""
-	why, err := m.ask(ctx, c, question{prompt: pickPrompt, who: m.grader(), data: asked{Task: c.Task, Tools: tools}, temperature: careful, tokens: 40}, func(answer string) bool {
+	why, err := m.ask(ctx, c, question{prompt: pickPrompt, who: m.grader(), data: asked{Task: c.Task, Tools: tools},
+		temperature: careful, tokens: 40}, func(answer string) bool {
 		picked = toolInText(answer, tools)
 		return picked != ""
 	})
@@ -284,7 +296,9 @@ func criteria() []string {
 
 const leastQuality = 6
 
-var scoreLine = regexp.MustCompile(`(?im)^\W*(clarity|specificity|relevance|completeness|correctness)\W{1,6}(\d+(?:\.\d+)?)`)
+var scoreLine = regexp.MustCompile(
+	`(?im)^\W*(clarity|specificity|relevance|completeness|correctness)\W{1,6}(\d+(?:\.\d+)?)`,
+)
 
 // qualityIn is the mean of the five scores, each 0 to 10; false where one is missing.
 func qualityIn(answer string) (float64, bool) {
@@ -310,10 +324,13 @@ func (m *maker) score(ctx context.Context, c *Candidate) error {
 	if c.told != nil && m.Judge == nil { // the plays have shown what the words ask for, and gates looked at these
 		return nil
 	}
-	why, err := m.ask(ctx, c, question{prompt: qualityPrompt, who: m.grader(), data: asked{Task: c.Task, Calls: m.callsText(c)}, temperature: careful, tokens: 120}, func(answer string) (ok bool) {
-		c.Quality, ok = qualityIn(answer)
-		return ok
-	})
+	why, err := m.ask(
+		ctx, c, question{prompt: qualityPrompt, who: m.grader(), data: asked{Task: c.Task, Calls: m.callsText(c)},
+			temperature: careful, tokens: 120}, func(answer string) (ok bool) {
+			c.Quality, ok = qualityIn(answer)
+			return ok
+		},
+	)
 	c.Why = why
 	if err == nil && why == "" && c.Quality < leastQuality {
 		c.drop("its quality is below %d of 10", leastQuality)
@@ -328,7 +345,8 @@ const mostResult = 300
 func (m *maker) callsText(c *Candidate) string {
 	switch c.Kind {
 	case askBack:
-		return fmt.Sprintf("none: the assistant asks which %s is meant, since the request does not say it", wordsOfName(c.Subject))
+		return fmt.Sprintf("none: the assistant asks which %s is meant, since the request does not say it",
+			wordsOfName(c.Subject))
 	case missingTool:
 		return "none: no tool of the assistant can do it, and it says so"
 	case noTool:
@@ -339,7 +357,8 @@ func (m *maker) callsText(c *Candidate) string {
 	for i, x := range c.Calls {
 		text := ""
 		if proof != nil && i < len(proof.Results) {
-			text = strings.ToValidUTF8(oneSpace(proof.Results[i].Text)[:min(mostResult, len(oneSpace(proof.Results[i].Text)))], "")
+			text = strings.ToValidUTF8(oneSpace(proof.Results[i].Text)[:min(mostResult,
+				len(oneSpace(proof.Results[i].Text)))], "")
 		}
 		rows = append(rows, fmt.Sprintf("%s %s -> %s", x.Tool, json.RawMessage(x.Arguments), text))
 	}
@@ -353,8 +372,8 @@ const (
 	hard   = "hard"
 )
 
-// difficultyOf is by what the calls of a task take: each call, each argument beyond the second, and each value that comes
-// from a result counts one. A reference's pass rate says more, where there is one.
+// difficultyOf is by what the calls of a task take: each call, each argument beyond the second, and each value that
+// comes from a result counts one. A reference's pass rate says more, where there is one.
 func difficultyOf(c *Candidate) string {
 	if c.Runs > 0 {
 		return byRate(c.PassRate)

@@ -28,7 +28,9 @@ const (
 
 func (v *values) add(l label, raw json.RawMessage) {
 	text := strings.TrimSpace(textOf(raw))
-	if raw[0] == '"' && (text == "" || text == "true" || text == "false" || len(text) > 80 || strings.ContainsAny(text, "\n\r\x00")) || len(v.list) >= mostValues {
+	if raw[0] == '"' &&
+		(text == "" || text == "true" || text == "false" || len(text) > 80 || strings.ContainsAny(text, "\n\r\x00")) ||
+		len(v.list) >= mostValues {
 		return
 	}
 	if raw[0] == '"' && strings.Contains(text, dirMark) { // a path of this session: what another takes is relative
@@ -62,7 +64,8 @@ func (v *values) best(want label, fits func(json.RawMessage) bool) (found []json
 // names are values that name things.
 func (v *values) names() (found []json.RawMessage) {
 	for _, one := range v.list {
-		if one.raw[0] == '"' && slices.Contains(one.label.own, "name") && !slices.ContainsFunc(found, func(r json.RawMessage) bool { return bytes.Equal(r, one.raw) }) {
+		if one.raw[0] == '"' && slices.Contains(one.label.own, "name") &&
+			!slices.ContainsFunc(found, func(r json.RawMessage) bool { return bytes.Equal(r, one.raw) }) {
 			found = append(found, one.raw)
 		}
 	}
@@ -81,8 +84,8 @@ func (v *values) took(tool string, arguments json.RawMessage) {
 	}
 }
 
-// gave remembers what is in the result of a call made at a time in Unix seconds, but for what the call itself said, and for
-// the time.
+// gave remembers what is in the result of a call made at a time in Unix seconds, but for what the call itself said, and
+// for the time.
 func (v *values) gave(c Call, text string, at int64) {
 	about := nouns(c.Tool)
 	echoed := func(found string) bool { return bytes.Contains(c.Arguments, quote(found)[1:len(quote(found))-1]) }

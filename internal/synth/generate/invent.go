@@ -54,7 +54,12 @@ type invention struct {
 func inventions() []invention {
 	w := func(names string) []string { return strings.Fields(names) }
 	return []invention{
-		{w("timezone tz zone"), []string{"iana"}, oneOf("Europe/Paris|America/New_York|Asia/Tokyo|Africa/Cairo|Australia/Sydney|America/Sao_Paulo|Asia/Kolkata|Europe/Helsinki|America/Denver|Asia/Singapore|Pacific/Auckland|Africa/Nairobi")},
+		{
+			w("timezone tz zone"),
+			[]string{"iana"},
+			oneOf("Europe/Paris|America/New_York|Asia/Tokyo|Africa/Cairo|Australia/Sydney|America/Sao_Paulo|" +
+				"Asia/Kolkata|Europe/Helsinki|America/Denver|Asia/Singapore|Pacific/Auckland|Africa/Nairobi"),
+		},
 		{w("email mail"), nil, func(r *rand.Rand) string { return word(r) + "@example.com" }},
 		{w("url uri link href"), nil, func(r *rand.Rand) string { return "https://example.com/" + word(r) }},
 		{w("expression formula equation"), nil, arithmetic},
@@ -68,7 +73,9 @@ func inventions() []invention {
 		{w("country"), nil, oneOf("France|Japan|Brazil|Kenya|Norway|Canada")},
 		{w("city location place address"), nil, oneOf("Paris|Tokyo|Lima|Nairobi|Oslo|Toronto|Athens|Seoul")},
 		{w("directory dir folder repo repository cwd root workspace"), nil, func(*rand.Rand) string { return "." }},
-		{w("path file filename filepath destination"), nil, func(r *rand.Rand) string { return word(r) + "-" + word(r) + ".txt" }},
+		{w("path file filename filepath destination"), nil, func(r *rand.Rand) string {
+			return word(r) + "-" + word(r) + ".txt"
+		}},
 		{w("pattern glob"), nil, oneOf("*.txt|*.md|*.json")},
 		{w("regex regexp"), nil, func(r *rand.Rand) string { return word(r) + ".*" }},
 		{w("branch"), nil, func(r *rand.Rand) string { return word(r) + "-" + word(r) }},
@@ -76,7 +83,10 @@ func inventions() []invention {
 		{w("query search keyword term q"), nil, word},
 		{w("priority severity importance"), nil, oneOf("high|low|medium")},
 		{w("author owner user username person assignee"), nil, oneOf("Ada|Grace|Linus|Marie|Alan|Edith")},
-		{w("content text message body description note comment thought insight observation prompt summary memo remark contents details"), nil, sentence},
+		{
+			w("content text message body description note comment thought insight observation prompt summary memo " +
+				"remark contents details"), nil, sentence,
+		},
 		{w("type category kind tag group label topic"), nil, oneOf("person|project|place|tool|event|company")},
 		{w("number digit"), nil, func(r *rand.Rand) string { return fmt.Sprint(1000 + r.IntN(900_000)) }},
 		{w("title subject name"), nil, func(r *rand.Rand) string { return title(word(r)) + " " + title(word(r)) }},
@@ -92,7 +102,8 @@ func arithmetic(r *rand.Rand) string {
 }
 
 func sentence(r *rand.Rand) string {
-	return fmt.Sprintf("The %s %s is %s the %s", word(r), word(r), pick(r, []string{"near", "behind", "older than", "next to", "made for"}), word(r))
+	return fmt.Sprintf("The %s %s is %s the %s",
+		word(r), word(r), pick(r, []string{"near", "behind", "older than", "next to", "made for"}), word(r))
 }
 
 // inventText is a text that fits what a parameter is called, "" where its name says nothing.
@@ -114,7 +125,8 @@ func (f filler) inventText(p param, around []string) string {
 	case "uuid":
 		return uuid(f.r)
 	}
-	if v, ok := programs.Natural(f.r, append(slices.Clone(around), nouns(f.tool.Name)...), p.name); ok && !slices.Contains(words(p.name), "path") && !slices.Contains(words(p.name), "id") {
+	if v, ok := programs.Natural(f.r, append(slices.Clone(around), nouns(f.tool.Name)...), p.name); ok &&
+		!slices.Contains(words(p.name), "path") && !slices.Contains(words(p.name), "id") {
 		return v
 	}
 	own, description := words(strings.TrimRight(p.name, "0123456789")), strings.ToLower(p.description)
@@ -124,7 +136,8 @@ func (f filler) inventText(p param, around []string) string {
 	if slices.Contains(own, "path") && f.tool.hasVerb("directory", "folder", "dir") {
 		return word(f.r) + "-" + word(f.r)
 	}
-	if slices.Contains(own, "pattern") && (strings.Contains(description, "regular expression") || strings.Contains(description, "regex")) {
+	if slices.Contains(own, "pattern") &&
+		(strings.Contains(description, "regular expression") || strings.Contains(description, "regex")) {
 		own = []string{"regex"}
 	}
 	if p.of("hex", "foreground", "background", "fill", "stroke") && f.saysAny("color", "colour") {

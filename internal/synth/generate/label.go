@@ -22,7 +22,8 @@ func words(name string) []string {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			flush()
 			continue
-		case unicode.IsUpper(r) && i > 0 && !unicode.IsUpper(runes[i-1]), unicode.IsUpper(r) && i+1 < len(runes) && unicode.IsLower(runes[i+1]):
+		case unicode.IsUpper(r) && i > 0 && !unicode.IsUpper(runes[i-1]), unicode.IsUpper(r) && i+1 < len(runes) &&
+			unicode.IsLower(runes[i+1]):
 			flush()
 		}
 		word = append(word, r)
@@ -35,9 +36,11 @@ func singular(word string) string {
 	switch {
 	case len(word) > 4 && strings.HasSuffix(word, "ies"):
 		return word[:len(word)-3] + "y"
-	case len(word) > 4 && (strings.HasSuffix(word, "sses") || strings.HasSuffix(word, "xes") || strings.HasSuffix(word, "ches") || strings.HasSuffix(word, "shes")):
+	case len(word) > 4 && (strings.HasSuffix(word, "sses") || strings.HasSuffix(word, "xes") ||
+		strings.HasSuffix(word, "ches") || strings.HasSuffix(word, "shes")):
 		return word[:len(word)-2]
-	case len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is"):
+	case len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") &&
+		!strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is"):
 		return word[:len(word)-1]
 	}
 	return word
@@ -63,7 +66,8 @@ func wordsOfName(name string) string {
 
 // vague are words that many names share, whatever they name.
 func vague(word string) bool {
-	return slices.Contains([]string{"name", "id", "value", "type", "text", "result", "data", "content", "item", "input", "output", "key", "list", "info", "title", "status", "new", "string", "number"}, word)
+	return slices.Contains([]string{"name", "id", "value", "type", "text", "result", "data", "content", "item", "input",
+		"output", "key", "list", "info", "title", "status", "new", "string", "number"}, word)
 }
 
 // label says what a value is: the words of its own name, and those around it: of the object or the tool that it is of.

@@ -13,19 +13,23 @@ var (
 	percentForm = regexp.MustCompile(`%[YmdHMSyBbIpf](?:[-/.:, T]{0,2}%[YmdHMSyBbIpf])+Z?`)
 	letterPart  = regexp.MustCompile(`[Yy]+|[Mm]{2}|[Dd]{2}|HH|hh|h|H|[Ss]+| ?(?:AM/PM|A|a)$|'|.`)
 
-	isoForm  = regexp.MustCompile(`(?i)\bISO[- ]?(?:8601(?:-1)?|date|datetime|format|string|timestamp)|\bRFC[- ]?3339`)
-	isoDate  = regexp.MustCompile(`(?i)\bISO(?:[- ]?8601(?:-1)?)?[- ](?:formatted )?dates?\b(?:[^- /T]|[- /](?:[^t]|$)|$)`)
+	isoForm = regexp.MustCompile(`(?i)\bISO[- ]?(?:8601(?:-1)?|date|datetime|format|string|timestamp)|\bRFC[- ]?3339`)
+	isoDate = regexp.MustCompile(
+		`(?i)\bISO(?:[- ]?8601(?:-1)?)?[- ](?:formatted )?dates?\b(?:[^- /T]|[- /](?:[^t]|$)|$)`,
+	)
 	isoOther = regexp.MustCompile(`(?i)\bdurations?\b|\bweeks?\b|\bintervals?\b|\bperiods?\b`)
 )
 
 // statedLayout is the layout of the first form in letters or percent signs in a description, "" where there is none.
 func statedLayout(description string) string {
 	if found := percentForm.FindString(description); found != "" {
-		return strings.NewReplacer("%Y", "2006", "%m", "01", "%d", "02", "%H", "15", "%M", "04", "%S", "05", "%y", "06", "%B", "January", "%b", "Jan", "%I", "03", "%p", "PM", "%f", "000000").Replace(found)
+		return strings.NewReplacer("%Y", "2006", "%m", "01", "%d", "02", "%H", "15", "%M", "04", "%S", "05", "%y", "06",
+			"%B", "January", "%b", "Jan", "%I", "03", "%p", "PM", "%f", "000000").Replace(found)
 	}
 	for _, found := range letterForm.FindAllString(description, -1) {
 		low := strings.ToLower(found)
-		if strings.Contains(low, "yy") && (strings.Contains(low, "mm") || strings.Contains(low, "dd")) || strings.Contains(low, "h:mm") || strings.Contains(low, "hhmm") || strings.Contains(low, "h.mm") {
+		if strings.Contains(low, "yy") && (strings.Contains(low, "mm") || strings.Contains(low, "dd")) ||
+			strings.Contains(low, "h:mm") || strings.Contains(low, "hhmm") || strings.Contains(low, "h.mm") {
 			if layout := layoutOfLetters(strings.TrimSpace(found)); layout != "" {
 				return layout
 			}
@@ -34,9 +38,11 @@ func statedLayout(description string) string {
 	return ""
 }
 
-// layoutOfLetters has a form in letters as a layout. MM is the month until an hour was read, in either case, as is written of both.
+// layoutOfLetters has a form in letters as a layout. MM is the month until an hour was read, in either case, as is
+// written of both.
 func layoutOfLetters(form string) string {
-	half := strings.HasSuffix(form, "AM/PM") || strings.Contains(form, "h") && strings.HasSuffix(strings.ToLower(form), "a")
+	half := strings.HasSuffix(form, "AM/PM") ||
+		strings.Contains(form, "h") && strings.HasSuffix(strings.ToLower(form), "a")
 	if !half { // "YYYY-MM-DD a day"
 		form = strings.TrimRight(form, " Aa")
 	}
@@ -64,7 +70,8 @@ func layoutOfLetters(form string) string {
 			default:
 				out.WriteString("03")
 			}
-		case strings.Trim(low, "s") == "" && strings.HasSuffix(out.String(), ".") && strings.Contains(out.String(), "05"):
+		case strings.Trim(low, "s") == "" && strings.HasSuffix(out.String(), ".") &&
+			strings.Contains(out.String(), "05"):
 			out.WriteString(strings.Repeat("0", len(low)))
 		case low == "ss":
 			out.WriteString("05")
@@ -92,11 +99,12 @@ var inLayout = regexp.MustCompile(`2006|Z07:00|000|January|Jan|PM|\d\d|\d|[.]`)
 // exampleForms are forms of dates and times in examples: of two that begin at one place, the longer one first.
 var exampleForms = sync.OnceValue(func() (forms []exampleForm) {
 	for _, layout := range []string{
-		"2006-01-02T15:04:05.000Z07:00", "2006-01-02T15:04:05.000", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04",
-		"2006-01-02 15:04:05.000", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006/01/02 15:04:05", "2006/01/02 15:04", "20060102T150405Z",
-		"01/02/2006 15:04:05", "02/01/2006 15:04:05", "02.01.2006 15:04:05", "02.01.2006 15:04",
-		"2006-01-02", "2006/01/02", "2006.01.02", "01/02/2006", "02/01/2006", "02.01.2006", "02-01-2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006",
-		"15:04:05", "3:04 PM", "03:04 PM", "15:04", "2006-01",
+		"2006-01-02T15:04:05.000Z07:00", "2006-01-02T15:04:05.000", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05",
+		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04:05.000", "2006-01-02 15:04:05",
+		"2006-01-02 15:04", "2006/01/02 15:04:05", "2006/01/02 15:04", "20060102T150405Z", "01/02/2006 15:04:05",
+		"02/01/2006 15:04:05", "02.01.2006 15:04:05", "02.01.2006 15:04", "2006-01-02", "2006/01/02", "2006.01.02",
+		"01/02/2006", "02/01/2006", "02.01.2006", "02-01-2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006",
+		"2 Jan 2006", "15:04:05", "3:04 PM", "03:04 PM", "15:04", "2006-01",
 	} {
 		digits := func(part string) string {
 			switch part {
@@ -117,7 +125,8 @@ var exampleForms = sync.OnceValue(func() (forms []exampleForm) {
 			}
 			return `\d\d`
 		}
-		forms = append(forms, exampleForm{layout, regexp.MustCompile(`(?:^|[^\w:./-])(` + inLayout.ReplaceAllStringFunc(layout, digits) + `)(?:$|[^\w:/-])`)})
+		forms = append(forms, exampleForm{layout,
+			regexp.MustCompile(`(?:^|[^\w:./-])(` + inLayout.ReplaceAllStringFunc(layout, digits) + `)(?:$|[^\w:/-])`)})
 	}
 	return forms
 })

@@ -15,8 +15,8 @@ import (
 	"hone/internal/fault"
 )
 
-// Ledger keeps what the servers answered, a line for each play, so that nothing is played twice. It may be used from many
-// goroutines.
+// Ledger keeps what the servers answered, a line for each play, so that nothing is played twice. It may be used from
+// many goroutines.
 type Ledger struct {
 	mu     sync.Mutex
 	file   *os.File
@@ -35,8 +35,9 @@ type entry struct {
 	Got  *Played `json:"got"`
 }
 
-// OpenLedger opens the ledger in path for plays of what of names: a hash of tools and servers. One of others is moved aside,
-// and a file that is no ledger is refused. A last line that was cut off is not there. One process has a ledger at a time.
+// OpenLedger opens the ledger in path for plays of what of names: a hash of tools and servers. One of others is moved
+// aside, and a file that is no ledger is refused. A last line that was cut off is not there. One process has a ledger
+// at a time.
 func OpenLedger(path, of string) (*Ledger, error) {
 	l := &Ledger{played: map[string]*Played{}}
 	data, err := l.lock(path)
@@ -45,7 +46,8 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	}
 	kept, ours := headOf(data)
 	if !ours {
-		return nil, errors.Join(&fault.Error{Code: fault.CodeUsage, What: "that file is no ledger of answers", Where: path, Next: "name another file with --work, or one that is not there"}, l.Close())
+		return nil, errors.Join(&fault.Error{Code: fault.CodeUsage, What: "that file is no ledger of answers",
+			Where: path, Next: "name another file with --work, or one that is not there"}, l.Close())
 	}
 	if kept != "" && kept != of {
 		if l.aside, err = moveAside(path); err != nil {
@@ -77,7 +79,8 @@ func (l *Ledger) lock(path string) (data []byte, err error) {
 		return nil, unusable(path, err)
 	}
 	if err := syscall.Flock(int(l.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(&fault.Error{Code: fault.CodeError, What: "another process keeps answers in that file", Where: path, Err: err, Next: "wait until it ends, or name another file with --work"}, l.Close())
+		return nil, errors.Join(&fault.Error{Code: fault.CodeError, What: "another process keeps answers in that file",
+			Where: path, Err: err, Next: "wait until it ends, or name another file with --work"}, l.Close())
 	}
 	if data, err = io.ReadAll(l.file); err != nil {
 		return nil, errors.Join(unusable(path, err), l.Close())
@@ -85,7 +88,8 @@ func (l *Ledger) lock(path string) (data []byte, err error) {
 	return data, nil
 }
 
-// headOf is what the plays of a ledger are of; "" where there are none yet. ok is false where it is another kind of file.
+// headOf is what the plays of a ledger are of; "" where there are none yet. ok is false where it is another kind of
+// file.
 func headOf(data []byte) (of string, ok bool) {
 	line, _, whole := bytes.Cut(data, []byte("\n"))
 	if !whole { // nothing, or a head that was cut off
@@ -192,7 +196,8 @@ func (l *Ledger) write(v any) error {
 // Close closes the file.
 func (l *Ledger) Close() error { return l.file.Close() }
 
-// PlaysOf are the plays that a ledger keeps, by their names, also while another process writes it; none where there is no ledger.
+// PlaysOf are the plays that a ledger keeps, by their names, also while another process writes it; none where there is
+// no ledger.
 func PlaysOf(path string) map[string]*Played {
 	data, err := os.ReadFile(path)
 	of, ours := headOf(data)

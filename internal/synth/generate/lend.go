@@ -12,14 +12,16 @@ var (
 	// containing are words before the fields of an object that only its description states.
 	containing = regexp.MustCompile(`(?i)\b(?:contains?|containing|includes?|including|with|has|having|fields|keys|properties)\b[^:.\n]{0,30}:\s*([^\n]+)`)
 	// spokenField is one of them: "value (float)", "optionally request_id (str)".
-	spokenField = regexp.MustCompile("(?i)^(?:and\\s+)?(optional(?:ly)?\\s+)?[`'\"]?([A-Za-z_]\\w{0,39})[`'\"]?\\s*(?:\\(([^()]*)\\))?\\.?$")
+	spokenField = regexp.MustCompile("(?i)^(?:and\\s+)?(optional(?:ly)?\\s+)?[`'\"]?([A-Za-z_]\\w{0," +
+		"39})[`'\"]?\\s*(?:\\(([^()]*)\\))?\\.?$")
 	betweenThem = regexp.MustCompile(`,\s*(?:and\s+)?|\s+and\s+`)
-	fieldLine   = regexp.MustCompile("^\\s*[-*•]\\s+[`'\"*]*([A-Za-z_]\\w{0,39})[`'\"*]*\\s*(?:\\(([^()]*)\\))?\\s*(?::|-\\s|–|—)\\s*(.*)$")
-	optionally  = regexp.MustCompile(`(?i)\boptional(?:ly)?\b`)
+	fieldLine   = regexp.MustCompile("^\\s*[-*•]\\s+[`'\"*]*([A-Za-z_]\\w{0," +
+		"39})[`'\"*]*\\s*(?:\\(([^()]*)\\))?\\s*(?::|-\\s|–|—)\\s*(.*)$")
+	optionally = regexp.MustCompile(`(?i)\boptional(?:ly)?\b`)
 )
 
-// spell gives the objects of a tool, whose schema has no properties of them, those that the description of the parameter states in
-// words, or else that of the tool.
+// spell gives the objects of a tool, whose schema has no properties of them, those that the description of the
+// parameter states in words, or else that of the tool.
 func (s *subject) spell() {
 	for i := range s.schema.fields {
 		p := &s.schema.fields[i]
@@ -42,7 +44,8 @@ func (s *subject) alike() {
 	for i := range s.schema.fields {
 		p := &s.schema.fields[i]
 		stem := strings.TrimRight(p.name, "_0123456789")
-		if stem == p.name || stem == "" || p.stated != nil || p.listed != nil || len(p.examples) > 0 || p.format != "" || len(p.choices) > 0 {
+		if stem == p.name || stem == "" || p.stated != nil || p.listed != nil || len(p.examples) > 0 ||
+			p.format != "" || len(p.choices) > 0 {
 			continue
 		}
 		for _, o := range s.schema.fields {
@@ -53,7 +56,8 @@ func (s *subject) alike() {
 	}
 }
 
-// fieldsInText are the fields that a text lists: in a line after "contain:", or one in each line. Fewer than two are no list.
+// fieldsInText are the fields that a text lists: in a line after "contain:", or one in each line. Fewer than two are no
+// list.
 func fieldsInText(text string) (fields []param) {
 	add := func(name, kind, description string, optional bool) {
 		if !slices.ContainsFunc(fields, func(p param) bool { return p.name == name }) {
@@ -88,7 +92,9 @@ func fieldsInText(text string) (fields []param) {
 
 // outsideBrackets has a text with the commas between brackets hidden.
 func outsideBrackets(text string) string {
-	return regexp.MustCompile(`\([^()]*\)`).ReplaceAllStringFunc(text, func(in string) string { return strings.ReplaceAll(in, ",", "\x00") })
+	return regexp.MustCompile(`\([^()]*\)`).ReplaceAllStringFunc(text, func(in string) string {
+		return strings.ReplaceAll(in, ",", "\x00")
+	})
 }
 
 var (
@@ -113,8 +119,9 @@ func kindOf(kind, description string) string {
 	return "string"
 }
 
-// borrowObject is an object made as another tool's arguments are: of a batch of conversions, what one conversion takes. What is left of its
-// required fields has to be a type, which the other tool's name says. ok is false where no tool's arguments are fields of it.
+// borrowObject is an object made as another tool's arguments are: of a batch of conversions, what one conversion takes.
+// What is left of its required fields has to be a type, which the other tool's name says. ok is false where no tool's
+// arguments are fields of it.
 func (f filler) borrowObject(p param, around []string) (json.RawMessage, bool) {
 	var able []*subject
 	for _, o := range f.tool.others {
@@ -173,7 +180,8 @@ func (f filler) lends(o *subject, p param) bool {
 	}
 	for _, field := range p.fields {
 		mine := slices.ContainsFunc(o.schema.fields, func(q param) bool { return q.required && q.name == field.name })
-		if field.required && !mine && !(field.kind == "string" && field.of("type", "kind", "category", "operation", "action", "tool", "dimension") && len(plainNouns(o)) > 0) {
+		if field.required && !mine && !(field.kind == "string" && field.of("type",
+			"kind", "category", "operation", "action", "tool", "dimension") && len(plainNouns(o)) > 0) {
 			return false
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-const batchSaid = "List of requests. Each request should contain: value (float), from_unit (str), to_unit (str), conversion_type (str), and optionally request_id (str)"
+const batchSaid = "List of requests. Each request should contain: value (float), from_unit (str), to_unit (str), " +
+	"conversion_type (str), and optionally request_id (str)"
 
 func batch(name, said string) Tool {
 	return tool(name, "Perform several conversions at once.", fmt.Sprintf(`{"type":"object","properties":{"requests":{"type":"array","description":%q,"items":{"type":"object","additionalProperties":true}}},"required":["requests"]}`, said))
@@ -18,8 +19,9 @@ func batch(name, said string) Tool {
 func TestSpokenFields(t *testing.T) {
 	for text, want := range map[string]string{
 		batchSaid: "value:number from_unit:string to_unit:string conversion_type:string request_id?:string",
-		"Each has:\n- value: The numeric value\n- count (integer): how many\n- request_id: Optional identifier": "value:number count:integer request_id?:string",
-		"Objects with the keys: name, and age (integer, years)":                                                 "name:string age:integer",
+		"Each has:\n- value: The numeric value\n- count (integer): how many\n- request_id: Optional identifier": "value:number " +
+			"count:integer request_id?:string",
+		"Objects with the keys: name, and age (integer, years)": "name:string age:integer",
 		"What to send.": "",
 		"With care: this deletes all of it, and nothing comes back": "",
 		"A filter. Contains: one word":                              "",
@@ -38,7 +40,8 @@ func TestSpokenFields(t *testing.T) {
 	}
 }
 
-// The objects of a batch are made as the arguments of the tools are that do one of it, and no task has an object with nothing in it.
+// The objects of a batch are made as the arguments of the tools are that do one of it, and no task has an object with
+// nothing in it.
 func TestObjectsInWords(t *testing.T) {
 	shop := newShop(t)
 	units := map[string][]string{"length": {"metre", "mile"}, "mass": {"gram", "pound"}}
@@ -47,7 +50,9 @@ func TestObjectsInWords(t *testing.T) {
 		enum, _ := asJSON(names)
 		tools = append(tools, tool("convert_"+kind, "Convert "+kind+" between units.", fmt.Sprintf(`{"type":"object","properties":{"value":{"type":"number"},"from_unit":{"type":"string","enum":%[1]s},"to_unit":{"type":"string","enum":%[1]s}},"required":["value","from_unit","to_unit"]}`, enum)))
 		shop.tools["convert_"+kind] = func(_ *stock, args map[string]any) (string, error) {
-			return asJSON(map[string]any{"converted": args["value"].(float64) * float64(len(fmt.Sprint(args["from_unit"], args["to_unit"])))})
+			return asJSON(map[string]any{
+				"converted": args["value"].(float64) * float64(len(fmt.Sprint(args["from_unit"], args["to_unit"]))),
+			})
 		}
 	}
 	if tools[0].Name > tools[1].Name { // a map has no order
@@ -58,7 +63,8 @@ func TestObjectsInWords(t *testing.T) {
 		for _, one := range args["requests"].([]any) {
 			r := one.(map[string]any)
 			names := units[fmt.Sprint(r["conversion_type"])]
-			if v, ok := r["value"].(float64); ok && len(names) > 0 && strings.Contains(strings.Join(names, " "), fmt.Sprint(r["from_unit"])) {
+			if v, ok := r["value"].(float64); ok && len(names) > 0 &&
+				strings.Contains(strings.Join(names, " "), fmt.Sprint(r["from_unit"])) {
 				results = append(results, map[string]any{"success": true, "converted": v * 3})
 			} else {
 				results = append(results, map[string]any{"success": false, "error": "missing field"})
@@ -88,7 +94,8 @@ func TestObjectsInWords(t *testing.T) {
 		t.Errorf("%d different batches: %v", len(seen), seen)
 	}
 	for _, row := range made.Report.Tools {
-		if row.Tool == "send_batch" && !strings.Contains(row.Why, "requests takes objects, and nothing says what is in one") {
+		if row.Tool == "send_batch" &&
+			!strings.Contains(row.Why, "requests takes objects, and nothing says what is in one") {
 			t.Errorf("%+v", row)
 		}
 	}
@@ -96,7 +103,10 @@ func TestObjectsInWords(t *testing.T) {
 
 // No value is worded by nothing.
 func TestSaidOfNothing(t *testing.T) {
-	for raw, want := range map[string]string{`{}`: "an empty object", `[]`: "an empty list", `""`: `""`, `[{}]`: "an empty object", `{"a":[]}`: "a an empty list", `{"a":{"b":2}}`: "a b 2"} {
+	for raw, want := range map[string]string{
+		`{}`: "an empty object", `[]`: "an empty list", `""`: `""`, `[{}]`: "an empty object",
+		`{"a":[]}`: "a an empty list", `{"a":{"b":2}}`: "a b 2",
+	} {
 		if got := valueInWords(json.RawMessage(raw)); got != want {
 			t.Errorf("%s: %q", raw, got)
 		}

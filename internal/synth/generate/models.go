@@ -16,8 +16,8 @@ import (
 	"hone/internal/llm"
 )
 
-// Model is one that can be asked: an endpoint's, or one on this machine. Its Chatter is to keep answers, so that a synthesis
-// that goes on asks for none twice.
+// Model is one that can be asked: an endpoint's, or one on this machine. Its Chatter is to keep answers, so that a
+// synthesis that goes on asks for none twice.
 type Model struct {
 	llm.Chatter
 	Name string // as the request and the provenance have it
@@ -91,9 +91,11 @@ const (
 	nonsense = "the model's answer is of no use"
 )
 
-// ask asks, once, and returns what useful makes of the answer: false is nonsense, which is counted. why is the reason for
-// which the record falls. The error is an endpoint that is gone, or ctx's.
-func (m *maker) ask(ctx context.Context, c *Candidate, q question, useful func(answer string) bool) (why string, err error) {
+// ask asks, once, and returns what useful makes of the answer: false is nonsense, which is counted. why is the reason
+// for which the record falls. The error is an endpoint that is gone, or ctx's.
+func (m *maker) ask(
+	ctx context.Context, c *Candidate, q question, useful func(answer string) bool,
+) (why string, err error) {
 	p, err := readPrompt(q.prompt)
 	if err != nil {
 		return "", err
@@ -104,7 +106,8 @@ func (m *maker) ask(ctx context.Context, c *Candidate, q question, useful func(a
 	}
 	h := fnv.New32a()
 	_, _ = fmt.Fprint(h, m.Seed, q.key) // a hash does not fail
-	resp, err := q.who.Chat(ctx, llm.Request{Model: q.who.Name, Messages: messages, Temperature: q.temperature, MaxTokens: q.tokens, Seed: uint64(h.Sum32()>>1) + 1})
+	resp, err := q.who.Chat(ctx, llm.Request{Model: q.who.Name, Messages: messages, Temperature: q.temperature,
+		MaxTokens: q.tokens, Seed: uint64(h.Sum32()>>1) + 1})
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -152,9 +155,11 @@ func (c *Candidate) notePrompt(p prompt) {
 	c.Prompts[p.name] = p.hash
 }
 
-// through runs a stage over the records that have not fallen, several at once, and counts what it did. A stage gives a record
-// that falls its reason.
-func (m *maker) through(ctx context.Context, stage string, list []*Candidate, do func(context.Context, *Candidate) error) error {
+// through runs a stage over the records that have not fallen, several at once, and counts what it did. A stage gives a
+// record that falls its reason.
+func (m *maker) through(
+	ctx context.Context, stage string, list []*Candidate, do func(context.Context, *Candidate) error,
+) error {
 	var left []*Candidate
 	for _, c := range list {
 		if c.Why == "" {

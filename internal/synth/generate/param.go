@@ -111,8 +111,8 @@ func (p *param) require(name string) {
 	p.fields = append(p.fields, param{name: name, required: true})
 }
 
-// target is what a reference within the document refers to, nil where it is none: a JSON pointer (RFC 6901), perhaps behind
-// the document's own $id.
+// target is what a reference within the document refers to, nil where it is none: a JSON pointer (RFC 6901), perhaps
+// behind the document's own $id.
 func (r reader) target(reference string) json.RawMessage {
 	base, pointer, found := strings.Cut(reference, "#")
 	if !found || base != "" && base != textOf(find(r.root, "$id")) || pointer != "" && pointer[0] != '/' {
@@ -177,7 +177,8 @@ func (r reader) keyword(p *param, m member, depth int) {
 	case "anyOf", "oneOf", "allOf":
 		for i, one := range listOf(m.raw) {
 			q := r.read(p.name, one, depth+1)
-			if p.kind == "object" && q.kind == "object" && m.name != "allOf" { // the first will do, beside what all have
+			// the first will do, beside what all have
+			if p.kind == "object" && q.kind == "object" && m.name != "allOf" {
 				if i == 0 {
 					p.fields = append(p.fields, q.fields...)
 				}
@@ -234,7 +235,8 @@ func quotedExamples(description string) (examples []json.RawMessage) {
 		return nil
 	}
 	for _, m := range quotedText.FindAllStringSubmatch(found[2], 8) {
-		if text := m[1] + m[2] + m[3]; !slices.ContainsFunc(examples, func(e json.RawMessage) bool { return textOf(e) == text }) {
+		if text := m[1] + m[2] + m[3]; !slices.ContainsFunc(examples,
+			func(e json.RawMessage) bool { return textOf(e) == text }) {
 			examples = append(examples, quote(text))
 		}
 	}

@@ -17,7 +17,8 @@ func TestReadParam(t *testing.T) {
 	for _, f := range p.fields {
 		names = append(names, fmt.Sprint(f.name, " ", f.kind, " ", f.required))
 	}
-	if want := []string{"zone string true", "n integer false", "mode  false", "list array true"}; !slices.Equal(names, want) {
+	if want := []string{"zone string true", "n integer false", "mode  false",
+		"list array true"}; !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}
 	if e := p.fields[0].examples; len(e) != 2 || textOf(e[1]) != "Europe/Paris" {
@@ -56,7 +57,8 @@ func TestRequests(t *testing.T) {
 
 func TestSaid(t *testing.T) {
 	for raw, want := range map[string]string{
-		`"Paris"`: "Paris", `"two words"`: `"two words"`, `""`: `""`, `12.5`: "12.5", `true`: "true", `["a1","b1","c1"]`: "a1, b1 and c1",
+		`"Paris"`: "Paris", `"two words"`: `"two words"`, `""`: `""`, `12.5`: "12.5", `true`: "true",
+		`["a1","b1","c1"]`: "a1, b1 and c1",
 		`[{"name":"Ada L","entityType":"person"},{"name":"Bo"}]`: `name "Ada L" and entity type person; and name Bo`,
 	} {
 		if got := valueInWords(json.RawMessage(raw)); got != want {
@@ -77,20 +79,26 @@ func TestStable(t *testing.T) {
 		{"the same", same, same, true, "id=7 name=lamp"},
 		{"a random id", `{"id": 7, "name": "lamp"}`, `{"id": 9, "name": "lamp"}`, false, "name=lamp"},
 		{"another number of entries", `[1, 2]`, `[1]`, false, ""},
-		{"today", `{"day": "2026-11-22", "weekday": "Sunday", "title": "the meeting of all gardeners"}`, `{"day": "2026-11-22", "weekday": "Sunday", "title": "the meeting of all gardeners"}`, false, "title=the meeting of all gardeners"},
+		{
+			"today", `{"day": "2026-11-22", "weekday": "Sunday", "title": "the meeting of all gardeners"}`,
+			`{"day": "2026-11-22", "weekday": "Sunday", "title": "the meeting of all gardeners"}`, false,
+			"title=the meeting of all gardeners",
+		},
 		{"tomorrow's zone", `{"at": "2026-11-23T06:40:07+09:00"}`, `{"at": "2026-11-23T06:40:07+09:00"}`, false, ""},
 		{"seconds since 1970", fmt.Sprintf(`{"at": %d}`, at.Unix()+3), fmt.Sprintf(`{"at": %d}`, at.Unix()+3), false, ""},
 		{"its own folder", `{"path": "` + dirMark + `/a.txt", "size": 12}`, `{"path": "` + dirMark + `/a.txt", "size": 12}`, false, "size=12"},
 		{"lines", "Sum: 12\nMean of all: 4.5", "Sum: 12\nMean of all: 4.5", true, "Sum=12 Mean of all=4.5"},
 		{"a time of day alone", "It is 21:40 in London", "It is 21:40 in London", false, ""},
-		{"a time of day of twelve hours", `{"now": "4:40 PM", "zone": "America/New_York"}`, `{"now": "4:40 PM", "zone": "America/New_York"}`, false, "zone=America/New_York"},
+		{"a time of day of twelve hours", `{"now": "4:40 PM", "zone": "America/New_York"}`,
+			`{"now": "4:40 PM", "zone": "America/New_York"}`, false, "zone=America/New_York"},
 		{"a time of a zone of half an hour", "03:10:07 in Kolkata", "03:10:07 in Kolkata", false, ""},
 		{"the time of the second play", "It is 21:44", "It is 21:44", false, ""},
 		{"behind other times", "1:01 2:02 3:03 4:04 5:05 6:06 and 21:40", "1:01 2:02 3:03 4:04 5:05 6:06 and 21:40", false, ""},
 		{"another time of day", "It opens at 08:15", "It opens at 08:15", true, ""},
 		{"a date of mail", "Sun, 22 Nov 2026", "Sun, 22 Nov 2026", false, ""},
 		{"how long ago", "changed 3 minutes ago", "changed 3 minutes ago", false, ""},
-		{"how long until", `{"due": "in 2 days", "name": "lamp of the garden shed"}`, `{"due": "in 2 days", "name": "lamp of the garden shed"}`, false, "name=lamp of the garden shed"},
+		{"how long until", `{"due": "in 2 days", "name": "lamp of the garden shed"}`,
+			`{"due": "in 2 days", "name": "lamp of the garden shed"}`, false, "name=lamp of the garden shed"},
 		{"what is left", "2 hours left", "2 hours left", false, ""},
 		{"an age", `{"age_seconds": 12, "name": "lamp"}`, `{"age_seconds": 12, "name": "lamp"}`, false, "name=lamp"},
 		{"an age in a line", "Uptime: 3 d\nName: lamp", "Uptime: 3 d\nName: lamp", false, "Name=lamp"},
@@ -143,7 +151,8 @@ func TestValuesByLabel(t *testing.T) {
 	v.gave(Call{Tool: "list_directory"}, "[FILE] a/notes.txt\n[DIR] archive", 0)
 	any := func(json.RawMessage) bool { return true }
 	for param, tc := range map[string]struct{ tool, want string }{
-		"table_name": {"describe_table", `"planets"`}, "userId": {"get_user", "12"}, "entityName": {"add_observations", `"Red Lamp"`},
+		"table_name": {"describe_table", `"planets"`}, "userId": {"get_user", "12"}, "entityName": {"add_observations",
+			`"Red Lamp"`},
 		"path": {"read_file", `"a/notes.txt"`}, "directory": {"search_files", `"archive"`}, "flavour": {"taste", ""},
 	} {
 		found, _ := v.best(label{words(param), nouns(tc.tool)}, any)
@@ -165,7 +174,8 @@ func TestValuesByLabel(t *testing.T) {
 func TestHints(t *testing.T) {
 	s := &subject{Tool: tool("convert", "Convert a length.", `{"type":"object","properties":{"value":{"type":"number"},"from":{"type":"string"},"to":{"type":"string"}},"required":["value","from","to"]}`)}
 	s.schema = readParam(s.InputSchema)
-	s.hint(Call{Tool: "convert", Arguments: json.RawMessage(`{"value":2,"from":"office lemon","to":"cm"}`)}, "Unknown unit: office lemon. Supported units: m, km, cm or mm.")
+	s.hint(Call{Tool: "convert", Arguments: json.RawMessage(`{"value":2,"from":"office lemon","to":"cm"}`)},
+		"Unknown unit: office lemon. Supported units: m, km, cm or mm.")
 	if got := fmt.Sprintf("%s", s.hints); got != `map[from:["m" "km" "cm" "mm"]]` {
 		t.Errorf("%s", got)
 	}

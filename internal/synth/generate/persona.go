@@ -23,7 +23,8 @@ type example struct{ Wants, Tone, Message string }
 // examples are what messages read like: some of no tone, then those of the tone. They speak of dogs that no record has.
 func (t tone) examples() []example {
 	return []example{
-		{"I would like to know how many dogs older than 5 there are.", "plainly", "How many of the dogs are older than 5?"},
+		{"I would like to know how many dogs older than 5 there are.", "plainly",
+			"How many of the dogs are older than 5?"},
 		{
 			"I would like a dog named Bello added with age 3 and kind pug, but only if there is none of that name yet.",
 			"plainly",

@@ -34,7 +34,9 @@ func byDescription(s *subject) string {
 	}
 	first, rest, _ := strings.Cut(text, " ")
 	verb, _, _ := strings.Cut(strings.ToLower(strings.Trim(first, ",:")), "/") // calculates/evaluates
-	for _, form := range []string{verb, strings.TrimSuffix(verb, "s"), strings.TrimSuffix(verb, "es"), strings.TrimSuffix(verb, "ies") + "y"} {
+	for _, form := range []string{
+		verb, strings.TrimSuffix(verb, "s"), strings.TrimSuffix(verb, "es"), strings.TrimSuffix(verb, "ies") + "y",
+	} {
 		if isVerb(form) && len(rest) > 0 && len(text) <= 150 {
 			return form + " " + strings.TrimSpace(rest)
 		}
@@ -63,10 +65,15 @@ func byName(s *subject) string {
 // otherwise are other words for verbs: those of the held-out wordings.
 func otherwise(request string) string {
 	verb, rest, _ := strings.Cut(request, " ")
-	for _, pair := range []string{"get:fetch", "list:show me", "create:set up", "add:put in", "delete:get rid of", "remove:take out", "search:go through", "find:locate", "read:open",
-		"write:save", "update:bring up to date", "convert:translate", "calculate:work out", "compute:work out", "evaluate:work out", "show:display", "return:hand me", "generate:come up with",
-		"send:pass on", "move:relocate", "retrieve:fetch", "execute:run", "describe:tell me about", "count:tell me the number of", "use:make use of", "set:fix", "open:pull up", "start:kick off",
-		"fetch:retrieve", "run:execute", "append:attach", "make:set up", "record:note down"} {
+	for _, pair := range []string{
+		"get:fetch", "list:show me", "create:set up", "add:put in", "delete:get rid of", "remove:take out",
+		"search:go through", "find:locate", "read:open", "write:save", "update:bring up to date", "convert:translate",
+		"calculate:work out", "compute:work out", "evaluate:work out", "show:display", "return:hand me",
+		"generate:come up with", "send:pass on", "move:relocate", "retrieve:fetch", "execute:run",
+		"describe:tell me about", "count:tell me the number of", "use:make use of", "set:fix", "open:pull up",
+		"start:kick off", "fetch:retrieve", "run:execute", "append:attach", "make:set up",
+		"record:note down",
+	} {
 		if from, to, _ := strings.Cut(pair, ":"); from == verb {
 			return to + " " + rest
 		}
@@ -89,13 +96,15 @@ func slotsOf(c Call, without ...string) (slots []slot) {
 			continue
 		}
 		if !slices.Contains(without, m.name) {
-			slots = append(slots, slot{wordsOfName(m.name), valueInWords(m.raw), strings.ContainsRune(string(m.raw), '{') && m.raw[0] != '"'})
+			slots = append(slots, slot{wordsOfName(m.name), valueInWords(m.raw),
+				strings.ContainsRune(string(m.raw), '{') && m.raw[0] != '"'})
 		}
 	}
 	return slots
 }
 
-// valueInWords is a value in words: a text in quotes where it is more than a word, members with their names, lists with commas.
+// valueInWords is a value in words: a text in quotes where it is more than a word, members with their names, lists with
+// commas.
 func valueInWords(raw json.RawMessage) string {
 	raw = json.RawMessage(strings.TrimSpace(string(raw)))
 	switch {

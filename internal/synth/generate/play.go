@@ -231,7 +231,8 @@ func shortFile(dir, path string) (string, bool) {
 		return "", false
 	}
 	data, err := root.ReadFile(path)
-	return string(data), err == nil && utf8.Valid(data) && !bytes.ContainsRune(data, 0) && !bytes.Contains(data, []byte(dir))
+	return string(data), err == nil && utf8.Valid(data) && !bytes.ContainsRune(data, 0) &&
+		!bytes.Contains(data, []byte(dir))
 }
 
 // open opens a session in which a setup has been made.
@@ -304,7 +305,8 @@ func (p *player) servers() (names []string) {
 
 // pure reports whether a play changes nothing, so that others can be played in the same session.
 func (p *player) pure(x play) bool {
-	return len(x.Calls) > 0 && len(x.Looks) == 0 && !slices.ContainsFunc(x.Calls, func(c Call) bool { return p.tool[c.Tool] == nil || !p.tool[c.Tool].pure })
+	return len(x.Calls) > 0 && len(x.Looks) == 0 &&
+		!slices.ContainsFunc(x.Calls, func(c Call) bool { return p.tool[c.Tool] == nil || !p.tool[c.Tool].pure })
 }
 
 // shared plays in the session that all pure plays with this setup have; a second attempt has another one.
@@ -351,8 +353,8 @@ func (p *player) common(ctx context.Context, setup []Call, attempt int) (*common
 	return c, nil
 }
 
-// lent is environment.Tools whose sessions are the common one without a setup, one after the other: for scenarios that change
-// nothing.
+// lent is environment.Tools whose sessions are the common one without a setup, one after the other: for scenarios that
+// change nothing.
 type lent struct{ p *player }
 
 // Open implements environment.Tools.

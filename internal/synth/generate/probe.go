@@ -37,14 +37,15 @@ const (
 	toldWords  = 6
 )
 
-// isRefusing reports whether a task is to be answered by a refusal, by a question back, or by saying that nothing is known.
+// isRefusing reports whether a task is to be answered by a refusal, by a question back, or by saying that nothing is
+// known.
 func isRefusing(s *scenario.Scenario) bool {
 	return s.Provenance != nil &&
 		slices.Contains([]string{missingTool, askBack, programs.Unknown, programs.Cannot}, s.Provenance.Kind)
 }
 
-// ProbeOf tries to tell refusing tasks from the others by logistic regression over words, cross-validated: which words a
-// task has, digits as one. It is the same for the same tasks.
+// ProbeOf tries to tell refusing tasks from the others by logistic regression over words, cross-validated: which words
+// a task has, digits as one. It is the same for the same tasks.
 func ProbeOf(list []scenario.Scenario) Probe {
 	var bags [][]int
 	var refusing []bool

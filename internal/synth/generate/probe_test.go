@@ -11,14 +11,15 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// Words that only refusing tasks have are found, and tell them apart; where the words are drawn alike, they tell nothing. The
-// order of the tasks does not matter.
+// Words that only refusing tasks have are found, and tell them apart; where the words are drawn alike, they tell
+// nothing. The order of the tasks does not matter.
 func TestProbe(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	nouns := strings.Fields("dog cat bird horse fish age city price colour owner room name")
 	tasks := func(refuses string) (list []scenario.Scenario) {
 		for i := range 300 {
-			kind, task := programs.Count, fmt.Sprintf("please tell %s %s %s %d", pick(r, nouns), pick(r, nouns), pick(r, nouns), i)
+			kind, task := programs.Count, fmt.Sprintf("please tell %s %s %s %d",
+				pick(r, nouns), pick(r, nouns), pick(r, nouns), i)
 			if i%15 == 0 {
 				kind = []string{programs.Cannot, programs.Unknown, programs.AskBack}[i/15%3]
 				task += refuses
@@ -52,8 +53,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// The table says for each split what its tasks demand: of a database nearly all need what another call answered, and few
-// arguments stand in the wording.
+// The table says for each split what its tasks demand: of a database nearly all need what another call answered, and
+// few arguments stand in the wording.
 func TestDemands(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
@@ -69,8 +70,10 @@ func TestDemands(t *testing.T) {
 				}
 			}
 		}
-		if d.Tasks != made.Report.Splits[split] || d.Chained < 0.7 || d.Said > 0.1 || d.NoCall != float64(none)/float64(d.Tasks) || d.NoCall > 0.1 ||
-			d.Words != float64(words)/float64(d.Tasks) || d.Short >= d.Long || float64(d.Short) > d.Words || float64(d.Long) < d.Words || d.Model != 0 {
+		if d.Tasks != made.Report.Splits[split] || d.Chained < 0.7 || d.Said > 0.1 ||
+			d.NoCall != float64(none)/float64(d.Tasks) || d.NoCall > 0.1 ||
+			d.Words != float64(words)/float64(d.Tasks) || d.Short >= d.Long || float64(d.Short) > d.Words ||
+			float64(d.Long) < d.Words || d.Model != 0 {
 			t.Errorf("%s: %+v", split, d)
 		}
 	}

@@ -22,11 +22,12 @@ type told struct {
 	requests []string
 }
 
-// wordTries is how often a program is worded at most: where a wording falls at a gate, another persona says it, the last
-// one plainly.
+// wordTries is how often a program is worded at most: where a wording falls at a gate, another persona says it, the
+// last one plainly.
 const wordTries = 4
 
-// lively is the temperature of wordings: the persona makes them differ, and a small model wanders off when it is warmer.
+// lively is the temperature of wordings: the persona makes them differ, and a small model wanders off when it is
+// warmer.
 const lively = 0.6
 
 // Reasons for which the words of a template stand.
@@ -136,12 +137,16 @@ func around(t *told) string {
 }
 
 var (
-	sqlWord = regexp.MustCompile(`\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|GROUP BY|ORDER BY|JOIN|SQL|sql|NULL|` +
-		`select \*|COUNT\()\b|[{};]|<\w|\w_\w`)
-	asAnswer = regexp.MustCompile(`(?i)^(?:sure\b|certainly|of course\b|here (?:is|are)\b|here's|the answer\b|i(?:'m| am) sorry|as an ai|` +
-		`i(?:'ve| have) (?:updated|changed|deleted|added|set)|the (?:person|message|need|request)\b|(?:ok|okay)\W+let me|let me (?:check|look|see)|` +
-		`are you looking|did you know|got it|good question|(?:we|i) (?:can't|cannot|don't have))|` +
-		`\b(?:(?:do|would) you (?:need|want|like)|i'll (?:tell you|set|change|update|delete|add)|you want to know|you(?:'re| are) asking|you need to|i can help|how can i)\b`)
+	sqlWord = regexp.MustCompile(
+		`\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|GROUP BY|ORDER BY|JOIN|SQL|sql|NULL|` +
+			`select \*|COUNT\()\b|[{};]|<\w|\w_\w`,
+	)
+	asAnswer = regexp.MustCompile(
+		`(?i)^(?:sure\b|certainly|of course\b|here (?:is|are)\b|here's|the answer\b|i(?:'m| am) sorry|as an ai|` +
+			`i(?:'ve| have) (?:updated|changed|deleted|added|set)|the (?:person|message|need|request)\b|(?:ok|okay)\W+let me|let me (?:check|look|see)|` +
+			`are you looking|did you know|got it|good question|(?:we|i) (?:can't|cannot|don't have))|` +
+			`\b(?:(?:do|would) you (?:need|want|like)|i'll (?:tell you|set|change|update|delete|add)|you want to know|you(?:'re| are) asking|you need to|i can help|how can i)\b`,
+	)
 	// amid matches a capitalized word within a sentence.
 	amid = regexp.MustCompile(`[\p{Ll}\d,;] (\p{Lu}[\p{L}]{2,})`)
 )
@@ -157,7 +162,9 @@ func (m *maker) wordingFault(meaning programs.Meaning, text string) string {
 		return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) && !strings.ContainsRune(wants, unicode.ToLower(r))
 	}) >= 0:
 		return wrongLanguage
-	case slices.ContainsFunc(sqlWord.FindAllString(text, -1), func(w string) bool { return !strings.Contains(wants, flat(w)) }):
+	case slices.ContainsFunc(sqlWord.FindAllString(text, -1), func(w string) bool {
+		return !strings.Contains(wants, flat(w))
+	}):
 		return technical
 	case slices.ContainsFunc(m.tools, func(s *subject) bool {
 		return strings.ContainsAny(s.Name, "_-.") && strings.Contains(text, s.Name)
@@ -173,8 +180,8 @@ func (m *maker) wordingFault(meaning programs.Meaning, text string) string {
 
 // invents reports whether a text has a name within a sentence that is not in what is wanted: nobody else is meant.
 func invents(text, wants string) bool {
-	usual := strings.Fields("monday tuesday wednesday thursday friday saturday sunday january february march april may june july august " +
-		"september october november december answer please english")
+	usual := strings.Fields("monday tuesday wednesday thursday friday saturday sunday january february march april " +
+		"may june july august september october november december answer please english")
 	for _, found := range amid.FindAllStringSubmatch(text, -1) {
 		if name := strings.ToLower(found[1]); !strings.Contains(wants, name) && !slices.Contains(usual, name) {
 			return true

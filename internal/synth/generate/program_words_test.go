@@ -51,8 +51,15 @@ func (e *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			text = "Somebody wants " + wants
 		}
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": "Message: " + text + "\nThat is all."}, "finish_reason": "stop"}},
-		"usage": map[string]int{"prompt_tokens": 100, "completion_tokens": 20}})
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"choices": []any{
+			map[string]any{
+				"message":       map[string]any{"role": "assistant", "content": "Message: " + text + "\nThat is all."},
+				"finish_reason": "stop",
+			},
+		},
+		"usage": map[string]int{"prompt_tokens": 100, "completion_tokens": 20},
+	})
 }
 
 // A teacher words programs over a database from their meanings: it sees no statement, no answer and no key. Where it
@@ -119,7 +126,8 @@ func TestTeacherWordsPrograms(t *testing.T) {
 		t.Errorf("%d are worded by the teacher, %d of them are there in the template's words", worded, same)
 	}
 	for _, prompt := range e.prompts {
-		if strings.Contains(prompt, "SELECT ") || strings.Contains(prompt, "INSERT ") || strings.Contains(prompt, "_id") {
+		if strings.Contains(prompt, "SELECT ") || strings.Contains(prompt, "INSERT ") ||
+			strings.Contains(prompt, "_id") {
 			t.Errorf("the teacher sees %s", prompt)
 		}
 	}
@@ -140,11 +148,13 @@ func TestWordsAreProvenBySolving(t *testing.T) {
 	o.Reference, o.ReferenceRuns = p, 2
 	made := run(t, s, tools, o)
 	words, stage := stageOf(t, made.Report, "words solved"), stageOf(t, made.Report, "reference")
-	if words.In == 0 || words.Out == words.In || words.Out == 0 || stage.Out == 0 || stage.Reasons["the reference never solves it"] == 0 {
+	if words.In == 0 || words.Out == words.In || words.Out == 0 || stage.Out == 0 ||
+		stage.Reasons["the reference never solves it"] == 0 {
 		t.Errorf("%+v %+v", words, stage)
 	}
 	for _, x := range made.Scenarios {
-		if strings.Contains(x.Task, "My colleague") || x.Provenance.Kind == programs.Count || x.Provenance.Reference.Passed != 1 || x.Provenance.Reference.Runs != 2 {
+		if strings.Contains(x.Task, "My colleague") || x.Provenance.Kind == programs.Count ||
+			x.Provenance.Reference.Passed != 1 || x.Provenance.Reference.Runs != 2 {
 			t.Errorf("%s: %+v", x.Task, x.Provenance.Reference)
 		}
 		if strings.HasPrefix(x.Task, "Somebody wants") != (x.Provenance.Teacher != "") {
@@ -155,7 +165,8 @@ func TestWordsAreProvenBySolving(t *testing.T) {
 
 func TestFaultsOfRequests(t *testing.T) {
 	m := newMaker(nil, []Tool{tool("list_tables", "", none), tool("query", "", none)}, nil, Options{})
-	meaning := programs.Meaning{Wants: "to know the age of the dog Émile", Values: []string{"Émile"}, Things: []string{"age"}}
+	meaning := programs.Meaning{Wants: "to know the age of the dog Émile", Values: []string{"Émile"},
+		Things: []string{"age"}}
 	for text, want := range map[string]string{
 		"How old is Émile?":              "",
 		"Please query the age of Émile.": "",
@@ -183,14 +194,16 @@ func TestFaultsOfRequests(t *testing.T) {
 	}
 }
 
-// Words that two programs of one state have, which come to different ends, are nobody's; a model's give way first. In two
-// states, or with one end, they may stand.
+// Words that two programs of one state have, which come to different ends, are nobody's; a model's give way first. In
+// two states, or with one end, they may stand.
 func TestOneMeaning(t *testing.T) {
 	m := newMaker(nil, nil, nil, Options{})
 	world := programs.Invent(m.random("world"), 0)
 	of := func(world int, answer, task string) draftOf {
-		p := programs.NewQuestion(programs.Lookup, "lookup", map[string]string{"x": answer, "attr": "age", "one": "dog"}, programs.Answer{Form: "text", Values: []string{answer}})
-		return draftOf{of: &Candidate{World: world, told: &told{Program: p}}, Scenario: scenario.Scenario{Task: task, Split: scenario.Train, Provenance: &scenario.Provenance{}}}
+		p := programs.NewQuestion(programs.Lookup, "lookup", map[string]string{"x": answer, "attr": "age",
+			"one": "dog"}, programs.Answer{Form: "text", Values: []string{answer}})
+		return draftOf{of: &Candidate{World: world, told: &told{Program: p}},
+			Scenario: scenario.Scenario{Task: task, Split: scenario.Train, Provenance: &scenario.Provenance{}}}
 	}
 	list := []draftOf{
 		of(0, "4", "How old is the dog?"), of(0, "5", "Please, how old is the dog"), // torn
@@ -225,7 +238,8 @@ func TestSpreadOfOpenings(t *testing.T) {
 		if i%2 == 0 {
 			text = string(rune('A'+i)) + " is the dog whose age I need"
 		}
-		of = append(of, &draftOf{of: &Candidate{told: &told{requests: []string{text}}}, Scenario: scenario.Scenario{Split: scenario.Train}})
+		of = append(of, &draftOf{of: &Candidate{told: &told{requests: []string{text}}},
+			Scenario: scenario.Scenario{Split: scenario.Train}})
 	}
 	why := make([]string, len(of))
 	m.spread(of, why)

@@ -91,7 +91,8 @@ func (p prompt) messages(data asked) ([]chat.Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, chat.Message{Role: chat.User, Content: said}, chat.Message{Role: chat.Assistant, Content: e.Message})
+		list = append(list, chat.Message{Role: chat.User, Content: said},
+			chat.Message{Role: chat.Assistant, Content: e.Message})
 	}
 	said, err := written(p.said, data)
 	return append(list, chat.Message{Role: chat.User, Content: said}), err

@@ -36,7 +36,11 @@ func TestNumberOfProse(t *testing.T) {
 func TestProseServer(t *testing.T) {
 	shop := newShop(t)
 	var tools []Tool
-	for name, of := range map[string]func(a, b float64) float64{"add": func(a, b float64) float64 { return a + b }, "sub": func(a, b float64) float64 { return a - b }, "mul": func(a, b float64) float64 { return a * b }} {
+	for name, of := range map[string]func(a, b float64) float64{
+		"add": func(a, b float64) float64 { return a + b },
+		"sub": func(a, b float64) float64 { return a - b },
+		"mul": func(a, b float64) float64 { return a * b },
+	} {
 		shop.tools[name] = func(_ *stock, args map[string]any) (string, error) {
 			a, _ := args["a"].(float64)
 			b, _ := args["b"].(float64)
@@ -44,7 +48,8 @@ func TestProseServer(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"add", "sub", "mul"} {
-		tools = append(tools, toolOf(name, "Calculate "+name+".", `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`))
+		tools = append(tools, toolOf(name, "Calculate "+name+".",
+			`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`))
 		tools[len(tools)-1].Safe = true
 	}
 	o := optionsOf(shop)

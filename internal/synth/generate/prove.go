@@ -13,8 +13,8 @@ import (
 // attempts is how often each candidate is played, in sessions of their own: the second tells what stays.
 const attempts = 2
 
-// prove plays the candidates, and makes their checks of what they came to. Those that do not hold get a reason; what the first
-// play shows to be of no use has no second.
+// prove plays the candidates, and makes their checks of what they came to. Those that do not hold get a reason; what
+// the first play shows to be of no use has no second.
 func (m *maker) prove(ctx context.Context, list []*Candidate) error {
 	var got [attempts][]*Played
 	left, played := list, map[*Candidate][]*Played{}
@@ -56,7 +56,8 @@ func (m *maker) prove(ctx context.Context, list []*Candidate) error {
 	return nil
 }
 
-// playAndTell plays a list and tells of it. A stage that plays several lists counts on, so that its numbers are those of the report.
+// playAndTell plays a list and tells of it. A stage that plays several lists counts on, so that its numbers are those
+// of the report.
 func (m *maker) playAndTell(ctx context.Context, stage string, plays []play) ([]*Played, error) {
 	before := m.stages[stage]
 	m.stages[stage] += len(plays)
@@ -100,13 +101,14 @@ func (m *maker) useless(c *Candidate, p *Played) {
 	}
 	if !c.fed(p) {
 		c.drop("the value that a call is to take is not in the result before")
-	} else if (c.own == nil || !c.own.kind.StatesChecks()) && len(c.Proof) > 0 && m.idles(c) && m.effect(m.worlds[c.World], p) == "" {
+	} else if (c.own == nil || !c.own.kind.StatesChecks()) && len(c.Proof) > 0 && m.idles(c) &&
+		m.effect(m.worlds[c.World], p) == "" {
 		c.drop("a call that is to change something changes nothing")
 	}
 }
 
-// fed reports whether a play answered the values that its later calls take of earlier results. A random one is another in each
-// session: an agent that takes what it is told would not make the gold call.
+// fed reports whether a play answered the values that its later calls take of earlier results. A random one is another
+// in each session: an agent that takes what it is told would not make the gold call.
 func (c *Candidate) fed(p *Played) bool {
 	if c.own != nil {
 		return c.own.fedBy(c.Calls, p)
@@ -117,15 +119,18 @@ func (c *Candidate) fed(p *Played) bool {
 		}
 		raw, text := find(x.Arguments, x.Fed), p.Results[i-1].Text
 		if x.Within != "" {
-			if got, ok := soleOf(text, c.Calls[i-1].Arguments); !ok || got.name() != x.Field || !bytes.Equal(raw, quote(strings.Replace(x.Within, hole, got.text(), 1))) {
+			if got, ok := soleOf(text, c.Calls[i-1].Arguments); !ok || got.name() != x.Field ||
+				!bytes.Equal(raw, quote(strings.Replace(x.Within, hole, got.text(), 1))) {
 				return false
 			}
 			continue
 		}
-		if x.Field == "" && (bytes.Equal(whole(text), raw) || raw[0] != '"' && slices.Contains(wholeNumbers(text), string(raw))) {
+		if x.Field == "" &&
+			(bytes.Equal(whole(text), raw) || raw[0] != '"' && slices.Contains(wholeNumbers(text), string(raw))) {
 			continue
 		}
-		if !slices.ContainsFunc(leavesOf(text), func(l leaf) bool { return l.name() == x.Field && bytes.Equal(l.raw, raw) }) {
+		if !slices.ContainsFunc(leavesOf(text),
+			func(l leaf) bool { return l.name() == x.Field && bytes.Equal(l.raw, raw) }) {
 			return false
 		}
 	}
@@ -188,7 +193,8 @@ const mostState = 2
 func (m *maker) stateChecks(c *Candidate, a, b *Played) {
 	r := m.worlds[c.World]
 	for i, look := range r.looks {
-		if len(c.Checks) == mostState || i >= len(a.Seen) || i >= len(b.Seen) || !a.Seen[i].ok() || !b.Seen[i].ok() || r.before[i].same(a.Seen[i].Text) {
+		if len(c.Checks) == mostState || i >= len(a.Seen) || i >= len(b.Seen) || !a.Seen[i].ok() || !b.Seen[i].ok() ||
+			r.before[i].same(a.Seen[i].Text) {
 			continue
 		}
 		check := scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments}
@@ -219,7 +225,8 @@ func addedLine(before, a, b string, at ...int64) (string, bool) {
 	had, also := strings.Split(before, "\n"), strings.Split(b, "\n")
 	for _, one := range strings.Split(a, "\n") {
 		text := strings.TrimSpace(one)
-		if len(text) > 3 && len(text) < 200 && !strings.Contains(text, dirMark) && !slices.Contains(had, one) && slices.Contains(also, one) && !strings.Contains(before, text) && !saysNow(text, at) {
+		if len(text) > 3 && len(text) < 200 && !strings.Contains(text, dirMark) && !slices.Contains(had, one) &&
+			slices.Contains(also, one) && !strings.Contains(before, text) && !saysNow(text, at) {
 			return text, true
 		}
 	}
@@ -235,7 +242,8 @@ func (m *maker) fileChecks(c *Candidate, a, b *Played) {
 		also, same := b.Files[rest]
 		same = same && known && also == text && strings.TrimSpace(text) != "" && !saysNow(text, []int64{a.At, b.At})
 		there := verb == "added"
-		if !slices.Contains(b.Changed, change) || strings.HasPrefix(path, ".") || len(c.Checks) == mostState || verb == "changed" && !same {
+		if !slices.Contains(b.Changed, change) || strings.HasPrefix(path, ".") || len(c.Checks) == mostState ||
+			verb == "changed" && !same {
 			continue
 		}
 		check := scenario.Check{Type: scenario.FileCheck, Server: server, Path: path}
@@ -248,7 +256,8 @@ func (m *maker) fileChecks(c *Candidate, a, b *Played) {
 	}
 }
 
-// callChecks want the calls that are not seen in what they leave: those that change nothing, and all where nothing is seen.
+// callChecks want the calls that are not seen in what they leave: those that change nothing, and all where nothing is
+// seen.
 func (m *maker) callChecks(c *Candidate) {
 	left := len(c.Checks) > 0
 	for i, x := range c.Calls {
@@ -256,7 +265,8 @@ func (m *maker) callChecks(c *Candidate) {
 		if left && m.changes(x) && !refused {
 			continue
 		}
-		c.Checks = append(c.Checks, scenario.Check{Type: scenario.CallCheck, Name: x.Tool, Arguments: x.Arguments, Refused: refused})
+		c.Checks = append(c.Checks,
+			scenario.Check{Type: scenario.CallCheck, Name: x.Tool, Arguments: x.Arguments, Refused: refused})
 	}
 }
 
@@ -293,7 +303,8 @@ func (m *maker) answerCheck(c *Candidate, a, b *Played) {
 }
 
 func short(text string) bool {
-	return len(text) >= 1 && len(text) <= mostAnswer && !strings.ContainsAny(text, "\n\r") && !strings.Contains(text, dirMark)
+	return len(text) >= 1 && len(text) <= mostAnswer && !strings.ContainsAny(text, "\n\r") &&
+		!strings.Contains(text, dirMark)
 }
 
 // fieldOf is a leaf to ask for: one whose name no other has, neither empty nor said in the arguments.
@@ -305,7 +316,8 @@ func (m *maker) fieldOf(c *Candidate, s stable) (answer, bool) {
 	var fits []answer
 	for _, l := range s.leaves {
 		text := strings.TrimSpace(l.text())
-		if names[l.name()] == 1 && l.name() != "" && short(text) && !argumentsSay(c, text) && wordsOfName(l.name()) != "" {
+		if names[l.name()] == 1 && l.name() != "" && short(text) && !argumentsSay(c, text) &&
+			wordsOfName(l.name()) != "" {
 			if one := (answer{l.name(), text}); !m.constant(c, c.Calls[len(c.Calls)-1], one) {
 				fits = append(fits, one)
 			}

@@ -106,7 +106,8 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 				split: scenario.Train,
 				want:  min(left, perWorld),
 			}
-			if n < 10*len(order) && slices.ContainsFunc(s.Tables, func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
+			if n < 10*len(order) && slices.ContainsFunc(s.Tables,
+				func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
 				continue // it is there already
 			}
 			s.NoKeys, s.Cased = db.noKeys, db.cased
@@ -125,8 +126,8 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 	return list, nil
 }
 
-// businesses are all kinds of business in an order that is drawn, of which each second of four is held out, so that a few
-// worlds have some of each.
+// businesses are all kinds of business in an order that is drawn, of which each second of four is held out, so that a
+// few worlds have some of each.
 func businesses(r *rand.Rand) (order []int) {
 	var held, free []int
 	for _, index := range r.Perm(programs.NumDomains()) {
@@ -155,7 +156,8 @@ func (m *maker) shareOf(dbs []*sqlServer) float64 {
 func (m *maker) shareOfOthers(dbs []*sqlServer, used map[string]bool) float64 {
 	n := 0
 	for _, s := range m.tools {
-		if !used[s.Name] && s.mayTry() && slices.ContainsFunc(dbs, func(db *sqlServer) bool { return db.server == s.Server }) {
+		if !used[s.Name] && s.mayTry() &&
+			slices.ContainsFunc(dbs, func(db *sqlServer) bool { return db.server == s.Server }) {
 			n++
 		}
 	}
@@ -307,7 +309,9 @@ func (s *sitting) states(p *programs.Program) (looks []Call) {
 
 // proveWithSlip proves a program, some of those to train on with a slip in its calls; where the slip does not go wrong,
 // without one.
-func (s *sitting) proveWithSlip(ctx context.Context, p *programs.Program, c *Candidate) (states []scenario.Check, why string, err error) {
+func (s *sitting) proveWithSlip(
+	ctx context.Context, p *programs.Program, c *Candidate,
+) (states []scenario.Check, why string, err error) {
 	random := s.m.random("slip", p.Key(), s.realm.index)
 	if c.Split == scenario.Train && random.Float64() < shareSlips {
 		plain := c.Calls
@@ -391,7 +395,8 @@ func (s *sitting) isIdle(ctx context.Context, p *programs.Program, c *Candidate,
 	var writes []int
 	for _, step := range p.Steps {
 		if call := s.db.step(step).key(); step.Writes {
-			writes = append(writes, slices.IndexFunc(c.Calls, func(x Call) bool { return x.Slip == "" && x.key() == call }))
+			writes = append(writes,
+				slices.IndexFunc(c.Calls, func(x Call) bool { return x.Slip == "" && x.key() == call }))
 		}
 	}
 	if len(writes) == p.Writes() {
@@ -481,8 +486,8 @@ func (s *sitting) look(ctx context.Context, looks []Call) (seen []Answered) {
 	return seen
 }
 
-// undo puts tables back that look otherwise than before: rows out, and in again. It reports whether they then look as they
-// did. Whatever cannot be put back so, as what a trigger wrote elsewhere, takes a new session.
+// undo puts tables back that look otherwise than before: rows out, and in again. It reports whether they then look as
+// they did. Whatever cannot be put back so, as what a trigger wrote elsewhere, takes a new session.
 func (s *sitting) undo(ctx context.Context, looks []Call, before, after []Answered) bool {
 	if len(looks) < len(s.Tables) {
 		return false

@@ -55,7 +55,8 @@ func TestListsOfOthers(t *testing.T) {
 func TestBusinesses(t *testing.T) {
 	for seed := range uint64(50) {
 		order := businesses(rand.New(rand.NewPCG(seed, 1)))
-		if len(order) != programs.NumDomains() || programs.IsHeldOut(order[0]) || !programs.IsHeldOut(order[1]) || programs.IsHeldOut(order[3]) {
+		if len(order) != programs.NumDomains() || programs.IsHeldOut(order[0]) || !programs.IsHeldOut(order[1]) ||
+			programs.IsHeldOut(order[3]) {
 			t.Errorf("%v", order)
 		}
 		slices.Sort(order)
@@ -170,15 +171,19 @@ func TestProgramsForServersThatDoNotChange(t *testing.T) {
 		inner := s.tools["query"]
 		s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
 			if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
-				for _, text := range []string{"CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER, port TEXT)",
-					"INSERT INTO boats VALUES (1, 'Skua', 9, 'Oslo'), (2, 'Tern', 12, 'Lima'), (3, 'Gull', 7, 'Oslo'), (4, 'Ibis', 15, 'Bari')"} {
+				for _, text := range []string{
+					"CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER, port TEXT)",
+					"INSERT INTO boats VALUES (1, 'Skua', 9, 'Oslo'), (2, 'Tern', 12, 'Lima'), (3, 'Gull', 7, " +
+						"'Oslo'), (4, 'Ibis', 15, 'Bari')",
+				} {
 					if _, err := inner(st, map[string]any{"query": text}); err != nil {
 						return "", err
 					}
 				}
 			}
 			text := fmt.Sprint(args["query"])
-			if strings.HasPrefix(text, "UPDATE") || name == "read-only" && !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "PRAGMA") {
+			if strings.HasPrefix(text, "UPDATE") ||
+				name == "read-only" && !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "PRAGMA") {
 				return answer(text)
 			}
 			return objects(inner, st, text)
@@ -192,7 +197,8 @@ func TestProgramsForServersThatDoNotChange(t *testing.T) {
 		for _, x := range made.Scenarios {
 			for _, g := range x.Gold {
 				text := textOf(find(g.Arguments, "query"))
-				if text == "" || strings.HasPrefix(text, "UPDATE") || name == "read-only" && strings.HasPrefix(text, "INSERT") {
+				if text == "" || strings.HasPrefix(text, "UPDATE") ||
+					name == "read-only" && strings.HasPrefix(text, "INSERT") {
 					t.Errorf("%s: %s: %s", name, x.Task, g.Arguments)
 				}
 			}
@@ -214,7 +220,8 @@ func TestNamesAsTheyAreStored(t *testing.T) {
 	o.N = 40
 	for _, x := range run(t, s, tools, o).Scenarios {
 		for _, g := range x.Gold {
-			if text := textOf(find(g.Arguments, "query")); strings.Contains(text, " LIKE '") && !strings.Contains(text, "%'") {
+			if text := textOf(find(g.Arguments, "query")); strings.Contains(text, " LIKE '") &&
+				!strings.Contains(text, "%'") {
 				t.Errorf("%s: %s", x.Task, text)
 			}
 		}
@@ -225,7 +232,9 @@ func TestNamesAsTheyAreStored(t *testing.T) {
 func TestTasksThatReadAlike(t *testing.T) {
 	m := newMaker(nil, nil, nil, Options{})
 	var list []draftOf
-	for _, text := range []string{"How many boats in Oslo are there?", "how many boats in Oslo are there", "Delete the boat Skua."} {
+	for _, text := range []string{
+		"How many boats in Oslo are there?", "how many boats in Oslo are there", "Delete the boat Skua.",
+	} {
 		list = append(list, draftOf{Scenario: scenario.Scenario{Task: text}})
 	}
 	if kept := m.apart(list); len(kept) != 2 {
@@ -233,8 +242,8 @@ func TestTasksThatReadAlike(t *testing.T) {
 	}
 }
 
-// Some demonstrations of training have a slip: a call that the server refuses, or that finds nothing, before the one that
-// does it right. No held-out task has one.
+// Some demonstrations of training have a slip: a call that the server refuses, or that finds nothing, before the one
+// that does it right. No held-out task has one.
 func TestSlips(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
@@ -285,8 +294,11 @@ func TestInventedTablesAreNew(t *testing.T) {
 	s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
 		if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
 			for _, name := range there {
-				for _, text := range []string{"CREATE TABLE " + programs.Ident(name) + " (id INTEGER PRIMARY KEY, name TEXT, size INTEGER)",
-					"INSERT INTO " + programs.Ident(name) + " VALUES (1, 'Ana Sol', 4), (2, 'Ben Ray', 7), (3, 'Cy Orr', 9)"} {
+				for _, text := range []string{
+					"CREATE TABLE " + programs.Ident(name) + " (id INTEGER PRIMARY KEY, name TEXT, size INTEGER)",
+					"INSERT INTO " + programs.Ident(name) +
+						" VALUES (1, 'Ana Sol', 4), (2, 'Ben Ray', 7), (3, 'Cy Orr', 9)",
+				} {
 					if _, err := inner(st, map[string]any{"query": text}); err != nil {
 						return "", err
 					}

@@ -186,12 +186,14 @@ func (m *maker) learnAct(before, after *shelf, c Call) (a act, ok bool) {
 				return a, true
 			case len(leaves) == 2 && was[i] != nil &&
 				strings.HasPrefix(programs.Show(is[i]), programs.Show(was[i])+programs.ListMark):
-				if a.valAt = at(strings.TrimPrefix(programs.Show(is[i]), programs.Show(was[i])+programs.ListMark)); a.valAt != "" {
+				if a.valAt = at(strings.TrimPrefix(programs.Show(is[i]),
+					programs.Show(was[i])+programs.ListMark)); a.valAt != "" {
 					a.does, a.column = actAppend, i
 					return a, true
 				}
 			case len(leaves) == 2 && strings.HasPrefix(programs.Show(was[i]), programs.Show(is[i])+programs.ListMark):
-				if a.valAt = at(strings.TrimPrefix(programs.Show(was[i]), programs.Show(is[i])+programs.ListMark)); a.valAt != "" {
+				if a.valAt = at(strings.TrimPrefix(programs.Show(was[i]),
+					programs.Show(is[i])+programs.ListMark)); a.valAt != "" {
 					a.does, a.column = actUnappend, i
 					return a, true
 				}
@@ -211,7 +213,8 @@ func columnNames(t *programs.Table) (list []string) {
 	return list
 }
 
-// fits reports whether a shelf has the table that the tool changes, with the columns and the names that it was learnt of.
+// fits reports whether a shelf has the table that the tool changes, with the columns and the names that it was learnt
+// of.
 func (a act) fits(s *shelf) bool {
 	t := s.tableByName(a.table)
 	return t != nil && a.tool.Server == s.server && slices.Equal(a.names, columnNames(t)) && (a.edge || t.Label >= 0)
@@ -430,7 +433,9 @@ func (m *maker) insertRecord(r *rand.Rand, s *shelf, t *programs.Table, a act) (
 	if len(given) == 0 {
 		pattern = "insert_bare"
 	}
-	return programs.NewAct(programs.Insert, pattern, slots).Gives(pairs), []Call{{Tool: a.tool.Name, Arguments: arguments}}
+	return programs.NewAct(programs.Insert, pattern, slots).Gives(pairs), []Call{
+		{Tool: a.tool.Name, Arguments: arguments},
+	}
 }
 
 // changeEdge relates two things, or takes a relation away.

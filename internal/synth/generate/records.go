@@ -430,7 +430,8 @@ func edgeQuestion(r *rand.Rand, t *programs.Table, from, to, kind int) *programs
 	)
 }
 
-// relationPhrase is how the type of a relation is said between two names: "works at", "is married to", "is a member of".
+// relationPhrase is how the type of a relation is said between two names: "works at", "is married to", "is a member
+// of".
 func relationPhrase(kind string) string {
 	said := programs.Words(kind)
 	first, _, _ := strings.Cut(said, " ")

@@ -15,13 +15,13 @@ import (
 // Reference is an agent that tries scenarios as a policy would: it shows which can be solved, and which are too easy.
 type Reference interface {
 	Name() string
-	// Try runs one episode. says is false where the episode says nothing of the agent, as where a server was lost. The error
-	// ends the synthesis.
+	// Try runs one episode. says is false where the episode says nothing of the agent, as where a server was lost. The
+	// error ends the synthesis.
 	Try(ctx context.Context, s scenario.Scenario, run int) (passed, says bool, err error)
 }
 
-// refer has the reference try each scenario, and drops those that it never solves: with checks that nobody meets, or too hard
-// to learn from. The ledger has what was tried before.
+// refer has the reference try each scenario, and drops those that it never solves: with checks that nobody meets, or
+// too hard to learn from. The ledger has what was tried before.
 func (m *maker) refer(ctx context.Context, list []draftOf) ([]draftOf, error) {
 	if m.Reference == nil {
 		return list, nil
@@ -33,8 +33,8 @@ func (m *maker) refer(ctx context.Context, list []draftOf) ([]draftOf, error) {
 	return m.keepSolved(list, tried), nil
 }
 
-// solve is refer of programs. What is never solved in a model's words is tried in those of its template, which then stand: a
-// wording is good where somebody who sees it and the tools alone gets where the program does.
+// solve is refer of programs. What is never solved in a model's words is tried in those of its template, which then
+// stand: a wording is good where somebody who sees it and the tools alone gets where the program does.
 func (m *maker) solve(ctx context.Context, list []draftOf) ([]draftOf, error) {
 	if m.Reference == nil {
 		return list, nil
@@ -146,12 +146,13 @@ func (m *maker) tryOnce(ctx context.Context, s scenario.Scenario, run int) (pass
 	return passed, true, m.ledger.put(key, p)
 }
 
-// blind gives scenarios a reason to fall whose checks an episode passes that does not read the task: it makes a call of the
-// same tool with other arguments, or else one of another tool.
+// blind gives scenarios a reason to fall whose checks an episode passes that does not read the task: it makes a call of
+// the same tool with other arguments, or else one of another tool.
 func (m *maker) blind(ctx context.Context, list []draftOf, why []string) error {
 	return atOnce(m.workers, len(list), func(i int) error {
 		d := &list[i]
-		if why[i] != "" || d.of.program != nil || d.of.abstains() || slices.ContainsFunc(d.Checks, func(c scenario.Check) bool { return c.Type == scenario.CallCheck && !c.Refused }) {
+		if why[i] != "" || d.of.program != nil || d.of.abstains() || slices.ContainsFunc(d.Checks,
+			func(c scenario.Check) bool { return c.Type == scenario.CallCheck && !c.Refused }) {
 			return nil // a check of the call holds its arguments
 		}
 		other, ok := m.blindCall(d.of)

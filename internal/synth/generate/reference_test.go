@@ -39,12 +39,13 @@ func (p *pupil) Try(_ context.Context, s scenario.Scenario, run int) (bool, bool
 	return p.solves(s, run), true, nil
 }
 
-// What a reference never solves is left out, or kept where that is wished; its pass rate stands in the provenance and makes the
-// difficulty. The same command tries nothing again.
+// What a reference never solves is left out, or kept where that is wished; its pass rate stands in the provenance and
+// makes the difficulty. The same command tries nothing again.
 func TestReference(t *testing.T) {
 	s := newShop(t)
 	p := &pupil{solves: func(s scenario.Scenario, run int) bool {
-		return len(s.Gold) == 0 || len(s.Gold) == 1 && run < 2 || len(s.Gold) == 2 && s.Gold[0].Name == "get_item" && run == 0
+		return len(s.Gold) == 0 || len(s.Gold) == 1 && run < 2 ||
+			len(s.Gold) == 2 && s.Gold[0].Name == "get_item" && run == 0
 	}}
 	o := optionsOf(s)
 	o.N, o.Reference, o.ReferenceRuns = 30, p, 3
@@ -61,7 +62,8 @@ func TestReference(t *testing.T) {
 	}
 	for _, x := range made.Scenarios {
 		got := x.Provenance.Reference
-		want := map[int]scenario.Reference{0: {By: "pupil", Runs: 3, Passed: 3}, 1: {By: "pupil", Runs: 3, Passed: 2}, 2: {By: "pupil", Runs: 3, Passed: 1}}[len(x.Gold)]
+		want := map[int]scenario.Reference{0: {By: "pupil", Runs: 3, Passed: 3}, 1: {By: "pupil", Runs: 3, Passed: 2},
+			2: {By: "pupil", Runs: 3, Passed: 1}}[len(x.Gold)]
 		level := map[int]string{0: easy, 1: medium, 2: medium}[len(x.Gold)]
 		if got == nil || *got != want || x.Difficulty != level {
 			t.Errorf("%s: %+v, %s", x.Task, got, x.Difficulty)
@@ -82,7 +84,8 @@ func TestReference(t *testing.T) {
 func TestReferenceLost(t *testing.T) {
 	s := newShop(t)
 	o := optionsOf(s)
-	p := &pupil{solves: func(scenario.Scenario, int) bool { return true }, lost: func(_ scenario.Scenario, run int) bool { return run == 0 }}
+	p := &pupil{solves: func(scenario.Scenario, int) bool { return true },
+		lost: func(_ scenario.Scenario, run int) bool { return run == 0 }}
 	o.N, o.Reference, o.ReferenceRuns = 12, p, 2
 	path := filepath.Join(t.TempDir(), "work.jsonl")
 	first := ledgerIn(t, path)
@@ -96,12 +99,14 @@ func TestReferenceLost(t *testing.T) {
 		t.Errorf("%d of %d tries again, %v", p.tries-before, before, err)
 	}
 	o.Reference = &pupil{fails: &fault.Error{Code: fault.CodeBudget, What: "spent"}}
-	if made, err = Run(t.Context(), s, steadyTools(), ledgerIn(t, filepath.Join(t.TempDir(), "w")), o); err != nil || len(made.Scenarios) != 0 || !made.Report.BudgetSpent() {
+	if made, err = Run(t.Context(), s, steadyTools(), ledgerIn(t, filepath.Join(t.TempDir(), "w")), o); err != nil ||
+		len(made.Scenarios) != 0 || !made.Report.BudgetSpent() {
 		t.Errorf("%v", err)
 	}
 	gone := errors.New("gone")
 	o.Reference = &pupil{fails: gone}
-	if _, err = Run(t.Context(), s, steadyTools(), ledgerIn(t, filepath.Join(t.TempDir(), "w")), o); !errors.Is(err, gone) {
+	if _, err = Run(t.Context(), s, steadyTools(), ledgerIn(t, filepath.Join(t.TempDir(), "w")),
+		o); !errors.Is(err, gone) {
 		t.Errorf("%v", err)
 	}
 }
@@ -109,7 +114,8 @@ func TestReferenceLost(t *testing.T) {
 // A task whose checks a call passes that is not its own is thrown out.
 func TestBlindCalls(t *testing.T) {
 	s := newShop(t)
-	log := tool("log_visit", "Record a visit of a person.", `{"type":"object","properties":{"person":{"type":"string"}},"required":["person"]}`)
+	log := tool("log_visit", "Record a visit of a person.",
+		`{"type":"object","properties":{"person":{"type":"string"}},"required":["person"]}`)
 	visits := tool("count_visits", "Count the visits.", none)
 	s.tools["log_visit"] = func(s *stock, args map[string]any) (string, error) { // who came is not kept
 		s.items = append(s.items, item{ID: -1, Name: fmt.Sprint(args["person"])})
@@ -124,7 +130,9 @@ func TestBlindCalls(t *testing.T) {
 		}
 		return asJSON(map[string]int{"visits": n})
 	}
-	tools := slices.DeleteFunc(steadyTools(), func(t Tool) bool { return t.Name != "count_words" && t.Name != "get_item" })
+	tools := slices.DeleteFunc(steadyTools(), func(t Tool) bool {
+		return t.Name != "count_words" && t.Name != "get_item"
+	})
 	made := run(t, s, append(tools, log, visits), optionsOf(s))
 	if n := stageOf(t, made.Report, "validate").Reasons["a call that does not read the task passes the checks"]; n < 3 {
 		t.Errorf("%d fell; %v", n, made.Report.Rows())
@@ -136,8 +144,8 @@ func TestBlindCalls(t *testing.T) {
 	}
 }
 
-// A blind call is of the same tool with other values where there was one, which fools more checks; else one of another tool
-// that changes something.
+// A blind call is of the same tool with other values where there was one, which fools more checks; else one of another
+// tool that changes something.
 func TestBlindCall(t *testing.T) {
 	call := func(tool, n string) Call { return Call{Tool: tool, Arguments: []byte(`{"n":` + n + `}`)} }
 	added, listed := trial{call: call("add", "1"), effects: true}, trial{call: call("list", "1")}
@@ -163,9 +171,23 @@ func TestDifficulty(t *testing.T) {
 		return Call{Tool: "t", Arguments: []byte(args), Fed: fed}
 	}
 	for want, list := range map[string][]*Candidate{
-		easy:   {{Kind: single, Calls: []Call{call(`{}`, "")}}, {Kind: single, Calls: []Call{call(`{"a":1,"b":2}`, "")}}, {Kind: noTool}, {Kind: chain, Runs: 4, PassRate: 0.75, Calls: []Call{call(`{}`, ""), call(`{}`, "x")}}},
-		medium: {{Kind: single, Calls: []Call{call(`{"a":1,"b":2,"c":3}`, "")}}, {Kind: pair, Calls: []Call{call(`{}`, ""), call(`{}`, "")}}, {Kind: askBack}, {Kind: single, Runs: 4, PassRate: 0.25}},
-		hard:   {{Kind: chain, Calls: []Call{call(`{}`, ""), call(`{"x":1}`, "x")}}, {Kind: recovery, Calls: []Call{call(`{}`, ""), call(`{}`, "")}}, {Kind: single, Runs: 4}},
+		easy: {
+			{Kind: single, Calls: []Call{call(`{}`, "")}},
+			{Kind: single, Calls: []Call{call(`{"a":1,"b":2}`, "")}},
+			{Kind: noTool},
+			{Kind: chain, Runs: 4, PassRate: 0.75, Calls: []Call{call(`{}`, ""), call(`{}`, "x")}},
+		},
+		medium: {
+			{Kind: single, Calls: []Call{call(`{"a":1,"b":2,"c":3}`, "")}},
+			{Kind: pair, Calls: []Call{call(`{}`, ""), call(`{}`, "")}},
+			{Kind: askBack},
+			{Kind: single, Runs: 4, PassRate: 0.25},
+		},
+		hard: {
+			{Kind: chain, Calls: []Call{call(`{}`, ""), call(`{"x":1}`, "x")}},
+			{Kind: recovery, Calls: []Call{call(`{}`, ""), call(`{}`, "")}},
+			{Kind: single, Runs: 4},
+		},
 	} {
 		for i, c := range list {
 			if got := difficultyOf(c); got != want {

@@ -12,11 +12,12 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// renewed is environment.Tools whose sessions are used again, for servers that keep all they know in the folders of their
-// sessions: to start a process costs a hundred times a call. When a session is closed, its folders are put back as they were, and the
-// looks of the beginning are taken. If one answers otherwise than it did, the server keeps something elsewhere: then the session is
-// ended, and from there on each has processes of its own. What no look shows may stay. So a candidate is proved by a second play that
-// is never made in such a session, and what is not the same in both plays is no check.
+// renewed is environment.Tools whose sessions are used again, for servers that keep all they know in the folders of
+// their sessions: to start a process costs a hundred times a call. When a session is closed, its folders are put back
+// as they were, and the looks of the beginning are taken. If one answers otherwise than it did, the server keeps
+// something elsewhere: then the session is ended, and from there on each has processes of its own. What no look shows
+// may stay. So a candidate is proved by a second play that is never made in such a session, and what is not the same in
+// both plays is no check.
 type renewed struct {
 	p    *player
 	base *realm
@@ -54,7 +55,9 @@ func (p *player) renew(base *realm) *renewed {
 }
 
 // Open implements environment.Tools.
-func (r *renewed) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+func (r *renewed) Open(
+	ctx context.Context, episode string, templates ...environment.Template,
+) (environment.Session, error) {
 	r.mu.Lock()
 	off := r.off || len(templates) > 0
 	if n := len(r.idle); n > 0 && !off {

@@ -110,14 +110,16 @@ func (b *book) Probe(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
 
 func bookTools() []Tool {
 	title := `{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`
-	tools := []Tool{tool("list_entries", "List all entries.", none), tool("add_entry", "Add an entry.", title), tool("measure_title", "Measure the length of a title.", title)}
+	tools := []Tool{tool("list_entries", "List all entries.", none), tool("add_entry", "Add an entry.", title),
+		tool("measure_title", "Measure the length of a title.", title)}
 	for i := range tools {
 		tools[i].Server = "book"
 	}
 	return tools
 }
 
-// Of a server whose state is in its folder, few processes do for many plays, and the scenarios are those of a process for each.
+// Of a server whose state is in its folder, few processes do for many plays, and the scenarios are those of a process
+// for each.
 func TestSessionsAreRenewed(t *testing.T) {
 	made := func(l *ledgers, n int) *Result {
 		l.base = t.TempDir()
@@ -143,11 +145,12 @@ func TestSessionsAreRenewed(t *testing.T) {
 	}
 }
 
-// The second play proves only where nothing of the first is left: it is never made in a session that is used again, and both
-// plays of what changes nothing have a session each.
+// The second play proves only where nothing of the first is left: it is never made in a session that is used again, and
+// both plays of what changes nothing have a session each.
 func TestTheProvingPlay(t *testing.T) {
 	l := &ledgers{base: t.TempDir()}
-	p := &player{from: l, ledger: ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), workers: 1, tool: map[string]*subject{}}
+	p := &player{from: l, ledger: ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), workers: 1,
+		tool: map[string]*subject{}}
 	defer p.close()
 	for _, x := range bookTools() {
 		p.tool[x.Name] = &subject{Tool: x, pure: x.Name != "add_entry", writes: x.Name == "add_entry"}
@@ -158,7 +161,8 @@ func TestTheProvingPlay(t *testing.T) {
 	for _, tool := range []string{"add_entry", "measure_title"} {
 		for attempt := range attempts {
 			for _, title := range titles {
-				x := play{Calls: []Call{{Tool: tool, Arguments: json.RawMessage(fmt.Sprintf(`{"title":%q}`, title))}}, Attempt: attempt}
+				x := play{Calls: []Call{{Tool: tool, Arguments: json.RawMessage(fmt.Sprintf(`{"title":%q}`, title))}},
+					Attempt: attempt}
 				if tool == "add_entry" {
 					x.Looks = []Call{look}
 				}
@@ -168,7 +172,8 @@ func TestTheProvingPlay(t *testing.T) {
 			}
 		}
 	}
-	// In each list: of add_entry the first and the second play, then of measure_title. The first plays share one session.
+	// In each list: of add_entry the first and the second play, then of measure_title. The first plays share one
+	// session.
 	want := map[string][]int{"oak": {1, 2, 5, 6}, "elm": {1, 3, 5, 6}, "ash": {1, 4, 5, 6}}
 	for _, title := range titles {
 		if !slices.Equal(l.made[title], want[title]) {
@@ -177,7 +182,8 @@ func TestTheProvingPlay(t *testing.T) {
 	}
 }
 
-// Sessions are used again only where each server that changes something can be looked at: another one's look says nothing of it.
+// Sessions are used again only where each server that changes something can be looked at: another one's look says
+// nothing of it.
 func TestEachServerIsLookedAt(t *testing.T) {
 	of := func(server string, writes bool) *subject { return &subject{Tool: Tool{Server: server}, writes: writes} }
 	looks := &realm{looks: []Call{{Tool: "list"}}, before: []stable{{equal: true, text: "[]"}}}
@@ -233,8 +239,11 @@ func TestFolderIsPutBack(t *testing.T) {
 	}
 	write(filepath.Join(dir, "a.txt"), "changed")
 	write(filepath.Join(dir, "new/deep/x.txt"), "new")
-	for _, err := range []error{os.RemoveAll(filepath.Join(dir, "b")), os.Symlink(outside, filepath.Join(dir, "b")), os.Remove(filepath.Join(dir, "empty.txt")),
-		os.Symlink(outside, filepath.Join(dir, "empty.txt"))} {
+	for _, err := range []error{
+		os.RemoveAll(filepath.Join(dir, "b")), os.Symlink(outside, filepath.Join(dir, "b")),
+		os.Remove(filepath.Join(dir, "empty.txt")),
+		os.Symlink(outside, filepath.Join(dir, "empty.txt")),
+	} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +252,8 @@ func TestFolderIsPutBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	after, ok := readFolder(dir)
-	if !ok || len(after) != len(before) || string(after["a.txt"]) != "a.txt" || string(after["b/d.txt"]) != "b/d.txt" || string(after["empty.txt"]) != "" {
+	if !ok || len(after) != len(before) || string(after["a.txt"]) != "a.txt" || string(after["b/d.txt"]) != "b/d.txt" ||
+		string(after["empty.txt"]) != "" {
 		t.Errorf("%q", after)
 	}
 	if text, _ := os.ReadFile(outside); string(text) != "mine" {

@@ -12,26 +12,28 @@ import (
 
 // Report says what became of the candidates.
 type Report struct {
-	Stages    []Stage        `json:"stages"`
-	Tools     []ToolRow      `json:"tools"`
-	Kinds     map[string]int `json:"kinds"`
-	Own       []OwnRow       `json:"own,omitempty"` // kinds of the user's file
-	Splits    map[string]int `json:"splits"`
-	Calling   map[string]int `json:"calling"` // scenarios with a call, by split
-	Checks    map[string]int `json:"checks"`  // scenarios by the types of their checks
-	Played    int            `json:"played"`  // sessions or calls that this command played
-	Kept      int            `json:"kept"`    // plays that an earlier command left
-	Several   float64        `json:"several"` // share of scenarios with several calls
-	Abstain   float64        `json:"abstain"` // share of those to be answered without a call
-	Gap       Distance       `json:"gap"`     // of the held-out tasks to the training tasks
-	Words     float64        `json:"words"`   // mean length of a task
-	Lies      []string       `json:"lies,omitempty"`
-	Unmarked  []string       `json:"unmarked,omitempty"`   // tools whose errors are not marked as such, with the pattern for them
-	Quality   float64        `json:"quality,omitempty"`    // mean of the judge's scores
-	Asked     []Asked        `json:"asked,omitempty"`      // what models were asked
-	Levels    map[string]int `json:"difficulties"`         // scenarios by difficulty
-	PassRates map[string]int `json:"pass_rates,omitempty"` // scenarios by how many of the reference's runs passed, as 3/4
-	Untouched []string       `json:"untouched,omitempty"`  // tools that were not called, since a call might do harm
+	Stages  []Stage        `json:"stages"`
+	Tools   []ToolRow      `json:"tools"`
+	Kinds   map[string]int `json:"kinds"`
+	Own     []OwnRow       `json:"own,omitempty"` // kinds of the user's file
+	Splits  map[string]int `json:"splits"`
+	Calling map[string]int `json:"calling"` // scenarios with a call, by split
+	Checks  map[string]int `json:"checks"`  // scenarios by the types of their checks
+	Played  int            `json:"played"`  // sessions or calls that this command played
+	Kept    int            `json:"kept"`    // plays that an earlier command left
+	Several float64        `json:"several"` // share of scenarios with several calls
+	Abstain float64        `json:"abstain"` // share of those to be answered without a call
+	Gap     Distance       `json:"gap"`     // of the held-out tasks to the training tasks
+	Words   float64        `json:"words"`   // mean length of a task
+	Lies    []string       `json:"lies,omitempty"`
+	// tools whose errors are not marked as such, with the pattern for them
+	Unmarked []string       `json:"unmarked,omitempty"`
+	Quality  float64        `json:"quality,omitempty"` // mean of the judge's scores
+	Asked    []Asked        `json:"asked,omitempty"`   // what models were asked
+	Levels   map[string]int `json:"difficulties"`      // scenarios by difficulty
+	// scenarios by how many of the reference's runs passed, as 3/4
+	PassRates map[string]int `json:"pass_rates,omitempty"`
+	Untouched []string       `json:"untouched,omitempty"` // tools that were not called, since a call might do harm
 
 	Demands map[string]Demands `json:"demands"` // what the tasks ask, by split
 	Probe   Probe              `json:"probe"`   // whether words alone tell what is to be refused
@@ -74,7 +76,8 @@ func (r *Report) stage(name string, in, out int, reasons map[string]int) {
 // finish counts what the scenarios are.
 func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	r.Calling = map[string]int{}
-	r.Kinds, r.Splits, r.Checks, r.Levels, r.PassRates = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	r.Kinds, r.Splits, r.Checks, r.Levels, r.PassRates =
+		map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	r.Asked = m.asking.all()
 	rows := map[string]*ToolRow{}
 	for _, s := range m.tools {
@@ -86,7 +89,8 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 			r.Unmarked = append(r.Unmarked, fmt.Sprintf("%s/%s: %s", s.Server, s.Name, advice))
 		}
 		if s.lies != "" {
-			r.Lies = append(r.Lies, fmt.Sprintf("%s/%s says that it changes nothing, and changed %s", s.Server, s.Name, s.lies))
+			r.Lies = append(r.Lies,
+				fmt.Sprintf("%s/%s says that it changes nothing, and changed %s", s.Server, s.Name, s.lies))
 		}
 		rows[s.Name] = row
 		r.Tools = append(r.Tools, ToolRow{})
@@ -186,8 +190,8 @@ func (m *maker) row(s *subject) *ToolRow {
 // FewTasks is the number of tasks below which a rate says little: one more right is ten points.
 const FewTasks = 10
 
-// Few names the splits with fewer tasks that need a call than a rate can be read from, each with their number; "" where all
-// have enough.
+// Few names the splits with fewer tasks that need a call than a rate can be read from, each with their number; "" where
+// all have enough.
 func (r *Report) Few() string {
 	var few []string
 	for _, split := range splits() {
@@ -212,7 +216,8 @@ func (r *Report) Rows() [][]string {
 	return rows
 }
 
-// Tables are the stages, what models were asked, the tools, and how far held-out tasks are from training tasks, with an empty row between them.
+// Tables are the stages, what models were asked, the tools, and how far held-out tasks are from training tasks, with an
+// empty row between them.
 func (r *Report) Tables() (tables [][][]string) {
 	all := [][][]string{r.Rows(), r.PromptRows(), r.OwnRows(), r.ToolRows()}
 	if len(r.Splits) > 0 { // of no scenarios there is nothing to compare
@@ -232,9 +237,12 @@ func (r *Report) PromptRows() [][]string {
 	if len(r.Asked) == 0 {
 		return nil
 	}
-	rows := [][]string{{"PROMPT", "MODEL", "ASKED", "PAID BEFORE", "NONSENSE", "REFUSED", "NOT ASKED", "TOKENS SENT", "RECEIVED"}}
+	rows := [][]string{
+		{"PROMPT", "MODEL", "ASKED", "PAID BEFORE", "NONSENSE", "REFUSED", "NOT ASKED", "TOKENS SENT", "RECEIVED"},
+	}
 	for _, a := range r.Asked {
-		rows = append(rows, []string{a.Prompt, a.Model, fmt.Sprint(a.Asked), fmt.Sprint(a.Kept), fmt.Sprint(a.Nonsense), fmt.Sprint(a.Refused), fmt.Sprint(a.Unasked), fmt.Sprint(a.Prompted), fmt.Sprint(a.Completion)})
+		rows = append(rows, []string{a.Prompt, a.Model, fmt.Sprint(a.Asked), fmt.Sprint(a.Kept), fmt.Sprint(a.Nonsense),
+			fmt.Sprint(a.Refused), fmt.Sprint(a.Unasked), fmt.Sprint(a.Prompted), fmt.Sprint(a.Completion)})
 	}
 	return rows
 }
@@ -243,7 +251,8 @@ func (r *Report) PromptRows() [][]string {
 func (r *Report) ToolRows() [][]string {
 	rows := [][]string{{"SERVER", "TOOL", "TRIED", "ANSWERED", "SCENARIOS", "OF SEVERAL CALLS", "WHY NOT"}}
 	for _, t := range r.Tools {
-		rows = append(rows, []string{t.Server, t.Tool, fmt.Sprint(t.Tried), fmt.Sprint(t.Answered), fmt.Sprint(t.Scenarios), fmt.Sprint(t.Several), t.Why})
+		rows = append(rows, []string{t.Server, t.Tool, fmt.Sprint(t.Tried), fmt.Sprint(t.Answered),
+			fmt.Sprint(t.Scenarios), fmt.Sprint(t.Several), t.Why})
 	}
 	return rows
 }

@@ -7,8 +7,8 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// reword has the teacher word what templates would word, and what training does not see in any case: with a prompt of its own,
-// and perhaps another model. A wording must keep the values of the calls, and what the answer is to be.
+// reword has the teacher word what templates would word, and what training does not see in any case: with a prompt of
+// its own, and perhaps another model. A wording must keep the values of the calls, and what the answer is to be.
 func (m *maker) reword(ctx context.Context, list []draftOf) error {
 	if m.Teacher == nil {
 		return nil
@@ -27,7 +27,8 @@ func (m *maker) reword(ctx context.Context, list []draftOf) error {
 		if c.Taught && !held {
 			return nil
 		}
-		q := question{prompt: rewordPrompt, who: m.Teacher, data: asked{Task: c.Task}, temperature: inventive, tokens: 200}
+		q := question{prompt: rewordPrompt, who: m.Teacher, data: asked{Task: c.Task}, temperature: inventive,
+			tokens: 200}
 		if held {
 			q.prompt, q.who = rewordHeldPrompt, m.forHeldOut()
 		}
@@ -45,8 +46,8 @@ func (m *maker) reword(ctx context.Context, list []draftOf) error {
 	})
 }
 
-// baseOf gives a candidate the task that is to be reworded: what the teacher thought of, with what the answer is to be, or what
-// a template says.
+// baseOf gives a candidate the task that is to be reworded: what the teacher thought of, with what the answer is to be,
+// or what a template says.
 func (m *maker) baseOf(d *draftOf) {
 	random := m.random("base", d.of.key())
 	f := pick(random, families(scenario.Train))

@@ -8,8 +8,11 @@ import (
 )
 
 var (
-	// noValue is what a program writes where it has none: the date or the number could not be made of what it was given.
-	noValue = regexp.MustCompile(`^["']?(?:Invalid [Dd]ate(?:[Tt]ime)?|-?NaN|nan|undefined|\[object Object\])["']?[.!]?$`)
+	// noValue is what a program writes where it has none: the date or the number could not be made of what it was
+	// given.
+	noValue = regexp.MustCompile(
+		`^["']?(?:Invalid [Dd]ate(?:[Tt]ime)?|-?NaN|nan|undefined|\[object Object\])["']?[.!]?$`,
+	)
 	// noValueSaid is the same where a sentence has its value: "The difference is NaN hours.", "Total: NaN".
 	noValueSaid = regexp.MustCompile(`(?:\b(?:is|are|was|were|in|at|by|equals|becomes)\s+|[:=]\s*)(Invalid [Dd]ate(?:[Tt]ime)?|NaN|undefined)(?:\s+[a-z%]{1,12})?\s*(?:[.,;!)]|$)`)
 	// overLimit is what a server says of too many calls: the same call is answered at another time.
@@ -17,12 +20,13 @@ var (
 	bareNaN   = regexp.MustCompile(`([:\[,]\s*)(-?NaN|undefined)(\s*[,}\]])`)
 )
 
-// mostNoSense is up to which length, in bytes, such a word in a sentence speaks of the call: a longer text may be about the word.
+// mostNoSense is up to which length, in bytes, such a word in a sentence speaks of the call: a longer text may be about
+// the word.
 const mostNoSense = 200
 
-// senseless is the sign by which an answer shows that the server could do nothing with some calls, though it is not marked as an error:
-// "Invalid Date" or NaN in the place of the value, or lists of which each entry failed. It is "" where there is none, and where a call
-// says the word itself. A text about NaN, and a table with a gap, are answers.
+// senseless is the sign by which an answer shows that the server could do nothing with some calls, though it is not
+// marked as an error: "Invalid Date" or NaN in the place of the value, or lists of which each entry failed. It is ""
+// where there is none, and where a call says the word itself. A text about NaN, and a table with a gap, are answers.
 func senseless(text string, calls ...Call) string {
 	text = strings.TrimSpace(text)
 	said := func(sign string) bool {
@@ -53,8 +57,8 @@ func senseless(text string, calls ...Call) string {
 	return ""
 }
 
-// valueless is the sign of a JSON answer that has an Invalid Date, which no field of a program holds for its own sake, or none of whose texts
-// and numbers is a value; "" of any other.
+// valueless is the sign of a JSON answer that has an Invalid Date, which no field of a program holds for its own sake,
+// or none of whose texts and numbers is a value; "" of any other.
 func valueless(raw json.RawMessage) (sign string) {
 	var leaves []leaf
 	walk(nil, raw, &leaves)
@@ -76,21 +80,25 @@ func valueless(raw json.RawMessage) (sign string) {
 }
 
 var (
-	// names are last words of keys that tell which thing failed, and telling those of keys that tell that it did, and why.
+	// names are last words of keys that tell which thing failed, and telling those of keys that tell that it did, and
+	// why.
 	names   = []string{"id", "name", "key", "index", "number", "title", "label"}
-	telling = []string{"success", "ok", "succeeded", "error", "errors", "message", "reason", "detail", "details", "code", "status", "type"}
+	telling = []string{"success", "ok", "succeeded", "error", "errors", "message", "reason", "detail", "details",
+		"code", "status", "type"}
 	// result are last words of keys that have what a call was made for.
 	result = []string{"value", "result", "output", "answer"}
 	// wantsFailures are words of a tool that lists what failed, and a choice of such: then it is what was asked for.
-	wantsFailures  = []string{"error", "errors", "failed", "failure", "failures", "log", "logs", "problems", "issues", "diagnostics"}
+	wantsFailures = []string{"error", "errors", "failed", "failure", "failures", "log", "logs", "problems", "issues",
+		"diagnostics"}
 	failuresChosen = regexp.MustCompile(`(?i)"(?:errors?|failed|failures?|failing)"`)
 )
 
-// failures is the sign of an answer that has lists of objects, each of which says that it failed, and nothing else. Where a call asks for
-// what failed, such a list is what it is to answer.
+// failures is the sign of an answer that has lists of objects, each of which says that it failed, and nothing else.
+// Where a call asks for what failed, such a list is what it is to answer.
 func failures(raw json.RawMessage, calls []Call) string {
 	for _, c := range calls {
-		if failuresChosen.Match(c.Arguments) || slices.ContainsFunc(words(c.Tool), func(w string) bool { return slices.Contains(wantsFailures, w) }) {
+		if failuresChosen.Match(c.Arguments) ||
+			slices.ContainsFunc(words(c.Tool), func(w string) bool { return slices.Contains(wantsFailures, w) }) {
 			return ""
 		}
 	}
@@ -104,7 +112,8 @@ func failures(raw json.RawMessage, calls []Call) string {
 	return "failures alone"
 }
 
-// failing reports whether all lists in an answer are of failures, and no field is its result; found, whether there is one.
+// failing reports whether all lists in an answer are of failures, and no field is its result; found, whether there is
+// one.
 func failing(raw json.RawMessage, key string, calls []Call, found *bool) bool {
 	raw = json.RawMessage(strings.TrimSpace(string(raw)))
 	switch {
@@ -128,7 +137,8 @@ func failing(raw json.RawMessage, key string, calls []Call, found *bool) bool {
 	return true
 }
 
-// fails reports whether an entry of a list says that it failed and why, and has no value beside its names: none but one that a call gave.
+// fails reports whether an entry of a list says that it failed and why, and has no value beside its names: none but one
+// that a call gave.
 func fails(one json.RawMessage, calls []Call) bool {
 	why, ok := "", true
 	for _, m := range members(one) {

@@ -78,7 +78,8 @@ func TestSenseless(t *testing.T) {
 	}
 }
 
-// A call that is answered without sense is in no task, and the report says why; of a text that is about the word all calls are.
+// A call that is answered without sense is in no task, and the report says why; of a text that is about the word all
+// calls are.
 func TestSenselessAnswers(t *testing.T) {
 	for _, tc := range []struct{ answer, found, letters string }{
 		{"The week is NaN.", "NaN", "~"}, // whatever it is asked
@@ -93,8 +94,10 @@ func TestSenselessAnswers(t *testing.T) {
 			}
 			return tc.answer, nil
 		}
-		send := tool("send", "Send it off.", `{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`)
-		tools := append(slices.DeleteFunc(shopTools(), func(x Tool) bool { return x.Name != "list_items" && x.Name != "get_item" }), send)
+		send := tool("send", "Send it off.",
+			`{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`)
+		tools := append(slices.DeleteFunc(shopTools(),
+			func(x Tool) bool { return x.Name != "list_items" && x.Name != "get_item" }), send)
 		made := run(t, shop, tools, optionsOf(shop))
 		good, bad := 0, 0
 		for _, s := range made.Scenarios {
@@ -117,34 +120,44 @@ func TestSenselessAnswers(t *testing.T) {
 				t.Errorf("%s: %+v", tc.answer, row)
 			}
 		}
-		if fell := fmt.Sprint(made.Report.Rows()); strings.Contains(fell, "no sense: Invalid Date") != (tc.found == "Invalid Date") {
+		if fell := fmt.Sprint(made.Report.Rows()); strings.Contains(fell,
+			"no sense: Invalid Date") != (tc.found == "Invalid Date") {
 			t.Errorf("%s: %s", tc.answer, fell)
 		}
 	}
 }
 
-// A chain takes a result only where it fits: of what a sentence says a number is carried on, and a text of one's own may quote it.
+// A chain takes a result only where it fits: of what a sentence says a number is carried on, and a text of one's own
+// may quote it.
 func TestChainsTakeWhatFits(t *testing.T) {
 	shop := newShop(t)
 	days := func(_ *stock, args map[string]any) (string, error) {
-		return fmt.Sprintf("The month of it has %d days.", 28+len(fmt.Sprint(args["date"]))%3+vowels(fmt.Sprint(args["date"]))+int(fmt.Sprint(args["date"])[9]-'0')), nil
+		return fmt.Sprintf("The month of it has %d days.", 28+len(fmt.Sprint(args["date"]))%3+
+			vowels(fmt.Sprint(args["date"]))+int(fmt.Sprint(args["date"])[9]-'0')), nil
 	}
 	echo := func(name string) func(*stock, map[string]any) (string, error) {
 		return func(_ *stock, args map[string]any) (string, error) {
-			return asJSON(map[string]int{"characters": 1000 + len(fmt.Sprint(args[name])) + 7*vowels(fmt.Sprint(args[name]))})
+			return asJSON(map[string]int{
+				"characters": 1000 + len(fmt.Sprint(args[name])) + 7*vowels(fmt.Sprint(args[name])),
+			})
 		}
 	}
-	shop.tools = map[string]func(*stock, map[string]any) (string, error){"days_in_month": days, "convert": echo("target_timezone"), "move_all": echo("new_path"), "say": echo("message"), "call_it": echo("target_name"),
+	shop.tools = map[string]func(*stock, map[string]any) (string, error){
+		"days_in_month": days, "convert": echo("target_timezone"), "move_all": echo("new_path"), "say": echo("message"),
+		"call_it": echo("target_name"),
 		"weekday": func(s *stock, args map[string]any) (string, error) {
 			text, err := days(s, args)
 			return "weekday" + strings.Join(wholeNumbers(text), ""), err
-		}}
+		},
+	}
 	one := func(name, param string) Tool {
-		return tool(name, "Do "+name+" for you.", fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"string"}},"required":[%q]}`, param, param))
+		return tool(name, "Do "+name+" for you.",
+			fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"string"}},"required":[%q]}`, param, param))
 	}
 	o := optionsOf(shop)
 	o.Several = 0.6
-	made := run(t, shop, []Tool{one("days_in_month", "date"), one("convert", "target_timezone"), one("move_all", "new_path"), one("say", "message"), one("call_it", "target_name"), one("weekday", "date")}, o)
+	made := run(t, shop, []Tool{one("days_in_month", "date"), one("convert", "target_timezone"),
+		one("move_all", "new_path"), one("say", "message"), one("call_it", "target_name"), one("weekday", "date")}, o)
 	said := 0
 	for _, s := range made.Scenarios {
 		for _, g := range s.Gold {
@@ -165,18 +178,24 @@ func TestChainsTakeWhatFits(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
 		want       bool
-	}{{"timezone", "a month ago", false}, {"timezone", "Asia/Tokyo", true}, {"item_id", "red lamp", false}, {"number", "12", true}, {"path", "notes of May.txt", true},
-		{"path", "There are 3 files", false}, {"name", "Garden Lamp", true}, {"name", "The lamp is red", false}, {"content", "The lamp is red.", true}} {
+	}{
+		{"timezone", "a month ago", false}, {"timezone", "Asia/Tokyo", true}, {"item_id", "red lamp", false}, {"number",
+			"12", true}, {"path", "notes of May.txt", true},
+		{"path", "There are 3 files", false}, {"name", "Garden Lamp", true}, {"name", "The lamp is red", false},
+		{"content", "The lamp is red.", true},
+	} {
 		if got := (param{name: tc.name, kind: "string"}).carries(tc.text); got != tc.want {
 			t.Errorf("%s takes %q: %v", tc.name, tc.text, got)
 		}
 	}
-	if p := askingFor("date", `"description":"YYYY-MM-DD"`).schema.fields[0]; p.carries("12:30") || !p.carries("2024-03-04") {
+	if p := askingFor("date", `"description":"YYYY-MM-DD"`).schema.fields[0]; p.carries("12:30") ||
+		!p.carries("2024-03-04") {
 		t.Error("a stated form does not decide what a chain hands on")
 	}
 }
 
-// A tool that says its number again, with a point or an exponent, has not come to it: neither a chain nor an answer is of it.
+// A tool that says its number again, with a point or an exponent, has not come to it: neither a chain nor an answer is
+// of it.
 func TestANumberSaidAgainIsNoResult(t *testing.T) {
 	shop := newShop(t)
 	shop.tools = map[string]func(*stock, map[string]any) (string, error){}
@@ -184,9 +203,11 @@ func TestANumberSaidAgainIsNoResult(t *testing.T) {
 	for i, of := range []string{"length", "mass", "area"} {
 		shop.tools["convert_"+of] = func(_ *stock, args map[string]any) (string, error) {
 			value := args["value"].(float64)
-			return fmt.Sprintf(`{"original_value": %.4f, "same_value": %.12e, "converted_value": %.2f}`, value, value, 7.5*value+float64(i)+1), nil
+			return fmt.Sprintf(`{"original_value": %.4f, "same_value": %.12e, "converted_value": %.2f}`,
+				value, value, 7.5*value+float64(i)+1), nil
 		}
-		tools = append(tools, tool("convert_"+of, "Convert "+of+" between units.", `{"type":"object","properties":{"value":{"type":"number"}},"required":["value"]}`))
+		tools = append(tools, tool("convert_"+of, "Convert "+of+" between units.",
+			`{"type":"object","properties":{"value":{"type":"number"}},"required":["value"]}`))
 	}
 	o := optionsOf(shop)
 	o.Several = 0.6
@@ -213,10 +234,14 @@ func TestWhyNotOfALimit(t *testing.T) {
 		}
 		return "taken: " + fmt.Sprint(len(fmt.Sprint(args["title"]))), nil
 	}
-	send := tool("send", "Send it off.", `{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`)
-	made := run(t, shop, append(slices.DeleteFunc(shopTools(), func(x Tool) bool { return x.Name != "list_items" && x.Name != "get_item" }), send), optionsOf(shop))
+	send := tool("send", "Send it off.",
+		`{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`)
+	made := run(t, shop, append(slices.DeleteFunc(shopTools(), func(x Tool) bool {
+		return x.Name != "list_items" && x.Name != "get_item"
+	}), send), optionsOf(shop))
 	for _, row := range made.Report.Tools {
-		if row.Tool == "send" && (row.Answered == 0 || row.Scenarios > 0 || row.Why != "refused when it was called again: Limit 5/day") {
+		if row.Tool == "send" &&
+			(row.Answered == 0 || row.Scenarios > 0 || row.Why != "refused when it was called again: Limit 5/day") {
 			t.Errorf("%+v", row)
 		}
 	}

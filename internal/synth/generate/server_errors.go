@@ -14,11 +14,12 @@ var (
 	saysNoErrors = regexp.MustCompile(`(?i)\b(?:no|0|zero|without)\s+(?:\w+\s+)?(?:errors?|failures?)\b|\b(?:errors?|failed|failures?)\s*[:=]\s*(?:0|no)`)
 )
 
-// fewAnswers is how many answers of a tool must all read as errors until they are taken for such: a tool may say "denied" once.
+// fewAnswers is how many answers of a tool must all read as errors until they are taken for such: a tool may say
+// "denied" once.
 const fewAnswers = 3
 
-// distrust takes the answers of a tool that all begin as errors for errors: tasks of them would teach calls that fail. Only the server's
-// "refusal" can say better.
+// distrust takes the answers of a tool that all begin as errors for errors: tasks of them would teach calls that fail.
+// Only the server's "refusal" can say better.
 func (m *maker) distrust() {
 	for _, s := range m.tools {
 		texts := m.textsOf(s)

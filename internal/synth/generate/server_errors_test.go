@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A parameter that takes SQL, or code of another language, gets nothing that was made up: programs are made for a database.
+// A parameter that takes SQL, or code of another language, gets nothing that was made up: programs are made for a
+// database.
 func TestNoWordsForCode(t *testing.T) {
 	for _, tc := range []struct {
 		tool Tool
@@ -24,7 +25,9 @@ func TestNoWordsForCode(t *testing.T) {
 		s := &subject{Tool: tc.tool, schema: readParam(tc.tool.InputSchema)}
 		f := filler{Options{Seed: 4}.random("code"), s, &values{}}
 		for range 20 {
-			for _, make := range []func() (json.RawMessage, bool){func() (json.RawMessage, bool) { return f.arguments(false) }, f.missing} {
+			for _, make := range []func() (json.RawMessage, bool){
+				func() (json.RawMessage, bool) { return f.arguments(false) }, f.missing,
+			} {
 				arguments, ok := make()
 				if tc.want == nil {
 					if ok {
@@ -44,7 +47,8 @@ func TestNoWordsForCode(t *testing.T) {
 	}
 }
 
-// A tool whose answers all begin as errors is in no task, and its row and a warning say by which pattern its server is to mark them.
+// A tool whose answers all begin as errors is in no task, and its row and a warning say by which pattern its server is
+// to mark them.
 func TestUnmarkedErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -63,21 +67,29 @@ func TestUnmarkedErrors(t *testing.T) {
 		{"a report of no errors", func(text string) string { return "0 errors in " + text }, ""},
 	} {
 		shop := newShop(t)
-		shop.tools["send"] = func(_ *stock, args map[string]any) (string, error) { return tc.answer(fmt.Sprint(args["title"])), nil }
-		send := tool("send", "Send it off.", `{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`)
-		made := run(t, shop, append(slices.DeleteFunc(shopTools(), func(x Tool) bool { return x.Name != "list_items" && x.Name != "get_item" && x.Name != "count_words" }), send), optionsOf(shop))
+		shop.tools["send"] = func(_ *stock, args map[string]any) (string, error) {
+			return tc.answer(fmt.Sprint(args["title"])), nil
+		}
+		send := tool("send", "Send it off.",
+			`{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`)
+		made := run(t, shop, append(slices.DeleteFunc(shopTools(), func(x Tool) bool {
+			return x.Name != "list_items" && x.Name != "get_item" && x.Name != "count_words"
+		}), send), optionsOf(shop))
 		for _, row := range made.Report.Tools {
-			if row.Tool == "send" && (row.Scenarios == 0) != (tc.pattern != "") || row.Tool == "send" && (!strings.Contains(row.Why, tc.pattern) || (row.Why == "") != (tc.pattern == "")) {
+			if row.Tool == "send" && (row.Scenarios == 0) != (tc.pattern != "") || row.Tool == "send" &&
+				(!strings.Contains(row.Why, tc.pattern) || (row.Why == "") != (tc.pattern == "")) {
 				t.Errorf("%s: %+v", tc.name, row)
 			}
 		}
-		if found := strings.Join(made.Report.Unmarked, "\n"); !strings.Contains(found, tc.pattern) || (found == "") != (tc.pattern == "") {
+		if found := strings.Join(made.Report.Unmarked, "\n"); !strings.Contains(found, tc.pattern) ||
+			(found == "") != (tc.pattern == "") {
 			t.Errorf("%s: %s", tc.name, found)
 		}
 	}
 }
 
-// The row of a tool that no call of was answered says what is true: no program calls it, it was not tried, or nothing fits its schema.
+// The row of a tool that no call of was answered says what is true: no program calls it, it was not tried, or nothing
+// fits its schema.
 func TestWhyAToolWasNotCalled(t *testing.T) {
 	plain := `{"type":"object","properties":{"name":{"type":"string"}}}`
 	for _, tc := range []struct {
@@ -89,7 +101,9 @@ func TestWhyAToolWasNotCalled(t *testing.T) {
 		{map[string]bool{"query": true}, true, plain, noProgram},
 		{map[string]bool{"other": true}, false, plain, "it was not tried: programs over tables made all tasks"},
 		{nil, true, plain, "no arguments were found that fit its schema"},
-		{nil, true, `{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object"}}},"required":["rows"]}`, "rows takes objects, and nothing says what is in one"},
+		{
+			nil, true, `{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object"}}},"required":["rows"]}`, "rows takes objects, and nothing says what is in one",
+		},
 	} {
 		of := toolOf("query", "Ask for rows.", tc.schema)
 		m := newMaker(nil, []Tool{of}, nil, Options{})

@@ -14,7 +14,8 @@ type shape struct {
 	make func(*rand.Rand) string
 }
 
-// known are shapes with a meaning, the narrower first. Their texts come with what stands before the number in the example.
+// known are shapes with a meaning, the narrower first. Their texts come with what stands before the number in the
+// example.
 func knownShapes() []shape {
 	re := regexp.MustCompile
 	return []shape{
@@ -30,7 +31,8 @@ func knownShapes() []shape {
 }
 
 func uuid(r *rand.Rand) string {
-	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.Uint32()&0xffff, r.Uint32()&0xfff, r.Uint32()&0xfff, r.Uint64()&0xffffffffffff)
+	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.Uint32()&0xffff, r.Uint32()&0xfff, r.Uint32()&0xfff,
+		r.Uint64()&0xffffffffffff)
 }
 
 func semver(r *rand.Rand) string {
@@ -81,17 +83,21 @@ func shapeOf(example string) (shape, bool) {
 		}
 	}
 	if m := version.FindStringSubmatch(example); m != nil {
-		return shape{regexp.MustCompile(`^` + regexp.QuoteMeta(m[1]) + `\d+\.\d+\.\d+$`), func(r *rand.Rand) string { return m[1] + semver(r) }}, true
+		return shape{regexp.MustCompile(`^` + regexp.QuoteMeta(m[1]) + `\d+\.\d+\.\d+$`),
+			func(r *rand.Rand) string { return m[1] + semver(r) }}, true
 	}
 	if !digitRun.MatchString(example) || oddText.MatchString(example) || len(example) > 40 {
 		return shape{}, false
 	}
-	form := digitRun.ReplaceAllStringFunc(regexp.QuoteMeta(example), func(run string) string { return fmt.Sprintf(`\d{%d}`, len(run)) })
+	form := digitRun.ReplaceAllStringFunc(regexp.QuoteMeta(example), func(run string) string {
+		return fmt.Sprintf(`\d{%d}`, len(run))
+	})
 	return shape{regexp.MustCompile(`^` + form + `$`), func(r *rand.Rand) string { return reshape(r, example) }}, true
 }
 
-// reshape is an example at times, as it may be one of few values that there are, and else one with other digits: no number longer or
-// higher than the example's, as parts of an address or a version have bounds. Of one digit all are taken but 0.
+// reshape is an example at times, as it may be one of few values that there are, and else one with other digits: no
+// number longer or higher than the example's, as parts of an address or a version have bounds. Of one digit all are
+// taken but 0.
 func reshape(r *rand.Rand, example string) string {
 	if r.IntN(6) == 0 {
 		return example

@@ -20,9 +20,9 @@ const (
 const shareSlips = 0.2
 
 // slip puts a call that goes wrong into the calls of a program, before the one that does it right, so that a model sees
-// how one goes on from there: a column by a name that it has not, behind which the columns are looked at; a thing that is
-// looked for in the wrong table, or by more words than its name has; a value in other letters than it is stored in, behind
-// which the values are looked at. nil where none fits.
+// how one goes on from there: a column by a name that it has not, behind which the columns are looked at; a thing that
+// is looked for in the wrong table, or by more words than its name has; a value in other letters than it is stored in,
+// behind which the values are looked at. nil where none fits.
 func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call) []Call {
 	first := len(calls) - len(p.Steps)
 	column := func() []Call { return db.wrongColumn(r, p, calls, first) }
@@ -58,9 +58,10 @@ func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program, calls []Call
 				guess := guessName(r, c.Name)
 				if len(c.Parts) > 0 || !whole.MatchString(s.SQL) || guess == "" || programs.Ident(c.Name) != c.Name ||
 					slices.ContainsFunc(p.Tables, func(o *programs.Table) bool {
-						return strings.EqualFold(o.Name, c.Name) || slices.ContainsFunc(o.Columns, func(x programs.Column) bool {
-							return strings.EqualFold(x.Name, guess)
-						})
+						return strings.EqualFold(o.Name, c.Name) ||
+							slices.ContainsFunc(o.Columns, func(x programs.Column) bool {
+								return strings.EqualFold(x.Name, guess)
+							})
 					}) {
 					continue
 				}
@@ -70,8 +71,10 @@ func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program, calls []Call
 				if db.describe != nil && r.IntN(2) == 0 {
 					look = db.describe.call(t.Name)
 				}
-				before := slices.DeleteFunc(slices.Clone(calls[:first]), func(x Call) bool { // who had looked would know
-					return x.key() == look.key() || strings.Contains(string(x.Arguments), "FROM "+programs.Ident(t.Name)+" LIMIT")
+				// who had looked would know
+				before := slices.DeleteFunc(slices.Clone(calls[:first]), func(x Call) bool {
+					return x.key() == look.key() ||
+						strings.Contains(string(x.Arguments), "FROM "+programs.Ident(t.Name)+" LIMIT")
 				})
 				return slices.Concat(before, calls[first:first+i], []Call{wrong, look}, calls[first+i:])
 			}
@@ -110,7 +113,8 @@ func (db *sqlServer) wrongTable(r *rand.Rand, w *programs.World, p *programs.Pro
 		}
 		for _, at := range r.Perm(len(w.Tables)) {
 			t := w.Tables[at]
-			if programs.Ident(t.Name) == m[1] || t.Label < 0 || len(t.Columns[t.Label].Parts) > 0 || t.Columns[t.Label].Kind != programs.Text {
+			if programs.Ident(t.Name) == m[1] || t.Label < 0 || len(t.Columns[t.Label].Parts) > 0 ||
+				t.Columns[t.Label].Kind != programs.Text {
 				continue
 			}
 			wrong := db.read.call(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
@@ -142,23 +146,28 @@ func (db *sqlServer) wrongWords(r *rand.Rand, p *programs.Program, calls []Call,
 func (db *sqlServer) wrongName(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call, first int) []Call {
 	for i, s := range p.Steps {
 		for _, t := range p.Tables {
-			if t.Label < 0 || len(t.Columns[t.Label].Parts) > 0 || t.Columns[t.Label].Kind != programs.Text || w.Cased || s.Writes {
+			if t.Label < 0 || len(t.Columns[t.Label].Parts) > 0 || t.Columns[t.Label].Kind != programs.Text ||
+				w.Cased || s.Writes {
 				continue
 			}
 			column := programs.Ident(t.Columns[t.Label].Name)
-			m := regexp.MustCompile(`\b` + regexp.QuoteMeta(column) + ` = '([A-Za-z][A-Za-z ]{3,40})'`).FindStringSubmatch(s.SQL)
-			if m == nil || strings.Contains(s.SQL, "COUNT(") || strings.Contains(s.SQL, "SUM(") || strings.Contains(s.SQL, "AVG(") {
+			m := regexp.MustCompile(`\b` + regexp.QuoteMeta(column) +
+				` = '([A-Za-z][A-Za-z ]{3,40})'`).FindStringSubmatch(s.SQL)
+			if m == nil || strings.Contains(s.SQL, "COUNT(") || strings.Contains(s.SQL, "SUM(") ||
+				strings.Contains(s.SQL, "AVG(") {
 				continue
 			}
 			name := m[1]
-			said := []string{"the " + name, strings.ToLower(name), t.One + " " + name, name[strings.LastIndexByte(name, ' ')+1:]}[r.IntN(4)]
+			said := []string{"the " + name, strings.ToLower(name), t.One + " " + name,
+				name[strings.LastIndexByte(name, ' ')+1:]}[r.IntN(4)]
 			if said == name {
 				said = strings.ToUpper(name)
 			}
 			wrong := db.read.call(strings.Replace(s.SQL, "'"+name+"'", programs.Literal(said), 1))
 			wrong.Slip = slipEmpty
 			words := strings.Fields(name)
-			search := db.read.call(fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'", column, programs.Ident(t.Name), column, words[len(words)-1]))
+			search := db.read.call(fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'",
+				column, programs.Ident(t.Name), column, words[len(words)-1]))
 			return slices.Concat(calls[:first+i], []Call{wrong, search}, calls[first+i:])
 		}
 	}
@@ -167,7 +176,9 @@ func (db *sqlServer) wrongName(r *rand.Rand, w *programs.World, p *programs.Prog
 
 // wrongLetters compares with a value as a person writes it, before the values are looked at.
 func (db *sqlServer) wrongLetters(p *programs.Program, calls []Call, first int) []Call {
-	look := slices.IndexFunc(p.Steps, func(s programs.Step) bool { return strings.HasPrefix(s.SQL, "SELECT DISTINCT ") })
+	look := slices.IndexFunc(p.Steps, func(s programs.Step) bool {
+		return strings.HasPrefix(s.SQL, "SELECT DISTINCT ")
+	})
 	if look < 0 || look == len(p.Steps)-1 || p.Steps[look+1].Writes {
 		return nil
 	}
@@ -189,7 +200,8 @@ func slipsFail(calls []Call, got *Played) bool {
 		}
 		r := got.Results[i]
 		failed := !r.ok() || looksLikeFailure(r.Text)
-		if c.Slip == slipRefused && !failed || c.Slip == slipEmpty && (failed || len(r.Text) > 80 || len(programs.Records(r.Text)) > 0) {
+		if c.Slip == slipRefused && !failed ||
+			c.Slip == slipEmpty && (failed || len(r.Text) > 80 || len(programs.Records(r.Text)) > 0) {
 			return false
 		}
 	}

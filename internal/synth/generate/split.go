@@ -18,9 +18,10 @@ const (
 // splits are all that there are, that of training first.
 func splits() []string { return []string{scenario.Train, scenario.Validation, scenario.Test} }
 
-// split gives each draft a split: those of held-out tools or servers to test, and the others so that scenarios which share a
-// call stay together. The greatest set is trained on; the others go, smallest first, to test and validation until these have
-// their shares, of tasks of one call, of chains and of other tasks of several. Tasks without a call are dealt out afterwards, as many to each split as its tasks with calls ask for.
+// split gives each draft a split: those of held-out tools or servers to test, and the others so that scenarios which
+// share a call stay together. The greatest set is trained on; the others go, smallest first, to test and validation
+// until these have their shares, of tasks of one call, of chains and of other tasks of several. Tasks without a call
+// are dealt out afterwards, as many to each split as its tasks with calls ask for.
 func (m *maker) split(list []draftOf) {
 	var rest, without []int
 	tested := 0
@@ -45,14 +46,16 @@ func (m *maker) split(list []draftOf) {
 		sets[key] = append(sets[key], rest[k])
 	}
 	keys := slices.Collect(maps.Keys(sets))
-	chained := map[string]int{} // 0 for sets with a chain, which come first: they are few, and have tasks of other forms too
+	// 0 for sets with a chain, which come first: they are few, and have tasks of other forms too
+	chained := map[string]int{}
 	for key, of := range sets {
 		if formsOf(list, of)[1] == 0 {
 			chained[key] = 1
 		}
 	}
 	slices.SortFunc(keys, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(sets[a]), len(sets[b])), cmp.Compare(digest.Of(a).String(), digest.Of(b).String()))
+		return cmp.Or(cmp.Compare(len(sets[a]), len(sets[b])),
+			cmp.Compare(digest.Of(a).String(), digest.Of(b).String()))
 	})
 	keys = keys[:max(0, len(keys)-1)] // without the greatest
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(chained[a], chained[b]) })
@@ -82,8 +85,8 @@ func (m *maker) split(list []draftOf) {
 	m.deal(list, without)
 }
 
-// forms are numbers of tasks: those of one call, chains, and others of several calls. Chains are counted by themselves, since many
-// share a call: else the others, of which each stands alone, would take the held-out places.
+// forms are numbers of tasks: those of one call, chains, and others of several calls. Chains are counted by themselves,
+// since many share a call: else the others, of which each stands alone, would take the held-out places.
 type forms [3]int
 
 // formsOf counts drafts that make calls.
@@ -113,8 +116,8 @@ func within(n, have, total forms, share float64) bool {
 	return true
 }
 
-// deal gives tasks without calls to the splits, kind by kind, each to the split that lacks one most: so every split has the
-// share of them that the others have, and of each kind what it can. Those of held-out tools are tested.
+// deal gives tasks without calls to the splits, kind by kind, each to the split that lacks one most: so every split has
+// the share of them that the others have, and of each kind what it can. Those of held-out tools are tested.
 func (m *maker) deal(list []draftOf, without []int) {
 	calling, have := map[string]int{}, map[string]int{}
 	for i := range list {
@@ -141,8 +144,8 @@ func (m *maker) deal(list []draftOf, without []int) {
 	}
 }
 
-// lacking is the split, of some, that lacks most of its part of n tasks, and how many it lacks. The parts are as the counts in
-// calling; where these are all none, the first has all.
+// lacking is the split, of some, that lacks most of its part of n tasks, and how many it lacks. The parts are as the
+// counts in calling; where these are all none, the first has all.
 func lacking(calling, have map[string]int, n int, of []string) (split string, lacks float64) {
 	total := 0
 	for _, count := range calling {
@@ -171,9 +174,9 @@ func together(list []draftOf, of []int) []string {
 	return scenario.Together(rows)
 }
 
-// hold chooses the tools, or servers, that training does not see: one in five, one at least where there are two, and drawn but for
-// this: a chain of which one tool is held out is in no split. So the first of them are such that some chains of a list are theirs
-// alone: two tools, or a server.
+// hold chooses the tools, or servers, that training does not see: one in five, one at least where there are two, and
+// drawn but for this: a chain of which one tool is held out is in no split. So the first of them are such that some
+// chains of a list are theirs alone: two tools, or a server.
 func (m *maker) hold(list []*Candidate) {
 	m.held = map[string]bool{}
 	if m.SplitBy == ByTask {
@@ -206,8 +209,8 @@ const (
 	someChains = 2 // that are enough
 )
 
-// chainedGroups are the first two of some tools, or the first of some servers, with some chains of a list between them; none where there
-// are none.
+// chainedGroups are the first two of some tools, or the first of some servers, with some chains of a list between them;
+// none where there are none.
 func (m *maker) chainedGroups(groups []string, list []*Candidate) []string {
 	count := map[[2]string]int{}
 	for _, c := range list {

@@ -35,9 +35,9 @@ func part(calling map[string]int, split string, n int) float64 {
 	return float64(n*calling[split]) / float64(total)
 }
 
-// Whatever the number of tasks, the calls that they share, the tools held out and those that fall at the gates: each split
-// has its part of the tasks without calls, to one and a half, and of each kind of them, to three. After the gates it is off by more than two only where
-// a split that lacks some keeps all that it has.
+// Whatever the number of tasks, the calls that they share, the tools held out and those that fall at the gates: each
+// split has its part of the tasks without calls, to one and a half, and of each kind of them, to three. After the gates
+// it is off by more than two only where a split that lacks some keeps all that it has.
 func TestWithoutCallsInEverySplit(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(3, 200).Draw(r, "n")
@@ -106,7 +106,8 @@ func TestWithoutCallsInEverySplit(t *testing.T) {
 		spent := func(split string) bool { return off(split) < 0 && without[split] == there[split] }
 		for _, split := range splits() {
 			if off(split) > 2 && !slices.ContainsFunc(splits(), spent) || off(split) < -2 && !spent(split) {
-				r.Fatalf("trim: %s is off by %v; %v of %v without calls are left; with calls %v", split, off(split), without, there, calling)
+				r.Fatalf("trim: %s is off by %v; %v of %v without calls are left; with calls %v",
+					split, off(split), without, there, calling)
 			}
 		}
 	})
@@ -114,7 +115,8 @@ func TestWithoutCallsInEverySplit(t *testing.T) {
 
 // Of held-out tools what is asked for without a value is tested too, and the rest is dealt out so that the parts hold.
 func TestHeldToolAsksBack(t *testing.T) {
-	m := &maker{Options: Options{SplitBy: ByTool}.withDefaults(), byName: map[string]*subject{}, held: map[string]bool{"held": true}}
+	m := &maker{Options: Options{SplitBy: ByTool}.withDefaults(), byName: map[string]*subject{},
+		held: map[string]bool{"held": true}}
 	var list []draftOf
 	add := func(kind, tool string, n int) {
 		for range n {
@@ -155,15 +157,16 @@ func sums(t *testing.T, n int) (shop *shop, tools []Tool) {
 			b, _ := args["b"].(float64)
 			return fmt.Sprintf("The %s of %v and %v is %v", name, a, b, a*float64(i+2)+b), nil
 		}
-		x := toolOf(name, "Calculate "+name+".", `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`)
+		x := toolOf(name, "Calculate "+name+".",
+			`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`)
 		x.Safe, x.Server = true, fmt.Sprint("server", i*4/n)
 		tools = append(tools, x)
 	}
 	return shop, tools
 }
 
-// Chains are in each split where there are enough, whatever the splits keep apart. By tool, or by server, validation and training may
-// have the same.
+// Chains are in each split where there are enough, whatever the splits keep apart. By tool, or by server, validation
+// and training may have the same.
 func TestChainsInEverySplit(t *testing.T) {
 	for _, by := range []string{ByTask, ByTool, ByServer} {
 		for seed := range uint64(3) {
@@ -183,7 +186,8 @@ func TestChainsInEverySplit(t *testing.T) {
 			if chains[scenario.Train] < 5 || chains[scenario.Validation] < 1 || chains[scenario.Test] < 2 {
 				t.Errorf("by %s, seed %d: chains %v of %v", by, seed, chains, made.Report.Splits)
 			}
-			if n := len(slices.DeleteFunc(slices.Clone(tools), func(x Tool) bool { return !tested[x.Name] })); by == ByTool && n != 2 {
+			if n := len(slices.DeleteFunc(slices.Clone(tools),
+				func(x Tool) bool { return !tested[x.Name] })); by == ByTool && n != 2 {
 				t.Errorf("seed %d: %d tools are held out", seed, n)
 			}
 		}

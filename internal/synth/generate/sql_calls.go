@@ -23,8 +23,8 @@ func (c Call) mark() string {
 // oneTuple is a list of one row with one value as Python prints it: [('apple_list',)].
 var oneTuple = regexp.MustCompile(`^\[\((?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+(?:\.\d+)?)),\)\]$`)
 
-// soleOf is the one value that the result of a call consists of, with its name where it has one: of [{"total": 3}], of Python's
-// [('apple_list',)], of "The sum of 2 and 3 is 5.".
+// soleOf is the one value that the result of a call consists of, with its name where it has one: of [{"total": 3}], of
+// Python's [('apple_list',)], of "The sum of 2 and 3 is 5.".
 func soleOf(text string, arguments json.RawMessage) (leaf, bool) {
 	text = strings.TrimSpace(text)
 	if m := oneTuple.FindStringSubmatch(text); m != nil {
@@ -45,8 +45,8 @@ func soleOf(text string, arguments json.RawMessage) (leaf, bool) {
 	return leaf{raw: whole(text)}, true
 }
 
-// within drafts chains in which the value of a result stands inside a text of the next call, of the same tool too: an expression
-// with the number that another one came to. There are n chains in all then.
+// within drafts chains in which the value of a result stands inside a text of the next call, of the same tool too: an
+// expression with the number that another one came to. There are n chains in all then.
 func (d *drafts) within(n int) {
 	begun := map[string]int{}
 	for _, most := range []int{mostOfFirst, n} {
@@ -57,8 +57,9 @@ func (d *drafts) within(n int) {
 				if !ok {
 					continue
 				}
-				if text := got.text(); text == "" || len(text) > mostAnswer || got.raw[0] != '"' && len(text) > mostDigits ||
-					strings.Contains(string(a.call.Arguments), text) || saysNow(text, []int64{a.got.At}) || strings.Contains(text, dirMark) {
+				if text := got.text(); text == "" || len(text) > mostAnswer ||
+					got.raw[0] != '"' && len(text) > mostDigits || strings.Contains(string(a.call.Arguments), text) ||
+					saysNow(text, []int64{a.got.At}) || strings.Contains(text, dirMark) {
 					continue
 				}
 				for _, b := range d.usable() {
@@ -84,7 +85,8 @@ func (d *drafts) wrap(r *realm, random *rand.Rand, first Call, got leaf, b *subj
 			continue
 		}
 		fed, ok := withMember(arguments, p.name, quote(strings.Replace(text, hole, got.text(), 1)))
-		if ok && b.takes(string(fed)) && d.add(chain, r.index, first, Call{Tool: b.Name, Arguments: fed, Fed: p.name, Field: got.name(), Within: text}) {
+		if ok && b.takes(string(fed)) && d.add(chain, r.index, first,
+			Call{Tool: b.Name, Arguments: fed, Fed: p.name, Field: got.name(), Within: text}) {
 			return true
 		}
 	}
@@ -94,7 +96,8 @@ func (d *drafts) wrap(r *realm, random *rand.Rand, first Call, got leaf, b *subj
 // around is a text for a parameter with a hole for what a call answered, "" where none is known.
 func (f filler) around(p param, got leaf) string {
 	switch {
-	case !f.sql(p) && got.raw[0] != '"' && slices.ContainsFunc([]string{"expression", "formula", "equation"}, func(w string) bool { return f.of(p, w) }):
+	case !f.sql(p) && got.raw[0] != '"' &&
+		slices.ContainsFunc([]string{"expression", "formula", "equation"}, func(w string) bool { return f.of(p, w) }):
 		return fmt.Sprintf("%s %s %d", hole, pick(f.r, []string{"+", "-", "*"}), 2+f.r.IntN(97))
 	}
 	return ""

@@ -16,68 +16,73 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// database is a server whose one tool runs any SQL on a SQLite file in the session's folder, and answers as Python prints rows.
+// database is a server whose one tool runs any SQL on a SQLite file in the session's folder, and answers as Python
+// prints rows.
 func database(t *testing.T) (*shop, []Tool) {
 	s := newShop(t)
-	s.tools = map[string]func(*stock, map[string]any) (string, error){"query": func(s *stock, args map[string]any) (string, error) {
-		db, err := sql.Open("sqlite", filepath.Join(s.dir, "data.db"))
-		if err != nil {
-			return "", err
-		}
-		defer db.Close()
-		rows, err := db.Query(fmt.Sprint(args["query"]))
-		if err != nil {
-			return "", err
-		}
-		defer rows.Close()
-		columns, err := rows.Columns()
-		if err != nil {
-			return "", err
-		}
-		tuples := []string{}
-		for rows.Next() {
-			row, into := make([]any, len(columns)), make([]any, len(columns))
-			for i := range row {
-				into[i] = &row[i]
-			}
-			if err := rows.Scan(into...); err != nil {
+	s.tools = map[string]func(*stock, map[string]any) (string, error){
+		"query": func(s *stock, args map[string]any) (string, error) {
+			db, err := sql.Open("sqlite", filepath.Join(s.dir, "data.db"))
+			if err != nil {
 				return "", err
 			}
-			tuple := ""
-			for _, v := range row {
-				switch v := v.(type) {
-				case string:
-					tuple += "'" + v + "', "
-				case nil:
-					tuple += "None, "
-				default:
-					tuple += fmt.Sprint(v, ", ")
+			defer db.Close()
+			rows, err := db.Query(fmt.Sprint(args["query"]))
+			if err != nil {
+				return "", err
+			}
+			defer rows.Close()
+			columns, err := rows.Columns()
+			if err != nil {
+				return "", err
+			}
+			tuples := []string{}
+			for rows.Next() {
+				row, into := make([]any, len(columns)), make([]any, len(columns))
+				for i := range row {
+					into[i] = &row[i]
 				}
+				if err := rows.Scan(into...); err != nil {
+					return "", err
+				}
+				tuple := ""
+				for _, v := range row {
+					switch v := v.(type) {
+					case string:
+						tuple += "'" + v + "', "
+					case nil:
+						tuple += "None, "
+					default:
+						tuple += fmt.Sprint(v, ", ")
+					}
+				}
+				tuple = strings.TrimSuffix(tuple, " ")
+				if len(row) > 1 {
+					tuple = strings.TrimSuffix(tuple, ",")
+				}
+				tuples = append(tuples, "("+tuple+")")
 			}
-			tuple = strings.TrimSuffix(tuple, " ")
-			if len(row) > 1 {
-				tuple = strings.TrimSuffix(tuple, ",")
+			if err := rows.Err(); err != nil {
+				return "", err
 			}
-			tuples = append(tuples, "("+tuple+")")
-		}
-		if err := rows.Err(); err != nil {
-			return "", err
-		}
-		return "[" + strings.Join(tuples, ", ") + "]", nil
-	}}
+			return "[" + strings.Join(tuples, ", ") + "]", nil
+		},
+	}
 	return s, []Tool{tool("query", "Execute a query on the database.", `{"type":"object","properties":{"query":{"type":"string","description":"SQL query to execute"}},"required":["query"]}`)}
 }
 
-// A server with one tool, which takes SQL, has tasks from programs over invented tables: they look at the tables first, most
-// need several calls, and each holds when it is tried.
+// A server with one tool, which takes SQL, has tasks from programs over invented tables: they look at the tables first,
+// most need several calls, and each holds when it is tried.
 func TestProgramsForOneToolThatTakesSQL(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
 	o.N = 40
 	made := run(t, s, tools, o)
 	r := made.Report
-	if len(made.Scenarios) < 34 || r.Several < 0.8 || len(r.Kinds) < 12 || r.Calling[scenario.Train] < 16 || r.Calling[scenario.Test] < 4 {
-		t.Errorf("%d scenarios, %.2f of several calls, %v, %v\n%v", len(made.Scenarios), r.Several, r.Kinds, r.Calling, r.Rows())
+	if len(made.Scenarios) < 34 || r.Several < 0.8 || len(r.Kinds) < 12 || r.Calling[scenario.Train] < 16 ||
+		r.Calling[scenario.Test] < 4 {
+		t.Errorf("%d scenarios, %.2f of several calls, %v, %v\n%v",
+			len(made.Scenarios), r.Several, r.Kinds, r.Calling, r.Rows())
 	}
 	of := map[string]map[string]bool{} // tables by split
 	for i := range made.Scenarios {
@@ -91,7 +96,8 @@ func TestProgramsForOneToolThatTakesSQL(t *testing.T) {
 			if k == 0 && !strings.Contains(text, "sqlite_master") {
 				t.Errorf("%s begins with %s", x.Task, text)
 			}
-			writes = writes || strings.HasPrefix(text, "INSERT") || strings.HasPrefix(text, "UPDATE") || strings.HasPrefix(text, "DELETE")
+			writes = writes || strings.HasPrefix(text, "INSERT") || strings.HasPrefix(text, "UPDATE") ||
+				strings.HasPrefix(text, "DELETE")
 		}
 		for _, c := range x.Checks {
 			if c.Type == scenario.StateCheck {
@@ -124,8 +130,13 @@ func TestProgramsOverLiveTables(t *testing.T) {
 	inner := s.tools["query"]
 	s.tools["query"] = func(st *stock, args map[string]any) (string, error) { // a database that was there before
 		if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
-			for _, text := range []string{"CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT, city TEXT)", "INSERT INTO owners VALUES (1, 'Ana Sol', 'Oslo'), (2, 'Ben Ray', 'Lima'), (3, 'Cy Orr', 'Oslo')",
-				"CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER, owner_id INTEGER)", "INSERT INTO boats VALUES (1, 'Skua', 9, 1), (2, 'Tern', 12, 1), (3, 'Gull', 7, 2), (4, 'Ibis', 15, 3), (5, 'Rail', 6, 2)"} {
+			for _, text := range []string{
+				"CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT, city TEXT)",
+				"INSERT INTO owners VALUES (1, 'Ana Sol', 'Oslo'), (2, 'Ben Ray', 'Lima'), (3, 'Cy Orr', 'Oslo')",
+				"CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER, owner_id INTEGER)",
+				"INSERT INTO boats VALUES (1, 'Skua', 9, 1), (2, 'Tern', 12, 1), (3, 'Gull', 7, 2), (4, 'Ibis', 15, " +
+					"3), (5, 'Rail', 6, 2)",
+			} {
 				if _, err := inner(st, map[string]any{"query": text}); err != nil {
 					return "", err
 				}
@@ -142,7 +153,8 @@ func TestProgramsOverLiveTables(t *testing.T) {
 			live++
 			raw, _ := json.Marshal(x.Gold)
 			text := string(raw)
-			if x.Provenance.Kind != programs.AskBack && x.Provenance.Kind != programs.Cannot && !strings.Contains(text, "owners") && !strings.Contains(text, "boats") {
+			if x.Provenance.Kind != programs.AskBack && x.Provenance.Kind != programs.Cannot &&
+				!strings.Contains(text, "owners") && !strings.Contains(text, "boats") {
 				t.Errorf("%s asks of %s", x.Task, text)
 			}
 		}
@@ -188,8 +200,13 @@ func objects(query func(*stock, map[string]any) (string, error), s *stock, text 
 
 // The number that one call comes to goes into the expression of the next, and both plays must have come to it.
 func TestOneToolThatTakesExpressions(t *testing.T) {
-	c := &Candidate{Calls: []Call{{Arguments: []byte(`{"expression":"2 + 3"}`)}, {Arguments: []byte(`{"expression":"5 * 7"}`), Fed: "expression", Within: "{} * 7"}}}
-	for text, want := range map[string]bool{"5": true, "2 + 3 = 5": true, "[(5,)]": true, "6": false, `{"sum": 5}`: false, "": false} {
+	c := &Candidate{Calls: []Call{
+		{Arguments: []byte(`{"expression":"2 + 3"}`)},
+		{Arguments: []byte(`{"expression":"5 * 7"}`), Fed: "expression", Within: "{} * 7"},
+	}}
+	for text, want := range map[string]bool{
+		"5": true, "2 + 3 = 5": true, "[(5,)]": true, "6": false, `{"sum": 5}`: false, "": false,
+	} {
 		if got := c.fed(&Played{Results: []Answered{{Text: text}, {}}}); got != want {
 			t.Errorf("%q: %v", text, got)
 		}

@@ -26,7 +26,8 @@ func stableOf(a, b string, at ...int64) stable {
 	s.equal = a == b && !clocked && !strings.Contains(a, dirMark) && !slices.ContainsFunc(la, leaf.grows)
 	s.json = isJSON(a) && isJSON(b) && len(la) == len(lb)
 	for i, l := range la {
-		if len(la) != len(lb) || lb[i].pointer() != l.pointer() || string(lb[i].raw) != string(l.raw) || saysNow(l.text(), at) || l.grows() || strings.Contains(l.text(), dirMark) {
+		if len(la) != len(lb) || lb[i].pointer() != l.pointer() || string(lb[i].raw) != string(l.raw) ||
+			saysNow(l.text(), at) || l.grows() || strings.Contains(l.text(), dirMark) {
 			s.loose = append(s.loose, l.pointer())
 			continue
 		}
@@ -36,7 +37,9 @@ func stableOf(a, b string, at ...int64) stable {
 		s.json, s.leaves = false, nil
 	}
 	if clocked { // weekdays, offsets and the like go with the time
-		s.leaves = slices.DeleteFunc(s.leaves, func(l leaf) bool { return l.raw[0] == '"' && len(l.text()) < 16 || l.raw[0] != '"' })
+		s.leaves = slices.DeleteFunc(s.leaves, func(l leaf) bool {
+			return l.raw[0] == '"' && len(l.text()) < 16 || l.raw[0] != '"'
+		})
 	}
 	return s
 }

@@ -16,19 +16,25 @@ type subject struct {
 	checks *schema.Schema
 
 	tried, answered, refused int
-	pure                     bool                         // no call of it changed anything
-	writes                   bool                         // some call did
-	lies                     string                       // what a call changed though the tool says that it changes nothing
-	why                      string                       // the first answer that was no success
-	later                    string                       // the first of calls that had been answered when they were tried
-	unmarked                 string                       // the pattern, as JSON, of errors that its server does not mark as such
-	took, spoilt             map[string]bool              // arguments, as name and value, of calls that were answered, and of those that were refused
-	hints                    map[string][]json.RawMessage // values that a refusal named, by parameter
-	failing                  []failed                     // calls that are refused, whatever the attempt
-	formed                   map[string]formCount         // of texts as the description says, and of others, by parameter
-	wants                    []want                       // optional parameters that refusals have asked for
-	others                   []*subject                   // tools of the same server
-	senseless                string                       // the sign, as NaN, by which an answer showed that a call was not understood
+	pure                     bool // no call of it changed anything
+	writes                   bool // some call did
+	// what a call changed though the tool says that it changes nothing
+	lies string
+	why  string // the first answer that was no success
+	// the first of calls that had been answered when they were tried
+	later string
+	// the pattern, as JSON, of errors that its server does not mark as such
+	unmarked string
+	// arguments, as name and value, of calls that were answered, and of those that were refused
+	took, spoilt map[string]bool
+	hints        map[string][]json.RawMessage // values that a refusal named, by parameter
+	failing      []failed                     // calls that are refused, whatever the attempt
+	// of texts as the description says, and of others, by parameter
+	formed map[string]formCount
+	wants  []want     // optional parameters that refusals have asked for
+	others []*subject // tools of the same server
+	// the sign, as NaN, by which an answer showed that a call was not understood
+	senseless string
 }
 
 // failed is a call that was refused in a realm.
@@ -52,7 +58,9 @@ func (s *subject) note(c Call, answered bool) {
 	}
 }
 
-var offered = regexp.MustCompile(`(?i)\b(?:supported|valid|allowed|available|expected|one of|options|must be|choose)\b[^:\n]{0,40}:\s*([^\n]+)`)
+var offered = regexp.MustCompile(
+	`(?i)\b(?:supported|valid|allowed|available|expected|one of|options|must be|choose)\b[^:\n]{0,40}:\s*([^\n]+)`,
+)
 
 // mostHints bounds how many values one refusal may name.
 const mostHints = 40
@@ -65,13 +73,17 @@ func (s *subject) hint(c Call, refusal string) {
 	}
 	before, after := refusal[:at[0]], refusal[at[2]:at[3]]
 	var list []json.RawMessage
-	for _, part := range strings.FieldsFunc(after, func(r rune) bool { return strings.ContainsRune(",;|[](){}'\"` ", r) }) {
-		if part = strings.Trim(part, "."); part != "" && part != "or" && part != "and" && len(part) < 30 && len(list) < mostHints {
+	for _, part := range strings.FieldsFunc(after, func(r rune) bool {
+		return strings.ContainsRune(",;|[](){}'\"` ", r)
+	}) {
+		if part = strings.Trim(part, "."); part != "" && part != "or" && part != "and" && len(part) < 30 &&
+			len(list) < mostHints {
 			list = append(list, quote(part))
 		}
 	}
 	for _, m := range argumentsOf(c) {
-		if text := textOf(m.raw); len(text) > 1 && strings.Contains(before, text) && len(list) > 1 && len(s.hints[m.name]) == 0 {
+		if text := textOf(m.raw); len(text) > 1 && strings.Contains(before, text) && len(list) > 1 &&
+			len(s.hints[m.name]) == 0 {
 			if s.hints == nil {
 				s.hints = map[string][]json.RawMessage{}
 			}
@@ -85,7 +97,8 @@ func (s *subject) hint(c Call, refusal string) {
 	}
 }
 
-// twins reports whether another parameter takes what one of some name takes: both are texts, of which the descriptions end alike.
+// twins reports whether another parameter takes what one of some name takes: both are texts, of which the descriptions
+// end alike.
 func (s *subject) twins(name string, o param) bool {
 	last := func(p param) string {
 		fields := words(p.description)
@@ -95,7 +108,8 @@ func (s *subject) twins(name string, o param) bool {
 		return fields[len(fields)-1]
 	}
 	at := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.name == name })
-	return at >= 0 && o.name != name && o.kind == "string" && len(o.choices) == 0 && last(o) != "" && last(o) == last(s.schema.fields[at])
+	return at >= 0 && o.name != name && o.kind == "string" && len(o.choices) == 0 && last(o) != "" &&
+		last(o) == last(s.schema.fields[at])
 }
 
 // spoils reports whether a value of a parameter was only ever in calls that were refused.
@@ -112,12 +126,14 @@ func (s *subject) mayTry() bool { return s.Safe || s.ReadOnly }
 
 // creates reports whether the tool is called after making something new.
 func (s *subject) creates() bool {
-	return s.hasVerb("create", "add", "new", "make", "insert", "write", "put", "append", "save", "set", "store", "register", "init")
+	return s.hasVerb("create", "add", "new", "make", "insert", "write", "put", "append", "save", "set", "store",
+		"register", "init")
 }
 
 // destroys reports whether the tool is called after taking something away, so that nothing is left to speak of.
 func (s *subject) destroys() bool {
-	return s.hasVerb("delete", "remove", "drop", "clear", "reset", "purge", "destroy", "kill", "move", "rename", "wipe", "uninstall")
+	return s.hasVerb("delete", "remove", "drop", "clear", "reset", "purge", "destroy", "kill", "move", "rename", "wipe",
+		"uninstall")
 }
 
 func (s *subject) hasVerb(verbs ...string) bool {

@@ -1,8 +1,10 @@
-// Package generate makes scenarios from nothing but servers: it looks at what they hold, drafts calls from schemas and live
-// values, makes every call on a copy of its own, and words a task for those that proved good. Templates word it, or a teacher: a model that also thinks of tasks.
+// Package generate makes scenarios from nothing but servers: it looks at what they hold, drafts calls from schemas and
+// live values, makes every call on a copy of its own, and words a task for those that proved good. Templates word it,
+// or a teacher: a model that also thinks of tasks.
 //
-// What the servers answered is in the Ledger, and what models answered is kept by whoever asks them. All else is a function
-// of that, of the tools and of the seed. So a stopped synthesis goes on where it was, and gives what it would have given.
+// What the servers answered is in the Ledger, and what models answered is kept by whoever asks them. All else is a
+// function of that, of the tools and of the seed. So a stopped synthesis goes on where it was, and gives what it would
+// have given.
 //
 // The stages are those of PROVE (arXiv 2606.03892: dependency graph, sampled live state, replay) and of MCP-Flow
 // (arXiv 2510.24284: slots filled with real values), with each call executed.
@@ -30,8 +32,8 @@ type Tool struct {
 	Server   string
 	SHA256   string // of the catalog, over all that its server says of it
 	ReadOnly bool   // its server says that it changes nothing
-	// Safe says that a call stays in a copy of the server which is the session's own. Of other tools only those are called
-	// that say they change nothing.
+	// Safe says that a call stays in a copy of the server which is the session's own. Of other tools only those are
+	// called that say they change nothing.
 	Safe bool
 }
 
@@ -74,16 +76,17 @@ const (
 	askBack     = "ask_back"     // a required value is missing: the answer is a question
 )
 
-// Call is a gold call of a candidate. Fed names the argument that took a value of the result before, and Field what that
-// result calls it; both are empty where nothing is taken. Where the value stands inside a longer text, Within is that text
-// with hole in its place.
+// Call is a gold call of a candidate. Fed names the argument that took a value of the result before, and Field what
+// that result calls it; both are empty where nothing is taken. Where the value stands inside a longer text, Within is
+// that text with hole in its place.
 type Call struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Fed       string          `json:"fed,omitempty"`
 	Field     string          `json:"field,omitempty"`
 	Within    string          `json:"within,omitempty"`
-	Slip      string          `json:"slip,omitempty"` // how a call goes wrong that is shown and not learnt; "": it is none
+	// how a call goes wrong that is shown and not learnt; "": it is none
+	Slip string `json:"slip,omitempty"`
 }
 
 func (c Call) gold() scenario.Gold { return scenario.Gold{Name: c.Tool, Arguments: c.Arguments} }
@@ -126,8 +129,8 @@ func (c *Candidate) drop(format string, args ...any) { c.Why = fmt.Sprintf(forma
 // Result is what a synthesis came to.
 type Result struct {
 	Scenarios []scenario.Scenario
-	// Rejected are training tasks that fell at the execution or at a gate, each tagged fell:STAGE, to show what a filter is worth.
-	// Those that fell at the execution have no checks.
+	// Rejected are training tasks that fell at the execution or at a gate, each tagged fell:STAGE, to show what a
+	// filter is worth. Those that fell at the execution have no checks.
 	Rejected []scenario.Scenario
 	Report   Report
 }
@@ -148,8 +151,8 @@ type maker struct {
 	report   Report
 }
 
-// Run makes scenarios for tools whose sessions from opens. l keeps what the servers answer. The error is a server that is
-// gone, or ctx's.
+// Run makes scenarios for tools whose sessions from opens. l keeps what the servers answer. The error is a server that
+// is gone, or ctx's.
 func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o Options) (*Result, error) {
 	m := newMaker(from, tools, l, o)
 	defer m.player.close()
@@ -224,7 +227,8 @@ func (m *maker) others(ctx context.Context, n int) (list []draftOf, drafted []*C
 
 // newMaker knows of the tools what is said of them.
 func newMaker(from environment.Tools, tools []Tool, l *Ledger, o Options) *maker {
-	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{}, asks: map[string]map[string]bool{}, worlds: []*realm{{}}}
+	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{},
+		asks: map[string]map[string]bool{}, worlds: []*realm{{}}}
 	m.player = player{from: from, ledger: l, workers: m.Workers, tool: m.byName}
 	for _, t := range tools {
 		s := &subject{Tool: t, schema: readParam(t.InputSchema)}
@@ -233,7 +237,9 @@ func newMaker(from environment.Tools, tools []Tool, l *Ledger, o Options) *maker
 		m.tools, m.byName[t.Name] = append(m.tools, s), s
 	}
 	for _, s := range m.tools {
-		s.others = slices.DeleteFunc(slices.Clone(m.tools), func(o *subject) bool { return o == s || o.Server != s.Server })
+		s.others = slices.DeleteFunc(slices.Clone(m.tools), func(o *subject) bool {
+			return o == s || o.Server != s.Server
+		})
 	}
 	return m
 }
@@ -266,7 +272,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// programShare is the share of programs over what a server lists. They are about many tools, so none is held out of them.
+// programShare is the share of programs over what a server lists. They are about many tools, so none is held out of
+// them.
 func (o Options) programShare() float64 {
 	if o.SplitBy != ByTask {
 		return 0

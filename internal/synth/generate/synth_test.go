@@ -27,8 +27,8 @@ func text(t *testing.T, list []scenario.Scenario) string {
 	return string(data)
 }
 
-// What comes out can be run: each scenario passes what hone scenarios validate asks, every tool that answers is in two at
-// least, three in ten take several calls, one to three in ten none.
+// What comes out can be run: each scenario passes what hone scenarios validate asks, every tool that answers is in two
+// at least, three in ten take several calls, one to three in ten none.
 func TestScenariosOfAShop(t *testing.T) {
 	s := newShop(t)
 	made := run(t, s, shopTools(), optionsOf(s))
@@ -52,12 +52,16 @@ func TestScenariosOfAShop(t *testing.T) {
 		}
 		tasks[normal(x.Task)], ids[x.ID] = true, true
 		p := x.Provenance
-		if p == nil || p.By != "hone synth" || p.Version != "test" || len(x.Gold) > 0 && (p.Tools[x.Gold[0].Name] != "hash of "+x.Gold[0].Name || len(p.Proof) != attempts) {
+		if p == nil || p.By != "hone synth" || p.Version != "test" ||
+			len(x.Gold) > 0 && (p.Tools[x.Gold[0].Name] != "hash of "+x.Gold[0].Name || len(p.Proof) != attempts) {
 			t.Errorf("%s: provenance %+v", x.ID, p)
 		}
 		for _, g := range x.Gold { // what is to change something is seen in what it leaves
-			if changes := slices.Contains([]string{"add_item", "delete_item", "retire_item", "write_note"}, g.Name); changes && p.Kind != recovery &&
-				!slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Type == scenario.StateCheck || c.Type == scenario.FileCheck }) {
+			if changes := slices.Contains([]string{"add_item", "delete_item", "retire_item", "write_note"},
+				g.Name); changes && p.Kind != recovery &&
+				!slices.ContainsFunc(x.Checks, func(c scenario.Check) bool {
+					return c.Type == scenario.StateCheck || c.Type == scenario.FileCheck
+				}) {
 				t.Errorf("%s: no check of what %s leaves", x.Task, g.Name)
 			}
 		}
@@ -80,7 +84,8 @@ func TestScenariosOfAShop(t *testing.T) {
 			t.Errorf("%s is in %d scenarios: %+v", row.Tool, row.Scenarios, row)
 		}
 	}
-	if sizes, torn := scenario.SplitSizes(made.Scenarios); torn > 0 || sizes[scenario.Test] < 5 || sizes[scenario.Validation] < 2 || sizes[scenario.Train] < 30 {
+	if sizes, torn := scenario.SplitSizes(made.Scenarios); torn > 0 || sizes[scenario.Test] < 5 ||
+		sizes[scenario.Validation] < 2 || sizes[scenario.Train] < 30 {
 		t.Errorf("splits %v, torn %d", sizes, torn)
 	}
 	for _, kind := range []string{single, chain, readBack, pair, recovery, noTool, missingTool, askBack} {
@@ -92,12 +97,14 @@ func TestScenariosOfAShop(t *testing.T) {
 	for _, stage := range r.Stages {
 		stages = append(stages, stage.Name)
 	}
-	if shared := r.Gap.Overlaps[0].Grams[2]; shared > 0.5 || !slices.Equal(stages, []string{"execute", "choose", "word", "alike", "validate", "trim"}) {
+	if shared := r.Gap.Overlaps[0].Grams[2]; shared > 0.5 ||
+		!slices.Equal(stages, []string{"execute", "choose", "word", "alike", "validate", "trim"}) {
 		t.Errorf("shared %.2f, stages %v", shared, r.Stages)
 	}
 }
 
-// Made whole, at several numbers and seeds, no split has the tasks without calls for itself, and progress counts as the report.
+// Made whole, at several numbers and seeds, no split has the tasks without calls for itself, and progress counts as the
+// report.
 func TestSharesOfTheSplits(t *testing.T) { sharesOfTheSplits(t, sized{12, 1}, sized{30, 5}) }
 
 // sized is a synthesis of n scenarios.
@@ -127,10 +134,12 @@ func sharesOfTheSplits(t *testing.T, all ...sized) {
 		}
 		for _, split := range splits() {
 			if off := math.Abs(float64(without[split]) - part(calling, split, sum(without))); off > 2 {
-				t.Errorf("%d of %d: %s has %d without calls, of %v; with calls %v", tc.n, tc.seed, split, without[split], without, calling)
+				t.Errorf("%d of %d: %s has %d without calls, of %v; with calls %v",
+					tc.n, tc.seed, split, without[split], without, calling)
 			}
 		}
-		if in := made.Report.Stages[0]; in.Name != "execute" || last["execute"] != in.In || last["execute again"] > in.In || last["execute again"] < in.Out {
+		if in := made.Report.Stages[0]; in.Name != "execute" || last["execute"] != in.In ||
+			last["execute again"] > in.In || last["execute again"] < in.Out {
 			t.Errorf("progress says %v, the report %+v", last, in)
 		}
 	}
@@ -157,7 +166,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// A synthesis that is stopped anywhere goes on, plays nothing twice that was played, and gives what it would have given.
+// A synthesis that is stopped anywhere goes on, plays nothing twice that was played, and gives what it would have
+// given.
 func TestStoppedGoesOn(t *testing.T) {
 	o := optionsOf(nil)
 	o.N, o.Workers = 12, 1
@@ -202,7 +212,8 @@ func TestQuietScenariosShare(t *testing.T) {
 		s := newShop(t)
 		o := optionsOf(s)
 		o.N = n
-		made := run(t, s, slices.DeleteFunc(steadyTools(), func(t Tool) bool { return t.Name != "list_items" && t.Name != "get_item" && t.Name != "count_words" }), o)
+		made := run(t, s, slices.DeleteFunc(steadyTools(),
+			func(t Tool) bool { return t.Name != "list_items" && t.Name != "get_item" && t.Name != "count_words" }), o)
 		if len(made.Scenarios) < n/2 {
 			t.Fatalf("%d scenarios", len(made.Scenarios))
 		}
@@ -225,7 +236,8 @@ func TestLedgerOfOthers(t *testing.T) {
 	if again.get("a") == nil || again.NumEarlier() != 1 {
 		t.Error("what was kept is gone")
 	}
-	if _, err := OpenLedger(path, "of the shop"); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "another process") {
+	if _, err := OpenLedger(path, "of the shop"); fault.CodeOf(err) != fault.CodeError ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("two write one ledger: %v", err)
 	}
 	_ = again.Close()
@@ -246,7 +258,9 @@ func TestLedgerOfOthers(t *testing.T) {
 	if old, err := os.ReadFile(path + ".old"); err != nil || !bytes.Equal(old, kept) || third.Aside() != path+".old2" {
 		t.Errorf("moved onto another: %v, %q", err, third.Aside())
 	}
-	for _, text := range []string{`{"id": "a", "task": "Look."}` + "\n", "notes\n", "notes", `{"of":"x","task":"y"}` + "\n", "\n"} {
+	for _, text := range []string{
+		`{"id": "a", "task": "Look."}` + "\n", "notes\n", "notes", `{"of":"x","task":"y"}` + "\n", "\n",
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -267,10 +281,12 @@ func TestLyingTool(t *testing.T) {
 	s.tools["peek"] = func(s *stock, args map[string]any) (string, error) {
 		return "seen", os.WriteFile(filepath.Join(s.dir, "peeked.txt"), []byte("x"), 0o600)
 	}
-	lying := tool("peek", "Look at a shelf.", `{"type":"object","properties":{"shelf":{"type":"string"}},"required":["shelf"]}`)
+	lying := tool("peek", "Look at a shelf.",
+		`{"type":"object","properties":{"shelf":{"type":"string"}},"required":["shelf"]}`)
 	lying.ReadOnly = true
 	made := run(t, s, append(shopTools(), lying), optionsOf(s))
-	if len(made.Report.Lies) != 1 || !strings.Contains(made.Report.Lies[0], "shop/peek") || !strings.Contains(made.Report.Lies[0], "peeked.txt") {
+	if len(made.Report.Lies) != 1 || !strings.Contains(made.Report.Lies[0], "shop/peek") ||
+		!strings.Contains(made.Report.Lies[0], "peeked.txt") {
 		t.Errorf("lies %q", made.Report.Lies)
 	}
 }
@@ -304,7 +320,8 @@ func TestGone(t *testing.T) {
 	s := newShop(t)
 	s.gone = true
 	_, err := Run(t.Context(), s, shopTools(), ledgerIn(t, filepath.Join(t.TempDir(), "w")), optionsOf(s))
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.CodeUnavailable || !strings.Contains(f.Why, "refused") {
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.CodeUnavailable ||
+		!strings.Contains(f.Why, "refused") {
 		t.Errorf("%v", err)
 	}
 	// One tool that kills its server costs that tool alone.
@@ -340,7 +357,8 @@ func TestUnboundTools(t *testing.T) {
 	s := newShop(t)
 	tools := shopTools()
 	for i := range tools {
-		tools[i].Safe, tools[i].ReadOnly = false, slices.Contains([]string{"list_items", "get_item", "count_words"}, tools[i].Name)
+		tools[i].Safe, tools[i].ReadOnly =
+			false, slices.Contains([]string{"list_items", "get_item", "count_words"}, tools[i].Name)
 	}
 	made := run(t, s, tools, optionsOf(s))
 	for name := range s.calls {
@@ -385,7 +403,8 @@ func TestSplitByTool(t *testing.T) {
 
 // By tool, training is not told of a held-out tool either where nothing is to be called.
 func TestHeldToolsAreNotNamed(t *testing.T) {
-	m := &maker{Options: Options{SplitBy: ByTool}.withDefaults(), byName: map[string]*subject{}, held: map[string]bool{"get_item": true}}
+	m := &maker{Options: Options{SplitBy: ByTool}.withDefaults(), byName: map[string]*subject{},
+		held: map[string]bool{"get_item": true}}
 	for _, x := range shopTools() {
 		s := &subject{Tool: x, schema: readParam(x.InputSchema), answered: 1}
 		m.tools, m.byName[x.Name] = append(m.tools, s), s
@@ -411,7 +430,8 @@ func TestAnswersAreResults(t *testing.T) {
 				continue
 			}
 			answers++
-			if x.GoldAnswer != *c.Equals || strings.Contains(x.Task, *c.Equals) && len(*c.Equals) > 1 || c.Answer("no idea") {
+			if x.GoldAnswer != *c.Equals || strings.Contains(x.Task, *c.Equals) && len(*c.Equals) > 1 ||
+				c.Answer("no idea") {
 				t.Errorf("%s: answer %q", x.Task, *c.Equals)
 			}
 			var args map[string]any
@@ -425,8 +445,8 @@ func TestAnswersAreResults(t *testing.T) {
 	}
 }
 
-// Of a server that lists things, most tasks are programs over what it lists: questions of which the answer is computed, and
-// changes that the list shows. Each holds when it is tried, and none wants a certain call.
+// Of a server that lists things, most tasks are programs over what it lists: questions of which the answer is computed,
+// and changes that the list shows. Each holds when it is tried, and none wants a certain call.
 func TestProgramsOverLists(t *testing.T) {
 	shop := newShop(t)
 	o := optionsOf(shop)
@@ -453,7 +473,8 @@ func TestProgramsOverLists(t *testing.T) {
 			t.Errorf("%s (%s): %v %v", x.Task, x.Provenance.Kind, found, err)
 		}
 	}
-	if held := slices.Collect(maps.Values(splits)); !slices.Contains(held, scenario.Test) || !slices.Contains(held, scenario.Train) {
+	if held := slices.Collect(maps.Values(splits)); !slices.Contains(held, scenario.Test) ||
+		!slices.Contains(held, scenario.Train) {
 		t.Errorf("the states are for %v", held)
 	}
 	if asked < 30 || len(kinds) < 6 {

@@ -29,8 +29,9 @@ const (
 	careful   = 0
 )
 
-// teach makes tasks of one call by asking the teacher, as MCP-Flow does (arXiv 2510.24284, section 3.2): requests for each
-// tool, their slots filled with what there is, made harder in two steps, and the call of each. n is how many are wanted.
+// teach makes tasks of one call by asking the teacher, as MCP-Flow does (arXiv 2510.24284, section 3.2): requests for
+// each tool, their slots filled with what there is, made harder in two steps, and the call of each. n is how many are
+// wanted.
 func (d *drafts) teach(ctx context.Context, n int) ([]*Candidate, error) {
 	list, err := d.instruct(ctx, n)
 	if err != nil {
@@ -83,14 +84,22 @@ func (d *drafts) instruct(ctx context.Context, n int) ([]*Candidate, error) {
 		var lines []string
 		data := d.about(a.tool, a.realm)
 		data.N = perInstruct
-		why[i], err = d.ask(ctx, made, question{prompt: instructPrompt, who: d.Teacher, data: data, temperature: inventive, tokens: 400, key: fmt.Sprint(a.tool.Name, a.index)},
+		why[i], err = d.ask(ctx, made, question{prompt: instructPrompt, who: d.Teacher, data: data,
+			temperature: inventive, tokens: 400, key: fmt.Sprint(a.tool.Name, a.index)},
 			func(answer string) bool {
 				lines = requests(answer, a.tool)
 				return len(lines) > 0
 			})
 		for _, line := range lines {
-			got[i] = append(got[i], &Candidate{Kind: single, World: a.realm.index, Task: line, Taught: true, Calls: []Call{{Tool: a.tool.Name}}, Teacher: d.Teacher.Name,
-				Prompts: map[string]string{string(instructPrompt): made.Prompts[string(instructPrompt)]}})
+			got[i] = append(got[i], &Candidate{
+				Kind:    single,
+				World:   a.realm.index,
+				Task:    line,
+				Taught:  true,
+				Calls:   []Call{{Tool: a.tool.Name}},
+				Teacher: d.Teacher.Name,
+				Prompts: map[string]string{string(instructPrompt): made.Prompts[string(instructPrompt)]},
+			})
 		}
 		d.Progress("instruct", i+1, len(asks), a.tool.Name)
 		return err
@@ -123,7 +132,8 @@ func requests(answer string, s *subject) (lines []string) {
 	for _, row := range strings.Split(answer, "\n") {
 		text := bare(listMark.ReplaceAllString(row, ""))
 		n := len(strings.Fields(text))
-		if n < 3 || n > 80 || len(text) > mostTask || strings.Contains(text, s.Name) || strings.HasSuffix(text, ":") || len(lines) == perInstruct {
+		if n < 3 || n > 80 || len(text) > mostTask || strings.Contains(text, s.Name) || strings.HasSuffix(text, ":") ||
+			len(lines) == perInstruct {
 			continue
 		}
 		if !slices.ContainsFunc(lines, func(other string) bool { return normal(other) == normal(text) }) {
@@ -159,7 +169,8 @@ func oneLine(answer string) string {
 
 // about is what prompts say of a tool in a realm.
 func (m *maker) about(s *subject, r *realm) asked {
-	a := asked{Tool: s.Name, Description: oneSpace(s.Description), Schema: string(s.InputSchema), Values: m.knownValues(s, r)}
+	a := asked{Tool: s.Name, Description: oneSpace(s.Description), Schema: string(s.InputSchema),
+		Values: m.knownValues(s, r)}
 	var parts []string
 	for _, p := range s.schema.fields {
 		parts = append(parts, describeParam(p))
@@ -171,7 +182,8 @@ func (m *maker) about(s *subject, r *realm) asked {
 func oneSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func describeParam(p param) string {
-	kind := cmp.Or(map[string]string{"string": "text", "integer": "integer", "number": "number", "boolean": "true or false", "array": "list", "object": "object"}[p.kind], "any")
+	kind := cmp.Or(map[string]string{"string": "text", "integer": "integer", "number": "number",
+		"boolean": "true or false", "array": "list", "object": "object"}[p.kind], "any")
 	if p.required {
 		kind += ", required"
 	}
@@ -192,8 +204,8 @@ func describeParam(p param) string {
 // mostShown bounds the values of a parameter that a teacher sees.
 const mostShown = 5
 
-// knownValues are the values that are there for a tool's parameters: what servers have shown, what earlier calls took, and what the
-// schema names.
+// knownValues are the values that are there for a tool's parameters: what servers have shown, what earlier calls took,
+// and what the schema names.
 func (m *maker) knownValues(s *subject, r *realm) string {
 	random := m.random("shown", s.Name, r.index)
 	exist := map[string]bool{}
@@ -213,8 +225,10 @@ func (m *maker) knownValues(s *subject, r *realm) string {
 		}
 		for _, a := range members(arguments) {
 			field := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.name == a.name })
-			known := exist[string(a.raw)] || field >= 0 && slices.ContainsFunc(s.schema.fields[field].examples, func(e json.RawMessage) bool { return bytes.Equal(e, a.raw) })
-			if text := valueInWords(a.raw); known && len(found[a.name]) < mostShown && !slices.Contains(found[a.name], text) {
+			known := exist[string(a.raw)] || field >= 0 && slices.ContainsFunc(s.schema.fields[field].examples,
+				func(e json.RawMessage) bool { return bytes.Equal(e, a.raw) })
+			if text := valueInWords(a.raw); known && len(found[a.name]) < mostShown &&
+				!slices.Contains(found[a.name], text) {
 				found[a.name] = append(found[a.name], text)
 			}
 		}
@@ -242,7 +256,8 @@ func (d *drafts) fill(ctx context.Context, c *Candidate) error {
 		}
 	}
 	data.Task, data.Parameters = c.Task, strings.Join(required, "; ")
-	return d.rewrite(ctx, c, question{prompt: fillPrompt, who: d.Teacher, data: data, temperature: careful, tokens: 200}, func(string) bool { return true })
+	return d.rewrite(ctx, c, question{prompt: fillPrompt, who: d.Teacher, data: data, temperature: careful,
+		tokens: 200}, func(string) bool { return true })
 }
 
 // rewrite has a model write a task anew; an answer that fits says no to is of no use.
@@ -259,13 +274,21 @@ func (m *maker) rewrite(ctx context.Context, c *Candidate, q question, fits func
 	return err
 }
 
-// evolve makes a task harder by one of the operators. One that comes to nothing leaves the task as it was, as in WizardLM.
+// evolve makes a task harder by one of the operators. One that comes to nothing leaves the task as it was, as in
+// WizardLM.
 func (d *drafts) evolve(ctx context.Context, c *Candidate, step int) error {
 	s := d.byName[c.Calls[0].Tool]
 	operator := pick(d.random("evolve", step, c.Task), evolutions())
 	length := len(strings.Fields(c.Task))
 	before := normal(c.Task)
-	err := d.rewrite(ctx, c, question{prompt: operator, who: d.Teacher, data: asked{Task: c.Task, Description: oneSpace(s.Description)}, temperature: inventive, tokens: 200, key: fmt.Sprint(step)},
+	err := d.rewrite(ctx, c, question{
+		prompt:      operator,
+		who:         d.Teacher,
+		data:        asked{Task: c.Task, Description: oneSpace(s.Description)},
+		temperature: inventive,
+		tokens:      200,
+		key:         fmt.Sprint(step),
+	},
 		func(text string) bool {
 			n := len(strings.Fields(text))
 			return n <= length+mostAdded && 2*n >= length && normal(text) != before && !strings.Contains(text, s.Name)
@@ -276,13 +299,15 @@ func (d *drafts) evolve(ctx context.Context, c *Candidate, step int) error {
 	return err
 }
 
-// call has the teacher write the call that a task needs. It must fit the tool's schema, and the task must say its values.
+// call has the teacher write the call that a task needs. It must fit the tool's schema, and the task must say its
+// values.
 func (d *drafts) call(ctx context.Context, c *Candidate) error {
 	s := d.byName[c.Calls[0].Tool]
 	data := d.about(s, d.worlds[c.World])
 	data.Task = c.Task
 	var arguments json.RawMessage
-	why, err := d.ask(ctx, c, question{prompt: callPrompt, who: d.Teacher, data: data, temperature: careful, tokens: 400}, func(answer string) (ok bool) {
+	why, err := d.ask(ctx, c, question{prompt: callPrompt, who: d.Teacher, data: data, temperature: careful,
+		tokens: 400}, func(answer string) (ok bool) {
 		arguments, ok = objectIn(answer)
 		return ok
 	})
@@ -301,8 +326,8 @@ func (d *drafts) call(ctx context.Context, c *Candidate) error {
 	return nil
 }
 
-// dropUnsaid are arguments without those that the tool does not require and the task does not say: a teacher likes to fill in all that
-// there is, and a model that calls as it was asked would be marked down.
+// dropUnsaid are arguments without those that the tool does not require and the task does not say: a teacher likes to
+// fill in all that there is, and a model that calls as it was asked would be marked down.
 func (s *subject) dropUnsaid(arguments json.RawMessage, task string) json.RawMessage {
 	plain := flat(task)
 	kept := []json.RawMessage{}
@@ -312,7 +337,8 @@ func (s *subject) dropUnsaid(arguments json.RawMessage, task string) json.RawMes
 		walk(nil, a.raw, &leaves)
 		said := len(leaves) > 0 && !slices.ContainsFunc(leaves, func(l leaf) bool { return !says(plain, l) })
 		if len(leaves) == 0 { // yes or no, or nothing
-			said = strings.Contains(plain, wordsOfName(a.name)) || slices.ContainsFunc(words(a.name), func(w string) bool { return !vague(w) && slices.Contains(words(plain), w) })
+			said = strings.Contains(plain, wordsOfName(a.name)) || slices.ContainsFunc(words(a.name),
+				func(w string) bool { return !vague(w) && slices.Contains(words(plain), w) })
 		}
 		if said || at >= 0 && s.schema.fields[at].required {
 			kept = append(kept, slices.Concat(quote(a.name), json.RawMessage(":"), a.raw))
@@ -338,7 +364,8 @@ func objectIn(answer string) (json.RawMessage, bool) {
 		if err != nil {
 			continue
 		}
-		if inner := find(json.RawMessage(raw), "arguments"); inner != nil && find(json.RawMessage(raw), "name") != nil && inner[0] == '{' {
+		if inner := find(json.RawMessage(raw), "arguments"); inner != nil &&
+			find(json.RawMessage(raw), "name") != nil && inner[0] == '{' {
 			raw = jsontext.Value(inner)
 		}
 		raw = raw.Clone()

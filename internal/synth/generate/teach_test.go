@@ -61,11 +61,14 @@ func (e *teacher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = h.Write(body)
 	if !e.babbles && (h.Sum32()%9 > 0 || strings.HasPrefix(q.Messages[0].Content, "You write requests")) {
 		text = answerTo(q.Messages[0].Content, q.Messages[1].Content)
-	} else if rule := q.Messages[0].Content; !strings.HasPrefix(rule, "You re") && !strings.HasPrefix(rule, "You complete") && !strings.HasPrefix(rule, "Imagine a colleague") {
+	} else if rule := q.Messages[0].Content; !strings.HasPrefix(rule, "You re") &&
+		!strings.HasPrefix(rule, "You complete") && !strings.HasPrefix(rule, "Imagine a colleague") {
 		e.silly++
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": text}, "finish_reason": "stop"}},
-		"usage": map[string]int{"prompt_tokens": 100, "completion_tokens": 20}})
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": text}, "finish_reason": "stop"}},
+		"usage":   map[string]int{"prompt_tokens": 100, "completion_tokens": 20},
+	})
 }
 
 func lastOf(text, label string) string {
@@ -87,7 +90,8 @@ func answerTo(rule, said string) string {
 	case strings.HasPrefix(rule, "You reword"):
 		return "Hi there! " + task
 	case strings.HasPrefix(rule, "Imagine a colleague"):
-		return "Somebody over at the desk downstairs keeps asking about the following, have a look when you can: " + lastOf(said, "The job:")
+		return "Somebody over at the desk downstairs keeps asking about the following, have a look when you can: " +
+			lastOf(said, "The job:")
 	case strings.HasPrefix(rule, "You write the arguments"):
 		return "Sure:\n```json\n" + argumentsFor(lastOf(said, "Tool:"), task) + "\n```"
 	case strings.HasPrefix(rule, "You choose the tool"):
@@ -102,11 +106,15 @@ func answerTo(rule, said string) string {
 	if strings.Contains(task, "copper") { // poor ones
 		score = 2
 	}
-	return fmt.Sprintf("clarity: %d\nspecificity: %d\nrelevance: %d\n- Completeness: %d/10\ncorrectness: 9", score, score, score, score)
+	return fmt.Sprintf("clarity: %d\nspecificity: %d\nrelevance: %d\n- Completeness: %d/10\ncorrectness: 9",
+		score, score, score, score)
 }
 
 func marks() map[string]string {
-	return map[string]string{"get_item": "article", "list_items": "everything on sale", "count_words": "long is the phrase", "add_item": "put up for sale", "delete_item": "throw out", "retire_item": "withdraw", "write_note": "jot down"}
+	return map[string]string{
+		"get_item": "article", "list_items": "everything on sale", "count_words": "long is the phrase",
+		"add_item": "put up for sale", "delete_item": "throw out", "retire_item": "withdraw", "write_note": "jot down",
+	}
 }
 
 func wished(tool string) (lines []string) {
@@ -186,18 +194,23 @@ func stageOf(t *testing.T, r Report, name string) Stage {
 	return r.Stages[i]
 }
 
-// A teacher's tasks go through all stages, each with its yield, and what comes out is as good as what templates make: executed,
-// with the values of its calls in its text, and held-out tasks from another prompt.
+// A teacher's tasks go through all stages, each with its yield, and what comes out is as good as what templates make:
+// executed, with the values of its calls in its text, and held-out tasks from another prompt.
 func TestTeacher(t *testing.T) {
 	s, e := newShop(t), newTeacher(t)
 	made := run(t, s, steadyTools(), taughtOptions(s, e.model(t, t.TempDir(), nil)))
 	r := made.Report
-	for _, name := range []string{"instruct", "fill", "evolve 1", "evolve 2", "call", "distinct", "execute", "reword", "alike", "pick", "quality", "validate"} {
-		if stage := stageOf(t, r, name); stage.Out == 0 || stage.Out > stage.In || stage.In-stage.Out != sum(stage.Reasons) {
+	for _, name := range []string{
+		"instruct", "fill", "evolve 1", "evolve 2", "call", "distinct", "execute", "reword", "alike", "pick",
+		"quality", "validate",
+	} {
+		if stage := stageOf(t, r, name); stage.Out == 0 || stage.Out > stage.In ||
+			stage.In-stage.Out != sum(stage.Reasons) {
 			t.Errorf("%+v", stage)
 		}
 	}
-	if stageOf(t, r, "quality").Reasons["its quality is below 6 of 10"] == 0 || stageOf(t, r, "distinct").Reasons["another task makes the same call"] == 0 ||
+	if stageOf(t, r, "quality").Reasons["its quality is below 6 of 10"] == 0 ||
+		stageOf(t, r, "distinct").Reasons["another task makes the same call"] == 0 ||
 		stageOf(t, r, "pick").Reasons["another tool is picked"]+stageOf(t, r, "pick").Reasons[nonsense] == 0 {
 		t.Errorf("no task fell at a gate: %v", r.Rows())
 	}
@@ -226,7 +239,8 @@ func TestTeacher(t *testing.T) {
 	for i := range made.Scenarios {
 		x := &made.Scenarios[i]
 		p := x.Provenance
-		if p.Teacher != "wise" || len(p.Prompts) == 0 || p.Quality < leastQuality || x.Difficulty == "" || p.Prompts["reword_held"] != "" == (x.Split == scenario.Train) {
+		if p.Teacher != "wise" || len(p.Prompts) == 0 || p.Quality < leastQuality || x.Difficulty == "" ||
+			p.Prompts["reword_held"] != "" == (x.Split == scenario.Train) {
 			t.Errorf("%s: %s, %s %+v", x.Task, x.Split, x.Difficulty, p)
 		}
 		if p.Kind != chain { // which takes a value of a result
@@ -242,7 +256,8 @@ func TestTeacher(t *testing.T) {
 		}
 		if p.Prompts["instruct"] != "" {
 			taught++
-			if p.Prompts["call"] == "" || len(p.Prompts["instruct"]) != 64 || !strings.Contains(x.Task, "boss") || len(p.Proof) != attempts {
+			if p.Prompts["call"] == "" || len(p.Prompts["instruct"]) != 64 || !strings.Contains(x.Task, "boss") ||
+				len(p.Proof) != attempts {
 				t.Errorf("%s: %+v", x.Task, p)
 			}
 		}
@@ -297,8 +312,8 @@ func TestTeacherStopped(t *testing.T) {
 	}
 }
 
-// Of a teacher that babbles nothing comes, in a bounded number of requests, and the report says so. What templates make is
-// not handed out as a teacher's.
+// Of a teacher that babbles nothing comes, in a bounded number of requests, and the report says so. What templates make
+// is not handed out as a teacher's.
 func TestTeacherBabbles(t *testing.T) {
 	s, e := newShop(t), newTeacher(t)
 	e.babbles = true
@@ -308,7 +323,8 @@ func TestTeacherBabbles(t *testing.T) {
 		useless += a.Nonsense
 	}
 	if len(made.Scenarios) != 0 || e.total > 600 || useless < 10 {
-		t.Errorf("%d scenarios of %d requests, %d of no use\n%v", len(made.Scenarios), e.total, useless, made.Report.Rows())
+		t.Errorf("%d scenarios of %d requests, %d of no use\n%v",
+			len(made.Scenarios), e.total, useless, made.Report.Rows())
 	}
 }
 
@@ -337,7 +353,8 @@ func TestTeacherBudget(t *testing.T) {
 func TestTeacherGone(t *testing.T) {
 	s, e := newShop(t), newTeacher(t)
 	e.url = "http://127.0.0.1:1/v1"
-	_, err := Run(t.Context(), s, steadyTools(), ledgerIn(t, filepath.Join(t.TempDir(), "w")), taughtOptions(s, e.model(t, "", nil)))
+	_, err := Run(t.Context(), s, steadyTools(), ledgerIn(t, filepath.Join(t.TempDir(), "w")),
+		taughtOptions(s, e.model(t, "", nil)))
 	if fault.CodeOf(err) != fault.CodeUnavailable {
 		t.Errorf("%v", err)
 	}
@@ -348,7 +365,8 @@ func TestPromptsRead(t *testing.T) {
 	if err != nil || len(names) != 13 {
 		t.Fatalf("%d prompts, %v", len(names), err)
 	}
-	all := append(evolutions(), instructPrompt, fillPrompt, callPrompt, pickPrompt, qualityPrompt, rewordPrompt, rewordHeldPrompt, askPrompt, askHeldPrompt)
+	all := append(evolutions(), instructPrompt, fillPrompt, callPrompt, pickPrompt, qualityPrompt, rewordPrompt,
+		rewordHeldPrompt, askPrompt, askHeldPrompt)
 	hashes := map[string]bool{}
 	for _, name := range all {
 		p, err := readPrompt(name)
@@ -371,25 +389,34 @@ func TestPromptsRead(t *testing.T) {
 
 func TestAnswersRead(t *testing.T) {
 	s := &subject{Tool: tool("get_item", "Get one item.", none)}
-	if got := requests("Here you go:\n1. What is item 3?\n2) \"Tell me about the lamp\"\n- call get_item with 3\nno\n* What is item 3?\n", s); !slices.Equal(got, []string{"What is item 3?", "Tell me about the lamp"}) {
+	if got := requests("Here you go:\n1. What is item 3?\n2) \"Tell me about the lamp\"\n- call get_item with 3\nno\n"+
+		"* What is item 3?\n", s); !slices.Equal(got, []string{"What is item 3?", "Tell me about the lamp"}) {
 		t.Errorf("%q", got)
 	}
 	for answer, want := range map[string]string{
-		"```json\n{\"a\": 1}\n```": `{"a":1}`, `{"name": "x", "arguments": {"b": [1, 2]}} and so on`: `{"b":[1,2]}`, "{not json} {\"c\":null}": `{"c":null}`, "none": "", "{": "",
+		"```json\n{\"a\": 1}\n```": `{"a":1}`, `{"name": "x", "arguments": {"b": [1, 2]}} and so on`: `{"b":[1,2]}`,
+		"{not json} {\"c\":null}": `{"c":null}`, "none": "", "{": "",
 	} {
 		if got, ok := objectIn(answer); string(got) != want || ok != (want != "") {
 			t.Errorf("%s: %s", answer, got)
 		}
 	}
 	for answer, want := range map[string]float64{
-		"clarity: 6\nspecificity: 7\nrelevance: 8\ncompleteness: 9\ncorrectness: 10": 8, "clarity: 6\nspecificity: 7": -1, "clarity: 11\nspecificity: 1\nrelevance: 1\ncompleteness: 1\ncorrectness: 1": -1,
+		"clarity: 6\nspecificity: 7\nrelevance: 8\ncompleteness: 9\ncorrectness: 10": 8,
+		"clarity: 6\nspecificity: 7": -1,
+		"clarity: 11\nspecificity: 1\nrelevance: 1\ncompleteness: 1\ncorrectness: 1": -1,
 	} {
 		if got, ok := qualityIn(answer); ok != (want >= 0) || ok && got != want {
 			t.Errorf("%q: %v %v", answer, got, ok)
 		}
 	}
 	tools := distractors()
-	for answer, want := range map[string]string{"get_weather": "get_weather", "I take `get_weather`.": "get_weather", "get_weather or play_song": "", "the weather one": ""} {
+	for answer, want := range map[string]string{
+		"get_weather":              "get_weather",
+		"I take `get_weather`.":    "get_weather",
+		"get_weather or play_song": "",
+		"the weather one":          "",
+	} {
 		if got := toolInText(answer, tools); got != want {
 			t.Errorf("%s: %q", answer, got)
 		}

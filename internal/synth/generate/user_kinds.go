@@ -38,8 +38,8 @@ const ownShare = 0.5
 // ownTries is how often values are drawn for one candidate: others may have the same.
 const ownTries = 20
 
-// draftOwn drafts tasks of the kinds of a user's file, of each as many. A call that takes the result of one before is built from what
-// a first play of that answers.
+// draftOwn drafts tasks of the kinds of a user's file, of each as many. A call that takes the result of one before is
+// built from what a first play of that answers.
 func (d *drafts) draftOwn(ctx context.Context) error {
 	if d.Kinds == nil {
 		return nil
@@ -48,7 +48,8 @@ func (d *drafts) draftOwn(ctx context.Context) error {
 	for i := range d.Kinds.Kinds {
 		k := &d.Kinds.Kinds[i]
 		random := d.random("own", k.Name)
-		for made, try := 0, 0; made < max(enough, (wanted+len(d.Kinds.Kinds)-1)/len(d.Kinds.Kinds)) && try < ownTries*(made+1); try++ {
+		for made, try := 0, 0; made < max(enough, (wanted+len(d.Kinds.Kinds)-1)/len(d.Kinds.Kinds)) &&
+			try < ownTries*(made+1); try++ {
 			v := k.Draw(random)
 			c := &Candidate{Kind: single, own: &own{kind: k, values: v, file: d.Kinds}}
 			if k.NumCalls() > 1 {
@@ -162,12 +163,13 @@ func (o *own) answer(p *Played) (string, error) {
 	return o.kind.Take(last, p.Results[last].Text)
 }
 
-// checkOwn makes the checks of a candidate from its kind: what the file states, else as of other candidates, with what the kind takes of
-// the last result as the answer.
+// checkOwn makes the checks of a candidate from its kind: what the file states, else as of other candidates, with what
+// the kind takes of the last result as the answer.
 func (m *maker) checkOwn(c *Candidate, a, b *Played) {
 	text, err := c.own.answer(a)
 	again, errAgain := c.own.answer(b)
-	steady := err == nil && errAgain == nil && text == again && !saysNow(text, []int64{a.At, b.At}) && !strings.Contains(text, dirMark)
+	steady := err == nil && errAgain == nil && text == again && !saysNow(text, []int64{a.At, b.At}) &&
+		!strings.Contains(text, dirMark)
 	last := c.Calls[len(c.Calls)-1]
 	if c.own.kind.StatesChecks() {
 		m.takeChecks(c, text, again, errAgain)

@@ -51,7 +51,8 @@ kinds:
     wordings: ["Roll {n} sides."]
 `
 
-// Half of the tasks with calls are of the user's kinds, whether these have one call, several or both, as far as there are so many.
+// Half of the tasks with calls are of the user's kinds, whether these have one call, several or both, as far as there
+// are so many.
 func TestShareOfOwnKinds(t *testing.T) {
 	make := func(n int, kind string, o *own) (list []*Candidate) {
 		for i := range n {
@@ -60,9 +61,12 @@ func TestShareOfOwnKinds(t *testing.T) {
 		return list
 	}
 	mine := &own{kind: &kinds.Kind{Name: "k"}}
-	for _, tc := range []struct{ several, singles, want int }{{0, 0, 0}, {0, 50, 10}, {50, 0, 8}, {50, 50, 10}, {3, 50, 10}, {50, 4, 10}, {2, 2, 4}} {
+	for _, tc := range []struct{ several, singles, want int }{
+		{0, 0, 0}, {0, 50, 10}, {50, 0, 8}, {50, 50, 10}, {3, 50, 10}, {50, 4, 10}, {2, 2, 4},
+	} {
 		taking := &taking{count: map[string]int{}, kinds: map[string]int{}}
-		taking.takeWithOwn(append(make(tc.several, chain, mine), make(30, chain, nil)...), append(make(tc.singles, single, mine), make(30, single, nil)...), 8, 12)
+		taking.takeWithOwn(append(make(tc.several, chain, mine), make(30, chain, nil)...),
+			append(make(tc.singles, single, mine), make(30, single, nil)...), 8, 12)
 		got, several := 0, 0
 		for _, c := range taking.list {
 			if c.own != nil {
@@ -78,8 +82,8 @@ func TestShareOfOwnKinds(t *testing.T) {
 	}
 }
 
-// Half of the tasks are of the kinds of a user's file: in her words, with her checks, executed as the others are. What of a
-// kind falls says why.
+// Half of the tasks are of the kinds of a user's file: in her words, with her checks, executed as the others are. What
+// of a kind falls says why.
 func TestOwnKinds(t *testing.T) {
 	set, err := kinds.Parse("shop.yaml", []byte(shopKinds))
 	if err != nil {
@@ -100,13 +104,15 @@ func TestOwnKinds(t *testing.T) {
 		}
 		count++
 		at := slices.IndexFunc(set.Kinds, func(k kinds.Kind) bool { return slices.Contains(x.Tags, "kind:"+k.Name) })
-		if at < 0 || !strings.HasPrefix(x.Provenance.Wording, set.Kinds[at].Name) || len(x.Gold) != set.Kinds[at].NumCalls() {
+		if at < 0 || !strings.HasPrefix(x.Provenance.Wording, set.Kinds[at].Name) ||
+			len(x.Gold) != set.Kinds[at].NumCalls() {
 			t.Fatalf("%s: %v %+v", x.Task, x.Tags, x.Provenance)
 		}
 		if len(x.Gold) == 2 {
 			chains++
 		}
-		switch asks := slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Type == scenario.AnswerCheck && *c.Equals == x.GoldAnswer }); {
+		switch asks := slices.ContainsFunc(x.Checks,
+			func(c scenario.Check) bool { return c.Type == scenario.AnswerCheck && *c.Equals == x.GoldAnswer }); {
 		case set.Kinds[at].Name == "new item":
 			stated++
 			if len(x.Checks) != 1 || x.Checks[0].Type != scenario.StateCheck {
@@ -117,29 +123,39 @@ func TestOwnKinds(t *testing.T) {
 		}
 		if x.Split != scenario.Train && len(set.Kinds[at].HeldOut) > 0 {
 			held++
-			if !strings.HasSuffix(x.Provenance.Wording, " held") || !strings.HasPrefix(x.Task, "Item ") && !strings.HasPrefix(x.Task, "New on") && !strings.HasPrefix(x.Task, "Measure") && !strings.HasPrefix(x.Task, `"`) {
+			if !strings.HasSuffix(x.Provenance.Wording, " held") ||
+				!strings.HasPrefix(x.Task, "Item ") && !strings.HasPrefix(x.Task, "New on") &&
+					!strings.HasPrefix(x.Task, "Measure") && !strings.HasPrefix(x.Task, `"`) {
 				t.Errorf("%s is of %s, worded by %s", x.Task, x.Split, x.Provenance.Wording)
 			}
 		}
 	}
 	if count < 10 || count > 20 || chains < 3 || stated < 2 || held < 2 {
-		t.Errorf("%d of the file, %d chains, %d with stated checks, %d held out\n%v", count, chains, stated, held, made.Report.Tables())
+		t.Errorf("%d of the file, %d chains, %d with stated checks, %d held out\n%v",
+			count, chains, stated, held, made.Report.Tables())
 	}
 	why := map[string]string{}
 	for _, row := range made.Report.Own {
 		why[row.Kind] = row.Why
-		if fine := row.Kind != "nothing there" && row.Kind != "no such tool" && row.Kind != "a text for a number" && row.Kind != "at random"; fine != (row.Good > 0) || fine != (row.Scenarios > 0) || row.Drafted == 0 {
+		if fine := row.Kind != "nothing there" && row.Kind != "no such tool" && row.Kind != "a text for a number" &&
+			row.Kind != "at random"; fine != (row.Good > 0) || fine != (row.Scenarios > 0) || row.Drafted == 0 {
 			t.Errorf("%+v", row)
 		}
 	}
 	for _, a := range made.Report.Own { // of two kinds with enough good tasks of one call, neither has all
 		for _, b := range made.Report.Own {
-			if a.Kind == "length of a phrase" && b.Kind == "new item" && max(a.Scenarios, b.Scenarios) > min(a.Scenarios, b.Scenarios)+2 {
+			if a.Kind == "length of a phrase" && b.Kind == "new item" &&
+				max(a.Scenarios, b.Scenarios) > min(a.Scenarios, b.Scenarios)+2 {
 				t.Errorf("%+v, %+v", a, b)
 			}
 		}
 	}
-	for kind, want := range map[string]string{"nothing there": "a call is refused: there is no such item", "no such tool": "no tool sell_item", "a text for a number": "do not fit the schema of get_item", "at random": "another one each time"} {
+	for kind, want := range map[string]string{
+		"nothing there":       "a call is refused: there is no such item",
+		"no such tool":        "no tool sell_item",
+		"a text for a number": "do not fit the schema of get_item",
+		"at random":           "another one each time",
+	} {
 		if !strings.Contains(why[kind], want) {
 			t.Errorf("%s: %q", kind, why[kind])
 		}

@@ -23,14 +23,16 @@ func (s *subject) ask(c Call, refusal string) {
 	choice := ""
 	for _, p := range s.schema.fields {
 		for _, raw := range p.choices {
-			if text := textOf(raw); text != "" && choice == "" && says(text) && !slices.ContainsFunc(s.schema.fields, func(o param) bool { return o.name == text }) {
+			if text := textOf(raw); text != "" && choice == "" && says(text) &&
+				!slices.ContainsFunc(s.schema.fields, func(o param) bool { return o.name == text }) {
 				choice = text
 			}
 		}
 	}
 	for _, p := range s.schema.fields {
 		w := want{p.name, choice}
-		if !p.required && len(p.choices) == 0 && says(p.name) && find(c.Arguments, p.name) == nil && !slices.Contains(s.wants, w) {
+		if !p.required && len(p.choices) == 0 && says(p.name) && find(c.Arguments, p.name) == nil &&
+			!slices.Contains(s.wants, w) {
 			s.wants = append(s.wants, w)
 		}
 	}
@@ -40,7 +42,9 @@ func (s *subject) ask(c Call, refusal string) {
 func (f filler) meetRefusals(arguments json.RawMessage) json.RawMessage {
 	chosen, chose := map[string]bool{}, false
 	for _, m := range members(arguments) {
-		at := slices.IndexFunc(f.tool.schema.fields, func(p param) bool { return p.name == m.name && len(p.choices) > 0 })
+		at := slices.IndexFunc(f.tool.schema.fields, func(p param) bool {
+			return p.name == m.name && len(p.choices) > 0
+		})
 		if at >= 0 {
 			chosen[textOf(m.raw)] = true
 		}
@@ -69,7 +73,8 @@ func appendMember(object json.RawMessage, name string, raw json.RawMessage) json
 	return json.RawMessage(out + string(quote(name)) + ":" + string(raw) + "}")
 }
 
-// some are arguments of a tool that requires none: mostly one of its optional parameters, as a call without arguments is one call.
+// some are arguments of a tool that requires none: mostly one of its optional parameters, as a call without arguments
+// is one call.
 func (f filler) some(arguments json.RawMessage) json.RawMessage {
 	if string(arguments) != "{}" || len(f.tool.schema.fields) == 0 || f.r.IntN(4) == 0 {
 		return arguments

@@ -112,7 +112,8 @@ func (m *maker) alone(c Call, f family, r *rand.Rand, without ...string) string 
 	if slots == "" {
 		pattern = pick(r, f.Bare)
 	}
-	text := strings.NewReplacer("{Do}", title(do), "{do}", do, "{slots}", slots, "{Slots}", title(slots)).Replace(pattern)
+	text := strings.NewReplacer("{Do}", title(do), "{do}", do, "{slots}", slots, "{Slots}",
+		title(slots)).Replace(pattern)
 	return title(text)
 }
 
@@ -138,5 +139,6 @@ func (m *maker) joinCalls(c *Candidate, pattern string, f family) string {
 		return fmt.Sprintf("%s (%s)", do, slots)
 	}
 	last := c.Calls[len(c.Calls)-1]
-	return strings.NewReplacer("{a}", part(c.Calls[0]), "{b}", part(last), "{field}", wordsOfName(last.Field), "{param}", wordsOfName(last.Fed), "{hole}", last.mark()).Replace(pattern)
+	return strings.NewReplacer("{a}", part(c.Calls[0]), "{b}", part(last), "{field}", wordsOfName(last.Field),
+		"{param}", wordsOfName(last.Fed), "{hole}", last.mark()).Replace(pattern)
 }

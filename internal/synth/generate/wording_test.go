@@ -12,8 +12,8 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// TestWordings looks at each pattern: that its placeholders are what it is filled with, each as often as it has to be, and that a
-// family has what each kind of task needs. No pattern is of two splits.
+// TestWordings looks at each pattern: that its placeholders are what it is filled with, each as often as it has to be,
+// and that a family has what each kind of task needs. No pattern is of two splits.
 func TestWordings(t *testing.T) {
 	placeholder := regexp.MustCompile(`\{\w+\}`)
 	names, patterns := map[string]bool{}, map[string]string{}
@@ -25,7 +25,8 @@ func TestWordings(t *testing.T) {
 			t.Fatalf("%s: %v", split, err)
 		}
 		for _, f := range families(split) {
-			if names[f.Name] || f.Name == "" || !slices.Contains([]request{inDescription, inName, inOtherWords}, f.Request) || (f.Request == inOtherWords) != (split != scenario.Train) {
+			if names[f.Name] || f.Name == "" || !slices.Contains([]request{inDescription, inName, inOtherWords},
+				f.Request) || (f.Request == inOtherWords) != (split != scenario.Train) {
 				t.Errorf("%s: name %q, request %q", split, f.Name, f.Request)
 			}
 			names[f.Name] = true
@@ -33,7 +34,8 @@ func TestWordings(t *testing.T) {
 				t.Errorf("%s: %d patterns with slots, %d without", f.Name, len(f.One), len(f.Bare))
 			}
 			for kind, list := range map[string][]string{
-				"do slots": f.One, "do": f.Bare, "name value": {f.Slot, f.Nested}, "a b field param": f.Fed, "a b param": f.FedWhole, "a b hole": f.FedWithin, "a b": slices.Concat(f.Both, f.Recover),
+				"do slots": f.One, "do": f.Bare, "name value": {f.Slot, f.Nested}, "a b field param": f.Fed,
+				"a b param": f.FedWhole, "a b hole": f.FedWithin, "a b": slices.Concat(f.Both, f.Recover),
 				"field": f.Field, "": f.Whole,
 			} {
 				if len(list) == 0 {
@@ -56,7 +58,8 @@ func TestWordings(t *testing.T) {
 		}
 	}
 	if n := len(families(scenario.Train)); n < 10 {
-		t.Errorf("%d families of training tasks: a model learns the wordings themselves where they are few (docs/LEARNING.md)", n)
+		t.Errorf("%d families of training tasks: a model learns the wordings themselves where they are few "+
+			"(docs/LEARNING.md)", n)
 	}
 }
 

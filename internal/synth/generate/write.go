@@ -21,8 +21,8 @@ type draftOf struct {
 	of *Candidate
 }
 
-// write makes scenarios of candidates: split first, then worded by a family, or a prompt, of that split. What reads as it
-// should not is left out.
+// write makes scenarios of candidates: split first, then worded by a family, or a prompt, of that split. What reads as
+// it should not is left out.
 func (m *maker) write(ctx context.Context, list []*Candidate) ([]draftOf, error) {
 	out := make([]draftOf, len(list))
 	for i, c := range list {
@@ -150,7 +150,8 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		default:
 			m.byTemplate(d, f, random)
 		}
-		if plain := normal(d.Task); !said[plain] && (try == rewordings-1 || c.program != nil || c.Teacher != "" || c.own != nil || !m.describes(d)) {
+		if plain := normal(d.Task); !said[plain] &&
+			(try == rewordings-1 || c.program != nil || c.Teacher != "" || c.own != nil || !m.describes(d)) {
 			said[plain] = true
 			d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(key + d.Task).String()[:10])
 			d.Tags = append(d.Tags, kind)
@@ -220,14 +221,16 @@ func (d *draftOf) unsaid() {
 		return
 	}
 	d.Checks = slices.DeleteFunc(d.Checks, func(c scenario.Check) bool {
-		return c.Type == scenario.AnswerCheck && c.Equals != nil && len(*c.Equals) > 1 && strings.Contains(d.Task, *c.Equals)
+		return c.Type == scenario.AnswerCheck && c.Equals != nil && len(*c.Equals) > 1 &&
+			strings.Contains(d.Task, *c.Equals)
 	})
 }
 
 const byHone = "hone synth"
 
 func (m *maker) provenance(c *Candidate, f family) *scenario.Provenance {
-	p := &scenario.Provenance{By: byHone, Version: m.Version, Kind: c.Kind, Wording: f.Name, Teacher: c.Teacher, Prompts: c.Prompts, Seed: m.Seed, Proof: c.Proof}
+	p := &scenario.Provenance{By: byHone, Version: m.Version, Kind: c.Kind, Wording: f.Name, Teacher: c.Teacher,
+		Prompts: c.Prompts, Seed: m.Seed, Proof: c.Proof}
 	if c.Teacher != "" && c.Split != scenario.Train {
 		p.Wording += " held"
 	}
@@ -250,8 +253,8 @@ func (m *maker) provenance(c *Candidate, f family) *scenario.Provenance {
 	return p
 }
 
-// vet tries each scenario as hone scenarios validate does, and plays those that ask for an answer once more: by then the
-// time is another. Those that do not hold are left out.
+// vet tries each scenario as hone scenarios validate does, and plays those that ask for an answer once more: by then
+// the time is another. Those that do not hold are left out.
 func (m *maker) vet(ctx context.Context, list []draftOf) ([]draftOf, error) {
 	why := make([]string, len(list))
 	var plays []play
@@ -339,7 +342,8 @@ func general(finding string) string {
 	return finding
 }
 
-// quiet reports whether trying a scenario changes nothing, and looks at nothing but results: then it needs no session of its own.
+// quiet reports whether trying a scenario changes nothing, and looks at nothing but results: then it needs no session
+// of its own.
 func (m *maker) quiet(s *scenario.Scenario) bool {
 	return len(s.Setup) == 0 && !slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Look() != "" }) &&
 		!slices.ContainsFunc(s.Gold, func(g scenario.Gold) bool { return !m.byName[g.Name].pure })

@@ -12,7 +12,8 @@ func (d *drawer) another(t *Table, i int, not any) any {
 	if t.Columns[i].Bool && not != nil {
 		return map[bool]int64{true: 0, false: 1}[equal(not, int64(1))]
 	}
-	if x, ok := asFloat(not); ok && t.Columns[i].Ref == nil && !t.Columns[i].Label { // a number that names is one of those
+	// a number that names is one of those
+	if x, ok := asFloat(not); ok && t.Columns[i].Ref == nil && !t.Columns[i].Label {
 		if _, whole := not.(int64); whole {
 			return max(1, int64(x)+int64(pick(d.r, []int{-20, -5, -3, -2, -1, 1, 2, 3, 5, 10, 25, 50})))
 		}
@@ -91,8 +92,8 @@ func (d *drawer) set(corrected bool) *Program {
 	}
 }
 
-// literalOf is a value as it is written into a column: its SQL, how it is said, and the table that it names a row of. The
-// SQL is "" where it cannot be said.
+// literalOf is a value as it is written into a column: its SQL, how it is said, and the table that it names a row of.
+// The SQL is "" where it cannot be said.
 func (d *drawer) literalOf(c Column, v any, row []any) (sql, said string, of *Table) {
 	if c.Ref == nil {
 		if said = c.show(v); c.Kind == Date {
@@ -160,7 +161,8 @@ func (d *drawer) setTwo() *Program {
 	}
 	return &Program{pattern: "set_two", slots: slots, Tables: tables,
 		Steps: d.changing(t, where, true, func(where []Cond) Step {
-			return Step{SQL: "UPDATE " + Ident(t.Name) + " SET " + strings.Join(sets, ", ") + filter(t, where), Writes: true}
+			return Step{SQL: "UPDATE " + Ident(t.Name) + " SET " + strings.Join(sets, ", ") + filter(t, where),
+				Writes: true}
 		})}
 }
 
@@ -271,7 +273,8 @@ func (d *drawer) drawValues(t *Table) (columns, literals, said []string, tables 
 			if code == "" {
 				return nil, nil, nil, nil, ""
 			}
-			columns, literals, said = append(columns, Ident(c.Name)), append(literals, Literal(code)), append(said, c.caption()+" "+code)
+			columns, literals, said =
+				append(columns, Ident(c.Name)), append(literals, Literal(code)), append(said, c.caption()+" "+code)
 			continue
 		case i == t.Key && i != t.Label:
 			if key, ok := t.next(); d.w.NoKeys && ok {
@@ -374,11 +377,13 @@ func (d *drawer) fresh(t *Table) any {
 		var v any
 		if n, ok := t.Rows[0][t.Label].(int64); ok {
 			v = n + int64(500+d.r.IntN(400))
-		} else if x, y := strings.Fields(a), strings.Fields(b); len(t.Columns[t.Label].Parts) == 2 && len(x)+len(y) != 4 {
+		} else if x, y := strings.Fields(a), strings.Fields(b); len(t.Columns[t.Label].Parts) == 2 &&
+			len(x)+len(y) != 4 {
 			continue // where the first name ends is not said
 		} else if len(x) > 1 && len(y) > 1 {
 			v = strings.Join(append(slices.Clone(x[:len(x)-1]), y[len(y)-1]), " ")
-		} else if i := strings.LastIndexByte(a, '-'); i > 0 && i < len(a)-1 && strings.Trim(a[i+1:], "0123456789") == "" {
+		} else if i := strings.LastIndexByte(a, '-'); i > 0 && i < len(a)-1 &&
+			strings.Trim(a[i+1:], "0123456789") == "" {
 			v = fmt.Sprintf("%s%d", a[:i+1], 100+d.r.IntN(900))
 		} else if len(x) == 1 {
 			v = pick(d.r, []string{inventName(d.r, "first"), pick(d.r, lastNames())})
@@ -507,8 +512,8 @@ func (d *drawer) asLabel(t *Table, name string) any {
 	return name
 }
 
-// several are a change and something else in one message. What is asked behind a change is asked of another table, or of
-// the world as it is then.
+// several are a change and something else in one message. What is asked behind a change is asked of another table, or
+// of the world as it is then.
 func (d *drawer) several() *Program {
 	first := d.draw(pick(d.r, []string{Set, Set, Insert, Remove, Count, Lookup, Best}))
 	other := &drawer{r: d.r, w: d.w} // what the first made of a value is no noun for the second

@@ -56,13 +56,14 @@ func (d *drawer) adjustAndAsk() *Program {
 	})
 	q := Query{Table: t, Where: t.keyConditions(row), Column: i, Of: -1, Order: -1}
 	p.Steps = append(p.Steps, Step{SQL: q.SQL()})
-	p.then = &Program{pattern: "left", slots: slots, Answer: Answer{Form: "number", Values: []string{fmt.Sprint(after)}}}
+	p.then = &Program{pattern: "left", slots: slots,
+		Answer: Answer{Form: "number", Values: []string{fmt.Sprint(after)}}}
 	p.Result = []string{fmt.Sprint(after)}
 	return p
 }
 
-// setAndCount changes a property of a named thing and asks how many things are so then, or how many are left that have no
-// value.
+// setAndCount changes a property of a named thing and asks how many things are so then, or how many are left that have
+// no value.
 func (d *drawer) setAndCount() *Program {
 	t := d.table()
 	if t == nil || t.Columns[t.Label].Ref != nil {
@@ -134,7 +135,8 @@ func (d *drawer) setAndLookUp() *Program {
 	var props []int
 	for _, i := range t.properties(func(c Column) bool { return !c.Several }) {
 		said := t.Columns[i].caption()
-		if said != first.slots["attr"] && said != first.slots["attr2"] && row != nil && t.show(i, row) != "" && sayable(t.show(i, row)) {
+		if said != first.slots["attr"] && said != first.slots["attr2"] && row != nil && t.show(i, row) != "" &&
+			sayable(t.show(i, row)) {
 			props = append(props, i)
 		}
 	}

@@ -13,7 +13,8 @@ func (d *drawer) moveAll() *Program {
 		return nil
 	}
 	refs := t.properties(func(c Column) bool {
-		return c.Ref != nil && c.Ref != t && c.Ref.Label >= 0 && len(c.Ref.Rows) > 1 && c.Ref.Columns[c.Ref.Label].Ref == nil
+		return c.Ref != nil && c.Ref != t && c.Ref.Label >= 0 && len(c.Ref.Rows) > 1 &&
+			c.Ref.Columns[c.Ref.Label].Ref == nil
 	})
 	if len(refs) == 0 {
 		return nil
@@ -151,7 +152,8 @@ func (d *drawer) removeWith() *Program {
 	}
 	from, column := d.onlyReferrer(t)
 	row := d.sole(t)
-	if from == nil || row == nil || slices.ContainsFunc(d.w.Tables, func(o *Table) bool { return len(o.references(from)) > 0 }) {
+	if from == nil || row == nil ||
+		slices.ContainsFunc(d.w.Tables, func(o *Table) bool { return len(o.references(from)) > 0 }) {
 		return nil
 	}
 	n := 0
@@ -166,7 +168,8 @@ func (d *drawer) removeWith() *Program {
 	slots := d.about(t)
 	slots["x"], slots["others"] = d.nameInRequest(t, row), from.Many
 	look, where := d.before(t, []Cond{t.label(row)}, true)
-	children := fmt.Sprintf(" FROM %s WHERE %s = %s", Ident(from.Name), Ident(from.Columns[column].Name), Literal(row[t.Key]))
+	children := fmt.Sprintf(" FROM %s WHERE %s = %s",
+		Ident(from.Name), Ident(from.Columns[column].Name), Literal(row[t.Key]))
 	return &Program{
 		pattern: "remove_with",
 		slots:   slots,
@@ -216,7 +219,9 @@ func (d *drawer) removeUnreferred() *Program {
 		d.narrow(slots, t, phrase)
 	}
 	rows := slices.DeleteFunc(slices.Clone(t.rows(where)), func(row []any) bool {
-		return slices.ContainsFunc(from.Rows, func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) })
+		return slices.ContainsFunc(from.Rows, func(o []any) bool {
+			return o[column] != nil && equal(o[column], row[t.Key])
+		})
 	})
 	if len(rows) == 0 || len(rows) > mostChanged || len(rows) == len(t.Rows) {
 		return nil
@@ -240,8 +245,8 @@ func (d *drawer) removeUnreferred() *Program {
 	return d.reportOn(p, t, rows)
 }
 
-// reportOn has the person ask, at times, which things a change was made to, or to how many: the look before it has shown
-// them.
+// reportOn has the person ask, at times, which things a change was made to, or to how many: the look before it has
+// shown them.
 func (d *drawer) reportOn(p *Program, t *Table, rows [][]any) *Program {
 	var names []string
 	for _, row := range rows {
@@ -252,7 +257,8 @@ func (d *drawer) reportOn(p *Program, t *Table, rows [][]any) *Program {
 	case n == 0 && len(names) <= mostListed && !repeats(names) && t.Columns[t.Label].Ref == nil:
 		p.then = &Program{pattern: "which", slots: slots, Answer: Answer{Form: "list", Values: names}}
 	case n == 1 && len(names) > 1:
-		p.then = &Program{pattern: "how_many", slots: slots, Answer: Answer{Form: "number", Values: []string{fmt.Sprint(len(names))}}}
+		p.then = &Program{pattern: "how_many", slots: slots,
+			Answer: Answer{Form: "number", Values: []string{fmt.Sprint(len(names))}}}
 	}
 	return p
 }

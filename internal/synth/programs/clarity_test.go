@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// What a request says of some rows is true of these alone: of flags without a value, values in other capitals, two sorts
-// of one noun, moments on a day, and several texts in one value nothing is said.
+// What a request says of some rows is true of these alone: of flags without a value, values in other capitals, two
+// sorts of one noun, moments on a day, and several texts in one value nothing is said.
 func TestConditionsAreClear(t *testing.T) {
 	jobs := func(column, values string) *World {
 		rows := ""
 		for i, v := range strings.Split(values, "|") {
-			rows += fmt.Sprintf(`,{"id": %d, "name": "J%d", "rank": %d, %s}`, i+1, i, i+3, strings.ReplaceAll(column, "?", v))
+			rows += fmt.Sprintf(`,{"id": %d, "name": "J%d", "rank": %d, %s}`,
+				i+1, i, i+3, strings.ReplaceAll(column, "?", v))
 		}
 		return liveTables("jobs", "["+rows[1:]+"]")
 	}
@@ -76,8 +77,8 @@ func TestColumnsAreToldApart(t *testing.T) {
 	}
 }
 
-// A column refers to a table by keys alone: neither do 3 items name the item 3, nor table 2 a dish, nor what starts an art;
-// and no table gets another key when one refers to it.
+// A column refers to a table by keys alone: neither do 3 items name the item 3, nor table 2 a dish, nor what starts an
+// art; and no table gets another key when one refers to it.
 func TestWhatRefersToNothing(t *testing.T) {
 	w := liveTables(
 		"arts", `[{"id": 1, "name": "Fresco"}, {"id": 2, "name": "Etching"}, {"id": 3, "name": "Collage"}]`,
@@ -98,14 +99,15 @@ func TestWhatRefersToNothing(t *testing.T) {
 	}
 }
 
-// A name in two columns is found by what stands in these, whatever its spaces, and none is made up of which nobody knows
-// where the first name ends.
+// A name in two columns is found by what stands in these, whatever its spaces, and none is made up of which nobody
+// knows where the first name ends.
 func TestNamesWithSpacesInTwoColumns(t *testing.T) {
 	w := liveTables("staff", `[{"id": 1, "first_name": "Mary Ann", "last_name": "Holt", "boss_id": 2},
 		{"id": 2, "first_name": "Bo", "last_name": "van Dam", "boss_id": 3}, {"id": 3, "first_name": "Cy", "last_name": "Lund", "boss_id": 1}]`)
 	staff := w.Tables[0]
 	o := openLive(t, w)
-	if got := o.ask("SELECT id FROM staff WHERE id = " + staff.keyOf(staff.Rows[0])); !slices.Equal(got, []string{"1"}) {
+	if got := o.ask("SELECT id FROM staff WHERE id = " + staff.keyOf(staff.Rows[0])); !slices.Equal(got,
+		[]string{"1"}) {
 		t.Errorf("Mary Ann Holt is %q", got)
 	}
 	each(w, 200, []string{Insert}, func(p *Program, sql string) {
@@ -146,14 +148,17 @@ func TestCodesAreNamedByWhatTheyAre(t *testing.T) {
 	w := liveTables("parts", `[{"part_no": "FP-01", "city": "Oslo", "state": "open", "pieces": 3},
 		{"part_no": "OF-02", "city": "Rome", "state": "done", "pieces": 4}, {"part_no": "SP-03", "city": "Lima", "state": "lost", "pieces": 5}]`)
 	each(w, 300, []string{Lookup, Set}, func(p *Program, sql string) {
-		if x := strings.TrimPrefix(p.slots["x"], "the "); slices.Contains([]string{"Oslo", "Rome", "Lima", "open", "done", "lost"}, x) {
+		if x := strings.TrimPrefix(p.slots["x"],
+			"the "); slices.Contains([]string{"Oslo", "Rome", "Lima", "open", "done", "lost"}, x) {
 			t.Errorf("%q: %s", x, sql)
 		}
 	})
 }
 
 func TestValuesAsTheyAreStored(t *testing.T) {
-	for text, want := range map[string]any{"007": "007", "+4712345": "+4712345", "7": int64(7), "-1.5": -1.5, "Nan": "Nan"} {
+	for text, want := range map[string]any{
+		"007": "007", "+4712345": "+4712345", "7": int64(7), "-1.5": -1.5, "Nan": "Nan",
+	} {
 		if got := numberOf(text); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
@@ -164,11 +169,14 @@ func TestValuesAsTheyAreStored(t *testing.T) {
 	if got := Records("name,city\nLund, Ana,Oslo\nBen,Rome\nCy,Lima"); got != nil {
 		t.Errorf("a value with the separator: %v", got)
 	}
-	if got := Records("1. row\nid: 1\nname: Ana: Sol\ncity: NULL\n\n2. row\nid: 2\nname: Ben\ncity: Rome\n\nResult: 2 rows returned"); len(got) != 2 ||
-		got[0].Values[0] != int64(1) || got[0].Values[1] != "Ana: Sol" || got[0].Values[2] != nil || got[1].Names[2] != "city" {
+	if got := Records("1. row\nid: 1\nname: Ana: Sol\ncity: NULL\n\n2. row\nid: 2\nname: Ben\ncity: Rome\n\n" +
+		"Result: 2 rows returned"); len(got) != 2 ||
+		got[0].Values[0] != int64(1) || got[0].Values[1] != "Ana: Sol" || got[0].Values[2] != nil ||
+		got[1].Names[2] != "city" {
 		t.Errorf("rows one below the other: %v", got)
 	}
-	if got := Records("*************************** 1. row ***************************\n  id: 1\nname: Ana"); len(got) != 1 || got[0].Names[0] != "id" {
+	if got := Records("*************************** 1. row ***************************\n  id: 1\n" +
+		"name: Ana"); len(got) != 1 || got[0].Names[0] != "id" {
 		t.Errorf("as MySQL shows them: %v", got)
 	}
 	if got := Records("name | n\nAna | 1\nBen | 2\n(2 rows)"); len(got) != 2 {
@@ -251,7 +259,8 @@ func TestWhatBelongsToAPhrase(t *testing.T) {
 		t.Error(got)
 	}
 	r := rand.New(rand.NewPCG(1, 1))
-	if w := liveTables("_", `[{"": 1, "_": 2}, {"": 2, "_": 3}, {"": 3, "_": 5}]`); Draw(r, w, Total) != nil { // no panic
+	// no panic
+	if w := liveTables("_", `[{"": 1, "_": 2}, {"": 2, "_": 3}, {"": 3, "_": 5}]`); Draw(r, w, Total) != nil {
 		t.Error("a column without a name is said")
 	}
 }
@@ -324,7 +333,12 @@ func TestNumbersThatName(t *testing.T) {
 	if set == 0 {
 		t.Error("none was set")
 	}
-	for noun, want := range map[string]string{"": "a ", "amount": "an amount", "unit price": "a unit price", "price": "a price"} {
+	for noun, want := range map[string]string{
+		"":           "a ",
+		"amount":     "an amount",
+		"unit price": "a unit price",
+		"price":      "a price",
+	} {
 		if got := article(noun); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -33,7 +33,9 @@ func TestChangesOfManyAreWhatIsSaid(t *testing.T) {
 	for seed := range uint64(NumDomains()) {
 		w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
 		d := &drawer{r: rand.New(rand.NewPCG(seed, 2)), w: w}
-		for _, draw := range []func() *Program{d.moveAll, d.fillMissing, d.percentAll, d.removeWith, d.removeUnreferred, d.sameAs} {
+		for _, draw := range []func() *Program{
+			d.moveAll, d.fillMissing, d.percentAll, d.removeWith, d.removeUnreferred, d.sameAs,
+		} {
 			var p *Program
 			for n := 0; n < tries && p == nil; n++ {
 				d.one, d.many, d.looked = "", "", nil
@@ -47,7 +49,8 @@ func TestChangesOfManyAreWhatIsSaid(t *testing.T) {
 			table := p.Tables[0]
 			i := table.columnSaid(p.slots["attr"])
 			cells := func() (values []string) {
-				return o.ask(fmt.Sprintf("SELECT COALESCE(%s, '') FROM %s ORDER BY rowid", Ident(table.Columns[i].Name), Ident(table.Name)))
+				return o.ask(fmt.Sprintf("SELECT COALESCE(%s, '') FROM %s ORDER BY rowid",
+					Ident(table.Columns[i].Name), Ident(table.Name)))
 			}
 			count := func(of *Table) int { return len(o.ask("SELECT 1 FROM " + Ident(of.Name))) }
 			var before []string
@@ -94,22 +97,27 @@ func TestChangesOfManyAreWhatIsSaid(t *testing.T) {
 					}
 				}
 			case "remove_with":
-				if left := o.ask(fmt.Sprintf("SELECT 1 FROM %s WHERE %s", Ident(table.Name), table.label(rowNamed(table, p.slots["x"])).in(table))); len(left) > 0 || count(table) != was-1 {
+				if left := o.ask(fmt.Sprintf("SELECT 1 FROM %s WHERE %s", Ident(table.Name),
+					table.label(rowNamed(table, p.slots["x"])).in(table))); len(left) > 0 || count(table) != was-1 {
 					t.Errorf("%s is there: %+v", p.slots["x"], p.Steps)
 				}
 				from, column := d.onlyReferrer(table)
 				if lost := o.ask(fmt.Sprintf("SELECT 1 FROM %s WHERE %s NOT IN (SELECT %s FROM %s)", Ident(from.Name),
-					Ident(from.Columns[column].Name), Ident(table.Columns[table.Key].Name), Ident(table.Name))); len(lost) > 0 {
+					Ident(from.Columns[column].Name), Ident(table.Columns[table.Key].Name),
+					Ident(table.Name))); len(lost) > 0 {
 					t.Errorf("%d refer to what is gone: %+v", len(lost), p.Steps)
 				}
 			case "remove_unrelated":
 				from, column := d.onlyReferrer(table)
 				if lost := o.ask(fmt.Sprintf("SELECT 1 FROM %s WHERE %s NOT IN (SELECT %s FROM %s)", Ident(from.Name),
-					Ident(from.Columns[column].Name), Ident(table.Columns[table.Key].Name), Ident(table.Name))); len(lost) > 0 {
+					Ident(from.Columns[column].Name), Ident(table.Columns[table.Key].Name),
+					Ident(table.Name))); len(lost) > 0 {
 					t.Errorf("%d refer to what is gone: %+v", len(lost), p.Steps)
 				}
 			case "same_as":
-				x, y := slices.IndexFunc(table.Rows, func(r []any) bool { return table.nameInRequest(r) == p.slots["x"] }),
+				x, y := slices.IndexFunc(table.Rows, func(r []any) bool {
+					return table.nameInRequest(r) == p.slots["x"]
+				}),
 					slices.IndexFunc(table.Rows, func(r []any) bool { return table.nameInRequest(r) == p.slots["y"] })
 				if after := cells(); x >= 0 && y >= 0 && after[x] != after[y] {
 					t.Errorf("%s has %s, and %s has %s", p.slots["x"], after[x], p.slots["y"], after[y])
@@ -117,7 +125,9 @@ func TestChangesOfManyAreWhatIsSaid(t *testing.T) {
 			}
 		}
 	}
-	for _, pattern := range []string{"move_all", "fill", "percent_up", "percent_down", "remove_with", "remove_unrelated", "same_as"} {
+	for _, pattern := range []string{
+		"move_all", "fill", "percent_up", "percent_down", "remove_with", "remove_unrelated", "same_as",
+	} {
 		if seen[pattern] < 3 {
 			t.Errorf("%s was drawn %d times", pattern, seen[pattern])
 		}
@@ -176,15 +186,18 @@ func TestClausesAreTrueWhereTheChangeIsMade(t *testing.T) {
 		o := open(t, w)
 		i := table.columnSaid(p.slots["attr"])
 		o.change(p)
-		after := o.ask(fmt.Sprintf("SELECT %s FROM %s WHERE %s", Ident(table.Columns[i].Name), Ident(table.Name), table.keyConditions(row)[0].in(table)))[0]
+		after := o.ask(fmt.Sprintf("SELECT %s FROM %s WHERE %s",
+			Ident(table.Columns[i].Name), Ident(table.Name), table.keyConditions(row)[0].in(table)))[0]
 		want := p.slots["v"]
 		if !holds {
 			if want = p.slots["old"]; p.pattern == "set_when" {
 				want = table.show(i, row)
 			}
 		}
-		if c := table.Columns[i]; c.Ref == nil && c.Kind != Date && !c.Bool && !c.Cents && c.Yes == "" && after != want {
-			t.Errorf("the %s %s, and is %q: the %s is %q, want %q: %+v", p.slots["attr2"], p.slots["rel"], is, p.slots["attr"], after, want, p.Steps)
+		if c := table.Columns[i]; c.Ref == nil && c.Kind != Date && !c.Bool && !c.Cents && c.Yes == "" &&
+			after != want {
+			t.Errorf("the %s %s, and is %q: the %s is %q, want %q: %+v",
+				p.slots["attr2"], p.slots["rel"], is, p.slots["attr"], after, want, p.Steps)
 		}
 		if changes := len(p.Steps) > 1; p.pattern == "set_when" && changes != holds {
 			t.Errorf("the %s %s, and is %q: changes %v", p.slots["attr2"], p.slots["rel"], is, changes)

@@ -56,8 +56,8 @@ func (d *drawer) setWhen(otherwise bool) *Program {
 	return p
 }
 
-// clause draws what a person may say of a property of a row, behind its name: "is above 40", "is not recorded". holds says
-// whether that is so, and left what is so where it is not.
+// clause draws what a person may say of a property of a row, behind its name: "is above 40", "is not recorded". holds
+// says whether that is so, and left what is so where it is not.
 func (d *drawer) clause(t *Table, row []any, k int) (holds bool, cond, left string) {
 	c, v := t.Columns[k], t.value(row, k, -1)
 	if c.Several || c.Bool || t.hasFlags(k) {

@@ -47,14 +47,18 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 	case c.Bool:
 		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + c.caption()
 	case c.isStock() && d.r.IntN(2) == 0:
-		cond.Value, phrase = int64(0), pick(d.r, []string{"that are sold out", "that are out of stock", "of which none is left"})
+		cond.Value, phrase =
+			int64(0), pick(d.r, []string{"that are sold out", "that are out of stock", "of which none is left"})
 		if d.r.IntN(2) == 0 {
-			cond.Op, phrase = Above, pick(d.r, []string{"that are in stock", "that we have in stock", "of which some are left"})
+			cond.Op, phrase =
+				Above, pick(d.r, []string{"that are in stock", "that we have in stock", "of which some are left"})
 		}
-	case c.Ref == nil && c.isClass() && strings.HasPrefix(c.withPhrase(), "that are {v}") && isWord(Show(v)) && d.r.IntN(4) == 0:
+	case c.Ref == nil && c.isClass() && strings.HasPrefix(c.withPhrase(), "that are {v}") && isWord(Show(v)) &&
+		d.r.IntN(4) == 0:
 		cond.Op, phrase = Not, strings.Replace(phrase, "that are ", "that are not ", 1)
 		d.look(t, i)
-	case c.Ref == nil && c.isClass() && d.many == "" && isWord(c.noun(v)) && d.r.IntN(5) > 0: // "nurses", "electric bikes"
+	case c.Ref == nil && c.isClass() && d.many == "" && isWord(c.noun(v)) && d.r.IntN(5) > 0:
+		// "nurses", "electric bikes"
 		d.one, d.many = c.nouns(t, c.noun(v))
 		d.look(t, i)
 		phrase = ""
@@ -90,7 +94,8 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 
 // isStock reports whether a number says how many of a thing are there.
 func (c Column) isStock() bool {
-	return c.Kind == Number && slices.Contains([]string{"stock", "hand", "inventory", "available", "copies", "left"}, lastWord(c.Name))
+	return c.Kind == Number &&
+		slices.Contains([]string{"stock", "hand", "inventory", "available", "copies", "left"}, lastWord(c.Name))
 }
 
 // within is the condition that a day is in a year, in a month or on a day, of which prefix is the beginning.
@@ -105,7 +110,8 @@ func (d *drawer) within(c Column, column int, prefix string) (Cond, string) {
 // surname is the condition that people have a last name, of names that stand in one column.
 func (d *drawer) surname(t *Table, not []int) (Cond, string, bool) {
 	label := t.Columns[t.Label]
-	if label.Ref != nil || label.Kind != Text || len(label.Parts) > 0 || d.w.Cased || d.w.Listed || slices.Contains(not, t.Label) || !t.people() {
+	if label.Ref != nil || label.Kind != Text || len(label.Parts) > 0 || d.w.Cased || d.w.Listed ||
+		slices.Contains(not, t.Label) || !t.people() {
 		return Cond{}, "", false
 	}
 	words := strings.Fields(t.rowLabel(pick(d.r, t.Rows)))
@@ -113,10 +119,12 @@ func (d *drawer) surname(t *Table, not []int) (Cond, string, bool) {
 		return Cond{}, "", false
 	}
 	c := Cond{t.Label, -1, Has, words[1]}
-	if slices.ContainsFunc(t.rows([]Cond{c}), func(row []any) bool { return !strings.HasSuffix(t.rowLabel(row), " "+words[1]) }) {
+	if slices.ContainsFunc(t.rows([]Cond{c}),
+		func(row []any) bool { return !strings.HasSuffix(t.rowLabel(row), " "+words[1]) }) {
 		return Cond{}, "", false
 	}
-	return c, pick(d.r, []string{"called ", "surnamed ", "whose last name is ", "with the surname ", "by the name of "}) + words[1], true
+	return c, pick(d.r, []string{"called ", "surnamed ", "whose last name is ", "with the surname ",
+		"by the name of "}) + words[1], true
 }
 
 // put puts a value into a phrase, behind "an" where that is said before it.
@@ -138,7 +146,8 @@ func ofOne(phrase string) string {
 		switch {
 		case irregular[verb] != "":
 			verb = irregular[verb]
-		case !strings.HasSuffix(verb, "ed") && !slices.Contains([]string{"left", "began", "went", "can", "cannot"}, verb):
+		case !strings.HasSuffix(verb, "ed") &&
+			!slices.Contains([]string{"left", "began", "went", "can", "cannot"}, verb):
 			verb = plural(verb)
 		}
 		return word + " " + verb

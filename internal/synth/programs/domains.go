@@ -330,8 +330,8 @@ func foreignSurnames() []string {
 	return splitList(`Müller,Ångström,García,Dvořák,O'Neill,Şahin,Brontë,Nuñez,Wójcik,D'Amico,Smith,Chen,Roy,Hall`, ",")
 }
 
-// IsHeldOut reports whether worlds of a domain are for held-out tasks alone: so a rate on them is not one of schemas that
-// training has seen.
+// IsHeldOut reports whether worlds of a domain are for held-out tasks alone: so a rate on them is not one of schemas
+// that training has seen.
 func IsHeldOut(index int) bool { return index%4 == 3 }
 
 // splitList are the entries of a list that is written over several lines.

@@ -128,8 +128,10 @@ func TestColumnsAreSaidAsPeopleSayThem(t *testing.T) {
 			if last, _ := o.play(p); p.Result != nil && !slices.Equal(p.Result, last) {
 				t.Fatalf("%s: computed %q, the database says %q: %+v", kind, p.Result, last, p.Steps)
 			}
-			said := strings.Join(append([]string{p.pattern, p.slots["many"], p.slots["filter"], p.slots["x"], p.slots["rel"],
-				p.slots["y"], p.slots["attr"], p.slots["v"]}, p.Answer.Values...), " ")
+			said := strings.Join(append([]string{
+				p.pattern, p.slots["many"], p.slots["filter"], p.slots["x"], p.slots["rel"],
+				p.slots["y"], p.slots["attr"], p.slots["v"],
+			}, p.Answer.Values...), " ")
 			sql := p.Steps[len(p.Steps)-1].SQL
 			seen[sql] = append(seen[sql], strings.Join(strings.Fields(said), " "))
 		}
@@ -150,7 +152,8 @@ func TestColumnsAreSaidAsPeopleSayThem(t *testing.T) {
 		"SELECT title FROM scores ORDER BY at DESC LIMIT 1":            "best scores at Largo",
 		"SELECT COUNT(*) FROM members JOIN members AS mentor ON members.mentor_id = mentor.id " +
 			"WHERE mentor.name = 'Ana Sol'": "count members mentored by Ana Sol 1",
-		"SELECT members.name FROM members " + link + " = 'Nocturne' ORDER BY members.id": "list members who play Nocturne " +
+		"SELECT members.name FROM members " + link +
+			" = 'Nocturne' ORDER BY members.id": "list members who play Nocturne " +
 			"Ana Sol Ben Ray",
 		"SELECT COUNT(*) FROM members " + link + " = 'Rondo'": "count members who play Rondo 1",
 		"DELETE FROM plays WHERE member_id = (SELECT id FROM members WHERE name = 'Ana Sol') AND " +
@@ -193,7 +196,8 @@ func TestNamesOfOtherLettersAreNotSorted(t *testing.T) {
 		if text := p.Word(rand.New(rand.NewPCG(seed, 16)), scenario.Train).Task; strings.Contains(text, "lphabet") {
 			t.Error(text)
 		}
-		p = &Program{slots: map[string]string{"x": "Åse"}, Steps: []Step{{SQL: "SELECT 1 FROM dogs WHERE name = 'Åse'"}}}
+		p = &Program{slots: map[string]string{"x": "Åse"},
+			Steps: []Step{{SQL: "SELECT 1 FROM dogs WHERE name = 'Åse'"}}}
 		if p.lower(rand.New(rand.NewPCG(seed, 17))); p.slots["x"] != "Åse" {
 			t.Errorf("%q", p.slots["x"])
 		}

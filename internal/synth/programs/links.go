@@ -33,8 +33,8 @@ func (d *drawer) links() (list []*Table) {
 	return list
 }
 
-// askForLinks asks for the things that a named one is linked with, or for their number. The phrase of a link's column stands
-// behind the things of the other one: "plays" + "with {v} in the cast".
+// askForLinks asks for the things that a named one is linked with, or for their number. The phrase of a link's column
+// stands behind the things of the other one: "plays" + "with {v} in the cast".
 func (d *drawer) askForLinks(count bool) *Program {
 	link := pick(d.r, d.links())
 	of, by := 1, 2

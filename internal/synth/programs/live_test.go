@@ -42,10 +42,12 @@ func each(w *World, seeds uint64, kinds []string, see func(p *Program, last stri
 
 // oddNames are columns as people call them in tables of their own.
 func oddNames() []string {
-	return []string{"", "_", "id", "name", "Name Of Thing", `say "hi"`, "größe", "日本", "order", "group", "status", "Status", "kind",
-		"is_ok", "active", "price_eur", "price usd", "price_cents", "weight_kg", "cost_per_kg", "created_at", "hired_on", "due",
-		"first_name", "last_name", "owner_id", "thing_id", "table_no", "qty", "goals", "notes", "home_city", "work_city", "x.y",
-		"select", "zip", "phone", "things", "ratio"}
+	return []string{
+		"", "_", "id", "name", "Name Of Thing", `say "hi"`, "größe", "日本", "order", "group", "status", "Status", "kind",
+		"is_ok", "active", "price_eur", "price usd", "price_cents", "weight_kg", "cost_per_kg", "created_at",
+		"hired_on", "due", "first_name", "last_name", "owner_id", "thing_id", "table_no", "qty", "goals", "notes",
+		"home_city", "work_city", "x.y", "select", "zip", "phone", "things", "ratio",
+	}
 }
 
 // oddValue is a value as such tables have it.
@@ -69,7 +71,8 @@ func oddValue(r *rand.Rand, sort int, row int) any {
 	case 6:
 		return pick(r, []any{"yes", "no"})
 	case 7:
-		return pick(r, []any{"Ana Lund", "Ben 100%", "O'Neil  Bo", "x_y", `back\slash`, "a; b", "b", "two\nlines", "{x}", "Ana", "Zoë"})
+		return pick(r, []any{"Ana Lund", "Ben 100%", "O'Neil  Bo", "x_y", `back\slash`, "a; b", "b", "two\nlines",
+			"{x}", "Ana", "Zoë"})
 	case 8:
 		return nil
 	}
@@ -133,7 +136,8 @@ func TestProgramsOverOddTables(t *testing.T) {
 				if why := c.AnswerUnmet(x.Answer); why != "" {
 					t.Errorf("%d %s: %q fails its own check: %s", seed, kind, x.Answer, why)
 				}
-				if kind != Unknown && kind != Cannot && kind != AskBack && kind != ActIf && c.Answer("I will look at that tomorrow.") {
+				if kind != Unknown && kind != Cannot && kind != AskBack && kind != ActIf &&
+					c.Answer("I will look at that tomorrow.") {
 					t.Errorf("%d %s: an answer that says nothing passes: %+v", seed, kind, c)
 				}
 			}
@@ -143,7 +147,8 @@ func TestProgramsOverOddTables(t *testing.T) {
 			}
 			if p.Result != nil && p.Answer.Form != "left" && p.then == nil &&
 				!sameShown(p.Result, last) {
-				t.Errorf("%d %s: %q: computed %q, the database says %q: %+v", seed, kind, x.Task, p.Result, last, p.Steps)
+				t.Errorf("%d %s: %q: computed %q, the database says %q: %+v",
+					seed, kind, x.Task, p.Result, last, p.Steps)
 			}
 		}
 	}

@@ -76,7 +76,8 @@ func (p *Program) meaning(w *World, split string) (m Meaning, ok bool) {
 	for _, slot := range strings.Fields(pat.Says) {
 		value := slots[slot]
 		switch {
-		case strings.HasPrefix(value, "the ") || strings.HasPrefix(value, p.slots["one"]+" "): // "the pump of 12 kg", "repair 9"
+		case strings.HasPrefix(value, "the ") || strings.HasPrefix(value, p.slots["one"]+" "):
+			// "the pump of 12 kg", "repair 9"
 			m.Things = append(m.Things, value)
 		default:
 			m.Values = append(m.Values, value)
@@ -144,7 +145,8 @@ func (m *Meaning) hide(p *Program, w *World) {
 					seen[text] = true
 				}
 			}
-			if name := t.rowLabel(row); len(name) > 2 && !seen[name] && strings.ToLower(name) != name && !strings.Contains(m.Wants, name) {
+			if name := t.rowLabel(row); len(name) > 2 && !seen[name] && strings.ToLower(name) != name &&
+				!strings.Contains(m.Wants, name) {
 				m.Others = append(m.Others, name)
 				seen[name] = true
 			}

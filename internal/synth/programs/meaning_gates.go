@@ -64,7 +64,8 @@ func (m Meaning) Fault(text string) string {
 			return OtherSense
 		}
 	}
-	if !m.Act && !strings.Contains(text, "?") && !said.any(asking()) && said.any([]string{"is", "are", "was", "has", "have"}) {
+	if !m.Act && !strings.Contains(text, "?") && !said.any(asking()) &&
+		said.any([]string{"is", "are", "was", "has", "have"}) {
 		return LacksSense // a statement
 	}
 	return ""
@@ -119,11 +120,13 @@ func tokens(text string) (list spoken) {
 			t.word, t.plain = whole, strings.TrimRight(t.plain[:len(t.plain)-1], "'’")
 		}
 		for _, month := range months() {
-			if len(t.word) >= 3 && t.word != "may" && strings.HasPrefix(strings.ToLower(month), t.word) || t.word == "sept" && month == "September" {
+			if len(t.word) >= 3 && t.word != "may" && strings.HasPrefix(strings.ToLower(month), t.word) ||
+				t.word == "sept" && month == "September" {
 				t.word = strings.ToLower(month)
 			}
 		}
-		if ordinals := []string{"st", "nd", "rd", "th"}; len(list) > 0 && list[len(list)-1].digit && slices.Contains(ordinals, t.word) {
+		if ordinals := []string{"st", "nd", "rd", "th"}; len(list) > 0 && list[len(list)-1].digit &&
+			slices.Contains(ordinals, t.word) {
 			continue
 		}
 		t.stem = stem(t.word)
@@ -215,9 +218,9 @@ func (s spoken) number(other spoken) bool {
 
 // grammar are the words that a condition may be said without.
 func grammar() []string {
-	return strings.Fields("the a an of in on at by for from to with and or also that who which whose whom where is are was were be been " +
-		"has have had does do did as than it its their any all there belongs belong recorded most least yes no not without " +
-		"member entry item record thing what when how " +
+	return strings.Fields("the a an of in on at by for from to with and or also that who which whose whom where is " +
+		"are was were be been has have had does do did as than it its their any all there belongs belong recorded " +
+		"most least yes no not without member entry item record thing what when how " +
 		"above over more greater below under less after before since")
 }
 

@@ -9,8 +9,8 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// A meaning in its own words has no fault, the wordings of its templates have one in a tenth at most, and those of other programs
-// over the same world nearly always.
+// A meaning in its own words has no fault, the wordings of its templates have one in a tenth at most, and those of
+// other programs over the same world nearly always.
 func TestMeaningsTellWordingsApart(t *testing.T) {
 	asWritten := func(_ *rand.Rand, wording string) string { return wording }
 	own, fell, others, wrong := 0, 0, 0, 0
@@ -131,22 +131,25 @@ func TestFaultsOfWordings(t *testing.T) {
 // What is meant holds no key, no statement and no answer; a report, which is bound to its form, has no meaning.
 func TestMeaningsHideTheAnswer(t *testing.T) {
 	n := 0
-	each(kennel(), 300, []string{Lookup, Join, Count, Best, List, Set, Remove, Insert, Several}, func(p *Program, sql string) {
-		for _, m := range p.Meanings(kennel(), scenario.Train) {
-			n++
-			if strings.Contains(m.Wants, "SELECT") || strings.Contains(m.Wants, "{") || strings.Contains(m.Wants, "_") {
-				t.Error(m.Wants)
-			}
-			for _, hidden := range m.Hidden {
-				if slices.Contains(strings.Fields(m.Wants), hidden) {
-					t.Errorf("%s says %s", m.Wants, hidden)
+	each(kennel(), 300,
+		[]string{Lookup, Join, Count, Best, List, Set, Remove, Insert, Several}, func(p *Program, sql string) {
+			for _, m := range p.Meanings(kennel(), scenario.Train) {
+				n++
+				if strings.Contains(m.Wants, "SELECT") || strings.Contains(m.Wants, "{") ||
+					strings.Contains(m.Wants, "_") {
+					t.Error(m.Wants)
+				}
+				for _, hidden := range m.Hidden {
+					if slices.Contains(strings.Fields(m.Wants), hidden) {
+						t.Errorf("%s says %s", m.Wants, hidden)
+					}
 				}
 			}
-		}
-		if p.Kind == Best && p.then == nil && !slices.Contains(p.Meanings(kennel(), scenario.Train)[0].Hidden, p.Answer.Values[0]) {
-			t.Errorf("%v is not hidden", p.Answer.Values)
-		}
-	})
+			if p.Kind == Best && p.then == nil &&
+				!slices.Contains(p.Meanings(kennel(), scenario.Train)[0].Hidden, p.Answer.Values[0]) {
+				t.Errorf("%v is not hidden", p.Answer.Values)
+			}
+		})
 	if n < 100 {
 		t.Errorf("%d meanings", n)
 	}
@@ -155,7 +158,8 @@ func TestMeaningsHideTheAnswer(t *testing.T) {
 	}
 }
 
-// A program in a model's words has the answer and the checks that it has in those of its template, and asks for the form.
+// A program in a model's words has the answer and the checks that it has in those of its template, and asks for the
+// form.
 func TestWordAs(t *testing.T) {
 	forms := 0
 	for seed := range uint64(40) {

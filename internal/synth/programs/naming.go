@@ -6,14 +6,15 @@ import (
 	"unicode"
 )
 
-// naming draws how a person names a row, and the conditions that find it: mostly by its whole name, at times by a part of
-// it that no other row's name has ("Gus"), or where the name is a code by another property that only this row has ("the
-// fuel pump"), or by what it belongs to ("the shift of Ana on 4 July").
+// naming draws how a person names a row, and the conditions that find it: mostly by its whole name, at times by a part
+// of it that no other row's name has ("Gus"), or where the name is a code by another property that only this row has
+// ("the fuel pump"), or by what it belongs to ("the shift of Ana on 4 July").
 func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 	if d.plain {
 		return d.nameInRequest(t, row), []Cond{t.label(row)}
 	}
-	if t.Key >= 0 && t.Key != t.Label && t.Columns[t.Key].Kind == Text && isCodeName(Show(row[t.Key])) && d.r.IntN(4) == 0 {
+	if t.Key >= 0 && t.Key != t.Label && t.Columns[t.Key].Kind == Text && isCodeName(Show(row[t.Key])) &&
+		d.r.IntN(4) == 0 {
 		return Show(row[t.Key]), []Cond{{t.Key, -1, Is, row[t.Key]}}
 	}
 	if isCodeName(t.rowLabel(row)) && (d.r.IntN(2) == 0 || t.isNumbered() && d.r.IntN(2) == 0) {
@@ -109,8 +110,9 @@ func isASCII(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
-// before shows the rows that a change is about before it is made. A row that is named is looked for by a part of its name,
-// whatever its capitals, and then changed by its key. What a thing with a code is called may stand in any text of it.
+// before shows the rows that a change is about before it is made. A row that is named is looked for by a part of its
+// name, whatever its capitals, and then changed by its key. What a thing with a code is called may stand in any text of
+// it.
 func (d *drawer) before(t *Table, where []Cond, named bool) (look Step, change []Cond) {
 	change = where
 	search := filter(t, where)

@@ -60,13 +60,14 @@ func TestNaming(t *testing.T) {
 	}) {
 		t.Errorf("the fuel pump is looked for by %q", looks["the fuel pump"])
 	}
-	if !slices.ContainsFunc(said["Gus"], func(sql string) bool { return strings.HasSuffix(sql, "WHERE name LIKE '%Gus%'") }) {
+	if !slices.ContainsFunc(said["Gus"],
+		func(sql string) bool { return strings.HasSuffix(sql, "WHERE name LIKE '%Gus%'") }) {
 		t.Errorf("Gus: %q", said["Gus"])
 	}
 }
 
-// What is left out or turned round in words is so in SQL: welders, and those that are not welders; and a sum of products
-// is of what is said.
+// What is left out or turned round in words is so in SQL: welders, and those that are not welders; and a sum of
+// products is of what is said.
 func TestSomeOfATable(t *testing.T) {
 	w := parlour()
 	o := open(t, w)
@@ -89,7 +90,9 @@ func TestSomeOfATable(t *testing.T) {
 			if last, _ := o.play(p); p.Result != nil && !slices.Equal(p.Result, last) {
 				t.Errorf("computed %q, the database says %q: %s", p.Result, last, sql)
 			}
-			if (p.pattern == "worth_some" || p.pattern == "stock_worth" && p.slots["filter"] != "") != (strings.Contains(sql, "SUM(unit_price * on_hand)") && strings.Contains(sql, "WHERE") && p.slots["filter"] != "") {
+			if (p.pattern == "worth_some" || p.pattern == "stock_worth" && p.slots["filter"] != "") !=
+				(strings.Contains(sql, "SUM(unit_price * on_hand)") && strings.Contains(sql, "WHERE") &&
+					p.slots["filter"] != "") {
 				t.Errorf("%s: %s", p.pattern, sql)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// idea is something that a person might begin to keep track of: what its rows are called, and the columns besides that for
-// the thing that a row is about.
+// idea is something that a person might begin to keep track of: what its rows are called, and the columns besides that
+// for the thing that a row is about.
 type idea struct {
 	name    string
 	columns []string
@@ -64,9 +64,16 @@ func (d *drawer) newTable() *Program {
 		Made:    made,
 		Steps: []Step{
 			look,
-			{SQL: fmt.Sprintf("CREATE TABLE %s (%s TEXT, %s %s, %s TEXT)", name, columns[0], Ident(about), kind, columns[2]), Writes: true},
-			{SQL: fmt.Sprintf("INSERT INTO %s (%s, %s, %s) VALUES (%s, %s, %s)", name, columns[0], Ident(about), columns[2],
-				Literal(text), Literal(row[t.Key]), Literal(day)), Writes: true},
+			{
+				SQL: fmt.Sprintf("CREATE TABLE %s (%s TEXT, %s %s, %s TEXT)",
+					name, columns[0], Ident(about), kind, columns[2]),
+				Writes: true,
+			},
+			{
+				SQL: fmt.Sprintf("INSERT INTO %s (%s, %s, %s) VALUES (%s, %s, %s)",
+					name, columns[0], Ident(about), columns[2], Literal(text), Literal(row[t.Key]), Literal(day)),
+				Writes: true,
+			},
 		},
 		Tables: []*Table{t},
 	}

@@ -161,7 +161,8 @@ func (p *Program) Key() string {
 type drawer struct {
 	r *rand.Rand
 	w *World
-	// one and many are nouns in the place of the table's, where a value makes one: "nurses" are staff whose role is nurse.
+	// one and many are nouns in the place of the table's, where a value makes one: "nurses" are staff whose role is
+	// nurse.
 	one, many string
 	plain     bool        // things are named in full
 	looked    []Step      // at the values of a column, before it is compared with one that is said in another form
@@ -196,7 +197,8 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 func (p *Program) lower(r *rand.Rand) {
 	name := p.slots["x"]
 	exact, loose := "= "+Literal(name), "LIKE "+Literal(strings.ToLower(name))
-	if part := Literal("%" + name + "%"); slices.ContainsFunc(p.Steps, func(s Step) bool { return strings.Contains(s.SQL, part) }) {
+	if part := Literal("%" + name + "%"); slices.ContainsFunc(p.Steps,
+		func(s Step) bool { return strings.Contains(s.SQL, part) }) {
 		exact, loose = part, Literal("%"+strings.ToLower(name)+"%")
 	}
 	ascii := strings.IndexFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) < 0
@@ -255,17 +257,23 @@ func (d *drawer) draw(kind string) *Program {
 	case Most:
 		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.having)
 	case Set:
-		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, func() *Program { return d.onExtreme(false) })
+		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, func() *Program {
+			return d.onExtreme(false)
+		})
 	case SetAll:
 		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll, d.removeAll)
 	case Adjust:
 		return d.either(d.adjust, d.adjust, d.percentAll)
 	case Remove:
-		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, func() *Program { return d.onExtreme(true) })
+		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, func() *Program {
+			return d.onExtreme(true)
+		})
 	case Insert:
 		return d.either(d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.newTable)
 	case ActIf:
-		return d.either(d.actIf, d.actIf, func() *Program { return d.setWhen(false) }, func() *Program { return d.setWhen(true) })
+		return d.either(d.actIf, d.actIf, func() *Program { return d.setWhen(false) }, func() *Program {
+			return d.setWhen(true)
+		})
 	case Several:
 		return d.either(d.several, d.changeAndAsk, d.changeAndAsk, d.twoChanges)
 	case Correct:

@@ -105,8 +105,8 @@ func TestProgramsAgreeWithADatabase(t *testing.T) {
 	}
 }
 
-// A task has no slot left, names no key of a row that has a name, and its own answer passes its checks, while other answers
-// and no answer fail.
+// A task has no slot left, names no key of a row that has a name, and its own answer passes its checks, while other
+// answers and no answer fail.
 func TestTasksAndTheirChecks(t *testing.T) {
 	slot := regexp.MustCompile(`\{\S*\}|  | \?|\bnil\b`)
 	for seed := range uint64(16) {
@@ -126,11 +126,13 @@ func TestTasksAndTheirChecks(t *testing.T) {
 					if why := c.AnswerUnmet(x.Answer); why != "" {
 						t.Errorf("%s: %q fails its own check: %s", kind, x.Answer, why)
 					}
-					if kind != Unknown && kind != Cannot && kind != AskBack && c.Answer("I will look at that tomorrow, all the best.") {
+					if kind != Unknown && kind != Cannot && kind != AskBack &&
+						c.Answer("I will look at that tomorrow, all the best.") {
 						t.Errorf("%s: an answer that says nothing passes: %+v", kind, c)
 					}
 				}
-				if p.Answer.Form == "" && p.then == nil && x.Answer != done || p.Answer.Form != "" && len(x.Checks) == 0 {
+				if p.Answer.Form == "" && p.then == nil && x.Answer != done ||
+					p.Answer.Form != "" && len(x.Checks) == 0 {
 					t.Errorf("%s: answer %q with %d checks", kind, x.Answer, len(x.Checks))
 				}
 			}
@@ -158,12 +160,18 @@ func TestAnAnswerThatListsEverythingFails(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for name, want := range map[string]string{"doctor_id": "doctor", "UnitPriceEUR": "unit price eur", "id": "id", "weight-kg": "weight kg", "createdAt": "created at"} {
+	for name, want := range map[string]string{
+		"doctor_id": "doctor", "UnitPriceEUR": "unit price eur", "id": "id", "weight-kg": "weight kg",
+		"createdAt": "created at",
+	} {
 		if got := Words(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	for table, want := range map[string]string{"tbl_patients": "patient patients", "Categories": "category categories", "work_order": "work order work orders", "boxes": "box boxes", "staff": "staff member staff", "bus": "bus buses", "s": "s ses"} {
+	for table, want := range map[string]string{
+		"tbl_patients": "patient patients", "Categories": "category categories", "work_order": "work order work orders",
+		"boxes": "box boxes", "staff": "staff member staff", "bus": "bus buses", "s": "s ses",
+	} {
 		if one, many := Nouns(table); one+" "+many != want {
 			t.Errorf("%s: %s %s, want %s", table, one, many, want)
 		}
@@ -198,10 +206,15 @@ func TestRecords(t *testing.T) {
 
 // Of tables that were there before, keys, names and references are found.
 func TestTables(t *testing.T) {
-	owners := TableOf("owners", Records(`[{"id": 1, "full_name": "Ana Sol", "city": "Oslo"}, {"id": 2, "full_name": "Ben Ray", "city": "Oslo"}]`))
+	owners := TableOf(
+		"owners", Records(
+			`[{"id": 1, "full_name": "Ana Sol", "city": "Oslo"}, {"id": 2, "full_name": "Ben Ray", "city": "Oslo"}]`,
+		),
+	)
 	pets := TableOf("pets", Records(`[{"pet_id": 7, "name": "Rex", "owner_id": 2, "born": "2020-01-02"}, {"pet_id": 8, "name": "Pip", "owner_id": 1, "born": "2021-03-04"}]`))
 	Relate([]*Table{owners, pets})
-	if owners.Key != 0 || owners.Label != 1 || pets.Key != 0 || pets.Label != 1 || pets.Columns[2].Ref != owners || pets.Columns[3].Kind != Date || pets.One != "pet" {
+	if owners.Key != 0 || owners.Label != 1 || pets.Key != 0 || pets.Label != 1 || pets.Columns[2].Ref != owners ||
+		pets.Columns[3].Kind != Date || pets.One != "pet" {
 		t.Errorf("%+v\n%+v", owners, pets)
 	}
 	if got := pets.show(2, pets.Rows[0]); got != "Ben Ray" {
@@ -215,8 +228,10 @@ func TestTables(t *testing.T) {
 func TestDiff(t *testing.T) {
 	table := func(text string) *Table { return TableOf("items", Records(text)) }
 	before := table(`[{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 3, "name": "c"}]`)
-	added, removed, changed := Diff(before, table(`[{"id": 1, "name": "a"}, {"id": 2, "name": "B"}, {"id": 4, "name": "d"}]`))
-	if len(added) != 1 || added[0][1] != "d" || len(removed) != 1 || removed[0][1] != "c" || len(changed) != 1 || changed[0][1][1] != "B" {
+	added, removed, changed := Diff(before,
+		table(`[{"id": 1, "name": "a"}, {"id": 2, "name": "B"}, {"id": 4, "name": "d"}]`))
+	if len(added) != 1 || added[0][1] != "d" || len(removed) != 1 || removed[0][1] != "c" || len(changed) != 1 ||
+		changed[0][1][1] != "B" {
 		t.Errorf("added %v, removed %v, changed %v", added, removed, changed)
 	}
 }
@@ -276,10 +291,12 @@ func TestStateOfATableThatIsAKeyAlone(t *testing.T) {
 
 // Of values that are several texts each, one of two is looked for in none of them as a whole.
 func TestConditionsOnSeveralTexts(t *testing.T) {
-	table := TableOf("notes", Records(`[{"name": "a", "tags": ["x", "y"]}, {"name": "b", "tags": ["x"]}, {"name": "c", "tags": ["y"]}]`))
+	table := TableOf("notes",
+		Records(`[{"name": "a", "tags": ["x", "y"]}, {"name": "b", "tags": ["x"]}, {"name": "c", "tags": ["y"]}]`))
 	w := &World{Tables: []*Table{table}, Listed: true}
 	for seed := range uint64(200) {
-		if c, phrase, ok := (&drawer{r: rand.New(rand.NewPCG(seed, 7)), w: w}).condition(table, table.Label); ok && c.Op != Is {
+		if c, phrase, ok := (&drawer{r: rand.New(rand.NewPCG(seed, 7)), w: w}).condition(table, table.Label); ok &&
+			c.Op != Is {
 			t.Errorf("%s: %+v", phrase, c)
 		}
 	}
@@ -320,7 +337,8 @@ func TestNamesOfTwo(t *testing.T) {
 	for seed := range uint64(100) {
 		for kind, table := range map[string]*Table{Lookup: people, Set: people, Most: people} {
 			w := &World{Tables: tables}
-			if p := Draw(rand.New(rand.NewPCG(seed, 1)), w, kind); p != nil && p.Tables[0] == table && p.slots["x"] == "Ana" ||
+			if p := Draw(rand.New(rand.NewPCG(seed, 1)), w,
+				kind); p != nil && p.Tables[0] == table && p.slots["x"] == "Ana" ||
 				p != nil && slices.Equal(p.Answer.Values, []string{"Ana"}) {
 				t.Errorf("%s: %+v", kind, p.Steps)
 			}
@@ -367,7 +385,8 @@ func TestConditionsAreSaid(t *testing.T) {
 			if p == nil || p.slots["x"] != "" || p.slots["filter"] != "" {
 				continue
 			}
-			_, where, some := strings.Cut(strings.ReplaceAll(p.Steps[len(p.Steps)-1].SQL, " IS NOT NULL", ""), " WHERE ")
+			_, where, some := strings.Cut(strings.ReplaceAll(p.Steps[len(p.Steps)-1].SQL, " IS NOT NULL", ""),
+				" WHERE ")
 			if !some || !strings.Contains(where, "=") {
 				continue
 			}

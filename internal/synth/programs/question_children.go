@@ -29,8 +29,8 @@ func (d *drawer) sumOf() *Program {
 		return nil
 	}
 	i := pick(d.r, numbers)
-	q := Query{Table: from, Where: []Cond{{column, -1, Is, row[t.Label]}}, Agg: pick(d.r, []string{"SUM", "SUM", "SUM", "AVG", "MAX"}),
-		Column: i, Of: -1, Order: -1}
+	q := Query{Table: from, Where: []Cond{{column, -1, Is, row[t.Label]}},
+		Agg: pick(d.r, []string{"SUM", "SUM", "SUM", "AVG", "MAX"}), Column: i, Of: -1, Order: -1}
 	slots := d.about(from)
 	filter := put(from.Columns[column].withPhrase(), t.rowLabel(row))
 	if d.r.IntN(2) == 0 {
@@ -44,7 +44,8 @@ func (d *drawer) sumOf() *Program {
 		q.Where = append(q.Where, c)
 	}
 	v := q.Run()[0]
-	if x, ok := asFloat(v); !ok || !sayable(v) || x == 0 || q.Agg == "AVG" && !sayable(x) || len(from.rows(q.Where)) < 2 {
+	if x, ok := asFloat(v); !ok || !sayable(v) || x == 0 || q.Agg == "AVG" && !sayable(x) ||
+		len(from.rows(q.Where)) < 2 {
 		return nil
 	}
 	slots["filter"], slots["attr"] = filter, from.Columns[i].caption()
@@ -86,9 +87,11 @@ func (d *drawer) having() *Program {
 		pattern: "having",
 		slots:   slots,
 		Answer:  Answer{Form: "list", Values: names},
-		Steps:   []Step{{SQL: fmt.Sprintf("%s GROUP BY %s HAVING COUNT(*) > %d ORDER BY %s", sql, label, bound, label)}},
-		Tables:  q.tables(),
-		Result:  names,
+		Steps: []Step{
+			{SQL: fmt.Sprintf("%s GROUP BY %s HAVING COUNT(*) > %d ORDER BY %s", sql, label, bound, label)},
+		},
+		Tables: q.tables(),
+		Result: names,
 	}
 }
 
@@ -111,7 +114,8 @@ func (d *drawer) compareOf() *Program {
 		i = pick(d.r, numbers)
 	}
 	over := func(row []any) float64 {
-		q := Query{Table: from, Where: []Cond{{column, -1, Is, row[t.Label]}}, Agg: agg, Column: max(i, 0), Of: -1, Order: -1}
+		q := Query{Table: from, Where: []Cond{{column, -1, Is, row[t.Label]}}, Agg: agg, Column: max(i, 0),
+			Of: -1, Order: -1}
 		x, _ := asFloat(q.Run()[0])
 		return x
 	}
@@ -142,12 +146,15 @@ func (d *drawer) compareOf() *Program {
 		pattern: "compare_" + strings.ToLower(agg),
 		slots:   slots,
 		Answer:  Answer{Form: "text", Values: []string{t.rowLabel(more)}},
-		Steps:   []Step{{SQL: fmt.Sprintf("%s, %s AS n%s GROUP BY %s ORDER BY n DESC", sql[:at], what, sql[at:], label)}},
-		Tables:  named.tables(),
+		Steps: []Step{
+			{SQL: fmt.Sprintf("%s, %s AS n%s GROUP BY %s ORDER BY n DESC", sql[:at], what, sql[at:], label)},
+		},
+		Tables: named.tables(),
 	}
 }
 
-// against lists the things of which one number is above, or below, another one of theirs: parts below their reorder level.
+// against lists the things of which one number is above, or below, another one of theirs: parts below their reorder
+// level.
 func (d *drawer) against() *Program {
 	t := d.table()
 	if t == nil || t.Columns[t.Label].Ref != nil {
@@ -168,7 +175,8 @@ func (d *drawer) against() *Program {
 	}
 	var names []string
 	for _, row := range t.Rows {
-		if row[i] != nil && row[k] != nil && (sign == ">" && less(row[k], row[i]) || sign == "<" && less(row[i], row[k])) {
+		if row[i] != nil && row[k] != nil &&
+			(sign == ">" && less(row[k], row[i]) || sign == "<" && less(row[i], row[k])) {
 			names = append(names, t.rowLabel(row))
 		}
 	}

@@ -38,7 +38,8 @@ func (d *drawer) most() *Program {
 	label := ""
 	q := Query{}
 	if from != nil && t.Columns[t.Label].Ref == nil {
-		if repeats(valueTexts((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) { // two of one name would be counted as one
+		// two of one name would be counted as one
+		if repeats(valueTexts((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) {
 			return nil
 		}
 		q = Query{Table: from, Column: column, Of: -1, Order: -1}

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// mostOf asks for the thing whose things have the greatest sum of a number: the department with the most hours of staff.
+// mostOf asks for the thing whose things have the greatest sum of a number: the department with the most hours of
+// staff.
 func (d *drawer) mostOf() *Program {
 	t := d.table()
 	if t == nil || t.Columns[t.Label].Ref != nil {

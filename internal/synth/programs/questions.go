@@ -29,9 +29,11 @@ func (d *drawer) lookup() *Program {
 	slots := d.about(t)
 	slots["x"], slots["attr"] = said, t.Columns[i].caption()
 	if t.Columns[i].isStock() && d.r.IntN(2) == 0 { // "Is there any left?"
-		asked := []string{"Is {x} still in stock?", "Do we still have {x} in stock?", "Is there any {x} left?", "Have we got any {x} left?"}
+		asked := []string{"Is {x} still in stock?", "Do we still have {x} in stock?", "Is there any {x} left?",
+			"Have we got any {x} left?"}
 		slots["asks"] = strings.ReplaceAll(pick(d.r, asked), "{x}", said)
-		return q.program("asks", slots, Answer{Form: "yes_no", Values: []string{map[bool]string{true: "Yes", false: "No"}[less(int64(0), row[i])]}})
+		return q.program("asks", slots,
+			Answer{Form: "yes_no", Values: []string{map[bool]string{true: "Yes", false: "No"}[less(int64(0), row[i])]}})
 	}
 	if asks := t.Columns[i].Asks; asks != "" && d.r.IntN(4) > 0 { // "When was the patient admitted?"
 		slots["asks"] = strings.ReplaceAll(asks, "{x}", slots["x"])
@@ -127,7 +129,8 @@ func (d *drawer) drawFilter(n int) (t *Table, where []Cond, phrase string) {
 		}
 		where, used, texts = append(where, c), append(used, c.Column), append(texts, text)
 	}
-	if last := where[len(where)-1]; n == 2 && where[len(where)-2].Of >= 0 && last.Of < 0 { // what stands behind "by a doctor in Oslo" might be said of the doctor
+	// what stands behind "by a doctor in Oslo" might be said of the doctor
+	if last := where[len(where)-1]; n == 2 && where[len(where)-2].Of >= 0 && last.Of < 0 {
 		slices.Reverse(texts)
 	} else if n == 2 && last.Of < 0 && strings.HasPrefix(texts[0], "that are not ") && texts[1] != "" &&
 		!strings.HasPrefix(texts[1], "that ") { // "not" might be said of both
@@ -260,7 +263,8 @@ func (d *drawer) total() *Program {
 		p := q.program("avg", slots, Answer{Form: "number", Values: []string{said}})
 		sql := p.Steps[0].SQL
 		at := strings.Index(sql, " FROM ")
-		p.Steps[0].SQL = fmt.Sprintf("SELECT ROUND(%s, %d)%s", strings.TrimPrefix(sql[:at], "SELECT "), digits, sql[at:])
+		p.Steps[0].SQL = fmt.Sprintf("SELECT ROUND(%s, %d)%s",
+			strings.TrimPrefix(sql[:at], "SELECT "), digits, sql[at:])
 		p.Result = []string{trimFloat(math.Round(scaled) / math.Pow10(digits))}
 		return p
 	}

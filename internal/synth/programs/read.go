@@ -38,7 +38,8 @@ func Records(text string) []Record {
 
 var blockHead = regexp.MustCompile(`^\W*\d+\. row\W*$`)
 
-// fromBlocks reads rows that stand one below the other, as MySQL's \G shows them: "1. row", then a line for each column.
+// fromBlocks reads rows that stand one below the other, as MySQL's \G shows them: "1. row", then a line for each
+// column.
 func fromBlocks(text string) (records []Record) {
 	within := false
 	for line := range strings.Lines(text) {
@@ -53,7 +54,8 @@ func fromBlocks(text string) (records []Record) {
 			return nil
 		case within:
 			r := &records[len(records)-1]
-			r.Names, r.Values = append(r.Names, strings.TrimSpace(name)), append(r.Values, cellOf(strings.TrimSpace(value)))
+			r.Names, r.Values =
+				append(r.Names, strings.TrimSpace(name)), append(r.Values, cellOf(strings.TrimSpace(value)))
 		}
 	}
 	return records
@@ -157,7 +159,8 @@ func numberOf(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n
 	}
-	if x, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) { // a person may be Nan
+	// a person may be Nan
+	if x, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
 		return x
 	}
 	return text
@@ -226,7 +229,8 @@ func fromLines(text string) (records []Record) {
 		for i, line := range lines[1:] {
 			values := cells(line, separator)
 			if len(values) != len(names) {
-				if slices.ContainsFunc(lines[i+2:], func(l string) bool { return len(cells(l, separator)) == len(names) }) {
+				if slices.ContainsFunc(lines[i+2:],
+					func(l string) bool { return len(cells(l, separator)) == len(names) }) {
 					return nil // a value has the separator within
 				}
 				break
@@ -345,8 +349,9 @@ func (t *Table) findKey() {
 	}
 }
 
-// findLabel takes the column by which a person would name a row: one called a name, or the two that first and last names
-// stand in, else the first text that tells rows apart, else the key, which people say behind the noun: "repair 9".
+// findLabel takes the column by which a person would name a row: one called a name, or the two that first and last
+// names stand in, else the first text that tells rows apart, else the key, which people say behind the noun: "repair
+// 9".
 func (t *Table) findLabel() {
 	best := 0
 	for i, c := range t.Columns {
@@ -388,7 +393,8 @@ func (t *Table) isBrief(i int) bool {
 // isContact reports whether a column says how a thing is reached, by which nobody names it.
 func isContact(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
-		return slices.Contains([]string{"email", "mail", "phone", "telephone", "mobile", "fax", "url", "website", "address"}, w)
+		return slices.Contains([]string{"email", "mail", "phone", "telephone", "mobile", "fax", "url", "website",
+			"address"}, w)
 	})
 }
 
@@ -438,8 +444,8 @@ func (t *Table) reference(i int, tables []*Table) *Table {
 	var fits []*Table                                                     // all of whose keys the values are
 	for _, o := range tables {
 		column := o.Key
-		alike := strings.HasSuffix(" "+said, " "+strings.ToLower(o.One)) || said == Words(o.Name) && !counted || o.Key >= 0 &&
-			o != t && strings.EqualFold(t.Columns[i].Name, o.Columns[o.Key].Name)
+		alike := strings.HasSuffix(" "+said, " "+strings.ToLower(o.One)) || said == Words(o.Name) && !counted ||
+			o.Key >= 0 && o != t && strings.EqualFold(t.Columns[i].Name, o.Columns[o.Key].Name)
 		if o.Label < 0 || o == t && !coded {
 			continue
 		}

@@ -18,7 +18,8 @@ func (d *drawer) nobody() *Program {
 	}
 	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
 	name, ok := d.fresh(t).(string)
-	if !ok || len(props) == 0 || len(t.Columns[t.Label].Parts) > 0 || t.describes() || strings.ContainsAny(name, `%_'\\`) {
+	if !ok || len(props) == 0 || len(t.Columns[t.Label].Parts) > 0 || t.describes() ||
+		strings.ContainsAny(name, `%_'\\`) {
 		return nil
 	}
 	last := name[strings.LastIndexByte(name, ' ')+1:]
@@ -34,7 +35,8 @@ func (d *drawer) nobody() *Program {
 		Answer:  Answer{Form: "unknown", Values: []string{"There is no " + t.One + " called " + name + " on record."}},
 	}
 	if last != name && len(t.rows([]Cond{{t.Label, -1, Has, last}})) == 0 { // nor one by a part of the name
-		p.Steps = append(p.Steps, Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{{t.Label, -1, Has, last}})})
+		p.Steps = append(p.Steps,
+			Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{{t.Label, -1, Has, last}})})
 	}
 	if v := d.another(t, i, nil); v != nil && d.r.IntN(2) == 0 {
 		if _, said, _ := d.literalOf(t.Columns[i], v, t.Rows[0]); said != "" {
@@ -47,13 +49,16 @@ func (d *drawer) nobody() *Program {
 // unknown is a request about a property that no table has: one that worlds of other businesses have, said as these say
 // it. Whoever looks finds that it is not recorded.
 func (d *drawer) unknown() *Program {
-	kinds := []string{Lookup, Lookup, Best, Total, Compare, Count, Count, List, List, YesNo, Missing, Set, Set, SetAll, SetAll, Adjust, Both, Both}
+	kinds := []string{Lookup, Lookup, Best, Total, Compare, Count, Count, List, List, YesNo, Missing, Set, Set, SetAll,
+		SetAll, Adjust, Both, Both}
 	p := d.draw(pick(d.r, kinds))
-	if p == nil || !slices.Contains(append(conditional(), "lookup", "compare", "missing", "set", "raise", "lower", "raise_all", "lower_all"), p.pattern) {
+	if p == nil || !slices.Contains(append(conditional(), "lookup", "compare", "missing", "set", "raise", "lower",
+		"raise_all", "lower_all"), p.pattern) {
 		return nil
 	}
 	t, filter := p.Tables[0], slices.Contains(conditional(), p.pattern) && (p.slots["attr"] == "" || d.r.IntN(2) == 0)
-	number := slices.Contains([]string{"best", "best_super", "sum", "avg", "min", "max", "compare", "raise", "lower", "raise_all", "lower_all"}, p.pattern)
+	number := slices.Contains([]string{"best", "best_super", "sum", "avg", "min", "max", "compare", "raise", "lower",
+		"raise_all", "lower_all"}, p.pattern)
 	c, said, ok := d.foreign(t, number && !filter, filter)
 	switch {
 	case !ok || !filter && p.slots["attr"] == "" || p.then != nil || p.slots["round"] != "":
@@ -78,8 +83,9 @@ func (d *drawer) unknown() *Program {
 	return p
 }
 
-// foreign is a property that worlds of other businesses have and this one has not, nor anything that might tell it, with a
-// value of it, or with a phrase for a condition on it. Held-out worlds are asked for what other held-out ones have.
+// foreign is a property that worlds of other businesses have and this one has not, nor anything that might tell it,
+// with a value of it, or with a phrase for a condition on it. Held-out worlds are asked for what other held-out ones
+// have.
 func (d *drawer) foreign(t *Table, number, condition bool) (c Column, said string, ok bool) {
 	all := domains()
 	own := slices.IndexFunc(all, func(o domain) bool { return o.Name == d.w.Name })
@@ -133,7 +139,8 @@ func (d *drawer) tells(c Column) bool {
 func (t *Table) isOfPersons() bool {
 	return t.Label >= 0 && len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []any) bool {
 		name := strings.Fields(t.rowLabel(row))
-		return len(name) != 2 || strings.ContainsAny(t.rowLabel(row), "0123456789'&") || strings.ToUpper(name[1][:1]) != name[1][:1]
+		return len(name) != 2 || strings.ContainsAny(t.rowLabel(row), "0123456789'&") ||
+			strings.ToUpper(name[1][:1]) != name[1][:1]
 	})
 }
 
@@ -178,7 +185,8 @@ func (d *drawer) ofSome() *Program {
 	}
 	c := p.Tables[0].Columns[pick(d.r, refs)]
 	one := "the " + c.Ref.One
-	said := strings.NewReplacer("the {v} "+c.Ref.One, one, "the "+c.Ref.One+" {v}", one, c.Ref.One+" {v}", one, "the {v}", one, "{v}", one).
+	said := strings.NewReplacer("the {v} "+c.Ref.One, one, "the "+c.Ref.One+" {v}", one, c.Ref.One+" {v}", one,
+		"the {v}", one, "{v}", one).
 		Replace(c.withPhrase())
 	if before := p.slots["filter"]; before != "" && !strings.Contains(before, said) { // what is there is said as well
 		said = before + " and " + said
@@ -191,7 +199,8 @@ func (d *drawer) ofSome() *Program {
 
 // conditional are the patterns of which a condition is a part.
 func conditional() []string {
-	return []string{"count", "list", "yes_no", "sum", "avg", "min", "max", "best", "best_super", "set_all", "remove_all"}
+	return []string{"count", "list", "yes_no", "sum", "avg", "min", "max", "best", "best_super", "set_all",
+		"remove_all"}
 }
 
 // slotTexts are the slots of a program in a split.
@@ -234,7 +243,8 @@ func (d *drawer) cannot() *Program {
 	})
 	slots := d.about(t)
 	slots["x"] = t.nameInRequest(row)
-	slots["verb"] = strings.NewReplacer("{x}", slots["x"], "{attr}", t.Columns[pick(d.r, props)].caption()).Replace(deed[0])
+	slots["verb"] = strings.NewReplacer("{x}", slots["x"], "{attr}",
+		t.Columns[pick(d.r, props)].caption()).Replace(deed[0])
 	return &Program{
 		pattern: "cannot",
 		slots:   slots,

@@ -9,8 +9,8 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// What is to be refused or asked back is a tenth of all at most. A property that is not recorded is called as no column of
-// the world is, and in an invented world as one of another business; who asks back is not told which thing, or which
+// What is to be refused or asked back is a tenth of all at most. A property that is not recorded is called as no column
+// of the world is, and in an invented world as one of another business; who asks back is not told which thing, or which
 // value, and repeats no question. Nothing of it changes anything.
 func TestRefusals(t *testing.T) {
 	refused, all := 0, 0
@@ -51,7 +51,8 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("%q: %q", task.Task, task.Answer)
 				}
 				of := strings.TrimSuffix(strings.TrimPrefix(task.Answer, "Which "), " do you mean?")
-				if of != task.Answer && !strings.Contains(task.Task, "the "+of) && !strings.Contains(task.Task, "The "+of) {
+				if of != task.Answer && !strings.Contains(task.Task, "the "+of) &&
+					!strings.Contains(task.Task, "The "+of) {
 					t.Errorf("%q does not speak of %q", task.Task, of)
 				}
 			case kind == Cannot && !strings.HasPrefix(task.Answer, "I can't do that: "):
@@ -76,7 +77,9 @@ func TestRefusals(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	w, elsewhere, here := kennel(), 0, 0
 	says := func(task string) bool {
-		return slices.ContainsFunc(manners()["place"][scenario.Train], func(place string) bool { return strings.Contains(task, place) })
+		return slices.ContainsFunc(manners()["place"][scenario.Train], func(place string) bool {
+			return strings.Contains(task, place)
+		})
 	}
 	for seed := range uint64(200) {
 		d := &drawer{r: rand.New(rand.NewPCG(seed, 34)), w: w}

@@ -6,8 +6,8 @@ import (
 )
 
 // Understand gives the columns of tables that a server has by itself the phrases that people use for them, from their
-// names and values: "admitted_on" is "admitted after {v}" and "When was {x} admitted?", "price_eur" is "cheapest", and 0
-// and 1 in "heated" are yes and no. What no rule knows keeps the phrases that are made of the name.
+// names and values: "admitted_on" is "admitted after {v}" and "When was {x} admitted?", "price_eur" is "cheapest", and
+// 0 and 1 in "heated" are yes and no. What no rule knows keeps the phrases that are made of the name.
 func Understand(tables []*Table) {
 	for _, t := range tables {
 		for i := range t.Columns {
@@ -54,8 +54,10 @@ func (t *Table) understand(i int) {
 func spellOut(words []string) []string {
 	long := map[string]string{
 		"dept": "department", "qty": "quantity", "addr": "address", "tel": "phone", "num": "number", "est": "estimated",
-		"desc": "description", "cat": "category", "emp": "employee", "cust": "customer", "mgr": "manager", "amt": "amount",
-		"dob": "date of birth", "max": "maximum", "min": "minimum", "avg": "average", "prev": "previous", "cnt": "count",
+		"desc": "description", "cat": "category", "emp": "employee", "cust": "customer", "mgr": "manager",
+		"amt": "amount", "dob": "date of birth", "max": "maximum", "min": "minimum", "avg": "average",
+		"prev": "previous",
+		"cnt":  "count",
 	}
 	out := slices.Clone(words)
 	for i, w := range words {
@@ -108,8 +110,9 @@ func isCode(words []string, name string) bool {
 	last := words[len(words)-1]
 	return strings.HasSuffix(strings.ToLower(name), "id") && (len(name) == 2 || strings.HasSuffix(name, "_id") ||
 		strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID")) ||
-		last == "by" && len(words) > 1 || slices.Contains([]string{"no", "nr", "num", "number", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode",
-		"room", "isbn", "plate", "box", "shelf", "locker", "table", "gate", "platform", "barcode", "ean", "sku", "serial", "symbol", "slug"}, last)
+		last == "by" && len(words) > 1 || slices.Contains([]string{"no", "nr", "num", "number", "code", "phone",
+		"telephone", "mobile", "fax", "zip", "postcode", "room", "isbn", "plate", "box", "shelf", "locker", "table",
+		"gate", "platform", "barcode", "ean", "sku", "serial", "symbol", "slug"}, last)
 }
 
 // flag gives a column of yes and no its two phrases. A verb in front is a verb: "works_saturdays".
@@ -145,7 +148,8 @@ func participle(words []string) string {
 	}
 	irregular := []string{
 		"sold", "bought", "built", "paid", "sent", "lent", "made", "brought", "begun", "written", "left", "met", "born",
-		"taken", "given", "seen", "caught", "found", "held", "kept", "put", "read", "set", "spent", "told", "won", "due",
+		"taken", "given", "seen", "caught", "found", "held", "kept", "put", "read", "set", "spent", "told",
+		"won", "due",
 	}
 	stems := slices.Clone(words)
 	for len(stems) > 1 && slices.Contains([]string{"on", "at", "date", "time", "day", "when"}, stems[len(stems)-1]) {
@@ -157,7 +161,8 @@ func participle(words []string) string {
 		return stems[0]
 	case len(stems) == 1 && len(words) > 1 && nouns[singular(stems[0])] != "": // starts_on
 		return nouns[singular(stems[0])]
-	case len(stems) == 2 && done(stems[0]) && slices.Contains([]string{"in", "out", "off", "up", "away", "back"}, stems[1]):
+	case len(stems) == 2 && done(stems[0]) &&
+		slices.Contains([]string{"in", "out", "off", "up", "away", "back"}, stems[1]):
 		return strings.Join(stems, " ")
 	}
 	return ""
@@ -201,10 +206,13 @@ func (c *Column) addDatePhrases(words []string, empty bool) {
 	}
 }
 
-// addNumberPhrases gives a column of numbers its phrases: its unit is not said, money is paid, and what is counted is counted.
+// addNumberPhrases gives a column of numbers its phrases: its unit is not said, money is paid, and what is counted is
+// counted.
 func (c *Column) addNumberPhrases(words []string) {
-	units := []string{"eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "cents", "cm", "mm", "km", "kg", "lbs", "ml", "min",
-		"mins", "pct", "percent", "hrs", "sqm", "m2", "m3", "kw", "kwh", "litres", "liters"}
+	units := []string{
+		"eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "cents", "cm", "mm", "km", "kg", "lbs", "ml", "min",
+		"mins", "pct", "percent", "hrs", "sqm", "m2", "m3", "kw", "kwh", "litres", "liters",
+	}
 	said := slices.Clone(words)
 	for len(said) > 1 && slices.Contains(units, said[len(said)-1]) && said[len(said)-2] != "per" {
 		c.Cents = c.Cents || said[len(said)-1] == "cents"
@@ -288,7 +296,8 @@ func (c *Column) refers(empty bool) {
 		"store", "branch", "shelf", "section", "group", "team", "class", "course", "station", "region", "bay", "floor",
 		"category", "project", "list", "hall", "field", "depot", "office", "unit", "folder", "board", "league", "club"}
 	owners := []string{"owner", "customer", "client", "member", "patient", "guest", "tenant", "buyer", "holder"}
-	makers := []string{"author", "artist", "maker", "brand", "manufacturer", "publisher", "director", "producer", "composer"}
+	makers := []string{"author", "artist", "maker", "brand", "manufacturer", "publisher", "director",
+		"producer", "composer"}
 	switch {
 	case last == "by" && len(said) > 1:
 		c.With, c.Asks = c.Says+" {v}", "Who was {x} "+c.Says+"?"

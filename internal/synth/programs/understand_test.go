@@ -69,8 +69,10 @@ func TestTasksOverLiveTablesReadAsPeopleSpeak(t *testing.T) {
 			}
 			n++
 			text := strings.ToLower(p.Word(r, "train").Task)
-			for _, bad := range []string{"_", "staffno", "hiredon", "wing above", "wing below", "chief above", "chief below",
-				"staff above", "staff below", " eur ", "cents"} {
+			for _, bad := range []string{
+				"_", "staffno", "hiredon", "wing above", "wing below", "chief above", "chief below",
+				"staff above", "staff below", " eur ", "cents",
+			} {
 				if strings.Contains(text, bad) {
 					t.Errorf("%q says %q", text, bad)
 				}

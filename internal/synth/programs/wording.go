@@ -116,7 +116,8 @@ func fill(text string, slots map[string]string) string {
 func (p *Program) Word(r *rand.Rand, split string) Worded { return p.WordAs(r, split, nil) }
 
 // WordAs is Word with requests of a model in the place of the templates': one for each of Meanings, "" for one that is
-// bound to its words. None are those of the templates. The same stream gives the same answer and the same checks as Word.
+// bound to its words. None are those of the templates. The same stream gives the same answer and the same checks as
+// Word.
 func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 	typed := func(i int) func(*rand.Rand, string) string {
 		return func(r *rand.Rand, wording string) string {
@@ -195,8 +196,9 @@ func (p *Program) say(
 		lines := strings.Join(a.Values, "\n")
 		return text, lines, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &lines}}
 	case "left":
-		nothing := `(?i)already (?:there|exist|in|on|present|has|have)|nothing (?:was|is|has|to)|unchanged|no changes?|` +
-			`not (?:below|less|lower|under|changed|added|updated)|did(?:n't| not)|was(?:n't| not)`
+		nothing :=
+			`(?i)already (?:there|exist|in|on|present|has|have)|nothing (?:was|is|has|to)|unchanged|no changes?|` +
+				`not (?:below|less|lower|under|changed|added|updated)|did(?:n't| not)|was(?:n't| not)`
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
 	case "question":
 		mark := "?"
@@ -226,7 +228,9 @@ func (a Answer) isASCII() bool {
 
 // isAlphabetical reports whether the values are in one order whether capitals count or not: B before a is in none.
 func (a Answer) isAlphabetical() bool {
-	return slices.IsSortedFunc(a.Values, func(x, y string) int { return strings.Compare(strings.ToLower(x), strings.ToLower(y)) })
+	return slices.IsSortedFunc(a.Values, func(x, y string) int {
+		return strings.Compare(strings.ToLower(x), strings.ToLower(y))
+	})
 }
 
 // check is the condition on an answer: to the letter where a form was asked, else that the value is said and little

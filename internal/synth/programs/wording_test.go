@@ -30,13 +30,16 @@ func needed() map[string]string {
 		"set_two": "attr attr2 v v2 x | one", "set_nothing": "attr x | one", "verb": "verb x | one",
 		"verb_all": "filter many verb", "mark": "v x | attr one", "append": "v x | one", "unappend": "v x",
 		"notes": "x | one", "edge_from": "rel y", "edge_to": "rel x", "edge_count": "rel y", "edge_add": "rel x y",
-		"edge_remove": "rel x y", "worth": "attr many v", "most_of": "attr others | many one", "worth_some": "attr filter many v", "report": "attr filter many", "cannot": "verb", "asks": "asks | x",
+		"edge_remove": "rel x y", "worth": "attr many v", "most_of": "attr others | many one",
+		"worth_some": "attr filter many v", "report": "attr filter many", "cannot": "verb", "asks": "asks | x",
 		"move_all": "filter many y | attr x", "fill": "attr many v | filter", "percent_up": "attr filter many v",
 		"percent_down": "attr filter many v", "remove_with": "others x | one", "remove_unrelated": "filter many others",
-		"which": "many", "stock_worth": "filter many", "turnover": "filter many", "above_other": "attr attr2 many", "below_other": "attr attr2 many", "list_of": "attr filter many", "how_many": "many", "left": "attr | x", "set_when": "attr attr2 rel v x",
-		"set_either": "attr attr2 old rel v x", "same_as": "attr x y", "having": "many n others",
-		"compare_count": "others x y", "compare_sum": "attr others x y", "compare_avg": "attr others x y",
-		"new_table": "given n old",
+		"which": "many", "stock_worth": "filter many", "turnover": "filter many", "above_other": "attr attr2 many",
+		"below_other": "attr attr2 many", "list_of": "attr filter many", "how_many": "many", "left": "attr | x",
+		"set_when": "attr attr2 rel v x", "set_either": "attr attr2 old rel v x", "same_as": "attr x y",
+		"having": "many n others", "compare_count": "others x y", "compare_sum": "attr others x y",
+		"compare_avg": "attr others x y",
+		"new_table":   "given n old",
 	}
 }
 
@@ -198,7 +201,8 @@ func TestMistype(t *testing.T) {
 			t.Errorf("%q", text)
 		}
 	}
-	if got := swap(rand.New(rand.NewPCG(1, 1)), "the total {attribute} of {x}"); got == "the total {attribute} of {x}" ||
+	if got := swap(rand.New(rand.NewPCG(1, 1)),
+		"the total {attribute} of {x}"); got == "the total {attribute} of {x}" ||
 		!strings.Contains(got, "{attribute}") {
 		t.Errorf("%q", got)
 	}
@@ -245,7 +249,8 @@ func TestOrderIsAskedFor(t *testing.T) {
 		}
 		ordered++
 		text := strings.ToLower(p.Word(rand.New(rand.NewPCG(seed, 3)), scenario.Train).Task)
-		if !strings.Contains(text, "ascending") && !strings.Contains(text, "alphabet") && !strings.Contains(text, "a to z") {
+		if !strings.Contains(text, "ascending") && !strings.Contains(text, "alphabet") &&
+			!strings.Contains(text, "a to z") {
 			t.Errorf("%q", text)
 		}
 	}

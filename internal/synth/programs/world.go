@@ -27,7 +27,8 @@ const (
 // Column is one property of a table's things. The phrases stand behind the plural of the things, with {v} for a value:
 // "patients" + "older than {v}". Those that are empty are made from the name.
 type Column struct {
-	Parts   []int  // of a name that stands in several columns, as first_name and last_name: these; it is not stored itself
+	// of a name that stands in several columns, as first_name and last_name: these; it is not stored itself
+	Parts   []int
 	Bool    bool   // 1 and 0 are yes and no
 	Cents   bool   // stored in hundredths of what is said
 	Label   bool   // a number that names and measures nothing, as a room
@@ -165,7 +166,8 @@ func (t *Table) rowLabel(row []any) string {
 	return t.show(t.Label, row)
 }
 
-// nameInRequest is how people call a row in a request: by its name, or where that is a number, by the noun and the number.
+// nameInRequest is how people call a row in a request: by its name, or where that is a number, by the noun and the
+// number.
 func (t *Table) nameInRequest(row []any) string {
 	name := t.rowLabel(row)
 	switch {
@@ -179,8 +181,9 @@ func (t *Table) nameInRequest(row []any) string {
 
 // describes reports whether the names say what the things are, in small letters, beside a code of their own.
 func (t *Table) describes() bool {
-	return t.Label >= 0 && t.Key >= 0 && t.Label != t.Key && t.Columns[t.Key].Kind == Text && t.Columns[t.Label].Kind == Text &&
-		!slices.ContainsFunc(t.Rows, func(row []any) bool { return Show(row[t.Label]) != strings.ToLower(Show(row[t.Label])) })
+	return t.Label >= 0 && t.Key >= 0 && t.Label != t.Key && t.Columns[t.Key].Kind == Text &&
+		t.Columns[t.Label].Kind == Text && !slices.ContainsFunc(t.Rows,
+		func(row []any) bool { return Show(row[t.Label]) != strings.ToLower(Show(row[t.Label])) })
 }
 
 // show is a value as people say it: of a reference the label of what it names.

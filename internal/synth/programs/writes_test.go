@@ -50,7 +50,8 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 			}
 			o := open(t, w)
 			where := ""
-			if strings.HasPrefix(p.slots["x"], "the ") && !table.describes() || p.slots["super"] != "" { // by what it belongs to: TestNaming
+			// by what it belongs to: TestNaming
+			if strings.HasPrefix(p.slots["x"], "the ") && !table.describes() || p.slots["super"] != "" {
 				continue
 			}
 			if x := p.slots["x"]; x != "" {
@@ -151,7 +152,8 @@ func TestTwoRequestsDoNotMeet(t *testing.T) {
 					continue
 				}
 				if m != nil && k != i && !strings.HasPrefix(o.SQL, "SELECT DISTINCT") &&
-					regexp.MustCompile(`(?:FROM|JOIN|UPDATE|INTO) `+regexp.QuoteMeta(m[1])+`(?:\W|$)`).MatchString(o.SQL) {
+					regexp.MustCompile(`(?:FROM|JOIN|UPDATE|INTO) `+regexp.QuoteMeta(m[1])+
+						`(?:\W|$)`).MatchString(o.SQL) {
 					t.Errorf("%s, and %s", s.SQL, o.SQL)
 				}
 			}

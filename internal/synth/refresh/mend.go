@@ -22,11 +22,13 @@ type seen struct {
 	looks map[int]string // what state and file checks look at, by their number
 }
 
-// Mend takes the values that a scenario's checks want from its gold calls as they are answered now, in two sessions: what
-// differs between these is taken for nothing. Only values move: a call that is refused now, an answer that is not where it
-// was, and a look that cannot be made leave why. before is the last gold call's result as it was when the scenario was made,
-// "" where that is not known; last is that result as it is now.
-func Mend(ctx context.Context, from environment.Tools, s scenario.Scenario, before string) (out scenario.Scenario, last, why string, err error) {
+// Mend takes the values that a scenario's checks want from its gold calls as they are answered now, in two sessions:
+// what differs between these is taken for nothing. Only values move: a call that is refused now, an answer that is not
+// where it was, and a look that cannot be made leave why. before is the last gold call's result as it was when the
+// scenario was made, "" where that is not known; last is that result as it is now.
+func Mend(
+	ctx context.Context, from environment.Tools, s scenario.Scenario, before string,
+) (out scenario.Scenario, last, why string, err error) {
 	a, why, err := play(ctx, from, s)
 	if why != "" || err != nil {
 		return s, "", why, err
@@ -71,7 +73,8 @@ func play(ctx context.Context, from environment.Tools, s scenario.Scenario) (got
 	for i, c := range s.Checks {
 		switch c.Type {
 		case scenario.StateCheck:
-			r := session.Probe(ctx, chat.ToolCall{ID: fmt.Sprint("look_", i), Name: c.Name, Arguments: string(c.Arguments)})
+			r := session.Probe(ctx,
+				chat.ToolCall{ID: fmt.Sprint("look_", i), Name: c.Name, Arguments: string(c.Arguments)})
 			if r.Status != trajectory.CallOK {
 				return got, "what " + c.Name + " looks at is not shown: " + r.Text + r.Error, nil
 			}
@@ -138,10 +141,12 @@ func mendCheck(s *scenario.Scenario, i int, a, b seen, before string) (why strin
 	return ""
 }
 
-// missingValue is a value of the task or of a gold call's arguments that a check wanted and would want no longer, "" where there is none: it
-// is what the task is about, so a check without it would pass whatever was done.
+// missingValue is a value of the task or of a gold call's arguments that a check wanted and would want no longer, ""
+// where there is none: it is what the task is about, so a check without it would pass whatever was done.
 func missingValue(s *scenario.Scenario, before, now string) string {
-	values := strings.FieldsFunc(s.Task, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`.,;:!?()[]{}", r) })
+	values := strings.FieldsFunc(s.Task, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("\"'`.,;:!?()[]{}", r)
+	})
 	values = append(values, strings.Fields(s.Task)...)
 	for _, c := range s.GoldCalls() {
 		if v, isJSON := decode(c.Arguments); isJSON {
@@ -186,8 +191,8 @@ func mendAnswer(s *scenario.Scenario, c *scenario.Check, now, again, before stri
 	return ""
 }
 
-// commonValue is a pattern (grade.Pattern) that two JSON texts meet: what differs may be anything. ok is false where they have
-// nothing in common, or keys that would be read as operators.
+// commonValue is a pattern (grade.Pattern) that two JSON texts meet: what differs may be anything. ok is false where
+// they have nothing in common, or keys that would be read as operators.
 func commonValue(a, b string) (json.RawMessage, bool) {
 	x, ok := decode(a)
 	y, also := decode(b)
@@ -249,11 +254,15 @@ func common(a, b any, kept *int) (any, bool) {
 	return a, true
 }
 
-// Answers says why the answer that a scenario wants is not what its gold calls answer now: its value stands elsewhere, or is
-// another. looked is false where that cannot be told: nothing says where its value stood, and it stands nowhere in the answer now.
-// Checks of answers are held against the gold answer alone by others (package checktest), which does not move.
-func Answers(ctx context.Context, from environment.Tools, s scenario.Scenario, before string) (why string, looked bool, err error) {
-	if !slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.AnswerCheck && c.Equals != nil }) || len(s.Gold) == 0 {
+// Answers says why the answer that a scenario wants is not what its gold calls answer now: its value stands elsewhere,
+// or is another. looked is false where that cannot be told: nothing says where its value stood, and it stands nowhere
+// in the answer now. Checks of answers are held against the gold answer alone by others (package checktest), which does
+// not move.
+func Answers(
+	ctx context.Context, from environment.Tools, s scenario.Scenario, before string,
+) (why string, looked bool, err error) {
+	if !slices.ContainsFunc(s.Checks,
+		func(c scenario.Check) bool { return c.Type == scenario.AnswerCheck && c.Equals != nil }) || len(s.Gold) == 0 {
 		return "", true, nil
 	}
 	got, why, err := play(ctx, from, s)

@@ -22,8 +22,8 @@ type step struct {
 	by   map[string]string
 }
 
-// placeOf finds where a value stands in a text; ok is false where it stands nowhere, in two places, or where nothing but its number
-// in a list tells the place.
+// placeOf finds where a value stands in a text; ok is false where it stands nowhere, in two places, or where nothing
+// but its number in a list tells the place.
 func placeOf(text, value string) (p place, ok bool) {
 	var found []place
 	if v, isJSON := decode(text); strings.TrimSpace(text) == value {
@@ -128,8 +128,8 @@ func visit(path []step, v any, f func(path []step, leaf string)) {
 	}
 }
 
-// siblings are the members that tell which element of a list an object is: its identifier or name beside the member that is looked at,
-// else all its texts.
+// siblings are the members that tell which element of a list an object is: its identifier or name beside the member
+// that is looked at, else all its texts.
 func siblings(object map[string]any, but string) map[string]string {
 	by := map[string]string{}
 	for _, name := range []string{"id", "uuid", "key", "name", "title"} {
@@ -167,8 +167,8 @@ func decode(text string) (v any, isJSON bool) {
 	return v, err == nil
 }
 
-// occurs reports whether a value stands in a text, not as a part of a longer word or number; in JSON, in one of its texts or numbers
-// too, as these read unescaped.
+// occurs reports whether a value stands in a text, not as a part of a longer word or number; in JSON, in one of its
+// texts or numbers too, as these read unescaped.
 func occurs(text, value string) bool {
 	if standsIn(text, value) {
 		return true

@@ -38,21 +38,28 @@ func (r rate) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolRe
 // A value is mended only where a second session answers it too: what is another in each is no check.
 func TestMendAsksTwice(t *testing.T) {
 	answer := "1.5"
-	s := scenario.Scenario{Task: "What is the rate?", GoldAnswer: answer, Gold: []scenario.Gold{{Name: "rate", Arguments: []byte(`{}`)}}, Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: &answer}}}
+	s := scenario.Scenario{
+		Task:       "What is the rate?",
+		GoldAnswer: answer,
+		Gold:       []scenario.Gold{{Name: "rate", Arguments: []byte(`{}`)}},
+		Checks:     []scenario.Check{{Type: scenario.AnswerCheck, Equals: &answer}},
+	}
 	for _, tc := range []struct{ says, want, why string }{
 		{`{"rate":2.5}`, "2.5", ""},
 		{`{"rate":2.%d}`, "1.5", "another at each time"},
 	} {
 		from := &rates{says: tc.says}
 		out, _, why, err := Mend(t.Context(), from, s, `{"rate":1.5}`)
-		if err != nil || *out.Checks[0].Equals != tc.want || !strings.Contains(why, tc.why) || (why == "") != (tc.why == "") || from.sessions != 2 {
+		if err != nil || *out.Checks[0].Equals != tc.want || !strings.Contains(why, tc.why) ||
+			(why == "") != (tc.why == "") || from.sessions != 2 {
 			t.Errorf("%s: %q, %q, %d sessions, %v", tc.says, *out.Checks[0].Equals, why, from.sessions, err)
 		}
 	}
 }
 
 func TestTouch(t *testing.T) {
-	now := Now{Tools: map[string]string{"a": "1", "b": "9"}, Version: map[string]string{"s": "2", "p": "2 (installed duck==1.1)", "mute": "(installed duck==1.1)"}}
+	now := Now{Tools: map[string]string{"a": "1", "b": "9"},
+		Version: map[string]string{"s": "2", "p": "2 (installed duck==1.1)", "mute": "(installed duck==1.1)"}}
 	gold := func(names ...string) (s scenario.Scenario) {
 		for _, name := range names {
 			s.Gold = append(s.Gold, scenario.Gold{Name: name})
@@ -98,7 +105,8 @@ func TestTouch(t *testing.T) {
 		{"without a call", gold(), nil, "", true},
 	} {
 		got := Touch(tc.s, tc.before, now)
-		if why := strings.Join(got.Why(), "; "); why != tc.want || got.Any() != (tc.want != "") || HasProvenance(tc.s, tc.before) != tc.known {
+		if why := strings.Join(got.Why(), "; "); why != tc.want || got.Any() != (tc.want != "") ||
+			HasProvenance(tc.s, tc.before) != tc.known {
 			t.Errorf("%s: %q, known %v", tc.name, why, HasProvenance(tc.s, tc.before))
 		}
 	}
@@ -121,10 +129,12 @@ func TestPlaces(t *testing.T) {
 		{"by a sibling", `[{"name": "a", "x": 1}, {"name": "b", "x": 2}]`, "2", `[{"name": "b", "x": 3}, {"name": "a", "x": 1}]`, "3"},
 		{"a sibling that is gone", `[{"name": "a", "x": 1}, {"name": "b", "x": 2}]`, "2", `[{"name": "a", "x": 1}, {"name": "c", "x": 3}]`, ""},
 		{"two of a name", `[{"name": "a", "x": 1}, {"name": "a", "x": 2}]`, "2", `[{"name": "a", "x": 1}, {"name": "a", "x": 3}]`, ""},
-		{"by all texts", `[{"city": "Bern", "day": "Mo", "x": {"t": 1}}, {"city": "Bern", "day": "Tu", "x": {"t": 2}}]`, "2", `[{"city": "Bern", "day": "Tu", "x": {"t": 3}}]`, "3"},
+		{"by all texts", `[{"city": "Bern", "day": "Mo", "x": {"t": 1}}, {"city": "Bern", "day": "Tu", "x": {"t": 2}}]`,
+			"2", `[{"city": "Bern", "day": "Tu", "x": {"t": 3}}]`, "3"},
 		{"repeated labels", "Name: a\nPrice: 1\nName: b\nPrice: 2\n", "2", "Name: a\nPrice: 5\nName: b\nPrice: 2\n", ""},
 		{"labels repeated now", "Price: 2\n", "2", "Name: a\nPrice: 5\nName: b\nPrice: 2", ""},
-		{"a long number", `{"id": 12345678901234567890}`, "12345678901234567000", `{"id": 1}`, ""}, // not as it stands there
+		// not as it stands there
+		{"a long number", `{"id": 12345678901234567890}`, "12345678901234567000", `{"id": 1}`, ""},
 		{"on a line", "Name: x\nSize: 12 bytes\n", "12", "Name: y\nSize: 13 bytes\n", "13"},
 		{"in two places", `{"a": 1, "b": 1}`, "1", `{"a": 2, "b": 3}`, ""},
 		{"gone", `{"a": 1}`, "1", `{"b": 1}`, ""},
@@ -170,9 +180,11 @@ func TestMendAnswer(t *testing.T) {
 		{"not known, and there", "What is the rate?", "", `rate 1.5`, `rate 1.5`, "", "1.5"},
 		{"not known, and not there", "What is the rate?", "", `rate 2`, `rate 2`, "not known", ""},
 	} {
-		s := scenario.Scenario{Task: tc.task, GoldAnswer: "1.5", Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: text("1.5")}}}
+		s := scenario.Scenario{Task: tc.task, GoldAnswer: "1.5",
+			Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: text("1.5")}}}
 		why := mendCheck(&s, 0, seen{last: tc.now}, seen{last: tc.again}, tc.before)
-		if tc.why == "" && (why != "" || *s.Checks[0].Equals != tc.want || s.GoldAnswer != tc.want) || tc.why != "" && !strings.Contains(why, tc.why) {
+		if tc.why == "" && (why != "" || *s.Checks[0].Equals != tc.want || s.GoldAnswer != tc.want) ||
+			tc.why != "" && !strings.Contains(why, tc.why) {
 			out, _ := json.Marshal(s)
 			t.Errorf("%s: %q %s", tc.name, why, out)
 		}
@@ -193,11 +205,16 @@ func TestMendKeepsWhatTheTaskSays(t *testing.T) {
 		{"the argument is gone", scenario.Check{Equals: text(`{"title":"Buy milk","v":1}`)}, `{"items":[],"v":2}`, `{"items":[],"v":2}`, "Buy milk"},
 		{"the task's word is gone", scenario.Check{Equals: text("urgent\n")}, "normal\n", "normal\n", "urgent"},
 		{"in a pattern", scenario.Check{Matches: []byte(`{"title":"Buy milk","v":1}`)}, `{"title":"","v":1}`, `{"title":"","v":1}`, "Buy milk"},
-		{"of a pattern it stays", scenario.Check{Matches: []byte(`{"title":"Buy milk","v":1}`)}, `{"title":"Buy milk","v":3}`, `{"title":"Buy milk","v":4}`, ""},
+		{"of a pattern it stays", scenario.Check{Matches: []byte(`{"title":"Buy milk","v":1}`)},
+			`{"title":"Buy milk","v":3}`, `{"title":"Buy milk","v":4}`, ""},
 		{"a part of a number", scenario.Check{Equals: text(`{"n":7}`)}, `{"n":17}`, `{"n":17}`, "7"},
 	} {
 		tc.check.Type = scenario.StateCheck
-		s := scenario.Scenario{Task: "Note this as urgent, please.", Gold: []scenario.Gold{{Name: "add", Arguments: []byte(`{"title":"Buy milk","n":7}`)}}, Checks: []scenario.Check{tc.check}}
+		s := scenario.Scenario{
+			Task:   "Note this as urgent, please.",
+			Gold:   []scenario.Gold{{Name: "add", Arguments: []byte(`{"title":"Buy milk","n":7}`)}},
+			Checks: []scenario.Check{tc.check},
+		}
 		why := mendCheck(&s, 0, seen{looks: map[int]string{0: tc.now}}, seen{looks: map[int]string{0: tc.again}}, "")
 		if (why == "") != (tc.want == "") || !strings.Contains(why, tc.want) {
 			t.Errorf("%s: %q", tc.name, why)

@@ -5,8 +5,8 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// Apart reports whether a scenario can join others in its split: it shares no call with one of another split, and no such one
-// reads nearly the same. Else what is trained on would be tested.
+// Apart reports whether a scenario can join others in its split: it shares no call with one of another split, and no
+// such one reads nearly the same. Else what is trained on would be tested.
 func Apart(s scenario.Scenario, others []scenario.Scenario) bool {
 	if len(s.Gold) > 0 {
 		rows := append([]scenario.Scenario{s}, others...)

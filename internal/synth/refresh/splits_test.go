@@ -10,9 +10,14 @@ import (
 // A scenario in the place of another leaves no call and no wording on both sides of a split.
 func TestApart(t *testing.T) {
 	of := func(split, task, arguments string) scenario.Scenario {
-		return scenario.Scenario{Split: split, Task: task, Gold: []scenario.Gold{{Name: "add", Arguments: json.RawMessage(arguments)}}}
+		return scenario.Scenario{Split: split, Task: task,
+			Gold: []scenario.Gold{{Name: "add", Arguments: json.RawMessage(arguments)}}}
 	}
-	others := []scenario.Scenario{of(scenario.Train, "Please tell me how much two and forty come to when they are put together", `{"a":2,"b":40}`), of(scenario.Test, "What is 3 plus 5?", `{"a":3,"b":5}`)}
+	others := []scenario.Scenario{
+		of(scenario.Train, "Please tell me how much two and forty come to when they are put together",
+			`{"a":2,"b":40}`),
+		of(scenario.Test, "What is 3 plus 5?", `{"a":3,"b":5}`),
+	}
 	for _, tc := range []struct {
 		name string
 		s    scenario.Scenario

@@ -1,5 +1,5 @@
-// Package refresh brings scenarios up to date with servers that changed: which of them a change touches, whether they still
-// hold, and what their checks want now.
+// Package refresh brings scenarios up to date with servers that changed: which of them a change touches, whether they
+// still hold, and what their checks want now.
 package refresh
 
 import (
@@ -13,9 +13,10 @@ import (
 
 // Now is what the servers are today.
 type Now struct {
-	Tools   map[string]string // SHA-256 by model name
-	Server  map[string]string // of each tool, by model name
-	Version map[string]string // as each server states it and, behind that, " (installed PACKAGE)" where hone installed it
+	Tools  map[string]string // SHA-256 by model name
+	Server map[string]string // of each tool, by model name
+	// as each server states it and, behind that, " (installed PACKAGE)" where hone installed it
+	Version map[string]string
 }
 
 // Touched says how a change touches a scenario.
@@ -39,8 +40,8 @@ func (t Touched) Why() (why []string) {
 	return append(why, t.Newer...)
 }
 
-// HasProvenance reports whether it can be told of a scenario what it was made with: by its provenance, or by the hashes of an
-// earlier catalog.
+// HasProvenance reports whether it can be told of a scenario what it was made with: by its provenance, or by the hashes
+// of an earlier catalog.
 func HasProvenance(s scenario.Scenario, before map[string]string) bool {
 	return s.Provenance != nil && len(s.Provenance.Tools) > 0 || before != nil || len(toolsOf(s)) == 0
 }
@@ -48,8 +49,8 @@ func HasProvenance(s scenario.Scenario, before map[string]string) bool {
 // installed stands before the package in a version.
 const installed = "(installed "
 
-// Touch compares what a scenario was made with to what the servers are now. before has the hashes of an earlier catalog, for
-// scenarios that do not say themselves; it may be nil.
+// Touch compares what a scenario was made with to what the servers are now. before has the hashes of an earlier
+// catalog, for scenarios that do not say themselves; it may be nil.
 func Touch(s scenario.Scenario, before map[string]string, now Now) (t Touched) {
 	hashes := before
 	var versions map[string]string

@@ -13,7 +13,9 @@ import (
 // Quiet is a host whose runs are listed in a folder of the test's.
 func Quiet(t *testing.T) *host.Host {
 	state := t.TempDir()
-	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+		return state, name == "XDG_STATE_HOME"
+	}}
 }
 
 // WithOutput is a Quiet host, with what it says.

@@ -14,9 +14,11 @@ import (
 	"strings"
 )
 
-// large tells whether the Hub keeps a file outside git: by the rules of a new repository, by its size, or as its beginning is no text.
+// large tells whether the Hub keeps a file outside git: by the rules of a new repository, by its size, or as its
+// beginning is no text.
 func large(name string, size int64, sample []byte) bool {
-	return slices.Contains([]string{".safetensors", ".parquet", ".bin", ".gguf"}, path.Ext(name)) || size > 10<<20 || bytes.IndexByte(sample, 0) >= 0
+	return slices.Contains([]string{".safetensors", ".parquet", ".bin", ".gguf"}, path.Ext(name)) || size > 10<<20 ||
+		bytes.IndexByte(sample, 0) >= 0
 }
 
 func (s *Server) preupload(w http.ResponseWriter, r *http.Request, repo *repository) {
@@ -42,7 +44,8 @@ func (s *Server) preupload(w http.ResponseWriter, r *http.Request, repo *reposit
 			refuse(w, http.StatusBadRequest, "", "files["+f.Path+"].sample is not its beginning")
 			return
 		}
-		x := map[string]any{"path": f.Path, "uploadMode": "regular", "shouldIgnore": strings.HasSuffix(f.Path, ".ignored")}
+		x := map[string]any{"path": f.Path, "uploadMode": "regular",
+			"shouldIgnore": strings.HasSuffix(f.Path, ".ignored")}
 		if large(f.Path, f.Size, sample) {
 			x["uploadMode"] = "lfs"
 		}
@@ -93,7 +96,8 @@ func (s *Server) commit(w http.ResponseWriter, r *http.Request, repo *repository
 	}
 	commit := repo.add(branch, files)
 	name := r.PathValue("org") + "/" + r.PathValue("name")
-	answer(w, map[string]any{"success": true, "commitOid": commit, "commitUrl": s.URL + "/" + name + "/commit/" + commit, "hookOutput": ""})
+	answer(w, map[string]any{"success": true, "commitOid": commit,
+		"commitUrl": s.URL + "/" + name + "/commit/" + commit, "hookOutput": ""})
 }
 
 var errMoved = fmt.Errorf("a commit has happened since; please refresh and try again")
@@ -127,7 +131,8 @@ func (s *Server) apply(text []byte, head string, files map[string]file, summary 
 		files[v.Path] = file{text: string(content), size: int64(len(content))}
 	case "lfsFile":
 		if !s.has(v.OID, v.Size) {
-			return fmt.Errorf("your push was rejected because an LFS pointer pointed to a file that does not exist: %s", v.Path)
+			return fmt.Errorf("your push was rejected because an LFS pointer pointed to a file that does not exist: %s",
+				v.Path)
 		}
 		files[v.Path] = file{lfs: v.OID, size: v.Size}
 	case "deletedFile":

@@ -1,6 +1,6 @@
-// Package hubtest is a Hub on this machine, for tests and tutorials: the part of the Hugging Face Hub's published API by which
-// repositories are made, listed, downloaded and pushed to, with large files in a store of its own address. That it is one is
-// proved by huggingface_hub as its client (hub's TestPeer, which make parity runs).
+// Package hubtest is a Hub on this machine, for tests and tutorials: the part of the Hugging Face Hub's published API
+// by which repositories are made, listed, downloaded and pushed to, with large files in a store of its own address.
+// That it is one is proved by huggingface_hub as its client (hub's TestPeer, which make parity runs).
 package hubtest
 
 import (
@@ -42,7 +42,8 @@ type Server struct {
 	store   *httptest.Server
 }
 
-// Interceptor is asked before a request: where it answers itself, it is true. Requests of the store come with the host "store".
+// Interceptor is asked before a request: where it answers itself, it is true. Requests of the store come with the host
+// "store".
 type Interceptor func(w http.ResponseWriter, r *http.Request) bool
 
 // Intercept lets f see all requests from now on.
@@ -75,7 +76,8 @@ func (f file) oid() string {
 
 // New starts a Hub that keeps large files in dir. All who have the token "secret" may write.
 func New(dir string) *Server {
-	s := &Server{Dir: dir, Tokens: map[string]Account{"secret": {Name: "ada"}}, repos: map[string]*repository{}, visible: map[string]string{}, parts: map[string][][]byte{}}
+	s := &Server{Dir: dir, Tokens: map[string]Account{"secret": {Name: "ada"}}, repos: map[string]*repository{},
+		visible: map[string]string{}, parts: map[string][][]byte{}}
 	s.hub = httptest.NewServer(s.guard("hub", s.routes()))
 	s.store = httptest.NewServer(s.guard("store", s.storeRoutes()))
 	s.URL, s.Store = s.hub.URL, s.store.URL // one host name, so that clients must tell them apart by themselves
@@ -112,7 +114,8 @@ func (s *Server) routes() http.Handler {
 	m.HandleFunc("POST /api/{kind}/{org}/{name}/branch/{rev}", s.writing(s.branch))
 	m.HandleFunc("POST /api/{kind}/{org}/{name}/preupload/{rev}", s.writing(s.preupload))
 	m.HandleFunc("POST /api/{kind}/{org}/{name}/commit/{rev}", s.writing(s.commit))
-	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // what no pattern can tell apart: datasets/ may stand before a name
+	// what no pattern can tell apart: datasets/ may stand before a name
+	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
 		kind := "models"
 		if rest, ok := strings.CutPrefix(path, "datasets/"); ok {

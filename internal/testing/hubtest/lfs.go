@@ -53,12 +53,14 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request, _ *repository) {
 				upload = map[string]any{"href": home + "complete", "header": header}
 				s.parts[o.OID] = make([][]byte, (o.Size+s.PartSize-1)/s.PartSize)
 			}
-			x["actions"] = map[string]any{"upload": upload, "verify": map[string]any{"href": home + "verify", "header": map[string]any{}}}
+			x["actions"] = map[string]any{"upload": upload,
+				"verify": map[string]any{"href": home + "verify", "header": map[string]any{}}}
 		}
 		objects = append(objects, x)
 	}
 	w.Header().Set("Content-Type", "application/vnd.git-lfs+json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"transfer": "basic", "objects": objects}) // a client that is gone reads nothing
+	// a client that is gone reads nothing
+	_ = json.NewEncoder(w).Encode(map[string]any{"transfer": "basic", "objects": objects})
 }
 
 // verify is asked after an upload: is what came what was meant?

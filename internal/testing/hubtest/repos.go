@@ -48,7 +48,8 @@ func (s *Server) reading(h handler) http.HandlerFunc {
 		case repo == nil:
 			refuse(w, http.StatusNotFound, "RepoNotFound", "Repository not found")
 		case repo.gated && !slices.Contains(who.Gates, name) && !strings.HasPrefix(r.URL.Path, "/api/"):
-			refuse(w, http.StatusForbidden, "GatedRepo", "Access to model "+name+" is restricted and you are not in the authorized list.")
+			refuse(w, http.StatusForbidden, "GatedRepo",
+				"Access to model "+name+" is restricted and you are not in the authorized list.")
 		default:
 			h(w, r, repo)
 		}
@@ -94,7 +95,8 @@ func (s *Server) whoami(w http.ResponseWriter, r *http.Request) {
 }
 
 // attributes is what the Hub puts into a new repository.
-const attributes = "*.safetensors filter=lfs diff=lfs merge=lfs -text\n*.parquet filter=lfs diff=lfs merge=lfs -text\n*.bin filter=lfs diff=lfs merge=lfs -text\n*.gguf filter=lfs diff=lfs merge=lfs -text\n"
+const attributes = "*.safetensors filter=lfs diff=lfs merge=lfs -text\n*.parquet filter=lfs diff=lfs merge=lfs " +
+	"-text\n*.bin filter=lfs diff=lfs merge=lfs -text\n*.gguf filter=lfs diff=lfs merge=lfs -text\n"
 
 // Visibility is what was asked for when a repository was made: public or private; "" where nobody made it.
 func (s *Server) Visibility(kind, id string) string {
@@ -134,7 +136,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		answer(w, map[string]string{"error": "You already created this repo", "url": page})
 		return
 	}
-	repo := &repository{private: ask.Visibility == "private", commits: map[string]map[string]file{}, parents: map[string]string{}, branches: map[string]string{}}
+	repo := &repository{private: ask.Visibility == "private", commits: map[string]map[string]file{},
+		parents: map[string]string{}, branches: map[string]string{}}
 	repo.add("main", map[string]file{".gitattributes": {text: attributes, size: int64(len(attributes))}})
 	s.repos[key] = repo
 	answer(w, map[string]string{"url": page, "name": ask.Organization + "/" + ask.Name})
@@ -173,7 +176,8 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request, repo *repository) 
 	for _, path := range slices.Sorted(maps.Keys(repo.commits[commit])) {
 		siblings = append(siblings, map[string]string{"rfilename": path})
 	}
-	answer(w, map[string]any{"_id": "1", "id": name, "modelId": name, "sha": commit, "private": repo.private, "gated": repo.gated, "disabled": false, "tags": []string{}, "downloads": 0, "likes": 0, "siblings": siblings})
+	answer(w, map[string]any{"_id": "1", "id": name, "modelId": name, "sha": commit, "private": repo.private,
+		"gated": repo.gated, "disabled": false, "tags": []string{}, "downloads": 0, "likes": 0, "siblings": siblings})
 }
 
 // tree lists files by pages, as the Hub does, with folders where it is not recursive.
@@ -234,7 +238,8 @@ func (s *Server) Put(kind, name string, files map[string]string) (commit string)
 	s.mu.Lock()
 	key := kind + "s/" + name
 	if s.repos[key] == nil {
-		s.repos[key] = &repository{commits: map[string]map[string]file{}, parents: map[string]string{}, branches: map[string]string{}}
+		s.repos[key] = &repository{commits: map[string]map[string]file{}, parents: map[string]string{},
+			branches: map[string]string{}}
 	}
 	s.mu.Unlock()
 	s.with(kind, name, func(x *repository) {

@@ -15,12 +15,16 @@ import (
 )
 
 // plugin is a flag of each test binary that imports this package: go test PACKAGE -args -plugin PATH.
-var plugin = flag.String("plugin", "", "PJRT plug-in to test, such as one for CUDA (default: the installed one for CPUs)")
+var plugin = flag.String("plugin", "",
+	"PJRT plug-in to test, such as one for CUDA (default: the installed one for CPUs)")
 
 // Spec is a decoder of two layers with grouped queries; its numbers are all different, so that a mixed-up axis fails.
 func Spec() model.Spec {
-	return model.Spec{Config: modelfile.Config{Architecture: "llama", Name: "tiny", NumLayers: 2, Hidden: 24, Intermediate: 40,
-		NumHeads: 6, NumKVHeads: 2, HeadDim: 4, VocabSize: 60, MaxContext: 256, Rope: modelfile.Rope{Theta: 10000}, NormEps: 1e-5, TiedHead: true}}
+	return model.Spec{
+		Config: modelfile.Config{Architecture: "llama", Name: "tiny", NumLayers: 2, Hidden: 24, Intermediate: 40,
+			NumHeads: 6, NumKVHeads: 2, HeadDim: 4, VocabSize: 60, MaxContext: 256, Rope: modelfile.Rope{Theta: 10000},
+			NormEps: 1e-5, TiedHead: true},
+	}
 }
 
 // LoRA is a small adapter's shape.
@@ -72,9 +76,9 @@ func Plugin() string {
 	return filepath.Join(cache, found[0])
 }
 
-// Options are how tests open the plug-in, whose path Plugin gives. XLA takes seconds to compile a program that runs for a millisecond, so
-// what is compiled is optimised little and kept in a folder below os.UserCacheDir, for the next run of any test. Under the tag soak, and
-// where -plugin names another, all is compiled as users have it.
+// Options are how tests open the plug-in, whose path Plugin gives. XLA takes seconds to compile a program that runs for
+// a millisecond, so what is compiled is optimised little and kept in a folder below os.UserCacheDir, for the next run
+// of any test. Under the tag soak, and where -plugin names another, all is compiled as users have it.
 func Options(t testing.TB) engine.Options {
 	t.Helper()
 	o := engine.Options{Plugin: Plugin(), DType: engine.DTypeF32}
@@ -94,8 +98,8 @@ func Options(t testing.TB) engine.Options {
 
 const flags = "--xla_backend_optimization_level=0"
 
-// Whole reports whether tests run on the plug-in that are the same on each device, and so run on pure Go alone elsewhere: under the tag
-// soak, and where -plugin names one.
+// Whole reports whether tests run on the plug-in that are the same on each device, and so run on pure Go alone
+// elsewhere: under the tag soak, and where -plugin names one.
 func Whole() bool { return soak || *plugin != "" }
 
 // Devices opens the CPU plug-in with n devices, until the test ends; where it is not installed the test is skipped.
@@ -114,8 +118,8 @@ func Devices(t testing.TB, n int) *engine.Engine {
 	return e
 }
 
-// EachDevice runs a test on the pure-Go backend and, where all is tested, on the plug-in: what differs between the two is the operations,
-// which engine/stablehlo tests on both. BothDevices is for tests of what only a plug-in has.
+// EachDevice runs a test on the pure-Go backend and, where all is tested, on the plug-in: what differs between the two
+// is the operations, which engine/stablehlo tests on both. BothDevices is for tests of what only a plug-in has.
 func EachDevice(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
 	each(t, Whole(), f)
 }

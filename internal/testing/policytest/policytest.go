@@ -108,7 +108,9 @@ func (r Renderer) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, e
 }
 
 // Next implements rollout.Renderer.
-func (r Renderer) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, rewrite string, err error) {
+func (r Renderer) Next(
+	messages []chat.Message, at int, completion []int32, tools []chat.Tool,
+) (ids []int32, rewrite string, err error) {
 	if shown, err := r.Completion(messages[at]); err != nil || !slices.Equal(shown, completion) {
 		ids, err = r.Prompt(messages, tools)
 		return ids, "it is written otherwise", err

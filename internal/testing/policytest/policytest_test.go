@@ -21,10 +21,12 @@ var (
 func TestSampler(t *testing.T) {
 	s := &policytest.Sampler{Reply: func(string, policy.Request) (string, error) { return "abc", nil }, MaxContext: 10}
 	sample := func(prompt string, maxTokens int) (policy.Completion, error) {
-		return s.Sample(context.Background(), policy.Request{Prompt: policytest.IDs(prompt), Sampling: policy.Sampling{MaxTokens: maxTokens}})
+		return s.Sample(context.Background(),
+			policy.Request{Prompt: policytest.IDs(prompt), Sampling: policy.Sampling{MaxTokens: maxTokens}})
 	}
 	c, err := sample("12345", 9)
-	if err != nil || policytest.Text(c.IDs) != "abc\x00" || c.FinishReason != policy.FinishStop || len(c.SamplerLogprobs) != 4 {
+	if err != nil || policytest.Text(c.IDs) != "abc\x00" || c.FinishReason != policy.FinishStop ||
+		len(c.SamplerLogprobs) != 4 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if math.Abs(float64(c.SamplerLogprobs[0])+math.Log(257)) > 1e-6 {
@@ -34,7 +36,8 @@ func TestSampler(t *testing.T) {
 		prompt    string
 		maxTokens int
 	}{{"12345", 3}, {"1234567", 9}} {
-		if c, err := sample(cut.prompt, cut.maxTokens); err != nil || policytest.Text(c.IDs) != "abc" || c.FinishReason != policy.FinishLength {
+		if c, err := sample(cut.prompt, cut.maxTokens); err != nil || policytest.Text(c.IDs) != "abc" ||
+			c.FinishReason != policy.FinishLength {
 			t.Errorf("%+v: %+v, %v", cut, c, err)
 		}
 	}
@@ -47,7 +50,8 @@ func TestSampler(t *testing.T) {
 func TestRenderer(t *testing.T) {
 	r := policytest.Renderer{}
 	call := chat.ToolCall{Name: "add", Arguments: `{"a": 1}`}
-	want := chat.Message{Role: chat.Assistant, ReasoningContent: "hm", Content: "so", ToolCalls: []chat.ToolCall{call, call}}
+	want := chat.Message{Role: chat.Assistant, ReasoningContent: "hm", Content: "so",
+		ToolCalls: []chat.ToolCall{call, call}}
 	ids, err := r.Completion(want)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +60,8 @@ func TestRenderer(t *testing.T) {
 		t.Errorf("Parse = %+v, %q", m, parseError)
 	}
 	for _, text := range []string{"<call>{", `<call>{"name": }</call>`, `<call>{}</call>`} {
-		if m, parseError := r.Parse(policytest.IDs(text), nil); parseError == "" || m.ToolCalls != nil || m.Content != text {
+		if m, parseError := r.Parse(policytest.IDs(text), nil); parseError == "" || m.ToolCalls != nil ||
+			m.Content != text {
 			t.Errorf("Parse(%s) = %+v, %q", text, m, parseError)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // Write writes a GGUF file with a random decoder of two layers over bytes, prompted in ChatML: a whole run of it takes
-// seconds, and it does nothing sensible. More tokens may be named, of which none was ever trained: all have the same row.
+// seconds, and it does nothing sensible. More tokens may be named, of which none was ever trained: all have the same
+// row.
 func Write(t testing.TB, path string, untrained ...string) {
 	t.Helper()
 	const hidden, ffn, heads, kvHeads, layers = 24, 40, 6, 2, 2
@@ -28,7 +29,8 @@ func Write(t testing.TB, path string, untrained ...string) {
 	g.meta("general.architecture", "llama")
 	g.meta("general.name", "toy")
 	for key, n := range map[string]uint32{"block_count": layers, "embedding_length": hidden, "feed_forward_length": ffn,
-		"attention.head_count": heads, "attention.head_count_kv": kvHeads, "vocab_size": uint32(len(tokens)), "context_length": 8192} {
+		"attention.head_count": heads, "attention.head_count_kv": kvHeads, "vocab_size": uint32(len(tokens)),
+		"context_length": 8192} {
 		g.meta("llama."+key, n)
 	}
 	g.meta("llama.rope.freq_base", float32(10000))
@@ -41,9 +43,12 @@ func Write(t testing.TB, path string, untrained ...string) {
 	g.tensor("token_embd.weight", hidden, len(tokens))
 	g.tensor("output_norm.weight", hidden)
 	for layer := range layers {
-		for name, shape := range map[string][]int{"attn_norm": {hidden}, "ffn_norm": {hidden}, "attn_q": {hidden, hidden},
-			"attn_k": {hidden, hidden / heads * kvHeads}, "attn_v": {hidden, hidden / heads * kvHeads}, "attn_output": {hidden, hidden},
-			"ffn_gate": {hidden, ffn}, "ffn_up": {hidden, ffn}, "ffn_down": {ffn, hidden}} {
+		for name, shape := range map[string][]int{
+			"attn_norm": {hidden}, "ffn_norm": {hidden}, "attn_q": {hidden, hidden},
+			"attn_k": {hidden, hidden / heads * kvHeads}, "attn_v": {hidden, hidden / heads * kvHeads},
+			"attn_output": {hidden, hidden}, "ffn_gate": {hidden, ffn}, "ffn_up": {hidden, ffn},
+			"ffn_down": {ffn, hidden},
+		} {
 			g.tensor(fmt.Sprintf("blk.%d.%s.weight", layer, name), shape...)
 		}
 	}
@@ -58,7 +63,8 @@ func Write(t testing.TB, path string, untrained ...string) {
 // imEnd is the id of <|im_end|>.
 const imEnd = 257
 
-// byteTokens are the 256 bytes as byte-level BPE writes them: itself where it is printable, else a letter from U+0100 on.
+// byteTokens are the 256 bytes as byte-level BPE writes them: itself where it is printable, else a letter from U+0100
+// on.
 func byteTokens() (tokens []string, types []int32) {
 	next := rune(256)
 	for b := range rune(256) {

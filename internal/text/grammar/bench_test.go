@@ -44,7 +44,8 @@ func BenchmarkFirstMaskOfAString(b *testing.B) {
 	v := large()
 	for b.Loop() {
 		b.StopTimer()
-		g, err := Compile(v, Wanted{Answer: []byte(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)})
+		g, err := Compile(v,
+			Wanted{Answer: []byte(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)})
 		if err != nil {
 			b.Fatal(err)
 		}

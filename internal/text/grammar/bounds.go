@@ -9,11 +9,14 @@ import (
 	"hone/internal/chat"
 )
 
-// integerBetween is an integer between minimum and maximum, where both or one are whole numbers that can be counted in digits.
+// integerBetween is an integer between minimum and maximum, where both or one are whole numbers that can be counted in
+// digits.
 func (b *builder) integerBetween(o *chat.Object, at string) symbol {
 	least, most := int64(math.MinInt64), int64(math.MaxInt64)
 	for key, bound := range map[string]func(int64){
-		"minimum": func(n int64) { least = max(least, n) }, "exclusiveMinimum": func(n int64) { least = max(least, n+1) },
+		"minimum": func(n int64) { least = max(least, n) }, "exclusiveMinimum": func(n int64) {
+			least = max(least, n+1)
+		},
 		"maximum": func(n int64) { most = min(most, n) }, "exclusiveMaximum": func(n int64) { most = min(most, n-1) },
 	} {
 		v, ok := o.Get(key)

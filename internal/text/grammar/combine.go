@@ -42,8 +42,10 @@ func resolve(root chat.Value, ref chat.Value, at string) (chat.Value, error) {
 
 // silent reports whether a keyword demands nothing by itself.
 func silent(key string) bool {
-	return slices.Contains([]string{"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment", "$id", "id",
-		"$schema", "$anchor", "$defs", "definitions", "discriminator", "format"}, key)
+	return slices.Contains([]string{
+		"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment",
+		"$id", "id", "$schema", "$anchor", "$defs", "definitions", "discriminator", "format",
+	}, key)
 }
 
 // beside are the keywords of a schema that demand something beside one of them.
@@ -83,7 +85,9 @@ func (b *builder) all(root chat.Value, o *chat.Object, key string, v chat.Value,
 }
 
 // anyOf is one of several schemas, each together with what stands beside them.
-func (b *builder) anyOf(root chat.Value, o *chat.Object, key string, v chat.Value, at string, depth int) (symbol, error) {
+func (b *builder) anyOf(
+	root chat.Value, o *chat.Object, key string, v chat.Value, at string, depth int,
+) (symbol, error) {
 	list, ok := v.([]chat.Value)
 	if !ok || len(list) == 0 {
 		return symbol{}, fmt.Errorf("%s/%s is no list", at, key)
@@ -112,7 +116,8 @@ func (b *builder) anyOf(root chat.Value, o *chat.Object, key string, v chat.Valu
 	return b.rule(alternatives...), nil
 }
 
-// merger puts schemas into one that demands what each of them does. Where it cannot, what the earlier one demanded is noted as not held.
+// merger puts schemas into one that demands what each of them does. Where it cannot, what the earlier one demanded is
+// noted as not held.
 type merger struct {
 	b    *builder
 	root chat.Value

@@ -10,16 +10,17 @@ import (
 	"hone/internal/policy"
 )
 
-// Frame is how a form writes calls whose arguments stand there as JSON: Open NAME Middle ARGUMENTS Close, and Between, where it is
-// not empty, before another one.
+// Frame is how a form writes calls whose arguments stand there as JSON: Open NAME Middle ARGUMENTS Close, and Between,
+// where it is not empty, before another one.
 type Frame struct{ Open, Middle, Close, Between string }
 
 // Wanted says what a completion is held to: an answer, calls, or either. Without both it is any JSON object.
 type Wanted struct {
 	Answer json.RawMessage // JSON Schema of the answer; nil: none is wanted
-	Tools  []chat.Tool     // tools of which one is to be called, of those without a schema with any arguments; nil: none is to be
-	Frame  Frame           // of the calls
-	Many   bool            // more than one call may be written, where the frame says what stands between them
+	// tools of which one is to be called, of those without a schema with any arguments; nil: none is to be
+	Tools []chat.Tool
+	Frame Frame // of the calls
+	Many  bool  // more than one call may be written, where the frame says what stands between them
 }
 
 // Compile makes the grammar. Its error says what is wrong with a schema, and where.
@@ -64,8 +65,8 @@ func (b *builder) document(schema json.RawMessage) (symbol, error) {
 	return b.schema(root, root, "#", 0)
 }
 
-// arguments is the rule of a call's arguments: whatever a schema allows beside, they are an object. A schema that is there and demands
-// nothing is that of a tool without parameters. Without a schema any object will do.
+// arguments is the rule of a call's arguments: whatever a schema allows beside, they are an object. A schema that is
+// there and demands nothing is that of a tool without parameters. Without a schema any object will do.
 func (b *builder) arguments(schema json.RawMessage) (symbol, error) {
 	root, err := decode(schema)
 	if err != nil {
@@ -109,7 +110,8 @@ func (b *builder) calls(w Wanted) (symbol, error) {
 type Matcher struct {
 	grammar *Grammar
 	stops   []int32 // tokens that end a completion
-	// free, where it is not empty, is a text up to which anything may be written, such as the end of a model's reasoning.
+	// free, where it is not empty, is a text up to which anything may be written, such as the end of a model's
+	// reasoning.
 	free string
 	// lead is a text that begins the grammar's where it comes after anything else; empty: the grammar's begins at once.
 	lead string
@@ -120,8 +122,8 @@ type Matcher struct {
 	once bool   // after the grammar's text nothing but the end may follow
 }
 
-// NewMatcher holds a completion from its beginning on, or where after is not empty from behind that text on. stops may follow where
-// the grammar's text may end.
+// NewMatcher holds a completion from its beginning on, or where after is not empty from behind that text on. stops may
+// follow where the grammar's text may end.
 func (g *Grammar) NewMatcher(stops []int32, after string) *Matcher {
 	m := &Matcher{grammar: g, stops: stops, free: after, once: true}
 	if after == "" {
@@ -130,8 +132,8 @@ func (g *Grammar) NewMatcher(stops []int32, after string) *Matcher {
 	return m
 }
 
-// NewWatcher lets anything be written, and holds what begins with lead, the beginning of all of the grammar's texts. once says that
-// behind such a text only the end may come.
+// NewWatcher lets anything be written, and holds what begins with lead, the beginning of all of the grammar's texts.
+// once says that behind such a text only the end may come.
 func (g *Grammar) NewWatcher(stops []int32, lead string, once bool) *Matcher {
 	return &Matcher{grammar: g, stops: stops, lead: lead, once: once}
 }

@@ -21,9 +21,11 @@ const (
 	firstLong
 )
 
-// words is a vocabulary of all bytes, a stop, two added tokens, and some tokens of several bytes, of which some cross the seams of JSON.
+// words is a vocabulary of all bytes, a stop, two added tokens, and some tokens of several bytes, of which some cross
+// the seams of JSON.
 func words() *Vocabulary {
-	long := []string{`{"`, `": "`, `", "`, `"}`, `"}}`, `": `, `, "`, "tr", "ue", "null", "12", ".5", "e1", `\u00`, "é", "世", "abc", "\n  ", `}]`, `"]`}
+	long := []string{`{"`, `": "`, `", "`, `"}`, `"}}`, `": `, `, "`, "tr", "ue", "null", "12", ".5", "e1", `\u00`, "é",
+		"世", "abc", "\n  ", `}]`, `"]`}
 	return NewVocabulary(firstLong+len(long), func(id int32) Token {
 		switch {
 		case id < 256:
@@ -56,18 +58,22 @@ func TestWhatASchemaAccepts(t *testing.T) {
 	}{
 		"object": {`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["b"]}`,
 			[]string{`{"b":1}`, `{"a": "x", "b": -20}`, "{\n  \"a\": \"\",\n  \"b\": 0\n}", `{"a":"\u00e9é\"","b":1}`},
-			[]string{`{}`, `{"a":"x"}`, `{"b":1,"a":"x"}`, `{"b":01}`, `{"b":1.5}`, `{"b":1,}`, `{"b":1}x`, `{"a":"` + "\n" + `","b":1}`, `{"a":"\ud800","b":1}`, `{"c":1,"b":1}`, `{,"b":1}`}, ""},
+			[]string{`{}`, `{"a":"x"}`, `{"b":1,"a":"x"}`, `{"b":01}`, `{"b":1.5}`, `{"b":1,}`, `{"b":1}x`,
+				`{"a":"` + "\n" + `","b":1}`, `{"a":"\ud800","b":1}`, `{"c":1,"b":1}`, `{,"b":1}`}, ""},
 		"optional only": {`{"properties":{"a":{"type":"null"},"b":{"type":"boolean"}}}`,
-			[]string{`{}`, `{"a":null}`, `{"b":true}`, `{"a":null,"b":false}`}, []string{`{,"b":true}`, `{"a":null"b":true}`, `{"a":null,}`}, ""},
-		"enum":     {`{"enum":["a b",1.50,null,{"k":[1]}]}`, []string{`"a b"`, `1.50`, `null`, `{"k": [1]}`}, []string{`"a"`, `1.5`, `{"k":[]}`}, ""},
-		"const":    {`{"const":"q\"\\\n"}`, []string{`"q\"\\\n"`}, []string{`"q"`}, ""},
-		"anyOf":    {`{"anyOf":[{"type":"integer"},{"type":"string"}]}`, []string{`1`, `"x"`}, []string{`1.5`, `null`}, ""},
-		"types":    {`{"type":["number","null"]}`, []string{`1`, `-0.5`, `1e10`, `null`}, []string{`"1"`, `.5`, `1.`, `+1`}, ""},
-		"array":    {`{"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":3}`, []string{`[1]`, `[1, 2,3]`}, []string{`[]`, `[1,2,3,4]`, `[1,]`}, ""},
-		"tuple":    {`{"prefixItems":[{"type":"integer"},{"type":"string"}]}`, []string{`[1,"a"]`}, []string{`[1]`, `["a",1]`}, ""},
-		"none":     {`{"type":"array","maxItems":0}`, []string{`[]`}, []string{`[1]`}, ""},
-		"length":   {`{"type":"string","minLength":1,"maxLength":2}`, []string{`"a"`, `"é世"`, `"\n\n"`}, []string{`""`, `"abc"`}, ""},
-		"bounds":   {`{"type":"integer","minimum":-3,"exclusiveMaximum":121}`, []string{`-3`, `-1`, `0`, `9`, `10`, `99`, `120`}, []string{`-4`, `121`, `130`, `1000`, `00`, `-0`}, ""},
+			[]string{`{}`, `{"a":null}`, `{"b":true}`, `{"a":null,"b":false}`}, []string{`{,"b":true}`,
+				`{"a":null"b":true}`, `{"a":null,}`}, ""},
+		"enum":  {`{"enum":["a b",1.50,null,{"k":[1]}]}`, []string{`"a b"`, `1.50`, `null`, `{"k": [1]}`}, []string{`"a"`, `1.5`, `{"k":[]}`}, ""},
+		"const": {`{"const":"q\"\\\n"}`, []string{`"q\"\\\n"`}, []string{`"q"`}, ""},
+		"anyOf": {`{"anyOf":[{"type":"integer"},{"type":"string"}]}`, []string{`1`, `"x"`}, []string{`1.5`, `null`}, ""},
+		"types": {`{"type":["number","null"]}`, []string{`1`, `-0.5`, `1e10`, `null`}, []string{`"1"`, `.5`, `1.`, `+1`}, ""},
+		"array": {`{"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":3}`,
+			[]string{`[1]`, `[1, 2,3]`}, []string{`[]`, `[1,2,3,4]`, `[1,]`}, ""},
+		"tuple":  {`{"prefixItems":[{"type":"integer"},{"type":"string"}]}`, []string{`[1,"a"]`}, []string{`[1]`, `["a",1]`}, ""},
+		"none":   {`{"type":"array","maxItems":0}`, []string{`[]`}, []string{`[1]`}, ""},
+		"length": {`{"type":"string","minLength":1,"maxLength":2}`, []string{`"a"`, `"é世"`, `"\n\n"`}, []string{`""`, `"abc"`}, ""},
+		"bounds": {`{"type":"integer","minimum":-3,"exclusiveMaximum":121}`,
+			[]string{`-3`, `-1`, `0`, `9`, `10`, `99`, `120`}, []string{`-4`, `121`, `130`, `1000`, `00`, `-0`}, ""},
 		"from 8":   {`{"type":"integer","minimum":8,"maximum":1234}`, []string{`8`, `99`, `100`, `999`, `1000`, `1234`}, []string{`7`, `1235`, `2000`, `-8`}, ""},
 		"free":     {`{"type":"object"}`, []string{`{}`, `{"x":[1,{"y":null}]}`}, []string{`[]`, `{"x"}`}, ""},
 		"map":      {`{"type":"object","additionalProperties":{"type":"integer"}}`, []string{`{"x":1,"y":2}`, `{}`}, []string{`{"x":"1"}`}, ""},
@@ -75,26 +81,39 @@ func TestWhatASchemaAccepts(t *testing.T) {
 		"anything": {`{}`, []string{`[1,"a",{}]`, `true`, `[]`}, []string{`tru`, `[1,]`}, ""},
 		"itself": {`{"$defs":{"n":{"type":"object","properties":{"v":{"type":"integer"},"next":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]}},"required":["v","next"]}},"$ref":"#/$defs/n"}`,
 			[]string{`{"v":1,"next":{"v":2,"next":null}}`}, []string{`{"v":1}`, `{"v":1,"next":1}`}, ""},
-		"allOf":       {`{"allOf":[{"$ref":"#/$defs/a"},{"properties":{"y":{"type":"null"}},"required":["y"]}],"$defs":{"a":{"type":"object","properties":{"x":{"type":"integer"}}}}}`, []string{`{"x":1,"y":null}`, `{"y":null}`}, []string{`{"x":1}`}, ""},
-		"long":        {`{"type":"string","minLength":3,"maxLength":9000}`, []string{`"abc"`, `"` + strings.Repeat("é", 9000) + `"`}, []string{`"ab"`, `"` + strings.Repeat("x", 9001) + `"`}, ""},
-		"keys":        {`{"type":"integer"}`, []string{`1912345678901234567`, `-9199999999999999999`, `8999999999999999999`}, []string{`9300000000000000000`, `10000000000000000000`}, ""},
-		"keys from 1": {`{"type":"integer","minimum":1}`, []string{`1`, `1912345678901234567`, `999999999999999999`}, []string{`0`, `-1`, `9300000000000000000`}, ""},
+		"allOf": {`{"allOf":[{"$ref":"#/$defs/a"},{"properties":{"y":{"type":"null"}},"required":["y"]}],"$defs":{"a":{"type":"object","properties":{"x":{"type":"integer"}}}}}`, []string{`{"x":1,"y":null}`, `{"y":null}`}, []string{`{"x":1}`}, ""},
+		"long": {
+			`{"type":"string","minLength":3,"maxLength":9000}`, []string{`"abc"`,
+				`"` + strings.Repeat("é", 9000) + `"`}, []string{`"ab"`, `"` + strings.Repeat("x", 9001) + `"`}, "",
+		},
+		"keys": {
+			`{"type":"integer"}`, []string{`1912345678901234567`, `-9199999999999999999`, `8999999999999999999`},
+			[]string{`9300000000000000000`, `10000000000000000000`}, "",
+		},
+		"keys from 1": {`{"type":"integer","minimum":1}`, []string{`1`, `1912345678901234567`, `999999999999999999`},
+			[]string{`0`, `-1`, `9300000000000000000`}, ""},
 		"anyOf beside": {`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 			[]string{`{"a":1}`, `{"b":1}`, `{"a":1,"b":2}`}, []string{`{}`, `{"a":"x"}`, `1`}, ""},
-		"anyOf narrows": {`{"type":["integer","null"],"minimum":3,"anyOf":[{"type":"number","maximum":5},{"type":"string"}]}`, []string{`3`, `5`}, []string{`2`, `6`, `null`, `"x"`, `3.5`}, ""},
-		"ref beside":    {`{"$defs":{"a":{"type":"integer","minimum":0}},"$ref":"#/$defs/a","maximum":9}`, []string{`0`, `9`}, []string{`10`, `-1`}, ""},
-		"ref to a list": {`{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#/anyOf/0"}}]}`, []string{`1`, `[1,2]`}, []string{`[null]`, `["a"]`}, ""},
-		"escaped ref":   {`{"$defs":{"a b/c":{"type":"null"}},"$ref":"#/$defs/a%20b~1c"}`, []string{`null`}, []string{`1`}, ""},
+		"anyOf narrows": {
+			`{"type":["integer","null"],"minimum":3,"anyOf":[{"type":"number","maximum":5},{"type":"string"}]}`,
+			[]string{`3`, `5`}, []string{`2`, `6`, `null`, `"x"`, `3.5`}, "",
+		},
+		"ref beside": {`{"$defs":{"a":{"type":"integer","minimum":0}},"$ref":"#/$defs/a","maximum":9}`, []string{`0`, `9`}, []string{`10`, `-1`}, ""},
+		"ref to a list": {`{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#/anyOf/0"}}]}`,
+			[]string{`1`, `[1,2]`}, []string{`[null]`, `["a"]`}, ""},
+		"escaped ref": {`{"$defs":{"a b/c":{"type":"null"}},"$ref":"#/$defs/a%20b~1c"}`, []string{`null`}, []string{`1`}, ""},
 		"allOf in allOf": {`{"allOf":[{"allOf":[{"properties":{"a":{"type":"integer"}}},{"required":["a"]}]},{"properties":{"a":{"maximum":3}}}]}`,
 			[]string{`{"a":3}`}, []string{`{}`, `{"a":4}`, `{"a":null}`}, ""},
 		"two enums":     {`{"allOf":[{"enum":["a","b"]},{"enum":["b","c"]}]}`, []string{`"b"`}, []string{`"a"`, `"c"`}, ""},
 		"tree by allOf": {`{"$defs":{"n":{"type":"object","properties":{"next":{"allOf":[{"$ref":"#/$defs/n"}]}}}},"allOf":[{"$ref":"#/$defs/n"}]}`, []string{`{}`, `{"next":{"next":{}}}`}, []string{`{"next":1}`}, ""},
-		"closed beside": {`{"allOf":[{"properties":{"a":{}},"additionalProperties":false},{"properties":{"b":{}}}]}`, []string{`{}`}, nil, "additionalProperties at #"},
+		"closed beside": {`{"allOf":[{"properties":{"a":{}},"additionalProperties":false},{"properties":{"b":{}}}]}`,
+			[]string{`{}`}, nil, "additionalProperties at #"},
 		"no way": {`{"type":"object","properties":{"a":{"$ref":"#/$defs/n"},"b":{"type":"null"}},"$defs":{"n":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"]}}}`,
 			[]string{`{}`, `{"b":null}`}, []string{`{"a":{"n":{}}}`}, ""},
 		"array and object": {`{"items":{"type":"integer"},"properties":{"a":{}}}`, []string{`[1]`, `{"a":null}`}, []string{`1`}, ""},
-		"pattern":          {`{"type":"object","properties":{"a":{"type":"string","pattern":"^x"}}}`, []string{`{"a":"y"}`}, []string{`{"a":1}`}, "pattern at #/properties/a"},
-		"half":             {`{"type":"number","minimum":0.5}`, []string{`0.1`}, []string{`""`}, "minimum at #"},
+		"pattern": {`{"type":"object","properties":{"a":{"type":"string","pattern":"^x"}}}`,
+			[]string{`{"a":"y"}`}, []string{`{"a":1}`}, "pattern at #/properties/a"},
+		"half": {`{"type":"number","minimum":0.5}`, []string{`0.1`}, []string{`""`}, "minimum at #"},
 	} {
 		g := answer(t, v, tc.schema)
 		for _, text := range tc.yes {
@@ -115,11 +134,15 @@ func TestWhatASchemaAccepts(t *testing.T) {
 
 func TestWhatIsNoSchema(t *testing.T) {
 	for s, want := range map[string]string{
-		`[]`: "no object", `{"type":"text"}`: `"text"`, `{"$ref":"#/$defs/x"}`: "nothing is", `{"$ref":"https://x.test/y"}`: "another document",
-		`{"enum":[]}`: "enum at #", `{"type":"object","properties":{"a":7}}`: "#/properties/a", `{"$ref":"#"}`: "no value fits",
-		`{"allOf":[7]}`: "#/allOf/0", `{"anyOf":7}`: "#/anyOf", `{"type":[]}`: "no type", strings.Repeat(`{"items":`, 200) + `{}` + strings.Repeat("}", 200): "too deep",
+		`[]`: "no object", `{"type":"text"}`: `"text"`, `{"$ref":"#/$defs/x"}`: "nothing is",
+		`{"$ref":"https://x.test/y"}`: "another document", `{"enum":[]}`: "enum at #",
+		`{"type":"object","properties":{"a":7}}`: "#/properties/a", `{"$ref":"#"}`: "no value fits",
+		`{"allOf":[7]}`: "#/allOf/0", `{"anyOf":7}`: "#/anyOf",
+		`{"type":[]}`: "no type",
+		strings.Repeat(`{"items":`, 200) + `{}` + strings.Repeat("}", 200): "too deep",
 	} {
-		if _, err := Compile(words(), Wanted{Answer: json.RawMessage(s)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Compile(words(), Wanted{Answer: json.RawMessage(s)}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v, want %q", s, err, want)
 		}
 	}
@@ -169,16 +192,21 @@ func anySchema(t *rapid.T, depth int) map[string]any {
 	}
 	switch kind := rapid.SampledFrom(kinds).Draw(t, "kind"); kind {
 	case "enum":
-		return map[string]any{"enum": rapid.SampledFrom([][]any{{"a", "b\"c"}, {1, nil}, {true, []int{1}}}).Draw(t, "enum")}
+		return map[string]any{
+			"enum": rapid.SampledFrom([][]any{{"a", "b\"c"}, {1, nil}, {true, []int{1}}}).Draw(t, "enum"),
+		}
 	case "bounds":
 		least := rapid.IntRange(-1500, 1500).Draw(t, "least")
-		return map[string]any{"type": "integer", "minimum": least, "maximum": least + rapid.IntRange(0, 3000).Draw(t, "width")}
+		return map[string]any{"type": "integer", "minimum": least,
+			"maximum": least + rapid.IntRange(0, 3000).Draw(t, "width")}
 	case "string":
 		least := rapid.IntRange(0, 2).Draw(t, "least")
-		return map[string]any{"type": "string", "minLength": least, "maxLength": least + rapid.IntRange(0, 5).Draw(t, "more")}
+		return map[string]any{"type": "string", "minLength": least,
+			"maxLength": least + rapid.IntRange(0, 5).Draw(t, "more")}
 	case "array":
 		least := rapid.IntRange(0, 2).Draw(t, "least")
-		return map[string]any{"type": "array", "items": anySchema(t, depth-1), "minItems": least, "maxItems": least + rapid.IntRange(0, 2).Draw(t, "more")}
+		return map[string]any{"type": "array", "items": anySchema(t, depth-1), "minItems": least,
+			"maxItems": least + rapid.IntRange(0, 2).Draw(t, "more")}
 	case "anyOf":
 		return map[string]any{"anyOf": []any{anySchema(t, depth-1), anySchema(t, depth-1)}}
 	case "object":
@@ -190,7 +218,8 @@ func anySchema(t *rapid.T, depth int) map[string]any {
 				required = append(required, name)
 			}
 		}
-		return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+		return map[string]any{"type": "object", "properties": properties, "required": required,
+			"additionalProperties": false}
 	default:
 		return map[string]any{"type": kind}
 	}
@@ -200,7 +229,8 @@ func anySchema(t *rapid.T, depth int) map[string]any {
 func TestWhatIsWrittenFitsTheSchema(t *testing.T) {
 	v := words()
 	rapid.Check(t, func(t *rapid.T) {
-		s, err := json.Marshal(map[string]any{"type": "object", "properties": map[string]any{"x": anySchema(t, 3)}, "required": []string{"x"}})
+		s, err := json.Marshal(map[string]any{"type": "object", "properties": map[string]any{"x": anySchema(t, 3)},
+			"required": []string{"x"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +248,8 @@ func TestWhatIsWrittenFitsTheSchema(t *testing.T) {
 	})
 }
 
-var frame = Frame{Open: "<tool_call>\n{\"name\": \"", Middle: "\", \"arguments\": ", Close: "}\n</tool_call>", Between: "\n"}
+var frame = Frame{Open: "<tool_call>\n{\"name\": \"", Middle: "\", \"arguments\": ", Close: "}\n</tool_call>",
+	Between: "\n"}
 
 func tools() []chat.Tool {
 	return []chat.Tool{
@@ -243,7 +274,10 @@ func TestCalls(t *testing.T) {
 		if ids[0] != openID || ids[len(ids)-1] != closeID {
 			t.Fatalf("the markup is spelt: %v", ids)
 		}
-		if !strings.HasPrefix(text, frame.Open) || strings.Contains(strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(text, frame.Close+frame.Between+frame.Open, ""), frame.Open), frame.Close), "\n") {
+		if !strings.HasPrefix(text, frame.Open) || strings.Contains(
+			strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(text, frame.Close+frame.Between+frame.Open, ""),
+				frame.Open), frame.Close), "\n",
+		) {
 			t.Fatalf("line ends in a call: %q", text)
 		}
 		many = many || strings.Count(text, "<tool_call>") > 1
@@ -259,7 +293,8 @@ func TestCalls(t *testing.T) {
 			if tool.Name != call.Name {
 				continue
 			}
-			if verdict, why := schema.Compile(tool.InputSchema).Validate(string(call.Arguments)); verdict != schema.Valid {
+			if verdict, why := schema.Compile(tool.InputSchema).Validate(string(call.Arguments)); verdict !=
+				schema.Valid {
 				t.Fatalf("%s: %v", text, why)
 			}
 			return
@@ -306,7 +341,8 @@ func TestWatcher(t *testing.T) {
 	if may := feed(watch(false), v, call...); may.Len() != v.size {
 		t.Errorf("behind a call %d of %d tokens may come", may.Len(), v.size)
 	}
-	if may := feed(watch(false), v, append(append(call, spelt("\n")...), append(head, 'n', 'o')...)...); may.Len() != 1 || !may.Has('w') {
+	if may := feed(watch(false), v,
+		append(append(call, spelt("\n")...), append(head, 'n', 'o')...)...); may.Len() != 1 || !may.Has('w') {
 		t.Errorf("in a second call %d tokens may come", may.Len())
 	}
 }
@@ -347,7 +383,8 @@ func bomb(n int, link string) string {
 	return `{"$defs":{` + strings.Join(defs, ",") + `},"$ref":"#/$defs/d0"}`
 }
 
-// A small schema that would have rules without end is compiled once for each of its parts, or refused; it takes neither time nor memory.
+// A small schema that would have rules without end is compiled once for each of its parts, or refused; it takes neither
+// time nor memory.
 func TestSchemaBombs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		link string
@@ -365,17 +402,23 @@ func TestSchemaBombs(t *testing.T) {
 		}
 	}
 	big := `{"enum":["` + strings.Repeat("x", maxSize) + `"]}`
-	if _, err := Compile(words(), Wanted{Answer: json.RawMessage(big)}); err == nil || !strings.Contains(err.Error(), "too large") {
+	if _, err := Compile(words(), Wanted{Answer: json.RawMessage(big)}); err == nil ||
+		!strings.Contains(err.Error(), "too large") {
 		t.Errorf("a large text: %v", err)
 	}
 }
 
-// The tokens that may come are the same whether they are taken from what is known of like states, or looked for one by one.
+// The tokens that may come are the same whether they are taken from what is known of like states, or looked for one by
+// one.
 func TestMasksAreShared(t *testing.T) {
 	v := words()
 	rapid.Check(t, func(t *rapid.T) {
-		s, err := json.Marshal(map[string]any{"type": "object", "properties": map[string]any{"x": anySchema(t, 2), "y": map[string]any{"type": "string",
-			"minLength": rapid.IntRange(0, 12).Draw(t, "least"), "maxLength": rapid.IntRange(12, 40).Draw(t, "most")}}, "required": []string{"x", "y"}})
+		s, err := json.Marshal(map[string]any{
+			"type": "object", "properties": map[string]any{"x": anySchema(t, 2), "y": map[string]any{"type": "string",
+				"minLength": rapid.IntRange(0, 12).Draw(t, "least"), "maxLength": rapid.IntRange(12,
+					40).Draw(t, "most")}},
+			"required": []string{"x", "y"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,7 +445,8 @@ func TestLongTextsAreCheap(t *testing.T) {
 	v := words()
 	g := answer(t, v, `{"type":"object","properties":{"a":{"type":"string","maxLength":100000},"b":{"type":"array","items":{"type":"string","maxLength":900},"maxItems":5000}},"required":["a","b"]}`)
 	m := g.NewMatcher([]int32{stopID}, "")
-	text := `{"a":"` + strings.Repeat("word ", 2000) + `","b":["` + strings.Repeat("x", 800) + `"` + strings.Repeat(`,"y"`, 500)
+	text := `{"a":"` + strings.Repeat("word ", 2000) + `","b":["` + strings.Repeat("x", 800) + `"` +
+		strings.Repeat(`,"y"`, 500)
 	allowed := policy.NewIDSet(v.size)
 	ids := spelt(text)
 	for n := range ids {
@@ -426,7 +470,10 @@ func TestNoEndWithinTheReasoning(t *testing.T) {
 }
 
 func FuzzCompile(f *testing.F) {
-	for _, s := range []string{`{"type":"object","properties":{"a":{"$ref":"#"}}}`, `{"anyOf":[{"$ref":"#/anyOf/0"}]}`, `{"allOf":[{"$ref":"#"}]}`, `{"type":"array","minItems":2000,"items":{"$ref":"#"}}`} {
+	for _, s := range []string{
+		`{"type":"object","properties":{"a":{"$ref":"#"}}}`, `{"anyOf":[{"$ref":"#/anyOf/0"}]}`,
+		`{"allOf":[{"$ref":"#"}]}`, `{"type":"array","minItems":2000,"items":{"$ref":"#"}}`,
+	} {
 		f.Add(s)
 	}
 	v := words()

@@ -8,7 +8,8 @@ import (
 	"hone/internal/policy"
 )
 
-// Grammar is compiled rules, with the states that were seen. It may be used from many goroutines: requests of one schema share it.
+// Grammar is compiled rules, with the states that were seen. It may be used from many goroutines: requests of one
+// schema share it.
 type Grammar struct {
 	// Unheld are what the schema demands and the rules do not: "pattern at #/properties/name". They are sorted.
 	Unheld []string
@@ -29,8 +30,8 @@ type Grammar struct {
 	start  *state
 }
 
-// stack is a place in a sequence, how often the symbol there came where it is repeated, and what follows: another stack, by its
-// number. Stack 0 is the end.
+// stack is a place in a sequence, how often the symbol there came where it is repeated, and what follows: another
+// stack, by its number. Stack 0 is the end.
 type stack struct {
 	rule, alternative, at int32
 	count                 int32
@@ -63,7 +64,8 @@ func newGrammar(b *builder) *Grammar {
 	return g
 }
 
-// Large reports whether the grammar has seen so many states that a fresh one should take its place for what is asked next.
+// Large reports whether the grammar has seen so many states that a fresh one should take its place for what is asked
+// next.
 func (g *Grammar) Large() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,8 +92,8 @@ func (g *Grammar) intern(s stack) int32 {
 	return n
 }
 
-// kind numbers the stacks behind which the same tokens may come: those that differ in counts alone, and those so far from their bounds that
-// no token reaches them.
+// kind numbers the stacks behind which the same tokens may come: those that differ in counts alone, and those so far
+// from their bounds that no token reaches them.
 func (g *Grammar) kind(s stack) int32 {
 	k := s
 	k.then = g.alike[s.then]
@@ -247,7 +249,8 @@ func (g *Grammar) readText(s *state, text string) *state {
 	return s
 }
 
-// nextTokens is the set of tokens that may come in a state. It is computed once for all states whose places are of the same kinds.
+// nextTokens is the set of tokens that may come in a state. It is computed once for all states whose places are of the
+// same kinds.
 func (g *Grammar) nextTokens(s *state) *policy.IDSet {
 	if s.may != nil {
 		return s.may
@@ -283,8 +286,8 @@ func (g *Grammar) nextTokens(s *state) *policy.IDSet {
 	return s.may
 }
 
-// within reports whether a place is before a character of a string that is not near its greatest length, so that all plain tokens may
-// come.
+// within reports whether a place is before a character of a string that is not near its greatest length, so that all
+// plain tokens may come.
 func (g *Grammar) within(at stack) bool {
 	if g.character == 0 || at.rule != g.character || at.at != 0 || at.then == 0 {
 		return false

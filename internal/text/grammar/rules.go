@@ -1,8 +1,9 @@
 // Package grammar holds completions to a JSON Schema, token by token.
 //
-// A schema becomes rules over bytes. A Matcher runs the rules as a machine with a stack, and each state that it has seen is kept, so
-// that the set of tokens that may come next is found once for each state. What is written is one of the values that the schema accepts,
-// not any of them: properties come in the schema's order, and keys that the schema does not name are not written.
+// A schema becomes rules over bytes. A Matcher runs the rules as a machine with a stack, and each state that it has
+// seen is kept, so that the set of tokens that may come next is found once for each state. What is written is one of
+// the values that the schema accepts, not any of them: properties come in the schema's order, and keys that the schema
+// does not name are not written.
 package grammar
 
 import (
@@ -17,8 +18,8 @@ type symbol struct {
 	set  *set
 	id   int32 // where set is nil and rule is 0: of an added token, or -1-b for the byte b
 	rule int32 // counted from 1
-	// least and most are how often the rule comes; most 0 is once, negative is without end. How often it came stands in a stack, so
-	// that a string of thousands of characters takes no more rules than one of ten.
+	// least and most are how often the rule comes; most 0 is once, negative is without end. How often it came stands in
+	// a stack, so that a string of thousands of characters takes no more rules than one of ten.
 	least, most int32
 }
 
@@ -51,11 +52,13 @@ type builder struct {
 	rules [][]sequence
 	words *Vocabulary
 
-	size   int                    // symbols of all rules, and what else a schema cost
-	made   map[*chat.Object]int32 // rules of schemas, so that one that is referred to often, or holds itself, is made once
-	shared map[string]int32       // rules that all schemas have
+	size int // symbols of all rules, and what else a schema cost
+	// rules of schemas, so that one that is referred to often, or holds itself, is made once
+	made   map[*chat.Object]int32
+	shared map[string]int32 // rules that all schemas have
 	unheld map[string]bool
-	// compact is that of calls: between JSON's tokens stands one blank or none. They are read by machines, and tokens are few.
+	// compact is that of calls: between JSON's tokens stands one blank or none. They are read by machines, and tokens
+	// are few.
 	compact bool
 }
 
@@ -118,7 +121,8 @@ func bytes(text string) (out sequence) {
 	return out
 }
 
-// literal is a text of the chat template: where the vocabulary has an added token for a part of it, that token writes it.
+// literal is a text of the chat template: where the vocabulary has an added token for a part of it, that token writes
+// it.
 func (b *builder) literal(text string) (out sequence) {
 	for len(text) > 0 {
 		if id, n := b.words.addedTokenAt(text); n > 0 {
@@ -161,8 +165,8 @@ func (b *builder) times(s sequence, least, most int) sequence {
 	return sequence{x}
 }
 
-// space is what may stand between JSON's tokens: what json.dumps writes, with or without indent, and nothing more, since white space
-// without end is no answer.
+// space is what may stand between JSON's tokens: what json.dumps writes, with or without indent, and nothing more,
+// since white space without end is no answer.
 func (b *builder) space() symbol {
 	return b.once("space", func() []sequence {
 		blank := one(symbol{set: ranges(' ', ' ')})
@@ -223,7 +227,8 @@ func (b *builder) number() symbol {
 	return b.once("number", func() []sequence {
 		digit := one(symbol{set: ranges('0', '9')})
 		fraction := b.maybe(join(bytes("."), b.times(digit, 1, digits)))
-		exponent := b.maybe(join(one(symbol{set: ranges('e', 'e', 'E', 'E')}), one(b.maybe(one(symbol{set: ranges('+', '+', '-', '-')}))), b.times(digit, 1, 2)))
+		exponent := b.maybe(join(one(symbol{set: ranges('e', 'e', 'E', 'E')}),
+			one(b.maybe(one(symbol{set: ranges('+', '+', '-', '-')}))), b.times(digit, 1, 2)))
 		whole := b.rule(bytes("0"), join(one(symbol{set: ranges('1', '9')}), b.times(digit, 0, digits-1)))
 		return []sequence{{b.maybe(bytes("-")), whole, fraction, exponent}}
 	})
@@ -232,7 +237,8 @@ func (b *builder) number() symbol {
 // value is any JSON value.
 func (b *builder) value() symbol {
 	return b.once("value", func() []sequence {
-		return []sequence{one(b.text(0, -1)), one(b.number()), bytes("true"), bytes("false"), bytes("null"), one(b.anyObject()), one(b.array(b.value, 0, -1))}
+		return []sequence{one(b.text(0, -1)), one(b.number()), bytes("true"), bytes("false"), bytes("null"),
+			one(b.anyObject()), one(b.array(b.value, 0, -1))}
 	})
 }
 

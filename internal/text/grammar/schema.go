@@ -13,7 +13,8 @@ import (
 // maxDepth bounds schemas inside each other, maxCount the numbers of minItems, maxLength and their like.
 const maxDepth, maxCount = 128, 1 << 20
 
-// schema adds the rules of a JSON Schema, once for each part of a document. root is the document that references point into.
+// schema adds the rules of a JSON Schema, once for each part of a document. root is the document that references point
+// into.
 func (b *builder) schema(root, s chat.Value, at string, depth int) (symbol, error) {
 	o, isObject := s.(*chat.Object)
 	if s == true || isObject && o.Len() == 0 {
@@ -78,10 +79,14 @@ func (b *builder) whole(root chat.Value, o *chat.Object, at string, depth int) (
 	return b.rule(alternatives...), nil
 }
 
-// note notes the keywords of a schema that the rules do not hold. Those that hold nothing by themselves are not among them.
+// note notes the keywords of a schema that the rules do not hold. Those that hold nothing by themselves are not among
+// them.
 func (b *builder) note(o *chat.Object, at string) {
-	for _, key := range []string{"pattern", "patternProperties", "propertyNames", "multipleOf", "uniqueItems", "contains", "minContains", "maxContains",
-		"minProperties", "maxProperties", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies", "$dynamicRef", "unevaluatedProperties"} {
+	for _, key := range []string{
+		"pattern", "patternProperties", "propertyNames", "multipleOf", "uniqueItems", "contains", "minContains",
+		"maxContains", "minProperties", "maxProperties", "not", "if", "then", "else", "dependentRequired",
+		"dependentSchemas", "dependencies", "$dynamicRef", "unevaluatedProperties",
+	} {
 		if v, ok := o.Get(key); ok && v != false {
 			b.unheld[key+" at "+at] = true
 		}
@@ -205,8 +210,8 @@ func (b *builder) arrayOf(root chat.Value, o *chat.Object, at string, depth int)
 	return b.array(func() symbol { return item }, least, most), nil
 }
 
-// object is one whose properties come in the schema's order, those that are not required or not. Others are written only where the
-// schema names none.
+// object is one whose properties come in the schema's order, those that are not required or not. Others are written
+// only where the schema names none.
 func (b *builder) object(root chat.Value, o *chat.Object, at string, depth int) (symbol, error) {
 	properties, _ := o.Get("properties")
 	named, _ := properties.(*chat.Object)

@@ -10,8 +10,8 @@ const blanks = " \t\r"
 
 // Mark is a text that is to be kept out of words, whichever tokens would write it. It may be used from many goroutines.
 //
-// A model that would write a mark and may not write its end breaks off within it, and that is no words either. So no token may begin one: at all, or
-// where a line begins if the mark begins as words do, with a letter.
+// A model that would write a mark and may not write its end breaks off within it, and that is no words either. So no
+// token may begin one: at all, or where a line begins if the mark begins as words do, with a letter.
 type Mark struct {
 	text   string
 	never  []int32   // tokens that have it in them, or begin it wherever they stand
@@ -55,7 +55,8 @@ func ends(text, mark string) bool {
 	return false
 }
 
-// Speech holds one completion to words: no mark is in them, and they do not end before something is said. It implements policy.Constraint.
+// Speech holds one completion to words: no mark is in them, and they do not end before something is said. It implements
+// policy.Constraint.
 type Speech struct {
 	words   *Vocabulary
 	marks   []*Mark
@@ -68,7 +69,8 @@ type Speech struct {
 	said    bool    // or in one before
 }
 
-// Speech keeps marks of the vocabulary out of a completion from its beginning on, or where after is not empty from behind that text on.
+// Speech keeps marks of the vocabulary out of a completion from its beginning on, or where after is not empty from
+// behind that text on.
 func (v *Vocabulary) Speech(stops []int32, after string, marks ...*Mark) *Speech {
 	s := &Speech{words: v, marks: marks, stops: stops, free: after, longest: len(after)}
 	for _, m := range marks {

@@ -7,10 +7,12 @@ import (
 	"hone/internal/policy"
 )
 
-// What may not come next, by what was said: what has a mark in it or begins one, what ends it, and the end before anything is said. A mark that begins
-// with a letter may be begun within a line. Up to the text that is given anything may come but the end.
+// What may not come next, by what was said: what has a mark in it or begins one, what ends it, and the end before
+// anything is said. A mark that begins with a letter may be begun within a line. Up to the text that is given anything
+// may come but the end.
 func TestSpeech(t *testing.T) {
-	texts := []string{"<", "<t", "tool", "a<tool>b", "x.<", "<x", "> <", "fun", "f", "unc[", "c[", "c[{", "[", "func[", "un", "\nfu", "x\n", "\n", " ", "\t", "x", "", "<end>", "<pad>", "</th", "ink>", "ink>x"}
+	texts := []string{"<", "<t", "tool", "a<tool>b", "x.<", "<x", "> <", "fun", "f", "unc[", "c[", "c[{", "[", "func[",
+		"un", "\nfu", "x\n", "\n", " ", "\t", "x", "", "<end>", "<pad>", "</th", "ink>", "ink>x"}
 	v := NewVocabulary(len(texts), func(id int32) Token {
 		return Token{Text: texts[id], Added: slices.Contains([]string{"<end>", "<pad>"}, texts[id])}
 	})

@@ -21,8 +21,8 @@ type Vocabulary struct {
 	added   []addedToken // the longest first
 	texts   []Token
 	longest int // bytes of a token
-	// plain are the tokens that may stand anywhere within a JSON string, and change nothing of where it is: whole characters, none of them
-	// escaped. They are most tokens. others is the tree of the rest.
+	// plain are the tokens that may stand anywhere within a JSON string, and change nothing of where it is: whole
+	// characters, none of them escaped. They are most tokens. others is the tree of the rest.
 	plain  *policy.IDSet
 	others tree
 }
@@ -44,7 +44,8 @@ type addedToken struct {
 
 // NewVocabulary makes the tree of the tokens 0 to size-1.
 func NewVocabulary(size int, token func(id int32) Token) *Vocabulary {
-	v := &Vocabulary{size: size, all: make(tree, 1), others: make(tree, 1), texts: make([]Token, size), plain: policy.NewIDSet(size)}
+	v := &Vocabulary{size: size, all: make(tree, 1), others: make(tree, 1), texts: make([]Token, size),
+		plain: policy.NewIDSet(size)}
 	for id := range int32(size) {
 		t := token(id)
 		v.texts[id] = t
@@ -68,7 +69,8 @@ func NewVocabulary(size int, token func(id int32) Token) *Vocabulary {
 
 // plain reports whether a text is characters of a JSON string that are not escaped.
 func plain(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r == 0x7F || r == '"' || r == '\\' })
+	return utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r == 0x7F || r == '"' || r == '\\' })
 }
 
 func (t *tree) insert(text string, id int32) {

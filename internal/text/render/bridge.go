@@ -7,14 +7,17 @@ import (
 	"hone/internal/chat"
 )
 
-// Next renders the prompt of the turn that follows a completion: messages[at] is the message it was read as, and what stands
-// behind it its results (tool or user messages).
+// Next renders the prompt of the turn that follows a completion: messages[at] is the message it was read as, and what
+// stands behind it its results (tool or user messages).
 //
-// Where the template writes all that came before as it was prompted and sampled, ids are what follows the completion: the
-// end of the message where the completion has none, the results, and the opening of the next assistant message. So sampled
-// ids are never made anew from text. Where it writes them otherwise (it drops the reasoning, or the completion is not in
-// the form in which it writes calls), ids are the whole prompt, as serving would show it, and rewrite says what differs.
-func (v *Vendor) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, rewrite string, err error) {
+// Where the template writes all that came before as it was prompted and sampled, ids are what follows the completion:
+// the end of the message where the completion has none, the results, and the opening of the next assistant message. So
+// sampled ids are never made anew from text. Where it writes them otherwise (it drops the reasoning, or the completion
+// is not in the form in which it writes calls), ids are the whole prompt, as serving would show it, and rewrite says
+// what differs.
+func (v *Vendor) Next(
+	messages []chat.Message, at int, completion []int32, tools []chat.Tool,
+) (ids []int32, rewrite string, err error) {
 	if err := checkNext(messages, at); err != nil {
 		return nil, "", err
 	}
@@ -64,7 +67,8 @@ func checkNext(messages []chat.Message, at int) error {
 
 // otherwise says why a row begins anew behind a message.
 func otherwise(message int, differs string) string {
-	return fmt.Sprintf("the template writes what stands up to message %d otherwise than it was sampled: %s", message, differs)
+	return fmt.Sprintf("the template writes what stands up to message %d otherwise than it was sampled: %s",
+		message, differs)
 }
 
 // sentence is the text of a completion from its last special token on, as far as it bears on what follows: a special

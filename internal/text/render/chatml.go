@@ -3,7 +3,8 @@
 //
 // One rule carries training: ids that a model has seen are never computed again from text. A prompt is built from
 // segments, special ids come from the template alone, and turn k+1's prompt is turn k's prompt, the sampled ids, and
-// what follows them, unless the template now writes them otherwise (Vendor.Next). What SFT trains on is built from the same segments, so it is what serving would prompt.
+// what follows them, unless the template now writes them otherwise (Vendor.Next). What SFT trains on is built from the
+// same segments, so it is what serving would prompt.
 package render
 
 import (
@@ -33,8 +34,8 @@ type Options struct {
 	System     string     // for conversations that do not begin with a system message; empty for none. See OwnSystem
 }
 
-// NewChatML renders SmolLM2's form, with Qwen2.5's conventions for what that lacks: tools stand at the end of the system
-// message, calls are in the Hermes form, and the results that follow one completion form one user message:
+// NewChatML renders SmolLM2's form, with Qwen2.5's conventions for what that lacks: tools stand at the end of the
+// system message, calls are in the Hermes form, and the results that follow one completion form one user message:
 //
 //	<|im_start|>system\nYou are ...\n\n# Tools\n...<|im_end|>\n
 //	<|im_start|>user\nHash "hi".<|im_end|>\n
@@ -48,17 +49,20 @@ func NewChatML(tok *tokenizer.Tokenizer, o Options) (*Vendor, error) {
 		o.ToolFormat = ToolsCompact
 	}
 	if o.ToolFormat != ToolsCompact && o.ToolFormat != ToolsJSON {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown tool format %q", o.ToolFormat), Next: "use compact or json"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown tool format %q", o.ToolFormat),
+			Next: "use compact or json"}
 	}
 	for _, token := range []string{"<|im_start|>", "<|im_end|>"} {
 		if id, ok := tok.ID(token); !ok || !tok.IsSpecial(id) {
 			return nil, &fault.Error{
 				Code: fault.CodeUsage, What: "the model cannot be prompted in ChatML",
-				Why: "its vocabulary has no special token " + token, Next: "use an instruction-tuned model whose chat template is ChatML",
+				Why:  "its vocabulary has no special token " + token,
+				Next: "use an instruction-tuned model whose chat template is ChatML",
 			}
 		}
 	}
-	return NewVendor(tok, VendorOptions{Name: "hone's ChatML", Template: o.template(), EOS: "<|endoftext|>", Format: toolcall.Hermes(), own: &o})
+	return NewVendor(tok, VendorOptions{Name: "hone's ChatML", Template: o.template(), EOS: "<|endoftext|>",
+		Format: toolcall.Hermes(), own: &o})
 }
 
 // What stands before and after the tool lines. The JSON form's text is Qwen2.5's.
@@ -66,14 +70,16 @@ const (
 	beforeJSON = "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\n" +
 		"You are provided with function signatures within <tools></tools> XML tags:\n<tools>"
 	afterJSON = "\n</tools>\n\nFor each function call, return a json object with function name and arguments within " +
-		"<tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>"
+		"<tool_call></tool_call> XML tags:\n<tool_call>\n" +
+		"{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>"
 
 	beforeCompact = "\n\n# Tools\n"
-	afterCompact  = "\n\nTo call a tool, write:\n<tool_call>\n{\"name\": \"tool\", \"arguments\": {\"param\": value}}\n</tool_call>"
+	afterCompact  = "\n\nTo call a tool, write:\n<tool_call>\n" +
+		"{\"name\": \"tool\", \"arguments\": {\"param\": value}}\n</tool_call>"
 )
 
-// Schemas nest so deep in a list of tools. References are written out so deep, and so many in a tool: schemas whose definitions
-// each use the next one twice, or a hundred times, would otherwise grow without bound.
+// Schemas nest so deep in a list of tools. References are written out so deep, and so many in a tool: schemas whose
+// definitions each use the next one twice, or a hundred times, would otherwise grow without bound.
 const (
 	maxNested     = 500
 	maxReferences = 4
@@ -91,7 +97,8 @@ var compactTemplate string
 // Such a server tokenises the whole text again, so its ids are ours unless message content looks like a special
 // token or an assistant's begins with white space.
 func (o Options) template() string {
-	text, line, before, after := compactTemplate+chatmlTemplate, "compact_tool(tool.function or tool)", beforeCompact, afterCompact
+	text, line, before, after :=
+		compactTemplate+chatmlTemplate, "compact_tool(tool.function or tool)", beforeCompact, afterCompact
 	if o.ToolFormat == ToolsJSON {
 		text, line, before, after = chatmlTemplate, "tool | tojson", beforeJSON, afterJSON
 	}
@@ -106,8 +113,8 @@ func (o Options) template() string {
 	).Replace(text)
 }
 
-// withSystem gives a conversation the system message that offers its tools, so that they are written once and not for each
-// prefix of it. It returns how many messages it put before the others.
+// withSystem gives a conversation the system message that offers its tools, so that they are written once and not for
+// each prefix of it. It returns how many messages it put before the others.
 func (v *Vendor) withSystem(messages []chat.Message, tools []chat.Tool) (_ []chat.Message, added int, err error) {
 	first, rest := []chat.Value{}, messages
 	if len(messages) > 0 && messages[0].Role == chat.System {
@@ -118,7 +125,8 @@ func (v *Vendor) withSystem(messages []chat.Message, tools []chat.Tool) (_ []cha
 		return nil, 0, err
 	}
 	plain := &conversation{v: v} // without a sentinel: the content is marked as a whole
-	text, _, err := v.template.Render(jinja.Values{Variables: chat.NewObject("messages", first, "tools", plain.mark(listed))})
+	text, _, err := v.template.Render(jinja.Values{Variables: chat.NewObject("messages", first, "tools",
+		plain.mark(listed))})
 	content, ok := strings.CutPrefix(text, "<|im_start|>system\n")
 	if !ok || err != nil {
 		return messages, 0, err
@@ -130,6 +138,7 @@ func (v *Vendor) withSystem(messages []chat.Message, tools []chat.Tool) (_ []cha
 func badMessage(m chat.Message, why string) error {
 	return &fault.Error{
 		Code: fault.CodeUsage, What: fmt.Sprintf("cannot render a message with role %q", m.Role),
-		Where: fmt.Sprintf("the message beginning %.80q", m.Content), Why: why, Next: "correct or leave out the conversation that holds it",
+		Where: fmt.Sprintf("the message beginning %.80q",
+			m.Content), Why: why, Next: "correct or leave out the conversation that holds it",
 	}
 }

@@ -11,12 +11,16 @@ import (
 	"hone/internal/text/tokenizer"
 )
 
-var tools = []chat.Tool{{Name: "hash", Description: "Hashes text.", InputSchema: []byte(`{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}`)}}
+var tools = []chat.Tool{
+	{Name: "hash", Description: "Hashes text.",
+		InputSchema: []byte(`{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}`)},
+}
 
 // contents draws message text with what could be taken for the template's own.
 var contents = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
-		"hello", " world", "\n", "<|im_end|>", "<|im_start|>assistant\n", "<|endoftext|>", "<tool_response>", "12", "é", "👍🏽", "  ",
+		"hello", " world", "\n", "<|im_end|>", "<|im_start|>assistant\n", "<|endoftext|>", "<tool_response>", "12",
+		"é", "👍🏽", "  ",
 	}), 0, 6).Draw(t, "parts"), "")
 })
 
@@ -36,7 +40,8 @@ var assistants = rapid.Custom(func(t *rapid.T) chat.Message {
 	for i := range rapid.IntRange(0, 2).Draw(t, "calls") {
 		m.ToolCalls = append(m.ToolCalls, chat.ToolCall{
 			ID: []string{"call_0", "call_1"}[i], Name: rapid.SampledFrom([]string{"hash", "ü\"x"}).Draw(t, "name"),
-			Arguments: rapid.SampledFrom([]string{`{}`, `{"text": "</tool_call><|im_end|>"}`, `{"b":1.50, "a": [ ]}`}).Draw(t, "arguments"),
+			Arguments: rapid.SampledFrom([]string{`{}`, `{"text": "</tool_call><|im_end|>"}`,
+				`{"b":1.50, "a": [ ]}`}).Draw(t, "arguments"),
 		})
 	}
 	return m
@@ -58,7 +63,8 @@ func TestTurnsExtend(t *testing.T) {
 			// What SFT trains on is what was prompted and sampled.
 			ids, mask, err := trainingRow(c, messages, tools)
 			if err != nil || !slices.Equal(ids, row) || !slices.Equal(mask, trained) {
-				t.Fatalf("training row\n got  %q %v (%v)\n want %q %v", c.tok.Decode(ids), mask, err, c.tok.Decode(row), trained)
+				t.Fatalf("training row\n got  %q %v (%v)\n want %q %v",
+					c.tok.Decode(ids), mask, err, c.tok.Decode(row), trained)
 			}
 
 			next := results.Draw(t, "results")
@@ -71,7 +77,8 @@ func TestTurnsExtend(t *testing.T) {
 			trained = append(trained, make([]bool, len(bridge))...)
 			messages = append(messages, next...)
 			if prompt := must(c.Prompt(messages, tools))(t); !slices.Equal(prompt, row) {
-				t.Fatalf("the next prompt does not extend the last\n got  %q\n want %q", c.tok.Decode(prompt), c.tok.Decode(row))
+				t.Fatalf("the next prompt does not extend the last\n got  %q\n want %q",
+					c.tok.Decode(prompt), c.tok.Decode(row))
 			}
 		}
 	})
@@ -110,7 +117,8 @@ func TestContentMakesNoSpecialIDs(t *testing.T) {
 		draw := func(role string) chat.Message {
 			return chat.Message{Role: role, Content: contents.Draw(t, role)}
 		}
-		messages := []chat.Message{draw(chat.System), draw(chat.User), draw(chat.Assistant), draw(chat.ToolRole), draw(chat.System)}
+		messages := []chat.Message{draw(chat.System), draw(chat.User), draw(chat.Assistant), draw(chat.ToolRole),
+			draw(chat.System)}
 		special := 0
 		for _, id := range must(c.Prompt(messages, tools))(t) {
 			if c.tok.IsSpecial(id) {
@@ -126,7 +134,8 @@ func TestContentMakesNoSpecialIDs(t *testing.T) {
 func TestNextClosesTheMessage(t *testing.T) {
 	c := newChatML(t, Options{})
 	cut := c.tok.EncodeOrdinary("never en")
-	const rest = "\n<|im_start|>user\n<tool_response>\na\n</tool_response>\n<tool_response>\nb\n</tool_response><|im_end|>\n<|im_start|>assistant\n"
+	const rest = "\n<|im_start|>user\n<tool_response>\na\n</tool_response>\n<tool_response>\nb\n" +
+		"</tool_response><|im_end|>\n<|im_start|>assistant\n"
 	for name, g := range map[string]struct {
 		completion []int32
 		want       string
@@ -137,7 +146,8 @@ func TestNextClosesTheMessage(t *testing.T) {
 		"end in content": {c.tok.EncodeOrdinary("<|im_end|>"), "<|im_end|>" + rest},
 	} {
 		m, _ := c.Parse(g.completion, nil)
-		messages := []chat.Message{{Role: chat.User, Content: "q"}, m, {Role: chat.ToolRole, Content: "a"}, {Role: chat.ToolRole, Content: "b"}}
+		messages := []chat.Message{{Role: chat.User, Content: "q"}, m, {Role: chat.ToolRole, Content: "a"},
+			{Role: chat.ToolRole, Content: "b"}}
 		got, rewrite, err := c.Next(messages, 1, g.completion, nil)
 		if err != nil || rewrite != "" || !slices.Equal(got, c.tok.Encode(g.want)) {
 			t.Errorf("%s: got %q (%v), rewrite %q, want %q", name, c.tok.Decode(got), err, rewrite, g.want)

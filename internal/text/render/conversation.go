@@ -89,7 +89,8 @@ func (v *Vendor) messageValue(m chat.Message) (chat.Value, error) {
 		}
 		arguments, err := chat.Decode([]byte(text), chat.DecodeOptions{})
 		if _, isObject := arguments.(*chat.Object); err != nil || !isObject {
-			return nil, badMessage(m, fmt.Sprintf("the arguments of its call of %q are not a JSON object: %.200s", call.Name, call.Arguments))
+			return nil, badMessage(m,
+				fmt.Sprintf("the arguments of its call of %q are not a JSON object: %.200s", call.Name, call.Arguments))
 		}
 		if v.textArguments {
 			arguments = text
@@ -120,8 +121,9 @@ func toolValues(tools []chat.Tool) (chat.Value, error) {
 		if len(tool.InputSchema) > 0 {
 			schema, err := chat.Decode(tool.InputSchema, chat.DecodeOptions{})
 			if err != nil {
-				return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot describe the tool %q to the model", tool.Name),
-					Err: err, Next: "correct the tool's input schema, or leave the tool out"}
+				return nil, &fault.Error{Code: fault.CodeUsage,
+					What: fmt.Sprintf("cannot describe the tool %q to the model",
+						tool.Name), Err: err, Next: "correct the tool's input schema, or leave the tool out"}
 			}
 			function.Set("parameters", schema)
 		}
@@ -183,7 +185,8 @@ func (c *conversation) chooseSentinel() error {
 		}
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: "cannot render the conversation", Where: c.v.options.Name,
-		Why: "it holds all 6,400 characters for private use, of which one has to mark where messages begin and end", Next: "leave them out"}
+		Why:  "it holds all 6,400 characters for private use, of which one has to mark where messages begin and end",
+		Next: "leave them out"}
 }
 
 // eachText yields the texts that a rendering is made of.
@@ -239,7 +242,8 @@ func (c *conversation) encode(before, text string) []int32 {
 		return c.v.tok.EncodeParts(parts(text, c.sentinel)...)
 	}
 	stop, _ := c.v.tok.Token(c.v.stops[0])
-	for _, front := range []string{before, "\n", stop} { // where a token would reach over the seam, one that cannot be part of it
+	// where a token would reach over the seam, one that cannot be part of it
+	for _, front := range []string{before, "\n", stop} {
 		first := c.v.tok.EncodeParts(parts(front, c.sentinel)...)
 		both := c.v.tok.EncodeParts(parts(front+text, c.sentinel)...)
 		if len(both) >= len(first) && slices.Equal(both[:len(first)], first) {
@@ -249,8 +253,8 @@ func (c *conversation) encode(before, text string) []int32 {
 	return c.v.tok.EncodeParts(parts(text, c.sentinel)...)
 }
 
-// renameRoles gives calls ids in the form that the template demands, the same in their results. An id depends on the one it
-// replaces alone, so that it is the same in a bridge.
+// renameRoles gives calls ids in the form that the template demands, the same in their results. An id depends on the
+// one it replaces alone, so that it is the same in a bridge.
 func (v *Vendor) renameRoles(messages []chat.Message) []chat.Message {
 	var form func(id, tool string) string
 	switch v.format.Name() {

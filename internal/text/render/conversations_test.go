@@ -43,14 +43,18 @@ func (l *lines) Sample(_ context.Context, r policy.Request) (policy.Completion, 
 	return policy.Completion{IDs: ids, SamplerLogprobs: make([]float32, len(ids)), FinishReason: policy.FinishStop}, nil
 }
 
-// A conversation with a user is trained as it is served, id for id: each completion stands behind the prompt that serving shows of
-// what was said before it, also where a template drops reasoning when the user speaks again and a row begins anew. Only the
-// policy's own words are trained, in an episode as in a demonstration.
+// A conversation with a user is trained as it is served, id for id: each completion stands behind the prompt that
+// serving shows of what was said before it, also where a template drops reasoning when the user speaks again and a row
+// begins anew. Only the policy's own words are trained, in an episode as in a demonstration.
 func TestConversationsAreTrainedAsServed(t *testing.T) {
 	call := chat.ToolCall{ID: "call_0", Name: "hash", Arguments: `{"text": "W1"}`}
 	says := []string{"Cancel it.", "The one of May.", "Yes, please."}
-	said := []chat.Message{{Role: chat.Assistant, ReasoningContent: "Hm.", Content: "Which one?"}, {Role: chat.Assistant, ReasoningContent: "So.", ToolCalls: []chat.ToolCall{call}},
-		{Role: chat.Assistant, ReasoningContent: "Well.", Content: "Shall I?"}, {Role: chat.Assistant, ReasoningContent: "Good.", Content: "Done."}}
+	said := []chat.Message{
+		{Role: chat.Assistant, ReasoningContent: "Hm.", Content: "Which one?"}, {Role: chat.Assistant,
+			ReasoningContent: "So.", ToolCalls: []chat.ToolCall{call}},
+		{Role: chat.Assistant, ReasoningContent: "Well.", Content: "Shall I?"}, {Role: chat.Assistant,
+			ReasoningContent: "Good.", Content: "Done."},
+	}
 	all := map[string]Renderer{"chatml": newChatML(t, Options{System: "S"})}
 	for _, path := range append(ownTemplates(), own("channels")) {
 		all[filepath.Base(path)] = newVendor(t, path, nil)
@@ -69,7 +73,8 @@ func TestConversationsAreTrainedAsServed(t *testing.T) {
 			l.completions = append(l.completions, ids)
 		}
 		run := rollout.New(rollout.Options{Policy: rollout.Sampled{Sampler: l, Renderer: r}, MaxTokens: 1000,
-			Environment: environment.New(environment.Options{Tools: shelf{}, ToolList: twoTools, User: environment.Players{}})})
+			Environment: environment.New(environment.Options{Tools: shelf{}, ToolList: twoTools,
+				User: environment.Players{}})})
 		got, err := run.Episode(t.Context(), scenario.Scenario{ID: "x", User: &scenario.User{Says: says}}, 0, 0, 0)
 		if err != nil || got.Outcome != trajectory.OK || len(got.Turns) != 4 || got.User.Turns != 3 {
 			t.Fatalf("%s: %+v, %v", name, got, err)
@@ -85,7 +90,8 @@ func TestConversationsAreTrainedAsServed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(l.prompts[turn], served) {
-				t.Errorf("%s, turn %d\nprompted %q\nserved   %q", name, turn, tok.Decode(l.prompts[turn]), tok.Decode(served))
+				t.Errorf("%s, turn %d\nprompted %q\nserved   %q",
+					name, turn, tok.Decode(l.prompts[turn]), tok.Decode(served))
 			}
 			turn++
 		}
@@ -97,7 +103,8 @@ func TestConversationsAreTrainedAsServed(t *testing.T) {
 		}
 		for i, row := range rows {
 			if !slices.Equal(row.IDs, demonstrated[i].IDs) || !slices.Equal(row.Sampled, demonstrated[i].Trained) {
-				t.Errorf("%s, row %d\nepisode       %q\ndemonstration %q", name, i, tok.Decode(row.IDs), tok.Decode(demonstrated[i].IDs))
+				t.Errorf("%s, row %d\nepisode       %q\ndemonstration %q",
+					name, i, tok.Decode(row.IDs), tok.Decode(demonstrated[i].IDs))
 			}
 			var trained []int32
 			for k, id := range row.IDs {

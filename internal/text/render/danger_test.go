@@ -52,7 +52,8 @@ func TestMarksReachOverSeams(t *testing.T) {
 			t.Errorf("%q is marked: %q", text, got)
 		}
 	}
-	if p := parts(sentinel+sentinel+"ab"+sentinel, sentinel); len(p) != 5 || p[1].Text != "a" || !p[1].Ordinary || p[3].Text != "" {
+	if p := parts(sentinel+sentinel+"ab"+sentinel, sentinel); len(p) != 5 || p[1].Text != "a" || !p[1].Ordinary ||
+		p[3].Text != "" {
 		t.Errorf("got %+v", p) // what a template leaves where it has cut text
 	}
 }
@@ -63,7 +64,8 @@ func TestManyTokensOfOneBeginning(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("<unused%d>", i)
 	}
-	tok, err := tokenizer.New(tokenizer.Options{Tokens: names, Types: slices.Repeat([]int32{tokenizer.TypeControl}, len(names))})
+	tok, err := tokenizer.New(tokenizer.Options{Tokens: names,
+		Types: slices.Repeat([]int32{tokenizer.TypeControl}, len(names))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,8 @@ func TestSentinelIsFree(t *testing.T) {
 	for r := rune(0xE000); r <= 0xF8FF; r++ {
 		all.WriteRune(r)
 	}
-	if _, err := v.Prompt([]chat.Message{{Role: chat.User, Content: all.String()}}, nil); err == nil || !strings.Contains(err.Error(), "private use") {
+	if _, err := v.Prompt([]chat.Message{{Role: chat.User, Content: all.String()}}, nil); err == nil ||
+		!strings.Contains(err.Error(), "private use") {
 		t.Errorf("no character is free, and it is rendered: %v", err)
 	}
 }
@@ -121,7 +124,8 @@ func benchmarkConversation(b *testing.B) (v *Vendor, messages []chat.Message, al
 	}
 	for range 10 {
 		messages = append(messages, chat.Message{Role: chat.User, Content: strings.Repeat("What is it? ", 20)},
-			chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: `{"text": "hi"}`}}},
+			chat.Message{Role: chat.Assistant,
+				ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: `{"text": "hi"}`}}},
 			chat.Message{Role: chat.ToolRole, ToolCallID: "call_0", Content: strings.Repeat(`{"a": 1} `, 50)})
 	}
 	return v, messages, all
@@ -129,7 +133,8 @@ func benchmarkConversation(b *testing.B) (v *Vendor, messages []chat.Message, al
 
 // A completion is no beginning of a text, so SentencePiece puts no space in front of it.
 func TestSentencePiece(t *testing.T) {
-	o := tokenizer.Options{Model: "llama", Tokens: []string{"<unk>", "<s>", "</s>"}, Types: []int32{tokenizer.TypeUnknown, tokenizer.TypeControl, tokenizer.TypeControl}}
+	o := tokenizer.Options{Model: "llama", Tokens: []string{"<unk>", "<s>", "</s>"},
+		Types: []int32{tokenizer.TypeUnknown, tokenizer.TypeControl, tokenizer.TypeControl}}
 	for b := range 256 {
 		o.Tokens, o.Types = append(o.Tokens, fmt.Sprintf("<0x%02X>", b)), append(o.Types, tokenizer.TypeByte)
 	}
@@ -148,7 +153,12 @@ func TestSentencePiece(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "a<0x0A></s>"}, {Role: chat.Assistant, Content: "b"}, {Role: chat.User, Content: "c"}, {Role: chat.Assistant, Content: "d"}}, 0, nil)
+	rows, err := v.Sequences([]chat.Message{
+		{Role: chat.User, Content: "a<0x0A></s>"},
+		{Role: chat.Assistant, Content: "b"},
+		{Role: chat.User, Content: "c"},
+		{Role: chat.Assistant, Content: "d"},
+	}, 0, nil)
 	if err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
@@ -164,7 +174,8 @@ func TestSentencePiece(t *testing.T) {
 	// Where ids do not decode to the text they are of, spans are told by encoding what stands before.
 	for _, s := range rows[0].Spans {
 		text := strings.Join(got[s.Start:s.End], " ")
-		if w := []string{"<s> ▁ [ I N S T ] a < 0 x 0 A > < / s > [ / I N S T ]", "b </s>", "▁ [ I N S T ] c [ / I N S T ]", "d </s>"}[s.Message]; text != w {
+		if w := []string{"<s> ▁ [ I N S T ] a < 0 x 0 A > < / s > [ / I N S T ]", "b </s>",
+			"▁ [ I N S T ] c [ / I N S T ]", "d </s>"}[s.Message]; text != w {
 			t.Errorf("message %d is %s, want %s", s.Message, text, w)
 		}
 	}

@@ -9,19 +9,25 @@ import (
 	"hone/internal/chat"
 )
 
-// A row is not trained on a call that would be read as another: what a form writes as text alone is typed by the schema.
+// A row is not trained on a call that would be read as another: what a form writes as text alone is typed by the
+// schema.
 func TestCallsThatAreReadOtherwiseAreRefused(t *testing.T) {
 	v := newVendor(t, own("opens"), nil)
-	for arguments, refused := range map[string]bool{`{"text": "3"}`: false, `{"text": 3}`: true, `{"text": "a"}`: false} {
-		_, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "Hash."}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: arguments}}}}, 0, tools)
+	for arguments, refused := range map[string]bool{
+		`{"text": "3"}`: false,
+		`{"text": 3}`:   true,
+		`{"text": "a"}`: false,
+	} {
+		_, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "Hash."}, {Role: chat.Assistant,
+			ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: arguments}}}}, 0, tools)
 		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "is read as hash(") {
 			t.Errorf("%s: %v", arguments, err)
 		}
 	}
 }
 
-// Where a template ends no message, a completion is trained to end with what opens the next one: that of a result behind a
-// call, that of a user behind a text.
+// Where a template ends no message, a completion is trained to end with what opens the next one: that of a result
+// behind a call, that of a user behind a text.
 func TestCompletionsEndWithWhatFollows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "open.jinja")
 	const source = `{%- for m in messages %}{% if m.role == 'assistant' %}{{ '<|assistant|>' + m.content }}` +

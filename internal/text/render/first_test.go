@@ -9,7 +9,8 @@ import (
 	"hone/internal/chat"
 )
 
-// No template is asked for a conversation of no messages: what begins one is shown, and neither prompted for nor trained.
+// No template is asked for a conversation of no messages: what begins one is shown, and neither prompted for nor
+// trained.
 func TestNoMessagesAreNotRendered(t *testing.T) {
 	guard := func(o *VendorOptions) {
 		o.Template = "{%- if not messages %}{{ raise_exception('no messages') }}{% endif %}" + o.Template
@@ -37,11 +38,15 @@ func TestNoMessagesAreNotRendered(t *testing.T) {
 		if err != nil || len(prompt) > len(rows[0].IDs) || !slices.Equal(prompt, rows[0].IDs[:len(prompt)]) {
 			t.Errorf("%s: prompted %q, trained behind %q, %v", path, v.tok.Decode(prompt), whole, err)
 		}
-		if _, err := v.Sequences([]chat.Message{hi}, 0, nil); err == nil || !strings.Contains(err.Error(), "no assistant message to train on") {
+		if _, err := v.Sequences([]chat.Message{hi}, 0, nil); err == nil ||
+			!strings.Contains(err.Error(), "no assistant message to train on") {
 			t.Errorf("%s: a greeting alone: %v", path, err)
 		}
 	}
-	v := newVendor(t, filepath.Join(referenceDir, "template", "agent.jinja"), func(o *VendorOptions) { guard(o); o.System = "S" })
+	v := newVendor(t, filepath.Join(referenceDir, "template", "agent.jinja"), func(o *VendorOptions) {
+		guard(o)
+		o.System = "S"
+	})
 	rows, err := v.Sequences([]chat.Message{hi}, 0, nil) // behind a system message there is a prompt
 	if err != nil || len(rows) != 1 || !strings.Contains(v.tok.Decode(rows[0].IDs), "hello") {
 		t.Errorf("%v, %v", rows, err)

@@ -31,22 +31,25 @@ type Calls struct {
 	grammars map[string]*grammar.Grammar // by tool and schema
 }
 
-// NewCalls returns what holds a model of words under a renderer to calls. It is false where its form of calls cannot be held to a schema.
+// NewCalls returns what holds a model of words under a renderer to calls. It is false where its form of calls cannot be
+// held to a schema.
 func NewCalls(words *grammar.Vocabulary, r Renderer) (*Calls, bool) {
 	format := r.ToolFormat()
 	frame, ok := format.Frame()
 	if !ok {
 		return nil, false
 	}
-	c := &Calls{words: words, frame: grammar.Frame(frame), r: r, stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}
+	c := &Calls{words: words, frame: grammar.Frame(frame), r: r, stops: r.StopIDs(),
+		grammars: map[string]*grammar.Grammar{}}
 	for _, mark := range format.Marks() {
 		c.marks = append(c.marks, words.Mark(mark))
 	}
 	return c, len(c.marks) > 0
 }
 
-// Call is what holds the completion behind a prompt to one call of a tool, with arguments of its schema. It is free before the end of its reasoning,
-// where the prompt has begun that, or where the model thinks by itself. The error says what of the schema is wrong.
+// Call is what holds the completion behind a prompt to one call of a tool, with arguments of its schema. It is free
+// before the end of its reasoning, where the prompt has begun that, or where the model thinks by itself. The error says
+// what of the schema is wrong.
 func (c *Calls) Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constraint, error) {
 	g, err := c.of(tool)
 	if err != nil {

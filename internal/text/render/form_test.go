@@ -18,7 +18,8 @@ import (
 )
 
 func smolLM2(t *testing.T) (tok *tokenizer.Tokenizer, size int) {
-	f, err := os.Open(filepath.Join("..", "..", "..", "testdata", "reference", "tokenizer", "smollm2_vocabulary.json.gz"))
+	f, err := os.Open(filepath.Join("..", "..", "..", "testdata", "reference", "tokenizer",
+		"smollm2_vocabulary.json.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +43,8 @@ func smolLM2(t *testing.T) (tok *tokenizer.Tokenizer, size int) {
 	return tok, len(v.Tokens)
 }
 
-// Whatever tokens are drawn of those that may come: a completion is read back as one call of the tool, with arguments of its schema, and tools of one
-// name with other schemas are kept apart.
+// Whatever tokens are drawn of those that may come: a completion is read back as one call of the tool, with arguments
+// of its schema, and tools of one name with other schemas are kept apart.
 func TestACompletionIsOneCall(t *testing.T) {
 	tok, size := smolLM2(t)
 	r, err := NewChatML(tok, Options{})
@@ -56,10 +57,14 @@ func TestACompletionIsOneCall(t *testing.T) {
 		t.Fatal("its calls cannot be held")
 	}
 	object := func(property string) json.RawMessage {
-		return json.RawMessage(`{"type": "object", "properties": {"x": ` + property + `}, "required": ["x"], "additionalProperties": false}`)
+		return json.RawMessage(`{"type": "object", "properties": {"x": ` + property +
+			`}, "required": ["x"], "additionalProperties": false}`)
 	}
-	tools := []chat.Tool{{Name: "base", InputSchema: object(`{"enum": ["hex", "binary"]}`)}, {Name: "base", InputSchema: object(`{"type": "integer", "minimum": 0, "maximum": 99}`)},
-		{Name: "now", InputSchema: object(`{"type": "boolean"}`)}}
+	tools := []chat.Tool{
+		{Name: "base", InputSchema: object(`{"enum": ["hex", "binary"]}`)}, {Name: "base",
+			InputSchema: object(`{"type": "integer", "minimum": 0, "maximum": 99}`)},
+		{Name: "now", InputSchema: object(`{"type": "boolean"}`)},
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		tool := rapid.SampledFrom(tools).Draw(t, "tool")
 		c, err := calls.Call(tool, nil, false)
@@ -88,7 +93,8 @@ func TestACompletionIsOneCall(t *testing.T) {
 		if parseError != "" || len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != tool.Name || m.Content != "" {
 			t.Fatalf("%q: %+v, %s", tok.Decode(ids), m, parseError)
 		}
-		if verdict, why := schema.Compile(tool.InputSchema).Validate(m.ToolCalls[0].Arguments); verdict != schema.Valid {
+		if verdict, why := schema.Compile(tool.InputSchema).Validate(m.ToolCalls[0].Arguments); verdict !=
+			schema.Valid {
 			t.Fatalf("%s: %v", m.ToolCalls[0].Arguments, why)
 		}
 	})
@@ -119,13 +125,15 @@ func TestACompletionIsOneCall(t *testing.T) {
 			t.Errorf("a model that reasons (%v) may begin a call in its thoughts: %v", thinks, !want)
 		}
 	}
-	if _, err := calls.Call(chat.Tool{Name: "none", InputSchema: json.RawMessage(`{"type": "object", "required": ["x"], "properties": {"x": false}}`)}, nil, false); err == nil {
+	if _, err := calls.Call(chat.Tool{Name: "none",
+		InputSchema: json.RawMessage(`{"type": "object", "required": ["x"], "properties": {"x": false}}`)}, nil,
+		false); err == nil {
 		t.Error("a schema that nothing fits is held to")
 	}
 }
 
-// Whatever tokens are drawn of those that may come, also where each goes on with a call as far as it can: no call is in the completion, and it may say
-// nearly all else. None is begun.
+// Whatever tokens are drawn of those that may come, also where each goes on with a call as far as it can: no call is in
+// the completion, and it may say nearly all else. None is begun.
 func TestACompletionWithoutACall(t *testing.T) {
 	tok, size := smolLM2(t)
 	r, err := NewChatML(tok, Options{})
@@ -154,7 +162,9 @@ func TestACompletionWithoutACall(t *testing.T) {
 			t.Errorf("a call may begin behind %q, or few tokens may come: %d of %d", said, got.Len(), size)
 		}
 	}
-	written, err := r.Completion(chat.Message{Role: "assistant", ToolCalls: []chat.ToolCall{{Name: "now", Arguments: `{"x": true}`}}})
+	written, err := r.Completion(chat.Message{Role: "assistant", ToolCalls: []chat.ToolCall{
+		{Name: "now", Arguments: `{"x": true}`},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

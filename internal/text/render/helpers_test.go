@@ -68,10 +68,12 @@ func extended(tb testing.TB, specials ...string) *tokenizer.Tokenizer {
 	for _, s := range specials {
 		if !have[s] {
 			have[s] = true
-			v.Tokens, v.Types = append(v.Tokens[:len(v.Tokens):len(v.Tokens)], s), append(v.Types[:len(v.Types):len(v.Types)], tokenizer.TypeControl)
+			v.Tokens, v.Types = append(v.Tokens[:len(v.Tokens):len(v.Tokens)], s),
+				append(v.Types[:len(v.Types):len(v.Types)], tokenizer.TypeControl)
 		}
 	}
-	tok, err := tokenizer.New(tokenizer.Options{Tokens: v.Tokens, Merges: v.Merges, Types: v.Types, PreTokenizer: v.Pre})
+	tok, err := tokenizer.New(tokenizer.Options{Tokens: v.Tokens, Merges: v.Merges, Types: v.Types,
+		PreTokenizer: v.Pre})
 	if err != nil {
 		tb.Fatal(err)
 	}

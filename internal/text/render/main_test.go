@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain has properties draw fewer cases than rapid's 100 where the tag soak does not ask for all: most hold of a dozen templates.
+// TestMain has properties draw fewer cases than rapid's 100 where the tag soak does not ask for all: most hold of a
+// dozen templates.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false

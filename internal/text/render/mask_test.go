@@ -190,8 +190,12 @@ func TestMasksEqualTransformers(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d masks are equal; in %d more, tokens of the whole text reach over the end of a prompt; %d conversations are not prompted as they are masked; %d refused; %d templates are not here: run testdata/reference/make_template.py",
-		equal, seams, split, refused, skipped)
+	t.Logf(
+		"%d masks are equal; in %d more, tokens of the whole text reach over the end of a prompt; "+
+			"%d conversations are not prompted as they are masked; %d refused; %d templates are not here: "+
+			"run testdata/reference/make_template.py",
+		equal, seams, split, refused, skipped,
+	)
 	if equal < 5 {
 		t.Errorf("only %d masks are equal", equal)
 	}

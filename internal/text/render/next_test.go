@@ -12,7 +12,8 @@ import (
 )
 
 // What the policy is prompted with in an episode is what serving would show of the same messages: as text where the
-// sampled ids are kept, id for id where a row begins anew. Sampled is what a model may write, not what the template does.
+// sampled ids are kept, id for id where a row begins anew. Sampled is what a model may write, not what the template
+// does.
 func TestEpisodesArePromptedAsServed(t *testing.T) {
 	splits, kept := 0, 0
 	all := map[string]Renderer{"chatml": newChatML(t, Options{System: "S"})}
@@ -96,7 +97,8 @@ func TestEpisodesSplitWhereDemonstrationsDo(t *testing.T) {
 		messages := []chat.Message{{Role: chat.User, Content: "a"},
 			{Role: chat.Assistant, ReasoningContent: "Hm.", ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: `{"text": "a"}`}}},
 			{Role: chat.ToolRole, ToolCallID: "call_0", Name: "hash", Content: "r"},
-			{Role: chat.Assistant, ReasoningContent: "So.", Content: "x"}, {Role: chat.User, Content: "b"}, {Role: chat.Assistant, ReasoningContent: "Hm.", Content: "y"}}
+			{Role: chat.Assistant, ReasoningContent: "So.", Content: "x"}, {Role: chat.User, Content: "b"},
+			{Role: chat.Assistant, ReasoningContent: "Hm.", Content: "y"}}
 		rows, err := v.Sequences(messages, 0, twoTools)
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +135,8 @@ func TestEpisodesSplitWhereDemonstrationsDo(t *testing.T) {
 		}
 		for i, row := range rows {
 			if !slices.Equal(rolled[i], row.IDs) {
-				t.Errorf("%s: row %d\nepisode       %q\ndemonstration %q", path, i, v.tok.Decode(rolled[i]), v.tok.Decode(row.IDs))
+				t.Errorf("%s: row %d\nepisode       %q\ndemonstration %q",
+					path, i, v.tok.Decode(rolled[i]), v.tok.Decode(row.IDs))
 			}
 		}
 	}
@@ -146,8 +149,12 @@ func TestRowsFromAMessage(t *testing.T) {
 		{Role: chat.ToolRole, ToolCallID: "call_0", Name: "hash", Content: "r"},
 		{Role: chat.Assistant, Content: "x"}, {Role: chat.User, Content: "b"}, {Role: chat.Assistant, Content: "y"}}
 	c := newChatML(t, Options{})
-	for name, r := range map[string]Renderer{"thinker": newVendor(t, own("thinker"), nil), "opens": newVendor(t, own("opens"), nil), "forgets": newVendor(t, own("forgets"), nil), "chatml": c,
-		"told": newVendor(t, own("thinker"), func(o *VendorOptions) { o.System = "Be brief." }), "chatml told": newChatML(t, Options{System: "Be brief."})} {
+	for name, r := range map[string]Renderer{
+		"thinker": newVendor(t, own("thinker"), nil), "opens": newVendor(t, own("opens"), nil), "forgets": newVendor(t,
+			own("forgets"), nil), "chatml": c,
+		"told":        newVendor(t, own("thinker"), func(o *VendorOptions) { o.System = "Be brief." }),
+		"chatml told": newChatML(t, Options{System: "Be brief."}),
+	} {
 		for first, last := range map[int]int{2: 3, 3: 3, 4: 5, 5: 5} { // the first message that is trained
 			rows, err := r.Sequences(messages, first, twoTools)
 			if err != nil {
@@ -161,11 +168,13 @@ func TestRowsFromAMessage(t *testing.T) {
 					}
 				}
 			}
-			if strings.Contains(trained, "hash") || strings.Contains(trained, "x") != (last == 3) || !strings.Contains(trained, "y") {
+			if strings.Contains(trained, "hash") || strings.Contains(trained, "x") != (last == 3) ||
+				!strings.Contains(trained, "y") {
 				t.Errorf("%s from %d: trained is %q", name, first, trained)
 			}
 			prompt, err := r.Prompt(messages[:last], twoTools)
-			if err != nil || !slices.Equal(rows[0].IDs[:len(prompt)], prompt) || rows[0].Rewrite != "" || slices.Contains(rows[0].Trained[:len(prompt)], true) {
+			if err != nil || !slices.Equal(rows[0].IDs[:len(prompt)], prompt) || rows[0].Rewrite != "" ||
+				slices.Contains(rows[0].Trained[:len(prompt)], true) {
 				t.Errorf("%s from %d: the first row is not behind its prompt: %v", name, first, err)
 			}
 		}

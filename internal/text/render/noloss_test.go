@@ -7,10 +7,16 @@ import (
 	"hone/internal/chat"
 )
 
-// A message that a mask leaves out is context: the ids are the same, none of it is trained, and a row ends with what is.
+// A message that a mask leaves out is context: the ids are the same, none of it is trained, and a row ends with what
+// is.
 func TestMaskedMessagesAreContext(t *testing.T) {
 	c := newChatML(t, Options{})
-	messages := []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "one"}, {Role: chat.User, Content: "b"}, {Role: chat.Assistant, Content: "two"}}
+	messages := []chat.Message{
+		{Role: chat.User, Content: "a"},
+		{Role: chat.Assistant, Content: "one"},
+		{Role: chat.User, Content: "b"},
+		{Role: chat.Assistant, Content: "two"},
+	}
 	whole, err := c.Sequences(messages, 0, nil)
 	if err != nil {
 		t.Fatal(err)

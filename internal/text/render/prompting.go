@@ -64,7 +64,8 @@ func (p Prompting) Renderer(v Vocabulary, name string) (Renderer, error) {
 	if p.Template == "" {
 		return NewChatML(v.Tokenizer, Options{System: p.System, ToolFormat: p.ToolList})
 	}
-	o := VendorOptions{Template: p.Template, Name: name, BOS: v.BOS, EOS: v.EOS, System: p.System, Variables: p.Variables}
+	o := VendorOptions{Template: p.Template, Name: name, BOS: v.BOS, EOS: v.EOS, System: p.System,
+		Variables: p.Variables}
 	if p.ToolFormat != "" {
 		var err error
 		if o.Format, err = toolcall.ByName(p.ToolFormat); err != nil {
@@ -79,10 +80,12 @@ func (v *Vendor) Prompting() Prompting {
 	if own := v.options.own; own != nil {
 		return Prompting{System: own.System, ToolList: own.ToolFormat}
 	}
-	return Prompting{System: v.options.System, Template: v.options.Template, Variables: v.options.Variables, ToolFormat: v.format.Name()}
+	return Prompting{System: v.options.System, Template: v.options.Template, Variables: v.options.Variables,
+		ToolFormat: v.format.Name()}
 }
 
-// Save writes what a renderer prompts by into the folder of an adapter: PromptingFile for hone, TemplateFile for others.
+// Save writes what a renderer prompts by into the folder of an adapter: PromptingFile for hone, TemplateFile for
+// others.
 func Save(dir string, r Renderer) error {
 	p := r.Prompting()
 	prompt := chat.NewObject("system", p.System)
@@ -116,8 +119,8 @@ func ReadPrompting(dir string) (p Prompting, found bool, err error) {
 		err = p.parse(text)
 	}
 	if err != nil {
-		return p, false, &fault.Error{Code: fault.CodeUsage, What: "cannot read what the model was trained under", Where: path, Err: err,
-			Next: "copy the folder again, with all its files"}
+		return p, false, &fault.Error{Code: fault.CodeUsage, What: "cannot read what the model was trained under",
+			Where: path, Err: err, Next: "copy the folder again, with all its files"}
 	}
 	return p, true, nil
 }
@@ -140,7 +143,8 @@ func (p *Prompting) parse(text []byte) error {
 	for i := range prompt.Len() {
 		key, value := prompt.At(i)
 		known := true
-		texts := map[string]*string{"system": &p.System, "chat_template": &p.Template, "tool_format": &p.ToolFormat, "tool_list": &list}
+		texts := map[string]*string{"system": &p.System, "chat_template": &p.Template, "tool_format": &p.ToolFormat,
+			"tool_list": &list}
 		if to, isText := texts[key]; isText {
 			*to, known = asText(value)
 		} else if key == "template_variables" {

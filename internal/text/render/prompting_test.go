@@ -12,7 +12,8 @@ import (
 	"hone/internal/text/toolcall"
 )
 
-// trainedRenderers are renderers of all templates of the text layer, as a run with a system message and variables has them.
+// trainedRenderers are renderers of all templates of the text layer, as a run with a system message and variables has
+// them.
 func trainedRenderers(t *testing.T) map[string]Renderer {
 	const system = "Use the tools;\nit's \\ \"best\" 世界."
 	all := map[string]Renderer{
@@ -40,8 +41,8 @@ func trainedRenderers(t *testing.T) map[string]Renderer {
 		t.Fatalf("no templates in %s: %v", *reference, err)
 	}
 	for _, path := range files {
-		// Mistral Nemo's writes the system message before the last user message only, so that what was sampled is no part of
-		// what it writes later. It is refused.
+		// Mistral Nemo's writes the system message before the last user message only, so that what was sampled is no
+		// part of what it writes later. It is refused.
 		if strings.Contains(path, "Mistral-Nemo-Instruct-2407") {
 			continue
 		}
@@ -56,8 +57,8 @@ func trainedRenderers(t *testing.T) map[string]Renderer {
 	return all
 }
 
-// What a model is served under is what it was trained under, id for id: by hone from the adapter's folder, and by a server
-// that knows nothing but chat_template.jinja and runs on another day.
+// What a model is served under is what it was trained under, id for id: by hone from the adapter's folder, and by a
+// server that knows nothing but chat_template.jinja and runs on another day.
 func TestServedAsTrained(t *testing.T) {
 	draw := dialogues(mild, 1)
 	for name, trained := range trainedRenderers(t) {
@@ -93,7 +94,8 @@ func TestServedAsTrained(t *testing.T) {
 				}
 				for _, row := range rows {
 					for _, span := range row.Spans {
-						if messages[span.Message].Role != chat.Assistant || !slices.Contains(row.Trained[span.Start:span.End], true) {
+						if messages[span.Message].Role != chat.Assistant ||
+							!slices.Contains(row.Trained[span.Start:span.End], true) {
 							continue
 						}
 						compared++
@@ -101,7 +103,8 @@ func TestServedAsTrained(t *testing.T) {
 						for server, r := range map[string]Renderer{"hone": again, "another": other} {
 							got, err := r.Prompt(messages[:span.Message], twoTools)
 							if err != nil || !slices.Equal(got, want) {
-								t.Fatalf("%s: message %d of %d is served behind\n%q (%v), trained behind\n%q", server, span.Message, seed, v.Tokenizer.Decode(got), err, v.Tokenizer.Decode(want))
+								t.Fatalf("%s: message %d of %d is served behind\n%q (%v), trained behind\n%q",
+									server, span.Message, seed, v.Tokenizer.Decode(got), err, v.Tokenizer.Decode(want))
 							}
 						}
 					}

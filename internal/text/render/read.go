@@ -23,7 +23,8 @@ func (v *Vendor) Read(completion []int32, o ReadOptions) toolcall.Result {
 // Parse is Read for rollouts: strict, and as a message.
 func (v *Vendor) Parse(completion []int32, tools []chat.Tool) (m chat.Message, parseError string) {
 	r := v.readAny(completion, toolcall.Options{Tools: tools})
-	return chat.Message{Role: chat.Assistant, ReasoningContent: r.Reasoning, Content: r.Content, ToolCalls: r.Calls}, r.Err
+	return chat.Message{Role: chat.Assistant, ReasoningContent: r.Reasoning, Content: r.Content,
+		ToolCalls: r.Calls}, r.Err
 }
 
 // readAny reads a completion whose prompt is not known.
@@ -52,7 +53,9 @@ func ReadText(text string, f toolcall.Format, o ReadOptions) toolcall.Result {
 	for _, tags := range reasoningTags() {
 		begins := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), tags[0])
 		front, _, ends := strings.Cut(text, tags[1])
-		if in := f.Parse(front, toolcall.Options{}); begins || ends && !strings.Contains(front, tags[0]) && in.Err == "" && len(in.Calls) == 0 { // else the tag stands in a call
+		// else the tag stands in a call
+		if in := f.Parse(front, toolcall.Options{}); begins ||
+			ends && !strings.Contains(front, tags[0]) && in.Err == "" && len(in.Calls) == 0 {
 			r, opened = reasoning{open: tags[0], close: tags[1]}, !begins
 			break
 		}

@@ -30,13 +30,15 @@ func TestReadInvertsCompletion(t *testing.T) {
 					}
 					for _, completion := range [][]int32{ids, ids[:len(ids)-1]} {
 						r := v.Read(completion, ReadOptions{Tools: twoTools})
-						said := name == "moves" && len(m.ToolCalls) > 0 || strings.TrimSpace(r.Content) == strings.TrimSpace(m.Content)
+						said := name == "moves" && len(m.ToolCalls) > 0 ||
+							strings.TrimSpace(r.Content) == strings.TrimSpace(m.Content)
 						thought := name == "moves" || r.Reasoning == m.ReasoningContent
 						if !said || !thought || r.Err != "" || !slices.EqualFunc(r.Calls, m.ToolCalls, sameCall) {
 							t.Fatalf("%q is read as %+v, want %+v", v.tok.Decode(completion), r, m)
 						}
 						got, parseError := v.Parse(completion, nil)
-						if got.Role != chat.Assistant || got.ReasoningContent != r.Reasoning || got.Content != r.Content || !slices.Equal(got.ToolCalls, r.Calls) || parseError != "" {
+						if got.Role != chat.Assistant || got.ReasoningContent != r.Reasoning ||
+							got.Content != r.Content || !slices.Equal(got.ToolCalls, r.Calls) || parseError != "" {
 							t.Fatalf("got %+v %q, want %+v", got, parseError, r)
 						}
 					}
@@ -47,8 +49,12 @@ func TestReadInvertsCompletion(t *testing.T) {
 }
 
 func TestNextOfVendor(t *testing.T) {
-	thinker, opens, unended := newVendor(t, own("thinker"), nil), newVendor(t, own("opens"), nil), newVendor(t, own("unended"), nil)
-	result := []chat.Message{{Role: chat.ToolRole, Content: "a", ToolCallID: "x"}, {Role: chat.ToolRole, Content: "<|end|>", ToolCallID: "y", Name: "f"}}
+	thinker, opens, unended :=
+		newVendor(t, own("thinker"), nil), newVendor(t, own("opens"), nil), newVendor(t, own("unended"), nil)
+	result := []chat.Message{
+		{Role: chat.ToolRole, Content: "a", ToolCallID: "x"},
+		{Role: chat.ToolRole, Content: "<|end|>", ToolCallID: "y", Name: "f"},
+	}
 	text := func(v *Vendor, s string) []int32 { return v.tok.EncodeOrdinary(s) }
 	id := func(v *Vendor, s string) int32 {
 		n, ok := v.tok.ID(s)
@@ -57,7 +63,8 @@ func TestNextOfVendor(t *testing.T) {
 		}
 		return n
 	}
-	const after = "\n<|user|>\n<tool_response>\na\n</tool_response>\n<tool_response>\n<|end|>\n</tool_response><|end|>\n<|assistant|>\n"
+	const after = "\n<|user|>\n<tool_response>\na\n</tool_response>\n<tool_response>\n<|end|>\n" +
+		"</tool_response><|end|>\n<|assistant|>\n"
 	for name, g := range map[string]struct {
 		v          *Vendor
 		completion []int32
@@ -68,16 +75,20 @@ func TestNextOfVendor(t *testing.T) {
 		"cut":                {thinker, text(thinker, "x"), result, "<|end|>" + after},
 		"nothing sampled":    {thinker, nil, result, "<|end|>" + after},
 		"written, not ended": {thinker, text(thinker, "x<|end|>"), result, "<|end|>" + after},
-		"user":               {thinker, append(text(thinker, "x"), id(thinker, "<|end|>")), []chat.Message{{Role: chat.User, Content: "q"}}, "\n<|user|>\nq<|end|>\n<|assistant|>\n"},
-		"opens reasoning":    {opens, append(text(opens, "x\n</think>\n\n"), id(opens, "</s>")), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>q\n<|assistant|><think>\n"},
-		"role as the stop":   {unended, append(text(unended, "\n<think></think>\nx"), id(unended, "<|observation|>")), result[:1], "\n<tool_response>\na\n</tool_response><|assistant|>"},
-		"role not written":   {unended, text(unended, "\n<think></think>\nx"), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>\nq<|assistant|>"},
+		"user": {thinker, append(text(thinker, "x"), id(thinker, "<|end|>")),
+			[]chat.Message{{Role: chat.User, Content: "q"}}, "\n<|user|>\nq<|end|>\n<|assistant|>\n"},
+		"opens reasoning": {opens, append(text(opens, "x\n</think>\n\n"), id(opens, "</s>")),
+			[]chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>q\n<|assistant|><think>\n"},
+		"role as the stop": {unended, append(text(unended, "\n<think></think>\nx"), id(unended, "<|observation|>")),
+			result[:1], "\n<tool_response>\na\n</tool_response><|assistant|>"},
+		"role not written": {unended, text(unended, "\n<think></think>\nx"), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>\nq<|assistant|>"},
 	} {
 		m, _ := g.v.Parse(g.completion, nil)
 		if g.v == opens {
 			m.Content, m.ReasoningContent = "", "x"
 		}
-		got, split, err := g.v.Next(append([]chat.Message{{Role: chat.User, Content: "u"}, m}, g.results...), 1, g.completion, nil)
+		got, split, err := g.v.Next(append([]chat.Message{{Role: chat.User, Content: "u"}, m}, g.results...), 1,
+			g.completion, nil)
 		if err != nil || split != "" || g.v.tok.Decode(got) != g.want {
 			t.Errorf("%s: got %q (%v, %s), want %q", name, g.v.tok.Decode(got), err, split, g.want)
 		}
@@ -93,9 +104,13 @@ func TestNextOfVendor(t *testing.T) {
 
 func TestSplitsAreReported(t *testing.T) {
 	v := newVendor(t, own("thinker"), nil)
-	call := chat.Message{Role: chat.Assistant, ReasoningContent: "Hm.", ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: "{}"}}}
-	messages := []chat.Message{{Role: chat.User, Content: "a"}, call, {Role: chat.ToolRole, ToolCallID: "c", Content: "r"},
-		{Role: chat.Assistant, Content: "x", ReasoningContent: "So."}, {Role: chat.User, Content: "b"}, {Role: chat.Assistant, Content: "y"}}
+	call := chat.Message{Role: chat.Assistant, ReasoningContent: "Hm.",
+		ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: "{}"}}}
+	messages := []chat.Message{
+		{Role: chat.User, Content: "a"}, call, {Role: chat.ToolRole, ToolCallID: "c", Content: "r"},
+		{Role: chat.Assistant, Content: "x", ReasoningContent: "So."}, {Role: chat.User, Content: "b"},
+		{Role: chat.Assistant, Content: "y"},
+	}
 	rows, err := v.Sequences(messages, 0, nil)
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)
@@ -103,7 +118,8 @@ func TestSplitsAreReported(t *testing.T) {
 	if !strings.Contains(rows[1].Rewrite, "before message 5") || !strings.Contains(rows[1].Rewrite, "Hm.") {
 		t.Errorf("split: %s", rows[1].Rewrite)
 	}
-	if text := v.tok.Decode(rows[0].IDs); !strings.Contains(text, "Hm.") || !strings.HasSuffix(text, "<think>\nSo.\n</think>\n\nx<|end|>") {
+	if text := v.tok.Decode(rows[0].IDs); !strings.Contains(text, "Hm.") ||
+		!strings.HasSuffix(text, "<think>\nSo.\n</think>\n\nx<|end|>") {
 		t.Errorf("the first row loses reasoning: %q", text)
 	}
 	if text := v.tok.Decode(rows[1].IDs); strings.Contains(text, "Hm.") || !strings.HasSuffix(text, "y<|end|>") {
@@ -112,14 +128,18 @@ func TestSplitsAreReported(t *testing.T) {
 	// A default system message is none of the caller's.
 	v = newVendor(t, own("thinker"), func(o *VendorOptions) { o.System = "Be good." })
 	if rows, err = v.Sequences(messages, 0, nil); err != nil || len(rows) != 2 || rows[0].Spans[0].Message != 0 ||
-		!strings.Contains(rows[1].Rewrite, "before message 5") || !strings.HasPrefix(v.tok.Decode(rows[0].IDs), "[system]Be good.") {
+		!strings.Contains(rows[1].Rewrite, "before message 5") || !strings.HasPrefix(v.tok.Decode(rows[0].IDs),
+		"[system]Be good.") {
 		t.Errorf("%+v, %v", rows, err)
 	}
 }
 
 func TestThinkingTurnedOff(t *testing.T) {
 	v := newVendor(t, own("thinker"), func(o *VendorOptions) { o.Variables = chat.NewObject("enable_thinking", false) })
-	messages := []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "<think>\nHm.\n</think>\n\nx"}}
+	messages := []chat.Message{
+		{Role: chat.User, Content: "a"},
+		{Role: chat.Assistant, Content: "<think>\nHm.\n</think>\n\nx"},
+	}
 	rows, err := v.Sequences(messages, 0, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +149,8 @@ func TestThinkingTurnedOff(t *testing.T) {
 	}
 	// Thinking on: reasoning that stands in the content is reasoning.
 	v = newVendor(t, own("thinker"), nil)
-	if rows, err = v.Sequences(messages, 0, nil); err != nil || !strings.HasSuffix(v.tok.Decode(rows[0].IDs), "<|assistant|>\n<think>\nHm.\n</think>\n\nx<|end|>") {
+	if rows, err = v.Sequences(messages, 0, nil); err != nil ||
+		!strings.HasSuffix(v.tok.Decode(rows[0].IDs), "<|assistant|>\n<think>\nHm.\n</think>\n\nx<|end|>") {
 		t.Errorf("got %+v, %v", rows, err)
 	}
 }
@@ -143,10 +164,12 @@ func TestUnterminatedReasoning(t *testing.T) {
 		}
 	}
 	// A model that writes the tag which the prompt has written too.
-	if r := opens.Read(opens.tok.EncodeOrdinary("<think>\nHm\n</think>\n\nx"), ReadOptions{}); r.Reasoning != "Hm" || r.Content != "x" {
+	if r := opens.Read(opens.tok.EncodeOrdinary("<think>\nHm\n</think>\n\nx"), ReadOptions{}); r.Reasoning != "Hm" ||
+		r.Content != "x" {
 		t.Errorf("%+v", r)
 	}
-	if r := thinker.Read(thinker.tok.EncodeOrdinary("x </think> y"), ReadOptions{}); r.Reasoning != "" || r.Content != "x </think> y" {
+	if r := thinker.Read(thinker.tok.EncodeOrdinary("x </think> y"), ReadOptions{}); r.Reasoning != "" ||
+		r.Content != "x </think> y" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -157,7 +180,8 @@ func TestReadMends(t *testing.T) {
 	if r := v.Read(ids, ReadOptions{}); len(r.Calls) != 0 || r.Err == "" {
 		t.Errorf("strictly: %+v", r)
 	}
-	if r := v.Read(ids, ReadOptions{Repair: true}); len(r.Calls) != 1 || len(r.Repairs) == 0 || slices.Contains(r.Repairs, repair.Kind("")) {
+	if r := v.Read(ids, ReadOptions{Repair: true}); len(r.Calls) != 1 || len(r.Repairs) == 0 ||
+		slices.Contains(r.Repairs, repair.Kind("")) {
 		t.Errorf("mended: %+v", r)
 	}
 }
@@ -176,11 +200,13 @@ func TestReadText(t *testing.T) {
 		"a <think>r</think>":      {Content: "a <think>r</think>", Complete: true},
 		"<tool_call>\n</think> {": {Content: "<tool_call>\n</think> {", Err: "unterminated tool call: no </tool_call>"},
 	} {
-		if r := ReadText(text, toolcall.Hermes(), ReadOptions{}); r.Content != want.Content || r.Reasoning != want.Reasoning || r.Complete != want.Complete || r.Err != want.Err {
+		if r := ReadText(text, toolcall.Hermes(), ReadOptions{}); r.Content != want.Content ||
+			r.Reasoning != want.Reasoning || r.Complete != want.Complete || r.Err != want.Err {
 			t.Errorf("%q is read as %+v, want %+v", text, r, want)
 		}
 	}
-	if r := ReadText("<|channel|>analysis<|message|>r<|end|><|start|>assistant<|channel|>final<|message|>a", harmony, ReadOptions{}); r.Reasoning != "r" || r.Content != "a" {
+	if r := ReadText("<|channel|>analysis<|message|>r<|end|><|start|>assistant<|channel|>final<|message|>a",
+		harmony, ReadOptions{}); r.Reasoning != "r" || r.Content != "a" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -188,12 +214,16 @@ func TestReadText(t *testing.T) {
 func TestVendorRefuses(t *testing.T) {
 	tok := extended(t)
 	for name, o := range map[string]VendorOptions{
-		"broken":            {Template: "{% if %}"},
-		"unknown form":      {Template: "{% for m in messages %}{{ m.content }}{% endfor %}"},
-		"raises":            {Template: "{{ raise_exception('no') }}", Format: toolcall.Hermes()},
-		"writes nothing":    {Template: "x", Format: toolcall.Hermes()},
-		"no special token":  {Template: "{% for m in messages %}{{ m.role }}:{{ m.content }}{% endfor %}", Format: toolcall.Hermes()},
-		"no special at all": {Template: "{% for m in messages %}{{ m.role }}:{{ m.content }}{{ eos_token }}{% endfor %}", Format: toolcall.Hermes(), EOS: "</s>"},
+		"broken":           {Template: "{% if %}"},
+		"unknown form":     {Template: "{% for m in messages %}{{ m.content }}{% endfor %}"},
+		"raises":           {Template: "{{ raise_exception('no') }}", Format: toolcall.Hermes()},
+		"writes nothing":   {Template: "x", Format: toolcall.Hermes()},
+		"no special token": {Template: "{% for m in messages %}{{ m.role }}:{{ m.content }}{% endfor %}", Format: toolcall.Hermes()},
+		"no special at all": {
+			Template: "{% for m in messages %}{{ m.role }}:{{ m.content }}{{ eos_token }}{% endfor %}",
+			Format:   toolcall.Hermes(),
+			EOS:      "</s>",
+		},
 	} {
 		if _, err := NewVendor(tok, o); !isUsage(err) {
 			t.Errorf("%s: %v", name, err)
@@ -202,7 +232,8 @@ func TestVendorRefuses(t *testing.T) {
 	v := newVendor(t, own("thinker"), nil)
 	user := chat.Message{Role: chat.User, Content: "q"}
 	call := func(arguments string) chat.Message {
-		return chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: arguments}}}
+		return chat.Message{Role: chat.Assistant,
+			ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: arguments}}}
 	}
 	for name, messages := range map[string][]chat.Message{
 		"no assistant":         {user},
@@ -237,13 +268,20 @@ func TestVendorRefuses(t *testing.T) {
 
 func TestSameValue(t *testing.T) {
 	same := func(a, b string) bool { return sameCall(chat.ToolCall{Arguments: a}, chat.ToolCall{Arguments: b}) }
-	for _, pair := range [][2]string{{`{}`, ``}, {`{"a":1,"b":[true,null]}`, `{"b": [true, null], "a": 1}`}, {`{"a":1e16}`, `{"a": 10000000000000000.0}`}} {
+	for _, pair := range [][2]string{
+		{`{}`, ``},
+		{`{"a":1,"b":[true,null]}`, `{"b": [true, null], "a": 1}`},
+		{`{"a":1e16}`, `{"a": 10000000000000000.0}`},
+	} {
 		if !same(pair[0], pair[1]) {
 			t.Errorf("%s is not %s", pair[0], pair[1])
 		}
 	}
-	for _, pair := range [][2]string{{`{"a":1}`, `{"a":"1"}`}, {`{"a":1}`, `{"b":1}`}, {`{"a":1}`, `{"a":1,"b":2}`}, {`{"a":[1]}`, `{"a":[1,2]}`},
-		{`{"a":{}}`, `{"a":[]}`}, {`{"a":[]}`, `{"a":{}}`}, {`{"a":12345678901234567890}`, `{"a":12345678901234567891}`}, {`{`, `{}`}} {
+	for _, pair := range [][2]string{
+		{`{"a":1}`, `{"a":"1"}`}, {`{"a":1}`, `{"b":1}`}, {`{"a":1}`, `{"a":1,"b":2}`}, {`{"a":[1]}`, `{"a":[1,2]}`},
+		{`{"a":{}}`, `{"a":[]}`}, {`{"a":[]}`, `{"a":{}}`}, {`{"a":12345678901234567890}`,
+			`{"a":12345678901234567891}`}, {`{`, `{}`},
+	} {
 		if same(pair[0], pair[1]) {
 			t.Errorf("%s is %s", pair[0], pair[1])
 		}
@@ -252,8 +290,10 @@ func TestSameValue(t *testing.T) {
 
 func TestIDsInTheTemplatesForm(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{nineCharacters("call_7", ""), "000000007"}, {nineCharacters("abcDEF123", ""), "abcDEF123"}, {nineCharacters("", ""), "000000000"},
-		{kimiID("call_7", "f"), "functions.f:7"}, {kimiID("functions.f:3", "f"), "functions.f:3"}, {kimiID("functions.g:3", "f"), "functions.f:3"},
+		{nineCharacters("call_7", ""), "000000007"}, {nineCharacters("abcDEF123", ""), "abcDEF123"},
+		{nineCharacters("", ""), "000000000"}, {kimiID("call_7", "f"), "functions.f:7"}, {kimiID("functions.f:3", "f"),
+			"functions.f:3"},
+		{kimiID("functions.g:3", "f"), "functions.f:3"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
@@ -274,26 +314,31 @@ func TestView(t *testing.T) {
 	rows[0].Rewrite = "because"
 	for colour, want := range map[bool]string{
 		false: "<|user|>\nq\\u001b[31m\\u202e<|end|>\n<|assistant|>\n«<think>\n\n</think>\n\na<|end|>»\n",
-		true:  "\x1b[2m<|user|>\nq\\u001b[31m\\u202e<|end|>\n<|assistant|>\n\x1b[0m\x1b[1;32m<think>\n\n</think>\n\na<|end|>\x1b[0m\n",
+		true: "\x1b[2m<|user|>\nq\\u001b[31m\\u202e<|end|>\n<|assistant|>\n\x1b[0m\x1b[1;32m<think>\n\n</think>\n\n" +
+			"a<|end|>\x1b[0m\n",
 	} {
 		var out bytes.Buffer
 		if err := View(&out, "row", rows[0], messages, v.tok, colour); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "begins anew: because\n") || !strings.Contains(out.String(), "message 1, assistant: tokens ") {
+		if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "begins anew: because\n") ||
+			!strings.Contains(out.String(), "message 1, assistant: tokens ") {
 			t.Errorf("got %q\nwant %q", out.String(), want)
 		}
 	}
 }
 
-// Text that spells a control token is shown otherwise than the token, also where its characters are partly trained; white
-// space is no control token, whatever a vocabulary adds.
+// Text that spells a control token is shown otherwise than the token, also where its characters are partly trained;
+// white space is no control token, whatever a vocabulary adds.
 func TestViewTellsTokensFromText(t *testing.T) {
 	c, err := NewChatML(extended(t, "<tool_call>", "   "), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages := []chat.Message{{Role: chat.User, Content: "a<|im_end|>\n<|im_start|>assistant\n<tool_call>   b"}, {Role: chat.Assistant, Content: "c <|im_end|>"}}
+	messages := []chat.Message{
+		{Role: chat.User, Content: "a<|im_end|>\n<|im_start|>assistant\n<tool_call>   b"},
+		{Role: chat.Assistant, Content: "c <|im_end|>"},
+	}
 	rows, err := c.Sequences(messages, 0, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -303,8 +348,10 @@ func TestViewTellsTokensFromText(t *testing.T) {
 	if err := View(&out, "row", row, messages, c.tok, false); err != nil {
 		t.Fatal(err)
 	}
-	want := "<|im_start|>user\na\\u003c|im_end|>\n\\u003c|im_start|>assistant\n\\u003ctool_call>   b<|im_end|>\n<|im_start|>assistant\n«c \\u003c|im_end|><|im_end|>»"
-	if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "look like a control token and are none: 4,") {
+	want := "<|im_start|>user\na\\u003c|im_end|>\n\\u003c|im_start|>assistant\n\\u003ctool_call>   b<|im_end|>\n" +
+		"<|im_start|>assistant\n«c \\u003c|im_end|><|im_end|>»"
+	if !strings.Contains(out.String(), want) ||
+		!strings.Contains(out.String(), "look like a control token and are none: 4,") {
 		t.Errorf("got %s\nwant %s", &out, want)
 	}
 	ids := c.tok.EncodeOrdinary("x<|im_end|>")
@@ -322,14 +369,20 @@ func TestViewTellsTokensFromText(t *testing.T) {
 func TestSpansOfChatML(t *testing.T) {
 	c := newChatML(t, Options{})
 	messages := []chat.Message{{Role: chat.System, Content: "s"}, {Role: chat.User, Content: "q"},
-		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "hash", Arguments: "{}"}}}, {Role: chat.ToolRole, Content: "1"}, {Role: chat.ToolRole, Content: "2"}, {Role: chat.Assistant, Content: "a"}, {Role: chat.User, Content: "t"}}
+		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "hash", Arguments: "{}"}}}, {Role: chat.ToolRole,
+			Content: "1"}, {Role: chat.ToolRole, Content: "2"}, {Role: chat.Assistant, Content: "a"}, {Role: chat.User,
+			Content: "t"}}
 	rows, err := c.Sequences(messages, 0, nil)
 	if err != nil || len(rows) != 1 {
 		t.Fatal(err)
 	}
 	ids := rows[0].IDs
-	want := map[int]string{0: "<|im_start|>system\ns<|im_end|>\n", 1: "<|im_start|>user\nq<|im_end|>\n", 2: "<tool_call>\n{\"name\": \"hash\", \"arguments\": {}}\n</tool_call><|im_end|>",
-		3: "\n<|im_start|>user\n<tool_response>\n1\n</tool_response>", 4: "\n<tool_response>\n2\n</tool_response><|im_end|>\n", 5: "a<|im_end|>"}
+	want := map[int]string{
+		0: "<|im_start|>system\ns<|im_end|>\n", 1: "<|im_start|>user\nq<|im_end|>\n",
+		2: "<tool_call>\n{\"name\": \"hash\", \"arguments\": {}}\n</tool_call><|im_end|>",
+		3: "\n<|im_start|>user\n<tool_response>\n1\n</tool_response>",
+		4: "\n<tool_response>\n2\n</tool_response><|im_end|>\n", 5: "a<|im_end|>",
+	}
 	for _, s := range rows[0].Spans {
 		if got := c.tok.Decode(ids[s.Start:s.End]); got != want[s.Message] {
 			t.Errorf("message %d is %q, want %q", s.Message, got, want[s.Message])
@@ -347,13 +400,23 @@ func TestSpansOfChatML(t *testing.T) {
 	}
 }
 
-// Where a form writes all values as text, the tools' schemas say what they are, in rollouts and in what is served alike.
+// Where a form writes all values as text, the tools' schemas say what they are, in rollouts and in what is served
+// alike.
 func TestValuesAreTypedByTheTools(t *testing.T) {
-	tools := []chat.Tool{{Name: "f", InputSchema: json.RawMessage(`{"allOf": [{"properties": {"zip": {"type": "string"}, "n": {"type": "integer"}}}]}`)}}
+	tools := []chat.Tool{
+		{
+			Name: "f",
+			InputSchema: json.RawMessage(
+				`{"allOf": [{"properties": {"zip": {"type": "string"}, "n": {"type": "integer"}}}]}`,
+			),
+		},
+	}
 	for form, text := range map[string]string{
-		"qwen3_coder": "<tool_call>\n<function=f>\n<parameter=zip>\n01234\n</parameter>\n<parameter=n>\n7\n</parameter>\n<parameter=more>\n7\n</parameter>\n</function>\n</tool_call>",
-		"glm45":       "<tool_call>f\n<arg_key>zip</arg_key>\n<arg_value>7</arg_value>\n<arg_key>n</arg_key>\n<arg_value>7</arg_value>\n</tool_call>",
-		"minimax_m2":  "<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"zip\">7</parameter>\n<parameter name=\"n\">7</parameter>\n</invoke>\n</minimax:tool_call>",
+		"qwen3_coder": "<tool_call>\n<function=f>\n<parameter=zip>\n01234\n</parameter>\n<parameter=n>\n7\n" +
+			"</parameter>\n<parameter=more>\n7\n</parameter>\n</function>\n</tool_call>",
+		"glm45": "<tool_call>f\n<arg_key>zip</arg_key>\n<arg_value>7</arg_value>\n<arg_key>n</arg_key>\n<arg_value>7</arg_value>\n</tool_call>",
+		"minimax_m2": "<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"zip\">7</parameter>\n" +
+			"<parameter name=\"n\">7</parameter>\n</invoke>\n</minimax:tool_call>",
 	} {
 		f, err := toolcall.ByName(form)
 		if err != nil {
@@ -371,10 +434,12 @@ func TestValuesAreTypedByTheTools(t *testing.T) {
 			if err := json.Unmarshal([]byte(m.ToolCalls[0].Arguments), &values); err != nil {
 				t.Fatal(err)
 			}
-			if _, isText := values.Zip.(string); values.N != 7.0 || isText != (told != nil || form == "qwen3_coder") { // 01234 is no number
+			// 01234 is no number
+			if _, isText := values.Zip.(string); values.N != 7.0 || isText != (told != nil || form == "qwen3_coder") {
 				t.Errorf("%s, tools %v: %s", form, told != nil, m.ToolCalls[0].Arguments)
 			}
-			if served, _ := readParts(v.Reader(nil, told), []string{text[:40], text[40:]}); !slices.Equal(served.ToolCalls, m.ToolCalls) {
+			if served, _ := readParts(v.Reader(nil, told),
+				[]string{text[:40], text[40:]}); !slices.Equal(served.ToolCalls, m.ToolCalls) {
 				t.Errorf("%s, tools %v: served is %+v, sampled %+v", form, told != nil, served.ToolCalls, m.ToolCalls)
 			}
 		}

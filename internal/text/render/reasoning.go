@@ -6,11 +6,11 @@ import (
 	"hone/internal/chat"
 )
 
-// FillReasoning gives each message of a list the reasoning it has under the other keys that chat templates read it under.
-// It is what transformers 5 does to messages before it renders them (_alias_reasoning_fields in
-// utils/chat_template_utils.py): reasoning_content becomes the first of reasoning_content, thinking and reasoning that is
-// not null; thinking comes first, and is filled where there is no such key. What is no list of objects is returned as it
-// is.
+// FillReasoning gives each message of a list the reasoning it has under the other keys that chat templates read it
+// under. It is what transformers 5 does to messages before it renders them (_alias_reasoning_fields in
+// utils/chat_template_utils.py): reasoning_content becomes the first of reasoning_content, thinking and reasoning that
+// is not null; thinking comes first, and is filled where there is no such key. What is no list of objects is returned
+// as it is.
 func FillReasoning(messages chat.Value) chat.Value {
 	list, ok := messages.([]chat.Value)
 	if !ok {
@@ -100,7 +100,8 @@ func (v *Vendor) learnReasoning() error {
 	return nil
 }
 
-// learnBeside finds out whether the template takes a call with reasoning and content, or, as gpt-oss's, only one of them.
+// learnBeside finds out whether the template takes a call with reasoning and content, or, as gpt-oss's, only one of
+// them.
 func (v *Vendor) learnBeside() {
 	accepts := func(content string) bool {
 		m := probeCall(probeReasoning)
@@ -139,13 +140,15 @@ func (r reasoning) opening(prompt string) (base string, opened, closed bool) {
 	case r.close:
 		return prompt[:at], true, true
 	}
-	if inner := strings.TrimSpace(prompt[at+len(r.open):]); strings.HasSuffix(inner, r.close) && strings.TrimSpace(strings.TrimSuffix(inner, r.close)) == "" {
+	if inner := strings.TrimSpace(prompt[at+len(r.open):]); strings.HasSuffix(inner, r.close) &&
+		strings.TrimSpace(strings.TrimSuffix(inner, r.close)) == "" {
 		return prompt[:at], true, true
 	}
 	return prompt, false, false
 }
 
-// split takes the reasoning off a whole completion. opened says that the prompt began it. ended is false where it does not end.
+// split takes the reasoning off a whole completion. opened says that the prompt began it. ended is false where it does
+// not end.
 func (r reasoning) split(text string, opened bool) (thought, content string, ended bool) {
 	s := splitter{reasoning: r, opened: opened}
 	thought, content = s.feed(text)

@@ -32,7 +32,8 @@ func ours(name string) func(t *testing.T) string {
 func TestReasoningIsReadAndRenderedAgain(t *testing.T) {
 	const hermesCall = "<tool_call>\n{\"name\": \"hash\", \"arguments\": {\"text\": \"a\"}}\n</tool_call>"
 	const harmonyCall = " to=functions.hash<|channel|>commentary json<|message|>{\"text\": \"a\"}<|call|>"
-	const deepseekCall = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>hash\n```json\n{\"text\": \"a\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
+	const deepseekCall = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>hash\n```json\n" +
+		"{\"text\": \"a\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
 	for _, c := range []struct {
 		name     string
 		template func(t *testing.T) string
@@ -41,25 +42,44 @@ func TestReasoningIsReadAndRenderedAgain(t *testing.T) {
 		want     chat.Message
 		drops    bool // the template writes it otherwise in the next prompt, so that a row begins anew
 	}{
-		{name: "like Qwen3", template: ours("thinker"), sampled: "<think>\nHm.\n</think>\n\n" + hermesCall + "<|end|>", want: chat.Message{ReasoningContent: "Hm."}},
-		{name: "like Qwen3, content", template: ours("thinker"), sampled: "<think>\nHm.\n\nSo.\n</think>\n\nI look.\n" + hermesCall + "<|end|>",
-			want: chat.Message{ReasoningContent: "Hm.\n\nSo.", Content: "I look."}},
+		{name: "like Qwen3", template: ours("thinker"), sampled: "<think>\nHm.\n</think>\n\n" + hermesCall + "<|end|>",
+			want: chat.Message{ReasoningContent: "Hm."}},
+		{name: "like Qwen3, content", template: ours("thinker"),
+			sampled: "<think>\nHm.\n\nSo.\n</think>\n\nI look.\n" +
+				hermesCall + "<|end|>", want: chat.Message{ReasoningContent: "Hm.\n\nSo.", Content: "I look."}},
 		{name: "like Qwen3, thinking off", template: ours("thinker"), change: noThinking, sampled: hermesCall + "<|end|>", drops: true},
-		{name: "like R1", template: ours("opens"), sampled: "Hm.\n</think>\n\n\n<tool_call>\n<function=hash>\n<parameter=text>\na\n</parameter>\n</function>\n</tool_call></s>",
-			want: chat.Message{ReasoningContent: "Hm."}},
-		{name: "like R1, dropped", template: ours("forgets"), sampled: "Hm.\n</think>\n\n" + hermesCall + "<|end|>", want: chat.Message{ReasoningContent: "Hm."}, drops: true},
-		{name: "like gpt-oss", template: ours("channels"), sampled: "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant" + harmonyCall, want: chat.Message{ReasoningContent: "Hm."}},
-		{name: "like gpt-oss, preamble", template: ours("channels"), drops: true,
-			sampled: "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|><|start|>assistant" + harmonyCall,
-			want:    chat.Message{ReasoningContent: "Hm.", Content: "I look."}},
-		{name: "Qwen3", template: cached("llama-cpp-python/Qwen-Qwen3-0.6B.jinja"), sampled: "<think>\nHm.\n</think>\n\n" + hermesCall + "<|im_end|>",
-			want: chat.Message{ReasoningContent: "Hm."}},
-		{name: "R1", template: cached("llama-cpp-python/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja"), change: yesThinking, sampled: "Hm.\n</think>\n\n" + deepseekCall,
+		{
+			name:     "like R1",
+			template: ours("opens"),
+			sampled: "Hm.\n</think>\n\n\n<tool_call>\n<function=hash>\n<parameter=text>\na\n</parameter>\n" +
+				"</function>\n</tool_call></s>",
+			want: chat.Message{ReasoningContent: "Hm."},
+		},
+		{name: "like R1, dropped", template: ours("forgets"), sampled: "Hm.\n</think>\n\n" + hermesCall + "<|end|>",
 			want: chat.Message{ReasoningContent: "Hm."}, drops: true},
-		{name: "DeepSeek-V3.1", template: cached("llama-cpp-python/deepseek-ai-DeepSeek-V3.1.jinja"), change: thinking, drops: true, want: chat.Message{ReasoningContent: "Hm."},
-			sampled: "Hm.</think><｜tool▁calls▁begin｜><｜tool▁call▁begin｜>hash<｜tool▁sep｜>{\"text\": \"a\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"},
-		{name: "gpt-oss", template: cached("llama-cpp-python/openai-gpt-oss-120b.jinja"), sampled: "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant" + harmonyCall,
-			want: chat.Message{ReasoningContent: "Hm."}},
+		{
+			name:     "like gpt-oss",
+			template: ours("channels"),
+			sampled:  "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant" + harmonyCall,
+			want:     chat.Message{ReasoningContent: "Hm."},
+		},
+		{name: "like gpt-oss, preamble", template: ours("channels"), drops: true,
+			sampled: "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>I " +
+				"look.<|end|><|start|>assistant" + harmonyCall,
+			want: chat.Message{ReasoningContent: "Hm.", Content: "I look."}},
+		{name: "Qwen3", template: cached("llama-cpp-python/Qwen-Qwen3-0.6B.jinja"),
+			sampled: "<think>\nHm.\n</think>\n\n" +
+				hermesCall + "<|im_end|>", want: chat.Message{ReasoningContent: "Hm."}},
+		{name: "R1", template: cached("llama-cpp-python/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja"),
+			change: yesThinking, sampled: "Hm.\n</think>\n\n" +
+				deepseekCall, want: chat.Message{ReasoningContent: "Hm."}, drops: true},
+		{name: "DeepSeek-V3.1", template: cached("llama-cpp-python/deepseek-ai-DeepSeek-V3.1.jinja"), change: thinking,
+			drops: true, want: chat.Message{ReasoningContent: "Hm."},
+			sampled: "Hm.</think><｜tool▁calls▁begin｜><｜tool▁call▁begin｜>hash<｜tool▁sep｜>{\"text\": " +
+				"\"a\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"},
+		{name: "gpt-oss", template: cached("llama-cpp-python/openai-gpt-oss-120b.jinja"),
+			sampled: "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant" + harmonyCall,
+			want:    chat.Message{ReasoningContent: "Hm."}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := newVendor(t, c.template(t), c.change)
@@ -70,8 +90,9 @@ func TestReasoningIsReadAndRenderedAgain(t *testing.T) {
 			}
 			sampled := v.tok.Encode(c.sampled)
 			m, parseError := v.Parse(sampled, nil)
-			if parseError != "" || m.Role != chat.Assistant || m.ReasoningContent != c.want.ReasoningContent || m.Content != c.want.Content ||
-				len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != "hash" || m.ToolCalls[0].Arguments != `{"text": "a"}` {
+			if parseError != "" || m.Role != chat.Assistant || m.ReasoningContent != c.want.ReasoningContent ||
+				m.Content != c.want.Content || len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != "hash" ||
+				m.ToolCalls[0].Arguments != `{"text": "a"}` {
 				t.Fatalf("%q is read as %+v, %s", c.sampled, m, parseError)
 			}
 			result := chat.Message{Role: chat.ToolRole, ToolCallID: m.ToolCalls[0].ID, Name: "hash", Content: "0cc1"}
@@ -89,7 +110,8 @@ func TestReasoningIsReadAndRenderedAgain(t *testing.T) {
 			if !slices.Equal(next, ids) {
 				t.Errorf("serving shows\n%q\nand an episode\n%q", v.tok.Decode(next), v.tok.Decode(ids))
 			}
-			if c.want.ReasoningContent != "" && strings.Contains(v.tok.Decode(next), "Hm.") == (c.drops && c.want.Content == "") {
+			if c.want.ReasoningContent != "" &&
+				strings.Contains(v.tok.Decode(next), "Hm.") == (c.drops && c.want.Content == "") {
 				t.Errorf("the next prompt is %q", v.tok.Decode(next))
 			}
 		})

@@ -6,9 +6,10 @@ import (
 	"hone/internal/chat"
 )
 
-// inOrder puts the results that follow a message into the order of its calls. Hardly any template writes which call a result is of, so the
-// place is all that a model goes by; clients and data sets have results as they came. Where each message of the outcome stood before is in
-// at, nil where nothing moved. Results of which one names no call of the message, or of calls whose ids are not told apart, stay.
+// inOrder puts the results that follow a message into the order of its calls. Hardly any template writes which call a
+// result is of, so the place is all that a model goes by; clients and data sets have results as they came. Where each
+// message of the outcome stood before is in at, nil where nothing moved. Results of which one names no call of the
+// message, or of calls whose ids are not told apart, stay.
 func inOrder(messages []chat.Message) (out []chat.Message, at []int) {
 	out = messages
 	for i, m := range messages {

@@ -14,7 +14,8 @@ import (
 func asked(ids []string, results ...string) []chat.Message {
 	all := []chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant}}
 	for _, id := range ids {
-		all[1].ToolCalls = append(all[1].ToolCalls, chat.ToolCall{ID: id, Name: "hash", Arguments: `{"text": "` + id + `"}`})
+		all[1].ToolCalls = append(all[1].ToolCalls,
+			chat.ToolCall{ID: id, Name: "hash", Arguments: `{"text": "` + id + `"}`})
 	}
 	for _, id := range results {
 		all = append(all, chat.Message{Role: chat.ToolRole, ToolCallID: id, Name: "hash", Content: "of " + id})
@@ -24,14 +25,17 @@ func asked(ids []string, results ...string) []chat.Message {
 
 // A result stands where its call stands, in whichever order results came: in training, in serving and in an episode.
 func TestResultsStandInTheOrderOfTheirCalls(t *testing.T) {
-	all := map[string]Renderer{"chatml": newChatML(t, Options{}), "chatml with a system message": newChatML(t, Options{System: "S"})}
+	all := map[string]Renderer{"chatml": newChatML(t, Options{}),
+		"chatml with a system message": newChatML(t, Options{System: "S"})}
 	for _, path := range ownTemplates() {
 		all[filepath.Base(path)] = newVendor(t, path, nil)
 	}
-	all["agent with a system message"] = newVendor(t, filepath.Join(referenceDir, "template", "agent.jinja"), func(o *VendorOptions) { o.System = "S" })
+	all["agent with a system message"] = newVendor(t, filepath.Join(referenceDir, "template", "agent.jinja"),
+		func(o *VendorOptions) { o.System = "S" })
 	ab, abc, aab := []string{"a", "b"}, []string{"a", "b", "c"}, []string{"a", "a", "b"}
 	twice := func(order ...string) []chat.Message {
-		return append(asked(ab, order...), append([]chat.Message{{Role: chat.User, Content: "again"}}, asked(ab, order...)[1:]...)...)
+		return append(asked(ab, order...),
+			append([]chat.Message{{Role: chat.User, Content: "again"}}, asked(ab, order...)[1:]...)...)
 	}
 	for name, x := range map[string]struct{ given, shown []chat.Message }{
 		"in order":               {asked(ab, "a", "b"), asked(ab, "a", "b")},
@@ -52,7 +56,8 @@ func TestResultsStandInTheOrderOfTheirCalls(t *testing.T) {
 			prompt, err := r.Prompt(x.given[:len(x.given)-1], twoTools)
 			want, wantErr := r.Prompt(x.shown[:len(x.shown)-1], twoTools)
 			if err != nil || wantErr != nil || !slices.Equal(prompt, want) {
-				t.Errorf("%s, %s: prompted %q, want %q, %v, %v", renderer, name, tok.Decode(prompt), tok.Decode(want), err, wantErr)
+				t.Errorf("%s, %s: prompted %q, want %q, %v, %v",
+					renderer, name, tok.Decode(prompt), tok.Decode(want), err, wantErr)
 			}
 			rows, err := r.Sequences(x.given, 0, twoTools)
 			wanted, wantErr := r.Sequences(x.shown, 0, twoTools)
@@ -62,7 +67,8 @@ func TestResultsStandInTheOrderOfTheirCalls(t *testing.T) {
 			}
 			for i := range rows {
 				if !slices.Equal(rows[i].IDs, wanted[i].IDs) || !slices.Equal(rows[i].Trained, wanted[i].Trained) {
-					t.Errorf("%s, %s: trained %q, want %q", renderer, name, tok.Decode(rows[i].IDs), tok.Decode(wanted[i].IDs))
+					t.Errorf("%s, %s: trained %q, want %q",
+						renderer, name, tok.Decode(rows[i].IDs), tok.Decode(wanted[i].IDs))
 				}
 				for k, span := range rows[i].Spans {
 					m, want := x.given[span.Message], x.shown[wanted[i].Spans[k].Message]
@@ -79,7 +85,8 @@ func TestResultsStandInTheOrderOfTheirCalls(t *testing.T) {
 			next, _, err := r.Next(x.given[:first], 1, ids, twoTools)
 			wantNext, _, wantErr := r.Next(x.shown[:first], 1, ids, twoTools)
 			if err != nil || wantErr != nil || !slices.Equal(next, wantNext) {
-				t.Errorf("%s, %s: next %q, want %q, %v, %v", renderer, name, tok.Decode(next), tok.Decode(wantNext), err, wantErr)
+				t.Errorf("%s, %s: next %q, want %q, %v, %v",
+					renderer, name, tok.Decode(next), tok.Decode(wantNext), err, wantErr)
 			}
 			for i := range kept {
 				if kept[i].Content != x.given[i].Content {

@@ -18,9 +18,10 @@ var rewrittenTemplate string
 
 // What stands before the tools, behind them, and before a result.
 const (
-	beforeRewritten = "\n\n# Tools\n\nYou may call these functions, which are listed with JSON Schemas of their parameters:"
-	afterRewritten  = "\n\nTo call one, answer with this and nothing else, the parameters filled in:\n"
-	result          = "Result:\n"
+	beforeRewritten = "\n\n# Tools\n\n" +
+		"You may call these functions, which are listed with JSON Schemas of their parameters:"
+	afterRewritten = "\n\nTo call one, answer with this and nothing else, the parameters filled in:\n"
+	result         = "Result:\n"
 )
 
 // Rewritten is a template with another form of calls; ok is false for forms that hone writes no template for: it does

@@ -16,7 +16,9 @@ import (
 // rewrittenVendors are templates of several kinds in each form that hone writes; ChatML's comes first.
 func rewrittenVendors(t *testing.T) map[string]*Vendor {
 	t.Helper()
-	sources := map[string]string{"chatml": newChatML(t, Options{ToolFormat: ToolsJSON, System: "Be of use."}).Template()}
+	sources := map[string]string{
+		"chatml": newChatML(t, Options{ToolFormat: ToolsJSON, System: "Be of use."}).Template(),
+	}
 	for _, name := range []string{"thinker", "opens", "moves"} {
 		text, err := os.ReadFile(own(name))
 		if err != nil {
@@ -118,7 +120,8 @@ func TestWritesItsForm(t *testing.T) {
 	if text, _ := Rewritten(chatml, bare); Writes(text, toolcall.Hermes()) {
 		t.Error("bare JSON counts as Hermes' form")
 	}
-	if Writes("{% for m in messages %}{{ m.content }}{% endfor %}", toolcall.Hermes()) || Writes("{{", toolcall.Hermes()) {
+	if Writes("{% for m in messages %}{{ m.content }}{% endfor %}", toolcall.Hermes()) ||
+		Writes("{{", toolcall.Hermes()) {
 		t.Error("a template without calls writes them")
 	}
 }

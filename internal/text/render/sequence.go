@@ -35,7 +35,8 @@ type turn struct {
 
 // turn asks the template for the completion that message i is.
 func (c *conversation) turn(i int) (turn, error) {
-	if i == 0 && c.v.options.own == nil { // templates are not made for a conversation of no messages, and many refuse it
+	// templates are not made for a conversation of no messages, and many refuse it
+	if i == 0 && c.v.options.own == nil {
 		return turn{}, badMessage(c.messages[i], "nothing stands before it, so that nothing prompts for it")
 	}
 	prompt, _, err := c.text(i, true)
@@ -74,7 +75,8 @@ func (c *conversation) turn(i int) (turn, error) {
 func (c *conversation) otherwise(i int, prompt, written string) (string, error) {
 	base, opened, closed := c.v.reasoning.opening(prompt)
 	if body, ok := strings.CutPrefix(written, base); opened && ok {
-		if block, own := strings.CutPrefix(body, c.v.reasoning.open); own { // with other space in it than the prompt has
+		// with other space in it than the prompt has
+		if block, own := strings.CutPrefix(body, c.v.reasoning.open); own {
 			if _, behind, ended := strings.Cut(block, c.v.reasoning.close); ended {
 				body = strings.TrimLeft(behind, "\n")
 			}
@@ -131,7 +133,8 @@ func (c *conversation) readsBack(m chat.Message, t turn, ids []int32) error {
 	}
 	for i := 0; why == "" && i < len(r.Calls); i++ {
 		if !sameCall(r.Calls[i], m.ToolCalls[i]) {
-			why = fmt.Sprintf("its call %s(%s) is read as %s(%s)", m.ToolCalls[i].Name, m.ToolCalls[i].Arguments, r.Calls[i].Name, r.Calls[i].Arguments)
+			why = fmt.Sprintf("its call %s(%s) is read as %s(%s)",
+				m.ToolCalls[i].Name, m.ToolCalls[i].Arguments, r.Calls[i].Name, r.Calls[i].Arguments)
 		}
 	}
 	if why == "" && c.v.options.own != nil && r.Content != m.Content {
@@ -201,9 +204,10 @@ func (s *sequence) ids() []int32 {
 }
 
 // Sequences renders a conversation as training rows that end with its last assistant message: one where each prompt
-// extends the one before it, as ids; else a new row begins where one does not, and says so. Every assistant message from
-// first on is trained in exactly one row, those before it are prompted. Trained are the ids that serving would sample, stop ids among them, or what stands inside
-// {% generation %} where the template has it; the rest is what serving would prompt.
+// extends the one before it, as ids; else a new row begins where one does not, and says so. Every assistant message
+// from first on is trained in exactly one row, those before it are prompted. Trained are the ids that serving would
+// sample, stop ids among them, or what stands inside {% generation %} where the template has it; the rest is what
+// serving would prompt.
 func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool) ([]Sequence, error) {
 	c, err := v.conversation(messages, tools)
 	if err != nil {
@@ -212,7 +216,8 @@ func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool
 	var out []Sequence
 	var s *sequence
 	for i, m := range c.messages {
-		if m.Role != chat.Assistant || i-c.shift < first || i == 0 && v.options.own == nil { // what begins a conversation answers nothing
+		// what begins a conversation answers nothing
+		if m.Role != chat.Assistant || i-c.shift < first || i == 0 && v.options.own == nil {
 			continue
 		}
 		t, err := c.turn(i)
@@ -221,8 +226,12 @@ func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool
 		}
 		if s != nil && !s.extends(t.prompt) {
 			out = append(out, s.row())
-			s = &sequence{c: c, rewrite: fmt.Sprintf("the template writes what stands before message %d otherwise than it was sampled: %s",
-				i-c.shift, divergence(s.text, t.prompt, c.sentinel))}
+			s = &sequence{
+				c: c,
+				rewrite: fmt.Sprintf("the template writes what stands before message %d otherwise than it was "+
+					"sampled: %s",
+					i-c.shift, divergence(s.text, t.prompt, c.sentinel)),
+			}
 		}
 		if s == nil {
 			s = &sequence{c: c}
@@ -241,7 +250,8 @@ func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool
 	return rows, err
 }
 
-// maskLoss leaves out of the loss what messages with NoLoss say, and rows that then train nothing. A row ends with its last trained id.
+// maskLoss leaves out of the loss what messages with NoLoss say, and rows that then train nothing. A row ends with its
+// last trained id.
 func maskLoss(rows []Sequence, messages []chat.Message) ([]Sequence, error) {
 	if !slices.ContainsFunc(messages, func(m chat.Message) bool { return m.NoLoss }) {
 		return rows, nil
@@ -265,7 +275,8 @@ func maskLoss(rows []Sequence, messages []chat.Message) ([]Sequence, error) {
 		out = append(out, s)
 	}
 	if len(out) == 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the conversation has no assistant message to train on", Why: "all are masked"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the conversation has no assistant message to train on",
+			Why: "all are masked"}
 	}
 	return out, nil
 }

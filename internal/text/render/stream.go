@@ -7,9 +7,9 @@ import (
 	"hone/internal/text/toolcall"
 )
 
-// Reader reads a completion whose text comes in parts. What Feed and Close return adds up to the message that Parse makes of the
-// whole, wherever the text is cut. Held back is what later text could still make something else of: half a tag, the
-// newlines before one, and a call until it has ended, as before that it may turn out to be none.
+// Reader reads a completion whose text comes in parts. What Feed and Close return adds up to the message that Parse
+// makes of the whole, wherever the text is cut. Held back is what later text could still make something else of: half a
+// tag, the newlines before one, and a call until it has ended, as before that it may turn out to be none.
 type Reader struct {
 	splitter *splitter // nil in the harmony form, whose parser tells reasoning apart
 	thought  strings.Builder
@@ -35,15 +35,15 @@ func (v *Vendor) Reader(prompt []int32, tools []chat.Tool) *Reader {
 	return v.reasoning.reader(v.format, v.Opens(prompt) != "", toolcall.Options{Tools: tools})
 }
 
-// WithoutCalls makes r, which has read nothing yet, one that finds no calls: where no tools were offered, what looks like one is text. In
-// the harmony form texts stand in channels, and nothing changes.
+// WithoutCalls makes r, which has read nothing yet, one that finds no calls: where no tools were offered, what looks
+// like one is text. In the harmony form texts stand in channels, and nothing changes.
 func (r *Reader) WithoutCalls() *Reader {
 	r.noCalls = r.splitter != nil
 	return r
 }
 
-// WithFrame makes r, which has read nothing yet, one of a completion that is held to calls of a frame: calls are told of while they are written. In
-// the harmony form nothing changes.
+// WithFrame makes r, which has read nothing yet, one of a completion that is held to calls of a frame: calls are told
+// of while they are written. In the harmony form nothing changes.
 func (r *Reader) WithFrame(f toolcall.Frame) *Reader {
 	if r.WithoutCalls().noCalls {
 		r.framed = f.Reader()
@@ -233,7 +233,8 @@ func (v *Vendor) Opens(prompt []int32) string {
 	if v.reasoning.open == "" {
 		return ""
 	}
-	if _, opened, closed := v.reasoning.opening(v.tok.Decode(prompt[max(0, len(prompt)-openingTail):])); opened && !closed {
+	if _, opened, closed := v.reasoning.opening(v.tok.Decode(prompt[max(0, len(prompt)-openingTail):])); opened &&
+		!closed {
 		return v.reasoning.close
 	}
 	return ""

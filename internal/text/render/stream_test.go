@@ -31,13 +31,16 @@ func readParts(r *Reader, parts []string) (chat.Message, toolcall.Result) {
 	return sum(append(all, r.Close()...)), r.Result()
 }
 
-// A completion that comes in parts is read as the message that it is when it is read whole, wherever it is cut, for each way in
-// which a prompt may leave the reasoning.
+// A completion that comes in parts is read as the message that it is when it is read whole, wherever it is cut, for
+// each way in which a prompt may leave the reasoning.
 func TestReaderEqualsParse(t *testing.T) {
 	const hermesCall = "<tool_call>\n{\"name\": \"hash\", \"arguments\": {\"text\": \"a\"}}\n</tool_call>"
-	part := rapid.SampledFrom([]string{"\n", "\n\n", " ", "a", "é 世", "<think>", "</think>", "<thi", "</thin", "k>", hermesCall, hermesCall[:20], "<tool_call>", "</tool_call>",
-		"<function=hash>\n<parameter=text>\na\n</parameter>\n</function>", "<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|>", "<|start|>assistant",
-		" to=functions.hash<|channel|>commentary json<|message|>{\"text\": \"a\"}"})
+	part := rapid.SampledFrom([]string{
+		"\n", "\n\n", " ", "a", "é 世", "<think>", "</think>", "<thi", "</thin", "k>", hermesCall, hermesCall[:20],
+		"<tool_call>", "</tool_call>", "<function=hash>\n<parameter=text>\na\n</parameter>\n</function>",
+		"<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|>", "<|start|>assistant",
+		" to=functions.hash<|channel|>commentary json<|message|>{\"text\": \"a\"}",
+	})
 	for _, name := range []string{"thinker", "opens", "forgets", "channels", "unended", "moves"} {
 		t.Run(name, func(t *testing.T) {
 			v := newVendor(t, own(name), nil)
@@ -52,8 +55,10 @@ func TestReaderEqualsParse(t *testing.T) {
 				}
 				for _, parts := range [][]string{chunks, strings.Split(text, ""), {text}} {
 					m, got := readParts(v.reasoning.reader(v.format, opened, toolcall.Options{}), parts)
-					if !reflect.DeepEqual(got, want) || m.Content != want.Content || m.ReasoningContent != want.Reasoning || !reflect.DeepEqual(m.ToolCalls, want.Calls) {
-						t.Fatalf("%q in parts %q is read as\n%+v and told as\n%+v, want\n%+v", text, parts, got, m, want)
+					if !reflect.DeepEqual(got, want) || m.Content != want.Content ||
+						m.ReasoningContent != want.Reasoning || !reflect.DeepEqual(m.ToolCalls, want.Calls) {
+						t.Fatalf("%q in parts %q is read as\n%+v and told as\n%+v, want\n%+v",
+							text, parts, got, m, want)
 					}
 				}
 			})

@@ -11,8 +11,8 @@ import (
 	"hone/internal/jinja"
 )
 
-// OwnSystem is the system message that a chat template writes in ChatML's form where a conversation has none, as SmolLM2's
-// does; empty where it writes none.
+// OwnSystem is the system message that a chat template writes in ChatML's form where a conversation has none, as
+// SmolLM2's does; empty where it writes none.
 func OwnSystem(source string) string {
 	compiled, err := jinja.Compile("", source)
 	if err != nil {
@@ -36,14 +36,15 @@ func OwnSystem(source string) string {
 }
 
 // presets sets what is not passed: each variable, the system message where the conversation has none, and the date that
-// strftime_now tells, in the forms in which the template asks for it. The line they stand on ends, which trim_blocks takes
-// away again: the template's own first line stays a first line.
+// strftime_now tells, in the forms in which the template asks for it. The line they stand on ends, which trim_blocks
+// takes away again: the template's own first line stays a first line.
 func presets(o VendorOptions) string {
 	var b strings.Builder
 	if o.Variables != nil {
 		for i := range o.Variables.Len() {
 			name, value := o.Variables.At(i)
-			b.WriteString("{%- set " + name + " = " + name + " if " + name + " is defined else " + jinjaLiteral(value) + " %}")
+			b.WriteString("{%- set " + name + " = " + name + " if " + name + " is defined else " +
+				jinjaLiteral(value) + " %}")
 		}
 	}
 	if o.System != "" {
@@ -62,7 +63,8 @@ func presets(o VendorOptions) string {
 // datesOf is what strftime_now gives for each form that stands in the template as text; nil where none does.
 func datesOf(o VendorOptions) *chat.Object {
 	var dates *chat.Object
-	calls := regexp.MustCompile(`strftime_now\(\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*\)`).FindAllStringSubmatch(o.Template, -1)
+	calls := regexp.MustCompile(`strftime_now\(\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*\)`).FindAllStringSubmatch(o.Template,
+		-1)
 	if len(calls) < strings.Count(o.Template, "strftime_now(") {
 		return nil // a form is computed
 	}
@@ -108,15 +110,16 @@ func jinjaLiteral(v chat.Value) string {
 	return fmt.Sprint(v) // a number or a truth value
 }
 
-// checkVariables is an error for a variable that the template never reads: a misspelt one would change nothing, silently.
+// checkVariables is an error for a variable that the template never reads: a misspelt one would change nothing,
+// silently.
 func (v *Vendor) checkVariables() error {
 	if v.options.Variables == nil {
 		return nil
 	}
 	for _, name := range v.options.Variables.Keys() {
 		if !v.template.Uses(name) {
-			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the chat template has no variable %q", name), Where: v.options.Name,
-				Next: "correct model.template_variables"}
+			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the chat template has no variable %q", name),
+				Where: v.options.Name, Next: "correct model.template_variables"}
 		}
 	}
 	return nil

@@ -16,8 +16,11 @@ func compactCases() []compactCase {
 		{"", `{"type": "object"}`, `f()`},
 		{"Hashes text, e.g. a file. Slow.", `{"properties": {"text": {"type": "string"}, "algorithm": {"enum": ["sha256", "md5"], "default": "sha256"}}, "required": ["text"]}`,
 			`f(text: string, algorithm?: "sha256"|"md5" = "sha256") - Hashes text, e.g. a file`},
-		{"Order\nis kept!\n\nArgs:\n  z", `{"properties": {"z": {"type": "integer", "default": 1.50}, "a": {"type": ["number", "null"]}}}`,
-			`f(z?: integer = 1.5, a?: number|null) - Order is kept!`},
+		{
+			"Order\nis kept!\n\nArgs:\n  z",
+			`{"properties": {"z": {"type": "integer", "default": 1.50}, "a": {"type": ["number", "null"]}}}`,
+			`f(z?: integer = 1.5, a?: number|null) - Order is kept!`,
+		},
 		{"", `{"properties": {"l": {"type": "array", "items": {"enum": [1, 2]}}, "m": {"type": "array", "items": {"type": "string"}}, "n": {"type": "array"}}}`,
 			`f(l?: (1|2)[], m?: string[], n?: array)`},
 		{"", `{"properties": {"o": {"type": "object", "properties": {"x": {"const": "k"}}, "required": ["x"]}, "p": {"type": "object", "additionalProperties": {"type": "number"}}, "q": {}, "r": true}}`,
@@ -79,7 +82,8 @@ func TestReferencesAreBounded(t *testing.T) {
 
 func TestDeepSchemas(t *testing.T) {
 	deep := func(n int) []byte {
-		return []byte(`{"properties": {"x": ` + strings.Repeat(`{"type": "array", "items": `, n) + "{}" + strings.Repeat("}", n) + "}}")
+		return []byte(`{"properties": {"x": ` + strings.Repeat(`{"type": "array", "items": `, n) + "{}" +
+			strings.Repeat("}", n) + "}}")
 	}
 	got, err := compactTool(t, chat.Tool{Name: "f", InputSchema: deep(maxNested - 10)})
 	if err != nil || got != "f(x?: any"+strings.Repeat("[]", maxNested-10)+")" {

@@ -20,14 +20,18 @@ func looped() []chat.Message {
 			m.Content = fmt.Sprintf("answer%d", n)
 			return m
 		}
-		m.ToolCalls = []chat.ToolCall{{ID: fmt.Sprintf("call_%d", n), Name: "hash", Arguments: fmt.Sprintf(`{"text": "argument%d"}`, n)}}
+		m.ToolCalls = []chat.ToolCall{
+			{ID: fmt.Sprintf("call_%d", n), Name: "hash", Arguments: fmt.Sprintf(`{"text": "argument%d"}`, n)},
+		}
 		return m
 	}
 	result := func(n int) chat.Message {
 		return chat.Message{Role: chat.ToolRole, ToolCallID: fmt.Sprintf("call_%d", n), Name: "hash", Content: "found"}
 	}
-	return []chat.Message{{Role: chat.User, Content: "first"}, step(1, true), result(1), step(2, true), result(2), step(3, false),
-		{Role: chat.User, Content: "second"}, step(4, true), result(4), step(5, false)}
+	return []chat.Message{
+		{Role: chat.User, Content: "first"}, step(1, true), result(1), step(2, true), result(2), step(3, false),
+		{Role: chat.User, Content: "second"}, step(4, true), result(4), step(5, false),
+	}
 }
 
 type sequencer interface {
@@ -77,8 +81,8 @@ func words(t *testing.T, scheme string, r sequencer, decode func([]int32) string
 	return count
 }
 
-// The table of coverage: by turns, each assistant message is trained exactly once under every template, its thought with it where the
-// template has a place for thoughts.
+// The table of coverage: by turns, each assistant message is trained exactly once under every template, its thought
+// with it where the template has a place for thoughts.
 func TestUnrollCoverage(t *testing.T) {
 	paths := ownTemplates()
 	if *reference != "" {
@@ -92,9 +96,11 @@ func TestUnrollCoverage(t *testing.T) {
 	}
 	slices.Sort(paths[len(ownTemplates()):])
 	var table strings.Builder
-	fmt.Fprintf(&table, "%-28s %-9s %5s %6s %6s %9s %9s %9s\n", "template", "scheme", "once", "never", "twice+", "different", "tokens", "thoughts")
+	fmt.Fprintf(&table, "%-28s %-9s %5s %6s %6s %9s %9s %9s\n",
+		"template", "scheme", "once", "never", "twice+", "different", "tokens", "thoughts")
 	line := func(name, scheme string, s dataset.CoverageSummary, thoughts int) {
-		fmt.Fprintf(&table, "%-28s %-9s %5d %6d %6d %9d %4d/%4d %7d/5\n", name, scheme, s.Once, s.Never, s.Repeated, s.Different, s.Trained, s.Tokens, thoughts)
+		fmt.Fprintf(&table, "%-28s %-9s %5d %6d %6d %9d %4d/%4d %7d/5\n",
+			name, scheme, s.Once, s.Never, s.Repeated, s.Different, s.Trained, s.Tokens, thoughts)
 	}
 	one := func(name string, r sequencer, decode func([]int32) string, row dataset.Row) {
 		for _, scheme := range dataset.Schemes() {
@@ -119,13 +125,15 @@ func TestUnrollCoverage(t *testing.T) {
 			}
 			for word, n := range count {
 				i := int(word[len(word)-1] - '0')
-				if strings.HasPrefix(word, "thought") { // some templates write thoughts of some messages alone, and then a model says no others
+				// some templates write thoughts of some messages alone, and then a model says no others
+				if strings.HasPrefix(word, "thought") {
 					if n > 1 || thoughts == 5 && n != 1 {
 						t.Errorf("%s, %s: %s is trained %d times", name, scheme, word, n)
 					}
 					continue
 				}
-				if there := strings.HasPrefix(word, "answer") == (i == 3 || i == 5); there && n != 1 || !there && n != 0 {
+				if there := strings.HasPrefix(word, "answer") == (i == 3 || i == 5); there && n != 1 ||
+					!there && n != 0 {
 					t.Errorf("%s, %s: %s is trained %d times", name, scheme, word, n)
 				}
 			}

@@ -16,14 +16,16 @@ import (
 
 // VendorOptions are what a model's files say about its chat template. Template alone is needed.
 type VendorOptions struct {
-	Template  string          // Jinja text, as in tokenizer_config.json's chat_template
-	Name      string          // of the template, for errors: a path
-	BOS, EOS  string          // bos_token and eos_token, which templates write
-	Format    toolcall.Format // how calls are written; the zero value is told from the template's text
-	System    string          // for conversations that do not begin with a system message; empty leaves it to the template
-	Variables *chat.Object    // more variables, such as enable_thinking; one that the template never reads is an error; may be nil
-	Now       time.Time       // for templates that write the date; the zero value is defaultNow
-	own       *Options        // of NewChatML, which lists the tools itself; nil for others' templates
+	Template string          // Jinja text, as in tokenizer_config.json's chat_template
+	Name     string          // of the template, for errors: a path
+	BOS, EOS string          // bos_token and eos_token, which templates write
+	Format   toolcall.Format // how calls are written; the zero value is told from the template's text
+	// for conversations that do not begin with a system message; empty leaves it to the template
+	System string
+	// more variables, such as enable_thinking; one that the template never reads is an error; may be nil
+	Variables *chat.Object
+	Now       time.Time // for templates that write the date; the zero value is defaultNow
+	own       *Options  // of NewChatML, which lists the tools itself; nil for others' templates
 }
 
 // defaultNow is a fixed date, so that a run prompts the same on the day it is resumed and on the day it is served.
@@ -33,8 +35,8 @@ func defaultNow() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0
 //
 // The template is asked, never read: it is rendered for the front of a conversation up to each assistant message, with
 // and without that message, and the difference is the completion. So whatever a template does holds here, and where it
-// writes an earlier message otherwise than it was sampled (Qwen3 drops the reasoning of earlier user turns), that shows.
-// Text between two completions is encoded apart from them, as it is when a model samples.
+// writes an earlier message otherwise than it was sampled (Qwen3 drops the reasoning of earlier user turns), that
+// shows. Text between two completions is encoded apart from them, as it is when a model samples.
 //
 // Message content, tool names, descriptions and results come from anyone: no part of them becomes an added token, see
 // marks. Vendor is immutable and safe for concurrent use.
@@ -46,8 +48,8 @@ type Vendor struct {
 	format    toolcall.Format
 	reasoning reasoning
 	stops     []int32
-	// afterText and afterCalls are the special tokens that end a completion, by whether it has calls. With open set, the
-	// template writes none: what ends the completion is the token that opens the next message.
+	// afterText and afterCalls are the special tokens that end a completion, by whether it has calls. With open set,
+	// the template writes none: what ends the completion is the token that opens the next message.
 	afterText, afterCalls string
 	open                  bool
 	probed                string      // the completion that a message of probeContent is
@@ -89,8 +91,9 @@ func NewVendor(tok *tokenizer.Tokenizer, o VendorOptions) (*Vendor, error) {
 	if v.format.Name() == "" {
 		detected, ok := toolcall.Detect(o.Template)
 		if !ok {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot tell how the model writes tool calls", Where: o.Name,
-				Why: "the template has the marks of no known form", Next: "name one with model.tool_format: " + strings.Join(toolcall.Names(), ", ")}
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot tell how the model writes tool calls",
+				Where: o.Name, Why: "the template has the marks of no known form",
+				Next: "name one with model.tool_format: " + strings.Join(toolcall.Names(), ", ")}
 		}
 		v.format = detected
 	}
@@ -106,8 +109,8 @@ func NewVendor(tok *tokenizer.Tokenizer, o VendorOptions) (*Vendor, error) {
 		}
 	}
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot prompt by the chat template", Where: o.Name, Err: err,
-			Next: "give another one with model.chat_template"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot prompt by the chat template",
+			Where: o.Name, Err: err, Next: "give another one with model.chat_template"}
 	}
 	return v, nil
 }
@@ -255,8 +258,8 @@ func (v *Vendor) ending(messages []chat.Message, mark string) (stop string, own 
 // StopIDs are the ids that end a completion.
 func (v *Vendor) StopIDs() []int32 { return slices.Clone(v.stops) }
 
-// Template is the template's text, for chat_template.jinja beside the weights. It begins with what other servers are not
-// given: the system message, the values of Variables, and the date.
+// Template is the template's text, for chat_template.jinja beside the weights. It begins with what other servers are
+// not given: the system message, the values of Variables, and the date.
 func (v *Vendor) Template() string {
 	if own := v.options.own; own != nil {
 		return own.template()
@@ -300,8 +303,8 @@ func (v *Vendor) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, er
 	return s.ids(), nil
 }
 
-// Completion renders an assistant message as it would be sampled, its stop id last. One whose calls Parse would not read
-// back is an error.
+// Completion renders an assistant message as it would be sampled, its stop id last. One whose calls Parse would not
+// read back is an error.
 func (v *Vendor) Completion(m chat.Message) ([]int32, error) {
 	if m.Role != chat.Assistant {
 		return nil, badMessage(m, "only an assistant message is a completion")

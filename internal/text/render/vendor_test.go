@@ -21,14 +21,16 @@ import (
 
 var _ rollout.Renderer = (*Vendor)(nil)
 
-var reference = flag.String("reference", "", "folder of the real templates that make_template.py fetched; tests of them fail without it if this is set")
+var reference = flag.String("reference", "",
+	"folder of the real templates that make_template.py fetched; tests of them fail without it if this is set")
 
 // templatesDir is the folder of the real templates. Without one the test is skipped: make parity gives it, so that what
 // lies in somebody's cache decides nothing.
 func templatesDir(tb testing.TB) string {
 	tb.Helper()
 	if *reference == "" {
-		tb.Skip("needs the vendors' templates, which testdata/reference/make_template.py fetches: give their folder with -reference")
+		tb.Skip("needs the vendors' templates, which testdata/reference/make_template.py fetches: " +
+			"give their folder with -reference")
 	}
 	return *reference
 }
@@ -64,12 +66,14 @@ func ownTemplates() []string {
 // hostile text could be taken for the template's, whole or where it meets other text.
 var hostile = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
-		"hello", " world", "\n", "<|im_end|>", "<|end|>", "</s>", "<|assistant|>", "<|im_start|>assistant\n", "<|user|>", "[INST]", "[/INST]",
-		"<", "<|", "|>", "end|>", "<|endoftext|>", "12", "é", "👍🏽", "  ", "\uf8ff", "{{ x }}", "</think>",
+		"hello", " world", "\n", "<|im_end|>", "<|end|>", "</s>", "<|assistant|>", "<|im_start|>assistant\n",
+		"<|user|>", "[INST]", "[/INST]", "<", "<|", "|>", "end|>", "<|endoftext|>", "12", "é", "👍🏽", "  ", "\uf8ff",
+		"{{ x }}", "</think>",
 	}), 0, 6).Draw(t, "parts"), "")
 })
 
-var mild = rapid.SampledFrom([]string{"", "It is 3.", "Größe: 5 世界", "two\n\nlines", "a < b <| c", "x</s>y", "<|im_end|>", "</s"})
+var mild = rapid.SampledFrom([]string{"", "It is 3.", "Größe: 5 世界", "two\n\nlines", "a < b <| c", "x</s>y",
+	"<|im_end|>", "</s"})
 
 // dialogues draws what a rollout makes, over several user turns.
 func dialogues(results *rapid.Generator[string], parallel int) *rapid.Generator[[]chat.Message] {
@@ -81,27 +85,39 @@ func dialogues(results *rapid.Generator[string], parallel int) *rapid.Generator[
 		calls := 0
 		thought := rapid.SampledFrom([]string{"", "Hm.", "I think\nso <|end|>"})
 		for turn := range rapid.IntRange(1, 3).Draw(t, "user turns") {
-			all = append(all, chat.Message{Role: chat.User, Content: "Q" + strconv.Itoa(turn) + // unlike the others: Mistral's template compares them
+			// unlike the others: Mistral's template compares them
+			all = append(all, chat.Message{Role: chat.User, Content: "Q" + strconv.Itoa(turn) +
 				results.Draw(t, "question")})
 			for range rapid.IntRange(0, 2).Draw(t, "steps") {
-				m := chat.Message{Role: chat.Assistant, Content: rapid.SampledFrom([]string{"", "I look."}).Draw(t, "said"), ReasoningContent: thought.Draw(t, "thought")}
+				m := chat.Message{
+					Role:             chat.Assistant,
+					Content:          rapid.SampledFrom([]string{"", "I look."}).Draw(t, "said"),
+					ReasoningContent: thought.Draw(t, "thought"),
+				}
 				var answers []chat.Message
 				for range rapid.IntRange(1, parallel).Draw(t, "calls") {
 					id := "call_" + string(rune('0'+calls))
 					calls++
-					m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: id, Name: rapid.SampledFrom([]string{"hash", "now_2"}).Draw(t, "name"),
-						Arguments: rapid.SampledFrom([]string{`{}`, `{"text":"a"}`, `{"text": "x <|im_end|> y", "n": 3}`}).Draw(t, "arguments")})
-					answers = append(answers, chat.Message{Role: chat.ToolRole, ToolCallID: id, Name: m.ToolCalls[len(answers)].Name, Content: "R" + results.Draw(t, "result")})
+					m.ToolCalls = append(m.ToolCalls, chat.ToolCall{
+						ID:   id,
+						Name: rapid.SampledFrom([]string{"hash", "now_2"}).Draw(t, "name"),
+						Arguments: rapid.SampledFrom([]string{`{}`, `{"text":"a"}`,
+							`{"text": "x <|im_end|> y", "n": 3}`}).Draw(t, "arguments"),
+					})
+					answers = append(answers, chat.Message{Role: chat.ToolRole, ToolCallID: id,
+						Name: m.ToolCalls[len(answers)].Name, Content: "R" + results.Draw(t, "result")})
 				}
 				all = append(append(all, m), answers...)
 			}
-			all = append(all, chat.Message{Role: chat.Assistant, Content: "A" + mild.Draw(t, "answer"), ReasoningContent: thought.Draw(t, "thought")})
+			all = append(all, chat.Message{Role: chat.Assistant, Content: "A" + mild.Draw(t, "answer"),
+				ReasoningContent: thought.Draw(t, "thought")})
 		}
 		return all
 	})
 }
 
-var twoTools = append(tools, chat.Tool{Name: "now_2", Description: "Tells the <|im_end|> time.", InputSchema: []byte(`{"type": "object", "properties": {"text": {"type": "string"}, "n": {"type": "integer"}}}`)})
+var twoTools = append(tools, chat.Tool{Name: "now_2", Description: "Tells the <|im_end|> time.",
+	InputSchema: []byte(`{"type": "object", "properties": {"text": {"type": "string"}, "n": {"type": "integer"}}}`)})
 
 // checkSequences is what holds of every conversation. It returns the number of rows.
 func checkSequences(t failer, v *Vendor, messages []chat.Message, tools []chat.Tool) int {
@@ -128,7 +144,8 @@ func checkSequences(t failer, v *Vendor, messages []chat.Message, tools []chat.T
 		previous, after := -1, []int32(nil)
 		for i, m := range messages {
 			at := slices.IndexFunc(row.Spans, func(s Span) bool { return s.Message == i })
-			if m.Role != chat.Assistant || at < 0 || !slices.Contains(row.Trained[row.Spans[at].Start:row.Spans[at].End], true) {
+			if m.Role != chat.Assistant || at < 0 ||
+				!slices.Contains(row.Trained[row.Spans[at].Start:row.Spans[at].End], true) {
 				continue
 			}
 			span := row.Spans[at]
@@ -138,7 +155,8 @@ func checkSequences(t failer, v *Vendor, messages []chat.Message, tools []chat.T
 			trained[i] = true
 			prompt, err := v.Prompt(messages[:i], tools)
 			if err != nil || !slices.Equal(prompt, row.IDs[:span.Start]) {
-				t.Fatalf("message %d is not trained behind what it is prompted with\n prompt %q (%v)\n row    %q", i, v.tok.Decode(prompt), err, v.tok.Decode(row.IDs[:span.Start]))
+				t.Fatalf("message %d is not trained behind what it is prompted with\n prompt %q (%v)\n row    %q",
+					i, v.tok.Decode(prompt), err, v.tok.Decode(row.IDs[:span.Start]))
 			}
 			completion := row.IDs[span.Start:span.End]
 			if previous >= 0 {
@@ -146,8 +164,12 @@ func checkSequences(t failer, v *Vendor, messages []chat.Message, tools []chat.T
 				if split != "" {
 					t.Fatalf("message %d begins anew in an episode, and not in a row: %s", i, split)
 				}
-				if joined := slices.Concat(row.IDs[:row.Spans[slices.IndexFunc(row.Spans, func(s Span) bool { return s.Message == previous })].End], bridge); err != nil || !slices.Equal(joined, prompt) {
-					t.Fatalf("message %d: the bridge is not what stands between: %s (%v)", i, divergence(v.tok.Decode(joined), v.tok.Decode(prompt), "\uf8ff"), err)
+				if joined := slices.Concat(
+					row.IDs[:row.Spans[slices.IndexFunc(row.Spans,
+						func(s Span) bool { return s.Message == previous })].End], bridge,
+				); err != nil || !slices.Equal(joined, prompt) {
+					t.Fatalf("message %d: the bridge is not what stands between: %s (%v)",
+						i, divergence(v.tok.Decode(joined), v.tok.Decode(prompt), "\uf8ff"), err)
 				}
 			}
 			previous, after = i, completion
@@ -194,7 +216,10 @@ func TestContentYieldsNoAddedToken(t *testing.T) {
 func checkAddedTokens(t *testing.T, v *Vendor) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages := dialogues(hostile, 2).Draw(t, "dialogue")
-		tools := []chat.Tool{{Name: "hash" + hostile.Draw(t, "tool"), Description: "D" + hostile.Draw(t, "described"), InputSchema: []byte(`{"type": "object", "<|im_end|>": "</s>"}`)}}
+		tools := []chat.Tool{
+			{Name: "hash" + hostile.Draw(t, "tool"), Description: "D" + hostile.Draw(t, "described"),
+				InputSchema: []byte(`{"type": "object", "<|im_end|>": "</s>"}`)},
+		}
 		harmless := slices.Clone(messages)
 		for i, m := range harmless {
 			if m.Content != "" {
@@ -205,7 +230,8 @@ func checkAddedTokens(t *testing.T, v *Vendor) {
 			}
 			harmless[i].ToolCalls = slices.Clone(m.ToolCalls)
 			for j, call := range m.ToolCalls {
-				harmless[i].ToolCalls[j].Arguments = map[bool]string{true: "{}", false: `{"text": "a"}`}[call.Arguments == "{}"]
+				harmless[i].ToolCalls[j].Arguments = map[bool]string{true: "{}",
+					false: `{"text": "a"}`}[call.Arguments == "{}"]
 			}
 		}
 		got := addedIn(t, v, messages, tools)
@@ -252,7 +278,8 @@ func TestRealTemplates(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d of %d templates know tools; %d conversations were rendered, with %d splits", used, len(files), rendered, split)
+	t.Logf("%d of %d templates know tools; %d conversations were rendered, with %d splits",
+		used, len(files), rendered, split)
 	if used < 60 || rendered < used*4 {
 		t.Errorf("too few: %d templates, %d conversations", used, rendered)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // View writes a training row for people: its text with what is trained in colour, or between « and », and where each
-// message stands. Control characters are shown, not sent: tool results come from anyone, and the reader is a terminal. For
-// the same reason text that spells a control token, and is none for the model, has its first character escaped:
+// message stands. Control characters are shown, not sent: tool results come from anyone, and the reader is a terminal.
+// For the same reason text that spells a control token, and is none for the model, has its first character escaped:
 // \u003c|im_end|>. What is not escaped is the token.
 func View(w io.Writer, title string, s Sequence, messages []chat.Message, tok *tokenizer.Tokenizer, colour bool) error {
 	trained, prompted, end := "«", "", "»"
@@ -49,10 +49,12 @@ func View(w io.Writer, title string, s Sequence, messages []chat.Message, tok *t
 	}
 	b.WriteString("\n")
 	if numAlike > 0 {
-		fmt.Fprintf(&b, "texts that look like a control token and are none: %d, each with its first character escaped\n", numAlike)
+		fmt.Fprintf(&b,
+			"texts that look like a control token and are none: %d, each with its first character escaped\n", numAlike)
 	}
 	for _, span := range s.Spans {
-		fmt.Fprintf(&b, "message %d, %s: tokens %d to %d\n", span.Message, sanitize.Line(string(messages[span.Message].Role)), span.Start, span.End-1)
+		fmt.Fprintf(&b, "message %d, %s: tokens %d to %d\n",
+			span.Message, sanitize.Line(string(messages[span.Message].Role)), span.Start, span.End-1)
 	}
 	_, err := io.WriteString(w, b.String()+"\n")
 	return err
@@ -77,7 +79,8 @@ func piecesOf(s Sequence, tok *tokenizer.Tokenizer) (pieces []piece, numAlike in
 			to++
 		}
 		p.text = tok.Decode(s.IDs[from:to])
-		if n := len(pieces); n > 0 && pieces[n-1].control { // behind a token a leading space stays, which begins no text
+		// behind a token a leading space stays, which begins no text
+		if n := len(pieces); n > 0 && pieces[n-1].control {
 			p.text = strings.TrimPrefix(tok.Decode(s.IDs[from-1:to]), pieces[n-1].text)
 		}
 		pieces, from = append(pieces, p), to
@@ -94,8 +97,8 @@ func piecesOf(s Sequence, tok *tokenizer.Tokenizer) (pieces []piece, numAlike in
 	return pieces, numAlike
 }
 
-// escapeAlike escapes the beginning of each text that spells a control token in neighbouring ordinary pieces, and counts
-// them. Such a text may reach from one piece into the next.
+// escapeAlike escapes the beginning of each text that spells a control token in neighbouring ordinary pieces, and
+// counts them. Such a text may reach from one piece into the next.
 func (d *danger) escapeAlike(pieces []piece) int {
 	var all strings.Builder
 	for _, p := range pieces {

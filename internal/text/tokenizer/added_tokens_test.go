@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAddedTokenFlags has the answers of tokenizers 0.23.3. Flags: l and r strip, w single word, n normalized, s special.
+// TestAddedTokenFlags has the answers of tokenizers 0.23.3. Flags: l and r strip, w single word, n normalized, s
+// special.
 func TestAddedTokenFlags(t *testing.T) {
 	type token struct{ content, flags string }
 	for _, c := range []struct {
@@ -52,14 +53,20 @@ func TestAddedTokenFlags(t *testing.T) {
 		rows := []map[string]any{}
 		for i, a := range c.tokens {
 			has := func(flag string) bool { return strings.Contains(a.flags, flag) }
-			rows = append(rows, map[string]any{"id": 4 + i, "content": a.content, "lstrip": has("l"), "rstrip": has("r"), "single_word": has("w"),
-				"normalized": has("n"), "special": has("s")})
+			rows = append(rows, map[string]any{
+				"id": 4 + i, "content": a.content, "lstrip": has("l"), "rstrip": has("r"), "single_word": has("w"),
+				"normalized": has("n"), "special": has("s"),
+			})
 		}
 		added, err := json.Marshal(rows)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tok, err := Parse("flags", small(map[string]string{"added_tokens": string(added), "normalizer": c.normalizer, "pre_tokenizer": "null"}))
+		tok, err := Parse("flags", small(map[string]string{
+			"added_tokens":  string(added),
+			"normalizer":    c.normalizer,
+			"pre_tokenizer": "null",
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,11 +83,12 @@ func TestAddedTokenFlags(t *testing.T) {
 	}
 }
 
-// A result that holds a token's text over and over is one ordinary part for each: looking through all of them for each would
-// not end.
+// A result that holds a token's text over and over is one ordinary part for each: looking through all of them for each
+// would not end.
 func TestManyOrdinaryParts(t *testing.T) {
 	const n = 1 << 19
-	added := newAddedTokens([]AddedToken{{ID: 7, Content: "<a>", Special: true}}, func(a AddedToken) string { return a.Content }, newSet(nil))
+	added := newAddedTokens([]AddedToken{{ID: 7, Content: "<a>", Special: true}},
+		func(a AddedToken) string { return a.Content }, newSet(nil))
 	m := mask{at: 5}
 	for i := range n {
 		m.spans = append(m.spans, [2]int{5 + 6*i + 1, 5 + 6*i + 2}) // every other one, inside

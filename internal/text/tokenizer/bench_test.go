@@ -48,7 +48,12 @@ func BenchmarkNoSpace(b *testing.B) {
 	for _, name := range []string{"llama2", "gemma3", "t5-precompiled"} {
 		tokenizers[name] = parse(b, families, name)
 	}
-	for kind, letters := range map[string]string{"letters": "abcdefghijklmnopqrstuvwxyz", "marks": "\u0301\u0316", "east": "世界你好数据模型", "spaces": " \t\u3000"} {
+	for kind, letters := range map[string]string{
+		"letters": "abcdefghijklmnopqrstuvwxyz",
+		"marks":   "\u0301\u0316",
+		"east":    "世界你好数据模型",
+		"spaces":  " \t\u3000",
+	} {
 		for name, tok := range tokenizers {
 			for size, n := range map[string]int{"8kB": 8 << 10, "64kB": 64 << 10, "512kB": 512 << 10} {
 				d, pool := newDraw(1), []rune(letters)

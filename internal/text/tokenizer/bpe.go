@@ -156,8 +156,8 @@ func (b *bpe) inVocabulary(char string) bool {
 	return true
 }
 
-// appendMerged merges one piece. A queue of candidates makes it O(n log n) in the length of the piece, which matters for
-// text without spaces (base64, CJK).
+// appendMerged merges one piece. A queue of candidates makes it O(n log n) in the length of the piece, which matters
+// for text without spaces (base64, CJK).
 func (b *bpe) appendMerged(ids []int32, piece string, ordinary bool) []int32 {
 	symbols := b.symbols(piece, ordinary)
 	if len(symbols) == 0 {

@@ -41,7 +41,8 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 			t.model = m
 			return
 		}
-		m = &bpe{ids: v.ids, merges: merges, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, barred: t.barred}
+		m = &bpe{ids: v.ids, merges: merges, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges,
+			barred: t.barred}
 	}
 	m.useChars(v.tokens, v.merges)
 	m.fallback, m.bytes = v.ByteFallback, byteTokens(v.ids)

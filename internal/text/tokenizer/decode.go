@@ -179,8 +179,8 @@ func isASCII(text string) bool {
 	return true
 }
 
-// Bytes returns the bytes that a token stands for behind others: of a character cut in half, its half. It is false for an id outside
-// of the vocabulary, and where a token writes nothing.
+// Bytes returns the bytes that a token stands for behind others: of a character cut in half, its half. It is false for
+// an id outside of the vocabulary, and where a token writes nothing.
 func (t *Tokenizer) Bytes(id int32) (string, bool) {
 	if !t.valid(id) || t.tokens[id] == "" {
 		return "", false
@@ -188,7 +188,8 @@ func (t *Tokenizer) Bytes(id int32) (string, bool) {
 	if t.decoder == nil {
 		return t.texts[id], t.texts[id] != ""
 	}
-	if b, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(t.tokens[id], "<0x"), ">"), 16, 8); err == nil && len(t.tokens[id]) == len("<0x00>") && !t.added[id] {
+	if b, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(t.tokens[id], "<0x"), ">"), 16,
+		8); err == nil && len(t.tokens[id]) == len("<0x00>") && !t.added[id] {
 		return string([]byte{byte(b)}), true
 	}
 	anchor, known := t.ids["a"]

@@ -85,7 +85,8 @@ func answers(h hash.Hash, tok *Tokenizer, text string, i int) {
 	}
 }
 
-// stride is from one block of texts to the next that is compared. A prime takes texts of all kinds, of which every 400th is a long one.
+// stride is from one block of texts to the next that is compared. A prime takes texts of all kinds, of which every
+// 400th is a long one.
 func stride() int {
 	if soak || *cache != "" {
 		return 1
@@ -107,7 +108,8 @@ func (g *familyGolden) compare(t *testing.T, tok *Tokenizer, want hashes) {
 		}
 		if wrong++; wrong <= 3 {
 			t.Errorf("texts %d to %d differ; for the reference's answers: "+
-				"python testdata/reference/make_tokenizers.py --show %s %d %d", first, first+g.Block-1, filepath.Base(t.Name()), first, first+g.Block-1)
+				"python testdata/reference/make_tokenizers.py --show %s %d %d", first, first+g.Block-1,
+				filepath.Base(t.Name()), first, first+g.Block-1)
 		}
 	}
 	if wrong > 0 {
@@ -171,11 +173,13 @@ func TestNormalizersOfEveryCharacter(t *testing.T) {
 func TestClusters(t *testing.T) {
 	g := readGolden(t)
 	b := &builder{file: "clusters"}
-	normalize := b.normalizer(part{raw: resolve(t, []byte(`{"type":"Precompiled","precompiled_charsmap":"@clusters"}`))})
+	normalize := b.normalizer(part{raw: resolve(t,
+		[]byte(`{"type":"Precompiled","precompiled_charsmap":"@clusters"}`))})
 	if b.err != nil || len(g.Clusters) < 16 {
 		t.Fatal(len(g.Clusters), b.err)
 	}
-	chars := []string{"a", "k", "\u0301", "\u200d", "\ufe0f", "©", "👍", "ᄀ", "ᅡ", "ᆨ", "가", "각", "\u0600", "\r", "\n", "\u200e"}
+	chars := []string{"a", "k", "\u0301", "\u200d", "\ufe0f", "©", "👍", "ᄀ", "ᅡ", "ᆨ", "가", "각", "\u0600", "\r",
+		"\n", "\u200e"}
 	for _, first := range chars {
 		var all []string
 		for _, second := range chars {

@@ -13,10 +13,12 @@ import (
 // FuzzNew builds tokenizers out of vocabularies of a stranger: tokens and merges are lines, scores and types bytes.
 func FuzzNew(f *testing.F) {
 	for _, model := range []string{"gpt2", "llama", "gemma4"} {
-		f.Add(model, "<unk>\n<s>\n<0x61>\n▁\na\nb\nab\n▁ab\nĠa", "a b\nĠ a", []byte{0, 0, 0, 9, 8, 7, 6, 5, 4}, []byte{2, 3, 6, 1, 1, 1, 1, 1, 1}, "ab<s> b\u00e9", true)
+		f.Add(model, "<unk>\n<s>\n<0x61>\n▁\na\nb\nab\n▁ab\nĠa", "a b\nĠ a", []byte{0, 0, 0, 9, 8, 7, 6, 5, 4},
+			[]byte{2, 3, 6, 1, 1, 1, 1, 1, 1}, "ab<s> b\u00e9", true)
 	}
 	f.Fuzz(func(t *testing.T, model, tokens, merges string, scores, types []byte, text string, prefix bool) {
-		o := Options{Model: model, PreTokenizer: "llama-bpe", NoSpacePrefix: !prefix, AddBOS: true, BOS: int32(len(scores)) - 2}
+		o := Options{Model: model, PreTokenizer: "llama-bpe", NoSpacePrefix: !prefix, AddBOS: true,
+			BOS: int32(len(scores)) - 2}
 		o.Tokens = strings.Split(tokens, "\n")
 		if merges != "" {
 			o.Merges = strings.Split(merges, "\n")
@@ -48,7 +50,8 @@ func checkIDs(t *testing.T, tok *Tokenizer, text string) {
 		if !tok.valid(id) {
 			t.Fatalf("id %d of %q is not in the vocabulary", id, text)
 		}
-		if token, _ := tok.Token(id); tok.IsSpecial(id) && strings.Contains(text, token) && utf8.ValidString(text) && !tok.isUnknown(id) {
+		if token, _ := tok.Token(id); tok.IsSpecial(id) && strings.Contains(text, token) && utf8.ValidString(text) &&
+			!tok.isUnknown(id) {
 			t.Fatalf("%q yields the special %q", text, token)
 		}
 	}

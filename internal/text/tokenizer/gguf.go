@@ -44,7 +44,8 @@ func New(o Options) (*Tokenizer, error) {
 			return nil, badVocabulary("token %q has two ids, %d and %d", token, other, i)
 		}
 		t.ids[token] = int32(i)
-		if special := types[i] == TypeControl || types[i] == TypeUnknown; token != "" && (special || types[i] == TypeUserDefined) {
+		if special := types[i] == TypeControl || types[i] == TypeUnknown; token != "" &&
+			(special || types[i] == TypeUserDefined) {
 			added = append(added, AddedToken{ID: int32(i), Content: token, Special: special})
 		}
 	}
@@ -120,7 +121,8 @@ func (t *Tokenizer) gemma(o Options, types []int32) error {
 	if err != nil {
 		return err
 	}
-	m := &bpe{ids: t.ids, merges: merges, unknown: int32(slices.Index(types, TypeUnknown)), fuse: true, fallback: true, barred: t.barred}
+	m := &bpe{ids: t.ids, merges: merges, unknown: int32(slices.Index(types, TypeUnknown)), fuse: true, fallback: true,
+		barred: t.barred}
 	m.useChars(t.tokens, pairs)
 	m.bytes = byteTokens(t.ids)
 	m.findReachable()
@@ -231,7 +233,8 @@ func badVocabulary(format string, args ...any) error {
 
 func supportError(what, name, supported string) error {
 	return &fault.Error{
-		Code: fault.CodeUsage, What: "cannot build the tokenizer", Why: fmt.Sprintf("%s %q is not supported", what, name),
+		Code: fault.CodeUsage, What: "cannot build the tokenizer", Why: fmt.Sprintf("%s %q is not supported",
+			what, name),
 		Next: "use a model for which it is one of " + supported,
 	}
 }

@@ -38,7 +38,8 @@ func (p part) at(outer part, list string, i int) part {
 // pattern is what a Split or Replace looks for: one of the two.
 type pattern struct{ String, Regex *string }
 
-// file is a tokenizer.json. "truncation" and "padding" are settings of a call, not of the vocabulary: they are not read.
+// file is a tokenizer.json. "truncation" and "padding" are settings of a call, not of the vocabulary: they are not
+// read.
 type file struct {
 	Version       string
 	AddedTokens   []AddedToken
@@ -134,7 +135,8 @@ func (b *builder) read(p part, o any) string {
 		b.fail(p, "it is nested more than %d deep", maxNesting)
 		return ""
 	}
-	if err := errors.Join(json.Unmarshal(p.raw, &kind, readOptions()), json.Unmarshal(p.raw, o, readOptions())); err != nil {
+	if err := errors.Join(json.Unmarshal(p.raw, &kind, readOptions()),
+		json.Unmarshal(p.raw, o, readOptions())); err != nil {
 		b.fail(p, "%w", err)
 	}
 	return kind.Type
@@ -188,7 +190,8 @@ func (b *builder) readModel(p part) vocabulary {
 			b.fail(p, "its dropout is %v: the same text would have other ids each time", *v.Dropout)
 		}
 		if text(v.ContinuingSubwordPrefix)+text(v.EndOfWordSuffix) != "" {
-			b.fail(p, "continuing_subword_prefix and end_of_word_suffix are not supported: no base model that hone loads has them")
+			b.fail(p, "continuing_subword_prefix and end_of_word_suffix are not supported: "+
+				"no base model that hone loads has them")
 		}
 	case "Unigram":
 		b.readPieces(v.Vocab, &v)
@@ -230,7 +233,8 @@ func (b *builder) byID(ids map[string]int32) []string {
 	taken := make([]bool, last+1)
 	for token, id := range ids {
 		if taken[id] {
-			b.fail(part{path: "model.vocab"}, "tokens %q and %q have one id, %d", min(token, tokens[id]), max(token, tokens[id]), id)
+			b.fail(part{path: "model.vocab"}, "tokens %q and %q have one id, %d", min(token, tokens[id]),
+				max(token, tokens[id]), id)
 			return nil
 		}
 		tokens[id], taken[id] = token, true

@@ -127,7 +127,9 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestParseRefusesWhatIsNoTokenizer(t *testing.T) {
-	for _, text := range []string{"", "{", "[]", "7", strings.Repeat("[", 10<<20), "{\"version\":\"\xff\"}", `{"version":"1.0"} x`, `{}`} {
+	for _, text := range []string{
+		"", "{", "[]", "7", strings.Repeat("[", 10<<20), "{\"version\":\"\xff\"}", `{"version":"1.0"} x`, `{}`,
+	} {
 		_, err := Parse("x.json", []byte(text))
 		var f *fault.Error
 		if !errors.As(err, &f) || !strings.HasPrefix(f.Where, "x.json") {
@@ -148,7 +150,8 @@ func TestParseRefusesWhatIsNoTokenizer(t *testing.T) {
 }
 
 func TestNoTypeMeansBPE(t *testing.T) {
-	tok, err := Parse("old", small(map[string]string{"model": `{"vocab":{"a":0,"b":1,"ab":2,"<unk>":3},"merges":["a b"]}`}))
+	tok, err := Parse("old",
+		small(map[string]string{"model": `{"vocab":{"a":0,"b":1,"ab":2,"<unk>":3},"merges":["a b"]}`}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +164,18 @@ func FuzzParse(f *testing.F) {
 	f.Add(small(nil), "ab <s> ba")
 	f.Add(small(map[string]string{"model": `{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1],["▁a",-1.5]]}`,
 		"pre_tokenizer": `{"type":"Metaspace","replacement":"▁"}`, "added_tokens": `[]`}), "a b")
-	f.Add(small(map[string]string{"pre_tokenizer": `{"type":"Split","pattern":{"Regex":"\\s+(?!\\S)|\\p{L}+?"},"behavior":"MergedWithNext","invert":true}`,
-		"normalizer": `{"type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"Strip","strip_left":true}]}`}), "e\u0301  x")
-	f.Add(small(map[string]string{"normalizer": string(resolve(f, []byte(`{"type":"Precompiled","precompiled_charsmap":"@own"}`)))}), "ab\r\ne\u0301")
+	f.Add(small(map[string]string{
+		"pre_tokenizer": `{"type":"Split","pattern":{"Regex":"\\s+(?!\\S)|\\p{L}+?"},"behavior":"MergedWithNext","invert":true}`,
+		"normalizer":    `{"type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"Strip","strip_left":true}]}`,
+	}),
+		"e\u0301  x")
+	f.Add(
+		small(
+			map[string]string{
+				"normalizer": string(resolve(f, []byte(`{"type":"Precompiled","precompiled_charsmap":"@own"}`))),
+			},
+		), "ab\r\ne\u0301",
+	)
 	f.Add([]byte(`{"model":{`), "")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		if len(data) > 1<<12 || len(text) > 100 {

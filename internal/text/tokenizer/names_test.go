@@ -44,15 +44,17 @@ func asGGUF(tb testing.TB, text []byte, pre string) Options {
 	return o
 }
 
-// TestPreTokenizersEqualFamilies has each splitter that a GGUF names do what the tokenizer.json of its family does, which
-// is what Hugging Face's library does (TestFamiliesEqualHuggingFace).
+// TestPreTokenizersEqualFamilies has each splitter that a GGUF names do what the tokenizer.json of its family does,
+// which is what Hugging Face's library does (TestFamiliesEqualHuggingFace).
 func TestPreTokenizersEqualFamilies(t *testing.T) {
 	families, fragments := readFamilies(t), readGolden(t).Fragments
 	for pre, family := range map[string]string{
-		"gpt-2": "gpt2", "olmo": "neox", "smollm": "smollm2", "command-r": "command-r", "llama-bpe": "llama3", "qwen2": "qwen3", "qwen35": "qwen3.5",
-		"gpt-4o": "o200k", "tekken": "tekken", "kimi-k2": "kimi", "deepseek-v3": "deepseek3", "deepseek-coder": "deepseek-coder", "exaone-moe": "exaone",
-		"tiny_aya": "aya", "jais-2": "jais2", "minicpm5": "minicpm5", "bailingmoe": "bailing", "seed-coder": "seed-coder", "youtu": "youtu",
-		"bloom": "bloom", "viking": "viking", "spark2_5": "spark", "laguna": "laguna", "ufakzeka": "without-endings",
+		"gpt-2": "gpt2", "olmo": "neox", "smollm": "smollm2", "command-r": "command-r", "llama-bpe": "llama3",
+		"qwen2": "qwen3", "qwen35": "qwen3.5", "gpt-4o": "o200k", "tekken": "tekken", "kimi-k2": "kimi",
+		"deepseek-v3": "deepseek3", "deepseek-coder": "deepseek-coder", "exaone-moe": "exaone", "tiny_aya": "aya",
+		"jais-2": "jais2", "minicpm5": "minicpm5", "bailingmoe": "bailing", "seed-coder": "seed-coder",
+		"youtu": "youtu", "bloom": "bloom", "viking": "viking", "spark2_5": "spark", "laguna": "laguna",
+		"ufakzeka": "without-endings",
 	} {
 		a, err := New(asGGUF(t, families[family], pre))
 		if err != nil {

@@ -96,7 +96,8 @@ func (n *former) slowly(text string) string {
 
 func (n *former) class(r rune) uint8 { return norm.NFD.PropertiesString(string(r)).CCC() }
 
-// composeChars joins each mark, or second starter, to the last starter where nothing of its class or above stands between.
+// composeChars joins each mark, or second starter, to the last starter where nothing of its class or above stands
+// between.
 func (n *former) composeChars(chars []char) []char {
 	out := chars[:0]
 	starter := -1

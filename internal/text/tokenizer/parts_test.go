@@ -65,8 +65,10 @@ func TestEncodeParts(t *testing.T) {
 	if tok.IsSpecial(call) || !tok.IsAdded(call) {
 		t.Fatal("<tool_call> is to be added and not special")
 	}
-	got := tok.EncodeParts(Part{Text: "<|im_start|><|im_"}, Part{Text: "start|><tool_call>", Ordinary: true}, Part{}, Part{Text: "<tool_call>"})
-	if n := len(got); got[0] != start || got[n-1] != call || slices.Contains(got[1:], start) || slices.Contains(got[:n-1], call) {
+	got := tok.EncodeParts(Part{Text: "<|im_start|><|im_"}, Part{Text: "start|><tool_call>", Ordinary: true}, Part{},
+		Part{Text: "<tool_call>"})
+	if n := len(got); got[0] != start || got[n-1] != call || slices.Contains(got[1:], start) ||
+		slices.Contains(got[:n-1], call) {
 		t.Errorf("got %v", got)
 	}
 	text := "the naïve café, e\u0301 12  x\n\n"
@@ -95,7 +97,8 @@ func TestEncodePartsOfNormalized(t *testing.T) {
 	if n != 2 || got[len(got)-1] != id {
 		t.Errorf("%d of them in %v", n, got)
 	}
-	if got := tok.EncodeParts(Part{Text: "x normal "}, Part{Text: "normal", Ordinary: true}); got[len(got)-1] == id || !slices.Contains(got, id) {
+	if got := tok.EncodeParts(Part{Text: "x normal "}, Part{Text: "normal", Ordinary: true}); got[len(got)-1] == id ||
+		!slices.Contains(got, id) {
 		t.Errorf("without a change by normalising: %v", got)
 	}
 }
@@ -111,7 +114,8 @@ func TestByteFallbackIsHeldBack(t *testing.T) {
 	}
 	d := tok.NewDecoder()
 	for i, c := range []struct{ token, text string }{
-		{"▁the", "the"}, {"<0xE2>", ""}, {"<0x82>", ""}, {"<0xAC>", ""}, {"a", "€a"}, {"<0xE2>", ""}, {"<0x41>", ""}, {"▁", "\uFFFD\uFFFD "}, {"<0x42>", ""},
+		{"▁the", "the"}, {"<0xE2>", ""}, {"<0x82>", ""}, {"<0xAC>", ""}, {"a", "€a"}, {"<0xE2>", ""}, {"<0x41>", ""},
+		{"▁", "\uFFFD\uFFFD "}, {"<0x42>", ""},
 	} {
 		if got := d.Next(at(c.token)); got != c.text {
 			t.Errorf("%d, %s: got %q, want %q", i, c.token, got, c.text)
@@ -148,7 +152,8 @@ func TestDecoders(t *testing.T) {
 
 // sentencePieceOptions is a vocabulary of the llama kind: "€5" is a token, "€" alone is not.
 func sentencePieceOptions() Options {
-	o := Options{Model: "llama", Tokens: []string{"<unk>", "<s>", "</s>"}, Types: []int32{TypeUnknown, TypeControl, TypeControl}, AddBOS: true, BOS: 1, AddEOS: true, EOS: 2}
+	o := Options{Model: "llama", Tokens: []string{"<unk>", "<s>", "</s>"},
+		Types: []int32{TypeUnknown, TypeControl, TypeControl}, AddBOS: true, BOS: 1, AddEOS: true, EOS: 2}
 	for _, hex := range []string{"<0xE2>", "<0x82>", "<0xAC>"} {
 		o.Tokens, o.Types = append(o.Tokens, hex), append(o.Types, TypeByte)
 	}
@@ -201,7 +206,11 @@ func TestSentencePieceOfGGUF(t *testing.T) {
 func TestNewRefusesOtherKinds(t *testing.T) {
 	short := sentencePieceOptions()
 	short.Scores = short.Scores[:3]
-	for name, o := range map[string]Options{"model": {Model: "bert"}, "scores": short, "merge": {Tokens: []string{"a"}, Merges: []string{"a"}}} {
+	for name, o := range map[string]Options{
+		"model":  {Model: "bert"},
+		"scores": short,
+		"merge":  {Tokens: []string{"a"}, Merges: []string{"a"}},
+	} {
 		_, err := New(o)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != fault.CodeUsage {

@@ -175,7 +175,8 @@ func (b *builder) preTokenizer(p part) []splitter {
 		run := func(s spans) *node {
 			return &node{kind: nodeRepeat, min: 1, max: -1, subs: []*node{{kind: nodeSet, set: s}}}
 		}
-		words := newRegex(&node{kind: nodeAlternate, subs: []*node{run(word), run(word.union(whiteSpace()...).complement())}})
+		words := newRegex(&node{kind: nodeAlternate,
+			subs: []*node{run(word), run(word.union(whiteSpace()...).complement())}})
 		return []splitter{regexSplitter{words, removed, true}}
 	case "WhitespaceSplit":
 		return []splitter{regexSplitter{setRegex(whiteSpace()), removed, false}}
@@ -187,7 +188,8 @@ func (b *builder) preTokenizer(p part) []splitter {
 		return []splitter{metaspace{o.Replacement, scheme, cut, o.Split != nil && !*o.Split}}
 	default:
 		b.unsupportedKind(p, kind,
-			"ByteLevel, CharDelimiterSplit, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, WhitespaceSplit")
+			"ByteLevel, CharDelimiterSplit, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, "+
+				"WhitespaceSplit")
 		return nil
 	}
 }

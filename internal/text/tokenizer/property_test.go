@@ -16,7 +16,8 @@ func byteLevelFamilies() []string {
 // drawText draws text out of what is awkward: marks, spaces, the tokenizer's own tokens, any characters.
 func drawText(t *rapid.T, tok *Tokenizer, label string) string {
 	part := rapid.OneOf(
-		rapid.SampledFrom([]string{" ", "  ", "\n", "\r\n", "\t", "'s", "'LL", "e\u0301", "\u0301", "q\u0307\u0323", "é", "123456", "½", "世界", "👩\u200d👩", "▁", "Ġ", "<0x0A>", "\u00a0", "/"}),
+		rapid.SampledFrom([]string{" ", "  ", "\n", "\r\n", "\t", "'s", "'LL", "e\u0301", "\u0301", "q\u0307\u0323",
+			"é", "123456", "½", "世界", "👩\u200d👩", "▁", "Ġ", "<0x0A>", "\u00a0", "/"}),
 		rapid.String(),
 		rapid.Custom(func(t *rapid.T) string {
 			token, _ := tok.Token(rapid.Int32Range(0, int32(tok.NumTokens()-1)).Draw(t, "id"))
@@ -70,7 +71,8 @@ func TestMessagesNeverYieldSpecials(t *testing.T) {
 				}
 			}
 			n := map[int32]int{}
-			for _, id := range tok.EncodeParts(Part{Text: "<|im_start|>"}, Part{Text: text, Ordinary: true}, Part{Text: "<|im_end|>"}) {
+			for _, id := range tok.EncodeParts(Part{Text: "<|im_start|>"}, Part{Text: text, Ordinary: true},
+				Part{Text: "<|im_end|>"}) {
 				n[id]++
 			}
 			if n[open] != 1 || n[end] != 1 {

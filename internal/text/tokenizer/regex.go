@@ -2,9 +2,9 @@ package tokenizer
 
 import "unicode/utf8"
 
-// regex is a compiled splitting expression of a tokenizer.json. Go's regexp package knows no look-ahead, and the general
-// backtracking packages work on runes and know other Unicode versions than the vendor's; so the subset that tokenizers
-// use is matched here, on UTF-8, with Oniguruma's meaning: the first alternative that matches wins.
+// regex is a compiled splitting expression of a tokenizer.json. Go's regexp package knows no look-ahead, and the
+// general backtracking packages work on runes and know other Unicode versions than the vendor's; so the subset that
+// tokenizers use is matched here, on UTF-8, with Oniguruma's meaning: the first alternative that matches wins.
 type regex struct {
 	prog []inst
 	alts []alternative // of the outermost alternation

@@ -77,11 +77,12 @@ func TestRegex(t *testing.T) {
 
 func TestRegexRefuses(t *testing.T) {
 	for expression, why := range map[string]string{
-		`(a`: "not closed", `a)`: "partner", `*a`: "nothing to repeat", `[a`: "not closed", `\p{Nope}`: "Nope", `\pL`: "braces",
-		`(?<n>a)`: "not supported", `(?<=ab)c`: "looking behind", `(?:a*)*`: "empty", `^*`: "empty", `a{9999}`: "counts",
-		`a{3,2}`: "counts", `[b-a]`: "range", `[a-\d]`: "range", `\q`: `\q`, `\u00`: "cut off", `\xZZ`: "not valid",
-		`[[:alpha:]]`: "POSIX", `[a&&]`: "right side", `\`: "too early", `(?:(?:(?:a{100}b){100}){100})`: "too large",
-		strings.Repeat("(", 200): "deep", strings.Repeat("[", 200): "deep", strings.Repeat("a", 1<<15): "bytes",
+		`(a`: "not closed", `a)`: "partner", `*a`: "nothing to repeat", `[a`: "not closed", `\p{Nope}`: "Nope",
+		`\pL`: "braces", `(?<n>a)`: "not supported", `(?<=ab)c`: "looking behind", `(?:a*)*`: "empty", `^*`: "empty",
+		`a{9999}`: "counts", `a{3,2}`: "counts", `[b-a]`: "range", `[a-\d]`: "range", `\q`: `\q`, `\u00`: "cut off",
+		`\xZZ`: "not valid", `[[:alpha:]]`: "POSIX", `[a&&]`: "right side", `\`: "too early",
+		`(?:(?:(?:a{100}b){100}){100})`: "too large", strings.Repeat("(", 200): "deep", strings.Repeat("[",
+			200): "deep", strings.Repeat("a", 1<<15): "bytes",
 	} {
 		if _, err := compileRegex(expression); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%.40q: want %q, got %v", expression, why, err)
@@ -138,7 +139,9 @@ func TestRegexEqualsRegexp2(t *testing.T) {
 }
 
 func FuzzRegex(f *testing.F) {
-	for _, expression := range []string{gpt2, o200k, deepseek3, `(?:a|b)*?(?=c)[^\S\n]`, `[`, `(?<`, `a{1,2}{3}`, `\p{^Lu}`} {
+	for _, expression := range []string{
+		gpt2, o200k, deepseek3, `(?:a|b)*?(?=c)[^\S\n]`, `[`, `(?<`, `a{1,2}{3}`, `\p{^Lu}`,
+	} {
 		f.Add(expression, "ab c'S 12\u0301")
 	}
 	f.Fuzz(func(t *testing.T, expression, text string) {

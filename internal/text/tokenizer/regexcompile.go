@@ -248,7 +248,8 @@ func (c *regexCompiler) optimise() {
 		for next.op == opJump && next.x > i {
 			next = c.prog[next.x]
 		}
-		if next.op == opAccept || (next.op == opSet || next.op == opRepeat && next.min > 0) && disjoint(in.set, next.set) {
+		if next.op == opAccept ||
+			(next.op == opSet || next.op == opRepeat && next.min > 0) && disjoint(in.set, next.set) {
 			in.op = opPossessive
 		}
 	}

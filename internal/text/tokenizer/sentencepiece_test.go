@@ -56,7 +56,8 @@ func TestEqualsSentencePiece(t *testing.T) {
 				}
 				if hex.EncodeToString(h.Sum(nil))[:8] != m.Hashes[8*block:8*block+8] {
 					t.Errorf("texts %d to %d differ; for the reference's answers: "+
-						"python testdata/reference/make_sentencepiece.py --show %s %d %d", first, first+g.Block-1, filepath.Base(t.Name()), first, first+g.Block-1)
+						"python testdata/reference/make_sentencepiece.py --show %s %d %d", first, first+g.Block-1,
+						filepath.Base(t.Name()), first, first+g.Block-1)
 				}
 			}
 			if len(m.Hashes) < 8*200 {

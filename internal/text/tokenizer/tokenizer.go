@@ -1,8 +1,8 @@
 // Package tokenizer turns text into token ids and back, exactly as the model's own tokenizer does.
 //
 // A tokenizer is read from a tokenizer.json (Load) or from the vocabulary in a GGUF file (New). Text passes through
-// four stages, each exactly that of Hugging Face's tokenizers: added tokens are taken out (added_tokens.go), the rest is
-// normalised (normalize.go), cut into pieces (pretokenize.go, regex.go), and each piece becomes tokens by byte-pair
+// four stages, each exactly that of Hugging Face's tokenizers: added tokens are taken out (added_tokens.go), the rest
+// is normalised (normalize.go), cut into pieces (pretokenize.go, regex.go), and each piece becomes tokens by byte-pair
 // merges (bpe.go) or by scores (unigram.go).
 //
 // Text that may come from anyone (message content, tool results) goes through EncodeOrdinary, or as an ordinary Part

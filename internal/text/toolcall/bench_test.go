@@ -15,12 +15,22 @@ func tokens(text string) (chunks []string) {
 	return append(chunks, text)
 }
 
-// BenchmarkStream reports the time that parsing adds to each token, in every form: a page of text and four calls, one of
-// them with two thousand bytes of arguments.
+// BenchmarkStream reports the time that parsing adds to each token, in every form: a page of text and four calls, one
+// of them with two thousand bytes of arguments.
 func BenchmarkStream(b *testing.B) {
 	long := `{"path": "a.txt", "text": ` + quote(strings.Repeat("A line of text, \"quoted\".\n", 80)) + "}"
-	calls := []chat.ToolCall{{Name: "weather", Arguments: `{"city": "Paris", "days": 3}`}, {Name: "now", Arguments: "{}"}, {Name: "write", Arguments: long}, {Name: "now", Arguments: "{}"}}
-	tools := []chat.Tool{{Name: "write", InputSchema: []byte(`{"properties": {"path": {"type": "string"}, "text": {"type": "string"}}}`)}}
+	calls := []chat.ToolCall{
+		{Name: "weather", Arguments: `{"city": "Paris", "days": 3}`},
+		{Name: "now", Arguments: "{}"},
+		{Name: "write", Arguments: long},
+		{Name: "now", Arguments: "{}"},
+	}
+	tools := []chat.Tool{
+		{
+			Name:        "write",
+			InputSchema: []byte(`{"properties": {"path": {"type": "string"}, "text": {"type": "string"}}}`),
+		},
+	}
 	for _, f := range All() {
 		text, err := f.Emit(strings.Repeat("Let me look at this <first>.\n", 40), calls)
 		if err != nil {
@@ -48,7 +58,9 @@ func BenchmarkStream(b *testing.B) {
 
 // BenchmarkStreamLong is one block of a megabyte: the time per token must not grow with the block.
 func BenchmarkStreamLong(b *testing.B) {
-	text, err := Hermes().Emit("", []chat.ToolCall{{Name: "write", Arguments: `{"text": ` + quote(strings.Repeat("A line, \"quoted\".\n", 60000)) + "}"}})
+	text, err := Hermes().Emit("", []chat.ToolCall{
+		{Name: "write", Arguments: `{"text": ` + quote(strings.Repeat("A line, \"quoted\".\n", 60000)) + "}"},
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

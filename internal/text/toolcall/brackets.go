@@ -42,29 +42,46 @@ func bracketFormats() []Format {
 		return &brackets{marks: []string{"<|python_tag|>", "{"}, first: "<{", begin: beginLlama, body: llamaBody}
 	}
 	python := func() machine {
-		return &brackets{marks: []string{"<|python_start|>", "<|python_end|>", "["}, first: "<[", python: true, begin: beginPython,
-			frame: "<|python_end|>", body: func(_ *Parser, text []byte, at int) []part {
+		return &brackets{
+			marks:  []string{"<|python_start|>", "<|python_end|>", "["},
+			first:  "<[",
+			python: true,
+			begin:  beginPython,
+			frame:  "<|python_end|>",
+			body: func(_ *Parser, text []byte, at int) []part {
 				return append(markup(at), pythonCalls(text[at:], ",")...)
-			}}
+			},
+		}
 	}
 	mistral := func() machine {
 		return &brackets{marks: []string{mistralMark}, first: "[", begin: beginMistral, body: mistralBody}
 	}
 	phi := func() machine {
-		return &brackets{marks: []string{"functools"}, first: "f", begin: beginPhi, body: func(p *Parser, text []byte, at int) []part {
-			return append(markup(at), p.jsonCalls(text[at:], "arguments", "parameters")...)
-		}}
+		return &brackets{
+			marks: []string{"functools"},
+			first: "f",
+			begin: beginPhi,
+			body: func(p *Parser, text []byte, at int) []part {
+				return append(markup(at), p.jsonCalls(text[at:], "arguments", "parameters")...)
+			},
+		}
 	}
 	return []Format{
-		{name: "llama3_json", also: []string{"llama4_json", "llama3"}, lead: 1, blank: space + ";", id: callID, machine: llama,
-			frame: Frame{Open: nameKey, Middle: `", "parameters": `, Close: "}", Between: "; "}, marks: []string{"{"}},
-		{name: "pythonic", also: []string{"llama4_pythonic", "toolace"}, lead: 1, blank: space, id: callID, machine: python},
-		{name: "mistral", also: []string{"mistral_v11", "devstral", "ministral"}, blank: space, id: nineDigits, validID: isNineAlphanumerics, machine: mistral,
-			frame: Frame{Open: mistralMark, Middle: "[ARGS]"}, marks: []string{mistralMark}},
-		{name: "mistral_v3", also: []string{"mistral_v7", "mistral_nemo"}, blank: space, id: nineDigits, validID: isNineAlphanumerics, machine: mistral,
-			frame: Frame{Open: mistralMark + "[" + nameKey, Middle: argumentsKey, Close: `, "id": "000000000"}]`}, marks: []string{mistralMark}},
+		{name: "llama3_json", also: []string{"llama4_json", "llama3"}, lead: 1, blank: space + ";", id: callID,
+			machine: llama, frame: Frame{Open: nameKey, Middle: `", "parameters": `, Close: "}", Between: "; "},
+			marks: []string{"{"}},
+		{name: "pythonic", also: []string{"llama4_pythonic", "toolace"}, lead: 1, blank: space, id: callID,
+			machine: python},
+		{name: "mistral", also: []string{"mistral_v11", "devstral", "ministral"}, blank: space, id: nineDigits,
+			validID: isNineAlphanumerics, machine: mistral, frame: Frame{Open: mistralMark, Middle: "[ARGS]"},
+			marks: []string{mistralMark}},
+		{name: "mistral_v3", also: []string{"mistral_v7", "mistral_nemo"}, blank: space, id: nineDigits,
+			validID: isNineAlphanumerics, machine: mistral, frame: Frame{Open: mistralMark + "[" + nameKey,
+				Middle: argumentsKey, Close: `, "id": "000000000"}]`},
+			marks: []string{mistralMark}},
 		{name: "phi4_mini", also: []string{"phi4_mini_json"}, blank: space, id: callID, machine: phi,
-			frame: Frame{Open: "functools[" + nameKey, Middle: argumentsKey, Close: "}]"}, marks: []string{"functools"}},
+			frame: Frame{Open: "functools[" + nameKey, Middle: argumentsKey, Close: "}]"},
+			marks: []string{"functools"}},
 	}
 }
 

@@ -117,18 +117,21 @@ func differences() map[string]string {
 		drops   = "vLLM drops text around or between calls; here nothing is swallowed"
 		whole   = "vLLM gives up the whole text where one block is bad or cut; here the others are kept"
 		invents = "vLLM reads a call where there is none or only a piece of one; here that is text with an error"
-		tagless = "vLLM takes what came of XML-like parameters and refuses whole objects; here it is the other way round, and flagged"
+		tagless = "vLLM takes what came of XML-like parameters and refuses whole objects; " +
+			"here it is the other way round, and flagged"
 		hides   = "vLLM drops what it cannot read; here it is text with an error"
-		untyped = "a tool without a schema: vLLM drops the call or makes every value a string; here what is valid JSON is JSON"
-		limits  = "vLLM's expression does not read this: brackets in Phi-4's arguments, FunctionGemma's values that are no strings"
-		nested  = "vLLM makes strings of Gemma 4's nested numbers and literals, though the form marks strings"
+		untyped = "a tool without a schema: vLLM drops the call or makes every value a string; " +
+			"here what is valid JSON is JSON"
+		limits = "vLLM's expression does not read this: brackets in Phi-4's arguments, FunctionGemma's values that " +
+			"are no strings"
+		nested = "vLLM makes strings of Gemma 4's nested numbers and literals, though the form marks strings"
 	)
 	return map[string]string{
 		"text before": drops, "text after": drops, "a line of text between": drops, "space around": drops,
 		"cut after the first": whole, "broken, then good": whole, "cut in the middle": invents, "broken": hides,
 		"cut before the end": tagless, "unknown tool": untyped, "types": nested, "nested": nested,
-		"three": limits, "numbers": limits, "optional null": limits, "optional integer": limits, "text that is a number": limits,
-		"text that is JSON": limits, "empty values": limits, "escapes": limits,
+		"three": limits, "numbers": limits, "optional null": limits, "optional integer": limits,
+		"text that is a number": limits, "text that is JSON": limits, "empty values": limits, "escapes": limits,
 	}
 }
 

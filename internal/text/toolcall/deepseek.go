@@ -27,28 +27,37 @@ const (
 
 // deepseekFormats are the forms of special tokens whose calls stand in a section.
 func deepseekFormats() []Format {
-	deepseek := tags{section: []string{dsSection}, sectionEnd: []string{dsSectionEnd}, open: dsCall, shut: dsCallEnd, body: deepseekBody}
-	marked := parameters{open: "<" + dsml + "parameter name=", shut: "</" + dsml + "parameter>", quoted: true, marked: true}
+	deepseek := tags{section: []string{dsSection}, sectionEnd: []string{dsSectionEnd}, open: dsCall, shut: dsCallEnd,
+		body: deepseekBody}
+	marked := parameters{open: "<" + dsml + "parameter name=", shut: "</" + dsml + "parameter>", quoted: true,
+		marked: true}
 	dsmlTags := tags{
 		section:    []string{"<" + dsml + "tool_calls>", "<" + dsml + "function_calls>"},
 		sectionEnd: []string{"</" + dsml + "tool_calls>", "</" + dsml + "function_calls>"},
-		open:       "<" + dsml + "invoke name=", shut: "</" + dsml + "invoke>", value: marked.marks(), body: marked.body,
+		open:       "<" + dsml + "invoke name=", shut: "</" + dsml + "invoke>", value: marked.marks(),
+		body: marked.body,
 	}
-	kimi := tags{section: []string{kimiSection}, sectionEnd: []string{kimiSectionEnd}, open: kimiCall, shut: kimiCallEnd, body: kimiBody}
+	kimi := tags{section: []string{kimiSection}, sectionEnd: []string{kimiSectionEnd}, open: kimiCall,
+		shut: kimiCallEnd, body: kimiBody}
 	lfm2 := tags{open: "<|tool_call_start|>", shut: "<|tool_call_end|>", body: pythonOrJSON}
-	olmo := tags{open: "<function_calls>", shut: "</function_calls>", body: func(p *Parser, text []byte) []part { return pythonCalls(text, "\n") }}
+	olmo := tags{open: "<function_calls>", shut: "</function_calls>", body: func(p *Parser, text []byte) []part {
+		return pythonCalls(text, "\n")
+	}}
 	function := gemma{open: "<start_function_call>", shut: "<end_function_call>", quote: "<escape>"}
 	gemma4 := gemma{open: "<|tool_call>", shut: "<tool_call|>", quote: `<|"|>`}
 	dsMarks := []string{dsSection, dsCall}
 	return []Format{
-		{name: "deepseek_v3", also: []string{"deepseek_r1"}, blank: space, id: callID, machine: newTagMachine(deepseek), marks: dsMarks,
-			frame: Frame{Open: dsSection + dsCall + "function" + dsSeparator, Middle: "\n```json\n", Close: "\n```" + dsCallEnd + dsSectionEnd}},
+		{name: "deepseek_v3", also: []string{"deepseek_r1"}, blank: space, id: callID, machine: newTagMachine(deepseek),
+			marks: dsMarks, frame: Frame{Open: dsSection + dsCall + "function" + dsSeparator, Middle: "\n```json\n",
+				Close: "\n```" + dsCallEnd + dsSectionEnd}},
 		{name: "deepseek_v31", blank: space, id: callID, machine: newTagMachine(deepseek), marks: dsMarks,
 			frame: Frame{Open: dsSection + dsCall, Middle: dsSeparator, Close: dsCallEnd + dsSectionEnd}},
 		{name: "deepseek_v32", lead: 2, blank: space, id: callID, machine: newTagMachine(dsmlTags)},
 		{name: "deepseek_v4", lead: 2, blank: space, id: callID, machine: newTagMachine(dsmlTags)},
-		{name: "kimi_k2", also: []string{"kimi"}, blank: space, id: kimiID, validID: isKimiID, machine: newTagMachine(kimi), marks: []string{kimiSection, kimiCall},
-			frame: Frame{Open: kimiSection + kimiCall + "functions.", Middle: ":0" + kimiArguments, Close: kimiCallEnd + kimiSectionEnd}},
+		{name: "kimi_k2", also: []string{"kimi"}, blank: space, id: kimiID, validID: isKimiID,
+			machine: newTagMachine(kimi), marks: []string{kimiSection,
+				kimiCall}, frame: Frame{Open: kimiSection + kimiCall + "functions.", Middle: ":0" + kimiArguments,
+				Close: kimiCallEnd + kimiSectionEnd}},
 		{name: "lfm2", blank: space, id: callID, machine: newTagMachine(lfm2)},
 		{name: "olmo3", blank: space, id: callID, machine: newTagMachine(olmo)},
 		{name: "functiongemma", blank: space, id: callID, machine: newTagMachine(function.tags())},

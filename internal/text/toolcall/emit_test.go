@@ -302,7 +302,8 @@ func emitDeepSeek(separator string, one func(w *emitter, c chat.ToolCall)) func(
 	return func(w *emitter, calls []chat.ToolCall) error {
 		w.text(dsSection)
 		for i, c := range calls {
-			if err := refuse(c, c.Name+c.Arguments, dsCall, dsCallEnd, dsSection, dsSectionEnd, dsSeparator); err != nil {
+			if err := refuse(c, c.Name+c.Arguments, dsCall, dsCallEnd, dsSection, dsSectionEnd,
+				dsSeparator); err != nil {
 				return err
 			}
 			if !isName(c.Name) {
@@ -328,7 +329,8 @@ func emitDSML(section string) func(*emitter, []chat.ToolCall) error {
 			w.text("<", dsml, `invoke name="`, c.Name, "\">\n")
 			before := len(w.out)
 			err := untyped(c, func(name, text string, isString bool) error {
-				w.text("<", dsml, `parameter name="`, name, `" string="`, strconv.FormatBool(isString), `">`, text, "</", dsml, "parameter>\n")
+				w.text("<", dsml, `parameter name="`, name, `" string="`, strconv.FormatBool(isString), `">`, text,
+					"</", dsml, "parameter>\n")
 				return nil
 			}, "<"+dsml, "</"+dsml)
 			if err != nil {
@@ -347,7 +349,8 @@ func emitDSML(section string) func(*emitter, []chat.ToolCall) error {
 func emitKimi(w *emitter, calls []chat.ToolCall) error {
 	w.text(kimiSection)
 	for i, c := range calls {
-		if err := refuse(c, c.Name+c.Arguments, kimiCall, kimiCallEnd, kimiArguments, kimiSection, kimiSectionEnd); err != nil {
+		if err := refuse(c, c.Name+c.Arguments, kimiCall, kimiCallEnd, kimiArguments, kimiSection,
+			kimiSectionEnd); err != nil {
 			return err
 		}
 		id := c.ID
@@ -473,7 +476,8 @@ func emitPython(w *emitter, c chat.ToolCall, top, inner literals, marks ...strin
 
 // pythonLiterals and jsonLiterals write values as Python's repr and as json.dumps do.
 func pythonLiterals() literals {
-	return literals{null: "None", yes: "True", no: "False", str: pythonString, key: pythonString, colon: ": ", comma: ", "}
+	return literals{null: "None", yes: "True", no: "False", str: pythonString, key: pythonString, colon: ": ",
+		comma: ", "}
 }
 
 func jsonLiterals() literals {
@@ -487,7 +491,8 @@ func emitLFM2(w *emitter, calls []chat.ToolCall) error {
 		if i > 0 {
 			w.text(", ")
 		}
-		if err := emitPython(w, c, pythonLiterals(), jsonLiterals(), "<|tool_call_start|>", "<|tool_call_end|>"); err != nil {
+		if err := emitPython(w, c, pythonLiterals(), jsonLiterals(), "<|tool_call_start|>",
+			"<|tool_call_end|>"); err != nil {
 			return err
 		}
 	}
@@ -501,7 +506,8 @@ func emitOlmo(w *emitter, calls []chat.ToolCall) error {
 		if i > 0 {
 			w.text("\n")
 		}
-		if err := emitPython(w, c, jsonLiterals(), jsonLiterals(), "<function_calls>", "</function_calls>"); err != nil {
+		if err := emitPython(w, c, jsonLiterals(), jsonLiterals(), "<function_calls>",
+			"</function_calls>"); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"hone/internal/chat"
 )
 
-// frameOf finds name and arguments in what the vendor of a form writes. It is false for forms that do not write arguments as JSON.
+// frameOf finds name and arguments in what the vendor of a form writes. It is false for forms that do not write
+// arguments as JSON.
 func frameOf(f Format) (Frame, bool) {
 	const name, arguments = "honetool", `{"honekey": "honeargument"}`
 	call := chat.ToolCall{ID: f.id(0, call{name: name}), Name: name, Arguments: arguments}
@@ -44,7 +45,8 @@ func marksOf(f Format) (marks []string) {
 	if err != nil || !found {
 		return nil
 	}
-	for _, piece := range strings.Fields(strings.NewReplacer("[{", " [ { ", "{", " { ", ">", "> ", "]", "] ").Replace(frame.Open)) {
+	for _, piece := range strings.Fields(strings.NewReplacer("[{", " [ { ", "{", " { ", ">", "> ", "]",
+		"] ").Replace(frame.Open)) {
 		if strings.Contains(words, piece) {
 			continue
 		}

@@ -7,9 +7,9 @@ import (
 	"hone/internal/chat"
 )
 
-// Framed reads a text that is held to calls of a frame, as a grammar holds it where a call is required. Such a text can turn out to be nothing
-// else, so a call is told of while it is written: first its name, then its arguments as they come. Of a call without such a hold that cannot be
-// told: half a block may still be content.
+// Framed reads a text that is held to calls of a frame, as a grammar holds it where a call is required. Such a text can
+// turn out to be nothing else, so a call is told of while it is written: first its name, then its arguments as they
+// come. Of a call without such a hold that cannot be told: half a block may still be content.
 type Framed struct {
 	frame Frame
 	state frameState
@@ -49,7 +49,8 @@ func (r *Framed) Feed(text string) (out []chat.Delta) {
 // Close ends the text and returns the rest. A call that the text ends in keeps the arguments that were written.
 func (r *Framed) Close() []chat.Delta {
 	rest := r.block + r.held
-	if r.state == frameArguments || r.state == frameClose || r.state == frameNext && strings.TrimSpace(rest) == "" || rest == "" {
+	if r.state == frameArguments || r.state == frameClose || r.state == frameNext && strings.TrimSpace(rest) == "" ||
+		rest == "" {
 		return nil
 	}
 	return []chat.Delta{{Content: rest}}

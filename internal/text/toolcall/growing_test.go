@@ -24,10 +24,11 @@ func gather(deltas []chat.Delta) (content string, calls [][2]string) {
 	return content, calls
 }
 
-// What is told of a growing call adds up to what the format's own parser reads of the whole, however it is cut. Of a text that ends early it is a
-// beginning of that.
+// What is told of a growing call adds up to what the format's own parser reads of the whole, however it is cut. Of a
+// text that ends early it is a beginning of that.
 func TestFramedEqualsParse(t *testing.T) {
-	arguments := rapid.SampledFrom([]string{`{}`, `{"zone": "UTC"}`, `{"a":{"b":[1,{"c":"}"}]}}`, `{"s": "q\"}\\", "n": -1.5e3}`, `{"é": "世 </tool_call>"}`, `{"x": ["[", null, true]}`})
+	arguments := rapid.SampledFrom([]string{`{}`, `{"zone": "UTC"}`, `{"a":{"b":[1,{"c":"}"}]}}`,
+		`{"s": "q\"}\\", "n": -1.5e3}`, `{"é": "世 </tool_call>"}`, `{"x": ["[", null, true]}`})
 	name := rapid.SampledFrom([]string{"now", "read_file", "a-b"})
 	frames := 0
 	for _, f := range All() {
@@ -44,7 +45,8 @@ func TestFramedEqualsParse(t *testing.T) {
 				}
 				var text []string
 				for range rapid.IntRange(1, most).Draw(t, "calls") {
-					text = append(text, frame.Open+name.Draw(t, "name")+frame.Middle+arguments.Draw(t, "arguments")+frame.Close)
+					text = append(text,
+						frame.Open+name.Draw(t, "name")+frame.Middle+arguments.Draw(t, "arguments")+frame.Close)
 				}
 				all := strings.Join(text, frame.Between)
 				var want [][2]string
@@ -84,7 +86,10 @@ func TestFramedTellsEarly(t *testing.T) {
 	frame, _ := Hermes().Frame()
 	r := frame.Reader()
 	var told []string
-	for _, text := range []string{"<tool_call>\n{\"na", `me": "no`, `w", "arguments": `, `{"zone"`, `: "U`, `TC"}`, "}\n</tool", "_call>", "\n<tool_call>\n", `{"name": "later", "arguments": {`} {
+	for _, text := range []string{
+		"<tool_call>\n{\"na", `me": "no`, `w", "arguments": `, `{"zone"`, `: "U`, `TC"}`, "}\n</tool", "_call>",
+		"\n<tool_call>\n", `{"name": "later", "arguments": {`,
+	} {
 		content, calls := gather(append([]chat.Delta{{Call: &chat.ToolCall{}}}, r.Feed(text)...))
 		if content != "" {
 			t.Errorf("%q is content", content)
@@ -95,7 +100,8 @@ func TestFramedTellsEarly(t *testing.T) {
 		}
 		told = append(told, said)
 	}
-	if want := []string{"", "", "", `now{"zone"`, `: "U`, `TC"}`, "", "", "", "later{"}; !reflect.DeepEqual(told, want) {
+	if want := []string{"", "", "", `now{"zone"`, `: "U`, `TC"}`, "", "", "",
+		"later{"}; !reflect.DeepEqual(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 	if rest := r.Close(); rest != nil {
@@ -107,9 +113,14 @@ func TestFramedTellsEarly(t *testing.T) {
 func TestFramedLosesNothing(t *testing.T) {
 	frame, _ := Hermes().Frame()
 	call := frame.Open + "now" + frame.Middle + "{}" + frame.Close
-	for text, want := range map[string]string{"hello": "hello", "<tool_cat>": "<tool_cat>", frame.Open + "no": frame.Open + "no", frame.Open + "now" + frame.Middle: frame.Open + "now" + frame.Middle,
-		frame.Open + "now" + frame.Middle + "[1]" + frame.Close: frame.Open + "now" + frame.Middle + "[1]" + frame.Close,
-		call + " and": " and", call + "\n<tool": "\n<tool", call + frame.Between + frame.Open + "x": frame.Between + frame.Open + "x", call + "\n": "", call[:len(call)-3]: ""} {
+	for text, want := range map[string]string{
+		"hello": "hello", "<tool_cat>": "<tool_cat>", frame.Open + "no": frame.Open + "no",
+		frame.Open + "now" + frame.Middle: frame.Open + "now" + frame.Middle,
+		frame.Open + "now" + frame.Middle + "[1]" + frame.Close: frame.Open + "now" + frame.Middle + "[1]" +
+			frame.Close,
+		call + " and": " and", call + "\n<tool": "\n<tool", call + frame.Between + frame.Open +
+			"x": frame.Between + frame.Open + "x", call + "\n": "", call[:len(call)-3]: "",
+	} {
 		for _, chunks := range [][]string{{text}, strings.Split(text, "")} {
 			r := frame.Reader()
 			var deltas []chat.Delta

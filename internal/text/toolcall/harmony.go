@@ -45,7 +45,8 @@ const (
 func harmonyFormat() Format {
 	return Format{name: "harmony", also: []string{"openai", "gpt_oss"}, blank: space, id: callID,
 		machine: func() machine { return &harmony{} }, marks: []string{"to=functions."},
-		frame: Frame{Open: hChannel + "commentary to=functions.", Middle: " " + hConstrain + "json" + hMessage, Close: hCall, Between: hStart + "assistant"}}
+		frame: Frame{Open: hChannel + "commentary to=functions.", Middle: " " + hConstrain + "json" + hMessage,
+			Close: hCall, Between: hStart + "assistant"}}
 }
 
 func (h *harmony) step(p *Parser, final bool) bool {
@@ -120,7 +121,8 @@ func (h *harmony) readHeader(p *Parser, final bool) bool {
 	if h.call != "" {
 		return true
 	}
-	if recipient != "" && recipient != "all" && recipient != "user" || h.channel != "" && !contains([]string{"analysis", "final", "commentary"}, h.channel) {
+	if recipient != "" && recipient != "all" && recipient != "user" ||
+		h.channel != "" && !contains([]string{"analysis", "final", "commentary"}, h.channel) {
 		p.text(h.scan) // a message to someone else is shown as it is
 	} else {
 		p.frame(h.scan)

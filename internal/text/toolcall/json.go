@@ -122,7 +122,8 @@ func (p *Parser) jsonCall(text []byte, keys ...string) (c call, err error) {
 	if c.name == "" {
 		return call{}, errors.New(`"name" is missing or empty`)
 	}
-	value, more := string(arguments), contains(c.repairs, repair.IgnoredMember) // they may stand there under another name
+	// they may stand there under another name
+	value, more := string(arguments), contains(c.repairs, repair.IgnoredMember)
 	if p.o.Repair && !more && (value == "" || value == "null" || value == `""`) {
 		c.repairs, c.arguments = append(c.repairs, repair.MissingArguments), "{}"
 		return c, nil

@@ -45,8 +45,8 @@ type Parser struct {
 
 // Parser returns a reader of one text.
 func (f Format) Parser(o Options) *Parser {
-	return &Parser{o: o, format: f, machine: f.machine(), types: &types{tools: o.Tools, mend: o.Repair}, retries: maxRetries,
-		result: Result{Complete: true}}
+	return &Parser{o: o, format: f, machine: f.machine(), types: &types{tools: o.Tools, mend: o.Repair},
+		retries: maxRetries, result: Result{Complete: true}}
 }
 
 // Feed reads the next chunk and returns what it settles.

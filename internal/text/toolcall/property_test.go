@@ -23,7 +23,8 @@ func values(depth int) *rapid.Generator[string] {
 		case n == 0:
 			return rapid.SampledFrom([]string{"null", "true", "false"}).Draw(t, "literal")
 		case n <= 2:
-			return rapid.SampledFrom([]string{"0", "-3", "1.50", "1e-07", "12345678901234567890", "-0.0", "2E+10"}).Draw(t, "number")
+			return rapid.SampledFrom([]string{"0", "-3", "1.50", "1e-07", "12345678901234567890", "-0.0",
+				"2E+10"}).Draw(t, "number")
 		case n == 3 && depth > 0:
 			for range rapid.IntRange(0, 3).Draw(t, "n") {
 				parts = append(parts, values(depth-1).Draw(t, "item"))
@@ -36,7 +37,12 @@ func values(depth int) *rapid.Generator[string] {
 			slices.Sort(parts) // as Gemma's templates do
 			return "{" + strings.Join(parts, ", ") + "}"
 		}
-		return quote(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a\nb", "\n", "it's \"x\"", `C:\d\`, "</tool_call>", "{}", "7", "true", "<b>", "日本🙂", "[x](y)", "# ,;"})).Draw(t, "text"))
+		return quote(
+			rapid.OneOf(
+				rapid.String(), rapid.SampledFrom([]string{"", "a\nb", "\n", "it's \"x\"", `C:\d\`, "</tool_call>",
+					"{}", "7", "true", "<b>", "日本🙂", "[x](y)", "# ,;"}),
+			).Draw(t, "text"),
+		)
 	})
 }
 
@@ -51,7 +57,8 @@ func drawCalls(t *rapid.T) (calls []chat.ToolCall, tools []chat.Tool) {
 		}
 		slices.Sort(members)
 		calls = append(calls, chat.ToolCall{Name: name, Arguments: "{" + strings.Join(members, ", ") + "}"})
-		tools = append(tools, chat.Tool{Name: name, InputSchema: json.RawMessage(`{"properties": {` + strings.Join(properties, ", ") + "}}")})
+		tools = append(tools, chat.Tool{Name: name,
+			InputSchema: json.RawMessage(`{"properties": {` + strings.Join(properties, ", ") + "}}")})
 	}
 	return calls, tools
 }
@@ -64,7 +71,8 @@ func TestEmitThenParse(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				want, tools := drawCalls(t)
 				drawn++
-				content := rapid.SampledFrom([]string{"", "Let me see.", "a\n", "\n\n", "é <b> {x} [1]"}).Draw(t, "content")
+				content := rapid.SampledFrom([]string{"", "Let me see.", "a\n", "\n\n", "é <b> {x} [1]"}).Draw(t,
+					"content")
 				text, err := f.Emit(content, want)
 				if err != nil {
 					if !strings.Contains(err.Error(), "cannot carry") {
@@ -75,12 +83,14 @@ func TestEmitThenParse(t *testing.T) {
 				written++
 				o := Options{Tools: tools}
 				got := f.Parse(text, o)
-				if got.Err != "" || got.Content != content || !got.Complete || len(got.Repairs) > 0 || len(got.Calls) != len(want) {
+				if got.Err != "" || got.Content != content || !got.Complete || len(got.Repairs) > 0 ||
+					len(got.Calls) != len(want) {
 					t.Fatalf("%q: got %+v", text, got)
 				}
 				for i, c := range got.Calls {
 					same := c.Arguments == want[i].Arguments
-					if f.Name() == "lfm2" || f.Name() == "pythonic" || f.Name() == "olmo3" { // escapes in strings are Python's
+					// escapes in strings are Python's
+					if f.Name() == "lfm2" || f.Name() == "pythonic" || f.Name() == "olmo3" {
 						same = sameJSON(c.Arguments, want[i].Arguments)
 					}
 					if c.Name != want[i].Name || !same {
@@ -107,16 +117,23 @@ func cut(t *rapid.T, text string) (chunks []string) {
 
 // pieces are what texts that parsers stumble over are made of.
 func pieces() []string {
-	out := []string{"\n", "\n\n", " ", "a", "é", `"`, `\`, "{", "}", "[", "]", "(", ")", ",", ";", "'", "'''", "=", ":", "1", "name", "```", "<", "<|", ">", `{"name": "f", "arguments": {}}`, `{"name": "f", "parameters": {"a": "`, "f(a=1)", "call:f{a:1}", "functions.f:0", " to=functions.f", "json", "function", "arg_key>", "\xff", "<think>"}
+	out := []string{
+		"\n", "\n\n", " ", "a", "é", `"`, `\`, "{", "}", "[", "]", "(", ")", ",", ";", "'", "'''", "=", ":",
+		"1", "name", "```", "<", "<|", ">", `{"name": "f", "arguments": {}}`, `{"name": "f", "parameters": {"a": "`,
+		"f(a=1)", "call:f{a:1}", "functions.f:0", " to=functions.f", "json", "function", "arg_key>", "\xff", "<think>",
+	}
 	for _, f := range All() {
 		text, _ := f.Emit("", []chat.ToolCall{{Name: "f", Arguments: `{"a": "b"}`}, {Name: "g", Arguments: "{}"}})
 		out = append(out, text, text[:len(text)/2], text[len(text)/2:])
 	}
-	return append(out, "<tool_call>", "</tool_call>", "<function=", "</function>", "<parameter=a>", "</parameter>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>",
-		"<minimax:tool_call>", "</minimax:tool_call>", `<invoke name="f">`, "</invoke>", `<parameter name="a">`, dsSection, dsSectionEnd, dsCall, dsCallEnd, dsSeparator,
-		"<"+dsml+"tool_calls>", "</"+dsml+"function_calls>", "<"+dsml+`invoke name="f">`, "</"+dsml+"invoke>", kimiSection, kimiSectionEnd, kimiCall, kimiCallEnd, kimiArguments,
-		"<|tool_call_start|>", "<|tool_call_end|>", "<function_calls>", "</function_calls>", "<start_function_call>", "<end_function_call>", "<escape>", "<|tool_call>", "<tool_call|>",
-		`<|"|>`, "<|python_tag|>", "<|python_start|>", "<|python_end|>", mistralMark, "[ARGS]", "[CALL_ID]", "functools[", hStart, hChannel, hConstrain, hMessage, hEnd, hCall, hReturn)
+	return append(out, "<tool_call>", "</tool_call>", "<function=", "</function>", "<parameter=a>", "</parameter>",
+		"<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<minimax:tool_call>", "</minimax:tool_call>",
+		`<invoke name="f">`, "</invoke>", `<parameter name="a">`, dsSection, dsSectionEnd, dsCall, dsCallEnd,
+		dsSeparator, "<"+dsml+"tool_calls>", "</"+dsml+"function_calls>", "<"+dsml+`invoke name="f">`,
+		"</"+dsml+"invoke>", kimiSection, kimiSectionEnd, kimiCall, kimiCallEnd, kimiArguments, "<|tool_call_start|>",
+		"<|tool_call_end|>", "<function_calls>", "</function_calls>", "<start_function_call>", "<end_function_call>",
+		"<escape>", "<|tool_call>", "<tool_call|>", `<|"|>`, "<|python_tag|>", "<|python_start|>", "<|python_end|>",
+		mistralMark, "[ARGS]", "[CALL_ID]", "functools[", hStart, hChannel, hConstrain, hMessage, hEnd, hCall, hReturn)
 }
 
 // However a text is cut, its events and result are the same, and they account for every byte.
@@ -142,7 +159,8 @@ func checkResult(t failer, f Format, text string, r Result) {
 	t.Helper()
 	ids := map[string]bool{}
 	for _, c := range r.Calls {
-		if _, err := members(c.Arguments); err != nil || c.Name == "" || ids[c.ID] || f.validID != nil && !f.validID(c.ID) && f.Name() != "kimi_k2" {
+		if _, err := members(c.Arguments); err != nil || c.Name == "" || ids[c.ID] ||
+			f.validID != nil && !f.validID(c.ID) && f.Name() != "kimi_k2" {
 			t.Fatalf("%s: %q: call %+v (%v)", f.Name(), text, c, err)
 		}
 		ids[c.ID] = true
@@ -183,7 +201,14 @@ func FuzzParse(f *testing.F) {
 
 func TestEmitRefuses(t *testing.T) {
 	for _, f := range All() {
-		for _, bad := range []chat.ToolCall{{Arguments: "{}"}, {Name: "x"}, {Name: "x", Arguments: "[]"}, {Name: "x", Arguments: `{"a":1,"a":1}`}, {Name: "\xff", Arguments: "{}"}, {Name: "x", Arguments: `{"a": NaN}`}} {
+		for _, bad := range []chat.ToolCall{
+			{Arguments: "{}"},
+			{Name: "x"},
+			{Name: "x", Arguments: "[]"},
+			{Name: "x", Arguments: `{"a":1,"a":1}`},
+			{Name: "\xff", Arguments: "{}"},
+			{Name: "x", Arguments: `{"a": NaN}`},
+		} {
 			if text, err := f.Emit("", []chat.ToolCall{bad}); err == nil {
 				t.Errorf("%s: %+v is written as %q", f.Name(), bad, text)
 			}
@@ -193,16 +218,20 @@ func TestEmitRefuses(t *testing.T) {
 		}
 	}
 	for form, arguments := range map[string]string{
-		"qwen3_coder": `{"a": "</parameter>"}`, "glm45": `{"a": "</arg_value>"}`, "minimax_m2": `{"a": "</invoke>"}`, "deepseek_v3": `{"a": "<｜tool▁call▁end｜>"}`,
-		"deepseek_v31": `{"a": "<｜tool▁sep｜>"}`, "deepseek_v32": `{"a": "</｜DSML｜parameter>"}`, "deepseek_v4": `{"a>": 1}`, "kimi_k2": `{"a": "<|tool_call_end|>"}`,
-		"lfm2": `{"a": "<|tool_call_end|>"}`, "olmo3": `{"a": "</function_calls>"}`, "functiongemma": `{"a": "<escape>"}`, "gemma4": `{"a": "<|\"|>"}`,
-		"pythonic": `{"a b": 1}`, "harmony": `{"a": "<|call|>"}`,
+		"qwen3_coder": `{"a": "</parameter>"}`, "glm45": `{"a": "</arg_value>"}`, "minimax_m2": `{"a": "</invoke>"}`,
+		"deepseek_v3": `{"a": "<｜tool▁call▁end｜>"}`, "deepseek_v31": `{"a": "<｜tool▁sep｜>"}`,
+		"deepseek_v32": `{"a": "</｜DSML｜parameter>"}`, "deepseek_v4": `{"a>": 1}`,
+		"kimi_k2": `{"a": "<|tool_call_end|>"}`, "lfm2": `{"a": "<|tool_call_end|>"}`,
+		"olmo3": `{"a": "</function_calls>"}`, "functiongemma": `{"a": "<escape>"}`, "gemma4": `{"a": "<|\"|>"}`,
+		"pythonic": `{"a b": 1}`,
+		"harmony":  `{"a": "<|call|>"}`,
 	} {
 		f, err := ByName(form)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text, err := f.Emit("", []chat.ToolCall{{Name: "x", Arguments: arguments}}); err == nil || !strings.Contains(err.Error(), "cannot carry") {
+		if text, err := f.Emit("", []chat.ToolCall{{Name: "x", Arguments: arguments}}); err == nil ||
+			!strings.Contains(err.Error(), "cannot carry") {
 			t.Errorf("%s: %s is written as %q (%v)", form, arguments, text, err)
 		}
 		if text, err := f.Emit("", []chat.ToolCall{{Name: "x (y)", Arguments: "{}"}}); err == nil {
@@ -210,7 +239,8 @@ func TestEmitRefuses(t *testing.T) {
 		}
 	}
 	for form, arguments := range map[string][]string{
-		"gemma4": {`{"": 1}`, `{"a b": 1}`, `{"a": {"b:c": [1]}}`, `{"a": ["<|\"|>"]}`}, "lfm2": {`{"": 1}`, `{"a-b": 1}`, `{"1a": 1}`},
+		"gemma4": {`{"": 1}`, `{"a b": 1}`, `{"a": {"b:c": [1]}}`, `{"a": ["<|\"|>"]}`}, "lfm2": {`{"": 1}`,
+			`{"a-b": 1}`, `{"1a": 1}`},
 		"qwen3_coder": {`{"": 1}`, `{" a": 1}`, `{"a\n": 1}`, `{"a>": 1}`}, "pythonic": {`{"a.b": 1}`},
 	} {
 		f, err := ByName(form)
@@ -218,7 +248,8 @@ func TestEmitRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range arguments {
-			if text, err := f.Emit("", []chat.ToolCall{{Name: "x", Arguments: a}}); err == nil || !strings.Contains(err.Error(), "cannot carry") {
+			if text, err := f.Emit("", []chat.ToolCall{{Name: "x", Arguments: a}}); err == nil ||
+				!strings.Contains(err.Error(), "cannot carry") {
 				t.Errorf("%s: %s is written as %q (%v)", form, a, text, err)
 			}
 		}

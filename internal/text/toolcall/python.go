@@ -34,7 +34,8 @@ func pythonCalls(text []byte, separators string) []part {
 		end := r.at
 		if err != nil {
 			end = endOfBad(text, at, separators)
-		} else if rest := bytes.TrimLeft(text[end:], " \t\r"); len(rest) > 0 && strings.IndexByte(separators+"],\n", rest[0]) < 0 {
+		} else if rest := bytes.TrimLeft(text[end:], " \t\r"); len(rest) > 0 &&
+			strings.IndexByte(separators+"],\n", rest[0]) < 0 {
 			err = fmt.Errorf("something follows the call: %.40q", rest)
 			end = endOfBad(text, end, separators)
 		}
@@ -50,8 +51,8 @@ func pythonCalls(text []byte, separators string) []part {
 	return parts
 }
 
-// endOfBad is where a bad call ends: before the separator or bracket behind it, and where its own brackets or strings do
-// not close, at the end of the line.
+// endOfBad is where a bad call ends: before the separator or bracket behind it, and where its own brackets or strings
+// do not close, at the end of the line.
 func endOfBad(text []byte, at int, separators string) int {
 	for end := at; end < len(text); end++ {
 		switch c := text[end]; {
@@ -113,7 +114,8 @@ func (r *pythonReader) word() string {
 	start := r.at
 	for r.at < len(r.text) {
 		c := r.text[r.at]
-		if !(c == '_' || c == '.' || c == '-' || c == '+' && r.at == start || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80) {
+		if !(c == '_' || c == '.' || c == '-' || c == '+' && r.at == start || c >= '0' && c <= '9' ||
+			c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80) {
 			break
 		}
 		r.at++
@@ -208,7 +210,8 @@ func pythonNumber(word string) (string, error) {
 		if rest, ok := strings.CutPrefix(text, "-"); ok {
 			sign, digits = "-", rest
 		}
-		if n, ok := new(big.Int).SetString(digits, 0); ok && len(digits) < 1000 && digits[0] != '+' && digits[0] != '-' && !octal(digits) {
+		if n, ok := new(big.Int).SetString(digits, 0); ok && len(digits) < 1000 && digits[0] != '+' &&
+			digits[0] != '-' && !octal(digits) {
 			return sign + n.String(), nil
 		}
 		digits = strings.ReplaceAll(digits, "_", "")

@@ -114,7 +114,8 @@ func (w *walk) refer(ref string) json.RawMessage {
 		var list []json.RawMessage
 		if json.Unmarshal(at, &object) == nil {
 			at = object[token]
-		} else if i, err := strconv.Atoi(token); err == nil && json.Unmarshal(at, &list) == nil && i >= 0 && i < len(list) {
+		} else if i, err := strconv.Atoi(token); err == nil && json.Unmarshal(at, &list) == nil && i >= 0 &&
+			i < len(list) {
 			at = list[i]
 		} else {
 			return nil
@@ -230,7 +231,8 @@ func (t *types) typedValue(tool, parameter, text, marked string, c *call) string
 	return quote(text)
 }
 
-// repairValue makes a number, an object or an array of a text that almost is one: as Python writes it, else as package repair can.
+// repairValue makes a number, an object or an array of a text that almost is one: as Python writes it, else as package
+// repair can.
 func (t *types) repairValue(want, text string) (string, []repair.Kind, bool) {
 	if !t.mend || text == "" {
 		return "", nil, false

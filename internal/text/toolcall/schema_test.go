@@ -18,30 +18,47 @@ func TestTyped(t *testing.T) {
 		"e": {"enum": ["x", "7"]}, "en": {"enum": [1, 2]}, "ea": {"enum": [null, true, [1], {"k": 2}]}, "c": {"const": "5"}, "se": {"type": "string", "enum": [7]},
 		"r": {"$ref": "#/$defs/S"}, "d": {"$ref": "#/definitions/I"}, "loop": {"$ref": "#/$defs/L"}, "nowhere": {"$ref": "#/$defs/N"}, "round": {"$ref": "#/$defs/R"}, "any": {}, "odd": {"type": 7}, "yes": true
 	}, "$defs": {"S": {"type": "string"}, "R": {"$ref": "#/$defs/R"}, "L": {"anyOf": [{"$ref": "#/$defs/L"}, {"$ref": "#/$defs/S"}]}}, "definitions": {"I": {"$ref": "#/$defs/S"}}}`
-	tools := []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}, {Name: "broken", InputSchema: json.RawMessage(`{"properties": 7}`)}, {Name: "bare"}}
+	tools := []chat.Tool{
+		{Name: "f", InputSchema: json.RawMessage(schema)},
+		{Name: "broken", InputSchema: json.RawMessage(`{"properties": 7}`)},
+		{Name: "bare"},
+	}
 	python := []repair.Kind{repair.PythonLiteral}
 	for _, c := range []struct {
 		tool, parameter, text, want string
 		repairs                     []repair.Kind
 	}{
-		{"f", "s", "7", `"7"`, nil}, {"f", "s", "null", `"null"`, nil}, {"f", "s", "True", `"True"`, nil}, {"f", "s", ` {"a": 1}`, `" {\"a\": 1}"`, nil}, {"f", "s", "", `""`, nil},
-		{"f", "i", "7", "7", nil}, {"f", "i", " -7\n", "-7", nil}, {"f", "i", "7.0", "7.0", nil}, {"f", "i", "seven", `"seven"`, nil}, {"f", "i", "007", `"007"`, nil}, {"f", "i", "99999999999999999999", "99999999999999999999", nil},
-		{"f", "n", "1.50", "1.50", nil}, {"f", "n", "1e5", "1e5", nil}, {"f", "n", "1e999", `"1e999"`, nil}, {"f", "n", "NaN", `"NaN"`, nil}, {"f", "n", "-1e999", `"-1e999"`, nil},
-		{"f", "b", "true", "true", nil}, {"f", "b", "True", "true", python}, {"f", "b", "False", "false", python}, {"f", "b", "1", "1", nil}, {"f", "b", "yes", `"yes"`, nil},
-		{"f", "a", "[1, 2]", "[1, 2]", nil}, {"f", "a", "[1, 1e999]", `"[1, 1e999]"`, nil}, {"f", "a", "[\n1\n]", "[\n1\n]", nil}, {"f", "a", "x", `"x"`, nil}, {"f", "a", `{"a": 1}`, `{"a": 1}`, nil},
+		{"f", "s", "7", `"7"`, nil}, {"f", "s", "null", `"null"`, nil}, {"f", "s", "True", `"True"`, nil}, {"f", "s",
+			` {"a": 1}`, `" {\"a\": 1}"`, nil}, {"f", "s", "", `""`, nil},
+		{"f", "i", "7", "7", nil}, {"f", "i", " -7\n", "-7", nil}, {"f", "i", "7.0", "7.0", nil}, {"f", "i",
+			"seven", `"seven"`, nil}, {"f", "i", "007", `"007"`, nil}, {"f", "i", "99999999999999999999",
+			"99999999999999999999", nil},
+		{"f", "n", "1.50", "1.50", nil}, {"f", "n", "1e5", "1e5", nil}, {"f", "n", "1e999", `"1e999"`, nil}, {"f", "n",
+			"NaN", `"NaN"`, nil}, {"f", "n", "-1e999", `"-1e999"`, nil},
+		{"f", "b", "true", "true", nil}, {"f", "b", "True", "true", python}, {"f", "b", "False", "false", python}, {"f",
+			"b", "1", "1", nil}, {"f", "b", "yes", `"yes"`, nil},
+		{"f", "a", "[1, 2]", "[1, 2]", nil}, {"f", "a", "[1, 1e999]", `"[1, 1e999]"`, nil}, {"f", "a", "[\n1\n]",
+			"[\n1\n]", nil}, {"f", "a", "x", `"x"`, nil}, {"f", "a", `{"a": 1}`, `{"a": 1}`, nil},
 		{"f", "o", `{"a": 1}`, `{"a": 1}`, nil}, {"f", "o", `{"a": 1, "a": 2}`, `"{\"a\": 1, \"a\": 2}"`, nil},
 		{"f", "null", "None", "null", python}, {"f", "null", "null", "null", nil},
-		{"f", "si", "7", "7", nil}, {"f", "si", "x", `"x"`, nil}, {"f", "sn", "null", "null", nil}, {"f", "sn", "None", `"None"`, nil}, {"f", "sn", "7", `"7"`, nil},
-		{"f", "in", "None", "null", python}, {"f", "in", "5", "5", nil}, {"f", "bn", "False", "false", python}, {"f", "bn", "null", "null", nil},
-		{"f", "e", "7", `"7"`, nil}, {"f", "en", "2", "2", nil}, {"f", "ea", "true", "true", nil}, {"f", "ea", "[1]", "[1]", nil}, {"f", "ea", `{"k": 2}`, `{"k": 2}`, nil}, {"f", "c", "5", `"5"`, nil},
-		{"f", "se", "7", `"7"`, nil}, {"f", "r", "7", `"7"`, nil}, {"f", "d", "7", `"7"`, nil}, {"f", "loop", "7", `"7"`, nil}, {"f", "nowhere", "7", "7", nil}, {"f", "round", "7", "7", nil},
-		{"f", "any", "7", "7", nil}, {"f", "any", "x y", `"x y"`, nil}, {"f", "any", `"x"`, `"x"`, nil}, {"f", "odd", "7", "7", nil}, {"f", "yes", "7", "7", nil}, {"f", "unknown", "true", "true", nil},
+		{"f", "si", "7", "7", nil}, {"f", "si", "x", `"x"`, nil}, {"f", "sn", "null", "null", nil}, {"f", "sn", "None",
+			`"None"`, nil}, {"f", "sn", "7", `"7"`, nil},
+		{"f", "in", "None", "null", python}, {"f", "in", "5", "5", nil}, {"f", "bn", "False", "false", python}, {"f",
+			"bn", "null", "null", nil},
+		{"f", "e", "7", `"7"`, nil}, {"f", "en", "2", "2", nil}, {"f", "ea", "true", "true", nil}, {"f", "ea", "[1]",
+			"[1]", nil}, {"f", "ea", `{"k": 2}`, `{"k": 2}`, nil}, {"f", "c", "5", `"5"`, nil},
+		{"f", "se", "7", `"7"`, nil}, {"f", "r", "7", `"7"`, nil}, {"f", "d", "7", `"7"`, nil}, {"f", "loop", "7",
+			`"7"`, nil}, {"f", "nowhere", "7", "7", nil}, {"f", "round", "7", "7", nil},
+		{"f", "any", "7", "7", nil}, {"f", "any", "x y", `"x y"`, nil}, {"f", "any", `"x"`, `"x"`, nil}, {"f", "odd",
+			"7", "7", nil}, {"f", "yes", "7", "7", nil}, {"f", "unknown", "true", "true", nil},
 		{"broken", "x", "7", "7", nil}, {"bare", "x", "7", "7", nil}, {"unknown", "x", "7", "7", nil},
 	} {
 		types := &types{tools: tools}
 		var got call
-		if value := types.typedValue(c.tool, c.parameter, c.text, "", &got); value != c.want || !reflect.DeepEqual(got.repairs, c.repairs) {
-			t.Errorf("%s.%s %q: got %s %q, want %s %q", c.tool, c.parameter, c.text, value, got.repairs, c.want, c.repairs)
+		if value := types.typedValue(c.tool, c.parameter, c.text, "", &got); value != c.want ||
+			!reflect.DeepEqual(got.repairs, c.repairs) {
+			t.Errorf("%s.%s %q: got %s %q, want %s %q",
+				c.tool, c.parameter, c.text, value, got.repairs, c.want, c.repairs)
 		}
 	}
 	types := &types{tools: tools}
@@ -66,15 +83,19 @@ func TestParametersInPartsOfASchema(t *testing.T) {
 		`{"properties": {"x": {"$ref": "#/$defs/a%20b"}}, "$defs": {"a b": {"type": "string"}}}`,
 		`{"$id": "https://example.com/s.json", "properties": {"x": {"$ref": "https://example.com/s.json#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}`,
 		`{"properties": {"x": {"$ref": "#/components/schemas/A"}}, "components": {"schemas": {"A": {"type": "string"}}}}`,
-		`{"properties": {"x": {"type": "string"}}, "anyOf": [` + strings.Repeat(`{"$ref": "#"},`, 40) + `{}]}`, // followed each time, it would not end
+		// followed each time, it would not end
+		`{"properties": {"x": {"type": "string"}}, "anyOf": [` + strings.Repeat(`{"$ref": "#"},`, 40) + `{}]}`,
 	} {
 		types := &types{tools: []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}}}
 		if got := types.typedValue("f", "x", "7", "", &call{}); got != `"7"` {
 			t.Errorf("%s: got %s", schema, got)
 		}
 	}
-	for _, schema := range []string{`{"properties": {"x": {"$ref": "#/nowhere/0"}}}`, `{"properties": {"x": {"$ref": "other.json#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}`,
-		`{"properties": {"x": {"$ref": "#%zz"}}}`, `{"properties": {"x": {"$ref": "#/allOf/7"}}, "allOf": []}`} {
+	for _, schema := range []string{
+		`{"properties": {"x": {"$ref": "#/nowhere/0"}}}`,
+		`{"properties": {"x": {"$ref": "other.json#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}`,
+		`{"properties": {"x": {"$ref": "#%zz"}}}`, `{"properties": {"x": {"$ref": "#/allOf/7"}}, "allOf": []}`,
+	} {
 		types := &types{tools: []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}}}
 		if got := types.typedValue("f", "x", "7", "", &call{}); got != "7" {
 			t.Errorf("%s: got %s, and nothing says that it is a text", schema, got)

@@ -48,8 +48,10 @@ func checkStream(t failer, f Format, o Options, want Result, chunks ...string) {
 	if text := strings.Join(chunks, ""); raw.String() != text {
 		t.Fatalf("%s: events stand for %q, the text is %q", f.Name(), raw.String(), text)
 	}
-	if content.String() != want.Content || reasoning.String() != want.Reasoning || !reflect.DeepEqual(calls, want.Calls) {
-		t.Fatalf("%s: chunks %q: events add up to %q, %q and %+v, want %+v", f.Name(), chunks, content.String(), reasoning.String(), calls, want)
+	if content.String() != want.Content || reasoning.String() != want.Reasoning ||
+		!reflect.DeepEqual(calls, want.Calls) {
+		t.Fatalf("%s: chunks %q: events add up to %q, %q and %+v, want %+v",
+			f.Name(), chunks, content.String(), reasoning.String(), calls, want)
 	}
 }
 
@@ -57,10 +59,13 @@ func checkStream(t failer, f Format, o Options, want Result, chunks ...string) {
 func checkMarkup(t failer, f Format, raw string) {
 	t.Helper()
 	rest := raw
-	for _, mark := range []string{"<tool_call>", "</tool_call>", "<minimax:tool_call>", "</minimax:tool_call>", "<function_calls>", "</function_calls>",
-		dsSection, dsSectionEnd, kimiSection, kimiSectionEnd, "<" + dsml + "tool_calls>", "</" + dsml + "tool_calls>",
-		"<" + dsml + "function_calls>", "</" + dsml + "function_calls>", "<|tool_call_start|>", "<|tool_call_end|>",
-		"<|python_tag|>", "<|python_start|>", "<|python_end|>", mistralMark, "functools"} {
+	for _, mark := range []string{
+		"<tool_call>", "</tool_call>", "<minimax:tool_call>", "</minimax:tool_call>", "<function_calls>",
+		"</function_calls>", dsSection, dsSectionEnd, kimiSection, kimiSectionEnd, "<" + dsml + "tool_calls>",
+		"</" + dsml + "tool_calls>", "<" + dsml + "function_calls>", "</" + dsml + "function_calls>",
+		"<|tool_call_start|>", "<|tool_call_end|>", "<|python_tag|>", "<|python_start|>", "<|python_end|>", mistralMark,
+		"functools",
+	} {
 		rest = strings.ReplaceAll(rest, mark, "")
 	}
 	rest = strings.Trim(rest, " \t\r\n[],;")
@@ -75,7 +80,10 @@ func checkMarkup(t failer, f Format, raw string) {
 }
 
 func TestStreamingEqualsParseOfWhatIsEmitted(t *testing.T) {
-	calls := []chat.ToolCall{{Name: "get_weather", Arguments: `{"city": "Paris", "days": 3, "x": [1, {"a": null}], "ok": true}`}, {Name: "now", Arguments: "{}"}}
+	calls := []chat.ToolCall{
+		{Name: "get_weather", Arguments: `{"city": "Paris", "days": 3, "x": [1, {"a": null}], "ok": true}`},
+		{Name: "now", Arguments: "{}"},
+	}
 	for _, f := range All() {
 		text, err := f.Emit("Let me see.", calls)
 		if err != nil {
@@ -114,7 +122,8 @@ func TestMistralWithoutAName(t *testing.T) {
 		}
 		p := f.Parser(Options{})
 		events := p.Feed(`[TOOL_CALLS]{"a": 1} and more`)
-		if _, r := p.Close(); len(events) == 0 || events[0].Err == "" || r.Content != `[TOOL_CALLS]{"a": 1} and more` || !strings.HasPrefix(r.Err, "malformed") {
+		if _, r := p.Close(); len(events) == 0 || events[0].Err == "" || r.Content != `[TOOL_CALLS]{"a": 1} and more` ||
+			!strings.HasPrefix(r.Err, "malformed") {
 			t.Errorf("%s: %+v, %+v", name, events, r)
 		}
 	}

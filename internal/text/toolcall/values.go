@@ -13,7 +13,8 @@ type valueScan struct {
 
 // holds reports whether the mark of a call that stands at a place is the text of a value. It is where a value is open
 // whose closing tag still comes. Where none is open, ended tells whether markup follows the mark: if not, and a closing
-// tag still comes that nothing opens, the one in front of the mark was text as well. known is false where more text must tell.
+// tag still comes that nothing opens, the one in front of the mark was text as well. known is false where more text
+// must tell.
 func (v *valueScan) holds(m valueMarks, text []byte, at, size int, ended, final bool) (within, known bool) {
 	if v.follow(m, text, at); !v.in && (ended || m.open == m.shut) {
 		return false, true

@@ -11,8 +11,8 @@ import (
 	"hone/internal/text/toolcall/repair"
 )
 
-// xmlForms write a call of f with text arguments, each value between the form's own tags, and no closing tag where a value
-// ends in CUT.
+// xmlForms write a call of f with text arguments, each value between the form's own tags, and no closing tag where a
+// value ends in CUT.
 func xmlForms() map[string]func(arguments ...string) string {
 	pairs := func(arguments []string, one func(name, value string) string, shut string) string {
 		var b strings.Builder
@@ -28,26 +28,37 @@ func xmlForms() map[string]func(arguments ...string) string {
 	}
 	return map[string]func(arguments ...string) string{
 		"qwen3_coder": func(a ...string) string {
-			return "<tool_call>\n<function=f>\n" + pairs(a, func(n, v string) string { return "<parameter=" + n + ">\n" + v + "\n</parameter>\n" }, "</parameter>") +
+			return "<tool_call>\n<function=f>\n" + pairs(a, func(n, v string) string {
+				return "<parameter=" + n + ">\n" + v + "\n</parameter>\n"
+			}, "</parameter>") +
 				"</function>\n</tool_call>"
 		},
 		"minimax_m2": func(a ...string) string {
-			return "<minimax:tool_call>\n<invoke name=\"f\">\n" + pairs(a, func(n, v string) string { return `<parameter name="` + n + `">` + v + "</parameter>\n" }, "</parameter>") +
+			return "<minimax:tool_call>\n<invoke name=\"f\">\n" + pairs(a, func(n, v string) string {
+				return `<parameter name="` + n + `">` + v + "</parameter>\n"
+			}, "</parameter>") +
 				"</invoke>\n</minimax:tool_call>"
 		},
 		"glm45": func(a ...string) string {
-			return "<tool_call>f\n" + pairs(a, func(n, v string) string { return "<arg_key>" + n + "</arg_key>\n<arg_value>" + v + "</arg_value>\n" }, "</arg_value>") + "</tool_call>"
+			return "<tool_call>f\n" + pairs(a, func(n, v string) string {
+				return "<arg_key>" + n + "</arg_key>\n<arg_value>" + v + "</arg_value>\n"
+			}, "</arg_value>") + "</tool_call>"
 		},
 		"deepseek_v32": func(a ...string) string {
-			return "<" + dsml + "function_calls>\n<" + dsml + "invoke name=\"f\">\n" + pairs(a, func(n, v string) string {
-				return "<" + dsml + `parameter name="` + n + `">` + v + "</" + dsml + "parameter>\n"
-			}, "</"+dsml+"parameter>") + "</" + dsml + "invoke>\n</" + dsml + "function_calls>"
+			return "<" + dsml + "function_calls>\n<" + dsml + "invoke name=\"f\">\n" +
+				pairs(a, func(n, v string) string {
+					return "<" + dsml + `parameter name="` + n + `">` + v + "</" + dsml + "parameter>\n"
+				}, "</"+dsml+"parameter>") + "</" + dsml + "invoke>\n</" + dsml + "function_calls>"
 		},
 		"gemma4": func(a ...string) string {
-			return "<|tool_call>call:f{" + strings.TrimSuffix(pairs(a, func(n, v string) string { return n + `:<|"|>` + v + `<|"|>,` }, ""), ",") + "}<tool_call|>"
+			return "<|tool_call>call:f{" +
+				strings.TrimSuffix(pairs(a, func(n, v string) string { return n + `:<|"|>` + v + `<|"|>,` }, ""), ",") +
+				"}<tool_call|>"
 		},
 		"functiongemma": func(a ...string) string {
-			return "<start_function_call>call:f{" + strings.TrimSuffix(pairs(a, func(n, v string) string { return n + `:<escape>` + v + `<escape>,` }, ""), ",") + "}<end_function_call>"
+			return "<start_function_call>call:f{" +
+				strings.TrimSuffix(pairs(a, func(n, v string) string { return n + `:<escape>` + v + `<escape>,` }, ""),
+					",") + "}<end_function_call>"
 		},
 	}
 }
@@ -63,10 +74,15 @@ func valueTools() []chat.Tool {
 
 // A tag of the form in a value is text; a value that is cut is no call.
 func TestTagsInValues(t *testing.T) {
-	texts := []string{"a </function> b </tool_call> c", "</function>", "</tool_call>", "<tool_call>", "a\n</function>\n</tool_call>\nb", "<function=g> x", "a </invoke> b", "</invoke>\n</minimax:tool_call>",
-		"<invoke name=\"g\">", "</minimax:tool_call> c", "</" + dsml + "invoke>", "</" + dsml + "function_calls>\n", "<" + dsml + "invoke name=\"g\">", "a </tool_call>\n<tool_call>f\n b",
-		"<tool_call|> b", "<|tool_call>call:g{", "x <end_function_call> y", "<start_function_call>", "a <b>1</b> </div>\n", "<parameter=other> x", "</tool_call></tool_call></function></function>",
-		"</function", "<", "if a < b && b > c", "{\"name\": \"f\"}", "<arg_key>", "</arg_key>", "a </parameter> b", "a </arg_value> b", "</" + dsml + "parameter> z"}
+	texts := []string{
+		"a </function> b </tool_call> c", "</function>", "</tool_call>", "<tool_call>",
+		"a\n</function>\n</tool_call>\nb", "<function=g> x", "a </invoke> b", "</invoke>\n</minimax:tool_call>",
+		"<invoke name=\"g\">", "</minimax:tool_call> c", "</" + dsml + "invoke>", "</" + dsml + "function_calls>\n",
+		"<" + dsml + "invoke name=\"g\">", "a </tool_call>\n<tool_call>f\n b", "<tool_call|> b", "<|tool_call>call:g{",
+		"x <end_function_call> y", "<start_function_call>", "a <b>1</b> </div>\n", "<parameter=other> x",
+		"</tool_call></tool_call></function></function>", "</function", "<", "if a < b && b > c", "{\"name\": \"f\"}",
+		"<arg_key>", "</arg_key>", "a </parameter> b", "a </arg_value> b", "</" + dsml + "parameter> z",
+	}
 	for form, write := range xmlForms() {
 		f, err := ByName(form)
 		if err != nil {
@@ -75,8 +91,14 @@ func TestTagsInValues(t *testing.T) {
 		for _, text := range texts {
 			for _, mend := range []bool{false, true} {
 				o := Options{Tools: valueTools(), Repair: mend}
-				for _, call := range []string{write("path", "p", "content", text), write("content", text, "path", "p"), write("content", text)} {
-					for name, wire := range map[string]string{"alone": call, "twice": call + "\n" + call, "behind words": "I write it.\n" + call} {
+				for _, call := range []string{
+					write("path", "p", "content", text), write("content", text, "path", "p"), write("content", text),
+				} {
+					for name, wire := range map[string]string{
+						"alone":        call,
+						"twice":        call + "\n" + call,
+						"behind words": "I write it.\n" + call,
+					} {
 						got := f.Parse(wire, o)
 						want := 1 + strings.Count(name, "twice")
 						if len(got.Calls) != want || got.Err != "" || len(got.Repairs) > 0 || !got.Complete {
@@ -85,7 +107,8 @@ func TestTagsInValues(t *testing.T) {
 						}
 						for _, c := range got.Calls {
 							var arguments map[string]string
-							if json.Unmarshal([]byte(c.Arguments), &arguments) != nil || strings.Trim(arguments["content"], "\n") != strings.Trim(text, "\n") {
+							if json.Unmarshal([]byte(c.Arguments), &arguments) != nil ||
+								strings.Trim(arguments["content"], "\n") != strings.Trim(text, "\n") {
 								t.Errorf("%s, %s, mend %v: %q is read as %s", form, name, mend, text, c.Arguments)
 							}
 						}
@@ -97,12 +120,16 @@ func TestTagsInValues(t *testing.T) {
 	}
 }
 
-// A value without its closing tag is mended where that is asked for and it can be told where it ends, and is no call else.
+// A value without its closing tag is mended where that is asked for and it can be told where it ends, and is no call
+// else.
 func TestValuesThatDoNotEnd(t *testing.T) {
 	for form, write := range xmlForms() {
 		f, _ := ByName(form)
 		if !strings.Contains(form, "gemma") {
-			for _, wire := range []string{write("content", "a </function> bCUT"), write("content", "a </tool_call> </invoke> bCUT"), write("content", "aCUT", "path", "p"), write("path", "p", "content", "aCUT")} {
+			for _, wire := range []string{
+				write("content", "a </function> bCUT"), write("content", "a </tool_call> </invoke> bCUT"),
+				write("content", "aCUT", "path", "p"), write("path", "p", "content", "aCUT"),
+			} {
 				for _, mend := range []bool{false, true} {
 					o := Options{Tools: valueTools(), Repair: mend}
 					got := f.Parse(wire, o)
@@ -116,7 +143,8 @@ func TestValuesThatDoNotEnd(t *testing.T) {
 		}
 		call := write("path", "p", "content", "a </function> </tool_call> </invoke> b")
 		for i := range len(call) - 1 { // where a completion ends at its limit
-			if got := f.Parse(call[:i], Options{Tools: valueTools()}); len(got.Calls) > 0 && !strings.Contains(got.Calls[0].Arguments, "</invoke> b") {
+			if got := f.Parse(call[:i], Options{Tools: valueTools()}); len(got.Calls) > 0 &&
+				!strings.Contains(got.Calls[0].Arguments, "</invoke> b") {
 				t.Errorf("%s: %q is read as %s", form, call[:i], got.Calls[0].Arguments)
 			}
 		}
@@ -173,7 +201,8 @@ func TestPythonValues(t *testing.T) {
 			f, _ := ByName(form)
 			wire := write(x.name, x.value)
 			got := f.Parse(wire, Options{Tools: valueTools(), Repair: true})
-			if want := `{"` + x.name + `": ` + x.want + `}`; len(got.Calls) != 1 || !sameJSON(got.Calls[0].Arguments, want) || !reflect.DeepEqual(got.Repairs, x.repairs) {
+			if want := `{"` + x.name + `": ` + x.want + `}`; len(got.Calls) != 1 ||
+				!sameJSON(got.Calls[0].Arguments, want) || !reflect.DeepEqual(got.Repairs, x.repairs) {
 				t.Errorf("%s: %s of %s: %+v, want %s %q", form, x.value, x.name, got, want, x.repairs)
 			}
 			strict := f.Parse(wire, Options{Tools: valueTools()})

@@ -17,18 +17,30 @@ func tagFormats() []Format {
 	}}
 	coderParameters := parameters{open: "<parameter=", shut: "</parameter>", trim: true}
 	minimaxParameters := parameters{open: "<parameter name=", shut: "</parameter>", quoted: true}
-	coder := tags{section: []string{"<tool_call>"}, sectionEnd: []string{"</tool_call>"}, open: "<function=", shut: "</function>",
-		value: coderParameters.marks(), body: coderParameters.body}
+	coder := tags{section: []string{"<tool_call>"}, sectionEnd: []string{"</tool_call>"}, open: "<function=",
+		shut: "</function>", value: coderParameters.marks(), body: coderParameters.body}
 	minimax := tags{section: []string{"<minimax:tool_call>"}, sectionEnd: []string{"</minimax:tool_call>"},
 		open: "<invoke name=", shut: "</invoke>", value: minimaxParameters.marks(), body: minimaxParameters.body}
-	glm := tags{open: "<tool_call>", shut: "</tool_call>", value: valueMarks{"<arg_value>", "</arg_value>"}, body: glmBody}
+	glm := tags{open: "<tool_call>", shut: "</tool_call>", value: valueMarks{"<arg_value>", "</arg_value>"},
+		body: glmBody}
 	return []Format{
-		{name: "hermes", also: []string{"qwen2.5", "qwen3", "qwen3_json"}, lead: 1, blank: space, id: callID, machine: newTagMachine(hermes),
-			frame: Frame{Open: "<tool_call>\n" + nameKey, Middle: argumentsKey, Close: "}\n</tool_call>", Between: "\n"},
-			marks: []string{"<tool_call>"}},
-		{name: "qwen3_coder", also: []string{"qwen3_xml", "nemotron_v3"}, lead: 2, blank: space, id: callID, machine: newTagMachine(coder)},
-		{name: "glm45", also: []string{"glm46", "glm47", "glm"}, lead: 1, blank: space, id: callID, machine: newTagMachine(glm)},
-		{name: "minimax_m2", also: []string{"minimax"}, lead: 1, blank: space, id: callID, machine: newTagMachine(minimax)},
+		{
+			name:    "hermes",
+			also:    []string{"qwen2.5", "qwen3", "qwen3_json"},
+			lead:    1,
+			blank:   space,
+			id:      callID,
+			machine: newTagMachine(hermes),
+			frame: Frame{Open: "<tool_call>\n" + nameKey, Middle: argumentsKey, Close: "}\n</tool_call>",
+				Between: "\n"},
+			marks: []string{"<tool_call>"},
+		},
+		{name: "qwen3_coder", also: []string{"qwen3_xml", "nemotron_v3"}, lead: 2, blank: space, id: callID,
+			machine: newTagMachine(coder)},
+		{name: "glm45", also: []string{"glm46", "glm47", "glm"}, lead: 1, blank: space, id: callID,
+			machine: newTagMachine(glm)},
+		{name: "minimax_m2", also: []string{"minimax"}, lead: 1, blank: space, id: callID,
+			machine: newTagMachine(minimax)},
 	}
 }
 
@@ -170,7 +182,8 @@ func (x parameters) unquote(text string) string {
 
 // isName reports whether a text may be the name of a tool: nothing but what servers allow in one.
 func isName(text string) bool {
-	return text != "" && len(text) <= 256 && !strings.ContainsAny(text, " \t\r\n<>{}[]()\"'`=,;|") && strings.ToValidUTF8(text, "") == text
+	return text != "" && len(text) <= 256 && !strings.ContainsAny(text, " \t\r\n<>{}[]()\"'`=,;|") &&
+		strings.ToValidUTF8(text, "") == text
 }
 
 // glmBody reads a name and pairs of <arg_key> and <arg_value>; line breaks between them are markup.
@@ -230,7 +243,8 @@ func glmValue(p *Parser, text []byte, c *call) (string, []byte, error) {
 	return string(inner[:end]), inner[end+len("</arg_value>"):], nil
 }
 
-// glmArgument returns where an argument of the tool begins within a value; -1 is nowhere. The key of another one is text.
+// glmArgument returns where an argument of the tool begins within a value; -1 is nowhere. The key of another one is
+// text.
 func glmArgument(p *Parser, text []byte, tool string) int {
 	for at := 0; ; at++ {
 		found := bytes.Index(text[at:], []byte("<arg_key>"))
@@ -239,7 +253,8 @@ func glmArgument(p *Parser, text []byte, tool string) int {
 		}
 		at += found
 		key, rest, err := cutTags(text[at:], "<arg_key>", "</arg_key>")
-		if err == nil && bytes.HasPrefix(bytes.TrimLeft(rest, space), []byte("<arg_value>")) && !p.types.foreign(tool, strings.TrimSpace(key)) {
+		if err == nil && bytes.HasPrefix(bytes.TrimLeft(rest, space), []byte("<arg_value>")) &&
+			!p.types.foreign(tool, strings.TrimSpace(key)) {
 			return at
 		}
 	}

@@ -84,8 +84,9 @@ func New(o Options) (*Gate, error) {
 		g.mode = Ask
 	case Ask, Auto, ReadOnly:
 	default:
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the approval mode is not known", Where: "mcp.approval.mode",
-			Why: fmt.Sprintf("%q is none of ask, auto, readonly", o.Mode), Next: "write one of them into hone.yaml"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the approval mode is not known",
+			Where: "mcp.approval.mode", Why: fmt.Sprintf("%q is none of ask, auto, readonly",
+				o.Mode), Next: "write one of them into hone.yaml"}
 	}
 	for _, l := range []struct {
 		key      string
@@ -96,7 +97,8 @@ func New(o Options) (*Gate, error) {
 			r, err := parseRule(p)
 			if err != nil {
 				return nil, &fault.Error{Code: fault.CodeUsage, What: "an approval rule cannot be read",
-					Where: "mcp.approval." + l.key, Err: err, Next: `write "server" or "server/tool"; * stands for any characters`}
+					Where: "mcp.approval." + l.key, Err: err,
+					Next: `write "server" or "server/tool"; * stands for any characters`}
 			}
 			*l.rules = append(*l.rules, r)
 		}
@@ -105,8 +107,8 @@ func New(o Options) (*Gate, error) {
 }
 
 // Decide answers for one call, and asks the person where it has to. A name that is no tool of the catalog is allowed,
-// for the servers' pool answers it as an unknown tool and sends nothing; nobody should be asked about it. at is what the
-// person is told beside the call.
+// for the servers' pool answers it as an unknown tool and sends nothing; nobody should be asked about it. at is what
+// the person is told beside the call.
 func (g *Gate) Decide(ctx context.Context, call chat.ToolCall, at Place) Decision {
 	tool, known := g.tool(call.Name)
 	if !known {
@@ -131,15 +133,16 @@ func (g *Gate) tool(name string) (Tool, bool) {
 	return tool, known
 }
 
-// Admit takes in a tool that came up after people looked at the list. It says why not, "" where it did: a rule must allow its
-// calls, or reviewed be false, which says that the mode auto was chosen for tools that nobody has looked at.
+// Admit takes in a tool that came up after people looked at the list. It says why not, "" where it did: a rule must
+// allow its calls, or reviewed be false, which says that the mode auto was chosen for tools that nobody has looked at.
 func (g *Gate) Admit(name string, tool Tool, reviewed bool) string {
 	d, ask := g.verdict(tool)
 	if ask || !d.Allowed {
 		return d.Why
 	}
 	if reviewed && d.By != ByRule {
-		return fmt.Sprintf("nobody has looked at it; to offer it, write mode: auto into mcp.approval, or add %q to its allow", tool.ID())
+		return fmt.Sprintf("nobody has looked at it; to offer it, write mode: auto into mcp.approval, "+
+			"or add %q to its allow", tool.ID())
 	}
 	g.known.Lock()
 	defer g.known.Unlock()
@@ -160,7 +163,8 @@ func (g *Gate) verdict(tool Tool) (d Decision, ask bool) {
 		return Decision{By: ByRule, Why: fmt.Sprintf("denied by the rule %q", r)}, false
 	}
 	if r, ok := first(g.ask, tool); ok {
-		return Decision{Why: fmt.Sprintf("to send it unasked, take %q out of mcp.approval.ask and add %q to mcp.approval.allow", r, tool.ID())}, true
+		return Decision{Why: fmt.Sprintf("to send it unasked, take %q out of mcp.approval.ask and add %q to "+
+			"mcp.approval.allow", r, tool.ID())}, true
 	}
 	if r, ok := first(g.allow, tool); ok {
 		return Decision{Allowed: true, By: ByRule, Why: fmt.Sprintf("allowed by the rule %q", r)}, false
@@ -172,7 +176,8 @@ func (g *Gate) verdict(tool Tool) (d Decision, ask bool) {
 	case g.mode == ReadOnly && tool.ReadOnly:
 		return Decision{Allowed: true, By: ByMode, Why: "allowed by the mode readonly"}, false
 	case g.mode == ReadOnly:
-		return Decision{By: ByMode, Why: "denied by the mode readonly, since the tool is not annotated as read-only; " + advice}, false
+		return Decision{By: ByMode,
+			Why: "denied by the mode readonly, since the tool is not annotated as read-only; " + advice}, false
 	}
 	return Decision{Why: advice}, true
 }
@@ -198,7 +203,8 @@ func (g *Gate) askFor(ctx context.Context, q Question, advice string) Decision {
 	case err != nil && ctx.Err() != nil:
 		return Decision{By: ByNobody, Why: "denied because the question was not answered: " + ctx.Err().Error()}
 	case err != nil:
-		return Decision{By: ByNobody, Why: "denied because the question was not answered (" + err.Error() + ") and " + advice}
+		return Decision{By: ByNobody,
+			Why: "denied because the question was not answered (" + err.Error() + ") and " + advice}
 	}
 	d := Decision{Allowed: true, By: ByPerson}
 	switch answer {
@@ -245,8 +251,8 @@ func (g *Gate) Refusal(name string) string {
 	return ""
 }
 
-// RulesToChange are the rules that have to change so that nobody need be asked: those to take out of ask, and those to add
-// to allow, where a server's name stands for all of its tools. Both are empty where there is somebody to ask.
+// RulesToChange are the rules that have to change so that nobody need be asked: those to take out of ask, and those to
+// add to allow, where a server's name stands for all of its tools. Both are empty where there is somebody to ask.
 func (g *Gate) RulesToChange() (ask, allow []string) {
 	if g.prompter != nil {
 		return nil, nil

@@ -84,7 +84,10 @@ func TestDecide(t *testing.T) {
 		{"server name is no prefix", Options{Allow: []string{"files"}}, "files2", false, ByNobody, "files2/read"},
 		{"slashes in both names", Options{Allow: []string{"io.github.up/context7/docs/*"}}, "c7", true, ByRule, "docs/*"},
 		{"server name with a slash", Options{Allow: []string{"io.github.up/context7"}}, "c7", true, ByRule, "context7"},
-		{"deny over ask and allow", Options{Mode: Auto, Deny: []string{"calc/add"}, Ask: all, Allow: all, Prompter: YesToAll{}}, "add", false, ByRule, `denied by the rule "calc/add"`},
+		{
+			"deny over ask and allow", Options{Mode: Auto, Deny: []string{"calc/add"}, Ask: all, Allow: all,
+				Prompter: YesToAll{}}, "add", false, ByRule, `denied by the rule "calc/add"`,
+		},
 		{"ask over allow", Options{Mode: Auto, Ask: []string{"calc"}, Allow: all, Prompter: &asked{}}, "add", false, ByPerson, "denied by the user"},
 		{"ask over auto, nobody there", Options{Mode: Auto, Ask: []string{"calc"}}, "add", false, ByNobody, `take "calc" out of mcp.approval.ask`},
 		{"--yes", Options{Prompter: YesToAll{}}, "add", true, ByPerson, "allowed by the user"},
@@ -309,8 +312,8 @@ func TestNobodyIsAskedForAnEpisodeThatEnded(t *testing.T) {
 	}
 }
 
-// Where a question ends without an answer, the reason says how the call is answered in advance; where the run was stopped, it
-// does not.
+// Where a question ends without an answer, the reason says how the call is answered in advance; where the run was
+// stopped, it does not.
 func TestUnansweredSaysHowToAnswerInAdvance(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	g, err := New(Options{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}},
@@ -318,12 +321,14 @@ func TestUnansweredSaysHowToAnswerInAdvance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := g.Decide(ctx, chat.ToolCall{Name: "b"}, Place{}); d.By != ByNobody || !strings.HasSuffix(d.Why, `(EOF) and no rule allows it; to send it, add "a/b" to mcp.approval.allow`) {
+	if d := g.Decide(ctx, chat.ToolCall{Name: "b"}, Place{}); d.By != ByNobody ||
+		!strings.HasSuffix(d.Why, `(EOF) and no rule allows it; to send it, add "a/b" to mcp.approval.allow`) {
 		t.Errorf("%+v", d)
 	}
 	stopping := prompt(func(context.Context, Question) (Answer, error) { stop(); return No, context.Canceled })
 	g.prompter = stopping
-	if d := g.Decide(ctx, chat.ToolCall{Name: "b"}, Place{}); d.By != ByNobody || strings.Contains(d.Why, "mcp.approval") {
+	if d := g.Decide(ctx, chat.ToolCall{Name: "b"}, Place{}); d.By != ByNobody ||
+		strings.Contains(d.Why, "mcp.approval") {
 		t.Errorf("stopped: %+v", d)
 	}
 }

@@ -90,10 +90,12 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (Answer, error) {
 	if q.Tool.ReadOnly {
 		note = " (annotated as read-only)"
 	}
-	whose := q.Place.text() + fmt.Sprintf("  server:    %s\n  tool:      %s%s\n", name(q.Tool.Server), name(q.Tool.Name), note)
+	whose := q.Place.text() + fmt.Sprintf("  server:    %s\n  tool:      %s%s\n",
+		name(q.Tool.Server), name(q.Tool.Name), note)
 	shown := arguments(q.Arguments)
 	again := ""
-	if strings.Count(shown, "\n") >= manyLines || len(shown) > manyLines*80 { // which have pushed the head off the screen
+	// which have pushed the head off the screen
+	if strings.Count(shown, "\n") >= manyLines || len(shown) > manyLines*80 {
 		again = "These arguments are for\n" + whose
 	}
 	_, err := fmt.Fprintf(t.out, "\nThe model asks to call a tool.\n%s  arguments: %s\n%s", whose, shown, again)

@@ -76,7 +76,8 @@ func TestTerminalAnswers(t *testing.T) {
 		go func() {
 			defer close(done)
 			got, err := p.Ask(t.Context(), Question{Tool: catalog["add"], Arguments: "{}"})
-			if got != tc.want || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+			if got != tc.want || (err == nil) != (tc.err == "") ||
+				err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("typed %q: %v, %v", tc.typed, got, err)
 			}
 		}()
@@ -100,17 +101,25 @@ func TestTerminalShowsEverything(t *testing.T) {
 		never     []string
 	}{
 		{"plain", Tool{Server: "calc", Name: "add"}, `{"b":1.50,"a":[2]}`, Place{},
-			[]string{"server:    calc\r\n", "tool:      add\r\n", "\"b\": 1.50,\r\n", "\"a\": [\r\n"}, []string{"read-only", "These arguments", "episode", "task"}},
+			[]string{"server:    calc\r\n", "tool:      add\r\n", "\"b\": 1.50,\r\n", "\"a\": [\r\n"},
+			[]string{"read-only", "These arguments", "episode", "task"}},
 		{"read-only", Tool{Server: "f", Name: "get", ReadOnly: true}, `{}`, Place{}, []string{"get (annotated as read-only)"}, nil},
-		{"long", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, Place{}, []string{long, "These arguments are for\r\n  server:    f\r\n  tool:      put\r\nSend it?"}, nil},
+		{"long", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, Place{},
+			[]string{long, "These arguments are for\r\n  server:    f\r\n  tool:      put\r\nSend it?"}, nil},
 		{"many lines", Tool{Server: "f", Name: "put"}, `{"a":[` + strings.Repeat("1,", 30) + `1]}`, Place{}, []string{"tool:      put\r\nSend it?"}, nil},
 		{"escape sequences", Tool{Server: "f", Name: "p\x1b[2Jut\nfake"}, "{\"a\":\"\u202e\u200b\"}", Place{},
 			[]string{`p\u001b[2Jut\nfake`, `\u202e\u200b`}, []string{"\x1b", "\u202e", "\u200b"}},
 		{"not JSON", Tool{Server: "f", Name: "put"}, "x\n  tool:      harmless", Place{}, []string{`"x\n  tool:      harmless"`}, nil},
-		{"task and progress", Tool{Server: "f", Name: "put"}, `{}`, Place{Task: "Put it\n  tool:      away.", Episode: 3, Episodes: 60, Call: 2},
-			[]string{"episode:   3 of 60, call 2\r\n  task:      Put it\\n  tool:      away.\r\n  server:    f\r\n  tool:      put\r\n"}, []string{"These arguments"}},
-		{"task and progress beneath", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, Place{Task: strings.Repeat("é", 3000), Episode: 1, Episodes: 1, Call: 1},
-			[]string{"These arguments are for\r\n  episode:   1 of 1, call 1\r\n  task:      " + strings.Repeat("é", 137) + "...\r\n  server:    f\r\n  tool:      put\r\nSend it?"}, nil},
+		{"task and progress", Tool{Server: "f", Name: "put"}, `{}`,
+			Place{Task: "Put it\n  tool:      away.", Episode: 3, Episodes: 60, Call: 2}, []string{
+				"episode:   3 of 60, call 2\r\n  task:      Put it\\n  tool:      away.\r\n  server:    f\r\n" +
+					"  tool:      put\r\n",
+			}, []string{"These arguments"}},
+		{"task and progress beneath", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`,
+			Place{Task: strings.Repeat("é", 3000), Episode: 1, Episodes: 1, Call: 1}, []string{
+				"These arguments are for\r\n  episode:   1 of 1, call 1\r\n  task:      " +
+					strings.Repeat("é", 137) + "...\r\n  server:    f\r\n  tool:      put\r\nSend it?",
+			}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := newTerminal(t)
@@ -218,7 +227,8 @@ func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func TestSessionAsksOnATerminal(t *testing.T) {
 	p := newTerminal(t)
 	inner := &fakeTools{}
-	s, err := gate(t, Options{Prompter: p.Terminal, Deny: []string{"files/write"}}).Wrap(inner, nil).Open(t.Context(), "e")
+	s, err := gate(t, Options{Prompter: p.Terminal, Deny: []string{"files/write"}}).Wrap(inner,
+		nil).Open(t.Context(), "e")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +237,8 @@ func TestSessionAsksOnATerminal(t *testing.T) {
 	go func() {
 		defer close(done)
 		results := s.Call(t.Context(), calls)
-		want := []string{"allowed by the user, always for calc/add", `denied by the rule "files/write"`, "denied by the user", "allowed by the user, always for calc/add"}
+		want := []string{"allowed by the user, always for calc/add", `denied by the rule "files/write"`,
+			"denied by the user", "allowed by the user, always for calc/add"}
 		for i, r := range results {
 			if r.Approval != want[i] {
 				t.Errorf("call %d: %q, want %q", i, r.Approval, want[i])

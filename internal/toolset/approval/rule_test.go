@@ -9,8 +9,8 @@ import (
 	"hone/internal/chat"
 )
 
-// Whatever the rules are, following the advice of Unanswered leaves nothing to be asked, allows what would have been asked
-// about, and changes no other answer.
+// Whatever the rules are, following the advice of Unanswered leaves nothing to be asked, allows what would have been
+// asked about, and changes no other answer.
 func TestUnansweredIsAllThatIsMissing(t *testing.T) {
 	pattern := rapid.SampledFrom([]string{"*", "calc", "calc/*", "files*", "files/read", "*/add", "io*", "nothing"})
 	rapid.Check(t, func(r *rapid.T) {

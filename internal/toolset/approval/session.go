@@ -21,7 +21,9 @@ type gatedTools struct {
 	at    func(episode string) Place
 }
 
-func (t *gatedTools) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+func (t *gatedTools) Open(
+	ctx context.Context, episode string, templates ...environment.Template,
+) (environment.Session, error) {
 	s, err := t.inner.Open(ctx, episode, templates...)
 	if err != nil {
 		return nil, err

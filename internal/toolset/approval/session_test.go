@@ -9,16 +9,21 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// A denial is answered in the place of a result, with who decided; the person is told where in the run each call stands, and
-// denied calls count. The scenario's own calls are not asked about, and a rule denies them too.
+// A denial is answered in the place of a result, with who decided; the person is told where in the run each call
+// stands, and denied calls count. The scenario's own calls are not asked about, and a rule denies them too.
 func TestSessionsAreGated(t *testing.T) {
 	var asked []Place
-	g := gate(t, Options{Mode: Ask, Deny: []string{"files/write"}, Prompter: prompt(func(_ context.Context, q Question) (Answer, error) {
-		asked = append(asked, q.Place)
-		return []Answer{Yes, No}[len(asked)%2], nil
-	})})
+	g := gate(t, Options{
+		Mode: Ask,
+		Deny: []string{"files/write"},
+		Prompter: prompt(func(_ context.Context, q Question) (Answer, error) {
+			asked = append(asked, q.Place)
+			return []Answer{Yes, No}[len(asked)%2], nil
+		}),
+	})
 	inner := &fakeTools{}
-	s, err := g.Wrap(inner, func(episode string) Place { return Place{Task: episode, Episode: 2, Episodes: 3} }).Open(t.Context(), "tidy")
+	s, err := g.Wrap(inner,
+		func(episode string) Place { return Place{Task: episode, Episode: 2, Episodes: 3} }).Open(t.Context(), "tidy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,10 +38,12 @@ func TestSessionsAreGated(t *testing.T) {
 	for _, r := range results {
 		got = append(got, r.Status)
 	}
-	if want := []trajectory.CallStatus{trajectory.CallDenied, trajectory.CallOK, trajectory.CallDenied, trajectory.CallDenied}; !slices.Equal(got, want) {
+	if want := []trajectory.CallStatus{trajectory.CallDenied, trajectory.CallOK, trajectory.CallDenied,
+		trajectory.CallDenied}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if r := results[2]; r.Approval != `denied by the rule "files/write"` || r.Text != "The call was denied: "+r.Approval || results[1].Approval != "allowed by the user" {
+	if r := results[2]; r.Approval != `denied by the rule "files/write"` ||
+		r.Text != "The call was denied: "+r.Approval || results[1].Approval != "allowed by the user" {
 		t.Errorf("%+v", results)
 	}
 	if want := []Place{{"tidy", 2, 3, 1}, {"tidy", 2, 3, 2}, {"tidy", 2, 3, 4}}; !slices.Equal(asked, want) {

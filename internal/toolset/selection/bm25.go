@@ -110,8 +110,8 @@ func parameters(schema any, visit func(text string)) {
 	}
 }
 
-// words splits a text at everything but letters and digits, and names at their capitals, and drops plurals. Every letter
-// of a script without spaces is a word.
+// words splits a text at everything but letters and digits, and names at their capitals, and drops plurals. Every
+// letter of a script without spaces is a word.
 func words(text string) []string {
 	var out []string
 	var word []rune
@@ -134,7 +134,8 @@ func words(text string) []string {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r):
 			end()
 			continue
-		case unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+		case unicode.IsUpper(r) && i > 0 &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
 			end() // readFile, HTTPServer
 		}
 		word = append(word, r)

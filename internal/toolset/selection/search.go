@@ -33,8 +33,8 @@ func NewSearch(inner environment.Tools, tools []chat.Tool) *Search {
 	return s
 }
 
-// NeedsSearch reports whether a tool list of numTokens takes more than share of a context of that many tokens, so that it
-// should be searched rather than shown.
+// NeedsSearch reports whether a tool list of numTokens takes more than share of a context of that many tokens, so that
+// it should be searched rather than shown.
 func NeedsSearch(numTokens, context int, share float64) bool {
 	return float64(numTokens) > share*float64(context)
 }
@@ -42,12 +42,15 @@ func NeedsSearch(numTokens, context int, share float64) bool {
 // ToolList is what the model is shown from the start.
 func (s *Search) ToolList() []chat.Tool {
 	return []chat.Tool{{Name: s.name,
-		Description: fmt.Sprintf("Finds tools by what they do. There are %d tools in all; those found can be called from the next turn on.", len(s.tools)),
+		Description: fmt.Sprintf("Finds tools by what they do. There are %d tools in all; "+
+			"those found can be called from the next turn on.", len(s.tools)),
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"words that say what the tool should do"}},"required":["query"],"additionalProperties":false}`)}}
 }
 
 // Open opens a session that knows no tools yet but ToolList's. The session is a *SearchSession.
-func (s *Search) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+func (s *Search) Open(
+	ctx context.Context, episode string, templates ...environment.Template,
+) (environment.Session, error) {
 	inner, err := s.inner.Open(ctx, episode, templates...)
 	if err != nil {
 		return nil, err
@@ -62,8 +65,8 @@ type SearchSession struct {
 	offered []chat.Tool
 }
 
-// CallableTools is what can be called now: ToolList and what was found, in the order of finding. An endpoint that takes the
-// list of tools with each request is given this one.
+// CallableTools is what can be called now: ToolList and what was found, in the order of finding. An endpoint that takes
+// the list of tools with each request is given this one.
 func (s *SearchSession) CallableTools() []chat.Tool { return slices.Clone(s.offered) }
 
 // Call answers searches itself and sends the calls of offered tools together. A tool that was not offered before this
@@ -79,7 +82,8 @@ func (s *SearchSession) Call(ctx context.Context, calls []chat.ToolCall) []traje
 			results[i] = s.find(call)
 		case s.search.has(call.Name) && !contains(before, call.Name):
 			why := fmt.Sprintf("the tool %q has not been found yet; call %s first", call.Name, s.search.name)
-			results[i] = trajectory.ToolResult{Call: call, Status: trajectory.CallInvalid, Text: "Error: " + why, Error: why}
+			results[i] = trajectory.ToolResult{Call: call, Status: trajectory.CallInvalid,
+				Text: "Error: " + why, Error: why}
 		default: // what no server has, the servers' pool answers
 			send, places = append(send, call), append(places, i)
 		}
@@ -125,7 +129,8 @@ func (s *SearchSession) answer(call chat.ToolCall) trajectory.ToolResult {
 		t := s.search.tools[i]
 		fmt.Fprintf(&b, "\n%s", definition(t))
 		if !contains(s.offered, t.Name) {
-			s.offered = append(s.offered[:len(s.offered):len(s.offered)], t) // the list that calls are held against stays
+			// the list that calls are held against stays
+			s.offered = append(s.offered[:len(s.offered):len(s.offered)], t)
 		}
 	}
 	return trajectory.ToolResult{Status: trajectory.CallOK, Text: b.String()}

@@ -20,11 +20,12 @@ const DefaultMax = 40
 
 // Options of a Selector. 0 takes the default in brackets.
 type Options struct {
-	Max         int    // tools shown [DefaultMax]
-	Distractors int    // of them, those drawn at random from what does not fit the task [a quarter of Max]; negative for none
+	Max int // tools shown [DefaultMax]
+	// of them, those drawn at random from what does not fit the task [a quarter of Max]; negative for none
+	Distractors int
 	Seed        uint64 // of the draw
-	// Twins are tools that do the same as another, by name, and that one's name: they are shown only where a scenario needs
-	// them, and the other one then is not.
+	// Twins are tools that do the same as another, by name, and that one's name: they are shown only where a scenario
+	// needs them, and the other one then is not.
 	Twins map[string]string
 }
 
@@ -52,10 +53,10 @@ func New(tools []chat.Tool, o Options) *Selector {
 	return s
 }
 
-// Select returns the tools for one scenario, in the catalog's order so that their place tells nothing: all of them where
-// they are no more than Max; else those named in gold, distractors, and the best matches of the task for the rest.
-// Distractors depend on the seed and the scenario's id alone, so all rollouts of a group, and a resumed run, see the
-// same. gold are names that must be there, also where they are more than Max; an unknown one is a *fault.Error.
+// Select returns the tools for one scenario, in the catalog's order so that their place tells nothing: all of them
+// where they are no more than Max; else those named in gold, distractors, and the best matches of the task for the
+// rest. Distractors depend on the seed and the scenario's id alone, so all rollouts of a group, and a resumed run, see
+// the same. gold are names that must be there, also where they are more than Max; an unknown one is a *fault.Error.
 func (s *Selector) Select(scenarioID, task string, gold []string) ([]chat.Tool, error) {
 	chosen := make([]bool, len(s.tools))
 	left := s.o.Max
@@ -74,8 +75,9 @@ func (s *Selector) Select(scenarioID, task string, gold []string) ([]chat.Tool, 
 	for _, name := range gold {
 		i, known := s.place[name]
 		if !known {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the tool %q of a scenario is not in the catalog", name),
-				Where: "scenario " + scenarioID, Next: "hone discover lists the tools"}
+			return nil, &fault.Error{Code: fault.CodeUsage,
+				What: fmt.Sprintf("the tool %q of a scenario is not in the catalog",
+					name), Where: "scenario " + scenarioID, Next: "hone discover lists the tools"}
 		}
 		take(i)
 		if other, twin := s.o.Twins[name]; twin && !slices.Contains(gold, other) {
@@ -96,7 +98,8 @@ func (s *Selector) Select(scenarioID, task string, gold []string) ([]chat.Tool, 
 			take(i)
 		}
 	}
-	for _, i := range s.draw(scenarioID, left, func(i int) bool { return !chosen[i] && !hidden[i] }) { // also where fewer match than there is room
+	// also where fewer match than there is room
+	for _, i := range s.draw(scenarioID, left, func(i int) bool { return !chosen[i] && !hidden[i] }) {
 		take(i)
 	}
 	return s.pick(func(i int) bool { return chosen[i] }), nil
@@ -113,8 +116,8 @@ func (s *Selector) pick(keep func(i int) bool) []chat.Tool {
 	return out
 }
 
-// draw are n tools of those that may be: the first ones by a hash of seed, scenario and name, so that a tool added to the
-// catalog displaces at most one other.
+// draw are n tools of those that may be: the first ones by a hash of seed, scenario and name, so that a tool added to
+// the catalog displaces at most one other.
 func (s *Selector) draw(scenarioID string, n int, may func(i int) bool) []int {
 	if n <= 0 {
 		return nil

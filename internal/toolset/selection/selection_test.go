@@ -43,8 +43,9 @@ func namesIn(tools []chat.Tool) []string {
 
 func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
-		"readFile": "read file", "read_text_file": "read text file", "HTTPServer2": "http server2", "List files, please!": "list file please",
-		"class": "class", "gas": "gas", "文件 read": "文 件 read", "": "", "naïve Ünder": "naïve ünder",
+		"readFile": "read file", "read_text_file": "read text file", "HTTPServer2": "http server2",
+		"List files, please!": "list file please", "class": "class", "gas": "gas", "文件 read": "文 件 read", "": "",
+		"naïve Ünder": "naïve ünder",
 	} {
 		if got := strings.Join(words(text), " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -57,7 +58,13 @@ func TestRank(t *testing.T) {
 		tool("read_file", "Reads a text file from disk"),
 		tool("write_file", "Writes a text file to disk"),
 		tool("send_mail", "Sends a message to a person"),
-		{Name: "plot", Description: "Draws", InputSchema: json.RawMessage(`{"type":"object","properties":{"axis":{"description":"the horizontal coordinate"}}}`)},
+		{
+			Name:        "plot",
+			Description: "Draws",
+			InputSchema: json.RawMessage(
+				`{"type":"object","properties":{"axis":{"description":"the horizontal coordinate"}}}`,
+			),
+		},
 		{Name: "broken", Description: "No schema", InputSchema: json.RawMessage(`{`)},
 	}
 	x := NewIndex(tools)
@@ -146,7 +153,8 @@ func TestDistractors(t *testing.T) {
 	if !slices.Equal(base, pick(Options{Max: 20, Distractors: 8, Seed: 1}, "a")) {
 		t.Error("not deterministic")
 	}
-	if slices.Equal(base, pick(Options{Max: 20, Distractors: 8, Seed: 2}, "a")) || slices.Equal(base, pick(Options{Max: 20, Distractors: 8, Seed: 1}, "b")) {
+	if slices.Equal(base, pick(Options{Max: 20, Distractors: 8, Seed: 2}, "a")) ||
+		slices.Equal(base, pick(Options{Max: 20, Distractors: 8, Seed: 1}, "b")) {
 		t.Error("seed or scenario changes nothing")
 	}
 	matched := 0
@@ -165,7 +173,8 @@ func TestDistractors(t *testing.T) {
 func TestSelectProperties(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		tools := many(rapid.IntRange(0, 80).Draw(r, "tools"))
-		o := Options{Max: rapid.IntRange(0, 30).Draw(r, "max"), Distractors: rapid.IntRange(-1, 40).Draw(r, "distractors"), Seed: rapid.Uint64().Draw(r, "seed")}
+		o := Options{Max: rapid.IntRange(0, 30).Draw(r, "max"),
+			Distractors: rapid.IntRange(-1, 40).Draw(r, "distractors"), Seed: rapid.Uint64().Draw(r, "seed")}
 		var gold []string
 		if len(tools) > 0 {
 			for _, i := range rapid.SliceOfN(rapid.IntRange(0, len(tools)-1), 0, 5).Draw(r, "gold") {
@@ -180,7 +189,8 @@ func TestSelectProperties(t *testing.T) {
 		}
 		names := namesIn(got)
 		limit := s.o.Max
-		if want := max(min(limit, len(tools)), len(slices.Compact(slices.Sorted(slices.Values(gold))))); len(names) != want && len(tools) > limit {
+		if want := max(min(limit, len(tools)),
+			len(slices.Compact(slices.Sorted(slices.Values(gold))))); len(names) != want && len(tools) > limit {
 			r.Fatalf("%d tools, want %d", len(names), want)
 		}
 		for _, g := range gold {
@@ -239,13 +249,17 @@ func TestSearch(t *testing.T) {
 	}
 	session := opened.(*SearchSession)
 	// One turn: a search, a tool it finds, one that is nowhere, and searches that fail.
-	results := session.Call(t.Context(), []chat.ToolCall{call("search_tools", `{"query":"thing42"}`), call("tool42", "{}"),
-		call("nowhere", "{}"), call("search_tools", `{"q":1}`), call("search_tools", `{"query":"zebra"}`), call("search_tools", `{}`)})
+	results := session.Call(t.Context(), []chat.ToolCall{
+		call("search_tools", `{"query":"thing42"}`), call("tool42", "{}"),
+		call("nowhere", "{}"), call("search_tools", `{"q":1}`), call("search_tools", `{"query":"zebra"}`),
+		call("search_tools", `{}`),
+	})
 	for i, want := range []struct {
 		status trajectory.CallStatus
 		text   string
 	}{{trajectory.CallOK, `"name":"tool42"`}, {trajectory.CallInvalid, "call search_tools first"},
-		{trajectory.CallOK, "did nowhere"}, {trajectory.CallInvalid, `want {"query"`}, {trajectory.CallOK, "No tool matches"}, {trajectory.CallInvalid, "invalid"}} {
+		{trajectory.CallOK, "did nowhere"}, {trajectory.CallInvalid, `want {"query"`}, {trajectory.CallOK,
+			"No tool matches"}, {trajectory.CallInvalid, "invalid"}} {
 		if results[i].Status != want.status || !strings.Contains(results[i].Text, want.text) {
 			t.Errorf("call %d: %+v, want %+v", i, results[i], want)
 		}
@@ -257,8 +271,10 @@ func TestSearch(t *testing.T) {
 		t.Errorf("offered %v", got)
 	}
 	// The next turn may call what was found, and a search for more words finds no more than Results.
-	results = session.Call(t.Context(), []chat.ToolCall{call("tool42", "{}"), call("search_tools", `{"query":"handles the system"}`)})
-	if results[0].Text != "did tool42" || strings.Count(results[1].Text, `"function"`) != 4 || len(session.CallableTools()) != 4 {
+	results = session.Call(t.Context(),
+		[]chat.ToolCall{call("tool42", "{}"), call("search_tools", `{"query":"handles the system"}`)})
+	if results[0].Text != "did tool42" || strings.Count(results[1].Text, `"function"`) != 4 ||
+		len(session.CallableTools()) != 4 {
 		t.Errorf("%+v, offered %v", results, namesIn(session.CallableTools()))
 	}
 	if len(inner.sent) != 2 {

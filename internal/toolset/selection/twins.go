@@ -14,9 +14,9 @@ type Served struct {
 	InputSchema               json.RawMessage
 }
 
-// Twins groups tools of different servers that do the same, as far as their words tell: they take the same parameters, and
-// either have the same name, or descriptions that are near copies (data/near) with the same numbers in them. It returns
-// groups of two or more, as places in tools, each in order, and no tool in two of them.
+// Twins groups tools of different servers that do the same, as far as their words tell: they take the same parameters,
+// and either have the same name, or descriptions that are near copies (data/near) with the same numbers in them. It
+// returns groups of two or more, as places in tools, each in order, and no tool in two of them.
 func Twins(tools []Served) [][]int {
 	texts, forms := make([]string, len(tools)), make([]string, len(tools))
 	for i, t := range tools {
@@ -30,7 +30,8 @@ func Twins(tools []Served) [][]int {
 	group := make([]int, len(tools))
 	named := map[string][]int{} // by parameters and name
 	for i, t := range tools {
-		// joins reports whether this tool is of another server than all of a group: two tools of one server are not the same.
+		// joins reports whether this tool is of another server than all of a group: two tools of one server are not the
+		// same.
 		joins := func(j int) bool {
 			return !slices.ContainsFunc(members[group[j]], func(k int) bool { return tools[k].Server == t.Server })
 		}

@@ -56,8 +56,8 @@ const notAnswering = "no: "
 // patience is how long a server that was added may take to start, and to list its tools.
 const patience = time.Minute
 
-// add adds a package or URL. A server that was installed is asked once for its tools, in the sandbox, unless x says not to; one that does
-// not answer stays added. asked is x as it was given, before an entry of a registry was looked up.
+// add adds a package or URL. A server that was installed is asked once for its tools, in the sandbox, unless x says not
+// to; one that does not answer stays added. asked is x as it was given, before an entry of a registry was looked up.
 func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*Added, error) {
 	in, err := toolset.Add(ctx, h, c, x.Addition)
 	if err != nil || in == nil {
@@ -81,7 +81,8 @@ func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*
 		out.Answer = fmt.Sprintf("%s, protocol %s", fault.Count(len(found.Tools), "tool"), found.Era)
 		if place != nil {
 			out.Writes, out.Next = notAnswering+place.Said, next
-			h.Say("warning: %s is installed, and wants to keep its data where it may not write: %s", in.Name, place.Said)
+			h.Say("warning: %s is installed, and wants to keep its data where it may not write: %s",
+				in.Name, place.Said)
 			h.Say("  next:  %s", next)
 		}
 		return out, nil
@@ -90,7 +91,8 @@ func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*
 		return out, nil // it is added all the same
 	}
 	if len(in.Unbuilt) > 0 {
-		next = "install scripts did not run, of " + strings.Join(in.Unbuilt, ", ") + "; they may be what it lacks: " + again("--build") + "; if it is not that, " + next
+		next = "install scripts did not run, of " + strings.Join(in.Unbuilt, ", ") + "; they may be what it lacks: " +
+			again("--build") + "; if it is not that, " + next
 	}
 	out.Answer, out.Next = notAnswering+fault.Whole(err), next
 	h.Say("warning: %s is installed, and does not answer: %s", in.Name, fault.Indent(fault.Whole(err), "  "))
@@ -98,8 +100,11 @@ func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*
 	return out, nil
 }
 
-// tools asks a server of a file once for its tools, and whether it can keep its data. again is the line that adds it once more with further flags.
-func tools(ctx context.Context, h *host.Host, c config.Config, file, name string, again func(more ...string) string) (found mcp.ServerTools, place *toolset.Place, next string, err error) {
+// tools asks a server of a file once for its tools, and whether it can keep its data. again is the line that adds it
+// once more with further flags.
+func tools(
+	ctx context.Context, h *host.Host, c config.Config, file, name string, again func(more ...string) string,
+) (found mcp.ServerTools, place *toolset.Place, next string, err error) {
 	servers, err := mcp.ReadConfig(file, h.LookupEnv)
 	if err == nil {
 		servers, err = servers.Only(name)
@@ -125,14 +130,20 @@ func tools(ctx context.Context, h *host.Host, c config.Config, file, name string
 	return r.Tools, housing.FindPlace(ctx, c, r.Tools, r.Err), next, r.Err
 }
 
-// Add installs a server and writes its entry into a configuration. Of an entry of a registry it asks for the values that
-// are missing: first the environment's variable of that name, where Env or a person allows it, then a person who types.
+// Add installs a server and writes its entry into a configuration. Of an entry of a registry it asks for the values
+// that are missing: first the environment's variable of that name, where Env or a person allows it, then a person who
+// types.
 func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, error) {
 	if _, locked, err := packages.LockOf(x.Package); err != nil {
 		return nil, err
 	} else if locked || !ofRegistry(x.Package) {
 		if len(x.Set)+len(x.Env) > 0 || x.Registry != "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "--set, --env and --registry are for entries of a registry", Where: x.Package, Next: "name the entry, such as io.github.user/server"}
+			return nil, &fault.Error{
+				Code:  fault.CodeUsage,
+				What:  "--set, --env and --registry are for entries of a registry",
+				Where: x.Package,
+				Next:  "name the entry, such as io.github.user/server",
+			}
 		}
 		return add(ctx, h, c, x, x)
 	}
@@ -145,19 +156,23 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 	if err != nil {
 		return nil, orPackage(err, x.Package)
 	}
-	if whole, _, _ := strings.Cut(x.Package[min(1, len(x.Package)):], "@"); e.Name != x.Package[:min(1, len(x.Package))]+whole { // anyone may call a server so
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "that is a part of a server's name", Where: x.Package, Why: "the list has " + e.Name,
-			Next: "if that is the one you mean: hone servers add " + e.Name}
+	// anyone may call a server so
+	if whole, _, _ := strings.Cut(x.Package[min(1, len(x.Package)):],
+		"@"); e.Name != x.Package[:min(1, len(x.Package))]+whole {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "that is a part of a server's name", Where: x.Package,
+			Why: "the list has " + e.Name, Next: "if that is the one you mean: hone servers add " + e.Name}
 	}
 	if e.Status == "deleted" {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the registry says that the server was deleted", Where: e.Name, Next: "use another one: hone servers search"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the registry says that the server was deleted",
+			Where: e.Name, Next: "use another one: hone servers search"}
 	}
 	if e.Status == "deprecated" {
 		h.Say("warning: the registry says that %s is deprecated", e.Name)
 	}
 	choice, err := e.Choose()
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "hone cannot install that server", Where: e.Name, Err: err, Next: "see its manual, and write it into the MCP configuration by hand"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "hone cannot install that server", Where: e.Name,
+			Err: err, Next: "see its manual, and write it into the MCP configuration by hand"}
 	}
 	values, err := valuesOf(x.Set, choice.Needs)
 	if err == nil && !h.DryRun {
@@ -168,15 +183,18 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 	}
 	launch, err := choice.Fill(values)
 	if err != nil && !h.DryRun {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the server lacks a value", Where: e.Name, Err: err, Next: "give it with --set NAME=VALUE; a secret in the environment variable NAME, with --env NAME"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the server lacks a value", Where: e.Name, Err: err,
+			Next: "give it with --set NAME=VALUE; a secret in the environment variable NAME, with --env NAME"}
 	}
 	settle(&x.Addition, e, choice, launch)
 	h.Say("%s %s is %s", e.Name, e.Version, x.Package)
 	for _, denied := range choice.Denied {
-		h.Say("the entry asks the engine for %s, which the image does not get; --volume HOST:CONTAINER gives it a folder", host.OneLine(denied))
+		h.Say("the entry asks the engine for %s, which the image does not get; --volume HOST:CONTAINER gives "+
+			"it a folder", host.OneLine(denied))
 	}
 	if choice.Base != "" && !strings.HasPrefix(x.Package, "oci:") {
-		h.Say("the entry says that the package is in %s; it is taken from where the package manager is set to", choice.Base)
+		h.Say("the entry says that the package is in %s; it is taken from where the package manager is set to",
+			choice.Base)
 	}
 	return add(ctx, h, c, x, asked)
 }
@@ -214,8 +232,8 @@ func ofRegistry(name string) bool {
 	return !found && (err != nil || u.Host == "")
 }
 
-// valuesOf reads NAME=VALUE, and refuses a name that the entry does not ask for. A secret on the command line would stay in the
-// shell's history.
+// valuesOf reads NAME=VALUE, and refuses a name that the entry does not ask for. A secret on the command line would
+// stay in the shell's history.
 func valuesOf(set []string, needs []packages.Need) (map[string]string, error) {
 	values := map[string]string{}
 	for _, text := range set {
@@ -234,20 +252,24 @@ func valuesOf(set []string, needs []packages.Need) (map[string]string, error) {
 		case !found:
 			return nil, bad("--set takes NAME=VALUE", "write --set NAME=VALUE")
 		case secret:
-			return nil, bad(name+" is a secret, which the shell's history would keep", "set the environment variable "+packages.Variable(name)+" and give --env "+packages.Variable(name)+", or be asked for it on a terminal")
+			return nil, bad(name+" is a secret, which the shell's history would keep", "set the environment variable "+
+				packages.Variable(name)+" and give --env "+packages.Variable(name)+", or be asked for it on a terminal")
 		case !slices.Contains(known, name):
-			return nil, bad(fmt.Sprintf("the server asks for no value %q", name), "it asks for: "+strings.Join(known, ", "))
+			return nil, bad(fmt.Sprintf("the server asks for no value %q", name),
+				"it asks for: "+strings.Join(known, ", "))
 		}
 		values[name] = value
 	}
 	return values, nil
 }
 
-// ask adds the values that are missing: the environment's, then a person's where one types. Of what need not be given only
-// the environment is asked. The entry chose the names of the variables: env, or a person, says which of them it may have.
+// ask adds the values that are missing: the environment's, then a person's where one types. Of what need not be given
+// only the environment is asked. The entry chose the names of the variables: env, or a person, says which of them it
+// may have.
 func ask(ctx context.Context, h *host.Host, choice packages.Choice, values map[string]string, env []string) error {
 	stopped := func(err error) error {
-		return errors.Join(&fault.Error{Code: fault.CodeStopped, What: "nothing was added", Next: "the same command asks again"}, err)
+		return errors.Join(&fault.Error{Code: fault.CodeStopped, What: "nothing was added",
+			Next: "the same command asks again"}, err)
 	}
 	found := map[string]string{}
 	for _, n := range choice.Needs {

@@ -7,13 +7,14 @@ import (
 	"hone/internal/toolset"
 )
 
-// again is the command line that adds the server once more in the place of the one that is there now, with the flags that were given and
-// some more, without its arguments.
+// again is the command line that adds the server once more in the place of the one that is there now, with the flags
+// that were given and some more, without its arguments.
 func (x Wanted) again(c config.Config, name string, more ...string) string {
 	words := []string{"hone servers add", toolset.ShellWord(x.Package), "--name", toolset.ShellWord(name)}
 	add := func(flag string, values ...string) {
 		for _, value := range values {
-			if value != "" && !(flag == "--constraint" && len(more) > 1 && more[0] == flag && more[1] == toolset.ShellWord(value)) {
+			if value != "" &&
+				!(flag == "--constraint" && len(more) > 1 && more[0] == flag && more[1] == toolset.ShellWord(value)) {
 				words = append(words, flag, toolset.ShellWord(value))
 			}
 		}

@@ -17,12 +17,34 @@ func TestAgain(t *testing.T) {
 		more  []string
 		want  string
 	}{
-		{Wanted{Addition: toolset.Addition{Package: "pypi:dates", File: ".mcp.json", Python: "python3"}}, []string{"--constraint", "'mcp<2'"}, "hone servers add pypi:dates --name d --force --constraint 'mcp<2'"},
-		{Wanted{Addition: toolset.Addition{Package: "pypi:dates", File: "sub/mcp.json", Dir: "a b", Bin: "serve", Python: "python3.12", Hosts: []string{"x.example.com", "y.example.com"}, Constraints: []string{"mcp<2", "httpx<1"},
-			Build: true, AllowFindings: scan.Allowed{"d/*"}, Args: []string{"--verbose"}}}, []string{"--constraint", "'mcp<2'"},
-			"hone servers add pypi:dates --name d --mcp-config sub/mcp.json --dir 'a b' --bin serve --python python3.12 --host x.example.com --host y.example.com --constraint 'httpx<1' --build --force --constraint 'mcp<2' --allow-findings 'd/*'"},
-		{Wanted{Addition: toolset.Addition{Package: "io.example/d", Volumes: []string{"/a:/b:ro"}}, Registry: "entries.json", Set: []string{"ROOM=red"}, Env: []string{"KEY"}}, []string{"--build"},
-			"hone servers add io.example/d --name d --volume /a:/b:ro --registry entries.json --set ROOM=red --env KEY --force --build"},
+		{Wanted{Addition: toolset.Addition{Package: "pypi:dates", File: ".mcp.json", Python: "python3"}},
+			[]string{"--constraint", "'mcp<2'"}, "hone servers add pypi:dates --name d --force --constraint 'mcp<2'"},
+		{
+			Wanted{
+				Addition: toolset.Addition{
+					Package:       "pypi:dates",
+					File:          "sub/mcp.json",
+					Dir:           "a b",
+					Bin:           "serve",
+					Python:        "python3.12",
+					Hosts:         []string{"x.example.com", "y.example.com"},
+					Constraints:   []string{"mcp<2", "httpx<1"},
+					Build:         true,
+					AllowFindings: scan.Allowed{"d/*"},
+					Args:          []string{"--verbose"},
+				},
+			},
+			[]string{"--constraint", "'mcp<2'"},
+			"hone servers add pypi:dates --name d --mcp-config sub/mcp.json --dir 'a b' --bin serve --python " +
+				"python3.12 --host x.example.com --host y.example.com --constraint 'httpx<1' --build --force " +
+				"--constraint 'mcp<2' --allow-findings 'd/*'",
+		},
+		{
+			Wanted{Addition: toolset.Addition{Package: "io.example/d", Volumes: []string{"/a:/b:ro"}},
+				Registry: "entries.json", Set: []string{"ROOM=red"}, Env: []string{"KEY"}}, []string{"--build"},
+			"hone servers add io.example/d --name d --volume /a:/b:ro --registry entries.json --set ROOM=red --env " +
+				"KEY --force --build",
+		},
 	} {
 		if got := tc.asked.again(c, "d", tc.more...); got != tc.want {
 			t.Errorf("%s\nwant %s", got, tc.want)
@@ -42,7 +64,8 @@ func TestBriefly(t *testing.T) {
 			t.Errorf("%q: %q", why, got)
 		}
 	}
-	if rows := (Added{Answer: "no: it ended\n  Error: no mood"}).Rows("f"); rows[len(rows)-1][1] != "no: Error: no mood" {
+	if rows := (Added{Answer: "no: it ended\n  Error: no mood"}).Rows("f"); rows[len(rows)-1][1] !=
+		"no: Error: no mood" {
 		t.Errorf("%q", rows)
 	}
 }

@@ -18,8 +18,11 @@ func TestFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	for pkg, stays := range map[string]bool{"npm:@a/b@1.2": true, "npm:@a/b": false, "npm:b": false, "pypi:c==1": true, "pypi:c": false,
-		"oci:images.example.com/x/y:latest": false, "oci:images.example.com/x/y@sha256:aa": true, "mcpb:https://x/y.mcpb#aa": true} {
+	for pkg, stays := range map[string]bool{
+		"npm:@a/b@1.2": true, "npm:@a/b": false, "npm:b": false, "pypi:c==1": true, "pypi:c": false,
+		"oci:images.example.com/x/y:latest": false, "oci:images.example.com/x/y@sha256:aa": true,
+		"mcpb:https://x/y.mcpb#aa": true,
+	} {
 		if !fresh(pkg, file, now.Add(time.Hour)) || fresh(pkg, file, now.Add(30*24*time.Hour)) != stays {
 			t.Errorf("%s: fresh %v after an hour, %v after a month", pkg, fresh(pkg, file, now.Add(time.Hour)), !stays)
 		}
@@ -52,7 +55,8 @@ func TestLockedStops(t *testing.T) {
 func TestTriedOfSeveralLists(t *testing.T) {
 	dir := t.TempDir()
 	tried := func(file, from, tool, says string) {
-		t := Tried{Name: "io.example/a", From: from, Outcome: Answered, Server: &mcp.ServerTools{Tools: []mcp.Tool{{Name: tool, SHA256: says}}}, file: filepath.Join(dir, file)}
+		t := Tried{Name: "io.example/a", From: from, Outcome: Answered,
+			Server: &mcp.ServerTools{Tools: []mcp.Tool{{Name: tool, SHA256: says}}}, file: filepath.Join(dir, file)}
 		if err := t.keep(); err != nil {
 			panic(err)
 		}

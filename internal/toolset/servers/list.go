@@ -23,8 +23,8 @@ import (
 	"hone/internal/toolset/selection"
 )
 
-// Known is what hone knows of servers without asking any: those of the configuration with how they answered, those that were
-// tried, and which of their tools do the same.
+// Known is what hone knows of servers without asking any: those of the configuration with how they answered, those that
+// were tried, and which of their tools do the same.
 type Known struct {
 	Configured []Configured `json:"configured"`
 	Tried      []Tried      `json:"tried"`
@@ -70,7 +70,8 @@ func Ls(h *host.Host, c config.Config, file string) (Known, error) {
 			continue
 		}
 		for _, tool := range t.Server.Tools {
-			served = append(served, selection.Served{Server: t.Name, Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
+			served = append(served, selection.Served{Server: t.Name, Name: tool.Name, Description: tool.Description,
+				InputSchema: tool.InputSchema})
 		}
 	}
 	for _, group := range selection.Twins(served) {
@@ -131,7 +132,8 @@ func (k *Known) addFromConfig(h *host.Host, file string) error {
 		}
 		for key, x := range seen.Tools {
 			if strings.HasPrefix(key, prefix) {
-				one.Calls, one.Failed, one.Millis, one.Drifts = one.Calls+x.Calls, one.Failed+x.Failed, one.Millis+x.Millis, one.Drifts+x.Drifts
+				one.Calls, one.Failed, one.Millis, one.Drifts =
+					one.Calls+x.Calls, one.Failed+x.Failed, one.Millis+x.Millis, one.Drifts+x.Drifts
 			}
 		}
 		if one.Calls > 0 {
@@ -150,7 +152,8 @@ func readTrials(dir string) ([]Tried, error) {
 		return []Tried{}, nil
 	}
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "what was tried cannot be read", Where: dir, Err: err, Next: "name another folder with --cache"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "what was tried cannot be read", Where: dir, Err: err,
+			Next: "name another folder with --cache"}
 	}
 	out := make([]Tried, len(files))
 	var all sync.WaitGroup
@@ -169,11 +172,14 @@ func readTrials(dir string) ([]Tried, error) {
 	}
 	all.Wait()
 	out = slices.DeleteFunc(out, func(t Tried) bool { return t.Name == "" })
-	slices.SortFunc(out, func(a, b Tried) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.From, b.From)) })
+	slices.SortFunc(out, func(a, b Tried) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.From, b.From))
+	})
 	var kept []Tried
 	for _, t := range out {
 		if !slices.ContainsFunc(kept[max(0, len(kept)-mostLists):], func(o Tried) bool {
-			return o.Name == t.Name && o.Server != nil && t.Server != nil && slices.EqualFunc(o.Server.Tools, t.Server.Tools, sameTool)
+			return o.Name == t.Name && o.Server != nil && t.Server != nil &&
+				slices.EqualFunc(o.Server.Tools, t.Server.Tools, sameTool)
 		}) {
 			kept = append(kept, t)
 		}
@@ -184,15 +190,18 @@ func readTrials(dir string) ([]Tried, error) {
 // mostLists is in how many lists a server is looked for: those of one name stand together.
 const mostLists = 16
 
-// sameTool reports whether two lists have one tool: a server that both name says the same of it, in each field that its hash is over.
-// Another one that has taken its name and its texts does not.
+// sameTool reports whether two lists have one tool: a server that both name says the same of it, in each field that its
+// hash is over. Another one that has taken its name and its texts does not.
 func sameTool(a, b mcp.Tool) bool { return a.Name == b.Name && a.SHA256 == b.SHA256 }
 
 // Rows are the servers as a table, those of the configuration first.
 func (k Known) Rows() [][]string {
-	rows := [][]string{{"SERVER", "FROM", "STATE", "TOOLS", "FINDINGS", "CALLS", "ANSWERED", "MS A CALL", "CHANGES", "WHY"}}
+	rows := [][]string{
+		{"SERVER", "FROM", "STATE", "TOOLS", "FINDINGS", "CALLS", "ANSWERED", "MS A CALL", "CHANGES", "WHY"},
+	}
 	for _, s := range k.Configured {
-		row := []string{s.Name, "configuration", s.state(), "-", "-", fmt.Sprintf("%.0f", s.Calls), "-", "-", fmt.Sprint(s.Drifts), ""}
+		row := []string{s.Name, "configuration", s.state(), "-", "-", fmt.Sprintf("%.0f", s.Calls), "-", "-",
+			fmt.Sprint(s.Drifts), ""}
 		if s.Tools != nil {
 			row[3] = fmt.Sprint(*s.Tools)
 		}

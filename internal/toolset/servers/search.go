@@ -1,5 +1,5 @@
-// Package servers finds MCP servers in registries, adds them with what they ask for, tries them in the sandbox, and keeps
-// what was seen of them.
+// Package servers finds MCP servers in registries, adds them with what they ask for, tries them in the sandbox, and
+// keeps what was seen of them.
 package servers
 
 import (
@@ -55,7 +55,8 @@ func Search(ctx context.Context, h *host.Host, x Lookup) (Listed, error) {
 			q.Since, err = time.Parse(time.DateOnly, x.Since)
 		}
 		if err != nil {
-			return l, &fault.Error{Code: fault.CodeUsage, What: "that is no time", Where: "--since " + x.Since, Next: "write a day as 2026-11-01, or a time as 2026-11-01T12:00:00Z"}
+			return l, &fault.Error{Code: fault.CodeUsage, What: "that is no time", Where: "--since " + x.Since,
+				Next: "write a day as 2026-11-01, or a time as 2026-11-01T12:00:00Z"}
 		}
 	}
 	found, err := client(h).List(ctx, source, q)
@@ -75,7 +76,8 @@ func Search(ctx context.Context, h *host.Host, x Lookup) (Listed, error) {
 		err = os.WriteFile(x.Save, append(text, '\n'), 0o644)
 	}
 	if err != nil {
-		return l, &fault.Error{Code: fault.CodeExhausted, What: "cannot keep the entries", Where: x.Save, Err: err, Next: "name another file with --save"}
+		return l, &fault.Error{Code: fault.CodeExhausted, What: "cannot keep the entries", Where: x.Save, Err: err,
+			Next: "name another file with --save"}
 	}
 	h.Say("entries: %s; --registry %s reads them again", x.Save, x.Save)
 	return l, nil

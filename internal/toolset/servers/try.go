@@ -84,8 +84,8 @@ type Report struct {
 	Left   []string `json:"skipped,omitempty"` // entries that cannot be used
 }
 
-// Try installs entries of a registry into hone's cache, starts each in the sandbox, and asks for its tools. What is installed
-// stays for the next time. A server that fails keeps no other from being tried.
+// Try installs entries of a registry into hone's cache, starts each in the sandbox, and asks for its tools. What is
+// installed stays for the next time. A server that fails keeps no other from being tried.
 func Try(ctx context.Context, h *host.Host, c config.Config, x Trial) (Report, error) {
 	var r Report
 	store, err := h.Store()
@@ -103,7 +103,8 @@ func Try(ctx context.Context, h *host.Host, c config.Config, x Trial) (Report, e
 	}
 	cache := filepath.Join(store.Dir, "servers")
 	if err := os.MkdirAll(filepath.Join(cache, "tried"), 0o755); err != nil {
-		return r, &fault.Error{Code: fault.CodeExhausted, What: "cannot keep what is tried", Where: cache, Err: err, Next: "name another folder with --cache"}
+		return r, &fault.Error{Code: fault.CodeExhausted, What: "cannot keep what is tried", Where: cache, Err: err,
+			Next: "name another folder with --cache"}
 	}
 	r.Tried = make([]Tried, len(list))
 	slots := make(chan struct{}, max(x.Workers, 1))
@@ -123,7 +124,8 @@ func Try(ctx context.Context, h *host.Host, c config.Config, x Trial) (Report, e
 	}
 	all.Wait()
 	if err := ctx.Err(); err != nil {
-		return r, &fault.Error{Code: fault.CodeStopped, What: "stopped; what was installed is kept", Where: cache, Err: err, Next: "the same command goes on"}
+		return r, &fault.Error{Code: fault.CodeStopped, What: "stopped; what was installed is kept", Where: cache,
+			Err: err, Next: "the same command goes on"}
 	}
 	r.Yields = yields(r.Tried)
 	return r, nil
@@ -163,7 +165,8 @@ func entries(ctx context.Context, h *host.Host, x Trial) ([]packages.Entry, []st
 
 // one tries one entry, and keeps what came of it.
 func one(ctx context.Context, h *host.Host, c config.Config, x Trial, e packages.Entry, cache string) Tried {
-	t := Tried{Name: e.Name, From: e.From, Kind: strings.Join(e.Kinds(), ","), At: time.Now().UTC().Truncate(time.Second)}
+	t := Tried{Name: e.Name, From: e.From, Kind: strings.Join(e.Kinds(), ","),
+		At: time.Now().UTC().Truncate(time.Second)}
 	quiet := *h
 	quiet.Quiet = true // a line for each server is enough
 	err := t.try(ctx, &quiet, c, x, e, cache)
@@ -206,13 +209,15 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 	lookup := h.LookupEnv
 	if raw, needs, ok := e.Command(); ok && len(e.Packages)+len(e.Remotes) == 0 {
 		lookup = only(h, x.Env)
-		if lacks := slices.DeleteFunc(needs, func(v string) bool { _, set := lookup(v); return set && slices.Contains(x.Env, v) }); len(lacks) > 0 {
+		if lacks := slices.DeleteFunc(needs,
+			func(v string) bool { _, set := lookup(v); return set && slices.Contains(x.Env, v) }); len(lacks) > 0 {
 			t.Outcome = Lacking
 			return t.missingKeys(lacks)
 		}
 		err = os.WriteFile(file, []byte(`{"mcpServers":{"`+name+`":`+string(raw)+`}}`), 0o600)
 	} else {
-		err = t.prepare(ctx, h, c, x, e, cache, toolset.Addition{Name: name, File: file, Python: "python3", Constraints: x.Constraints})
+		err = t.prepare(ctx, h, c, x, e, cache,
+			toolset.Addition{Name: name, File: file, Python: "python3", Constraints: x.Constraints})
 	}
 	if err != nil {
 		return err
@@ -238,8 +243,10 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 		if f.Phase == mcp.PhaseList {
 			t.Outcome = NoAnswer
 		}
-		if of, bound := toolset.Older(servers.Servers[name], f.Said); bound != "" && !slices.Contains(x.Constraints, bound) {
-			t.Next = "the server may be written for an older version of the Python package " + of + ": hone servers try " + e.Name + " --constraint '" + bound + "'"
+		if of, bound := toolset.Older(servers.Servers[name], f.Said); bound != "" &&
+			!slices.Contains(x.Constraints, bound) {
+			t.Next = "the server may be written for an older version of the Python package " + of +
+				": hone servers try " + e.Name + " --constraint '" + bound + "'"
 		}
 	}
 	if found.Err != nil {
@@ -255,7 +262,8 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 
 // lint looks at the texts of a server's tools.
 func (t *Tried) lint() {
-	t.Findings, t.Linter = append((&mcp.Catalog{Servers: []mcp.ServerTools{*t.Server}}).Suspicious(), scan.Package(t.Name, t.Package)...), linter()
+	t.Findings, t.Linter = append((&mcp.Catalog{Servers: []mcp.ServerTools{*t.Server}}).Suspicious(),
+		scan.Package(t.Name, t.Package)...), linter()
 }
 
 // linter names the program that is running: another build may find other things.
@@ -272,7 +280,9 @@ func linter() string {
 }
 
 // prepare installs an entry's package, where it has one, and writes how it is started.
-func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Trial, e packages.Entry, cache string, a toolset.Addition) error {
+func (t *Tried) prepare(
+	ctx context.Context, h *host.Host, c config.Config, x Trial, e packages.Entry, cache string, a toolset.Addition,
+) error {
 	t.Outcome = Unsupported
 	choice, err := e.Choose()
 	if err != nil {
@@ -336,8 +346,11 @@ func ownPath(n packages.Need) string {
 }
 
 // install installs a package into the cache, where it is not there yet.
-func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a toolset.Addition, cache string) (*packages.Installed, error) {
-	a.Dir = filepath.Join(cache, "installed", digest.Parts(append([]string{a.Package}, a.Constraints...)...).String()[:24])
+func (t *Tried) install(
+	ctx context.Context, h *host.Host, c config.Config, a toolset.Addition, cache string,
+) (*packages.Installed, error) {
+	a.Dir = filepath.Join(cache, "installed",
+		digest.Parts(append([]string{a.Package}, a.Constraints...)...).String()[:24])
 	if err := os.MkdirAll(filepath.Dir(a.Dir), 0o755); err != nil {
 		return nil, err
 	}
@@ -420,8 +433,8 @@ func (t Tried) text() string {
 // namesError is a line by which a program says what ended it; Node.js puts a list and its version behind that.
 var namesError = regexp.MustCompile(`^\s*(?:\w+: )?\w*(?:Error|Exception)\b`)
 
-// briefly is the begin and the end of a reason's last line, in the width of a table's cell: a program's own words come last, and say most.
-// The last line that names an error comes before the last of all.
+// briefly is the begin and the end of a reason's last line, in the width of a table's cell: a program's own words come
+// last, and say most. The last line that names an error comes before the last of all.
 func briefly(why string) string {
 	const half = 60
 	why = strings.TrimSpace(why)
@@ -443,7 +456,8 @@ func (r Report) Err() error {
 	if len(r.Tried) == 0 || slices.ContainsFunc(r.Tried, func(t Tried) bool { return t.Outcome == Answered }) {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeFailures, What: "no server answered", Why: fault.Count(len(r.Tried), "server") + " tried", Next: cmp.Or(r.Tried[0].Next, "look at the reasons above")}
+	return &fault.Error{Code: fault.CodeFailures, What: "no server answered",
+		Why: fault.Count(len(r.Tried), "server") + " tried", Next: cmp.Or(r.Tried[0].Next, "look at the reasons above")}
 }
 
 // yields counts by list and kind, in the order in which they come first.
@@ -480,7 +494,8 @@ func (r Report) Rows() [][]string {
 	for _, t := range r.Tried {
 		row := []string{t.Name, t.Kind, t.Outcome, "", "", "", "", "", briefly(t.Why)}
 		if t.Server != nil {
-			row[3], row[4], row[5] = t.Server.Era, fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(scan.Blocking(t.Findings)))
+			row[3], row[4], row[5] =
+				t.Server.Era, fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(scan.Blocking(t.Findings)))
 			row[6], row[7] = fmt.Sprintf("%.2f", t.ReadySeconds), fmt.Sprintf("%.4f", t.ListSeconds)
 		}
 		rows = append(rows, row)
@@ -497,7 +512,8 @@ func (r Report) YieldRows() [][]string {
 		if y.Kind == commandKind || y.Kind == "url" {
 			installed = "-"
 		}
-		rows = append(rows, []string{y.From, y.Kind, fmt.Sprint(y.Entries), installed, share(y.Started), share(y.Answered)})
+		rows = append(rows,
+			[]string{y.From, y.Kind, fmt.Sprint(y.Entries), installed, share(y.Started), share(y.Answered)})
 	}
 	return rows
 }

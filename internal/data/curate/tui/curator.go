@@ -1,5 +1,6 @@
-// Package tui is a page on a terminal by which a person curates traces with keys: a list with filters, a trace with its turns, and what
-// sft would learn of it. It holds no operation of its own: each key is one of package curate, written to the ledger like any other.
+// Package tui is a page on a terminal by which a person curates traces with keys: a list with filters, a trace with its
+// turns, and what sft would learn of it. It holds no operation of its own: each key is one of package curate, written
+// to the ledger like any other.
 package tui
 
 import (
@@ -31,7 +32,8 @@ type Options struct {
 
 // Run shows the page until the person leaves it. What was done by then is in the ledger.
 func Run(ctx context.Context, o Options) error {
-	p := tea.NewProgram(newPage(o.Desk, o.Editor), tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
+	p := tea.NewProgram(newPage(o.Desk, o.Editor), tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
+		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
 	_, err := p.Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return context.Cause(ctx)

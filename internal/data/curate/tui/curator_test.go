@@ -41,10 +41,26 @@ func (d desk) Preview(id string) (string, error) {
 func rows(n int) []dataset.Row {
 	var out []dataset.Row
 	for i := range n {
-		out = append(out, dataset.Row{ID: fmt.Sprintf("t%d", i), Tools: []chat.Tool{{Name: "weather", InputSchema: json.RawMessage(`{"type":"object","required":["city"],"properties":{"city":{"type":"string"}}}`)}},
-			Messages: []chat.Message{{Role: chat.System, Content: "Be brief."}, {Role: chat.User, Content: fmt.Sprintf("Rain in town %d?", i)},
-				{Role: chat.Assistant, ReasoningContent: "I look.", ToolCalls: []chat.ToolCall{{ID: "1", Name: "weather", Arguments: `{"city": "Bern"}`}}}, {Role: chat.ToolRole, ToolCallID: "1", Content: "dry\x1b[31m"},
-				{Role: chat.Assistant, Content: "No."}, {Role: chat.User, Content: "Sure?"}, {Role: chat.Assistant, Content: "Yes."}}})
+		out = append(out, dataset.Row{
+			ID: fmt.Sprintf("t%d", i),
+			Tools: []chat.Tool{
+				{
+					Name: "weather",
+					InputSchema: json.RawMessage(
+						`{"type":"object","required":["city"],"properties":{"city":{"type":"string"}}}`,
+					),
+				},
+			},
+			Messages: []chat.Message{
+				{Role: chat.System, Content: "Be brief."}, {Role: chat.User,
+					Content: fmt.Sprintf("Rain in town %d?", i)},
+				{Role: chat.Assistant, ReasoningContent: "I look.",
+					ToolCalls: []chat.ToolCall{{ID: "1", Name: "weather", Arguments: `{"city": "Bern"}`}}},
+				{Role: chat.ToolRole, ToolCallID: "1", Content: "dry\x1b[31m"}, {Role: chat.Assistant, Content: "No."},
+				{Role: chat.User, Content: "Sure?"}, {Role: chat.Assistant,
+					Content: "Yes."},
+			},
+		})
 	}
 	return out
 }
@@ -69,7 +85,11 @@ func press(t testing.TB, p *page, keys ...string) {
 			}
 			continue
 		}
-		named := map[string]tea.KeyPressMsg{"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "down": {Code: tea.KeyDown}, "up": {Code: tea.KeyUp}, "pgdown": {Code: tea.KeyPgDown}, "pgup": {Code: tea.KeyPgUp}, "backspace": {Code: tea.KeyBackspace}}
+		named := map[string]tea.KeyPressMsg{
+			"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab},
+			"down": {Code: tea.KeyDown}, "up": {Code: tea.KeyUp}, "pgdown": {Code: tea.KeyPgDown},
+			"pgup": {Code: tea.KeyPgUp}, "backspace": {Code: tea.KeyBackspace},
+		}
 		msg, there := named[k]
 		if !there {
 			r := []rune(k)
@@ -94,11 +114,13 @@ func TestKeys(t *testing.T) {
 	d := newDesk(t, 30)
 	p := newPage(d, nil)
 	p.Update(tea.WindowSizeMsg{Width: 100, Height: 12})
-	if got := screenOf(p); !strings.Contains(got, "30 of 30 traces") || !strings.Contains(got, "Rain in town 0?") || strings.Contains(got, "town 29") {
+	if got := screenOf(p); !strings.Contains(got, "30 of 30 traces") || !strings.Contains(got, "Rain in town 0?") ||
+		strings.Contains(got, "town 29") {
 		t.Errorf("%s", got)
 	}
 	press(t, p, "a", "down", "x", "'it guesses", "enter", "down", "4")
-	if x, y, z := trace(t, d, "t0"), trace(t, d, "t1"), trace(t, d, "t2"); x.Status != curate.Accepted || y.Status != curate.Rejected || y.Why != "it guesses" || z.Rating != 4 {
+	if x, y, z := trace(t, d, "t0"), trace(t, d, "t1"), trace(t, d, "t2"); x.Status != curate.Accepted ||
+		y.Status != curate.Rejected || y.Why != "it guesses" || z.Rating != 4 {
 		t.Errorf("%+v %+v %+v", x, y, z)
 	}
 	press(t, p, "up", "u")
@@ -118,7 +140,8 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	press(t, p, "tab", "tab", "tab", "/", "'town 17", "enter")
-	if got := screenOf(p); !strings.Contains(got, "1 of 30 traces   status: any   /town 17") || !strings.Contains(got, "t17") {
+	if got := screenOf(p); !strings.Contains(got, "1 of 30 traces   status: any   /town 17") ||
+		!strings.Contains(got, "t17") {
 		t.Errorf("%s", got)
 	}
 	press(t, p, "p")
@@ -126,11 +149,13 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	press(t, p, "esc", "/", "esc", "g", "?")
-	if got := screenOf(p); !strings.Contains(got, "delete the step") && !strings.Contains(got, "reject, with a reason") {
+	if got := screenOf(p); !strings.Contains(got, "delete the step") &&
+		!strings.Contains(got, "reject, with a reason") {
 		t.Errorf("%s", got)
 	}
 	press(t, p, "esc", "G", "enter")
-	if got := screenOf(p); !strings.Contains(got, "t29   undecided") || !strings.Contains(got, "2 assistant calls weather") || !strings.Contains(got, "user, turn 1") {
+	if got := screenOf(p); !strings.Contains(got, "t29   undecided") ||
+		!strings.Contains(got, "2 assistant calls weather") || !strings.Contains(got, "user, turn 1") {
 		t.Errorf("%s", got)
 	}
 	if strings.Contains(screenOf(p), "dry\x1b[31m") {
@@ -166,11 +191,16 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// The way out and to the keys is on each page of a narrow terminal, and in a preview g, G and n go to the beginning, the end and what is trained.
+// The way out and to the keys is on each page of a narrow terminal, and in a preview g, G and n go to the beginning,
+// the end and what is trained.
 func TestTheWayOutIsSeen(t *testing.T) {
 	p := newPage(newDesk(t, 1), nil)
 	p.Update(tea.WindowSizeMsg{Width: 60, Height: 10})
-	for _, page := range []struct{ key, want string }{{"", "q leave  ? keys"}, {"enter", "esc back  ? keys"}, {"?", "esc back"}} {
+	for _, page := range []struct{ key, want string }{
+		{"", "q leave  ? keys"},
+		{"enter", "esc back  ? keys"},
+		{"?", "esc back"},
+	} {
 		if page.key != "" {
 			press(t, p, page.key)
 		}
@@ -181,15 +211,20 @@ func TestTheWayOutIsSeen(t *testing.T) {
 	if press(t, p, "esc", "esc"); !strings.Contains(screenOf(p), " 1 call ") {
 		t.Errorf("%s", screenOf(p))
 	}
-	p.open(strings.Repeat("given\n", 30) + "«first»\n" + strings.Repeat("given\n", 30) + "«second»\n" + strings.Repeat("given\n", 30) + "the end")
-	for _, move := range []struct{ key, want string }{{"n", "«first»"}, {"n", "«second»"}, {"n", "nothing that is trained begins below"}, {"G", "the end"}, {"g", "given"}, {"n", "«first»"}} {
+	p.open(strings.Repeat("given\n", 30) + "«first»\n" + strings.Repeat("given\n", 30) + "«second»\n" +
+		strings.Repeat("given\n", 30) + "the end")
+	for _, move := range []struct{ key, want string }{
+		{"n", "«first»"}, {"n", "«second»"}, {"n", "nothing that is trained begins below"}, {"G", "the end"}, {"g",
+			"given"}, {"n", "«first»"},
+	} {
 		if press(t, p, move.key); !strings.Contains(screenOf(p), move.want) {
 			t.Errorf("%s does not lead to %q:\n%s", move.key, move.want, screenOf(p))
 		}
 	}
 }
 
-// What an editor leaves is an operation on what was under the cursor; nothing is done where it leaves what there was, or fails.
+// What an editor leaves is an operation on what was under the cursor; nothing is done where it leaves what there was,
+// or fails.
 func TestEditor(t *testing.T) {
 	d := newDesk(t, 1)
 	p := newPage(d, []string{"true"})
@@ -204,7 +239,8 @@ func TestEditor(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p.Update(edited{op: curate.Op{Do: x.do, Trace: p.trace.ID, Message: x.message, Call: x.call}, before: x.text, path: path, err: fails})
+		p.Update(edited{op: curate.Op{Do: x.do, Trace: p.trace.ID, Message: x.message, Call: x.call}, before: x.text,
+			path: path, err: fails})
 		if _, err := os.Stat(path); err == nil {
 			t.Error("the editor's file is left")
 		}
@@ -223,7 +259,8 @@ func TestEditor(t *testing.T) {
 	press(t, p, "down")
 	edit(`{"city": 3}`, nil)
 	x := trace(t, d, "t0").Row.Messages
-	if x[0].Content != "Be long." || x[2].ReasoningContent != "because" || x[2].ToolCalls[0].Arguments != `{"city": 3}` {
+	if x[0].Content != "Be long." || x[2].ReasoningContent != "because" ||
+		x[2].ToolCalls[0].Arguments != `{"city": 3}` {
 		t.Errorf("%+v", x)
 	}
 	if got := screenOf(p); !strings.Contains(got, "does not hold: message 2, call 0") {
@@ -241,10 +278,12 @@ func TestAnyKeys(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := newDesk(t, 3)
 		p := newPage(d, nil)
-		all := []string{"a", "x", "1", "5", "u", "p", "enter", "esc", "tab", "down", "up", "pgdown", "pgup", "/", "d", "D", "m", "s", "S", "n", "N", "e", "r", "g", "G", "?", "backspace", "t", " "}
+		all := []string{"a", "x", "1", "5", "u", "p", "enter", "esc", "tab", "down", "up", "pgdown", "pgup", "/", "d",
+			"D", "m", "s", "S", "n", "N", "e", "r", "g", "G", "?", "backspace", "t", " "}
 		for range rapid.IntRange(1, 60).Draw(r, "n") {
 			if rapid.IntRange(0, 9).Draw(r, "resize") == 0 {
-				p.Update(tea.WindowSizeMsg{Width: rapid.IntRange(0, 120).Draw(r, "w"), Height: rapid.IntRange(0, 40).Draw(r, "h")})
+				p.Update(tea.WindowSizeMsg{Width: rapid.IntRange(0, 120).Draw(r, "w"),
+					Height: rapid.IntRange(0, 40).Draw(r, "h")})
 			}
 			press(t, p, rapid.SampledFrom(all).Draw(r, "key"))
 			if got := strings.Count(screenOf(p), "\n") + 1; got > p.height {
@@ -269,7 +308,10 @@ func TestAnyKeys(t *testing.T) {
 
 // BenchmarkKey is how long one key takes at 10,000 traces, what is shown then included. Set against 50 ms.
 func BenchmarkKey(b *testing.B) {
-	for name, keys := range map[string][]string{"move": {"down"}, "rate": {"3"}, "find": {"/", "'9", "backspace", "esc"}, "open": {"enter", "esc"}, "status": {"tab"}, "undo": {"4", "u"}} {
+	for name, keys := range map[string][]string{
+		"move": {"down"}, "rate": {"3"}, "find": {"/", "'9", "backspace", "esc"}, "open": {"enter", "esc"},
+		"status": {"tab"}, "undo": {"4", "u"},
+	} {
 		b.Run(name, func(b *testing.B) {
 			d := newDesk(b, 10_000)
 			d.Rehearse() // the disk is another's

@@ -43,7 +43,8 @@ func (p *page) edit(x part) tea.Cmd {
 	})
 }
 
-// take makes the operation that an editor's text is. Editors put a line break at the end, which is not taken for a change.
+// take makes the operation that an editor's text is. Editors put a line break at the end, which is not taken for a
+// change.
 func (p *page) take(e edited) {
 	text, err := os.ReadFile(e.path)
 	_ = os.Remove(e.path)

@@ -100,10 +100,15 @@ func (p *page) listKey(key string) tea.Cmd {
 	case "q", "esc":
 		return tea.Quit
 	case "/":
-		p.typing = &typing{prompt: "/", text: p.query, done: func(*page, string) tea.Cmd { return nil }, each: func(p *page, text string) {
-			p.query = text
-			p.filter()
-		}}
+		p.typing = &typing{
+			prompt: "/",
+			text:   p.query,
+			done:   func(*page, string) tea.Cmd { return nil },
+			each: func(p *page, text string) {
+				p.query = text
+				p.filter()
+			},
+		}
 	case "tab":
 		p.status = statuses()[(slices.Index(statuses(), p.status)+1)%len(statuses())]
 		p.filter()

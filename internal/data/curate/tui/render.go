@@ -30,10 +30,12 @@ func (p *page) render() string {
 		if p.query != "" {
 			head += "   /" + clean(p.query)
 		}
-		body, foot = p.listBody(), "q leave  ? keys  enter open  / find  tab status  a accept  x reject  1-5 rate  u undo  p preview"
+		body, foot = p.listBody(),
+			"q leave  ? keys  enter open  / find  tab status  a accept  x reject  1-5 rate  u undo  p preview"
 	case inTrace:
 		head = fmt.Sprintf("%s   %s", clean(p.trace.ID), stateOf(p.trace))
-		body, foot = p.traceBody(), "esc back  ? keys  e edit  d step  D turn  m merge  S split  a accept  x reject  u undo  p preview"
+		body, foot = p.traceBody(),
+			"esc back  ? keys  e edit  d step  D turn  m merge  S split  a accept  x reject  u undo  p preview"
 	default:
 		head = "esc back   up, down, pgup, pgdn, g, G: move   n: what is trained next"
 		body = p.text[min(p.top, len(p.text)):min(p.top+p.body(), len(p.text))]
@@ -50,7 +52,8 @@ func (p *page) render() string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString(cut(clean(p.warnings()), p.width) + "\n" + cut(clean(said), p.width) + "\n" + dim + cut(foot, p.width) + plain)
+	b.WriteString(cut(clean(p.warnings()), p.width) + "\n" + cut(clean(said), p.width) + "\n" +
+		dim + cut(foot, p.width) + plain)
 	return b.String()
 }
 
@@ -103,7 +106,8 @@ func (p *page) listBody() []string {
 		if t.Rating > 0 {
 			stars = fmt.Sprint(t.Rating)
 		}
-		text := cut(fmt.Sprintf("%s%1s%1s %1s %3d messages %2d %-5s  %-16s %s", mark, edited, holds, stars, len(t.Row.Messages), calls, plural[calls == 1], cut(clean(t.ID), 16), clean(t.Row.Task())), p.width)
+		text := cut(fmt.Sprintf("%s%1s%1s %1s %3d messages %2d %-5s  %-16s %s", mark, edited, holds, stars,
+			len(t.Row.Messages), calls, plural[calls == 1], cut(clean(t.ID), 16), clean(t.Row.Task())), p.width)
 		if i == p.at {
 			text = reverse + text + plain
 		}
@@ -181,7 +185,8 @@ func cut(text string, columnsLeft int) string {
 	return text
 }
 
-// wrap breaks a text into lines that fit, at its own line breaks and else anywhere. Control characters are shown, not sent.
+// wrap breaks a text into lines that fit, at its own line breaks and else anywhere. Control characters are shown, not
+// sent.
 func wrap(text string, most int) []string {
 	var out []string
 	for one := range strings.SplitSeq(text, "\n") {

@@ -176,7 +176,8 @@ func (p *page) textKey(key string) {
 	case "end", "G":
 		p.top = len(p.text)
 	case "n": // to the next line in which something trained begins
-		if i := slices.IndexFunc(p.text[min(p.top+1, len(p.text)):], func(one string) bool { return strings.Contains(one, "«") }); i >= 0 {
+		if i := slices.IndexFunc(p.text[min(p.top+1, len(p.text)):],
+			func(one string) bool { return strings.Contains(one, "«") }); i >= 0 {
 			p.top += 1 + i
 		} else {
 			p.said = "nothing that is trained begins below"

@@ -1,5 +1,5 @@
-// Package formula is arithmetic over what an episode came to, as a user writes it in the configuration: a term of the reward.
-// The language is that of github.com/expr-lang/expr.
+// Package formula is arithmetic over what an episode came to, as a user writes it in the configuration: a term of the
+// reward. The language is that of github.com/expr-lang/expr.
 package formula
 
 import (
@@ -19,7 +19,8 @@ import (
 
 // Facts are what a formula sees of an episode. The names are those of the tags.
 type Facts struct {
-	Terms      map[string]float64 `expr:"terms"`       // the scores of the terms of Terms that are said of it, before their weights
+	// the scores of the terms of Terms that are said of it, before their weights
+	Terms      map[string]float64 `expr:"terms"`
 	Calls      []Call             `expr:"calls"`       // of servers' tools, in order
 	Gold       int                `expr:"gold"`        // number of gold calls of its scenario
 	Turns      int                `expr:"turns"`       // completions
@@ -37,13 +38,14 @@ type Call struct {
 	Status    string `expr:"status"`    // trajectory.CallStatus
 }
 
-// everywhere are the terms that each episode has. Another may be said of one episode of a group and not of the next, so a formula says what it
-// counts for then.
+// everywhere are the terms that each episode has. Another may be said of one episode of a group and not of the next, so
+// a formula says what it counts for then.
 var everywhere = []string{"end", "parse"}
 
 // Terms are the names that a formula may use.
 func Terms() []string {
-	return append([]string{"checks", "extra", "call", "tool", "repeat", "invalid", "arguments", "recovery", "repair", "economy", "length", "overlong", "program", "judge", "rating"}, everywhere...)
+	return append([]string{"checks", "extra", "call", "tool", "repeat", "invalid", "arguments", "recovery", "repair",
+		"economy", "length", "overlong", "program", "judge", "rating"}, everywhere...)
 }
 
 // Formula is a formula that has been read.
@@ -52,16 +54,18 @@ type Formula struct {
 	program *vm.Program
 }
 
-// Compile reads a formula. It refuses what is no number whatever the episode, names that are not there, and what gives another value when it is
-// computed again: the time, and the order of an object's keys.
+// Compile reads a formula. It refuses what is no number whatever the episode, names that are not there, and what gives
+// another value when it is computed again: the time, and the order of an object's keys.
 func Compile(text string) (*Formula, error) {
 	terms := types.Map{}
 	for _, name := range Terms() {
 		terms[name] = types.Float64
 	}
 	f := Facts{}
-	named := types.Map{"terms": terms, "calls": types.TypeOf(f.Calls), "gold": types.Int, "turns": types.Int, "tokens": types.Int, "outcome": types.String,
-		"stop_reason": types.String, "answer": types.String, "difficulty": types.String}
+	named := types.Map{
+		"terms": terms, "calls": types.TypeOf(f.Calls), "gold": types.Int, "turns": types.Int, "tokens": types.Int,
+		"outcome": types.String, "stop_reason": types.String, "answer": types.String, "difficulty": types.String,
+	}
 	tree, err := parser.Parse(text)
 	if err != nil {
 		return nil, plain(err)
@@ -82,14 +86,18 @@ func Compile(text string) (*Formula, error) {
 	return &Formula{text, p}, nil
 }
 
-// Of is the formula's value for an episode. Its error says why there is none: it is no finite number, or an operation has no value.
+// Of is the formula's value for an episode. Its error says why there is none: it is no finite number, or an operation
+// has no value.
 func (f *Formula) Of(facts Facts) (float64, error) {
 	terms := map[string]any{}
 	for name, score := range facts.Terms {
 		terms[name] = score
 	}
-	value, err := expr.Run(f.program, map[string]any{"terms": terms, "calls": facts.Calls, "gold": facts.Gold, "turns": facts.Turns, "tokens": facts.Tokens,
-		"outcome": facts.Outcome, "stop_reason": facts.StopReason, "answer": facts.Answer, "difficulty": facts.Difficulty})
+	value, err := expr.Run(f.program, map[string]any{
+		"terms": terms, "calls": facts.Calls, "gold": facts.Gold, "turns": facts.Turns, "tokens": facts.Tokens,
+		"outcome": facts.Outcome, "stop_reason": facts.StopReason, "answer": facts.Answer,
+		"difficulty": facts.Difficulty,
+	})
 	if err != nil {
 		return 0, plain(err)
 	}
@@ -149,13 +157,15 @@ func (u *termsUsed) check() error {
 		case !slices.Contains(Terms(), name):
 			return fmt.Errorf("there is no term %q; there are %s", name, strings.Join(Terms(), ", "))
 		case !slices.Contains(everywhere, name) && !u.substituted[n]:
-			return fmt.Errorf("not every episode has the term %s: write (terms.%s ?? 0), with what it counts for without", name, name)
+			return fmt.Errorf("not every episode has the term %s: write (terms.%s ?? 0), "+
+				"with what it counts for without", name, name)
 		}
 	}
 	return nil
 }
 
-// floats makes whole numbers that stand beside a fraction, as one of two values, fractions too, so that types are known.
+// floats makes whole numbers that stand beside a fraction, as one of two values, fractions too, so that types are
+// known.
 type floats struct{}
 
 func (floats) Visit(node *ast.Node) {

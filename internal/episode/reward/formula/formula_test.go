@@ -7,8 +7,9 @@ import (
 	"hone/internal/episode/reward/formula"
 )
 
-var facts = formula.Facts{Terms: map[string]float64{"checks": 0.5, "end": 1, "parse": 0}, Calls: []formula.Call{{"look", `{"name":"hat"}`, "ok"}, {"buy", `{"n":2}`, "tool_error"}},
-	Gold: 1, Turns: 3, Tokens: 250, Outcome: "ok", StopReason: "completed", Answer: "The hat costs 4.", Difficulty: "hard"}
+var facts = formula.Facts{Terms: map[string]float64{"checks": 0.5, "end": 1, "parse": 0},
+	Calls: []formula.Call{{"look", `{"name":"hat"}`, "ok"}, {"buy", `{"n":2}`, "tool_error"}}, Gold: 1, Turns: 3,
+	Tokens: 250, Outcome: "ok", StopReason: "completed", Answer: "The hat costs 4.", Difficulty: "hard"}
 
 // A formula sees each fact by its name.
 func TestFormulasSeeTheFacts(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package trackers copies the rows of a run to programs that show them: to a tracking server of MLflow, by its REST API 2.0 (mlflow.org,
-// REST API); to Weights & Biases, by the user's own Python with wandb in it, which runs as a child process and is fed lines of JSON;
-// to Prometheus, at an address of this machine or in a file for the textfile collector of its node exporter; and to the files that
-// TensorBoard reads.
+// Package trackers copies the rows of a run to programs that show them: to a tracking server of MLflow, by its REST API
+// 2.0 (mlflow.org, REST API); to Weights & Biases, by the user's own Python with wandb in it, which runs as a child
+// process and is fed lines of JSON; to Prometheus, at an address of this machine or in a file for the textfile
+// collector of its node exporter; and to the files that TensorBoard reads.
 package trackers
 
 import (
@@ -44,7 +44,9 @@ type MLflow struct {
 // NewMLflow returns a tracker. Nothing is sent yet.
 func NewMLflow(o MLflowOptions) *MLflow {
 	if o.Client == nil {
-		o.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		o.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
 	}
 	return &MLflow{o: o}
 }
@@ -101,8 +103,10 @@ func (s *MLflow) Open(ctx context.Context, id string) (string, error) {
 			} `json:"info"`
 		} `json:"run"`
 	}
-	err = s.call(ctx, "POST", "runs/create", map[string]any{"experiment_id": experiment, "run_name": s.o.Name, "start_time": s.o.Began.UnixMilli(),
-		"tags": []param{{"mlflow.source.name", "hone"}, {"mlflow.source.type", "LOCAL"}}}, &made)
+	err = s.call(ctx, "POST", "runs/create", map[string]any{
+		"experiment_id": experiment, "run_name": s.o.Name, "start_time": s.o.Began.UnixMilli(),
+		"tags": []param{{"mlflow.source.name", "hone"}, {"mlflow.source.type", "LOCAL"}},
+	}, &made)
 	if err == nil && made.Run.Info.RunID == "" {
 		err = fmt.Errorf("the answer to runs/create has no run.info.run_id")
 	}
@@ -144,7 +148,8 @@ func (s *MLflow) sendParams(ctx context.Context, list []param) error {
 		}
 		return s.sendParams(ctx, list[len(list)/2:])
 	case s.o.Warn != nil:
-		s.o.Warn(fmt.Sprintf("mlflow does not take the parameter %s, and the run there goes on without: %v", list[0].Key, err))
+		s.o.Warn(fmt.Sprintf("mlflow does not take the parameter %s, and the run there goes on without: %v",
+			list[0].Key, err))
 	}
 	return nil
 }
@@ -181,7 +186,8 @@ func (s *MLflow) Send(ctx context.Context, rows []metrics.Row) error {
 	var list []metric
 	for _, r := range rows {
 		for _, name := range slices.Sorted(maps.Keys(r.Values)) {
-			list = append(list, metric{legal(metrics.Tag(s.o.Main, r.Stage, name)), r.Values[name], r.At.UnixMilli(), r.Step})
+			list = append(list,
+				metric{legal(metrics.Tag(s.o.Main, r.Stage, name)), r.Values[name], r.At.UnixMilli(), r.Step})
 		}
 	}
 	for part := range slices.Chunk(list, mostMetrics) {
@@ -194,8 +200,10 @@ func (s *MLflow) Send(ctx context.Context, rows []metrics.Row) error {
 
 // Close implements metrics.Tracker.
 func (s *MLflow) Close(ctx context.Context, status metrics.Status) error {
-	word := map[metrics.Status]string{metrics.Finished: "FINISHED", metrics.Failed: "FAILED", metrics.Stopped: "KILLED"}[status]
-	return s.call(ctx, "POST", "runs/update", map[string]any{"run_id": s.id, "status": word, "end_time": time.Now().UnixMilli()}, nil)
+	word := map[metrics.Status]string{metrics.Finished: "FINISHED", metrics.Failed: "FAILED",
+		metrics.Stopped: "KILLED"}[status]
+	return s.call(ctx, "POST", "runs/update",
+		map[string]any{"run_id": s.id, "status": word, "end_time": time.Now().UnixMilli()}, nil)
 }
 
 var notInMLflow = regexp.MustCompile(`[^A-Za-z0-9_\-. :/]`)
@@ -230,7 +238,8 @@ func (s *MLflow) call(ctx context.Context, method, path string, body, into any) 
 			return err
 		}
 	}
-	r, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.o.URL, "/")+"/api/2.0/mlflow/"+path, bytes.NewReader(text))
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.o.URL, "/")+"/api/2.0/mlflow/"+path,
+		bytes.NewReader(text))
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,8 @@ import (
 	"hone/internal/run/metrics"
 )
 
-var mlflowServer = flag.String("mlflow", "", "URL of a real tracking server: what it is asked and answers is recorded as testdata/mlflow/contract.json")
+var mlflowServer = flag.String("mlflow", "",
+	"URL of a real tracking server: what it is asked and answers is recorded as testdata/mlflow/contract.json")
 
 const mlflowContract = "testdata/mlflow/contract.json"
 
@@ -58,8 +59,12 @@ func steady(body []byte) json.RawMessage {
 	if len(body) == 0 {
 		return nil
 	}
-	for pattern, with := range map[string]string{`"[0-9a-f]{32}"`: `"RUN"`, `"(end_time|creation_time|last_update_time)": ?[0-9]+`: `"$1": 1`, `"experiment_id": ?"[0-9]+"`: `"experiment_id": "7"`,
-		`"artifact_(uri|location)": ?"[^"]*"`: `"artifact_$1": "A"`, `"user_id": ?"[^"]*"`: `"user_id": "U"`, `"run_uuid": ?"[^"]*"`: `"run_uuid": "RUN"`} {
+	for pattern, with := range map[string]string{
+		`"[0-9a-f]{32}"`: `"RUN"`, `"(end_time|creation_time|last_update_time)": ?[0-9]+`: `"$1": 1`,
+		`"experiment_id": ?"[0-9]+"`:          `"experiment_id": "7"`,
+		`"artifact_(uri|location)": ?"[^"]*"`: `"artifact_$1": "A"`, `"user_id": ?"[^"]*"`: `"user_id": "U"`,
+		`"run_uuid": ?"[^"]*"`: `"run_uuid": "RUN"`,
+	} {
 		body = regexp.MustCompile(pattern).ReplaceAll(body, []byte(with))
 	}
 	var out bytes.Buffer
@@ -74,23 +79,26 @@ func driveMLflow(t *testing.T, o MLflowOptions) {
 	t.Helper()
 	at := time.UnixMilli(1_700_000_000_123)
 	o.Experiment, o.Name, o.Main, o.Began = "hone contract", "run1", "grpo", at
-	o.Params = map[string]string{"grpo.steps": "4", "model.base": "toy", "rollout.system": strings.Repeat("é", mostValue+1)}
+	o.Params = map[string]string{"grpo.steps": "4", "model.base": "toy",
+		"rollout.system": strings.Repeat("é", mostValue+1)}
 	row := func(stage string, step int, values map[string]float64) metrics.Row {
 		return metrics.Row{Stage: stage, Step: step, At: at.Add(time.Duration(step) * time.Second), Values: values}
 	}
 	file := filepath.Join(t.TempDir(), "mlflow.json")
 	warn := func(text string) { t.Error(text) }
 	f := metrics.Follow("mlflow", file, NewMLflow(o), []metrics.Row{
-		row("grpo", 0, map[string]float64{"reward": 0.5, "rewards/c(x)/mean": -1}), row("grpo", 1, map[string]float64{"reward": 0.625})}, warn)
+		row("grpo", 0, map[string]float64{"reward": 0.5, "rewards/c(x)/mean": -1}), row("grpo", 1,
+			map[string]float64{"reward": 0.625})}, warn)
 	f.Close(metrics.Stopped)
 	f = metrics.Follow("mlflow", file, NewMLflow(o), []metrics.Row{
 		row("grpo", 0, map[string]float64{"reward": 0.5}), row("grpo", 1, map[string]float64{"reward": 0.625}),
-		row("validation", 2, map[string]float64{"success": 1, "eval_loss": 1e-9}), row("grpo", 2, map[string]float64{"reward": 2})}, warn)
+		row("validation", 2, map[string]float64{"success": 1, "eval_loss": 1e-9}), row("grpo", 2,
+			map[string]float64{"reward": 2})}, warn)
 	f.Close(metrics.Finished)
 }
 
-// What is asked is what a real tracking server was seen to take, and its answers are understood. make parity records it anew and looks at what
-// the server then has (testdata/mlflow/parity.py).
+// What is asked is what a real tracking server was seen to take, and its answers are understood. make parity records it
+// anew and looks at what the server then has (testdata/mlflow/parity.py).
 func TestContract(t *testing.T) {
 	if *mlflowServer != "" {
 		r := &recorder{}
@@ -123,8 +131,10 @@ func TestContract(t *testing.T) {
 		}
 		want := list[n]
 		n++
-		if got := (exchange{q.Method, q.URL.RequestURI(), steady(body), want.Status, want.Answer}); got.Method != want.Method || got.Path != want.Path || !sameJSON(got.Request, want.Request) {
-			t.Errorf("request %d is %s %s %s\nrecorded is %s %s %s", n, got.Method, got.Path, got.Request, want.Method, want.Path, want.Request)
+		if got := (exchange{q.Method, q.URL.RequestURI(), steady(body), want.Status,
+			want.Answer}); got.Method != want.Method || got.Path != want.Path || !sameJSON(got.Request, want.Request) {
+			t.Errorf("request %d is %s %s %s\nrecorded is %s %s %s",
+				n, got.Method, got.Path, got.Request, want.Method, want.Path, want.Request)
 		}
 		w.WriteHeader(want.Status)
 		_, _ = w.Write(want.Answer)
@@ -177,7 +187,11 @@ func TestServersThatRefuse(t *testing.T) {
 		status int
 		body   string
 		want   string
-	}{{302, "", "status 302"}, {403, `{"error_code": "PERMISSION_DENIED", "message": "no"}`, "status 403, PERMISSION_DENIED: no"}, {500, "<html>", "status 500"}} {
+	}{
+		{302, "", "status 302"},
+		{403, `{"error_code": "PERMISSION_DENIED", "message": "no"}`, "status 403, PERMISSION_DENIED: no"},
+		{500, "<html>", "status 500"},
+	} {
 		mu.Lock()
 		asked, status, body = nil, c.status, c.body
 		mu.Unlock()
@@ -190,8 +204,8 @@ func TestServersThatRefuse(t *testing.T) {
 	}
 }
 
-// A server that does not take a parameter, as those before 2.3 take no long one, gets the rest and all metrics; and one that fails in between
-// has no run made twice.
+// A server that does not take a parameter, as those before 2.3 take no long one, gets the rest and all metrics; and one
+// that fails in between has no run made twice.
 func TestParametersThatAreRefused(t *testing.T) {
 	var mu sync.Mutex
 	var made, failures, rows int
@@ -225,18 +239,25 @@ func TestParametersThatAreRefused(t *testing.T) {
 	}))
 	defer s.Close()
 	var warned []string
-	x := NewMLflow(MLflowOptions{URL: s.URL, Experiment: "e", Main: "grpo", Params: map[string]string{"a": "1", "rollout.system": strings.Repeat("x", 501), "z": "2"},
-		Warn: func(text string) { warned = append(warned, text) }})
+	x := NewMLflow(MLflowOptions{
+		URL:        s.URL,
+		Experiment: "e",
+		Main:       "grpo",
+		Params:     map[string]string{"a": "1", "rollout.system": strings.Repeat("x", 501), "z": "2"},
+		Warn:       func(text string) { warned = append(warned, text) },
+	})
 	if id, err := x.Open(t.Context(), ""); err == nil {
 		t.Errorf("%q, and the server failed", id)
 	}
 	if id, err := x.Open(t.Context(), ""); id != "run1" || err != nil || made != 1 {
 		t.Errorf("%q, %v, %d runs made", id, err, made)
 	}
-	if err := x.Send(t.Context(), []metrics.Row{{Stage: "grpo", Values: map[string]float64{"reward": 1}}}); err != nil || rows != 1 {
+	if err := x.Send(t.Context(),
+		[]metrics.Row{{Stage: "grpo", Values: map[string]float64{"reward": 1}}}); err != nil || rows != 1 {
 		t.Errorf("%v, %d rows", err, rows)
 	}
-	if !params["a"] || !params["z"] || len(params) != 2 || len(warned) != 1 || !strings.Contains(warned[0], "rollout.system") || !strings.Contains(warned[0], "limit of 500") {
+	if !params["a"] || !params["z"] || len(params) != 2 || len(warned) != 1 ||
+		!strings.Contains(warned[0], "rollout.system") || !strings.Contains(warned[0], "limit of 500") {
 		t.Errorf("parameters %v, warned of %q", params, warned)
 	}
 }

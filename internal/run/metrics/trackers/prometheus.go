@@ -20,8 +20,8 @@ type PrometheusOptions struct {
 	Warn    func(error)
 }
 
-// Prometheus is a metrics.Sink. A metric NAME of a row is the gauge hone_NAME with the labels run and stage; what is no letter, digit or
-// underscore in it is an underscore.
+// Prometheus is a metrics.Sink. A metric NAME of a row is the gauge hone_NAME with the labels run and stage; what is no
+// letter, digit or underscore in it is an underscore.
 type Prometheus struct {
 	o      PrometheusOptions
 	meter  *metrics.Meter
@@ -39,8 +39,9 @@ const (
 
 // OpenPrometheus begins to listen, and shows what the run has. What cannot be done is told to o.Warn, and left out.
 func OpenPrometheus(o PrometheusOptions, rows []metrics.Row) *Prometheus {
-	help := map[string]string{steps: "Steps of the stage that were taken.", updated: "When the stage's last row was written, in seconds since 1970.",
-		ended: "1 after the run has ended: by its status finished, failed or stopped."}
+	help := map[string]string{steps: "Steps of the stage that were taken.",
+		updated: "When the stage's last row was written, in seconds since 1970.",
+		ended:   "1 after the run has ended: by its status finished, failed or stopped."}
 	e := &Prometheus{o: o, meter: metrics.NewMeter(help), done: make(chan struct{})}
 	for _, r := range rows {
 		e.take(r)
@@ -119,7 +120,8 @@ func (e *Prometheus) write() {
 
 // Close implements metrics.Sink. The file stays, and says that the run has ended.
 func (e *Prometheus) Close(s metrics.Status) {
-	word := map[metrics.Status]string{metrics.Finished: "finished", metrics.Failed: "failed", metrics.Stopped: "stopped"}[s]
+	word := map[metrics.Status]string{metrics.Finished: "finished", metrics.Failed: "failed",
+		metrics.Stopped: "stopped"}[s]
 	e.meter.Set(ended, e.labels("status", word), 1)
 	e.write()
 	if e.server != nil {

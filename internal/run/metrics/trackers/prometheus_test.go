@@ -14,7 +14,8 @@ import (
 )
 
 func prometheusRow(stage string, step int, name string, x float64) metrics.Row {
-	return metrics.Row{Stage: stage, Step: step, At: time.UnixMilli(1_700_000_000_500), Values: map[string]float64{name: x}}
+	return metrics.Row{Stage: stage, Step: step, At: time.UnixMilli(1_700_000_000_500),
+		Values: map[string]float64{name: x}}
 }
 
 const prometheusText = `# HELP hone_reward mean of the episodes
@@ -39,7 +40,9 @@ hone_updated_timestamp_seconds{run="a\"b",stage="validation"} 1.7000000005e+09
 // The latest value of each metric is shown, in the text form 0.0.4, at the address and in the file alike.
 func TestExporter(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hone.prom")
-	e := OpenPrometheus(PrometheusOptions{Address: "127.0.0.1:0", File: file, Run: `a"b`, Warn: func(err error) { t.Error(err) }},
+	e := OpenPrometheus(PrometheusOptions{Address: "127.0.0.1:0", File: file, Run: `a"b`, Warn: func(err error) {
+		t.Error(err)
+	}},
 		[]metrics.Row{prometheusRow("grpo", 0, "reward", 0.1)})
 	e.Put(prometheusRow("validation", 3, "success", 1))
 	e.Put(prometheusRow("grpo", 3, "rewards/checks/mean", 0.25))
@@ -61,7 +64,8 @@ func TestExporter(t *testing.T) {
 	if text, _ := os.ReadFile(file); !strings.Contains(string(text), `hone_ended{run="a\"b",status="stopped"} 1`) {
 		t.Errorf("%s", text)
 	}
-	if answer, err := client.Get("http://" + e.Address() + "/metrics"); err == nil { // of another program, which has the port now
+	// of another program, which has the port now
+	if answer, err := client.Get("http://" + e.Address() + "/metrics"); err == nil {
 		text, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if strings.Contains(string(text), "hone_") {
@@ -78,7 +82,10 @@ func TestWhatCannotBeShown(t *testing.T) {
 	}
 	defer func() { _ = taken.Close() }()
 	var told []string
-	e := OpenPrometheus(PrometheusOptions{Address: taken.Addr().String(), File: filepath.Join(t.TempDir(), "none", "hone.prom"), Warn: func(err error) { told = append(told, err.Error()) }}, nil)
+	e := OpenPrometheus(
+		PrometheusOptions{Address: taken.Addr().String(), File: filepath.Join(t.TempDir(), "none", "hone.prom"),
+			Warn: func(err error) { told = append(told, err.Error()) }}, nil,
+	)
 	e.Put(prometheusRow("sft", 0, "loss", 1))
 	e.Put(prometheusRow("sft", 1, "loss", 1))
 	e.Close(metrics.Finished)

@@ -15,8 +15,8 @@ import (
 	"hone/internal/run/metrics"
 )
 
-// TFEvents keeps one file of events in a folder. A row that comes again has the file written anew under its next name, which TensorBoard, also one
-// that is running, takes in the place of the other: so no step is there twice.
+// TFEvents keeps one file of events in a folder. A row that comes again has the file written anew under its next name,
+// which TensorBoard, also one that is running, takes in the place of the other: so no step is there twice.
 type TFEvents struct {
 	main   string
 	prefix string // path of the file up to its number
@@ -33,10 +33,12 @@ type key struct {
 	step  int
 }
 
-// OpenTFEvents makes the folder's file of a run that began at a time, with the rows that the run has, and removes those of earlier attempts. main is
-// the stage whose tags begin with train/. warn is told, once, what stops it: it takes no rows from then on.
+// OpenTFEvents makes the folder's file of a run that began at a time, with the rows that the run has, and removes those
+// of earlier attempts. main is the stage whose tags begin with train/. warn is told, once, what stops it: it takes no
+// rows from then on.
 func OpenTFEvents(dir, main string, began time.Time, rows []metrics.Row, warn func(error)) *TFEvents {
-	w := &TFEvents{main: main, prefix: filepath.Join(dir, fmt.Sprintf("events.out.tfevents.%010d.hone.", began.Unix())), place: map[key]int{}, warn: warn}
+	w := &TFEvents{main: main, prefix: filepath.Join(dir, fmt.Sprintf("events.out.tfevents.%010d.hone.", began.Unix())),
+		place: map[key]int{}, warn: warn}
 	for _, r := range rows {
 		w.keep(r)
 	}
@@ -143,7 +145,8 @@ func maskedCRC(data []byte) uint32 {
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }
 
-// Fields of the protocol buffers (tensorflow/core/util/event.proto, core/framework/summary.proto) with their wire types.
+// Fields of the protocol buffers (tensorflow/core/util/event.proto, core/framework/summary.proto) with their wire
+// types.
 const (
 	eventWallTime    = 1<<3 | 1 // double
 	eventStep        = 2 << 3   // int64, of wire type 0

@@ -15,7 +15,8 @@ import (
 	"hone/internal/run/metrics"
 )
 
-var update = flag.Bool("update", false, "write testdata/tfevents/golden.tfevents anew; make parity then looks whether TensorBoard reads it")
+var update = flag.Bool("update", false,
+	"write testdata/tfevents/golden.tfevents anew; make parity then looks whether TensorBoard reads it")
 
 var began = time.Unix(1_700_000_000, 250_000_000)
 
@@ -36,7 +37,8 @@ func goldenRows(t *testing.T) (rows []metrics.Row) {
 		t.Fatal(err)
 	}
 	for _, r := range list {
-		rows = append(rows, metrics.Row{Stage: r.Stage, Step: r.Step, At: began.Add(time.Duration(r.Seconds * float64(time.Second))), Values: r.Values})
+		rows = append(rows, metrics.Row{Stage: r.Stage, Step: r.Step,
+			At: began.Add(time.Duration(r.Seconds * float64(time.Second))), Values: r.Values})
 	}
 	return rows
 }
@@ -73,7 +75,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// However often a run is stopped and goes on before steps that it has taken, the file ends with each of them once, as they were last.
+// However often a run is stopped and goes on before steps that it has taken, the file ends with each of them once, as
+// they were last.
 func TestStepsThatComeAgain(t *testing.T) {
 	rows, dir := goldenRows(t), filepath.Join(t.TempDir(), "[run]") // no pattern
 	whole := t.TempDir()
@@ -101,7 +104,8 @@ func TestStepsThatComeAgain(t *testing.T) {
 	again.Close(metrics.Finished)
 	got, _ := os.ReadFile(only(t, dir))
 	want, _ := os.ReadFile(only(t, whole))
-	if header := 2 * (16 + 9 + 15); !bytes.Contains(got, want[header:]) || bytes.Count(got, []byte("train/loss")) != bytes.Count(want, []byte("train/loss")) {
+	if header := 2 * (16 + 9 + 15); !bytes.Contains(got, want[header:]) ||
+		bytes.Count(got, []byte("train/loss")) != bytes.Count(want, []byte("train/loss")) {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
 	if strings.Compare(only(t, dir), torn) <= 0 {

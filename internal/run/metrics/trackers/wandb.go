@@ -46,7 +46,8 @@ type WandB struct {
 // NewWandB returns a tracker. Nothing is run yet.
 func NewWandB(o WandBOptions) *WandB { return &WandB{o: o, grace: grace} }
 
-// grace is how long is waited for what a Python that has ended still says: wandb's service is a process of its own with the same pipe.
+// grace is how long is waited for what a Python that has ended still says: wandb's service is a process of its own with
+// the same pipe.
 const grace = 5 * time.Second
 
 // child is a process of the bridge.
@@ -65,7 +66,8 @@ type answer struct {
 
 // Open implements metrics.Tracker.
 func (b *WandB) Open(ctx context.Context, id string) (string, error) {
-	init := map[string]any{"project": b.o.Project, "name": b.o.Name, "mode": b.o.Mode, "dir": b.o.Dir, "config": b.o.Config}
+	init := map[string]any{"project": b.o.Project, "name": b.o.Name, "mode": b.o.Mode, "dir": b.o.Dir,
+		"config": b.o.Config}
 	if b.o.Entity != "" {
 		init["entity"] = b.o.Entity
 	}
@@ -90,7 +92,8 @@ func (b *WandB) Open(ctx context.Context, id string) (string, error) {
 	return a.ID, nil
 }
 
-// axis is the metric that rows of a stage are drawn over: steps of validations are those of the stage that is validated.
+// axis is the metric that rows of a stage are drawn over: steps of validations are those of the stage that is
+// validated.
 func (b *WandB) axis(stage string) string {
 	if stage == metrics.ValidationStage {
 		stage = b.o.Main

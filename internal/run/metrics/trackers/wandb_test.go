@@ -36,13 +36,16 @@ func wandbRow(stage string, step int, values map[string]float64) metrics.Row {
 // driveWandB logs a run that is stopped and goes on, as hone does.
 func driveWandB(t *testing.T, o WandBOptions) (warned []string) {
 	t.Helper()
-	o.Project, o.Name, o.Mode, o.Main, o.Stages, o.Config = "hone contract", "run1", "offline", "grpo", []string{"sft"}, map[string]string{"grpo.steps": "4"}
+	o.Project, o.Name, o.Mode, o.Main, o.Stages, o.Config =
+		"hone contract", "run1", "offline", "grpo", []string{"sft"}, map[string]string{"grpo.steps": "4"}
 	o.Log = &bytes.Buffer{}
 	file := filepath.Join(t.TempDir(), "wandb.json")
 	warn := func(text string) { warned = append(warned, text) }
-	rows := []metrics.Row{wandbRow("grpo", 0, map[string]float64{"reward": 0.5}), wandbRow("grpo", 1, map[string]float64{"reward": 0.625})}
+	rows := []metrics.Row{wandbRow("grpo", 0, map[string]float64{"reward": 0.5}),
+		wandbRow("grpo", 1, map[string]float64{"reward": 0.625})}
 	metrics.Follow("wandb", file, NewWandB(o), rows, warn).Close(metrics.Stopped)
-	rows = append(rows, wandbRow("validation", 2, map[string]float64{"success": 1}), wandbRow("sft", 0, map[string]float64{"loss": 1e-9}))
+	rows = append(rows, wandbRow("validation", 2, map[string]float64{"success": 1}),
+		wandbRow("sft", 0, map[string]float64{"loss": 1e-9}))
 	metrics.Follow("wandb", file, NewWandB(o), rows, warn).Close(metrics.Finished)
 	return warned
 }
@@ -74,13 +77,16 @@ func fakeWandB(t *testing.T) (o WandBOptions, record string) {
 		t.Fatal(err)
 	}
 	record = filepath.Join(t.TempDir(), "record")
-	return WandBOptions{Python: python, Dir: t.TempDir(), Env: append(os.Environ(), "PYTHONPATH="+stands, "PYTHONDONTWRITEBYTECODE=1", "WANDB_RECORD="+record)}, record
+	return WandBOptions{Python: python, Dir: t.TempDir(),
+		Env: append(os.Environ(), "PYTHONPATH="+stands, "PYTHONDONTWRITEBYTECODE=1", "WANDB_RECORD="+record)}, record
 }
 
-// wandb is asked for what the real one was seen to take (testdata/wandb/parity.py): each step once, over the axis of its stage.
+// wandb is asked for what the real one was seen to take (testdata/wandb/parity.py): each step once, over the axis of
+// its stage.
 func TestBridge(t *testing.T) {
 	if *wandbPython != "" {
-		if warned := driveWandB(t, WandBOptions{Python: *wandbPython, Dir: *wandbFolder, Env: os.Environ()}); warned != nil {
+		if warned := driveWandB(t,
+			WandBOptions{Python: *wandbPython, Dir: *wandbFolder, Env: os.Environ()}); warned != nil {
 			t.Errorf("%q", warned)
 		}
 	}
@@ -110,7 +116,8 @@ func TestBridgeThatFails(t *testing.T) {
 	if err := b.Close(t.Context(), metrics.Failed); err != nil {
 		t.Error(err)
 	}
-	if got, _ := os.ReadFile(record); strings.Count(string(got), `"id": "made"`) != 1 || strings.Count(string(got), `"row"`) != 1 {
+	if got, _ := os.ReadFile(record); strings.Count(string(got), `"id": "made"`) != 1 ||
+		strings.Count(string(got), `"row"`) != 1 {
 		t.Errorf("%s", got)
 	}
 	o.Env = append(os.Environ(), "PYTHONPATH="+t.TempDir(), "PYTHONNOUSERSITE=1", "PYTHONHOME="+t.TempDir())
@@ -143,7 +150,8 @@ func TestNobodyWaitsForPython(t *testing.T) {
 	}
 	t.Run("a process lives on", func(t *testing.T) {
 		b, _ := begin(t)
-		if err := b.Send(t.Context(), []metrics.Row{wandbRow("grpo", 0, map[string]float64{"service": 1})}); err != nil {
+		if err := b.Send(t.Context(),
+			[]metrics.Row{wandbRow("grpo", 0, map[string]float64{"service": 1})}); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Close(t.Context(), metrics.Finished); err != nil {
@@ -152,7 +160,8 @@ func TestNobodyWaitsForPython(t *testing.T) {
 	})
 	t.Run("a process lives on, and Python does not", func(t *testing.T) {
 		b, _ := begin(t)
-		if err := b.Send(t.Context(), []metrics.Row{wandbRow("grpo", 0, map[string]float64{"service": 1, "die": 1})}); err == nil {
+		if err := b.Send(t.Context(),
+			[]metrics.Row{wandbRow("grpo", 0, map[string]float64{"service": 1, "die": 1})}); err == nil {
 			t.Error("that is no error")
 		}
 	})

@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Cut returns what is there of a JSON object whose text a limit cut off: texts, lists and objects are closed where the text
-// ends, and a member without its whole value is left out. The text of a whole object comes back as it is. ok is false where
-// the text is no beginning of an object.
+// Cut returns what is there of a JSON object whose text a limit cut off: texts, lists and objects are closed where the
+// text ends, and a member without its whole value is left out. The text of a whole object comes back as it is. ok is
+// false where the text is no beginning of an object.
 func Cut(text string) (object string, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -33,7 +33,8 @@ func Cut(text string) (object string, ok bool) {
 	return "", false
 }
 
-// begun is a member of which no value is there: of an object its key, or part of it, and a number or a word that may go on.
+// begun is a member of which no value is there: of an object its key, or part of it, and a number or a word that may go
+// on.
 var begun = regexp.MustCompile(`^\s*,?\s*("([^"\\]|\\.)*\\?"?\s*(:\s*)?)?(-?[0-9.eE+-]*|[a-z]*)$`)
 
 // maxPlaces are more than those behind which a value may be cut: the comma, and the bracket before it.

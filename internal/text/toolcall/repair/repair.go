@@ -2,8 +2,8 @@
 //
 // It finds the object, mends its syntax, and says what it did, so that a reward can price it. A value that was valid
 // JSON is never changed and none is invented: where two readings are possible (a string, a key or a number that breaks
-// off, a bare word, NaN, two objects) the text is refused. One pass over the text for each of at most eight places where an
-// object may begin, so the time is linear in the text.
+// off, a bare word, NaN, two objects) the text is refused. One pass over the text for each of at most eight places
+// where an object may begin, so the time is linear in the text.
 package repair
 
 import (
@@ -46,7 +46,8 @@ const (
 	MissingClosingTag Kind = "missing_closing_tag" // a call whose closing tag did not come
 	UnquotedString    Kind = "unquoted_string"     // a string without the form's quotes
 	RepeatedID        Kind = "repeated_id"         // a call with the id of an earlier one
-	MissingArguments  Kind = "missing_arguments"   // a call that leaves out its arguments, or has null or an empty text there: {}
+	// a call that leaves out its arguments, or has null or an empty text there: {}
+	MissingArguments Kind = "missing_arguments"
 )
 
 const (
@@ -174,14 +175,15 @@ func (m *mender) did(k Kind) {
 
 // objectBehind is object, unless what stands before it makes it a part of something else.
 func (m *mender) objectBehind(before string) (string, error) {
-	if open(before, false) || open(before, true) || strings.HasSuffix(before, ":") && strings.ContainsAny(before, `{"'`) {
+	if open(before, false) || open(before, true) ||
+		strings.HasSuffix(before, ":") && strings.ContainsAny(before, `{"'`) {
 		return "", errors.New("the object is part of another value")
 	}
 	return m.object()
 }
 
-// open reports whether a bracket is open at the end of a text, those in double quotes counted or not: in prose quotes may
-// mean anything.
+// open reports whether a bracket is open at the end of a text, those in double quotes counted or not: in prose quotes
+// may mean anything.
 func open(text string, quotes bool) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -310,7 +312,8 @@ func (m *mender) addComma(open byte, end int) error {
 	next := m.text[m.at]
 	sameLine := !strings.Contains(m.text[end:m.at], "\n")
 	last := m.text[end-1]
-	if afterString := last == '"' || last == '\'' || last >= 0x80; afterString && sameLine && (open == '[' || next != '"') {
+	if afterString := last == '"' || last == '\'' || last >= 0x80; afterString && sameLine &&
+		(open == '[' || next != '"') {
 		return errors.New("a string is followed by something that may belong to it")
 	}
 	m.did(MissingComma)
@@ -391,7 +394,8 @@ func (m *mender) key() error {
 }
 
 func wordByte(c byte) bool {
-	return c == '_' || c == '-' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+	return c == '_' || c == '-' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' ||
+		c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
 // literal copies true, false and null, and understands Python's.
@@ -418,8 +422,8 @@ func (m *mender) literal() error {
 	return nil
 }
 
-// number copies a number. A sign and a point without digits around it are mended; the digits stay. One that the text ends
-// with is refused: how many digits were to come is not known.
+// number copies a number. A sign and a point without digits around it are mended; the digits stay. One that the text
+// ends with is refused: how many digits were to come is not known.
 func (m *mender) number() error {
 	rest := m.text[m.at:]
 	end := 0

@@ -16,26 +16,27 @@ func TestObject(t *testing.T) {
 		text, want string
 		kinds      []Kind
 	}{
-		"valid":                    {`{"a": 1.50, "b": [1e400, "\u00e9"]}`, `{"a": 1.50, "b": [1e400, "\u00e9"]}`, nil},
-		"valid in white space":     {" \n{}\t", `{}`, nil},
-		"byte order mark":          {"\ufeff{\"a\": 1}", `{"a": 1}`, nil},
-		"fence":                    {"```json\n{\"a\": 1}\n```", `{"a": 1}`, []Kind{CodeFence}},
-		"fence without language":   {"```\n{\"a\": 1}\n```", `{"a": 1}`, []Kind{CodeFence}},
-		"fence on one line":        {"```json {\"a\": 1}```", `{"a": 1}`, []Kind{CodeFence}},
-		"fence not closed":         {"```json\n{\"a\": 1}", `{"a": 1}`, []Kind{CodeFence}},
-		"fence and prose":          {"Here:\n```json\n{\"a\": 1}\n```\nDone.", `{"a": 1}`, []Kind{CodeFence}},
-		"fence inside a string":    {"{\"a\": \"```x```\"}", "{\"a\": \"```x```\"}", nil},
-		"prose before":             {`Sure: {"a": 1}`, `{"a": 1}`, []Kind{Prose}},
-		"prose after":              {`{"a": 1} is it.`, `{"a": 1}`, []Kind{Prose}},
-		"braces in prose":          {`For {x} use {"a": 1}`, `{"a": 1}`, []Kind{Prose}},
-		"braces behind":            {`{"a": 1} and {x y}`, `{"a": 1}`, []Kind{Prose}},
-		"trailing comma":           {`{"a": [1, 2,], }`, `{"a": [1, 2] }`, []Kind{TrailingComma}},
-		"missing comma":            {"{\"a\": 1\n\"b\": [1 2]}", "{\"a\": 1\n,\"b\": [1 ,2]}", []Kind{MissingComma}},
-		"single quotes":            {`{'a': 'x "y"', "b": 'it\'s'}`, `{"a": "x \"y\"", "b": "it's"}`, []Kind{SingleQuotes, BadEscape}},
-		"smart quotes":             {`{“a”: “x ’ y”, ‘b’: ‘z’}`, `{"a": "x ’ y", "b": "z"}`, []Kind{SmartQuotes}},
-		"smart quotes as text":     {`{"a": "“x”",}`, `{"a": "“x”"}`, []Kind{TrailingComma}},
-		"unquoted keys":            {`{a: 1, b_c-d: {é: 2}}`, `{"a": 1, "b_c-d": {"é": 2}}`, []Kind{UnquotedKey}},
-		"any letter in a key":      {`{À: 1, a€: 2, aAzZ09_-$: 3, 0: 4, Z: 5, z: 6, 9: 7}`, `{"À": 1, "a€": 2, "aAzZ09_-$": 3, "0": 4, "Z": 5, "z": 6, "9": 7}`, []Kind{UnquotedKey}},
+		"valid":                  {`{"a": 1.50, "b": [1e400, "\u00e9"]}`, `{"a": 1.50, "b": [1e400, "\u00e9"]}`, nil},
+		"valid in white space":   {" \n{}\t", `{}`, nil},
+		"byte order mark":        {"\ufeff{\"a\": 1}", `{"a": 1}`, nil},
+		"fence":                  {"```json\n{\"a\": 1}\n```", `{"a": 1}`, []Kind{CodeFence}},
+		"fence without language": {"```\n{\"a\": 1}\n```", `{"a": 1}`, []Kind{CodeFence}},
+		"fence on one line":      {"```json {\"a\": 1}```", `{"a": 1}`, []Kind{CodeFence}},
+		"fence not closed":       {"```json\n{\"a\": 1}", `{"a": 1}`, []Kind{CodeFence}},
+		"fence and prose":        {"Here:\n```json\n{\"a\": 1}\n```\nDone.", `{"a": 1}`, []Kind{CodeFence}},
+		"fence inside a string":  {"{\"a\": \"```x```\"}", "{\"a\": \"```x```\"}", nil},
+		"prose before":           {`Sure: {"a": 1}`, `{"a": 1}`, []Kind{Prose}},
+		"prose after":            {`{"a": 1} is it.`, `{"a": 1}`, []Kind{Prose}},
+		"braces in prose":        {`For {x} use {"a": 1}`, `{"a": 1}`, []Kind{Prose}},
+		"braces behind":          {`{"a": 1} and {x y}`, `{"a": 1}`, []Kind{Prose}},
+		"trailing comma":         {`{"a": [1, 2,], }`, `{"a": [1, 2] }`, []Kind{TrailingComma}},
+		"missing comma":          {"{\"a\": 1\n\"b\": [1 2]}", "{\"a\": 1\n,\"b\": [1 ,2]}", []Kind{MissingComma}},
+		"single quotes":          {`{'a': 'x "y"', "b": 'it\'s'}`, `{"a": "x \"y\"", "b": "it's"}`, []Kind{SingleQuotes, BadEscape}},
+		"smart quotes":           {`{“a”: “x ’ y”, ‘b’: ‘z’}`, `{"a": "x ’ y", "b": "z"}`, []Kind{SmartQuotes}},
+		"smart quotes as text":   {`{"a": "“x”",}`, `{"a": "“x”"}`, []Kind{TrailingComma}},
+		"unquoted keys":          {`{a: 1, b_c-d: {é: 2}}`, `{"a": 1, "b_c-d": {"é": 2}}`, []Kind{UnquotedKey}},
+		"any letter in a key": {`{À: 1, a€: 2, aAzZ09_-$: 3, 0: 4, Z: 5, z: 6, 9: 7}`,
+			`{"À": 1, "a€": 2, "aAzZ09_-$": 3, "0": 4, "Z": 5, "z": 6, "9": 7}`, []Kind{UnquotedKey}},
 		"escaped in a string":      {`"{\\\"a\\\": 1}"`, `{"a": 1}`, []Kind{DoubleEncoded, DoubleEncoded}},
 		"fence, object on lines":   {"```json {\"a\":\n1}\n```", "{\"a\":\n1}", []Kind{CodeFence}},
 		"a key that is a literal":  {`{true: 1}`, `{"true": 1}`, []Kind{UnquotedKey}},
@@ -66,7 +67,12 @@ func TestObject(t *testing.T) {
 		"number forms":             {`{"a": .5, "b": +1, "c": 5., "d": -.5}`, `{"a": 0.5, "b": 1, "c": 5.0, "d": -0.5}`, []Kind{NumberForm}},
 		"big numbers stay":         {`{a: 123456789012345678901234567890, b: 1.10}`, `{"a": 123456789012345678901234567890, "b": 1.10}`, []Kind{UnquotedKey}},
 		"equals sign":              {`{"a" = 1}`, `{"a" : 1}`, []Kind{EqualsSign}},
-		"everything":               {"Call: {'a': [True, .5,], // x\n b: \"q\nr\"", "{\"a\": [true, 0.5], \n \"b\": \"q\\nr\"}", []Kind{SingleQuotes, PythonLiteral, NumberForm, TrailingComma, Comment, UnquotedKey, ControlCharacter, MissingCloser, Prose}},
+		"everything": {
+			"Call: {'a': [True, .5,], // x\n b: \"q\nr\"",
+			"{\"a\": [true, 0.5], \n \"b\": \"q\\nr\"}",
+			[]Kind{SingleQuotes, PythonLiteral, NumberForm, TrailingComma, Comment, UnquotedKey, ControlCharacter,
+				MissingCloser, Prose},
+		},
 	} {
 		got, kinds, err := Object(c.text)
 		if err != nil || got != c.want || !reflect.DeepEqual(kinds, c.kinds) {
@@ -192,8 +198,8 @@ func TestValuesAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		for kind, damaged := range map[Kind]string{
-			CodeFence: "```json\n" + text + "\n```", Prose: "Sure: " + text + " there.", ExtraCloser: text + "}", DoubleEncoded: string(quoted),
-			Comment: "{/* x */" + text[1:], MissingCloser: text[:len(text)-1] + "\n",
+			CodeFence: "```json\n" + text + "\n```", Prose: "Sure: " + text + " there.", ExtraCloser: text + "}",
+			DoubleEncoded: string(quoted), Comment: "{/* x */" + text[1:], MissingCloser: text[:len(text)-1] + "\n",
 		} {
 			got, kinds, err := Object(damaged)
 			if err != nil || !slices.Contains(kinds, kind) || !equal(got, text) {
@@ -204,7 +210,8 @@ func TestValuesAreKept(t *testing.T) {
 			return
 		}
 		damaged := text[:len(text)-1] + ",}"
-		if got, kinds, err := Object(damaged); err != nil || got != text || !reflect.DeepEqual(kinds, []Kind{TrailingComma}) {
+		if got, kinds, err := Object(damaged); err != nil || got != text ||
+			!reflect.DeepEqual(kinds, []Kind{TrailingComma}) {
 			t.Fatalf("%q became %q %q (%v)", damaged, got, kinds, err)
 		}
 	})
@@ -214,9 +221,12 @@ func TestValuesAreKept(t *testing.T) {
 func TestHostileTexts(t *testing.T) {
 	const n = 1 << 20
 	for name, text := range map[string]string{
-		"braces": strings.Repeat("{", n), "brackets": strings.Repeat("[", n), "objects": strings.Repeat("{a", n), "quotes": strings.Repeat(`{"`, n),
-		"backslashes": `{"a": "` + strings.Repeat(`\`, n), "commas": "{" + strings.Repeat(",", n), "fences": strings.Repeat("```", n),
-		"comments": "{" + strings.Repeat("/*", n), "members": "{" + strings.Repeat(`"a":1,`, n), "colons": strings.Repeat(":{", n),
+		"braces": strings.Repeat("{", n), "brackets": strings.Repeat("[", n), "objects": strings.Repeat("{a", n),
+		"quotes":      strings.Repeat(`{"`, n),
+		"backslashes": `{"a": "` + strings.Repeat(`\`, n), "commas": "{" + strings.Repeat(",", n),
+		"fences": strings.Repeat("```", n), "comments": "{" + strings.Repeat("/*", n),
+		"members": "{" + strings.Repeat(`"a":1,`, n),
+		"colons":  strings.Repeat(":{", n),
 	} {
 		if got, _, err := Object(text); err == nil {
 			t.Errorf("%s: gave %.40q", name, got)
@@ -225,8 +235,10 @@ func TestHostileTexts(t *testing.T) {
 }
 
 func FuzzObject(f *testing.F) {
-	for _, text := range []string{`{"a": 1}`, "```json\n{'a': [True, .5,], // x\n b: \"q\nr\"", `"{\"a\": 1}"`, `{\"a\": 1}`, `{“a” = C:\x}`, `[{}]`, `{"a": 1} {"b": 2}`,
-		"{\"a\": \"\\ud83d\\ude00\xff\"}", `{'a': 'it's'}`, `x {y} {"a": 1}}`} {
+	for _, text := range []string{
+		`{"a": 1}`, "```json\n{'a': [True, .5,], // x\n b: \"q\nr\"", `"{\"a\": 1}"`, `{\"a\": 1}`, `{“a” = C:\x}`,
+		`[{}]`, `{"a": 1} {"b": 2}`, "{\"a\": \"\\ud83d\\ude00\xff\"}", `{'a': 'it's'}`, `x {y} {"a": 1}}`,
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -244,7 +256,8 @@ func FuzzObject(f *testing.F) {
 		if again, kinds, err := Object(object); err != nil || again != object || len(kinds) > 0 {
 			t.Fatalf("%q is mended again to %q %q (%v)", object, again, kinds, err)
 		}
-		if trimmed := jsontext.Value(strings.TrimSpace(text)); trimmed.IsValid() && trimmed.Kind() == '{' && object != string(trimmed) {
+		if trimmed := jsontext.Value(strings.TrimSpace(text)); trimmed.IsValid() && trimmed.Kind() == '{' &&
+			object != string(trimmed) {
 			t.Fatalf("%q was valid and became %q", text, object)
 		}
 	})
