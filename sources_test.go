@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const (
@@ -178,6 +180,118 @@ func TestSourcesFindsPlantedBreaches(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// maxRowColumns is how wide a row of a table in a test may be, which is read down its columns; others take
+// maxLineRunes.
+const maxRowColumns = 160
+
+func columns(line string) int { return utf8.RuneCountInString(line) + 3*strings.Count(line, "\t") }
+
+// canSplit is whether a string literal can be written as two.
+func canSplit(literal string) bool {
+	return literal[0] == '"' && (strings.ContainsAny(literal, " ,|") || strings.Contains(literal, `\n`))
+}
+
+// linesTooWide returns the lines of a file that are too wide and could be narrower. It leaves alone what stands in
+// literals and comments of several lines; a literal that cannot be written as two and fits on no line, or stands where
+// gofmt breaks none; words of comments that are as wide; tables and code in comments; and directives.
+func linesTooWide(name string, src []byte) (out []string) {
+	lines := strings.Split(string(src), "\n")
+	free := make([]bool, len(lines))
+	first := make([]string, len(lines)) // the tokens that a line begins with
+	fset := token.NewFileSet()
+	file := fset.AddFile(name, -1, len(src))
+	var s scanner.Scanner
+	s.Init(file, src, nil, scanner.ScanComments)
+	last := token.ILLEGAL
+	for {
+		pos, tok, text := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		p := file.Position(pos)
+		at, line := p.Line-1, lines[p.Line-1]
+		first[at] += tok.String()
+		indent := columns(line) - columns(strings.TrimLeft(line, "\t"))
+		for end := at + strings.Count(text, "\n"); at < end && tok != token.SEMICOLON; end-- {
+			free[at], free[end] = true, true
+		}
+		switch tok {
+		case token.STRING:
+			isKey := strings.HasPrefix(strings.TrimSpace(line), text+":")
+			if canSplit(text) && !isKey {
+				break
+			}
+			stays := slices.Contains([]token.Token{
+				token.ASSIGN, token.DEFINE, token.COLON, // gofmt breaks no line behind these
+				token.IDENT, token.RBRACK, token.RBRACE, // of a field, whose tag it is
+			}, last) && columns(line[:p.Column-1]+text) > maxLineRunes
+			tooWide := indent+4+columns(text+",") > maxLineRunes
+			free[at] = free[at] || (stays || isKey || tooWide) && columns(unpad(line))-columns(text) <= maxLineRunes
+		case token.COMMENT:
+			for word := range strings.FieldsSeq(text) {
+				free[at] = free[at] || indent+columns("// "+word) > maxLineRunes
+			}
+			free[at] = free[at] || regexp.MustCompile(`^//(\t|  |[a-z]+:)|  `).MatchString(text)
+		}
+		last = tok
+	}
+	row := regexp.MustCompile(`^(\{|(STRING|INT|CHAR):)`)
+	for i, line := range lines {
+		most := maxLineRunes
+		if isTest(name) && row.MatchString(first[i]) && strings.HasSuffix(line, ",") {
+			most, line = maxRowColumns, unpad(line)
+		}
+		if columns(line) > most && !free[i] {
+			out = append(out, fmt.Sprintf("%s:%d: %d columns, more than %d", name, i+1, columns(line), most))
+		}
+	}
+	return out
+}
+
+// unpad is a line without the spaces by which gofmt sets values under each other.
+func unpad(line string) string { return regexp.MustCompile(` {2,}`).ReplaceAllString(line, " ") }
+
+func TestLinesFit(t *testing.T) {
+	for name, src := range goFiles(t) {
+		for _, line := range linesTooWide(name, src) {
+			t.Error(line)
+		}
+	}
+}
+
+func TestLinesFitFindsPlantedBreaches(t *testing.T) {
+	word := strings.Repeat("x", 125)
+	words := strings.Repeat("word ", 25)
+	sum := "\tx = " + strings.Repeat("a + ", 30) + "a\n"
+	for _, tc := range []struct {
+		name, file, body string
+		wide             int
+	}{
+		{"sound", "p.go", "\tx = 1\n", 0},
+		{"code", "p.go", sum, 1},
+		{"tabs", "p.go", strings.Repeat("\t", 30) + "x = 1\n", 1},
+		{"a comment", "p.go", "\t// " + words + "\n", 1},
+		{"a comment behind code", "p.go", "\tx = 1 // " + words + "\n", 1},
+		{"a text", "p.go", "\tx = \"" + words + "\"\n", 1},
+		{"a word", "p.go", "\tx = \"" + word + "\"\n", 0},
+		{"a word behind long code", "p.go", sum[:len(sum)-1] + "+ \"" + word + "\"\n", 1},
+		{"a raw text that would fit below", "p.go", "\tx = " + strings.Repeat("a + ", 20) + "`" + word[:60] + "`\n", 1},
+		{"a raw text", "p.go", "\tx = `" + words + "`\n", 0},
+		{"a text of several lines", "p.go", "\tx = `\n" + words + "\n" + words + "`\n", 0},
+		{"a path in a comment", "p.go", "\t// " + word + "\n", 0},
+		{"code in a comment", "p.go", "\t//\tgo " + words + "\n", 0},
+		{"a row", "p.go", "\t{" + strings.Repeat("a, ", 40) + "},\n", 1},
+		{"a row of a test", "p_test.go", "\t{" + strings.Repeat("a, ", 40) + "},\n", 0},
+		{"a row with a name", "p_test.go", "\t\"name\": {" + strings.Repeat("a, ", 38) + "},\n", 0},
+		{"a long row of a test", "p_test.go", "\t{" + strings.Repeat("a, ", 60) + "},\n", 1},
+		{"a test", "p_test.go", sum, 1},
+	} {
+		if got := linesTooWide(tc.file, []byte("package p\n\nfunc f() {\n"+tc.body+"}\n")); len(got) != tc.wide {
+			t.Errorf("%s: %q", tc.name, got)
+		}
 	}
 }
 
