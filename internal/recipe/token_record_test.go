@@ -35,7 +35,7 @@ func TestTokenRecord(t *testing.T) {
 		for name, rows := range episodes {
 			for _, r := range rows {
 				n := len(r.At)
-				if n == 0 || r.At[n-1] >= r.Length || !slices.IsSorted(r.At) || len(r.Advantage) != n ||
+				if n == 0 || r.At[n-1] != r.Length-1 || !slices.IsSorted(r.At) || len(r.Advantage) != n ||
 					len(r.Weight) != n || len(r.Sampler) != n || len(r.Trainer) != n || len(r.Entropy) != n {
 					t.Fatalf("step %d, %s: %+v", step, name, r)
 				}

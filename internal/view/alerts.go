@@ -78,7 +78,7 @@ func alertsOf(series []metrics.Row, cards Cards) (out []Alert) {
 	}
 	if x, is := over("sampling/episodes_apart", 0); is {
 		out = append(out, Alert{
-			"mismatch of episodes", fmt.Sprintf("%.2g episodes a step were left out, "+
+			"mismatch of episodes", fmt.Sprintf("On average a step leaves out %.2g of its episodes, "+
 				"since sampler and trainer differ there by more than in others.", x),
 			"Once in a while rounding does it; often, the sampler holds another policy.", "",
 		})

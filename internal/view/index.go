@@ -49,10 +49,14 @@ const readAtOnce = 256
 // read takes in what was put since it was last called; changed reports whether that was anything. told is called as
 // rows come in.
 func (x *Index) read(l *run.Ledger, told func()) (changed bool, err error) {
-	if x.total, err = l.NumTrajectories(); err != nil {
+	total, err := l.NumTrajectories()
+	if err != nil {
 		return false, err
 	}
-	before := x.seq
+	x.mu.Lock()
+	x.total = total
+	x.mu.Unlock()
+	before := x.seq // only this reader changes it
 	first := len(x.rows) == 0
 	if first {
 		if _, x.score, err = l.ScoresAfter(0); err != nil { // rows that are read from now on come with their scores

@@ -3,6 +3,7 @@ package view
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -76,14 +77,19 @@ func TestIndexFollowsALedger(t *testing.T) {
 	seq = page.Seq
 
 	check(t, x.compare(l))
-	_, err = d.Ledger.PutScores([]run.ScoreRow{{ID: "grpo/new/99/0", JSON: []byte(`{"reward":-1}`)}})
-	check(t, err)
-	if read(t, x, l) {
-		t.Error("a score in the place of another is new to who looks behind the last one")
-	}
-	check(t, x.compare(l))
-	if page = x.Since(seq, 1000, known); !slices.Equal(page.N, []int{120}) || *page.Reward[0] != -1 {
-		t.Fatalf("a row that was scored again: %+v", page)
+	for _, reward := range []float64{-1, -2} {
+		_, err = d.Ledger.PutScores([]run.ScoreRow{
+			{ID: "grpo/new/99/0", JSON: []byte(fmt.Sprintf(`{"reward":%g}`, reward))},
+		})
+		check(t, err)
+		if read(t, x, l) {
+			t.Error("a score in the place of another is new to who looks behind the last one")
+		}
+		check(t, x.compare(l))
+		if page = x.Since(seq, 1000, known); !slices.Equal(page.N, []int{120}) || *page.Reward[0] != reward {
+			t.Fatalf("a row that was scored again: %+v", page)
+		}
+		seq = page.Seq
 	}
 }
 
