@@ -17,8 +17,8 @@ func TestConformance(t *testing.T) {
 
 // conforms wants all checks of a revision's required scenarios to pass, and returns what the suite said. A scenario
 // that nobody plays shows some checks as passed, so what is compared is how many passed in the required ones, and that
-// none of them fails.
-func conforms(t *testing.T, revision string, wantScenarios, wantChecks int) string {
+// none of them fails. A request that is sent again on a busy machine is checked again, so there may be more.
+func conforms(t *testing.T, revision string, wantScenarios, leastChecks int) string {
 	t.Helper()
 	suite, err := filepath.Abs("testdata/conformance/node_modules")
 	if err != nil {
@@ -40,9 +40,9 @@ func conforms(t *testing.T, revision string, wantScenarios, wantChecks int) stri
 		t.Errorf("%v", err)
 	}
 	scenarios, passed, failed := counted(t, string(said))
-	if scenarios != wantScenarios || passed != wantChecks || failed != 0 {
-		t.Errorf("%d required scenarios, %d checks passed, %d failed; want %d, %d, 0\n%s",
-			scenarios, passed, failed, wantScenarios, wantChecks, said)
+	if scenarios != wantScenarios || passed < leastChecks || failed != 0 {
+		t.Errorf("%d required scenarios, %d checks passed, %d failed; want %d, at least %d, 0\n%s",
+			scenarios, passed, failed, wantScenarios, leastChecks, said)
 	}
 	return string(said)
 }
