@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hone/internal/episode/trajectory"
@@ -142,7 +141,7 @@ func (l Journal) Checkpoint(stage string, step int, write func(dir string) error
 // A run that goes on from an earlier checkpoint, since later ones were damaged, measures again what it had measured of
 // those.
 func (l Journal) Best(stage string, before int) (step int, measured map[string]float64, err error) {
-	rows, err := l.Dir.Ledger.Metrics(recipe.ValidationStage)
+	all, err := l.Measurements(recipe.ValidationStage)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -150,17 +149,9 @@ func (l Journal) Best(stage string, before int) (step int, measured map[string]f
 	if err != nil {
 		return 0, nil, err
 	}
-	for _, r := range rows {
-		if r.Step >= before ||
-			!slices.ContainsFunc(checkpoints, func(c run.Checkpoint) bool { return c.Step == r.Step }) {
-			continue
-		}
-		var m map[string]float64
-		if err := json.Unmarshal(r.JSON, &m); err != nil {
-			return 0, nil, fmt.Errorf("reading the metrics of %s step %d: %w", r.Stage, r.Step, err)
-		}
-		if step == 0 || recipe.Better(m, measured) {
-			step, measured = r.Step, m
+	for _, c := range checkpoints {
+		if m, ok := all[c.Step]; ok && c.Step < before && (step == 0 || recipe.Better(m, measured)) {
+			step, measured = c.Step, m
 		}
 	}
 	return step, measured, nil
@@ -172,18 +163,9 @@ func (l Journal) StepMetrics(stage string, step int) (map[string]float64, bool, 
 	if mine, err := l.ofThisAdapter(stage, step); err != nil || !mine {
 		return nil, false, err
 	}
-	rows, err := l.Dir.Ledger.Metrics(stage)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, r := range rows {
-		if r.Step == step {
-			var m map[string]float64
-			err := json.Unmarshal(r.JSON, &m)
-			return m, err == nil, err
-		}
-	}
-	return nil, false, nil
+	all, err := l.Measurements(stage)
+	m, ok := all[step]
+	return m, ok, err
 }
 
 // Measurements implements recipe.Log.
