@@ -45,7 +45,7 @@ func TestPackedRowsLearnTheSame(t *testing.T) {
 			"engine: {backend: go, dtype: f32, row_multiple: 16, packing: "+packing+"}\n")
 		var talk bytes.Buffer
 		if code := toyApp(&talk, nil).main(t.Context(),
-			[]string{verb, "--data", data, "--base-model", "base", "--output-dir", dir}); code != 0 {
+			[]string{verb, "--verbose", "--data", data, "--base-model", "base", "--output-dir", dir}); code != 0 {
 			t.Fatalf("exit code %d, %s", code, &talk)
 		}
 		said[dir] = talk.String()
