@@ -156,7 +156,7 @@ func (f *followed) state() (version int64, trouble string) {
 	return f.version, f.trouble
 }
 
-// once computes an answer, or takes the one that was computed of the run as it still is.
+// remember computes an answer, or takes the one that was computed of the run as it still is.
 func remember[T any](f *followed, name string, compute func() (T, error)) (T, error) {
 	version, _ := f.state()
 	f.mu.Lock()
