@@ -69,9 +69,9 @@ func keepEvaluation(t *testing.T) {
 		turns           []trajectory.Turn
 		outcome         trajectory.Outcome
 	}{
-		{"eval_model", "both", turns, trajectory.OK}, {"eval_model", "none", nil, trajectory.OK}, {"eval_model", "free",
-			turns, trajectory.OK},
-		{"eval_model", "both", nil, trajectory.EnvironmentError}, {"eval_base", "both", turns[:1], trajectory.OK},
+		{"eval_model", "both", turns, trajectory.OK}, {"eval_model", "none", nil, trajectory.OK},
+		{"eval_model", "free", turns, trajectory.OK}, {"eval_model", "both", nil, trajectory.EnvironmentError},
+		{"eval_base", "both", turns[:1], trajectory.OK},
 		{"grpo", "both", turns, trajectory.OK},
 	} {
 		s := list[map[string]int{"both": 0, "none": 1, "free": 2}[x.scenario]]

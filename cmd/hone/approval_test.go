@@ -142,8 +142,8 @@ func TestCollectAsksOnATerminal(t *testing.T) {
 		status   trajectory.CallStatus
 		text     string
 	}{
-		{"allowed by the user", trajectory.CallOK, "sold"}, {"denied by the user", trajectory.CallDenied,
-			"The call was denied: denied by the user"},
+		{"allowed by the user", trajectory.CallOK, "sold"},
+		{"denied by the user", trajectory.CallDenied, "The call was denied: denied by the user"},
 		{always, trajectory.CallOK, "in stock"}, {always, trajectory.CallOK, "in stock"},
 	} {
 		if r := kept(t, "out/trajectories.jsonl")[i]; r.Approval != want.approval || r.Status != want.status ||

@@ -39,8 +39,8 @@ func TestLossesOfTheConfiguration(t *testing.T) {
 				batch.AdvantageBatch, batch.AdvantagePerTerm}),
 		},
 		{"kl.estimator", enum[config.KL]("Estimator"), joined([]batch.Estimator{batch.K1, batch.K2, batch.K3})}, {
-			"kl.gradient", enum[config.KL]("Gradient"),
-			joined([]batch.Gradient{batch.GradientOwn, batch.GradientK2, batch.GradientRatio}),
+			"kl.gradient", enum[config.KL]("Gradient"), joined([]batch.Gradient{batch.GradientOwn, batch.GradientK2,
+				batch.GradientRatio}),
 		},
 		{"correction.level", enum[config.Correction]("Level"),
 			joined([]batch.Level{batch.LevelNone, batch.LevelToken, batch.LevelSequence, batch.LevelGeometric})},

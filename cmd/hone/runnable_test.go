@@ -30,8 +30,8 @@ func TestScenariosThatCannotRun(t *testing.T) {
 	} {
 		for _, verb := range [][]string{
 			{"collect", "--endpoint", "http://127.0.0.1:1/v1", "--model", "m", "--output-dir", "out", "--yes"},
-			{"train", "--output-dir", "out", "--num-gpus", "0"}, {"eval", "--split", "train"}, {"scenarios", "validate",
-				"tasks.jsonl"},
+			{"train", "--output-dir", "out", "--num-gpus", "0"}, {"eval", "--split", "train"},
+			{"scenarios", "validate", "tasks.jsonl"},
 		} {
 			url, _ := shop(t)
 			workFolder(t, map[string]string{

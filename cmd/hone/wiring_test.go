@@ -194,9 +194,9 @@ func wire(t *testing.T) wired {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"train", "--output-dir", "trained"}, {"sft", "--data", "say.jsonl", "--output-dir", "tuned"}, {"dpo",
-			"--data", "pairs.jsonl", "--output-dir", "preferred"}, {"eval", "--compare", "rival/m,base", "--output-dir",
-			"evaluated"},
+		{"train", "--output-dir", "trained"}, {"sft", "--data", "say.jsonl", "--output-dir", "tuned"},
+		{"dpo", "--data", "pairs.jsonl", "--output-dir", "preferred"},
+		{"eval", "--compare", "rival/m,base", "--output-dir", "evaluated"},
 		{"collect", "--endpoint", w.painter(), "--model", "m", "--output-dir", "collected"}, {"demo", "--dry-run"},
 	} {
 		var said bytes.Buffer

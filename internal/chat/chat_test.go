@@ -42,7 +42,8 @@ func TestMessageRoundTrip(t *testing.T) {
 				"role"),
 			Content:          text.Draw(t, "content"),
 			ReasoningContent: text.Draw(t, "reasoning"),
-			ToolCallID:       text.Draw(t, "id"), Name: text.Draw(t, "name"),
+			ToolCallID:       text.Draw(t, "id"),
+			Name:             text.Draw(t, "name"),
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "calls") {
 			want.ToolCalls = append(want.ToolCalls, chat.ToolCall{

@@ -11,8 +11,8 @@ func TestFailOnError(t *testing.T) {
 		want            bool
 	}{
 		{"true", 0, 9, false}, {"true", 1, 9, true}, {"false", 9, 9, false}, {"0.5", 4, 9, false}, {"0.5", 5, 10, true},
-		{"0.5", 4, 10, false}, {"0.1", 1, 10, true}, {"1", 1, 9, true}, {"1", 0, 9, false}, {"5", 4, 9, false}, {"5", 5,
-			9, true}, {"0.01", 0, 9, false},
+		{"0.5", 4, 10, false}, {"0.1", 1, 10, true}, {"1", 1, 9, true}, {"1", 0, 9, false}, {"5", 4, 9, false},
+		{"5", 5, 9, true}, {"0.01", 0, 9, false},
 	} {
 		if got := row.value.Exceeds(row.failed, row.planned); got != row.want {
 			t.Errorf("%s: %d of %d: %v", row.value, row.failed, row.planned, got)

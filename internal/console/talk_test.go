@@ -177,9 +177,8 @@ func TestTerminal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "said.json")
 	for _, turn := range []struct{ wait, say string }{
 		{"> ", "buy hat"}, {"Send it?", "y"}, {"3: sold", ""}, {"> ", "buy boat"}, {"Send it?", "n"},
-		{"The call was denied: denied by the user", ""}, {"> ", "/save " + file}, {"has 8 messages", ""}, {"> ",
-			"/new"}, {"a new conversation", ""},
-		{"> ", "hello"}, {"1: hello", ""}, {"> ", "/quit"},
+		{"The call was denied: denied by the user", ""}, {"> ", "/save " + file}, {"has 8 messages", ""},
+		{"> ", "/new"}, {"a new conversation", ""}, {"> ", "hello"}, {"1: hello", ""}, {"> ", "/quit"},
 	} {
 		await(t, sits, &seen, turn.wait)
 		if turn.say != "" {

@@ -56,13 +56,13 @@ func TestSystemsOf(t *testing.T) {
 		{"out/final", "other/final,other/checkpoints/grpo_step_10/adapter", "other grpo_step_10 model", ""},
 		{"", "out/final,deep/out/final", "TEMP-out deep-out", ""},
 		{"out/final", "openai/gpt-4o-mini,local/priced,http://10.0.0.1:8/v1/out/final", "gpt-4o-mini priced final model", ""},
-		{"", "local/qwen/q,spare/qwen/q", "local-qwen-q spare-qwen-q", ""}, {"", "local/a b,local/a-b",
-			"local-a-b local-a-b-2", ""},
+		{"", "local/qwen/q,spare/qwen/q", "local-qwen-q spare-qwen-q", ""},
+		{"", "local/a b,local/a-b", "local-a-b local-a-b-2", ""},
 		{"", "./local/m,base", "m base", ""},
-		{"", "local/m", "", "name of a model and of a folder"}, {"", "base,base", "", "named twice"}, {"out/final",
-			"out/final/", "", "named twice"},
-		{"", "spare/x,http://127.0.0.1:2/v1/x", "", "named twice"}, {"", "nowhere", "",
-			"provider: anthropic, local, openai, openrouter, spare"}, {"", "local/", "", "no such system"},
+		{"", "local/m", "", "name of a model and of a folder"}, {"", "base,base", "", "named twice"},
+		{"out/final", "out/final/", "", "named twice"},
+		{"", "spare/x,http://127.0.0.1:2/v1/x", "", "named twice"}, {"", "nowhere", "", "provider: anthropic, local, " +
+			"openai, openrouter, spare"}, {"", "local/", "", "no such system"},
 		{"", "http://10.0.0.1:8/v1", "", "no model"}, {"", "http://10.0.0.1:8/models/x", "", "no model"},
 	} {
 		var compare []string

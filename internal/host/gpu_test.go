@@ -111,9 +111,9 @@ func TestAllowedByControlGroups(t *testing.T) {
 		root, membership string
 		want             int64
 	}{
-		{two, "0::/a/b\n", 400}, {two, "0::/\n", 9000}, {two, "0::/elsewhere\n", 9000}, {two, "", 9000}, {two,
-			"nonsense\n", 9000}, {two, "0::/full\n", 0},
-		{one, "5:cpu,memory:/c\n3:cpuset:/c\n", 4000}, {one, "3:cpuset:/c\n", 9000},
+		{two, "0::/a/b\n", 400}, {two, "0::/\n", 9000}, {two, "0::/elsewhere\n", 9000}, {two, "", 9000},
+		{two, "nonsense\n", 9000}, {two, "0::/full\n", 0}, {one, "5:cpu,memory:/c\n3:cpuset:/c\n", 4000},
+		{one, "3:cpuset:/c\n", 9000},
 	} {
 		if got := memoryLimit(c.root, c.membership, 9000); got != c.want {
 			t.Errorf("%q: %d, want %d", c.membership, got, c.want)

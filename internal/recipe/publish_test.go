@@ -64,8 +64,8 @@ func TestPublishComparesEachSampler(t *testing.T) {
 	}{
 		{named{"1", []string{"1"}, nil}, true}, {named{"1", []string{"1", "1"}, nil}, true},
 		{named{"1", []string{"1", "2"}, nil}, false}, {named{"1", []string{"2", "1"}, nil}, false},
-		{named{"1", nil, nil}, false}, {named{"", []string{""}, nil},
-			false}, {named{"1", []string{"1"}, broken}, false},
+		{named{"1", nil, nil}, false}, {named{"", []string{""}, nil}, false},
+		{named{"1", []string{"1"}, broken}, false},
 	} {
 		err := Publish(c.named, "grpo step 3")
 		if (err == nil) != c.ok || c.err != nil && !errors.Is(err, c.err) {

@@ -248,8 +248,8 @@ func TestValidationWithinTraining(t *testing.T) {
 		}
 	}
 	for _, stop := range [][2][2]int{
-		{{0, 0}, never}, {{2, 0}, never}, {{3, 1}, never}, {{6, 3}, never}, {never, {2, 0}}, {never, {4, 1}}, {never,
-			{6, 2}}, {never, {7, 1}},
+		{{0, 0}, never}, {{2, 0}, never}, {{3, 1}, never}, {{6, 3}, never}, {never, {2, 0}}, {never, {4, 1}},
+		{never, {6, 2}}, {never, {7, 1}},
 	} {
 		log := newLog(t)
 		_, first, err := validating(log, stop[0], stop[1])

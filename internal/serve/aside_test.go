@@ -297,12 +297,11 @@ func TestToolChoices(t *testing.T) {
 		must                 bool
 	}{
 		{"/v1/chat/completions", `"auto"`, "[hash][now]", false}, {"/v1/chat/completions", `"none"`, "", false},
-		{"/v1/chat/completions", `"required"`, "[hash][now]", true}, {"/v1/chat/completions", `"any"`, "[hash][now]",
-			true}, {"/v1/chat/completions", `{"type":"auto"}`,
+		{"/v1/chat/completions", `"required"`, "[hash][now]", true},
+		{"/v1/chat/completions", `"any"`, "[hash][now]", true}, {"/v1/chat/completions", `{"type":"auto"}`,
 			"[hash][now]", false}, {"/v1/chat/completions", hash, "[hash][now]", true},
-		{"/v1/chat/completions", allowed("auto", now), "[now]", false}, {"/v1/chat/completions",
-			allowed("required", hash), "[hash]", true}, {"/v1/chat/completions", allowed("auto", hash, now),
-			"[hash][now]", false},
+		{"/v1/chat/completions", allowed("auto", now), "[now]", false}, {"/v1/chat/completions", allowed("required",
+			hash), "[hash]", true}, {"/v1/chat/completions", allowed("auto", hash, now), "[hash][now]", false},
 		{"/v1/chat/completions", allowed("auto", now, `{"type":"custom","custom":{"name":"x"}}`), "[now]", false},
 		{"/v1/responses", `{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"now"}]}`, "[now]", false},
 		{"/v1/responses", `{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"hash"},{"type":"web_search"}]}`, "[hash]", true},

@@ -80,8 +80,8 @@ func TestStopTexts(t *testing.T) {
 	s := &sampler{says: "one two, three CALL hash {}"}
 	h := start(t, s, nil)
 	for _, tc := range []struct{ stop, content, calls string }{
-		{", ", "one two", ""}, {"o, t", "one tw", ""}, {"one", "", ""}, {"CALL", "one two, three ", ""}, {"{",
-			"one two, three ", "hash"},
+		{", ", "one two", ""}, {"o, t", "one tw", ""}, {"one", "", ""}, {"CALL", "one two, three ", ""},
+		{"{", "one two, three ", "hash"},
 	} {
 		stop, err := json.Marshal(tc.stop)
 		if err != nil {

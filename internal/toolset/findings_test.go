@@ -178,8 +178,8 @@ func TestAcceptedByTheConfiguration(t *testing.T) {
 		key, flag scan.Allowed
 		named     string // in what is asked for
 	}{
-		{nil, nil, "calc/add,calc/sub"}, {scan.Allowed{"calc/add"}, nil, "calc/sub"}, {scan.Allowed{"calc/add"},
-			scan.Allowed{"sub"}, ""}, {scan.Allowed{"*"}, nil, ""},
+		{nil, nil, "calc/add,calc/sub"}, {scan.Allowed{"calc/add"}, nil, "calc/sub"},
+		{scan.Allowed{"calc/add"}, scan.Allowed{"sub"}, ""}, {scan.Allowed{"*"}, nil, ""},
 		{scan.Allowed{"other/add"}, nil, "calc/add,calc/sub"}, {scan.Allowed{"other/x", "calc/*"}, nil, ""},
 	} {
 		var said bytes.Buffer

@@ -44,8 +44,8 @@ func packed(t *testing.T, dir string) {
 	b.Reset()
 	z, record, info := zip.NewWriter(&b), "", "tiny_server-1.2.dist-info/"
 	for _, f := range [][2]string{
-		{"tiny.py", "def main(): pass\n"}, {info + "METADATA",
-			"Metadata-Version: 2.1\nName: tiny-server\nVersion: 1.2\n"},
+		{"tiny.py", "def main(): pass\n"},
+		{info + "METADATA", "Metadata-Version: 2.1\nName: tiny-server\nVersion: 1.2\n"},
 		{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
 		{info + "entry_points.txt", "[console_scripts]\ntiny-server = tiny:main\nother = tiny:main\n"},
 		{info + "RECORD", ""},

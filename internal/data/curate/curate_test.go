@@ -364,9 +364,9 @@ func TestRules(t *testing.T) {
 	}{
 		{Rules{}, ""}, {Rules{ChecksPassed: true}, "failed plain"}, {Rules{SchemaValid: true}, "wrong"},
 		{Rules{NoToolError: true}, "error"}, {Rules{MaxTurns: 2}, "long plain"}, {Rules{MinJudge: 0.5}, "poor plain"},
-		{Rules{Near: 0.8}, "good"}, {Rules{MinRating: 1},
-			"good failed error long poor wrong copy plain"},
-		{Rules{PerTool: 1}, "good"}, {Rules{PerLength: 2}, "failed error poor wrong"},
+		{Rules{Near: 0.8}, "good"}, {Rules{MinRating: 1}, "good failed error long poor wrong copy plain"},
+		{Rules{PerTool: 1}, "good"},
+		{Rules{PerLength: 2}, "failed error poor wrong"},
 		{Rules{NoToolError: true, Wanted: func(*dataset.Row) []string { return []string{"tool_c"} }}, ""},
 		{Rules{NoToolError: true, Wanted: func(*dataset.Row) []string { return []string{"tool_z"} }}, "error"},
 	} {

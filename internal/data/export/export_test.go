@@ -73,10 +73,10 @@ func TestGoldens(t *testing.T) {
 		form, name string
 		rows       []dataset.Row
 	}{
-		{"hone", "hone.jsonl", traces()}, {"hf", "hf", append(traces(), failed())}, {"hf-jsonl", "hf_jsonl",
-			dataset.Unroll(dataset.Turns, traces())}, {"sts", "sts", traces()},
-		{"trl", "trl.jsonl", dataset.Unroll(dataset.Turns, traces())}, {"axolotl", "axolotl.jsonl",
-			dataset.Unroll(dataset.Turns, traces())}, {"pairs", "pairs.jsonl", rivals()},
+		{"hone", "hone.jsonl", traces()}, {"hf", "hf", append(traces(), failed())},
+		{"hf-jsonl", "hf_jsonl", dataset.Unroll(dataset.Turns, traces())}, {"sts", "sts", traces()},
+		{"trl", "trl.jsonl", dataset.Unroll(dataset.Turns, traces())},
+		{"axolotl", "axolotl.jsonl", dataset.Unroll(dataset.Turns, traces())}, {"pairs", "pairs.jsonl", rivals()},
 	} {
 		path := filepath.Join(t.TempDir(), tc.name)
 		if *update {

@@ -329,10 +329,10 @@ func TestRowSplits(t *testing.T) {
 	for _, tc := range []struct{ file, value, want string }{
 		{"t.jsonl", `"train"`, "train"}, {"t.jsonl", `"Training"`, "train"}, {"t.jsonl", `"train_sft"`, "train"},
 		{"t.jsonl", `"val"`, "validation"}, {"t.jsonl", `"dev"`, "validation"}, {"t.jsonl", `"eval"`, "test"},
-		{"t.jsonl", `"test_sft"`, "test"}, {"t.jsonl", `null`, ""}, {"t.jsonl", `""`, ""}, {"my_test.jsonl", `null`,
-			"test"}, {"my_test.jsonl",
-			`"train"`, "train"},
-		{"t.jsonl", `"sft_7"`, "refused"}, {"t.jsonl", `"holdout"`, "refused"}, {"t.jsonl", `1`, "refused"},
+		{"t.jsonl", `"test_sft"`, "test"}, {"t.jsonl", `null`, ""}, {"t.jsonl", `""`, ""},
+		{"my_test.jsonl", `null`, "test"}, {"my_test.jsonl", `"train"`, "train"}, {"t.jsonl", `"sft_7"`, "refused"},
+		{"t.jsonl", `"holdout"`, "refused"},
+		{"t.jsonl", `1`, "refused"},
 	} {
 		rows, report, err := load(t, tc.file,
 			`{"split":`+tc.value+`,"messages":[{"role":"user","content":"q"}]}`, Options{})

@@ -59,9 +59,9 @@ func TestRowsOfTheRealWriter(t *testing.T) {
 		system, reasoning bool
 	}{
 		{"nested", "openai", 3, true, true}, {"objects", "openai", 3, true, true}, {"strings", "openai", 3, true, true},
-		{"toucan", "toucan", 3, false, false}, {"apigen_mt", "apigen-mt", 1, false, false}, {"hermes", "hermes", 3,
-			false, false}, {"xlam", "xlam", 1,
-			false, false},
+		{"toucan", "toucan", 3, false, false}, {"apigen_mt", "apigen-mt", 1, false, false},
+		{"hermes", "hermes", 3, false, false},
+		{"xlam", "xlam", 1, false, false},
 	} {
 		for _, ending := range []string{".parquet", ".jsonl"} {
 			rows, report, err := Load([]string{filepath.Join("testdata", tc.name+ending)}, Options{})

@@ -95,15 +95,15 @@ func TestFilesThatAreNoRows(t *testing.T) {
 		next string
 	}{
 		{[]byte("\xff\xfe{\x00\"\x00"), ErrEncoding, "iconv"}, {[]byte("{\x00\"\x00a\x00"), ErrEncoding, "iconv"},
-		{[]byte("\x28\xb5\x2f\xfd...."), ErrForm, "zstd"}, {zipped(t, "\xff\xfe{\x00\"\x00"), ErrEncoding,
-			"gzip -dc < "}, {zipped(t, "{\x00\"\x00a\x00"), ErrEncoding,
-			"a.jsonl | iconv -f UTF-16 -t UTF-8 > utf8.jsonl"},
-		{[]byte("PK\x03\x04...."), ErrForm, "unzip"}, {[]byte("version https://git-lfs.github.com/spec/v1\n"), ErrForm,
-			"git lfs pull"},
+		{[]byte("\x28\xb5\x2f\xfd...."), ErrForm, "zstd"},
+		{zipped(t, "\xff\xfe{\x00\"\x00"), ErrEncoding, "gzip -dc < "},
+		{zipped(t, "{\x00\"\x00a\x00"), ErrEncoding, "a.jsonl | iconv -f UTF-16 -t UTF-8 > utf8.jsonl"},
+		{[]byte("PK\x03\x04...."), ErrForm, "unzip"},
+		{[]byte("version https://git-lfs.github.com/spec/v1\n"), ErrForm, "git lfs pull"},
 		{[]byte("a,b\n1,2\n"), ErrForm, "parquet"}, {[]byte("PAR1"), ErrParquet, "again"},
-		{[]byte("PAR1xxxxxxxxxxxxPAR2"), ErrParquet, "again"}, {[]byte("PAR1xxxxxxxx\xff\xff\xff\x7fPAR1"), ErrParquet,
-			"again"}, {[]byte("PAR1xxxxxxxx\x04\x00\x00\x00PAR1"),
-			ErrParquet, "again"},
+		{[]byte("PAR1xxxxxxxxxxxxPAR2"), ErrParquet, "again"},
+		{[]byte("PAR1xxxxxxxx\xff\xff\xff\x7fPAR1"), ErrParquet, "again"},
+		{[]byte("PAR1xxxxxxxx\x04\x00\x00\x00PAR1"), ErrParquet, "again"},
 	} {
 		_, err := read(t, SourceOptions{}, write(t, "a.jsonl", tc.data))
 		var f *fault.Error
@@ -148,17 +148,16 @@ func TestFolder(t *testing.T) {
 // Splits are told as Hugging Face's documentation says, by words in the names of files and folders.
 func TestSplitOf(t *testing.T) {
 	for _, tc := range []struct{ root, file, want string }{
-		{"d", "d/train-00000-of-00002.parquet", "train"}, {"d", "d/training.jsonl", "train"}, {"d",
-			"d/my_train_file_00.jsonl", "train"},
-		{"d", "d/val.jsonl", "validation"}, {"d", "d/dev.jsonl", "validation"}, {"d", "d/x-valid-1.jsonl",
-			"validation"}, {"d", "d/validation.json.gz", "validation"},
-		{"d", "d/eval.jsonl", "test"}, {"d", "d/evaluation.jsonl", "test"}, {"d", "d/testing.jsonl", "test"}, {"d",
-			"d/Test1.jsonl", "test"}, {"d", "d/data.test.jsonl", "test"},
-		{"d", "d/test/0000.parquet", "test"}, {"d", "d/test_set/a/0000.parquet", "test"}, {"d",
-			"d/test/train.jsonl", "train"},
-		{"d/test", "d/test/0.jsonl", "test"}, {"d/test/0.jsonl", "d/test/0.jsonl", "test"},
-		{"d", "d/train_test.jsonl", "test"}, {"d", "d/latest.jsonl", ""}, {"d", "d/contest/trainer.jsonl", ""},
-		{"/x/dev/d", "/x/dev/d/x.jsonl", ""}, {"/test/d/x.jsonl", "/test/d/x.jsonl", ""}, {"x.jsonl", "x.jsonl", ""},
+		{"d", "d/train-00000-of-00002.parquet", "train"}, {"d", "d/training.jsonl", "train"},
+		{"d", "d/my_train_file_00.jsonl", "train"}, {"d", "d/val.jsonl", "validation"},
+		{"d", "d/dev.jsonl", "validation"}, {"d", "d/x-valid-1.jsonl", "validation"},
+		{"d", "d/validation.json.gz", "validation"}, {"d", "d/eval.jsonl", "test"}, {"d", "d/evaluation.jsonl", "test"},
+		{"d", "d/testing.jsonl", "test"}, {"d", "d/Test1.jsonl", "test"}, {"d", "d/data.test.jsonl", "test"},
+		{"d", "d/test/0000.parquet", "test"}, {"d", "d/test_set/a/0000.parquet", "test"},
+		{"d", "d/test/train.jsonl", "train"}, {"d/test", "d/test/0.jsonl", "test"},
+		{"d/test/0.jsonl", "d/test/0.jsonl", "test"}, {"d", "d/train_test.jsonl", "test"}, {"d", "d/latest.jsonl", ""},
+		{"d", "d/contest/trainer.jsonl", ""}, {"/x/dev/d", "/x/dev/d/x.jsonl", ""},
+		{"/test/d/x.jsonl", "/test/d/x.jsonl", ""}, {"x.jsonl", "x.jsonl", ""},
 		{".", "test.jsonl", "test"},
 	} {
 		if got := splitOf(tc.root, tc.file); got != tc.want {

@@ -40,10 +40,10 @@ func TestTextOf(t *testing.T) {
 // first.
 func TestFindNear(t *testing.T) {
 	sources := []Source{
-		{"one", "f", "Move 3 boxes of apples from shelf 4 to shelf 7, and count them."}, {"two", "f",
-			"Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."},
-		{"three", "g", "Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."}, {"else", "g",
-			"Tell me a story."},
+		{"one", "f", "Move 3 boxes of apples from shelf 4 to shelf 7, and count them."},
+		{"two", "f", "Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."},
+		{"three", "g", "Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."},
+		{"else", "g", "Tell me a story."},
 	}
 	tasks := []scenario.Scenario{
 		{ID: "a", Task: "Move 3 boxes of apples from shelf 4 to shelf 9, and count them."}, {ID: "b", Task: "Sing."},

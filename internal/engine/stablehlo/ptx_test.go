@@ -501,9 +501,8 @@ func TestDecodeKernelIsAttention(t *testing.T) {
 		sharpness    float64 // of the softmax
 		norm, rotate bool
 	}{
-		{64, 1, 1, true, true}, {64, 3, 40, false, true}, {64, 8, 1, true, true}, {128, 1, 40, true, true}, {128, 2, 1,
-			false, false}, {128, 4, 1, true, true},
-		{128, 4, 40, true, false}, {128, 7, 1, true, true},
+		{64, 1, 1, true, true}, {64, 3, 40, false, true}, {64, 8, 1, true, true}, {128, 1, 40, true, true},
+		{128, 2, 1, false, false}, {128, 4, 1, true, true}, {128, 4, 40, true, false}, {128, 7, 1, true, true},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			k := decodeKernel{heads: 2 * c.groups, kvHeads: 2, columns: 130, dim: c.dim, eps: 1e-5,

@@ -88,9 +88,9 @@ func TestWilson(t *testing.T) {
 		ones, n             int
 		low, high, accuracy float64
 	}{
-		{81, 263, 0.2553, 0.3662, 5e-5}, {15, 148, 0.0624, 0.1605, 5e-5}, {0, 20, 0, 0.1611, 5e-5}, {1, 29, 0.0061,
-			0.1718, 5e-5},
-		{0, 160, 0, 3.841458821 / 163.841458821, 1e-9}, {160, 160, 160 / 163.841458821, 1, 1e-9},
+		{81, 263, 0.2553, 0.3662, 5e-5}, {15, 148, 0.0624, 0.1605, 5e-5}, {0, 20, 0, 0.1611, 5e-5},
+		{1, 29, 0.0061, 0.1718, 5e-5}, {0, 160, 0, 3.841458821 / 163.841458821, 1e-9},
+		{160, 160, 160 / 163.841458821, 1, 1e-9},
 	} {
 		got := Estimate(table(strings.Repeat("1", x.ones)+strings.Repeat("0", x.n-x.ones)), Completion(), Bootstrap{})
 		what := fmt.Sprintf(" of %d of %d", x.ones, x.n)
@@ -372,8 +372,8 @@ func TestComparison(t *testing.T) {
 		wholeDelta    float64
 	}
 	for i, want := range []lost{{"base", "sft", []string{"s1"}, []string{"s2", "s3", "s4", "s5"}, 0.3},
-		{"sft", "grpo", []string{"s0"}, []string{"s1", "s6", "s7"}, 0.2}, {"base", "grpo", []string{"s0"},
-			[]string{"s2", "s3", "s4", "s5", "s6", "s7"}, 0.5}} {
+		{"sft", "grpo", []string{"s0"}, []string{"s1", "s6", "s7"}, 0.2},
+		{"base", "grpo", []string{"s0"}, []string{"s2", "s3", "s4", "s5", "s6", "s7"}, 0.5}} {
 		d := results.Deltas[i]
 		ids := func(list []Change) (out []string) {
 			for _, c := range list {

@@ -117,10 +117,10 @@ func TestFallback(t *testing.T) {
 		err   error
 		falls bool
 	}{
-		{"down", &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint did not answer"}, true}, {"refused",
-			&fault.Error{Code: fault.CodeError, What: "too long"}, true},
-		{"wrong key", &fault.Error{Code: fault.CodeUsage, What: "check the API key"}, false}, {"budget",
-			&fault.Error{Code: fault.CodeBudget, What: "spent"}, false}, {"stopped", context.Canceled, false},
+		{"down", &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint did not answer"}, true},
+		{"refused", &fault.Error{Code: fault.CodeError, What: "too long"}, true},
+		{"wrong key", &fault.Error{Code: fault.CodeUsage, What: "check the API key"}, false},
+		{"budget", &fault.Error{Code: fault.CodeBudget, What: "spent"}, false}, {"stopped", context.Canceled, false},
 	} {
 		other := &scripted{score: func(text string, _, _ int) float64 { return quality(text) }}
 		o := options(&failing{err: c.err})

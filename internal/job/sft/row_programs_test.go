@@ -54,10 +54,10 @@ func TestShortRowsStayShort(t *testing.T) {
 	}{
 		{"all alike", []int{90, 91, 92, 93}, 3, 128}, {"from 60 to 280", []int{60, 100, 140, 180, 220, 260, 280}, 3,
 			320}, {"one longer", []int{70, 71, 72, 73, 74, 75, 300}, 1, 320},
-		{"just beyond a multiple", []int{65, 129, 193, 257}, 3, 320}, {"just below a multiple",
-			[]int{64, 128, 192, 256}, 3, 256}, {"one row", []int{33}, 1, 64},
-		{"up to 448", []int{80, 200, 320, 448}, 1, 448}, {"up to 512", []int{80, 200, 320, 512}, 1, 512}, {"beyond",
-			[]int{80, 600}, 1, 640},
+		{"just beyond a multiple", []int{65, 129, 193, 257}, 3, 320},
+		{"just below a multiple", []int{64, 128, 192, 256}, 3, 256}, {"one row", []int{33}, 1, 64},
+		{"up to 448", []int{80, 200, 320, 448}, 1, 448}, {"up to 512", []int{80, 200, 320, 512}, 1, 512},
+		{"beyond", []int{80, 600}, 1, 640},
 	} {
 		l := Plan{Model: &basemodel.Model{Plugin: basemodel.Plugin{Path: "pjrt_c_api_cpu_plugin.so"}}}
 		for i, n := range c.lengths {

@@ -137,8 +137,8 @@ func tiny(changes ...pair) []pair {
 		{"llama.feed_forward_length", 16}, {"llama.attention.head_count", 2}, {"llama.attention.head_count_kv", 1},
 		{"llama.vocab_size", 3}, {"llama.context_length", 32}, {"llama.rope.freq_base", 1e4},
 		{"llama.attention.layer_norm_rms_epsilon", 0.5}, {"tokenizer.ggml.model", "gpt2"},
-		{"tokenizer.ggml.pre", "smollm"}, {"tokenizer.ggml.tokens", []string{"a", "b", "ab"}}, {"tokenizer.ggml.merges",
-			[]string{"a b"}}}
+		{"tokenizer.ggml.pre", "smollm"}, {"tokenizer.ggml.tokens", []string{"a", "b", "ab"}},
+		{"tokenizer.ggml.merges", []string{"a b"}}}
 	for _, c := range changes {
 		kvs = slices.DeleteFunc(kvs, func(p pair) bool { return p.key == c.key })
 		if c.value != nil {

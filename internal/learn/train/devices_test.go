@@ -61,8 +61,8 @@ func twoSteps(t *testing.T, tr *Trainer, b batch.Batch, o batch.Objective) run {
 // near reports whether the statistics of two steps differ by rounding alone.
 func near(a, b batch.StepStats) bool {
 	for _, x := range [][2]float64{
-		{a.Loss, b.Loss}, {a.GradNorm, b.GradNorm}, {a.Mismatch, b.Mismatch}, {a.MeanRatio, b.MeanRatio}, {a.MaxDelta,
-			b.MaxDelta},
+		{a.Loss, b.Loss}, {a.GradNorm, b.GradNorm}, {a.Mismatch, b.Mismatch}, {a.MeanRatio, b.MeanRatio},
+		{a.MaxDelta, b.MaxDelta},
 	} {
 		if math.Abs(x[0]-x[1]) > 1e-5*math.Max(1, math.Abs(x[0])) {
 			return false

@@ -192,9 +192,9 @@ func TestRowsAtOnceByLength(t *testing.T) {
 		o             Options
 		n, rows, most int // most tokens at one time in rows of up to n
 	}{
-		{auto, 200, 16, 3200}, {auto, 256, 16, 4096}, {auto, 300, 8, 4096}, {auto, 1500, 2, 4096}, {auto, 2048, 2,
-			4096}, {auto, 2049, 1, 4096}, {auto, 16000, 1, 16000},
-		{told, 16000, 4, 64000}, {cpu, 16000, 1, 16000},
+		{auto, 200, 16, 3200}, {auto, 256, 16, 4096}, {auto, 300, 8, 4096}, {auto, 1500, 2, 4096},
+		{auto, 2048, 2, 4096}, {auto, 2049, 1, 4096}, {auto, 16000, 1, 16000}, {told, 16000, 4, 64000},
+		{cpu, 16000, 1, 16000},
 	} {
 		full := c.o.FullestRow(c.n)
 		if rows := c.o.RowsAtOnce(c.n); rows != c.rows || full > c.n || full*c.o.RowsAtOnce(full) != c.most {

@@ -150,8 +150,8 @@ func TestThroughTheProxy(t *testing.T) {
 	transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()})
 	client := &http.Client{Transport: transport}
 	for _, tc := range []struct{ url, want string }{
-		{plain.URL, "GET " + strings.TrimPrefix(plain.URL, "http://")}, {secure.URL,
-			"GET " + strings.TrimPrefix(secure.URL, "https://")},
+		{plain.URL, "GET " + strings.TrimPrefix(plain.URL, "http://")},
+		{secure.URL, "GET " + strings.TrimPrefix(secure.URL, "https://")},
 		{other.URL, `is not among this server's "hosts"`},
 	} {
 		r, err := client.Get(tc.url)

@@ -142,9 +142,9 @@ func TestSpent(t *testing.T) {
 
 func TestTag(t *testing.T) {
 	for _, c := range []struct{ main, stage, name, want string }{
-		{"grpo", "grpo", "reward", "train/reward"}, {"sft", ValidationStage, "eval_loss", "eval/loss"}, {"grpo",
-			ValidationStage, "success", "eval/success"},
-		{"grpo", "sft", "loss", "sft/loss"}, {"sft", "copies", "copies/equal", "copies/copies/equal"},
+		{"grpo", "grpo", "reward", "train/reward"}, {"sft", ValidationStage, "eval_loss", "eval/loss"},
+		{"grpo", ValidationStage, "success", "eval/success"}, {"grpo", "sft", "loss", "sft/loss"},
+		{"sft", "copies", "copies/equal", "copies/copies/equal"},
 	} {
 		if got := Tag(c.main, c.stage, c.name); got != c.want {
 			t.Errorf("%v is %s", c, got)

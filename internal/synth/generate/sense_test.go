@@ -179,9 +179,9 @@ func TestChainsTakeWhatFits(t *testing.T) {
 		name, text string
 		want       bool
 	}{
-		{"timezone", "a month ago", false}, {"timezone", "Asia/Tokyo", true}, {"item_id", "red lamp", false}, {"number",
-			"12", true}, {"path", "notes of May.txt", true},
-		{"path", "There are 3 files", false}, {"name", "Garden Lamp", true}, {"name", "The lamp is red", false},
+		{"timezone", "a month ago", false}, {"timezone", "Asia/Tokyo", true}, {"item_id", "red lamp", false},
+		{"number", "12", true}, {"path", "notes of May.txt", true}, {"path", "There are 3 files", false},
+		{"name", "Garden Lamp", true}, {"name", "The lamp is red", false},
 		{"content", "The lamp is red.", true},
 	} {
 		if got := (param{name: tc.name, kind: "string"}).carries(tc.text); got != tc.want {

@@ -258,8 +258,8 @@ func TestSearch(t *testing.T) {
 		status trajectory.CallStatus
 		text   string
 	}{{trajectory.CallOK, `"name":"tool42"`}, {trajectory.CallInvalid, "call search_tools first"},
-		{trajectory.CallOK, "did nowhere"}, {trajectory.CallInvalid, `want {"query"`}, {trajectory.CallOK,
-			"No tool matches"}, {trajectory.CallInvalid, "invalid"}} {
+		{trajectory.CallOK, "did nowhere"}, {trajectory.CallInvalid, `want {"query"`},
+		{trajectory.CallOK, "No tool matches"}, {trajectory.CallInvalid, "invalid"}} {
 		if results[i].Status != want.status || !strings.Contains(results[i].Text, want.text) {
 			t.Errorf("call %d: %+v, want %+v", i, results[i], want)
 		}

@@ -214,8 +214,8 @@ func TestTheWayOutIsSeen(t *testing.T) {
 	p.open(strings.Repeat("given\n", 30) + "«first»\n" + strings.Repeat("given\n", 30) + "«second»\n" +
 		strings.Repeat("given\n", 30) + "the end")
 	for _, move := range []struct{ key, want string }{
-		{"n", "«first»"}, {"n", "«second»"}, {"n", "nothing that is trained begins below"}, {"G", "the end"}, {"g",
-			"given"}, {"n", "«first»"},
+		{"n", "«first»"}, {"n", "«second»"}, {"n", "nothing that is trained begins below"}, {"G", "the end"},
+		{"g", "given"}, {"n", "«first»"},
 	} {
 		if press(t, p, move.key); !strings.Contains(screenOf(p), move.want) {
 			t.Errorf("%s does not lead to %q:\n%s", move.key, move.want, screenOf(p))
