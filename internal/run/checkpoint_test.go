@@ -142,6 +142,61 @@ func TestFailedPublishLeavesNothing(t *testing.T) {
 	}
 }
 
+// A checkpoint that is damaged is put aside, each time under a name of its own, and written anew.
+func TestPublishReplacesWhatIsDamaged(t *testing.T) {
+	d := create(t)
+	for n := range 3 {
+		c, err := d.PublishCheckpoint("grpo", 1, adapter(fmt.Sprint("good ", n)))
+		must(t, err)
+		weights := filepath.Join(c.Path, "adapter", "weights")
+		if got := read(t, weights); got != fmt.Sprint("good ", n) {
+			t.Errorf("it holds %q", got)
+		}
+		must(t, os.WriteFile(weights, []byte("damaged"), 0o644))
+	}
+	aside, err := os.ReadDir(filepath.Join(d.Path, quarantineDir))
+	must(t, err)
+	if len(aside) != 2 {
+		t.Errorf("put aside: %v", aside)
+	}
+}
+
+// What stands in the way of a checkpoint is an error, and nothing half is left.
+func TestPublishInTheWay(t *testing.T) {
+	for name, spoil := range map[string]func(*testing.T, *Dir) func(string) error{
+		"nothing is written": func(*testing.T, *Dir) func(string) error { return func(string) error { return nil } },
+		"a file has the folder's name": func(t *testing.T, d *Dir) func(string) error {
+			must(t, os.WriteFile(filepath.Join(d.Path, checkpointsDir), nil, 0o644))
+			return adapter("x")
+		},
+		"the ledger is closed": func(t *testing.T, d *Dir) func(string) error {
+			return func(tmp string) error { return errors.Join(adapter("x")(tmp), d.Ledger.Close()) }
+		},
+	} {
+		d := create(t)
+		if _, err := d.PublishCheckpoint("grpo", 1, spoil(t, d)); err == nil || fault.CodeOf(err) == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(d.Path, checkpointsDir, "*")); len(left) > 0 {
+			t.Errorf("%s: left behind: %v", name, left)
+		}
+	}
+}
+
+// A ledger that cannot be read says nothing of a checkpoint, which stays where it is.
+func TestLatestWithoutALedger(t *testing.T) {
+	d := create(t)
+	c, err := d.PublishCheckpoint("grpo", 1, adapter("good"))
+	must(t, err)
+	must(t, d.Ledger.Close())
+	if _, ok, moved, err := d.LatestCheckpoint("grpo"); ok || err == nil || len(moved) > 0 {
+		t.Errorf("%v, %v, %v", ok, moved, err)
+	}
+	if got := read(t, filepath.Join(c.Path, "adapter", "weights")); got != "good" {
+		t.Errorf("it holds %q", got)
+	}
+}
+
 // crashChild stores and publishes without end, and says what is durable.
 func crashChild(path string) {
 	d, err := Create(path, nil, nil)
