@@ -128,7 +128,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
-	text, thought, err := contentText(w.Content)
+	text, thought, err := contentText(w.Content, w.Role == ToolRole)
 	if err != nil {
 		return fmt.Errorf("message with role %q: %w", w.Role, err)
 	}
@@ -150,9 +150,13 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// NotText stands in the place of a part of a tool's result that is no text: a conversation is not to end because a tool
+// showed an image.
+func NotText(kind string) string { return "[" + kind + ": this model reads text alone]" }
+
 // contentText is the text of a content, and the thoughts that stand among its parts, as Anthropic's clients send them
-// on.
-func contentText(raw json.RawMessage) (text, thought string, err error) {
+// on. Of a result's parts those that are no text are told of in words.
+func contentText(raw json.RawMessage, ofResult bool) (text, thought string, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", "", nil
 	}
@@ -183,6 +187,10 @@ func contentText(raw json.RawMessage) (text, thought string, err error) {
 			}
 		case "redacted_thinking":
 		default:
+			if ofResult {
+				text += NotText(p.Type)
+				continue
+			}
 			return "", "", fmt.Errorf("content part of type %q: only text is supported", p.Type)
 		}
 	}

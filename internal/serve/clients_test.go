@@ -129,6 +129,36 @@ func TestWhatCodingAgentsSend(t *testing.T) {
 	}
 }
 
+// An image in a tool's result, and what the provider's own tools did, end no conversation, in whatever dialect.
+func TestResultsThatAreNoText(t *testing.T) {
+	image := `{"type":"image_url","image_url":{"url":"data:image/png;base64,aa"}}`
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"model":"m","messages":[{"role":"user","content":"see"},{"role":"assistant","content":null,
+			"tool_calls":[{"id":"a","type":"function","function":{"name":"look","arguments":"{}"}}]},
+			{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"one"},` + image + `]}]}`,
+		"/v1/responses": `{"model":"m","input":[{"role":"user","content":"see"},{"type":"function_call","call_id":"a","name":"look","arguments":"{}"},
+			{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"one"},{"type":"input_image","image_url":"x"}]}]}`,
+		"/v1/messages": `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"see"},{"role":"assistant","content":[
+			{"type":"server_tool_use","id":"s","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s","content":[]},
+			{"type":"tool_use","id":"a","name":"look","input":{}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"one"},{"type":"image","source":{}}]}]}]}`,
+	} {
+		s := &sampler{says: "x"}
+		h := start(t, s, nil)
+		if status, said := send(t, "POST", h.URL+path, body); status != 200 {
+			t.Errorf("%s: status %d: %s", path, status, said)
+		} else if got := text(s.asked[0].Prompt); !strings.Contains(got, "one") ||
+			!strings.Contains(got, ": this model reads text alone]") {
+			t.Errorf("%s: prompt %q", path, got)
+		}
+	}
+	body := `{"model":"m","messages":[{"role":"user","content":[` + image + `]}]}`
+	if status, _ := send(t, "POST", start(t, &sampler{says: "x"}, nil).URL+"/v1/chat/completions",
+		body); status != 400 {
+		t.Errorf("an image of the user: status %d", status)
+	}
+}
+
 // A model is told of by its name, which may be a path.
 func TestOneModel(t *testing.T) {
 	h := start(t, &sampler{says: "x"}, func(o *Options) { o.Models[0].ID = "runs/a b/final" })

@@ -88,13 +88,12 @@ func (c anthropicContent) withoutBilling() anthropicContent {
 	})
 }
 
-// result is the text of a tool's result. What is none is told of in words: a conversation is not to end because a tool
-// showed an image.
+// result is the text of a tool's result. What is none is told of in words.
 func (c anthropicContent) result() string {
 	var parts []string
 	for _, b := range c {
 		if b.Type != "text" {
-			b.Text = "[" + b.Type + ": this model reads text alone]"
+			b.Text = chat.NotText(b.Type)
 		}
 		parts = append(parts, b.Text)
 	}
@@ -133,6 +132,9 @@ func (m anthropicMessage) messages() (out []chat.Message, err error) {
 				arguments = "{}"
 			}
 			said.ToolCalls = append(said.ToolCalls, chat.ToolCall{ID: b.ID, Name: b.Name, Arguments: arguments})
+		case m.Role == chat.Assistant &&
+			(strings.HasSuffix(b.Type, "_tool_use") || strings.HasSuffix(b.Type, "_tool_result")):
+			// of tools that the provider ran; aside
 		case b.Type == "tool_result" && m.Role == chat.User:
 			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: b.ToolUseID, Content: b.Content.result()})
 		default:

@@ -61,6 +61,19 @@ func (in *inputItems) UnmarshalJSON(raw []byte) error {
 
 // partsText is the text of a content: a text, or parts that may be nothing else.
 func partsText(raw json.RawMessage, kinds ...string) (text string, err error) {
+	return joinParts(raw, kinds, func(kind string) (string, error) {
+		return "", fmt.Errorf("a part of type %q, where only text is supported", kind)
+	})
+}
+
+// resultText is the text of a tool's result. What is none is told of in words.
+func resultText(raw json.RawMessage) (string, error) {
+	return joinParts(raw, []string{"input_text", "output_text", "text"},
+		func(kind string) (string, error) { return chat.NotText(kind), nil })
+}
+
+// joinParts is a text, or that of parts of some kinds; other says what stands for one of another kind.
+func joinParts(raw json.RawMessage, kinds []string, other func(kind string) (string, error)) (text string, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil
 	}
@@ -74,7 +87,9 @@ func partsText(raw json.RawMessage, kinds ...string) (text string, err error) {
 	}
 	for _, p := range parts {
 		if !slices.Contains(kinds, p.Type) {
-			return "", fmt.Errorf("a part of type %q, where only text is supported", p.Type)
+			if p.Text, err = other(p.Type); err != nil {
+				return "", err
+			}
 		}
 		text += p.Text + p.Refusal
 	}
@@ -111,7 +126,7 @@ func (in inputItems) messages() (out []chat.Message, err error) {
 			m := last()
 			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: x.CallID, Name: x.Name, Arguments: string(x.Arguments)})
 		case "function_call_output":
-			if text, err = partsText(x.Output, "input_text", "output_text", "text"); err == nil {
+			if text, err = resultText(x.Output); err == nil {
 				out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: x.CallID, Content: text})
 			}
 		default:
