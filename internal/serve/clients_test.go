@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -156,6 +157,23 @@ func TestResultsThatAreNoText(t *testing.T) {
 	if status, _ := send(t, "POST", start(t, &sampler{says: "x"}, nil).URL+"/v1/chat/completions",
 		body); status != 400 {
 		t.Errorf("an image of the user: status %d", status)
+	}
+}
+
+// The result of a second call is not shown under the first one, which has none.
+func TestResultsOfSomeCalls(t *testing.T) {
+	for results, want := range map[string]int{"": 200, "a": 200, "b": 400, "ba": 200, "ab": 200} {
+		body := `{"model":"m","messages":[{"role":"user","content":"see"},{"role":"assistant","content":null,"tool_calls":[
+			{"id":"a","type":"function","function":{"name":"look","arguments":"{}"}},
+			{"id":"b","type":"function","function":{"name":"look","arguments":"{}"}}]}`
+		for _, id := range results {
+			body += fmt.Sprintf(`,{"role":"tool","tool_call_id":"%c","content":"of %c"}`, id, id)
+		}
+		body += `,{"role":"user","content":"and?"}]}`
+		if status, said := send(t, "POST", start(t, &sampler{says: "x"}, nil).URL+"/v1/chat/completions",
+			body); status != want {
+			t.Errorf("results of %q: status %d: %s", results, status, said)
+		}
 	}
 }
 

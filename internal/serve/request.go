@@ -109,6 +109,29 @@ func (q *request) check(agent *Agent, header http.Header) *apiError {
 	return q.checkSampling()
 }
 
+// checkResults refuses a result that a template would show in the place of another call's: most write no ids, so with
+// the first of two results missing the second stands under the first call.
+func checkResults(messages []chat.Message) *apiError {
+	for i, m := range messages {
+		has := map[string]bool{}
+		for k := i + 1; k < len(messages) && messages[k].Role == chat.ToolRole; k++ {
+			has[messages[k].ToolCallID] = true
+		}
+		without := -1
+		for j, c := range m.ToolCalls {
+			switch {
+			case !has[c.ID] && without < 0:
+				without = j
+			case has[c.ID] && without >= 0:
+				return invalid("messages",
+					fmt.Sprintf("messages[%d] makes the call %q, which has no result, before %q, "+
+						"which has one: give each its result", i, m.ToolCalls[without].ID, c.ID))
+			}
+		}
+	}
+	return nil
+}
+
 func checkMessages(messages []chat.Message) *apiError {
 	if len(messages) == 0 {
 		return invalid("messages", "messages is empty")
@@ -145,6 +168,9 @@ func checkMessages(messages []chat.Message) *apiError {
 			}
 			c.Arguments = arguments
 		}
+	}
+	if refused := checkResults(messages); refused != nil {
+		return refused
 	}
 	numberCalls(messages)
 	nameResults(messages)
