@@ -48,6 +48,7 @@ func readEntry(raw json.RawMessage) entry {
 	e.unfold("transport")
 	e.unfold("command")
 	e.unfold("requestInit")
+	e.withUnit()
 	for _, theirs := range keysInOrder(otherNames) {
 		if value, there := e.take(theirs); there {
 			e.set(otherNames[theirs], theirs, value)
@@ -267,6 +268,18 @@ func (e *entry) flags() {
 	}
 }
 
+// withUnit gives a timeout whose key names its unit that unit: Codex' "tool_timeout_sec" is never one of milliseconds.
+func (e *entry) withUnit() {
+	const key = "tool_timeout_sec"
+	text := stringIn(e.members, key)
+	if text == "" {
+		text = string(e.members[key])
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		e.put(key, strconv.FormatFloat(n, 'f', -1, 64)+"s")
+	}
+}
+
 // longestSeconds is up to where a timeout without a unit is one of seconds; beyond it, it is one of milliseconds, as
 // other hosts have it.
 const longestSeconds = 3600
@@ -360,12 +373,15 @@ func entriesIn(data []byte) (map[string]json.RawMessage, error) {
 			}
 		}
 	}
-	// VS Code's settings, and OpenCode, which has the entries right there
+	// VS Code's settings, and OpenCode, which has the entries right there. Gemini CLI has its settings there, and its
+	// servers elsewhere.
 	if inner := objectIn(file, "mcp"); inner != nil {
 		if raw, there := inner["servers"]; there {
 			return all, add(raw)
 		}
-		return all, add(file["mcp"])
+		if !found || isEntries(inner) {
+			return all, add(file["mcp"])
+		}
 	}
 	if !found && isEntries(file) {
 		return file, nil
@@ -377,8 +393,8 @@ func entriesIn(data []byte) (map[string]json.RawMessage, error) {
 func isEntries(file map[string]json.RawMessage) bool {
 	for key := range file {
 		one := objectIn(file, key)
-		if one == nil ||
-			one["command"] == nil && one["url"] == nil && one["httpUrl"] == nil && one["serverUrl"] == nil {
+		if !slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl", "endpoint", "uri", "transport"},
+			func(reached string) bool { return one[reached] != nil }) {
 			return false
 		}
 	}
