@@ -86,9 +86,10 @@ func TestUnknownVerbs(t *testing.T) {
 // A flag's value of another kind is told of in words of the command line, not of the language it is written in.
 func TestFlagsOfOtherKinds(t *testing.T) {
 	for line, want := range map[string]string{
-		"sft --steps x":                   `--steps takes a whole number, not "x"`,
-		"sft --steps 1.5":                 `--steps takes a whole number, not "1.5"`,
-		"sft --seed 99999999999999999999": `--seed takes a whole number, not "99999999999999999999"`,
+		"sft --steps x":                   `--steps takes a whole number up to 9223372036854775807, not "x"`,
+		"sft --steps 1.5":                 `--steps takes a whole number up to 9223372036854775807, not "1.5"`,
+		"sft --seed 99999999999999999999": `--seed takes a whole number from 0 to 18446744073709551615, not "99999999999999999999"`,
+		"sft --seed -1":                   `--seed takes a whole number from 0 to 18446744073709551615, not "-1"`,
 		"eval --calibrate --model":        `--calibrate takes a number, not "--model"`,
 		"sft --skip-bad=perhaps":          `--skip-bad takes true or false, not "perhaps"`,
 		"demo --minutes soon":             `--minutes takes`,

@@ -67,8 +67,10 @@ func flagError(c *cobra.Command, err error) error {
 // valueOf is what a flag takes; "" where the flag's own error says so.
 func valueOf(f *pflag.Flag) string {
 	switch f.Value.Type() {
-	case "int", "int32", "int64", "uint", "uint32", "uint64", "count":
-		return "a whole number"
+	case "int", "int32", "int64", "count":
+		return "a whole number up to 9223372036854775807"
+	case "uint", "uint32", "uint64":
+		return "a whole number from 0 to 18446744073709551615"
 	case "float32", "float64":
 		return "a number"
 	case "duration":
