@@ -3,6 +3,7 @@ package toolcall
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"net/url"
 	"slices"
@@ -44,6 +45,14 @@ type node struct {
 	Prefix     json.RawMessage            `json:"prefixItems"`
 }
 
+// read reads a schema; ok is false where it is no object. A keyword of another shape, as PHP writes [] for an object,
+// says nothing, and the others hold.
+func (n *node) read(schema []byte) (ok bool) {
+	err := json.Unmarshal(schema, n)
+	wrong, is := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || is && wrong.Field != ""
+}
+
 // of returns the types of a parameter; none where the schema does not tell.
 func (t *types) of(tool, parameter string) []string { return t.parameters(tool)[parameter] }
 
@@ -83,7 +92,7 @@ func newWalk(root []byte) *walk { return &walk{root, map[string]bool{}} }
 // parameters collects the types of the parameters that a schema names, itself or in its parts and alternatives.
 func (w *walk) parameters(schema []byte, depth int, out map[string][]string) {
 	var n node
-	if depth == 0 || json.Unmarshal(schema, &n) != nil {
+	if depth == 0 || !n.read(schema) {
 		return
 	}
 	for name, property := range n.Properties {
@@ -104,7 +113,7 @@ func (w *walk) refer(ref string) json.RawMessage {
 	w.followed[ref] = true
 	if base != "" {
 		var n node
-		if json.Unmarshal(w.root, &n) != nil || n.ID != base {
+		if !n.read(w.root) || n.ID != base {
 			return nil
 		}
 	}
@@ -127,7 +136,7 @@ func (w *walk) refer(ref string) json.RawMessage {
 // types collects the types that a schema allows, through alternatives and references.
 func (w *walk) types(schema []byte, depth int) (out []string) {
 	var n node
-	if depth == 0 || json.Unmarshal(schema, &n) != nil {
+	if depth == 0 || !n.read(schema) {
 		return nil
 	}
 	var one string

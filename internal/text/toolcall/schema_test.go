@@ -101,3 +101,22 @@ func TestParametersInPartsOfASchema(t *testing.T) {
 		}
 	}
 }
+
+// A keyword of a shape that it cannot have takes nothing from the others.
+func TestKeywordsOfAnotherShape(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"properties":{"zip":{"type":"string","properties":[]}}}`:                  `"10115"`,
+		`{"properties":{"zip":{"type":"string","enum":{"a":1}}}}`:                   `"10115"`,
+		`{"properties":{"zip":{"type":"string"}},"allOf":{}}`:                       `"10115"`,
+		`{"properties":{"zip":{"type":"string"}},"$id":7,"required":"zip"}`:         `"10115"`,
+		`{"properties":{"zip":{"type":"integer","anyOf":"x"}},"oneOf":[{"a":1},5]}`: "10115",
+		`[]`:   "10115",
+		`"x"`:  "10115",
+		`null`: "10115",
+	} {
+		types := &types{tools: []chat.Tool{{Name: "f", InputSchema: []byte(schema)}}}
+		if got := types.typedValue("f", "zip", "10115", "", &call{}); got != want {
+			t.Errorf("%s: %s, want %s", schema, got, want)
+		}
+	}
+}
