@@ -216,22 +216,35 @@ func saysMore(name string, value json.RawMessage) bool {
 		!slices.Contains([]string{"null", "false", "0", `""`, "[]", "{}"}, string(value))
 }
 
+// longestHeader bounds a header in bytes: clients and proxies refuse a response whose headers have more than 8 kB.
+const longestHeader = 4000
+
+// headerOf names as many things as a header holds, in ASCII.
+func headerOf(aside fault.Asides) (header string) {
+	for most := mostAside; most > 0; most-- {
+		lines := aside.Lines(most, "place", "which are not named")
+		for i, line := range lines {
+			lines[i] = strings.TrimPrefix(line, "left aside: ")
+		}
+		if header = strings.Join(lines, "; "); len(header) <= longestHeader {
+			break
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, header)
+}
+
 // tellOmissions names in an answer's header, in the log and in the metrics what of a request was left aside. The log
 // names each once.
 func (s *Server) tellOmissions(w http.ResponseWriter, r *http.Request, aside fault.Asides) {
 	if len(aside) == 0 {
 		return
 	}
-	lines := aside.Lines(mostAside, "place", "which are not named")
-	for i, line := range lines {
-		lines[i] = strings.TrimPrefix(line, "left aside: ")
-	}
-	w.Header().Set(LeftAside, strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
-		}
-		return r
-	}, strings.Join(lines, "; ")))
+	w.Header().Set(LeftAside, headerOf(aside))
 	for _, what := range aside.Sorted() {
 		fresh, counted := s.aside.add(what)
 		s.metrics.Add(leftAside, metrics.Labels("what", counted), float64(aside[what].Times))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/fault"
 	"hone/internal/policy"
 )
 
@@ -333,5 +334,23 @@ func TestToolChoices(t *testing.T) {
 			hi+chatTools+`,"tool_choice":`+choice+"}"); got.Code != 400 || !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s: %d %s", choice, got.Code, got.Body)
 		}
+	}
+}
+
+// A header has room for some thousand bytes, however long the names are.
+func TestHeaderOfManyThings(t *testing.T) {
+	aside := fault.Asides{}
+	for i := range 200 {
+		aside.Add(fmt.Sprintf("the tool %d of the kind %s", i, strings.Repeat("x", 150)), "at tools")
+	}
+	header := headerOf(aside)
+	if len(header) > longestHeader || len(header) < longestHeader/2 ||
+		!strings.Contains(header, " more, which are not named") {
+		t.Errorf("%d bytes: %s", len(header), header)
+	}
+	few := fault.Asides{}
+	few.Add("the parameter é", "at x")
+	if got := headerOf(few); got != "the parameter ?, in 1 place, the first at x" {
+		t.Error(got)
 	}
 }
