@@ -445,3 +445,36 @@ func TestValuesAreTypedByTheTools(t *testing.T) {
 		}
 	}
 }
+
+// Values as Python prints them are of their schema's type wherever a call is read: in rollouts, in what is served, and
+// where JSON is mended.
+func TestPythonValuesAreReadAlike(t *testing.T) {
+	tools := []chat.Tool{{Name: "f", InputSchema: json.RawMessage(
+		`{"properties": {"meta": {"type": "object"}, "tags": {"type": "array"}, "on": {"type": "boolean"}, ` +
+			`"text": {"type": "string"}, "mixed": {"type": ["string", "object"]}}}`)}}
+	v := *newVendor(t, own("thinker"), nil)
+	v.format, _ = toolcall.ByName("qwen3_coder")
+	for _, x := range []struct{ parameter, value, want string }{
+		{"meta", `{'theme': 'dark', 'on': True}`, `{"meta": {"theme": "dark", "on": true}}`},
+		{"tags", `['a', None]`, `{"tags": ["a", null]}`},
+		{"on", `False`, `{"on": false}`},
+		{"meta", `{'theme': dark}`, `{"meta": "{'theme': dark}"}`},
+		{"tags", `{'a': 1}`, `{"tags": "{'a': 1}"}`},
+		{"text", `{'a': 1}`, `{"text": "{'a': 1}"}`},
+		{"mixed", `{'a': 1}`, `{"mixed": "{'a': 1}"}`},
+	} {
+		text := "<tool_call>\n<function=f>\n<parameter=" + x.parameter + ">\n" + x.value +
+			"\n</parameter>\n</function>\n</tool_call>"
+		sampled, _ := v.Parse(v.tok.EncodeOrdinary(text), tools)
+		served, _ := readParts(v.Reader(nil, tools), []string{text[:50], text[50:]})
+		mended := ReadText(text, v.format, ReadOptions{Tools: tools, Repair: true})
+		want := chat.ToolCall{Name: "f", Arguments: x.want}
+		for where, calls := range map[string][]chat.ToolCall{
+			"sampled": sampled.ToolCalls, "served": served.ToolCalls, "mended": mended.Calls,
+		} {
+			if len(calls) != 1 || !sameCall(calls[0], want) {
+				t.Errorf("%s: %s is read as %+v, want %s", where, x.value, calls, x.want)
+			}
+		}
+	}
+}

@@ -195,8 +195,9 @@ func typeOf(value []byte) []string {
 // integer, number, boolean, object, array, string. Where no type fits or none is known, the text is JSON if it is
 // valid JSON, else a string. The text of numbers is kept, and infinite ones are strings.
 //
-// Vendors' templates write a value that is no text as Python prints it, and so do the models that learnt from them:
-// Python's words are read always, its lists and dictionaries where JSON is mended.
+// Vendors' templates write a value that is no text as Python prints it, and so do the models that learnt from them: what
+// Python prints is read always where the schema has a type for it, its lists and dictionaries under an unknown type
+// only where JSON is mended.
 func (t *types) typedValue(tool, parameter, text, marked string, c *call) string {
 	if marked == "true" {
 		return quote(text)
@@ -215,9 +216,9 @@ func (t *types) typedValue(tool, parameter, text, marked string, c *call) string
 			if slices.Contains(types, "string") {
 				continue
 			}
-			if word, ok := pythonWord(want, string(value)); ok {
+			if literal, ok := pythonLiteral(want, string(value)); ok {
 				c.repairs = append(c.repairs, repair.PythonLiteral)
-				return word
+				return literal
 			}
 			if mended, kinds, ok := t.repairValue(want, string(value)); ok {
 				c.repairs = append(c.repairs, kinds...)
@@ -240,8 +241,8 @@ func (t *types) typedValue(tool, parameter, text, marked string, c *call) string
 	return quote(text)
 }
 
-// repairValue makes a number, an object or an array of a text that almost is one: as Python writes it, else as package
-// repair can.
+// repairValue makes a number, an object or an array of a text that almost is one: a number as Python writes it, the
+// others as package repair can.
 func (t *types) repairValue(want, text string) (string, []repair.Kind, bool) {
 	if !t.mend || text == "" {
 		return "", nil, false
@@ -252,9 +253,6 @@ func (t *types) repairValue(want, text string) (string, []repair.Kind, bool) {
 		return number, []repair.Kind{repair.NumberForm}, err == nil && fits(want, jsontext.Value(number))
 	case "null", "boolean":
 		return "", nil, false
-	}
-	if python, ok := pythonComposite([]byte(text)); ok && fits(want, jsontext.Value(python)) {
-		return python, []repair.Kind{repair.PythonLiteral}, true
 	}
 	if text[0] != '{' && text[0] != '[' {
 		return "", nil, false
@@ -305,13 +303,16 @@ func fits(want string, value jsontext.Value) bool {
 	}
 }
 
-// pythonWord understands Python's spelling of a literal.
-func pythonWord(want, text string) (string, bool) {
+// pythonLiteral reads a value of a type as Python prints it, where JSON writes it otherwise.
+func pythonLiteral(want, text string) (string, bool) {
 	switch {
 	case want == "null" && text == "None":
 		return "null", true
 	case want == "boolean" && (text == "True" || text == "False"):
 		return strings.ToLower(text), true
+	case want == "object" || want == "array":
+		value, ok := pythonComposite([]byte(text))
+		return value, ok && fits(want, jsontext.Value(value))
 	}
 	return "", false
 }

@@ -151,7 +151,8 @@ func TestValuesThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// Python's values are those of their type, and told of; where text is allowed as well they are text.
+// Python's values are those of their type, and told of; where text is allowed as well they are text. Nothing need be
+// mended for it where the schema has a type.
 func TestPythonValues(t *testing.T) {
 	literal := []repair.Kind{repair.PythonLiteral}
 	for _, x := range []struct {
@@ -205,9 +206,14 @@ func TestPythonValues(t *testing.T) {
 				!sameJSON(got.Calls[0].Arguments, want) || !reflect.DeepEqual(got.Repairs, x.repairs) {
 				t.Errorf("%s: %s of %s: %+v, want %s %q", form, x.value, x.name, got, want, x.repairs)
 			}
+			want, repairs := x.want, x.repairs
+			if len(repairs) > 0 && (x.name == "untyped" || repairs[0] != repair.PythonLiteral) {
+				want, repairs = quote(x.value), nil
+			}
 			strict := f.Parse(wire, Options{Tools: valueTools()})
-			if len(strict.Calls) != 1 || x.name != "flag" && x.value != "None" && len(strict.Repairs) > 0 {
-				t.Errorf("%s, strict: %s of %s: %+v", form, x.value, x.name, strict)
+			if want = `{"` + x.name + `": ` + want + `}`; len(strict.Calls) != 1 ||
+				!sameJSON(strict.Calls[0].Arguments, want) || !reflect.DeepEqual(strict.Repairs, repairs) {
+				t.Errorf("%s, strict: %s of %s: %+v, want %s %q", form, x.value, x.name, strict, want, repairs)
 			}
 		}
 	}
