@@ -96,7 +96,7 @@ func newInspectParse(a *app) *cobra.Command {
 	}
 	modelFlag(c, &o.Base)
 	c.Flags().StringVar(&o.Format, "format", "", "how calls are written (default the base model's way)")
-	c.Flags().BoolVar(&o.Strict, "strict", false, "mend nothing, as training does")
+	c.Flags().BoolVar(&o.Strict, "strict", false, "mend nothing but Python's values of a known type, as training does")
 	return c
 }
 

@@ -16,7 +16,7 @@ import (
 // ParseOptions say how calls are written, in a form that is named or as a base model writes them.
 type ParseOptions struct {
 	Base, Format string
-	Strict       bool // mend nothing, as training does
+	Strict       bool // mend nothing but Python's values of a known type, as training does
 }
 
 // Parse answers {"text", "tools"} with the tool calls that the text holds.

@@ -195,9 +195,9 @@ func typeOf(value []byte) []string {
 // integer, number, boolean, object, array, string. Where no type fits or none is known, the text is JSON if it is
 // valid JSON, else a string. The text of numbers is kept, and infinite ones are strings.
 //
-// Vendors' templates write a value that is no text as Python prints it, and so do the models that learnt from them: what
-// Python prints is read always where the schema has a type for it, its lists and dictionaries under an unknown type
-// only where JSON is mended.
+// Vendors' templates write a value that is no text as Python prints it, and so do the models that learnt from them.
+// What Python prints is read always where the schema has a type for it; its lists and dictionaries under an unknown
+// type only where JSON is mended.
 func (t *types) typedValue(tool, parameter, text, marked string, c *call) string {
 	if marked == "true" {
 		return quote(text)
