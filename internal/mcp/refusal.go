@@ -70,8 +70,9 @@ func (r refusal) fits(result trajectory.ToolResult) string {
 			return re.String()
 		}
 	}
+	text := unfenced(result.Text)
 	for _, p := range r.objects {
-		if p.Unmet(result.Text) == "" ||
+		if p.Unmet(text) == "" ||
 			len(result.StructuredContent) > 0 && p.Unmet(string(result.StructuredContent)) == "" {
 			return "the JSON of an error"
 		}
@@ -86,56 +87,3 @@ func RefusalAdvice(server string, patterns []string) string {
 		server, strings.Join(patterns, ", "),
 	)
 }
-
-// RefusalPattern returns the pattern for "refusal" by which a text that counts as no error looks like one, "" where it
-// does not.
-func RefusalPattern(text string) string {
-	var object map[string]any
-	if json.Unmarshal([]byte(text), &object) != nil {
-		if plainError.MatchString(text) {
-			return `"^\\s*(?i)(error|failed|failure|exception|traceback)\\b"`
-		}
-		if at := namedError.FindStringIndex(text); at != nil && !article.MatchString(text) &&
-			!nothingWrong.MatchString(text[at[1]:]) {
-			return `"^\\s*(?i)([\\w.-]+\\s+){1,3}(error|exception):"`
-		}
-		return ""
-	}
-	for _, key := range []string{"status", "result", "outcome"} {
-		if value, ok := object[key].(string); ok && errorWord.MatchString(value) {
-			return fmt.Sprintf(`{"%s": "%s"}`, key, value)
-		}
-	}
-	for _, key := range []string{"success", "ok", "succeeded"} {
-		if object[key] == false {
-			return fmt.Sprintf(`{"%s": false}`, key)
-		}
-	}
-	for _, key := range []string{"isError", "is_error"} {
-		if object[key] == true {
-			return fmt.Sprintf(`{"%s": true}`, key)
-		}
-	}
-	for _, key := range []string{"error", "errors"} {
-		switch value := object[key].(type) {
-		case string:
-			if value != "" {
-				return fmt.Sprintf(`{"%s": {"$regex": "."}}`, key)
-			}
-		case map[string]any:
-			if len(value) > 0 {
-				return fmt.Sprintf(`{"%s": {"$subset": {}}}`, key)
-			}
-		}
-	}
-	return ""
-}
-
-var (
-	plainError = regexp.MustCompile(`^\s*(?i)(error|failed|failure|exception|traceback)\b`)
-	namedError = regexp.MustCompile(`^\s*(?i)([\w.-]+\s+){1,3}(error|exception):`) // "Database error: no such table"
-	// What a report of the last error says where there was none.
-	nothingWrong = regexp.MustCompile(`^(?i)[ \t]*(0(\.0*)?|no|none|null|nil|false|n/a|-)?[ \t]*(\n|$)`)
-	article      = regexp.MustCompile(`^\s*(?i)(the|an?|no)\s`) // a sentence of errors
-	errorWord    = regexp.MustCompile(`^(?i)(error|failed|failure|refused|denied)$`)
-)

@@ -70,31 +70,84 @@ func TestRefusalInAFile(t *testing.T) {
 
 // The pattern that is suggested fits what it was suggested for, and data that only speaks of errors suggests nothing.
 func TestLooksRefused(t *testing.T) {
-	for _, text := range []string{
-		`{"status":"error","message":"no"}`, `{"success":false}`, `{"ok": false, "id": 3}`, `{"error":"not found"}`,
-		`{"error":{"code":4}}`, `{"isError":true}`, `{"result":"failed"}`, "Error: no such file", "  failed to open",
-		"Traceback (most recent call last)", "Database error: Parser Error: syntax error at or near \"moon\"",
-		"SQL execution error: no such table",
-		"Python exception: boom",
+	const listed = `{"errors": {"$includes": [{"$any": true}]}}`
+	for text, want := range map[string]string{ // "": of any form
+		`{"status":"error","message":"no"}`: `{"status": "error"}`, `{"success":false}`: `{"success": false}`,
+		`{"ok": false, "id": 3}`: `{"ok": false}`, `{"isError":true}`: `{"isError": true}`,
+		`{"error":"not found"}`: `{"error": {"$regex": "."}}`, `{"error":{"code":4}}`: `{"error": {"$subset": {}}}`,
+		`{"result":"failed"}`: `{"result": "failed"}`,
+
+		`{"status":"fail","data":{"title":"required"}}`: `{"status": "fail"}`,
+		`{"data":null,"errors":[{"message":"no"}]}`:     `{"data": null, "errors": {"$includes": [{"$any": true}]}}`,
+		`{"errors":[{"message":"no"}]}`:                 listed, `{"error": true,"message":"no"}`: `{"error": true}`,
+		`{"error":["no"]}`: `{"error": {"$includes": [{"$any": true}]}}`,
+
+		"```json\n{\"status\": \"error\"}\n```":        `{"status": "error"}`,
+		"\n```\n{\n  \"errors\": [\"no\"]\n}\n```\n\n": listed,
+
+		"Error: no such file": "", "  failed to open": "", "Traceback (most recent call last)": "",
+		"Database error: Parser Error: syntax error at or near \"moon\"": "", "SQL execution error: no such table": "",
+		"Python exception: boom": "", "Error": "", "Error 404": "", "error executing tool read: no": "",
+		"Error handling request: too late": "", "Failed.": "", "Exception in thread main": "", "Failed validation: id": "",
+
+		"ValueError: no such user": "", "sqlite3.OperationalError: no such table: cards": "",
+		"java.lang.IllegalStateException: closed": "", "Uncaught TypeError: x is not a function": "",
+		"TypeError [ERR_INVALID_ARG]: no": "", "Net::HTTPError: 404": "", "MCP error -32602: invalid arguments": "",
+		"HTTP error 404: not found": "", "[ERROR] no such card": "", "\u274c Error: no such card": "",
+		"\u26a0\ufe0f Failed to pay": "", "\u274c **Error:** no": "", "Error: 404, see the log": "",
 	} {
 		pattern := RefusalPattern(text)
-		var r Refusal
-		if err := json.Unmarshal([]byte("["+pattern+"]"), &r); pattern == "" || err != nil {
-			t.Errorf("%s: pattern %q, %v", text, pattern, err)
-			continue
+		if want != "" && pattern != want {
+			t.Errorf("%s: pattern %s, want %s", text, pattern, want)
 		}
-		compiled, err := r.compile()
-		if err != nil || compiled.fits(trajectory.ToolResult{Text: text}) == "" {
-			t.Errorf("%s does not fit %s: %v", text, pattern, err)
+		if !fitsPasted(t, pattern, text) {
+			t.Errorf("%s does not fit %q", text, pattern)
 		}
 	}
 	for _, text := range []string{
 		`{"status":"ok"}`, `{"error":null,"rows":[]}`, `{"error":""}`, `{"errors":[]}`, `["error"]`, `No errors found`,
 		`errors.log`, `{"rows":[{"status":"error"}]}`, `{"success":true}`, "", "Last error: none", "Standard error: 0",
 		"Mean squared error: -", "The word error: what it means", "Rounding error:",
+
+		`{"error": null, "id": 3}`,
+		`{"errors": [], "data": {"id": 3}}`, `{"error": false}`, `{"error":{}}`,
+		`{"data":{"id":3},"errors":[{"message":"a part is old"}]}`, `{"errors":["line 3"],"warnings":[]}`,
+		"Error handling in Go: a primer", "Failed logins today: none", "Failed: 0, passed: 12", "Failed: 3, passed: 9",
+		"Error rate today: 0.1%", "error.log",
+		"LastError: none", "lastError: none", "ValueError", "Tracebacks explained",
+		"[ERROR] disk full\n[INFO] disk empty", "```json\n{\"error\": null}\n```", "```\n```", "\u2705 Done",
 	} {
 		if pattern := RefusalPattern(text); pattern != "" {
 			t.Errorf("%s looks like a refusal: %s", text, pattern)
 		}
 	}
+}
+
+// What is pasted for one answer leaves those alone that only speak of errors.
+func TestPastedRefusalIsNarrow(t *testing.T) {
+	for refused, answered := range map[string]string{
+		"Error: no such page":                       "Error handling in Go: a primer",
+		"Failed to log in":                          "Failed logins today: none",
+		"ValueError: no such user":                  "ValueError is a class",
+		`{"errors":["no"]}`:                         `{"errors": []}`,
+		`{"error":true}`:                            `{"error": false}`,
+		`{"data":null,"errors":[{"message":"no"}]}`: `{"data":{"id":3},"errors":[{"message":"a part is old"}]}`,
+	} {
+		pattern := RefusalPattern(refused)
+		if !fitsPasted(t, pattern, refused) || fitsPasted(t, pattern, answered) {
+			t.Errorf("%s: of %q alone", pattern, refused)
+		}
+	}
+}
+
+// fitsPasted reports whether a text is a refusal where a pattern is pasted into the configuration.
+func fitsPasted(t *testing.T, pattern, text string) bool {
+	t.Helper()
+	var r Refusal
+	if err := json.Unmarshal([]byte("["+pattern+"]"), &r); err != nil {
+		t.Errorf("%s: %v", pattern, err)
+		return false
+	}
+	compiled, err := r.compile()
+	return err == nil && compiled.fits(trajectory.ToolResult{Text: text}) != ""
 }

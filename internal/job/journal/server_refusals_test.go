@@ -31,8 +31,15 @@ func TestUnmarkedResults(t *testing.T) {
 		"isError in it":   {trajectory.ToolResult{Text: `{"isError": true}`}, "", `"refusal": [{"isError": true}]`},
 		"error":           {trajectory.ToolResult{Text: `{"error": "no such card"}`}, "", `"refusal": [{"error": {"$regex": "."}}]`},
 		"an object of it": {trajectory.ToolResult{Text: `{"error": {"code": 4}}`}, "", `"refusal": [{"error": {"$subset": {}}}]`},
-		"a text":          {trajectory.ToolResult{Text: "Error: no such card"}, "", `"refusal": ["^\\s*(?i)(error|failed|failure|exception|traceback)\\b"]`},
-		"a named error":   {trajectory.ToolResult{Text: "Database error: no such table"}, "", `"refusal": ["^\\s*(?i)([\\w.-]+\\s+){1,3}(error|exception):"]`},
+		"a text": {
+			trajectory.ToolResult{Text: "Error: no such card"}, "",
+			`"refusal": ["^[\\s\\p{So}\\pM]*(?i)(\\*\\*)?(error|failed|failure|exception)(\\*\\*)?\\s*:"]`,
+		},
+		"a named error": {
+			trajectory.ToolResult{Text: "Database error: no such table"}, "",
+			`"refusal": ["^[\\s\\p{So}\\pM]*(?i)(\\*\\*)?([\\w.-]+\\s+){1,3}` +
+				`(error|exception)(\\s+\\(?-?\\d+\\)?)?:"]`,
+		},
 		"structured content": {
 			trajectory.ToolResult{Text: "see there", StructuredContent: json.RawMessage(`{"status":"denied"}`)}, "",
 			`"refusal": [{"status": "denied"}]`,

@@ -55,7 +55,7 @@ func TestUnmarkedErrors(t *testing.T) {
 		answer  func(text string) string
 		pattern string // of "refusal"; "" where the tool is good
 	}{
-		{"an error by its first word", func(string) string { return "Error: no such thing" }, `"^\\s*(?i)(error|failed|failure|exception|traceback)\\b"`},
+		{"an error by its first word", func(string) string { return "Error: no such thing" }, `(error|failed|failure|exception)(\\*\\*)?\\s*:"`},
 		{"a query that failed", func(text string) string { return "The query has failed: " + text }, `"^The query has failed"`},
 		{"errors of several forms", func(text string) string { return text[:1] + ": syntax error" }, "error"},
 		{"one that is none", func(text string) string {
