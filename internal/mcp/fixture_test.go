@@ -241,6 +241,8 @@ func writeRaw(mode, message string) {
 		fmt.Println(b.String())
 	case "no-newline":
 		fmt.Print(message)
+	case "no-newline-long":
+		fmt.Print(strings.TrimSuffix(message, "}") + `,"_meta":"` + strings.Repeat("x", 64<<10) + `"}`)
 	case "logs-headers":
 		fmt.Printf("Content-Length: %d\n\n{\n  \"jsonrpc\": \"2.0\",\n  \"result\": {}\n}\n%s\n", len(message), message)
 	default:

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -61,18 +62,50 @@ func TestLineTail(t *testing.T) {
 		if _, err := io.ReadAll(tail); err != nil {
 			t.Fatal(err)
 		}
-		if n, begins := tail.rest(); n != test.n || string(begins) != test.want {
+		if n, begins, _ := tail.rest(); n != test.n || string(begins) != test.want {
 			t.Errorf("%.40q: %d bytes, %.40q", test.reads, n, begins)
 		}
 	}
 }
 
-// A server that never ends its line is not said to be silent.
+// A message is known to be whole at any length and however it is read, and what only resembles one is not.
+func TestWholeMessageInTail(t *testing.T) {
+	long := strings.Repeat("x", 3*tailShown)
+	for text, want := range map[string]bool{
+		`{"id":1}`:                             true,
+		`{"id":1,"result":["` + long + `"]}`:   true,
+		`[{"id":"` + long + `"}] ` + "\r":      true,
+		"stray\n" + `{"a":"` + long + `}\"]"}`: true,
+		"":                                     false,
+		"{}\n":                                 false,
+		`{id}`:                                 false,
+		long:                                   false,
+		`{"id":"` + long + `"`:                 false,
+		`{"id":"` + long + `}`:                 false,
+		`{"id":"` + long + `"} and`:            false,
+		`{"id":"` + long + `"}]`:               false,
+	} {
+		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+			tail := &lineTail{r: r}
+			if _, err := io.ReadAll(tail); err != nil {
+				t.Fatal(err)
+			}
+			if n, _, whole := tail.rest(); whole != want {
+				t.Errorf("%.20s of %d bytes: whole %t, want %t", text, n, whole, want)
+			}
+		}
+	}
+}
+
+// A server that never ends its line is not said to be silent, however long its message is.
 func TestNoNewline(t *testing.T) {
-	_, err := Dial(t.Context(), "s", self(t, "no-newline"), configOf(t, nil).Base,
-		Options{ConnectTimeout: 4 * time.Second, ProbeTimeout: 2 * time.Second})
-	if err == nil || !strings.Contains(err.Error(), `a whole message without a newline at the end: "{\"jsonrpc\":`) ||
-		!silent(err) || !strings.Contains(Mending(err), "newline") {
-		t.Error(err)
+	for _, mode := range []string{"no-newline", "no-newline-long"} {
+		_, err := Dial(t.Context(), "s", self(t, mode), configOf(t, nil).Base,
+			Options{ConnectTimeout: 4 * time.Second, ProbeTimeout: 2 * time.Second})
+		const came = `a whole message without a newline at the end: "{\"jsonrpc\":`
+		if err == nil || !strings.Contains(err.Error(), came) ||
+			!silent(err) || !strings.Contains(Mending(err), "newline") {
+			t.Errorf("%s: %v", mode, err)
+		}
 	}
 }

@@ -73,9 +73,9 @@ func (s *session) strayOutput() string {
 // instead says what came in place of an answer: what is given, and what stands at the end of stdout without a newline.
 func (s *session) instead(came string) string {
 	if s.conn != nil {
-		if n, begins := s.conn.tail.rest(); n > 0 {
+		if n, begins, whole := s.conn.tail.rest(); n > 0 {
 			what := fault.Count(int(n), "byte")
-			if json.Valid(begins) {
+			if whole {
 				what = "a whole message"
 			}
 			text := fmt.Sprintf("%s without a newline at the end: %s", what, s.wire.excerpt(begins))

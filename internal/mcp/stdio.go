@@ -40,6 +40,7 @@ type lineTail struct {
 	mu     sync.Mutex
 	begins []byte // the first bytes of it
 	n      int64  // bytes of it in all
+	nested nesting
 }
 
 const tailShown = 4 << 10 // for an excerpt, and a secret at the end of one
@@ -50,18 +51,47 @@ func (t *lineTail) Read(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if at := bytes.LastIndexByte(rest, '\n'); at >= 0 {
-		t.begins, t.n, rest = t.begins[:0], 0, rest[at+1:]
+		t.begins, t.n, t.nested, rest = t.begins[:0], 0, nesting{}, rest[at+1:]
 	}
 	t.begins = append(t.begins, rest[:min(len(rest), tailShown-len(t.begins))]...)
 	t.n += int64(len(rest))
+	t.nested.read(rest)
 	return n, err
 }
 
-// rest is how many bytes there are behind the last newline, and how they begin.
-func (t *lineTail) rest() (int64, []byte) {
+// rest is how many bytes there are behind the last newline, how they begin, and whether they are a whole message.
+func (t *lineTail) rest() (n int64, begins []byte, whole bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.n, bytes.Clone(t.begins)
+	whole = t.nested.whole && (t.n > int64(len(t.begins)) || json.Valid(t.begins))
+	return t.n, bytes.Clone(t.begins), whole
+}
+
+// nesting follows the braces and brackets of a JSON value of any length, of which only the beginning is kept.
+type nesting struct {
+	depth           int
+	quoted, escaped bool
+	whole           bool // the value has ended, and only white space has come since
+}
+
+func (s *nesting) read(text []byte) {
+	for _, c := range text {
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case s.quoted:
+			s.escaped, s.quoted = c == '\\', c != '"'
+		case c == '"':
+			s.quoted, s.whole = true, false
+		case c == '{' || c == '[':
+			s.depth, s.whole = s.depth+1, false
+		case c == '}' || c == ']':
+			s.depth--
+			s.whole = s.depth == 0
+		case c != ' ' && c != '\t' && c != '\r':
+			s.whole = false
+		}
+	}
 }
 
 // Connect makes stdioConn its own mcp.Transport.
