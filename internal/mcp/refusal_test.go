@@ -88,7 +88,8 @@ func TestLooksRefused(t *testing.T) {
 		"Error: no such file": "", "  failed to open": "", "Traceback (most recent call last)": "",
 		"Database error: Parser Error: syntax error at or near \"moon\"": "", "SQL execution error: no such table": "",
 		"Python exception: boom": "", "Error": "", "Error 404": "", "error executing tool read: no": "",
-		"Error handling request: too late": "", "Failed.": "", "Exception in thread main": "", "Failed validation: id": "",
+		"Error handling request: too late": "", "Failed.": "", "Exception in thread main": "",
+		"Failed validation: id": "",
 
 		"ValueError: no such user": "", "sqlite3.OperationalError: no such table: cards": "",
 		"java.lang.IllegalStateException: closed": "", "Uncaught TypeError: x is not a function": "",
