@@ -252,7 +252,7 @@ func (d *drawer) onExtreme(remove bool) *Program {
 	return p
 }
 
-// end is how the greatest or least of a column is called.
+// end is how the greatest or least of a column is called: "the highest year" is nobody's word.
 func end(c Column, greatest bool) string {
 	if c.Kind == Date || c.Kind == Time || c.isYear() {
 		return map[bool]string{true: "latest", false: "earliest"}[greatest]

@@ -318,16 +318,10 @@ func (d *drawer) best() *Program {
 		return nil
 	}
 	c := t.Columns[i]
-	slots["attr"], slots["end"] = c.caption(), map[bool]string{true: "highest", false: "lowest"}[greatest]
-	if c.Kind == Date || c.Kind == Time {
-		slots["end"] = map[bool]string{true: "latest", false: "earliest"}[greatest]
-	}
+	slots["attr"], slots["end"] = c.caption(), end(c, greatest)
 	pattern := "best"
 	if slots["super"] = c.superlative(greatest); slots["super"] != "" && d.r.IntN(3) > 0 {
 		pattern = "best_super"
-	}
-	if c.isYear() { // "the highest year" is nobody's word
-		slots["end"] = map[bool]string{true: "latest", false: "earliest"}[greatest]
 	}
 	return q.program(pattern, slots, Answer{Form: "text", Values: valueTexts(q.Run())})
 }
