@@ -29,9 +29,28 @@ type setting struct {
 // perWorld is how many tasks are made of one invented world: more worlds mean more schemas that training has seen.
 const perWorld = 12
 
-// programs makes tasks from programs over the tables of databases: those that are there, and invented ones. Each is
-// played on a copy, and kept where the copy says what was computed.
+// programs makes tasks from programs over the files of folders and the tables of databases: those that are there, and
+// invented ones. Each is played on a copy, and kept where the copy says what was computed.
 func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
+	list, err := m.folderPrograms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	more, err := m.databasePrograms(ctx)
+	if list = append(list, more...); err != nil || len(list) == 0 {
+		return nil, err
+	}
+	if err := m.asPersons(ctx, list); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		m.retell(&list[i])
+	}
+	return m.solve(ctx, m.apart(m.oneMeaning(list)))
+}
+
+// databasePrograms makes tasks from programs over the tables of databases.
+func (m *maker) databasePrograms(ctx context.Context) (list []draftOf, err error) {
 	dbs, err := m.databases(ctx)
 	if err != nil || len(dbs) == 0 {
 		return nil, err
@@ -52,7 +71,6 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []draftOf
 	why, in := map[string]int{}, 0
 	for i := range settings {
 		list, in = append(list, made[i]...), in+tried[i]
@@ -61,13 +79,7 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 		}
 	}
 	m.report.stage("programs", in, len(list), why)
-	if err := m.asPersons(ctx, list); err != nil {
-		return nil, err
-	}
-	for i := range list {
-		m.retell(&list[i])
-	}
-	return m.solve(ctx, m.apart(m.oneMeaning(list)))
+	return list, nil
 }
 
 // settings are the worlds of all databases: what is there first, with half of the tasks, then invented ones, of which a
@@ -153,20 +165,26 @@ func (m *maker) shareOf(dbs []*sqlServer) float64 {
 }
 
 // shareOfOthers is the part of the tasks for the tools of databases that take no SQL: some for each, of another kind.
-func (m *maker) shareOfOthers(dbs []*sqlServer, used map[string]bool) float64 {
+func (m *maker) shareOfOthers(dbs []*sqlServer, used map[string]bool) (share float64) {
+	for _, db := range dbs {
+		share += m.shareOfRest(db.server, used)
+	}
+	return min(0.1, share)
+}
+
+// shareOfRest is the part of the tasks for the tools of a server that programs do not call.
+func (m *maker) shareOfRest(server string, used map[string]bool) float64 {
 	n := 0
 	for _, s := range m.tools {
-		if !used[s.Name] && s.mayTry() &&
-			slices.ContainsFunc(dbs, func(db *sqlServer) bool { return db.server == s.Server }) {
+		if s.Server == server && !used[s.Name] && s.mayTry() {
 			n++
 		}
 	}
 	return min(0.1, 0.03*float64(n))
 }
 
-// quota draws how many tasks of each kind a setting is to have, by the shares of the kinds.
-func quota(r *rand.Rand, n int) (kinds []string) {
-	shares := programs.Shares()
+// drawn draws n kinds by their shares.
+func drawn(r *rand.Rand, shares map[string]int, n int) (kinds []string) {
 	names := slices.Sorted(maps.Keys(shares))
 	total := 0
 	for _, k := range names {
@@ -198,7 +216,7 @@ func (m *maker) tasksOf(
 	sitting := &sitting{m: m, setting: s}
 	defer sitting.close()
 	seen := map[string]bool{}
-	for _, kind := range quota(random, int(overdrawn*float64(s.want)+0.5)) {
+	for _, kind := range drawn(random, programs.Shares(), int(overdrawn*float64(s.want)+0.5)) {
 		if len(list) == s.want {
 			break
 		}

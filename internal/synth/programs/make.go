@@ -126,3 +126,41 @@ func (p *Program) Slot(name string) string { return p.slots[name] }
 
 // About says that a question is about one thing of that name, by which it can be looked for; "" where it is not.
 func (p *Program) About(name string) { p.slots["named"] = name }
+
+// Pattern names the wordings of a program.
+func (p *Program) Pattern() string { return p.pattern }
+
+// In says where what a program is about stands, as a file.
+func (p *Program) In(place string) { p.slots["in"] = place }
+
+// Leave says that nothing may be changed.
+func (p *Program) Leave() { p.slots["leave"] = "yes" }
+
+// Cell is a text as the value that it writes: a number, a text, or nil where it says that there is none.
+func Cell(text string) any { return cellOf(text) }
+
+// Plain are the rows of a table as texts: what its things are called, then their other properties as people say them,
+// without keys.
+func (t *Table) Plain() (header []string, rows [][]string) {
+	var columns []int
+	if t.Label >= 0 {
+		columns = append(columns, t.Label)
+	}
+	for i, c := range t.Columns {
+		if i != t.Key && i != t.Label && len(c.Parts) == 0 &&
+			(t.Label < 0 || !slices.Contains(t.Columns[t.Label].Parts, i)) {
+			columns = append(columns, i)
+		}
+	}
+	for _, i := range columns {
+		header = append(header, strings.ReplaceAll(t.Columns[i].caption(), " ", "_"))
+	}
+	for _, row := range t.Rows {
+		var cells []string
+		for _, i := range columns {
+			cells = append(cells, t.show(i, row))
+		}
+		rows = append(rows, cells)
+	}
+	return header, rows
+}

@@ -68,7 +68,7 @@ func (p *Program) Meanings(w *World, split string) (list []Meaning) {
 func (p *Program) meaning(w *World, split string) (m Meaning, ok bool) {
 	d := meanings()
 	pat, ok := d.Patterns[p.pattern]
-	if !ok || p.slots["given"] != "" && p.given == nil {
+	if !ok || p.slots["given"] != "" && p.given == nil || p.slots["in"] != "" {
 		return Meaning{}, false
 	}
 	slots := p.slotTexts(split)

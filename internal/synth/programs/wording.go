@@ -18,10 +18,16 @@ import (
 //go:embed wordings.json
 var wordingsFile []byte
 
-// wordings are the requests by pattern and split. Held-out tasks are in words that no training task has.
+//go:embed file_wordings.json
+var fileWordingsFile []byte
+
+// wordings are the requests by pattern and split, those about records and those about files. Held-out tasks are in
+// words that no training task has.
 var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
-	if err := json.Unmarshal(wordingsFile, &all); err != nil {
-		panic(err) // the file is compiled in
+	for _, file := range [][]byte{wordingsFile, fileWordingsFile} {
+		if err := json.Unmarshal(file, &all); err != nil {
+			panic(err) // the file is compiled in
+		}
 	}
 	return all
 })
@@ -105,7 +111,7 @@ func fill(text string, slots map[string]string) string {
 	text = strings.ReplaceAll(text, "{one} {filter}", "{one} "+ofOne(slots["filter"]))
 	var pairs []string
 	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +
-		"old given bound verb rel ends attr2 v2") {
+		"old given bound verb rel ends attr2 v2 file file2 folder folder2 name ext item item2 head word lines") {
 		pairs = append(pairs, "{"+name+"}", slots[name])
 	}
 	text = strings.Join(strings.Fields(strings.NewReplacer(pairs...).Replace(text)), " ")
@@ -177,6 +183,9 @@ func (p *Program) say(
 	typed func(*rand.Rand, string) string,
 ) (text, answer string, checks []scenario.Check) {
 	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.slotTexts(split))
+	if in := p.slots["in"]; in != "" {
+		text = follow(text, strings.ReplaceAll(pick(r, manners()["in_file"][split]), "{file}", in))
+	}
 	if p.Answer.Form == "" {
 		return text, done, nil
 	}

@@ -40,6 +40,24 @@ func needed() map[string]string {
 		"having": "many n others", "compare_count": "others x y", "compare_sum": "attr others x y",
 		"compare_avg": "attr others x y",
 		"new_table":   "given n old",
+
+		"answer_write": "name", "biggest": "folder", "boxes_count": "file", "boxes_done": "file",
+		"boxes_open": "file", "file_copy": "file folder name", "file_create": "folder lines name",
+		"file_create_top": "lines name", "file_delete": "file", "file_move": "file folder",
+		"file_move_where": "file", "file_pair": "attr file", "file_rename": "file name", "file_set": "attr file v",
+		"file_set_if": "attr file old v", "file_there": "name", "file_where": "name", "files_count": "folder",
+		"files_delete": "folder", "files_kind": "ext", "files_list": "folder", "files_move_all": "folder folder2",
+		"files_move_kind": "ext folder folder2", "files_move_mention": "folder folder2 word",
+		"folder_create": "folder name", "folder_create_top": "name", "folder_set": "attr folder v",
+		"item_add": "file item", "item_add_head": "file head item", "item_add_two": "file item item2",
+		"item_add_unless": "file item", "item_add_what": "file", "item_amount": "file word",
+		"item_amount_set": "file v word", "item_move": "file file2 item", "item_remove": "file item",
+		"item_replace": "file item old", "item_there": "file item", "item_tick": "file item",
+		"item_untick": "file item", "items_both": "file file2", "items_count": "file",
+		"items_count_head": "file head", "items_list": "file", "items_list_head": "file head",
+		"items_only": "file file2", "items_write": "file filter many name", "last_line": "file",
+		"line_add": "file item", "mention_file": "word", "mention_lines": "file word",
+		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
 }
 

@@ -1,0 +1,489 @@
+package folders
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+func act(kind, pattern string, s map[string]string) *programs.Program {
+	return programs.NewAct(kind, pattern, s)
+}
+
+// valueFor is another value for a pair: one that another file has under the same key, or one of the same form.
+func (d *drawer) valueFor(p Pair) string {
+	var others []string
+	for _, doc := range d.f.Docs {
+		if o := doc.pair(p.Key); o != nil && o.Value != p.Value {
+			others = append(others, o.Value)
+		}
+	}
+	if len(others) > 0 && d.r.IntN(2) == 0 {
+		return pick(d.r, others)
+	}
+	return otherValue(d.r, p.Key, p.Value)
+}
+
+// setLine is the line of a pair with another value.
+func (d *drawer) setLine(doc *Doc, p Pair, value string) {
+	line := strings.Replace(doc.lines()[p.line], p.Value, value, 1)
+	d.putLine(doc, p.line, &line)
+}
+
+// setPair changes what a file notes.
+func (d *drawer) setPair() *programs.Program {
+	doc := d.one((*Doc).hasPairs)
+	if doc == nil {
+		return nil
+	}
+	p := pick(d.r, doc.Pairs)
+	v := d.valueFor(p)
+	if v == "" || v == p.Value {
+		return nil
+	}
+	d.read(doc)
+	d.setLine(doc, p, v)
+	return act(programs.Set, "file_set", slots("attr", p.Key, "v", v, "file", d.name(doc)))
+}
+
+// setIf changes what a file notes where that is what the request says, and leaves it where it is not.
+func (d *drawer) setIf() *programs.Program {
+	doc := d.one((*Doc).hasPairs)
+	if doc == nil {
+		return nil
+	}
+	p := pick(d.r, doc.Pairs)
+	v, old := d.valueFor(p), p.Value
+	holds := d.r.IntN(2) == 0
+	if !holds {
+		old = d.valueFor(p)
+	}
+	if v == "" || old == "" || v == p.Value || v == old || !holds && old == p.Value {
+		return nil
+	}
+	d.read(doc)
+	s := slots("attr", p.Key, "v", v, "old", old, "file", d.name(doc))
+	if holds {
+		d.setLine(doc, p, v)
+		return act(programs.ActIf, "file_set_if", s)
+	}
+	return question(programs.ActIf, "file_set_if", s, "left", "It is "+p.Value+", so nothing was changed.")
+}
+
+// setEvery changes a property in all files of a folder.
+func (d *drawer) setEvery() *programs.Program {
+	groups := d.groups()
+	if len(groups) == 0 {
+		return nil
+	}
+	g := pick(d.r, groups)
+	key := programs.Words(g.table.Columns[1+d.r.IntN(len(g.table.Columns)-1)].Name)
+	first := g.docs[0].pair(key)
+	if first == nil {
+		return nil
+	}
+	v := d.valueFor(*first)
+	if v == "" || slices.ContainsFunc(g.docs,
+		func(doc *Doc) bool { return doc.pair(key) == nil || doc.pair(key).Value == v }) {
+		return nil
+	}
+	d.around(g.dir)
+	d.readAll(g.docs)
+	for _, doc := range g.docs {
+		d.setLine(doc, *doc.pair(key), v)
+	}
+	return act(programs.SetAll, "folder_set", slots("attr", key, "v", v, "folder", d.folderName(g.dir)))
+}
+
+// setCell changes a property of a thing that has a row.
+func (d *drawer) setCell() *programs.Program {
+	doc := d.one(func(doc *Doc) bool { return doc.hasTable() && doc.rows != nil })
+	if doc == nil {
+		return nil
+	}
+	t := doc.Table
+	i, k := d.r.IntN(len(t.Rows)), d.r.IntN(len(t.Columns))
+	row := t.Rows[i]
+	cells := strings.Split(doc.lines()[doc.rows[i]], ",")
+	if k == t.Label || k == t.Key || t.NameOf(row) == "" || row[k] == nil || len(t.Columns[k].Parts) > 0 ||
+		k >= len(cells) || strings.TrimSpace(cells[k]) != programs.Show(row[k]) {
+		return nil
+	}
+	old := programs.Show(row[k])
+	v := programs.Show(pick(d.r, t.Rows)[k])
+	if t.Columns[k].Kind != programs.Text || d.r.IntN(3) == 0 {
+		v = otherValue(d.r, programs.Words(t.Columns[k].Name), old)
+	}
+	if v == "" || v == old || strings.Contains(v, ",") {
+		return nil
+	}
+	cells[k] = strings.Replace(cells[k], old, v, 1)
+	line := strings.Join(cells, ",")
+	d.read(doc)
+	d.putLine(doc, doc.rows[i], &line)
+	s := t.Slots(row)
+	s["attr"], s["v"] = programs.Words(t.Columns[k].Name), v
+	p := act(programs.Set, "set", s)
+	p.In(d.name(doc))
+	return p
+}
+
+// removeRow takes one thing out of a table, removeRows all that meet a condition.
+func (d *drawer) removeRow() *programs.Program {
+	doc := d.one(func(doc *Doc) bool { return doc.hasTable() && doc.rows != nil })
+	if doc == nil {
+		return nil
+	}
+	i := d.r.IntN(len(doc.Table.Rows))
+	row := doc.Table.Rows[i]
+	if doc.Table.NameOf(row) == "" {
+		return nil
+	}
+	d.read(doc)
+	d.putLine(doc, doc.rows[i], nil)
+	p := act(programs.Remove, "remove", doc.Table.Slots(row))
+	p.In(d.name(doc))
+	return p
+}
+
+func (d *drawer) removeRows() *programs.Program {
+	doc := d.one(func(doc *Doc) bool { return doc.hasTable() && doc.rows != nil })
+	if doc == nil {
+		return nil
+	}
+	rows, s, ok := d.filter(doc)
+	if !ok || len(rows) == 0 || len(rows) > len(doc.Table.Rows)/2 {
+		return nil
+	}
+	var now []string
+	for i, line := range doc.lines() {
+		if !slices.ContainsFunc(rows, func(at int) bool { return doc.rows[at] == i }) {
+			now = append(now, line)
+		}
+	}
+	d.read(doc)
+	d.change(Op{Do: Write, Path: doc.Path, New: strings.Join(now, "\n")})
+	p := act(programs.SetAll, "remove_all", s)
+	p.In(d.name(doc))
+	return p
+}
+
+// filter draws a condition on the rows of a table, with the numbers of those that meet it.
+func (d *drawer) filter(doc *Doc) (at []int, s map[string]string, ok bool) {
+	rows, s, ok := programs.Filter(d.r, &programs.World{Tables: []*programs.Table{doc.Table}, Listed: true}, doc.Table)
+	if !ok {
+		return nil, nil, false
+	}
+	for i, row := range doc.Table.Rows {
+		if slices.ContainsFunc(rows, func(o []any) bool { return &o[0] == &row[0] }) {
+			at = append(at, i)
+		}
+	}
+	return at, s, true
+}
+
+// writeFound writes what meets a condition into a new file.
+func (d *drawer) writeFound() *programs.Program {
+	doc := d.one((*Doc).hasTable)
+	if doc == nil {
+		return nil
+	}
+	at, s, ok := d.filter(doc)
+	name := d.freeName(".txt")
+	if !ok || len(at) == 0 || len(at) > 8 || name == "" || d.f.has(name) {
+		return nil
+	}
+	var list []string
+	for _, i := range at {
+		label := doc.Table.NameOf(doc.Table.Rows[i])
+		if label == "" {
+			return nil
+		}
+		list = append(list, label)
+	}
+	d.read(doc)
+	d.change(Op{Do: Write, Path: name, New: strings.Join(list, "\n") + "\n"})
+	s["file"], s["name"] = d.name(doc), name
+	return act(programs.SetAll, "items_write", s)
+}
+
+// bullet is what stands before a new entry behind another one.
+var bullet = regexp.MustCompile(`^(\s*(?:[-*+•] +)?(?:\[[ xX]\] +)?)`)
+
+// entry is the line of a new entry that comes behind another one; ok is false in a list with numbers.
+func (doc *Doc) entry(behind Item, text string) (line string, ok bool) {
+	mark := bullet.FindString(doc.lines()[behind.line])
+	if itemNumber.MatchString(doc.lines()[behind.line]) {
+		return "", false
+	}
+	return strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(mark) + text, true
+}
+
+var itemNumber = regexp.MustCompile(`^\s*\d+[.)] `)
+
+// fresh draws an entry that a list has not, as those are that it has.
+func (d *drawer) fresh(doc *Doc) string {
+	text := pick(d.r, newItems())
+	for range 6 {
+		if o := d.one((*Doc).hasItems); o != doc && o != nil && d.r.IntN(3) == 0 {
+			text = pick(d.r, o.Items).Text
+		}
+		if !strings.Contains(strings.ToLower(doc.Text), strings.ToLower(text)) && len(text) < 40 {
+			return text
+		}
+		text = pick(d.r, newItems())
+	}
+	return ""
+}
+
+// addItem puts one or two entries on a list.
+func (d *drawer) addItem() *programs.Program {
+	doc := d.one((*Doc).hasItems)
+	if doc == nil {
+		return nil
+	}
+	text := d.fresh(doc)
+	last, pattern, s := doc.Items[len(doc.Items)-1], "item_add", slots("item", text, "file", d.name(doc))
+	if heads := doc.heads(); len(heads) > 1 {
+		s["head"], pattern = pick(d.r, heads), "item_add_head"
+		under := doc.under(s["head"])
+		last = under[len(under)-1]
+	}
+	line, ok := doc.entry(last, text)
+	if !ok || text == "" {
+		return nil
+	}
+	if second := d.fresh(doc); pattern == "item_add" && d.r.IntN(4) == 0 && second != "" && second != text {
+		more, _ := doc.entry(last, second)
+		s["item2"], pattern, line = second, "item_add_two", line+"\n"+more
+	}
+	d.read(doc)
+	d.addLine(doc, last.line, line)
+	return act(programs.Insert, pattern, s)
+}
+
+// addUnless puts an entry on a list where it is not there yet.
+func (d *drawer) addUnless() *programs.Program {
+	doc := d.one(func(doc *Doc) bool { return doc.hasItems() && len(doc.heads()) < 2 })
+	if doc == nil {
+		return nil
+	}
+	if d.r.IntN(2) == 0 {
+		text := pick(d.r, doc.Items).Text
+		d.read(doc)
+		return question(programs.ActIf, "item_add_unless", slots("item", text, "file", d.name(doc)), "left",
+			"It is already there, so nothing was changed.")
+	}
+	text, last := d.fresh(doc), doc.Items[len(doc.Items)-1]
+	line, ok := doc.entry(last, text)
+	if !ok || text == "" {
+		return nil
+	}
+	d.read(doc)
+	d.addLine(doc, last.line, line)
+	return act(programs.ActIf, "item_add_unless", slots("item", text, "file", d.name(doc)))
+}
+
+func (d *drawer) removeItem() *programs.Program {
+	doc := d.one((*Doc).hasItems)
+	if doc == nil {
+		return nil
+	}
+	item := pick(d.r, doc.Items)
+	if itemNumber.MatchString(doc.lines()[item.line]) {
+		return nil
+	}
+	d.read(doc)
+	d.putLine(doc, item.line, nil)
+	return act(programs.Remove, "item_remove", slots("item", item.Text, "file", d.name(doc)))
+}
+
+// tick ticks an entry off, or takes the tick away.
+func (d *drawer) tick() *programs.Program {
+	doc := d.one(func(doc *Doc) bool { return doc.hasItems() && doc.Items[0].Box != 0 })
+	if doc == nil {
+		return nil
+	}
+	item, pattern := pick(d.r, doc.Items), "item_tick"
+	line := strings.Replace(doc.lines()[item.line], "[ ]", "[x]", 1)
+	switch item.Box {
+	case 0:
+		return nil
+	case 'x':
+		pattern, line = "item_untick", strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(doc.lines()[item.line])
+	}
+	d.read(doc)
+	d.putLine(doc, item.line, &line)
+	return act(programs.Set, pattern, slots("item", item.Text, "file", d.name(doc)))
+}
+
+func (d *drawer) replaceItem() *programs.Program {
+	doc := d.one((*Doc).hasItems)
+	if doc == nil {
+		return nil
+	}
+	item, text := pick(d.r, doc.Items), d.fresh(doc)
+	if text == "" || strings.Count(doc.lines()[item.line], item.Text) != 1 {
+		return nil
+	}
+	line := strings.Replace(doc.lines()[item.line], item.Text, text, 1)
+	d.read(doc)
+	d.putLine(doc, item.line, &line)
+	return act(programs.Set, "item_replace", slots("old", item.Text, "item", text, "file", d.name(doc)))
+}
+
+// setAmount changes the amount with which an entry begins.
+func (d *drawer) setAmount() *programs.Program {
+	doc, item, amount, thing := d.amount()
+	if doc == nil {
+		return nil
+	}
+	v := otherValue(d.r, "", amount)
+	if v == "" || v == amount {
+		return nil
+	}
+	line := strings.Replace(doc.lines()[item.line], amount, v, 1)
+	d.read(doc)
+	d.putLine(doc, item.line, &line)
+	return act(programs.Set, "item_amount_set", slots("word", thing, "v", v, "file", d.name(doc)))
+}
+
+// moveItem takes an entry from one list to another.
+func (d *drawer) moveItem() *programs.Program {
+	from, to := d.one((*Doc).hasItems), d.one(func(doc *Doc) bool { return doc.hasItems() && len(doc.heads()) < 2 })
+	if from == nil || to == nil || from == to {
+		return nil
+	}
+	item, last := pick(d.r, from.Items), to.Items[len(to.Items)-1]
+	line, ok := to.entry(last, item.Text)
+	if !ok || itemNumber.MatchString(from.lines()[item.line]) ||
+		strings.Contains(strings.ToLower(to.Text), strings.ToLower(item.Text)) {
+		return nil
+	}
+	d.read(from)
+	d.read(to)
+	d.putLine(from, item.line, nil)
+	d.addLine(to, last.line, line)
+	return act(Organize, "item_move", slots("item", item.Text, "file", d.name(from), "file2", d.name(to)))
+}
+
+// addRow adds a row to a table, addLast a line to a text.
+func (d *drawer) addRow() *programs.Program {
+	doc := d.one(func(doc *Doc) bool { return doc.hasTable() && doc.rows != nil })
+	if doc == nil {
+		return nil
+	}
+	t := doc.Table
+	if t.Columns[t.Label].Kind != programs.Text || len(t.Columns[t.Label].Parts) > 0 {
+		return nil
+	}
+	var cells, given []string
+	var pairs [][2]string
+	s := t.Slots(nil)
+	for i, c := range t.Columns {
+		switch {
+		case i == t.Label:
+			s["x"] = newThing(d.r)
+			cells = append(cells, s["x"])
+			continue
+		case i == t.Key:
+			return nil
+		}
+		v := programs.Show(pick(d.r, t.Rows)[i])
+		if v == "" || strings.Contains(v, ",") {
+			return nil
+		}
+		cells, given = append(cells, v), append(given, programs.Words(c.Name)+" "+v)
+		pairs = append(pairs, [2]string{programs.Words(c.Name), v})
+	}
+	if strings.Contains(doc.Text, s["x"]) || len(given) == 0 {
+		return nil
+	}
+	s["given"] = strings.Join(given, ", ")
+	d.read(doc)
+	d.addLine(doc, doc.rows[len(doc.rows)-1], strings.Join(cells, ","))
+	p := act(programs.Insert, "insert", s).Gives(pairs)
+	p.In(d.name(doc))
+	return p
+}
+
+func (d *drawer) addLast() *programs.Program {
+	doc := d.one(func(doc *Doc) bool {
+		return len(doc.Text) <= mostText && !doc.hasItems() && doc.Table == nil && doc.lastLine() > 0 &&
+			slices.Contains([]string{".md", ".txt", ".log", ""}, path.Ext(doc.Path))
+	})
+	if doc == nil {
+		return nil
+	}
+	text := programs.Fact(d.r)
+	d.read(doc)
+	d.addLine(doc, doc.lastLine(), text)
+	return act(programs.Insert, "line_add", slots("item", text, "file", d.name(doc)))
+}
+
+// replaceWord puts a word in the place of another in a file, replaceEvery in all files of a folder that have it.
+func (d *drawer) replaceWord() *programs.Program {
+	doc := d.one(func(doc *Doc) bool { return len(doc.Text) < mostText && !doc.hasTable() })
+	if doc == nil {
+		return nil
+	}
+	old, v := d.replacement(doc)
+	if old == "" {
+		return nil
+	}
+	d.read(doc)
+	d.replaceIn(doc, old, v)
+	return act(programs.Set, "word_replace", slots("old", old, "v", v, "file", d.name(doc)))
+}
+
+// replacement draws a word of a file that is no part of another one there, and another word.
+func (d *drawer) replacement(doc *Doc) (old, v string) {
+	old, v = d.word(doc), pick(d.r, otherWords())
+	if old == "" || !doc.standsAlone(old) || strings.Contains(doc.Text, v) {
+		return "", ""
+	}
+	return old, v
+}
+
+// standsAlone reports whether a word is no part of another one, and always has the same letters.
+func (d *Doc) standsAlone(word string) bool {
+	n := strings.Count(d.Text, word)
+	return n == strings.Count(strings.ToLower(d.Text), strings.ToLower(word)) &&
+		n == len(wordIn(word).FindAllString(d.Text, -1))
+}
+
+// replaceIn changes each line that has a word.
+func (d *drawer) replaceIn(doc *Doc, old, v string) {
+	was := doc.lines()
+	var at []int
+	for i, line := range was {
+		if strings.Contains(line, old) {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 1 {
+		line := strings.ReplaceAll(was[at[0]], old, v)
+		d.putLine(doc, at[0], &line)
+		return
+	}
+	d.change(Op{Do: Write, Path: doc.Path, New: strings.ReplaceAll(doc.Text, old, v)})
+}
+
+func (d *drawer) replaceEvery() *programs.Program {
+	dir, old, all, found := d.searched()
+	v := pick(d.r, otherWords())
+	if len(found) == 0 || len(found) > 3 ||
+		slices.ContainsFunc(all, func(doc *Doc) bool { return strings.Contains(doc.Text, v) }) ||
+		slices.ContainsFunc(found, func(doc *Doc) bool { return !doc.standsAlone(old) }) {
+		return nil
+	}
+	d.around(dir)
+	d.readAll(all)
+	for _, doc := range found {
+		d.replaceIn(doc, old, v)
+	}
+	return act(programs.SetAll, "word_replace_all", slots("old", old, "v", v, "folder", d.folderName(dir)))
+}

@@ -1,0 +1,224 @@
+// Package folders makes tasks backwards over folders of text files: it draws a program (a question or a change) over
+// what the files hold, computes what it comes to, and says by which operations a stranger finds that out: look around,
+// read, then write. It calls no server: whoever plays the operations does, and compares.
+package folders
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// Doc is a text file as people see it.
+type Doc struct {
+	Path  string
+	Text  string
+	Table *programs.Table // of a file that lists things with their properties; nil: it lists none
+	Pairs []Pair          // what it notes as "KEY: VALUE", no key twice
+	Items []Item          // entries of its lists
+	rows  []int           // the line of each row of Table; nil: rows are not lines
+}
+
+// Pair is a property that a file notes.
+type Pair struct {
+	Key   string // as people say it
+	Value string
+	line  int
+}
+
+// Item is an entry of a list.
+type Item struct {
+	Text string
+	Head string // the heading above it; "" for none
+	Box  byte   // ' ' is open, 'x' is ticked, 0 has no box
+	line int
+}
+
+// mostText bounds the files that tasks are about: longer ones are cut where a model reads them.
+const mostText = 1600
+
+var (
+	headLine = regexp.MustCompile(`^#{1,6} +(\S.*?)\s*#*$`)
+	overLine = regexp.MustCompile(`^([A-Z][\w ,'-]{2,30}):$`)
+	pairLine = regexp.MustCompile(
+		`^\s*(?:[-*] )?(?:\*\*)?([A-Za-z][A-Za-z0-9 _./()-]{1,30}?)(?:\*\*)?\s*(?::(?:\*\*)?\s|=)\s*(\S.*?)\s*$`)
+	jsonLine = regexp.MustCompile(`^\s*"([A-Za-z][\w .-]*)"\s*:\s*("[^"\\]*"|-?[0-9.]+|true|false)\s*,?\s*$`)
+	itemLine = regexp.MustCompile(`^\s*(?:[-*+•]|\d+[.)]) +(?:\[([ xX])\] +)?(\S.*?)\s*$`)
+	hasDigit = regexp.MustCompile(`\d`)
+)
+
+// prose are the endings of files in which people keep text; "" is none.
+func prose() []string {
+	return strings.Fields(".md .txt .text .markdown .org .rst .yaml .yml .ini .cfg .conf .env .toml .properties " +
+		".json .csv .tsv .log")
+}
+
+// Read reads a file.
+func Read(file, text string) *Doc {
+	d := &Doc{Path: file, Text: text}
+	ext := strings.ToLower(path.Ext(file))
+	if ext != "" && !slices.Contains(prose(), ext) || len(text) > mostText {
+		return d
+	}
+	switch ext {
+	case ".csv", ".tsv":
+		d.readTable()
+	case ".json":
+		d.readPairs(jsonLine)
+		if records := programs.Records(text); strings.HasPrefix(strings.TrimSpace(text), "[") {
+			d.Table = programs.TableOf(d.things(), records)
+		}
+	case ".log":
+	default:
+		d.readPairs(pairLine)
+		d.readItems()
+	}
+	return d
+}
+
+func (d *Doc) lines() []string { return strings.Split(d.Text, "\n") }
+
+// stem is the file's name without its ending.
+func (d *Doc) stem() string { return strings.TrimSuffix(path.Base(d.Path), path.Ext(d.Path)) }
+
+// title is what stands above a file's text where that is its name in other letters, else the words of the name.
+func (d *Doc) title() string {
+	first := strings.TrimSpace(strings.TrimLeft(d.lines()[0], "# "))
+	if slug(first) == slug(d.stem()) {
+		return first
+	}
+	return programs.Words(d.stem())
+}
+
+// things is what the rows of a file are called: by its name, where that is a plural.
+func (d *Doc) things() string {
+	stem := programs.Words(d.stem())
+	if one, many := programs.Nouns(stem); one != many && many == stem {
+		return stem
+	}
+	return "entries"
+}
+
+// readTable reads lines with a header. A thing is named by its column's noun where the file's name has none.
+func (d *Doc) readTable() {
+	records := programs.Records(d.Text)
+	t := programs.TableOf(d.things(), records)
+	if t == nil || len(t.Rows) < 3 {
+		return
+	}
+	var rows []int
+	for i, line := range d.lines()[1:] {
+		if strings.TrimSpace(line) != "" {
+			rows = append(rows, i+1)
+		}
+	}
+	if len(rows) != len(t.Rows) {
+		return
+	}
+	if t.Name == "entries" && t.Label >= 0 {
+		label := programs.Words(t.Columns[t.Label].Name)
+		if !slices.Contains([]string{"name", "title", "label", "subject", "what", "who"}, label) {
+			t.One, t.Many = programs.Nouns(label)
+		}
+	}
+	programs.Understand([]*programs.Table{t})
+	if d.Table = t; !strings.Contains(d.Text, `"`) {
+		d.rows = rows
+	}
+}
+
+func (d *Doc) readPairs(form *regexp.Regexp) {
+	count := map[string]int{}
+	for i, line := range d.lines() {
+		m := form.FindStringSubmatch(line)
+		if m == nil || len(strings.Fields(m[1])) > 3 {
+			continue
+		}
+		key, value := programs.Words(m[1]), strings.Trim(m[2], `"`)
+		if value == "" || len(value) > 60 || strings.ContainsAny(value, "{}[]|>`") || strings.Count(line, m[2]) != 1 {
+			continue
+		}
+		count[key]++
+		d.Pairs = append(d.Pairs, Pair{key, value, i})
+	}
+	d.Pairs = slices.DeleteFunc(d.Pairs, func(p Pair) bool { return count[p.Key] > 1 })
+}
+
+// readItems reads the entries of lists: behind bullets, or each line of a file that has nothing but short lines.
+func (d *Doc) readItems() {
+	head, lines := "", d.lines()
+	bare := true
+	for i, line := range lines {
+		if m := headLine.FindStringSubmatch(line); m != nil {
+			head = m[1]
+			continue
+		}
+		if m := overLine.FindStringSubmatch(line); m != nil {
+			head = m[1]
+			continue
+		}
+		m := itemLine.FindStringSubmatch(line)
+		if m == nil {
+			bare = bare && len(line) <= 50 && !strings.HasSuffix(line, ".") && !strings.Contains(line, ": ") &&
+				!strings.HasSuffix(line, ",") && !strings.HasPrefix(line, " ")
+			continue
+		}
+		bare = false
+		if slices.ContainsFunc(d.Pairs, func(p Pair) bool { return p.line == i }) || len(m[2]) > 60 {
+			continue
+		}
+		item := Item{Text: m[2], Head: head, line: i}
+		if m[1] != "" {
+			item.Box = strings.ToLower(m[1])[0]
+		}
+		d.Items = append(d.Items, item)
+	}
+	if bare && len(d.Pairs) == 0 {
+		for i, line := range lines {
+			if line != "" && !headLine.MatchString(line) && !overLine.MatchString(line) {
+				d.Items = append(d.Items, Item{Text: line, Head: headAbove(lines, i), line: i})
+			}
+		}
+	}
+	seen := map[string]int{}
+	for _, item := range d.Items {
+		seen[strings.ToLower(item.Text)]++
+	}
+	d.Items = slices.DeleteFunc(d.Items, func(item Item) bool { return seen[strings.ToLower(item.Text)] > 1 })
+	if len(d.Items) < 3 {
+		d.Items = nil
+	}
+}
+
+// headAbove is the last heading before a line.
+func headAbove(lines []string, i int) string {
+	for _, line := range slices.Backward(lines[:i]) {
+		for _, form := range []*regexp.Regexp{headLine, overLine} {
+			if m := form.FindStringSubmatch(line); m != nil {
+				return m[1]
+			}
+		}
+	}
+	return ""
+}
+
+// pair is the pair with that key; nil: there is none.
+func (d *Doc) pair(key string) *Pair {
+	for i := range d.Pairs {
+		if d.Pairs[i].Key == key {
+			return &d.Pairs[i]
+		}
+	}
+	return nil
+}
+
+// mentions reports whether the text has a word.
+func (d *Doc) mentions(word string) bool { return wordIn(word).MatchString(d.Text) }
+
+// wordIn finds a word whether its letters are capitals or not.
+func wordIn(word string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:^|[^\pL\pN])` + regexp.QuoteMeta(word) + `(?:$|[^\pL\pN])`)
+}

@@ -1,0 +1,264 @@
+package folders
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// newFile makes a file with given lines.
+func (d *drawer) newFile() *programs.Program {
+	name := d.freeName(pick(d.r, []string{".txt", ".md"}))
+	dir := pick(d.r, append([]string{"."}, d.f.Dirs...))
+	if name == "" || d.f.has(path.Join(dir, name)) {
+		return nil
+	}
+	var lines []string
+	for _, i := range d.r.Perm(len(newItems()))[:1+d.r.IntN(4)] {
+		lines = append(lines, newItems()[i])
+	}
+	s, pattern := slots("name", name, "lines", strings.Join(lines, " / ")), "file_create_top"
+	if dir != "." {
+		s["folder"], pattern = d.folderName(dir), "file_create"
+		d.around(path.Dir(dir))
+	}
+	d.change(Op{Do: Write, Path: path.Join(dir, name), New: strings.Join(lines, "\n") + "\n"})
+	return act(programs.Insert, pattern, s)
+}
+
+func (d *drawer) newFolder() *programs.Program {
+	dir, name := pick(d.r, append([]string{"."}, d.f.Dirs...)), pick(d.r, newDirs())
+	if d.f.has(path.Join(dir, name)) || !d.can[MakeDir] {
+		return nil
+	}
+	s, pattern := slots("name", name), "folder_create_top"
+	if dir != "." {
+		s["folder"], pattern = d.folderName(dir), "folder_create"
+		d.around(path.Dir(dir))
+	}
+	d.change(Op{Do: MakeDir, Path: path.Join(dir, name)})
+	return act(programs.Insert, pattern, s)
+}
+
+// target draws a folder for files to be moved to: one that is there, or at times a new one.
+func (d *drawer) target(from string) (dir, said string, fresh bool) {
+	if d.r.IntN(3) == 0 && d.can[MakeDir] {
+		name := pick(d.r, newDirs())
+		if !d.f.has(name) {
+			return name, pick(d.r, []string{"a new folder " + name, "a new folder called " + name}), true
+		}
+	}
+	if len(d.f.Dirs) == 0 {
+		return "", "", false
+	}
+	dir = pick(d.r, d.f.Dirs)
+	if dir == from || strings.HasPrefix(dir, from+"/") {
+		return "", "", false
+	}
+	return dir, d.folderName(dir), false
+}
+
+// moves notes the moves of some files into a folder, which is made where it is new; ok is false where one is taken.
+func (d *drawer) moves(docs []*Doc, dir string, fresh bool) (ok bool) {
+	if fresh {
+		d.change(Op{Do: MakeDir, Path: dir})
+	}
+	for _, doc := range docs {
+		to := path.Join(dir, path.Base(doc.Path))
+		if d.f.has(to) {
+			return false
+		}
+		d.change(Op{Do: Move, Path: doc.Path, To: to})
+	}
+	return true
+}
+
+func (d *drawer) moveFile() *programs.Program {
+	doc := pick(d.r, d.f.Docs)
+	dir, said, fresh := d.target(path.Dir(doc.Path))
+	if dir == "" || !d.can[Move] {
+		return nil
+	}
+	s := slots("file", d.name(doc), "folder", said)
+	if d.name(doc) != doc.Path {
+		d.around(path.Dir(doc.Path))
+	}
+	if !fresh && strings.Contains(dir, "/") && said != dir {
+		d.around(path.Dir(dir))
+	}
+	if !d.moves([]*Doc{doc}, dir, fresh) {
+		return nil
+	}
+	return act(Organize, "file_move", s)
+}
+
+func (d *drawer) renameFile() *programs.Program {
+	doc := pick(d.r, d.f.Docs)
+	name := d.freeName(path.Ext(doc.Path))
+	to := path.Join(path.Dir(doc.Path), name)
+	if name == "" || d.f.has(to) || !d.can[Move] {
+		return nil
+	}
+	s := slots("file", d.name(doc), "name", name)
+	if d.name(doc) != doc.Path {
+		d.around(path.Dir(doc.Path))
+	}
+	d.change(Op{Do: Move, Path: doc.Path, To: to})
+	return act(Organize, "file_rename", s)
+}
+
+// moveSome moves the files of a folder: all, those of a kind, or those that mention a word.
+func (d *drawer) moveSome() *programs.Program {
+	from, docs := d.filesIn()
+	if len(docs) < 2 || len(docs) > mostRead || !d.can[Move] {
+		return nil
+	}
+	dir, said, fresh := d.target(from)
+	s, pattern := slots("folder", d.folderName(from), "folder2", said), "files_move_all"
+	d.around(from)
+	if dir == "" {
+		return nil
+	}
+	switch ext := path.Ext(pick(d.r, docs).Path); d.r.IntN(3) {
+	case 0:
+		some := slices.DeleteFunc(slices.Clone(docs), func(o *Doc) bool { return path.Ext(o.Path) != ext })
+		if kindName(ext) == "" || len(some) == len(docs) {
+			return nil
+		}
+		docs, s["ext"], pattern = some, kindName(ext), "files_move_kind"
+	case 1:
+		at, word, all, found := d.searched()
+		if at == "." || len(found) == 0 || len(found) == len(all) || dir == at || strings.HasPrefix(dir, at+"/") {
+			return nil
+		}
+		d.ops, d.seen = nil, map[string]bool{}
+		d.around(at)
+		d.readAll(all)
+		docs, s["folder"], s["word"], pattern = found, d.folderName(at), word, "files_move_mention"
+	default:
+		if from == "." {
+			return nil
+		}
+	}
+	if !fresh && strings.Contains(dir, "/") && said != dir {
+		d.around(path.Dir(dir))
+	}
+	if !d.moves(docs, dir, fresh) {
+		return nil
+	}
+	return act(Organize, pattern, s)
+}
+
+// copyFile reads a file and writes it under another name.
+func (d *drawer) copyFile() *programs.Program {
+	doc := d.one(func(doc *Doc) bool { return len(doc.Text) < mostText/2 && doc.lastLine() > 0 })
+	if doc == nil {
+		return nil
+	}
+	name, dir := d.freeName(path.Ext(doc.Path)), pick(d.r, append([]string{"."}, d.f.Dirs...))
+	if name == "" || d.f.has(path.Join(dir, name)) {
+		return nil
+	}
+	d.read(doc)
+	if strings.Contains(dir, "/") {
+		d.around(path.Dir(dir))
+	}
+	d.change(Op{Do: Write, Path: path.Join(dir, name), New: doc.Text})
+	return act(Organize, "file_copy", slots("file", d.name(doc), "name", name, "folder", d.folderName(dir)))
+}
+
+// deleteFile removes a file, or cannot.
+func (d *drawer) deleteFile() *programs.Program {
+	doc := pick(d.r, d.f.Docs)
+	s := slots("file", d.name(doc))
+	if !d.can[Delete] {
+		d.ops = nil
+		return question(programs.Cannot, "file_delete", s, "cannot",
+			"I have no tool that deletes files, so I can't do that.")
+	}
+	if d.name(doc) != doc.Path {
+		d.around(path.Dir(doc.Path))
+	}
+	d.change(Op{Do: Delete, Path: doc.Path})
+	return act(programs.Remove, "file_delete", s)
+}
+
+// noPair asks for what a file does not note and another one does.
+func (d *drawer) noPair() *programs.Program {
+	doc, other := d.one((*Doc).hasPairs), d.one((*Doc).hasPairs)
+	key := pick(d.r, newKeys())
+	if doc == nil {
+		return nil
+	}
+	if other != doc && d.r.IntN(2) == 0 {
+		key = pick(d.r, other.Pairs).Key
+	}
+	for word := range strings.FieldsSeq(key) { // nor anything that might be it
+		if strings.Contains(strings.ToLower(doc.Text), word) {
+			return nil
+		}
+	}
+	d.read(doc)
+	return question(programs.Unknown, "file_pair", slots("attr", key, "file", d.name(doc)), "unknown",
+		"The "+key+" is not noted in "+path.Base(doc.Path)+".")
+}
+
+// noFile asks for something of a file that is not there.
+func (d *drawer) noFile() *programs.Program {
+	name := d.freeName(pick(d.r, []string{".txt", ".md", ".csv", ".json"}))
+	if name == "" {
+		return nil
+	}
+	s := slots("file", name, "item", pick(d.r, newItems()), "attr", pick(d.r, newKeys()), "folder", "", "name", "")
+	if len(d.f.Dirs) > 0 {
+		s["folder"] = d.folderName(pick(d.r, d.f.Dirs))
+	}
+	patterns := split("file_pair|items_count|items_list|item_add|item_remove|last_line|item_there|boxes_open")
+	if s["folder"] != "" {
+		patterns = append(patterns, "file_move")
+	}
+	if s["name"] = d.freeName(path.Ext(name)); s["name"] != "" && s["name"] != name {
+		patterns = append(patterns, "file_rename")
+	}
+	d.everywhere()
+	return question(programs.Unknown, pick(d.r, patterns), s, "unknown", "There is no file called "+name+".")
+}
+
+// noItem is to change an entry that a list has not.
+func (d *drawer) noItem() *programs.Program {
+	doc := d.one((*Doc).hasItems)
+	if doc == nil {
+		return nil
+	}
+	text, pattern := d.fresh(doc), "item_remove"
+	s := slots("item", text, "file", d.name(doc))
+	switch {
+	case text == "":
+		return nil
+	case doc.Items[0].Box != 0 && d.r.IntN(2) == 0:
+		pattern = "item_tick"
+	case d.r.IntN(3) == 0:
+		if s["old"], s["item"] = text, d.fresh(doc); s["item"] == "" || s["item"] == text {
+			return nil
+		}
+		pattern = "item_replace"
+	}
+	d.read(doc)
+	return question(programs.Unknown, pattern, s, "unknown", text+" is not there, so nothing was changed.")
+}
+
+// askBack asks for something that nothing here could tell.
+func (d *drawer) askBack() *programs.Program {
+	if d.r.IntN(2) == 0 {
+		doc := d.one((*Doc).hasItems)
+		if doc == nil {
+			return nil
+		}
+		return question(programs.AskBack, "item_add_what", slots("file", d.name(doc)), "question",
+			"What should I put there?")
+	}
+	return question(programs.AskBack, "file_move_where", slots("file", d.name(pick(d.r, d.f.Docs))), "question",
+		"Where should I move it to?")
+}

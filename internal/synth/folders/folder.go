@@ -1,0 +1,155 @@
+package folders
+
+import (
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// Folder is a folder with files of text in it, and folders.
+type Folder struct {
+	Docs []*Doc
+	Dirs []string // all folders in it, by path; parents before children
+}
+
+// Of reads a folder: the texts of its files by path, and the paths of the folders in it.
+func Of(files map[string]string, dirs []string) *Folder {
+	f := &Folder{Dirs: slices.Sorted(slices.Values(dirs))}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		f.Docs = append(f.Docs, Read(file, files[file]))
+		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+			if !slices.Contains(f.Dirs, dir) {
+				f.Dirs = append(f.Dirs, dir)
+			}
+		}
+	}
+	slices.Sort(f.Dirs)
+	return f
+}
+
+// doc is the file at a path; nil: there is none.
+func (f *Folder) doc(file string) *Doc {
+	for _, d := range f.Docs {
+		if d.Path == file {
+			return d
+		}
+	}
+	return nil
+}
+
+// in are the files directly in a folder.
+func (f *Folder) in(dir string) (list []*Doc) {
+	for _, d := range f.Docs {
+		if path.Dir(d.Path) == dir {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// has reports whether something is at a path.
+func (f *Folder) has(file string) bool { return f.doc(file) != nil || slices.Contains(f.Dirs, file) }
+
+// drawer draws programs over one folder.
+type drawer struct {
+	r    *rand.Rand
+	f    *Folder
+	can  Can
+	call map[*Doc]string // what a file is called in this request
+	deep bool            // it is looked around by the tree, where there is one
+	ops  []Op
+	seen map[string]bool // what was looked at
+}
+
+// name is how a person calls a file: by its file name, where in the folder that is, or by what it is.
+func (d *drawer) name(doc *Doc) string {
+	if said := d.call[doc]; said != "" {
+		return said
+	}
+	said := d.drawName(doc)
+	d.call[doc] = said
+	return said
+}
+
+func (d *drawer) drawName(doc *Doc) string {
+	base, dir := path.Base(doc.Path), path.Dir(doc.Path)
+	alone := true
+	for _, o := range d.f.Docs {
+		alone = alone && (o == doc || path.Base(o.Path) != base)
+	}
+	words := d.spoken(doc)
+	switch n := d.r.IntN(100); {
+	case words != "" && n < 45:
+		return words
+	case dir != "." && (n < 55 || !alone && n < 70):
+		return doc.Path
+	case dir != "." && (n < 68 || !alone):
+		return base + " in " + d.folderName(dir)
+	}
+	return base
+}
+
+// spoken is what a file is called by the words of its name: "the carrot cake recipe", "the party list", "the minutes of
+// 2026-03-09"; "" where they do not tell it from others.
+func (d *drawer) spoken(doc *Doc) string {
+	stem := programs.Words(doc.stem())
+	for _, o := range d.f.Docs {
+		if said := programs.Words(o.stem()); o != doc && strings.Contains(" "+said+" ", " "+stem+" ") {
+			return ""
+		}
+	}
+	one, many := d.nounAbove(doc)
+	switch {
+	case hasDigit.MatchString(stem) && (one == "" || len(stem) < 3):
+		return ""
+	case hasDigit.MatchString(stem[:1]):
+		if one == "minute" {
+			one = many
+		}
+		return "the " + one + " of " + strings.ReplaceAll(stem, " ", "-")
+	case hasDigit.MatchString(stem):
+		return "the " + one + " " + strings.ReplaceAll(stem, " ", "-")
+	case one != "" && one != "minute":
+		return "the " + stem + " " + one
+	case len(doc.Items) > 0 && !strings.Contains(stem, "list"):
+		return pick(d.r, []string{"the ", "my ", "our "}) + stem + pick(d.r, []string{" list", " list", " file"})
+	case doc.Table != nil:
+		return "the " + stem + pick(d.r, []string{" file", " table", " list", " file"})
+	}
+	return "the " + stem + " file"
+}
+
+// nounAbove is the noun of a folder that a file is in, where that is a plural: of recipes/cakes/lemon "cake" or
+// "recipe".
+func (d *drawer) nounAbove(doc *Doc) (one, many string) {
+	for at := path.Dir(doc.Path); at != "."; at = path.Dir(at) {
+		name := programs.Words(path.Base(at))
+		if o, m := programs.Nouns(name); m == name && o != m && !strings.Contains(programs.Words(doc.stem()), o) {
+			if one, many = o, m; d.r.IntN(2) == 0 {
+				return one, many
+			}
+		}
+	}
+	return one, many
+}
+
+// folderName is how a person calls a folder.
+func (d *drawer) folderName(dir string) string {
+	if dir == "." {
+		return "the main folder"
+	}
+	base, alone := path.Base(dir), true
+	for _, o := range d.f.Dirs {
+		alone = alone && (o == dir || path.Base(o) != base)
+	}
+	if !alone || strings.Contains(dir, "/") && d.r.IntN(3) == 0 {
+		return dir
+	}
+	return pick(d.r, []string{"the " + base + " folder", "the " + base + " folder", "the folder " + base, dir})
+}
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }

@@ -1,0 +1,141 @@
+package folders
+
+import (
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/synth/programs"
+)
+
+func everything() Can {
+	return Can{Tree: true, List: true, Sizes: true, Show: true, ShowAll: true, Edit: true, Write: true, MakeDir: true,
+		Move: true}
+}
+
+// What a plan does must be possible, a stranger must be able to find the way, and its wording must be whole.
+func TestPlans(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	drawn := map[string]int{}
+	for index := range programs.NumDomains() {
+		f := Invent(r, index)
+		for _, can := range []Can{everything(), {List: true, Show: true, Write: true, Delete: true}} {
+			for kind := range Shares() {
+				p := Draw(r, f, can, kind)
+				if p == nil {
+					continue
+				}
+				drawn[kind]++
+				for _, split := range []string{"train", "validation", "test"} {
+					w := p.Word(r, split)
+					if strings.ContainsAny(w.Task, "{}") || w.Answer == "" {
+						t.Fatalf("%s %s is worded %q, answer %q", kind, p.Pattern(), w.Task, w.Answer)
+					}
+					checkWay(t, f, can, p, w.Task)
+				}
+			}
+		}
+	}
+	for kind := range Shares() {
+		if drawn[kind] < 4 {
+			t.Errorf("%s was drawn %d times", kind, drawn[kind])
+		}
+	}
+}
+
+// checkWay follows the operations as a stranger does: each is one that the server can, a file is read where a listing
+// has shown it or the task says its path, and nothing is edited unread.
+func checkWay(t *testing.T, f *Folder, can Can, p *Plan, task string) {
+	t.Helper()
+	if _, ok := f.State().Apply(p.Ops); !ok {
+		t.Fatalf("%q cannot be done by %v", task, p.Ops)
+	}
+	tree, listed, read := false, map[string]bool{}, map[string]bool{}
+	for _, o := range p.Ops {
+		if !can[o.Do] {
+			t.Fatalf("%q needs %s, which the server cannot", task, o.Do)
+		}
+		switch o.Do {
+		case Tree:
+			tree = true
+		case List, Sizes:
+			listed[o.Path] = true
+		case Show, ShowAll:
+			for _, file := range append(slices.Clone(o.Paths), o.Path) {
+				if file != "" && !tree && !listed[path.Dir(file)] &&
+					!strings.Contains(strings.ToLower(task), strings.ToLower(file)) {
+					t.Fatalf("%q reads %s, which nothing has shown", task, file)
+				}
+				read[file] = true
+			}
+		case Edit:
+			if !read[o.Path] {
+				t.Fatalf("%q edits %s unread", task, o.Path)
+			}
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	tests := []struct {
+		file, text string
+		pairs      []string // KEY=VALUE
+		items      []string
+		head       string // of the first item
+		rows       int
+	}{
+		{"soup.md", "# Soup\n\nServes: 4\n**Time**: 20 min\n\n## Needs\n- 1 onion\n- 2 l water\n* salt\n",
+			[]string{"serves=4", "time=20 min"}, []string{"1 onion", "2 l water", "salt"}, "Needs", 0},
+		{"shop.txt", "milk\nbread\neggs\n", nil, []string{"milk", "bread", "eggs"}, "", 0},
+		{"todo.md", "- [ ] call Tom\n- [x] pay\n- [ ] sweep\n", nil, []string{"call Tom", "pay", "sweep"}, "", 0},
+		{"prose.txt", "We met on Monday.\nNobody was late.\nIt rained.\n", nil, nil, "", 0},
+		{"app.ini", "port=80\nhost = here\nport=81\n", []string{"host=here"}, nil, "", 0},
+		{"app.json", "{\n  \"port\": 80,\n  \"name\": \"x y\",\n  \"deep\": {\n    \"on\": true\n  }\n}\n",
+			[]string{"port=80", "name=x y", "on=true"}, nil, "", 0},
+		{"guests.csv", "name,age\nAna,3\nBo,4\nCy,5\n", nil, nil, "", 3},
+		{"two.csv", "name,age\nAna,3\nBo,4\n", nil, nil, "", 0},
+		{"main.py", "# Title: no\nport = 80\n- a\n- b\n- c\n", nil, nil, "", 0},
+		{"long.txt", strings.Repeat("Key: value\n", 200), nil, nil, "", 0},
+	}
+	for _, test := range tests {
+		d := Read(test.file, test.text)
+		var pairs []string
+		for _, p := range d.Pairs {
+			pairs = append(pairs, p.Key+"="+p.Value)
+		}
+		rows := 0
+		if d.Table != nil {
+			rows = len(d.Table.Rows)
+		}
+		if !slices.Equal(pairs, test.pairs) || !slices.Equal(texts(d.Items), test.items) || rows != test.rows ||
+			len(d.Items) > 0 && d.Items[0].Head != test.head {
+			t.Errorf("%s: pairs %q, items %q, %d rows", test.file, pairs, texts(d.Items), rows)
+		}
+	}
+}
+
+// An edit says enough of the place, whatever changes there.
+func TestRewrite(t *testing.T) {
+	tests := []struct{ was, now, old, with string }{
+		{"a\nb\nc\n", "a\nB\nc\n", "b", "B"},
+		{"a\nb\nc\n", "a\nb\nnew\nc\n", "b", "b\nnew"},
+		{"a\nb\nc\n", "a\nc\n", "a\nb", "a"},
+		{"a\nb\nc\n", "b\nc\n", "a\nb", "b"},
+		{"x\nb\ny\nb\nz\n", "x\nb\ny\nB\nz\n", "y\nb", "y\nB"}, // one line alone stands there twice
+		{"b\nb\nb\n", "B\nb\nb\n", "", "B\nb\nb\n"},            // nothing tells the place: it is written whole
+	}
+	for _, test := range tests {
+		d := &drawer{can: everything()}
+		doc := &Doc{Path: "f", Text: test.was}
+		d.rewrite(doc, doc.lines(), strings.Split(test.now, "\n"))
+		if o := d.ops[0]; o.Old != test.old || o.New != test.with {
+			t.Errorf("%q to %q: %s %q by %q", test.was, test.now, o.Do, o.Old, o.New)
+		}
+		after, ok := State{"f": test.was}.Apply(d.ops)
+		if !ok || after["f"] != test.now {
+			t.Errorf("%q to %q comes to %q", test.was, test.now, after["f"])
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package folders
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// What an operation does.
+const (
+	Tree    = "tree"     // shows all files and folders in Path
+	List    = "list"     // shows what is directly in Path
+	Sizes   = "sizes"    // the same with sizes
+	Show    = "read"     // shows the text of Path
+	ShowAll = "read_all" // shows the texts of Paths
+	Edit    = "edit"     // puts New in the place of Old, which stands in Path once
+	Write   = "write"    // gives Path the text New, whether it is there or not
+	MakeDir = "mkdir"    // makes the folder Path
+	Move    = "move"     // moves Path to To
+	Delete  = "delete"   // removes the file Path
+)
+
+// Op is an operation on a folder.
+type Op struct {
+	Do       string
+	Path, To string
+	Paths    []string
+	Old, New string
+	Slip     bool // a guess that goes wrong
+}
+
+// Changes reports whether it changes the folder.
+func (o Op) Changes() bool {
+	return slices.Contains([]string{Edit, Write, MakeDir, Move, Delete}, o.Do)
+}
+
+// Can says which operations a server's tools do.
+type Can map[string]bool
+
+// State is what a folder holds: the texts of its files by path. Folders have IsDir.
+type State map[string]string
+
+// IsDir stands in the place of a folder's text.
+const IsDir = "\x00folder"
+
+// State is what the folder holds.
+func (f *Folder) State() State {
+	s := State{}
+	for _, d := range f.Dirs {
+		s[d] = IsDir
+	}
+	for _, d := range f.Docs {
+		s[d.Path] = d.Text
+	}
+	return s
+}
+
+// IsDir reports whether a folder is at a path.
+func (s State) IsDir(file string) bool { return s[file] == IsDir }
+
+// Apply makes the operations; ok is false where one of them cannot be made.
+func (s State) Apply(ops []Op) (State, bool) {
+	s = maps.Clone(s)
+	for _, o := range ops {
+		_, there := s[o.Path]
+		switch o.Do {
+		case Edit:
+			if s.IsDir(o.Path) || strings.Count(s[o.Path], o.Old) != 1 {
+				return nil, false
+			}
+			s[o.Path] = strings.Replace(s[o.Path], o.Old, o.New, 1)
+		case Write:
+			if s.IsDir(o.Path) || !s.parent(o.Path) {
+				return nil, false
+			}
+			s[o.Path] = o.New
+		case MakeDir:
+			if there || !s.parent(o.Path) {
+				return nil, false
+			}
+			s[o.Path] = IsDir
+		case Move:
+			if _, taken := s[o.To]; !there || s.IsDir(o.Path) || taken || !s.parent(o.To) {
+				return nil, false
+			}
+			s[o.To] = s[o.Path]
+			delete(s, o.Path)
+		case Delete:
+			if !there || s.IsDir(o.Path) {
+				return nil, false
+			}
+			delete(s, o.Path)
+		}
+	}
+	return s, true
+}
+
+// parent reports whether the folder that a path is in is there.
+func (s State) parent(file string) bool {
+	dir := path.Dir(file)
+	return dir == "." || s.IsDir(dir)
+}
+
+// look notes an operation that only looks, once.
+func (d *drawer) look(o Op) {
+	key := o.Do + " " + o.Path + " " + strings.Join(o.Paths, " ")
+	if !d.seen[key] {
+		d.seen[key] = true
+		d.ops = append(d.ops, o)
+	}
+}
+
+// around looks around until a folder has been seen: by the tree, or folder by folder.
+func (d *drawer) around(dir string) {
+	if d.deep {
+		d.look(Op{Do: Tree, Path: "."})
+		return
+	}
+	d.look(Op{Do: List, Path: "."})
+	if dir == "." {
+		return
+	}
+	at := ""
+	for part := range strings.SplitSeq(dir, "/") {
+		at = path.Join(at, part)
+		d.look(Op{Do: List, Path: at})
+	}
+}
+
+// everywhere looks at all folders.
+func (d *drawer) everywhere() {
+	if d.deep {
+		d.look(Op{Do: Tree, Path: "."})
+		return
+	}
+	d.look(Op{Do: List, Path: "."})
+	for _, dir := range d.f.Dirs {
+		d.look(Op{Do: List, Path: dir})
+	}
+}
+
+// read finds a file as a stranger does who knows what the request calls it, and reads it.
+func (d *drawer) read(doc *Doc) {
+	if d.name(doc) != doc.Path { // who is told the path need not look for it
+		d.around(path.Dir(doc.Path))
+	}
+	d.look(Op{Do: Show, Path: doc.Path})
+}
+
+// readAll reads some files, of which the folder has been seen.
+func (d *drawer) readAll(docs []*Doc) {
+	var paths []string
+	for _, doc := range docs {
+		paths = append(paths, doc.Path)
+	}
+	if d.can[ShowAll] && len(paths) > 1 {
+		d.look(Op{Do: ShowAll, Paths: paths})
+		return
+	}
+	for _, file := range paths {
+		d.look(Op{Do: Show, Path: file})
+	}
+}
+
+// change notes an operation that changes something.
+func (d *drawer) change(o Op) { d.ops = append(d.ops, o) }
+
+// putLine gives a line of a file another text, or takes it out where with is nil.
+func (d *drawer) putLine(doc *Doc, at int, with *string) {
+	lines := doc.lines()
+	now := slices.Clone(lines)
+	if with != nil {
+		now[at] = *with
+	} else {
+		now = slices.Delete(now, at, at+1)
+	}
+	d.rewrite(doc, lines, now)
+}
+
+// addLine puts a line behind another one.
+func (d *drawer) addLine(doc *Doc, behind int, text string) {
+	lines := doc.lines()
+	d.rewrite(doc, lines, slices.Insert(slices.Clone(lines), behind+1, text))
+}
+
+// rewrite changes the lines of a file by an edit of as few as tell the place, or else by writing it whole.
+func (d *drawer) rewrite(doc *Doc, was, now []string) {
+	text := strings.Join(now, "\n")
+	first := 0
+	for first < min(len(was), len(now)) && was[first] == now[first] {
+		first++
+	}
+	last := 0
+	for last < min(len(was), len(now))-first && was[len(was)-1-last] == now[len(now)-1-last] {
+		last++
+	}
+	if from, to := first, len(was)-last; d.can[Edit] && len(was) > 0 {
+		if from == to || len(now)-last == from { // something comes in or goes: the line before says where
+			if from > 0 {
+				from--
+			} else {
+				to = min(to+1, len(was))
+				last = max(0, last-1)
+			}
+		}
+		for range 3 {
+			old := strings.Join(was[from:to], "\n")
+			with := strings.Join(now[from:len(now)-(len(was)-to)], "\n")
+			if strings.TrimSpace(old) != "" && strings.Count(doc.Text, old) == 1 {
+				d.change(Op{Do: Edit, Path: doc.Path, Old: old, New: with})
+				return
+			}
+			if from == 0 {
+				break
+			}
+			from--
+		}
+	}
+	d.change(Op{Do: Write, Path: doc.Path, New: text})
+}
+
+// lastLine is the number of the last line that has text, -1 where none has.
+func (d *Doc) lastLine() int {
+	for i, line := range slices.Backward(d.lines()) {
+		if strings.TrimSpace(line) != "" {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,363 @@
+package folders
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// Plan is a program over a folder, with the operations by which a stranger does it.
+type Plan struct {
+	*programs.Program
+	Ops []Op
+}
+
+// Changes reports whether it changes the folder.
+func (p *Plan) Changes() bool { return slices.ContainsFunc(p.Ops, Op.Changes) }
+
+// Asks reports whether nothing may be changed, or the request cannot be done as it stands.
+func (p *Plan) Asks() bool {
+	return slices.Contains([]string{programs.Leave, programs.Unknown, programs.AskBack, programs.Cannot,
+		programs.ActIf},
+		p.Kind)
+}
+
+// Guess has a file read at first where it would be if there were no folders, as people and models try; the server says
+// that it is not there. It does nothing where that cannot be.
+func (p *Plan) Guess() {
+	at := slices.IndexFunc(p.Ops, func(o Op) bool { return o.Do == Show })
+	if at < 1 || path.Dir(p.Ops[at].Path) == "." || p.Ops[0].Changes() {
+		return
+	}
+	p.Ops = slices.Insert(p.Ops, 0, Op{Do: Show, Path: path.Base(p.Ops[at].Path), Slip: true})
+}
+
+// Organize is the kind of programs that move, rename and copy files. The other kinds are those of package programs.
+const Organize = "organize"
+
+// Shares are how often each kind is drawn, in parts.
+func Shares() map[string]int {
+	return map[string]int{
+		programs.Lookup:  12,
+		programs.Join:    4,
+		programs.Count:   8,
+		programs.Both:    3,
+		programs.Total:   4,
+		programs.Best:    5,
+		programs.List:    10,
+		programs.Compare: 3,
+		programs.YesNo:   5,
+		programs.Missing: 1,
+		programs.Set:     12,
+		programs.SetAll:  6,
+		programs.Remove:  6,
+		programs.Insert:  12,
+		Organize:         10,
+		programs.ActIf:   6,
+		programs.Several: 14,
+		programs.Leave:   2,
+		programs.Unknown: 4,
+		programs.AskBack: 2,
+		programs.Cannot:  2,
+	}
+}
+
+// tries bounds how often a draw that comes to nothing is made again.
+const tries = 40
+
+// Draw draws a program of a kind, nil where the folder has none.
+func Draw(r *rand.Rand, f *Folder, can Can, kind string) *Plan {
+	for range tries {
+		d := &drawer{r: r, f: f, can: can, call: map[*Doc]string{}, seen: map[string]bool{}}
+		d.deep = can[Tree] && (!can[List] || r.IntN(10) < 7)
+		if p := d.draw(kind); p != nil {
+			p.Kind = kind
+			return &Plan{p, d.ops}
+		}
+	}
+	return nil
+}
+
+func (d *drawer) draw(kind string) *programs.Program {
+	switch kind {
+	case programs.Lookup:
+		return d.either(d.lookPair, d.lookPair, d.lookPair, d.lookAmount, d.lastOf, d.where, d.mentionFile,
+			d.ofTable(kind), d.ofTable(kind))
+	case programs.Join:
+		return d.join()
+	case programs.Count:
+		return d.either(d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind))
+	case programs.Both, programs.Total, programs.Best, programs.Compare, programs.Missing:
+		if kind == programs.Best && d.r.IntN(4) == 0 {
+			return d.biggest()
+		}
+		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind))
+	case programs.List:
+		return d.either(d.listItems, d.listItems, d.inBoth, d.openItems, d.listFiles, d.mentionWhich, d.ofTable(kind),
+			d.ofFiles(kind))
+	case programs.YesNo:
+		return d.either(d.itemThere, d.fileThere, d.ofTable(kind))
+	case programs.Set:
+		return d.either(d.setPair, d.setPair, d.setPair, d.setCell, d.setCell, d.setAmount, d.tick, d.replaceItem,
+			d.replaceWord)
+	case programs.SetAll:
+		return d.either(d.setEvery, d.replaceEvery, d.removeRows, d.writeFound, d.writeFound, d.asAnswer)
+	case programs.Remove:
+		return d.either(d.removeItem, d.removeItem, d.removeRow, d.deleteFile)
+	case programs.Insert:
+		return d.either(d.addItem, d.addItem, d.addItem, d.addRow, d.addLast, d.newFile, d.newFile, d.newFolder)
+	case Organize:
+		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem)
+	case programs.ActIf:
+		return d.either(d.setIf, d.addUnless)
+	case programs.Several:
+		return d.several()
+	case programs.Leave:
+		p := d.draw(pick(d.r, []string{programs.Lookup, programs.Count, programs.List}))
+		if p != nil {
+			p.Leave()
+		}
+		return p
+	case programs.Unknown:
+		return d.either(d.noPair, d.noFile, d.noFile, d.noItem)
+	case programs.AskBack:
+		return d.askBack()
+	case programs.Cannot:
+		if d.can[Delete] {
+			return nil
+		}
+		return d.deleteFile()
+	}
+	return nil
+}
+
+func (d *drawer) either(ways ...func() *programs.Program) *programs.Program { return pick(d.r, ways)() }
+
+// several are two requests in one message, the second of which does not see what the first changed.
+func (d *drawer) several() *programs.Program {
+	kinds := []string{programs.Lookup, programs.Count, programs.List, programs.Set, programs.Set, programs.Insert,
+		programs.Insert, programs.Remove, Organize}
+	first := d.draw(pick(d.r, kinds))
+	if first == nil || first.Answer.Form == "cannot" {
+		return nil
+	}
+	changed := d.touched()
+	second := d.draw(pick(d.r, kinds))
+	if second == nil || second.Answer.Form == "cannot" || first.Pattern() == second.Pattern() && len(changed) == 0 {
+		return nil
+	}
+	seen := map[string]bool{}
+	for i, o := range d.ops { // of what was changed, nothing else is asked or done
+		for _, file := range append(slices.Clone(o.Paths), o.Path, o.To) {
+			if changed[file] && i >= changedAt(d.ops, file) && seen[file] {
+				return nil
+			}
+			if changed[file] && o.Changes() {
+				seen[file] = true
+			}
+		}
+	}
+	if len(changed) > 0 &&
+		slices.Contains([]string{"files_count", "files_list", "files_kind", "biggest"}, second.Pattern()) {
+		return nil
+	}
+	return first.Behind(second)
+}
+
+func changedAt(ops []Op, file string) int {
+	return slices.IndexFunc(ops, func(o Op) bool { return o.Changes() && (o.Path == file || o.To == file) })
+}
+
+// touched are the paths that operations change.
+func (d *drawer) touched() map[string]bool {
+	list := map[string]bool{}
+	for _, o := range d.ops {
+		if o.Changes() {
+			list[o.Path] = true
+			if o.To != "" {
+				list[o.To] = true
+			}
+		}
+	}
+	return list
+}
+
+// docs are the files that meet a condition.
+func (d *drawer) docs(want func(*Doc) bool) (list []*Doc) {
+	for _, doc := range d.f.Docs {
+		if want(doc) {
+			list = append(list, doc)
+		}
+	}
+	return list
+}
+
+// one draws a file that meets a condition; nil: none does.
+func (d *drawer) one(want func(*Doc) bool) *Doc {
+	if list := d.docs(want); len(list) > 0 {
+		return pick(d.r, list)
+	}
+	return nil
+}
+
+func (d *Doc) hasPairs() bool { return len(d.Pairs) > 0 }
+func (d *Doc) hasItems() bool { return len(d.Items) > 0 }
+func (d *Doc) hasTable() bool { return d.Table != nil && d.Table.Label >= 0 && len(d.Table.Rows) > 2 }
+
+// group is a folder whose files note the same properties, and the table that they make: a row for each.
+type group struct {
+	dir   string
+	docs  []*Doc
+	table *programs.Table
+}
+
+const (
+	leastOfGroup = 3
+	mostOfGroup  = 7
+)
+
+// groups are the folders whose files note the same.
+func (d *drawer) groups() (list []group) {
+	for _, dir := range append([]string{"."}, d.f.Dirs...) {
+		g := group{dir: dir}
+		for _, doc := range d.f.in(dir) {
+			if doc.hasPairs() {
+				g.docs = append(g.docs, doc)
+			}
+		}
+		if dir == "." || len(g.docs) < leastOfGroup || len(g.docs) > mostOfGroup || len(g.docs) != len(d.f.in(dir)) {
+			continue
+		}
+		if g.table = tableOf(dir, g.docs); g.table != nil {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// tableOf is the table of what some files all note.
+func tableOf(dir string, docs []*Doc) *programs.Table {
+	var keys []string
+	for _, p := range docs[0].Pairs {
+		if !slices.ContainsFunc(docs, func(o *Doc) bool { return o.pair(p.Key) == nil }) {
+			keys = append(keys, p.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	var records []programs.Record
+	for _, doc := range docs {
+		r := programs.Record{Names: []string{"name"}, Values: []any{doc.title()}}
+		for _, key := range keys {
+			r.Names, r.Values = append(r.Names, key), append(r.Values, programs.Cell(doc.pair(key).Value))
+		}
+		records = append(records, r)
+	}
+	t := programs.TableOf(path.Base(dir), records)
+	if t == nil {
+		return nil
+	}
+	t.Label = 0
+	programs.Understand([]*programs.Table{t})
+	return t
+}
+
+// ofTable draws a question over the table of a file.
+func (d *drawer) ofTable(kind string) func() *programs.Program {
+	return func() *programs.Program {
+		doc := d.one((*Doc).hasTable)
+		if doc == nil {
+			return nil
+		}
+		return d.ask(kind, doc.Table, d.name(doc), func() { d.read(doc) })
+	}
+}
+
+// ofFiles draws a question over what the files of a folder note.
+func (d *drawer) ofFiles(kind string) func() *programs.Program {
+	return func() *programs.Program {
+		groups := d.groups()
+		if len(groups) == 0 {
+			return nil
+		}
+		g := pick(d.r, groups)
+		return d.ask(kind, g.table, d.folderName(g.dir), func() {
+			d.around(g.dir)
+			d.readAll(g.docs)
+		})
+	}
+}
+
+// ask draws a question over a table that stands in a file or in a folder's files.
+func (d *drawer) ask(kind string, t *programs.Table, in string, read func()) *programs.Program {
+	p := programs.Draw(d.r, &programs.World{Name: "folder", Tables: []*programs.Table{t}, Listed: true}, kind)
+	if p == nil || p.Changes() || slices.ContainsFunc(p.Answer.Values, func(v string) bool { return len(v) > 80 }) {
+		return nil
+	}
+	p.In(in)
+	p.Steps, p.Result = nil, nil
+	read()
+	return p
+}
+
+// question is a question of a pattern.
+func question(kind, pattern string, slots map[string]string, form string, values ...string) *programs.Program {
+	return programs.NewQuestion(kind, pattern, slots, programs.Answer{Form: form, Values: values})
+}
+
+// slots are pairs of a slot's name and what stands in it.
+func slots(pairs ...string) map[string]string {
+	s := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		s[pairs[i]] = pairs[i+1]
+	}
+	return s
+}
+
+func number(n int) string { return fmt.Sprint(n) }
+
+// names are the file names of some files.
+func names(docs []*Doc) (list []string) {
+	for _, doc := range docs {
+		list = append(list, path.Base(doc.Path))
+	}
+	return list
+}
+
+// heads are the headings of a file's items with how many stand below.
+func (d *Doc) heads() []string {
+	count := map[string]int{}
+	for _, item := range d.Items {
+		count[item.Head]++
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(count)), func(head string) bool {
+		return head == "" || count[head] < 2
+	})
+}
+
+// under are the items below a heading.
+func (d *Doc) under(head string) (list []Item) {
+	for _, item := range d.Items {
+		if item.Head == head {
+			list = append(list, item)
+		}
+	}
+	return list
+}
+
+func texts(items []Item) (list []string) {
+	for _, item := range items {
+		list = append(list, item.Text)
+	}
+	return list
+}
+
+func sameText(text string) func(string) bool {
+	return func(o string) bool { return strings.EqualFold(o, text) }
+}

@@ -1,0 +1,363 @@
+package generate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/synth/folders"
+	"hone/internal/synth/programs"
+)
+
+// filing is a folder in which programs are played, one after the other in one session. What a program changes is put
+// back behind it.
+type filing struct {
+	setting
+	m       *maker
+	files   *fileServer
+	of      *folders.Folder
+	session environment.Session
+	before  folder
+}
+
+// leastDocs is how many files a folder must have, so that tasks are made of it.
+const leastDocs = 3
+
+// folderPrograms makes tasks from programs over folders of files: the server's own, and invented ones.
+func (m *maker) folderPrograms(ctx context.Context) ([]draftOf, error) {
+	servers, err := m.fileServers(ctx)
+	if err != nil || len(servers) == 0 {
+		return nil, err
+	}
+	var all []*filing
+	for _, server := range servers {
+		list, err := m.filings(ctx, server, len(servers))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	made, reasons := make([][]draftOf, len(all)), make([]map[string]int, len(all))
+	tried := make([]int, len(all))
+	var done atomic.Int64
+	err = atOnce(m.workers, len(all), func(i int) (err error) {
+		defer all[i].close()
+		made[i], reasons[i], tried[i], err = all[i].tasks(ctx, i)
+		m.Progress("programs over files", int(done.Add(1)), len(all), all[i].Name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	why, in := map[string]int{}, 0
+	for i := range all {
+		in += tried[i]
+		for reason, n := range reasons[i] {
+			why[reason] += n
+		}
+	}
+	list := slices.Concat(made...)
+	m.report.stage("programs over files", in, len(list), why)
+	return list, nil
+}
+
+// filings are the folders of a server: what is there first, with half of the tasks, then invented ones.
+func (m *maker) filings(ctx context.Context, server *fileServer, servers int) (list []*filing, err error) {
+	used := map[string]bool{}
+	for _, name := range server.able {
+		used[name] = true
+	}
+	m.asks[server.server] = used
+	left := int(float64(m.N)*float64(servers)/float64(len(m.player.servers()))*(1-m.shareOfRest(server.server, used))+
+		0.5) / servers
+	live, err := m.liveFolder(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	if live != nil && len(live.Docs) >= leastDocs {
+		s := &filing{m: m, files: server, of: live}
+		s.setting = setting{World: &programs.World{Name: "live"}, realm: m.worlds[0], want: left / 2}
+		list, left = append(list, s), left-left/2
+	}
+	random := m.random("folders", server.server)
+	order := businesses(random)
+	for n := 0; left > 0; n++ {
+		index := order[n%len(order)]
+		s := &filing{m: m, files: server, of: folders.Invent(random, index)}
+		s.setting = setting{World: &programs.World{Name: fmt.Sprint("folder ", n)}, split: scenario.Train,
+			want: min(left, perWorld), realm: &realm{index: len(m.worlds)}}
+		switch {
+		case programs.IsHeldOut(index):
+			s.split = scenario.Test
+		case n%8 == 3:
+			s.split = scenario.Validation
+		}
+		var ok bool
+		if s.realm.setup, ok = server.setup(s.of); !ok {
+			break
+		}
+		m.worlds = append(m.worlds, s.realm)
+		list, left = append(list, s), left-s.want
+	}
+	return list, nil
+}
+
+// setup are the calls that make a folder; ok is false where a server has no tool for it.
+func (f *fileServer) setup(of *folders.Folder) (calls []Call, ok bool) {
+	for _, dir := range of.Dirs {
+		if !f.can()[folders.MakeDir] {
+			return nil, false
+		}
+		calls = append(calls, f.call(folders.Op{Do: folders.MakeDir, Path: dir}))
+	}
+	for _, doc := range of.Docs {
+		calls = append(calls, f.call(folders.Op{Do: folders.Write, Path: doc.Path, New: doc.Text}))
+	}
+	return calls, true
+}
+
+// liveFolder reads the folder that a session of a server begins with; nil where it holds more than can be put back.
+func (m *maker) liveFolder(ctx context.Context, server *fileServer) (*folders.Folder, error) {
+	session, err := m.player.open(ctx, m.player.from, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = session.Close() }() // nothing was changed
+	all, ok := readFolder(session.Dir(server.server))
+	if !ok {
+		return nil, ctx.Err()
+	}
+	return all.docs(), ctx.Err()
+}
+
+// docs is a folder as people see it: its files of text, and none that are hidden.
+func (f folder) docs() *folders.Folder {
+	files, dirs := map[string]string{}, []string(nil)
+	for _, file := range slices.Sorted(maps.Keys(f)) {
+		switch content := f[file]; {
+		case strings.HasPrefix(file, ".") || strings.Contains(file, "/."):
+		case content == nil:
+			dirs = append(dirs, file)
+		case utf8.Valid(content) && !slices.Contains(content, 0):
+			files[file] = string(content)
+		}
+	}
+	return folders.Of(files, dirs)
+}
+
+func (s *filing) close() {
+	if s.session != nil {
+		_ = s.session.Close() // the calls are made
+		s.session = nil
+	}
+}
+
+// tasks draws, plays and words the programs of one folder.
+func (s *filing) tasks(ctx context.Context, index int) (
+	list []draftOf, reasons map[string]int, tried int, err error,
+) {
+	random := s.m.random("file programs", s.Name, index)
+	reasons = map[string]int{}
+	seen := map[string]bool{}
+	for _, kind := range drawn(random, folders.Shares(), int(overdrawn*float64(s.want)+0.5)) {
+		if len(list) == s.want {
+			break
+		}
+		p := folders.Draw(random, s.of, s.files.can(), kind)
+		if p == nil || seen[p.Key()] {
+			continue
+		}
+		seen[p.Key()] = true
+		tried++
+		c := &Candidate{Kind: kind, World: s.realm.index, Split: s.split,
+			told: &told{Program: p.Program, world: s.World}}
+		if c.Split == "" {
+			c.Split = s.m.drawSplit(p.Key())
+		}
+		if c.Split == scenario.Train && random.Float64() < shareSlips {
+			p.Guess()
+		}
+		for _, o := range p.Ops {
+			call := s.files.call(o)
+			if o.Slip {
+				call.Slip = slipRefused
+			}
+			c.Calls = append(c.Calls, call)
+		}
+		states, why, err := s.prove(ctx, p, c)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if why != "" {
+			reasons[why]++
+			continue
+		}
+		list = append(list, s.m.wordProgram(s.setting, p.Program, c, states))
+	}
+	return list, reasons, tried, nil
+}
+
+// prove plays a program: what the folder then holds must be what was computed. It returns the checks of that.
+func (s *filing) prove(ctx context.Context, p *folders.Plan, c *Candidate) (
+	states []scenario.Check, why string, err error,
+) {
+	before := s.of.State()
+	after, ok := before.Apply(p.Ops)
+	if !ok {
+		return nil, "an operation cannot be made", nil
+	}
+	x := play{Setup: s.realm.setup, Calls: c.Calls}
+	c.Proof = []string{x.name()}
+	got := s.m.ledger.get(x.name())
+	if got == nil {
+		if got, err = s.play(ctx, x); err != nil {
+			return nil, "", err
+		}
+		if got.Lost == "" {
+			if err := s.m.ledger.put(x.name(), got); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	paths := changes(before, after)
+	switch {
+	case got.Lost != "":
+		return nil, "a server was lost", s.m.stillThere(got)
+	case anyFailed(c.Calls, got):
+		return nil, "a call is refused", nil
+	case !slipsFail(c.Calls, got):
+		return nil, "a slip goes well", nil
+	case p.Changes() && len(paths) == 0:
+		return nil, "a call that is to change something changes nothing", nil
+	case !slices.Equal(got.Changed, paths) || !holds(got.Files, after, paths):
+		return nil, "the folder is not as it was computed", nil
+	}
+	if p.Changes() || p.Asks() {
+		return s.checks(before, after, paths), "", nil
+	}
+	return nil, "", nil
+}
+
+// changes are the paths at which two states differ.
+func changes(before, after folders.State) (paths []string) {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for file := range all {
+		was, wasThere := before[file]
+		is, isThere := after[file]
+		if was != is || wasThere != isThere {
+			paths = append(paths, file)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// holds reports whether files hold what a state says, but for blank lines at their ends.
+func holds(files map[string]string, after folders.State, paths []string) bool {
+	return !slices.ContainsFunc(paths, func(file string) bool {
+		text, there := files[file]
+		want, wanted := after[file]
+		return there != wanted || strings.TrimSpace(text) != strings.TrimSpace(want)
+	})
+}
+
+// checks are what must be there in the end: each file that changes, and else all as it was.
+func (s *filing) checks(before, after folders.State, paths []string) (checks []scenario.Check) {
+	yes, no := true, false
+	server := ""
+	if len(s.m.player.servers()) > 1 {
+		server = s.files.server
+	}
+	rest := scenario.Check{Type: scenario.UnchangedCheck, Server: server}
+	for _, file := range paths {
+		rest.Ignore = append(rest.Ignore, literalPattern(file))
+		_, there := after[file]
+		switch check := (scenario.Check{Type: scenario.FileCheck, Server: server, Path: file}); {
+		case after.IsDir(file) && slices.ContainsFunc(paths, func(o string) bool { return path.Dir(o) == file }):
+			// the files in it show that it is there
+		case after.IsDir(file):
+			name := path.Base(file)
+			look := s.files.call(folders.Op{Do: s.files.shallow(), Path: path.Dir(file)})
+			checks = append(checks, scenario.Check{Type: scenario.StateCheck, Name: look.Tool,
+				Arguments: look.Arguments, Contains: &name})
+		case !there:
+			check.Exists = &no
+			checks = append(checks, check)
+		case strings.TrimSpace(after[file]) == "":
+			check.Exists = &yes
+			checks = append(checks, check)
+		default:
+			text := `\A\s*` + regexp.QuoteMeta(strings.TrimSpace(after[file])) + `\s*\z`
+			check.Regex = &text
+			checks = append(checks, check)
+		}
+	}
+	return append(checks, rest)
+}
+
+// literalPattern is a pattern that fits one path alone.
+func literalPattern(file string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(file)
+}
+
+// shallow is the operation that shows what is in one folder.
+func (f *fileServer) shallow() string {
+	if f.can()[folders.List] {
+		return folders.List
+	}
+	return folders.Tree
+}
+
+// play makes the calls, notes what they changed, and puts the folder back.
+func (s *filing) play(ctx context.Context, x play) (*Played, error) {
+	got := &Played{}
+	if s.session == nil {
+		session, err := s.m.player.open(ctx, s.m.player.from, s.realm.setup)
+		if err != nil {
+			got.Lost = err.Error()
+			return got, ctx.Err()
+		}
+		s.session = session
+		s.before, _ = readFolder(session.Dir(s.files.server))
+	}
+	dir := s.session.Dir(s.files.server)
+	s.m.make(ctx, s.session, x.Calls, got)
+	after, ok := readFolder(dir)
+	for file := range after {
+		if was, there := s.before[file]; !there || string(was) != string(after[file]) ||
+			(was == nil) != (after[file] == nil) {
+			got.Changed = append(got.Changed, filepath.ToSlash(file))
+		}
+	}
+	for file := range s.before {
+		if _, there := after[file]; !there {
+			got.Changed = append(got.Changed, file)
+		}
+	}
+	slices.Sort(got.Changed)
+	for _, file := range got.Changed {
+		if content, there := after[file]; there {
+			if got.Files == nil {
+				got.Files = map[string]string{}
+			}
+			got.Files[file] = string(content)
+			if content == nil {
+				got.Files[file] = folders.IsDir
+			}
+		}
+	}
+	if got.Lost != "" || !ok || s.before.putBack(dir) != nil {
+		s.close()
+	}
+	return got, ctx.Err()
+}

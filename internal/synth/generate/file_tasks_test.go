@@ -1,0 +1,136 @@
+package generate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/synth/folders"
+)
+
+// cabinet is a shop whose tools keep files, under other names than the servers that everybody knows have.
+func cabinet(t *testing.T) (*shop, []Tool) {
+	s := newShop(t)
+	at := func(s *stock, args map[string]any, name string) string {
+		return filepath.Join(s.dir, fmt.Sprint(args[name]))
+	}
+	s.tools = map[string]func(*stock, map[string]any) (string, error){
+		"ls": func(s *stock, args map[string]any) (text string, err error) {
+			entries, err := os.ReadDir(at(s, args, "folder"))
+			for _, e := range entries {
+				text += e.Name() + "\n"
+			}
+			return text, err
+		},
+		"cat": func(s *stock, args map[string]any) (string, error) {
+			text, err := os.ReadFile(at(s, args, "file"))
+			return string(text), err
+		},
+		"save": func(s *stock, args map[string]any) (string, error) {
+			return "saved", os.WriteFile(at(s, args, "file"), []byte(fmt.Sprint(args["text"])), 0o600)
+		},
+		"swap": func(s *stock, args map[string]any) (string, error) {
+			text, err := os.ReadFile(at(s, args, "file"))
+			if err != nil || strings.Count(string(text), fmt.Sprint(args["old_text"])) != 1 {
+				return "", errors.Join(err, errors.New("not once"))
+			}
+			now := strings.Replace(string(text), fmt.Sprint(args["old_text"]), fmt.Sprint(args["new_text"]), 1)
+			return "swapped", os.WriteFile(at(s, args, "file"), []byte(now), 0o600)
+		},
+		"mv": func(s *stock, args map[string]any) (string, error) {
+			return "moved", os.Rename(at(s, args, "source"), at(s, args, "target"))
+		},
+		"rm": func(s *stock, args map[string]any) (string, error) { return "removed", os.Remove(at(s, args, "file")) },
+		"mkdir": func(s *stock, args map[string]any) (string, error) {
+			return "made", os.Mkdir(at(s, args, "folder"), 0o700)
+		},
+	}
+	of := func(names ...string) string {
+		var list []string
+		for _, n := range names {
+			list = append(list, fmt.Sprintf("%q:{\"type\":\"string\"}", n))
+		}
+		return `{"type":"object","properties":{` + strings.Join(list, ",") + `},"required":["` +
+			strings.Join(names, `","`) + `"]}`
+	}
+	return s, []Tool{tool("ls", "Shows what is in a folder.", of("folder")), tool("cat", "Shows a file.", of("file")),
+		tool("save", "Saves a file.", of("file", "text")), tool("swap", "Puts a text in the place of another.",
+			of("file", "old_text", "new_text")), tool("mv", "Moves a file.", of("source", "target")),
+		tool("rm", "Removes a file.", of("file")), tool("mkdir", "Makes a folder.", of("folder"))}
+}
+
+func TestFileServers(t *testing.T) {
+	s, tools := cabinet(t)
+	m := newMaker(s, tools, ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), optionsOf(s))
+	list, err := m.fileServers(t.Context())
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	want := map[string]string{folders.List: "ls", folders.Show: "cat", folders.Write: "save", folders.Edit: "swap",
+		folders.Move: "mv", folders.Delete: "rm", folders.MakeDir: "mkdir"}
+	for do, name := range want {
+		if got := list[0].tools[do]; got.tool == nil || got.tool.Name != name {
+			t.Errorf("%s is done by %v, not by %s", do, got.tool, name)
+		}
+	}
+	if len(list[0].tools) != len(want) {
+		t.Errorf("%d operations", len(list[0].tools))
+	}
+	call := list[0].call(folders.Op{Do: folders.Edit, Path: "a/b.txt", Old: "x", New: "y"})
+	if string(call.Arguments) != `{"file":"a/b.txt","old_text":"x","new_text":"y"}` {
+		t.Errorf("an edit is called with %s", call.Arguments)
+	}
+	other, otherTools := newShop(t), shopTools()
+	if list, err := newMaker(other, otherTools, ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")),
+		optionsOf(other)).fileServers(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("a shop that writes notes is a file server: %v", err)
+	}
+}
+
+// Of a file server all tasks are programs; those that change something check each file, and a second run plays nothing.
+func TestFolderPrograms(t *testing.T) {
+	s, tools := cabinet(t)
+	o := optionsOf(s)
+	path := filepath.Join(t.TempDir(), "work.jsonl")
+	l := ledgerIn(t, path)
+	made, err := Run(t.Context(), s, tools, l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made.Scenarios) < 50 {
+		t.Errorf("%d tasks of 60", len(made.Scenarios))
+	}
+	found, files := 0, 0
+	for _, sc := range made.Scenarios {
+		if len(sc.Gold) > 1 {
+			found++
+		}
+		writes := slices.ContainsFunc(sc.Gold, func(g scenario.Gold) bool { return g.Name != "ls" && g.Name != "cat" })
+		has := func(kind string) bool {
+			return slices.ContainsFunc(sc.Checks, func(c scenario.Check) bool { return c.Type == kind })
+		}
+		if writes && !has(scenario.UnchangedCheck) {
+			t.Errorf("%q changes something, and nothing checks the rest: %v", sc.Task, sc.Checks)
+		}
+		if has(scenario.FileCheck) {
+			files++
+		}
+	}
+	if found < 30 || files < 10 {
+		t.Errorf("of %d tasks %d need several calls, and %d check files", len(made.Scenarios), found, files)
+	}
+	_ = l.Close()
+	calls, opens := s.calls["cat"], s.opens
+	again, err := Run(t.Context(), s, tools, ledgerIn(t, path), o)
+	if err != nil || len(again.Scenarios) != len(made.Scenarios) {
+		t.Fatalf("the second run makes %d tasks: %v", len(again.Scenarios), err)
+	}
+	if s.calls["cat"]-calls > 10 || s.opens-opens > 6 { // what the tools do is tried again
+		t.Errorf("the second run reads %d files in %d sessions", s.calls["cat"]-calls, s.opens-opens)
+	}
+}
