@@ -107,9 +107,7 @@ func (d *drawer) setCell() *programs.Program {
 	t := doc.Table
 	i, k := d.r.IntN(len(t.Rows)), d.r.IntN(len(t.Columns))
 	row := t.Rows[i]
-	cells := strings.Split(doc.lines()[doc.rows[i]], ",")
-	if k == t.Label || k == t.Key || t.NameOf(row) == "" || row[k] == nil || len(t.Columns[k].Parts) > 0 ||
-		k >= len(cells) || strings.TrimSpace(cells[k]) != programs.Show(row[k]) {
+	if k == t.Label || k == t.Key || t.NameOf(row) == "" || row[k] == nil || len(t.Columns[k].Parts) > 0 {
 		return nil
 	}
 	old := programs.Show(row[k])
@@ -117,11 +115,10 @@ func (d *drawer) setCell() *programs.Program {
 	if t.Columns[k].Kind != programs.Text || d.r.IntN(3) == 0 {
 		v = otherValue(d.r, programs.Words(t.Columns[k].Name), old)
 	}
-	if v == "" || v == old || strings.Contains(v, ",") {
+	line, ok := doc.withCell(i, k, v)
+	if !ok || v == "" || v == old {
 		return nil
 	}
-	cells[k] = strings.Replace(cells[k], old, v, 1)
-	line := strings.Join(cells, ",")
 	d.read(doc)
 	d.putLine(doc, doc.rows[i], &line)
 	s := t.Slots(row)
@@ -133,7 +130,7 @@ func (d *drawer) setCell() *programs.Program {
 
 // removeRow takes one thing out of a table, removeRows all that meet a condition.
 func (d *drawer) removeRow() *programs.Program {
-	doc := d.one(func(doc *Doc) bool { return doc.hasTable() && doc.rows != nil })
+	doc := d.one((*Doc).hasRows)
 	if doc == nil {
 		return nil
 	}
@@ -150,7 +147,7 @@ func (d *drawer) removeRow() *programs.Program {
 }
 
 func (d *drawer) removeRows() *programs.Program {
-	doc := d.one(func(doc *Doc) bool { return doc.hasTable() && doc.rows != nil })
+	doc := d.one((*Doc).hasRows)
 	if doc == nil {
 		return nil
 	}
@@ -210,6 +207,9 @@ func (d *drawer) writeFound() *programs.Program {
 	return act(programs.SetAll, "items_write", s)
 }
 
+// hasEntries reports whether a file has a list whose lines have nothing but its entries.
+func (d *Doc) hasEntries() bool { return d.hasItems() && !d.Items[0].row }
+
 // bullet is what stands before a new entry behind another one.
 var bullet = regexp.MustCompile(`^(\s*(?:[-*+•] +)?(?:\[[ xX]\] +)?)`)
 
@@ -241,7 +241,7 @@ func (d *drawer) fresh(doc *Doc) string {
 
 // addItem puts one or two entries on a list.
 func (d *drawer) addItem() *programs.Program {
-	doc := d.one((*Doc).hasItems)
+	doc := d.one((*Doc).hasEntries)
 	if doc == nil {
 		return nil
 	}
@@ -267,7 +267,7 @@ func (d *drawer) addItem() *programs.Program {
 
 // addUnless puts an entry on a list where it is not there yet.
 func (d *drawer) addUnless() *programs.Program {
-	doc := d.one(func(doc *Doc) bool { return doc.hasItems() && len(doc.heads()) < 2 })
+	doc := d.one(func(doc *Doc) bool { return doc.hasEntries() && len(doc.heads()) < 2 })
 	if doc == nil {
 		return nil
 	}
@@ -321,7 +321,7 @@ func (d *drawer) tick() *programs.Program {
 }
 
 func (d *drawer) replaceItem() *programs.Program {
-	doc := d.one((*Doc).hasItems)
+	doc := d.one((*Doc).hasEntries)
 	if doc == nil {
 		return nil
 	}
@@ -353,7 +353,7 @@ func (d *drawer) setAmount() *programs.Program {
 
 // moveItem takes an entry from one list to another.
 func (d *drawer) moveItem() *programs.Program {
-	from, to := d.one((*Doc).hasItems), d.one(func(doc *Doc) bool { return doc.hasItems() && len(doc.heads()) < 2 })
+	from, to := d.one((*Doc).hasEntries), d.one(func(doc *Doc) bool { return doc.hasEntries() && len(doc.heads()) < 2 })
 	if from == nil || to == nil || from == to {
 		return nil
 	}
@@ -372,7 +372,7 @@ func (d *drawer) moveItem() *programs.Program {
 
 // addRow adds a row to a table, addLast a line to a text.
 func (d *drawer) addRow() *programs.Program {
-	doc := d.one(func(doc *Doc) bool { return doc.hasTable() && doc.rows != nil })
+	doc := d.one((*Doc).hasRows)
 	if doc == nil {
 		return nil
 	}
@@ -393,18 +393,19 @@ func (d *drawer) addRow() *programs.Program {
 			return nil
 		}
 		v := programs.Show(pick(d.r, t.Rows)[i])
-		if v == "" || strings.Contains(v, ",") {
+		if v == "" {
 			return nil
 		}
 		cells, given = append(cells, v), append(given, programs.Words(c.Name)+" "+v)
 		pairs = append(pairs, [2]string{programs.Words(c.Name), v})
 	}
-	if strings.Contains(doc.Text, s["x"]) || len(given) == 0 {
+	line, ok := doc.newRow(cells)
+	if !ok || strings.Contains(doc.Text, s["x"]) || len(given) == 0 {
 		return nil
 	}
 	s["given"] = strings.Join(given, ", ")
 	d.read(doc)
-	d.addLine(doc, doc.rows[len(doc.rows)-1], strings.Join(cells, ","))
+	d.addLine(doc, doc.rows[len(doc.rows)-1], line)
 	p := act(programs.Insert, "insert", s).Gives(pairs)
 	p.In(d.name(doc))
 	return p

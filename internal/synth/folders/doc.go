@@ -20,6 +20,7 @@ type Doc struct {
 	Pairs []Pair          // what it notes as "KEY: VALUE", no key twice
 	Items []Item          // entries of its lists
 	rows  []int           // the line of each row of Table; nil: rows are not lines
+	mark  string          // between the cells of a row; "": rows are objects of JSON
 }
 
 // Pair is a property that a file notes.
@@ -35,6 +36,7 @@ type Item struct {
 	Head string // the heading above it; "" for none
 	Box  byte   // ' ' is open, 'x' is ticked, 0 has no box
 	line int
+	row  bool // more stands in the line than the text
 }
 
 // mostText bounds the files that tasks are about: longer ones are cut where a model reads them.
@@ -64,17 +66,18 @@ func Read(file, text string) *Doc {
 		return d
 	}
 	switch ext {
-	case ".csv", ".tsv":
-		d.readTable()
+	case ".csv":
+		d.readTable(d.lines(), 0, ",")
+	case ".tsv":
+		d.readTable(d.lines(), 0, "\t")
 	case ".json":
 		d.readPairs(jsonLine)
-		if records := programs.Records(text); strings.HasPrefix(strings.TrimSpace(text), "[") {
-			d.Table = programs.TableOf(d.things(), records)
-		}
+		d.readObjects()
 	case ".log":
 	default:
 		d.readPairs(pairLine)
 		d.readItems()
+		d.readBars()
 	}
 	return d
 }
@@ -102,21 +105,27 @@ func (d *Doc) things() string {
 	return "entries"
 }
 
-// readTable reads lines with a header. A thing is named by its column's noun where the file's name has none.
-func (d *Doc) readTable() {
-	records := programs.Records(d.Text)
-	t := programs.TableOf(d.things(), records)
-	if t == nil || len(t.Rows) < 3 {
+// readTable reads lines of cells, the first of which is the header, and begins at a line of the file.
+func (d *Doc) readTable(lines []string, at int, mark string) {
+	if !d.takeTable(programs.Records(strings.Join(lines, "\n"))) || strings.Contains(d.Text, `"`) {
 		return
 	}
-	var rows []int
-	for i, line := range d.lines()[1:] {
+	for i, line := range lines[1:] {
 		if strings.TrimSpace(line) != "" {
-			rows = append(rows, i+1)
+			d.rows = append(d.rows, at+i+1)
 		}
 	}
-	if len(rows) != len(t.Rows) {
-		return
+	if d.mark = mark; len(d.rows) != len(d.Table.Rows) {
+		d.rows = nil
+	}
+}
+
+// takeTable makes a table of records, if they are one. A thing is named by its column's noun where the file's name has
+// none.
+func (d *Doc) takeTable(records []programs.Record) bool {
+	t := programs.TableOf(d.things(), records)
+	if t == nil || len(t.Rows) < 3 {
+		return false
 	}
 	if t.Name == "entries" && t.Label >= 0 {
 		label := programs.Words(t.Columns[t.Label].Name)
@@ -125,9 +134,77 @@ func (d *Doc) readTable() {
 		}
 	}
 	programs.Understand([]*programs.Table{t})
-	if d.Table = t; !strings.Contains(d.Text, `"`) {
-		d.rows = rows
+	d.Table = t
+	return true
+}
+
+var ruler = regexp.MustCompile(`^\s*\|?(?:\s*:?-{2,}:?\s*\|?)+$`)
+
+// readBars reads the first table that Markdown has between bars.
+func (d *Doc) readBars() {
+	lines := d.lines()
+	for i := 1; i < len(lines); i++ {
+		if !ruler.MatchString(lines[i]) || !strings.HasPrefix(strings.TrimSpace(lines[i-1]), "|") {
+			continue
+		}
+		end := i + 1
+		for end < len(lines) && strings.HasPrefix(strings.TrimSpace(lines[end]), "|") {
+			end++
+		}
+		d.readTable(slices.Concat(lines[i-1:i], lines[i+1:end]), i, "|")
+		return
 	}
+}
+
+// readObjects reads a list of objects. Where each has a line of its own, rows are lines.
+func (d *Doc) readObjects() {
+	if !d.takeTable(programs.Records(d.Text)) || d.Table.Label < 0 {
+		return
+	}
+	lines, name := d.lines(), d.Table.Columns[d.Table.Label].Name
+	for _, row := range d.Table.Rows {
+		at := slices.IndexFunc(lines, func(line string) bool {
+			return strings.Contains(line, `"`+name+`": "`+programs.Show(row[d.Table.Label])+`"`) &&
+				strings.Count(line, "{") == 1 && strings.Count(line, "}") == 1
+		})
+		if at < 0 || slices.Contains(d.rows, at) {
+			d.rows = nil
+			return
+		}
+		d.rows = append(d.rows, at)
+	}
+}
+
+// withCell is the line of a row with another value in a column; ok is false where the value does not stand there alone.
+func (d *Doc) withCell(row, column int, v string) (line string, ok bool) {
+	line, old := d.lines()[d.rows[row]], programs.Show(d.Table.Rows[row][column])
+	if d.mark == "" {
+		was := regexp.MustCompile(`("` + regexp.QuoteMeta(d.Table.Columns[column].Name) + `": "?)` +
+			regexp.QuoteMeta(old) + `("?[,}\s])`)
+		return was.ReplaceAllString(line,
+			"${1}"+strings.ReplaceAll(v, "$", "$$")+"${2}"), len(was.FindAllString(line, -1)) == 1
+	}
+	cells := strings.Split(line, d.mark)
+	at := column
+	if d.mark == "|" {
+		at++ // before the first bar stands nothing
+	}
+	if at >= len(cells) || strings.TrimSpace(cells[at]) != old || strings.Contains(v, d.mark) {
+		return "", false
+	}
+	cells[at] = strings.Replace(cells[at], old, v, 1)
+	return strings.Join(cells, d.mark), true
+}
+
+// newRow is the line of a row with these cells; ok is false where rows are objects.
+func (d *Doc) newRow(cells []string) (line string, ok bool) {
+	switch {
+	case d.mark == "" || slices.ContainsFunc(cells, func(c string) bool { return strings.Contains(c, d.mark) }):
+		return "", false
+	case d.mark == "|":
+		return "| " + strings.Join(cells, " | ") + " |", true
+	}
+	return strings.Join(cells, d.mark), true
 }
 
 func (d *Doc) readPairs(form *regexp.Regexp) {
@@ -176,12 +253,15 @@ func (d *Doc) readItems() {
 		}
 		d.Items = append(d.Items, item)
 	}
-	if bare && len(d.Pairs) == 0 {
+	if bare && len(d.Pairs) == 0 && !gap.MatchString(strings.TrimSpace(d.Text)) {
 		for i, line := range lines {
 			if line != "" && !headLine.MatchString(line) && !overLine.MatchString(line) {
 				d.Items = append(d.Items, Item{Text: line, Head: headAbove(lines, i), line: i})
 			}
 		}
+	}
+	if len(d.Items) == 0 {
+		d.Items = named(lines)
 	}
 	seen := map[string]int{}
 	for _, item := range d.Items {
@@ -191,6 +271,28 @@ func (d *Doc) readItems() {
 	if len(d.Items) < 3 {
 		d.Items = nil
 	}
+}
+
+var (
+	gap      = regexp.MustCompile(`\s{2,}`)
+	fullName = regexp.MustCompile(`^\pL[\pL'. -]+ [\pL'-]+$`)
+)
+
+// named are lines of cells with wide gaps between them, each called by the cell that is a name of two words or more.
+func named(lines []string) (list []Item) {
+	for i, line := range lines {
+		cells := gap.Split(strings.TrimSpace(line), -1)
+		if len(cells) < 2 {
+			continue
+		}
+		for _, cell := range cells {
+			if fullName.MatchString(cell) {
+				list = append(list, Item{Text: cell, line: i, row: true})
+				break
+			}
+		}
+	}
+	return list
 }
 
 // headAbove is the last heading before a line.

@@ -228,7 +228,7 @@ func (d *drawer) noFile() *programs.Program {
 
 // noItem is to change an entry that a list has not.
 func (d *drawer) noItem() *programs.Program {
-	doc := d.one((*Doc).hasItems)
+	doc := d.one((*Doc).hasEntries)
 	if doc == nil {
 		return nil
 	}

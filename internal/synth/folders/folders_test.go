@@ -95,6 +95,17 @@ func TestRead(t *testing.T) {
 		{"app.json", "{\n  \"port\": 80,\n  \"name\": \"x y\",\n  \"deep\": {\n    \"on\": true\n  }\n}\n",
 			[]string{"port=80", "name=x y", "on=true"}, nil, "", 0},
 		{"guests.csv", "name,age\nAna,3\nBo,4\nCy,5\n", nil, nil, "", 3},
+		{"rota.md", "# Rota\n\n| week | gate |\n|---|---|\n| 1 | Ana |\n| 2 | Bo |\n| 3 | Cy |\n\nend\n", nil, nil, "", 3},
+		{"tools.json", `{
+ "tools": [
+  {"name": "saw", "ok": true},
+  {"name": "axe", "ok": true},
+  {"name": "hoe", "ok": false}
+ ]
+}
+`, nil, nil, "", 3},
+		{"people.txt", "Ana Lund    555-1\nBo Maes     555-2  chair\nCy Petit    555-3\n", nil,
+			[]string{"Ana Lund", "Bo Maes", "Cy Petit"}, "", 0},
 		{"two.csv", "name,age\nAna,3\nBo,4\n", nil, nil, "", 0},
 		{"main.py", "# Title: no\nport = 80\n- a\n- b\n- c\n", nil, nil, "", 0},
 		{"long.txt", strings.Repeat("Key: value\n", 200), nil, nil, "", 0},
@@ -136,6 +147,33 @@ func TestRewrite(t *testing.T) {
 		after, ok := State{"f": test.was}.Apply(d.ops)
 		if !ok || after["f"] != test.now {
 			t.Errorf("%q to %q comes to %q", test.was, test.now, after["f"])
+		}
+	}
+}
+
+// A cell changes where it stands, in each form of a table.
+func TestWithCell(t *testing.T) {
+	tests := []struct {
+		file, text  string
+		row, column int
+		want        string
+	}{
+		{"a.csv", "name,age\nAna,3\nBo,4\nCy,5\n", 1, 1, "Bo,9"},
+		{"a.md", "| name | age |\n|---|---|\n| Ana | 3 |\n| Bo | 4 |\n| Cy | 5 |\n", 1, 1, "| Bo | 9 |"},
+		{
+			"a.json", "[\n{\"name\": \"Ana\", \"age\": 3},\n{\"name\": \"Bo\", \"age\": 4},\n" +
+				"{\"name\": \"Cy\", \"age\": 5}\n]", 1, 1,
+			"{\"name\": \"Bo\", \"age\": 9},",
+		},
+	}
+	for _, test := range tests {
+		d := Read(test.file, test.text)
+		if !d.hasRows() {
+			t.Errorf("%s has no rows", test.file)
+			continue
+		}
+		if line, ok := d.withCell(test.row, test.column, "9"); !ok || line != test.want {
+			t.Errorf("%s: %q, not %q", test.file, line, test.want)
 		}
 	}
 }

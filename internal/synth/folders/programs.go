@@ -209,6 +209,9 @@ func (d *Doc) hasPairs() bool { return len(d.Pairs) > 0 }
 func (d *Doc) hasItems() bool { return len(d.Items) > 0 }
 func (d *Doc) hasTable() bool { return d.Table != nil && d.Table.Label >= 0 && len(d.Table.Rows) > 2 }
 
+// hasRows reports whether a file has a table whose rows are lines, or objects that each have a line.
+func (d *Doc) hasRows() bool { return d.hasTable() && d.rows != nil }
+
 // group is a folder whose files note the same properties, and the table that they make: a row for each.
 type group struct {
 	dir   string
