@@ -24,7 +24,9 @@ func (m *maker) prove(ctx context.Context, list []*Candidate) error {
 			r := m.worlds[c.World]
 			plays[i] = play{Setup: r.setup, Calls: c.Calls, Attempt: attempt}
 			if m.writes(c) {
-				plays[i].Looks = r.looks
+				if plays[i].Looks = r.looks; c.noted != nil {
+					plays[i].Looks = append(slices.Clone(r.looks), c.noted.look)
+				}
 			}
 			c.Proof = append(c.Proof, plays[i].name())
 		}
@@ -211,6 +213,16 @@ func (m *maker) stateChecks(c *Candidate, a, b *Played) {
 			continue
 		}
 		c.Checks = append(c.Checks, check)
+	}
+	if n := len(r.looks); c.noted != nil && len(a.Seen) > n && len(b.Seen) > n {
+		line, found := addedLine(c.noted.before, a.Seen[n].Text, b.Seen[n].Text, a.At, b.At)
+		if c.Checks = nil; !found || !strings.Contains(line, c.program.Slot("v")) {
+			return
+		}
+		c.Checks = []scenario.Check{
+			{Type: scenario.StateCheck, Name: c.noted.look.Tool, Arguments: c.noted.look.Arguments,
+				Contains: &line},
+		}
 	}
 	if len(c.Checks) == 0 {
 		m.fileChecks(c, a, b)

@@ -20,6 +20,7 @@ type shelf struct {
 	realm  *realm
 	shown  map[*programs.Table]Call
 	finds  *finding // a reading tool that takes a thing's name; nil: there is none
+	views  *view    // a reading tool that takes a thing's key; nil: there is none
 	split  string   // "" where each task has its own
 	want   int
 }
@@ -45,6 +46,9 @@ func (m *maker) records(ctx context.Context, n int) ([]*Candidate, error) {
 	if err := m.learnFinds(ctx, shelves); err != nil {
 		return nil, err
 	}
+	if err := m.learnViews(ctx, shelves); err != nil {
+		return nil, err
+	}
 	acts, err := m.learnActs(ctx, shelves)
 	if err != nil {
 		return nil, err
@@ -54,7 +58,7 @@ func (m *maker) records(ctx context.Context, n int) ([]*Candidate, error) {
 		random := m.random("records", s.server, i)
 		seen := map[string]bool{}
 		for range int(overdrawn * float64(s.want)) {
-			p, calls := m.recordProgram(random, s, acts)
+			p, calls, noted := m.recordProgram(random, s, acts)
 			if p == nil {
 				continue
 			}
@@ -71,6 +75,7 @@ func (m *maker) records(ctx context.Context, n int) ([]*Candidate, error) {
 					Calls:   calls,
 					program: p,
 					shelf:   s,
+					noted:   noted,
 					told:    &told{Program: p, world: s.World},
 				},
 			)
@@ -184,6 +189,7 @@ func (m *maker) shelf(r *realm) *shelf {
 				) {
 				name = strings.Join(nouns(look.Tool), "_")
 			}
+			m.nameColumns(look.Tool, l.Records)
 			t := programs.TableOf(name, l.Records)
 			if t == nil || len(t.Rows) < 2 ||
 				slices.ContainsFunc(s.Tables, func(o *programs.Table) bool { return o.Name == t.Name }) {
@@ -196,6 +202,7 @@ func (m *maker) shelf(r *realm) *shelf {
 		return nil
 	}
 	programs.Relate(s.Tables)
+	programs.Understand(s.Tables)
 	return s
 }
 
@@ -282,32 +289,40 @@ func showsRow(text string, t *programs.Table, row []any) bool {
 	return true
 }
 
-// recordProgram draws a question or a change over a shelf, with the calls of a stranger.
-func (m *maker) recordProgram(r *rand.Rand, s *shelf, acts []act) (*programs.Program, []Call) {
+// recordProgram draws a question or a change over a shelf, with the calls of a stranger, and the look at a thing that
+// shows a change which no list does.
+func (m *maker) recordProgram(r *rand.Rand, s *shelf, acts []act) (*programs.Program, []Call, *noted) {
 	var able []act
 	for _, a := range acts {
 		if a.fits(s) {
 			able = append(able, a)
 		}
 	}
-	switch n := r.IntN(100); {
-	case n < 42 && len(able) > 0:
-		p, calls := m.change(r, s, pick(r, able))
+	if n := r.IntN(100); n < 42 && len(able) > 0 {
+		a := pick(r, able)
+		if a.does == actNote {
+			return m.changeNote(r, s, a)
+		}
+		p, calls := m.change(r, s, a)
 		if p == nil || r.IntN(6) > 0 {
-			return p, calls
+			return p, calls, nil
 		}
 		q := m.question(r, s)
 		if q == nil || s.tableByName(p.Slot("table")) == q.Tables[0] { // it might be asked of what has changed
-			return p, calls
+			return p, calls, nil
 		}
-		return p.Behind(q), append(calls, s.reads(q)...)
-	default:
-		q := m.question(r, s)
-		if q == nil {
-			return nil, nil
-		}
-		return q, s.reads(q)
+		return p.Behind(q), append(calls, s.reads(q)...), nil
 	}
+	if s.views != nil && r.IntN(4) == 0 {
+		if p, calls := s.noteQuestion(r); p != nil {
+			return p, calls, nil
+		}
+	}
+	q := m.question(r, s)
+	if q == nil {
+		return nil, nil, nil
+	}
+	return q, s.reads(q), nil
 }
 
 // reads are the calls that show the tables of a question.

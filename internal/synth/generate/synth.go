@@ -108,6 +108,7 @@ type Candidate struct {
 	own     *own              // nil: it is not of a kind of the user's
 	program *programs.Program // nil: the task says its own call
 	shelf   *shelf            // in which the program takes place
+	noted   *noted            // shows a change that no look shows; nil: there is none
 	told    *told             // a program as it is worded; nil where the task is of none
 
 	Task     string            // once it is worded

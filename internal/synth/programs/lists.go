@@ -12,13 +12,17 @@ type Listing struct {
 	Records []Record
 }
 
-// Listings are all lists of objects in a JSON text, or in Python's, and the table that lines make.
+// Listings are all lists of objects in a JSON text, or in Python's, and the table that lines make, with a header or
+// behind ids.
 func Listings(text string) (all []Listing) {
 	text = strings.TrimSpace(text)
 	value := []byte(text)
 	if !json.Valid(value) {
 		translated, ok := pythonToJSON(text)
 		if !ok {
+			if name, records := fromOutline(text); len(records) > 0 {
+				return []Listing{{name, records}}
+			}
 			if records := fromLines(text); len(records) > 0 {
 				return []Listing{{"", records}}
 			}

@@ -40,6 +40,7 @@ func needed() map[string]string {
 		"having": "many n others", "compare_count": "others x y", "compare_sum": "attr others x y",
 		"compare_avg": "attr others x y",
 		"new_table":   "given n old",
+		"append_as":   "attr v x|one",
 
 		"answer_write": "name", "biggest": "folder", "boxes_count": "file", "boxes_done": "file",
 		"boxes_open": "file", "file_copy": "file folder name", "file_create": "folder lines name",

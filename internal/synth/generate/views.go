@@ -1,0 +1,172 @@
+package generate
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// view is a tool that shows one thing by its key, and what it says of each thing of a table beside what is listed.
+type view struct {
+	tool   *subject
+	field  string // that takes the key
+	table  *programs.Table
+	before map[string]string      // what it shows, by key
+	notes  map[string][][2]string // properties of a thing, by key
+}
+
+// mostViews bounds the things of one state that are viewed.
+const mostViews = 12
+
+// call views the thing with a key.
+func (v *view) call(key string) Call {
+	arguments, _ := json.Marshal(map[string]string{v.field: key}) // of texts
+	return Call{Tool: v.tool.Name, Arguments: arguments}
+}
+
+// keyField is the one parameter that a tool must have, where that is a text that may be a key; "" where there is none.
+func (s *subject) keyField() (name string) {
+	for _, p := range s.schema.fields {
+		switch {
+		case !p.required:
+		case name != "" || p.kind != "string" || len(p.choices) > 0:
+			return ""
+		default:
+			name = p.name
+		}
+	}
+	return name
+}
+
+// nameColumns names what an outline does not name itself, by a parameter of the server's tools that takes the values:
+// "To Do" above and "HIGH" before an entry are its status and its priority. Values are spelt as the parameter has them.
+func (m *maker) nameColumns(tool string, records []programs.Record) {
+	for _, name := range []string{programs.OutlineGroup, programs.OutlineTag} {
+		at := slices.Index(records[0].Names, name)
+		if at < 0 {
+			continue
+		}
+		for _, s := range m.tools {
+			if s.Server != m.byName[tool].Server {
+				continue
+			}
+			i := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.takesAll(records, at) })
+			if i < 0 {
+				continue
+			}
+			for k := range records {
+				records[k].Names[at] = s.schema.fields[i].name
+				if v := records[k].Values[at]; v != nil {
+					records[k].Values[at] = s.schema.fields[i].spelt(programs.Show(v))
+				}
+			}
+			break
+		}
+	}
+}
+
+// takesAll reports whether the values of a column are all choices of a parameter.
+func (p param) takesAll(records []programs.Record, at int) bool {
+	return len(p.choices) > 1 && !slices.ContainsFunc(records, func(r programs.Record) bool {
+		return r.Values[at] != nil && p.spelt(programs.Show(r.Values[at])) == ""
+	})
+}
+
+// spelt is a choice as the parameter has it; "" where it has none like it.
+func (p param) spelt(value string) string {
+	for _, c := range p.choices {
+		if text := textOf(c); strings.EqualFold(text, value) {
+			return text
+		}
+	}
+	return ""
+}
+
+// learnViews tries the reading tools with the key of a thing: one that shows its name views things. What it says of
+// each is noted.
+func (m *maker) learnViews(ctx context.Context, shelves []*shelf) error {
+	for _, s := range shelves {
+		for _, t := range s.Tables {
+			if s.views != nil || t.Key < 0 || t.Label < 0 || t.Key == t.Label ||
+				t.Columns[t.Key].Kind != programs.Text {
+				continue
+			}
+			for _, tool := range m.tools {
+				field := tool.keyField()
+				if tool.Server != s.server || !tool.pure || field == "" {
+					continue
+				}
+				v := &view{tool: tool, field: field, table: t, before: map[string]string{},
+					notes: map[string][][2]string{}}
+				if ok, err := m.viewAll(ctx, s, v); err != nil {
+					return err
+				} else if ok {
+					s.views = v
+					break
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// viewAll views the first things of a table; ok is false where the tool does not show them.
+func (m *maker) viewAll(ctx context.Context, s *shelf, v *view) (ok bool, err error) {
+	t := v.table
+	rows := t.Rows[:min(mostViews, len(t.Rows))]
+	for i := range rows {
+		if i == 1 && !ok { // one tells
+			return false, nil
+		}
+		key := programs.Show(rows[i][t.Key])
+		got, err := m.playAndTell(ctx, "view", []play{{Setup: s.realm.setup, Calls: []Call{v.call(key)}}})
+		if err != nil {
+			return false, err
+		}
+		if got[0].Lost != "" || !got[0].Results[0].ok() {
+			return false, nil
+		}
+		text := got[0].Results[0].Text
+		if ok = strings.Contains(text, programs.Show(rows[i][t.Label])); !ok {
+			return false, nil
+		}
+		v.before[key] = text
+		for _, note := range programs.Notes(text) {
+			if v.tells(note, rows[i]) && !saysNow(note[1], []int64{got[0].At}) && strings.Count(text, note[1]) == 1 {
+				v.notes[key] = append(v.notes[key], note)
+			}
+		}
+	}
+	return ok, nil
+}
+
+// tells reports whether a note says what the list does not, and something.
+func (v *view) tells(note [2]string, row []any) bool {
+	value := strings.ToLower(note[1])
+	nothing := value == "none" || value == "(none)" || value == "-" || strings.HasPrefix(value, "no ") ||
+		strings.Contains(value, dirMark)
+	return !nothing && len(value) <= 80 && !slices.ContainsFunc(row, func(o any) bool {
+		listed := strings.ToLower(programs.Show(o))
+		return listed != "" && (strings.Contains(value, listed) || strings.Contains(listed, value))
+	})
+}
+
+// noteQuestion asks for what a view says of a thing.
+func (s *shelf) noteQuestion(r *rand.Rand) (*programs.Program, []Call) {
+	row := pick(r, s.views.table.Rows)
+	key := programs.Show(row[s.views.table.Key])
+	notes := s.views.notes[key]
+	if len(notes) == 0 || s.views.table.NameOf(row) == "" {
+		return nil, nil
+	}
+	note := pick(r, notes)
+	slots := s.views.table.Slots(row)
+	slots["attr"] = programs.Words(note[0])
+	p := programs.NewQuestion(programs.Lookup, "lookup", slots,
+		programs.Answer{Form: "text", Values: []string{strings.TrimPrefix(note[1], "@")}}, s.views.table)
+	return p, []Call{s.shown[s.views.table], s.views.call(key)}
+}
