@@ -175,17 +175,20 @@ func (m *maker) unknown(d *draftOf) string {
 	if played == nil {
 		return ""
 	}
-	var shown, asked strings.Builder
-	asked.WriteString(d.Task)
+	var c known.Context
+	c.Ask(d.Task)
+	for _, call := range d.of.Calls {
+		c.Call(string(call.Arguments))
+	}
 	for _, r := range played.Results {
-		shown.WriteString(r.Text + "\n")
+		c.Show(r.Text)
 	}
 	for _, name := range d.of.tools() {
 		if s := m.byName[name]; s != nil {
-			asked.WriteString("\n" + s.Name + "\n" + s.Description + "\n" + string(s.InputSchema))
+			c.Offer(s.Name + "\n" + s.Description + "\n" + string(s.InputSchema))
 		}
 	}
-	if value := known.Missing(asked.String(), shown.String(), d.GoldAnswer); value != "" {
+	if c.Missing(d.GoldAnswer) != "" {
 		return "its answer is in no result and not in the task"
 	}
 	return ""
