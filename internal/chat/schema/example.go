@@ -226,10 +226,22 @@ func (d *drawer) object(all []*jsonschema.Schema, depth int) (any, bool) {
 			more--
 		}
 	}
-	for try := 0; len(out) < least && try < 8*least; try++ {
+	want := least
+	if depth > 0 && len(names) == 0 && isMap(all) {
+		want = max(least, 1) // an empty one says nothing
+	}
+	for try := 0; len(out) < want && try < 8*want; try++ {
 		put(d.name(all))
 	}
 	return out, d.dependents(all, put, out) && len(out) >= least
+}
+
+// isMap reports whether schemas say what members under any name are, or under those of a pattern.
+func isMap(all []*jsonschema.Schema) bool {
+	return slices.ContainsFunc(all, func(s *jsonschema.Schema) bool {
+		_, more := s.AdditionalProperties.(*jsonschema.Schema)
+		return more || len(s.PatternProperties) > 0
+	})
 }
 
 // dependents puts what members that are there require.
@@ -283,8 +295,13 @@ func schemasOf(all []*jsonschema.Schema, name string) (of []*jsonschema.Schema) 
 // name draws one for a member that no schema names.
 func (d *drawer) name(all []*jsonschema.Schema) string {
 	for _, s := range all {
+		var forms []string
 		for form := range s.PatternProperties {
-			if text, ok := d.matching(form.String()); ok {
+			forms = append(forms, form.String())
+		}
+		slices.Sort(forms)
+		for _, form := range forms {
+			if text, ok := d.matching(form); ok {
 				return text
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 )
 
 // withoutNulls leaves out members that are null, at every depth. A data set whose column has one type for all rows
@@ -47,8 +48,8 @@ func drop(v chat.Value, keep []string) chat.Value {
 }
 
 // withoutFilling leaves members of arguments out that are null, but for those that the schema of the tool lets be null:
-// null may be what was meant. schema is nil where none is known.
-func withoutFilling(v jsontext.Value, schema *chat.Object) jsontext.Value {
+// null may be what was meant. of is empty where none is known.
+func withoutFilling(v jsontext.Value, of *schema.Document) jsontext.Value {
 	if !bytes.Contains(v, []byte("null")) {
 		return v
 	}
@@ -56,32 +57,38 @@ func withoutFilling(v jsontext.Value, schema *chat.Object) jsontext.Value {
 	if err != nil {
 		return v
 	}
-	out, err := chat.AppendJSON(nil, dropUnfilled(value, schema), chat.Format{KeepNumbers: true})
+	out, err := chat.AppendJSON(nil, dropUnfilled(value, of, of.Object()), chat.Format{KeepNumbers: true})
 	if err != nil {
 		return v
 	}
 	return out
 }
 
-func dropUnfilled(v chat.Value, schema *chat.Object) chat.Value {
+// dropUnfilled drops from a value of a part of a schema.
+func dropUnfilled(v chat.Value, of *schema.Document, part *chat.Object) chat.Value {
+	part = of.Follow(part)
 	switch v := v.(type) {
 	case []chat.Value:
-		items := member(schema, "items")
+		var items *chat.Object
+		if part != nil {
+			given, _ := part.Get("items")
+			items, _ = given.(*chat.Object)
+		}
 		for i := range v {
-			v[i] = dropUnfilled(v[i], items)
+			v[i] = dropUnfilled(v[i], of, items)
 		}
 	case *chat.Object:
-		out, properties := &chat.Object{}, member(schema, "properties")
+		out := &chat.Object{}
 		var required []chat.Value
-		if schema != nil {
-			given, _ := schema.Get("required")
+		if part != nil {
+			given, _ := part.Get("required")
 			required, _ = given.([]chat.Value)
 		}
 		for i := range v.Len() {
 			key, value := v.At(i)
-			own := member(properties, key)
-			if value != nil || own != nil && (allowsNull(own) || slices.Contains(required, chat.Value(key))) {
-				out.Set(key, dropUnfilled(value, own))
+			own, _ := schema.Member(part, key)
+			if value != nil || own != nil && (allowsNull(of, own, 0) || slices.Contains(required, chat.Value(key))) {
+				out.Set(key, dropUnfilled(value, of, own))
 			}
 		}
 		return out
@@ -89,20 +96,14 @@ func dropUnfilled(v chat.Value, schema *chat.Object) chat.Value {
 	return v
 }
 
-// member is an object's member that is an object, else nil.
-func member(o *chat.Object, name string) *chat.Object {
-	if o == nil {
-		return nil
+// allowsNull reports whether a schema says that null is a value.
+func allowsNull(of *schema.Document, part *chat.Object, depth int) bool {
+	const deepest = 8
+	if part = of.Follow(part); part == nil || depth > deepest {
+		return false
 	}
-	v, _ := o.Get(name)
-	out, _ := v.(*chat.Object)
-	return out
-}
-
-// allowsNull reports whether a schema says by itself that null is a value.
-func allowsNull(schema *chat.Object) bool {
-	for i := range schema.Len() {
-		switch key, v := schema.At(i); key {
+	for i := range part.Len() {
+		switch key, v := part.At(i); key {
 		case "type":
 			if list, several := v.([]chat.Value); v == "null" || several && slices.Contains(list, chat.Value("null")) {
 				return true
@@ -117,8 +118,10 @@ func allowsNull(schema *chat.Object) bool {
 			}
 		case "anyOf", "oneOf":
 			list, _ := v.([]chat.Value)
-			if slices.ContainsFunc(list,
-				func(x chat.Value) bool { o, is := x.(*chat.Object); return is && allowsNull(o) }) {
+			if slices.ContainsFunc(list, func(x chat.Value) bool {
+				o, is := x.(*chat.Object)
+				return is && allowsNull(of, o, depth+1)
+			}) {
 				return true
 			}
 		}
@@ -126,16 +129,11 @@ func allowsNull(schema *chat.Object) bool {
 	return false
 }
 
-// argumentsSchema is the schema of the arguments of a tool, nil where none is known.
-func argumentsSchema(tools []chat.Tool, name string) *chat.Object {
+// argumentsSchema is the schema of the arguments of a tool, an empty one where none is known.
+func argumentsSchema(tools []chat.Tool, name string) *schema.Document {
 	i := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == name })
 	if i < 0 {
-		return nil
+		return &schema.Document{}
 	}
-	v, err := chat.Decode(tools[i].InputSchema, chat.DecodeOptions{LastWins: true})
-	if err != nil {
-		return nil
-	}
-	out, _ := v.(*chat.Object)
-	return out
+	return schema.ReadDocument(tools[i].InputSchema)
 }

@@ -19,7 +19,7 @@ const (
 // better are returned as they are, with no change: fewer violations are better, none is valid.
 func (t *tool) coerce(arguments string) (string, []Change) {
 	verdict, reasons := t.schema.Validate(arguments)
-	if verdict != schema.Invalid || t.shape == nil {
+	if verdict != schema.Invalid || t.document.Object() == nil {
 		return arguments, nil
 	}
 	v, err := chat.Decode([]byte(arguments), chat.DecodeOptions{})
@@ -27,10 +27,10 @@ func (t *tool) coerce(arguments string) (string, []Change) {
 	if err != nil || !ok {
 		return arguments, nil
 	}
-	c := coercion{root: t.shape}
+	c := coercion{document: t.document}
 	for range maxCoercePasses {
 		before := len(c.changes)
-		object = c.object(t.shape, object, "", 0)
+		object = c.object(t.document.Follow(t.document.Object()), object, "", 0)
 		if len(c.changes) == before {
 			break
 		}
@@ -47,23 +47,23 @@ func (t *tool) coerce(arguments string) (string, []Change) {
 }
 
 type coercion struct {
-	root    *chat.Object
-	changes []Change
+	document *schema.Document
+	changes  []Change
 }
 
 func (c *coercion) did(kind, where string) { c.changes = append(c.changes, Change{kind, where}) }
 
 // object mends names first, then values.
 func (c *coercion) object(shape, o *chat.Object, at string, depth int) *chat.Object {
-	properties := objectAt(shape, "properties")
-	if properties == nil || depth > maxCoerceDepth {
+	if shape == nil || depth > maxCoerceDepth {
 		return o
 	}
+	properties := objectAt(shape, "properties")
 	if at == "" && o.Len() == 1 {
 		key, inner := o.At(0)
 		if below, ok := inner.(*chat.Object); ok &&
 			slices.Contains([]string{"arguments", "parameters", "args", "params", "input"}, key) {
-			if _, its := properties.Get(key); !its {
+			if _, its := schema.Member(shape, key); !its && properties != nil {
 				c.did(Unwrapped, "/"+key)
 				o = below
 			}
@@ -72,13 +72,15 @@ func (c *coercion) object(shape, o *chat.Object, at string, depth int) *chat.Obj
 	out := &chat.Object{}
 	for i := range o.Len() {
 		key, value := o.At(i)
-		if _, known := properties.Get(key); !known {
+		below, known := schema.Member(shape, key)
+		if !known {
 			name, ok := nearest(key, missing(properties, o))
 			switch {
 			case ok:
 				c.did(ArgumentName, at+"/"+name)
 				key = name
-			case forbidden(shape):
+				below, _ = schema.Member(shape, key)
+			case forbidden(shape) && (properties != nil || objectAt(shape, "patternProperties") != nil):
 				c.did(Dropped, at+"/"+key)
 				continue
 			}
@@ -86,10 +88,9 @@ func (c *coercion) object(shape, o *chat.Object, at string, depth int) *chat.Obj
 		if _, twice := out.Get(key); twice {
 			continue
 		}
-		if sub, _ := properties.Get(key); sub != nil {
-			below, _ := sub.(*chat.Object)
-			value = c.value(c.resolve(below), value, at+"/"+key, depth+1)
-			if value == nil && below != nil && !nullable(c.resolve(below)) && !isRequired(shape, key) {
+		if below = c.document.Follow(below); below != nil {
+			value = c.value(below, value, at+"/"+key, depth+1)
+			if value == nil && !nullable(below) && !isRequired(shape, key) {
 				c.did(Dropped, at+"/"+key)
 				continue
 			}
@@ -123,7 +124,7 @@ func (c *coercion) value(shape *chat.Object, v chat.Value, at string, depth int)
 				return one
 			}
 		}
-		items := c.resolve(objectAt(shape, "items"))
+		items := c.document.Follow(objectAt(shape, "items"))
 		for i := range v {
 			v[i] = c.value(items, v[i], at, depth+1)
 		}
@@ -168,7 +169,7 @@ func (c *coercion) retype(types []string, shape *chat.Object, v chat.Value, at s
 		}
 	}
 	if slices.Contains(types, "array") && v != nil {
-		items := c.resolve(objectAt(shape, "items"))
+		items := c.document.Follow(objectAt(shape, "items"))
 		if one := c.value(items, v, at, depth+1); items == nil || len(typesOf(items)) == 0 ||
 			fitsType(typesOf(items), one) {
 			return took([]chat.Value{one})
@@ -207,27 +208,6 @@ func (c *coercion) enumerate(options []chat.Value, v chat.Value, at string) chat
 	}
 	c.did(EnumCase, at)
 	return found[0]
-}
-
-// resolve follows a reference within the schema.
-func (c *coercion) resolve(shape *chat.Object) *chat.Object {
-	for range maxCoerceDepth {
-		if shape == nil {
-			return nil
-		}
-		ref, _ := shape.Get("$ref")
-		path, ok := ref.(string)
-		if !ok {
-			return shape
-		}
-		shape = nil
-		for _, where := range []string{"$defs", "definitions"} {
-			if name, cut := strings.CutPrefix(path, "#/"+where+"/"); cut {
-				shape = objectAt(objectAt(c.root, where), name)
-			}
-		}
-	}
-	return nil
 }
 
 func isNumber(text string) bool {

@@ -73,17 +73,16 @@ type Fixer struct {
 }
 
 type tool struct {
-	schema *schema.Schema
-	shape  *chat.Object // the inputSchema; nil where it is no JSON object
+	schema   *schema.Schema
+	document *schema.Document
 }
 
 // NewFixer returns the fixer for calls of these tools.
 func NewFixer(tools []chat.Tool) *Fixer {
 	f := &Fixer{tools: map[string]*tool{}}
 	for _, t := range tools {
-		x := &tool{schema: schema.Compile(t.InputSchema)}
-		if v, err := chat.Decode(t.InputSchema, chat.DecodeOptions{LastWins: true}); err == nil {
-			x.shape, _ = v.(*chat.Object)
+		x := &tool{schema: schema.Compile(t.InputSchema), document: schema.ReadDocument(t.InputSchema)}
+		if x.document.Root != nil {
 			f.list = append(f.list, t)
 		}
 		f.tools[t.Name] = x

@@ -67,6 +67,9 @@ func forbidden(shape *chat.Object) bool {
 
 // missing are the properties that an object has not.
 func missing(properties, o *chat.Object) (names []string) {
+	if properties == nil {
+		return nil
+	}
 	for _, key := range properties.Keys() {
 		if _, there := o.Get(key); !there {
 			names = append(names, key)

@@ -3,13 +3,14 @@ package generate
 import (
 	"bytes"
 	"encoding/json"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/chat"
+	"hone/internal/chat/schema"
 )
 
 // param is what a schema says of one value.
@@ -66,33 +67,33 @@ func find(raw json.RawMessage, name string) json.RawMessage {
 }
 
 // readParam reads a tool's inputSchema: its object.
-func readParam(schema json.RawMessage) param { return reader{schema}.read("", schema, 0) }
+func readParam(of json.RawMessage) param { return reader{schema.ReadDocument(of)}.read("", of, 0) }
 
-type reader struct{ root json.RawMessage }
+type reader struct{ document *schema.Document }
 
 // maxDepth bounds schemas that hold themselves.
 const maxDepth = 8
 
-func (r reader) read(name string, schema json.RawMessage, depth int) param {
+func (r reader) read(name string, of json.RawMessage, depth int) param {
 	p := param{name: name}
 	if depth > maxDepth {
 		return p
 	}
-	if target := r.target(textOf(find(schema, "$ref"))); target != nil {
+	if target := r.target(of); target != nil {
 		q := r.read(name, target, depth+1)
-		if own := textOf(find(schema, "description")); own != "" {
+		if own := textOf(find(of, "description")); own != "" {
 			q.description = own
 			q.state()
 		}
 		return q
 	}
-	for _, m := range members(schema) {
+	for _, m := range members(of) {
 		r.keyword(&p, m, depth)
 	}
 	if p.kind == "" && len(p.fields) > 0 {
 		p.kind = "object"
 	}
-	for _, name := range textsOf(find(schema, "required")) {
+	for _, name := range textsOf(find(of, "required")) {
 		p.require(name)
 	}
 	p.examples = append(p.examples, quotedExamples(p.description)...)
@@ -111,32 +112,17 @@ func (p *param) require(name string) {
 	p.fields = append(p.fields, param{name: name, required: true})
 }
 
-// target is what a reference within the document refers to, nil where it is none: a JSON pointer (RFC 6901), perhaps
-// behind the document's own $id.
-func (r reader) target(reference string) json.RawMessage {
-	base, pointer, found := strings.Cut(reference, "#")
-	if !found || base != "" && base != textOf(find(r.root, "$id")) || pointer != "" && pointer[0] != '/' {
-		return nil
-	}
-	if plain, err := url.PathUnescape(pointer); err == nil {
-		pointer = plain
-	}
-	target := r.root
-	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if pointer == "" {
-			break
-		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		if i, err := strconv.Atoi(step); err == nil && bytes.HasPrefix(target, []byte("[")) {
-			if list := listOf(target); i >= 0 && i < len(list) {
-				target = list[i]
-				continue
+// target is what a part of the document refers to, nil where it refers to nothing in it.
+func (r reader) target(of json.RawMessage) json.RawMessage {
+	for _, key := range schema.References() {
+		if to, ok := r.document.At(textOf(find(of, key))); ok && find(of, key) != nil {
+			raw, err := chat.AppendJSON(nil, to, chat.Format{KeepNumbers: true})
+			if err == nil {
+				return raw
 			}
-			return nil
 		}
-		target = find(target, step)
 	}
-	return target
+	return nil
 }
 
 func (r reader) keyword(p *param, m member, depth int) {

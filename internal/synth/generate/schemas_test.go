@@ -24,6 +24,12 @@ func TestArgumentsOfAnySchema(t *testing.T) {
 		`{"type":"object","properties":{"filter":{"type":"object","minProperties":1}},"required":["filter"]}`,
 		`{"type":"object","properties":{"kind":{"enum":["a","b"]}},"required":["kind"],"if":{"properties":{"kind":{"const":"a"}}},"then":{"required":["x"]},"else":{"required":["y"]}}`,
 		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"dependentRequired":{"a":["b"]}}`,
+		`{"type":"object","properties":{"tags":{"type":"object","additionalProperties":{"type":"integer"}}},"required":["tags"]}`,
+		`{"type":"object","properties":{"tags":{"patternProperties":{"^x-[a-z]+$":{"type":"string"}},"additionalProperties":false,"type":"object"}},"required":["tags"]}`,
+		`{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object","additionalProperties":{"type":["number","null"]}}}},"required":["rows"]}`,
+		`{"type":"object","$defs":{"n":{"$anchor":"count","type":"integer"}},"properties":{"n":{"$ref":"#count"}},"required":["n"]}`,
+		`{"$dynamicAnchor":"node","type":"object","properties":{"value":{"type":"integer"},"next":{"$dynamicRef":"#node"}},"required":["value"]}`,
+		`{"type":"object","$defs":{"n":{"$id":"count.json","type":"integer"}},"properties":{"n":{"$ref":"count.json"}},"required":["n"]}`,
 	} {
 		s := &subject{Tool: toolOf("ask", "Ask.", schema)}
 		s.schema = readParam(s.InputSchema)
@@ -33,6 +39,17 @@ func TestArgumentsOfAnySchema(t *testing.T) {
 				t.Errorf("%s: %s, %v", schema, arguments, ok)
 				break
 			}
+		}
+	}
+}
+
+// A parameter behind an anchor, a dynamic reference or the $id of a part is read as behind a pointer.
+func TestParametersBehindReferences(t *testing.T) {
+	for _, ref := range []string{`"$ref":"#/$defs/a"`, `"$ref":"#here"`, `"$dynamicRef":"#there"`, `"$ref":"part.json"`} {
+		p := readParam([]byte(`{"type":"object","properties":{"day":{` + ref + `}},"$defs":{"a":{"$id":"part.json",
+			"$anchor":"here","$dynamicAnchor":"there","type":"integer","minimum":3,"description":"a day"}}}`))
+		if day := p.fields[0]; day.kind != "integer" || day.min == nil || *day.min != 3 || day.description != "a day" {
+			t.Errorf("%s: %+v", ref, day)
 		}
 	}
 }

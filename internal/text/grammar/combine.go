@@ -2,49 +2,37 @@ package grammar
 
 import (
 	"fmt"
-	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 )
 
-// resolve finds the part of a document that a reference points to, by JSON Pointer (RFC 6901) in a fragment.
-func resolve(root chat.Value, ref chat.Value, at string) (chat.Value, error) {
-	pointer, _ := ref.(string)
-	path, local := strings.CutPrefix(pointer, "#")
-	if !local {
-		return nil, fmt.Errorf("$ref at %s points to %q, which is in another document", at, pointer)
+// resolve finds the part of a document that a reference names.
+func (b *builder) resolve(root chat.Value, ref chat.Value, at string) (chat.Value, error) {
+	o, _ := root.(*chat.Object)
+	d := b.documents[o]
+	if d == nil {
+		d = &schema.Document{Root: root}
+		b.documents[o] = d
 	}
-	if plain, err := url.PathUnescape(path); err == nil {
-		path = plain
+	name, _ := ref.(string)
+	switch v, ok := d.At(name); {
+	case ok && name != "":
+		return v, nil
+	case strings.HasPrefix(name, "#"):
+		return nil, fmt.Errorf("$ref at %s points to %q, where nothing is", at, name)
 	}
-	v := root
-	for _, step := range strings.Split(path, "/")[1:] {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		found := false
-		switch in := v.(type) {
-		case *chat.Object:
-			v, found = in.Get(step)
-		case []chat.Value:
-			if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(in) {
-				v, found = in[i], true
-			}
-		}
-		if !found {
-			return nil, fmt.Errorf("$ref at %s points to %q, where nothing is", at, pointer)
-		}
-	}
-	return v, nil
+	return nil, fmt.Errorf("$ref at %s points to %q, which is in another document", at, name)
 }
 
 // silent reports whether a keyword demands nothing by itself.
 func silent(key string) bool {
 	return slices.Contains([]string{
 		"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment",
-		"$id", "id", "$schema", "$anchor", "$defs", "definitions", "discriminator", "format",
+		"$id", "id", "$schema", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$defs", "definitions", "discriminator", "format",
 	}, key)
 }
 
@@ -62,8 +50,8 @@ func beside(o *chat.Object, but string) *chat.Object {
 // all is a schema that holds others to be met too: one alone is itself, more are put into one.
 func (b *builder) all(root chat.Value, o *chat.Object, key string, v chat.Value, at string, depth int) (symbol, error) {
 	alone := beside(o, key).Len() == 0
-	if key == "$ref" && alone {
-		target, err := resolve(root, v, at)
+	if slices.Contains(schema.References(), key) && alone {
+		target, err := b.resolve(root, v, at)
 		if err != nil {
 			return symbol{}, err
 		}
@@ -170,8 +158,8 @@ func (m *merger) add(s chat.Value, at string, depth int) error {
 	for i := range o.Len() {
 		key, v := o.At(i)
 		switch key {
-		case "$ref":
-			target, err := resolve(m.root, v, at)
+		case "$ref", "$dynamicRef", "$recursiveRef":
+			target, err := m.b.resolve(m.root, v, at)
 			if err != nil {
 				return err
 			}

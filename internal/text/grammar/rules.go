@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 )
 
 // symbol is one of: a set of bytes, a byte, an added token, a rule, or a rule that is repeated.
@@ -57,13 +58,16 @@ type builder struct {
 	made   map[*chat.Object]int32
 	shared map[string]int32 // rules that all schemas have
 	unheld map[string]bool
+	// by their root, for what references name
+	documents map[*chat.Object]*schema.Document
 	// compact is that of calls: between JSON's tokens stands one blank or none. They are read by machines, and tokens
 	// are few.
 	compact bool
 }
 
 func newBuilder(v *Vocabulary) *builder {
-	b := &builder{words: v, made: map[*chat.Object]int32{}, shared: map[string]int32{}, unheld: map[string]bool{}}
+	b := &builder{words: v, made: map[*chat.Object]int32{}, shared: map[string]int32{}, unheld: map[string]bool{},
+		documents: map[*chat.Object]*schema.Document{}}
 	b.promise()
 	return b
 }

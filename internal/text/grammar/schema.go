@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 )
 
 // maxDepth bounds schemas inside each other, maxCount the numbers of minItems, maxLength and their like.
@@ -43,7 +44,7 @@ func (b *builder) schema(root, s chat.Value, at string, depth int) (symbol, erro
 
 // whole is a schema of several keywords, each of which demands something.
 func (b *builder) whole(root chat.Value, o *chat.Object, at string, depth int) (symbol, error) {
-	for _, key := range []string{"$ref", "allOf"} {
+	for _, key := range append(schema.References(), "allOf") {
 		if v, ok := o.Get(key); ok {
 			return b.all(root, o, key, v, at, depth)
 		}
@@ -85,7 +86,7 @@ func (b *builder) note(o *chat.Object, at string) {
 	for _, key := range []string{
 		"pattern", "patternProperties", "propertyNames", "multipleOf", "uniqueItems", "contains", "minContains",
 		"maxContains", "minProperties", "maxProperties", "not", "if", "then", "else", "dependentRequired",
-		"dependentSchemas", "dependencies", "$dynamicRef", "unevaluatedProperties",
+		"dependentSchemas", "dependencies", "unevaluatedProperties",
 	} {
 		if v, ok := o.Get(key); ok && v != false {
 			b.unheld[key+" at "+at] = true
@@ -106,7 +107,7 @@ func typesOf(o *chat.Object, at string) ([]string, error) {
 			return slices.ContainsFunc(keys, func(k string) bool { _, ok := o.Get(k); return ok })
 		}
 		var told []string
-		if says("properties", "required", "additionalProperties") {
+		if says("properties", "patternProperties", "required", "additionalProperties") {
 			told = append(told, "object")
 		}
 		if says("items", "prefixItems") {
@@ -261,20 +262,40 @@ func (b *builder) object(root chat.Value, o *chat.Object, at string, depth int) 
 	return b.rule(join(bytes("{"), one(rest[0]))), nil
 }
 
-// free is an object of which no property is named.
+// free is an object of which no property is named. Its members have a schema of those whose names match a pattern, or
+// that of others; whether the name matches is not held.
 func (b *builder) free(root chat.Value, o *chat.Object, at string, depth int) (symbol, error) {
 	more, ok := o.Get("additionalProperties")
-	if _, named := o.Get("properties"); more == false || named && !ok {
+	of, _ := o.Get("patternProperties")
+	patterns, _ := of.(*chat.Object)
+	_, named := o.Get("properties")
+	var schemas []sequence
+	for i := 0; patterns != nil && i < patterns.Len(); i++ {
+		pattern, below := patterns.At(i)
+		if below == false {
+			continue
+		}
+		x, err := b.schema(root, below, at+"/patternProperties/"+pattern, depth+1)
+		if err != nil {
+			return symbol{}, err
+		}
+		schemas = append(schemas, one(x))
+	}
+	switch _, is := more.(*chat.Object); {
+	case is:
+		x, err := b.schema(root, more, at+"/additionalProperties", depth+1)
+		if err != nil {
+			return symbol{}, err
+		}
+		schemas = append(schemas, one(x))
+	case ok && more != true && more != false:
+		return symbol{}, fmt.Errorf("the schema at %s/additionalProperties is no object", at)
+	case more == true, !ok && !named && len(schemas) == 0:
+		return b.anyObject(), nil
+	case len(schemas) == 0:
 		return b.rule(join(bytes("{"), one(b.space()), bytes("}"))), nil
 	}
-	if !ok || more == true {
-		return b.anyObject(), nil
-	}
-	x, err := b.schema(root, more, at+"/additionalProperties", depth+1)
-	if err != nil {
-		return symbol{}, err
-	}
-	return b.rule(b.members(one(b.text(0, -1)), x)...), nil
+	return b.rule(b.members(one(b.text(0, -1)), b.rule(schemas...))...), nil
 }
 
 // constants is one of several values. Their numbers are written as the schema writes them.

@@ -53,7 +53,8 @@ func drawCalls(t *rapid.T) (calls []chat.ToolCall, tools []chat.Tool) {
 		for _, key := range rapid.SliceOfNDistinct(identifiers(), 0, 4, rapid.ID).Draw(t, "keys") {
 			value := values(2).Draw(t, "value")
 			members = append(members, quote(key)+": "+value)
-			properties = append(properties, quote(key)+`: {"type": "`+typeOf([]byte(value))[0]+`"}`)
+			decoded, _ := chat.Decode([]byte(value), chat.DecodeOptions{LastWins: true})
+			properties = append(properties, quote(key)+`: {"type": "`+typeOf(decoded)+`"}`)
 		}
 		slices.Sort(members)
 		calls = append(calls, chat.ToolCall{Name: name, Arguments: "{" + strings.Join(members, ", ") + "}"})

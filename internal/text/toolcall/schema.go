@@ -2,10 +2,7 @@ package toolcall
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 	"hone/internal/text/toolcall/repair"
 )
 
@@ -22,172 +20,202 @@ const maxSchemaDepth = 16
 // types knows which JSON types the tools allow for each of their parameters.
 type types struct {
 	tools []chat.Tool
-	mend  bool                           // Options.Repair
-	known map[string]map[string][]string // tool, parameter; filled when a tool is first called
+	mend  bool                      // Options.Repair
+	known map[string]*argumentTypes // by tool; filled when one is first called
 }
 
-// node is the part of a JSON Schema that types need.
-type node struct {
-	Type       json.RawMessage            `json:"type"`
-	Enum       []json.RawMessage          `json:"enum"`
-	Const      json.RawMessage            `json:"const"`
-	AnyOf      []json.RawMessage          `json:"anyOf"`
-	OneOf      []json.RawMessage          `json:"oneOf"`
-	AllOf      []json.RawMessage          `json:"allOf"`
-	Then       json.RawMessage            `json:"then"`
-	Else       json.RawMessage            `json:"else"`
-	ID         string                     `json:"$id"`
-	Ref        string                     `json:"$ref"`
-	Properties map[string]json.RawMessage `json:"properties"`
-	Additional json.RawMessage            `json:"additionalProperties"`
-	Required   json.RawMessage            `json:"required"`
-	Items      json.RawMessage            `json:"items"`
-	Prefix     json.RawMessage            `json:"prefixItems"`
-}
-
-// read reads a schema; ok is false where it is no object. A keyword of another shape, as PHP writes [] for an object,
-// says nothing, and the others hold.
-func (n *node) read(schema []byte) (ok bool) {
-	err := json.Unmarshal(schema, n)
-	wrong, is := errors.AsType[*json.UnmarshalTypeError](err)
-	return err == nil || is && wrong.Field != ""
+// argumentTypes are the types of a tool's parameters: of each that its schema names, and the parts of the schema that
+// speak of others, by a pattern of their name or of all of them.
+type argumentTypes struct {
+	document *schema.Document
+	named    map[string][]string
+	open     []*chat.Object
+	others   map[string][]string // of names that were asked for
 }
 
 // of returns the types of a parameter; none where the schema does not tell.
-func (t *types) of(tool, parameter string) []string { return t.parameters(tool)[parameter] }
+func (t *types) of(tool, parameter string) []string {
+	p := t.parameters(tool)
+	if all, named := p.named[parameter]; named {
+		return all
+	}
+	return p.typesOfOther(parameter)
+}
 
 // foreign reports whether the tool has parameters, and none of this name.
 func (t *types) foreign(tool, parameter string) bool {
-	all := t.parameters(tool)
-	_, has := all[parameter]
-	return len(all) > 0 && !has
+	p := t.parameters(tool)
+	_, has := p.named[parameter]
+	return len(p.named) > 0 && !has && p.typesOfOther(parameter) == nil
 }
 
-// parameters are the types of each parameter of a tool.
-func (t *types) parameters(tool string) map[string][]string {
-	if t.known == nil {
-		t.known = map[string]map[string][]string{}
+// typesOfOther are the types of a parameter that the schema does not name; nil where it does not speak of it.
+func (p *argumentTypes) typesOfOther(name string) []string {
+	all, known := p.others[name]
+	if known || len(p.open) == 0 {
+		return all
 	}
-	parameters, ok := t.known[tool]
+	for _, part := range p.open {
+		members, speaks := schema.Members(part, name)
+		if speaks {
+			all = append([]string{}, all...)
+		}
+		for _, member := range members {
+			all = append(all, newWalk(p.document).types(member, maxSchemaDepth)...)
+		}
+	}
+	p.others[name] = all
+	return all
+}
+
+// parameters are those of a tool.
+func (t *types) parameters(tool string) *argumentTypes {
+	if t.known == nil {
+		t.known = map[string]*argumentTypes{}
+	}
+	p, ok := t.known[tool]
 	if !ok {
-		parameters = map[string][]string{}
+		p = &argumentTypes{named: map[string][]string{}, others: map[string][]string{}}
 		for _, x := range t.tools {
 			if x.Name == tool {
-				newWalk(x.InputSchema).parameters(x.InputSchema, maxSchemaDepth, parameters)
+				p.document = schema.ReadDocument(x.InputSchema)
+				newWalk(p.document).parameters(p.document.Root, maxSchemaDepth, p)
 			}
 		}
-		t.known[tool] = parameters
+		t.known[tool] = p
 	}
-	return parameters
+	return p
 }
 
 // walk goes over a part of a schema and what it refers to, each reference once.
 type walk struct {
-	root     []byte // the whole schema
+	document *schema.Document
 	followed map[string]bool
 }
 
-func newWalk(root []byte) *walk { return &walk{root, map[string]bool{}} }
+func newWalk(document *schema.Document) *walk { return &walk{document, map[string]bool{}} }
 
-// parameters collects the types of the parameters that a schema names, itself or in its parts and alternatives.
-func (w *walk) parameters(schema []byte, depth int, out map[string][]string) {
-	var n node
-	if depth == 0 || !n.read(schema) {
+// parameters collects the types of the parameters that a schema names, itself or in its parts and alternatives. A
+// keyword of another shape, as PHP writes [] for an object, says nothing, and the others hold.
+func (w *walk) parameters(part chat.Value, depth int, out *argumentTypes) {
+	o, ok := part.(*chat.Object)
+	if depth == 0 || !ok {
 		return
 	}
-	for name, property := range n.Properties {
-		out[name] = append(out[name], newWalk(w.root).types(property, maxSchemaDepth)...)
+	if properties := objectAt(o, "properties"); properties != nil {
+		for i := range properties.Len() {
+			name, property := properties.At(i)
+			out.named[name] = append(out.named[name], newWalk(w.document).types(property, maxSchemaDepth)...)
+		}
 	}
-	for _, part := range slices.Concat(n.AllOf, n.AnyOf, n.OneOf, []json.RawMessage{n.Then, n.Else, w.refer(n.Ref)}) {
+	for _, key := range []string{"patternProperties", "additionalProperties", "unevaluatedProperties"} {
+		if objectAt(o, key) != nil {
+			out.open = append(out.open, o)
+			break
+		}
+	}
+	for _, part := range w.parts(o, "allOf", "anyOf", "oneOf", "then", "else") {
 		w.parameters(part, depth-1, out)
 	}
 }
 
-// refer is what a reference within the schema names, nil where that is nothing, or was followed before.
-func (w *walk) refer(ref string) json.RawMessage {
-	base, fragment, found := strings.Cut(ref, "#")
-	pointer, err := url.PathUnescape(fragment)
-	if w.followed[ref] || !found || err != nil {
-		return nil
-	}
-	w.followed[ref] = true
-	if base != "" {
-		var n node
-		if !n.read(w.root) || n.ID != base {
-			return nil
-		}
-	}
-	at := json.RawMessage(w.root)
-	for token := range jsontext.Pointer(pointer).Tokens() {
-		var object map[string]json.RawMessage
-		var list []json.RawMessage
-		if json.Unmarshal(at, &object) == nil {
-			at = object[token]
-		} else if i, err := strconv.Atoi(token); err == nil && json.Unmarshal(at, &list) == nil && i >= 0 &&
-			i < len(list) {
-			at = list[i]
+// parts are the schemas under keywords of one, and what it refers to, unless that was followed before.
+func (w *walk) parts(o *chat.Object, keys ...string) (all []chat.Value) {
+	for _, key := range keys {
+		v, _ := o.Get(key)
+		if list, ok := v.([]chat.Value); ok {
+			all = append(all, list...)
 		} else {
-			return nil
+			all = append(all, v)
 		}
 	}
-	return at
+	for _, key := range schema.References() {
+		v, _ := o.Get(key)
+		if ref, ok := v.(string); ok && !w.followed[ref] {
+			w.followed[ref] = true
+			to, _ := w.document.At(ref)
+			all = append(all, to)
+		}
+	}
+	return all
+}
+
+func objectAt(o *chat.Object, key string) *chat.Object {
+	v, _ := o.Get(key)
+	below, _ := v.(*chat.Object)
+	return below
 }
 
 // types collects the types that a schema allows, through alternatives and references.
-func (w *walk) types(schema []byte, depth int) (out []string) {
-	var n node
-	if depth == 0 || !n.read(schema) {
+func (w *walk) types(part chat.Value, depth int) (out []string) {
+	o, ok := part.(*chat.Object)
+	if depth == 0 || !ok {
 		return nil
 	}
-	var one string
-	if json.Unmarshal(n.Type, &one) == nil {
-		out = append(out, one)
-	} else if json.Unmarshal(n.Type, &out) != nil {
-		out = nil
+	switch v, _ := o.Get("type"); v := v.(type) {
+	case string:
+		return []string{v}
+	case []chat.Value:
+		for _, one := range v {
+			if name, ok := one.(string); ok {
+				out = append(out, name)
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
 	}
-	if len(out) > 0 {
-		return out
+	values, _ := o.Get("enum")
+	list, _ := values.([]chat.Value)
+	if one, ok := o.Get("const"); ok {
+		list = append(slices.Clone(list), one)
 	}
-	for _, value := range append(n.Enum, n.Const) {
-		out = append(out, typeOf(value)...)
+	for _, value := range list {
+		out = append(out, typeOf(value))
 	}
-	for _, part := range slices.Concat(n.AnyOf, n.OneOf, n.AllOf, []json.RawMessage{w.refer(n.Ref)}) {
+	for _, part := range w.parts(o, "anyOf", "oneOf", "allOf") {
 		out = append(out, w.types(part, depth-1)...)
 	}
 	if len(out) == 0 {
-		out = n.inferType()
+		out = inferType(o)
 	}
 	return out
 }
 
 // inferType is the type of a schema that names none, by the words that say something of one type alone.
-func (n *node) inferType() []string {
-	switch {
-	case n.Properties != nil || n.Additional != nil || n.Required != nil:
-		return []string{"object"}
-	case n.Items != nil || n.Prefix != nil:
-		return []string{"array"}
+func inferType(o *chat.Object) []string {
+	for _, of := range []struct {
+		kind string
+		keys []string
+	}{
+		{"object", []string{"properties", "patternProperties", "additionalProperties", "unevaluatedProperties",
+			"propertyNames", "required", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas"}},
+		{"array", []string{"items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems",
+			"unevaluatedItems"}},
+		{"string", []string{"pattern", "minLength", "maxLength", "contentEncoding", "contentMediaType"}},
+		{"number", []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}},
+	} {
+		if slices.ContainsFunc(of.keys, func(key string) bool { _, there := o.Get(key); return there }) {
+			return []string{of.kind}
+		}
 	}
 	return nil
 }
 
-func typeOf(value []byte) []string {
-	if len(value) == 0 {
-		return nil
+func typeOf(value chat.Value) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case *chat.Object:
+		return "object"
+	case []chat.Value:
+		return "array"
 	}
-	switch jsontext.Value(value).Kind() {
-	case 'n':
-		return []string{"null"}
-	case 't', 'f':
-		return []string{"boolean"}
-	case '"':
-		return []string{"string"}
-	case '{':
-		return []string{"object"}
-	case '[':
-		return []string{"array"}
-	}
-	return []string{"number"}
+	return "number"
 }
 
 // typedValue makes JSON of the text of an argument. marked is what the wire itself says: "true" for a text, "false" for

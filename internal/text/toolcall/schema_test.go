@@ -82,6 +82,19 @@ func TestParametersInPartsOfASchema(t *testing.T) {
 		`{"properties": {"x": {"$ref": "#/$defs/a%20b"}}, "$defs": {"a b": {"type": "string"}}}`,
 		`{"$id": "https://example.com/s.json", "properties": {"x": {"$ref": "https://example.com/s.json#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}`,
 		`{"properties": {"x": {"$ref": "#/components/schemas/A"}}, "components": {"schemas": {"A": {"type": "string"}}}}`,
+		`{"properties": {"x": {"$ref": "#here"}}, "$defs": {"A": {"$anchor": "here", "type": "string"}}}`,
+		`{"properties": {"x": {"$dynamicRef": "#here"}}, "$defs": {"A": {"$dynamicAnchor": "here", "type": "string"}}}`,
+		`{"properties": {"x": {"$ref": "#here"}}, "definitions": {"A": {"$id": "#here", "type": "string"}}}`,
+		`{"$id": "https://example.com/s.json", "properties": {"x": {"$ref": "a.json"}}, "$defs": {"A": {"$id": "a.json", "type": "string"}}}`,
+		`{"properties": {"x": {"$ref": "a.json#/$defs/B"}}, "$defs": {"A": {"$id": "a.json", "$defs": {"B": {"type": "string"}}}}}`,
+		`{"$recursiveAnchor": true, "properties": {"x": {"$recursiveRef": "#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}`,
+		`{"additionalProperties": {"type": "string"}}`,
+		`{"properties": {"y": {"type": "integer"}}, "additionalProperties": {"type": "string"}}`,
+		`{"properties": {"y": {"type": "integer"}}, "unevaluatedProperties": {"$ref": "#/$defs/A"}, "$defs": {"A": {"type": "string"}}}`,
+		`{"patternProperties": {"^y": {"type": "integer"}, "^(?=x)": {"type": "string"}}}`,
+		`{"patternProperties": {"^x$": {"type": "string"}}, "additionalProperties": {"type": "integer"}}`,
+		`{"allOf": [{"properties": {"y": {}}, "additionalProperties": {"$ref": "#here"}}], "$defs": {"A": {"$anchor": "here", "type": "string"}}}`,
+		`{"properties": {"x": {"pattern": "^\\d$"}}}`, `{"properties": {"x": {"minLength": 1}}}`,
 		// followed each time, it would not end
 		`{"properties": {"x": {"type": "string"}}, "anyOf": [` + strings.Repeat(`{"$ref": "#"},`, 40) + `{}]}`,
 	} {
@@ -93,11 +106,50 @@ func TestParametersInPartsOfASchema(t *testing.T) {
 	for _, schema := range []string{
 		`{"properties": {"x": {"$ref": "#/nowhere/0"}}}`,
 		`{"properties": {"x": {"$ref": "other.json#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}`,
+		`{"properties": {"x": {"$ref": "#nowhere"}}, "$defs": {"A": {"$anchor": "here", "type": "string"}}}`,
+		`{"properties": {"x": {"$ref": "#here"}}, "default": {"$anchor": "here", "type": "string"}}`,
+		`{"additionalProperties": true}`, `{"patternProperties": {"^y": {"type": "string"}}}`,
+		`{"properties": {"x": {"minimum": 1}}}`, `{"patternProperties": {"(": {"type": "string"}}}`,
 		`{"properties": {"x": {"$ref": "#%zz"}}}`, `{"properties": {"x": {"$ref": "#/allOf/7"}}, "allOf": []}`,
 	} {
 		types := &types{tools: []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}}}
 		if got := types.typedValue("f", "x", "7", "", &call{}); got != "7" {
 			t.Errorf("%s: got %s, and nothing says that it is a text", schema, got)
+		}
+	}
+}
+
+// Python's values are read under names that no schema names, as under others.
+func TestPythonValuesOfOpenObjects(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"additionalProperties": {"type": "object"}}`:                                                            `{"a":true}`,
+		`{"patternProperties": {"^x": {"additionalProperties": {"type": "boolean"}}}}`:                            `{"a":true}`,
+		`{"patternProperties": {"^x": {"patternProperties": {"a": {}}}}}`:                                         `{"a":true}`,
+		`{"properties": {"x": {"$dynamicRef": "#o"}}, "$defs": {"o": {"$dynamicAnchor": "o", "type": "object"}}}`: `{"a":true}`,
+		`{"additionalProperties": {"type": "string"}}`:                                                            `"{'a': True}"`,
+	} {
+		types := &types{tools: []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}}}
+		got := types.typedValue("f", "x", "{'a': True}", "", &call{})
+		if strings.ReplaceAll(got, ": ", ":") != strings.ReplaceAll(want, ": ", ":") {
+			t.Errorf("%s: %s, want %s", schema, got, want)
+		}
+	}
+}
+
+// A parameter that the schema speaks of without a name is none that is foreign to the tool.
+func TestForeignParameters(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{"properties": {"y": {}}}`:                                                                 true,
+		`{"properties": {"y": {}}, "additionalProperties": false}`:                                  true,
+		`{"properties": {"y": {}}, "additionalProperties": {"type": "string"}}`:                     false,
+		`{"properties": {"y": {}}, "additionalProperties": {}}`:                                     false,
+		`{"properties": {"y": {}}, "patternProperties": {"^x": true}}`:                              false,
+		`{"properties": {"y": {}}, "patternProperties": {"^z": {}}, "additionalProperties": false}`: true,
+		`{}`: false,
+	} {
+		types := &types{tools: []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}}}
+		if got := types.foreign("f", "x"); got != want {
+			t.Errorf("%s: %v, want %v", schema, got, want)
 		}
 	}
 }
