@@ -42,7 +42,7 @@ func (t *tools) UnmarshalJSON(raw []byte) error {
 		}
 		var one tool
 		if err := json.Unmarshal(item, &one); err != nil {
-			return fmt.Errorf("tools[%d]: %w", i, err)
+			return fmt.Errorf("tools[%d]: %w", i, fault.JSON(err))
 		}
 		*t = append(*t, one)
 	}
@@ -61,7 +61,7 @@ func (l *messageList) UnmarshalJSON(raw []byte) error {
 	*l = make(messageList, len(list))
 	for i, item := range list {
 		if err := json.Unmarshal(item, &(*l)[i]); err != nil {
-			return fmt.Errorf("messages[%d]: %w", i, err)
+			return fmt.Errorf("messages[%d]: %w", i, fault.JSON(err))
 		}
 	}
 	return nil

@@ -27,16 +27,37 @@ func readBody(
 		return nil, &apiError{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large",
 			fmt.Sprintf("the body is longer than %d bytes", maxBody)}
 	}
-	if err == nil {
-		err = json.Unmarshal(plainly(body, reflect.TypeOf(into).Elem()), into)
+	if err != nil {
+		return nil, invalid("", "the body cannot be read: "+err.Error())
 	}
+	body = plainly(body, reflect.TypeOf(into).Elem())
+	if err = json.Unmarshal(body, into); err != nil {
+		return nil, badBody(body, reflect.TypeOf(into).Elem(), err)
+	}
+	return checkFields(body, reflect.TypeOf(into).Elem(), idle)
+}
+
+// badBody is the refusal of a body that cannot be read into a type. It names the parameter, whatever reads it.
+func badBody(body []byte, t reflect.Type, err error) *apiError {
 	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
 		wrong.Field = strings.TrimPrefix(wrong.Field, "knobs.") // which stand among the others
 	}
-	if err != nil {
-		return nil, invalid("", "the body is not such a request: "+fault.JSON(err).Error())
+	param, text := "", fault.JSON(err).Error()
+	var given map[string]json.RawMessage
+	if json.Unmarshal(body, &given) == nil {
+		fields := fieldsOf(t)
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			of, known := fields[strings.ToLower(name)]
+			if known && json.Unmarshal(given[name], reflect.New(of).Interface()) != nil {
+				param = name
+				break
+			}
+		}
 	}
-	return checkFields(body, reflect.TypeOf(into).Elem(), idle)
+	if param != "" && !strings.Contains(text, param) {
+		text = fmt.Sprintf("%q %s", param, strings.TrimPrefix(text, "it "))
+	}
+	return invalid(param, "the body is not such a request: "+text)
 }
 
 func checkFields(body []byte, t reflect.Type, idle []string) (aside fault.Asides, refused *apiError) {
@@ -68,7 +89,10 @@ type texts []string
 func (t *texts) UnmarshalJSON(raw []byte) error {
 	var one *string
 	if err := json.Unmarshal(raw, &one); err != nil {
-		return json.Unmarshal(raw, (*[]string)(t))
+		if json.Unmarshal(raw, (*[]string)(t)) != nil {
+			return errors.New("must be a string or an array of strings")
+		}
+		return nil
 	}
 	*t = nil
 	if one != nil && *one != "" {

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 )
 
@@ -55,11 +56,17 @@ func (p *prompts) UnmarshalJSON(raw []byte) error {
 		p.ids = [][]int32{one}
 		return nil
 	}
-	return json.Unmarshal(raw, &p.ids)
+	if json.Unmarshal(raw, &p.ids) != nil {
+		return errors.New("must be a string, an array of strings, or one of token ids")
+	}
+	return nil
 }
 
-func (completionsDialect) name() string            { return "cmpl" }
-func (completionsDialect) failure(e *apiError) any { return e.body() }
+func (completionsDialect) name() string { return "cmpl" }
+
+func (completionsDialect) failure(e *apiError) any {
+	return e.under(map[string]string{"messages": "prompt", "top_logprobs": "logprobs"}).body()
+}
 
 func (completionsDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
 	var c completionsRequest

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -56,7 +57,11 @@ func (in *inputItems) UnmarshalJSON(raw []byte) error {
 		*in = inputItems{{Role: chat.User, Content: raw}}
 		return nil
 	}
-	return json.Unmarshal(raw, (*[]inputItem)(in))
+	err := json.Unmarshal(raw, (*[]inputItem)(in))
+	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is && wrong.Field == "" {
+		return errors.New("must be a string or an array of items")
+	}
+	return err
 }
 
 // partsText is the text of a content: a text, or parts that may be nothing else.
@@ -152,8 +157,10 @@ func asideItems() []string {
 // includeLogprobs asks for the logprobs of what is said. Nothing else can be included.
 const includeLogprobs = "message.output_text.logprobs"
 
-func (responsesDialect) name() string            { return "resp" }
-func (responsesDialect) failure(e *apiError) any { return e.body() }
+func (responsesDialect) name() string { return "resp" }
+func (responsesDialect) failure(e *apiError) any {
+	return e.under(map[string]string{"messages": "input"}).body()
+}
 
 func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
 	var c responsesRequest

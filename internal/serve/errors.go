@@ -31,6 +31,17 @@ func unsupportedError(param, message string) *apiError {
 	return &apiError{http.StatusBadRequest, "invalid_request_error", param, "unsupported_value", param + ": " + message}
 }
 
+// under is the error where a dialect has other names of parameters.
+func (e *apiError) under(names map[string]string) *apiError {
+	name, other := names[e.Param]
+	if !other {
+		return e
+	}
+	own := *e
+	own.Param = name
+	return &own
+}
+
 // body is the error in OpenAI's form.
 func (e *apiError) body() any {
 	body := struct {

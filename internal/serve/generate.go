@@ -173,6 +173,11 @@ func (s *Server) refusal(ctx context.Context, x *exchange, err error) *apiError 
 		return refused
 	}
 	refused := asRefusal(err)
+	if errors.Is(err, errForm) {
+		if refused.Param = "tools"; x.request.answer != nil {
+			refused.Param = x.request.answer.param
+		}
+	}
 	if refused.Status >= 500 {
 		s.o.Logger.Error("a completion failed", "id", x.id, "model", x.model.ID, "error", err)
 	}
