@@ -39,6 +39,8 @@ func TestUnknownAnswers(t *testing.T) {
 		"server.py": shortly, "mcp.json": `{"mcpServers": {"shop": {"command": "python3", "args": ["server.py"]}}}`,
 		"some.jsonl": task("guess", "summary", "Who owns alder?", "Ines") +
 			task("read", "record", "Who owns alder?", "Ines") + task("asked", "summary", "Say Olu.", "Olu"),
+		"gone.jsonl": task("gone", "recrd", "Say Olu.", "Olu") + task("read", "record", "Who owns alder?", "Ines"),
+		"lost.jsonl": task("gone", "recrd", "Who owns alder?", "Ines"),
 		"none.jsonl": task("guess", "summary", "Who owns alder?", "Ines"),
 		"rows.jsonl": `{"messages": [{"role": "user", "content": "Who?"}, {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "completed."}, {"role": "assistant", "content": "Ines"}]}` + "\n",
 	})
@@ -72,6 +74,18 @@ func TestUnknownAnswers(t *testing.T) {
 	if code, said := gold("none.jsonl",
 		"nothing"); code != 3 || !strings.Contains(said, "every gold answer says what nothing shown says") ||
 		!strings.Contains(said, "--keep-unknown") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	// a tool that is not there is said to be what it is for, before and behind the run
+	if code, said := gold("gone.jsonl", "gone"); code != 0 || !strings.Contains(said, "1 scenario cannot be done") ||
+		!strings.Contains(said, `left out: 1 gold solution of tools that are not there, the first: gone: its gold call `+
+			`"recrd" cannot be made`) || !strings.Contains(said, "1 of 2 episodes passed all checks") ||
+		learns("gone") != 1 || strings.Contains(said, "could not be known") {
+		t.Errorf("exit code %d, %d are learnt from, %s", code, learns("gone"), said)
+	}
+	if code, said := gold("lost.jsonl", "lost"); code != 3 || strings.Contains(said, "nothing shown says") ||
+		!strings.Contains(said, "every gold solution calls a tool that is not there") ||
+		!strings.Contains(said, `gone: its gold call "recrd" cannot be made: there is no such tool`) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	if code, said := gold("some.jsonl", "kept", "--keep-unknown"); code != 0 ||

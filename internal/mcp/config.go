@@ -160,10 +160,11 @@ func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 			Where: path + lineOf(data, err), Err: err, Next: next}
 	}
 	c := Config{Servers: map[string]Server{}, Wrong: map[string]error{}, Base: baseEnv(lookupEnv)}
+	all := fault.Asides{}
 	for _, name := range keysInOrder(entries) {
 		s, aside, err := parseServer(entries[name], filepath.Dir(path), lookupEnv)
 		for _, what := range aside {
-			c.Aside = append(c.Aside, fault.Omission(what, "server "+name+" of "+path))
+			all.Add(what, name+" of "+path)
 		}
 		if err != nil {
 			c.Wrong[name] = wrongly("an MCP server is configured wrongly", path+", server "+name, err,
@@ -172,12 +173,16 @@ func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 			c.Servers[name] = s
 		}
 	}
+	c.Aside = all.Lines(mostAside, "server", "which the file holds")
 	if len(c.Servers)+len(c.Wrong) == 0 {
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no server", Where: path,
 			Why: otherKeys(plain), Next: `add {"mcpServers": {"NAME": {"command": "...", "args": []}}}`}
 	}
 	return c, nil
 }
+
+// mostAside bounds the things of a file that are named as left aside.
+const mostAside = 50
 
 // parseServer reads one entry, unexpanded first: a server that is switched off may lack its variables. aside is what is
 // not taken of it.

@@ -305,15 +305,11 @@ func (e *entry) textOfNumber(n float64) string {
 
 // noteUnusedKeys names the keys that nothing reads.
 func (e *entry) noteUnusedKeys(known []string) {
-	var names []string
 	for _, key := range keysInOrder(e.members) {
 		same := func(name string) bool { return strings.EqualFold(name, key) }
 		if !slices.ContainsFunc(known, same) && !slices.ContainsFunc(noUse, same) {
-			names = append(names, fmt.Sprintf("%q", key))
+			e.aside = append(e.aside, fmt.Sprintf("the key %q", key))
 		}
-	}
-	if len(names) > 0 {
-		e.aside = append(e.aside, "the keys "+strings.Join(names, ", "))
 	}
 }
 

@@ -72,7 +72,7 @@ func TestFormsOfOtherHosts(t *testing.T) {
 		`{"url":"https://h/mcp","tool_timeout_sec":60}`:                          {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
 		`{"url":"https://h/mcp","enabled":"true","disabled":"false"}`:            {url, ""},
 		`{"url":"https://h/mcp","isActive":true}`:                                {url, ""},
-		`{"url":"https://h/mcp","autoApprove":["a"],"initTimeout":5,"name":"h"}`: {url, `the keys "autoApprove", "initTimeout"`},
+		`{"url":"https://h/mcp","autoApprove":["a"],"initTimeout":5,"name":"h"}`: {url, `left aside: the key "autoApprove", in 1 server, the first s of `},
 	} {
 		c, err := read(t, `{"mcpServers":{"s":`+entry+`}}`)
 		if err != nil || len(c.Wrong) > 0 || !reflect.DeepEqual(c.Servers["s"], test.want) {
@@ -103,6 +103,38 @@ func TestFormsOfOtherHosts(t *testing.T) {
 		if c, err := read(t, `{"mcpServers":{"s":`+entry+`}}`); err != nil || c.Wrong["s"] == nil ||
 			!strings.Contains(c.Wrong["s"].Error(), want) {
 			t.Errorf("%s: %v %v", entry, err, c.Wrong)
+		}
+	}
+}
+
+// Each key that nothing reads is told by itself, with how many servers have it.
+func TestKeysLeftAsideAreCounted(t *testing.T) {
+	c, err := read(t, `{"mcpServers":{"a":{"command":"x","autoApprove":["y"],"mood":"z"},"b":{"command":"x","colour":"i"},
+		"c":{"command":"x","autoApprove":[],"env":{"A":null}}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`the key "autoApprove", in 2 servers, the first a of `, `env.A, which is null, in 1 server, the first c of `,
+		`the key "colour", in 1 server, the first b of `, `the key "mood", in 1 server, the first a of `}
+	if len(c.Aside) != len(want) {
+		t.Fatalf("%q", c.Aside)
+	}
+	for i, line := range c.Aside {
+		if !strings.HasPrefix(line, "left aside: "+want[i]) {
+			t.Errorf("%q, want %q", line, want[i])
+		}
+	}
+}
+
+// A timeout without a unit is one of seconds up to an hour, and beyond it one of milliseconds.
+func TestUnitOfATimeout(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"1": time.Second, "3600": time.Hour, "3600.5": 3600500 * time.Microsecond, "3601": 3601 * time.Millisecond,
+		`"3600"`: time.Hour, `"3601"`: 3601 * time.Millisecond, `"1h"`: time.Hour, `"2h"`: 2 * time.Hour,
+	} {
+		c, err := read(t, `{"mcpServers":{"s":{"command":"x","timeout":`+text+`}}}`)
+		if err != nil || time.Duration(c.Servers["s"].Timeout) != want {
+			t.Errorf("%s: %v, want %v, %v", text, time.Duration(c.Servers["s"].Timeout), want, err)
 		}
 	}
 }

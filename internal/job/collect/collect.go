@@ -255,7 +255,7 @@ func runEpisodes(
 		if x.Policy == nil && l.RefuseGold(t) {
 			ended.refused++
 			ended.mend = l.MendRefusals()
-		} else if x.Policy == nil && !x.KeepUnknown {
+		} else if x.Policy == nil && !refuseUnmade(t) && !x.KeepUnknown {
 			refuseUnknown(t)
 		}
 		if err := log.Trajectory("collect", 0, t); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -150,6 +151,28 @@ func answerOf(s *scenario.Scenario) (text string, named bool) {
 // unknownAnswer begins what is said of a gold answer that could not be known.
 const unknownAnswer = "its answer says "
 
+// unmadeCall begins what is said of a gold call that no session makes.
+const unmadeCall = "its gold call "
+
+// refuseUnmade has a gold solution that calls a tool which was not there count as the policy's mistake, as is said of it
+// before: whatever its answer is, it does not follow from its calls. Slips, which are not learnt, may do so.
+func refuseUnmade(t *trajectory.Trajectory) (refused bool) {
+	if t.Outcome != trajectory.OK {
+		return false
+	}
+	for _, turn := range t.Turns {
+		for _, r := range turn.Results {
+			there := slices.ContainsFunc(t.Tools, func(x chat.Tool) bool { return x.Name == r.Call.Name })
+			if r.Status == trajectory.CallInvalid && !there && !turn.NoLoss {
+				t.Outcome, t.Error = trajectory.PolicyError, fmt.Sprintf("%s%.60q cannot be made: there is no such tool",
+					unmadeCall, r.Call.Name)
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // mendUnknown is what to do about one of a run.
 func mendUnknown(path string, t *trajectory.Trajectory) string {
 	return fmt.Sprintf("hone runs show %s --episode %s shows what a model would see; let a result or the task say "+
@@ -168,6 +191,15 @@ func refuseUnknown(t *trajectory.Trajectory) {
 			unknownAnswer, value)
 	}
 }
+
+// allUnmadeError is the error where every gold solution calls a tool that is not there.
+func allUnmadeError(where string, first *trajectory.Trajectory) error {
+	return &fault.Error{Code: fault.CodeFailures, What: "every gold solution calls a tool that is not there",
+		Where: where, Why: first.ScenarioID + ": " + first.Error, Next: mendUnmade}
+}
+
+// mendUnmade is what to do about gold calls of tools that are not there.
+const mendUnmade = "hone scenarios validate names all, and the tools that are near"
 
 // allRefusedError is the error where no gold solution of a collection was carried out.
 func allRefusedError(where, why, mend string) error {

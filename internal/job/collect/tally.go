@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,7 +31,9 @@ type Tally struct {
 	mend     string                 // what to do about all of these
 	unknown  int                    // gold answers that nothing shown says, which are left out
 	forms    llm.Forms              // of answers that hold a call which was not read
-	invented *trajectory.Trajectory // the first of them
+	invented *trajectory.Trajectory // the first of the unknown
+	unmade   int                    // gold solutions that call a tool which is not there
+	calling  *trajectory.Trajectory // the first of them
 }
 
 // nothing is an error where none of n episodes came to anything.
@@ -38,6 +41,8 @@ func (t *Tally) nothing(n int, where string) error {
 	switch n {
 	case t.refused:
 		return allRefusedError(where, t.lost, t.mend)
+	case t.unmade:
+		return allUnmadeError(where, t.calling)
 	case t.unknown:
 		return &fault.Error{Code: fault.CodeFailures, What: "every gold answer says what nothing shown says",
 			Where: where, Why: t.invented.ScenarioID + ": " + t.invented.Error, Next: mendUnknown(where, t.invented)}
@@ -74,6 +79,10 @@ func (t *Tally) say(j *job.Job) {
 			fault.Count(t.unknown, "gold answer"), t.invented.ScenarioID, t.invented.Error,
 			mendUnknown(j.Path, t.invented))
 	}
+	if t.unmade > 0 {
+		j.Say("left out: %s of tools that are not there, the first: %s: %s; next: %s",
+			fault.Count(t.unmade, "gold solution"), t.calling.ScenarioID, t.calling.Error, mendUnmade)
+	}
 	for _, line := range t.odd.lines() {
 		j.Say("%s", line)
 	}
@@ -106,6 +115,10 @@ func (t *Tally) add(x *trajectory.Trajectory) {
 	if x.Outcome == trajectory.PolicyError && strings.HasPrefix(x.Error, unknownAnswer) {
 		t.unknown++
 		t.invented = cmp.Or(t.invented, x)
+	}
+	if x.Outcome == trajectory.PolicyError && strings.HasPrefix(x.Error, unmadeCall) {
+		t.unmade++
+		t.calling = cmp.Or(t.calling, x)
 	}
 	if x.Outcome == trajectory.JudgeError && t.unscored == "" {
 		t.unscored = x.Error
@@ -201,15 +214,27 @@ type oddResults fault.Asides
 func (o oddResults) add(x *trajectory.Trajectory) {
 	for _, turn := range x.Turns {
 		for _, r := range turn.Results {
-			if r.Warning != "" {
-				fault.Asides(o).Add(r.Warning, fmt.Sprintf("of %s in %s", r.Call.Name, x.ID))
+			where := fmt.Sprintf("of %s in %s", r.Call.Name, x.ID)
+			for text := range strings.SplitSeq(strings.TrimPrefix(r.Warning, oddResult), "; ") {
+				place := ""
+				if m := oddPart.FindStringSubmatch(text); m != nil { // the same of another part is the same
+					place, text = m[1]+" ", "a part"+m[2]+" that "+m[3]
+				}
+				if text != "" {
+					fault.Asides(o).Add(strings.TrimPrefix(text, oddResult), place+where)
+				}
 			}
 		}
 	}
 }
 
+// What a warning says of a result that is not as MCP has it.
+const oddResult = "the result does not follow the protocol: "
+
+var oddPart = regexp.MustCompile(`^(?:` + oddResult + `)?(content\[\d+\])((?:, [^,]+,)?) (.*)$`)
+
 // lines tell of the most frequent.
 func (o oddResults) lines() []string {
 	const shown = 8
-	return fault.Asides(o).Lines(shown, "result", "which the records hold")
+	return fault.Asides(o).Lines(shown, "place", "which the records hold")
 }

@@ -137,15 +137,20 @@ func TestOddResultsAreTold(t *testing.T) {
 		}
 		odd.add(x)
 	}
-	want := []string{"left aside: content[0] has no type, in 3 results, the first of look in e0",
-		"left aside: the content is no list, in 1 result, the first of list in e1"}
+	odd.add(&trajectory.Trajectory{ID: "e9", Turns: []trajectory.Turn{{Results: []trajectory.ToolResult{{
+		Call: chat.ToolCall{Name: "many"}, Warning: "no capabilities; the result does not follow the protocol: " +
+			"content[2] has no type; content[4] has no type; content[5], image, cannot be read"}}}}})
+	want := []string{"left aside: a part that has no type, in 5 places, the first content[0] of look in e0",
+		"left aside: a part, image, that cannot be read, in 1 place, the first content[5] of many in e9",
+		"left aside: no capabilities, in 1 place, the first of many in e9",
+		"left aside: the content is no list, in 1 place, the first of list in e1"}
 	if got := odd.lines(); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	for i := range 20 {
 		odd[fmt.Sprint(i)] = fault.Aside{Times: 1, First: "x"}
 	}
-	if got := odd.lines(); len(got) != 9 || !strings.HasPrefix(got[8], "left aside: 14 more") {
+	if got := odd.lines(); len(got) != 9 || !strings.HasPrefix(got[8], "left aside: 16 more") {
 		t.Errorf("%q", got)
 	}
 }
