@@ -124,6 +124,23 @@ func TestLooksRefused(t *testing.T) {
 	}
 }
 
+// Words that say by themselves that something failed are known in three keys and any case; others are not.
+func TestErrorWords(t *testing.T) {
+	for word, want := range map[string]bool{
+		"error": true, "fail": true, "failed": true, "failure": true, "refused": true, "denied": true, "ERROR": true,
+		"Failed": true, "errors": false, "failing": false, "no error": false, "error: no": false, "": false, "ok": false,
+		"pending": false, "cancelled": false, "denied\n": false, "not denied": false, "failures": false, "err": false,
+	} {
+		for _, key := range []string{"status", "result", "outcome", "state"} {
+			text, _ := json.Marshal(map[string]string{key: word})
+			pattern := RefusalPattern(string(text))
+			if (pattern != "") != (want && key != "state") || pattern != "" && !fitsPasted(t, pattern, string(text)) {
+				t.Errorf("%s: %s", text, pattern)
+			}
+		}
+	}
+}
+
 // What is pasted for one answer leaves those alone that only speak of errors.
 func TestPastedRefusalIsNarrow(t *testing.T) {
 	for refused, answered := range map[string]string{

@@ -145,6 +145,8 @@ func TestLeftAsideIsLoggedOnceAndCounted(t *testing.T) {
 	for range 3 {
 		through(h, "/v1/chat/completions", hi+`,"user":"u"}`)
 	}
+	through(h, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"a","mood":1},`+
+		`{"role":"assistant","content":"b","mood":1},{"role":"user","content":[{"type":"text","text":"c","mood":1}]}]}`)
 	for i := range 2 * mostAside {
 		through(h, "/v1/chat/completions",
 			fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"hi","f%d":1}]}`, i))
@@ -158,11 +160,36 @@ func TestLeftAsideIsLoggedOnceAndCounted(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	for _, want := range []string{
-		`hone:left_aside_total{what="the parameter user"} 3`, fmt.Sprintf(`hone:left_aside_total{what="the rest"} %d`,
-			mostAside+1),
+		`hone:left_aside_total{what="the parameter user"} 3`, `hone:left_aside_total{what="the field mood"} 3`,
+		fmt.Sprintf(`hone:left_aside_total{what="the rest"} %d`, mostAside+2),
 	} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("no %s in %s", want, w.Body)
+		}
+	}
+}
+
+// What tokens are counted of tells of what it leaves aside as an answer does, in the header, the log and the metrics.
+func TestCountsTellWhatTheyLeaveAside(t *testing.T) {
+	for path, body := range map[string]string{
+		"/v1/messages/count_tokens": `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}],"tools":[{"type":"web_search_20250305","name":"web_search"}]}`,
+		"/tokenize":                 `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}],"tools":[{"type":"web_search_20250305","name":"web_search"}]}`,
+	} {
+		var log bytes.Buffer
+		server, err := New(Options{Models: []Model{model(&sampler{says: "x"})},
+			Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := through(server.Handler(), path, body)
+		var counted bytes.Buffer
+		server.metrics.Write(&counted)
+		const field, tool = "the field cache_control", "the tool web_search of type web_search_20250305"
+		if aside := got.Header().Get(LeftAside); got.Code != 200 || aside != field+
+			", in 1 place, the first at messages[0].content[0]; "+tool+", in 1 place, the first at tools[0]" ||
+			!strings.Contains(log.String(), "left aside: "+field+", in requests to "+path) ||
+			!strings.Contains(counted.String(), `hone:left_aside_total{what="`+tool+`"} 1`) {
+			t.Errorf("%s: %d, %q, %s, %s, %s", path, got.Code, aside, got.body.String(), log.String(), counted.String())
 		}
 	}
 }

@@ -95,6 +95,35 @@ func TestNextForServerAsksTheServerFirst(t *testing.T) {
 	}
 }
 
+// The sandbox is named where a server was kept from something, or said nothing at all, and where there is one.
+func TestSandboxIsNamedWhereItMayBeToBlame(t *testing.T) {
+	h := &host.Host{LookupEnv: func(string) (string, bool) { return "", false }}
+	server := mcp.Server{Command: "python3", Args: []string{"server.py"}}
+	for said, kept := range map[string]bool{
+		"PermissionError: [Errno 13] Permission denied: '/etc/x'": true, "operation not permitted": true,
+		"sqlite3.OperationalError: unable to open database file": true, "Error: EROFS, open '/x'": true,
+		"spawn git ENOENT": true, "getaddrinfo EAI_AGAIN api.example.com": true, "Network is unreachable": true,
+		"connect ECONNREFUSED 127.0.0.1:5432": true, "ModuleNotFoundError: No module named 'x'": true,
+		"bash: line 1: uvx: command not found": true, "Read-only file system": true,
+		"KeyError: 'PORT'": false, "SyntaxError: invalid syntax": false, "listening on port 8080": false,
+		"usage: server [-h] --key KEY": false, "TypeError: x is not a function": false, "PENOENTX": false,
+		"401 Unauthorized": false, "out of memory": false,
+	} {
+		for _, boxed := range []bool{true, false} {
+			err := &mcp.Failure{Server: "s", Phase: mcp.PhaseConnect, Said: "stderr: " + said, Err: errors.New("it ended")}
+			if next := nextFor(h, server, err, boxed, nil); strings.Contains(next, "--sandbox off") != (kept && boxed) {
+				t.Errorf("%s, sandbox %v: %s", said, boxed, next)
+			}
+		}
+	}
+	silent := &mcp.Failure{Server: "s", Phase: mcp.PhaseConnect, Err: errors.New("it ended")}
+	for _, boxed := range []bool{true, false} {
+		if next := nextFor(h, server, silent, boxed, nil); strings.Contains(next, "--sandbox off") != boxed {
+			t.Errorf("silent, sandbox %v: %s", boxed, next)
+		}
+	}
+}
+
 // What to do next names no value of a variable that was put into a command line or an address.
 func TestNextForServerHidesSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mcp.json")
