@@ -78,8 +78,8 @@ func TestUnknownAnswers(t *testing.T) {
 	}
 	// a tool that is not there is said to be what it is for, before and behind the run
 	if code, said := gold("gone.jsonl", "gone"); code != 0 || !strings.Contains(said, "1 scenario cannot be done") ||
-		!strings.Contains(said, `left out: 1 gold solution of tools that are not there, the first: gone: its gold call `+
-			`"recrd" cannot be made`) || !strings.Contains(said, "1 of 2 episodes passed all checks") ||
+		!strings.Contains(said, `left out: 1 gold solution of tools that are not there, the first: gone: its gold `+
+			`call "recrd" cannot be made`) || !strings.Contains(said, "1 of 2 episodes passed all checks") ||
 		learns("gone") != 1 || strings.Contains(said, "could not be known") {
 		t.Errorf("exit code %d, %d are learnt from, %s", code, learns("gone"), said)
 	}

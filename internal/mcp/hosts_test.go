@@ -114,7 +114,8 @@ func TestKeysLeftAsideAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`the key "autoApprove", in 2 servers, the first a of `, `env.A, which is null, in 1 server, the first c of `,
+	want := []string{`the key "autoApprove", in 2 servers, the first a of `,
+		`env.A, which is null, in 1 server, the first c of `,
 		`the key "colour", in 1 server, the first b of `, `the key "mood", in 1 server, the first a of `}
 	if len(c.Aside) != len(want) {
 		t.Fatalf("%q", c.Aside)

@@ -110,7 +110,8 @@ func TestSandboxIsNamedWhereItMayBeToBlame(t *testing.T) {
 		"401 Unauthorized": false, "out of memory": false,
 	} {
 		for _, boxed := range []bool{true, false} {
-			err := &mcp.Failure{Server: "s", Phase: mcp.PhaseConnect, Said: "stderr: " + said, Err: errors.New("it ended")}
+			err := &mcp.Failure{Server: "s", Phase: mcp.PhaseConnect, Said: "stderr: " + said,
+				Err: errors.New("it ended")}
 			if next := nextFor(h, server, err, boxed, nil); strings.Contains(next, "--sandbox off") != (kept && boxed) {
 				t.Errorf("%s, sandbox %v: %s", said, boxed, next)
 			}

@@ -55,7 +55,8 @@ func TestFollow(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	const named, pattern = `"properties": {"x": {"title": "named"}, "y": true}`, `"patternProperties": {"^x": {"title": "pattern"}, "^n": false}`
+	const named = `"properties": {"x": {"title": "named"}, "y": true}`
+	const pattern = `"patternProperties": {"^x": {"title": "pattern"}, "^n": false}`
 	for _, c := range []struct {
 		schema, name, want string
 		known              bool

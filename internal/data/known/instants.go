@@ -108,7 +108,8 @@ func (at *instant) in(w *words) bool {
 
 // days counts those since 1970.
 func (at *instant) days() int {
-	return int(math.Floor(float64(time.Date(at.year, time.Month(at.month), at.day, 0, 0, 0, 0, time.UTC).Unix()) / 86400))
+	day := time.Date(at.year, time.Month(at.month), at.day, 0, 0, 0, 0, time.UTC)
+	return int(math.Floor(float64(day.Unix()) / 86400))
 }
 
 // ofUnix is the instant of a number that may be one: seconds or milliseconds since 1970, of 2001 and later.

@@ -335,7 +335,7 @@ func speltAt(text string, from int) (digits string, end int) {
 			current *= n
 		case w == "thousand" && current > 0 && total == 0:
 			total, current = current*n, 0
-		case n < 20 && (end == 0 || current%100 == 0 && n > 0 || n > 0 && n < 10 && current%10 == 0 && current%100 > 10),
+		case n < 20 && (end == 0 || n > 0 && (current%100 == 0 || n < 10 && current%10 == 0 && current%100 > 10)),
 			n < 100 && current%100 == 0:
 			current += n
 		default:

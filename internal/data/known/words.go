@@ -34,7 +34,8 @@ const (
 // a script without spaces.
 type token struct {
 	kind                                   kind
-	text, suffix                           string // suffix is what stands behind a number without a space: "kg", "th", "k"
+	text                                   string
+	suffix                                 string // right behind a number: "kg", "th", "k"
 	from, to                               int    // bytes of the text, the suffix included
 	spelt                                  string // the number that words spell
 	quoted, name, begins, opens, spaceless bool
@@ -212,19 +213,20 @@ func wordSet(text string) map[string]bool {
 }
 
 var (
-	reckoned = wordSet("monday tuesday wednesday thursday friday saturday sunday january february march april may june " +
-		"july august september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep " +
-		"sept oct nov dec q1 q2 q3 q4 today tomorrow yesterday am pm utc")
+	reckoned = wordSet("monday tuesday wednesday thursday friday saturday sunday january february march april may " +
+		"june july august september october november december mon tue wed thu fri sat sun jan feb mar apr " +
+		"jun jul aug sep sept oct nov dec q1 q2 q3 q4 today tomorrow yesterday am pm utc")
 
 	// sayNothing are words that say no value, or a judgement of what was shown.
-	sayNothing = wordSet("a an the i you he she it we they me my your his her its our their this that these those there " +
-		"here and or but not no yes nor so if of in on at to for from by with as is are was were be been am has have " +
-		"had do does did done can could will would shall should may might must cannot don t s m re ve ll didn doesn " +
-		"isn aren wasn couldn true false none null nothing ok okay sure sorry unknown unable failed fail found " +
-		"finished complete completed success successful successfully error invalid available unavailable exist " +
-		"exists know known all any some each every only also just now already please thanks thank n/a na n both " +
-		"neither either more less most least same different larger smaller greater higher lower equal first last " +
-		"before after above below up down left right even odd positive negative neutral created updated deleted " +
-		"removed added saved sent set moved renamed what which who whom whose when where why how than then too very " +
-		"ready correct incorrect wrong task answer result")
+	sayNothing = wordSet("a an the i you he she it we they me my your his her its our their this that these those " +
+		"there here and or but not no yes nor so if of in on at to for from by with as is are was were be " +
+		"been am has have had do does did done can could will would shall should may might must cannot " +
+		"don t s m re ve ll didn doesn isn aren wasn couldn true false none null nothing ok okay sure " +
+		"sorry unknown unable failed fail found finished complete completed success successful " +
+		"successfully error invalid available unavailable exist exists know known all any some each " +
+		"every only also just now already please thanks thank n/a na n both neither either more less " +
+		"most least same different larger smaller greater higher lower equal first last before after " +
+		"above below up down left right even odd positive negative neutral created updated deleted " +
+		"removed added saved sent set moved renamed what which who whom whose when where why how than " +
+		"then too very ready correct incorrect wrong task answer result")
 )

@@ -154,8 +154,8 @@ const unknownAnswer = "its answer says "
 // unmadeCall begins what is said of a gold call that no session makes.
 const unmadeCall = "its gold call "
 
-// refuseUnmade has a gold solution that calls a tool which was not there count as the policy's mistake, as is said of it
-// before: whatever its answer is, it does not follow from its calls. Slips, which are not learnt, may do so.
+// refuseUnmade has a gold solution that calls a tool which was not there count as the policy's mistake, as is said
+// before the run: whatever its answer is, it does not follow from its calls. Slips, which are not learnt, may do so.
 func refuseUnmade(t *trajectory.Trajectory) (refused bool) {
 	if t.Outcome != trajectory.OK {
 		return false
@@ -164,8 +164,8 @@ func refuseUnmade(t *trajectory.Trajectory) (refused bool) {
 		for _, r := range turn.Results {
 			there := slices.ContainsFunc(t.Tools, func(x chat.Tool) bool { return x.Name == r.Call.Name })
 			if r.Status == trajectory.CallInvalid && !there && !turn.NoLoss {
-				t.Outcome, t.Error = trajectory.PolicyError, fmt.Sprintf("%s%.60q cannot be made: there is no such tool",
-					unmadeCall, r.Call.Name)
+				t.Outcome = trajectory.PolicyError
+				t.Error = fmt.Sprintf("%s%.60q cannot be made: there is no such tool", unmadeCall, r.Call.Name)
 				return true
 			}
 		}

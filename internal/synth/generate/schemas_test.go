@@ -45,7 +45,8 @@ func TestArgumentsOfAnySchema(t *testing.T) {
 
 // A parameter behind an anchor, a dynamic reference or the $id of a part is read as behind a pointer.
 func TestParametersBehindReferences(t *testing.T) {
-	for _, ref := range []string{`"$ref":"#/$defs/a"`, `"$ref":"#here"`, `"$dynamicRef":"#there"`, `"$ref":"part.json"`} {
+	for _, ref := range []string{`"$ref":"#/$defs/a"`, `"$ref":"#here"`, `"$dynamicRef":"#there"`,
+		`"$ref":"part.json"`} {
 		p := readParam([]byte(`{"type":"object","properties":{"day":{` + ref + `}},"$defs":{"a":{"$id":"part.json",
 			"$anchor":"here","$dynamicAnchor":"there","type":"integer","minimum":3,"description":"a day"}}}`))
 		if day := p.fields[0]; day.kind != "integer" || day.min == nil || *day.min != 3 || day.description != "a day" {

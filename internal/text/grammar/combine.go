@@ -32,7 +32,8 @@ func (b *builder) resolve(root chat.Value, ref chat.Value, at string) (chat.Valu
 func silent(key string) bool {
 	return slices.Contains([]string{
 		"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment",
-		"$id", "id", "$schema", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$defs", "definitions", "discriminator", "format",
+		"$id", "id", "$schema", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$defs",
+		"definitions", "discriminator", "format",
 	}, key)
 }
 
