@@ -68,6 +68,12 @@ func TestMissingNumbers(t *testing.T) {
 		{"of an id in a word", "How many?", "order A37 is open", "37 orders", "37"},
 		{"decimals", "How much?", "13.75 in all", "It costs 3.75.", "3.75"},
 		{"a part of thousands", "How much?", "total: 1,370", "370", "370"},
+		{"of many rows", "How many?", "(1, 'Ann', 104, 2024)\n(3, 'Bo', 109, 2015)\n(2, 'Cy', 112, 2021)\n" +
+			"(4, 'Di', 105, 2018)\n(5, 'Ed', 2201, 38.5)", "There are 158.", "158"},
+		{"a part of one of many", "How?", `{"s":"x","a":1000,"b":27,"c":5003,"d":6007,"e":7013,"f":8017,"g":9029,` +
+			`"h":10037,"i":11047,"j":12049,"k":13063,"l":14071,"m":15073}`, "There are 37.", "37"},
+		{"times one of many counts", "How many?", `{"n": 7, "of": [` + strings.Repeat(`"x",`, 40) + `"x"]}`, "There are 161.",
+			"161"},
 		{"of a version", "How many?", "version 1.37.2", "37", "37"},
 		{"in letters of nothing", "How many?", "total 1370", "thirty-seven", "thirty-seven"},
 		{"a price of nothing", "How much?", rows, "It costs $999.", "999"},

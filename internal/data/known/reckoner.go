@@ -41,6 +41,7 @@ type reckoner struct {
 	items    int          // listed in all: no count of some of them is larger
 	instants []instant
 	periods  bool // whether one is spoken of
+	percents bool // and these
 	vast     bool
 	tried    int
 }
@@ -57,6 +58,7 @@ func (r *reckoner) read() {
 			return
 		}
 		r.periods = r.periods || periods.MatchString(t.text)
+		r.percents = r.percents || percents.MatchString(t.text)
 		if !t.shown {
 			r.readText(t.text, false)
 			continue
@@ -205,6 +207,8 @@ func (r *reckoner) addTable(t table) {
 		}
 	}
 }
+
+var percents = regexp.MustCompile(`(?i)%|percent|pct|discount|\brate|\btax`)
 
 var listMarks = regexp.MustCompile(`[,;|\n]|\s(?i:and|und|et|y)\s|\s&\s`)
 

@@ -52,9 +52,9 @@ func (r *reckoner) isConverted(v *value) bool {
 
 // isShare reports whether it is a share of counts or of a number, or a number for each of a count.
 func (r *reckoner) isShare(v *value) bool {
-	const most = 100
+	const most, few = 100, 12 // a number times any of many counts is any number
 	for all := 1; all <= min(r.items, most); all++ {
-		if all > 1 && slices.ContainsFunc(r.order, func(x float64) bool {
+		if all > 1 && all <= few && slices.ContainsFunc(r.order, func(x float64) bool {
 			return v.isPart(x/float64(all)) || v.is(x*float64(all))
 		}) {
 			return true
@@ -69,10 +69,16 @@ func (r *reckoner) isShare(v *value) bool {
 }
 
 func (r *reckoner) isOfTwo(v *value) bool {
+	few := len(r.order) <= allSubsets
 	for i, x := range r.order {
 		for _, y := range r.order[:i] {
-			if v.is(x+y) || v.is(x-y) || v.is(y-x) || v.is(x*y) || v.isPart(x/y) || v.isPart(y/x) ||
-				v.is(math.Mod(x, y)) || v.is(math.Mod(y, x)) || v.isPercentOf(x, y) || v.isPercentOf(y, x) {
+			if v.is(x+y) || v.is(x-y) || v.is(y-x) || v.is(x*y) || v.is(x/y) || v.is(y/x) {
+				return true
+			}
+			if few && (v.isPart(x/y) || v.isPart(y/x) || v.is(math.Mod(x, y)) || v.is(math.Mod(y, x))) {
+				return true
+			}
+			if (v.percent || r.percents) && (v.isPercentOf(x, y) || v.isPercentOf(y, x)) {
 				return true
 			}
 		}
@@ -117,8 +123,8 @@ func (r *reckoner) isOfColumn(v *value) bool {
 			return true
 		}
 	}
-	for _, column := range r.across {
-		if len(column) > 1 && v.isOf(column) {
+	for key, column := range r.across { // of a long list of a text's numbers, some come to any number
+		if len(column) > 1 && (key != inText || len(column) <= allSubsets) && v.isOf(column) {
 			return true
 		}
 	}
