@@ -81,12 +81,11 @@ func (c *Context) Missing(answer string) string {
 			known = true
 		case v.strict():
 			return v.text
-		case first == "" && !known && !c.given.holds(v.word):
-			if known = c.seen.holds(v.word); !known {
-				first = v.text
-			}
-		case !known:
-			known = c.seen.holds(v.word)
+		case known || c.given.holds(v.word):
+		case c.seen.holds(v.word):
+			known = true
+		case first == "":
+			first = v.text
 		}
 	}
 	if known {

@@ -25,9 +25,9 @@ const (
 	longRun = 9
 	// stem is how many letters two forms of a word have in common at least.
 	stem = 4
-	// mostScans bounds how often a whole text is searched for a part of a word, so that the time is linear in the text.
-	// Behind it, whole words count alone.
-	mostScans = 200
+	// mostScanned bounds the bytes that are searched for parts of words, about a second's work, so that the time is
+	// linear in the text. Behind it every word is taken for known.
+	mostScanned = 4 << 30
 )
 
 // token is a word of a text: whether it stands in quotes, begins with a capital, begins a sentence or a line, or is of
@@ -147,7 +147,7 @@ func isSpaceless(r rune) bool {
 type words struct {
 	all      map[string]bool
 	text     strings.Builder
-	scans    int  // of the text
+	scanned  int  // bytes of the text
 	calendar bool // whether days or months are among them
 }
 
@@ -199,8 +199,8 @@ func (w *words) holds(word string) bool {
 			return true
 		}
 	}
-	w.scans++
-	return w.scans <= mostScans && strings.Contains(w.text.String(), word)
+	w.scanned += w.text.Len()
+	return w.scanned > mostScanned || strings.Contains(w.text.String(), word)
 }
 
 // wordSet is a set of words.
