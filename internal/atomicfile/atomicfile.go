@@ -39,7 +39,7 @@ func WriteFrom(path string, mode os.FileMode, write func(io.Writer) error) error
 		_ = os.Remove(f.Name()) // the error is why
 		return errorAt(err, path)
 	}
-	return SyncFolder(filepath.Dir(path))
+	return Sync(filepath.Dir(path))
 }
 
 // errorAt is an error of the temporary file as one of the file at path.
@@ -53,8 +53,8 @@ func errorAt(err error, path string) error {
 	return err
 }
 
-// SyncFolder makes the names in a folder durable: a rename is on disk only once its folder is.
-func SyncFolder(path string) error {
+// Sync makes a file durable, or the names in a folder: a rename is on disk only once its folder is.
+func Sync(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

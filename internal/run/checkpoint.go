@@ -67,10 +67,7 @@ func (d *Dir) PublishCheckpoint(stage string, step int, write func(tmp string) e
 }
 
 func (d *Dir) publish(tmp string, c Checkpoint, write func(string) error) error {
-	if err := os.RemoveAll(tmp); err != nil { // left by a killed process
-		return err
-	}
-	if err := os.Mkdir(tmp, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, 0o755)); err != nil { // a killed process may have left one
 		return err
 	}
 	if err := write(tmp); err != nil {
@@ -87,10 +84,7 @@ func (d *Dir) publish(tmp string, c Checkpoint, write func(string) error) error 
 	if err != nil {
 		return err
 	}
-	text, err := manifest{sums, rows}.text()
-	if err != nil {
-		return err
-	}
+	text := manifest{sums, rows}.text()
 	if err := writeFileSync(filepath.Join(tmp, manifestFile), text); err != nil {
 		return err
 	}
@@ -100,7 +94,7 @@ func (d *Dir) publish(tmp string, c Checkpoint, write func(string) error) error 
 	if err := os.Rename(tmp, c.Path); err != nil {
 		return err
 	}
-	return atomicfile.SyncFolder(filepath.Dir(c.Path))
+	return atomicfile.Sync(filepath.Dir(c.Path))
 }
 
 // LatestCheckpoint returns the newest checkpoint of a stage that verifies; ok is false where there is none. Newer
@@ -164,14 +158,15 @@ func KeepLast(dir, stage string, n int, steps ...int) error {
 		}
 		// Renamed first: a kill half-way through the deletion must not leave a folder that looks published.
 		tmp := filepath.Join(filepath.Dir(c.Path), unfinished+filepath.Base(c.Path))
-		if err := os.RemoveAll(tmp); err != nil {
-			return storageError("cannot delete an old checkpoint", tmp, err)
+		err := os.RemoveAll(tmp)
+		if err == nil {
+			err = os.Rename(c.Path, tmp)
 		}
-		if err := os.Rename(c.Path, tmp); err != nil {
+		if err == nil {
+			err = os.RemoveAll(tmp)
+		}
+		if err != nil {
 			return storageError("cannot delete an old checkpoint", c.Path, err)
-		}
-		if err := os.RemoveAll(tmp); err != nil {
-			return storageError("cannot delete an old checkpoint", tmp, err)
 		}
 	}
 	return nil
@@ -179,19 +174,19 @@ func KeepLast(dir, stage string, n int, steps ...int) error {
 
 func quarantine(dir, path, why string) (Quarantined, error) {
 	root := filepath.Join(dir, quarantineDir)
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return Quarantined{}, err
-	}
+	err := os.MkdirAll(root, 0o755)
 	to := filepath.Join(root, filepath.Base(path))
 	for n := 2; ; n++ {
-		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(to); err != nil {
 			break
 		}
 		to = filepath.Join(root, fmt.Sprintf("%s.%d", filepath.Base(path), n))
 	}
-	if err := os.Rename(path, to); err != nil {
-		return Quarantined{}, err
+	if err == nil {
+		err = os.Rename(path, to)
 	}
-	return Quarantined{path, to, why}, errors.Join(atomicfile.SyncFolder(filepath.Dir(path)),
-		atomicfile.SyncFolder(root))
+	if err == nil {
+		err = errors.Join(atomicfile.Sync(filepath.Dir(path)), atomicfile.Sync(root))
+	}
+	return Quarantined{path, to, why}, err
 }

@@ -241,7 +241,7 @@ func (d *Dir) openParts() error {
 	if err := d.export(); err != nil {
 		return err
 	}
-	return atomicfile.SyncFolder(d.Path)
+	return atomicfile.Sync(d.Path)
 }
 
 // export makes the JSON-lines files again from the ledger and leaves them open for appending.

@@ -182,7 +182,7 @@ func writeFileSync(name string, data []byte) error {
 	if err := os.Rename(tmp, name); err != nil {
 		return err
 	}
-	return atomicfile.SyncFolder(filepath.Dir(name))
+	return atomicfile.Sync(filepath.Dir(name))
 }
 
 // ConfigFile is the configuration that a run was begun with.

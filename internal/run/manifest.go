@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -44,9 +43,9 @@ func (n counts) beyond(c Checkpoint, have counts) string {
 }
 
 // text is the manifest as it stands in its file.
-func (m manifest) text() ([]byte, error) {
-	text, err := json.MarshalIndent(m, "", "  ")
-	return append(text, '\n'), err
+func (m manifest) text() []byte {
+	text, _ := json.MarshalIndent(m, "", "  ") // strings and numbers always encode
+	return append(text, '\n')
 }
 
 // sumAndSync fsyncs every file and folder below dir and returns the files' sums.
@@ -57,32 +56,30 @@ func sumAndSync(dir string) (map[string]fileSum, error) {
 			return err
 		}
 		if d.IsDir() {
-			return atomicfile.SyncFolder(path)
+			return atomicfile.Sync(path)
 		}
 		if !d.Type().IsRegular() {
 			return fmt.Errorf("%s is not a regular file", path)
 		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := f.Sync(); err != nil {
-			return err
-		}
-		sums[filepath.ToSlash(rel)], err = sum(f)
-		return err
+		sums[slashed(dir, path)], err = sum(path)
+		return errors.Join(err, atomicfile.Sync(path))
 	})
 	return sums, err
 }
 
-func sum(r io.Reader) (fileSum, error) {
-	s, n, err := digest.Read(r)
-	return fileSum{n, s.String()}, err
+// slashed is the name of a file below dir, as a manifest has it.
+func slashed(dir, path string) string {
+	rel, _ := filepath.Rel(dir, path) // both come from one walk
+	return filepath.ToSlash(rel)
+}
+
+func sum(path string) (fileSum, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return fileSum{}, err
+	}
+	s, n, err := digest.Read(f)
+	return fileSum{n, s.String()}, errors.Join(err, f.Close())
 }
 
 // verify reports why a checkpoint is not whole: its manifest is missing or is not the one that the ledger knows; a file
@@ -115,12 +112,8 @@ func verifyFiles(path string, text []byte) (m manifest, err error) {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			return m, fmt.Errorf("%s names %q, which lies outside", manifestFile, name)
 		}
-		f, err := os.Open(filepath.Join(path, filepath.FromSlash(name)))
+		got, err := sum(filepath.Join(path, filepath.FromSlash(name)))
 		if err != nil {
-			return m, err
-		}
-		got, err := sum(f)
-		if err = errors.Join(err, f.Close()); err != nil {
 			return m, err
 		}
 		if want := m.Files[name]; got != want {
@@ -137,12 +130,9 @@ func unnamedFile(path string, m manifest) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		rel, err := filepath.Rel(path, file)
-		if err != nil {
-			return err
-		}
-		if _, named := m.Files[filepath.ToSlash(rel)]; !named && rel != manifestFile {
-			return fmt.Errorf("%s does not name the file %s", manifestFile, rel)
+		name := slashed(path, file)
+		if _, named := m.Files[name]; !named && name != manifestFile {
+			return fmt.Errorf("%s does not name the file %s", manifestFile, name)
 		}
 		return nil
 	})

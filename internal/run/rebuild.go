@@ -27,7 +27,7 @@ func rebuildLedger(path string) (notes []string, err error) {
 		err = os.Rename(tmp, filepath.Join(path, ledgerFile))
 	}
 	if err == nil {
-		err = atomicfile.SyncFolder(path)
+		err = atomicfile.Sync(path)
 	}
 	for _, q := range moved {
 		notes = append(notes, fmt.Sprintf("%s was moved to %s", filepath.Base(q.From), q.To))
@@ -199,10 +199,8 @@ func (l *Ledger) takeCheckpoints(path string, have counts) (known int, lost []st
 				if why := m.Rows.beyond(c, have); why != "" {
 					lost = append(lost, why+": what it lacks is lost")
 					m.Rows = counts{min(m.Rows.Metrics, have.Metrics), min(m.Rows.Trajectories, have.Trajectories)}
-					if text, err = m.text(); err == nil {
-						err = writeFileSync(name, text)
-					}
-					if err != nil {
+					text = m.text()
+					if err := writeFileSync(name, text); err != nil {
 						return known, lost, err
 					}
 				}
