@@ -160,24 +160,70 @@ func TestPublishReplacesWhatIsDamaged(t *testing.T) {
 	}
 }
 
-// What stands in the way of a checkpoint is an error, and nothing half is left.
+// What stands in the way of a checkpoint is an error that says it, and nothing half is left.
 func TestPublishInTheWay(t *testing.T) {
-	for name, spoil := range map[string]func(*testing.T, *Dir) func(string) error{
-		"nothing is written": func(*testing.T, *Dir) func(string) error { return func(string) error { return nil } },
-		"a file has the folder's name": func(t *testing.T, d *Dir) func(string) error {
+	writing := func(also func(d *Dir, tmp string) error) func(*testing.T, *Dir) func(string) error {
+		return func(_ *testing.T, d *Dir) func(string) error {
+			return func(tmp string) error { return errors.Join(adapter("x")(tmp), also(d, tmp)) }
+		}
+	}
+	for name, c := range map[string]struct {
+		stage string
+		spoil func(*testing.T, *Dir) func(string) error
+		says  string
+	}{
+		"nothing is written": {"grpo", func(*testing.T, *Dir) func(string) error {
+			return func(string) error { return nil }
+		}, "it holds no file"},
+		"a file has the folder's name": {"grpo", func(t *testing.T, d *Dir) func(string) error {
 			must(t, os.WriteFile(filepath.Join(d.Path, checkpointsDir), nil, 0o644))
 			return adapter("x")
-		},
-		"the ledger is closed": func(t *testing.T, d *Dir) func(string) error {
-			return func(tmp string) error { return errors.Join(adapter("x")(tmp), d.Ledger.Close()) }
-		},
+		}, "not a directory"},
+		"the name is too long": {strings.Repeat("grpo", 60), writing(func(*Dir, string) error { return nil }),
+			"file name too long"},
+		"a link": {"grpo", writing(func(_ *Dir, tmp string) error {
+			return os.Symlink("/dev/full", filepath.Join(tmp, "weights"))
+		}), "weights is not a regular file"},
+		"a folder stands where the manifest goes": {"grpo", writing(func(_ *Dir, tmp string) error {
+			return os.MkdirAll(filepath.Join(tmp, manifestFile, "x"), 0o755)
+		}), "file exists"},
+		"another took its name": {"grpo", writing(func(d *Dir, tmp string) error {
+			return os.MkdirAll(filepath.Join(d.Path, checkpointsDir, "grpo_step_1", "x"), 0o755)
+		}), "file exists"},
+		"the ledger is closed": {"grpo", writing(func(d *Dir, _ string) error { return d.Ledger.Close() }), "closed"},
+		"the ledger is read-only": {"grpo", writing(func(d *Dir, _ string) error {
+			_, err := d.Ledger.db.Exec("PRAGMA query_only = 1")
+			return err
+		}), "readonly database"},
 	} {
 		d := create(t)
-		if _, err := d.PublishCheckpoint("grpo", 1, spoil(t, d)); err == nil || fault.CodeOf(err) == 0 {
-			t.Errorf("%s: %v", name, err)
+		_, err := d.PublishCheckpoint(c.stage, 1, c.spoil(t, d))
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code == 0 || f.Where == "" ||
+			!strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
-		if left, _ := filepath.Glob(filepath.Join(d.Path, checkpointsDir, "*")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(d.Path, checkpointsDir, unfinished+"*")); len(left) > 0 {
 			t.Errorf("%s: left behind: %v", name, left)
+		}
+		all, _ := Checkpoints(d.Path, c.stage)
+		if len(all) > 0 && name != "another took its name" {
+			t.Errorf("%s: published: %v", name, all)
+		}
+	}
+}
+
+// Where the folder of checkpoints is a file, nobody takes it for a run without checkpoints.
+func TestCheckpointsThatCannotBeListed(t *testing.T) {
+	d := create(t)
+	root := filepath.Join(d.Path, checkpointsDir)
+	must(t, os.WriteFile(root, nil, 0o644))
+	for name, do := range map[string]func() error{
+		"list":   func() error { _, err := Checkpoints(d.Path, ""); return err },
+		"keep":   func() error { return KeepLast(d.Path, "grpo", 1) },
+		"latest": func() error { _, _, _, err := d.LatestCheckpoint("grpo"); return err },
+	} {
+		if f, ok := errors.AsType[*fault.Error](do()); !ok || f.Where != root || f.What != "cannot list the checkpoints" {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }

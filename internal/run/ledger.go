@@ -183,10 +183,7 @@ func connect(path, options string) (*Ledger, error) {
 		return nil, storageError("cannot open the ledger", path, err)
 	}
 	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: options}).String()
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		return nil, storageError("cannot open the ledger", path, err)
-	}
+	db, _ := sql.Open("sqlite", dsn) // the driver is linked in: what is wrong with the file, Ping says
 	// One connection: SQLite has one writer anyway, and this way callers queue here instead of meeting SQLITE_BUSY.
 	db.SetMaxOpenConns(1)
 	if err := db.Ping(); err != nil {
@@ -232,13 +229,14 @@ func (l *Ledger) PutScores(scores []ScoreRow) (again bool, err error) {
 				return &fault.Error{Code: fault.CodeError, What: "a row for the ledger is not JSON", Where: l.path}
 			}
 			var n int
-			if err := tx.QueryRow(`SELECT count(*) FROM scores WHERE id = ?`, s.ID).Scan(&n); err != nil {
+			err := tx.QueryRow(`SELECT count(*) FROM scores WHERE id = ?`, s.ID).Scan(&n)
+			if err == nil {
+				err = putScore(tx, s)
+			}
+			if err != nil {
 				return err
 			}
 			again = again || n > 0
-			if err := putScore(tx, s); err != nil {
-				return err
-			}
 		}
 		return nil
 	})
@@ -274,24 +272,12 @@ func (l *Ledger) FindByPrefix(id string) ([]TrajectoryRow, error) {
 
 // Each yields all trajectories in the order they were put.
 func (l *Ledger) Each(yield func(TrajectoryRow) error) error {
-	return l.each(trajectories+`ORDER BY t.rowid`, func(rows *sql.Rows) error {
-		t, err := scanTrajectory(rows)
-		if err != nil {
-			return err
-		}
-		return yield(t)
-	})
+	return eachRow(l, scanTrajectory, yield, trajectories+`ORDER BY t.rowid`)
 }
 
 // EachOf yields the trajectories of a stage in the order they were put.
 func (l *Ledger) EachOf(stage string, yield func(TrajectoryRow) error) error {
-	return l.each(trajectories+`WHERE t.stage = ? ORDER BY t.rowid`, func(rows *sql.Rows) error {
-		t, err := scanTrajectory(rows)
-		if err != nil {
-			return err
-		}
-		return yield(t)
-	}, stage)
+	return eachRow(l, scanTrajectory, yield, trajectories+`WHERE t.stage = ? ORDER BY t.rowid`, stage)
 }
 
 // Trajectories returns the trajectories of one step of a stage, in the order they were put.
@@ -375,13 +361,8 @@ func (l *Ledger) eachScoredLine(yield func(json.RawMessage) error) error {
 }
 
 func (l *Ledger) eachMetric(yield func(json.RawMessage) error) error {
-	return l.each(`SELECT stage, step, json FROM metrics ORDER BY rowid`, func(rows *sql.Rows) error {
-		m, err := scanMetric(rows)
-		if err != nil {
-			return err
-		}
-		return yield(metricLine(m.Stage, m.Step, m.JSON))
-	})
+	return eachRow(l, scanMetric, func(m MetricRow) error { return yield(metricLine(m.Stage, m.Step, m.JSON)) },
+		`SELECT stage, step, json FROM metrics ORDER BY rowid`)
 }
 
 func (l *Ledger) each(statement string, yield func(*sql.Rows) error, args ...any) error {
@@ -398,13 +379,25 @@ func (l *Ledger) each(statement string, yield func(*sql.Rows) error, args ...any
 	return storageError("cannot read the ledger", l.path, rows.Err())
 }
 
-func query[T any](l *Ledger, scan func(*sql.Rows) (T, error), statement string, args ...any) ([]T, error) {
-	var out []T
-	err := l.each(statement, func(rows *sql.Rows) error {
+// eachRow yields what scan reads of each row.
+func eachRow[T any](
+	l *Ledger, scan func(*sql.Rows) (T, error), yield func(T) error, statement string, args ...any,
+) error {
+	return l.each(statement, func(rows *sql.Rows) error {
 		row, err := scan(rows)
-		out = append(out, row)
-		return err
+		if err != nil {
+			return err
+		}
+		return yield(row)
 	}, args...)
+}
+
+// query is what scan reads of all rows, nil where one cannot be read.
+func query[T any](l *Ledger, scan func(*sql.Rows) (T, error), statement string, args ...any) (out []T, err error) {
+	err = eachRow(l, scan, func(row T) error {
+		out = append(out, row)
+		return nil
+	}, statement, args...)
 	if err != nil {
 		return nil, err
 	}
