@@ -182,7 +182,7 @@ func TestPublishInTheWay(t *testing.T) {
 		"the name is too long": {strings.Repeat("grpo", 60), writing(func(*Dir, string) error { return nil }),
 			"file name too long"},
 		"a link": {"grpo", writing(func(_ *Dir, tmp string) error {
-			return os.Symlink("/dev/full", filepath.Join(tmp, "weights"))
+			return os.Symlink("adapter", filepath.Join(tmp, "weights"))
 		}), "weights is not a regular file"},
 		"a folder stands where the manifest goes": {"grpo", writing(func(_ *Dir, tmp string) error {
 			return os.MkdirAll(filepath.Join(tmp, manifestFile, "x"), 0o755)

@@ -168,3 +168,71 @@ func TestEndOfAConversation(t *testing.T) {
 		}
 	}
 }
+
+// Checks of the world say what was seen there, in words that a person can act upon.
+func TestChecksOfTheWorld(t *testing.T) {
+	as := func(status string) func(text string) *trajectory.Observation {
+		return func(text string) *trajectory.Observation { return &trajectory.Observation{Status: status, Text: text} }
+	}
+	seen, refused, absent, tooLong := as(trajectory.Seen), as(trajectory.Refused), as(trajectory.Absent),
+		as(trajectory.TooLong)
+	hash := func(sum string) *trajectory.Observation {
+		return &trajectory.Observation{Status: trajectory.TooLong, SHA256: sum}
+	}
+	gives := func(score float64) *trajectory.Observation {
+		return &trajectory.Observation{Status: trajectory.Seen, Text: "0.75 of it", Score: &score}
+	}
+	for name, c := range map[string]struct {
+		check string
+		saw   *trajectory.Observation // nil where the record has nothing of it
+		why   string                  // "" where it is met
+	}{
+		"one column of rows": {`{"type":"sql","name":"shop","query":"SELECT name FROM stock","contains":"hat\n2.50"}`,
+			seen(`[{"name":"hat"},{"name":2.50}]`), ""},
+		"two columns of rows": {`{"type":"sql","name":"shop","query":"SELECT * FROM stock","contains":"\"n\":7"}`,
+			seen(`[{"name":"hat","n":7}]`), ""},
+		"rows that lack it": {`{"type":"sql","name":"shop","query":"SELECT name FROM stock","contains":"coat"}`,
+			seen(`[{"name":"hat"}]`), `"hat" does not meet "contains"`},
+		"text that is no rows": {`{"type":"sql","name":"shop","query":"SELECT name FROM stock","contains":"hat"}`,
+			seen(`no such table: hat`), ""},
+		"nothing changed": {`{"type":"unchanged"}`, seen(`[]`), ""},
+		"two changes":     {`{"type":"unchanged"}`, seen(`["a is new","b is gone"]`), "a is new, b is gone"},
+		"many changes": {`{"type":"unchanged"}`, seen(`["1","2","3","4","5","6","7"]`),
+			"1, 2, 3, 4, 5, 2 more"},
+		"changes that are cut":  {`{"type":"unchanged"}`, seen(`["a is`), "the record of changes cannot be read"},
+		"a file that is wanted": {`{"type":"file","path":"a.txt","exists":true}`, seen("x"), ""},
+		"a file that is missed": {`{"type":"file","path":"a.txt","exists":true}`, absent(""), "a.txt is not there"},
+		"a file that is gone":   {`{"type":"file","path":"a.txt","exists":false}`, absent(""), ""},
+		"a file that is left":   {`{"type":"file","path":"a.txt","exists":false}`, seen("x"), "a.txt is there"},
+		"a long file's hash":    {`{"type":"file","path":"a.txt","sha256":"77"}`, hash("77"), ""},
+		"another hash":          {`{"type":"file","path":"a.txt","sha256":"77"}`, hash("78"), "has the hash 78"},
+		"a file that is too long": {`{"type":"file","path":"a.txt","contains":"x"}`, tooLong("9 MB"),
+			"a.txt: too long: 9 MB"},
+		"a call that is to fail": {`{"type":"state","name":"list","refused":true,"contains":"closed"}`,
+			refused("closed today"), ""},
+		"a call that fails otherwise": {`{"type":"state","name":"list","refused":true,"contains":"closed"}`,
+			refused("no such list"), `does not meet "contains"`},
+		"a call that does not fail": {`{"type":"state","name":"list","refused":true}`, seen("hat"),
+			"list was not answered with an error"},
+		"a program's score": {`{"type":"command","command":["test"],"at_least":0.75}`, gives(0.75), ""},
+		"a score too low":   {`{"type":"command","command":["test"]}`, gives(0.75), "gives 0.75 of it, less than 1"},
+		"a program's words": {`{"type":"command","command":["test"]}`, seen("done"), "gives done, less than 1"},
+		"an older record":   {`{"type":"unchanged"}`, nil, "the record does not say what was there"},
+		"a turn that never came": {`{"type":"state","name":"list","contains":"hat","after_turn":9}`, nil,
+			"the episode had no turn 9"},
+	} {
+		var check scenario.Check
+		if err := json.Unmarshal([]byte(c.check), &check); err != nil {
+			t.Fatal(err)
+		}
+		one := episodeOf()
+		if c.saw != nil {
+			c.saw.Look = check.Look()
+			one.Seen = append(one.Seen, *c.saw)
+		}
+		why := reward.Unmet(check, one, nil)
+		if c.why == "" && why != "" || !strings.Contains(why, c.why) {
+			t.Errorf("%s: %q, want %q", name, why, c.why)
+		}
+	}
+}

@@ -109,20 +109,17 @@ func (r Scorer) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gr
 			members[i].Reward += m.score * weight
 		}
 	}
-	return scores, r.divide(ctx, s, g, scores)
+	r.divide(ctx, s, g, scores)
+	return scores, nil
 }
 
 // divide says of what each turn earned, where that is wanted.
 func (r Scorer) divide(
 	ctx context.Context, s *scenario.Scenario, g trajectory.Group, scores []trajectory.Score,
-) (err error) {
+) {
 	for i, t := range g.Trajectories {
-		if r.Turns == nil || len(scores[i].Terms) == 0 {
-			continue
-		}
-		if scores[i].Turns, err = r.Turns.of(ctx, r, s, t, scores[i].Reward); err != nil {
-			return err
+		if r.Turns != nil && len(scores[i].Terms) > 0 {
+			scores[i].Turns = r.Turns.of(ctx, r, s, t, scores[i].Reward)
 		}
 	}
-	return nil
 }

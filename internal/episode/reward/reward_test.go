@@ -210,8 +210,13 @@ func TestCheatsCanWin(t *testing.T) {
 	if cheat.Reward <= honest.Reward {
 		t.Errorf("cheat %v, honest %v", cheat.Reward, honest.Reward)
 	}
-	if bad.Weights.Validate() == nil || reward.Default().Validate() != nil {
+	twice := reward.Default()
+	twice.Extra = 1.5 // more than all that was earned
+	if bad.Weights.Validate() == nil || twice.Validate() == nil || reward.Default().Validate() != nil {
 		t.Error("Validate does not tell these weights apart")
+	}
+	if most := bad.Max(hashScenario()); most != 1.1 {
+		t.Errorf("at most %v", most)
 	}
 }
 
@@ -385,5 +390,34 @@ func TestWhatWasNotSeenIsNotScored(t *testing.T) {
 	rewardtest.Give(reward.Scorer{}, s, saw)
 	if len(blind.Terms) != 0 || blind.Reward != 0 || len(saw.Terms) == 0 {
 		t.Errorf("blind earns %+v, who saw %+v", blind.Terms, saw.Terms)
+	}
+}
+
+// A first call counts where nothing but searches of hone's own came before it: one that is broken is the first.
+func TestFirstCallOfAnEpisode(t *testing.T) {
+	search := resultOf("search_tools", trajectory.CallOK, "found")
+	search.Search = true
+	searched := episode{calls: many(1, right)}.trajectory()
+	searched.Turns = append([]trajectory.Turn{{Calls: []chat.ToolCall{search.Call},
+		Results: []trajectory.ToolResult{search}}}, searched.Turns...)
+	broken := episode{calls: many(1, right)}.trajectory()
+	broken.Turns = append([]trajectory.Turn{{ParseError: "unterminated"}}, broken.Turns...)
+	goldless := hashScenario()
+	goldless.Gold = nil
+	for name, c := range map[string]struct {
+		s    *scenario.Scenario
+		t    *trajectory.Trajectory
+		want bool
+	}{
+		"right":                 {hashScenario(), episode{calls: many(1, right)}.trajectory(), true},
+		"wrong":                 {hashScenario(), episode{calls: []chat.ToolCall{wrong, right}}.trajectory(), false},
+		"none":                  {hashScenario(), episode{answer: "no"}.trajectory(), false},
+		"behind a search":       {hashScenario(), searched, true},
+		"behind a broken call":  {hashScenario(), broken, false},
+		"nothing to compare it": {goldless, episode{calls: many(1, right)}.trajectory(), false},
+	} {
+		if got := reward.FirstCall(c.s, c.t, nil); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -22,7 +22,7 @@ type term struct {
 	score func(ctx context.Context, g group) ([]mark, error)
 	// weight is what a score is multiplied by, given what the terms before it earned.
 	weight func(earned float64) float64
-	way    bool // it is said of an episode that has not ended too, and its weight is a constant
+	way    bool // a rule that is said of an episode that has not ended too, and its weight is a constant
 }
 
 // group is what a term sees: the trajectories that have it, at least one.

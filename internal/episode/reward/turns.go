@@ -23,43 +23,36 @@ type Turns struct {
 // of are the rewards of an episode's turns.
 func (p Turns) of(
 	ctx context.Context, r Scorer, s *scenario.Scenario, t *trajectory.Trajectory, reward float64,
-) ([]float64, error) {
+) []float64 {
 	out := make([]float64, len(t.Turns))
 	way, done := 0.0, 0.0
 	for k := range t.Turns {
 		upTo := *t
 		upTo.Turns = t.Turns[:k+1]
-		now, err := r.onTheWay(ctx, s, &upTo)
-		if err != nil {
-			return nil, err
-		}
-		share := checkShare(s, &upTo, r)
+		now, share := r.onTheWay(ctx, s, &upTo), checkShare(s, &upTo, r)
 		out[k] = now - way + p.Progress*(share-done)
 		way, done = now, share
 	}
 	if n := len(out); n > 0 {
 		out[n-1] += reward - way
 	}
-	return out, nil
+	return out
 }
 
 // onTheWay is what the terms give that are said of an episode before it has ended.
-func (r Scorer) onTheWay(ctx context.Context, s *scenario.Scenario, t *trajectory.Trajectory) (float64, error) {
+func (r Scorer) onTheWay(ctx context.Context, s *scenario.Scenario, t *trajectory.Trajectory) float64 {
 	sum := 0.0
 	for _, term := range r.terms() {
 		if !term.way || !term.needs(s, t) {
 			continue
 		}
-		marks, err := term.score(ctx,
+		marks, _ := term.score(ctx, // by a rule, which does not fail
 			group{Scenario: s, Trajectories: []*trajectory.Trajectory{t}, Defaults: r.Defaults})
-		if err != nil {
-			return 0, err
-		}
 		if m := marks[0]; !m.waived {
 			sum += m.score * term.weight(0)
 		}
 	}
-	return sum, nil
+	return sum
 }
 
 // checkShare is the share of a scenario's checks that hold after the turns of a trajectory, of those that can be told
