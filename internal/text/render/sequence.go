@@ -89,31 +89,21 @@ func (c *conversation) otherwise(i int, prompt, written string) (string, error) 
 	other := *c
 	if m := c.messages[i]; m.ReasoningContent != "" { // which has no place where the prompt turns thinking off
 		m.ReasoningContent = ""
-		value, err := c.v.messageValue(m)
-		if err != nil {
-			return "", err
-		}
+		value, _ := c.v.messageValue(m) // it was made before, with more in it
 		other.values = append(c.values[:i:i], c.mark(value))
 		text, _, err := other.text(i+1, false)
 		if body, ok := strings.CutPrefix(text, prompt); err == nil && ok {
 			return body, nil
 		}
 	}
-	bad := badMessage(c.messages[i], "the template writes it otherwise than it prompts for it")
 	other.values = append(c.values[:i:i], chat.NewObject("role", chat.Assistant, "content", probeContent))
 	text, _, err := other.text(i+1, false)
-	if err != nil {
-		return "", err
+	if at := strings.LastIndex(text, c.v.probed); err == nil && at >= 0 && c.v.probed != "" {
+		if body, ok := strings.CutPrefix(written, text[:at]); ok {
+			return body, nil
+		}
 	}
-	at := strings.LastIndex(text, c.v.probed)
-	if at < 0 || c.v.probed == "" {
-		return "", bad
-	}
-	body, ok := strings.CutPrefix(written, text[:at])
-	if !ok {
-		return "", bad
-	}
-	return body, nil
+	return "", badMessage(c.messages[i], "the template writes it otherwise than it prompts for it")
 }
 
 func (v *Vendor) ends(m chat.Message) string {
