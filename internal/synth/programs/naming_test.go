@@ -128,3 +128,20 @@ func TestNamingByWhatARowBelongsTo(t *testing.T) {
 		t.Errorf("Ana has two: %q", sql)
 	}
 }
+
+// What two things with a code are called names neither of them.
+func TestNamingByWhatTwoThingsAreCalled(t *testing.T) {
+	parts := TableOf("parts", Records(`[{"part_no": "FP-01", "description": "fuel pump", "on_hand": 3, "unit_price": 12.5},
+		{"part_no": "FP-02", "description": "fuel pump", "on_hand": 5, "unit_price": 14},
+		{"part_no": "OF-03", "description": "oil filter", "on_hand": 9, "unit_price": 4}]`))
+	Understand([]*Table{parts})
+	w, said := &World{Name: "store", Tables: []*Table{parts}}, map[string]string{}
+	for seed := range uint64(400) {
+		if p := Draw(rand.New(rand.NewPCG(seed, 6)), w, Set); p != nil && p.pattern != "set_two" {
+			said[p.slots["x"]] = p.Steps[len(p.Steps)-1].SQL
+		}
+	}
+	if said["the oil filter"] == "" || said["the fuel pump"] != "" {
+		t.Errorf("%q", said)
+	}
+}
