@@ -43,21 +43,17 @@ func versionText(version any, sums map[string]string) ([]byte, error) {
 	if keys == nil {
 		keys = map[string]json.RawMessage{}
 	}
-	return encodeVersion(keys, sums, nil)
+	return encodeVersion(keys, sums, nil), nil
 }
 
-func encodeVersion(keys map[string]json.RawMessage, sums map[string]string, edits []edit) ([]byte, error) {
-	var err error
-	if keys[sumsKey], err = json.Marshal(sums); err != nil {
-		return nil, err
-	}
+// encodeVersion is version.json again. Texts and times always encode.
+func encodeVersion(keys map[string]json.RawMessage, sums map[string]string, edits []edit) []byte {
+	keys[sumsKey], _ = json.Marshal(sums)
 	if len(edits) > 0 {
-		if keys[editsKey], err = json.Marshal(edits); err != nil {
-			return nil, err
-		}
+		keys[editsKey], _ = json.Marshal(edits)
 	}
-	text, err := json.MarshalIndent(keys, "", "  ")
-	return append(text, '\n'), err
+	text, _ := json.MarshalIndent(keys, "", "  ")
+	return append(text, '\n')
 }
 
 // readVersion reads version.json: its keys, the sums among them, and the edits that were accepted.
@@ -93,12 +89,9 @@ func (d *Dir) AddInput(in Input) error {
 		return nil
 	}
 	sums[in.Name] = sum
-	text, err := encodeVersion(keys, sums, edits)
+	err = writeFileSync(filepath.Join(d.Path, in.Name), in.Data) // before its sum: a run without it makes it again
 	if err == nil {
-		err = writeFileSync(filepath.Join(d.Path, in.Name), in.Data) // before its sum: a run without it makes it again
-	}
-	if err == nil {
-		err = writeFileSync(filepath.Join(d.Path, versionFile), text)
+		err = writeFileSync(filepath.Join(d.Path, versionFile), encodeVersion(keys, sums, edits))
 	}
 	return storageError("cannot keep an input of the run", filepath.Join(d.Path, in.Name), err)
 }
@@ -129,10 +122,7 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 	if !accept {
 		return nil, editFile(path, changed)
 	}
-	text, err := encodeVersion(keys, sums, append(edits, changed...))
-	if err == nil {
-		err = writeFileSync(name, text)
-	}
+	err = writeFileSync(name, encodeVersion(keys, sums, append(edits, changed...)))
 	for _, e := range changed {
 		notes = append(notes,
 			fmt.Sprintf("%s was edited since the run began, and is taken as it is now; version.json says so", e.File))

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -91,10 +92,7 @@ func Summarize(path string) (Summary, error) {
 	if s.InUseBy, err = inUse(path); err != nil {
 		return s, storageError("cannot read the run", path, err)
 	}
-	attempts, err := fs.Glob(os.DirFS(path), logsDir+"/attempt_*")
-	if err != nil {
-		return s, storageError("cannot read the run", path, err)
-	}
+	attempts, _ := fs.Glob(os.DirFS(path), logsDir+"/attempt_*") // the pattern is one
 	s.NumAttempts = len(attempts)
 	if b, err := os.ReadFile(filepath.Join(path, versionFile)); err == nil && json.Valid(b) {
 		s.Version = b
@@ -118,7 +116,7 @@ func Summarize(path string) (Summary, error) {
 
 // summarize returns the stages that were put, then those that only trajectories or metrics name.
 func (l *Ledger) summarize() ([]StageSummary, error) {
-	rows, err := l.db.Query(`
+	return query(l, scanSummary, `
 		WITH t AS (SELECT stage, count(*) AS n FROM trajectories GROUP BY stage),
 		     m AS (SELECT stage, count(*) AS n, max(step) AS last FROM metrics GROUP BY stage),
 		     names AS (SELECT name, rowid AS place FROM stages
@@ -128,21 +126,13 @@ func (l *Ledger) summarize() ([]StageSummary, error) {
 		FROM names LEFT JOIN stages s ON s.name = names.name LEFT JOIN t ON t.stage = names.name
 		LEFT JOIN m ON m.stage = names.name LEFT JOIN metrics last ON last.stage = names.name AND last.step = m.last
 		ORDER BY names.place, names.name`)
-	if err != nil {
-		return nil, storageError("cannot read the ledger", l.path, err)
+}
+
+func scanSummary(rows *sql.Rows) (s StageSummary, err error) {
+	var last string
+	err = rows.Scan(&s.Name, &s.Status, &s.NumTrajectories, &s.NumSteps, &last)
+	if last != "" {
+		s.LastMetric = json.RawMessage(last)
 	}
-	defer rows.Close()
-	var out []StageSummary
-	for rows.Next() {
-		var s StageSummary
-		var last string
-		if err := rows.Scan(&s.Name, &s.Status, &s.NumTrajectories, &s.NumSteps, &last); err != nil {
-			return nil, storageError("cannot read the ledger", l.path, err)
-		}
-		if last != "" {
-			s.LastMetric = json.RawMessage(last)
-		}
-		out = append(out, s)
-	}
-	return out, storageError("cannot read the ledger", l.path, rows.Err())
+	return s, err
 }
