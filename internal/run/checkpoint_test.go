@@ -222,7 +222,8 @@ func TestCheckpointsThatCannotBeListed(t *testing.T) {
 		"keep":   func() error { return KeepLast(d.Path, "grpo", 1) },
 		"latest": func() error { _, _, _, err := d.LatestCheckpoint("grpo"); return err },
 	} {
-		if f, ok := errors.AsType[*fault.Error](do()); !ok || f.Where != root || f.What != "cannot list the checkpoints" {
+		if f, ok := errors.AsType[*fault.Error](do()); !ok || f.Where != root ||
+			f.What != "cannot list the checkpoints" {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

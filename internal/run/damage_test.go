@@ -134,13 +134,15 @@ func TestLedgerOutOfReach(t *testing.T) {
 		for call, do := range c.calls {
 			l := ledgerOfOne(t)
 			c.spoil(t, l)
-			if f, ok := errors.AsType[*fault.Error](do(l)); !ok || f.Where != l.path || !strings.HasPrefix(f.Next, c.next) {
+			if f, ok := errors.AsType[*fault.Error](do(l)); !ok || f.Where != l.path ||
+				!strings.HasPrefix(f.Next, c.next) {
 				t.Errorf("%s: %s: %+v", name, call, f)
 			}
 			if name != "read-only, written" {
 				continue
 			}
-			if row, _, err := l.Trajectory("a"); err != nil || string(row.JSON)+string(row.Score) != `{"n":1}{"reward":1}` {
+			row, _, err := l.Trajectory("a")
+			if err != nil || string(row.JSON)+string(row.Score) != `{"n":1}{"reward":1}` {
 				t.Errorf("%s: %s left %s, %s, %v", name, call, row.JSON, row.Score, err)
 			}
 		}

@@ -13,7 +13,8 @@ import (
 func TestFollowByPlaces(t *testing.T) {
 	d := create(t)
 	for _, id := range []string{"a", "b", "c"} {
-		_, err := d.PutTrajectory(TrajectoryRow{ID: id, Stage: "grpo", JSON: json.RawMessage(fmt.Sprintf(`{"id":%q}`, id))})
+		_, err := d.PutTrajectory(TrajectoryRow{ID: id, Stage: "grpo",
+			JSON: json.RawMessage(fmt.Sprintf(`{"id":%q}`, id))})
 		must(t, err)
 	}
 	must(t, d.PutScores([]ScoreRow{{"b", json.RawMessage(`{"reward":1}`)}}))

@@ -59,7 +59,8 @@ func TestFullDisks(t *testing.T) {
 	}
 	_, err = d.PutTrajectory(TrajectoryRow{ID: "a", Stage: "sft", JSON: json.RawMessage(`{}`)})
 	must(t, err)
-	if err := d.PutScores([]ScoreRow{{"a", json.RawMessage(`{"reward":1}`)}}); fault.CodeOf(err) != fault.CodeExhausted {
+	err = d.PutScores([]ScoreRow{{"a", json.RawMessage(`{"reward":1}`)}})
+	if fault.CodeOf(err) != fault.CodeExhausted {
 		t.Errorf("a score is told: %v", err)
 	}
 	row, _, err := d.Ledger.Trajectory("a")
@@ -104,7 +105,8 @@ func TestSomethingElseInAFilesPlace(t *testing.T) {
 					t.Errorf("%+v: %v", o, err)
 				}
 			}
-			if info, err := os.Stat(place); err != nil || info.IsDir() != c.folder || !c.folder && read(t, place) != c.text {
+			if info, err := os.Stat(place); err != nil || info.IsDir() != c.folder ||
+				!c.folder && read(t, place) != c.text {
 				t.Errorf("%s: %v", place, err)
 			}
 		})

@@ -17,10 +17,11 @@ func TestChangesThatDoNotStayAreNoTasks(t *testing.T) {
 		"the same":    {"drawn: the ace", "drawn: the ace", scenario.StateCheck},
 		"another one": {"drawn: the ace", "drawn: a ten", ""},
 	} {
-		m := &maker{byName: map[string]*subject{"draw": {writes: true}},
-			worlds: []*realm{{looks: []Call{{Tool: "table"}}, before: []stable{{equal: true, text: "nothing is drawn"}}}}}
+		world := &realm{looks: []Call{{Tool: "table"}}, before: []stable{{equal: true, text: "nothing is drawn"}}}
+		m := &maker{byName: map[string]*subject{"draw": {writes: true}}, worlds: []*realm{world}}
 		play := func(seen string) *Played {
-			return &Played{Results: []Answered{{trajectory.CallOK, "done"}}, Seen: []Answered{{trajectory.CallOK, seen}}}
+			return &Played{Results: []Answered{{trajectory.CallOK, "done"}},
+				Seen: []Answered{{trajectory.CallOK, seen}}}
 		}
 		one := &Candidate{Kind: single, Calls: []Call{{Tool: "draw", Arguments: []byte(`{}`)}}}
 		m.check(one, play(c.first), play(c.second))

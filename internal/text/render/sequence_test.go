@@ -52,7 +52,8 @@ func TestMessagesThatATemplateCannotTrain(t *testing.T) {
 		"nothing ends it": {talk(header+`{{ m.content }}{% if 'endless' not in m.content %}`+footer+`{% endif %}`, opensNext),
 			with(1, "endless"), "the template writes no special token behind it"},
 		"it is not shown": {talk(`{% if m.role == 'user' or 'silent' not in messages[0].content %}`+header+`{{ m.content }}`+
-			footer+`{% endif %}`, opensNext), with(0, "silent"), "the template writes it otherwise than it prompts for it"},
+			footer+`{% endif %}`, opensNext), with(0, "silent"),
+			"the template writes it otherwise than it prompts for it"},
 		"what stands before it changes with it": {`{%- if 'odd' in messages[-1].content %}<s>{% endif %}` + plain,
 			with(1, "odd"), "the template writes it otherwise than it prompts for it"},
 	} {
@@ -106,8 +107,9 @@ func trainedText(v *Vendor, row Sequence) string {
 func TestTrainedBehindTheStop(t *testing.T) {
 	v := talker(t, talk(header+`{% if m.role == 'user' %}{{ m.content }}`+footer+
 		`{% else %}{% generation %}{{ m.content }}`+footer+`{% endgeneration %}{% endif %}`, opensNext))
-	rows, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "Rain?"}, {Role: chat.Assistant, Content: "Dry."},
-		{Role: chat.User, Content: "Sure?"}, {Role: chat.Assistant, Content: "Yes."}}, 0, nil)
+	rows, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "Rain?"},
+		{Role: chat.Assistant, Content: "Dry."}, {Role: chat.User, Content: "Sure?"},
+		{Role: chat.Assistant, Content: "Yes."}}, 0, nil)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%v, %v", rows, err)
 	}
