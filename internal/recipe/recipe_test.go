@@ -46,6 +46,9 @@ func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objec
 		return batch.StepStats{}, ctx.Err()
 	}
 	f.gradient = fmt.Sprintf("sft %v", b)
+	if o != (batch.Objective{}) {
+		f.gradient = fmt.Sprintf("sft by %v: %v", o, b)
+	}
 	if o.Loss != batch.LossLikelihood {
 		f.gradient = fmt.Sprintf("grpo %v %v", o, b)
 	}
@@ -699,7 +702,7 @@ func TestTemperatureOfObjectives(t *testing.T) {
 	}
 	for i, s := range trainer.Steps {
 		if sampled := strings.HasPrefix(s, "grpo {dapo {0.2 0.28 0} {0  } 0 0.7 {false 0}}"); sampled != (i >= 6) ||
-			!sampled && !strings.HasPrefix(s, "sft ") {
+			!sampled && !strings.HasPrefix(s, "sft {") {
 			t.Errorf("step %d: %s", i, s)
 		}
 	}
