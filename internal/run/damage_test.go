@@ -210,3 +210,45 @@ func TestDecode(t *testing.T) {
 		}
 	}
 }
+
+// A run whose ledger another program wrote again does not go on with the rows that it can read; made again, the ledger
+// has them all, from the files beside it.
+func TestOpenOfRowsThatAreNone(t *testing.T) {
+	anew := func(table string) []string {
+		return []string{"DROP TRIGGER replaced", "CREATE TABLE copy AS SELECT * FROM " + table, "DROP TABLE " + table,
+			"ALTER TABLE copy RENAME TO " + table}
+	}
+	for name, statements := range map[string][]string{
+		"trajectories": append(anew("trajectories"), "UPDATE trajectories SET step = 'the first'"),
+		"metrics":      append(anew("metrics"), "UPDATE metrics SET step = 'the first'"),
+		"scores":       append(anew("scores"), "UPDATE scores SET sum = NULL"),
+		"checkpoints":  append(anew("checkpoints"), "UPDATE checkpoints SET manifest = NULL"),
+	} {
+		path := killedRun(t)
+		settled(t, path)
+		l, err := connect(filepath.Join(path, ledgerFile), "")
+		must(t, err)
+		for _, s := range statements {
+			_, err = l.db.Exec(s)
+			must(t, err)
+		}
+		must(t, l.Close())
+		want := files(t, path)
+
+		_, err = Open(path, OpenOptions{})
+		if err == nil || !strings.Contains(err.Error(), "converting") {
+			t.Errorf("%s: %v", name, err)
+		}
+		d, err := Open(path, OpenOptions{RebuildLedger: true})
+		if err != nil {
+			t.Errorf("%s: made again: %v", name, err)
+			continue
+		}
+		for _, export := range []string{metricsFile, trajectoriesFile} {
+			if got := read(t, filepath.Join(path, export)); sortedLines(got) != sortedLines(want[export]) {
+				t.Errorf("%s: %s is\n%s\nwant\n%s", name, export, got, want[export])
+			}
+		}
+		must(t, d.Close())
+	}
+}
