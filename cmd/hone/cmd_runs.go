@@ -39,6 +39,7 @@ func newRuns(a *app) *cobra.Command {
 			RunE:    func(*cobra.Command, []string) error { return runRunsLs(a, dir) },
 		},
 		newRunsShow(a, &dir),
+		newRunsRollouts(a, &dir),
 		newRunsReport(a, &dir),
 		newRunsRate(a, &dir),
 		newRunsRescore(a, &dir),

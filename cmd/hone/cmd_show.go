@@ -8,12 +8,12 @@ import (
 )
 
 func newRunsShow(a *app, dir *string) *cobra.Command {
-	episode, list := "", false
+	episode := ""
 	c := &cobra.Command{
 		Use:   "show RUN",
-		Short: "Show the stages, checkpoints and metrics of a run, its episodes, or one of them",
+		Short: "Show the stages, checkpoints and metrics of a run, or one of its episodes",
 		Example: "  hone runs show demo\n  hone runs show ./elsewhere/demo --json\n" +
-			"  hone runs show demo --episodes\n  hone runs show demo --episode grpo/add-2/0/3",
+			"  hone runs show demo --episode grpo/add-2/0/3",
 		Args: arguments(1, 1, "the name or the folder of a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := a.runPath(*dir, args[0])
@@ -22,15 +22,11 @@ func newRunsShow(a *app, dir *string) *cobra.Command {
 				return err
 			case episode != "":
 				return runview.Episode(a.Host, path, episode)
-			case list:
-				return runview.Episodes(a.Host, path)
 			}
 			return runview.Run(a.jobs(config.Config{}), path)
 		},
 	}
 	c.Flags().StringVar(&episode, "episode", "",
 		"show this episode: chat, calls, results, checks, and what servers wrote to stderr")
-	c.Flags().BoolVar(&list, "episodes", false, "list the episodes, with the checks that each failed")
-	c.MarkFlagsMutuallyExclusive("episode", "episodes")
 	return c
 }

@@ -202,7 +202,7 @@ func TestCollectInteractive(t *testing.T) {
 	if code, _, said := hone(t, "", "curate", "show", "out/trajectories.jsonl", "talk-1"); code != 0 {
 		t.Errorf("exit code %d: %s", code, said)
 	}
-	if code, out, said := hone(t, "", "runs", "show", "out", "--episodes"); code != 0 ||
+	if code, out, said := hone(t, "", "runs", "rollouts", "out"); code != 0 ||
 		!strings.Contains(out, "talk-6") {
 		t.Errorf("exit code %d: %s%s", code, out, said)
 	}

@@ -185,7 +185,7 @@ func TestJudgeThatFails(t *testing.T) {
 	if code != int(fault.CodeStopped) || !strings.Contains(said, "judge.on_failure is stop") {
 		t.Errorf("stopped: exit code %d, %s", code, said)
 	}
-	kept, err := records.EpisodesOf("stopped")
+	kept, err := records.Pick{}.Episodes("stopped")
 	if err != nil || len(kept) != 2 {
 		t.Errorf("%d episodes are kept: %v", len(kept), err)
 	}

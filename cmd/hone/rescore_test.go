@@ -157,7 +157,7 @@ func TestRatings(t *testing.T) {
 	run(0, "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split",
 		"all", "--samples", "2", "--yes", "--output-dir", "out")
 	var list []struct{ Row string }
-	_, text, _ := hone(t, "", "runs", "show", "./out", "--episodes", "--json")
+	_, text, _ := hone(t, "", "runs", "rollouts", "./out", "--json")
 	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) != 4 {
 		t.Fatalf("%v: %s", err, text)
 	}

@@ -50,7 +50,7 @@ func TestShowEpisode(t *testing.T) {
 		"--dataset", "notes.jsonl", "--output-dir", "traces", "--yes"); code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
-	code, list, said := hone(t, "", "runs", "show", "./traces", "--episodes", "--plain")
+	code, list, said := hone(t, "", "runs", "rollouts", "./traces", "--plain")
 	if code != 0 || !strings.Contains(list, "collect/write\tok\t") ||
 		!strings.Contains(list, `checks[0] {"type":"answer","contains":"4712"}`) {
 		t.Errorf("exit code %d, %s%s", code, list, said)
@@ -84,7 +84,7 @@ func TestShowEpisode(t *testing.T) {
 		t.Errorf("JSON: %s", text)
 	}
 	if code, _, said := hone(t, "", "runs", "show", "./traces", "--episode", "nothing"); code != 2 ||
-		!strings.Contains(said, `no episode "nothing"`) || !strings.Contains(said, "--episodes lists them") {
+		!strings.Contains(said, `no episode "nothing"`) || !strings.Contains(said, "hone runs rollouts ./traces lists them") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	if _, text, _ := hone(t, "", "runs", "ls", "--plain"); !strings.Contains(text, "/traces\t") ||

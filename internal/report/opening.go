@@ -109,7 +109,7 @@ func (p Page) next(v view, n Numbers) (out []step) {
 	last := n.Order[len(n.Order)-1]
 	if slices.ContainsFunc(v.Lost, func(l lostRow) bool { return l.Unreliable }) {
 		do("Find out why episodes were lost, and evaluate again: the rates say little.",
-			"", strings.TrimSuffix(p.Show, " --episode")+" --episodes")
+			"", strings.NewReplacer("runs show", "runs rollouts", " --episode", "").Replace(p.Show))
 	}
 	if len(v.NeverDone) > 0 {
 		do(fmt.Sprintf("Read %s that no system does: does a good answer pass the checks?",

@@ -160,7 +160,7 @@ func TestNextSteps(t *testing.T) {
 			[]string{"No clear difference", `href="#worse"`}, []string{"hone serve"}},
 		{"none does one", map[string]string{"base": "fp", "model": "fp"}, both,
 			[]string{`href="#case-task-00"`, "1 scenario that no system does"}, []string{"hone serve"}},
-		{"half are lost", map[string]string{"base": "pp", "model": "pl"}, both, []string{"<code>hone runs show x --episodes</code>"}, []string{"hone serve"}},
+		{"half are lost", map[string]string{"base": "pp", "model": "pl"}, both, []string{"<code>hone runs rollouts x</code>"}, []string{"hone serve"}},
 		{"one system that does nothing", map[string]string{"model": "fff"}, []string{"model"}, []string{"hone collect --gold"}, []string{"hone serve"}},
 	} {
 		p := outcomes(c.of, c.order...)

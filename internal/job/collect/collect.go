@@ -114,7 +114,7 @@ func sayNext(j *job.Job, ended *Tally) {
 			j.Trajectories(), j.Config.Model.Base, run.FreeFolder("sft"))
 		return
 	}
-	j.Say("next: hone runs show %s --episodes; no episode passed and ended by itself, so there is nothing for hone "+
+	j.Say("next: hone runs rollouts %s; no episode passed and ended by itself, so there is nothing for hone "+
 		"sft to learn from", j.Path)
 }
 

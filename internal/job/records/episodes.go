@@ -11,9 +11,6 @@ import (
 	"hone/internal/run"
 )
 
-// EpisodesOf are the episodes of the run in path, with the scenarios that the run keeps.
-func EpisodesOf(path string) ([]stats.Example, error) { return episodesOf(path, (*run.Ledger).Each) }
-
 // FindEpisode is the episode of a name in the run in path: whole or without its stage; or its scenario's id, or a
 // beginning of either, where no other has it.
 func FindEpisode(path, id string) (stats.Example, error) {
@@ -35,7 +32,7 @@ func FindEpisode(path, id string) (stats.Example, error) {
 	}
 	if len(found) != 1 {
 		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no episode %q", id), Where: path,
-			Next: "hone runs show " + run.Name(path) + " --episodes lists them"}
+			Next: "hone runs rollouts " + run.Name(path) + " lists them"}
 		if len(found) > 1 {
 			var names []string
 			for _, e := range found[:min(len(found), mostNames)] {

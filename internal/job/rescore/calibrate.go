@@ -161,10 +161,10 @@ func (k Calibration) ofRun() ([]judge.Group, error) {
 	switch {
 	case len(groups) == 0:
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no episode that can be judged",
-			Where: k.Run, Next: "hone runs show " + run.Name(k.Run) + " --episodes"}
+			Where: k.Run, Next: "hone runs rollouts " + run.Name(k.Run)}
 	case used == 0 && len(labels) > 0:
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no label is of an episode of the run", Where: k.Labels,
-			Next: "hone runs show " + run.Name(k.Run) + " --episodes lists their names"}
+			Next: "hone runs rollouts " + run.Name(k.Run) + " lists their names"}
 	}
 	return groups, nil
 }

@@ -69,7 +69,7 @@ func Run(
 			Where: path, Why: fmt.Sprintf(
 				"%s of scenarios that it does not keep, or that ended for reasons that are not the policy's",
 				fault.Count(skipped, "episode"),
-			), Next: "hone runs show " + run.Name(path) + " --episodes"}
+			), Next: "hone runs rollouts " + run.Name(path)}
 	}
 	catalog, err := mcp.Load(filepath.Join(path, job.CatalogFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

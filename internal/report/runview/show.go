@@ -141,9 +141,9 @@ func Episode(h *host.Host, path, id string) error {
 	return found.WriteText(h.Data)
 }
 
-// Episodes lists the episodes of the run in path, with the checks that each failed.
-func Episodes(h *host.Host, path string) error {
-	found, err := records.EpisodesOf(path)
+// Episodes lists the episodes of the run in path that are picked, with the checks that each failed.
+func Episodes(h *host.Host, path string, of records.Pick) error {
+	found, err := of.Episodes(path)
 	if err != nil {
 		return err
 	}
