@@ -40,6 +40,7 @@ func newRuns(a *app) *cobra.Command {
 		},
 		newRunsShow(a, &dir),
 		newRunsRollouts(a, &dir),
+		newRunsWatch(a, &dir),
 		newRunsReport(a, &dir),
 		newRunsRate(a, &dir),
 		newRunsRescore(a, &dir),

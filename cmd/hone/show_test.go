@@ -84,7 +84,8 @@ func TestShowEpisode(t *testing.T) {
 		t.Errorf("JSON: %s", text)
 	}
 	if code, _, said := hone(t, "", "runs", "show", "./traces", "--episode", "nothing"); code != 2 ||
-		!strings.Contains(said, `no episode "nothing"`) || !strings.Contains(said, "hone runs rollouts ./traces lists them") {
+		!strings.Contains(said, `no episode "nothing"`) ||
+		!strings.Contains(said, "hone runs rollouts ./traces lists them") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	if _, text, _ := hone(t, "", "runs", "ls", "--plain"); !strings.Contains(text, "/traces\t") ||

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"hone/internal/recipe"
@@ -157,4 +158,4 @@ func hacking(series []metrics.Row, cards Cards) []Alert {
 	}
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) }
+func percent(x float64) string { return fmt.Sprintf("%.0f%%", math.Round(100*x)) }

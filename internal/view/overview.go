@@ -37,6 +37,7 @@ type Overview struct {
 	Cards       Cards            `json:"cards"`
 	Words       []string         `json:"words"` // where the time went, and what it cost
 	Alerts      []Alert          `json:"alerts"`
+	Panels      []Panel          `json:"panels"`            // which curves are looked at together
 	Trouble     string           `json:"trouble,omitempty"` // why something of it cannot be read
 }
 
@@ -82,7 +83,7 @@ const lastSteps = 10
 // overview reads a run's. What cannot be read is said in it, and the rest is there.
 func (s *Server) overview(f *followed) (Overview, error) {
 	o := Overview{Key: f.Key, Name: f.Key, Path: f.Path, Facts: [][2]string{}, Stages: []StageFacts{},
-		Checkpoints: []CheckpointMark{}, Words: []string{}, Alerts: []Alert{}}
+		Checkpoints: []CheckpointMark{}, Words: []string{}, Alerts: []Alert{}, Panels: Panels()}
 	summary, err := run.Summarize(f.Path)
 	if err != nil {
 		return o, err

@@ -15,8 +15,8 @@ import (
 	"hone/internal/testing/hosttest"
 )
 
-// Episodes are picked by stage, step and reward; a step alone is one of GRPO. What was lost or has no score yet is never
-// among the worst.
+// Episodes are picked by stage, step and reward; a step alone is one of GRPO. What was lost or has no score yet is
+// never among the worst.
 func TestPick(t *testing.T) {
 	t.Chdir(t.TempDir())
 	j := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}

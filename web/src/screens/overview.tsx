@@ -25,6 +25,7 @@ export interface OverviewOf {
   cards: { reward: Measured | null; held_out: Measured | null; trainable: Measured | null; cost: number | null; budget: number; seconds: number; done: number; steps: number; left: number | null; main_stage: string }
   words: string[]
   alerts: { name: string; says: string; next: string; see?: string }[]
+  panels: { title: string; names: string[]; share?: boolean; held?: Record<string, string> }[]
   trouble?: string
 }
 
@@ -33,14 +34,6 @@ export interface Series {
   steps: number[]
   values: Record<string, (number | null)[]>
 }
-
-// Panels are the four plots: what is learnt, what is held out, whether it is stable, what it takes.
-const panels: { title: string; names: string[]; share?: boolean }[] = [
-  { title: 'Learning', names: ['reward', 'loss', 'rewards/margins'] },
-  { title: 'Success', names: ['success', 'rewards/accuracies', 'copies/fixed'], share: true },
-  { title: 'Stability', names: ['sampling/mismatch_kl', 'kl', 'entropy', 'grad_norm'] },
-  { title: 'Time of a step, seconds', names: ['step_time', 'time/rollout', 'time/train'] },
-]
 
 export function Overview({ place, version }: { place: Place; version: number }) {
   const answer = useAnswer<OverviewOf>('overview', { run: place.run }, version)
@@ -148,7 +141,7 @@ function IntervalCard({ title, of, share, note }: { title: string; of: Measured;
 function Plots({ o, place, version }: { o: OverviewOf; place: Place; version: number }) {
   const [own, setOwn] = useState(place.params.get('metric') ?? '')
   const stage = place.params.get('stage') ?? o.cards.main_stage ?? ''
-  const names = useMemo(() => [...new Set([...panels.flatMap((p) => p.names), 'time/programs'])], [])
+  const names = useMemo(() => [...new Set([...o.panels.flatMap((p) => p.names), 'time/programs'])], [o.panels])
   const main = useAnswer<Series>(stage ? 'series' : '', { run: place.run, stage, names: names.join(',') }, version)
   const held = useAnswer<Series>(o.stages.some((s) => s.name === 'validation') ? 'series' : '', { run: place.run, stage: 'validation', names: 'success,reward,eval_loss' }, version)
   const other = useAnswer<Series>(own && stage ? 'series' : '', { run: place.run, stage, names: own }, version)
@@ -161,15 +154,17 @@ function Plots({ o, place, version }: { o: OverviewOf; place: Place; version: nu
     [o.checkpoints, stage, held.value, main.value],
   )
   const drawn = useMemo(() => {
-    const lines = panels.map((panel) => {
+    const lines = o.panels.map((panel) => {
       const out: Line[] = []
       for (const name of panel.names) if (main.value?.values[name]) out.push({ name, steps: main.value.steps, values: main.value.values[name], tone: out.length })
-      if (panel.share && held.value?.values.success) out.push({ name: 'held out', steps: held.value.steps, values: held.value.values.success, tone: 1 + out.length })
-      if (panel.title === 'Learning' && held.value?.values.eval_loss) out.push({ name: 'held-out loss', steps: held.value.steps, values: held.value.values.eval_loss, tone: 1 + out.length })
+      for (const [name, label] of Object.entries(panel.held ?? {})) {
+        const values = held.value?.values[name]
+        if (held.value && values) out.push({ name: label, steps: held.value.steps, values, tone: 1 + out.length })
+      }
       return { panel, lines: panel.title === 'Stability' ? out.slice(0, 3) : out.slice(0, 4) }
     })
     return lines.filter((x) => x.lines.length > 0)
-  }, [main.value, held.value])
+  }, [o.panels, main.value, held.value])
   const ownLines = useMemo<Line[]>(() => (own && other.value?.values[own] ? [{ name: own, steps: other.value.steps, values: other.value.values[own], tone: 3 }] : []), [own, other.value])
   useKeys({ g: () => go(href(place.run, 'groups')), t: () => go(href(place.run, 'trajectories')) })
   const stages = o.stages.filter((s) => s.steps > 0)
