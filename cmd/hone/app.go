@@ -66,7 +66,8 @@ func newRoot(a *app) *cobra.Command {
 	evaluate.AddCommand(newEvalPower(a), movedCommand("calls", "hone-bench calls", releases),
 		movedCommand("mcpbench", "hone-bench mcpbench", releases))
 	root.AddCommand(newCollect(a), newConfig(a), newCurate(a), newData(a), newDemo(a), newDiscover(a), newDoctor(a),
-		newDPO(a), newEngine(a), newEnv(a), newInspect(a), newJudge(a), evaluate, newMerge(a), newProxy(a),
+		newDPO(a), newEngine(a), newEnv(a), newInspect(a), newJudge(a), evaluate, newMCP(a), newMerge(a),
+		newProxy(a),
 		newSidecar(a), newReplay(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a),
 		newSynth(a), newTrain(a), newServe(a), newVersion(a), newView(a))
 	root.AddCommand(newPull(a), newPush(a))

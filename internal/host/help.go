@@ -34,7 +34,7 @@ func VerbGroups() []VerbGroup {
 		{"Train", "sft dpo train sidecar"},
 		{"Measure", "eval judge replay"},
 		{"Use", "chat serve env proxy merge push pull"},
-		{"Look", "view runs inspect version help completion"},
+		{"Look", "view runs mcp inspect version help completion"},
 	}
 }
 

@@ -89,7 +89,8 @@ func (s *Server) overview(f *followed) (Overview, error) {
 		return o, err
 	}
 	o.Name, o.Created, o.Live, o.Attempts = summary.Name, summary.Created, summary.InUseBy != "", summary.NumAttempts
-	o.State, _ = s.Env.Table.State(summary)
+	state, resume := s.Env.Table.State(summary)
+	o.State = state
 	for _, c := range summary.Checkpoints {
 		o.Checkpoints = append(o.Checkpoints, CheckpointMark{c.Stage, c.Step})
 	}
@@ -112,6 +113,9 @@ func (s *Server) overview(f *followed) (Overview, error) {
 		o.addStages(summary.Stages, series)
 		o.Words = append(o.Words, metrics.AddUp(series).Lines()...)
 		o.Cards = cardsOf(c, summary, series)
+		if !o.Live && resume == "" { // it took as many steps as it was to take, whatever was planned
+			o.Cards.Steps, o.Cards.Left = 0, nil
+		}
 		if err := o.Cards.measure(l, series, c); err != nil {
 			return err
 		}
