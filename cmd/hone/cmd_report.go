@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"hone/internal/config"
 	"hone/internal/job/records"
 )
 
@@ -11,9 +12,9 @@ func newRunsReport(a *app, dir *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Write a run's report.html again, from what the run holds now",
-		Long: `Writes report.html into the run's folder: rates with intervals, what got worse, learning curves, the worst and best groups, and
-the episodes. It works while the run goes on, and on runs of any verb. A browser opens the page without network. All numbers of the
-page are in results.json beside it. With --inspect the evaluations are written as logs of Inspect too, one a system.`,
+		Long: `Writes report.html into the run's folder: the page of hone view with the run's data, as one file that a browser opens without
+network. It works while the run goes on, and on runs of any verb. All numbers of the evaluation are in results.json beside it. With
+--inspect the evaluations are written as logs of Inspect too, one a system.`,
 		Example: "  hone runs report demo-20260102-150405\n  hone runs report ./out --json\n" +
 			"  hone runs report ./out --inspect logs && inspect view --log-dir logs",
 		Args: arguments(1, 1, "the name or the folder of a run"),
@@ -22,7 +23,7 @@ page are in results.json beside it. With --inspect the evaluations are written a
 			if err != nil {
 				return err
 			}
-			written, err := records.Report(path, logs, a.DryRun)
+			written, err := records.Report(a.jobs(config.Config{}), path, logs)
 			if err == nil && a.DryRun {
 				a.Say("would write %s", written.Report)
 			} else if err == nil {

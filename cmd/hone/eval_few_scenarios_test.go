@@ -48,10 +48,8 @@ func TestEvalOfFewScenarios(t *testing.T) {
 	if len(of) != 7 || of["t00"]+of["t01"]+of["t02"]+of["t03"]+of["t04"]+of["t05"]+of["t06"] == 14 {
 		t.Errorf("ran %v: want 7 that are drawn, each of both systems", of)
 	}
-	for _, file := range []string{"out/results.json", "out/report.html"} {
-		if !strings.Contains(contents(t, file), says) {
-			t.Errorf("%s does not say of how many scenarios it is", file)
-		}
+	if !strings.Contains(contents(t, "out/results.json"), says) {
+		t.Error("the report does not say of how many scenarios it is")
 	}
 	if code, _, _, said := run("--compare", "local/solver", "--limit", "-2"); code != 2 ||
 		!strings.Contains(said, "cannot draw -2 scenarios") {

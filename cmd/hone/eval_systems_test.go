@@ -234,13 +234,8 @@ func TestEvalSystems(t *testing.T) {
 		t.Errorf("8 episodes began with %d seeds, and those of another system with %v",
 			len(seeds["solver"]), seeds["fool"])
 	}
-	page := contents(t, "out/report.html")
-	for _, want := range []string{
-		"eval_solver/t00/0/0", "eval_model/t03/0/1", "eval_fool/t01/0/1", "solver at " + a.url,
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+	if want := "solver at " + a.url; !strings.Contains(contents(t, "out/results.json"), want) {
+		t.Errorf("the report lacks %q", want)
 	}
 	episodes := episodesIn(t, "out")
 	if len(episodes) != 40 || episodes["eval_base/t00/0/0"] == episodes["eval_base/t00/0/1"] ||
@@ -519,7 +514,7 @@ func TestStopEarly(t *testing.T) {
 	}
 	note := fmt.Sprintf("Stopped early: %d scenarios were not run.", e.NotRun)
 	for _, again := range []bool{false, true} {
-		if page := contents(t, "whole/report.html"); !strings.Contains(page, note) ||
+		if page := contents(t, "whole/results.json"); !strings.Contains(page, note) ||
 			!strings.Contains(page, "by a confidence sequence") {
 			t.Errorf("made again %v: the page does not say that it was stopped", again)
 		}

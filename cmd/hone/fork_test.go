@@ -58,7 +58,7 @@ func TestForkACheckpoint(t *testing.T) {
 		t.Error("the first run changed")
 	}
 
-	if err := os.Remove("second/report.html"); err != nil { // as if it had been killed before its end
+	if err := os.Remove("second/results.json"); err != nil { // as if it had been killed before its end
 		t.Fatal(err)
 	}
 	weights := []byte(contents(t, fork+"/adapter/adapter_model.safetensors"))

@@ -38,7 +38,7 @@ func points(dir string) []point {
 		"lock", "config.resolved.yaml", "version.json", "logs/attempt_1", "ledger.db", "metrics.jsonl",
 		"trajectories.jsonl", "checkpoints", "checkpoints/.unfinished-grpo_step_3", "checkpoints/grpo_step_3",
 		"checkpoints/.unfinished-grpo_step_4", "checkpoints/grpo_step_4", "final", "final/adapter_model.safetensors",
-		"final/hone.json", "report.html",
+		"final/hone.json", "results.json",
 	} {
 		all = append(all, point{file + " is there", there(file)})
 	}

@@ -112,7 +112,7 @@ func TestEvaluateByARemoteSampler(t *testing.T) {
 			t.Errorf("%s has one key here and there", here[i].ID)
 		}
 	}
-	if page := contents(t, "there/report.html"); !strings.Contains(page, "toy.gguf at "+s.url) {
+	if !strings.Contains(contents(t, "there/results.json"), "toy.gguf at "+s.url) {
 		t.Error("the report does not say where the episodes were sampled")
 	}
 }

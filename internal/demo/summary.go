@@ -42,7 +42,7 @@ type demoDelta struct {
 // report writes report.html and results.json, and prints the summary.
 func (d demo) report(data recipe.Data, l *episodes.Episodes, pipeline time.Duration) error {
 	sampling, training := l.Sampler.Stats(), l.Trainer.Seconds
-	p, n, err := records.WritePage(d.Host, d.dir.Path, func(p *report.Page) {
+	p, n, err := records.WritePage(d.Env, d.dir.Path, func(p *report.Page) {
 		p.Say("demonstrations", fmt.Sprint(len(data.Demonstrations)))
 		p.Say("device", l.Model.Engine.Description())
 		p.Parts = []stats.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},

@@ -157,7 +157,7 @@ func tooFew(results stats.Results) bool {
 
 // report writes the report of an evaluation that is kept.
 func (b *bench) report(measured *Evaluated) error {
-	_, numbers, err := records.WritePage(b.Host, b.Path, func(p *report.Page) {
+	_, numbers, err := records.WritePage(b.Env, b.Path, func(p *report.Page) {
 		p.TrainedOn, p.NearTrained, p.Parts = measured.TrainedOn, measured.NearTrained, measured.Parts
 		if b.local.Model != nil {
 			p.Say("device", b.local.Device())

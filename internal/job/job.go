@@ -16,6 +16,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
+	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/toolset"
 )
@@ -89,6 +90,9 @@ type Env struct {
 	Reopen run.OpenOptions // of a verb that goes on with a run
 	Today  config.Config   // as it is now, whatever a run was begun with
 	Accept scan.Allowed    // tools whose findings a run that goes on accepts, beside those that it was begun with
+
+	// Show writes the page of the run in path, of what it evaluated and the numbers of that; nil writes none.
+	Show func(path string, p report.Page, n report.Numbers) error
 }
 
 // Job is one run of a verb in its run directory.

@@ -33,7 +33,7 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 	}{
 		"train":                {"train", `{"reward_spread":0.5}`, "", false, fault.CodeOK, "adapter: out/final\nnext: hone eval --model out/final"},
 		"nothing was learnt":   {"train", `{"reward_spread":0}`, "", false, fault.CodeFailures, nothing},
-		"no report yet":        {"train", `{"reward_spread":0.5}`, report.HTMLFile, false, fault.CodeUsage, "cannot read the scenarios"},
+		"no report yet":        {"train", `{"reward_spread":0.5}`, report.ResultsFile, false, fault.CodeUsage, "cannot read the scenarios"},
 		"no adapter yet":       {"train", `{"reward_spread":0.5}`, "final/" + render.TemplateFile, false, fault.CodeUsage, "cannot read the scenarios"},
 		"more steps are meant": {"train", `{"reward_spread":0.5}`, "", true, fault.CodeUsage, "cannot read the scenarios"},
 		"sft":                  {"sft", `{"loss":1}`, "", false, fault.CodeOK, "adapter: out/final\nnext: hone serve --model out/final"},
@@ -63,7 +63,7 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 			if err := os.Mkdir("out/final", 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for _, file := range []string{"final/" + render.TemplateFile, report.HTMLFile} {
+			for _, file := range []string{"final/" + render.TemplateFile, report.ResultsFile} {
 				if file == c.without {
 					continue
 				}

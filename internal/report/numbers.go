@@ -1,15 +1,19 @@
 package report
 
 import (
+	"encoding/json"
 	"maps"
+	"math"
+	"path/filepath"
 	"slices"
 
+	"hone/internal/atomicfile"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
+	"hone/internal/fault"
 )
 
-// Numbers are all numbers of a page, which results.json has: the page is drawn from them, and from what the episodes
-// say.
+// Numbers are all numbers of a page, which results.json has.
 type Numbers struct {
 	stats.Results
 	Confidence float64  `json:"confidence"` // coverage of the intervals
@@ -86,3 +90,19 @@ func (p Page) terms() (out []Term) {
 func termRow(t *trajectory.Trajectory, term trajectory.Term) stats.Row {
 	return stats.Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Reward: term.Score}
 }
+
+// Write writes the numbers into the folder of a run; the file is replaced whole.
+func (n Numbers) Write(dir string) error {
+	path := filepath.Join(dir, ResultsFile)
+	text, err := json.MarshalIndent(n, "", "  ")
+	if err == nil {
+		err = atomicfile.Write(path, text, 0o644)
+	}
+	if err != nil {
+		return &fault.Error{Code: fault.CodeError, What: "cannot write the report", Where: path, Err: err,
+			Next: "make room there, then hone runs report"}
+	}
+	return nil
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,15 +75,20 @@ func lost() report.Page {
 	return p
 }
 
-// Every number on the page is in results.json: the page that is drawn from the file, and from episodes without their
-// rows, is the same to the byte.
+// The numbers of any evaluation are JSON, the same when they are read back: of nothing, of one system, of twelve, of
+// systems that lost all their episodes.
 func TestNumbersAreInResults(t *testing.T) {
+	none := report.Page{Title: "none"}
+	none.Systems = []stats.System{{Name: "base"}}
 	for name, p := range map[string]report.Page{
-		"sample":          sample(60),
-		"several systems": many(4, 20, 3, 0),
-		"lost":            lost(),
+		"sample": sample(60), "several systems": many(4, 20, 3, 0), "twelve": many(12, 8, 2, 0), "lost": lost(),
+		"long names": many(3, 6, 1, 900), "no scenarios": many(2, 0, 1, 0), "no episode": none, "nothing": {},
 	} {
-		text, err := json.Marshal(p.Numbers())
+		dir := t.TempDir()
+		if err := p.Numbers().Write(dir); err != nil {
+			t.Fatal(name, err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, report.ResultsFile))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -89,130 +96,12 @@ func TestNumbersAreInResults(t *testing.T) {
 		if err := json.Unmarshal(text, &kept); err != nil {
 			t.Fatal(name, err)
 		}
-		bare := p
-		bare.Facts, bare.Notes, bare.Stages, bare.Parts, bare.TrainedOn, bare.NearTrained, bare.Bootstrap =
-			nil, nil, nil, nil, nil, nil, stats.Bootstrap{}
-		bare.Systems = nil
-		for _, s := range p.Systems {
-			x := stats.System{Name: s.Name, Episodes: s.Episodes}
-			for _, r := range s.Rows {
-				text := stats.Row{ScenarioID: r.ScenarioID, Kind: r.Kind} // what stands beside an episode
-				x.Rows = append(x.Rows, text, text, text)                 // another number of them
-			}
-			bare.Systems = append(bare.Systems, x)
+		again, err := json.MarshalIndent(kept, "", "  ")
+		if err != nil || !bytes.Equal(text, again) {
+			t.Errorf("%s: %v, the numbers that are read back are others", name, err)
 		}
-		bare.Groups = nil
-		for _, g := range p.Groups {
-			g.Rewards = nil
-			bare.Groups = append(bare.Groups, g)
+		if got := p.Next(kept); name == "nothing" && len(got) > 0 {
+			t.Errorf("nothing was evaluated, and %v is to be done", got)
 		}
-		var again bytes.Buffer
-		if err := bare.WriteHTML(&again, kept); err != nil {
-			t.Fatal(name, err)
-		}
-		if page := html(t, p); page != again.String() {
-			i := 0
-			for page[i] == again.String()[i] {
-				i++
-			}
-			t.Errorf("%s: the page of the file is another one: %.200q instead of %.200q",
-				name, again.String()[max(0, i-40):], page[max(0, i-40):])
-		}
-	}
-}
-
-// A page is whole whatever was evaluated: nothing, one system, twelve, names without end, and systems that lost all
-// their episodes.
-func TestAnyEvaluation(t *testing.T) {
-	empty := many(2, 0, 1, 0)
-	none := report.Page{Title: "none"}
-	none.Systems = []stats.System{{Name: "base"}}
-	for name, x := range map[string]struct {
-		page report.Page
-		want []string
-	}{
-		"no episode":   {none, []string{"No episode of base says anything about the model."}},
-		"no scenarios": {empty, []string{"No episode of system-01 says anything"}},
-		"one system":   {many(1, 12, 1, 0), []string{"system-00 does", "Cost and time of an episode"}},
-		"twelve systems": {
-			many(12, 8, 2, 0),
-			[]string{
-				"system-11 against system-10", "system-11 against system-00", "The other pairs",
-				"pass^k", "By server", "By tools in training", "Abstention", "What the evaluation can find",
-				"in 80% of evaluations like this one",
-			},
-		},
-		"long names": {many(3, 6, 1, 900), []string{strings.Repeat("-long", 100), "system-02-long-long-…ong-long-long-long-", "Names in full"}},
-		"lost": {lost(), []string{
-			"Episodes in no rate", "24 of 24, 100%", "half or more are lost", "Checks that gave no verdict",
-			"checks[0] (sql)", "Scenarios that no system does", "task-0003",
-			"No episode of system-02 says anything about the model.", "unjudged",
-		}},
-	} {
-		page := html(t, x.page)
-		_, text, err := elements(page)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		for _, want := range x.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: the page lacks %q", name, want)
-			}
-		}
-		if strings.Contains(page, "NaN") || strings.Contains(page, "Inf ") || strings.Contains(page, "%!") {
-			t.Errorf("%s: a number is not one", name)
-		}
-	}
-}
-
-// Of several episodes of a scenario, those are looked at first that show the change: one that passed, and one that
-// failed.
-func TestPick(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	p := report.Page{Title: "pick"}
-	p.NumResamples = 10
-	for name, ends := range map[string]string{"a": "011", "b": "110"} {
-		s := stats.System{Name: name}
-		for k, end := range ends {
-			e := episode("x", "count", end == '1', 0, r)
-			e.Rollout = k
-			s.Rows = append(s.Rows,
-				stats.Row{ScenarioID: "x", Repeat: k, Episode: end == '1' && (name == "a" || k == 0)})
-			// a ledger has them as they ended
-			s.Episodes = append([]stats.Example{{Title: fmt.Sprint(name, k), Trajectory: e}}, s.Episodes...)
-		}
-		p.Systems = append(p.Systems, s)
-	}
-	if p.Systems[0].Name != "a" {
-		p.Systems[0], p.Systems[1] = p.Systems[1], p.Systems[0]
-	}
-	page := html(t, p)
-	if !strings.Contains(page, `data-pick="1 5"`) || !strings.Contains(page, `data-label="a, repeat 2 ✓"`) ||
-		!strings.Contains(page, `data-label="b, repeat 3 ✗"`) {
-		t.Errorf("%s", page[strings.Index(page, "data-pick"):][:60])
-	}
-}
-
-// Long names are cut for the eye, and no two become one.
-func TestBriefNames(t *testing.T) {
-	long := strings.Repeat("runs/a/", 20)
-	p := many(3, 4, 1, 0)
-	for i, name := range []string{long + "x", long + "y" + long, long + "z" + long} {
-		p.Systems[i].Name = name
-	}
-	_, text, err := elements(html(t, p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"runs/a/runs/a/runs/a…s/a/runs/a/runs/a/x", "runs/a/runs/a/runs/a…ns/a/runs/a/runs/a/ (2)", long + "y",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	if n := strings.Count(text, long); n > 20 {
-		t.Errorf("a long name is there %d times", n)
 	}
 }

@@ -1,5 +1,5 @@
-// Package report makes the page of a run: one HTML file that loads nothing from anywhere. It shows what the run
-// measured, with intervals, what got worse first, how training went, and the episodes themselves.
+// Package report gathers what a run measured: the systems that it evaluated with their episodes, how training went, and
+// what is to be said of both. hone view lays it out; its numbers are kept in the run's folder.
 package report
 
 import (
@@ -8,7 +8,7 @@ import (
 	"hone/internal/eval/stats"
 )
 
-// Page is what a page shows. A part that is empty is left out of it.
+// Page is what a run measured. A part that is empty was not.
 type Page struct {
 	Title string
 	Verb  string   // "hone eval": what made the run
@@ -18,15 +18,14 @@ type Page struct {
 	// them too.
 	Remarks []string
 	stats.Comparison
-	Stages   []Stage
-	Groups   []Group // of training; the page shows the worst and the best
-	Episodes []stats.Example
+	Stages []Stage
+	Groups []Group // of training
 	// Unfinished are the systems whose evaluation is not whole.
 	Unfinished []string
 	// Learnt is with which tools and servers each system was trained, where that is known.
 	Learnt map[string]*stats.Learnt
-	// Show is the command that shows an episode whole, but for its name: "hone runs show demo --episode".
-	Show string
+	// Run is its name as commands take it.
+	Run string
 }
 
 // Fact is one line of the page's head.
@@ -54,23 +53,4 @@ type Stage struct {
 type Step struct {
 	Number int                `json:"number"`
 	Values map[string]float64 `json:"values"`
-}
-
-// Group is the episodes of one scenario under one policy. Rewards holds those of all, masked ones left out; Episodes
-// may be empty, which says that the page has no room for them.
-type Group struct {
-	Stage      string          `json:"stage"`
-	Step       int             `json:"step"`
-	ScenarioID string          `json:"scenario_id"`
-	Rewards    []float64       `json:"rewards"`
-	Episodes   []stats.Example `json:"-"`
-}
-
-// Mean is the group's mean reward, 0 of none.
-func (g Group) Mean() float64 {
-	sum := 0.0
-	for _, r := range g.Rewards {
-		sum += r
-	}
-	return sum / float64(max(1, len(g.Rewards)))
 }

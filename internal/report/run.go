@@ -46,7 +46,7 @@ type Source struct {
 // measured, such as how long each part took, it takes from the results that are kept beside the page, where there are
 // any.
 func Read(dir string, from Source) (Page, error) {
-	p := Page{Title: filepath.Base(filepath.Clean(dir)), Show: "hone runs show " + run.Name(dir) + " --episode"}
+	p := Page{Title: filepath.Base(filepath.Clean(dir)), Run: run.Name(dir)}
 	summary, err := run.Summarize(dir)
 	if err != nil {
 		return p, err
@@ -63,7 +63,7 @@ func Read(dir string, from Source) (Page, error) {
 		return p, err
 	}
 	defer func() { _ = l.Close() }() // read only
-	r := reader{Source: from, page: &p, systems: map[string][]*trajectory.Trajectory{}, groups: map[groupKey]*Group{}}
+	r := reader{Source: from, page: &p, systems: map[string][]*trajectory.Trajectory{}, groups: map[groupKey]*counted{}}
 	for _, s := range summary.Stages {
 		if from.Evaluated && strings.HasPrefix(s.Name, EvalStage) {
 			err = l.EachOf(s.Name, r.row)
@@ -85,7 +85,12 @@ func Read(dir string, from Source) (Page, error) {
 		return p, err
 	}
 	r.finish(summary)
-	return p, r.openGroups(l)
+	for _, key := range r.order {
+		if g := r.groups[key]; g.num > 1 { // a run of single episodes, as of hone collect, has no groups
+			p.Groups = append(p.Groups, g.Group)
+		}
+	}
+	return p, nil
 }
 
 func rank(s Stage) int {
@@ -120,11 +125,14 @@ type reader struct {
 	Source
 	page    *Page
 	systems map[string][]*trajectory.Trajectory // by stage
-	groups  map[groupKey]*Group
+	groups  map[groupKey]*counted
 	order   []groupKey
-	ids     map[groupKey][]string
-	last    int // step of the last validation
-	singles []stats.Example
+}
+
+// counted is a group and how many episodes it has, masked ones too.
+type counted struct {
+	Group
+	num int
 }
 
 type groupKey struct {
@@ -149,28 +157,19 @@ func (r *reader) stage(l *run.Ledger, s run.StageSummary) error {
 			return nil // rows of another form: they are in metrics.jsonl
 		}
 		stage.Steps = append(stage.Steps, step)
-		if s.Name == recipe.ValidationStage {
-			r.last = max(r.last, row.Step)
-		}
 	}
 	r.page.Stages = append(r.page.Stages, stage)
 	return nil
 }
 
-// row takes one episode of the ledger: whole where it is shown, else what its group needs of it.
+// row takes one episode of the ledger: whole where it was evaluated, else what its group needs of it.
 func (r *reader) row(row run.TrajectoryRow) error {
-	evaluated := strings.HasPrefix(row.Stage, EvalStage)
-	if evaluated || row.Stage == recipe.ValidationStage && row.Step == r.last {
-		t, err := r.whole(row)
-		if err != nil {
-			return err
-		}
-		if evaluated {
-			r.systems[row.Stage] = append(r.systems[row.Stage], t)
-		} else {
-			r.singles = append(r.singles, r.example(row.ID, t))
-		}
-		return nil
+	if strings.HasPrefix(row.Stage, EvalStage) {
+		t := &trajectory.Trajectory{}
+		err := row.Decode(t)
+		t.Rating = r.Ratings[row.ID]
+		r.systems[row.Stage] = append(r.systems[row.Stage], t)
+		return err
 	}
 	if row.Stage == recipe.ValidationStage {
 		return nil
@@ -185,24 +184,14 @@ func (r *reader) row(row run.TrajectoryRow) error {
 	}
 	key := groupKey{row.Stage, row.Step, t.ScenarioID}
 	if r.groups[key] == nil {
-		r.groups[key] = &Group{Stage: row.Stage, Step: row.Step, ScenarioID: t.ScenarioID}
+		r.groups[key] = &counted{Group: Group{Stage: row.Stage, Step: row.Step, ScenarioID: t.ScenarioID}}
 		r.order = append(r.order, key)
-		if r.ids == nil {
-			r.ids = map[groupKey][]string{}
-		}
 	}
 	if t.Outcome.Trainable() {
 		r.groups[key].Rewards = append(r.groups[key].Rewards, t.Reward)
 	}
-	r.ids[key] = append(r.ids[key], row.ID)
+	r.groups[key].num++
 	return nil
-}
-
-func (r *reader) whole(row run.TrajectoryRow) (*trajectory.Trajectory, error) {
-	t := &trajectory.Trajectory{}
-	err := row.Decode(t)
-	t.Rating = r.Ratings[row.ID]
-	return t, err
 }
 
 // example has the scenario only where it is still the one that was run.
@@ -243,45 +232,4 @@ func (r *reader) finish(s run.Summary) {
 		}
 		r.page.Systems = append(r.page.Systems, system)
 	}
-}
-
-// openGroups reads the episodes of the groups that the page shows: the worst and the best of those with several. A run
-// without any, as of hone collect, shows its episodes each by itself.
-func (r *reader) openGroups(l *run.Ledger) error {
-	for _, key := range r.order {
-		if len(r.ids[key]) > 1 {
-			r.page.Groups = append(r.page.Groups, *r.groups[key])
-		}
-	}
-	open := map[groupKey]bool{}
-	worst, best := Extremes(r.page.Groups)
-	for _, g := range append(worst, best...) {
-		open[groupKey{g.Stage, g.Step, g.ScenarioID}] = true
-	}
-	for _, key := range r.order {
-		if !open[key] && len(r.ids[key]) > 1 {
-			continue
-		}
-		for _, id := range r.ids[key] {
-			row, _, err := l.Trajectory(id)
-			if err != nil {
-				return err
-			}
-			t, err := r.whole(row)
-			if err != nil {
-				return err
-			}
-			e := r.example(id, t)
-			if !open[key] {
-				r.singles = append(r.singles, e)
-				continue
-			}
-			i := slices.IndexFunc(r.page.Groups, func(g Group) bool {
-				return groupKey{g.Stage, g.Step, g.ScenarioID} == key
-			})
-			r.page.Groups[i].Episodes = append(r.page.Groups[i].Episodes, e)
-		}
-	}
-	r.page.Episodes = r.singles
-	return nil
 }

@@ -17,7 +17,7 @@ func sample(n int) report.Page {
 	p := report.Page{
 		Title: "demo-20261122-173714",
 		Verb:  "hone demo",
-		Show:  "hone runs show demo-20261122-173714 --episode",
+		Run:   "demo-20261122-173714",
 		Facts: []report.Fact{
 			{Name: "model", Value: "SmolLM2-135M-Instruct"}, {Name: "server", Value: "@coo-quack/calc-mcp@2.1.1"},
 			{Name: "seed", Value: "1"}, {Name: "demonstrations", Value: "300"}, {Name: "test scenarios",
@@ -89,8 +89,6 @@ func sample(n int) report.Page {
 			t := episode(group.ScenarioID, kinds[g%6], r.IntN(14) < g, 2, r)
 			t.Rollout = k
 			group.Rewards = append(group.Rewards, t.Reward)
-			group.Episodes = append(group.Episodes,
-				stats.Example{Title: fmt.Sprintf("grpo/%s/%d/%d", group.ScenarioID, group.Step, k), Trajectory: t})
 		}
 		p.Groups = append(p.Groups, group)
 	}

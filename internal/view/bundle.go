@@ -39,7 +39,7 @@ func (s *Server) Bundle(ctx context.Context, dir string) error {
 			Next: "name another one, or one that is not there"}
 	}
 	s.open()
-	b := &bundle{server: s, dir: dir, files: map[string]string{}}
+	b := &bundle{server: s, files: map[string]string{}, put: inFolder(dir)}
 	b.keep("runs", "data/runs.js", s.list())
 	for i, f := range s.runs {
 		b.run(ctx, i, f)
@@ -66,13 +66,34 @@ func (s *Server) Bundle(ctx context.Context, dir string) error {
 	return nil
 }
 
-// bundle writes answers as scripts, which a page from a file may load; it may ask nothing else.
+// bundle gathers the answers to what a page without a server asks.
 type bundle struct {
 	server *Server
-	dir    string
+	put    func(file, question string, answer []byte) error
 	files  map[string]string // by question: its file
 	chunks []chunked
 	err    error // the first
+}
+
+// inFolder writes answers into files of a folder, each behind the others of its file. They are scripts: a page from a
+// file may load these, and may ask nothing else.
+func inFolder(dir string) func(file, question string, answer []byte) error {
+	return func(file, question string, answer []byte) error {
+		key, err := json.Marshal(question)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "honeAnswers.put(%s,%s)\n", key, answer)
+		return errors.Join(err, out.Close())
+	}
 }
 
 // chunked is how many files the trajectories of a run are in. Which one a question is in follows from its hash.
@@ -82,27 +103,17 @@ type chunked struct {
 	Num    int    `json:"num"`
 }
 
-// keep writes an answer behind others of a file.
+// keep puts an answer into a file.
 func (b *bundle) keep(question, file string, answer any) {
 	if b.err != nil {
 		return
 	}
-	key, _ := json.Marshal(question) // a string always encodes
 	text, err := json.Marshal(answer)
 	if err != nil {
 		b.err = fmt.Errorf("%s: %w", question, err)
 		return
 	}
-	path := filepath.Join(b.dir, filepath.FromSlash(file))
-	if b.err = os.MkdirAll(filepath.Dir(path), 0o755); b.err != nil {
-		return
-	}
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err == nil {
-		_, err = fmt.Fprintf(out, "honeAnswers.put(%s,%s)\n", key, text)
-		err = errors.Join(err, out.Close())
-	}
-	if b.err = err; question != "files" && question != "chunks" {
+	if b.err = b.put(file, question, text); question != "files" && question != "chunks" {
 		b.files[question] = file
 	}
 }
@@ -147,14 +158,8 @@ func (b *bundle) run(ctx context.Context, number int, f *followed) {
 		b.err = err
 		return
 	}
-	for _, name := range []string{"overview", "evaluation", "tasks", "servers"} {
-		b.ask(f, name, folder+"/"+name+".js", nil)
-	}
-	if o, err := b.server.overview(f); err == nil {
-		for i, stage := range o.Stages {
-			b.ask(f, "series", fmt.Sprintf("%s/series-%d.js", folder, i), map[string]string{"stage": stage.Name})
-		}
-	}
+	b.ask(f, "evaluation", folder+"/evaluation.js", nil)
+	b.screens(f, folder)
 	var known Known
 	for seq, more := int64(0), true; more; {
 		page := f.index.Since(seq, mostRows, known)
@@ -168,6 +173,18 @@ func (b *bundle) run(ctx context.Context, number int, f *followed) {
 		seq, more = page.Seq, page.More
 	}
 	b.trajectories(ctx, f, chunked{f.Key, folder, 1 + len(f.index.rows)/inChunk})
+}
+
+// screens keeps what the screens of a run ask of it as a whole.
+func (b *bundle) screens(f *followed, folder string) {
+	for _, name := range []string{"overview", "tasks", "servers"} {
+		b.ask(f, name, folder+"/"+name+".js", nil)
+	}
+	if o, err := b.server.overview(f); err == nil {
+		for i, stage := range o.Stages {
+			b.ask(f, "series", fmt.Sprintf("%s/series-%d.js", folder, i), map[string]string{"stage": stage.Name})
+		}
+	}
 }
 
 // trajectories keeps each trajectory, its tokens, and what its group compares.

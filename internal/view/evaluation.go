@@ -23,6 +23,26 @@ type Evaluation struct {
 	// Attempts are, by scenario and system, the episodes and whether each did its task.
 	Attempts map[string]map[string][]Attempt `json:"attempts"`
 	Judge    []Judging                       `json:"judge"`
+	Next     []report.NextStep               `json:"next"` // what to do about it, the most pressing first
+	Measures []Measure                       `json:"metrics"`
+}
+
+// Measure is a metric of episodes.
+type Measure struct {
+	Name  string `json:"name"`
+	Says  string `json:"says"`
+	Unit  string `json:"unit"` // "s", "tokens", "$"; "" for plain counts
+	Share bool   `json:"share"`
+}
+
+// measures are all metrics, the reward but for its terms.
+func measures() (out []Measure) {
+	for _, m := range stats.Metrics() {
+		if m.Name != "reward" {
+			out = append(out, Measure{m.Name, m.Text, m.Unit, m.Scale != stats.Amount})
+		}
+	}
+	return out
 }
 
 // Ask is what a scenario asks.
@@ -66,22 +86,28 @@ func (s *Server) evaluation(f *followed) (Evaluation, error) {
 		if err != nil {
 			return Evaluation{}, err
 		}
-		e := Evaluation{Numbers: p.Numbers(), Tasks: map[string]Ask{}, Attempts: map[string]map[string][]Attempt{},
-			Judge: judging(p)}
-		e.describe(p)
-		made := func(id string) bool { return e.Tasks[id].Made }
-		for _, ask := range e.Tasks {
-			if ask.Made {
-				e.NumMade++
-			} else {
-				e.NumWritten++
-			}
-		}
-		if e.NumMade > 0 && e.NumWritten > 0 {
-			e.Made, e.Written = part(p.Comparison, made), part(p.Comparison, func(id string) bool { return !made(id) })
-		}
-		return e, nil
+		return evaluationOf(p, p.Numbers()), nil
 	})
+}
+
+// evaluationOf lays out a page's systems, by its numbers.
+func evaluationOf(p report.Page, n report.Numbers) Evaluation {
+	e := Evaluation{Numbers: n, Tasks: map[string]Ask{}, Attempts: map[string]map[string][]Attempt{},
+		Judge: judging(p), Next: p.Next(n), Measures: measures()}
+	e.Stages, e.Worst, e.Best = nil, nil, nil // other screens have them
+	e.describe(p)
+	made := func(id string) bool { return e.Tasks[id].Made }
+	for _, ask := range e.Tasks {
+		if ask.Made {
+			e.NumMade++
+		} else {
+			e.NumWritten++
+		}
+	}
+	if e.NumMade > 0 && e.NumWritten > 0 {
+		e.Made, e.Written = part(p.Comparison, made), part(p.Comparison, func(id string) bool { return !made(id) })
+	}
+	return e
 }
 
 // part is the comparison on those scenarios that of takes.

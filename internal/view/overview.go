@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"hone/internal/config"
@@ -87,6 +88,9 @@ func (s *Server) overview(f *followed) (Overview, error) {
 	summary, err := run.Summarize(f.Path)
 	if err != nil {
 		return o, err
+	}
+	if summary.InUseBy == strconv.Itoa(os.Getpid()) { // it writes its report, with which it ends
+		summary.InUseBy = ""
 	}
 	o.Name, o.Created, o.Live, o.Attempts = summary.Name, summary.Created, summary.InUseBy != "", summary.NumAttempts
 	state, resume := s.Env.Table.State(summary)

@@ -142,4 +142,8 @@ class Boundary extends Component<{ children: ReactNode }, { failed?: Error }> {
   }
 }
 
+// A report opens where it has most to say.
+const { start } = document.documentElement.dataset
+if (start && !location.hash) history.replaceState(null, '', start)
+
 createRoot(document.getElementById('page')!).render(<App />)

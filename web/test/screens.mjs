@@ -5,7 +5,7 @@ import readline from 'node:readline'
 import { createRequire } from 'node:module'
 import { chromium } from 'playwright-core'
 
-const [base, executablePath, file] = process.argv.slice(2)
+const [base, executablePath, file, report] = process.argv.slice(2)
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const answers = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const deed = async (what) => {
@@ -111,6 +111,7 @@ screen('tasks', 'run/tasks?q=task-0', async () => {
 screen('evaluation', 'run/evaluation', async () => {
   await has('tbody .lane', 'intervals', 2)
   await has('button[aria-pressed="true"]', 'made tasks and others apart')
+  for (const part of ['Next', 'Cost and time of an episode', 'Terms of the reward', 'What the evaluation can find', 'What ran']) expect((await page.locator('h2', { hasText: part }).count()) === 1, `there is no ${part}`)
   await page.locator('.tasks tbody a').first().click()
   await page.waitForFunction(() => location.hash.includes('scenario='))
   await has('.pair .chat', 'both trajectories', 2)
@@ -182,6 +183,25 @@ for (const [name, hash, seen] of [
   await page.goto(`${file}#/${hash}`)
   await has(seen, 'nothing is there')
 }
+
+// The report: one file that opens where it has most to say, and holds the rest too.
+at = 'the report'
+await page.goto(report)
+await page.waitForFunction(() => location.hash === '#/run/overview')
+await has('.plot canvas', 'four plots', 4)
+for (const [name, hash, seen] of [
+  ['groups', 'run/groups?stage=grpo&step=2', '.columns .differs'], ['trajectories', 'run/trajectories?q=outcome:limit', '.line'], ['a trajectory', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2'), 'article.message'],
+  ['evaluation', 'run/evaluation', 'tbody .lane'], ['a task of it', 'run/evaluation?scenario=task-01', '.pair .chat'], ['tasks', 'run/tasks', '.side .entry'], ['servers', 'run/servers', '.tools tbody tr'],
+]) {
+  at = `the report, ${name}`
+  await page.evaluate((h) => (location.hash = '#/' + h), hash)
+  await has(seen, 'nothing is there')
+  expect(!(await page.evaluate(() => window.ran)), 'what a server wrote has run')
+  if (name === 'evaluation') await look()
+}
+at = 'the report, tokens'
+await page.evaluate(() => (location.hash = '#/run/trajectory?show=tokens&id=' + encodeURIComponent('grpo/task-03/1/2')))
+await page.locator('main', { hasText: 'hone view run shows all of it' }).waitFor().catch(() => wrong('it does not say where the tokens are'))
 
 at = 'what is exported'
 await deed('export')

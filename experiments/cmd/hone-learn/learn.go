@@ -13,7 +13,9 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/report"
 	"hone/internal/toolset"
+	"hone/internal/view"
 )
 
 // app is the host, and what the command line says.
@@ -141,6 +143,7 @@ func (a *app) run(ctx context.Context) error {
 	}
 	e := job.Env{Host: a.Host, Today: c,
 		Table: job.Verbs{{Name: learn.Verb, Finished: learn.HasEnded, Resume: learn.Resume}}}
+	e.Show = func(path string, p report.Page, n report.Numbers) error { return view.WriteReport(e, path, p, n) }
 	if a.resume {
 		if a.Output == "" {
 			return &fault.Error{Code: fault.CodeUsage, What: "no run to go on with", Where: "--resume",

@@ -92,7 +92,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "train", Path: path, Kept: b.Flags}
 	defer j.Close()
-	if over, err := j.Over(b, settings.GRPOStage, report.HTMLFile,
+	if over, err := j.Over(b, settings.GRPOStage, report.ResultsFile,
 		func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}

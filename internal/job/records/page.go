@@ -15,7 +15,6 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/grade"
-	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/settings"
 	"hone/internal/mcp"
@@ -121,14 +120,14 @@ func (w Written) Rows() [][]string {
 }
 
 // Report writes the page of the run in path and its numbers anew, and where logs names a folder, into it a log of each
-// system in Inspect's format. A rehearsal reads the run and writes nothing.
-func Report(path, logs string, rehearsal bool) (Written, error) {
+// system in Inspect's format. A dry run reads the run and writes nothing.
+func Report(e job.Env, path, logs string) (Written, error) {
 	out := Written{Report: filepath.Join(path, report.HTMLFile), Results: filepath.Join(path, report.ResultsFile)}
 	p, err := PageOf(path)
-	if err != nil || rehearsal {
+	if err != nil || e.DryRun {
 		return out, err
 	}
-	n, err := p.Write(path)
+	n, err := write(e, path, p)
 	if err == nil && logs != "" {
 		out.Logs, err = writeLogs(path, p, n, logs)
 	}
@@ -155,7 +154,7 @@ func writeLogs(path string, p report.Page, n report.Numbers, dir string) ([]stri
 
 // WritePage writes the page of the run in path, and returns it with its numbers, which take seconds of many systems:
 // who wants them takes these. with adds what only this process knows, and may be nil.
-func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page, report.Numbers, error) {
+func WritePage(e job.Env, path string, with func(*report.Page)) (report.Page, report.Numbers, error) {
 	p, err := PageOf(path)
 	if err != nil {
 		return p, report.Numbers{}, err
@@ -163,12 +162,25 @@ func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page,
 	if with != nil {
 		with(&p)
 	}
-	n, err := p.Write(path)
+	n, err := write(e, path, p)
 	if err != nil {
 		return p, n, err
 	}
-	h.Say("report: %s", filepath.Join(path, report.HTMLFile))
+	if _, err := os.Stat(filepath.Join(path, report.HTMLFile)); err == nil {
+		e.Say("report: %s", filepath.Join(path, report.HTMLFile))
+	}
 	return p, n, nil
+}
+
+// write writes the page and then its numbers: where these are, the run has ended.
+func write(e job.Env, path string, p report.Page) (report.Numbers, error) {
+	n := p.Numbers()
+	if e.Show != nil {
+		if err := e.Show(path, p, n); err != nil {
+			return n, err
+		}
+	}
+	return n, n.Write(path)
 }
 
 // ScenariosOf are the scenarios that a run keeps, none where it keeps none.

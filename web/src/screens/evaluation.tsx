@@ -2,13 +2,26 @@ import { useAnswer } from '../ask'
 import { Empty, Lane, Text, Waits, type Interval } from '../parts'
 import { change, href, type Place } from '../place'
 import { count, number, percent, points, visible, words } from '../words'
+import { Amounts, Learnt, Lost, Next, Power, Ran, Repeats, Rewards } from './measures'
 import { Pair } from './pair'
 
 interface Change { scenario_id: string; old: number; new: number; kind?: string }
 interface Delta { old: string; new: string; episode: Interval; first_call?: Interval; regressions?: Change[]; gains?: Change[] }
-interface Summary { n: number; num_episodes: number; num_excluded: number; excluded?: Record<string, number>; unreliable?: boolean; metrics?: Record<string, Interval>; seconds_p50?: Interval; seconds_p95?: Interval; total_cost?: number }
+interface Summary {
+  n: number
+  num_episodes: number
+  num_excluded: number
+  excluded?: Record<string, number>
+  unreliable?: boolean
+  worst_case?: Interval
+  checks_failed_to_run?: { scenario_id: string; check: string; num: number }[]
+  metrics?: Record<string, Interval>
+  seconds_p50?: Interval
+  seconds_p95?: Interval
+  passes?: { k: number; any: Interval; all: Interval }[]
+}
 interface Regression { scenario_id: string; kind?: string; system: string; rate: number; others: Record<string, number>; fall: number; every: boolean }
-interface Results {
+export interface Results {
   systems: Record<string, Summary>
   deltas: Delta[] | null
   order?: string[]
@@ -17,7 +30,9 @@ interface Results {
   breakdowns?: { name: string; values: { value: string; completion: Interval[]; first_call: Interval[]; deltas?: Interval[] }[]; left_out?: number }[]
   never_done?: string[]
   always_done?: string[]
+  unmeasured?: string[]
   trained_on?: string[]
+  near_trained?: { scenario_id: string; similarity: number; same_values: boolean; source: { name: string; where: string } }[]
 }
 export interface EvaluationOf extends Results {
   confidence: number
@@ -30,6 +45,11 @@ export interface EvaluationOf extends Results {
   attempts: Record<string, Record<string, { name: string; passed: boolean; lost?: boolean }[]>>
   judge: { model: string; episodes: number; samples: number; agreement: number; several: number; first: number; later: number; num_first: number; num_later: number; failed: number }[]
   facts?: { name: string; value: string }[]
+  next: { says: string; scenario?: string; command?: string }[]
+  metrics: { name: string; says: string; unit: string; share: boolean }[]
+  terms?: { name: string; weight: number; scores: Record<string, Interval> }[]
+  parts?: { name: string; seconds: number }[]
+  power?: { old: string; new: string; rate: number; within: number; across: number; family_size?: number; family?: number; repeated: boolean; scenarios: number; repeats: number; detectable: number; found: boolean; rows: { difference: number; repeats: number; scenarios: number }[] }
 }
 
 const titles: Record<string, string> = { completion: 'whole episode', first_call: 'first call', validity: 'valid calls', tool_efficiency: 'tool efficiency', turn_efficiency: 'turn efficiency', recovery: 'recovery', abstention: 'abstention' }
@@ -60,12 +80,20 @@ function Page({ e, place }: { e: EvaluationOf; place: Place }) {
       ) : (
         <p className="quiet">{e.num_made > 0 ? `All ${count(e.num_made, 'task')} were made by a program or a model: no rate here is one on people's tasks.` : `All ${count(e.num_written, 'task')} were written by people, or have no record of who made them.`}</p>
       )}
+      <Learnt r={part} e={e} place={place} />
       <Rates r={part} confidence={e.confidence} />
       <Deltas r={part} />
+      <Next e={e} place={place} />
+      <Lost r={part} e={e} place={place} />
       <Regressions r={part} e={e} place={place} />
       <Breakdowns r={part} />
+      <Repeats r={part} />
+      <Amounts r={part} e={e} />
+      <Rewards e={e} />
       {e.judge.length > 0 && <Judges e={e} />}
+      <Power e={e} />
       <Ends r={part} e={e} place={place} />
+      <Ran e={e} />
     </>
   )
 }
@@ -239,7 +267,6 @@ function Ends({ r, e, place }: { r: Results; e: EvaluationOf; place: Place }) {
       <h2>All tasks</h2>
       {never.length > 0 && <details><summary>No system ever does these ({never.length})</summary><ul className="plain">{never.slice(0, 300).map(link)}</ul></details>}
       {(r.always_done ?? []).length > 0 && <details><summary>All systems always do these ({r.always_done!.length})</summary><ul className="plain">{r.always_done!.slice(0, 300).map(link)}</ul></details>}
-      {(r.trained_on ?? []).length > 0 && <p className="problem">{count(r.trained_on!.length, 'scenario')} of these were learnt from.</p>}
       <details><summary>Every task ({Object.keys(e.tasks).length})</summary><ul className="plain">{Object.keys(e.tasks).sort().slice(0, 1000).map(link)}</ul></details>
     </section>
   )

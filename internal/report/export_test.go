@@ -1,4 +1,0 @@
-package report
-
-// UnitLast is unitLast.
-var UnitLast = unitLast
