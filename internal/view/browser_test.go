@@ -20,6 +20,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/mcp"
 	"hone/internal/run"
 )
 
@@ -78,6 +79,8 @@ func TestScreensInChromium(t *testing.T) {
 	check(t, d.Close())
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
+	runOf(t, filepath.Join(filepath.Dir(dir), "earlier"), time.Now().Add(-time.Hour), "words",
+		mcp.Tool{Name: "count", Description: "Counted letters once. " + strings.ReplaceAll(hostile, "\x00", "")})
 	files := filepath.Join(t.TempDir(), "files")
 	check(t, (&Server{Env: job.Env{Host: quiet(t)}, Runs: []string{dir}}).Bundle(t.Context(), files))
 	one := filepath.Join(t.TempDir(), "report.html") // the run's folder goes

@@ -25,6 +25,7 @@ type ServerFacts struct {
 	Transport string      `json:"transport"`
 	Warnings  []string    `json:"warnings"`
 	Tools     []ToolFacts `json:"tools"`
+	Since     *Since      `json:"since"` // null where no earlier run had the server
 }
 
 // ToolFacts is one tool.
@@ -59,9 +60,10 @@ func (s *Server) servers(f *followed) (Servers, error) {
 	}
 	if catalog != nil {
 		out.Hash = catalog.Hash
+		since := s.since(f, catalog)
 		for _, server := range catalog.Servers {
 			x := ServerFacts{Name: server.Name, Version: server.Version, Era: server.Era, Transport: server.Transport,
-				Warnings: append([]string{}, server.Warnings...), Tools: []ToolFacts{}}
+				Warnings: append([]string{}, server.Warnings...), Tools: []ToolFacts{}, Since: since[server.Name]}
 			for _, t := range server.Tools {
 				x.Tools = append(x.Tools, facts(t))
 			}

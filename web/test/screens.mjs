@@ -120,6 +120,9 @@ screen('evaluation', 'run/evaluation', async () => {
 screen('servers', 'run/servers', async () => {
   await has('.tools tbody tr', 'tools')
   expect(/count/.test(await text('.tools tbody tr')), 'the tool is not named')
+  expect(/1 tool changed since .*earlier/.test(await text('.changes')), 'it is not said what changed since the earlier run')
+  await page.locator('.changes summary').click()
+  await has('.changes .pair', 'what the tool says of itself, then and now')
 })
 screen('curate', 'run/curate', async () => {
   await has('.side .entry', 'traces', 5)

@@ -1,10 +1,12 @@
 import { useAnswer } from '../ask'
 import { Block, Empty, Text, Waits } from '../parts'
 import { href, type Place } from '../place'
-import { count, duration, percent, visible, words } from '../words'
+import { count, date, duration, percent, visible, words } from '../words'
 
 interface Tool { name: string; description: string; schema: string; findings: string[]; status: string; calls: number; answers: Record<string, number>; p50: number; p95: number }
-interface ServersOf { servers: { name: string; version: string; era: string; transport: string; warnings: string[]; tools: Tool[] }[]; others: Tool[]; hash: string }
+interface Texts { description: string; schema: string; annotations: string }
+interface Since { run: string; created: string; changes: { tool: string; kind: string; fields?: string[]; was: Texts; is: Texts }[] }
+interface ServersOf { servers: { since: Since | null; name: string; version: string; era: string; transport: string; warnings: string[]; tools: Tool[] }[]; others: Tool[]; hash: string }
 
 export function Servers({ place, version }: { place: Place; version: number }) {
   const answer = useAnswer<ServersOf>('servers', { run: place.run }, version)
@@ -18,6 +20,7 @@ export function Servers({ place, version }: { place: Place; version: number }) {
                 <h2><Text>{x.name}</Text></h2>
                 <p className="quiet">{[x.version && `version ${x.version}`, x.transport, `protocol ${x.era}`, count(x.tools.length, 'tool')].filter(Boolean).map((t) => visible(String(t))).join(' \u00b7 ')}</p>
                 {x.warnings.map((w) => <p key={w} className="alert"><Text>{w}</Text></p>)}
+                <Changes since={x.since} />
                 <Tools list={x.tools} place={place} />
               </section>
             ))}
@@ -27,6 +30,29 @@ export function Servers({ place, version }: { place: Place; version: number }) {
         )
       }
     </Waits>
+  )
+}
+
+// Changes are what a person approved otherwise the last time.
+function Changes({ since }: { since: Since | null }) {
+  if (!since) return <p className="quiet">No earlier run in this folder had this server, so its tools were approved with this one.</p>
+  const last = <><Text>{since.run}</Text> ({date(since.created)})</>
+  if (since.changes.length === 0) return <p className="quiet">Nothing has changed since the last run before that had it, {last}.</p>
+  return (
+    <div className="alert changes">
+      <strong>{count(since.changes.length, 'tool')} changed</strong> since the last run before that had it, {last}.
+      {since.changes.map((c) => (
+        <details key={c.tool}>
+          <summary><Text>{c.tool}</Text>: {c.kind}{c.fields && ` (${c.fields.join(', ')})`}</summary>
+          {(['description', 'schema', 'annotations'] as const).filter((k) => c.was[k] !== c.is[k]).map((k) => (
+            <div className="pair tight" key={k}>
+              <div><p className="quiet">{k}, then</p><Block className="small">{c.was[k] || '-'}</Block></div>
+              <div><p className="quiet">now</p><Block className="small">{c.is[k] || '-'}</Block></div>
+            </div>
+          ))}
+        </details>
+      ))}
+    </div>
   )
 }
 
