@@ -205,9 +205,7 @@ func (m *Model) WarnUntrainedTokens(c config.LoRA, folder string, trains bool) {
 		return
 	}
 	if folder != "" {
-		lora, _, err := model.LoadPEFT(folder, m.Shape())
-		if lacks := func(id int32) bool { return !slices.Contains(lora.Tokens, id) }; err == nil &&
-			slices.ContainsFunc(u.IDs, lacks) {
+		if m.lacksRows(u, folder) {
 			m.host.Say("%s: %s has no rows of its own for them, and cannot learn to read or write them; "+
 				"hone sft makes an adapter that has (lora.trainable_tokens)", u.Describe(), folder)
 		}
@@ -218,6 +216,21 @@ func (m *Model) WarnUntrainedTokens(c config.LoRA, folder string, trains bool) {
 		return
 	}
 	m.host.Say("%s: without rows of its own an adapter cannot learn to read or write them; %s", u.Describe(), u.Help(c))
+}
+
+// lacksRows reports whether the adapter in a folder has no rows of its own for some of the tokens.
+func (m *Model) lacksRows(u Untrained, folder string) bool {
+	lora, _, err := model.LoadPEFT(folder, m.Shape())
+	return err == nil && slices.ContainsFunc(u.IDs, func(id int32) bool { return !slices.Contains(lora.Tokens, id) })
+}
+
+// UntrainedUnder are the tokens of the model, as it is prompted, that it never learnt and for which the adapter in a
+// folder has no rows either.
+func (m *Model) UntrainedUnder(folder string) Untrained {
+	if u := m.untrainedTokens(); len(u.IDs) > 0 && m.lacksRows(u, folder) {
+		return u
+	}
+	return Untrained{}
 }
 
 // untrainedTokens are those of the model as it is prompted. None are found where something cannot be read, which is

@@ -183,6 +183,17 @@ func (f *Forms) Add(t *trajectory.Trajectory) {
 	}
 }
 
+// Join takes in what others counted.
+func (f *Forms) Join(o Forms) {
+	f.Answers, f.Held = f.Answers+o.Answers, f.Held+o.Held
+	for form, n := range o.by {
+		if f.by == nil {
+			f.by = map[Markup]int{}
+		}
+		f.by[form] += n
+	}
+}
+
 // Most is the form that most of them have.
 func (f Forms) Most() Markup {
 	all := slices.SortedFunc(maps.Keys(f.by), func(a, b Markup) int {

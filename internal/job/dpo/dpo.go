@@ -211,7 +211,7 @@ func learn(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 		j.Opens(d)
 		return d.Run(ctx, l.pairs, log.Track.Trainer(t, metrics.Train), nil, log, log.Track.Progress(j.Progress(1)))
 	}
-	say := func(log journal.Journal) error { return sayMargins(j, log, d.SFT) }
+	say := func(_ *basemodel.Trainer, log journal.Journal) error { return sayMargins(j, log, d.SFT) }
 	if err := l.Learn(ctx, j, d.SFT.Stage, kept, steps, say); err != nil {
 		return err
 	}

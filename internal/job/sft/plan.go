@@ -24,6 +24,8 @@ type Plan struct {
 	Sequences []batch.Sequence
 	Held      []batch.Sequence // that are measured and not learnt from
 	Prefix    int              // tokens that all Sequences begin with
+	// rows are what Sequences and Held are rendered from
+	rows, held []dataset.Row
 }
 
 // Resolve finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No
@@ -65,6 +67,7 @@ func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, er
 	if err != nil {
 		return l, err
 	}
+	l.rows, l.held = rows, held
 	var steps []batch.Batch
 	for _, picked := range l.stage(c).Pass(len(l.Sequences), 0) {
 		steps = append(steps, batch.New(pick(l.Sequences, picked)))

@@ -151,17 +151,18 @@ func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []datas
 		j.Opens(s)
 		return s.Run(ctx, l.Sequences, log.Track.Trainer(t, metrics.Eval), nil, log, log.Track.Progress(j.Progress(1)))
 	}
-	if err := l.Learn(ctx, j, s.Stage, kept, steps, nil); err != nil {
+	look := func(t *basemodel.Trainer, _ journal.Journal) error { return l.sayFirstTurns(ctx, j, t) }
+	if err := l.Learn(ctx, j, s.Stage, kept, steps, look); err != nil {
 		return err
 	}
 	return sayNext(j, j.Final())
 }
 
 // Learn opens the model of the plan and its trainer, begins the run, which keeps some inputs, and has steps take those
-// of a stage. What was best becomes the final adapter. say tells of the steps, and may be nil.
+// of a stage. What was best becomes the final adapter. look tells how that did, and may be nil.
 func (l Plan) Learn(
 	ctx context.Context, j *job.Job, stage string, kept []run.Input,
-	steps func(*basemodel.Trainer, journal.Journal) error, say func(journal.Journal) error,
+	steps, look func(*basemodel.Trainer, journal.Journal) error,
 ) (err error) {
 	j.Config = l.Config
 	m := l.Model
@@ -189,12 +190,10 @@ func (l Plan) Learn(
 		return err
 	}
 	basemodel.SayPrograms(j.Host, m.Engine)
-	if say != nil {
-		if err := say(log); err != nil {
-			return err
-		}
+	if err := track.Tell(j.Dir); err != nil || look == nil {
+		return err
 	}
-	return track.Tell(j.Dir)
+	return look(trainer, log)
 }
 
 // sayNext tells where the adapter is and what can be done with it.
