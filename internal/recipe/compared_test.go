@@ -145,3 +145,31 @@ func TestRowsAsTheRecipeSays(t *testing.T) {
 		}
 	}
 }
+
+// Demonstrations are no samples of the policy: they have no divergence, and the step's own episodes do.
+func TestForeignRowsHaveNoDivergence(t *testing.T) {
+	trainer, log := &watched{fakeTrainer: &fakeTrainer{}}, newLog(t)
+	g := demonstrating(false)
+	g.Additions = append(g.Additions, &Divergence{KL: batch.KL{Beta: 0.25, Estimator: batch.K3}})
+	if err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK},
+		scoreFunc(byRollout), trainer, trainer, log, silent); err != nil {
+		t.Fatal(err)
+	}
+	foreign, own := 0, 0
+	for step, b := range trainer.given {
+		for _, row := range b.Rows {
+			none := slices.Contains(row.Column(batch.ColumnReferenceLogprobs), batch.NoReference)
+			if none != row.Scored {
+				t.Errorf("step %d, episode %d: scored %v, without a reference %v", step, row.Episode, row.Scored, none)
+			}
+			if row.Scored {
+				foreign++
+			} else {
+				own++
+			}
+		}
+	}
+	if foreign == 0 || own == 0 {
+		t.Errorf("%d demonstrations and %d episodes", foreign, own)
+	}
+}

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"context"
+	"slices"
 
 	"hone/internal/learn/batch"
 )
@@ -34,10 +35,16 @@ func (d *Divergence) AddRows(_ context.Context, s *Step) error {
 // Compare implements Addition.
 func (d *Divergence) Compare(ctx context.Context, s *Step) error {
 	reference, err := d.stage.trainer.ScoreReference(ctx, s.Rows, d.stage.Temperature)
-	if err == nil {
-		s.Rows = s.Rows.With(batch.ColumnReferenceLogprobs, reference)
+	if err != nil {
+		return err
 	}
-	return err
+	for i, row := range s.Rows.Rows {
+		if row.Scored { // no sample of the policy, which its divergence is a mean over
+			reference[i] = slices.Repeat([]float32{batch.NoReference}, len(row.IDs))
+		}
+	}
+	s.Rows = s.Rows.With(batch.ColumnReferenceLogprobs, reference)
+	return nil
 }
 
 // See implements Addition.

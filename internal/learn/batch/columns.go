@@ -15,7 +15,8 @@ const (
 	ColumnOldLogprobs Column = "old_logprobs"
 	// ColumnSamplerLogprobs is Sequence.SamplerLogprobs.
 	ColumnSamplerLogprobs Column = "sampler_logprobs"
-	// ColumnReferenceLogprobs are those of the policy that a divergence is taken from, at the sampling temperature.
+	// ColumnReferenceLogprobs are those of the policy that a divergence is taken from, at the sampling temperature, or
+	// NoReference.
 	ColumnReferenceLogprobs Column = "reference_logprobs"
 	// ColumnSlopes are derivatives of a step's loss by each token's logprob (Preference).
 	ColumnSlopes Column = "slopes"
@@ -25,6 +26,9 @@ const (
 	// step's (Batch.Exploring).
 	ColumnBonus Column = "bonus"
 )
+
+// NoReference is what a token that has no divergence has for its reference's logprob; no logprob is as large.
+const NoReference float32 = 1e30
 
 // Column returns a column, as long as the row; nil where the row has none of that name.
 func (s Sequence) Column(c Column) []float32 {

@@ -9,10 +9,12 @@ import (
 // al., "Beyond the 80/20 rule", arXiv 2506.01939, eq. 5; TRL's top_entropy_quantile): those whose entropy is at least
 // that of the quantile 1-share, which lies between two tokens in a straight line.
 //
-//	loss = m l    m = 1 where H >= quantile(H of all trained tokens, 1-share), else 0
+//	loss = m l    m = 1 where H >= quantile(H of the sampled tokens, 1-share), else 0
 //
-// The others have the advantage 0, and still count in the normaliser. A divergence from a reference is of all tokens, a
-// bonus for entropy of those that are learnt from (ColumnChosen).
+// The others have the advantage 0, and still count in the normaliser. Rows that the policy did not sample (Scored),
+// demonstrations and what is imitated, are learnt from whole, and are no part of the quantile. A divergence from a
+// reference is of all tokens that were sampled, a bonus for entropy of those of them that are learnt from
+// (ColumnChosen).
 // Entropies are one list for each row and one number for each id, of the policy before the step's first update; so all
 // optimiser steps on a batch learn at the same tokens.
 func (b Batch) TopEntropy(entropies [][]float32, share float64) (Batch, error) {
@@ -23,7 +25,7 @@ func (b Batch) TopEntropy(entropies [][]float32, share float64) (Batch, error) {
 				i+1, len(b.Rows), len(r.IDs), len(entropies[i]))
 		}
 		for j, trained := range r.Trained {
-			if trained {
+			if trained && !r.Scored {
 				all = append(all, entropies[i][j])
 			}
 		}
@@ -34,9 +36,11 @@ func (b Batch) TopEntropy(entropies [][]float32, share float64) (Batch, error) {
 		r.Advantages = slices.Clone(r.Advantages)
 		chosen := make([]float32, len(r.IDs))
 		for j := range r.Advantages {
-			if entropies[i][j] < least {
+			switch {
+			case r.Scored:
+			case entropies[i][j] < least:
 				r.Advantages[j] = 0
-			} else {
+			default:
 				chosen[j] = 1
 			}
 		}
@@ -47,13 +51,13 @@ func (b Batch) TopEntropy(entropies [][]float32, share float64) (Batch, error) {
 
 // Exploring gives the tokens of a step their weights in its bonus for entropy (ColumnBonus): with w a token's weight in
 // the step's sum of losses and Z the batch's normaliser, whichever the loss's reduction has, Z / (w N) of the N trained
-// tokens, or where TopEntropy has chosen some of those, and 0 of the others. So the step's sum of w b H / Z is the mean
-// entropy of the tokens that have the bonus.
+// tokens that the policy sampled, or where TopEntropy has chosen some of those, and 0 of the others. So the step's sum
+// of w b H / Z is the mean entropy of the tokens that have the bonus.
 func (b Batch) Exploring() Batch {
 	number := 0
 	has := func(r Sequence, j int) bool {
 		chosen, some := r.Columns[ColumnChosen]
-		return r.Trained[j] && (!some || chosen[j] > 0)
+		return r.Trained[j] && !r.Scored && (!some || chosen[j] > 0)
 	}
 	for _, r := range b.Rows {
 		for j := range r.IDs {

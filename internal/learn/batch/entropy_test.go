@@ -102,3 +102,23 @@ func TestExploringIsAMean(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What the policy did not sample is learnt from whole: it is no part of the quantile, and has no bonus.
+func TestForeignRowsAreNoPartOfEntropy(t *testing.T) {
+	trained := []bool{false, true, true}
+	b := Batch{Rows: []Sequence{
+		{IDs: []int32{1, 2, 3}, Trained: trained, Advantages: []float32{2, 2, 2}},
+		{IDs: []int32{1, 2, 3}, Trained: trained, Advantages: []float32{1, 1, 1}, Scored: true},
+	}}
+	got, err := b.TopEntropy([][]float32{{99, 1, 2}, {99, 0, 50}}, 0.5) // the quantile is 1.5
+	if err != nil || !slices.Equal(got.Rows[0].Advantages, []float32{2, 0, 2}) ||
+		!slices.Equal(got.Rows[1].Advantages, []float32{1, 1, 1}) {
+		t.Errorf("%v: %v", err, got.Rows)
+	}
+	for _, of := range []Batch{b.Exploring(), got.Exploring()} {
+		own, foreign := of.Rows[0].Column(ColumnBonus), of.Rows[1].Column(ColumnBonus)
+		if own[2] == 0 || slices.ContainsFunc(foreign, func(x float32) bool { return x != 0 }) {
+			t.Errorf("bonus %v, and %v of what was not sampled", own, foreign)
+		}
+	}
+}

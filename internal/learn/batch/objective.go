@@ -1,5 +1,7 @@
 package batch
 
+import "errors"
+
 // Objective names the loss of a step and gives its numbers; package learn/objective has the losses of a token, and
 // Loss.Reduction says how these become the step's. The zero value is the mean negative log-likelihood.
 type Objective struct {
@@ -80,6 +82,9 @@ const (
 	GradientRatio Gradient = "ratio" // that of the estimator times the ratio to the old policy
 )
 
+// ErrNotFinite is in the error of an optimiser step that was not taken because a number is not finite.
+var ErrNotFinite = errors.New("a number of the model or of a row went out of bounds")
+
 // StepStats describe one optimiser step.
 type StepStats struct {
 	Loss      float64 // weighted sum over trained tokens by the batch's normaliser
@@ -98,9 +103,10 @@ type StepStats struct {
 	// share of trained tokens whose ratio to the old policy, by token or by row as the loss has it, lies outside of the
 	// clip
 	Clipped float64
-	// mean over trained tokens of the estimated divergence from the reference, in nats; 0 where there is none
-	KL float64
-	// mean over trained tokens of the policy's entropy over the vocabulary, in nats; 0 without a Bonus
+	// mean of the estimated divergence from the reference, in nats, over the NumReferred tokens that have one
+	KL          float64
+	NumReferred int
+	// mean over the NumSampled tokens of the policy's entropy over the vocabulary, in nats; 0 without a Bonus
 	Entropy float64
 	// EntropyChosen is the same over those NumChosen tokens that the bonus is of.
 	EntropyChosen float64

@@ -22,6 +22,9 @@ import (
 //	k2     x dx, whatever the value is (verl's k1+ and k3+)
 //	ratio  d (r k), and the value is r k, with r the ratio to the old policy, a row's in gspo
 //	       (DeepSeek-V3.2, arXiv 2512.02556, section 3.1; TRL's use_bias_correction_kl)
+//
+// Tokens that are no samples of p, those of demonstrations and of rows that are imitated, say nothing of its
+// divergence: they have none (batch.NoReference), x is 0 there.
 type divergence struct {
 	Objective
 	kl batch.KL
@@ -42,7 +45,8 @@ func (d divergence) Graph(t Tokens) *Node {
 	reference, beta := columns[len(columns)-1], numbers[len(numbers)-1]
 	inner := t
 	inner.Columns, inner.Numbers = columns[:len(columns)-1], numbers[:len(numbers)-1]
-	x := Sub(t.Logprobs, reference)
+	has := LessThan(reference, Scalar(t.Logprobs.Graph(), reference.DType(), float64(batch.NoReference)))
+	x := Mul(Sub(t.Logprobs, reference), ConvertDType(has, t.Logprobs.DType()))
 	var k *Node
 	k2 := MulScalar(Mul(x, x), 0.5)
 	switch d.kl.Estimator {
@@ -81,6 +85,9 @@ func (d divergence) Reference(r Row) (loss float64, slopes []float64) {
 	loss, slopes = d.Objective.Reference(Row{Logprobs: r.Logprobs, Columns: r.Columns[:last], Weights: r.Weights})
 	byRow := 0.0 // derivative by the logarithm of the row's ratio
 	for i, logprob := range r.Logprobs {
+		if r.Columns[last][i] >= float64(batch.NoReference) {
+			continue
+		}
 		k, slope := d.estimate(logprob - r.Columns[last][i])
 		weight := r.Weights[i] * d.kl.Beta
 		switch {

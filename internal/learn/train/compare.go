@@ -21,7 +21,8 @@ func (x padded) compare(logp []float32, o goal, stats *batch.StepStats) {
 		if old >= 0 && o.settings.Clip.Cuts(math.Exp(ratios[i])) {
 			stats.Clipped++
 		}
-		if reference >= 0 {
+		if reference >= 0 && x.columns[reference][i] < batch.NoReference {
+			stats.NumReferred++
 			stats.KL += objective.Estimate(o.settings.KL.Estimator, float64(logp[i])-float64(x.columns[reference][i]))
 		}
 		if !x.sampled[i] {
@@ -55,7 +56,9 @@ func (x padded) logRatios(logp, old []float32, byRow bool) []float64 {
 func (x padded) explore(entropies []float32, o goal, stats *batch.StepStats) {
 	weights := x.columns[slices.Index(o.columns, batch.ColumnBonus)]
 	for i, h := range entropies[:x.used] {
-		stats.Entropy += float64(h)
+		if x.sampled[i] {
+			stats.Entropy += float64(h)
+		}
 		if weights[i] > 0 {
 			stats.EntropyChosen, stats.NumChosen = stats.EntropyChosen+float64(h), stats.NumChosen+1
 		}

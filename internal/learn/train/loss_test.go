@@ -38,11 +38,14 @@ func policies(d device) []batch.Objective {
 	return list
 }
 
-// referenced gives rows the logprobs of a reference policy.
+// referenced gives rows the logprobs of a reference policy, but for the second, which has none.
 func referenced(b batch.Batch) batch.Batch {
 	var lists [][]float32
 	for i, r := range b.Rows {
 		lists = append(lists, batch.Even(len(r.IDs), -4-0.1*float64(i)))
+		if i == 1 {
+			lists[i] = batch.Even(len(r.IDs), float64(batch.NoReference))
+		}
 	}
 	return b.With(batch.ColumnReferenceLogprobs, lists)
 }

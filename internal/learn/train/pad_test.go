@@ -85,8 +85,14 @@ func TestCompareWithOldAndSampler(t *testing.T) {
 			columns, masks{}), batch.StepStats{}
 		x.compare([]float32{-1, -1, 0, 0}, goal{columns: columns, settings: batch.Objective{Loss: batch.LossGSPO,
 			Clip: batch.Clip{Low: 0.2, High: 0.2}, KL: batch.KL{Estimator: batch.K1}}}, &stats)
-		if stats.Clipped != want || stats.KL != 1 {
+		if stats.Clipped != want || stats.KL != 1 || stats.NumReferred != 2 {
 			t.Errorf("%+v, want %g tokens of clipped rows, and a divergence of 1", stats, want)
+		}
+		x.columns[1][0], stats = batch.NoReference, batch.StepStats{}
+		x.compare([]float32{-1, -1, 0, 0}, goal{columns: columns,
+			settings: batch.Objective{KL: batch.KL{Estimator: batch.K1}}}, &stats)
+		if stats.KL != 0 || stats.NumReferred != 1 {
+			t.Errorf("a token without a reference: %+v", stats)
 		}
 	}
 }

@@ -266,7 +266,8 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 	t.gradient = gradient
 	n, sampled := float64(stats.NumTrained), float64(max(1, stats.NumSampled))
 	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL, stats.Entropy =
-		stats.Mismatch/sampled, stats.MeanRatio/sampled, stats.Clipped/n, stats.KL/n, stats.Entropy/n
+		stats.Mismatch/sampled, stats.MeanRatio/sampled, stats.Clipped/n,
+		stats.KL/float64(max(1, stats.NumReferred)), stats.Entropy/sampled
 	stats.EntropyChosen /= float64(max(1, stats.NumChosen))
 	return stats, nil
 }
@@ -386,9 +387,9 @@ func (t *Trainer) notFiniteError(what string, x float64) error {
 		Code:  fault.CodeError,
 		What:  fmt.Sprintf("the %s is %v", what, x),
 		Where: fmt.Sprintf("optimiser step %d", t.steps+1),
-		Why: "a number of the model or of a row went out of bounds; the step is not taken, " +
-			"adapter and optimiser are as they were",
-		Next: "lower the stage's learning_rate in hone.yaml; hone runs show names the last checkpoint",
+		Why:   "the step is not taken, adapter and optimiser are as they were",
+		Err:   batch.ErrNotFinite,
+		Next:  "lower the stage's learning_rate in hone.yaml; hone runs show names the last checkpoint",
 	}
 }
 
