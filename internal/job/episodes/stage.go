@@ -7,6 +7,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/recipe"
+	"hone/internal/toolset"
 )
 
 // Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, and what can be forced.
@@ -24,6 +25,7 @@ func (l *Episodes) Explores(g *recipe.GRPO) error {
 	if err := l.ForceCalls(); err != nil {
 		return err
 	}
+	destroys := l.destructive()
 	explorations.Choices = func(s *scenario.Scenario, behind []trajectory.Turn) (names []string) {
 		so := &trajectory.Trajectory{Turns: behind}
 		for _, turn := range behind {
@@ -38,7 +40,8 @@ func (l *Episodes) Explores(g *recipe.GRPO) error {
 			return nil
 		}
 		for _, t := range tools {
-			if denied := l.Gate != nil && l.Gate.Refusal(t.Name) != ""; !denied && !s.Forbids(t.Name) {
+			denied := destroys[t.Name] || l.Gate != nil && l.Gate.Refusal(t.Name) != ""
+			if !denied && !s.Forbids(t.Name) {
 				names = append(names, t.Name)
 			}
 		}
@@ -48,6 +51,20 @@ func (l *Episodes) Explores(g *recipe.GRPO) error {
 		return names
 	}
 	return nil
+}
+
+// destructive are the tools that say of themselves that they destroy: the policy may choose to call one, and nobody
+// chooses it in its place.
+func (l *Episodes) destructive() map[string]bool {
+	names := map[string]bool{}
+	for _, server := range l.Catalog.Servers {
+		for _, t := range server.Tools {
+			if toolset.HintsOf(t.Annotations).DestructiveHint {
+				names[t.ModelName] = true
+			}
+		}
+	}
+	return names
 }
 
 // wordsHelp reports whether words can be what a scenario wants next: a check looks at them, or any would pass, and each

@@ -82,6 +82,8 @@ func TestExplores(t *testing.T) {
 		gate   *approval.Gate
 		why    string
 		tools  []string
+		// annotations of buy
+		destroys string
 	}{
 		"off":                      {form: "hermes"},
 		"on":                       {most: 2, form: "hermes", tools: []string{"look", "buy"}},
@@ -105,11 +107,14 @@ func TestExplores(t *testing.T) {
 		"denied or forbidden":      {most: 2, form: "hermes", gate: deny, checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}},
 		"a form without JSON":      {most: 2, form: "qwen3_coder", why: "as JSON"},
 		"off in such a form too":   {form: "qwen3_coder"},
+		"what destroys":            {most: 2, form: "hermes", destroys: `{"destructiveHint": true}`, tools: []string{"look"}},
+		"what may destroy":         {most: 2, form: "hermes", destroys: `{"readOnlyHint": false}`, tools: []string{"look", "buy"}},
 	} {
 		l := &Episodes{
 			Agent: agent.Agent{Speaker: &rollout.Sampled{},
 				Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}},
-			Set: &toolset.Set{Gate: tc.gate,
+			Set: &toolset.Set{Gate: tc.gate, Catalog: &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "shop",
+				Tools: []mcp.Tool{{ModelName: "look"}, {ModelName: "buy", Annotations: []byte(tc.destroys)}}}}},
 				Selection: toolset.Selection{List: []chat.Tool{{Name: "look"}, {Name: "buy"}}}},
 		}
 		explorations, g := &recipe.Explorations{Most: tc.most}, recipe.GRPO{}
