@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"hone/internal/chat"
@@ -101,6 +102,11 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 	}
 	if len(c.IDs) == 0 || len(c.IDs) != len(c.SamplerLogprobs) {
 		return environment.Reply{}, fmt.Errorf("sampling: %d ids with %d logprobs", len(c.IDs), len(c.SamplerLogprobs))
+	}
+	for i, logprob := range c.SamplerLogprobs {
+		if x := float64(logprob); math.IsNaN(x) || math.IsInf(x, 0) {
+			return environment.Reply{}, fmt.Errorf("sampling: token %d of turn %d has the logprob %v", i, s.turn, x)
+		}
 	}
 	reply := s.reply(bridge, rewrite, len(messages), c, tools, held != nil)
 	if c.FinishReason != policy.FinishLength {

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 
@@ -81,5 +82,30 @@ func TestCutCallsSaySo(t *testing.T) {
 		scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.StopReason != trajectory.StopMaxTokens || got.Error != "unterminated call" {
 		t.Errorf("%s: %s", got.StopReason, got.Error)
+	}
+}
+
+// nameless gives the first token a logprob that is none.
+type nameless struct {
+	*policytest.Sampler
+	logprob float64
+}
+
+func (n nameless) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
+	c, err := n.Sampler.Sample(ctx, r)
+	c.SamplerLogprobs[0] = float32(n.logprob)
+	return c, err
+}
+
+// A completion of which the sampler tells no number is the sampler's failure: nothing is learnt from it.
+func TestLogprobsAreNumbers(t *testing.T) {
+	for _, logprob := range []float64{math.NaN(), math.Inf(-1), -1} {
+		r := newRunner(options{Tools: &tools{}, Renderer: policytest.Renderer{},
+			Sampler: nameless{&policytest.Sampler{Reply: script("done")}, logprob}})
+		got, err := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+		if sound := logprob == -1; (err == nil) != sound || got.Outcome.Trainable() != sound ||
+			!sound && !strings.Contains(got.Error, "token 0 of turn 0 has the logprob") {
+			t.Errorf("%v: %v, %s: %s", logprob, err, got.Outcome, got.Error)
+		}
 	}
 }
