@@ -94,6 +94,7 @@ func (w wired) learning() []acting {
 		{"grpo.correction.low", added[*recipe.Correction](g).Low, 0.36},
 		{"grpo.correction.high", added[*recipe.Correction](g).High, 3.7}, {"grpo.clip_low", g.Loss.Clip.Low, 0.031},
 		{"grpo.clip_high", g.Loss.Clip.High, 0.032}, {"grpo.checkpoint_every", g.CheckpointEvery, 33},
+		{"grpo.straggler_wait", g.StragglerWait, 4.5},
 		{"grpo.optimizer.learning_rate", g.Optimizer.LearningRate, 0.021},
 		{"grpo.optimizer.max_grad_norm", g.Optimizer.MaxGradNorm, 0.22},
 		{"grpo.optimizer.schedule", g.Optimizer.Schedule.Decay, recipe.Constant},

@@ -203,7 +203,7 @@ func Default() Config {
 			NumIterations: 1, Minibatches: 1, ClipLow: 0.2, ClipHigh: 0.28, KL: KL{Estimator: "k3",
 				Gradient: "own"}, Correction: Correction{Level: "none", Mode: "truncate",
 				High: 2}, Entropy: Entropy{Delta: 0.005}, TopEntropy: 1, Imitation: Imitation{Weight: 1, Memory: 256},
-			Demonstrations: Demonstrations{Weight: 1}, CheckpointEvery: 10,
+			Demonstrations: Demonstrations{Weight: 1}, StragglerWait: 3, CheckpointEvery: 10,
 		},
 		Eval:    Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
 		Sampler: Sampler{API: "vllm", Slots: 16, Timeout: 10 * time.Minute, Retries: 4, MaxMismatch: 0.01},

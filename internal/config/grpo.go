@@ -13,7 +13,7 @@ type GRPO struct {
 	Credit           Credit         `yaml:"credit" doc:"whose doing a reward is"`
 	NegativeWeight   float64        `yaml:"negative_weight" min:"0" max:"100" doc:"what advantages below 0 are multiplied by: at 1 failures are pushed down as hard as successes are raised; at 0 the policy learns from what did better than its group alone, as rejection sampling does, on fresh episodes"`
 	Loss             string         `yaml:"loss" enum:"dapo,grpo,bnpo,dr_grpo,gspo,cispo" doc:"of the policy's tokens. dapo counts each token alike, grpo each episode, dr_grpo divides by a constant, bnpo is dapo here; these drop the gradient of a token whose ratio is clipped. gspo has one ratio for each row, for which clip_low 0.0003 and clip_high 0.0004 are usual, and scores a step's episodes once more before it learns. cispo keeps the gradient, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
-	Length           int            `yaml:"length" min:"0" doc:"tokens that dr_grpo divides by for each episode; 0 takes as many as an episode may sample: max_turns times max_tokens, at most model.context"`
+	Length           int            `yaml:"length" min:"0" doc:"tokens that dr_grpo divides by for each episode; 0 takes rollout.max_tokens"`
 	NumIterations    int            `yaml:"num_iterations" min:"1" max:"64" doc:"passes over the trajectories of one step, each at its learning rate; above 1 the ratios depart from 1 and the clip bounds them"`
 	Minibatches      int            `yaml:"minibatches" min:"1" max:"1024" doc:"optimiser steps of one pass over a step's trajectories, each on its share of the groups that teach something (PPO's minibatches): more updates for the same rollouts and the same computing"`
 	ClipLow          float64        `yaml:"clip_low" min:"0" max:"1" doc:"the ratio is clipped below 1 - clip_low"`
@@ -31,6 +31,7 @@ type GRPO struct {
 	Pools            Pools          `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
 	Staleness        int            `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference, or the correction where there is one, which gspo needs. 0 takes turns"`
 	KeepTokens       int            `yaml:"keep_tokens" min:"0" doc:"steps between those of which each token that is learnt from is kept for hone view, with its advantage, weight, entropy and both logprobs; such a step takes two forward passes more. 0 keeps none"`
+	StragglerWait    float64        `yaml:"straggler_wait" min:"0" max:"1000" doc:"a step in which nine of ten episodes have ended waits for the others this many times as long as those took, and a minute at least; what has not ended then is stopped and left out (masked_ratio). 0 waits for all"`
 	CheckpointEvery  int            `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 

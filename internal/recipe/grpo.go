@@ -67,10 +67,8 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		if err := s.add(ctx, step); err != nil {         // rows and terms of the loss that additions have
 			return s.stop(err, k)
 		}
-		compared := batch.Compare(step.Groups)
-		advantages := g.Advantage.Of(compared.Groups)               // A_i = (r_i - mean r) / (std r + 1e-4)
-		step.Rows = compared.Rows(advantages, step.options(g.Loss)) // one an episode, with its A_i at each token
-		if err := s.update(ctx, step); err != nil {                 // the gradient of the mean, and Adam along it
+		step.Rows = g.rows(step)
+		if err := s.update(ctx, step); err != nil { // the gradient of the mean, and Adam along it
 			return s.stop(err, k)
 		}
 		if err := s.record(step); err != nil {
@@ -81,4 +79,11 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		}
 		s.tell(step)
 	}
+}
+
+// rows are those that a step learns from.
+func (g GRPO) rows(step *Step) batch.Batch {
+	compared := batch.Compare(step.Groups)
+	advantages := g.Advantage.Of(compared.Groups)          // A_i = (r_i - mean r) / (std r + 1e-4)
+	return compared.Rows(advantages, step.options(g.Loss)) // one an episode, with its A_i at each token
 }

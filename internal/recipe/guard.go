@@ -83,17 +83,17 @@ func (r *stage) guardGradient(
 		step.Refused = r.mismatch(step.Number, why)
 		return s, "", nil
 	}
-	step.Metrics[farMetric] = 0
+	step.Metrics[farMetric] += 0 // what was left out before is counted
 	s, err = r.trainer.Gradient(ctx, (*parts)[0], step.Objective)
 	if err != nil {
 		return s, "", err
 	}
+	if !isNumber(s.Mismatch) {
+		return s, "", unlike{guard.refuses(s)}
+	}
 	why := guard.refuses(s)
 	if why == "" {
 		return s, "", nil
-	}
-	if math.IsNaN(s.Mismatch) || math.IsInf(s.Mismatch, 0) {
-		return refused(why)
 	}
 	var kept []batch.Batch
 	var left []int
@@ -119,9 +119,7 @@ func (r *stage) guardGradient(
 			worst.at, episodeID(groups, worst.episode), r.Parity.text(farthest.id), farthest.id, farthest.sampler,
 			farthest.trainer)
 	}
-	r.watch.far = append(slices.DeleteFunc(r.watch.far, func(at int) bool { return at <= step.Number-farWindow }),
-		step.Number)
-	if len(r.watch.far) > mostFar {
+	if r.watch.tooOften(step.Number) {
 		return refused(fmt.Sprintf("%s; and so it was in %d more of the last %d steps", why, mostFar, farWindow))
 	}
 	if !near || len(left) == 0 || len(kept) == 0 {
@@ -135,7 +133,8 @@ func (r *stage) guardGradient(
 		return refused(why)
 	}
 	again.Mismatch, again.MeanRatio, again.MaxDelta = s.Mismatch, s.MeanRatio, s.MaxDelta
-	*parts, step.Metrics[farMetric] = kept, float64(len(left))
+	*parts = kept
+	step.Metrics[farMetric] += float64(len(left))
 	return again, fmt.Sprintf("step %d learns nothing from %s (%s), where sampler and trainer differ by more than "+
 		"elsewhere: %s", step.Number, fault.Count(len(left), "episode"), episodeIDs(groups, left), why), nil
 }

@@ -152,7 +152,6 @@ func TestAStepLeavesOutTheEpisodesThatAreApart(t *testing.T) {
 		"three steps":            {at([]int{1, 3, 5}, 7), false, 7, 5, map[int][]int{1: {7}, 3: {7}}, 3},
 		"three of a window":      {at([]int{2, 3, 33}, 7), false, 40, 33, map[int][]int{2: {7}, 3: {7}}, 3},
 		"two of a window":        {at([]int{1, 3, 33}, 7), false, 40, 40, map[int][]int{1: {7}, 3: {7}, 33: {7}}, 3},
-		"a NaN":                  {func(step, episode int) float32 { return at([]int{1}, 7)(step, episode) * float32(math.NaN()) }, false, 7, 0, nil, 0},
 		"the scores are another": {at([]int{1}, 7), true, 7, 1, nil, 1},
 	} {
 		trainer, log, g := &differing{fakeTrainer: &fakeTrainer{}, off: c.off, unseen: c.unseen}, newLog(t), guarding()

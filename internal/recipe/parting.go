@@ -23,21 +23,40 @@ type standing struct {
 	n       float64   // of so many
 	rewards []float64 // means of the training steps just before
 	passed  []float64 // shares of these steps' episodes that pass, where known
+	seen    string    // which of the held-out scenarios pass, as Validation.seen; "" where it is not known
+}
+
+// fell reports whether success fell from one validation to a later one by more than chance does. The scenarios are the
+// same, so those that pass in one of the two alone are compared (McNemar 1947): of d scenarios that changed, chance has
+// as many lost as gained, give or take the root of d. Where it is not known which passed, success is compared as of two
+// samples.
+func fell(was, is standing) bool {
+	if len(was.seen) == len(is.seen) && was.seen != "" {
+		lost, gained := 0., 0.
+		for i := range was.seen {
+			switch {
+			case was.seen[i] == didPass && is.seen[i] == didFail:
+				lost++
+			case was.seen[i] == didFail && is.seen[i] == didPass:
+				gained++
+			}
+		}
+		return lost-gained > sureness*math.Sqrt(lost+gained)
+	}
+	p := (was.success*was.n + is.success*is.n) / (was.n + is.n)
+	return was.success-is.success > sureness*math.Sqrt(p*(1-p)*(1/was.n+1/is.n))
 }
 
 // parts reports whether from one validation to a later one the reward of training rose while success fell, each by more
-// than chance does. Success is compared as of two samples, which is cautious: the scenarios are the same.
+// than chance does.
 func parts(was, is standing) bool {
 	if was.n == 0 || is.n == 0 || len(was.rewards) < leastSteps || len(is.rewards) < leastSteps {
 		return false
 	}
-	p := (was.success*was.n + is.success*is.n) / (was.n + is.n)
-	fell := was.success - is.success
 	before, varBefore := moments(was.rewards)
 	now, varNow := moments(is.rewards)
-	return fell > sureness*math.Sqrt(p*(1-p)*(1/was.n+1/is.n)) &&
-		now > before && now-
-		before > sureness*math.Sqrt(varBefore/float64(len(was.rewards))+varNow/float64(len(is.rewards)))
+	return fell(was, is) && now > before &&
+		now-before > sureness*math.Sqrt(varBefore/float64(len(was.rewards))+varNow/float64(len(is.rewards)))
 }
 
 // narrow reports whether so many more episodes of training pass than of held-out scenarios that what is learnt does not
@@ -112,16 +131,16 @@ func (w *watch) parting(before []standing, is standing) {
 	if w.said[partingName] {
 		return
 	}
-	var best standing
-	for _, was := range before {
-		if was.n > 0 && len(was.rewards) >= leastSteps && (best.n == 0 || was.success > best.success) {
-			best = was
-		}
-	}
+	best := bestOf(before)
 	if !parts(best, is) {
 		return
 	}
 	w.said[partingName] = true
+	for i, was := range before {
+		if parts(bestOf(before[:i]), was) {
+			return // a process before this one has said it
+		}
+	}
 	rose, _ := moments(best.rewards)
 	now, _ := moments(is.rewards)
 	w.notice(
@@ -131,6 +150,16 @@ func (w *watch) parting(before []standing, is standing) {
 			"them; the adapter of step %d was the best",
 			best.step, is.step, rose, now, 100*best.success, 100*is.success, best.step),
 	)
+}
+
+// bestOf is the best of validations that can be compared, the first of several.
+func bestOf(list []standing) (best standing) {
+	for _, was := range list {
+		if was.n > 0 && len(was.rewards) >= leastSteps && (best.n == 0 || was.success > best.success) {
+			best = was
+		}
+	}
+	return best
 }
 
 // What was said, of what is said once.
@@ -146,7 +175,8 @@ func (v *Validation) standing(steps int, held, trained map[int]map[string]float6
 	if !ok {
 		return standing{}
 	}
-	s := standing{step: steps, success: m["success"], n: float64(len(v.Scenarios)) * (1 - m["masked_ratio"])}
+	s := standing{step: steps, success: m["success"], n: float64(len(v.Scenarios)) * (1 - m["masked_ratio"]),
+		seen: v.seen[steps]}
 	for step := max(0, steps-max(v.Every, leastSteps)); step < steps; step++ {
 		if row, ok := trained[step]; ok {
 			s.rewards = append(s.rewards, row["reward"])

@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 	"slices"
+	"time"
 
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -24,8 +25,36 @@ type plan struct {
 	requests  chan rollout.Request
 	closed    bool
 	scored    chan scores
-	scoring   int // groups
-	done, all int // episodes
+	scoring   int  // groups
+	done, all int  // episodes
+	late      bool // what has not ended is not waited for any more
+}
+
+// The last episodes of a step are those of one tenth, and are waited for so long at least.
+const (
+	lastShare = 10 // one of
+	leastWait = time.Minute
+)
+
+// lateAfter is when the last episodes are late, after so long a time in which the others ended: as it was, where that
+// was clear before; nil where more than the last have not ended.
+func (p *plan) lateAfter(was <-chan time.Time, took time.Duration) <-chan time.Time {
+	switch left := p.all - p.done; {
+	case p.Wait == 0 || left == 0 || left*lastShare > p.all:
+		return nil
+	case was != nil:
+		return was
+	}
+	return time.After(max(leastWait, time.Duration(p.Wait*float64(took))))
+}
+
+// giveUp asks for no more episodes, and notes that those which have not ended are late.
+func (p *plan) giveUp() {
+	p.late = true
+	for i := range p.others {
+		p.others[i] = nil
+	}
+	p.close()
 }
 
 // try is a group at a place.

@@ -2,7 +2,9 @@ package recipe
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -37,6 +39,10 @@ type Rollouts struct {
 	Others [][]scenario.Scenario
 	Keep   func(trajectory.Group) bool
 
+	// Wait bounds the wait for the last tenth of the episodes, in times of what the others took (leastWait at least).
+	// Those that have not ended then are stopped, and say nothing of the policy. 0: all are waited for.
+	Wait float64
+
 	// Forced says where the policy is held to a call in an episode of a scenario. nil: nowhere.
 	Forced func(scenarioID string, number int) rollout.Forced
 }
@@ -58,9 +64,15 @@ func (r Rollouts) groups(
 	if err != nil {
 		return nil, nil, err
 	}
-	stopped := running.Done()
-	for ended := r.Runner.Run(running, plan.requests); ended != nil || plan.scoring > 0; {
+	episodes, leave := context.WithCancel(running)
+	defer leave()
+	stopped, began, late := running.Done(), time.Now(), (<-chan time.Time)(nil)
+	for ended := r.Runner.Run(episodes, plan.requests); ended != nil || plan.scoring > 0; {
 		select {
+		case <-late:
+			late = nil
+			plan.giveUp()
+			leave()
 		case <-stopped:
 			stopped = nil
 			plan.close()
@@ -71,6 +83,10 @@ func (r Rollouts) groups(
 			}
 			if running.Err() != nil && !t.Outcome.Trainable() {
 				continue // cut short by the stop, it is no result: the resumed run has it whole
+			}
+			if plan.late && t.StopReason == trajectory.StopCancelled {
+				t.Error = fmt.Sprintf("the step did not wait for it any more (grpo.straggler_wait): the others had "+
+					"ended long before; %s", t.Error)
 			}
 			err := r.Log.Trajectory(r.Stage, r.Step, t)
 			if err == nil {
@@ -84,6 +100,9 @@ func (r Rollouts) groups(
 			}
 			plan.done++
 			r.Progress(r.Stage, plan.done, plan.all, "")
+			if late = plan.lateAfter(late, time.Since(began)); plan.late {
+				late = nil
+			}
 		case s := <-plan.scored:
 			plan.scoring--
 			group := plan.tries[s.group].group

@@ -21,6 +21,7 @@ type Upkeep struct {
 	MaxMismatch     float64     // bound on the mean mismatch KL of a step, in nats a token (guarded)
 	Validation      *Validation // while it trains; nil: none
 	Parity          *Parity     // a probe of each policy that is given to the sampler; nil: none
+	StragglerWait   float64     // Rollouts.Wait of a step's episodes
 }
 
 // Passed says whether a scored episode passed, where rules know that.
@@ -82,6 +83,10 @@ func (s *stage) begin(ctx context.Context) (err error) {
 		if name, state := a.State(); name != "" {
 			kept[name] = state
 		}
+	}
+	if s.Validation != nil {
+		s.Validation.seen = map[int]string{}
+		kept["validation"] = &s.Validation.seen
 	}
 	if s.start, err = resume(s.Stage, s.trainer, s.saves, s.log); err != nil {
 		return err
@@ -171,7 +176,7 @@ func (s *stage) sampling(number int) func(ctx context.Context) (Sampling, error)
 		}
 		rollouts := Rollouts{Stage: s.Stage, Step: number, Again: number <= s.start+s.overlap.staleness(),
 			GroupSize: s.GroupSize, Runner: s.runner, Scorer: s.scorer, Log: s.log, Progress: s.episodes(number),
-			Others: p.Others, Keep: p.Keep}
+			Others: p.Others, Keep: p.Keep, Wait: s.StragglerWait}
 		groups, replaced, err := rollouts.sample(ctx, p.Scenarios)
 		if err != nil {
 			return e, err

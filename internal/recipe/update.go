@@ -26,6 +26,20 @@ func (s *stage) update(ctx context.Context, step *Step) error {
 		return nil
 	}
 	s.overlap.ahead(ctx, step.Number)
+	for {
+		err := s.learn(ctx, step)
+		if !errors.Is(err, batch.ErrNotFinite) {
+			return err
+		}
+		if again, err := s.leaveOut(ctx, step, err); err != nil || !again {
+			return err
+		}
+	}
+}
+
+// learn takes the optimiser steps. Where one cannot be taken because a number is not finite, the trainer is where the
+// step began.
+func (s *stage) learn(ctx context.Context, step *Step) error {
 	if step.Rows.NumTrained() > 0 {
 		if err := s.compare(ctx, step); err != nil {
 			return err

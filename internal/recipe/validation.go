@@ -1,7 +1,9 @@
 package recipe
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -19,6 +21,36 @@ type Validation struct {
 	Runner    Runner
 	Scorer    Scorer                            // nil: the stage's
 	Passed    func(*trajectory.Trajectory) bool // of an episode: every check
+
+	// seen says which scenarios passed, by the steps taken before: a letter of each, in their order, passing, failing
+	// or unknown. Checkpoints keep it.
+	seen map[int]string
+}
+
+// Letters of Validation.seen.
+const (
+	didPass = '+'
+	didFail = '-'
+	unknown = '?' // its episode says nothing of the policy
+)
+
+// note keeps which scenarios passed after so many steps.
+func (v *Validation) note(steps int, ts []*trajectory.Trajectory) {
+	by := map[string]rune{}
+	for _, t := range ts {
+		switch {
+		case !t.Outcome.Trainable():
+		case v.Passed(t):
+			by[t.ScenarioID] = didPass
+		default:
+			by[t.ScenarioID] = didFail
+		}
+	}
+	letters := make([]rune, len(v.Scenarios))
+	for i, s := range v.Scenarios {
+		letters[i] = cmp.Or(by[s.ID], unknown)
+	}
+	v.seen[steps] = string(letters)
 }
 
 // due reports whether the policy after so many steps, of total, is evaluated.
@@ -33,7 +65,7 @@ func (v *Validation) run(
 ) (news bool, err error) {
 	if again {
 		if _, ok, err := log.StepMetrics(ValidationStage, steps); ok || err != nil {
-			return false, err
+			return false, errors.Join(err, v.recall(steps, log))
 		}
 	}
 	if v.Scorer != nil {
@@ -52,7 +84,25 @@ func (v *Validation) run(
 	if err != nil {
 		return false, err
 	}
+	v.note(steps, ts)
 	return true, log.Metrics(ValidationStage, steps, v.measure(ts))
+}
+
+// recall notes an evaluation that was recorded after the checkpoint from which a run goes on.
+func (v *Validation) recall(steps int, log Log) error {
+	kept, err := log.Trajectories(ValidationStage, steps)
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	var ts []*trajectory.Trajectory
+	for _, k := range kept {
+		if k.Score != nil {
+			trajectory.Group{Trajectories: []*trajectory.Trajectory{k.Trajectory}}.Take([]trajectory.Score{*k.Score})
+			ts = append(ts, k.Trajectory)
+		}
+	}
+	v.note(steps, ts)
+	return nil
 }
 
 // measure describes an evaluation, over the episodes whose outcome is the policy's doing:

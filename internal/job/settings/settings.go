@@ -49,7 +49,7 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 	g := c.GRPO
 	length := g.Length
 	if length == 0 {
-		length = min(c.Rollout.MaxTurns*c.Rollout.MaxTokens, c.Model.Context)
+		length = c.Rollout.MaxTokens
 	}
 	return recipe.GRPO{Stage: GRPOStage, Steps: g.Steps, GroupsPerStep: g.ScenariosPerStep, GroupSize: g.GroupSize,
 		Temperature: c.Rollout.Temperature, Seed: c.Seed,
@@ -60,7 +60,8 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 		Updates: recipe.Updates{Optimizer: OptimizerOf(g.Optimizer), Iterations: g.NumIterations,
 			Minibatches: g.Minibatches},
 		Additions: additionsOf(g),
-		Upkeep:    recipe.Upkeep{CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch}}
+		Upkeep: recipe.Upkeep{CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch,
+			StragglerWait: g.StragglerWait}}
 }
 
 // additionsOf are what the configuration adds to the loop of GRPO, in the order in which they act.
