@@ -98,76 +98,6 @@ func (d *drawer) setEvery() *programs.Program {
 	return act(programs.SetAll, "folder_set", slots("attr", key, "v", v, "folder", d.folderName(g.dir)))
 }
 
-// setCell changes a property of a thing that has a row.
-func (d *drawer) setCell() *programs.Program {
-	doc := d.one(func(doc *Doc) bool { return doc.hasTable() && doc.rows != nil })
-	if doc == nil {
-		return nil
-	}
-	t := doc.Table
-	i, k := d.r.IntN(len(t.Rows)), d.r.IntN(len(t.Columns))
-	row := t.Rows[i]
-	if k == t.Label || k == t.Key || t.NameOf(row) == "" || row[k] == nil || len(t.Columns[k].Parts) > 0 {
-		return nil
-	}
-	old := programs.Show(row[k])
-	v := programs.Show(pick(d.r, t.Rows)[k])
-	if t.Columns[k].Kind != programs.Text || d.r.IntN(3) == 0 {
-		v = otherValue(d.r, programs.Words(t.Columns[k].Name), old)
-	}
-	line, ok := doc.withCell(i, k, v)
-	if !ok || v == "" || v == old {
-		return nil
-	}
-	d.read(doc)
-	d.putLine(doc, doc.rows[i], &line)
-	s := t.Slots(row)
-	s["attr"], s["v"] = programs.Words(t.Columns[k].Name), v
-	p := act(programs.Set, "set", s)
-	p.In(d.name(doc))
-	return p
-}
-
-// removeRow takes one thing out of a table, removeRows all that meet a condition.
-func (d *drawer) removeRow() *programs.Program {
-	doc := d.one((*Doc).hasRows)
-	if doc == nil {
-		return nil
-	}
-	i := d.r.IntN(len(doc.Table.Rows))
-	row := doc.Table.Rows[i]
-	if doc.Table.NameOf(row) == "" {
-		return nil
-	}
-	d.read(doc)
-	d.putLine(doc, doc.rows[i], nil)
-	p := act(programs.Remove, "remove", doc.Table.Slots(row))
-	p.In(d.name(doc))
-	return p
-}
-
-func (d *drawer) removeRows() *programs.Program {
-	doc := d.one((*Doc).hasRows)
-	if doc == nil {
-		return nil
-	}
-	rows, s, ok := d.filter(doc)
-	if !ok || len(rows) == 0 || len(rows) > len(doc.Table.Rows)/2 {
-		return nil
-	}
-	var now []string
-	for i, line := range doc.lines() {
-		if !slices.ContainsFunc(rows, func(at int) bool { return doc.rows[at] == i }) {
-			now = append(now, line)
-		}
-	}
-	d.read(doc)
-	d.change(Op{Do: Write, Path: doc.Path, New: strings.Join(now, "\n")})
-	p := act(programs.SetAll, "remove_all", s)
-	p.In(d.name(doc))
-	return p
-}
-
 // filter draws a condition on the rows of a table, with the numbers of those that meet it.
 func (d *drawer) filter(doc *Doc) (at []int, s map[string]string, ok bool) {
 	rows, s, ok := programs.Filter(d.r, &programs.World{Tables: []*programs.Table{doc.Table}, Listed: true}, doc.Table)
@@ -370,47 +300,7 @@ func (d *drawer) moveItem() *programs.Program {
 	return act(Organize, "item_move", slots("item", item.Text, "file", d.name(from), "file2", d.name(to)))
 }
 
-// addRow adds a row to a table, addLast a line to a text.
-func (d *drawer) addRow() *programs.Program {
-	doc := d.one((*Doc).hasRows)
-	if doc == nil {
-		return nil
-	}
-	t := doc.Table
-	if t.Columns[t.Label].Kind != programs.Text || len(t.Columns[t.Label].Parts) > 0 {
-		return nil
-	}
-	var cells, given []string
-	var pairs [][2]string
-	s := t.Slots(nil)
-	for i, c := range t.Columns {
-		switch {
-		case i == t.Label:
-			s["x"] = newThing(d.r)
-			cells = append(cells, s["x"])
-			continue
-		case i == t.Key:
-			return nil
-		}
-		v := programs.Show(pick(d.r, t.Rows)[i])
-		if v == "" {
-			return nil
-		}
-		cells, given = append(cells, v), append(given, programs.Words(c.Name)+" "+v)
-		pairs = append(pairs, [2]string{programs.Words(c.Name), v})
-	}
-	line, ok := doc.newRow(cells)
-	if !ok || strings.Contains(doc.Text, s["x"]) || len(given) == 0 {
-		return nil
-	}
-	s["given"] = strings.Join(given, ", ")
-	d.read(doc)
-	d.addLine(doc, doc.rows[len(doc.rows)-1], line)
-	p := act(programs.Insert, "insert", s).Gives(pairs)
-	p.In(d.name(doc))
-	return p
-}
-
+// addLast adds a line to a text.
 func (d *drawer) addLast() *programs.Program {
 	doc := d.one(func(doc *Doc) bool {
 		return len(doc.Text) <= mostText && !doc.hasItems() && doc.Table == nil && doc.lastLine() > 0 &&

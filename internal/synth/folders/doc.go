@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hone/internal/synth/programs"
@@ -133,7 +134,10 @@ func (d *Doc) takeTable(records []programs.Record) bool {
 			t.One, t.Many = programs.Nouns(label)
 		}
 	}
-	programs.Understand([]*programs.Table{t})
+	if t.Key < 0 && t.Label >= 0 && len(t.Columns[t.Label].Parts) == 0 { // by which other files name its things
+		t.Key = t.Label
+	}
+	t.Name = d.stem()
 	d.Table = t
 	return true
 }
@@ -175,25 +179,60 @@ func (d *Doc) readObjects() {
 	}
 }
 
-// withCell is the line of a row with another value in a column; ok is false where the value does not stand there alone.
-func (d *Doc) withCell(row, column int, v string) (line string, ok bool) {
-	line, old := d.lines()[d.rows[row]], programs.Show(d.Table.Rows[row][column])
+// withCell is a line of the table with another value in a column; ok is false where the one that is known does not
+// stand there.
+func (d *Doc) withCell(line string, column int, old, v any) (now string, ok bool) {
 	if d.mark == "" {
-		was := regexp.MustCompile(`("` + regexp.QuoteMeta(d.Table.Columns[column].Name) + `": "?)` +
-			regexp.QuoteMeta(old) + `("?[,}\s])`)
-		return was.ReplaceAllString(line,
-			"${1}"+strings.ReplaceAll(v, "$", "$$")+"${2}"), len(was.FindAllString(line, -1)) == 1
+		member := regexp.MustCompile(`("` + regexp.QuoteMeta(d.Table.Columns[column].Name) + `": *)("[^"]*"|[^,}\s]+)`)
+		at := member.FindStringSubmatchIndex(line)
+		if at == nil || !programs.Equal(objectCell(line[at[4]:at[5]]), old) {
+			return "", false
+		}
+		text := numberAs(strings.Trim(line[at[4]:at[5]], `"`), v)
+		if _, isText := v.(string); isText && text != "true" && text != "false" {
+			text = `"` + text + `"`
+		}
+		return line[:at[4]] + text + line[at[5]:], !strings.ContainsAny(programs.Show(v), "\"\\")
 	}
 	cells := strings.Split(line, d.mark)
 	at := column
 	if d.mark == "|" {
 		at++ // before the first bar stands nothing
 	}
-	if at >= len(cells) || strings.TrimSpace(cells[at]) != old || strings.Contains(v, d.mark) {
+	if at >= len(cells) || !programs.Equal(programs.Cell(strings.TrimSpace(cells[at])), old) ||
+		strings.Contains(programs.Show(v), d.mark) {
 		return "", false
 	}
-	cells[at] = strings.Replace(cells[at], old, v, 1)
+	was := strings.TrimSpace(cells[at])
+	switch is := numberAs(was, v); {
+	case was != "":
+		cells[at] = strings.Replace(cells[at], was, is, 1)
+	case d.mark == "|":
+		cells[at] = " " + is + " "
+	default:
+		cells[at] = is
+	}
 	return strings.Join(cells, d.mark), true
+}
+
+// objectCell is the value of a member as records have it.
+func objectCell(text string) any {
+	if text == "null" {
+		return nil
+	}
+	if strings.HasPrefix(text, `"`) {
+		return strings.Trim(text, `"`)
+	}
+	return programs.Cell(text)
+}
+
+// numberAs is a value as text, a number with as many digits behind the point as the one before.
+func numberAs(was string, v any) string {
+	_, digits, ok := strings.Cut(was, ".")
+	if x, isFloat := v.(float64); isFloat && ok {
+		return strconv.FormatFloat(x, 'f', len(digits), 64)
+	}
+	return programs.Show(v)
 }
 
 // newRow is the line of a row with these cells; ok is false where rows are objects.

@@ -14,6 +14,8 @@ import (
 type Folder struct {
 	Docs []*Doc
 	Dirs []string // all folders in it, by path; parents before children
+
+	tables *programs.World // that stand in the files
 }
 
 // Of reads a folder: the texts of its files by path, and the paths of the folders in it.
@@ -28,7 +30,31 @@ func Of(files map[string]string, dirs []string) *Folder {
 		}
 	}
 	slices.Sort(f.Dirs)
+	f.relate()
 	return f
+}
+
+// relate finds what the tables of the files say of each other. Of two that are called the same one alone is asked for.
+func (f *Folder) relate() {
+	var tables []*programs.Table
+	for _, d := range f.Docs {
+		switch {
+		case !d.hasTable():
+			d.Table = nil
+		case slices.ContainsFunc(tables, func(o *programs.Table) bool { return o.Name == d.Table.Name }):
+			d.Table = nil
+		default:
+			tables = append(tables, d.Table)
+		}
+	}
+	programs.Relate(tables)
+	programs.Understand(tables)
+	f.tables = &programs.World{Name: "folder", Tables: tables, Listed: true, Cased: true}
+}
+
+// of is the file that a table stands in.
+func (f *Folder) of(t *programs.Table) *Doc {
+	return f.Docs[slices.IndexFunc(f.Docs, func(d *Doc) bool { return d.Table == t })]
 }
 
 // doc is the file at a path; nil: there is none.

@@ -151,19 +151,25 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// A cell changes where it stands, in each form of a table.
+// A cell changes where it stands, in each form of a table, and as it is written there.
 func TestWithCell(t *testing.T) {
 	tests := []struct {
-		file, text  string
-		row, column int
-		want        string
+		file, text string
+		line       string
+		column     int
+		old, v     any
+		want       string // "" where it cannot be
 	}{
-		{"a.csv", "name,age\nAna,3\nBo,4\nCy,5\n", 1, 1, "Bo,9"},
-		{"a.md", "| name | age |\n|---|---|\n| Ana | 3 |\n| Bo | 4 |\n| Cy | 5 |\n", 1, 1, "| Bo | 9 |"},
+		{"a.csv", "name,age\nAna,3\nBo,4\nCy,5\n", "Bo,4", 1, int64(4), int64(9), "Bo,9"},
+		{"a.csv", "name,price\nAna,3.50\nBo,4.00\nCy,5.25\n", "Bo,4.00", 1, 4.0, 4.5, "Bo,4.50"},
+		{"a.csv", "name,note\nAna,x\nBo,\nCy,y\n", "Bo,", 1, nil, "late", "Bo,late"},
+		{"a.csv", "name,note\nAna,x\nBo,\nCy,y\n", "Bo,", 1, nil, "late, sorry", ""},
+		{"a.md", "| name | age |\n|---|---|\n| Ana | 3 |\n| Bo | 4 |\n| Cy | 5 |\n", "| Bo | 4 |", 1,
+			int64(4), int64(9), "| Bo | 9 |"},
 		{
-			"a.json", "[\n{\"name\": \"Ana\", \"age\": 3},\n{\"name\": \"Bo\", \"age\": 4},\n" +
-				"{\"name\": \"Cy\", \"age\": 5}\n]", 1, 1,
-			"{\"name\": \"Bo\", \"age\": 9},",
+			"a.json", "[\n{\"name\": \"Ana\", \"to\": null},\n{\"name\": \"Bo\", \"to\": \"Di\"},\n" +
+				"{\"name\": \"Cy\", \"to\": null}\n]",
+			"{\"name\": \"Ana\", \"to\": null},", 1, nil, "Ed", "{\"name\": \"Ana\", \"to\": \"Ed\"},",
 		},
 	}
 	for _, test := range tests {
@@ -172,8 +178,30 @@ func TestWithCell(t *testing.T) {
 			t.Errorf("%s has no rows", test.file)
 			continue
 		}
-		if line, ok := d.withCell(test.row, test.column, "9"); !ok || line != test.want {
+		line, ok := d.withCell(test.line, test.column, test.old, test.v)
+		if ok != (test.want != "") || ok && line != test.want {
 			t.Errorf("%s: %q, not %q", test.file, line, test.want)
+		}
+	}
+}
+
+// Changes of tables come to the lines that the statements say, wherever rows stand.
+func TestWithRows(t *testing.T) {
+	tests := []struct {
+		text  string
+		after numbered
+		want  string
+	}{
+		{"name,age\nAna,3\nBo,4\nCy,5\n", numbered{1: {"Ana", int64(3)}, 3: {"Cy", int64(6)}}, "name,age\nAna,3\nCy,6\n"},
+		{"name,age\nAna,3\nBo,4\nCy,5\n\nend,\n", numbered{
+			1: {"Ana", int64(3)}, 2: {"Bo", int64(4)}, 3: {"Cy", int64(5)},
+			4: {"end", nil}, 5: {"Di", int64(1)},
+		}, "name,age\nAna,3\nBo,4\nCy,5\n\nend,\nDi,1\n"},
+	}
+	for _, test := range tests {
+		d := Read("a.csv", test.text)
+		if lines, ok := d.withRows(test.after); !ok || strings.Join(lines, "\n") != test.want {
+			t.Errorf("%q", lines)
 		}
 	}
 }

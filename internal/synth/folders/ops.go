@@ -184,8 +184,25 @@ func (d *drawer) addLine(doc *Doc, behind int, text string) {
 	d.rewrite(doc, lines, slices.Insert(slices.Clone(lines), behind+1, text))
 }
 
-// rewrite changes the lines of a file by an edit of as few as tell the place, or else by writing it whole.
+// mostEdits bounds the edits of one file: of more, it is written whole.
+const mostEdits = 4
+
+// rewrite changes the lines of a file by an edit of as few as tell the place, by one for each of a few lines, or else
+// by writing it whole.
 func (d *drawer) rewrite(doc *Doc, was, now []string) {
+	if d.can[Edit] && len(was) == len(now) {
+		var edits []Op
+		for i := range was {
+			if was[i] != now[i] {
+				edits = append(edits, Op{Do: Edit, Path: doc.Path, Old: was[i], New: now[i]})
+			}
+		}
+		after, ok := State{doc.Path: doc.Text}.Apply(edits)
+		if ok && len(edits) <= mostEdits && after[doc.Path] == strings.Join(now, "\n") {
+			d.ops = append(d.ops, edits...)
+			return
+		}
+	}
 	text := strings.Join(now, "\n")
 	first := 0
 	for first < min(len(was), len(now)) && was[first] == now[first] {

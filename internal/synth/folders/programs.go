@@ -44,7 +44,10 @@ const Organize = "organize"
 func Shares() map[string]int {
 	return map[string]int{
 		programs.Lookup:  12,
-		programs.Join:    4,
+		programs.Join:    6,
+		programs.Most:    3,
+		programs.Adjust:  3,
+		programs.Correct: 3,
 		programs.Count:   8,
 		programs.Both:    3,
 		programs.Total:   4,
@@ -89,7 +92,11 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.lookPair, d.lookPair, d.lookPair, d.lookAmount, d.lastOf, d.where, d.mentionFile,
 			d.ofTable(kind), d.ofTable(kind))
 	case programs.Join:
-		return d.join()
+		return d.either(d.join, d.ofTable(kind))
+	case programs.Most:
+		return d.ofTable(kind)()
+	case programs.Adjust, programs.Correct:
+		return d.changeOf(kind)()
 	case programs.Count:
 		return d.either(d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind))
 	case programs.Both, programs.Total, programs.Best, programs.Compare, programs.Missing:
@@ -103,18 +110,20 @@ func (d *drawer) draw(kind string) *programs.Program {
 	case programs.YesNo:
 		return d.either(d.itemThere, d.fileThere, d.ofTable(kind))
 	case programs.Set:
-		return d.either(d.setPair, d.setPair, d.setPair, d.setCell, d.setCell, d.setAmount, d.tick, d.replaceItem,
-			d.replaceWord)
+		return d.either(d.setPair, d.setPair, d.setPair, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind),
+			d.setAmount, d.tick, d.replaceItem, d.replaceWord)
 	case programs.SetAll:
-		return d.either(d.setEvery, d.replaceEvery, d.removeRows, d.writeFound, d.writeFound, d.asAnswer)
+		return d.either(d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
+			d.writeFound, d.asAnswer)
 	case programs.Remove:
-		return d.either(d.removeItem, d.removeItem, d.removeRow, d.deleteFile)
+		return d.either(d.removeItem, d.removeItem, d.changeOf(kind), d.changeOf(kind), d.deleteFile)
 	case programs.Insert:
-		return d.either(d.addItem, d.addItem, d.addItem, d.addRow, d.addLast, d.newFile, d.newFile, d.newFolder)
+		return d.either(d.addItem, d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addLast, d.newFile,
+			d.newFile, d.newFolder)
 	case Organize:
 		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem)
 	case programs.ActIf:
-		return d.either(d.setIf, d.addUnless)
+		return d.either(d.setIf, d.addUnless, d.changeOf(kind))
 	case programs.Several:
 		return d.several()
 	case programs.Leave:
@@ -141,7 +150,7 @@ func (d *drawer) either(ways ...func() *programs.Program) *programs.Program { re
 // several are two requests in one message, the second of which does not see what the first changed.
 func (d *drawer) several() *programs.Program {
 	kinds := []string{programs.Lookup, programs.Count, programs.List, programs.Set, programs.Set, programs.Insert,
-		programs.Insert, programs.Remove, Organize}
+		programs.Insert, programs.Remove, programs.Adjust, Organize}
 	first := d.draw(pick(d.r, kinds))
 	if first == nil || first.Answer.Form == "cannot" {
 		return nil
@@ -271,15 +280,37 @@ func tableOf(dir string, docs []*Doc) *programs.Table {
 	return t
 }
 
-// ofTable draws a question over the table of a file.
+// ofTable draws a question over the tables of files.
 func (d *drawer) ofTable(kind string) func() *programs.Program {
 	return func() *programs.Program {
-		doc := d.one((*Doc).hasTable)
-		if doc == nil {
+		p := programs.Draw(d.r, d.f.tables, kind)
+		if p == nil || p.Changes() || isLong(p) {
 			return nil
 		}
-		return d.ask(kind, doc.Table, d.name(doc), func() { d.read(doc) })
+		p.Steps, p.Result = nil, nil
+		d.open(p)
+		return p
 	}
+}
+
+// open reads the files that have the tables of a program. At times the request says which file that is, and always
+// where the things have no noun of their own.
+func (d *drawer) open(p *programs.Program) {
+	first := d.f.of(p.Tables[0])
+	if len(p.Tables) == 1 && (p.Tables[0].One == "entry" || d.r.IntN(2) == 0) {
+		p.In(d.name(first))
+		d.read(first)
+		return
+	}
+	d.everywhere()
+	for _, t := range p.Tables {
+		d.look(Op{Do: Show, Path: d.f.of(t).Path})
+	}
+}
+
+// isLong reports whether an answer is longer than people ask for.
+func isLong(p *programs.Program) bool {
+	return slices.ContainsFunc(p.Answer.Values, func(v string) bool { return len(v) > 80 })
 }
 
 // ofFiles draws a question over what the files of a folder note.
@@ -290,23 +321,18 @@ func (d *drawer) ofFiles(kind string) func() *programs.Program {
 			return nil
 		}
 		g := pick(d.r, groups)
-		return d.ask(kind, g.table, d.folderName(g.dir), func() {
-			d.around(g.dir)
-			d.readAll(g.docs)
-		})
+		p := programs.Draw(d.r, &programs.World{Name: "folder", Tables: []*programs.Table{g.table}, Listed: true}, kind)
+		if p == nil || p.Changes() || isLong(p) {
+			return nil
+		}
+		p.Steps, p.Result = nil, nil
+		if d.r.IntN(2) == 0 {
+			p.In(d.folderName(g.dir))
+		}
+		d.around(g.dir)
+		d.readAll(g.docs)
+		return p
 	}
-}
-
-// ask draws a question over a table that stands in a file or in a folder's files.
-func (d *drawer) ask(kind string, t *programs.Table, in string, read func()) *programs.Program {
-	p := programs.Draw(d.r, &programs.World{Name: "folder", Tables: []*programs.Table{t}, Listed: true}, kind)
-	if p == nil || p.Changes() || slices.ContainsFunc(p.Answer.Values, func(v string) bool { return len(v) > 80 }) {
-		return nil
-	}
-	p.In(in)
-	p.Steps, p.Result = nil, nil
-	read()
-	return p
 }
 
 // question is a question of a pattern.

@@ -85,6 +85,12 @@ func TestFileServers(t *testing.T) {
 	if string(call.Arguments) != `{"file":"a/b.txt","old_text":"x","new_text":"y"}` {
 		t.Errorf("an edit is called with %s", call.Arguments)
 	}
+	for description, want := range map[string]int{"edits: List of {oldText, newText} dictionaries": 2,
+		`Each is {"search": "...", "replace": "..."}`: 2, "a list of {name, value}": 0} {
+		if got := statedMembers(description); len(got) != want {
+			t.Errorf("%q states %v", description, got)
+		}
+	}
 	other, otherTools := newShop(t), shopTools()
 	if list, err := newMaker(other, otherTools, ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")),
 		optionsOf(other)).fileServers(t.Context()); err != nil || len(list) > 0 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -63,12 +64,12 @@ func fileRole(name string) string {
 // must be given, or two have the same.
 func (s *subject) withRoles() (arguments json.RawMessage, at map[string]string, ok bool) {
 	at = map[string]string{}
-	raw, ok := rolesOf(s.schema.fields, "", at)
+	raw, ok := rolesOf(s.schema.fields, "", s.Description, at)
 	return raw, at, ok && at[isPath] != "" && s.takes(string(raw))
 }
 
 // rolesOf are the least arguments of some parameters, in their order.
-func rolesOf(fields []param, under string, at map[string]string) (json.RawMessage, bool) {
+func rolesOf(fields []param, under, description string, at map[string]string) (json.RawMessage, bool) {
 	values := json.RawMessage("{")
 	set := func(name string, value json.RawMessage) {
 		if len(values) > 1 {
@@ -98,7 +99,12 @@ func rolesOf(fields []param, under string, at map[string]string) (json.RawMessag
 			}
 			set(p.name, json.RawMessage(`["x"]`))
 		case p.kind == "array" && p.items != nil && p.items.kind == "object" && p.required:
-			one, ok := rolesOf(p.items.fields, under+p.name+"/0/", at)
+			of := p.items.fields
+			if len(of) == 0 { // what is in one, the description alone says
+				of = statedMembers(description)
+			}
+			one, ok := rolesOf(of, under+p.name+"/0/", "", at)
+			ok = ok && len(of) > 0
 			if !ok {
 				return nil, false
 			}
@@ -108,6 +114,19 @@ func rolesOf(fields []param, under string, at map[string]string) (json.RawMessag
 		}
 	}
 	return append(values, '}'), true
+}
+
+var statedPair = regexp.MustCompile(`\{\s*"?(\w+)"?(?:: [^,}]*)?,\s*"?(\w+)"?`)
+
+// statedMembers are the two members of an object that a description names as a text and what takes its place:
+// "{oldText, newText}".
+func statedMembers(description string) []param {
+	for _, m := range statedPair.FindAllStringSubmatch(description, -1) {
+		if fileRole(m[1]) == isOld && fileRole(m[2]) == isNew {
+			return []param{{name: m[1], kind: "string", required: true}, {name: m[2], kind: "string", required: true}}
+		}
+	}
+	return nil
 }
 
 // The folder in which the tools of a file server are tried.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/synth/programs"
 )
 
 // value is one that a server has shown or taken.
@@ -102,6 +104,11 @@ func (v *values) gave(c Call, text string, at int64) {
 		}
 		v.add(label{own, append(l.above(), about...)}, l.raw)
 	}
+	if !isJSON(text) {
+		for _, l := range programs.Listings(text) {
+			v.listed(l, about, echoed)
+		}
+	}
 	for i, m := range pathLike.FindAllString(strings.ReplaceAll(text, dirMark+"/", ""), mostOfOne) {
 		if i < mostOfOne && !strings.HasPrefix(m, "www.") && !echoed(m) {
 			v.add(label{[]string{"path", "file"}, about}, quote(m))
@@ -109,6 +116,17 @@ func (v *values) gave(c Call, text string, at int64) {
 	}
 	for _, m := range folderLine.FindAllStringSubmatch(text, mostOfOne) {
 		v.add(label{[]string{"directory", "folder"}, about}, quote(m[1]))
+	}
+}
+
+// listed remembers the keys and the names of things that lines list, each behind its key.
+func (v *values) listed(l programs.Listing, about []string, echoed func(string) bool) {
+	for _, r := range l.Records[:min(mostOfOne, len(l.Records))] {
+		for i, name := range r.Names {
+			if text, is := r.Values[i].(string); is && (name == "id" || name == "title") && !echoed(text) {
+				v.add(label{[]string{name}, about}, quote(text))
+			}
+		}
 	}
 }
 

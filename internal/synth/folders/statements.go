@@ -1,0 +1,174 @@
+package folders
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	_ "modernc.org/sqlite" // computes what statements come to
+
+	"hone/internal/synth/programs"
+)
+
+// changeOf draws a change of the tables that stand in files, and rewrites the lines that it changes. What the program's
+// statements come to, a database in memory computes.
+func (d *drawer) changeOf(kind string) func() *programs.Program {
+	return func() *programs.Program {
+		w := *d.f.tables
+		w.Tables = slices.DeleteFunc(slices.Clone(w.Tables), func(t *programs.Table) bool {
+			return d.f.of(t).rows == nil
+		})
+		if len(w.Tables) == 0 {
+			return nil
+		}
+		p := programs.Draw(d.r, &w, kind)
+		if p == nil || p.Made != nil || p.Free || !slices.Contains([]string{"", "left"}, p.Answer.Form) ||
+			!p.Changes() && p.Answer.Form == "" || len(p.Tables) == 0 {
+			return nil
+		}
+		after, err := run(&w, p)
+		if err != nil {
+			return nil
+		}
+		steps := p.Steps
+		p.Steps, p.Result = nil, nil
+		d.open(p)
+		for i, t := range w.Tables {
+			doc := d.f.of(t)
+			was := doc.lines()
+			now, ok := doc.withRows(after[i])
+			if !ok || !slices.Equal(was, now) && !slices.Contains(p.Tables, t) {
+				return nil
+			}
+			if !slices.Equal(was, now) {
+				d.rewrite(doc, was, now)
+			}
+		}
+		writes := slices.ContainsFunc(steps, func(s programs.Step) bool { return s.Writes })
+		if changes := slices.ContainsFunc(d.ops, Op.Changes); changes != writes {
+			return nil
+		}
+		return p
+	}
+}
+
+// numbered are the rows of a table behind their numbers, from 1: those that were there have theirs.
+type numbered map[int64][]any
+
+// run makes the steps of a program on the tables of a world, and returns what they then hold.
+func run(w *programs.World, p *programs.Program) (after []numbered, err error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close() // nothing is kept
+	db.SetMaxOpenConns(1)
+	create := w.Create()
+	for i, t := range w.Tables { // without types and keys, so that values and rows stay as they are
+		var columns []string
+		for _, c := range t.Columns {
+			if len(c.Parts) == 0 {
+				columns = append(columns, programs.Ident(c.Name))
+			}
+		}
+		create[i] = fmt.Sprintf("CREATE TABLE %s (%s)", programs.Ident(t.Name), strings.Join(columns, ", "))
+	}
+	for _, statement := range create {
+		if _, err := db.Exec(statement); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range p.Steps {
+		if s.Writes {
+			if _, err := db.Exec(s.SQL); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, t := range w.Tables {
+		rows, err := readRows(db, t)
+		if err != nil {
+			return nil, err
+		}
+		after = append(after, rows)
+	}
+	return after, nil
+}
+
+func readRows(db *sql.DB, t *programs.Table) (numbered, error) {
+	rows, err := db.Query("SELECT rowid, * FROM " + programs.Ident(t.Name))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	list := numbered{}
+	for rows.Next() {
+		values := make([]any, len(names))
+		into := make([]any, len(names))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		list[values[0].(int64)] = values[1:] // as SQLite numbers rows
+	}
+	return list, rows.Err()
+}
+
+// withRows are the lines of a file whose table has other rows; ok is false where they cannot be written so.
+func (d *Doc) withRows(after numbered) (lines []string, ok bool) {
+	var columns []int // that are stored
+	for i, c := range d.Table.Columns {
+		if len(c.Parts) == 0 {
+			columns = append(columns, i)
+		}
+	}
+	at := map[int]int{} // the row of a line
+	for i, line := range d.rows {
+		at[line] = i
+	}
+	for i, line := range d.lines() {
+		row, is := at[i]
+		if !is {
+			lines = append(lines, line)
+			continue
+		}
+		values, kept := after[int64(row)+1]
+		if !kept {
+			if d.mark == "" && row == len(d.rows)-1 { // the comma before it would stay
+				return nil, false
+			}
+			continue
+		}
+		for k, column := range columns {
+			if old := d.Table.Rows[row][column]; !programs.Equal(old, values[k]) {
+				if line, ok = d.withCell(line, column, old, values[k]); !ok {
+					return nil, false
+				}
+			}
+		}
+		lines = append(lines, line)
+	}
+	for n := int64(len(d.rows)) + 1; ; n++ {
+		values, is := after[n]
+		if !is {
+			return lines, true
+		}
+		var cells []string
+		for _, v := range values {
+			cells = append(cells, programs.Show(v))
+		}
+		line, ok := d.newRow(cells)
+		if !ok {
+			return nil, false
+		}
+		last := d.rows[len(d.rows)-1] + len(lines) - len(d.lines())
+		lines = slices.Insert(lines, last+1, line)
+	}
+}
