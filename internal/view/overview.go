@@ -89,7 +89,7 @@ func (s *Server) overview(f *followed) (Overview, error) {
 	if err != nil {
 		return o, err
 	}
-	if summary.InUseBy == strconv.Itoa(os.Getpid()) { // it writes its report, with which it ends
+	if s.ends && summary.InUseBy == strconv.Itoa(os.Getpid()) {
 		summary.InUseBy = ""
 	}
 	o.Name, o.Created, o.Live, o.Attempts = summary.Name, summary.Created, summary.InUseBy != "", summary.NumAttempts

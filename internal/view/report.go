@@ -37,7 +37,7 @@ func WriteReport(e job.Env, path string, p report.Page, n report.Numbers) error 
 			fault.InnerText(err))
 		return nil
 	}
-	s := &Server{Env: e, Runs: []string{path}}
+	s := &Server{Env: e, Runs: []string{path}, ends: true}
 	s.open()
 	defer s.close()
 	f := s.runs[0]

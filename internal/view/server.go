@@ -29,6 +29,8 @@ type Server struct {
 	Env  job.Env
 	Runs []string // their folders, or files of tasks
 
+	ends bool // the process that asks is the run's own, and writes its report as the last thing
+
 	mu         sync.Mutex
 	runs       []*followed
 	tokenizers map[string]*tokenizer.Tokenizer // by base model

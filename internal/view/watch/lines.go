@@ -14,6 +14,7 @@ type State struct {
 	Overview view.Overview
 	Curves   []view.Curve
 	Err      error
+	took     time.Duration // to read it
 }
 
 // kind is what a line is, by which it is drawn.
@@ -34,7 +35,12 @@ type line struct {
 // lines are the whole state, as wide as a terminal is. What others wrote is shown as text.
 func (s State) lines(width int) (out []line) {
 	add := func(k kind, format string, args ...any) {
-		out = append(out, line{k, sanitize.Line(fmt.Sprintf(format, args...))})
+		for i, part := range wrap(sanitize.Line(fmt.Sprintf(format, args...)), width) {
+			if i > 0 {
+				part = "    " + part
+			}
+			out = append(out, line{k, part})
+		}
 	}
 	o := s.Overview
 	add(heading, "%s", o.Name)
@@ -72,6 +78,24 @@ func (s State) lines(width int) (out []line) {
 		add(text, "%-22s %-10s %6d steps %8d episodes", x.Name, orDash(x.Status), x.Steps, x.Trajectories)
 	}
 	return out
+}
+
+// wrap breaks a text at blanks into lines that fit, with room for a margin from the second on. Columns of a table stay
+// apart where they fit, and a word that is too long is left to be cut.
+func wrap(text string, width int) (out []string) {
+	for len([]rune(text)) > width {
+		most := string([]rune(text)[:width+1])
+		at := strings.LastIndexByte(most, ' ')
+		if at <= 0 || strings.TrimSpace(text[:at]) == "" {
+			break
+		}
+		out = append(out, strings.TrimRight(text[:at], " "))
+		text = strings.TrimLeft(text[at:], " ")
+		if len(out) == 1 {
+			width -= 4
+		}
+	}
+	return append(out, text)
 }
 
 func head(o view.Overview) string {

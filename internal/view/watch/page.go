@@ -23,9 +23,11 @@ type look State
 type again struct{}
 
 // Init waits for the first change.
-func (p *page) Init() tea.Cmd { return wait() }
+func (p *page) Init() tea.Cmd { return p.wait() }
 
-func wait() tea.Cmd { return tea.Tick(every, func(time.Time) tea.Msg { return again{} }) }
+func (p *page) wait() tea.Cmd {
+	return tea.Tick(p.state.rest(), func(time.Time) tea.Msg { return again{} })
+}
 
 // Update takes a key, the size of the terminal, or what was read. Reading goes on beside, so that keys are answered.
 func (p *page) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -40,7 +42,7 @@ func (p *page) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		} else {
 			p.state = s
 		}
-		return p, wait()
+		return p, p.wait()
 	case tea.KeyPressMsg:
 		switch msg.String() {
 		case "q", "esc", "ctrl+c":

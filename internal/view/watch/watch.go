@@ -17,8 +17,15 @@ import (
 	"hone/internal/view"
 )
 
-// every is how often the run is looked at.
-const every = 2 * time.Second
+// every is how often the run is looked at, and share how much of the time that takes at most, so that whoever writes the
+// run is not held up.
+const (
+	every = 2 * time.Second
+	share = 100 // of the time of a look
+)
+
+// rest is how long to wait after a look.
+func (s State) rest() time.Duration { return max(every, share*s.took) }
 
 // Run shows the run until it has ended, or on a terminal until a person leaves.
 func Run(ctx context.Context, h *host.Host, r *view.Reading) error {
@@ -34,6 +41,8 @@ func Run(ctx context.Context, h *host.Host, r *view.Reading) error {
 }
 
 func read(r *view.Reading) (s State) {
+	began := time.Now()
+	defer func() { s.took = time.Since(began) }()
 	if s.Overview, s.Err = r.Overview(); s.Err == nil {
 		s.Curves, s.Err = r.Curves(s.Overview)
 	}
@@ -82,7 +91,7 @@ func follow(ctx context.Context, h *host.Host, r *view.Reading, s State) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(every):
+		case <-time.After(s.rest()):
 		}
 		s = read(r)
 	}

@@ -79,12 +79,31 @@ func TestPage(t *testing.T) {
 	for range 99 {
 		p.Update(tea.KeyPressMsg{Code: 'j', Text: "j"})
 	}
-	see("grpo", "up, down")
+	see("up, down")
 	if lines := strings.Split(p.View().Content, "\n"); len(lines) != 6 {
 		t.Errorf("%d lines in a terminal of 6", len(lines))
 	}
 	if _, cmd := p.Update(tea.KeyPressMsg{Code: 'q', Text: "q"}); cmd == nil || cmd() != tea.Quit() {
 		t.Error("q does not leave")
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"one two three", 20, "one two three"},
+		{"one two three four", 9, "one two|three|four"},
+		{"a-word-that-is-too-long for it", 10, "a-word-that-is-too-long for it"},
+		{"name    value  note of it", 16, "name    value|note of it"},
+		{"", 5, ""},
+		{"größer größer", 8, "größer|größer"},
+	} {
+		if got := strings.Join(wrap(c.text, c.width), "|"); got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
+		}
 	}
 }
 
