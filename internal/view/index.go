@@ -205,11 +205,29 @@ func (x *Index) Since(seq int64, limit int, known Known) Rows {
 		}
 	}
 	sort.SliceStable(changed, func(a, b int) bool { return x.rows[changed[a]].seq < x.rows[changed[b]].seq })
-	out := Rows{N: []int{}, Seq: x.seq, Total: x.total, Whole: x.whole, More: len(changed) > limit}
-	if out.More {
+	out := x.empty(known)
+	if out.More = len(changed) > limit; out.More {
 		changed = changed[:limit]
 		out.Seq = x.rows[changed[limit-1]].seq
 	}
+	for _, i := range changed {
+		out.add(i, &x.rows[i], x)
+	}
+	return out
+}
+
+// only are some rows, which are numbered from 0 in the order that is given: for a page that has no others.
+func (x *Index) only(rows []*row) Rows {
+	out := x.empty(Known{})
+	for n, r := range rows {
+		out.add(n, r, x)
+	}
+	return out
+}
+
+// empty are no rows, with the names that are not known yet.
+func (x *Index) empty(known Known) Rows {
+	out := Rows{N: []int{}, Seq: x.seq, Total: x.total, Whole: x.whole}
 	for i, d := range []struct {
 		into *[]string
 		from *dictionary
@@ -222,9 +240,6 @@ func (x *Index) Since(seq int64, limit int, known Known) Rows {
 		{&out.TermNames, &x.terms},
 	} {
 		*d.into = append([]string{}, d.from.names[min(max(known[i], 0), len(d.from.names)):]...)
-	}
-	for _, i := range changed {
-		out.add(i, &x.rows[i], x)
 	}
 	return out
 }

@@ -58,10 +58,8 @@ func WriteReport(e job.Env, path string, p report.Page, n report.Numbers) error 
 	b.keep("runs", "", s.list())
 	b.keep(questionKey(f.Key, "evaluation", nil), "", evaluationOf(p, n))
 	b.screens(f, "")
-	rows := f.index.Since(0, mostRows, Known{})
-	rows.More = false
-	b.keep(questionKey(f.Key, "rows", map[string]string{"since": "0"}), "", rows)
-	b.episodes(f, n, func() bool { return answers.Len() < mostOfReport })
+	held := b.episodes(f, n, func() bool { return answers.Len() < mostOfReport })
+	b.keep(questionKey(f.Key, "rows", map[string]string{"since": "0"}), "", f.index.only(held))
 	if b.err != nil {
 		return b.err
 	}
@@ -80,8 +78,9 @@ func WriteReport(e job.Env, path string, p report.Page, n report.Numbers) error 
 	return nil
 }
 
-// episodes keeps trajectories and their groups as long as there is room.
-func (b *bundle) episodes(f *followed, n report.Numbers, room func() bool) {
+// episodes keeps trajectories and their groups as long as there is room, and returns those that it kept, in the order
+// of the run.
+func (b *bundle) episodes(f *followed, n report.Numbers, room func() bool) (held []*row) {
 	x := &f.index
 	extreme := map[string]bool{}
 	for _, g := range slices.Concat(n.Worst, n.Best) {
@@ -113,8 +112,9 @@ func (b *bundle) episodes(f *followed, n report.Numbers, room func() bool) {
 	groups := map[string]bool{}
 	for _, r := range order {
 		if !room() || b.err != nil {
-			return
+			break
 		}
+		held = append(held, r)
 		b.ask(f, "episode", "", map[string]string{"id": r.id})
 		of := map[string]string{"stage": x.stages.names[r.stage], "step": fmt.Sprint(r.step),
 			"scenario": x.scenarios.names[r.scenario]}
@@ -123,6 +123,8 @@ func (b *bundle) episodes(f *followed, n report.Numbers, room func() bool) {
 			b.ask(f, "group", "", of)
 		}
 	}
+	slices.SortStableFunc(held, func(a, b *row) int { return cmp.Compare(a.place, b.place) })
+	return held
 }
 
 // oneFile is the page with its script, its style and answers in it. Its policy knows the first two by their hashes, and

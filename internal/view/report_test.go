@@ -73,9 +73,13 @@ func TestReportHasRoomForTheMostTelling(t *testing.T) {
 		}
 		return nil
 	}}
-	b.episodes(f, report.Numbers{Worst: []report.Group{extreme}}, func() bool { return len(asked) < 84 })
+	held := b.episodes(f, report.Numbers{Worst: []report.Group{extreme}}, func() bool { return len(asked) < 84 })
 	if len(asked) != 84 || strings.Contains(strings.Join(asked[:80], " "), "grpo/") ||
 		strings.Count(strings.Join(asked[80:], " "), "grpo/task-07/3/") != 4 {
 		t.Errorf("%d are asked, at the end %v", len(asked), asked[max(0, len(asked)-5):])
+	}
+	rows := f.index.only(held)
+	if len(rows.N) != 84 || rows.N[83] != 83 || rows.Total != 120 || !rows.Whole || rows.Step[83] != 3 {
+		t.Errorf("%d of %d rows are listed, the last of step %d", len(rows.N), rows.Total, rows.Step[len(rows.Step)-1])
 	}
 }

@@ -98,6 +98,9 @@ function OfRun({ place }: { place: Place }) {
           {followed.rows.bad.size === 1 ? 'A row' : `${followed.rows.bad.size} rows`} of the ledger cannot be read; the rest is here. <a href={href(place.run, 'trajectories', { q: 'bad:yes' })}>Show which</a>
         </p>
       )}
+      {bundled && followed.rows.whole && followed.rows.length < followed.rows.total && ['groups', 'trajectories'].includes(place.screen) && (
+        <p className="says">This file holds {followed.rows.length.toLocaleString('en')} of {followed.rows.total.toLocaleString('en')} trajectories: evaluated ones, the worst and the best groups, and others from the beginning. <code>hone view {visible(place.run)}</code> shows all.</p>
+      )}
       {screen(place, followed)}
     </>
   )

@@ -17,8 +17,8 @@ import (
 	"hone/internal/view"
 )
 
-// every is how often the run is looked at, and share how much of the time that takes at most, so that whoever writes the
-// run is not held up.
+// every is how often the run is looked at, and share how much of the time that takes at most, so that whoever writes
+// the run is not held up.
 const (
 	every = 2 * time.Second
 	share = 100 // of the time of a look
