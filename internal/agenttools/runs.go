@@ -189,6 +189,9 @@ func (d *Desk) compareRuns(_ context.Context, in compareAsked) (any, error) {
 		}
 		runs = append(runs, x)
 		for _, fact := range o.Facts {
+			if fact[0] == "folder" { // no two runs are in one
+				continue
+			}
 			if facts[fact[0]] == nil {
 				facts[fact[0]] = map[string]string{}
 			}
