@@ -186,12 +186,18 @@ func (s *filing) tasks(ctx context.Context, index int) (
 		if c.Split == scenario.Train && random.Float64() < shareSlips {
 			p.Guess()
 		}
+		var writes []Call
 		for _, o := range p.Ops {
 			call := s.files.call(o)
 			if o.Slip {
 				call.Slip = slipRefused
 			}
-			c.Calls = append(c.Calls, call)
+			if c.Calls = append(c.Calls, call); o.Changes() {
+				writes = append(writes, call)
+			}
+		}
+		if c.Split == scenario.Train && random.Float64() < shareRepeats {
+			c.Calls = repeat(random, c.Calls, writes)
 		}
 		states, why, err := s.prove(ctx, p, c)
 		if err != nil {

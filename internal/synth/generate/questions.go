@@ -331,12 +331,24 @@ func (s *sitting) proveWithSlip(
 	ctx context.Context, p *programs.Program, c *Candidate,
 ) (states []scenario.Check, why string, err error) {
 	random := s.m.random("slip", p.Key(), s.realm.index)
+	plain := c.Calls
 	if c.Split == scenario.Train && random.Float64() < shareSlips {
-		plain := c.Calls
-		if c.Calls = s.db.slip(random, s.World, p, plain); c.Calls != nil {
-			if states, why, err = s.prove(ctx, p, c); why == "" || err != nil {
-				return states, why, err
+		if with := s.db.slip(random, s.World, p, plain); with != nil {
+			c.Calls = with
+		}
+	}
+	if c.Split == scenario.Train && random.Float64() < shareRepeats {
+		var writes []Call
+		for _, step := range p.Steps {
+			if step.Writes {
+				writes = append(writes, s.db.step(step))
 			}
+		}
+		c.Calls = repeat(random, c.Calls, writes)
+	}
+	if len(c.Calls) > len(plain) {
+		if states, why, err = s.prove(ctx, p, c); why == "" || err != nil {
+			return states, why, err
 		}
 		c.Calls = plain
 	}

@@ -248,12 +248,16 @@ func TestSlips(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
 	o.N = 120
-	slips := 0
+	slips, again := 0, 0
 	for _, x := range run(t, s, tools, o).Scenarios {
 		for _, slip := range x.Slips {
 			slips++
 			if x.Split != scenario.Train {
 				t.Errorf("a slip in %s: %s", x.Split, x.Task)
+			}
+			if n := slip.Before; n > 0 && slip.Call().Arguments == x.Gold[n-1].Call().Arguments {
+				again++ // what was just said is said once more
+				continue
 			}
 			session, err := s.Open(t.Context(), x.ID)
 			if err != nil {
@@ -272,8 +276,39 @@ func TestSlips(t *testing.T) {
 			_ = session.Close()
 		}
 	}
-	if slips < 5 {
-		t.Errorf("%d slips", slips)
+	if slips-again < 5 || again < 5 {
+		t.Errorf("%d slips, and %d calls that are made again", slips-again, again)
+	}
+}
+
+func TestRepeat(t *testing.T) {
+	call := func(text, slip string) Call {
+		return Call{Tool: "q", Arguments: quote(text), Slip: slip}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		got := repeat(r, []Call{call("list", ""), call("look", ""), call("write", "")}, []Call{call("write", "")})
+		if n := len(got); n < 4 || n > 7 || got[n-1].key() != call("write", "").key() || got[n-1].Slip != "" {
+			t.Fatal(got)
+		}
+		for _, c := range got[2 : len(got)-1] {
+			if c.key() != call("look", "").key() || c.Slip != slipAgain {
+				t.Fatal(got)
+			}
+		}
+		got = repeat(r, []Call{call("list", ""), call("wrong", slipRefused), call("look", "")}, nil)
+		for _, c := range got[1 : len(got)-1] {
+			if c.key() != call("wrong", "").key() || c.Slip != slipRefused {
+				t.Fatal(got)
+			}
+		}
+	}
+	if got := repeat(r, []Call{call("list", "")}, nil); len(got) != 1 {
+		t.Error(got)
+	}
+	results := []Answered{{"ok", "a"}, {"ok", "b"}}
+	if calls := []Call{call("look", ""), call("look", slipAgain)}; slipsFail(calls, &Played{Results: results}) {
+		t.Error("a call that is answered otherwise is told as made again")
 	}
 }
 

@@ -10,14 +10,46 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// How a slip shows: the server refuses it, or finds nothing.
+// How a slip shows: the server refuses it, finds nothing, or says what it has just said.
 const (
 	slipRefused = "refused"
 	slipEmpty   = "nothing"
+	slipAgain   = "again" // the same is answered as just before
 )
 
 // shareSlips is the share of training programs whose demonstration has a slip.
 const shareSlips = 0.2
+
+// shareRepeats is the share of training programs whose demonstration makes a call again and again before it goes on.
+// Small models repeat a call that told them nothing until the episode ends; they learn to go on only from where they
+// are then.
+const (
+	shareRepeats = 0.15
+	mostRepeats  = 4
+)
+
+// repeat has one call follow itself: a slip where there is one, else one that is no write.
+func repeat(r *rand.Rand, calls, writes []Call) []Call {
+	var at []int
+	for i, c := range calls {
+		if c.Slip != "" {
+			at = []int{i}
+			break
+		}
+		if i > 0 && !slices.ContainsFunc(writes, func(w Call) bool { return w.key() == c.key() }) {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return calls
+	}
+	i := pick(r, at)
+	again := calls[i]
+	if again.Slip == "" {
+		again.Slip = slipAgain
+	}
+	return slices.Insert(slices.Clone(calls), i+1, slices.Repeat([]Call{again}, 1+r.IntN(mostRepeats))...)
+}
 
 // slip puts a call that goes wrong into the calls of a program, before the one that does it right, so that a model sees
 // how one goes on from there: a column by a name that it has not, behind which the columns are looked at; a thing that
@@ -200,6 +232,9 @@ func slipsFail(calls []Call, got *Played) bool {
 		}
 		r := got.Results[i]
 		failed := !r.ok() || looksLikeFailure(r.Text)
+		if c.Slip == slipAgain && (failed || r.Text != got.Results[i-1].Text) {
+			return false
+		}
 		if c.Slip == slipRefused && !failed ||
 			c.Slip == slipEmpty && (failed || len(r.Text) > 80 || len(programs.Records(r.Text)) > 0) {
 			return false
