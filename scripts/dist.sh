@@ -3,7 +3,7 @@
 # compiler give the same bytes. The version is the one Go reads from git: a tag, or one made of the commit.
 set -eu
 cd "$(dirname "$0")/.."
-limit=$((53 * 1000 * 1000)) # bytes of each binary, without symbols and DWARF
+limit=$((54 * 1000 * 1000)) # bytes of each binary, without symbols and DWARF
 
 rm -rf dist
 mkdir -p dist/new
