@@ -430,6 +430,9 @@ func (m *maker) change(r *rand.Rand, s *shelf, a act) (*programs.Program, []Call
 		}
 		arguments = withLeaf(arguments, a.valAt, slots["v"])
 	default:
+		if r.IntN(4) == 0 {
+			return m.setAll(r, s, t, a)
+		}
 		v := m.newValue(r, t, a, row)
 		if v == nil {
 			return nil, nil
@@ -498,6 +501,30 @@ func (m *maker) changeAll(
 		calls = append(calls, Call{Tool: a.tool.Name, Arguments: withLeaf(a.sample, a.keyAt, row[a.key])})
 	}
 	return programs.NewAct(programs.SetAll, pattern, all), calls
+}
+
+// setAll gives a property of all things that match another value.
+func (m *maker) setAll(r *rand.Rand, s *shelf, t *programs.Table, a act) (*programs.Program, []Call) {
+	rows, all, ok := programs.Filter(r, s.World, t)
+	if !ok || len(rows) == 0 || len(rows) > mostAtOnce {
+		return nil, nil
+	}
+	v := m.newValue(r, t, a, rows[0])
+	if v == nil {
+		return nil, nil
+	}
+	all["table"], all["attr"], all["v"] = t.Name, programs.Words(t.Columns[a.column].Name), programs.Show(v)
+	calls := []Call{s.shown[t]}
+	for _, row := range rows {
+		if row[a.key] == nil {
+			return nil, nil
+		}
+		if !programs.Equal(row[a.column], v) {
+			calls = append(calls, Call{Tool: a.tool.Name,
+				Arguments: withLeaf(withLeaf(a.sample, a.keyAt, row[a.key]), a.valAt, v)})
+		}
+	}
+	return programs.NewAct(programs.SetAll, "set_all", all), calls
 }
 
 // insertRecord adds a thing with given values.

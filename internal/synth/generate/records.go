@@ -31,6 +31,7 @@ const (
 	furnishTries = 40
 	perShelf     = 12
 	mostShelves  = 20
+	recordTries  = 4 // draws for one program that is wanted
 )
 
 // records makes candidates from programs over the things that reading tools list: questions whose answer is computed of
@@ -57,7 +58,8 @@ func (m *maker) records(ctx context.Context, n int) ([]*Candidate, error) {
 	for i, s := range shelves {
 		random := m.random("records", s.server, i)
 		seen := map[string]bool{}
-		for range int(overdrawn * float64(s.want)) {
+		want := int(overdrawn * float64(s.want))
+		for try := 0; try < recordTries*want && len(seen) < want; try++ { // many draws come to nothing
 			p, calls, noted := m.recordProgram(random, s, acts)
 			if p == nil {
 				continue
@@ -67,18 +69,8 @@ func (m *maker) records(ctx context.Context, n int) ([]*Candidate, error) {
 				continue
 			}
 			seen[key] = true
-			list = append(
-				list,
-				&Candidate{
-					Kind:    p.Kind,
-					World:   s.realm.index,
-					Calls:   calls,
-					program: p,
-					shelf:   s,
-					noted:   noted,
-					told:    &told{Program: p, world: s.World},
-				},
-			)
+			list = append(list, &Candidate{Kind: p.Kind, World: s.realm.index, Calls: calls, program: p, shelf: s,
+				noted: noted, told: &told{Program: p, world: s.World}})
 		}
 	}
 	return list, nil
