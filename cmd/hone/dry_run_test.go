@@ -215,10 +215,7 @@ func TestServeIsPlanned(t *testing.T) {
 func TestInspectMemoryShowsWhatIsSettled(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")
-	s, err := basemodel.ReadShape(toyApp(io.Discard, nil).Host, "toy.gguf", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := shapeOfToy(t)
 	c := config.Default()
 	c.Engine.MicroBatch, c.Engine.Recompute = 4, "layer"
 	p, err := plan.Make(s, basemodel.SettingsOf(c, model.LoRA{Rank: 2, Alpha: 2}, false, 1, 0, 500))

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"hone/internal/basemodel"
+	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/learn/adapter"
@@ -40,6 +43,17 @@ func toyApp(stderr interface{ Write([]byte) (int, error) }, env map[string]strin
 		Talk: sanitize.New(stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	a.withEnv(env)
 	return a
+}
+
+// shapeOfToy is that of the toy in toy.gguf.
+func shapeOfToy(t *testing.T) model.Spec {
+	t.Helper()
+	m, err := basemodel.FindShape(toyApp(io.Discard, nil).Host, config.Config{}, "toy.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	return m.Shape()
 }
 
 // toyAdapter writes an adapter for the toy that changes much, with ranks of its own for some maps.

@@ -56,10 +56,7 @@ func (w wired) learning() []acting {
 		RankPattern: []model.Pattern[int]{{Pattern: "up_proj", Value: 5}}, AlphaPattern: []model.Pattern[float64]{
 			{Pattern: "q_proj", Value: 9},
 		}}
-	spec, err := basemodel.ReadShape(toyApp(nil, nil).Host, "toy.gguf", 0)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	spec := shapeOfToy(w.t)
 	drawn := train.NewState(spec, lora, 7001).Adapter // behind them are the base's rows
 	lora.Tokens = []int32{258, 257}
 	return []acting{
@@ -326,12 +323,13 @@ func (w wired) engines() []acting {
 		w.t.Fatal(err)
 	}
 	return []acting{
-		{"engine.slots", s.Slots, 2}, {"engine.decode_steps", s.DecodeSteps, 2},
+		{"engine.slots", s.Slots, 2}, {"engine.decode_steps", s.DecodeSteps, 2}, {"engine.join_weights", s.Apart, true},
 		{"engine.dtype", e.DType, engine.DType("f32")}, {"(compiling is said)", e.Compiling != nil, true},
 		{"engine.program_cache", e.Cache.Bytes, int64(3 << 30)}, {"engine.backend", e.Plugin, ""},
 		{"engine.memory", budget.Bytes, int64(5 << 30)}, {"model.context", s.Context, 613},
 		{"model.base", strings.Contains(readText(w.t, "trained/final/adapter_config.json"), `"toy.gguf"`), true},
 		{"engine.slots", plan.Slots, 2}, {"engine.decode_steps", plan.DecodeSteps, 2},
+		{"engine.join_weights", plan.Apart, true},
 		{"engine.micro_batch", plan.Train.MicroBatch, 2}, {"engine.row_multiple", plan.Train.RowMultiple, 48},
 		{"engine.moments", plan.Train.EightBitMoments, true},
 		{"engine.recompute", plan.Train.Recompute, train.RecomputeLayer}, {"lora.dropout", plan.Train.Dropout, 0.27},

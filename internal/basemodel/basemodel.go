@@ -95,16 +95,6 @@ func shapeOf(file *modelfile.Model, context int) model.Spec {
 	return model.Spec{Config: file.Config}.ForContext(context)
 }
 
-// ReadShape is the shape of a base model for sequences of context tokens; no weight is read.
-func ReadShape(h *host.Host, base string, context int) (model.Spec, error) {
-	file, err := openFile(h, base)
-	if err != nil {
-		return model.Spec{}, err
-	}
-	defer func() { _ = file.Close() }() // read only
-	return shapeOf(file, context), nil
-}
-
 func openFile(h *host.Host, base string) (*modelfile.Model, error) {
 	path, err := Path(h, base)
 	if err != nil {

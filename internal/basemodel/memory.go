@@ -13,6 +13,7 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
+	"hone/internal/text/render"
 )
 
 // LimitOf is engine.memory where it is set, else what is free now.
@@ -43,14 +44,15 @@ func LimitOf(e config.Engine, gpu bool) (plan.Limit, error) {
 // SettleLengths is the configuration with model.context and rollout.max_tokens where it leaves them open, by the device
 // and the model's positions. What is not there yet, a plug-in or a model, is refused where it is used.
 func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
-	gpu, positions := false, 0
+	gpu, thinks, positions := false, true, 0
 	if found, err := FindPlugin(h, c.Engine); err == nil {
 		gpu = found.IsCUDA()
 	}
-	if s, err := ReadShape(h, c.Model.Base, c.Model.Context); err == nil {
-		positions = s.MaxContext
+	if m, err := FindShape(h, c, c.Model.Base); err == nil {
+		positions, thinks = m.Shape().MaxContext, m.Renderer != nil && render.Thinks(m.Renderer)
+		m.Close()
 	}
-	if err := c.SettleLengths(gpu, positions); err != nil {
+	if err := c.SettleLengths(gpu, thinks, positions); err != nil {
 		return c, &fault.Error{Code: fault.CodeUsage, What: "the configuration is not valid", Err: err,
 			Next: "set both model.context and rollout.max_tokens"}
 	}
@@ -124,8 +126,23 @@ func (m *Model) Fit(
 	}
 	room.Trains = trains
 	m.host.Say("%s", room)
+	c.Engine = Allot(c.Engine, room)
 	settled, err = settle(m.host, c.Engine, s, of(room.Tokens), limit, false)
 	return settled, room.Tokens, err
+}
+
+// Allot settles the slots of an engine, and whether its sampler joins weights.
+func Allot(e config.Engine, r plan.Room) config.Engine {
+	if e.Slots == 0 {
+		e.Slots = r.Slots
+	}
+	if e.JoinWeights == "auto" {
+		e.JoinWeights = "on"
+		if r.Apart {
+			e.JoinWeights = "off"
+		}
+	}
+	return e
 }
 
 // FitAway is Fit of episodes that a server samples and that nothing is trained on: the model's positions and the

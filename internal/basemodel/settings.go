@@ -98,7 +98,7 @@ func SettingsOf(c config.Config, lora model.LoRA, gpu bool, prefix, private, row
 		Entropies:   c.GRPO.Entropy.Coefficient > 0 || c.GRPO.Entropy.Target > 0,
 	}
 	if private > 0 {
-		o.Slots, o.Policy = c.Engine.Slots, row > 0
+		o.Slots, o.Policy, o.Apart = SlotsOf(c, gpu), row > 0, c.Engine.JoinWeights == "off"
 	}
 	if o.ShardWeights = Shards(c.Engine); o.ShardWeights {
 		o.Train.Recompute = train.RecomputeLayer
@@ -107,9 +107,24 @@ func SettingsOf(c config.Config, lora model.LoRA, gpu bool, prefix, private, row
 	return o
 }
 
+// slotsCPU is how many there are on a CPU where the configuration leaves it open: more would not be faster.
+const slotsCPU = 16
+
+// SlotsOf is engine.slots, or as many as are wanted where it is 0: on a GPU those of a step's episodes.
+func SlotsOf(c config.Config, gpu bool) int {
+	switch {
+	case c.Engine.Slots > 0:
+		return c.Engine.Slots
+	case gpu:
+		return c.GRPO.GroupSize * c.GRPO.ScenariosPerStep
+	}
+	return slotsCPU
+}
+
 // OpenOf is what the configuration leaves to the plan.
 func OpenOf(e config.Engine) plan.Open {
-	return plan.Open{MicroBatch: e.MicroBatch == 0, Recompute: e.Recompute == "auto", Shard: e.ShardWeights == "auto"}
+	return plan.Open{MicroBatch: e.MicroBatch == 0, Recompute: e.Recompute == "auto", Shard: e.ShardWeights == "auto",
+		Slots: e.Slots == 0, Join: e.JoinWeights == "auto"}
 }
 
 // treeTokens is how many tokens behind the prefix rows have together, where they are computed as a tree: on a CPU

@@ -42,7 +42,7 @@ type MCP struct {
 	Only    []string      `yaml:"only" doc:"names of the servers to use; empty takes all"`
 	Timeout time.Duration `yaml:"timeout" min:"0.001" max:"3600" doc:"deadline of one call"`
 
-	MaxTools    int     `yaml:"max_tools" min:"1" doc:"most tools shown in one episode; of a larger catalog those are chosen that fit the task"`
+	MaxTools    int     `yaml:"max_tools" min:"0" doc:"most tools shown in one episode; of a larger catalog those are chosen that fit the task. 0 shows all where they take half of model.context or less, and else 40"`
 	Distractors int     `yaml:"distractors" min:"-1" doc:"of max_tools, those drawn at random; 0 takes a quarter, -1 none"`
 	SearchShare float64 `yaml:"search_share" min:"0" max:"1" doc:"share of model.context above which the list of tools (a token counted as 4 bytes) is not shown but searched, with a tool search_tools; 0 never searches"`
 
@@ -76,7 +76,7 @@ type Rollout struct {
 	System       string        `yaml:"system" doc:"system message of every episode; empty has none but what the chat template writes of its own. An adapter is served, evaluated and merged under the one it was trained with"`
 	Temperature  float64       `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
 	MaxTurns     int           `yaml:"max_turns" min:"1" doc:"most completions of one episode"`
-	MaxTokens    int           `yaml:"max_tokens" min:"0" doc:"most tokens of one completion, thinking included; 0 takes 512, or 4096 on a GPU, and at most a quarter of model.context"`
+	MaxTokens    int           `yaml:"max_tokens" min:"0" doc:"most tokens of one completion, thinking included; 0 takes 512, or on a GPU 1024, 4096 where the chat template has the model think first, and at most a quarter of model.context"`
 	MaxToolCalls int           `yaml:"max_tool_calls" min:"1" doc:"most tool calls of one episode"`
 	MaxMalformed int           `yaml:"max_malformed" min:"0" doc:"messages with a malformed tool call that are answered by what is wrong with them, in one episode; the next ends the episode (outcome policy_error). 0 ends it at the first"`
 	CompleteTask bool          `yaml:"complete_task" doc:"offer the model a tool complete_task, whose call ends the episode with the answer that it gives, beside a message without a call"`
@@ -155,7 +155,8 @@ type Engine struct {
 	Devices      int    `yaml:"devices" min:"1" max:"64" doc:"devices of this machine that train and sample at once, each with the whole model, unless shard_weights: GPUs, or, on the CPU plug-in, shares of its cores, which gains nothing"`
 	ShardWeights string `yaml:"shard_weights" enum:"auto,on,off" doc:"whether each of several devices holds a part of the linear maps only (fully sharded, FSDP), which are gathered layer by layer: slower, and the way for a model that one device does not hold; auto where nothing else fits"`
 	DType        string `yaml:"dtype" enum:"auto,f32,bf16" doc:"what weights, activations and caches are: auto is bf16 on a GPU, f32 elsewhere; norms, softmax, logits, adapters and the optimiser are f32 in any case"`
-	Slots        int    `yaml:"slots" min:"1" doc:"completions sampled at once on each device"`
+	Slots        int    `yaml:"slots" min:"0" doc:"completions sampled at once on each device; 0 takes 16, or on a GPU as many as a step of GRPO has episodes, or fewer where the memory does not hold them"`
+	JoinWeights  string `yaml:"join_weights" enum:"auto,on,off" doc:"whether the sampler of a GPU has a copy of the weights in which linear maps that read the same input are one: faster, and nearly as large as the weights; auto is off where else fewer than 8 slots would fit"`
 	DecodeSteps  int    `yaml:"decode_steps" min:"0" max:"1024" doc:"steps of sampling that a device is told of at once, which changes no token; 0 takes 1, or on a GPU 64, which end early for whoever waits"`
 	MicroBatch   int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once on each device, at most those of a step; 0 takes 1, or on a GPU as many as have 4096 tokens, 1 to 16, or fewer where those do not fit"`
 	Recompute    string `yaml:"recompute" enum:"auto,none,layer" doc:"what a training step computes again in its backward pass instead of keeping it (gradient checkpointing): layer is each layer from its input, a third more work in a fraction of the memory; auto is layer where nothing else fits"`
@@ -173,7 +174,7 @@ func Default() Config {
 	return Config{
 		RunsDir: "runs",
 		MCP: MCP{Config: ".mcp.json", Only: []string{}, AllowFindings: []string{}, Timeout: 30 * time.Second,
-			MaxTools: 40, Resources: "off", Approval: Approval{Mode: "default", Deny: []string{}, Ask: []string{},
+			Resources: "off", Approval: Approval{Mode: "default", Deny: []string{}, Ask: []string{},
 				Allow: []string{}},
 			Sandbox: DefaultSandbox()},
 		Model:     Model{Base: "SmolLM2-135M-Instruct", TemplateVariables: Variables{}},
@@ -207,7 +208,7 @@ func Default() Config {
 		},
 		Eval:    Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
 		Sampler: Sampler{API: "vllm", Slots: 16, Timeout: 10 * time.Minute, Retries: 4, MaxMismatch: 0.01},
-		Engine: Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16,
+		Engine: Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", JoinWeights: "auto",
 			Recompute: "auto", Packing: "auto", Moments: "float32", ProgramCache: 4},
 		Metrics:   defaultMetrics(),
 		Providers: map[string]Provider{},

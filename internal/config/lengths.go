@@ -6,18 +6,24 @@ import (
 )
 
 // Tokens of a context and of a completion where the configuration leaves them open: on a GPU a model that thinks before
-// it calls has room for it; elsewhere each token of a context costs time in every step of sampling.
+// it calls has room for it, and one that does not calls or answers in fewer; elsewhere each token of a context costs
+// time in every step of sampling.
 const (
 	contextCPU, contextGPU     = 2048, 16384
-	maxTokensCPU, maxTokensGPU = 512, 4096
+	maxTokensCPU, maxTokensGPU = 512, 1024
+	maxTokensThought           = 4096 // on a GPU
 )
 
-// SettleLengths fills in model.context and rollout.max_tokens where they are 0, for a device and a model with so many
-// positions (0: not known). A quarter of the positions is left to what all prompts begin with, and a completion is at
-// most a quarter of the context. It is an error where a completion then fills the context.
-func (c *Config) SettleLengths(gpu bool, positions int) error {
+// SettleLengths fills in model.context and rollout.max_tokens where they are 0, for a device and a model, which thinks
+// before it answers or does not, with so many positions (0: not known). A quarter of the positions is left to what all
+// prompts begin with, and a completion is at most a quarter of the context. It is an error where a completion then
+// fills the context.
+func (c *Config) SettleLengths(gpu, thinks bool, positions int) error {
 	context, tokens := contextCPU, maxTokensCPU
-	if gpu {
+	switch {
+	case gpu && thinks:
+		context, tokens = contextGPU, maxTokensThought
+	case gpu:
 		context, tokens = contextGPU, maxTokensGPU
 	}
 	if context = max(context, 4*c.Rollout.MaxTokens); positions > 0 {

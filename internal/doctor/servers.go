@@ -131,8 +131,9 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 		warn("suspicious texts in its tools: "+scan.Summary(found), "hone discover shows them; collect, sft, "+
 			"train and eval refuse them without --allow-findings server/tool, or mcp.allow_findings in hone.yaml")
 	}
-	if n := len(r.Tools.Tools); n > c.MCP.MaxTools {
-		warn(fmt.Sprintf("%d tools are more than an episode is shown (mcp.max_tools is %d)", n, c.MCP.MaxTools),
+	most := toolset.MostTools(c, toolset.AboutTokens(one.Tools()))
+	if n := len(r.Tools.Tools); n > most {
+		warn(fmt.Sprintf("%d tools are more than an episode is shown, which is %d (mcp.max_tools)", n, most),
 			"nothing need be done: those are chosen that fit the task; mcp.search_share searches instead")
 	}
 	checks = append(checks, x.checkIsolation(ctx, c, r))

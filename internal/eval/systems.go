@@ -161,7 +161,7 @@ func settleEvaluation(h *host.Host, c config.Config, systems []job.System, base 
 	if slices.ContainsFunc(systems, job.System.IsLocal) {
 		return basemodel.SettleLengths(h, c)
 	}
-	return c, c.SettleLengths(true, 0) // an endpoint may think, whatever this machine is
+	return c, c.SettleLengths(true, true, 0) // an endpoint may think, whatever this machine is
 }
 
 // baseOf is the base model of all systems on this machine. given is the one that the user names, "" for none.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -27,13 +28,7 @@ type Selection struct {
 // Select chooses among all tools of a pool as mcp.max_tools and mcp.search_share say. twins says, where there are too
 // many to show, which of them do the same as another (selection.Options.Twins); it may be nil.
 func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func() map[string]string) Selection {
-	const bytesOfToken = 4 // about: collect must decide as train does, and has no tokenizer
-	size := 0
-	for _, t := range all {
-		text, _ := json.Marshal(t) // of a schema that was read as JSON
-		size += len(text)
-	}
-	tokens := size / bytesOfToken
+	tokens := AboutTokens(all) // collect must decide as train does, and has no tokenizer
 	if share := c.MCP.SearchShare; share > 0 && selection.NeedsSearch(tokens, c.Model.Context, share) {
 		s := selection.NewSearch(pool, all)
 		list := s.ToolList()
@@ -42,7 +37,8 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 				"they are searched with %s",
 				len(all), tokens, share, list[0].Name)}
 	}
-	if len(all) <= c.MCP.MaxTools {
+	most := MostTools(c, tokens)
+	if len(all) <= most {
 		return Selection{Tools: pool, List: all}
 	}
 	var hidden map[string]string
@@ -50,13 +46,36 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 		hidden = twins()
 	}
 	s := selection.New(all,
-		selection.Options{Max: c.MCP.MaxTools, Distractors: c.MCP.Distractors, Seed: c.Seed, Twins: hidden})
+		selection.Options{Max: most, Distractors: c.MCP.Distractors, Seed: c.Seed, Twins: hidden})
 	return Selection{Tools: pool, List: all, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
 		return s.Select(one.ID, one.Asks(), neededTools(one, func(name string) bool {
 			return slices.ContainsFunc(all, func(t chat.Tool) bool { return t.Name == name })
 		}))
 	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)%s",
-		len(all), c.MCP.MaxTools, sayTwins(hidden))}
+		len(all), most, sayTwins(hidden))}
+}
+
+// MostTools is mcp.max_tools; where that is 0, without bound for tools that take half of the context or less, as they
+// are then read once for all episodes, and else what models still choose well among.
+func MostTools(c config.Config, tokens int) int {
+	switch {
+	case c.MCP.MaxTools > 0:
+		return c.MCP.MaxTools
+	case 2*tokens <= c.Model.Context:
+		return math.MaxInt
+	}
+	return selection.DefaultMax
+}
+
+// AboutTokens is about how many tokens tools take in a prompt, where there is no tokenizer.
+func AboutTokens(all []chat.Tool) int {
+	const bytesOfToken = 4
+	size := 0
+	for _, t := range all {
+		text, _ := json.Marshal(t) // of a schema that was read as JSON
+		size += len(text)
+	}
+	return size / bytesOfToken
 }
 
 func sayTwins(hidden map[string]string) string {

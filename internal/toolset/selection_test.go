@@ -53,6 +53,9 @@ func TestSelect(t *testing.T) {
 		{"fewer wanted", 30, 6, 0, 6, false, true},
 		{"a small share", 40, 40, 0.9, 40, false, false},
 		{"a large share", 40, 40, 0.1, 1, true, true},
+		{"few, and nothing is set", 40, 0, 0, 40, false, false},
+		{"many that take little", 60, 0, 0, 60, false, false},
+		{"many that take more than half", 200, 0, 0, 40, false, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := config.Default()
@@ -64,7 +67,7 @@ func TestSelect(t *testing.T) {
 				s.UsesSearch() != tc.search || (s.Why != "") != tc.tell {
 				t.Fatalf("%d tools, the first %q, why %q, %v", len(got), s.List[0].Name, s.Why, err)
 			}
-			if tc.tools <= tc.most && (s.Of != nil) {
+			if tc.shown == tc.tools && (s.Of != nil) {
 				t.Error("one list for all would do, and is not given")
 			}
 			for _, name := range []string{"tool3", "tool5", "tool7", "tool9"} {

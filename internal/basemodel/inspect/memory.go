@@ -92,6 +92,7 @@ func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) 
 			return x, err
 		}
 		o.Private, o.Row, x.room.Trains = x.room.Tokens, row, true
+		c.Engine = basemodel.Allot(c.Engine, x.room)
 		h.Say("%s", x.room)
 	}
 	if o.Row == 0 {

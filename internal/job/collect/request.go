@@ -122,7 +122,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 	c.Rollout.MaxResult = cmp.Or(a.Truncate, c.Rollout.MaxResult)
 	trained, err := basemodel.SettleLengths(e.Host, c) // tools are shown as train shows them
 	if err == nil {
-		err = c.SettleLengths(true, 0) // an endpoint may think, whatever this machine is
+		err = c.SettleLengths(true, true, 0) // an endpoint may think, whatever this machine is
 	}
 	if err == nil {
 		err = a.check()

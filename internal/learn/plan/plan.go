@@ -26,6 +26,7 @@ type Settings struct {
 	Slots        int  // completions sampled at once; 0: nothing is sampled
 	Context      int  // private tokens of a slot
 	DecodeSteps  int  // see sample.Options
+	Apart        bool // see sample.Options
 	Policy       bool // rows are episodes, learnt from as GRPO does, whoever samples them; else they are texts
 	Entropies    bool // of the policy are computed with its loss
 }
@@ -40,6 +41,9 @@ type Program struct {
 	Peak      int64 `json:"peak"`      // bytes of all buffers while it runs, temporary ones included
 	Training  bool  `json:"training"`  // it is the trainer's, else the sampler's
 }
+
+// KeysAndValues is what a sampler's slots hold, and its prefix.
+const KeysAndValues = "keys and values"
 
 // HeldBySampler is what a sampler holds of an adapter, and of the weights that it joins on a GPU.
 const HeldBySampler = "sampler's adapter and joined weights"
@@ -63,6 +67,16 @@ func (p Plan) Throughout() int64 {
 		n += x.Bytes
 	}
 	return n
+}
+
+// held is how many bytes are held by a name.
+func (p Plan) held(name string) int64 {
+	for _, x := range p.Held {
+		if x.Name == name {
+			return x.Bytes
+		}
+	}
+	return 0
 }
 
 // Peak is the program during which most is held.
@@ -122,7 +136,7 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		}
 		sampler, err := sample.New(on, s,
 			base, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, DecodeSteps: o.DecodeSteps, Context: o.Context,
-				Prefix: make([]int32, o.Prefix)})
+				Prefix: make([]int32, o.Prefix), Apart: o.Apart})
 		if err != nil {
 			return p, err
 		}
@@ -130,7 +144,7 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		if err := sampler.SetAdapter(adapter, 1); err != nil {
 			return p, err
 		}
-		held("keys and values", sampler.ExtraBytes())
+		held(KeysAndValues, sampler.ExtraBytes())
 		held(HeldBySampler, 0)
 		if err := sampler.Rehearse(); err != nil {
 			return p, err

@@ -19,6 +19,8 @@ type Limit struct {
 type Open struct {
 	MicroBatch bool // beside Recompute alone
 	Recompute  bool
+	Slots      bool // how many, up to those that are wanted
+	Join       bool // whether a sampler has joined weights of its own
 	Shard      bool // the weights over the devices
 }
 

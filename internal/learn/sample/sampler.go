@@ -30,6 +30,9 @@ type Options struct {
 	// DecodeSteps is how many tokens of each slot the device is told to sample at most before the host tells it more
 	// (1; on a GPU, which would wait for the host after each, 64). What is sampled does not depend on it.
 	DecodeSteps int
+	// Apart has a GPU read the linear maps as the base weights have them, in place of a copy in which those that read
+	// the same x are one matrix: slower, without the kernel of section 7 of docs/ENGINE.md, and without its memory.
+	Apart bool
 	// NewDecoder starts the decoding of a completion, in whose text stop texts are looked for; nil: they are refused.
 	NewDecoder func() Decoder
 }
@@ -136,7 +139,7 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if e.IsGPU() {
 		// products of 1024 tokens: larger ones gain little, and decoding waits for them
 		s.chunk, s.rows, s.steps = 128, 8, mostSteps
-		s.spec.Joined, s.gpu, s.ahead = spec.Shards <= 1, true, stepsAhead
+		s.spec.Joined, s.gpu, s.ahead = spec.Shards <= 1 && !o.Apart || spec.Joined, true, stepsAhead
 	}
 	s.adapters = model.NewAdapters(s.spec, o.LoRA, o.Adapters)
 	s.params = s.adapters.Params()

@@ -138,7 +138,7 @@ func (m *models) speaker(ctx context.Context, s job.System) (*speaker, error) {
 		return m.here(ctx, s)
 	}
 	r, c := s.Endpoint, m.c
-	if err := c.SettleLengths(true, 0); err != nil { // an endpoint may think, whatever this machine is
+	if err := c.SettleLengths(true, true, 0); err != nil { // an endpoint may think, whatever this machine is
 		return nil, err
 	}
 	key, err := m.KeyIn(r.KeyEnv, "the endpoint", r.URL, "set key_env of the provider to another")

@@ -19,7 +19,7 @@ func TestEndpointsHaveRoomToThink(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Default()
-	if err := want.SettleLengths(true, 0); err != nil || want.Rollout.MaxTokens == 0 {
+	if err := want.SettleLengths(true, true, 0); err != nil || want.Rollout.MaxTokens == 0 {
 		t.Fatal(err, want.Rollout.MaxTokens)
 	}
 	if got := s.c.Rollout.MaxTokens; got != want.Rollout.MaxTokens {

@@ -100,6 +100,25 @@ func (v *Vendor) learnReasoning() error {
 	return nil
 }
 
+// Thinks reports whether a model prompted by r reasons before it calls or answers: its template has a place for that,
+// and has not closed it at the end of a prompt.
+func Thinks(r Renderer) bool {
+	v, ok := r.(*Vendor)
+	if !ok || v.reasoning.open == "" {
+		return false
+	}
+	c, err := v.conversation(probeTurn(chat.Message{Role: chat.Assistant, Content: probeContent}), v.probeTools)
+	if err != nil {
+		return true
+	}
+	prompt, _, err := c.text(c.shift+1, true)
+	if err != nil {
+		return true
+	}
+	_, _, closed := v.reasoning.opening(prompt)
+	return !closed
+}
+
 // learnBeside finds out whether the template takes a call with reasoning and content, or, as gpt-oss's, only one of
 // them.
 func (v *Vendor) learnBeside() {

@@ -27,6 +27,23 @@ func ours(name string) func(t *testing.T) string {
 	return func(*testing.T) string { return own(name) }
 }
 
+// A model thinks whose template has a place for it and has not closed it in the prompt.
+func TestThinks(t *testing.T) {
+	for _, c := range []struct {
+		template string
+		change   func(*VendorOptions)
+		want     bool
+	}{{"thinker", nil, true}, {"thinker", noThinking, false}, {"opens", nil, true}, {"channels", nil, true},
+		{"moves", nil, false}} {
+		if got := Thinks(newVendor(t, own(c.template), c.change)); got != c.want {
+			t.Errorf("%s: %v", c.template, got)
+		}
+	}
+	if Thinks(nil) {
+		t.Error("nothing thinks")
+	}
+}
+
 // What a model thinks is in the message it is read as. Given back with the result of its call, the message is rendered
 // as it was sampled: the prompt of the next turn is the last one's, the sampled ids, and the bridge.
 func TestReasoningIsReadAndRenderedAgain(t *testing.T) {
