@@ -52,6 +52,9 @@ func TestMCP(t *testing.T) {
 	}
 	var writes []string
 	for _, tool := range tools.Tools {
+		if !strings.Contains(session.InitializeResult().Instructions, "`"+tool.Name+"`") {
+			t.Errorf("the skill says nothing of %s", tool.Name)
+		}
 		if a := tool.Annotations; !a.ReadOnlyHint {
 			writes = append(writes, tool.Name)
 			if !*a.DestructiveHint || !*a.OpenWorldHint {
@@ -77,6 +80,10 @@ func TestMCP(t *testing.T) {
 	if says := call(true, "start_run", map[string]any{"verb": "collect", "args": []string{"--frob"}},
 		nil); !strings.Contains(says, "--frob") {
 		t.Errorf("a flag that is not known: %s", says)
+	}
+	if says := call(false, "start_run", map[string]any{"verb": "collect", "args": append(args, "--dry-run")},
+		nil); !strings.Contains(says, "has begun no run") {
+		t.Errorf("a dry run: %s", says)
 	}
 	var started struct{ Run, Path string }
 	call(false, "start_run", map[string]any{"verb": "collect", "args": append(args, "--yes")}, &started)

@@ -129,9 +129,9 @@ func (s Started) begin(ctx context.Context, ended <-chan error) (any, error) {
 			return nil, context.Cause(ctx)
 		case err := <-ended:
 			said, _ := os.ReadFile(s.Log)
-			if err == nil { // it was quick, or a rehearsal
-				s.Says = part(sanitize.Text(string(said)), len(said)-textAtOnce)
-				return s, nil
+			if err == nil { // a dry run
+				return fmt.Sprintf("%s has ended, and has begun no run. It said:\n%s", s.Command,
+					part(sanitize.Text(string(said)), len(said)-textAtOnce)), nil
 			}
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "no run has begun: " + err.Error(), Where: s.Command,
 				Why:  sanitize.Text(string(said[max(0, len(said)-textAtOnce):])),

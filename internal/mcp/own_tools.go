@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -56,8 +57,11 @@ func resultText(value any, err error) (string, error) {
 	if text, is := value.(string); is || err != nil {
 		return text, err
 	}
-	text, err := json.Marshal(value)
-	return string(text), err
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // a model reads it, and no page
+	err = e.Encode(value)
+	return b.String(), err
 }
 
 // ServeOwn offers tools over stdio until the client leaves. instructions are what the client's model reads first.
