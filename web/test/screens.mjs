@@ -177,6 +177,17 @@ async function look() {
   await cdp.detach()
 }
 
+// On a phone nothing stands beyond the edge.
+await page.setViewportSize({ width: 390, height: 800 })
+for (const s of screens) {
+  at = `${s.name}, on a phone`
+  await page.goto(`${base}#/${s.hash}`)
+  await page.waitForFunction(() => !/Reading \.\.\./.test(document.querySelector('main').innerText))
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+  expect(wide <= 390, `the page is ${wide} pixels wide`)
+}
+await page.setViewportSize({ width: 1300, height: 850 })
+
 // The same from a file, without a server.
 for (const [name, hash, seen] of [
   ['runs', '', 'tbody tr'], ['overview', 'run/overview', '.plot canvas'], ['groups', 'run/groups?stage=grpo&step=2', '.columns .differs'], ['trajectories', 'run/trajectories?q=outcome:limit', '.line'],
