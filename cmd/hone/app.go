@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -21,6 +22,8 @@ type app struct {
 	configPath    string
 	sandbox       string                         // --sandbox
 	shownAt       string                         // --metrics-address
+	trainer       string                         // --trainer
+	trainerURL    string                         // --url
 	setenv        func(name, value string) error // of the process, for the libraries in it; nil: left as it is
 	seed          uint64
 	seedIsPresent func() bool
@@ -136,6 +139,13 @@ func (a *app) config() (config.Config, error) {
 		if err := c.Validate(); err != nil {
 			return c, &fault.Error{Code: fault.CodeUsage, What: "the sandbox mode is not known",
 				Where: "--sandbox " + a.sandbox, Err: err, Next: "give auto, require or off"}
+		}
+	}
+	if a.trainer != "" || a.trainerURL != "" {
+		c.Trainer.API, c.Trainer.URL = cmp.Or(a.trainer, c.Trainer.API), cmp.Or(a.trainerURL, c.Trainer.URL)
+		if err := c.Validate(); err != nil {
+			return c, &fault.Error{Code: fault.CodeUsage, What: "the trainer cannot be used", Err: err,
+				Next: "give --trainer tinker with --url, or neither"}
 		}
 	}
 	return c, c.Metrics.ShowAt(a.shownAt)

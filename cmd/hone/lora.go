@@ -10,6 +10,9 @@ import (
 // trainingFlags registers lora's flags of the verbs that begin an adapter, and where their metrics are asked for.
 func (a *app) trainingFlags(flags *pflag.FlagSet, l *basemodel.GivenLoRA) {
 	flags.StringVar(&a.shownAt, "metrics-address", "", journal.AddressUsage)
+	flags.StringVar(&a.trainer, "trainer", "",
+		"what takes the steps: engine, or tinker for a server of the Tinker API (default trainer.api)")
+	flags.StringVar(&a.trainerURL, "url", "", "URL of that server (default trainer.url)")
 	l.Given = flags.Changed
 	flags.IntVar(&l.Rank, "lora-rank", 0, "rank of the adapter (default the configuration's lora.rank)")
 	flags.Float64Var(&l.Alpha, "lora-alpha", 0, "alpha of the adapter (default lora.alpha)")

@@ -11,7 +11,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/host"
 	"hone/internal/learn/model"
-	"hone/internal/learn/train"
 	"hone/internal/text/render"
 )
 
@@ -111,7 +110,7 @@ func sameText(x, y chat.Value) bool {
 }
 
 // SaveAdapter writes an adapter with what it was trained under.
-func SaveAdapter(dir string, t *train.Trainer, r render.Renderer) error {
+func SaveAdapter(dir string, t Steps, r render.Renderer) error {
 	if err := t.SaveAdapter(dir); err != nil {
 		return err
 	}
@@ -119,7 +118,7 @@ func SaveAdapter(dir string, t *train.Trainer, r render.Renderer) error {
 }
 
 // SaveState writes a trainer's whole state; its adapter can be served as it is.
-func SaveState(dir string, t *train.Trainer, r render.Renderer) error {
+func SaveState(dir string, t Steps, r render.Renderer) error {
 	if err := t.Save(dir); err != nil {
 		return err
 	}

@@ -44,9 +44,9 @@ func LimitOf(e config.Engine, gpu bool) (plan.Limit, error) {
 // SettleLengths is the configuration with model.context and rollout.max_tokens where it leaves them open, by the device
 // and the model's positions. What is not there yet, a plug-in or a model, is refused where it is used.
 func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
-	gpu, thinks, positions := false, true, 0
+	gpu, thinks, positions := c.Trainer.Away(), true, 0
 	if found, err := FindPlugin(h, c.Engine); err == nil {
-		gpu = found.IsCUDA()
+		gpu = gpu || found.IsCUDA()
 	}
 	if m, err := FindShape(h, c, c.Model.Base); err == nil {
 		positions, thinks = m.Shape().MaxContext, m.Renderer != nil && render.Thinks(m.Renderer)

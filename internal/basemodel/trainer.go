@@ -42,8 +42,7 @@ func OpenTrainer(h *host.Host, m *Model, c config.Config, folder string, prefix 
 	if err != nil {
 		return nil, lora, err
 	}
-	spent := &Spent{}
-	return &Trainer{Trainer: t, Spent: spent, renderer: m.Renderer, tell: []Observer{spent.observe}}, lora, nil
+	return newTrainer(t, m), lora, nil
 }
 
 // adapterOf is what a trainer begins with: the adapter in folder, or a fresh one.
@@ -60,12 +59,36 @@ func adapterOf(m *Model, c config.Config, folder string) (state train.State, lor
 	return state, lora, lora.StartRows(m.Spec, m.File, state.Adapter)
 }
 
-// Trainer is train.Trainer as a run has it: it saves what its adapter is prompted with, and tells of its work.
+// Steps takes the optimiser steps: a train.Trainer on this machine, or a tinker.Trainer at a server. Its methods are
+// those of recipe.Trainer.
+type Steps interface {
+	Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error)
+	Apply(u batch.Update) (norm float64, err error)
+	Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
+	ScoreReference(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
+	Entropies(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
+	HoldReference() error
+	Snapshot() (restore func() error, err error)
+	ResetOptimizer() error
+	CompileStats() (programs int, seconds float64)
+	PolicyVersion() int // optimiser steps taken
+	Save(dir string) error
+	Load(dir string) error
+	// SaveAdapter writes the adapter alone, in PEFT's form, into a folder.
+	SaveAdapter(dir string) error
+}
+
+// Trainer is one as a run has it: it saves what its adapter is prompted with, and tells of its work.
 type Trainer struct {
-	*train.Trainer
+	Steps
 	*Spent
 	renderer render.Renderer
 	tell     []Observer
+}
+
+func newTrainer(s Steps, m *Model) *Trainer {
+	spent := &Spent{}
+	return &Trainer{Steps: s, Spent: spent, renderer: m.Renderer, tell: []Observer{spent.observe}}
 }
 
 // Work is what a trainer does.
@@ -120,12 +143,12 @@ func (l *Trainer) begin(w Work) (end func(tokens int)) {
 }
 
 // Save implements recipe.Trainer.
-func (l *Trainer) Save(dir string) error { return SaveState(dir, l.Trainer, l.renderer) }
+func (l *Trainer) Save(dir string) error { return SaveState(dir, l.Steps, l.renderer) }
 
 // Gradient implements recipe.Trainer.
 func (l *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
 	end := l.begin(Learning)
-	stats, err := l.Trainer.Gradient(ctx, b, o)
+	stats, err := l.Steps.Gradient(ctx, b, o)
 	end(stats.NumTokens)
 	return stats, err
 }
@@ -133,25 +156,25 @@ func (l *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 // Apply implements recipe.Trainer.
 func (l *Trainer) Apply(u batch.Update) (float64, error) {
 	defer l.begin(Learning)(0)
-	return l.Trainer.Apply(u)
+	return l.Steps.Apply(u)
 }
 
 // Score implements recipe.Trainer.
 func (l *Trainer) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
 	defer l.begin(Scoring)(0)
-	return l.Trainer.Score(ctx, b, temperature)
+	return l.Steps.Score(ctx, b, temperature)
 }
 
 // Entropies implements recipe.Trainer.
 func (l *Trainer) Entropies(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
 	defer l.begin(Scoring)(0)
-	return l.Trainer.Entropies(ctx, b, temperature)
+	return l.Steps.Entropies(ctx, b, temperature)
 }
 
 // ScoreReference implements recipe.Trainer.
 func (l *Trainer) ScoreReference(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
 	defer l.begin(Referring)(0)
-	return l.Trainer.ScoreReference(ctx, b, temperature)
+	return l.Steps.ScoreReference(ctx, b, temperature)
 }
 
 // Measure is what a row of SFT takes, and what it took before to compile the rows' programs, in seconds: the gradient
@@ -159,7 +182,7 @@ func (l *Trainer) ScoreReference(ctx context.Context, b batch.Batch, temperature
 func (l *Trainer) Measure(ctx context.Context, rows []batch.Sequence) (row, compiling float64, err error) {
 	l.CompileStats()
 	began := time.Now()
-	if _, err := l.Trainer.Gradient(ctx, batch.New(rows), batch.Objective{}); err != nil {
+	if _, err := l.Steps.Gradient(ctx, batch.New(rows), batch.Objective{}); err != nil {
 		return 0, 0, err
 	}
 	_, compiling = l.CompileStats()

@@ -30,6 +30,7 @@ type Config struct {
 	GRPO      GRPO      `yaml:"grpo" doc:"reinforcement learning on groups of trajectories"`
 	Eval      Eval      `yaml:"eval" doc:"evaluation"`
 	Engine    Engine    `yaml:"engine" doc:"what the tensors run on"`
+	Trainer   Trainer   `yaml:"trainer" doc:"what takes the steps of train, sft and dpo"`
 	Sampler   Sampler   `yaml:"sampler" doc:"a server that samples the episodes of hone train, in place of the engine"`
 	Metrics   Metrics   `yaml:"metrics" doc:"who is told of what a run measures, beside metrics.jsonl"`
 
@@ -207,6 +208,7 @@ func Default() Config {
 			Demonstrations: Demonstrations{Weight: 1}, StragglerWait: 3, CheckpointEvery: 10,
 		},
 		Eval:    Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
+		Trainer: defaultTrainer(),
 		Sampler: Sampler{API: "vllm", Slots: 16, Timeout: 10 * time.Minute, Retries: 4, MaxMismatch: 0.01},
 		Engine: Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", JoinWeights: "auto",
 			Recompute: "auto", Packing: "auto", Moments: "float32", ProgramCache: 4},
@@ -252,6 +254,9 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if err := c.Rewards.Length.check(); err != nil {
+		return err
+	}
+	if err := c.Trainer.check(); err != nil {
 		return err
 	}
 	if err := c.Sampler.check(); err != nil {

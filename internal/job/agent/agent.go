@@ -24,6 +24,7 @@ type Agent struct {
 	Trainer *basemodel.Trainer // nil where nothing is trained
 	Sampler *sample.Samplers   // nil where a server samples
 	away    *away              // that server's; nil for none
+	server  *server            // that takes the steps, and samples; nil for none
 	takes   publish.Sampler    // what versions of the policy are handed to
 	Policy  *publish.Publisher // of the trainer's adapter, or of a folder's; nil for an endpoint
 	Speaker *rollout.Sampled   // in episodes; nil where an endpoint speaks
@@ -42,6 +43,9 @@ func (l *Agent) Held() string {
 func (l *Agent) Open(h *host.Host, p Plan) error {
 	m, c := p.Model, p.Config
 	l.Model, l.Speaker = m, &rollout.Sampled{Renderer: m.Renderer}
+	if l.trainedAway(p.Trains) {
+		return l.openTrained(h, p)
+	}
 	if l.sampledAway(p.Trains) {
 		return l.openAway(p.Adapter, len(p.prefix)+p.private)
 	}
@@ -102,7 +106,7 @@ func (l *Agent) openPolicy(h *host.Host, p Plan) (publish.Source, model.LoRA, er
 			return nil, lora, err
 		}
 		l.Trainer = trainer
-		return publish.Trained{Trainer: trainer.Trainer, Engine: m.Engine, Spec: m.Spec}, lora, nil
+		return publish.Trained{Trainer: trainer.Steps.(publish.Trainer), Engine: m.Engine, Spec: m.Spec}, lora, nil
 	}
 	if p.Adapter == "" {
 		lora, err := m.LoRA(c.LoRA)
@@ -155,7 +159,7 @@ func (t Truncated) Sample(ctx context.Context, r policy.Request) (policy.Complet
 // SaveFinal writes the adapter with what it was trained under, and how an evaluation by a server tells that it computes
 // with both.
 func (l *Agent) SaveFinal(ctx context.Context, h *host.Host, dir string) error {
-	if err := basemodel.SaveAdapter(dir, l.Trainer.Trainer, l.Model.Renderer); err != nil {
+	if err := basemodel.SaveAdapter(dir, l.Trainer.Steps, l.Model.Renderer); err != nil {
 		return err
 	}
 	l.remember(ctx, h, dir)
@@ -165,11 +169,12 @@ func (l *Agent) SaveFinal(ctx context.Context, h *host.Host, dir string) error {
 // Close gives back what the agent holds; it can be opened again.
 func (l *Agent) Close() {
 	l.away.close()
+	l.server.close()
 	if l.Sampler != nil {
 		l.Sampler.Close()
 	}
 	if l.Model != nil {
 		l.Model.Close()
 	}
-	l.Sampler, l.Model, l.Policy = nil, nil, nil
+	l.Sampler, l.Model, l.Policy, l.server = nil, nil, nil, nil
 }

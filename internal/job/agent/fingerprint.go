@@ -78,7 +78,7 @@ func (l *Agent) given(ctx context.Context, text []int32) ([]float32, error) {
 	if l.Room > 0 {
 		text = text[:min(len(text), l.Room)]
 	}
-	scores, err := l.Trainer.Trainer.Score(ctx,
+	scores, err := l.Trainer.Steps.Score(ctx,
 		batch.New([]batch.Sequence{{IDs: text, Trained: slices.Repeat([]bool{true}, len(text))}}), 1)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (l *Agent) Resolve(
 		return Plan{}, err
 	}
 	p, find := Plan{Wanted: w, Config: c}, c
-	if l.sampledAway(w.Trains) {
+	if l.sampledAway(w.Trains) || l.trainedAway(w.Trains) {
 		find.Engine.Backend, find.Engine.Plugin = "go", "" // no device is needed
 	}
 	if p.Model, err = basemodel.Find(h, find, c.Model.Base, trained); err != nil {
@@ -63,7 +63,7 @@ func (l *Agent) settle(p *Plan, chosen bool) error {
 	}
 	e := basemodel.EpisodeOf(p.Config)
 	e.Prompt, e.Between = longest-len(p.prefix), between(p.Model)
-	if l.sampledAway(p.Trains) {
+	if l.sampledAway(p.Trains) || l.trainedAway(p.Trains) {
 		p.private, err = p.Model.FitAway(p.Config, len(p.prefix), e)
 		return err
 	}

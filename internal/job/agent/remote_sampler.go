@@ -32,12 +32,15 @@ type away struct {
 }
 
 // OpenSampler asks the configuration's server whether it can sample, where there is one; else the model is sampled in
-// this process. trains says whether what it samples is trained on, in the run directory runDir, which is there then;
+// this process. A server that takes the steps too is asked for that. trains says whether what it samples is trained on, in the run directory runDir, which is there then;
 // else that may be empty. gone is called where the server answers nothing any more.
 func (l *Agent) OpenSampler(
 	ctx context.Context, h *host.Host, c config.Config, runDir string, trains bool, gone func(error),
 ) error {
 	s := c.Sampler
+	if trains && c.Trainer.Away() {
+		return l.openServer(ctx, h, c)
+	}
 	if s.URL == "" {
 		return nil
 	}
@@ -123,6 +126,9 @@ func (l *Agent) openAway(folder string, room int) error {
 
 // Device is what the episodes' model is sampled on, for a person.
 func (l *Agent) Device() string {
+	if l.server != nil {
+		return l.server.client.Base() + " at " + l.server.client.URL()
+	}
 	if l.away != nil {
 		return l.away.Base() + " at " + l.away.settings.URL
 	}
@@ -154,6 +160,9 @@ func (a *away) close() {
 
 // MaxMismatch bounds the mean mismatch KL of sampler and trainer, in nats a token.
 func (l *Agent) MaxMismatch() float64 {
+	if l.server != nil {
+		return l.server.settings.MaxMismatch
+	}
 	if l.away != nil {
 		return l.away.settings.MaxMismatch
 	}

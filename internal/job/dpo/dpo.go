@@ -11,7 +11,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
-	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -53,6 +52,9 @@ func Run(ctx context.Context, e job.Env, c config.Config, a sft.Asked) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "no pairs to learn from",
 			Next: "name a file with --data; hone curate export --to pairs makes one of traces"}
 	}
+	if err := basemodel.CheckAway(c, settings.DPOStage, a.Adapter, 0); err != nil {
+		return err
+	}
 	if err := e.Free(a.Output); err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a sft.Asked) error {
 		Kept: job.Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
 	defer j.Close()
 	if e.DryRun {
-		return rehearse(j, p)
+		return rehearse(ctx, j, p)
 	}
 	return learn(ctx, j, p)
 }
@@ -183,13 +185,13 @@ func (l plan) side(h *host.Host, r dataset.Row) (rows []batch.Sequence) {
 	return rows
 }
 
-func rehearse(j *job.Job, p inputs.Pairs) error {
+func rehearse(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 	l, err := resolve(j, p)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	if err := engine.CheckDevices(l.Model.Plugin.Path, l.Config.Engine.Devices); err != nil {
+	if err := l.Rehearse(ctx, j, settings.DPOStage); err != nil {
 		return err
 	}
 	j.Say("would take %s over %s in %s", fault.Count(l.stage.SFT.NumSteps(len(l.pairs)), "step"),

@@ -115,7 +115,7 @@ func unlearnt(j *job.Job, stage, final string) error {
 // reportOf writes the report of a training run.
 func reportOf(j *job.Job, l *episodes.Episodes) error {
 	_, _, err := records.WritePage(j.Env, j.Path, func(p *report.Page) {
-		p.Say("device", l.Model.Engine.Description())
+		p.Say("device", l.Device())
 	})
 	return err
 }

@@ -43,8 +43,10 @@ func openServers(
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := basemodel.CheckDevices(j.Host, j.Config.Engine); err != nil {
-		return nil, nil, err
+	if !j.Config.Trainer.Away() {
+		if err := basemodel.CheckDevices(j.Host, j.Config.Engine); err != nil {
+			return nil, nil, err
+		}
 	}
 	l, err := episodes.Open(ctx, j.Host, j.Config, servers, j.Path)
 	if err != nil {

@@ -55,6 +55,9 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 			Next:  "set rollout.temperature above 0, such as 1; eval.temperature is that of evaluations",
 		}
 	}
+	if err := basemodel.CheckAway(c, settings.GRPOStage, a.Adapter, a.NumGPUs); err != nil {
+		return err
+	}
 	if err := e.Free(a.Output); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
+	"hone/internal/learn/tinker"
 	"hone/internal/llm"
 	"hone/internal/policy"
 	"hone/internal/recipe"
@@ -198,6 +199,10 @@ func (l Plan) openSpeaker(
 	for _, f := range turns {
 		longest = max(longest, len(f.prompt)-len(prefix)+f.most)
 	}
+	if away, ok := t.Steps.(*tinker.Trainer); ok { // its server samples too
+		s, err := away.Sampler(len(prefix)+longest, m.Spec.VocabSize)
+		return rollout.Sampled{Sampler: s, Renderer: m.Renderer}, func() {}, err
+	}
 	lora, err := m.AdapterShape(l.Config, j.Kept.Adapter)
 	if err != nil {
 		return p, nil, err
@@ -208,7 +213,7 @@ func (l Plan) openSpeaker(
 	if err != nil {
 		return p, nil, err
 	}
-	source := publish.Trained{Trainer: t.Trainer, Engine: m.Engine, Spec: m.Spec}
+	source := publish.Trained{Trainer: t.Steps.(publish.Trainer), Engine: m.Engine, Spec: m.Spec}
 	if err := recipe.Publish(publish.New(source, publish.InProcess(s)), "the trained adapter"); err != nil {
 		s.Close()
 		return p, nil, err

@@ -111,7 +111,11 @@ func Begin(j *job.Job, path string, rows []dataset.Row) (Plan, error) {
 		return Plan{}, err
 	}
 	c.Rollout.System = systemOf(j.Host, path, rows, c.Rollout.System)
-	m, err := basemodel.Find(j.Host, c, c.Model.Base, trained)
+	find := c
+	if c.Trainer.Away() {
+		find.Engine.Backend, find.Engine.Plugin = "go", "" // no device is needed
+	}
+	m, err := basemodel.Find(j.Host, find, c.Model.Base, trained)
 	if err == nil {
 		m.WarnUntrainedTokens(c.LoRA, j.Kept.Adapter, true)
 	}
@@ -124,6 +128,9 @@ const worthPacking = 1. / 3
 
 // Fit settles how the rows are computed: with c's engine, and as the steps of the first pass have them.
 func (l *Plan) Fit(j *job.Job, c config.Config, steps []batch.Batch) (err error) {
+	if c.Trainer.Away() {
+		return l.Model.FitRowsAway(slices.Concat(l.Sequences, l.Held))
+	}
 	packed, apart := l.pack(&c, steps)
 	if l.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.Prefix,
 		slices.Concat(l.Sequences, l.Held)); err == nil && j.Verbose && l.Config.Engine.Packing == "tree" {

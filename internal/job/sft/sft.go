@@ -10,7 +10,6 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/data/dataset"
-	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/inputs"
@@ -49,6 +48,9 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
 		return err
 	}
+	if err := basemodel.CheckAway(c, settings.SFTStage, a.Adapter, 0); err != nil {
+		return err
+	}
 	from, err := inputs.LocalData(e.Host, a.Data)
 	if err != nil {
 		return err
@@ -72,7 +74,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 		Kept: job.Kept{Adapter: a.Adapter, Data: a.Data, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
 	defer j.Close()
 	if e.DryRun {
-		return rehearse(j, d, rows)
+		return rehearse(ctx, j, d, rows)
 	}
 	return learn(ctx, j, d, rows)
 }
@@ -103,19 +105,14 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 }
 
 // rehearse is an error where sft would be one before it opens a device, or where the plug-in cannot be used.
-func rehearse(j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
+func rehearse(ctx context.Context, j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
 	l, err := Resolve(j, d, rows)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	if err := engine.CheckDevices(l.Model.Plugin.Path, l.Config.Engine.Devices); err != nil {
+	if err := l.Rehearse(ctx, j, settings.SFTStage); err != nil {
 		return err
-	}
-	if l.Model.Plugin.Path != "" {
-		if _, err := engine.Probe(l.Model.Plugin.Path); err != nil {
-			return err
-		}
 	}
 	longest, trained := 0, 0
 	for _, s := range l.Sequences {
@@ -166,14 +163,11 @@ func (l Plan) Learn(
 ) (err error) {
 	j.Config = l.Config
 	m := l.Model
-	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
-		return err
-	}
-	j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), basemodel.CompileNote)
-	trainer, _, err := basemodel.OpenTrainer(j.Host, m, j.Config, j.Kept.Adapter, l.Prefix)
+	trainer, end, err := l.open(ctx, j, stage)
 	if err != nil {
 		return err
 	}
+	defer end()
 	if err := j.Begin(kept...); err != nil {
 		return err
 	}
@@ -186,7 +180,7 @@ func (l Plan) Learn(
 	if err := log.TakeBest(stage, trainer); err != nil {
 		return err
 	}
-	if err := basemodel.SaveAdapter(j.Final(), trainer.Trainer, m.Renderer); err != nil {
+	if err := basemodel.SaveAdapter(j.Final(), trainer.Steps, m.Renderer); err != nil {
 		return err
 	}
 	basemodel.SayPrograms(j.Host, m.Engine)

@@ -317,7 +317,10 @@ func (c *Client) request(
 	bound := c.o.BackOff
 	for attempt := 0; ; attempt++ {
 		a, err = c.once(ctx, method, path, kind, body, accept)
-		if err == nil || ctx.Err() != nil || !again(err) || attempt >= c.o.Retries {
+		if err != nil && ctx.Err() != nil {
+			return a, ctx.Err()
+		}
+		if err == nil || !again(err) || attempt >= c.o.Retries {
 			return a, err
 		}
 		if err := sleep(ctx, time.Duration(rand.Float64()*float64(bound))); err != nil {

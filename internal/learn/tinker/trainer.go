@@ -335,6 +335,16 @@ func (t *Trainer) Publish() (path string, err error) {
 	return t.published, err
 }
 
+// Sampler samples the policy as it is now, in completions of room ids at most with their prompts, all below vocabulary.
+func (t *Trainer) Sampler(room, vocabulary int) (*Sampler, error) {
+	path, err := t.Publish()
+	if err != nil {
+		return nil, err
+	}
+	s := NewSampler(t.client, 16, room, vocabulary)
+	return s, s.Hold(t.ctx, path, t.state.Steps)
+}
+
 // SaveAdapter writes the adapter alone, in PEFT's form, into a folder.
 func (t *Trainer) SaveAdapter(dir string) error {
 	path, err := t.Publish()

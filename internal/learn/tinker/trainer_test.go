@@ -208,7 +208,8 @@ func farthest(x, y []float32) (d float64) {
 func TestProbeTellsServersApart(t *testing.T) {
 	for _, r := range []Reduction{Sum, RowMean, MeanRows, TokenMean} {
 		for _, bounds := range []bool{true, false} {
-			b := open(t, tinkertest.Options{IgnoresBound: !bounds}, r)
+			b := open(t, tinkertest.Options{}, r)
+			b.IgnoresBound = !bounds
 			fitted := false
 			h, err := Probe(context.Background(), b.client, lora, 60, func(dir string) error {
 				l, _, err := model.LoadPEFT(dir, learntest.Spec())

@@ -41,11 +41,9 @@ type Options struct {
 	Weights []engine.Buffer
 	// Scale is what the losses of a row of so many tokens are divided by, in a step of rows with all tokens together;
 	// nil: 1, so that losses are summed.
-	Scale func(tokens, rows, all int) float64
-	// IgnoresBound has a step's gradient be as large as it is, whatever bound is asked for.
-	IgnoresBound bool
-	OwnBound     float64 // the server's own bound of a gradient's norm; 0: none
-	Context      int     // of completions; 0: 512 ids
+	Scale    func(tokens, rows, all int) float64
+	OwnBound float64 // the server's own bound of a gradient's norm; 0: none
+	Context  int     // of completions; 0: 512 ids
 }
 
 // Server is one, until the test ends. What it kept outlives the sessions of its clients.
@@ -54,6 +52,8 @@ type Server struct {
 	// Each, where not nil, is told of each request before it acts; a status other than 0 answers it instead, and with
 	// 1000 more it acts and the answer is lost.
 	Each func(path string) int
+	// IgnoresBound has a step's gradient be as large as it is, whatever bound is asked for.
+	IgnoresBound bool
 
 	t       testing.TB
 	o       Options
@@ -366,7 +366,7 @@ func (s *Server) step(m *trained, q asked) *future {
 	_, err := m.Gradient(context.Background(), b, batch.Objective{Loss: batch.LossPreference})
 	s.must(err)
 	bound := q.Adam.Bound
-	if s.o.IgnoresBound {
+	if s.IgnoresBound {
 		bound = 0
 	}
 	if s.o.OwnBound > 0 {
