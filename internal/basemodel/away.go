@@ -109,7 +109,7 @@ func TrainAway(
 	l := tinker.LoRA{Rank: lora.Rank, Seed: c.Seed}
 	habits, err := tinker.Probe(ctx, client, l, m.Spec.VocabSize, func(dir string) error {
 		there, _, err := model.LoadPEFT(dir, m.Spec)
-		if want := lora.Explicit(m.Spec); err == nil && !there.Equal(want) {
+		if want := lora.Explicit(m.Spec); err == nil && !there.Explicit(m.Spec).Equal(want) {
 			err = &fault.Error{Code: fault.CodeUsage, What: "the trainer's adapters have another shape", Where: "lora",
 				Why:  fmt.Sprintf("they have %+v, and the configuration says %+v", there, want),
 				Next: "give lora the server's shape, or train on this machine's engine"}
