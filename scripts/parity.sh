@@ -76,6 +76,11 @@ echo "== huggingface_hub as the client of the Hub that tests push to"
 script=internal/hub/testdata/peer.py
 go test -count=1 ./internal/hub -run TestPeer -peer "$(python_for $script)"
 sh scripts/vllm.sh .venv-peer/vllm
+if python3.12 --version >/dev/null 2>&1; then
+	sh scripts/skyrl.sh .venv-peer/skyrl
+else
+	echo "there is no python3.12, so nothing is compared with SkyRL (scripts/skyrl.sh FOLDER PYTHON)" >&2
+fi
 
 for sink in tfevents mlflow wandb; do
 	script=internal/run/metrics/trackers/testdata/$sink/parity.py

@@ -35,6 +35,7 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
+	tinkerapi "hone/internal/learn/tinker"
 	"hone/internal/learn/train"
 	"hone/internal/llm"
 	"hone/internal/mcp"
@@ -471,7 +472,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	unrolled := w.unrolled(t)
 	userPath, userKey, paid, unpaid := w.played(t)
 	rows := map[string]bool{}
-	for _, r := range append(append(w.judged(t), w.away(t)...), []acting{
+	for _, r := range append(slices.Concat(w.judged(t), w.away(t), w.trainedAway(t)), []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true},
 		{"rollout.summary.url", path, "/ours/v1/chat/completions"}, {"rollout.summary.key_env", key, "Bearer sesame"},
 		{"rollout.summary.model", asked, "short"},
@@ -607,6 +608,36 @@ func (w wired) away(t *testing.T) []acting {
 		{"sampler.adapters", root, "given"}, {"sampler.adapters_there", there, "/given"},
 		{"sampler.timeout", o.Timeout, 96 * time.Second}, {"sampler.retries", o.Retries, 6},
 		{"sampler.max_mismatch", l.MaxMismatch(), 0.037},
+	}
+}
+
+// trainedAway follows the keys of a trainer at a server to where they act; TestTinkerResume trains by them.
+func (w wired) trainedAway(t *testing.T) []acting {
+	key := ""
+	answers := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		key = r.Header.Get("X-API-Key")
+		fmt.Fprint(rw, `{"session_id": "s", "supported_models": [{"model_name": "small"}, {"model_name": "large"}]}`)
+	}))
+	t.Cleanup(answers.Close)
+	write(t, "trainer.yaml", fmt.Sprintf("trainer: {api: tinker, url: %q, model: large, key_env: OUR_KEY, slots: 7, "+
+		"timeout: 96s, retries: 6, max_mismatch: 0.037}\n", answers.URL))
+	c, err := config.Load("trainer.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o tinkerapi.Options
+	a := toyApp(&strings.Builder{}, map[string]string{"OUR_KEY": "sesame"})
+	a.Opening = func(x any) { o = x.(tinkerapi.Options) }
+	var l episodes.Episodes
+	if err := l.OpenSampler(t.Context(), a.Host, c, "run", true, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Agent.Close()
+	return []acting{
+		{"trainer.api", l.Device(), "large at " + answers.URL}, {"trainer.url", o.URL, answers.URL},
+		{"trainer.model", o.Model, "large"}, {"trainer.key_env", key, "sesame"}, {"trainer.slots", o.Slots, 7},
+		{"trainer.timeout", o.Timeout, 96 * time.Second}, {"trainer.retries", o.Retries, 6},
+		{"trainer.max_mismatch", l.MaxMismatch(), 0.037},
 	}
 }
 

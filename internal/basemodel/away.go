@@ -74,7 +74,8 @@ func OpenAway(ctx context.Context, h *host.Host, c config.Config, stage string) 
 	if err != nil {
 		return nil, err
 	}
-	o := tinker.Options{URL: t.URL, Model: t.Model, Key: fault.Secret(key), Timeout: t.Timeout, Retries: t.Retries}
+	o := tinker.Options{URL: t.URL, Model: t.Model, Key: fault.Secret(key), Slots: t.Slots,
+		Timeout: t.Timeout, Retries: t.Retries}
 	if t.Retries == 0 {
 		o.Retries = -1
 	}

@@ -47,7 +47,7 @@ func (l *Agent) openTrained(h *host.Host, p Plan) error {
 		return err
 	}
 	l.Trainer, s.trainer, l.Room = trainer.Trainer, trainer.Tinker, len(p.prefix)+p.private
-	sampler := tinker.NewSampler(s.client, c.Trainer.Slots, l.Room, m.Spec.VocabSize)
+	sampler := tinker.NewSampler(s.client, l.Room, m.Spec.VocabSize)
 	l.takes = &handed{server: s, sampler: sampler}
 	l.Speaker.Sampler, l.Policy = sampler, publish.New(source{s.trainer}, l.takes)
 	return nil

@@ -5,6 +5,7 @@ package tinker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ type Options struct {
 	URL     string        // of the server, without /api/v1
 	Model   string        // the base model's name there; empty: the only one
 	Key     fault.Secret  // sent as X-API-Key where not empty
+	Slots   int           // completions of a Sampler at once; 0: 16
 	Timeout time.Duration // of what one request began; 0: an hour
 	Retries int           // attempts after the first at a request that was not answered; 0: 4, negative: none
 	BackOff time.Duration // upper bound of the first wait, doubled each time; 0: 500 ms
@@ -71,9 +73,7 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	setDefault(&o.BackOff, 500*time.Millisecond)
 	setDefault(&o.Poll, 45*time.Second)
 	setDefault(&o.Beat, 10*time.Second)
-	if o.Retries == 0 {
-		o.Retries = 4
-	}
+	o.Retries, o.Slots = cmp.Or(o.Retries, 4), cmp.Or(o.Slots, 16)
 	c := &Client{o: o, http: &http.Client{Transport: o.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirected POST loses its body, and may carry the key elsewhere

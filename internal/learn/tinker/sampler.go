@@ -18,7 +18,6 @@ import (
 // Sampler implements policy.Sampler by the server's completions. It samples from what Hold named last.
 type Sampler struct {
 	client     *Client
-	slots      int
 	room       int // ids of a prompt and its completion, at most
 	vocabulary int
 
@@ -29,9 +28,9 @@ type Sampler struct {
 	number  atomic.Int64 // of completions in the session
 }
 
-// NewSampler samples slots completions at once, of room ids at most together with their prompts, below vocabulary.
-func NewSampler(c *Client, slots, room, vocabulary int) *Sampler {
-	return &Sampler{client: c, slots: slots, room: room, vocabulary: vocabulary}
+// NewSampler samples completions of room ids at most together with their prompts, all below vocabulary.
+func NewSampler(c *Client, room, vocabulary int) *Sampler {
+	return &Sampler{client: c, room: room, vocabulary: vocabulary}
 }
 
 // Hold makes it sample from the weights that were published at a path. version is how many optimiser steps they have
@@ -57,7 +56,7 @@ func (s *Sampler) Hold(ctx context.Context, path string, version int) error {
 }
 
 // NumSlots implements policy.Sampler.
-func (s *Sampler) NumSlots() int { return s.slots }
+func (s *Sampler) NumSlots() int { return s.client.o.Slots }
 
 // Sample implements policy.Sampler. A failure of the server is an error: an episode that it ends is no doing of the
 // policy. Constraints, stop texts and min-p are not the API's.

@@ -70,7 +70,7 @@ func TestAgainstAServer(t *testing.T) {
 	if both.here, err = train.New(e, spec, weights, both.own.state(), train.Options{LoRA: shape}); err != nil {
 		t.Fatal(err)
 	}
-	s := NewSampler(c, 8, 64, spec.VocabSize)
+	s := NewSampler(c, 64, spec.VocabSize)
 	g := recipe.GRPO{Stage: "grpo", Steps: 5, GroupsPerStep: 2, GroupSize: 4, Temperature: 1,
 		Advantage: batch.Advantages{By: "group"},
 		Loss:      recipe.Loss{Name: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28}},

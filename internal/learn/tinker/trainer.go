@@ -341,7 +341,7 @@ func (t *Trainer) Sampler(room, vocabulary int) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := NewSampler(t.client, 16, room, vocabulary)
+	s := NewSampler(t.client, room, vocabulary)
 	return s, s.Hold(t.ctx, path, t.state.Steps)
 }
 

@@ -406,7 +406,7 @@ func TestSampler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewSampler(b.client, 2, 30, 60)
+	s := NewSampler(b.client, 30, 60)
 	if err := s.Hold(ctx, path, x.PolicyVersion()); err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +454,7 @@ func TestSampler(t *testing.T) {
 }
 
 func TestUnsoundCompletions(t *testing.T) {
-	s := NewSampler(nil, 1, 100, 60)
+	s := NewSampler(nil, 100, 60)
 	q := policy.Request{Sampling: policy.Sampling{StopIDs: []int32{9}}}
 	nan := float32(math.NaN())
 	for name, c := range map[string]sampled{

@@ -148,7 +148,7 @@ func TestRequestsAreTheSDKs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewSampler(c, 1, 30, 60)
+	s := NewSampler(c, 30, 60)
 	if err := s.Hold(ctx, path, 1); err != nil {
 		t.Fatal(err)
 	}
