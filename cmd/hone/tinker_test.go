@@ -122,7 +122,8 @@ func TestTinkerResume(t *testing.T) {
 				adaptersOfSteps(t, "broken")
 			}
 			if got, want := result(t, "broken"), result(t, "whole"); got != want {
-				t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
+				t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s",
+					metricsOf(got), metricsOf(want))
 			}
 			if n := server.Models(); n != 0 {
 				t.Errorf("%d adapters are left at the server", n)
@@ -200,8 +201,8 @@ func TestTinkerWithoutABound(t *testing.T) {
 	toyModel(t, "base/toy.gguf")
 	server, _ := tinker(t, "base/toy.gguf")
 	server.IgnoresBound = true
-	command := []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--trainer", "tinker", "--url", server.URL,
-		"--output-dir"}
+	command := []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--trainer", "tinker",
+		"--url", server.URL, "--output-dir"}
 	var said bytes.Buffer
 	if code := toyApp(&said, nil).main(t.Context(), append(command, "out")); code != 2 || exists("out") ||
 		!strings.Contains(said.String(), "set sft.optimizer.max_grad_norm: 0") {

@@ -39,7 +39,8 @@ func CheckAway(c config.Config, stage, adapter string, gpus int) error {
 			"its adapters are of all linear maps", "set lora.target_modules: [" + config.AllLinear + "]"},
 		{len(l.RankPattern) > 0, "lora.rank_pattern", "all maps have one rank", "leave it out"},
 		{len(l.AlphaPattern) > 0, "lora.alpha_pattern", "all maps have one alpha", "leave it out"},
-		{c.Engine.Moments != "float32", "engine.moments", "the server keeps the moments", "set engine.moments: float32"},
+		{c.Engine.Moments != "float32", "engine.moments", "the server keeps the moments",
+			"set engine.moments: float32"},
 		{episodes && c.Sampler.URL != "", "sampler.url", "the server that trains samples too",
 			"leave sampler.url out"},
 		{episodes && c.Rollout.Temperature != 1, "rollout.temperature", "its passes have temperature 1",
@@ -104,8 +105,9 @@ func TrainAway(
 	}
 	if len(lora.Tokens) > 0 {
 		return Away{}, &fault.Error{Code: fault.CodeUsage, What: "a trainer behind the Tinker API cannot do that",
-			Where: "lora.trainable_tokens", Why: "it trains no rows of the embedding, and the model has tokens without any",
-			Next: "set lora.trainable_tokens: \"off\", or train on this machine's engine"}
+			Where: "lora.trainable_tokens",
+			Why:   "it trains no rows of the embedding, and the model has tokens that were never trained",
+			Next:  "set lora.trainable_tokens: \"off\", or train on this machine's engine"}
 	}
 	l := tinker.LoRA{Rank: lora.Rank, Seed: c.Seed}
 	habits, err := tinker.Probe(ctx, client, l, m.Spec.VocabSize, func(dir string) error {

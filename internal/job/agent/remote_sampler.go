@@ -32,8 +32,9 @@ type away struct {
 }
 
 // OpenSampler asks the configuration's server whether it can sample, where there is one; else the model is sampled in
-// this process. A server that takes the steps too is asked for that. trains says whether what it samples is trained on, in the run directory runDir, which is there then;
-// else that may be empty. gone is called where the server answers nothing any more.
+// this process. Of a server that takes the steps too a session is begun. trains says whether what it samples is
+// trained on, in the run directory runDir, which is there then; else that may be empty. gone is called where the
+// server answers nothing any more.
 func (l *Agent) OpenSampler(
 	ctx context.Context, h *host.Host, c config.Config, runDir string, trains bool, gone func(error),
 ) error {

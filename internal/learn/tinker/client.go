@@ -1,6 +1,6 @@
-// Package tinker trains and samples on a server behind the Tinker API: rows go out, logprobs come back, and weights stay
-// there. Its wire is that of the SDK tinker 0.25 to 0.38: protobuf for passes and completions, JSON for all else. What a
-// request began is a future, asked for until it is there.
+// Package tinker trains and samples on a server behind the Tinker API: rows go out, logprobs come back, and weights
+// stay there. Its wire is that of the SDK tinker 0.25 to 0.38: protobuf for passes and completions, JSON for all
+// else. What a request began is a future, asked for until it is there.
 package tinker
 
 import (
@@ -235,8 +235,9 @@ func (c *Client) begin(ctx context.Context, path, kind string, body []byte) (a a
 			break
 		}
 		a, err = c.result(ctx, future.ID)
-		// 410: the server lost the future, and asks for the request once more. A sequence number makes it the same one.
-		if gone, ok := errors.AsType[*statusError](err); !ok || gone.status != http.StatusGone || attempt >= c.o.Retries {
+		// 410: the server lost the future, and asks for the request once more: the same one, by its number.
+		gone, ok := errors.AsType[*statusError](err)
+		if !ok || gone.status != http.StatusGone || attempt >= c.o.Retries {
 			break
 		}
 	}

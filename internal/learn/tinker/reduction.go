@@ -131,7 +131,7 @@ const (
 	probeLeast   = 0.05 // a rise that rounding does not hide
 	probeMost    = 0.3  // and in which a step is still linear
 	probeTries   = 14
-	// probeAdvantage keeps the gradient's norm below 1, which some servers bound it to; probeLarger times that does not.
+	// probeAdvantage keeps the gradient's norm below 1, which some servers bound it to; probeLarger times it does not.
 	probeAdvantage, probeLarger = 1e-3, 1e5
 )
 
@@ -157,7 +157,8 @@ func (x *prober) begin(ctx context.Context) (err error) {
 		}
 		x.rate *= min(30, max(1e-3, math.Sqrt(probeLeast*probeMost)/max(math.Abs(moved), 1e-9)))
 	}
-	return &fault.Error{Code: fault.CodeError, What: "the trainer's steps do not move its policy", Where: x.m.o.URL,
+	return &fault.Error{Code: fault.CodeError, What: "the trainer's steps do not move its policy",
+		Where: x.m.o.URL,
 		Why: fmt.Sprintf("the logprob of a token that is trained rose by %.3g in the last of %d steps", moved,
 			probeTries),
 		Next: "see that the server's adapters are trained, and look at its log"}

@@ -27,8 +27,8 @@ var (
 	serverBase = flag.String("base", "", "folder of the server's base model")
 )
 
-// Five steps of GRPO, with a divergence, at a real server, and on hone's engine beside it on the same rollouts. -url and
-// -base name the server and its model, in float32.
+// Five steps of GRPO, with a divergence, at a real server, and on hone's engine beside it on the same rollouts. -url
+// and -base name the server and its model, in float32.
 func TestAgainstAServer(t *testing.T) {
 	if *serverURL == "" {
 		t.Skip("no -url")
@@ -54,7 +54,10 @@ func TestAgainstAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := LoRA{Rank: 8, Seed: 3}
-	h, err := Probe(ctx, c, l, spec.VocabSize, func(dir string) error { _, _, err := model.LoadPEFT(dir, spec); return err })
+	h, err := Probe(ctx, c, l, spec.VocabSize, func(dir string) error {
+		_, _, err := model.LoadPEFT(dir, spec)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +82,12 @@ func TestAgainstAServer(t *testing.T) {
 		Additions: []recipe.Addition{&recipe.Divergence{KL: batch.KL{Beta: 0.05, Estimator: batch.K3,
 			Gradient: batch.GradientOwn}}},
 		Upkeep: recipe.Upkeep{MaxMismatch: 1e-4}}
-	fmt.Println("step  loss there   loss here    gradient there / here   mismatch KL  logprobs apart  reference apart  adapter apart")
+	fmt.Println("step  loss there   loss here    gradient there / here   mismatch KL  logprobs apart  " +
+		"reference apart  adapter apart")
 	list := []scenario.Scenario{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}
-	if err := g.Run(ctx, list, drawn{s}, lowIDs{}, both, given{there, s, new(string)}, forgotten{}, func(string, int, int,
-		string) {
-	}); err != nil {
+	silent := func(string, int, int, string) {}
+	samplers := given{there, s, new(string)}
+	if err := g.Run(ctx, list, drawn{s}, lowIDs{}, both, samplers, forgotten{}, silent); err != nil {
 		t.Fatal(err)
 	}
 	if both.steps != 5 {
@@ -175,8 +179,8 @@ func (b *beside) Apply(u batch.Update) (float64, error) {
 	return there, nil
 }
 
-// own takes Adam's steps along the engine's gradients. SkyRL computes linear maps that read the same as one, with one A:
-// matrices A that are the same at the start are one matrix here too.
+// own takes Adam's steps along the engine's gradients. SkyRL computes linear maps that read the same as one, with one
+// A: matrices A that are the same at the start are one matrix here too.
 type own struct {
 	start, flat []float32
 	m, v        []float64
@@ -218,8 +222,8 @@ func (o *own) state() train.State {
 	return train.State{Adapter: slices.Clone(o.flat), M: make([]float32, len(o.flat)), V: make([]float32, len(o.flat))}
 }
 
-// step takes one along the gradient that the trainer computed last, and returns its norm. Adam with an epsilon far above
-// the gradient shows what that is.
+// step takes one along the gradient that the trainer computed last, and returns its norm. Adam with an epsilon far
+// above the gradient shows what that is.
 func (o *own) step(x *train.Trainer, u batch.Update) (norm float64, err error) {
 	const rate, epsilon = 1e6, 1e4
 	if _, err := x.Apply(batch.Update{Rate: rate, Adam: batch.Adam{Beta1: 1e-30, Beta2: 1e-30,
@@ -286,8 +290,9 @@ func (d drawn) Run(ctx context.Context, requests <-chan rollout.Request) <-chan 
 			prompt := []int32{1, 40, int32(id[0]), int32(id[0]) + 7, 9}
 			x := &trajectory.Trajectory{ID: fmt.Sprint(q.Step, id, q.Rollout), ScenarioID: id, Rollout: q.Rollout,
 				Outcome: trajectory.OK, Temperature: 1}
-			c, err := d.Sample(ctx, policy.Request{Prompt: prompt, Sampling: policy.Sampling{Temperature: 1, MaxTokens: 12},
-				Key: policy.Key{Seed: 5, Stream: uint64(q.Step*100 + int(id[0])*10 + q.Rollout)}})
+			c, err := d.Sample(ctx, policy.Request{Prompt: prompt,
+				Sampling: policy.Sampling{Temperature: 1, MaxTokens: 12},
+				Key:      policy.Key{Seed: 5, Stream: uint64(q.Step*100 + int(id[0])*10 + q.Rollout)}})
 			if err != nil {
 				x.Outcome = trajectory.InfrastructureError
 			}

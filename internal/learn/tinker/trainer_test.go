@@ -71,7 +71,8 @@ func (b *bench) trainer(t *testing.T, r Reduction) *Trainer {
 func (b *bench) own(t *testing.T) *train.Trainer {
 	t.Helper()
 	s, l := learntest.Spec(), modelLoRA()
-	x, err := train.New(b.engine, s, b.weights, train.NewState(s, l, lora.Seed), train.Options{LoRA: l, RowMultiple: 16})
+	x, err := train.New(b.engine, s, b.weights, train.NewState(s, l, lora.Seed),
+		train.Options{LoRA: l, RowMultiple: 16})
 	if err != nil {
 		t.Fatal(err)
 	}

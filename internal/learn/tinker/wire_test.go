@@ -169,8 +169,8 @@ func TestRequestsAreTheSDKs(t *testing.T) {
 	}
 	want, err := os.ReadFile("testdata/ours.json")
 	if err != nil || string(want) != string(text)+"\n" {
-		t.Errorf("%v: the requests are not those of testdata/ours.json, which -update writes: make_wire.py in testdata "+
-			"must take them then", err)
+		t.Errorf("%v: the requests are not those of testdata/ours.json, which -update writes: make_wire.py in "+
+			"testdata must take them then", err)
 	}
 }
 
@@ -191,8 +191,8 @@ func TestFutures(t *testing.T) {
 		want    string   // of the error; "": none
 		code    fault.Code
 	}{
-		"try again": {[]string{`200 {"type": "try_again", "queue_state": "paused_capacity"}`, `200 {"model_id": "m"}`}, 1,
-			"", 0},
+		"try again": {[]string{`200 {"type": "try_again", "queue_state": "active"}`, `200 {"model_id": "m"}`}, 1, "",
+			0},
 		"late":      {[]string{`408 {}`, `200 {"model_id": "m"}`}, 1, "", 0},
 		"gone":      {[]string{`410 {}`, `200 {"model_id": "m"}`}, 2, "", 0},
 		"down":      {[]string{`503 {}`, `502 {}`, `200 {"model_id": "m"}`}, 1, "", 0},
