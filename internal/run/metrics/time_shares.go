@@ -18,6 +18,9 @@ type Spent struct {
 
 	stages  map[string]bool // of the rows
 	trained bool            // in a step there was something to learn from
+	// programs that were made; of steps that a server took there are none
+	programs float64
+	counted  bool // programs are
 }
 
 // Reached says when the target was.
@@ -38,6 +41,9 @@ func AddUp(rows []Row) Spent {
 		s.GPUHours = max(s.GPUHours, r.Values[GPUHours])
 		s.JudgeCost += r.Values["judge/cost"]
 		s.Compiling += r.Values["time/compile"]
+		if n, ok := r.Values["time/programs"]; ok {
+			s.programs, s.counted = s.programs+n, true
+		}
 		for _, p := range Parts() {
 			if x := r.Values[p.Metric()]; x > 0 {
 				s.Parts[p] += x
@@ -64,11 +70,16 @@ func (s Spent) hints() map[Part]string {
 		measured = "a higher dpo.eval_every, or fewer pairs that are held out, make it shorter"
 	}
 	train := "a larger engine.micro_batch makes it shorter"
+	rollout := "more engine.slots, a lower rollout.max_tokens, or servers that answer sooner make it shorter"
+	if s.counted && s.programs == 0 {
+		train = "more devices at the server that trains make it shorter"
+		rollout = strings.Replace(rollout, "engine.slots", "trainer.slots", 1)
+	}
 	if !s.trained {
 		train = "nothing was trained; programs were made in it, and logprobs of probes"
 	}
 	return map[Part]string{
-		Rollout: "more engine.slots, a lower rollout.max_tokens, or servers that answer sooner make it shorter",
+		Rollout: rollout,
 		Score:   "a higher judge.concurrency, or a reward program that works on several at once, makes it shorter",
 		Train:   train,
 		Publish: "the adapter is copied to each sampler after each step; fewer devices or a lower lora.rank make " +

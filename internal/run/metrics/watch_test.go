@@ -120,6 +120,13 @@ func TestSpent(t *testing.T) {
 		strings.Contains(lines[0], "micro_batch") {
 		t.Errorf("a key of training is named where nothing was trained: %q", lines)
 	}
+	for programs, want := range map[float64]string{0: "more devices at the server", 1: "engine.micro_batch"} {
+		row := Row{Stage: "sft", Values: map[string]float64{Elapsed: 10, "time/train": 10, "step_tokens": 8,
+			"time/programs": programs}}
+		if lines := AddUp([]Row{row}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], want) {
+			t.Errorf("with %g programs: %q", programs, lines)
+		}
+	}
 	// of what was run
 	for stage, key := range map[string]string{
 		"sft":    " sft.eval_every",
