@@ -43,8 +43,8 @@ func learn(b batch.Batch, o batch.Objective, rows []Row, logprobs [][]float32) (
 		}
 	}
 	n, sampled := float64(stats.NumTrained), float64(max(1, stats.NumSampled))
-	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL =
-		stats.Mismatch/sampled, stats.MeanRatio/sampled, stats.Clipped/n, stats.KL/n
+	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL = stats.Mismatch/sampled, stats.MeanRatio/sampled,
+		stats.Clipped/n, stats.KL/float64(max(1, stats.NumReferred))
 	return step, stats, nil
 }
 
@@ -105,7 +105,8 @@ func compare(
 				stats.Clipped++
 			}
 		}
-		if reference >= 0 {
+		if reference >= 0 && own.Columns[reference][i] < float64(batch.NoReference) {
+			stats.NumReferred++
 			stats.KL += objective.Estimate(o.KL.Estimator, logprob-own.Columns[reference][i])
 		}
 		if r.SamplerLogprobs == nil || r.Scored {

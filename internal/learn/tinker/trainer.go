@@ -111,9 +111,9 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 	if math.IsNaN(stats.Loss) || math.IsInf(stats.Loss, 0) {
 		return stats, &fault.Error{Code: fault.CodeError, What: fmt.Sprintf("the loss is %v", stats.Loss),
 			Where: fmt.Sprintf("optimiser step %d", t.state.Steps+1),
-			Why: "a number of the model or of a row went out of bounds; the step is not taken, " +
-				"adapter and optimiser are as they were",
-			Next: "lower the stage's learning_rate in hone.yaml; hone runs show names the last checkpoint"}
+			Why:   "the step is not taken, adapter and optimiser are as they were",
+			Err:   batch.ErrNotFinite,
+			Next:  "lower the stage's learning_rate in hone.yaml; hone runs show names the last checkpoint"}
 	}
 	for i := range step {
 		step[i].Inputs = map[string][]float32{"logprobs": logprobs[i]}

@@ -103,7 +103,7 @@ func steps() (all []batch.Batch) {
 	for step := range 3 {
 		var rows []batch.Sequence
 		for r, n := range []int{20, 14, 17} {
-			x := batch.Sequence{Group: r % 2, Episode: r, Columns: map[batch.Column][]float32{}}
+			x := batch.Sequence{Group: r % 2, Episode: r, Scored: r == 1, Columns: map[batch.Column][]float32{}}
 			var reference, slopes []float32
 			for i := range n {
 				id := int32(7+i*5) % 60
@@ -116,6 +116,9 @@ func steps() (all []batch.Batch) {
 				x.Advantages = append(x.Advantages, wave+0.2)
 				x.Weights = append(x.Weights, 0.5+0.25*float32(r))
 				reference, slopes = append(reference, -4.1-0.4*wave), append(slopes, 0.3*wave)
+				if x.Scored && i%2 == 0 {
+					reference[i] = batch.NoReference
+				}
 			}
 			x.Columns[batch.ColumnReferenceLogprobs], x.Columns[batch.ColumnSlopes] = reference, slopes
 			rows = append(rows, x)
@@ -175,7 +178,8 @@ func (b *bench) learnAlike(t *testing.T, r Reduction, o batch.Objective) {
 			want.Mismatch}, "ratio": {got.MeanRatio, want.MeanRatio}, "delta": {got.MaxDelta, want.MaxDelta},
 			"clipped": {got.Clipped, want.Clipped}, "divergence": {got.KL, want.KL},
 			"trained":  {float64(got.NumTrained), float64(want.NumTrained)},
-			"compared": {float64(got.NumSampled), float64(want.NumSampled)}} {
+			"compared": {float64(got.NumSampled), float64(want.NumSampled)},
+			"referred": {float64(got.NumReferred), float64(want.NumReferred)}} {
 			if math.Abs(x[0]-x[1]) > 1e-4 {
 				t.Errorf("step %d: %s is %v, the engine has %v", i, name, x[0], x[1])
 			}
