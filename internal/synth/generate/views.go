@@ -170,3 +170,92 @@ func (s *shelf) noteQuestion(r *rand.Rand) (*programs.Program, []Call) {
 		programs.Answer{Form: "text", Values: []string{strings.TrimPrefix(note[1], "@")}}, s.views.table)
 	return p, []Call{s.shown[s.views.table], s.views.call(key)}
 }
+
+// oneAtATime are calls of a tool that takes a thing's key and much else: with the key and one other value each, so that
+// it shows what each does.
+func (m *maker) oneAtATime(r *rand.Rand, s *shelf, t *subject) (plays []play) {
+	field := t.keyField()
+	if s.views == nil || field == "" {
+		return nil
+	}
+	rows := s.views.table.Rows
+	for i, p := range t.schema.fields {
+		value, ok := filler{r, t, &s.realm.known}.value(p, nil)
+		if p.required || !ok || len(value) == 0 || value[0] == '{' || value[0] == 't' || value[0] == 'f' {
+			continue
+		}
+		key := programs.Show(rows[i%len(rows)][s.views.table.Key])
+		arguments := slices.Concat(json.RawMessage("{"), quote(field), json.RawMessage(":"), quote(key),
+			json.RawMessage(","), quote(p.name), json.RawMessage(":"), firsts(value), json.RawMessage("}"))
+		if t.takes(string(arguments)) {
+			plays = append(plays, play{Setup: s.realm.setup, Calls: []Call{{Tool: t.Name, Arguments: arguments}},
+				Looks: append(slices.Clone(s.realm.looks), s.views.call(key))})
+		}
+	}
+	return plays
+}
+
+// learnNote tells that a call with a key and a value has the value stand in the view of the thing.
+func (m *maker) learnNote(s *shelf, c Call, after string) (a act, ok bool) {
+	t := m.byName[c.Tool]
+	var leaves []leaf
+	if walk(nil, c.Arguments, &leaves); len(leaves) != 2 {
+		return a, false
+	}
+	before := s.views.before[leaves[0].text()]
+	i := slices.IndexFunc(t.schema.fields, func(p param) bool { return p.name == leaves[1].path[0] })
+	if _, found := addedLine(before, after, after); !found || i < 0 || before == "" ||
+		!strings.Contains(after, leaves[1].text()) || strings.Contains(before, leaves[1].text()) {
+		return a, false
+	}
+	return act{
+		tool:   t,
+		does:   actNote,
+		table:  s.views.table.Name,
+		names:  columnNames(s.views.table),
+		key:    s.views.table.Key,
+		keyAt:  leaves[0].pointer(),
+		valAt:  leaves[1].pointer(),
+		column: -1,
+		sample: c.Arguments,
+		value:  t.schema.fields[i],
+	}, true
+}
+
+// changeNote changes what only a view of a thing shows. The view tells whether it was done.
+func (m *maker) changeNote(r *rand.Rand, s *shelf, a act) (p *programs.Program, calls []Call, look *noted) {
+	t := s.tableByName(a.table)
+	row := pick(r, t.Rows)
+	if row[a.key] == nil || t.NameOf(row) == "" || s.views == nil || s.views.tool.Server != a.tool.Server {
+		return nil, nil, nil
+	}
+	key := programs.Show(row[a.key])
+	before := s.views.before[key]
+	value, ok := filler{r, a.tool, &s.realm.known}.value(a.value, nil)
+	var leaves []leaf
+	if value = firsts(value); ok {
+		walk(nil, value, &leaves)
+	}
+	if before == "" || len(leaves) != 1 || strings.Contains(before, leaves[0].text()) || len(leaves[0].text()) > 80 {
+		return nil, nil, nil
+	}
+	slots := t.Slots(row)
+	slots["table"], slots["v"] = t.Name, leaves[0].text()
+	pattern, said := "set", words(a.value.name)
+	for _, verb := range []string{"add", "append"} {
+		if slices.Contains(said, verb) {
+			pattern = "append_as"
+			said = slices.DeleteFunc(said, func(w string) bool { return w == verb })
+		}
+	}
+	slots["attr"] = strings.Join(slices.DeleteFunc(said, func(w string) bool { return w == "set" }), " ")
+	arguments := withLeaf(withLeaf(a.sample, a.keyAt, key), a.valAt, leaves[0].text())
+	return programs.NewAct(programs.Set, pattern, slots), []Call{s.shown[t], {Tool: a.tool.Name, Arguments: arguments}},
+		&noted{look: s.views.call(key), before: before}
+}
+
+// noted is a look at one thing, and what it showed before.
+type noted struct {
+	look   Call
+	before string
+}
