@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Remote is an adapter with its optimiser at a server. Its requests are numbered, in the order in which they act.
@@ -60,11 +61,18 @@ func (c *Client) restore(ctx context.Context, l LoRA, path string, optimizer boo
 
 func (m *Remote) next() int { m.seq++; return m.seq }
 
-// unload frees the adapter's place at the server. A server that is gone has none.
+// unloadTime is how long a server is asked to free a place: a run that is stopped does not wait longer.
+const unloadTime = 20 * time.Second
+
+// unload frees the adapter's place at the server. A server that is gone has none, and one that does not answer frees it
+// when the session has ended.
 func (m *Remote) unload(ctx context.Context) {
-	if m != nil {
-		_ = m.beginJSON(ctx, "unload_model", object{"model_id": m.id, "type": "unload_model"}, nil)
+	if m == nil {
+		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, unloadTime)
+	defer cancel()
+	_ = m.beginJSON(ctx, "unload_model", object{"model_id": m.id, "type": "unload_model"}, nil)
 }
 
 // pass computes rows under a loss, and returns the logprobs of each row's IDs but the first. Unless it is forward only,
