@@ -76,6 +76,9 @@ seed: 6
 			if n := server.Models(); n != 0 {
 				t.Errorf("%d adapters are left at the server", n)
 			}
+			if said := server.Asked["asample"]; verb == "sft" && said != 4 {
+				t.Errorf("the server said %d first turns of the 4 rows", said)
+			}
 		})
 	}
 }
