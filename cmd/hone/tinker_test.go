@@ -178,9 +178,9 @@ func TestTinkerRefusals(t *testing.T) {
 	}
 	var said bytes.Buffer
 	write(t, "hone.yaml", settings)
-	server.Each = func(path string) int { // a server whose steps do nothing
+	server.Tell(func(path string) int { // a server whose steps do nothing
 		return map[string]int{"training_runs/model-2/checkpoints/probe/archive": 404}[path]
-	}
+	})
 	if code := toyApp(&said, env).main(t.Context(), append(command, "out")); code != 1 || exists("out") ||
 		!strings.Contains(said.String(), "gives no archive") {
 		t.Errorf("without archives: exit code %d, %s", code, &said)

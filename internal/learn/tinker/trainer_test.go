@@ -337,16 +337,16 @@ func TestSnapshot(t *testing.T) {
 	if _, err := x.Gradient(ctx, steps()[0], o); err != nil {
 		t.Fatal(err)
 	}
-	b.Each = func(path string) int { // the server takes the second pass and fails at the step
+	b.Tell(func(path string) int { // the server takes the second pass and fails at the step
 		if path == "optim_step" {
 			return 400
 		}
 		return 0
-	}
+	})
 	if _, err := x.Apply(update); err == nil {
 		t.Fatal("a step that was refused was taken")
 	}
-	b.Each = nil
+	b.Tell(nil)
 	_, err = x.Gradient(ctx, steps()[0], o)
 	_, unpublished := x.Publish()
 	for what, err := range map[string]error{"gradient": err, "checkpoint": x.Save(t.TempDir()), "policy": unpublished} {
@@ -384,19 +384,19 @@ func TestLostAnswers(t *testing.T) {
 		x, y, ctx, o := b.trainer(t, Sum), b.trainer(t, Sum), context.Background(), objectives()["loss dapo"]
 		for i, z := range []*Trainer{x, y} {
 			times := map[string]int{}
-			b.Each = func(path string) int {
+			b.Tell(func(path string) int {
 				if times[path]++; i == 0 && times[path] <= 2 && path != "session_heartbeat" {
 					return lost
 				}
 				return 0
-			}
+			})
 			if _, err := z.Gradient(ctx, steps()[0], o); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := z.Apply(update); err != nil {
 				t.Fatal(err)
 			}
-			b.Each = nil
+			b.Tell(nil)
 		}
 		if d := farthest(b.adapter(t, x), b.adapter(t, y)); d != 0 {
 			t.Errorf("status %d: the adapter is off by %v", lost, d)
@@ -407,13 +407,13 @@ func TestLostAnswers(t *testing.T) {
 func TestSessionIsKeptAlive(t *testing.T) {
 	b := open(t, tinkertest.Options{}, Sum)
 	beat := make(chan struct{}, 10000)
-	b.Each = func(path string) int {
+	b.Tell(func(path string) int {
 		if path == "session_heartbeat" {
 			beat <- struct{}{}
 			return 500
 		}
 		return 0
-	}
+	})
 	for range 3 {
 		select {
 		case <-beat:

@@ -49,9 +49,6 @@ type Options struct {
 // Server is one, until the test ends. What it kept outlives the sessions of its clients.
 type Server struct {
 	URL string
-	// Each, where not nil, is told of each request before it acts; a status other than 0 answers it instead, and with
-	// 1000 more it acts and the answer is lost.
-	Each func(path string) int
 	// IgnoresBound has a step's gradient be as large as it is, whatever bound is asked for.
 	IgnoresBound bool
 
@@ -62,6 +59,7 @@ type Server struct {
 	number  int // of what was named last
 	models  map[string]*trained
 	kept    map[string]train.State // by path
+	each    func(path string) int  // nil: nobody is told
 	futures map[string]*future
 	holds   map[string]string // path by sampling session
 	sampler *sample.Samplers
@@ -105,6 +103,14 @@ func New(t testing.TB, o Options) *Server {
 	return s
 }
 
+// Tell has a function told of each request before it acts; nil: nobody is. A status other than 0 that it returns
+// answers the request instead, and with 1000 more the request acts and its answer is lost.
+func (s *Server) Tell(each func(path string) int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.each = each
+}
+
 // Models are how many adapters the server holds for its clients.
 func (s *Server) Models() int {
 	s.mu.Lock()
@@ -143,8 +149,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.Asked[name]++
 	status := 0
-	if s.Each != nil {
-		status = s.Each(name)
+	if s.each != nil {
+		status = s.each(name)
 	}
 	if status > 0 && status < 1000 {
 		http.Error(w, `{"detail": "asked to fail"}`, status)
