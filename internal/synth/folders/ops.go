@@ -218,7 +218,6 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 				from--
 			} else {
 				to = min(to+1, len(was))
-				last = max(0, last-1)
 			}
 		}
 		for range 3 {

@@ -48,12 +48,6 @@ func otherWords() []string {
 		"Pemberton|Okafor|Lindqvist|workshop|committee|cellar|courier|Castellan|Zürich")
 }
 
-// newThing is a name for a row that nothing has.
-func newThing(r *rand.Rand) string {
-	return pick(r, split("Walnut|Copper|Amber|Nordic|Harbour|Meadow|Velvet|Ivory|Summit|Falcon")) + " " +
-		pick(r, split("Lamp|Basket|Bell|Table|Set|Press|Kit|Cart|Frame|Box"))
-}
-
 // otherValue is another value of the form that one has: a number near it, another day, the other of two words; "" where
 // its form is none of these.
 func otherValue(r *rand.Rand, key, value string) string {

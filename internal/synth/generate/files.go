@@ -25,10 +25,10 @@ type fileServer struct {
 
 // fileTool is a tool with arguments that worked, and where in them the path stands, and the others of an operation.
 type fileTool struct {
-	tool           *subject
-	sample         json.RawMessage
-	path, to       string
-	old, new, list string
+	tool     *subject
+	sample   json.RawMessage
+	path, to string
+	old, new string
 }
 
 // What an argument of a file tool is for, by the words of its name.
