@@ -180,3 +180,34 @@ func TestExplorationsForceCalls(t *testing.T) {
 		t.Error(metrics) // nothing would learn from those of the last step
 	}
 }
+
+// Where nothing is set, training goes on with the conversations that the adapter's SFT had, if its run kept them; each
+// choice is said with its reason, and what is set is not chosen.
+func TestTrainSaysWhatItChooses(t *testing.T) {
+	url, _ := shop(t)
+	workFolder(t, map[string]string{"hone.yaml": toyConfig, "tasks.json": hats, "say.jsonl": sayings,
+		"set.yaml": strings.Replace(toyConfig, "minibatches: 1", "optimizer: {learning_rate: 1e-4}, "+
+			"advantage: group, minibatches: 1, demonstrations: {rows: 0}", 1)})
+	toyModel(t, "base/toy.gguf")
+	run := func(args ...string) string {
+		t.Helper()
+		code, _, said := hone(t, "", args...)
+		if code != 0 {
+			t.Fatalf("%q: exit code %d, %s", args, code, said)
+		}
+		return said
+	}
+	run("sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir", "tuned")
+	train := []string{"train", "--mcp", url, "--adapter", "tuned/final", "--dataset", "tasks.json",
+		"--output-dir", "out", "--dry-run"}
+	said := run(train...)
+	for _, want := range []string{"grpo.advantage: centred, since ", "grpo.optimizer.learning_rate: 0.00015, since ",
+		"grpo.demonstrations.rows: 1 of ", "tuned/conversations.jsonl, since "} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in %s", want, said)
+		}
+	}
+	if said := run(append([]string{"--config", "set.yaml"}, train...)...); strings.Contains(said, "docs/LEARNING.md") {
+		t.Errorf("what is set is told of: %s", said)
+	}
+}

@@ -117,14 +117,16 @@ var toyRuns = []struct {
 	name, conf string
 	commands   []string
 }{
-	{"train", "grpo: {steps: 2, scenarios_per_step: 2, group_size: 3}\neval: {every: 2}\n",
+	{"train", "grpo: {steps: 2, scenarios_per_step: 2, group_size: 3, " + plainGRPO + "}\neval: {every: 2}\n",
 		[]string{"train --mcp URL --base-model base --dataset tasks.json --output-dir out"}},
 	{"train_additions", "grpo: {steps: 3, scenarios_per_step: 2, group_size: 2, advantage: centred, " +
-		"negative_weight: 0.3, num_iterations: 2, minibatches: 2, resample: 1, pools: {skip_solved: 0.5}, " +
+		"optimizer: {learning_rate: 2.0e-5}, negative_weight: 0.3, num_iterations: 2, minibatches: 2, resample: 1, " +
+		"pools: {skip_solved: 0.5}, " +
 		"imitation: {rows: 2}, explorations: 1, demonstrations: {rows: 1, file: say.jsonl, phi: true}, entropy: " +
 		"{coefficient: 0.01, target: 2, delta: 0.005}, kl: {beta: 0.01}, correction: {level: token}}\n",
 		[]string{"train --mcp URL --base-model base --dataset tasks.json --output-dir out"}},
-	{"train_overlap", "grpo: {steps: 3, scenarios_per_step: 1, group_size: 3, staleness: 1, imitation: {rows: 2}}\n",
+	{"train_overlap", "grpo: {steps: 3, scenarios_per_step: 1, group_size: 3, staleness: 1, imitation: {rows: 2}, " +
+		plainGRPO + "}\n",
 		[]string{"train --mcp URL --base-model base --dataset tasks.json --output-dir out"}},
 	{"sft", "sft: {batch_size: 2, epochs: 2, validation: 0.25}\n",
 		[]string{"sft --data say.jsonl --base-model base --output-dir out"}},
@@ -133,11 +135,14 @@ var toyRuns = []struct {
 	{"eval", "",
 		[]string{"eval --mcp URL --base-model base --model adapter --compare-base --dataset tasks.json " +
 			"--split validation --output-dir out"}},
-	{"sidecar", "grpo: {scenarios_per_step: 1, group_size: 2}\n",
+	{"sidecar", "grpo: {scenarios_per_step: 1, group_size: 2, " + plainGRPO + "}\n",
 		[]string{"sidecar train --data revisions --steps 2 --probe-every 2 --base-model base --output-dir out",
 			"sidecar eval --data revisions --split train --model out/final"}},
 	{"synth", "", []string{"synth --mcp URL --call-all --out made.json -n 12 --seed 3"}},
 }
+
+// plainGRPO has the settings of a step that the hashes were made with.
+const plainGRPO = "advantage: group, minibatches: 1, optimizer: {learning_rate: 2.0e-5}"
 
 // toyShape has prompts and answers that are short, and rewards that differ within most groups.
 const toyShape = `rollout: {max_turns: 2, max_tokens: 8}

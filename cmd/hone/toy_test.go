@@ -28,7 +28,7 @@ func toyModel(t *testing.T, path string) {
 
 // toyConfig is in pure Go, which has nothing to compile: the plug-in takes minutes for what is seconds here.
 const toyConfig = `rollout: {max_turns: 2, max_tokens: 8}
-grpo: {steps: 4, scenarios_per_step: 2, group_size: 2, checkpoint_every: 3}
+grpo: {steps: 4, scenarios_per_step: 2, group_size: 2, minibatches: 1, checkpoint_every: 3}
 lora: {rank: 2}
 sft: {batch_size: 2, epochs: 2, checkpoint_every: 3}
 engine: {slots: 4, backend: go}

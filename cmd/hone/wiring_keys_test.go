@@ -75,7 +75,7 @@ func (w wired) learning() []acting {
 		{"grpo.credit.level", g.Advantage.Credit.Level, batch.CreditTurn},
 		{"grpo.credit.discount", g.Advantage.Credit.Discount, 0.93},
 		{"grpo.credit.progress", last[reward.Scorer](w, "train").Turns.Progress, 0.87},
-		{"grpo.advantage", g.Advantage.By, batch.AdvantageCentred}, {"grpo.length", g.Loss.Length, 17},
+		{"grpo.advantage", g.Advantage.By, batch.AdvantageLeaveOneOut}, {"grpo.length", g.Loss.Length, 17},
 		{"grpo.clip_dual", g.Loss.Clip.Dual, 1.5}, {"grpo.off_policy", added[*recipe.OffPolicy](g).Bound, 0.35},
 		{"grpo.entropy.coefficient", added[*recipe.Entropy](g).Coefficient, 0.0061}, {"grpo.entropy.target",
 			added[*recipe.Entropy](g).Target, 0.62}, {"grpo.entropy.delta", added[*recipe.Entropy](g).Delta, 0.0063},

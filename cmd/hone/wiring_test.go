@@ -82,7 +82,7 @@ grpo:
   steps: 1
   group_size: 3
   scenarios_per_step: 2
-  advantage: centred
+  advantage: leave_one_out
   loss: grpo
   length: 17
   num_iterations: 2

@@ -41,17 +41,19 @@ func LimitOf(e config.Engine, gpu bool) (plan.Limit, error) {
 	return plan.Limit{Bytes: n, Of: "free on this machine"}, nil
 }
 
-// SettleLengths is the configuration with model.context and rollout.max_tokens where it leaves them open, by the device
-// and the model's positions. What is not there yet, a plug-in or a model, is refused where it is used.
+// SettleLengths is the configuration with model.context, rollout.max_tokens and GRPO's learning rate where it leaves
+// them open, by the device and the model. What is not there yet, a plug-in or a model, is refused where it is used.
 func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
-	gpu, thinks, positions := c.Trainer.Away(), true, 0
+	gpu, thinks, positions, width := c.Trainer.Away(), true, 0, 0
 	if found, err := FindPlugin(h, c.Engine); err == nil {
 		gpu = gpu || found.IsCUDA()
 	}
 	if m, err := FindShape(h, c, c.Model.Base); err == nil {
+		width = m.Shape().Hidden
 		positions, thinks = m.Shape().MaxContext, m.Renderer != nil && render.Thinks(m.Renderer)
 		m.Close()
 	}
+	c.SettleRate(width)
 	if err := c.SettleLengths(gpu, thinks, positions); err != nil {
 		return c, &fault.Error{Code: fault.CodeUsage, What: "the configuration is not valid", Err: err,
 			Next: "set both model.context and rollout.max_tokens"}

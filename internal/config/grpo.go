@@ -5,7 +5,7 @@ import "fmt"
 // GRPO is group-relative policy optimisation on fresh trajectories. docs/OBJECTIVES.md has the formulas of what its
 // keys name.
 type GRPO struct {
-	Optimizer        Optimizer      `yaml:"optimizer" doc:"Adam"`
+	Optimizer        Optimizer      `yaml:"optimizer" doc:"Adam; a learning_rate of 0 takes 1.5e-4, or less for models wider than 576, in proportion"`
 	Steps            int            `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories, and of num_iterations times minibatches optimiser steps"`
 	GroupSize        int            `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
 	ScenariosPerStep int            `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
@@ -85,7 +85,7 @@ type Imitation struct {
 // Demonstrations are learnt from beside a step's episodes.
 type Demonstrations struct {
 	File   string  `yaml:"file" doc:"conversations as hone sft takes them, or a folder of them; hone demo takes those of its SFT"`
-	Rows   int     `yaml:"rows" min:"0" max:"65536" doc:"rows of a step, in random orders, pass after pass, such as 16; 0 has none"`
+	Rows   int     `yaml:"rows" min:"-1" max:"65536" doc:"rows of a step, in random orders, pass after pass, such as 16; 0 has none, -1 a quarter of a step's episodes where there is a file, or the adapter that training begins with is that of an hone sft, whose conversations are then taken"`
 	Weight float64 `yaml:"weight" min:"0.001" max:"100" doc:"advantage of their tokens; that of an episode that did better than its group is about 0.5"`
 	Phi    bool    `yaml:"phi" doc:"weigh each token by p (1 - p) too, p being the policy's probability of it: tokens that it is unsure of are learnt, and not those that it knows or would never say"`
 }

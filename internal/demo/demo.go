@@ -42,6 +42,8 @@ func Settings(c config.Config, full bool) config.Config {
 	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
 	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 4, 16, 4
 	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 2e-5, 1
+	// what was measured (docs/log)
+	c.GRPO.Advantage, c.GRPO.Minibatches = "group", 1
 	if !full { // small steps, of which a short time holds more; each row is shown once
 		c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 1, 8, 2e-3
 		c.GRPO.ScenariosPerStep = 8

@@ -1,6 +1,7 @@
 package grpo
 
 import (
+	"os"
 	"path/filepath"
 
 	"hone/internal/basemodel"
@@ -32,13 +33,25 @@ func trainingInputs(
 	return shown, append(append(kept, run.Input{Name: job.ScenariosFile, Data: text}), conversations...), err
 }
 
+// shownIn is the file of the conversations that an adapter's SFT had, "" where its run kept none.
+func shownIn(o *job.Origin) string {
+	if o == nil || o.Run == "" {
+		return ""
+	}
+	file := filepath.Join(o.Run, job.ConversationsFile)
+	if _, err := os.Stat(file); err != nil {
+		return ""
+	}
+	return file
+}
+
 // demonstrations are the rows that GRPO learns from beside its episodes, and what the run keeps of them; none where the
 // configuration has none. A run that goes on has those that it kept. all are the run's scenarios, of every split.
 func demonstrations(
 	j *job.Job, m *basemodel.Model, catalog *mcp.Catalog, all []scenario.Scenario,
 ) (rows []batch.Sequence, kept []run.Input, err error) {
 	c := j.Config.GRPO.Demonstrations
-	if c.Rows == 0 {
+	if c.Rows <= 0 {
 		return nil, nil, nil
 	}
 	path := c.File

@@ -74,12 +74,17 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 	if _, err := inputs.OfSplit(list, scenario.Train, c.Scenarios.File); err != nil {
 		return err
 	}
+	given := c
 	if c, err = basemodel.StartFrom(e.Host, c, a.LoRA, a.Adapter, a.Base); err != nil {
 		return err
 	}
 	origin, err := job.OriginOf(a.Adapter)
 	if err != nil {
 		return err
+	}
+	c.SettleDemonstrations(shownIn(origin))
+	for _, choice := range c.Choices(given) {
+		e.Say("%s", choice)
 	}
 	j := &job.Job{Env: e, Verb: "train", Path: a.Output, Config: c,
 		Kept: job.Kept{Adapter: a.Adapter, Origin: origin, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}

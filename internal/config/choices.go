@@ -1,0 +1,69 @@
+package config
+
+import "fmt"
+
+// What learning does where nothing is set is what docs/LEARNING.md measured as better than its opposite; each choice
+// has a reason, and is said.
+
+// grpoRate was the best of GRPO's learning rates with minibatches, on a model of measuredWidth. Wider models take
+// smaller steps, in proportion (mu-parametrisation, arXiv 2203.03466); that of narrower ones is not known. A model of
+// which nothing is known, as one that a server trains, takes one that is small for any.
+const (
+	grpoRate      = 1.5e-4
+	measuredWidth = 576
+	smallRate     = 2e-5
+)
+
+// Choice is what a key is where nothing is set, and why.
+type Choice struct{ Key, Value, Why string }
+
+// String tells of it.
+func (c Choice) String() string { return fmt.Sprintf("%s: %s, since %s", c.Key, c.Value, c.Why) }
+
+// SettleRate fills in GRPO's learning rate where it is 0, for a model of a width (0: not known).
+func (c *Config) SettleRate(width int) {
+	o := &c.GRPO.Optimizer
+	switch {
+	case o.LearningRate > 0:
+	case width == 0:
+		o.LearningRate = smallRate
+	default:
+		o.LearningRate = grpoRate * min(1, measuredWidth/float64(width))
+	}
+}
+
+// SettleDemonstrations fills in how many demonstrations a step of GRPO has where that is -1, for an adapter whose SFT
+// kept its conversations in a file ("" for none).
+func (c *Config) SettleDemonstrations(shown string) {
+	g, d := c.GRPO, &c.GRPO.Demonstrations
+	if d.Rows >= 0 {
+		return
+	}
+	if d.File == "" {
+		d.File = shown
+	}
+	if d.Rows = 0; d.File != "" {
+		d.Rows = max(1, g.GroupSize*g.ScenariosPerStep/4)
+	}
+}
+
+// Choices are those of GRPO's settings that the configuration left open as it was given, or that are the defaults.
+func (c *Config) Choices(given Config) (list []Choice) {
+	was, g := Default().GRPO, c.GRPO
+	add := func(is bool, key, value, why string) {
+		if is {
+			list = append(list, Choice{"grpo." + key, value, why + " (docs/LEARNING.md)"})
+		}
+	}
+	add(g.Advantage == was.Advantage, "advantage", g.Advantage,
+		"62.8% of whole episodes passed with it, and 46.2% with group, on one seed of validation")
+	add(g.Minibatches == was.Minibatches, "minibatches", fmt.Sprint(g.Minibatches),
+		"62.5% passed with it, and 45.3% with 1, on one seed of validation")
+	add(given.GRPO.Optimizer.LearningRate == 0 && g.Optimizer.LearningRate != smallRate, "optimizer.learning_rate",
+		fmt.Sprintf("%.3g", g.Optimizer.LearningRate),
+		"at a width of 576 65.0% passed with 1.5e-4, and 62.8% with 3e-4; wider models take less in proportion")
+	add(given.GRPO.Demonstrations.Rows < 0 && g.Demonstrations.Rows > 0, "demonstrations.rows",
+		fmt.Sprintf("%d of %s", g.Demonstrations.Rows, g.Demonstrations.File),
+		"with demonstrations in each step 7.6 points [5.2, 10.0] more passed on test, on three seeds")
+	return list
+}
