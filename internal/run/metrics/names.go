@@ -119,6 +119,8 @@ func around() []Named {
 			"sampling/episodes_apart", "grpo", "episodes that were left out of the step, " +
 				"as sampler and trainer differ there by more than in the others", "",
 		},
+		{"sampling/step_skipped", "grpo",
+			"1 of a step that learnt nothing: a number was not finite, and no row was to blame", ""},
 		{"sampling/probe_kl", "grpo", "the same of a probe of the step's policy, before its episodes", ""},
 		{"sampling/probe_max_logp_delta", "grpo", "largest difference of a token's logprob on the probe", ""},
 		{"sampling/importance_sampling_ratio/min", "grpo",
