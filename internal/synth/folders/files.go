@@ -207,7 +207,7 @@ func (d *drawer) noPair() *programs.Program {
 
 // noFile asks for something of a file that is not there.
 func (d *drawer) noFile() *programs.Program {
-	name := d.freeName(pick(d.r, []string{".txt", ".md", ".csv", ".json"}))
+	name := d.freeName(path.Ext(pick(d.r, d.f.Docs).Path)) // as the others end
 	if name == "" {
 		return nil
 	}
