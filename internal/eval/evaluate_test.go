@@ -526,7 +526,7 @@ func TestCircumstances(t *testing.T) {
 			{Name: "shop", Version: "1.2"},
 		}}}},
 	}
-	b.Config.Seed = 7
+	b.Config.Seed, b.Config.Engine.Slots = 7, 8
 	who := speaker{URL: "http://x/v1", Model: "m"}
 	got := b.circumstancesOf(who, b.Config)
 	if got.Form != episodeForm || got.Hone == "" || got.Servers != "s" || got.Tools != "t" || got.Speaker != who ||

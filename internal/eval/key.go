@@ -87,7 +87,8 @@ func settingsOfEpisodes(c config.Config, local bool) config.Config {
 	e := c.Engine
 	c.Engine = config.Engine{}
 	if local {
-		c.Engine = config.Engine{Devices: e.Devices, ShardWeights: e.ShardWeights, Slots: e.Slots}
+		c.Engine = config.Engine{Devices: e.Devices, ShardWeights: e.ShardWeights, Slots: e.Slots,
+			JoinWeights: e.JoinWeights}
 	}
 	return c
 }
