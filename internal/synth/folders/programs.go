@@ -20,8 +20,8 @@ type Plan struct {
 // Changes reports whether it changes the folder.
 func (p *Plan) Changes() bool { return slices.ContainsFunc(p.Ops, Op.Changes) }
 
-// Asks reports whether nothing may be changed, or the request cannot be done as it stands.
-func (p *Plan) Asks() bool {
+// LeavesAll reports whether nothing may be changed, or the request cannot be done as it stands.
+func (p *Plan) LeavesAll() bool {
 	return slices.Contains([]string{programs.Leave, programs.Unknown, programs.AskBack, programs.Cannot,
 		programs.ActIf},
 		p.Kind)

@@ -247,7 +247,7 @@ func (s *filing) prove(ctx context.Context, p *folders.Plan, c *Candidate) (
 	case !slices.Equal(got.Changed, paths) || !holds(got.Files, after, paths):
 		return nil, "the folder is not as it was computed", nil
 	}
-	if p.Changes() || p.Asks() {
+	if p.Changes() || p.LeavesAll() {
 		return s.checks(before, after, paths), "", nil
 	}
 	return nil, "", nil

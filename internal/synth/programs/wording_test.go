@@ -47,7 +47,7 @@ func needed() map[string]string {
 		"file_create_top": "lines name", "file_delete": "file", "file_move": "file folder",
 		"file_move_where": "file", "file_pair": "attr file", "file_rename": "file name", "file_set": "attr file v",
 		"file_set_if": "attr file old v", "file_there": "name", "file_where": "name", "files_count": "folder",
-		"files_delete": "folder", "files_kind": "ext", "files_list": "folder", "files_move_all": "folder folder2",
+		"files_kind": "ext", "files_list": "folder", "files_move_all": "folder folder2",
 		"files_move_kind": "ext folder folder2", "files_move_mention": "folder folder2 word",
 		"folder_create": "folder name", "folder_create_top": "name", "folder_set": "attr folder v",
 		"item_add": "file item", "item_add_head": "file head item", "item_add_two": "file item item2",
