@@ -104,7 +104,7 @@ func (v *Vendor) learnReasoning() error {
 // and has not closed it at the end of a prompt.
 func Thinks(r Renderer) bool {
 	v, ok := r.(*Vendor)
-	if !ok || v.reasoning.open == "" {
+	if !ok || v.reasoning.open == "" || strings.HasPrefix(v.options.Template, reasonsInText) {
 		return false
 	}
 	c, err := v.conversation(probeTurn(chat.Message{Role: chat.Assistant, Content: probeContent}), v.probeTools)

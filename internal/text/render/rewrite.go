@@ -2,6 +2,7 @@ package render
 
 import (
 	_ "embed" // the template's text
+	"strconv"
 	"strings"
 
 	"hone/internal/chat"
@@ -11,17 +12,20 @@ import (
 
 // A model's template may write calls with tokens that the model never learnt, or write none. Rewritten puts another
 // form of them into the conversation's own texts before the template sees it: tools become part of the system message,
-// calls of the assistant's, and results a user's message. The turns stay the template's.
+// calls of the assistant's, and results a user's message. The turns stay the template's. Reasoning stands between
+// <think> and </think> before the text where the template has no place for it.
 
 //go:embed rewritten.jinja
 var rewrittenTemplate string
 
-// What stands before the tools, behind them, and before a result.
+// What stands before the tools, behind them, and before a result; and at the very front where reasoning is part of the
+// text, which the model does not do by itself.
 const (
 	beforeRewritten = "\n\n# Tools\n\n" +
 		"You may call these functions, which are listed with JSON Schemas of their parameters:"
 	afterRewritten = "\n\nTo call one, answer with this and nothing else, the parameters filled in:\n"
 	result         = "Result:\n"
+	reasonsInText  = "{#- reasoning is part of the text #}"
 )
 
 // Rewritten is a template with another form of calls; ok is false for forms that hone writes no template for: it does
@@ -34,14 +38,18 @@ func Rewritten(source string, f toolcall.Format) (rewritten string, ok bool) {
 	example := frame.Open + "NAME" + frame.Middle + `{"PARAMETER": VALUE}` + frame.Close
 	// The name is written with its quotes.
 	open, middle := strings.TrimSuffix(frame.Open, `"`), strings.TrimPrefix(frame.Middle, `"`)
+	thinks := strings.Contains(source, "reasoning_content")
 	text := strings.NewReplacer(
 		"@SYSTEM@", jinjaString(OwnSystem(source)),
 		"@BEFORE_TOOLS@", jinjaString(beforeRewritten),
 		"@TOOLS_ALONE@", jinjaString(strings.TrimLeft(beforeRewritten, "\n")),
 		"@AFTER_TOOLS@", jinjaString(afterRewritten+example), "@RESULT@", jinjaString(result),
 		"@BETWEEN@", jinjaString(frame.Between), "@OPEN@", jinjaString(open), "@MIDDLE@", jinjaString(middle),
-		"@CLOSE@", jinjaString(frame.Close),
+		"@CLOSE@", jinjaString(frame.Close), "@THINKS@", strconv.FormatBool(thinks),
 	).Replace(rewrittenTemplate)
+	if !thinks {
+		text = reasonsInText + text
+	}
 	return text + source, true
 }
 

@@ -81,13 +81,32 @@ func TestReadInvertsRewritten(t *testing.T) {
 						t.Fatal(err)
 					}
 					r := v.Read(ids, ReadOptions{Tools: twoTools})
-					said := strings.TrimSpace(r.Content) == strings.TrimSpace(m.Content)
+					said := strings.TrimSpace(r.Content) == strings.TrimSpace(m.Content) &&
+						strings.TrimSpace(r.Reasoning) == strings.TrimSpace(m.ReasoningContent)
 					if !said || r.Err != "" || !slices.EqualFunc(r.Calls, m.ToolCalls, sameCall) {
 						t.Fatalf("%q is read as %+v, want %+v", v.tok.Decode(ids), r, m)
 					}
 				}
 			})
 		})
+	}
+}
+
+// A template that has no place for reasoning gets one in its text, and a model of it does not count as one that thinks.
+func TestRewrittenReasons(t *testing.T) {
+	m := chat.Message{Role: chat.Assistant, ReasoningContent: "3 + 4 = 7", Content: "7"}
+	for name, thinks := range map[string]bool{"chatml/llama3_json": false, "thinker/llama3_json": true} {
+		v := rewrittenVendors(t)[name]
+		ids, err := v.Completion(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := v.tok.Decode(ids); !strings.HasPrefix(text, "<think>\n3 + 4 = 7\n</think>\n\n7") {
+			t.Errorf("%s writes %q", name, text)
+		}
+		if Thinks(v) != thinks {
+			t.Errorf("%s thinks: %v", name, Thinks(v))
+		}
 	}
 }
 
