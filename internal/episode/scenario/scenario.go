@@ -32,6 +32,8 @@ type Scenario struct {
 	Checks     []Check `json:"checks,omitempty"`
 	Gold       []Gold  `json:"gold,omitempty"`        // the calls of a known good solution, in order
 	GoldAnswer string  `json:"gold_answer,omitempty"` // the answer of that solution
+	// how the answer follows from the results, which a demonstration says as its reasoning
+	GoldReasoning string `json:"gold_reasoning,omitempty"`
 	// calls that go wrong on the way there, which are shown and not learnt
 	Slips      []Slip      `json:"slips,omitempty"`
 	Difficulty string      `json:"difficulty,omitempty"`
@@ -81,6 +83,8 @@ type Gold struct {
 	Arguments json.RawMessage `json:"arguments"` // a JSON object
 	// what is said to the scenario's user before this gold call, such as "Shall I?"
 	Asks string `json:"asks,omitempty"`
+	// how the call follows from the results before it
+	Reasoning string `json:"reasoning,omitempty"`
 }
 
 // Slip is a call that somebody may get wrong on the way of the gold calls: a demonstration shows it with what the

@@ -62,8 +62,10 @@ func (s *Scenario) WriteText(w io.Writer) error {
 	}
 	for _, g := range s.Gold {
 		line("gold asks", g.Asks)
+		line("because", g.Reasoning)
 		line("gold", g.Name+" "+string(g.Arguments))
 	}
+	line("because", s.GoldReasoning)
 	line("answer", s.GoldAnswer)
 	for _, c := range s.Checks {
 		text, err := json.Marshal(c)

@@ -121,14 +121,15 @@ func (s *goldSpeaker) Say(_ context.Context, messages []chat.Message, _ []chat.T
 			return environment.Reply{}, err
 		}
 		call.Arguments = compact.String()
+		reasoning := s.of.Gold[s.turn].Reasoning
 		s.turn, s.asked = s.turn+1, false
-		return environment.Reply{Turn: &trajectory.Turn{Calls: []chat.ToolCall{call}}}, nil
+		return environment.Reply{Turn: &trajectory.Turn{ReasoningContent: reasoning, Calls: []chat.ToolCall{call}}}, nil
 	}
 	answer, named := answerOf(s.of)
 	if last := messages[len(messages)-1]; !named && last.Role == chat.ToolRole {
 		answer = strings.TrimSpace(last.Content)
 	}
-	return environment.Reply{Turn: &trajectory.Turn{Content: answer}}, nil
+	return environment.Reply{Turn: &trajectory.Turn{ReasoningContent: s.of.GoldReasoning, Content: answer}}, nil
 }
 
 // answerOf is a scenario's gold answer, else the text that the first check of its answer wants; and whether there is

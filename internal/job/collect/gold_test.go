@@ -38,15 +38,16 @@ func TestGoldSpeaks(t *testing.T) {
 	}
 }
 
-// A slip is made before the gold call that comes next, and is not learnt.
+// A slip is made before the gold call that comes next, and is not learnt; why a call is made, or an answer follows, is
+// said as reasoning.
 func TestGoldSlips(t *testing.T) {
 	s := scenario.Scenario{
 		ID: "s",
 		Gold: []scenario.Gold{
 			{Name: "tables", Arguments: json.RawMessage("{}")},
-			{Name: "query", Arguments: json.RawMessage(`{"q":1}`)},
+			{Name: "query", Arguments: json.RawMessage(`{"q":1}`), Reasoning: "a"},
 		},
-		GoldAnswer: "one",
+		GoldAnswer: "one", GoldReasoning: "1 a",
 		Slips:      []scenario.Slip{{Before: 1, Name: "query", Arguments: json.RawMessage(`{"q":0}`)}},
 	}
 	speaker := goldPolicy{"s": &s}.Speaker(rollout.Attempt{ScenarioID: "s"})
@@ -56,6 +57,9 @@ func TestGoldSlips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if thought := reply.Turn.ReasoningContent; thought != "" {
+			said += "(" + thought + ")"
+		}
 		for _, c := range reply.Turn.Calls {
 			said += c.Name + c.Arguments
 		}
@@ -64,7 +68,7 @@ func TestGoldSlips(t *testing.T) {
 		}
 		said += " "
 	}
-	if want := `tables{} query{"q":0}! query{"q":1} one `; said != want {
+	if want := `tables{} query{"q":0}! (a)query{"q":1} (1 a)one `; said != want {
 		t.Errorf("%s, want %s", said, want)
 	}
 }

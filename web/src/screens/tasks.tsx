@@ -4,7 +4,7 @@ import { Block, Empty, Problem, Text, useKeys, VirtualList, Waits } from '../par
 import { change, href, type Place } from '../place'
 import { count, number, percent, visible, words } from '../words'
 
-interface Gold { name: string; arguments: unknown; asks?: string }
+interface Gold { name: string; arguments: unknown; asks?: string; reasoning?: string }
 interface Review { status: string; why?: string; edited?: string; steps: number }
 interface Play { name: string; results?: { status: string; text: string }[]; seen?: { status: string; text: string }[]; changed?: string[] }
 
@@ -21,6 +21,7 @@ interface Task {
   tags?: string[]
   gold?: Gold[]
   gold_answer?: string
+  gold_reasoning?: string
   setup?: Gold[]
   checks?: Record<string, unknown>[]
   needs: string[]
@@ -189,6 +190,7 @@ function One({ t, review, place }: { t: Task; review: Review; place: Place }) {
       <dl className="facts">{facts.filter(([, v]) => v).map(([n, v]) => <div key={n}><dt>{n}</dt><dd><Text>{v}</Text></dd></div>)}</dl>
       {(t.setup ?? []).length > 0 && <><h2>Set up</h2>{t.setup!.map((g, i) => <GoldCall key={i} g={g} />)}</>}
       {(t.gold ?? []).length > 0 && <><h2>Known good calls</h2>{t.gold!.map((g, i) => <GoldCall key={i} g={g} />)}</>}
+      {t.gold_reasoning && <><h2>How the answer follows</h2><Block>{t.gold_reasoning}</Block></>}
       {t.gold_answer && <><h2>Known good answer</h2><Block>{t.gold_answer}</Block></>}
       {t.plays.map((p) => (
         <details key={p.name}>
@@ -208,6 +210,7 @@ function GoldCall({ g }: { g: Gold }) {
   return (
     <div className="call">
       <div className="call-head"><Text className="tool">{g.name}</Text>{g.asks && <span className="quiet">said before: {visible(g.asks)}</span>}</div>
+      {g.reasoning && <Block className="small">{g.reasoning}</Block>}
       <Block className="small args">{JSON.stringify(g.arguments, null, 2)}</Block>
     </div>
   )
