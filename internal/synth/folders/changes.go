@@ -44,9 +44,10 @@ func (d *drawer) setPair() *programs.Program {
 	if v == "" || v == p.Value {
 		return nil
 	}
-	d.read(doc)
+	s := slots("attr", p.Key, "v", v)
+	pattern := d.find(doc, "file_set", p.Key, s)
 	d.setLine(doc, p, v)
-	return act(programs.Set, "file_set", slots("attr", p.Key, "v", v, "file", d.name(doc)))
+	return act(programs.Set, pattern, s)
 }
 
 // setIf changes what a file notes where that is what the request says, and leaves it where it is not.
@@ -98,18 +99,9 @@ func (d *drawer) setEvery() *programs.Program {
 	return act(programs.SetAll, "folder_set", slots("attr", key, "v", v, "folder", d.folderName(g.dir)))
 }
 
-// filter draws a condition on the rows of a table, with the numbers of those that meet it.
-func (d *drawer) filter(doc *Doc) (at []int, s map[string]string, ok bool) {
-	rows, s, ok := programs.Filter(d.r, &programs.World{Tables: []*programs.Table{doc.Table}, Listed: true}, doc.Table)
-	if !ok {
-		return nil, nil, false
-	}
-	for i, row := range doc.Table.Rows {
-		if slices.ContainsFunc(rows, func(o []any) bool { return &o[0] == &row[0] }) {
-			at = append(at, i)
-		}
-	}
-	return at, s, true
+// filter draws a query for rows of a table.
+func (d *drawer) filter(doc *Doc) (q programs.Query, s map[string]string, ok bool) {
+	return programs.Filter(d.r, &programs.World{Tables: []*programs.Table{doc.Table}, Listed: true}, doc.Table)
 }
 
 // writeFound writes what meets a condition into a new file.
@@ -118,21 +110,21 @@ func (d *drawer) writeFound() *programs.Program {
 	if doc == nil {
 		return nil
 	}
-	at, s, ok := d.filter(doc)
+	q, s, ok := d.filter(doc)
 	name := d.freeName(".txt")
-	if !ok || len(at) == 0 || len(at) > 8 || name == "" || d.f.has(name) {
+	if !ok || len(q.Rows()) == 0 || len(q.Rows()) > 8 || name == "" || d.f.has(name) {
 		return nil
 	}
 	var list []string
-	for _, i := range at {
-		label := doc.Table.NameOf(doc.Table.Rows[i])
+	for _, row := range q.Rows() {
+		label := doc.Table.NameOf(row)
 		if label == "" {
 			return nil
 		}
 		list = append(list, label)
 	}
 	d.read(doc)
-	d.change(Op{Do: Write, Path: name, New: strings.Join(list, "\n") + "\n"})
+	d.change(Op{Do: Write, Path: name, New: strings.Join(list, "\n") + "\n", Why: q.Working()})
 	s["file"], s["name"] = d.name(doc), name
 	return act(programs.SetAll, "items_write", s)
 }
@@ -226,9 +218,10 @@ func (d *drawer) removeItem() *programs.Program {
 	if itemNumber.MatchString(doc.lines()[item.line]) {
 		return nil
 	}
-	d.read(doc)
+	s := slots("item", item.Text)
+	pattern := d.find(doc, "item_remove", item.Text, s)
 	d.putLine(doc, item.line, nil)
-	return act(programs.Remove, "item_remove", slots("item", item.Text, "file", d.name(doc)))
+	return act(programs.Remove, pattern, s)
 }
 
 // tick ticks an entry off, or takes the tick away.
@@ -245,9 +238,10 @@ func (d *drawer) tick() *programs.Program {
 	case 'x':
 		pattern, line = "item_untick", strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(doc.lines()[item.line])
 	}
-	d.read(doc)
+	s := slots("item", item.Text)
+	pattern = d.find(doc, pattern, item.Text, s)
 	d.putLine(doc, item.line, &line)
-	return act(programs.Set, pattern, slots("item", item.Text, "file", d.name(doc)))
+	return act(programs.Set, pattern, s)
 }
 
 func (d *drawer) replaceItem() *programs.Program {
@@ -260,9 +254,10 @@ func (d *drawer) replaceItem() *programs.Program {
 		return nil
 	}
 	line := strings.Replace(doc.lines()[item.line], item.Text, text, 1)
-	d.read(doc)
+	s := slots("old", item.Text, "item", text)
+	pattern := d.find(doc, "item_replace", item.Text, s)
 	d.putLine(doc, item.line, &line)
-	return act(programs.Set, "item_replace", slots("old", item.Text, "item", text, "file", d.name(doc)))
+	return act(programs.Set, pattern, s)
 }
 
 // setAmount changes the amount with which an entry begins.
@@ -276,9 +271,10 @@ func (d *drawer) setAmount() *programs.Program {
 		return nil
 	}
 	line := strings.Replace(doc.lines()[item.line], amount, v, 1)
-	d.read(doc)
+	s := slots("word", thing, "v", v)
+	pattern := d.find(doc, "item_amount_set", thing, s)
 	d.putLine(doc, item.line, &line)
-	return act(programs.Set, "item_amount_set", slots("word", thing, "v", v, "file", d.name(doc)))
+	return act(programs.Set, pattern, s)
 }
 
 // moveItem takes an entry from one list to another.

@@ -200,9 +200,21 @@ func (d *drawer) noPair() *programs.Program {
 			return nil
 		}
 	}
+	if len(d.f.Docs) <= mostRead && d.r.IntN(5) < 2 && len(d.docs(func(o *Doc) bool { return o.says(key) })) == 0 {
+		d.everywhere()
+		d.readAll(d.f.Docs)
+		return question(programs.Unknown, "found_pair", slots("attr", key), "unknown",
+			"The "+key+" is not noted anywhere.")
+	}
 	d.read(doc)
 	return question(programs.Unknown, "file_pair", slots("attr", key, "file", d.name(doc)), "unknown",
 		"The "+key+" is not noted in "+path.Base(doc.Path)+".")
+}
+
+// says reports whether a file has a word of a key.
+func (d *Doc) says(key string) bool {
+	text := strings.ToLower(d.Path + "\n" + d.Text)
+	return slices.ContainsFunc(strings.Fields(key), func(word string) bool { return strings.Contains(text, word) })
 }
 
 // noFile asks for something of a file that is not there.

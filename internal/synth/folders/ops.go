@@ -27,8 +27,15 @@ type Op struct {
 	Path, To string
 	Paths    []string
 	Old, New string
-	Slip     bool // a guess that goes wrong
+	Slip     string // how it goes wrong, "" where it does not
+	Why      string // how somebody comes to it who has read the files; "": the request says it
 }
+
+// How an operation goes wrong, which shows how one goes on.
+const (
+	Refused   = "refused"   // there is no such file
+	Elsewhere = "elsewhere" // the file has not what is looked for
+)
 
 // Changes reports whether it changes the folder.
 func (o Op) Changes() bool {
@@ -144,6 +151,31 @@ func (d *drawer) everywhere() {
 func (d *drawer) read(doc *Doc) {
 	if d.name(doc) != doc.Path { // who is told the path need not look for it
 		d.around(path.Dir(doc.Path))
+	}
+	d.look(Op{Do: Show, Path: doc.Path})
+}
+
+// find reads the file that a request is about, and returns the pattern of its wording. What stands in no other file may
+// be asked for without a word of where it is.
+func (d *drawer) find(doc *Doc, pattern, thing string, s map[string]string) string {
+	if d.r.IntN(5) > 1 || len(thing) < 4 || slices.ContainsFunc(d.f.Docs, func(o *Doc) bool {
+		return o != doc && strings.Contains(strings.ToLower(o.Path+"\n"+o.Text), strings.ToLower(thing))
+	}) {
+		s["file"] = d.name(doc)
+		d.read(doc)
+		return pattern
+	}
+	d.seek(doc)
+	return "found_" + strings.TrimPrefix(strings.TrimPrefix(pattern, "file_"), "item_")
+}
+
+// seek reads a file of which nobody said where it is. At times another one is read first, which has not what is looked
+// for.
+func (d *drawer) seek(doc *Doc) {
+	d.everywhere()
+	other := d.one(func(o *Doc) bool { return o != doc && len(o.Text) <= mostText })
+	if other != nil && d.r.IntN(2) == 0 {
+		d.ops = append(d.ops, Op{Do: Show, Path: other.Path, Slip: Elsewhere})
 	}
 	d.look(Op{Do: Show, Path: doc.Path})
 }

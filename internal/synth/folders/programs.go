@@ -27,6 +27,11 @@ func (p *Plan) LeavesAll() bool {
 		p.Kind)
 }
 
+// Straight leaves out what goes wrong: held-out solutions have none of it.
+func (p *Plan) Straight() {
+	p.Ops = slices.DeleteFunc(p.Ops, func(o Op) bool { return o.Slip != "" })
+}
+
 // Guess has a file read at first where it would be if there were no folders, as people and models try; the server says
 // that it is not there. It does nothing where that cannot be.
 func (p *Plan) Guess() {
@@ -34,7 +39,7 @@ func (p *Plan) Guess() {
 	if at < 1 || path.Dir(p.Ops[at].Path) == "." || p.Ops[0].Changes() {
 		return
 	}
-	p.Ops = slices.Insert(p.Ops, 0, Op{Do: Show, Path: path.Base(p.Ops[at].Path), Slip: true})
+	p.Ops = slices.Insert(p.Ops, 0, Op{Do: Show, Path: path.Base(p.Ops[at].Path), Slip: Refused})
 }
 
 // Organize is the kind of programs that move, rename and copy files. The other kinds are those of package programs.
@@ -300,6 +305,10 @@ func (d *drawer) open(p *programs.Program) {
 	if len(p.Tables) == 1 && (p.Tables[0].One == "entry" || d.r.IntN(2) == 0) {
 		p.In(d.name(first))
 		d.read(first)
+		return
+	}
+	if len(p.Tables) == 1 {
+		d.seek(first)
 		return
 	}
 	d.everywhere()

@@ -16,8 +16,9 @@ func (d *drawer) lookPair() *programs.Program {
 		return nil
 	}
 	p := pick(d.r, doc.Pairs)
-	d.read(doc)
-	return question(programs.Lookup, "file_pair", slots("attr", p.Key, "file", d.name(doc)), "text", p.Value)
+	s := slots("attr", p.Key)
+	return question(programs.Lookup, d.find(doc, "file_pair", p.Key, s), s, "text", p.Value).
+		Work(doc.quote(p.line))
 }
 
 // lastOf asks for the last line of a file.
@@ -99,7 +100,7 @@ func (d *drawer) mentionWhich() *programs.Program {
 	d.around(dir)
 	d.readAll(all)
 	return question(programs.List, "mention_which", slots("folder", d.folderName(dir), "word", word), "list",
-		names(found)...)
+		names(found)...).Work(through(names(all), func(i int) bool { return slices.Contains(found, all[i]) })...)
 }
 
 // mentionFile asks in which file a word is.
@@ -117,7 +118,8 @@ func (d *drawer) mentionFile() *programs.Program {
 	}
 	d.everywhere()
 	d.readAll(d.f.Docs)
-	return question(programs.Lookup, "mention_file", slots("word", word), "text", path.Base(doc.Path))
+	return question(programs.Lookup, "mention_file", slots("word", word), "text", path.Base(doc.Path)).
+		Work(doc.quote(slices.IndexFunc(doc.lines(), wordIn(word).MatchString)))
 }
 
 // join asks for what the file notes that a row of another file names.
@@ -145,7 +147,8 @@ func (d *drawer) join() *programs.Program {
 		d.look(Op{Do: Show, Path: other.Path})
 		s := t.Slots(row)
 		s["ref"], s["refone"], s["attr"] = programs.Words(c.Name), programs.Words(c.Name), p.Key
-		q := question(programs.Join, "join", s, "text", p.Value)
+		q := question(programs.Join, "join", s, "text", p.Value).
+			Work(t.NameOf(row)+": "+programs.Show(row[i]), other.quote(p.line))
 		q.In(d.name(doc))
 		return q
 	}
@@ -172,7 +175,8 @@ func (d *drawer) countItems() *programs.Program {
 		return nil
 	}
 	d.read(doc)
-	return question(programs.Count, pattern, s, "number", number(len(items)))
+	return question(programs.Count, pattern, s, "number", number(len(items))).
+		Work(programs.Numbered(texts(items))...)
 }
 
 func (d *drawer) listItems() *programs.Program {
@@ -223,13 +227,17 @@ func (d *drawer) openItems() *programs.Program {
 	}
 	s := slots("file", d.name(doc))
 	d.read(doc)
+	box := func(want rune) []string {
+		return through(texts(doc.Items), func(i int) bool { return (doc.Items[i].Box == ' ') == (want == ' ') })
+	}
 	switch n := d.r.IntN(3); {
 	case n == 0:
-		return question(programs.Count, "boxes_count", s, "number", number(len(open)))
+		return question(programs.Count, "boxes_count", s, "number", number(len(open))).
+			Work(append(box(' '), programs.Numbered(open)...)...)
 	case n == 1 && len(done) > 0:
-		return question(programs.List, "boxes_done", s, "list", done...)
+		return question(programs.List, "boxes_done", s, "list", done...).Work(box('x')...)
 	case len(open) > 0 && len(open) < 9:
-		return question(programs.List, "boxes_open", s, "list", open...)
+		return question(programs.List, "boxes_open", s, "list", open...).Work(box(' ')...)
 	}
 	return nil
 }
@@ -254,13 +262,15 @@ func (d *drawer) inBoth() *programs.Program {
 	if len(both) == 0 || len(only) == 0 || len(only) > 8 {
 		return nil
 	}
+	inB := func(i int) bool { return slices.ContainsFunc(texts(b.Items), sameText(a.Items[i].Text)) }
 	s := slots("file", d.name(a), "file2", d.name(b))
 	d.read(a)
 	d.read(b)
 	if d.r.IntN(2) == 0 {
-		return question(programs.List, "items_both", s, "list", both...)
+		return question(programs.List, "items_both", s, "list", both...).Work(through(texts(a.Items), inB)...)
 	}
-	return question(programs.List, "items_only", s, "list", only...)
+	return question(programs.List, "items_only", s, "list", only...).
+		Work(through(texts(a.Items), func(i int) bool { return !inB(i) })...)
 }
 
 // filesIn draws a folder with files in it.
@@ -277,14 +287,16 @@ func (d *drawer) countFiles() *programs.Program {
 		}
 		all := d.docs(func(doc *Doc) bool { return path.Ext(doc.Path) == ext })
 		d.everywhere()
-		return question(programs.Count, "files_kind", slots("ext", kindName(ext)), "number", number(len(all)))
+		return question(programs.Count, "files_kind", slots("ext", kindName(ext)), "number", number(len(all))).
+			Work(programs.Numbered(names(all))...)
 	}
 	dir, docs := d.filesIn()
 	if len(docs) < 2 {
 		return nil
 	}
 	d.around(dir)
-	return question(programs.Count, "files_count", slots("folder", d.folderName(dir)), "number", number(len(docs)))
+	return question(programs.Count, "files_count", slots("folder", d.folderName(dir)), "number", number(len(docs))).
+		Work(programs.Numbered(names(docs))...)
 }
 
 // kindName is what people call files with an ending; "" where they do not.
@@ -351,22 +363,24 @@ func (d *drawer) countLines() *programs.Program {
 	if doc == nil {
 		return nil
 	}
-	word, n := d.word(doc), 0
+	word := d.word(doc)
 	if word == "" {
 		return nil
 	}
+	var found []string
 	for _, line := range doc.lines() {
 		if wordIn(word).MatchString(line) {
-			n++
+			found = append(found, strings.TrimSpace(line))
 		} else if strings.Contains(strings.ToLower(line), strings.ToLower(word)) {
 			return nil
 		}
 	}
-	if n < 2 {
+	if len(found) < 2 {
 		return nil
 	}
 	d.read(doc)
-	return question(programs.Count, "mention_lines", slots("word", word, "file", d.name(doc)), "number", number(n))
+	return question(programs.Count, "mention_lines", slots("word", word, "file", d.name(doc)), "number",
+		number(len(found))).Work(programs.Numbered(found)...)
 }
 
 // amountItem is an entry that begins with a number: "225 g butter", "2 onions".
@@ -392,12 +406,13 @@ func (d *drawer) amount() (doc *Doc, item Item, amount, thing string) {
 }
 
 func (d *drawer) lookAmount() *programs.Program {
-	doc, _, amount, thing := d.amount()
+	doc, item, amount, thing := d.amount()
 	if doc == nil {
 		return nil
 	}
-	d.read(doc)
-	return question(programs.Lookup, "item_amount", slots("word", thing, "file", d.name(doc)), "text", amount)
+	s := slots("word", thing)
+	return question(programs.Lookup, d.find(doc, "item_amount", thing, s), s, "text", amount).
+		Work(item.Text)
 }
 
 // asAnswer asks for a number or a name and has it written to a new file.
@@ -408,6 +423,19 @@ func (d *drawer) asAnswer() *programs.Program {
 	if p == nil || len(p.Answer.Values) != 1 || name == "" || d.f.has(name) {
 		return nil
 	}
-	d.change(Op{Do: Write, Path: name, New: p.Answer.Values[0] + "\n"})
+	d.change(Op{Do: Write, Path: name, New: p.Answer.Values[0] + "\n", Why: p.TakeWorking()})
 	return p.Behind(act(programs.Insert, "answer_write", slots("name", name)))
+}
+
+// quote is a line of a file, behind the file's name.
+func (d *Doc) quote(line int) string {
+	return path.Base(d.Path) + ": " + strings.TrimSpace(d.lines()[line])
+}
+
+// through goes through things and says of each whether it is one of those that are asked for.
+func through(things []string, is func(int) bool) (lines []string) {
+	for i, thing := range things {
+		lines = append(lines, thing+map[bool]string{true: " - yes", false: " - no"}[is(i)])
+	}
+	return lines
 }

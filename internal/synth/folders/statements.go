@@ -34,6 +34,7 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 		steps := p.Steps
 		p.Steps, p.Result = nil, nil
 		d.open(p)
+		looked := len(d.ops)
 		for i, t := range w.Tables {
 			doc := d.f.of(t)
 			was := doc.lines()
@@ -48,6 +49,9 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 		writes := slices.ContainsFunc(steps, func(s programs.Step) bool { return s.Writes })
 		if changes := slices.ContainsFunc(d.ops, Op.Changes); changes != writes {
 			return nil
+		}
+		if looked < len(d.ops) {
+			d.ops[looked].Why = p.TakeWorking()
 		}
 		return p
 	}

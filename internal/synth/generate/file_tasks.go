@@ -183,15 +183,17 @@ func (s *filing) tasks(ctx context.Context, index int) (
 		if c.Split == "" {
 			c.Split = s.m.drawSplit(p.Key())
 		}
-		if c.Split == scenario.Train && random.Float64() < shareSlips {
+		switch {
+		case c.Split != scenario.Train:
+			p.Straight()
+		case random.Float64() < shareSlips:
 			p.Guess()
 		}
 		var writes []Call
 		for _, o := range p.Ops {
 			call := s.files.call(o)
-			if o.Slip {
-				call.Slip = slipRefused
-			}
+			call.Why = o.Why
+			call.Slip = o.Slip
 			if c.Calls = append(c.Calls, call); o.Changes() {
 				writes = append(writes, call)
 			}

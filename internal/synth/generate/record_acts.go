@@ -396,10 +396,11 @@ func (m *maker) changeAll(
 	pattern string,
 	slots map[string]string,
 ) (*programs.Program, []Call) {
-	rows, all, ok := programs.Filter(r, s.World, t)
-	if !ok || len(rows) > mostAtOnce {
+	q, all, ok := programs.Filter(r, s.World, t)
+	if !ok || len(q.Rows()) > mostAtOnce {
 		return nil, nil
 	}
+	rows := q.Rows()
 	all["table"] = t.Name
 	if slots != nil {
 		all["verb"] = slots["verb"]
@@ -411,15 +412,16 @@ func (m *maker) changeAll(
 		}
 		calls = append(calls, Call{Tool: a.tool.Name, Arguments: withLeaf(a.sample, a.keyAt, row[a.key])})
 	}
-	return programs.NewAct(programs.SetAll, pattern, all), calls
+	return programs.NewAct(programs.SetAll, pattern, all), because(q, calls)
 }
 
 // setAll gives a property of all things that match another value.
 func (m *maker) setAll(r *rand.Rand, s *shelf, t *programs.Table, a act) (*programs.Program, []Call) {
-	rows, all, ok := programs.Filter(r, s.World, t)
-	if !ok || len(rows) == 0 || len(rows) > mostAtOnce {
+	q, all, ok := programs.Filter(r, s.World, t)
+	if !ok || len(q.Rows()) == 0 || len(q.Rows()) > mostAtOnce {
 		return nil, nil
 	}
+	rows := q.Rows()
 	v := m.newValue(r, t, a, rows[0])
 	if v == nil {
 		return nil, nil
@@ -435,7 +437,16 @@ func (m *maker) setAll(r *rand.Rand, s *shelf, t *programs.Table, a act) (*progr
 				Arguments: withLeaf(withLeaf(a.sample, a.keyAt, row[a.key]), a.valAt, v)})
 		}
 	}
-	return programs.NewAct(programs.SetAll, "set_all", all), calls
+	return programs.NewAct(programs.SetAll, "set_all", all), because(q, calls)
+}
+
+// because puts how the things are found before the first call that changes one.
+func because(q programs.Query, calls []Call) []Call {
+	if len(calls) > 1 {
+		q.ByKey = true
+		calls[1].Why = q.Working()
+	}
+	return calls
 }
 
 // insertRecord adds a thing with given values.

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"hone/internal/synth/folders"
 	"hone/internal/synth/programs"
 )
 
-// How a slip shows: the server refuses it, finds nothing, or says what it has just said.
+// How a slip shows: the server refuses it, finds nothing, or says what it has just said. What is read elsewhere says
+// something else.
 const (
-	slipRefused = "refused"
+	slipRefused = folders.Refused
 	slipEmpty   = "nothing"
 	slipAgain   = "again" // the same is answered as just before
 )

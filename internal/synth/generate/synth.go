@@ -87,9 +87,13 @@ type Call struct {
 	Within    string          `json:"within,omitempty"`
 	// how a call goes wrong that is shown and not learnt; "": it is none
 	Slip string `json:"slip,omitempty"`
+	// how somebody comes to it who has read the results before; no part of what is played
+	Why string `json:"-"`
 }
 
-func (c Call) gold() scenario.Gold { return scenario.Gold{Name: c.Tool, Arguments: c.Arguments} }
+func (c Call) gold() scenario.Gold {
+	return scenario.Gold{Name: c.Tool, Arguments: c.Arguments, Reasoning: c.Why}
+}
 
 func (c Call) key() string { return c.Tool + string(c.Arguments) }
 

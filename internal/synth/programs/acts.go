@@ -124,6 +124,8 @@ func tablesOf(t *Table, where []Cond, others ...*Table) []*Table {
 // changing are the steps of a change: a look at the rows that it is about, and the change.
 func (d *drawer) changing(t *Table, where []Cond, named bool, change func([]Cond) Step) []Step {
 	look, exact := d.before(t, where, named)
+	q := d.those(t, where)
+	d.found = &q
 	return []Step{look, change(exact)}
 }
 

@@ -54,16 +54,16 @@ func (t *Table) NameOf(row []any) string {
 	return name
 }
 
-// Filter draws a condition on a table, with the rows that meet it and the slots that say it: a phrase, or a noun.
-func Filter(r *rand.Rand, w *World, t *Table) (rows [][]any, slots map[string]string, ok bool) {
+// Filter draws a query for what meets a condition, with the slots that say this: a phrase, or a noun.
+func Filter(r *rand.Rand, w *World, t *Table) (q Query, slots map[string]string, ok bool) {
 	d := &drawer{r: r, w: w}
 	c, phrase, ok := d.condition(t, t.Label)
 	if !ok {
-		return nil, nil, false
+		return Query{}, nil, false
 	}
 	slots = d.about(t)
 	slots["filter"] = phrase
-	return t.rows([]Cond{c}), slots, true
+	return d.those(t, []Cond{c}), slots, true
 }
 
 // Edge says which columns of a table make its rows relations: from one thing to another, of a type. ok is false where

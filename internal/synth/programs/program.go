@@ -100,6 +100,8 @@ type Program struct {
 	slots   map[string]string // what stands in them
 	given   [][2]string       // of a new thing: properties and their values
 	then    *Program          // behind it, in one message
+	query   *Query            // that has the answer, where somebody computes it from the rows; nil: none
+	working string            // of what is no query
 }
 
 // Changes reports whether the program changes anything.
@@ -167,6 +169,7 @@ type drawer struct {
 	plain     bool        // things are named in full
 	looked    []Step      // at the values of a column, before it is compared with one that is said in another form
 	gave      [][2]string // properties of a new thing, and their values
+	found     *Query      // the things that are changed
 }
 
 // tries bounds how often a draw that comes to nothing is made again.
@@ -179,8 +182,12 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 		if p := d.draw(kind); p != nil {
 			p.Kind = kind
 			if w.Listed {
+				if p.query == nil {
+					p.query = d.found
+				}
 				return p
 			}
+			p.computes()
 			if !w.Cased {
 				p.lower(r)
 			}
@@ -397,7 +404,7 @@ func (q Query) tables() (list []*Table) {
 }
 
 func (q Query) program(pattern string, slots map[string]string, a Answer) *Program {
-	p := &Program{pattern: pattern, slots: slots, Answer: a, Steps: []Step{{SQL: q.SQL()}}, Tables: q.tables()}
+	p := &Program{pattern: pattern, slots: slots, Answer: a, Steps: []Step{{SQL: q.SQL()}}, Tables: q.tables(), query: &q}
 	for _, v := range q.Run() {
 		p.Result = append(p.Result, Show(v))
 	}

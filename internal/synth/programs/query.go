@@ -46,7 +46,8 @@ type Query struct {
 	Of     int // as of Cond; -1
 	Order  int // column that sorts, -1: none
 	Desc   bool
-	Limit  int // 0: all
+	Limit  int  // 0: all
+	ByKey  bool // its working names the key of each row, by which calls take it
 }
 
 func (t *Table) value(row []any, column, of int) any {
@@ -90,6 +91,9 @@ func (c Cond) holds(t *Table, row []any) bool {
 	}
 	return v != nil && less(v, c.Value)
 }
+
+// Rows are those that meet the conditions.
+func (q Query) Rows() [][]any { return q.Table.rows(q.Where) }
 
 func (t *Table) rows(where []Cond) (list [][]any) {
 	for _, row := range t.Rows {

@@ -58,6 +58,9 @@ func needed() map[string]string {
 		"items_count_head": "file head", "items_list": "file", "items_list_head": "file head",
 		"items_only": "file file2", "items_write": "file filter many name", "last_line": "file",
 		"line_add": "file item", "mention_file": "word", "mention_lines": "file word",
+		"found_pair": "attr", "found_set": "attr v", "found_remove": "item", "found_tick": "item",
+		"found_untick":  "item",
+		"found_replace": "item old", "found_amount": "word", "found_amount_set": "v word",
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
 }

@@ -1,0 +1,185 @@
+package programs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	mostGone    = 24  // rows that are gone through one by one
+	mostWorking = 900 // bytes
+)
+
+// Working is how somebody comes to the answer who has the rows before them: what each says of the conditions, and what
+// is counted or added up. "" where a statement computes it, or there is nothing to find.
+//
+//	Ghent: confirmed, 450 - yes
+//	Rouen: open, 350 - no
+//	Lille: confirmed, 600 - yes
+//	450 + 600 = 1050
+func (p *Program) Working() string {
+	text := p.own()
+	if p.then != nil {
+		text = strings.TrimSpace(text + "\n" + p.then.Working())
+	}
+	if len(text) > mostWorking {
+		return ""
+	}
+	return text
+}
+
+// own is the working without that of what stands behind it.
+func (p *Program) own() string {
+	if p.query != nil {
+		return p.query.Working()
+	}
+	return p.working
+}
+
+// Work sets the working of a program that is no query.
+func (p *Program) Work(lines ...string) *Program {
+	p.working = strings.Join(lines, "\n")
+	return p
+}
+
+// TakeWorking is the working where it stands before something else than the answer: it is then no more the answer's.
+func (p *Program) TakeWorking() string {
+	text := p.own()
+	p.query, p.working = nil, ""
+	if len(text) > mostWorking {
+		return ""
+	}
+	return text
+}
+
+// computes says that a statement does the work of a program.
+func (p *Program) computes() {
+	for ; p != nil; p = p.then {
+		p.query = nil
+	}
+}
+
+// those asks for the names of the rows that meet some conditions.
+func (d *drawer) those(t *Table, where []Cond) Query {
+	return Query{Table: t, Where: where, Column: t.Label, Of: -1, Order: -1}
+}
+
+// Working goes through the rows. Where one is named, the others are not looked at.
+func (q Query) Working() string {
+	t, found := q.Table, q.Table.rows(q.Where)
+	named := slices.ContainsFunc(q.Where, func(c Cond) bool { return c.Column == t.Label && c.Op == Is })
+	rows, tells := found, false
+	if len(q.Where) > 0 && !named && len(t.Rows) <= mostGone {
+		rows, tells = t.Rows, true
+	}
+	if len(rows) > mostGone {
+		return ""
+	}
+	var lines []string
+	for _, row := range rows {
+		line, said := t.rowLabel(row), q.says(row)
+		if said == "" && !tells {
+			continue
+		}
+		if q.ByKey && t.Key >= 0 && t.Key != t.Label {
+			line += " (" + Show(row[t.Key]) + ")"
+		}
+		if said != "" {
+			line += ": " + said
+		}
+		if tells {
+			holds := !slices.ContainsFunc(q.Where, func(c Cond) bool { return !c.holds(t, row) })
+			line += map[bool]string{true: " - yes", false: " - no"}[holds]
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(append(lines, q.sum(found)...), "\n")
+}
+
+// says is what a row says of the conditions, of the order and of what is asked for.
+func (q Query) says(row []any) string {
+	t := q.Table
+	var said []string
+	say := func(column, of int) {
+		c := t.Columns[column]
+		if column == t.Label && of < 0 {
+			return
+		}
+		v := c.show(row[column])
+		if c.Ref != nil {
+			v = t.show(column, row)
+			if to := c.Ref.byKey(row[column]); of >= 0 && to != nil {
+				v += " " + c.Ref.Columns[of].show(to[of])
+			}
+		}
+		if strings.TrimSpace(v) == "" {
+			v = "none"
+		}
+		if !slices.Contains(said, v) {
+			said = append(said, v)
+		}
+	}
+	for _, c := range q.Where {
+		say(c.Column, c.Of)
+	}
+	if q.Order >= 0 {
+		say(q.Order, -1)
+	}
+	if q.Agg != "COUNT" {
+		say(q.Column, q.Of)
+	}
+	return strings.Join(said, ", ")
+}
+
+// sum is what the rows that were found come to.
+func (q Query) sum(found [][]any) []string {
+	switch q.Agg {
+	case "COUNT":
+		return Numbered(labels(q.Table, found))
+	case "SUM", "AVG":
+		return q.added(found)
+	}
+	return nil
+}
+
+func labels(t *Table, rows [][]any) (list []string) {
+	for _, row := range rows {
+		list = append(list, t.rowLabel(row))
+	}
+	return list
+}
+
+// Numbered counts things: "1 Ghent, 2 Lille". Of none it is nothing.
+func Numbered(things []string) []string {
+	if len(things) == 0 {
+		return nil
+	}
+	var parts []string
+	for i, thing := range things {
+		parts = append(parts, fmt.Sprint(i+1, " ", thing))
+	}
+	return []string{strings.Join(parts, ", ")}
+}
+
+// added adds the values up one after the other, and divides them for a mean.
+func (q Query) added(rows [][]any) (lines []string) {
+	total, n := any(nil), 0
+	for _, row := range rows {
+		v := q.shows().units(q.Table.value(row, q.Column, q.Of))
+		if _, ok := asFloat(v); !ok {
+			continue
+		}
+		if n++; n == 1 {
+			total = v
+			continue
+		}
+		next := aggregate("SUM", []any{total, v})[0]
+		lines = append(lines, fmt.Sprintf("%s + %s = %s", Show(total), Show(v), Show(next)))
+		total = next
+	}
+	if x, _ := asFloat(total); q.Agg == "AVG" && n > 1 {
+		lines = append(lines, fmt.Sprintf("%s / %d = %s", Show(total), n, Show(x/float64(n))))
+	}
+	return lines
+}
