@@ -48,7 +48,7 @@ func (s *Server) desk(f *followed) (*desk, error) {
 	if d := s.desks[f.Key]; d != nil {
 		return d, nil
 	}
-	if o, err := s.overview(f); err == nil && o.Live {
+	if o, err := s.outline(f); err == nil && o.Live {
 		return nil, &fault.Error{
 			Code:  fault.CodeUsage,
 			What:  "the run still goes on, and traces are curated once it has ended",

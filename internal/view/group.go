@@ -19,11 +19,17 @@ type Group struct {
 
 // group reads one.
 func (f *followed) group(stage string, step int, scenario string) (Group, error) {
-	out := Group{Names: f.index.attempts(stage, step, scenario), Advantages: [][]float64{}, Says: []string{}}
+	names, whole := f.index.attempts(stage, step, scenario)
+	out := Group{Names: names, Advantages: [][]float64{}, Says: []string{}}
 	if x := f.scenarios()[scenario]; x != nil {
 		out.Asks = x.Asks()
 	}
-	err := records.ReadLedger(f.Path, func(l *run.Ledger) error {
+	err := records.ReadLedger(f.Path, func(l *run.Ledger) (err error) {
+		if !whole { // a link opens before the index is read
+			if out.Names, err = attemptsIn(l, stage, step, scenario); err != nil {
+				return err
+			}
+		}
 		for _, name := range out.Names {
 			found, err := f.findIn(l, name)
 			if err != nil {
@@ -37,21 +43,44 @@ func (f *followed) group(stage string, step int, scenario string) (Group, error)
 	return out, err
 }
 
-// attempts are the names of those at a scenario in a step, by rollout.
-func (x *Index) attempts(stage string, step int, scenario string) []string {
+// attempts are the names of those at a scenario in a step, by rollout; whole is whether all rows were read.
+func (x *Index) attempts(stage string, step int, scenario string) (names []string, whole bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var found []*row
+	var found attempts
 	for i := range x.rows {
 		if r := &x.rows[i]; r.step == step && x.stages.names[r.stage] == stage &&
 			x.scenarios.names[r.scenario] == scenario {
-			found = append(found, r)
+			found = append(found, attempt{r.id, r.rollout})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *row) int { return a.rollout - b.rollout })
+	return found.names(), x.whole
+}
+
+// attemptsIn are the same, from the ledger's rows of the step.
+func attemptsIn(l *run.Ledger, stage string, step int, scenario string) ([]string, error) {
+	rows, err := l.Trajectories(stage, step)
+	var found attempts
+	for _, row := range rows {
+		if e, err := recordOf(row); err == nil && e.ScenarioID == scenario {
+			found = append(found, attempt{row.ID, e.Rollout})
+		}
+	}
+	return found.names(), err
+}
+
+type attempt struct {
+	name    string
+	rollout int
+}
+
+type attempts []attempt
+
+func (a attempts) names() []string {
+	slices.SortStableFunc(a, func(a, b attempt) int { return a.rollout - b.rollout })
 	names := []string{}
-	for _, r := range found {
-		names = append(names, r.id)
+	for _, x := range a {
+		names = append(names, x.name)
 	}
 	return names
 }

@@ -43,8 +43,35 @@ func (d *dictionary) at(name string) int {
 	return len(d.names) - 1
 }
 
-// readAtOnce is how many rows are read under one lock of the database, so that whoever writes is not held up.
-const readAtOnce = 256
+// Reading has readAtOnce rows under one lock of the database, so that whoever writes is not held up, and is readAhead
+// rows ahead of their parsing: few, for each may be megabytes.
+const (
+	readAtOnce = 256
+	readAhead  = 8
+)
+
+// placed are rows on their way from the ledger to the index.
+type placed struct {
+	rows chan placedRow
+	err  error // once rows is closed
+}
+
+type placedRow struct {
+	place int64
+	row   run.TrajectoryRow
+}
+
+// read sends all that lie behind a place, and closes the channel.
+func (p *placed) read(l *run.Ledger, place int64) {
+	defer close(p.rows)
+	for n := readAtOnce; n == readAtOnce && p.err == nil; {
+		n = 0
+		p.err = l.EachAfter(place, readAtOnce, func(at int64, t run.TrajectoryRow) {
+			n, place = n+1, at
+			p.rows <- placedRow{at, t}
+		})
+	}
+}
 
 // read takes in what was put since it was last called; changed reports whether that was anything. told is called as
 // rows come in.
@@ -63,22 +90,20 @@ func (x *Index) read(l *run.Ledger, told func()) (changed bool, err error) {
 			return false, err
 		}
 	}
-	for {
-		n, place := 0, int64(0)
-		if len(x.rows) > 0 {
-			place = x.rows[len(x.rows)-1].place
+	place := int64(0)
+	if !first {
+		place = x.rows[len(x.rows)-1].place
+	}
+	n, rows := 0, placed{rows: make(chan placedRow, readAhead)}
+	go rows.read(l, place)
+	for r := range rows.rows {
+		x.put(r.place, r.row)
+		if n++; n%readAtOnce == 0 {
+			told()
 		}
-		err := l.EachAfter(place, readAtOnce, func(place int64, t run.TrajectoryRow) {
-			n++
-			x.put(place, t)
-		})
-		if err != nil {
-			return true, err
-		}
-		if n < readAtOnce {
-			break
-		}
-		told()
+	}
+	if rows.err != nil {
+		return true, rows.err
 	}
 	places, last, err := l.ScoresAfter(x.score)
 	if err != nil {
@@ -134,10 +159,11 @@ func (x *Index) find(place int64) (i int, there bool) {
 
 // put takes a row in, in the place of the one that was there.
 func (x *Index) put(place int64, t run.TrajectoryRow) {
+	e, err := recordOf(t)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i, there := x.find(place)
-	r := x.rowOf(place, t, !there)
+	r := x.rowOf(place, t, e, err, !there)
 	x.seq++
 	r.seq = x.seq
 	if !there {

@@ -5,13 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/job"
 	"hone/internal/run"
 )
 
@@ -163,6 +167,49 @@ func TestRowIsTheTrajectorys(t *testing.T) {
 	for text, want := range map[string]int{"INSECT TASK-07 ladder": 5, "no such words": 0} {
 		if got := x.Search(text); len(got) != want {
 			t.Errorf("%q is in %v, want %d rows", text, got, want)
+		}
+	}
+}
+
+// A link to a group opens as well before the rows are read as behind it: the ledger and the index name the same
+// attempts.
+func TestAttemptsBeforeAndBehindTheIndex(t *testing.T) {
+	_, l := followedRun(t, 240)
+	x := &Index{}
+	if names, whole := x.attempts("grpo", 2, "task-05"); len(names) > 0 || whole {
+		t.Errorf("an index that nothing was read into has %q", names)
+	}
+	read(t, x, l)
+	for step, scenario := range map[int]string{2: "task-05", 3: "task-06", 4: "none", 5000: "task-05"} {
+		names, whole := x.attempts("grpo", step, scenario)
+		ledgers, err := attemptsIn(l, "grpo", step, scenario)
+		check(t, err)
+		if !whole || !slices.Equal(names, ledgers) || (len(names) == groupSize) != (step < 4) {
+			t.Errorf("step %d, %s: %q in the index, %q in the ledger", step, scenario, names, ledgers)
+		}
+	}
+}
+
+// The first screen does not wait for trajectories: who asks of metrics alone does not begin to read rows.
+func TestOverviewReadsNoRows(t *testing.T) {
+	d, _ := followedRun(t, 120)
+	s := &Server{Env: job.Env{Host: quiet(t)}, Runs: []string{d.Path}}
+	s.open()
+	handler, err := s.handler(t.Context())
+	if err != nil {
+		t.Skip(err) // the page is not built
+	}
+	for _, ask := range []struct {
+		path  string
+		reads bool
+	}{{"runs", false}, {"overview?run=run", false}, {"series?run=run&stage=grpo", false}, {"rows?run=run", true}} {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest("GET", "/api/"+ask.path, nil))
+		reads := true
+		s.runs[0].once.Do(func() { reads = false })
+		s.runs[0].once = sync.Once{}
+		if answer.Code != http.StatusOK || reads != ask.reads {
+			t.Errorf("%s: %d %s; it reads rows: %v", ask.path, answer.Code, answer.Body, reads)
 		}
 	}
 }

@@ -81,10 +81,19 @@ type Measured struct {
 // lastSteps is over how many steps the present is judged.
 const lastSteps = 10
 
-// overview reads a run's. What cannot be read is said in it, and the rest is there.
-func (s *Server) overview(f *followed) (Overview, error) {
-	o := Overview{Key: f.Key, Name: f.Key, Path: f.Path, Facts: [][2]string{}, Stages: []StageFacts{},
-		Checkpoints: []CheckpointMark{}, Words: []string{}, Alerts: []Alert{}, Panels: Panels()}
+// outline is what of an overview no metric is read for.
+type outline struct {
+	Overview
+	summary run.Summary
+	config  config.Config
+	begun   job.Begun
+	resume  string // what goes on with the run, "" where it has ended
+}
+
+// outline reads a run's.
+func (s *Server) outline(f *followed) (outline, error) {
+	o := outline{Overview: Overview{Key: f.Key, Name: f.Key, Path: f.Path, Facts: [][2]string{}, Stages: []StageFacts{},
+		Checkpoints: []CheckpointMark{}, Words: []string{}, Alerts: []Alert{}, Panels: Panels()}}
 	summary, err := run.Summarize(f.Path)
 	if err != nil {
 		return o, err
@@ -92,42 +101,49 @@ func (s *Server) overview(f *followed) (Overview, error) {
 	if s.ends && summary.InUseBy == strconv.Itoa(os.Getpid()) {
 		summary.InUseBy = ""
 	}
+	o.summary = summary
 	o.Name, o.Created, o.Live, o.Attempts = summary.Name, summary.Created, summary.InUseBy != "", summary.NumAttempts
-	state, resume := s.Env.Table.State(summary)
-	o.State = state
+	o.State, o.resume = s.Env.Table.State(summary)
 	for _, c := range summary.Checkpoints {
 		o.Checkpoints = append(o.Checkpoints, CheckpointMark{c.Stage, c.Step})
 	}
-	var begun job.Begun
-	if json.Unmarshal(summary.Version, &begun) == nil && begun.Verb != "" {
-		o.Verb = "hone " + begun.Verb
+	if json.Unmarshal(summary.Version, &o.begun) == nil && o.begun.Verb != "" {
+		o.Verb = "hone " + o.begun.Verb
 	}
-	c, err := configOf(f.Path)
-	if err != nil {
+	if o.config, err = configOf(f.Path); err != nil {
 		o.Trouble = err.Error()
+	}
+	return o, nil
+}
+
+// overview reads a run's. What cannot be read is said in it, and the rest is there.
+func (s *Server) overview(f *followed) (Overview, error) {
+	o, err := s.outline(f)
+	if err != nil {
+		return o.Overview, err
 	}
 	err = records.ReadLedger(f.Path, func(l *run.Ledger) error {
 		if newer, err := l.Newer(); err == nil && newer != "" {
 			o.Trouble = newer
 		}
-		series, err := f.series(l, summary.Created)
+		series, err := f.series(l, o.Created)
 		if err != nil {
 			return err
 		}
-		o.addStages(summary.Stages, series)
+		o.addStages(o.summary.Stages, series)
 		o.Words = append(o.Words, metrics.AddUp(series).Lines()...)
-		o.Cards = cardsOf(c, summary, series)
-		if !o.Live && resume == "" { // it took as many steps as it was to take, whatever was planned
+		o.Cards = cardsOf(o.config, o.summary, series)
+		if !o.Live && o.resume == "" { // it took as many steps as it was to take, whatever was planned
 			o.Cards.Steps, o.Cards.Left = 0, nil
 		}
-		if err := o.Cards.measure(l, series, c); err != nil {
+		if err := o.Cards.measure(l, series, o.config); err != nil {
 			return err
 		}
 		o.Alerts = append(o.Alerts, alertsOf(series, o.Cards)...)
 		return nil
 	})
-	o.addFacts(c, begun)
-	return o, err
+	o.addFacts(o.config, o.begun)
+	return o.Overview, err
 }
 
 func (o *Overview) addFacts(c config.Config, begun job.Begun) {
@@ -185,13 +201,7 @@ func cardsOf(c config.Config, s run.Summary, series []metrics.Row) Cards {
 	if spent.JudgeCost > 0 || c.Judge.BudgetUSD > 0 {
 		out.Cost = &spent.JudgeCost
 	}
-	for _, name := range []string{"grpo", "dpo", "sft"} {
-		if slices.ContainsFunc(s.Stages,
-			func(x run.StageSummary) bool { return x.Name == name && (x.NumSteps > 0 || x.Status != "") }) {
-			out.MainStage = name
-			break
-		}
-	}
+	out.MainStage = mainStage(s.Stages)
 	last := tail(series, out.MainStage, lastSteps)
 	if len(last) == 0 {
 		return out
@@ -219,6 +229,17 @@ func cardsOf(c config.Config, s run.Summary, series []metrics.Row) Cards {
 			Step: last[len(last)-1].Step}
 	}
 	return out
+}
+
+// mainStage is the one that trains, the last where several do; "" where none does.
+func mainStage(stages []run.StageSummary) string {
+	for _, name := range []string{"grpo", "dpo", "sft"} {
+		if slices.ContainsFunc(stages,
+			func(x run.StageSummary) bool { return x.Name == name && (x.NumSteps > 0 || x.Status != "") }) {
+			return name
+		}
+	}
+	return ""
 }
 
 // tail are the last rows of a stage.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -112,9 +113,8 @@ type length int
 func (n *length) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	value, err := d.ReadValue()
 	*n = 0
-	if err == nil && value.Kind() == '[' &&
-		len(slices.DeleteFunc(value.Clone(), func(b byte) bool { return b == ' ' || b == '\n' })) > 2 {
-		*n = length(1 + strings.Count(string(value), ","))
+	if err == nil && value.Kind() == '[' && len(bytes.Trim(value, "[] \n")) > 0 {
+		*n = length(1 + bytes.Count(value, []byte(",")))
 	}
 	return err
 }
@@ -142,16 +142,21 @@ func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // mostSearched is how many bytes of an episode are looked through.
 const mostSearched = 2000
 
-// rowOf reads what the index keeps; fresh is whether its calls were not counted before. A trajectory that cannot be
-// read is a row too, which says why.
-func (x *Index) rowOf(place int64, t run.TrajectoryRow, fresh bool) row {
-	r := row{place: place, id: t.ID, stage: x.stages.at(t.Stage), step: t.Step, passed: unknown, scored: t.Score != nil}
-	var e record
-	lax := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	err := json.Unmarshal(t.JSON, &e, lax)
-	if err == nil && t.Score != nil {
+// lax takes what other programs wrote as it is.
+var lax = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// recordOf reads a row of the ledger.
+func recordOf(t run.TrajectoryRow) (e record, err error) {
+	if err = json.Unmarshal(t.JSON, &e, lax); err == nil && t.Score != nil {
 		err = json.Unmarshal(t.Score, &e, lax)
 	}
+	return e, err
+}
+
+// rowOf is what the index keeps; fresh is whether its calls were not counted before. A trajectory that cannot be read
+// is a row too, which says why.
+func (x *Index) rowOf(place int64, t run.TrajectoryRow, e record, err error, fresh bool) row {
+	r := row{place: place, id: t.ID, stage: x.stages.at(t.Stage), step: t.Step, passed: unknown, scored: t.Score != nil}
 	if err != nil {
 		r.why = "this row of the ledger cannot be read: " + err.Error()
 		r.scenario, r.outcome, r.stop, r.text =

@@ -125,7 +125,9 @@ func (s *Server) handler(ctx context.Context) (http.Handler, error) {
 			if err != nil {
 				return nil, err
 			}
-			f.begin(ctx)
+			if !ofMetrics[path] {
+				f.begin(ctx)
+			}
 			return ask(f, r.FormValue)
 		}))
 	}
@@ -134,6 +136,10 @@ func (s *Server) handler(ctx context.Context) (http.Handler, error) {
 	mux.HandleFunc("POST /api/review", answer(s.reviewed))
 	return mux, nil
 }
+
+// ofMetrics are the questions that no trajectory's row is read for. They are what a page shows first, so whoever asks
+// them does not begin to read the rows too: that takes seconds, and the page asks for it next.
+var ofMetrics = map[string]bool{"overview": true, "series": true}
 
 // question answers what a page asks of a run; of is the value of a parameter.
 type question func(f *followed, of func(name string) string) (any, error)
@@ -202,20 +208,16 @@ func (s *Server) list() []Listed {
 			continue
 		}
 		x := Listed{Key: f.Key, Path: f.Path}
-		o, err := s.overview(f)
+		o, err := s.outline(f)
 		if err != nil {
 			x.Error = err.Error()
 		}
-		x.Created, x.State, x.Live, x.Verb = o.Created, o.State, o.Live, o.Verb
-		for _, fact := range o.Facts {
-			if fact[0] == "base model" {
-				x.Base = fact[1]
-			}
-		}
-		for _, stage := range o.Stages {
-			x.Rows += stage.Trajectories
-			if stage.Name == o.Cards.MainStage {
-				x.Steps = stage.Steps
+		x.Created, x.State, x.Live, x.Verb, x.Base = o.Created, o.State, o.Live, o.Verb, o.config.Model.Base
+		main := mainStage(o.summary.Stages)
+		for _, stage := range o.summary.Stages {
+			x.Rows += stage.NumTrajectories
+			if stage.Name == main {
+				x.Steps = stage.NumSteps
 			}
 		}
 		out = append(out, x)

@@ -46,7 +46,7 @@ export function Groups({ place, followed }: { place: Place; followed: Followed }
     if (next !== undefined) change(place, { stage, step: next, scenario: '', turn: '' })
   }
   useKeys({ j: () => choose(Math.min(list.length - 1, at + 1)), k: () => choose(Math.max(0, at - 1)), '[': () => jump(-1), ']': () => jump(1) })
-  if (stages.length === 0) return <Empty>{followed.reading ? 'Reading the trajectories ...' : 'This run has no groups: nothing was attempted more than once in a step.'}</Empty>
+  if (stages.length === 0 && !scenario) return <Empty>{followed.reading ? 'Reading the trajectories ...' : 'This run has no groups: nothing was attempted more than once in a step.'}</Empty>
   return (
     <div className="split">
       <div className="side">
@@ -77,7 +77,7 @@ export function Groups({ place, followed }: { place: Place; followed: Followed }
           }}
         </VirtualList>
       </div>
-      <div className="main">{scenario ? <Group place={place} stage={stage} step={step} scenario={scenario} version={followed.version} /> : <Empty>Step {step} has no group. Choose another.</Empty>}</div>
+      <div className="main">{scenario ? <Group place={place} stage={stage} step={step} scenario={scenario} version={followed.reading ? 0 : followed.version} /> : <Empty>Step {step} has no group. Choose another.</Empty>}</div>
     </div>
   )
 }
