@@ -1,4 +1,4 @@
-import { useDeferredValue, useMemo, useState } from 'react'
+import { useDeferredValue, useMemo, useRef, useState } from 'react'
 import { bundled, useAnswer } from '../ask'
 import { help, parse, select, type SortKey } from '../filter'
 import { Empty, Problem, Text, useKeys, VirtualList } from '../parts'
@@ -27,7 +27,11 @@ export function Trajectories({ place, followed }: { place: Place; followed: Foll
   const search = useMemo(() => parse(q), [q])
   const text = useDeferredValue(search.text)
   const found = useAnswer<number[]>(text ? 'search' : '', { run: place.run, text }, rows.version)
-  const list = useMemo(() => (text && !found.value && !bundled ? new Int32Array() : select(rows, search, text ? searched(rows, text, found.value) : undefined, sort, down)), [rows, rows.version, search, text, found.value, sort, down])
+  const searching = search.text !== text || (text !== '' && !found.value && !found.failure && !bundled)
+  const selected = useMemo(() => (searching ? undefined : select(rows, search, text ? searched(rows, text, found.value) : undefined, sort, down)), [searching, rows, rows.version, search, text, found.value, sort, down])
+  const last = useRef<Int32Array>(new Int32Array()) // stays until there is another one
+  if (selected) last.current = selected
+  const list = last.current
   const set = (next: string) => {
     type(next)
     change(place, { q: next, at: undefined })
@@ -52,11 +56,12 @@ export function Trajectories({ place, followed }: { place: Place; followed: Foll
         <Choose label="Tool" name="tool" list={rows.tools} q={typed} set={set} />
         <Choose label="Passed" name="passed" list={['yes', 'no']} q={typed} set={set} />
       </div>
-      <details className="quiet" id="search-help">
+      <details className="quiet" id="search-help" aria-busy={searching}>
         <summary>{count(list.length, 'trajectory')} of {rows.length.toLocaleString('en')}{followed.reading && rows.total > rows.length ? `, reading ${rows.total.toLocaleString('en')}` : ''}. How to search</summary>
         <p>{help} {bundled ? 'In these files words are looked for in names alone.' : 'Words are looked for in the first 2,000 bytes of an episode, results of tools last.'}</p>
       </details>
       {followed.failure && <Problem failure={followed.failure} />}
+      {text && found.failure && <Problem failure={found.failure} />}
       {search.problems.map((p) => <p className="problem" key={p} role="alert">{visible(p)}</p>)}
       <div className="thead">
         {columns.map(([key, name, width]) => (
@@ -65,7 +70,7 @@ export function Trajectories({ place, followed }: { place: Place; followed: Foll
           </button>
         ))}
       </div>
-      {list.length === 0 && !(text && found.loading) ? (
+      {list.length === 0 && !searching ? (
         <Empty>{rows.length === 0 ? (followed.reading ? 'Reading the first rows ...' : 'This run has no trajectory yet.') : 'No trajectory is like that. Take a word away.'}</Empty>
       ) : (
         <VirtualList count={list.length} height={30} at={at >= 0 ? at : undefined} label="Trajectories">
