@@ -165,19 +165,30 @@ func (d *drawer) find(doc *Doc, pattern, thing string, s map[string]string) stri
 		d.read(doc)
 		return pattern
 	}
-	d.seek(doc)
+	d.seek(doc, thing)
 	return "found_" + strings.TrimPrefix(strings.TrimPrefix(pattern, "file_"), "item_")
 }
 
-// seek reads a file of which nobody said where it is. At times another one is read first, which has not what is looked
-// for.
-func (d *drawer) seek(doc *Doc) {
+// mostAstray bounds the files that are read in vain.
+const mostAstray = 2
+
+// seek reads a file of which nobody said where it is. At times others are read first, which have not what is looked
+// for; that they have not is why one reads on.
+func (d *drawer) seek(doc *Doc, thing string) {
 	d.everywhere()
-	other := d.one(func(o *Doc) bool { return o != doc && len(o.Text) <= mostText })
-	if other != nil && d.r.IntN(2) == 0 {
-		d.ops = append(d.ops, Op{Do: Show, Path: other.Path, Slip: Elsewhere})
+	why := ""
+	for range d.r.IntN(mostAstray + 1) {
+		other := d.one(func(o *Doc) bool {
+			return o != doc && len(o.Text) <= mostText && !o.says(thing) &&
+				!slices.ContainsFunc(d.ops, func(x Op) bool { return x.Path == o.Path })
+		})
+		if other == nil {
+			break
+		}
+		d.ops = append(d.ops, Op{Do: Show, Path: other.Path, Slip: Elsewhere, Why: why})
+		why = "There is nothing about " + thing + " in " + path.Base(other.Path) + "."
 	}
-	d.look(Op{Do: Show, Path: doc.Path})
+	d.look(Op{Do: Show, Path: doc.Path, Why: why})
 }
 
 // readAll reads some files, of which the folder has been seen.

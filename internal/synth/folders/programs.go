@@ -30,6 +30,11 @@ func (p *Plan) LeavesAll() bool {
 // Straight leaves out what goes wrong: held-out solutions have none of it.
 func (p *Plan) Straight() {
 	p.Ops = slices.DeleteFunc(p.Ops, func(o Op) bool { return o.Slip != "" })
+	for i := range p.Ops {
+		if !p.Ops[i].Changes() {
+			p.Ops[i].Why = ""
+		}
+	}
 }
 
 // Guess has a file read at first where it would be if there were no folders, as people and models try; the server says
@@ -308,7 +313,7 @@ func (d *drawer) open(p *programs.Program) {
 		return
 	}
 	if len(p.Tables) == 1 {
-		d.seek(first)
+		d.seek(first, p.Tables[0].Many)
 		return
 	}
 	d.everywhere()

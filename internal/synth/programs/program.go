@@ -75,10 +75,11 @@ type Step struct {
 
 // Answer is what a program comes to, as people would say it.
 type Answer struct {
-	Form   string // number, text, list, yes_no, or "" where nothing is asked
+	Form   string // number, text, list, pair, yes_no, or "" where nothing is asked
 	Values []string
 	// Order says that a list is asked for in this order.
 	Order bool
+	How   string // the two values of a pair are written, as "%s (%s)"; "": with a comma
 }
 
 // Program is a request backwards: what it does, what comes of it, and the words that name it.
@@ -240,7 +241,7 @@ func (d *drawer) draw(kind string) *Program {
 	}
 	switch kind {
 	case Lookup:
-		return d.lookup()
+		return d.either(d.lookup, d.lookup, d.lookup, d.lookupTwo)
 	case Join:
 		return d.join()
 	case Count:

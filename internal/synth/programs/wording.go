@@ -49,6 +49,13 @@ func joinValues(a Answer) string { return strings.Join(a.Values, ", ") }
 
 func perLine(a Answer) string { return strings.Join(a.Values, "\n") }
 
+func inPairs(a Answer) string {
+	if a.How == "" {
+		return joinValues(a)
+	}
+	return fmt.Sprintf(a.How, a.Values[0], a.Values[1])
+}
+
 func last(a Answer) string { return "ANSWER: " + joinValues(a) }
 
 // forms are the ways in which an answer of some form is asked for.
@@ -63,6 +70,8 @@ func forms(of string) []form {
 		return []form{none, {"comma", joinValues}, {"lines", perLine}}
 	case "yes_no":
 		return []form{none, {"yes_no", joinValues}}
+	case "pair":
+		return []form{{"", inPairs}}
 	}
 	return []form{none}
 }
@@ -223,6 +232,9 @@ func (p *Program) say(
 	}
 	answer = f.read(a)
 	ask := ""
+	if like := p.slots["like"]; like != "" {
+		text = follow(text, strings.ReplaceAll(pick(r, manners()["like"][split]), "{like}", like))
+	}
 	if f.manner != "" {
 		ask = pick(r, manners()[f.manner][split])
 		text = follow(text, ask)
@@ -262,7 +274,10 @@ func (a Answer) check(ask, answer string) scenario.Check {
 		}
 		text += fmt.Sprintf(`[^\n,;]{0,%d}\z`, around)
 		c.Regex = &text
-	case a.Form == "list":
+	case a.Form == "pair" && a.How != "":
+		text := `\A\s*` + regexp.QuoteMeta(answer) + `\.?\s*\z`
+		c.Regex = &text
+	case a.Form == "list" || a.Form == "pair":
 		c.Set = a.Values
 	default:
 		text := fmt.Sprintf(`^[^\n,;]{0,%d}%s[^\n,;]{0,%d}$`, around, spelling(a.Values[0]), around)

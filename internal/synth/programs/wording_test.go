@@ -18,7 +18,7 @@ var slotName = regexp.MustCompile(`\{,?(\w+)\}`)
 // needed are the slots that each wording of a pattern has, and after a bar those that it may have besides.
 func needed() map[string]string {
 	return map[string]string{
-		"lookup": "attr x | one", "join": "attr ref x | refone one", "join_label": "| asks ref x one",
+		"lookup": "attr x | one", "pair": "attr attr2 x | one", "join": "attr ref x | refone one", "join_label": "| asks ref x one",
 		"count": "filter many", "sum": "attr filter many", "avg": "attr filter many", "min": "attr filter many",
 		"max": "attr filter many", "best": "attr end filter | many one", "best_super": "filter super | many one",
 		"top": "attr end many n", "list": "filter many", "compare": "attr x y", "yes_no": "filter many",
