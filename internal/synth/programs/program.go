@@ -241,7 +241,7 @@ func (d *drawer) draw(kind string) *Program {
 	}
 	switch kind {
 	case Lookup:
-		return d.either(d.lookup, d.lookup, d.lookup, d.lookupTwo)
+		return d.either(d.lookup, d.lookup, d.lookupTwo)
 	case Join:
 		return d.join()
 	case Count:

@@ -2,6 +2,7 @@ package programs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,14 +41,7 @@ func (d *drawer) lookupTwo() *Program {
 	}
 	slots := d.about(t)
 	slots["x"], slots["attr"], slots["attr2"] = said, first.said, second.said
-	how := ""
-	if other := pick(d.r, t.Rows); d.r.IntN(3) > 0 {
-		c, e := t.shows(other, first), t.shows(other, second)
-		if c != "" && e != "" && c != a && e != b {
-			how = pick(d.r, pairForms())
-			slots["like"] = fmt.Sprintf(how, c, e)
-		}
-	}
+	how := d.showForm(t, slots, row, first, second)
 	return &Program{
 		pattern: "pair",
 		slots:   slots,
@@ -57,6 +51,41 @@ func (d *drawer) lookupTwo() *Program {
 		Result:  []string{Show(t.value(row, first.column, first.of)), Show(t.value(row, second.column, second.of))},
 		working: t.rowLabel(row) + ": " + a + ", " + b,
 	}
+}
+
+// showForm draws how two values are written, and the example that says it: another thing's; "" for none.
+func (d *drawer) showForm(t *Table, slots map[string]string, row []any, first, second part) (how string) {
+	other := pick(d.r, t.Rows)
+	a, b := t.shows(other, first), t.shows(other, second)
+	if d.r.IntN(3) == 0 || a == "" || b == "" || a == t.shows(row, first) || b == t.shows(row, second) {
+		return ""
+	}
+	how = pick(d.r, pairForms())
+	slots["like"] = fmt.Sprintf(how, a, b)
+	return how
+}
+
+// withValue has a question for the greatest ask how much that is, too: "Which brand sells best? And how many is that?"
+func (d *drawer) withValue(p *Program, q Query) *Program {
+	t := q.Table
+	label, value := part{column: t.Label, of: -1}, part{column: q.Order, of: -1}
+	rows := t.rows(q.Where)
+	if !isNumber(t.Columns[q.Order]) || slices.ContainsFunc([]Column{t.Columns[t.Label], t.Columns[q.Order]}, func(c Column) bool {
+		return c.Ref != nil || c.Cents || len(c.Parts) > 0
+	}) {
+		return p
+	}
+	at := slices.IndexFunc(rows, func(o []any) bool { return t.rowLabel(o) == p.Answer.Values[0] })
+	sql, also, ok := strings.Cut(p.Steps[0].SQL, " FROM ")
+	if at < 0 || !ok || t.shows(rows[at], value) == "" {
+		return p
+	}
+	p.slots["also"] = "yes"
+	p.Steps = []Step{{SQL: sql + ", " + q.column(q.Order, -1, strings.Contains(also, " JOIN ")) + " FROM " + also}}
+	p.Answer = Answer{Form: "pair", Values: []string{p.Answer.Values[0], t.shows(rows[at], value)},
+		How: d.showForm(t, p.slots, rows[at], label, value)}
+	p.Result = []string{p.Answer.Values[0], Show(rows[at][q.Order])}
+	return p
 }
 
 // askable are what a pair may ask of a table's things.

@@ -42,3 +42,23 @@ func TestLookupTwo(t *testing.T) {
 		t.Errorf("forms: %v", forms)
 	}
 }
+
+// Who is asked for the greatest may be asked how much that is.
+func TestBestWithValue(t *testing.T) {
+	w := &World{Tables: []*Table{shows()}, Listed: true}
+	asked := 0
+	for i := range uint64(60) {
+		p := Draw(rand.New(rand.NewPCG(i, 1)), w, Best)
+		if p == nil || p.Answer.Form != "pair" {
+			continue
+		}
+		asked++
+		if want := map[string]string{"Ghent": "450", "Lille": "600"}[p.Answer.Values[0]]; p.Answer.Values[1] != want ||
+			p.Result[1] != want || !strings.Contains(p.Steps[0].SQL, "city, fee FROM shows") {
+			t.Errorf("%v by %s", p.Answer.Values, p.Steps[0].SQL)
+		}
+	}
+	if asked == 0 {
+		t.Error("nobody asks how much")
+	}
+}

@@ -323,7 +323,11 @@ func (d *drawer) best() *Program {
 	if slots["super"] = c.superlative(greatest); slots["super"] != "" && d.r.IntN(3) > 0 {
 		pattern = "best_super"
 	}
-	return q.program(pattern, slots, Answer{Form: "text", Values: valueTexts(q.Run())})
+	p := q.program(pattern, slots, Answer{Form: "text", Values: valueTexts(q.Run())})
+	if d.r.IntN(3) == 0 {
+		return d.withValue(p, q)
+	}
+	return p
 }
 
 // clear reports whether the order has no tie where the limit cuts, or within.

@@ -232,6 +232,9 @@ func (p *Program) say(
 	}
 	answer = f.read(a)
 	ask := ""
+	if p.slots["also"] != "" {
+		text = follow(text, pick(r, manners()["also"][split]))
+	}
 	if like := p.slots["like"]; like != "" {
 		text = follow(text, strings.ReplaceAll(pick(r, manners()["like"][split]), "{like}", like))
 	}
