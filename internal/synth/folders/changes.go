@@ -260,6 +260,27 @@ func (d *drawer) replaceItem() *programs.Program {
 	return act(programs.Set, pattern, s)
 }
 
+// swapItems has two entries of a list change places.
+func (d *drawer) swapItems() *programs.Program {
+	doc := d.one((*Doc).hasItems)
+	if doc == nil {
+		return nil
+	}
+	a, b := pick(d.r, doc.Items), pick(d.r, doc.Items)
+	was := doc.lines()
+	if a.line == b.line || a.Head != b.Head || strings.Count(was[a.line], a.Text) != 1 ||
+		strings.Count(was[b.line], b.Text) != 1 || strings.Count(doc.Text, a.Text) != 1 ||
+		strings.Count(doc.Text, b.Text) != 1 {
+		return nil
+	}
+	now := slices.Clone(was)
+	now[a.line] = strings.Replace(was[a.line], a.Text, b.Text, 1)
+	now[b.line] = strings.Replace(was[b.line], b.Text, a.Text, 1)
+	d.read(doc)
+	d.rewrite(doc, was, now)
+	return act(Organize, "items_swap", slots("item", a.Text, "item2", b.Text, "file", d.name(doc)))
+}
+
 // setAmount changes the amount with which an entry begins.
 func (d *drawer) setAmount() *programs.Program {
 	doc, item, amount, thing := d.amount()

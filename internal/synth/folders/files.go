@@ -185,6 +185,25 @@ func (d *drawer) deleteFile() *programs.Program {
 	return act(programs.Remove, "file_delete", s)
 }
 
+// deleteOrMove deletes a file where that can be done, and else moves it, as the request says.
+func (d *drawer) deleteOrMove() *programs.Program {
+	doc := pick(d.r, d.f.Docs)
+	dir, said, fresh := d.target(path.Dir(doc.Path))
+	if dir == "" || !d.can[Move] {
+		return nil
+	}
+	s := slots("file", d.name(doc), "folder", said)
+	if d.name(doc) != doc.Path {
+		d.around(path.Dir(doc.Path))
+	}
+	if d.can[Delete] {
+		d.change(Op{Do: Delete, Path: doc.Path})
+	} else if !d.moves([]*Doc{doc}, dir, fresh) {
+		return nil
+	}
+	return act(Organize, "file_delete_or_move", s)
+}
+
 // noPair asks for what a file does not note and another one does.
 func (d *drawer) noPair() *programs.Program {
 	doc, other := d.one((*Doc).hasPairs), d.one((*Doc).hasPairs)

@@ -62,6 +62,7 @@ func Shares() map[string]int {
 		programs.Both:    3,
 		programs.Total:   4,
 		programs.Best:    5,
+		programs.Top:     4,
 		programs.List:    10,
 		programs.Compare: 3,
 		programs.YesNo:   5,
@@ -103,7 +104,7 @@ func (d *drawer) draw(kind string) *programs.Program {
 			d.ofTable(kind), d.ofTable(kind))
 	case programs.Join:
 		return d.either(d.join, d.ofTable(kind))
-	case programs.Most:
+	case programs.Most, programs.Top:
 		return d.ofTable(kind)()
 	case programs.Adjust, programs.Correct:
 		return d.changeOf(kind)()
@@ -131,7 +132,8 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.addItem, d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addLast, d.newFile,
 			d.newFile, d.newFolder)
 	case Organize:
-		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem)
+		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem,
+			d.swapItems, d.deleteOrMove)
 	case programs.ActIf:
 		return d.either(d.setIf, d.addUnless, d.changeOf(kind))
 	case programs.Several:

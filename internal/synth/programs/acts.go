@@ -168,6 +168,29 @@ func (d *drawer) setTwo() *Program {
 		})}
 }
 
+// exchange swaps a property of two named things: "Swap the shifts of Ana and Ben."
+func (d *drawer) exchange() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil || len(t.Columns[t.Label].Parts) > 0 {
+		return nil
+	}
+	a, b := d.sole(t), d.sole(t)
+	props := t.properties(func(c Column) bool { return !c.Several && !c.Bool && len(c.Parts) == 0 })
+	if a == nil || b == nil || len(props) == 0 {
+		return nil
+	}
+	i := pick(d.r, props)
+	if a[i] == nil || b[i] == nil || equal(a[i], b[i]) {
+		return nil
+	}
+	slots := d.about(t)
+	slots["x"], slots["y"], slots["attr"] = d.nameInRequest(t, a), d.nameInRequest(t, b), t.Columns[i].caption()
+	look, first := d.before(t, []Cond{t.label(a)}, true)
+	also, second := d.before(t, []Cond{t.label(b)}, true)
+	return &Program{pattern: "exchange", slots: slots, Tables: tablesOf(t, first), Steps: []Step{look, also,
+		update(t, i, Literal(b[i]), first), update(t, i, Literal(a[i]), second)}}
+}
+
 // mostChanged bounds what one request changes.
 const mostChanged = 8
 

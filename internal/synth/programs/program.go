@@ -265,7 +265,7 @@ func (d *drawer) draw(kind string) *Program {
 	case Most:
 		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.having)
 	case Set:
-		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, func() *Program {
+		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, d.exchange, func() *Program {
 			return d.onExtreme(false)
 		})
 	case SetAll:

@@ -18,7 +18,7 @@ var slotName = regexp.MustCompile(`\{,?(\w+)\}`)
 // needed are the slots that each wording of a pattern has, and after a bar those that it may have besides.
 func needed() map[string]string {
 	return map[string]string{
-		"lookup": "attr x | one", "pair": "attr attr2 x | one", "join": "attr ref x | refone one", "join_label": "| asks ref x one",
+		"lookup": "attr x | one", "pair": "attr attr2 x | one", "exchange": "attr x y", "join": "attr ref x | refone one", "join_label": "| asks ref x one",
 		"count": "filter many", "sum": "attr filter many", "avg": "attr filter many", "min": "attr filter many",
 		"max": "attr filter many", "best": "attr end filter | many one", "best_super": "filter super | many one",
 		"top": "attr end many n", "list": "filter many", "compare": "attr x y", "yes_no": "filter many",
@@ -59,7 +59,8 @@ func needed() map[string]string {
 		"items_only": "file file2", "items_write": "file filter many name", "last_line": "file",
 		"line_add": "file item", "mention_file": "word", "mention_lines": "file word",
 		"found_pair": "attr", "found_set": "attr v", "found_remove": "item", "found_tick": "item",
-		"found_untick":  "item",
+		"found_untick": "item",
+		"items_swap":   "file item item2", "file_delete_or_move": "file folder",
 		"found_replace": "item old", "found_amount": "word", "found_amount_set": "v word",
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
