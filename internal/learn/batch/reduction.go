@@ -30,6 +30,9 @@ func (l Loss) Reduction() Reduction {
 	}
 }
 
+// RatioByRow reports whether the ratio that a loss clips is one for each row, and not each token's.
+func (l Loss) RatioByRow() bool { return l == LossGSPO }
+
 // weight is that of a token in the step's sum of losses, for an episode of so many sampled tokens.
 func (r Reduction) weight(tokens int) float64 {
 	if r == EpisodeMean {

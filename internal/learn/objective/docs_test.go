@@ -44,6 +44,14 @@ var sections = []struct {
 	{"Rows that the policy has left: `grpo.off_policy`", []string{"learn/objective/offpolicy.go offPolicy"}},
 }
 
+// titles are those of all sections.
+func titles() (all string) {
+	for _, s := range sections {
+		all += s.title + "\n"
+	}
+	return all
+}
+
 const opening = `# Objectives
 
 What a step of GRPO, SFT or DPO minimises, by the keys of ` + "`hone.yaml`" + `. This page is made from the docstrings of the code
@@ -65,6 +73,9 @@ func TestDocs(t *testing.T) {
 		}
 		text += fmt.Sprintf("| `%s` | %s | %s |\n",
 			loss, strings.TrimPrefix(fmt.Sprintf("%T", o), "objective."), loss.Reduction())
+		if !strings.Contains(titles(), fmt.Sprintf("`%s`", loss)) {
+			t.Errorf("no section has the formula of %s: add one to sections", loss)
+		}
 	}
 	text += `
 BNPO is the mean over the tokens of a micro-batch in TRL. Here no micro-batch changes a step, so it is DAPO's mean over all tokens.

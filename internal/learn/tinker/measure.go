@@ -98,7 +98,7 @@ func compare(
 		logprob := own.Logprobs[i]
 		if old >= 0 {
 			ratio := logprob - own.Columns[old][i]
-			if o.Loss == batch.LossGSPO {
+			if o.Loss.RatioByRow() {
 				ratio = moved
 			}
 			if o.Clip.Cuts(math.Exp(ratio)) {

@@ -15,7 +15,7 @@ func (x padded) compare(logp []float32, o goal, stats *batch.StepStats) {
 		slices.Index(o.columns, batch.ColumnOldLogprobs), slices.Index(o.columns, batch.ColumnReferenceLogprobs)
 	var ratios []float64 // their logarithms
 	if old >= 0 {
-		ratios = x.logRatios(logp, x.columns[old], o.settings.Loss == batch.LossGSPO)
+		ratios = x.logRatios(logp, x.columns[old], o.settings.Loss.RatioByRow())
 	}
 	for i, s := range x.sampler[:x.used] {
 		if old >= 0 && o.settings.Clip.Cuts(math.Exp(ratios[i])) {

@@ -24,18 +24,20 @@ func policies(d device) []batch.Objective {
 	if !d.PureGo() {
 		return list
 	}
-	for _, change := range []func(*batch.Objective){
-		func(o *batch.Objective) { o.Loss = batch.LossCISPO }, func(o *batch.Objective) { o.Loss = batch.LossGSPO },
-		func(o *batch.Objective) {
-			o.Loss, o.OffPolicy, o.KL =
-				batch.LossGSPO, 0.01, batch.KL{Beta: 0.3, Estimator: batch.K3, Gradient: batch.GradientRatio}
-		},
-	} {
+	seen := map[string]bool{"dapo": true} // the first of the list
+	for _, loss := range batch.Losses()[1:] {
 		o := policyGradient()
-		change(&o)
-		list = append(list, o)
+		o.Loss = loss
+		of, err := objective.Of(o)
+		if err != nil || seen[of.Name()] { // package objective says which loss is not found
+			continue
+		}
+		seen[of.Name()], list = true, append(list, o)
 	}
-	return list
+	masked := policyGradient()
+	masked.Loss, masked.OffPolicy = batch.LossGSPO, 0.01
+	masked.KL = batch.KL{Beta: 0.3, Estimator: batch.K3, Gradient: batch.GradientRatio}
+	return append(list, masked)
 }
 
 // referenced gives rows the logprobs of a reference policy, but for the second, which has none.
