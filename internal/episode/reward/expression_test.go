@@ -3,6 +3,7 @@ package reward_test
 import (
 	"context"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +111,15 @@ func TestFormulasKnowTheTerms(t *testing.T) {
 		Judge: &reward.Judged{By: halves{},
 			Weight: 1, All: true},
 		Rating: 1,
+	}
+	for _, of := range []any{all, all.Effort} {
+		v := reflect.ValueOf(of)
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			if v.Field(i).IsZero() && !slices.Contains([]string{"Weights", "Defaults", "Expressions", "Turns"}, name) {
+				t.Errorf("the scorer of this test has no %s: its terms are not looked at", name)
+			}
+		}
 	}
 	one := episode{calls: many(1, right), answer: "d8932aac"}.trajectory()
 	one.Turns[0].Results[0].Status = trajectory.CallToolError
