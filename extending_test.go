@@ -97,3 +97,52 @@ func TestExtendingCompiles(t *testing.T) {
 		t.Error("a block that names no file is taken")
 	}
 }
+
+// missing are the lines that blocks of differences say were added to files and that are not there. How they are spaced,
+// and what a comment behind one says, does not count.
+func missing(page string, read func(name string) ([]byte, error)) (lines []string, looked int) {
+	plain := func(text string) string {
+		code, _, _ := strings.Cut(text, " // ")
+		return strings.Join(strings.Fields(code), " ")
+	}
+	in, name := false, ""
+	var has []string
+	for line := range strings.Lines(page) {
+		line = strings.TrimSuffix(line, "\n")
+		added, isAdded := strings.CutPrefix(line, "+")
+		switch of, isFile := strings.CutPrefix(line, "--- "); {
+		case line == "```diff":
+			in = true
+		case line == "```":
+			in = false
+		case in && isFile:
+			name, has = of, nil
+			text, _ := read(name)
+			for l := range strings.Lines(string(text)) {
+				has = append(has, plain(l))
+			}
+		case in && isAdded:
+			if looked++; !slices.Contains(has, plain(added)) {
+				lines = append(lines, name+": "+added)
+			}
+		}
+	}
+	return lines, looked
+}
+
+// The differences of docs/EXTENDING.md show how something came in that is in the tree: each line is still there.
+func TestExtendingShowsTheTree(t *testing.T) {
+	page, err := os.ReadFile("docs/EXTENDING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, looked := missing(string(page), os.ReadFile)
+	if len(lines) > 0 || looked < 10 {
+		t.Errorf("of %d lines these are not in the tree:\n%s", looked, strings.Join(lines, "\n"))
+	}
+	read := func(string) ([]byte, error) { return []byte("\tf(  a)\n"), nil }
+	planted := "```diff\n--- x.go\n+ f( a) // why\n+ f(b)\n```\n"
+	if lines, looked := missing(planted, read); looked != 2 || len(lines) != 1 || lines[0] != "x.go:  f(b)" {
+		t.Errorf("a planted line is not found: %d, %q", looked, lines)
+	}
+}
