@@ -49,10 +49,11 @@ type Options struct {
 }
 
 // Open takes rows as traces, and their ledger at path, which is begun with the first operation. Its errors are
-// *fault.Error: a ledger of other rows, or one that another process writes, or that is damaged before its end.
+// *fault.Error: a ledger of other rows, or one that another process writes, or that is damaged before its end. Rows
+// that came behind those that it was begun on are traces that nobody has curated yet.
 func Open(rows []dataset.Row, path string, o Options) (*Curation, error) {
 	c := &Curation{byRoot: map[string]*family{}, root: map[string]string{}, now: time.Now}
-	hashes, err := hashesOf(rows, o.Tools)
+	hashes, err := hashesOf(rows, numRowsOf(path), o.Tools)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func Open(rows []dataset.Row, path string, o Options) (*Curation, error) {
 		c.root[t.ID] = t.ID
 	}
 	var ops []Op
-	if c.ledger, ops, err = openLedger(path, hashes, o.ReadOnly); err != nil {
+	if c.ledger, ops, err = openLedger(path, len(rows), hashes, o.ReadOnly); err != nil {
 		return nil, err
 	}
 	for _, op := range ops {

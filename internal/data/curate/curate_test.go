@@ -290,6 +290,16 @@ func TestLedger(t *testing.T) {
 		!strings.HasPrefix(string(whole), string(text)) {
 		t.Errorf("%s", whole)
 	}
+	// Rows that came behind are traces that nobody has curated; the others stay as they were left.
+	more := open(t, append(slices.Clone(rows), example("y")), path)
+	if got := more.Traces(); len(got) != 3 || got[1].Status != Rejected || got[2].Status != Undecided {
+		t.Errorf("with a row behind them: %+v", got)
+	}
+	do(t, more, Op{Do: Accept, Trace: "y"})
+	more.Close()
+	if _, err := Open([]dataset.Row{example("y"), example("x"), example("x")}, path, Options{}); err == nil {
+		t.Error("a row before them is taken")
+	}
 	if _, err := Open(rows[:1], path, Options{}); fault.CodeOf(err) != fault.CodeUsage ||
 		!strings.Contains(err.Error(), "others than the ledger's") {
 		t.Errorf("%v", err)

@@ -25,7 +25,8 @@ import (
 // ledger is a file of JSON lines that only grows: a header, then operations. Each is on the disk before it counts.
 type ledger struct {
 	path   string
-	hashes []string // of the rows: the first is written, any is read
+	rows   int      // how many there are
+	hashes []string // of the rows, or of the first of them: the first hash is written, any is read
 	f      *os.File // nil until it is written to, where there is none
 	dry    bool     // write nothing
 	still  bool     // opened to be read alone
@@ -36,6 +37,22 @@ type ledger struct {
 type header struct {
 	Curation int    `json:"curation"` // version of the form
 	SHA256   string `json:"sha256"`   // of the rows as hone writes them
+	// how many they were: others may have come behind them since. 0 of a ledger that did not say it
+	Rows int `json:"rows,omitempty"`
+}
+
+// numRowsOf is how many rows the ledger at path was begun on, 0 where there is none or where it does not say it.
+func numRowsOf(path string) int {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = f.Close() }() // read only
+	var h header
+	if err := json.NewDecoder(f).Decode(&h); err != nil {
+		return 0 // reading it says what is wrong
+	}
+	return h.Rows
 }
 
 // IsLedger tells whether a file is a ledger, a copy or a part of one, gzipped or not: by its name, or by how it begins,
@@ -75,10 +92,15 @@ func IsLedger(file string) bool {
 var operationLine = regexp.MustCompile(`^\{"seq":\d+,.*"do":`)
 
 // hashesOf gives rows their tools and returns the hash of them as they were read and, where that is another one, with
-// their tools: that is how it was once taken, and such a ledger is one still.
-func hashesOf(rows []dataset.Row, tools func(*dataset.Row) error) ([]string, error) {
+// their tools: that is how it was once taken, and such a ledger is one still. Behind them are those of the first rows,
+// so many as a ledger was begun on.
+func hashesOf(rows []dataset.Row, first int, tools func(*dataset.Row) error) ([]string, error) {
 	read, full := sha256.New(), sha256.New()
+	now := func() []string {
+		return slices.Compact([]string{hex.EncodeToString(read.Sum(nil)), hex.EncodeToString(full.Sum(nil))})
+	}
 	var line []byte
+	var begun []string
 	for i := range rows {
 		var err error
 		if line, err = rows[i].AppendJSON(line[:0]); err != nil {
@@ -96,13 +118,15 @@ func hashesOf(rows []dataset.Row, tools func(*dataset.Row) error) ([]string, err
 				}
 			}
 		}
-		full.Write(append(line, '\n'))
+		if full.Write(append(line, '\n')); i+1 == first {
+			begun = now()
+		}
 	}
-	return slices.Compact([]string{hex.EncodeToString(read.Sum(nil)), hex.EncodeToString(full.Sum(nil))}), nil
+	return append(now(), begun...), nil
 }
 
-func openLedger(path string, hashes []string, still bool) (*ledger, []Op, error) {
-	l := &ledger{path: path, hashes: hashes, still: still}
+func openLedger(path string, rows int, hashes []string, still bool) (*ledger, []Op, error) {
+	l := &ledger{path: path, rows: rows, hashes: hashes, still: still}
 	flags := os.O_RDWR | os.O_APPEND
 	if still {
 		flags = os.O_RDONLY
@@ -200,7 +224,7 @@ func (l *ledger) append(ops []Op) error {
 	}
 	info, err := l.f.Stat()
 	if err == nil && info.Size() == 0 {
-		text, err = json.Marshal(header{1, l.hashes[0]})
+		text, err = json.Marshal(header{1, l.hashes[0], l.rows})
 		text = append(text, '\n')
 	}
 	for i := range ops {
