@@ -47,8 +47,7 @@ func interactive(ctx context.Context, j *job.Job, x Collection, split, how strin
 	if err := restoreSettings(j, l, x.Trained); err != nil {
 		return err
 	}
-	t := &talks{Job: j, l: l, user: console.NewUser(j.Host), split: split,
-		log: journal.Journal{Dir: j.Dir, Say: j.Say, Episodes: l}}
+	t := &talks{Job: j, l: l, user: console.NewUser(j.Host), split: split}
 	err = t.all(ctx, x.Policy)
 	SayCost(j, x)
 	if ctx.Err() != nil {
@@ -62,7 +61,7 @@ func interactive(ctx context.Context, j *job.Job, x Collection, split, how strin
 	if err != nil {
 		return err
 	}
-	if err := t.log.Finish("collect"); err != nil {
+	if err := FinishTalks(j); err != nil {
 		return err
 	}
 	if t.kept == 0 {
@@ -79,7 +78,6 @@ type talks struct {
 	*job.Job
 	l      *episodes.Episodes
 	user   *console.User
-	log    journal.Journal
 	split  string
 	kept   int  // by this process
 	unread bool // it was said that a call or reasoning was left in the text
@@ -93,7 +91,7 @@ func (t *talks) all(ctx context.Context, p rollout.Policy) error {
 	t.l.World.MaxTurns, t.l.World.MaxToolCalls, t.l.World.MaxWork = unbounded, unbounded, 0
 	runner := t.l.Runner(policy, t.Config.Rollout.Temperature)
 	for !t.user.Left {
-		id, err := t.next()
+		id, err := nextTalk(t.Dir)
 		if err != nil {
 			return err
 		}
@@ -107,10 +105,14 @@ func (t *talks) all(ctx context.Context, p rollout.Policy) error {
 		}
 		s := scenario.Scenario{ID: id, Split: t.split, User: &scenario.User{Says: []string{first}}}
 		talk, broke := runner.Episode(ctx, s, 0, 0, 0)
-		if whole := settle(talk); !whole {
+		if whole := Settle(talk); !whole {
 			t.Say("%s has no answer, so nothing is kept of it", id)
-		} else if err := t.keep(context.WithoutCancel(ctx), s, talk); err != nil {
-			return err
+		} else {
+			if _, err := KeepTalk(context.WithoutCancel(ctx), t.Job, t.l, s, talk); err != nil {
+				return err
+			}
+			t.kept++
+			t.unread = t.unread || sayUnread(t.Job, talk, false)
 		}
 		switch {
 		case broke != nil && (ctx.Err() != nil || !t.user.IsTerminal()):
@@ -125,54 +127,65 @@ func (t *talks) all(ctx context.Context, p rollout.Policy) error {
 // unbounded is more turns or calls than a person waits for.
 const unbounded = 1 << 30
 
+// KeepTalk writes a conversation with a person into the run of j, which has begun, as an episode that was collected,
+// under the next name that is free there. Its scenario has the person's words as a script, so that another model can be
+// told the same.
+func KeepTalk(
+	ctx context.Context, j *job.Job, l *episodes.Episodes, s scenario.Scenario, talk *trajectory.Trajectory,
+) (name string, err error) {
+	if s.ID, err = nextTalk(j.Dir); err != nil {
+		return "", err
+	}
+	l.Stamp(talk) // under the name that it was held by
+	said := talk.Messages
+	if len(s.Messages) > 0 {
+		said = said[talk.Opening:]
+	}
+	s.User = nil
+	if words := personTexts(said); len(words) > 0 {
+		s.User = &scenario.User{Says: words}
+	}
+	talk.ID, talk.ScenarioID, talk.Scenario = sampleID(s.ID, 0), s.ID, s.Hash()
+	list, err := priorScenarios(j)
+	if err != nil {
+		return "", err
+	}
+	list = append(slices.DeleteFunc(list, func(x scenario.Scenario) bool { return x.ID == s.ID }), s)
+	if err := j.KeepScenarios(list); err != nil {
+		return "", err
+	}
+	log := journal.Journal{Dir: j.Dir, Say: j.Say, Episodes: l}
+	if err := log.Trajectory("collect", 0, talk); err != nil {
+		return "", err
+	}
+	return "collect/" + s.ID, ensureScore(ctx, l, log, &s, recipe.Kept{Trajectory: talk})
+}
+
 // priorScenarios are the scenarios of what was collected into the run before.
-func (t *talks) priorScenarios() ([]scenario.Scenario, error) {
-	path := filepath.Join(t.Path, job.ScenariosFile)
+func priorScenarios(j *job.Job) ([]scenario.Scenario, error) {
+	path := filepath.Join(j.Path, job.ScenariosFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	return scenario.LoadCopy(path)
 }
 
-// next is the name of the next conversation.
-func (t *talks) next() (string, error) {
+// FinishTalks says in the run that no conversation goes on in it.
+func FinishTalks(j *job.Job) error { return journal.Journal{Dir: j.Dir, Say: j.Say}.Finish("collect") }
+
+// nextTalk is the name of the next conversation.
+func nextTalk(dir *run.Dir) (string, error) {
 	for n := 1; ; n++ {
 		id := fmt.Sprintf("talk-%d", n)
-		if _, held, err := t.Dir.Ledger.Trajectory("collect/" + id); err != nil || !held {
+		if _, held, err := dir.Ledger.Trajectory("collect/" + id); err != nil || !held {
 			return id, err
 		}
 	}
 }
 
-// keep writes a conversation into the run. Its scenario has the person's words as a script, so that another model can
-// be told the same.
-func (t *talks) keep(ctx context.Context, s scenario.Scenario, talk *trajectory.Trajectory) error {
-	s.User.Says = personTexts(talk)
-	talk.Scenario = s.Hash()
-	list, err := t.priorScenarios()
-	if err != nil {
-		return err
-	}
-	list = append(slices.DeleteFunc(list, func(x scenario.Scenario) bool { return x.ID == s.ID }), s)
-	if err := t.KeepScenarios(list); err != nil {
-		return err
-	}
-	if err := t.log.Trajectory("collect", 0, talk); err != nil {
-		return err
-	}
-	if err := ensureScore(ctx, t.l, t.log, &s, recipe.Kept{Trajectory: talk}); err != nil {
-		return err
-	}
-	t.kept++
-	if !t.unread {
-		t.unread = sayUnread(t.Job, talk, false)
-	}
-	return nil
-}
-
 // personTexts is what the person said.
-func personTexts(t *trajectory.Trajectory) (texts []string) {
-	for _, m := range t.Messages {
+func personTexts(said []chat.Message) (texts []string) {
+	for _, m := range said {
 		if m.Role == chat.User {
 			texts = append(texts, m.Content)
 		}
@@ -180,9 +193,9 @@ func personTexts(t *trajectory.Trajectory) (texts []string) {
 	return texts
 }
 
-// settle cuts a conversation that broke off behind its last whole answer, and reports whether there is one. Error says
+// Settle cuts a conversation that broke off behind its last whole answer, and reports whether there is one. Error says
 // why it broke off.
-func settle(t *trajectory.Trajectory) bool {
+func Settle(t *trajectory.Trajectory) bool {
 	if t.Outcome == trajectory.OK {
 		return len(t.Turns) > 0
 	}
@@ -203,7 +216,7 @@ func settle(t *trajectory.Trajectory) bool {
 	t.Messages, t.Turns = t.Messages[:n], t.Turns[:turns]
 	t.Outcome, t.StopReason = trajectory.OK, trajectory.StopCompleted
 	if t.User != nil {
-		t.User.Turns = len(personTexts(t))
+		t.User.Turns = len(personTexts(t.Messages))
 	}
 	return turns > 0
 }

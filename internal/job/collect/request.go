@@ -136,6 +136,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 	}
 	x.Trained = trained
 	j := &job.Job{Env: e, Verb: "collect", Path: a.Output, Config: c, Kept: job.Kept{AllowFindings: a.AllowFindings}}
+	j.Kept.Keep(e.Host, c, from)
 	defer j.Close()
 	if a.Interactive {
 		return interactive(ctx, j, x, a.Split, how, from)

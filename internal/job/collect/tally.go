@@ -167,36 +167,44 @@ func (t *Tally) passRate() string {
 	return text
 }
 
-// sayUnread says that the endpoint left a call or reasoning in a text, and why: the call is broken, or the endpoint
-// does not read its form. own tells that hone's own server answers, which reads what its model was taught.
+// sayUnread says that the endpoint left a call or reasoning in a text, once for a conversation.
 func sayUnread(j *job.Job, t *trajectory.Trajectory, own bool) bool {
-	base := j.Config.Model.Base
 	for _, turn := range t.Turns {
-		if form, unread := llm.UnreadCall(turn.Content); unread {
-			why, next := base+" would learn it as words", form.Mend()
-			if is := toolFormat(j); is == form.Name {
-				why = base + " writes calls so too, but this one was not made"
-			} else if is != "" {
-				why = base + " writes calls in the form " + is + ", and would learn these as words"
-			}
-			if broken := brokenCall(form.Name, turn.Content); broken != "" {
-				why, next = broken+", so no server reads it",
-					"raise rollout.max_tokens where it breaks off, else hone sft on demonstrations teaches whole calls"
-			} else if own {
-				next = "hone serve reads the form that the model's template writes: " +
-					"name its form with model.tool_format, or train the model with hone sft"
-			}
-			j.Say("warning: the endpoint left a call in the text, in the form of %s (%s); %s; %s",
-				form.Form, form.Name, why, next)
-			return true
-		}
-		if form, unread := llm.UnsplitReasoning(turn.Content); unread {
-			j.Say("warning: the endpoint left reasoning in the text, in the form of %s, "+
-				"and %s would learn it as words; %s", form.Form, base, form.Mend())
+		if what, next := Unread(j, turn, own); what != "" {
+			j.Say("warning: %s; %s", what, next)
 			return true
 		}
 	}
 	return false
+}
+
+// Unread is what an endpoint left in the text of a turn, a call or reasoning, and why: the call is broken, or the
+// endpoint does not read its form. next is what helps. Both are "" where it left nothing. own tells that hone's own
+// server answers, which reads what its model was taught.
+func Unread(j *job.Job, turn trajectory.Turn, own bool) (what, next string) {
+	base := j.Config.Model.Base
+	if form, unread := llm.UnreadCall(turn.Content); unread {
+		why, next := base+" would learn it as words", form.Mend()
+		if is := toolFormat(j); is == form.Name {
+			why = base + " writes calls so too, but this one was not made"
+		} else if is != "" {
+			why = base + " writes calls in the form " + is + ", and would learn these as words"
+		}
+		if broken := brokenCall(form.Name, turn.Content); broken != "" {
+			why, next = broken+", so no server reads it",
+				"raise rollout.max_tokens where it breaks off, else hone sft on demonstrations teaches whole calls"
+		} else if own {
+			next = "hone serve reads the form that the model's template writes: " +
+				"name its form with model.tool_format, or train the model with hone sft"
+		}
+		return fmt.Sprintf("the endpoint left a call in the text, in the form of %s (%s); %s",
+			form.Form, form.Name, why), next
+	}
+	if form, unread := llm.UnsplitReasoning(turn.Content); unread {
+		return fmt.Sprintf("the endpoint left reasoning in the text, in the form of %s, and %s would learn it as words",
+			form.Form, base), form.Mend()
+	}
+	return "", ""
 }
 
 // brokenCall says what is wrong with a call in a text of a form, "" where nothing is, or where the form is not known.
