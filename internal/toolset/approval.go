@@ -27,11 +27,28 @@ func (s *Set) Approvals(c config.Approval, by Attended) (*approval.Gate, error) 
 	if err != nil {
 		return nil, err
 	}
+	return gate, s.stand(gate, c)
+}
+
+// PersonGate returns the gate of a person who is asked about each call, whatever rules would let through; those that
+// deny hold all the same.
+func (s *Set) PersonGate(c config.Approval, p approval.Prompter) (*approval.Gate, error) {
+	c.Mode = string(approval.Ask)
+	gate, err := approval.New(approval.Options{Mode: approval.Mode(c.Mode), Deny: c.Deny, Tools: toolsOf(s.Catalog),
+		Prompter: p})
+	if err != nil {
+		return nil, err
+	}
+	return gate, s.stand(gate, c)
+}
+
+// stand has the gate stand before what the servers offer, from now on too.
+func (s *Set) stand(gate *approval.Gate, c config.Approval) error {
 	for _, rule := range gate.UnusedRules() {
 		s.Housing.host.Say("mcp.approval: the rule %q matches no tool", rule)
 	}
 	s.Pool.Admit = func(server string, t mcp.Tool) string { return s.admit(gate, c.Mode, server, t) }
-	return gate, s.resettable(gate)
+	return s.resettable(gate)
 }
 
 // admit lets a tool that came up in an episode be offered where its calls would be sent unasked, by a rule or by a mode
@@ -48,16 +65,10 @@ func (s *Set) admit(gate *approval.Gate, mode, server string, t mcp.Tool) string
 // Gate puts the configuration's rules before a catalog's tools.
 func Gate(h *host.Host, c config.Approval, catalog *mcp.Catalog, by Attended) (*approval.Gate, error) {
 	o := approval.Options{Mode: approval.Mode(c.Mode), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow,
-		Tools: map[string]approval.Tool{}}
+		Tools: toolsOf(catalog)}
 	if c.Mode == "default" {
 		if o.Mode = approval.Auto; by {
 			o.Mode = approval.Ask
-		}
-	}
-	for _, s := range catalog.Servers {
-		for _, t := range s.Tools {
-			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name,
-				ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
 		}
 	}
 	if by {
@@ -69,6 +80,18 @@ func Gate(h *host.Host, c config.Approval, catalog *mcp.Catalog, by Attended) (*
 		o.Prompter = approval.NewTerminal(f, h.PromptWriter(f))
 	}
 	return approval.New(o)
+}
+
+// toolsOf are a catalog's tools as rules look at them, by the name the model uses.
+func toolsOf(catalog *mcp.Catalog) map[string]approval.Tool {
+	out := map[string]approval.Tool{}
+	for _, s := range catalog.Servers {
+		for _, t := range s.Tools {
+			out[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name,
+				ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
+		}
+	}
+	return out
 }
 
 // resettable refuses servers whose episodes are separated by a call that the rules deny.

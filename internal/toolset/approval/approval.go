@@ -210,6 +210,8 @@ func (g *Gate) askFor(ctx context.Context, q Question, advice string) Decision {
 	switch answer {
 	case Yes:
 		d.Why = "allowed by the user"
+	case YesUnasked:
+		d.Why = "allowed by the user, who lets such calls be made unasked"
 	case AlwaysTool:
 		d.Why = "allowed by the user, always for " + tool.ID()
 		g.always[tool] = d.Why

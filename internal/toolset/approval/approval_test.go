@@ -91,6 +91,7 @@ func TestDecide(t *testing.T) {
 		{"ask over allow", Options{Mode: Auto, Ask: []string{"calc"}, Allow: all, Prompter: &asked{}}, "add", false, ByPerson, "denied by the user"},
 		{"ask over auto, nobody there", Options{Mode: Auto, Ask: []string{"calc"}}, "add", false, ByNobody, `take "calc" out of mcp.approval.ask`},
 		{"--yes", Options{Prompter: YesToAll{}}, "add", true, ByPerson, "allowed by the user"},
+		{"person lets such calls be made", Options{Prompter: &asked{answers: []Answer{YesUnasked}}}, "read", true, ByPerson, "be made unasked"},
 		{"person says no", Options{Prompter: &asked{answers: []Answer{No}}}, "add", false, ByPerson, "denied by the user"},
 		{"question fails", Options{Prompter: &asked{err: errors.New("hung up")}}, "add", false, ByNobody, "hung up"},
 		{"unknown tool", Options{Deny: all}, "nonsense", true, ByRule, "not sent"},

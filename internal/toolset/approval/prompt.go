@@ -38,6 +38,7 @@ const (
 	Yes
 	AlwaysTool   // this call, and every later one of this tool in this run
 	AlwaysServer // this call, and every later one of this server in this run
+	YesUnasked   // this call, as each that the person lets be made without being asked: the prompter knows which
 )
 
 // Prompter asks a person. An error counts as a denial.

@@ -54,7 +54,7 @@ func (s *session) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.
 		if decisions[i].Allowed {
 			allowed, places = append(allowed, call), append(places, i)
 		} else {
-			results[i] = denyResult(call, decisions[i])
+			results[i] = Denial(call, decisions[i])
 		}
 	}
 	if len(allowed) == 0 {
@@ -71,13 +71,13 @@ func (s *session) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.
 // Probe sends the scenario's calls unasked, for they are the user's own, unless they are denied.
 func (s *session) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
 	if why := s.gate.Refusal(call.Name); why != "" {
-		return denyResult(call, Decision{Why: why})
+		return Denial(call, Decision{Why: why})
 	}
 	return s.Session.Probe(ctx, call)
 }
 
-// denyResult is the result of a call that was not sent; Text is what the model sees.
-func denyResult(call chat.ToolCall, d Decision) trajectory.ToolResult {
+// Denial is the result of a call that was not sent; Text is what the model sees.
+func Denial(call chat.ToolCall, d Decision) trajectory.ToolResult {
 	return trajectory.ToolResult{Call: call, Status: trajectory.CallDenied, Text: "The call was denied: " + d.Why,
 		Error: d.Why, Approval: d.Why}
 }
