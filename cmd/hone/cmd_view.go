@@ -15,8 +15,9 @@ func newView(a *app) *cobra.Command {
 		Use:   "view [RUN|TASKS...]",
 		Short: "Look at runs in a browser: groups by turn, tokens, tasks, evaluations, curation",
 		Long: `view is a page on runs, on this machine alone: open the address that it prints, which holds a token. Without a RUN it shows
-all runs. It follows a run that goes on, and changes nothing but what a person curates. TASKS is a file of scenarios, as hone
-synth makes it, to be accepted, edited and rejected by keys.`,
+all runs. It follows a run that goes on, and changes nothing but what a person curates. Its playground lets you talk with a model
+that calls the tools of a run's servers, which asks you about each call. TASKS is a file of scenarios, as hone synth makes it, to
+be accepted, edited and rejected by keys.`,
 		Example: "  hone view\n  hone view demo-20260102-150405\n  hone view ./out ./out-2 --listen 127.0.0.1:8090\n" +
 			"  hone view ./out --bundle page\n  hone view tasks.json",
 		Args: arguments(0, -1, "the names or the folders of runs, or files of scenarios"),
@@ -25,7 +26,7 @@ synth makes it, to be accepted, edited and rejected by keys.`,
 			if err != nil {
 				return err
 			}
-			s := &view.Server{Env: a.jobs(config.Config{}), Runs: runs}
+			s := &view.Server{Env: a.jobs(config.Config{}), Runs: runs, Today: a.config}
 			if bundle != "" {
 				if err := s.Bundle(c.Context(), bundle); err != nil {
 					return err

@@ -83,10 +83,12 @@ func TestScreensInChromium(t *testing.T) {
 		mcp.Tool{Name: "count", Description: "Counted letters once. " + strings.ReplaceAll(hostile, "\x00", "")})
 	files := filepath.Join(t.TempDir(), "files")
 	check(t, (&Server{Env: job.Env{Host: quiet(t)}, Runs: []string{dir}}).Bundle(t.Context(), files))
+	words(t, dir)
+	model, _ := endpoint(t)
 	one := filepath.Join(t.TempDir(), "report.html") // the run's folder goes
 	check(t, os.WriteFile(one, []byte(reportOf(t, dir)), 0o600))
 	c := exec.CommandContext(ctx, "node", filepath.Join(tests, "screens.mjs"), served(t, dir), chromium,
-		"file://"+filepath.Join(files, "index.html"), "file://"+one)
+		"file://"+filepath.Join(files, "index.html"), "file://"+one, model)
 	out, err := c.StdoutPipe()
 	check(t, err)
 	in, err := c.StdinPipe()

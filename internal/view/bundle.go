@@ -41,7 +41,7 @@ func (s *Server) Bundle(ctx context.Context, dir string) error {
 	s.open()
 	b := &bundle{server: s, files: map[string]string{}, put: inFolder(dir)}
 	b.keep("runs", "data/runs.js", s.list())
-	for i, f := range s.runs {
+	for i, f := range s.all() {
 		b.run(ctx, i, f)
 	}
 	b.keep("files", "data/index.js", b.files)

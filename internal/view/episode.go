@@ -14,7 +14,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/records"
-	"hone/internal/mcp"
 	"hone/internal/run"
 )
 
@@ -110,14 +109,7 @@ func (f *followed) findIn(l *run.Ledger, name string) (out found, err error) {
 // problems holds the calls of an episode against the schemas of the tools that it was shown.
 func problems(path string, t *trajectory.Trajectory) []Problem {
 	out := []Problem{}
-	tools := t.Tools
-	if t.Shown != nil {
-		if catalog, err := mcp.Load(catalogFile(path)); err == nil {
-			if shown, err := t.Shown.Tools(catalog.Tools()); err == nil {
-				tools = shown
-			}
-		}
-	}
+	tools := toolsShown(path, t)
 	schemas := map[string]*schema.Schema{}
 	for _, tool := range tools {
 		schemas[tool.Name] = nil

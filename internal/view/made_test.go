@@ -48,7 +48,8 @@ func made(t testing.TB, dir string, n int) *run.Dir {
 	}
 	d, err := run.Create(dir,
 		[]byte(fmt.Sprintf("model: {base: %q}\ngrpo: {steps: 100000, group_size: %d}\n", base, groupSize)),
-		job.Begun{Verb: "train"}, input(t, job.CatalogFile, catalogOf()), input(t, job.ScenariosFile, tasks))
+		job.Begun{Verb: "train", Flags: job.Kept{MCPConfig: serversOf(dir)}}, input(t, job.CatalogFile, catalogOf()),
+		input(t, job.ScenariosFile, tasks))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +80,9 @@ func made(t testing.TB, dir string, n int) *run.Dir {
 	check(t, d.Ledger.PutStage(run.StageRow{Name: "grpo", Status: run.Finished}))
 	return d
 }
+
+// serversOf is the file of a made run's servers, which is there where a test writes it.
+func serversOf(dir string) string { return filepath.Join(filepath.Dir(dir), "mcp.json") }
 
 // catalogOf is one server of one tool.
 func catalogOf() mcp.Catalog {

@@ -185,10 +185,7 @@ func configOf(path string) (config.Config, error) {
 	var begun job.Begun
 	version, err := os.ReadFile(filepath.Join(path, "version.json"))
 	if err == nil && json.Unmarshal(version, &begun) == nil && begun.Folder != "" {
-		there := filepath.Join(begun.Folder, c.Model.Base)
-		if _, err := os.Stat(there); err == nil && !filepath.IsAbs(c.Model.Base) {
-			c.Model.Base = there
-		}
+		c.Model.Base = fromFolder(begun.Folder, c.Model.Base)
 	}
 	return c, nil
 }

@@ -12,11 +12,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
@@ -28,11 +30,19 @@ import (
 type Server struct {
 	Env  job.Env
 	Runs []string // their folders, or files of tasks
+	// Today is the configuration as it is now: what it denies is denied in the playground. nil denies nothing more.
+	Today func() (config.Config, error)
 
 	ends bool // the process that asks is the run's own, and writes its report as the last thing
 
+	shown sync.RWMutex // of runs
+	runs  []*followed
+
+	playing  sync.Mutex
+	talks    map[string]*talk // of the playground, by run
+	numTalks int
+
 	mu         sync.Mutex
-	runs       []*followed
 	tokenizers map[string]*tokenizer.Tokenizer // by base model
 	desks      map[string]*desk                // of curation, by run
 	reviews    map[string]*review              // of tasks, by run
@@ -77,21 +87,43 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, said func(address st
 
 // open gives each run a key: its folder's name, with a number behind it where several have one.
 func (s *Server) open() {
-	taken := map[string]int{}
 	for _, path := range s.Runs {
 		if absolute, err := filepath.Abs(path); err == nil {
 			path = absolute
 		}
-		key := filepath.Base(path)
-		if taken[key]++; taken[key] > 1 {
-			key = fmt.Sprintf("%s~%d", key, taken[key])
-		}
-		info, err := os.Stat(path)
-		s.runs = append(s.runs, &followed{Key: key, Path: path, File: err == nil && !info.IsDir()})
+		s.add(path)
 	}
 }
 
+// add shows one more.
+func (s *Server) add(path string) *followed {
+	s.shown.Lock()
+	defer s.shown.Unlock()
+	same := 0
+	for _, f := range s.runs {
+		if filepath.Base(f.Path) == filepath.Base(path) {
+			same++
+		}
+	}
+	key := filepath.Base(path)
+	if same > 0 {
+		key = fmt.Sprintf("%s~%d", key, same+1)
+	}
+	info, err := os.Stat(path)
+	f := &followed{Key: key, Path: path, File: err == nil && !info.IsDir()}
+	s.runs = append(s.runs, f)
+	return f
+}
+
+// all are those that are shown.
+func (s *Server) all() []*followed {
+	s.shown.RLock()
+	defer s.shown.RUnlock()
+	return slices.Clone(s.runs)
+}
+
 func (s *Server) close() {
+	s.closeTalks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.desks {
@@ -101,7 +133,7 @@ func (s *Server) close() {
 
 // run is the one of a key.
 func (s *Server) run(key string) (*followed, error) {
-	for _, f := range s.runs {
+	for _, f := range s.all() {
 		if f.Key == key {
 			return f, nil
 		}
@@ -134,6 +166,8 @@ func (s *Server) handler(ctx context.Context) (http.Handler, error) {
 	mux.HandleFunc("GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r) })
 	mux.HandleFunc("POST /api/curate", answer(s.curationOp))
 	mux.HandleFunc("POST /api/review", answer(s.reviewed))
+	mux.HandleFunc("GET /api/playground", answer(s.playground))
+	mux.HandleFunc("POST /api/playground", answer(func(r *http.Request) (any, error) { return s.makeMove(ctx, r) }))
 	return mux, nil
 }
 
@@ -202,7 +236,7 @@ type Listed struct {
 
 func (s *Server) list() []Listed {
 	out := []Listed{}
-	for _, f := range s.runs {
+	for _, f := range s.all() {
 		if f.File {
 			out = append(out, Listed{Key: f.Key, Path: f.Path, State: "a file of tasks", Tasks: true})
 			continue
@@ -281,20 +315,25 @@ func answer(ask func(*http.Request) (any, error)) http.HandlerFunc {
 
 // fail tells a page what went wrong, in the words of the command line.
 func fail(w http.ResponseWriter, err error) {
-	out := failure{What: err.Error()}
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		out = failure{f.What, f.Where, f.Why, f.Next}
-		if f.Err != nil {
-			out.Why = strings.TrimPrefix(out.Why+"; "+f.Err.Error(), "; ")
-		}
-	}
 	status := http.StatusUnprocessableEntity
 	if errors.Is(err, fs.ErrNotExist) {
 		status = http.StatusNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(out)
+	_ = json.NewEncoder(w).Encode(failureOf(err))
+}
+
+func failureOf(err error) failure {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return failure{What: err.Error()}
+	}
+	out := failure{f.What, f.Where, f.Why, f.Next}
+	if f.Err != nil {
+		out.Why = strings.TrimPrefix(out.Why+"; "+f.Err.Error(), "; ")
+	}
+	return out
 }
 
 type failure struct {

@@ -51,7 +51,7 @@ func (s *Server) before(f *followed) (out []kept) {
 		return info.ModTime()
 	}
 	paths := []string{}
-	for _, other := range s.runs {
+	for _, other := range s.all() {
 		paths = append(paths, other.Path)
 	}
 	beside, _ := os.ReadDir(filepath.Dir(f.Path)) // where it cannot be read, the others are looked at

@@ -9,6 +9,7 @@ import { Curate, keys as curateKeys } from './screens/curate'
 import { Evaluation } from './screens/evaluation'
 import { Groups } from './screens/groups'
 import { Overview } from './screens/overview'
+import { Playground, keys as playgroundKeys } from './screens/playground'
 import { Runs, type Listed } from './screens/runs'
 import { Servers } from './screens/servers'
 import { Tasks, keys as tasksKeys } from './screens/tasks'
@@ -18,7 +19,7 @@ import { visible } from './words'
 import './style.css'
 
 const screens = [
-  ['overview', 'Overview'], ['groups', 'Groups'], ['trajectories', 'Trajectories'], ['tasks', 'Tasks'], ['evaluation', 'Evaluation'], ['curate', 'Curate'], ['servers', 'Servers'],
+  ['overview', 'Overview'], ['groups', 'Groups'], ['trajectories', 'Trajectories'], ['tasks', 'Tasks'], ['evaluation', 'Evaluation'], ['curate', 'Curate'], ['servers', 'Servers'], ['playground', 'Playground'],
 ] as const
 
 const keysOf: Record<string, [string, string][]> = {
@@ -28,6 +29,7 @@ const keysOf: Record<string, [string, string][]> = {
   trajectory: [['n p', 'next, before'], ['t', 'conversation or tokens'], ['u', 'back to the list'], ['\u2190 \u2192', 'token before, next token'], ['1 6', 'colour of the tokens']],
   tasks: tasksKeys,
   curate: curateKeys,
+  playground: playgroundKeys,
 }
 
 type Theme = 'auto' | 'light' | 'dark'
@@ -59,7 +61,12 @@ function App() {
   useEffect(() => {
     document.title = place.run ? `${place.run}, ${place.screen} - hone` : 'runs - hone'
   }, [place.run, place.screen])
-  const runs = useAnswer<Listed[]>('runs', {})
+  const [asked, again] = useState(0)
+  const runs = useAnswer<Listed[]>('runs', {}, asked)
+  const unknown = Boolean(place.run && runs.value && !runs.value.some((r) => r.key === place.run))
+  useEffect(() => {
+    if (unknown) again((n) => n + 1) // a run that came since
+  }, [unknown, place.run])
   const onlyTasks = runs.value?.find((r) => r.key === place.run)?.tasks
   const tab = place.screen === 'trajectory' ? 'trajectories' : place.screen
   return (
@@ -72,7 +79,7 @@ function App() {
         ) : <span className="run-name">{visible(place.run)}</span>)}
         {place.run && (
           <nav aria-label="Screens">
-            {screens.filter(([key]) => (!bundled || key !== 'curate') && (!onlyTasks || key === 'tasks')).map(([key, name]) => <a key={key} href={href(place.run, key)} aria-current={tab === key ? 'page' : undefined}>{name}</a>)}
+            {screens.filter(([key]) => (!bundled || (key !== 'curate' && key !== 'playground')) && (!onlyTasks || key === 'tasks')).map(([key, name]) => <a key={key} href={href(place.run, key)} aria-current={tab === key ? 'page' : undefined}>{name}</a>)}
           </nav>
         )}
         <span className="grow" />
@@ -122,6 +129,8 @@ function screen(place: Place, followed: ReturnType<typeof useRows>): ReactNode {
       return <Evaluation place={place} version={followed.reading ? 0 : followed.version} />
     case 'curate':
       return <Curate place={place} />
+    case 'playground':
+      return <Playground place={place} />
     case 'servers':
       return <Servers place={place} version={followed.reading ? 0 : followed.rows.version} />
   }

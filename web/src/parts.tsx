@@ -183,7 +183,7 @@ export function useKeys(deeds: Record<string, (e: KeyboardEvent) => void>, on = 
     if (!on) return
     const press = (e: KeyboardEvent) => {
       const el = e.target as HTMLElement
-      if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName)) return
+      if (e.ctrlKey || e.metaKey || e.altKey || (/^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) && (el as HTMLInputElement).type !== 'checkbox')) return
       const deed = latest.current[e.key]
       if (deed) {
         e.preventDefault()

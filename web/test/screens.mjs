@@ -5,7 +5,7 @@ import readline from 'node:readline'
 import { createRequire } from 'node:module'
 import { chromium } from 'playwright-core'
 
-const [base, executablePath, file, report] = process.argv.slice(2)
+const [base, executablePath, file, report, endpoint] = process.argv.slice(2)
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const answers = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const deed = async (what) => {
@@ -146,6 +146,44 @@ screen('curate', 'run/curate', async () => {
   await page.keyboard.press('Escape')
 })
 
+screen('playground', 'run/playground', async () => {
+  await page.getByLabel('Endpoint').fill(endpoint)
+  await page.getByLabel('Model').fill('m')
+  await page.getByLabel('What you say first').fill('count one, erase all')
+  await page.getByRole('button', { name: 'Begin' }).click()
+  await page.locator('.writing', { hasText: 'says that it only reads' }).waitFor({ timeout: 20000 }) // the servers start
+  await look()
+  await page.keyboard.press('n')
+  await page.locator('.writing', { hasText: 'says that it destroys' }).waitFor()
+  await page.keyboard.press('y')
+  await page.locator('.answer.denied', { hasText: 'denied by the user' }).waitFor()
+  await page.locator('.answer.ok', { hasText: 'erased' }).waitFor()
+  await page.getByLabel('Run read-only calls without asking').click()
+  await page.locator('.check input:checked').waitFor()
+  await page.getByLabel('You say').fill('count two')
+  await page.keyboard.press('Control+Enter')
+  await page.locator('.answer.ok', { hasText: 'made unasked' }).waitFor()
+  expect((await page.locator('.chat').innerText()).includes('<img src=x onerror='), 'markup is not shown as text')
+  await page.getByRole('button', { name: 'Send to curation' }).click()
+  await page.getByRole('link', { name: 'Curate it' }).click()
+  await page.waitForFunction(() => location.hash.includes('run-played/curate?trace='))
+  await page.locator('.main h2.task', { hasText: 'count one, erase all' }).waitFor()
+  await page.goBack()
+  await page.getByRole('link', { name: 'Curate it' }).waitFor()
+})
+screen('a trajectory that is gone on from', 'run/trajectory?id=' + encodeURIComponent('grpo/task-01/0/0'), async () => {
+  await page.getByRole('link', { name: 'Go on from here' }).nth(1).click()
+  await page.waitForFunction(() => location.hash.includes('/playground?id=') && location.hash.includes('turn=1'))
+  await page.getByLabel('Endpoint').fill(endpoint)
+  await page.getByLabel('Model').fill('m')
+  await page.getByRole('button', { name: 'Begin' }).click()
+  await page.locator('.writing', { hasText: 'turn 0 made it before' }).waitFor({ timeout: 20000 })
+  await page.keyboard.press('y')
+  await page.locator('.message', { hasText: 'I was answered: {"words":5}' }).waitFor()
+  await page.getByRole('button', { name: 'End the conversation' }).click()
+  await page.getByRole('button', { name: 'Begin another' }).waitFor()
+})
+
 for (const scheme of ['light', 'dark']) {
   await page.emulateMedia({ colorScheme: scheme })
   for (const s of screens) {
@@ -156,7 +194,7 @@ for (const scheme of ['light', 'dark']) {
       if (scheme === 'light') await s.run()
       else await page.waitForFunction(() => !/Reading \.\.\./.test(document.querySelector('main').innerText))
     } catch (err) {
-      wrong(String(err).split('\n')[0])
+      wrong(`${String(err).split('\n')[0]} (${/screens\.mjs:\d+/.exec(err.stack)})`)
     }
     expect(!(await page.evaluate(() => window.ran)), 'what a server wrote has run')
     await look()
@@ -191,7 +229,7 @@ await page.setViewportSize({ width: 1300, height: 850 })
 // The same from a file, without a server.
 for (const [name, hash, seen] of [
   ['runs', '', 'tbody tr'], ['overview', 'run/overview', '.plot canvas'], ['groups', 'run/groups?stage=grpo&step=2', '.columns .differs'], ['trajectories', 'run/trajectories?q=outcome:limit', '.line'],
-  ['tokens', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2') + '&show=tokens&token=300', '.token.here'], ['evaluation', 'run/evaluation?scenario=task-01', '.pair .chat'], ['tasks', 'run/tasks', '.side .entry'], ['servers', 'run/servers', '.tools tbody tr'],
+  ['tokens', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2') + '&show=tokens&token=300', '.token.here'], ['evaluation', 'run/evaluation?scenario=task-01', '.pair .chat'], ['tasks', 'run/tasks', '.side .entry'], ['servers', 'run/servers', '.tools tbody tr'], ['the playground', 'run/playground', '.empty code'],
 ]) {
   at = `${name}, from a file`
   await page.goto(`${file}#/${hash}`)

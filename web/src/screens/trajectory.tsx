@@ -1,7 +1,7 @@
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo, useState, type ReactNode } from 'react'
 import { ask, bundled, failureOf, useAnswer, type Failure } from '../ask'
 import { Arguments } from '../arguments'
-import { opening, type Episode, type Tokens, type Turn } from '../episode'
+import { opening, type Episode, type Message, type Tokens, type Turn } from '../episode'
 import { parse, select, type SortKey } from '../filter'
 import { Block, Problem, TermLegend, Terms, Text, useKeys, Waits } from '../parts'
 import { change, go, href, type Place } from '../place'
@@ -150,13 +150,13 @@ function Chat({ e, place }: { e: Episode; place: Place }) {
         {raw && !raw.failure ? <button onClick={() => setRaw(undefined)}>Hide what was sampled</button> : <button onClick={written} >Show what was sampled, as it was written</button>}
       </div>
       {raw?.failure && <Problem failure={raw.failure} />}
-      {opening(t).map((m, i) => (
-        <article key={i} className={'message ' + m.role}>
-          <h3>{m.role}</h3>
-          {m.role === 'system' && (m.content ?? '').length > 600 ? <details><summary>{count((m.content ?? '').length, 'character')}</summary><Block>{m.content}</Block></details> : <Block>{m.content}</Block>}
-        </article>
+      {opening(t).map((m, i) => <Opening key={i} m={m} />)}
+      {turns.map((turn, k) => (
+        <TurnView key={k} e={e} turn={turn} k={k} here={String(k) === at} raw={raw?.texts[k]} title={<a href={href(place.run, 'trajectory', { ...Object.fromEntries(place.params), turn: k })}>turn {k}</a>}>
+          {!bundled && <a className="button" href={href(place.run, 'playground', { id: e.name, turn: k })}>Go on from here</a>}
+        </TurnView>
       ))}
-      {turns.map((turn, k) => <TurnView key={k} e={e} turn={turn} k={k} place={place} here={String(k) === at} raw={raw?.texts[k]} />)}
+      {!bundled && turns.length > 0 && <p><a className="button" href={href(place.run, 'playground', { id: e.name, turn: turns.length })}>Go on behind the last turn</a></p>}
       {turns.length === 0 && t.messages.filter((m) => m.role === 'assistant' || m.role === 'tool').map((m, i) => <article key={i} className={'message ' + m.role}><h3>{m.role}</h3><Block>{m.content}</Block></article>)}
       {(t.seen ?? []).length > 0 && (
         <details><summary>What checks saw of the world ({t.seen!.length})</summary>{t.seen!.map((s, i) => <div key={i}><p className="quiet"><Text>{s.look}</Text>: {words(s.status)}</p><Block>{s.text}</Block></div>)}</details>
@@ -173,17 +173,29 @@ function writtenOf(tokens: Tokens, turns: number): string[] {
   return out
 }
 
-function TurnView({ e, turn, k, place, here, raw }: { e: Episode; turn: Turn; k: number; place: Place; here: boolean; raw?: string }) {
+// Opening is a message that the trajectory began with.
+export function Opening({ m }: { m: Message }) {
+  const long = m.role === 'system' && (m.content ?? '').length > 600
+  return (
+    <article className={'message ' + m.role}>
+      <h3>{m.role}</h3>
+      {long ? <details><summary>{count((m.content ?? '').length, 'character')}</summary><Block>{m.content}</Block></details> : <Block>{m.content}</Block>}
+    </article>
+  )
+}
+
+export function TurnView({ e, turn, k, title, here, raw, waits, children }: { e: Episode; turn: Turn; k: number; title: ReactNode; here?: boolean; raw?: string; waits?: boolean; children?: ReactNode }) {
   const earned = e.trajectory.turn_rewards?.[k]
   const users = followUps(e)[k] ?? []
   return (
     <article id={'turn-' + k} className={'message assistant' + (here ? ' here' : '')}>
       <h3>
-        <a href={href(place.run, 'trajectory', { ...Object.fromEntries(place.params), turn: k })}>turn {k}</a>
+        {title}
         <span className="quiet">
           {' '}policy {turn.policy_version} &middot; sampled in {duration(turn.sample_seconds)}
           {turn.forced && ' \u00b7 forced'}{earned !== undefined && ` \u00b7 earned ${number(earned)}`}{turn.initial_call && ` \u00b7 a small model's call, confidence ${number(turn.initial_call.confidence)}`}
         </span>
+        {children}
       </h3>
       {turn.rewrite && <p className="quiet">A new training row begins: <Text>{turn.rewrite}</Text></p>}
       {raw !== undefined && <div className="raw-turn"><h4>as sampled</h4><Block className="small">{raw}</Block></div>}
@@ -212,7 +224,7 @@ function TurnView({ e, turn, k, place, here, raw }: { e: Episode; turn: Turn; k:
                   <Block className="result">{r.text}</Block>
                   {r.structured_content !== undefined && <details><summary>structured content</summary><Block>{JSON.stringify(r.structured_content, null, 2)}</Block></details>}
                 </>
-              ) : <p className="quiet">No answer is recorded.</p>}
+              ) : <p className="quiet">{waits ? 'It has not been made yet.' : 'No answer is recorded.'}</p>}
             </div>
           </div>
         )
