@@ -48,7 +48,7 @@ func TestGoldSlips(t *testing.T) {
 			{Name: "query", Arguments: json.RawMessage(`{"q":1}`), Reasoning: "a"},
 		},
 		GoldAnswer: "one", GoldReasoning: "1 a",
-		Slips:      []scenario.Slip{{Before: 1, Name: "query", Arguments: json.RawMessage(`{"q":0}`)}},
+		Slips: []scenario.Slip{{Before: 1, Name: "query", Arguments: json.RawMessage(`{"q":0}`)}},
 	}
 	speaker := goldPolicy{"s": &s}.Speaker(rollout.Attempt{ScenarioID: "s"})
 	said := ""

@@ -405,7 +405,8 @@ func (q Query) tables() (list []*Table) {
 }
 
 func (q Query) program(pattern string, slots map[string]string, a Answer) *Program {
-	p := &Program{pattern: pattern, slots: slots, Answer: a, Steps: []Step{{SQL: q.SQL()}}, Tables: q.tables(), query: &q}
+	p := &Program{pattern: pattern, slots: slots, Answer: a, Steps: []Step{{SQL: q.SQL()}},
+		Tables: q.tables(), query: &q}
 	for _, v := range q.Run() {
 		p.Result = append(p.Result, Show(v))
 	}

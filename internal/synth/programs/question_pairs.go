@@ -17,8 +17,8 @@ type part struct {
 	said       string
 }
 
-// lookupTwo asks for two properties of a named thing. At times another thing's show how the answer is to read: "Who has plot
-// 10, and what is their phone number? Answer like this: Ada Holt, 555-0101".
+// lookupTwo asks for two properties of a named thing. At times another thing's show how the answer is to read: "Who has
+// plot 10, and what is their phone number? Answer like this: Ada Holt, 555-0101".
 func (d *drawer) lookupTwo() *Program {
 	t := d.table()
 	if t == nil {
@@ -70,9 +70,10 @@ func (d *drawer) withValue(p *Program, q Query) *Program {
 	t := q.Table
 	label, value := part{column: t.Label, of: -1}, part{column: q.Order, of: -1}
 	rows := t.rows(q.Where)
-	if !isNumber(t.Columns[q.Order]) || slices.ContainsFunc([]Column{t.Columns[t.Label], t.Columns[q.Order]}, func(c Column) bool {
-		return c.Ref != nil || c.Cents || len(c.Parts) > 0
-	}) {
+	if !isNumber(t.Columns[q.Order]) ||
+		slices.ContainsFunc([]Column{t.Columns[t.Label], t.Columns[q.Order]}, func(c Column) bool {
+			return c.Ref != nil || c.Cents || len(c.Parts) > 0
+		}) {
 		return p
 	}
 	at := slices.IndexFunc(rows, func(o []any) bool { return t.rowLabel(o) == p.Answer.Values[0] })
@@ -90,7 +91,9 @@ func (d *drawer) withValue(p *Program, q Query) *Program {
 
 // askable are what a pair may ask of a table's things.
 func (t *Table) askable() (list []part) {
-	for _, i := range t.properties(func(c Column) bool { return !c.Several && !c.Bool && !c.Cents && len(c.Parts) == 0 }) {
+	for _, i := range t.properties(func(c Column) bool {
+		return !c.Several && !c.Bool && !c.Cents && len(c.Parts) == 0
+	}) {
 		c := t.Columns[i]
 		if list = append(list, part{i, -1, c.caption()}); c.Ref == nil || c.Ref == t {
 			continue
@@ -124,5 +127,6 @@ func both(t *Table, where []Cond, first, second part) (sql string, ok bool) {
 	}
 	a, from, _ := ask(first)
 	b, also, _ := ask(second)
-	return "SELECT " + a + ", " + b + " FROM " + from, from == also && !strings.Contains(a, ",") && !strings.Contains(b, ",")
+	return "SELECT " + a + ", " + b + " FROM " + from, from == also && !strings.Contains(a, ",") &&
+		!strings.Contains(b, ",")
 }

@@ -18,12 +18,13 @@ var slotName = regexp.MustCompile(`\{,?(\w+)\}`)
 // needed are the slots that each wording of a pattern has, and after a bar those that it may have besides.
 func needed() map[string]string {
 	return map[string]string{
-		"lookup": "attr x | one", "pair": "attr attr2 x | one", "exchange": "attr x y", "join": "attr ref x | refone one", "join_label": "| asks ref x one",
-		"count": "filter many", "sum": "attr filter many", "avg": "attr filter many", "min": "attr filter many",
-		"max": "attr filter many", "best": "attr end filter | many one", "best_super": "filter super | many one",
-		"top": "attr end many n", "list": "filter many", "compare": "attr x y", "yes_no": "filter many",
-		"missing": "attr | many one", "unrelated": "others | many one", "most": "one others",
-		"set": "attr v x | one", "set_all": "attr filter many v", "raise": "attr v x | one", "lower": "attr v x | one",
+		"lookup": "attr x | one", "pair": "attr attr2 x | one", "exchange": "attr x y",
+		"join": "attr ref x | refone one", "join_label": "| asks ref x one", "count": "filter many",
+		"sum": "attr filter many", "avg": "attr filter many", "min": "attr filter many", "max": "attr filter many",
+		"best": "attr end filter | many one", "best_super": "filter super | many one", "top": "attr end many n",
+		"list": "filter many", "compare": "attr x y", "yes_no": "filter many", "missing": "attr | many one",
+		"unrelated": "others | many one", "most": "one others", "set": "attr v x | one",
+		"set_all": "attr filter many v", "raise": "attr v x | one", "lower": "attr v x | one",
 		"raise_all": "attr filter many v", "lower_all": "attr filter many v", "remove": "x | one many",
 		"remove_all": "filter many", "insert": "given x | one many", "insert_bare": "x | one many",
 		"add_unless": "given x | one many", "set_if": "attr bound v x", "correct": "attr old v x",

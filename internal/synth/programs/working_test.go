@@ -4,9 +4,17 @@ import "testing"
 
 // shows is a table of shows with two columns to ask for.
 func shows() *Table {
-	return &Table{Name: "shows", Key: 0, Label: 1, Columns: []Column{{Name: "id", Kind: Number}, {Name: "city", Kind: Text},
-		{Name: "status", Kind: Text}, {Name: "fee", Kind: Number}}, Rows: [][]any{{int64(7), "Ghent", "confirmed", int64(450)},
-		{int64(8), "Rouen", "open", nil}, {int64(9), "Lille", "confirmed", int64(600)}}}
+	return &Table{
+		Name:  "shows",
+		Key:   0,
+		Label: 1,
+		Columns: []Column{{Name: "id", Kind: Number}, {Name: "city", Kind: Text},
+			{Name: "status", Kind: Text}, {Name: "fee", Kind: Number}},
+		Rows: [][]any{
+			{int64(7), "Ghent", "confirmed", int64(450)},
+			{int64(8), "Rouen", "open", nil}, {int64(9), "Lille", "confirmed", int64(600)},
+		},
+	}
 }
 
 func TestWorking(t *testing.T) {

@@ -43,7 +43,8 @@ type Options struct {
 //	<|im_start|>user\n<tool_response>\n49f6...\n</tool_response><|im_end|>\n
 //	<|im_start|>assistant\n
 //
-// It has no place for reasoning: ReasoningContent is left out, but where calls are JSON alone. The vocabulary must have <|im_start|> and <|im_end|>.
+// It has no place for reasoning: ReasoningContent is left out, but where calls are JSON alone. The vocabulary must have
+// <|im_start|> and <|im_end|>.
 func NewChatML(tok *tokenizer.Tokenizer, o Options) (*Vendor, error) {
 	if o.ToolFormat == "" {
 		o.ToolFormat = ToolsCompact

@@ -49,11 +49,15 @@ func TestMessagesThatATemplateCannotTrain(t *testing.T) {
 			"not this one"},
 		"no role": {plain, append(whole[:1:1], chat.Message{Role: "narrator", Content: "Dry."}, whole[1]),
 			"roles are system, user, assistant and tool"},
-		"nothing ends it": {talk(header+`{{ m.content }}{% if 'endless' not in m.content %}`+footer+`{% endif %}`, opensNext),
-			with(1, "endless"), "the template writes no special token behind it"},
-		"it is not shown": {talk(`{% if m.role == 'user' or 'silent' not in messages[0].content %}`+header+`{{ m.content }}`+
-			footer+`{% endif %}`, opensNext), with(0, "silent"),
-			"the template writes it otherwise than it prompts for it"},
+		"nothing ends it": {
+			talk(header+`{{ m.content }}{% if 'endless' not in m.content %}`+footer+`{% endif %}`, opensNext),
+			with(1, "endless"), "the template writes no special token behind it",
+		},
+		"it is not shown": {
+			talk(`{% if m.role == 'user' or 'silent' not in messages[0].content %}`+header+`{{ m.content }}`+
+				footer+`{% endif %}`, opensNext), with(0, "silent"),
+			"the template writes it otherwise than it prompts for it",
+		},
 		"what stands before it changes with it": {`{%- if 'odd' in messages[-1].content %}<s>{% endif %}` + plain,
 			with(1, "odd"), "the template writes it otherwise than it prompts for it"},
 	} {
