@@ -22,6 +22,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
+	"hone/internal/synth"
 )
 
 // browser is a Chromium and the folder of the page's tests; the test is skipped where either is missing.
@@ -47,6 +48,11 @@ func browser(t *testing.T) (path, tests string) {
 	}
 	return path, tests
 }
+
+// playsOfTasks is a ledger of what a server answered as tasks were made.
+const playsOfTasks = `{"of":"tools"}
+{"play":"play-1","got":{"results":[{"status":"ok","text":"5 words"}],"files":{"words a.txt":"ladder <b>"},"at":1767361845}}
+`
 
 // quiet is a host that says nothing.
 func quiet(t *testing.T) *host.Host {
@@ -77,6 +83,7 @@ func TestScreensInChromium(t *testing.T) {
 	d, err := run.Open(dir, run.OpenOptions{})
 	check(t, err)
 	check(t, d.Close())
+	check(t, os.WriteFile(synth.WorkBeside(filepath.Join(dir, job.ScenariosFile)), []byte(playsOfTasks), 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	runOf(t, filepath.Join(filepath.Dir(dir), "earlier"), time.Now().Add(-time.Hour), "words",

@@ -42,7 +42,8 @@ func made(t testing.TB, dir string, n int) *run.Dir {
 			Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: new("5")}}, Tags: []string{"kind:count"}}
 		if i%2 == 0 {
 			s.Provenance = &scenario.Provenance{By: "hone synth", Kind: "single", Wording: "plain",
-				Proof: []string{"play-1"}}
+				Proof: []string{"play-1"}, Seed: 7, Prompts: map[string]string{"quality": "5ca1ab1e00"},
+				Tools: map[string]string{"count": "0ddba11000"}}
 		}
 		tasks = append(tasks, s)
 	}

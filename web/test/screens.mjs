@@ -91,6 +91,9 @@ screen('a token by its address', 'run/trajectory?id=' + encodeURIComponent('grpo
 })
 screen('tasks', 'run/tasks?q=task-0', async () => {
   await has('.side .entry', 'tasks', 8)
+  for (const what of ['count 0ddba110', 'quality 5ca1ab1e', 'play-1']) expect((await text('.main dl.facts')).includes(what), `it is not said that ${what} made the task`)
+  await page.locator('.main details summary').first().click()
+  expect(/play-1, begun 2 Jan 2026[^]*5 words[^]*words a.txt holds then\s+ladder <b>/.test(await text('.main details')), `the play that proved the task is not shown: ${await text('.main details')}`)
   const before = await text('h2.task')
   await page.keyboard.press('j')
   await page.waitForFunction((b) => document.querySelector('h2.task')?.innerText !== b, before)

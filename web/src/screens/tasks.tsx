@@ -2,11 +2,11 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { bundled, failureOf, send, useAnswer, type Failure } from '../ask'
 import { Block, Empty, Problem, Text, useKeys, VirtualList, Waits } from '../parts'
 import { change, href, type Place } from '../place'
-import { count, number, percent, visible, words } from '../words'
+import { count, date, number, percent, visible, words } from '../words'
 
 interface Gold { name: string; arguments: unknown; asks?: string; reasoning?: string }
 interface Review { status: string; why?: string; edited?: string; steps: number }
-interface Play { name: string; results?: { status: string; text: string }[]; seen?: { status: string; text: string }[]; changed?: string[] }
+interface Play { name: string; results?: { status: string; text: string }[]; seen?: { status: string; text: string }[]; changed?: string[]; files?: Record<string, string>; at?: number }
 
 export const keys: [string, string][] = [
   ['j k', 'next task, task before'], ['a', 'accept, and go to the next'], ['x', 'reject, with a reason'], ['e', 'edit what is asked'], ['u', 'undo the last decision on the task'], ['/', 'search'], ['?', 'these keys'],
@@ -30,7 +30,7 @@ interface Task {
   passed: number
   review: Review
   plays: Play[]
-  provenance?: { by: string; version?: string; kind?: string; wording?: string; teacher?: string; quality?: number; proof?: string[]; seed?: number; servers?: Record<string, string>; reference?: { by: string; runs: number; passed: number } }
+  provenance?: { by: string; version?: string; kind?: string; wording?: string; teacher?: string; quality?: number; proof?: string[]; seed?: number; servers?: Record<string, string>; tools?: Record<string, string>; prompts?: Record<string, string>; reference?: { by: string; runs: number; passed: number } }
 }
 interface Cover { name: string; tasks: number; made: number }
 interface TasksOf { tasks: Task[]; left: string; tools: Cover[]; kinds: Cover[] }
@@ -180,7 +180,7 @@ function One({ t, review, place }: { t: Task; review: Review; place: Place }) {
     ['split', t.split], ['difficulty', t.difficulty ?? ''], ['tags', (t.tags ?? []).join(', ')], ['made by', p ? `${p.by} ${p.version ?? ''}` : 'not recorded, as of tasks that people wrote'], ['kind', p?.kind ?? ''],
     ['wording', p?.wording ?? ''], ['teacher', p?.teacher ?? ''], ['quality', p?.quality ? `${number(p.quality)} of 10` : ''],
     ['reference agent', p?.reference ? `${p.reference.by}: ${p.reference.passed} of ${p.reference.runs} pass` : ''], ['servers', Object.entries(p?.servers ?? {}).map(([s, v]) => `${s} ${v}`).join(', ')],
-    ['proved by plays', (p?.proof ?? []).join(', ')],
+    ['its tools as they were', hashes(p?.tools)], ['prompts that made and judged it', hashes(p?.prompts)], ['seed', p?.seed ? String(p.seed) : ''], ['proved by plays', (p?.proof ?? []).join(', ')],
   ]
   return (
     <>
@@ -194,16 +194,22 @@ function One({ t, review, place }: { t: Task; review: Review; place: Place }) {
       {t.gold_answer && <><h2>Known good answer</h2><Block>{t.gold_answer}</Block></>}
       {t.plays.map((p) => (
         <details key={p.name}>
-          <summary>The play that proved it: <Text>{p.name.slice(0, 16)}</Text></summary>
+          <summary>The play that proved it: <Text>{p.name.slice(0, 16)}</Text>{p.at ? `, begun ${date(new Date(1000 * p.at).toISOString())}` : ''}</summary>
           {(p.results ?? []).map((r, i) => <div key={i}><p className="quiet">call {i}: {words(r.status)}</p><Block className="small result">{r.text}</Block></div>)}
           {(p.seen ?? []).map((r, i) => <div key={'s' + i}><p className="quiet">seen afterwards: {words(r.status)}</p><Block className="small">{r.text}</Block></div>)}
           {(p.changed ?? []).map((c) => <p key={c} className="quiet"><Text>{c}</Text></p>)}
+          {Object.entries(p.files ?? {}).map(([file, text]) => <div key={file}><p className="quiet"><Text>{file}</Text> holds then</p><Block className="small">{text}</Block></div>)}
         </details>
       ))}
       <h2>Checks</h2>
       {(t.checks ?? []).length === 0 ? <p className="quiet">It has none: only a judge can score it.</p> : <ul className="checks">{t.checks!.map((c, i) => <li key={i}><b>{words(String(c.type))}</b> <Text className="args">{JSON.stringify(Object.fromEntries(Object.entries(c).filter(([k]) => k !== 'type')))}</Text></li>)}</ul>}
     </>
   )
+}
+
+// hashes are names with the beginnings of their SHA-256.
+function hashes(of: Record<string, string> = {}): string {
+  return Object.entries(of).map(([name, hash]) => `${name} ${hash.slice(0, 8)}`).join(', ')
 }
 
 function GoldCall({ g }: { g: Gold }) {
