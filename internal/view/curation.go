@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -147,28 +148,38 @@ func (s *Server) curationOp(r *http.Request) (any, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	before := make(map[*curate.Trace]bool, len(d.now))
-	for _, t := range d.now {
-		before[t] = true
-	}
-	numBefore := len(d.now)
+	before := d.Family(op)
 	done, _, err := d.Do(op)
 	if err != nil {
 		return nil, err
 	}
-	d.now = d.Traces()
+	after := d.Family(op)
+	d.replace(before, after)
 	out := Curated{Op: done, Changed: []data.Listed{}, Order: []string{}}
-	for _, t := range d.now {
-		if !before[t] {
+	for _, t := range after {
+		if !slices.Contains(before, t) {
 			out.Changed = append(out.Changed, d.of(t))
 		}
 	}
-	if len(d.now) != numBefore {
+	if len(after) != len(before) {
 		for _, t := range d.now {
 			out.Order = append(out.Order, t.ID)
 		}
 	}
 	return out, nil
+}
+
+// replace puts traces of the list in the place of others, which lie side by side in it.
+func (d *desk) replace(before, after []*curate.Trace) {
+	at := -1
+	if len(before) > 0 {
+		at = slices.Index(d.now, before[0])
+	}
+	if at < 0 { // nothing of it was left
+		d.now = d.Traces()
+		return
+	}
+	d.now = slices.Replace(d.now, at, at+len(before), after...)
 }
 
 // Preview is what sft would learn of a trace: the exact text of each row, cut where what is trained begins and ends.

@@ -251,6 +251,19 @@ func (c *Curation) Traces() []*Trace {
 	return out
 }
 
+// Family are the traces that are there of the one that an operation is on: itself, or with what was split off it. No
+// other trace changes by the operation.
+func (c *Curation) Family(op Op) []*Trace {
+	name := op.Trace
+	if op.Do == Undo && op.Of >= 1 && op.Of <= len(c.ops) {
+		name = c.ops[op.Of-1].Trace
+	}
+	if f := c.familyOf(name); f != nil {
+		return f.present
+	}
+	return nil
+}
+
 // Trace is one of them.
 func (c *Curation) Trace(id string) (*Trace, error) {
 	if f := c.familyOf(id); f != nil {
