@@ -1,6 +1,8 @@
 #!/bin/sh
-# Builds the release of this commit: dist/hone-VERSION-OS-ARCH.tar.gz and its checksum. The same commit, Go and C
-# compiler give the same bytes. The version is the one Go reads from git: a tag, or one made of the commit.
+# Builds the release of this commit: dist/hone-VERSION-OS-ARCH.tar.gz, on Linux dist/hone-VERSION-OS-ARCH.image.tar, a
+# container image in the OCI's layout, and their checksums. The same commit, Go and C compiler give the same bytes; the
+# image also holds this machine's C and C++ libraries and certificates. The version is the one Go reads from git: a tag,
+# or one made of the commit.
 set -eu
 cd "$(dirname "$0")/.."
 limit=$((54 * 1000 * 1000)) # bytes of each binary, without symbols and DWARF
@@ -27,7 +29,13 @@ done >>"dist/$name/THIRD_PARTY_LICENCES"
 # What tar and gzip would write down of this machine and this moment is left out.
 tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(git log -1 --format=%ct)" \
 	-cf - "$name" | gzip -9n >"dist/$name.tar.gz"
+images=""
+if [ "$(go env GOOS)" = linux ]; then
+	images=$name.image.tar
+	go run ./scripts/image -hone "dist/$name/hone" -licences "dist/$name/THIRD_PARTY_LICENCES" \
+		-version "$(echo "$version" | tr + _)" -time "$(git log -1 --format=%ct)" "dist/$images"
+fi
 rm -r "dist/$name"
 cd dist
-sha256sum "$name.tar.gz" | tee SHA256SUMS
-echo "binary: $size bytes; archive: $(wc -c <"$name.tar.gz") bytes"
+sha256sum "$name.tar.gz" $images | tee SHA256SUMS
+echo "binary: $size bytes; archives: $(wc -c "$name.tar.gz" $images | tr '\n' ';')"

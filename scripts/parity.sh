@@ -75,6 +75,8 @@ echo "== $script"
 echo "== huggingface_hub as the client of the Hub that tests push to"
 script=internal/hub/testdata/peer.py
 go test -count=1 ./internal/hub -run TestPeer -peer "$(python_for $script)"
+echo "== the container image, as its readers see it"
+sh scripts/image.sh .venv-peer/image
 sh scripts/vllm.sh .venv-peer/vllm
 if python3.12 --version >/dev/null 2>&1; then
 	sh scripts/skyrl.sh .venv-peer/skyrl
