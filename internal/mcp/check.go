@@ -51,16 +51,17 @@ func wrongly(what, where string, err error, next string) error {
 // exampleOf shows a key of a server whose value is not plain text.
 func exampleOf(key string) string {
 	return map[string]string{
-		"":          `{"command": "...", "args": []} or {"url": "https://..."}`,
-		"args":      `"args": ["-y", "package"]`,
-		"hosts":     `"hosts": ["api.example.com"]`,
-		"env":       `"env": {"NAME": "value"}`,
-		"headers":   `"headers": {"Authorization": "Bearer ${TOKEN}"}`,
-		"oauth":     `"oauth": {"client_id": "...", "client_secret": "${SECRET}"}`,
-		"reset":     `"reset": {"tool": "..."} or "reset": {"from": "...", "to": "..."}`,
-		"disabled":  `"disabled": true, or leave it out`,
-		"refusal":   `"refusal": ["^Error"] or "refusal": [{"status": "error"}]`,
-		"isolation": `"isolation": "process"; there are shared, session, process and reset`,
+		"":           `{"command": "...", "args": []} or {"url": "https://..."}`,
+		"args":       `"args": ["-y", "package"]`,
+		"hosts":      `"hosts": ["api.example.com"]`,
+		"env":        `"env": {"NAME": "value"}`,
+		"headers":    `"headers": {"Authorization": "Bearer ${TOKEN}"}`,
+		"oauth":      `"oauth": {"client_id": "...", "client_secret": "${SECRET}"}`,
+		"reset":      `"reset": {"tool": "..."} or "reset": {"from": "...", "to": "..."}`,
+		"disabled":   `"disabled": true, or leave it out`,
+		"kubernetes": `"kubernetes": {"image": "registry/server:1"} beside "url": "http://pod:8000/mcp"`,
+		"refusal":    `"refusal": ["^Error"] or "refusal": [{"status": "error"}]`,
+		"isolation":  `"isolation": "process"; there are shared, session, process and reset`,
 	}[key]
 }
 
@@ -84,6 +85,12 @@ func (s Server) check() error {
 			`write "30s" or a number of seconds; 0 is mcp.timeout of hone.yaml`}
 	case len(s.Hosts) > 0 && s.URL != "":
 		return mistake{"hosts needs a command: what runs behind a url is not held", "leave hosts out"}
+	case s.Pod != nil && (s.URL == "" || s.Isolation != PerSession):
+		return mistake{"kubernetes needs a url, of which port and path count, and isolation session",
+			"write " + exampleOf("kubernetes") + ", without isolation"}
+	case s.Pod != nil && s.Pod.Image == "" && s.Pod.Pool == "":
+		return mistake{"kubernetes needs an image, or the pool of pods that have it",
+			"write " + exampleOf("kubernetes")}
 	case s.OAuth != nil && s.URL == "":
 		return mistake{"oauth needs a url",
 			"leave oauth out, or reach the server by url; a program is given its secrets in env"}

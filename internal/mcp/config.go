@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"hone/internal/fault"
+	"hone/internal/mcp/pods"
 )
 
 // Isolation says what two episodes may share of one server.
@@ -55,9 +56,11 @@ type Server struct {
 
 	Hosts []string `json:"hosts,omitempty"` // of a command: the hosts it may reach, through hone's proxy
 
+	// URL is where it answers; of a server with a Pod its port and path count, and the host is each pod's.
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"` // sent to the URL's own host only
 	OAuth   *OAuth            `json:"oauth,omitempty"`
+	Pod     *pods.Pod         `json:"kubernetes,omitempty"` // what runs each session of it, in hone's own cluster
 
 	Isolation Isolation `json:"isolation,omitempty"` // default: process on stdio, session on HTTP
 	Template  string    `json:"template,omitempty"`  // a folder; needs process or reset isolation

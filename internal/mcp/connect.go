@@ -98,6 +98,7 @@ type session struct {
 type start struct {
 	episode  string // which it is for, "" for any
 	template string // folder that its own is a copy of, "" for the server's
+	host     string // host and port of its pod, "" without one
 }
 
 // open connects, for one episode or, where that is "", for any. Which era and transport a server speaks is found out
@@ -108,7 +109,11 @@ func (l *opener) open(ctx context.Context, episode string) (*session, error) {
 
 func (l *opener) openFrom(ctx context.Context, from start) (*session, error) {
 	began := time.Now()
-	s, err := l.openSession(ctx, from)
+	open := l.openSession
+	if l.server.Pod != nil {
+		open = l.openInPod
+	}
+	s, err := open(ctx, from)
 	l.meter.noteOpen(s, time.Since(began), err)
 	return s, err
 }
@@ -345,7 +350,11 @@ func (l *opener) connect(
 // start makes the transport, and everything under it that the session has to release.
 func (l *opener) start(s *session, from start) (mcp.Transport, error) {
 	if l.server.URL != "" {
-		t, closeIdle, err := httpTransport(l.server, s.via, s.wire, l.oauth, l.o.Elicit != nil)
+		server := l.server
+		if from.host != "" {
+			server.URL = inPod(server.URL, from.host)
+		}
+		t, closeIdle, err := httpTransport(server, s.via, s.wire, l.oauth, l.o.Elicit != nil)
 		if err == nil {
 			s.release = append(s.release, closeIdle)
 		}

@@ -17,6 +17,9 @@ func (s Server) Identity() string {
 		if u, err := url.Parse(s.URL); err == nil { // without a query or a user
 			address = u.Host + u.Path
 		}
+		if s.Pod != nil { // whose host is none
+			address = s.Pod.Image + " " + s.Pod.Pool + " " + address
+		}
 		return hide.Replace(address)
 	}
 	parts := []string{s.Command}

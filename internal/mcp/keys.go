@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hone/internal/fault"
+	"hone/internal/mcp/pods"
 )
 
 // otherHosts are keys of a server in the files of Claude, Cursor, VS Code and hosts that read the same form, which hone
@@ -32,7 +33,10 @@ func checkKeys(entry json.RawMessage) error {
 	for _, part := range []struct {
 		name string
 		of   reflect.Type
-	}{{"oauth", reflect.TypeFor[OAuth]()}, {"reset", reflect.TypeFor[Reset]()}} {
+	}{
+		{"oauth", reflect.TypeFor[OAuth]()}, {"reset", reflect.TypeFor[Reset]()},
+		{"kubernetes", reflect.TypeFor[pods.Pod]()},
+	} {
 		var inner map[string]json.RawMessage
 		if json.Unmarshal(keys[part.name], &inner) != nil {
 			continue

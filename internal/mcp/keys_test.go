@@ -15,6 +15,7 @@ func TestMisspeltKeys(t *testing.T) {
 		`{"command":"x","arg":["y"]}`:                           `did you mean "args"?`,
 		`{"command":"x","isolaton":"shared"}`:                   `did you mean "isolation"?`,
 		`{"url":"http://h","header":{}}`:                        `did you mean "headers"?`,
+		`{"url":"http://h:1","kubernetes":{"imag":"x"}}`:        `unknown key "kubernetes.imag"; did you mean "kubernetes.image"?`,
 		`{"url":"http://h","reset":{"tol":"x"}}`:                `unknown key "reset.tol"; did you mean "reset.tool"?`,
 		`{"url":"http://h","oauth":{"client_idd":"x"}}`:         `did you mean "oauth.client_id"?`,
 		`{"Command":"x","ARGS":[]}`:                             "",

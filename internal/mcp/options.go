@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os/exec"
 	"time"
+
+	"hone/internal/mcp/pods"
 )
 
 // Options are the limits of sessions, and what the host lends them; the zero value of each is its default.
@@ -29,6 +31,9 @@ type Options struct {
 	// Wrap changes the command of a server's process before it starts, for example to put it into a sandbox. folder is
 	// the episode's own, "" where it has none. Its error fails the start.
 	Wrap func(server, folder string, cmd *exec.Cmd) error
+	// Pod makes a pod for one session of a server that has one: address is host and port, release ends it. Without it
+	// no session of such a server can be opened.
+	Pod func(ctx context.Context, server string, p pods.Pod, port int) (address string, release func(), err error)
 	// Authorize has a person open url and returns the URL the browser was sent to afterwards (OAuth).
 	Authorize func(ctx context.Context, url string) (redirected string, err error)
 	// Elicit answers a server's question with an action (accept, decline, cancel) and content for schema. Without it

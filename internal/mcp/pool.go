@@ -236,7 +236,7 @@ func (p *Pool) Open(
 				got, errs[i] = s.borrow(ctx)
 				e.own[i] = got
 			default:
-				got, errs[i] = s.fresh(ctx, start{episode, folders[s.opener.name]})
+				got, errs[i] = s.fresh(ctx, start{episode: episode, template: folders[s.opener.name]})
 				e.own[i] = got
 			}
 			e.hear(i, got)

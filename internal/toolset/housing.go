@@ -91,6 +91,9 @@ func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Confi
 	if c.Rollout.LongResults == "summary" {
 		o.Options.MaxResult = wholeResult
 	}
+	if err := o.usePods(h); err != nil {
+		return nil, err
+	}
 	if o.Sandbox, o.Options.Wrap, err = OpenSandbox(ctx, h, c.MCP.Sandbox, servers); err != nil {
 		return nil, err
 	}
