@@ -77,6 +77,8 @@ script=internal/hub/testdata/peer.py
 go test -count=1 ./internal/hub -run TestPeer -peer "$(python_for $script)"
 echo "== the container image, as its readers see it"
 sh scripts/image.sh .venv-peer/image
+echo "== manifests, by the schemas of Kubernetes and of agent-sandbox"
+sh scripts/manifests.sh .venv-peer/manifests "$(python_for scripts/manifests.sh)"
 sh scripts/vllm.sh .venv-peer/vllm
 if python3.12 --version >/dev/null 2>&1; then
 	sh scripts/skyrl.sh .venv-peer/skyrl

@@ -33,7 +33,7 @@ func VerbGroups() []VerbGroup {
 		{"Tasks and traces", "synth scenarios refresh collect curate data"},
 		{"Train", "sft dpo train sidecar"},
 		{"Measure", "eval judge replay"},
-		{"Use", "chat serve env proxy merge push pull"},
+		{"Use", "chat serve env cluster proxy merge push pull"},
 		{"Look", "view runs mcp inspect version help completion"},
 	}
 }

@@ -1,0 +1,170 @@
+package env
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"hone/internal/config"
+	"hone/internal/console/sanitize"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+)
+
+var update = flag.Bool("update", false, "write the manifests that are expected anew")
+
+// deployments are by the name of the file that holds what is expected.
+func deployments() map[string]struct{ servers, config string } {
+	return map[string]struct{ servers, config string }{
+		"url.yaml": {`{"mcpServers": {"shop": {"url": "${SHOP_URL}", "headers": {"Authorization": "Bearer ${SHOP_TOKEN}"}}}}`,
+			""},
+		"pods.yaml": {`{"mcpServers": {
+	"Notes_2": {"url": "http://pod:8000/mcp", "kubernetes": {"image": "registry/notes:1", "args": ["--http"]}},
+	"web": {"url": "http://pod/mcp", "kubernetes": {"image": "registry/web:1", "secret": "web-keys"}},
+	"local": {"command": "node", "args": ["server.js"]}}}
+`, "# of the team\nmcp:\n  sandbox:\n    network: [web]\n\n\n"},
+		"claims.yaml": {`{"mcpServers": {
+	"files": {"url": "http://pod:8000/mcp", "kubernetes": {"pool": "files", "image": "registry/files:1",
+		"env": {"ROOT": "/tmp"}, "memory": "512Mi", "cpu": "250m", "runtimeClass": "gvisor"}},
+	"theirs": {"url": "http://pod:9000/mcp", "kubernetes": {"pool": "shared-pool"}}}}`, "seed: 7"},
+	}
+}
+
+const oneScenario = `[{"id": "a", "task": "Say – \"hi\".", "split": "train",
+  "checks": [{"type": "call", "name": "hi", "arguments": {}}]}]
+`
+
+// render renders files in a folder of their own.
+func render(t *testing.T, servers, configuration, scenarios string, d Deployment) (written, said string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	d.Servers, d.Dataset = filepath.Join(dir, "servers.json"), filepath.Join(dir, "tasks.json")
+	d.Config = filepath.Join(dir, "h.yaml")
+	for path, text := range map[string]string{d.Servers: servers, d.Dataset: scenarios, d.Config: configuration} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := config.Load(d.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if configuration == "" {
+		d.Config = ""
+	}
+	var out, talk bytes.Buffer
+	err = Render(job.Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&talk),
+		LookupEnv: func(string) (string, bool) { return "", false }}}, c, d)
+	return out.String(), talk.String(), err
+}
+
+func usual() Deployment {
+	return Deployment{Namespace: "rl", Image: "registry/hone:v1", Replicas: 2, MaxSessions: 16}
+}
+
+func TestManifests(t *testing.T) {
+	for name, c := range deployments() {
+		t.Run(name, func(t *testing.T) {
+			got, _, err := render(t, c.servers, c.config, oneScenario, usual())
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", "manifests", name)
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("not as in %s; go test ./internal/env -run Manifests -update rewrites it:\n%s", path, got)
+			}
+			data := configMapOf(t, got)
+			for key, text := range map[string]string{"mcp.json": c.servers, "hone.yaml": c.config,
+				"scenarios.json": oneScenario} {
+				if data[key] != text {
+					t.Errorf("the ConfigMap has as %s\n%q\nwant\n%q", key, data[key], text)
+				}
+			}
+		})
+	}
+}
+
+// configMapOf is the data of the ConfigMap, as a reader of YAML has them; each of the manifests has to be readable.
+func configMapOf(t *testing.T, manifests string) (data map[string]string) {
+	t.Helper()
+	documents := yaml.NewDecoder(strings.NewReader(manifests))
+	for {
+		var one struct {
+			Kind string
+			Data map[string]string
+		}
+		err := documents.Decode(&one)
+		if errors.Is(err, io.EOF) {
+			return data
+		}
+		if err != nil || one.Kind == "" {
+			t.Fatalf("%+v, %v", one, err)
+		}
+		if one.Kind == "ConfigMap" {
+			data = one.Data
+		}
+	}
+}
+
+// What cannot run in a cluster is refused before anything is written.
+func TestDeploymentsRefused(t *testing.T) {
+	const servers = `{"mcpServers": {"shop": {"url": "http://shop/mcp"}}}`
+	folder := strings.Replace(oneScenario, `"split"`, `"template": ".", "split"`, 1)
+	for name, c := range map[string]struct {
+		config, scenarios string
+		change            func(*Deployment)
+		want              string
+	}{
+		"no image":                {"", oneScenario, func(d *Deployment) { d.Image = "" }, "no image"},
+		"a namespace in capitals": {"", oneScenario, func(d *Deployment) { d.Namespace = "RL" }, "--namespace RL"},
+		"no replica":              {"", oneScenario, func(d *Deployment) { d.Replicas = 0 }, "must be positive"},
+		"what no trainer has":     {"rewards: {repair: -0.1}", oneScenario, func(*Deployment) {}, "rewards.repair"},
+		"a folder":                {"", folder, func(*Deployment) {}, "scenario a"},
+		"too many scenarios": {"", oneScenario + strings.Repeat(" ", mostInConfigMap), func(*Deployment) {},
+			"too large for a ConfigMap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := usual()
+			c.change(&d)
+			written, _, err := render(t, servers, c.config, c.scenarios, d)
+			if f, is := errors.AsType[*fault.Error](err); !is || !strings.Contains(f.Error(), c.want) || f.Next == "" {
+				t.Errorf("error %v, want one with %q and what to do", err, c.want)
+			}
+			if written != "" {
+				t.Errorf("wrote %d bytes all the same", len(written))
+			}
+		})
+	}
+}
+
+// Who renders is told which variables the Secret has to hold, and which programs the image.
+func TestWhatADeploymentNeeds(t *testing.T) {
+	c := deployments()
+	_, said, err := render(t, c["url.yaml"].servers, "", oneScenario, usual())
+	if want := `kubectl -n rl create secret generic hone-env --from-literal=HONE_ENV_KEY="$HONE_ENV_KEY" ` +
+		`--from-literal=SHOP_URL="$SHOP_URL" --from-literal=SHOP_TOKEN="$SHOP_TOKEN"`; err != nil ||
+		!strings.Contains(said, want) {
+		t.Errorf("said %q and error %v, want %q", said, err, want)
+	}
+	_, said, err = render(t, c["pods.yaml"].servers, "", oneScenario, usual())
+	if want := "the image has to hold node"; err != nil || !strings.Contains(said, want) {
+		t.Errorf("said %q and error %v, want %q", said, err, want)
+	}
+}
