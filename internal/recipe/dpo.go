@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"hone/internal/learn/batch"
@@ -48,11 +49,11 @@ func (d DPO) Run(
 	if len(d.Held) > 0 {
 		l.measure = func(ctx context.Context) (map[string]float64, error) { return d.examine(ctx, held, trainer) }
 	}
-	l.gradient = func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
-		b := RowsOf(pairs, picked)
-		policy, err := trainer.Score(ctx, b, 1)
+	// compared are some pairs as policy and reference think of them.
+	compared := func(ctx context.Context, b batch.Batch, picked []int) ([]batch.Pair, error) {
+		policy, err := scoresOf(ctx, trainer.Score, b, 1)
 		if err != nil {
-			return batch.StepStats{}, nil, err
+			return nil, err
 		}
 		of := make([]batch.Pair, len(picked))
 		for i, p := range picked {
@@ -60,6 +61,27 @@ func (d DPO) Run(
 		}
 		for i, r := range b.Rows {
 			side(of, r).Policy += sumTrainedTokens(r, policy[i])
+		}
+		return of, nil
+	}
+	l.broken = func(ctx context.Context, picked []int) (broken []int, err error) {
+		of, err := compared(ctx, RowsOf(pairs, picked), picked)
+		for i, p := range of {
+			if unnumbered(p) {
+				broken = append(broken, picked[i])
+			}
+		}
+		return broken, err
+	}
+	l.one, l.place = "pair", func(i int) string { return pairs[i].place() }
+	l.gradient = func(ctx context.Context, _ int, picked []int) (batch.StepStats, map[string]float64, error) {
+		b := RowsOf(pairs, picked)
+		of, err := compared(ctx, b, picked)
+		if err != nil {
+			return batch.StepStats{}, nil, err
+		}
+		if slices.ContainsFunc(of, unnumbered) {
+			return batch.StepStats{}, nil, fmt.Errorf("a logprob of a pair is no number: %w", batch.ErrNotFinite)
 		}
 		loss, slopes := d.Preference.Of(of)
 		column := make([][]float32, len(b.Rows))
@@ -86,7 +108,7 @@ func (d DPO) reference(
 ) ([]batch.Pair, error) {
 	all := make([]batch.Pair, len(pairs))
 	err := d.each(pairs, func(first, end int, b batch.Batch) error {
-		logprobs, err := trainer.ScoreReference(ctx, b, 1)
+		logprobs, err := scoresOf(ctx, trainer.ScoreReference, b, 1)
 		if err != nil {
 			return err
 		}
@@ -107,26 +129,51 @@ func (d DPO) examine(ctx context.Context, reference []batch.Pair, trainer Traine
 	if d.Examiner != nil {
 		trainer = d.Examiner
 	}
-	of := slices.Clone(reference)
+	held := slices.Clone(reference)
 	err := d.each(d.Held, func(first, _ int, b batch.Batch) error {
-		logprobs, err := trainer.Score(ctx, b, 1)
+		logprobs, err := scoresOf(ctx, trainer.Score, b, 1)
 		if err != nil {
 			return err
 		}
 		for i, r := range b.Rows {
-			side(of[first:], r).Policy += sumTrainedTokens(r, logprobs[i])
+			side(held[first:], r).Policy += sumTrainedTokens(r, logprobs[i])
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	var of []batch.Pair
+	var left []int
+	for i, p := range held {
+		if unnumbered(p) {
+			left = append(left, i)
+		} else {
+			of = append(of, p)
+		}
+	}
 	loss, _ := d.Preference.Of(of)
 	metrics := map[string]float64{"eval_loss": loss}
+	if len(left) > 0 {
+		metrics[heldOutMetric] = float64(len(left))
+	}
 	for name, x := range d.Preference.Metrics(of) {
 		metrics["eval_"+name] = x
 	}
-	return metrics, nil
+	return metrics, d.SFT.measurable(left, len(held), "pair", func(i int) string { return d.Held[i].place() })
+}
+
+// unnumbered reports whether a pair has a logprob that is no number.
+func unnumbered(p batch.Pair) bool {
+	return !isNumber(p.Chosen.Policy + p.Rejected.Policy + p.Chosen.Reference + p.Rejected.Reference)
+}
+
+// place is that of the pair in its file.
+func (p PreferencePair) place() string {
+	if len(p.Chosen) == 0 {
+		return ""
+	}
+	return p.Chosen[0].Place
 }
 
 // each gives the rows of pairs, so many pairs at a time as a step has and in their order, so that a stage that goes on

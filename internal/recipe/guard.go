@@ -119,7 +119,7 @@ func (r *stage) guardGradient(
 			worst.at, episodeID(groups, worst.episode), r.Parity.text(farthest.id), farthest.id, farthest.sampler,
 			farthest.trainer)
 	}
-	if r.watch.tooOften(step.Number) {
+	if r.watch.omissions.tooOften(step.Number) {
 		return refused(fmt.Sprintf("%s; and so it was in %d more of the last %d steps", why, mostFar, farWindow))
 	}
 	if !near || len(left) == 0 || len(kept) == 0 {
@@ -184,11 +184,16 @@ func (g *guard) without(part batch.Batch, scores [][]float32) (x nearest) {
 
 // episodeIDs names up to three episodes.
 func episodeIDs(groups []trajectory.Group, episodes []int) string {
+	return firstNames(episodes, func(e int) string { return episodeID(groups, e) })
+}
+
+// firstNames names up to three of what is counted.
+func firstNames(all []int, name func(int) string) string {
 	var names []string
-	for _, e := range episodes[:min(3, len(episodes))] {
-		names = append(names, episodeID(groups, e))
+	for _, i := range all[:min(3, len(all))] {
+		names = append(names, name(i))
 	}
-	if more := len(episodes) - len(names); more > 0 {
+	if more := len(all) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")

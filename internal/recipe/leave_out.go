@@ -28,7 +28,7 @@ func (unlike) Unwrap() error { return batch.ErrNotFinite }
 // more than 1 in 16, or one, or the third such step in 32, Step.Refused says so, with the place; where no row is to
 // blame, the step is skipped. why is the error that was met.
 func (s *stage) leaveOut(ctx context.Context, step *Step, why error) (again bool, err error) {
-	scores, err := s.trainer.Score(ctx, step.Rows, s.Temperature)
+	scores, err := scoresOf(ctx, s.trainer.Score, step.Rows, s.Temperature)
 	if err != nil {
 		return false, err
 	}
@@ -44,13 +44,13 @@ func (s *stage) leaveOut(ctx context.Context, step *Step, why error) (again bool
 	switch {
 	case isApart && len(broken) == 0: // it is no row's doing that the sampler's policy is another
 		step.Refused = s.mismatch(step.Number, apart.why)
-	case s.watch.tooOften(step.Number):
+	case s.watch.omissions.tooOften(step.Number):
 		refuse(fmt.Sprintf("it is the third step in %d that has to leave rows out", farWindow))
 	case len(broken) == 0:
 		step.Taken, step.Metrics[skippedMetric] = true, 1
 		s.log.Notice(fmt.Sprintf("step %d is skipped and learns nothing, since no row alone is to blame: %s",
 			step.Number, fault.Short(why.Error())))
-	case len(broken) > max(1, all/farShare):
+	case tooMany(len(broken), all):
 		refuse(fmt.Sprintf("%d of %s: %s", len(broken), fault.Count(all, "episode"), names))
 	default:
 		step.mask(broken)
@@ -63,10 +63,39 @@ func (s *stage) leaveOut(ctx context.Context, step *Step, why error) (again bool
 	return again, nil
 }
 
-// tooOften notes a step that leaves rows out, and reports whether too many of late did.
-func (w *watch) tooOften(step int) bool {
-	w.far = append(slices.DeleteFunc(w.far, func(at int) bool { return at <= step-farWindow || at == step }), step)
-	return len(w.far) > mostFar
+// omissions are the latest steps that left something out of what they learn from.
+type omissions []int
+
+// tooOften notes a step that leaves something out, and reports whether too many of late did.
+func (o *omissions) tooOften(step int) bool {
+	*o = append(slices.DeleteFunc(*o, func(at int) bool { return at <= step-farWindow || at == step }), step)
+	return len(*o) > mostFar
+}
+
+// tooMany reports whether n of all are more than a step leaves out: 1 in 16, or one.
+func tooMany(n, all int) bool { return n > max(1, all/farShare) }
+
+// scorer is a Score of a Trainer.
+type scorer func(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
+
+// scoresOf scores a batch. A row of which a logprob is no number is scored again by itself: where rows are computed in
+// one piece (engine.packing), one spoils the others.
+func scoresOf(ctx context.Context, score scorer, b batch.Batch, temperature float64) ([][]float32, error) {
+	scores, err := score(ctx, b, temperature)
+	if err != nil || len(b.Rows) == 1 {
+		return scores, err
+	}
+	for i, row := range b.Rows {
+		if isNumber(sumTrainedTokens(row, scores[i])) {
+			continue
+		}
+		alone, err := score(ctx, batch.Batch{Prefix: b.Prefix, Rows: b.Rows[i : i+1]}, temperature)
+		if err != nil {
+			return nil, err
+		}
+		scores[i] = alone[0]
+	}
+	return scores, nil
 }
 
 // brokenEpisodes are those of a batch in which the trainer's logprob of a trained token, [row][token], or the sampler's

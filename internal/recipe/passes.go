@@ -18,13 +18,17 @@ type learner struct {
 	// begin prepares steps, of a stage that begins afresh or of one that goes on; nil: there is nothing to prepare.
 	begin    func(ctx context.Context, fresh bool) error
 	gradient gradient
+	// broken are those of the picked examples that have a logprob which is no number.
+	broken func(ctx context.Context, picked []int) ([]int, error)
+	one    string                   // what an example is called
+	place  func(example int) string // of an example in its file; "" where none is known
 	// measure tells how good the policy is on what is held out, its loss as eval_loss; nil: nothing is.
 	measure func(ctx context.Context) (map[string]float64, error)
 }
 
-// gradient computes that of the picked examples, and what there is to tell of them, whose names come before those of
-// the step.
-type gradient func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error)
+// gradient computes that of a step's picked examples, and what there is to tell of them, whose names come before those
+// of the step. Where an example has a number that is not finite, its error says so.
+type gradient func(ctx context.Context, step int, picked []int) (batch.StepStats, map[string]float64, error)
 
 // NumSteps is the number of optimiser steps over n examples.
 func (s SFT) NumSteps(n int) int {
@@ -67,15 +71,12 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 			return finish(s.Stage, publisher, log)
 		}
 		update := s.Optimizer.Update(step, total)
-		stats, more, err := l.gradient(ctx, passes.pick(step))
-		if err == nil {
-			stats.GradNorm, err = l.trainer.Apply(update)
-		}
+		stats, more, err := passes.take(ctx, step, l, update, log)
 		if err != nil {
 			return stopStage(err, s.Stage, step, l.trainer, log)
 		}
-		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": update.Rate,
-			"step_tokens": float64(stats.NumTokens), "padding": padding(stats)}
+		metrics := map[string]float64{"learning_rate": update.Rate, "step_tokens": float64(stats.NumTokens),
+			"padding": padding(stats)}
 		if stats.NumApart > 0 {
 			metrics["step_tokens_apart"] = float64(stats.NumApart)
 		}
@@ -90,7 +91,11 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 				return err
 			}
 		}
-		progress(s.Stage, step+1, total, fmt.Sprintf("loss %.3f", metrics["loss"]))
+		note := fmt.Sprintf("loss %.3f", metrics["loss"])
+		if metrics[stepSkippedMetric] > 0 {
+			note = "skipped"
+		}
+		progress(s.Stage, step+1, total, note)
 	}
 }
 
@@ -122,6 +127,9 @@ type passing struct {
 	n      int
 	number int     // of the pass, from 0
 	pass   [][]int // by step; nil before the first
+
+	leftOut   []int // examples that a step was learnt without
+	omissions omissions
 }
 
 // pick are the examples of a step.
@@ -150,6 +158,10 @@ func (s SFT) look(
 	if !ok || !again {
 		if m, err = l.measure(ctx); err == nil {
 			err = log.Metrics(ValidationStage, steps, m)
+		}
+		if left := m[heldOutMetric]; left > 0 {
+			log.Notice(fmt.Sprintf("the loss after step %d is measured without %s that are held out, whose logprobs "+
+				"are no numbers", steps, fault.Count(int(left), l.one)))
 		}
 		if err != nil {
 			return false, err

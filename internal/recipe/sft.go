@@ -39,16 +39,33 @@ func (s SFT) Run(
 
 // learner takes the stage's steps on rows.
 func (s SFT) learner(rows []batch.Sequence, trainer Trainer) learner {
+	of := func(picked []int) batch.Batch {
+		var of []batch.Sequence
+		for _, i := range picked {
+			of = append(of, rows[i])
+		}
+		return numbered(of)
+	}
 	l := learner{
 		trainer: trainer,
-		gradient: func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
-			var of []batch.Sequence
-			for _, i := range picked {
-				of = append(of, rows[i])
-			}
-			stats, err := trainer.Gradient(ctx, batch.New(of), batch.Objective{})
+		gradient: func(ctx context.Context, _ int, picked []int) (batch.StepStats, map[string]float64, error) {
+			stats, err := trainer.Gradient(ctx, of(picked), batch.Objective{})
 			return stats, nil, err
 		},
+		broken: func(ctx context.Context, picked []int) (broken []int, err error) {
+			b := of(picked)
+			scores, err := scoresOf(ctx, trainer.Score, b, 1)
+			if err != nil {
+				return nil, err
+			}
+			numbers, _ := brokenEpisodes(b, scores)
+			for _, n := range numbers {
+				broken = append(broken, picked[n])
+			}
+			return broken, nil
+		},
+		one:   "row",
+		place: func(i int) string { return rows[i].Place },
 	}
 	if len(s.Held) > 0 {
 		l.measure = func(ctx context.Context) (map[string]float64, error) { return s.likelihood(ctx, trainer) }
@@ -56,23 +73,42 @@ func (s SFT) learner(rows []batch.Sequence, trainer Trainer) learner {
 	return l
 }
 
+// numbered is a batch of rows whose Episode is their number among them.
+func numbered(rows []batch.Sequence) batch.Batch {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Episode = i
+	}
+	return batch.New(rows)
+}
+
 // likelihood measures the mean negative log-likelihood of the trained tokens of all rows that are held, each token
 // alike, under TRL's name. So many rows are scored at once as a step has: what is held of them all is two numbers,
 // however many there are.
 func (s SFT) likelihood(ctx context.Context, trainer Trainer) (map[string]float64, error) {
-	loss, tokens := 0.0, 0
+	loss, tokens, seen := 0.0, 0, 0
+	var left []int
 	for rows := range slices.Chunk(s.Held, s.BatchSize) {
-		b := batch.New(rows)
-		logprobs, err := trainer.Score(ctx, b, 1)
+		b := numbered(rows)
+		logprobs, err := scoresOf(ctx, trainer.Score, b, 1)
 		if err != nil {
 			return nil, err
 		}
 		for i, r := range b.Rows {
-			loss -= sumTrainedTokens(r, logprobs[i])
+			sum := sumTrainedTokens(r, logprobs[i])
+			if !isNumber(sum) {
+				left = append(left, seen+r.Episode)
+				continue
+			}
+			loss, tokens = loss-sum, tokens+r.NumTrained()
 		}
-		tokens += b.NumTrained()
+		seen += len(rows)
 	}
-	return map[string]float64{"eval_loss": loss / float64(max(1, tokens))}, nil
+	m := map[string]float64{"eval_loss": loss / float64(max(1, tokens))}
+	if len(left) > 0 {
+		m[heldOutMetric] = float64(len(left))
+	}
+	return m, s.measurable(left, len(s.Held), "row", func(i int) string { return s.Held[i].Place })
 }
 
 // sumTrainedTokens adds up a row's numbers at its trained tokens.

@@ -101,18 +101,19 @@ type prober struct {
 
 // before is a gradient ahead of which the policy is measured where that is due.
 func (p *prober) before(gradient gradient) gradient {
-	return func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
+	return func(ctx context.Context, step int, picked []int) (batch.StepStats, map[string]float64, error) {
+		p.step = step
 		if p.Probe.Every > 0 && p.step > 0 && p.step%p.Probe.Every == 0 {
 			if err := p.probe(ctx); err != nil {
 				return batch.StepStats{}, nil, err
 			}
 		}
-		s, more, err := gradient(ctx, picked)
+		s, more, err := gradient(ctx, step, picked)
 		if p.losses++; p.losses == 1 {
 			p.first = s.Loss
 		}
 		p.last = s.Loss
-		p.step++
+		p.step = step + 1
 		return s, more, err
 	}
 }

@@ -27,7 +27,7 @@ type watch struct {
 	entropy       float64 // of the first step that it saw
 	said          map[string]bool
 	guard         guard
-	far           []int // the latest steps of which sampler and trainer thought too differently
+	omissions     omissions // steps with episodes or rows of which sampler and trainer thought too differently
 }
 
 // look sees the episodes of a step and their metrics. It is an error where too many were masked for too long.

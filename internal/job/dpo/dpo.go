@@ -180,7 +180,7 @@ func (l plan) side(h *host.Host, r dataset.Row) (rows []batch.Sequence) {
 			h.Say("left out the pair %s: a side has %d tokens, more than model.context", inputs.Where(&r), len(s.IDs))
 			return nil
 		}
-		rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
+		rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained, Place: inputs.Where(&r)})
 	}
 	return rows
 }

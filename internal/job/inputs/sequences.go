@@ -58,7 +58,8 @@ func sequencesWithin(
 				long, longest = append(long, Where(&r)), max(longest, len(s.IDs))
 				continue
 			}
-			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained, Group: conversation})
+			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained, Group: conversation,
+				Place: Where(&r)})
 			held.Tokens += len(s.IDs)
 		}
 	}

@@ -123,6 +123,12 @@ func TestRowsThatCannotBeRendered(t *testing.T) {
 		var heard bytes.Buffer
 		h, told := &host.Host{Talk: sanitize.New(&heard)}, heard.String
 		got, err := sequencesWithin(1<<40, h, &basemodel.Model{Renderer: strict{}}, "data.jsonl", rows, 100, c.skip)
+		for i, x := range got { // a place is told with a row, as where training leaves it out
+			line := int(x.Place[len("data.jsonl:")] - '1')
+			if c.rows[line] != "a" && c.rows[line] != "b" || i > 0 && x.Place == got[i-1].Place {
+				t.Errorf("%s: row %d is from %q", name, i, x.Place)
+			}
+		}
 		what := ""
 		if f, is := errors.AsType[*fault.Error](err); is {
 			what = f.What

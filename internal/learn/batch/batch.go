@@ -23,6 +23,8 @@ type Sequence struct {
 	Weights []float32
 	Columns map[Column][]float32 // more numbers of each token
 
+	Place string // of a demonstration, for messages: its file and line
+
 	Group int // of the batch's groups, the one that the row is of
 	// of the batch's episodes, counted over its groups; it has several rows where its prompts do not go on from each
 	// other

@@ -181,6 +181,7 @@ func (x taken) areTRLs(t *testing.T, l *keeping, stage string) {
 type keeping struct {
 	recipe.Log // the rest is not asked for
 	metrics    map[string]map[string]float64
+	notices    []string
 	every      func(steps int)
 }
 
@@ -209,7 +210,7 @@ func (l *keeping) Checkpoint(_ string, steps int, _ func(string) error) error {
 
 func (l *keeping) Latest(string) (string, int, error)                        { return "", 0, nil }
 func (l *keeping) Finish(string) error                                       { return nil }
-func (l *keeping) Notice(string)                                             {}
+func (l *keeping) Notice(text string)                                        { l.notices = append(l.notices, text) }
 func (l *keeping) Trajectory(string, int, *trajectory.Trajectory) error      { return nil }
 func (l *keeping) Scores(string, trajectory.Group, []trajectory.Score) error { return nil }
 func (l *keeping) Trajectories(string, int) ([]recipe.Kept, error)           { return nil, nil }

@@ -137,6 +137,19 @@ func around() []Named {
 		{"logps/rejected", "dpo", "of the others", same},
 
 		{
+			"left_out", "sft, dpo", "rows, or pairs, that the step was learnt without, as a number of theirs is not " +
+				"finite; where there were some", "",
+		},
+		{
+			"step_skipped", "sft, dpo",
+			"1 of a step that learnt nothing: a number was not finite, and no row or pair was to blame, or none " +
+				"was left", "",
+		},
+		{
+			"eval_left_out", "validation of sft, of dpo", "rows, or pairs, that are held out and of which a number " +
+				"is not finite, so that nothing measured is of them; where there were some", "",
+		},
+		{
 			"eval_loss", "validation of sft, of dpo", "mean loss of a token of the rows that are held out; " +
 				"of dpo that of the pairs, as if all were one step's", same,
 		},
