@@ -100,18 +100,18 @@ func ofEpisodes(c config.Config, lora model.LoRA, gpu bool, prefix, private int,
 }
 
 // Fit refuses a run on live rollouts that the model's positions or the memory do not hold. It returns the settings of
-// the engine with what they left to the plan, and how many tokens a slot holds after the prefix: room for the results
-// of tools too, as far as there is memory. Both are said.
+// the engine with what they left to the plan, how many tokens a slot holds after the prefix, room for the results of
+// tools too, as far as there is memory, and how many episodes share a slot. The first two are said.
 func (m *Model) Fit(
 	c config.Config, adapter string, prefix int, e plan.Episode, trains bool,
-) (settled config.Engine, private int, err error) {
+) (settled config.Engine, private, seats int, err error) {
 	s, gpu := m.Shape(), m.Plugin.IsCUDA()
 	if err := plan.TooLong(s, prefix+min(e.Own(), c.Model.Context), ShorterEpisodes); err != nil {
-		return c.Engine, 0, err
+		return c.Engine, 0, 0, err
 	}
 	lora, err := m.AdapterShape(c, adapter)
 	if err != nil {
-		return c.Engine, 0, err
+		return c.Engine, 0, 0, err
 	}
 	if trains {
 		c.Engine = FillStep(m.host, c.Engine, RowsOfStep(c))
@@ -119,18 +119,18 @@ func (m *Model) Fit(
 	of := func(private int) plan.Settings { return ofEpisodes(c, lora, gpu, prefix, private, trains) }
 	limit, err := LimitOf(c.Engine, gpu)
 	if err != nil {
-		return c.Engine, 0, err
+		return c.Engine, 0, 0, err
 	}
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
 	room, err := plan.FindRoom(s, e, of, OpenOf(c.Engine), min(c.Model.Context, s.MaxContext-prefix), limit)
 	if err != nil {
-		return c.Engine, 0, err
+		return c.Engine, 0, 0, err
 	}
 	room.Trains = trains
 	m.host.Say("%s", room)
 	c.Engine = Allot(c.Engine, room)
-	settled, err = settle(m.host, c.Engine, s, of(room.Tokens), limit, false)
-	return settled, room.Tokens, err
+	settled, seats, err = settle(m.host, c.Engine, s, of(room.Tokens), limit, false)
+	return settled, room.Tokens, seats, err
 }
 
 // Allot settles the slots of an engine, and whether its sampler joins weights.
@@ -198,31 +198,32 @@ func (m *Model) FitRows(
 			}
 		}
 	}
-	return settle(m.host, c.Engine, s, of(c.Engine), limit, true)
+	settled, _, err = settle(m.host, c.Engine, s, of(c.Engine), limit, true)
+	return settled, err
 }
 
-// settle returns the settings of the engine with what they leave to the plan. It is an error where the memory there is
-// cannot hold a run, with settings it could hold. Of a run whose rows are not known yet (exact is false) the shortest
-// must fit; where the longest would not, it is said.
+// settle returns the settings of the engine with what they leave to the plan, and how many episodes share a slot. It is
+// an error where the memory there is cannot hold a run, with settings it could hold. Of a run whose rows are not known
+// yet (exact is false) the shortest must fit; where the longest would not, it is said.
 func settle(
 	h *host.Host, e config.Engine, s model.Spec, o plan.Settings, limit plan.Limit, exact bool,
-) (config.Engine, error) {
+) (config.Engine, int, error) {
 	if limit.Bytes == 0 {
-		return e, nil
+		return e, o.Seats, nil
 	}
 	x, err := plan.Settle(s, o, OpenOf(e), limit)
 	if err != nil {
-		return e, err
+		return e, 0, err
 	}
 	if !x.Fits(exact) {
-		warning, err := plan.TooLarge(s, o, limit, exact)
+		warning, err := plan.TooLarge(s, x.Asked, limit, exact)
 		if f, ok := errors.AsType[*fault.Error](err); ok {
 			f.Next += "; hone inspect memory shows what it goes to"
 		}
 		if warning != "" {
 			h.Say("warning: %s", warning)
 		}
-		return e, err
+		return e, 0, err
 	}
 	if e.ShardWeights = "off"; x.Chosen.ShardWeights {
 		e.ShardWeights = "on"
@@ -234,7 +235,10 @@ func settle(
 		e.Recompute = string(x.Chosen.Train.Recompute)
 	}
 	h.Say("%s", x)
-	return e, nil
+	if x.Chosen.ShardWeights {
+		return e, 1, nil
+	}
+	return e, x.Chosen.Seats, nil
 }
 
 // FitServing refuses conversations that are longer than the model's positions, and a memory that does not hold the

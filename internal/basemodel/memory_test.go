@@ -36,7 +36,7 @@ func settleIn(h *host.Host, c *config.Config, s model.Spec, o plan.Settings, exa
 	if err != nil {
 		return err
 	}
-	c.Engine, err = settle(h, c.Engine, s, o, limit, exact)
+	c.Engine, _, err = settle(h, c.Engine, s, o, limit, exact)
 	return err
 }
 
@@ -92,7 +92,7 @@ func TestProposalFits(t *testing.T) {
 	m := &Model{host: h, File: &modelfile.Model{Config: s.Config}}
 	long := plan.Episode{MaxTurns: 2, MaxTokens: s.MaxContext}
 	c.Model.Context = 2 * s.MaxContext
-	if _, _, err := m.Fit(c, "", 100, long, true); fault.CodeOf(err) != fault.CodeUsage ||
+	if _, _, _, err := m.Fit(c, "", 100, long, true); fault.CodeOf(err) != fault.CodeUsage ||
 		!strings.Contains(err.Error(), "positions for 8192") {
 		t.Errorf("too many tokens: %v", err)
 	}
@@ -216,15 +216,19 @@ func TestMemoryOfEachDevice(t *testing.T) {
 	}
 }
 
-// More rows at once than a step has would be padding: of an episode's steps too, whose rows are GRPO's.
+// More rows at once than a step has would be padding: of an episode's steps too, whose rows are GRPO's. Who has one
+// slot has one episode at a time.
 func TestMicroBatchIsWithinAStepOfGRPO(t *testing.T) {
 	var said bytes.Buffer
 	c := config.Default()
 	c.Engine.MicroBatch, c.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep, c.Model.Context = 1000, 2, 8, 3, 2048
 	m := &Model{host: &host.Host{Talk: sanitize.New(&said)}, File: &modelfile.Model{Config: toy().Config}}
-	if e, _, err := m.Fit(c, "", 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true); err != nil || e.MicroBatch != 24 ||
-		c.Engine.MicroBatch != 1000 {
-		t.Errorf("%v, %d rows, %s", err, e.MicroBatch, &said)
+	for slots, want := range map[int]int{0: 2, 1: 1} {
+		c.Engine.Slots = slots
+		e, _, seats, err := m.Fit(c, "", 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true)
+		if err != nil || e.MicroBatch != 24 || c.Engine.MicroBatch != 1000 || seats != want {
+			t.Errorf("%v, %d rows, %d seats in slots: %d, %s", err, e.MicroBatch, seats, slots, &said)
+		}
 	}
 }
 

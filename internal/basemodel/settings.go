@@ -103,6 +103,7 @@ func SettingsOf(c config.Config, lora model.LoRA, gpu bool, prefix, private, row
 	if o.ShardWeights = Shards(c.Engine); o.ShardWeights {
 		o.Train.Recompute = train.RecomputeLayer
 	}
+	o.Seats = SeatsOf(o.Slots)
 	o.Train = o.Train.WithDefaults(gpu) // since a smaller micro-batch may be proposed
 	return o
 }
@@ -119,6 +120,17 @@ func SlotsOf(c config.Config, gpu bool) int {
 		return c.GRPO.GroupSize * c.GRPO.ScenariosPerStep
 	}
 	return slotsCPU
+}
+
+// seats is how many episodes share a slot: one speaks while the other's tools work.
+const seats = 2
+
+// SeatsOf is how many episodes share each of so many slots. Who has one slot has one episode after the other.
+func SeatsOf(slots int) int {
+	if slots < 2 {
+		return 1
+	}
+	return seats
 }
 
 // OpenOf is what the configuration leaves to the plan.

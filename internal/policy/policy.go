@@ -51,6 +51,9 @@ type Request struct {
 	// Slot fixes the row of the batch this request is computed in. An episode keeps one slot over its turns; on the
 	// CPU backend this makes its tokens independent of what else is being sampled. Slots are taken modulo NumSlots.
 	Slot int
+	// Seat is which of the conversations that take turns in the slot it is of, where the sampler was opened for
+	// several. Only what was said at the same seat is held as it was.
+	Seat int
 	// Adapter is which adapter the completion is of, where the sampler holds several: the first (0), another, or
 	// NoAdapter.
 	Adapter int

@@ -20,8 +20,8 @@ type played struct {
 	recalled time.Duration // what turns that were remembered took when they were said, beyond what they took now
 }
 
-// play joins the environment and the policy in one attempt.
-func (r *Runner) play(ctx context.Context, s scenario.Scenario, a Attempt, w *witness) played {
+// play joins the environment and the policy in one attempt, at a place in a lane.
+func (r *Runner) play(ctx context.Context, s scenario.Scenario, a Attempt, at *sit, w *witness) played {
 	began := time.Now()
 	p := played{t: &trajectory.Trajectory{
 		ID:          r.o.Name(s.ID, a.Step, a.Rollout),
@@ -32,7 +32,7 @@ func (r *Runner) play(ctx context.Context, s scenario.Scenario, a Attempt, w *wi
 		Retries:     a.Retries,
 		Temperature: a.Temperature,
 	}}
-	r.converse(ctx, s, a, w, &p)
+	r.converse(ctx, s, a, at, w, &p)
 	if p.err == nil {
 		p.err = p.end.Err
 	}
@@ -46,7 +46,10 @@ func (r *Runner) play(ctx context.Context, s scenario.Scenario, a Attempt, w *wi
 }
 
 // converse takes turns until the episode ends.
-func (r *Runner) converse(ctx context.Context, s scenario.Scenario, a Attempt, w *witness, p *played) {
+func (r *Runner) converse(
+	ctx context.Context, s scenario.Scenario, a Attempt, at *sit, w *witness, p *played,
+) {
+	at.work()
 	episode, end := r.o.Environment.Open(ctx, s, p.t)
 	if p.end = end; end != nil {
 		return
@@ -57,8 +60,15 @@ func (r *Runner) converse(ctx context.Context, s scenario.Scenario, a Attempt, w
 		}
 	}()
 	for speaker := r.o.Policy.Speaker(a); p.end == nil; {
-		reply, recalled, err := say(ctx, speaker, p.t.Messages, episode.Tools())
-		p.recalled += recalled
+		err := at.speak(ctx)
+		var reply environment.Reply
+		if err == nil {
+			var recalled time.Duration
+			reply, recalled, err = say(ctx, speaker, p.t.Messages, episode.Tools())
+			p.recalled += recalled
+			at.silent()
+		}
+		at.work()
 		if err != nil {
 			p.end, p.err = &environment.End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError,
 				Why: err.Error()}, err

@@ -33,7 +33,8 @@ type Attempt struct {
 	Step       int // the optimiser step it is for
 	Rollout    int // the index in the group
 	Retries    int // attempts at the same episode before it
-	Slot       int // in [0, NumSlots): no two episodes that run at once have the same
+	Slot       int // in [0, NumSlots)
+	Seat       int // in [0, Seats) of the slot: no two episodes that run at once have the same slot and seat
 
 	Temperature float64 // 0 is greedy
 	MaxTokens   int     // of one completion

@@ -19,6 +19,8 @@ type Options struct {
 	Temperature float64 // 0 is greedy
 	Seed        uint64
 	Retries     int // further attempts, each with a fresh session, after a failure of the tools
+	// Seats is how many episodes share a slot [1]: one speaks while the tools of the others work.
+	Seats int
 
 	// Name is the id of an episode, unique in a run [scenario/step/rollout].
 	Name func(scenarioID string, step, rollout int) string
@@ -57,25 +59,26 @@ type Request struct {
 // end. The channel that Run returns is closed after the last episode, and must be read to its end. A panic in a tool or
 // policy is not caught: it is a bug, not data.
 //
-// The episodes of one slot run one after the other, in the order they were asked for. So which episodes share a slot,
-// and with it every sampled token, does not depend on which ended first.
+// The episodes of one slot begin in the order they were asked for, each when the one before has ended or, where there
+// are Seats, is long at work with its tools. Which episodes share a slot, and with it every sampled token, does not
+// depend on which ended first.
 func (r *Runner) Run(ctx context.Context, requests <-chan Request) <-chan *trajectory.Trajectory {
 	ended := make(chan *trajectory.Trajectory)
 	go func() {
 		defer close(ended)
 		var episodes sync.WaitGroup
 		seen := newWitness()
-		last := make([]chan struct{}, r.o.Policy.NumSlots()) // of each slot: closed when its last episode has ended
+		lanes := make([]*lane, r.o.Policy.NumSlots())
+		for i := range lanes {
+			lanes[i] = newLane(r.o.Seats)
+		}
 		for q := range requests {
-			slot := q.Place % len(last)
-			before, after := last[slot], make(chan struct{})
-			last[slot] = after
+			slot := q.Place % len(lanes)
+			given := lanes[slot].ask()
 			episodes.Go(func() {
-				defer close(after)
-				if before != nil {
-					<-before
-				}
-				t, _ := r.episode(ctx, q, slot, seen) // the record says it too
+				s := <-given
+				t, _ := r.episode(ctx, q, slot, s, seen) // the record says it too
+				s.leave()
 				ended <- t
 			})
 		}
@@ -90,13 +93,19 @@ func (r *Runner) Run(ctx context.Context, requests <-chan Request) <-chan *traje
 func (r *Runner) Episode(
 	ctx context.Context, s scenario.Scenario, rollout, step, slot int,
 ) (*trajectory.Trajectory, error) {
-	return r.episode(ctx, Request{Scenario: s, Rollout: rollout, Step: step}, slot, newWitness())
+	return r.episode(ctx, Request{Scenario: s, Rollout: rollout, Step: step}, slot, nil, newWitness())
 }
 
 // episode runs one beside others that w sees. Each attempt draws from a random stream of its own: the same tokens would
 // make the same calls.
-func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) (*trajectory.Trajectory, error) {
+func (r *Runner) episode(
+	ctx context.Context, q Request, slot int, at *sit, w *witness,
+) (*trajectory.Trajectory, error) {
 	var l losses
+	seat := 0
+	if at != nil {
+		seat = at.seat
+	}
 	for retry := 0; ; retry++ {
 		p := r.play(ctx, q.Scenario, Attempt{
 			ScenarioID:  q.Scenario.ID,
@@ -104,11 +113,12 @@ func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) (
 			Rollout:     q.Rollout,
 			Retries:     q.Attempt + retry,
 			Slot:        slot,
+			Seat:        seat,
 			Temperature: r.o.Temperature,
 			MaxTokens:   r.o.MaxTokens,
 			Seed:        r.o.Seed,
 			Forced:      q.Forced,
-		}, w)
+		}, at, w)
 		if !p.end.Again || ctx.Err() != nil {
 			return p.t, p.err
 		}

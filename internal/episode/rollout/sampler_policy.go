@@ -88,6 +88,7 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 	c, err := s.Sample(ctx, policy.Request{
 		Prompt: slices.Clone(s.ids), // the sampler may keep it
 		Slot:   s.a.Slot,
+		Seat:   s.a.Seat,
 		Sampling: policy.Sampling{Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens,
 			StopIDs: s.Renderer.StopIDs()},
 		Key:        policy.Key{Seed: s.a.Seed, Stream: s.a.Stream(s.turn)},

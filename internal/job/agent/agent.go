@@ -62,7 +62,7 @@ func (l *Agent) Open(h *host.Host, p Plan) error {
 	}
 	h.Say("shared prefix of %d tokens; %s", len(p.prefix), basemodel.CompileNote)
 	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private,
-		Prefix: p.prefix, Apart: c.Engine.JoinWeights == "off"}
+		Prefix: p.prefix, Apart: c.Engine.JoinWeights == "off", Seats: p.Seats}
 	h.Opens(o)
 	if l.Sampler, err = sample.NewSamplers(m.Engine, m.Spec, m.Weights, o); err != nil {
 		return err

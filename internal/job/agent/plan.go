@@ -27,6 +27,7 @@ type Plan struct {
 	World   environment.Options
 	prefix  []int32 // what all prompts begin with
 	private int     // tokens of a slot after it
+	Seats   int     // episodes that share a slot
 }
 
 // Resolve finds the base model for what is wanted. A model or a memory that is too small for it is refused; no device
@@ -64,6 +65,9 @@ func (l *Agent) settle(p *Plan, chosen bool) error {
 	e := basemodel.EpisodeOf(p.Config)
 	e.Prompt, e.Between = longest-len(p.prefix), between(p.Model)
 	if l.sampledAway(p.Trains) || l.trainedAway(p.Trains) {
+		if p.Seats = basemodel.SeatsOf(p.Config.Sampler.Slots); l.trainedAway(p.Trains) {
+			p.Seats = basemodel.SeatsOf(p.Config.Trainer.Slots)
+		}
 		p.private, err = p.Model.FitAway(p.Config, len(p.prefix), e)
 		return err
 	}
@@ -71,7 +75,10 @@ func (l *Agent) settle(p *Plan, chosen bool) error {
 	if l.away == nil { // it is sampled here
 		fit.Sampler.URL = ""
 	}
-	p.Config.Engine, p.private, err = p.Model.Fit(fit, p.Adapter, len(p.prefix), e, p.Trains)
+	p.Config.Engine, p.private, p.Seats, err = p.Model.Fit(fit, p.Adapter, len(p.prefix), e, p.Trains)
+	if l.away != nil {
+		p.Seats = basemodel.SeatsOf(p.Config.Sampler.Slots)
+	}
 	return err
 }
 

@@ -119,6 +119,7 @@ func (l *Episodes) Resolve(h *host.Host, c config.Config, w Wanted) (Plan, error
 // OpenModel opens the model of a plan.
 func (l *Episodes) OpenModel(h *host.Host, p Plan) error {
 	l.World, l.Options = p.World, optionsOf(p.Config)
+	l.Options.Seats = p.Seats
 	return l.Agent.Open(h, p)
 }
 

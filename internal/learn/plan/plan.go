@@ -27,6 +27,7 @@ type Settings struct {
 	Context      int  // private tokens of a slot
 	DecodeSteps  int  // see sample.Options
 	Apart        bool // see sample.Options
+	Seats        int  // see sample.Options
 	Policy       bool // rows are episodes, learnt from as GRPO does, whoever samples them; else they are texts
 	Entropies    bool // of the policy are computed with its loss
 }
@@ -44,6 +45,9 @@ type Program struct {
 
 // KeysAndValues is what a sampler's slots hold, and its prefix.
 const KeysAndValues = "keys and values"
+
+// SetAside is what slots hold of conversations that others take turns with.
+const SetAside = "keys and values set aside"
 
 // HeldBySampler is what a sampler holds of an adapter, and of the weights that it joins on a GPU.
 const HeldBySampler = "sampler's adapter and joined weights"
@@ -134,9 +138,13 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		if o.ShardWeights { // one sampler is on all devices
 			on, base, adapter = d.Engine, weights, t.Adapter()
 		}
-		sampler, err := sample.New(on, s,
-			base, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, DecodeSteps: o.DecodeSteps, Context: o.Context,
-				Prefix: make([]int32, o.Prefix), Apart: o.Apart})
+		sampling := sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, DecodeSteps: o.DecodeSteps, Context: o.Context,
+			Prefix: make([]int32, o.Prefix), Apart: o.Apart, Seats: o.Seats}
+		if o.Seats > 1 && !o.GPU && !o.ShardWeights { // it comes and goes while the sampler's programs run
+			d.Blank(sampling.Aside(s))
+			held(SetAside, 0)
+		}
+		sampler, err := sample.New(on, s, base, sampling)
 		if err != nil {
 			return p, err
 		}

@@ -116,7 +116,7 @@ func FindRoom(
 	}
 	plan := func(private int, again train.Recompute) (Plan, error) {
 		o := of(private)
-		o.Slots, o.Apart, o.Train.MicroBatch = r.Slots, r.Apart, 1
+		o.Slots, o.Apart, o.Seats, o.Train.MicroBatch = r.Slots, r.Apart, 1, 1
 		if open.Recompute {
 			o.Train.Recompute = again
 		}

@@ -41,9 +41,13 @@ func Fits(s model.Spec, o Settings, limit Limit) (bool, error) {
 }
 
 // Settle returns settings that the limit holds, with their plan: those given or, where they are too large, others in
-// what is open. Where no choice helps, they are those given.
+// what is open. Where no choice helps, they are those given. Nothing is set aside where that does not fit.
 func Settle(s model.Spec, o Settings, open Open, limit Limit) (Settlement, error) {
 	p, err := Make(s, o)
+	if err == nil && o.Seats > 1 && limit.Bytes > 0 && p.Peak().Peak > limit.Bytes {
+		o.Seats = 1
+		p, err = Make(s, o)
+	}
 	x := Settlement{o, o, p, limit}
 	if err != nil || x.Holds() {
 		return x, err

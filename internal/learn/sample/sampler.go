@@ -33,6 +33,8 @@ type Options struct {
 	// Apart has a GPU read the linear maps as the base weights have them, in place of a copy in which those that read
 	// the same x are one matrix: slower, without the kernel of section 7 of docs/ENGINE.md, and without its memory.
 	Apart bool
+	// Seats is how many conversations take turns in a slot (1), each of which goes on from what it left there.
+	Seats int
 	// NewDecoder starts the decoding of a completion, in whose text stop texts are looked for; nil: they are refused.
 	NewDecoder func() Decoder
 }
@@ -61,6 +63,7 @@ type Sampler struct {
 	prefillOne, prefillBulk            wide            // wanted once prompts are long enough; see advance
 	prefillFew                         wide            // where few prompts wait; see apart
 	copier                             *engine.Program // nil where no beginning is copied
+	asides, recalls                    *engine.Program // nil until two conversations take turns in a slot
 	// held while a program is compiled that not all requests need: in their senders' goroutines
 	making     sync.Mutex
 	beside     sync.WaitGroup // what is compiled beside the sampler's goroutine
@@ -74,6 +77,7 @@ type Sampler struct {
 	stopped sync.WaitGroup
 	closing sync.Once
 	state   []slot
+	seats   int     // of a slot that are set aside
 	fed     []int   // by row: which of its slots was fed last
 	single  int     // the slot that was fed apart last
 	waited  int     // how often prompts were passed over since the last chunk
@@ -108,6 +112,9 @@ func (s Stats) Beside(o Stats) Stats {
 		BusySeconds: max(s.BusySeconds, o.BusySeconds), LongestStall: max(s.LongestStall, o.LongestStall)}
 }
 
+// chunkCPU is how many tokens of a slot's prompt a CPU computes at one time.
+const chunkCPU = 16
+
 // New compiles the sampler's programs over base weights, which stay the caller's, and starts it.
 func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*Sampler, error) {
 	if o.Slots == 0 {
@@ -126,11 +133,14 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	} else {
 		o.Adapters = max(1, o.Adapters)
 	}
+	if o.Adapters > 1 && o.Seats > 1 {
+		return nil, errors.New("conversations take turns under one adapter, not under several")
+	}
 	if o.Adapters > 1 && len(o.Prefix) > 0 {
 		return nil, errors.New("a prefix is held under one adapter, and a sampler of several has none")
 	}
 	s := &Sampler{
-		engine: e, baseSpec: spec, spec: spec, base: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16,
+		engine: e, baseSpec: spec, spec: spec, base: base, devices: e.NumDevices(), slots: o.Slots, chunk: chunkCPU,
 		rows: 8, steps: 1,
 		versions: make([]int, max(1, o.Adapters)),
 		prefix:   o.Prefix, submit: make(chan *job), control: make(chan func()), swap: make(chan func()),
@@ -151,6 +161,12 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	}
 	s.context = (o.Context + s.chunk - 1) / s.chunk * s.chunk
 	s.state, s.fed = make([]slot, s.numSlots()), make([]int, s.devices*s.rows)
+	if s.seats = 1; !s.gpu && s.devices == 1 {
+		s.seats = max(1, o.Seats)
+	}
+	for i := range s.state {
+		s.state[i].aside = map[int]aside{}
+	}
 	s.masks, s.newDecoder = newMasks(s.numSlots(), spec.VocabSize), o.NewDecoder
 	if err := s.compile(); err != nil {
 		return nil, err
@@ -195,6 +211,7 @@ func (s *Sampler) prepare() error {
 	for i := range s.state {
 		s.state[i].cached = nil
 	}
+	s.leaveSeats()
 	if s.caches != nil {
 		return nil
 	}
@@ -326,5 +343,6 @@ func (s *Sampler) release() {
 	}
 	engine.Free(s.prefixKV...)
 	engine.Free(s.caches...)
+	s.leaveSeats()
 	s.masks.free()
 }

@@ -24,11 +24,13 @@ type job struct {
 
 // slot is one row of the caches.
 type slot struct {
-	cached  []int32 // private tokens whose keys and values the cache holds
-	shared  bool    // they follow the prefix
-	adapter int     // under which they were computed
-	owner   int     // for whom
-	pending []int32 // tokens still to be fed; the last one's successor is drawn
+	cached  []int32       // private tokens whose keys and values the cache holds
+	shared  bool          // they follow the prefix
+	adapter int           // under which they were computed
+	owner   int           // for whom
+	seat    int           // at which
+	aside   map[int]aside // of the other seats
+	pending []int32       // tokens still to be fed; the last one's successor is drawn
 	job     *job
 	queue   []*job
 }
@@ -117,6 +119,12 @@ func (s *Sampler) next(i int) {
 		}
 		if len(private) >= s.context {
 			j.err = &policy.ContextError{NumPrompt: len(prompt), MaxContext: s.context}
+			close(j.done)
+			continue
+		}
+		if err := s.sitDown(i, j.request.Seat%s.seats); err != nil {
+			s.fail(err) // what the slots hold may be gone
+			j.err = err
 			close(j.done)
 			continue
 		}
@@ -411,6 +419,9 @@ func (s *Sampler) Rehearse() error {
 			if err := s.copy(nil); err != nil {
 				return err
 			}
+		}
+		if err := s.rehearseSeats(); err != nil {
+			return err
 		}
 		return s.feed(s.prefill, s.rows, s.chunk, slices.Repeat([]int{-1}, s.devices*s.rows))
 	})
