@@ -55,16 +55,28 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 		len(all), most, sayTwins(hidden))}
 }
 
-// MostTools is mcp.max_tools; where that is 0, without bound for tools that take half of the context or less, as they
-// are then read once for all episodes, and else what models still choose well among.
+// MostTools is mcp.max_tools; where that is 0, without bound for tools that fit, as they are then read once for all
+// episodes, and else what models still choose well among.
 func MostTools(c config.Config, tokens int) int {
 	switch {
 	case c.MCP.MaxTools > 0:
 		return c.MCP.MaxTools
-	case 2*tokens <= c.Model.Context:
+	case tokens <= roomForTools(c.Model.Context):
 		return math.MaxInt
 	}
 	return selection.DefaultMax
+}
+
+// longContext is a context from which on a model has, as a rule, as many positions once more.
+const longContext = 16384
+
+// roomForTools is how many tokens of tools fit. They stand before the context, which is what an episode has behind them:
+// so a whole context of them does, but where the context is short, since the model's positions may bound it.
+func roomForTools(context int) int {
+	if context >= longContext {
+		return context
+	}
+	return context / 2
 }
 
 // AboutTokens is about how many tokens tools take in a prompt, where there is no tokenizer.

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,19 +48,22 @@ func TestSelect(t *testing.T) {
 		share        float64
 		shown        int
 		search, tell bool
+		context      int // 0: 8192
 	}{
-		{"few", 40, 40, 0, 40, false, false},
-		{"many", 41, 40, 0, 40, false, true},
-		{"fewer wanted", 30, 6, 0, 6, false, true},
-		{"a small share", 40, 40, 0.9, 40, false, false},
-		{"a large share", 40, 40, 0.1, 1, true, true},
-		{"few, and nothing is set", 40, 0, 0, 40, false, false},
-		{"many that take little", 60, 0, 0, 60, false, false},
-		{"many that take more than half", 200, 0, 0, 40, false, true},
+		{"few", 40, 40, 0, 40, false, false, 0},
+		{"many", 41, 40, 0, 40, false, true, 0},
+		{"fewer wanted", 30, 6, 0, 6, false, true, 0},
+		{"a small share", 40, 40, 0.9, 40, false, false, 0},
+		{"a large share", 40, 40, 0.1, 1, true, true, 0},
+		{"few, and nothing is set", 40, 0, 0, 40, false, false, 0},
+		{"many that take little", 60, 0, 0, 60, false, false, 0},
+		{"many that take more than half", 200, 0, 0, 40, false, true, 0},
+		{"many that take half of a GPU's context and more", 400, 0, 0, 400, false, false, 16384},
+		{"many that take more than a GPU's context", 800, 0, 0, 40, false, true, 16384},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := config.Default()
-			c.Model.Context = 8192 // 0 is settled by the device before tools are chosen
+			c.Model.Context = cmp.Or(tc.context, 8192) // 0 is settled by the device before tools are chosen
 			c.MCP.MaxTools, c.MCP.SearchShare = tc.most, tc.share
 			s := Select(c, noTools{}, manyTools(tc.tools), nil)
 			got, err := s.ForScenario(one)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -39,9 +40,10 @@ func (d dialogue) private() int {
 // multiturn is a whole step of GRPO: episodes of several turns with results of tools between them, the rows made of
 // them, an optimiser step on all of them, and its adapter handed to the sampler. The engine's own defaults decide how
 // much is computed at once. Each step is a line of its own too, as it ends: a run that is cut off keeps those. The
-// first warms up: it compiles.
-func (b *bench) multiturn(int) (row, error) {
+// first warms up: it compiles. system is how many tokens the system prompt with the tools has; 0: 4000.
+func (b *bench) multiturn(system int) (row, error) {
 	d := b.dialogue()
+	d.system = cmp.Or(system, d.system)
 	b.lora = model.LoRA{Rank: 16, Alpha: 32}
 	start := time.Now()
 	t, err := train.New(b.engine, b.spec, b.weights, train.NewState(b.spec, b.lora, 1), train.Options{LoRA: b.lora})
