@@ -70,9 +70,8 @@ func newRoot(a *app) *cobra.Command {
 		movedCommand("mcpbench", "hone-bench mcpbench", releases))
 	root.AddCommand(newCluster(a), newCollect(a), newConfig(a), newCurate(a), newData(a), newDemo(a), newDiscover(a),
 		newDoctor(a), newDPO(a), newEngine(a), newEnv(a), newInspect(a), newJudge(a), evaluate, newMCP(a), newMerge(a),
-		newProxy(a),
-		newSidecar(a), newReplay(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a),
-		newSynth(a), newTrain(a), newServe(a), newVersion(a), newView(a))
+		newProxy(a), newSidecar(a), newReplay(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a),
+		newSFT(a), newSynth(a), newTrain(a), newServe(a), newVersion(a), newView(a))
 	root.AddCommand(newPull(a), newPush(a))
 	group(root)
 	helpByGroup(root)

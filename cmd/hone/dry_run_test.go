@@ -280,7 +280,7 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 		t.Fatalf("exit code %d, %v, %s", code, err, said)
 	}
 	kv := int64(2 * 2 * 2 * 4 * (20 + 4*64) * 4) // K and V of 2 layers, 2 heads of 4, in float32
-	aside := int64(2 * 2 * 2 * 4 * 4 * 64 * 4) // of one more episode in each slot
+	aside := int64(2 * 2 * 2 * 4 * 4 * 64 * 4)   // of one more episode in each slot
 	if r.Held[2] != (plan.Item{Name: plan.SetAside, Bytes: aside}) ||
 		r.Held[3] != (plan.Item{Name: "keys and values", Bytes: kv}) || !r.Fits || r.Available != 1<<30 ||
 		r.During != "rows" || r.Peak <= kv {

@@ -70,8 +70,8 @@ func MostTools(c config.Config, tokens int) int {
 // longContext is a context from which on a model has, as a rule, as many positions once more.
 const longContext = 16384
 
-// roomForTools is how many tokens of tools fit. They stand before the context, which is what an episode has behind them:
-// so a whole context of them does, but where the context is short, since the model's positions may bound it.
+// roomForTools is how many tokens of tools fit. They stand before the context, which is what an episode has behind
+// them: so a whole context of them does, but where the context is short, since the model's positions may bound it.
 func roomForTools(context int) int {
 	if context >= longContext {
 		return context
