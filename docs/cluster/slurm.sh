@@ -14,7 +14,7 @@ set -eu
 srun --overlap --cpus-per-task=24 sh -c 'exec hone env serve --dataset scenarios.json --listen 127.0.0.1:8010 \
 	--max-sessions 256 --output-dir "served/$SLURM_JOB_ID-$SLURM_PROCID"' &
 served=$!
-trap 'kill -TERM $served; wait $served' EXIT # srun passes it on, and hone ends its servers
+trap 'scancel --signal=TERM "$SLURM_JOB_ID.0"; wait $served' EXIT # of the first srun; hone then ends its servers
 srun --overlap --cpus-per-task=1 sh -c 'n=0
 	until curl --fail --silent http://127.0.0.1:8010/health >/dev/null; do
 		n=$((n + 1)); [ $n -lt 300 ] || exit 1; sleep 1
