@@ -164,10 +164,11 @@ func (c *Cluster) remove(ctx context.Context, path, name string) {
 	defer cancel()
 	for {
 		err := c.do(ctx, http.MethodDelete, path+"/"+name, nil, nil)
-		if refused, is := errors.AsType[*refusedError](err); err == nil || is && refused.status == http.StatusNotFound {
+		refused, is := errors.AsType[*refusedError](err)
+		if err == nil || is && refused.status == http.StatusNotFound {
 			return
 		}
-		if !wait(ctx, c.pause) {
+		if is && !refused.passing() || !wait(ctx, c.pause) {
 			c.Say("%s could not be deleted, and ends by itself within %s: %v", name, Lifetime, err)
 			return
 		}

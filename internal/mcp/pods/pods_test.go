@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -240,15 +241,18 @@ func TestRelease(t *testing.T) {
 		name    string
 		deletes []int
 		number  int
+		said    string
 	}{
-		{"it is there", nil, 1},
-		{"it is gone already", []int{404}, 1},
-		{"the API is busy", []int{429, 500}, 3},
+		{"it is there", nil, 1, ""},
+		{"it is gone already", []int{404}, 1, ""},
+		{"the API is busy", []int{429, 500}, 3, ""},
+		{"the account may not", []int{403}, 1, "could not be deleted, and ends by itself within 4h0m0s: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &api{t: t, events: []string{podReady}, deletes: c.deletes}
 			cluster := cluster(t, a)
-			cluster.Say = func(format string, args ...any) { t.Errorf(format, args...) }
+			said := ""
+			cluster.Say = func(format string, args ...any) { said += fmt.Sprintf(format, args...) }
 			_, release, err := cluster.Open(t.Context(), "files", Pod{Image: "files:1"}, 8000)
 			if err != nil {
 				t.Fatal(err)
@@ -256,6 +260,9 @@ func TestRelease(t *testing.T) {
 			release()
 			if n := a.numDeleted(); n != c.number {
 				t.Errorf("asks %d times that it be deleted, want %d", n, c.number)
+			}
+			if !strings.Contains(said, c.said) || c.said == "" && said != "" {
+				t.Errorf("said %q, want %q", said, c.said)
 			}
 		})
 	}
