@@ -139,6 +139,9 @@ func TestCollectInteractive(t *testing.T) {
 	if !slices.Equal(sold(), []string{"hat"}) {
 		t.Errorf("sold %q", sold())
 	}
+	if !strings.Contains(contents(t, "out/version.json"), `"mcp_given": true`) {
+		t.Error("the run does not say that its server was named by --mcp")
+	}
 	list := talksOf(t, "out/trajectories.jsonl")
 	if len(list) != 2 || list[0].ID != "talk-1" || list[1].ID != "talk-2" {
 		t.Fatalf("%+v", list)
