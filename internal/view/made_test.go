@@ -40,6 +40,9 @@ func made(t testing.TB, dir string, n int) *run.Dir {
 	for i := range 40 {
 		s := scenario.Scenario{ID: fmt.Sprintf("task-%02d", i), Task: taskOf(i), Split: scenario.Train,
 			Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: new("5")}}, Tags: []string{"kind:count"}}
+		if i == 39 {
+			s.Setup = []scenario.Gold{{Name: "count", Arguments: json.RawMessage(`{"text":"setup"}`)}}
+		}
 		if i%2 == 0 {
 			s.Provenance = &scenario.Provenance{By: "hone synth", Kind: "single", Wording: "plain",
 				Proof: []string{"play-1"}, Seed: 7, Prompts: map[string]string{"quality": "5ca1ab1e00"},

@@ -24,6 +24,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/data"
+	"hone/internal/episode/scenario"
 	"hone/internal/job"
 	"hone/internal/job/play"
 	"hone/internal/run"
@@ -365,6 +366,12 @@ func TestPlaygroundGoesOnFromATurn(t *testing.T) {
 	if kept == nil || kept.Run != "run-played" || kept.Episode != "collect/talk-1" {
 		t.Fatalf("%+v", kept)
 	}
+	tasks, err := scenario.LoadCopy(filepath.Join(kept.Path, "scenarios.json"))
+	check(t, err)
+	if len(tasks) != 1 || len(tasks[0].Messages) != 2 || !slices.Equal(tasks[0].User.Says, []string{"thanks"}) ||
+		!slices.Contains(tasks[0].Tags, "branch:"+name+"@1") {
+		t.Errorf("another model could not be told the same: %+v", tasks)
+	}
 	var traces Traces
 	p.ask("traces?run="+kept.Run, nil, &traces)
 	if len(traces.Traces) != 1 || traces.Traces[0].Messages != 7 || traces.Traces[0].ID != kept.Trace {
@@ -380,6 +387,7 @@ func TestPlaygroundGoesOnFromATurn(t *testing.T) {
 		p.ask("playground?run="+p.run+"&since="+since, nil, &next)
 		told <- next.Version
 	}()
+	time.Sleep(50 * time.Millisecond) // it waits by then, or is answered at once
 	p.begin(map[string]any{"text": "hello"})
 	p.until(play.Waiting)
 	if version := <-told; !strings.HasPrefix(version, "2.") {
@@ -409,8 +417,28 @@ func TestPlaygroundGoesOnFromATurn(t *testing.T) {
 			t.Errorf("learnt are %v of split %q with %d tools", learnt, row.Split, len(row.Tools))
 		}
 	}
+	p.begin(map[string]any{"episode": name, "turn": 2})
+	p.decide("count", "approve")
+	p.until(play.Waiting)
+	p.refused(map[string]any{"do": "send"}, "there is nothing to curate")
 	if after := contentsOf(t, dir); after != before {
 		t.Error("the run that was gone on from has changed")
+	}
+}
+
+// The calls by which a task is set up wait for the person too; without them it does not begin.
+func TestPlaygroundAsksAboutSetUp(t *testing.T) {
+	p, made, _, _ := playing(t)
+	p.begin(map[string]any{"episode": "eval_model/task-39/0/0", "turn": 0})
+	if q := p.until(play.Asking).Question; q.Before != "it sets up the task" || q.Arguments != `{"text":"setup"}` {
+		t.Errorf("%+v", q)
+	}
+	p.decide("count", "refuse")
+	for p.now.Phase != play.Over {
+		p.ask("playground?run="+p.run+"&since="+p.now.Version, nil, &p.now)
+	}
+	if f := p.now.Failure; f == nil || !strings.Contains(f.Why, "denied by the user") || len(made()) > 0 {
+		t.Errorf("%+v; made were %q", f, made())
 	}
 }
 
