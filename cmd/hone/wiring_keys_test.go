@@ -161,6 +161,7 @@ func (w wired) learning() []acting {
 				`hone_step_tokens{run="preferred",stage="dpo"}`), true,
 		},
 		{"engine.micro_batch", t.MicroBatch, 2}, {"engine.recompute", t.Recompute, train.RecomputeLayer},
+		{"engine.keep_tokens", t.KeepTokens, 24},
 		{"engine.row_multiple", t.RowMultiple, 48}, {"engine.moments", t.EightBitMoments, true},
 		{"engine.packing", []int{last[train.Options](w, "sft").TreeTokens, last[train.Options](w, "dpo").TreeTokens, t.TreeTokens}, []int{1024, 1024, 0}},
 	}

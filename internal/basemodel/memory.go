@@ -232,7 +232,7 @@ func settle(
 		e.MicroBatch = x.Chosen.Train.MicroBatch
 	}
 	if o.Row > 0 {
-		e.Recompute = string(x.Chosen.Train.Recompute)
+		e.Recompute, e.KeepTokens = string(x.Chosen.Train.Recompute), x.Chosen.Train.KeepTokens
 	}
 	h.Say("%s", x)
 	if x.Chosen.ShardWeights {

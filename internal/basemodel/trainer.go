@@ -28,6 +28,7 @@ func OpenTrainer(h *host.Host, m *Model, c config.Config, folder string, prefix 
 		LoRA:            lora,
 		MicroBatch:      c.Engine.MicroBatch,
 		Recompute:       RecomputeOf(c.Engine),
+		KeepTokens:      c.Engine.KeepTokens,
 		TreeTokens:      TreeTokensOf(c.Engine),
 		RowMultiple:     c.Engine.RowMultiple,
 		MaxPrefix:       max(1, prefix),

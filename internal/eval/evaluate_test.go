@@ -177,8 +177,8 @@ func TestContentKey(t *testing.T) {
 		"model.tool_format", "model.template_variables", "scenarios.", "rewards.", "judge.", "lora.", "sft.", "grpo.",
 		"providers", "rollout.temperature", "eval.every", "eval.split", "eval.repeats", "eval.confidence",
 		"eval.fail_on_error", "eval.stop_early", "engine.backend", "engine.plugin", "engine.dtype",
-		"engine.decode_steps", "engine.micro_batch", "engine.recompute", "engine.row_multiple", "engine.packing",
-		"engine.moments", "engine.program_cache",
+		"engine.decode_steps", "engine.micro_batch", "engine.recompute", "engine.keep_tokens", "engine.row_multiple",
+		"engine.packing", "engine.moments", "engine.program_cache",
 		"engine.memory",
 	}
 	for _, path := range leaves(reflect.TypeFor[config.Config](), "") {

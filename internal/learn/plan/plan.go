@@ -186,14 +186,20 @@ func programs(d *engine.Dry, numSampling int) ([]Program, error) {
 	return out, nil
 }
 
-// steps takes a step on rows of the longest length, and one on rows of which a micro-batch has the most tokens.
+// steps takes a step on rows of the longest length, one on rows of which a micro-batch has the most tokens, and one on
+// the longest that keep their layers where longer ones do not.
 func steps(t *train.Trainer, o Settings) error {
 	longest := max(o.Row, 2) // the first token of a row is not trained
 	if err := stepsOf(t, o, longest); err != nil {
 		return err
 	}
 	if full := o.Train.FullestRow(longest); full < longest {
-		return stepsOf(t, o, full)
+		if err := stepsOf(t, o, full); err != nil {
+			return err
+		}
+	}
+	if kept := o.Train.KeptRow(longest); kept > 1 && o.Train.Recompute == train.RecomputeLayer {
+		return stepsOf(t, o, kept)
 	}
 	return nil
 }

@@ -107,3 +107,33 @@ func TestLongRowsFitOneGPU(t *testing.T) {
 		}
 	}
 }
+
+// Where the longest rows need their layers computed again, shorter ones keep theirs, as long ones as the memory holds;
+// that is planned, and said.
+func TestShortRowsKeepTheirLayersWhereMemoryHoldsThem(t *testing.T) {
+	s := qwen3()
+	s.NumLayers, s.VocabSize = 8, 4096
+	o := Settings{GPU: true, Train: train.Options{LoRA: model.LoRA{Rank: 4, Alpha: 4}, MicroBatch: 1}, Row: 12000}
+	peak := func(r train.Recompute, keep int) int64 {
+		x := o
+		x.Train.Recompute, x.Train.KeepTokens = r, keep
+		p, err := Make(s, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Peak().Peak
+	}
+	least, middle, most :=
+		peak(train.RecomputeLayer, 0), peak(train.RecomputeLayer, 8192), peak(train.RecomputeNone, 0)
+	if least >= middle || middle >= most {
+		t.Fatalf("%d, %d and %d bytes", least, middle, most)
+	}
+	for limit, want := range map[int64]int{middle: 8192, middle - 1: 4096, least: 0} {
+		x, err := Settle(s, o, Open{Recompute: true}, Limit{Bytes: limit})
+		if err != nil || !x.Holds() || x.Chosen.Train.Recompute != train.RecomputeLayer ||
+			x.Chosen.Train.KeepTokens != want || strings.Contains(x.String(), "where more than") != (want > 0) {
+			t.Errorf("within %d bytes up to %d tokens are kept, want %d: %s, %v",
+				limit, x.Chosen.Train.KeepTokens, want, x, err)
+		}
+	}
+}

@@ -73,10 +73,38 @@ func Settle(s model.Spec, o Settings, open Open, limit Limit) (Settlement, error
 		}
 		if q, err := Make(s, try); err != nil || q.Peak().Peak <= limit.Bytes {
 			x.Chosen, x.Plan = try, q
+			if err == nil && open.Recompute {
+				err = x.keep(s)
+			}
 			return x, err
 		}
 	}
 	return x, nil
+}
+
+// keeps are how many tokens may be computed at one time and keep their layers, the most first.
+var keeps = []int{16384, 8192, 4096}
+
+// keep has short rows keep their layers, as long ones as the limit holds, where the longest cannot.
+func (x *Settlement) keep(s model.Spec) error {
+	if x.Chosen.Train.Recompute != train.RecomputeLayer || x.Chosen.ShardWeights {
+		return nil
+	}
+	for _, tokens := range keeps {
+		try := x.Chosen
+		if try.Train.KeepTokens = tokens; try.Train.KeptRow(try.Row) == 0 || try.Train.KeptRow(try.Row) >= try.Row {
+			continue
+		}
+		p, err := Make(s, try)
+		if err != nil {
+			return err
+		}
+		if p.Peak().Peak <= x.Limit.Bytes {
+			x.Chosen, x.Plan = try, p
+			return nil
+		}
+	}
+	return nil
 }
 
 // Holds reports whether the limit holds it, as far as that is known.
@@ -107,6 +135,9 @@ func (x Settlement) String() string {
 	}
 	if x.Layers() {
 		how += ", each layer computed again in the backward pass"
+		if n := x.Chosen.Train.KeepTokens; n > 0 {
+			how += fmt.Sprintf(" where more than %d tokens are computed at once", n)
+		}
 	}
 	return fmt.Sprintf("memory: %s planned%s, %s %s", GiB(x.Plan.Peak().Peak), how, GiB(x.Limit.Bytes), x.Limit.Of)
 }

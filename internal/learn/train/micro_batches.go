@@ -45,6 +45,17 @@ func (o Options) FullestRow(n int) int {
 	return most
 }
 
+// KeptRow is the longest row, of at most n tokens, of which what is computed at one time keeps its layers; 0: none.
+func (o Options) KeptRow(n int) int {
+	multiple := max(1, o.RowMultiple)
+	for c := bucket(min(n, o.KeepTokens), multiple); c >= multiple; c -= multiple {
+		if bucket(c, multiple) == c && c <= n && c*o.RowsAtOnce(c) <= o.KeepTokens {
+			return c
+		}
+	}
+	return 0
+}
+
 // call is what the devices compute at one time: up to n rows each, in one shape.
 type call struct {
 	shape

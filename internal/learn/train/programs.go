@@ -129,10 +129,10 @@ func (t *Trainer) prefixInputs(p int, dropout float64) []engine.Param {
 	return params
 }
 
-// gradientDecoder is the decoder of a program with a backward pass.
-func (t *Trainer) gradientDecoder(in []*Node) *model.Decoder {
+// gradientDecoder is the decoder of a program with a backward pass, of so many tokens.
+func (t *Trainer) gradientDecoder(in []*Node, tokens int) *model.Decoder {
 	d := t.decoder(in)
-	if t.recompute == RecomputeLayer || t.spec.Shards > 1 { // what is gathered is not to be kept
+	if t.recomputes(tokens) {
 		d.RecomputeLayers(t.mlpChunk)
 	}
 	return d
@@ -146,9 +146,14 @@ func dropoutKey(dropout float64) string {
 	return fmt.Sprintf("_dropout_%g", dropout)
 }
 
+// recomputes reports whether a program of so many tokens computes layers again. What is gathered is not to be kept.
+func (t *Trainer) recomputes(tokens int) bool {
+	return t.recompute == RecomputeLayer && tokens > t.keepTokens || t.spec.Shards > 1
+}
+
 // recomputeKey is what computing layers again adds to a program's key.
-func (t *Trainer) recomputeKey() string {
-	if t.recompute == RecomputeLayer {
+func (t *Trainer) recomputeKey(tokens int) string {
+	if t.recomputes(tokens) {
 		return "_layer"
 	}
 	return ""
@@ -157,14 +162,14 @@ func (t *Trainer) recomputeKey() string {
 // prefixBackwardProgram adds to the gradient what the rows' gradient for the prefix's keys and values implies:
 // prefixProgram's inputs, 2*L of dK,dV [K, P, D], gradient[A] (donated) -> gradient[A].
 func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error) {
-	return t.program(fmt.Sprintf("prefix_backward_%d", p)+dropoutKey(dropout)+t.recomputeKey(),
+	return t.program(fmt.Sprintf("prefix_backward_%d", p)+dropoutKey(dropout)+t.recomputeKey(p),
 		func() (*engine.Program, error) {
 			inputs := t.prefixInputs(p, dropout)
 			params := append(t.modelParams(), inputs...)
 			params = append(params, t.prefixParams("d", engine.F32, p, false)...)
 			params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 			return t.engine.Compile("prefix_backward", params, func(in []*Node) []*Node {
-				d := t.gradientDecoder(in)
+				d := t.gradientDecoder(in, p)
 				rest := in[len(t.weights)+1:]
 				if dropout > 0 {
 					d.Dropout(dropout, rest[1])
@@ -251,14 +256,15 @@ func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total *
 // 2*L of K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses,
 // goal.outputs, gradient[A], dK,dV.
 func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
-	return t.program("rows"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
+	key := "rows" + s.key() + fmt.Sprintf("_%d", p) + g.key() + t.recomputeKey(s.n*s.c)
+	return t.program(key, func() (*engine.Program, error) {
 		inputs := rowsInputs(s, g)
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
 		params = append(append(params, inputs...),
 			engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		params = append(params, t.prefixParams("d", engine.F32, p, true)...)
 		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
-			d := t.gradientDecoder(in)
+			d := t.gradientDecoder(in, s.n*s.c)
 			kv, rest := cut(in[len(t.weights)+1:], t.numPrefix(p))
 			rows, sums := cut(rest, len(inputs))
 			rows, places := cut(rows, len(inputs)-len(s.placeParams()))
@@ -280,11 +286,12 @@ func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 // treeProgram is forward and backward of a prefix of p tokens and one micro-batch of rows after it, together: weights,
 // adapter, prefixInputs, rowsInputs -> sum of losses, goal.outputs, gradient[A].
 func (t *Trainer) treeProgram(s shape, p int, g goal) (program, error) {
-	return t.program("tree"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
+	key := "tree" + s.key() + fmt.Sprintf("_%d", p) + g.key() + t.recomputeKey(p+s.n*s.c)
+	return t.program(key, func() (*engine.Program, error) {
 		before := t.prefixInputs(p, g.dropout)
 		params := append(append(t.modelParams(), before...), rowsInputs(s, g)...)
 		return t.engine.Compile("tree", params, func(in []*Node) []*Node {
-			d := t.gradientDecoder(in)
+			d := t.gradientDecoder(in, p+s.n*s.c)
 			prefix, rows := cut(in[len(t.weights)+1:], len(before))
 			if g.dropout > 0 {
 				d.Dropout(g.dropout, Concatenate([]*Node{prefix[1], Reshape(rows[len(rows)-1], 1, s.n*s.c)}, 1))

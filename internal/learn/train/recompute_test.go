@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -173,5 +174,72 @@ func TestMLPChunksSaveMemory(t *testing.T) {
 	t.Logf("temporary bytes: all tokens at once %d, in chunks %d", took[0], took[1])
 	if took[1] > took[0]*3/4 {
 		t.Errorf("temporary bytes: all tokens at once %d, in chunks %d", took[0], took[1])
+	}
+}
+
+// Short rows keep their layers beside long ones, which are computed again: the gradient is the same to rounding. A
+// device that runs out of memory keeps none.
+func TestShortRowsKeepTheirLayers(t *testing.T) {
+	e, err := engine.Open(engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, l := learntest.Spec(), learntest.LoRA()
+	weights := learntest.Weights(t, e, s)
+	var b batch.Batch
+	for i, n := range []int{9, 60, 14, 50} {
+		x := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n)}
+		for j := range n {
+			x.IDs[j], x.Trained[j] = int32((i*17+j*7)%s.VocabSize), j > 3
+		}
+		b.Rows = append(b.Rows, x)
+	}
+	gradient := func(o Options) ([]float32, *Trainer) {
+		o.LoRA, o.MicroBatch, o.RowMultiple = l, 1, 16
+		tr, err := New(e, s, weights, NewState(s, l, 5), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tr.Step(t.Context(), b, batch.Objective{}, smooth()); err != nil {
+			t.Fatal(err)
+		}
+		return stateOf(t, tr).M, tr
+	}
+	want, _ := gradient(Options{})
+	got, tr := gradient(Options{Recompute: RecomputeLayer, KeepTokens: 16})
+	if delta := maxDelta(want, got); delta > 1e-6 || maxDelta(want, make([]float32, len(want))) < 1e-3 {
+		t.Errorf("the gradient differs by %g", delta)
+	}
+	kept, again := 0, 0
+	for key := range tr.programs {
+		switch {
+		case strings.HasPrefix(key, "rows") && strings.Contains(key, "_layer"):
+			again++
+		case strings.HasPrefix(key, "rows"):
+			kept++
+		}
+	}
+	if kept != 1 || again != 1 {
+		t.Errorf("%d programs of rows keep their layers, %d compute them again, want one each", kept, again)
+	}
+	tr.lessens(errors.New("RESOURCE_EXHAUSTED: Out of memory"), b, true, true)
+	if tr.keepTokens != 0 || tr.microBatch != 1 {
+		t.Errorf("out of memory, rows of %d tokens keep their layers", tr.keepTokens)
+	}
+	for _, c := range []struct {
+		o       Options
+		n, want int
+	}{
+		{Options{}, 1000, 0},
+		{Options{KeepTokens: 100, RowMultiple: 64, MicroBatch: 1}, 1000, 64},
+		{Options{KeepTokens: 100, RowMultiple: 64, MicroBatch: 2}, 1000, 0},
+		{Options{KeepTokens: 8192, RowMultiple: 256, MicroBatch: 16, MicroTokens: 4096}, 30000, 8192},
+		{Options{KeepTokens: 4096, RowMultiple: 256, MicroBatch: 16, MicroTokens: 4096}, 5000, 4096},
+		{Options{KeepTokens: 4096, RowMultiple: 256, MicroBatch: 16, MicroTokens: 4096}, 700, 512},
+	} {
+		if got := c.o.KeptRow(c.n); got != c.want {
+			t.Errorf("of rows of %d tokens those of %d keep their layers, want %d: %+v", c.n, got, c.want, c.o)
+		}
 	}
 }

@@ -31,6 +31,9 @@ type Options struct {
 
 	// Recompute says what the backward pass computes again instead of keeping it (RecomputeNone).
 	Recompute Recompute
+	// KeepTokens is how many tokens what is computed at one time may have and still be kept whole, where Recompute says
+	// otherwise (0).
+	KeepTokens int
 	// EightBitMoments stores Adam's moments in 8 bits a number.
 	EightBitMoments bool
 	// Dropout is the share of each adapter's inputs that a supervised step leaves out (0). Policy-gradient steps leave
@@ -65,6 +68,7 @@ type Trainer struct {
 	size        int // length of the adapter's flat vector
 	dropout     float64
 	recompute   Recompute
+	keepTokens  int
 	mlpChunk    int  // tokens, where layers are computed again
 	inTurn      bool // chunks of the head wait for each other
 	together    bool // a prefix is computed with the rows, where they are one micro-batch
@@ -106,8 +110,8 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights,
 		microBatch: o.MicroBatch, microTokens: o.MicroTokens, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix,
 		treeTokens: o.TreeTokens, size: size, programs: map[string]program{}, dropout: o.Dropout,
-		recompute: o.Recompute, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(), seed: o.Seed,
-		notice: o.Notice, store: whole{}}
+		recompute: o.Recompute, keepTokens: o.KeepTokens, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(),
+		seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
 		t.store = blockwise{}
 	}
@@ -344,6 +348,10 @@ func (t *Trainer) lessens(err error, b batch.Batch, packed, together bool) bool 
 	case packed && t.treeTokens > 0:
 		t.treeTokens = 0
 		t.ranOut("rows are not packed from here on (engine.packing)")
+		return true
+	case t.keepTokens > 0 && t.recompute == RecomputeLayer:
+		t.keepTokens = 0
+		t.ranOut("layers of all rows are computed again from here on (engine.keep_tokens)")
 		return true
 	case before > 1:
 		t.microBatch, t.microTokens = (before+1)/2, t.microTokens/2
