@@ -257,6 +257,10 @@ func copyOf(record *trajectory.Trajectory) *trajectory.Trajectory {
 	}
 	out := *record
 	out.Messages, out.Turns = slices.Clone(record.Messages), slices.Clone(record.Turns)
+	if record.User != nil { // whose counts grow
+		user := *record.User
+		out.User = &user
+	}
 	return &out
 }
 
