@@ -76,6 +76,11 @@ func endpoint(t testing.TB) (address string, keys func() []string) {
 		text, _ := io.ReadAll(r.Body)
 		_ = json.Unmarshal(text, &body)
 		last := body.Messages[len(body.Messages)-1]
+		for _, m := range body.Messages {
+			if m.Content == "count always" { // whatever it is answered
+				last = m
+			}
+		}
 		m := chat.Message{Role: chat.Assistant, Content: "I was answered: " + last.Content + hostile}
 		switch {
 		case last.Role != chat.User || strings.HasPrefix(last.Content, "How many"):
@@ -319,6 +324,15 @@ func TestPlaygroundTellsFailures(t *testing.T) {
 	if n := p.now.Notes; len(n) != 1 || !strings.Contains(n[0], "Turn 1: the endpoint left a call in the text") ||
 		!strings.Contains(n[0], "Next: ") {
 		t.Errorf("%q", n)
+	}
+	p.move(map[string]any{"do": "let_reads"})
+	p.move(map[string]any{"do": "say", "text": "count always"})
+	for _, turns := range []int{2 + 8, 2 + 2*8} { // a model that never answers is held, and goes on where it is let
+		if f := p.until(play.Held).Failure; f.What != "8 turns without an answer to you" ||
+			len(p.now.Episode.Trajectory.Turns) != turns {
+			t.Errorf("after %d turns: %+v", len(p.now.Episode.Trajectory.Turns), f)
+		}
+		p.move(map[string]any{"do": "go_on"})
 	}
 	p.move(map[string]any{"do": "end"})
 	if p.now.Phase != play.Over || p.now.Failure != nil {
