@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gomlx/compute/shapes"
-
 	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
@@ -413,58 +411,6 @@ func check(rows []batch.Sequence) error {
 	return nil
 }
 
-// prefixBackward adds what dK,dV of a prefix of p tokens imply to the gradient, the first of the accumulators, which it
-// consumes unless there is an error.
-func (t *Trainer) prefixBackward(p int, m masks, prefix, accumulators []engine.Buffer) (engine.Buffer, error) {
-	if p == 0 {
-		return accumulators[0], nil
-	}
-	program, err := t.prefixBackwardProgram(p, m.rate)
-	if err != nil {
-		return nil, err
-	}
-	out, err := program.Run(append(append(append(t.modelBuffers(), prefix...), accumulators[1:]...),
-		accumulators[0])...)
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
-}
-
-// prefix computes the keys and values of the prefix and keeps its inputs for the backward pass. Without a prefix there
-// is nothing of either.
-func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err error) {
-	return t.prefixUnder(t.adapter, ids, m)
-}
-
-// prefixUnder is prefix with another adapter.
-func (t *Trainer) prefixUnder(adapter engine.Buffer, ids []int32, m masks) (kv, inputs []engine.Buffer, err error) {
-	if len(ids) == 0 {
-		return nil, nil, nil
-	}
-	p, err := t.prefixProgram(len(ids), m.rate)
-	if err != nil {
-		return nil, nil, err
-	}
-	if inputs, err = t.uploadPrefix(ids, m); err != nil {
-		return nil, nil, err
-	}
-	if kv, err = p.Run(append(t.buffersUnder(adapter), inputs...)...); err != nil {
-		engine.Free(inputs...)
-		return nil, nil, err
-	}
-	return kv, inputs, nil
-}
-
-// uploadPrefix copies the prefix's inputs to all devices: its ids, and what masks are drawn from.
-func (t *Trainer) uploadPrefix(ids []int32, m masks) ([]engine.Buffer, error) {
-	arrays := []array{same(ids, 1, len(ids))}
-	if m.rate > 0 {
-		arrays = append(arrays, same(m.prefix, 1, len(ids)))
-	}
-	return uploadAll(t.engine, arrays...)
-}
-
 // tree returns the gradient of a prefix and one micro-batch of each device.
 func (t *Trainer) tree(
 	ctx context.Context, ids []int32, each []padded, o goal, m masks, stats *batch.StepStats,
@@ -586,21 +532,4 @@ func (t *Trainer) modelBuffers() []engine.Buffer { return t.buffersUnder(t.adapt
 // buffersUnder are modelBuffers with another adapter.
 func (t *Trainer) buffersUnder(adapter engine.Buffer) []engine.Buffer {
 	return append(append(make([]engine.Buffer, 0, len(t.weights)*2), t.weights...), adapter)
-}
-
-// numPrefix is the number of arrays that hold keys and values, or their gradients, of a prefix of p tokens.
-func (t *Trainer) numPrefix(p int) int {
-	if p == 0 {
-		return 0
-	}
-	return 2 * t.spec.NumLayers
-}
-
-func (t *Trainer) prefixParams(name string, shape func(dims ...int) shapes.Shape, p int, donated bool) []engine.Param {
-	var params []engine.Param
-	for _, name := range engine.NumberNames(name, t.numPrefix(p)) {
-		params = append(params, engine.Param{Name: name,
-			Shape: shape(t.spec.NumKVHeads, p, t.spec.HeadDim), Donated: donated})
-	}
-	return params
 }
