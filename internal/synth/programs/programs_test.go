@@ -399,3 +399,19 @@ func TestConditionsAreSaid(t *testing.T) {
 		t.Error("no noun was drawn")
 	}
 }
+
+// Things without names are narrowed down as others are: the works of a person, say, which have numbers alone.
+func TestConditionsOnThingsWithoutNames(t *testing.T) {
+	works := &Table{Name: "works", Key: -1, Label: -1, Columns: []Column{{Name: "hours", Kind: Number}},
+		Rows: [][]any{{int64(1)}, {int64(2)}, {int64(3)}}}
+	found := 0
+	for seed := range uint64(100) {
+		d := &drawer{r: rand.New(rand.NewPCG(seed, 1)), w: &World{Tables: []*Table{works}}}
+		if c, _, ok := d.condition(works); ok && c.Column == 0 {
+			found++
+		}
+	}
+	if found == 0 {
+		t.Error("no condition is found")
+	}
+}
