@@ -186,6 +186,9 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 				if p.query == nil {
 					p.query = d.found
 				}
+				if slices.Contains([]string{Unknown, AskBack, Cannot}, kind) { // it is another request's by then
+					p.computes()
+				}
 				return p
 			}
 			p.computes()

@@ -1,7 +1,9 @@
 package programs
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -78,7 +80,7 @@ func (q Query) Working() string {
 	}
 	var lines []string
 	for _, row := range rows {
-		line, said := t.rowLabel(row), q.says(row)
+		line, said := t.rowName(row), q.says(row)
 		if said == "" && !tells {
 			continue
 		}
@@ -101,24 +103,24 @@ func (q Query) Working() string {
 func (q Query) says(row []any) string {
 	t := q.Table
 	var said []string
+	told := map[[2]int]bool{} // by column and that of the row it refers to
 	say := func(column, of int) {
 		c := t.Columns[column]
-		if column == t.Label && of < 0 {
+		if column == t.Label && of < 0 || told[[2]int{column, of}] {
 			return
 		}
+		told[[2]int{column, of}] = true
 		v := c.show(row[column])
 		if c.Ref != nil {
 			v = t.show(column, row)
 			if to := c.Ref.byKey(row[column]); of >= 0 && to != nil {
-				v += " " + c.Ref.Columns[of].show(to[of])
+				v += " " + cmp.Or(c.Ref.Columns[of].show(to[of]), "none")
 			}
 		}
 		if strings.TrimSpace(v) == "" {
 			v = "none"
 		}
-		if !slices.Contains(said, v) {
-			said = append(said, v)
-		}
+		said = append(said, v)
 	}
 	for _, c := range q.Where {
 		say(c.Column, c.Of)
@@ -145,9 +147,20 @@ func (q Query) sum(found [][]any) []string {
 
 func labels(t *Table, rows [][]any) (list []string) {
 	for _, row := range rows {
-		list = append(list, t.rowLabel(row))
+		list = append(list, t.rowName(row))
 	}
 	return list
+}
+
+// rowName is how a working names a row: by its label, else by its key, else by its number in the table.
+func (t *Table) rowName(row []any) string {
+	if name := t.rowLabel(row); strings.TrimSpace(name) != "" {
+		return name
+	}
+	if t.Key >= 0 && Show(row[t.Key]) != "" {
+		return Show(row[t.Key])
+	}
+	return fmt.Sprint("row ", 1+slices.IndexFunc(t.Rows, func(o []any) bool { return &o[0] == &row[0] }))
 }
 
 // Numbered counts things: "1 Ghent, 2 Lille". Of none it is nothing.
@@ -162,13 +175,18 @@ func Numbered(things []string) []string {
 	return []string{strings.Join(parts, ", ")}
 }
 
-// added adds the values up one after the other, and divides them for a mean.
+// added adds the values up one after the other, and divides them for a mean. Nothing is added where values have more
+// digits than are shown: what is written would not come to their sum.
 func (q Query) added(rows [][]any) (lines []string) {
 	total, n := any(nil), 0
 	for _, row := range rows {
 		v := q.shows().units(q.Table.value(row, q.Column, q.Of))
-		if _, ok := asFloat(v); !ok {
+		x, ok := asFloat(v)
+		if !ok {
 			continue
+		}
+		if math.Abs(x*100-math.Round(x*100)) > 1e-6 {
+			return nil
 		}
 		if n++; n == 1 {
 			total = v
