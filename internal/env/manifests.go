@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -91,8 +92,15 @@ func Render(e job.Env, c config.Config, d Deployment) error {
 	if err := m.place(e.Host, c, servers); err != nil {
 		return err
 	}
-	if c.Rollout.Summary.KeyEnv != "" {
-		m.Variables = append(m.Variables, c.Rollout.Summary.KeyEnv)
+	if name := c.Rollout.Summary.KeyEnv; name != "" && !slices.Contains(m.Variables, name) {
+		m.Variables = append(m.Variables, name)
+	}
+	for _, name := range m.Variables { // which go into a shell's command, too
+		if !variable.MatchString(name) {
+			return &fault.Error{Code: fault.CodeUsage, What: "no Secret has such a variable", Where: strconv.Quote(name),
+				Why:  "names of variables are letters, digits and _, and no digit is first",
+				Next: "correct it in " + m.Servers + " or in hone.yaml"}
+		}
 	}
 	t, err := template.New("").Funcs(template.FuncMap{"json": quote, "text": block}).
 		Parse(manifestsText)
@@ -106,6 +114,8 @@ func Render(e job.Env, c config.Config, d Deployment) error {
 		literals(m.Variables))
 	return nil
 }
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // literals are the arguments of kubectl that take variables of the shell into a Secret.
 func literals(variables []string) string {
@@ -135,6 +145,9 @@ func (d Deployment) check() error {
 	return nil
 }
 
+// key is what names of files in a ConfigMap are, so that YAML reads them as they stand.
+var key = regexp.MustCompile(`^[a-z]+\.[A-Za-z0-9]+$`)
+
 // mostInConfigMap is what Kubernetes takes in one, with room for the rest of the object.
 const mostInConfigMap = 1000 << 10
 
@@ -163,8 +176,11 @@ func (m *manifests) readFiles(h *host.Host, c config.Config) error {
 		path = config.DefaultFile
 	}
 	size := 0
-	files := []struct{ path, name string }{{path, "hone.yaml"}, {m.Servers, "mcp.json"},
-		{m.Dataset, "scenarios" + filepath.Ext(m.Dataset)}}
+	scenarios := "scenarios" + filepath.Ext(m.Dataset)
+	if !key.MatchString(scenarios) {
+		scenarios = "scenarios.json" // as all are read that are not .jsonl
+	}
+	files := []struct{ path, name string }{{path, "hone.yaml"}, {m.Servers, "mcp.json"}, {m.Dataset, scenarios}}
 	m.Dataset = files[2].name
 	for _, f := range files {
 		text, err := os.ReadFile(f.path)
@@ -247,17 +263,23 @@ func (m *manifests) place(h *host.Host, c config.Config, servers mcp.Config) err
 	return nil
 }
 
-// quote writes a value as JSON, which YAML reads too.
+// quote writes a value as JSON, which YAML reads too where no character stands in it that YAML takes for none.
 func quote(value any) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(value)
-	return strings.TrimSuffix(b.String(), "\n"), err
+	return notInYAML.ReplaceAllStringFunc(strings.TrimSuffix(b.String(), "\n"), func(c string) string {
+		return fmt.Sprintf(`\u%04x`, []rune(c)[0])
+	}), err
 }
 
+// notInYAML are characters that stand in JSON and not in YAML (https://yaml.org/spec/1.2.2, 5.1 and 5.4: what was a line
+// break in YAML 1.1 is one to kubectl).
+var notInYAML = regexp.MustCompile(`[\x{7f}-\x{9f}\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]`)
+
 // plainText are texts that a block of YAML gives back as they are.
-var plainText = regexp.MustCompile(`^[^\s][\t\n -~\x{a0}-\x{d7ff}]*$`)
+var plainText = regexp.MustCompile(`^[!-~][\t\n -~\x{a0}-\x{2027}\x{202a}-\x{d7ff}]*$`)
 
 // block writes a text as a block of YAML below a key of a map in a map, or in quotes where a block would change it.
 func block(text string) (string, error) {

@@ -2,11 +2,13 @@ package env
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"flag"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -46,7 +48,7 @@ const oneScenario = `[{"id": "a", "task": "Say – \"hi\".", "split": "train",
 func render(t *testing.T, servers, configuration, scenarios string, d Deployment) (written, said string, err error) {
 	t.Helper()
 	dir := t.TempDir()
-	d.Servers, d.Dataset = filepath.Join(dir, "servers.json"), filepath.Join(dir, "tasks.json")
+	d.Servers, d.Dataset = filepath.Join(dir, "servers.json"), filepath.Join(dir, cmp.Or(d.Dataset, "tasks.json"))
 	d.Config = filepath.Join(dir, "h.yaml")
 	for path, text := range map[string]string{d.Servers: servers, d.Dataset: scenarios, d.Config: configuration} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -166,5 +168,41 @@ func TestWhatADeploymentNeeds(t *testing.T) {
 	_, said, err = render(t, c["pods.yaml"].servers, "", oneScenario, usual())
 	if want := "the image has to hold node"; err != nil || !strings.Contains(said, want) {
 		t.Errorf("said %q and error %v, want %q", said, err, want)
+	}
+}
+
+// What names and texts hold adds nothing to the manifests, and what stands in the ConfigMap is read as it was.
+func TestManifestsOfOddTexts(t *testing.T) {
+	servers := `{"mcpServers": {"a.b": {"url": "http://pod:1/", "kubernetes": {"image": "i", "pool": "p\nkind: Odd"}},
+	"a_b": {"url": "http://pod:1/", "kubernetes": {"image": "i"}}}}`
+	scenarios := strings.Replace(oneScenario, "Say", "a\u2028kind: Odd\u2029\u0085\u007f\ufeff", 1)
+	d := usual()
+	d.Namespace, d.Dataset = "null", "tasks.x: y"
+	written, _, err := render(t, servers, "# \u2028kind: Odd\n", scenarios, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := configMapOf(t, written)
+	if len(data) != 3 || data["scenarios.json"] != scenarios || data["mcp.json"] != servers {
+		t.Errorf("the ConfigMap has %q", data)
+	}
+	if strings.ContainsAny(written, "\u2028\u2029\u0085\u007f\ufeff") || strings.Contains(written, "\nkind: Odd") ||
+		!strings.Contains(written, `namespace: "null"`) {
+		t.Errorf("another reader of YAML may read something else:\n%s", written)
+	}
+	policies := regexp.MustCompile(`kind: NetworkPolicy\nmetadata:\n  name: (\S+)`).FindAllStringSubmatch(written, -1)
+	if len(policies) != 2 || policies[0][1] == policies[1][1] {
+		t.Errorf("two servers are under the policies %q", policies)
+	}
+}
+
+// A variable's name comes from the servers' file, which may be a stranger's, and goes into a command that is pasted.
+func TestVariablesThatNoSecretHas(t *testing.T) {
+	for _, name := range []string{`A\" ; reboot; \"`, `A\nkind: Odd`, "$(reboot)", "1A"} {
+		written, said, err := render(t, `{"mcpServers": {"s": {"url": "http://s/", "headers": {"X": "${`+name+`}"}}}}`,
+			"", oneScenario, usual())
+		if err == nil || !strings.Contains(err.Error(), "no Secret has such a variable") || written+said != "" {
+			t.Errorf("%s: error %v, said %q, wrote %q", name, err, said, written)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
@@ -118,7 +119,8 @@ func (c *Cluster) request(server string, p Pod, port int) (name, path string, bo
 // SandboxAPI is the group and version of agent-sandbox's claims.
 const SandboxAPI = "extensions.agents.x-k8s.io/v1beta1"
 
-// labelOf is a server's name as names and labels of Kubernetes are written, with room for what stands behind it.
+// labelOf is a server's name as names and labels of Kubernetes are written, with room for what stands behind it. Where
+// that is not the name as it is, a part of its sum tells it from others: two servers are never under one policy.
 func labelOf(server string) string {
 	text := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
@@ -126,7 +128,12 @@ func labelOf(server string) string {
 		}
 		return '-'
 	}, strings.ToLower(server))
-	return "mcp-" + strings.Trim(text[:min(len(text), 40)], "-")
+	text = strings.Trim(text[:min(len(text), 31)], "-")
+	if text != server {
+		sum := sha256.Sum256([]byte(server))
+		text = strings.TrimPrefix(text+"-"+hex.EncodeToString(sum[:4]), "-")
+	}
+	return "mcp-" + text
 }
 
 // refusedError is what the API says against a request.
