@@ -145,7 +145,8 @@ func folderFor(path, catalog string) string {
 			folder += fmt.Sprintf("-%d", n)
 		}
 		kept, err := mcp.Load(filepath.Join(folder, job.CatalogFile))
-		if _, there := os.Lstat(folder); os.IsNotExist(there) || err == nil && kept.Hash == catalog {
+		// what cannot be looked at is told when it is made
+		if _, absent := os.Lstat(folder); absent != nil || err == nil && kept.Hash == catalog {
 			return folder
 		}
 	}
