@@ -45,7 +45,7 @@ func (p *passing) take(
 			return stats, more, nil
 		}
 		var again bool
-		if picked, again, err = p.leaveOut(ctx, step, picked, l, err, log); err != nil {
+		if picked, again, err = p.leaveOut(ctx, step, picked, all, l, err, log); err != nil {
 			return stats, nil, err
 		}
 		if !again {
@@ -66,9 +66,10 @@ func withLoss(m map[string]float64, s batch.StepStats) map[string]float64 {
 }
 
 // leaveOut takes those of the picked examples away of which a number is not finite, and says so of those that no step
-// has left out before. again tells that the step can be tried without them. why is the error that was met.
+// has left out before. all is how many the step had before any was left out. again tells that it can be tried without
+// them. why is the error that was met.
 func (p *passing) leaveOut(
-	ctx context.Context, step int, picked []int, l learner, why error, log Log,
+	ctx context.Context, step int, picked []int, all int, l learner, why error, log Log,
 ) (kept []int, again bool, err error) {
 	broken, err := l.broken(ctx, picked)
 	if err != nil {
@@ -83,10 +84,9 @@ func (p *passing) leaveOut(
 				"these %ss, with a lower %s.optimizer.learning_rate, or with engine.dtype: f32", l.one, p.s.Stage)}
 	}
 	kept = slices.DeleteFunc(slices.Clone(picked), func(i int) bool { return slices.Contains(broken, i) })
-	count := fault.Count(len(picked), l.one)
-	switch {
-	case tooMany(len(broken), len(picked)):
-		return nil, false, refused(fmt.Sprintf("%d of %s: %s", len(broken), count, l.names(broken)))
+	switch left := all - len(kept); {
+	case tooMany(left, all):
+		return nil, false, refused(fmt.Sprintf("%d of %s: %s", left, fault.Count(all, l.one), l.names(broken)))
 	case (len(fresh) > 0 || len(broken) == 0) && p.omissions.tooOften(step):
 		text := fmt.Sprintf("it is the third step in %d that has to leave %ss out", farWindow, l.one)
 		if len(fresh) > 0 {
@@ -97,6 +97,9 @@ func (p *passing) leaveOut(
 		log.Notice(fmt.Sprintf("step %d is skipped and learns nothing, since no %s alone is to blame: %s",
 			step, l.one, fault.Short(why.Error())))
 		return kept, false, nil
+	case len(fresh) > 0 && len(kept) == 0:
+		log.Notice(fmt.Sprintf("step %d is skipped and learns nothing, since all of it, %s (%s), has logprobs that "+
+			"are no numbers", step, fault.Count(len(broken), l.one), l.names(broken)))
 	case len(fresh) > 0:
 		log.Notice(fmt.Sprintf("step %d is learnt without %s (%s), whose logprobs are no numbers; what is left out is "+
 			"counted as %s", step, fault.Count(len(fresh), l.one), l.names(fresh), leftOutMetric))

@@ -86,7 +86,7 @@ func TestAStepOfSpoiltRowsAloneIsSkipped(t *testing.T) {
 	}
 	trainer := spoiling{&fakeTrainer{}, bad, bad}
 	if err := s.Run(t.Context(), rows, trainer, nil, log, silent); err != nil || len(trainer.Steps) != 4*s.Epochs ||
-		len(log.said) != 1 || !strings.Contains(log.said[0], "rows.jsonl:3") {
+		len(log.said) != 1 || !strings.Contains(log.said[0], "is skipped") || !strings.Contains(log.said[0], "rows.jsonl:3") {
 		t.Errorf("%v after %d optimiser steps; said %q", err, len(trainer.Steps), log.said)
 	}
 	for step := range 5 * s.Epochs {
@@ -94,6 +94,29 @@ func TestAStepOfSpoiltRowsAloneIsSkipped(t *testing.T) {
 		if n := m[leftOutMetric]; n != m[stepSkippedMetric] || (n == 1) != (s.Pass(5, step/5)[step%5][0] == 2) {
 			t.Errorf("step %d: %v", step, m)
 		}
+	}
+}
+
+// oneByOne is a spoiling trainer that tells of one row at a time.
+type oneByOne struct{ spoiling }
+
+func (o oneByOne) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
+	scores, err := o.fakeTrainer.Score(ctx, b, temperature)
+	first := slices.IndexFunc(b.Rows, o.policy)
+	return spoilt(b, scores, func(r batch.Sequence) bool { return first >= 0 && r.Place == b.Rows[first].Place }), err
+}
+
+// What a step leaves out is counted over all of its tries.
+func TestAStepLeavesOutNoMoreByAndBy(t *testing.T) {
+	s, log, rows := supervised(), newLog(t), demonstrations(5)
+	s.Held, s.BatchSize = nil, 5
+	for i := range rows {
+		rows[i].Place = fmt.Sprintf("rows.jsonl:%d", i+1)
+	}
+	bad := func(r batch.Sequence) bool { return r.Place == "rows.jsonl:2" || r.Place == "rows.jsonl:4" }
+	err := s.Run(t.Context(), rows, oneByOne{spoiling{&fakeTrainer{}, bad, bad}}, nil, log, silent)
+	if err == nil || !strings.Contains(err.Error(), "2 of 5 rows") {
+		t.Errorf("error %v; said %q", err, log.said)
 	}
 }
 
