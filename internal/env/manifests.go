@@ -97,9 +97,10 @@ func Render(e job.Env, c config.Config, d Deployment) error {
 	}
 	for _, name := range m.Variables { // which go into a shell's command, too
 		if !variable.MatchString(name) {
-			return &fault.Error{Code: fault.CodeUsage, What: "no Secret has such a variable", Where: strconv.Quote(name),
-				Why:  "names of variables are letters, digits and _, and no digit is first",
-				Next: "correct it in " + m.Servers + " or in hone.yaml"}
+			return &fault.Error{Code: fault.CodeUsage, What: "no Secret has such a variable",
+				Where: strconv.Quote(name),
+				Why:   "names of variables are letters, digits and _, and no digit is first",
+				Next:  "correct it in " + m.Servers + " or in hone.yaml"}
 		}
 	}
 	t, err := template.New("").Funcs(template.FuncMap{"json": quote, "text": block}).
@@ -236,13 +237,17 @@ const (
 
 // place says where each server runs: in a pod for each session, in hone's own, or elsewhere.
 func (m *manifests) place(h *host.Host, c config.Config, servers mcp.Config) error {
-	programs := 0
+	programs, of := 0, map[string]string{} // the server that a pool's pods are made for
 	for _, name := range slices.Sorted(maps.Keys(servers.Servers)) {
 		s := servers.Servers[name]
 		if s.Command != "" {
 			programs++
 			h.Say("server %s is a program, so the image has to hold %s; each session starts it in hone's own pod",
 				name, s.Command)
+		}
+		if s.WritesOut(m.text("mcp.json")) {
+			h.Say("server %s has a secret written out in %s, which the ConfigMap shows to whoever reads it: write "+
+				"${NAME} in its place, or name a Secret of the pod's as its key secret", name, m.Servers)
 		}
 		if s.Pod == nil {
 			continue
@@ -257,10 +262,27 @@ func (m *manifests) place(h *host.Host, c config.Config, servers mcp.Config) err
 		if s.Pod.Image != "" {
 			p.Spec = s.Pod.Spec(port)
 		}
+		if other := of[p.Pool]; p.Pool != "" && p.Spec != nil && other != "" {
+			return &fault.Error{Code: fault.CodeUsage, What: "two servers make one pool of pods",
+				Where: "servers " + other + " and " + name, Why: "both have an image and the pool " + p.Pool,
+				Next: "give each a pool of its own, or leave the image out where the pool is there already"}
+		} else if p.Spec != nil {
+			of[p.Pool] = name
+		}
 		m.InPods = append(m.InPods, p)
+	}
+	if programs > 0 && len(m.InPods) > 0 {
+		h.Say("servers that are programs run where the token is by which hone asks for pods: run those that you do " +
+			"not trust with it in pods too")
 	}
 	m.Memory = fmt.Sprintf("%dMi", baseMiB+m.MaxSessions*(sessionMiB+programs*programMiB))
 	return nil
+}
+
+// text is that of a file.
+func (m *manifests) text(name string) string {
+	i := slices.IndexFunc(m.Files, func(f manifestFile) bool { return f.Name == name })
+	return m.Files[i].Text
 }
 
 // quote writes a value as JSON, which YAML reads too where no character stands in it that YAML takes for none.
@@ -274,8 +296,8 @@ func quote(value any) (string, error) {
 	}), err
 }
 
-// notInYAML are characters that stand in JSON and not in YAML (https://yaml.org/spec/1.2.2, 5.1 and 5.4: what was a line
-// break in YAML 1.1 is one to kubectl).
+// notInYAML are characters that stand in JSON and not in YAML (https://yaml.org/spec/1.2.2, 5.1 and 5.4: what was a
+// line break in YAML 1.1 is one to kubectl).
 var notInYAML = regexp.MustCompile(`[\x{7f}-\x{9f}\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]`)
 
 // plainText are texts that a block of YAML gives back as they are.

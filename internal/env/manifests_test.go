@@ -166,8 +166,23 @@ func TestWhatADeploymentNeeds(t *testing.T) {
 		t.Errorf("said %q and error %v, want %q", said, err, want)
 	}
 	_, said, err = render(t, c["pods.yaml"].servers, "", oneScenario, usual())
-	if want := "the image has to hold node"; err != nil || !strings.Contains(said, want) {
-		t.Errorf("said %q and error %v, want %q", said, err, want)
+	for _, want := range []string{"the image has to hold node", "where the token is"} {
+		if err != nil || !strings.Contains(said, want) || strings.Contains(said, "written out") {
+			t.Errorf("said %q and error %v, want %q", said, err, want)
+		}
+	}
+	for _, server := range []string{`"url": "http://s/", "headers": {"Authorization": "Bearer 0123456789"}`,
+		`"url": "http://pod:1/", "kubernetes": {"image": "i", "env": {"API_KEY": "0123456789"}}`} {
+		_, said, err = render(t, `{"mcpServers": {"s": {`+server+`}}}`, "", oneScenario, usual())
+		if err != nil || !strings.Contains(said, "server s has a secret written out") ||
+			strings.Contains(said, "0123456789") {
+			t.Errorf("of %s it said %q, and error %v", server, said, err)
+		}
+	}
+	const pool = `{"url": "http://pod:1/", "kubernetes": {"image": "i", "pool": "p"}}`
+	_, _, err = render(t, `{"mcpServers": {"a": `+pool+`, "b": `+pool+`}}`, "", oneScenario, usual())
+	if err == nil || !strings.Contains(err.Error(), "two servers make one pool") {
+		t.Errorf("of two servers with one pool: %v", err)
 	}
 }
 

@@ -94,11 +94,17 @@ func secretsOf(s Server) []string {
 			hide(token)
 		}
 	}
-	for _, key := range keysInOrder(s.Env) {
-		if isSecretName(key) {
-			hide(s.Env[key])
+	env := []map[string]string{s.Env}
+	if s.Pod != nil {
+		env = append(env, s.Pod.Env)
+	}
+	for _, env := range env {
+		for _, key := range keysInOrder(env) {
+			if isSecretName(key) {
+				hide(env[key])
+			}
+			inURL(env[key])
 		}
-		inURL(s.Env[key])
 	}
 	for i, arg := range s.Args {
 		flag, value, joined := strings.Cut(arg, "=")
@@ -119,6 +125,12 @@ func secretsOf(s Server) []string {
 		hide(value)
 	}
 	return found
+}
+
+// WritesOut reports whether a text, such as the file that names the server, holds a secret of the server's as it
+// stands.
+func (s Server) WritesOut(text string) bool {
+	return slices.ContainsFunc(secretsOf(s), func(secret string) bool { return strings.Contains(text, secret) })
 }
 
 // redactor hides secrets in text, in whatever form they stand there; the longest first, for one may hold another.
