@@ -48,6 +48,9 @@ func made(t testing.TB, dir string, n int) *run.Dir {
 				Proof: []string{"play-1"}, Seed: 7, Prompts: map[string]string{"quality": "5ca1ab1e00"},
 				Tools: map[string]string{"count": "0ddba11000"}}
 		}
+		if i == 2 { // others are measured on it
+			s.Split = scenario.Test
+		}
 		tasks = append(tasks, s)
 	}
 	d, err := run.Create(dir,

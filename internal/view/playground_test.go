@@ -239,7 +239,15 @@ func playing(t *testing.T) (p *player, made, keys func() []string, dir string) {
 			t.Error(err)
 		}
 	})
-	p.address = <-address
+	select {
+	case p.address = <-address:
+	case err := <-over:
+		over <- nil
+		if _, none := pageFiles(); none != nil {
+			t.Skip(none)
+		}
+		t.Fatal(err)
+	}
 	return p, made, keys, dir
 }
 
@@ -453,6 +461,24 @@ func TestPlaygroundAsksAboutSetUp(t *testing.T) {
 	}
 	if f := p.now.Failure; f == nil || !strings.Contains(f.Why, "denied by the user") || len(made()) > 0 {
 		t.Errorf("%+v; made were %q", f, made())
+	}
+}
+
+// What others are measured on is never learnt by way of a conversation, and one of which the model said nothing is not
+// kept.
+func TestPlaygroundKeepsTheSplit(t *testing.T) {
+	p, _, _, _ := playing(t)
+	p.begin(map[string]any{"episode": "eval_model/task-02/0/0", "turn": 1})
+	p.until(play.Asking) // about the call of the turn that is taken again
+	p.refused(map[string]any{"do": "send"}, "there is nothing to curate")
+	p.begin(map[string]any{"episode": "eval_model/task-02/0/0", "turn": 0})
+	p.until(play.Waiting)
+	p.move(map[string]any{"do": "send"})
+	desk, err := data.Curating{Data: filepath.Join(p.now.Kept.Path, "trajectories.jsonl"), Look: true}.Open(quiet(t))
+	check(t, err)
+	defer desk.Close()
+	if list := desk.ToExport(true, nil); len(list) != 0 {
+		t.Errorf("of a task of the split test, %d are to be learnt", len(list))
 	}
 }
 
