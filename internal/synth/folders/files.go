@@ -233,7 +233,8 @@ func (d *drawer) noPair() *programs.Program {
 // says reports whether a file has a word of a key.
 func (d *Doc) says(key string) bool {
 	text := strings.ToLower(d.Path + "\n" + d.Text)
-	return slices.ContainsFunc(strings.Fields(key), func(word string) bool { return strings.Contains(text, word) })
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(key)),
+		func(word string) bool { return strings.Contains(text, word) })
 }
 
 // noFile asks for something of a file that is not there.

@@ -151,6 +151,44 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
+// What is read in vain has nothing of what is looked for, not a word and in whatever letters, and that is why one reads
+// on. What stands in two files is not asked for without its file.
+func TestFind(t *testing.T) {
+	f := Of(map[string]string{"a.txt": "Fuse Box: cellar", "b.txt": "the box is green", "c.txt": "Twice: 1",
+		"d.txt": "nothing", "e.txt": "twice", "f.txt": "nor here"}, nil)
+	found, vain := 0, 0
+	for i := range uint64(100) {
+		d := &drawer{r: rand.New(rand.NewPCG(i, 1)), f: f, can: everything(), call: map[*Doc]string{},
+			seen: map[string]bool{}}
+		if pattern := d.find(f.doc("c.txt"), "file_pair", "Twice", map[string]string{}); pattern != "file_pair" {
+			t.Errorf("what two files have is asked for by %s", pattern)
+		}
+		d.ops = nil
+		if d.find(f.doc("a.txt"), "file_pair", "Fuse Box", map[string]string{}) != "found_pair" {
+			continue
+		}
+		found++
+		before := ""
+		for _, o := range d.ops {
+			if want := "There is nothing about Fuse Box in " + before + "."; before != "" && o.Why != want {
+				t.Errorf("%s is read because %q, want %q", o.Path, o.Why, want)
+			}
+			if o.Slip == Elsewhere {
+				vain, before = vain+1, o.Path
+			}
+			if o.Path == "b.txt" {
+				t.Error("a file that has a word of it is read in vain")
+			}
+		}
+		if last := d.ops[len(d.ops)-1]; last.Path != "a.txt" || last.Slip != "" {
+			t.Errorf("at last %+v", last)
+		}
+	}
+	if found < 20 || vain < 20 {
+		t.Errorf("%d are found, %d read in vain", found, vain)
+	}
+}
+
 // A cell changes where it stands, in each form of a table, and as it is written there.
 func TestWithCell(t *testing.T) {
 	tests := []struct {
