@@ -86,7 +86,8 @@ func TestAStepOfSpoiltRowsAloneIsSkipped(t *testing.T) {
 	}
 	trainer := spoiling{&fakeTrainer{}, bad, bad}
 	if err := s.Run(t.Context(), rows, trainer, nil, log, silent); err != nil || len(trainer.Steps) != 4*s.Epochs ||
-		len(log.said) != 1 || !strings.Contains(log.said[0], "is skipped") || !strings.Contains(log.said[0], "rows.jsonl:3") {
+		len(log.said) != 1 || !strings.Contains(log.said[0], "is skipped") ||
+		!strings.Contains(log.said[0], "rows.jsonl:3") {
 		t.Errorf("%v after %d optimiser steps; said %q", err, len(trainer.Steps), log.said)
 	}
 	for step := range 5 * s.Epochs {
@@ -117,6 +118,20 @@ func TestAStepLeavesOutNoMoreByAndBy(t *testing.T) {
 	err := s.Run(t.Context(), rows, oneByOne{spoiling{&fakeTrainer{}, bad, bad}}, nil, log, silent)
 	if err == nil || !strings.Contains(err.Error(), "2 of 5 rows") {
 		t.Errorf("error %v; said %q", err, log.said)
+	}
+}
+
+// Each number of a pair counts.
+func TestUnnumberedPairs(t *testing.T) {
+	for i := range 5 {
+		var p batch.Pair
+		if i < 4 {
+			numbers := []*float64{&p.Chosen.Policy, &p.Chosen.Reference, &p.Rejected.Policy, &p.Rejected.Reference}
+			*numbers[i] = math.Inf(i%2*2 - 1)
+		}
+		if unnumbered(p) != (i < 4) {
+			t.Errorf("%+v", p)
+		}
 	}
 }
 

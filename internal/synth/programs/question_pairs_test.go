@@ -32,6 +32,9 @@ func TestLookupTwo(t *testing.T) {
 			if !strings.Contains(said.Task, p.Slot("like")) || p.Slot("like") == want {
 				t.Errorf("%q does not show the form %q", said.Task, a.How)
 			}
+			if first := p.Slot("like")[0]; (p.Slot("attr") == "fee") != (first >= '0' && first <= '9') {
+				t.Errorf("the %s is asked for first, and the form is %q", p.Slot("attr"), p.Slot("like"))
+			}
 		}
 		if said.Answer != want {
 			t.Errorf("%q for %q", said.Answer, said.Task)
