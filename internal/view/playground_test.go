@@ -464,21 +464,22 @@ func TestPlaygroundAsksAboutSetUp(t *testing.T) {
 	}
 }
 
-// What others are measured on is never learnt by way of a conversation, and one of which the model said nothing is not
-// kept.
+// What others are measured on stays so in a conversation that goes on from it, and one in which the model said nothing
+// anew is not kept.
 func TestPlaygroundKeepsTheSplit(t *testing.T) {
 	p, _, _, _ := playing(t)
-	p.begin(map[string]any{"episode": "eval_model/task-02/0/0", "turn": 1})
-	p.until(play.Asking) // about the call of the turn that is taken again
+	const name = "eval_model/task-02/0/0"
+	p.begin(map[string]any{"episode": name, "turn": 2})
+	p.decide("count", "approve")
+	p.until(play.Waiting)
 	p.refused(map[string]any{"do": "send"}, "there is nothing to curate")
-	p.begin(map[string]any{"episode": "eval_model/task-02/0/0", "turn": 0})
+	p.begin(map[string]any{"episode": name, "turn": 0})
 	p.until(play.Waiting)
 	p.move(map[string]any{"do": "send"})
-	desk, err := data.Curating{Data: filepath.Join(p.now.Kept.Path, "trajectories.jsonl"), Look: true}.Open(quiet(t))
-	check(t, err)
-	defer desk.Close()
-	if list := desk.ToExport(true, nil); len(list) != 0 {
-		t.Errorf("of a task of the split test, %d are to be learnt", len(list))
+	var kept Episode
+	status, f := p.ask("episode?run="+p.now.Kept.Run+"&id="+p.now.Kept.Episode, nil, &kept)
+	if status != http.StatusOK || kept.Trajectory.Split != "test" {
+		t.Errorf("%d %+v %+v", status, f, kept.Trajectory)
 	}
 }
 
