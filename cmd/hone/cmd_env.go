@@ -57,14 +57,14 @@ func newEnvTasks(a *app) *cobra.Command {
 		Use:   "tasks --format " + strings.Join(env.Formats(), "|"),
 		Short: "Write the rows of a data set by which a trainer names scenarios to hone env serve",
 		Long: "tasks writes a line of JSON for each scenario: its opening, id and hash, and nothing of what solves " +
-			"it. The server refuses a row\n" +
-			"whose scenario has changed since.",
+			"it. The server refuses a row\nwhose scenario has changed since.",
 		Example: "  hone env tasks --format trl --dataset scenarios.json > rows.jsonl",
 		Args:    arguments(0, 0, ""),
 		RunE:    a.withConfig(func(_ context.Context, c config.Config) error { return env.Tasks(a.jobs(c), c, f) }),
 	}
 	c.Flags().StringVar(&f.Dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.Split, "split", scenario.Train, "train, validation, test or all")
+	c.Flags().StringVar(&f.Catalog, "catalog", "", "catalog of hone discover: its tools stand in NeMo Gym's rows")
 	c.Flags().StringVar(&f.Format, "format", "trl", "whose rows: "+strings.Join(env.Formats(), ", "))
 	return c
 }

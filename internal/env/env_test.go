@@ -75,7 +75,7 @@ func TestRows(t *testing.T) {
 			`{"call_id":"c","output":"12","type":"function_call_output"}],"tools":[]},"verifier_metadata":{"hash":"HASH","scenario":"a"}}`,
 		"ors": `{"env_name":"hone","hash":"HASH","index":3,"scenario":"a","split":"train"}`,
 	} {
-		write, err := writer(format)
+		write, err := writer(format, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,14 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: %s, %v", format, &b, err)
 		}
 	}
-	if _, err := writer("csv"); err == nil {
+	write, _ := writer("nemo-gym",
+		[]chat.Tool{{Name: "look", Description: "Looks.", InputSchema: json.RawMessage("{}")}})
+	var b bytes.Buffer
+	if err := encode(&b, write(s, s.Opening(), 3)); err != nil || !strings.Contains(b.String(),
+		`"tools":[{"type":"function","name":"look","description":"Looks.","parameters":{},"strict":false}]`) {
+		t.Errorf("%s, %v", &b, err)
+	}
+	if _, err := writer("csv", nil); err == nil {
 		t.Error("csv is written")
 	}
 }

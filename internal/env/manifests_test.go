@@ -26,8 +26,10 @@ var update = flag.Bool("update", false, "write the manifests that are expected a
 // deployments are by the name of the file that holds what is expected.
 func deployments() map[string]struct{ servers, config string } {
 	return map[string]struct{ servers, config string }{
-		"url.yaml": {`{"mcpServers": {"shop": {"url": "${SHOP_URL}", "headers": {"Authorization": "Bearer ${SHOP_TOKEN}"}}}}`,
-			""},
+		"url.yaml": {
+			`{"mcpServers": {"shop": {"url": "${SHOP_URL}", "headers": {"Authorization": "Bearer ${SHOP_TOKEN}"}}}}`,
+			"",
+		},
 		"pods.yaml": {`{"mcpServers": {
 	"Notes_2": {"url": "http://pod:8000/mcp", "kubernetes": {"image": "registry/notes:1", "args": ["--http"]}},
 	"web": {"url": "http://pod/mcp", "kubernetes": {"image": "registry/web:1", "secret": "web-keys"}},

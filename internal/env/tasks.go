@@ -13,6 +13,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/inputs"
+	"hone/internal/mcp"
 )
 
 // Formats are those of rows, by the trainers' side that reads them.
@@ -22,6 +23,7 @@ func Formats() []string { return []string{"trl", "nemo-gym", "ors"} }
 type TasksAsked struct {
 	Dataset, Split string // Split may be "all"
 	Format         string
+	Catalog        string // of hone discover, whose tools NeMo Gym's rows have; "": they have none
 }
 
 // Tasks writes a row for each scenario, by which trainers name it: JSON lines.
@@ -30,7 +32,15 @@ func Tasks(e job.Env, c config.Config, a TasksAsked) error {
 	if a.Dataset, err = inputs.Dataset(a.Dataset, c); err != nil {
 		return err
 	}
-	write, err := writer(a.Format)
+	var tools []chat.Tool
+	if a.Catalog != "" {
+		catalog, err := mcp.Load(a.Catalog)
+		if err != nil {
+			return err
+		}
+		tools = catalog.Tools()
+	}
+	write, err := writer(a.Format, tools)
 	if err != nil {
 		return err
 	}
@@ -78,12 +88,13 @@ func encode(w io.Writer, row any) error {
 // rowWriter is the row of a scenario with this opening, at this place of its split.
 type rowWriter func(s scenario.Scenario, opening []chat.Message, place int) any
 
-func writer(format string) (rowWriter, error) {
+// writer writes rows of a format. tools are for NeMo Gym's.
+func writer(format string, tools []chat.Tool) (rowWriter, error) {
 	switch format {
 	case "trl":
 		return trlRow, nil
 	case "nemo-gym":
-		return nemoGymRow, nil
+		return nemoGymRow(tools), nil
 	case "ors":
 		return orsRow, nil
 	}
@@ -99,16 +110,30 @@ func trlRow(s scenario.Scenario, opening []chat.Message, _ int) any {
 	}{opening, s.ID, s.Hash()}
 }
 
-// nemoGymRow has no tools: the session's MCP server lists them.
-func nemoGymRow(s scenario.Scenario, opening []chat.Message, _ int) any {
-	type params struct {
-		Input []any `json:"input"`
-		Tools []any `json:"tools"`
+// nemoGymRow is a row for NeMo Gym, whose simple agent shows the row's tools. Other clients ask the session's MCP
+// server.
+func nemoGymRow(tools []chat.Tool) rowWriter {
+	type tool struct {
+		Type        string          `json:"type"`
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+		Strict      bool            `json:"strict"`
 	}
-	return struct {
-		Params   params            `json:"responses_create_params"`
-		Metadata map[string]string `json:"verifier_metadata"`
-	}{params{responsesInput(opening), []any{}}, map[string]string{"scenario": s.ID, "hash": s.Hash()}}
+	type params struct {
+		Input []any  `json:"input"`
+		Tools []tool `json:"tools"`
+	}
+	list := []tool{}
+	for _, t := range tools {
+		list = append(list, tool{"function", t.Name, t.Description, t.InputSchema, false})
+	}
+	return func(s scenario.Scenario, opening []chat.Message, _ int) any {
+		return struct {
+			Params   params            `json:"responses_create_params"`
+			Metadata map[string]string `json:"verifier_metadata"`
+		}{params{responsesInput(opening), list}, map[string]string{"scenario": s.ID, "hash": s.Hash()}}
+	}
 }
 
 // responsesInput is a conversation as items of OpenAI's Responses.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -23,7 +24,8 @@ import (
 //
 // There is no reward that is none. So the dialect is served twice: under GymPath verify fails where the episode says
 // nothing of the policy, which verifiers takes for a rollout to skip; under MaskedPath it answers with mask_sample,
-// which newer NeMo Gym and NeMo RL look at.
+// which newer NeMo Gym and NeMo RL look at. NeMo Gym's own agents know a server by host and port alone, so the routes
+// of GymPath are at the root, too, but for MCP, which OpenEnv has there.
 const (
 	GymPath    = "/gym"
 	MaskedPath = "/gym-masked"
@@ -33,13 +35,13 @@ const (
 )
 
 func (s *Server) nemoGymRoutes() (list []serve.Route) {
-	for path, masks := range map[string]bool{GymPath: false, MaskedPath: true} {
+	for path, masks := range map[string]bool{"": false, GymPath: false, MaskedPath: true} {
 		list = append(list,
-			serve.Route{Method: "POST", Path: path + "/seed_session", Handle: s.seedSession},
+			serve.Route{Method: "POST", Path: path + "/seed_session", Handle: s.seeding(path != "")},
 			serve.Route{Method: "POST", Path: path + "/verify", Handle: s.verifying(masks)},
 			serve.Route{Method: "POST", Path: path + "/aggregate_metrics", Handle: aggregateMetrics},
 			serve.Route{Method: "POST", Path: path + "/{tool}", Handle: s.callByRequest})
-		if s.o.MCP != nil {
+		if s.o.MCP != nil && path != "" {
 			handler := s.o.MCP(func(r *http.Request) Callable {
 				return gymCalls{s.table.find(r.Header.Get(gymToken)), r.Context()}
 			})
@@ -58,8 +60,27 @@ func gymRefusal(w http.ResponseWriter, status int, err error) {
 	writeJSON(w, status, object{"detail": err.Error()})
 }
 
+// atRoot are names under which a request at the root has something else than a tool.
+func atRoot() []string {
+	return []string{"create", "create_session", "delete", "delete_session", "ping", "reset", "step"}
+}
+
+func callableAtRoot(tools []chat.Tool) error {
+	for _, t := range tools {
+		if slices.Contains(atRoot(), t.Name) {
+			return fmt.Errorf("the tool %s has a name that the root has for itself; speak MCP to %s", t.Name, GymPath)
+		}
+	}
+	return nil
+}
+
+func (s *Server) seeding(mcp bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { s.seedSession(w, r, mcp) }
+}
+
 // seedSession begins the episode of a row, and answers when its servers are open: a failure then costs no sampling.
-func (s *Server) seedSession(w http.ResponseWriter, r *http.Request) {
+// Without MCP each tool must be one that a request at the root calls.
+func (s *Server) seedSession(w http.ResponseWriter, r *http.Request, mcp bool) {
 	var row struct {
 		Metadata Ask `json:"verifier_metadata"`
 	}
@@ -75,6 +96,11 @@ func (s *Server) seedSession(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = e.awaitOpen(r.Context())
 	}
+	if err == nil && !mcp {
+		if err = callableAtRoot(e.Tools()); err != nil {
+			e.close(errGone)
+		}
+	}
 	if err != nil {
 		s.table.measureRefusal(err)
 		status := http.StatusServiceUnavailable
@@ -84,9 +110,9 @@ func (s *Server) seedSession(w http.ResponseWriter, r *http.Request) {
 		gymRefusal(w, status, err)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: gymCookie, Value: e.id, Path: "/", HttpOnly: true})
+	keepSession(w, e)
 	answer := object{}
-	if s.o.MCP != nil {
+	if s.o.MCP != nil && mcp {
 		answer["mcp"] = object{"server_name": EnvironmentName, "url_path": "/mcp", "transport": "http",
 			"headers": map[string]string{gymToken: e.id}}
 	}
@@ -117,8 +143,16 @@ func (s *Server) gymSession(w http.ResponseWriter, r *http.Request) *session {
 	e := s.table.find(id)
 	if e == nil {
 		gymRefusal(w, http.StatusNotFound, errNoSession)
+		return nil
 	}
+	keepSession(w, e)
 	return e
+}
+
+// keepSession names the session in an answer. Each one does, since NeMo Gym's simple agent sends the cookies of the
+// last answer, and no others.
+func keepSession(w http.ResponseWriter, e *session) {
+	http.SetCookie(w, &http.Cookie{Name: gymCookie, Value: e.id, Path: "/", HttpOnly: true})
 }
 
 var errNoSession = errors.New("there is no such session: none was seeded, or it was idle for too long")

@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
 )
@@ -253,5 +254,34 @@ func TestGymCallAgain(t *testing.T) {
 	}
 	if _, _, calls := s.adder.counts(); calls != 1 || e.steps != 1 {
 		t.Errorf("%d calls, %d steps", calls, e.steps)
+	}
+}
+
+// NeMo Gym's simple agent knows host and port alone, calls tools by requests, and sends the cookies of the last answer:
+// each answer has the session's.
+func TestGymAtTheRoot(t *testing.T) {
+	s := serveTasks(t, withMCP)
+	g, status, answer := s.seed("", "sum")
+	if status != http.StatusOK || strings.Contains(answer, "mcp") {
+		t.Fatalf("%d: %s", status, answer)
+	}
+	for _, step := range []struct{ path, body string }{
+		{"/add", `{"n": 1}`},
+		{"/verify", `{"response": {"output": []}}`},
+	} {
+		sent := g.cookie
+		status, answer := g.post(step.path, step.body)
+		if status != http.StatusOK || g.cookie == sent || g.cookie.Value != sent.Value {
+			t.Errorf("%s: %d %s, cookie %v", step.path, status, answer, g.cookie)
+		}
+	}
+}
+
+func TestToolsAtTheRoot(t *testing.T) {
+	if err := callableAtRoot(addTools()); err != nil {
+		t.Error(err)
+	}
+	if err := callableAtRoot(append(addTools(), chat.Tool{Name: "delete"})); err == nil {
+		t.Error("a tool is called delete, and a request for that ends a session of the Open Reward Standard")
 	}
 }
