@@ -28,7 +28,7 @@ func newEnvServe(a *app) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve scenarios as environments, each session on MCP servers of its own",
 		Long: `serve answers the protocols by which trainers run environments: OpenEnv's and the Open Reward Standard at the URL that it
-prints, and NeMo Gym's resources server under /gym, for verifiers, and /gym-masked. Tools, limits, approval and rewards are
+prints, and NeMo Gym's resources server, there and under /gym, for verifiers. Tools, limits, approval and rewards are
 those of hone train. An episode that fails through no doing of the policy has no reward, which is not 0. With --output-dir the
 episodes are kept, scored, in a run directory. Ctrl-C lets episodes under way end.`,
 		Example: "  hone env serve --dataset scenarios.json --mcp-config .mcp.json --output-dir served\n" +

@@ -244,7 +244,7 @@ func announce(h *host.Host, l net.Listener, o Options, scenarios, tools int) err
 	if len(o.KeyEnvs) > 0 {
 		key = "; clients send the key in $" + o.KeyEnvs[0] + " as a bearer token"
 	}
-	h.Say("OpenEnv and ORS: %s; NeMo Gym: %s%s; verifiers: %s%s", url, url, service.MaskedPath, url, service.GymPath)
+	h.Say("OpenEnv, ORS and NeMo Gym: %s; verifiers: %s%s", url, url, service.GymPath)
 	h.Say("%s, %s, up to %s at once%s", fault.Count(scenarios, "scenario"), fault.Count(tools, "tool"),
 		fault.Count(o.MaxSessions, "session"), key)
 	return nil
