@@ -5,7 +5,7 @@
 # or one made of the commit.
 set -eu
 cd "$(dirname "$0")/.."
-limit=$((54 * 1000 * 1000)) # bytes of each binary, without symbols and DWARF
+limit=$((55 * 1000 * 1000)) # bytes of each binary, without symbols and DWARF: 54.4 with pods and the playground
 
 rm -rf dist
 mkdir -p dist/new
