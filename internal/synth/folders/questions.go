@@ -227,17 +227,17 @@ func (d *drawer) openItems() *programs.Program {
 	}
 	s := slots("file", d.name(doc))
 	d.read(doc)
-	box := func(want rune) []string {
-		return through(texts(doc.Items), func(i int) bool { return (doc.Items[i].Box == ' ') == (want == ' ') })
+	boxes := func(open bool) []string {
+		return through(texts(doc.Items), func(i int) bool { return (doc.Items[i].Box == ' ') == open })
 	}
 	switch n := d.r.IntN(3); {
 	case n == 0:
 		return question(programs.Count, "boxes_count", s, "number", number(len(open))).
-			Work(append(box(' '), programs.Numbered(open)...)...)
+			Work(append(boxes(true), programs.Numbered(open)...)...)
 	case n == 1 && len(done) > 0:
-		return question(programs.List, "boxes_done", s, "list", done...).Work(box('x')...)
+		return question(programs.List, "boxes_done", s, "list", done...).Work(boxes(false)...)
 	case len(open) > 0 && len(open) < 9:
-		return question(programs.List, "boxes_open", s, "list", open...).Work(box(' ')...)
+		return question(programs.List, "boxes_open", s, "list", open...).Work(boxes(true)...)
 	}
 	return nil
 }
