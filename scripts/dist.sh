@@ -12,7 +12,7 @@ mkdir -p dist/new
 make --no-print-directory web
 test -s internal/view/app/page.js || { echo "a release has the page of hone view: Node 20 and npm make it" >&2; exit 1; }
 # -s -w: no symbols, no DWARF; stack traces do not need them. -l: no inlining in libraries that read files, flags and
-# expressions, draw the terminal or speak MCP, which keeps half a megabyte; nothing that computes is among them.
+# expressions, draw the terminal or speak MCP, which saves half a megabyte; nothing that computes is among them.
 lean=""
 for library in parquet-go andybalholm expr-lang charmbracelet spf13 modelcontextprotocol; do
 	lean="$lean -gcflags=github.com/$library/...=-l"
