@@ -18,7 +18,7 @@ type Options struct {
 
 	System       string      // system message; empty for none
 	ToolList     []chat.Tool // the tools shown to the model
-	MaxTurns     int         // completions of one episode [8]
+	MaxTurns     int         // completions of one episode [16]
 	MaxToolCalls int         // calls of one episode [32]
 	// messages with a malformed call that are answered by what is wrong with them; the next ends the episode
 	MaxMalformed int
@@ -42,7 +42,7 @@ type Servers struct{ o Options }
 // New returns the environment of some servers.
 func New(o Options) *Servers {
 	if o.MaxTurns == 0 {
-		o.MaxTurns = 8
+		o.MaxTurns = 16
 	}
 	if o.MaxToolCalls == 0 {
 		o.MaxToolCalls = 32
