@@ -61,7 +61,7 @@ func (d *Demonstrations) AddRows(ctx context.Context, step *Step) error {
 	for i, at := range d.choose(d.stage.Seed, step.Number) {
 		rows = append(rows, batch.Sequence{IDs: d.Of[at].IDs, Trained: d.Of[at].Trained, Episode: i})
 	}
-	earlier, mean, err := d.stage.score(ctx, rows, d.Rows)
+	earlier, mean, err := d.stage.score(ctx, fromDemonstrations, rows, d.Rows)
 	if err != nil {
 		return err
 	}

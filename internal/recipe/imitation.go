@@ -177,7 +177,7 @@ func (m *Imitation) AddRows(ctx context.Context, step *Step) error {
 	for i, s := range picked {
 		rows = append(rows, s.sequences(i)...)
 	}
-	earlier, mean, err := m.stage.score(ctx, rows, len(picked))
+	earlier, mean, err := m.stage.score(ctx, fromImitation, rows, len(picked))
 	if err != nil {
 		return err
 	}

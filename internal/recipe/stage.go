@@ -216,6 +216,7 @@ func (s *stage) record(step *Step) error {
 	m := s.measure(step)
 	maps.Copy(m, s.probed)
 	maps.Copy(m, step.Metrics)
+	maps.Copy(m, step.shares())
 	m["learning_rate"] = step.Update.Rate
 	if s.Iterations > 1 || s.Minibatches > 1 {
 		m["clip_ratio/region_mean"] = step.Stats.Clipped
@@ -280,14 +281,18 @@ func (s *stage) stop(err error, steps int) error {
 
 // score gives rows of n episodes, which Episode numbers, the logprobs that the policy has for them as it is; mean is
 // that of all their trained tokens.
-func (s *stage) score(ctx context.Context, rows []batch.Sequence, n int) (earlier []batch.Earlier, mean float64,
-	err error) {
+func (s *stage) score(
+	ctx context.Context, source string, rows []batch.Sequence, n int,
+) (earlier []batch.Earlier, mean float64, err error) {
 	b := batch.New(rows)
 	logprobs, err := s.trainer.Score(ctx, b, s.Temperature)
 	if err != nil {
 		return nil, 0, err
 	}
 	earlier = make([]batch.Earlier, n)
+	for i := range earlier {
+		earlier[i].Source = source
+	}
 	sum, before := 0.0, len(b.Prefix)
 	for i, row := range b.Rows {
 		sum += sumTrainedTokens(row, logprobs[i])

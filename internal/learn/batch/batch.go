@@ -142,6 +142,7 @@ type Earlier struct {
 	// with IDs, Trained and SamplerLogprobs; several where its prompts do not go on from each other
 	Rows      []Sequence
 	Advantage float64 // of all tokens of rows that have no Advantages
+	Source    string  // what a step's metrics call those that such rows come from
 }
 
 // rows are those of an earlier episode.

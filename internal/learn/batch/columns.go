@@ -25,6 +25,8 @@ const (
 	// ColumnBonus is what the entropy of a token counts in a step's bonus for it, beside what its loss counts in the
 	// step's (Batch.Exploring).
 	ColumnBonus Column = "bonus"
+	// ColumnTaught is how much of a token's advantage a teacher made, and no reward.
+	ColumnTaught Column = "taught"
 )
 
 // NoReference is what a token that has no divergence has for its reference's logprob; no logprob is as large.
