@@ -32,7 +32,7 @@ func TestLossesOfTheConfiguration(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ key, got, want string }{
-		{"loss", enum[config.GRPO]("Loss"), joined(batch.Losses()[1:])}, {
+		{"loss", enum[config.GRPO]("Loss"), joined(batch.Losses()[1:]) + ",raft"}, {
 			"advantage",
 			enum[config.GRPO]("Advantage"),
 			joined([]batch.Advantage{batch.AdvantageGroup, batch.AdvantageCentred, batch.AdvantageLeaveOneOut,

@@ -472,6 +472,9 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	path, key, asked, shown := w.summarised(t)
 	unrolled := w.unrolled(t)
 	userPath, userKey, paid, unpaid := w.played(t)
+	hinted := config.Default()
+	hinted.GRPO.Distillation = config.Distillation{Weight: 0.25, Until: 0.75}
+	taught := added[*recipe.Distillation](settings.GRPOOf(hinted, 0))
 	rows := map[string]bool{}
 	for _, r := range append(slices.Concat(w.judged(t), w.away(t), w.trainedAway(t)), []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true},
@@ -482,6 +485,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 			c.GRPO.Staleness = 1
 			return added[*recipe.Overlap](settings.GRPOOf(c, 0)).Staleness
 		}(), 1},
+		{"grpo.distillation.weight", taught.Weight, 0.25}, {"grpo.distillation.until", taught.Until, 0.75},
 		{"grpo.keep_tokens", func() int {
 			c := config.Default()
 			c.GRPO.KeepTokens = 5

@@ -206,7 +206,7 @@ func Default() Config {
 			NumIterations: 1, Minibatches: 4, ClipLow: 0.2, ClipHigh: 0.28, KL: KL{Estimator: "k3",
 				Gradient: "own"}, Correction: Correction{Level: "none", Mode: "truncate",
 				High: 2}, Entropy: Entropy{Delta: 0.005}, TopEntropy: 1, Imitation: Imitation{Weight: 1, Memory: 256},
-			Demonstrations: Demonstrations{Rows: -1, Weight: 1}, StragglerWait: 3, CheckpointEvery: 10,
+			Demonstrations: Demonstrations{Rows: -1, Weight: 1}, Distillation: Distillation{Until: 0.5}, StragglerWait: 3, CheckpointEvery: 10,
 		},
 		Eval:    Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
 		Trainer: defaultTrainer(),
@@ -265,6 +265,10 @@ func (c *Config) Validate() error {
 	}
 	if err := c.GRPO.check(); err != nil {
 		return err
+	}
+	if c.GRPO.Loss == "raft" && c.LoRA.Dropout > 0 {
+		return &ValueError{"lora.dropout", "with grpo.loss: raft, sampler and trainer would differ by what is left " +
+			"out; set it to 0"}
 	}
 	if err := c.checkLengths(); err != nil {
 		return err

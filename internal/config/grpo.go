@@ -12,7 +12,7 @@ type GRPO struct {
 	Advantage        string         `yaml:"advantage" enum:"group,centred,leave_one_out,batch,per_term" doc:"how much better than its group an episode did: group divides by the group's standard deviation, centred by nothing (for dr_grpo), batch by that of the whole step; leave_one_out compares with the others alone; per_term normalises each reward term by itself (GDPO)"`
 	Credit           Credit         `yaml:"credit" doc:"whose doing a reward is"`
 	NegativeWeight   float64        `yaml:"negative_weight" min:"0" max:"100" doc:"what advantages below 0 are multiplied by: at 1 failures are pushed down as hard as successes are raised; at 0 the policy learns from what did better than its group alone, as rejection sampling does, on fresh episodes"`
-	Loss             string         `yaml:"loss" enum:"dapo,grpo,bnpo,dr_grpo,gspo,cispo" doc:"of the policy's tokens. dapo counts each token alike, grpo each episode, dr_grpo divides by a constant, bnpo is dapo here; these drop the gradient of a token whose ratio is clipped. gspo has one ratio for each row, for which clip_low 0.0003 and clip_high 0.0004 are usual, and scores a step's episodes once more before it learns. cispo keeps the gradient, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
+	Loss             string         `yaml:"loss" enum:"dapo,grpo,bnpo,dr_grpo,gspo,cispo,raft" doc:"of the policy's tokens. dapo counts each token alike, grpo each episode, dr_grpo divides by a constant, bnpo is dapo here; these drop the gradient of a token whose ratio is clipped. gspo has one ratio for each row, for which clip_low 0.0003 and clip_high 0.0004 are usual, and scores a step's episodes once more before it learns. cispo keeps the gradient, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual. raft has no policy gradient: it fine-tunes on the episodes of a step that passed, and on imitation and demonstrations where there are some"`
 	Length           int            `yaml:"length" min:"0" doc:"tokens that dr_grpo divides by for each episode; 0 takes rollout.max_tokens"`
 	NumIterations    int            `yaml:"num_iterations" min:"1" max:"64" doc:"passes over the trajectories of one step, each at its learning rate; above 1 the ratios depart from 1 and the clip bounds them"`
 	Minibatches      int            `yaml:"minibatches" min:"1" max:"1024" doc:"optimiser steps of one pass over a step's trajectories, each on its share of the groups that teach something (PPO's minibatches): more updates for the same rollouts and the same computing"`
@@ -28,6 +28,7 @@ type GRPO struct {
 	Imitation        Imitation      `yaml:"imitation" doc:"episodes of earlier steps that passed are learnt from again, those first that are rare for their scenario (self-imitation)"`
 	Explorations     int            `yaml:"explorations" min:"0" max:"4096" doc:"scenarios of a step, of those none of whose group passed, that are tried once more by as many episodes as a group has: each takes some turns of the best episode that there was, and is held to a call of a tool that was not called there, or to words. Those that pass are imitated, so grpo.imitation is needed; 0 has none"`
 	Demonstrations   Demonstrations `yaml:"demonstrations" doc:"rows of SFT that each step learns from too, so that what they taught is kept (CHORD)"`
+	Distillation     Distillation   `yaml:"distillation" doc:"the policy, shown the gold calls, teaches itself on its own episodes, token by token (on-policy self-distillation)"`
 	Pools            Pools          `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
 	Staleness        int            `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference, or the correction where there is one, which gspo needs. 0 takes turns"`
 	KeepTokens       int            `yaml:"keep_tokens" min:"0" doc:"steps between those of which each token that is learnt from is kept for hone view, with its advantage, weight, entropy and both logprobs; such a step takes two forward passes more. 0 keeps none"`
@@ -90,6 +91,12 @@ type Demonstrations struct {
 	Phi    bool    `yaml:"phi" doc:"weigh each token by p (1 - p) too, p being the policy's probability of it: tokens that it is unsure of are learnt, and not those that it knows or would never say"`
 }
 
+// Distillation is the policy's, of itself with the gold calls in its prompt.
+type Distillation struct {
+	Weight float64 `yaml:"weight" min:"0" max:"100" doc:"what a token's advantage has of log p_teacher - log p in the first step, such as 0.1; 0 has none. It costs a forward pass over the episodes"`
+	Until  float64 `yaml:"until" min:"0.01" max:"1" doc:"share of grpo.steps over which the weight falls to 0"`
+}
+
 // Pools skip scenarios that are currently always or never solved.
 type Pools struct {
 	SkipSolved float64 `yaml:"skip_solved" min:"0" max:"1" doc:"chance that a pass over the scenarios leaves out one whose last group passed in all of its episodes"`
@@ -123,6 +130,9 @@ func (g *GRPO) check() error {
 	case g.Correction.High == 0:
 		return &ValueError{"grpo.correction.high", "no token would have a weight"}
 	}
+	if key := g.idle(); g.Loss == "raft" && key != "" {
+		return &ValueError{key, "grpo.loss: raft has no policy gradient, in which this would act; leave it out"}
+	}
 	if g.Staleness > 0 && (g.Pools.SkipSolved > 0 || g.Pools.SkipFailed > 0) {
 		return &ValueError{
 			"grpo.staleness",
@@ -138,4 +148,22 @@ func (g *GRPO) check() error {
 		}
 	}
 	return g.Credit.check(g.Advantage)
+}
+
+// idle is the first key that is set of those that change a policy gradient alone, "" for none.
+func (g *GRPO) idle() string {
+	for _, x := range []struct {
+		on  bool
+		key string
+	}{
+		{g.KL.Beta > 0, "grpo.kl.beta"}, {g.Entropy.Coefficient > 0 || g.Entropy.Target > 0, "grpo.entropy"},
+		{g.TopEntropy < 1, "grpo.top_entropy"}, {g.Correction.Level != "none", "grpo.correction.level"},
+		{g.OffPolicy > 0, "grpo.off_policy"}, {g.Distillation.Weight > 0, "grpo.distillation.weight"},
+		{g.ClipDual > 0, "grpo.clip_dual"}, {g.Credit.Level != "episode", "grpo.credit.level"},
+	} {
+		if x.on {
+			return x.key
+		}
+	}
+	return ""
 }

@@ -36,6 +36,16 @@ func TestObjectivesThatCannotBe(t *testing.T) {
 		}, ""},
 		"GSPO": {func(c *Config) { c.GRPO.Loss = "gspo" }, ""},
 
+		"RAFT":                  {func(c *Config) { c.GRPO.Loss, c.GRPO.Imitation.Rows = "raft", 16 }, ""},
+		"RAFT with divergence":  {func(c *Config) { c.GRPO.Loss, c.GRPO.KL.Beta = "raft", 0.1 }, "grpo.kl.beta"},
+		"RAFT with a teacher":   {func(c *Config) { c.GRPO.Loss, c.GRPO.Distillation.Weight = "raft", 1 }, "grpo.distillation.weight"},
+		"RAFT with corrections": {func(c *Config) { c.GRPO.Loss, c.GRPO.Correction.Level = "raft", "token" }, "grpo.correction.level"},
+		"RAFT with few tokens":  {func(c *Config) { c.GRPO.Loss, c.GRPO.TopEntropy = "raft", 0.5 }, "grpo.top_entropy"},
+		"RAFT by turns":         {func(c *Config) { c.GRPO.Loss, c.GRPO.Credit.Level = "raft", "turn" }, "grpo.credit.level"},
+		"RAFT with dropout":     {func(c *Config) { c.GRPO.Loss, c.LoRA.Dropout = "raft", 0.1 }, "lora.dropout"},
+		"a teacher":             {func(c *Config) { c.GRPO.Distillation.Weight = 0.1 }, ""},
+		"a teacher for no step": {func(c *Config) { c.GRPO.Distillation.Until = 0 }, "grpo.distillation.until"},
+
 		"a sampler that must agree to the bit": {func(c *Config) { c.Sampler.URL, c.Sampler.MaxMismatch = "http://x", 0 }, "sampler.max_mismatch"},
 		"a sampler":                            {func(c *Config) { c.Sampler.URL = "http://x" }, ""},
 		"a bonus for entropy":                  {func(c *Config) { c.GRPO.Entropy.Coefficient = 0.01 }, ""},

@@ -1,6 +1,11 @@
 package episodes
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
@@ -13,7 +18,37 @@ import (
 // Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, and what can be forced.
 func (l *Episodes) Stage(g *recipe.GRPO, tasks []scenario.Scenario) error {
 	g.Passed = l.Verdicts(tasks)
+	if d, ok := recipe.AdditionOf[*recipe.Distillation](g.Additions); ok {
+		d.Hint = l.hint
+	}
 	return l.Explores(g)
+}
+
+// hint is the prompt that an episode began with, with the gold calls behind what the user said last.
+func (l *Episodes) hint(s *scenario.Scenario, t *trajectory.Trajectory) ([]int32, error) {
+	if s == nil || len(s.Gold) == 0 {
+		return nil, nil
+	}
+	opening := slices.Clone(t.Messages[:t.Opening])
+	for i, m := range slices.Backward(opening) {
+		if m.Role == chat.User {
+			opening[i].Content = m.Content + "\n\n" + goldText(s)
+			return l.Model.Renderer.Prompt(opening, t.Tools)
+		}
+	}
+	return nil, nil
+}
+
+// goldText are a scenario's gold calls as a person would show them, whatever form the model writes its own in.
+func goldText(s *scenario.Scenario) string {
+	lines := []string{"These calls do it:"}
+	for _, g := range s.Gold {
+		lines = append(lines, fmt.Sprintf(`{"name": %q, "arguments": %s}`, g.Name, g.Arguments))
+	}
+	if s.GoldAnswer != "" {
+		lines = append(lines, "The answer is then: "+s.GoldAnswer)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Explores lets a stage force calls, where it explores.

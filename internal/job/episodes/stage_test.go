@@ -187,3 +187,55 @@ func TestKeyOfUsersIsMissing(t *testing.T) {
 		t.Errorf("%v", l.Runnable(c, played))
 	}
 }
+
+// opening writes the last message of a prompt, and the names of its tools.
+type opening struct{ render.Renderer }
+
+func (opening) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error) {
+	text := messages[len(messages)-1].Content
+	for _, t := range tools {
+		text += " " + t.Name
+	}
+	var ids []int32
+	for _, r := range text {
+		ids = append(ids, r)
+	}
+	return ids, nil
+}
+
+// A teacher is shown the gold calls and their answer behind what the user said last, with the tools that the episode
+// had; the record of the episode stays as it was. Without gold calls, or a user, there is no teacher.
+func TestTeacherIsShownGoldCalls(t *testing.T) {
+	g := recipe.GRPO{Additions: []recipe.Addition{&recipe.Distillation{}}}
+	l := &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}},
+		Agent: agent.Agent{Model: &basemodel.Model{Renderer: opening{}}}}
+	s := scenario.Scenario{ID: "a", GoldAnswer: "It is bought.",
+		Gold: []scenario.Gold{{Name: "buy", Arguments: []byte(`{"n": 1}`)}}}
+	if err := l.Stage(&g, []scenario.Scenario{s}); err != nil {
+		t.Fatal(err)
+	}
+	hint := g.Additions[0].(*recipe.Distillation).Hint
+	e := &trajectory.Trajectory{Opening: 1, Tools: []chat.Tool{{Name: "buy"}}, Messages: []chat.Message{
+		{Role: chat.User, Content: "Buy one."}, {Role: chat.User, Content: "Now!"}}}
+	ids, err := hint(&s, e)
+	text := ""
+	for _, id := range ids {
+		text += string(rune(id))
+	}
+	if want := "Buy one.\n\nThese calls do it:\n{\"name\": \"buy\", \"arguments\": {\"n\": 1}}\n" +
+		"The answer is then: It is bought. buy"; err != nil || text != want {
+		t.Errorf("%q, %v", text, err)
+	}
+	if e.Messages[0].Content != "Buy one." {
+		t.Errorf("the record says %q", e.Messages[0].Content)
+	}
+	silent := &trajectory.Trajectory{Opening: 1, Messages: []chat.Message{{Role: chat.System, Content: "Be a shop."}}}
+	for _, x := range []struct {
+		s *scenario.Scenario
+		t *trajectory.Trajectory
+	}{{&scenario.Scenario{}, e}, {nil, e}, {&s, silent}} {
+		if ids, err := hint(x.s, x.t); ids != nil || err != nil {
+			t.Errorf("%+v: %v, %v", x.s, ids, err)
+		}
+	}
+}

@@ -44,10 +44,16 @@ func OptimizerOf(c config.Optimizer) recipe.Optimizer {
 			Epsilon: c.Epsilon, WeightDecay: c.WeightDecay}}
 }
 
+// raft is the value of grpo.loss that is no loss of a policy gradient.
+const raft = "raft"
+
 // GRPOOf is the stage of GRPO that the configuration describes.
 func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 	g := c.GRPO
-	length := g.Length
+	length, loss := g.Length, batch.Loss(g.Loss)
+	if g.Loss == raft {
+		loss = batch.LossLikelihood
+	}
 	if length == 0 {
 		length = c.Rollout.MaxTokens
 	}
@@ -55,7 +61,7 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 		Temperature: c.Rollout.Temperature, Seed: c.Seed,
 		Advantage: batch.Advantages{By: batch.Advantage(g.Advantage), Negative: &g.NegativeWeight,
 			Credit: batch.Credit{Level: batch.CreditLevel(g.Credit.Level), Discount: g.Credit.Discount}},
-		Loss: recipe.Loss{Name: batch.Loss(g.Loss), Length: length,
+		Loss: recipe.Loss{Name: loss, Length: length,
 			Clip: batch.Clip{Low: g.ClipLow, High: g.ClipHigh, Dual: g.ClipDual}},
 		Updates: recipe.Updates{Optimizer: OptimizerOf(g.Optimizer), Iterations: g.NumIterations,
 			Minibatches: g.Minibatches},
@@ -78,12 +84,14 @@ func additionsOf(g config.GRPO) (list []recipe.Addition) {
 		&recipe.Imitation{Rows: g.Imitation.Rows, Weight: g.Imitation.Weight, Memory: g.Imitation.Memory})
 	d := g.Demonstrations
 	add(d.Rows > 0, &recipe.Demonstrations{Rows: d.Rows, Weight: d.Weight, Phi: d.Phi})
+	add(g.Loss == raft, &recipe.RAFT{})
 	add(g.Explorations > 0, &recipe.Explorations{Most: g.Explorations})
 	x := batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode),
 		Low: g.Correction.Low, High: g.Correction.High}
 	add(x.On(), &recipe.Correction{Correction: x})
 	kl := batch.KL{Beta: g.KL.Beta, Estimator: batch.Estimator(g.KL.Estimator), Gradient: batch.Gradient(g.KL.Gradient)}
 	add(kl.Beta > 0, &recipe.Divergence{KL: kl})
+	add(g.Distillation.Weight > 0, &recipe.Distillation{Weight: g.Distillation.Weight, Until: g.Distillation.Until})
 	add(g.OffPolicy > 0, &recipe.OffPolicy{Bound: g.OffPolicy})
 	add(g.TopEntropy > 0 && g.TopEntropy < 1, &recipe.TopEntropy{Share: g.TopEntropy})
 	e := g.Entropy

@@ -101,6 +101,13 @@ func episodes() []Named {
 			"successes of earlier steps that the step learnt from; with grpo.imitation only", ""},
 		{"imitation/logprob", "grpo", "mean logprob of their tokens under the policy before the step, in nats", ""},
 		{"imitation/memory", "grpo", "successes that were held", ""},
+		{"raft/episodes", "grpo", "episodes that the step learnt from; with grpo.loss: raft only", ""},
+		{"distillation/weight", "grpo",
+			"what an advantage had of the teacher's opinion; with grpo.distillation only", ""},
+		{"distillation/rows", "grpo", "rows of the step's episodes that had a teacher", ""},
+		{"distillation/gap", "grpo", "mean of log p_teacher - log p_sampler over their sampled tokens, in nats", ""},
+		{"gradient_share/SOURCE", "grpo", "share of the sum of |weight x advantage| over the step's tokens, by source: " +
+			"episodes, imitation, demonstrations, distillation", ""},
 		{"staleness", "grpo",
 			"1 where the episodes of the step are of the policy before; with grpo.staleness only", ""},
 		{"pools/solved", "grpo", "scenarios whose last group passed whole", ""},
