@@ -18,8 +18,11 @@ import (
 const CompileNote = "programs that are not kept yet are compiled"
 
 // OpenTrainer has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that
-// shared more than that by chance would each be compiled anew.
-func OpenTrainer(h *host.Host, m *Model, c config.Config, folder string, prefix int) (*Trainer, model.LoRA, error) {
+// shared more than that by chance would each be compiled anew. varying tells that they share more on purpose, each step
+// in its own way.
+func OpenTrainer(
+	h *host.Host, m *Model, c config.Config, folder string, prefix int, varying bool,
+) (*Trainer, model.LoRA, error) {
 	state, lora, err := adapterOf(m, c, folder)
 	if err != nil {
 		return nil, lora, err
@@ -32,6 +35,7 @@ func OpenTrainer(h *host.Host, m *Model, c config.Config, folder string, prefix 
 		TreeTokens:      TreeTokensOf(c.Engine),
 		RowMultiple:     c.Engine.RowMultiple,
 		MaxPrefix:       max(1, prefix),
+		VaryingPrefix:   varying,
 		EightBitMoments: c.Engine.Moments == "8bit",
 		Dropout:         c.LoRA.Dropout,
 		Seed:            c.Seed,

@@ -43,7 +43,7 @@ type MCP struct {
 	Only    []string      `yaml:"only" doc:"names of the servers to use; empty takes all"`
 	Timeout time.Duration `yaml:"timeout" min:"0.001" max:"3600" doc:"deadline of one call"`
 
-	MaxTools    int     `yaml:"max_tools" min:"0" doc:"most tools shown in one episode; of a larger catalog those are chosen that fit the task. 0 shows all where they take no more than model.context (of one below 16384: half of it), and else 40"`
+	MaxTools    int     `yaml:"max_tools" min:"0" doc:"most tools shown in one episode; of a larger catalog those are chosen that fit the task, or in train the tasks of a step, which share them as far as those that they need allow it. 0 shows all where they take no more than model.context (of one below 16384: half of it), and else 40"`
 	Distractors int     `yaml:"distractors" min:"-1" doc:"of max_tools, those drawn at random; 0 takes a quarter, -1 none"`
 	SearchShare float64 `yaml:"search_share" min:"0" max:"1" doc:"share of model.context above which the list of tools (a token counted as 4 bytes) is not shown but searched, with a tool search_tools; 0 never searches"`
 

@@ -130,7 +130,9 @@ func TestTeacherLeavesRewards(t *testing.T) {
 	if err := d.Compare(t.Context(), step); err != nil || step.Metrics["distillation/rows"] != 0 {
 		t.Errorf("%v, %v", err, step.Metrics)
 	}
-	d.Hint = func(*scenario.Scenario, *trajectory.Trajectory) ([]int32, error) { return nil, errors.New("unreadable") }
+	d.Hint = func(*scenario.Scenario, *trajectory.Trajectory) ([]int32, error) {
+		return nil, errors.New("unreadable")
+	}
 	if err := d.Compare(t.Context(), step); err == nil {
 		t.Error("a prompt that cannot be written stops nothing")
 	}

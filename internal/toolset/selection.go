@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
+	"sync"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -23,6 +23,28 @@ type Selection struct {
 	List  []chat.Tool                                    // shown in all episodes, where Of is nil
 	Of    func(s scenario.Scenario) ([]chat.Tool, error) // nil: List
 	Why   string                                         // for the user, "" where all tools are shown
+	// Share has some scenarios that are run together share their tools, as far as those that they need allow it, in
+	// place of those before; nil where Of is.
+	Share func(together []scenario.Scenario) error
+}
+
+// sharing are the tools of scenarios that share them, by their ids.
+type sharing struct {
+	mu sync.Mutex
+	of map[string][]chat.Tool
+}
+
+func (s *sharing) take(of map[string][]chat.Tool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of = of
+}
+
+func (s *sharing) tools(id string) ([]chat.Tool, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tools, ok := s.of[id]
+	return tools, ok
 }
 
 // Select chooses among all tools of a pool as mcp.max_tools and mcp.search_share say. twins says, where there are too
@@ -45,14 +67,41 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 	if twins != nil {
 		hidden = twins()
 	}
-	s := selection.New(all,
-		selection.Options{Max: most, Distractors: c.MCP.Distractors, Seed: c.Seed, Twins: hidden})
-	return Selection{Tools: pool, List: all, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
-		return s.Select(one.ID, one.Asks(), neededTools(one, func(name string) bool {
-			return slices.ContainsFunc(all, func(t chat.Tool) bool { return t.Name == name })
-		}))
-	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)%s",
-		len(all), most, sayTwins(hidden))}
+	return choosing(selection.New(all, selection.Options{Max: most, Distractors: c.MCP.Distractors, Seed: c.Seed,
+		Twins: hidden}), pool, all, fmt.Sprintf("of %d tools, each episode is shown %d that fit its task "+
+		"(mcp.max_tools)%s", len(all), most, sayTwins(hidden)))
+}
+
+// choosing shows each scenario the tools that a selector chooses for it, or for it and those that it shares them with.
+func choosing(s *selection.Selector, pool environment.Tools, all []chat.Tool, why string) Selection {
+	isTool := map[string]bool{}
+	for _, t := range all {
+		isTool[t.Name] = true
+	}
+	asked := func(one scenario.Scenario) selection.Asked {
+		return selection.Asked{ID: one.ID, Task: one.Asks(),
+			Gold: neededTools(one, func(name string) bool { return isTool[name] })}
+	}
+	shared := &sharing{}
+	return Selection{Tools: pool, List: all, Why: why, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
+		if tools, ok := shared.tools(one.ID); ok {
+			return tools, nil
+		}
+		a := asked(one)
+		return s.Select(a.ID, a.Task, a.Gold)
+	}, Share: func(together []scenario.Scenario) error {
+		var list []selection.Asked
+		for _, one := range together {
+			list = append(list, asked(one))
+		}
+		lists, err := s.Together(list)
+		of := map[string][]chat.Tool{}
+		for i, tools := range lists {
+			of[together[i].ID] = tools
+		}
+		shared.take(of)
+		return err
+	}}
 }
 
 // MostTools is mcp.max_tools; where that is 0, without bound for tools that fit, as they are then read once for all

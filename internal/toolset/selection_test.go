@@ -110,3 +110,44 @@ func TestSelectForDemonstration(t *testing.T) {
 		}
 	}
 }
+
+// Scenarios that are run together are shown the same tools until others are; other scenarios have tools of their own.
+func TestShare(t *testing.T) {
+	c := config.Default()
+	c.MCP.MaxTools = 12
+	s := Select(c, noTools{}, manyTools(30), nil)
+	shown := func(one scenario.Scenario) []chat.Tool {
+		t.Helper()
+		tools, err := s.ForScenario(one)
+		if err != nil || len(tools) != 12 {
+			t.Fatalf("%d tools, %v", len(tools), err)
+		}
+		return tools
+	}
+	a := scenario.Scenario{ID: "a", Task: "do it to thing7", Gold: []scenario.Gold{{Name: "tool3"}}}
+	b := scenario.Scenario{ID: "b", Task: "do it to thing9", Gold: []scenario.Gold{{Name: "tool4"}}}
+	other := scenario.Scenario{ID: "c", Task: "do it to thing11", Gold: []scenario.Gold{{Name: "tool5"}}}
+	own, others := shown(a), shown(other)
+	if reflect.DeepEqual(own, shown(b)) {
+		t.Error("two scenarios have the same tools by themselves")
+	}
+	if err := s.Share([]scenario.Scenario{a, b}); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(shown(a), shown(b)) || reflect.DeepEqual(shown(a), own) ||
+		!reflect.DeepEqual(shown(other), others) {
+		t.Errorf("together: %v and %v", shown(a), shown(b))
+	}
+	if err := s.Share([]scenario.Scenario{b, other}); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(shown(a), own) || !reflect.DeepEqual(shown(b), shown(other)) {
+		t.Error("who is not run any more keeps the list")
+	}
+	if err := s.Share([]scenario.Scenario{{ID: "x", Gold: []scenario.Gold{{Name: "gone"}}}}); err == nil {
+		t.Error("a tool that is not there is passed over")
+	}
+	if s := Select(c, noTools{}, manyTools(12), nil); s.Share != nil {
+		t.Error("tools that all fit are shared as well")
+	}
+}

@@ -26,6 +26,7 @@ type Plan struct {
 	Model   *basemodel.Model
 	World   environment.Options
 	prefix  []int32 // what all prompts begin with
+	varying bool    // those of a step begin with more, each step's with something else
 	private int     // tokens of a slot after it
 	Seats   int     // episodes that share a slot
 }
@@ -123,6 +124,7 @@ func (p *Plan) sharePrefix(chosen bool) (longest int, err error) {
 		p.prefix, longest, err = p.Model.SharedPrefix(p.World.ToolList, p.Openings(p.Scenarios))
 		return longest, err
 	}
+	p.varying = true
 	for i, s := range p.Scenarios {
 		tools, err := p.World.ToolsOf(s)
 		if err != nil {

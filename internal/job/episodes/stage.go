@@ -21,6 +21,9 @@ func (l *Episodes) Stage(g *recipe.GRPO, tasks []scenario.Scenario) error {
 	if d, ok := recipe.AdditionOf[*recipe.Distillation](g.Additions); ok {
 		d.Hint = l.hint
 	}
+	if share := l.Selection.Share; share != nil {
+		g.Additions = append(g.Additions, &recipe.Together{Share: share})
+	}
 	return l.Explores(g)
 }
 

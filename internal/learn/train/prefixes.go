@@ -4,7 +4,29 @@ import (
 	"github.com/gomlx/compute/shapes"
 
 	"hone/internal/engine"
+	"hone/internal/learn/batch"
 )
+
+// leastAlike is how many tokens rows begin alike with at least, beyond the prefix of all, to be computed behind them: of
+// fewer the programs of one more length cost more than they save.
+const leastAlike = 512
+
+// byPrefix parts a step's rows by how they begin, where that varies from step to step.
+func (t *Trainer) byPrefix(b batch.Batch) []batch.Part {
+	if t.alike == 0 {
+		return []batch.Part{{Batch: b}}
+	}
+	return b.ByPrefix(t.alike, func(n int) int { return bucketBelow(n, t.rowMultiple) })
+}
+
+// bucketBelow is the longest bucket of at most n tokens.
+func bucketBelow(n, multiple int) int {
+	step := multiple
+	for n > 8*step {
+		step *= 2
+	}
+	return n / step * step
+}
 
 // prefixBackward adds what dK,dV of a prefix of p tokens imply to the gradient, the first of the accumulators, which it
 // consumes unless there is an error.

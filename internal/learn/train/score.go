@@ -80,19 +80,23 @@ func (t *Trainer) score(
 	if err := check(short.Rows); err != nil {
 		return nil, err
 	}
-	kv, prefix, err := t.prefixUnder(adapter, short.Prefix, masks{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { engine.Free(append(kv, prefix...)...) }()
 	divisor, err := t.engine.Upload([]float32{float32(temperature)})
 	if err != nil {
 		return nil, err
 	}
 	defer engine.Free(divisor)
-	scores, err := t.scoreRows(ctx, b.Rows, short, adapter, kv, divisor, entropies)
+	scores := make([][]float32, len(b.Rows))
+	all := func() error {
+		for _, part := range t.byPrefix(short) {
+			if err := t.scorePart(ctx, b.Rows, part, scores, adapter, divisor, entropies); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err = all()
 	for t.lessens(err, short, true, false) {
-		scores, err = t.scoreRows(ctx, b.Rows, short, adapter, kv, divisor, entropies)
+		err = all()
 	}
 	if err != nil {
 		return nil, t.memoryError(err, mostRows(t.calls(short.Rows, true)))
@@ -100,29 +104,34 @@ func (t *Trainer) score(
 	return scores, nil
 }
 
-// scoreRows scores rows behind the prefix of short, whose rows are what is left of them.
-func (t *Trainer) scoreRows(
-	ctx context.Context, rows []batch.Sequence, short batch.Batch, adapter engine.Buffer, kv []engine.Buffer,
-	divisor engine.Buffer, entropies bool,
-) ([][]float32, error) {
-	scores := make([][]float32, len(rows))
-	for _, x := range t.calls(short.Rows, true) {
+// scorePart scores those of the rows that a part has.
+func (t *Trainer) scorePart(
+	ctx context.Context, rows []batch.Sequence, part batch.Part, scores [][]float32, adapter, divisor engine.Buffer,
+	entropies bool,
+) error {
+	kv, prefix, err := t.prefixUnder(adapter, part.Prefix, masks{})
+	if err != nil {
+		return err
+	}
+	defer func() { engine.Free(append(kv, prefix...)...) }()
+	for _, x := range t.calls(part.Rows, true) {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		logp, err := t.scoreCall(x, short, adapter, kv, divisor, entropies)
+		logp, err := t.scoreCall(x, part.Batch, adapter, kv, divisor, entropies)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i := range logp {
 			for _, tree := range x.of(i) {
 				for _, row := range tree.rows {
-					scores[row], logp[i] = alignLogprobs(rows[row], logp[i])
+					at := part.Place(row)
+					scores[at], logp[i] = alignLogprobs(rows[at], logp[i])
 				}
 			}
 		}
 	}
-	return scores, nil
+	return nil
 }
 
 // scoreCall returns what each device has of a call's logprobs or entropies: those of its rows' trained tokens, one

@@ -23,6 +23,9 @@ type Options struct {
 	MicroTokens int // of several rows computed at one time, at most (no bound)
 	RowMultiple int // row lengths are rounded up to a multiple of it (64; 256 on a GPU), and long ones to few (bucket)
 	MaxPrefix   int // longest prefix to share (no bound): each length is a compilation of its own
+	// VaryingPrefix says that rows of a step may begin alike beyond MaxPrefix too, in another way each step: such rows
+	// are computed behind what they share, of which as much is taken as makes few lengths.
+	VaryingPrefix bool
 	// TreeTokens is how many tokens behind the prefix rows have together, where they are computed as a tree, what
 	// several begin with once (none are). Losses that look at whole rows compute them apart.
 	TreeTokens int
@@ -62,6 +65,7 @@ type Trainer struct {
 	microTokens int
 	rowMultiple int
 	maxPrefix   int
+	alike       int // tokens that rows begin alike with at least to be computed behind them (byPrefix); 0: none are
 	treeTokens  int
 	size        int // length of the adapter's flat vector
 	dropout     float64
@@ -112,6 +116,9 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 		seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
 		t.store = blockwise{}
+	}
+	if o.VaryingPrefix {
+		t.alike = leastAlike
 	}
 	if err := t.SetState(state); err != nil {
 		return nil, err
@@ -241,7 +248,7 @@ func (t *Trainer) Step(ctx context.Context, b batch.Batch, o batch.Objective, u 
 func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
 	t.drop()
 	b = b.Shorten(t.maxPrefix)
-	fresh := batch.StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
+	fresh := batch.StepStats{NumTrained: b.NumTrained()}
 	stats := fresh
 	if stats.NumTrained == 0 {
 		return stats, fmt.Errorf("a step without trained tokens")
@@ -283,13 +290,27 @@ func (t *Trainer) drop() {
 }
 
 // gradientOf returns the adapter's gradient of the batch's loss, [A], and adds up the statistics. Of several devices
-// each has the gradient of its own micro-batches: the whole is their sum. Where each has one, a GPU computes a prefix
-// with it. Else the prefix is computed before, each adds to the gradient of its keys and values, and it is computed
-// again in its own backward pass.
+// each has the gradient of its own micro-batches: the whole is their sum.
 func (t *Trainer) gradientOf(
 	ctx context.Context, b batch.Batch, o goal, stats *batch.StepStats,
+) (gradient engine.Buffer, err error) {
+	parts := t.byPrefix(b)
+	for _, part := range parts {
+		if gradient, err = t.gradientOfPart(ctx, part.Batch, o, stats, gradient, len(parts) == 1); err != nil {
+			return nil, err
+		}
+	}
+	return gradient, nil
+}
+
+// gradientOfPart adds the gradient of a part to the one of those before, which it consumes; nil: it is the first. Where
+// it is alone, and each device has one micro-batch, a GPU computes a prefix with it. Else the prefix is computed
+// before, each adds to the gradient of its keys and values, and it is computed again in its own backward pass.
+func (t *Trainer) gradientOfPart(
+	ctx context.Context, b batch.Batch, o goal, stats *batch.StepStats, before engine.Buffer, alone bool,
 ) (engine.Buffer, error) {
 	m, calls := t.masks(o.dropout, b.Prefix), t.calls(b.Rows, !o.ByRow())
+	stats.NumTokens += len(b.Prefix)
 	for _, x := range calls {
 		stats.NumPadded += x.n * x.c * t.engine.NumDevices()
 		for _, tree := range x.trees {
@@ -297,23 +318,23 @@ func (t *Trainer) gradientOf(
 		}
 	}
 	if calls[0].packed {
-		stats.NumApart = Options{}.NumTokens(b)
+		stats.NumApart += Options{}.NumTokens(b)
 	}
 	weight := 1 / float64(cmp.Or(b.Normaliser, stats.NumTrained))
 	pad := func(x call) []padded { return t.pad(x, b.Rows, weight, o.columns, m) }
-	if t.oneProgram(b, calls) {
+	if alone && t.oneProgram(b, calls) {
 		return t.tree(ctx, b.Prefix, pad(calls[0]), o, m, stats)
 	}
+	accumulators, err := t.zeros(len(b.Prefix), before)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { engine.Free(accumulators...) }()
 	kv, prefix, err := t.prefix(b.Prefix, m)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { engine.Free(append(kv, prefix...)...) }()
-	accumulators, err := t.zeros(len(b.Prefix))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { engine.Free(accumulators...) }()
 	for _, x := range calls {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -434,11 +455,15 @@ func (t *Trainer) tree(
 	return out[0], nil
 }
 
-// zeros are the accumulators of one step: the adapter's gradient, then dK,dV of the prefix.
-func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
-	g, err := t.engine.Zeros(engine.F32(t.size), 1)
-	if err != nil {
-		return nil, err
+// zeros are the accumulators of one part: the adapter's gradient, which goes on from that of the parts before (nil: of
+// none), then dK,dV of the prefix. Where it fails, what came before is released.
+func (t *Trainer) zeros(p int, before engine.Buffer) ([]engine.Buffer, error) {
+	g := []engine.Buffer{before}
+	if before == nil {
+		var err error
+		if g, err = t.engine.Zeros(engine.F32(t.size), 1); err != nil {
+			return nil, err
+		}
 	}
 	kv, err := t.engine.Zeros(engine.F32(t.spec.NumKVHeads, p, t.spec.HeadDim), t.numPrefix(p))
 	if err != nil {

@@ -53,11 +53,68 @@ func New(tools []chat.Tool, o Options) *Selector {
 	return s
 }
 
+// Asked is what a scenario wants of the tools that it is shown.
+type Asked struct {
+	ID, Task string
+	Gold     []string // names that must be there
+}
+
 // Select returns the tools for one scenario, in the catalog's order so that their place tells nothing: all of them
 // where they are no more than Max; else those named in gold, distractors, and the best matches of the task for the
 // rest. Distractors depend on the seed and the scenario's id alone, so all rollouts of a group, and a resumed run, see
 // the same. gold are names that must be there, also where they are more than Max; an unknown one is a *fault.Error.
 func (s *Selector) Select(scenarioID, task string, gold []string) ([]chat.Tool, error) {
+	return s.choose([]Asked{{scenarioID, task, gold}})
+}
+
+// Together returns the tools for each of several scenarios, such that as few lists differ as their gold tools need:
+// prompts that begin alike are computed once. A scenario joins the first list that has room for its gold tools beside
+// the distractors. A list has the gold tools of its scenarios, the best matches of each task in turn, and distractors
+// that depend on the seed and on who shares it.
+func (s *Selector) Together(list []Asked) ([][]chat.Tool, error) {
+	type shelf struct {
+		of   []int // scenarios, by their places in list
+		gold map[string]bool
+	}
+	var shelves []shelf
+	for i, a := range list {
+		fits := func(x shelf) bool {
+			n := len(x.gold)
+			for _, name := range a.Gold {
+				if !x.gold[name] {
+					n++
+				}
+			}
+			return n <= s.o.Max-s.o.Distractors
+		}
+		at := slices.IndexFunc(shelves, fits)
+		if at < 0 {
+			at, shelves = len(shelves), append(shelves, shelf{gold: map[string]bool{}})
+		}
+		shelves[at].of = append(shelves[at].of, i)
+		for _, name := range a.Gold {
+			shelves[at].gold[name] = true
+		}
+	}
+	out := make([][]chat.Tool, len(list))
+	for _, x := range shelves {
+		var own []Asked
+		for _, i := range x.of {
+			own = append(own, list[i])
+		}
+		tools, err := s.choose(own)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range x.of {
+			out[i] = tools
+		}
+	}
+	return out, nil
+}
+
+// choose returns one list for some scenarios.
+func (s *Selector) choose(list []Asked) ([]chat.Tool, error) {
 	chosen := make([]bool, len(s.tools))
 	left := s.o.Max
 	take := func(i int) {
@@ -66,43 +123,66 @@ func (s *Selector) Select(scenarioID, task string, gold []string) ([]chat.Tool, 
 			left--
 		}
 	}
-	hidden := make([]bool, len(s.tools))
+	hidden, err := s.need(list, take)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.tools) <= s.o.Max {
+		return s.pick(func(i int) bool { return chosen[i] || !hidden[i] }), nil
+	}
+	var key strings.Builder
+	ranked, longest := make([][]int, len(list)), 0
+	for k, a := range list {
+		key.WriteString(a.ID)
+		ranked[k] = s.index.Rank(a.Task)
+		longest = max(longest, len(ranked[k]))
+	}
+	for at := range longest {
+		for _, own := range ranked {
+			if at < len(own) && left > s.o.Distractors && !hidden[own[at]] {
+				take(own[at])
+			}
+		}
+	}
+	// also where fewer match than there is room
+	for _, i := range s.draw(key.String(), left, func(i int) bool { return !chosen[i] && !hidden[i] }) {
+		take(i)
+	}
+	return s.pick(func(i int) bool { return chosen[i] }), nil
+}
+
+// need takes the gold tools of scenarios, and says which tools are hidden: twins that none of them needs, and those
+// whose twin is needed in their place.
+func (s *Selector) need(list []Asked, take func(i int)) (hidden []bool, err error) {
+	hidden = make([]bool, len(s.tools))
 	for name := range s.o.Twins {
 		if i, known := s.place[name]; known {
 			hidden[i] = true
 		}
 	}
-	for _, name := range gold {
-		i, known := s.place[name]
-		if !known {
-			return nil, &fault.Error{Code: fault.CodeUsage,
-				What: fmt.Sprintf("the tool %q of a scenario is not in the catalog",
-					name), Where: "scenario " + scenarioID, Next: "hone discover lists the tools"}
+	needed := map[string]bool{}
+	for _, a := range list {
+		for _, name := range a.Gold {
+			needed[name] = true
 		}
-		take(i)
-		if other, twin := s.o.Twins[name]; twin && !slices.Contains(gold, other) {
-			if j, known := s.place[other]; known {
-				hidden[j] = true
+	}
+	for _, a := range list {
+		for _, name := range a.Gold {
+			i, known := s.place[name]
+			if !known {
+				return nil, &fault.Error{Code: fault.CodeUsage,
+					What: fmt.Sprintf("the tool %q of a scenario is not in the catalog",
+						name), Where: "scenario " + a.ID, Next: "hone discover lists the tools"}
+			}
+			take(i)
+			if other, twin := s.o.Twins[name]; twin && !needed[other] {
+				if j, known := s.place[other]; known {
+					hidden[j] = true
+				}
 			}
 		}
 	}
-	if len(s.tools) <= s.o.Max {
-		return s.pick(func(i int) bool { return chosen[i] || !hidden[i] }), nil
-	}
-	ranked := s.index.Rank(task)
-	for _, i := range ranked {
-		if left <= s.o.Distractors {
-			break
-		}
-		if !hidden[i] {
-			take(i)
-		}
-	}
-	// also where fewer match than there is room
-	for _, i := range s.draw(scenarioID, left, func(i int) bool { return !chosen[i] && !hidden[i] }) {
-		take(i)
-	}
-	return s.pick(func(i int) bool { return chosen[i] }), nil
+	return hidden, nil
 }
 
 // pick are the tools that keep says, in the catalog's order.
