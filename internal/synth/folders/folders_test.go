@@ -227,11 +227,11 @@ func TestWithCell(t *testing.T) {
 func TestWithRows(t *testing.T) {
 	tests := []struct {
 		text  string
-		after numbered
+		after programs.NumberedRows
 		want  string
 	}{
-		{"name,age\nAna,3\nBo,4\nCy,5\n", numbered{1: {"Ana", int64(3)}, 3: {"Cy", int64(6)}}, "name,age\nAna,3\nCy,6\n"},
-		{"name,age\nAna,3\nBo,4\nCy,5\n\nend,\n", numbered{
+		{"name,age\nAna,3\nBo,4\nCy,5\n", programs.NumberedRows{1: {"Ana", int64(3)}, 3: {"Cy", int64(6)}}, "name,age\nAna,3\nCy,6\n"},
+		{"name,age\nAna,3\nBo,4\nCy,5\n\nend,\n", programs.NumberedRows{
 			1: {"Ana", int64(3)}, 2: {"Bo", int64(4)}, 3: {"Cy", int64(5)},
 			4: {"end", nil}, 5: {"Di", int64(1)},
 		}, "name,age\nAna,3\nBo,4\nCy,5\n\nend,\nDi,1\n"},

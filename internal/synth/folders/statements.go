@@ -1,12 +1,7 @@
 package folders
 
 import (
-	"database/sql"
-	"fmt"
 	"slices"
-	"strings"
-
-	_ "modernc.org/sqlite" // computes what statements come to
 
 	"hone/internal/synth/programs"
 )
@@ -27,7 +22,7 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 			!p.Changes() && p.Answer.Form == "" || len(p.Tables) == 0 {
 			return nil
 		}
-		after, err := run(&w, p)
+		after, err := w.After(p)
 		if err != nil {
 			return nil
 		}
@@ -57,76 +52,8 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 	}
 }
 
-// numbered are the rows of a table behind their numbers, from 1: those that were there have theirs.
-type numbered map[int64][]any
-
-// run makes the steps of a program on the tables of a world, and returns what they then hold.
-func run(w *programs.World, p *programs.Program) (after []numbered, err error) {
-	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close() // nothing is kept
-	db.SetMaxOpenConns(1)
-	create := w.Create()
-	for i, t := range w.Tables { // without types and keys, so that values and rows stay as they are
-		var columns []string
-		for _, c := range t.Columns {
-			if len(c.Parts) == 0 {
-				columns = append(columns, programs.Ident(c.Name))
-			}
-		}
-		create[i] = fmt.Sprintf("CREATE TABLE %s (%s)", programs.Ident(t.Name), strings.Join(columns, ", "))
-	}
-	for _, statement := range create {
-		if _, err := db.Exec(statement); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range p.Steps {
-		if s.Writes {
-			if _, err := db.Exec(s.SQL); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for _, t := range w.Tables {
-		rows, err := readRows(db, t)
-		if err != nil {
-			return nil, err
-		}
-		after = append(after, rows)
-	}
-	return after, nil
-}
-
-func readRows(db *sql.DB, t *programs.Table) (numbered, error) {
-	rows, err := db.Query("SELECT rowid, * FROM " + programs.Ident(t.Name))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	list := numbered{}
-	for rows.Next() {
-		values := make([]any, len(names))
-		into := make([]any, len(names))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		list[values[0].(int64)] = values[1:] // as SQLite numbers rows
-	}
-	return list, rows.Err()
-}
-
 // withRows are the lines of a file whose table has other rows; ok is false where they cannot be written so.
-func (d *Doc) withRows(after numbered) (lines []string, ok bool) {
+func (d *Doc) withRows(after programs.NumberedRows) (lines []string, ok bool) {
 	var columns []int // that are stored
 	for i, c := range d.Table.Columns {
 		if len(c.Parts) == 0 {

@@ -37,7 +37,11 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 		return nil, err
 	}
 	more, err := m.databasePrograms(ctx)
-	if list = append(list, more...); err != nil || len(list) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	graphs, err := m.graphPrograms(ctx)
+	if list = slices.Concat(list, more, graphs); err != nil || len(list) == 0 {
 		return nil, err
 	}
 	if err := m.asPersons(ctx, list); err != nil {
@@ -383,14 +387,7 @@ func (s *sitting) prove(
 			}
 		}
 	}
-	for i, r := range got.Results {
-		t := s.m.byName[c.Calls[i].Tool]
-		s.m.player.mu.Lock()
-		if t.tried++; r.ok() {
-			t.answered++
-		}
-		s.m.player.mu.Unlock()
-	}
+	s.m.count(c.Calls, got)
 	switch {
 	case got.Lost != "":
 		return nil, "a server was lost", s.m.stillThere(got)
@@ -418,6 +415,18 @@ func (s *sitting) prove(
 		)
 	}
 	return states, "", nil
+}
+
+// count notes how many calls of each tool were made, and answered.
+func (m *maker) count(calls []Call, got *Played) {
+	m.player.mu.Lock()
+	defer m.player.mu.Unlock()
+	for i, r := range got.Results {
+		t := m.byName[calls[i].Tool]
+		if t.tried++; r.ok() {
+			t.answered++
+		}
+	}
 }
 
 // isIdle reports whether one of several changes to a table shows nothing: without it, all looks the same in the end.

@@ -16,6 +16,11 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 	columns := t.properties(nil)
 	columns = slices.DeleteFunc(columns, func(i int) bool { return slices.Contains(not, i) })
+	if d.w.Listed && len(d.links()) > 0 && (d.r.IntN(4) == 0 || len(columns) == 0) {
+		if c, phrase, ok := d.linked(t); ok {
+			return c, phrase, d.divides(t, c)
+		}
+	}
 	if len(columns) == 0 {
 		return Cond{}, "", false
 	}
@@ -24,7 +29,11 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 			return c, phrase, d.divides(t, c)
 		}
 	}
-	i := pick(d.r, columns)
+	return d.comparisonOf(t, pick(d.r, columns))
+}
+
+// comparisonOf compares one column with the value of a row.
+func (d *drawer) comparisonOf(t *Table, i int) (Cond, string, bool) {
 	c := t.Columns[i]
 	if c.Ref != nil { // said by what it names
 		c.Kind = Text
@@ -42,6 +51,8 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 	}
 	cond, phrase := Cond{i, -1, Is, v}, put(c.withPhrase(), c.show(v))
 	switch {
+	case c.Note && c.flagPhrase(v) == "":
+		return Cond{}, "", false
 	case c.flags(v) && c.Yes != "":
 		phrase = c.flagPhrase(v)
 	case c.Bool:

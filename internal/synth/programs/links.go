@@ -54,6 +54,7 @@ func (d *drawer) askForLinks(count bool) *Program {
 	}
 	slots := about(t)
 	slots["filter"] = put(link.Columns[by].withPhrase(), o.rowLabel(row))
+	d.through, d.near = append(d.through, o.rowLabel(row)), true
 	what, a := t.columnExpr(t.Label, Ident(t.Name)+"."), Answer{Form: "list", Values: names}
 	p := &Program{pattern: "list", Result: names}
 	if count {
@@ -61,6 +62,15 @@ func (d *drawer) askForLinks(count bool) *Program {
 		p.Result = a.Values
 	} else if len(names) == 0 || len(names) > mostListed || repeats(names) {
 		return nil
+	}
+	if d.w.Listed && d.r.IntN(2) == 0 { // with the relation's own words
+		slots["rel"], slots["x"], slots["y"] = link.Link, o.rowLabel(row), o.rowLabel(row)
+		switch {
+		case of == 2 && !count:
+			p.pattern = "edge_to"
+		case of == 1 && t.people():
+			p.pattern = map[bool]string{true: "edge_count", false: "edge_from"}[count]
+		}
 	}
 	name := Ident(link.Name)
 	sql := fmt.Sprintf("SELECT %s FROM %s JOIN %s ON %s.%s = %s.%s JOIN %s ON %s.%s = %s.%s WHERE %s ORDER BY %s.%s",
@@ -89,7 +99,8 @@ func (d *drawer) pair(stated bool) (link *Table, first, second []any) {
 	link = pick(d.r, d.links())
 	a, b := link.Columns[1].Ref, link.Columns[2].Ref
 	first, second = d.sole(a), d.sole(b)
-	if first == nil || second == nil || link.states(1, first[a.Key], 2, second[b.Key]) != stated {
+	if first == nil || second == nil || d.w.Listed && a == b && equal(first[a.Key], second[b.Key]) ||
+		link.states(1, first[a.Key], 2, second[b.Key]) != stated {
 		return nil, nil, nil
 	}
 	return link, first, second

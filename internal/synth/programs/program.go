@@ -103,6 +103,8 @@ type Program struct {
 	then    *Program          // behind it, in one message
 	query   *Query            // that has the answer, where somebody computes it from the rows; nil: none
 	working string            // of what is no query
+	through []string          // the things by whose relations others are found
+	near    bool              // there is nothing else to look at
 }
 
 // Changes reports whether the program changes anything.
@@ -171,6 +173,8 @@ type drawer struct {
 	looked    []Step      // at the values of a column, before it is compared with one that is said in another form
 	gave      [][2]string // properties of a new thing, and their values
 	found     *Query      // the things that are changed
+	through   []string    // names of the things by whose relations others are found
+	near      bool        // there is nothing else to look at
 }
 
 // tries bounds how often a draw that comes to nothing is made again.
@@ -185,6 +189,10 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 			if w.Listed {
 				if p.query == nil {
 					p.query = d.found
+				}
+				p.through, p.near = d.through, d.near
+				if p.namesNote() {
+					continue
 				}
 				if slices.Contains([]string{Unknown, AskBack, Cannot}, kind) { // it is another request's by then
 					p.computes()

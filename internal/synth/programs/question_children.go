@@ -82,7 +82,7 @@ func (d *drawer) having() *Program {
 	at := strings.Index(sql, " FROM ")
 	label := strings.TrimPrefix(sql[:at], "SELECT ")
 	slots := d.about(t)
-	slots["others"], slots["n"] = from.Many, []string{"one", "two", "three"}[bound-1]
+	slots["others"], slots["n"] = from.referring(column), []string{"one", "two", "three"}[bound-1]
 	return &Program{
 		pattern: "having",
 		slots:   slots,
@@ -137,7 +137,7 @@ func (d *drawer) compareOf() *Program {
 	label := strings.TrimPrefix(sql[:at], "SELECT ")
 	what := "COUNT(*)"
 	slots := d.about(t)
-	slots["x"], slots["y"], slots["others"] = d.nameInRequest(t, a), d.nameInRequest(t, b), from.Many
+	slots["x"], slots["y"], slots["others"] = d.nameInRequest(t, a), d.nameInRequest(t, b), from.referring(column)
 	if i >= 0 {
 		what = fmt.Sprintf("%s(%s)", agg, from.selectExpr(i, Ident(from.Name)+"."))
 		slots["attr"] = from.Columns[i].caption()

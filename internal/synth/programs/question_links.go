@@ -17,6 +17,15 @@ func (d *drawer) referrer(t *Table) (from *Table, column int) {
 	return from, column
 }
 
+// referring is what the things of a table are called by which one is counted: "orders", or of a table of links what
+// these lead to, "people who work on it".
+func (t *Table) referring(column int) string {
+	if t.Link == "" || t.Columns[3-column].Says == "" {
+		return t.Many
+	}
+	return t.Columns[3-column].Says
+}
+
 // references are the columns that refer to a table.
 func (t *Table) references(to *Table) (columns []int) {
 	for i, c := range t.Columns {
@@ -43,7 +52,7 @@ func (d *drawer) most() *Program {
 			return nil
 		}
 		q = Query{Table: from, Column: column, Of: -1, Order: -1}
-		slots["others"] = from.Many
+		slots["others"] = from.referring(column)
 	} else { // a property that is shared
 		props := t.properties(func(c Column) bool { return c.Kind == Text && !c.Several })
 		props = slices.DeleteFunc(props, func(i int) bool { // yes is no thing that has most

@@ -580,7 +580,7 @@ func (d *drawer) missing() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["others"] = from.Many
+	slots["others"] = from.referring(column)
 	label := t.columnExpr(t.Label, "")
 	refers := Ident(from.Columns[column].Name)
 	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL)",

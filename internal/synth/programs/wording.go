@@ -21,10 +21,13 @@ var wordingsFile []byte
 //go:embed file_wordings.json
 var fileWordingsFile []byte
 
-// wordings are the requests by pattern and split, those about records and those about files. Held-out tasks are in
-// words that no training task has.
+//go:embed graph_wordings.json
+var graphWordingsFile []byte
+
+// wordings are the requests by pattern and split, those about records, about files and about graphs. Held-out tasks are
+// in words that no training task has.
 var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
-	for _, file := range [][]byte{wordingsFile, fileWordingsFile} {
+	for _, file := range [][]byte{wordingsFile, fileWordingsFile, graphWordingsFile} {
 		if err := json.Unmarshal(file, &all); err != nil {
 			panic(err) // the file is compiled in
 		}

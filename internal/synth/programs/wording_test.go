@@ -43,6 +43,9 @@ func needed() map[string]string {
 		"new_table":   "given n old",
 		"append_as":   "attr v x|one",
 
+		"note_replace": "old v x", "note_all": "filter many v", "edge_swap": "rel v x y", "edge_retarget": "rel v x y",
+		"take_over": "rel v x", "rename": "v x", "note_if": "filter many v x",
+
 		"answer_write": "name", "biggest": "folder", "boxes_count": "file", "boxes_done": "file",
 		"boxes_open": "file", "file_copy": "file folder name", "file_create": "folder lines name",
 		"file_create_top": "lines name", "file_delete": "file", "file_move": "file folder",

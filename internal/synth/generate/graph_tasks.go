@@ -1,0 +1,336 @@
+package generate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
+)
+
+// graphing is a graph over which programs are played, one after the other in one session. What a program changes is put
+// back behind it.
+type graphing struct {
+	setting
+	m       *maker
+	g       *graphServer
+	tables  *programs.GraphTables
+	session environment.Session
+	before  folder
+}
+
+// leastOfGraph is how many things a graph must hold, so that tasks are made of it.
+const leastOfGraph = 6
+
+// graphPrograms makes tasks from programs over graphs: the server's own, and invented ones.
+func (m *maker) graphPrograms(ctx context.Context) ([]draftOf, error) {
+	servers, err := m.graphServers(ctx)
+	if err != nil || len(servers) == 0 {
+		return nil, err
+	}
+	var all []*graphing
+	for _, g := range servers {
+		list, err := m.graphings(ctx, g)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	made, reasons := make([][]draftOf, len(all)), make([]map[string]int, len(all))
+	tried := make([]int, len(all))
+	var done atomic.Int64
+	err = atOnce(m.workers, len(all), func(i int) (err error) {
+		defer all[i].close()
+		made[i], reasons[i], tried[i], err = all[i].tasks(ctx, i)
+		m.Progress("programs over graphs", int(done.Add(1)), len(all), all[i].Name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	why, in := map[string]int{}, 0
+	for i := range all {
+		in += tried[i]
+		for reason, n := range reasons[i] {
+			why[reason] += n
+		}
+	}
+	list := slices.Concat(made...)
+	m.report.stage("programs over graphs", in, len(list), why)
+	return list, nil
+}
+
+// graphings are the graphs of a server: what is there first, with half of the tasks, then invented ones.
+func (m *maker) graphings(ctx context.Context, g *graphServer) (list []*graphing, err error) {
+	used := map[string]bool{g.read.Tool: true}
+	for _, t := range g.does {
+		used[t.tool.Name] = true
+	}
+	for _, t := range []*graphTool{g.find, g.open} {
+		if t != nil {
+			used[t.tool.Name] = true
+		}
+	}
+	m.asks[g.server] = used
+	left := int(float64(m.N)/float64(len(m.player.servers()))*(1-m.shareOfRest(g.server, used)) + 0.5)
+	session, err := m.player.open(ctx, m.player.from, nil)
+	if err != nil {
+		return nil, err
+	}
+	text, _ := m.tryOn(ctx, session, *g.read)
+	_ = session.Close() // nothing was changed
+	if graph, ok := g.graph(text); ok && len(graph.Things) >= leastOfGraph {
+		s := &graphing{m: m, g: g, tables: graph.Tables()}
+		s.setting = setting{World: s.tables.World, realm: m.worlds[0], want: left / 2}
+		list, left = append(list, s), left-left/2
+	}
+	var empty []programs.Edit // what is there by itself goes
+	if graph, ok := g.graph(text); ok {
+		for _, t := range graph.Things {
+			empty = append(empty, programs.Edit{Do: programs.RemoveThing, Thing: programs.Thing{Name: t.Name}})
+		}
+	}
+	random := m.random("graphs", g.server)
+	order := businesses(random)
+	for n := 0; left > 0; n++ {
+		index := order[n%len(order)]
+		graph := programs.Invent(random, index).Graph(random)
+		calls, ok := g.calls(append(slices.Clone(empty), graph.Making()...))
+		if !ok {
+			break
+		}
+		s := &graphing{m: m, g: g, tables: graph.Tables()}
+		if len(s.tables.Tables) == 0 {
+			if n > 4*len(order) {
+				break
+			}
+			continue
+		}
+		s.setting = setting{World: s.tables.World, split: scenario.Train, want: min(left, perWorld),
+			realm: &realm{index: len(m.worlds), setup: calls}}
+		switch {
+		case programs.IsHeldOut(index):
+			s.split = scenario.Test
+		case n%8 == 3:
+			s.split = scenario.Validation
+		}
+		m.worlds = append(m.worlds, s.realm)
+		list, left = append(list, s), left-s.want
+	}
+	return list, ctx.Err()
+}
+
+func (s *graphing) close() {
+	if s.session != nil {
+		_ = s.session.Close() // the calls are made
+		s.session = nil
+	}
+}
+
+// graphTries is how many programs are drawn for one task: many come to nothing, and none of these is played.
+const graphTries = 3
+
+// tasks draws, plays and words the programs of one graph.
+func (s *graphing) tasks(ctx context.Context, index int) (
+	list []draftOf, reasons map[string]int, tried int, err error,
+) {
+	random := s.m.random("graph programs", s.Name, index)
+	reasons = map[string]int{}
+	seen := map[string]bool{}
+	for _, kind := range drawn(random, programs.GraphShares(), graphTries*s.want) {
+		if len(list) == s.want {
+			break
+		}
+		p := s.tables.Draw(random, kind)
+		if p == nil || seen[p.Key()] || len(p.Answer.Values) == 1 && len(p.Answer.Values[0]) > 120 {
+			continue
+		}
+		seen[p.Key()] = true
+		changes, ok := s.g.calls(p.Edits)
+		if !ok {
+			continue
+		}
+		tried++
+		c := &Candidate{Kind: p.Kind, World: s.realm.index, Split: s.split,
+			told: &told{Program: p.Program, world: s.World}}
+		c.Calls = append(s.reads(random, p), changes...)
+		if len(c.Calls) == 0 {
+			continue
+		}
+		if c.Split == "" {
+			c.Split = s.m.drawSplit(p.Key())
+		}
+		if len(changes) > 0 && len(c.Calls) > len(changes) {
+			c.Calls[len(c.Calls)-len(changes)].Why = p.TakeWorking()
+		}
+		if c.Split == scenario.Train && random.Float64() < shareRepeats {
+			c.Calls = repeat(random, c.Calls, changes)
+		}
+		states, why, err := s.prove(ctx, p, c)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if why != "" {
+			reasons[why]++
+			continue
+		}
+		list = append(list, s.m.wordProgram(s.setting, p.Program, c, states))
+	}
+	return list, reasons, tried, nil
+}
+
+// mostSearches is how many things or types are looked for one by one; for more all is read.
+const mostSearches = 3
+
+// reads are the calls by which somebody finds what a program is about: the things that are named, by their names, and
+// all of a type. At times all is read.
+func (s *graphing) reads(r *rand.Rand, p *programs.GraphProgram) (calls []Call) {
+	named := slices.Compact(slices.Clone(p.Named))
+	if s.g.find == nil || len(named)+len(p.Types) > mostSearches || r.IntN(6) == 0 {
+		return []Call{*s.g.read}
+	}
+	add := func(c Call) {
+		if !slices.ContainsFunc(calls, func(o Call) bool { return o.key() == c.key() }) {
+			calls = append(calls, c)
+		}
+	}
+	for i, name := range named {
+		if i > 0 && s.g.open != nil { // what a search has shown is opened by its name
+			add(s.g.open.texts(named[i:]...))
+			break
+		}
+		add(s.g.find.texts(said(p.Program, name)))
+	}
+	for _, kind := range p.Types {
+		add(s.g.find.texts(kind))
+	}
+	return calls
+}
+
+// said is a name as a request says it: as a whole, or a part of it.
+func said(p *programs.Program, name string) string {
+	for _, slot := range []string{"x", "y"} {
+		part := strings.TrimPrefix(p.Slot(slot), "the ")
+		if part != "" && strings.Contains(strings.ToLower(name), strings.ToLower(part)) {
+			return part
+		}
+	}
+	return name
+}
+
+// prove plays a program: the results must show what it is about, and the graph must then be what was computed.
+func (s *graphing) prove(ctx context.Context, p *programs.GraphProgram, c *Candidate) (
+	states []scenario.Check, why string, err error,
+) {
+	want, ok := s.tables.Graph.Apply(p.Edits)
+	if !ok {
+		return nil, "a change cannot be made", nil
+	}
+	x := play{Setup: s.realm.setup, Calls: c.Calls, Looks: []Call{*s.g.read}}
+	c.Proof = []string{x.name()}
+	got := s.m.ledger.get(x.name())
+	if got == nil {
+		if got, err = s.play(ctx, x, len(p.Edits) > 0); err != nil {
+			return nil, "", err
+		}
+		if got.Lost == "" {
+			if err := s.m.ledger.put(x.name(), got); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	s.m.count(c.Calls, got)
+	switch {
+	case got.Lost != "":
+		return nil, "a server was lost", s.m.stillThere(got)
+	case anyFailed(c.Calls, got):
+		return nil, "a call is refused", nil
+	case !s.shows(p, got):
+		return nil, "what is looked at does not show what it is about", nil
+	case !got.Seen[0].ok():
+		return nil, "the graph is not shown", nil
+	}
+	is, ok := s.g.graph(got.Seen[0].Text)
+	if !ok || !is.Equal(want) {
+		return nil, "the graph is not as it was computed", nil
+	}
+	pattern := inAnyOrder(json.RawMessage(strings.TrimSpace(got.Seen[0].Text)))
+	return []scenario.Check{{Type: scenario.StateCheck, Name: s.g.read.Tool, Arguments: s.g.read.Arguments,
+		Matches: pattern}}, "", nil
+}
+
+// shows reports whether the results name all things that a program is about.
+func (s *graphing) shows(p *programs.GraphProgram, got *Played) bool {
+	text := ""
+	for _, r := range got.Results {
+		text += r.Text + "\n"
+	}
+	for _, t := range s.tables.Graph.Things {
+		if (slices.Contains(p.Named, t.Name) || slices.Contains(p.Types, t.Type)) &&
+			!strings.Contains(text, string(quote(t.Name))) {
+			return false
+		}
+	}
+	return true
+}
+
+// inAnyOrder is a pattern of a JSON text in which the entries of lists may stand in any order.
+func inAnyOrder(raw json.RawMessage) json.RawMessage {
+	switch {
+	case len(raw) > 0 && raw[0] == '{':
+		list := members(raw)
+		for i := range list {
+			list[i].raw = inAnyOrder(list[i].raw)
+		}
+		return objectOf(list...)
+	case len(raw) > 0 && raw[0] == '[':
+		list := listOf(raw)
+		for i := range list {
+			list[i] = inAnyOrder(list[i])
+		}
+		all, _ := json.Marshal(list) // of JSON
+		if len(list) < 2 {
+			return all
+		}
+		return json.RawMessage(fmt.Sprintf(`{"$unordered":%s}`, all))
+	}
+	return raw
+}
+
+// play makes the calls, looks, and puts the folder back where something was changed.
+func (s *graphing) play(ctx context.Context, x play, changes bool) (*Played, error) {
+	got := &Played{}
+	if s.session == nil {
+		session, err := s.m.player.open(ctx, s.m.player.from, s.realm.setup)
+		if err != nil {
+			got.Lost = err.Error()
+			return got, ctx.Err()
+		}
+		s.session = session
+		s.before, _ = readFolder(session.Dir(s.g.server))
+	}
+	s.m.make(ctx, s.session, x.Calls, got)
+	for _, c := range x.Looks {
+		got.Seen = append(got.Seen, answerOf(s.session, s.session.Probe(ctx, c.chat("look")), s.g.server))
+	}
+	if got.Lost != "" || changes && !s.putBack(ctx) {
+		s.close()
+	}
+	return got, ctx.Err()
+}
+
+// putBack makes the session's folder as it was, and reports whether the server then shows what it did.
+func (s *graphing) putBack(ctx context.Context) bool {
+	if len(s.before) == 0 || s.before.putBack(s.session.Dir(s.g.server)) != nil {
+		return false
+	}
+	text, ok := s.m.tryOn(ctx, s.session, *s.g.read)
+	is, also := s.g.graph(text)
+	return ok && also && is.Equal(s.tables.Graph)
+}

@@ -1,0 +1,172 @@
+package generate
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/episode/checktest"
+)
+
+// page and knot are what a small store of notes keeps in the folder of its session.
+type page struct {
+	Title string   `json:"title"`
+	Kind  string   `json:"kind"`
+	Facts []string `json:"facts"`
+}
+
+type knot struct {
+	Source   string `json:"source"`
+	Target   string `json:"target"`
+	Relation string `json:"relation"`
+}
+
+type notebook struct {
+	Entries []page `json:"entries"`
+	Ties    []knot `json:"ties"`
+}
+
+// noteTools are tools over a notebook, by other names than the store of a real server has.
+func noteTools(s *shop) []Tool {
+	file := func(s *stock) string { return filepath.Join(s.dir, "notes.json") }
+	load := func(s *stock) (n notebook) {
+		text, _ := os.ReadFile(file(s)) // none at first
+		_ = json.Unmarshal(text, &n)
+		return n
+	}
+	type toolOf = func(*stock, map[string]any) (string, error)
+	change := func(do func(n *notebook, e []page, ties []knot, titles []string)) toolOf {
+		return func(s *stock, args map[string]any) (string, error) {
+			n := load(s)
+			var got struct {
+				Entries []page   `json:"entries"`
+				Ties    []knot   `json:"ties"`
+				Titles  []string `json:"titles"`
+			}
+			text, _ := json.Marshal(args) // of JSON
+			_ = json.Unmarshal(text, &got)
+			do(&n, got.Entries, got.Ties, got.Titles)
+			text, _ = json.Marshal(n)
+			return "done", os.WriteFile(file(s), text, 0o600)
+		}
+	}
+	at := func(n *notebook, title string) *page {
+		for i := range n.Entries {
+			if n.Entries[i].Title == title {
+				return &n.Entries[i]
+			}
+		}
+		return &page{}
+	}
+	show := func(want func(page, map[string]any) bool) func(*stock, map[string]any) (string, error) {
+		return func(s *stock, args map[string]any) (string, error) {
+			n, found := load(s), notebook{Entries: []page{}, Ties: []knot{}}
+			for _, e := range n.Entries {
+				if want(e, args) {
+					found.Entries = append(found.Entries, e)
+				}
+			}
+			for _, r := range n.Ties {
+				if slices.ContainsFunc(found.Entries,
+					func(e page) bool { return e.Title == r.Source || e.Title == r.Target }) {
+					found.Ties = append(found.Ties, r)
+				}
+			}
+			return asJSON(found)
+		}
+	}
+	object := func(list, fields string) string {
+		return `{"type":"object","properties":{"` + list + `":{"type":"array","items":` + fields + `}},"required":["` +
+			list + `"]}`
+	}
+	fields := func(facts bool, names ...string) string {
+		var parts, required []string
+		for _, name := range names {
+			parts, required = append(parts, `"`+name+`":{"type":"string"}`), append(required, `"`+name+`"`)
+		}
+		if facts {
+			parts = append(parts, `"facts":{"type":"array","items":{"type":"string"}}`)
+			required = append(required, `"facts"`)
+		}
+		return `{"type":"object","properties":{` + strings.Join(parts, ",") + `},"required":[` +
+			strings.Join(required, ",") + `]}`
+	}
+	ties, titles := object("ties", fields(false, "source", "target", "relation")), object("titles", `{"type":"string"}`)
+	list := []Tool{
+		tool("untie", "Take ties away.", ties), tool("tie", "Tie entries.", ties),
+		tool("write_entries", "Write entries.", object("entries", fields(true, "title", "kind"))),
+		tool("drop_facts", "Drop facts.", object("entries", fields(true, "title"))),
+		tool("add_facts", "Add facts.", object("entries", fields(true, "title"))),
+		tool("open_entries", "Open entries.", titles), tool("forget_entries", "Forget entries.", titles),
+		tool("look_for", "Look for a text.",
+			`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+		tool("show_all", "Show all.", none),
+	}
+	s.tools = map[string]func(*stock, map[string]any) (string, error){
+		"write_entries": change(func(n *notebook, e []page, _ []knot, _ []string) { n.Entries = append(n.Entries, e...) }),
+		"tie":           change(func(n *notebook, _ []page, r []knot, _ []string) { n.Ties = append(n.Ties, r...) }),
+		"untie": change(func(n *notebook, _ []page, r []knot, _ []string) {
+			n.Ties = slices.DeleteFunc(n.Ties, func(o knot) bool { return slices.Contains(r, o) })
+		}),
+		"add_facts": change(func(n *notebook, e []page, _ []knot, _ []string) {
+			for _, one := range e {
+				at(n, one.Title).Facts = append(at(n, one.Title).Facts, one.Facts...)
+			}
+		}),
+		"drop_facts": change(func(n *notebook, e []page, _ []knot, _ []string) {
+			for _, one := range e {
+				of := at(n, one.Title)
+				of.Facts = slices.DeleteFunc(of.Facts, func(f string) bool { return slices.Contains(one.Facts, f) })
+			}
+		}),
+		"forget_entries": change(func(n *notebook, _ []page, _ []knot, titles []string) {
+			n.Entries = slices.DeleteFunc(n.Entries, func(e page) bool { return slices.Contains(titles, e.Title) })
+			n.Ties = slices.DeleteFunc(n.Ties,
+				func(r knot) bool { return slices.Contains(titles, r.Source) || slices.Contains(titles, r.Target) })
+		}),
+		"show_all": show(func(page, map[string]any) bool { return true }),
+		"look_for": show(func(e page, args map[string]any) bool {
+			all := strings.ToLower(e.Title + "\n" + e.Kind + "\n" + strings.Join(e.Facts, "\n"))
+			return strings.Contains(all, strings.ToLower(args["text"].(string)))
+		}),
+		"open_entries": show(func(e page, args map[string]any) bool {
+			return slices.Contains(args["titles"].([]any), any(e.Title))
+		}),
+	}
+	return list
+}
+
+// Over a store of notes all tasks are of programs: of many kinds, half of several calls, each of which passes its own
+// checks, where an agent that leaves all as it is fails those that ask for a change.
+func TestProgramsOverAGraph(t *testing.T) {
+	s := newShop(t)
+	tools := noteTools(s)
+	o := optionsOf(s)
+	o.N, o.Asked = 60, 0.8
+	made := run(t, s, tools, o)
+	if n := len(made.Scenarios); n < 54 {
+		t.Fatalf("%d scenarios, of 60 wanted\n%v", n, made.Report.Rows())
+	}
+	kinds, used, several := map[string]bool{}, map[string]bool{}, 0
+	trial := checktest.Trial{Tools: s}
+	for i := range made.Scenarios {
+		x := &made.Scenarios[i]
+		kinds[x.Tags[0]] = true
+		for _, g := range x.Gold {
+			used[g.Name] = true
+		}
+		if len(x.Gold) > 1 {
+			several++
+		}
+		found, err := trial.Row(t.Context(), x)
+		if err != nil || len(found) > 0 {
+			t.Errorf("%s (%s): %v %v", x.ID, x.Task, found, err)
+		}
+	}
+	if len(kinds) < 12 || len(used) != len(tools) || several < 20 {
+		t.Errorf("%d kinds, %d of %d tools, %d of several calls", len(kinds), len(used), len(tools), several)
+	}
+}

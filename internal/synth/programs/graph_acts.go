@@ -1,0 +1,423 @@
+package programs
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Kinds of programs that only graphs have.
+const (
+	noteOne  = "note"      // add, remove or replace a note
+	noteMany = "note_all"  // one note on all that match
+	noteIf   = "note_if"   // a note, where nothing matches
+	relink   = "relink"    // another end of a relation
+	takeOver = "take_over" // all relations of one thing go to another
+	rename   = "rename"
+)
+
+// GraphShares are how often each kind is drawn over a graph, in parts.
+func GraphShares() map[string]int {
+	shares := maps.Clone(Shares())
+	maps.Copy(shares, map[string]int{Insert: 8, List: 12, Several: 10, Remove: 5,
+		noteOne: 10, noteMany: 5, noteIf: 4, relink: 9, takeOver: 3, rename: 3})
+	return shares
+}
+
+// GraphProgram is a program over a graph: what it changes there, and what somebody looks at first who has not seen it.
+type GraphProgram struct {
+	*Program
+	Edits []Edit
+	Named []string // things that are looked for by their names
+	Types []string // whose things are all looked at
+}
+
+// Draw draws a program of a kind, nil where the graph has none.
+func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
+	for range tries {
+		g := &GraphProgram{}
+		d := &drawer{r: r, w: gt.World}
+		switch kind {
+		case noteOne:
+			g = gt.noteOne(d)
+		case noteMany:
+			g = gt.noteMany(d)
+		case noteIf:
+			g = gt.noteIf(d)
+		case relink:
+			g = gt.relink(d)
+		case takeOver:
+			g = gt.takeOver(d)
+		case rename:
+			g = gt.rename(d)
+		default:
+			if g.Program = Draw(r, gt.World, kind); g.Program == nil {
+				return nil
+			}
+			var ok bool
+			if g.Edits, ok = gt.Edits(g.Program); !ok {
+				continue
+			}
+			if !gt.finds(g) {
+				continue
+			}
+		}
+		if g == nil {
+			continue
+		}
+		if _, ok := gt.Graph.Apply(g.Edits); ok {
+			return g
+		}
+	}
+	return nil
+}
+
+// finds says what is looked at first; false where what the request names cannot be found by that.
+func (gt *GraphTables) finds(g *GraphProgram) bool {
+	g.Named = slices.Clone(g.through)
+	if g.Program.near {
+		return true
+	}
+	for p := g.Program; p != nil; p = p.then {
+		named := false
+		for _, slot := range []string{"x", "y"} {
+			said := strings.TrimPrefix(p.slots[slot], "the ")
+			if said == "" || slot == "y" && p.pattern == "move_all" {
+				continue
+			}
+			if name := gt.name(said, p.Tables); name != "" {
+				named = true
+				g.Named = append(g.Named, name)
+			} else if slot == "x" && (p.pattern == "insert" || p.pattern == "add_unless") {
+				continue
+			} else {
+				return false
+			}
+		}
+		if named && p.pattern != "add_unless" {
+			if p.pattern == "join" {
+				g.Named = append(g.Named, gt.referred(g.Named[len(g.Named)-1])...)
+			}
+			if !strings.HasPrefix(p.pattern, "compare_") {
+				continue
+			}
+		}
+		for i, t := range p.Tables {
+			if i > 0 && p.shownByRelations(t) {
+				continue
+			}
+			if kind := gt.types[t]; kind != "" && !slices.Contains(g.Types, kind) {
+				g.Types = append(g.Types, kind)
+			}
+		}
+	}
+	return true
+}
+
+// shownByRelations reports whether all that a program needs of the things of a table are their names, which the
+// relations of others show.
+func (p *Program) shownByRelations(t *Table) bool {
+	q := p.query
+	if q == nil {
+		return slices.Contains([]string{"insert", "add_unless", "missing", "unrelated", "most", "remove_unrelated"},
+			p.pattern)
+	}
+	of := func(column, of int) bool { return of >= 0 && q.Table.Columns[column].Ref == t }
+	return q.Table != t && !of(q.Column, q.Of) &&
+		!slices.ContainsFunc(q.Where, func(c Cond) bool { return of(c.Column, c.Of) })
+}
+
+// name is the one thing that is meant by a name or a part of it; "" where none is, or several are.
+func (gt *GraphTables) name(said string, tables []*Table) (name string) {
+	for _, t := range tables {
+		if t.Label != t.Key || gt.types[t] == "" {
+			continue
+		}
+		for _, row := range t.Rows {
+			switch has := Show(row[0]); {
+			case strings.EqualFold(has, said):
+				return has
+			case !strings.Contains(strings.ToLower(has), strings.ToLower(said)):
+			case name != "" && name != has:
+				return ""
+			default:
+				name = has
+			}
+		}
+	}
+	return name
+}
+
+// referred are the things that one refers to.
+func (gt *GraphTables) referred(name string) (names []string) {
+	for _, t := range gt.World.Tables {
+		row := t.byKey(name)
+		if row == nil || t.Link != "" {
+			continue
+		}
+		for i, c := range t.Columns {
+			if c.Ref != nil && row[i] != nil {
+				names = append(names, Show(row[i]))
+			}
+		}
+	}
+	return names
+}
+
+// thing draws a thing of a table with a name that no other has.
+func (gt *GraphTables) thing(d *drawer) (t *Table, row []any) {
+	if t = d.table(); t == nil {
+		return nil, nil
+	}
+	return t, d.sole(t)
+}
+
+// remark draws a note for a thing that has it not: one that others of its kind have, or a new one.
+func (gt *GraphTables) remark(d *drawer, t *Table) string {
+	if d.r.IntN(2) == 0 {
+		for i, c := range t.Columns {
+			if c.Note && d.r.IntN(2) == 0 {
+				return gt.sources[t][i].note
+			}
+		}
+	}
+	if t.One == "person" || t.people() && t.One != "client" && t.One != "customer" {
+		return lowerFirst(Fact(d.r))
+	}
+	day := []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
+	month := []string{"January", "March", "April", "June", "August", "September", "November"}
+	return pick(d.r, []string{
+		"checked in " + pick(d.r, month), "to be checked by " + pick(d.r, day), "waiting for an answer",
+		"needs a second look", "ordered in " + pick(d.r, month), "ask again on " + pick(d.r, day), "much praised",
+		"only until " + pick(d.r, month), "recently changed",
+		"to be discussed on " + pick(d.r, day), "paid for until " + pick(d.r, month), "keep an eye on it",
+		"not before " + pick(d.r, month), "new since " + pick(d.r, month),
+	})
+}
+
+func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }
+
+// said are the slots of a thing: its whole name, or a part of it that names no other.
+func (gt *GraphTables) said(d *drawer, t *Table, row []any) map[string]string {
+	slots := about(t)
+	slots["x"], _ = d.naming(t, row)
+	if gt.name(strings.TrimPrefix(slots["x"], "the "), []*Table{t}) != Show(row[0]) {
+		slots["x"] = Show(row[0])
+	}
+	return slots
+}
+
+func (gt *GraphTables) noteOne(d *drawer) *GraphProgram {
+	t, row := gt.thing(d)
+	if row == nil {
+		return nil
+	}
+	name := Show(row[0])
+	slots := gt.said(d, t, row)
+	slots["v"] = gt.remark(d, t)
+	has := gt.Graph.Thing(name).Notes
+	g := &GraphProgram{Named: []string{name}}
+	switch n := d.r.IntN(10); {
+	case n < 4 || len(has) == 0:
+		g.Program = &Program{Kind: Set, pattern: "append", slots: slots}
+		g.Edits = []Edit{note(AddNote, name, slots["v"])}
+	case n < 7:
+		slots["v"] = pick(d.r, has)
+		g.Program = &Program{Kind: Remove, pattern: "unappend", slots: slots}
+		g.Edits = []Edit{note(RemoveNote, name, slots["v"])}
+	default:
+		slots["old"] = pick(d.r, has)
+		if f, v, ok := formOf(slots["old"]); ok {
+			if other := likeValue(d.r, v); other != v {
+				slots["v"] = f.before + other + f.after
+			}
+		}
+		g.Program = &Program{Kind: Set, pattern: "note_replace", slots: slots}
+		g.Edits = []Edit{note(RemoveNote, name, slots["old"]), note(AddNote, name, slots["v"])}
+	}
+	return g
+}
+
+// likeValue is another value of the form of one: of a number with other digits. What has none stays as it is.
+func likeValue(r *rand.Rand, value string) string {
+	digits := []byte(value)
+	for i := len(digits) - 1; i >= 0; i-- {
+		if digits[i] >= '0' && digits[i] <= '9' && (len(value) != 10 || i == 9) {
+			digits[i] = '1' + byte(r.IntN(8))
+			break
+		}
+	}
+	return string(digits)
+}
+
+func (gt *GraphTables) noteMany(d *drawer) *GraphProgram {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	c, phrase, ok := d.condition(t, t.Label)
+	rows := t.rows([]Cond{c})
+	v := gt.remark(d, t)
+	if !ok || len(rows) < 2 || len(rows) > mostChanged || v == phrase {
+		return nil
+	}
+	slots := d.about(t)
+	slots["filter"], slots["v"] = phrase, v
+	q := d.those(t, []Cond{c})
+	g := &GraphProgram{Program: &Program{Kind: SetAll, pattern: "note_all", slots: slots, query: &q, Tables: q.tables(),
+		through: d.through}}
+	for _, row := range rows {
+		g.Edits = append(g.Edits, note(AddNote, Show(row[0]), v))
+	}
+	if !gt.finds(g) {
+		return nil
+	}
+	return g
+}
+
+// noteIf adds a note to a thing where nothing meets a condition, and leaves all as it is where something does.
+func (gt *GraphTables) noteIf(d *drawer) *GraphProgram {
+	t := d.table()
+	to, row := gt.thing(d)
+	if t == nil || row == nil {
+		return nil
+	}
+	where, phrases := []Cond{}, ""
+	for range 2 {
+		c, phrase, ok := d.condition(t, t.Label)
+		if !ok || phrase == "" || slices.ContainsFunc(where, func(o Cond) bool { return o.Column == c.Column }) {
+			return nil
+		}
+		where, phrases = append(where, c), strings.TrimPrefix(phrases+" and "+phrase, " and ")
+	}
+	found := t.rows(where)
+	if len(found) > 0 && d.r.IntN(2) == 0 {
+		return nil
+	}
+	q := d.those(t, where)
+	slots := d.about(t)
+	slots["filter"], slots["x"], slots["v"] = phrases, Show(row[0]), gt.remark(d, to)
+	p := &Program{Kind: ActIf, pattern: "note_if", slots: slots, query: &q, Tables: append(q.tables(), to),
+		through: d.through}
+	g := &GraphProgram{Program: p}
+	if len(found) == 0 {
+		g.Edits = []Edit{note(AddNote, slots["x"], slots["v"])}
+	} else {
+		p.Answer = Answer{Form: "left", Values: []string{"Nothing was changed: " +
+			enumerate(labels(t, found[:min(3, len(found))])) + map[bool]string{true: " is",
+			false: " are"}[len(found) == 1] +
+			" there."}}
+	}
+	g.Named, g.Types = append(slices.Clone(d.through), slots["x"]), []string{gt.types[t]}
+	for _, o := range q.tables() {
+		if kind := gt.types[o]; kind != "" && !slices.Contains(g.Types, kind) {
+			g.Types = append(g.Types, kind)
+		}
+	}
+	return g
+}
+
+// relink gives a relation another end.
+func (gt *GraphTables) relink(d *drawer) *GraphProgram {
+	if len(gt.Graph.Relations) == 0 {
+		return nil
+	}
+	old := pick(d.r, gt.Graph.Relations)
+	now := old
+	slots := map[string]string{"x": old.From, "y": old.To, "rel": verbalOf(old.Type).said()}
+	from, to := gt.Graph.Thing(old.From), gt.Graph.Thing(old.To)
+	if from == nil || to == nil || !verbalOf(old.Type).sayable() {
+		return nil
+	}
+	pattern := "edge_swap"
+	if d.r.IntN(2) == 0 {
+		now.From = gt.another(d, from)
+		slots["v"] = now.From
+	} else {
+		pattern, now.To = "edge_retarget", gt.another(d, to)
+		slots["v"] = now.To
+	}
+	if now.From == now.To || slots["v"] == "" || slices.Contains(gt.Graph.Relations, now) {
+		return nil
+	}
+	return &GraphProgram{
+		Program: &Program{Kind: Correct, pattern: pattern, slots: slots},
+		Edits: []Edit{relate(RemoveRelation, old.From, old.To, old.Type),
+			relate(AddRelation, now.From, now.To, now.Type)},
+		Named: []string{old.From, slots["v"]},
+	}
+}
+
+// another draws the name of another thing of the same type; "" where there is none.
+func (gt *GraphTables) another(d *drawer, t *Thing) string {
+	var names []string
+	for _, o := range gt.Graph.Things {
+		if o.Type == t.Type && o.Name != t.Name {
+			names = append(names, o.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return pick(d.r, names)
+}
+
+// takeOver moves all relations of a type that lead from one thing to another thing, which at times then goes.
+func (gt *GraphTables) takeOver(d *drawer) *GraphProgram {
+	if len(gt.Graph.Relations) == 0 {
+		return nil
+	}
+	one := pick(d.r, gt.Graph.Relations)
+	from := gt.Graph.Thing(one.From)
+	if from == nil || verbalOf(one.Type).noun != "" || !verbalOf(one.Type).sayable() {
+		return nil
+	}
+	to := gt.another(d, from)
+	g := &GraphProgram{Named: []string{from.Name, to}}
+	for _, r := range gt.Graph.Relations {
+		if r.From != from.Name || r.Type != one.Type {
+			continue
+		}
+		if to == "" || r.To == to || slices.Contains(gt.Graph.Relations, Relation{to, r.To, r.Type}) {
+			return nil
+		}
+		g.Edits = append(g.Edits, relate(RemoveRelation, r.From, r.To, r.Type), relate(AddRelation, to, r.To, r.Type))
+	}
+	if len(g.Edits) < 4 || len(g.Edits) > 2*mostChanged {
+		return nil
+	}
+	g.Edits = ordered(g.Edits)
+	g.Program = &Program{Kind: SetAll, pattern: "take_over",
+		slots: map[string]string{"x": from.Name, "v": to, "rel": verbalOf(one.Type).said()}}
+	return g
+}
+
+// rename makes a thing anew under another name, with its notes and relations, and removes the old one.
+func (gt *GraphTables) rename(d *drawer) *GraphProgram {
+	t, row := gt.thing(d)
+	if row == nil {
+		return nil
+	}
+	old := gt.Graph.Thing(Show(row[0]))
+	name, ok := d.fresh(t).(string)
+	if !ok || gt.Graph.Thing(name) != nil {
+		return nil
+	}
+	g := &GraphProgram{Named: []string{old.Name}, Edits: []Edit{
+		{Do: AddThing, Thing: Thing{name, old.Type, old.Notes}}}}
+	for _, r := range gt.Graph.Relations {
+		switch old.Name {
+		case r.From:
+			g.Edits = append(g.Edits, relate(AddRelation, name, r.To, r.Type))
+		case r.To:
+			g.Edits = append(g.Edits, relate(AddRelation, r.From, name, r.Type))
+		}
+	}
+	g.Edits = append(g.Edits, Edit{Do: RemoveThing, Thing: Thing{Name: old.Name}})
+	if len(g.Edits) > mostChanged {
+		return nil
+	}
+	g.Program = &Program{Kind: Set, pattern: "rename", slots: map[string]string{"x": old.Name, "v": name}}
+	return g
+}

@@ -1,0 +1,217 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+)
+
+// What an edit does to a graph.
+const (
+	AddThing       = "add thing"
+	RemoveThing    = "remove thing" // and its relations
+	AddNote        = "add note"
+	RemoveNote     = "remove note"
+	AddRelation    = "add relation"
+	RemoveRelation = "remove relation"
+)
+
+// Edit is one change of a graph.
+type Edit struct {
+	Do       string
+	Thing    Thing // the new one, or one with the name and the note
+	Relation Relation
+}
+
+func note(do, name, text string) Edit {
+	return Edit{Do: do, Thing: Thing{Name: name, Notes: []string{text}}}
+}
+
+func relate(do, from, to, kind string) Edit { return Edit{Do: do, Relation: Relation{from, to, kind}} }
+
+// Apply makes edits; ok is false where one does not fit: what is to be removed is not there, or what is added is.
+func (g Graph) Apply(edits []Edit) (after Graph, ok bool) {
+	after = g.Clone()
+	for _, e := range edits {
+		t := after.Thing(e.Thing.Name)
+		at := slices.Index(after.Relations, e.Relation)
+		switch e.Do {
+		case AddThing:
+			if t != nil {
+				return after, false
+			}
+			after.Things = append(after.Things, Thing{e.Thing.Name, e.Thing.Type, slices.Clone(e.Thing.Notes)})
+		case RemoveThing:
+			if t == nil {
+				return after, false
+			}
+			after.Things = slices.DeleteFunc(after.Things, func(o Thing) bool { return o.Name == e.Thing.Name })
+			after.Relations = slices.DeleteFunc(after.Relations,
+				func(r Relation) bool { return r.From == e.Thing.Name || r.To == e.Thing.Name })
+		case AddNote:
+			if t == nil || slices.Contains(t.Notes, e.Thing.Notes[0]) {
+				return after, false
+			}
+			t.Notes = append(t.Notes, e.Thing.Notes[0])
+		case RemoveNote:
+			if t == nil || !slices.Contains(t.Notes, e.Thing.Notes[0]) {
+				return after, false
+			}
+			t.Notes = slices.DeleteFunc(t.Notes, func(n string) bool { return n == e.Thing.Notes[0] })
+		case AddRelation:
+			if at >= 0 || after.Thing(e.Relation.From) == nil || after.Thing(e.Relation.To) == nil {
+				return after, false
+			}
+			after.Relations = append(after.Relations, e.Relation)
+		case RemoveRelation:
+			if at < 0 {
+				return after, false
+			}
+			after.Relations = slices.Delete(after.Relations, at, at+1)
+		}
+	}
+	return after, true
+}
+
+// ordered are edits in the order in which people make them: what goes with a thing before the thing itself goes, and
+// behind one that comes.
+func ordered(edits []Edit) (list []Edit) {
+	for _, do := range []string{AddThing, RemoveNote, AddNote, RemoveRelation, AddRelation, RemoveThing} {
+		for _, e := range edits {
+			if e.Do == do {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// Edits are what the statements of a program come to in the graph; ok is false where that cannot be said.
+func (gt *GraphTables) Edits(p *Program) (edits []Edit, ok bool) {
+	if !p.Changes() {
+		return nil, true
+	}
+	after, err := gt.World.After(p)
+	if err != nil {
+		return nil, false
+	}
+	for k, t := range gt.World.Tables {
+		for i, row := range t.Rows {
+			now, kept := after[k][int64(i)+1]
+			if edits, ok = gt.changed(edits, t, row, now, kept); !ok {
+				return nil, false
+			}
+		}
+		for n := int64(len(t.Rows)) + 1; after[k][n] != nil; n++ {
+			edits = gt.added(edits, t, after[k][n])
+		}
+	}
+	gone := map[string]bool{}
+	for _, e := range edits {
+		if e.Do == RemoveThing {
+			gone[e.Thing.Name] = true
+		}
+	}
+	edits = slices.DeleteFunc(edits, func(e Edit) bool { // it goes with the thing
+		return e.Do == RemoveRelation && (gone[e.Relation.From] || gone[e.Relation.To])
+	})
+	return ordered(edits), len(edits) > 0
+}
+
+func (gt *GraphTables) changed(edits []Edit, t *Table, row, now []any, kept bool) ([]Edit, bool) {
+	name := Show(row[0])
+	if t.Link != "" {
+		if !kept {
+			return append(edits, relate(RemoveRelation, Show(row[1]), Show(row[2]), gt.sources[t][1].relation)), true
+		}
+		return edits, slices.EqualFunc(row, now, equal)
+	}
+	if !kept {
+		return append(edits, Edit{Do: RemoveThing, Thing: Thing{Name: name}}), true
+	}
+	for i, s := range gt.sources[t] {
+		if equal(row[i], now[i]) {
+			continue
+		}
+		switch {
+		case i == 0:
+			return edits, false
+		case s.note != "":
+			edits = append(edits,
+				note(map[bool]string{true: AddNote, false: RemoveNote}[equal(now[i], int64(1))], name, s.note))
+			continue
+		}
+		if row[i] != nil {
+			edits = append(edits, s.edit(false, name, row[i]))
+		}
+		if now[i] != nil {
+			edits = append(edits, s.edit(true, name, now[i]))
+		}
+	}
+	return edits, true
+}
+
+// edit adds a value to what a thing says, or takes it away.
+func (s source) edit(add bool, name string, v any) Edit {
+	if s.relation != "" {
+		return relate(map[bool]string{true: AddRelation, false: RemoveRelation}[add], name, Show(v), s.relation)
+	}
+	return note(map[bool]string{true: AddNote, false: RemoveNote}[add], name, s.value(v))
+}
+
+func (gt *GraphTables) added(edits []Edit, t *Table, row []any) []Edit {
+	if t.Link != "" {
+		return append(edits, relate(AddRelation, Show(row[1]), Show(row[2]), gt.sources[t][1].relation))
+	}
+	thing := Thing{Name: Show(row[0]), Type: gt.types[t]}
+	var more []Edit
+	for i, s := range gt.sources[t] {
+		switch {
+		case i == 0 || row[i] == nil:
+		case s.note != "":
+			if equal(row[i], int64(1)) {
+				thing.Notes = append(thing.Notes, s.note)
+			}
+		case s.relation != "":
+			more = append(more, s.edit(true, thing.Name, row[i]))
+		default:
+			thing.Notes = append(thing.Notes, s.value(row[i]))
+		}
+	}
+	return append(append(edits, Edit{Do: AddThing, Thing: thing}), more...)
+}
+
+// TypeOf is the type of the things of a table; "" of one of links.
+func (gt *GraphTables) TypeOf(t *Table) string { return gt.types[t] }
+
+// Through are the names of the things by whose relations a program finds others, and of those that it names.
+func (p *Program) Through() []string { return p.through }
+
+// Making are the edits that make a graph of nothing.
+func (g Graph) Making() (edits []Edit) {
+	for _, t := range g.Things {
+		edits = append(edits, Edit{Do: AddThing, Thing: t})
+	}
+	for _, r := range g.Relations {
+		edits = append(edits, Edit{Do: AddRelation, Relation: r})
+	}
+	return edits
+}
+
+// Equal reports whether two graphs hold the same, in whatever order.
+func (g Graph) Equal(o Graph) bool {
+	sorted := func(g Graph) (things, relations []string) {
+		for _, t := range g.Things {
+			notes := slices.Sorted(slices.Values(t.Notes))
+			things = append(things, strings.Join(append([]string{t.Name, t.Type}, notes...), "\x00"))
+		}
+		for _, r := range g.Relations {
+			relations = append(relations, r.From+"\x00"+r.To+"\x00"+r.Type)
+		}
+		slices.Sort(things)
+		slices.Sort(relations)
+		return things, relations
+	}
+	things, relations := sorted(g)
+	others, also := sorted(o)
+	return slices.Equal(things, others) && slices.Equal(relations, also)
+}
