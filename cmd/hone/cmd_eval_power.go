@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/eval"
-	"hone/internal/job/settings"
+	"hone/internal/job"
 )
 
 func newEvalPower(a *app) *cobra.Command {
@@ -51,7 +51,7 @@ Flags say them too. Nothing is run.`,
 		if err != nil {
 			return err
 		}
-		told, err := p.Tell(path, settings.IntervalsOf(cfg).Level)
+		told, err := p.Tell(path, job.IntervalsOf(cfg).Level)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"hone/internal/eval"
 	"hone/internal/eval/stats"
 	"hone/internal/host"
-	"hone/internal/job/settings"
+	"hone/internal/job"
 	"hone/internal/report/runview"
 )
 
@@ -86,7 +86,7 @@ func TestConfidence(t *testing.T) {
 	width := func(confidence float64) (rate, difference float64) {
 		c := config.Default()
 		c.Eval.Confidence = confidence
-		r := stats.Comparison{Bootstrap: settings.IntervalsOf(c),
+		r := stats.Comparison{Bootstrap: job.IntervalsOf(c),
 			Systems: []stats.System{{Name: "base", Rows: rows(4)}, {Name: "model", Rows: rows(10)}}}.Results()
 		return *r.Systems["model"].High - *r.Systems["model"].Low, r.Deltas[0].First.High - r.Deltas[0].First.Low
 	}

@@ -28,10 +28,10 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/job/agent"
 	"hone/internal/job/episodes"
 	"hone/internal/job/scoring"
-	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
@@ -483,13 +483,13 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		{"grpo.staleness", func() int {
 			c := config.Default()
 			c.GRPO.Staleness = 1
-			return added[*recipe.Overlap](settings.GRPOOf(c, 0)).Staleness
+			return added[*recipe.Overlap](job.GRPOOf(c, 0)).Staleness
 		}(), 1},
 		{"grpo.distillation.weight", taught.Weight, 0.25}, {"grpo.distillation.until", taught.Until, 0.75},
 		{"grpo.keep_tokens", func() int {
 			c := config.Default()
 			c.GRPO.KeepTokens = 5
-			return added[*recipe.TokenRecord](settings.GRPOOf(c, 0)).Every
+			return added[*recipe.TokenRecord](job.GRPOOf(c, 0)).Every
 		}(), 5},
 		{"rewards.rating", func() float64 {
 			s, _ := scoring.ScorerOf(a.Host, config.Rewards{Rating: 21}, nil)

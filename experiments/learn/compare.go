@@ -25,7 +25,6 @@ import (
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/job/scoring"
-	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -298,7 +297,7 @@ func (d experiment) mainOf(arms []string) string {
 	case len(arms) > 0:
 		return arms[0]
 	}
-	return settings.SFTOf(d.c).Stage
+	return job.SFTOf(d.c).Stage
 }
 
 // comparison is one in an open environment.
@@ -386,7 +385,7 @@ func (s comparison) arm(ctx context.Context, name string) (err error) {
 	grpo := demo.PipelineOf(s.c, s.episodes.MaxMismatch()).GRPO
 	sampled := func() recipe.Runner { return s.track.Rollouts(s.episodes.Rollouts(s.c.Rollout.Temperature)) }
 	steps := supervisedSteps(s.c)
-	optimizer := settings.OptimizerOf(s.c.SFT.Optimizer)
+	optimizer := job.OptimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.kept.SFTRate
 	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps,
 		CheckpointEvery: 100, Seed: s.c.Seed}

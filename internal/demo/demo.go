@@ -20,7 +20,6 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
-	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -210,7 +209,7 @@ func (d demo) run(ctx context.Context) (err error) {
 
 // PipelineOf are the stages of a configuration, SFT with a checkpoint every few steps.
 func PipelineOf(c config.Config, maxMismatch float64) recipe.Pipeline {
-	p := recipe.Pipeline{SFT: settings.SFTOf(c), GRPO: settings.GRPOOf(c, maxMismatch)}
+	p := recipe.Pipeline{SFT: job.SFTOf(c), GRPO: job.GRPOOf(c, maxMismatch)}
 	p.SFT.CheckpointEvery = 5
 	return p
 }

@@ -16,7 +16,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/job/settings"
 	"hone/internal/run"
 )
 
@@ -26,11 +25,11 @@ func TestPipeline(t *testing.T) {
 	c.Seed, c.SFT.Epochs, c.GRPO.Steps, c.GRPO.ClipHigh, c.GRPO.Optimizer.Epsilon, c.Rollout.Temperature =
 		7, 5, 11, 0.31, 0.0017, 0.71
 	got := PipelineOf(c, 0.5)
-	sft := settings.SFTOf(c)
+	sft := job.SFTOf(c)
 	if sft.CheckpointEvery = got.SFT.CheckpointEvery; !reflect.DeepEqual(got.SFT, sft) || got.SFT.CheckpointEvery != 5 {
 		t.Errorf("%+v, want %+v", got.SFT, sft)
 	}
-	if want := settings.GRPOOf(c, 0.5); !reflect.DeepEqual(got.GRPO, want) || got.GRPO.MaxMismatch != 0.5 {
+	if want := job.GRPOOf(c, 0.5); !reflect.DeepEqual(got.GRPO, want) || got.GRPO.MaxMismatch != 0.5 {
 		t.Errorf("%+v, want %+v", got.GRPO, want)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/job/settings"
 )
 
 // Known is a difference that an evaluation stopped early on, by its confidence sequence. The intervals for a fixed
@@ -87,7 +86,7 @@ func (b *bench) differences(systems []*measuring) (all []Known, enough bool) {
 	order, n := b.order(), len(systems)
 	// All pairs of the evaluation share the chance to miss, also those of a system that is given up on the way: how it
 	// went must not change what the others are held to.
-	intervals := settings.IntervalsOf(b.Config).Jointly(n * (n - 1) / 2)
+	intervals := job.IntervalsOf(b.Config).Jointly(n * (n - 1) / 2)
 	enough = true
 	for i := range systems {
 		for k := range i {

@@ -16,7 +16,6 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
-	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -45,7 +44,7 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	if err := b.begin(); err != nil {
 		return nil, err
 	}
-	out := &Evaluated{Comparison: stats.Comparison{Bootstrap: settings.IntervalsOf(b.Config)}, Reused: map[string]int{},
+	out := &Evaluated{Comparison: stats.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{},
 		mayStop: b.Config.Eval.StopEarly > 0}
 	b.Opens(out.Bootstrap)
 	out.Drawn, out.DrawnFrom = b.Kept.Evaluation.SampleText(len(b.tasks), b.Config.Seed), b.Kept.Evaluation.DrawnFrom

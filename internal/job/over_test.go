@@ -12,7 +12,6 @@ import (
 	"hone/internal/job/dpo"
 	"hone/internal/job/grpo"
 	"hone/internal/job/journal"
-	"hone/internal/job/settings"
 	"hone/internal/job/sft"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -47,8 +46,8 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 				{Name: "sft", Finished: job.HasAdapter, Resume: sft.Resume},
 				{Name: "dpo", Finished: job.HasAdapter, Resume: dpo.Resume},
 			}}
-			stage := map[string]string{"train": settings.GRPOStage, "sft": settings.SFTStage,
-				"dpo": settings.DPOStage}[c.verb]
+			stage := map[string]string{"train": job.GRPOStage, "sft": job.SFTStage,
+				"dpo": job.DPOStage}[c.verb]
 			j := &job.Job{Env: e, Verb: c.verb, Path: "out", Config: config.Default(), Kept: job.Kept{MCPGiven: true}}
 			if err := j.Begin(); err != nil {
 				t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/job/records"
-	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
@@ -264,7 +263,7 @@ func mean(rows []metrics.Row, name string) (x float64, n int, ok bool) {
 func (c *Cards) measure(l *run.Ledger, series []metrics.Row, of config.Config) (err error) {
 	rewards := stats.Metric{Name: "reward", Of: func(r stats.Row) (float64, float64) { return r.Reward, 1 }}
 	if c.MainStage == "grpo" && c.Done > 0 {
-		if c.Reward, err = estimate(l, c.MainStage, c.Done-1, rewards, settings.IntervalsOf(of)); err != nil {
+		if c.Reward, err = estimate(l, c.MainStage, c.Done-1, rewards, job.IntervalsOf(of)); err != nil {
 			return err
 		}
 	}
@@ -272,7 +271,7 @@ func (c *Cards) measure(l *run.Ledger, series []metrics.Row, of config.Config) (
 	if len(held) == 0 {
 		return nil
 	}
-	c.HeldOut, err = estimate(l, recipe.ValidationStage, held[0].Step, stats.Completion(), settings.IntervalsOf(of))
+	c.HeldOut, err = estimate(l, recipe.ValidationStage, held[0].Step, stats.Completion(), job.IntervalsOf(of))
 	return err
 }
 

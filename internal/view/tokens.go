@@ -13,7 +13,6 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
 	"hone/internal/job/records"
-	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -224,7 +223,7 @@ func (f *followed) learntAt(step int) (learnt, error) {
 			return nil, err
 		}
 		out := learnt{}
-		advantages := settings.GRPOOf(c, 0).Advantage.Of(batch.Compare(groups).Groups)
+		advantages := job.GRPOOf(c, 0).Advantage.Of(batch.Compare(groups).Groups)
 		for i := range groups {
 			if len(names[i]) < 2 { // nothing to compare
 				continue

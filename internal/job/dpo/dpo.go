@@ -16,7 +16,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/inputs"
 	"hone/internal/job/journal"
-	"hone/internal/job/settings"
 	"hone/internal/job/sft"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
@@ -29,7 +28,7 @@ import (
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "dpo", Path: path, Kept: b.Flags}
 	defer j.Close()
-	if over, err := j.Over(b, settings.DPOStage, "final",
+	if over, err := j.Over(b, job.DPOStage, "final",
 		func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}
@@ -52,7 +51,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a sft.Asked) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "no pairs to learn from",
 			Next: "name a file with --data; hone curate export --to pairs makes one of traces"}
 	}
-	if err := basemodel.CheckAway(c, settings.DPOStage, a.Adapter, 0); err != nil {
+	if err := basemodel.CheckAway(c, job.DPOStage, a.Adapter, 0); err != nil {
 		return err
 	}
 	if err := e.Free(a.Output); err != nil {
@@ -121,13 +120,13 @@ func resolve(j *job.Job, p inputs.Pairs) (l plan, err error) {
 	if len(measurable) == 0 && len(p.Validation) > 0 {
 		j.Say("note: no pair of the split validation fits model.context, so none is measured on")
 	}
-	h := inputs.Holding[rendered]{Stage: settings.DPOStage, One: "pair", Share: c.DPO.Validation,
+	h := inputs.Holding[rendered]{Stage: job.DPOStage, One: "pair", Share: c.DPO.Validation,
 		Patience: c.DPO.Patience, Seed: c.Seed, Row: func(x rendered) dataset.Row { return x.task }}
 	learnt, held, err := h.Part(j.Host, usable, measurable)
 	if err != nil {
 		return l, err
 	}
-	l.stage = settings.DPOOf(c)
+	l.stage = job.DPOOf(c)
 	l.pairs, l.Sequences = sidesOf(learnt)
 	l.stage.Held, l.Held = sidesOf(held)
 	var steps []batch.Batch
@@ -191,7 +190,7 @@ func rehearse(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 		return err
 	}
 	defer l.Close()
-	if err := l.Rehearse(ctx, j, settings.DPOStage); err != nil {
+	if err := l.Rehearse(ctx, j, job.DPOStage); err != nil {
 		return err
 	}
 	j.Say("would take %s over %s in %s", fault.Count(l.stage.SFT.NumSteps(len(l.pairs)), "step"),

@@ -21,9 +21,9 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/job/agent"
 	"hone/internal/job/scoring"
-	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -235,7 +235,7 @@ func (l *Episodes) Parity(c config.Config, tasks []scenario.Scenario) (*recipe.P
 // Criteria tell success by the scenarios' own checks. learnt is what the policy was trained with, nil where that is not
 // known.
 func (l *Episodes) Criteria(byID map[string]*scenario.Scenario, learnt *stats.Learnt) stats.Criteria {
-	known := settings.KnownFacts(l.Catalog)
+	known := job.KnownFacts(l.Catalog)
 	known.Learnt = learnt
 	return stats.ByChecks(byID, l.Scorer.Defaults, known)
 }

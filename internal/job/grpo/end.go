@@ -11,14 +11,13 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
-	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/report"
 )
 
 // sayNext tells where the adapter is and what can be done with it. It is an error where nothing was learnt.
 func sayNext(j *job.Job, final string) error {
-	if err := unlearnt(j, settings.GRPOStage, final); err != nil {
+	if err := unlearnt(j, job.GRPOStage, final); err != nil {
 		return err
 	}
 	j.Say("adapter: %s", final)

@@ -15,7 +15,6 @@ import (
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/job/scoring"
-	"hone/internal/job/settings"
 	"hone/internal/mcp/scan"
 	"hone/internal/report"
 	"hone/internal/run/metrics"
@@ -55,7 +54,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 			Next:  "set rollout.temperature above 0, such as 1; eval.temperature is that of evaluations",
 		}
 	}
-	if err := basemodel.CheckAway(c, settings.GRPOStage, a.Adapter, a.NumGPUs); err != nil {
+	if err := basemodel.CheckAway(c, job.GRPOStage, a.Adapter, a.NumGPUs); err != nil {
 		return err
 	}
 	if err := e.Free(a.Output); err != nil {
@@ -100,7 +99,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "train", Path: path, Kept: b.Flags}
 	defer j.Close()
-	if over, err := j.Over(b, settings.GRPOStage, report.ResultsFile,
+	if over, err := j.Over(b, job.GRPOStage, report.ResultsFile,
 		func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}
@@ -164,7 +163,7 @@ func learn(ctx context.Context, j *job.Job, list []scenario.Scenario, from tools
 	}
 	c := j.Config
 	tasks := scenario.OfSplit(list, scenario.Train)
-	grpo := settings.GRPOOf(c, l.MaxMismatch())
+	grpo := job.GRPOOf(c, l.MaxMismatch())
 	records.TokensIn(j.Path).Take(grpo.Additions)
 	if grpo.Parity, err = l.Parity(c, tasks); err != nil {
 		return err

@@ -16,7 +16,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/grade"
 	"hone/internal/job"
-	"hone/internal/job/settings"
 	"hone/internal/mcp"
 	"hone/internal/report"
 	"hone/internal/report/evallog"
@@ -57,7 +56,7 @@ func pageOf(path string, evaluated bool) (report.Page, error) {
 		return report.Page{}, err
 	}
 	from := report.Source{Evaluated: evaluated, Ratings: ratings, Scenarios: ScenariosOf(path), Defaults: defaults,
-		Bootstrap: settings.IntervalsOf(c), Known: settings.KnownFacts(catalog)}
+		Bootstrap: job.IntervalsOf(c), Known: job.KnownFacts(catalog)}
 	var b job.Begun
 	s, notRun := run.Summarize(path)
 	if notRun == nil && json.Unmarshal(s.Version, &b) == nil && b.Flags.Evaluation != nil {

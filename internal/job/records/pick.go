@@ -8,7 +8,7 @@ import (
 
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
-	"hone/internal/job/settings"
+	"hone/internal/job"
 	"hone/internal/run"
 )
 
@@ -27,9 +27,9 @@ func (p Pick) Episodes(path string) ([]stats.Example, error) {
 		return nil, err
 	}
 	stages := slices.DeleteFunc(s.Stages, func(x run.StageSummary) bool { return x.NumTrajectories == 0 })
-	trains := func(x run.StageSummary) bool { return x.Name == settings.GRPOStage }
+	trains := func(x run.StageSummary) bool { return x.Name == job.GRPOStage }
 	if p.Stage == "" && p.Step != nil && slices.ContainsFunc(stages, trains) {
-		p.Stage = settings.GRPOStage
+		p.Stage = job.GRPOStage
 	}
 	scored := map[string]bool{}
 	found, err := episodesOf(path, func(l *run.Ledger, yield func(run.TrajectoryRow) error) error {

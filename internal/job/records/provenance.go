@@ -20,7 +20,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/inputs"
-	"hone/internal/job/settings"
 	"hone/internal/mcp"
 	"hone/internal/run"
 )
@@ -113,7 +112,7 @@ func (l *Learnt) noteTools(messages []chat.Message) {
 
 // place notes whose the tools are, as a catalog says.
 func (l *Learnt) place(catalog *mcp.Catalog) {
-	serverOf := settings.ServerOf(catalog)
+	serverOf := job.ServerOf(catalog)
 	for tool, server := range l.tools {
 		if server == "" && serverOf != nil {
 			l.tools[tool] = serverOf(tool)

@@ -6,7 +6,6 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/engine"
 	"hone/internal/job"
-	"hone/internal/job/settings"
 )
 
 // open opens what takes the steps of a stage: the engine with the model, or a server. end gives it back.
@@ -28,7 +27,7 @@ func (l Plan) open(ctx context.Context, j *job.Job, stage string) (t *basemodel.
 		return nil, nil, err
 	}
 	bound := c.SFT.Optimizer.MaxGradNorm
-	if stage == settings.DPOStage {
+	if stage == job.DPOStage {
 		bound = c.DPO.Optimizer.MaxGradNorm
 	}
 	away, err := basemodel.TrainAway(ctx, j.Host, client, m, c, bound, stage+".optimizer.max_grad_norm")

@@ -12,7 +12,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/inputs"
-	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
 )
@@ -44,7 +43,7 @@ func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, er
 	if err != nil {
 		return l, err
 	}
-	rows, held, err := inputs.Holding[dataset.Row]{Stage: settings.SFTStage, One: "row", Share: c.SFT.Validation,
+	rows, held, err := inputs.Holding[dataset.Row]{Stage: job.SFTStage, One: "row", Share: c.SFT.Validation,
 		Patience: c.SFT.Patience, Seed: c.Seed, Row: func(r dataset.Row) dataset.Row { return r }}.Part(j.Host,
 		rows, validation)
 	if err != nil {
@@ -142,7 +141,7 @@ func (l *Plan) Fit(j *job.Job, c config.Config, steps []batch.Batch) (err error)
 
 // stage is the one of the rows.
 func (l *Plan) stage(c config.Config) recipe.SFT {
-	s := settings.SFTOf(c)
+	s := job.SFTOf(c)
 	s.Held = l.Held
 	for _, r := range l.Sequences {
 		s.Together = append(s.Together, r.Group)

@@ -14,7 +14,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/inputs"
 	"hone/internal/job/journal"
-	"hone/internal/job/settings"
 	"hone/internal/mcp/scan"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
@@ -48,7 +47,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
 		return err
 	}
-	if err := basemodel.CheckAway(c, settings.SFTStage, a.Adapter, 0); err != nil {
+	if err := basemodel.CheckAway(c, job.SFTStage, a.Adapter, 0); err != nil {
 		return err
 	}
 	from, err := inputs.LocalData(e.Host, a.Data)
@@ -83,7 +82,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "sft", Path: path, Kept: b.Flags, SkipBad: true} // what the run began without
 	defer j.Close()
-	if over, err := j.Over(b, settings.SFTStage, "final",
+	if over, err := j.Over(b, job.SFTStage, "final",
 		func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}
@@ -111,7 +110,7 @@ func rehearse(ctx context.Context, j *job.Job, d inputs.Conversations, rows []da
 		return err
 	}
 	defer l.Close()
-	if err := l.Rehearse(ctx, j, settings.SFTStage); err != nil {
+	if err := l.Rehearse(ctx, j, job.SFTStage); err != nil {
 		return err
 	}
 	longest, trained := 0, 0
@@ -119,7 +118,7 @@ func rehearse(ctx context.Context, j *job.Job, d inputs.Conversations, rows []da
 		longest, trained = max(longest, len(s.IDs)), trained+s.NumTrained()
 	}
 	j.Say("would take %s over %s of at most %s, %d of them trained, in %s",
-		fault.Count(settings.SFTOf(l.Config).NumSteps(len(l.Sequences)), "step"), fault.Count(len(l.Sequences), "row"),
+		fault.Count(job.SFTOf(l.Config).NumSteps(len(l.Sequences)), "step"), fault.Count(len(l.Sequences), "row"),
 		fault.Count(longest, "token"), trained, j.Path)
 	return nil
 }

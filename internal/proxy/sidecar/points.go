@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/job/settings"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/proxy/revise"
 )
@@ -24,7 +24,7 @@ func pointsOf(
 	shown, workers int, say func(done, all int),
 ) ([]revise.Point, map[string]int) {
 	found, dropped := make([][]revise.Point, len(list)), map[string]int{}
-	tools, serverOf := revise.NewTools(catalog.Tools()), settings.ServerOf(catalog)
+	tools, serverOf := revise.NewTools(catalog.Tools()), job.ServerOf(catalog)
 	var mutex sync.Mutex
 	var wait sync.WaitGroup
 	turns, done := make(chan struct{}, max(1, workers)), 0

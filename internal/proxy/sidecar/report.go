@@ -10,7 +10,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/eval/stats"
 	"hone/internal/job"
-	"hone/internal/job/settings"
 	"hone/internal/proxy/revise"
 )
 
@@ -67,7 +66,7 @@ type PartRates struct {
 }
 
 // bootstrap is the intervals'.
-func (e *evaluation) bootstrap() stats.Bootstrap { return settings.IntervalsOf(e.c) }
+func (e *evaluation) bootstrap() stats.Bootstrap { return job.IntervalsOf(e.c) }
 
 // evalRows are a system's rows as package stats takes them: those of one scenario are one piece of evidence. Only rows
 // that keep holds are taken, and of those with a system that says nothing none.

@@ -24,7 +24,6 @@ import (
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/job/scoring"
-	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp/scan"
 	"hone/internal/proxy/revise"
@@ -129,7 +128,7 @@ func (t *training) rehearse() error {
 	learnt := t.rows(scenario.Train)
 	var stages []string
 	if t.o.Method != MethodGRPO {
-		stages = append(stages, fault.Count(settings.SFTOf(t.c).NumSteps(len(learnt)), "step")+" of SFT")
+		stages = append(stages, fault.Count(job.SFTOf(t.c).NumSteps(len(learnt)), "step")+" of SFT")
 	}
 	if t.o.Method != MethodSFT {
 		stages = append(stages, fault.Count(t.c.GRPO.Steps, "step")+" of GRPO")
@@ -397,7 +396,7 @@ func (t *training) runner(l *episodes.Episodes, v *revise.Environment, temperatu
 func (t *training) recipe(
 	l *episodes.Episodes, v *revise.Environment, probed []scenario.Scenario, scorer revise.Scorer,
 ) recipe.Sidecar {
-	s := recipe.Sidecar{SFT: settings.SFTOf(t.c), GRPO: t.grpo(l.MaxMismatch(), v), Copying: copyingOf(v)}
+	s := recipe.Sidecar{SFT: job.SFTOf(t.c), GRPO: t.grpo(l.MaxMismatch(), v), Copying: copyingOf(v)}
 	records.TokensIn(t.dir.Path).Take(s.GRPO.Additions)
 	t.Opens(s.GRPO)
 	switch t.o.Method {
@@ -435,7 +434,7 @@ func copyingOf(v *revise.Environment) recipe.Copying {
 // grpo is the stage of GRPO. Which episodes passed are those that are right behind the fixer: a wrong call may earn
 // something too.
 func (t *training) grpo(maxMismatch float64, v *revise.Environment) recipe.GRPO {
-	g := settings.GRPOOf(t.c, maxMismatch)
+	g := job.GRPOOf(t.c, maxMismatch)
 	g.Passed = func(t *trajectory.Trajectory) (passed, known bool) {
 		row := v.Rows[t.ScenarioID]
 		if row == nil {

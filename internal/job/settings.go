@@ -1,5 +1,4 @@
-// Package settings turns sections of the configuration into options of recipes and statistics.
-package settings
+package job
 
 import (
 	"hone/internal/config"
