@@ -19,7 +19,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/inputs"
-	"hone/internal/job/sft"
+	"hone/internal/job/train"
 	"hone/internal/serve/local"
 	"hone/internal/testing/hosttest"
 	"hone/internal/toolset"
@@ -153,7 +153,7 @@ func trainedPrompt(t *testing.T) []int32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := sft.Resolve((&job.Job{Env: a.jobs(c), Config: c}), d, rows)
+	l, err := train.ResolveSFT((&job.Job{Env: a.jobs(c), Config: c}), d, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

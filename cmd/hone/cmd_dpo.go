@@ -3,12 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/job/dpo"
-	"hone/internal/job/sft"
+	"hone/internal/job/train"
 )
 
 func newDPO(a *app) *cobra.Command {
-	var f sft.Asked
+	var f train.DataAsked
 	resume := false
 	c := &cobra.Command{
 		Use:   "dpo",
@@ -19,7 +18,7 @@ scenario that passed and that failed. The reference is the adapter that it start
 		Example: "  hone curate export traces/trajectories.jsonl --to pairs --out pairs.jsonl\n" +
 			"  hone dpo --data pairs.jsonl --adapter out/final --output-dir out2",
 		Args: arguments(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error { return runOnData(c.Context(), a, f, resume, dpo.Run) },
+		RunE: func(c *cobra.Command, _ []string) error { return runOnData(c.Context(), a, f, resume, train.RunDPO) },
 	}
 	c.Flags().StringVar(&f.Data, "data", "", "a file or folder of pairs")
 	dataFlags(a, c.Flags(), &f, &resume)

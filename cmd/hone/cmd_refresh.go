@@ -9,8 +9,8 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/eval"
 	"hone/internal/fault"
-	"hone/internal/job/grpo"
 	"hone/internal/job/inputs"
+	"hone/internal/job/train"
 	"hone/internal/synth"
 	"hone/internal/toolset"
 )
@@ -89,7 +89,7 @@ func runRefresh(ctx context.Context, a *app, f refreshFlags) error {
 	}
 	trained := filepath.Join(f.output, "trained")
 	own := basemodel.GivenLoRA{Given: func(string) bool { return false }} // the adapter keeps its shape
-	if err := runTrain(ctx, a, grpo.Asked{LoRA: own, Dataset: f.Out, Adapter: f.adapter, Output: trained,
+	if err := runTrain(ctx, a, train.Asked{LoRA: own, Dataset: f.Out, Adapter: f.adapter, Output: trained,
 		AllowFindings: f.AllowFindings}, f.servers, false); err != nil {
 		return err
 	}

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/job/sft"
+	"hone/internal/job/train"
 )
 
 func newSFT(a *app) *cobra.Command {
-	var f sft.Asked
+	var f train.DataAsked
 	resume := false
 	c := &cobra.Command{
 		Use:   "sft",
@@ -18,7 +18,7 @@ are left out. Rows without tools take those of --catalog: of more than mcp.max_t
 		Example: "  hone sft --data traces/trajectories.jsonl --base-model SmolLM2-135M-Instruct --output-dir out\n" +
 			"  hone sft --data conversations.jsonl --catalog catalog.json --adapter out/final --output-dir out2",
 		Args: arguments(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error { return runOnData(c.Context(), a, f, resume, sft.Run) },
+		RunE: func(c *cobra.Command, _ []string) error { return runOnData(c.Context(), a, f, resume, train.RunSFT) },
 	}
 	c.Flags().StringVar(&f.Data, "data", "",
 		"a file or folder of conversations or trajectories, in any format that hone data reads")

@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/fault"
-	"hone/internal/job/grpo"
+	"hone/internal/job/train"
 	"hone/internal/toolset"
 )
 
 // Flags have the names that users of other trainers know.
 func newTrain(a *app) *cobra.Command {
-	var f grpo.Asked
+	var f train.Asked
 	var servers toolset.Source
 	resume := false
 	c := &cobra.Command{
@@ -40,7 +40,7 @@ func newTrain(a *app) *cobra.Command {
 
 const numGPUsUsage = "GPUs to use: n is engine.backend: cuda and engine.devices: n; 0 leaves both to the configuration"
 
-func runTrain(ctx context.Context, a *app, f grpo.Asked, from toolset.Source, resume bool) error {
+func runTrain(ctx context.Context, a *app, f train.Asked, from toolset.Source, resume bool) error {
 	if f.Output == "" {
 		return noOutput()
 	}
@@ -51,7 +51,7 @@ func runTrain(ctx context.Context, a *app, f grpo.Asked, from toolset.Source, re
 	if err != nil {
 		return err
 	}
-	return grpo.Run(ctx, a.jobs(c), c, f, from)
+	return train.RunGRPO(ctx, a.jobs(c), c, f, from)
 }
 
 func noOutput() error {

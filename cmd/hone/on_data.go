@@ -7,12 +7,12 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/job"
-	"hone/internal/job/sft"
+	"hone/internal/job/train"
 	"hone/internal/toolset"
 )
 
 // dataFlags registers the flags of the verbs that train on data.
-func dataFlags(a *app, flags *pflag.FlagSet, f *sft.Asked, resume *bool) {
+func dataFlags(a *app, flags *pflag.FlagSet, f *train.DataAsked, resume *bool) {
 	flags.StringVar(&f.Base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	flags.StringVar(&f.Adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	flags.StringVar(&f.Output, "output-dir", "", "run directory; the adapter ends up in its folder final")
@@ -24,8 +24,8 @@ func dataFlags(a *app, flags *pflag.FlagSet, f *sft.Asked, resume *bool) {
 
 // runOnData begins such a verb, or goes on with its run.
 func runOnData(
-	ctx context.Context, a *app, f sft.Asked, resume bool,
-	verb func(context.Context, job.Env, config.Config, sft.Asked) error,
+	ctx context.Context, a *app, f train.DataAsked, resume bool,
+	verb func(context.Context, job.Env, config.Config, train.DataAsked) error,
 ) error {
 	if f.Output == "" {
 		return noOutput()

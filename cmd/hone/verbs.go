@@ -7,9 +7,7 @@ import (
 	"hone/internal/demo"
 	"hone/internal/env"
 	"hone/internal/job"
-	"hone/internal/job/dpo"
-	"hone/internal/job/grpo"
-	"hone/internal/job/sft"
+	"hone/internal/job/train"
 	"hone/internal/proxy/sidecar"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -21,9 +19,9 @@ import (
 func (a *app) verbs() job.Verbs {
 	return job.Verbs{
 		{Name: "collect", Finished: job.HasFinished}, // which scenarios it is given is not kept
-		{Name: "sft", Finished: job.HasAdapter, Resume: sft.Resume},
-		{Name: "dpo", Finished: job.HasAdapter, Resume: dpo.Resume},
-		{Name: "train", Finished: job.HasAdapter, Resume: grpo.Resume},
+		{Name: "sft", Finished: job.HasAdapter, Resume: train.ResumeSFT},
+		{Name: "dpo", Finished: job.HasAdapter, Resume: train.ResumeDPO},
+		{Name: "train", Finished: job.HasAdapter, Resume: train.ResumeGRPO},
 		{Name: "eval", Finished: job.EvaluationHasEnded, Resume: a.resumeEval},
 		{Name: sidecar.TrainVerb, Finished: job.HasAdapter, Resume: sidecar.Resume},
 		{Name: env.Verb, Finished: func(run.Summary, job.Begun) bool { return false }},

@@ -9,10 +9,8 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/job/dpo"
-	"hone/internal/job/grpo"
 	"hone/internal/job/journal"
-	"hone/internal/job/sft"
+	"hone/internal/job/train"
 	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/testing/hosttest"
@@ -42,9 +40,9 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 			t.Chdir(t.TempDir())
 			h, said := hosttest.WithOutput(t)
 			e := job.Env{Host: h, Table: job.Verbs{
-				{Name: "train", Finished: job.HasAdapter, Resume: grpo.Resume},
-				{Name: "sft", Finished: job.HasAdapter, Resume: sft.Resume},
-				{Name: "dpo", Finished: job.HasAdapter, Resume: dpo.Resume},
+				{Name: "train", Finished: job.HasAdapter, Resume: train.ResumeGRPO},
+				{Name: "sft", Finished: job.HasAdapter, Resume: train.ResumeSFT},
+				{Name: "dpo", Finished: job.HasAdapter, Resume: train.ResumeDPO},
 			}}
 			stage := map[string]string{"train": job.GRPOStage, "sft": job.SFTStage,
 				"dpo": job.DPOStage}[c.verb]

@@ -1,5 +1,4 @@
-// Package grpo does what hone train does: resolve.go settles what is trained, train.go opens and runs it.
-package grpo
+package train
 
 import (
 	"context"
@@ -33,8 +32,8 @@ type Asked struct {
 	AllowFindings scan.Allowed
 }
 
-// Run is what hone train does.
-func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.Source) error {
+// RunGRPO is what hone train does.
+func RunGRPO(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.Source) error {
 	var err error
 	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
 		return err
@@ -89,18 +88,18 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 		Kept: job.Kept{Adapter: a.Adapter, Origin: origin, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
 	j.Kept.Keep(e.Host, c, from)
 	if e.DryRun {
-		return rehearse(ctx, j, list, from)
+		return rehearseGRPO(ctx, j, list, from)
 	}
 	defer j.Close()
-	return learn(ctx, j, list, from)
+	return learnGRPO(ctx, j, list, from)
 }
 
-// Resume goes on with a stopped run of hone train.
-func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) error {
+// ResumeGRPO goes on with a stopped run of hone train.
+func ResumeGRPO(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "train", Path: path, Kept: b.Flags}
 	defer j.Close()
 	if over, err := j.Over(b, job.GRPOStage, report.ResultsFile,
-		func(final string) error { return sayNext(j, final) }); over || err != nil {
+		func(final string) error { return sayNextGRPO(j, final) }); over || err != nil {
 		return err
 	}
 	from, err := b.Flags.Again(e.Host, from, path)
@@ -117,13 +116,13 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from tools
 	if err != nil {
 		return err
 	}
-	return learn(ctx, j, list, from)
+	return learnGRPO(ctx, j, list, from)
 }
 
-// rehearse looks whether all is there that train needs, memory included. It lists the servers' tools and reads the
+// rehearseGRPO looks whether all is there that train needs, memory included. It lists the servers' tools and reads the
 // model's files; it makes no call, opens no device, and leaves no run directory.
-func rehearse(ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source) error {
-	l, p, err := resolve(ctx, j, list, from, nil)
+func rehearseGRPO(ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source) error {
+	l, p, err := resolveGRPO(ctx, j, list, from, nil)
 	if err != nil {
 		return err
 	}
@@ -141,11 +140,11 @@ func rehearse(ctx context.Context, j *job.Job, list []scenario.Scenario, from to
 	return nil
 }
 
-// learn runs what is left of GRPO on the training split of list.
-func learn(ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source) (err error) {
+// learnGRPO runs what is left of GRPO on the training split of list.
+func learnGRPO(ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source) (err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	l, p, err := resolve(ctx, j, list, from, stop)
+	l, p, err := resolveGRPO(ctx, j, list, from, stop)
 	if err != nil {
 		return err
 	}
@@ -211,5 +210,5 @@ func learn(ctx context.Context, j *job.Job, list []scenario.Scenario, from tools
 	if err := track.Tell(j.Dir); err != nil {
 		return err
 	}
-	return sayNext(j, final)
+	return sayNextGRPO(j, final)
 }

@@ -1,5 +1,5 @@
-// Package sft does what hone sft does.
-package sft
+// Package train does what hone sft, hone dpo and hone train do: plan what is asked, open it, run the recipe.
+package train
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// Asked is what the user asks of hone sft. What is empty is the configuration's.
-type Asked struct {
+// DataAsked is what the user asks of hone sft. What is empty is the configuration's.
+type DataAsked struct {
 	LoRA          basemodel.GivenLoRA
 	Base, Adapter string // base model; adapter to start from, "" for a fresh one
 	Data, Catalog string // conversations; tools of rows that name none
@@ -31,8 +31,8 @@ type Asked struct {
 	AllowFindings scan.Allowed
 }
 
-// Run is what hone sft does.
-func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
+// RunSFT is what hone sft does.
+func RunSFT(ctx context.Context, e job.Env, c config.Config, a DataAsked) error {
 	if a.Data == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "no conversations to learn from",
 			Next: "name a file with --data; hone collect makes one"}
@@ -73,17 +73,17 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 		Kept: job.Kept{Adapter: a.Adapter, Data: a.Data, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
 	defer j.Close()
 	if e.DryRun {
-		return rehearse(ctx, j, d, rows)
+		return rehearseSFT(ctx, j, d, rows)
 	}
-	return learn(ctx, j, d, rows)
+	return learnSFT(ctx, j, d, rows)
 }
 
-// Resume goes on with a stopped run of hone sft.
-func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
+// ResumeSFT goes on with a stopped run of hone sft.
+func ResumeSFT(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "sft", Path: path, Kept: b.Flags, SkipBad: true} // what the run began without
 	defer j.Close()
 	if over, err := j.Over(b, job.SFTStage, "final",
-		func(final string) error { return sayNext(j, final) }); over || err != nil {
+		func(final string) error { return sayNextSFT(j, final) }); over || err != nil {
 		return err
 	}
 	if err := j.GoOn(); err != nil {
@@ -100,12 +100,12 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 	if err != nil {
 		return err
 	}
-	return learn(ctx, j, d, rows)
+	return learnSFT(ctx, j, d, rows)
 }
 
-// rehearse is an error where sft would be one before it opens a device, or where the plug-in cannot be used.
-func rehearse(ctx context.Context, j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
-	l, err := Resolve(j, d, rows)
+// rehearseSFT is an error where sft would be one before it opens a device, or where the plug-in cannot be used.
+func rehearseSFT(ctx context.Context, j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
+	l, err := ResolveSFT(j, d, rows)
 	if err != nil {
 		return err
 	}
@@ -123,9 +123,9 @@ func rehearse(ctx context.Context, j *job.Job, d inputs.Conversations, rows []da
 	return nil
 }
 
-// learn runs what is left of SFT on rows.
-func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
-	l, err := Resolve(j, d, rows)
+// learnSFT runs what is left of SFT on rows.
+func learnSFT(ctx context.Context, j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
+	l, err := ResolveSFT(j, d, rows)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []datas
 	if err := l.Learn(ctx, j, s.Stage, kept, steps, look); err != nil {
 		return err
 	}
-	return sayNext(j, j.Final())
+	return sayNextSFT(j, j.Final())
 }
 
 // Learn opens the model of the plan and its trainer, begins the run, which keeps some inputs, and has steps take those
@@ -189,8 +189,8 @@ func (l Plan) Learn(
 	return look(trainer, log)
 }
 
-// sayNext tells where the adapter is and what can be done with it.
-func sayNext(j *job.Job, final string) error {
+// sayNextSFT tells where the adapter is and what can be done with it.
+func sayNextSFT(j *job.Job, final string) error {
 	j.Say("adapter: %s", final)
 	next := "hone serve --model " + final
 	if _, err := os.Stat(j.Config.Scenarios.File); err == nil {

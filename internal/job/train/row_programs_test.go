@@ -1,4 +1,4 @@
-package sft
+package train
 
 import (
 	"testing"

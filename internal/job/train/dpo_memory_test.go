@@ -1,4 +1,4 @@
-package dpo
+package train
 
 import (
 	"testing"
@@ -6,7 +6,6 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/data/formats"
-	"hone/internal/job/sft"
 	"hone/internal/testing/hosttest"
 	"hone/internal/text/render"
 )
@@ -28,7 +27,7 @@ func TestWhatIsRenderedIsCounted(t *testing.T) {
 	const bytes = 2 * 10 * all * (4 + 1) // of both sides: ids, and whether they are trained
 	for free, want := range map[int64]int{bytes: all, bytes - 1: checked} {
 		x := &tens{}
-		l := plan{Plan: sft.Plan{Model: &basemodel.Model{Renderer: x}}}
+		l := dpoPlan{Plan: Plan{Model: &basemodel.Model{Renderer: x}}}
 		l.Config.Model.Context = 100
 		_, err := l.render(hosttest.Quiet(t), free, "pairs.jsonl", make([]formats.Pair, all))
 		if (err != nil) != (want < all) || x.rendered != 2*want {

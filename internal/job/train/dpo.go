@@ -1,5 +1,4 @@
-// Package dpo does what hone dpo does.
-package dpo
+package train
 
 import (
 	"context"
@@ -16,7 +15,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/inputs"
 	"hone/internal/job/journal"
-	"hone/internal/job/sft"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -24,12 +22,12 @@ import (
 	"hone/internal/toolset"
 )
 
-// Resume goes on with a stopped run of hone dpo.
-func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
+// ResumeDPO goes on with a stopped run of hone dpo.
+func ResumeDPO(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "dpo", Path: path, Kept: b.Flags}
 	defer j.Close()
 	if over, err := j.Over(b, job.DPOStage, "final",
-		func(final string) error { return sayNext(j, final) }); over || err != nil {
+		func(final string) error { return sayNextDPO(j, final) }); over || err != nil {
 		return err
 	}
 	if err := j.GoOn(); err != nil {
@@ -42,11 +40,11 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 	if err != nil {
 		return err
 	}
-	return learn(ctx, j, p)
+	return learnDPO(ctx, j, p)
 }
 
-// Run is what hone dpo does.
-func Run(ctx context.Context, e job.Env, c config.Config, a sft.Asked) error {
+// RunDPO is what hone dpo does.
+func RunDPO(ctx context.Context, e job.Env, c config.Config, a DataAsked) error {
 	if a.Data == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "no pairs to learn from",
 			Next: "name a file with --data; hone curate export --to pairs makes one of traces"}
@@ -74,14 +72,14 @@ func Run(ctx context.Context, e job.Env, c config.Config, a sft.Asked) error {
 		Kept: job.Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
 	defer j.Close()
 	if e.DryRun {
-		return rehearse(ctx, j, p)
+		return rehearseDPO(ctx, j, p)
 	}
-	return learn(ctx, j, p)
+	return learnDPO(ctx, j, p)
 }
 
-// plan is what DPO settles before a device is opened.
-type plan struct {
-	sft.Plan
+// dpoPlan is what DPO settles before a device is opened.
+type dpoPlan struct {
+	Plan
 	stage recipe.DPO
 	pairs []recipe.PreferencePair // that are learnt from
 }
@@ -92,15 +90,15 @@ type rendered struct {
 	sides recipe.PreferencePair
 }
 
-// resolve renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of which a
+// resolveDPO renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of which a
 // side is longer than the context, or cannot be rendered, is left out and named.
-func resolve(j *job.Job, p inputs.Pairs) (l plan, err error) {
+func resolveDPO(j *job.Job, p inputs.Pairs) (l dpoPlan, err error) {
 	defer func() {
 		if err != nil {
 			l.Close()
 		}
 	}()
-	if l.Plan, err = sft.Begin(j, p.Path, p.Rows()); err != nil {
+	if l.Plan, err = beginPlan(j, p.Path, p.Rows()); err != nil {
 		return l, err
 	}
 	c := l.Config
@@ -140,7 +138,7 @@ func resolve(j *job.Job, p inputs.Pairs) (l plan, err error) {
 
 // render renders pairs; those of which a side is nil are left out. It is an error where what is free, in bytes, will
 // not hold them.
-func (l plan) render(h *host.Host, free int64, path string, list []formats.Pair) (out []rendered, err error) {
+func (l dpoPlan) render(h *host.Host, free int64, path string, list []formats.Pair) (out []rendered, err error) {
 	held := inputs.Rendering{One: "pair", All: len(list), Free: free}
 	for i, x := range list {
 		if err := held.Refuse(i, path); err != nil {
@@ -167,7 +165,7 @@ func sidesOf(list []rendered) (pairs []recipe.PreferencePair, rows []batch.Seque
 
 // side renders one completion of a pair; nil where the context does not hold it, or where it is no text that the
 // template could have been answered with: of sides that failed some hold half a call, which is read as none.
-func (l plan) side(h *host.Host, r dataset.Row) (rows []batch.Sequence) {
+func (l dpoPlan) side(h *host.Host, r dataset.Row) (rows []batch.Sequence) {
 	rendered, err := l.Model.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
 	if err != nil {
 		why, _, _ := strings.Cut(err.Error(), "\n")
@@ -184,8 +182,8 @@ func (l plan) side(h *host.Host, r dataset.Row) (rows []batch.Sequence) {
 	return rows
 }
 
-func rehearse(ctx context.Context, j *job.Job, p inputs.Pairs) error {
-	l, err := resolve(j, p)
+func rehearseDPO(ctx context.Context, j *job.Job, p inputs.Pairs) error {
+	l, err := resolveDPO(j, p)
 	if err != nil {
 		return err
 	}
@@ -198,9 +196,9 @@ func rehearse(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 	return nil
 }
 
-// learn runs what is left of DPO on pairs.
-func learn(ctx context.Context, j *job.Job, p inputs.Pairs) error {
-	l, err := resolve(j, p)
+// learnDPO runs what is left of DPO on pairs.
+func learnDPO(ctx context.Context, j *job.Job, p inputs.Pairs) error {
+	l, err := resolveDPO(j, p)
 	if err != nil {
 		return err
 	}
@@ -216,11 +214,11 @@ func learn(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 	if err := l.Learn(ctx, j, d.SFT.Stage, kept, steps, say); err != nil {
 		return err
 	}
-	return sayNext(j, j.Final())
+	return sayNextDPO(j, j.Final())
 }
 
-// sayNext tells where the adapter is and what can be done with it.
-func sayNext(j *job.Job, final string) error {
+// sayNextDPO tells where the adapter is and what can be done with it.
+func sayNextDPO(j *job.Job, final string) error {
 	j.Say("adapter: %s", final)
 	j.Say("next: hone eval --model %s --compare-base, or hone serve --model %s", final, final)
 	return nil

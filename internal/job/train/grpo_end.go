@@ -1,4 +1,4 @@
-package grpo
+package train
 
 import (
 	"encoding/json"
@@ -15,8 +15,8 @@ import (
 	"hone/internal/report"
 )
 
-// sayNext tells where the adapter is and what can be done with it. It is an error where nothing was learnt.
-func sayNext(j *job.Job, final string) error {
+// sayNextGRPO tells where the adapter is and what can be done with it. It is an error where nothing was learnt.
+func sayNextGRPO(j *job.Job, final string) error {
 	if err := unlearnt(j, job.GRPOStage, final); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package sft
+package train
 
 import (
 	"errors"
@@ -27,15 +27,15 @@ type Plan struct {
 	rows, held []dataset.Row
 }
 
-// Resolve finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No
+// ResolveSFT finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No
 // device is opened and no weight read. The plan is to be closed, unless there is an error.
-func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, err error) {
+func ResolveSFT(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, err error) {
 	defer func() {
 		if err != nil {
 			l.Close()
 		}
 	}()
-	if l, err = Begin(j, d.Path, rows); err != nil {
+	if l, err = beginPlan(j, d.Path, rows); err != nil {
 		return l, err
 	}
 	c := l.Config
@@ -100,8 +100,8 @@ func (l *Plan) pack(c *config.Config, steps []batch.Batch) (packed, apart int) {
 	return packed, apart
 }
 
-// Begin finds the base model that conversations are rendered for, and settles what it is prompted with.
-func Begin(j *job.Job, path string, rows []dataset.Row) (Plan, error) {
+// beginPlan finds the base model that conversations are rendered for, and settles what it is prompted with.
+func beginPlan(j *job.Job, path string, rows []dataset.Row) (Plan, error) {
 	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
 		return Plan{}, err
 	}

@@ -1,4 +1,4 @@
-package grpo
+package train
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"hone/internal/toolset"
 )
 
-// resolve opens the servers, and the sampler where it is another's, and settles what is trained on them: a plan of the
+// resolveGRPO opens the servers, and the sampler where it is another's, and settles what is trained on them: a plan of the
 // scenarios that are left. gone is called where that sampler answers nothing any more.
-func resolve(
+func resolveGRPO(
 	ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source, gone func(error),
 ) (*episodes.Episodes, episodes.Plan, error) {
 	l, list, err := openServers(ctx, j, list, from)
