@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/job/episodes"
 	"hone/internal/job/rescore"
-	"hone/internal/job/scoring"
 )
 
 func newRunsRescore(a *app, dir *string) *cobra.Command {
-	var given scoring.GivenJudge
+	var given episodes.GivenJudge
 	c := &cobra.Command{
 		Use:   "rescore RUN",
 		Short: "Score the episodes of a run by the rewards of this configuration, and show what changes",
@@ -32,7 +32,7 @@ rescored-1.jsonl.`,
 	return c
 }
 
-func runRescore(ctx context.Context, a *app, path string, given scoring.GivenJudge) error {
+func runRescore(ctx context.Context, a *app, path string, given episodes.GivenJudge) error {
 	c, err := a.config()
 	if err != nil {
 		return err

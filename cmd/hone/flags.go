@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hone/internal/job/scoring"
+	"hone/internal/job/episodes"
 	"hone/internal/mcp/scan"
 	"hone/internal/serve/local"
 	"hone/internal/toolset"
@@ -44,7 +44,7 @@ func agentFlags(a *app, flags *pflag.FlagSet, g *local.Agency) {
 }
 
 // judgeFlags registers the flags of a verb that has a judge.
-func judgeFlags(flags *pflag.FlagSet, given *scoring.GivenJudge) {
+func judgeFlags(flags *pflag.FlagSet, given *episodes.GivenJudge) {
 	flags.StringVar(&given.Model, "judge-model", "", "model that judges scenarios without checks: PROVIDER/MODEL, "+
 		"http://HOST/v1/MODEL, base, or an adapter's folder (default judge.model)")
 	flags.Float64Var(&given.BudgetUSD, "budget-usd", 0,

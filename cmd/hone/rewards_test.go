@@ -13,13 +13,13 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
-	"hone/internal/job/scoring"
+	"hone/internal/job/episodes"
 )
 
 // The weights of hone.yaml are what episodes are scored by, also in a run that goes on under another hone.yaml; a file
 // that names none has the defaults of which package reward says what they hold.
 func TestRewards(t *testing.T) {
-	if got := *scoring.WeightsOf(config.Default().Rewards); got != reward.Default() || got.Validate() != nil {
+	if got := *episodes.WeightsOf(config.Default().Rewards); got != reward.Default() || got.Validate() != nil {
 		t.Errorf("the default weights are %+v, those of package reward %+v", got, reward.Default())
 	}
 	url, _ := shop(t)

@@ -31,7 +31,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/agent"
 	"hone/internal/job/episodes"
-	"hone/internal/job/scoring"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
@@ -492,7 +491,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 			return added[*recipe.TokenRecord](job.GRPOOf(c, 0)).Every
 		}(), 5},
 		{"rewards.rating", func() float64 {
-			s, _ := scoring.ScorerOf(a.Host, config.Rewards{Rating: 21}, nil)
+			s, _ := episodes.ScorerOf(a.Host, config.Rewards{Rating: 21}, nil)
 			return s.Rating
 		}(), 21.0},
 		{"sft.unroll", unrolled, []string{"1 row of", "2 rows of", "2 rows of"}},
@@ -540,7 +539,7 @@ judge: {model: court/m, fallback: %q, rubric: rubric.yaml, reference: reference.
 	c, err := config.Load("judge.yaml")
 	if err == nil {
 		c.Judge.BudgetUSD = 0 // the fallback has no price
-		_, err = scoring.JudgeOf(toyApp(&strings.Builder{}, nil).Host, c)
+		_, err = episodes.JudgeOf(toyApp(&strings.Builder{}, nil).Host, c)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -553,19 +552,19 @@ judge: {model: court/m, fallback: %q, rubric: rubric.yaml, reference: reference.
 			asked = append(asked, o)
 		}
 	}
-	x, err := scoring.JudgeOf(a.Host, c)
+	x, err := episodes.JudgeOf(a.Host, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Judge.Fallback, c.Judge.BudgetUSD = court.URL+"/v1/second", 0
-	both, err := scoring.JudgeOf(a.Host, c)
+	both, err := episodes.JudgeOf(a.Host, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o, e, term := x.Options, asked[0], x.Term(c)
 	unpriced := c
 	unpriced.Judge.BudgetUSD = 1
-	_, err = scoring.JudgeOf(a.Host, unpriced)
+	_, err = episodes.JudgeOf(a.Host, unpriced)
 	return []acting{
 		{"judge.model", o.Model.Name(), "court/m"}, {"judge.fallback", both.Options.Fallback.Name(),
 			court.URL + "/v1/second"}, {"judge.rubric", o.Rubric.Name, "ours"},

@@ -24,7 +24,6 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
-	"hone/internal/job/scoring"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -427,7 +426,7 @@ func (s comparison) arm(ctx context.Context, name string) (err error) {
 		}
 		grpo.Show(shown)
 		s.Opens(grpo)
-		var scorer recipe.Scorer = scoring.ByTurn(s.c, s.episodes.Scorer)
+		var scorer recipe.Scorer = episodes.ByTurn(s.c, s.episodes.Scorer)
 		if s.kept.RewardNoise > 0 {
 			scorer = noisy{Scorer: scorer, share: s.kept.RewardNoise, most: s.episodes.Scorer.Max, seed: s.c.Seed}
 		}

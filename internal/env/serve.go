@@ -22,7 +22,6 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/inputs"
 	"hone/internal/job/journal"
-	"hone/internal/job/scoring"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
 	"hone/internal/recipe"
@@ -152,7 +151,7 @@ func prepare(j *job.Job, l *episodes.Episodes, list []scenario.Scenario, maxSess
 			return err
 		}
 	}
-	scorer, err := scoring.ScorerOf(j.Host, j.Config.Rewards, l.Catalog)
+	scorer, err := episodes.ScorerOf(j.Host, j.Config.Rewards, l.Catalog)
 	if err != nil {
 		return err
 	}

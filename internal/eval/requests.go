@@ -10,8 +10,8 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/job/inputs"
-	"hone/internal/job/scoring"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
@@ -20,8 +20,8 @@ import (
 type Asked struct {
 	Model, Base    string // as SystemsOf has it; base model
 	Dataset, Split string
-	Judge          scoring.GivenJudge // of scenarios without checks
-	Output         string             // run directory; "" keeps nothing
+	Judge          episodes.GivenJudge // of scenarios without checks
+	Output         string              // run directory; "" keeps nothing
 	Compare        []string
 	CompareBase    bool
 	Repeats        int
@@ -62,7 +62,7 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	if err := a.Judge.Apply(&c); err != nil {
 		return nil, nil, err
 	}
-	asRemembered := c.Judge.Model == "" && scoring.RememberJudge(&c, basemodel.AdapterAt(a.Model))
+	asRemembered := c.Judge.Model == "" && episodes.RememberJudge(&c, basemodel.AdapterAt(a.Model))
 	tasks, err := inputs.Scenarios(e.Host, a.Dataset, c.Judge.Model, a.SkipBad)
 	if err != nil {
 		return nil, nil, err

@@ -23,7 +23,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/agent"
-	"hone/internal/job/scoring"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -36,7 +35,7 @@ type Episodes struct {
 	agent.Agent
 	World    environment.Options // of episodes: tools, limits
 	users    *players
-	judge    *scoring.Judging // nil for none
+	judge    *Judging // nil for none
 	Options  rollout.Options
 	Scorer   reward.Scorer
 	Watch    func(*environment.Options) // of an evaluation, which books what episodes take; else nil
@@ -69,7 +68,7 @@ func Of(h *host.Host, c config.Config, s *toolset.Set) (*Episodes, error) {
 
 // Under has the episodes of an endpoint take place, and scored, as a configuration has it.
 func (l *Episodes) Under(h *host.Host, c config.Config) (err error) {
-	if l.Scorer, err = scoring.ScorerOf(h, c.Rewards, l.Catalog); err != nil {
+	if l.Scorer, err = ScorerOf(h, c.Rewards, l.Catalog); err != nil {
 		return err
 	}
 	if l.users, err = playersOf(h, c); err != nil {
@@ -207,7 +206,7 @@ func (l *Episodes) Unreachable(err error) error {
 
 // OpenJudge has the episodes judged by the configuration's judge, where it names one.
 func (l *Episodes) OpenJudge(h *host.Host, c config.Config) (err error) {
-	if l.judge, err = scoring.JudgeOf(h, c); err == nil {
+	if l.judge, err = JudgeOf(h, c); err == nil {
 		l.Scorer.Judge = l.judge.Term(c)
 		h.Opens(l.Scorer)
 	}

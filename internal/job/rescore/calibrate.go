@@ -18,8 +18,8 @@ import (
 	"hone/internal/grade/judge"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/job/records"
-	"hone/internal/job/scoring"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -31,7 +31,7 @@ type Calibration struct {
 	Set    string // file of a set; "": the built-in one
 	Labels string // file of what people say of the run's episodes
 	Groups int    // most groups, drawn by the seed
-	Judge  scoring.GivenJudge
+	Judge  episodes.GivenJudge
 }
 
 // Measure has the judge of the configuration judge episodes of which it is known whether they pass, and attempts that
@@ -54,7 +54,7 @@ func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config)
 		groups = groups[:k.Groups]
 	}
 	groups = judge.Tricks(groups)
-	x, err := scoring.JudgeOf(h, c)
+	x, err := episodes.JudgeOf(h, c)
 	if err != nil {
 		return judge.Report{}, err
 	}

@@ -18,8 +18,8 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/job/records"
-	"hone/internal/job/scoring"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/report"
@@ -55,7 +55,7 @@ func rate(groups []recipe.Rescored, ratings map[string]*trajectory.Rating, alone
 // episode of an evaluation alone. Where episodes could not be scored there is an error beside the changes of the
 // others.
 func Run(
-	ctx context.Context, h *host.Host, path string, c config.Config, given scoring.GivenJudge,
+	ctx context.Context, h *host.Host, path string, c config.Config, given episodes.GivenJudge,
 ) ([]recipe.Change, error) {
 	if err := given.Apply(&c); err != nil {
 		return nil, err
@@ -89,12 +89,12 @@ func Run(
 		h.Say("note: %s rated in part, whose ratings do not count: rate the other episodes too",
 			fault.Count(n, "group"))
 	}
-	scorer, err := scoring.ScorerOf(h, c.Rewards, catalog)
+	scorer, err := episodes.ScorerOf(h, c.Rewards, catalog)
 	if err != nil {
 		return nil, err
 	}
 	defer scorer.Program.Close()
-	x, err := scoring.JudgeOf(h, c)
+	x, err := episodes.JudgeOf(h, c)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
-	"hone/internal/job/scoring"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/testing/hosttest"
@@ -63,7 +63,7 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 			t.Errorf("place %d: rollout %d, reward %g", i, x.Rollout, groups[0].Was[i].Reward)
 		}
 	}
-	if _, err := Run(t.Context(), hosttest.Quiet(t), "out", config.Default(), scoring.GivenJudge{}); err != nil {
+	if _, err := Run(t.Context(), hosttest.Quiet(t), "out", config.Default(), episodes.GivenJudge{}); err != nil {
 		t.Errorf("without a catalog: %v", err)
 	}
 }

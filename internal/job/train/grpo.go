@@ -10,10 +10,10 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/job/inputs"
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
-	"hone/internal/job/scoring"
 	"hone/internal/mcp/scan"
 	"hone/internal/report"
 	"hone/internal/run/metrics"
@@ -25,7 +25,7 @@ type Asked struct {
 	LoRA          basemodel.GivenLoRA
 	Base, Adapter string // base model; adapter to start from, "" for a fresh one
 	Dataset       string
-	Judge         scoring.GivenJudge
+	Judge         episodes.GivenJudge
 	Output        string // run directory
 	NumGPUs       int
 	SkipBad       bool // rows that cannot be read, and scenarios whose checks tell nothing, are left out
@@ -182,7 +182,7 @@ func learnGRPO(ctx context.Context, j *job.Job, list []scenario.Scenario, from t
 	} else if c.Eval.Every > 0 {
 		j.Say("no scenario is in the split validation, so nothing says which checkpoint is best")
 	}
-	scorer := scoring.ByTurn(c, l.Scorer)
+	scorer := episodes.ByTurn(c, l.Scorer)
 	j.Opens(scorer)
 	grpo.Validation = track.Validation(grpo.Validation)
 	err = grpo.Run(ctx, tasks, track.Rollouts(l.Rollouts(c.Rollout.Temperature)), track.Scores(scorer, metrics.Score),

@@ -23,7 +23,6 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
-	"hone/internal/job/scoring"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp/scan"
 	"hone/internal/proxy/revise"
@@ -47,7 +46,7 @@ const (
 type TrainOptions struct {
 	Data       string              `json:"-"`
 	Output     string              `json:"-"`
-	Judge      scoring.GivenJudge  `json:"-"`
+	Judge      episodes.GivenJudge `json:"-"`
 	Base       string              `json:"-"`
 	Method     string              `json:"method"`
 	Adapter    string              `json:"adapter,omitempty"`
@@ -323,7 +322,7 @@ func (t *training) run(ctx context.Context, l *episodes.Episodes, v *revise.Envi
 		}
 	}
 	scorer := revise.Scorer{Environment: v, Weights: t.o.Weights}
-	judging, err := scoring.JudgeOf(t.Host, t.c)
+	judging, err := episodes.JudgeOf(t.Host, t.c)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,4 @@
-// Package scoring opens what episodes are scored by, as the configuration has it: rewards and a judge.
-package scoring
+package episodes
 
 import (
 	"maps"
