@@ -4,12 +4,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"hone/internal/basemodel"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 )
 
 // trainingFlags registers lora's flags of the verbs that begin an adapter, and where their metrics are asked for.
 func (a *app) trainingFlags(flags *pflag.FlagSet, l *basemodel.GivenLoRA) {
-	flags.StringVar(&a.shownAt, "metrics-address", "", journal.AddressUsage)
+	flags.StringVar(&a.shownAt, "metrics-address", "", records.AddressUsage)
 	flags.StringVar(&a.trainer, "trainer", "",
 		"what takes the steps: engine, or tinker for a server of the Tinker API (default trainer.api)")
 	flags.StringVar(&a.trainerURL, "url", "", "URL of that server (default trainer.url)")

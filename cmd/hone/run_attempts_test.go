@@ -11,7 +11,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/agent"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/learn/publish"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -49,10 +49,10 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		t.Helper()
 		for _, id := range ids {
 			x := &trajectory.Trajectory{ID: id}
-			if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Trajectory("grpo", 5, x); err != nil {
+			if err := (records.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Trajectory("grpo", 5, x); err != nil {
 				t.Fatal(err)
 			}
-			if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Scores("grpo",
+			if err := (records.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Scores("grpo",
 				trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, make([]trajectory.Score, 1)); err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 	}
 	kept := func() (ids []string) {
 		t.Helper()
-		ts, err := journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}.Trajectories("grpo", 5)
+		ts, err := records.Journal{Dir: dir, Say: t.Logf, Episodes: l}.Trajectories("grpo", 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,13 +71,13 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		return ids
 	}
 	put("s/5/0", "s/5/1", "s/5/2")
-	if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Metrics("grpo", 5,
+	if err := (records.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Metrics("grpo", 5,
 		map[string]float64{"reward": 1}); err != nil {
 		t.Fatal(err)
 	}
 	recorded := func() bool {
 		t.Helper()
-		_, ok, err := journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}.StepMetrics("grpo", 5)
+		_, ok, err := records.Journal{Dir: dir, Say: t.Logf, Episodes: l}.StepMetrics("grpo", 5)
 		if err != nil {
 			t.Fatal(err)
 		}

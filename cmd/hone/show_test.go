@@ -14,7 +14,7 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/synth"
 	"hone/internal/toolset"
@@ -104,7 +104,7 @@ func TestShowRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := journal.Journal{Dir: dir, Say: t.Logf,
+	log := records.Journal{Dir: dir, Say: t.Logf,
 		Episodes: &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
 	for step := range 30 {
 		metrics := map[string]float64{"loss": 1 / float64(step+1), "reward": float64(step)}

@@ -21,7 +21,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/inputs"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/testing/hosttest"
@@ -264,7 +264,7 @@ func TestLogKeepsShownTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	log := journal.Journal{Dir: dir, Say: t.Logf, Episodes: &episodes.Episodes{Set: &toolset.Set{Catalog: catalog}}}
+	log := records.Journal{Dir: dir, Say: t.Logf, Episodes: &episodes.Episodes{Set: &toolset.Set{Catalog: catalog}}}
 	all := catalog.Tools()
 	for id, tools := range map[string][]chat.Tool{
 		"whole":    all,

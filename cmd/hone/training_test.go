@@ -21,7 +21,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/run"
 )
@@ -94,7 +94,7 @@ func TestRunStoppedForMemorySaysWhatHelps(t *testing.T) {
 		"set engine.micro_batch below 2": "set engine.micro_batch below 2 in out/config.resolved.yaml; then hone runs resume",
 		"free space there":               "make room there; then hone runs resume",
 	} {
-		err := journal.Conclude(context.Background(), run, "sft",
+		err := records.Conclude(context.Background(), run, "sft",
 			&fault.Error{Code: fault.CodeExhausted, What: "full", Next: next})
 		if fault.CodeOf(err) != fault.CodeExhausted || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", next, err)
@@ -259,7 +259,7 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 			t.Errorf("%v: %d episodes were kept of the evaluation after step %d", err, len(ts), step)
 		}
 	}
-	log := journal.Journal{Dir: dir, Say: func(string, ...any) {}}
+	log := records.Journal{Dir: dir, Say: func(string, ...any) {}}
 	best, _, err := log.Best("grpo", 5)
 	if err != nil || best == 0 || !strings.Contains(said, "on validation") {
 		t.Errorf("%v: best is %d: %s", err, best, said)

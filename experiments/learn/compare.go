@@ -22,7 +22,6 @@ import (
 	"hone/internal/host/assets"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/report"
@@ -266,8 +265,8 @@ func (d experiment) compare(ctx context.Context, k kept) (err error) {
 	}
 	defer l.Close()
 	validation := l.Validation(d.c, tasks.Validation)
-	track := journal.StartTracking(d.Env, d.c.Metrics, d.dir,
-		journal.Tracked{Main: d.mainOf(k.Arms), Engine: l.Model.Engine, Measures: validation != nil})
+	track := records.StartTracking(d.Env, d.c.Metrics, d.dir,
+		records.Tracked{Main: d.mainOf(k.Arms), Engine: l.Model.Engine, Measures: validation != nil})
 	defer func() { track.Close(err) }()
 	s := comparison{
 		experiment: d,
@@ -278,7 +277,7 @@ func (d experiment) compare(ctx context.Context, k kept) (err error) {
 		track:      track,
 		trainer:    track.Trainer(l.Trainer, metrics.Train),
 		publisher:  track.Publisher(l.Policy),
-		log:        journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l, Track: track},
+		log:        records.Journal{Dir: d.dir, Say: d.Say, Episodes: l, Track: track},
 		progress:   track.Progress(d.Progress(l.Speaker.NumSlots())),
 	}
 	systems, err := s.run(ctx, k.Arms)
@@ -305,11 +304,11 @@ type comparison struct {
 	episodes *episodes.Episodes
 	tasks    calc.Tasks
 	kept     kept
-	log      journal.Journal
+	log      records.Journal
 	progress recipe.Progress
 
 	validation *recipe.Validation // of GRPO, while it trains; nil: none
-	track      *journal.Track
+	track      *records.Track
 	trainer    recipe.Trainer
 	publisher  recipe.Publisher
 }

@@ -14,7 +14,7 @@ import (
 	"hone/internal/job/collect"
 	"hone/internal/job/episodes"
 	"hone/internal/job/inputs"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/toolset"
 )
@@ -105,7 +105,7 @@ func (d experiment) show(ctx context.Context, l *episodes.Episodes, t *calc.Task
 		}
 	}
 	episodes, err := recipe.Evaluation{Stage: shownStage, Runner: l.Runner(collect.Gold(gold), 1), Scorer: l.Scorer,
-		Log: journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, Progress: d.Progress(1)}.Run(ctx, gold)
+		Log: records.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, Progress: d.Progress(1)}.Run(ctx, gold)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,6 @@ import (
 	"hone/internal/host/assets"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/report"
@@ -175,7 +174,7 @@ func (d demo) run(ctx context.Context) (err error) {
 	if err := recipe.Publish(l.Policy, baseStage); err != nil {
 		return err
 	}
-	log := journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l}
+	log := records.Journal{Dir: d.dir, Say: d.Say, Episodes: l}
 	chosen, err := d.loadOrChoose(ctx, data, recipe.Evaluation{Stage: baseStage, Runner: l.Evaluation(d.c.Eval),
 		Scorer: l.Scorer, Log: log, Progress: whole.report}, l)
 	if err != nil {
@@ -191,8 +190,8 @@ func (d demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	p.GRPO.Show(data.Demonstrations)
-	track := journal.StartTracking(d.Env, d.c.Metrics, d.dir,
-		journal.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
+	track := records.StartTracking(d.Env, d.c.Metrics, d.dir,
+		records.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
 	defer func() { track.Close(err) }()
 	log.Track = track
 	_, err = p.Run(ctx, data, track.Rollouts(l.Rollouts(d.c.Rollout.Temperature)),

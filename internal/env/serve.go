@@ -21,7 +21,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/inputs"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
 	"hone/internal/recipe"
@@ -181,7 +181,7 @@ func newService(
 	r := j.Config.Rollout
 	options := service.Options{
 		Environment: environment.New(l.World),
-		Records:     &records{job: j, on: l},
+		Records:     &keeper{job: j, on: l},
 		Scenarios:   list,
 		Tools:       l.World.ToolList,
 		About: service.About{Version: host.ReadBuild().Version, MaxTurns: r.MaxTurns, MaxToolCalls: r.MaxToolCalls,
@@ -200,8 +200,8 @@ func newService(
 	return service.New(options)
 }
 
-// records score episodes, and keep them in a run where there is one.
-type records struct {
+// keeper scores episodes, and keeps them in a run where there is one.
+type keeper struct {
 	job *job.Job
 	on  *episodes.Episodes
 
@@ -209,7 +209,7 @@ type records struct {
 }
 
 // Score implements service.Records.
-func (r *records) Score(ctx context.Context, s *scenario.Scenario, t *trajectory.Trajectory) (trajectory.Score, error) {
+func (r *keeper) Score(ctx context.Context, s *scenario.Scenario, t *trajectory.Trajectory) (trajectory.Score, error) {
 	scores, err := recipe.Score(ctx, r.on.Scorer, s,
 		trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{t}})
 	if err != nil {
@@ -219,14 +219,14 @@ func (r *records) Score(ctx context.Context, s *scenario.Scenario, t *trajectory
 }
 
 // Keep implements service.Records.
-func (r *records) Keep(t *trajectory.Trajectory, score trajectory.Score) error {
+func (r *keeper) Keep(t *trajectory.Trajectory, score trajectory.Score) error {
 	if r.job.Dir == nil {
 		r.on.Stamp(t) // forgets what the servers wrote
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	log := journal.Journal{Dir: r.job.Dir, Say: r.job.Say, Episodes: r.on}
+	log := records.Journal{Dir: r.job.Dir, Say: r.job.Say, Episodes: r.on}
 	if err := log.Trajectory(Stage, r.job.Dir.Attempt, t); err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/report"
@@ -258,7 +257,7 @@ func (b *bench) tooFewError(m *measuring, s stats.System) error {
 // log is what the episodes of a stand are kept in.
 func (b *bench) log(l *episodes.Episodes) recipe.EvaluationLog {
 	if b.Dir != nil {
-		return journal.Journal{Dir: b.Dir, Say: b.Say, Episodes: l}
+		return records.Journal{Dir: b.Dir, Say: b.Say, Episodes: l}
 	}
 	return &unkept{episodes: l, reused: map[string][]recipe.Kept{}}
 }

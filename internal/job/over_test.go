@@ -9,7 +9,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/job/train"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -53,7 +53,7 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 			if err := j.Dir.PutMetric(stage, 0, []byte(c.metrics)); err != nil {
 				t.Fatal(err)
 			}
-			if err := (journal.Journal{Dir: j.Dir}).Finish(stage); err != nil {
+			if err := (records.Journal{Dir: j.Dir}).Finish(stage); err != nil {
 				t.Fatal(err)
 			}
 			j.Close()

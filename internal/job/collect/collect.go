@@ -17,7 +17,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/llm"
 	"hone/internal/recipe"
@@ -227,7 +226,7 @@ func runEpisodes(
 	ctx context.Context, j *job.Job, l *episodes.Episodes, x Collection, p rollout.Policy, list []sampled,
 ) (Tally, error) {
 	dir, c := j.Dir, j.Config // c as the run was begun with
-	log, report := journal.Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
+	log, report := records.Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
 	defer j.Working("running episodes")()
 	if err := restoreSettings(j, l, x.Trained); err != nil {
 		return Tally{}, err
@@ -354,7 +353,7 @@ func eachAtOnce(
 
 // ensureScore gives an episode its score: the one that was kept, else a new one, which is.
 func ensureScore(
-	ctx context.Context, l *episodes.Episodes, log journal.Journal, s *scenario.Scenario, k recipe.Kept,
+	ctx context.Context, l *episodes.Episodes, log records.Journal, s *scenario.Scenario, k recipe.Kept,
 ) error {
 	alone := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{k.Trajectory}}
 	if k.Score != nil && k.Score.Outcome == "" {

@@ -18,7 +18,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
@@ -154,7 +154,7 @@ func KeepTalk(
 	if err := j.KeepScenarios(list); err != nil {
 		return "", err
 	}
-	log := journal.Journal{Dir: j.Dir, Say: j.Say, Episodes: l}
+	log := records.Journal{Dir: j.Dir, Say: j.Say, Episodes: l}
 	if err := log.Trajectory("collect", 0, talk); err != nil {
 		return "", err
 	}
@@ -171,7 +171,7 @@ func priorScenarios(j *job.Job) ([]scenario.Scenario, error) {
 }
 
 // FinishTalks says in the run that no conversation goes on in it.
-func FinishTalks(j *job.Job) error { return journal.Journal{Dir: j.Dir, Say: j.Say}.Finish("collect") }
+func FinishTalks(j *job.Job) error { return records.Journal{Dir: j.Dir, Say: j.Say}.Finish("collect") }
 
 // nextTalk is the name of the next conversation.
 func nextTalk(dir *run.Dir) (string, error) {

@@ -1,4 +1,5 @@
-// Package records reads what runs hold: their page, episodes and ratings, and what adapters learnt from.
+// Package records is what runs hold: what a recipe produces is written by a Journal; pages, episodes, ratings and what
+// adapters learnt from are read again.
 package records
 
 import (

@@ -14,7 +14,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/testing/hosttest"
@@ -47,7 +47,7 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: "grpo/" + x.ID, Stage: "grpo", JSON: text}); err != nil {
 			t.Fatal(err)
 		}
-		if err := (journal.Journal{Dir: j.Dir}).Scores("grpo",
+		if err := (records.Journal{Dir: j.Dir}).Scores("grpo",
 			trajectory.Group{Trajectories: []*trajectory.Trajectory{x}},
 			[]trajectory.Score{{Reward: float64(rollout)}}); err != nil {
 			t.Fatal(err)

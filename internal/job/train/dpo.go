@@ -14,7 +14,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/inputs"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -205,12 +205,12 @@ func learnDPO(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 	defer l.Close()
 	d := l.stage
 	kept := []run.Input{{Name: inputs.PairsFile, Data: formats.EncodePairs(slices.Concat(p.List, p.Validation))}}
-	steps := func(t *basemodel.Trainer, log journal.Journal) error {
+	steps := func(t *basemodel.Trainer, log records.Journal) error {
 		d.Examiner = log.Track.Trainer(t, metrics.Eval)
 		j.Opens(d)
 		return d.Run(ctx, l.pairs, log.Track.Trainer(t, metrics.Train), nil, log, log.Track.Progress(j.Progress(1)))
 	}
-	say := func(_ *basemodel.Trainer, log journal.Journal) error { return sayMargins(j, log, d.SFT) }
+	say := func(_ *basemodel.Trainer, log records.Journal) error { return sayMargins(j, log, d.SFT) }
 	if err := l.Learn(ctx, j, d.SFT.Stage, kept, steps, say); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func sayNextDPO(j *job.Job, final string) error {
 }
 
 // sayMargins tells how the policy's preference moved.
-func sayMargins(j *job.Job, log journal.Journal, s recipe.SFT) error {
+func sayMargins(j *job.Job, log records.Journal, s recipe.SFT) error {
 	_, last, err := log.Latest(s.Stage)
 	if err != nil || last == 0 {
 		return err

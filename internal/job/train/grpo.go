@@ -12,7 +12,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/inputs"
-	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/mcp/scan"
 	"hone/internal/report"
@@ -173,10 +172,10 @@ func learnGRPO(ctx context.Context, j *job.Job, list []scenario.Scenario, from t
 	grpo.Show(shown)
 	j.Opens(grpo)
 	grpo.Validation = l.Validation(c, scenario.OfSplit(list, scenario.Validation))
-	track := journal.StartTracking(j.Env, c.Metrics, j.Dir,
-		journal.Tracked{Main: grpo.Stage, Engine: l.Model.Engine, Measures: grpo.Validation != nil})
+	track := records.StartTracking(j.Env, c.Metrics, j.Dir,
+		records.Tracked{Main: grpo.Stage, Engine: l.Model.Engine, Measures: grpo.Validation != nil})
 	defer func() { track.Close(err) }()
-	log := journal.Journal{Dir: j.Dir, Say: j.Say, Episodes: l, Track: track}
+	log := records.Journal{Dir: j.Dir, Say: j.Say, Episodes: l, Track: track}
 	if grpo.Validation != nil {
 		j.Opens(*grpo.Validation)
 	} else if c.Eval.Every > 0 {
@@ -194,7 +193,7 @@ func learnGRPO(ctx context.Context, j *job.Job, list []scenario.Scenario, from t
 	}
 	l.SayUsers(j.Host)
 	l.SayJudge(j.Host)
-	if err := l.Unreachable(journal.Conclude(ctx, j, grpo.Stage, err)); err != nil {
+	if err := l.Unreachable(records.Conclude(ctx, j, grpo.Stage, err)); err != nil {
 		return err
 	}
 	final := j.Final()

@@ -9,7 +9,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/report"
@@ -56,7 +55,7 @@ func evalFile(j *job.Job) string {
 
 // sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any
 // case.
-func sayBest(j *job.Job, log journal.Journal, stage string, steps int) error {
+func sayBest(j *job.Job, log records.Journal, stage string, steps int) error {
 	step, m, err := log.Best(stage, steps+1)
 	if err != nil || step == 0 {
 		return err

@@ -13,7 +13,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/inputs"
-	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/mcp/scan"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
@@ -143,11 +143,11 @@ func learnSFT(ctx context.Context, j *job.Job, d inputs.Conversations, rows []da
 		kept = append(kept, catalog)
 	}
 	s := l.stage(l.Config)
-	steps := func(t *basemodel.Trainer, log journal.Journal) error {
+	steps := func(t *basemodel.Trainer, log records.Journal) error {
 		j.Opens(s)
 		return s.Run(ctx, l.Sequences, log.Track.Trainer(t, metrics.Eval), nil, log, log.Track.Progress(j.Progress(1)))
 	}
-	look := func(t *basemodel.Trainer, _ journal.Journal) error { return l.sayFirstTurns(ctx, j, t) }
+	look := func(t *basemodel.Trainer, _ records.Journal) error { return l.sayFirstTurns(ctx, j, t) }
 	if err := l.Learn(ctx, j, s.Stage, kept, steps, look); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func learnSFT(ctx context.Context, j *job.Job, d inputs.Conversations, rows []da
 // of a stage. What was best becomes the final adapter. look tells how that did, and may be nil.
 func (l Plan) Learn(
 	ctx context.Context, j *job.Job, stage string, kept []run.Input,
-	steps, look func(*basemodel.Trainer, journal.Journal) error,
+	steps, look func(*basemodel.Trainer, records.Journal) error,
 ) (err error) {
 	j.Config = l.Config
 	m := l.Model
@@ -170,10 +170,10 @@ func (l Plan) Learn(
 	if err := j.Begin(kept...); err != nil {
 		return err
 	}
-	track := journal.StartTracking(j.Env, j.Config.Metrics, j.Dir, journal.Tracked{Main: stage, Engine: m.Engine})
+	track := records.StartTracking(j.Env, j.Config.Metrics, j.Dir, records.Tracked{Main: stage, Engine: m.Engine})
 	defer func() { track.Close(err) }()
-	log := journal.Journal{Dir: j.Dir, Say: j.Say, Track: track}
-	if err := journal.Conclude(ctx, j, stage, steps(trainer, log)); err != nil {
+	log := records.Journal{Dir: j.Dir, Say: j.Say, Track: track}
+	if err := records.Conclude(ctx, j, stage, steps(trainer, log)); err != nil {
 		return err
 	}
 	if err := log.TakeBest(stage, trainer); err != nil {

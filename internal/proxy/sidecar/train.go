@@ -21,7 +21,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp/scan"
@@ -346,10 +345,10 @@ func (t *training) run(ctx context.Context, l *episodes.Episodes, v *revise.Envi
 	if t.o.Method == MethodSFT {
 		main = s.SFT.Stage
 	}
-	track := journal.StartTracking(t.Env, t.c.Metrics, t.dir, journal.Tracked{Main: main, Engine: l.Model.Engine})
+	track := records.StartTracking(t.Env, t.c.Metrics, t.dir, records.Tracked{Main: main, Engine: l.Model.Engine})
 	defer func() { track.Close(err) }()
 	s.Probe.Runner, s.Probe.Scorer = track.Evaluation(s.Probe.Runner), track.Scores(s.Probe.Scorer, metrics.Eval)
-	log := journal.Journal{Dir: t.dir, Say: t.Say, Episodes: l, Track: track}
+	log := records.Journal{Dir: t.dir, Say: t.Say, Episodes: l, Track: track}
 	t.Say("rows to learn from: %d, of which %d are right already; %s",
 		len(learnt), numRight(learnt), t.looks(len(probed)))
 	err = s.Run(ctx, pairs, drafts, track.Rollouts(t.runner(l, v, t.c.Rollout.Temperature)),

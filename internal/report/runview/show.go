@@ -17,7 +17,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/job/journal"
 	"hone/internal/job/records"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -89,7 +88,7 @@ func printCost(e job.Env, path string, began time.Time) error {
 		if err != nil {
 			return err
 		}
-		for i, line := range metrics.AddUp(journal.RowsOf(list, began)).Lines() {
+		for i, line := range metrics.AddUp(records.RowsOf(list, began)).Lines() {
 			if i == 0 {
 				line = "\n" + line
 			}

@@ -1,5 +1,4 @@
-// Package journal keeps in a run directory what recipes produce, and tells of a run while it works.
-package journal
+package records
 
 import (
 	"context"
@@ -15,7 +14,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -230,7 +228,7 @@ func (l Journal) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 	}
 	var all []recipe.Kept
 	for _, r := range rows {
-		k, err := records.EpisodeOfRow(r)
+		k, err := EpisodeOfRow(r)
 		if err != nil {
 			return nil, err
 		}
