@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/job/rescore"
+	"hone/internal/job/collect"
 )
 
 func newJudge(a *app) *cobra.Command {
@@ -14,7 +14,7 @@ func newJudge(a *app) *cobra.Command {
 }
 
 func newJudgeCalibrate(a *app) *cobra.Command {
-	var k rescore.Calibration
+	var k collect.Calibration
 	c := &cobra.Command{
 		Use:   "calibrate [RUN]",
 		Short: "Measure how a judge agrees with rules, people and itself, what fools it, and what it costs",

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
-	"hone/internal/job/replay"
+	"hone/internal/job/collect"
 )
 
 func newReplay(a *app) *cobra.Command {
-	var f replay.Asked
+	var f collect.ReplayAsked
 	c := &cobra.Command{
 		Use:   "replay DATA",
 		Short: "Send traces without their last assistant message to a model, and compare what it says",
@@ -25,7 +25,7 @@ replayed.jsonl in --output-dir, as the answers come. No tool is called.`,
 			f.Data = args[0]
 			return a.withConfig(func(ctx context.Context,
 				cfg config.Config) error {
-				return replay.Run(ctx, a.jobs(cfg), cfg, f)
+				return collect.RunReplay(ctx, a.jobs(cfg), cfg, f)
 			})(c, nil)
 		},
 	}

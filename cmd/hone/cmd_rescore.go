@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/job/collect"
 	"hone/internal/job/episodes"
-	"hone/internal/job/rescore"
 )
 
 func newRunsRescore(a *app, dir *string) *cobra.Command {
@@ -37,11 +37,11 @@ func runRescore(ctx context.Context, a *app, path string, given episodes.GivenJu
 	if err != nil {
 		return err
 	}
-	changes, failed := rescore.Run(ctx, a.Host, path, c, given)
+	changes, failed := collect.Rescore(ctx, a.Host, path, c, given)
 	if changes == nil {
 		return failed
 	}
-	if err := a.Print(changes, rescore.ChangeRows(changes)); err != nil {
+	if err := a.Print(changes, collect.ChangeRows(changes)); err != nil {
 		return err
 	}
 	return failed

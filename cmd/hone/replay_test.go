@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/job/replay"
+	"hone/internal/job/collect"
 )
 
 // A trace is sent without its last assistant message and what follows it, with its tools, and the answer is compared by
@@ -41,7 +41,7 @@ func TestReplay(t *testing.T) {
 		`{"id":"nothing","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"yes"}]}` + "\n" +
 		`{"id":"none","messages":[{"role":"user","content":"q"}]}` + "\n"})
 	code, out, said := hone(t, "", "replay", "traces.jsonl", "--endpoint", s.URL+"/v1", "--model", "m", "--json")
-	var list []replay.Replayed
+	var list []collect.Replayed
 	if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil {
 		t.Fatalf("exit code %d, %v: %s", code, err, said)
 	}

@@ -1,4 +1,4 @@
-package rescore
+package collect
 
 import (
 	"bytes"

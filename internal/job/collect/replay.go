@@ -1,5 +1,4 @@
-// Package replay does what hone replay does: it asks an endpoint again what kept conversations asked.
-package replay
+package collect
 
 import (
 	"cmp"
@@ -16,7 +15,6 @@ import (
 	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/job/collect"
 	"hone/internal/job/inputs"
 	"hone/internal/llm"
 )
@@ -28,8 +26,8 @@ const File = "replayed.jsonl"
 // other is sent.
 const replayGivesUp = 4
 
-// Asked says which traces are sent again, and to whom.
-type Asked struct {
+// ReplayAsked says which traces are sent again, and to whom.
+type ReplayAsked struct {
 	Data, Catalog           string
 	Endpoint, Model, KeyEnv string        // Model may be PROVIDER/MODEL alone
 	Trace                   string        // one of them; "" is all
@@ -39,9 +37,9 @@ type Asked struct {
 	Patience                time.Duration // how long a request is sent again while the endpoint is overloaded or gone
 }
 
-// Run sends each trace without its last assistant message, and what follows that, and compares the answer with it. What
+// RunReplay sends each trace without its last assistant message, and what follows that, and compares the answer with it. What
 // was answered is printed however it ends; a request that fails is that of one trace.
-func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
+func RunReplay(ctx context.Context, e job.Env, c config.Config, a ReplayAsked) error {
 	named, is := c.ModelOf(a.Model)
 	if a.Endpoint != "" || !is {
 		named = config.NamedModel{URL: a.Endpoint, Model: a.Model, KeyEnv: a.KeyEnv}
@@ -87,7 +85,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 	if kept != nil {
 		err = errors.Join(err, kept.Close())
 	}
-	collect.SayCost((&job.Job{Env: e}), collect.Collection{Client: client, Priced: o.Cost != nil})
+	SayCost((&job.Job{Env: e}), Collection{Client: client, Priced: o.Cost != nil})
 	if printErr := e.Print(r.results()); printErr != nil {
 		return printErr
 	}
@@ -95,7 +93,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 }
 
 // conclude says what is left to be done, or why nothing was.
-func (r *replay) conclude(e job.Env, a Asked, err error) error {
+func (r *replay) conclude(e job.Env, a ReplayAsked, err error) error {
 	again := "the same command asks again"
 	if a.Output != "" {
 		e.Say("answers: %s", filepath.Join(a.Output, File))
@@ -132,7 +130,7 @@ func (r *replay) conclude(e job.Env, a Asked, err error) error {
 }
 
 // goesOn is the next step of a run that was stopped, "" where its answers are not kept.
-func (a Asked) goesOn() string {
+func (a ReplayAsked) goesOn() string {
 	if a.Output == "" {
 		return ""
 	}
@@ -141,7 +139,7 @@ func (a Asked) goesOn() string {
 
 // open begins the file of answers, nil where none is kept. What was answered before is in the cache beside it, and
 // comes again.
-func (a Asked) open() (*os.File, error) {
+func (a ReplayAsked) open() (*os.File, error) {
 	if a.Output == "" {
 		return nil, nil
 	}
@@ -158,7 +156,7 @@ func (a Asked) open() (*os.File, error) {
 }
 
 // replayable are the traces in which an assistant answers something, each with its tools.
-func replayable(e job.Env, a Asked) (traces []dataset.Row, err error) {
+func replayable(e job.Env, a ReplayAsked) (traces []dataset.Row, err error) {
 	tools, without := inputs.NewCatalogs(a.Catalog), 0
 	if err := inputs.RefuseCurated(a.Data); err != nil {
 		return nil, err

@@ -1,5 +1,4 @@
-// Package rescore scores kept episodes again: hone runs rescore, and hone judge calibrate.
-package rescore
+package collect
 
 import (
 	"bytes"
@@ -50,11 +49,11 @@ func rate(groups []recipe.Rescored, ratings map[string]*trajectory.Rating, alone
 	return parts
 }
 
-// Run scores the episodes of the run in path by other rewards and returns what changes. The scores go to a new file of
+// Rescore scores the episodes of the run in path by other rewards and returns what changes. The scores go to a new file of
 // the run's folder; of a dry run they go nowhere. A judge scores the groups of training against each other, and each
 // episode of an evaluation alone. Where episodes could not be scored there is an error beside the changes of the
 // others.
-func Run(
+func Rescore(
 	ctx context.Context, h *host.Host, path string, c config.Config, given episodes.GivenJudge,
 ) ([]recipe.Change, error) {
 	if err := given.Apply(&c); err != nil {

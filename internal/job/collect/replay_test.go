@@ -1,4 +1,4 @@
-package replay
+package collect
 
 import (
 	"bytes"
@@ -65,7 +65,7 @@ func replaying(
 }
 
 // run replays, and returns what was printed: how far each trace is the same.
-func (r *replayed) run(ctx context.Context, a Asked) (same map[string]string, said string, err error) {
+func (r *replayed) run(ctx context.Context, a ReplayAsked) (same map[string]string, said string, err error) {
 	r.t.Helper()
 	r.mu.Lock()
 	r.asked = nil
@@ -82,7 +82,7 @@ func (r *replayed) run(ctx context.Context, a Asked) (same map[string]string, sa
 		}
 	}
 	a.Data = r.data
-	err = Run(ctx, e, c, a)
+	err = RunReplay(ctx, e, c, a)
 	var list []Replayed
 	if out.Len() > 0 {
 		if jsonErr := json.Unmarshal(out.Bytes(), &list); jsonErr != nil {
@@ -130,7 +130,7 @@ func TestReplayIsParallel(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // else it would wait for ever
 	defer cancel()
-	if same, _, err := r.run(ctx, Asked{AtOnce: 3}); err != nil || len(same) != 6 || same["t5"] != "all" {
+	if same, _, err := r.run(ctx, ReplayAsked{AtOnce: 3}); err != nil || len(same) != 6 || same["t5"] != "all" {
 		t.Errorf("%v %v", same, err)
 	}
 }
@@ -153,7 +153,7 @@ func TestReplayGoesOn(t *testing.T) {
 		}
 		return http.StatusOK, "yes"
 	})
-	same, said, err := r.run(t.Context(), Asked{Output: dir})
+	same, said, err := r.run(t.Context(), ReplayAsked{Output: dir})
 	if want := map[string]string{"t0": "all", "t1": "no answer", "t2": "kind", "t3": "all"}; err != nil ||
 		fmt.Sprint(same) != fmt.Sprint(want) {
 		t.Errorf("%v %v", same, err)
@@ -162,7 +162,7 @@ func TestReplayGoesOn(t *testing.T) {
 		t.Error(said)
 	}
 	broken = false
-	same, said, err = r.run(t.Context(), Asked{Output: dir})
+	same, said, err = r.run(t.Context(), ReplayAsked{Output: dir})
 	if want := map[string]string{"t0": "all", "t1": "all", "t2": "kind", "t3": "all"}; err != nil ||
 		fmt.Sprint(same) != fmt.Sprint(want) || !slices.Equal(r.asked, []string{"q1"}) {
 		t.Errorf("%v %v, asked for %q: %s", same, err, r.asked, said)
@@ -192,7 +192,7 @@ func TestReplayThatIsStopped(t *testing.T) {
 			}
 			return c.status, ""
 		})
-		same, _, err := r.run(ctx, Asked{Output: dir})
+		same, _, err := r.run(ctx, ReplayAsked{Output: dir})
 		cancel(nil)
 		f, _ := errors.AsType[*fault.Error](err)
 		if fault.CodeOf(err) != c.code || !strings.Contains(f.Next, c.next) ||
@@ -208,7 +208,7 @@ func TestReplayThatIsStopped(t *testing.T) {
 // Where nothing is answered, that is an error. A rehearsal sends nothing.
 func TestReplayOfNoAnswer(t *testing.T) {
 	r := replaying(t, 12, func(context.Context, string) (int, string) { return http.StatusBadRequest, "" })
-	if same, _, err := r.run(t.Context(), Asked{}); fault.CodeOf(err) != fault.CodeUnavailable || len(same) != 12 ||
+	if same, _, err := r.run(t.Context(), ReplayAsked{}); fault.CodeOf(err) != fault.CodeUnavailable || len(same) != 12 ||
 		same["t9"] != "no answer" {
 		t.Errorf("%v %v", same, err)
 	}
@@ -216,7 +216,7 @@ func TestReplayOfNoAnswer(t *testing.T) {
 	var out bytes.Buffer
 	e := job.Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&out), DryRun: true,
 		LookupEnv: func(string) (string, bool) { return "", false }}}
-	if err := Run(t.Context(), e, config.Default(), Asked{Data: r.data, Endpoint: r.url, Model: "m"}); err != nil ||
+	if err := RunReplay(t.Context(), e, config.Default(), ReplayAsked{Data: r.data, Endpoint: r.url, Model: "m"}); err != nil ||
 		len(r.asked) > 0 || !strings.Contains(out.String(), "would send 12 traces to m") {
 		t.Errorf("%v, asked for %q: %s", err, r.asked, out.String())
 	}
@@ -270,12 +270,12 @@ func TestReplayWaitsForTheEndpoint(t *testing.T) {
 		}
 		return http.StatusOK, "yes"
 	})
-	if same, said, err := r.run(t.Context(), Asked{AtOnce: 2, Patience: time.Minute}); err != nil || len(same) != 20 ||
+	if same, said, err := r.run(t.Context(), ReplayAsked{AtOnce: 2, Patience: time.Minute}); err != nil || len(same) != 20 ||
 		strings.Contains(fmt.Sprint(same), "no answer") {
 		t.Errorf("%v %v: %s", same, err, said)
 	}
 	asked, back = 0, 1<<30
-	same, _, err := r.run(t.Context(), Asked{AtOnce: 2})
+	same, _, err := r.run(t.Context(), ReplayAsked{AtOnce: 2})
 	if fault.CodeOf(err) != fault.CodeUnavailable ||
 		!strings.Contains(fault.Whole(err), "the endpoint is gone: stopped after") || len(same) > 11 {
 		t.Errorf("%v %v", same, err)
@@ -286,15 +286,15 @@ func TestReplayWaitsForTheEndpoint(t *testing.T) {
 // tokens.
 func TestReplayCosts(t *testing.T) {
 	for name, tc := range map[string]struct {
-		a     Asked
+		a     ReplayAsked
 		says  string
 		asked int
 		code  fault.Code
 	}{
-		"without a price": {Asked{}, "3 tokens sent and 3 tokens received were paid for\n", 3, 0},
-		"with one":        {Asked{Model: "shop/m"}, "3 tokens sent and 3 tokens received were paid for: $2.2500\n", 3, 0},
-		"a budget of all": {Asked{TokenBudget: 1 << 20}, "3 tokens sent", 3, 0},
-		"of none":         {Asked{TokenBudget: 1}, "0 tokens sent", 0, fault.CodeBudget},
+		"without a price": {ReplayAsked{}, "3 tokens sent and 3 tokens received were paid for\n", 3, 0},
+		"with one":        {ReplayAsked{Model: "shop/m"}, "3 tokens sent and 3 tokens received were paid for: $2.2500\n", 3, 0},
+		"a budget of all": {ReplayAsked{TokenBudget: 1 << 20}, "3 tokens sent", 3, 0},
+		"of none":         {ReplayAsked{TokenBudget: 1}, "0 tokens sent", 0, fault.CodeBudget},
 	} {
 		r := replaying(t, 3, func(context.Context, string) (int, string) { return http.StatusOK, "yes" })
 		same, said, err := r.run(t.Context(), tc.a)

@@ -1,4 +1,4 @@
-package rescore
+package collect
 
 import (
 	"encoding/json"
@@ -63,7 +63,7 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 			t.Errorf("place %d: rollout %d, reward %g", i, x.Rollout, groups[0].Was[i].Reward)
 		}
 	}
-	if _, err := Run(t.Context(), hosttest.Quiet(t), "out", config.Default(), episodes.GivenJudge{}); err != nil {
+	if _, err := Rescore(t.Context(), hosttest.Quiet(t), "out", config.Default(), episodes.GivenJudge{}); err != nil {
 		t.Errorf("without a catalog: %v", err)
 	}
 }
