@@ -1,4 +1,5 @@
-// Package collect does what hone collect does: it keeps the episodes of an endpoint, of a person, or of gold calls.
+// Package collect does what needs no training: hone collect keeps the episodes of an endpoint, of a person, or of gold
+// calls; hone replay asks again what was asked; hone runs rescore and hone judge calibrate score again.
 package collect
 
 import (

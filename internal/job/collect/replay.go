@@ -37,8 +37,8 @@ type ReplayAsked struct {
 	Patience                time.Duration // how long a request is sent again while the endpoint is overloaded or gone
 }
 
-// RunReplay sends each trace without its last assistant message, and what follows that, and compares the answer with it. What
-// was answered is printed however it ends; a request that fails is that of one trace.
+// RunReplay sends each trace without its last assistant message, and what follows that, and compares the answer with
+// it. What was answered is printed however it ends; a request that fails is that of one trace.
 func RunReplay(ctx context.Context, e job.Env, c config.Config, a ReplayAsked) error {
 	named, is := c.ModelOf(a.Model)
 	if a.Endpoint != "" || !is {

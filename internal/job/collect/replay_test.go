@@ -208,15 +208,16 @@ func TestReplayThatIsStopped(t *testing.T) {
 // Where nothing is answered, that is an error. A rehearsal sends nothing.
 func TestReplayOfNoAnswer(t *testing.T) {
 	r := replaying(t, 12, func(context.Context, string) (int, string) { return http.StatusBadRequest, "" })
-	if same, _, err := r.run(t.Context(), ReplayAsked{}); fault.CodeOf(err) != fault.CodeUnavailable || len(same) != 12 ||
-		same["t9"] != "no answer" {
+	if same, _, err := r.run(t.Context(), ReplayAsked{}); fault.CodeOf(err) != fault.CodeUnavailable ||
+		len(same) != 12 || same["t9"] != "no answer" {
 		t.Errorf("%v %v", same, err)
 	}
 	r.asked = nil
 	var out bytes.Buffer
 	e := job.Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&out), DryRun: true,
 		LookupEnv: func(string) (string, bool) { return "", false }}}
-	if err := RunReplay(t.Context(), e, config.Default(), ReplayAsked{Data: r.data, Endpoint: r.url, Model: "m"}); err != nil ||
+	if err := RunReplay(t.Context(), e, config.Default(),
+		ReplayAsked{Data: r.data, Endpoint: r.url, Model: "m"}); err != nil ||
 		len(r.asked) > 0 || !strings.Contains(out.String(), "would send 12 traces to m") {
 		t.Errorf("%v, asked for %q: %s", err, r.asked, out.String())
 	}
@@ -270,8 +271,8 @@ func TestReplayWaitsForTheEndpoint(t *testing.T) {
 		}
 		return http.StatusOK, "yes"
 	})
-	if same, said, err := r.run(t.Context(), ReplayAsked{AtOnce: 2, Patience: time.Minute}); err != nil || len(same) != 20 ||
-		strings.Contains(fmt.Sprint(same), "no answer") {
+	if same, said, err := r.run(t.Context(), ReplayAsked{AtOnce: 2, Patience: time.Minute}); err != nil ||
+		len(same) != 20 || strings.Contains(fmt.Sprint(same), "no answer") {
 		t.Errorf("%v %v: %s", same, err, said)
 	}
 	asked, back = 0, 1<<30

@@ -49,8 +49,8 @@ func rate(groups []recipe.Rescored, ratings map[string]*trajectory.Rating, alone
 	return parts
 }
 
-// Rescore scores the episodes of the run in path by other rewards and returns what changes. The scores go to a new file of
-// the run's folder; of a dry run they go nowhere. A judge scores the groups of training against each other, and each
+// Rescore scores the episodes of the run in path by other rewards and returns what changes. The scores go to a new file
+// of the run's folder; of a dry run they go nowhere. A judge scores the groups of training against each other, and each
 // episode of an evaluation alone. Where episodes could not be scored there is an error beside the changes of the
 // others.
 func Rescore(

@@ -90,8 +90,8 @@ type rendered struct {
 	sides recipe.PreferencePair
 }
 
-// resolveDPO renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of which a
-// side is longer than the context, or cannot be rendered, is left out and named.
+// resolveDPO renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of
+// which a side is longer than the context, or cannot be rendered, is left out and named.
 func resolveDPO(j *job.Job, p inputs.Pairs) (l dpoPlan, err error) {
 	defer func() {
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// resolveGRPO opens the servers, and the sampler where it is another's, and settles what is trained on them: a plan of the
-// scenarios that are left. gone is called where that sampler answers nothing any more.
+// resolveGRPO opens the servers, and the sampler where it is another's, and settles what is trained on them: a plan of
+// the scenarios that are left. gone is called where that sampler answers nothing any more.
 func resolveGRPO(
 	ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source, gone func(error),
 ) (*episodes.Episodes, episodes.Plan, error) {
