@@ -87,7 +87,7 @@ else
 fi
 
 for sink in tfevents mlflow wandb; do
-	script=internal/run/metrics/trackers/testdata/$sink/parity.py
+	script=internal/run/metrics/testdata/$sink/parity.py
 	echo "== $script"
 	"$(python_for $script)" $script
 done

@@ -44,7 +44,6 @@ import (
 	away "hone/internal/policy/remote"
 	"hone/internal/recipe"
 	"hone/internal/run/metrics"
-	"hone/internal/run/metrics/trackers"
 	"hone/internal/toolset"
 )
 
@@ -145,17 +144,17 @@ func (w wired) learning() []acting {
 		{"metrics.target", last[metrics.Options](w, "train").Target, 0.66},
 		{"(what may reach it)", last[metrics.Options](w, "train").Measures, true},
 		{"metrics.tfevents", exists("trained/tfevents"), false},
-		{"metrics.mlflow.url", last[trackers.MLflowOptions](w, "train").URL, "http://127.0.0.1:1"},
-		{"metrics.mlflow.experiment", last[trackers.MLflowOptions](w, "dpo").Experiment, "theirs"},
-		{"metrics.mlflow.token_env", last[trackers.MLflowOptions](w, "sft").Token, "sesame"}, {
-			"(what a tracker is told of the configuration)", last[trackers.MLflowOptions](w,
+		{"metrics.mlflow.url", last[metrics.MLflowOptions](w, "train").URL, "http://127.0.0.1:1"},
+		{"metrics.mlflow.experiment", last[metrics.MLflowOptions](w, "dpo").Experiment, "theirs"},
+		{"metrics.mlflow.token_env", last[metrics.MLflowOptions](w, "sft").Token, "sesame"}, {
+			"(what a tracker is told of the configuration)", last[metrics.MLflowOptions](w,
 				"train").Params["grpo.group_size"], "3",
 		},
-		{"metrics.wandb.project", last[trackers.WandBOptions](w, "train").Project, "shop"},
-		{"metrics.wandb.entity", last[trackers.WandBOptions](w, "train").Entity, "us"},
-		{"metrics.wandb.mode", last[trackers.WandBOptions](w, "sft").Mode, "online"},
-		{"metrics.wandb.python", last[trackers.WandBOptions](w, "dpo").Python, "./no-python"},
-		{"metrics.prometheus.address", last[trackers.PrometheusOptions](w, "train").Address, "127.0.0.1:0"}, {
+		{"metrics.wandb.project", last[metrics.WandBOptions](w, "train").Project, "shop"},
+		{"metrics.wandb.entity", last[metrics.WandBOptions](w, "train").Entity, "us"},
+		{"metrics.wandb.mode", last[metrics.WandBOptions](w, "sft").Mode, "online"},
+		{"metrics.wandb.python", last[metrics.WandBOptions](w, "dpo").Python, "./no-python"},
+		{"metrics.prometheus.address", last[metrics.PrometheusOptions](w, "train").Address, "127.0.0.1:0"}, {
 			"metrics.prometheus.file", strings.Contains(contents(w.t, "ours.prom"),
 				`hone_step_tokens{run="preferred",stage="dpo"}`), true,
 		},

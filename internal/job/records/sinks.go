@@ -10,7 +10,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
-	"hone/internal/run/metrics/trackers"
 )
 
 // outside opens the sinks of a run that other programs read.
@@ -57,7 +56,7 @@ func (o outside) mlflow() []metrics.Sink {
 	if c.URL == "" {
 		return nil
 	}
-	x := trackers.MLflowOptions{URL: c.URL, Experiment: c.Experiment, Name: o.name(), Main: o.main, Began: o.began,
+	x := metrics.MLflowOptions{URL: c.URL, Experiment: c.Experiment, Name: o.name(), Main: o.main, Began: o.began,
 		Params: o.params(), Warn: o.warn}
 	if c.TokenEnv != "" {
 		if x.Token, _ = o.LookupEnv(c.TokenEnv); x.Token == "" {
@@ -65,7 +64,7 @@ func (o outside) mlflow() []metrics.Sink {
 		}
 	}
 	o.Opens(x)
-	return o.follow("mlflow", trackers.NewMLflow(x))
+	return o.follow("mlflow", metrics.NewMLflow(x))
 }
 
 func (o outside) wandb() []metrics.Sink {
@@ -73,12 +72,12 @@ func (o outside) wandb() []metrics.Sink {
 	if c.Project == "" {
 		return nil
 	}
-	x := trackers.WandBOptions{Python: c.Python, Env: o.Environ, Log: o.dir.Log, Dir: o.dir.Path, Project: c.Project,
+	x := metrics.WandBOptions{Python: c.Python, Env: o.Environ, Log: o.dir.Log, Dir: o.dir.Path, Project: c.Project,
 		Entity: c.Entity, Name: o.name(), Mode: c.Mode,
 		Main: o.main, Stages: slices.DeleteFunc([]string{"sft", "grpo", "copies"},
 			func(s string) bool { return s == o.main }), Config: o.params()}
 	o.Opens(x)
-	return o.follow("wandb", trackers.NewWandB(x))
+	return o.follow("wandb", metrics.NewWandB(x))
 }
 
 func (o outside) prometheus() []metrics.Sink {
@@ -89,11 +88,11 @@ func (o outside) prometheus() []metrics.Sink {
 	if c.Address == "" && c.File == "" {
 		return nil
 	}
-	x := trackers.PrometheusOptions{Address: c.Address, File: c.File, Run: o.name(), Warn: func(err error) {
+	x := metrics.PrometheusOptions{Address: c.Address, File: c.File, Run: o.name(), Warn: func(err error) {
 		o.warn(fmt.Sprintf("Prometheus cannot be shown all metrics: %v", err))
 	}}
 	o.Opens(x)
-	e := trackers.OpenPrometheus(x, o.kept)
+	e := metrics.OpenPrometheus(x, o.kept)
 	if e.Address() != "" {
 		o.Say("metrics: http://%s/metrics", e.Address())
 	}

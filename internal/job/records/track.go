@@ -14,7 +14,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
-	"hone/internal/run/metrics/trackers"
 )
 
 // Track is what a run tells of itself while it works: where its time goes, and its metrics to all that the
@@ -50,7 +49,7 @@ func StartTracking(e job.Env, c config.Metrics, dir *run.Dir, x Tracked) *Track 
 	e.Opens(o)
 	t := &Track{host: e.Host, end: e.Working("running " + x.Main), began: began, watch: metrics.NewWatch(o)}
 	if c.TFEvents {
-		t.sinks = append(t.sinks, trackers.OpenTFEvents(filepath.Join(dir.Path, tfeventsDir), x.Main, began,
+		t.sinks = append(t.sinks, metrics.OpenTFEvents(filepath.Join(dir.Path, tfeventsDir), x.Main, began,
 			kept, func(err error) {
 				e.Say("note: no more events for TensorBoard are written; metrics.jsonl has all metrics: %v", err)
 			}))

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/METRICS.md anew")
+var update = flag.Bool("update", false, "write docs/METRICS.md and testdata/tfevents/golden.tfevents anew; "+
+	"make parity then looks whether TensorBoard reads it")
 
 const opening = `# Metrics
 

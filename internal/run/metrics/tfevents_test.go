@@ -1,27 +1,21 @@
-package trackers
+package metrics
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"hone/internal/run/metrics"
 )
-
-var update = flag.Bool("update", false,
-	"write testdata/tfevents/golden.tfevents anew; make parity then looks whether TensorBoard reads it")
 
 var began = time.Unix(1_700_000_000, 250_000_000)
 
 // goldenRows are those of testdata/tfevents/golden.json.
-func goldenRows(t *testing.T) (rows []metrics.Row) {
+func goldenRows(t *testing.T) (rows []Row) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/tfevents/golden.json")
 	if err != nil {
@@ -37,7 +31,7 @@ func goldenRows(t *testing.T) (rows []metrics.Row) {
 		t.Fatal(err)
 	}
 	for _, r := range list {
-		rows = append(rows, metrics.Row{Stage: r.Stage, Step: r.Step,
+		rows = append(rows, Row{Stage: r.Stage, Step: r.Step,
 			At: began.Add(time.Duration(r.Seconds * float64(time.Second))), Values: r.Values})
 	}
 	return rows
@@ -59,7 +53,7 @@ func TestGolden(t *testing.T) {
 	for _, r := range rows[1:] {
 		w.Put(r)
 	}
-	w.Close(metrics.Finished)
+	w.Close(Finished)
 	got, err := os.ReadFile(only(t, dir))
 	if err != nil {
 		t.Fatal(err)
@@ -84,14 +78,14 @@ func TestStepsThatComeAgain(t *testing.T) {
 	for _, r := range rows {
 		w.Put(r)
 	}
-	w.Close(metrics.Finished)
+	w.Close(Finished)
 
 	first := OpenTFEvents(dir, "grpo", began, nil, func(err error) { t.Error(err) })
 	for _, r := range append(rows[:3:3], rows[0]) {
 		r.Values = map[string]float64{"reward": -1}
 		first.Put(r)
 	}
-	first.Close(metrics.Stopped)
+	first.Close(Stopped)
 	torn := only(t, dir)
 	text, _ := os.ReadFile(torn)
 	if err := os.WriteFile(torn, text[:len(text)-5], 0o600); err != nil { // as a kill leaves it
@@ -101,7 +95,7 @@ func TestStepsThatComeAgain(t *testing.T) {
 	for _, r := range rows[1:] {
 		again.Put(r)
 	}
-	again.Close(metrics.Finished)
+	again.Close(Finished)
 	got, _ := os.ReadFile(only(t, dir))
 	want, _ := os.ReadFile(only(t, whole))
 	if header := 2 * (16 + 9 + 15); !bytes.Contains(got, want[header:]) ||
@@ -124,7 +118,7 @@ func TestFullDisk(t *testing.T) {
 	w := OpenTFEvents(path, "grpo", began, rows, func(err error) { told = append(told, err) })
 	w.Put(rows[0])
 	w.Put(rows[0])
-	w.Close(metrics.Finished)
+	w.Close(Finished)
 	if len(told) != 1 || errors.Is(told[0], fs.ErrNotExist) {
 		t.Errorf("%v", told)
 	}

@@ -1,4 +1,4 @@
-package trackers
+package metrics
 
 import (
 	"bufio"
@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"hone/internal/run/metrics"
 )
 
 //go:embed wandb_bridge.py
@@ -75,8 +73,8 @@ func (b *WandB) Open(ctx context.Context, id string) (string, error) {
 		init["id"], init["resume"] = id, "allow"
 	}
 	axes := map[string]string{}
-	for _, stage := range append([]string{b.o.Main, metrics.ValidationStage}, b.o.Stages...) {
-		axes[metrics.Tag(b.o.Main, stage, "*")] = b.axis(stage)
+	for _, stage := range append([]string{b.o.Main, ValidationStage}, b.o.Stages...) {
+		axes[Tag(b.o.Main, stage, "*")] = b.axis(stage)
 	}
 	if err := b.start(); err != nil {
 		return "", err
@@ -95,10 +93,10 @@ func (b *WandB) Open(ctx context.Context, id string) (string, error) {
 // axis is the metric that rows of a stage are drawn over: steps of validations are those of the stage that is
 // validated.
 func (b *WandB) axis(stage string) string {
-	if stage == metrics.ValidationStage {
+	if stage == ValidationStage {
 		stage = b.o.Main
 	}
-	return metrics.Tag(b.o.Main, stage, "global_step")
+	return Tag(b.o.Main, stage, "global_step")
 }
 
 func (b *WandB) start() error {
@@ -152,7 +150,7 @@ func (b *WandB) ask(ctx context.Context, message any) (a answer, err error) {
 }
 
 // Send implements metrics.Tracker.
-func (b *WandB) Send(ctx context.Context, rows []metrics.Row) error {
+func (b *WandB) Send(ctx context.Context, rows []Row) error {
 	if b.child == nil { // it ended
 		if _, err := b.Open(ctx, b.id); err != nil {
 			return err
@@ -162,7 +160,7 @@ func (b *WandB) Send(ctx context.Context, rows []metrics.Row) error {
 	for _, r := range rows {
 		row := map[string]float64{b.axis(r.Stage): float64(r.Step)}
 		for name, x := range r.Values {
-			row[metrics.Tag(b.o.Main, r.Stage, name)] = x
+			row[Tag(b.o.Main, r.Stage, name)] = x
 		}
 		list = append(list, row)
 	}
@@ -174,12 +172,12 @@ func (b *WandB) Send(ctx context.Context, rows []metrics.Row) error {
 }
 
 // Close implements metrics.Tracker.
-func (b *WandB) Close(ctx context.Context, s metrics.Status) error {
+func (b *WandB) Close(ctx context.Context, s Status) error {
 	if b.child == nil {
 		return nil
 	}
 	code := 1
-	if s == metrics.Finished {
+	if s == Finished {
 		code = 0
 	}
 	if _, err := b.ask(ctx, map[string]any{"exit": code}); err != nil {

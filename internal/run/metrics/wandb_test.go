@@ -1,4 +1,4 @@
-package trackers
+package metrics
 
 import (
 	"bytes"
@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"hone/internal/run/metrics"
 )
 
 var (
@@ -29,8 +27,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func wandbRow(stage string, step int, values map[string]float64) metrics.Row {
-	return metrics.Row{Stage: stage, Step: step, Values: values}
+func wandbRow(stage string, step int, values map[string]float64) Row {
+	return Row{Stage: stage, Step: step, Values: values}
 }
 
 // driveWandB logs a run that is stopped and goes on, as hone does.
@@ -41,12 +39,12 @@ func driveWandB(t *testing.T, o WandBOptions) (warned []string) {
 	o.Log = &bytes.Buffer{}
 	file := filepath.Join(t.TempDir(), "wandb.json")
 	warn := func(text string) { warned = append(warned, text) }
-	rows := []metrics.Row{wandbRow("grpo", 0, map[string]float64{"reward": 0.5}),
+	rows := []Row{wandbRow("grpo", 0, map[string]float64{"reward": 0.5}),
 		wandbRow("grpo", 1, map[string]float64{"reward": 0.625})}
-	metrics.Follow("wandb", file, NewWandB(o), rows, warn).Close(metrics.Stopped)
+	Follow("wandb", file, NewWandB(o), rows, warn).Close(Stopped)
 	rows = append(rows, wandbRow("validation", 2, map[string]float64{"success": 1}),
 		wandbRow("sft", 0, map[string]float64{"loss": 1e-9}))
-	metrics.Follow("wandb", file, NewWandB(o), rows, warn).Close(metrics.Finished)
+	Follow("wandb", file, NewWandB(o), rows, warn).Close(Finished)
 	return warned
 }
 
@@ -106,14 +104,14 @@ func TestBridgeThatFails(t *testing.T) {
 	if id, err := b.Open(t.Context(), ""); id != "made" || err != nil {
 		t.Fatal(id, err)
 	}
-	died := []metrics.Row{wandbRow("grpo", 0, map[string]float64{"die": 1})}
+	died := []Row{wandbRow("grpo", 0, map[string]float64{"die": 1})}
 	if err := b.Send(t.Context(), died); err == nil || !strings.Contains(err.Error(), "out of luck") {
 		t.Errorf("%v", err)
 	}
 	if err := b.Send(t.Context(), died); err != nil {
 		t.Error(err)
 	}
-	if err := b.Close(t.Context(), metrics.Failed); err != nil {
+	if err := b.Close(t.Context(), Failed); err != nil {
 		t.Error(err)
 	}
 	if got, _ := os.ReadFile(record); strings.Count(string(got), `"id": "made"`) != 1 ||
@@ -151,23 +149,23 @@ func TestNobodyWaitsForPython(t *testing.T) {
 	t.Run("a process lives on", func(t *testing.T) {
 		b, _ := begin(t)
 		if err := b.Send(t.Context(),
-			[]metrics.Row{wandbRow("grpo", 0, map[string]float64{"service": 1})}); err != nil {
+			[]Row{wandbRow("grpo", 0, map[string]float64{"service": 1})}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Close(t.Context(), metrics.Finished); err != nil {
+		if err := b.Close(t.Context(), Finished); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("a process lives on, and Python does not", func(t *testing.T) {
 		b, _ := begin(t)
 		if err := b.Send(t.Context(),
-			[]metrics.Row{wandbRow("grpo", 0, map[string]float64{"service": 1, "die": 1})}); err == nil {
+			[]Row{wandbRow("grpo", 0, map[string]float64{"service": 1, "die": 1})}); err == nil {
 			t.Error("that is no error")
 		}
 	})
 	t.Run("Python does not end", func(t *testing.T) {
 		b, record := begin(t)
-		if err := b.Send(t.Context(), []metrics.Row{wandbRow("grpo", 0, map[string]float64{"linger": 1})}); err != nil {
+		if err := b.Send(t.Context(), []Row{wandbRow("grpo", 0, map[string]float64{"linger": 1})}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, late := context.WithCancel(t.Context())
@@ -180,7 +178,7 @@ func TestNobodyWaitsForPython(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 		}()
-		if err := b.Close(ctx, metrics.Finished); !errors.Is(err, context.Canceled) {
+		if err := b.Close(ctx, Finished); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	})

@@ -1,4 +1,4 @@
-package trackers
+package metrics
 
 import (
 	"bytes"
@@ -17,8 +17,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"hone/internal/run/metrics"
 )
 
 var mlflowServer = flag.String("mlflow", "",
@@ -81,20 +79,20 @@ func driveMLflow(t *testing.T, o MLflowOptions) {
 	o.Experiment, o.Name, o.Main, o.Began = "hone contract", "run1", "grpo", at
 	o.Params = map[string]string{"grpo.steps": "4", "model.base": "toy",
 		"rollout.system": strings.Repeat("é", mostValue+1)}
-	row := func(stage string, step int, values map[string]float64) metrics.Row {
-		return metrics.Row{Stage: stage, Step: step, At: at.Add(time.Duration(step) * time.Second), Values: values}
+	row := func(stage string, step int, values map[string]float64) Row {
+		return Row{Stage: stage, Step: step, At: at.Add(time.Duration(step) * time.Second), Values: values}
 	}
 	file := filepath.Join(t.TempDir(), "mlflow.json")
 	warn := func(text string) { t.Error(text) }
-	f := metrics.Follow("mlflow", file, NewMLflow(o), []metrics.Row{
+	f := Follow("mlflow", file, NewMLflow(o), []Row{
 		row("grpo", 0, map[string]float64{"reward": 0.5, "rewards/c(x)/mean": -1}), row("grpo", 1,
 			map[string]float64{"reward": 0.625})}, warn)
-	f.Close(metrics.Stopped)
-	f = metrics.Follow("mlflow", file, NewMLflow(o), []metrics.Row{
+	f.Close(Stopped)
+	f = Follow("mlflow", file, NewMLflow(o), []Row{
 		row("grpo", 0, map[string]float64{"reward": 0.5}), row("grpo", 1, map[string]float64{"reward": 0.625}),
 		row("validation", 2, map[string]float64{"success": 1, "eval_loss": 1e-9}), row("grpo", 2,
 			map[string]float64{"reward": 2})}, warn)
-	f.Close(metrics.Finished)
+	f.Close(Finished)
 }
 
 // What is asked is what a real tracking server was seen to take, and its answers are understood. make parity records it
@@ -253,7 +251,7 @@ func TestParametersThatAreRefused(t *testing.T) {
 		t.Errorf("%q, %v, %d runs made", id, err, made)
 	}
 	if err := x.Send(t.Context(),
-		[]metrics.Row{{Stage: "grpo", Values: map[string]float64{"reward": 1}}}); err != nil || rows != 1 {
+		[]Row{{Stage: "grpo", Values: map[string]float64{"reward": 1}}}); err != nil || rows != 1 {
 		t.Errorf("%v, %d rows", err, rows)
 	}
 	if !params["a"] || !params["z"] || len(params) != 2 || len(warned) != 1 ||

@@ -1,4 +1,4 @@
-package trackers
+package metrics
 
 import (
 	"io"
@@ -9,12 +9,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"hone/internal/run/metrics"
 )
 
-func prometheusRow(stage string, step int, name string, x float64) metrics.Row {
-	return metrics.Row{Stage: stage, Step: step, At: time.UnixMilli(1_700_000_000_500),
+func prometheusRow(stage string, step int, name string, x float64) Row {
+	return Row{Stage: stage, Step: step, At: time.UnixMilli(1_700_000_000_500),
 		Values: map[string]float64{name: x}}
 }
 
@@ -43,7 +41,7 @@ func TestExporter(t *testing.T) {
 	e := OpenPrometheus(PrometheusOptions{Address: "127.0.0.1:0", File: file, Run: `a"b`, Warn: func(err error) {
 		t.Error(err)
 	}},
-		[]metrics.Row{prometheusRow("grpo", 0, "reward", 0.1)})
+		[]Row{prometheusRow("grpo", 0, "reward", 0.1)})
 	e.Put(prometheusRow("validation", 3, "success", 1))
 	e.Put(prometheusRow("grpo", 3, "rewards/checks/mean", 0.25))
 	e.Put(prometheusRow("grpo", 4, "reward", 0.5))
@@ -60,7 +58,7 @@ func TestExporter(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || string(text) != prometheusText {
 		t.Errorf("the file has\n%s, %v", text, err)
 	}
-	e.Close(metrics.Stopped)
+	e.Close(Stopped)
 	if text, _ := os.ReadFile(file); !strings.Contains(string(text), `hone_ended{run="a\"b",status="stopped"} 1`) {
 		t.Errorf("%s", text)
 	}
@@ -88,7 +86,7 @@ func TestWhatCannotBeShown(t *testing.T) {
 	)
 	e.Put(prometheusRow("sft", 0, "loss", 1))
 	e.Put(prometheusRow("sft", 1, "loss", 1))
-	e.Close(metrics.Finished)
+	e.Close(Finished)
 	if len(told) != 2 {
 		t.Errorf("%q", told)
 	}

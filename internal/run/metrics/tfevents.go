@@ -1,4 +1,4 @@
-package trackers
+package metrics
 
 import (
 	"encoding/binary"
@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"hone/internal/run/metrics"
 )
 
 // TFEvents keeps one file of events in a folder. A row that comes again has the file written anew under its next name,
@@ -22,7 +20,7 @@ type TFEvents struct {
 	prefix string // path of the file up to its number
 	number int
 	file   *os.File
-	rows   []metrics.Row
+	rows   []Row
 	place  map[key]int // in rows
 	broken bool
 	warn   func(error)
@@ -36,7 +34,7 @@ type key struct {
 // OpenTFEvents makes the folder's file of a run that began at a time, with the rows that the run has, and removes those
 // of earlier attempts. main is the stage whose tags begin with train/. warn is told, once, what stops it: it takes no
 // rows from then on.
-func OpenTFEvents(dir, main string, began time.Time, rows []metrics.Row, warn func(error)) *TFEvents {
+func OpenTFEvents(dir, main string, began time.Time, rows []Row, warn func(error)) *TFEvents {
 	w := &TFEvents{main: main, prefix: filepath.Join(dir, fmt.Sprintf("events.out.tfevents.%010d.hone.", began.Unix())),
 		place: map[key]int{}, warn: warn}
 	for _, r := range rows {
@@ -62,7 +60,7 @@ func OpenTFEvents(dir, main string, began time.Time, rows []metrics.Row, warn fu
 }
 
 // keep notes a row and reports whether it is there for the first time.
-func (w *TFEvents) keep(r metrics.Row) (first bool) {
+func (w *TFEvents) keep(r Row) (first bool) {
 	k := key{r.Stage, r.Step}
 	if at, ok := w.place[k]; ok {
 		w.rows[at] = r
@@ -74,7 +72,7 @@ func (w *TFEvents) keep(r metrics.Row) (first bool) {
 }
 
 // Put implements metrics.Sink.
-func (w *TFEvents) Put(r metrics.Row) {
+func (w *TFEvents) Put(r Row) {
 	if w.broken {
 		return
 	}
@@ -87,7 +85,7 @@ func (w *TFEvents) Put(r metrics.Row) {
 }
 
 // Close implements metrics.Sink.
-func (w *TFEvents) Close(metrics.Status) {
+func (w *TFEvents) Close(Status) {
 	if w.file != nil {
 		_ = w.file.Close() // each row was written at once
 	}
@@ -108,7 +106,7 @@ func (w *TFEvents) rewrite(others ...string) error {
 	if len(w.rows) > 0 {
 		began = w.rows[0].At
 	}
-	text := append(record(opening(began)), record(restart(began))...)
+	text := append(record(openTestEvents(began)), record(restart(began))...)
 	for _, r := range w.rows {
 		text = append(text, record(event(r, w.main))...)
 	}
@@ -160,8 +158,8 @@ const (
 	sessionStart     = 1
 )
 
-// opening is the first event of a file.
-func opening(at time.Time) []byte {
+// openTestEvents is the first event of a file.
+func openTestEvents(at time.Time) []byte {
 	return field(wallTime(at), eventFileVersion, []byte("brain.Event:2"))
 }
 
@@ -171,10 +169,10 @@ func restart(at time.Time) []byte {
 }
 
 // event has a scalar for each metric of a row, in the order of their names.
-func event(r metrics.Row, main string) []byte {
+func event(r Row, main string) []byte {
 	var summary []byte
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
-		value := field(nil, valueTag, []byte(metrics.Tag(main, r.Stage, name)))
+		value := field(nil, valueTag, []byte(Tag(main, r.Stage, name)))
 		value = binary.LittleEndian.AppendUint32(append(value, valueSimple), math.Float32bits(float32(r.Values[name])))
 		summary = field(summary, summaryValue, value)
 	}

@@ -1,8 +1,4 @@
-// Package trackers copies the rows of a run to programs that show them: to a tracking server of MLflow, by its REST API
-// 2.0 (mlflow.org, REST API); to Weights & Biases, by the user's own Python with wandb in it, which runs as a child
-// process and is fed lines of JSON; to Prometheus, at an address of this machine or in a file for the textfile
-// collector of its node exporter; and to the files that TensorBoard reads.
-package trackers
+package metrics
 
 import (
 	"bytes"
@@ -17,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"hone/internal/run/metrics"
 )
 
 // MLflowOptions say where a run is tracked, and what is known of it at its beginning.
@@ -182,12 +176,12 @@ func (s *MLflow) experiment(ctx context.Context) (string, error) {
 }
 
 // Send implements metrics.Tracker.
-func (s *MLflow) Send(ctx context.Context, rows []metrics.Row) error {
+func (s *MLflow) Send(ctx context.Context, rows []Row) error {
 	var list []metric
 	for _, r := range rows {
 		for _, name := range slices.Sorted(maps.Keys(r.Values)) {
 			list = append(list,
-				metric{legal(metrics.Tag(s.o.Main, r.Stage, name)), r.Values[name], r.At.UnixMilli(), r.Step})
+				metric{legal(Tag(s.o.Main, r.Stage, name)), r.Values[name], r.At.UnixMilli(), r.Step})
 		}
 	}
 	for part := range slices.Chunk(list, mostMetrics) {
@@ -199,9 +193,9 @@ func (s *MLflow) Send(ctx context.Context, rows []metrics.Row) error {
 }
 
 // Close implements metrics.Tracker.
-func (s *MLflow) Close(ctx context.Context, status metrics.Status) error {
-	word := map[metrics.Status]string{metrics.Finished: "FINISHED", metrics.Failed: "FAILED",
-		metrics.Stopped: "KILLED"}[status]
+func (s *MLflow) Close(ctx context.Context, status Status) error {
+	word := map[Status]string{Finished: "FINISHED", Failed: "FAILED",
+		Stopped: "KILLED"}[status]
 	return s.call(ctx, "POST", "runs/update",
 		map[string]any{"run_id": s.id, "status": word, "end_time": time.Now().UnixMilli()}, nil)
 }

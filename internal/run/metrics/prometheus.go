@@ -1,4 +1,4 @@
-package trackers
+package metrics
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hone/internal/atomicfile"
-	"hone/internal/run/metrics"
 )
 
 // PrometheusOptions say where metrics are shown. Either may be empty.
@@ -24,7 +23,7 @@ type PrometheusOptions struct {
 // letter, digit or underscore in it is an underscore.
 type Prometheus struct {
 	o      PrometheusOptions
-	meter  *metrics.Meter
+	meter  *Meter
 	server *http.Server
 	done   chan struct{} // the server has ended
 	broken bool          // the file cannot be written
@@ -38,11 +37,11 @@ const (
 )
 
 // OpenPrometheus begins to listen, and shows what the run has. What cannot be done is told to o.Warn, and left out.
-func OpenPrometheus(o PrometheusOptions, rows []metrics.Row) *Prometheus {
+func OpenPrometheus(o PrometheusOptions, rows []Row) *Prometheus {
 	help := map[string]string{steps: "Steps of the stage that were taken.",
 		updated: "When the stage's last row was written, in seconds since 1970.",
 		ended:   "1 after the run has ended: by its status finished, failed or stopped."}
-	e := &Prometheus{o: o, meter: metrics.NewMeter(help), done: make(chan struct{})}
+	e := &Prometheus{o: o, meter: NewMeter(help), done: make(chan struct{})}
 	for _, r := range rows {
 		e.take(r)
 	}
@@ -83,26 +82,26 @@ func (e *Prometheus) Address() string {
 }
 
 // Put implements metrics.Sink.
-func (e *Prometheus) Put(r metrics.Row) {
+func (e *Prometheus) Put(r Row) {
 	e.take(r)
 	e.write()
 }
 
-func (e *Prometheus) take(r metrics.Row) {
+func (e *Prometheus) take(r Row) {
 	labels := e.labels("stage", r.Stage)
 	for name, x := range r.Values {
-		e.meter.Describe(gauge(name), metrics.Means(name))
+		e.meter.Describe(gauge(name), Means(name))
 		e.meter.Set(gauge(name), labels, x)
 	}
 	e.meter.Set(steps, labels, float64(r.Step+1))
-	if r.Stage == metrics.ValidationStage {
+	if r.Stage == ValidationStage {
 		e.meter.Set(steps, labels, float64(r.Step)) // those before it
 	}
 	e.meter.Set(updated, labels, float64(r.At.UnixMilli())/1000)
 }
 
 func (e *Prometheus) labels(more ...string) string {
-	return metrics.Labels(append([]string{"run", e.o.Run}, more...)...)
+	return Labels(append([]string{"run", e.o.Run}, more...)...)
 }
 
 // write replaces the file whole, as the collector wants it.
@@ -119,9 +118,9 @@ func (e *Prometheus) write() {
 }
 
 // Close implements metrics.Sink. The file stays, and says that the run has ended.
-func (e *Prometheus) Close(s metrics.Status) {
-	word := map[metrics.Status]string{metrics.Finished: "finished", metrics.Failed: "failed",
-		metrics.Stopped: "stopped"}[s]
+func (e *Prometheus) Close(s Status) {
+	word := map[Status]string{Finished: "finished", Failed: "failed",
+		Stopped: "stopped"}[s]
 	e.meter.Set(ended, e.labels("status", word), 1)
 	e.write()
 	if e.server != nil {
