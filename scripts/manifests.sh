@@ -19,7 +19,7 @@ check() {
 	"$work/kubeconform" -strict -summary -schema-location "$work/kubernetes/{{.ResourceKind}}{{.KindSuffix}}.json" \
 		-schema-location 'internal/env/testdata/schemas/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json' "$1"
 }
-for file in internal/env/testdata/manifests/*.yaml internal/mcp/pods/testdata/*.json; do
+for file in internal/env/testdata/manifests/*.yaml internal/mcp/sandbox/testdata/*.json; do
 	echo "$file"
 	check "$file"
 done
@@ -37,5 +37,5 @@ misspelt internal/env/testdata/manifests/claims.yaml sandboxTemplateRef
 misspelt internal/env/testdata/manifests/claims.yaml runtimeClassName
 misspelt internal/env/testdata/manifests/pods.yaml terminationGracePeriodSeconds
 misspelt internal/env/testdata/manifests/pods.yaml podSelector
-misspelt internal/mcp/pods/testdata/claim.json warmPoolRef
-misspelt internal/mcp/pods/testdata/pod.json activeDeadlineSeconds
+misspelt internal/mcp/sandbox/testdata/claim.json warmPoolRef
+misspelt internal/mcp/sandbox/testdata/pod.json activeDeadlineSeconds

@@ -23,7 +23,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/inputs"
 	"hone/internal/mcp"
-	"hone/internal/mcp/pods"
+	"hone/internal/mcp/sandbox"
 )
 
 // keyVariable holds the key that clients of a server in a cluster send.
@@ -257,8 +257,8 @@ func (m *manifests) place(h *host.Host, c config.Config, servers mcp.Config) err
 			return &fault.Error{Code: fault.CodeUsage, What: "the port of a server is not known",
 				Where: "server " + name, Err: err, Next: `write its url as "http://pod:8000/mcp"`}
 		}
-		p := podServer{Label: pods.Labels(name)[pods.ServerLabel], Labels: pods.Labels(name), Pool: s.Pod.Pool,
-			Port: port, Network: c.MCP.Sandbox.NetworkFor(name)}
+		p := podServer{Label: sandbox.PodLabels(name)[sandbox.ServerLabel], Labels: sandbox.PodLabels(name),
+			Pool: s.Pod.Pool, Port: port, Network: c.MCP.Sandbox.NetworkFor(name)}
 		if s.Pod.Image != "" {
 			p.Spec = s.Pod.Spec(port)
 		}

@@ -17,7 +17,7 @@ import (
 	"unicode"
 
 	"hone/internal/fault"
-	"hone/internal/mcp/pods"
+	"hone/internal/mcp/sandbox"
 )
 
 // Isolation says what two episodes may share of one server.
@@ -60,7 +60,7 @@ type Server struct {
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"` // sent to the URL's own host only
 	OAuth   *OAuth            `json:"oauth,omitempty"`
-	Pod     *pods.Pod         `json:"kubernetes,omitempty"` // what runs each session of it, in hone's own cluster
+	Pod     *sandbox.Pod      `json:"kubernetes,omitempty"` // what runs each session of it, in hone's own cluster
 
 	Isolation Isolation `json:"isolation,omitempty"` // default: process on stdio, session on HTTP
 	Template  string    `json:"template,omitempty"`  // a folder; needs process or reset isolation

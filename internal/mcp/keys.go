@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hone/internal/fault"
-	"hone/internal/mcp/pods"
+	"hone/internal/mcp/sandbox"
 )
 
 // otherHosts are keys of a server in the files of Claude, Cursor, VS Code and hosts that read the same form, which hone
@@ -35,7 +35,7 @@ func checkKeys(entry json.RawMessage) error {
 		of   reflect.Type
 	}{
 		{"oauth", reflect.TypeFor[OAuth]()}, {"reset", reflect.TypeFor[Reset]()},
-		{"kubernetes", reflect.TypeFor[pods.Pod]()},
+		{"kubernetes", reflect.TypeFor[sandbox.Pod]()},
 	} {
 		var inner map[string]json.RawMessage
 		if json.Unmarshal(keys[part.name], &inner) != nil {

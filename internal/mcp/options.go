@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"time"
 
-	"hone/internal/mcp/pods"
+	"hone/internal/mcp/sandbox"
 )
 
 // Options are the limits of sessions, and what the host lends them; the zero value of each is its default.
@@ -33,7 +33,7 @@ type Options struct {
 	Wrap func(server, folder string, cmd *exec.Cmd) error
 	// Pod makes a pod for one session of a server that has one: address is host and port, release ends it. Without it
 	// no session of such a server can be opened.
-	Pod func(ctx context.Context, server string, p pods.Pod, port int) (address string, release func(), err error)
+	Pod func(ctx context.Context, server string, p sandbox.Pod, port int) (address string, release func(), err error)
 	// Authorize has a person open url and returns the URL the browser was sent to afterwards (OAuth).
 	Authorize func(ctx context.Context, url string) (redirected string, err error)
 	// Elicit answers a server's question with an action (accept, decline, cancel) and content for schema. Without it

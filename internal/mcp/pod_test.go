@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"hone/internal/mcp/pods"
+	"hone/internal/mcp/sandbox"
 )
 
 // cluster makes pods that are servers of this process.
@@ -21,7 +21,7 @@ type cluster struct {
 	made, gone int
 }
 
-func (c *cluster) open(_ context.Context, server string, p pods.Pod, port int) (string, func(), error) {
+func (c *cluster) open(_ context.Context, server string, p sandbox.Pod, port int) (string, func(), error) {
 	if server != "s" || p.Image != "fixture:1" || port != 8000 {
 		return "", nil, fmt.Errorf("asked for %s at %d for server %s", p.Image, port, server)
 	}
@@ -56,7 +56,7 @@ func (c *cluster) numbers() (made, gone int) {
 
 func inPods(path string) Config {
 	return Config{Servers: map[string]Server{"s": {URL: "http://pod:8000" + path, Isolation: PerSession,
-		Pod: &pods.Pod{Image: "fixture:1"}}}}
+		Pod: &sandbox.Pod{Image: "fixture:1"}}}}
 }
 
 func TestEachEpisodeHasAPod(t *testing.T) {
@@ -88,12 +88,12 @@ func TestEachEpisodeHasAPod(t *testing.T) {
 
 func TestPodThatIsOfNoUse(t *testing.T) {
 	made := &cluster{}
-	refuse := func(context.Context, string, pods.Pod, int) (string, func(), error) {
+	refuse := func(context.Context, string, sandbox.Pod, int) (string, func(), error) {
 		return "", nil, errors.New("exceeded quota")
 	}
 	for _, c := range []struct {
 		name, path string
-		open       func(context.Context, string, pods.Pod, int) (string, func(), error)
+		open       func(context.Context, string, sandbox.Pod, int) (string, func(), error)
 		want, next string
 	}{
 		{"no MCP server is at the path", "/other", made.open, "404", ""},

@@ -16,7 +16,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/egress"
 	"hone/internal/mcp/packages"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
@@ -82,7 +81,7 @@ func (x *Addition) settle(c config.Config) error {
 	if x.Dir == "" {
 		x.Dir = filepath.Join(filepath.Dir(x.File), ".hone", "servers", x.Name)
 	}
-	if _, err := egress.Parse(x.Hosts); err != nil {
+	if _, err := sandbox.ParseHosts(x.Hosts); err != nil {
 		return err
 	}
 	if err := x.checkVolumes(); err != nil {
@@ -352,11 +351,11 @@ func holdScripts(h *host.Host, s *sandbox.Sandbox, m Launcher, g *sandbox.Grants
 		}
 		return nil
 	}
-	rules, err := egress.Public(registriesOf(m.env))
+	rules, err := sandbox.PublicHosts(registriesOf(m.env))
 	if err != nil {
 		return err
 	}
-	g.Proxy = (&egress.Proxy{Rules: rules}).Serve
+	g.Proxy = (&sandbox.Proxy{Rules: rules}).Serve
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/pods"
+	"hone/internal/mcp/sandbox"
 )
 
 // usePods has the servers that run in pods run there, where there are any. Outside of a cluster none of their sessions
@@ -18,12 +18,12 @@ func (o *Housing) usePods(h *host.Host) error {
 	if !slices.ContainsFunc(slices.Collect(maps.Values(o.Servers.Servers)), inPods) {
 		return nil
 	}
-	cluster, err := pods.InCluster(h.LookupEnv, pods.AccountDir)
-	if errors.Is(err, pods.ErrOutside) {
+	cluster, err := sandbox.InCluster(h.LookupEnv, sandbox.AccountDir)
+	if errors.Is(err, sandbox.ErrOutside) {
 		return nil
 	}
 	if err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot speak to the cluster's API", Where: pods.AccountDir,
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot speak to the cluster's API", Where: sandbox.AccountDir,
 			Err: err, Next: "give the pod a service account, as hone cluster render writes it"}
 	}
 	cluster.Say = h.Say

@@ -13,7 +13,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/egress"
 	"hone/internal/mcp/packages"
 	"hone/internal/mcp/sandbox"
 )
@@ -68,8 +67,10 @@ func OpenSandbox(
 
 // proxies are the ways out of servers with hosts, by server. A level that cannot hold a server to one is an error,
 // unless nothing is to be held.
-func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) (map[string]*egress.Proxy, error) {
-	held := map[string]*egress.Proxy{}
+func proxies(
+	h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox,
+) (map[string]*sandbox.Proxy, error) {
+	held := map[string]*sandbox.Proxy{}
 	for _, name := range sortedNames(servers) {
 		hosts := servers.Servers[name].Hosts
 		if len(hosts) == 0 || slices.Contains(c.Exempt, name) || c.NetworkFor(name) {
@@ -79,7 +80,7 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 		if slices.Contains(packages.Engines(), servers.Servers[name].Command) {
 			continue
 		}
-		rules, err := egress.Parse(hosts)
+		rules, err := sandbox.ParseHosts(hosts)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +93,7 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 		case sandbox.None:
 			h.Say("server %s: no sandbox holds it to its hosts, it has the whole network", name)
 		}
-		held[name] = &egress.Proxy{Rules: rules}
+		held[name] = &sandbox.Proxy{Rules: rules}
 	}
 	return held, nil
 }

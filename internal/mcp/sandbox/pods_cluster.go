@@ -1,4 +1,4 @@
-package pods
+package sandbox
 
 import (
 	"bytes"
@@ -99,7 +99,7 @@ func (c *Cluster) request(server string, p Pod, port int) (name, path string, bo
 	random := make([]byte, 5)
 	_, _ = rand.Read(random) // never fails
 	name = labelOf(server) + "-" + hex.EncodeToString(random)
-	meta := object{"name": name, "labels": Labels(server)}
+	meta := object{"name": name, "labels": PodLabels(server)}
 	if c.owner != nil {
 		meta["ownerReferences"] = c.owner
 	}

@@ -1,7 +1,4 @@
-// Package pods runs MCP servers in pods of the Kubernetes cluster that hone itself runs in, a pod for each session: one
-// that it makes, or one that it claims of a warm pool of kubernetes-sigs/agent-sandbox. It speaks to the API by three
-// plain requests, which is all that this takes.
-package pods
+package sandbox
 
 import (
 	"cmp"
@@ -32,8 +29,8 @@ const (
 	Component      = "mcp-server"
 )
 
-// Labels are those of the pods of a server.
-func Labels(server string) map[string]string {
+// PodLabels are those of the pods of a server.
+func PodLabels(server string) map[string]string {
 	return map[string]string{ServerLabel: labelOf(server), ComponentLabel: Component}
 }
 

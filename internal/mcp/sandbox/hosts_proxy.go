@@ -1,8 +1,4 @@
-// Package egress is the one way out for a server that may reach some hosts: an HTTP proxy (RFC 9110, 9.3.6 CONNECT)
-// that connects to named hosts and never to private, loopback or link-local addresses, unless these are named
-// themselves. A name is resolved once, what it resolves to is checked, and that address is connected to: a name that
-// changes its mind in between gains nothing.
-package egress
+package sandbox
 
 import (
 	"context"
@@ -21,8 +17,8 @@ import (
 	"hone/internal/fault"
 )
 
-// Rules are what may be reached.
-type Rules struct {
+// Hosts are what may be reached.
+type Hosts struct {
 	hosts  []host
 	public bool // and whatever is public, at the ports of the web
 }
@@ -33,9 +29,9 @@ type host struct {
 	port string // "" for 80 and 443
 }
 
-// Parse reads hosts as they are configured: "api.example.com", "*.example.com", "10.0.0.5:8080", "localhost:3000".
-func Parse(texts []string) (Rules, error) {
-	var r Rules
+// ParseHosts reads hosts as they are configured: "api.example.com", "*.example.com", "10.0.0.5:8080", "localhost:3000".
+func ParseHosts(texts []string) (Hosts, error) {
+	var r Hosts
 	for _, text := range texts {
 		h := host{name: text}
 		if name, port, err := net.SplitHostPort(text); err == nil {
@@ -52,10 +48,10 @@ func Parse(texts []string) (Rules, error) {
 	return r, nil
 }
 
-// Public are rules for who may reach all of the internet, and of this machine and its networks the hosts that are named
-// alone.
-func Public(named []string) (Rules, error) {
-	r, err := Parse(named)
+// PublicHosts are rules for who may reach all of the internet, and of this machine and its networks the hosts that are
+// named alone.
+func PublicHosts(named []string) (Hosts, error) {
+	r, err := ParseHosts(named)
 	r.public = true
 	return r, err
 }
@@ -65,12 +61,12 @@ func canonical(name string) string {
 }
 
 // allows reports whether a host may be asked for at a port.
-func (r Rules) allows(name, port string) bool {
+func (r Hosts) allows(name, port string) bool {
 	return r.public && (port == "80" || port == "443") || r.names(name, port)
 }
 
 // names reports whether a host is among those that are named.
-func (r Rules) names(name, port string) bool {
+func (r Hosts) names(name, port string) bool {
 	name = canonical(name)
 	return slices.ContainsFunc(r.hosts, func(h host) bool {
 		below, isBelow := strings.CutPrefix(h.name, "*")
@@ -80,7 +76,7 @@ func (r Rules) names(name, port string) bool {
 }
 
 // allowsAddress reports whether an address is itself among the hosts.
-func (r Rules) allowsAddress(a netip.Addr, port string) bool {
+func (r Hosts) allowsAddress(a netip.Addr, port string) bool {
 	return r.names(a.String(), port) || a.IsLoopback() && r.names("localhost", port)
 }
 
@@ -110,7 +106,7 @@ func public(a netip.Addr) bool {
 
 // Proxy serves one server. Its zero Lookup, Dial and Own are the machine's.
 type Proxy struct {
-	Rules  Rules
+	Rules  Hosts
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	Own    func() ([]net.Addr, error) // addresses of this machine, also where they are public
@@ -199,7 +195,7 @@ func (p *Proxy) Serve(l net.Listener) {
 	transport := &http.Transport{DialContext: p.connect, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
 	forward := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1,
 		Rewrite:      func(r *httputil.ProxyRequest) { r.Out.Host = r.Out.URL.Host },
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { refuse(w, err) }}
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { refuseRequest(w, err) }}
 	var tunnels sync.WaitGroup
 	server := &http.Server{ReadHeaderTimeout: dialTime, BaseContext: func(net.Listener) context.Context { return ctx },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -221,7 +217,7 @@ func (p *Proxy) Serve(l net.Listener) {
 	transport.CloseIdleConnections()
 }
 
-func refuse(w http.ResponseWriter, err error) {
+func refuseRequest(w http.ResponseWriter, err error) {
 	status := http.StatusBadGateway
 	if _, ok := errors.AsType[refusal](err); ok {
 		status = http.StatusForbidden
@@ -233,13 +229,13 @@ func refuse(w http.ResponseWriter, err error) {
 func (p *Proxy) tunnel(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	there, err := p.connect(ctx, "tcp", r.Host)
 	if err != nil {
-		refuse(w, err)
+		refuseRequest(w, err)
 		return
 	}
 	defer there.Close()
 	here, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		refuse(w, err)
+		refuseRequest(w, err)
 		return
 	}
 	defer here.Close()

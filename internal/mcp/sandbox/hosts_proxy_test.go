@@ -1,4 +1,4 @@
-package egress
+package sandbox
 
 import (
 	"bufio"
@@ -13,12 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"hone/internal/fault"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestPublic(t *testing.T) {
 	for _, private := range []string{
@@ -42,7 +38,7 @@ func TestPublic(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	r, err := Parse([]string{"API.example.com", "*.cdn.example", "db.example:5432", "[::1]:80", "10.0.0.5"})
+	r, err := ParseHosts([]string{"API.example.com", "*.cdn.example", "db.example:5432", "[::1]:80", "10.0.0.5"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +58,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "*", "*.", "https://x.example", "a b", "x/y", "*.*.example"} {
-		if _, err := Parse([]string{bad}); fault.CodeOf(err) != fault.CodeUsage {
+		if _, err := ParseHosts([]string{bad}); fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -93,7 +89,7 @@ func TestResolvedOnceAndPinned(t *testing.T) {
 		{"another name", []string{"a.example"}, "b.example:443", nil, ""},
 		{"nothing", []string{"a.example"}, "a.example:443", [][]string{{}}, ""},
 	} {
-		rules, err := Parse(tc.hosts)
+		rules, err := ParseHosts(tc.hosts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +132,8 @@ func TestThroughTheProxy(t *testing.T) {
 	for _, s := range []*httptest.Server{plain, secure, other} {
 		t.Cleanup(s.Close)
 	}
-	rules, err := Parse([]string{strings.TrimPrefix(plain.URL, "http://"), strings.TrimPrefix(secure.URL, "https://")})
+	rules, err := ParseHosts([]string{strings.TrimPrefix(plain.URL, "http://"),
+		strings.TrimPrefix(secure.URL, "https://")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +187,7 @@ func TestThroughTheProxy(t *testing.T) {
 func TestPublicRules(t *testing.T) {
 	addresses := map[string]string{"registry.example.org": "93.184.216.34", "inside.example.org": "10.0.0.7",
 		"cloud.example.org": "169.254.169.254", "mirror.lan": "10.0.0.5"}
-	rules, err := Public([]string{"mirror.lan:4873", "10.0.0.5:4873"})
+	rules, err := PublicHosts([]string{"mirror.lan:4873", "10.0.0.5:4873"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package pods
+package sandbox
 
 import (
 	"bytes"
@@ -224,7 +224,7 @@ func TestWhatIsMade(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(got, want) {
-				t.Errorf("not as in %s; go test ./internal/mcp/pods -run Made -update rewrites it:\n%s", path, got)
+				t.Errorf("not as in %s; go test ./internal/mcp/sandbox -run Made -update rewrites it:\n%s", path, got)
 			}
 		})
 	}
