@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/text/toolcall/repair"
+	"hone/internal/text/toolcall"
 )
 
 // Calls are numbered through a conversation from 0, as an episode of training does: some templates write the numbers,
@@ -85,5 +85,5 @@ func argumentsOf(text string) (object string, ok bool) {
 	if strings.TrimSpace(text) == "null" {
 		text = ""
 	}
-	return repair.Cut(text)
+	return toolcall.CutObject(text)
 }

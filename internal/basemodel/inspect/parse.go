@@ -10,7 +10,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/text/render"
 	"hone/internal/text/toolcall"
-	"hone/internal/text/toolcall/repair"
 )
 
 // ParseOptions say how calls are written, in a form that is named or as a base model writes them.
@@ -51,12 +50,12 @@ type parsedCall struct {
 }
 
 type parsed struct {
-	Content    string        `json:"content"`
-	Reasoning  string        `json:"reasoning"`
-	ToolCalls  []parsedCall  `json:"tool_calls"`
-	Complete   bool          `json:"complete"`
-	Repairs    []repair.Kind `json:"repairs"`
-	ParseError string        `json:"parse_error,omitempty"`
+	Content    string            `json:"content"`
+	Reasoning  string            `json:"reasoning"`
+	ToolCalls  []parsedCall      `json:"tool_calls"`
+	Complete   bool              `json:"complete"`
+	Repairs    []toolcall.Repair `json:"repairs"`
+	ParseError string            `json:"parse_error,omitempty"`
 }
 
 func (in parseInput) parse(f toolcall.Format, mend bool) (any, error) {
@@ -65,7 +64,7 @@ func (in parseInput) parse(f toolcall.Format, mend bool) (any, error) {
 	}
 	r := render.ReadText(*in.Text, f, render.ReadOptions{Tools: in.Tools, Repair: mend})
 	out := parsed{Content: r.Content, Reasoning: r.Reasoning, ToolCalls: []parsedCall{}, Complete: r.Complete,
-		Repairs: append([]repair.Kind{}, r.Repairs...), ParseError: r.Err}
+		Repairs: append([]toolcall.Repair{}, r.Repairs...), ParseError: r.Err}
 	for _, c := range r.Calls {
 		out.ToolCalls = append(out.ToolCalls, parsedCall{c.Name, c.Arguments})
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hone/internal/chat"
-	"hone/internal/text/toolcall/repair"
+	"hone/internal/text/toolcall"
 )
 
 // message is an entry of a conversation under all names that formats have for its parts.
@@ -337,7 +337,7 @@ func (c *conversation) callList(v jsontext.Value) ([]chat.ToolCall, error) {
 func (c *conversation) callsIn(said string) ([]chat.ToolCall, error) {
 	v := jsontext.Value(strings.TrimSpace(said))
 	if !v.IsValid(jsontext.AllowDuplicateNames(true)) {
-		object, _, err := repair.Object(said)
+		object, _, err := toolcall.RepairObject(said)
 		if err != nil {
 			return nil, refuse(badCall, "%.60q", said)
 		}

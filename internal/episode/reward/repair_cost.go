@@ -3,7 +3,7 @@ package reward
 import (
 	"strings"
 
-	"hone/internal/text/toolcall/repair"
+	"hone/internal/text/toolcall"
 )
 
 // mostRepairs is how many things a malformed call may want until it costs as much as one that nobody can read.
@@ -33,17 +33,17 @@ func repairCost(e episode) mark {
 // repairsOf are the repairs by which the text of a malformed call becomes one: at least one, as its frame may be what
 // is broken.
 func repairsOf(text string) (did []string, ok bool) {
-	_, kinds, err := repair.Object(text)
+	_, kinds, err := toolcall.RepairObject(text)
 	if err != nil {
 		return nil, false
 	}
 	for _, k := range kinds {
-		if k != repair.Prose && k != repair.CodeFence { // tags of the call's form, or words around it
+		if k != toolcall.Prose && k != toolcall.CodeFence { // tags of the call's form, or words around it
 			did = append(did, string(k))
 		}
 	}
 	if len(did) == 0 {
-		did = []string{string(repair.MissingOuterTag)}
+		did = []string{string(toolcall.MissingOuterTag)}
 	}
 	return did, true
 }

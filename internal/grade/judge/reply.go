@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hone/internal/text/toolcall/repair"
+	"hone/internal/text/toolcall"
 )
 
 // Opinion is what a reply says of one attempt.
@@ -128,7 +128,7 @@ func readObject(text string, into any) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("it is empty")
 	}
-	object, _, err := repair.Object(text)
+	object, _, err := toolcall.RepairObject(text)
 	if err != nil {
 		return err
 	}

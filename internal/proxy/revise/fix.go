@@ -16,12 +16,12 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/chat/schema"
-	"hone/internal/text/toolcall/repair"
+	"hone/internal/text/toolcall"
 )
 
 // Change is one thing that the fixer put right.
 type Change struct {
-	Kind  string `json:"kind"`            // of Rescued, ToolName, ... or a repair.Kind
+	Kind  string `json:"kind"`            // of Rescued, ToolName, ... or a toolcall.Repair
 	Where string `json:"where,omitempty"` // the tool, or the place in its arguments as a JSON pointer
 }
 
@@ -176,7 +176,7 @@ func (f *Fixer) mendJSON(c *chat.ToolCall) (changes []Change) {
 			return nil
 		}
 	}
-	object, kinds, err := repair.Object(c.Arguments)
+	object, kinds, err := toolcall.RepairObject(c.Arguments)
 	if err != nil || !json.Valid([]byte(object)) {
 		return nil
 	}

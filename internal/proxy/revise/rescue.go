@@ -6,7 +6,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/text/toolcall"
-	"hone/internal/text/toolcall/repair"
 )
 
 // emptyFence is what is left of a fence whose call was taken out.
@@ -28,7 +27,7 @@ func (f *Fixer) rescue(text string) (content string, calls []chat.ToolCall, chan
 		}
 		return strings.TrimSpace(emptyFence.ReplaceAllString(r.Content, "")), r.Calls, changesOf(r.Repairs)
 	}
-	object, kinds, err := repair.Object(text)
+	object, kinds, err := toolcall.RepairObject(text)
 	if err != nil {
 		return text, nil, nil
 	}
@@ -43,7 +42,7 @@ func (f *Fixer) rescue(text string) (content string, calls []chat.ToolCall, chan
 	), []chat.ToolCall{call}, changesOf(kinds)
 }
 
-func changesOf(kinds []repair.Kind) []Change {
+func changesOf(kinds []toolcall.Repair) []Change {
 	changes := []Change{{Kind: Rescued}}
 	for _, k := range kinds {
 		changes = append(changes, Change{Kind: string(k)})

@@ -11,7 +11,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/text/toolcall"
-	"hone/internal/text/toolcall/repair"
 )
 
 // What a message is rendered as is read back as that message, as training and serving meet it.
@@ -181,7 +180,7 @@ func TestReadMends(t *testing.T) {
 		t.Errorf("strictly: %+v", r)
 	}
 	if r := v.Read(ids, ReadOptions{Repair: true}); len(r.Calls) != 1 || len(r.Repairs) == 0 ||
-		slices.Contains(r.Repairs, repair.Kind("")) {
+		slices.Contains(r.Repairs, toolcall.Repair("")) {
 		t.Errorf("mended: %+v", r)
 	}
 }

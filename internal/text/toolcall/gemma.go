@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"hone/internal/text/toolcall/repair"
 )
 
 // maxDepth bounds values in values where we read them ourselves.
@@ -142,7 +140,7 @@ func (r *gemmaReader) value(parameter string, depth int) (string, error) {
 	r.at += end
 	value := r.p.types.typedValue(r.c.name, parameter, word, "", r.c)
 	if value[0] == '"' {
-		r.c.repairs = append(r.c.repairs, repair.UnquotedString)
+		r.c.repairs = append(r.c.repairs, UnquotedString)
 	}
 	return value, nil
 }

@@ -8,15 +8,13 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"hone/internal/text/toolcall/repair"
 )
 
 // call is one call as the wire holds it.
 type call struct {
 	id, name  string
 	arguments string // a JSON object
-	repairs   []repair.Kind
+	repairs   []Repair
 }
 
 // part is a stretch of a block: a call, an error, text that only looked like a call, or, with none of them, markup.
@@ -76,11 +74,11 @@ func members(object string) ([]member, error) {
 }
 
 // object reads a JSON object, mending it where the options allow that.
-func (p *Parser) object(text []byte) (object string, all []member, kinds []repair.Kind, err error) {
+func (p *Parser) object(text []byte) (object string, all []member, kinds []Repair, err error) {
 	object = string(bytes.TrimSpace(text))
 	all, err = members(object)
 	if err != nil && p.o.Repair {
-		if mended, did, failed := repair.Object(string(text)); failed == nil {
+		if mended, did, failed := RepairObject(string(text)); failed == nil {
 			object, kinds = mended, did
 			all, err = members(object)
 		}
@@ -116,16 +114,16 @@ func (p *Parser) jsonCall(text []byte, keys ...string) (c call, err error) {
 			return call{}, errors.New("the arguments stand there twice")
 		case m.name == "type" && string(m.value) == `"function"`: // Llama's prompt shows it
 		default:
-			c.repairs = append(c.repairs, repair.IgnoredMember)
+			c.repairs = append(c.repairs, IgnoredMember)
 		}
 	}
 	if c.name == "" {
 		return call{}, errors.New(`"name" is missing or empty`)
 	}
 	// they may stand there under another name
-	value, more := string(arguments), contains(c.repairs, repair.IgnoredMember)
+	value, more := string(arguments), contains(c.repairs, IgnoredMember)
 	if p.o.Repair && !more && (value == "" || value == "null" || value == `""`) {
-		c.repairs, c.arguments = append(c.repairs, repair.MissingArguments), "{}"
+		c.repairs, c.arguments = append(c.repairs, MissingArguments), "{}"
 		return c, nil
 	}
 	if arguments == nil {
@@ -146,7 +144,7 @@ func (p *Parser) setArguments(c *call, value jsontext.Value, key string) error {
 			return fmt.Errorf("%q is not a JSON object", key)
 		}
 		c.arguments = object
-		c.repairs = append(append(c.repairs, repair.DoubleEncoded), kinds...)
+		c.repairs = append(append(c.repairs, DoubleEncoded), kinds...)
 		return nil
 	}
 	if value.Kind() != '{' {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/text/toolcall/repair"
 )
 
 // maxRetries bounds how often a parser goes back into a bad block to look for a good one, so that time stays linear.
@@ -141,7 +140,7 @@ func (p *Parser) fail(why string) {
 	}
 }
 
-func (p *Parser) noteRepairs(kinds ...repair.Kind) {
+func (p *Parser) noteRepairs(kinds ...Repair) {
 	p.result.Repairs = append(p.result.Repairs, kinds...)
 }
 
@@ -213,7 +212,7 @@ func (p *Parser) newID(c call) string {
 	if p.format.validID == nil || !p.format.validID(id) {
 		id = ""
 	} else if p.ids[id] {
-		p.noteRepairs(repair.RepeatedID)
+		p.noteRepairs(RepeatedID)
 	}
 	for index := len(p.result.Calls); id == "" || p.ids[id]; index++ {
 		id = p.format.id(index, c)

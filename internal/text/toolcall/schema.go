@@ -11,7 +11,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/chat/schema"
-	"hone/internal/text/toolcall/repair"
 )
 
 // maxSchemaDepth bounds how deep references and alternatives of a schema are followed.
@@ -245,7 +244,7 @@ func (t *types) typedValue(tool, parameter, text, marked string, c *call) string
 				continue
 			}
 			if literal, ok := pythonLiteral(want, string(value)); ok {
-				c.repairs = append(c.repairs, repair.PythonLiteral)
+				c.repairs = append(c.repairs, PythonLiteral)
 				return literal
 			}
 			if mended, kinds, ok := t.repairValue(want, string(value)); ok {
@@ -262,7 +261,7 @@ func (t *types) typedValue(tool, parameter, text, marked string, c *call) string
 	}
 	if t.mend && (len(types) == 0 || marked == "false") && len(value) > 0 && value[0] != '(' {
 		if python, ok := pythonComposite(value); ok {
-			c.repairs = append(c.repairs, repair.PythonLiteral)
+			c.repairs = append(c.repairs, PythonLiteral)
 			return python
 		}
 	}
@@ -271,14 +270,14 @@ func (t *types) typedValue(tool, parameter, text, marked string, c *call) string
 
 // repairValue makes a number, an object or an array of a text that almost is one: a number as Python writes it, the
 // others as package repair can.
-func (t *types) repairValue(want, text string) (string, []repair.Kind, bool) {
+func (t *types) repairValue(want, text string) (string, []Repair, bool) {
 	if !t.mend || text == "" {
 		return "", nil, false
 	}
 	switch want {
 	case "integer", "number":
 		number, err := pythonNumber(text)
-		return number, []repair.Kind{repair.NumberForm}, err == nil && fits(want, jsontext.Value(number))
+		return number, []Repair{NumberForm}, err == nil && fits(want, jsontext.Value(number))
 	case "null", "boolean":
 		return "", nil, false
 	}
@@ -286,10 +285,10 @@ func (t *types) repairValue(want, text string) (string, []repair.Kind, bool) {
 		return "", nil, false
 	}
 	if want == "object" {
-		object, kinds, err := repair.Object(text)
+		object, kinds, err := RepairObject(text)
 		return object, kinds, err == nil
 	}
-	object, kinds, err := repair.Object(`{"list": ` + text + "}")
+	object, kinds, err := RepairObject(`{"list": ` + text + "}")
 	if err != nil {
 		return "", nil, false
 	}

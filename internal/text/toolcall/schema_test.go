@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/text/toolcall/repair"
 )
 
 func TestTyped(t *testing.T) {
@@ -23,10 +22,10 @@ func TestTyped(t *testing.T) {
 		{Name: "broken", InputSchema: json.RawMessage(`{"properties": 7}`)},
 		{Name: "bare"},
 	}
-	python := []repair.Kind{repair.PythonLiteral}
+	python := []Repair{PythonLiteral}
 	for _, c := range []struct {
 		tool, parameter, text, want string
-		repairs                     []repair.Kind
+		repairs                     []Repair
 	}{
 		{"f", "s", "7", `"7"`, nil}, {"f", "s", "null", `"null"`, nil}, {"f", "s", "True", `"True"`, nil},
 		{"f", "s", ` {"a": 1}`, `" {\"a\": 1}"`, nil}, {"f", "s", "", `""`, nil}, {"f", "i", "7", "7", nil},

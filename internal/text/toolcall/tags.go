@@ -2,8 +2,6 @@ package toolcall
 
 import (
 	"bytes"
-
-	"hone/internal/text/toolcall/repair"
 )
 
 // maxSpace bounds the white space between the opening tag of a section and its first call.
@@ -129,7 +127,7 @@ func (t *tagged) readSection(p *Parser, mark string, final bool) bool {
 		return true
 	}
 	if t.within != "" {
-		p.noteRepairs(repair.MissingClosingTag)
+		p.noteRepairs(MissingClosingTag)
 	}
 	t.within, t.before = t.sectionEnd[i], len(p.result.Calls)
 	p.lead += len(mark) + at // the tag stays with the first call
@@ -159,7 +157,7 @@ func (t *tagged) readCall(p *Parser, final bool) bool {
 				t.nested = at
 				// A call may lack its closing tag, or speak of the tag.
 				if parts := t.read(p, rest[len(t.open):at], otherTag); goodPart(parts) && p.retry() {
-					p.noteRepairs(repair.MissingClosingTag)
+					p.noteRepairs(MissingClosingTag)
 					t.settle(p, parts, 0)
 					return true
 				}
@@ -228,7 +226,7 @@ func (t *tagged) endCall(p *Parser, at int) {
 func (t *tagged) settle(p *Parser, parts []part, shut int) {
 	t.inCall = false
 	if t.bare && goodPart(parts) {
-		p.noteRepairs(repair.MissingOuterTag)
+		p.noteRepairs(MissingOuterTag)
 	}
 	p.block(len(t.open), parts, shut)
 }
@@ -279,7 +277,7 @@ func (t *tagged) breakOff(p *Parser) {
 	}
 	p.noteOpenBlock(t.shut)
 	if goodPart(parts) {
-		p.noteRepairs(repair.MissingClosingTag)
+		p.noteRepairs(MissingClosingTag)
 		t.settle(p, parts, 0)
 		return
 	}

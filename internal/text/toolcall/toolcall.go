@@ -15,7 +15,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
-	"hone/internal/text/toolcall/repair"
 )
 
 // Format is one wire form. Named, Detect and All have them; it holds no state and may be shared.
@@ -45,7 +44,7 @@ type Result struct {
 	Reasoning string          // of the harmony form; empty in the others
 	Calls     []chat.ToolCall // in order; arguments are the JSON text as written wherever the wire holds JSON
 	Complete  bool            // false where the text ends inside a block
-	Repairs   []repair.Kind   // what was put right to understand the calls, in the order of the text
+	Repairs   []Repair        // what was put right to understand the calls, in the order of the text
 	Err       string          // why the first bad block is no call, or that the text ends inside one; else empty
 }
 

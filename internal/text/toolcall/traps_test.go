@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/text/toolcall/repair"
 )
 
 // trap is a text that a careless parser reads wrongly.
@@ -17,7 +16,7 @@ type trap struct {
 	content          string
 	calls            string // "f({}) g({})", exactly
 	open             bool   // the text ends inside a block
-	repairs          []repair.Kind
+	repairs          []Repair
 	why              string // what the error says
 }
 
@@ -30,7 +29,7 @@ const (
 )
 
 func traps() []trap {
-	outer, closing := []repair.Kind{repair.MissingOuterTag}, []repair.Kind{repair.MissingClosingTag}
+	outer, closing := []Repair{MissingOuterTag}, []Repair{MissingClosingTag}
 	return []trap{
 		// Hermes: strict JSON, tags inside strings, blocks that are none.
 		{
@@ -53,9 +52,9 @@ func traps() []trap {
 		},
 		{form: "hermes", name: "arguments before name", text: `<tool_call>{"arguments":{},"name":"f"}</tool_call>`, calls: "f({})"},
 		{form: "hermes", name: "encoded twice", text: `<tool_call>{"name": "f", "arguments": "{\"a\": 1}"}</tool_call>`,
-			calls: `f({"a": 1})`, repairs: []repair.Kind{repair.DoubleEncoded}},
+			calls: `f({"a": 1})`, repairs: []Repair{DoubleEncoded}},
 		{form: "hermes", name: "another member", text: `<tool_call>{"id": 7, "name": "f", "arguments": {}}</tool_call>`,
-			calls: "f({})", repairs: []repair.Kind{repair.IgnoredMember}},
+			calls: "f({})", repairs: []Repair{IgnoredMember}},
 		{form: "hermes", name: "missing brace", text: `a<tool_call>{"name": "f", "arguments": {}</tool_call>`,
 			content: `a<tool_call>{"name": "f", "arguments": {}</tool_call>`, why: "breaks off"},
 		{
@@ -64,7 +63,7 @@ func traps() []trap {
 			mend:    true,
 			text:    `<tool_call>{"name": "f", "arguments": {}</tool_call>`,
 			calls:   "f({})",
-			repairs: []repair.Kind{repair.MissingCloser},
+			repairs: []Repair{MissingCloser},
 		},
 		{
 			form:    "hermes",
@@ -72,7 +71,7 @@ func traps() []trap {
 			mend:    true,
 			text:    `<tool_call>{'name': 'f', 'arguments': {'a': True,}}</tool_call>`,
 			calls:   `f({"a": true})`,
-			repairs: []repair.Kind{repair.SingleQuotes, repair.PythonLiteral, repair.TrailingComma},
+			repairs: []Repair{SingleQuotes, PythonLiteral, TrailingComma},
 		},
 		{form: "hermes", name: "Python", text: `<tool_call>{'name': 'f'}</tool_call>`,
 			content: `<tool_call>{'name': 'f'}</tool_call>`, why: "invalid character"},
@@ -82,7 +81,7 @@ func traps() []trap {
 			mend:    true,
 			text:    "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\ny\"}}</tool_call>",
 			calls:   `f({"a": "x\ny"})`,
-			repairs: []repair.Kind{repair.ControlCharacter},
+			repairs: []Repair{ControlCharacter},
 		},
 		{
 			form:    "hermes",
@@ -109,7 +108,7 @@ func traps() []trap {
 			mend:    true,
 			text:    `<tool_call>{"name": "f", "arguments": "{'a': 1}"}</tool_call>`,
 			calls:   `f({"a": 1})`,
-			repairs: []repair.Kind{repair.DoubleEncoded, repair.SingleQuotes},
+			repairs: []Repair{DoubleEncoded, SingleQuotes},
 		},
 		{
 			form:    "hermes",
@@ -141,14 +140,14 @@ func traps() []trap {
 		{form: "hermes", name: "no arguments", text: `<tool_call>{"name": "f"}</tool_call>`,
 			content: `<tool_call>{"name": "f"}</tool_call>`, why: `"arguments" is missing`},
 		{form: "hermes", name: "no arguments, mended", mend: true, text: `<tool_call>{"name": "f"}</tool_call>`,
-			calls: "f({})", repairs: []repair.Kind{repair.MissingArguments}},
+			calls: "f({})", repairs: []Repair{MissingArguments}},
 		{
 			form:    "hermes",
 			name:    "null arguments, mended",
 			mend:    true,
 			text:    `<tool_call>{"name": "f", "arguments": null}</tool_call>`,
 			calls:   "f({})",
-			repairs: []repair.Kind{repair.MissingArguments},
+			repairs: []Repair{MissingArguments},
 		},
 		{
 			form:    "hermes",
@@ -156,10 +155,10 @@ func traps() []trap {
 			mend:    true,
 			text:    `<tool_call>{"name": "f", "arguments": ""}</tool_call>`,
 			calls:   "f({})",
-			repairs: []repair.Kind{repair.MissingArguments},
+			repairs: []Repair{MissingArguments},
 		},
 		{form: "mistral_v3", name: "no arguments, mended", mend: true, text: `[TOOL_CALLS][{"name": "f"}]`,
-			calls: "f({})", repairs: []repair.Kind{repair.MissingArguments}},
+			calls: "f({})", repairs: []Repair{MissingArguments}},
 		{
 			form:    "hermes",
 			name:    "another form's key is not dropped",
@@ -406,9 +405,9 @@ func traps() []trap {
 		{form: "gemma4", name: "braces in a string", text: `<|tool_call>call:f{a:<|"|>},{"'<|"|>}<tool_call|>`, calls: `f({"a": "},{\"'"})`},
 		{form: "gemma4", name: "quoted key", text: `<|tool_call>call:f{<|"|>a<|"|>:1}<tool_call|>`, calls: `f({"a": 1})`},
 		{form: "gemma4", name: "string without marks", text: `<|tool_call>call:f{a:red, b:true}<tool_call|>`,
-			calls: `f({"a": "red", "b": true})`, repairs: []repair.Kind{repair.UnquotedString}},
+			calls: `f({"a": "red", "b": true})`, repairs: []Repair{UnquotedString}},
 		{form: "gemma4", name: "infinite number", text: `<|tool_call>call:f{a:1e999}<tool_call|>`,
-			calls: `f({"a": "1e999"})`, repairs: []repair.Kind{repair.UnquotedString}},
+			calls: `f({"a": "1e999"})`, repairs: []Repair{UnquotedString}},
 		{form: "gemma4", name: "no comma", text: `<|tool_call>call:f{a:[1]b:2}<tool_call|>`,
 			content: `<|tool_call>call:f{a:[1]b:2}<tool_call|>`, why: "no comma"},
 		{form: "gemma4", name: "no value", text: `<|tool_call>call:f{a:}<tool_call|>`, content: `<|tool_call>call:f{a:}<tool_call|>`, why: "value is missing"},
@@ -563,9 +562,9 @@ func traps() []trap {
 		{form: "llama3_json", name: "newline between calls", text: "{\"name\": \"f\", \"parameters\": {}}\n" +
 			"{\"name\": \"g\", \"parameters\": {}};", calls: "f({}) g({})"},
 		{form: "llama3_json", name: "broken, mended", mend: true, text: `{"name": "f", "parameters": {"a": True,}}`,
-			calls: `f({"a": true})`, repairs: []repair.Kind{repair.PythonLiteral, repair.TrailingComma}},
+			calls: `f({"a": true})`, repairs: []Repair{PythonLiteral, TrailingComma}},
 		{form: "llama3_json", name: "cut, mended", mend: true, text: `{"name": "f", "parameters": {"a": "1"`,
-			calls: `f({"a": "1"})`, repairs: []repair.Kind{repair.MissingCloser}, open: true, why: "unterminated"},
+			calls: `f({"a": "1"})`, repairs: []Repair{MissingCloser}, open: true, why: "unterminated"},
 		{
 			form:    "llama3_json",
 			name:    "cut in a number, which may be a longer one",
@@ -590,7 +589,7 @@ func traps() []trap {
 			mend:    true,
 			text:    "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1\n</tool_call>",
 			calls:   `f({"a": 1})`,
-			repairs: []repair.Kind{repair.MissingCloser},
+			repairs: []Repair{MissingCloser},
 		},
 		{
 			form:    "llama3_json",
@@ -672,7 +671,7 @@ func traps() []trap {
 			mend:    true,
 			text:    "<|channel|>commentary to=functions.f<|message|>{'a': 1}<|call|>",
 			calls:   `f({"a": 1})`,
-			repairs: []repair.Kind{repair.SingleQuotes},
+			repairs: []Repair{SingleQuotes},
 		},
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/text/toolcall/repair"
 )
 
 // xmlForms write a call of f with text arguments, each value between the form's own tags, and no closing tag where a
@@ -133,7 +132,7 @@ func TestValuesThatDoNotEnd(t *testing.T) {
 				for _, mend := range []bool{false, true} {
 					o := Options{Tools: valueTools(), Repair: mend}
 					got := f.Parse(wire, o)
-					whole := len(got.Calls) == 1 && mend && slices.Contains(got.Repairs, repair.MissingClosingTag)
+					whole := len(got.Calls) == 1 && mend && slices.Contains(got.Repairs, MissingClosingTag)
 					if bad := len(got.Calls) == 0 && got.Err != ""; !bad && !whole {
 						t.Errorf("%s, mend %v: %q: %+v", form, mend, wire, got)
 					}
@@ -154,10 +153,10 @@ func TestValuesThatDoNotEnd(t *testing.T) {
 // Python's values are those of their type, and told of; where text is allowed as well they are text. Nothing need be
 // mended for it where the schema has a type.
 func TestPythonValues(t *testing.T) {
-	literal := []repair.Kind{repair.PythonLiteral}
+	literal := []Repair{PythonLiteral}
 	for _, x := range []struct {
 		name, value, want string
-		repairs           []repair.Kind
+		repairs           []Repair
 	}{
 		{"meta", `{'theme': 'dark', 'size': 14}`, `{"theme":"dark","size":14}`, literal},
 		{"meta", `{'a': True, 'b': None, 'c': [1, 'x'], 'd': {'e': False}}`, `{"a":true,"b":null,"c":[1,"x"],"d":{"e":false}}`, literal},
@@ -166,7 +165,7 @@ func TestPythonValues(t *testing.T) {
 		{"meta", `{'a': 1,}`, `{"a":1}`, literal},
 		{"meta", `{}`, `{}`, nil},
 		{"meta", `{"a": 1}`, `{"a":1}`, nil},
-		{"meta", `{a: 1}`, `{"a":1}`, []repair.Kind{repair.UnquotedKey}},
+		{"meta", `{a: 1}`, `{"a":1}`, []Repair{UnquotedKey}},
 		{"meta", `{'a': it}`, `"{'a': it}"`, nil},
 		{"meta", `see {'a': 1}`, `"see {'a': 1}"`, nil},
 		{"tags", `['a', 'b']`, `["a","b"]`, literal},
@@ -189,10 +188,10 @@ func TestPythonValues(t *testing.T) {
 		{"content", `{'a': 1}`, `"{'a': 1}"`, nil},
 		{"content", `['a']`, `"['a']"`, nil},
 		{"flag", `True`, `true`, literal},
-		{"n", `1_000`, `1000`, []repair.Kind{repair.NumberForm}},
-		{"n", `0x10`, `16`, []repair.Kind{repair.NumberForm}},
+		{"n", `1_000`, `1000`, []Repair{NumberForm}},
+		{"n", `0x10`, `16`, []Repair{NumberForm}},
 		{"n", `1.5`, `1.5`, nil},
-		{"x", `.5`, `0.5`, []repair.Kind{repair.NumberForm}},
+		{"x", `.5`, `0.5`, []Repair{NumberForm}},
 		{"x", `nan`, `"nan"`, nil},
 	} {
 		for form, write := range xmlForms() {
@@ -207,7 +206,7 @@ func TestPythonValues(t *testing.T) {
 				t.Errorf("%s: %s of %s: %+v, want %s %q", form, x.value, x.name, got, want, x.repairs)
 			}
 			want, repairs := x.want, x.repairs
-			if len(repairs) > 0 && (x.name == "untyped" || repairs[0] != repair.PythonLiteral) {
+			if len(repairs) > 0 && (x.name == "untyped" || repairs[0] != PythonLiteral) {
 				want, repairs = quote(x.value), nil
 			}
 			strict := f.Parse(wire, Options{Tools: valueTools()})

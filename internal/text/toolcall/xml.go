@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"hone/internal/text/toolcall/repair"
 )
 
 // tagFormats are the forms whose calls stand between tags and hold JSON, or XML-like parameters.
@@ -124,7 +122,7 @@ func (x parameters) value(p *Parser, text []byte, c *call) (value string, rest [
 		if p.ending != closingTag || !p.o.Repair {
 			return "", nil, errors.New("no " + x.shut)
 		}
-		c.repairs = append(c.repairs, repair.MissingClosingTag)
+		c.repairs = append(c.repairs, MissingClosingTag)
 	}
 	value = string(text[:end])
 	if x.trim {
@@ -237,7 +235,7 @@ func glmValue(p *Parser, text []byte, c *call) (string, []byte, error) {
 		if !p.o.Repair {
 			return "", nil, errors.New("no </arg_value>")
 		}
-		c.repairs = append(c.repairs, repair.MissingClosingTag)
+		c.repairs = append(c.repairs, MissingClosingTag)
 		return string(inner[:next]), inner[next:], nil
 	}
 	return string(inner[:end]), inner[end+len("</arg_value>"):], nil

@@ -1,4 +1,4 @@
-package repair
+package toolcall
 
 import (
 	"encoding/json"
@@ -14,67 +14,67 @@ import (
 func TestObject(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string
-		kinds      []Kind
+		kinds      []Repair
 	}{
 		"valid":                  {`{"a": 1.50, "b": [1e400, "\u00e9"]}`, `{"a": 1.50, "b": [1e400, "\u00e9"]}`, nil},
 		"valid in white space":   {" \n{}\t", `{}`, nil},
 		"byte order mark":        {"\ufeff{\"a\": 1}", `{"a": 1}`, nil},
-		"fence":                  {"```json\n{\"a\": 1}\n```", `{"a": 1}`, []Kind{CodeFence}},
-		"fence without language": {"```\n{\"a\": 1}\n```", `{"a": 1}`, []Kind{CodeFence}},
-		"fence on one line":      {"```json {\"a\": 1}```", `{"a": 1}`, []Kind{CodeFence}},
-		"fence not closed":       {"```json\n{\"a\": 1}", `{"a": 1}`, []Kind{CodeFence}},
-		"fence and prose":        {"Here:\n```json\n{\"a\": 1}\n```\nDone.", `{"a": 1}`, []Kind{CodeFence}},
+		"fence":                  {"```json\n{\"a\": 1}\n```", `{"a": 1}`, []Repair{CodeFence}},
+		"fence without language": {"```\n{\"a\": 1}\n```", `{"a": 1}`, []Repair{CodeFence}},
+		"fence on one line":      {"```json {\"a\": 1}```", `{"a": 1}`, []Repair{CodeFence}},
+		"fence not closed":       {"```json\n{\"a\": 1}", `{"a": 1}`, []Repair{CodeFence}},
+		"fence and prose":        {"Here:\n```json\n{\"a\": 1}\n```\nDone.", `{"a": 1}`, []Repair{CodeFence}},
 		"fence inside a string":  {"{\"a\": \"```x```\"}", "{\"a\": \"```x```\"}", nil},
-		"prose before":           {`Sure: {"a": 1}`, `{"a": 1}`, []Kind{Prose}},
-		"prose after":            {`{"a": 1} is it.`, `{"a": 1}`, []Kind{Prose}},
-		"braces in prose":        {`For {x} use {"a": 1}`, `{"a": 1}`, []Kind{Prose}},
-		"braces behind":          {`{"a": 1} and {x y}`, `{"a": 1}`, []Kind{Prose}},
-		"trailing comma":         {`{"a": [1, 2,], }`, `{"a": [1, 2] }`, []Kind{TrailingComma}},
-		"missing comma":          {"{\"a\": 1\n\"b\": [1 2]}", "{\"a\": 1\n,\"b\": [1 ,2]}", []Kind{MissingComma}},
-		"single quotes":          {`{'a': 'x "y"', "b": 'it\'s'}`, `{"a": "x \"y\"", "b": "it's"}`, []Kind{SingleQuotes, BadEscape}},
-		"smart quotes":           {`{“a”: “x ’ y”, ‘b’: ‘z’}`, `{"a": "x ’ y", "b": "z"}`, []Kind{SmartQuotes}},
-		"smart quotes as text":   {`{"a": "“x”",}`, `{"a": "“x”"}`, []Kind{TrailingComma}},
-		"unquoted keys":          {`{a: 1, b_c-d: {é: 2}}`, `{"a": 1, "b_c-d": {"é": 2}}`, []Kind{UnquotedKey}},
+		"prose before":           {`Sure: {"a": 1}`, `{"a": 1}`, []Repair{Prose}},
+		"prose after":            {`{"a": 1} is it.`, `{"a": 1}`, []Repair{Prose}},
+		"braces in prose":        {`For {x} use {"a": 1}`, `{"a": 1}`, []Repair{Prose}},
+		"braces behind":          {`{"a": 1} and {x y}`, `{"a": 1}`, []Repair{Prose}},
+		"trailing comma":         {`{"a": [1, 2,], }`, `{"a": [1, 2] }`, []Repair{TrailingComma}},
+		"missing comma":          {"{\"a\": 1\n\"b\": [1 2]}", "{\"a\": 1\n,\"b\": [1 ,2]}", []Repair{MissingComma}},
+		"single quotes":          {`{'a': 'x "y"', "b": 'it\'s'}`, `{"a": "x \"y\"", "b": "it's"}`, []Repair{SingleQuotes, BadEscape}},
+		"smart quotes":           {`{“a”: “x ’ y”, ‘b’: ‘z’}`, `{"a": "x ’ y", "b": "z"}`, []Repair{SmartQuotes}},
+		"smart quotes as text":   {`{"a": "“x”",}`, `{"a": "“x”"}`, []Repair{TrailingComma}},
+		"unquoted keys":          {`{a: 1, b_c-d: {é: 2}}`, `{"a": 1, "b_c-d": {"é": 2}}`, []Repair{UnquotedKey}},
 		"any letter in a key": {`{À: 1, a€: 2, aAzZ09_-$: 3, 0: 4, Z: 5, z: 6, 9: 7}`,
-			`{"À": 1, "a€": 2, "aAzZ09_-$": 3, "0": 4, "Z": 5, "z": 6, "9": 7}`, []Kind{UnquotedKey}},
-		"escaped in a string":      {`"{\\\"a\\\": 1}"`, `{"a": 1}`, []Kind{DoubleEncoded, DoubleEncoded}},
-		"fence, object on lines":   {"```json {\"a\":\n1}\n```", "{\"a\":\n1}", []Kind{CodeFence}},
-		"a key that is a literal":  {`{true: 1}`, `{"true": 1}`, []Kind{UnquotedKey}},
-		"Python literals":          {`{"a": True, "b": [False, None]}`, `{"a": true, "b": [false, null]}`, []Kind{PythonLiteral}},
-		"Python dictionary":        {`{'a': None,}`, `{"a": null}`, []Kind{SingleQuotes, PythonLiteral, TrailingComma}},
-		"line comment":             {"{\"a\": 1, // one\n\"b\": 2}", "{\"a\": 1, \n\"b\": 2}", []Kind{Comment}},
-		"Python comment":           {"{\"a\": 1 # one\n}", "{\"a\": 1 \n}", []Kind{Comment}},
-		"block comment":            {`{/* x */"a": 1}`, `{"a": 1}`, []Kind{Comment}},
-		"comment mark in a string": {`{"a": "http://x /* # */",}`, `{"a": "http://x /* # */"}`, []Kind{TrailingComma}},
-		"a number that ends":       {"{\"a\": 12\n", `{"a": 12}`, []Kind{MissingCloser}},
-		"a number in a fence":      {"```json\n{\"a\": 12\n```", `{"a": 12}`, []Kind{CodeFence, MissingCloser}},
-		"a number in a string":     {`"{\"a\": 12"`, `{"a": 12}`, []Kind{DoubleEncoded, MissingCloser}},
-		"a word at the end":        {`{"a": true`, `{"a": true}`, []Kind{MissingCloser}},
-		"missing brace":            {`{"a": {"b": 1}`, `{"a": {"b": 1}}`, []Kind{MissingCloser}},
-		"missing brackets":         {`{"a": [1, {"b": ["2"`, `{"a": [1, {"b": ["2"]}]}`, []Kind{MissingCloser}},
-		"missing inner bracket":    {`{"a": [1, 2}`, `{"a": [1, 2]}`, []Kind{MissingCloser}},
-		"missing bracket of none":  {`{"a": [}`, `{"a": []}`, []Kind{MissingCloser}},
-		"cut behind a comma":       {`{"a": 1, `, `{"a": 1}`, []Kind{MissingCloser, TrailingComma}},
-		"extra brace":              {`{"a": 1}}`, `{"a": 1}`, []Kind{ExtraCloser}},
-		"extra brackets":           {`{"a": 1}] } `, `{"a": 1}`, []Kind{ExtraCloser}},
-		"encoded twice":            {`"{\"a\": \"x\\ny\"}"`, `{"a": "x\ny"}`, []Kind{DoubleEncoded}},
-		"encoded three times":      {`"\"{\\\"a\\\": 1}\""`, `{"a": 1}`, []Kind{DoubleEncoded, DoubleEncoded}},
-		"encoded and broken":       {`"{'a': 1}"`, `{"a": 1}`, []Kind{DoubleEncoded, SingleQuotes}},
-		"escaped quotes":           {`{\"a\": \"x\"}`, `{"a": "x"}`, []Kind{DoubleEncoded}},
-		"line break in a string":   {"{\"a\": \"x\ny\tz\x01\"}", `{"a": "x\ny\tz\u0001"}`, []Kind{ControlCharacter}},
-		"Windows path":             {`{"a": "C:\Docs\user"}`, `{"a": "C:\\Docs\\user"}`, []Kind{BadEscape}},
-		"pattern":                  {`{"a": "\d+\.\w"}`, `{"a": "\\d+\\.\\w"}`, []Kind{BadEscape}},
-		"number forms":             {`{"a": .5, "b": +1, "c": 5., "d": -.5}`, `{"a": 0.5, "b": 1, "c": 5.0, "d": -0.5}`, []Kind{NumberForm}},
-		"big numbers stay":         {`{a: 123456789012345678901234567890, b: 1.10}`, `{"a": 123456789012345678901234567890, "b": 1.10}`, []Kind{UnquotedKey}},
-		"equals sign":              {`{"a" = 1}`, `{"a" : 1}`, []Kind{EqualsSign}},
+			`{"À": 1, "a€": 2, "aAzZ09_-$": 3, "0": 4, "Z": 5, "z": 6, "9": 7}`, []Repair{UnquotedKey}},
+		"escaped in a string":      {`"{\\\"a\\\": 1}"`, `{"a": 1}`, []Repair{DoubleEncoded, DoubleEncoded}},
+		"fence, object on lines":   {"```json {\"a\":\n1}\n```", "{\"a\":\n1}", []Repair{CodeFence}},
+		"a key that is a literal":  {`{true: 1}`, `{"true": 1}`, []Repair{UnquotedKey}},
+		"Python literals":          {`{"a": True, "b": [False, None]}`, `{"a": true, "b": [false, null]}`, []Repair{PythonLiteral}},
+		"Python dictionary":        {`{'a': None,}`, `{"a": null}`, []Repair{SingleQuotes, PythonLiteral, TrailingComma}},
+		"line comment":             {"{\"a\": 1, // one\n\"b\": 2}", "{\"a\": 1, \n\"b\": 2}", []Repair{Comment}},
+		"Python comment":           {"{\"a\": 1 # one\n}", "{\"a\": 1 \n}", []Repair{Comment}},
+		"block comment":            {`{/* x */"a": 1}`, `{"a": 1}`, []Repair{Comment}},
+		"comment mark in a string": {`{"a": "http://x /* # */",}`, `{"a": "http://x /* # */"}`, []Repair{TrailingComma}},
+		"a number that ends":       {"{\"a\": 12\n", `{"a": 12}`, []Repair{MissingCloser}},
+		"a number in a fence":      {"```json\n{\"a\": 12\n```", `{"a": 12}`, []Repair{CodeFence, MissingCloser}},
+		"a number in a string":     {`"{\"a\": 12"`, `{"a": 12}`, []Repair{DoubleEncoded, MissingCloser}},
+		"a word at the end":        {`{"a": true`, `{"a": true}`, []Repair{MissingCloser}},
+		"missing brace":            {`{"a": {"b": 1}`, `{"a": {"b": 1}}`, []Repair{MissingCloser}},
+		"missing brackets":         {`{"a": [1, {"b": ["2"`, `{"a": [1, {"b": ["2"]}]}`, []Repair{MissingCloser}},
+		"missing inner bracket":    {`{"a": [1, 2}`, `{"a": [1, 2]}`, []Repair{MissingCloser}},
+		"missing bracket of none":  {`{"a": [}`, `{"a": []}`, []Repair{MissingCloser}},
+		"cut behind a comma":       {`{"a": 1, `, `{"a": 1}`, []Repair{MissingCloser, TrailingComma}},
+		"extra brace":              {`{"a": 1}}`, `{"a": 1}`, []Repair{ExtraCloser}},
+		"extra brackets":           {`{"a": 1}] } `, `{"a": 1}`, []Repair{ExtraCloser}},
+		"encoded twice":            {`"{\"a\": \"x\\ny\"}"`, `{"a": "x\ny"}`, []Repair{DoubleEncoded}},
+		"encoded three times":      {`"\"{\\\"a\\\": 1}\""`, `{"a": 1}`, []Repair{DoubleEncoded, DoubleEncoded}},
+		"encoded and broken":       {`"{'a': 1}"`, `{"a": 1}`, []Repair{DoubleEncoded, SingleQuotes}},
+		"escaped quotes":           {`{\"a\": \"x\"}`, `{"a": "x"}`, []Repair{DoubleEncoded}},
+		"line break in a string":   {"{\"a\": \"x\ny\tz\x01\"}", `{"a": "x\ny\tz\u0001"}`, []Repair{ControlCharacter}},
+		"Windows path":             {`{"a": "C:\Docs\user"}`, `{"a": "C:\\Docs\\user"}`, []Repair{BadEscape}},
+		"pattern":                  {`{"a": "\d+\.\w"}`, `{"a": "\\d+\\.\\w"}`, []Repair{BadEscape}},
+		"number forms":             {`{"a": .5, "b": +1, "c": 5., "d": -.5}`, `{"a": 0.5, "b": 1, "c": 5.0, "d": -0.5}`, []Repair{NumberForm}},
+		"big numbers stay":         {`{a: 123456789012345678901234567890, b: 1.10}`, `{"a": 123456789012345678901234567890, "b": 1.10}`, []Repair{UnquotedKey}},
+		"equals sign":              {`{"a" = 1}`, `{"a" : 1}`, []Repair{EqualsSign}},
 		"everything": {
 			"Call: {'a': [True, .5,], // x\n b: \"q\nr\"",
 			"{\"a\": [true, 0.5], \n \"b\": \"q\\nr\"}",
-			[]Kind{SingleQuotes, PythonLiteral, NumberForm, TrailingComma, Comment, UnquotedKey, ControlCharacter,
+			[]Repair{SingleQuotes, PythonLiteral, NumberForm, TrailingComma, Comment, UnquotedKey, ControlCharacter,
 				MissingCloser, Prose},
 		},
 	} {
-		got, kinds, err := Object(c.text)
+		got, kinds, err := RepairObject(c.text)
 		if err != nil || got != c.want || !reflect.DeepEqual(kinds, c.kinds) {
 			t.Errorf("%s: %q\n got  %q %q (%v)\n want %q %q", name, c.text, got, kinds, err, c.want, c.kinds)
 		}
@@ -133,7 +133,7 @@ func TestObjectRefuses(t *testing.T) {
 		"a date":                      {`{"a": 2026-01-01}`, "no number"},
 		"deep":                        {strings.Repeat(`{"a":`, 300) + "1", "brackets in brackets"},
 	} {
-		got, kinds, err := Object(c.text)
+		got, kinds, err := RepairObject(c.text)
 		if err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s: %q gave %q %q, error %v, want one with %q", name, c.text, got, kinds, err, c.why)
 		}
@@ -190,18 +190,18 @@ func equal(a, b string) bool {
 func TestValuesAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := objects().Draw(t, "object")
-		if got, kinds, err := Object(text); err != nil || got != text || kinds != nil {
+		if got, kinds, err := RepairObject(text); err != nil || got != text || kinds != nil {
 			t.Fatalf("%q became %q %q (%v)", text, got, kinds, err)
 		}
 		quoted, err := json.Marshal(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for kind, damaged := range map[Kind]string{
+		for kind, damaged := range map[Repair]string{
 			CodeFence: "```json\n" + text + "\n```", Prose: "Sure: " + text + " there.", ExtraCloser: text + "}",
 			DoubleEncoded: string(quoted), Comment: "{/* x */" + text[1:], MissingCloser: text[:len(text)-1] + "\n",
 		} {
-			got, kinds, err := Object(damaged)
+			got, kinds, err := RepairObject(damaged)
 			if err != nil || !slices.Contains(kinds, kind) || !equal(got, text) {
 				t.Fatalf("%s: %q became %q %q (%v)", kind, damaged, got, kinds, err)
 			}
@@ -210,15 +210,15 @@ func TestValuesAreKept(t *testing.T) {
 			return
 		}
 		damaged := text[:len(text)-1] + ",}"
-		if got, kinds, err := Object(damaged); err != nil || got != text ||
-			!reflect.DeepEqual(kinds, []Kind{TrailingComma}) {
+		if got, kinds, err := RepairObject(damaged); err != nil || got != text ||
+			!reflect.DeepEqual(kinds, []Repair{TrailingComma}) {
 			t.Fatalf("%q became %q %q (%v)", damaged, got, kinds, err)
 		}
 	})
 }
 
 // What takes long must take as long as it is: these would not end if the time were not linear.
-func TestHostileTexts(t *testing.T) {
+func TestHostileObjects(t *testing.T) {
 	const n = 1 << 20
 	for name, text := range map[string]string{
 		"braces": strings.Repeat("{", n), "brackets": strings.Repeat("[", n), "objects": strings.Repeat("{a", n),
@@ -228,7 +228,7 @@ func TestHostileTexts(t *testing.T) {
 		"members": "{" + strings.Repeat(`"a":1,`, n),
 		"colons":  strings.Repeat(":{", n),
 	} {
-		if got, _, err := Object(text); err == nil {
+		if got, _, err := RepairObject(text); err == nil {
 			t.Errorf("%s: gave %.40q", name, got)
 		}
 	}
@@ -242,7 +242,7 @@ func FuzzObject(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		object, kinds, err := Object(text)
+		object, kinds, err := RepairObject(text)
 		if err != nil {
 			if object != "" || kinds != nil {
 				t.Fatalf("an error and %q %q", object, kinds)
@@ -253,7 +253,7 @@ func FuzzObject(f *testing.F) {
 		if !value.IsValid() || value.Kind() != '{' {
 			t.Fatalf("%q became %q", text, object)
 		}
-		if again, kinds, err := Object(object); err != nil || again != object || len(kinds) > 0 {
+		if again, kinds, err := RepairObject(object); err != nil || again != object || len(kinds) > 0 {
 			t.Fatalf("%q is mended again to %q %q (%v)", object, again, kinds, err)
 		}
 		if trimmed := jsontext.Value(strings.TrimSpace(text)); trimmed.IsValid() && trimmed.Kind() == '{' &&
@@ -272,7 +272,7 @@ func TestCutTextsGiveNoOtherValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		for end := range text {
-			object, kinds, err := Object(text[:end])
+			object, kinds, err := RepairObject(text[:end])
 			if err != nil {
 				continue
 			}

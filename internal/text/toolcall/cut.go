@@ -1,4 +1,4 @@
-package repair
+package toolcall
 
 import (
 	"regexp"
@@ -7,10 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Cut returns what is there of a JSON object whose text a limit cut off: texts, lists and objects are closed where the
-// text ends, and a member without its whole value is left out. The text of a whole object comes back as it is. ok is
-// false where the text is no beginning of an object.
-func Cut(text string) (object string, ok bool) {
+// CutObject returns what is there of a JSON object whose text a limit cut off: texts, lists and objects are closed
+// where the text ends, and a member without its whole value is left out. The text of a whole object comes back as it
+// is. ok is false where the text is no beginning of an object.
+func CutObject(text string) (object string, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return "{}", true
@@ -45,13 +45,13 @@ func isObject(text string) bool {
 	return value.IsValid() && value.Kind() == '{'
 }
 
-// brackets are those that are open, outermost first, and whether a string is.
-type brackets struct {
+// closers are those that are open, outermost first, and whether a string is.
+type closers struct {
 	open   string
 	quoted bool
 }
 
-func (b brackets) closers() string {
+func (b closers) closers() string {
 	var out []byte
 	if b.quoted {
 		out = append(out, '"')
@@ -65,10 +65,10 @@ func (b brackets) closers() string {
 // place is one where the text is whole but for brackets: before a comma, or behind an opening bracket.
 type place struct {
 	at   int
-	open brackets
+	open closers
 }
 
-func structure(text string) (b brackets, places []place) {
+func structure(text string) (b closers, places []place) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case b.quoted && c == '\\':

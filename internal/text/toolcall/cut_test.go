@@ -1,4 +1,4 @@
-package repair
+package toolcall
 
 import (
 	"strings"
@@ -21,25 +21,25 @@ func TestCut(t *testing.T) {
 		`{"t": "x,y", "u": "{`: `{"t": "x,y", "u": "{"}`, `{"a": "b"} `: `{"a": "b"}`,
 		`{"t": "a\\\`: `{"t": "a\\"}`,
 	} {
-		if got, ok := Cut(text); !ok || got != want {
+		if got, ok := CutObject(text); !ok || got != want {
 			t.Errorf("%q: %q, %v; want %q", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{
 		"null", "[1", `"a`, "city=Berlin", `{city: 1, a`, `{"a": 1}}`, `{"a": 1} {`, `{'a': 1`, "1",
 	} {
-		if got, ok := Cut(text); ok {
+		if got, ok := CutObject(text); ok {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
 	whole := `{"city": "B\u00e9\\r \"q\"", "n": [1, 2.5, {"t": true, "z": null}], "o": {"a": {}}}`
 	for i := range whole { // wherever a limit cuts
-		if got, ok := Cut(whole[:i]); !ok || !isObject(got) {
+		if got, ok := CutObject(whole[:i]); !ok || !isObject(got) {
 			t.Errorf("%q: %q, %v", whole[:i], got, ok)
 		}
 	}
 	long := `{"l": [` + strings.Repeat(`"a", `, 1<<16)
-	if got, ok := Cut(long); !ok || len(got) < len(long)-8 {
+	if got, ok := CutObject(long); !ok || len(got) < len(long)-8 {
 		t.Errorf("%d of %d bytes, %v", len(got), len(long), ok)
 	}
 }

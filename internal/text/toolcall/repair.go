@@ -1,10 +1,4 @@
-// Package repair makes a JSON object out of what a model meant as one, within listed rules.
-//
-// It finds the object, mends its syntax, and says what it did, so that a reward can price it. A value that was valid
-// JSON is never changed and none is invented: where two readings are possible (a string, a key or a number that breaks
-// off, a bare word, NaN, two objects) the text is refused. One pass over the text for each of at most eight places
-// where an object may begin, so the time is linear in the text.
-package repair
+package toolcall
 
 import (
 	"bytes"
@@ -16,49 +10,49 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Kind names one thing that was put right.
-type Kind string
+// Repair names one thing that was put right.
+type Repair string
 
 // What Object may do. The comment shows a text before the repair.
 const (
-	CodeFence        Kind = "code_fence"        // ```json {"a": 1} ```
-	Prose            Kind = "prose"             // Sure: {"a": 1} there.
-	TrailingComma    Kind = "trailing_comma"    // {"a": 1,}
-	MissingComma     Kind = "missing_comma"     // {"a": 1 "b": 2}
-	SingleQuotes     Kind = "single_quotes"     // {'a': 'x'}
-	SmartQuotes      Kind = "smart_quotes"      // {“a”: “x”}
-	UnquotedKey      Kind = "unquoted_key"      // {a: 1}
-	PythonLiteral    Kind = "python_literal"    // {"a": True}
-	Comment          Kind = "comment"           // {"a": 1 /* x */}
-	MissingCloser    Kind = "missing_closer"    // {"a": [1
-	ExtraCloser      Kind = "extra_closer"      // {"a": 1}}
-	DoubleEncoded    Kind = "double_encoded"    // "{\"a\": 1}"
-	ControlCharacter Kind = "control_character" // a line break inside a string
-	BadEscape        Kind = "bad_escape"        // {"a": "C:\docs"}
-	NumberForm       Kind = "number_form"       // {"a": +.5}
-	EqualsSign       Kind = "equals_sign"       // {"a" = 1}
+	CodeFence        Repair = "code_fence"        // ```json {"a": 1} ```
+	Prose            Repair = "prose"             // Sure: {"a": 1} there.
+	TrailingComma    Repair = "trailing_comma"    // {"a": 1,}
+	MissingComma     Repair = "missing_comma"     // {"a": 1 "b": 2}
+	SingleQuotes     Repair = "single_quotes"     // {'a': 'x'}
+	SmartQuotes      Repair = "smart_quotes"      // {“a”: “x”}
+	UnquotedKey      Repair = "unquoted_key"      // {a: 1}
+	PythonLiteral    Repair = "python_literal"    // {"a": True}
+	Comment          Repair = "comment"           // {"a": 1 /* x */}
+	MissingCloser    Repair = "missing_closer"    // {"a": [1
+	ExtraCloser      Repair = "extra_closer"      // {"a": 1}}
+	DoubleEncoded    Repair = "double_encoded"    // "{\"a\": 1}"
+	ControlCharacter Repair = "control_character" // a line break inside a string
+	BadEscape        Repair = "bad_escape"        // {"a": "C:\docs"}
+	NumberForm       Repair = "number_form"       // {"a": +.5}
+	EqualsSign       Repair = "equals_sign"       // {"a" = 1}
 )
 
 // What the readers of a wire form put right around the JSON.
 const (
-	IgnoredMember     Kind = "ignored_member"      // a member of a call that is neither its name nor its arguments
-	MissingOuterTag   Kind = "missing_outer_tag"   // a call without the tag its form puts around it
-	MissingClosingTag Kind = "missing_closing_tag" // a call whose closing tag did not come
-	UnquotedString    Kind = "unquoted_string"     // a string without the form's quotes
-	RepeatedID        Kind = "repeated_id"         // a call with the id of an earlier one
+	IgnoredMember     Repair = "ignored_member"      // a member of a call that is neither its name nor its arguments
+	MissingOuterTag   Repair = "missing_outer_tag"   // a call without the tag its form puts around it
+	MissingClosingTag Repair = "missing_closing_tag" // a call whose closing tag did not come
+	UnquotedString    Repair = "unquoted_string"     // a string without the form's quotes
+	RepeatedID        Repair = "repeated_id"         // a call with the id of an earlier one
 	// a call that leaves out its arguments, or has null or an empty text there: {}
-	MissingArguments Kind = "missing_arguments"
+	MissingArguments Repair = "missing_arguments"
 )
 
 const (
-	maxStarts = 8   // places where an object may begin
-	maxDepth  = 256 // brackets in brackets
-	maxDecode = 2   // strings in strings
+	maxStarts      = 8   // places where an object may begin
+	maxObjectDepth = 256 // brackets in brackets
+	maxDecode      = 2   // strings in strings
 )
 
-// Object returns the JSON object in a text and what was put right. An object that is valid JSON comes back as it is,
-// without what surrounds it; a repeated key is an error in it too. The error says why there is none.
-func Object(text string) (object string, repairs []Kind, err error) {
+// RepairObject returns the JSON object in a text and what was put right. An object that is valid JSON comes back as it
+// is, without what surrounds it; a repeated key is an error in it too. The error says why there is none.
+func RepairObject(text string) (object string, repairs []Repair, err error) {
 	if object, repairs, err = decode(text, maxDecode, false); err != nil {
 		return "", nil, err
 	}
@@ -66,8 +60,8 @@ func Object(text string) (object string, repairs []Kind, err error) {
 }
 
 // decode is Object for a text in a text. ended tells that something stood behind it, so that its last word is whole.
-func decode(text string, decodes int, ended bool) (string, []Kind, error) {
-	var kinds []Kind
+func decode(text string, decodes int, ended bool) (string, []Repair, error) {
+	var kinds []Repair
 	text = strings.TrimPrefix(text, "\ufeff")
 	ended = ended || strings.TrimRight(text, " \t\r\n") != text
 	text = strings.TrimSpace(text)
@@ -96,7 +90,7 @@ func decode(text string, decodes int, ended bool) (string, []Kind, error) {
 			return object, append(append(kinds, DoubleEncoded), more...), err
 		}
 	}
-	object, more, err := find(text, ended)
+	object, more, err := findObject(text, ended)
 	return object, append(kinds, more...), err
 }
 
@@ -124,8 +118,8 @@ func unfence(text string) (string, bool) {
 	return body, strings.HasPrefix(body, "{")
 }
 
-// find mends the first object in the text that can be. Where none can, the error is the first one's.
-func find(text string, ended bool) (string, []Kind, error) {
+// findObject mends the first object in the text that can be. Where none can, the error is the first one's.
+func findObject(text string, ended bool) (string, []Repair, error) {
 	var first error
 	at := 0
 	for range maxStarts {
@@ -163,11 +157,11 @@ type mender struct {
 	at    int
 	out   []byte
 	depth int
-	kinds []Kind
+	kinds []Repair
 	ended bool // the text's last word is whole
 }
 
-func (m *mender) did(k Kind) {
+func (m *mender) did(k Repair) {
 	if !slices.Contains(m.kinds, k) {
 		m.kinds = append(m.kinds, k)
 	}
@@ -255,8 +249,8 @@ func (m *mender) value() error {
 
 // composite copies an object or an array. At the end of the text it is closed.
 func (m *mender) composite(open byte) error {
-	if m.depth++; m.depth > maxDepth {
-		return fmt.Errorf("more than %d brackets in brackets", maxDepth)
+	if m.depth++; m.depth > maxObjectDepth {
+		return fmt.Errorf("more than %d brackets in brackets", maxObjectDepth)
 	}
 	defer func() { m.depth-- }()
 	closer := open + 2 // '{' and '}', '[' and ']' are two apart
@@ -467,8 +461,8 @@ func smartQuote(text string) int {
 	return 0
 }
 
-// closing tells where a string that began with a quote may end.
-func closing(opener string) []string {
+// closingOf tells where a string that began with a quote may end.
+func closingOf(opener string) []string {
 	switch opener {
 	case "“", "”", "„":
 		return []string{"”", "“"}
@@ -488,7 +482,7 @@ func (m *mender) str() error {
 	case size > 1:
 		m.did(SmartQuotes)
 	}
-	closers := closing(opener)
+	closers := closingOf(opener)
 	m.at += size
 	m.out = append(m.out, '"')
 	for m.at < len(m.text) {
