@@ -94,10 +94,11 @@ lint: # go test runs most of vet
 
 # The rooms in which goroutines share something, but for those that compute or start many processes: make soak races all.
 RACED = ./internal/recipe ./internal/env/service ./internal/episode/... ./internal/llm ./internal/serve ./internal/proxy/initial ./internal/proxy/revise \
-	./internal/policy/... ./internal/run/metrics/... ./internal/host ./internal/toolset/approval ./internal/mcp/sandbox
+	./internal/policy/... ./internal/run/metrics/... ./internal/host ./internal/toolset/approval
 race:
 	RAPID_SEED=1 go test -timeout 30m -race $(RACED)
 	RAPID_SEED=1 go test -race -run TestManyGoroutines ./internal/text/tokenizer
+	RAPID_SEED=1 go test -race -run 'TestThroughTheProxy|TestResolvedOnce' ./internal/mcp/sandbox
 
 # transformers and peft, pinned by hash: what hone's numbers are compared with. 6 GB, since PyPI's torch has CUDA in it.
 .venv-peer/ready: testdata/reference/requirements.txt

@@ -104,7 +104,10 @@ func public(a netip.Addr) bool {
 	return !slices.ContainsFunc(special(), func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Proxy serves one server. Its zero Lookup, Dial and Own are the machine's.
+// Proxy is the one way out for a server that may reach some hosts, and serves that one: an HTTP proxy (RFC 9110, 9.3.6
+// CONNECT) that connects to named hosts and never to private, loopback or link-local addresses, unless these are named
+// themselves. A name is resolved once, what it resolves to is checked, and that address is connected to: a name that
+// changes its mind in between gains nothing. Its zero Lookup, Dial and Own are the machine's.
 type Proxy struct {
 	Rules  Hosts
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)

@@ -27,7 +27,9 @@ const AccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 // ErrOutside is that hone does not run in a cluster.
 var ErrOutside = errors.New("hone does not run in a pod of a cluster with a service account")
 
-// Cluster makes pods in the namespace that hone runs in. It may be used from many goroutines.
+// Cluster makes pods in the namespace that hone runs in, one for each session of a server: one that it makes, or one
+// that it claims of a warm pool of kubernetes-sigs/agent-sandbox. It speaks to the API by three plain requests. It may
+// be used from many goroutines.
 type Cluster struct {
 	Patience time.Duration                    // how long a pod may take until it is ready
 	Say      func(format string, args ...any) // is told of pods that could not be deleted

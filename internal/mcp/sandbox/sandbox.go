@@ -9,6 +9,9 @@
 //
 // Both of the first two also bound files, memory and processes by rlimits. Landlock: kernel documentation,
 // userspace-api/landlock; bubblewrap: its manual page, bwrap(1).
+//
+// Proxy is the one way out for a server that may reach some hosts. Cluster and Pod run servers in pods of the
+// Kubernetes cluster that hone itself runs in.
 package sandbox
 
 import (

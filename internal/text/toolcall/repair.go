@@ -10,10 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Repair names one thing that was put right.
+// Repair names one thing that was put right. RepairObject makes a JSON object out of what a model meant as one: it
+// finds the object, mends its syntax, and says what it did, so that a reward can price it. A value that was valid JSON
+// is never changed and none is invented: where two readings are possible (a string, a key or a number that breaks off,
+// a bare word, NaN, two objects) the text is refused. One pass over the text for each of at most eight places where an
+// object may begin, so the time is linear in the text.
 type Repair string
 
-// What Object may do. The comment shows a text before the repair.
+// What RepairObject may do. The comment shows a text before the repair.
 const (
 	CodeFence        Repair = "code_fence"        // ```json {"a": 1} ```
 	Prose            Repair = "prose"             // Sure: {"a": 1} there.

@@ -1,5 +1,5 @@
 """Starts the real tracking server of MLflow, has hone's client track a run there, which records the contract anew, and looks at what the server
-then has. Its one argument, if any, is passed to go test. Needs: internal/run/metrics/trackers/testdata/mlflow/requirements.txt
+then has. Its one argument, if any, is passed to go test. Needs: internal/run/metrics/testdata/mlflow/requirements.txt
 """
 
 import os
@@ -26,7 +26,7 @@ with tempfile.TemporaryDirectory() as folder:
                 if s.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.2)
-        subprocess.run(["go", "test", "-count=1", "./internal/run/metrics/trackers", "-run", "TestContract", "-mlflow", url], check=True, cwd=HERE.parents[5])
+        subprocess.run(["go", "test", "-count=1", "./internal/run/metrics", "-run", "TestContract", "-mlflow", url], check=True, cwd=HERE.parents[4])
         import mlflow
 
         client = mlflow.MlflowClient(url)

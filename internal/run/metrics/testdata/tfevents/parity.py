@@ -1,5 +1,5 @@
 """Reads golden.tfevents with TensorBoard and compares what it has with golden.json.
-Needs: internal/run/metrics/trackers/testdata/tfevents/requirements.txt
+Needs: internal/run/metrics/testdata/tfevents/requirements.txt
 """
 
 import json

@@ -1,5 +1,5 @@
 """Has hone's bridge log a run by the real wandb, offline, and reads the files that wandb would sync.
-Needs: internal/run/metrics/trackers/testdata/wandb/requirements.txt
+Needs: internal/run/metrics/testdata/wandb/requirements.txt
 """
 
 import glob
@@ -36,8 +36,8 @@ def records(path):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    subprocess.run(["go", "test", "-count=1", "./internal/run/metrics/trackers", "-run", "TestBridge$", "-wandb", sys.executable, "-wandb-dir", folder],
-                   check=True, cwd=HERE.parents[5])
+    subprocess.run(["go", "test", "-count=1", "./internal/run/metrics", "-run", "TestBridge$", "-wandb", sys.executable, "-wandb-dir", folder],
+                   check=True, cwd=HERE.parents[4])
     rows, ids, axes, exits = [], set(), {}, []
     for path in sorted(glob.glob(f"{folder}/wandb/offline-run-*/*.wandb")):
         for r in records(path):
