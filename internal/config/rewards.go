@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"hone/internal/episode/reward/formula"
+	"hone/internal/episode/userprogram"
 )
 
 // Rewards are what an episode earns. Those that it earns are at least 0; penalties are written as negative numbers.
@@ -50,10 +50,10 @@ func (r Rewards) checkExpressions() error {
 		case !termName.MatchString(name):
 			return &ValueError{"rewards.expressions",
 				fmt.Sprintf("the name %q of a term is none of small letters, digits and _", name)}
-		case slices.Contains(formula.Terms(), name):
+		case slices.Contains(userprogram.Terms(), name):
 			return &ValueError{key, "there is such a term already: choose another name"}
 		}
-		if _, err := formula.Compile(r.Expressions[name].Formula); err != nil {
+		if _, err := userprogram.Compile(r.Expressions[name].Formula); err != nil {
 			return &ValueError{key + ".formula", err.Error()}
 		}
 	}

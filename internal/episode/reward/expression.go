@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 
-	"hone/internal/episode/reward/formula"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/episode/userprogram"
 )
 
 // Expression is a term that a formula of the user's computes from what is known of an episode, the scores of the other
 // terms among it. Its score is any finite number.
 type Expression struct {
 	Name    string
-	Formula *formula.Formula
+	Formula *userprogram.Formula
 	Weight  float64 // of a score of 1
 }
 
@@ -31,15 +31,15 @@ func (x Expression) score(_ context.Context, g group) ([]mark, error) {
 }
 
 // facts are what a formula sees of an episode with these terms.
-func facts(s *scenario.Scenario, t *trajectory.Trajectory, terms []trajectory.Term) formula.Facts {
-	f := formula.Facts{Terms: map[string]float64{}, Gold: len(s.Gold), Turns: len(t.Turns), Tokens: numSampled(t),
+func facts(s *scenario.Scenario, t *trajectory.Trajectory, terms []trajectory.Term) userprogram.Facts {
+	f := userprogram.Facts{Terms: map[string]float64{}, Gold: len(s.Gold), Turns: len(t.Turns), Tokens: numSampled(t),
 		Outcome: string(t.Outcome), StopReason: string(t.StopReason), Answer: t.Answer(), Difficulty: s.Difficulty}
 	for _, term := range terms {
 		f.Terms[term.Name] = term.Score
 	}
 	for _, r := range t.ServerCalls() {
 		f.Calls = append(f.Calls,
-			formula.Call{Name: r.Call.Name, Arguments: r.Call.Arguments, Status: string(r.Status)})
+			userprogram.Call{Name: r.Call.Name, Arguments: r.Call.Arguments, Status: string(r.Status)})
 	}
 	return f
 }

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"hone/internal/episode/reward"
-	"hone/internal/episode/reward/formula"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/episode/userprogram"
 )
 
-func compiled(t *testing.T, text string) *formula.Formula {
+func compiled(t *testing.T, text string) *userprogram.Formula {
 	t.Helper()
-	f, err := formula.Compile(text)
+	f, err := userprogram.Compile(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestFormulasKnowTheTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := map[string]bool{}
-	for _, name := range formula.Terms() {
+	for _, name := range userprogram.Terms() {
 		known[name] = true
 	}
 	for _, term := range got[0].Terms {

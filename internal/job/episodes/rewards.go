@@ -8,7 +8,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/reward"
-	"hone/internal/episode/reward/formula"
 	"hone/internal/episode/userprogram"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -45,7 +44,7 @@ func ScorerOf(h *host.Host, c config.Rewards, catalog *mcp.Catalog) (reward.Scor
 		s.Overlong = &reward.Overlong{Weight: o.Weight, Limit: o.Limit, Buffer: o.Buffer}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Expressions)) {
-		f, err := formula.Compile(c.Expressions[name].Formula)
+		f, err := userprogram.Compile(c.Expressions[name].Formula)
 		if err != nil {
 			return s, err
 		}

@@ -1,14 +1,14 @@
-package formula_test
+package userprogram_test
 
 import (
 	"strings"
 	"testing"
 
-	"hone/internal/episode/reward/formula"
+	"hone/internal/episode/userprogram"
 )
 
-var facts = formula.Facts{Terms: map[string]float64{"checks": 0.5, "end": 1, "parse": 0},
-	Calls: []formula.Call{{"look", `{"name":"hat"}`, "ok"}, {"buy", `{"n":2}`, "tool_error"}}, Gold: 1, Turns: 3,
+var facts = userprogram.Facts{Terms: map[string]float64{"checks": 0.5, "end": 1, "parse": 0},
+	Calls: []userprogram.Call{{"look", `{"name":"hat"}`, "ok"}, {"buy", `{"n":2}`, "tool_error"}}, Gold: 1, Turns: 3,
 	Tokens: 250, Outcome: "ok", StopReason: "completed", Answer: "The hat costs 4.", Difficulty: "hard"}
 
 // A formula sees each fact by its name.
@@ -32,7 +32,7 @@ func TestFormulasSeeTheFacts(t *testing.T) {
 		`answer contains "4" ? 0.5 : 0`:                         0.5,
 		`difficulty == "hard" ? 8 : 2`:                          8,
 	} {
-		f, err := formula.Compile(text)
+		f, err := userprogram.Compile(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -64,7 +64,7 @@ func TestFormulasThatAreRefused(t *testing.T) {
 		`fromJSON(answer)`:              "but got interface {}",
 		`len(keys(fromJSON(answer)))`:   "unknown name keys",
 	} {
-		_, err := formula.Compile(text)
+		_, err := userprogram.Compile(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
@@ -82,7 +82,7 @@ func TestFormulasWithoutAValue(t *testing.T) {
 		`fromJSON(answer).n == 1 ? 1 : 0`:     "invalid character",
 		`len(1..2000000 | map({1..1000000}))`: "memory budget",
 	} {
-		f, err := formula.Compile(text)
+		f, err := userprogram.Compile(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue

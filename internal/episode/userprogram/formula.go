@@ -1,6 +1,4 @@
-// Package formula is arithmetic over what an episode came to, as a user writes it in the configuration: a term of the
-// reward. The language is that of github.com/expr-lang/expr.
-package formula
+package userprogram
 
 import (
 	"errors"
