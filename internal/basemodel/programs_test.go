@@ -12,7 +12,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
-	"hone/internal/engine/programs"
+	"hone/internal/engine/stablehlo"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 )
@@ -67,9 +67,9 @@ func TestUnkeptProgramsAreAWarning(t *testing.T) {
 	var said bytes.Buffer
 	h := &host.Host{Talk: sanitize.New(&said), CacheDir: t.TempDir(), KeepsPrograms: true}
 	c := ProgramCache(h, config.Default().Engine)
-	s := programs.Open(filepath.Join(file, "programs"), c.Bytes, c.Notice)
-	s.Put("key", programs.Program{Code: []byte("code"), About: []byte("{}")})
-	s.Put("other", programs.Program{Code: []byte("code"), About: []byte("{}")})
+	s := stablehlo.OpenPrograms(filepath.Join(file, "programs"), c.Bytes, c.Notice)
+	s.Put("key", stablehlo.Program{Code: []byte("code"), About: []byte("{}")})
+	s.Put("other", stablehlo.Program{Code: []byte("code"), About: []byte("{}")})
 	for _, want := range []string{
 		"warning: compiled programs cannot be kept", "where: " + filepath.Join(file, "programs"), "why:   mkdir ",
 		"not a directory", "next:  name a folder that can be written with --cache, or set engine.program_cache to 0",

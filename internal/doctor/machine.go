@@ -7,7 +7,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/engine"
-	"hone/internal/engine/programs"
+	"hone/internal/engine/stablehlo"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/host/assets"
@@ -138,7 +138,7 @@ func checkPrograms(h *host.Host, e config.Engine, opened *engine.Engine) Check {
 			Warn, "each start compiles again: "+err.Error(), "name another folder with --cache"
 		return check
 	}
-	n, size, err := programs.Usage(c.Folder)
+	n, size, err := stablehlo.ProgramUsage(c.Folder)
 	if err != nil {
 		return FromError(check.Name, err)
 	}

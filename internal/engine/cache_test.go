@@ -16,7 +16,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/engine/programs"
+	"hone/internal/engine/stablehlo"
 	"hone/internal/testing/learntest"
 )
 
@@ -230,8 +230,8 @@ func TestKeptProgramsThatCannotBeUsed(t *testing.T) {
 	}
 	for i, code := range []string{"no program", ""} {
 		key := strings.TrimSuffix(filepath.Base(files[i]), ".program")
-		programs.Open(o.Cache.Folder, o.Cache.Bytes, nil).Put(key,
-			programs.Program{Code: []byte(code), About: []byte("{}")})
+		stablehlo.OpenPrograms(o.Cache.Folder, o.Cache.Bytes, nil).Put(key,
+			stablehlo.Program{Code: []byte(code), About: []byte("{}")})
 	}
 	want(t, "refused", runPrograms(t, o), 2, numPrograms-2, first)
 	if told != 1 {

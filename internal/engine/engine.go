@@ -18,7 +18,6 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/engine/programs"
 	"hone/internal/engine/stablehlo"
 	"hone/internal/fault"
 )
@@ -92,7 +91,7 @@ func Open(o Options) (*Engine, error) {
 				Where: o.Plugin, Err: err, Next: "hone engine install cpu"}
 		}
 		if c := o.Cache; c.Folder != "" && c.Bytes > 0 {
-			b.Keep(programs.Open(c.Folder, c.Bytes, c.Notice), c.Environment)
+			b.Keep(stablehlo.OpenPrograms(c.Folder, c.Bytes, c.Notice), c.Environment)
 		}
 		b.Announce(o.Compiling)
 		return &Engine{backend: b, isGPU: b.IsGPU(), bf16: o.DType.IsBF16(b.IsGPU())}, nil

@@ -16,7 +16,6 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 
 	"hone/internal/digest"
-	"hone/internal/engine/programs"
 )
 
 // program is a compiled program.
@@ -31,13 +30,13 @@ func (e *Executable) FromCache() bool { return e.program.kept }
 
 // kept is where programs are kept, and what all of a client's keys begin with.
 type kept struct {
-	store *programs.Store
+	store *Programs
 	base  func() (string, error)
 }
 
 // Keep has programs kept in a store from now on, and taken from there. environment is what of the process's environment
 // the compiler reads. It is called before anything is compiled.
-func (b *Backend) Keep(store *programs.Store, environment string) {
+func (b *Backend) Keep(store *Programs, environment string) {
 	libraries, err := libraryVersions("/proc/self/maps") // now, since compiling loads more of them
 	b.kept = &kept{store: store, base: sync.OnceValues(func() (string, error) {
 		if err != nil {
@@ -96,7 +95,7 @@ func (b *Backend) key(text string) (string, bool) {
 	if err != nil {
 		b.kept.store.Unkept(err.Error())
 	}
-	return programs.Key(base, fmt.Sprint(b.replicaDevices()), text), err == nil
+	return ProgramKey(base, fmt.Sprint(b.replicaDevices()), text), err == nil
 }
 
 // keep stores what was compiled.
@@ -105,7 +104,7 @@ func (b *Backend) keep(key string, p program, c *translation) {
 	if err == nil {
 		var about []byte
 		if about, err = json.Marshal(p.memory); err == nil {
-			b.kept.store.Put(key, programs.Program{Code: code, About: about})
+			b.kept.store.Put(key, Program{Code: code, About: about})
 			return
 		}
 	}
@@ -202,7 +201,7 @@ func (b *Backend) identity(libraries, environment string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return programs.Key(plugin, fmt.Sprint(major, ".", minor), b.client.Platform(),
+	return ProgramKey(plugin, fmt.Sprint(major, ".", minor), b.client.Platform(),
 		b.client.PlatformVersion(), libraries, strings.Join(kinds, "\n"), b.options, processor, environment), nil
 }
 

@@ -1,9 +1,4 @@
-// Package programs keeps compiled programs on disk, so that a second start need not compile them.
-//
-// A file is read by one key alone and carries a checksum, so that what was cut off, overwritten or put there by another
-// is never handed to a device: it is removed, and its program compiled again. Processes may share a folder: files
-// appear by renaming, and one that another process removed is one that is not there.
-package programs
+package stablehlo
 
 import (
 	"bytes"
@@ -29,23 +24,23 @@ const (
 	abandoned = time.Hour
 )
 
-// Store is a folder of programs. Several goroutines may use it.
-type Store struct {
+// Programs is a folder of programs. Several goroutines may use it.
+type Programs struct {
 	folder   string
 	limit    int64 // bytes
 	notice   func(string)
 	noticing sync.Once
 }
 
-// Open returns the store of a folder, which is made once there is a program to keep. Where files are larger than limit
-// bytes together, those used longest ago are removed. That the folder cannot be written is not an error but one notice,
-// since a program runs without being kept; notice may be nil.
-func Open(folder string, limit int64, notice func(string)) *Store {
-	return &Store{folder: folder, limit: limit, notice: notice}
+// OpenPrograms returns the store of a folder, which is made once there is a program to keep. Where files are larger
+// than limit bytes together, those used longest ago are removed. That the folder cannot be written is not an error but
+// one notice, since a program runs without being kept; notice may be nil.
+func OpenPrograms(folder string, limit int64, notice func(string)) *Programs {
+	return &Programs{folder: folder, limit: limit, notice: notice}
 }
 
-// Key is the name of what depends on all the parts, in their order.
-func Key(parts ...string) string {
+// ProgramKey is the name of what depends on all the parts, in their order.
+func ProgramKey(parts ...string) string {
 	var sums []byte
 	for _, p := range parts {
 		sum := digest.Of(p) // of fixed length, so that no two lists of parts read the same
@@ -60,14 +55,14 @@ type Program struct {
 	About []byte
 }
 
-// header is the line before the code.
-type header struct {
+// fileHeader is the line before the code.
+type fileHeader struct {
 	Key   string
 	About json.RawMessage
 }
 
 // Get returns the program of a key, false where there is none, or none that is whole.
-func (s *Store) Get(key string) (Program, bool) {
+func (s *Programs) Get(key string) (Program, bool) {
 	name := s.name(key)
 	file, err := os.ReadFile(name)
 	if err != nil {
@@ -83,7 +78,7 @@ func (s *Store) Get(key string) (Program, bool) {
 	return p, true
 }
 
-func (s *Store) name(key string) string { return filepath.Join(s.folder, key+suffix) }
+func (s *Programs) name(key string) string { return filepath.Join(s.folder, key+suffix) }
 
 func parse(file []byte, key string) (p Program, ok bool) {
 	file, ok = bytes.CutPrefix(file, []byte(magic))
@@ -95,7 +90,7 @@ func parse(file []byte, key string) (p Program, ok bool) {
 		return p, false
 	}
 	line, code, _ := bytes.Cut(file, []byte("\n"))
-	var h header
+	var h fileHeader
 	if err := json.Unmarshal(line, &h); err != nil || h.Key != key {
 		return p, false
 	}
@@ -103,7 +98,7 @@ func parse(file []byte, key string) (p Program, ok bool) {
 }
 
 // Put keeps a program, and removes others where there are too many.
-func (s *Store) Put(key string, p Program) {
+func (s *Programs) Put(key string, p Program) {
 	if err := s.put(key, p); err != nil {
 		s.tell(&fault.Error{
 			What:  "compiled programs cannot be kept, so the next start compiles again",
@@ -115,7 +110,7 @@ func (s *Store) Put(key string, p Program) {
 }
 
 // tell gives a notice, the first of a store alone.
-func (s *Store) tell(f *fault.Error) {
+func (s *Programs) tell(f *fault.Error) {
 	s.noticing.Do(func() {
 		if s.notice != nil {
 			s.notice(f.Error())
@@ -124,12 +119,12 @@ func (s *Store) tell(f *fault.Error) {
 }
 
 // Unkept gives notice, once, that a plug-in could not say what it compiled.
-func (s *Store) Unkept(why string) {
+func (s *Programs) Unkept(why string) {
 	s.tell(&fault.Error{What: "this plug-in's programs cannot be kept, so the next start compiles again", Why: why})
 }
 
-func (s *Store) put(key string, p Program) (err error) {
-	line, err := json.Marshal(header{key, p.About})
+func (s *Programs) put(key string, p Program) (err error) {
+	line, err := json.Marshal(fileHeader{key, p.About})
 	if err != nil {
 		return err
 	}
@@ -161,11 +156,11 @@ func (s *Store) put(key string, p Program) (err error) {
 }
 
 // Remove removes the program of a key, if there is one.
-func (s *Store) Remove(key string) { _ = os.Remove(s.name(key)) } // what stays is written over
+func (s *Programs) Remove(key string) { _ = os.Remove(s.name(key)) } // what stays is written over
 
 // trim removes what was used longest ago, until the rest is within the limit, and what a process that ended was
 // writing.
-func (s *Store) trim() error {
+func (s *Programs) trim() error {
 	files, err := list(s.folder)
 	if err != nil {
 		return err
@@ -187,8 +182,8 @@ func (s *Store) trim() error {
 	return nil
 }
 
-// Usage returns how many programs a folder has, and their bytes. One that is not there has none.
-func Usage(folder string) (n int, size int64, err error) {
+// ProgramUsage returns how many programs a folder has, and their bytes. One that is not there has none.
+func ProgramUsage(folder string) (n int, size int64, err error) {
 	files, err := list(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil

@@ -1,4 +1,4 @@
-package programs
+package stablehlo
 
 import (
 	"fmt"
@@ -9,15 +9,17 @@ import (
 	"time"
 )
 
-func program(text string) Program { return Program{Code: []byte(text), About: []byte(`{"Aliased":4}`)} }
+func keptProgram(text string) Program {
+	return Program{Code: []byte(text), About: []byte(`{"Aliased":4}`)}
+}
 
 func TestPutAndGet(t *testing.T) {
-	s := Open(filepath.Join(t.TempDir(), "a", "b"), 1<<20, func(text string) { t.Error(text) })
+	s := OpenPrograms(filepath.Join(t.TempDir(), "a", "b"), 1<<20, func(text string) { t.Error(text) })
 	if _, ok := s.Get("k"); ok {
 		t.Error("there is a program in a folder that is not there")
 	}
 	for _, want := range []string{"code", "", "\n\x00code\n", "another"} {
-		s.Put("k", program(want))
+		s.Put("k", keptProgram(want))
 		p, ok := s.Get("k")
 		if !ok || p.Code == nil || string(p.Code) != want || string(p.About) != `{"Aliased":4}` {
 			t.Errorf("%q: %q, %v", want, p, ok)
@@ -26,19 +28,19 @@ func TestPutAndGet(t *testing.T) {
 	if _, ok := s.Get("l"); ok {
 		t.Error("another key has the program")
 	}
-	if n, size, err := Usage(s.folder); n != 1 || size < 20 || err != nil {
+	if n, size, err := ProgramUsage(s.folder); n != 1 || size < 20 || err != nil {
 		t.Errorf("%d programs of %d bytes, %v", n, size, err)
 	}
 	s.Remove("k")
-	if n, size, err := Usage(s.folder); n != 0 || size != 0 || err != nil {
+	if n, size, err := ProgramUsage(s.folder); n != 0 || size != 0 || err != nil {
 		t.Errorf("%d programs of %d bytes, %v", n, size, err)
 	}
 }
 
 // Every byte of a file counts, and so does its name.
 func TestDamagedFiles(t *testing.T) {
-	s := Open(t.TempDir(), 1<<20, nil)
-	s.Put("k", program("code"))
+	s := OpenPrograms(t.TempDir(), 1<<20, nil)
+	s.Put("k", keptProgram("code"))
 	whole, err := os.ReadFile(s.name("k"))
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +79,7 @@ func TestDamagedFiles(t *testing.T) {
 func TestLimit(t *testing.T) {
 	folder := t.TempDir()
 	code := strings.Repeat("x", 1000)
-	s := Open(folder, 3500, func(text string) { t.Error(text) })
+	s := OpenPrograms(folder, 3500, func(text string) { t.Error(text) })
 	aged := func(name string, hours int) {
 		t.Helper()
 		at := time.Now().Add(-time.Duration(hours) * time.Hour)
@@ -86,7 +88,7 @@ func TestLimit(t *testing.T) {
 		}
 	}
 	for i, key := range []string{"a", "b", "c"} {
-		s.Put(key, program(code))
+		s.Put(key, keptProgram(code))
 		aged(s.name(key), 10-i)
 	}
 	for name, hours := range map[string]int{".new-1": 2, ".new-2": 0, "other": 99} {
@@ -98,8 +100,8 @@ func TestLimit(t *testing.T) {
 	if _, ok := s.Get("a"); !ok { // it is now the one used last
 		t.Error("a is gone")
 	}
-	s.Put("d", program(code))
-	s.Put("large", program(strings.Repeat(code, 4)))
+	s.Put("d", keptProgram(code))
+	s.Put("large", keptProgram(strings.Repeat(code, 4)))
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
@@ -119,21 +121,21 @@ func TestOneNotice(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []string
-	s := Open(filepath.Join(file, "folder"), 1<<20, func(text string) { told = append(told, text) })
-	s.Put("a", program("code"))
-	s.Put("b", program("code"))
+	s := OpenPrograms(filepath.Join(file, "folder"), 1<<20, func(text string) { told = append(told, text) })
+	s.Put("a", keptProgram("code"))
+	s.Put("b", keptProgram("code"))
 	s.Unkept("it has no serialiser")
 	if len(told) != 1 || !strings.Contains(told[0], "cannot be kept") {
 		t.Errorf("%q", told)
 	}
-	Open(filepath.Join(file, "folder"), 1<<20, nil).Put("a", program("code"))
+	OpenPrograms(filepath.Join(file, "folder"), 1<<20, nil).Put("a", keptProgram("code"))
 }
 
 // Parts are told apart wherever they are cut.
 func TestKey(t *testing.T) {
 	seen := map[string][]string{}
 	for _, parts := range [][]string{{}, {""}, {"", ""}, {"a", "b"}, {"b", "a"}, {"ab"}, {"ab", ""}, {"a", "b", ""}} {
-		k := Key(parts...)
+		k := ProgramKey(parts...)
 		if other, ok := seen[k]; ok || len(k) != 64 {
 			t.Errorf("%q and %q have the key %s", parts, other, k)
 		}
