@@ -19,7 +19,6 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/host/assets"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/proxy/initial"
@@ -156,9 +155,9 @@ func saveNoise(t *testing.T, a *app, dir string, size float64) {
 	lora := model.LoRA{Rank: 2, Alpha: 4}
 	pieces, _ := lora.Pieces(model.Spec{Config: file.Config})
 	r := rand.New(rand.NewPCG(1, 2))
-	var tensors []adapter.Tensor
+	var tensors []modelfile.Matrix
 	for _, p := range pieces {
-		x := adapter.Tensor{Name: adapter.Key(p.Target.Path(p.Layer), p.B), Rows: p.Rows, Cols: p.Cols,
+		x := modelfile.Matrix{Name: modelfile.AdapterKey(p.Target.Path(p.Layer), p.B), Rows: p.Rows, Cols: p.Cols,
 			Data: make([]float32, p.Rows*p.Cols)}
 		for i := range x.Data {
 			x.Data[i] = float32(r.NormFloat64() * size)
@@ -168,9 +167,10 @@ func saveNoise(t *testing.T, a *app, dir string, size float64) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c := adapter.Config{PEFTType: "LORA", TaskType: "CAUSAL_LM", Rank: lora.Rank, Alpha: lora.Alpha, Bias: "none",
-		TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}}
-	if err := adapter.Save(dir, c, tensors); err != nil {
+	c := modelfile.AdapterConfig{PEFTType: "LORA", TaskType: "CAUSAL_LM", Rank: lora.Rank, Alpha: lora.Alpha,
+		Bias: "none", TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
+			"down_proj"}}
+	if err := modelfile.SaveAdapter(dir, c, tensors); err != nil {
 		t.Fatal(err)
 	}
 }

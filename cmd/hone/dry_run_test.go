@@ -20,8 +20,8 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/plan"
 	"hone/internal/serve/local"
 )
@@ -71,7 +71,7 @@ func TestRefusedBeforeCompute(t *testing.T) {
 	write(t, "row.jsonl", oneRow)
 	write(t, "long.jsonl", strings.Replace(oneRow, "Say a.", strings.Repeat("ab", 4200), 1))
 	toyAdapter(t, "toy.gguf", "nan")
-	file := filepath.Join("nan", adapter.WeightsFile)
+	file := filepath.Join("nan", modelfile.WeightsFile)
 	weights, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestRefusedBeforeCompute(t *testing.T) {
 	if err := os.CopyFS("half", os.DirFS("nan")); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join("half", adapter.WeightsFile), string(weights[:len(weights)-100]))
+	write(t, filepath.Join("half", modelfile.WeightsFile), string(weights[:len(weights)-100]))
 	binary.LittleEndian.PutUint32(weights[len(weights)-400:], math.Float32bits(float32(math.Inf(1))))
 	write(t, file, string(weights))
 	long := `{"ids": [1` + strings.Repeat(", 1", 8192) + "]}"

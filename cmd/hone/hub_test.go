@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"hone/internal/console/sanitize"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 	"hone/internal/testing/hubtest"
 )
 
@@ -81,7 +81,7 @@ func TestHubBothWays(t *testing.T) {
 	if !strings.Contains(said, "download") || strings.Contains(said, "secret") {
 		t.Error(said)
 	}
-	c, _, err := adapter.Load("further/final")
+	c, _, err := modelfile.LoadAdapter("further/final")
 	if err != nil || c.BaseModel != "ada/merged" || !regexp.MustCompile("^[0-9a-f]{40}$").MatchString(c.Revision) {
 		t.Fatalf("%+v, %v", c, err)
 	}

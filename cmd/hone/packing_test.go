@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 )
 
 // talks are two conversations of three user turns, which begin alike nowhere but in the template.
@@ -118,7 +118,7 @@ func stepsOf(t *testing.T, dir string) (list []map[string]float64) {
 // adapterOf are the tensors of a run's adapter.
 func adapterOf(t *testing.T, dir string) map[string][]float32 {
 	t.Helper()
-	_, tensors, err := adapter.Load(dir + "/final")
+	_, tensors, err := modelfile.LoadAdapter(dir + "/final")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/testing/toymodel"
@@ -72,17 +71,21 @@ func toyAdapter(t *testing.T, base, dir string) (model.Spec, model.LoRA, []float
 	for i := range flat {
 		flat[i] = float32(math.Sin(float64(i)*12.9898)) / 2
 	}
-	var tensors []adapter.Tensor
+	var tensors []modelfile.Matrix
 	for _, p := range pieces {
-		tensors = append(tensors, adapter.Tensor{Name: adapter.Key(s.Path(p.Layer, p.Target), p.B), Rows: p.Rows,
-			Cols: p.Cols, Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]})
+		tensors = append(tensors, modelfile.Matrix{
+			Name: modelfile.AdapterKey(s.Path(p.Layer, p.Target), p.B),
+			Rows: p.Rows,
+			Cols: p.Cols,
+			Data: flat[p.Offset : p.Offset+p.Rows*p.Cols],
+		})
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c := adapter.Config{BaseModel: base, Rank: 2, Alpha: 3, TargetModules: l.Targets,
-		RankPattern: adapter.Patterns[int]{{Key: "down_proj", Value: 3}}}
-	if err := adapter.Save(dir, c, tensors); err != nil {
+	c := modelfile.AdapterConfig{BaseModel: base, Rank: 2, Alpha: 3, TargetModules: l.Targets,
+		RankPattern: modelfile.Patterns[int]{{Key: "down_proj", Value: 3}}}
+	if err := modelfile.SaveAdapter(dir, c, tensors); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, render.TemplateFile), []byte("{{ 'trained under this' }}"),

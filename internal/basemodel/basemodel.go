@@ -7,7 +7,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/engine"
 	"hone/internal/host"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/policy"
@@ -140,7 +139,7 @@ func BaseOf(folder, given string, c config.Config) (string, error) {
 		}
 		return given, nil
 	}
-	a, _, err := adapter.Load(folder)
+	a, _, err := modelfile.LoadAdapter(folder)
 	if err != nil || a.BaseModel != "" {
 		return a.Base(), err
 	}

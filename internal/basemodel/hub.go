@@ -15,7 +15,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/host/assets"
 	"hone/internal/hub"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/modelfile"
 	"hone/internal/run"
 )
@@ -140,7 +139,7 @@ func inRun(name string) error {
 	return f
 }
 
-func isAdapter(folder string) bool { return has(folder, adapter.ConfigFile) }
+func isAdapter(folder string) bool { return has(folder, modelfile.ConfigFile) }
 
 func has(folder, file string) bool {
 	_, err := os.Stat(filepath.Join(folder, file))

@@ -19,8 +19,8 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/agent"
 	"hone/internal/job/episodes"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -37,7 +37,7 @@ func TestSystemsOf(t *testing.T) {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, adapter.ConfigFile), []byte("{}"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, modelfile.ConfigFile), []byte("{}"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 	"hone/internal/llm"
 	"hone/internal/proxy/initial"
 	"hone/internal/proxy/local"
@@ -51,9 +51,9 @@ func (a Asked) initialCalls(c config.Config, systems []job.System) ([]job.System
 			Next: "serve it with hone serve, and name it --model http://127.0.0.1:8000/v1/NAME"}
 	}
 	a.InitialCall = basemodel.AdapterAt(a.InitialCall)
-	if _, err := os.Stat(filepath.Join(a.InitialCall, adapter.ConfigFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(a.InitialCall, modelfile.ConfigFile)); err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no such adapter",
-			Where: "--initial-call " + a.InitialCall, Next: "name a folder with " + adapter.ConfigFile}
+			Where: "--initial-call " + a.InitialCall, Next: "name a folder with " + modelfile.ConfigFile}
 	}
 	with := *model
 	with.Name, with.InitialCall = "initial-call", a.InitialCall

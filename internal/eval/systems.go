@@ -14,7 +14,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 )
 
 // SystemsOf are the systems of hone eval: those that compare names, in order, then model, which is held against them.
@@ -76,7 +76,7 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 			endings(append([]string{u.Host}, strings.Split(model, "/")...)), nil
 	}
 	at := basemodel.AdapterAt(given)
-	_, notAdapter := os.Stat(filepath.Join(at, adapter.ConfigFile))
+	_, notAdapter := os.Stat(filepath.Join(at, modelfile.ConfigFile))
 	name, model, _ := strings.Cut(given, "/")
 	p, known := providers[name]
 	switch {
@@ -93,7 +93,7 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 		return bad(
 			"there is no such system", "it is neither base, nor an adapter's folder, nor a model of a provider: "+
 				strings.Join(slices.Sorted(maps.Keys(providers)), ", "),
-			"name a folder with "+adapter.ConfigFile+", PROVIDER/MODEL, or http://HOST/v1/MODEL",
+			"name a folder with "+modelfile.ConfigFile+", PROVIDER/MODEL, or http://HOST/v1/MODEL",
 		)
 	}
 	folder, err := filepath.Abs(at)

@@ -17,7 +17,7 @@ import (
 	"hone/internal/grade/judge"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 	"hone/internal/llm"
 	"hone/internal/run"
 )
@@ -168,7 +168,7 @@ func (x *Judging) open(h *host.Host, c config.Config, key, name string) (judge.M
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no such judge", Where: key + ": " + name,
 			Why: "it is neither base, nor an adapter's folder, nor a model of a provider: " +
 				strings.Join(slices.Sorted(maps.Keys(c.AllProviders())), ", "),
-			Next: "name PROVIDER/MODEL, http://HOST/v1/MODEL, base, or a folder with " + adapter.ConfigFile}
+			Next: "name PROVIDER/MODEL, http://HOST/v1/MODEL, base, or a folder with " + modelfile.ConfigFile}
 	}
 	secret, err := h.KeyIn(e.KeyEnv, "the judge's endpoint", e.URL, "set key_env of the provider to another")
 	if err != nil {

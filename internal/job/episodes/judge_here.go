@@ -15,8 +15,8 @@ import (
 	"hone/internal/grade/judge"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/policy"
@@ -44,7 +44,7 @@ func folderHere(name string) (folder string, ok bool) {
 	if name == job.BaseName {
 		return "", true
 	}
-	_, err := os.Stat(filepath.Join(name, adapter.ConfigFile))
+	_, err := os.Stat(filepath.Join(name, modelfile.ConfigFile))
 	return name, err == nil
 }
 

@@ -21,7 +21,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/hub"
 	"hone/internal/job"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/text/render"
@@ -35,7 +35,7 @@ func cardOf(a PushAsked, name string) (hub.Card, error) {
 			Next: "put a README.md of your own into " + a.Folder}
 	}
 	base := ""
-	if c, _, err := adapter.Load(a.Folder); err == nil {
+	if c, _, err := modelfile.LoadAdapter(a.Folder); err == nil {
 		m.Adapter, base = true, c.Base()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return m, err

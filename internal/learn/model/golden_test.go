@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"hone/internal/engine"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 )
@@ -161,13 +160,13 @@ func (g golden) lora(t *testing.T, s model.Spec) (model.LoRA, []float32) {
 func (g golden) adapterFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, adapter.ConfigFile), g.AdapterConfig, 0o644))
-	var tensors []adapter.Tensor
+	must(t, os.WriteFile(filepath.Join(dir, modelfile.ConfigFile), g.AdapterConfig, 0o644))
+	var tensors []modelfile.Matrix
 	for name, dims := range g.Adapter {
 		tensors = append(tensors,
-			adapter.Tensor{Name: name, Rows: dims[0], Cols: dims[1], Data: draw(name, dims, false)})
+			modelfile.Matrix{Name: name, Rows: dims[0], Cols: dims[1], Data: draw(name, dims, false)})
 	}
-	must(t, adapter.WriteSafetensors(filepath.Join(dir, adapter.WeightsFile), tensors, nil))
+	must(t, modelfile.WriteMatrices(filepath.Join(dir, modelfile.WeightsFile), tensors, nil))
 	return dir
 }
 
@@ -176,10 +175,10 @@ func byName(s model.Spec, l model.LoRA, flat []float32) (out []float32) {
 	named := map[string][]float32{}
 	pieces, _ := l.Pieces(s)
 	for _, p := range pieces {
-		named[adapter.Key(s.Path(p.Layer, p.Target), p.B)] = flat[p.Offset:][:p.Rows*p.Cols]
+		named[modelfile.AdapterKey(s.Path(p.Layer, p.Target), p.B)] = flat[p.Offset:][:p.Rows*p.Cols]
 	}
 	for _, r := range l.Rows(s) {
-		named[adapter.RowsKey(strings.TrimSuffix(r.Weight, ".weight"))] = flat[r.Offset:][:len(r.IDs)*s.Hidden]
+		named[modelfile.RowsKey(strings.TrimSuffix(r.Weight, ".weight"))] = flat[r.Offset:][:len(r.IDs)*s.Hidden]
 	}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		out = append(out, named[name]...)

@@ -17,7 +17,6 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/fault"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
@@ -455,7 +454,7 @@ func TestSavedAdapterIsPEFTs(t *testing.T) {
 		must(t, err)
 		dir := t.TempDir()
 		must(t, tr.SaveAdapter(dir))
-		tensors, err := adapter.ReadSafetensors(filepath.Join(dir, adapter.WeightsFile))
+		tensors, err := modelfile.ReadMatrices(filepath.Join(dir, modelfile.WeightsFile))
 		must(t, err)
 		if len(tensors) != len(g.Adapter) {
 			t.Errorf("%s: %d tensors, want %d", name, len(tensors), len(g.Adapter))
@@ -466,7 +465,7 @@ func TestSavedAdapterIsPEFTs(t *testing.T) {
 				t.Errorf("%s: %s is another matrix", name, key)
 			}
 		}
-		text, err := os.ReadFile(filepath.Join(dir, adapter.ConfigFile))
+		text, err := os.ReadFile(filepath.Join(dir, modelfile.ConfigFile))
 		must(t, err)
 		var ours, theirs map[string]any
 		must(t, json.Unmarshal(text, &ours))

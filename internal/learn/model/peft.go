@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"hone/internal/fault"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 )
 
 // SavePEFT writes an adapter, given as a flat vector, into a folder. dropout is what it was trained with, for those who
@@ -20,15 +20,15 @@ func SavePEFT(dir string, s Spec, l LoRA, dropout float64, flat []float32) error
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	var tensors []adapter.Tensor
+	var tensors []modelfile.Matrix
 	places, _ := l.places(s)
 	for _, p := range places {
 		tensors = append(tensors,
-			adapter.Tensor{Name: p.key, Rows: p.rows, Cols: p.cols, Data: flat[p.offset : p.offset+p.rows*p.cols]})
+			modelfile.Matrix{Name: p.key, Rows: p.rows, Cols: p.cols, Data: flat[p.offset : p.offset+p.rows*p.cols]})
 	}
 	c := adapterConfig(s, l)
 	c.Dropout = dropout
-	return adapter.Save(dir, c, tensors)
+	return modelfile.SaveAdapter(dir, c, tensors)
 }
 
 // place is where a tensor of PEFT's lies in an adapter's flat vector.
@@ -41,7 +41,7 @@ type place struct {
 func (l LoRA) places(s Spec) (all []place, size int) {
 	pieces, size := l.Pieces(s)
 	for _, p := range pieces {
-		all = append(all, place{adapter.Key(s.Path(p.Layer, p.Target), p.B), p.Rows, p.Cols, p.Offset})
+		all = append(all, place{modelfile.AdapterKey(s.Path(p.Layer, p.Target), p.B), p.Rows, p.Cols, p.Offset})
 	}
 	for _, r := range l.Rows(s) {
 		all = append(all, place{rowsKey(s, r), len(r.IDs), s.Hidden, r.Offset})
@@ -51,21 +51,21 @@ func (l LoRA) places(s Spec) (all []place, size int) {
 
 // adapterConfig says in PEFT's words what an adapter is. Targets are always listed: PEFT's "all-linear" would take in
 // more of another model.
-func adapterConfig(s Spec, l LoRA) adapter.Config {
+func adapterConfig(s Spec, l LoRA) modelfile.AdapterConfig {
 	l = l.Explicit(s)
-	c := adapter.Config{Rank: l.Rank, Alpha: l.Alpha, UseRSLoRA: l.RankStabilized, TargetModules: l.Targets}
+	c := modelfile.AdapterConfig{Rank: l.Rank, Alpha: l.Alpha, UseRSLoRA: l.RankStabilized, TargetModules: l.Targets}
 	c.SetBase(s.Name)
 	if l.TargetPattern != "" {
-		c.TargetModules = adapter.TargetPattern(l.TargetPattern)
+		c.TargetModules = modelfile.TargetPattern(l.TargetPattern)
 	}
 	for _, p := range l.RankPattern {
-		c.RankPattern = append(c.RankPattern, adapter.Pattern[int]{Key: p.Pattern, Value: p.Value})
+		c.RankPattern = append(c.RankPattern, modelfile.Pattern[int]{Key: p.Pattern, Value: p.Value})
 	}
 	for _, p := range l.AlphaPattern {
-		c.AlphaPattern = append(c.AlphaPattern, adapter.Pattern[float64]{Key: p.Pattern, Value: p.Value})
+		c.AlphaPattern = append(c.AlphaPattern, modelfile.Pattern[float64]{Key: p.Pattern, Value: p.Value})
 	}
 	if c.Tokens.Embedding = l.Tokens; len(l.HeadTokens) > 0 {
-		c.Tokens = adapter.TokenIndices{Modules: map[string][]int32{lastName(headPath): l.HeadTokens}}
+		c.Tokens = modelfile.TokenIndices{Modules: map[string][]int32{lastName(headPath): l.HeadTokens}}
 		if len(l.Tokens) > 0 {
 			c.Tokens.Modules[lastName(embeddingPath)] = l.Tokens
 		}
@@ -83,17 +83,17 @@ func lastName(path string) string { return path[strings.LastIndexByte(path, '.')
 func rowsKey(s Spec, r TokenRows) string {
 	switch {
 	case strings.HasSuffix(r.Weight, headPath+".weight"):
-		return adapter.RowsKey(headPath)
+		return modelfile.RowsKey(headPath)
 	case s.Prefix != "":
-		return adapter.RowsKey("model." + s.Prefix + lastName(embeddingPath))
+		return modelfile.RowsKey("model." + s.Prefix + lastName(embeddingPath))
 	default:
-		return adapter.RowsKey(embeddingPath)
+		return modelfile.RowsKey(embeddingPath)
 	}
 }
 
 // tokensOf reads which tokens have rows of the embedding and of a head of its own. Where the head is the embedding,
 // PEFT takes the same tokens for both.
-func tokensOf(t adapter.TokenIndices, tied bool) (embedding, head []int32, err error) {
+func tokensOf(t modelfile.TokenIndices, tied bool) (embedding, head []int32, err error) {
 	embedding = t.Embedding
 	for _, name := range slices.Sorted(maps.Keys(t.Modules)) {
 		switch lastName(name) {
@@ -117,7 +117,7 @@ func tokensOf(t adapter.TokenIndices, tied bool) (embedding, head []int32, err e
 }
 
 // loraOf is the reverse.
-func loraOf(c adapter.Config) LoRA {
+func loraOf(c modelfile.AdapterConfig) LoRA {
 	l := LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.UseRSLoRA, Targets: c.TargetModules}
 	if p := c.TargetModules.Pattern(); p != "" {
 		l.Targets, l.TargetPattern = nil, p
@@ -134,7 +134,7 @@ func loraOf(c adapter.Config) LoRA {
 // LoadPEFT reads an adapter folder for a model and returns the adapter's shape and flat vector (model.LoRA.Pieces'
 // layout).
 func LoadPEFT(dir string, s Spec) (LoRA, []float32, error) {
-	c, tensors, err := adapter.Load(dir)
+	c, tensors, err := modelfile.LoadAdapter(dir)
 	if err != nil {
 		return LoRA{}, nil, err
 	}
@@ -142,7 +142,9 @@ func LoadPEFT(dir string, s Spec) (LoRA, []float32, error) {
 }
 
 // PEFTOf is Load of what was read from a folder.
-func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s Spec) (LoRA, []float32, error) {
+func PEFTOf(
+	dir string, c modelfile.AdapterConfig, tensors map[string]modelfile.Matrix, s Spec,
+) (LoRA, []float32, error) {
 	lora := loraOf(c).Fitting(s)
 	bad := func(why string) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model",
@@ -185,7 +187,7 @@ func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s S
 
 // narrowTargets takes from an adapter's targets those that its configuration excludes, and those of other layers, as
 // PEFT does (check_target_module_exists of tuners_utils.py).
-func narrowTargets(l LoRA, c adapter.Config, s Spec) (LoRA, error) {
+func narrowTargets(l LoRA, c modelfile.AdapterConfig, s Spec) (LoRA, error) {
 	if len(c.Exclude) == 0 && len(c.Layers) == 0 {
 		return l, nil
 	}
@@ -198,7 +200,7 @@ func narrowTargets(l LoRA, c adapter.Config, s Spec) (LoRA, error) {
 	layer, err := regexp.Compile(`^.*\.(?:` + strings.Join(before, "|") + `)\.(\d+)\.`)
 	if err != nil {
 		return l, &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model",
-			Where: "layers_pattern", Err: err, Next: "correct layers_pattern in " + adapter.ConfigFile}
+			Where: "layers_pattern", Err: err, Next: "correct layers_pattern in " + modelfile.ConfigFile}
 	}
 	excluded := LoRA{Rank: 1, Targets: c.Exclude}
 	if p := c.Exclude.Pattern(); p != "" {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/testing/learntest"
 )
 
@@ -47,24 +47,24 @@ func TestTargetsOfAnAdapter(t *testing.T) {
 		`"target_modules": ["q_proj"], "layers_to_transform": null, "exclude_modules": null`:         "0q 1q",
 		`"target_modules": ["q_proj"], "layers_to_transform": [], "exclude_modules": []`:             "0q 1q",
 	} {
-		tensors := map[string]adapter.Tensor{}
+		tensors := map[string]modelfile.Matrix{}
 		full := model.LoRA{Rank: 2, Alpha: 4, Targets: []string{"q_proj", "v_proj"}}
 		pieces, _ := full.Pieces(s)
 		for _, p := range pieces {
 			path := s.Path(p.Layer, p.Target)
 			name := strings.Split(path, ".")
 			if want == "error" || strings.Contains(want, name[2]+name[len(name)-1][:1]) {
-				key := adapter.Key(path, p.B)
-				tensors[key] = adapter.Tensor{Name: key, Rows: p.Rows, Cols: p.Cols,
+				key := modelfile.AdapterKey(path, p.B)
+				tensors[key] = modelfile.Matrix{Name: key, Rows: p.Rows, Cols: p.Cols,
 					Data: make([]float32, p.Rows*p.Cols)}
 			}
 		}
 		dir := t.TempDir()
-		if err := adapter.WriteSafetensors(filepath.Join(dir, adapter.WeightsFile),
+		if err := modelfile.WriteMatrices(filepath.Join(dir, modelfile.WeightsFile),
 			slices.Collect(maps.Values(tensors)), nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, adapter.ConfigFile),
+		if err := os.WriteFile(filepath.Join(dir, modelfile.ConfigFile),
 			[]byte(`{"peft_type": "LORA", "r": 2, `+config+`}`), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -78,8 +78,8 @@ func TestTargetsOfAnAdapter(t *testing.T) {
 			continue
 		}
 		extra := "base_model.model.lm_head.lora_A.weight"
-		tensors[extra] = adapter.Tensor{Name: extra, Rows: 2, Cols: 2, Data: make([]float32, 4)}
-		c, _, err := adapter.Load(dir)
+		tensors[extra] = modelfile.Matrix{Name: extra, Rows: 2, Cols: 2, Data: make([]float32, 4)}
+		c, _, err := modelfile.LoadAdapter(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/fault"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 )
 
 const (
@@ -40,11 +40,11 @@ func (t *Trainer) Save(dir string) error {
 	if err := t.saveReference(filepath.Join(dir, referenceDir)); err != nil {
 		return err
 	}
-	moments := []adapter.Tensor{
+	moments := []modelfile.Matrix{
 		{Name: "m", Rows: 1, Cols: t.size, Data: state.M},
 		{Name: "v", Rows: 1, Cols: t.size, Data: state.V},
 	}
-	if err := adapter.WriteSafetensors(filepath.Join(dir, optimizerFile), moments, nil); err != nil {
+	if err := modelfile.WriteMatrices(filepath.Join(dir, optimizerFile), moments, nil); err != nil {
 		return err
 	}
 	text, err := json.Marshal(counters{state.Steps, state.MomentSteps})
@@ -108,7 +108,7 @@ func (t *Trainer) Load(dir string) error {
 	if err := t.loadReference(filepath.Join(dir, referenceDir)); err != nil {
 		return err
 	}
-	moments, err := adapter.ReadSafetensors(filepath.Join(dir, optimizerFile))
+	moments, err := modelfile.ReadMatrices(filepath.Join(dir, optimizerFile))
 	if err != nil {
 		return fmt.Errorf("reading %s of %s: %w", optimizerFile, dir, err)
 	}

@@ -13,8 +13,8 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/batch"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
 	"hone/internal/recipe"
 	"hone/internal/testing/learntest"
@@ -102,7 +102,7 @@ func (m matrices) flat(t *testing.T) []float32 {
 	pieces, size := learntest.LoRA().Pieces(s)
 	out := make([]float32, size)
 	for _, p := range pieces {
-		x := m[adapter.Key(s.Path(p.Layer, p.Target), p.B)]
+		x := m[modelfile.AdapterKey(s.Path(p.Layer, p.Target), p.B)]
 		if len(x) != p.Rows*p.Cols {
 			t.Fatalf("%s of layer %d has %d numbers", p.Target.Name(), p.Layer, len(x))
 		}

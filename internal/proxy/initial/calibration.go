@@ -14,7 +14,7 @@ import (
 	"hone/internal/atomicfile"
 	"hone/internal/digest"
 	"hone/internal/fault"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 )
 
 // Evidence is what a completion's own log-probabilities say about it.
@@ -175,10 +175,10 @@ func solve(a [3][3]float64, b [3]float64) (x [3]float64) {
 
 // weightsOf is the SHA-256 of an adapter's weights.
 func weightsOf(folder string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(folder, adapter.WeightsFile))
+	text, err := os.ReadFile(filepath.Join(folder, modelfile.WeightsFile))
 	if err != nil {
 		return "", &fault.Error{Code: fault.CodeUsage, What: "not an adapter", Where: folder, Err: err,
-			Next: "name the folder that holds " + adapter.WeightsFile}
+			Next: "name the folder that holds " + modelfile.WeightsFile}
 	}
 	return digest.Of(text).String(), nil
 }

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hone/internal/fault"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 	"hone/internal/proxy"
 )
 
@@ -299,7 +299,7 @@ func TestCalibrationOfFewOrHopeless(t *testing.T) {
 // A calibration is of the weights that it was made of, and says how to make one where there is none.
 func TestCalibrationIsOfItsWeights(t *testing.T) {
 	dir := t.TempDir()
-	weights := filepath.Join(dir, adapter.WeightsFile)
+	weights := filepath.Join(dir, modelfile.WeightsFile)
 	if err := os.WriteFile(weights, []byte("one"), 0o644); err != nil {
 		t.Fatal(err)
 	}

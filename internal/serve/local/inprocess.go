@@ -11,7 +11,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/digest"
 	"hone/internal/host"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 	"hone/internal/serve"
 	"hone/internal/toolset"
 )
@@ -102,6 +102,6 @@ func fingerprintOf(h *host.Host, base, folder string) (string, error) {
 	if err != nil || folder == "" {
 		return digest.Of(of).String()[:16], err
 	}
-	weights, err := os.ReadFile(filepath.Join(folder, adapter.WeightsFile))
+	weights, err := os.ReadFile(filepath.Join(folder, modelfile.WeightsFile))
 	return digest.Parts(of, string(weights)).String()[:16], err
 }

@@ -8,7 +8,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 )
 
 // Listen listens at an address, before a model takes its time to load, and refuses what others can reach without a key.
@@ -109,7 +109,7 @@ func isBase(dir string) bool {
 	if err != nil {
 		return false
 	}
-	_, adapterErr := os.Stat(filepath.Join(dir, adapter.ConfigFile))
+	_, adapterErr := os.Stat(filepath.Join(dir, modelfile.ConfigFile))
 	_, modelErr := os.Stat(filepath.Join(dir, "config.json"))
 	return !info.IsDir() || adapterErr != nil && modelErr == nil
 }

@@ -16,8 +16,8 @@ import (
 	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/sample"
 	"hone/internal/policy"
 	"hone/internal/serve"
@@ -193,7 +193,7 @@ func (p *places) Load(_ context.Context, name, dir string) (serve.Model, error) 
 		p.host.Say("warning: a client asked for an adapter that cannot be read: %v", err)
 		return serve.Model{}, &fault.Error{Code: fault.CodeUsage, What: "there is no adapter that can be read",
 			Where: dir, Why: "the server's log says why",
-			Next: "name the folder that holds " + adapter.ConfigFile + " and " + adapter.WeightsFile}
+			Next: "name the folder that holds " + modelfile.ConfigFile + " and " + modelfile.WeightsFile}
 	}
 	return p.put(name, f)
 }
@@ -201,14 +201,16 @@ func (p *places) Load(_ context.Context, name, dir string) (serve.Model, error) 
 // folder is an adapter's, with what was read of it.
 type folder struct {
 	dir     string
-	config  adapter.Config
-	tensors map[string]adapter.Tensor
+	config  modelfile.AdapterConfig
+	tensors map[string]modelfile.Matrix
 }
 
 // readFolder reads an adapter. All that is read of a folder, here or later, is a regular file or a link to one: opening
 // another, such as a pipe, may take forever.
 func readFolder(dir string) (f folder, err error) {
-	for _, name := range []string{adapter.ConfigFile, adapter.WeightsFile, render.PromptingFile, render.TemplateFile} {
+	for _, name := range []string{
+		modelfile.ConfigFile, modelfile.WeightsFile, render.PromptingFile, render.TemplateFile,
+	} {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
 		missing := errors.Is(err, fs.ErrNotExist) && (name == render.PromptingFile || name == render.TemplateFile)
@@ -217,11 +219,11 @@ func readFolder(dir string) (f folder, err error) {
 		}
 		if err != nil && !missing {
 			return f, &fault.Error{Code: fault.CodeUsage, What: "cannot read the adapter", Where: path, Err: err,
-				Next: "name the folder that holds " + adapter.ConfigFile + " and " + adapter.WeightsFile}
+				Next: "name the folder that holds " + modelfile.ConfigFile + " and " + modelfile.WeightsFile}
 		}
 	}
 	f.dir = dir
-	f.config, f.tensors, err = adapter.Load(dir)
+	f.config, f.tensors, err = modelfile.LoadAdapter(dir)
 	return f, err
 }
 

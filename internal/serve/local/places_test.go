@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 	"hone/internal/text/render"
 )
 
@@ -42,17 +42,19 @@ func TestPathsTellNothing(t *testing.T) {
 		}
 	}
 	folder("empty", nil)
-	folder("weights", map[string]string{adapter.WeightsFile: "x"})
-	folder("config", map[string]string{adapter.ConfigFile: config})
-	folder("text", map[string]string{adapter.ConfigFile: "a secret", adapter.WeightsFile: "x"})
-	folder("other", map[string]string{adapter.ConfigFile: `{"peft_type": "IA3"}`, adapter.WeightsFile: "x"})
-	folder("broken", map[string]string{adapter.ConfigFile: config, adapter.WeightsFile: "x"})
-	folder("zero", map[string]string{adapter.ConfigFile: "/dev/zero", adapter.WeightsFile: "x"})
-	folder("link", map[string]string{adapter.ConfigFile: "missing", adapter.WeightsFile: "x"})
+	folder("weights", map[string]string{modelfile.WeightsFile: "x"})
+	folder("config", map[string]string{modelfile.ConfigFile: config})
+	folder("text", map[string]string{modelfile.ConfigFile: "a secret", modelfile.WeightsFile: "x"})
+	folder("other", map[string]string{modelfile.ConfigFile: `{"peft_type": "IA3"}`, modelfile.WeightsFile: "x"})
+	folder("broken", map[string]string{modelfile.ConfigFile: config, modelfile.WeightsFile: "x"})
+	folder("zero", map[string]string{modelfile.ConfigFile: "/dev/zero", modelfile.WeightsFile: "x"})
+	folder("link", map[string]string{modelfile.ConfigFile: "missing", modelfile.WeightsFile: "x"})
 	folder("loop", map[string]string{"loop": "loop"})
-	folder("inside", map[string]string{adapter.ConfigFile: "folder", adapter.WeightsFile: "x"})
-	for _, file := range []string{adapter.ConfigFile, adapter.WeightsFile, render.PromptingFile, render.TemplateFile} {
-		files := map[string]string{adapter.ConfigFile: config, adapter.WeightsFile: "x"}
+	folder("inside", map[string]string{modelfile.ConfigFile: "folder", modelfile.WeightsFile: "x"})
+	for _, file := range []string{
+		modelfile.ConfigFile, modelfile.WeightsFile, render.PromptingFile, render.TemplateFile,
+	} {
+		files := map[string]string{modelfile.ConfigFile: config, modelfile.WeightsFile: "x"}
 		files[file] = "pipe"
 		folder("pipe of "+file, files)
 	}
@@ -60,8 +62,8 @@ func TestPathsTellNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths = append(paths, in("gone"), in("gone", "deeper"), in("text", adapter.ConfigFile), in("loop", "loop"),
-		in("pipe of "+adapter.ConfigFile, adapter.ConfigFile), "/dev/zero", "/root", "relative", ".", in("a\x00b"),
+	paths = append(paths, in("gone"), in("gone", "deeper"), in("text", modelfile.ConfigFile), in("loop", "loop"),
+		in("pipe of "+modelfile.ConfigFile, modelfile.ConfigFile), "/dev/zero", "/root", "relative", ".", in("a\x00b"),
 		in(strings.Repeat("n", 300)))
 	var log strings.Builder
 	p := &places{host: &host.Host{Talk: sanitize.New(&log)}}

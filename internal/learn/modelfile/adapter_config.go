@@ -1,4 +1,4 @@
-package adapter
+package modelfile
 
 import (
 	"bytes"
@@ -127,7 +127,7 @@ func unsupportedKeys(text []byte) ([]string, error) {
 		return nil, err
 	}
 	var own map[string]json.RawMessage
-	if known, err := json.Marshal(Config{}); err != nil {
+	if known, err := json.Marshal(AdapterConfig{}); err != nil {
 		return nil, err
 	} else if err := json.Unmarshal(known, &own); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func unsupportedKeys(text []byte) ([]string, error) {
 			if value != `"none"` && value != "null" {
 				found = append(found, key)
 			}
-		case own[key] != nil || slices.Contains(strings.Fields(harmless), key):
+		case own[key] != nil || slices.Contains(strings.Fields(harmlessAdapter), key):
 		case slices.Contains([]string{"null", "false", "{}", "[]", `""`}, value), slices.Contains(optional(), key):
 		case key == "init_lora_weights" &&
 			slices.Contains([]string{"true", `"gaussian"`, `"orthogonal"`, `"eva"`}, value):
@@ -180,6 +180,7 @@ func nulls(text []byte) (found []string) {
 	return found
 }
 
-// harmless are keys of how an adapter was made or is to be run, and those that Config writes only where they are set.
-const harmless = `auto_mapping revision trainable_token_indices peft_version megatron_core qalora_group_size runtime_config num_virtual_tokens
+// harmlessAdapter are keys of how an adapter was made or is to be run, and those that Config writes only where they are
+// set.
+const harmlessAdapter = `auto_mapping revision trainable_token_indices peft_version megatron_core qalora_group_size runtime_config num_virtual_tokens
 	token_dim num_transformer_submodules num_attention_heads num_layers`

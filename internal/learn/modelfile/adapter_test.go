@@ -1,4 +1,4 @@
-package adapter_test
+package modelfile_test
 
 import (
 	"encoding/binary"
@@ -12,35 +12,36 @@ import (
 	"testing"
 
 	"hone/internal/fault"
-	"hone/internal/learn/adapter"
+	"hone/internal/learn/modelfile"
 )
 
 func TestKeyIsPEFTs(t *testing.T) {
-	if got := adapter.Key("model.layers.0.mlp.up_proj",
+	if got := modelfile.AdapterKey("model.layers.0.mlp.up_proj",
 		false); got != "base_model.model.model.layers.0.mlp.up_proj.lora_A.weight" {
 		t.Error(got)
 	}
-	if got := adapter.Key("model.layers.0.mlp.up_proj",
+	if got := modelfile.AdapterKey("model.layers.0.mlp.up_proj",
 		true); got != "base_model.model.model.layers.0.mlp.up_proj.lora_B.weight" {
 		t.Error(got)
 	}
 }
 
-func example() (adapter.Config, []adapter.Tensor) {
-	c := adapter.Config{BaseModel: "tiny", Rank: 2, Alpha: 4, UseRSLoRA: true, TargetModules: []string{"q_proj"}}
-	return c, []adapter.Tensor{
-		{Name: adapter.Key("q_proj", false), Rows: 2, Cols: 3, Data: []float32{1, -2, 3e-39, float32(math.Inf(1)), 0, math.MaxFloat32}},
-		{Name: adapter.Key("q_proj", true), Rows: 1, Cols: 2, Data: []float32{7, 8}},
+func example() (modelfile.AdapterConfig, []modelfile.Matrix) {
+	c := modelfile.AdapterConfig{BaseModel: "tiny", Rank: 2, Alpha: 4, UseRSLoRA: true,
+		TargetModules: []string{"q_proj"}}
+	return c, []modelfile.Matrix{
+		{Name: modelfile.AdapterKey("q_proj", false), Rows: 2, Cols: 3, Data: []float32{1, -2, 3e-39, float32(math.Inf(1)), 0, math.MaxFloat32}},
+		{Name: modelfile.AdapterKey("q_proj", true), Rows: 1, Cols: 2, Data: []float32{7, 8}},
 	}
 }
 
 func TestSaveAndLoad(t *testing.T) {
 	dir := t.TempDir()
 	c, tensors := example()
-	if err := adapter.Save(dir, c, tensors); err != nil {
+	if err := modelfile.SaveAdapter(dir, c, tensors); err != nil {
 		t.Fatal(err)
 	}
-	gotConfig, got, err := adapter.Load(dir)
+	gotConfig, got, err := modelfile.LoadAdapter(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestSaveAndLoad(t *testing.T) {
 
 func TestWriteRefusesAnotherSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
-	err := adapter.WriteSafetensors(path, []adapter.Tensor{{Name: "odd", Rows: 2, Cols: 2, Data: []float32{1}}}, nil)
+	err := modelfile.WriteMatrices(path, []modelfile.Matrix{{Name: "odd", Rows: 2, Cols: 2, Data: []float32{1}}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "odd") {
 		t.Errorf("got %v", err)
 	}
@@ -91,14 +92,14 @@ func TestLoadRefuses(t *testing.T) {
 		`{"peft_type"`:                                                  "PEFT's configuration",
 	} {
 		dir := t.TempDir()
-		if err := adapter.Save(dir, c, tensors); err != nil {
+		if err := modelfile.SaveAdapter(dir, c, tensors); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(dir, adapter.ConfigFile)
+		path := filepath.Join(dir, modelfile.ConfigFile)
 		if err := os.WriteFile(path, []byte(config), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := adapter.Load(dir)
+		_, _, err := modelfile.LoadAdapter(dir)
 		if want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", config, err)
@@ -112,7 +113,7 @@ func TestLoadRefuses(t *testing.T) {
 // What a configuration leaves out is what PEFT 0.18's LoraConfig has by default.
 func TestLoadTakesDefaults(t *testing.T) {
 	c, tensors := example()
-	for config, want := range map[string]adapter.Config{
+	for config, want := range map[string]modelfile.AdapterConfig{
 		`{"peft_type": "LORA", "r": 2}`:                                       {Rank: 2, Alpha: 8},
 		`{"peft_type": "LORA", "lora_alpha": 32}`:                             {Rank: 8, Alpha: 32},
 		`{"peft_type": "LORA"}`:                                               {Rank: 8, Alpha: 8},
@@ -123,13 +124,13 @@ func TestLoadTakesDefaults(t *testing.T) {
 		`{"peft_type": "LORA", "use_rslora": true, "alpha_pattern": {"q":1}}`: {Rank: 8, Alpha: 8, UseRSLoRA: true},
 	} {
 		dir := t.TempDir()
-		if err := adapter.Save(dir, c, tensors); err != nil {
+		if err := modelfile.SaveAdapter(dir, c, tensors); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, adapter.ConfigFile), []byte(config), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, modelfile.ConfigFile), []byte(config), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := adapter.Load(dir)
+		got, _, err := modelfile.LoadAdapter(dir)
 		if err != nil || got.Rank != want.Rank || got.Alpha != want.Alpha || got.UseRSLoRA != want.UseRSLoRA {
 			t.Errorf("%s: %+v, %v", config, got, err)
 		}
@@ -138,15 +139,15 @@ func TestLoadTakesDefaults(t *testing.T) {
 
 func TestLoadNamesTheMissingFile(t *testing.T) {
 	c, tensors := example()
-	for _, name := range []string{adapter.ConfigFile, adapter.WeightsFile} {
+	for _, name := range []string{modelfile.ConfigFile, modelfile.WeightsFile} {
 		dir := t.TempDir()
-		if err := adapter.Save(dir, c, tensors); err != nil {
+		if err := modelfile.SaveAdapter(dir, c, tensors); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := adapter.Load(dir)
+		_, _, err := modelfile.LoadAdapter(dir)
 		wantFault(t, err, filepath.Join(dir, name), "")
 	}
 }
@@ -203,19 +204,19 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-func read(t testing.TB, data []byte) (map[string]adapter.Tensor, error) {
-	path := filepath.Join(t.TempDir(), adapter.WeightsFile)
+func read(t testing.TB, data []byte) (map[string]modelfile.Matrix, error) {
+	path := filepath.Join(t.TempDir(), modelfile.WeightsFile)
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return adapter.ReadSafetensors(path)
+	return modelfile.ReadMatrices(path)
 }
 
 // Every prefix of a good file is refused.
 func TestReadRefusesTruncatedFiles(t *testing.T) {
-	path := filepath.Join(t.TempDir(), adapter.WeightsFile)
+	path := filepath.Join(t.TempDir(), modelfile.WeightsFile)
 	_, tensors := example()
-	if err := adapter.WriteSafetensors(path, tensors, map[string]string{"format": "pt"}); err != nil {
+	if err := modelfile.WriteMatrices(path, tensors, map[string]string{"format": "pt"}); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(path)
@@ -226,7 +227,7 @@ func TestReadRefusesTruncatedFiles(t *testing.T) {
 		if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := adapter.ReadSafetensors(path); err == nil {
+		if _, err := modelfile.ReadMatrices(path); err == nil {
 			t.Errorf("%d of %d bytes were accepted", n, len(whole))
 		}
 	}
@@ -243,13 +244,13 @@ func TestRefusalsHelp(t *testing.T) {
 		`{"peft_type": "LORA", "init_lora_weights": "olora"}`:        "path_initial_model_for_weight_conversion",
 	} {
 		dir := t.TempDir()
-		if err := adapter.Save(dir, c, tensors); err != nil {
+		if err := modelfile.SaveAdapter(dir, c, tensors); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, adapter.ConfigFile), []byte(config), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, modelfile.ConfigFile), []byte(config), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := adapter.Load(dir)
+		_, _, err := modelfile.LoadAdapter(dir)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Next, want) {
 			t.Errorf("%s: %v", config, err)
 		}
@@ -258,12 +259,15 @@ func TestRefusalsHelp(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{adapter.ConfigFile: `{"peft_type": "LORA"}`, "adapter_model.bin": "PK"} {
+	for name, text := range map[string]string{
+		modelfile.ConfigFile: `{"peft_type": "LORA"}`,
+		"adapter_model.bin":  "PK",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, _, err := adapter.Load(dir)
+	_, _, err := modelfile.LoadAdapter(dir)
 	if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Why, "pickle") ||
 		!strings.Contains(f.Next, `it'\''s`) || !strings.Contains(f.Next, "weights_only=True") {
 		t.Errorf("a pickle: %v", err)

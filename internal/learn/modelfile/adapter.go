@@ -1,6 +1,4 @@
-// Package adapter reads and writes LoRA adapters exactly as PEFT does: adapter_config.json and
-// adapter_model.safetensors, with PEFT's key names, so that peft, vLLM and SGLang load them.
-package adapter
+package modelfile
 
 import (
 	"encoding/json"
@@ -13,8 +11,8 @@ import (
 	"hone/internal/fault"
 )
 
-// Config is the part of PEFT's LoraConfig that hone uses; the field names in JSON are PEFT's.
-type Config struct {
+// AdapterConfig is the part of PEFT's LoraConfig that hone uses; the field names in JSON are PEFT's.
+type AdapterConfig struct {
 	PEFTType      string            `json:"peft_type"`
 	TaskType      string            `json:"task_type"`
 	BaseModel     string            `json:"base_model_name_or_path"`
@@ -57,7 +55,7 @@ func (t *TokenIndices) UnmarshalJSON(text []byte) error {
 }
 
 // SetBase names the base model by its path or its name; of "org/name@commit" the commit is the revision.
-func (c *Config) SetBase(name string) {
+func (c *AdapterConfig) SetBase(name string) {
 	c.BaseModel, c.Revision = name, ""
 	if m := ofHub.FindStringSubmatch(name); m != nil {
 		c.BaseModel, c.Revision = m[1], m[2]
@@ -65,7 +63,7 @@ func (c *Config) SetBase(name string) {
 }
 
 // Base is the name that SetBase was given.
-func (c Config) Base() string {
+func (c AdapterConfig) Base() string {
 	if name := c.BaseModel + "@" + c.Revision; c.Revision != "" && ofHub.MatchString(name) {
 		return name
 	}
@@ -81,9 +79,9 @@ const (
 	WeightsFile = "adapter_model.safetensors"
 )
 
-// Key returns PEFT's name of a matrix: of module "model.layers.0.mlp.up_proj",
+// AdapterKey returns PEFT's name of a matrix: of module "model.layers.0.mlp.up_proj",
 // "base_model.model.model.layers.0.mlp.up_proj.lora_A.weight".
-func Key(module string, b bool) string {
+func AdapterKey(module string, b bool) string {
 	letter := "A"
 	if b {
 		letter = "B"
@@ -97,8 +95,8 @@ func RowsKey(module string) string {
 	return "base_model.model." + module + ".token_adapter.trainable_tokens_delta"
 }
 
-// Save writes an adapter into an existing folder.
-func Save(dir string, c Config, tensors []Tensor) error {
+// SaveAdapter writes an adapter into an existing folder.
+func SaveAdapter(dir string, c AdapterConfig, tensors []Matrix) error {
 	c.PEFTType, c.TaskType, c.Bias, c.InferenceMode = "LORA", "CAUSAL_LM", "none", true
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -107,12 +105,12 @@ func Save(dir string, c Config, tensors []Tensor) error {
 	if err := os.WriteFile(filepath.Join(dir, ConfigFile), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	return WriteSafetensors(filepath.Join(dir, WeightsFile), tensors, map[string]string{"format": "pt"})
+	return WriteMatrices(filepath.Join(dir, WeightsFile), tensors, map[string]string{"format": "pt"})
 }
 
-// Load reads an adapter folder. What would change the maths and is not supported is refused.
-func Load(dir string) (Config, map[string]Tensor, error) {
-	c := Config{Rank: 8, Alpha: 8} // PEFT's defaults, where the file leaves them out
+// LoadAdapter reads an adapter folder. What would change the maths and is not supported is refused.
+func LoadAdapter(dir string) (AdapterConfig, map[string]Matrix, error) {
+	c := AdapterConfig{Rank: 8, Alpha: 8} // PEFT's defaults, where the file leaves them out
 	bad := func(file, why string, err error) *fault.Error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the adapter", Where: filepath.Join(dir, file),
 			Why: why, Err: err, Next: "name the folder that holds " + ConfigFile + " and " + WeightsFile}
@@ -140,7 +138,7 @@ func Load(dir string) (Config, map[string]Tensor, error) {
 	case c.Rank < 1:
 		return c, nil, bad(ConfigFile, "its rank is not positive", nil)
 	}
-	tensors, err := ReadSafetensors(filepath.Join(dir, WeightsFile))
+	tensors, err := ReadMatrices(filepath.Join(dir, WeightsFile))
 	if err != nil {
 		f := bad(WeightsFile, "", err)
 		if _, missing := os.Stat(f.Where); missing != nil && isFile(filepath.Join(dir, pickleFile)) {
