@@ -24,7 +24,10 @@ const (
 	abandoned = time.Hour
 )
 
-// Programs is a folder of programs. Several goroutines may use it.
+// Programs is a folder of compiled programs, so that a second start need not compile them. A file is read by one key
+// alone and carries a checksum, so that what was cut off, overwritten or put there by another is never handed to a
+// device: it is removed, and its program compiled again. Processes may share a folder: files appear by renaming, and
+// one that another process removed is one that is not there. Several goroutines may use it.
 type Programs struct {
 	folder   string
 	limit    int64 // bytes

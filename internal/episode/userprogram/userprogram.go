@@ -1,5 +1,6 @@
 // Package userprogram runs a program of the user's that judges: what it is to judge is its stdin, as JSON, and its
-// verdict is its stdout.
+// verdict is its stdout. It computes formulas of the user's too: arithmetic over what an episode came to, in the
+// language of github.com/expr-lang/expr.
 package userprogram
 
 import (

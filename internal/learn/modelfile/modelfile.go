@@ -1,4 +1,6 @@
-// Package modelfile reads base models: their configuration, weights and vocabulary; and writes merged ones.
+// Package modelfile reads base models: their configuration, weights and vocabulary; and writes merged ones. It reads
+// and writes LoRA adapters exactly as PEFT does: adapter_config.json and adapter_model.safetensors, with PEFT's key
+// names, so that peft, vLLM and SGLang load them.
 //
 // Tensors are named and laid out as Hugging Face has them, whatever file they come from.
 package modelfile
