@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"hone/internal/basemodel"
-	"hone/internal/host/assets"
+	"hone/internal/host"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/proxy/initial"
@@ -143,7 +143,7 @@ func (c *clients) testServe(t *testing.T) {
 // saveNoise writes an adapter of random matrices that fits the base model.
 func saveNoise(t *testing.T, a *app, dir string, size float64) {
 	t.Helper()
-	path, err := basemodel.Path(a.Host, assets.Model().Name)
+	path, err := basemodel.Path(a.Host, host.BaseModelAsset().Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/host/assets"
 )
 
 // installed returns an app over the real base model, which make setup installs.
@@ -22,7 +21,7 @@ func installed(t *testing.T, stdin string) (a *app, stdout, stderr *bytes.Buffer
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Has(assets.Model()) {
+	if !s.Has(host.BaseModelAsset()) {
 		t.Fatal("the base model is not installed: run make setup")
 	}
 	return a, stdout, stderr

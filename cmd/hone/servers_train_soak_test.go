@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/basemodel"
-	"hone/internal/host/assets"
+	"hone/internal/host"
 )
 
 // What a toy does in pure Go, SmolLM2-135M does by the plug-in.
@@ -33,7 +33,7 @@ func TestSoakServersByTheRealModel(t *testing.T) {
 // folderOfModel is the folder of the installed base model.
 func folderOfModel(t *testing.T, a *app) string {
 	t.Helper()
-	path, err := basemodel.Path(a.Host, assets.Model().Name)
+	path, err := basemodel.Path(a.Host, host.BaseModelAsset().Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,6 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/host/assets"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
@@ -187,7 +186,7 @@ func settingsOf(c config.Config, o Options) config.Config {
 	} else {
 		c.Scenarios.File = o.Dataset
 		if c.Model.Base == "" {
-			c.Model.Base = assets.Model().Name
+			c.Model.Base = host.BaseModelAsset().Name
 		}
 	}
 	if c.Seed == 0 {

@@ -13,7 +13,6 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/host/assets"
 	"hone/internal/hub"
 	"hone/internal/learn/modelfile"
 	"hone/internal/run"
@@ -34,7 +33,7 @@ func PinRevision(h *host.Host, base string) (string, error) {
 }
 
 func find(h *host.Host, base string) (at, pinned string, err error) {
-	for _, model := range assets.Models() {
+	for _, model := range host.ModelAssets() {
 		if base == model.Name {
 			s, err := h.Store()
 			return s.Path(model), base, err
@@ -63,7 +62,7 @@ func here(h *host.Host, base string) (at string, ok bool) {
 	if _, err := os.Stat(base); err == nil {
 		return base, true
 	}
-	for _, model := range assets.Models() {
+	for _, model := range host.ModelAssets() {
 		if s, err := h.Store(); err == nil && base == model.Name {
 			return s.Path(model), s.Has(model)
 		}
@@ -75,7 +74,7 @@ func here(h *host.Host, base string) (at string, ok bool) {
 // or without what it was tuned to.
 func instructVariant(base string, missing error) error {
 	names := map[string]string{}
-	for _, model := range assets.Models() {
+	for _, model := range host.ModelAssets() {
 		whole := strings.ToLower(model.Name)
 		names[whole], names[strings.TrimSuffix(whole, "-instruct")] = model.Name, model.Name
 	}

