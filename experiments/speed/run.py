@@ -58,7 +58,7 @@ ROWS = [
     Row("curate: a decision at 100k conversations, on the disk", "ns/op", "./internal/data/curate", "Do/100000", flags=("-benchtime=100x",)),
     Row("servers: 500 servers listed and linted from cache", "ns/op", "./cmd/hone", "ServersLs/linted", flags=("-count=3", "-benchtime=1x")),
     Row("servers: 500 servers listed again", "ns/op", "./cmd/hone", "ServersLs/again", flags=("-count=3", "-benchtime=1x")),
-    Row("servers: 40 of 10,000 tools chosen", "ns/op", "./internal/toolset/selection", "SelectOfTenThousand"),
+    Row("servers: 40 of 10,000 tools chosen", "ns/op", "./internal/toolset/access", "SelectOfTenThousand"),
     Row("rollouts: 64 episodes of a policy that computes nothing, 8 turns", "turns/s", "./internal/job/records", "Turns", flags=("-count=5", "-benchtime=5x", "-cpu=2")),
     Row("rollouts: trajectories kept with their scores", "trajectories/min", "./internal/job/records", "Ledger", flags=("-count=5", "-benchtime=20x")),
     Row("mcp: a call over stdio", "ns/op", "./internal/mcp", "Call", None, "a raw pipe", ("-benchtime=3000x", "-count=7"), against="CallPipe"),

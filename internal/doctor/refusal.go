@@ -13,7 +13,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
 	"hone/internal/toolset"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // checkRefusals asks tools for what is not there, and looks whether the server says no in a way that counts as an
@@ -61,7 +61,7 @@ func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mc
 		patterns = append(patterns, string(one)) // what stands there stays
 	}
 	for _, call := range calls {
-		if !gate.Decide(ctx, call, approval.Place{}).Allowed { // nobody is asked
+		if !gate.Decide(ctx, call, access.Place{}).Allowed { // nobody is asked
 			continue
 		}
 		r := session.Probe(ctx, call)

@@ -21,7 +21,7 @@ import (
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // inspection is servers that doctor looks at.
@@ -223,7 +223,7 @@ func (x inspection) resetRefusal(ctx context.Context, c config.Approval, found m
 	if err != nil {
 		return "", err
 	}
-	d := gate.Decide(ctx, chat.ToolCall{Name: reset.Tool, Arguments: string(reset.Arguments)}, approval.Place{})
+	d := gate.Decide(ctx, chat.ToolCall{Name: reset.Tool, Arguments: string(reset.Arguments)}, access.Place{})
 	if d.Allowed {
 		return "", nil
 	}

@@ -14,7 +14,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // Attended says whether a person sits beside a verb: hone collect asks one, and what runs by itself asks nobody.
@@ -22,7 +22,7 @@ type Attended bool
 
 // Approvals returns the gate for calls on the catalog's tools: the configuration's rules, and a person on the terminal
 // where the verb is attended, whom --yes answers for. It warns of rules that match no tool.
-func (s *Set) Approvals(c config.Approval, by Attended) (*approval.Gate, error) {
+func (s *Set) Approvals(c config.Approval, by Attended) (*access.Gate, error) {
 	gate, err := Gate(s.Housing.host, c, s.Catalog, by)
 	if err != nil {
 		return nil, err
@@ -32,9 +32,9 @@ func (s *Set) Approvals(c config.Approval, by Attended) (*approval.Gate, error) 
 
 // PersonGate returns the gate of a person who is asked about each call, whatever rules would let through; those that
 // deny hold all the same.
-func (s *Set) PersonGate(c config.Approval, p approval.Prompter) (*approval.Gate, error) {
-	c.Mode = string(approval.Ask)
-	gate, err := approval.New(approval.Options{Mode: approval.Mode(c.Mode), Deny: c.Deny, Tools: toolsOf(s.Catalog),
+func (s *Set) PersonGate(c config.Approval, p access.Prompter) (*access.Gate, error) {
+	c.Mode = string(access.Ask)
+	gate, err := access.NewGate(access.GateOptions{Mode: access.Mode(c.Mode), Deny: c.Deny, Tools: toolsOf(s.Catalog),
 		Prompter: p})
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (s *Set) PersonGate(c config.Approval, p approval.Prompter) (*approval.Gate
 }
 
 // stand has the gate stand before what the servers offer, from now on too.
-func (s *Set) stand(gate *approval.Gate, c config.Approval) error {
+func (s *Set) stand(gate *access.Gate, c config.Approval) error {
 	for _, rule := range gate.UnusedRules() {
 		s.Housing.host.Say("mcp.approval: the rule %q matches no tool", rule)
 	}
@@ -53,41 +53,41 @@ func (s *Set) stand(gate *approval.Gate, c config.Approval) error {
 
 // admit lets a tool that came up in an episode be offered where its calls would be sent unasked, by a rule or by a mode
 // that the user chose, and where its texts are not suspicious. It says why not.
-func (s *Set) admit(gate *approval.Gate, mode, server string, t mcp.Tool) string {
+func (s *Set) admit(gate *access.Gate, mode, server string, t mcp.Tool) string {
 	alone := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: server, Tools: []mcp.Tool{t}}}}
 	if refused := s.accepted.Blocking(alone.Suspicious()); len(refused) > 0 {
 		return "its texts are suspicious: " + scan.Summary(refused)
 	}
-	tool := approval.Tool{Server: server, Name: t.Name, ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
-	return gate.Admit(t.Name, tool, mode != string(approval.Auto))
+	tool := access.Tool{Server: server, Name: t.Name, ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
+	return gate.Admit(t.Name, tool, mode != string(access.Auto))
 }
 
 // Gate puts the configuration's rules before a catalog's tools.
-func Gate(h *host.Host, c config.Approval, catalog *mcp.Catalog, by Attended) (*approval.Gate, error) {
-	o := approval.Options{Mode: approval.Mode(c.Mode), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow,
+func Gate(h *host.Host, c config.Approval, catalog *mcp.Catalog, by Attended) (*access.Gate, error) {
+	o := access.GateOptions{Mode: access.Mode(c.Mode), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow,
 		Tools: toolsOf(catalog)}
 	if c.Mode == "default" {
-		if o.Mode = approval.Auto; by {
-			o.Mode = approval.Ask
+		if o.Mode = access.Auto; by {
+			o.Mode = access.Ask
 		}
 	}
 	if by {
 		o.Unasked = func(tool, why string) { h.Say("a call of %s was %s in hone.yaml, or give --yes", tool, why) }
 	}
 	if h.Yes {
-		o.Prompter = approval.YesToAll{}
+		o.Prompter = access.YesToAll{}
 	} else if f := h.TerminalIn(); f != nil && bool(by) {
-		o.Prompter = approval.NewTerminal(f, h.PromptWriter(f))
+		o.Prompter = access.NewTerminal(f, h.PromptWriter(f))
 	}
-	return approval.New(o)
+	return access.NewGate(o)
 }
 
 // toolsOf are a catalog's tools as rules look at them, by the name the model uses.
-func toolsOf(catalog *mcp.Catalog) map[string]approval.Tool {
-	out := map[string]approval.Tool{}
+func toolsOf(catalog *mcp.Catalog) map[string]access.Tool {
+	out := map[string]access.Tool{}
 	for _, s := range catalog.Servers {
 		for _, t := range s.Tools {
-			out[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name,
+			out[t.ModelName] = access.Tool{Server: s.Name, Name: t.Name,
 				ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
 		}
 	}
@@ -95,7 +95,7 @@ func toolsOf(catalog *mcp.Catalog) map[string]approval.Tool {
 }
 
 // resettable refuses servers whose episodes are separated by a call that the rules deny.
-func (s *Set) resettable(gate *approval.Gate) error {
+func (s *Set) resettable(gate *access.Gate) error {
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
 			reset := s.Housing.Servers.Servers[server.Name].Reset
@@ -178,7 +178,7 @@ func listRules(rules []string) string {
 
 // CheckRules refuses scenarios that could not be set up or checked, and tells of those that ask for a call which is
 // always denied.
-func CheckRules(h *host.Host, gate *approval.Gate, list []scenario.Scenario) error {
+func CheckRules(h *host.Host, gate *access.Gate, list []scenario.Scenario) error {
 	told := map[string]bool{}
 	for _, s := range list {
 		for _, call := range s.Setup {

@@ -19,7 +19,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // Place is that a server wants to keep its data where it may not write, often in the folder that it is installed in,
@@ -202,7 +202,7 @@ func (o *Housing) writeRefusal(
 	}
 	defer func() { _ = session.Close() }()
 	for _, call := range calls {
-		if !gate.Decide(ctx, call, approval.Place{}).Allowed { // nobody is asked
+		if !gate.Decide(ctx, call, access.Place{}).Allowed { // nobody is asked
 			continue
 		}
 		r := session.Probe(ctx, call)

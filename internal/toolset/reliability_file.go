@@ -10,7 +10,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
-	"hone/internal/toolset/selection"
+	"hone/internal/toolset/access"
 )
 
 // ReliabilityPath is where hone keeps how servers answered, over all projects of the user.
@@ -110,13 +110,13 @@ func with(counts, some map[string]int) map[string]int {
 
 // twins are the tools that do the same as another one which answered better: by their names, with that one's.
 func (s *Set) twins() map[string]string {
-	var served []selection.Served
+	var served []access.Served
 	var names []string
 	var seen []Seen
 	f := s.priorStats()
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
-			served = append(served, selection.Served{Server: server.Name, Name: t.Name, Description: t.Description,
+			served = append(served, access.Served{Server: server.Name, Name: t.Name, Description: t.Description,
 				InputSchema: t.InputSchema})
 			names = append(names, t.ModelName)
 			one := f.Tools[ReliabilityKey(s.Housing.Servers.Servers[server.Name], t.Name)]
@@ -127,7 +127,7 @@ func (s *Set) twins() map[string]string {
 		}
 	}
 	hidden := map[string]string{}
-	for _, group := range selection.Twins(served) {
+	for _, group := range access.Twins(served) {
 		best := group[0]
 		for _, i := range group[1:] {
 			if seen[i].Better(seen[best]) {

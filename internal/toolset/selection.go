@@ -13,7 +13,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
-	"hone/internal/toolset/selection"
+	"hone/internal/toolset/access"
 )
 
 // Selection says which tools an episode is shown: all of them; of a large catalog those chosen for its task; or, where
@@ -48,11 +48,11 @@ func (s *sharing) tools(id string) ([]chat.Tool, bool) {
 }
 
 // Select chooses among all tools of a pool as mcp.max_tools and mcp.search_share say. twins says, where there are too
-// many to show, which of them do the same as another (selection.Options.Twins); it may be nil.
+// many to show, which of them do the same as another (access.SelectorOptions.Twins); it may be nil.
 func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func() map[string]string) Selection {
 	tokens := AboutTokens(all) // collect must decide as train does, and has no tokenizer
-	if share := c.MCP.SearchShare; share > 0 && selection.NeedsSearch(tokens, c.Model.Context, share) {
-		s := selection.NewSearch(pool, all)
+	if share := c.MCP.SearchShare; share > 0 && access.NeedsSearch(tokens, c.Model.Context, share) {
+		s := access.NewSearch(pool, all)
 		list := s.ToolList()
 		return Selection{Tools: s, List: list,
 			Why: fmt.Sprintf("the %d tools take about %d tokens, more than %g of the context (mcp.search_share): "+
@@ -67,19 +67,19 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 	if twins != nil {
 		hidden = twins()
 	}
-	return choosing(selection.New(all, selection.Options{Max: most, Distractors: c.MCP.Distractors, Seed: c.Seed,
+	return choosing(access.NewSelector(all, access.SelectorOptions{Max: most, Distractors: c.MCP.Distractors, Seed: c.Seed,
 		Twins: hidden}), pool, all, fmt.Sprintf("of %d tools, each episode is shown %d that fit its task "+
 		"(mcp.max_tools)%s", len(all), most, sayTwins(hidden)))
 }
 
 // choosing shows each scenario the tools that a selector chooses for it, or for it and those that it shares them with.
-func choosing(s *selection.Selector, pool environment.Tools, all []chat.Tool, why string) Selection {
+func choosing(s *access.Selector, pool environment.Tools, all []chat.Tool, why string) Selection {
 	isTool := map[string]bool{}
 	for _, t := range all {
 		isTool[t.Name] = true
 	}
-	asked := func(one scenario.Scenario) selection.Asked {
-		return selection.Asked{ID: one.ID, Task: one.Asks(),
+	asked := func(one scenario.Scenario) access.Asked {
+		return access.Asked{ID: one.ID, Task: one.Asks(),
 			Gold: neededTools(one, func(name string) bool { return isTool[name] })}
 	}
 	shared := &sharing{}
@@ -90,7 +90,7 @@ func choosing(s *selection.Selector, pool environment.Tools, all []chat.Tool, wh
 		a := asked(one)
 		return s.Select(a.ID, a.Task, a.Gold)
 	}, Share: func(together []scenario.Scenario) error {
-		var list []selection.Asked
+		var list []access.Asked
 		for _, one := range together {
 			list = append(list, asked(one))
 		}
@@ -113,7 +113,7 @@ func MostTools(c config.Config, tokens int) int {
 	case tokens <= roomForTools(c.Model.Context):
 		return math.MaxInt
 	}
-	return selection.DefaultMax
+	return access.DefaultMax
 }
 
 // longContext is a context from which on a model has, as a rule, as many positions once more.
@@ -172,7 +172,7 @@ func neededTools(s scenario.Scenario, known func(name string) bool) []string {
 
 // UsesSearch reports whether a tool is called only behind a search that has found it.
 func (s Selection) UsesSearch() bool {
-	_, is := s.Tools.(*selection.Search)
+	_, is := s.Tools.(*access.Search)
 	return is
 }
 

@@ -9,7 +9,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // Set is a tool set: servers that are open, the rules before their tools, and which of the tools an episode is shown.
@@ -18,7 +18,7 @@ type Set struct {
 	Catalog   *mcp.Catalog
 	Pool      *mcp.Pool
 	Tools     environment.Tools // the pool behind the rules of mcp.approval
-	Gate      *approval.Gate    // nil where a command asks one of its own
+	Gate      *access.Gate      // nil where a command asks one of its own
 	Selection Selection
 
 	runDir   string

@@ -23,7 +23,7 @@ import (
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // collectError is the error of a collect that ended before its last episode. Where the user stopped it, that is said as
@@ -119,7 +119,7 @@ func sayNext(j *job.Job, ended *Tally) {
 }
 
 // openWithGate opens the servers of a collection, and the gate that asks whoever sits beside it about calls.
-func openWithGate(ctx context.Context, j *job.Job, from toolset.Source) (*episodes.Episodes, *approval.Gate, error) {
+func openWithGate(ctx context.Context, j *job.Job, from toolset.Source) (*episodes.Episodes, *access.Gate, error) {
 	servers, err := toolset.LoadServers(j.Host, j.Config, from)
 	if err != nil {
 		return nil, nil, err
@@ -132,7 +132,7 @@ func openWithGate(ctx context.Context, j *job.Job, from toolset.Source) (*episod
 	if err != nil {
 		return nil, nil, err
 	}
-	var gate *approval.Gate
+	var gate *access.Gate
 	if err = toolset.RefuseFindings(j.Host, j.Config.MCP, l.Catalog.LintTools(), j.Kept.AllowFindings); err == nil {
 		gate, err = l.Approvals(j.Config.MCP.Approval, true) // today's rules, also for a run begun under others
 	}
@@ -214,12 +214,12 @@ func samplesOf(list []scenario.Scenario, samples int) []sampled {
 }
 
 // placesOf says where in a run each episode stands.
-func placesOf(list []sampled) func(episode string) approval.Place {
-	places := map[string]approval.Place{}
+func placesOf(list []sampled) func(episode string) access.Place {
+	places := map[string]access.Place{}
 	for i, s := range list {
-		places[s.id()] = approval.Place{Task: s.Asks(), Episode: i + 1, Episodes: len(list)}
+		places[s.id()] = access.Place{Task: s.Asks(), Episode: i + 1, Episodes: len(list)}
 	}
-	return func(episode string) approval.Place { return places[episode] }
+	return func(episode string) access.Place { return places[episode] }
 }
 
 // runEpisodes runs the episodes that have not been, so many at once, and tallies all of them.

@@ -21,7 +21,7 @@ import (
 	"hone/internal/text/render"
 	"hone/internal/text/toolcall"
 	"hone/internal/toolset"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // writing renders calls in a form of a name.
@@ -45,9 +45,9 @@ func (w writing) ToolFormat() toolcall.Format {
 // questioned is a person who says no and counts.
 type questioned struct{ questions int }
 
-func (p *questioned) Ask(context.Context, approval.Question) (approval.Answer, error) {
+func (p *questioned) Ask(context.Context, access.Question) (access.Answer, error) {
 	p.questions++
-	return approval.No, nil
+	return access.No, nil
 }
 
 // Calls are forced where the model writes arguments as JSON and is sampled here, and else the stage is refused. Tools
@@ -62,24 +62,24 @@ func TestExplores(t *testing.T) {
 	answer, program, bought := scenario.Check{Type: scenario.AnswerCheck}, scenario.Check{Type: scenario.CommandCheck},
 		scenario.Check{Type: scenario.CallCheck, Name: "buy"}
 	somebody := &questioned{}
-	gate := func(o approval.Options) *approval.Gate {
-		o.Tools = map[string]approval.Tool{"look": {Server: "shop", Name: "see", ReadOnly: true},
+	gate := func(o access.GateOptions) *access.Gate {
+		o.Tools = map[string]access.Tool{"look": {Server: "shop", Name: "see", ReadOnly: true},
 			"buy": {Server: "shop", Name: "order"}}
-		g, err := approval.New(o)
+		g, err := access.NewGate(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return g
 	}
-	deny := gate(approval.Options{Mode: approval.Auto, Deny: []string{"shop/order"}})
-	ask := gate(approval.Options{Mode: approval.Ask, Allow: []string{"shop/see"}, Prompter: somebody})
+	deny := gate(access.GateOptions{Mode: access.Auto, Deny: []string{"shop/order"}})
+	ask := gate(access.GateOptions{Mode: access.Ask, Allow: []string{"shop/see"}, Prompter: somebody})
 	for name, tc := range map[string]struct {
 		most   int
 		form   string
 		checks []scenario.Check
 		behind string // the tool that was called
 		search bool   // that was a search of the tools
-		gate   *approval.Gate
+		gate   *access.Gate
 		why    string
 		tools  []string
 		// annotations of buy
@@ -102,7 +102,7 @@ func TestExplores(t *testing.T) {
 		"a limit of none":          {most: 2, form: "hermes", checks: []scenario.Check{never}, tools: []string{"look"}},
 		"the attacker's tool":      {most: 2, form: "hermes", checks: []scenario.Check{attack}, tools: []string{"look"}},
 		"denied":                   {most: 2, form: "hermes", gate: deny, tools: []string{"look"}},
-		"not read-only":            {most: 2, form: "hermes", gate: gate(approval.Options{Mode: approval.ReadOnly}), tools: []string{"look"}},
+		"not read-only":            {most: 2, form: "hermes", gate: gate(access.GateOptions{Mode: access.ReadOnly}), tools: []string{"look"}},
 		"a person is asked":        {most: 2, form: "hermes", gate: ask, tools: []string{"look", "buy"}},
 		"denied or forbidden":      {most: 2, form: "hermes", gate: deny, checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}},
 		"a form without JSON":      {most: 2, form: "qwen3_coder", why: "as JSON"},

@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/job/collect"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // speaker is the model in the conversation, behind the turns that are taken again.
@@ -103,28 +103,28 @@ func (p person) Say(ctx context.Context, _ []chat.Message) (environment.Words, e
 	return environment.Words{Text: a.text}, nil
 }
 
-// Ask implements approval.Prompter.
-func (t *Talk) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+// Ask implements access.Prompter.
+func (t *Talk) Ask(ctx context.Context, q access.Question) (access.Answer, error) {
 	hints := t.hints[q.Tool.ID()]
 	s, _ := t.State()
 	if s.ReadsUnasked && hints.ReadOnlyHint && !hints.DestructiveHint {
 		t.show(Calling, nil)
-		return approval.YesUnasked, nil
+		return access.YesUnasked, nil
 	}
 	a, err := t.await(ctx, Asking, func(s *State) {
 		s.Question = &Question{Number: s.Seq, Server: q.Tool.Server, Tool: q.Tool.Name, Arguments: q.Arguments,
 			ReadOnly: hints.ReadOnlyHint, Destructive: hints.DestructiveHint, Before: t.before()}
 	})
 	if err != nil || !a.yes {
-		return approval.No, err
+		return access.No, err
 	}
-	return approval.Yes, nil
+	return access.Yes, nil
 }
 
 // setUpAsked has the calls that set a scenario up wait for the person too.
 type setUpAsked struct {
 	environment.Tools
-	gate *approval.Gate
+	gate *access.Gate
 }
 
 // Open implements environment.Tools.
@@ -137,13 +137,13 @@ func (s setUpAsked) Open(
 
 type askedSession struct {
 	environment.Session
-	gate *approval.Gate
+	gate *access.Gate
 }
 
 // Probe implements environment.Session.
 func (s askedSession) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
-	if d := s.gate.Decide(ctx, call, approval.Place{}); !d.Allowed {
-		return approval.Denial(call, d)
+	if d := s.gate.Decide(ctx, call, access.Place{}); !d.Allowed {
+		return access.Denial(call, d)
 	}
 	return s.Session.Probe(ctx, call)
 }

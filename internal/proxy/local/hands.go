@@ -9,7 +9,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/proxy/initial"
 	"hone/internal/toolset"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // openHands connects to the servers that calls are made on in clients' place; nil where none is named. The rules are
@@ -25,10 +25,10 @@ func (o *Options) openHands(ctx context.Context, h *host.Host, c config.Config) 
 	return handsOf(set, gate, o.Speculate), set.Close, nil
 }
 
-func handsOf(set *toolset.Set, gate *approval.Gate, speculate bool) *initial.Hands {
+func handsOf(set *toolset.Set, gate *access.Gate, speculate bool) *initial.Hands {
 	hands := &initial.Hands{Tools: set.Tools, Speculate: speculate, ReadOnly: map[string]bool{},
 		Approve: func(ctx context.Context, c chat.ToolCall) (string, bool) {
-			d := gate.Decide(ctx, c, approval.Place{})
+			d := gate.Decide(ctx, c, access.Place{})
 			return d.Why, d.Allowed
 		}}
 	for _, s := range set.Catalog.Servers {

@@ -10,7 +10,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/serve"
 	"hone/internal/toolset"
-	"hone/internal/toolset/approval"
+	"hone/internal/toolset/access"
 )
 
 // Agency is what makes a server an agent: servers of tools, and limits. The rules before the calls are those of
@@ -48,7 +48,7 @@ func (g Agency) open(ctx context.Context, h *host.Host, c config.Config) (*serve
 }
 
 // Connect opens the servers, and the rules before their calls.
-func (g Agency) Connect(ctx context.Context, h *host.Host, c config.Config) (*toolset.Set, *approval.Gate, error) {
+func (g Agency) Connect(ctx context.Context, h *host.Host, c config.Config) (*toolset.Set, *access.Gate, error) {
 	servers, err := toolset.LoadServers(h, c, g.Servers)
 	if err != nil {
 		return nil, nil, err
@@ -65,7 +65,7 @@ func (g Agency) Connect(ctx context.Context, h *host.Host, c config.Config) (*to
 	return set, gate, nil
 }
 
-func (g Agency) gate(h *host.Host, c config.Config, set *toolset.Set) (*approval.Gate, error) {
+func (g Agency) gate(h *host.Host, c config.Config, set *toolset.Set) (*access.Gate, error) {
 	if err := toolset.RefuseFindings(h, c.MCP, set.Catalog.LintTools(), g.AllowFindings); err != nil {
 		return nil, err
 	}

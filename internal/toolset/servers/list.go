@@ -20,7 +20,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
-	"hone/internal/toolset/selection"
+	"hone/internal/toolset/access"
 )
 
 // Known is what hone knows of servers without asking any: those of the configuration with how they answered, those that
@@ -64,17 +64,17 @@ func Ls(h *host.Host, c config.Config, file string) (Known, error) {
 		return k, err
 	}
 	k.lint()
-	var served []selection.Served
+	var served []access.Served
 	for _, t := range k.Tried {
 		if t.Server == nil {
 			continue
 		}
 		for _, tool := range t.Server.Tools {
-			served = append(served, selection.Served{Server: t.Name, Name: tool.Name, Description: tool.Description,
+			served = append(served, access.Served{Server: t.Name, Name: tool.Name, Description: tool.Description,
 				InputSchema: tool.InputSchema})
 		}
 	}
-	for _, group := range selection.Twins(served) {
+	for _, group := range access.Twins(served) {
 		var names []string
 		for _, i := range group {
 			names = append(names, served[i].Server+"/"+served[i].Name)

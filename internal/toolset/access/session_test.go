@@ -1,4 +1,4 @@
-package approval
+package access
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // stands, and denied calls count. The scenario's own calls are not asked about, and a rule denies them too.
 func TestSessionsAreGated(t *testing.T) {
 	var asked []Place
-	g := gate(t, Options{
+	g := gate(t, GateOptions{
 		Mode: Ask,
 		Deny: []string{"files/write"},
 		Prompter: prompt(func(_ context.Context, q Question) (Answer, error) {
@@ -60,7 +60,7 @@ func TestSessionsAreGated(t *testing.T) {
 // What nobody could be asked about is told once a tool, and not of a run that was stopped.
 func TestUnaskedIsToldOnce(t *testing.T) {
 	var told []string
-	g := gate(t, Options{Mode: Ask, Unasked: func(tool, why string) { told = append(told, tool+": "+why) }})
+	g := gate(t, GateOptions{Mode: Ask, Unasked: func(tool, why string) { told = append(told, tool+": "+why) }})
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	g.Decide(stopped, chat.ToolCall{Name: "sub"}, Place{})

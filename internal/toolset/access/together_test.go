@@ -1,4 +1,4 @@
-package selection
+package access
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func TestToolsOfScenariosTogether(t *testing.T) {
 		}
 		return a
 	}
-	s := New(tools, Options{Max: 12, Distractors: 4, Seed: 7})
+	s := NewSelector(tools, SelectorOptions{Max: 12, Distractors: 4, Seed: 7})
 	list := []Asked{asked(0, 1, 2, 3), asked(1, 3, 4, 5), asked(2, 6, 7, 8, 9), asked(3, 1, 5, 6)}
 	got, err := s.Together(list)
 	if err != nil {
@@ -45,11 +45,11 @@ func TestToolsOfScenariosTogether(t *testing.T) {
 			t.Errorf("%s: want it shown: %t, of %v", name, want, namesIn(got[0]))
 		}
 	}
-	again, err := New(tools, Options{Max: 12, Distractors: 4, Seed: 7}).Together(list)
+	again, err := NewSelector(tools, SelectorOptions{Max: 12, Distractors: 4, Seed: 7}).Together(list)
 	if err != nil || !reflect.DeepEqual(again, got) {
 		t.Errorf("another time: %v, %v", again, err)
 	}
-	other, err := New(tools, Options{Max: 12, Distractors: 4, Seed: 8}).Together(list)
+	other, err := NewSelector(tools, SelectorOptions{Max: 12, Distractors: 4, Seed: 8}).Together(list)
 	if err != nil || reflect.DeepEqual(other, got) {
 		t.Errorf("another seed draws the same: %v", err)
 	}
@@ -77,7 +77,7 @@ func TestToolsOfScenariosTogether(t *testing.T) {
 // A twin is hidden from those who share, unless one of them needs it; where both are needed both are shown.
 func TestTwinsOfScenariosTogether(t *testing.T) {
 	tools := many(30)
-	s := New(tools, Options{Max: 10, Distractors: 2, Twins: map[string]string{"tool1": "tool2"}})
+	s := NewSelector(tools, SelectorOptions{Max: 10, Distractors: 2, Twins: map[string]string{"tool1": "tool2"}})
 	for _, c := range []struct {
 		gold  [2][]string
 		shown map[string]bool

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package approval
+package access
 
 import "os"
 

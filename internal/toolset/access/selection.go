@@ -1,6 +1,4 @@
-// Package selection decides which tools of a large catalog an episode is shown: a few chosen for its task (Select), or
-// a tool to search for the others with (Search). Models choose badly among more than a few dozen tools.
-package selection
+package access
 
 import (
 	"bytes"
@@ -18,8 +16,8 @@ import (
 // DefaultMax is how many tools an episode is shown where nothing else is said.
 const DefaultMax = 40
 
-// Options of a Selector. 0 takes the default in brackets.
-type Options struct {
+// SelectorOptions of a Selector. 0 takes the default in brackets.
+type SelectorOptions struct {
 	Max int // tools shown [DefaultMax]
 	// of them, those drawn at random from what does not fit the task [a quarter of Max]; negative for none
 	Distractors int
@@ -34,11 +32,11 @@ type Selector struct {
 	tools []chat.Tool
 	index *Index
 	place map[string]int // by name
-	o     Options
+	o     SelectorOptions
 }
 
-// New returns a selector for a catalog's tools.
-func New(tools []chat.Tool, o Options) *Selector {
+// NewSelector returns a selector for a catalog's tools.
+func NewSelector(tools []chat.Tool, o SelectorOptions) *Selector {
 	if o.Max <= 0 {
 		o.Max = DefaultMax
 	}

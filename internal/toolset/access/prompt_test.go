@@ -1,4 +1,4 @@
-package approval
+package access
 
 import (
 	"bufio"
@@ -227,7 +227,7 @@ func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func TestSessionAsksOnATerminal(t *testing.T) {
 	p := newTerminal(t)
 	inner := &fakeTools{}
-	s, err := gate(t, Options{Prompter: p.Terminal, Deny: []string{"files/write"}}).Wrap(inner,
+	s, err := gate(t, GateOptions{Prompter: p.Terminal, Deny: []string{"files/write"}}).Wrap(inner,
 		nil).Open(t.Context(), "e")
 	if err != nil {
 		t.Fatal(err)

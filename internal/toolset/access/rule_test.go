@@ -1,4 +1,4 @@
-package approval
+package access
 
 import (
 	"slices"
@@ -14,17 +14,17 @@ import (
 func TestUnansweredIsAllThatIsMissing(t *testing.T) {
 	pattern := rapid.SampledFrom([]string{"*", "calc", "calc/*", "files*", "files/read", "*/add", "io*", "nothing"})
 	rapid.Check(t, func(r *rapid.T) {
-		o := Options{Tools: catalog, Mode: rapid.SampledFrom([]Mode{Ask, Auto, ReadOnly}).Draw(r, "mode"),
+		o := GateOptions{Tools: catalog, Mode: rapid.SampledFrom([]Mode{Ask, Auto, ReadOnly}).Draw(r, "mode"),
 			Deny: rapid.SliceOfN(pattern, 0, 2).Draw(r, "deny"), Ask: rapid.SliceOfN(pattern, 0, 2).Draw(r, "ask"),
 			Allow: rapid.SliceOfN(pattern, 0, 2).Draw(r, "allow")}
-		before, err := New(o)
+		before, err := NewGate(o)
 		if err != nil {
 			r.Fatal(err)
 		}
 		ask, allow := before.RulesToChange()
 		o.Ask = slices.DeleteFunc(slices.Clone(o.Ask), func(rule string) bool { return slices.Contains(ask, rule) })
 		o.Allow = append(o.Allow, allow...)
-		after, err := New(o)
+		after, err := NewGate(o)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestUnansweredIsAllThatIsMissing(t *testing.T) {
 			}
 		}
 		o.Prompter = YesToAll{}
-		if g, err := New(o); err != nil {
+		if g, err := NewGate(o); err != nil {
 			r.Fatal(err)
 		} else if ask, allow := g.RulesToChange(); ask != nil || allow != nil {
 			r.Fatalf("with somebody to ask: %q, %q", ask, allow)

@@ -1,4 +1,4 @@
-package selection
+package access
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
@@ -17,8 +16,6 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func tool(name, description string) chat.Tool {
 	return chat.Tool{Name: name, Description: description, InputSchema: json.RawMessage(`{"type":"object"}`)}
@@ -108,7 +105,7 @@ func TestScoresByHand(t *testing.T) {
 
 func TestSelect(t *testing.T) {
 	tools := many(100)
-	s := New(tools, Options{Seed: 7})
+	s := NewSelector(tools, SelectorOptions{Seed: 7})
 	got, err := s.Select("a", "do something with thing42 and thing77", []string{"tool99"})
 	if err != nil || len(got) != DefaultMax {
 		t.Fatalf("%d tools, %v", len(got), err)
@@ -119,7 +116,7 @@ func TestSelect(t *testing.T) {
 		}
 	}
 	few := many(40)
-	if all, err := New(few, Options{}).Select("a", "x", nil); err != nil || len(all) != 40 {
+	if all, err := NewSelector(few, SelectorOptions{}).Select("a", "x", nil); err != nil || len(all) != 40 {
 		t.Errorf("40 tools fit: %d, %v", len(all), err)
 	}
 	gold := namesIn(tools[:50])
@@ -127,7 +124,7 @@ func TestSelect(t *testing.T) {
 		t.Errorf("gold is more than fits: %v, %v", namesIn(more), err)
 	}
 	for _, all := range [][]chat.Tool{tools, few} {
-		_, err = New(all, Options{}).Select("a", "x", []string{"nonsense"})
+		_, err = NewSelector(all, SelectorOptions{}).Select("a", "x", []string{"nonsense"})
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != fault.CodeUsage {
 			t.Errorf("unknown gold: %v", err)
@@ -142,23 +139,23 @@ func TestDistractors(t *testing.T) {
 	for i := range 60 {
 		task += fmt.Sprintf("thing%d ", i)
 	}
-	pick := func(o Options, id string) []string {
-		got, err := New(tools, o).Select(id, task, nil)
+	pick := func(o SelectorOptions, id string) []string {
+		got, err := NewSelector(tools, o).Select(id, task, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return namesIn(got)
 	}
-	base := pick(Options{Max: 20, Distractors: 8, Seed: 1}, "a")
-	if !slices.Equal(base, pick(Options{Max: 20, Distractors: 8, Seed: 1}, "a")) {
+	base := pick(SelectorOptions{Max: 20, Distractors: 8, Seed: 1}, "a")
+	if !slices.Equal(base, pick(SelectorOptions{Max: 20, Distractors: 8, Seed: 1}, "a")) {
 		t.Error("not deterministic")
 	}
-	if slices.Equal(base, pick(Options{Max: 20, Distractors: 8, Seed: 2}, "a")) ||
-		slices.Equal(base, pick(Options{Max: 20, Distractors: 8, Seed: 1}, "b")) {
+	if slices.Equal(base, pick(SelectorOptions{Max: 20, Distractors: 8, Seed: 2}, "a")) ||
+		slices.Equal(base, pick(SelectorOptions{Max: 20, Distractors: 8, Seed: 1}, "b")) {
 		t.Error("seed or scenario changes nothing")
 	}
 	matched := 0
-	for _, name := range pick(Options{Max: 20, Distractors: -1}, "a") {
+	for _, name := range pick(SelectorOptions{Max: 20, Distractors: -1}, "a") {
 		if slices.Index(namesIn(tools), name) < 60 {
 			matched++
 		}
@@ -173,7 +170,7 @@ func TestDistractors(t *testing.T) {
 func TestSelectProperties(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		tools := many(rapid.IntRange(0, 80).Draw(r, "tools"))
-		o := Options{Max: rapid.IntRange(0, 30).Draw(r, "max"),
+		o := SelectorOptions{Max: rapid.IntRange(0, 30).Draw(r, "max"),
 			Distractors: rapid.IntRange(-1, 40).Draw(r, "distractors"), Seed: rapid.Uint64().Draw(r, "seed")}
 		var gold []string
 		if len(tools) > 0 {
@@ -182,7 +179,7 @@ func TestSelectProperties(t *testing.T) {
 			}
 		}
 		task := rapid.SampledFrom([]string{"", "thing3 thing5", "handles the system", "nothing"}).Draw(r, "task")
-		s := New(tools, o)
+		s := NewSelector(tools, o)
 		got, err := s.Select("id", task, gold)
 		if err != nil {
 			r.Fatal(err)
@@ -312,7 +309,7 @@ func TestNeeded(t *testing.T) {
 }
 
 func BenchmarkSelect(b *testing.B) {
-	s := New(many(1000), Options{})
+	s := NewSelector(many(1000), SelectorOptions{})
 	for b.Loop() {
 		if _, err := s.Select("id", "handles thing7 and thing800", nil); err != nil {
 			b.Fatal(err)

@@ -1,4 +1,4 @@
-package approval
+package access
 
 import (
 	"context"
@@ -51,12 +51,12 @@ func (a *asked) Ask(_ context.Context, q Question) (Answer, error) {
 	return next, nil
 }
 
-func gate(t *testing.T, o Options) *Gate {
+func gate(t *testing.T, o GateOptions) *Gate {
 	t.Helper()
 	if o.Tools == nil {
 		o.Tools = catalog
 	}
-	g, err := New(o)
+	g, err := NewGate(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,34 +67,34 @@ func TestDecide(t *testing.T) {
 	all := []string{"*"}
 	for _, tc := range []struct {
 		name    string
-		o       Options
+		o       GateOptions
 		tool    string
 		allowed bool
 		by      Source
 		why     string
 	}{
-		{"no rule, nobody there", Options{}, "add", false, ByNobody, `add "calc/add" to mcp.approval.allow`},
-		{"no rule, auto", Options{Mode: Auto}, "add", true, ByMode, "auto"},
-		{"readonly, hint", Options{Mode: ReadOnly}, "read", true, ByMode, "readonly"},
-		{"readonly, no hint", Options{Mode: ReadOnly}, "write", false, ByMode, `add "files/write" to mcp.approval.allow`},
-		{"readonly, allowed by rule", Options{Mode: ReadOnly, Allow: []string{"files/write"}}, "write", true, ByRule, `"files/write"`},
-		{"allowed server", Options{Allow: []string{"calc"}}, "add", true, ByRule, `"calc"`},
-		{"allowed by wildcard", Options{Allow: []string{"c*c/a*"}}, "add", true, ByRule, `"c*c/a*"`},
-		{"a tool of another server", Options{Allow: []string{"files/add", "*s/add"}}, "add", false, ByNobody, "calc/add"},
-		{"server name is no prefix", Options{Allow: []string{"files"}}, "files2", false, ByNobody, "files2/read"},
-		{"slashes in both names", Options{Allow: []string{"io.github.up/context7/docs/*"}}, "c7", true, ByRule, "docs/*"},
-		{"server name with a slash", Options{Allow: []string{"io.github.up/context7"}}, "c7", true, ByRule, "context7"},
+		{"no rule, nobody there", GateOptions{}, "add", false, ByNobody, `add "calc/add" to mcp.approval.allow`},
+		{"no rule, auto", GateOptions{Mode: Auto}, "add", true, ByMode, "auto"},
+		{"readonly, hint", GateOptions{Mode: ReadOnly}, "read", true, ByMode, "readonly"},
+		{"readonly, no hint", GateOptions{Mode: ReadOnly}, "write", false, ByMode, `add "files/write" to mcp.approval.allow`},
+		{"readonly, allowed by rule", GateOptions{Mode: ReadOnly, Allow: []string{"files/write"}}, "write", true, ByRule, `"files/write"`},
+		{"allowed server", GateOptions{Allow: []string{"calc"}}, "add", true, ByRule, `"calc"`},
+		{"allowed by wildcard", GateOptions{Allow: []string{"c*c/a*"}}, "add", true, ByRule, `"c*c/a*"`},
+		{"a tool of another server", GateOptions{Allow: []string{"files/add", "*s/add"}}, "add", false, ByNobody, "calc/add"},
+		{"server name is no prefix", GateOptions{Allow: []string{"files"}}, "files2", false, ByNobody, "files2/read"},
+		{"slashes in both names", GateOptions{Allow: []string{"io.github.up/context7/docs/*"}}, "c7", true, ByRule, "docs/*"},
+		{"server name with a slash", GateOptions{Allow: []string{"io.github.up/context7"}}, "c7", true, ByRule, "context7"},
 		{
-			"deny over ask and allow", Options{Mode: Auto, Deny: []string{"calc/add"}, Ask: all, Allow: all,
+			"deny over ask and allow", GateOptions{Mode: Auto, Deny: []string{"calc/add"}, Ask: all, Allow: all,
 				Prompter: YesToAll{}}, "add", false, ByRule, `denied by the rule "calc/add"`,
 		},
-		{"ask over allow", Options{Mode: Auto, Ask: []string{"calc"}, Allow: all, Prompter: &asked{}}, "add", false, ByPerson, "denied by the user"},
-		{"ask over auto, nobody there", Options{Mode: Auto, Ask: []string{"calc"}}, "add", false, ByNobody, `take "calc" out of mcp.approval.ask`},
-		{"--yes", Options{Prompter: YesToAll{}}, "add", true, ByPerson, "allowed by the user"},
-		{"person lets such calls be made", Options{Prompter: &asked{answers: []Answer{YesUnasked}}}, "read", true, ByPerson, "be made unasked"},
-		{"person says no", Options{Prompter: &asked{answers: []Answer{No}}}, "add", false, ByPerson, "denied by the user"},
-		{"question fails", Options{Prompter: &asked{err: errors.New("hung up")}}, "add", false, ByNobody, "hung up"},
-		{"unknown tool", Options{Deny: all}, "nonsense", true, ByRule, "not sent"},
+		{"ask over allow", GateOptions{Mode: Auto, Ask: []string{"calc"}, Allow: all, Prompter: &asked{}}, "add", false, ByPerson, "denied by the user"},
+		{"ask over auto, nobody there", GateOptions{Mode: Auto, Ask: []string{"calc"}}, "add", false, ByNobody, `take "calc" out of mcp.approval.ask`},
+		{"--yes", GateOptions{Prompter: YesToAll{}}, "add", true, ByPerson, "allowed by the user"},
+		{"person lets such calls be made", GateOptions{Prompter: &asked{answers: []Answer{YesUnasked}}}, "read", true, ByPerson, "be made unasked"},
+		{"person says no", GateOptions{Prompter: &asked{answers: []Answer{No}}}, "add", false, ByPerson, "denied by the user"},
+		{"question fails", GateOptions{Prompter: &asked{err: errors.New("hung up")}}, "add", false, ByNobody, "hung up"},
+		{"unknown tool", GateOptions{Deny: all}, "nonsense", true, ByRule, "not sent"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := gate(t, tc.o).Decide(t.Context(), chat.ToolCall{Name: tc.tool, Arguments: "{}"}, Place{})
@@ -120,7 +120,7 @@ func TestAlways(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &asked{answers: tc.answers}
-			g := gate(t, Options{Prompter: p})
+			g := gate(t, GateOptions{Prompter: p})
 			for i, tool := range tc.tools {
 				if d := g.Decide(t.Context(), chat.ToolCall{Name: tool}, Place{}); d.Allowed != tc.want[i] {
 					t.Errorf("call %d of %s: %+v", i, tool, d)
@@ -136,7 +136,7 @@ func TestAlways(t *testing.T) {
 // Episodes ask from many goroutines; after one "always" nobody is asked again.
 func TestQuestionsAreAskedOneAtATime(t *testing.T) {
 	p := &counting{}
-	g := gate(t, Options{Prompter: p})
+	g := gate(t, GateOptions{Prompter: p})
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -164,16 +164,16 @@ func (c *counting) Ask(context.Context, Question) (Answer, error) {
 
 func TestNewRefuses(t *testing.T) {
 	for _, tc := range []struct {
-		o     Options
+		o     GateOptions
 		where string
 	}{
-		{Options{Mode: "always"}, "mcp.approval.mode"},
-		{Options{Deny: []string{""}}, "mcp.approval.deny"},
-		{Options{Ask: []string{"calc/"}}, "mcp.approval.ask"},
-		{Options{Allow: []string{"/add"}}, "mcp.approval.allow"},
-		{Options{Allow: []string{" calc"}}, "mcp.approval.allow"},
+		{GateOptions{Mode: "always"}, "mcp.approval.mode"},
+		{GateOptions{Deny: []string{""}}, "mcp.approval.deny"},
+		{GateOptions{Ask: []string{"calc/"}}, "mcp.approval.ask"},
+		{GateOptions{Allow: []string{"/add"}}, "mcp.approval.allow"},
+		{GateOptions{Allow: []string{" calc"}}, "mcp.approval.allow"},
 	} {
-		_, err := New(tc.o)
+		_, err := NewGate(tc.o)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != fault.CodeUsage || f.Where != tc.where {
 			t.Errorf("%+v: %v", tc.o, err)
@@ -182,7 +182,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestUnused(t *testing.T) {
-	g := gate(t, Options{Deny: []string{"calc", "clac"}, Ask: []string{"files/*"}, Allow: []string{"files/raed"}})
+	g := gate(t, GateOptions{Deny: []string{"calc", "clac"}, Ask: []string{"files/*"}, Allow: []string{"files/raed"}})
 	if got, want := g.UnusedRules(), []string{"deny clac", "allow files/raed"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -208,11 +208,11 @@ func TestDenyIsNeverOutranked(t *testing.T) {
 	names := []string{"add", "sub", "read", "write", "c7", "files2"}
 	pattern := rapid.SampledFrom([]string{"*", "calc", "calc/*", "files*", "files/read", "*/add", "io*", "nothing"})
 	rapid.Check(t, func(r *rapid.T) {
-		o := Options{Tools: catalog, Prompter: YesToAll{},
+		o := GateOptions{Tools: catalog, Prompter: YesToAll{},
 			Mode: rapid.SampledFrom([]Mode{Ask, Auto, ReadOnly}).Draw(r, "mode"),
 			Deny: rapid.SliceOfN(pattern, 0, 2).Draw(r, "deny"), Ask: rapid.SliceOfN(pattern, 0, 2).Draw(r, "ask"),
 			Allow: rapid.SliceOfN(pattern, 0, 2).Draw(r, "allow")}
-		g, err := New(o)
+		g, err := NewGate(o)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func (f *fakeTools) Call(_ context.Context, calls []chat.ToolCall) []trajectory.
 
 func TestOpenFails(t *testing.T) {
 	want := errors.New("down")
-	if _, err := gate(t, Options{}).Wrap(&fakeTools{err: want}, nil).Open(t.Context(), "e"); !errors.Is(err, want) {
+	if _, err := gate(t, GateOptions{}).Wrap(&fakeTools{err: want}, nil).Open(t.Context(), "e"); !errors.Is(err, want) {
 		t.Error(err)
 	}
 }
@@ -283,11 +283,13 @@ func TestOpenFails(t *testing.T) {
 // "Always" for the tool b of the server a is not "always" for a server called a/b.
 func TestAlwaysIsForWhatWasShown(t *testing.T) {
 	asked := []Tool{}
-	g, err := New(Options{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}, "c": {Server: "a/b", Name: "c"}},
+	g, err := NewGate(GateOptions{
+		Tools: map[string]Tool{"b": {Server: "a", Name: "b"}, "c": {Server: "a/b", Name: "c"}},
 		Prompter: prompt(func(_ context.Context, q Question) (Answer, error) {
 			asked = append(asked, q.Tool)
 			return AlwaysTool, nil
-		})})
+		}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +303,7 @@ func TestAlwaysIsForWhatWasShown(t *testing.T) {
 
 // A question whose episode ended while it waited for another one's answer is not asked.
 func TestNobodyIsAskedForAnEpisodeThatEnded(t *testing.T) {
-	g, err := New(Options{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}},
+	g, err := NewGate(GateOptions{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}},
 		Prompter: prompt(func(context.Context, Question) (Answer, error) { t.Error("asked"); return Yes, nil })})
 	if err != nil {
 		t.Fatal(err)
@@ -317,7 +319,7 @@ func TestNobodyIsAskedForAnEpisodeThatEnded(t *testing.T) {
 // stopped, it does not.
 func TestUnansweredSaysHowToAnswerInAdvance(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	g, err := New(Options{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}},
+	g, err := NewGate(GateOptions{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}},
 		Prompter: prompt(func(context.Context, Question) (Answer, error) { return No, io.EOF })})
 	if err != nil {
 		t.Fatal(err)
@@ -342,25 +344,25 @@ func (p prompt) Ask(ctx context.Context, q Question) (Answer, error) { return p(
 func TestAdmit(t *testing.T) {
 	late, reads := Tool{Server: "s", Name: "late"}, Tool{Server: "s", Name: "late", ReadOnly: true}
 	for _, tc := range []struct {
-		o        Options
+		o        GateOptions
 		tool     Tool
 		reviewed bool
 		why      string
 	}{
-		{Options{Mode: Auto}, late, false, ""},
-		{Options{Mode: Auto}, late, true, "nobody has looked at it"},
-		{Options{Mode: Auto}, reads, true, "nobody has looked at it"},
-		{Options{Mode: Auto, Deny: []string{"s/l*"}}, late, false, "denied by the rule"},
-		{Options{Mode: Auto, Ask: []string{"s"}}, late, false, "out of mcp.approval.ask"},
-		{Options{Mode: Auto, Allow: []string{"s"}}, late, true, ""},
-		{Options{Mode: Ask}, late, true, "no rule allows it"},
-		{Options{Mode: Ask, Prompter: YesToAll{}}, late, true, "no rule allows it"},
-		{Options{Mode: Ask, Allow: []string{"s/late"}}, late, true, ""},
-		{Options{Mode: ReadOnly}, late, true, "not annotated"},
-		{Options{Mode: ReadOnly}, reads, true, "nobody has looked at it"},
-		{Options{Mode: Auto, Tools: map[string]Tool{"late": {Server: "other", Name: "late"}}}, late, false, "another tool has its name"},
+		{GateOptions{Mode: Auto}, late, false, ""},
+		{GateOptions{Mode: Auto}, late, true, "nobody has looked at it"},
+		{GateOptions{Mode: Auto}, reads, true, "nobody has looked at it"},
+		{GateOptions{Mode: Auto, Deny: []string{"s/l*"}}, late, false, "denied by the rule"},
+		{GateOptions{Mode: Auto, Ask: []string{"s"}}, late, false, "out of mcp.approval.ask"},
+		{GateOptions{Mode: Auto, Allow: []string{"s"}}, late, true, ""},
+		{GateOptions{Mode: Ask}, late, true, "no rule allows it"},
+		{GateOptions{Mode: Ask, Prompter: YesToAll{}}, late, true, "no rule allows it"},
+		{GateOptions{Mode: Ask, Allow: []string{"s/late"}}, late, true, ""},
+		{GateOptions{Mode: ReadOnly}, late, true, "not annotated"},
+		{GateOptions{Mode: ReadOnly}, reads, true, "nobody has looked at it"},
+		{GateOptions{Mode: Auto, Tools: map[string]Tool{"late": {Server: "other", Name: "late"}}}, late, false, "another tool has its name"},
 	} {
-		g, err := New(tc.o)
+		g, err := NewGate(tc.o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package selection
+package access
 
 import (
 	"encoding/json"
@@ -64,7 +64,7 @@ func TestTwinsInSelect(t *testing.T) {
 		{"all fit", "", nil, true, false, 100, 0},
 		{"all fit, by gold", "", []string{"again42"}, false, true, 100, 0},
 	} {
-		s := New(tools, Options{Max: tc.max, Distractors: tc.distractors,
+		s := NewSelector(tools, SelectorOptions{Max: tc.max, Distractors: tc.distractors,
 			Twins: map[string]string{"again42": "tool42"}})
 		got, err := s.Select("a", tc.task, tc.gold)
 		has := func(name string) bool {
@@ -92,7 +92,7 @@ func BenchmarkSelectOfTenThousand(b *testing.B) {
 			InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"%s_id":{"type":"string","description":"Identifier of the %s"},"limit":{"type":"integer","description":"How many at most"}},"required":["%s_id"]}`, thing, thing, thing)),
 		})
 	}
-	s := New(tools, Options{Max: 40})
+	s := NewSelector(tools, SelectorOptions{Max: 40})
 	for b.Loop() {
 		got, err := s.Select("id",
 			"Please search the invoice with the identifier 4711 in workspace 17 and send the file to the team.",

@@ -1,6 +1,6 @@
-// Package approval decides which tool calls are sent: by rules, by a mode, or by asking a person. Each decision is a
+// Package access decides which tool calls are sent: by rules, by a mode, or by asking a person. Each decision is a
 // value whose text is kept in the trajectory, and the model is told of a denial in place of a result.
-package approval
+package access
 
 import (
 	"context"
@@ -32,8 +32,8 @@ type Tool struct {
 // ID is the tool as a rule names it: "server/tool".
 func (t Tool) ID() string { return t.Server + "/" + t.Name }
 
-// Options say how calls are decided. Deny outranks Ask, Ask outranks Allow, and all of them outrank Mode.
-type Options struct {
+// GateOptions say how calls are decided. Deny outranks Ask, Ask outranks Allow, and all of them outrank Mode.
+type GateOptions struct {
 	Mode             Mode // empty: Ask
 	Deny, Ask, Allow []string
 
@@ -76,8 +76,8 @@ type Gate struct {
 	always map[Tool]string // of a tool, or of a server where Name is empty: what the person said
 }
 
-// New returns a gate. A rule or mode that cannot be read is a *fault.Error.
-func New(o Options) (*Gate, error) {
+// NewGate returns a gate. A rule or mode that cannot be read is a *fault.Error.
+func NewGate(o GateOptions) (*Gate, error) {
 	g := &Gate{mode: o.Mode, tools: o.Tools, prompter: o.Prompter, unasked: o.Unasked, always: map[Tool]string{}}
 	switch g.mode {
 	case "":

@@ -1,4 +1,4 @@
-package approval
+package access
 
 import (
 	"bufio"
