@@ -93,7 +93,7 @@ lint: # go test runs most of vet
 	go run $(STATICCHECK) ./...
 
 # The rooms in which goroutines share something, but for those that compute or start many processes: make soak races all.
-RACED = ./internal/recipe ./internal/env/service ./internal/episode/... ./internal/llm ./internal/serve ./internal/proxy/initial ./internal/proxy/revise \
+RACED = ./internal/recipe ./internal/env/service ./internal/episode/... ./internal/llm ./internal/serve ./internal/proxy ./internal/proxy/revise \
 	./internal/policy/... ./internal/run/metrics/... ./internal/host ./internal/toolset/access
 race:
 	RAPID_SEED=1 go test -timeout 30m -race $(RACED)

@@ -21,7 +21,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
-	"hone/internal/proxy/initial"
+	"hone/internal/proxy"
 )
 
 // The real clients speak to hone serve and through hone proxy, over SmolLM2-135M. A model takes a core half a minute to
@@ -178,7 +178,7 @@ func saveNoise(t *testing.T, a *app, dir string, size float64) {
 // The openai client speaks through a proxy whose small model makes the first call, with a real hone serve as the
 // upstream.
 func (c *clients) testInitialCall(t *testing.T) {
-	calibration := initial.Calibration{Bias: 9, Mean: 1, Min: 1, Threshold: 0.5}
+	calibration := proxy.Calibration{Bias: 9, Mean: 1, Min: 1, Threshold: 0.5}
 	if err := calibration.SaveBeside(c.quiet); err != nil {
 		t.Fatal(err)
 	}

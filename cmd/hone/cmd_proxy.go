@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/mcp/scan"
-	"hone/internal/proxy/local"
+	"hone/internal/serve/local"
 )
 
 func newProxy(a *app) *cobra.Command {
-	o := local.Options{}
+	o := local.ProxyOptions{}
 	c := &cobra.Command{
 		Use:   "proxy --upstream URL|PROVIDER/MODEL [--mode " + local.InitialCall + " --model DIR]",
 		Short: "Stand in front of another model's server",
@@ -33,7 +33,7 @@ func newProxy(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return local.Serve(cmd.Context(), a.Host, c, o)
+			return local.ServeProxy(cmd.Context(), a.Host, c, o)
 		},
 	}
 	f := c.Flags()

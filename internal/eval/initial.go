@@ -18,8 +18,8 @@ import (
 	"hone/internal/job"
 	"hone/internal/learn/modelfile"
 	"hone/internal/llm"
-	"hone/internal/proxy/initial"
-	"hone/internal/proxy/local"
+	"hone/internal/proxy"
+	"hone/internal/serve/local"
 )
 
 // initialCalls puts behind the systems the last of them with an initial-call agent before it, where one is asked for;
@@ -64,15 +64,15 @@ func (a Asked) initialCalls(c config.Config, systems []job.System) ([]job.System
 type agents map[string]openAgent
 
 type openAgent struct {
-	*initial.Agent
+	*proxy.Agent
 	end func()
 }
 
-func (a agents) of(b *bench, folder string, slots int) (*initial.Agent, error) {
+func (a agents) of(b *bench, folder string, slots int) (*proxy.Agent, error) {
 	if open, ok := a[folder]; ok {
 		return open.Agent, nil
 	}
-	agent, end, err := local.OpenAgent(b.Host, b.Config, folder, 0, slots)
+	agent, end, err := local.OpenInitialAgent(b.Host, b.Config, folder, 0, slots)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (a agents) close() {
 // behind is an endpoint behind an initial-call agent, as a proxy has it: the same agent decides.
 type behind struct {
 	llm.Policy
-	agent *initial.Agent
+	agent *proxy.Agent
 }
 
 // Speaker implements rollout.Policy.
@@ -194,7 +194,7 @@ func (i *InitialCalls) Text() string {
 // enoughToCalibrate is an error where a run of so many episodes cannot come to the calls that a calibration takes,
 // before it is made.
 func (a Asked) enoughToCalibrate(episodes int) error {
-	if a.Calibrate == 0 || episodes >= initial.Fewest {
+	if a.Calibrate == 0 || episodes >= proxy.Fewest {
 		return nil
 	}
 	return &fault.Error{
@@ -202,9 +202,9 @@ func (a Asked) enoughToCalibrate(episodes int) error {
 		What:  fmt.Sprintf("cannot calibrate on %s", fault.Count(episodes, "episode")),
 		Where: fmt.Sprintf("--calibrate %g", a.Calibrate),
 		Why: fmt.Sprintf("a calibration takes %d first calls, and an episode has one",
-			initial.Fewest),
+			proxy.Fewest),
 		Next: fmt.Sprintf("give --repeats %d or more, or a --dataset with more held-out scenarios",
-			(initial.Fewest+episodes-1)/max(1, episodes)),
+			(proxy.Fewest+episodes-1)/max(1, episodes)),
 	}
 }
 
@@ -219,7 +219,7 @@ func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {
 	for _, r := range s.Rows {
 		rows[fmt.Sprint(r.ScenarioID, r.Repeat)] = r
 	}
-	var seen []initial.Observed
+	var seen []proxy.Observed
 	for _, e := range s.Episodes {
 		r, rated := rows[fmt.Sprint(e.Trajectory.ScenarioID, e.Trajectory.Rollout)]
 		if !rated || len(e.Trajectory.Turns) == 0 || len(e.Trajectory.Turns[0].Calls) == 0 {
@@ -230,9 +230,9 @@ func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {
 			right = r.Episode && !r.NoTool && !r.MissingTool
 		}
 		seen = append(seen,
-			initial.Observed{Evidence: initial.EvidenceOf(e.Trajectory.Turns[0].SamplerLogprobs), Right: right})
+			proxy.Observed{Evidence: proxy.EvidenceOf(e.Trajectory.Turns[0].SamplerLogprobs), Right: right})
 	}
-	c, err := initial.Fit(seen, a.Calibrate)
+	c, err := proxy.FitCalibration(seen, a.Calibrate)
 	if err != nil {
 		return err
 	}
@@ -249,6 +249,6 @@ func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {
 				c.Right, c.Calls), Next: "ask for less, or train the adapter further"}
 	}
 	h.Say("initial calls: at confidence %.3f and above, %d of %d calls, %d of them right; kept in %s",
-		c.Threshold, c.Accepted, c.Calls, c.AcceptedRight, filepath.Join(a.Model, initial.File))
+		c.Threshold, c.Accepted, c.Calls, c.AcceptedRight, filepath.Join(a.Model, proxy.File))
 	return nil
 }

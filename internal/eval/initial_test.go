@@ -19,7 +19,7 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/llm"
-	"hone/internal/proxy/initial"
+	"hone/internal/proxy"
 )
 
 // big is an endpoint that counts how often it is asked.
@@ -53,8 +53,8 @@ func TestBehindAnAgent(t *testing.T) {
 	endpoint := &big{}
 	transport := &http.Transport{DisableKeepAlives: true}
 	p := behind{llm.Policy{Client: endpoint, Cost: func(int, int) float64 { return 1 }},
-		&initial.Agent{Client: &http.Client{Transport: transport}, URL: small.URL,
-			Calibration: initial.Calibration{Bias: 4, Min: 1, Threshold: 0.9}}}
+		&proxy.Agent{Client: &http.Client{Transport: transport}, URL: small.URL,
+			Calibration: proxy.Calibration{Bias: 4, Min: 1, Threshold: 0.9}}}
 	tools := []chat.Tool{{Name: "hash"}}
 	user := func(text string) chat.Message { return chat.Message{Role: chat.User, Content: text} }
 	s := p.Speaker(rollout.Attempt{})

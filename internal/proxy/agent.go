@@ -1,13 +1,4 @@
-// Package initial is the initial-call agent: on a user's turn a small model proposes the first call, which a large one,
-// the upstream, would else have had to find. The client makes the call as if the upstream had asked for it, and the
-// upstream goes on from the result. So the upstream is asked once less, and reads the prompt once less.
-//
-// A proposal is made where the small model is sure. How sure it is comes from the log-probabilities of its own tokens,
-// by a fit on held-out scenarios (Calibration). Where it is not sure, or calls no tool, the request goes through
-// untouched.
-//
-// Source of the idea: MCP-Flow (arXiv 2510.24284), section 4.4.
-package initial
+package proxy
 
 import (
 	"bytes"
@@ -19,7 +10,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/chat/schema"
-	"hone/internal/proxy"
 )
 
 // Agent asks the small model. It may be used from many goroutines.
@@ -39,7 +29,7 @@ type Proposal struct {
 	Why        Reason
 	Detail     string  // of Why, for a log
 	Confidence float64 // that the calls are right, in [0, 1]; 0 where there are none
-	Used       proxy.Usage
+	Used       Usage
 }
 
 // Reason is why there is no proposal. They are few, for counters.
@@ -104,7 +94,7 @@ func misfit(calls []chat.ToolCall, tools []chat.Tool) string {
 const maxSaid = 4 << 20
 
 func (a *Agent) ask(
-	ctx context.Context, messages []chat.Message, tools []chat.Tool, used *proxy.Usage,
+	ctx context.Context, messages []chat.Message, tools []chat.Tool, used *Usage,
 ) (m chat.Message, logprobs []float32, err error) {
 	most := a.MaxTokens
 	if most == 0 {
@@ -135,7 +125,7 @@ func (a *Agent) ask(
 	return read(text, used)
 }
 
-func read(text []byte, used *proxy.Usage) (m chat.Message, logprobs []float32, err error) {
+func read(text []byte, used *Usage) (m chat.Message, logprobs []float32, err error) {
 	var said struct {
 		Choices []struct {
 			Message      chat.Message `json:"message"`
@@ -146,7 +136,7 @@ func read(text []byte, used *proxy.Usage) (m chat.Message, logprobs []float32, e
 				} `json:"content"`
 			} `json:"logprobs"`
 		} `json:"choices"`
-		Usage proxy.Usage `json:"usage"`
+		Usage Usage `json:"usage"`
 	}
 	if err := json.Unmarshal(text, &said); err != nil || len(said.Choices) == 0 {
 		return m, nil, fmt.Errorf("the small model's answer is no completion: %.300s", text)

@@ -7,14 +7,14 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/proxy/initial"
+	"hone/internal/proxy"
 	"hone/internal/toolset"
 	"hone/internal/toolset/access"
 )
 
 // openHands connects to the servers that calls are made on in clients' place; nil where none is named. The rules are
 // those of mcp.approval, as for hone serve --agent.
-func (o *Options) openHands(ctx context.Context, h *host.Host, c config.Config) (*initial.Hands, func(), error) {
+func (o *ProxyOptions) openHands(ctx context.Context, h *host.Host, c config.Config) (*proxy.Hands, func(), error) {
 	if !o.executes() {
 		return nil, func() {}, nil
 	}
@@ -25,8 +25,8 @@ func (o *Options) openHands(ctx context.Context, h *host.Host, c config.Config) 
 	return handsOf(set, gate, o.Speculate), set.Close, nil
 }
 
-func handsOf(set *toolset.Set, gate *access.Gate, speculate bool) *initial.Hands {
-	hands := &initial.Hands{Tools: set.Tools, Speculate: speculate, ReadOnly: map[string]bool{},
+func handsOf(set *toolset.Set, gate *access.Gate, speculate bool) *proxy.Hands {
+	hands := &proxy.Hands{Tools: set.Tools, Speculate: speculate, ReadOnly: map[string]bool{},
 		Approve: func(ctx context.Context, c chat.ToolCall) (string, bool) {
 			d := gate.Decide(ctx, c, access.Place{})
 			return d.Why, d.Allowed
@@ -40,9 +40,9 @@ func handsOf(set *toolset.Set, gate *access.Gate, speculate bool) *initial.Hands
 }
 
 // executes reports whether servers are named. One of the environment is not: a proxy that reaches servers is asked to.
-func (o *Options) executes() bool { return o.Agency.Servers != (toolset.Source{}) }
+func (o *ProxyOptions) executes() bool { return o.Agency.Servers != (toolset.Source{}) }
 
-func (o *Options) checkHands() error {
+func (o *ProxyOptions) checkHands() error {
 	switch {
 	case o.Mode != InitialCall && o.executes():
 		return &fault.Error{Code: fault.CodeUsage, What: "only the mode " + InitialCall + " makes calls by itself",

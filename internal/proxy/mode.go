@@ -1,4 +1,4 @@
-package initial
+package proxy
 
 import (
 	"cmp"
@@ -13,11 +13,10 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/proxy"
 )
 
-// Mode is the initial-call agent before an upstream.
-type Mode struct {
+// InitialCall is the initial-call agent before an upstream.
+type InitialCall struct {
 	Agent    *Agent
 	Deadline time.Duration // of the small model; what takes longer goes to the upstream. 0: 5 s
 	Hands    *Hands        // make the calls; nil: clients do
@@ -25,10 +24,10 @@ type Mode struct {
 	memory memory
 }
 
-var _ proxy.Mode = (*Mode)(nil)
+var _ Mode = (*InitialCall)(nil)
 
 // Name implements proxy.Mode.
-func (*Mode) Name() string { return "initial-call" }
+func (*InitialCall) Name() string { return "initial-call" }
 
 const (
 	outcomes     = "hone:initial_call_total"
@@ -47,7 +46,7 @@ const (
 )
 
 // Metrics implements proxy.Mode.
-func (*Mode) Metrics() map[string]string {
+func (*InitialCall) Metrics() map[string]string {
 	return map[string]string{
 		outcomes: "User turns by what the small model came to.", askSeconds: "Seconds that the small model took.",
 		smallTokens: "Tokens of the small model.",
@@ -75,7 +74,7 @@ const (
 )
 
 // Answer implements proxy.Mode.
-func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
+func (m *InitialCall) Answer(ctx context.Context, x *Exchange) error {
 	t, err := m.begin(x)
 	if err != nil {
 		return err
@@ -135,7 +134,7 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 }
 
 // propose asks the small model, which may take so long and no longer.
-func (m *Mode) propose(ctx context.Context, messages []chat.Message, tools []chat.Tool, oneCall bool) Proposal {
+func (m *InitialCall) propose(ctx context.Context, messages []chat.Message, tools []chat.Tool, oneCall bool) Proposal {
 	most := cmp.Or(m.Deadline, 5*time.Second)
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -148,7 +147,7 @@ func (m *Mode) propose(ctx context.Context, messages []chat.Message, tools []cha
 
 // Try measures how long a call takes here: of one short message and one tool, behind one that is not measured, since
 // the first may compile. late tells that most was not enough.
-func (m *Mode) Try(ctx context.Context, most time.Duration) (took time.Duration, late bool) {
+func (m *InitialCall) Try(ctx context.Context, most time.Duration) (took time.Duration, late bool) {
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	tool := chat.Tool{
@@ -179,10 +178,10 @@ func newID() string {
 func isRequired(choice json.RawMessage) bool { return string(choice) == `"required"` }
 
 // unfit says why a request is none that the small model is asked about; "" where it is one.
-func unfit(x *proxy.Exchange) string {
+func unfit(x *Exchange) string {
 	q := &x.Request
 	var choice string
-	logprobs, _ := proxy.Get(x.Body, "logprobs")
+	logprobs, _ := Get(x.Body, "logprobs")
 	switch {
 	case q.Opaque != nil:
 		return "not-text"
@@ -217,7 +216,7 @@ func proposals(messages []chat.Message) (names map[string]bool, known bool) {
 }
 
 // account books a request for its user turn, so that turns with an initial call can be held against those without.
-func (m *Mode) account(x *proxy.Exchange, label string) {
+func (m *InitialCall) account(x *Exchange, label string) {
 	asks, used, usd := x.Cost()
 	x.Count(turnSteps, float64(asks), "initial_call", label)
 	x.Count(turnPrompt, float64(used.PromptTokens), "initial_call", label)

@@ -19,8 +19,6 @@ import (
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/proxy"
-	"hone/internal/proxy/initial"
-	serving "hone/internal/serve/local"
 )
 
 // files is the configuration of server-filesystem from npm over a folder, and the folder.
@@ -126,7 +124,7 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 	}
 	c.MCP.Sandbox.Mode = "off" // the folder is the test's
 	c.MCP.Approval.Allow = []string{"files/read_text_file", "files/write_file"}
-	o := Options{Mode: InitialCall, Speculate: true}
+	o := ProxyOptions{Mode: InitialCall, Speculate: true}
 	o.Agency.Servers.File = configuration
 	hands, leave, err := o.openHands(t.Context(), h, c)
 	if err != nil {
@@ -143,10 +141,10 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 	defer small.Close()
 	defer up.Close()
 	transport := &http.Transport{DisableKeepAlives: true}
-	agent := &initial.Agent{Client: &http.Client{Transport: transport}, URL: small.URL,
-		Calibration: initial.Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
+	agent := &proxy.Agent{Client: &http.Client{Transport: transport}, URL: small.URL,
+		Calibration: proxy.Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
 	p, err := proxy.New(proxy.Options{Upstream: proxy.Upstream{URL: up.URL, Transport: transport},
-		Mode: &initial.Mode{Agent: agent, Deadline: time.Minute, Hands: hands}})
+		Mode: &proxy.InitialCall{Agent: agent, Deadline: time.Minute, Hands: hands}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,13 +226,13 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 // Servers are only for the mode that has a use for them.
 func TestRefusesHandsWithoutUse(t *testing.T) {
 	for _, tc := range []struct {
-		o    Options
+		o    ProxyOptions
 		want string
 	}{
-		{Options{Mode: Sidecar, Agency: agency("x")}, "only the mode initial-call"},
-		{Options{Agency: agency("x")}, "only the mode initial-call"},
-		{Options{Mode: InitialCall, Model: "m", Slots: 1, Speculate: true}, "there are no servers"},
-		{Options{Mode: InitialCall, Model: "m", Slots: 1, Speculate: true, Agency: agency("x")}, ""},
+		{ProxyOptions{Mode: Sidecar, Agency: agency("x")}, "only the mode initial-call"},
+		{ProxyOptions{Agency: agency("x")}, "only the mode initial-call"},
+		{ProxyOptions{Mode: InitialCall, Model: "m", Slots: 1, Speculate: true}, "there are no servers"},
+		{ProxyOptions{Mode: InitialCall, Model: "m", Slots: 1, Speculate: true, Agency: agency("x")}, ""},
 	} {
 		if err := tc.o.check(); tc.want == "" && err != nil ||
 			tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
@@ -243,7 +241,7 @@ func TestRefusesHandsWithoutUse(t *testing.T) {
 	}
 }
 
-func agency(file string) (a serving.Agency) {
+func agency(file string) (a Agency) {
 	a.Servers.File = file
 	return a
 }

@@ -13,8 +13,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/proxy"
-	"hone/internal/proxy/initial"
-	serving "hone/internal/serve/local"
 )
 
 // InitialCall is the mode of the initial-call agent.
@@ -26,7 +24,7 @@ const Sidecar = "sidecar"
 // modes are the names of all there are.
 func modes() []string { return []string{InitialCall, Sidecar} }
 
-func (o *Options) check() error {
+func (o *ProxyOptions) check() error {
 	if err := o.checkHands(); err != nil {
 		return err
 	}
@@ -55,7 +53,9 @@ func (o *Options) check() error {
 }
 
 // open opens the mode and its model; nil where there is none. end frees what it took.
-func (o *Options) open(ctx context.Context, h *host.Host, c config.Config) (mode proxy.Mode, end func(), err error) {
+func (o *ProxyOptions) open(
+	ctx context.Context, h *host.Host, c config.Config,
+) (mode proxy.Mode, end func(), err error) {
 	if o.Mode == "" {
 		return nil, func() {}, nil
 	}
@@ -65,7 +65,7 @@ func (o *Options) open(ctx context.Context, h *host.Host, c config.Config) (mode
 	if o.Mode == Sidecar {
 		return o.openSidecar(h, c)
 	}
-	agent, unload, err := OpenAgent(h, c, o.Model, o.Context, o.Slots)
+	agent, unload, err := OpenInitialAgent(h, c, o.Model, o.Context, o.Slots)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,13 +74,13 @@ func (o *Options) open(ctx context.Context, h *host.Host, c config.Config) (mode
 		unload()
 		return nil, nil, err
 	}
-	m := &initial.Mode{Agent: agent, Deadline: o.Deadline, Hands: hands}
+	m := &proxy.InitialCall{Agent: agent, Deadline: o.Deadline, Hands: hands}
 	sayPace(ctx, h, m)
 	return m, func() { leave(); unload() }, nil
 }
 
 // sayPace says how long a call takes here, and warns where requests would not wait for it.
-func sayPace(ctx context.Context, h *host.Host, m *initial.Mode) {
+func sayPace(ctx context.Context, h *host.Host, m *proxy.InitialCall) {
 	deadline := cmp.Or(m.Deadline, 5*time.Second)
 	took, late := m.Try(ctx, 4*deadline)
 	switch {
@@ -98,10 +98,10 @@ func sayPace(ctx context.Context, h *host.Host, m *initial.Mode) {
 	}
 }
 
-// OpenAgent opens the initial-call agent of an adapter that is calibrated for it. context is of one conversation in
-// tokens, 0 as many as it was trained at.
-func OpenAgent(h *host.Host, c config.Config, folder string, context, slots int) (*initial.Agent, func(), error) {
-	calibration, err := initial.Load(folder)
+// OpenInitialAgent opens the initial-call agent of an adapter that is calibrated for it. context is of one conversation
+// in tokens, 0 as many as it was trained at.
+func OpenInitialAgent(h *host.Host, c config.Config, folder string, context, slots int) (*proxy.Agent, func(), error) {
+	calibration, err := proxy.LoadCalibration(folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,12 +110,12 @@ func OpenAgent(h *host.Host, c config.Config, folder string, context, slots int)
 			folder, calibration.Target)
 	}
 	if c.Model.Context = context; context == 0 {
-		c.Model.Context = serving.TrainingContext(folder)
+		c.Model.Context = TrainingContext(folder)
 	}
-	m, err := serving.OpenServed(h, c, folder, slots)
+	m, err := OpenServed(h, c, folder, slots)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &initial.Agent{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
+	return &proxy.Agent{Client: &http.Client{Transport: InProcess{Handler: m.Handler}},
 		URL: "http://127.0.0.1/v1/chat/completions", Model: m.ID, Calibration: calibration}, m.Close, nil
 }

@@ -1,4 +1,4 @@
-package initial
+package proxy
 
 import (
 	"context"
@@ -15,17 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"hone/internal/fault"
 	"hone/internal/learn/modelfile"
-	"hone/internal/proxy"
 )
-
-// The clock of patterns in schemas ends by itself, a little after their last use.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock"))
-}
 
 // small is a small model that says one thing.
 func small(says string, logprobs ...float64) http.HandlerFunc {
@@ -42,7 +34,7 @@ func small(says string, logprobs ...float64) http.HandlerFunc {
 			finish = "length"
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{
-			"usage": proxy.Usage{PromptTokens: 40, CompletionTokens: len(logprobs)},
+			"usage": Usage{PromptTokens: 40, CompletionTokens: len(logprobs)},
 			"choices": []any{
 				map[string]any{"message": json.RawMessage(says), "finish_reason": finish,
 					"logprobs": map[string]any{"content": content}},
@@ -78,9 +70,9 @@ func before(
 	transport := &http.Transport{DisableKeepAlives: true}
 	agent := &Agent{Client: &http.Client{Transport: transport}, URL: m.URL, Model: "small",
 		Calibration: Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
-	p, err := proxy.New(proxy.Options{
-		Upstream: proxy.Upstream{URL: up.URL, Transport: transport},
-		Mode:     &Mode{Agent: agent, Deadline: deadline},
+	p, err := New(Options{
+		Upstream: Upstream{URL: up.URL, Transport: transport},
+		Mode:     &InitialCall{Agent: agent, Deadline: deadline},
 		Cost:     func(prompt, completion int) float64 { return float64(prompt+completion) / 100 },
 	})
 	if err != nil {
@@ -149,7 +141,7 @@ func TestProposesOrPassesOn(t *testing.T) {
 			}
 			url, upstream := before(t, tc.model, deadline, upstreamSays)
 			r, text := send(t, "POST", url+"/v1/chat/completions", tc.body)
-			header := strings.TrimPrefix(r.Header.Get(proxy.DecisionHeader), "initial-call=")
+			header := strings.TrimPrefix(r.Header.Get(DecisionHeader), "initial-call=")
 			if r.StatusCode != 200 || !strings.HasPrefix(header, tc.header) || tc.header == "" && header != "" {
 				t.Errorf("status %d, header %q, want %q: %s", r.StatusCode, header, tc.header, text)
 			}
@@ -189,8 +181,8 @@ func TestCountsWithAndWithout(t *testing.T) {
 	id := text[strings.Index(text, mark):][:len(mark)+18]
 	goesOn := strings.Replace(ask, "}],",
 		"},"+string(said.Choices[0].Message)+`,{"role":"tool","tool_call_id":"`+id+`","content":"49f6"}],`, 1) + "}"
-	if r, _ := send(t, "POST", chat, goesOn); r.Header.Get(proxy.DecisionHeader) != "initial-call=went-on" {
-		t.Errorf("header %q", r.Header.Get(proxy.DecisionHeader))
+	if r, _ := send(t, "POST", chat, goesOn); r.Header.Get(DecisionHeader) != "initial-call=went-on" {
+		t.Errorf("header %q", r.Header.Get(DecisionHeader))
 	}
 	send(t, "POST", chat, strings.Replace(ask, "Hash it", "hard", 1)+"}")
 	_, metrics := send(t, "GET", url+"/metrics", "")
@@ -251,7 +243,7 @@ func observed(seed uint64, n int) (out []Observed) {
 // A fit finds the weights that calls were drawn by, its confidences are calibrated on calls that it has not seen, and
 // so is the precision at its threshold.
 func TestCalibration(t *testing.T) {
-	c, err := Fit(observed(1, 4000), 0.85)
+	c, err := FitCalibration(observed(1, 4000), 0.85)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +273,7 @@ func TestCalibration(t *testing.T) {
 }
 
 func TestCalibrationOfFewOrHopeless(t *testing.T) {
-	if _, err := Fit(observed(1, Fewest-1), 0.9); fault.CodeOf(err) != fault.CodeFailures {
+	if _, err := FitCalibration(observed(1, Fewest-1), 0.9); fault.CodeOf(err) != fault.CodeFailures {
 		t.Errorf("%v", err)
 	}
 	for name, right := range map[string]bool{"all wrong": false, "all right": true} {
@@ -289,7 +281,7 @@ func TestCalibrationOfFewOrHopeless(t *testing.T) {
 		for i := range seen {
 			seen[i].Right = right
 		}
-		c, err := Fit(seen, 0.9)
+		c, err := FitCalibration(seen, 0.9)
 		if err != nil || math.IsNaN(c.Bias+c.Mean+c.Min) || c.Enough(1) != right || right && c.Accepted != 50 {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
@@ -303,23 +295,25 @@ func TestCalibrationIsOfItsWeights(t *testing.T) {
 	if err := os.WriteFile(weights, []byte("one"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(dir); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "--calibrate") {
+	if _, err := LoadCalibration(dir); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(err.Error(), "--calibrate") {
 		t.Errorf("%v", err)
 	}
-	c, err := Fit(observed(1, 100), 0.8)
+	c, err := FitCalibration(observed(1, 100), 0.8)
 	if err == nil {
 		err = c.SaveBeside(dir)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := Load(dir); err != nil || back != c {
+	if back, err := LoadCalibration(dir); err != nil || back != c {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if err := os.WriteFile(weights, []byte("two"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(dir); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "other weights") {
+	if _, err := LoadCalibration(dir); fault.CodeOf(err) != fault.CodeUsage ||
+		!strings.Contains(err.Error(), "other weights") {
 		t.Errorf("%v", err)
 	}
 }

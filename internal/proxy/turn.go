@@ -1,4 +1,4 @@
-package initial
+package proxy
 
 import (
 	"context"
@@ -8,13 +8,12 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
-	"hone/internal/proxy"
 )
 
 // turn is a request, with what its client does not know of the conversation put into it.
 type turn struct {
-	*proxy.Exchange
-	mode     *Mode
+	*Exchange
+	mode     *InitialCall
 	keys     []string       // of the places in the client's conversation
 	key      string         // of the last
 	body     []byte         // as the upstream gets it
@@ -25,7 +24,7 @@ type turn struct {
 }
 
 // begin puts into a conversation the calls that were made in it here.
-func (m *Mode) begin(x *proxy.Exchange) (*turn, error) {
+func (m *InitialCall) begin(x *Exchange) (*turn, error) {
 	t := &turn{Exchange: x, mode: m, body: x.Body, messages: x.Request.Messages}
 	if len(t.messages) == 0 {
 		return t, nil
@@ -53,7 +52,7 @@ func (m *Mode) begin(x *proxy.Exchange) (*turn, error) {
 	}
 	if len(more) > 0 {
 		t.messages = all
-		t.body, err = proxy.Insert(x.Body, more)
+		t.body, err = Insert(x.Body, more)
 	}
 	return t, err
 }
@@ -64,7 +63,7 @@ func (t *turn) propose(p Proposal) error {
 	t.Decide("proposed", sure(p), t.args...)
 	// What the client pays the upstream for is what it used: nothing.
 	a, err := t.NewAnswer(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}, "tool_calls", "hone-initial-call",
-		proxy.Usage{})
+		Usage{})
 	if err != nil {
 		return err
 	}
@@ -144,7 +143,7 @@ func (t *turn) goFrom(ctx context.Context, h hidden) error {
 		}
 	}
 	t.Count(userTurns, 1, "initial_call", h.label)
-	body, err := proxy.Insert(t.body, map[int][]chat.Message{len(t.messages) - 1: h.messages})
+	body, err := Insert(t.body, map[int][]chat.Message{len(t.messages) - 1: h.messages})
 	if err == nil {
 		t.OnMessage(func() { t.keep(h) })
 		err = t.Pass(ctx, body)

@@ -1,4 +1,4 @@
-package initial
+package proxy
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
-	"hone/internal/proxy"
 )
 
 // desk is servers in memory: hash reads, sell changes something. Each call is noted.
@@ -93,7 +92,7 @@ type acting struct {
 	*httptest.Server
 	t    *testing.T
 	desk *desk
-	mode *Mode
+	mode *InitialCall
 	ends chan struct{} // a request was answered, or given up
 
 	mu  sync.Mutex
@@ -126,7 +125,7 @@ func act(
 	transport := &http.Transport{DisableKeepAlives: true}
 	agent := &Agent{Client: &http.Client{Transport: transport}, URL: m.URL, Model: "small",
 		Calibration: Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
-	mode := &Mode{
+	mode := &InitialCall{
 		Agent:    agent,
 		Deadline: 20 * time.Second,
 		Hands: &Hands{Tools: d, Speculate: speculate, ReadOnly: map[string]bool{"hash": true, "sell": false},
@@ -135,8 +134,8 @@ func act(
 			}},
 	}
 	a.mode = mode
-	p, err := proxy.New(proxy.Options{
-		Upstream: proxy.Upstream{URL: up.URL, Transport: transport, Stall: 20 * time.Second},
+	p, err := New(Options{
+		Upstream: Upstream{URL: up.URL, Transport: transport, Stall: 20 * time.Second},
 		Mode:     mode,
 		Keys:     []string{"k1", "k2"},
 		Logger:   slog.New(ending{slog.DiscardHandler, a.ends}),
@@ -229,7 +228,7 @@ func TestMakesTheCall(t *testing.T) {
 			d := tc.desk
 			a := act(t, d, false, tc.model, says(upstreamSays))
 			r, text := a.post("k1", tc.body)
-			header := strings.TrimPrefix(r.Header.Get(proxy.DecisionHeader), "initial-call=")
+			header := strings.TrimPrefix(r.Header.Get(DecisionHeader), "initial-call=")
 			if r.StatusCode != 200 || !strings.HasPrefix(header, tc.header) {
 				t.Errorf("status %d, header %q, want %q", r.StatusCode, header, tc.header)
 			}
@@ -445,9 +444,9 @@ func TestRemembersTheMadeCall(t *testing.T) {
 	r, text := a.post("k1", asks(later))
 	got := a.upstream()[2]
 	hashed, own := strings.Index(got, "49f6 by hash"), strings.Index(got, `"x9"`)
-	if r.Header.Get(proxy.DecisionHeader) != "initial-call=went-on" || hashed < 0 || own < hashed ||
+	if r.Header.Get(DecisionHeader) != "initial-call=went-on" || hashed < 0 || own < hashed ||
 		strings.Contains(text, "hone") {
-		t.Errorf("header %q, the upstream got %s, the client %s", r.Header.Get(proxy.DecisionHeader), got, text)
+		t.Errorf("header %q, the upstream got %s, the client %s", r.Header.Get(DecisionHeader), got, text)
 	}
 	metrics := a.metrics()
 	for _, want := range []string{

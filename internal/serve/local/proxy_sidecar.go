@@ -9,14 +9,13 @@ import (
 	"hone/internal/host"
 	"hone/internal/proxy"
 	"hone/internal/proxy/revise"
-	serving "hone/internal/serve/local"
 )
 
 // mostRevised are the tokens of a revision.
 const mostRevised = 256
 
 // openSidecar opens the mode Sidecar; without a model it is the fixer alone.
-func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func(), error) {
+func (o *ProxyOptions) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func(), error) {
 	mode := &revise.Mode{Hint: o.Hint}
 	if o.Model == "" {
 		return mode, func() {}, nil
@@ -41,15 +40,15 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 	}
 	rule.Deadline = o.Deadline
 	if c.Model.Context = o.Context; o.Context == 0 {
-		c.Model.Context = serving.TrainingContext(o.Model)
+		c.Model.Context = TrainingContext(o.Model)
 	}
-	m, err := serving.OpenServed(h, c, o.Model, o.Slots)
+	m, err := OpenServed(h, c, o.Model, o.Slots)
 	if err != nil {
 		return nil, nil, err
 	}
 	mode.Sidecar = revise.Sidecar{
 		Rule: rule,
-		Reviser: revise.Served{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
+		Reviser: revise.Served{Client: &http.Client{Transport: InProcess{Handler: m.Handler}},
 			URL: "http://127.0.0.1/v1/chat/completions", Model: m.ID, MaxTokens: mostRevised},
 	}
 	return mode, m.Close, nil

@@ -1,4 +1,3 @@
-// Package local is hone proxy: a proxy before an upstream, with what its mode needs of this machine.
 package local
 
 import (
@@ -9,11 +8,10 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/proxy"
-	serving "hone/internal/serve/local"
 )
 
-// Options are the flags of hone proxy.
-type Options struct {
+// ProxyOptions are the flags of hone proxy.
+type ProxyOptions struct {
 	Upstream      string        // base URL, or PROVIDER/MODEL of the configuration
 	UpstreamModel string        // put in the place of the model that clients name; "": theirs
 	UpstreamKey   string        // variable that holds the upstream's key; "": none, or the provider's
@@ -28,23 +26,23 @@ type Options struct {
 	Slots    int           // requests that it answers at once
 	Deadline time.Duration // of its answer; what takes longer goes through as it is
 
-	Agency    serving.Agency // of InitialCall: the servers on which calls are made; none: clients make them
-	Speculate bool           // calls that change nothing are made also where the model is not sure
+	Agency    Agency // of InitialCall: the servers on which calls are made; none: clients make them
+	Speculate bool   // calls that change nothing are made also where the model is not sure
 }
 
-// announced is what proxy prints once it answers.
-type announced struct {
+// proxyAnnouncement is what proxy prints once it answers.
+type proxyAnnouncement struct {
 	URL      string `json:"url"`
 	Upstream string `json:"upstream"`
 }
 
-// Serve answers until ctx ends.
-func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error {
+// ServeProxy answers until ctx ends.
+func ServeProxy(ctx context.Context, h *host.Host, c config.Config, o ProxyOptions) error {
 	up, cost, err := o.upstream(h, c)
 	if err != nil {
 		return err
 	}
-	keys, err := serving.Keys(h, o.KeyEnvs)
+	keys, err := Keys(h, o.KeyEnvs)
 	if err != nil {
 		return err
 	}
@@ -55,7 +53,7 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 		h.Say("would answer at %s for %s", o.Listen, up.URL)
 		return nil
 	}
-	listener, err := serving.Listen(o.Listen, keys)
+	listener, err := Listen(o.Listen, keys)
 	if err != nil {
 		return err
 	}
@@ -65,11 +63,11 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 		return err
 	}
 	defer end()
-	p, err := proxy.New(proxy.Options{Upstream: up, Mode: mode, Keys: keys, Cost: cost, Logger: serving.Logger(h)})
+	p, err := proxy.New(proxy.Options{Upstream: up, Mode: mode, Keys: keys, Cost: cost, Logger: Logger(h)})
 	if err != nil {
 		return err
 	}
-	told := announced{URL: "http://" + listener.Addr().String() + "/v1", Upstream: up.URL}
+	told := proxyAnnouncement{URL: "http://" + listener.Addr().String() + "/v1", Upstream: up.URL}
 	if err := h.Print(told, [][]string{{told.URL}}); err != nil {
 		return err
 	}
@@ -78,7 +76,7 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 }
 
 // upstream is the server that is meant, and what its tokens cost where that is known.
-func (o *Options) upstream(
+func (o *ProxyOptions) upstream(
 	h *host.Host, c config.Config,
 ) (up proxy.Upstream, cost func(prompt, completion int) float64, err error) {
 	if o.Upstream == "" {

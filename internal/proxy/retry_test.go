@@ -1,4 +1,4 @@
-package initial
+package proxy
 
 import (
 	"bufio"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/proxy"
 )
 
 // goes sends a request that its client may leave; the last of its answer comes over the channel.
@@ -25,7 +24,7 @@ func (a *acting) goes(ctx context.Context, body string) chan string {
 	go func() {
 		w := httptest.NewRecorder()
 		a.Config.Handler.ServeHTTP(w, q)
-		out <- w.Header().Get(proxy.DecisionHeader) + w.Body.String()
+		out <- w.Header().Get(DecisionHeader) + w.Body.String()
 	}()
 	return out
 }

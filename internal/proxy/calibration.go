@@ -1,4 +1,4 @@
-package initial
+package proxy
 
 import (
 	"cmp"
@@ -71,10 +71,10 @@ func (c *Calibration) Enough(confidence float64) bool { return confidence >= c.T
 // Fewest is the fewest calls that a calibration is fitted to.
 const Fewest = 20
 
-// Fit fits a calibration to what was observed, and takes the lowest threshold at which the share of right calls is at
-// least target. Where no threshold reaches it, nothing will be proposed. Its error is that there is too little to fit
-// to.
-func Fit(seen []Observed, target float64) (Calibration, error) {
+// FitCalibration fits a calibration to what was observed, and takes the lowest threshold at which the share of right
+// calls is at least target. Where no threshold reaches it, nothing will be proposed. Its error is that there is too
+// little to fit to.
+func FitCalibration(seen []Observed, target float64) (Calibration, error) {
 	c := Calibration{Target: target, Calls: len(seen), Threshold: 2}
 	if len(seen) < Fewest {
 		return c, &fault.Error{
@@ -195,8 +195,8 @@ func (c *Calibration) SaveBeside(folder string) (err error) {
 	return atomicfile.Write(filepath.Join(folder, File), append(text, '\n'), 0o644)
 }
 
-// Load reads the calibration beside an adapter.
-func Load(folder string) (c Calibration, err error) {
+// LoadCalibration reads the calibration beside an adapter.
+func LoadCalibration(folder string) (c Calibration, err error) {
 	weights, err := weightsOf(folder)
 	if err != nil {
 		return c, err
