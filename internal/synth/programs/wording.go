@@ -21,13 +21,17 @@ var wordingsFile []byte
 //go:embed file_wordings.json
 var fileWordingsFile []byte
 
+//go:embed sum_wordings.json
+var sumWordingsFile []byte
+
 //go:embed graph_wordings.json
 var graphWordingsFile []byte
 
-// wordings are the requests by pattern and split, those about records, about files and about graphs. Held-out tasks are
+// wordings are the requests by pattern and split, those about records, about files, about graphs and about
+// numbers and times. Held-out tasks are
 // in words that no training task has.
 var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
-	for _, file := range [][]byte{wordingsFile, fileWordingsFile, graphWordingsFile} {
+	for _, file := range [][]byte{wordingsFile, fileWordingsFile, graphWordingsFile, sumWordingsFile} {
 		if err := json.Unmarshal(file, &all); err != nil {
 			panic(err) // the file is compiled in
 		}
@@ -75,6 +79,10 @@ func forms(of string) []form {
 		return []form{none, {"yes_no", joinValues}}
 	case "pair":
 		return []form{{"", inPairs}}
+	case "time":
+		return []form{none, none, {"clock", joinValues}, {"last", last}}
+	case "span":
+		return []form{{"span", joinValues}, {"span", joinValues}, {"last_span", last}}
 	}
 	return []form{none}
 }
@@ -123,7 +131,8 @@ func fill(text string, slots map[string]string) string {
 	text = strings.ReplaceAll(text, "{one} {filter}", "{one} "+ofOne(slots["filter"]))
 	var pairs []string
 	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +
-		"old given bound verb rel ends attr2 v2 file file2 folder folder2 name ext item item2 head word lines") {
+		"a b city city2 time old given bound verb rel ends attr2 v2 file file2 folder folder2 name ext item item2 " +
+		"head word lines") {
 		pairs = append(pairs, "{"+name+"}", slots[name])
 	}
 	text = strings.Join(strings.Fields(strings.NewReplacer(pairs...).Replace(text)), " ")
@@ -267,6 +276,12 @@ func (a Answer) check(ask, answer string) scenario.Check {
 	switch {
 	case strings.Contains(ask, "ANSWER: "):
 		text := `(?m)^ANSWER: *` + regexp.QuoteMeta(joinValues(a)) + `\.?\s*\z`
+		c.Regex = &text
+	case a.Form == "time" || a.Form == "times":
+		text := timeCheck(a.Values)
+		c.Regex = &text
+	case a.Form == "span":
+		text := spanCheck(a.Values[0])
 		c.Regex = &text
 	case a.Form == "number":
 		c.Number, c.Tolerance = scenario.NumberIn(a.Values[0]), 0.005 // made of digits

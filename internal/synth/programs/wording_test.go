@@ -43,6 +43,16 @@ func needed() map[string]string {
 		"new_table":   "given n old",
 		"append_as":   "attr v x|one",
 
+		"products": "a b item item2 n v", "bill": "given v", "percent_of": "a b", "plus_percent": "a b | item",
+		"minus_percent": "a b | item", "percent_change": "a b | item", "before_percent": "a b | item",
+		"scale": "a item2 n v | item", "cheaper": "a b v v2 | item", "groups": "a b item", "rest": "a b",
+		"loop": "a b n | item", "mean": "given", "root": "a", "diagonal": "a b | item", "convert": "a b item item2",
+		"travel": "a b", "wage": "a b v", "shares": "a n v v2 y | x", "growth": "a b n", "goal": "a b v",
+		"chain": "a b v v2", "divides": "a b", "time_at": "city city2 time", "time_two": "city city2 name time",
+		"time_first": "city city2 name time x y", "arrival": "city city2 time v", "flight": "city city2 name time",
+		"ahead": "city city2", "open": "city city2 name time", "latest": "city city2 time v | x",
+		"talk": "a city city2 name time", "clock_cannot": "verb", "clock_ask": "time", "sum_ask": "a",
+
 		"note_replace": "old v x", "note_all": "filter many v", "edge_swap": "rel v x y", "edge_retarget": "rel v x y",
 		"take_over": "rel v x", "rename": "v x", "note_if": "filter many v x",
 

@@ -1,0 +1,360 @@
+package programs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// place is a city as people name it, its zone, and the minutes by which its clocks are ahead of UTC. Cities with
+// another group than "" change their clocks together, and are compared among themselves alone.
+type place struct {
+	city, zone string
+	ahead      int
+	group      string
+}
+
+// places are cities whose clocks nobody changes twice a year, and two groups that change theirs in the same night.
+func places() []place {
+	return []place{
+		{"Tokyo", "Asia/Tokyo", 540, ""}, {"Osaka", "Asia/Tokyo", 540, ""}, {"Seoul", "Asia/Seoul", 540, ""},
+		{"Delhi", "Asia/Kolkata", 330, ""}, {"Mumbai", "Asia/Kolkata", 330, ""}, {"Bangalore", "Asia/Kolkata", 330, ""},
+		{"Kathmandu", "Asia/Kathmandu", 345, ""}, {"Dubai", "Asia/Dubai", 240, ""}, {"Muscat", "Asia/Muscat", 240, ""},
+		{"Singapore", "Asia/Singapore", 480, ""}, {"Hong Kong", "Asia/Hong_Kong", 480, ""},
+		{"Shanghai", "Asia/Shanghai", 480, ""}, {"Beijing", "Asia/Shanghai", 480, ""},
+		{"Taipei", "Asia/Taipei", 480, ""}, {"Kuala Lumpur", "Asia/Kuala_Lumpur", 480, ""},
+		{"Manila", "Asia/Manila", 480, ""}, {"Bangkok", "Asia/Bangkok", 420, ""}, {"Jakarta", "Asia/Jakarta", 420, ""},
+		{"Hanoi", "Asia/Ho_Chi_Minh", 420, ""}, {"Yangon", "Asia/Yangon", 390, ""}, {"Dhaka", "Asia/Dhaka", 360, ""},
+		{"Colombo", "Asia/Colombo", 330, ""}, {"Karachi", "Asia/Karachi", 300, ""}, {"Lahore", "Asia/Karachi", 300, ""},
+		{"Tashkent", "Asia/Tashkent", 300, ""}, {"Kabul", "Asia/Kabul", 270, ""}, {"Tehran", "Asia/Tehran", 210, ""},
+		{"Baku", "Asia/Baku", 240, ""}, {"Tbilisi", "Asia/Tbilisi", 240, ""}, {"Riyadh", "Asia/Riyadh", 180, ""},
+		{"Doha", "Asia/Qatar", 180, ""}, {"Baghdad", "Asia/Baghdad", 180, ""}, {"Istanbul", "Europe/Istanbul", 180, ""},
+		{"Moscow", "Europe/Moscow", 180, ""}, {"Minsk", "Europe/Minsk", 180, ""},
+		{"Nairobi", "Africa/Nairobi", 180, ""}, {"Addis Ababa", "Africa/Addis_Ababa", 180, ""},
+		{"Kampala", "Africa/Kampala", 180, ""}, {"Johannesburg", "Africa/Johannesburg", 120, ""},
+		{"Cape Town", "Africa/Johannesburg", 120, ""}, {"Harare", "Africa/Harare", 120, ""},
+		{"Kigali", "Africa/Kigali", 120, ""}, {"Lagos", "Africa/Lagos", 60, ""}, {"Tunis", "Africa/Tunis", 60, ""},
+		{"Algiers", "Africa/Algiers", 60, ""}, {"Accra", "Africa/Accra", 0, ""}, {"Dakar", "Africa/Dakar", 0, ""},
+		{"Reykjavik", "Atlantic/Reykjavik", 0, ""}, {"UTC", "Etc/UTC", 0, ""},
+		{"Sao Paulo", "America/Sao_Paulo", -180, ""}, {"Buenos Aires", "America/Argentina/Buenos_Aires", -180, ""},
+		{"Montevideo", "America/Montevideo", -180, ""}, {"Caracas", "America/Caracas", -240, ""},
+		{"La Paz", "America/La_Paz", -240, ""}, {"San Juan", "America/Puerto_Rico", -240, ""},
+		{"Bogota", "America/Bogota", -300, ""}, {"Lima", "America/Lima", -300, ""},
+		{"Quito", "America/Guayaquil", -300, ""}, {"Panama City", "America/Panama", -300, ""},
+		{"Kingston", "America/Jamaica", -300, ""}, {"San Jose in Costa Rica", "America/Costa_Rica", -360, ""},
+		{"Guatemala City", "America/Guatemala", -360, ""}, {"Mexico City", "America/Mexico_City", -360, ""},
+		{"Phoenix", "America/Phoenix", -420, ""}, {"Honolulu", "Pacific/Honolulu", -600, ""},
+		{"Perth", "Australia/Perth", 480, ""}, {"Brisbane", "Australia/Brisbane", 600, ""},
+		{"Darwin", "Australia/Darwin", 570, ""}, {"Port Moresby", "Pacific/Port_Moresby", 600, ""},
+		{"Suva", "Pacific/Fiji", 720, ""}, {"London", "Europe/London", 0, "Europe"},
+		{"Dublin", "Europe/Dublin", 0, "Europe"}, {"Lisbon", "Europe/Lisbon", 0, "Europe"},
+		{"Berlin", "Europe/Berlin", 60, "Europe"}, {"Madrid", "Europe/Madrid", 60, "Europe"},
+		{"Rome", "Europe/Rome", 60, "Europe"}, {"Vienna", "Europe/Vienna", 60, "Europe"},
+		{"Warsaw", "Europe/Warsaw", 60, "Europe"}, {"Athens", "Europe/Athens", 120, "Europe"},
+		{"Helsinki", "Europe/Helsinki", 120, "Europe"}, {"New York", "America/New_York", -300, "America"},
+		{"Boston", "America/New_York", -300, "America"}, {"Chicago", "America/Chicago", -360, "America"},
+		{"Denver", "America/Denver", -420, "America"}, {"Los Angeles", "America/Los_Angeles", -480, "America"},
+		{"Seattle", "America/Los_Angeles", -480, "America"},
+	}
+}
+
+// two draws two places that can be compared at any time of the year, and whose clocks differ.
+func (k *reckoner) two() (a, b place) {
+	list := places()
+	for {
+		if a, b = pick(k.r, list), pick(k.r, list); a.group == b.group && a.ahead != b.ahead {
+			return a, b
+		}
+	}
+}
+
+// clock is a time of day.
+func clock(minutes int) string {
+	minutes = ((minutes % 1440) + 1440) % 1440
+	return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60)
+}
+
+// said is a time as people write it: "14:30", "2:30 pm" or "half past two".
+func (k *reckoner) said(minutes int) string {
+	h, m := minutes/60, minutes%60
+	half := map[bool]string{true: "am", false: "pm"}[h < 12]
+	twelve := (h+11)%12 + 1
+	switch n := k.r.IntN(8); {
+	case n == 0 && m == 0:
+		return fmt.Sprint(twelve, " ", half)
+	case n == 1:
+		return fmt.Sprintf("%d:%02d %s", twelve, m, half)
+	case n == 2 && m == 30 && h > 5 && h < 12:
+		return "half past " + []string{"six", "seven", "eight", "nine", "ten", "eleven"}[h-6] + " in the morning"
+	case n == 2 && m == 30 && h > 17 && h < 23:
+		return "half past " + []string{"six", "seven", "eight", "nine", "ten"}[h-18] + " in the evening"
+	case n == 3 && h == 12 && m == 0:
+		return "noon"
+	}
+	return clock(minutes)
+}
+
+// time draws a time of day within some hours.
+func (k *reckoner) time(from, to int) int { return 60*from + 5*k.r.IntN(12*(to-from)) }
+
+// turn is what a clock shows elsewhere at a time; at is in minutes, and may be of another day.
+func (k *reckoner) turn(at int, a, b place) (there int) {
+	there = at + b.ahead - a.ahead
+	k.step(ReckonStep{Do: Zone, Time: clock(at), From: a.zone, To: b.zone, Then: clock(there)})
+	return there
+}
+
+func timeAnswer(minutes int) Answer { return Answer{Form: "time", Values: []string{clock(minutes)}} }
+
+// span is a length of time as people say it.
+func span(minutes int) string {
+	h, m := minutes/60, minutes%60
+	hours := fmt.Sprint(h, " hours")
+	if h == 1 {
+		hours = "an hour"
+	}
+	switch {
+	case h == 0:
+		return fmt.Sprint(m, " minutes")
+	case m == 0:
+		return hours
+	}
+	return fmt.Sprint(hours, " and ", m, " minutes")
+}
+
+// clockKinds are the problems of times, by the pattern of their wordings.
+func clockKinds() map[string]func(*reckoner) *problem {
+	return map[string]func(*reckoner) *problem{"time_at": timeAt, "time_two": timeTwo, "time_first": timeFirst,
+		"arrival": arrival, "flight": flight, "ahead": ahead, "open": isOpen, "latest": latest, "talk": talk}
+}
+
+func timeAt(k *reckoner) *problem {
+	a, b := k.two()
+	at := k.time(0, 24)
+	return &problem{slots: slotsOf([]string{"time", k.said(at), "city", a.city, "city2", b.city}),
+		answer: timeAnswer(k.turn(at, a, b))}
+}
+
+func timeTwo(k *reckoner) *problem {
+	a, b := k.two()
+	_, c := k.two()
+	if c.group != a.group || c.city == b.city || c.zone == a.zone {
+		return nil
+	}
+	at := k.time(5, 23)
+	first, second := k.turn(at, a, b), k.turn(at, a, c)
+	return &problem{slots: slotsOf([]string{"time", k.said(at), "city", a.city, "city2", b.city, "name", c.city}),
+		answer: Answer{Form: "times", Order: true, Values: []string{clock(first), clock(second)}}}
+}
+
+// names draws two first names.
+func (k *reckoner) names() (string, string) {
+	x, y := firstWord(inventName(k.r, "person")), firstWord(inventName(k.r, "person"))
+	return x, y
+}
+
+func timeFirst(k *reckoner) *problem {
+	a, b := k.two()
+	at, other := k.time(6, 20), k.time(6, 20)
+	x, y := k.names()
+	there := k.turn(at, a, b)
+	if x == y || there == other || there < 0 || there >= 1440 { // else the day is another one
+		return nil
+	}
+	first := map[bool]string{true: x, false: y}[there < other]
+	k.note("%s is earlier, so %s", clock(min(there, other)), first)
+	return &problem{slots: slotsOf([]string{"x", x, "y", y, "time", clock(at), "name", clock(other), "city", a.city,
+		"city2", b.city}), answer: Answer{Form: "text", Values: []string{first}}}
+}
+
+func arrival(k *reckoner) *problem {
+	a, b := k.two()
+	at, long := k.time(0, 24), 5*(9+k.r.IntN(130))
+	there := k.turn(at, a, b)
+	k.note("%s and %s is %s", clock(there), span(long), clock(there+long))
+	return &problem{slots: slotsOf([]string{"time", k.said(at), "city", a.city, "city2", b.city, "v", span(long)}),
+		answer: timeAnswer(there + long)}
+}
+
+func flight(k *reckoner) *problem {
+	a, b := k.two()
+	at, long := k.time(0, 24), 5*(15+k.r.IntN(120))
+	end := at + long + b.ahead - a.ahead
+	there := k.turn(at, a, b)
+	k.note("from %s to %s it is %d:%02d", clock(there), clock(end), long/60, long%60)
+	return &problem{slots: slotsOf([]string{"time", clock(at), "city", a.city, "city2", b.city, "name", clock(end)}),
+		answer: Answer{Form: "span", Values: []string{fmt.Sprintf("%d:%02d", long/60, long%60)}}}
+}
+
+func ahead(k *reckoner) *problem {
+	a, b := k.two()
+	if a.ahead > b.ahead {
+		a, b = b, a
+	}
+	n := float64(b.ahead-a.ahead) / 60
+	if n > 13 {
+		return nil
+	}
+	k.note("from 12:00 to %s it is %s hours", clock(k.turn(720, a, b)), trimFloat(n))
+	return &problem{slots: slotsOf([]string{"city", a.city, "city2", b.city}),
+		answer: Answer{Form: "number", Values: []string{trimFloat(n)}}}
+}
+
+func isOpen(k *reckoner) *problem {
+	a, b := k.two()
+	at, from := k.time(6, 20), 30*(12+k.r.IntN(10))
+	there := k.turn(at, a, b)
+	if there < 0 || there >= 20*60 || there == from { // people close, too
+		return nil
+	}
+	answer := map[bool]string{true: "Yes", false: "No"}[there > from]
+	k.note("%s is %s %s", clock(there), map[bool]string{true: "after", false: "before"}[there > from], clock(from))
+	return &problem{slots: slotsOf([]string{"time", k.said(at), "city", a.city, "city2", b.city, "name", clock(from)}),
+		answer: Answer{Form: "yes_no", Values: []string{answer}}}
+}
+
+func latest(k *reckoner) *problem {
+	a, b := k.two()
+	x, _ := k.names()
+	at, before := k.time(7, 24), 5*(2+k.r.IntN(22))
+	k.note("%s before %s is %s", span(before), clock(at), clock(at-before))
+	return &problem{
+		slots:  slotsOf([]string{"x", x, "time", clock(at), "city2", b.city, "city", a.city, "v", span(before)}),
+		answer: timeAnswer(k.turn(at-before, b, a)),
+	}
+}
+
+func talk(k *reckoner) *problem {
+	a, b := k.two()
+	at, long := k.time(0, 24), 5*(2+k.r.IntN(22))
+	rate := float64(2+k.r.IntN(60)) / 20
+	there := k.turn(at, a, b)
+	end := there + long
+	k.note("from %s to %s it is %d minutes", clock(there), clock(end), long)
+	return k.number(k.do(Times, val(float64(long)), val(rate)), "a", price(rate), "time", clock(at), "city", a.city,
+		"city2", b.city, "name", clock(end))
+}
+
+// Reckons are the kinds of reckonings for which there are operations: those of numbers and those of times.
+func Reckons(can func(op string) bool) (kinds []string) {
+	numbers := can(Plus) && can(Minus) && can(Times) && can(Over)
+	if numbers {
+		for kind := range sumKinds() {
+			switch {
+			case slices.Contains([]string{"groups", "rest", "loop", "divides"}, kind) && !can(Rest):
+			case slices.Contains([]string{"root", "diagonal"}, kind) && !can(Root):
+			default:
+				kinds = append(kinds, kind)
+			}
+		}
+		kinds = append(kinds, "sum_ask")
+	}
+	if can(Zone) {
+		for kind := range clockKinds() {
+			if kind != "talk" || numbers {
+				kinds = append(kinds, kind, kind) // they are fewer, and as many ask for them
+			}
+		}
+		kinds = append(kinds, "clock_ask")
+	}
+	if len(kinds) > 0 {
+		kinds = append(kinds, "clock_cannot")
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// Reckon draws a reckoning of a kind; nil where the draw comes to nothing.
+func Reckon(r *rand.Rand, kind string) *Reckoning {
+	for range tries {
+		k := &reckoner{r: r}
+		var p *problem
+		switch {
+		case sumKinds()[kind] != nil:
+			p = sumKinds()[kind](k)
+		case clockKinds()[kind] != nil:
+			p = clockKinds()[kind](k)
+		default:
+			p = k.refused(kind)
+		}
+		if p == nil {
+			continue
+		}
+		if p.round != "" {
+			p.slots["round"] = p.round
+		}
+		q := &Program{Kind: kind, pattern: kind, slots: p.slots, Answer: p.answer, working: strings.Join(k.notes, "\n")}
+		return &Reckoning{Program: q, Steps: k.steps}
+	}
+	return nil
+}
+
+// refused is what no tool of a clock or a calculator does, and what lacks a place or a number that only the person
+// knows.
+func (k *reckoner) refused(kind string) *problem {
+	at := k.time(5, 23)
+	switch kind {
+	case "clock_ask":
+		return &problem{slots: slotsOf([]string{"time", k.said(at)}), answer: Answer{Form: "question",
+			Values: []string{"Which two places do you mean?"}}}
+	case "sum_ask":
+		return &problem{slots: slotsOf([]string{"a", price(k.money(20, 900))}), answer: Answer{Form: "question",
+			Values: []string{"Which numbers should I use for that?"}}}
+	}
+	x, _ := k.names()
+	_, b := k.two()
+	verb := pick(k.r, []string{
+		"wake me at " + k.said(at), "remind me of the call with " + x + " at " + k.said(at),
+		"book a table for " + k.said(at) + " in " + b.city, "start a timer for " + span(5*(1+k.r.IntN(20))),
+		"tell " + x + " that we meet at " + k.said(at), "pay " + price(k.money(10, 200)) + " to " + x,
+		"save " + price(k.money(10, 200)) + " as my budget", "put " + k.said(at) + " in " + b.city + " in my calendar",
+		"look up the price of a flight to " + b.city, "print the bill of " + price(k.money(10, 200)),
+		"set the clock in the hall to " + k.said(at), "check the weather in " + b.city + " at " + k.said(at),
+	})
+	return &problem{slots: slotsOf([]string{"verb", verb}), answer: Answer{Form: "cannot", Values: []string{
+		"I can't do that: my tools only calculate and tell times."}}}
+}
+
+// twelve matches a time of day in 24 or in 12 hours.
+func twelve(value string) string {
+	var h, m int
+	_, _ = fmt.Sscanf(value, "%d:%d", &h, &m) // made by clock
+	half := map[bool]string{true: "a", false: "p"}[h < 12]
+	minutes := fmt.Sprintf(":%02d", m)
+	if m == 0 {
+		minutes = "(?::00)?"
+	}
+	other := fmt.Sprintf(`0?%d%s ?%s\.?m\b\.?`, (h+11)%12+1, minutes, half)
+	if h == 12 && m == 0 {
+		other += "|noon"
+	}
+	if h == 0 && m == 0 {
+		other += "|midnight"
+	}
+	return fmt.Sprintf(`(?:\b0?%d:%02d\b|\b%s)`, h, m, other)
+}
+
+// timeCheck wants a time of day and no other one.
+func timeCheck(values []string) string {
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, twelve(v))
+	}
+	return `(?is)\A[^:]*?` + strings.Join(parts, `[^:\d]*?`) + `[^:]*\z`
+}
+
+// spanCheck wants a length of time, as 5:30, 5 h 30 or 5 hours and 30 minutes.
+func spanCheck(value string) string {
+	h, m, _ := strings.Cut(value, ":")
+	minutes := strings.TrimPrefix(m, "0")
+	text := `\b` + h + `:` + m + `\b|\b` + h + ` ?h(?:ours?|rs?)?\.?,? ?(?:and )?0?` + minutes +
+		`(?: ?m(?:in(?:utes?)?)?)?\b`
+	if m == "00" {
+		text = `\b` + h + `(?::00\b| ?h(?:ours?|rs?)?\b)`
+	}
+	if h == "0" {
+		text += `|\b` + minutes + ` ?min`
+	}
+	return `(?i)` + text
+}

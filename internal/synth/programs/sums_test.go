@@ -1,0 +1,146 @@
+package programs
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // no zones of the machine
+)
+
+func canAll(string) bool { return true }
+
+// Each kind is drawn; a number is what the last step comes to, each step takes numbers that the request or an earlier
+// step says, and the answer passes its own check, where others fail it.
+func TestReckonings(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, kind := range Reckons(canAll) {
+		for range 40 {
+			p := Reckon(r, kind)
+			if p == nil {
+				t.Errorf("no %s is drawn", kind)
+				break
+			}
+			for i, s := range p.Steps {
+				if again := s.computed(p.Steps); s.Do != Zone && math.Abs(again-s.Result) > 1e-9 || s.A.Of > i ||
+					s.B.Of > i {
+					t.Errorf("%s: step %d comes to %v, not %v", kind, i, again, s.Result)
+				}
+			}
+			if n := len(p.Steps); p.Answer.Form == "number" && kind != "ahead" {
+				want, _ := strconv.ParseFloat(p.Answer.Values[0], 64)
+				if got := p.Steps[n-1].Result; math.Abs(got-want) > 0.051 ||
+					p.slots["round"] == "" && math.Abs(got-want) > 1e-6 {
+					t.Errorf("%s: the last step comes to %v, the answer is %v", kind, got, want)
+				}
+			}
+			for _, split := range splits() {
+				w := p.Word(r, split)
+				if strings.ContainsAny(w.Task, "{}") {
+					t.Errorf("%s: %q", kind, w.Task)
+				}
+				for _, c := range w.Checks {
+					if why := c.AnswerUnmet(w.Answer); why != "" {
+						t.Errorf("%s: %q fails its own check: %s", kind, w.Answer, why)
+					}
+					if c.Answer("There is nothing to say here 987654.") {
+						t.Errorf("%s: anything passes the check of %q", kind, w.Answer)
+					}
+				}
+			}
+		}
+	}
+}
+
+// computed is what a step comes to.
+func (s ReckonStep) computed(steps []ReckonStep) float64 {
+	value := func(t Term) float64 {
+		if t.Of > 0 {
+			return steps[t.Of-1].Result
+		}
+		return t.Value
+	}
+	a, b := value(s.A), value(s.B)
+	switch s.Do {
+	case Plus:
+		return a + b
+	case Minus:
+		return a - b
+	case Times:
+		return a * b
+	case Over:
+		return a / b
+	case Rest:
+		return math.Mod(a, b)
+	}
+	return math.Sqrt(a)
+}
+
+// The clocks of all places are as far ahead as the zones say, in January; those without a group in July, too.
+func TestPlacesAreInTheirZones(t *testing.T) {
+	for _, p := range places() {
+		zone, err := time.LoadLocation(p.zone)
+		if err != nil {
+			t.Errorf("%s: %v", p.city, err)
+			continue
+		}
+		for _, month := range []time.Month{time.January, time.July} {
+			if _, seconds := time.Date(2026, month, 15, 12, 0, 0, 0, zone).Zone(); seconds/60 != p.ahead &&
+				(month == time.January || p.group == "") {
+				t.Errorf("%s is %d minutes ahead in %s, not %d", p.city, seconds/60, month, p.ahead)
+			}
+		}
+	}
+}
+
+// A time may be said in 24 or in 12 hours, and no other time beside it.
+func TestTimesAsPeopleWriteThem(t *testing.T) {
+	for _, x := range []struct {
+		want, said string
+		holds      bool
+	}{
+		{"18:00", "18:00", true}, {"18:00", "It is 6 pm there.", true}, {"18:00", "6:00 p.m.", true},
+		{"18:00", "It's 18:00 in Oslo, not 17:00.", false}, {"18:00", "6 am", false}, {"05:50", "5:50 am", true},
+		{"05:50", "05:05", false}, {"00:00", "midnight", true}, {"12:00", "At noon.", true}, {"08:05", "18:05", false},
+	} {
+		c := Answer{Form: "time", Values: []string{x.want}}.check("", "")
+		if why := c.AnswerUnmet(x.said); (why == "") != x.holds {
+			t.Errorf("%q for %s: %q", x.said, x.want, why)
+		}
+	}
+	for _, x := range []struct {
+		want, said string
+		holds      bool
+	}{
+		{"5:30", "5:30", true}, {"5:30", "5 hours and 30 minutes", true}, {"5:30", "5h30", true},
+		{"5:30", "15:30", false}, {"5:00", "5 hours", true}, {"0:45", "45 minutes", true}, {"0:45", "1:45", false},
+		{"7:05", "7 h 5 min", true},
+	} {
+		c := Answer{Form: "span", Values: []string{x.want}}.check("", "")
+		if why := c.AnswerUnmet(x.said); (why == "") != x.holds {
+			t.Errorf("%q for %s: %q", x.said, x.want, why)
+		}
+	}
+}
+
+// What the tools cannot compute is not asked for.
+func TestReckonsAsFarAsToolsDo(t *testing.T) {
+	only := func(ops ...string) func(string) bool {
+		return func(op string) bool { return strings.Contains(strings.Join(ops, "|"), op) }
+	}
+	has := func(list []string, kind string) bool {
+		return strings.Contains("|"+strings.Join(list, "|")+"|", "|"+kind+"|")
+	}
+	if got := Reckons(only(Zone)); !has(got, "time_at") || has(got, "talk") || has(got, "mean") {
+		t.Errorf("with zones alone: %v", got)
+	}
+	if got := Reckons(only(Plus, Minus, Times, Over)); !has(got, "mean") || has(got, "rest") || has(got, "root") ||
+		has(got, "time_at") {
+		t.Errorf("with four operations: %v", got)
+	}
+	if got := Reckons(only("nothing")); len(got) > 0 {
+		t.Errorf("with none: %v", got)
+	}
+}
