@@ -2,6 +2,7 @@ package programs
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -93,7 +94,7 @@ func (d *drawer) most() *Program {
 	label = strings.TrimPrefix(sql[:strings.Index(sql, " FROM ")], "SELECT ")
 	sql = fmt.Sprintf("SELECT %s, COUNT(*) AS n%s GROUP BY %s ORDER BY n DESC LIMIT 1",
 		label, sql[strings.Index(sql, " FROM "):], label)
-	return &Program{
+	p := &Program{
 		pattern: "most",
 		slots:   slots,
 		Answer:  Answer{Form: "text", Values: []string{best}},
@@ -101,4 +102,12 @@ func (d *drawer) most() *Program {
 		Tables:  q.tables(),
 		Result:  []string{best, Show(int64(counts[best]))},
 	}
+	if d.w.Listed {
+		var lines []string
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			lines = append(lines, name+": "+Show(int64(counts[name])))
+		}
+		p.Work(lines...)
+	}
+	return p
 }

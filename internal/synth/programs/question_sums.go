@@ -45,7 +45,7 @@ func (d *drawer) mostOf() *Program {
 	label := strings.TrimPrefix(sql[:at], "SELECT ")
 	slots := d.about(t)
 	slots["others"], slots["attr"] = from.Many, from.Columns[i].caption()
-	return &Program{
+	p := &Program{
 		pattern: "most_of",
 		slots:   slots,
 		Answer:  Answer{Form: "text", Values: order[:1]},
@@ -54,4 +54,12 @@ func (d *drawer) mostOf() *Program {
 		Tables: q.tables(),
 		Result: []string{order[0], trimFloat(sums[order[0]])},
 	}
+	if d.w.Listed {
+		var lines []string
+		for _, name := range order {
+			lines = append(lines, name+": "+trimFloat(sums[name]))
+		}
+		p.Work(lines...)
+	}
+	return p
 }

@@ -477,6 +477,7 @@ func (d *drawer) report() *Program {
 		Answer:  Answer{Form: "lines", Values: lines, Order: true},
 		Steps:   []Step{{SQL: sql[:from] + ", " + column + sql[from:]}},
 		Tables:  q.tables(),
+		query:   &q,
 	}
 }
 
@@ -494,7 +495,8 @@ func (d *drawer) compare() *Program {
 	if t.rowLabel(a) == t.rowLabel(b) || a[i] == nil || b[i] == nil || equal(a[i], b[i]) {
 		return nil
 	}
-	q := Query{Table: t, Column: t.Label, Of: -1, Order: i, Desc: true, Limit: 1}
+	q := Query{Table: t, Where: []Cond{{t.Label, -1, Among, []any{t.value(a, t.Label, -1), t.value(b, t.Label, -1)}}},
+		Column: t.Label, Of: -1, Order: i, Desc: true, Limit: 1}
 	more := a
 	if less(a[i], b[i]) {
 		more = b

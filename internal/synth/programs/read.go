@@ -465,12 +465,26 @@ func (t *Table) reference(i int, tables []*Table) *Table {
 		}
 		fits = append(fits, o)
 	}
+	if !coded && t.Columns[i].Kind == Text {
+		if called := t.calledBy(i, fits); len(called) == 1 {
+			return called[0]
+		}
+	}
 	// Table 3 is no row 3 of another table.
 	if coded && len(fits) == 1 && len(t.distinct(i)) > 2 &&
 		(t.Columns[i].Kind == Text || endsIn(strings.ToLower(t.Columns[i].Name), "id", "by")) {
 		return fits[0]
 	}
 	return nil
+}
+
+// calledBy are the tables whose things a column calls by their whole names: persons, mostly.
+func (t *Table) calledBy(i int, fits []*Table) []*Table {
+	return slices.DeleteFunc(slices.Clone(fits), func(o *Table) bool {
+		return o.Key != o.Label || len(t.distinct(i)) < 3 || slices.ContainsFunc(t.Rows, func(row []any) bool {
+			return row[i] != nil && !strings.Contains(Show(row[i]), " ")
+		})
+	})
 }
 
 // marks are the words that stand behind what a column of keys names.

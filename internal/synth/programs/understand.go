@@ -112,7 +112,8 @@ func isCode(words []string, name string) bool {
 		strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID")) ||
 		last == "by" && len(words) > 1 || slices.Contains([]string{"no", "nr", "num", "number", "code", "phone",
 		"telephone", "mobile", "fax", "zip", "postcode", "room", "isbn", "plate", "box", "shelf", "locker", "table",
-		"gate", "platform", "barcode", "ean", "sku", "serial", "symbol", "slug"}, last)
+		"gate", "platform",
+		"week", "page", "seat", "lane", "track", "barcode", "ean", "sku", "serial", "symbol", "slug"}, last)
 }
 
 // flag gives a column of yes and no its two phrases. A verb in front is a verb: "works_saturdays".
@@ -216,6 +217,9 @@ func (c *Column) addNumberPhrases(words []string) {
 	said := slices.Clone(words)
 	for len(said) > 1 && slices.Contains(units, said[len(said)-1]) && said[len(said)-2] != "per" {
 		c.Cents = c.Cents || said[len(said)-1] == "cents"
+		said = said[:len(said)-1]
+	}
+	if len(said) > 1 && said[len(said)-1] == "in" { // aperture in mm
 		said = said[:len(said)-1]
 	}
 	if last := said[len(said)-1]; slices.Contains([]string{"hourly", "daily", "weekly", "monthly"}, last) {

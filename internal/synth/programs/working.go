@@ -70,7 +70,9 @@ func (d *drawer) those(t *Table, where []Cond) Query {
 // Working goes through the rows. Where one is named, the others are not looked at.
 func (q Query) Working() string {
 	t, found := q.Table, q.Table.rows(q.Where)
-	named := slices.ContainsFunc(q.Where, func(c Cond) bool { return c.Column == t.Label && c.Op == Is })
+	named := slices.ContainsFunc(q.Where, func(c Cond) bool {
+		return c.Column == t.Label && c.Of < 0 && slices.Contains([]Op{Is, Has, Among}, c.Op)
+	})
 	rows, tells := found, false
 	if len(q.Where) > 0 && !named && len(t.Rows) <= mostGone {
 		rows, tells = t.Rows, true
