@@ -50,6 +50,23 @@ func (d *drawer) setPair() *programs.Program {
 	return act(programs.Set, pattern, s)
 }
 
+// setThing changes a property of a thing that has a file of its own.
+func (d *drawer) setThing() *programs.Program {
+	doc, s := d.thing()
+	if doc == nil {
+		return nil
+	}
+	p := pick(d.r, doc.Pairs)
+	v := d.valueFor(p)
+	if v == "" || v == p.Value {
+		return nil
+	}
+	s["attr"], s["v"] = p.Key, v
+	d.seek(doc, s["x"])
+	d.setLine(doc, p, v)
+	return act(programs.Set, "set", s)
+}
+
 // setIf changes what a file notes where that is what the request says, and leaves it where it is not.
 func (d *drawer) setIf() *programs.Program {
 	doc := d.one((*Doc).hasPairs)
@@ -129,6 +146,16 @@ func (d *drawer) writeFound() *programs.Program {
 	return act(programs.SetAll, "items_write", s)
 }
 
+// brief are the entries of a list that people name: no sentences.
+func (d *Doc) brief() []Item {
+	return slices.DeleteFunc(slices.Clone(d.Items), func(item Item) bool {
+		return len(item.Text) > 45 || strings.HasSuffix(item.Text, ".")
+	})
+}
+
+// hasBrief reports whether a file has entries that people name.
+func (d *Doc) hasBrief() bool { return len(d.brief()) > 0 }
+
 // hasEntries reports whether a file has a list whose lines have nothing but its entries.
 func (d *Doc) hasEntries() bool { return d.hasItems() && !d.Items[0].row }
 
@@ -150,8 +177,9 @@ var itemNumber = regexp.MustCompile(`^\s*\d+[.)] `)
 func (d *drawer) fresh(doc *Doc) string {
 	text := pick(d.r, newItems())
 	for range 6 {
-		if o := d.one((*Doc).hasItems); o != doc && o != nil && d.r.IntN(3) == 0 {
-			text = pick(d.r, o.Items).Text
+		if o := d.one((*Doc).hasBrief); o != doc && o != nil && !o.Items[0].row && d.r.IntN(3) == 0 &&
+			(o.Items[0].Box == 0) == (len(doc.Items) == 0 || doc.Items[0].Box == 0) {
+			text = pick(d.r, o.brief()).Text
 		}
 		if !strings.Contains(strings.ToLower(doc.Text), strings.ToLower(text)) && len(text) < 40 {
 			return text
@@ -210,11 +238,11 @@ func (d *drawer) addUnless() *programs.Program {
 }
 
 func (d *drawer) removeItem() *programs.Program {
-	doc := d.one((*Doc).hasItems)
+	doc := d.one((*Doc).hasBrief)
 	if doc == nil {
 		return nil
 	}
-	item := pick(d.r, doc.Items)
+	item := pick(d.r, doc.brief())
 	if itemNumber.MatchString(doc.lines()[item.line]) {
 		return nil
 	}
@@ -226,11 +254,11 @@ func (d *drawer) removeItem() *programs.Program {
 
 // tick ticks an entry off, or takes the tick away.
 func (d *drawer) tick() *programs.Program {
-	doc := d.one(func(doc *Doc) bool { return doc.hasItems() && doc.Items[0].Box != 0 })
+	doc := d.one(func(doc *Doc) bool { return doc.hasBrief() && doc.brief()[0].Box != 0 })
 	if doc == nil {
 		return nil
 	}
-	item, pattern := pick(d.r, doc.Items), "item_tick"
+	item, pattern := pick(d.r, doc.brief()), "item_tick"
 	line := strings.Replace(doc.lines()[item.line], "[ ]", "[x]", 1)
 	switch item.Box {
 	case 0:
@@ -245,11 +273,11 @@ func (d *drawer) tick() *programs.Program {
 }
 
 func (d *drawer) replaceItem() *programs.Program {
-	doc := d.one((*Doc).hasEntries)
+	doc := d.one(func(doc *Doc) bool { return doc.hasEntries() && doc.hasBrief() })
 	if doc == nil {
 		return nil
 	}
-	item, text := pick(d.r, doc.Items), d.fresh(doc)
+	item, text := pick(d.r, doc.brief()), d.fresh(doc)
 	if text == "" || strings.Count(doc.lines()[item.line], item.Text) != 1 {
 		return nil
 	}
@@ -262,11 +290,11 @@ func (d *drawer) replaceItem() *programs.Program {
 
 // swapItems has two entries of a list change places.
 func (d *drawer) swapItems() *programs.Program {
-	doc := d.one((*Doc).hasItems)
+	doc := d.one((*Doc).hasBrief)
 	if doc == nil {
 		return nil
 	}
-	a, b := pick(d.r, doc.Items), pick(d.r, doc.Items)
+	a, b := pick(d.r, doc.brief()), pick(d.r, doc.brief())
 	was := doc.lines()
 	if a.line == b.line || a.Head != b.Head || strings.Count(was[a.line], a.Text) != 1 ||
 		strings.Count(was[b.line], b.Text) != 1 || strings.Count(doc.Text, a.Text) != 1 ||
@@ -300,11 +328,12 @@ func (d *drawer) setAmount() *programs.Program {
 
 // moveItem takes an entry from one list to another.
 func (d *drawer) moveItem() *programs.Program {
-	from, to := d.one((*Doc).hasEntries), d.one(func(doc *Doc) bool { return doc.hasEntries() && len(doc.heads()) < 2 })
+	from := d.one(func(doc *Doc) bool { return doc.hasEntries() && doc.hasBrief() })
+	to := d.one(func(doc *Doc) bool { return doc.hasEntries() && len(doc.heads()) < 2 })
 	if from == nil || to == nil || from == to {
 		return nil
 	}
-	item, last := pick(d.r, from.Items), to.Items[len(to.Items)-1]
+	item, last := pick(d.r, from.brief()), to.Items[len(to.Items)-1]
 	line, ok := to.entry(last, item.Text)
 	if !ok || itemNumber.MatchString(from.lines()[item.line]) ||
 		strings.Contains(strings.ToLower(to.Text), strings.ToLower(item.Text)) {
@@ -350,10 +379,17 @@ func (d *drawer) replaceWord() *programs.Program {
 // replacement draws a word of a file that is no part of another one there, and another word.
 func (d *drawer) replacement(doc *Doc) (old, v string) {
 	old, v = d.word(doc), pick(d.r, otherWords())
-	if old == "" || !doc.standsAlone(old) || strings.Contains(doc.Text, v) {
+	if old == "" || !doc.standsAlone(old) || doc.begins(old) || strings.Contains(doc.Text, v) {
 		return "", ""
 	}
 	return old, v
+}
+
+// begins reports whether a word is the first of a line, as what a line notes is, or "Dear".
+func (d *Doc) begins(word string) bool {
+	return slices.ContainsFunc(d.lines(), func(line string) bool {
+		return strings.HasPrefix(strings.TrimLeft(line, " #*-|\""), word)
+	})
 }
 
 // standsAlone reports whether a word is no part of another one, and always has the same letters.
@@ -385,7 +421,7 @@ func (d *drawer) replaceEvery() *programs.Program {
 	v := pick(d.r, otherWords())
 	if len(found) == 0 || len(found) > 3 ||
 		slices.ContainsFunc(all, func(doc *Doc) bool { return strings.Contains(doc.Text, v) }) ||
-		slices.ContainsFunc(found, func(doc *Doc) bool { return !doc.standsAlone(old) }) {
+		slices.ContainsFunc(found, func(doc *Doc) bool { return !doc.standsAlone(old) || doc.begins(old) }) {
 		return nil
 	}
 	d.around(dir)

@@ -15,13 +15,14 @@ import (
 
 // Doc is a text file as people see it.
 type Doc struct {
-	Path  string
-	Text  string
-	Table *programs.Table // of a file that lists things with their properties; nil: it lists none
-	Pairs []Pair          // what it notes as "KEY: VALUE", no key twice
-	Items []Item          // entries of its lists
-	rows  []int           // the line of each row of Table; nil: rows are not lines
-	mark  string          // between the cells of a row; "": rows are objects of JSON
+	Path   string
+	Text   string
+	Table  *programs.Table // of a file that lists things with their properties; nil: it lists none
+	Pairs  []Pair          // what it notes as "KEY: VALUE", no key twice
+	Items  []Item          // entries of its lists
+	rows   []int           // the line of each row of Table; nil: rows are not lines
+	mark   string          // between the cells of a row; "": rows are objects of JSON, or starts says where cells begin
+	starts []int           // where in a line each column of Table begins, in letters, and at last the next one or -1
 }
 
 // Pair is a property that a file notes.
@@ -78,7 +79,9 @@ func Read(file, text string) *Doc {
 	default:
 		d.readPairs(pairLine)
 		d.readItems()
-		d.readBars()
+		if d.readBars(); d.Table == nil && len(d.Pairs) == 0 {
+			d.readGaps()
+		}
 	}
 	return d
 }
@@ -121,18 +124,28 @@ func (d *Doc) readTable(lines []string, at int, mark string) {
 	}
 }
 
-// takeTable makes a table of records, if they are one. A thing is named by its column's noun where the file's name has
-// none.
+// takeTable makes a table of records, if they are one. Its things are called by the file's name, where that has a noun
+// for them, and never by a column: people ask for the entries of a rota, not for its froms. What is numbered has the
+// noun of its number: week 23.
 func (d *Doc) takeTable(records []programs.Record) bool {
+	for _, r := range records {
+		for i, v := range r.Values {
+			if text, ok := v.(string); ok && isNone(text) {
+				r.Values[i] = nil
+			}
+		}
+	}
 	t := programs.TableOf(d.things(), records)
 	if t == nil || len(t.Rows) < 3 {
 		return false
 	}
-	if t.Name == "entries" && t.Label >= 0 {
-		label := programs.Words(t.Columns[t.Label].Name)
-		if !slices.Contains([]string{"name", "title", "label", "subject", "what", "who"}, label) {
-			t.One, t.Many = programs.Nouns(label)
+	if t.Label >= 0 && isRelation(t.Columns[t.Label].Name) {
+		if t.Label = t.Key; t.Key >= 0 && isRelation(t.Columns[t.Key].Name) {
+			t.Key, t.Label = -1, -1
 		}
+	}
+	if t.Name == "entries" && t.Label >= 0 && t.Columns[t.Label].Kind == programs.Number {
+		t.One, t.Many = programs.Nouns(t.Columns[t.Label].Name)
 	}
 	if t.Key < 0 && t.Label >= 0 && len(t.Columns[t.Label].Parts) == 0 { // by which other files name its things
 		t.Key = t.Label
@@ -140,6 +153,19 @@ func (d *Doc) takeTable(records []programs.Record) bool {
 	t.Name = d.stem()
 	d.Table = t
 	return true
+}
+
+// isNone reports whether a cell says that nothing stands in it.
+func isNone(text string) bool {
+	return slices.Contains([]string{"-", "–", "—", "n/a", "?"}, text) ||
+		strings.HasPrefix(text, "(no ") && strings.HasSuffix(text, ")")
+}
+
+// isRelation reports whether a column says how a thing stands to others, and so names none.
+func isRelation(column string) bool {
+	words := strings.Fields(programs.Words(column))
+	return len(words) > 0 && slices.Contains(strings.Fields(
+		"from to by in at of until since via how when where note notes comment remark remarks"), words[len(words)-1])
 }
 
 var ruler = regexp.MustCompile(`^\s*\|?(?:\s*:?-{2,}:?\s*\|?)+$`)
@@ -182,6 +208,9 @@ func (d *Doc) readObjects() {
 // withCell is a line of the table with another value in a column; ok is false where the one that is known does not
 // stand there.
 func (d *Doc) withCell(line string, column int, old, v any) (now string, ok bool) {
+	if d.starts != nil {
+		return d.withGapCell(line, column, old, v)
+	}
 	if d.mark == "" {
 		member := regexp.MustCompile(`("` + regexp.QuoteMeta(d.Table.Columns[column].Name) + `": *)("[^"]*"|[^,}\s]+)`)
 		at := member.FindStringSubmatchIndex(line)
@@ -199,7 +228,7 @@ func (d *Doc) withCell(line string, column int, old, v any) (now string, ok bool
 	if d.mark == "|" {
 		at++ // before the first bar stands nothing
 	}
-	if at >= len(cells) || !programs.Equal(programs.Cell(strings.TrimSpace(cells[at])), old) ||
+	if at >= len(cells) || !programs.Equal(plainCell(strings.TrimSpace(cells[at])), old) ||
 		strings.Contains(programs.Show(v), d.mark) {
 		return "", false
 	}
@@ -213,6 +242,14 @@ func (d *Doc) withCell(line string, column int, old, v any) (now string, ok bool
 		cells[at] = is
 	}
 	return strings.Join(cells, d.mark), true
+}
+
+// plainCell is what a cell says; nil for nothing.
+func plainCell(text string) any {
+	if isNone(text) {
+		return nil
+	}
+	return programs.Cell(text)
 }
 
 // objectCell is the value of a member as records have it.
@@ -238,6 +275,8 @@ func numberAs(was string, v any) string {
 // newRow is the line of a row with these cells; ok is false where rows are objects.
 func (d *Doc) newRow(cells []string) (line string, ok bool) {
 	switch {
+	case d.starts != nil:
+		return d.newGapRow(cells)
 	case d.mark == "" || slices.ContainsFunc(cells, func(c string) bool { return strings.Contains(c, d.mark) }):
 		return "", false
 	case d.mark == "|":
@@ -254,13 +293,16 @@ func (d *Doc) readPairs(form *regexp.Regexp) {
 			continue
 		}
 		key, value := programs.Words(m[1]), strings.Trim(m[2], `"`)
-		if value == "" || len(value) > 60 || strings.ContainsAny(value, "{}[]|>`") || strings.Count(line, m[2]) != 1 {
+		if value == "" || len(value) > 60 || strings.ContainsAny(value, "{}[]|>`") ||
+			strings.HasSuffix(value, ".") || strings.Count(line, m[2]) != 1 {
 			continue
 		}
 		count[key]++
 		d.Pairs = append(d.Pairs, Pair{key, value, i})
 	}
-	d.Pairs = slices.DeleteFunc(d.Pairs, func(p Pair) bool { return count[p.Key] > 1 })
+	d.Pairs = slices.DeleteFunc(d.Pairs, func(p Pair) bool { // nobody asks for the founded
+		return count[p.Key] > 1 || strings.HasSuffix(p.Key, "ed") && !strings.Contains(p.Key, " ")
+	})
 }
 
 // readItems reads the entries of lists: behind bullets, or each line of a file that has nothing but short lines.

@@ -134,8 +134,7 @@ func (d *drawer) moveSome() *programs.Program {
 			return nil
 		}
 		d.ops, d.seen = nil, map[string]bool{}
-		d.around(at)
-		d.readAll(all)
+		d.mentioning(at, word, all)
 		docs, s["folder"], s["word"], pattern = found, d.folderName(at), word, "files_move_mention"
 	default:
 		if from == "." {

@@ -129,6 +129,9 @@ func (d *drawer) spoken(doc *Doc) string {
 		}
 	}
 	one, many := d.nounAbove(doc)
+	if title := doc.title(); one != "" && fullName.MatchString(title) && strings.ToUpper(title[:1]) == title[:1] {
+		return pick(d.r, []string{title + "'s file", "the file of " + title, "the file on " + title})
+	}
 	switch {
 	case hasDigit.MatchString(stem) && (one == "" || len(stem) < 3):
 		return ""
@@ -143,6 +146,8 @@ func (d *drawer) spoken(doc *Doc) string {
 		return "the " + stem + " " + one
 	case len(doc.Items) > 0 && !strings.Contains(stem, "list"):
 		return pick(d.r, []string{"the ", "my ", "our "}) + stem + pick(d.r, []string{" list", " list", " file"})
+	case strings.HasSuffix(stem, " list"):
+		return "the " + stem
 	case doc.Table != nil:
 		return "the " + stem + pick(d.r, []string{" file", " table", " list", " file"})
 	}
@@ -154,13 +159,29 @@ func (d *drawer) spoken(doc *Doc) string {
 func (d *drawer) nounAbove(doc *Doc) (one, many string) {
 	for at := path.Dir(doc.Path); at != "."; at = path.Dir(at) {
 		name := programs.Words(path.Base(at))
-		if o, m := programs.Nouns(name); m == name && o != m && !strings.Contains(programs.Words(doc.stem()), o) {
+		if o, m := programs.Nouns(name); m == name && o != m && !strings.Contains(programs.Words(doc.stem()), o) &&
+			!slices.Contains(vagueNouns(), o) && d.alike(doc) >= leastOfGroup {
 			if one, many = o, m; d.r.IntN(2) == 0 {
 				return one, many
 			}
 		}
 	}
 	return one, many
+}
+
+// vagueNouns are singulars of what folders are called that say nothing of a file in them.
+func vagueNouns() []string {
+	return strings.Fields("main extra other thing doc document file paper misc setting log note letter list archive")
+}
+
+// alike is how many files of its folder have the ending of a file.
+func (d *drawer) alike(doc *Doc) (n int) {
+	for _, o := range d.f.in(path.Dir(doc.Path)) {
+		if path.Ext(o.Path) == path.Ext(doc.Path) {
+			n++
+		}
+	}
+	return n
 }
 
 // folderName is how a person calls a folder.

@@ -7,6 +7,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"hone/internal/synth/programs"
 )
@@ -55,6 +58,7 @@ func Invent(r *rand.Rand, index int) *Folder {
 		files[path.Join(pick(r, []string{"", "", "notes", "letters"}),
 			name+pick(r, []string{".md", ".txt"}))] = proseText(r, names)
 	}
+	addKits(r, files, top, names)
 	for file, text := range files {
 		if len(text) > mostText {
 			delete(files, file)
@@ -65,15 +69,19 @@ func Invent(r *rand.Rand, index int) *Folder {
 
 // slug is a name as a file has it.
 func slug(name string) string {
+	plain := strings.NewReplacer("ł", "l", "Ł", "L", "ø", "o", "Ø", "O", "ß", "ss", "ı", "i", "đ", "d", "Đ", "D").
+		Replace(norm.NFD.String(name))
 	return strings.Trim(strings.Map(func(c rune) rune {
 		switch {
+		case unicode.Is(unicode.Mn, c): // an accent that stood on a letter
+			return -1
 		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
 			return c
 		case c == '\'':
 			return -1
 		}
 		return '-'
-	}, strings.ToLower(name)), "-")
+	}, strings.ToLower(plain)), "-")
 }
 
 func rowsText(header []string, rows [][]string) string {

@@ -14,6 +14,8 @@ const (
 	Sizes   = "sizes"    // the same with sizes
 	Show    = "read"     // shows the text of Path
 	ShowAll = "read_all" // shows the texts of Paths
+	Search  = "search"   // shows the lines with Old of all files below Path
+	Size    = "size"     // says how many bytes Path has
 	Edit    = "edit"     // puts New in the place of Old, which stands in Path once
 	Write   = "write"    // gives Path the text New, whether it is there or not
 	MakeDir = "mkdir"    // makes the folder Path
@@ -111,7 +113,7 @@ func (s State) parent(file string) bool {
 
 // look notes an operation that only looks, once.
 func (d *drawer) look(o Op) {
-	key := o.Do + " " + o.Path + " " + strings.Join(o.Paths, " ")
+	key := o.Do + " " + o.Path + " " + o.Old + strings.Join(o.Paths, " ")
 	if !d.seen[key] {
 		d.seen[key] = true
 		d.ops = append(d.ops, o)
@@ -147,65 +149,6 @@ func (d *drawer) everywhere() {
 	}
 }
 
-// read finds a file as a stranger does who knows what the request calls it, and reads it.
-func (d *drawer) read(doc *Doc) {
-	if d.name(doc) != doc.Path { // who is told the path need not look for it
-		d.around(path.Dir(doc.Path))
-	}
-	d.look(Op{Do: Show, Path: doc.Path})
-}
-
-// find reads the file that a request is about, and returns the pattern of its wording. What stands in no other file may
-// be asked for without a word of where it is.
-func (d *drawer) find(doc *Doc, pattern, thing string, s map[string]string) string {
-	if d.r.IntN(5) > 1 || len(thing) < 4 || slices.ContainsFunc(d.f.Docs, func(o *Doc) bool {
-		return o != doc && strings.Contains(strings.ToLower(o.Path+"\n"+o.Text), strings.ToLower(thing))
-	}) {
-		s["file"] = d.name(doc)
-		d.read(doc)
-		return pattern
-	}
-	d.seek(doc, thing)
-	return "found_" + strings.TrimPrefix(strings.TrimPrefix(pattern, "file_"), "item_")
-}
-
-// mostAstray bounds the files that are read in vain.
-const mostAstray = 2
-
-// seek reads a file of which nobody said where it is. At times others are read first, which have not what is looked
-// for; that they have not is why one reads on.
-func (d *drawer) seek(doc *Doc, thing string) {
-	d.everywhere()
-	why := ""
-	for range d.r.IntN(mostAstray + 1) {
-		other := d.one(func(o *Doc) bool {
-			return o != doc && len(o.Text) <= mostText && !o.says(thing) &&
-				!slices.ContainsFunc(d.ops, func(x Op) bool { return x.Path == o.Path })
-		})
-		if other == nil {
-			break
-		}
-		d.ops = append(d.ops, Op{Do: Show, Path: other.Path, Slip: Elsewhere, Why: why})
-		why = "There is nothing about " + thing + " in " + path.Base(other.Path) + "."
-	}
-	d.look(Op{Do: Show, Path: doc.Path, Why: why})
-}
-
-// readAll reads some files, of which the folder has been seen.
-func (d *drawer) readAll(docs []*Doc) {
-	var paths []string
-	for _, doc := range docs {
-		paths = append(paths, doc.Path)
-	}
-	if d.can[ShowAll] && len(paths) > 1 {
-		d.look(Op{Do: ShowAll, Paths: paths})
-		return
-	}
-	for _, file := range paths {
-		d.look(Op{Do: Show, Path: file})
-	}
-}
-
 // change notes an operation that changes something.
 func (d *drawer) change(o Op) { d.ops = append(d.ops, o) }
 
@@ -237,7 +180,7 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 		var edits []Op
 		for i := range was {
 			if was[i] != now[i] {
-				edits = append(edits, Op{Do: Edit, Path: doc.Path, Old: was[i], New: now[i]})
+				edits = append(edits, Op{Do: Edit, Path: doc.Path, Old: was[i], New: now[i], Why: doc.quote(i)})
 			}
 		}
 		after, ok := State{doc.Path: doc.Text}.Apply(edits)
@@ -246,7 +189,7 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 			return
 		}
 	}
-	text := strings.Join(now, "\n")
+	text, why := strings.Join(now, "\n"), ""
 	first := 0
 	for first < min(len(was), len(now)) && was[first] == now[first] {
 		first++
@@ -254,6 +197,12 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 	last := 0
 	for last < min(len(was), len(now))-first && was[len(was)-1-last] == now[len(now)-1-last] {
 		last++
+	}
+	switch {
+	case first < len(was)-last:
+		why = doc.quote(first)
+	case first > 0 && strings.TrimSpace(was[first-1]) != "":
+		why = "The new line comes behind this one of " + doc.quote(first-1)
 	}
 	if from, to := first, len(was)-last; d.can[Edit] && len(was) > 0 {
 		if from == to || len(now)-last == from { // something comes in or goes: the line before says where
@@ -267,7 +216,7 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 			old := strings.Join(was[from:to], "\n")
 			with := strings.Join(now[from:len(now)-(len(was)-to)], "\n")
 			if strings.TrimSpace(old) != "" && strings.Count(doc.Text, old) == 1 {
-				d.change(Op{Do: Edit, Path: doc.Path, Old: old, New: with})
+				d.change(Op{Do: Edit, Path: doc.Path, Old: old, New: with, Why: why})
 				return
 			}
 			if from == 0 {
@@ -276,7 +225,7 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 			from--
 		}
 	}
-	d.change(Op{Do: Write, Path: doc.Path, New: text})
+	d.change(Op{Do: Write, Path: doc.Path, New: text, Why: why})
 }
 
 // lastLine is the number of the last line that has text, -1 where none has.

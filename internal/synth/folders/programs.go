@@ -53,42 +53,45 @@ const Organize = "organize"
 // Shares are how often each kind is drawn, in parts.
 func Shares() map[string]int {
 	return map[string]int{
-		programs.Lookup:  12,
-		programs.Join:    6,
-		programs.Most:    3,
-		programs.Adjust:  3,
-		programs.Correct: 3,
-		programs.Count:   8,
+		programs.Lookup:  16,
+		programs.Join:    9,
+		programs.Most:    2,
+		programs.Adjust:  5,
+		programs.Correct: 4,
+		programs.Count:   6,
 		programs.Both:    3,
-		programs.Total:   4,
-		programs.Best:    5,
-		programs.Top:     4,
+		programs.Total:   12,
+		programs.Best:    4,
+		programs.Top:     5,
 		programs.List:    10,
-		programs.Compare: 3,
-		programs.YesNo:   5,
-		programs.Missing: 1,
-		programs.Set:     12,
-		programs.SetAll:  6,
+		programs.Compare: 2,
+		programs.YesNo:   6,
+		programs.Missing: 3,
+		programs.Set:     13,
+		programs.SetAll:  8,
 		programs.Remove:  6,
-		programs.Insert:  12,
-		Organize:         10,
+		programs.Insert:  13,
+		Organize:         9,
 		programs.ActIf:   6,
-		programs.Several: 14,
+		programs.Several: 15,
 		programs.Leave:   2,
-		programs.Unknown: 4,
+		programs.Unknown: 5,
 		programs.AskBack: 2,
-		programs.Cannot:  2,
+		programs.Cannot:  3,
 	}
 }
 
 // tries bounds how often a draw that comes to nothing is made again.
 const tries = 40
 
+// mostListed bounds the folders that are listed one by one where a tool shows them all.
+const mostListed = 3
+
 // Draw draws a program of a kind, nil where the folder has none.
 func Draw(r *rand.Rand, f *Folder, can Can, kind string) *Plan {
 	for range tries {
 		d := &drawer{r: r, f: f, can: can, call: map[*Doc]string{}, seen: map[string]bool{}}
-		d.deep = can[Tree] && (!can[List] || r.IntN(10) < 7)
+		d.deep = can[Tree] && (!can[List] || len(f.Dirs) > mostListed || r.IntN(10) < 7)
 		if p := d.draw(kind); p != nil {
 			p.Kind = kind
 			return &Plan{p, d.ops}
@@ -100,44 +103,51 @@ func Draw(r *rand.Rand, f *Folder, can Can, kind string) *Plan {
 func (d *drawer) draw(kind string) *programs.Program {
 	switch kind {
 	case programs.Lookup:
-		return d.either(d.lookPair, d.lookPair, d.lookPair, d.lookAmount, d.lastOf, d.where, d.mentionFile,
-			d.ofTable(kind), d.ofTable(kind))
+		return d.either(d.lookPair, d.lookPair, d.lookPair, d.lookThing, d.lookThing, d.lookAmount, d.lastOf, d.where,
+			d.mentionFile, d.bytes, d.ofTable(kind), d.ofTable(kind), d.ofTable(kind))
 	case programs.Join:
 		return d.either(d.join, d.ofTable(kind))
-	case programs.Most, programs.Top:
+	case programs.Most:
 		return d.ofTable(kind)()
-	case programs.Adjust, programs.Correct:
+	case programs.Top:
+		return d.either(d.ofTable(kind), d.sums, d.sums)
+	case programs.Adjust:
+		return d.either(d.changeOf(kind), d.takeFromStock)
+	case programs.Correct:
 		return d.changeOf(kind)()
 	case programs.Count:
 		return d.either(d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind))
-	case programs.Both, programs.Total, programs.Best, programs.Compare, programs.Missing:
+	case programs.Total:
+		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind), d.priced, d.priced, d.overList, d.overList,
+			d.lengths)
+	case programs.Both, programs.Best, programs.Compare, programs.Missing:
 		if kind == programs.Best && d.r.IntN(4) == 0 {
 			return d.biggest()
 		}
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind))
 	case programs.List:
-		return d.either(d.listItems, d.listItems, d.inBoth, d.openItems, d.listFiles, d.mentionWhich, d.ofTable(kind),
-			d.ofFiles(kind))
+		return d.either(d.listItems, d.listItems, d.inBoth, d.openItems, d.listOpen, d.listFiles, d.mentionWhich,
+			d.ofTable(kind), d.ofFiles(kind))
 	case programs.YesNo:
 		return d.either(d.itemThere, d.fileThere, d.ofTable(kind))
 	case programs.Set:
-		return d.either(d.setPair, d.setPair, d.setPair, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind),
-			d.setAmount, d.tick, d.replaceItem, d.replaceWord)
+		return d.either(d.setPair, d.setPair, d.setPair, d.setThing, d.setThing, d.changeOf(kind), d.changeOf(kind),
+			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord)
 	case programs.SetAll:
 		return d.either(d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
-			d.writeFound, d.asAnswer)
+			d.writeFound, d.asAnswer, d.callOtherwise)
 	case programs.Remove:
 		return d.either(d.removeItem, d.removeItem, d.changeOf(kind), d.changeOf(kind), d.deleteFile)
 	case programs.Insert:
 		return d.either(d.addItem, d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addLast, d.newFile,
-			d.newFile, d.newFolder)
+			d.newFolder, d.fillIn, d.fillIn, d.writeOpen)
 	case Organize:
 		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem,
-			d.swapItems, d.deleteOrMove)
+			d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate)
 	case programs.ActIf:
 		return d.either(d.setIf, d.addUnless, d.changeOf(kind))
 	case programs.Several:
-		return d.several()
+		return d.either(d.several, d.several, d.several, d.setAndTick)
 	case programs.Leave:
 		p := d.draw(pick(d.r, []string{programs.Lookup, programs.Count, programs.List}))
 		if p != nil {
@@ -149,8 +159,8 @@ func (d *drawer) draw(kind string) *programs.Program {
 	case programs.AskBack:
 		return d.askBack()
 	case programs.Cannot:
-		if d.can[Delete] {
-			return nil
+		if d.can[Delete] || d.r.IntN(2) == 0 {
+			return d.cannotSend()
 		}
 		return d.deleteFile()
 	}
@@ -296,7 +306,7 @@ func tableOf(dir string, docs []*Doc) *programs.Table {
 func (d *drawer) ofTable(kind string) func() *programs.Program {
 	return func() *programs.Program {
 		p := programs.Draw(d.r, d.f.tables, kind)
-		if p == nil || p.Changes() || isLong(p) {
+		if p == nil || p.Changes() || isLong(p) || strings.HasSuffix(p.Pattern(), "_other") { // of columns like litres
 			return nil
 		}
 		p.Steps, p.Result = nil, nil
@@ -315,12 +325,31 @@ func (d *drawer) open(p *programs.Program) {
 		return
 	}
 	if len(p.Tables) == 1 {
-		d.seek(first, p.Tables[0].Many)
+		thing := p.Slot("x")
+		if thing == "" || strings.HasPrefix(thing, "the ") || !strings.Contains(first.Text, thing) ||
+			slices.ContainsFunc(d.f.Docs, func(o *Doc) bool { return o != first && strings.Contains(o.Text, thing) }) {
+			thing = p.Tables[0].Many
+		}
+		d.seek(first, thing)
 		return
 	}
 	d.everywhere()
+	var docs []*Doc
+	var said []string
 	for _, t := range p.Tables {
-		d.look(Op{Do: Show, Path: d.f.of(t).Path})
+		docs = append(docs, d.f.of(t))
+		said = append(said, path.Base(d.f.of(t).Path)+" has the "+t.Many)
+	}
+	before := len(d.ops)
+	if d.r.IntN(2) == 0 {
+		d.readAll(docs)
+	} else {
+		for _, doc := range docs {
+			d.look(Op{Do: Show, Path: doc.Path})
+		}
+	}
+	if len(d.ops) > before {
+		d.ops[before].Why = strings.Join(said, ", ") + "."
 	}
 }
 

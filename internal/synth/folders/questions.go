@@ -21,6 +21,35 @@ func (d *drawer) lookPair() *programs.Program {
 		Work(doc.quote(p.line))
 }
 
+// lookThing asks for a property of a thing that has a file of its own, by the thing's name alone.
+func (d *drawer) lookThing() *programs.Program {
+	doc, s := d.thing()
+	if doc == nil {
+		return nil
+	}
+	p := pick(d.r, doc.Pairs)
+	s["attr"] = p.Key
+	d.seek(doc, s["x"])
+	return question(programs.Lookup, "lookup", s, "text", p.Value).Work(doc.quote(p.line))
+}
+
+// thing draws a file that is about one thing among others of its kind, and has its name as a title.
+func (d *drawer) thing() (*Doc, map[string]string) {
+	doc := d.one(func(o *Doc) bool {
+		title := o.title()
+		return o.hasPairs() && d.alike(o) >= leastOfGroup && len(title) > 3 && !hasDigit.MatchString(title) &&
+			len(d.docs(func(x *Doc) bool { return strings.EqualFold(x.title(), title) })) == 1
+	})
+	if doc == nil {
+		return nil, nil
+	}
+	one, many := d.nounAbove(doc)
+	if one == "" {
+		return nil, nil
+	}
+	return doc, slots("x", doc.title(), "one", one, "many", many)
+}
+
 // lastOf asks for the last line of a file.
 func (d *drawer) lastOf() *programs.Program {
 	doc := d.one(func(doc *Doc) bool {
@@ -97,8 +126,7 @@ func (d *drawer) mentionWhich() *programs.Program {
 	if len(found) == 0 || len(found) == len(all) {
 		return nil
 	}
-	d.around(dir)
-	d.readAll(all)
+	d.mentioning(dir, word, all)
 	return question(programs.List, "mention_which", slots("folder", d.folderName(dir), "word", word), "list",
 		names(found)...).Work(through(names(all), func(i int) bool { return slices.Contains(found, all[i]) })...)
 }
@@ -116,8 +144,12 @@ func (d *drawer) mentionFile() *programs.Program {
 	})) != 1 || !d.alone(doc) {
 		return nil
 	}
-	d.everywhere()
-	d.readAll(d.f.Docs)
+	if d.can[Search] {
+		d.mentioning(".", word, d.f.Docs)
+	} else {
+		d.everywhere()
+		d.readAll(d.f.Docs)
+	}
 	return question(programs.Lookup, "mention_file", slots("word", word), "text", path.Base(doc.Path)).
 		Work(doc.quote(slices.IndexFunc(doc.lines(), wordIn(word).MatchString)))
 }
@@ -192,11 +224,11 @@ func (d *drawer) listItems() *programs.Program {
 // itemThere asks whether something is on a list: what is, or what another list has.
 func (d *drawer) itemThere() *programs.Program {
 	doc := d.one((*Doc).hasItems)
-	from := d.one((*Doc).hasItems)
-	if doc == nil {
+	from := d.one((*Doc).hasBrief)
+	if doc == nil || from == nil {
 		return nil
 	}
-	item := pick(d.r, from.Items).Text
+	item := pick(d.r, from.brief()).Text
 	there := "no"
 	switch {
 	case slices.ContainsFunc(texts(doc.Items), sameText(item)):

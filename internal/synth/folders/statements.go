@@ -46,7 +46,9 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 			return nil
 		}
 		if looked < len(d.ops) {
-			d.ops[looked].Why = p.TakeWorking()
+			if working := p.TakeWorking(); strings.Contains(working, "\n") { // of one row its line says it
+				d.ops[looked].Why = working
+			}
 		}
 		return p
 	}

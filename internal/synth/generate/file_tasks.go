@@ -40,7 +40,7 @@ func (m *maker) folderPrograms(ctx context.Context) ([]draftOf, error) {
 	}
 	var all []*filing
 	for _, server := range servers {
-		list, err := m.filings(ctx, server, len(servers))
+		list, err := m.filings(ctx, server)
 		if err != nil {
 			return nil, err
 		}
@@ -70,15 +70,16 @@ func (m *maker) folderPrograms(ctx context.Context) ([]draftOf, error) {
 	return list, nil
 }
 
-// filings are the folders of a server: what is there first, with half of the tasks, then invented ones.
-func (m *maker) filings(ctx context.Context, server *fileServer, servers int) (list []*filing, err error) {
-	used := map[string]bool{}
-	for _, name := range server.able {
-		used[name] = true
+// filings are the folders of a server: what is there first, with half of the tasks, then invented ones. Nobody asks for
+// what its other tools do by their own words, so all of its tasks are programs.
+func (m *maker) filings(ctx context.Context, server *fileServer) (list []*filing, err error) {
+	m.asks[server.server] = map[string]bool{}
+	for _, s := range m.tools {
+		if s.Server == server.server {
+			m.asks[server.server][s.Name] = true
+		}
 	}
-	m.asks[server.server] = used
-	left := int(float64(m.N)*float64(servers)/float64(len(m.player.servers()))*(1-m.shareOfRest(server.server, used))+
-		0.5) / servers
+	left := int(float64(m.N)/float64(len(m.player.servers())) + 0.5)
 	live, err := m.liveFolder(ctx, server)
 	if err != nil {
 		return nil, err
@@ -161,6 +162,9 @@ func (s *filing) close() {
 	}
 }
 
+// overdrawnFiles is how many programs are drawn for one task at most: of a small folder many have been drawn before.
+const overdrawnFiles = 3
+
 // tasks draws, plays and words the programs of one folder.
 func (s *filing) tasks(ctx context.Context, index int) (
 	list []draftOf, reasons map[string]int, tried int, err error,
@@ -168,7 +172,7 @@ func (s *filing) tasks(ctx context.Context, index int) (
 	random := s.m.random("file programs", s.Name, index)
 	reasons = map[string]int{}
 	seen := map[string]bool{}
-	for _, kind := range drawn(random, folders.Shares(), int(overdrawn*float64(s.want)+0.5)) {
+	for _, kind := range drawn(random, folders.Shares(), overdrawnFiles*s.want) {
 		if len(list) == s.want {
 			break
 		}
@@ -236,6 +240,7 @@ func (s *filing) prove(ctx context.Context, p *folders.Plan, c *Candidate) (
 			}
 		}
 	}
+	s.m.count(c.Calls, got)
 	paths := changes(before, after)
 	switch {
 	case got.Lost != "":

@@ -20,7 +20,6 @@ type fileServer struct {
 	server string
 	root   string              // what its tools call the folder itself
 	tools  map[string]fileTool // by operation of package folders
-	able   []string            // all tools that do one
 }
 
 // fileTool is a tool with arguments that worked, and where in them the path stands, and the others of an operation.
@@ -29,6 +28,7 @@ type fileTool struct {
 	sample   json.RawMessage
 	path, to string
 	old, new string
+	word     string
 }
 
 // What an argument of a file tool is for, by the words of its name.
@@ -37,6 +37,7 @@ const (
 	isTo   = "to"
 	isOld  = "old"
 	isNew  = "new"
+	isWord = "word" // that is searched for
 )
 
 // fileRole says what an argument is for; "" where its name tells nothing.
@@ -50,6 +51,8 @@ func fileRole(name string) string {
 		return isTo
 	case has("content contents data body") || has("new replace replacement"):
 		return isNew
+	case has("pattern query regex keyword"):
+		return isWord
 	case has("old search find") || slices.Equal(w, []string{"match"}):
 		return isOld
 	case has("path paths file files filename filepath dir directory folder source src from"):
@@ -210,10 +213,10 @@ func (t *fileTrial) all(ctx context.Context) {
 		if !ok {
 			continue
 		}
-		one := fileTool{tool: s, sample: arguments, path: at[isPath], to: at[isTo], old: at[isOld], new: at[isNew]}
+		one := fileTool{tool: s, sample: arguments, path: at[isPath], to: at[isTo], old: at[isOld], new: at[isNew],
+			word: at[isWord]}
 		many := strings.HasSuffix(one.path, "/0")
 		for _, do := range t.does(ctx, one, len(at), many) {
-			t.of.able = append(t.of.able, s.Name)
 			before, there := t.of.tools[do]
 			if !there || strings.Contains(strings.ToLower(before.tool.Description), "deprecated") {
 				t.of.tools[do] = one
@@ -240,6 +243,12 @@ func (t *fileTrial) does(ctx context.Context, one fileTool, roles int, many bool
 		_, after := t.try(ctx, one, folders.Op{Do: folders.Move, Path: at("first.txt"), To: at("below/moved.txt")})
 		if _, there := after["first.txt"]; string(after["below/moved.txt"]) == tryText && !there {
 			return []string{folders.Move}
+		}
+	case roles == 2 && one.word != "":
+		said, _ := t.try(ctx, one, folders.Op{Do: folders.Search, Path: tryDir, Old: "zeta"})
+		if strings.Contains(said, "further.txt") && strings.Contains(said, "zeta") && strings.Contains(said, " line") &&
+			!strings.Contains(said, "second.txt") {
+			return []string{folders.Search}
 		}
 	case roles == 2 && one.new != "":
 		for _, file := range []string{"third.txt", "second.txt"} {
@@ -277,6 +286,10 @@ func (t *fileTrial) doesWithPath(ctx context.Context, one fileTool) []string {
 	case has("first.txt") && has("below"):
 		return []string{folders.List}
 	}
+	said, _ = t.try(ctx, one, folders.Op{Do: folders.Size, Path: path.Join(tryDir, "second.txt")})
+	if strings.Contains(said, "4671") && !strings.Contains(said, "omega") {
+		return []string{folders.Size}
+	}
 	_, after = t.try(ctx, one, folders.Op{Do: folders.MakeDir, Path: path.Join(tryDir, "made")})
 	if content, there := after["made"]; there && content == nil {
 		return []string{folders.MakeDir}
@@ -309,7 +322,8 @@ func (f *fileServer) callOf(t fileTool, o folders.Op) Call {
 		return Call{Tool: t.tool.Name, Arguments: arguments}
 	}
 	arguments = withLeaf(arguments, t.path, f.paths([]string{o.Path})[0])
-	for pointer, value := range map[string]string{t.to: f.paths([]string{o.To})[0], t.old: o.Old, t.new: o.New} {
+	for pointer, value := range map[string]string{t.to: f.paths([]string{o.To})[0], t.old: o.Old, t.new: o.New,
+		t.word: o.Old} {
 		if pointer != "" {
 			arguments = withLeaf(arguments, pointer, value)
 		}

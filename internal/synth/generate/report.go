@@ -143,8 +143,8 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	r.Played = m.ledger.fresh()
 }
 
-// noProgram is why a tool by which programs could read or write tables is in no task.
-const noProgram = "no task of programs over its server's tables calls it"
+// noProgram is why a tool of a server of whose tables or files programs are made is in no task.
+const noProgram = "no task of programs over what its server holds calls it"
 
 // unused says why a tool whose calls were answered is in no task.
 func (m *maker) unused(s *subject) string {

@@ -76,6 +76,10 @@ func needed() map[string]string {
 		"found_untick": "item",
 		"items_swap":   "file item item2", "file_delete_or_move": "file folder",
 		"found_replace": "item old", "found_amount": "word", "found_amount_set": "v word",
+		"priced_total": "file", "stock_take": "file", "entries_sum": "attr file", "grouped_sums": "attr file ref",
+		"set_and_tick": "attr file v x", "letter_fill": "file name x", "row_move": "file name x",
+		"files_hyphenate": "folder", "boxes_all": "folder", "boxes_collect": "folder name",
+		"rename_everywhere": "old v", "file_size": "file",
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
 }

@@ -1,0 +1,238 @@
+package folders
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// addKits puts some groups of files into a folder that belong together, as people have them: a list of names and
+// numbers, what was sold and at which prices, a programme and how long each of its parts takes, minutes with what is to
+// be done, a letter to be filled in, expenses, notes with spaces in their names; and mostly what a house has to know.
+func addKits(r *rand.Rand, files map[string]string, top string, names []string) {
+	kits := []func(){
+		func() { addContacts(r, files, top, names) },
+		func() { addSales(r, files, top) },
+		func() { addProgramme(r, files, top) },
+		func() { addMinutes(r, files, top, names) },
+		func() { addLetter(r, files, top) },
+		func() { addExpenses(r, files, top) },
+		func() { addSpaced(r, files, top, names) },
+	}
+	if r.IntN(4) > 0 {
+		addHouse(r, files, top)
+	}
+	for _, i := range r.Perm(len(kits))[:2+r.IntN(2)] {
+		kits[i]()
+	}
+}
+
+// addHouse is what has to be known in a house: codes, fees, hours and who is asked, in one file, or in parts below
+// headings. Other files of a folder have words of it, which are about something else.
+func addHouse(r *rand.Rand, files map[string]string, top string) {
+	facts := split("door code=4417|door code=B-2095|alarm code=7731|wifi password=blue-kettle-9|wifi name=Attic 2|" +
+		"opening hours=9:00 to 17:30|late fee=12.50|late fee=8.00|yearly fee=36.00|deposit=25.00|" +
+		"emergency number=555-0909|bin day=Thursday|fuse box=behind the coats|spare key=with the neighbours|" +
+		"parking permit=P-3381|insurance number=HV 20-771|bank account=NL00 BANK 0123|caretaker=Mr Haas|" +
+		"meeting place=back room|closing date=2026-11-30|heating contract=K-5520|guest limit=14|" +
+		"discount for members=15 percent|price per hour=22.00|price per day=95.00")
+	name := pick(r, split("info|settings|handbook|facts|basics|good-to-know"))
+	yaml := name == "settings" || r.IntN(4) == 0
+	var lines []string
+	used := map[string]bool{}
+	for _, i := range r.Perm(len(facts))[:7+r.IntN(6)] {
+		key, value, _ := strings.Cut(facts[i], "=")
+		if used[key] {
+			continue
+		}
+		used[key] = true
+		if yaml {
+			key = "  " + strings.ReplaceAll(key, " ", "_")
+		} else {
+			key = strings.ToUpper(key[:1]) + key[1:]
+		}
+		lines = append(lines, key+": "+value)
+	}
+	half := len(lines) / 2
+	first, second := strings.Join(lines[:half], "\n")+"\n", strings.Join(lines[half:], "\n")+"\n"
+	if yaml {
+		files[path.Join(top, name+".yaml")] = "house:\n" + first + "office:\n" + second
+		return
+	}
+	files[path.Join(top, name+pick(r, []string{".md", ".txt"}))] = first + "\n" + second
+}
+
+// persons are some names: those of the folder that are persons', and else new ones.
+func persons(r *rand.Rand, names []string, n int) (list []string) {
+	for _, i := range r.Perm(len(names)) {
+		if len(list) < n && fullName.MatchString(names[i]) && !slices.Contains(list, names[i]) {
+			list = append(list, names[i])
+		}
+	}
+	for len(list) < n {
+		if name, _ := programs.NameOf(r, "person"); !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// addContacts is a list with wide gaps: names and how they are reached, or since when they wait.
+func addContacts(r *rand.Rand, files map[string]string, top string, names []string) {
+	waiting := r.IntN(3) == 0
+	name := pick(r, split("phone-list|people|addresses|helpers|volunteers"))
+	if waiting {
+		name = pick(r, split("requests|applications|reservations|sign-ups"))
+	}
+	text := ""
+	day := 1 + r.IntN(9)
+	for _, who := range persons(r, names, 5+r.IntN(4)) {
+		line := ""
+		if waiting {
+			line = fmt.Sprintf("2026-0%d-%02d  ", 1+day/28, 1+day%28)
+			day += 2 + r.IntN(7)
+		}
+		line = padded(line+who, 20+len(line))
+		if waiting {
+			line += pick(r, split("two places|one place|from May on|weekends only|any time|asks for a discount"))
+		} else {
+			mail := strings.ReplaceAll(slug(who), "-", ".") + "@post.example"
+			line += fmt.Sprintf("555-%04d   ", r.IntN(10000)) + mail
+			if r.IntN(4) == 0 {
+				line += "   " + pick(r, split("keys|treasurer|first aid|drives the van|evenings only"))
+			}
+		}
+		text += line + "\n"
+	}
+	files[path.Join(top, name+".txt")] = text
+}
+
+// addSales is what was sold, what each costs and how many there were.
+func addSales(r *rand.Rand, files map[string]string, top string) {
+	goods := strings.Split(pick(r, split("rye loaf;seed roll;plum cake;oat biscuit;cheese stick;apple pie|"+
+		"wall calendar;gift card;ink bottle;sketch book;glue stick;paper star|"+
+		"basil pot;mint pot;clay pot;seed bag;plant label;watering can|"+
+		"coffee;tea;lemonade;waffle;soup;sandwich|bike bell;inner tube;chain oil;pump;patch kit;rear light")), ";")
+	dir := path.Join(top, pick(r, split("stall|shop|market|sales")))
+	yaml := r.IntN(2) == 0
+	prices, sold, stock := "", "", "item,count\n"
+	if yaml {
+		prices = "currency: EUR\n"
+	} else {
+		prices = "item,price\n"
+	}
+	some := 3 + r.IntN(2)
+	for i, thing := range goods {
+		price := fmt.Sprintf("%d.%02d", 1+r.IntN(14), 10*r.IntN(10))
+		if yaml {
+			prices += thing + ": " + price + "\n"
+		} else {
+			prices += thing + "," + price + "\n"
+		}
+		if i < some {
+			sold += fmt.Sprintf("%d x %s\n", 1+r.IntN(7), thing)
+		}
+		stock += fmt.Sprintf("%s,%d\n", thing, 8+r.IntN(40))
+	}
+	files[path.Join(dir, "prices"+map[bool]string{true: ".yaml", false: ".csv"}[yaml])] = prices
+	files[path.Join(dir, fmt.Sprintf("%s-2026-0%d-%02d.txt", pick(r, split("sold|order|delivered")), 1+r.IntN(9),
+		1+r.IntN(28)))] = sold
+	if r.IntN(3) > 0 {
+		files[path.Join(dir, "stock.csv")] = stock
+	}
+}
+
+// addProgramme is a table with how long each thing takes, and a list of some of them.
+func addProgramme(r *rand.Rand, files map[string]string, top string) {
+	name := pick(r, split("talks|videos|pieces|episodes|lessons"))
+	text, first := "title,by,length,room\n", r.IntN(12)
+	titles := split("Bees in Town|Mending Chairs|The Quiet Valley|Rivers at Night|A Small Harbour|Bread for All|" +
+		"Walking North|The Red Lamp|Maps and Weather|Glass and Sand|Seven Gardens|Old Wells")
+	list := ""
+	n := 6 + r.IntN(3)
+	for i := range n {
+		title := titles[(first+i)%len(titles)]
+		who, _ := programs.NameOf(r, "person") // persons have names
+		text += fmt.Sprintf("%s,%s,%d:%02d,%s\n", title, who, 3+r.IntN(25), r.IntN(60), pick(r, split("A1|A2|Hall")))
+		if i%2 == first%2 || i == n-1 {
+			list += fmt.Sprintf("%d. %s\n", 1+strings.Count(list, "\n"), title)
+		}
+	}
+	files[path.Join(top, name+".csv")] = text
+	files[path.Join(top, pick(r, split("programme|friday|evening|selection-a|opening"))+".txt")] = list
+}
+
+// addMinutes are minutes of meetings, each with what was decided and what is to be done.
+func addMinutes(r *rand.Rand, files map[string]string, top string, names []string) {
+	who := split("Anna|Tom|Mila|Jon|Ines|Paul|Rosa")
+	month := 1 + r.IntN(8)
+	chores := newItems()
+	for k := range 2 + r.IntN(2) {
+		day := fmt.Sprintf("2026-%02d-%02d", month+k, 2+r.IntN(26))
+		text := "# Meeting of " + day + "\n\nPresent: " + strings.Join(who[r.IntN(3):4+r.IntN(3)], ", ") +
+			"\n\n## Decided\n\n- " + pick(r, split("The hall is painted in spring.|No smoking near the door.|"+
+			"Guests pay half.|The old sign stays.")) + "\n- " + pick(r, split("We buy two benches.|Keys go back "+
+			"by Friday.|The newsletter comes out each month.")) + "\n\n## To do\n\n"
+		for range 2 + r.IntN(3) {
+			chore := chores[r.IntN(len(chores))]
+			if len(names) > 0 && r.IntN(3) == 0 {
+				chore = pick(r, split("write to |call |thank ")) + pick(r, names)
+			}
+			text += pick(r, split("- [ ] |- [ ] |- [x] ")) + pick(r, who) + ": " + chore + "\n"
+		}
+		files[path.Join(top, "minutes", day+".md")] = text
+	}
+}
+
+// addLetter is a letter with blanks, which the columns of a file of rows fill.
+func addLetter(r *rand.Rand, files map[string]string, top string) {
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		text := files[file]
+		header := strings.Split(strings.SplitN(text, "\n", 2)[0], ",")
+		if path.Ext(file) != ".csv" || len(header) < 3 {
+			continue
+		}
+		open, shut := "{", "}"
+		if r.IntN(3) == 0 {
+			open, shut = "[", "]"
+		}
+		letter := "Dear " + open + header[0] + shut + ",\n\n" + pick(r, split("this is what we have noted|our list "+
+			"says|here is what we know")) + ":\n"
+		for _, i := range r.Perm(len(header) - 1)[:1+r.IntN(min(2, len(header)-1))] {
+			words := programs.Words(header[1+i])
+			letter += strings.ToUpper(words[:1]) + words[1:] + ": " + open + header[1+i] + shut + "\n"
+		}
+		letter += "\n" + pick(r, split("Please tell us if that is wrong.|Is that right?|Thank you!")) + "\n\n" +
+			pick(r, split("The office|Your team|Ines, reception")) + "\n"
+		files[path.Join(top, "letters", pick(r, split("check|form-letter|confirmation|standard"))+".txt")] = letter
+		return
+	}
+}
+
+// addExpenses is who paid what.
+func addExpenses(r *rand.Rand, files map[string]string, top string) {
+	who := split(pick(r, []string{"Anna|Tom|Mila", "Jon|Ines|Paul|Rosa", "Kim|Lena|Omar"}))
+	text, day := "date,paid_by,what,amount\n", 1
+	things := split("fuel|stamps|paint|flowers|printer ink|coffee|rent of the hall|cables|biscuits|tickets")
+	for _, i := range r.Perm(len(things))[:6+r.IntN(4)] {
+		day += r.IntN(3)
+		text += fmt.Sprintf("2026-05-%02d,%s,%s,%d.%02d\n", day, pick(r, who), things[i], 3+r.IntN(120), 5*r.IntN(20))
+	}
+	dir := path.Join(top, pick(r, []string{"", "money", "accounts"}))
+	files[path.Join(dir, pick(r, split("spending|costs|receipts"))+".csv")] = text
+}
+
+// addSpaced are notes whose names have spaces.
+func addSpaced(r *rand.Rand, files map[string]string, top string, names []string) {
+	dir := path.Join(top, pick(r, split("texts|drafts|papers")))
+	for _, i := range r.Perm(4)[:2+r.IntN(2)] {
+		name := split("summer fair|house rules|open letter|first draft")[i]
+		files[path.Join(dir, name+".txt")] = proseText(r, names)
+	}
+}
