@@ -35,11 +35,10 @@ func (d *drawer) setLine(doc *Doc, p Pair, value string) {
 
 // setPair changes what a file notes.
 func (d *drawer) setPair() *programs.Program {
-	doc := d.one((*Doc).hasPairs)
+	doc, p := d.noted()
 	if doc == nil {
 		return nil
 	}
-	p := pick(d.r, doc.Pairs)
 	v := d.valueFor(p)
 	if v == "" || v == p.Value {
 		return nil
@@ -88,7 +87,8 @@ func (d *drawer) setIf() *programs.Program {
 		d.setLine(doc, p, v)
 		return act(programs.ActIf, "file_set_if", s)
 	}
-	return question(programs.ActIf, "file_set_if", s, "left", "It is "+p.Value+", so nothing was changed.")
+	return question(programs.ActIf, "file_set_if", s, "left", "It is "+p.Value+", so nothing was changed.").
+		Work(doc.quote(p.line))
 }
 
 // setEvery changes a property in all files of a folder.
@@ -222,10 +222,10 @@ func (d *drawer) addUnless() *programs.Program {
 		return nil
 	}
 	if d.r.IntN(2) == 0 {
-		text := pick(d.r, doc.Items).Text
+		item := pick(d.r, doc.Items)
 		d.read(doc)
-		return question(programs.ActIf, "item_add_unless", slots("item", text, "file", d.name(doc)), "left",
-			"It is already there, so nothing was changed.")
+		return question(programs.ActIf, "item_add_unless", slots("item", item.Text, "file", d.name(doc)), "left",
+			"It is already there, so nothing was changed.").Work(doc.quote(item.line))
 	}
 	text, last := d.fresh(doc), doc.Items[len(doc.Items)-1]
 	line, ok := doc.entry(last, text)

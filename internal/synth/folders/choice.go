@@ -19,15 +19,36 @@ func (d *drawer) read(doc *Doc) {
 // find reads the file that a request is about, and returns the pattern of its wording. What stands in no other file may
 // be asked for without a word of where it is.
 func (d *drawer) find(doc *Doc, pattern, thing string, s map[string]string) string {
-	if d.r.IntN(5) > 2 || len(thing) < 4 || slices.ContainsFunc(d.f.Docs, func(o *Doc) bool {
-		return o != doc && strings.Contains(strings.ToLower(o.Path+"\n"+o.Text), strings.ToLower(thing))
-	}) {
+	if d.r.IntN(6) == 0 || !d.tells(doc, thing) {
 		s["file"] = d.name(doc)
 		d.read(doc)
 		return pattern
 	}
 	d.seek(doc, thing)
 	return "found_" + strings.TrimPrefix(strings.TrimPrefix(pattern, "file_"), "item_")
+}
+
+// tells reports whether something stands in one file alone, so that nobody has to say in which.
+func (d *drawer) tells(doc *Doc, thing string) bool {
+	return len(thing) > 3 && !slices.ContainsFunc(d.f.Docs, func(o *Doc) bool {
+		return o != doc && strings.Contains(strings.ToLower(o.Path+"\n"+o.Text), strings.ToLower(thing))
+	})
+}
+
+// noted draws something that a file notes, mostly what no other does; nil where none notes anything.
+func (d *drawer) noted() (doc *Doc, p Pair) {
+	if doc = d.one((*Doc).hasPairs); doc == nil {
+		return nil, Pair{}
+	}
+	p = pick(d.r, doc.Pairs)
+	for range tries {
+		if d.tells(doc, p.Key) || d.r.IntN(8) == 0 {
+			break
+		}
+		doc = d.one((*Doc).hasPairs)
+		p = pick(d.r, doc.Pairs)
+	}
+	return doc, p
 }
 
 const (

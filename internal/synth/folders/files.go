@@ -222,11 +222,11 @@ func (d *drawer) noPair() *programs.Program {
 		d.everywhere()
 		d.readAll(d.f.Docs)
 		return question(programs.Unknown, "found_pair", slots("attr", key), "unknown",
-			"The "+key+" is not noted anywhere.")
+			"The "+key+" is not noted anywhere.").Work("I have read all files, and none has the " + key + ".")
 	}
 	d.read(doc)
 	return question(programs.Unknown, "file_pair", slots("attr", key, "file", d.name(doc)), "unknown",
-		"The "+key+" is not noted in "+path.Base(doc.Path)+".")
+		"The "+key+" is not noted in "+path.Base(doc.Path)+".").Work(path.Base(doc.Path) + " has no " + key + ".")
 }
 
 // says reports whether a file has a word of a key.
@@ -254,7 +254,8 @@ func (d *drawer) noFile() *programs.Program {
 		patterns = append(patterns, "file_rename")
 	}
 	d.everywhere()
-	return question(programs.Unknown, pick(d.r, patterns), s, "unknown", "There is no file called "+name+".")
+	return question(programs.Unknown, pick(d.r, patterns), s, "unknown", "There is no file called "+name+".").
+		Work("I have seen all folders, and no file is called " + name + ".")
 }
 
 // noItem is to change an entry that a list has not.
@@ -277,7 +278,8 @@ func (d *drawer) noItem() *programs.Program {
 		pattern = "item_replace"
 	}
 	d.read(doc)
-	return question(programs.Unknown, pattern, s, "unknown", text+" is not there, so nothing was changed.")
+	return question(programs.Unknown, pattern, s, "unknown", text+" is not there, so nothing was changed.").
+		Work("No line of " + path.Base(doc.Path) + " has " + text + ".")
 }
 
 // askBack asks for something that nothing here could tell.

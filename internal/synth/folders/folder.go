@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -109,15 +110,18 @@ func (d *drawer) drawName(doc *Doc) string {
 	}
 	words := d.spoken(doc)
 	switch n := d.r.IntN(100); {
-	case words != "" && n < 45:
+	case words != "" && n < 75:
 		return words
-	case dir != "." && (n < 55 || !alone && n < 70):
+	case dir != "." && (n < 80 || !alone && n < 85):
 		return doc.Path
-	case dir != "." && (n < 68 || !alone):
+	case dir != "." && (n < 86 || !alone):
 		return base + " in " + d.folderName(dir)
 	}
 	return base
 }
+
+// datedName is the name of a file of some day: "sold 2026 07 11".
+var datedName = regexp.MustCompile(`^([a-z][a-z ]*) (\d{4} \d{2} \d{2})$`)
 
 // spoken is what a file is called by the words of its name: "the carrot cake recipe", "the party list", "the minutes of
 // 2026-03-09"; "" where they do not tell it from others.
@@ -131,6 +135,9 @@ func (d *drawer) spoken(doc *Doc) string {
 	one, many := d.nounAbove(doc)
 	if title := doc.title(); one != "" && fullName.MatchString(title) && strings.ToUpper(title[:1]) == title[:1] {
 		return pick(d.r, []string{title + "'s file", "the file of " + title, "the file on " + title})
+	}
+	if m := datedName.FindStringSubmatch(stem); m != nil {
+		return "the " + m[1] + pick(d.r, []string{" list of ", " file of "}) + strings.ReplaceAll(m[2], " ", "-")
 	}
 	switch {
 	case hasDigit.MatchString(stem) && (one == "" || len(stem) < 3):

@@ -1,6 +1,7 @@
 package folders
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -318,19 +319,17 @@ func (d *drawer) ofTable(kind string) func() *programs.Program {
 // open reads the files that have the tables of a program. At times the request says which file that is, and always
 // where the things have no noun of their own.
 func (d *drawer) open(p *programs.Program) {
-	first := d.f.of(p.Tables[0])
-	if len(p.Tables) == 1 && (p.Tables[0].One == "entry" || d.r.IntN(2) == 0) {
+	first, thing := d.f.of(p.Tables[0]), p.Slot("x")
+	if strings.HasPrefix(thing, "the ") || !strings.Contains(first.Text, thing) || !d.tells(first, thing) {
+		thing = ""
+	}
+	if len(p.Tables) == 1 && (p.Tables[0].One == "entry" && thing == "" || d.r.IntN(4) == 0) {
 		p.In(d.name(first))
 		d.read(first)
 		return
 	}
 	if len(p.Tables) == 1 {
-		thing := p.Slot("x")
-		if thing == "" || strings.HasPrefix(thing, "the ") || !strings.Contains(first.Text, thing) ||
-			slices.ContainsFunc(d.f.Docs, func(o *Doc) bool { return o != first && strings.Contains(o.Text, thing) }) {
-			thing = p.Tables[0].Many
-		}
-		d.seek(first, thing)
+		d.seek(first, cmp.Or(thing, p.Tables[0].Many))
 		return
 	}
 	d.everywhere()

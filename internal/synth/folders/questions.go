@@ -11,11 +11,10 @@ import (
 
 // lookPair asks for what a file notes.
 func (d *drawer) lookPair() *programs.Program {
-	doc := d.one((*Doc).hasPairs)
+	doc, p := d.noted()
 	if doc == nil {
 		return nil
 	}
-	p := pick(d.r, doc.Pairs)
 	s := slots("attr", p.Key)
 	return question(programs.Lookup, d.find(doc, "file_pair", p.Key, s), s, "text", p.Value).
 		Work(doc.quote(p.line))
