@@ -19,7 +19,9 @@ func (d *drawer) read(doc *Doc) {
 // find reads the file that a request is about, and returns the pattern of its wording. What stands in no other file may
 // be asked for without a word of where it is.
 func (d *drawer) find(doc *Doc, pattern, thing string, s map[string]string) string {
-	if d.r.IntN(6) == 0 || !d.tells(doc, thing) {
+	// of one of many like it, nobody would know which is meant
+	ofMany := strings.HasPrefix(pattern, "file_") && d.alike(doc) >= leastOfGroup && path.Dir(doc.Path) != "."
+	if d.r.IntN(6) == 0 || ofMany || !d.tells(doc, thing) {
 		s["file"] = d.name(doc)
 		d.read(doc)
 		return pattern

@@ -242,7 +242,12 @@ func (d *drawer) noFile() *programs.Program {
 	if name == "" {
 		return nil
 	}
-	s := slots("file", name, "item", pick(d.r, newItems()), "attr", pick(d.r, newKeys()), "folder", "", "name", "")
+	said := name
+	if stem := programs.Words(strings.TrimSuffix(name, path.Ext(name))); d.r.IntN(4) > 0 &&
+		len(d.docs(func(o *Doc) bool { return o.says(stem) })) == 0 {
+		said = "the " + stem + pick(d.r, []string{" file", " list", " note"})
+	}
+	s := slots("file", said, "item", pick(d.r, newItems()), "attr", pick(d.r, newKeys()), "folder", "", "name", "")
 	if len(d.f.Dirs) > 0 {
 		s["folder"] = d.folderName(pick(d.r, d.f.Dirs))
 	}
@@ -254,8 +259,8 @@ func (d *drawer) noFile() *programs.Program {
 		patterns = append(patterns, "file_rename")
 	}
 	d.everywhere()
-	return question(programs.Unknown, pick(d.r, patterns), s, "unknown", "There is no file called "+name+".").
-		Work("I have seen all folders, and no file is called " + name + ".")
+	return question(programs.Unknown, pick(d.r, patterns), s, "unknown", "There is no "+strings.TrimPrefix(said, "the ")+
+		" here.").Work("I have seen all folders, and no file is called " + said + ".")
 }
 
 // noItem is to change an entry that a list has not.

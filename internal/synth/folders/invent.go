@@ -23,14 +23,16 @@ func Invent(r *rand.Rand, index int) *Folder {
 	if r.IntN(3) == 0 {
 		top = pick(r, split("data|files|office|team|work"))
 	}
-	var names []string
+	var names, people []string
 	for _, t := range w.Tables {
 		header, rows := t.Plain()
 		if t.Label < 0 || len(header) < 2 {
 			continue
 		}
 		for _, row := range rows {
-			names = append(names, row[0])
+			if names = append(names, row[0]); t.OfPeople() {
+				people = append(people, row[0])
+			}
 		}
 		if len(rows) >= leastOfGroup && len(header) <= 7 && r.IntN(5) < 2 {
 			addNotes(r, files, path.Join(top, slug(t.Many)), header, rows[:min(len(rows), 3+r.IntN(4))])
@@ -58,7 +60,7 @@ func Invent(r *rand.Rand, index int) *Folder {
 		files[path.Join(pick(r, []string{"", "", "notes", "letters"}),
 			name+pick(r, []string{".md", ".txt"}))] = proseText(r, names)
 	}
-	addKits(r, files, top, names)
+	addKits(r, files, top, names, people)
 	for file, text := range files {
 		if len(text) > mostText {
 			delete(files, file)

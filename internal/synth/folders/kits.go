@@ -14,9 +14,9 @@ import (
 // addKits puts some groups of files into a folder that belong together, as people have them: a list of names and
 // numbers, what was sold and at which prices, a programme and how long each of its parts takes, minutes with what is to
 // be done, a letter to be filled in, expenses, notes with spaces in their names; and mostly what a house has to know.
-func addKits(r *rand.Rand, files map[string]string, top string, names []string) {
+func addKits(r *rand.Rand, files map[string]string, top string, names, people []string) {
 	kits := []func(){
-		func() { addContacts(r, files, top, names) },
+		func() { addContacts(r, files, top, people) },
 		func() { addSales(r, files, top) },
 		func() { addProgramme(r, files, top) },
 		func() { addMinutes(r, files, top, names) },
@@ -67,11 +67,11 @@ func addHouse(r *rand.Rand, files map[string]string, top string) {
 	files[path.Join(top, name+pick(r, []string{".md", ".txt"}))] = first + "\n" + second
 }
 
-// persons are some names: those of the folder that are persons', and else new ones.
-func persons(r *rand.Rand, names []string, n int) (list []string) {
-	for _, i := range r.Perm(len(names)) {
-		if len(list) < n && fullName.MatchString(names[i]) && !slices.Contains(list, names[i]) {
-			list = append(list, names[i])
+// persons are some of the persons of a folder, and else new ones.
+func persons(r *rand.Rand, people []string, n int) (list []string) {
+	for _, i := range r.Perm(len(people)) {
+		if len(list) < n && fullName.MatchString(people[i]) && !slices.Contains(list, people[i]) {
+			list = append(list, people[i])
 		}
 	}
 	for len(list) < n {
@@ -84,7 +84,7 @@ func persons(r *rand.Rand, names []string, n int) (list []string) {
 }
 
 // addContacts is a list with wide gaps: names and how they are reached, or since when they wait.
-func addContacts(r *rand.Rand, files map[string]string, top string, names []string) {
+func addContacts(r *rand.Rand, files map[string]string, top string, people []string) {
 	waiting := r.IntN(3) == 0
 	name := pick(r, split("phone-list|people|addresses|helpers|volunteers"))
 	if waiting {
@@ -92,7 +92,7 @@ func addContacts(r *rand.Rand, files map[string]string, top string, names []stri
 	}
 	text := ""
 	day := 1 + r.IntN(9)
-	for _, who := range persons(r, names, 5+r.IntN(4)) {
+	for _, who := range persons(r, people, 5+r.IntN(4)) {
 		line := ""
 		if waiting {
 			line = fmt.Sprintf("2026-0%d-%02d  ", 1+day/28, 1+day%28)

@@ -120,7 +120,7 @@ func (d *drawer) within(c Column, column int, prefix string) (Cond, string) {
 
 // surname is the condition that people have a last name, of names that stand in one column.
 func (d *drawer) surname(t *Table, not []int) (Cond, string, bool) {
-	if t.Label < 0 || d.w.Cased || d.w.Listed || slices.Contains(not, t.Label) || !t.people() {
+	if t.Label < 0 || d.w.Cased || d.w.Listed || slices.Contains(not, t.Label) || !t.OfPeople() {
 		return Cond{}, "", false
 	}
 	if label := t.Columns[t.Label]; label.Ref != nil || label.Kind != Text || len(label.Parts) > 0 {

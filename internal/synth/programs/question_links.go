@@ -111,3 +111,44 @@ func (d *drawer) most() *Program {
 	}
 	return p
 }
+
+// unrelated lists the things to which nothing of another table refers.
+func (d *drawer) unrelated(t *Table) *Program {
+	from, column := d.referrer(t)
+	if from == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	var names, lines []string
+	for _, row := range t.Rows {
+		n := 0
+		for _, o := range from.Rows {
+			if o[column] != nil && equal(o[column], row[t.Key]) {
+				n++
+			}
+		}
+		if lines = append(lines, fmt.Sprint(t.rowLabel(row), ": ", n)); n == 0 {
+			names = append(names, t.rowLabel(row))
+		}
+	}
+	if len(names) == 0 || len(names) > mostListed || repeats(names) {
+		return nil
+	}
+	slots := d.about(t)
+	slots["others"] = from.referring(column)
+	label := t.columnExpr(t.Label, "")
+	refers := Ident(from.Columns[column].Name)
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL)",
+		label, Ident(t.Name), Ident(t.Columns[t.Key].Name), refers, Ident(from.Name), refers)
+	p := &Program{
+		pattern: "unrelated",
+		slots:   slots,
+		Answer:  Answer{Form: "list", Values: names},
+		Steps:   []Step{{SQL: sql}},
+		Tables:  []*Table{t, from},
+		Result:  names,
+	}
+	if d.w.Listed {
+		p.Work(lines...)
+	}
+	return p
+}

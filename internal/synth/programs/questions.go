@@ -565,34 +565,5 @@ func (d *drawer) missing() *Program {
 		}
 		return nil
 	}
-	from, column := d.referrer(t)
-	if from == nil || t.Columns[t.Label].Ref != nil {
-		return nil
-	}
-	var names []string
-	for _, row := range t.Rows {
-		if !slices.ContainsFunc(
-			from.Rows,
-			func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) },
-		) {
-			names = append(names, t.rowLabel(row))
-		}
-	}
-	if len(names) == 0 || len(names) > mostListed || repeats(names) {
-		return nil
-	}
-	slots := d.about(t)
-	slots["others"] = from.referring(column)
-	label := t.columnExpr(t.Label, "")
-	refers := Ident(from.Columns[column].Name)
-	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL)",
-		label, Ident(t.Name), Ident(t.Columns[t.Key].Name), refers, Ident(from.Name), refers)
-	return &Program{
-		pattern: "unrelated",
-		slots:   slots,
-		Answer:  Answer{Form: "list", Values: names},
-		Steps:   []Step{{SQL: sql}},
-		Tables:  []*Table{t, from},
-		Result:  names,
-	}
+	return d.unrelated(t)
 }

@@ -311,17 +311,18 @@ func (c *Column) refers(empty bool) {
 		c.With, c.Asks = "of {v}", "Who is the "+c.Says+" of {x}?"
 	case slices.Contains(makers, last):
 		c.With, c.Asks = "by {v}", "Who is the "+c.Says+" of {x}?"
-	case c.Ref.people():
+	case c.Ref.OfPeople():
 		c.With, c.Asks = "with {v} as the "+c.Says, "Who is the "+c.Says+" of {x}?"
 	default:
 		c.With, c.Asks = "of the "+c.Says+" {v}", "Which "+c.Says+" does {x} have?"
 	}
 }
 
-// people reports whether a table's things are persons, by its noun or by a name in two columns.
-func (t *Table) people() bool {
+// OfPeople reports whether a table's things are persons, by its noun or by a name in two columns.
+func (t *Table) OfPeople() bool {
 	return t.Label >= 0 && len(t.Columns[t.Label].Parts) == 2 ||
 		slices.Contains(strings.Fields(`person staff employee mechanic doctor customer member student teacher patient client
-			user driver author contact player pilot nurse manager coach trainer guest tenant owner volunteer agent worker`),
+			user driver author contact player pilot nurse manager coach trainer guest tenant owner volunteer agent worker
+			singer hirer carer diver lawyer swimmer musician pupil instructor referee runner`),
 			lastWord(t.One))
 }
