@@ -151,7 +151,7 @@ func addSales(r *rand.Rand, files map[string]string, top string) {
 // addProgramme is a table with how long each thing takes, and a list of some of them.
 func addProgramme(r *rand.Rand, files map[string]string, top string) {
 	name := pick(r, split("talks|videos|pieces|episodes|lessons"))
-	text, first := "title,by,length,room\n", r.IntN(12)
+	text, first := "title,speaker,length,room\n", r.IntN(12)
 	titles := split("Bees in Town|Mending Chairs|The Quiet Valley|Rivers at Night|A Small Harbour|Bread for All|" +
 		"Walking North|The Red Lamp|Maps and Weather|Glass and Sand|Seven Gardens|Old Wells")
 	list := ""
@@ -218,7 +218,7 @@ func addLetter(r *rand.Rand, files map[string]string, top string) {
 // addExpenses is who paid what.
 func addExpenses(r *rand.Rand, files map[string]string, top string) {
 	who := split(pick(r, []string{"Anna|Tom|Mila", "Jon|Ines|Paul|Rosa", "Kim|Lena|Omar"}))
-	text, day := "date,paid_by,what,amount\n", 1
+	text, day := "date,payer,what,amount\n", 1
 	things := split("fuel|stamps|paint|flowers|printer ink|coffee|rent of the hall|cables|biscuits|tickets")
 	for _, i := range r.Perm(len(things))[:6+r.IntN(4)] {
 		day += r.IntN(3)

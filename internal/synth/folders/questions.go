@@ -239,7 +239,11 @@ func (d *drawer) itemThere() *programs.Program {
 		return nil
 	}
 	d.read(doc)
-	return question(programs.YesNo, "item_there", slots("item", item, "file", d.name(doc)), "yes_no", there)
+	work := path.Base(doc.Path) + " has no " + item + "."
+	if at := slices.IndexFunc(doc.Items, func(o Item) bool { return strings.EqualFold(o.Text, item) }); at >= 0 {
+		work = doc.quote(doc.Items[at].line)
+	}
+	return question(programs.YesNo, "item_there", slots("item", item, "file", d.name(doc)), "yes_no", there).Work(work)
 }
 
 // openItems asks which boxes are ticked, or are not, or how many.

@@ -45,6 +45,29 @@ func cabinet(t *testing.T) (*shop, []Tool) {
 		"mv": func(s *stock, args map[string]any) (string, error) {
 			return "moved", os.Rename(at(s, args, "source"), at(s, args, "target"))
 		},
+		"seek": func(s *stock, args map[string]any) (text string, err error) {
+			root := at(s, args, "folder")
+			err = filepath.WalkDir(root, func(file string, e os.DirEntry, err error) error {
+				if err != nil || e.IsDir() {
+					return err
+				}
+				content, err := os.ReadFile(file)
+				for line := range strings.Lines(string(content)) {
+					if strings.Contains(line, fmt.Sprint(args["pattern"])) {
+						text += strings.TrimPrefix(file, root) + ": " + line
+					}
+				}
+				return err
+			})
+			return text, err
+		},
+		"weigh": func(s *stock, args map[string]any) (string, error) {
+			info, err := os.Stat(at(s, args, "file"))
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprint(info.Size(), " bytes"), nil
+		},
 		"rm": func(s *stock, args map[string]any) (string, error) { return "removed", os.Remove(at(s, args, "file")) },
 		"mkdir": func(s *stock, args map[string]any) (string, error) {
 			return "made", os.Mkdir(at(s, args, "folder"), 0o700)
@@ -61,6 +84,7 @@ func cabinet(t *testing.T) (*shop, []Tool) {
 	return s, []Tool{tool("ls", "Shows what is in a folder.", of("folder")), tool("cat", "Shows a file.", of("file")),
 		tool("save", "Saves a file.", of("file", "text")), tool("swap", "Puts a text in the place of another.",
 			of("file", "old_text", "new_text")), tool("mv", "Moves a file.", of("source", "target")),
+		tool("seek", "Finds lines.", of("folder", "pattern")), tool("weigh", "Says a file's size.", of("file")),
 		tool("rm", "Removes a file.", of("file")), tool("mkdir", "Makes a folder.", of("folder"))}
 }
 
@@ -72,7 +96,8 @@ func TestFileServers(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	want := map[string]string{folders.List: "ls", folders.Show: "cat", folders.Write: "save", folders.Edit: "swap",
-		folders.Move: "mv", folders.Delete: "rm", folders.MakeDir: "mkdir"}
+		folders.Move: "mv", folders.Delete: "rm", folders.MakeDir: "mkdir",
+		folders.Search: "seek", folders.Size: "weigh"}
 	for do, name := range want {
 		if got := list[0].tools[do]; got.tool == nil || got.tool.Name != name {
 			t.Errorf("%s is done by %v, not by %s", do, got.tool, name)
@@ -80,6 +105,10 @@ func TestFileServers(t *testing.T) {
 	}
 	if len(list[0].tools) != len(want) {
 		t.Errorf("%d operations", len(list[0].tools))
+	}
+	if call := list[0].call(folders.Op{Do: folders.Search, Path: "a", Old: "x"}); string(call.Arguments) !=
+		`{"folder":"a","pattern":"x"}` {
+		t.Errorf("a search is called with %s", call.Arguments)
 	}
 	call := list[0].call(folders.Op{Do: folders.Edit, Path: "a/b.txt", Old: "x", New: "y"})
 	if string(call.Arguments) != `{"file":"a/b.txt","old_text":"x","new_text":"y"}` {
@@ -108,7 +137,12 @@ func TestFolderPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(made.Scenarios) < 50 {
+	for _, sc := range made.Scenarios {
+		if !strings.HasPrefix(sc.Provenance.Wording, "asked") {
+			t.Errorf("%q says its own call", sc.Task)
+		}
+	}
+	if len(made.Scenarios) < 58 {
 		t.Errorf("%d tasks of 60", len(made.Scenarios))
 	}
 	found, files := 0, 0
@@ -116,7 +150,9 @@ func TestFolderPrograms(t *testing.T) {
 		if len(sc.Gold) > 1 {
 			found++
 		}
-		writes := slices.ContainsFunc(sc.Gold, func(g scenario.Gold) bool { return g.Name != "ls" && g.Name != "cat" })
+		writes := slices.ContainsFunc(sc.Gold, func(g scenario.Gold) bool {
+			return !slices.Contains([]string{"ls", "cat", "seek", "weigh"}, g.Name)
+		})
 		has := func(kind string) bool {
 			return slices.ContainsFunc(sc.Checks, func(c scenario.Check) bool { return c.Type == kind })
 		}

@@ -56,6 +56,36 @@ func TestUnderstand(t *testing.T) {
 	}
 }
 
+// A column calls the things of another table by their whole names, where they are persons'; towns of one word it may
+// have by chance. A week is a number of its own, and a unit behind "in" is not said.
+func TestRelateByNames(t *testing.T) {
+	of := func(name string, header []string, rows ...[]any) *Table {
+		var records []Record
+		for _, row := range rows {
+			records = append(records, Record{Names: header, Values: row})
+		}
+		t := TableOf(name, records)
+		t.Key = t.Label
+		return t
+	}
+	tables := []*Table{
+		of("members", []string{"name", "level"}, []any{"Ana Lund", "a"}, []any{"Bo Maes", "a"}, []any{"Cy Roux", "b"}),
+		of("towns", []string{"name", "size"}, []any{"Bari", "a"}, []any{"Pisa", "a"}, []any{"Rome", "b"}),
+		of("plots", []string{"plot", "holder", "in_place", "week", "depth_in_mm"},
+			[]any{"P-1", "Bo Maes", "Rome", int64(30), int64(4)}, []any{"P-2", "Ana Lund", "Bari", int64(31), int64(5)},
+			[]any{"P-3", "Cy Roux", "Pisa", int64(31), int64(6)}, []any{"P-4", nil, "Pisa", int64(32), int64(7)}),
+	}
+	Relate(tables)
+	Understand(tables)
+	plots := tables[2]
+	if plots.Columns[1].Ref != tables[0] || plots.Columns[2].Ref != nil {
+		t.Errorf("holders are of %v, places of %v", plots.Columns[1].Ref, plots.Columns[2].Ref)
+	}
+	if !plots.Columns[3].Label || plots.Columns[4].caption() != "depth" {
+		t.Errorf("%+v, %q", plots.Columns[3], plots.Columns[4].caption())
+	}
+}
+
 // Nobody asks for staff with a wing number above 1, and no task says how a column is called in a schema.
 func TestTasksOverLiveTablesReadAsPeopleSpeak(t *testing.T) {
 	w := &World{Name: "live", Tables: hospital()}

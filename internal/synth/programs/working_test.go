@@ -38,6 +38,10 @@ func TestWorking(t *testing.T) {
 			"Ghent: 450\nRouen: none\nLille: 600\n450 + 600 = 1050\n1050 / 2 = 525"},
 		"of a named thing its own row alone": {Query{Where: []Cond{{1, -1, Is, "Lille"}}, Column: 3, Of: -1, Order: -1},
 			"Lille: 600"},
+		"of two that are compared their rows alone": {Query{Where: []Cond{{1, -1, Among, []any{"Ghent", "Rouen"}}},
+			Column: 1, Of: -1, Order: 3, Desc: true, Limit: 1}, "Ghent: 450\nRouen: none"},
+		"of a part of a name its own row alone": {Query{Where: []Cond{{1, -1, Has, "lil"}}, Column: 3, Of: -1, Order: -1},
+			"Lille: 600"},
 		"what is compared stands there": {Query{Column: 1, Of: -1, Order: 3, Desc: true, Limit: 1},
 			"Ghent: 450\nRouen: none\nLille: 600"},
 		"calls go by keys": {Query{Where: confirmed, Column: 1, Of: -1, Order: -1, ByKey: true},
@@ -168,5 +172,36 @@ func TestWorkingOfRowsWithGaps(t *testing.T) {
 	visits.Key = 3
 	if got := (Query{Table: visits, Agg: "COUNT", Of: -1, Order: -1}).Working(); got != "1 4, 2 B" {
 		t.Error(got)
+	}
+}
+
+// Of tables that are read as a whole, groups and what lacks others are counted before the reader; a statement counts by
+// itself.
+func TestWorkingOfGroups(t *testing.T) {
+	towns := &Table{Name: "towns", One: "town", Many: "towns", Key: 0, Label: 0,
+		Columns: []Column{{Name: "name", Kind: Text}, {Name: "county", Kind: Text}},
+		Rows:    [][]any{{"Ghent", "East"}, {"Lille", "North"}, {"Rouen", "East"}}}
+	trips := &Table{Name: "trips", One: "trip", Many: "trips", Key: 0, Label: 0,
+		Columns: []Column{{Name: "code", Kind: Text}, {Name: "town", Kind: Text, Ref: towns}, {Name: "km", Kind: Number}},
+		Rows:    [][]any{{"A1", "Ghent", int64(4)}, {"A2", "Rouen", int64(9)}, {"A3", "Ghent", int64(7)}}}
+	want := map[string]string{"most": "Ghent: 2\nRouen: 1", "unrelated": "Ghent: 2\nLille: 0\nRouen: 1",
+		"most_of": "Ghent: 11\nRouen: 9"}
+	seen := map[string]bool{}
+	for seed := range uint64(400) {
+		for _, listed := range []bool{true, false} {
+			for _, kind := range []string{Most, Missing} {
+				p := Draw(rand.New(rand.NewPCG(seed, 1)), &World{Tables: []*Table{towns, trips}, Listed: listed}, kind)
+				if p == nil || want[p.Pattern()] == "" || p.Slot("others") != "trips" || p.Slot("one") != "town" {
+					continue
+				}
+				if got := p.Working(); listed && got != want[p.Pattern()] || !listed && got != "" {
+					t.Errorf("%s of tables that are listed, %v: %q", p.Pattern(), listed, got)
+				}
+				seen[p.Pattern()] = true
+			}
+		}
+	}
+	if len(seen) < len(want) {
+		t.Errorf("drawn were %v", seen)
 	}
 }
