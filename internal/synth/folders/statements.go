@@ -2,6 +2,7 @@ package folders
 
 import (
 	"slices"
+	"strings"
 
 	"hone/internal/synth/programs"
 )

@@ -306,7 +306,7 @@ func flagsOf(things []Thing, forms []noteForm) (notes []string) {
 func (t *Table) phrase(i int, s source) {
 	c := &t.Columns[i]
 	who := "that"
-	if t.people() || t.One == "person" {
+	if t.OfPeople() || t.One == "person" {
 		who = "who"
 	}
 	switch first := firstWord(c.Says); {

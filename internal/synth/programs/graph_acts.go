@@ -182,7 +182,7 @@ func (gt *GraphTables) remark(d *drawer, t *Table) string {
 			}
 		}
 	}
-	if t.One == "person" || t.people() && t.One != "client" && t.One != "customer" {
+	if t.One == "person" || t.OfPeople() && t.One != "client" && t.One != "customer" {
 		return lowerFirst(Fact(d.r))
 	}
 	day := []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}

@@ -141,21 +141,21 @@ func (gt *GraphTables) addRelation(kind string, from, to *Table) {
 		return
 	}
 	asked := "Which " + to.One
-	if to.people() {
+	if to.OfPeople() {
 		asked = "Who"
 	}
 	who := map[bool]string{true: "who", false: "that"}
 	caption := to.One
 	taken := slices.ContainsFunc(from.Columns, func(c Column) bool { return c.Says == caption })
-	c := Column{Name: Words(kind), Says: caption, Kind: Text, Ref: to, With: v.those(who[from.people()]),
+	c := Column{Name: Words(kind), Says: caption, Kind: Text, Ref: to, With: v.those(who[from.OfPeople()]),
 		Asks: v.asks(asked)}
 	owned, owns := strings.CutPrefix(v.words, "has ")
 	if owns {
 		c.Says, c.With = owned, "with {v} as the "+owned
-		c.Asks = map[bool]string{true: "Who", false: "What"}[to.people()] + " is the " + owned + " of {x}?"
+		c.Asks = map[bool]string{true: "Who", false: "What"}[to.OfPeople()] + " is the " + owned + " of {x}?"
 		taken = slices.ContainsFunc(from.Columns, func(o Column) bool { return o.Says == owned })
 	}
-	if single && from != to && v.noun == "" && !v.past && (owns || !to.people()) && !taken && 2*n > len(from.Rows) {
+	if single && from != to && v.noun == "" && !v.past && (owns || !to.OfPeople()) && !taken && 2*n > len(from.Rows) {
 		c.Name = strings.ReplaceAll(c.Name, " ", "_")
 		from.Columns, gt.sources[from] = append(from.Columns, c), append(gt.sources[from], source{relation: kind})
 		for i, row := range from.Rows {
@@ -170,9 +170,9 @@ func (gt *GraphTables) addRelation(kind string, from, to *Table) {
 	link := &Table{
 		Name: strings.ReplaceAll(Words(kind), " ", "_") + "_" + from.Name + "_" + to.Name, One: "relation",
 		Many: "relations", Key: 0, Label: -1, Link: v.said(),
-		Columns: []Column{{Name: "n", Kind: Number}, {Name: "source", Ref: from, With: v.these(who[to.people()]),
-			Says: from.Many + " " + put(v.those(who[from.people()]), "it")},
-			{Name: "target", Ref: to, With: v.those(who[from.people()]),
+		Columns: []Column{{Name: "n", Kind: Number}, {Name: "source", Ref: from, With: v.these(who[to.OfPeople()]),
+			Says: from.Many + " " + put(v.those(who[from.OfPeople()]), "it")},
+			{Name: "target", Ref: to, With: v.those(who[from.OfPeople()]),
 				Says: to.Many + " " + v.theirs()}},
 	}
 	for _, r := range gt.Graph.Relations {

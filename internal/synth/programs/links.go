@@ -68,7 +68,7 @@ func (d *drawer) askForLinks(count bool) *Program {
 		switch {
 		case of == 2 && !count:
 			p.pattern = "edge_to"
-		case of == 1 && t.people():
+		case of == 1 && t.OfPeople():
 			p.pattern = map[bool]string{true: "edge_count", false: "edge_from"}[count]
 		}
 	}
