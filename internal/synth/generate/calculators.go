@@ -103,8 +103,8 @@ func (m *maker) calculator(ctx context.Context) (*calculator, error) {
 		return nil, nil
 	}
 	session, err := m.player.open(ctx, m.player.from, nil)
-	if err != nil {
-		return nil, err
+	if err != nil { // who explores it says why
+		return nil, ctx.Err()
 	}
 	defer func() { _ = session.Close() }() // the calls are made
 	c := &calculator{does: map[string]reckonTool{}}

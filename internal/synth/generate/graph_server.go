@@ -201,8 +201,8 @@ func (m *maker) graphServers(ctx context.Context) (list []*graphServer, err erro
 			continue
 		}
 		session, err := m.player.open(ctx, m.player.from, nil)
-		if err != nil {
-			return nil, err
+		if err != nil { // who explores it says why
+			return nil, ctx.Err()
 		}
 		g := &graphServer{server: server, does: map[string]graphTool{}}
 		(&graphTrial{m, session, g}).all(ctx, tools)

@@ -45,7 +45,11 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 		return nil, err
 	}
 	sums, err := m.reckonPrograms(ctx)
-	if list = slices.Concat(list, more, graphs, sums); err != nil || len(list) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	boards, err := m.boardPrograms(ctx)
+	if list = slices.Concat(list, more, graphs, sums, boards); err != nil || len(list) == 0 {
 		return nil, err
 	}
 	if err := m.asPersons(ctx, list); err != nil {

@@ -293,6 +293,8 @@ func (d *drawer) drawValues(t *Table) (columns, literals, said []string, tables 
 	for i, c := range t.Columns {
 		row := pick(d.r, t.Rows)
 		switch {
+		case i == t.Key && d.w.OwnKeys:
+			continue
 		case i == t.Key && i != t.Label && c.Kind == Text: // a code, which the person gives
 			code := d.code(t, i)
 			if code == "" {

@@ -486,3 +486,39 @@ func (t *Table) State(withKey bool) string {
 	list := strings.Join(columns, ", ")
 	return fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", list, Ident(t.Name), list)
 }
+
+// Needs are the conditions of a program on the things of its table, and the columns whose values it asks for, with the
+// table; nil where it is no query.
+func (p *Program) Needs() (t *Table, where []Cond, columns []int) {
+	q := p.query
+	if q == nil {
+		return nil, nil, nil
+	}
+	if q.Agg != "COUNT" && q.Column != q.Table.Label {
+		columns = append(columns, q.Column)
+	}
+	if q.Order >= 0 {
+		columns = append(columns, q.Order)
+	}
+	return q.Table, q.Where, columns
+}
+
+// Matching are the rows that meet conditions.
+func (t *Table) Matching(where []Cond) [][]any { return t.rows(where) }
+
+// Then is the request behind a program, in the same message; nil where there is none.
+func (p *Program) Then() *Program { return p.then }
+
+// Archives has a program that removes things say so in the words of a tool: "archive". ok is false for others.
+func (p *Program) Archives(verb string) (ok bool) {
+	switch p.pattern {
+	case "remove":
+		p.pattern = "verb"
+	case "remove_all":
+		p.pattern = "verb_all"
+	default:
+		return false
+	}
+	p.slots["verb"] = verb
+	return true
+}

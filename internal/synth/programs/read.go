@@ -515,3 +515,28 @@ func (t *Table) distinct(i int) map[any]bool {
 	}
 	return seen
 }
+
+// Names reports whether the values of a column are keys of another table's things.
+func (t *Table) Names(column int, o *Table) bool { return o != t && t.within(column, o, o.Key) }
+
+// Without is a table without some of its columns, which are neither its key nor its label.
+func (t *Table) Without(drop func(column int) bool) *Table {
+	o := *t
+	o.Columns, o.Rows = nil, make([][]any, len(t.Rows))
+	for i, c := range t.Columns {
+		if drop(i) {
+			continue
+		}
+		switch i {
+		case t.Key:
+			o.Key = len(o.Columns)
+		case t.Label:
+			o.Label = len(o.Columns)
+		}
+		o.Columns = append(o.Columns, c)
+		for k, row := range t.Rows {
+			o.Rows[k] = append(o.Rows[k], row[i])
+		}
+	}
+	return &o
+}

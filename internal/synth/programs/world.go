@@ -68,6 +68,8 @@ type World struct {
 	NoKeys bool
 	// Cased says that LIKE tells small letters from capitals, so that nobody's name is typed in small ones.
 	Cased bool
+	// OwnKeys says that the store gives a new row its key, also where that is a text.
+	OwnKeys bool
 	// Listed says that the tables are read as a whole, and not asked with conditions.
 	Listed bool
 }

@@ -1,0 +1,592 @@
+package generate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
+)
+
+// boardTask is a program over a board: the calls that find what it is about, those that change it, and what the things
+// must then say.
+type boardTask struct {
+	*programs.Program
+	reads, changes []Call
+	after          map[string]map[string]string // by key: properties as a view says them; nil of a thing: it is gone
+	said           map[string]string            // by key: a text that its view must have
+	shown, hidden  []string                     // names that the reads must show, and must not
+	made           string                       // name of a new thing
+}
+
+const (
+	// sayOn is a kind of programs over boards: a comment or a note on a thing.
+	sayOn = "say_on"
+	// oneOfMany adds one of several values of a property, as a label, or takes it away.
+	oneOfMany = "one_of_many"
+)
+
+// boardShares are how often each kind is drawn, in parts.
+func boardShares() map[string]int {
+	shares := programs.Shares()
+	shares[sayOn], shares[oneOfMany], shares[programs.Set], shares[programs.List] = 7, 5, 12, 12
+	return shares
+}
+
+// boarding is a board in a session in which programs are played. What a program changes is put back behind it.
+type boarding struct {
+	*boardState
+	m       *maker
+	session environment.Session
+	before  folder
+}
+
+// boardPrograms makes tasks from programs over the things that trackers list.
+func (m *maker) boardPrograms(ctx context.Context) (list []draftOf, err error) {
+	states, err := m.boards(ctx)
+	if err != nil || len(states) == 0 {
+		return nil, err
+	}
+	why, in := map[string]int{}, 0
+	for i, st := range states {
+		used := map[string]bool{} // no task says the call of another one
+		for _, s := range m.tools {
+			used[s.Name] = s.Server == st.server
+		}
+		m.asks[st.server] = used
+		want := int(float64(m.N)/float64(len(m.player.servers())) + 0.5)
+		b := &boarding{boardState: st, m: m}
+		made, tried, err := b.tasks(ctx, i, want, why)
+		b.close()
+		if err != nil {
+			return nil, err
+		}
+		list, in = append(list, made...), in+tried
+	}
+	m.report.stage("programs over lists", in, len(list), why)
+	return list, nil
+}
+
+func (b *boarding) close() {
+	if b.session != nil {
+		_ = b.session.Close() // the calls are made
+		b.session = nil
+	}
+}
+
+// boardTries is how many programs are drawn for one task: many come to nothing, and few of these are played.
+const boardTries = 8
+
+func (b *boarding) tasks(
+	ctx context.Context, index, want int, why map[string]int,
+) (list []draftOf, tried int, err error) {
+	random := b.m.random("board programs", index)
+	seen := map[string]bool{}
+	for _, kind := range drawn(random, boardShares(), boardTries*want) {
+		if len(list) == want || ctx.Err() != nil {
+			break
+		}
+		t := b.draw(random, kind)
+		if t == nil || seen[t.Key()] || len(t.reads)+len(t.changes) == 0 {
+			continue
+		}
+		seen[t.Key()] = true
+		tried++
+		c := &Candidate{Kind: t.Kind, Calls: slices.Concat(t.reads, t.changes), Split: b.m.drawSplit(t.Key()),
+			told: &told{Program: t.Program, world: b.world}}
+		if len(t.changes) > 0 && len(t.reads) > 0 {
+			c.Calls[len(t.reads)].Why = t.TakeWorking()
+		}
+		if c.Split == scenario.Train && random.Float64() < shareRepeats {
+			c.Calls = repeat(random, c.Calls, t.changes)
+		}
+		states, reason, err := b.prove(ctx, t, c)
+		if err != nil {
+			return nil, 0, err
+		}
+		if reason != "" {
+			why[reason]++
+			continue
+		}
+		list = append(list, b.m.wordProgram(setting{World: b.world, realm: b.m.worlds[0]}, t.Program, c, states))
+		b.m.Progress("programs over lists", len(list), want, "")
+	}
+	return list, tried, ctx.Err()
+}
+
+// draw draws a task of a kind; nil where the draw comes to nothing.
+func (b *boarding) draw(r *rand.Rand, kind string) *boardTask {
+	switch kind {
+	case sayOn:
+		return b.sayOn(r)
+	case oneOfMany:
+		return b.oneOfMany(r)
+	}
+	p := programs.Draw(r, b.world, kind)
+	if p == nil || p.Made != nil || b.edit == nil && p.Changes() {
+		return nil
+	}
+	t := &boardTask{Program: p, after: map[string]map[string]string{}}
+	for one := p; one != nil; one = one.Then() {
+		if !b.finds(r, t, one) {
+			return nil
+		}
+	}
+	if !p.Changes() {
+		return t
+	}
+	if slices.Contains([]string{"n/a", "unknown", "none"}, p.Slot("v")) { // nobody has that in a tracker
+		return nil
+	}
+	after, err := b.world.After(p)
+	if err != nil || !b.change(t, after) {
+		return nil
+	}
+	return t
+}
+
+// mostViewed bounds the things that are viewed one by one for a task.
+const mostViewed = 4
+
+// key is the key of a row, as a text.
+func (b *boardState) key(row []any) string { return programs.Show(row[b.table.Key]) }
+
+func (b *boardState) viewOf(row []any) Call {
+	return (&view{tool: b.view, field: b.view.keyField()}).call(b.key(row))
+}
+
+// look adds a read that is not there yet.
+func (t *boardTask) look(c Call) {
+	if !slices.ContainsFunc(t.reads, func(o Call) bool { return o.key() == c.key() }) {
+		t.reads = append(t.reads, c)
+	}
+}
+
+// finds adds the calls by which somebody finds what a program is about: the list, by what it can be asked for, and
+// views of the things of which it does not show what is needed. It is false where that takes too many.
+func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
+	of, where, columns := p.Needs()
+	if of == nil {
+		return b.findsWithout(t, p)
+	}
+	if of != b.table {
+		at := slices.Index(b.world.Tables, of) - 1
+		t.look(b.others[at])
+		return true
+	}
+	arguments, asked, open := []member{}, []programs.Cond{}, []programs.Cond{}
+	for _, c := range where {
+		column := b.columns[c.Column]
+		switch {
+		case c.Column == b.table.Label || c.Column == b.table.Key || !column.hidden && (c.Of >= 0 || r.IntN(3) > 0):
+		case column.filter != nil && c.Op == programs.Is && c.Of < 0 && column.filter.kind == "string":
+			arguments, asked = append(arguments, member{column.filter.name, quote(b.spoken(c))}), append(asked, c)
+		case column.filter != nil && c.Op == programs.Is && c.Of < 0 && column.filter.kind == "array":
+			arguments, asked =
+				append(arguments, member{column.filter.name, column.filter.value(c.Value)}), append(asked, c)
+		case column.none != nil && c.Op == programs.Null:
+			arguments, asked = append(arguments, member{column.none.name, json.RawMessage("true")}), append(asked, c)
+		case column.hidden:
+			open = append(open, c)
+		}
+	}
+	names := slices.ContainsFunc(arguments, func(m member) bool {
+		return slices.ContainsFunc(arguments, func(o member) bool {
+			return m.name == o.name && string(m.raw) != string(o.raw)
+		})
+	})
+	list := Call{Tool: b.list.Name, Arguments: objectOf(arguments...)}
+	if names || !b.list.takes(string(list.Arguments)) {
+		return false
+	}
+	for _, row := range b.table.Rows { // the list must show these and no others
+		name := programs.Show(row[b.table.Label])
+		if slices.ContainsFunc(b.table.Matching(asked), func(o []any) bool { return &o[0] == &row[0] }) {
+			t.shown = append(t.shown, name)
+		} else if len(asked) > 0 && len(t.reads) == 0 {
+			t.hidden = append(t.hidden, name)
+		}
+	}
+	t.look(list)
+	rows := b.table.Matching(slices.Concat(asked, slices.DeleteFunc(slices.Clone(where), func(c programs.Cond) bool {
+		return b.columns[c.Column].hidden
+	})))
+	unseen := len(open) > 0
+	if !unseen { // what is asked for of those that are found
+		rows = b.table.Matching(where)
+		unseen = slices.ContainsFunc(columns, func(i int) bool { return b.columns[i].hidden })
+	}
+	for _, c := range where { // the milestone's own day
+		unseen = unseen || c.Of >= 0
+	}
+	if len(rows) > mostViewed && unseen {
+		return false
+	}
+	if unseen {
+		for _, row := range rows {
+			t.look(b.viewOf(row))
+		}
+	}
+	return b.findsNamed(t, slices.DeleteFunc(slices.Clone(where), func(c programs.Cond) bool {
+		return slices.ContainsFunc(asked, func(o programs.Cond) bool { return o.Column == c.Column })
+	}), columns)
+}
+
+// findsNamed adds the list of the things that properties name, where one of them is asked for.
+func (b *boarding) findsNamed(t *boardTask, where []programs.Cond, columns []int) bool {
+	for _, c := range where {
+		columns = append(slices.Clone(columns), c.Column)
+	}
+	for _, i := range columns {
+		if at := slices.Index(b.world.Tables, b.table.Columns[i].Ref); b.table.Columns[i].Ref != nil && at > 0 {
+			t.look(b.others[at-1])
+		}
+	}
+	return true
+}
+
+// spoken is the value of a condition as a filter takes it.
+func (b *boarding) spoken(c programs.Cond) string { return programs.Show(c.Value) }
+
+// findsWithout adds the list for a program that is no query, where the list shows all that it needs.
+func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
+	able := []string{"insert", "insert_bare", "add_unless", "cannot", "set_nothing"}
+	if slices.Contains(able, p.Pattern()) || p.Kind == programs.Unknown || p.Kind == programs.AskBack {
+		t.look(Call{Tool: b.list.Name, Arguments: json.RawMessage("{}")})
+		if name := p.Slot("x"); p.Kind == programs.Unknown && name != "" { // the thing itself says nothing of it
+			for _, row := range b.table.Rows {
+				if programs.Show(row[b.table.Label]) == name || b.key(row) == name {
+					t.look(b.viewOf(row))
+				}
+			}
+		}
+		return p.Kind != programs.Cannot
+	}
+	return false
+}
+
+// change adds the calls that make the rows of a table what statements make them.
+func (b *boarding) change(t *boardTask, after []programs.NumberedRows) bool {
+	for k, o := range b.world.Tables[1:] {
+		for i, row := range o.Rows {
+			if now := after[k+1][int64(i)+1]; now == nil || !slices.EqualFunc(row, now, programs.Equal) {
+				return false
+			}
+		}
+		if len(after[k+1]) != len(o.Rows) {
+			return false
+		}
+	}
+	rows := after[0]
+	for i, row := range b.table.Rows {
+		now, kept := rows[int64(i)+1]
+		if !kept {
+			if b.archive == nil || !t.archives(b.archive) {
+				return false
+			}
+			arguments := objectOf(member{b.archive.keyField(), quote(b.key(row))})
+			t.changes = append(t.changes, Call{Tool: b.archive.Name, Arguments: arguments})
+			t.after[b.key(row)] = nil
+			continue
+		}
+		arguments, want, ok := b.edits(row, now)
+		if !ok {
+			return false
+		}
+		if len(arguments) == 0 {
+			continue
+		}
+		for i := range b.columns { // by a key that nobody says
+			if !programs.Equal(row[i], now[i]) {
+				b.findsNamed(t, nil, []int{i})
+			}
+		}
+		t.after[b.key(row)] = want
+		all := append([]member{{b.edit.keyField(), quote(b.key(row))}}, arguments...)
+		t.changes = append(t.changes, Call{Tool: b.edit.Name, Arguments: objectOf(all...)})
+	}
+	for n := int64(len(b.table.Rows)) + 1; rows[n] != nil; n++ {
+		if !b.creates(t, rows[n]) {
+			return false
+		}
+	}
+	return len(t.changes) > 0 && len(t.changes) <= 2*mostViewed
+}
+
+// archives says a removal in the words of the tool that makes it.
+func (t *boardTask) archives(s *subject) bool {
+	if s.hasVerb("delete", "remove") || t.Slot("verb") != "" {
+		return true
+	}
+	return t.Archives(words(s.Name)[slices.IndexFunc(words(s.Name), func(w string) bool { return w == "archive" })])
+}
+
+// edits are the arguments that make a row another one, and what its view then says.
+func (b *boarding) edits(row, now []any) (arguments []member, want map[string]string, ok bool) {
+	want = map[string]string{}
+	for i, c := range b.columns {
+		if programs.Equal(row[i], now[i]) {
+			continue
+		}
+		if c.edit == nil || i == b.table.Key || strings.Contains(programs.Show(now[i]), programs.ListMark) {
+			return nil, nil, false
+		}
+		value := c.edit.value(now[i])
+		arguments = append(arguments, member{c.edit.name, value})
+		want[c.name] = programs.Show(now[i])
+	}
+	return arguments, want, true
+}
+
+// creates adds the call that makes a new thing.
+func (b *boarding) creates(t *boardTask, row []any) bool {
+	if b.create == nil {
+		return false
+	}
+	var arguments []member
+	for i, c := range b.columns {
+		switch {
+		case row[i] == nil:
+		case i == b.table.Key || c.create == nil || strings.Contains(programs.Show(row[i]), programs.ListMark):
+			return false
+		default:
+			arguments = append(arguments, member{c.create.name, c.create.value(row[i])})
+		}
+	}
+	call := Call{Tool: b.create.Name, Arguments: objectOf(arguments...)}
+	t.made, t.changes = programs.Show(row[b.table.Label]), append(t.changes, call)
+	return b.create.takes(string(call.Arguments))
+}
+
+// row draws a thing with a name that no other has.
+func (b *boarding) row(r *rand.Rand) []any {
+	row := pick(r, b.table.Rows)
+	if b.table.NameOf(row) == "" {
+		return nil
+	}
+	return row
+}
+
+// remarks are what people write on a piece of work.
+func remark(r *rand.Rand) string {
+	day := pick(r, []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday"})
+	return pick(r, []string{
+		"waiting for an answer until " + day, "called on " + day + ", nobody there",
+		fmt.Sprint("the offer is ", 10*(4+r.IntN(90)), " euros"), "the form is in the green folder",
+		"ask again on " + day, fmt.Sprint("needs ", 2+r.IntN(6), " people"), "agreed with everybody on " + day,
+		"the measurements were wrong", "half of it is done", fmt.Sprint("takes about ", 2+r.IntN(9), " hours"),
+		"the old one can stay", "please check the invoice", "only in the morning", "the key is with the neighbours",
+		"moved because of the rain", fmt.Sprint("page ", 2+r.IntN(40), " of the manual explains it"),
+	})
+}
+
+// sayOn adds a comment, a note or the like to a thing, by a parameter whose name says that it adds.
+func (b *boarding) sayOn(r *rand.Rand) *boardTask {
+	row := b.row(r)
+	if b.edit == nil || row == nil {
+		return nil
+	}
+	var able []param
+	for _, p := range b.edit.schema.fields {
+		w := words(p.name)
+		if p.kind == "array" && p.items != nil && p.items.kind == "string" && len(w) == 2 &&
+			slices.Contains([]string{"append", "add"}, w[1]) &&
+			slices.Contains([]string{"comments", "notes", "remarks", "updates", "log"}, w[0]) {
+			able = append(able, p)
+		}
+	}
+	if len(able) == 0 {
+		return nil
+	}
+	p, v := pick(r, able), remark(r)
+	slots := b.table.Slots(row)
+	slots["attr"], slots["v"] = strings.TrimSuffix(words(p.name)[0], "s"), v
+	value, _ := json.Marshal([]string{v}) // of texts
+	t := &boardTask{Program: programs.NewAct(programs.Set, "say_on", slots), said: map[string]string{b.key(row): v}}
+	t.reads = []Call{{Tool: b.list.Name, Arguments: json.RawMessage("{}")}}
+	t.changes = []Call{{Tool: b.edit.Name, Arguments: objectOf(member{b.edit.keyField(), quote(b.key(row))},
+		member{p.name, value})}}
+	return t
+}
+
+// oneOfMany adds a label or somebody to those that a thing has, or takes one away: all are given anew.
+func (b *boarding) oneOfMany(r *rand.Rand) *boardTask {
+	row := b.row(r)
+	var able []int
+	for i, c := range b.columns {
+		if c.edit != nil && c.hidden && c.edit.kind == "array" {
+			able = append(able, i)
+		}
+	}
+	if row == nil || len(able) == 0 {
+		return nil
+	}
+	i := pick(r, able)
+	has := slices.DeleteFunc(strings.Split(programs.Show(row[i]), programs.ListMark), func(v string) bool {
+		return v == ""
+	})
+	slots, pattern := b.table.Slots(row), "append_as"
+	slots["attr"] = words(b.columns[i].name)[0]
+	if last := slots["attr"]; !strings.HasSuffix(last, "s") {
+		slots["attr"] += "s"
+	}
+	var now []string
+	if len(has) > 0 && r.IntN(2) == 0 {
+		pattern, slots["v"] = "take_off", pick(r, has)
+		now = slices.DeleteFunc(slices.Clone(has), func(v string) bool { return v == slots["v"] })
+	} else {
+		others := strings.Split(programs.Show(pick(r, b.table.Rows)[i]), programs.ListMark)
+		if slots["v"] = pick(r, others); slots["v"] == "" || slices.Contains(has, slots["v"]) {
+			return nil
+		}
+		now = append(slices.Clone(has), slots["v"])
+	}
+	value, _ := json.Marshal(append([]string{}, now...)) // of texts
+	t := &boardTask{Program: programs.NewAct(programs.Set, pattern, slots), after: map[string]map[string]string{
+		b.key(row): {b.columns[i].name: strings.Join(now, programs.ListMark)}}}
+	t.reads = []Call{{Tool: b.list.Name, Arguments: json.RawMessage("{}")}, b.viewOf(row)}
+	t.changes = []Call{{Tool: b.edit.Name, Arguments: objectOf(member{b.edit.keyField(), quote(b.key(row))},
+		member{b.columns[i].edit.name, value})}}
+	return t
+}
+
+// prove plays a task: the list and the views must then say what was computed. It returns the checks of that.
+func (b *boarding) prove(
+	ctx context.Context, t *boardTask, c *Candidate,
+) (states []scenario.Check, why string, err error) {
+	x := play{Calls: c.Calls, Looks: []Call{{Tool: b.list.Name, Arguments: json.RawMessage("{}")}}}
+	var keys []string
+	for _, row := range b.table.Rows {
+		_, changed := t.after[b.key(row)]
+		if _, said := t.said[b.key(row)]; said || changed && t.after[b.key(row)] != nil {
+			keys = append(keys, b.key(row))
+			x.Looks = append(x.Looks, b.viewOf(row))
+		}
+	}
+	c.Proof = []string{x.name()}
+	got := b.m.ledger.get(x.name())
+	if got == nil {
+		if got, err = b.play(ctx, x, len(t.changes) > 0); err != nil {
+			return nil, "", err
+		}
+		if got.Lost == "" {
+			if err := b.m.ledger.put(x.name(), got); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	b.m.count(c.Calls, got)
+	switch {
+	case got.Lost != "":
+		return nil, "a server was lost", b.m.stillThere(got)
+	case anyFailed(c.Calls, got):
+		return nil, "a call is refused", nil
+	case !t.isShown(got):
+		return nil, "the list does not show what it is asked for", nil
+	case len(t.changes) == 0 && got.Seen[0].Text != b.text:
+		return nil, "a call changes something", nil
+	}
+	for i, key := range keys {
+		text := got.Seen[i+1].Text
+		pairs := pairsOf(text)
+		for name, want := range t.after[key] {
+			if !sameSaid(pairs[name], want) {
+				return nil, "a thing is not as it was computed", nil
+			}
+		}
+		if said := t.said[key]; said != "" && (!strings.Contains(text, said) || strings.Contains(b.looks[key], said)) {
+			return nil, "a thing is not as it was computed", nil
+		}
+	}
+	list := got.Seen[0].Text
+	if t.made != "" && !strings.Contains(list, t.made) || t.gone(b, list) {
+		return nil, "the list is not as it was computed", nil
+	}
+	for i, look := range x.Looks {
+		text := steadyText(got.Seen[i].Text)
+		states = append(states, scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments,
+			Regex: &text})
+	}
+	return states, "", nil
+}
+
+// gone reports whether a list still shows a thing that is to be gone.
+func (t *boardTask) gone(b *boarding, list string) bool {
+	for key, want := range t.after {
+		if want == nil && regexp.MustCompile(regexp.QuoteMeta(key)+`\b`).MatchString(list) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameSaid reports whether a view says a value, whatever stands before it and in whatever letters.
+func sameSaid(is, want string) bool {
+	is, want = strings.ToLower(is), strings.ToLower(strings.ReplaceAll(want, programs.ListMark, ", "))
+	return is == want || want != "" && strings.HasSuffix(is, " "+want)
+}
+
+// isShown reports whether the first read shows what its filters ask for.
+func (t *boardTask) isShown(got *Played) bool {
+	all := ""
+	for _, r := range got.Results {
+		all += r.Text + "\n"
+	}
+	return !slices.ContainsFunc(t.shown, func(name string) bool { return !strings.Contains(all, name) }) &&
+		!slices.ContainsFunc(t.hidden, func(name string) bool {
+			return len(got.Results) > 0 && strings.Contains(got.Results[0].Text, name)
+		})
+}
+
+// volatileLine matches a line that says when something was done, or where a file is.
+var volatileLine = regexp.MustCompile(`(?mi)^(updated|created|modified|file|path): .*$|^.*` +
+	regexp.QuoteMeta(dirMark) +
+	`.*$|\(?\d{4}-\d\d-\d\d \d\d:\d\d[^)\n]*\)?`)
+
+// steadyText is a pattern of a text whose volatile lines may say anything.
+func steadyText(text string) string {
+	parts := []string{}
+	last := 0
+	for _, at := range volatileLine.FindAllStringIndex(text, -1) {
+		parts = append(parts, regexp.QuoteMeta(text[last:at[0]]))
+		last = at[1]
+	}
+	return `\A` + strings.Join(append(parts, regexp.QuoteMeta(text[last:])), `[^\n]*`) + `\z`
+}
+
+// play makes the calls, looks, and puts the folder back where something was changed.
+func (b *boarding) play(ctx context.Context, x play, changes bool) (*Played, error) {
+	got := &Played{}
+	if b.session == nil {
+		session, err := b.m.player.open(ctx, b.m.player.from, nil)
+		if err != nil {
+			got.Lost = err.Error()
+			return got, ctx.Err()
+		}
+		b.session = session
+		b.before, _ = readFolder(session.Dir(b.server))
+	}
+	b.m.make(ctx, b.session, x.Calls, got)
+	for _, c := range x.Looks {
+		got.Seen = append(got.Seen, answerOf(b.session, b.session.Probe(ctx, c.chat("look")), b.server))
+	}
+	if got.Lost != "" || changes && !b.putBack(ctx) {
+		b.close()
+	}
+	return got, ctx.Err()
+}
+
+// putBack makes the session's folder as it was, and reports whether the server then shows what it did.
+func (b *boarding) putBack(ctx context.Context) bool {
+	if len(b.before) == 0 || b.before.putBack(b.session.Dir(b.server)) != nil {
+		return false
+	}
+	text, ok := b.m.tryOn(ctx, b.session, Call{Tool: b.list.Name, Arguments: json.RawMessage("{}")})
+	return ok && text == b.text
+}
