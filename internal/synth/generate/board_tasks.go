@@ -214,9 +214,12 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 		}
 	}
 	t.look(list)
-	rows := b.table.Matching(slices.Concat(asked, slices.DeleteFunc(slices.Clone(where), func(c programs.Cond) bool {
-		return b.columns[c.Column].hidden
-	})))
+	listed := slices.Concat(asked, slices.DeleteFunc(slices.Clone(where), func(c programs.Cond) bool {
+		return b.columns[c.Column].hidden || slices.ContainsFunc(asked, func(o programs.Cond) bool {
+			return o.Column == c.Column && o.Op == c.Op && o.Of == c.Of
+		})
+	}))
+	rows := b.table.Matching(listed)
 	unseen := len(open) > 0
 	if !unseen { // what is asked for of those that are found
 		rows = b.table.Matching(where)
@@ -228,7 +231,9 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 	if len(rows) > mostViewed && unseen {
 		return false
 	}
+	p.Show(asked)
 	if unseen {
+		p.Show(listed)
 		for _, row := range rows {
 			t.look(b.viewOf(row))
 		}

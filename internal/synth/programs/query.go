@@ -46,8 +46,9 @@ type Query struct {
 	Of     int // as of Cond; -1
 	Order  int // column that sorts, -1: none
 	Desc   bool
-	Limit  int  // 0: all
-	ByKey  bool // its working names the key of each row, by which calls take it
+	Limit  int    // 0: all
+	ByKey  bool   // its working names the key of each row, by which calls take it
+	shown  []Cond // what the rows before the reader were asked for by, as Program.Show says
 }
 
 func (t *Table) value(row []any, column, of int) any {

@@ -55,6 +55,14 @@ func (p *Program) TakeWorking() string {
 	return text
 }
 
+// Show says by which conditions the rows were asked for that are before the reader: the working goes through those alone.
+func (p *Program) Show(by []Cond) {
+	if p.query != nil {
+		q := *p.query
+		q.shown, p.query = by, &q
+	}
+}
+
 // computes says that a statement does the work of a program.
 func (p *Program) computes() {
 	for ; p != nil; p = p.then {
@@ -71,11 +79,11 @@ func (d *drawer) those(t *Table, where []Cond) Query {
 func (q Query) Working() string {
 	t, found := q.Table, q.Table.rows(q.Where)
 	named := slices.ContainsFunc(q.Where, func(c Cond) bool {
-		return c.Column == t.Label && c.Of < 0 && slices.Contains([]Op{Is, Has, Among}, c.Op)
+		return (c.Column == t.Label || c.Column == t.Key) && c.Of < 0 && slices.Contains([]Op{Is, Has, Among}, c.Op)
 	})
 	rows, tells := found, false
-	if len(q.Where) > 0 && !named && len(t.Rows) <= mostGone {
-		rows, tells = t.Rows, true
+	if shown := t.rows(q.shown); len(q.Where) > len(q.shown) && !named && len(shown) <= mostGone {
+		rows, tells = shown, true
 	}
 	if len(rows) > mostGone {
 		return ""
@@ -125,7 +133,9 @@ func (q Query) says(row []any) string {
 		said = append(said, v)
 	}
 	for _, c := range q.Where {
-		say(c.Column, c.Of)
+		if !slices.ContainsFunc(q.shown, func(o Cond) bool { return o.Column == c.Column && o.Of == c.Of && o.Op == c.Op }) {
+			say(c.Column, c.Of)
+		}
 	}
 	if q.Order >= 0 {
 		say(q.Order, -1)

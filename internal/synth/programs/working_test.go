@@ -46,6 +46,12 @@ func TestWorking(t *testing.T) {
 			"Ghent: 450\nRouen: none\nLille: 600"},
 		"calls go by keys": {Query{Where: confirmed, Column: 1, Of: -1, Order: -1, ByKey: true},
 			"Ghent (7): confirmed - yes\nRouen (8): open - no\nLille (9): confirmed - yes"},
+		"a number that names a thing is a name": {Query{Where: []Cond{{0, -1, Is, int64(9)}}, Column: 3, Of: -1, Order: -1},
+			"Lille: 9, 600"},
+		"of rows that were asked for no other": {Query{Where: append(confirmed, Cond{3, -1, Above, int64(500)}),
+			Column: 1, Of: -1, Order: -1, shown: confirmed}, "Ghent: 450 - no\nLille: 600 - yes"},
+		"what was asked for is not looked at again": {Query{Where: confirmed, Agg: "COUNT", Of: -1, Order: -1,
+			shown: confirmed}, "1 Ghent, 2 Lille"},
 		"a name says nothing of itself": {Query{Where: []Cond{{1, -1, Is, "Lille"}}, Column: 1, Of: -1, Order: -1}, ""},
 	} {
 		c.q.Table = shows()
