@@ -259,8 +259,9 @@ func (d *drawer) noFile() *programs.Program {
 		patterns = append(patterns, "file_rename")
 	}
 	d.everywhere()
-	return question(programs.Unknown, pick(d.r, patterns), s, "unknown", "There is no "+strings.TrimPrefix(said, "the ")+
-		" here.").Work("I have seen all folders, and no file is called " + said + ".")
+	none := "There is no " + strings.TrimPrefix(said, "the ") + " here."
+	return question(programs.Unknown, pick(d.r, patterns), s, "unknown", none).
+		Work("I have seen all folders, and no file is called " + said + ".")
 }
 
 // noItem is to change an entry that a list has not.

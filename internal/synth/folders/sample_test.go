@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/sample.txt anew, which a reviewer then reads aloud")
 
-// The sample is 40 training tasks over invented folders with their demonstrations, to be read by people. It changes with
-// the generator: write it anew then, and read it.
+// The sample is 40 training tasks over invented folders with their demonstrations, to be read by people. It changes
+// with the generator: write it anew then, and read it.
 func TestSample(t *testing.T) {
 	r := rand.New(rand.NewPCG(40, 1))
 	var kinds []string
