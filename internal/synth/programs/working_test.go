@@ -190,7 +190,7 @@ func TestWorkingOfGroups(t *testing.T) {
 	trips := &Table{Name: "trips", One: "trip", Many: "trips", Key: 0, Label: 0,
 		Columns: []Column{{Name: "code", Kind: Text}, {Name: "town", Kind: Text, Ref: towns},
 			{Name: "km", Kind: Number}},
-		Rows:    [][]any{{"A1", "Ghent", int64(4)}, {"A2", "Rouen", int64(9)}, {"A3", "Ghent", int64(7)}}}
+		Rows: [][]any{{"A1", "Ghent", int64(4)}, {"A2", "Rouen", int64(9)}, {"A3", "Ghent", int64(7)}}}
 	want := map[string]string{"most": "Ghent: 2\nRouen: 1", "unrelated": "Ghent: 2\nLille: 0\nRouen: 1",
 		"most_of": "Ghent: 11\nRouen: 9"}
 	seen := map[string]bool{}
