@@ -93,7 +93,7 @@ func (b *boarding) tasks(
 			break
 		}
 		t := b.draw(random, kind)
-		if t == nil || seen[t.Key()] || len(t.reads)+len(t.changes) == 0 {
+		if t == nil || seen[t.Key()] || len(t.reads)+len(t.changes) == 0 && t.Kind != programs.Cannot {
 			continue
 		}
 		seen[t.Key()] = true
@@ -262,7 +262,14 @@ func (b *boarding) spoken(c programs.Cond) string { return programs.Show(c.Value
 // findsWithout adds the list for a program that is no query, where the list shows all that it needs.
 func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
 	able := []string{"insert", "insert_bare", "add_unless", "cannot", "set_nothing"}
-	if slices.Contains(able, p.Pattern()) || p.Kind == programs.Unknown || p.Kind == programs.AskBack {
+	refused := []string{programs.Unknown, programs.AskBack, programs.Cannot}
+	if slices.Contains(able, p.Pattern()) || slices.Contains(refused, p.Kind) {
+		if p.Kind == programs.AskBack && b.archive != nil && !b.archive.hasVerb("delete", "remove") {
+			p.Archives("archive") // as what can be done is said
+		}
+		if p.Kind == programs.Cannot {
+			return true
+		}
 		t.look(Call{Tool: b.list.Name, Arguments: json.RawMessage("{}")})
 		if name := p.Slot("x"); p.Kind == programs.Unknown && name != "" { // the thing itself says nothing of it
 			for _, row := range b.table.Rows {
@@ -271,7 +278,7 @@ func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
 				}
 			}
 		}
-		return p.Kind != programs.Cannot
+		return true
 	}
 	return false
 }

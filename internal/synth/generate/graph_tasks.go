@@ -160,7 +160,8 @@ func (s *graphing) tasks(ctx context.Context, index int) (
 		c := &Candidate{Kind: p.Kind, World: s.realm.index, Split: s.split,
 			told: &told{Program: p.Program, world: s.World}}
 		c.Calls = append(s.reads(random, p), changes...)
-		if len(c.Calls) == 0 {
+		if refuses := []string{programs.Cannot, programs.AskBack}; len(c.Calls) == 0 &&
+			!slices.Contains(refuses, p.Kind) {
 			continue
 		}
 		if c.Split == "" {
@@ -192,6 +193,9 @@ const mostSearches = 3
 // all of a type. At times all is read.
 func (s *graphing) reads(r *rand.Rand, p *programs.GraphProgram) (calls []Call) {
 	named := slices.Compact(slices.Clone(p.Named))
+	if len(named)+len(p.Types) == 0 { // there is nothing to look for
+		return nil
+	}
 	if s.g.find == nil || len(named)+len(p.Types) > mostSearches || r.IntN(6) == 0 {
 		return []Call{*s.g.read}
 	}

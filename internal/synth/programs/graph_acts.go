@@ -15,13 +15,16 @@ const (
 	relink   = "relink"    // another end of a relation
 	takeOver = "take_over" // all relations of one thing go to another
 	rename   = "rename"
+	holds    = "holds"  // whether a relation does
+	ensure   = "ensure" // that two things are in a relation to a third
 )
 
 // GraphShares are how often each kind is drawn over a graph, in parts.
 func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 12, Several: 10, Remove: 5,
-		noteOne: 10, noteMany: 5, noteIf: 4, relink: 9, takeOver: 3, rename: 3})
+		noteOne: 10, noteMany: 5, noteIf: 4, relink: 9, takeOver: 3, rename: 3,
+		holds: 5, ensure: 4})
 	return shares
 }
 
@@ -51,6 +54,10 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			g = gt.takeOver(d)
 		case rename:
 			g = gt.rename(d)
+		case holds:
+			g = gt.holds(d)
+		case ensure:
+			g = gt.ensure(d)
 		default:
 			if g.Program = Draw(r, gt.World, kind); g.Program == nil {
 				return nil
@@ -86,7 +93,11 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 			if said == "" || slot == "y" && p.pattern == "move_all" {
 				continue
 			}
-			if name := gt.name(said, p.Tables); name != "" {
+			name := p.means[said]
+			if name == "" {
+				name = gt.name(said, p.Tables)
+			}
+			if name != "" {
 				named = true
 				g.Named = append(g.Named, name)
 			} else if slot == "x" && (p.pattern == "insert" || p.pattern == "add_unless") {
@@ -347,6 +358,52 @@ func (gt *GraphTables) relink(d *drawer) *GraphProgram {
 			relate(AddRelation, now.From, now.To, now.Type)},
 		Named: []string{old.From, slots["v"]},
 	}
+}
+
+// holds asks whether a relation holds, and at times for one that does not.
+func (gt *GraphTables) holds(d *drawer) *GraphProgram {
+	if len(gt.Graph.Relations) == 0 {
+		return nil
+	}
+	one := pick(d.r, gt.Graph.Relations)
+	v := verbalOf(one.Type)
+	from, to := gt.Graph.Thing(one.From), gt.Graph.Thing(one.To)
+	if from == nil || to == nil || !v.sayable() {
+		return nil
+	}
+	if d.r.IntN(2) == 0 {
+		one.To = gt.another(d, to)
+	}
+	if one.To == "" || one.To == one.From {
+		return nil
+	}
+	answer := map[bool]string{true: "Yes", false: "No"}[slices.Contains(gt.Graph.Relations, one)]
+	return &GraphProgram{Program: &Program{Kind: YesNo, pattern: "asks", Answer: Answer{Form: "yes_no",
+		Values: []string{answer}}, slots: map[string]string{"asks": v.does(one.From, one.To)}},
+		Named: []string{one.From}}
+}
+
+// ensure adds a relation of one of two things to a third, where the other one has it already.
+func (gt *GraphTables) ensure(d *drawer) *GraphProgram {
+	if len(gt.Graph.Relations) == 0 {
+		return nil
+	}
+	one := pick(d.r, gt.Graph.Relations)
+	from := gt.Graph.Thing(one.From)
+	if from == nil || gt.Graph.Thing(one.To) == nil || !verbalOf(one.Type).sayable() {
+		return nil
+	}
+	other := Relation{gt.another(d, from), one.To, one.Type}
+	if other.From == "" || other.From == one.To || slices.Contains(gt.Graph.Relations, other) {
+		return nil
+	}
+	x, v := one.From, other.From
+	if d.r.IntN(2) == 0 {
+		x, v = v, x
+	}
+	return &GraphProgram{Program: &Program{Kind: ActIf, pattern: "edge_ensure", slots: map[string]string{"x": x, "v": v,
+		"y": one.To, "rel": verbalOf(one.Type).said()}}, Named: []string{one.To},
+		Edits: []Edit{{Do: AddRelation, Relation: other}}}
 }
 
 // another draws the name of another thing of the same type; "" where there is none.

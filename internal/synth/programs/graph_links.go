@@ -37,7 +37,9 @@ func (v verbal) sayable() bool {
 
 // said is the relation between two names: "works on", "is based in", "is a parent of".
 func (v verbal) said() string {
-	switch {
+	switch owned, owns := strings.CutPrefix(v.words, "has "); {
+	case owns:
+		return "has the " + owned
 	case v.noun != "":
 		return "is " + article(v.noun) + " of"
 	case v.is:
@@ -50,6 +52,8 @@ func (v verbal) said() string {
 func (v verbal) those(who string) string {
 	first, rest, _ := strings.Cut(v.words, " ")
 	switch {
+	case first == "has":
+		return "with {v} as the " + rest
 	case v.noun != "":
 		return who + " are " + plural(v.noun) + " of {v}"
 	case v.is:
@@ -105,6 +109,24 @@ func (v verbal) asks(what string) string {
 		return what + " is {x} " + rest + "?"
 	}
 	return strings.Join(strings.Fields(what+" does {x} "+baseVerb(first)+" "+rest), " ") + "?"
+}
+
+// does asks whether a relation holds: "Does Ana work on Beacon?"
+func (v verbal) does(x, y string) string {
+	first, rest, _ := strings.Cut(v.words, " ")
+	switch {
+	case first == "has":
+		return "Does " + x + " have the " + rest + " " + y + "?"
+	case v.noun != "":
+		return "Is " + x + " " + article(v.noun) + " of " + y + "?"
+	case v.is:
+		return "Is " + x + " " + v.words + " " + y + "?"
+	case v.past:
+		return "Has " + x + " " + v.words + " " + y + "?"
+	case first == "is":
+		return "Is " + x + " " + rest + " " + y + "?"
+	}
+	return strings.Join(strings.Fields("Does "+x+" "+baseVerb(first)+" "+rest+" "+y), " ") + "?"
 }
 
 // addRelations makes references of relations that lead from each thing of a table to one of another, and tables of
@@ -216,6 +238,40 @@ func (d *drawer) linked(t *Table) (Cond, string, bool) {
 	}
 	d.through = append(d.through, o.rowLabel(row))
 	return Cond{t.Label, -1, Among, names}, put(link.Columns[by].withPhrase(), o.rowLabel(row)), true
+}
+
+// byRelation names a row by a relation that it alone has to another thing: "the person who leads Beacon".
+func (d *drawer) byRelation(t *Table, row []any) (said string, ok bool) {
+	for range 6 {
+		link := pick(d.r, d.links())
+		of := 1 + d.r.IntN(2)
+		other := link.Columns[3-of].Ref
+		if link.Columns[of].Ref != t || len(link.Rows) == 0 {
+			continue
+		}
+		one := pick(d.r, link.Rows)
+		n := 0
+		for _, l := range link.Rows {
+			if equal(l[3-of], one[3-of]) {
+				n++
+			}
+		}
+		name := other.rowLabel(other.byKey(one[3-of]))
+		if n != 1 || !equal(one[of], row[t.Key]) || name == "" {
+			continue
+		}
+		said = "the " + t.One + " " + ofOne(put(link.Columns[3-of].withPhrase(), name))
+		if of == 1 { // in the singular
+			said = "the " + t.One + map[bool]string{true: " who ", false: " that "}[t.OfPeople()] + link.Link + " " + name
+		}
+		if d.means == nil {
+			d.means = map[string]string{}
+		}
+		d.means[strings.TrimPrefix(said, "the ")] = t.rowLabel(row)
+		d.through = append(d.through, name)
+		return said, true
+	}
+	return "", false
 }
 
 // namesNote reports whether a program speaks of a note as of a property: people ask whether it is there, add it or

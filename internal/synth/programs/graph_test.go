@@ -160,7 +160,7 @@ func TestKindsOfAGraph(t *testing.T) {
 	for _, x := range []struct{ kind, pattern string }{
 		{noteOne, "append"}, {noteOne, "unappend"}, {noteOne, "note_replace"}, {noteMany, "note_all"},
 		{noteIf, "note_if"}, {relink, "edge_swap"}, {relink, "edge_retarget"}, {takeOver, "take_over"},
-		{rename, "rename"}, {List, "edge_from"}, {List, "edge_to"},
+		{rename, "rename"}, {holds, "asks"}, {ensure, "edge_ensure"}, {List, "edge_from"}, {List, "edge_to"},
 	} {
 		var p *GraphProgram
 		for try := 0; try < 400 && (p == nil || p.pattern != x.pattern); try++ {

@@ -13,6 +13,11 @@ func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 	if d.plain {
 		return d.nameInRequest(t, row), []Cond{t.label(row)}
 	}
+	if d.w.Listed && len(d.links()) > 0 && d.r.IntN(5) == 0 {
+		if said, ok := d.byRelation(t, row); ok {
+			return said, []Cond{t.label(row)}
+		}
+	}
 	if t.Key >= 0 && t.Key != t.Label && t.Columns[t.Key].Kind == Text && isCodeName(Show(row[t.Key])) &&
 		d.r.IntN(4) == 0 {
 		return Show(row[t.Key]), []Cond{{t.Key, -1, Is, row[t.Key]}}

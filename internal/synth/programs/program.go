@@ -105,6 +105,7 @@ type Program struct {
 	working string            // of what is no query
 	through []string          // the things by whose relations others are found
 	near    bool              // there is nothing else to look at
+	means   map[string]string // whom a request means that is said by a relation
 }
 
 // Changes reports whether the program changes anything.
@@ -169,12 +170,14 @@ type drawer struct {
 	// one and many are nouns in the place of the table's, where a value makes one: "nurses" are staff whose role is
 	// nurse.
 	one, many string
-	plain     bool        // things are named in full
-	looked    []Step      // at the values of a column, before it is compared with one that is said in another form
-	gave      [][2]string // properties of a new thing, and their values
-	found     *Query      // the things that are changed
-	through   []string    // names of the things by whose relations others are found
-	near      bool        // there is nothing else to look at
+	plain     bool // things are named in full
+	// at the values of a column, before it is compared with one that is said in another form
+	looked  []Step
+	gave    [][2]string       // properties of a new thing, and their values
+	found   *Query            // the things that are changed
+	through []string          // names of the things by whose relations others are found
+	near    bool              // there is nothing else to look at
+	means   map[string]string // whom a request means that is said by a relation: "the person who leads Beacon"
 }
 
 // tries bounds how often a draw that comes to nothing is made again.
@@ -190,7 +193,7 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 				if p.query == nil {
 					p.query = d.found
 				}
-				p.through, p.near = d.through, d.near
+				p.through, p.near, p.means = d.through, d.near, d.means
 				if p.namesNote() {
 					continue
 				}

@@ -53,8 +53,9 @@ func needed() map[string]string {
 		"ahead": "city city2", "open": "city city2 name time", "latest": "city city2 time v | x",
 		"talk": "a city city2 name time", "clock_cannot": "verb", "clock_ask": "time", "sum_ask": "a",
 
-		"take_off": "attr v x", "say_on": "attr v x", "note_replace": "old v x", "note_all": "filter many v",
-		"edge_swap": "rel v x y", "edge_retarget": "rel v x y", "take_over": "rel v x", "rename": "v x",
+		"edge_ensure": "rel v x y", "take_off": "attr v x", "say_on": "attr v x", "note_replace": "old v x",
+		"note_all": "filter many v", "edge_swap": "rel v x y", "edge_retarget": "rel v x y", "take_over": "rel v x",
+		"rename":  "v x",
 		"note_if": "filter many v x",
 
 		"answer_write": "name", "biggest": "folder", "boxes_count": "file", "boxes_done": "file",
