@@ -266,6 +266,7 @@ func kindOfTexts(list []string) Kind {
 // name is what people call what a form says: "budget", "ticket price", "price a night".
 func (f noteForm) name() string {
 	before := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(f.before), ":"))
+	before = strings.TrimPrefix(before, "number of ")
 	if at := strings.LastIndex(before, " in "); at > 0 { // the unit is not said
 		before = before[:at]
 	}

@@ -35,11 +35,20 @@ func (v verbal) sayable() bool {
 	return v.noun != "" || v.is || v.past || isVerbAlone(first) || slices.Contains([]string{"is", "has"}, first)
 }
 
+// owned is what a thing has by a relation: of "has_doctor" the doctor, and nothing of "has_earned".
+func (v verbal) owned() string {
+	owned, ok := strings.CutPrefix(v.words, "has ")
+	if !ok || isPast(firstWord(owned)) {
+		return ""
+	}
+	return owned
+}
+
 // said is the relation between two names: "works on", "is based in", "is a parent of".
 func (v verbal) said() string {
-	switch owned, owns := strings.CutPrefix(v.words, "has "); {
-	case owns:
-		return "has the " + owned
+	switch {
+	case v.owned() != "":
+		return "has the " + v.owned()
 	case v.noun != "":
 		return "is " + article(v.noun) + " of"
 	case v.is:
@@ -52,7 +61,7 @@ func (v verbal) said() string {
 func (v verbal) those(who string) string {
 	first, rest, _ := strings.Cut(v.words, " ")
 	switch {
-	case first == "has":
+	case v.owned() != "":
 		return "with {v} as the " + rest
 	case v.noun != "":
 		return who + " are " + plural(v.noun) + " of {v}"
@@ -115,8 +124,10 @@ func (v verbal) asks(what string) string {
 func (v verbal) does(x, y string) string {
 	first, rest, _ := strings.Cut(v.words, " ")
 	switch {
-	case first == "has":
+	case v.owned() != "":
 		return "Does " + x + " have the " + rest + " " + y + "?"
+	case first == "has":
+		return "Has " + x + " " + rest + " " + y + "?"
 	case v.noun != "":
 		return "Is " + x + " " + article(v.noun) + " of " + y + "?"
 	case v.is:
@@ -171,7 +182,8 @@ func (gt *GraphTables) addRelation(kind string, from, to *Table) {
 	taken := slices.ContainsFunc(from.Columns, func(c Column) bool { return c.Says == caption })
 	c := Column{Name: Words(kind), Says: caption, Kind: Text, Ref: to, With: v.those(who[from.OfPeople()]),
 		Asks: v.asks(asked)}
-	owned, owns := strings.CutPrefix(v.words, "has ")
+	owned := v.owned()
+	owns := owned != ""
 	if owns {
 		c.Says, c.With = owned, "with {v} as the "+owned
 		c.Asks = map[bool]string{true: "Who", false: "What"}[to.OfPeople()] + " is the " + owned + " of {x}?"
@@ -277,6 +289,9 @@ func (d *drawer) byRelation(t *Table, row []any) (said string, ok bool) {
 // namesNote reports whether a program speaks of a note as of a property: people ask whether it is there, add it or
 // remove it.
 func (p *Program) namesNote() bool {
+	if p.then != nil && p.then.namesNote() {
+		return true
+	}
 	for _, t := range p.Tables {
 		for _, c := range t.Columns {
 			if c.Note && p.slots["asks"] == "" && (p.slots["attr"] == c.caption() || p.slots["attr2"] == c.caption() ||

@@ -82,6 +82,9 @@ func (d *drawer) otherName(t *Table, row []any) (said string, where Cond, ok boo
 		}
 	case len(parts) > 1:
 		said = pick(d.r, []string{parts[0], parts[len(parts)-1]})
+		if d.w.OwnKeys { // of a piece of work the first word says what is done
+			said = parts[len(parts)-1]
+		}
 		where = Cond{t.Label, -1, Has, said}
 	default:
 		return "", Cond{}, false
