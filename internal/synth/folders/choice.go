@@ -68,16 +68,19 @@ func (d *drawer) seek(doc *Doc, thing string) {
 		return
 	}
 	d.everywhere()
-	if d.saysIt(doc, thing) {
-		d.look(Op{Do: Show, Path: doc.Path, Why: "By its name, " + path.Base(doc.Path) + " is about " + thing + "."})
-		return
-	}
-	if d.can[ShowAll] && d.r.IntN(2) == 0 {
+	why := unsaid(thing) + " I begin with " + path.Base(doc.Path) + "."
+	switch said := d.saysIt(doc, thing); {
+	case said:
+		why = "By its name, " + path.Base(doc.Path) + " is about " + thing + "."
+		if d.r.IntN(3) > 0 {
+			d.look(Op{Do: Show, Path: doc.Path, Why: why})
+			return
+		}
+	case d.can[ShowAll] && d.r.IntN(5) < 2:
 		d.readSome(doc, thing)
 		return
 	}
-	why := unsaid(thing) + " I begin with " + path.Base(doc.Path) + "."
-	for range d.r.IntN(mostAstray + 1) {
+	for range min(mostAstray, d.r.IntN(mostAstray+2)) { // two as often as none and one together
 		other := d.other(doc, thing)
 		if other == nil {
 			break
@@ -139,7 +142,7 @@ func (d *drawer) other(doc *Doc, thing string) *Doc {
 func (d *Doc) wordOf(thing string) string {
 	words := strings.Fields(thing)
 	for _, word := range words {
-		if len(words) > 1 && len(word) > 3 && d.mentions(word) {
+		if len(words) > 1 && len(word) > 3 && (d.mentions(word) || wordIn(word).MatchString(programs.Words(d.stem()))) {
 			return word
 		}
 	}

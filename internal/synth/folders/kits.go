@@ -44,19 +44,26 @@ func addHouse(r *rand.Rand, files map[string]string, top string) {
 	name := pick(r, split("info|settings|handbook|facts|basics|good-to-know"))
 	yaml := name == "settings" || r.IntN(4) == 0
 	var lines []string
-	used := map[string]bool{}
+	used, remarks := map[string]bool{}, ""
 	for _, i := range r.Perm(len(facts))[:7+r.IntN(6)] {
 		key, value, _ := strings.Cut(facts[i], "=")
 		if used[key] {
 			continue
 		}
 		used[key] = true
+		if word := pick(r, strings.Fields(key)); len(word) > 3 && r.IntN(2) == 0 {
+			remarks += strings.ReplaceAll(pick(r, split("Anna asked about the *.|The * is on the agenda in May.|"+
+				"Tom takes care of the *.|Nobody is happy with the new *.|Who pays for the *?")), "*", word) + "\n"
+		}
 		if yaml {
 			key = "  " + strings.ReplaceAll(key, " ", "_")
 		} else {
 			key = strings.ToUpper(key[:1]) + key[1:]
 		}
 		lines = append(lines, key+": "+value)
+	}
+	if remarks != "" {
+		files[path.Join(top, pick(r, split("remarks|messages|open-questions|talk"))+".txt")] = remarks
 	}
 	half := len(lines) / 2
 	first, second := strings.Join(lines[:half], "\n")+"\n", strings.Join(lines[half:], "\n")+"\n"

@@ -54,7 +54,7 @@ const Organize = "organize"
 // Shares are how often each kind is drawn, in parts.
 func Shares() map[string]int {
 	return map[string]int{
-		programs.Lookup:  16,
+		programs.Lookup:  18,
 		programs.Join:    9,
 		programs.Most:    2,
 		programs.Adjust:  5,
@@ -68,7 +68,7 @@ func Shares() map[string]int {
 		programs.Compare: 2,
 		programs.YesNo:   6,
 		programs.Missing: 3,
-		programs.Set:     13,
+		programs.Set:     15,
 		programs.SetAll:  8,
 		programs.Remove:  6,
 		programs.Insert:  13,
@@ -104,8 +104,8 @@ func Draw(r *rand.Rand, f *Folder, can Can, kind string) *Plan {
 func (d *drawer) draw(kind string) *programs.Program {
 	switch kind {
 	case programs.Lookup:
-		return d.either(d.lookPair, d.lookPair, d.lookPair, d.lookThing, d.lookThing, d.lookAmount, d.lastOf, d.where,
-			d.mentionFile, d.bytes, d.ofTable(kind), d.ofTable(kind), d.ofTable(kind))
+		return d.either(d.lookPair, d.lookPair, d.lookPair, d.lookPair, d.lookThing, d.lookThing, d.lookAmount,
+			d.lastOf, d.where, d.mentionFile, d.bytes, d.ofTable(kind), d.ofTable(kind), d.ofTable(kind))
 	case programs.Join:
 		return d.either(d.join, d.ofTable(kind))
 	case programs.Most:
