@@ -209,7 +209,11 @@ func addLetter(r *rand.Rand, files map[string]string, top string) {
 		if r.IntN(3) == 0 {
 			open, shut = "[", "]"
 		}
-		letter := "Dear " + open + header[0] + shut + ",\n\n" + pick(r, split("this is what we have noted|our list "+
+		to := "About: " + open + header[0] + shut
+		if cells := strings.SplitN(strings.SplitN(text, "\n", 3)[1], ",", 2); fullName.MatchString(cells[0]) {
+			to = "Dear " + open + header[0] + shut + ","
+		}
+		letter := to + "\n\n" + pick(r, split("this is what we have noted|our list "+
 			"says|here is what we know")) + ":\n"
 		for _, i := range r.Perm(len(header) - 1)[:1+r.IntN(min(2, len(header)-1))] {
 			words := programs.Words(header[1+i])

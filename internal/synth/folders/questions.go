@@ -426,8 +426,9 @@ var amountItem = regexp.MustCompile(
 
 // amount draws an entry of a list that begins with an amount, and is the only one there of what it is an amount of.
 func (d *drawer) amount() (doc *Doc, item Item, amount, thing string) {
-	doc = d.one(func(doc *Doc) bool {
-		return slices.ContainsFunc(doc.Items, func(item Item) bool { return amountItem.MatchString(item.Text) })
+	doc = d.one(func(doc *Doc) bool { // "7 x" is no amount
+		return doc.counts() == nil &&
+			slices.ContainsFunc(doc.Items, func(item Item) bool { return amountItem.MatchString(item.Text) })
 	})
 	if doc == nil {
 		return nil, Item{}, "", ""
