@@ -2,8 +2,11 @@ package basemodel
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"hone/internal/config"
@@ -41,8 +44,8 @@ func LimitOf(e config.Engine, gpu bool) (plan.Limit, error) {
 	return plan.Limit{Bytes: n, Of: "free on this machine"}, nil
 }
 
-// SettleLengths is the configuration with model.context, rollout.max_tokens and GRPO's learning rate where it leaves
-// them open, by the device and the model. What is not there yet, a plug-in or a model, is refused where it is used.
+// SettleLengths is the configuration with model.context, rollout.max_tokens, GRPO's learning rate and the temperature
+// of evaluations where it leaves them open, by the device and the model. What is not there yet, a plug-in or a model, is refused where it is used.
 func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
 	gpu, thinks, positions, width := c.Trainer.Away(), true, 0, 0
 	if found, err := FindPlugin(h, c.Engine); err == nil {
@@ -51,6 +54,9 @@ func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
 	if m, err := FindShape(h, c, c.Model.Base); err == nil {
 		width = m.Shape().Hidden
 		positions, thinks = m.Shape().MaxContext, m.Renderer != nil && render.Thinks(m.Renderer)
+		if thinks {
+			c.SettleTemperature(cardTemperature(m.File.Path))
+		}
 		m.Close()
 	}
 	c.SettleRate(width)
@@ -59,6 +65,19 @@ func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
 			Next: "set both model.context and rollout.max_tokens"}
 	}
 	return c, nil
+}
+
+// thinkingTemperature is what the cards of models that think say, where a model brings none.
+const thinkingTemperature = 0.6
+
+// cardTemperature is the temperature that a model's folder says to sample at (generation_config.json).
+func cardTemperature(folder string) float64 {
+	var says struct{ Temperature *float64 }
+	text, err := os.ReadFile(filepath.Join(folder, "generation_config.json"))
+	if err != nil || json.Unmarshal(text, &says) != nil || says.Temperature == nil || *says.Temperature < 0 {
+		return thinkingTemperature
+	}
+	return *says.Temperature
 }
 
 // ShorterEpisodes is what to do where episodes are too long.

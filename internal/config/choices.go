@@ -32,6 +32,14 @@ func (c *Config) SettleRate(width int) {
 	}
 }
 
+// SettleTemperature fills in the temperature of evaluations where it is the card's: of a model that thinks, what that
+// says, since greedy reasoning repeats itself (Qwen3's card); of others 0, as a call is right or wrong.
+func (c *Config) SettleTemperature(card float64) {
+	if c.Eval.Temperature == ByCard {
+		c.Eval.Temperature = card
+	}
+}
+
 // SettleDemonstrations fills in how many demonstrations a step of GRPO has where that is -1, for an adapter whose SFT
 // kept its conversations in a file ("" for none).
 func (c *Config) SettleDemonstrations(shown string) {
@@ -47,13 +55,60 @@ func (c *Config) SettleDemonstrations(shown string) {
 	}
 }
 
-// Choices are those of GRPO's settings that the configuration left open as it was given, or that are the defaults.
+// How long SFT goes on where the configuration leaves it open: a last pass is one after which the held-out loss did not
+// fall. Of fewer tasks a tenth is one or two, whose loss says little.
+const (
+	mostEpochs   = 8
+	openEpochs   = 3 // where nothing is measured
+	openShare    = 0.1
+	openPatience = 2
+	leastTasks   = 20
+)
+
+// SettleEpochs fills in how long SFT goes on where epochs and steps are 0, on demonstrations of so many tasks. held
+// tells that the data has some to measure the loss on.
+func (c *Config) SettleEpochs(tasks int, held bool) []Choice {
+	s := &c.SFT
+	if s.Epochs > 0 || s.Steps > 0 {
+		return nil
+	}
+	if !held && s.Validation == 0 && tasks < leastTasks {
+		s.Epochs = openEpochs
+		return []Choice{{"sft.epochs", fmt.Sprint(s.Epochs),
+			fmt.Sprintf("a tenth of %d tasks is too few to see when to stop", tasks)}}
+	}
+	s.Epochs = mostEpochs
+	list := []Choice{{"sft.epochs", fmt.Sprintf("%d at most", mostEpochs), "training ends where the held-out loss does"}}
+	if !held && s.Validation == 0 {
+		s.Validation = openShare
+		list = append(list, Choice{"sft.validation", fmt.Sprint(openShare), "the data has no split validation"})
+	}
+	if s.Patience == 0 {
+		s.Patience = openPatience
+		list = append(list, Choice{"sft.patience", fmt.Sprint(openPatience), "one measurement may rise by chance"})
+	}
+	return list
+}
+
+// SettleUnmeasured is SettleEpochs where what would be measured turned out to be of no use.
+func (c *Config) SettleUnmeasured() { c.SFT.Epochs, c.SFT.Patience = openEpochs, 0 }
+
+// Choices are those of GRPO's settings, and of its evaluations, that the configuration left open as it was given, or
+// that are the defaults.
 func (c *Config) Choices(given Config) (list []Choice) {
 	was, g := Default().GRPO, c.GRPO
 	add := func(is bool, key, value, why string) {
 		if is {
 			list = append(list, Choice{"grpo." + key, value, why + " (docs/LEARNING.md)"})
 		}
+	}
+	if given.Eval.Temperature == ByCard && c.Eval.Temperature > 0 {
+		list = append(list, Choice{"eval.temperature", fmt.Sprintf("%g", c.Eval.Temperature),
+			"the chat template has the model think, and its card says so"})
+	}
+	if c.Eval.Every > 0 && g.Patience == was.Patience {
+		list = append(list, Choice{"grpo.patience", fmt.Sprint(g.Patience), fmt.Sprintf("%d steps of which no "+
+			"evaluation is better than before rarely lead on", g.Patience*c.Eval.Every)})
 	}
 	add(g.Advantage == was.Advantage, "advantage", g.Advantage,
 		"62.8% of whole episodes passed with it, and 46.2% with group, on one seed of validation")

@@ -49,8 +49,62 @@ func TestGRPOIsSettled(t *testing.T) {
 		}
 	}
 	x := Default()
-	x.GRPO.Advantage, x.GRPO.Minibatches = "group", 1
+	x.GRPO.Advantage, x.GRPO.Minibatches, x.GRPO.Patience = "group", 1, 0
 	if told := x.Choices(x); len(told) != 1 {
 		t.Errorf("told of what was given: %v", told)
+	}
+}
+
+// Who sets no temperature of evaluations has the card's of a model that thinks, and else none; what is given stays.
+func TestTemperatureIsSettled(t *testing.T) {
+	for _, c := range []struct{ given, card, want float64 }{
+		{ByCard, 0.6, 0.6}, {ByCard, 0, 0}, {0, 0.6, 0}, {0.3, 0.6, 0.3},
+	} {
+		x := Default()
+		x.Eval.Temperature = c.given
+		if c.card > 0 {
+			x.SettleTemperature(c.card)
+		}
+		if err := x.SettleLengths(true, true, 0); err != nil || x.Eval.Temperature != c.want {
+			t.Errorf("%g by a card that says %g is %g, want %g, %v", c.given, c.card, x.Eval.Temperature, c.want, err)
+		}
+	}
+	x := Default()
+	if x.Eval.Temperature = -0.5; x.Validate() == nil {
+		t.Error("a temperature of -0.5 is taken")
+	}
+}
+
+// Who says nothing of how long SFT goes on has it stop where the held-out loss does, or where nothing can be held out
+// after three passes; what is given stays.
+func TestEpochsAreSettled(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		given          SFT
+		tasks          int
+		held           bool
+		epochs         int
+		validation     float64
+		patience, told int
+	}{
+		{"nothing", SFT{}, 20, false, 8, 0.1, 2, 3},
+		{"few tasks", SFT{}, 19, false, 3, 0, 0, 1},
+		{"few tasks with a split of their own", SFT{}, 5, true, 8, 0, 2, 2},
+		{"few tasks, some held out", SFT{Validation: 0.3}, 5, false, 8, 0.3, 2, 2},
+		{"patience", SFT{Patience: 4}, 50, false, 8, 0.1, 4, 2},
+		{"epochs", SFT{Epochs: 1}, 50, true, 1, 0, 0, 0},
+		{"steps", SFT{Steps: 7}, 50, true, 0, 0, 0, 0},
+	} {
+		x := Default()
+		x.SFT.Epochs, x.SFT.Steps, x.SFT.Validation, x.SFT.Patience =
+			c.given.Epochs, c.given.Steps, c.given.Validation, c.given.Patience
+		told := x.SettleEpochs(c.tasks, c.held)
+		if x.SFT.Epochs != c.epochs || x.SFT.Validation != c.validation || x.SFT.Patience != c.patience ||
+			len(told) != c.told || x.Validate() != nil {
+			t.Errorf("%s: %+v, told %v, %v", c.name, x.SFT, told, x.Validate())
+		}
+		if again := x.SettleEpochs(c.tasks, c.held); len(again) != 0 {
+			t.Errorf("%s: what is settled is settled again: %v", c.name, again)
+		}
 	}
 }

@@ -120,7 +120,7 @@ type Optimizer struct {
 // SFT is supervised fine-tuning on demonstrations.
 type SFT struct {
 	Optimizer Optimizer `yaml:"optimizer" doc:"Adam"`
-	Epochs    int       `yaml:"epochs" min:"1" doc:"passes over the demonstrations"`
+	Epochs    int       `yaml:"epochs" min:"0" doc:"passes over the demonstrations; 0 goes on until the held-out loss stops falling, at most 8 passes: with a validation of 0.1 and a patience of 2 where those are 0, or 3 passes where there are fewer than 20 tasks and no split validation"`
 	Steps     int       `yaml:"steps" min:"0" doc:"steps, in place of epochs: as many passes as they take; 0 takes what the epochs have. The learning rate falls over the steps that are taken"`
 	BatchSize int       `yaml:"batch_size" min:"1" doc:"trajectories of one step"`
 	Unroll    string    `yaml:"unroll" enum:"whole,turns,prefixes" doc:"rows of one conversation: whole is one, or as many as the chat template's rewrites need; turns is one for each user turn, which alone is trained; prefixes is one for each user turn, of which all is trained, so early turns several times"`
@@ -195,7 +195,7 @@ func Default() Config {
 			AlphaPattern: []string{}, TrainableTokens: TrainableTokens{AutoTokens}},
 		SFT: SFT{
 			Optimizer: defaultOptimizer(2e-4),
-			Epochs:    1, BatchSize: 16, Unroll: "whole", CheckpointEvery: 10,
+			BatchSize: 16, Unroll: "whole", CheckpointEvery: 10,
 		},
 		DPO: DPO{Optimizer: defaultOptimizer(2e-5), Epochs: 1, BatchSize: 8, Loss: "sigmoid", Beta: 0.1,
 			CheckpointEvery: 10},
@@ -206,9 +206,9 @@ func Default() Config {
 			NumIterations: 1, Minibatches: 4, ClipLow: 0.2, ClipHigh: 0.28, KL: KL{Estimator: "k3",
 				Gradient: "own"}, Correction: Correction{Level: "none", Mode: "truncate",
 				High: 2}, Entropy: Entropy{Delta: 0.005}, TopEntropy: 1, Imitation: Imitation{Weight: 1, Memory: 256},
-			Demonstrations: Demonstrations{Rows: -1, Weight: 1}, Distillation: Distillation{Until: 0.5}, StragglerWait: 3, CheckpointEvery: 10,
+			Demonstrations: Demonstrations{Rows: -1, Weight: 1}, Distillation: Distillation{Until: 0.5}, StragglerWait: 3, Patience: 3, CheckpointEvery: 10,
 		},
-		Eval:    Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
+		Eval:    Eval{Every: 20, Temperature: ByCard, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
 		Trainer: defaultTrainer(),
 		Sampler: Sampler{API: "vllm", Slots: 16, Timeout: 10 * time.Minute, Retries: 4, MaxMismatch: 0.01},
 		Engine: Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", JoinWeights: "auto",

@@ -33,6 +33,7 @@ type GRPO struct {
 	Staleness        int            `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference, or the correction where there is one, which gspo needs. 0 takes turns"`
 	KeepTokens       int            `yaml:"keep_tokens" min:"0" doc:"steps between those of which each token that is learnt from is kept for hone view, with its advantage, weight, entropy and both logprobs; such a step takes two forward passes more. 0 keeps none"`
 	StragglerWait    float64        `yaml:"straggler_wait" min:"0" max:"1000" doc:"a step in which nine of ten episodes have ended waits for the others this many times as long as those took, and a minute at least; what has not ended then is stopped and left out (masked_ratio). 0 waits for all"`
+	Patience         int            `yaml:"patience" min:"0" doc:"evaluations on the validation split (eval.every) in a row without a better one, by success and then by reward, after which training stops; 0 never stops it early"`
 	CheckpointEvery  int            `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 

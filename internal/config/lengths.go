@@ -14,12 +14,14 @@ const (
 	maxTokensThought           = 4096 // on a GPU
 )
 
-// SettleLengths fills in model.context and rollout.max_tokens where they are 0, for a device and a model, which thinks
+// SettleLengths fills in model.context and rollout.max_tokens where they are 0, and evaluates greedily where no card was
+// there to say otherwise (SettleTemperature), for a device and a model, which thinks
 // before it answers or does not, with so many positions (0: not known). A quarter of the positions is left to what all
 // prompts begin with, and a completion is at most a quarter of the context. It is an error where a completion then
 // fills the context.
 func (c *Config) SettleLengths(gpu, thinks bool, positions int) error {
 	context, tokens := contextCPU, maxTokensCPU
+	c.SettleTemperature(0)
 	switch {
 	case gpu && thinks:
 		context, tokens = contextGPU, maxTokensThought

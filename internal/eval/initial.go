@@ -33,7 +33,7 @@ func (a Asked) initialCalls(c config.Config, systems []job.System) ([]job.System
 			why, next = "the share of right calls must lie between 0 and 1", "give 0.9 or so"
 		case a.Model == "" || model.Adapter == "":
 			why = "it is an adapter that is calibrated"
-		case c.Eval.Temperature != 0:
+		case c.Eval.Temperature > 0:
 			why, next = "eval.temperature is not 0, and proposals are made at 0", "set eval.temperature to 0"
 		}
 		if why != "" {

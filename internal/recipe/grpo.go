@@ -56,7 +56,9 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		if err := s.publish(ctx, k); err != nil { // the samplers hold the policy that took k steps
 			return s.stop(err, k)
 		}
-		if k == g.Steps {
+		if over, err := s.over(k); err != nil {
+			return s.stop(err, k)
+		} else if over {
 			return log.Finish(g.Stage)
 		}
 		step, err := s.sample(ctx, k) // groups of episodes, and what each of them earned

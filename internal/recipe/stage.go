@@ -142,6 +142,19 @@ func (s *stage) publish(ctx context.Context, step int) (err error) {
 	return err
 }
 
+// over reports whether a stage ends after so many steps: all are taken, or those of late made nothing better.
+func (s *stage) over(steps int) (bool, error) {
+	if steps == s.Steps {
+		return true, nil
+	}
+	enough, best, err := s.Validation.enough(steps, s.Steps, s.log)
+	if enough {
+		s.log.Notice(fmt.Sprintf("training ends after step %d of %d: on validation nothing was better than after step "+
+			"%d in %s (grpo.patience)", steps, s.Steps, best, fault.Count(s.Validation.Patience, "evaluation")))
+	}
+	return enough, err
+}
+
 // sample returns a step with its episodes.
 func (s *stage) sample(ctx context.Context, number int) (*Step, error) {
 	now := s.next

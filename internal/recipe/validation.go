@@ -16,7 +16,8 @@ const ValidationStage = "validation"
 
 // Validation measures a policy while it is trained. Nothing is learnt from it: it tells which checkpoint was best.
 type Validation struct {
-	Every     int // steps between two evaluations; there is one at the end of the stage too
+	Every     int // steps between two evaluations; there is one before the first step and at the end of the stage too
+	Patience  int // evaluations in a row without a better one after which the stage ends; 0: it never ends early
 	Scenarios []scenario.Scenario
 	Runner    Runner
 	Scorer    Scorer                            // nil: the stage's
@@ -55,7 +56,27 @@ func (v *Validation) note(steps int, ts []*trajectory.Trajectory) {
 
 // due reports whether the policy after so many steps, of total, is evaluated.
 func (v *Validation) due(steps, total int) bool {
-	return v != nil && v.Every > 0 && len(v.Scenarios) > 0 && steps > 0 && (steps == total || steps%v.Every == 0)
+	return v != nil && v.Every > 0 && len(v.Scenarios) > 0 && (steps == total || steps%v.Every == 0)
+}
+
+// enough reports whether the policy has not become better for as long as there is patience, after so many steps, of
+// which total are planned; and after how many it was best.
+func (v *Validation) enough(steps, total int, log Log) (enough bool, best int, err error) {
+	if !v.due(steps, total) || v.Patience == 0 {
+		return false, 0, nil
+	}
+	all, err := log.Measurements(ValidationStage)
+	if err != nil {
+		return false, 0, err
+	}
+	since := 0
+	for at := 0; at <= steps; at += v.Every {
+		m, ok := all[at]
+		if since++; ok && (at == 0 || Better(m, all[best])) {
+			best, since = at, 0
+		}
+	}
+	return since >= v.Patience, best, nil
 }
 
 // run evaluates the policy that is published, after so many steps, and records how good it is. An evaluation that was

@@ -225,19 +225,19 @@ func validating(log *memoryLog, stop, stopValidation [2]int) (*fakeTrainer, int,
 	return trainer, measured.episodes, err
 }
 
-// Each two steps and at the end the policy of that time is measured, in a stage of its own, with a checkpoint to go
+// Before the first step, each two steps and at the end the policy of that time is measured, in a stage of its own, with a checkpoint to go
 // with it. Wherever a run is stopped, it goes on to the same, and runs no evaluated episode twice.
 func TestValidationWithinTraining(t *testing.T) {
 	want := newLog(t)
 	trainer, episodes, err := validating(want, never, never)
-	if err != nil || len(trainer.Steps) != 7 || episodes != 12 || want.latest["grpo"] != 7 {
+	if err != nil || len(trainer.Steps) != 7 || episodes != 15 || want.latest["grpo"] != 7 {
 		t.Fatalf("%v: %d steps, %d evaluated episodes", err, len(trainer.Steps), episodes)
 	}
-	for _, step := range []int{2, 4, 6, 7} {
+	for _, step := range []int{0, 2, 4, 6, 7} {
 		if m := want.Metric[fmt.Sprint("validation", step)]; m["success"] != 2.0/3 || m["masked_ratio"] != 0 {
 			t.Errorf("after %d steps: %v", step, m)
 		}
-		if _, err := os.Stat(want.dir("grpo", step)); err != nil {
+		if _, err := os.Stat(want.dir("grpo", step)); err != nil && step > 0 {
 			t.Errorf("what was measured is not kept: %v", err)
 		}
 		for _, id := range []string{"a", "b", "c"} {
@@ -249,7 +249,7 @@ func TestValidationWithinTraining(t *testing.T) {
 	}
 	for _, stop := range [][2][2]int{
 		{{0, 0}, never}, {{2, 0}, never}, {{3, 1}, never}, {{6, 3}, never}, {never, {2, 0}}, {never, {4, 1}},
-		{never, {6, 2}}, {never, {7, 1}},
+		{never, {6, 2}}, {never, {7, 1}}, {never, {0, 1}},
 	} {
 		log := newLog(t)
 		_, first, err := validating(log, stop[0], stop[1])
@@ -262,7 +262,7 @@ func TestValidationWithinTraining(t *testing.T) {
 			// the episode that was cut short, and those that had not begun: the fake goes on to its end
 			lost = 3 - stop[1][1]
 		}
-		if err != nil || first+second != 12+lost {
+		if err != nil || first+second != 15+lost {
 			t.Errorf("%v: %v: %d and %d evaluated episodes", stop, err, first, second)
 		}
 		if !slices.Equal(again.Steps, trainer.Steps) || !reflect.DeepEqual(log.Metric, want.Metric) ||
@@ -301,7 +301,51 @@ func TestRecordedValidationIsNotRunAgain(t *testing.T) {
 		}
 		episodes += measured.episodes
 	}
-	if m := log.Metric["validation2"]; episodes != 12 || m["success"] != 1 || m["masked_ratio"] != 1.0/3 {
-		t.Errorf("%d evaluated episodes, want 12: %v", episodes, m)
+	if m := log.Metric["validation2"]; episodes != 15 || m["success"] != 1 || m["masked_ratio"] != 1.0/3 {
+		t.Errorf("%d evaluated episodes, want 15: %v", episodes, m)
+	}
+}
+
+// A stage ends once so many evaluations in a row made nothing better than the one before them, that of the policy it
+// began with among them; it says so, and a run that goes on ends at the same step. Reward tells apart what passes alike.
+func TestStagesEndWhereNothingGetsBetter(t *testing.T) {
+	for name, c := range map[string]struct {
+		rewards  []float64 // by evaluation, of the policies after 0, 2, 4, 6 and 7 steps
+		patience int
+		steps    int
+		best     string
+	}{
+		"never better":        {[]float64{1, 1, 1, 1, 1}, 2, 4, "after step 0 in 2 evaluations"},
+		"better once":         {[]float64{1, 2, 1, 2, 1}, 2, 6, "after step 2 in 2 evaluations"},
+		"better each time":    {[]float64{1, 2, 3, 4, 5}, 1, 7, ""},
+		"worse at once":       {[]float64{2, 1, 3, 4, 5}, 1, 2, "after step 0 in 1 evaluation "},
+		"as long as it takes": {[]float64{2, 1, 1, 1, 1}, 0, 7, ""},
+	} {
+		run := func(log *memoryLog) *fakeTrainer {
+			t.Helper()
+			trainer, g := &fakeTrainer{}, grpo()
+			g.Validation = &Validation{Every: 2, Patience: c.patience, Scenarios: scenarios(3),
+				Passed: func(*trajectory.Trajectory) bool { return true },
+				Runner: &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+				Scorer: scoreFunc(func(int) float64 { return c.rewards[(trainer.published+1)/2] })}
+			r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
+			if err := g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log,
+				silent); err != nil {
+				t.Fatal(err)
+			}
+			return trainer
+		}
+		log := newLog(t)
+		trainer := run(log)
+		if len(trainer.Steps) != c.steps || !log.Finished["grpo"] || log.latest["grpo"] != c.steps {
+			t.Errorf("%s: %d steps, the last checkpoint is of %d", name, len(trainer.Steps), log.latest["grpo"])
+		}
+		said := strings.Join(log.said, "; ")
+		if c.best == "" && said != "" || !strings.Contains(said, c.best) {
+			t.Errorf("%s: said %q", name, said)
+		}
+		if again := run(log); len(again.Steps) != c.steps {
+			t.Errorf("%s: goes on to %d steps", name, len(again.Steps))
+		}
 	}
 }

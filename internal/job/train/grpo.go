@@ -200,7 +200,7 @@ func learnGRPO(ctx context.Context, j *job.Job, list []scenario.Scenario, from t
 	if err := l.SaveFinal(ctx, j.Host, final); err != nil {
 		return err
 	}
-	if err := sayBest(j, log, grpo.Stage, grpo.Steps); err != nil {
+	if err := sayBest(j, log, grpo.Stage); err != nil {
 		return err
 	}
 	if err := reportOf(j, l); err != nil {

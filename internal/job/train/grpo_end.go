@@ -53,23 +53,32 @@ func evalFile(j *job.Job) string {
 	return own
 }
 
-// sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any
-// case.
-func sayBest(j *job.Job, log records.Journal, stage string, steps int) error {
+// sayBest says after which step the policy was best on validation, and where its adapter is; the final adapter is that
+// of the last step in any case.
+func sayBest(j *job.Job, log records.Journal, stage string) error {
+	_, steps, err := log.Latest(stage)
+	if err != nil {
+		return err
+	}
 	step, m, err := log.Best(stage, steps+1)
 	if err != nil || step == 0 {
 		return err
 	}
-	last, _, err := log.StepMetrics(recipe.ValidationStage, steps)
+	all, err := log.Measurements(recipe.ValidationStage)
 	if err != nil {
 		return err
+	}
+	if began, ok := all[0]; ok && !recipe.Better(m, began) {
+		j.Say("on validation nothing was better than the adapter that training began with: %s, the last step's are %s",
+			measurementText(began), measurementText(all[steps]))
+		return nil
 	}
 	if step == steps {
 		j.Say("on validation the last step was best: %s", measurementText(m))
 		return nil
 	}
 	j.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s",
-		step, measurementText(m), measurementText(last), filepath.Join(j.Path, "checkpoints",
+		step, measurementText(m), measurementText(all[steps]), filepath.Join(j.Path, "checkpoints",
 			fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
 	return nil
 }

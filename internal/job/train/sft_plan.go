@@ -43,6 +43,10 @@ func ResolveSFT(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan,
 	if err != nil {
 		return l, err
 	}
+	given := c.SFT
+	for _, choice := range c.SettleEpochs(inputs.NumTasks(rows), len(validation) > 0) {
+		j.Say("%s", choice)
+	}
 	rows, held, err := inputs.Holding[dataset.Row]{Stage: job.SFTStage, One: "row", Share: c.SFT.Validation,
 		Patience: c.SFT.Patience, Seed: c.Seed, Row: func(r dataset.Row) dataset.Row { return r }}.Part(j.Host,
 		rows, validation)
@@ -55,8 +59,11 @@ func ResolveSFT(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan,
 	}
 	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
 		l.Held, err = sequences(held)
-		if why, is := errors.AsType[inputs.TooLong](err); is && len(validation) > 0 && c.SFT.Patience == 0 {
+		if why, is := errors.AsType[inputs.TooLong](err); is && len(validation) > 0 && given.Patience == 0 {
 			j.Say("note: the loss is measured on nothing: of the split validation, %v", why)
+			if given.Epochs == 0 && given.Steps == 0 {
+				c.SettleUnmeasured()
+			}
 			err = nil
 		}
 	}
@@ -66,7 +73,7 @@ func ResolveSFT(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan,
 	if err != nil {
 		return l, err
 	}
-	l.rows, l.held = rows, held
+	l.rows, l.held, l.Config = rows, held, c
 	var steps []batch.Batch
 	for _, picked := range l.stage(c).Pass(len(l.Sequences), 0) {
 		steps = append(steps, batch.New(pick(l.Sequences, picked)))

@@ -95,6 +95,7 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 	}
 	if c.Model.Base, err = basemodel.BaseOf(o.Adapter, o.Base, c); err == nil {
 		if c, err = basemodel.SettleLengths(e.Host, c); err == nil {
+			c.SFT.Epochs = max(1, c.SFT.Epochs) // copies are looked for, and no loss is held out
 			err = o.LoRA.Apply(e.Host, &c, o.Adapter)
 		}
 	}
