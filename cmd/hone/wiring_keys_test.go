@@ -99,6 +99,7 @@ func (w wired) learning() []acting {
 		{"grpo.optimizer.epsilon", g.Optimizer.Adam.Epsilon, 0.0026},
 		{"grpo.optimizer.weight_decay", g.Optimizer.Adam.WeightDecay, 0.27},
 		{"eval.every", last[recipe.Validation](w, "train").Every, 1},
+		{"grpo.patience", last[recipe.Validation](w, "train").Patience, 41},
 		{"(what train measures itself on)", last[recipe.Validation](w, "train").Scenarios[0].ID, "c"},
 		{"rollout.temperature", g.Temperature, 0.71}, {"seed", g.Seed, uint64(7001)},
 		{"(bound of the mismatch, in float32)", g.MaxMismatch > 0 && g.MaxMismatch <= 1e-3, true},
@@ -483,6 +484,13 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 			c.GRPO.Staleness = 1
 			return added[*recipe.Overlap](job.GRPOOf(c, 0)).Staleness
 		}(), 1},
+		{"grpo.recipe", func() int {
+			c, err := config.Parse("f", []byte("grpo: {recipe: mixture}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return added[*recipe.Imitation](settings.GRPOOf(c, 0)).Rows
+		}(), 32},
 		{"grpo.distillation.weight", taught.Weight, 0.25}, {"grpo.distillation.until", taught.Until, 0.75},
 		{"grpo.keep_tokens", func() int {
 			c := config.Default()

@@ -104,6 +104,7 @@ grpo:
   clip_high: 0.032
   checkpoint_every: 33
   straggler_wait: 4.5
+  patience: 41
 eval: {every: 1, split: test, repeats: 2, temperature: 0.41, top_k: 42, top_p: 0.43, min_p: 0.044, confidence: 0.77, fail_on_error: 0.9, stop_early: 7}
 engine: {backend: go, dtype: f32, slots: 2, join_weights: off, decode_steps: 2, micro_batch: 2, recompute: layer, keep_tokens: 24, row_multiple: 48, packing: tree, moments: 8bit, program_cache: 3, memory: 5}
 metrics:

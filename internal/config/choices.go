@@ -110,6 +110,7 @@ func (c *Config) Choices(given Config) (list []Choice) {
 		list = append(list, Choice{"grpo.patience", fmt.Sprint(g.Patience), fmt.Sprintf("%d steps of which no "+
 			"evaluation is better than before rarely lead on", g.Patience*c.Eval.Every)})
 	}
+	add(g.Recipe != was.Recipe, "recipe", g.Recipe, recipes[g.Recipe].why)
 	add(g.Advantage == was.Advantage, "advantage", g.Advantage,
 		"62.8% of whole episodes passed with it, and 46.2% with group, on one seed of validation")
 	add(g.Minibatches == was.Minibatches, "minibatches", fmt.Sprint(g.Minibatches),

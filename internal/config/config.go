@@ -200,8 +200,8 @@ func Default() Config {
 		DPO: DPO{Optimizer: defaultOptimizer(2e-5), Epochs: 1, BatchSize: 8, Loss: "sigmoid", Beta: 0.1,
 			CheckpointEvery: 10},
 		GRPO: GRPO{
-			Optimizer: defaultOptimizer(0),
-			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,
+			Recipe: AutoRecipe, Optimizer: defaultOptimizer(0),
+			Steps: 100, GroupSize: 8, ScenariosPerStep: 8,
 			Advantage: "centred", Credit: Credit{Level: "episode", Discount: 1}, NegativeWeight: 1, Loss: "dapo",
 			NumIterations: 1, Minibatches: 4, ClipLow: 0.2, ClipHigh: 0.28, KL: KL{Estimator: "k3",
 				Gradient: "own"}, Correction: Correction{Level: "none", Mode: "truncate",

@@ -5,6 +5,7 @@ import "fmt"
 // GRPO is group-relative policy optimisation on fresh trajectories. docs/OBJECTIVES.md has the formulas of what its
 // keys name.
 type GRPO struct {
+	Recipe           string         `yaml:"recipe" enum:"auto,mixture,raft,plain" doc:"settings that stand in the place of the defaults; keys that are set count before them. auto has those that were each measured as better than their opposite, mixture those that won as a whole, raft is mixture without a policy gradient, plain is GRPO with DAPO's loss"`
 	Optimizer        Optimizer      `yaml:"optimizer" doc:"Adam; a learning_rate of 0 takes 1.5e-4, or less for models wider than 576, in proportion"`
 	Steps            int            `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories, and of num_iterations times minibatches optimiser steps"`
 	GroupSize        int            `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`

@@ -85,6 +85,9 @@ func Parse(name string, src []byte) (Config, error) {
 		if err := s.checkKeys(body, reflect.TypeFor[Config](), ""); err != nil {
 			return c, err
 		}
+		if name := s.find(file, "grpo.recipe"); name != nil && recipes[name.Value].take != nil {
+			recipes[name.Value].take(&c.GRPO)
+		}
 		if err := yaml.NewDecoder(strings.NewReader(""), yaml.Strict()).DecodeFromNode(body, &c); err != nil &&
 			!errors.Is(err, io.EOF) {
 			return c, cmp.Or(s.misfit(body, reflect.TypeFor[Config](), ""), s.yamlError(err))
