@@ -3,6 +3,8 @@
 package basemodel
 
 import (
+	"slices"
+
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/engine"
@@ -110,8 +112,41 @@ func (m *Model) Close() {
 	_ = m.File.Close() // read only
 }
 
-// SharedPrefix is what the prompts of all conversations begin with, behind the tools. It returns the length of the
-// longest prompt too.
+// fewWords are tokens that the tasks of a set may begin with alike by chance: to share them is worth no programs of a
+// length of its own.
+const fewWords = 32
+
+// BeforeTask cuts what the prompts of some conversations begin with to what comes before the first of them says its
+// task, where that is little shorter: so it does not hang on which tasks there are, and sft, train, eval and serve have
+// the same on the same tools.
+func (m *Model) BeforeTask(prefix []int32, tools []chat.Tool, first []chat.Message) ([]int32, error) {
+	at := -1
+	for i, message := range first {
+		if message.Role == chat.User {
+			at = i
+		}
+	}
+	if at < 0 {
+		return prefix, nil
+	}
+	var other [2][]int32
+	for i, text := range []string{"Hi.", "please"} {
+		messages := slices.Clone(first)
+		messages[at].Content = text
+		var err error
+		if other[i], err = m.Renderer.Prompt(messages, tools); err != nil {
+			return nil, err
+		}
+	}
+	n := min(policy.CommonPrefix(other[0], other[1]), policy.CommonPrefix(other[0], prefix))
+	if len(prefix)-n > fewWords {
+		return prefix, nil
+	}
+	return prefix[:n], nil
+}
+
+// SharedPrefix is what the prompts of all conversations begin with, behind the tools and before their tasks. It returns
+// the length of the longest prompt too.
 func (m *Model) SharedPrefix(
 	tools []chat.Tool, conversations [][]chat.Message,
 ) (shared []int32, longest int, err error) {
@@ -127,7 +162,10 @@ func (m *Model) SharedPrefix(
 		}
 		shared = shared[:policy.CommonPrefix(shared, ids[:len(ids)-1])]
 	}
-	return shared, longest, nil
+	if len(conversations) > 0 {
+		shared, err = m.BeforeTask(shared, tools, conversations[0])
+	}
+	return shared, longest, err
 }
 
 // BaseOf returns the base model for an adapter: the one given, else the one the adapter names, else the

@@ -193,6 +193,26 @@ type Program struct {
 	account    *account
 }
 
+// Together does what compiles programs, on a GPU all at one time, as compiling one leaves most of the host's cores idle;
+// elsewhere the compiler takes them all itself, and where there is no device programs are noted in their order.
+func (e *Engine) Together(compile ...func() error) error {
+	if !e.isGPU || e.account != nil {
+		for _, one := range compile {
+			if err := one(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	errs := make([]error, len(compile))
+	var all sync.WaitGroup
+	for i, one := range compile {
+		all.Go(func() { errs[i] = one() })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
 // Compile builds and compiles a program. build gets the parameters as nodes, in order, and returns the outputs; it
 // may panic, as GoMLX's graph functions do, which becomes the error. results are what a person calls the outputs: all
 // of them, or none.

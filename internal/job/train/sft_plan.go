@@ -96,7 +96,7 @@ func ResolveSFT(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan,
 // pack puts the rows of steps behind what all begin with, and settles whether they are worth packing: with how many
 // tokens, and how many apart.
 func (l *Plan) pack(c *config.Config, steps []batch.Batch) (packed, apart int) {
-	l.Prefix = len(batch.New(l.Sequences).Prefix)
+	l.Prefix = l.beforeTask(batch.New(l.Sequences).Prefix)
 	for i := range steps {
 		steps[i] = steps[i].Shorten(max(1, l.Prefix))
 	}
@@ -105,6 +105,20 @@ func (l *Plan) pack(c *config.Config, steps []batch.Batch) (packed, apart int) {
 		c.Engine.Packing = "off"
 	}
 	return packed, apart
+}
+
+// beforeTask is how many tokens of what all rows begin with come before their tasks.
+func (l *Plan) beforeTask(prefix []int32) int {
+	if len(l.rows) == 0 { // of pairs
+		return len(prefix)
+	}
+	r := l.rows[0]
+	to := slices.IndexFunc(r.Messages, func(m chat.Message) bool { return m.Role == chat.User }) + 1
+	cut, err := l.Model.BeforeTask(prefix, r.Tools, r.Messages[:to])
+	if err != nil { // a template that writes no such prompt
+		return len(prefix)
+	}
+	return len(cut)
 }
 
 // beginPlan finds the base model that conversations are rendered for, and settles what it is prompted with.

@@ -190,17 +190,17 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	return s, nil
 }
 
-func (s *Sampler) compile() (err error) {
-	if len(s.prefix) > 0 {
-		if s.prefixer, err = s.prefixProgram(len(s.prefix)); err != nil {
+func (s *Sampler) compile() error {
+	return s.engine.Together(
+		func() (err error) {
+			if len(s.prefix) > 0 {
+				s.prefixer, err = s.prefixProgram(len(s.prefix))
+			}
 			return err
-		}
-	}
-	if s.prefill, err = s.prefillProgram(s.rows, s.chunk); err != nil {
-		return err
-	}
-	s.decode, err = s.decodeProgram(false)
-	return err
+		},
+		func() (err error) { s.prefill, err = s.prefillProgram(s.rows, s.chunk); return err },
+		func() (err error) { s.decode, err = s.decodeProgram(false); return err },
+	)
 }
 
 // prepare computes the prefix under the present weights and empties the caches.
