@@ -22,7 +22,8 @@ func TestSharedPrefixEndsBeforeTasks(t *testing.T) {
 	m := &Model{Renderer: bytewise{}}
 	asked := func(texts ...string) (all [][]chat.Message) {
 		for _, text := range texts {
-			all = append(all, []chat.Message{{Role: chat.System, Content: "Be a shop."}, {Role: chat.User, Content: text}})
+			all = append(all, []chat.Message{{Role: chat.System, Content: "Be a shop."},
+				{Role: chat.User, Content: text}})
 		}
 		return all
 	}

@@ -78,7 +78,8 @@ func (c *Config) SettleEpochs(tasks int, held bool) []Choice {
 			fmt.Sprintf("a tenth of %d tasks is too few to see when to stop", tasks)}}
 	}
 	s.Epochs = mostEpochs
-	list := []Choice{{"sft.epochs", fmt.Sprintf("%d at most", mostEpochs), "training ends where the held-out loss does"}}
+	list := []Choice{{"sft.epochs", fmt.Sprintf("%d at most", mostEpochs),
+		"training ends once the held-out loss falls no more"}}
 	if !held && s.Validation == 0 {
 		s.Validation = openShare
 		list = append(list, Choice{"sft.validation", fmt.Sprint(openShare), "the data has no split validation"})

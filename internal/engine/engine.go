@@ -193,8 +193,8 @@ type Program struct {
 	account    *account
 }
 
-// Together does what compiles programs, on a GPU all at one time, as compiling one leaves most of the host's cores idle;
-// elsewhere the compiler takes them all itself, and where there is no device programs are noted in their order.
+// Together does what compiles programs, on a GPU all at one time, as compiling one leaves most of the host's cores
+// idle. Elsewhere the compiler takes them all itself, and where there is no device programs are noted in their order.
 func (e *Engine) Together(compile ...func() error) error {
 	if !e.isGPU || e.account != nil {
 		for _, one := range compile {

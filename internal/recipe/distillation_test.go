@@ -124,9 +124,9 @@ func TestTeacherLeavesRewards(t *testing.T) {
 	}}
 	s := begun(t, grpo().with(d), scenarios(1))
 	s.trainer = &hinting{watched: &watched{fakeTrainer: &fakeTrainer{}}}
-	step := &Step{Sampling: Sampling{Groups: []trajectory.Group{{ScenarioID: "a", Trajectories: []*trajectory.Trajectory{
-		{ScenarioID: "a", Turns: []trajectory.Turn{{BridgeIDs: []int32{4}}}}}}}}, Metrics: map[string]float64{},
-		Rows: batch.Batch{Rows: []batch.Sequence{row}}}
+	e := &trajectory.Trajectory{ScenarioID: "a", Turns: []trajectory.Turn{{BridgeIDs: []int32{4}}}}
+	step := &Step{Metrics: map[string]float64{}, Rows: batch.Batch{Rows: []batch.Sequence{row}}}
+	step.Groups = []trajectory.Group{{ScenarioID: "a", Trajectories: []*trajectory.Trajectory{e}}}
 	if err := d.Compare(t.Context(), step); err != nil || step.Metrics["distillation/rows"] != 0 {
 		t.Errorf("%v, %v", err, step.Metrics)
 	}

@@ -12,8 +12,8 @@ import (
 // RAFT is rejection sampling again and again (arXiv 2304.06767; ReST-EM, arXiv 2312.06585): each step fine-tunes on
 // those episodes of its groups that passed, and has no policy gradient. Of a group these are the ones with the fewest
 // failed calls, and of these the ones with the fewest calls, each wording once. The loss is their negative
-// log-likelihood, at the rollouts' temperature, with that of the rows that imitation and demonstrations add, whose
-// weights are the sizes of the advantages that they would have:
+// log-likelihood at the rollouts' temperature. The rows that imitation and demonstrations add have theirs too, weighed
+// by the sizes of the advantages that they would have:
 //
 //	loss = - (sum over what passed of log p + sum over added rows of |A| log p) / number of all these tokens
 //

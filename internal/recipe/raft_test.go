@@ -91,7 +91,8 @@ func TestRAFTTakesSteps(t *testing.T) {
 			t.Errorf("%s: %d steps", name, len(trainer.Steps))
 		}
 		for _, b := range trainer.given {
-			if len(b.Rows) != 2 || slices.ContainsFunc(b.Rows, func(r batch.Sequence) bool { return r.Weights == nil }) {
+			weighed := !slices.ContainsFunc(b.Rows, func(r batch.Sequence) bool { return r.Weights == nil })
+			if len(b.Rows) != 2 || !weighed {
 				t.Errorf("%s: %v", name, b.Rows)
 			}
 		}

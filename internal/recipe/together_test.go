@@ -26,14 +26,15 @@ func TestScenariosOfAStepShareTools(t *testing.T) {
 		}
 		return nil
 	}}
-	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK, shape: func(q rollout.Request, _ *trajectory.Trajectory) {
+	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
+	r.shape = func(q rollout.Request, _ *trajectory.Trajectory) {
 		if !slices.Contains(shared, q.Scenario.ID) {
 			t.Errorf("step %d has %s, of %v", q.Step, q.Scenario.ID, shared)
 		}
 		if len(shared) != 4 {
 			t.Errorf("step %d shares with %v", q.Step, shared)
 		}
-	}}
+	}
 	g := grpo().with(&Resample{Most: 1}, share)
 	if err := g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil {
 		t.Fatal(err)

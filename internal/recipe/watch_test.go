@@ -225,8 +225,8 @@ func validating(log *memoryLog, stop, stopValidation [2]int) (*fakeTrainer, int,
 	return trainer, measured.episodes, err
 }
 
-// Before the first step, each two steps and at the end the policy of that time is measured, in a stage of its own, with a checkpoint to go
-// with it. Wherever a run is stopped, it goes on to the same, and runs no evaluated episode twice.
+// Before the first step, each two steps and at the end the policy of that time is measured, in a stage of its own, with
+// a checkpoint to go with it but for the first. Wherever a run is stopped, it goes on to the same, and runs no evaluated episode twice.
 func TestValidationWithinTraining(t *testing.T) {
 	want := newLog(t)
 	trainer, episodes, err := validating(want, never, never)
@@ -307,7 +307,8 @@ func TestRecordedValidationIsNotRunAgain(t *testing.T) {
 }
 
 // A stage ends once so many evaluations in a row made nothing better than the one before them, that of the policy it
-// began with among them; it says so, and a run that goes on ends at the same step. Reward tells apart what passes alike.
+// began with among them; it says so, and a run that goes on ends at the same step. Reward tells apart what passes
+// alike.
 func TestStagesEndWhereNothingGetsBetter(t *testing.T) {
 	for name, c := range map[string]struct {
 		rewards  []float64 // by evaluation, of the policies after 0, 2, 4, 6 and 7 steps

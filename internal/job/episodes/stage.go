@@ -131,6 +131,7 @@ func (l *Episodes) Validation(c config.Config, held []scenario.Scenario) *recipe
 	if c.Eval.Every == 0 || len(held) == 0 {
 		return nil
 	}
-	return &recipe.Validation{Every: c.Eval.Every, Patience: c.GRPO.Patience, Scenarios: held, Runner: l.Evaluation(c.Eval),
+	return &recipe.Validation{Every: c.Eval.Every, Patience: c.GRPO.Patience, Scenarios: held,
+		Runner: l.Evaluation(c.Eval),
 		Scorer: l.Scorer.Alone(), Passed: l.Criteria(scenario.ByID(held), nil).Episode}
 }

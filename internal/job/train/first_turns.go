@@ -196,8 +196,7 @@ func (l Plan) openSpeaker(
 	j *job.Job, t *basemodel.Trainer, turns []firstTurn,
 ) (p rollout.Sampled, closes func(), err error) {
 	m, prefix, longest := l.Model, commonPrompt(turns), 0
-	prefix, err = m.BeforeTask(prefix, turns[0].tools, turns[0].before) // so that programs are kept from one run to the next
-	if err != nil {
+	if prefix, err = m.BeforeTask(prefix, turns[0].tools, turns[0].before); err != nil {
 		return p, nil, err
 	}
 	for _, f := range turns {

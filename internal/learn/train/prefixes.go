@@ -7,8 +7,8 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// leastAlike is how many tokens rows begin alike with at least, beyond the prefix of all, to be computed behind them: of
-// fewer the programs of one more length cost more than they save.
+// leastAlike is how many tokens rows begin alike with at least, beyond the prefix of all, to be computed behind them:
+// of fewer the programs of one more length cost more than they save.
 const leastAlike = 512
 
 // byPrefix parts a step's rows by how they begin, where that varies from step to step.

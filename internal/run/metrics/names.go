@@ -106,8 +106,9 @@ func episodes() []Named {
 			"what an advantage had of the teacher's opinion; with grpo.distillation only", ""},
 		{"distillation/rows", "grpo", "rows of the step's episodes that had a teacher", ""},
 		{"distillation/gap", "grpo", "mean of log p_teacher - log p_sampler over their sampled tokens, in nats", ""},
-		{"gradient_share/SOURCE", "grpo", "share of the sum of |weight x advantage| over the step's tokens, by source: " +
-			"episodes, imitation, demonstrations, distillation", ""},
+		{"gradient_share/SOURCE", "grpo",
+			"share of the sum of |weight x advantage| over the step's tokens, by source: " +
+				"episodes, imitation, demonstrations, distillation", ""},
 		{"staleness", "grpo",
 			"1 where the episodes of the step are of the policy before; with grpo.staleness only", ""},
 		{"pools/solved", "grpo", "scenarios whose last group passed whole", ""},
