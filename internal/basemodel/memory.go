@@ -45,8 +45,8 @@ func LimitOf(e config.Engine, gpu bool) (plan.Limit, error) {
 }
 
 // SettleLengths is the configuration with model.context, rollout.max_tokens, GRPO's learning rate and the temperature
-// of evaluations where it leaves them open, by the device and the model. What is not there yet, a plug-in or a model, is
-// refused where it is used.
+// of evaluations where it leaves them open, by the device and the model. What is not there yet, a plug-in or a model,
+// is refused where it is used.
 func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
 	gpu, thinks, positions, width := c.Trainer.Away(), true, 0, 0
 	if found, err := FindPlugin(h, c.Engine); err == nil {

@@ -14,11 +14,10 @@ const (
 	maxTokensThought           = 4096 // on a GPU
 )
 
-// SettleLengths fills in model.context and rollout.max_tokens where they are 0, and has evaluations greedy where no card
-// said otherwise (SettleTemperature), for a device and a model, which thinks
+// SettleLengths fills in model.context and rollout.max_tokens where they are 0, for a device and a model, which thinks
 // before it answers or does not, with so many positions (0: not known). A quarter of the positions is left to what all
 // prompts begin with, and a completion is at most a quarter of the context. It is an error where a completion then
-// fills the context.
+// fills the context. Evaluations are greedy where no card said otherwise (SettleTemperature).
 func (c *Config) SettleLengths(gpu, thinks bool, positions int) error {
 	context, tokens := contextCPU, maxTokensCPU
 	c.SettleTemperature(0)

@@ -226,7 +226,8 @@ func validating(log *memoryLog, stop, stopValidation [2]int) (*fakeTrainer, int,
 }
 
 // Before the first step, each two steps and at the end the policy of that time is measured, in a stage of its own, with
-// a checkpoint to go with it but for the first. Wherever a run is stopped, it goes on to the same, and runs no evaluated episode twice.
+// a checkpoint to go with it but for the first. Wherever a run is stopped, it goes on to the same, and runs no
+// evaluated episode twice.
 func TestValidationWithinTraining(t *testing.T) {
 	want := newLog(t)
 	trainer, episodes, err := validating(want, never, never)
