@@ -473,7 +473,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	userPath, userKey, paid, unpaid := w.played(t)
 	hinted := config.Default()
 	hinted.GRPO.Distillation = config.Distillation{Weight: 0.25, Until: 0.75}
-	taught := added[*recipe.Distillation](settings.GRPOOf(hinted, 0))
+	taught := added[*recipe.Distillation](job.GRPOOf(hinted, 0))
 	rows := map[string]bool{}
 	for _, r := range append(slices.Concat(w.judged(t), w.away(t), w.trainedAway(t)), []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true},
@@ -489,7 +489,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return added[*recipe.Imitation](settings.GRPOOf(c, 0)).Rows
+			return added[*recipe.Imitation](job.GRPOOf(c, 0)).Rows
 		}(), 32},
 		{"grpo.distillation.weight", taught.Weight, 0.25}, {"grpo.distillation.until", taught.Until, 0.75},
 		{"grpo.keep_tokens", func() int {

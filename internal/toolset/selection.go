@@ -67,8 +67,9 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 	if twins != nil {
 		hidden = twins()
 	}
-	return choosing(access.NewSelector(all, access.SelectorOptions{Max: most, Distractors: c.MCP.Distractors, Seed: c.Seed,
-		Twins: hidden}), pool, all, fmt.Sprintf("of %d tools, each episode is shown %d that fit its task "+
+	s := access.NewSelector(all,
+		access.SelectorOptions{Max: most, Distractors: c.MCP.Distractors, Seed: c.Seed, Twins: hidden})
+	return choosing(s, pool, all, fmt.Sprintf("of %d tools, each episode is shown %d that fit its task "+
 		"(mcp.max_tools)%s", len(all), most, sayTwins(hidden)))
 }
 
