@@ -194,8 +194,8 @@ func TestLostServer(t *testing.T) {
 		t.Fatalf("resumed: exit code %d, %s", code, said)
 	}
 	text, err := os.ReadFile("run/trajectories.jsonl")
-	if err != nil || bytes.Count(text, []byte("\n")) != 18 || bytes.Contains(text, []byte("environment_error")) {
-		t.Errorf("%v, want 16 whole episodes of training and two of validation: %s", err, text)
+	if err != nil || bytes.Count(text, []byte("\n")) != 19 || bytes.Contains(text, []byte("environment_error")) {
+		t.Errorf("%v, want 16 whole episodes of training and three of validation: %s", err, text)
 	}
 
 	said = &once{line: "are compiled", do: lose}
@@ -521,7 +521,7 @@ func TestResumeWithinAnEvaluation(t *testing.T) {
 		}
 	}
 	got, want := result(t, "broken"), result(t, "whole")
-	if got != want || strings.Count(want, `"stage":"validation"`) != 3 || strings.Count(want, `"grad_norm":0,`) == 3 {
+	if got != want || strings.Count(want, `"stage":"validation"`) != 4 || strings.Count(want, `"grad_norm":0,`) == 3 {
 		t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
 	}
 }

@@ -72,11 +72,12 @@ func trainAndEvalOverHTTP(t *testing.T, server *remote, a *app, stdout, stderr *
 		}
 	}
 	lines, err := os.ReadFile("OUT/trajectories.jsonl")
-	if err != nil || bytes.Count(lines, []byte("\n")) != 5 || bytes.Contains(lines, []byte(`"environment_error"`)) {
-		t.Errorf("%v; want 4 whole episodes of the step, and one of validation: %s", err, lines)
+	if err != nil || bytes.Count(lines, []byte("\n")) != 6 || bytes.Contains(lines, []byte(`"environment_error"`)) {
+		t.Errorf("%v; want 4 whole episodes of the step, and two of validation: %s", err, lines)
 	}
 	if metrics, err := os.ReadFile("OUT/metrics.jsonl"); err != nil ||
-		!bytes.HasPrefix(metrics, []byte(`{"stage":"grpo","step":0,`)) {
+		!bytes.HasPrefix(metrics, []byte(`{"stage":"validation","step":0,`)) ||
+		!bytes.Contains(metrics, []byte(`{"stage":"grpo","step":0,`)) {
 		t.Errorf("%v; metrics %s", err, metrics)
 	}
 

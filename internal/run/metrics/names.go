@@ -106,7 +106,7 @@ func episodes() []Named {
 			"what an advantage had of the teacher's opinion; with grpo.distillation only", ""},
 		{"distillation/rows", "grpo", "rows of the step's episodes that had a teacher", ""},
 		{"distillation/gap", "grpo", "mean of log p_teacher - log p_sampler over their sampled tokens, in nats", ""},
-		{"gradient_share/SOURCE", "grpo",
+		{"gradient_share/NAME", "grpo",
 			"share of the sum of |weight x advantage| over the step's tokens, by source: " +
 				"episodes, imitation, demonstrations, distillation", ""},
 		{"staleness", "grpo",
