@@ -29,28 +29,21 @@ type setting struct {
 // perWorld is how many tasks are made of one invented world: more worlds mean more schemas that training has seen.
 const perWorld = 12
 
-// programs makes tasks from programs over the files of folders and the tables of databases: those that are there, and
-// invented ones. Each is played on a copy, and kept where the copy says what was computed.
+// programs makes tasks from programs over the files of folders, the tables of databases, the notes of graphs, numbers
+// and times, and the lists of trackers: those that are there, and invented ones. Each is played on a copy, and kept
+// where the copy says what was computed.
 func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
-	list, err := m.folderPrograms(ctx)
-	if err != nil {
-		return nil, err
+	var list []draftOf
+	for _, of := range []func(context.Context) ([]draftOf, error){m.folderPrograms, m.databasePrograms, m.graphPrograms,
+		m.reckonPrograms, m.boardPrograms} {
+		more, err := of(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
 	}
-	more, err := m.databasePrograms(ctx)
-	if err != nil {
-		return nil, err
-	}
-	graphs, err := m.graphPrograms(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sums, err := m.reckonPrograms(ctx)
-	if err != nil {
-		return nil, err
-	}
-	boards, err := m.boardPrograms(ctx)
-	if list = slices.Concat(list, more, graphs, sums, boards); err != nil || len(list) == 0 {
-		return nil, err
+	if len(list) == 0 {
+		return nil, nil
 	}
 	if err := m.asPersons(ctx, list); err != nil {
 		return nil, err

@@ -274,7 +274,8 @@ func (d *drawer) byRelation(t *Table, row []any) (said string, ok bool) {
 		}
 		said = "the " + t.One + " " + ofOne(put(link.Columns[3-of].withPhrase(), name))
 		if of == 1 { // in the singular
-			said = "the " + t.One + map[bool]string{true: " who ", false: " that "}[t.OfPeople()] + link.Link + " " + name
+			said = "the " + t.One + map[bool]string{true: " who ", false: " that "}[t.OfPeople()] +
+				link.Link + " " + name
 		}
 		if d.means == nil {
 			d.means = map[string]string{}

@@ -55,7 +55,8 @@ func (p *Program) TakeWorking() string {
 	return text
 }
 
-// Show says by which conditions the rows were asked for that are before the reader: the working goes through those alone.
+// Show says by which conditions the rows were asked for that are before the reader: the working goes through those
+// alone.
 func (p *Program) Show(by []Cond) {
 	if p.query != nil {
 		q := *p.query
@@ -133,7 +134,8 @@ func (q Query) says(row []any) string {
 		said = append(said, v)
 	}
 	for _, c := range q.Where {
-		if !slices.ContainsFunc(q.shown, func(o Cond) bool { return o.Column == c.Column && o.Of == c.Of && o.Op == c.Op }) {
+		if !slices.ContainsFunc(q.shown,
+			func(o Cond) bool { return o.Column == c.Column && o.Of == c.Of && o.Op == c.Op }) {
 			say(c.Column, c.Of)
 		}
 	}

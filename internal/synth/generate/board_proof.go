@@ -1,0 +1,147 @@
+package generate
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
+)
+
+// prove plays a task: the list and the views must then say what was computed. It returns the checks of that.
+func (b *boarding) prove(
+	ctx context.Context, t *boardTask, c *Candidate,
+) (states []scenario.Check, why string, err error) {
+	x := play{Calls: c.Calls, Looks: []Call{{Tool: b.list.Name, Arguments: json.RawMessage("{}")}}}
+	var keys []string
+	for _, row := range b.table.Rows {
+		_, changed := t.after[b.key(row)]
+		if _, said := t.said[b.key(row)]; said || changed && t.after[b.key(row)] != nil {
+			keys = append(keys, b.key(row))
+			x.Looks = append(x.Looks, b.viewOf(row))
+		}
+	}
+	c.Proof = []string{x.name()}
+	got := b.m.ledger.get(x.name())
+	if got == nil {
+		if got, err = b.play(ctx, x, len(t.changes) > 0); err != nil {
+			return nil, "", err
+		}
+		if got.Lost == "" {
+			if err := b.m.ledger.put(x.name(), got); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	b.m.count(c.Calls, got)
+	switch {
+	case got.Lost != "":
+		return nil, "a server was lost", b.m.stillThere(got)
+	case anyFailed(c.Calls, got):
+		return nil, "a call is refused", nil
+	case !t.isShown(got):
+		return nil, "the list does not show what it is asked for", nil
+	case len(t.changes) == 0 && got.Seen[0].Text != b.text:
+		return nil, "a call changes something", nil
+	}
+	for i, key := range keys {
+		text := got.Seen[i+1].Text
+		pairs := pairsOf(text)
+		for name, want := range t.after[key] {
+			if !sameSaid(pairs[name], want) {
+				return nil, "a thing is not as it was computed", nil
+			}
+		}
+		if said := t.said[key]; said != "" && (!strings.Contains(text, said) || strings.Contains(b.looks[key], said)) {
+			return nil, "a thing is not as it was computed", nil
+		}
+	}
+	list := got.Seen[0].Text
+	if t.made != "" && !strings.Contains(list, t.made) || t.gone(b, list) {
+		return nil, "the list is not as it was computed", nil
+	}
+	for i, look := range x.Looks {
+		text := steadyText(got.Seen[i].Text)
+		states = append(states, scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments,
+			Regex: &text})
+	}
+	return states, "", nil
+}
+
+// gone reports whether a list still shows a thing that is to be gone.
+func (t *boardTask) gone(b *boarding, list string) bool {
+	for key, want := range t.after {
+		if want == nil && regexp.MustCompile(regexp.QuoteMeta(key)+`\b`).MatchString(list) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameSaid reports whether a view says a value, whatever stands before it and in whatever letters.
+func sameSaid(is, want string) bool {
+	is, want = strings.ToLower(is), strings.ToLower(strings.ReplaceAll(want, programs.ListMark, ", "))
+	return is == want || want != "" && strings.HasSuffix(is, " "+want)
+}
+
+// isShown reports whether the first read shows what its filters ask for.
+func (t *boardTask) isShown(got *Played) bool {
+	all := ""
+	for _, r := range got.Results {
+		all += r.Text + "\n"
+	}
+	return !slices.ContainsFunc(t.shown, func(name string) bool { return !strings.Contains(all, name) }) &&
+		!slices.ContainsFunc(t.hidden, func(name string) bool {
+			return len(got.Results) > 0 && strings.Contains(got.Results[0].Text, name)
+		})
+}
+
+// volatileLine matches a line that says when something was done, or where a file is.
+var volatileLine = regexp.MustCompile(`(?mi)^(updated|created|modified|file|path): .*$|^.*` +
+	regexp.QuoteMeta(dirMark) +
+	`.*$|\(?\d{4}-\d\d-\d\d \d\d:\d\d[^)\n]*\)?`)
+
+// steadyText is a pattern of a text whose volatile lines may say anything.
+func steadyText(text string) string {
+	parts := []string{}
+	last := 0
+	for _, at := range volatileLine.FindAllStringIndex(text, -1) {
+		parts = append(parts, regexp.QuoteMeta(text[last:at[0]]))
+		last = at[1]
+	}
+	return `\A` + strings.Join(append(parts, regexp.QuoteMeta(text[last:])), `[^\n]*`) + `\z`
+}
+
+// play makes the calls, looks, and puts the folder back where something was changed.
+func (b *boarding) play(ctx context.Context, x play, changes bool) (*Played, error) {
+	got := &Played{}
+	if b.session == nil {
+		session, err := b.m.player.open(ctx, b.m.player.from, nil)
+		if err != nil {
+			got.Lost = err.Error()
+			return got, ctx.Err()
+		}
+		b.session = session
+		b.before, _ = readFolder(session.Dir(b.server))
+	}
+	b.m.make(ctx, b.session, x.Calls, got)
+	for _, c := range x.Looks {
+		got.Seen = append(got.Seen, answerOf(b.session, b.session.Probe(ctx, c.chat("look")), b.server))
+	}
+	if got.Lost != "" || changes && !b.putBack(ctx) {
+		b.close()
+	}
+	return got, ctx.Err()
+}
+
+// putBack makes the session's folder as it was, and reports whether the server then shows what it did.
+func (b *boarding) putBack(ctx context.Context) bool {
+	if len(b.before) == 0 || b.before.putBack(b.session.Dir(b.server)) != nil {
+		return false
+	}
+	text, ok := b.m.tryOn(ctx, b.session, Call{Tool: b.list.Name, Arguments: json.RawMessage("{}")})
+	return ok && text == b.text
+}
