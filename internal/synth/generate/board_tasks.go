@@ -80,7 +80,7 @@ func (b *boarding) close() {
 }
 
 // boardTries is how many programs are drawn for one task: many come to nothing, and few of these are played.
-const boardTries = 8
+const boardTries = 4
 
 func (b *boarding) tasks(
 	ctx context.Context, index, want int, why map[string]int,
@@ -119,8 +119,20 @@ func (b *boarding) tasks(
 	return list, tried, ctx.Err()
 }
 
-// draw draws a task of a kind; nil where the draw comes to nothing.
+// drawTries is how often a task of a kind is drawn anew, where one cannot be found by few calls.
+const drawTries = 10
+
+// draw draws a task of a kind; nil where the draws come to nothing.
 func (b *boarding) draw(r *rand.Rand, kind string) *boardTask {
+	for range drawTries {
+		if t := b.drawOne(r, kind); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 	switch kind {
 	case sayOn:
 		return b.sayOn(r)
@@ -367,6 +379,7 @@ func (b *boarding) creates(t *boardTask, row []any) bool {
 		case i == b.table.Key || c.create == nil || strings.Contains(programs.Show(row[i]), programs.ListMark):
 			return false
 		default:
+			b.findsNamed(t, nil, []int{i})
 			arguments = append(arguments, member{c.create.name, c.create.value(row[i])})
 		}
 	}

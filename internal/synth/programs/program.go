@@ -249,7 +249,16 @@ func (p *Program) alike(name string) bool {
 	})
 }
 
+// draw draws a program of a kind. Where tables are read as a whole, a change knows what it is of.
 func (d *drawer) draw(kind string) *Program {
+	p := d.drawKind(kind)
+	if p != nil && d.w.Listed && p.query == nil && p.then == nil {
+		p.query = d.found
+	}
+	return p
+}
+
+func (d *drawer) drawKind(kind string) *Program {
 	if p := d.ofLinks(kind); p != nil {
 		return p
 	}
