@@ -22,7 +22,7 @@ const (
 //	450 + 600 = 1050
 func (p *Program) Working() string {
 	text := p.own()
-	if p.then != nil && p.then.Answer.Form != "" {
+	if p.then != nil && !p.then.Changes() {
 		text = strings.TrimSpace(text + "\n" + p.then.Working())
 	}
 	if len(text) > mostWorking {
