@@ -7,14 +7,14 @@ import (
 
 	"hone/internal/eval"
 	"hone/internal/job"
-	"hone/internal/report/runview"
 	"hone/internal/toolset"
+	"hone/internal/view/terminal"
 )
 
 type evalFlags struct {
 	eval.Asked
 	servers toolset.Source
-	show    runview.Which
+	show    terminal.Which
 }
 
 func newEval(a *app) *cobra.Command {
@@ -41,7 +41,7 @@ system's as a stage eval_NAME. An evaluation that was stopped goes on with hone 
 	c.Flags().StringVar(&f.Split, "split", "", "train, validation or test (default the configuration's)")
 	judgeFlags(c.Flags(), &f.Judge)
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory for the trajectories; without it none are kept")
-	c.Flags().StringVar((*string)(&f.show), "show", string(runview.None),
+	c.Flags().StringVar((*string)(&f.show), "show", string(terminal.None),
 		"episodes to print, with chat, calls, results and checks: none, failed or all")
 	c.Flags().BoolVar(&f.SkipBad, "skip-bad", false, "leave out scenarios that cannot be read")
 	c.Flags().BoolVar(&f.CompareBase, "compare-base", false,
@@ -83,7 +83,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err != nil || measured == nil {
 		return err
 	}
-	if err := runview.PrintEvaluation(a.Host, measured, f.show); err != nil {
+	if err := terminal.PrintEvaluation(a.Host, measured, f.show); err != nil {
 		return err
 	}
 	return measured.Calibrate(a.Host, f.Asked)
@@ -95,5 +95,5 @@ func (a *app) resumeEval(ctx context.Context, e job.Env, path string, b job.Begu
 	if err != nil || measured == nil {
 		return err
 	}
-	return runview.PrintEvaluation(a.Host, measured, runview.None)
+	return terminal.PrintEvaluation(a.Host, measured, terminal.None)
 }

@@ -5,7 +5,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/job/records"
-	"hone/internal/report/runview"
+	"hone/internal/view/terminal"
 )
 
 func newRunsRollouts(a *app, dir *string) *cobra.Command {
@@ -28,7 +28,7 @@ func newRunsRollouts(a *app, dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runview.Episodes(a.Host, path, pick)
+			return terminal.Episodes(a.Host, path, pick)
 		},
 	}
 	c.Flags().IntVar(&step, "step", 0, "those of one step: of GRPO where the run has it, else of each stage")

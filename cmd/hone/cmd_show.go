@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
-	"hone/internal/report/runview"
+	"hone/internal/view/terminal"
 )
 
 func newRunsShow(a *app, dir *string) *cobra.Command {
@@ -21,9 +21,9 @@ func newRunsShow(a *app, dir *string) *cobra.Command {
 			case err != nil:
 				return err
 			case episode != "":
-				return runview.Episode(a.Host, path, episode)
+				return terminal.Episode(a.Host, path, episode)
 			}
-			return runview.Run(a.jobs(config.Config{}), path)
+			return terminal.Show(a.jobs(config.Config{}), path)
 		},
 	}
 	c.Flags().StringVar(&episode, "episode", "",

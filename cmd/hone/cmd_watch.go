@@ -5,7 +5,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/view"
-	"hone/internal/view/watch"
+	"hone/internal/view/terminal"
 )
 
 func newRunsWatch(a *app, dir *string) *cobra.Command {
@@ -23,7 +23,7 @@ line for each change, and ends with the run; with --json each change is one line
 			if err != nil {
 				return err
 			}
-			return watch.Run(c.Context(), a.Host, view.NewReading(a.jobs(config.Config{}), path))
+			return terminal.Watch(c.Context(), a.Host, view.NewReading(a.jobs(config.Config{}), path))
 		},
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/report/runview"
+	"hone/internal/view/terminal"
 )
 
 // Beside each rate stands how many episodes are not in it, and how its interval was made is said.
@@ -32,7 +32,7 @@ func TestPrintEval(t *testing.T) {
 	}}
 	var stdout, stderr bytes.Buffer
 	a := &app{Host: &host.Host{Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), Plain: true}}
-	if err := runview.Rates(a.Host, &eval.Evaluated{Comparison: r}, runview.None); err != nil {
+	if err := terminal.Rates(a.Host, &eval.Evaluated{Comparison: r}, terminal.None); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -51,7 +51,7 @@ func TestPrintEval(t *testing.T) {
 		r.Systems[1].Rows[i].NumGold = 0
 	}
 	stdout.Reset()
-	if err := runview.Rates(a.Host, &eval.Evaluated{Comparison: r}, runview.None); err != nil {
+	if err := terminal.Rates(a.Host, &eval.Evaluated{Comparison: r}, terminal.None); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"model\t-\t50.0% [", "]\t-\t20\t2\n", "model - base\t-\t+50.0 ["} {

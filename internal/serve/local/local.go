@@ -1,4 +1,5 @@
-// Package local serves models of this machine: a base model, and adapters over it in one sampler.
+// Package local serves models of this machine: a base model, and adapters over it in one sampler. It opens hone proxy
+// too: a proxy before an upstream, with what its mode needs of this machine.
 package local
 
 import (

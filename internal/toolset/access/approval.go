@@ -1,5 +1,6 @@
-// Package access decides which tool calls are sent: by rules, by a mode, or by asking a person. Each decision is a
-// value whose text is kept in the trajectory, and the model is told of a denial in place of a result.
+// Package access is what an episode may use of its servers: which tools of a large catalog it is shown, and which calls
+// are sent. Calls are decided by rules, by a mode, or by asking a person. Each decision is a value whose text is kept
+// in the trajectory, and the model is told of a denial in place of a result.
 package access
 
 import (

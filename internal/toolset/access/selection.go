@@ -27,7 +27,8 @@ type SelectorOptions struct {
 	Twins map[string]string
 }
 
-// Selector chooses tools of one catalog. It may be used from many goroutines.
+// Selector chooses the tools of one catalog that an episode is shown: a few for its task (Select). Search is the other
+// way. Models choose badly among more than a few dozen tools. It may be used from many goroutines.
 type Selector struct {
 	tools []chat.Tool
 	index *Index

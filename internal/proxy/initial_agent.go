@@ -12,7 +12,15 @@ import (
 	"hone/internal/chat/schema"
 )
 
-// Agent asks the small model. It may be used from many goroutines.
+// Agent is the initial-call agent: on a user's turn a small model proposes the first call, which a large one, the
+// upstream, would else have had to find. The client makes the call as if the upstream had asked for it, and the
+// upstream goes on from the result. So the upstream is asked once less, and reads the prompt once less.
+//
+// A proposal is made where the small model is sure. How sure it is comes from the log-probabilities of its own tokens,
+// by a fit on held-out scenarios (Calibration). Where it is not sure, or calls no tool, the request goes through
+// untouched. The source of the idea is MCP-Flow (arXiv 2510.24284), section 4.4.
+//
+// An Agent may be used from many goroutines.
 type Agent struct {
 	Client      *http.Client // reaches the small model's server
 	URL         string       // of its chat completions

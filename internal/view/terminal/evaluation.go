@@ -1,4 +1,4 @@
-package runview
+package terminal
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package watch
+package terminal
 
 import (
 	"bytes"
@@ -142,7 +142,7 @@ func TestFollow(t *testing.T) {
 		LookupEnv: func(string) (string, bool) { return "", false }}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Run(context.Background(), h, view.NewReading(job.Env{Host: h}, dir))
+		ended <- Watch(context.Background(), h, view.NewReading(job.Env{Host: h}, dir))
 	}()
 	until := func(want string) {
 		t.Helper()
@@ -163,7 +163,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("the whole is printed %d times: %s", n, out.String())
 	}
 	check(t, os.RemoveAll(dir))
-	if err := Run(t.Context(), h, view.NewReading(job.Env{Host: h}, dir)); err == nil {
+	if err := Watch(t.Context(), h, view.NewReading(job.Env{Host: h}, dir)); err == nil {
 		t.Error("a run that is not there is watched")
 	}
 }

@@ -1,5 +1,5 @@
-// Package watch shows the overview of a run on a terminal while the run goes on, by the numbers of the page.
-package watch
+// Package terminal shows the overview of a run on a terminal while the run goes on, by the numbers of the page.
+package terminal
 
 import (
 	"context"
@@ -27,8 +27,8 @@ const (
 // rest is how long to wait after a look.
 func (s State) rest() time.Duration { return max(every, share*s.took) }
 
-// Run shows the run until it has ended, or on a terminal until a person leaves.
-func Run(ctx context.Context, h *host.Host, r *view.Reading) error {
+// Watch shows the run until it has ended, or on a terminal until a person leaves.
+func Watch(ctx context.Context, h *host.Host, r *view.Reading) error {
 	first := read(r)
 	if first.Err != nil {
 		return first.Err

@@ -1,5 +1,4 @@
-// Package runview prints what a run holds: its stages, checkpoints and metrics, its episodes, or one of them.
-package runview
+package terminal
 
 import (
 	"encoding/json"
@@ -23,8 +22,8 @@ import (
 	"hone/internal/run/metrics"
 )
 
-// Run prints the run in path.
-func Run(e job.Env, path string) error {
+// Show prints the run in path.
+func Show(e job.Env, path string) error {
 	s, err := run.Summarize(path)
 	if err != nil {
 		return err
