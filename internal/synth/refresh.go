@@ -22,7 +22,6 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
 	"hone/internal/synth/generate"
-	"hone/internal/synth/refresh"
 	"hone/internal/toolset"
 )
 
@@ -76,7 +75,7 @@ type refresher struct {
 	host   *host.Host
 	config config.Config
 	l      *episodes.Episodes
-	now    refresh.Now
+	now    Now
 	trial  checktest.Trial
 	tools  []generate.Tool
 	old    map[string]string // last results by the names of plays
@@ -137,8 +136,8 @@ func WorkBeside(scenarios string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(scenarios, ".jsonl"), ".json") + ".synth.jsonl"
 }
 
-func nowOf(catalog *mcp.Catalog, versions map[string]string) refresh.Now {
-	n := refresh.Now{Tools: map[string]string{}, Server: map[string]string{}, Version: versions}
+func nowOf(catalog *mcp.Catalog, versions map[string]string) Now {
+	n := Now{Tools: map[string]string{}, Server: map[string]string{}, Version: versions}
 	for _, s := range catalog.Servers {
 		for _, t := range s.Tools {
 			n.Tools[t.ModelName], n.Server[t.ModelName] = t.SHA256, s.Name
@@ -154,14 +153,14 @@ func (r *refresher) each(
 ) (kept, again []scenario.Scenario, lost []int, err error) {
 	progress := r.host.Progress(1)
 	for i, s := range list {
-		touched := refresh.Touch(s, before, r.now)
+		touched := Touch(s, before, r.now)
 		row := RefreshedRow{ID: s.ID, Outcome: Untouched, Touched: touched.Why()}
 		tried := touched.Any()
 		if why := generate.StillAbstains(s, r.tools); why != "" {
 			row.Touched, tried = append(row.Touched, why), true
 			touched.Gone = append(touched.Gone, why)
 		}
-		switch known := refresh.HasProvenance(s, before); {
+		switch known := HasProvenance(s, before); {
 		case !known && !tried:
 			row.Outcome, tried = Unknown, true
 		case r.host.DryRun && tried:
@@ -190,7 +189,7 @@ func (r *refresher) each(
 
 // one tries a scenario, and mends it where it no longer holds.
 func (r *refresher) one(
-	ctx context.Context, s *scenario.Scenario, touched refresh.Touched,
+	ctx context.Context, s *scenario.Scenario, touched Touched,
 ) (outcome string, why []string, err error) {
 	if len(touched.Gone) > 0 {
 		return Dropped, nil, nil
@@ -202,10 +201,10 @@ func (r *refresher) one(
 	case !looked:
 		return NotLooked, []string{"nothing says where its answer stood, and it is not in what the call answers"}, nil
 	case len(why) == 0:
-		refresh.Stamp(s, r.now)
+		Stamp(s, r.now)
 		return Holds, nil, nil
 	}
-	mended, last, not, err := refresh.Mend(ctx, r.l.Tools, *s, r.result(s))
+	mended, last, not, err := Mend(ctx, r.l.Tools, *s, r.result(s))
 	if err != nil {
 		return "", nil, err
 	}
@@ -219,7 +218,7 @@ func (r *refresher) one(
 	if s.Provenance != nil && len(s.Provenance.Proof) > 0 {
 		r.old[s.Provenance.Proof[0]] = last
 	}
-	refresh.Stamp(s, r.now)
+	Stamp(s, r.now)
 	return Mended, why, nil
 }
 
@@ -238,7 +237,7 @@ func (r *refresher) holds(ctx context.Context, s *scenario.Scenario) (found []st
 	if len(found) > 0 {
 		return found, true, nil
 	}
-	why, looked, err := refresh.Answers(ctx, r.l.Tools, *s, r.result(s))
+	why, looked, err := Answers(ctx, r.l.Tools, *s, r.result(s))
 	if why != "" {
 		found = []string{why}
 	}
@@ -340,7 +339,7 @@ func (r *refresher) replace(
 	for _, i := range lost {
 		at := slices.IndexFunc(result.Scenarios, func(s scenario.Scenario) bool {
 			return s.Split == list[i].Split && !taken[s.ID] && !taken[s.Task] && alike(s, list[i]) &&
-				refresh.Apart(s, stay)
+				Apart(s, stay)
 		})
 		if at < 0 {
 			continue

@@ -1,6 +1,4 @@
-// Package refresh brings scenarios up to date with servers that changed: which of them a change touches, whether they
-// still hold, and what their checks want now.
-package refresh
+package synth
 
 import (
 	"fmt"
