@@ -21,7 +21,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/sample"
-	away "hone/internal/policy/remote"
+	"hone/internal/policy"
 )
 
 // evaluatedAway is hone eval of an adapter and the base model, by the sampler that conf names where there is one; what
@@ -67,7 +67,7 @@ func TestEvaluateByARemoteSampler(t *testing.T) {
 		switch x := x.(type) {
 		case engine.Options, sample.Options:
 			t.Errorf("a device is opened: %+v", x)
-		case away.Options:
+		case policy.RemoteOptions:
 			asked = x.Slots == 3 && x.Temperature == 0
 		}
 	}

@@ -24,7 +24,7 @@ import (
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	away "hone/internal/policy/remote"
+	"hone/internal/policy"
 	"hone/internal/recipe"
 )
 
@@ -197,11 +197,11 @@ func TestTrainByARemoteSampler(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
-	var o away.Options
+	var o policy.RemoteOptions
 	var g recipe.GRPO
 	for _, x := range handed {
 		switch x := x.(type) {
-		case away.Options:
+		case policy.RemoteOptions:
 			o = x
 		case recipe.GRPO:
 			g = x

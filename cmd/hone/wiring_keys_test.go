@@ -41,7 +41,6 @@ import (
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
 	"hone/internal/policy"
-	away "hone/internal/policy/remote"
 	"hone/internal/recipe"
 	"hone/internal/run/metrics"
 	"hone/internal/toolset"
@@ -605,16 +604,16 @@ func (w wired) away(t *testing.T) []acting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o away.Options
+	var o policy.RemoteOptions
 	a := toyApp(&strings.Builder{}, map[string]string{"OUR_KEY": "sesame"})
-	a.Opening = func(x any) { o = x.(away.Options) }
+	a.Opening = func(x any) { o = x.(policy.RemoteOptions) }
 	var l episodes.Episodes
 	if err := l.OpenSampler(t.Context(), a.Host, c, "run", true, nil); err != nil {
 		t.Fatal(err)
 	}
 	root, there := agent.PoliciesOf(c.Sampler, "run")
 	return []acting{
-		{"sampler.url", o.URL, answers.URL}, {"sampler.api", o.API, away.SGLang}, {"sampler.model", o.Model, "large"},
+		{"sampler.url", o.URL, answers.URL}, {"sampler.api", o.API, policy.SGLang}, {"sampler.model", o.Model, "large"},
 		{"sampler.key_env", string(o.Key), "sesame"}, {"sampler.slots", o.Slots, 7},
 		{"sampler.adapters", root, "given"}, {"sampler.adapters_there", there, "/given"},
 		{"sampler.timeout", o.Timeout, 96 * time.Second}, {"sampler.retries", o.Retries, 6},

@@ -1,4 +1,5 @@
-// Package policy is the one contract two sides share: who asks for tokens and who samples them.
+// Package policy is the one contract two sides share: who asks for tokens and who samples them. Remote is a sampler
+// behind a server.
 //
 // A sampler lives in this process (internal/learn/sample), behind a server that returns token ids, or in a test.
 package policy

@@ -26,7 +26,7 @@ type InitialCall struct {
 
 var _ Mode = (*InitialCall)(nil)
 
-// Name implements proxy.Mode.
+// Name implements Mode.
 func (*InitialCall) Name() string { return "initial-call" }
 
 const (
@@ -45,7 +45,7 @@ const (
 	turnUSD      = "hone:user_turn_upstream_usd_total"
 )
 
-// Metrics implements proxy.Mode.
+// Metrics implements Mode.
 func (*InitialCall) Metrics() map[string]string {
 	return map[string]string{
 		outcomes: "User turns by what the small model came to.", askSeconds: "Seconds that the small model took.",
@@ -73,7 +73,7 @@ const (
 	speculated = "speculated" // the call is the upstream's, and its result was there
 )
 
-// Answer implements proxy.Mode.
+// Answer implements Mode.
 func (m *InitialCall) Answer(ctx context.Context, x *Exchange) error {
 	t, err := m.begin(x)
 	if err != nil {

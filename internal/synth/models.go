@@ -127,7 +127,7 @@ func (a *askedModels) local(folder string) (*generate.Model, error) {
 	return &generate.Model{Chatter: client, Name: m.ID}, err
 }
 
-// agent runs scenarios in episodes in which a model speaks; it implements synth.Reference.
+// agent runs scenarios in episodes in which a model speaks; it implements Reference.
 type agent struct {
 	model  *generate.Model
 	runner *rollout.Runner
@@ -145,10 +145,10 @@ func (a *askedModels) agentOf(l *episodes.Episodes, m *generate.Model) generate.
 	return agent{m, l.Runner(llm.Policy{Client: m.Chatter, Model: m.Name, Slots: a.slots}, a.c.Rollout.Temperature), l}
 }
 
-// Name implements synth.Reference.
+// Name implements Reference.
 func (a agent) Name() string { return a.model.Name }
 
-// Try implements synth.Reference.
+// Try implements Reference.
 func (a agent) Try(ctx context.Context, s scenario.Scenario, run int) (passed, says bool, err error) {
 	t, err := a.runner.Episode(ctx, s, run, 0, 0)
 	if err != nil || !t.Outcome.Trainable() {

@@ -1,5 +1,6 @@
 // Package synth is hone synth, refresh and scenarios: it opens servers and models, has package generate make scenarios,
-// and writes them; and it tries the rows of a file, assigns splits, and shows them.
+// and writes them; it tries the rows of a file, assigns splits, and shows them. It brings scenarios up to date with
+// servers that changed: which of them a change touches, whether they still hold, and what their checks want now.
 package synth
 
 import (

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hone/internal/config"
-	"hone/internal/policy/remote"
+	"hone/internal/policy"
 )
 
 // Worked by hand: r = 0.25/0.5 has r - 1 - log r = 0.193; where another token has 0.6, the one remembered has 0.4 at
@@ -88,12 +88,12 @@ func TestGivenTextIsHeldToTheBound(t *testing.T) {
 				_, _ = io.WriteString(w, `{"model": "m", "choices": [{"finish_reason": "length", "token_ids": [5], "logprobs": {"token_logprobs": [-1]}}]}`)
 			}
 		}))
-		x, err := remote.Open(t.Context(),
-			remote.Options{URL: s.URL, Temperature: 1, Retries: -1, BackOff: time.Nanosecond})
+		x, err := policy.OpenRemote(t.Context(),
+			policy.RemoteOptions{URL: s.URL, Temperature: 1, Retries: -1, BackOff: time.Nanosecond})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &away{Sampler: x, settings: config.Sampler{URL: s.URL, MaxMismatch: 0.12}, ctx: t.Context()}
+		a := &away{Remote: x, settings: config.Sampler{URL: s.URL, MaxMismatch: 0.12}, ctx: t.Context()}
 		done, err := a.compareLogprobs(f, "final")
 		if done != c.done || (err != nil) != (c.refused != "") ||
 			!strings.Contains(fmt.Sprint(err), c.refused) && err != nil {

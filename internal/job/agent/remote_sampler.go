@@ -12,7 +12,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
-	"hone/internal/policy/remote"
+	"hone/internal/policy"
 )
 
 // policiesFolder is the folder of a run through which adapters are handed to a remote sampler.
@@ -20,7 +20,7 @@ const policiesFolder = "policies"
 
 // away is a sampler behind a server.
 type away struct {
-	*remote.Sampler
+	*policy.Remote
 	settings config.Sampler
 	root     string          // of the folders in which adapters are handed over
 	there    string          // the same as the server knows it; "": by the same path
@@ -49,7 +49,7 @@ func (l *Agent) OpenSampler(
 	if err != nil {
 		return err
 	}
-	o := remote.Options{URL: s.URL, API: s.API, Model: s.Model, Key: fault.Secret(key), Slots: s.Slots,
+	o := policy.RemoteOptions{URL: s.URL, API: s.API, Model: s.Model, Key: fault.Secret(key), Slots: s.Slots,
 		Temperature: c.Rollout.Temperature, Retries: s.Retries, Timeout: s.Timeout, Gone: gone}
 	if s.Retries == 0 {
 		o.Retries = -1
@@ -58,11 +58,11 @@ func (l *Agent) OpenSampler(
 		o.Temperature = 0 // what logprobs are told at decides nothing
 	}
 	h.Opens(o)
-	sampler, err := remote.Open(ctx, o)
+	sampler, err := policy.OpenRemote(ctx, o)
 	if err != nil {
 		return err
 	}
-	l.away = &away{Sampler: sampler, settings: s, mark: markOf(runDir), ctx: ctx, say: h.Say}
+	l.away = &away{Remote: sampler, settings: s, mark: markOf(runDir), ctx: ctx, say: h.Say}
 	if l.away.root, l.away.there = PoliciesOf(s, runDir); !trains {
 		if err := l.away.putAside(runDir); err != nil {
 			return err
@@ -81,11 +81,11 @@ func PoliciesOf(s config.Sampler, runDir string) (root, there string) {
 // speakFrom makes the episodes' model speak through the server: room ids at most, of a vocabulary.
 func (a *away) speakFrom(l *Agent, source publish.Source, room, vocabulary int) (err error) {
 	a.SetLimits(room, vocabulary)
-	if a.handed, err = publish.NewRemote(a.Sampler, a.root, a.there, a.mark); err != nil {
+	if a.handed, err = publish.NewRemote(a.Remote, a.root, a.there, a.mark); err != nil {
 		return err
 	}
 	l.takes = a.handed
-	l.Speaker.Sampler, l.Policy, l.Room = a.Sampler, publish.New(source, a.handed), a.MaxContext()
+	l.Speaker.Sampler, l.Policy, l.Room = a.Remote, publish.New(source, a.handed), a.MaxContext()
 	return nil
 }
 

@@ -28,7 +28,7 @@ type MLflowOptions struct {
 	Warn       func(text string) // is told of parameters that the server does not take; nil: nobody is
 }
 
-// MLflow implements metrics.Tracker. Make one with New.
+// MLflow implements Tracker. Make one with New.
 type MLflow struct {
 	o    MLflowOptions
 	id   string
@@ -71,7 +71,7 @@ type logBatch struct {
 	Params  []param  `json:"params,omitempty"`
 }
 
-// Open implements metrics.Tracker.
+// Open implements Tracker.
 func (s *MLflow) Open(ctx context.Context, id string) (string, error) {
 	if s.made {
 		return s.id, s.params(ctx)
@@ -175,7 +175,7 @@ func (s *MLflow) experiment(ctx context.Context) (string, error) {
 	return made.ID, err
 }
 
-// Send implements metrics.Tracker.
+// Send implements Tracker.
 func (s *MLflow) Send(ctx context.Context, rows []Row) error {
 	var list []metric
 	for _, r := range rows {
@@ -192,7 +192,7 @@ func (s *MLflow) Send(ctx context.Context, rows []Row) error {
 	return nil
 }
 
-// Close implements metrics.Tracker.
+// Close implements Tracker.
 func (s *MLflow) Close(ctx context.Context, status Status) error {
 	word := map[Status]string{Finished: "FINISHED", Failed: "FAILED",
 		Stopped: "KILLED"}[status]

@@ -19,7 +19,7 @@ type PrometheusOptions struct {
 	Warn    func(error)
 }
 
-// Prometheus is a metrics.Sink. A metric NAME of a row is the gauge hone_NAME with the labels run and stage; what is no
+// Prometheus is a Sink. A metric NAME of a row is the gauge hone_NAME with the labels run and stage; what is no
 // letter, digit or underscore in it is an underscore.
 type Prometheus struct {
 	o      PrometheusOptions
@@ -81,7 +81,7 @@ func (e *Prometheus) Address() string {
 	return e.server.Addr
 }
 
-// Put implements metrics.Sink.
+// Put implements Sink.
 func (e *Prometheus) Put(r Row) {
 	e.take(r)
 	e.write()
@@ -117,7 +117,7 @@ func (e *Prometheus) write() {
 	}
 }
 
-// Close implements metrics.Sink. The file stays, and says that the run has ended.
+// Close implements Sink. The file stays, and says that the run has ended.
 func (e *Prometheus) Close(s Status) {
 	word := map[Status]string{Finished: "finished", Failed: "failed",
 		Stopped: "stopped"}[s]

@@ -71,7 +71,7 @@ func (w *TFEvents) keep(r Row) (first bool) {
 	return true
 }
 
-// Put implements metrics.Sink.
+// Put implements Sink.
 func (w *TFEvents) Put(r Row) {
 	if w.broken {
 		return
@@ -84,7 +84,7 @@ func (w *TFEvents) Put(r Row) {
 	w.fail(err)
 }
 
-// Close implements metrics.Sink.
+// Close implements Sink.
 func (w *TFEvents) Close(Status) {
 	if w.file != nil {
 		_ = w.file.Close() // each row was written at once

@@ -33,7 +33,7 @@ type WandBOptions struct {
 	Config  map[string]string
 }
 
-// WandB implements metrics.Tracker. Make one with New.
+// WandB implements Tracker. Make one with New.
 type WandB struct {
 	o     WandBOptions
 	id    string
@@ -62,7 +62,7 @@ type answer struct {
 	Rows int    `json:"rows"`
 }
 
-// Open implements metrics.Tracker.
+// Open implements Tracker.
 func (b *WandB) Open(ctx context.Context, id string) (string, error) {
 	init := map[string]any{"project": b.o.Project, "name": b.o.Name, "mode": b.o.Mode, "dir": b.o.Dir,
 		"config": b.o.Config}
@@ -149,7 +149,7 @@ func (b *WandB) ask(ctx context.Context, message any) (a answer, err error) {
 	return a, fmt.Errorf("%s does not answer: %w", b.o.Python, err)
 }
 
-// Send implements metrics.Tracker.
+// Send implements Tracker.
 func (b *WandB) Send(ctx context.Context, rows []Row) error {
 	if b.child == nil { // it ended
 		if _, err := b.Open(ctx, b.id); err != nil {
@@ -171,7 +171,7 @@ func (b *WandB) Send(ctx context.Context, rows []Row) error {
 	return err
 }
 
-// Close implements metrics.Tracker.
+// Close implements Tracker.
 func (b *WandB) Close(ctx context.Context, s Status) error {
 	if b.child == nil {
 		return nil

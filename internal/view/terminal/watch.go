@@ -1,4 +1,5 @@
-// Package terminal shows the overview of a run on a terminal while the run goes on, by the numbers of the page.
+// Package terminal prints what a run holds: its stages, checkpoints and metrics, its episodes, or one of them. Watch
+// follows the overview of a run while it goes on, by the numbers of the page.
 package terminal
 
 import (

@@ -1,4 +1,4 @@
-package remote
+package policy
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func again(err error) bool {
 
 // ask sends a request until read takes its answer, it is refused, or the attempts are used up. Waits are drawn from [0,
 // bound), the bound doubles; a server's Retry-After is the lower end. A nil body is a GET.
-func (s *Sampler) ask(ctx context.Context, path string, body any, read func(answer []byte) error) error {
+func (s *Remote) ask(ctx context.Context, path string, body any, read func(answer []byte) error) error {
 	bound := s.o.BackOff
 	for attempt := 0; ; attempt++ {
 		after, err := s.attempt(ctx, path, body, read)
@@ -80,7 +80,7 @@ func (s *Sampler) ask(ctx context.Context, path string, body any, read func(answ
 }
 
 // attempt is one. after is how long the server says to wait before the next.
-func (s *Sampler) attempt(
+func (s *Remote) attempt(
 	ctx context.Context, path string, body any, read func(answer []byte) error,
 ) (after time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
@@ -124,7 +124,7 @@ func (s *Sampler) attempt(
 
 // messageOf is what a server says of a failure: of vLLM and OpenAI {"error": {"message"}}, of SGLang {"error_message"},
 // or the text.
-func (s *Sampler) messageOf(answer []byte) string {
+func (s *Remote) messageOf(answer []byte) string {
 	var told struct {
 		Error        struct{ Message string } `json:"error"`
 		Message      string                   `json:"message"`
@@ -142,7 +142,7 @@ func (s *Sampler) messageOf(answer []byte) string {
 }
 
 // requestError is the error of a sampler that did not do what it was asked to.
-func (s *Sampler) requestError(what string, err error) error {
+func (s *Remote) requestError(what string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -1,6 +1,4 @@
-// Package remote is a sampler behind a server: vLLM, SGLang or hone serve. Prompts go out as token ids, and token ids
-// with their logprobs come back, so what is trained on is what was sampled.
-package remote
+package policy
 
 import (
 	"context"
@@ -15,13 +13,13 @@ import (
 	"time"
 
 	"hone/internal/fault"
-	"hone/internal/policy"
 )
 
-// Sampler implements policy.Sampler by asking a server. The policy that it samples from is the base model, or an
-// adapter that SetFolder had the server load.
-type Sampler struct {
-	o    Options
+// Remote implements Sampler by asking a server: vLLM, SGLang or hone serve. Prompts go out as token ids, and token ids
+// with their logprobs come back, so what is trained on is what was sampled. The policy that it samples from is the base
+// model, or an adapter that SetFolder had the server load.
+type Remote struct {
+	o    RemoteOptions
 	ctx  context.Context // of Open: what the sampler asks on its own account ends with it
 	http *http.Client
 	api  api
@@ -37,11 +35,11 @@ type Sampler struct {
 // api is what the servers say differently.
 type api interface {
 	path() string // of completions
-	body(r policy.Request, model, base string, maxTokens int) any
+	body(r Request, model, base string, maxTokens int) any
 	// read reads an answer. Its error says what is wrong with it.
-	read(answer []byte, r policy.Request, model string) (policy.Completion, error)
+	read(answer []byte, r Request, model string) (Completion, error)
 	// promptBody asks for the logprobs of the prompt too, which given reads; it returns none where none are told.
-	promptBody(r policy.Request, model, base string) any
+	promptBody(r Request, model, base string) any
 	promptLogprobs(answer []byte, ids []int32, model string) ([]float32, error)
 	// loading are the routes that load an adapter and unload it.
 	loading() (load, unload string)
@@ -56,15 +54,15 @@ type card struct {
 	MaxModelLen int     `json:"max_model_len"`
 }
 
-// Open looks for the base model at a server and asks it for a token. A server that returns no token ids, no logprobs,
-// or those of another temperature is refused: nothing could be trained on what it samples. What the sampler asks later
-// ends with ctx too.
-func Open(ctx context.Context, o Options) (*Sampler, error) {
+// OpenRemote looks for the base model at a server and asks it for a token. A server that returns no token ids, no
+// logprobs, or those of another temperature is refused: nothing could be trained on what it samples. What the sampler
+// asks later ends with ctx too.
+func OpenRemote(ctx context.Context, o RemoteOptions) (*Remote, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{
+	s := &Remote{
 		o:   o,
 		ctx: ctx,
 		api: vllm{},
@@ -85,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Sampler, error) {
 	return s, s.check(ctx)
 }
 
-func (s *Sampler) cards(ctx context.Context) (cards []card, err error) {
+func (s *Remote) cards(ctx context.Context) (cards []card, err error) {
 	err = s.ask(ctx, s.api.models(), nil, func(answer []byte) error {
 		var told struct {
 			Data []card `json:"data"`
@@ -100,7 +98,7 @@ func (s *Sampler) cards(ctx context.Context) (cards []card, err error) {
 }
 
 // choose takes the base model.
-func (s *Sampler) choose(cards []card) error {
+func (s *Remote) choose(cards []card) error {
 	var names []string
 	var found []card
 	for _, c := range cards {
@@ -121,9 +119,9 @@ func (s *Sampler) choose(cards []card) error {
 }
 
 // check samples a token or two to see that training is possible on what comes back.
-func (s *Sampler) check(ctx context.Context) error {
-	r := policy.Request{Prompt: []int32{0, 1},
-		Sampling: policy.Sampling{Temperature: s.o.Temperature, MaxTokens: 1, TopLogprobs: 2}}
+func (s *Remote) check(ctx context.Context) error {
+	r := Request{Prompt: []int32{0, 1},
+		Sampling: Sampling{Temperature: s.o.Temperature, MaxTokens: 1, TopLogprobs: 2}}
 	c, err := s.sample(ctx, r)
 	if err != nil {
 		f := s.requestError("the sampler's completions cannot train", err)
@@ -160,36 +158,36 @@ func (s *Sampler) check(ctx context.Context) error {
 }
 
 // gap is how far the first two are apart.
-func gap(top []policy.TokenLogprob) float64 {
+func gap(top []TokenLogprob) float64 {
 	return math.Abs(float64(top[0].Logprob) - float64(top[1].Logprob))
 }
 
-// NumSlots implements policy.Sampler.
-func (s *Sampler) NumSlots() int { return s.o.Slots }
+// NumSlots implements Sampler.
+func (s *Remote) NumSlots() int { return s.o.Slots }
 
 // MaxContext is how many ids a prompt and its completion have at most; 0 where nobody says.
-func (s *Sampler) MaxContext() int { return s.o.MaxContext }
+func (s *Remote) MaxContext() int { return s.o.MaxContext }
 
 // SetLimits lowers MaxContext, and says how many ids the vocabulary has. It comes before the first completion.
-func (s *Sampler) SetLimits(maxContext, vocabulary int) {
+func (s *Remote) SetLimits(maxContext, vocabulary int) {
 	if s.o.VocabSize = vocabulary; s.o.MaxContext == 0 || maxContext < s.o.MaxContext {
 		s.o.MaxContext = maxContext
 	}
 }
 
 // Base is the base model's name at the server.
-func (s *Sampler) Base() string { return s.base }
+func (s *Remote) Base() string { return s.base }
 
-// Sample implements policy.Sampler. A failure of the server is an error: an episode that it ends is no doing of the
+// Sample implements Sampler. A failure of the server is an error: an episode that it ends is no doing of the
 // policy. Constraints are not offered.
-func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
+func (s *Remote) Sample(ctx context.Context, r Request) (Completion, error) {
 	if r.Constraint != nil {
-		return policy.Completion{}, errors.New("a remote sampler holds completions to no form")
+		return Completion{}, errors.New("a remote sampler holds completions to no form")
 	}
 	s.holds.RLock()
 	defer s.holds.RUnlock()
 	c, err := s.sample(ctx, r)
-	if _, full := errors.AsType[*policy.ContextError](err); full || ctx.Err() != nil {
+	if _, full := errors.AsType[*ContextError](err); full || ctx.Err() != nil {
 		return c, err
 	}
 	if err != nil {
@@ -198,19 +196,19 @@ func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completi
 	}
 	if r.Each != nil {
 		for i, id := range c.IDs {
-			r.Each(policy.Token{ID: id, Logprob: c.SamplerLogprobs[i], PolicyVersion: c.PolicyVersion})
+			r.Each(Token{ID: id, Logprob: c.SamplerLogprobs[i], PolicyVersion: c.PolicyVersion})
 		}
 	}
 	return c, nil
 }
 
-func (s *Sampler) sample(ctx context.Context, r policy.Request) (c policy.Completion, err error) {
+func (s *Remote) sample(ctx context.Context, r Request) (c Completion, err error) {
 	room := r.MaxTokens
 	if s.o.MaxContext > 0 {
 		room = min(room, s.o.MaxContext-len(r.Prompt))
 	}
 	if room <= 0 {
-		return c, &policy.ContextError{NumPrompt: len(r.Prompt), MaxContext: s.o.MaxContext}
+		return c, &ContextError{NumPrompt: len(r.Prompt), MaxContext: s.o.MaxContext}
 	}
 	err = s.ask(ctx, s.api.path(), s.api.body(r, s.model, s.base, room), func(answer []byte) (err error) {
 		if c, err = s.api.read(answer, r, s.model); err == nil {
@@ -223,7 +221,7 @@ func (s *Sampler) sample(ctx context.Context, r policy.Request) (c policy.Comple
 }
 
 // sound refuses a completion that must not be trained on.
-func (s *Sampler) sound(c policy.Completion, r policy.Request, room int) error {
+func (s *Remote) sound(c Completion, r Request, room int) error {
 	switch {
 	case len(c.IDs) == 0:
 		return errors.New("the completion is empty")
@@ -235,7 +233,7 @@ func (s *Sampler) sound(c policy.Completion, r policy.Request, room int) error {
 		// SGLang tells so of a NaN, and swaps the last id for one that stops
 		return refusedError{fmt.Errorf("the completion was stopped by %q, which it was not asked to stop at",
 			c.StopText)}
-	case c.FinishReason == policy.FinishStop && c.StopText == "" && !slices.Contains(r.StopIDs, c.IDs[len(c.IDs)-1]):
+	case c.FinishReason == FinishStop && c.StopText == "" && !slices.Contains(r.StopIDs, c.IDs[len(c.IDs)-1]):
 		return refusedError{fmt.Errorf("the completion was stopped, and its last id %d is none that stops it",
 			c.IDs[len(c.IDs)-1])}
 	}
@@ -251,7 +249,7 @@ func (s *Sampler) sound(c policy.Completion, r policy.Request, room int) error {
 }
 
 // mourn tells that the server is gone, where it does not even list its models.
-func (s *Sampler) mourn(ctx context.Context, why error) {
+func (s *Remote) mourn(ctx context.Context, why error) {
 	if s.o.Gone == nil || !again(why) {
 		return
 	}
@@ -263,7 +261,7 @@ func (s *Sampler) mourn(ctx context.Context, why error) {
 // SetFolder makes the sampler sample from base + the adapter in a folder, which the server loads under a name that it
 // has not had; "": from the base alone. version is how many optimiser steps the adapter has seen. The adapter before it
 // is unloaded. It returns when no completion of the version before is under way.
-func (s *Sampler) SetFolder(name, folder string, version int) error {
+func (s *Remote) SetFolder(name, folder string, version int) error {
 	load, _ := s.api.loading()
 	if name != "" {
 		if err := s.ask(s.ctx, load, map[string]string{"lora_name": name, "lora_path": folder},
@@ -294,7 +292,7 @@ func (s *Sampler) SetFolder(name, folder string, version int) error {
 
 // tookIt reports whether the server lists an adapter that it did not say it loaded: its answer was lost, and at the
 // next attempt the name was taken. A first answer that refuses is believed.
-func (s *Sampler) tookIt(name string, why error) bool {
+func (s *Remote) tookIt(name string, why error) bool {
 	if _, later := errors.AsType[laterError](why); !later && !again(why) {
 		return false
 	}
@@ -306,7 +304,7 @@ func (s *Sampler) tookIt(name string, why error) bool {
 const unloadTime = 20 * time.Second
 
 // Unload has the server forget an adapter. One that it does not know is none to forget.
-func (s *Sampler) Unload(name string) error {
+func (s *Remote) Unload(name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), unloadTime) // a run that is stopped unloads too
 	defer cancel()
 	_, unload := s.api.loading()
@@ -322,7 +320,7 @@ func (s *Sampler) Unload(name string) error {
 }
 
 // checkLoad reads the answer to loading: SGLang says {"success": false} too.
-func (s *Sampler) checkLoad(answer []byte) error {
+func (s *Remote) checkLoad(answer []byte) error {
 	var told struct {
 		Success *bool `json:"success"`
 	}
@@ -333,7 +331,7 @@ func (s *Sampler) checkLoad(answer []byte) error {
 }
 
 // Serves reports whether the server lists an adapter under a name.
-func (s *Sampler) Serves(name string) (bool, error) {
+func (s *Remote) Serves(name string) (bool, error) {
 	cards, err := s.cards(s.ctx)
 	if err != nil {
 		return false, s.requestError("the sampler does not list its models", err)

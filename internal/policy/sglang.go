@@ -1,11 +1,9 @@
-package remote
+package policy
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"hone/internal/policy"
 )
 
 // sglang is SGLang's native /generate (docs/basic_usage/native_api there).
@@ -44,7 +42,7 @@ type sglangSampling struct {
 	SamplingSeed      int32    `json:"sampling_seed"`
 }
 
-func (sglang) body(r policy.Request, model, base string, maxTokens int) any {
+func (sglang) body(r Request, model, base string, maxTokens int) any {
 	q := sglangRequest{InputIDs: r.Prompt, ReturnLogprob: true,
 		TopLogprobs: r.TopLogprobs, SamplingParams: sglangSampling{MaxNewTokens: maxTokens,
 			Temperature: r.Temperature, TopK: -1, TopP: 1, MinP: r.MinP, RepetitionPenalty: 1,
@@ -72,7 +70,7 @@ func (t *sglangToken) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &[]any{&t.logprob, &t.id})
 }
 
-func (sglang) read(answer []byte, r policy.Request, _ string) (policy.Completion, error) {
+func (sglang) read(answer []byte, r Request, _ string) (Completion, error) {
 	var told struct {
 		Text      string  `json:"text"`
 		OutputIDs []int32 `json:"output_ids"`
@@ -86,7 +84,7 @@ func (sglang) read(answer []byte, r policy.Request, _ string) (policy.Completion
 			Top    [][]sglangToken `json:"output_top_logprobs"`
 		} `json:"meta_info"`
 	}
-	var c policy.Completion
+	var c Completion
 	if err := json.Unmarshal(answer, &told); err != nil {
 		return c, fmt.Errorf("the answer is no completion: %w", err)
 	}
@@ -111,15 +109,15 @@ func (sglang) read(answer []byte, r policy.Request, _ string) (policy.Completion
 		return c, refusedError{fmt.Errorf("its %d ids are not those of its %d logprobs",
 			len(told.OutputIDs), len(c.IDs))}
 	}
-	if c.FinishReason == policy.FinishStop && json.Unmarshal(told.Meta.FinishReason.Matched, &c.StopText) == nil &&
+	if c.FinishReason == FinishStop && json.Unmarshal(told.Meta.FinishReason.Matched, &c.StopText) == nil &&
 		c.StopText != "" {
 		c.Text = told.Text
 	}
 	for _, position := range told.Meta.Top {
-		var top []policy.TokenLogprob
+		var top []TokenLogprob
 		for _, t := range position {
 			if t.logprob != nil {
-				top = append(top, policy.TokenLogprob{ID: t.id, Logprob: *t.logprob})
+				top = append(top, TokenLogprob{ID: t.id, Logprob: *t.logprob})
 			}
 		}
 		c.TopLogprobs = append(c.TopLogprobs, top)

@@ -1,4 +1,4 @@
-package remote
+package policy
 
 import (
 	"context"
@@ -8,14 +8,12 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-
-	"hone/internal/policy"
 )
 
 // PromptLogprobs returns the natural-log probabilities of ids but for the first, each behind those before it, at
 // temperature 1, as the server computes a prompt under what the sampler holds: of as many ids as it has room for,
 // beside a token that it must sample. None and no error: it tells none.
-func (s *Sampler) PromptLogprobs(ctx context.Context, ids []int32) (logprobs []float32, err error) {
+func (s *Remote) PromptLogprobs(ctx context.Context, ids []int32) (logprobs []float32, err error) {
 	if s.o.MaxContext > 0 {
 		ids = ids[:min(len(ids), s.o.MaxContext-1)]
 	}
@@ -26,7 +24,7 @@ func (s *Sampler) PromptLogprobs(ctx context.Context, ids []int32) (logprobs []f
 	defer s.holds.RUnlock()
 	err = s.ask(
 		ctx, s.api.path(),
-		s.api.promptBody(policy.Request{Prompt: ids, Sampling: policy.Sampling{Temperature: 1, MaxTokens: 1}}, s.model,
+		s.api.promptBody(Request{Prompt: ids, Sampling: Sampling{Temperature: 1, MaxTokens: 1}}, s.model,
 			s.base), func(answer []byte) error {
 			if logprobs, err = s.api.promptLogprobs(answer, ids, s.model); err != nil {
 				return refusedError{err}
@@ -59,7 +57,7 @@ func fit(logprobs []float32) error {
 }
 
 // promptBody asks for one likely token beside each of the prompt: some versions take 0 for none at all.
-func (v vllm) promptBody(r policy.Request, model, base string) any {
+func (v vllm) promptBody(r Request, model, base string) any {
 	q, one := v.body(r, model, base, r.MaxTokens).(vllmRequest), 1
 	q.PromptLogprobs = &one
 	return q
@@ -100,7 +98,7 @@ func (vllm) promptLogprobs(answer []byte, ids []int32, model string) (logprobs [
 }
 
 // promptBody asks for the logprobs of the prompt from its beginning on.
-func (g sglang) promptBody(r policy.Request, model, base string) any {
+func (g sglang) promptBody(r Request, model, base string) any {
 	q, start := g.body(r, model, base, r.MaxTokens).(sglangRequest), 0
 	q.LogprobStart = &start
 	return q

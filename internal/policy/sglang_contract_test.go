@@ -1,4 +1,4 @@
-package remote_test
+package policy_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/policy"
-	"hone/internal/policy/remote"
 )
 
 // What hone's sampler asks SGLang, and what it makes of the answers. NOT RECORDED: the file was written from SGLang's
@@ -27,7 +26,8 @@ func TestSGLangAsDocumented(t *testing.T) {
 	}
 	server := httptest.NewServer(w)
 	defer server.Close()
-	s, err := remote.Open(t.Context(), remote.Options{URL: server.URL, API: remote.SGLang, Temperature: 1, Retries: -1})
+	s, err := policy.OpenRemote(t.Context(),
+		policy.RemoteOptions{URL: server.URL, API: policy.SGLang, Temperature: 1, Retries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package remote_test
+package policy_test
 
 import (
 	"encoding/json"
@@ -16,7 +16,6 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/policy"
-	"hone/internal/policy/remote"
 )
 
 // sound is a vLLM's completion of two tokens.
@@ -89,8 +88,15 @@ func TestWhatMustNotTrain(t *testing.T) {
 			_, _ = io.WriteString(w, c.answer)
 		})
 		gone := 0
-		s, err := remote.Open(t.Context(), remote.Options{URL: url, Key: "sesame", Temperature: 1, VocabSize: 50,
-			Retries: 2, BackOff: time.Nanosecond, Gone: func(error) { gone++ }})
+		s, err := policy.OpenRemote(t.Context(), policy.RemoteOptions{
+			URL:         url,
+			Key:         "sesame",
+			Temperature: 1,
+			VocabSize:   50,
+			Retries:     2,
+			BackOff:     time.Nanosecond,
+			Gone:        func(error) { gone++ },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +134,7 @@ func TestBrokenOffAndGone(t *testing.T) {
 	}))
 	defer server.Close()
 	var gone []error
-	s, err := remote.Open(t.Context(), remote.Options{URL: server.URL, Temperature: 1, Retries: 1,
+	s, err := policy.OpenRemote(t.Context(), policy.RemoteOptions{URL: server.URL, Temperature: 1, Retries: 1,
 		BackOff: time.Nanosecond, Gone: func(err error) { gone = append(gone, err) }})
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +175,8 @@ func TestSGLang(t *testing.T) {
 			_, _ = io.WriteString(w, `{"text": "ab", "output_ids": [5, 7], "meta_info": {"prompt_tokens": 2, "finish_reason": {"type": "stop", "matched": 7}, "output_token_logprobs": [[-0.5, 5, null], [-0.25, 7, null]]}}`)
 		}
 	})
-	s, err := remote.Open(t.Context(), remote.Options{URL: url + "/v1/", API: remote.SGLang, Temperature: 1})
+	s, err := policy.OpenRemote(t.Context(),
+		policy.RemoteOptions{URL: url + "/v1/", API: policy.SGLang, Temperature: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,8 +236,8 @@ func TestALostAnswerToLoading(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	s, err := remote.Open(t.Context(),
-		remote.Options{URL: server.URL, Temperature: 1, Retries: 1, BackOff: time.Nanosecond})
+	s, err := policy.OpenRemote(t.Context(),
+		policy.RemoteOptions{URL: server.URL, Temperature: 1, Retries: 1, BackOff: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,23 +256,24 @@ func TestAServerOfTextIsRefused(t *testing.T) {
 		_, _ = io.WriteString(w, `{"model": "m", "choices": [{"text": "hi", "finish_reason": "length", "logprobs": {"token_logprobs": [-1]}}]}`)
 	})
 	for api, want := range map[string]string{
-		remote.VLLM:   "from version 0.10.2 on",
-		remote.SGLang: "sampler.api: vllm",
+		policy.VLLM:   "from version 0.10.2 on",
+		policy.SGLang: "sampler.api: vllm",
 	} {
-		if _, err := remote.Open(t.Context(),
-			remote.Options{URL: url, API: api, Temperature: 1}); fault.CodeOf(err) != fault.CodeUsage ||
+		if _, err := policy.OpenRemote(t.Context(),
+			policy.RemoteOptions{URL: url, API: api, Temperature: 1}); fault.CodeOf(err) != fault.CodeUsage ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", api, err)
 		}
 	}
 	for _, bad := range []string{"", "localhost:8000/v1", "http://me:secret@host/v1"} {
-		if _, err := remote.Open(t.Context(), remote.Options{URL: bad}); fault.CodeOf(err) != fault.CodeUsage ||
+		if _, err := policy.OpenRemote(t.Context(),
+			policy.RemoteOptions{URL: bad}); fault.CodeOf(err) != fault.CodeUsage ||
 			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	if _, err := remote.Open(t.Context(),
-		remote.Options{URL: url, Model: "other"}); fault.CodeOf(err) != fault.CodeUsage ||
+	if _, err := policy.OpenRemote(t.Context(),
+		policy.RemoteOptions{URL: url, Model: "other"}); fault.CodeOf(err) != fault.CodeUsage ||
 		!strings.Contains(err.Error(), "sampler.model") {
 		t.Errorf("another model: %v", err)
 	}

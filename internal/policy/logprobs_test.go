@@ -1,4 +1,4 @@
-package remote_test
+package policy_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hone/internal/policy/remote"
+	"hone/internal/policy"
 )
 
 // What servers tell of a given text is read for each of its ids but the first. One that tells nothing, or does not know
@@ -33,18 +33,18 @@ func TestGiven(t *testing.T) {
 		want   []float32
 		fails  string
 	}{
-		"vLLM":                        {remote.VLLM, 200, told, []float32{-0.5, -9999}, ""},
-		"vLLM, none":                  {remote.VLLM, 200, vllm("null"), nil, ""},
-		"vLLM, another model":         {remote.VLLM, 200, strings.Replace(told, `"m"`, `"x"`, 1), nil, `of "x", and "m" was asked for`},
-		"vLLM, another text":          {remote.VLLM, 200, strings.Replace(told, `"5"`, `"8"`, 1), nil, "the prompt's id 5 has no logprob"},
-		"vLLM, a shorter text":        {remote.VLLM, 200, vllm(`[null]`), nil, "a prompt of 3 ids has 1 logprobs"},
-		"vLLM, a probability above 1": {remote.VLLM, 200, strings.Replace(told, "-9999", "0.75", 1), nil, "token 2 of a given text has the logprob 0.75"},
-		"a server that refuses":       {remote.VLLM, 400, `{"error": {"message": "prompt_logprobs is not supported"}}`, nil, ""},
-		"an adapter that is gone":     {remote.VLLM, 404, `{}`, nil, "does not tell the logprobs of a text"},
-		"SGLang":                      {remote.SGLang, 200, sglang(`[[null, 3, null], [-0.5, 5, null], [-1.5, 6, null]]`), []float32{-0.5, -1.5}, ""},
-		"SGLang, none":                {remote.SGLang, 200, sglang(`[]`), nil, ""},
-		"SGLang, another text":        {remote.SGLang, 200, sglang(`[[null, 3, null], [-0.5, 5, null], [-1.5, 7, null]]`), nil, "the prompt's id 6 has no logprob"},
-		"SGLang, a shorter text":      {remote.SGLang, 200, sglang(`[[-0.5, 5, null], [-1.5, 6, null]]`), nil, "a prompt of 3 ids has 2 logprobs"},
+		"vLLM":                        {policy.VLLM, 200, told, []float32{-0.5, -9999}, ""},
+		"vLLM, none":                  {policy.VLLM, 200, vllm("null"), nil, ""},
+		"vLLM, another model":         {policy.VLLM, 200, strings.Replace(told, `"m"`, `"x"`, 1), nil, `of "x", and "m" was asked for`},
+		"vLLM, another text":          {policy.VLLM, 200, strings.Replace(told, `"5"`, `"8"`, 1), nil, "the prompt's id 5 has no logprob"},
+		"vLLM, a shorter text":        {policy.VLLM, 200, vllm(`[null]`), nil, "a prompt of 3 ids has 1 logprobs"},
+		"vLLM, a probability above 1": {policy.VLLM, 200, strings.Replace(told, "-9999", "0.75", 1), nil, "token 2 of a given text has the logprob 0.75"},
+		"a server that refuses":       {policy.VLLM, 400, `{"error": {"message": "prompt_logprobs is not supported"}}`, nil, ""},
+		"an adapter that is gone":     {policy.VLLM, 404, `{}`, nil, "does not tell the logprobs of a text"},
+		"SGLang":                      {policy.SGLang, 200, sglang(`[[null, 3, null], [-0.5, 5, null], [-1.5, 6, null]]`), []float32{-0.5, -1.5}, ""},
+		"SGLang, none":                {policy.SGLang, 200, sglang(`[]`), nil, ""},
+		"SGLang, another text":        {policy.SGLang, 200, sglang(`[[null, 3, null], [-0.5, 5, null], [-1.5, 7, null]]`), nil, "the prompt's id 6 has no logprob"},
+		"SGLang, a shorter text":      {policy.SGLang, 200, sglang(`[[-0.5, 5, null], [-1.5, 6, null]]`), nil, "a prompt of 3 ids has 2 logprobs"},
 	} {
 		var asked string
 		n := 0
@@ -53,7 +53,7 @@ func TestGiven(t *testing.T) {
 			switch n++; {
 			case n == 1: // the list of models
 				_, _ = io.WriteString(w, `{"data": [{"id": "m", "max_model_len": 4}]}`)
-			case n == 2 && c.api == remote.VLLM:
+			case n == 2 && c.api == policy.VLLM:
 				_, _ = io.WriteString(w, strings.Replace(strings.Replace(sound, "[5, 6]", "[5]", 1), "-1, -2", "-1", 1))
 			case n == 2:
 				_, _ = io.WriteString(w, first)
@@ -63,8 +63,8 @@ func TestGiven(t *testing.T) {
 				_, _ = io.WriteString(w, c.answer)
 			}
 		}))
-		x, err := remote.Open(t.Context(),
-			remote.Options{URL: s.URL, API: c.api, Temperature: 1, Retries: -1, BackOff: time.Nanosecond})
+		x, err := policy.OpenRemote(t.Context(),
+			policy.RemoteOptions{URL: s.URL, API: c.api, Temperature: 1, Retries: -1, BackOff: time.Nanosecond})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -75,8 +75,8 @@ func TestGiven(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 		for _, part := range map[string][]string{
-			remote.VLLM:   {`"prompt":[3,5,6]`, `"prompt_logprobs":1`, `"max_tokens":1`, `"temperature":1`},
-			remote.SGLang: {`"input_ids":[3,5,6]`, `"logprob_start_len":0`, `"return_logprob":true`},
+			policy.VLLM:   {`"prompt":[3,5,6]`, `"prompt_logprobs":1`, `"max_tokens":1`, `"temperature":1`},
+			policy.SGLang: {`"input_ids":[3,5,6]`, `"logprob_start_len":0`, `"return_logprob":true`},
 		}[c.api] {
 			if !strings.Contains(asked, part) {
 				t.Errorf("%s: %s lacks %s", name, asked, part)

@@ -1,12 +1,10 @@
-package remote
+package policy
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-
-	"hone/internal/policy"
 )
 
 // vllm is OpenAI's /v1/completions with the parameters that vLLM adds (docs/serving/openai_compatible_server.md there).
@@ -39,7 +37,7 @@ type vllmRequest struct {
 	PromptLogprobs    *int     `json:"prompt_logprobs,omitempty"`
 }
 
-func (vllm) body(r policy.Request, model, _ string, maxTokens int) any {
+func (vllm) body(r Request, model, _ string, maxTokens int) any {
 	q := vllmRequest{Model: model, Prompt: r.Prompt, MaxTokens: maxTokens, Temperature: r.Temperature, TopK: -1,
 		TopP: 1, MinP: r.MinP, RepetitionPenalty: 1, Seed: seedOf(r.Key), StopTokenIDs: append([]int32{}, r.StopIDs...),
 		Stop: r.Stop, IgnoreEOS: true, Logprobs: r.TopLogprobs, ReturnTokenIDs: true}
@@ -53,14 +51,14 @@ func (vllm) body(r policy.Request, model, _ string, maxTokens int) any {
 }
 
 // seedOf is one number for a key, not negative: splitmix64's finaliser of both halves.
-func seedOf(k policy.Key) int64 {
+func seedOf(k Key) int64 {
 	x := k.Seed*0xD1342543DE82EF95 + k.Stream + 0x9E3779B97F4A7C15
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
 	x = (x ^ x>>27) * 0x94D049BB133111EB
 	return int64((x ^ x>>31) >> 1)
 }
 
-func (vllm) read(answer []byte, r policy.Request, model string) (policy.Completion, error) {
+func (vllm) read(answer []byte, r Request, model string) (Completion, error) {
 	var told struct {
 		Model   string `json:"model"`
 		Choices []struct {
@@ -75,7 +73,7 @@ func (vllm) read(answer []byte, r policy.Request, model string) (policy.Completi
 			} `json:"logprobs"`
 		} `json:"choices"`
 	}
-	var c policy.Completion
+	var c Completion
 	if err := json.Unmarshal(answer, &told); err != nil {
 		return c, fmt.Errorf("the answer is no completion: %w", err)
 	}
@@ -104,7 +102,7 @@ func (vllm) read(answer []byte, r policy.Request, model string) (policy.Completi
 		return c, err
 	}
 	c.IDs = x.TokenIDs
-	if c.FinishReason == policy.FinishStop && json.Unmarshal(x.StopReason, &c.StopText) == nil && c.StopText != "" {
+	if c.FinishReason == FinishStop && json.Unmarshal(x.StopReason, &c.StopText) == nil && c.StopText != "" {
 		c.Text = x.Text
 	}
 	for i, p := range x.Logprobs.TokenLogprobs {
@@ -120,13 +118,13 @@ func (vllm) read(answer []byte, r policy.Request, model string) (policy.Completi
 }
 
 // likeliest are the logprobs of the n likeliest tokens of each position. Their ids are not told: -1.
-func likeliest(each []map[string]float32, n int) (out [][]policy.TokenLogprob) {
+func likeliest(each []map[string]float32, n int) (out [][]TokenLogprob) {
 	for _, m := range each {
 		values := slices.Sorted(maps.Values(m))
 		slices.Reverse(values)
-		var top []policy.TokenLogprob
+		var top []TokenLogprob
 		for _, p := range values[:min(n, len(values))] {
-			top = append(top, policy.TokenLogprob{ID: -1, Logprob: p})
+			top = append(top, TokenLogprob{ID: -1, Logprob: p})
 		}
 		out = append(out, top)
 	}
@@ -134,12 +132,12 @@ func likeliest(each []map[string]float32, n int) (out [][]policy.TokenLogprob) {
 }
 
 // finish is the reason of a server. One that gave up, such as "abort", has not finished.
-func finish(reason string) (policy.FinishReason, error) {
+func finish(reason string) (FinishReason, error) {
 	switch reason {
 	case "stop":
-		return policy.FinishStop, nil
+		return FinishStop, nil
 	case "length":
-		return policy.FinishLength, nil
+		return FinishLength, nil
 	}
 	return "", fmt.Errorf("the completion ended with %q", reason)
 }

@@ -1,4 +1,4 @@
-package remote
+package policy
 
 import (
 	"net/http"
@@ -18,8 +18,8 @@ const (
 	SGLang = "sglang"
 )
 
-// Options of a Sampler. URL is required.
-type Options struct {
+// RemoteOptions of a Sampler. URL is required.
+type RemoteOptions struct {
 	URL   string       // of the server: VLLM's up to and including /v1, SGLang's without
 	API   string       // VLLM or SGLang; empty: VLLM
 	Model string       // the base model's name there; empty: the only model that is no adapter
@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // withDefaults is the options with their defaults; it refuses what cannot be asked.
-func (o Options) withDefaults() (Options, error) {
+func (o RemoteOptions) withDefaults() (RemoteOptions, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		// The URL itself is not shown: what makes it wrong may be a password inside it.

@@ -1,4 +1,4 @@
-package remote_test
+package policy_test
 
 import (
 	"bytes"
@@ -20,7 +20,6 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/policy"
-	"hone/internal/policy/remote"
 )
 
 var (
@@ -166,16 +165,16 @@ func sampleByContract(t *testing.T, url, folder string) {
 	if folder == "." {
 		folder = "final"
 	}
-	ask := func(o remote.Options) (*remote.Sampler, error) {
+	ask := func(o policy.RemoteOptions) (*policy.Remote, error) {
 		o.URL, o.Retries = url, -1
-		return remote.Open(t.Context(), o)
+		return policy.OpenRemote(t.Context(), o)
 	}
-	_, err := ask(remote.Options{Temperature: 0.7})
+	_, err := ask(policy.RemoteOptions{Temperature: 0.7})
 	if fault.CodeOf(err) != fault.CodeUsage ||
 		!strings.Contains(fmt.Sprint(err), "--logprobs-mode processed_logprobs") {
 		t.Errorf("logprobs of another temperature: %v", err)
 	}
-	s, err := ask(remote.Options{Temperature: 1, VocabSize: 49152})
+	s, err := ask(policy.RemoteOptions{Temperature: 1, VocabSize: 49152})
 	if err != nil {
 		t.Fatal(err)
 	}
