@@ -21,7 +21,7 @@ import (
 	"hone/internal/job/inputs"
 	"hone/internal/job/train"
 	"hone/internal/serve/local"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 	"hone/internal/toolset"
 )
 
@@ -145,7 +145,7 @@ func trainedPrompt(t *testing.T) []int32 {
 	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		t.Fatal(err)
 	}
-	d, err := inputs.ReadConversations(hosttest.Quiet(t), "rows.jsonl", "", false)
+	d, err := inputs.ReadConversations(fakes.QuietHost(t), "rows.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

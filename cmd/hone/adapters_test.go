@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/testing/hubtest"
+	"hone/internal/testing/fakes"
 )
 
 // All verbs that take an adapter take the same: its folder, the checkpoint that it is of, and the run whose final
@@ -67,7 +67,7 @@ func TestVerbsTakeARunForItsAdapter(t *testing.T) {
 			}
 		}
 	}
-	s := hubtest.New(t.TempDir())
+	s := fakes.NewHub(t.TempDir())
 	defer s.Close()
 	for given, want := range map[string]string{
 		"run":                         "run/final",
@@ -87,7 +87,7 @@ func TestVerbsTakeARunForItsAdapter(t *testing.T) {
 // Verbs that serve an adapter take it by its name on the Hub, with what lies beside its weights.
 func TestVerbsTakeAnAdapterOfTheHub(t *testing.T) {
 	workFolder(t, map[string]string{"hone.yaml": toyConfig})
-	s := hubtest.New(t.TempDir())
+	s := fakes.NewHub(t.TempDir())
 	defer s.Close()
 	// no JSON, which whoever opens it says
 	s.Put("model", "ada/shop", map[string]string{"adapter_config.json": "{", "adapter_model.safetensors": "x",

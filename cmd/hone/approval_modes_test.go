@@ -21,7 +21,7 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 	"hone/internal/toolset"
 )
 
@@ -287,21 +287,21 @@ func TestDenialInATrajectory(t *testing.T) {
 	}
 	defer l.Close()
 	const denial = `The call was denied: denied by the rule "*/buy"`
-	sampler := &policytest.Sampler{Reply: func(prompt string, _ policy.Request) (string, error) {
+	sampler := &fakes.Sampler{Reply: func(prompt string, _ policy.Request) (string, error) {
 		switch {
 		case strings.Contains(prompt, "in stock"):
 			return "It is there, but I may not.", nil
 		case strings.Contains(prompt, denial):
-			return policytest.Call("look", `{"name": "hat"}`), nil
+			return fakes.Call("look", `{"name": "hat"}`), nil
 		}
-		return policytest.Call("buy", `{"name": "hat"}`), nil
+		return fakes.Call("buy", `{"name": "hat"}`), nil
 	}}
 	list, err := scenario.Load(savedHats(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rollout.New(rollout.Options{
-		Policy:    rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}},
+		Policy:    rollout.Sampled{Sampler: sampler, Renderer: fakes.Renderer{}},
 		MaxTokens: 100,
 		Environment: environment.New(environment.Options{Tools: l.Selection.Tools, ToolList: l.Selection.List,
 			MaxTurns: 4}),

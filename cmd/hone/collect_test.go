@@ -17,7 +17,7 @@ import (
 	"hone/internal/data/formats"
 	"hone/internal/host"
 	"hone/internal/job/inputs"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // Collected episodes are those of the configuration: set up, bounded in tokens and in the tools' working time, each
@@ -152,7 +152,7 @@ func TestCollectGold(t *testing.T) {
 	if got := sold(); !slices.Equal(got, []string{"hat", "cap", "bow"}) {
 		t.Errorf("sold %q", got)
 	}
-	d, err := inputs.ReadConversations(hosttest.Quiet(t), "shown/trajectories.jsonl", "", false)
+	d, err := inputs.ReadConversations(fakes.QuietHost(t), "shown/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/testing/hubtest"
+	"hone/internal/testing/fakes"
 )
 
 // What an endpoint counted for traces, and what that cost, stands on the card of the data set that is made of them and
@@ -26,7 +26,7 @@ lora: {rank: 2}
 	})
 	toyModel(t, "toy.gguf")
 	t.Setenv("CLAUDE_KEY", "secret-key")
-	s := hubtest.New(t.TempDir())
+	s := fakes.NewHub(t.TempDir())
 	defer s.Close()
 	must := func(args ...string) {
 		t.Helper()

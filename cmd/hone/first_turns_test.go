@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/testing/toymodel"
+	"hone/internal/testing/learntest"
 )
 
 // After sft the model says the first turns of its rows. One that learnt to answer begins as its rows do, those that are
@@ -32,14 +32,16 @@ func TestSFTSaysFirstTurns(t *testing.T) {
 		}
 	}
 	workFolder(t, files)
-	toymodel.Write(t, "toy.gguf", "<|box_start|>", "<tool_call>", "</tool_call>", "<|box_end|>")
+	learntest.WriteToyModel(t, "toy.gguf", "<|box_start|>", "<tool_call>", "</tool_call>", "<|box_end|>")
 	for _, c := range []struct {
 		name, data, tokens string
 		batch, steps, code int
 		want               []string
 	}{
-		{"learns", "answers.jsonl", `[b, "<|im_end|>"]`, 4, 16, 0, []string{"of rows that are trained on: 4 of 4 begin as shown\n",
-			"of rows that are held out: 1 of 1 begin as shown\n", "next: hone serve --model learns/final"}},
+		{"learns", "answers.jsonl", `[b, "<|im_end|>"]`, 4, 16, 0, []string{
+			"of rows that are trained on: 4 of 4 begin as shown\n",
+			"of rows that are held out: 1 of 1 begin as shown\n", "next: hone serve --model learns/final",
+		}},
 		{"cannot", "calls.jsonl", "off", 4, 1, 3, []string{"the trained model never calls a tool where 5 rows do",
 			"trained on: 0 of 4 begin as shown; of 4 that call a tool 0 do so in the form of calls",
 			"never learnt <tool_call>, </tool_call>", "lora.trainable_tokens: auto"}},

@@ -15,12 +15,12 @@ import (
 
 	"hone/internal/console/sanitize"
 	"hone/internal/learn/modelfile"
-	"hone/internal/testing/hubtest"
+	"hone/internal/testing/fakes"
 )
 
 // withHub runs a command line against a Hub, with a cache of its own.
 func withHub(
-	t *testing.T, s *hubtest.Server, home string, more map[string]string, args ...string,
+	t *testing.T, s *fakes.Hub, home string, more map[string]string, args ...string,
 ) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, said bytes.Buffer
@@ -39,7 +39,7 @@ func withHub(
 // go to the Hub with their cards, and come back by their names alone.
 func TestHubBothWays(t *testing.T) {
 	t.Chdir(t.TempDir())
-	s := hubtest.New(t.TempDir())
+	s := fakes.NewHub(t.TempDir())
 	defer s.Close()
 	toyModel(t, "base/toy.gguf")
 	write(t, "hone.yaml", "engine: {backend: go}\nsft: {batch_size: 1, epochs: 1}\nlora: {rank: 2}\n")
@@ -137,7 +137,7 @@ func firstLines(text string) string {
 // What cannot be pushed or pulled is refused before the Hub is asked.
 func TestPushAndPullRefuse(t *testing.T) {
 	t.Chdir(t.TempDir())
-	s := hubtest.New(t.TempDir())
+	s := fakes.NewHub(t.TempDir())
 	defer s.Close()
 	for _, dir := range []string{"empty", "data"} {
 		if err := os.Mkdir(dir, 0o755); err != nil {

@@ -16,7 +16,7 @@ import (
 	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/run"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // Scenarios of three splits, one of each.
@@ -78,7 +78,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 
-	d, err := inputs.ReadConversations(hosttest.Quiet(t), "out-all/trajectories.jsonl", "", false)
+	d, err := inputs.ReadConversations(fakes.QuietHost(t), "out-all/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 		strings.Contains(said.String(), "validation") {
 		t.Errorf("of the rows that are not learnt from, the one that is measured on is not left out: %s", &said)
 	}
-	if d, err = inputs.ReadConversations(hosttest.Quiet(t), "out-test/trajectories.jsonl", "", false); err != nil {
+	if d, err = inputs.ReadConversations(fakes.QuietHost(t), "out-test/trajectories.jsonl", "", false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = d.Demonstrations(toyApp(&said, nil).Host, config.Default()); err == nil ||

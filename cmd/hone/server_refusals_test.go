@@ -10,7 +10,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/job/inputs"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // politely has a tool that does what it is told, and one that refuses without the protocol's mark.
@@ -50,7 +50,7 @@ func TestUnmarkedRefusals(t *testing.T) {
 	}
 	learns := func(out string) int {
 		t.Helper()
-		d, err := inputs.ReadConversations(hosttest.Quiet(t), out+"/trajectories.jsonl", "", false)
+		d, err := inputs.ReadConversations(fakes.QuietHost(t), out+"/trajectories.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}

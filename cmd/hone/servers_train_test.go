@@ -20,7 +20,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job/inputs"
 	"hone/internal/job/records"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // toyed is an app over a toy model at toy.gguf, with a configuration whose backend is pure Go.
@@ -139,7 +139,7 @@ func filesystemServer(t *testing.T, servers string, a *app, stdout, stderr *byte
 		t.Errorf("outcomes %s", stdout)
 	}
 	// What the first episode wrote, the second did not read: it answered the template's text, and passed its check.
-	d, err := inputs.ReadConversations(hosttest.Quiet(t), "traces/trajectories.jsonl", "", false)
+	d, err := inputs.ReadConversations(fakes.QuietHost(t), "traces/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // wrongEpisode is one that a scenario's checks must not let pass: its turns, and the types of the checks that fail.
@@ -28,7 +28,7 @@ type wrongEpisode struct {
 	failed string
 }
 
-func callOf(name, arguments string) string { return policytest.Call(name, arguments) }
+func callOf(name, arguments string) string { return fakes.Call(name, arguments) }
 
 // wrongEpisodes are, by scenario of testdata/tasks, the ways in which it can go wrong.
 func wrongEpisodes() map[string][]wrongEpisode {
@@ -162,7 +162,7 @@ func playTasks(t *testing.T, l *episodes.Episodes, list []scenario.Scenario, wro
 		}
 		delete(wrong, s.ID)
 	}
-	sampler := &policytest.Sampler{Slots: 4, Reply: func(prompt string, _ policy.Request) (string, error) {
+	sampler := &fakes.Sampler{Slots: 4, Reply: func(prompt string, _ policy.Request) (string, error) {
 		_, after, _ := strings.Cut(prompt, "<row ")
 		number, _, _ := strings.Cut(after, ">")
 		var i int
@@ -171,7 +171,7 @@ func playTasks(t *testing.T, l *episodes.Episodes, list []scenario.Scenario, wro
 		}
 		return want[i].turns[strings.Count(prompt, "<assistant>")-1], nil
 	}}
-	runner := rollout.New(rollout.Options{Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}},
+	runner := rollout.New(rollout.Options{Policy: rollout.Sampled{Sampler: sampler, Renderer: fakes.Renderer{}},
 		Environment: environment.New(environment.Options{Tools: l.Tools, ToolList: l.Catalog.Tools()})})
 	for i, row := range rows {
 		ran, err := runner.Episode(t.Context(), row, 0, 0, 0)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/testing/toymodel"
+	"hone/internal/testing/learntest"
 )
 
 // A base model whose tokens of calls were never trained learns to write them with sft, since their rows are trained
@@ -27,7 +27,7 @@ func TestTokensThatWereNeverTrainedAreLearnt(t *testing.T) {
 	files := map[string]string{"say.jsonl": rows, "vendor.jinja": vendorTemplate, "auto.yaml": fmt.Sprintf(config, ""),
 		"off.yaml": fmt.Sprintf(config, ", trainable_tokens: off")}
 	workFolder(t, files)
-	toymodel.Write(t, "toy.gguf", "<|box_start|>", "<tool_call>", "</tool_call>", "<|box_end|>")
+	learntest.WriteToyModel(t, "toy.gguf", "<|box_start|>", "<tool_call>", "</tool_call>", "<|box_end|>")
 	run := func(stdin string, args ...string) string {
 		t.Helper()
 		code, out, said := hone(t, stdin, args...)

@@ -15,14 +15,14 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
-	"hone/internal/testing/toymodel"
+	"hone/internal/testing/learntest"
 	"hone/internal/text/render"
 )
 
 // toyModel writes the toy's file: a random decoder of two layers over bytes, prompted in ChatML.
 func toyModel(t *testing.T, path string) {
 	t.Helper()
-	toymodel.Write(t, path)
+	learntest.WriteToyModel(t, path)
 }
 
 // toyConfig is in pure Go, which has nothing to compile: the plug-in takes minutes for what is seconds here.

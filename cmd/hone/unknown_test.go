@@ -7,7 +7,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/job/inputs"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // shortly answers with a summary that says nothing of what was asked, or with a record.
@@ -53,7 +53,7 @@ func TestUnknownAnswers(t *testing.T) {
 	}
 	learns := func(out string) int {
 		t.Helper()
-		d, err := inputs.ReadConversations(hosttest.Quiet(t), out+"/trajectories.jsonl", "", false)
+		d, err := inputs.ReadConversations(fakes.QuietHost(t), out+"/trajectories.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,12 +14,12 @@ import (
 	"testing"
 
 	"hone/internal/eval/stats"
-	"hone/internal/testing/hubtest"
+	"hone/internal/testing/fakes"
 )
 
 // The workshop whole, with real weights: 100 curated traces gain at least 15 points on tasks that nobody learnt from.
 func TestSoakWorkshop(t *testing.T) {
-	s := hubtest.New(t.TempDir())
+	s := fakes.NewHub(t.TempDir())
 	defer s.Close()
 	folder := t.TempDir()
 	// The teacher has learnt its calculator long before 360 tasks, and one pass says whether the pupil gains.
@@ -45,7 +45,7 @@ func TestSoakWorkshop(t *testing.T) {
 }
 
 // workshop runs parts of docs/workshop/workshop.sh in a folder against a Hub of its own, and returns what it printed.
-func workshop(t *testing.T, s *hubtest.Server, folder string, env []string, parts ...string) string {
+func workshop(t *testing.T, s *fakes.Hub, folder string, env []string, parts ...string) string {
 	t.Helper()
 	script, err := filepath.Abs("../../docs/workshop/workshop.sh")
 	if err != nil {
@@ -71,7 +71,7 @@ func workshop(t *testing.T, s *hubtest.Server, folder string, env []string, part
 // teacher's, and a toy to train. What comes of each part is what the next one takes, up to a model that is served by
 // its name on the Hub.
 func TestSoakWorkshopOfAToy(t *testing.T) {
-	s := hubtest.New(t.TempDir())
+	s := fakes.NewHub(t.TempDir())
 	defer s.Close()
 	folder := t.TempDir()
 	toy := filepath.Join(t.TempDir(), "toy.gguf")

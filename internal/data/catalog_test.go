@@ -11,7 +11,7 @@ import (
 	"hone/internal/data/curate"
 	"hone/internal/data/dataset"
 	"hone/internal/job"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // Of a folder with the files of several runs, each row has the tools of the catalog beside its own file, whether its
@@ -33,7 +33,7 @@ func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 		}
 	}
 	ledger := filepath.Join(t.TempDir(), "ledger.jsonl")
-	d, err := Curating{Data: data, Ledger: ledger, Author: "a"}.Open(hosttest.Quiet(t))
+	d, err := Curating{Data: data, Ledger: ledger, Author: "a"}.Open(fakes.QuietHost(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 	if err := os.WriteFile(alone, fmt.Appendf(nil, row, "alone", "", "snow"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	named, err := Curating{Data: alone, Catalog: other}.Open(hosttest.Quiet(t))
+	named, err := Curating{Data: alone, Catalog: other}.Open(fakes.QuietHost(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestUnrolledToNothingIsCounted(t *testing.T) {
 		{"trl", dataset.Turns, 2, 2},
 	} {
 		got, err := Conversion{From: []string{data}, To: c.form, Unroll: c.unroll,
-			Out: filepath.Join(t.TempDir(), fmt.Sprint(i))}.Convert(t.Context(), hosttest.Quiet(t))
+			Out: filepath.Join(t.TempDir(), fmt.Sprint(i))}.Convert(t.Context(), fakes.QuietHost(t))
 		if err != nil || got.Read != 3 || got.Written.Rows != c.written || got.LeftOut[noAssistant] != c.left {
 			t.Errorf("%s by %s: read %d, wrote %d, left out %v, %v",
 				c.form, c.unroll, got.Read, got.Written.Rows, got.LeftOut, err)

@@ -24,7 +24,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/run"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 	"hone/internal/toolset"
 )
 
@@ -636,7 +636,7 @@ func TestKeptEpisodesAreReadOnce(t *testing.T) {
 // Of the episodes that an earlier evaluation kept, those are not taken that the context of now would have ended.
 func TestReuseTakesWhatEnters(t *testing.T) {
 	t.Chdir(t.TempDir())
-	j := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Verb: "eval", Path: "earlier", Config: config.Default()}
+	j := &job.Job{Env: job.Env{Host: fakes.QuietHost(t)}, Verb: "eval", Path: "earlier", Config: config.Default()}
 	if err := j.Begin(); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/hub"
-	"hone/internal/testing/hubtest"
+	"hone/internal/testing/fakes"
 )
 
 // hangUp ends the connection of a request without an answer.
@@ -355,7 +355,7 @@ func TestDownloadOntoAFullDisk(t *testing.T) {
 }
 
 // helper is another process that downloads. In one that is full, no file may have more than 5000 bytes.
-func helper(s *hubtest.Server, c *hub.Client, how string) *exec.Cmd {
+func helper(s *fakes.Hub, c *hub.Client, how string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelper$")
 	cmd.Env = append(os.Environ(), "HONE_HUB_TEST="+s.URL+" "+how+" "+c.Cache)
 	return cmd

@@ -16,19 +16,19 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/hub"
-	"hone/internal/testing/hubtest"
+	"hone/internal/testing/fakes"
 )
 
 var everything = hub.Selection{Keep: func(string) bool { return true }}
 
 // hubOf is a Hub, and a client of it with a cache of its own that tries again without a wait.
-func hubOf(t *testing.T) (*hubtest.Server, *hub.Client) {
-	s := hubtest.New(t.TempDir())
+func hubOf(t *testing.T) (*fakes.Hub, *hub.Client) {
+	s := fakes.NewHub(t.TempDir())
 	t.Cleanup(s.Close)
 	return s, clientOf(t, s)
 }
 
-func clientOf(t *testing.T, s *hubtest.Server) *hub.Client {
+func clientOf(t *testing.T, s *fakes.Hub) *hub.Client {
 	return &hub.Client{Endpoint: s.URL, Token: "secret", Cache: filepath.Join(t.TempDir(), "hub"),
 		Pause: time.Microsecond, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 }
@@ -253,8 +253,8 @@ func TestFromEnv(t *testing.T) {
 // Those who may not, or ask for what is not there, are told which it is and what helps. The token stands in no error.
 func TestRefusals(t *testing.T) {
 	s, _ := hubOf(t)
-	s.Tokens["reader"] = hubtest.Account{Name: "bob", Reads: true}
-	s.Tokens["member"] = hubtest.Account{Name: "eve", Reads: true, Gates: []string{"org/gated"}}
+	s.Tokens["reader"] = fakes.HubAccount{Name: "bob", Reads: true}
+	s.Tokens["member"] = fakes.HubAccount{Name: "eve", Reads: true, Gates: []string{"org/gated"}}
 	s.Put("model", "org/open", map[string]string{"a": "b"})
 	s.Put("model", "org/gated", map[string]string{"a": "b"})
 	s.Gate("model", "org/gated")

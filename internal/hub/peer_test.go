@@ -14,14 +14,14 @@ import (
 	"testing"
 
 	"hone/internal/hub"
-	"hone/internal/testing/hubtest"
+	"hone/internal/testing/fakes"
 )
 
 // peer is a Python with testdata/requirements.txt; make parity gives one.
 var peer = flag.String("peer", "", "Python with huggingface_hub, to be compared with")
 
 // python runs testdata/peer.py as a client of s with a cache, and reads what it prints.
-func python(t *testing.T, s *hubtest.Server, cache, token string, out any, args ...string) {
+func python(t *testing.T, s *fakes.Hub, cache, token string, out any, args ...string) {
 	t.Helper()
 	cmd := pythonCommand(s, cache, token, args...)
 	var said strings.Builder
@@ -35,7 +35,7 @@ func python(t *testing.T, s *hubtest.Server, cache, token string, out any, args 
 	}
 }
 
-func pythonCommand(s *hubtest.Server, cache, token string, args ...string) *exec.Cmd {
+func pythonCommand(s *fakes.Hub, cache, token string, args ...string) *exec.Cmd {
 	cmd := exec.Command(*peer, append([]string{"testdata/peer.py"}, args...)...)
 	cmd.Env = append(os.Environ(), "HF_ENDPOINT="+s.URL, "HF_HUB_CACHE="+cache, "HF_HOME="+filepath.Dir(cache),
 		"HF_TOKEN="+token, "HF_HUB_DISABLE_XET=1", "HF_HUB_DISABLE_TELEMETRY=1", "HF_HUB_DISABLE_UPDATE_CHECK=1",

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // A deny rule that is added while a run is stopped holds once it goes on.
@@ -13,7 +13,7 @@ func TestTodaysRulesDenyToo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	begun, today := config.Default(), config.Default()
 	begun.MCP.Approval.Deny, today.MCP.Approval.Deny = []string{"b/c", "d"}, []string{"a", "b/c"}
-	e := Env{Host: hosttest.Quiet(t), Today: today}
+	e := Env{Host: fakes.QuietHost(t), Today: today}
 	dir, err := e.Create("out", begun, Begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)

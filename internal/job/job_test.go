@@ -11,7 +11,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/mcp"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 	"hone/internal/toolset"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestOnlyItsOwnRunGoesOn(t *testing.T) {
 	goOn := func(context.Context, Env, string, Begun, toolset.Source) error { return nil }
 	t.Chdir(t.TempDir())
-	e := Env{Host: hosttest.Quiet(t),
+	e := Env{Host: fakes.QuietHost(t),
 		Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: goOn}, {Name: "collect", Finished: HasFinished}}}
 	for _, verb := range []string{"train", "collect"} {
 		j := &Job{Env: e, Verb: verb, Path: verb, Config: config.Default()}
@@ -41,7 +41,7 @@ func TestOnlyItsOwnRunGoesOn(t *testing.T) {
 // them goes unseen.
 func TestRunKeepsItsServers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	j := &Job{Env: Env{Host: hosttest.Quiet(t)}, Verb: "collect", Path: "out", Config: config.Default()}
+	j := &Job{Env: Env{Host: fakes.QuietHost(t)}, Verb: "collect", Path: "out", Config: config.Default()}
 	if err := os.Mkdir("out", 0o700); err != nil { // as a user made it
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"hone/internal/job/train"
 	"hone/internal/report"
 	"hone/internal/run"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 	"hone/internal/text/render"
 	"hone/internal/toolset"
 )
@@ -38,7 +38,7 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			h, said := hosttest.WithOutput(t)
+			h, said := fakes.HostWithOutput(t)
 			e := job.Env{Host: h, Table: job.Verbs{
 				{Name: "train", Finished: job.HasAdapter, Resume: train.ResumeGRPO},
 				{Name: "sft", Finished: job.HasAdapter, Resume: train.ResumeSFT},

@@ -17,7 +17,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
-	"hone/internal/testing/toymodel"
+	"hone/internal/testing/learntest"
 )
 
 // hostile is a text that would run, close what it stands in, steer a terminal or turn around what is read, where it is
@@ -34,7 +34,7 @@ func made(t testing.TB, dir string, n int) *run.Dir {
 	t.Helper()
 	base := filepath.Join(filepath.Dir(dir), "toy.gguf")
 	if _, err := os.Stat(base); err != nil {
-		toymodel.Write(t, base)
+		learntest.WriteToyModel(t, base)
 	}
 	var tasks []scenario.Scenario
 	for i := range 40 {

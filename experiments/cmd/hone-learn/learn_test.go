@@ -25,7 +25,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/testing/toymodel"
+	"hone/internal/testing/learntest"
 )
 
 const ownConfig = `lora: {rank: 2}
@@ -124,7 +124,7 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	rows.WriteString(`{"id": "none", "task": "Never mind.", "split": "train", "gold_answer": "All right.", "checks": [{"type": "no_call"}]}` + "\n")
 	workFolder(t, map[string]string{"hone.yaml": ownConfig, "tasks.jsonl": rows.String(),
 		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url)})
-	toymodel.Write(t, "base/toy.gguf")
+	learntest.WriteToyModel(t, "base/toy.gguf")
 	if err := os.WriteFile("hone.yaml", []byte(strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1)),
 		0o600); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/rewardtest"
+	"hone/internal/testing/fakes"
 )
 
 const numKinds = 16
@@ -53,8 +53,8 @@ func TestExecute(t *testing.T) {
 		answer := messages[len(messages)-1].Content
 		done[d.Kind] = answer
 		scorer := reward.Scorer{}
-		got := rewardtest.Gold(&s, answer)
-		if rewardtest.Give(scorer, &s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
+		got := fakes.GoldEpisode(&s, answer)
+		if fakes.ScoreAlone(scorer, &s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
 			t.Errorf("%s: gold earns %v of %v: %+v", d.Kind, got.Reward, scorer.Max(&s), got.Terms)
 		}
 		if len(messages) != 3+2*len(s.Gold) || messages[0].Role != chat.System || messages[1].Content != d.Task ||
@@ -81,8 +81,8 @@ func TestAnswerAlone(t *testing.T) {
 		}
 		answer := messages[len(messages)-1].Content
 		for _, alone := range []string{answer + ".", "\"" + answer + "\"", " " + answer + "\n"} {
-			got := rewardtest.Gold(&s, alone)
-			if rewardtest.Give(scorer, &s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
+			got := fakes.GoldEpisode(&s, alone)
+			if fakes.ScoreAlone(scorer, &s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
 				t.Errorf("%s: %q earns %v of %v", d.Kind, alone, got.Reward, scorer.Max(&s))
 			}
 		}
@@ -90,8 +90,8 @@ func TestAnswerAlone(t *testing.T) {
 		for _, more := range []string{
 			enumeration + answer, answer + " " + enumeration, "The result is " + answer, answer + answer,
 		} {
-			got := rewardtest.Gold(&s, more)
-			if rewardtest.Give(scorer, &s, got); got.Reward >= scorer.Max(&s) || reward.Episode(&s, got, nil) {
+			got := fakes.GoldEpisode(&s, more)
+			if fakes.ScoreAlone(scorer, &s, got); got.Reward >= scorer.Max(&s) || reward.Episode(&s, got, nil) {
 				t.Errorf("%s: %q earns all of %v", d.Kind, more, got.Reward)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/rewardtest"
+	"hone/internal/testing/fakes"
 )
 
 func episodeOf(results ...trajectory.ToolResult) *trajectory.Trajectory {
@@ -92,13 +92,13 @@ func TestRefusedGoldCall(t *testing.T) {
 		Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments, Refused: true}}}
 	episode := episodeOf(resultOf("a", trajectory.CallToolError, "no"))
 	scorer := reward.Scorer{}
-	rewardtest.Give(scorer, wanted, episode)
+	fakes.ScoreAlone(scorer, wanted, episode)
 	if episode.Reward != scorer.Max(wanted) {
 		t.Errorf("a right episode earns %v of %v: %+v", episode.Reward, scorer.Max(wanted), episode.Terms)
 	}
 	unwanted := &scenario.Scenario{Gold: gold,
 		Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments}}}
-	if rewardtest.Give(scorer, unwanted, episode); episode.Reward > 0.5 {
+	if fakes.ScoreAlone(scorer, unwanted, episode); episode.Reward > 0.5 {
 		t.Errorf("a call that did nothing earns %v: %+v", episode.Reward, episode.Terms)
 	}
 }

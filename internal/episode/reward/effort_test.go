@@ -10,7 +10,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/rewardtest"
+	"hone/internal/testing/fakes"
 )
 
 // What each term of effort says of episodes, by name; -1 where an episode has no such term.
@@ -74,7 +74,7 @@ func TestEffort(t *testing.T) {
 		"as an endpoint counts": {one, long(10, 4), "length", 0.4},
 		"more than twice":       {one, long(40, 0), "length", 1},
 	} {
-		rewardtest.Give(reward.Scorer{Effort: of}, c.s, c.t)
+		fakes.ScoreAlone(reward.Scorer{Effort: of}, c.s, c.t)
 		i := slices.IndexFunc(c.t.Terms, func(term trajectory.Term) bool { return term.Name == c.term })
 		switch {
 		case c.want < 0 && i >= 0:
@@ -84,12 +84,12 @@ func TestEffort(t *testing.T) {
 		}
 	}
 	got := results(with(ok, right))
-	if rewardtest.Give(reward.Scorer{}, one, got); slices.ContainsFunc(got.Terms,
+	if fakes.ScoreAlone(reward.Scorer{}, one, got); slices.ContainsFunc(got.Terms,
 		func(term trajectory.Term) bool { return term.Name == "economy" || term.Name == "arguments" }) {
 		t.Errorf("terms that nobody asked for: %+v", got.Terms)
 	}
-	gold := rewardtest.Gold(one, "d8932aac")
-	if rewardtest.Give(reward.Scorer{Effort: of}, one,
+	gold := fakes.GoldEpisode(one, "d8932aac")
+	if fakes.ScoreAlone(reward.Scorer{Effort: of}, one,
 		gold); math.Abs(gold.Reward-(reward.Scorer{Effort: of}).Max(one)) > 1e-9 {
 		t.Errorf("gold earns %v of %v", gold.Reward, (reward.Scorer{Effort: of}).Max(one))
 	}

@@ -14,7 +14,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/rewardtest"
+	"hone/internal/testing/fakes"
 )
 
 // puzzle is a task whose gold calls a policy does not know: of each place it knows some calls that may be the right
@@ -76,7 +76,7 @@ func (p puzzle) mean(of play, s reward.Scorer) (way, done float64) {
 	worlds := p.worlds()
 	for _, gold := range worlds {
 		t := p.run(of, gold)
-		rewardtest.Give(s, p.scenario(gold), t)
+		fakes.ScoreAlone(s, p.scenario(gold), t)
 		for _, term := range t.Terms {
 			share := term.Score * term.Weight / float64(len(worlds))
 			switch term.Name {
@@ -306,7 +306,7 @@ func TestGoingOnNeverCosts(t *testing.T) {
 			}
 			turns = append(turns, []chat.ToolCall{c})
 			got := p.run(play{turns: turns, answer: tellAll}, gold)
-			rewardtest.Give(reward.Scorer{}, s, got)
+			fakes.ScoreAlone(reward.Scorer{}, s, got)
 			if got.Reward < before-1e-9 {
 				t.Fatalf("%v of %v: %v after %v: %+v", turns, gold, got.Reward, before, got.Terms)
 			}
@@ -334,7 +334,7 @@ func TestNearerEarnsMore(t *testing.T) {
 		if len(calls) == 1 && calls[0] != right {
 			got.Messages[len(got.Messages)-1].Content = "no"
 		}
-		rewardtest.Give(reward.Scorer{}, s, got)
+		fakes.ScoreAlone(reward.Scorer{}, s, got)
 		if got.Reward >= before-0.05 {
 			t.Errorf("%v earns %v, what is nearer %v", calls, got.Reward, before)
 		}
@@ -364,7 +364,7 @@ func TestShotgun(t *testing.T) {
 	p := puzzle{checks: "both", places: [][]chat.ToolCall{gold}}
 	earned := func(calls []chat.ToolCall) float64 {
 		got := p.run(play{turns: [][]chat.ToolCall{calls}, answer: tellAll}, gold)
-		rewardtest.Give(reward.Scorer{}, p.scenario(gold), got)
+		fakes.ScoreAlone(reward.Scorer{}, p.scenario(gold), got)
 		return got.Reward
 	}
 	before := earned(gold)
@@ -397,7 +397,7 @@ func TestSearchIsNoCall(t *testing.T) {
 	got := e.trajectory()
 	got.Turns = append([]trajectory.Turn{search}, got.Turns...)
 	s := hashScenario()
-	rewardtest.Give(reward.Scorer{}, s, got)
+	fakes.ScoreAlone(reward.Scorer{}, s, got)
 	if most := (reward.Scorer{}).Max(s); math.Abs(got.Reward-most) > 1e-9 || !reward.Episode(s, got, nil) ||
 		!reward.FirstCall(s, got, nil) {
 		t.Errorf("earns %v of %v, terms %+v", got.Reward, most, got.Terms)
@@ -428,7 +428,7 @@ func TestOneCallIsOneFoothold(t *testing.T) {
 	}}
 	for made, want := range []float64{0, 1. / 3, 2. / 3, 1, 1} {
 		got := episode{calls: many(made, wrong), answer: "no"}.trajectory()
-		rewardtest.Give(reward.Scorer{}, s, got)
+		fakes.ScoreAlone(reward.Scorer{}, s, got)
 		i := slices.IndexFunc(got.Terms, func(term trajectory.Term) bool { return term.Name == "tool" })
 		if math.Abs(got.Terms[i].Score-want) > 1e-9 {
 			t.Errorf("%d calls of the tool of 3 gold calls: %v, want %v", made, got.Terms[i].Score, want)
@@ -457,7 +457,7 @@ func TestTermsOfFaults(t *testing.T) {
 		"an end without the call":    {episode{calls: many(1, wrong), answer: "d8932aac"}, "end", 0},
 	} {
 		got := c.e.trajectory()
-		rewardtest.Give(reward.Scorer{}, hashScenario(), got)
+		fakes.ScoreAlone(reward.Scorer{}, hashScenario(), got)
 		i := slices.IndexFunc(got.Terms, func(term trajectory.Term) bool { return term.Name == c.term })
 		if i < 0 || math.Abs(got.Terms[i].Score-c.want) > 1e-9 {
 			t.Errorf("%s: %+v, want %s to be %v", name, got.Terms, c.term, c.want)

@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/rewardtest"
+	"hone/internal/testing/fakes"
 )
 
 // What a malformed call costs is how much of it must be repaired.
@@ -44,7 +44,7 @@ func TestRepairCost(t *testing.T) {
 		"three that nobody can read": {turns(broken("<call>x"), broken("<call>x"), broken("<call>x")), 1},
 		"cut by the limit":           {cut, 0},
 	} {
-		rewardtest.Give(scorer, one, c.t)
+		fakes.ScoreAlone(scorer, one, c.t)
 		i := slices.IndexFunc(c.t.Terms, func(term trajectory.Term) bool { return term.Name == "repair" })
 		if i < 0 || math.Abs(c.t.Terms[i].Score-c.want) > 1e-9 {
 			t.Errorf("%s: %+v, want %v", of, c.t.Terms, c.want)
@@ -52,7 +52,7 @@ func TestRepairCost(t *testing.T) {
 	}
 
 	half := turns(made(ok, "x", "hash", string(hashArguments)), broken(`<call>{"name": "hash",}</call>`))
-	rewardtest.Give(scorer, two, half)
+	fakes.ScoreAlone(scorer, two, half)
 	weights := map[string]float64{}
 	for _, term := range half.Terms {
 		weights[term.Name] = term.Weight
@@ -60,7 +60,7 @@ func TestRepairCost(t *testing.T) {
 	if weights["repair"] != 0 {
 		t.Errorf("an episode that made one gold call of two: %v", weights)
 	}
-	if rewardtest.Give(reward.Scorer{}, one, half); slices.ContainsFunc(half.Terms,
+	if fakes.ScoreAlone(reward.Scorer{}, one, half); slices.ContainsFunc(half.Terms,
 		func(term trajectory.Term) bool { return term.Name == "repair" }) {
 		t.Errorf("terms that nobody asked for: %+v", half.Terms)
 	}

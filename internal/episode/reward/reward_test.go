@@ -13,7 +13,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/rewardtest"
+	"hone/internal/testing/fakes"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -74,7 +74,7 @@ var (
 
 func score(e episode) float64 {
 	t := e.trajectory()
-	rewardtest.Give(reward.Scorer{}, hashScenario(), t)
+	fakes.ScoreAlone(reward.Scorer{}, hashScenario(), t)
 	return t.Reward
 }
 
@@ -139,7 +139,7 @@ func TestNoCallNeedsAnEnd(t *testing.T) {
 	s := &scenario.Scenario{ID: "x", Task: "What is 2 + 2?", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
 	of := func(e episode) float64 {
 		got := e.trajectory()
-		rewardtest.Give(reward.Scorer{}, s, got)
+		fakes.ScoreAlone(reward.Scorer{}, s, got)
 		return got.Reward
 	}
 	honest := of(episode{answer: "4"})
@@ -172,7 +172,7 @@ func TestDefaultWeights(t *testing.T) {
 		}
 		of := func(e episode) float64 {
 			got := e.trajectory()
-			rewardtest.Give(reward.Scorer{}, s, got)
+			fakes.ScoreAlone(reward.Scorer{}, s, got)
 			return got.Reward
 		}
 		w := reward.Default()
@@ -205,8 +205,8 @@ func TestCheatsCanWin(t *testing.T) {
 	bad := reward.Scorer{Weights: &reward.Weights{End: 1, Checks: 0.1, Parse: 5}}
 	cheat := episode{outcome: trajectory.PolicyError, reason: trajectory.StopParseError, parse: "x"}.trajectory()
 	honest := episode{calls: many(1, right), answer: "d8932aac"}.trajectory()
-	rewardtest.Give(bad, hashScenario(), cheat)
-	rewardtest.Give(bad, hashScenario(), honest)
+	fakes.ScoreAlone(bad, hashScenario(), cheat)
+	fakes.ScoreAlone(bad, hashScenario(), honest)
 	if cheat.Reward <= honest.Reward {
 		t.Errorf("cheat %v, honest %v", cheat.Reward, honest.Reward)
 	}
@@ -224,7 +224,7 @@ func TestTerms(t *testing.T) {
 	s := hashScenario()
 	s.Gold = append(s.Gold, scenario.Gold{Name: "count", Arguments: json.RawMessage(`{"text": "a"}`)})
 	got := episode{calls: []chat.ToolCall{right, right, wrong}, answer: "d8932aac"}.trajectory()
-	rewardtest.Give(reward.Scorer{}, s, got)
+	fakes.ScoreAlone(reward.Scorer{}, s, got)
 	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 0, "repeat": 1. / 3, "extra": 0.5,
 		"invalid": 0, "parse": 0}
 	sum := 0.0
@@ -255,7 +255,7 @@ func TestNotScored(t *testing.T) {
 		got := episode{calls: many(1, right), answer: "d8932aac", outcome: outcome,
 			reason: trajectory.StopError}.trajectory()
 		got.Reward = 3
-		rewardtest.Give(reward.Scorer{}, hashScenario(), got)
+		fakes.ScoreAlone(reward.Scorer{}, hashScenario(), got)
 		if got.Reward != 0 || got.Terms != nil {
 			t.Errorf("%s: reward %v, %v", outcome, got.Reward, got.Terms)
 		}
@@ -349,9 +349,9 @@ func TestGoldEarnsMax(t *testing.T) {
 		{&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Equals: ptr("ok")}}}, "ok", 0},
 		{bad, "d8932aac", 1},
 	} {
-		gold, empty := rewardtest.Gold(c.s, c.answer), episode{}.trajectory()
-		rewardtest.Give(reward.Scorer{}, c.s, gold)
-		rewardtest.Give(reward.Scorer{}, c.s, empty)
+		gold, empty := fakes.GoldEpisode(c.s, c.answer), episode{}.trajectory()
+		fakes.ScoreAlone(reward.Scorer{}, c.s, gold)
+		fakes.ScoreAlone(reward.Scorer{}, c.s, empty)
 		most := (reward.Scorer{}).Max(c.s)
 		if failed := reward.FailedChecks(c.s, gold, nil); len(failed) != c.failed ||
 			c.failed == 0 && math.Abs(gold.Reward-most) > 1e-9 {
@@ -383,11 +383,11 @@ func TestMaxProperty(t *testing.T) {
 // An episode whose record lacks what a check looks at earns nothing, no penalty either: its checks are not said of it.
 func TestWhatWasNotSeenIsNotScored(t *testing.T) {
 	s := &scenario.Scenario{ID: "s", Checks: []scenario.Check{{Type: scenario.StateCheck, Name: "list"}}}
-	blind := rewardtest.Gold(s, "x")
-	saw := rewardtest.Gold(s, "x")
+	blind := fakes.GoldEpisode(s, "x")
+	saw := fakes.GoldEpisode(s, "x")
 	saw.Seen = []trajectory.Observation{{Look: s.Checks[0].Look(), Status: trajectory.Seen}}
-	rewardtest.Give(reward.Scorer{}, s, blind)
-	rewardtest.Give(reward.Scorer{}, s, saw)
+	fakes.ScoreAlone(reward.Scorer{}, s, blind)
+	fakes.ScoreAlone(reward.Scorer{}, s, saw)
 	if len(blind.Terms) != 0 || blind.Reward != 0 || len(saw.Terms) == 0 {
 		t.Errorf("blind earns %+v, who saw %+v", blind.Terms, saw.Terms)
 	}

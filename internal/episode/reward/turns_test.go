@@ -12,11 +12,11 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/rewardtest"
+	"hone/internal/testing/fakes"
 )
 
 func turnsOf(p reward.Turns, s *scenario.Scenario, t *trajectory.Trajectory) []float64 {
-	rewardtest.Give(reward.Scorer{Turns: &p}, s, t)
+	fakes.ScoreAlone(reward.Scorer{Turns: &p}, s, t)
 	return t.TurnRewards
 }
 

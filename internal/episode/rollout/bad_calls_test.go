@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // A malformed call is answered by what is wrong with it and by how a call is written. The model reads that and goes on;
@@ -20,7 +20,7 @@ func TestMalformedCallsAreToldOf(t *testing.T) {
 	server := &tools{}
 	wrong := add + "<call>{"
 	got, _ := newRunner(
-		options{Tools: server, Sampler: &policytest.Sampler{Reply: script(wrong, add, "done")}, Renderer: half{},
+		options{Tools: server, Sampler: &fakes.Sampler{Reply: script(wrong, add, "done")}, Renderer: half{},
 			MaxMalformed: 1, CallExample: "<call>{...}</call>"},
 	).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || len(got.Turns) != 3 || got.Answer() != "done" {
@@ -70,12 +70,12 @@ func TestMalformedCallsAreToldOf(t *testing.T) {
 }
 
 // half reads the calls before a malformed one, as some formats do.
-type half struct{ policytest.Renderer }
+type half struct{ fakes.Renderer }
 
 func (h half) Parse(completion []int32, tools []chat.Tool) (m chat.Message, parseError string) {
-	text := strings.TrimSuffix(policytest.Text(completion), "\x00")
+	text := strings.TrimSuffix(fakes.Text(completion), "\x00")
 	if before, broken := strings.CutSuffix(text, "<call>{"); broken {
-		m, _ = h.Renderer.Parse(policytest.IDs(before), tools)
+		m, _ = h.Renderer.Parse(fakes.IDs(before), tools)
 		m.Content += "<call>{"
 		return m, "a call that does not end"
 	}
@@ -101,8 +101,8 @@ func TestUsersDoNotHearOfMalformedCalls(t *testing.T) {
 	r := rollout.New(rollout.Options{
 		Environment: environment.New(environment.Options{Tools: &tools{}, MaxMalformed: 3, User: overhearing{&heard}}),
 		Policy: rollout.Sampled{
-			Sampler:  &policytest.Sampler{Reply: script("<call>{", "Which?", "<call>{", "<call>{", "This?")},
-			Renderer: policytest.Renderer{},
+			Sampler:  &fakes.Sampler{Reply: script("<call>{", "Which?", "<call>{", "<call>{", "This?")},
+			Renderer: fakes.Renderer{},
 		},
 	})
 	got, _ := r.Episode(context.Background(),

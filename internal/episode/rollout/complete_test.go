@@ -6,13 +6,13 @@ import (
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // A lone call of complete_task ends the episode with its answer, and no server sees it. Beside other calls, or without
 // an answer, it is refused, and the others are made. Where it is off it is a tool like any other.
 func TestCompleteTask(t *testing.T) {
-	done := policytest.Call("complete_task", `{"answer": "it is 3"}`)
+	done := fakes.Call("complete_task", `{"answer": "it is 3"}`)
 	for name, c := range map[string]struct {
 		says    []string
 		o       options
@@ -25,9 +25,9 @@ func TestCompleteTask(t *testing.T) {
 		"by words":        {[]string{add, "it is 4"}, options{CompleteTask: true}, "it is 4", 2, 1, 0},
 		"not alone":       {[]string{add + done, done}, options{CompleteTask: true}, "it is 3", 2, 1, 1},
 		"before another":  {[]string{done + add, done}, options{CompleteTask: true}, "it is 3", 2, 1, 1},
-		"without answer":  {[]string{policytest.Call("complete_task", `{}`), done}, options{CompleteTask: true}, "it is 3", 2, 0, 1},
-		"an empty answer": {[]string{policytest.Call("complete_task", `{"answer": " "}`), done}, options{CompleteTask: true}, "it is 3", 2, 0, 1},
-		"a number":        {[]string{policytest.Call("complete_task", `{"answer": 3}`), "three"}, options{CompleteTask: true}, "three", 2, 0, 1},
+		"without answer":  {[]string{fakes.Call("complete_task", `{}`), done}, options{CompleteTask: true}, "it is 3", 2, 0, 1},
+		"an empty answer": {[]string{fakes.Call("complete_task", `{"answer": " "}`), done}, options{CompleteTask: true}, "it is 3", 2, 0, 1},
+		"a number":        {[]string{fakes.Call("complete_task", `{"answer": 3}`), "three"}, options{CompleteTask: true}, "three", 2, 0, 1},
 		"off":             {[]string{done, "so"}, options{}, "so", 2, 1, 0},
 	} {
 		server := &tools{}

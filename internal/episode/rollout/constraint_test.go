@@ -12,7 +12,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // heldTo is the constraint of a call of a tool, and knows behind which prompt.
@@ -26,11 +26,11 @@ func (heldTo) Narrow([]int32, *policy.IDSet) {}
 type callsOf struct{}
 
 func (callsOf) Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constraint, error) {
-	return heldTo{tool.Name + " " + tool.Description, policytest.Text(prompt), thinks}, nil
+	return heldTo{tool.Name + " " + tool.Description, fakes.Text(prompt), thinks}, nil
 }
 
 func (callsOf) None(prompt []int32, thinks bool) policy.Constraint {
-	return heldTo{"none", policytest.Text(prompt), thinks}
+	return heldTo{"none", fakes.Text(prompt), thinks}
 }
 
 // A turn is held to a call of its tool, or to words, as the tool is now and behind that turn's prompt, and no other is;
@@ -39,7 +39,7 @@ func (callsOf) None(prompt []int32, thinks bool) policy.Constraint {
 func TestATurnIsForced(t *testing.T) {
 	list := []chat.Tool{{Name: "mul"}, {Name: "add", Description: "Adds."}}
 	run := func(forced rollout.Forced, calls rollout.Calls) (e *trajectory.Trajectory, held []bool, sent int) {
-		sampler := &policytest.Sampler{Reply: func(prompt string, r policy.Request) (string, error) {
+		sampler := &fakes.Sampler{Reply: func(prompt string, r policy.Request) (string, error) {
 			c, ok := r.Constraint.(heldTo)
 			if held = append(held, ok); ok && c == (heldTo{"none", prompt, forced.Thinks}) && forced.Words {
 				return "in words", nil
@@ -55,7 +55,7 @@ func TestATurnIsForced(t *testing.T) {
 		server := &tools{}
 		r := rollout.New(rollout.Options{
 			Environment: environment.New(environment.Options{Tools: server, ToolList: list}),
-			Policy:      rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}, Calls: calls},
+			Policy:      rollout.Sampled{Sampler: sampler, Renderer: fakes.Renderer{}, Calls: calls},
 		})
 		requests := make(chan rollout.Request, 1)
 		requests <- rollout.Request{Scenario: scenario.Scenario{ID: "x", Task: "go"}, Forced: forced}

@@ -18,7 +18,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // calling is a message that calls tools by name; an argument tells the turns apart.
@@ -249,9 +249,9 @@ func TestEverySpeakerGoesOnWithAConversation(t *testing.T) {
 						own = append(own, id)
 					}
 				}
-				if want := policytest.Call("ok", `{"i": 0}`) + "\x00done\x00"; policytest.Text(own) != want ||
-					!strings.Contains(policytest.Text(row.IDs), `{"given": 1}`) {
-					t.Errorf("trained is %q, want %q", policytest.Text(own), want)
+				if want := fakes.Call("ok", `{"i": 0}`) + "\x00done\x00"; fakes.Text(own) != want ||
+					!strings.Contains(fakes.Text(row.IDs), `{"given": 1}`) {
+					t.Errorf("trained is %q, want %q", fakes.Text(own), want)
 				}
 			}
 			records[unspoken(got)] = true

@@ -14,7 +14,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // slow are tools that take their time, and count how many sessions there are at once.
@@ -92,8 +92,8 @@ func inSlots(t *testing.T, seats int, say, call time.Duration) (took time.Durati
 		tools := &slow{call: call}
 		r := rollout.New(rollout.Options{
 			Environment: environment.New(environment.Options{Tools: tools, ToolList: []chat.Tool{{Name: "add"}}}),
-			Policy: rollout.Sampled{Sampler: &policytest.Sampler{Reply: reply, Slots: 16},
-				Renderer: policytest.Renderer{}},
+			Policy: rollout.Sampled{Sampler: &fakes.Sampler{Reply: reply, Slots: 16},
+				Renderer: fakes.Renderer{}},
 			MaxTokens: 100, Seats: seats,
 		})
 		requests := make(chan rollout.Request, 128)

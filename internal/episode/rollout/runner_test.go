@@ -21,7 +21,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -74,7 +74,7 @@ func script(lines ...string) func(string, policy.Request) (string, error) {
 	}
 }
 
-var add = policytest.Call("add", `{"a": 1}`)
+var add = fakes.Call("add", `{"a": 1}`)
 
 // options are those of an episode's two halves and of the runner that joins them.
 type options struct {
@@ -117,9 +117,9 @@ func newRunner(o options) *rollout.Runner {
 
 func runner(s *tools, reply func(string, policy.Request) (string, error), o options) *rollout.Runner {
 	if o.Sampler == nil {
-		o.Sampler = &policytest.Sampler{Reply: reply, Slots: 3}
+		o.Sampler = &fakes.Sampler{Reply: reply, Slots: 3}
 	}
-	o.Tools, o.Renderer = s, policytest.Renderer{}
+	o.Tools, o.Renderer = s, fakes.Renderer{}
 	return newRunner(o)
 }
 
@@ -144,20 +144,20 @@ func TestEpisode(t *testing.T) {
 	want := "<tools>add \x00<system>be short\x00<user>go\x00<assistant>" + add + add +
 		"\x00<tool>result of {\"a\": 1}\x00<tool>result of {\"a\": 1}\x00<assistant>" + add +
 		"\x00<tool>result of {\"a\": 1}\x00<assistant>done\x00"
-	if text := policytest.Text(ids); text != want {
+	if text := fakes.Text(ids); text != want {
 		t.Errorf("row\n%q\nwant\n%q", text, want)
 	}
 	var own []int32
 	for i, id := range ids {
-		if sampled[i] != (logprobs[i] == policytest.Logprob) {
+		if sampled[i] != (logprobs[i] == fakes.Logprob) {
 			t.Fatalf("id %d: sampled %v, logprob %v", i, sampled[i], logprobs[i])
 		}
 		if sampled[i] {
 			own = append(own, id)
 		}
 	}
-	if policytest.Text(own) != add+add+"\x00"+add+"\x00done\x00" {
-		t.Errorf("sampled %q", policytest.Text(own))
+	if fakes.Text(own) != add+add+"\x00"+add+"\x00done\x00" {
+		t.Errorf("sampled %q", fakes.Text(own))
 	}
 	roles := ""
 	for _, m := range got.Messages {
@@ -173,7 +173,7 @@ func TestEpisode(t *testing.T) {
 
 // Reasoning is in the record, apart from the content, and in the ids as it was sampled.
 func TestReasoningIsKept(t *testing.T) {
-	got, _ := runner(&tools{}, script(policytest.Think("hm")+add, policytest.Think("so")+"done"), options{}).
+	got, _ := runner(&tools{}, script(fakes.Think("hm")+add, fakes.Think("so")+"done"), options{}).
 		Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || got.Answer() != "done" || len(got.Turns) != 2 {
 		t.Fatalf("%+v", got)
@@ -189,10 +189,10 @@ func TestReasoningIsKept(t *testing.T) {
 		t.Errorf("messages %q, turns %+v", thoughts, got.Turns)
 	}
 	ids := got.Rows()[0].IDs
-	again, err := policytest.Renderer{}.Prompt(got.Messages, got.Tools)
-	if row := policytest.Text(ids); err != nil || !strings.Contains(row, "<think>hm</think><call>") ||
-		!strings.HasPrefix(policytest.Text(again), row) {
-		t.Errorf("row %q, rendered again %q (%v)", row, policytest.Text(again), err)
+	again, err := fakes.Renderer{}.Prompt(got.Messages, got.Tools)
+	if row := fakes.Text(ids); err != nil || !strings.Contains(row, "<think>hm</think><call>") ||
+		!strings.HasPrefix(fakes.Text(again), row) {
+		t.Errorf("row %q, rendered again %q (%v)", row, fakes.Text(again), err)
 	}
 	text, err := json.Marshal(got)
 	if err != nil || strings.Count(string(text), `"reasoning_content":"hm"`) != 2 {
@@ -201,7 +201,7 @@ func TestReasoningIsKept(t *testing.T) {
 }
 
 // drops is a renderer whose template drops the reasoning of earlier turns.
-type drops struct{ policytest.Renderer }
+type drops struct{ fakes.Renderer }
 
 func (d drops) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error) {
 	messages = slices.Clone(messages)
@@ -224,9 +224,9 @@ func TestEpisodesSplit(t *testing.T) {
 	var prompts []string
 	reply := func(prompt string, _ policy.Request) (string, error) {
 		prompts = append(prompts, prompt)
-		return []string{policytest.Think("hm") + add, add, "done"}[len(prompts)-1], nil
+		return []string{fakes.Think("hm") + add, add, "done"}[len(prompts)-1], nil
 	}
-	r := newRunner(options{Tools: &tools{}, Renderer: drops{}, Sampler: &policytest.Sampler{Reply: reply}})
+	r := newRunner(options{Tools: &tools{}, Renderer: drops{}, Sampler: &fakes.Sampler{Reply: reply}})
 	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	rows := got.Rows()
 	if got.Outcome != trajectory.OK || len(rows) != 2 || got.NumRewrites() != 1 || got.Turns[1].Rewrite == "" ||
@@ -234,32 +234,32 @@ func TestEpisodesSplit(t *testing.T) {
 		t.Fatalf("%d rows of %+v", len(rows), got)
 	}
 	const result = "\x00<tool>result of {\"a\": 1}\x00<assistant>"
-	for i, want := range []string{"<user>go\x00<assistant>" + policytest.Think("hm") + add + "\x00",
+	for i, want := range []string{"<user>go\x00<assistant>" + fakes.Think("hm") + add + "\x00",
 		"<user>go\x00<assistant>" + add + result + add + result + "done\x00"} {
-		if text := policytest.Text(rows[i].IDs); text != want {
+		if text := fakes.Text(rows[i].IDs); text != want {
 			t.Errorf("row %d\n%q\nwant\n%q", i, text, want)
 		}
 	}
 	for i, prompt := range prompts {
 		at := 1 + 2*i // of the assistant message
 		served, err := drops{}.Prompt(got.Messages[:at], nil)
-		if err != nil || prompt != policytest.Text(served) {
-			t.Errorf("turn %d sees %q, serving shows %q (%v)", i, prompt, policytest.Text(served), err)
+		if err != nil || prompt != fakes.Text(served) {
+			t.Errorf("turn %d sees %q, serving shows %q (%v)", i, prompt, fakes.Text(served), err)
 		}
 	}
 	// Each completion is trained once: the first call is context in the second row.
-	for i, want := range []string{policytest.Think("hm") + add + "\x00", add + "\x00done\x00"} {
+	for i, want := range []string{fakes.Think("hm") + add + "\x00", add + "\x00done\x00"} {
 		var own []int32
 		for k, id := range rows[i].IDs {
-			if rows[i].Sampled[k] != (rows[i].Logprobs[k] == policytest.Logprob) {
+			if rows[i].Sampled[k] != (rows[i].Logprobs[k] == fakes.Logprob) {
 				t.Fatalf("row %d, id %d: sampled %v, logprob %v", i, k, rows[i].Sampled[k], rows[i].Logprobs[k])
 			}
 			if rows[i].Sampled[k] {
 				own = append(own, id)
 			}
 		}
-		if policytest.Text(own) != want {
-			t.Errorf("row %d trains %q, want %q", i, policytest.Text(own), want)
+		if fakes.Text(own) != want {
+			t.Errorf("row %d trains %q, want %q", i, fakes.Text(own), want)
 		}
 	}
 }
@@ -295,17 +295,17 @@ func TestEndings(t *testing.T) {
 		{"tokens", &tools{}, script(add), options{MaxTokens: 10}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
 		{"tokens after the call", &tools{}, script(add), options{MaxTokens: len(add)}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
 		{
-			"the task fills the context", &tools{}, nil, options{Sampler: &policytest.Sampler{Reply: script(add, "x"),
+			"the task fills the context", &tools{}, nil, options{Sampler: &fakes.Sampler{Reply: script(add, "x"),
 				MaxContext: 10}}, nil, trajectory.InfrastructureError, trajectory.StopContextOverflow, 0, 1,
 		},
 		{
 			"the completion fills it", &tools{}, nil, options{MaxTokens: 45,
-				Sampler: &policytest.Sampler{Reply: script("it goes on and on and on and on"), MaxContext: 40}}, nil,
+				Sampler: &fakes.Sampler{Reply: script("it goes on and on and on and on"), MaxContext: 40}}, nil,
 			trajectory.Limit, trajectory.StopMaxTokens, 1, 1,
 		},
 		{
 			"completions fill it", &tools{}, nil, options{MaxTokens: 70,
-				Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 80}}, nil, trajectory.Limit,
+				Sampler: &fakes.Sampler{Reply: script(add, "x"), MaxContext: 80}}, nil, trajectory.Limit,
 			trajectory.StopContextOverflow, 1, 1,
 		},
 		{"sampler", &tools{}, failing, options{Retries: 2}, nil, trajectory.InfrastructureError, trajectory.StopError, 0, 1},
@@ -384,7 +384,7 @@ func TestDeterministic(t *testing.T) {
 		if draw%3 == 0 {
 			return fmt.Sprint("end ", draw), nil
 		}
-		return policytest.Call("add", fmt.Sprintf(`{"a": %d, "slot": %d}`, draw, r.Slot)), nil
+		return fakes.Call("add", fmt.Sprintf(`{"a": %d, "slot": %d}`, draw, r.Slot)), nil
 	}
 	scenarios := []scenario.Scenario{{ID: "a", Task: "one"}, {ID: "b", Task: "two"}, {ID: "c", Task: "three"}}
 	run := func(seed uint64, step int) string {
@@ -495,14 +495,14 @@ func (s longSession) Call(ctx context.Context, calls []chat.ToolCall) []trajecto
 func TestResultsFillWhatReasoningLeft(t *testing.T) {
 	const prompt, call, result = 20, 52, 6 + 200 + 1 + 11
 	r := newRunner(options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400,
-		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, "done"),
+		Sampler: &fakes.Sampler{Reply: script(fakes.Think(strings.Repeat("hm", 150))+add, "done"),
 			MaxContext: prompt + 400 + call}})
 	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK {
 		t.Fatalf("%s, %s", got.Outcome, got.Error)
 	}
 	r = newRunner(options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400, MaxTurns: 4,
-		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, add, add, "done"),
+		Sampler: &fakes.Sampler{Reply: script(fakes.Think(strings.Repeat("hm", 150))+add, add, add, "done"),
 			MaxContext: prompt + 2*(call+result) + 100}})
 	got, _ = r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopContextOverflow ||
@@ -530,8 +530,8 @@ func TestWhoFillsTheContext(t *testing.T) {
 		{"cut at its own length", 60, prompt + call + result + 60, script(add, strings.Repeat("on ", 30)), trajectory.Limit, trajectory.StopMaxTokens, 2},
 		{"calls fill it before the result does", 120, prompt + call + 100, script(add, "done"), trajectory.Limit, trajectory.StopContextOverflow, 1},
 	} {
-		r := newRunner(options{Tools: &long{}, Renderer: policytest.Renderer{}, MaxTokens: tc.maxTokens,
-			Sampler: &policytest.Sampler{Reply: tc.reply, MaxContext: tc.context}})
+		r := newRunner(options{Tools: &long{}, Renderer: fakes.Renderer{}, MaxTokens: tc.maxTokens,
+			Sampler: &fakes.Sampler{Reply: tc.reply, MaxContext: tc.context}})
 		got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 		if got.Outcome != tc.outcome || got.StopReason != tc.reason || len(got.Turns) != tc.turns {
 			t.Errorf("%s: %s, %s, %d turns (%s)", tc.name, got.Outcome, got.StopReason, len(got.Turns), got.Error)

@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // finding opens sessions that offer one tool more with each turn.
@@ -41,16 +41,16 @@ func TestFoundToolsAreNotInThePrompt(t *testing.T) {
 	var texts []string
 	reply := func(prompt string, r policy.Request) (string, error) {
 		kept, texts = append(kept, r.Prompt), append(texts, prompt)
-		return []string{policytest.Think("hm") + add, policytest.Think("hm") + add, "done"}[len(texts)-1], nil
+		return []string{fakes.Think("hm") + add, fakes.Think("hm") + add, "done"}[len(texts)-1], nil
 	}
 	got, _ := newRunner(options{Tools: finding{&tools{}}, ToolList: []chat.Tool{{Name: "add"}}, Renderer: drops{},
-		Sampler: &policytest.Sampler{Reply: reply}}).
+		Sampler: &fakes.Sampler{Reply: reply}}).
 		Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || got.NumRewrites() != 2 || len(kept) != 3 {
 		t.Fatalf("%+v", got)
 	}
 	for i, prompt := range kept {
-		if text := policytest.Text(prompt); text != texts[i] || !strings.HasPrefix(text, "<tools>add \x00") ||
+		if text := fakes.Text(prompt); text != texts[i] || !strings.HasPrefix(text, "<tools>add \x00") ||
 			strings.Contains(text, "found") {
 			t.Errorf("prompt %d: %q, was %q", i, text, texts[i])
 		}
@@ -58,7 +58,7 @@ func TestFoundToolsAreNotInThePrompt(t *testing.T) {
 }
 
 // scribbles is a sampler that writes into the prompts it was given.
-type scribbles struct{ *policytest.Sampler }
+type scribbles struct{ *fakes.Sampler }
 
 func (s scribbles) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
 	c, err := s.Sampler.Sample(ctx, r)
@@ -68,8 +68,8 @@ func (s scribbles) Sample(ctx context.Context, r policy.Request) (policy.Complet
 
 // The ids of an episode are its own, whatever a sampler does with a prompt.
 func TestPromptsAreTheSamplersToKeep(t *testing.T) {
-	r := newRunner(options{Tools: &tools{}, Renderer: policytest.Renderer{},
-		Sampler: scribbles{&policytest.Sampler{Reply: script(add, "done")}}})
+	r := newRunner(options{Tools: &tools{}, Renderer: fakes.Renderer{},
+		Sampler: scribbles{&fakes.Sampler{Reply: script(add, "done")}}})
 	if got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0,
 		0); got.Answer() != "done" || len(got.Turns) != 2 {
 		t.Errorf("%+v", got)
@@ -87,7 +87,7 @@ func TestCutCallsSaySo(t *testing.T) {
 
 // nameless gives the first token a logprob that is none.
 type nameless struct {
-	*policytest.Sampler
+	*fakes.Sampler
 	logprob float64
 }
 
@@ -100,8 +100,8 @@ func (n nameless) Sample(ctx context.Context, r policy.Request) (policy.Completi
 // A completion of which the sampler tells no number is the sampler's failure: nothing is learnt from it.
 func TestLogprobsAreNumbers(t *testing.T) {
 	for _, logprob := range []float64{math.NaN(), math.Inf(-1), -1} {
-		r := newRunner(options{Tools: &tools{}, Renderer: policytest.Renderer{},
-			Sampler: nameless{&policytest.Sampler{Reply: script("done")}, logprob}})
+		r := newRunner(options{Tools: &tools{}, Renderer: fakes.Renderer{},
+			Sampler: nameless{&fakes.Sampler{Reply: script("done")}, logprob}})
 		got, err := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 		if sound := logprob == -1; (err == nil) != sound || got.Outcome.Trainable() != sound ||
 			!sound && !strings.Contains(got.Error, "token 0 of turn 0 has the logprob") {

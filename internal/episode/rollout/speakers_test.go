@@ -14,7 +14,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/llm"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // said is what one policy says in an episode, whichever kind of policy it is.
@@ -128,7 +128,7 @@ func (s said) endpoint(t *testing.T) rollout.Policy {
 // sampled writes the lines as tokens. Its prompt holds the whole conversation, so the turn is told by the openings in
 // it.
 func (s said) sampled() rollout.Policy {
-	return rollout.Sampled{Renderer: policytest.Renderer{}, Sampler: drawn{s}}
+	return rollout.Sampled{Renderer: fakes.Renderer{}, Sampler: drawn{s}}
 }
 
 type drawn struct{ said }
@@ -141,7 +141,7 @@ func (s drawn) Sample(ctx context.Context, r policy.Request) (policy.Completion,
 	}
 	turn := -1 - s.given
 	for i, id := range r.Prompt { // "<assistant>" is written by nobody else here
-		if rest := policytest.Text(r.Prompt[i:min(i+11, len(r.Prompt))]); id == '<' && rest == "<assistant>" {
+		if rest := fakes.Text(r.Prompt[i:min(i+11, len(r.Prompt))]); id == '<' && rest == "<assistant>" {
 			turn++
 		}
 	}
@@ -152,7 +152,7 @@ func (s drawn) Sample(ctx context.Context, r policy.Request) (policy.Completion,
 	if turn >= len(s.turns) {
 		return policy.Completion{}, errSpeechless
 	}
-	ids, err := policytest.Renderer{}.Completion(s.turns[turn])
+	ids, err := fakes.Renderer{}.Completion(s.turns[turn])
 	if err != nil {
 		return policy.Completion{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // Every completion draws from a stream of its own: of its step, scenario, rollout and turn.
@@ -22,7 +22,7 @@ func TestStreamsDiffer(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		drawn[r.Key.Stream]++
-		return policytest.Call("add", `{"a": 1}`), nil
+		return fakes.Call("add", `{"a": 1}`), nil
 	}
 	const turns, rollouts, steps = 3, 4, 2
 	all := []scenario.Scenario{{ID: "a", Task: "one"}, {ID: "b", Task: "two"}}
@@ -94,7 +94,7 @@ func TestEpisodesAreAskedForAsOthersEnd(t *testing.T) {
 
 // As many calls as the limit are made; one more ends the episode before its turn is sent.
 func TestToolCallsUpToTheLimit(t *testing.T) {
-	call := policytest.Call("add", `{"a": 1}`)
+	call := fakes.Call("add", `{"a": 1}`)
 	reply := func(prompt string, _ policy.Request) (string, error) {
 		if strings.Count(prompt, call) < 3 {
 			return call, nil

@@ -14,7 +14,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // timed opens and answers as late as it is told.
@@ -79,8 +79,8 @@ func TestTimeIsNotBlame(t *testing.T) {
 				}
 				r := newRunner(options{
 					Tools:    tc.tools,
-					Renderer: policytest.Renderer{},
-					Sampler:  &policytest.Sampler{Reply: reply},
+					Renderer: fakes.Renderer{},
+					Sampler:  &fakes.Sampler{Reply: reply},
 					MaxWork:  10 * time.Second,
 					Hang:     time.Minute,
 				})
@@ -101,7 +101,7 @@ func TestRetriesDrawFromAnotherStream(t *testing.T) {
 		return add, nil
 	}
 	s := &tools{status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
-	sampler := &policytest.Sampler{Reply: reply}
+	sampler := &fakes.Sampler{Reply: reply}
 	got, _ := runner(s, nil, options{Retries: 2, Sampler: sampler}).Episode(context.Background(),
 		scenario.Scenario{ID: "x"}, 0, 0, 0)
 	if got.Retries != 2 || len(streams) != 3 || streams[0] == streams[1] || streams[1] == streams[2] ||
@@ -119,7 +119,7 @@ func TestRetriesDrawFromAnotherStream(t *testing.T) {
 
 // Whose doing it is that a tool gives no answer in all attempts of an episode, by what it answers others meanwhile.
 func TestToolsThatDieOfTheirArguments(t *testing.T) {
-	call := func(n int) string { return policytest.Call("add", fmt.Sprintf(`{"a": %d}`, n)) }
+	call := func(n int) string { return fakes.Call("add", fmt.Sprintf(`{"a": %d}`, n)) }
 	for _, tc := range []struct {
 		name   string
 		victim func(attempt int) string                              // what the first episode does
@@ -137,15 +137,15 @@ func TestToolsThatDieOfTheirArguments(t *testing.T) {
 			func(string, int32) trajectory.CallStatus { return dies(true) }, trajectory.EnvironmentError},
 		{"it goes down", func(int) string { return call(666) }, call(1),
 			func(_ string, n int32) trajectory.CallStatus { return dies(n > 8) }, trajectory.EnvironmentError},
-		{"it answers the same call of others", func(int) string { return call(1) }, policytest.Call("add", `{"a":1}`),
+		{"it answers the same call of others", func(int) string { return call(1) }, fakes.Call("add", `{"a":1}`),
 			func(a string, _ int32) trajectory.CallStatus { return dies(a == `{"a": 1}`) },
 			trajectory.EnvironmentError},
-		{"another tool of it lives", func(int) string { return call(666) }, policytest.Call("sub", `{}`),
+		{"another tool of it lives", func(int) string { return call(666) }, fakes.Call("sub", `{}`),
 			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) },
 			trajectory.EnvironmentError},
 		{
 			"once it was another tool", func(n int) string {
-				return []string{policytest.Call("sub", `{"a": 666}`), call(666), call(666)}[n]
+				return []string{fakes.Call("sub", `{"a": 666}`), call(666), call(666)}[n]
 			}, call(1),
 			func(a string, _ int32) trajectory.CallStatus { return dies(strings.Contains(a, "666")) },
 			trajectory.EnvironmentError,
@@ -168,7 +168,7 @@ func TestToolsThatDieOfTheirArguments(t *testing.T) {
 					return tc.victim(int(attempts.Add(1)) - 1), nil
 				}
 				r := runner(s, nil,
-					options{Retries: 2, MaxTurns: 9, Sampler: &policytest.Sampler{Reply: reply, Slots: 4}})
+					options{Retries: 2, MaxTurns: 9, Sampler: &fakes.Sampler{Reply: reply, Slots: 4}})
 				groups := groups(context.Background(), r,
 					[]scenario.Scenario{{ID: "a", Task: "victim"}, {ID: "b", Task: "b"}, {ID: "c", Task: "c"}}, 1, 0)
 				got := groups[0].Trajectories[0]
@@ -196,7 +196,7 @@ func TestOurFailuresAreNotThePolicys(t *testing.T) {
 		if strings.Contains(prompt, "victim") {
 			return add, nil
 		}
-		return policytest.Call("add", `{"a": 2}`), nil
+		return fakes.Call("add", `{"a": 2}`), nil
 	}
 	groups := groups(context.Background(), runner(s, reply, options{Retries: 2}),
 		[]scenario.Scenario{{ID: "b", Task: "b"}, {ID: "a", Task: "victim"}}, 2, 0)

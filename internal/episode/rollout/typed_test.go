@@ -9,18 +9,18 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 	"hone/internal/text/toolcall"
 )
 
 // coder reads calls in a form that writes all values as text.
 type coder struct {
-	policytest.Renderer
+	fakes.Renderer
 	form toolcall.Format
 }
 
 func (c coder) Parse(completion []int32, tools []chat.Tool) (chat.Message, string) {
-	r := c.form.Parse(strings.TrimSuffix(policytest.Text(completion), "\x00"), toolcall.Options{Tools: tools})
+	r := c.form.Parse(strings.TrimSuffix(fakes.Text(completion), "\x00"), toolcall.Options{Tools: tools})
 	return chat.Message{Role: chat.Assistant, Content: r.Content, ToolCalls: r.Calls}, r.Err
 }
 
@@ -47,7 +47,7 @@ func TestSampledCallsAreTypedByTheTools(t *testing.T) {
 		call := "<tool_call>\n<function=" + x.tool + ">\n<parameter=" + x.parameter + ">\n" + x.value +
 			"\n</parameter>\n</function>\n</tool_call>"
 		got, _ := newRunner(options{Tools: &tools{}, ToolList: list, Renderer: coder{form: form},
-			Sampler: &policytest.Sampler{Reply: script(call, "done")}}).
+			Sampler: &fakes.Sampler{Reply: script(call, "done")}}).
 			Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 		if calls := got.Calls(); got.Outcome != trajectory.OK || len(calls) != 1 || calls[0].Call.Arguments != x.want {
 			t.Errorf("%s of %s = %s: want %s: %+v", x.parameter, x.tool, x.value, x.want, calls)

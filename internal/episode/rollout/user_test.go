@@ -12,7 +12,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // person is a model that plays a user: it writes its lines, one after the other.
@@ -269,14 +269,14 @@ func TestWordsOfTheUserAreNotTrained(t *testing.T) {
 			own = append(own, id)
 		}
 	}
-	if want := "Which?\x00" + policytest.Call("ok", `{"i": 0}`) +
-		"\x00Shall I?\x00Done.\x00"; policytest.Text(own) != want {
-		t.Errorf("trained is %q, want %q", policytest.Text(own), want)
+	if want := "Which?\x00" + fakes.Call("ok", `{"i": 0}`) +
+		"\x00Shall I?\x00Done.\x00"; fakes.Text(own) != want {
+		t.Errorf("trained is %q, want %q", fakes.Text(own), want)
 	}
-	served, err := policytest.Renderer{}.Prompt(got.Messages[:len(got.Messages)-1], nil)
-	if err != nil || !strings.HasPrefix(policytest.Text(rows[0].IDs), policytest.Text(served)) ||
-		!strings.Contains(policytest.Text(served), "#W1") {
-		t.Errorf("trained behind %q, served behind %q", policytest.Text(rows[0].IDs), policytest.Text(served))
+	served, err := fakes.Renderer{}.Prompt(got.Messages[:len(got.Messages)-1], nil)
+	if err != nil || !strings.HasPrefix(fakes.Text(rows[0].IDs), fakes.Text(served)) ||
+		!strings.Contains(fakes.Text(served), "#W1") {
+		t.Errorf("trained behind %q, served behind %q", fakes.Text(rows[0].IDs), fakes.Text(served))
 	}
 	if !reflect.DeepEqual(got.Answers(), []string{"Which?", "Shall I?", "Done."}) || got.Answer() != "Done." {
 		t.Errorf("said %q, answered %q", got.Answers(), got.Answer())

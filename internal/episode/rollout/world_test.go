@@ -9,7 +9,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 var look = scenario.Check{Type: "state", Name: "look"}
@@ -89,8 +89,8 @@ func (s starting) Open(ctx context.Context, id string, templates ...environment.
 func TestEpisodeBeginsFromItsTemplates(t *testing.T) {
 	var from []environment.Template
 	s := scenario.Scenario{ID: "x", Task: "go", Template: scenario.Templates{"b": "/y", "a": "/x"}}
-	o := options{Tools: starting{&tools{}, &from}, Sampler: &policytest.Sampler{Reply: script("done")},
-		Renderer: policytest.Renderer{}}
+	o := options{Tools: starting{&tools{}, &from}, Sampler: &fakes.Sampler{Reply: script("done")},
+		Renderer: fakes.Renderer{}}
 	if got, _ := newRunner(o).Episode(context.Background(), s, 0, 0, 0); got.Outcome != trajectory.OK {
 		t.Errorf("%+v", got)
 	}

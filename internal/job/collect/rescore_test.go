@@ -17,7 +17,7 @@ import (
 	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/run"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // The episodes of a group stand in the order of their rollouts, each with its score, in whichever order they ended: who
@@ -25,7 +25,7 @@ import (
 // refused, not left out.
 func TestRescoredGroupsAreInOrder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	j := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+	j := &job.Job{Env: job.Env{Host: fakes.QuietHost(t)}, Verb: "train", Path: "out", Config: config.Default()}
 	if err := j.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 			t.Errorf("place %d: rollout %d, reward %g", i, x.Rollout, groups[0].Was[i].Reward)
 		}
 	}
-	if _, err := Rescore(t.Context(), hosttest.Quiet(t), "out", config.Default(), episodes.GivenJudge{}); err != nil {
+	if _, err := Rescore(t.Context(), fakes.QuietHost(t), "out", config.Default(), episodes.GivenJudge{}); err != nil {
 		t.Errorf("without a catalog: %v", err)
 	}
 }

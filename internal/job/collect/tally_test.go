@@ -15,7 +15,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // Episodes that a limit cut are told apart from those that passed, with the key to raise.
@@ -30,7 +30,7 @@ func TestCutEpisodesAreTold(t *testing.T) {
 	} {
 		ended.add(&x)
 	}
-	h, said := hosttest.WithOutput(t)
+	h, said := fakes.HostWithOutput(t)
 	ended.say(&job.Job{Env: job.Env{Host: h}})
 	if want := "passed or not: 3; raise rollout.max_tokens (1), rollout.max_turns (2) for another " +
 		"--output-dir\n"; !strings.HasSuffix(said.String(), want) || ended.passed != 1 {
@@ -66,7 +66,7 @@ func TestGoldThatIsTooLong(t *testing.T) {
 		{4, 1, "note: 2 scenarios of 3 take more than 1 call to show, which is rollout.max_tool_calls: they will be cut; the longest takes 2\n"},
 		{4, 2, ""},
 	} {
-		h, said := hosttest.WithOutput(t)
+		h, said := fakes.HostWithOutput(t)
 		j := &job.Job{Env: job.Env{Host: h}, Config: config.Default()}
 		j.Config.Rollout.MaxTurns, j.Config.Rollout.MaxToolCalls = c.turns, c.calls
 		if sayTooLong(j, list); said.String() != c.want {
@@ -78,7 +78,7 @@ func TestGoldThatIsTooLong(t *testing.T) {
 // Of a call that was left in a text the cause is named: it is broken, or hone's own server reads another form, or
 // another server none.
 func TestUnreadCallsAreTold(t *testing.T) {
-	j := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Config: config.Default()}
+	j := &job.Job{Env: job.Env{Host: fakes.QuietHost(t)}, Config: config.Default()}
 	var said strings.Builder
 	j.Host.Talk = sanitize.New(&said)
 	for _, x := range []struct {

@@ -11,18 +11,18 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/job/agent"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 // Evaluations are truncated as the configuration says; rollouts to train on are not, whatever it says.
 func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 	var asked []policy.Sampling
-	s := &policytest.Sampler{Reply: func(_ string, r policy.Request) (string, error) {
+	s := &fakes.Sampler{Reply: func(_ string, r policy.Request) (string, error) {
 		asked = append(asked, r.Sampling)
 		return "done", nil
 	}}
 	l := &Episodes{opens: func(any) {}, World: environment.Options{Tools: toolless{}},
-		Agent: agent.Agent{Speaker: &rollout.Sampled{Sampler: s, Renderer: policytest.Renderer{}}}}
+		Agent: agent.Agent{Speaker: &rollout.Sampled{Sampler: s, Renderer: fakes.Renderer{}}}}
 	e := config.Default().Eval
 	e.Temperature, e.TopK, e.TopP, e.MinP = 0.8, 40, 0.9, 0.05
 	tasks := []scenario.Scenario{{ID: "a", Task: "say something"}}
@@ -31,7 +31,7 @@ func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want := policy.Sampling{Temperature: 0.8, MaxTokens: 512, StopIDs: []int32{policytest.Stop}}
+	want := policy.Sampling{Temperature: 0.8, MaxTokens: 512, StopIDs: []int32{fakes.Stop}}
 	truncated := want
 	truncated.TopK, truncated.TopP, truncated.MinP = 40, 0.9, 0.05
 	if !reflect.DeepEqual(asked, []policy.Sampling{truncated, want}) {

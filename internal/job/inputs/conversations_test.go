@@ -10,7 +10,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // Rows that are left out for one reason are told in one line; one alone with its place, as an editor opens it.
@@ -24,11 +24,11 @@ func TestRowsLeftOutAreCounted(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := ReadConversations(hosttest.Quiet(t), path, "", false)
+	d, err := ReadConversations(fakes.QuietHost(t), path, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, said := hosttest.WithOutput(t)
+	h, said := fakes.HostWithOutput(t)
 	rows, err := d.Demonstrations(h, config.Default())
 	want := fmt.Sprintf("left out 5 rows: outcome limit (cut by rollout.max_turns or another limit; "+
 		"hone collect names the key to raise): %s:3, %[1]s:4, %[1]s:5 and 2 more\n"+
@@ -69,7 +69,7 @@ func TestUncurated(t *testing.T) {
 				!strings.Contains(f.Why, "2 operations")) {
 			t.Errorf("%s: %v", x.name, err)
 		}
-		if _, read := ReadConversations(hosttest.Quiet(t), x.data, "", false); (read == nil) != (x.of == "") {
+		if _, read := ReadConversations(fakes.QuietHost(t), x.data, "", false); (read == nil) != (x.of == "") {
 			t.Errorf("%s, as rows to learn from: %v", x.name, read)
 		}
 		if _, pairs := ReadPairs(nil, x.data, false); x.of != "" &&

@@ -11,7 +11,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // A row without a split is not learnt from where its scenario is one to measure on, as the rows beside it or the
@@ -76,11 +76,11 @@ func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
 			if tc.own {
 				list = held
 			}
-			d, err := ReadConversations(hosttest.Quiet(t), path, "", false)
+			d, err := ReadConversations(fakes.QuietHost(t), path, "", false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, said := hosttest.WithOutput(t)
+			h, said := fakes.HostWithOutput(t)
 			d.HoldOut(h, list)
 			rows, err := d.Demonstrations(h, config.Default())
 			if err != nil || len(rows) != tc.learns {
@@ -100,7 +100,7 @@ func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
 			if err := os.WriteFile(kept, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if d, err = ReadConversations(hosttest.Quiet(t), kept, "", false); err != nil {
+			if d, err = ReadConversations(fakes.QuietHost(t), kept, "", false); err != nil {
 				t.Fatal(err)
 			}
 			again, err := d.Demonstrations(h, config.Default())
@@ -120,7 +120,7 @@ func TestPairsWithoutSplitAreHeldOut(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h, said := hosttest.WithOutput(t)
+	h, said := fakes.HostWithOutput(t)
 	p, err := ReadPairs(h, path, false)
 	ids := []string{}
 	for _, x := range p.List {

@@ -13,7 +13,7 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 	"hone/internal/text/render"
 )
 
@@ -36,7 +36,7 @@ func TestWhatIsRenderedIsCounted(t *testing.T) {
 		rendered int
 	}{{10 * all * tokenBytes, all}, {10*all*tokenBytes - 1, checkEvery}} {
 		x := &tens{}
-		_, err := sequencesWithin(c.free, hosttest.Quiet(t), &basemodel.Model{Renderer: x}, "data.jsonl",
+		_, err := sequencesWithin(c.free, fakes.QuietHost(t), &basemodel.Model{Renderer: x}, "data.jsonl",
 			make([]dataset.Row, all), 100, false)
 		if (err != nil) != (c.rendered < all) || x.rendered != c.rendered {
 			t.Errorf("%+v: %d rendered, %v", c, x.rendered, err)

@@ -7,7 +7,7 @@ import (
 
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // What the data names for measuring is measured on, whatever share is to be held out: that is of data that names none.
@@ -33,7 +33,7 @@ func TestANamedValidationSplitIsMeasured(t *testing.T) {
 			validation[i].ID = fmt.Sprint("named", i)
 		}
 		h := Holding[dataset.Row]{"sft", "row", c.share, c.patience, 1, func(r dataset.Row) dataset.Row { return r }}
-		learnt, held, err := h.Part(hosttest.Quiet(t), all, validation)
+		learnt, held, err := h.Part(fakes.QuietHost(t), all, validation)
 		if c.wrong != "" {
 			if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), c.wrong) {
 				t.Errorf("%+v: %v", c, err)

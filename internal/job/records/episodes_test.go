@@ -9,13 +9,13 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
 	"hone/internal/run"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // An episode is found by its name, its scenario's id, or a beginning of either that no other has.
 func TestFindEpisode(t *testing.T) {
 	t.Chdir(t.TempDir())
-	j := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Verb: "collect", Path: "out", Config: config.Default()}
+	j := &job.Job{Env: job.Env{Host: fakes.QuietHost(t)}, Verb: "collect", Path: "out", Config: config.Default()}
 	if err := j.Begin(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,13 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/run"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // A step is refused for numbers that are none, and JSON has no such: what the refusal says must not be lost for them.
 func TestMetricsThatAreNoNumbers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+	r := &job.Job{Env: job.Env{Host: fakes.QuietHost(t)}, Verb: "train", Path: "out", Config: config.Default()}
 	if err := r.Begin(); err != nil {
 		t.Fatal(err)
 	}

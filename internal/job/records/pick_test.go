@@ -12,14 +12,14 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/run"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 )
 
 // Episodes are picked by stage, step and reward; a step alone is one of GRPO. What was lost or has no score yet is
 // never among the worst.
 func TestPick(t *testing.T) {
 	t.Chdir(t.TempDir())
-	j := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+	j := &job.Job{Env: job.Env{Host: fakes.QuietHost(t)}, Verb: "train", Path: "out", Config: config.Default()}
 	if err := j.Begin(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 	"hone/internal/run"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 	"hone/internal/toolset"
 )
 
@@ -64,7 +64,7 @@ func TestUnmarkedResults(t *testing.T) {
 			catalog := &mcp.Catalog{Servers: []mcp.ServerTools{
 				{Name: "shop", Tools: []mcp.Tool{{Name: "pay", ModelName: "shop_pay"}}},
 			}}
-			l, err := episodes.Of(hosttest.Quiet(t), config.Default(), &toolset.Set{Catalog: catalog,
+			l, err := episodes.Of(fakes.QuietHost(t), config.Default(), &toolset.Set{Catalog: catalog,
 				Housing: &toolset.Housing{Servers: mcp.Config{Servers: map[string]mcp.Server{"shop": server}}}})
 			if err != nil {
 				t.Fatal(err)

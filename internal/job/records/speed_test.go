@@ -25,7 +25,7 @@ import (
 	"hone/internal/policy"
 	"hone/internal/recipe"
 	"hone/internal/run"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 	"hone/internal/toolset"
 )
 
@@ -77,10 +77,10 @@ func numbered(n int) []scenario.Scenario {
 // null is a policy that computes nothing: it looks one name up in each turn, then answers.
 func null(slots int) rollout.Policy {
 	return rollout.Sampled{
-		Renderer: policytest.Renderer{},
-		Sampler: &policytest.Sampler{Slots: slots, Reply: func(prompt string, _ policy.Request) (string, error) {
+		Renderer: fakes.Renderer{},
+		Sampler: &fakes.Sampler{Slots: slots, Reply: func(prompt string, _ policy.Request) (string, error) {
 			if n := strings.Count(prompt, "<call>"); n < numCalls {
-				return policytest.Call("look_up", fmt.Sprintf(`{"name": "name %d"}`, n)), nil
+				return fakes.Call("look_up", fmt.Sprintf(`{"name": "name %d"}`, n)), nil
 			}
 			return "done", nil
 		}},

@@ -22,7 +22,7 @@ import (
 	"hone/internal/job/inputs"
 	"hone/internal/mcp"
 	"hone/internal/run"
-	"hone/internal/testing/hosttest"
+	"hone/internal/testing/fakes"
 	"hone/internal/toolset"
 )
 
@@ -37,7 +37,7 @@ func TestNothingLearnt(t *testing.T) {
 		"spread in one step":  {[]string{`{"reward_spread":0}`, `{"reward_spread":0.1}`, `{}`}, false},
 	} {
 		t.Chdir(t.TempDir())
-		r := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+		r := &job.Job{Env: job.Env{Host: fakes.QuietHost(t)}, Verb: "train", Path: "out", Config: config.Default()}
 		if err := r.Begin(); err != nil {
 			t.Fatal(err)
 		}

@@ -14,13 +14,13 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/hub"
-	"hone/internal/testing/hubtest"
+	"hone/internal/testing/fakes"
 )
 
 // The ledger of a curation holds what was redacted: no push sends one, whatever its name, a mirror takes away one that
 // was sent, and --dry-run lists what goes.
 func TestPushSendsNoLedger(t *testing.T) {
-	s := hubtest.New(t.TempDir())
+	s := fakes.NewHub(t.TempDir())
 	t.Cleanup(s.Close)
 	dir := t.TempDir()
 	put := func(name, text string) {

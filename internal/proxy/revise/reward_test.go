@@ -12,7 +12,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 const (
@@ -64,9 +64,9 @@ func reviseAt(
 	if err != nil {
 		t.Fatal(err)
 	}
-	sampler := &policytest.Sampler{Reply: func(string, policy.Request) (string, error) { return says, nil }}
+	sampler := &fakes.Sampler{Reply: func(string, policy.Request) (string, error) { return says, nil }}
 	runner := rollout.New(rollout.Options{Environment: v,
-		Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}}, MaxTokens: 400, Temperature: 1})
+		Policy: rollout.Sampled{Sampler: sampler, Renderer: fakes.Renderer{}}, MaxTokens: 400, Temperature: 1})
 	got, err := runner.Episode(t.Context(), list[0], 0, 0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -87,21 +87,21 @@ func TestReward(t *testing.T) {
 		says   string
 		reward float64
 	}{
-		"leaves a right call":        {right, policytest.Call("get_weather", goldArgs), full},
-		"damages a right call":       {right, policytest.Call("get_weather", `{"city":"Oslo"}`), 0.3 - 1},
+		"leaves a right call":        {right, fakes.Call("get_weather", goldArgs), full},
+		"damages a right call":       {right, fakes.Call("get_weather", `{"city":"Oslo"}`), 0.3 - 1},
 		"says nothing of a right":    {right, "It is fine.", -1},
-		"mends a wrong call":         {wrong, policytest.Call("get_weather", goldArgs), full},
-		"copies a wrong call":        {wrong, policytest.Call("get_weather", `{"days":3}`), 0.2},
-		"another tool":               {wrong, policytest.Call("read_graph", `{}`), 0.1},
+		"mends a wrong call":         {wrong, fakes.Call("get_weather", goldArgs), full},
+		"copies a wrong call":        {wrong, fakes.Call("get_weather", `{"days":3}`), 0.2},
+		"another tool":               {wrong, fakes.Call("read_graph", `{}`), 0.1},
 		"text around it":             {wrong, "Sure, here you go: " + goldCall + " there", full},
 		"a fence around it":          {wrong, "```json\n" + goldCall + "\n```", full},
 		"other quotes, another case": {wrong, `{'name': 'getWeather', 'arguments': {'city': 'Rome', 'days': '3', 'tags': ['a', 'b']}}`, full},
-		"the call twice":             {wrong, policytest.Call("get_weather", goldArgs) + policytest.Call("get_weather", goldArgs), 0.5 + 0.1 + 0.1},
+		"the call twice":             {wrong, fakes.Call("get_weather", goldArgs) + fakes.Call("get_weather", goldArgs), 0.5 + 0.1 + 0.1},
 		"many guesses": {
-			wrong, policytest.Call("get_weather", goldArgs) + policytest.Call("hash", `{"text":"a"}`) +
-				policytest.Call("read_graph", `{}`), 0.4 + 0.1,
+			wrong, fakes.Call("get_weather", goldArgs) + fakes.Call("hash", `{"text":"a"}`) +
+				fakes.Call("read_graph", `{}`), 0.4 + 0.1,
 		},
-		"a draft the fixer mends": {call("getWeather", goldArgs), policytest.Call("hash", `{"text":"a"}`), 0.1 - 1},
+		"a draft the fixer mends": {call("getWeather", goldArgs), fakes.Call("hash", `{"text":"a"}`), 0.1 - 1},
 	} {
 		got, score := revise(t, c.draft, c.says, nil)
 		sum := 0.0
@@ -130,10 +130,10 @@ func TestRewardAtTheEnd(t *testing.T) {
 		t.Error("half a call is taken for an answer in words")
 	}
 	for says, want := range map[string]float64{
-		Nothing:                                  1.3,
-		"It is warm.":                            1.3,
-		policytest.Call("get_weather", goldArgs): 0.1 - 1,
-		"<tool_call>\n{":                         0 - 1,
+		Nothing:                             1.3,
+		"It is warm.":                       1.3,
+		fakes.Call("get_weather", goldArgs): 0.1 - 1,
+		"<tool_call>\n{":                    0 - 1,
 	} {
 		if _, score := reviseAt(t, p, draft, says, nil); math.Abs(score.Reward-want) > 1e-9 {
 			t.Errorf("%q: %g, want %g: %+v", says, score.Reward, want, score.Terms)
@@ -159,10 +159,10 @@ func TestExecuted(t *testing.T) {
 		called   int
 		executed float64
 	}{
-		policytest.Call("get_weather", goldArgs):          {0, 1},
-		policytest.Call("get_weather", `{"city":"Oslo"}`): {1, 1},
-		policytest.Call("get_weather", `{"city":"fail"}`): {1, 0},
-		policytest.Call("get_weather", `{"days":1}`):      {0, 0}, // not valid: no server sees it
+		fakes.Call("get_weather", goldArgs):          {0, 1},
+		fakes.Call("get_weather", `{"city":"Oslo"}`): {1, 1},
+		fakes.Call("get_weather", `{"city":"fail"}`): {1, 0},
+		fakes.Call("get_weather", `{"days":1}`):      {0, 0}, // not valid: no server sees it
 	} {
 		var called []string
 		_, score := revise(t, wrong, says, servers{&called})

@@ -1,5 +1,4 @@
-// Package rewardtest gives tests of rewards an episode that is right, and scores one alone.
-package rewardtest
+package fakes
 
 import (
 	"context"
@@ -11,9 +10,9 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Gold is an episode that makes the gold calls, one a turn and each answered without error, and ends with
+// GoldEpisode is an episode that makes the gold calls, one a turn and each answered without error, and ends with
 // answer.
-func Gold(s *scenario.Scenario, answer string) *trajectory.Trajectory {
+func GoldEpisode(s *scenario.Scenario, answer string) *trajectory.Trajectory {
 	t := &trajectory.Trajectory{ScenarioID: s.ID, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
 	for i, call := range s.GoldCalls() {
 		call.ID = fmt.Sprintf("call_%d", i)
@@ -29,8 +28,8 @@ func Gold(s *scenario.Scenario, answer string) *trajectory.Trajectory {
 	return t
 }
 
-// Give scores one trajectory as a group of its own, by rules that do not fail.
-func Give(r reward.Scorer, s *scenario.Scenario, t *trajectory.Trajectory) {
+// ScoreAlone scores one trajectory as a group of its own, by rules that do not fail.
+func ScoreAlone(r reward.Scorer, s *scenario.Scenario, t *trajectory.Trajectory) {
 	g := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{t}}
 	scores, err := r.Score(context.Background(), s, g)
 	if err != nil {

@@ -1,4 +1,4 @@
-package hubtest
+package fakes
 
 import (
 	"crypto/sha1" //nolint:gosec // git's
@@ -22,7 +22,7 @@ func unescape(text string) string {
 }
 
 // account is who asks; false of a token that nobody has.
-func (s *Server) account(r *http.Request) (a Account, known, sent bool) {
+func (s *Hub) account(r *http.Request) (a HubAccount, known, sent bool) {
 	token, sent := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	a, known = s.Tokens[token]
 	return a, known, sent
@@ -31,7 +31,7 @@ func (s *Server) account(r *http.Request) (a Account, known, sent bool) {
 type handler func(w http.ResponseWriter, r *http.Request, repo *repository)
 
 // reading finds the repository, and refuses those who may not see it.
-func (s *Server) reading(h handler) http.HandlerFunc {
+func (s *Hub) reading(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *Server) reading(h handler) http.HandlerFunc {
 }
 
 // writing refuses those who may not write too.
-func (s *Server) writing(h handler) http.HandlerFunc {
+func (s *Hub) writing(h handler) http.HandlerFunc {
 	return s.reading(func(w http.ResponseWriter, r *http.Request, repo *repository) {
 		if who, known, _ := s.account(r); !known {
 			refuse(w, http.StatusUnauthorized, "", "Invalid username or password.")
@@ -85,7 +85,7 @@ func at(w http.ResponseWriter, r *http.Request, repo *repository) (commit string
 	return "", false
 }
 
-func (s *Server) whoami(w http.ResponseWriter, r *http.Request) {
+func (s *Hub) whoami(w http.ResponseWriter, r *http.Request) {
 	who, known, _ := s.account(r)
 	if !known {
 		refuse(w, http.StatusUnauthorized, "", "Invalid credentials in Authorization header")
@@ -99,13 +99,13 @@ const attributes = "*.safetensors filter=lfs diff=lfs merge=lfs -text\n*.parquet
 	"-text\n*.bin filter=lfs diff=lfs merge=lfs -text\n*.gguf filter=lfs diff=lfs merge=lfs -text\n"
 
 // Visibility is what was asked for when a repository was made: public or private; "" where nobody made it.
-func (s *Server) Visibility(kind, id string) string {
+func (s *Hub) Visibility(kind, id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.visible[kind+"s/"+id]
 }
 
-func (s *Server) create(w http.ResponseWriter, r *http.Request) {
+func (s *Hub) create(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var ask struct{ Type, Name, Organization, Visibility string }
@@ -156,7 +156,7 @@ func (x *repository) add(branch string, files map[string]file) (commit string) {
 	return commit
 }
 
-func (s *Server) branch(w http.ResponseWriter, r *http.Request, repo *repository) {
+func (s *Hub) branch(w http.ResponseWriter, r *http.Request, repo *repository) {
 	rev := r.PathValue("rev")
 	if repo.branches[rev] != "" {
 		refuse(w, http.StatusConflict, "", "Reference already exists")
@@ -166,7 +166,7 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request, repo *repository
 	answer(w, map[string]any{})
 }
 
-func (s *Server) info(w http.ResponseWriter, r *http.Request, repo *repository) {
+func (s *Hub) info(w http.ResponseWriter, r *http.Request, repo *repository) {
 	commit, ok := at(w, r, repo)
 	if !ok {
 		return
@@ -181,7 +181,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request, repo *repository) 
 }
 
 // tree lists files by pages, as the Hub does, with folders where it is not recursive.
-func (s *Server) tree(w http.ResponseWriter, r *http.Request, repo *repository) {
+func (s *Hub) tree(w http.ResponseWriter, r *http.Request, repo *repository) {
 	commit, ok := at(w, r, repo)
 	if !ok {
 		return
@@ -210,10 +210,10 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request, repo *repository) 
 }
 
 // Gate makes who may read a repository depend on Account.Gates.
-func (s *Server) Gate(kind, name string) { s.with(kind, name, func(x *repository) { x.gated = true }) }
+func (s *Hub) Gate(kind, name string) { s.with(kind, name, func(x *repository) { x.gated = true }) }
 
 // Files are the contents of a branch, by path; nil where there is no repository. Commits is how many it took.
-func (s *Server) Files(kind, name, branch string) (files map[string]string, commits int) {
+func (s *Hub) Files(kind, name, branch string) (files map[string]string, commits int) {
 	s.with(kind, name, func(x *repository) {
 		files = map[string]string{}
 		for path, f := range x.commits[x.branches[branch]] {
@@ -234,7 +234,7 @@ func (s *Server) Files(kind, name, branch string) (files map[string]string, comm
 }
 
 // Put is a commit of somebody's: small files, by path, beside those that are there. It makes the repository.
-func (s *Server) Put(kind, name string, files map[string]string) (commit string) {
+func (s *Hub) Put(kind, name string, files map[string]string) (commit string) {
 	s.mu.Lock()
 	key := kind + "s/" + name
 	if s.repos[key] == nil {
@@ -259,7 +259,7 @@ func (s *Server) Put(kind, name string, files map[string]string) (commit string)
 	return commit
 }
 
-func (s *Server) with(kind, name string, f func(*repository)) {
+func (s *Hub) with(kind, name string, f func(*repository)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x := s.repos[kind+"s/"+name]; x != nil {

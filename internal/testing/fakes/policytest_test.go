@@ -1,4 +1,4 @@
-package policytest_test
+package fakes_test
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/rollout"
 	"hone/internal/policy"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 )
 
 var (
-	_ policy.Sampler   = (*policytest.Sampler)(nil)
-	_ rollout.Renderer = policytest.Renderer{}
+	_ policy.Sampler   = (*fakes.Sampler)(nil)
+	_ rollout.Renderer = fakes.Renderer{}
 )
 
 func TestSampler(t *testing.T) {
-	s := &policytest.Sampler{Reply: func(string, policy.Request) (string, error) { return "abc", nil }, MaxContext: 10}
+	s := &fakes.Sampler{Reply: func(string, policy.Request) (string, error) { return "abc", nil }, MaxContext: 10}
 	sample := func(prompt string, maxTokens int) (policy.Completion, error) {
 		return s.Sample(context.Background(),
-			policy.Request{Prompt: policytest.IDs(prompt), Sampling: policy.Sampling{MaxTokens: maxTokens}})
+			policy.Request{Prompt: fakes.IDs(prompt), Sampling: policy.Sampling{MaxTokens: maxTokens}})
 	}
 	c, err := sample("12345", 9)
-	if err != nil || policytest.Text(c.IDs) != "abc\x00" || c.FinishReason != policy.FinishStop ||
+	if err != nil || fakes.Text(c.IDs) != "abc\x00" || c.FinishReason != policy.FinishStop ||
 		len(c.SamplerLogprobs) != 4 {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -36,7 +36,7 @@ func TestSampler(t *testing.T) {
 		prompt    string
 		maxTokens int
 	}{{"12345", 3}, {"1234567", 9}} {
-		if c, err := sample(cut.prompt, cut.maxTokens); err != nil || policytest.Text(c.IDs) != "abc" ||
+		if c, err := sample(cut.prompt, cut.maxTokens); err != nil || fakes.Text(c.IDs) != "abc" ||
 			c.FinishReason != policy.FinishLength {
 			t.Errorf("%+v: %+v, %v", cut, c, err)
 		}
@@ -48,7 +48,7 @@ func TestSampler(t *testing.T) {
 }
 
 func TestRenderer(t *testing.T) {
-	r := policytest.Renderer{}
+	r := fakes.Renderer{}
 	call := chat.ToolCall{Name: "add", Arguments: `{"a": 1}`}
 	want := chat.Message{Role: chat.Assistant, ReasoningContent: "hm", Content: "so",
 		ToolCalls: []chat.ToolCall{call, call}}
@@ -60,7 +60,7 @@ func TestRenderer(t *testing.T) {
 		t.Errorf("Parse = %+v, %q", m, parseError)
 	}
 	for _, text := range []string{"<call>{", `<call>{"name": }</call>`, `<call>{}</call>`} {
-		if m, parseError := r.Parse(policytest.IDs(text), nil); parseError == "" || m.ToolCalls != nil ||
+		if m, parseError := r.Parse(fakes.IDs(text), nil); parseError == "" || m.ToolCalls != nil ||
 			m.Content != text {
 			t.Errorf("Parse(%s) = %+v, %q", text, m, parseError)
 		}

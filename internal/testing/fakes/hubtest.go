@@ -1,7 +1,4 @@
-// Package hubtest is a Hub on this machine, for tests and tutorials: the part of the Hugging Face Hub's published API
-// by which repositories are made, listed, downloaded and pushed to, with large files in a store of its own address.
-// That it is one is proved by huggingface_hub as its client (hub's TestPeer, which make parity runs).
-package hubtest
+package fakes
 
 import (
 	"crypto/sha1" //nolint:gosec // git's
@@ -17,23 +14,23 @@ import (
 	"sync/atomic"
 )
 
-// Account is who has a token.
-type Account struct {
+// HubAccount is who has a token.
+type HubAccount struct {
 	Name  string
 	Reads bool     // has no right to write
 	Gates []string // gated repositories that it may read
 }
 
-// Server is a Hub. Its fields are set before the first request.
-type Server struct {
+// Hub is a Hub. Its fields are set before the first request.
+type Hub struct {
 	URL      string // of the Hub
 	Store    string // address of its large files, another host
 	Dir      string // where large files are kept
-	Tokens   map[string]Account
+	Tokens   map[string]HubAccount
 	PartSize int64 // large files of more bytes are uploaded in parts of that size; 0: never
 	PageSize int   // of lists of files; 0: 1000
 
-	before  atomic.Pointer[Interceptor]
+	before  atomic.Pointer[HubInterceptor]
 	mu      sync.Mutex
 	repos   map[string]*repository // by kind, "s/" and name
 	visible map[string]string      // what was asked for where a repository was made
@@ -42,12 +39,12 @@ type Server struct {
 	store   *httptest.Server
 }
 
-// Interceptor is asked before a request: where it answers itself, it is true. Requests of the store come with the host
-// "store".
-type Interceptor func(w http.ResponseWriter, r *http.Request) bool
+// HubInterceptor is asked before a request: where it answers itself, it is true. Requests of the store come with the
+// host "store".
+type HubInterceptor func(w http.ResponseWriter, r *http.Request) bool
 
 // Intercept lets f see all requests from now on.
-func (s *Server) Intercept(f Interceptor) { s.before.Store(&f) }
+func (s *Hub) Intercept(f HubInterceptor) { s.before.Store(&f) }
 
 // repository is one, with its commits.
 type repository struct {
@@ -74,9 +71,9 @@ func (f file) oid() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// New starts a Hub that keeps large files in dir. All who have the token "secret" may write.
-func New(dir string) *Server {
-	s := &Server{Dir: dir, Tokens: map[string]Account{"secret": {Name: "ada"}}, repos: map[string]*repository{},
+// NewHub starts a Hub that keeps large files in dir. All who have the token "secret" may write.
+func NewHub(dir string) *Hub {
+	s := &Hub{Dir: dir, Tokens: map[string]HubAccount{"secret": {Name: "ada"}}, repos: map[string]*repository{},
 		visible: map[string]string{}, parts: map[string][][]byte{}}
 	s.hub = httptest.NewServer(s.guard("hub", s.routes()))
 	s.store = httptest.NewServer(s.guard("store", s.storeRoutes()))
@@ -85,12 +82,12 @@ func New(dir string) *Server {
 }
 
 // Close stops it.
-func (s *Server) Close() {
+func (s *Hub) Close() {
 	s.hub.Close()
 	s.store.Close()
 }
 
-func (s *Server) guard(host string, h http.Handler) http.Handler {
+func (s *Hub) guard(host string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Host = host
 		if f := s.before.Load(); f != nil && (*f)(w, r) {
@@ -101,7 +98,7 @@ func (s *Server) guard(host string, h http.Handler) http.Handler {
 }
 
 // routes are the API's. Revisions may hold slashes, escaped.
-func (s *Server) routes() http.Handler {
+func (s *Hub) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST /api/repos/create", s.create)
 	m.HandleFunc("GET /api/whoami-v2", s.whoami)
@@ -164,9 +161,9 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 }
 
 // object is where a large file is kept.
-func (s *Server) object(oid string) string { return filepath.Join(s.Dir, filepath.Base(oid)) }
+func (s *Hub) object(oid string) string { return filepath.Join(s.Dir, filepath.Base(oid)) }
 
-func (s *Server) has(oid string, size int64) bool {
+func (s *Hub) has(oid string, size int64) bool {
 	info, err := os.Stat(s.object(oid))
 	return err == nil && info.Size() == size
 }

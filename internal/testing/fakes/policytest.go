@@ -1,6 +1,4 @@
-// Package policytest is a policy made of bytes for tests: a sampler that replies by script, and a renderer whose token
-// ids are the bytes of the text.
-package policytest
+package fakes
 
 import (
 	"context"

@@ -1,5 +1,5 @@
-// Package hosttest has hosts for tests.
-package hosttest
+// Package fakes has hosts for tests.
+package fakes
 
 import (
 	"io"
@@ -10,18 +10,18 @@ import (
 	"hone/internal/host"
 )
 
-// Quiet is a host whose runs are listed in a folder of the test's.
-func Quiet(t *testing.T) *host.Host {
+// QuietHost is a host whose runs are listed in a folder of the test's.
+func QuietHost(t *testing.T) *host.Host {
 	state := t.TempDir()
 	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
 		return state, name == "XDG_STATE_HOME"
 	}}
 }
 
-// WithOutput is a Quiet host, with what it says.
-func WithOutput(t *testing.T) (*host.Host, *strings.Builder) {
+// HostWithOutput is a Quiet host, with what it says.
+func HostWithOutput(t *testing.T) (*host.Host, *strings.Builder) {
 	var said strings.Builder
-	h := Quiet(t)
+	h := QuietHost(t)
 	h.Talk = sanitize.New(&said)
 	return h, &said
 }

@@ -1,5 +1,4 @@
-// Package toymodel gives tests a base model with which a whole run takes seconds.
-package toymodel
+package learntest
 
 import (
 	"bytes"
@@ -11,10 +10,10 @@ import (
 	"testing"
 )
 
-// Write writes a GGUF file with a random decoder of two layers over bytes, prompted in ChatML: a whole run of it takes
-// seconds, and it does nothing sensible. More tokens may be named, of which none was ever trained: all have the same
-// row.
-func Write(t testing.TB, path string, untrained ...string) {
+// WriteToyModel writes a GGUF file with a random decoder of two layers over bytes, prompted in ChatML: a whole run of
+// it takes seconds, and it does nothing sensible. More tokens may be named, of which none was ever trained: all have
+// the same row.
+func WriteToyModel(t testing.TB, path string, untrained ...string) {
 	t.Helper()
 	const hidden, ffn, heads, kvHeads, layers = 24, 40, 6, 2, 2
 	tokens, types := byteTokens()

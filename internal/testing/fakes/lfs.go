@@ -1,4 +1,4 @@
-package hubtest
+package fakes
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 )
 
 // keep stores a large file, and returns its SHA-256.
-func (s *Server) keep(text string) string {
+func (s *Hub) keep(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	oid := hex.EncodeToString(sum[:])
 	if err := os.WriteFile(s.object(oid), []byte(text), 0o644); err != nil {
@@ -26,7 +26,7 @@ func (s *Server) keep(text string) string {
 }
 
 // batch is git-lfs's: what is to be uploaded, and where.
-func (s *Server) batch(w http.ResponseWriter, r *http.Request, _ *repository) {
+func (s *Hub) batch(w http.ResponseWriter, r *http.Request, _ *repository) {
 	var ask struct {
 		Operation string
 		Transfers []string
@@ -64,7 +64,7 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request, _ *repository) {
 }
 
 // verify is asked after an upload: is what came what was meant?
-func (s *Server) verify(w http.ResponseWriter, r *http.Request, _ *repository) {
+func (s *Hub) verify(w http.ResponseWriter, r *http.Request, _ *repository) {
 	var ask struct {
 		OID  string
 		Size int64
@@ -77,7 +77,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request, _ *repository) {
 }
 
 // complete joins the parts of an upload.
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+func (s *Hub) complete(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var ask struct {
@@ -114,7 +114,7 @@ func name(part []byte) string {
 }
 
 // receive keeps a large file where it has the hash that it is announced by.
-func (s *Server) receive(oid string, body io.Reader) error {
+func (s *Hub) receive(oid string, body io.Reader) error {
 	tmp, err := os.CreateTemp(s.Dir, ".upload-*")
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *Server) receive(oid string, body io.Reader) error {
 }
 
 // storeRoutes are those of the store of large files. It knows signatures, and refuses tokens as such stores do.
-func (s *Server) storeRoutes() http.Handler {
+func (s *Hub) storeRoutes() http.Handler {
 	m := http.NewServeMux()
 	signed := func(h http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -177,7 +177,7 @@ func (s *Server) storeRoutes() http.Handler {
 }
 
 // resolve is a file of a commit: small ones here, large ones by a redirect to the store.
-func (s *Server) resolve(w http.ResponseWriter, r *http.Request, repo *repository) {
+func (s *Hub) resolve(w http.ResponseWriter, r *http.Request, repo *repository) {
 	commit, ok := at(w, r, repo)
 	if !ok {
 		return

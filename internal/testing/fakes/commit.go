@@ -1,4 +1,4 @@
-package hubtest
+package fakes
 
 import (
 	"bufio"
@@ -21,7 +21,7 @@ func large(name string, size int64, sample []byte) bool {
 		bytes.IndexByte(sample, 0) >= 0
 }
 
-func (s *Server) preupload(w http.ResponseWriter, r *http.Request, repo *repository) {
+func (s *Hub) preupload(w http.ResponseWriter, r *http.Request, repo *repository) {
 	commit, ok := at(w, r, repo)
 	if !ok {
 		return
@@ -60,7 +60,7 @@ func (s *Server) preupload(w http.ResponseWriter, r *http.Request, repo *reposit
 }
 
 // commit applies all lines of an NDJSON body, or none.
-func (s *Server) commit(w http.ResponseWriter, r *http.Request, repo *repository) {
+func (s *Hub) commit(w http.ResponseWriter, r *http.Request, repo *repository) {
 	branch := r.PathValue("rev")
 	head, ok := repo.branches[branch]
 	if !ok {
@@ -102,7 +102,7 @@ func (s *Server) commit(w http.ResponseWriter, r *http.Request, repo *repository
 
 var errMoved = fmt.Errorf("a commit has happened since; please refresh and try again")
 
-func (s *Server) apply(text []byte, head string, files map[string]file, summary *string) error {
+func (s *Hub) apply(text []byte, head string, files map[string]file, summary *string) error {
 	var line struct {
 		Key   string
 		Value struct {
