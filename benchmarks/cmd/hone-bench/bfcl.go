@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/benchmarks/calls"
+	"hone/benchmarks/bfcl"
 )
 
 func newCalls(a *app) *cobra.Command {
-	var s calls.Stored
+	var s bfcl.Stored
 	c := &cobra.Command{
 		Use:   "calls [FILE]",
 		Short: `{"tools", "gold", "output"} -> {"valid", "tool", "param", "ast", "errors"}, by BFCL's rules`,
@@ -27,7 +27,7 @@ javascript), server, and underscore_to_dot. A line that fails becomes {"error": 
 			if len(args) > 0 {
 				s.File = args[0]
 			}
-			return calls.Run(c.Context(), a.Host, s)
+			return bfcl.Run(c.Context(), a.Host, s)
 		},
 	}
 	f := c.Flags()

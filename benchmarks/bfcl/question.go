@@ -1,4 +1,4 @@
-package calls
+package bfcl
 
 import (
 	"encoding/json"
@@ -7,13 +7,12 @@ import (
 	"reflect"
 	"slices"
 
-	"hone/benchmarks/bfcl"
 	"hone/internal/chat"
 	"hone/internal/grade"
 )
 
-// Question is a line of input for calls that an episode made.
-type Question struct {
+// Case is a line of input for calls that an episode made.
+type Case struct {
 	ID     string            `json:"id"`
 	Tools  []chat.Tool       `json:"tools"`
 	Gold   []json.RawMessage `json:"gold"`
@@ -30,7 +29,7 @@ type Call struct {
 // Gold writes a scenario's gold call as one of BFCL's: each argument has its one value. One that is what the schema has
 // as its default may be left out, or be given where gold leaves it out. defaults may be nil.
 func Gold(gold chat.ToolCall, tools []chat.Tool, defaults grade.Defaults) (json.RawMessage, error) {
-	v, err := bfcl.Loads(gold.Arguments)
+	v, err := Loads(gold.Arguments)
 	if err != nil {
 		return nil, fmt.Errorf("arguments of %s: %w", gold.Name, err)
 	}
@@ -45,7 +44,7 @@ func Gold(gold chat.ToolCall, tools []chat.Tool, defaults grade.Defaults) (json.
 	}
 	if defaults != nil {
 		for name, text := range defaults(gold.Name) {
-			value, err := bfcl.Loads(string(text))
+			value, err := Loads(string(text))
 			if err != nil {
 				return nil, fmt.Errorf("default of %s.%s: %w", gold.Name, name, err)
 			}

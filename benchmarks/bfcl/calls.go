@@ -1,11 +1,4 @@
-// Package calls grades stored tool calls offline, by the rules of package bfcl: no server and no model is needed.
-//
-// A line of input is
-//
-//	{"tools": [...], "gold": [{name: {parameter: [accepted values]}}], "output": [{"name", "arguments": JSON text}]}
-//
-// and a line of output {"valid", "tool", "param", "ast", "errors"}.
-package calls
+package bfcl
 
 import (
 	"context"

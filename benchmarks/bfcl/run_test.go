@@ -1,4 +1,4 @@
-package calls_test
+package bfcl_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/benchmarks/calls"
+	"hone/benchmarks/bfcl"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
@@ -100,7 +100,7 @@ func TestCallsOfARun(t *testing.T) {
 		var data, talk bytes.Buffer
 		h := quiet(t)
 		h.Data, h.Talk = sanitize.New(&data), sanitize.New(&talk)
-		if err := calls.Run(context.Background(), h, calls.Stored{Run: "out", Stage: stage}); err != nil ||
+		if err := bfcl.Run(context.Background(), h, bfcl.Stored{Run: "out", Stage: stage}); err != nil ||
 			data.String() != want {
 			t.Errorf("%s: %v\n%s\n%s", stage, err, data.String(), talk.String())
 		}
@@ -112,21 +112,21 @@ func TestCallsOfARun(t *testing.T) {
 		"":     "there are eval_base, eval_model",
 		"grpo": "there are eval_base, eval_model",
 	} {
-		if err := calls.Run(context.Background(),
-			quiet(t), calls.Stored{Run: "out", Stage: stage}); fault.CodeOf(err) != fault.CodeUsage ||
+		if err := bfcl.Run(context.Background(),
+			quiet(t), bfcl.Stored{Run: "out", Stage: stage}); fault.CodeOf(err) != fault.CodeUsage ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", stage, err)
 		}
 	}
-	for _, both := range []calls.Stored{{File: "a", Run: "out"}, {File: "a", Stage: "eval_base"}} {
-		if err := calls.Run(context.Background(), quiet(t), both); fault.CodeOf(err) != fault.CodeUsage {
+	for _, both := range []bfcl.Stored{{File: "a", Run: "out"}, {File: "a", Stage: "eval_base"}} {
+		if err := bfcl.Run(context.Background(), quiet(t), both); fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%+v: %v", both, err)
 		}
 	}
 	if err := os.Remove("out/" + job.ScenariosFile); err != nil {
 		t.Fatal(err)
 	}
-	if err := calls.Run(context.Background(), quiet(t), calls.Stored{Run: "out", Stage: "eval_base"}); err != nil {
+	if err := bfcl.Run(context.Background(), quiet(t), bfcl.Stored{Run: "out", Stage: "eval_base"}); err != nil {
 		t.Error(err) // nothing to grade, which is said
 	}
 }

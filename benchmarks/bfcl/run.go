@@ -1,4 +1,4 @@
-package calls
+package bfcl
 
 import (
 	"bytes"
@@ -132,8 +132,8 @@ func asksForNoCall(s *scenario.Scenario) bool {
 
 func questionOf(
 	t *trajectory.Trajectory, s *scenario.Scenario, catalog *mcp.Catalog, defaults grade.Defaults,
-) (Question, error) {
-	q := Question{ID: s.ID, Tools: t.Tools, Gold: []json.RawMessage{}, Output: []Call{}}
+) (Case, error) {
+	q := Case{ID: s.ID, Tools: t.Tools, Gold: []json.RawMessage{}, Output: []Call{}}
 	if t.Shown != nil {
 		var err error
 		if q.Tools, err = mcp.ShownTools(*t.Shown, catalog, t.ID); err != nil {

@@ -1,4 +1,4 @@
-package calls
+package bfcl
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hone/benchmarks/bfcl"
 	"hone/internal/chat"
 )
 
@@ -18,7 +17,7 @@ const maxGold = 1000
 // row is one line of input.
 type row struct {
 	id       string // "" where it has none
-	question bfcl.Question
+	question Question
 	output   any
 	label    string   // of the category, as it is told
 	names    []string // of the gold calls
@@ -38,7 +37,7 @@ func readRow(text []byte, underscores bool) (row, error) {
 	if !utf8.Valid(text) {
 		return r, errors.New("it is not UTF-8")
 	}
-	v, err := bfcl.Loads(string(text))
+	v, err := Loads(string(text))
 	if err != nil {
 		return r, err
 	}
@@ -79,7 +78,7 @@ func (r *row) readTools(o *chat.Object) error {
 	}
 	servers := map[string]string{}
 	for i, item := range list {
-		t, err := bfcl.NewTool(item)
+		t, err := NewTool(item)
 		if err != nil {
 			return fmt.Errorf("tools[%d]: %w", i, err)
 		}
@@ -149,19 +148,19 @@ func isList(v any) bool { _, ok := v.([]any); return ok }
 
 // category is one of BFCL's names of categories.
 type category struct {
-	category bfcl.Category
-	language bfcl.Language // "" where the name does not say
+	category Category
+	language Language // "" where the name does not say
 }
 
 // categories are BFCL's, by their names without "live_", older ones too.
 func categories() map[string]category {
 	return map[string]category{
-		"simple": {bfcl.Simple, ""}, "simple_python": {bfcl.Simple, bfcl.Python},
-		"simple_java": {bfcl.Simple, bfcl.Java}, "simple_javascript": {bfcl.Simple, bfcl.JavaScript},
-		"java": {bfcl.Simple, bfcl.Java}, "javascript": {bfcl.Simple, bfcl.JavaScript}, "multiple": {bfcl.Multiple, ""},
-		"parallel": {bfcl.Parallel, ""}, "parallel_multiple": {bfcl.Parallel, ""},
-		"irrelevance": {bfcl.Irrelevance, ""},
-		"relevance":   {bfcl.Relevance, ""},
+		"simple": {Simple, ""}, "simple_python": {Simple, Python},
+		"simple_java": {Simple, Java}, "simple_javascript": {Simple, JavaScript},
+		"java": {Simple, Java}, "javascript": {Simple, JavaScript}, "multiple": {Multiple, ""},
+		"parallel": {Parallel, ""}, "parallel_multiple": {Parallel, ""},
+		"irrelevance": {Irrelevance, ""},
+		"relevance":   {Relevance, ""},
 	}
 }
 
@@ -196,7 +195,7 @@ func (r *row) readCategory(o *chat.Object) error {
 		r.label = name
 	} else if name := numbers.ReplaceAllString(r.id, ""); name != r.id {
 		of, ok := categoryByName(name)
-		if wantsNone := of.category == bfcl.Irrelevance || of.category == bfcl.Relevance; ok &&
+		if wantsNone := of.category == Irrelevance || of.category == Relevance; ok &&
 			wantsNone == (len(q.Gold) == 0) {
 			c, r.label = of, name
 		}
@@ -204,9 +203,9 @@ func (r *row) readCategory(o *chat.Object) error {
 	switch _, hasGold := o.Get("gold"); {
 	case c.category == "" && !hasGold:
 		return errors.New(`"gold" is missing: the calls that are accepted, [] where none is`)
-	case (c.category == bfcl.Irrelevance || c.category == bfcl.Relevance) && len(q.Gold) > 0:
+	case (c.category == Irrelevance || c.category == Relevance) && len(q.Gold) > 0:
 		return fmt.Errorf("category %s has no gold calls, and here are %d", r.label, len(q.Gold))
-	case c.category != bfcl.Irrelevance && c.category != bfcl.Relevance && c.category != "" && len(q.Gold) == 0:
+	case c.category != Irrelevance && c.category != Relevance && c.category != "" && len(q.Gold) == 0:
 		return fmt.Errorf("category %s has gold calls, and here are none", r.label)
 	case c.category == "":
 		c.category = inferCategory(len(q.Gold), len(q.Tools))
@@ -216,30 +215,30 @@ func (r *row) readCategory(o *chat.Object) error {
 	return r.readLanguage(o)
 }
 
-func inferCategory(numGold, numTools int) bfcl.Category {
+func inferCategory(numGold, numTools int) Category {
 	switch {
 	case numGold == 0:
-		return bfcl.Irrelevance
+		return Irrelevance
 	case numGold > 1:
-		return bfcl.Parallel
+		return Parallel
 	case numTools > 1:
-		return bfcl.Multiple
+		return Multiple
 	}
-	return bfcl.Simple
+	return Simple
 }
 
 func (r *row) readLanguage(o *chat.Object) error {
 	q := &r.question
 	if v, ok := o.Get("language"); ok {
 		text, _ := v.(string)
-		l := bfcl.Language(strings.ToLower(text))
-		if l != bfcl.Python && l != bfcl.Java && l != bfcl.JavaScript {
+		l := Language(strings.ToLower(text))
+		if l != Python && l != Java && l != JavaScript {
 			return fmt.Errorf("there is no language %q; there are python, java and javascript", text)
 		}
 		q.Language = l
 	}
 	if q.Language == "" {
-		q.Language = bfcl.LanguageOf(q.Tools)
+		q.Language = LanguageOf(q.Tools)
 	}
 	return nil
 }

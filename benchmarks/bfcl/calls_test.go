@@ -1,4 +1,4 @@
-package calls_test
+package bfcl_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/benchmarks/calls"
+	"hone/benchmarks/bfcl"
 	"hone/internal/fault"
 )
 
@@ -25,10 +25,10 @@ func call(name, arguments string) string {
 	return fmt.Sprintf(`{"name": %q, "arguments": %s}`, name, b)
 }
 
-func grade(t *testing.T, o calls.Options, lines ...string) ([]map[string]any, calls.Totals, error) {
+func grade(t *testing.T, o bfcl.Options, lines ...string) ([]map[string]any, bfcl.Totals, error) {
 	t.Helper()
 	var out bytes.Buffer
-	totals, err := calls.Grade(context.Background(), strings.NewReader(strings.Join(lines, "\n")), &out, o)
+	totals, err := bfcl.Grade(context.Background(), strings.NewReader(strings.Join(lines, "\n")), &out, o)
 	var answers []map[string]any
 	for line := range strings.Lines(out.String()) {
 		var answer map[string]any
@@ -123,7 +123,7 @@ func TestVerdicts(t *testing.T) {
 			"checker_error: BFCL's checker ends with KeyError: 'Int'",
 		},
 	} {
-		answers, _, err := grade(t, calls.Options{}, x.line)
+		answers, _, err := grade(t, bfcl.Options{}, x.line)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -165,11 +165,11 @@ func TestBadLines(t *testing.T) {
 			`}`: "more than 1000 arrays and objects inside each other",
 		`{"tools": [], "gold": [], "output": [], "x": ` + strings.Repeat("9", 5000) +
 			`}`: "an integer of more than 4300 digits",
-		`{"tools": [], "gold": [], "output": [], "x": "` + strings.Repeat("long", calls.MaxLine/4) +
-			`"}`: fmt.Sprintf("bytes are more than %d", calls.MaxLine),
+		`{"tools": [], "gold": [], "output": [], "x": "` + strings.Repeat("long", bfcl.MaxLine/4) +
+			`"}`: fmt.Sprintf("bytes are more than %d", bfcl.MaxLine),
 	}
 	for text, want := range bad {
-		answers, totals, err := grade(t, calls.Options{}, right, text, right)
+		answers, totals, err := grade(t, bfcl.Options{}, right, text, right)
 		if len(answers) != 3 || fault.CodeOf(err) != fault.CodeFailures {
 			t.Errorf("%.60s: %d answers, %v", text, len(answers), err)
 			continue
@@ -189,7 +189,7 @@ func TestBadLines(t *testing.T) {
 
 // The table marks intervals of too few lines, and says why AST may be above TOOL where no call is right.
 func TestTableSaysWhatRatesHide(t *testing.T) {
-	_, totals, err := grade(t, calls.Options{}, line(weather, `[]`, call("get_weather", `{"city": `), ""),
+	_, totals, err := grade(t, bfcl.Options{}, line(weather, `[]`, call("get_weather", `{"city": `), ""),
 		line(weather, `[]`, "", ""))
 	if err != nil || totals.Unread != 1 || totals.AST.Mean != 1 || totals.Tool.Mean != 0.5 {
 		t.Fatalf("%+v, %v", totals, err)
@@ -210,7 +210,7 @@ func TestTableSaysWhatRatesHide(t *testing.T) {
 		city := []string{"New York, NY", "Boston"}[i%2]
 		many = append(many, line(weather, gold, call("get_weather", `{"city": "`+city+`"}`), ""))
 	}
-	if _, totals, err = grade(t, calls.Options{}, many...); err != nil ||
+	if _, totals, err = grade(t, bfcl.Options{}, many...); err != nil ||
 		strings.Contains(totals.Table()[1][4], "few") || totals.Unread != 0 {
 		t.Errorf("%+v, %v", totals, err)
 	}
@@ -218,7 +218,7 @@ func TestTableSaysWhatRatesHide(t *testing.T) {
 
 // Deeply nested arguments are an answer that cannot be decoded, and no fault of the line.
 func TestHostileArguments(t *testing.T) {
-	answers, totals, err := grade(t, calls.Options{},
+	answers, totals, err := grade(t, bfcl.Options{},
 		line(weather, gold, call("get_weather", strings.Repeat("[", 100_000)), ""))
 	if err != nil || totals.Failed != 0 || answers[0]["valid"] != false || answers[0]["tool"] != true {
 		t.Error(answers, totals, err)
@@ -228,7 +228,7 @@ func TestHostileArguments(t *testing.T) {
 func TestTotals(t *testing.T) {
 	right, wrong := call("get_weather", `{"city": "New York, NY"}`), call("get_weather", `{"city": "Boston"}`)
 	three := weather + "," + openAI + "," + byMCP
-	seen, err := calls.ReadSeen(
+	seen, err := bfcl.ReadSeen(
 		strings.NewReader(
 			`{"servers": [{"name": "w", "tools": [{"name": "get_weather", "model_name": "get_weather"}]}]}`,
 		),
@@ -236,7 +236,7 @@ func TestTotals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, totals, err := grade(t, calls.Options{Seen: seen},
+	_, totals, err := grade(t, bfcl.Options{Seen: seen},
 		line(weather, gold, right, `, "server": "w", "note": 1`),
 		line(weather, gold, wrong, ""),
 		line(three, gold, right, `, "server": "v"`),
@@ -255,7 +255,7 @@ func TestTotals(t *testing.T) {
 		t.Errorf("%+v", totals)
 	}
 	var got []string
-	for _, list := range [][]calls.Group{totals.Categories, totals.Candidates, totals.Seen} {
+	for _, list := range [][]bfcl.Group{totals.Categories, totals.Candidates, totals.Seen} {
 		for _, g := range list {
 			got = append(got, fmt.Sprintf("%s: %d lines, %d, %.2f", g.Value, g.Lines, g.AST.N, g.AST.Mean))
 		}
@@ -284,7 +284,7 @@ func TestCandidatesInRanges(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 10, 11, 50, 100, 101} {
 		lines = append(lines, line(strings.TrimSuffix(strings.Repeat(weather+",", n), ","), gold, "", ""))
 	}
-	_, totals, err := grade(t, calls.Options{}, lines...)
+	_, totals, err := grade(t, bfcl.Options{}, lines...)
 	var got []string
 	for _, g := range totals.Candidates {
 		got = append(got, fmt.Sprint(g.Value, ": ", g.Lines))
@@ -296,22 +296,22 @@ func TestCandidatesInRanges(t *testing.T) {
 
 func TestReadSeen(t *testing.T) {
 	for name, x := range map[string]struct{ file, seen, server, want string }{
-		"catalog": {`{"servers": [{"name": "w", "tools": [{"name": "x", "model_name": "get_weather"}]}], "hash": "1"}`, "get_weather", "w", calls.SeenTool},
+		"catalog": {`{"servers": [{"name": "w", "tools": [{"name": "x", "model_name": "get_weather"}]}], "hash": "1"}`, "get_weather", "w", bfcl.SeenTool},
 		"of another server": {
 			`{"servers": [{"name": "w", "tools": [{"name": "get_weather"}]}, {"name": "v", "tools": []}]}`,
-			"get_weather", "v", calls.UnseenServer,
+			"get_weather", "v", bfcl.UnseenServer,
 		},
-		"a tool beside it":    {`{"servers": [{"name": "w", "tools": [{"name": "other"}]}]}`, "get_weather", "w", calls.UnseenTool},
-		"trajectories":        {`{"tools": [{"type": "function", "function": {"name": "get_weather"}}]}` + "\n" + `{"tools": []}`, "get_weather", "", calls.SeenTool},
-		"scenarios":           {`[{"task": "a"}, {"gold": [{"name": "get_weather", "arguments": {}}]}]`, "get_weather", "", calls.SeenTool},
-		"lines of this verb":  {`{"tools": [], "gold": [{"get_weather": {}}], "server": "w"}`, "get_weather", "w", calls.SeenTool},
-		"messages":            {` {"messages": [{"role": "user"}, {"tool_calls": [{"function": {"name": "get_weather"}}]}]}`, "get_weather", "", calls.SeenTool},
-		"no server is told":   {`{"tools": [{"name": "other"}]}`, "get_weather", "", calls.UnseenTool},
+		"a tool beside it":    {`{"servers": [{"name": "w", "tools": [{"name": "other"}]}]}`, "get_weather", "w", bfcl.UnseenTool},
+		"trajectories":        {`{"tools": [{"type": "function", "function": {"name": "get_weather"}}]}` + "\n" + `{"tools": []}`, "get_weather", "", bfcl.SeenTool},
+		"scenarios":           {`[{"task": "a"}, {"gold": [{"name": "get_weather", "arguments": {}}]}]`, "get_weather", "", bfcl.SeenTool},
+		"lines of this verb":  {`{"tools": [], "gold": [{"get_weather": {}}], "server": "w"}`, "get_weather", "w", bfcl.SeenTool},
+		"messages":            {` {"messages": [{"role": "user"}, {"tool_calls": [{"function": {"name": "get_weather"}}]}]}`, "get_weather", "", bfcl.SeenTool},
+		"no server is told":   {`{"tools": [{"name": "other"}]}`, "get_weather", "", bfcl.UnseenTool},
 		"no tool":             {`{"task": "x"}`, "", "", "it names no tool"},
 		"nothing":             {"\n ", "", "", "it is empty"},
 		"text that is broken": {"{\"tools\": []}\n{", "", "", "row 2: unexpected EOF"},
 	} {
-		s, err := calls.ReadSeen(strings.NewReader(x.file))
+		s, err := bfcl.ReadSeen(strings.NewReader(x.file))
 		if err != nil || x.seen == "" {
 			if err == nil || err.Error() != x.want {
 				t.Errorf("%s: %v", name, err)
@@ -322,7 +322,7 @@ func TestReadSeen(t *testing.T) {
 		if x.server != "" {
 			more = fmt.Sprintf(`, "server": %q`, x.server)
 		}
-		_, totals, err := grade(t, calls.Options{Seen: s}, line(weather, `[{"`+x.seen+`": {}}]`, "", more))
+		_, totals, err := grade(t, bfcl.Options{Seen: s}, line(weather, `[{"`+x.seen+`": {}}]`, "", more))
 		if err != nil || len(totals.Seen) != 1 || totals.Seen[0].Value != x.want {
 			t.Errorf("%s: %v, %+v, want %s", name, err, totals.Seen, x.want)
 		}

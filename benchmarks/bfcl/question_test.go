@@ -1,10 +1,10 @@
-package calls_test
+package bfcl_test
 
 import (
 	"encoding/json"
 	"testing"
 
-	"hone/benchmarks/calls"
+	"hone/benchmarks/bfcl"
 	"hone/internal/chat"
 )
 
@@ -35,23 +35,23 @@ func TestGold(t *testing.T) {
 		{`{}`, `{"d": true}`, true},
 		{`{}`, `{"d": false}`, false},
 	} {
-		gold, err := calls.Gold(chat.ToolCall{Name: "f", Arguments: x.gold}, tools, defaults)
+		gold, err := bfcl.Gold(chat.ToolCall{Name: "f", Arguments: x.gold}, tools, defaults)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := json.Marshal(calls.Question{Tools: tools, Gold: []json.RawMessage{gold}, Output: []calls.Call{
+		text, err := json.Marshal(bfcl.Case{Tools: tools, Gold: []json.RawMessage{gold}, Output: []bfcl.Call{
 			{Name: "f", Arguments: x.call},
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers, _, err := grade(t, calls.Options{}, string(text))
+		answers, _, err := grade(t, bfcl.Options{}, string(text))
 		if err != nil || answers[0]["valid"] != x.valid {
 			t.Errorf("gold %s, call %s: %v, %v\n%s", x.gold, x.call, err, answers, gold)
 		}
 	}
 	for _, bad := range []string{"[]", "{"} {
-		if _, err := calls.Gold(chat.ToolCall{Name: "f", Arguments: bad}, tools, nil); err == nil {
+		if _, err := bfcl.Gold(chat.ToolCall{Name: "f", Arguments: bad}, tools, nil); err == nil {
 			t.Error(bad)
 		}
 	}
