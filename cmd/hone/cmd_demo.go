@@ -8,7 +8,6 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/demo"
-	"hone/internal/demo/calc"
 )
 
 func newDemo(a *app) *cobra.Command {
@@ -16,7 +15,7 @@ func newDemo(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the whole loop, small, on this machine: discover, scenarios, SFT, GRPO, evaluation, report",
-		Long: "demo trains SmolLM2-135M-Instruct on tools of " + calc.Package + ` and measures it on held-out tasks:
+		Long: "demo trains SmolLM2-135M-Instruct on tools of " + demo.Package + ` and measures it on held-out tasks:
 discover, scenarios executed on the live server, base evaluation, SFT on executed traces, GRPO on live rollouts,
 evaluation on the test split, report.html, and one line of JSON (on a terminal: --json). Behind the set-up it
 does as much as fits into --minutes, and says what it measured and chose. A stopped demo goes on with

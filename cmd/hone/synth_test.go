@@ -36,7 +36,7 @@ func TestSynth(t *testing.T) {
 		fmt.Sprintf(`{"mcpServers": {"calc": {"command": "node", "args": [%q], "isolation": "shared"}}}`, calc))
 	out := filepath.Join(t.TempDir(), "scenarios.json")
 	args := []string{"synth", "--mcp-config", servers, "--out", out, "-n", "60", "--seed", "3", "--split-by", "tool",
-		"--json", "--kinds", "../../internal/demo/calc/kinds.yaml"}
+		"--json", "--kinds", "../../internal/demo/kinds.yaml"}
 	// no sandbox holds the tests' servers
 	if code, _, said := hone(t, "", args...); code != 3 || !strings.Contains(said, "--call-all") {
 		t.Fatalf("%d\n%s", code, said)

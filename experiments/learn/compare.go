@@ -13,7 +13,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/demo"
-	"hone/internal/demo/calc"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
@@ -170,12 +169,12 @@ func compare(ctx context.Context, e job.Env, c config.Config, dir *run.Dir, k ke
 }
 
 // sizeOf follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
-func sizeOf(c config.Config, k kept) calc.Size {
+func sizeOf(c config.Config, k kept) demo.Size {
 	if k.Dataset != "" {
-		return calc.Size{Demonstrations: k.Demonstrations, Held: c.Eval.Split, ShownKinds: k.ShownKinds,
+		return demo.Size{Demonstrations: k.Demonstrations, Held: c.Eval.Split, ShownKinds: k.ShownKinds,
 			File: k.Dataset}
 	}
-	return calc.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld,
+	return demo.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld,
 		Validation: numWatched, Held: c.Eval.Split, ShownKinds: k.ShownKinds}
 }
 
@@ -208,17 +207,17 @@ type experiment struct {
 	job.Env
 	c       config.Config
 	dir     *run.Dir
-	size    calc.Size
+	size    demo.Size
 	began   time.Time
 	servers toolset.Source // of the scenarios of size.File; the demo's tasks have their own
 	solved  bool           // an arm learns from the solutions of training scenarios
 }
 
 // open opens servers and model, on tasks that are executed, or read back. Its episodes must be closed.
-func (d *experiment) open(ctx context.Context) (l *episodes.Episodes, tasks calc.Tasks, err error) {
+func (d *experiment) open(ctx context.Context) (l *episodes.Episodes, tasks demo.Tasks, err error) {
 	from, only := d.servers, []string(nil)
 	if d.size.File == "" {
-		from, only = toolset.Source{File: d.c.MCP.Config}, calc.Tools(d.size.Few)
+		from, only = toolset.Source{File: d.c.MCP.Config}, demo.Tools(d.size.Few)
 	}
 	servers, err := toolset.LoadServers(d.Host, d.c, from)
 	if err != nil {
@@ -238,7 +237,7 @@ func (d *experiment) open(ctx context.Context) (l *episodes.Episodes, tasks calc
 	}
 	made := true
 	if d.size.File == "" {
-		tasks, err = demo.Tasks(ctx, d.Host, d.dir, d.c, d.size, l.Tools)
+		tasks, err = demo.TasksOf(ctx, d.Host, d.dir, d.c, d.size, l.Tools)
 	} else if tasks, made, err = demo.LoadTasks(d.dir, d.size); err == nil && !made {
 		tasks, err = d.own(l)
 	}
@@ -302,7 +301,7 @@ func (d experiment) mainOf(arms []string) string {
 type comparison struct {
 	experiment
 	episodes *episodes.Episodes
-	tasks    calc.Tasks
+	tasks    demo.Tasks
 	kept     kept
 	log      records.Journal
 	progress recipe.Progress

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
-	"hone/internal/demo/calc"
+	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/recipe"
 )
@@ -17,7 +17,7 @@ import (
 func TestSizeOfAComparison(t *testing.T) {
 	c := settingsOf(config.Default(),
 		Options{Backend: "cuda", Split: "validation", Steps: 3, Groups: 5, GroupSize: 4, Epochs: 9, GRPORate: 0.125})
-	if size, want := sizeOf(c, kept{Demonstrations: 7, ShownKinds: 8}), (calc.Size{Demonstrations: 7, Train: 15,
+	if size, want := sizeOf(c, kept{Demonstrations: 7, ShownKinds: 8}), (demo.Size{Demonstrations: 7, Train: 15,
 		Test: 320, Validation: 64, Held: "validation", ShownKinds: 8}); size != want {
 		t.Errorf("%+v, want %+v", size, want)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"hone/internal/chat"
-	"hone/internal/demo/calc"
+	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -21,7 +21,7 @@ import (
 
 // own are the scenarios of a user's file in the place of the demo's, which the servers of l must be able to run. The
 // start's demonstrations are shown of some of the training split, drawn by the seed; GRPO has the others.
-func (d experiment) own(l *episodes.Episodes) (t calc.Tasks, err error) {
+func (d experiment) own(l *episodes.Episodes) (t demo.Tasks, err error) {
 	list, err := scenario.Load(d.c.Scenarios.File)
 	if err == nil {
 		err = inputs.CheckScorable(list, d.c.Scenarios.File, "", false)
@@ -57,9 +57,9 @@ func (d experiment) own(l *episodes.Episodes) (t calc.Tasks, err error) {
 			if len(split[i].Gold) == 0 { // of no tool
 				continue
 			}
-			tag := calc.ShownKind
+			tag := demo.ShownKind
 			if slices.ContainsFunc(split[i].Gold, func(g scenario.Gold) bool { return !shown[g.Name] }) {
-				tag = calc.UnshownKind
+				tag = demo.UnshownKind
 			}
 			split[i].Tags = append(slices.Clone(split[i].Tags), tag)
 		}
@@ -94,7 +94,7 @@ func drawTools(list []scenario.Scenario, n int, random *rand.Rand) map[string]bo
 // show makes the demonstrations that the start is trained on: the gold calls of training scenarios, made on the live
 // servers, where they pass every check. What is shown is no task of GRPO's; of all others that pass there are
 // solutions.
-func (d experiment) show(ctx context.Context, l *episodes.Episodes, t *calc.Tasks) error {
+func (d experiment) show(ctx context.Context, l *episodes.Episodes, t *demo.Tasks) error {
 	if err := collect.MakesGold(l); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (d experiment) show(ctx context.Context, l *episodes.Episodes, t *calc.Task
 	var train []scenario.Scenario
 	for _, s := range t.Train {
 		switch messages, ok := shown[s.ID]; {
-		case ok && len(t.Demonstrations) < d.size.Demonstrations && !slices.Contains(s.Tags, calc.UnshownKind):
+		case ok && len(t.Demonstrations) < d.size.Demonstrations && !slices.Contains(s.Tags, demo.UnshownKind):
 			t.Demonstrations = append(t.Demonstrations, scenario.Solved{Scenario: s, Messages: messages})
 			continue
 		case ok:

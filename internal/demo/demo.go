@@ -11,7 +11,6 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
-	"hone/internal/demo/calc"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -28,7 +27,7 @@ import (
 // Settings is the demo's own choice, made on its train and validation splits (docs/log).
 func Settings(c config.Config, full bool) config.Config {
 	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
-	c.Model.Base, c.Rollout.System = host.BaseModelAsset().Name, calc.System
+	c.Model.Base, c.Rollout.System = host.BaseModelAsset().Name, System
 	// episodes end at different times, and a step costs little less where slots are idle (docs/log)
 	c.Engine.Slots = 32
 	// no turn of a demonstration is longer than 60
@@ -130,12 +129,12 @@ func (d demo) finish(ctx context.Context) error {
 }
 
 // open opens servers and model, on tasks that are executed, or read back. Its episodes must be closed.
-func (d *demo) open(ctx context.Context) (l *episodes.Episodes, tasks calc.Tasks, err error) {
+func (d *demo) open(ctx context.Context) (l *episodes.Episodes, tasks Tasks, err error) {
 	servers, err := toolset.LoadServers(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
 	if err != nil {
 		return nil, tasks, err
 	}
-	if l, err = episodes.Open(ctx, d.Host, d.c, servers, "", calc.Tools(!d.fit.Full)...); err != nil {
+	if l, err = episodes.Open(ctx, d.Host, d.c, servers, "", Tools(!d.fit.Full)...); err != nil {
 		return nil, tasks, err
 	}
 	defer func() {
@@ -145,7 +144,7 @@ func (d *demo) open(ctx context.Context) (l *episodes.Episodes, tasks calc.Tasks
 		}
 	}()
 	if err = l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err == nil {
-		tasks, err = Tasks(ctx, d.Host, d.dir, d.c, d.fit.size(), l.Tools)
+		tasks, err = TasksOf(ctx, d.Host, d.dir, d.c, d.fit.size(), l.Tools)
 	}
 	var p episodes.Plan
 	if err == nil {
@@ -213,7 +212,7 @@ func PipelineOf(c config.Config, maxMismatch float64) recipe.Pipeline {
 }
 
 // data renders the demonstrations as training rows.
-func (d demo) data(l *episodes.Episodes, t calc.Tasks) (recipe.Data, error) {
+func (d demo) data(l *episodes.Episodes, t Tasks) (recipe.Data, error) {
 	rows, err := l.Rows(t.Demonstrations)
 	return recipe.Data{Demonstrations: rows, Train: t.Train, Test: t.Test}, err
 }

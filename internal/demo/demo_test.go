@@ -12,7 +12,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
-	"hone/internal/demo/calc"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -59,7 +58,7 @@ func TestTasksAreSummed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := calc.Tasks{Size: calc.Size{Demonstrations: 1, Train: 2, Test: 3}}
+	made := Tasks{Size: Size{Demonstrations: 1, Train: 2, Test: 3}}
 	text, err := json.Marshal(made)
 	if err != nil {
 		t.Fatal(err)

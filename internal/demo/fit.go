@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"hone/internal/demo/calc"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/recipe"
@@ -32,11 +31,11 @@ type Fit struct {
 const mostMinutes = 24 * 60
 
 // size is of all tasks that a demo may take.
-func (f Fit) size() calc.Size {
+func (f Fit) size() Size {
 	if f.Full {
-		return calc.Full()
+		return Full()
 	}
-	return calc.Size{Demonstrations: mostRows, Train: 8 * mostSteps, Test: mostTests, Few: true}
+	return Size{Demonstrations: mostRows, Train: 8 * mostSteps, Test: mostTests, Few: true}
 }
 
 // Stages of a demo: the base model's evaluation, and GRPO.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hone/internal/console/sanitize"
-	"hone/internal/demo/calc"
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/recipe"
@@ -117,7 +116,7 @@ func TestChoiceIsKept(t *testing.T) {
 
 // A whole demo is what the learning figures were measured on.
 func TestFullIsAsItWas(t *testing.T) {
-	if got := (Fit{Full: true}).size(); got != (calc.Size{Demonstrations: 300, Train: 600, Test: 160}) {
+	if got := (Fit{Full: true}).size(); got != (Size{Demonstrations: 300, Train: 600, Test: 160}) {
 		t.Errorf("%+v", got)
 	}
 	if got := (Fit{Minutes: 8}).size(); !got.Few || got.Test < mostTests || got.Demonstrations < mostRows ||

@@ -12,7 +12,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/demo/calc"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -22,11 +21,11 @@ import (
 	"hone/internal/run"
 )
 
-// Tasks are those of a run of this size: what an earlier attempt made, else drafts of all splits, executed on the live
-// server and kept.
-func Tasks(
-	ctx context.Context, h *host.Host, dir *run.Dir, c config.Config, size calc.Size, tools environment.Tools,
-) (calc.Tasks, error) {
+// TasksOf are those of a run of this size: what an earlier attempt made, else drafts of all splits, executed on the
+// live server and kept.
+func TasksOf(
+	ctx context.Context, h *host.Host, dir *run.Dir, c config.Config, size Size, tools environment.Tools,
+) (Tasks, error) {
 	t, ok, err := LoadTasks(dir, size)
 	if ok || err != nil {
 		return t, err
@@ -38,7 +37,7 @@ func Tasks(
 }
 
 // LoadTasks are the tasks that an earlier attempt executed, if one did.
-func LoadTasks(dir *run.Dir, size calc.Size) (t calc.Tasks, ok bool, err error) {
+func LoadTasks(dir *run.Dir, size Size) (t Tasks, ok bool, err error) {
 	path := filepath.Join(dir.Path, records.TasksFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +63,7 @@ func LoadTasks(dir *run.Dir, size calc.Size) (t calc.Tasks, ok bool, err error) 
 }
 
 // KeepTasks keeps tasks for a run that goes on.
-func KeepTasks(dir *run.Dir, t calc.Tasks) error {
+func KeepTasks(dir *run.Dir, t Tasks) error {
 	text, err := json.Marshal(t)
 	if err != nil {
 		return err
@@ -74,8 +73,8 @@ func KeepTasks(dir *run.Dir, t calc.Tasks) error {
 
 // execute makes the tasks of all splits on the live server.
 func execute(
-	ctx context.Context, h *host.Host, c config.Config, size calc.Size, tools environment.Tools,
-) (t calc.Tasks, err error) {
+	ctx context.Context, h *host.Host, c config.Config, size Size, tools environment.Tools,
+) (t Tasks, err error) {
 	session, err := tools.Open(ctx, "gold")
 	if err != nil {
 		return t, err
@@ -85,7 +84,7 @@ func execute(
 		return session.Call(ctx, []chat.ToolCall{c})[0]
 	}
 	dropped := 0
-	t, err = calc.Execute(ctx, c.Seed, size, call, func(task string, err error) {
+	t, err = Execute(ctx, c.Seed, size, call, func(task string, err error) {
 		dropped++
 		h.Say("dropped %q: %v", task, err)
 	})

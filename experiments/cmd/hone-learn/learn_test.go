@@ -21,7 +21,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
-	"hone/internal/demo/calc"
+	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -163,7 +163,7 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	if !strings.Contains(said.String(), "rft trains on 0 rows that passed and 3 demonstrations") {
 		t.Errorf("rft has other rows: %s", &said)
 	}
-	var tasks calc.Tasks
+	var tasks demo.Tasks
 	if err := json.Unmarshal([]byte(contents(t, "out/tasks.json")), &tasks); err != nil {
 		t.Fatal(err)
 	}
@@ -191,16 +191,16 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 		}
 	}
 	for _, s := range tasks.Train {
-		want := calc.ShownKind
+		want := demo.ShownKind
 		if len(s.Gold) == 0 {
 			if slices.ContainsFunc(s.Tags,
-				func(tag string) bool { return tag == calc.ShownKind || tag == calc.UnshownKind }) {
+				func(tag string) bool { return tag == demo.ShownKind || tag == demo.UnshownKind }) {
 				t.Errorf("%s calls nothing and is tagged %q", s.ID, s.Tags)
 			}
 			continue
 		}
 		if !slices.Contains(shown, s.Gold[0].Name) {
-			want = calc.UnshownKind
+			want = demo.UnshownKind
 		}
 		if !slices.Contains(s.Tags, want) {
 			t.Errorf("%s of %+v is tagged %q", s.ID, s.Gold, s.Tags)

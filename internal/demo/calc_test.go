@@ -1,4 +1,4 @@
-package calc_test
+package demo_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/demo/calc"
+	"hone/internal/demo"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -44,7 +44,7 @@ func recorded(t *testing.T) func(context.Context, chat.ToolCall) trajectory.Tool
 func TestExecute(t *testing.T) {
 	call := recorded(t)
 	done := map[string]string{}
-	for _, d := range calc.Generate(7, scenario.Train, numKinds) {
+	for _, d := range demo.Generate(7, scenario.Train, numKinds) {
 		s, messages, err := d.Execute(context.Background(), call)
 		if err != nil {
 			t.Errorf("%s: %v", d.Kind, err)
@@ -74,7 +74,7 @@ func TestExecute(t *testing.T) {
 func TestAnswerAlone(t *testing.T) {
 	call := recorded(t)
 	scorer := reward.Scorer{}
-	for _, d := range calc.Generate(7, scenario.Train, numKinds) {
+	for _, d := range demo.Generate(7, scenario.Train, numKinds) {
 		s, messages, err := d.Execute(context.Background(), call)
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestAnswerAlone(t *testing.T) {
 }
 
 func TestExecuteRefuses(t *testing.T) {
-	d := calc.Generate(7, scenario.Train, 1)[0]
+	d := demo.Generate(7, scenario.Train, 1)[0]
 	tests := []struct {
 		name   string
 		result trajectory.ToolResult
@@ -121,7 +121,7 @@ func TestExecuteRefuses(t *testing.T) {
 }
 
 // firstCall is the first gold call of a draft.
-func firstCall(d calc.Draft) string {
+func firstCall(d demo.Draft) string {
 	text := ""
 	_, _, _ = d.Execute(context.Background(), func(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
 		if text == "" {
@@ -137,11 +137,11 @@ func TestGenerate(t *testing.T) {
 	calls := map[string]string{} // first call and kind -> split
 	splits := map[string]string{}
 	for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
-		drafts := calc.Generate(1, split, n)
+		drafts := demo.Generate(1, split, n)
 		kinds, unseen, tools := map[string]int{}, 0, map[string]bool{}
 		for i, d := range drafts {
 			kinds[d.Kind]++
-			if slices.Contains(d.Tags, calc.UnseenWording) {
+			if slices.Contains(d.Tags, demo.UnseenWording) {
 				unseen++
 			}
 			if strings.ContainsAny(d.Task, "{}") || len(d.Task) > 140 {
@@ -157,7 +157,7 @@ func TestGenerate(t *testing.T) {
 				t.Errorf("%s is in %s and %s", c, other, split)
 			}
 			splits[c] = split
-			if again := calc.Generate(1, split, i%3+1); i < 3 && (again[i].Task != d.Task || again[i].ID != d.ID) {
+			if again := demo.Generate(1, split, i%3+1); i < 3 && (again[i].Task != d.Task || again[i].ID != d.ID) {
 				t.Errorf("draft %d depends on how many are asked for", i)
 			}
 		}
@@ -169,23 +169,23 @@ func TestGenerate(t *testing.T) {
 		if split == scenario.Train && unseen != 0 || split != scenario.Train && (unseen < n*2/5 || unseen > n*3/5) {
 			t.Errorf("%s: %d of %d with unseen wording", split, unseen, n)
 		}
-		for _, tool := range calc.Tools(false) {
+		for _, tool := range demo.Tools(false) {
 			if !tools[tool] {
 				t.Errorf("%s: no task for %s", split, tool)
 			}
 		}
-		if len(kinds) != numKinds || len(tools) != len(calc.Tools(false)) {
+		if len(kinds) != numKinds || len(tools) != len(demo.Tools(false)) {
 			t.Errorf("%s: %d kinds, tools %v", split, len(kinds), tools)
 		}
 	}
-	if a, b := calc.Generate(1, scenario.Test, 1), calc.Generate(2, scenario.Test, 1); a[0].Task == b[0].Task {
+	if a, b := demo.Generate(1, scenario.Test, 1), demo.Generate(2, scenario.Test, 1); a[0].Task == b[0].Task {
 		t.Error("the seed changes nothing")
 	}
 }
 
 // Few kinds are of one call each, use each of their tools and no other, and are kept apart by split as all kinds are.
 func TestFewKinds(t *testing.T) {
-	tasks, err := calc.Execute(t.Context(), 3, calc.Size{Demonstrations: 60, Train: 40, Test: 40, Validation: 20,
+	tasks, err := demo.Execute(t.Context(), 3, demo.Size{Demonstrations: 60, Train: 40, Test: 40, Validation: 20,
 		Few: true}, answering, func(task string, err error) { t.Errorf("%s: %v", task, err) })
 	if err != nil {
 		t.Fatal(err)
@@ -207,12 +207,12 @@ func TestFewKinds(t *testing.T) {
 			t.Errorf("%s needs a tool that is not demonstrated", s.Task)
 		}
 	}
-	for _, tool := range calc.Tools(true) {
+	for _, tool := range demo.Tools(true) {
 		if !tools[tool] {
 			t.Errorf("%s is shown, and no task needs it", tool)
 		}
 	}
-	if len(tools) != len(calc.Tools(true)) {
+	if len(tools) != len(demo.Tools(true)) {
 		t.Errorf("%v", tools)
 	}
 }
@@ -223,22 +223,22 @@ func TestShownKinds(t *testing.T) {
 	answer := func(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
 		return trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: `{"result":"7"}`}
 	}
-	execute := func(shown int) calc.Tasks {
-		tasks, err := calc.Execute(t.Context(), 3,
-			calc.Size{Demonstrations: 40, Train: 64, Test: 32, ShownKinds: shown}, answer, func(string, error) {})
+	execute := func(shown int) demo.Tasks {
+		tasks, err := demo.Execute(t.Context(), 3,
+			demo.Size{Demonstrations: 40, Train: 64, Test: 32, ShownKinds: shown}, answer, func(string, error) {})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return tasks
 	}
 	all, half := execute(0), execute(8)
-	if len(all.Train) == 0 || slices.Contains(all.Train[0].Tags, calc.ShownKind) {
+	if len(all.Train) == 0 || slices.Contains(all.Train[0].Tags, demo.ShownKind) {
 		t.Errorf("all kinds: %d scenarios, %v", len(all.Train), all.Train[0].Tags)
 	}
 	kinds := map[bool]map[string]bool{true: {}, false: {}}
 	for _, s := range slices.Concat(half.Train, half.Test) {
-		kinds[slices.Contains(s.Tags, calc.ShownKind)][s.Tags[0]] = true
-		if slices.Contains(s.Tags, calc.ShownKind) == slices.Contains(s.Tags, calc.UnshownKind) {
+		kinds[slices.Contains(s.Tags, demo.ShownKind)][s.Tags[0]] = true
+		if slices.Contains(s.Tags, demo.ShownKind) == slices.Contains(s.Tags, demo.UnshownKind) {
 			t.Fatalf("%v", s.Tags)
 		}
 	}
@@ -251,7 +251,7 @@ func TestShownKinds(t *testing.T) {
 		t.Fatalf("%v", kinds)
 	}
 	demonstrated := map[string]bool{}
-	for _, d := range calc.Generate(3, scenario.Train, 40*16) {
+	for _, d := range demo.Generate(3, scenario.Train, 40*16) {
 		for _, shown := range half.Demonstrations {
 			m := shown.Messages
 			if m[1].Content == d.Task {

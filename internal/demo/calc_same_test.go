@@ -1,4 +1,4 @@
-package calc_test
+package demo_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/demo/calc"
+	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -50,7 +50,7 @@ func TestTasksAreTheSame(t *testing.T) {
 			_, _ = h.Write(append(text, '\n')) // a hash does not fail
 		}
 		for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
-			for _, d := range calc.Generate(seed, split, 400) {
+			for _, d := range demo.Generate(seed, split, 400) {
 				_, _ = io.WriteString(h, d.ID+d.Kind+d.Task+d.Split+fmt.Sprint(d.Tags))
 				s, messages, err := d.Execute(t.Context(), answering)
 				if err != nil {
@@ -61,16 +61,16 @@ func TestTasksAreTheSame(t *testing.T) {
 				sum(messages)
 			}
 		}
-		for _, size := range []calc.Size{
-			calc.Full(), {Demonstrations: 100, Train: 200, Test: 80, Validation: 40, ShownKinds: 8},
+		for _, size := range []demo.Size{
+			demo.Full(), {Demonstrations: 100, Train: 200, Test: 80, Validation: 40, ShownKinds: 8},
 			{Demonstrations: 30, Train: 60, Test: 64, Validation: 32, Held: scenario.Validation},
 		} {
-			tasks, err := calc.Execute(t.Context(), seed, size, answering, func(string, error) {})
+			tasks, err := demo.Execute(t.Context(), seed, size, answering, func(string, error) {})
 			if err != nil {
 				t.Fatal(err)
 			}
 			sum(struct {
-				Size           calc.Size
+				Size           demo.Size
 				Demonstrations [][]chat.Message
 				Train, Test    []scenario.Scenario
 				Validation     []scenario.Scenario
