@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/experiments/learn"
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
@@ -28,7 +27,7 @@ type app struct {
 	seedIsPresent         func() bool
 	numGPUs               int
 	resume                bool
-	learn.Options
+	Options
 }
 
 // main runs one command line and returns the exit code.
@@ -45,11 +44,11 @@ func newRoot(a *app) *cobra.Command {
 		Short: "Compare GRPO with SFT of equal size, from one start on few demonstrations; for a GPU, or hours of CPU",
 		Long: "hone-learn fine-tunes on few demonstrations of the demo's tasks, then goes on from that adapter in " +
 			"several ways that\n" +
-			"are of about equal size: " + learn.ArmGRPO + " (live rollouts, rule rewards), " + learn.ArmRejection +
+			"are of about equal size: " + ArmGRPO + " (live rollouts, rule rewards), " + ArmRejection +
 			" (SFT on the start's own rollouts\n" +
-			"that passed), " + learn.ArmRFT + " (SFT on these and the demonstrations), " + learn.ArmContinued +
+			"that passed), " + ArmRFT + " (SFT on these and the demonstrations), " + ArmContinued +
 			" (SFT on the same demonstrations) and\n" +
-			learn.ArmGold + " (SFT on executed solutions of GRPO's tasks).\n" +
+			ArmGold + " (SFT on executed solutions of GRPO's tasks).\n" +
 			"Each is evaluated on the same held-out scenarios, and the paired differences are printed.",
 		Example: "  hone-learn --backend cuda --seed 1\n  hone-learn --arms grpo --split validation\n" +
 			"  hone-learn --dataset tasks.json --mcp-config .mcp.json --demonstrations 100",
@@ -75,7 +74,7 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.Backend, "backend", "auto", "auto, cuda, cpu or go")
 	f.IntVar(&a.numGPUs, "num-gpus", 0, "GPUs of this machine to use (default engine.num_gpus)")
 	f.StringVar(&a.Split, "split", scenario.Test, "what to evaluate on: validation, to choose settings, or test")
-	f.StringVar(&a.arms, "arms", strings.Join(learn.Arms(), ","),
+	f.StringVar(&a.arms, "arms", strings.Join(Arms(), ","),
 		"what to run, separated by commas; empty is the start alone")
 	f.IntVar(&a.Demonstrations, "demonstrations", 150, "rows of the start")
 	f.StringVar(&a.Dataset, "dataset", "",
@@ -84,12 +83,12 @@ func newRoot(a *app) *cobra.Command {
 	f.IntVar(&a.ShownKinds, "shown-kinds", 0,
 		"kinds of task that the start's rows are of, drawn by the seed, of a dataset: tools; 0 is all")
 	f.Float64Var(&a.RewardNoise, "reward-noise", 0,
-		"share of "+learn.ArmGRPO+"'s episodes whose reward is turned around, to see how much it bears")
+		"share of "+ArmGRPO+"'s episodes whose reward is turned around, to see how much it bears")
 	f.IntVar(&a.Epochs, "epochs", 2, "passes of the start over them")
 	f.IntVar(&a.Steps, "steps", 100, "GRPO steps")
 	f.IntVar(&a.Groups, "groups", 32, "scenarios of a step")
 	f.IntVar(&a.GroupSize, "group-size", 4, "rollouts of a scenario in a step")
-	f.Float64Var(&a.GRPORate, "grpo-rate", 3e-4, "peak learning rate of "+learn.ArmGRPO)
+	f.Float64Var(&a.GRPORate, "grpo-rate", 3e-4, "peak learning rate of "+ArmGRPO)
 	f.Float64Var(&a.SFTRate, "sft-rate", 3e-4, "peak learning rate of the arms that are SFT")
 	f.StringVar(&a.Output, "output-dir", "", "run directory (default one under the configuration's runs_dir)")
 	f.BoolVar(&a.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
@@ -142,7 +141,7 @@ func (a *app) run(ctx context.Context) error {
 		return err
 	}
 	e := job.Env{Host: a.Host, Today: c,
-		Table: job.Verbs{{Name: learn.Verb, Finished: learn.HasEnded, Resume: learn.Resume}}}
+		Table: job.Verbs{{Name: Verb, Finished: HasEnded, Resume: Resume}}}
 	e.Show = func(path string, p report.Page, n report.Numbers) error { return view.WriteReport(e, path, p, n) }
 	if a.resume {
 		if a.Output == "" {
@@ -160,5 +159,5 @@ func (a *app) run(ctx context.Context) error {
 	if a.Arms = []string{}; a.arms != "" {
 		a.Arms = strings.Split(a.arms, ",")
 	}
-	return learn.Compare(ctx, e, c, a.Options)
+	return Compare(ctx, e, c, a.Options)
 }

@@ -1,6 +1,4 @@
-// Package learn is an experiment: what does GRPO add? From one adapter, fine-tuned on few demonstrations, it goes on in
-// several ways of equal size, and measures each on the same held-out scenarios.
-package learn
+package main
 
 import (
 	"context"
