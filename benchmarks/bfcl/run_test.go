@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"hone/benchmarks/bfcl"
+	"hone/internal/blob"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
-	"hone/internal/digest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -138,9 +138,9 @@ func saveCatalog(t *testing.T, path string) {
 		InputSchema: json.RawMessage(
 			`{"type":"object","properties":{"a":{"type":"integer"},"note":{"type":"string","default":""}}}`,
 		)}
-	tool.SHA256 = digest.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
+	tool.SHA256 = blob.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
 	c := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "sums", Tools: []mcp.Tool{tool}}}}
-	c.Hash = digest.Parts("sums", "1", "add", tool.SHA256).String()
+	c.Hash = blob.Parts("sums", "1", "add", tool.SHA256).String()
 	if err := c.Save(filepath.Join(path, job.CatalogFile)); err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"hone/benchmarks/mcpbench"
+	"hone/internal/blob"
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
-	"hone/internal/digest"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -29,7 +29,7 @@ func TestTasksAreNotEpisodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if err := (&mcp.Catalog{Hash: digest.Parts().String()}).Save("out/" + job.CatalogFile); err != nil {
+	if err := (&mcp.Catalog{Hash: blob.Parts().String()}).Save("out/" + job.CatalogFile); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"one/0", "one/1", "two/0", "two/1", "two/lost"} {

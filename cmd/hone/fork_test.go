@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/job"
 )
 
@@ -44,9 +44,9 @@ func TestForkACheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := job.Origin{Run: here, Identity: digest.Of([]byte(contents(t, "first/version.json"))).String(),
+	want := job.Origin{Run: here, Identity: blob.Of([]byte(contents(t, "first/version.json"))).String(),
 		Checkpoint: "grpo_step_1",
-		Weights:    digest.Of([]byte(contents(t, fork+"/adapter/adapter_model.safetensors"))).String()}
+		Weights:    blob.Of([]byte(contents(t, fork+"/adapter/adapter_model.safetensors"))).String()}
 	if b.Flags.Origin == nil || *b.Flags.Origin != want || b.Flags.Adapter != filepath.Join(fork, "adapter") {
 		t.Errorf("%+v of %s, want %+v", b.Flags.Origin, b.Flags.Adapter, want)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/blob"
 	"hone/internal/data/dataset"
-	"hone/internal/digest"
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
@@ -18,9 +18,9 @@ import (
 func saveCatalog(t *testing.T, path, name string) string {
 	t.Helper()
 	tool := mcp.Tool{Name: name, ModelName: name, InputSchema: json.RawMessage(`{"type":"object"}`)}
-	tool.SHA256 = digest.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
+	tool.SHA256 = blob.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
 	c := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "s", Tools: []mcp.Tool{tool}}}}
-	c.Hash = digest.Parts("s", "1", tool.ModelName, tool.SHA256).String()
+	c.Hash = blob.Parts("s", "1", tool.ModelName, tool.SHA256).String()
 	if err := c.Save(path); err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"text/template"
 
+	"hone/internal/blob"
 	"hone/internal/config"
-	"hone/internal/digest"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -194,7 +194,7 @@ func (m *manifests) readFiles(h *host.Host, c config.Config) error {
 		}
 		m.HasConfig = m.HasConfig || f.name == "hone.yaml"
 		m.Files = append(m.Files, manifestFile{f.name, string(text)})
-		m.Hash, size = digest.Parts(m.Hash, string(text)).String(), size+len(text)
+		m.Hash, size = blob.Parts(m.Hash, string(text)).String(), size+len(text)
 	}
 	if size > mostInConfigMap {
 		return &fault.Error{Code: fault.CodeUsage, What: "the configuration is too large for a ConfigMap",

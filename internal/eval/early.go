@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/episode/scenario"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
@@ -33,7 +33,7 @@ func (b *bench) units() (units [][]scenario.Scenario) {
 	of, place := map[string][]scenario.Scenario{}, map[string]string{}
 	for _, s := range b.tasks {
 		name := familyOf(s)
-		place[name] = digest.Parts("order", strconv.FormatUint(b.Config.Seed, 10), name).String()
+		place[name] = blob.Parts("order", strconv.FormatUint(b.Config.Seed, 10), name).String()
 		of[name] = append(of[name], s)
 	}
 	for _, tasks := range of {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 )
 
 // commandSums say what a command line runs beside its words: the program and the files that they name, and which
@@ -38,7 +38,7 @@ func (c commandSums) of(dir string, command []string) (string, error) {
 		}
 		parts = append(parts, sum)
 	}
-	return digest.Parts(parts...).String(), nil
+	return blob.Parts(parts...).String(), nil
 }
 
 // path is the sum of a file and the packages beside it, "" of what is no path.
@@ -56,7 +56,7 @@ func (c commandSums) path(path string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		parts = append(parts, info.Mode().Perm().String(), digest.Of(text).String())
+		parts = append(parts, info.Mode().Perm().String(), blob.Of(text).String())
 	}
 	for _, from := range places(path, info.IsDir()) {
 		found, err := packages(from)
@@ -65,7 +65,7 @@ func (c commandSums) path(path string) (string, error) {
 		}
 		parts = append(parts, found...)
 	}
-	c[path] = digest.Parts(parts...).String()
+	c[path] = blob.Parts(parts...).String()
 	return c[path], nil
 }
 
@@ -110,7 +110,7 @@ func packages(folder string) (parts []string, err error) {
 	for _, name := range lockFiles() {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err == nil {
-			parts = append(parts, name, digest.Of(text).String())
+			parts = append(parts, name, blob.Of(text).String())
 		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return nil, err
 		}
@@ -151,8 +151,8 @@ func folderSum(folder string) (string, error) {
 			text, err = os.ReadFile(path)
 		}
 		name, relErr := filepath.Rel(folder, path)
-		all.WriteString(digest.Parts(name, fmt.Sprint(info.Mode()), target, string(text)).String())
+		all.WriteString(blob.Parts(name, fmt.Sprint(info.Mode()), target, string(text)).String())
 		return errors.Join(err, relErr)
 	})
-	return digest.Of(all.Bytes()).String(), err
+	return blob.Of(all.Bytes()).String(), err
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"hone/internal/basemodel"
+	"hone/internal/blob"
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/digest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
@@ -71,7 +71,7 @@ func promptingSum(p render.Prompting) (string, error) {
 	if p.Variables != nil {
 		variables, err = chat.AppendJSON(nil, p.Variables, chat.Format{})
 	}
-	return digest.Parts(p.System, string(p.ToolList), p.Template, p.ToolFormat, string(variables)).String(), err
+	return blob.Parts(p.System, string(p.ToolList), p.Template, p.ToolFormat, string(variables)).String(), err
 }
 
 // settingsOfEpisodes are the settings that an episode depends on: all but those that are listed here. So a key that is
@@ -122,9 +122,9 @@ func (c circumstances) contentKeys(tasks []scenario.Scenario) (func(scenarioID s
 		if err != nil {
 			return nil, err
 		}
-		of[s.ID] = digest.Parts(string(text), s.ID, s.Hash(), start).String()
+		of[s.ID] = blob.Parts(string(text), s.ID, s.Hash(), start).String()
 	}
-	return func(id string, repeat int) string { return digest.Parts(of[id], strconv.Itoa(repeat)).String() }, nil
+	return func(id string, repeat int) string { return blob.Parts(of[id], strconv.Itoa(repeat)).String() }, nil
 }
 
 // startOf is what the files of a scenario hold: the folders that its servers begin with, and the programs that its
@@ -168,10 +168,10 @@ func serversSum(servers mcp.Config) (string, error) {
 		if err == nil && s.EnvFile != "" {
 			var env []byte
 			env, err = os.ReadFile(s.EnvFile)
-			parts = append(parts, name+"="+digest.Of(env).String())
+			parts = append(parts, name+"="+blob.Of(env).String())
 		}
 	}
-	return digest.Of(strings.Join(slices.Sorted(slices.Values(parts)), "\n")).String(), err
+	return blob.Of(strings.Join(slices.Sorted(slices.Values(parts)), "\n")).String(), err
 }
 
 // enters tells whether a kept episode would have gone the same way on this stand: the context did not end it, and holds

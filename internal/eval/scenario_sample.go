@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 )
@@ -22,7 +22,7 @@ func sampleScenarios(tasks []scenario.Scenario, n int, seed uint64) ([]scenario.
 		return tasks, nil
 	}
 	place := func(s scenario.Scenario) string {
-		return digest.Parts("limit", strconv.FormatUint(seed, 10), s.ID).String()
+		return blob.Parts("limit", strconv.FormatUint(seed, 10), s.ID).String()
 	}
 	byPlace := slices.SortedFunc(slices.Values(tasks), func(x, y scenario.Scenario) int {
 		return cmp.Compare(place(x), place(y))

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -175,7 +175,7 @@ func (s AssetStore) checkWheel(a Asset, w Wheel, wheel string) error {
 		return s.diskError(a, err)
 	}
 	defer f.Close()
-	sum, _, err := digest.Read(f)
+	sum, _, err := blob.Read(f)
 	if err != nil {
 		return s.diskError(a, err)
 	}

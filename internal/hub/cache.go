@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -100,7 +100,7 @@ func replace(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, text, 0o644)
+	return blob.Write(path, text, 0o644)
 }
 
 // link makes a snapshot's file: a link to its blob, relative, so that the cache can be moved.

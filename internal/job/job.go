@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -303,7 +303,7 @@ func (e Env) logTo(dir *run.Dir) {
 }
 
 // WriteFile replaces a file whole.
-func WriteFile(path string, data []byte) error { return atomicfile.Write(path, data, 0o644) }
+func WriteFile(path string, data []byte) error { return blob.Write(path, data, 0o644) }
 
 // Over reports whether a run has ended, and if so tells what its end told: for that no server, model or program is
 // needed. last is the file that its verb writes last. A run whose files were edited is not over: it may be asked for

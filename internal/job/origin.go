@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 	"hone/internal/run"
 )
@@ -35,7 +35,7 @@ func OriginOf(adapter string) (*Origin, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Origin{Weights: digest.Of(weights).String()}
+	o := &Origin{Weights: blob.Of(weights).String()}
 	if o.Run = run.Around(adapter); o.Run == "" {
 		return o, nil
 	}
@@ -43,7 +43,7 @@ func OriginOf(adapter string) (*Origin, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Identity = digest.Of(version).String()
+	o.Identity = blob.Of(version).String()
 	if at, err := filepath.Abs(adapter); err == nil && filepath.Base(filepath.Dir(filepath.Dir(at))) == "checkpoints" {
 		o.Checkpoint = filepath.Base(filepath.Dir(at))
 	}

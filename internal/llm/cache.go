@@ -9,14 +9,13 @@ import (
 	"path/filepath"
 	"sync"
 
-	"hone/internal/atomicfile"
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
 // cachePath names a request by the digest of where it goes and what it says. The key is no part of it.
 func (c *Client) cachePath(body []byte) string {
-	return filepath.Join(c.o.CacheDir, digest.Of(c.url+"\x00"+string(body)).String()+".json")
+	return filepath.Join(c.o.CacheDir, blob.Of(c.url+"\x00"+string(body)).String()+".json")
 }
 
 // turns are the requests under way.
@@ -92,7 +91,7 @@ func (c *Client) store(body []byte, r Response) error {
 		if err := os.MkdirAll(c.o.CacheDir, 0o700); err != nil {
 			return err
 		}
-		return atomicfile.Write(path, b, 0o600)
+		return blob.Write(path, b, 0o600)
 	}()
 	if err != nil {
 		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep an answer that was paid for",

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"os"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/chat"
-	"hone/internal/digest"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
@@ -187,7 +186,7 @@ func (c *Catalog) Save(path string) error {
 	e.SetIndent("", "  ")
 	err := e.Encode(c)
 	if err == nil {
-		err = atomicfile.Write(path, b.Bytes(), 0o600)
+		err = blob.Write(path, b.Bytes(), 0o600)
 	}
 	if err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot write the catalog", Where: path, Err: err}
@@ -233,7 +232,7 @@ func (t *Tool) sha256() string {
 	if t.Resources != "" {
 		parts = append(parts, t.Resources)
 	}
-	return digest.Parts(parts...).String()
+	return blob.Parts(parts...).String()
 }
 
 func (c *Catalog) hash() string {
@@ -244,7 +243,7 @@ func (c *Catalog) hash() string {
 			parts = append(parts, t.ModelName, t.sha256())
 		}
 	}
-	return digest.Parts(parts...).String()
+	return blob.Parts(parts...).String()
 }
 
 // compact drops white space between tokens, the only thing that saving and loading may change. null counts as absent.

@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -265,7 +265,7 @@ func TestNamesCannotBeTaken(t *testing.T) {
 		{Name: "b", Tools: []Tool{
 			{Name: "t"},
 			{Name: "a__t"},
-			{Name: withHash("a__t", digest.Parts("a", "t").String())},
+			{Name: withHash("a__t", blob.Parts("a", "t").String())},
 		}}}
 	nameTools(servers)
 	seen := map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 )
 
 var allowedName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -43,7 +43,7 @@ func nameTools(servers []ServerTools) {
 	for _, s := range servers {
 		for j := range s.Tools {
 			if t := &s.Tools[j]; t.ModelName == "" {
-				left[digest.Parts(s.Name, t.Name).String()] = t
+				left[blob.Parts(s.Name, t.Name).String()] = t
 				t.ModelName = s.Name + "__" + t.Name // what is hashed below
 			} else {
 				taken[t.ModelName] = true
@@ -54,7 +54,7 @@ func nameTools(servers []ServerTools) {
 		t := left[hash]
 		plain := t.ModelName
 		for t.ModelName = withHash(plain, hash); taken[t.ModelName]; t.ModelName = withHash(plain, hash) {
-			hash = digest.Parts(hash).String()
+			hash = blob.Parts(hash).String()
 		}
 		taken[t.ModelName] = true
 	}
@@ -65,7 +65,7 @@ func sanitize(name string) string {
 	if allowedName.MatchString(name) {
 		return name
 	}
-	return withHash(name, digest.Parts(name).String())
+	return withHash(name, blob.Parts(name).String())
 }
 
 func withHash(name, hash string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/grade"
 )
 
@@ -221,7 +221,7 @@ func cutMembers(part map[string]json.RawMessage, max int) {
 		if json.Unmarshal(part[key], &value) != nil || len(value) <= max {
 			continue
 		}
-		short := fmt.Sprintf("sha256:%s, %d characters", digest.Of(value), len(value))
+		short := fmt.Sprintf("sha256:%s, %d characters", blob.Of(value), len(value))
 		if key == "text" {
 			short = Truncate(value, max)
 		}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -202,9 +202,9 @@ func replaceFile(path string, text []byte) error {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return atomicfile.Write(path, text, 0o644)
+		return blob.Write(path, text, 0o644)
 	}
-	if err := atomicfile.Write(path, text, info.Mode().Perm()); err != nil {
+	if err := blob.Write(path, text, info.Mode().Perm()); err != nil {
 		return err
 	}
 	return os.Chmod(path, info.Mode().Perm()) // what the umask took

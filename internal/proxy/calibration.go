@@ -11,8 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hone/internal/atomicfile"
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 	"hone/internal/learn/modelfile"
 )
@@ -180,7 +179,7 @@ func weightsOf(folder string) (string, error) {
 		return "", &fault.Error{Code: fault.CodeUsage, What: "not an adapter", Where: folder, Err: err,
 			Next: "name the folder that holds " + modelfile.WeightsFile}
 	}
-	return digest.Of(text).String(), nil
+	return blob.Of(text).String(), nil
 }
 
 // SaveBeside writes the calibration beside an adapter.
@@ -192,7 +191,7 @@ func (c *Calibration) SaveBeside(folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(folder, File), append(text, '\n'), 0o644)
+	return blob.Write(filepath.Join(folder, File), append(text, '\n'), 0o644)
 }
 
 // LoadCalibration reads the calibration beside an adapter.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
@@ -96,7 +96,7 @@ func (n Numbers) Write(dir string) error {
 	path := filepath.Join(dir, ResultsFile)
 	text, err := json.MarshalIndent(n, "", "  ")
 	if err == nil {
-		err = atomicfile.Write(path, text, 0o644)
+		err = blob.Write(path, text, 0o644)
 	}
 	if err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot write the report", Where: path, Err: err,

@@ -10,8 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hone/internal/atomicfile"
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -88,13 +87,13 @@ func (d *Dir) publish(tmp string, c Checkpoint, write func(string) error) error 
 	if err := writeFileSync(filepath.Join(tmp, manifestFile), text); err != nil {
 		return err
 	}
-	if err := d.Ledger.putCheckpoint(c.Stage, c.Step, digest.Of(text).String()); err != nil {
+	if err := d.Ledger.putCheckpoint(c.Stage, c.Step, blob.Of(text).String()); err != nil {
 		return err
 	}
 	if err := os.Rename(tmp, c.Path); err != nil {
 		return err
 	}
-	return atomicfile.Sync(filepath.Dir(c.Path))
+	return blob.Sync(filepath.Dir(c.Path))
 }
 
 // LatestCheckpoint returns the newest checkpoint of a stage that verifies; ok is false where there is none. Newer
@@ -186,7 +185,7 @@ func quarantine(dir, path, why string) (Quarantined, error) {
 		err = os.Rename(path, to)
 	}
 	if err == nil {
-		err = errors.Join(atomicfile.Sync(filepath.Dir(path)), atomicfile.Sync(root))
+		err = errors.Join(blob.Sync(filepath.Dir(path)), blob.Sync(root))
 	}
 	return Quarantined{path, to, why}, err
 }

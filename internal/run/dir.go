@@ -26,8 +26,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"hone/internal/atomicfile"
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -76,9 +75,9 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 	if err != nil {
 		return nil, err
 	}
-	sums := map[string]string{configFile: digest.Of(config).String()}
+	sums := map[string]string{configFile: blob.Of(config).String()}
 	for _, in := range inputs {
-		sums[in.Name] = digest.Of(in.Data).String()
+		sums[in.Name] = blob.Of(in.Data).String()
 	}
 	versionJSON, err := versionText(version, sums)
 	if err == nil {
@@ -241,7 +240,7 @@ func (d *Dir) openParts() error {
 	if err := d.export(); err != nil {
 		return err
 	}
-	return atomicfile.Sync(d.Path)
+	return blob.Sync(d.Path)
 }
 
 // export makes the JSON-lines files again from the ledger and leaves them open for appending.

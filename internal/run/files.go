@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 )
 
 // lines appends JSON lines to a file, each by one write, so that a reader following it sees whole lines.
@@ -182,7 +182,7 @@ func writeFileSync(name string, data []byte) error {
 	if err := os.Rename(tmp, name); err != nil {
 		return err
 	}
-	return atomicfile.Sync(filepath.Dir(name))
+	return blob.Sync(filepath.Dir(name))
 }
 
 // ConfigFile is the configuration that a run was begun with.

@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/atomicfile"
-	"hone/internal/digest"
+	"hone/internal/blob"
 )
 
 // Index is a folder that knows where runs are, wherever their folders lie: a file for each, which holds its path.
@@ -29,11 +28,11 @@ func (i Index) Add(path string) error {
 	if known, err := os.ReadFile(i.file(path)); err == nil && string(known) == string(text) {
 		return nil
 	}
-	return atomicfile.Write(i.file(path), text, 0o600)
+	return blob.Write(i.file(path), text, 0o600)
 }
 
 func (i Index) file(path string) string {
-	return filepath.Join(string(i), digest.Of(path).String()[:16])
+	return filepath.Join(string(i), blob.Of(path).String()[:16])
 }
 
 // Paths are the directories of the runs that are still there, sorted. Those that are gone are forgotten.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -84,7 +84,7 @@ func (d *Dir) AddInput(in Input) error {
 	if err != nil {
 		return err
 	}
-	sum := digest.Of(in.Data).String()
+	sum := blob.Of(in.Data).String()
 	if sums[in.Name] == sum {
 		return nil
 	}
@@ -110,7 +110,7 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 		if err != nil && (!errors.Is(err, fs.ErrNotExist) || accept) {
 			return nil, storageError("cannot read what the run began with", filepath.Join(path, file), err)
 		}
-		if now := digest.Of(data).String(); err != nil || now != sums[file] {
+		if now := blob.Of(data).String(); err != nil || now != sums[file] {
 			changed = append(changed,
 				edit{File: file, From: sums[file], To: now, Accepted: time.Now().UTC().Truncate(time.Second)})
 			sums[file] = now

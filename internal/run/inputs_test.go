@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -43,7 +43,7 @@ func TestEditedInputs(t *testing.T) {
 			}
 			must(t, json.Unmarshal([]byte(read(t, filepath.Join(path, versionFile))), &v))
 			if v.Verb != "train" || len(v.Edits) != 1 || v.Edits[0].File != file ||
-				v.Edits[0].To != digest.Of("seed: 8\n").String() {
+				v.Edits[0].To != blob.Of("seed: 8\n").String() {
 				t.Errorf("version.json: %+v", v)
 			}
 			d, err = Open(path, OpenOptions{})

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -103,7 +103,7 @@ const (
 
 // sumOf is the SHA-256 of a row: its names and its JSON.
 func sumOf(id, stage string, step int, row string) string {
-	return digest.Parts(id, stage, strconv.Itoa(step), row).String()
+	return blob.Parts(id, stage, strconv.Itoa(step), row).String()
 }
 
 // OpenLedger opens or creates the ledger at path for reading and writing.

@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hone/internal/atomicfile"
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -56,13 +55,13 @@ func sumAndSync(dir string) (map[string]fileSum, error) {
 			return err
 		}
 		if d.IsDir() {
-			return atomicfile.Sync(path)
+			return blob.Sync(path)
 		}
 		if !d.Type().IsRegular() {
 			return fmt.Errorf("%s is not a regular file", path)
 		}
 		sums[slashed(dir, path)], err = sum(path)
-		return errors.Join(err, atomicfile.Sync(path))
+		return errors.Join(err, blob.Sync(path))
 	})
 	return sums, err
 }
@@ -78,7 +77,7 @@ func sum(path string) (fileSum, error) {
 	if err != nil {
 		return fileSum{}, err
 	}
-	s, n, err := digest.Read(f)
+	s, n, err := blob.Read(f)
 	return fileSum{n, s.String()}, errors.Join(err, f.Close())
 }
 
@@ -93,7 +92,7 @@ func (d *Dir) verify(c Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	if got := digest.Of(text).String(); got != want {
+	if got := blob.Of(text).String(); got != want {
 		return fmt.Errorf("%s has SHA-256 %.12s, but the ledger says %.12s", manifestFile, got, want)
 	}
 	_, err = verifyFiles(c.Path, text)

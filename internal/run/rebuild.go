@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hone/internal/atomicfile"
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -27,7 +26,7 @@ func rebuildLedger(path string) (notes []string, err error) {
 		err = os.Rename(tmp, filepath.Join(path, ledgerFile))
 	}
 	if err == nil {
-		err = atomicfile.Sync(path)
+		err = blob.Sync(path)
 	}
 	for _, q := range moved {
 		notes = append(notes, fmt.Sprintf("%s was moved to %s", filepath.Base(q.From), q.To))
@@ -204,7 +203,7 @@ func (l *Ledger) takeCheckpoints(path string, have counts) (known int, lost []st
 						return known, lost, err
 					}
 				}
-				hash = digest.Of(text).String()
+				hash = blob.Of(text).String()
 			}
 		}
 		if err := l.putCheckpoint(c.Stage, c.Step, hash); err != nil {

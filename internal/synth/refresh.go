@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"hone/internal/basemodel"
+	"hone/internal/blob"
 	"hone/internal/config"
-	"hone/internal/digest"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -307,7 +307,7 @@ func (r *refresher) replace(
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := generate.OpenLedger(WorkBeside(r.Out), digest.Of(of).String())
+	ledger, err := generate.OpenLedger(WorkBeside(r.Out), blob.Of(of).String())
 	if err != nil {
 		return nil, err
 	}

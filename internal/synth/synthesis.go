@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"hone/internal/basemodel"
+	"hone/internal/blob"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/data/kinds"
-	"hone/internal/digest"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -121,7 +121,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := generate.OpenLedger(x.Work, digest.Of(of).String())
+	ledger, err := generate.OpenLedger(x.Work, blob.Of(of).String())
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -129,5 +129,5 @@ func (f File) Save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, append(text, '\n'), 0o600)
+	return blob.Write(path, append(text, '\n'), 0o600)
 }

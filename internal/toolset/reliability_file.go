@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
@@ -25,7 +25,7 @@ const SeenOfRun = "servers.json"
 // ReliabilityKey is what a server's tool is kept under: a hash of which server it is (mcp.Server.Identity), which holds
 // no secret, and the tool's name.
 func ReliabilityKey(s mcp.Server, tool string) string {
-	return Key(digest.Parts(s.Identity()).String()[:16], tool)
+	return Key(blob.Parts(s.Identity()).String()[:16], tool)
 }
 
 // keepStats adds what the servers did in this session to what was seen of them.

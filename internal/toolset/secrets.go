@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -42,7 +42,7 @@ func keepSecrets(file, name string, secrets map[string]string) (string, error) {
 		}
 		fmt.Fprintf(&text, "%s=\"%s\"\n", variable, secrets[variable])
 	}
-	if err := atomicfile.Write(path, []byte(text.String()), 0o600); err != nil {
+	if err := blob.Write(path, []byte(text.String()), 0o600); err != nil {
 		return "", bad(err)
 	}
 	return secretsFile(name), nil

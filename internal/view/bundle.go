@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/fault"
 	"hone/internal/run"
 )
@@ -56,7 +56,7 @@ func (s *Server) Bundle(ctx context.Context, dir string) error {
 			err = b.err
 		}
 		if err == nil {
-			err = atomicfile.Write(filepath.Join(dir, name), text, 0o644)
+			err = blob.Write(filepath.Join(dir, name), text, 0o644)
 		}
 		if err != nil {
 			return &fault.Error{Code: fault.CodeError, What: "cannot write the files of the page", Where: dir, Err: err,

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/blob"
 	"hone/internal/chat"
-	"hone/internal/digest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
@@ -100,9 +100,9 @@ func catalogOf() mcp.Catalog {
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`),
 		Status:      "ok",
 	}
-	tool.SHA256 = digest.Parts(tool.Name, tool.Description, string(tool.InputSchema), "", "").String()
+	tool.SHA256 = blob.Parts(tool.Name, tool.Description, string(tool.InputSchema), "", "").String()
 	return mcp.Catalog{
-		Hash: digest.Parts("words", "1", tool.ModelName, tool.SHA256).String(),
+		Hash: blob.Parts("words", "1", tool.ModelName, tool.SHA256).String(),
 		Servers: []mcp.ServerTools{
 			{Name: "words", Version: "1.2", Era: "2025-11-25", Transport: "stdio", Tools: []mcp.Tool{tool}},
 		},

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/job"
@@ -69,7 +69,7 @@ func WriteReport(e job.Env, path string, p report.Page, n report.Numbers) error 
 	}
 	page, err := oneFile(files, "#/"+url.PathEscape(f.Key)+"/"+start, answers.String())
 	if err == nil {
-		err = atomicfile.Write(filepath.Join(path, report.HTMLFile), page, 0o644)
+		err = blob.Write(filepath.Join(path, report.HTMLFile), page, 0o644)
 	}
 	if err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot write the report", Where: path, Err: err,

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -21,10 +21,10 @@ func runOf(t *testing.T, path string, begun time.Time, server string, tools ...m
 	for i := range tools {
 		x := &tools[i]
 		x.ModelName, x.Status, x.InputSchema = x.Name, "ok", json.RawMessage(`{"type":"object"}`)
-		x.SHA256 = digest.Parts(x.Name, x.Description, string(x.InputSchema), "", "").String()
+		x.SHA256 = blob.Parts(x.Name, x.Description, string(x.InputSchema), "", "").String()
 		parts = append(parts, x.ModelName, x.SHA256)
 	}
-	catalog := mcp.Catalog{Hash: digest.Parts(parts...).String(),
+	catalog := mcp.Catalog{Hash: blob.Parts(parts...).String(),
 		Servers: []mcp.ServerTools{{Name: server, Tools: tools}}}
 	d, err := run.Create(path, []byte("{}\n"), job.Begun{Verb: "collect"}, input(t, job.CatalogFile, catalog))
 	check(t, err)

@@ -13,10 +13,10 @@ import (
 
 	"hone/benchmarks/mcpbench"
 	"hone/benchmarks/tasks"
+	"hone/internal/blob"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
-	"hone/internal/digest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
@@ -81,10 +81,10 @@ func keep(t *testing.T, path string, list []scenario.Scenario) {
 			InputSchema: json.RawMessage(
 				`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`,
 			)}
-		tool.SHA256 = digest.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
+		tool.SHA256 = blob.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
 		tools, catalog = append(tools, tool), append(catalog, name, tool.SHA256)
 	}
-	c := &mcp.Catalog{Hash: digest.Parts(catalog...).String(), Servers: []mcp.ServerTools{{Name: "shop", Tools: tools}}}
+	c := &mcp.Catalog{Hash: blob.Parts(catalog...).String(), Servers: []mcp.ServerTools{{Name: "shop", Tools: tools}}}
 	if err := c.Save(filepath.Join(path, job.CatalogFile)); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -61,7 +61,7 @@ func Load(path string) (*Set, error) {
 // Parse is Load on text; name is used in errors, and as the set's name. The error names the file, the kind and what is
 // wrong in it.
 func Parse(name string, text []byte) (*Set, error) {
-	s := &Set{Name: name, Sum: digest.Of(text).String()}
+	s := &Set{Name: name, Sum: blob.Of(text).String()}
 	if err := s.read(text); err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the kinds of tasks cannot be used", Where: name,
 			Err: err, Next: `docs/guide.md, "Kinds of tasks of your own", has an example and describes the keys`}

@@ -15,7 +15,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/go-xla/pjrt"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 )
 
 // program is a compiled program.
@@ -211,7 +211,7 @@ func hashFile(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	sum, _, err := digest.Read(f)
+	sum, _, err := blob.Read(f)
 	return string(sum[:]), err
 }
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -46,10 +46,10 @@ func OpenPrograms(folder string, limit int64, notice func(string)) *Programs {
 func ProgramKey(parts ...string) string {
 	var sums []byte
 	for _, p := range parts {
-		sum := digest.Of(p) // of fixed length, so that no two lists of parts read the same
+		sum := blob.Of(p) // of fixed length, so that no two lists of parts read the same
 		sums = append(sums, sum[:]...)
 	}
-	return digest.Of(sums).String()
+	return blob.Of(sums).String()
 }
 
 // Program is a compiled program as a plug-in serialised it, with what its compiler said of it as JSON.
@@ -89,7 +89,7 @@ func parse(file []byte, key string) (p Program, ok bool) {
 		return p, false
 	}
 	sum, file := file[:sha256.Size], file[sha256.Size:]
-	if got := digest.Of(file); !bytes.Equal(sum, got[:]) {
+	if got := blob.Of(file); !bytes.Equal(sum, got[:]) {
 		return p, false
 	}
 	line, code, _ := bytes.Cut(file, []byte("\n"))
@@ -132,7 +132,7 @@ func (s *Programs) put(key string, p Program) (err error) {
 		return err
 	}
 	body := slices.Concat(line, []byte("\n"), p.Code)
-	sum := digest.Of(body)
+	sum := blob.Of(body)
 	if int64(len(magic)+len(sum)+len(body)) > s.limit {
 		return nil
 	}

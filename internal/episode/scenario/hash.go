@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 )
 
 // Hash names what a scenario asks, from which state, and how it is judged: the SHA-256 of all but its id, split, tags,
@@ -33,5 +33,5 @@ func (s *Scenario) Hash() string {
 	if form := jsontext.Value(text); form.Canonicalize() == nil {
 		text = form
 	}
-	return digest.Of(text).String()
+	return blob.Of(text).String()
 }

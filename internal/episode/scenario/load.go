@@ -15,8 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hone/internal/atomicfile"
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -174,7 +173,7 @@ func parse(data []byte, jsonl bool) (scenarios []Scenario, at []int, broken []Ba
 
 // nameOf names a scenario by its wording: the same file gives the same ids whatever else it holds.
 func nameOf(wording string) string {
-	return "s-" + digest.Of(wording).String()[:12]
+	return "s-" + blob.Of(wording).String()[:12]
 }
 
 func lineRows(data []byte) (rows []row, cut *Bad) {
@@ -247,7 +246,7 @@ func Save(path string, scenarios []Scenario) (err error) {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, data, 0o644)
+	return blob.Write(path, data, 0o644)
 }
 
 // Encode writes scenarios as Save does: JSON lines, or an array with one scenario a line.

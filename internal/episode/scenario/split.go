@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 )
 
 // AssignSplits fills in Split where it is empty: 80% train, 10% validation, 10% test. Scenarios that ask for a same
@@ -134,7 +134,7 @@ func callsOf(s Scenario) []string {
 }
 
 func hashOf(key string) string {
-	sum := digest.Of(key)
+	sum := blob.Of(key)
 	return string(sum[:])
 }
 

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -83,7 +83,7 @@ func (w *Watch) file(c scenario.Check) (trajectory.Observation, error) {
 	}
 	defer f.Close()
 	kept := &strings.Builder{}
-	sum, size, err := digest.Read(io.TeeReader(io.LimitReader(f, maxFile), &limited{kept, maxText + 1}))
+	sum, size, err := blob.Read(io.TeeReader(io.LimitReader(f, maxFile), &limited{kept, maxText + 1}))
 	if err != nil {
 		return trajectory.Observation{}, err
 	}
@@ -192,7 +192,7 @@ func content(root *os.Root, name string, d fs.DirEntry, left *int64) (string, er
 		return "", err
 	}
 	defer f.Close()
-	sum, n, err := digest.Read(io.LimitReader(f, *left))
+	sum, n, err := blob.Read(io.LimitReader(f, *left))
 	*left -= n
 	return sum.String(), err
 }

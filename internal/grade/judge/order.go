@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 )
 
 // orders returns in which order the members of a group are shown in each sample: each a permutation of 0..size-1.
@@ -57,6 +57,6 @@ func rotate(base []int, by int) []int { return slices.Concat(base[by:], base[:by
 func seedOf(seed uint64, parts ...string) uint64 {
 	var number [8]byte
 	binary.BigEndian.PutUint64(number[:], seed)
-	sum := digest.Parts(append([]string{string(number[:])}, parts...)...)
+	sum := blob.Parts(append([]string{string(number[:])}, parts...)...)
 	return binary.BigEndian.Uint64(sum[:])
 }

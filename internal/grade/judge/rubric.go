@@ -22,7 +22,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/fault"
 )
 
@@ -120,7 +120,7 @@ func ParseRubric(name string, text []byte) (Rubric, error) {
 	}
 	r := Rubric{Name: f.Name, Criteria: f.Criteria, Pass: f.Pass, PassFrom: f.PassFrom, Least: f.Scale.Least,
 		Most: f.Scale.Most, Whole: f.Scale.Whole, Bands: f.Scores, Strictness: f.Strictness, Samples: f.Runs.Number,
-		Shuffled: f.Runs.Shuffle, Sum: digest.Of(text).String()}
+		Shuffled: f.Runs.Shuffle, Sum: blob.Of(text).String()}
 	for _, shown := range f.Shown {
 		if what, is := strings.CutPrefix(shown, "reference."); is {
 			r.References = append(r.References, what)

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"hone/internal/blob"
 	"hone/internal/config"
-	"hone/internal/digest"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/publish"
@@ -143,7 +143,7 @@ func markOf(runDir string) string {
 		runDir = path
 	}
 	machine, _ := os.Hostname() // the path may be another run's on another machine
-	return digest.Parts(machine, runDir).String()[:12]
+	return blob.Parts(machine, runDir).String()[:12]
 }
 
 // close has the server forget the adapter. That it cannot be told so any more spoils nothing.

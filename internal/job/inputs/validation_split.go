@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"hone/internal/blob"
 	"hone/internal/data/dataset"
-	"hone/internal/digest"
 	"hone/internal/fault"
 	"hone/internal/host"
 )
@@ -78,5 +78,5 @@ func NumTasks(rows []dataset.Row) int {
 
 // orderOf is where the task of a row stands among all, under a seed.
 func orderOf(r dataset.Row, seed uint64) string {
-	return digest.Parts(fmt.Sprint(seed), cmp.Or(r.Scenario, r.ScenarioID, r.Task())).String()
+	return blob.Parts(fmt.Sprint(seed), cmp.Or(r.Scenario, r.ScenarioID, r.Task())).String()
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/recipe"
 )
 
@@ -29,7 +29,7 @@ func (t Tokens) Keep(step int, rows map[string][]recipe.RecordedRow) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(t.file(step), text, 0o600) // as private as the episodes are
+	return blob.Write(t.file(step), text, 0o600) // as private as the episodes are
 }
 
 // Take has the record among additions, where there is one, keep its rows here.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 )
 
 // Allowed are the tools whose findings a person has read and accepts: patterns such as "calc/add", "add" (of any
@@ -38,7 +38,7 @@ func (t Tool) Digest() string {
 		_ = v.Compact(jsontext.PreserveRawStrings(false)) // what is no JSON stays as it is
 		parts = append(parts, string(v))
 	}
-	return digest.Parts(parts...).String()[:digestLen]
+	return blob.Parts(parts...).String()[:digestLen]
 }
 
 // parsePattern is a pattern's server, "*" where it names none, its tool, and the digest of the one text that it

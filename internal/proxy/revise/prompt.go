@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"hone/internal/blob"
 	"hone/internal/chat"
-	"hone/internal/digest"
 )
 
 // Nothing is what the sidecar says where no call is due: the draft's answer in words is right.
@@ -76,7 +76,7 @@ func formOf(prompt func([]chat.Message, Fixed) []chat.Message) string {
 			parts = append(parts, "")
 		}
 	}
-	return digest.Parts(parts...).String()[:32]
+	return blob.Parts(parts...).String()[:32]
 }
 
 // DraftText is a message as the sidecar is shown it: its calls, one a line, else its text.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
@@ -149,7 +149,7 @@ func Write(dir string, run Run, c stats.Comparison, summary func(system string) 
 
 // replace writes a file whole or not at all.
 func replace(path string, l Log) error {
-	return atomicfile.WriteFrom(path, 0o644, func(f io.Writer) error {
+	return blob.WriteFrom(path, 0o644, func(f io.Writer) error {
 		w := bufio.NewWriter(f)
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 )
 
 // Tracker is a tracking server, or a program that speaks to one.
@@ -245,7 +245,7 @@ func (f *Follower) save() {
 		err = os.MkdirAll(filepath.Dir(f.file), 0o700)
 	}
 	if err == nil {
-		err = atomicfile.Write(f.file, append(text, '\n'), 0o600)
+		err = blob.Write(f.file, append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		f.warn(fmt.Sprintf("%s: what was sent cannot be noted, so a resumed run would send it again: %v", f.name, err))

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"time"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 )
 
 // PrometheusOptions say where metrics are shown. Either may be empty.
@@ -111,7 +111,7 @@ func (e *Prometheus) write() {
 	}
 	var text bytes.Buffer
 	e.meter.Write(&text)
-	if err := atomicfile.Write(e.o.File, text.Bytes(), 0o644); err != nil {
+	if err := blob.Write(e.o.File, text.Bytes(), 0o644); err != nil {
 		e.broken = true
 		e.o.Warn(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"hone/internal/basemodel"
+	"hone/internal/blob"
 	"hone/internal/config"
-	"hone/internal/digest"
 	"hone/internal/host"
 	"hone/internal/learn/modelfile"
 	"hone/internal/serve"
@@ -100,8 +100,8 @@ func (out *Served) open(ctx context.Context, p *places, agency Agency) error {
 func fingerprintOf(h *host.Host, base, folder string) (string, error) {
 	of, err := basemodel.Fingerprint(h, base)
 	if err != nil || folder == "" {
-		return digest.Of(of).String()[:16], err
+		return blob.Of(of).String()[:16], err
 	}
 	weights, err := os.ReadFile(filepath.Join(folder, modelfile.WeightsFile))
-	return digest.Parts(of, string(weights)).String()[:16], err
+	return blob.Parts(of, string(weights)).String()[:16], err
 }

@@ -1,7 +1,7 @@
 package generate
 
 import (
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/episode/scenario"
 )
 
@@ -27,7 +27,7 @@ func (m *maker) rejections(drafts []*Candidate) (list []scenario.Scenario) {
 			continue
 		}
 		said[normal(d.Task)] = true
-		d.ID = "fell-" + digest.Of(c.key() + d.Task).String()[:10]
+		d.ID = "fell-" + blob.Of(c.key() + d.Task).String()[:10]
 		d.Provenance = m.provenance(c, f)
 		d.Difficulty = difficultyOf(c)
 		list = append(list, d.Scenario)

@@ -14,8 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hone/internal/blob"
 	"hone/internal/chat"
-	"hone/internal/digest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -34,7 +34,7 @@ type play struct {
 // name is what the ledger calls a play: a hash of all of it.
 func (p play) name() string {
 	text, _ := json.Marshal(p) // of texts and JSON
-	return digest.Of(text).String()[:24]
+	return blob.Of(text).String()[:24]
 }
 
 // Played is what a play came to.

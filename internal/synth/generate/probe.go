@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
 )
@@ -55,7 +55,7 @@ func ProbeOf(list []scenario.Scenario) Probe {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { // whatever order they stand in
-		return cmp.Compare(digest.Of(list[a].Task).String(), digest.Of(list[b].Task).String())
+		return cmp.Compare(blob.Of(list[a].Task).String(), blob.Of(list[b].Task).String())
 	})
 	for _, i := range order {
 		bags, refusing = append(bags, words.bag(list[i].Task)), append(refusing, isRefusing(&list[i]))

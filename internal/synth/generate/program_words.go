@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"unicode"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
 )
@@ -221,7 +221,7 @@ func (m *maker) retell(d *draftOf) {
 	w := c.told.WordAs(m.random("asked", c.told.Key(), c.World), d.Split, c.told.requests)
 	d.Task, d.GoldAnswer, d.Checks = w.Task, w.Answer, slices.Concat(w.Checks, c.Checks)
 	d.GoldReasoning = c.told.Working()
-	d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(c.key() + d.Task).String()[:10])
+	d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), blob.Of(c.key() + d.Task).String()[:10])
 	d.Provenance.Teacher, d.Provenance.Prompts = c.Teacher, c.Prompts
 	c.Task = d.Task
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"text/template"
 
+	"hone/internal/blob"
 	"hone/internal/chat"
-	"hone/internal/digest"
 )
 
 //go:embed prompts/*.txt
@@ -53,7 +53,7 @@ func readPrompt(name promptName) (prompt, error) {
 	if !ok {
 		return prompt{}, fmt.Errorf("prompts/%s.txt has no line of ===", name)
 	}
-	p := prompt{name: string(name), hash: digest.Of(string(text)).String()}
+	p := prompt{name: string(name), hash: blob.Of(string(text)).String()}
 	if p.rule, err = template.New(p.name).Option("missingkey=error").Parse(rule); err == nil {
 		p.said, err = template.New(p.name).Option("missingkey=error").Parse(said)
 	}

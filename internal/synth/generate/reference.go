@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 )
@@ -127,7 +127,7 @@ func (m *maker) keepSolved(list []draftOf, tried []scenario.Reference) (kept []d
 
 // tryOnce is one episode of the reference, or what the ledger has of it.
 func (m *maker) tryOnce(ctx context.Context, s scenario.Scenario, run int) (passed, says bool, err error) {
-	key := fmt.Sprintf("try %s %s %d", digest.Of(m.Reference.Name()).String()[:12], s.Hash(), run)
+	key := fmt.Sprintf("try %s %s %d", blob.Of(m.Reference.Name()).String()[:12], s.Hash(), run)
 	if got := m.ledger.get(key); got != nil {
 		return slices.Contains(got.Changed, "passed"), true, nil
 	}
@@ -160,7 +160,7 @@ func (m *maker) blind(ctx context.Context, list []draftOf, why []string) error {
 			return nil
 		}
 		text, _ := json.Marshal([]any{d.Scenario, other}) // of texts and JSON
-		key := "blind " + digest.Of(text).String()[:24]
+		key := "blind " + blob.Of(text).String()[:24]
 		got := m.ledger.get(key)
 		if got == nil {
 			passes, err := m.Trial.Blind(ctx, &d.Scenario, other.chat("blind"))

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"hone/internal/digest"
+	"hone/internal/blob"
 	"hone/internal/episode/scenario"
 )
 
@@ -55,7 +55,7 @@ func (m *maker) split(list []draftOf) {
 	}
 	slices.SortFunc(keys, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(sets[a]), len(sets[b])),
-			cmp.Compare(digest.Of(a).String(), digest.Of(b).String()))
+			cmp.Compare(blob.Of(a).String(), blob.Of(b).String()))
 	})
 	keys = keys[:max(0, len(keys)-1)] // without the greatest
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(chained[a], chained[b]) })

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"hone/internal/blob"
 	"hone/internal/data/known"
-	"hone/internal/digest"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
 )
@@ -153,7 +153,7 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		if plain := normal(d.Task); !said[plain] &&
 			(try == rewordings-1 || c.program != nil || c.Teacher != "" || c.own != nil || !m.describes(d)) {
 			said[plain] = true
-			d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(key + d.Task).String()[:10])
+			d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), blob.Of(key + d.Task).String()[:10])
 			d.Tags = append(d.Tags, kind)
 			d.Provenance = m.provenance(c, f)
 			d.unsaid()
@@ -355,7 +355,7 @@ func (m *maker) quiet(s *scenario.Scenario) bool {
 // vetOnce is what vet finds wrong on the servers; the ledger has it, where it was tried before.
 func (m *maker) vetOnce(ctx context.Context, s *scenario.Scenario) ([]string, error) {
 	text, _ := json.Marshal(s) // of texts and JSON
-	key := "vet " + digest.Of(text).String()[:24]
+	key := "vet " + blob.Of(text).String()[:24]
 	if got := m.ledger.get(key); got != nil {
 		return got.Changed, nil
 	}

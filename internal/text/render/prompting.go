@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/chat"
 	"hone/internal/episode/rollout"
 	"hone/internal/fault"
@@ -102,10 +102,10 @@ func Save(dir string, r Renderer) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Join(dir, PromptingFile), append(text, '\n'), 0o644); err != nil {
+	if err := blob.Write(filepath.Join(dir, PromptingFile), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, TemplateFile), []byte(r.Template()), 0o644)
+	return blob.Write(filepath.Join(dir, TemplateFile), []byte(r.Template()), 0o644)
 }
 
 // ReadPrompting reads what Save wrote; found is false where the folder has no such file, as those that others made.

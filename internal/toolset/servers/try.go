@@ -14,9 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/atomicfile"
+	"hone/internal/blob"
 	"hone/internal/config"
-	"hone/internal/digest"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -182,7 +181,7 @@ func one(ctx context.Context, h *host.Host, c config.Config, x Trial, e packages
 	if ctx.Err() != nil { // what was cut off says nothing
 		return t
 	}
-	t.file = filepath.Join(cache, "tried", digest.Parts(e.From, e.Name).String()[:24]+".json")
+	t.file = filepath.Join(cache, "tried", blob.Parts(e.From, e.Name).String()[:24]+".json")
 	if err := t.keep(); err != nil {
 		h.Say("note: what came of %s is not kept: %v", e.Name, err)
 	}
@@ -194,7 +193,7 @@ func (t Tried) keep() error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(t.file, text, 0o600)
+	return blob.Write(t.file, text, 0o600)
 }
 
 // try takes an entry as far as it comes; t.Outcome says where that is.
@@ -350,7 +349,7 @@ func (t *Tried) install(
 	ctx context.Context, h *host.Host, c config.Config, a toolset.Addition, cache string,
 ) (*packages.Installed, error) {
 	a.Dir = filepath.Join(cache, "installed",
-		digest.Parts(append([]string{a.Package}, a.Constraints...)...).String()[:24])
+		blob.Parts(append([]string{a.Package}, a.Constraints...)...).String()[:24])
 	if err := os.MkdirAll(filepath.Dir(a.Dir), 0o755); err != nil {
 		return nil, err
 	}
@@ -379,7 +378,7 @@ func (t *Tried) install(
 	t.InstallSeconds = time.Since(began).Seconds()
 	text, err := json.Marshal(in)
 	if err == nil {
-		err = atomicfile.Write(note, text, 0o600)
+		err = blob.Write(note, text, 0o600)
 	}
 	return in, err
 }

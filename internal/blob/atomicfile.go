@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are whole or not there.
-package atomicfile
+// Package blob writes files that are whole or not there.
+package blob
 
 import (
 	"crypto/rand"

@@ -1,5 +1,4 @@
-// Package digest names data by its SHA-256.
-package digest
+package blob
 
 import (
 	"crypto/sha256"
