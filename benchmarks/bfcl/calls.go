@@ -27,7 +27,12 @@ type verdict struct {
 	Errors []string `json:"errors"`
 }
 
-// Grade writes a verdict for each line, in order, and returns the totals. A line that cannot be graded becomes
+// Grade grades stored tool calls offline: no server and no model is needed. A line of input is
+//
+//	{"tools": [...], "gold": [{name: {parameter: [accepted values]}}], "output": [{"name", "arguments": JSON text}]}
+//
+// and a line of output {"valid", "tool", "param", "ast", "errors"}: a verdict for each line, in order. It returns the
+// totals. A line that cannot be graded becomes
 // {"error": ...}; Grade's error names those, and the totals hold all the same.
 func Grade(ctx context.Context, in io.Reader, out io.Writer, o Options) (Totals, error) {
 	var t Totals

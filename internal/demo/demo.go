@@ -1,4 +1,12 @@
-// Package demo is the work of hone demo: the whole loop, small, on this machine. Package calc makes its tasks.
+// Package demo is the work of hone demo: the whole loop, small, on this machine. Its tasks are
+// small ones for the npm server @coo-quack/calc-mcp 2.1.1, drawn from kinds.yaml as anybody may write it for a server,
+// and answered by the live server.
+//
+// The first call of a task belongs to one split by its hash, so no first call of a test task is the first call of a
+// training task, whatever the kinds of both. The second call of a chain is built from what the server answered to the
+// first, so which split it would belong to is not known when the task is made: a training task may ask for it, as a
+// first or a second call. What no training task asks for is the chain. Half of the test and validation scenarios also
+// use wordings that training never sees.
 package demo
 
 import (

@@ -134,7 +134,7 @@ func (s AssetStore) Verify(a Asset) error {
 		return e
 	}
 	defer f.Close()
-	sum, _, err := blob.Read(f)
+	sum, _, err := blob.SumFrom(f)
 	if err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot read " + a.Name, Where: path, Err: err}
 	}

@@ -175,7 +175,7 @@ func (s AssetStore) checkWheel(a Asset, w Wheel, wheel string) error {
 		return s.diskError(a, err)
 	}
 	defer f.Close()
-	sum, _, err := blob.Read(f)
+	sum, _, err := blob.SumFrom(f)
 	if err != nil {
 		return s.diskError(a, err)
 	}

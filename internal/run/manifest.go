@@ -77,7 +77,7 @@ func sum(path string) (fileSum, error) {
 	if err != nil {
 		return fileSum{}, err
 	}
-	s, n, err := blob.Read(f)
+	s, n, err := blob.SumFrom(f)
 	return fileSum{n, s.String()}, errors.Join(err, f.Close())
 }
 

@@ -211,7 +211,7 @@ func hashFile(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	sum, _, err := blob.Read(f)
+	sum, _, err := blob.SumFrom(f)
 	return string(sum[:]), err
 }
 

@@ -83,7 +83,7 @@ func (w *Watch) file(c scenario.Check) (trajectory.Observation, error) {
 	}
 	defer f.Close()
 	kept := &strings.Builder{}
-	sum, size, err := blob.Read(io.TeeReader(io.LimitReader(f, maxFile), &limited{kept, maxText + 1}))
+	sum, size, err := blob.SumFrom(io.TeeReader(io.LimitReader(f, maxFile), &limited{kept, maxText + 1}))
 	if err != nil {
 		return trajectory.Observation{}, err
 	}
@@ -192,7 +192,7 @@ func content(root *os.Root, name string, d fs.DirEntry, left *int64) (string, er
 		return "", err
 	}
 	defer f.Close()
-	sum, n, err := blob.Read(io.LimitReader(f, *left))
+	sum, n, err := blob.SumFrom(io.LimitReader(f, *left))
 	*left -= n
 	return sum.String(), err
 }

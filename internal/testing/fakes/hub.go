@@ -21,7 +21,10 @@ type HubAccount struct {
 	Gates []string // gated repositories that it may read
 }
 
-// Hub is a Hub. Its fields are set before the first request.
+// Hub is one on this machine, for tests and tutorials: the part of the Hugging Face Hub's published API by which
+// repositories are made, listed, downloaded and pushed to, with large files in a store of its own address. That it is
+// one is proved by huggingface_hub as its client (hub's TestPeer, which make parity runs). Its fields are set before
+// the first request.
 type Hub struct {
 	URL      string // of the Hub
 	Store    string // address of its large files, another host

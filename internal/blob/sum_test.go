@@ -15,12 +15,13 @@ func TestSums(t *testing.T) {
 	if Of("abc").String() != abc || Of([]byte("abc")).String() != abc || Of("").String() != nothing {
 		t.Errorf("%s, %s, %s", Of("abc"), Of([]byte("abc")), Of(""))
 	}
-	if sum, n, err := Read(iotest.OneByteReader(strings.NewReader("abc"))); sum.String() != abc || n != 3 ||
+	if sum, n, err := SumFrom(iotest.OneByteReader(strings.NewReader("abc"))); sum.String() != abc || n != 3 ||
 		err != nil {
 		t.Errorf("%s of %d bytes, %v", sum, n, err)
 	}
 	broken := errors.New("broken")
-	if sum, n, err := Read(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken))); sum.String() != abc ||
+	if sum, n, err := SumFrom(io.MultiReader(strings.NewReader("abc"),
+		iotest.ErrReader(broken))); sum.String() != abc ||
 		n != 3 || !errors.Is(err, broken) {
 		t.Errorf("%s of %d bytes, %v", sum, n, err)
 	}

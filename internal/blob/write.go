@@ -1,4 +1,4 @@
-// Package blob writes files that are whole or not there.
+// Package blob names data by its SHA-256, and writes files that are whole or not there.
 package blob
 
 import (

@@ -1,4 +1,5 @@
-// Package fakes has hosts for tests.
+// Package fakes has what tests put in the place of others: hosts that are quiet, a sampler and a renderer made of
+// bytes, episodes that are right, and a Hub on this machine.
 package fakes
 
 import (

@@ -15,8 +15,8 @@ func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 // Of is the sum of data.
 func Of[T string | []byte](data T) Sum { return sha256.Sum256([]byte(data)) }
 
-// Read is the sum of what is read to the end, and how many bytes that were. It is what has been read until an error.
-func Read(r io.Reader) (sum Sum, size int64, err error) {
+// SumFrom is the sum of what is read to the end, and how many bytes that were. It is what has been read until an error.
+func SumFrom(r io.Reader) (sum Sum, size int64, err error) {
 	h := sha256.New()
 	size, err = io.Copy(h, r)
 	return Sum(h.Sum(nil)), size, err
