@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"hone/internal/eval/stats"
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 // An evaluation is broken down by what its systems were trained on: an adapter that hone sft made of calls of one tool

@@ -9,8 +9,8 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/train"
 	"hone/internal/proxy/sidecar"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 	"hone/internal/toolset"
 	"hone/internal/view"
 )

@@ -26,9 +26,9 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
-	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
+	"hone/internal/run/report"
 	"hone/internal/toolset"
 )
 

@@ -14,8 +14,8 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/recipe"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 )
 
 // A demo measures what an episode and a row of SFT take on this machine before it trains, and does as much as its

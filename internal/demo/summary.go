@@ -14,7 +14,7 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 // demoSummary is the demo's last line on stdout. Success is of the first call; episode_success of the whole episode.

@@ -16,8 +16,8 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 )
 
 // measuring is a system that is measured, and what came of it so far.

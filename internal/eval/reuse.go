@@ -16,8 +16,8 @@ import (
 	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 )
 
 // earlier finds the episodes of earlier evaluations by their content keys.

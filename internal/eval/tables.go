@@ -11,7 +11,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job/records"
 	"hone/internal/llm"
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 // Table is the rates of the systems and their differences, as they are printed.

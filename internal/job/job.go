@@ -16,8 +16,8 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 	"hone/internal/toolset"
 )
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"hone/internal/fault"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 	"hone/internal/text/render"
 	"hone/internal/toolset"
 )

@@ -7,7 +7,7 @@ import (
 	"hone/internal/data/overlap"
 	"hone/internal/eval/stats"
 	"hone/internal/job/records"
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 // Evaluation is what the systems of a run did, side by side.

@@ -19,8 +19,8 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 )
 
 // mostOfReport is how many bytes of trajectories a report takes.

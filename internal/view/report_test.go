@@ -8,8 +8,8 @@ import (
 
 	"hone/internal/job"
 	"hone/internal/job/records"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 )
 
 // reportOf is the report of the run in dir.

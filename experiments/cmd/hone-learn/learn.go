@@ -12,7 +12,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/report"
+	"hone/internal/run/report"
 	"hone/internal/toolset"
 	"hone/internal/view"
 )

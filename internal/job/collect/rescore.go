@@ -21,8 +21,8 @@ import (
 	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 )
 
 // rate gives the episodes of groups their ratings. A group that is compared counts where all its episodes that can be

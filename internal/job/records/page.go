@@ -18,9 +18,9 @@ import (
 	"hone/internal/grade"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/report"
-	"hone/internal/report/evallog"
 	"hone/internal/run"
+	"hone/internal/run/evallog"
+	"hone/internal/run/report"
 )
 
 // PageOf is the page of the run in path, by what its folder holds.

@@ -14,8 +14,8 @@ import (
 	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/mcp/scan"
-	"hone/internal/report"
 	"hone/internal/run/metrics"
+	"hone/internal/run/report"
 	"hone/internal/toolset"
 )
 

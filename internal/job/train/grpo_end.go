@@ -11,7 +11,7 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 // sayNextGRPO tells where the adapter is and what can be done with it. It is an error where nothing was learnt.

@@ -17,9 +17,9 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/records"
-	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
+	"hone/internal/run/report"
 )
 
 // Show prints the run in path.

@@ -12,7 +12,7 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 // Of a run that holds a finished evaluation, the rates are shown as eval prints them; of one that holds none, nothing.

@@ -8,7 +8,7 @@ import (
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 // outcomes is a page of systems with an episode of each scenario: p passes, f fails, l is lost, - was not run.

@@ -16,7 +16,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
-	"hone/internal/report/evallog"
+	"hone/internal/run/evallog"
 )
 
 var update = flag.Bool("update", false, "write testdata/log.json; make parity then writes read.json")

@@ -8,7 +8,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 // sample is a page of three systems on n scenarios, with groups and curves, all of it from one seed.

@@ -13,8 +13,8 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
-	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/report"
 )
 
 // ledger makes a run of two evaluations, one of which has not ended, and of three groups of training.

@@ -12,7 +12,7 @@ import (
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 // many is a page of so many systems on n scenarios, each with k repeats; names of them are as long as size asks.

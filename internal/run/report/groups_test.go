@@ -3,7 +3,7 @@ package report_test
 import (
 	"testing"
 
-	"hone/internal/report"
+	"hone/internal/run/report"
 )
 
 func TestExtremes(t *testing.T) {
