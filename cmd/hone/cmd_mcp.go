@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/agenttools"
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/view/agenttools"
 )
 
 func newMCP(a *app) *cobra.Command {
