@@ -94,7 +94,7 @@ lint: # go test runs most of vet
 
 # The rooms in which goroutines share something, but for those that compute or start many processes: make soak races all.
 RACED = ./internal/recipe ./internal/env/service ./internal/episode/... ./internal/llm ./internal/serve ./internal/proxy ./internal/proxy/revise \
-	./internal/policy/... ./internal/run/metrics/... ./internal/host ./internal/toolset/access
+	./internal/episode/policy/... ./internal/run/metrics/... ./internal/host ./internal/toolset/access
 race:
 	RAPID_SEED=1 go test -timeout 30m -race $(RACED)
 	RAPID_SEED=1 go test -race -run TestManyGoroutines ./internal/text/tokenizer

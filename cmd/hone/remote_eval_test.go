@@ -18,10 +18,10 @@ import (
 
 	"hone/internal/console/sanitize"
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/sample"
-	"hone/internal/policy"
 )
 
 // evaluatedAway is hone eval of an adapter and the base model, by the sampler that conf names where there is one; what

@@ -22,9 +22,9 @@ import (
 	"time"
 
 	"hone/internal/console/sanitize"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/policy"
 	"hone/internal/recipe"
 )
 

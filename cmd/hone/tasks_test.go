@@ -12,13 +12,13 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/job/episodes"
 	"hone/internal/mcp"
-	"hone/internal/policy"
 	"hone/internal/testing/fakes"
 )
 

@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 )
 
 // The shapes of the demo: a system message with eight tools, then an episode of two calls. peer.py has the same.

@@ -8,10 +8,10 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/host"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
-	"hone/internal/policy"
 	"hone/internal/text/render"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
-	"hone/internal/policy"
 )
 
 // clock tells where the time of an evaluation goes. What models, tools and users take is added up over the episodes,

@@ -11,8 +11,8 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy"
 )
 
 // Agent makes a server run the loop of an agent: a client sends a task, the model calls the server's own tools, and the

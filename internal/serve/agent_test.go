@@ -16,8 +16,8 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy"
 	"hone/internal/text/toolcall"
 )
 

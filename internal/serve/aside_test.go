@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
-	"hone/internal/policy"
 )
 
 // answered is the answer to one request to a server of the sampler, whose model's calls can be held.

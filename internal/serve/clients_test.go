@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 	"hone/internal/text/grammar"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 	"hone/internal/text/grammar"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // Decoder turns a completion's ids into text, one at a time. What the next ids could still change, such as half a

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // However a text and its stop texts are cut by tokens, what is passed on is the text up to the stop text that is whole

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // chatDialect is OpenAI's /v1/chat/completions.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // sse are the events of a stream: their names, and their data.

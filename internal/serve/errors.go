@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // apiError is why a request is refused. In OpenAI's form it is {"error": {"message", "type", "param", "code"}}; a

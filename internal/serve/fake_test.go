@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // The clock of patterns in schemas ends by itself, a little after their last use.

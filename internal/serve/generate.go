@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 	"hone/internal/run/metrics"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 	"hone/internal/text/toolcall"
 )
 

@@ -12,9 +12,9 @@ import (
 	"sync"
 
 	"hone/internal/chat"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/rollout"
 	"hone/internal/fault"
-	"hone/internal/policy"
 )
 
 // Model is one model served under a name.

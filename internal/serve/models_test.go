@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
-	"hone/internal/policy"
 	"hone/internal/text/grammar"
 )
 

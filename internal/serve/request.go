@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"hone/internal/chat"
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
-	"hone/internal/policy"
 )
 
 // request is what a client asks for, in whatever dialect it was said.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 func TestSamplingParameters(t *testing.T) {

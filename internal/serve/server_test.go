@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"hone/internal/chat"
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
-	"hone/internal/policy"
 )
 
 func model(s *sampler) Model {

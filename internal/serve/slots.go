@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // news is a token that was drawn for an answer, or with nil that the answer has ended. Of a task it is one of the

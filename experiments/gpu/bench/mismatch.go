@@ -3,12 +3,12 @@ package main
 import (
 	"math"
 
+	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 )
 
 // load takes a real model's weights.

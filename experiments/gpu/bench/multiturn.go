@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"hone/internal/episode/policy"
 	"hone/internal/episode/trajectory"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 )
 
 // dialogue is the shape of a step of episodes with several turns. experiments/gpu/multiturn/peer.py has the same

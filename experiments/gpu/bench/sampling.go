@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 )
 
 // sampler starts one of so many slots on each device, with caches of that many columns behind a prefix that the prompts

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 	"hone/internal/serve"
 )
 

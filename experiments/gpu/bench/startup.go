@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 )
 
 // startup is the time from the process's start until a first optimiser step has been taken (4 x 4096 tokens) and then a

@@ -5,9 +5,9 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
-	"hone/internal/policy"
 )
 
 // longestTask is how many tokens the longest task of a file of scenarios has behind what all prompts begin with. The

@@ -9,8 +9,8 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy"
 )
 
 // Renderer turns a conversation into ids and ids into messages. internal/text/render implements it.

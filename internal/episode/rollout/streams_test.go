@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
+	"hone/internal/episode/policy"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy"
 	"hone/internal/testing/fakes"
 )
 

@@ -7,13 +7,13 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/rollout"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/model"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
-	"hone/internal/policy"
 	"hone/internal/recipe"
 	"hone/internal/text/render"
 )

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
-	"hone/internal/policy"
 	"hone/internal/recipe"
 )
 

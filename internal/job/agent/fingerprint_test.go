@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hone/internal/config"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // Worked by hand: r = 0.25/0.5 has r - 1 - log r = 0.193; where another token has 0.6, the one remembered has 0.4 at

@@ -7,9 +7,9 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/scenario"
 	"hone/internal/learn/batch"
-	"hone/internal/policy"
 	"hone/internal/recipe"
 )
 

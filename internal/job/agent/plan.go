@@ -6,9 +6,9 @@ import (
 	"hone/internal/config"
 	"hone/internal/engine"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
-	"hone/internal/policy"
 )
 
 // Wanted says which model is to speak in episodes.

@@ -8,11 +8,11 @@ import (
 
 	"hone/internal/blob"
 	"hone/internal/config"
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
-	"hone/internal/policy"
 )
 
 // policiesFolder is the folder of a run through which adapters are handed to a remote sampler.

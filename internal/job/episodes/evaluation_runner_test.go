@@ -7,10 +7,10 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/job/agent"
-	"hone/internal/policy"
 	"hone/internal/testing/fakes"
 )
 

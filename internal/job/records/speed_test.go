@@ -15,6 +15,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -22,7 +23,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/job/episodes"
 	"hone/internal/mcp"
-	"hone/internal/policy"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/testing/fakes"

@@ -15,6 +15,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -24,7 +25,6 @@ import (
 	"hone/internal/learn/sample"
 	"hone/internal/learn/tinker"
 	"hone/internal/llm"
-	"hone/internal/policy"
 	"hone/internal/recipe"
 )
 

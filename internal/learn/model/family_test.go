@@ -11,12 +11,12 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 	"hone/internal/testing/learntest"
 )
 

@@ -7,11 +7,11 @@ import (
 	"fmt"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 )
 
 // Settings are what memory depends on, beside the model.

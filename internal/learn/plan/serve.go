@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
-	"hone/internal/policy"
 )
 
 // Serving is what the memory of a served model depends on, beside the model.

@@ -6,7 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // A prompt that begins as the text in another slot does is not computed again on a GPU: agents with the same tools come

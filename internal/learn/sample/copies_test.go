@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/engine"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 	"hone/internal/testing/learntest"
 )
 

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 	"hone/internal/testing/learntest"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/model"
-	"hone/internal/policy"
 )
 
 // Samplers implements policy.Sampler on all devices of an engine. Slot i is on device i modulo their number, so few

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"hone/internal/engine"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // draws are what a step gives each slot.

@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 )
 
 // letters decodes id i of the tiny vocabulary as one to three letters.

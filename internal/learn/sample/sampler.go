@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
 	"hone/internal/learn/model"
-	"hone/internal/policy"
 )
 
 // Options shape a sampler. Zero values mean the defaults named.

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 	"hone/internal/testing/learntest"
 )
 

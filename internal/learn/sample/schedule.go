@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hone/internal/engine"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 var errClosed = errors.New("the sampler is closed")

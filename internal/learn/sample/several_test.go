@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/model"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 	"hone/internal/testing/learntest"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 	"hone/internal/testing/learntest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"hone/internal/engine"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // remaining is how many tokens a slot that decodes may still draw.

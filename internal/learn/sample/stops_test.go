@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 )
 
 // spelled decodes id i as piece i.

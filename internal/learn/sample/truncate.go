@@ -8,7 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // wordBits is how many ids one number of a mask speaks of.

@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
-	"hone/internal/policy"
 	"hone/internal/testing/learntest"
 )
 

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
-	"hone/internal/policy"
 )
 
 // Sampler implements policy.Sampler by the server's completions. It samples from what Hold named last.

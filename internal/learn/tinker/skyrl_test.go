@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -17,7 +18,6 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 	"hone/internal/recipe"
 )
 

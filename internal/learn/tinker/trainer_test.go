@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 	"hone/internal/testing/learntest"
 	"hone/internal/testing/tinkertest"
 )

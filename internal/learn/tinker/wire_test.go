@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
-	"hone/internal/policy"
 	"hone/internal/testing/tinkertest"
 )
 

@@ -3,8 +3,8 @@ package train
 import (
 	"slices"
 
+	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
-	"hone/internal/policy"
 )
 
 // tree is what a device computes in the place of one row: rows of which each token is held once that several of them

@@ -8,10 +8,10 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy"
 	"hone/internal/testing/fakes"
 )
 

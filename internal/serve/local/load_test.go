@@ -21,9 +21,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 	"hone/internal/serve"
 	"hone/internal/testing/learntest"
 )

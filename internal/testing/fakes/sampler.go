@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // Stop is the id that ends a completion; ids 0 to 255 are bytes.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/episode/policy"
 	"hone/internal/episode/rollout"
-	"hone/internal/policy"
 	"hone/internal/testing/fakes"
 )
 

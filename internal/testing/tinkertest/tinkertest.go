@@ -21,11 +21,11 @@ import (
 	"testing"
 
 	"hone/internal/engine"
+	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/policy"
 )
 
 // Alpha is that of a server's adapters.

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // decodedPass is a ForwardBackwardRequest of the package tinker_public.

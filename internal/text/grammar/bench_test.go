@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // large is a vocabulary of the size of Qwen3's, of words, their pieces, and what code is written with.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // Frame is how a form writes calls whose arguments stand there as JSON: Open NAME Middle ARGUMENTS Close, and Between,

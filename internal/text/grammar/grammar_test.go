@@ -11,7 +11,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/chat/schema"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 const (
@@ -107,8 +107,10 @@ func TestWhatASchemaAccepts(t *testing.T) {
 			[]string{`[1]`}, []string{`["x"]`}, ""},
 		"dynamic ref": {`{"$dynamicAnchor":"n","type":"object","properties":{"next":{"$dynamicRef":"#n"}}}`,
 			[]string{`{}`, `{"next":{"next":{}}}`}, []string{`{"next":1}`}, ""},
-		"dynamic ref beside": {`{"$defs":{"a":{"$dynamicAnchor":"n","type":"integer","minimum":0}},"$dynamicRef":"#n","maximum":9}`,
-			[]string{`0`, `9`}, []string{`10`, `-1`}, ""},
+		"dynamic ref beside": {
+			`{"$defs":{"a":{"$dynamicAnchor":"n","type":"integer","minimum":0}},"$dynamicRef":"#n","maximum":9}`,
+			[]string{`0`, `9`}, []string{`10`, `-1`}, "",
+		},
 		"recursive ref": {`{"$recursiveAnchor":true,"items":{"$recursiveRef":"#"}}`, []string{`[[],[[]]]`}, []string{`[1]`}, ""},
 		"members by pattern": {`{"patternProperties":{"^x":{"type":"integer"}},"additionalProperties":false}`,
 			[]string{`{}`, `{"x":1}`}, []string{`{"x":"a"}`, `1`}, "patternProperties at #"},

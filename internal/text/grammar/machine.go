@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // Grammar is compiled rules, with the states that were seen. It may be used from many goroutines: requests of one

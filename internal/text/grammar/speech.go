@@ -3,7 +3,7 @@ package grammar
 import (
 	"strings"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 const blanks = " \t\r"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // What may not come next, by what was said: what has a mark in it or begins one, what ends it, and the end before

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // Token is one of a vocabulary.

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 	"hone/internal/text/grammar"
 	"hone/internal/text/tokenizer"
 )

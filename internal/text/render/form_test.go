@@ -13,7 +13,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/chat/schema"
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 	"hone/internal/text/tokenizer"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
 	"hone/internal/jinja"
-	"hone/internal/policy"
 	"hone/internal/text/toolcall"
 )
 

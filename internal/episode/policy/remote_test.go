@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
-	"hone/internal/policy"
 )
 
 // sound is a vLLM's completion of two tokens.

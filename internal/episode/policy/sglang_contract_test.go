@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
-	"hone/internal/policy"
 )
 
 // What hone's sampler asks SGLang, and what it makes of the answers. NOT RECORDED: the file was written from SGLang's

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hone/internal/policy"
+	"hone/internal/episode/policy"
 )
 
 // What servers tell of a given text is read for each of its ids but the first. One that tells nothing, or does not know

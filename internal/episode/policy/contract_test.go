@@ -18,8 +18,8 @@ import (
 	"sync"
 	"testing"
 
+	"hone/internal/episode/policy"
 	"hone/internal/fault"
-	"hone/internal/policy"
 )
 
 var (
