@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/mcp/packages"
+	"hone/internal/toolset/packages"
 	"hone/internal/toolset/servers"
 )
 

@@ -16,9 +16,9 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/packages"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
+	"hone/internal/toolset/packages"
 )
 
 // Addition is a server to install and to write into a configuration.

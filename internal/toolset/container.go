@@ -11,7 +11,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/packages"
+	"hone/internal/toolset/packages"
 )
 
 // engineEnv are the user's variables by which an engine of images finds what it needs.

@@ -12,7 +12,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/packages"
+	"hone/internal/toolset/packages"
 )
 
 // Locked is how a server's package stands to the lock that hone servers add made.

@@ -13,8 +13,8 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/packages"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/toolset/packages"
 )
 
 // OpenSandbox finds out the level, says it, and returns what mcp.Options.Wrap is to be. The caller closes the sandbox

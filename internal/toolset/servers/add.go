@@ -15,8 +15,8 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/packages"
 	"hone/internal/toolset"
+	"hone/internal/toolset/packages"
 )
 
 // Wanted is a server to add: a package or URL as toolset.Addition has it, or an entry of a registry.

@@ -12,7 +12,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/mcp/packages"
+	"hone/internal/toolset/packages"
 )
 
 // Lookup says which entries of a registry are wanted.

@@ -19,9 +19,9 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/packages"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
+	"hone/internal/toolset/packages"
 )
 
 // Trial says which entries of a registry are tried.
