@@ -44,7 +44,7 @@ stop() {
 start
 
 echo "== five steps of GRPO at SkyRL and on hone's engine, on the same rollouts"
-go test -count=1 -timeout 30m ./internal/learn/tinker -run TestAgainstAServer -v -args -url "$url" -base "$work/base"
+go test -count=1 -timeout 30m ./internal/llm/tinker -run TestAgainstAServer -v -args -url "$url" -base "$work/base"
 
 echo "== runs that are killed, with their server, and go on"
 cd "$work"

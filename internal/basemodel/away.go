@@ -11,7 +11,7 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
-	"hone/internal/learn/tinker"
+	"hone/internal/llm/tinker"
 )
 
 // awayAlpha is the alpha of the adapters that servers of the Tinker API make: their requests have none.

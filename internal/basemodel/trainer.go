@@ -10,6 +10,7 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/train"
+	"hone/internal/recipe"
 	"hone/internal/text/render"
 )
 
@@ -64,21 +65,10 @@ func adapterOf(m *Model, c config.Config, folder string) (state train.State, lor
 	return state, lora, lora.StartRows(m.Spec, m.File, state.Adapter)
 }
 
-// Steps takes the optimiser steps: a train.Trainer on this machine, or a tinker.Trainer at a server. Its methods are
-// those of recipe.Trainer.
+// Steps takes the optimiser steps: a train.Trainer on this machine, or a tinker.Trainer at a server.
 type Steps interface {
-	Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error)
-	Apply(u batch.Update) (norm float64, err error)
-	Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
-	ScoreReference(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
-	Entropies(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
-	HoldReference() error
-	Snapshot() (restore func() error, err error)
-	ResetOptimizer() error
-	CompileStats() (programs int, seconds float64)
+	recipe.Trainer
 	PolicyVersion() int // optimiser steps taken
-	Save(dir string) error
-	Load(dir string) error
 	// SaveAdapter writes the adapter alone, in PEFT's form, into a folder.
 	SaveAdapter(dir string) error
 }

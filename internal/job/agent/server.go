@@ -8,7 +8,7 @@ import (
 	"hone/internal/engine"
 	"hone/internal/host"
 	"hone/internal/learn/publish"
-	"hone/internal/learn/tinker"
+	"hone/internal/llm/tinker"
 )
 
 // server takes the steps and samples.

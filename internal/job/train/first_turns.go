@@ -23,8 +23,8 @@ import (
 	"hone/internal/job"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
-	"hone/internal/learn/tinker"
 	"hone/internal/llm"
+	"hone/internal/llm/tinker"
 	"hone/internal/recipe"
 )
 

@@ -45,13 +45,13 @@ func isObject(text string) bool {
 	return value.IsValid() && value.Kind() == '{'
 }
 
-// closers are those that are open, outermost first, and whether a string is.
-type closers struct {
+// unclosed are the brackets that are open, outermost first, and whether a string is.
+type unclosed struct {
 	open   string
 	quoted bool
 }
 
-func (b closers) closers() string {
+func (b unclosed) closers() string {
 	var out []byte
 	if b.quoted {
 		out = append(out, '"')
@@ -65,10 +65,10 @@ func (b closers) closers() string {
 // place is one where the text is whole but for brackets: before a comma, or behind an opening bracket.
 type place struct {
 	at   int
-	open closers
+	open unclosed
 }
 
-func structure(text string) (b closers, places []place) {
+func structure(text string) (b unclosed, places []place) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case b.quoted && c == '\\':
