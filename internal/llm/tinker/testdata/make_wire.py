@@ -2,7 +2,7 @@
 
 wire.json has messages of the SDK as base64, with what they hold. ours.json, which go test -update writes, has the
 requests in JSON of hone's client: the SDK's own types must take each of them.
-Needs: internal/learn/tinker/testdata/requirements.txt
+Needs: internal/llm/tinker/testdata/requirements.txt
 """
 
 import base64
