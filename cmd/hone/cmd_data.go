@@ -9,7 +9,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/data"
 	"hone/internal/data/dataset"
-	"hone/internal/data/export"
 	"hone/internal/data/formats"
 )
 
@@ -54,7 +53,7 @@ func newDataConvert(a *app) *cobra.Command {
 		Short: "Write conversations in another form: a data set folder of the Hub, traces, " +
 			"rows for TRL and Axolotl, pairs",
 		Long: "convert reads rows of any format, refuses those that cannot be learnt from by line and reason, " +
-			"and writes the others:\n\n" + export.Describe() +
+			"and writes the others:\n\n" + formats.DescribeForms() +
 			"\nNothing is there until all is written. hf, trl and axolotl leave traces that failed out.",
 		Example: "  hone data convert Toucan-1.5M/SFT --to hone --out toucan.jsonl\n" +
 			"  hone data convert traces/trajectories.jsonl --to hf --unroll turns --out dataset\n" +
@@ -66,7 +65,7 @@ func newDataConvert(a *app) *cobra.Command {
 		},
 	}
 	formatFlag(c, &x.Format)
-	c.Flags().StringVar(&x.To, "to", "hone", "form to write: "+strings.Join(export.Forms(), ", "))
+	c.Flags().StringVar(&x.To, "to", "hone", "form to write: "+strings.Join(formats.SinkForms(), ", "))
 	c.Flags().StringVar(&x.Out, "out", "", "file or folder to write, which must not be there yet")
 	c.Flags().StringVar(&x.Unroll, "unroll", dataset.Whole,
 		"rows of one conversation: "+strings.Join(dataset.Schemes(), ", ")+"; see hone data unroll")

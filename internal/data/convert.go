@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"hone/internal/data/dataset"
-	"hone/internal/data/export"
 	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -31,8 +30,8 @@ type Conversion struct {
 // Converted is what came of a conversion.
 type Converted struct {
 	formats.Report
-	LeftOut map[string]int `json:"left_out"` // rows that were read, and are in nothing that was written, by reason
-	Written export.Written `json:"written"`
+	LeftOut map[string]int    `json:"left_out"` // rows that were read, and are in nothing that was written, by reason
+	Written formats.SinkFiles `json:"written"`
 }
 
 // Convert reads conversations and writes them in a form. The error says why nothing was written; what was read is
@@ -50,7 +49,7 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 	if err := inputs.RefuseCurated(x.From...); err != nil {
 		return out, err
 	}
-	sink, err := export.Open(export.Options{Form: x.To, Out: x.Out,
+	sink, err := formats.OpenSink(formats.SinkOptions{Form: x.To, Out: x.Out,
 		Card: map[string]string{"made by": "hone data convert", "rows of one conversation": x.Unroll}})
 	if err != nil {
 		return out, err

@@ -17,7 +17,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/data/curate"
 	"hone/internal/data/dataset"
-	"hone/internal/data/export"
 	"hone/internal/data/formats"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -358,11 +357,11 @@ func (d *Desk) ToExport(accepted bool, leftOut map[string]int) (rows []dataset.R
 // Export writes the traces that are not rejected, or those that are accepted alone, as Convert would: with their tools,
 // and for a trainer without those to be measured on and, unless failed, those that failed. What was written says what
 // was left out even beside an error.
-func (d *Desk) Export(form, out string, accepted, failed bool) (export.Written, error) {
-	sink, err := export.Open(export.Options{Form: form, Out: out,
+func (d *Desk) Export(form, out string, accepted, failed bool) (formats.SinkFiles, error) {
+	sink, err := formats.OpenSink(formats.SinkOptions{Form: form, Out: out,
 		Card: map[string]string{"curated": fault.Count(len(d.Ops()), "operation")}})
 	if err != nil {
-		return export.Written{}, err
+		return formats.SinkFiles{}, err
 	}
 	defer sink.Abort()
 	g := newGate(form, d.x.Catalog, failed)
@@ -376,7 +375,7 @@ func (d *Desk) Export(form, out string, accepted, failed bool) (export.Written, 
 			}
 		}
 		if err != nil {
-			return export.Written{}, err
+			return formats.SinkFiles{}, err
 		}
 	}
 	return sink.Close(g.leftOut)

@@ -1,4 +1,4 @@
-package export
+package formats
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ type sts struct {
 	files, ids map[string]bool // that are taken
 }
 
-func openSTS(_ Options, dir string) (writer, error) {
+func openSTS(_ SinkOptions, dir string) (writer, error) {
 	return &sts{dir, map[string]bool{}, map[string]bool{}}, nil
 }
 
@@ -38,7 +38,7 @@ func (s *sts) add(r *dataset.Row) error {
 	}
 	s.ids[id] = true
 	dst := chat.AppendString([]byte(`{"type":"session","harness":"hone","id":`), id, false)
-	dst = append(chat.AppendString(append(dst, `,"name":`...), short(r.Task()), false), ',')
+	dst = append(chat.AppendString(append(dst, `,"name":`...), shortID(r.Task()), false), ',')
 	rest := *r // the format allows more members in the header: by them the trace reads back as it was
 	rest.ID = ""
 	dst, err := rest.AppendMembers(dst)
@@ -53,7 +53,7 @@ func (s *sts) add(r *dataset.Row) error {
 	return os.WriteFile(filepath.Join(s.dir, name+".jsonl"), dst, 0o644)
 }
 
-func (s *sts) finish(*Written) error { return nil }
+func (s *sts) finish(*SinkFiles) error { return nil }
 
 // appendSTS appends a message's line.
 func appendSTS(dst []byte, m *chat.Message) []byte {
@@ -98,7 +98,7 @@ func fileName(name string) string {
 	return clean
 }
 
-func short(text string) string {
+func shortID(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) > 80 {
 		return string(runes[:79]) + "…"

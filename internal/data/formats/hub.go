@@ -1,4 +1,4 @@
-package export
+package formats
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ const shardRows = 50_000
 // hub writes a data set folder as the Hub's library datasets reads it: data/SPLIT-00000-of-00001.parquet, and
 // README.md, whose front matter says which files are which split.
 type hub struct {
-	o      Options
+	o      SinkOptions
 	dir    string
 	ending string
 	table  func(path string) (writer, error)
@@ -40,8 +40,10 @@ type split struct {
 	w                     writer
 }
 
-func openHub(kind func() (ending string, table func(string) (writer, error))) func(Options, string) (writer, error) {
-	return func(o Options, dir string) (writer, error) {
+func openHub(
+	kind func() (ending string, table func(string) (writer, error)),
+) func(SinkOptions, string) (writer, error) {
+	return func(o SinkOptions, dir string) (writer, error) {
 		ending, table := kind()
 		h := &hub{o: o, dir: dir, ending: ending, table: table, splits: map[string]*split{}, calls: map[string]int{},
 			traces: map[string]bool{}}
@@ -108,7 +110,7 @@ func (h *hub) count(r *dataset.Row) {
 	}
 }
 
-func (h *hub) finish(w *Written) error {
+func (h *hub) finish(w *SinkFiles) error {
 	w.Splits = map[string]int{}
 	var all []error
 	for name, s := range h.splits {
@@ -123,7 +125,7 @@ func (h *hub) finish(w *Written) error {
 }
 
 // card is the data set's page: its front matter says what is where, the rest what a reader wants to know.
-func (h *hub) card(w *Written) string {
+func (h *hub) card(w *SinkFiles) string {
 	var b strings.Builder
 	b.WriteString("---\nconfigs:\n- config_name: default\n  data_files:\n")
 	names := slices.SortedFunc(maps.Keys(w.Splits), func(a, b string) int {
@@ -208,7 +210,7 @@ func parquetTable() (string, func(string) (writer, error)) {
 		if err != nil {
 			return nil, err
 		}
-		return &columns{f: f, w: parquet.NewGenericWriter[columnRow](f, parquet.Compression(&zstd.Codec{}),
+		return &columnsOf{f: f, w: parquet.NewGenericWriter[columnRow](f, parquet.Compression(&zstd.Codec{}),
 			parquet.MaxRowsPerRowGroup(1000))}, nil
 	}
 }
@@ -250,7 +252,7 @@ type columnFunction struct {
 	Arguments string `parquet:"arguments"`
 }
 
-type columns struct {
+type columnsOf struct {
 	f *os.File
 	w *parquet.GenericWriter[columnRow]
 }
@@ -263,7 +265,7 @@ func optional(text string) *string {
 	return &text
 }
 
-func (c *columns) add(r *dataset.Row) error {
+func (c *columnsOf) add(r *dataset.Row) error {
 	row := columnRow{
 		Tools:      string(dataset.AppendTools(nil, r.Tools)),
 		Opening:    int64(r.Opening),
@@ -298,4 +300,6 @@ func (c *columns) add(r *dataset.Row) error {
 	return err
 }
 
-func (c *columns) finish(*Written) error { return errors.Join(c.w.Close(), c.f.Sync(), c.f.Close()) }
+func (c *columnsOf) finish(*SinkFiles) error {
+	return errors.Join(c.w.Close(), c.f.Sync(), c.f.Close())
+}

@@ -1,4 +1,4 @@
-package export
+package formats
 
 import (
 	"path/filepath"
@@ -7,7 +7,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/episode/trajectory"
 )
 
@@ -55,11 +54,11 @@ func TestNoFormLosesTheOutcomeOrTheMask(t *testing.T) {
 		if f.name == "trl" { // which has no mask: package data cuts rows for it
 			given = append(dataset.Runs(passed), dataset.Runs(failed())...)
 		}
-		if _, err := write(t, Options{Form: f.name, Out: path}, given); err != nil {
+		if _, err := writeRows(t, SinkOptions{Form: f.name, Out: path}, given); err != nil {
 			t.Fatal(err)
 		}
 		if f.name == "pairs" {
-			pairs, _, err := formats.LoadPairs([]string{path})
+			pairs, _, err := LoadPairs([]string{path})
 			if err != nil || len(pairs) != 1 {
 				t.Fatalf("%v %v", pairs, err)
 			}
@@ -70,7 +69,7 @@ func TestNoFormLosesTheOutcomeOrTheMask(t *testing.T) {
 			}
 			continue
 		}
-		rows, report, err := formats.Load([]string{path}, formats.Options{})
+		rows, report, err := Load([]string{path}, Options{})
 		if err != nil || len(rows) != len(given) {
 			t.Fatalf("%s: %d rows, %+v, %v", f.name, len(rows), report, err)
 		}

@@ -1,4 +1,4 @@
-package export
+package formats
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/episode/trajectory"
 )
 
@@ -23,14 +22,14 @@ func TestSTSNames(t *testing.T) {
 		}})
 	}
 	out := filepath.Join(t.TempDir(), "sts")
-	if _, err := write(t, Options{Form: "sts", Out: out}, rows); err != nil {
+	if _, err := writeRows(t, SinkOptions{Form: "sts", Out: out}, rows); err != nil {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(out)
 	if err != nil || len(files) != len(rows) {
 		t.Fatalf("%v %v", files, err)
 	}
-	read, _, err := formats.Load([]string{out}, formats.Options{})
+	read, _, err := Load([]string{out}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +51,7 @@ func TestPairsOfOtherTools(t *testing.T) {
 			rows[i].Tools = []chat.Tool{{Name: "other"}}
 		}
 	}
-	_, err := write(t, Options{Form: "pairs", Out: filepath.Join(t.TempDir(), "pairs.jsonl")}, rows)
+	_, err := writeRows(t, SinkOptions{Form: "pairs", Out: filepath.Join(t.TempDir(), "pairs.jsonl")}, rows)
 	if err == nil {
 		t.Error("traces of other tools became pairs")
 	}
@@ -73,10 +72,10 @@ func TestMasksAreWritten(t *testing.T) {
 		t.Errorf("%s %v", line, err)
 	}
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
-	if _, err := write(t, Options{Form: "hone", Out: path}, []dataset.Row{r}); err != nil {
+	if _, err := writeRows(t, SinkOptions{Form: "hone", Out: path}, []dataset.Row{r}); err != nil {
 		t.Fatal(err)
 	}
-	read, _, err := formats.Load([]string{path}, formats.Options{})
+	read, _, err := Load([]string{path}, Options{})
 	if err != nil || !read[0].Messages[1].NoLoss || read[0].Messages[3].NoLoss {
 		t.Errorf("%+v %v", read, err)
 	}

@@ -1,4 +1,4 @@
-package export
+package formats
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
@@ -51,11 +50,11 @@ func traces() []dataset.Row {
 	}
 }
 
-func write(t *testing.T, o Options, rows []dataset.Row) (Written, error) {
+func writeRows(t *testing.T, o SinkOptions, rows []dataset.Row) (SinkFiles, error) {
 	t.Helper()
-	s, err := Open(o)
+	s, err := OpenSink(o)
 	if err != nil {
-		return Written{}, err
+		return SinkFiles{}, err
 	}
 	defer s.Abort()
 	for _, r := range rows {
@@ -85,8 +84,8 @@ func TestGoldens(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w, err := write(t,
-			Options{Form: tc.form, Out: path, Card: map[string]string{"read from": "export_test.go"}}, tc.rows)
+		w, err := writeRows(t,
+			SinkOptions{Form: tc.form, Out: path, Card: map[string]string{"read from": "export_test.go"}}, tc.rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,10 +134,10 @@ func TestReadBack(t *testing.T) {
 	want := traces()
 	for _, form := range []string{"hone", "hf", "hf-jsonl", "sts"} {
 		path := filepath.Join(t.TempDir(), "out")
-		if _, err := write(t, Options{Form: form, Out: path}, want); err != nil {
+		if _, err := writeRows(t, SinkOptions{Form: form, Out: path}, want); err != nil {
 			t.Fatal(err)
 		}
-		rows, report, err := formats.Load([]string{path}, formats.Options{})
+		rows, report, err := Load([]string{path}, Options{})
 		if err != nil || report.NumRefused() != 0 || len(rows) != len(want) {
 			t.Fatalf("%s: %+v, %v", form, report, err)
 		}
@@ -175,9 +174,9 @@ func rivals() []dataset.Row {
 	}
 }
 
-func TestPairs(t *testing.T) {
+func TestPairsAreWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pairs.jsonl")
-	w, err := write(t, Options{Form: "pairs", Out: path}, rivals())
+	w, err := writeRows(t, SinkOptions{Form: "pairs", Out: path}, rivals())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,10 +206,10 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// conversation is messages whose arguments are JSON text or objects.
-type conversation []chat.Message
+// trlConversation is messages whose arguments are JSON text or objects.
+type trlConversation []chat.Message
 
-func (c *conversation) UnmarshalJSON(text []byte) error {
+func (c *trlConversation) UnmarshalJSON(text []byte) error {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {
 		return err
@@ -273,7 +272,7 @@ func TestMasks(t *testing.T) {
 		prompt, completion int
 		trained            string
 	}{{2, 4, "001001"}, {7, 3, "0000000101"}, {1, 1, "01"}} {
-		var trl struct{ Prompt, Completion conversation }
+		var trl struct{ Prompt, Completion trlConversation }
 		line, _ := trlLine(nil, &rows[i])
 		if err := json.Unmarshal(line, &trl); err != nil || len(trl.Prompt) != want.prompt ||
 			len(trl.Completion) != want.completion {
@@ -301,22 +300,22 @@ func TestOpenAndClose(t *testing.T) {
 	if err := os.WriteFile(taken, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []Options{
+	for _, o := range []SinkOptions{
 		{Form: "hf", Out: taken},
 		{Form: "csv", Out: filepath.Join(dir, "a")},
 		{Form: "hf"},
 		{Form: "hf", Out: filepath.Join(dir, "no", "where")},
 	} {
-		if _, err := Open(o); err == nil {
+		if _, err := OpenSink(o); err == nil {
 			t.Errorf("%+v was opened", o)
 		}
 	}
-	if _, err := write(t, Options{Form: "pairs", Out: filepath.Join(dir, "p")},
+	if _, err := writeRows(t, SinkOptions{Form: "pairs", Out: filepath.Join(dir, "p")},
 		traces()); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), noScenario) {
 		t.Errorf("%v", err)
 	}
-	for _, form := range Forms() {
-		s, err := Open(Options{Form: form, Out: filepath.Join(dir, "aborted")})
+	for _, form := range SinkForms() {
+		s, err := OpenSink(SinkOptions{Form: form, Out: filepath.Join(dir, "aborted")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,7 +337,7 @@ func TestReadByTheRealReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	type row struct {
-		Messages, Prompt, Completion, Chosen, Rejected conversation
+		Messages, Prompt, Completion, Chosen, Rejected trlConversation
 		Tools                                          []chat.Tool
 		Opening, Turn                                  int
 		Outcome, Terms, Turns                          string
@@ -407,7 +406,7 @@ func TestOneScenarioDoesNotOutweighOthers(t *testing.T) {
 	for i := range 9 {
 		rows = append(rows, trace("many", fmt.Sprint("bad", i), "q", 0))
 	}
-	s, err := Open(Options{Form: "pairs", Out: filepath.Join(t.TempDir(), "pairs.jsonl")})
+	s, err := OpenSink(SinkOptions{Form: "pairs", Out: filepath.Join(t.TempDir(), "pairs.jsonl")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package export
+package formats
 
 import (
 	"encoding/json"

@@ -1,6 +1,4 @@
-// Package export writes conversations in the forms that others read: a data set folder of the Hub, session traces, rows
-// for TRL and Axolotl, and pairs for preference learning. What is written is put into place whole, or not at all.
-package export
+package formats
 
 import (
 	"bufio"
@@ -18,8 +16,8 @@ import (
 	"hone/internal/fault"
 )
 
-// Options say what is written.
-type Options struct {
+// SinkOptions say what is written.
+type SinkOptions struct {
 	Form string // one of Forms
 	Out  string // a file, or a folder where the form is one; it must not be there yet
 	// Card is what the data set's card says of how it was made, as "unroll": "turns".
@@ -30,13 +28,13 @@ type Options struct {
 type Sink interface {
 	Add(r dataset.Row) error
 	// Close publishes, and says what was written and what was not: leftOut are rows that were not added, by reason.
-	Close(leftOut map[string]int) (Written, error)
+	Close(leftOut map[string]int) (SinkFiles, error)
 	// Abort leaves nothing behind. It does nothing after Close.
 	Abort()
 }
 
-// Written is what was written.
-type Written struct {
+// SinkFiles is what was written.
+type SinkFiles struct {
 	Path   string         `json:"path"`
 	Rows   int            `json:"rows"`
 	Splits map[string]int `json:"splits,omitempty"` // of a data set folder
@@ -47,14 +45,14 @@ type Written struct {
 type form struct {
 	name, says string
 	folder     bool
-	open       func(o Options, staging string) (writer, error)
+	open       func(o SinkOptions, staging string) (writer, error)
 }
 
 // writer is a form's part of a sink: it writes into a staging file or folder.
 type writer interface {
 	add(r *dataset.Row) error
 	// finish writes what is left. w already says the path.
-	finish(w *Written) error
+	finish(w *SinkFiles) error
 }
 
 func forms() []form {
@@ -71,8 +69,8 @@ func forms() []form {
 	}
 }
 
-// Forms are the names of all.
-func Forms() []string {
+// SinkForms are the names of all.
+func SinkForms() []string {
 	var names []string
 	for _, f := range forms() {
 		names = append(names, f.name)
@@ -80,8 +78,8 @@ func Forms() []string {
 	return names
 }
 
-// Describe is a text with a line for each form.
-func Describe() string {
+// DescribeForms is a text with a line for each form.
+func DescribeForms() string {
 	var b strings.Builder
 	for _, f := range forms() {
 		fmt.Fprintf(&b, "  %-9s %s\n", f.name, f.says)
@@ -91,18 +89,18 @@ func Describe() string {
 
 // sink stages a writer's output beside its place.
 type sink struct {
-	o       Options
+	o       SinkOptions
 	w       writer
 	staging string
 	rows    int
 }
 
-// Open begins to write. Its errors are *fault.Error: no such form, or a place that is taken or cannot be written.
-func Open(o Options) (Sink, error) {
+// OpenSink begins to write. Its errors are *fault.Error: no such form, or a place that is taken or cannot be written.
+func OpenSink(o SinkOptions) (Sink, error) {
 	i := slices.IndexFunc(forms(), func(f form) bool { return f.name == o.Form })
 	if i < 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no form %q", o.Form),
-			Next: "the forms are " + strings.Join(Forms(), ", ")}
+			Next: "the forms are " + strings.Join(SinkForms(), ", ")}
 	}
 	if o.Out == "" {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no place to write to", Next: "name one with --out"}
@@ -145,8 +143,8 @@ func (s *sink) Add(r dataset.Row) error {
 	return nil
 }
 
-func (s *sink) Close(leftOut map[string]int) (Written, error) {
-	w := Written{Path: s.o.Out, Rows: s.rows, LeftOut: map[string]int{}}
+func (s *sink) Close(leftOut map[string]int) (SinkFiles, error) {
+	w := SinkFiles{Path: s.o.Out, Rows: s.rows, LeftOut: map[string]int{}}
 	err := s.w.finish(&w)
 	maps.Copy(w.LeftOut, leftOut)
 	if err == nil && w.Rows == 0 {
@@ -172,7 +170,7 @@ func (s *sink) Close(leftOut map[string]int) (Written, error) {
 	return w, err
 }
 
-func (w Written) why() string {
+func (w SinkFiles) why() string {
 	var out []string
 	for reason, n := range w.LeftOut {
 		out = append(out, fmt.Sprintf("%s: %s", fault.Count(n, "row"), reason))
@@ -191,8 +189,8 @@ type lines struct {
 	buf  []byte
 }
 
-func lineWriter(line func([]byte, *dataset.Row) ([]byte, error)) func(Options, string) (writer, error) {
-	return func(_ Options, path string) (writer, error) { return newLines(path, line) }
+func lineWriter(line func([]byte, *dataset.Row) ([]byte, error)) func(SinkOptions, string) (writer, error) {
+	return func(_ SinkOptions, path string) (writer, error) { return newLines(path, line) }
 }
 
 func newLines(path string, line func([]byte, *dataset.Row) ([]byte, error)) (*lines, error) {
@@ -212,7 +210,7 @@ func (l *lines) add(r *dataset.Row) (err error) {
 	return err
 }
 
-func (l *lines) finish(*Written) error {
+func (l *lines) finish(*SinkFiles) error {
 	return errors.Join(l.out.Flush(), l.f.Sync(), l.f.Close())
 }
 

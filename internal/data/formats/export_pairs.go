@@ -1,4 +1,4 @@
-package export
+package formats
 
 import (
 	"reflect"
@@ -28,7 +28,7 @@ type pairs struct {
 	leftOut map[string]int
 }
 
-func openPairs(_ Options, path string) (writer, error) {
+func openPairs(_ SinkOptions, path string) (writer, error) {
 	out, err := newLines(path, nil)
 	return &pairs{out: out, passed: map[string][]*dataset.Row{}, failed: map[string][]*dataset.Row{},
 		leftOut: map[string]int{}}, err
@@ -63,7 +63,7 @@ func (p *pairs) add(r *dataset.Row) error {
 }
 
 // finish writes each failed trace with one that passed, in turn, so that no passed one stands for all.
-func (p *pairs) finish(w *Written) error {
+func (p *pairs) finish(w *SinkFiles) error {
 	w.Rows = 0
 	for _, key := range p.order {
 		passed, failed := p.passed[key], p.failed[key]
