@@ -82,12 +82,11 @@ func FuzzCharsmap(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	boundaries := newClusters()
 	f.Add(own, "ab e\u0301\r\n각\u0301 \u0600a 世界 k\u0323 \u200b")
 	f.Add([]byte{4, 0, 0, 0, 0, 4, 0, 0, 'a', 0}, "a")
 	f.Add([]byte{4, 0, 0, 0, 0, 1, 0, 0x80}, "a")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
-		c, err := newCharsmap(data, boundaries)
+		c, err := newCharsmap(data)
 		if err != nil {
 			return
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 // charsmap is SentencePiece's table of rewrites (precompiled_charsmap): a double-array trie in the layout of
@@ -15,7 +17,6 @@ type charsmap struct {
 	units        []uint32
 	replacements string
 	plain        [utf8.RuneSelf]bool // ASCII that no rewrite begins with
-	clusters     *clusters
 }
 
 // maxRewritten is how long a grapheme cluster may be, in bytes, to be rewritten as one: the vendor's bound.
@@ -30,7 +31,7 @@ func (b *builder) charsmapNormalizer(p part, text *string) normalizer {
 	}
 	var c *charsmap
 	if err == nil {
-		c, err = newCharsmap(data, newClusters())
+		c, err = newCharsmap(data)
 	}
 	if err != nil {
 		b.fail(part{path: p.path + ".precompiled_charsmap"}, "%w", err)
@@ -41,7 +42,7 @@ func (b *builder) charsmapNormalizer(p part, text *string) normalizer {
 }
 
 // newCharsmap reads the size of the trie in bytes, the trie in units of 32 bits, little-endian, and the replacements.
-func newCharsmap(data []byte, clusters *clusters) (*charsmap, error) {
+func newCharsmap(data []byte) (*charsmap, error) {
 	if len(data) < 4 {
 		return nil, fmt.Errorf("it has %d bytes, too few for its own size", len(data))
 	}
@@ -50,7 +51,7 @@ func newCharsmap(data []byte, clusters *clusters) (*charsmap, error) {
 	if size == 0 || size%4 != 0 || size > len(data) {
 		return nil, fmt.Errorf("its trie is to have %d bytes; %d follow", size, len(data))
 	}
-	c := &charsmap{units: make([]uint32, size/4), replacements: string(data[size:]), clusters: clusters}
+	c := &charsmap{units: make([]uint32, size/4), replacements: string(data[size:])}
 	for i := range c.units {
 		c.units[i] = binary.LittleEndian.Uint32(data[4*i:])
 	}
@@ -111,23 +112,21 @@ func (c *charsmap) rewrite(text string) (string, bool) {
 func (c *charsmap) normalize(text string) string {
 	var out strings.Builder
 	out.Grow(len(text))
-	isPlain := func(i int) bool { return text[i] < utf8.RuneSelf && c.plain[text[i]] }
-	for start, end := 0, 0; start < len(text); start = end {
-		end = start + 1
-		if isPlain(start) && (end == len(text) || isPlain(end)) {
-			out.WriteByte(text[start]) // a cluster by itself
+	for clusters := graphemes.FromString(text); clusters.Next(); {
+		cluster := clusters.Value()
+		if len(cluster) == 1 && cluster[0] < utf8.RuneSelf && c.plain[cluster[0]] {
+			out.WriteByte(cluster[0])
 			continue
 		}
-		end = c.clusters.end(text, start)
-		if end-start <= maxRewritten {
-			if replacement, ok := c.rewrite(text[start:end]); ok {
+		if len(cluster) <= maxRewritten {
+			if replacement, ok := c.rewrite(cluster); ok {
 				out.WriteString(replacement)
 				continue
 			}
 		}
-		for i, size := start, 0; i < end; i += size {
-			_, size = utf8.DecodeRuneInString(text[i:])
-			char := text[i : i+size]
+		for size := 0; len(cluster) > 0; cluster = cluster[size:] {
+			_, size = utf8.DecodeRuneInString(cluster)
+			char := cluster[:size]
 			if replacement, ok := c.rewrite(char); ok {
 				char = replacement
 			}
