@@ -1,7 +1,7 @@
 // Package formats reads the rows that data sets of conversations with tools are kept in, and makes the one form of them
 // that hone learns from: dataset.Row. It writes them too (OpenSink): a data set folder of the Hub, session traces, rows
-// for TRL and Axolotl, pairs for preference learning; put into place whole, or not at all. Each format is a pure function of a row; what is alike in several stands in
-// messages.go and tools.go.
+// for TRL and Axolotl, pairs for preference learning; put into place whole, or not at all. Each format is a pure
+// function of a row; what is alike in several stands in messages.go and tools.go.
 //
 // EachRecord reads files of rows as a stream: JSON lines, JSON arrays and documents, and parquet, gzipped or not, alone
 // or in a folder. A row comes out as JSON text with the place it stands at; a row that cannot be read comes out as a
