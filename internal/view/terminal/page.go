@@ -5,7 +5,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"golang.org/x/text/width"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // page is what is drawn. Update alone changes it.
@@ -92,15 +92,4 @@ var styles = map[kind]string{text: "", heading: "\x1b[1m", alarm: "\x1b[1m", not
 const plain = "\x1b[0m"
 
 // cut is as much of a text as fits.
-func cut(text string, columns int) string {
-	for i, r := range text {
-		columns--
-		if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
-			columns--
-		}
-		if columns < 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
+func cut(text string, columns int) string { return ansi.Truncate(text, columns, "") }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/text/width"
+	"github.com/charmbracelet/x/ansi"
 
 	"hone/internal/console/sanitize"
 	"hone/internal/data/curate"
@@ -166,38 +166,15 @@ func oneLine(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// columns is how wide a letter is on a terminal.
-func columns(r rune) int {
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
 // cut is as much of a text as fits.
-func cut(text string, columnsLeft int) string {
-	for i, r := range text {
-		if columnsLeft -= columns(r); columnsLeft < 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
+func cut(text string, columns int) string { return ansi.Truncate(text, columns, "") }
 
 // wrap breaks a text into lines that fit, at its own line breaks and else anywhere. Control characters are shown, not
 // sent.
-func wrap(text string, most int) []string {
-	var out []string
+func wrap(text string, most int) (out []string) {
 	for one := range strings.SplitSeq(text, "\n") {
-		rest := sanitize.Line(strings.ReplaceAll(one, "\t", "    "))
-		for {
-			front := cut(rest, max(most, 2))
-			out = append(out, front)
-			if rest = rest[len(front):]; rest == "" {
-				break
-			}
-		}
+		line := sanitize.Line(strings.ReplaceAll(one, "\t", "    "))
+		out = append(out, strings.Split(ansi.Hardwrap(line, max(most, 2), true), "\n")...)
 	}
 	return out
 }
