@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/testing/policytest"
+	"hone/internal/testing/fakes"
 	"hone/internal/text/render"
 )
 
-// bytewise renders as policytest does.
+// bytewise renders as fakes does.
 type bytewise struct{ render.Renderer }
 
 func (bytewise) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error) {
-	return policytest.Renderer{}.Prompt(messages, tools)
+	return fakes.Renderer{}.Prompt(messages, tools)
 }
 
 // What prompts begin with ends where the first says its task, whatever words the tasks happen to begin with; where they
@@ -33,7 +33,7 @@ func TestSharedPrefixEndsBeforeTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return policytest.Text(prefix)
+		return fakes.Text(prefix)
 	}
 	want := shared(asked("Buy a hat.", "Sell a cap."))
 	if !strings.Contains(want, "Be a shop.") {
