@@ -15,6 +15,8 @@ import (
 	"hone/internal/engine/stablehlo"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
+	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 )
 
 // Programs are kept beside the downloads, under what the compiler reads of the environment, and not where they are not
@@ -132,7 +134,7 @@ func TestRowMultiple(t *testing.T) {
 	}
 	steps := []batch.Batch{batch.New(rows)}
 	settings := config.Engine{Packing: "off", Devices: 1}
-	if n, _ := RowProgramsOf(settings, steps); n != 7 {
+	if n, _ := RowProgramsOf(settings, false, steps); n != 7 {
 		t.Errorf("%d programs of rows", n)
 	}
 	for _, c := range []struct {
@@ -150,8 +152,42 @@ func TestRowMultiple(t *testing.T) {
 		if c.change != nil {
 			c.change(&e)
 		}
-		if got := RowMultiple(e, steps, c.times); got != c.multiple {
+		if got := RowMultiple(model.Spec{}, e, false, steps, c.times); got != c.multiple {
 			t.Errorf("%v times %+v: a multiple of %d, want %d", c.times, e, got, c.multiple)
 		}
+	}
+}
+
+// A GPU computes a thousand rows while it compiles a program, so the rows of a hundred steps have few lengths too; the
+// smaller the model, the fewer.
+func TestRowMultipleOnAGPU(t *testing.T) {
+	var steps []batch.Batch
+	for i := range 100 {
+		var rows []batch.Sequence
+		for k := range 16 {
+			n := 200 + (i*37+k*211)%3400
+			rows = append(rows, batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n)})
+			rows[k].IDs[0], rows[k].Trained[n-1] = int32(n), true
+		}
+		steps = append(steps, batch.New(rows))
+	}
+	settings := config.Engine{Packing: "off", Devices: 1}
+	before, _ := RowProgramsOf(settings, true, steps)
+	for _, c := range []struct {
+		layers, hidden, wide int
+		times                float64
+		programs             int // at most
+	}{{28, 1536, 8960, 2, 5}, {24, 896, 4864, 2, 4}, {28, 1536, 8960, 2000, before}} {
+		s := model.Spec{Config: modelfile.Config{Architecture: "qwen2", NumLayers: c.layers, Hidden: c.hidden,
+			Intermediate: c.wide, NumHeads: 12, NumKVHeads: 2, HeadDim: 128, VocabSize: 151936}}
+		e := settings
+		e.RowMultiple = RowMultiple(s, e, true, steps, c.times)
+		got, _ := RowProgramsOf(e, true, steps)
+		if got > c.programs || (e.RowMultiple == 0) != (c.programs == before) {
+			t.Errorf("%+v: a multiple of %d, %d programs for %d", c, e.RowMultiple, got, before)
+		}
+	}
+	if before < 8 {
+		t.Errorf("%d programs as they are", before)
 	}
 }

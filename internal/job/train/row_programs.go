@@ -10,10 +10,11 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/learn/batch"
+	"hone/internal/learn/model"
 )
 
-// compiles reports whether programs of rows are compiled for long, and for one row at a time.
-func (l *Plan) compiles() bool { return l.Model.Plugin.Path != "" && !l.Model.Plugin.IsCUDA() }
+// compiles reports whether programs of rows are compiled for long.
+func (l *Plan) compiles() bool { return l.Model.Plugin.Path != "" }
 
 // fewPrograms has a run of few steps pad its rows to fewer lengths, where that saves more compiling than it costs.
 // steps are those of the first pass.
@@ -23,10 +24,15 @@ func (l *Plan) fewPrograms(c *config.Config, steps []batch.Batch) (multiple int)
 		return 0
 	}
 	taken, e := steps[:min(len(steps), all)], *c
-	if l.pack(&e, steps); e.Engine.Packing == "auto" { // which a CPU takes for trees
+	gpu, shape := l.Model.Plugin.IsCUDA(), model.Spec{}
+	if gpu {
+		shape = l.Model.Shape()
+	}
+	if l.pack(&e, steps); e.Engine.Packing == "auto" && !gpu { // which a CPU takes for trees
 		e.Engine.Packing = "tree"
 	}
-	if multiple = basemodel.RowMultiple(e.Engine, taken, float64(all)/float64(len(taken))); multiple > 0 {
+	times := float64(all) / float64(len(taken))
+	if multiple = basemodel.RowMultiple(shape, e.Engine, gpu, taken, times); multiple > 0 {
 		c.Engine.RowMultiple = multiple
 	}
 	return multiple
@@ -35,11 +41,14 @@ func (l *Plan) fewPrograms(c *config.Config, steps []batch.Batch) (multiple int)
 // sayTime says beforehand about how long a run takes that compiles its programs: minutes of silence look like a program
 // that hangs. pass has the steps of the first pass.
 func (l *Plan) sayTime(j *job.Job, pass []batch.Batch) {
-	programs, _ := basemodel.RowProgramsOf(l.Config.Engine, pass)
+	programs, _ := basemodel.RowProgramsOf(l.Config.Engine, l.Model.Plugin.IsCUDA(), pass)
 	l.Model.RowPrograms.Expect(programs)
+	if l.Model.Plugin.IsCUDA() { // whose speed is not known
+		return
+	}
 	all := l.stage(l.Config).NumSteps(len(l.Sequences))
 	taken := pass[:min(len(pass), max(all, 0))]
-	programs, positions := basemodel.RowProgramsOf(l.Config.Engine, taken)
+	programs, positions := basemodel.RowProgramsOf(l.Config.Engine, false, taken)
 	if programs == 0 {
 		return
 	}

@@ -7,10 +7,11 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/learn/batch"
+	"hone/internal/learn/modelfile"
 )
 
-// A run of few steps on a CPU's plug-in pads its rows to fewer lengths than one of many, and so compiles fewer
-// programs.
+// A run of few steps pads its rows to fewer lengths than one of many, and so compiles fewer programs. On a GPU more
+// steps are few.
 func TestFewStepsCompileFewPrograms(t *testing.T) {
 	for _, c := range []struct {
 		plugin string
@@ -19,24 +20,31 @@ func TestFewStepsCompileFewPrograms(t *testing.T) {
 	}{
 		{"pjrt_c_api_cpu_plugin.so", 2, true},
 		{"pjrt_c_api_cpu_plugin.so", 500, false},
-		{"pjrt_c_api_cuda_plugin.so", 2, false},
+		{"pjrt_c_api_cuda_plugin.so", 2, true},
+		{"pjrt_c_api_cuda_plugin.so", 50000, false},
 		{"", 2, false},
 	} {
-		l := Plan{Model: &basemodel.Model{Plugin: basemodel.Plugin{Path: c.plugin}}}
-		for n := int32(80); n <= 500; n += 60 {
+		l := Plan{Model: &basemodel.Model{File: &modelfile.Model{Config: modelfile.Config{NumLayers: 28, Hidden: 1536,
+			Intermediate: 8960, NumHeads: 12, NumKVHeads: 2, HeadDim: 128, VocabSize: 151936}},
+			Plugin: basemodel.Plugin{Path: c.plugin}}}
+		scale := int32(1)
+		if l.Model.Plugin.IsCUDA() {
+			scale = 12
+		}
+		for n := 80 * scale; n <= 500*scale; n += 60 * scale {
 			s := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n)}
 			s.IDs[0], s.Trained[n-1] = n, true
 			l.Sequences = append(l.Sequences, s)
 		}
 		x := config.Default()
-		x.SFT.Epochs, x.SFT.Steps, x.SFT.BatchSize = 500, c.steps, 4
+		x.SFT.Epochs, x.SFT.Steps, x.SFT.BatchSize = 50000, c.steps, 4
 		var steps []batch.Batch
 		for _, picked := range l.stage(x).Pass(len(l.Sequences), 0) {
 			steps = append(steps, batch.New(pick(l.Sequences, picked)))
 		}
-		before, _ := basemodel.RowProgramsOf(x.Engine, steps)
+		before, _ := basemodel.RowProgramsOf(x.Engine, l.Model.Plugin.IsCUDA(), steps)
 		multiple := l.fewPrograms(&x, steps)
-		if after, _ := basemodel.RowProgramsOf(x.Engine, steps); (multiple > 0) != c.fewer ||
+		if after, _ := basemodel.RowProgramsOf(x.Engine, l.Model.Plugin.IsCUDA(), steps); (multiple > 0) != c.fewer ||
 			(after < before) != c.fewer || x.Engine.RowMultiple != multiple {
 			t.Errorf("%+v: a multiple of %d, %d programs for %d", c, multiple, after, before)
 		}
@@ -70,7 +78,7 @@ func TestShortRowsStayShort(t *testing.T) {
 		steps := []batch.Batch{batch.New(l.Sequences)}
 		l.fewPrograms(&x, steps)
 		longest := batch.New([]batch.Sequence{l.Sequences[len(l.Sequences)-1]})
-		if _, positions := basemodel.RowProgramsOf(x.Engine, []batch.Batch{longest}); positions > c.longest {
+		if _, positions := basemodel.RowProgramsOf(x.Engine, l.Model.Plugin.IsCUDA(), []batch.Batch{longest}); positions > c.longest {
 			t.Errorf("%s: padded to %d tokens, want %d at most", c.name, positions, c.longest)
 		}
 	}

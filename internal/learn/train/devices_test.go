@@ -261,7 +261,7 @@ func TestRowsAtOnce(t *testing.T) {
 		{2, 16, 2, 1}, {4, 16, 1, 1}, {4, 3, 9, 3}, {4, 1, 100, 1},
 	} {
 		tr := &Trainer{engine: engine.OpenDry(true, c.devices).Engine, microBatch: c.micro}
-		if got := tr.rowsAtOnce(c.rows); got != c.want {
+		if got := tr.shapes().rowsAtOnce(c.rows, tr.engine.NumDevices()); got != c.want {
 			t.Errorf("%d rows on %d devices, at most %d at once: %d, want %d", c.rows, c.devices, c.micro, got, c.want)
 		}
 	}

@@ -66,12 +66,24 @@ type call struct {
 // that as few positions as possible are computed. It depends on the rows alone, as what a resumed run computes must.
 // The gradient is a sum over rows, so their order within a step does not matter to it.
 func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
-	packed = packed && t.treeTokens > 0
-	trees := t.trees(rows, packed)
+	o := t.shapes()
+	if !packed {
+		o.TreeTokens = 0
+	}
+	return o.calls(rows, t.engine.NumDevices())
+}
+
+// shapes are the options that the shapes of calls follow from.
+func (t *Trainer) shapes() Options {
+	return Options{MicroBatch: t.microBatch, MicroTokens: t.microTokens, RowMultiple: t.rowMultiple, TreeTokens: t.treeTokens}
+}
+
+func (o Options) calls(rows []batch.Sequence, devices int) []call {
+	trees := o.trees(rows)
 	sort.SliceStable(trees, func(i, j int) bool { return len(trees[i].ids) > len(trees[j].ids) })
 	lengths := make([]int, len(trees))
 	for i, x := range trees {
-		lengths[i] = bucket(len(x.ids), t.rowMultiple)
+		lengths[i] = bucket(len(x.ids), o.RowMultiple)
 	}
 	// least is the fewest positions in which the rows from i on are computed, and with the first call's length best.
 	// More rows in a call leave fewer to the next, so each takes as many as it holds.
@@ -79,18 +91,17 @@ func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
 	for i := len(trees) - 1; i >= 0; i-- {
 		for j := i; j >= 0; j-- { // lengths rise towards the front
 			c := lengths[j]
-			n := t.rowsAt(c, len(trees))
-			if cost := n*c*t.engine.NumDevices() + least[min(len(trees), i+n*t.engine.NumDevices())]; best[i] == 0 ||
-				cost < least[i] {
+			n := o.rowsAt(c, len(trees), devices)
+			if cost := n*c*devices + least[min(len(trees), i+n*devices)]; best[i] == 0 || cost < least[i] {
 				least[i], best[i] = cost, c
 			}
 		}
 	}
 	var out []call
 	for i := 0; i < len(trees); {
-		n := t.rowsAt(best[i], len(trees))
-		end := min(len(trees), i+n*t.engine.NumDevices())
-		out = append(out, call{shape{n: n, c: best[i], packed: packed}, trees[i:end]})
+		n := o.rowsAt(best[i], len(trees), devices)
+		end := min(len(trees), i+n*devices)
+		out = append(out, call{shape{n: n, c: best[i], packed: o.TreeTokens > 0}, trees[i:end]})
 		i = end
 	}
 	setNumTrained(out, rows)
@@ -121,38 +132,31 @@ func setNumTrained(calls []call, rows []batch.Sequence) {
 }
 
 // rowsAt is how many rows of length c, of so many in the step, a device computes at one time.
-func (t *Trainer) rowsAt(c, rows int) int {
-	n := t.rowsAtOnce(rows)
-	if t.microTokens > 0 {
-		n = min(n, max(1, t.microTokens/c))
+func (o Options) rowsAt(c, rows, devices int) int {
+	n := o.rowsAtOnce(rows, devices)
+	if o.MicroTokens > 0 {
+		n = min(n, max(1, o.MicroTokens/c))
 	}
 	return n
 }
 
 // rowsAtOnce is how many rows of a step a device computes at one time at most: the micro-batch. Where there are several
 // devices it is less when that makes all of them work, by halves, so that few programs are compiled.
-func (t *Trainer) rowsAtOnce(rows int) int {
-	n, devices := t.microBatch, t.engine.NumDevices()
+func (o Options) rowsAtOnce(rows, devices int) int {
 	if devices == 1 {
-		return n
+		return o.MicroBatch
 	}
-	return min(n, 1<<bits.Len(uint((rows-1)/devices)))
+	return min(o.MicroBatch, 1<<bits.Len(uint((rows-1)/devices)))
 }
 
-// RowPrograms is how many programs of rows the steps need where a device computes one row, or tree, at a time, and how
-// many positions they compute.
-func (o Options) RowPrograms(steps []batch.Batch) (programs, positions int) {
-	o = o.WithDefaults(false)
+// RowPrograms is how many programs of rows the steps need on so many devices, and how many positions each of these
+// computes. The options have what WithDefaults fills in.
+func (o Options) RowPrograms(steps []batch.Batch, devices int) (programs, positions int) {
 	shapes := map[shape]bool{}
 	for _, b := range steps {
-		var calls []call
-		for _, x := range o.trees(b.Rows) {
-			calls = append(calls, call{shape{n: 1, c: bucket(len(x.ids), o.RowMultiple)}, []tree{x}})
-		}
-		setNumTrained(calls, b.Rows)
-		for _, x := range calls {
+		for _, x := range o.calls(b.Rows, devices) {
 			shapes[x.shape] = true
-			positions += x.c
+			positions += x.n * x.c
 		}
 	}
 	return len(shapes), positions

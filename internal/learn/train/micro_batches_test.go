@@ -212,8 +212,9 @@ func TestRowProgramsAreThoseOfTheTrainer(t *testing.T) {
 	}
 	defer e.Close()
 	rapid.Check(t, func(t *rapid.T) {
-		o := Options{RowMultiple: 16, TreeTokens: rapid.SampledFrom([]int{0, 100}).Draw(t, "tree tokens")}
-		x := &Trainer{engine: e, microBatch: 1, rowMultiple: o.RowMultiple, treeTokens: o.TreeTokens}
+		o := Options{MicroBatch: rapid.IntRange(1, 3).Draw(t, "rows at once"), RowMultiple: 16,
+			TreeTokens: rapid.SampledFrom([]int{0, 100}).Draw(t, "tree tokens")}
+		x := &Trainer{engine: e, microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, treeTokens: o.TreeTokens}
 		var steps []batch.Batch
 		shapes, positions := map[shape]bool{}, 0
 		for range rapid.IntRange(1, 3).Draw(t, "steps") {
@@ -229,12 +230,11 @@ func TestRowProgramsAreThoseOfTheTrainer(t *testing.T) {
 			b := batch.New(rows)
 			steps = append(steps, b)
 			for _, c := range x.calls(b.Rows, true) {
-				c.packed = false // which all are, or none
 				shapes[c.shape] = true
 				positions += c.n * c.c
 			}
 		}
-		if p, n := o.RowPrograms(steps); p != len(shapes) || n != positions {
+		if p, n := o.RowPrograms(steps, 1); p != len(shapes) || n != positions {
 			t.Errorf("%d programs and %d positions, want %d and %d", p, n, len(shapes), positions)
 		}
 	})
