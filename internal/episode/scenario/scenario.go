@@ -90,7 +90,7 @@ type Gold struct {
 // Slip is a call that somebody may get wrong on the way of the gold calls: a demonstration shows it with what the
 // server says, and the gold call behind it is how one goes on from there. It changes nothing.
 type Slip struct {
-	Before    int             `json:"before"` // the number of the gold call that comes next, from 0
+	Before    int             `json:"before"` // the number of the gold call that comes next, from 0; of all: the answer comes next
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // a JSON object
 }
@@ -174,8 +174,9 @@ func (s *Scenario) Validate() error {
 		if err := (Gold{Name: slip.Name, Arguments: slip.Arguments}).validate(); err != nil {
 			return fmt.Errorf("slips[%d]: %w", i, err)
 		}
-		if slip.Before < 0 || slip.Before >= len(s.Gold) {
-			return fmt.Errorf(`slips[%d]: no gold call has the number "before": %d of %d`, i, slip.Before, len(s.Gold))
+		if slip.Before < 0 || slip.Before > len(s.Gold) { // behind the last call it comes before the answer
+			return fmt.Errorf(`slips[%d]: "before" is %d: it counts gold calls, of which there are %d`, i, slip.Before,
+				len(s.Gold))
 		}
 	}
 	for i, g := range s.Gold {

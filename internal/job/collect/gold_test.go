@@ -48,7 +48,8 @@ func TestGoldSlips(t *testing.T) {
 			{Name: "query", Arguments: json.RawMessage(`{"q":1}`), Reasoning: "a"},
 		},
 		GoldAnswer: "one", GoldReasoning: "1 a",
-		Slips: []scenario.Slip{{Before: 1, Name: "query", Arguments: json.RawMessage(`{"q":0}`)}},
+		Slips: []scenario.Slip{{Before: 1, Name: "query", Arguments: json.RawMessage(`{"q":0}`)},
+			{Before: 2, Name: "tables", Arguments: json.RawMessage("{}")}}, // behind the last, before the answer
 	}
 	speaker := goldPolicy{"s": &s}.Speaker(rollout.Attempt{ScenarioID: "s"})
 	said := ""
@@ -68,7 +69,7 @@ func TestGoldSlips(t *testing.T) {
 		}
 		said += " "
 	}
-	if want := `tables{} query{"q":0}! (a)query{"q":1} (1 a)one `; said != want {
+	if want := `tables{} query{"q":0}! (a)query{"q":1} tables{}! (1 a)one `; said != want {
 		t.Errorf("%s, want %s", said, want)
 	}
 }

@@ -140,6 +140,32 @@ func TestTasksAndTheirChecks(t *testing.T) {
 	}
 }
 
+// Of two requests in one message each answer passes where both stand, in whatever form either is asked for.
+func TestTwoAnswersPassTogether(t *testing.T) {
+	both := 0
+	for seed := range uint64(600) {
+		w := Invent(rand.New(rand.NewPCG(seed, 2)), int(seed)%NumDomains())
+		r := rand.New(rand.NewPCG(seed, 8))
+		p := Draw(r, w, Several)
+		if p == nil || p.Answer.Form == "" || p.then == nil || p.then.Answer.Form == "" {
+			continue
+		}
+		both++
+		x := p.Word(r, scenario.Train)
+		for _, c := range x.Checks {
+			if why := c.AnswerUnmet(x.Answer); why != "" {
+				t.Errorf("%q: %q fails its own check: %s", x.Task, x.Answer, why)
+			}
+			if first, _, _ := strings.Cut(x.Answer, "\n"); c.Answer("Tomorrow.") || len(x.Checks) == 1 && c.Answer(first) {
+				t.Errorf("%q: half an answer passes: %+v", x.Task, c)
+			}
+		}
+	}
+	if both < 30 {
+		t.Errorf("%d tasks of two answers", both)
+	}
+}
+
 func TestAnAnswerThatListsEverythingFails(t *testing.T) {
 	w := Invent(rand.New(rand.NewPCG(3, 3)), 0)
 	for seed := range uint64(40) {

@@ -173,12 +173,7 @@ func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 			answer = also
 		case also != "" && also != done:
 			answer += "\n" + also
-			for i := range checks { // each answer somewhere in the message
-				checks[i] = loosely(checks[i])
-			}
-			for i := range others {
-				others[i] = loosely(others[i])
-			}
+			checks, others = loosely(checks), loosely(others) // each answer somewhere in the message
 		}
 		checks = append(checks, others...)
 	}
@@ -338,23 +333,36 @@ func spelling(value string) string {
 // around bounds what may stand about a short answer, and no comma does, so that a list of everything is none.
 const around = 60
 
-// loosely is a check of an answer that holds where others stand in the same message.
-func loosely(c scenario.Check) scenario.Check {
-	switch {
-	case c.Number != nil:
-		number := c.Number.Spellings()[0]
-		if strings.Contains(number, ".") {
-			number = trimFloat(c.Number.Float())
+// loosely are checks of an answer that hold where others stand in the same message. What is listed is then only said:
+// what else may stand there is the other's.
+func loosely(checks []scenario.Check) (list []scenario.Check) {
+	for _, c := range checks {
+		texts := []string{}
+		switch {
+		case c.Number != nil:
+			number := c.Number.Spellings()[0]
+			if strings.Contains(number, ".") {
+				number = trimFloat(c.Number.Float())
+			}
+			texts = append(texts, `(?:^|[^\d.])`+regexp.QuoteMeta(number)+`(?:\.0+)?(?:[^\d]|$)`)
+		case c.Regex != nil:
+			text := strings.TrimSuffix(strings.TrimPrefix(*c.Regex, "(?m)"), `\z`)
+			if line, ok := strings.CutPrefix(text, `\A`); ok {
+				text = "^" + line
+			}
+			texts = append(texts, "(?m)"+text)
+		case c.Equals != nil:
+			texts = append(texts, `(?m)^`+regexp.QuoteMeta(*c.Equals)+`\.?$`)
+		case len(c.Set) > 0:
+			for _, v := range c.Set {
+				texts = append(texts, whole(v))
+			}
+		default:
+			list = append(list, c)
 		}
-		text := `(?:^|[^\d.])` + regexp.QuoteMeta(number) + `(?:\.0+)?(?:[^\d]|$)`
-		return scenario.Check{Type: c.Type, Regex: &text}
-	case c.Regex != nil:
-		text := "(?m)" + strings.TrimPrefix(*c.Regex, "(?m)")
-		text = strings.TrimSuffix(text, `\z`)
-		return scenario.Check{Type: c.Type, Regex: &text}
-	case c.Equals != nil:
-		text := `(?m)^` + regexp.QuoteMeta(*c.Equals) + `\.?$`
-		return scenario.Check{Type: c.Type, Regex: &text}
+		for _, text := range texts {
+			list = append(list, scenario.Check{Type: c.Type, Regex: &text})
+		}
 	}
-	return c
+	return list
 }
