@@ -235,7 +235,8 @@ func TestStoppedEvalIsNotFinished(t *testing.T) {
 func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 	url, _ := shop(t)
 	workFolder(t, map[string]string{
-		"hone.yaml":  strings.NewReplacer("every: 3", "every: 1", "checkpoint_every: 3", "checkpoint_every: 1").Replace(toyConfig),
+		"hone.yaml": strings.NewReplacer("every: 3", "every: 1", "checkpoint_every: 3",
+			"checkpoint_every: 1, patience: 0").Replace(toyConfig),
 		"tasks.json": hats,
 	})
 	toyModel(t, "base/toy.gguf")
@@ -250,10 +251,10 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 	}
 	defer dir.Close()
 	rows, err := dir.Ledger.Metrics(recipe.ValidationStage)
-	if err != nil || len(rows) != 4 {
+	if err != nil || len(rows) != 5 {
 		t.Fatalf("%v: %d evaluations: %s", err, len(rows), said)
 	}
-	for step := 1; step <= 4; step++ {
+	for step := range 5 {
 		ts, err := dir.Ledger.Trajectories(recipe.ValidationStage, step)
 		if err != nil || len(ts) != 1 {
 			t.Errorf("%v: %d episodes were kept of the evaluation after step %d", err, len(ts), step)
