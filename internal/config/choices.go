@@ -94,6 +94,16 @@ func (c *Config) SettleEpochs(tasks int, held bool) []Choice {
 // SettleUnmeasured is SettleEpochs where what would be measured turned out to be of no use.
 func (c *Config) SettleUnmeasured() { c.SFT.Epochs, c.SFT.Patience = openEpochs, 0 }
 
+// TemperatureChoice is that of evaluations, where the configuration left it open as it was given and the model's card
+// says another than 0.
+func (c *Config) TemperatureChoice(given Config) []Choice {
+	if given.Eval.Temperature != ByCard || c.Eval.Temperature <= 0 {
+		return nil
+	}
+	return []Choice{{"eval.temperature", fmt.Sprintf("%g", c.Eval.Temperature),
+		"the chat template has the model think, and its card says so"}}
+}
+
 // Choices are those of GRPO's settings, and of its evaluations, that the configuration left open as it was given, or
 // that are the defaults.
 func (c *Config) Choices(given Config) (list []Choice) {
@@ -103,10 +113,7 @@ func (c *Config) Choices(given Config) (list []Choice) {
 			list = append(list, Choice{"grpo." + key, value, why + " (docs/LEARNING.md)"})
 		}
 	}
-	if given.Eval.Temperature == ByCard && c.Eval.Temperature > 0 {
-		list = append(list, Choice{"eval.temperature", fmt.Sprintf("%g", c.Eval.Temperature),
-			"the chat template has the model think, and its card says so"})
-	}
+	list = append(list, c.TemperatureChoice(given)...)
 	if c.Eval.Every > 0 && g.Patience == was.Patience {
 		list = append(list, Choice{"grpo.patience", fmt.Sprint(g.Patience), fmt.Sprintf("%d steps of which no "+
 			"evaluation is better than before rarely lead on", g.Patience*c.Eval.Every)})

@@ -68,6 +68,11 @@ func TestTemperatureIsSettled(t *testing.T) {
 		if err := x.SettleLengths(true, true, 0); err != nil || x.Eval.Temperature != c.want {
 			t.Errorf("%g by a card that says %g is %g, want %g, %v", c.given, c.card, x.Eval.Temperature, c.want, err)
 		}
+		given := Default()
+		given.Eval.Temperature = c.given
+		if told := x.TemperatureChoice(given); (len(told) == 1) != (c.given == ByCard && c.want > 0) {
+			t.Errorf("%g by a card that says %g: told %v", c.given, c.card, told)
+		}
 	}
 	x := Default()
 	if x.Eval.Temperature = -0.5; x.Validate() == nil {

@@ -159,7 +159,12 @@ func settleEvaluation(h *host.Host, c config.Config, systems []job.System, base 
 		return c, err
 	}
 	if slices.ContainsFunc(systems, job.System.IsLocal) {
-		return basemodel.SettleLengths(h, c)
+		given := c
+		c, err = basemodel.SettleLengths(h, c)
+		for _, choice := range c.TemperatureChoice(given) {
+			h.Say("%s", choice)
+		}
+		return c, err
 	}
 	return c, c.SettleLengths(true, true, 0) // an endpoint may think, whatever this machine is
 }
