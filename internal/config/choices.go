@@ -115,8 +115,8 @@ func (c *Config) Choices(given Config) (list []Choice) {
 	}
 	list = append(list, c.TemperatureChoice(given)...)
 	if c.Eval.Every > 0 && g.Patience == was.Patience {
-		list = append(list, Choice{"grpo.patience", fmt.Sprint(g.Patience), fmt.Sprintf("%d steps of which no "+
-			"evaluation is better than before rarely lead on", g.Patience*c.Eval.Every)})
+		list = append(list, Choice{"grpo.patience", fmt.Sprint(g.Patience), fmt.Sprintf("%d steps in which no "+
+			"evaluation is better are taken for the end", g.Patience*c.Eval.Every)})
 	}
 	add(g.Recipe != was.Recipe, "recipe", g.Recipe, recipes[g.Recipe].why)
 	add(g.Advantage == was.Advantage, "advantage", g.Advantage,

@@ -1,6 +1,7 @@
 package config
 
-// AutoRecipe is the recipe of the defaults: each of them was measured as better than its opposite.
+// AutoRecipe is the recipe of the defaults: docs/TRAINING.md says which of them were measured as better than their
+// opposite.
 const AutoRecipe = "auto"
 
 // recipes are settings of GRPO by a name (grpo.recipe). One stands in the place of the defaults: each key that a

@@ -73,17 +73,20 @@ func TestRAFTLearnsWhatPassed(t *testing.T) {
 // A stage of RAFT takes no step where nothing passed, and else one of the likelihood.
 func TestRAFTTakesSteps(t *testing.T) {
 	g := grpo().with(&RAFT{})
-	g.Loss.Name, g.Steps = batch.LossLikelihood, 2
+	g.Loss.Name, g.Steps = batch.LossLikelihood, 3
 	for name, score := range map[string]scoreFunc{
 		"some pass": byRollout,
 		"none":      func(int) float64 { return 0 },
 	} {
-		trainer := &watched{fakeTrainer: &fakeTrainer{}}
+		trainer, log := &watched{fakeTrainer: &fakeTrainer{}}, newLog(t)
 		r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-		if err := g.Run(t.Context(), scenarios(2), r, score, trainer, trainer, newLog(t), silent); err != nil {
+		if err := g.Run(t.Context(), scenarios(2), r, score, trainer, trainer, log, silent); err != nil {
 			t.Fatal(err)
 		}
-		want := 2
+		if len(log.said) > 0 { // it does not learn from differences of rewards alone
+			t.Errorf("%s: said %v", name, log.said)
+		}
+		want := 3
 		if name == "none" {
 			want = 0
 		}

@@ -74,6 +74,9 @@ func (s *stage) begin(ctx context.Context) (err error) {
 		return err
 	}
 	s.watch = watch{stage: s.Stage, notice: s.log.Notice, said: map[string]bool{}, guard: guard{bound: s.MaxMismatch}}
+	_, raft := AdditionOf[*RAFT](s.Additions)
+	_, taught := AdditionOf[*Distillation](s.Additions)
+	s.watch.other = raft || taught
 	kept := states{}
 	s.saves = savers{s.trainer, kept}
 	for _, a := range s.Additions {

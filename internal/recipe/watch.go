@@ -22,7 +22,8 @@ const (
 type watch struct {
 	stage         string
 	notice        func(text string)
-	masked, alike int // steps in a row
+	masked, alike int  // steps in a row
+	other         bool // groups whose rewards are all equal are learnt from too, by something else
 	collapsed     int
 	entropy       float64 // of the first step that it saw
 	said          map[string]bool
@@ -32,7 +33,7 @@ type watch struct {
 
 // look sees the episodes of a step and their metrics. It is an error where too many were masked for too long.
 func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) error {
-	if w.alike++; m["reward_spread"] > 0 {
+	if w.alike++; m["reward_spread"] > 0 || w.other {
 		w.alike = 0
 	}
 	if w.alike == patience {

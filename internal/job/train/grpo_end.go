@@ -88,8 +88,8 @@ func measurementText(m map[string]float64) string {
 	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
 }
 
-// unlearnt is an error where no group of any step of a stage had two rewards that differ, and neither an earlier
-// success nor a demonstration was learnt from.
+// unlearnt is an error where no group of any step of a stage had two rewards that differ, and neither a success, nor a
+// demonstration, nor a teacher was learnt from.
 func unlearnt(j *job.Job, stage, final string) error {
 	rows, err := j.Dir.Ledger.Metrics(stage)
 	if err != nil {
@@ -100,11 +100,13 @@ func unlearnt(j *job.Job, stage, final string) error {
 			Spread   float64 `json:"reward_spread"`
 			Imitated float64 `json:"imitation/episodes"`
 			Shown    float64 `json:"demonstrations"`
+			Passed   float64 `json:"raft/episodes"`
+			Taught   float64 `json:"distillation/rows"`
 		}
 		if err := json.Unmarshal(r.JSON, &m); err != nil {
 			return fmt.Errorf("reading the metrics of %s step %d: %w", stage, r.Step, err)
 		}
-		if m.Spread > 0 || m.Imitated > 0 || m.Shown > 0 {
+		if m.Spread > 0 || m.Imitated > 0 || m.Shown > 0 || m.Passed > 0 || m.Taught > 0 {
 			return nil
 		}
 	}

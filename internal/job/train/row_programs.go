@@ -53,9 +53,13 @@ func (l *Plan) sayTime(j *job.Job, pass []batch.Batch) {
 		return
 	}
 	computed, cores := float64(positions)*float64(all)/float64(len(taken)), runtime.NumCPU()
-	j.Say("%s on %.0f tokens of rows, padding too, and %s to compile: about %s where %s free",
+	most := ""
+	if l.Config.SFT.Patience > 0 && len(l.Held) > 0 {
+		most = " at most" // it may end long before
+	}
+	j.Say("%s on %.0f tokens of rows, padding too, and %s to compile: about %s%s where %s free",
 		fault.Count(all, "step"), computed, fault.Count(programs, "program"),
-		roughly(basemodel.RowTime(l.Model.Shape(), cores, programs, computed)), freeCores(cores))
+		roughly(basemodel.RowTime(l.Model.Shape(), cores, programs, computed)), most, freeCores(cores))
 }
 
 func freeCores(n int) string {
