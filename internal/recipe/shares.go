@@ -17,8 +17,8 @@ const (
 const shareMetric = "gradient_share/"
 
 // shares are how much each source makes of a step's gradient. A token's gradient is that of its logprob, times the
-// derivative of the step's loss by it. As long as the policy has not moved, this is -w A / Z, with w the token's weight,
-// A its advantage and Z the normaliser. A source's share is that of the sizes:
+// derivative of the step's loss by it. As long as the policy has not moved, this is -w A / Z. Here w is the token's
+// weight, A its advantage and Z the normaliser. A source's share is that of the sizes:
 //
 //	share = sum of |w A| over the source's tokens / sum of |w A| over all tokens of the step
 //
