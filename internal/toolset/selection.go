@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,6 +24,8 @@ type Selection struct {
 	List  []chat.Tool                                    // shown in all episodes, where Of is nil
 	Of    func(s scenario.Scenario) ([]chat.Tool, error) // nil: List
 	Why   string                                         // for the user, "" where all tools are shown
+	// Largest are as many tools as one list has, those that are longest: no list takes more. It is nil where Of is.
+	Largest []chat.Tool
 	// Share has some scenarios that are run together share their tools, as far as those that they need allow it, in
 	// place of those before; nil where Of is.
 	Share func(together []scenario.Scenario) error
@@ -84,25 +87,35 @@ func choosing(s *access.Selector, pool environment.Tools, all []chat.Tool, why s
 			Gold: neededTools(one, func(name string) bool { return isTool[name] })}
 	}
 	shared := &sharing{}
-	return Selection{Tools: pool, List: all, Why: why, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
+	of := func(one scenario.Scenario) ([]chat.Tool, error) {
 		if tools, ok := shared.tools(one.ID); ok {
 			return tools, nil
 		}
 		a := asked(one)
 		return s.Select(a.ID, a.Task, a.Gold)
-	}, Share: func(together []scenario.Scenario) error {
+	}
+	share := func(together []scenario.Scenario) error {
 		var list []access.Asked
 		for _, one := range together {
 			list = append(list, asked(one))
 		}
 		lists, err := s.Together(list)
-		of := map[string][]chat.Tool{}
-		for i, tools := range lists {
-			of[together[i].ID] = tools
+		tools := map[string][]chat.Tool{}
+		for i, own := range lists {
+			tools[together[i].ID] = own
 		}
-		shared.take(of)
+		shared.take(tools)
 		return err
-	}}
+	}
+	return Selection{Tools: pool, List: all, Why: why, Largest: largest(all, s.Most()), Of: of, Share: share}
+}
+
+// largest are the n tools of a list that take most.
+func largest(list []chat.Tool, n int) []chat.Tool {
+	size := func(t chat.Tool) int { return AboutTokens([]chat.Tool{t}) }
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b chat.Tool) int { return cmp.Compare(size(b), size(a)) })
+	return sorted[:min(n, len(sorted))]
 }
 
 // MostTools is mcp.max_tools; where that is 0, without bound for tools that fit, as they are then read once for all

@@ -127,6 +127,9 @@ func TestShare(t *testing.T) {
 	a := scenario.Scenario{ID: "a", Task: "do it to thing7", Gold: []scenario.Gold{{Name: "tool3"}}}
 	b := scenario.Scenario{ID: "b", Task: "do it to thing9", Gold: []scenario.Gold{{Name: "tool4"}}}
 	other := scenario.Scenario{ID: "c", Task: "do it to thing11", Gold: []scenario.Gold{{Name: "tool5"}}}
+	if len(s.Largest) != 12 || AboutTokens(shown(a)) > AboutTokens(s.Largest) {
+		t.Errorf("%d tools are the largest, of about %d tokens", len(s.Largest), AboutTokens(s.Largest))
+	}
 	own, others := shown(a), shown(other)
 	if reflect.DeepEqual(own, shown(b)) {
 		t.Error("two scenarios have the same tools by themselves")

@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"fmt"
+	"slices"
+
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -32,11 +35,11 @@ type Plan struct {
 }
 
 // Resolve finds the base model for what is wanted. A model or a memory that is too small for it is refused; no device
-// is opened and no weight read. world is what the episodes of a model take place in, and chosen tells that scenarios
-// have tools of their own. The plan's model is to be closed, unless it is opened.
+// is opened and no weight read. world is what the episodes of a model take place in. Where scenarios have tools of
+// their own, largest is a list that is as long as any. The plan's model is to be closed, unless it is opened.
 func (l *Agent) Resolve(
 	h *host.Host, c config.Config, w Wanted, world func(config.Config, *basemodel.Model) environment.Options,
-	chosen bool,
+	largest []chat.Tool,
 ) (Plan, error) {
 	c, trained, err := basemodel.AdapterPrompting(h, c, w.Adapter, w.Trains)
 	if err != nil {
@@ -51,15 +54,15 @@ func (l *Agent) Resolve(
 	}
 	p.Model.WarnUntrainedTokens(c.LoRA, w.Adapter, w.Trains)
 	p.World = world(c, p.Model)
-	if err = l.settle(&p, chosen); err != nil {
+	if err = l.settle(&p, largest); err != nil {
 		p.Model.Close()
 	}
 	return p, err
 }
 
 // settle gives a plan what follows from its model, and from the world that it is in.
-func (l *Agent) settle(p *Plan, chosen bool) error {
-	longest, err := p.sharePrefix(chosen)
+func (l *Agent) settle(p *Plan, largest []chat.Tool) error {
+	longest, err := p.sharePrefix(largest)
 	if err != nil {
 		return err
 	}
@@ -117,14 +120,16 @@ func (p Plan) Rehearse() error {
 	return err
 }
 
-// sharePrefix finds what all prompts begin with, and returns the length of the longest. chosen tells that scenarios
-// have tools of their own.
-func (p *Plan) sharePrefix(chosen bool) (longest int, err error) {
-	if !chosen {
+// sharePrefix finds what all prompts begin with, and returns the length of the longest. Where scenarios have tools of
+// their own, largest is a list that is as long as any. Those of a step that trains share theirs, which are then others:
+// so what comes before the tools is all that is known.
+func (p *Plan) sharePrefix(largest []chat.Tool) (longest int, err error) {
+	if len(largest) == 0 {
 		p.prefix, longest, err = p.Model.SharedPrefix(p.World.ToolList, p.Openings(p.Scenarios))
 		return longest, err
 	}
 	p.varying = true
+	most, wordy := 0, 0 // of the scenario with the longest opening
 	for i, s := range p.Scenarios {
 		tools, err := p.World.ToolsOf(s)
 		if err != nil {
@@ -139,6 +144,21 @@ func (p *Plan) sharePrefix(chosen bool) (longest int, err error) {
 			p.prefix = own
 		}
 		p.prefix = p.prefix[:policy.CommonPrefix(p.prefix, own)]
+		if words := len(fmt.Sprint(p.Openings(p.Scenarios[i : i+1]))); words > most {
+			most, wordy = words, i
+		}
+	}
+	if !p.Trains {
+		return longest, nil
+	}
+	// two lists that begin with other tools
+	for _, list := range [][]chat.Tool{largest, slices.Concat(largest[1:], largest[:1])} {
+		other, length, err := p.Model.SharedPrefix(list, p.Openings(p.Scenarios[wordy:wordy+1]))
+		if err != nil {
+			return 0, err
+		}
+		longest = max(longest, length)
+		p.prefix = p.prefix[:policy.CommonPrefix(p.prefix, other)]
 	}
 	return longest, nil
 }

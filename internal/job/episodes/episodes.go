@@ -112,7 +112,11 @@ func (l *Episodes) Resolve(h *host.Host, c config.Config, w Wanted) (Plan, error
 		o.Hang = hang(c)
 		return o
 	}
-	return l.Agent.Resolve(h, c, w, world, l.Selection.Of != nil)
+	largest := l.Selection.Largest
+	if len(largest) > 0 && c.Rollout.CompleteTask {
+		largest = environment.WithCompleteTask(largest)
+	}
+	return l.Agent.Resolve(h, c, w, world, largest)
 }
 
 // OpenModel opens the model of a plan.

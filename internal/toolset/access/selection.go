@@ -58,6 +58,9 @@ type Asked struct {
 	Gold     []string // names that must be there
 }
 
+// Most is how many tools a list has, unless more are needed.
+func (s *Selector) Most() int { return s.o.Max }
+
 // Select returns the tools for one scenario, in the catalog's order so that their place tells nothing: all of them
 // where they are no more than Max; else those named in gold, distractors, and the best matches of the task for the
 // rest. Distractors depend on the seed and the scenario's id alone, so all rollouts of a group, and a resumed run, see

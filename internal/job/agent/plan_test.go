@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/text/render"
+)
+
+// listing writes the names of tools, then what is said.
+type listing struct{ render.Renderer }
+
+func (listing) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error) {
+	text := "TOOLS "
+	for _, t := range tools {
+		text += t.Name + ","
+	}
+	for _, m := range messages {
+		text += "\nSAID " + m.Content
+	}
+	var ids []int32
+	for _, r := range text + "\nSAYS" {
+		ids = append(ids, r)
+	}
+	return ids, nil
+}
+
+// words are what such ids say.
+func words(ids []int32) string {
+	var text strings.Builder
+	for _, id := range ids {
+		text.WriteRune(id)
+	}
+	return text.String()
+}
+
+// Scenarios with tools of their own share a step's when they are trained on. So what all begin with ends before the
+// tools, also where their own lists happen to begin alike, and the longest prompt may have the longest tools. Where
+// nothing is trained each keeps its list.
+func TestPrefixOfToolsThatStepsShare(t *testing.T) {
+	largest := []chat.Tool{{Name: "a_tool_with_a_long_name"}, {Name: "another_long_name"}}
+	for trains, want := range map[bool]string{true: "TOOLS a", false: "TOOLS a_tool_with_a_long_name,"} {
+		p := Plan{Wanted: Wanted{Trains: trains, Scenarios: []scenario.Scenario{{Task: "Go."}, {Task: "Go there now."}}},
+			Model: &basemodel.Model{Renderer: listing{}},
+			World: environment.Options{ToolsOf: func(s scenario.Scenario) ([]chat.Tool, error) {
+				return []chat.Tool{largest[0], {Name: s.Task[2:3]}}, nil
+			}}}
+		longest, err := p.sharePrefix(largest)
+		if got := words(p.prefix); err != nil || got != want || !p.varying {
+			t.Errorf("trains %t: %v, %q, want %q", trains, err, got, want)
+		}
+		text := "TOOLS a_tool_with_a_long_name,another_long_name,\nSAID Go there now.\nSAYS"
+		if whole := len(text); trains && longest < whole {
+			t.Errorf("the longest prompt has %d tokens, and %q has %d", longest, text, whole)
+		}
+	}
+	p := Plan{Wanted: Wanted{Trains: true, Scenarios: []scenario.Scenario{{Task: "Go."}}},
+		Model: &basemodel.Model{Renderer: listing{}}, World: environment.Options{ToolList: largest}}
+	if _, err := p.sharePrefix(nil); err != nil || p.varying ||
+		!strings.Contains(words(p.prefix), "another_long_name") {
+		t.Errorf("one list for all: %q, %v", words(p.prefix), err)
+	}
+}
