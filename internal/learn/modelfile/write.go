@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
-	"os"
+
+	"hone/internal/blob"
 )
 
 // NewTensor is a tensor to be written: its values are read when it is their turn, so that one exists at a time.
@@ -28,7 +30,7 @@ func (t NewTensor) numValues() int64 {
 func (t NewTensor) size() int64 { return t.numValues() * widths[t.DType] }
 
 // WriteSafetensors writes tensors in the safetensors format. What exists at path is replaced once all is written.
-func WriteSafetensors(path string, tensors []NewTensor, metadata map[string]string) (err error) {
+func WriteSafetensors(path string, tensors []NewTensor, metadata map[string]string) error {
 	header := map[string]any{}
 	if len(metadata) > 0 {
 		header["__metadata__"] = metadata
@@ -51,32 +53,18 @@ func WriteSafetensors(path string, tensors []NewTensor, metadata map[string]stri
 	for len(text)%8 != 0 {
 		text = append(text, ' ') // the data begins at a multiple of 8
 	}
-	f, err := os.Create(path + ".partial")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name()) // the first error is the one to tell
+	return blob.WriteFrom(path, 0o666, func(out io.Writer) error {
+		w := bufio.NewWriterSize(out, 1<<20)
+		// the writer keeps its first error for Flush
+		_, _ = w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
+		_, _ = w.Write(text)
+		for _, t := range tensors {
+			if err := t.write(w); err != nil {
+				return fmt.Errorf("tensor %s: %w", t.Name, err)
+			}
 		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<20)
-	// the writer keeps its first error for Flush
-	_, _ = w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
-	_, _ = w.Write(text)
-	for _, t := range tensors {
-		if err := t.write(w); err != nil {
-			return fmt.Errorf("tensor %s: %w", t.Name, err)
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+		return w.Flush()
+	})
 }
 
 func (t NewTensor) write(w *bufio.Writer) error {
