@@ -9,7 +9,6 @@ import (
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
-	"hone/internal/job/agent"
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
 	"hone/internal/learn/publish"
@@ -40,7 +39,7 @@ func holding(t *testing.T, sum uint64) *publish.Publisher {
 // and which adapter that was.
 func TestEpisodesOfOneAdapter(t *testing.T) {
 	workFolder(t, nil)
-	l := &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}, Agent: agent.Agent{Policy: holding(t, 0xa)}}
+	l := &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}, Agent: episodes.Agent{Policy: holding(t, 0xa)}}
 	dir, err := run.Create("out", nil, job.Begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,6 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/job/agent"
 	"hone/internal/job/episodes"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
@@ -181,7 +180,7 @@ func (w wired) episodes() []acting {
 	o, e, s := last[rollout.Options](w, "train"), last[rollout.Options](w, "eval"), last[reward.Scorer](w, "train")
 	in, measured := last[environment.Options](w, "train"), last[environment.Options](w, "eval")
 	var drawn policy.Request
-	cut := e.Policy.(rollout.Sampled).Sampler.(agent.Truncated)
+	cut := e.Policy.(rollout.Sampled).Sampler.(episodes.Truncated)
 	cut.Sampler = asking{&drawn}
 	if _, err := cut.Sample(w.t.Context(), policy.Request{}); err != nil {
 		w.t.Fatal(err)
@@ -611,7 +610,7 @@ func (w wired) away(t *testing.T) []acting {
 	if err := l.OpenSampler(t.Context(), a.Host, c, "run", true, nil); err != nil {
 		t.Fatal(err)
 	}
-	root, there := agent.PoliciesOf(c.Sampler, "run")
+	root, there := episodes.PoliciesOf(c.Sampler, "run")
 	return []acting{
 		{"sampler.url", o.URL, answers.URL}, {"sampler.api", o.API, policy.SGLang}, {"sampler.model", o.Model, "large"},
 		{"sampler.key_env", string(o.Key), "sesame"}, {"sampler.slots", o.Slots, 7},

@@ -17,7 +17,6 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/job"
-	"hone/internal/job/agent"
 	"hone/internal/job/episodes"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
@@ -332,7 +331,7 @@ func TestEnters(t *testing.T) {
 	turn := func(n int) []trajectory.Turn {
 		return []trajectory.Turn{{BridgeIDs: make([]int32, 4), CompletionIDs: make([]int32, n)}}
 	}
-	s := stand{Episodes: &episodes.Episodes{Agent: agent.Agent{Room: 10}}}
+	s := stand{Episodes: &episodes.Episodes{Agent: episodes.Agent{Room: 10}}}
 	s.Options.MaxTokens = 5
 	for _, row := range []struct {
 		t    trajectory.Trajectory
@@ -664,7 +663,7 @@ func TestReuseTakesWhatEnters(t *testing.T) {
 		if b.earlier, err = earlierEpisodes(b.Job, []string{"earlier"}); err != nil {
 			t.Fatal(err)
 		}
-		s := stand{Episodes: &episodes.Episodes{Agent: agent.Agent{Room: room},
+		s := stand{Episodes: &episodes.Episodes{Agent: episodes.Agent{Room: room},
 			KeyOf: func(t *trajectory.Trajectory) string { return t.ScenarioID }}}
 		log := &unkept{episodes: s.Episodes, reused: map[string][]recipe.Kept{}}
 		n, err := b.reuse(s, "eval_model", []scenario.Scenario{{ID: "long"}, {ID: "short"}, {ID: "other"}}, log)

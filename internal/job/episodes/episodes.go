@@ -22,7 +22,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/job/agent"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -32,7 +31,7 @@ import (
 // Episodes is everything that episodes of one model need: servers, model, sampler, trainer.
 type Episodes struct {
 	*toolset.Set
-	agent.Agent
+	Agent
 	World    environment.Options // of episodes: tools, limits
 	users    *players
 	judge    *Judging // nil for none
@@ -98,12 +97,6 @@ func (l *Episodes) Stamp(t *trajectory.Trajectory) {
 		l.Set.Stamp(t)
 	}
 }
-
-// Wanted says which model is to speak in episodes.
-type Wanted = agent.Wanted
-
-// Plan is what is settled of that model before it is opened.
-type Plan = agent.Plan
 
 // Resolve plans episodes in which the model speaks that is wanted. Nothing of it is opened.
 func (l *Episodes) Resolve(h *host.Host, c config.Config, w Wanted) (Plan, error) {
@@ -230,7 +223,7 @@ func (l *Episodes) Close() {
 // CloseModel leaves the servers alone.
 func (l *Episodes) CloseModel() { l.Agent.Close() }
 
-// Parity is agent.Agent's, of tasks in the episodes' world.
+// Parity is Agent's, of tasks in the episodes' world.
 func (l *Episodes) Parity(c config.Config, tasks []scenario.Scenario) (*recipe.Parity, error) {
 	return l.Agent.Parity(l.World, c, tasks)
 }

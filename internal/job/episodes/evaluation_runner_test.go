@@ -10,7 +10,6 @@ import (
 	"hone/internal/episode/policy"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
-	"hone/internal/job/agent"
 	"hone/internal/testing/fakes"
 )
 
@@ -22,7 +21,7 @@ func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 		return "done", nil
 	}}
 	l := &Episodes{opens: func(any) {}, World: environment.Options{Tools: toolless{}},
-		Agent: agent.Agent{Speaker: &rollout.Sampled{Sampler: s, Renderer: fakes.Renderer{}}}}
+		Agent: Agent{Speaker: &rollout.Sampled{Sampler: s, Renderer: fakes.Renderer{}}}}
 	e := config.Default().Eval
 	e.Temperature, e.TopK, e.TopP, e.MinP = 0.8, 40, 0.9, 0.05
 	tasks := []scenario.Scenario{{ID: "a", Task: "say something"}}

@@ -15,7 +15,6 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job/agent"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/text/render"
@@ -111,7 +110,7 @@ func TestExplores(t *testing.T) {
 		"what may destroy":         {most: 2, form: "hermes", destroys: `{"readOnlyHint": false}`, tools: []string{"look", "buy"}},
 	} {
 		l := &Episodes{
-			Agent: agent.Agent{Speaker: &rollout.Sampled{},
+			Agent: Agent{Speaker: &rollout.Sampled{},
 				Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}},
 			Set: &toolset.Set{Gate: tc.gate, Catalog: &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "shop",
 				Tools: []mcp.Tool{{ModelName: "look"}, {ModelName: "buy", Annotations: []byte(tc.destroys)}}}}},
@@ -208,7 +207,7 @@ func (opening) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, erro
 func TestTeacherIsShownGoldCalls(t *testing.T) {
 	g := recipe.GRPO{Additions: []recipe.Addition{&recipe.Distillation{}}}
 	l := &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}},
-		Agent: agent.Agent{Model: &basemodel.Model{Renderer: opening{}}}}
+		Agent: Agent{Model: &basemodel.Model{Renderer: opening{}}}}
 	s := scenario.Scenario{ID: "a", GoldAnswer: "It is bought.",
 		Gold: []scenario.Gold{{Name: "buy", Arguments: []byte(`{"n": 1}`)}}}
 	if err := l.Stage(&g, []scenario.Scenario{s}); err != nil {

@@ -1,6 +1,4 @@
-// Package agent opens the model that speaks in episodes: on a device or behind a server, and its trainer where it is
-// trained.
-package agent
+package episodes
 
 import (
 	"context"
