@@ -255,6 +255,27 @@ func text(v jsontext.Value) string {
 	return string(v)
 }
 
+// listOf reads a list, one value, or either as a string, each by one. A list that is none is refused as bad.
+func listOf[T any](v jsontext.Value, bad string, one func(jsontext.Value) (T, error)) (out []T, err error) {
+	if v, err = unwrap(v); err != nil || len(v) == 0 || v.Kind() == 'n' {
+		return nil, err
+	}
+	list := []jsontext.Value{v}
+	if v.Kind() == '[' {
+		if err := decode(v, &list); err != nil {
+			return nil, refuse(bad, "")
+		}
+	}
+	for _, item := range list {
+		x, err := one(item)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
 // unwrap is the JSON in a string, or the value itself. Data sets keep lists as strings where a column must have one
 // type.
 func unwrap(v jsontext.Value) (jsontext.Value, error) {

@@ -312,25 +312,7 @@ func contentOf(v jsontext.Value) (string, error) {
 
 // callList reads calls: a list, one object, or either as a string; each as {"function": {...}} or bare.
 func (c *conversation) callList(v jsontext.Value) ([]chat.ToolCall, error) {
-	v, err := unwrap(v)
-	if err != nil || len(v) == 0 || v.Kind() == 'n' {
-		return nil, err
-	}
-	list := []jsontext.Value{v}
-	if v.Kind() == '[' {
-		if err := decode(v, &list); err != nil {
-			return nil, refuse(badCall, "")
-		}
-	}
-	var calls []chat.ToolCall
-	for _, item := range list {
-		call, err := c.callOf(item)
-		if err != nil {
-			return nil, err
-		}
-		calls = append(calls, call)
-	}
-	return calls, nil
+	return listOf(v, badCall, c.callOf)
 }
 
 // callsIn reads the calls that a text is: JSON, or what Python writes for it.

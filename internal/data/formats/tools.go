@@ -11,27 +11,7 @@ import (
 )
 
 // toolsOf reads a list of tools, or a string of one: as OpenAI has them, bare with parameters, or as MCP has them.
-func toolsOf(v jsontext.Value) ([]chat.Tool, error) {
-	v, err := unwrap(v)
-	if err != nil || len(v) == 0 || v.Kind() == 'n' {
-		return nil, err
-	}
-	list := []jsontext.Value{v}
-	if v.Kind() == '[' {
-		if err := decode(v, &list); err != nil {
-			return nil, refuse(badTools, "")
-		}
-	}
-	var tools []chat.Tool
-	for _, item := range list {
-		tool, err := toolOf(item)
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, tool)
-	}
-	return tools, nil
-}
+func toolsOf(v jsontext.Value) ([]chat.Tool, error) { return listOf(v, badTools, toolOf) }
 
 func toolOf(v jsontext.Value) (chat.Tool, error) {
 	v, err := unwrap(v)
