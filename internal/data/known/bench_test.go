@@ -13,6 +13,6 @@ func BenchmarkMissing(b *testing.B) {
 		fmt.Fprintf(&shown, `{"id": %d, "name": "row%x", "note": "some words of %d kinds"},`+"\n", i, i*i, i%97)
 	}
 	for b.Loop() {
-		Missing("Who?", shown.String(), "It is Ines Moreau, Tomas, Olu and Wilhelmina.")
+		missing("Who?", shown.String(), "It is Ines Moreau, Tomas, Olu and Wilhelmina.")
 	}
 }

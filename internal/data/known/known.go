@@ -34,15 +34,6 @@ func Unknown(messages []chat.Message, tools []chat.Tool, judged func(message int
 	return "", false
 }
 
-// Missing returns the first value of an answer that could not be known from what was asked and shown, see
-// Context.Missing.
-func Missing(asked, shown, answer string) string {
-	var c Context
-	c.Ask(asked)
-	c.Show(shown)
-	return c.Missing(answer)
-}
-
 // Context is what stands before an answer. Each text is gone over once, whatever number of answers is looked at.
 type Context struct {
 	given, seen words    // of what was asked, offered or called with; of what was shown

@@ -7,6 +7,14 @@ import (
 	"hone/internal/chat"
 )
 
+// missing is Context.Missing of one prompt and one result.
+func missing(asked, shown, answer string) string {
+	var c Context
+	c.Ask(asked)
+	c.Show(shown)
+	return c.Missing(answer)
+}
+
 func TestMissing(t *testing.T) {
 	const owns = "Who owns alder?"
 	for _, x := range []struct{ name, asked, shown, answer, want string }{
@@ -47,7 +55,7 @@ func TestMissing(t *testing.T) {
 		{"Chinese that is shown", "谁?", "所有者是伊内斯和托马斯", "伊内斯", ""},
 		{"no answer", owns, "ok", "", ""},
 	} {
-		if got := Missing(x.asked, x.shown, x.answer); got != x.want {
+		if got := missing(x.asked, x.shown, x.answer); got != x.want {
 			t.Errorf("%s: %q, want %q", x.name, got, x.want)
 		}
 	}
@@ -72,8 +80,8 @@ func TestMissingNumbers(t *testing.T) {
 			"(4, 'Di', 105, 2018)\n(5, 'Ed', 2201, 38.5)", "There are 158.", "158"},
 		{"a part of one of many", "How?", `{"s":"x","a":1000,"b":27,"c":5003,"d":6007,"e":7013,"f":8017,"g":9029,` +
 			`"h":10037,"i":11047,"j":12049,"k":13063,"l":14071,"m":15073}`, "There are 37.", "37"},
-		{"times one of many counts", "How many?", `{"n": 7, "of": [` + strings.Repeat(`"x",`, 40) + `"x"]}`, "There are 161.",
-			"161"},
+		{"times one of many counts", "How many?", `{"n": 7, "of": [` + strings.Repeat(`"x",`, 40) + `"x"]}`,
+			"There are 161.", "161"},
 		{"of a version", "How many?", "version 1.37.2", "37", "37"},
 		{"in letters of nothing", "How many?", "total 1370", "thirty-seven", "thirty-seven"},
 		{"a price of nothing", "How much?", rows, "It costs $999.", "999"},
@@ -139,7 +147,7 @@ func TestMissingNumbers(t *testing.T) {
 		{"the beginning of a hash", "Which commit?", "67ee6220aa01bc", "The commit is 67ee622.", ""},
 		{"of very many", "How many?", strings.Repeat("12 words of 77 kinds\n", 60000), "There are 123456.", ""},
 	} {
-		if got := Missing(x.asked, x.shown, x.answer); got != x.want {
+		if got := missing(x.asked, x.shown, x.answer); got != x.want {
 			t.Errorf("%s: %q, want %q", x.name, got, x.want)
 		}
 	}
@@ -168,8 +176,10 @@ func TestUnknown(t *testing.T) {
 		{"said before", []chat.Message{user("Who?"), call, result("Ines"), said("Ines"), user("Again?"), call, result("ok"), said("Ines")}, all, ""},
 		{"not to be learnt", []chat.Message{user("Who owns alder?"), call, result("completed."), said("Ines")}, func(int) bool { return false }, ""},
 		{"in a system message", []chat.Message{{Role: chat.System, Content: "Ines owns alder."}, user("Who?"), call, result("ok"), said("Ines")}, all, ""},
-		{"a number of a call", []chat.Message{user("Pick one."), {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "set",
-			Arguments: `{"to": 37}`}}}, result("ok"), said("It is 37.")}, all, ""},
+		{"a number of a call", []chat.Message{
+			user("Pick one."), {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "set",
+				Arguments: `{"to": 37}`}}}, result("ok"), said("It is 37."),
+		}, all, ""},
 		{"a sum of results", []chat.Message{user("In all?"), call, result("it is 120"), call, result("it is 80"), call,
 			result("it is 41"), call, result("it is 9"), said("It is 250.")}, all, ""},
 		{"a number of no call", []chat.Message{user("Pick one."), call, result("ok"), said("It is 37.")}, all, "37"},
