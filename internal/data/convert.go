@@ -20,7 +20,7 @@ import (
 type Conversion struct {
 	From     []string // files and folders
 	Format   string   // of them, "" to tell it
-	To, Out  string   // a form of package export, and where it goes
+	To, Out  string   // a form of package formats, and where it goes
 	Unroll   string   // a scheme of package unroll
 	Catalog  string   // of rows that name no tools; "" is the catalog.json beside each file
 	Failed   bool     // keep traces too that show nothing to imitate
@@ -83,7 +83,7 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 
 // gate is what a row passes on its way to a file, whichever command writes it.
 type gate struct {
-	form    string // of package export
+	form    string // of package formats
 	failed  bool   // traces pass too that show nothing to imitate
 	tools   inputs.Catalogs
 	leftOut map[string]int // rows that do not pass, by reason

@@ -10,9 +10,9 @@ import (
 const mostRepairs = 4
 
 // repairCost is what the malformed calls of an episode would take to be read, 0..1: the sum over them of the number of
-// repairs by package repair, of four, or 1 where there is no reading. So a call that lacks a brace loses less than half
-// a sentence does, where parse tells none apart. For the reason of share it weighs nothing in an episode that made some
-// gold calls and not all.
+// repairs by package toolcall, of four, or 1 where there is no reading. So a call that lacks a brace loses less than
+// half a sentence does, where parse tells none apart. For the reason of share it weighs nothing in an episode that made
+// some gold calls and not all.
 func repairCost(e episode) mark {
 	cost, why := 0.0, []string{}
 	for _, turn := range e.Trajectory.Turns {

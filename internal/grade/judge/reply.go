@@ -35,7 +35,7 @@ type written struct {
 // ReadGroup reads a reply to a question about several attempts: {"scores": [{"trajectory_id", "explanation",
 // "score"}]}, by id. It is an error unless it has each of the ids once and no other, each with a score in its bounds: a
 // judge that loses track of ids has lost track of what it read. Broken JSON is mended where only one reading is
-// possible (package repair), never guessed.
+// possible (package toolcall), never guessed.
 func (r *Rubric) ReadGroup(text string, ids []string) (map[string]Opinion, error) {
 	var reply struct {
 		Scores []written `json:"scores"`

@@ -25,7 +25,7 @@ type Change struct {
 	Where string `json:"where,omitempty"` // the tool, or the place in its arguments as a JSON pointer
 }
 
-// Kinds of changes beside those of package repair.
+// Kinds of changes beside those of package toolcall.
 const (
 	Rescued      = "rescued"       // a call that stood in the text
 	ToolName     = "tool_name"     // the name of a tool, near to one that there is

@@ -269,7 +269,7 @@ func (t *types) typedValue(tool, parameter, text, marked string, c *call) string
 }
 
 // repairValue makes a number, an object or an array of a text that almost is one: a number as Python writes it, the
-// others as package repair can.
+// others as RepairObject can.
 func (t *types) repairValue(want, text string) (string, []Repair, bool) {
 	if !t.mend || text == "" {
 		return "", nil, false

@@ -34,7 +34,7 @@ type Format struct {
 type Options struct {
 	// Tools type the values of forms that write all of them as text.
 	Tools []chat.Tool
-	// Repair mends JSON that is not, within the rules of package repair. Without it such a block is malformed.
+	// Repair mends JSON that is not, within the rules of RepairObject. Without it such a block is malformed.
 	Repair bool
 }
 
