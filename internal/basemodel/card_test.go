@@ -10,7 +10,8 @@ import (
 func TestTemperatureOfACard(t *testing.T) {
 	for text, want := range map[string]float64{
 		`{"temperature": 0.7, "top_p": 0.8}`: 0.7, `{"temperature": 0}`: 0, `{"do_sample": true}`: thinkingTemperature,
-		`{"temperature": "hot"}`: thinkingTemperature, `{`: thinkingTemperature, `{"temperature": -1}`: thinkingTemperature,
+		`{"temperature": "hot"}`: thinkingTemperature, `{`: thinkingTemperature,
+		`{"temperature": -1}`: thinkingTemperature,
 	} {
 		folder := t.TempDir()
 		if err := os.WriteFile(filepath.Join(folder, "generation_config.json"), []byte(text), 0o600); err != nil {

@@ -178,7 +178,8 @@ func positionsOfProgram(s model.Spec, gpu bool) float64 {
 
 // rowOptions are the options of a trainer that the shapes of rows follow from.
 func rowOptions(e config.Engine, gpu bool) train.Options {
-	return train.Options{MicroBatch: e.MicroBatch, RowMultiple: e.RowMultiple, TreeTokens: TreeTokensOf(e)}.WithDefaults(gpu)
+	return train.Options{MicroBatch: e.MicroBatch, RowMultiple: e.RowMultiple,
+		TreeTokens: TreeTokensOf(e)}.WithDefaults(gpu)
 }
 
 // RowMultiple is to how many tokens the rows of a run are best padded, where the settings leave that open: a run of few

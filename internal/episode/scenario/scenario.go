@@ -90,7 +90,8 @@ type Gold struct {
 // Slip is a call that somebody may get wrong on the way of the gold calls: a demonstration shows it with what the
 // server says, and the gold call behind it is how one goes on from there. It changes nothing.
 type Slip struct {
-	Before    int             `json:"before"` // the number of the gold call that comes next, from 0; of all: the answer comes next
+	// the number of the gold call that comes next, from 0; of all: the answer comes next
+	Before    int             `json:"before"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // a JSON object
 }

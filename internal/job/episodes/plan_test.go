@@ -44,11 +44,13 @@ func words(ids []int32) string {
 func TestPrefixOfToolsThatStepsShare(t *testing.T) {
 	largest := []chat.Tool{{Name: "a_tool_with_a_long_name"}, {Name: "another_long_name"}}
 	for trains, want := range map[bool]string{true: "TOOLS a", false: "TOOLS a_tool_with_a_long_name,"} {
-		p := Plan{Wanted: Wanted{Trains: trains, Scenarios: []scenario.Scenario{{Task: "Go."}, {Task: "Go there now."}}},
-			Model: &basemodel.Model{Renderer: listing{}},
+		p := Plan{
+			Wanted: Wanted{Trains: trains, Scenarios: []scenario.Scenario{{Task: "Go."}, {Task: "Go there now."}}},
+			Model:  &basemodel.Model{Renderer: listing{}},
 			World: environment.Options{ToolsOf: func(s scenario.Scenario) ([]chat.Tool, error) {
 				return []chat.Tool{largest[0], {Name: s.Task[2:3]}}, nil
-			}}}
+			}},
+		}
 		longest, err := p.sharePrefix(largest)
 		if got := words(p.prefix); err != nil || got != want || !p.varying {
 			t.Errorf("trains %t: %v, %q, want %q", trains, err, got, want)

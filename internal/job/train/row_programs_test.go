@@ -78,7 +78,8 @@ func TestShortRowsStayShort(t *testing.T) {
 		steps := []batch.Batch{batch.New(l.Sequences)}
 		l.fewPrograms(&x, steps)
 		longest := batch.New([]batch.Sequence{l.Sequences[len(l.Sequences)-1]})
-		if _, positions := basemodel.RowProgramsOf(x.Engine, l.Model.Plugin.IsCUDA(), []batch.Batch{longest}); positions > c.longest {
+		if _, positions := basemodel.RowProgramsOf(x.Engine, l.Model.Plugin.IsCUDA(),
+			[]batch.Batch{longest}); positions > c.longest {
 			t.Errorf("%s: padded to %d tokens, want %d at most", c.name, positions, c.longest)
 		}
 	}

@@ -75,7 +75,8 @@ func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
 
 // shapes are the options that the shapes of calls follow from.
 func (t *Trainer) shapes() Options {
-	return Options{MicroBatch: t.microBatch, MicroTokens: t.microTokens, RowMultiple: t.rowMultiple, TreeTokens: t.treeTokens}
+	return Options{MicroBatch: t.microBatch, MicroTokens: t.microTokens, RowMultiple: t.rowMultiple,
+		TreeTokens: t.treeTokens}
 }
 
 func (o Options) calls(rows []batch.Sequence, devices int) []call {

@@ -156,7 +156,8 @@ func TestTwoAnswersPassTogether(t *testing.T) {
 			if why := c.AnswerUnmet(x.Answer); why != "" {
 				t.Errorf("%q: %q fails its own check: %s", x.Task, x.Answer, why)
 			}
-			if first, _, _ := strings.Cut(x.Answer, "\n"); c.Answer("Tomorrow.") || len(x.Checks) == 1 && c.Answer(first) {
+			if first, _, _ := strings.Cut(x.Answer, "\n"); c.Answer("Tomorrow.") ||
+				len(x.Checks) == 1 && c.Answer(first) {
 				t.Errorf("%q: half an answer passes: %+v", x.Task, c)
 			}
 		}
