@@ -157,7 +157,7 @@ func (d *demo) open(ctx context.Context) (l *episodes.Episodes, tasks Tasks, err
 	var p episodes.Plan
 	if err == nil {
 		p, err = l.Resolve(d.Host, d.c,
-			episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true})
+			episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true, Shares: true})
 	}
 	if err == nil {
 		d.c, err = p.Config, l.OpenModel(d.Host, p)

@@ -242,7 +242,7 @@ func (d *experiment) open(ctx context.Context) (l *episodes.Episodes, tasks demo
 	var p episodes.Plan
 	if err == nil {
 		p, err = l.Resolve(d.Host, d.c,
-			episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true})
+			episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true, Shares: true})
 	}
 	if err == nil {
 		d.c, err = p.Config, l.OpenModel(d.Host, p)

@@ -19,6 +19,7 @@ type Wanted struct {
 	Adapter   string              // its folder; "" for a fresh one, or the base model alone
 	Scenarios []scenario.Scenario // which tell what all prompts will begin with
 	Trains    bool                // training steps follow
+	Shares    bool                // the scenarios of a step share their tools, where not all fit
 }
 
 // Plan is what is settled before a device is opened: the model that was found for what is wanted, how its episodes
@@ -121,8 +122,8 @@ func (p Plan) Rehearse() error {
 }
 
 // sharePrefix finds what all prompts begin with, and returns the length of the longest. Where scenarios have tools of
-// their own, largest is a list that is as long as any. Those of a step that trains share theirs, which are then others:
-// so what comes before the tools is all that is known.
+// their own, largest is a list that is as long as any. Where those of a step share theirs, which are then others, what
+// comes before the tools is all that is known.
 func (p *Plan) sharePrefix(largest []chat.Tool) (longest int, err error) {
 	if len(largest) == 0 {
 		p.prefix, longest, err = p.Model.SharedPrefix(p.World.ToolList, p.Openings(p.Scenarios))
@@ -148,7 +149,7 @@ func (p *Plan) sharePrefix(largest []chat.Tool) (longest int, err error) {
 			most, wordy = words, i
 		}
 	}
-	if !p.Trains {
+	if !p.Shares {
 		return longest, nil
 	}
 	// two lists that begin with other tools

@@ -38,25 +38,24 @@ func words(ids []int32) string {
 	return text.String()
 }
 
-// Scenarios with tools of their own share a step's when they are trained on. So what all begin with ends before the
-// tools, also where their own lists happen to begin alike, and the longest prompt may have the longest tools. Where
-// nothing is trained each keeps its list.
+// Scenarios with tools of their own share a step's when they are trained on by GRPO. So what all begin with ends before
+// the tools, also where their own lists happen to begin alike, and the longest prompt may have the longest tools. Where
+// none are shared each keeps its list.
 func TestPrefixOfToolsThatStepsShare(t *testing.T) {
 	largest := []chat.Tool{{Name: "a_tool_with_a_long_name"}, {Name: "another_long_name"}}
-	for trains, want := range map[bool]string{true: "TOOLS a", false: "TOOLS a_tool_with_a_long_name,"} {
-		p := Plan{
-			Wanted: Wanted{Trains: trains, Scenarios: []scenario.Scenario{{Task: "Go."}, {Task: "Go there now."}}},
-			Model:  &basemodel.Model{Renderer: listing{}},
+	for shares, want := range map[bool]string{true: "TOOLS a", false: "TOOLS a_tool_with_a_long_name,"} {
+		tasks := []scenario.Scenario{{Task: "Go."}, {Task: "Go there now."}}
+		p := Plan{Wanted: Wanted{Trains: true, Shares: shares, Scenarios: tasks},
+			Model: &basemodel.Model{Renderer: listing{}},
 			World: environment.Options{ToolsOf: func(s scenario.Scenario) ([]chat.Tool, error) {
 				return []chat.Tool{largest[0], {Name: s.Task[2:3]}}, nil
-			}},
-		}
+			}}}
 		longest, err := p.sharePrefix(largest)
 		if got := words(p.prefix); err != nil || got != want || !p.varying {
-			t.Errorf("trains %t: %v, %q, want %q", trains, err, got, want)
+			t.Errorf("shares %t: %v, %q, want %q", shares, err, got, want)
 		}
 		text := "TOOLS a_tool_with_a_long_name,another_long_name,\nSAID Go there now.\nSAYS"
-		if whole := len(text); trains && longest < whole {
+		if whole := len(text); shares && longest < whole {
 			t.Errorf("the longest prompt has %d tokens, and %q has %d", longest, text, whole)
 		}
 	}

@@ -26,7 +26,8 @@ func resolveGRPO(
 	}
 	var p episodes.Plan
 	if err = l.OpenSampler(ctx, j.Host, j.Config, j.Path, true, gone); err == nil {
-		p, err = l.Resolve(j.Host, j.Config, episodes.Wanted{Adapter: j.Kept.Adapter, Scenarios: list, Trains: true})
+		p, err = l.Resolve(j.Host, j.Config,
+			episodes.Wanted{Adapter: j.Kept.Adapter, Scenarios: list, Trains: true, Shares: true})
 	}
 	if err != nil {
 		l.Close()
