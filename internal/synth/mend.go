@@ -78,9 +78,7 @@ func play(ctx context.Context, from environment.Tools, s scenario.Scenario) (got
 			if r.Status != trajectory.CallOK {
 				return got, "what " + c.Name + " looks at is not shown: " + r.Text + r.Error, nil
 			}
-			if got.looks[i] = r.Text; len(r.StructuredContent) > 0 && !json.Valid([]byte(r.Text)) {
-				got.looks[i] = string(r.StructuredContent)
-			}
+			got.looks[i] = r.Data()
 		case scenario.FileCheck:
 			if text, ok := fileIn(session.Dir(c.Server), c.Path); ok {
 				got.looks[i] = text

@@ -157,8 +157,8 @@ func unmetCall(c scenario.Check, t *trajectory.Trajectory, defaults grade.Defaul
 // ResultText is the text of a call's result that a check's condition is held against: where JSON is wanted and the text
 // is none, perhaps because it was cut for the model, what the server sent as structured content.
 func ResultText(c scenario.Check, r trajectory.ToolResult) string {
-	if c.Matches != nil && len(r.StructuredContent) > 0 && !json.Valid([]byte(r.Text)) {
-		return string(r.StructuredContent)
+	if c.Matches != nil {
+		return r.Data()
 	}
 	return r.Text
 }

@@ -26,3 +26,20 @@ func TestMending(t *testing.T) {
 		}
 	}
 }
+
+// Structured content that wraps a text is that text; data beside a text that is none is the data.
+func TestDataOfAResult(t *testing.T) {
+	long := strings.Repeat("row, ", 100)
+	for _, c := range []struct{ text, structured, want string }{
+		{"1. row\nname: Ada", `{"result": "1. row\nname: Ada"}`, "1. row\nname: Ada"},
+		{long[:90] + "[... 410 bytes omitted ...]", `{"result": "` + long + `"}`, long},
+		{"all is well", `{"status": "ok"}`, `{"status": "ok"}`},
+		{"two rows", `{"rows": [1, 2]}`, `{"rows": [1, 2]}`},
+		{`{"a": 1}`, `{"result": "b"}`, `{"a": 1}`},
+		{"no more", "", "no more"},
+	} {
+		if got := (ToolResult{Text: c.text, StructuredContent: []byte(c.structured)}).Data(); got != c.want {
+			t.Errorf("%q, %s: %q, want %q", c.text, c.structured, got, c.want)
+		}
+	}
+}

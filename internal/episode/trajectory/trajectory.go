@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"hone/internal/chat"
 )
@@ -77,6 +78,26 @@ type ToolResult struct {
 	// hone answered, a search of the tools: no server saw the call
 	Search  bool    `json:"search,omitempty"`
 	Seconds float64 `json:"seconds"`
+}
+
+// wrappedBytes are how many bytes a text and what wraps it have to share: the text may be cut behind them.
+const wrappedBytes = 64
+
+// Data is what a result says to a check: its text, or what the server sent as structured content where that is JSON and
+// the text is none. A text that is wrapped there, as some SDKs do ({"result": "a text"}), is the text, uncut.
+func (r ToolResult) Data() string {
+	if len(r.StructuredContent) == 0 || json.Valid([]byte(r.Text)) {
+		return r.Text
+	}
+	var wrapped map[string]string
+	if err := json.Unmarshal(r.StructuredContent, &wrapped); err == nil && len(wrapped) == 1 {
+		for _, text := range wrapped {
+			if beginning := r.Text[:min(len(r.Text), wrappedBytes)]; strings.HasPrefix(text, beginning) {
+				return text
+			}
+		}
+	}
+	return string(r.StructuredContent)
 }
 
 // Turn is one completion and the tool results that followed it.

@@ -131,7 +131,7 @@ func (w *Watch) ask(ctx context.Context, c scenario.Check) (trajectory.Observati
 	r := w.session.Probe(ctx, c.Probe())
 	switch r.Status {
 	case trajectory.CallOK:
-		return shortObservation(textOf(r)), nil
+		return shortObservation(r.Data()), nil
 	case trajectory.CallToolError:
 		saw := shortObservation(r.Text)
 		if saw.Status == trajectory.Seen {
@@ -140,14 +140,6 @@ func (w *Watch) ask(ctx context.Context, c scenario.Check) (trajectory.Observati
 		return saw, nil
 	}
 	return trajectory.Observation{}, callLost{r}
-}
-
-// textOf is the text of a result; what the server sent as structured content where that is JSON and the text is none.
-func textOf(r trajectory.ToolResult) string {
-	if len(r.StructuredContent) > 0 && !json.Valid([]byte(r.Text)) {
-		return string(r.StructuredContent)
-	}
-	return r.Text
 }
 
 // callLost is a call that was not answered, or not sent.
