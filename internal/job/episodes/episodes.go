@@ -109,7 +109,7 @@ func (l *Episodes) Resolve(h *host.Host, c config.Config, w Wanted) (Plan, error
 	if len(largest) > 0 && c.Rollout.CompleteTask {
 		largest = environment.WithCompleteTask(largest)
 	}
-	return l.Agent.Resolve(h, c, w, world, largest)
+	return l.Agent.Resolve(h, c, w, world, l.Selection.Of != nil, largest)
 }
 
 // OpenModel opens the model of a plan.

@@ -36,11 +36,12 @@ type Plan struct {
 }
 
 // Resolve finds the base model for what is wanted. A model or a memory that is too small for it is refused; no device
-// is opened and no weight read. world is what the episodes of a model take place in. Where scenarios have tools of
-// their own, largest is a list that is as long as any. The plan's model is to be closed, unless it is opened.
+// is opened and no weight read. world is what the episodes of a model take place in. chosen tells that scenarios have
+// tools of their own, and largest is a list that is as long as any, nil where that is not known. The plan's model is to
+// be closed, unless it is opened.
 func (l *Agent) Resolve(
 	h *host.Host, c config.Config, w Wanted, world func(config.Config, *basemodel.Model) environment.Options,
-	largest []chat.Tool,
+	chosen bool, largest []chat.Tool,
 ) (Plan, error) {
 	c, trained, err := basemodel.AdapterPrompting(h, c, w.Adapter, w.Trains)
 	if err != nil {
@@ -55,15 +56,15 @@ func (l *Agent) Resolve(
 	}
 	p.Model.WarnUntrainedTokens(c.LoRA, w.Adapter, w.Trains)
 	p.World = world(c, p.Model)
-	if err = l.settle(&p, largest); err != nil {
+	if err = l.settle(&p, chosen, largest); err != nil {
 		p.Model.Close()
 	}
 	return p, err
 }
 
 // settle gives a plan what follows from its model, and from the world that it is in.
-func (l *Agent) settle(p *Plan, largest []chat.Tool) error {
-	longest, err := p.sharePrefix(largest)
+func (l *Agent) settle(p *Plan, chosen bool, largest []chat.Tool) error {
+	longest, err := p.sharePrefix(chosen, largest)
 	if err != nil {
 		return err
 	}
@@ -124,8 +125,8 @@ func (p Plan) Rehearse() error {
 // sharePrefix finds what all prompts begin with, and returns the length of the longest. Where scenarios have tools of
 // their own, largest is a list that is as long as any. Where those of a step share theirs, which are then others, what
 // comes before the tools is all that is known.
-func (p *Plan) sharePrefix(largest []chat.Tool) (longest int, err error) {
-	if len(largest) == 0 {
+func (p *Plan) sharePrefix(chosen bool, largest []chat.Tool) (longest int, err error) {
+	if !chosen {
 		p.prefix, longest, err = p.Model.SharedPrefix(p.World.ToolList, p.Openings(p.Scenarios))
 		return longest, err
 	}
@@ -149,7 +150,7 @@ func (p *Plan) sharePrefix(largest []chat.Tool) (longest int, err error) {
 			most, wordy = words, i
 		}
 	}
-	if !p.Shares {
+	if !p.Shares || len(largest) == 0 {
 		return longest, nil
 	}
 	// two lists that begin with other tools

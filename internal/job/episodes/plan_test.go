@@ -50,7 +50,7 @@ func TestPrefixOfToolsThatStepsShare(t *testing.T) {
 			World: environment.Options{ToolsOf: func(s scenario.Scenario) ([]chat.Tool, error) {
 				return []chat.Tool{largest[0], {Name: s.Task[2:3]}}, nil
 			}}}
-		longest, err := p.sharePrefix(largest)
+		longest, err := p.sharePrefix(true, largest)
 		if got := words(p.prefix); err != nil || got != want || !p.varying {
 			t.Errorf("shares %t: %v, %q, want %q", shares, err, got, want)
 		}
@@ -59,9 +59,15 @@ func TestPrefixOfToolsThatStepsShare(t *testing.T) {
 			t.Errorf("the longest prompt has %d tokens, and %q has %d", longest, text, whole)
 		}
 	}
+	of := func(scenario.Scenario) ([]chat.Tool, error) { return []chat.Tool{{Name: "own"}}, nil }
+	sidecar := Plan{Wanted: Wanted{Trains: true, Scenarios: []scenario.Scenario{{Task: "Go."}}},
+		Model: &basemodel.Model{Renderer: listing{}}, World: environment.Options{ToolsOf: of}}
+	if _, err := sidecar.sharePrefix(true, nil); err != nil || !strings.HasPrefix(words(sidecar.prefix), "TOOLS own,") {
+		t.Errorf("lists of which the largest is not known: %q, %v", words(sidecar.prefix), err)
+	}
 	p := Plan{Wanted: Wanted{Trains: true, Scenarios: []scenario.Scenario{{Task: "Go."}}},
 		Model: &basemodel.Model{Renderer: listing{}}, World: environment.Options{ToolList: largest}}
-	if _, err := p.sharePrefix(nil); err != nil || p.varying ||
+	if _, err := p.sharePrefix(false, nil); err != nil || p.varying ||
 		!strings.Contains(words(p.prefix), "another_long_name") {
 		t.Errorf("one list for all: %q, %v", words(p.prefix), err)
 	}
