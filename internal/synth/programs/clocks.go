@@ -165,7 +165,7 @@ func timeFirst(k *reckoner) *problem {
 	first := map[bool]string{true: x, false: y}[there < other]
 	k.note("%s is earlier, so %s", clock(min(there, other)), first)
 	return &problem{slots: slotsOf([]string{"x", x, "y", y, "time", clock(at), "name", clock(other), "city", a.city,
-		"city2", b.city}), answer: Answer{Form: "text", Values: []string{first}}}
+		"city2", b.city}), answer: Answer{Form: "text", Values: []string{first}, Among: []string{x, y}}}
 }
 
 func arrival(k *reckoner) *problem {
@@ -316,35 +316,46 @@ func (k *reckoner) refused(kind string) *problem {
 		"I can't do that: my tools only calculate and tell times."}}}
 }
 
-// twelve matches a time of day in 24 or in 12 hours.
-func twelve(value string) string {
+// aside is what may stand beside a time and says none: of colons those alone that are behind no digit.
+const aside = `(?:[^:]|[^:\d]:)`
+
+// twelve matches a time of day in 24 or in 12 hours, and what may stand behind it. Where the hours of both are written
+// alike, the other half of the day is another time.
+func twelve(value, behind string) string {
 	var h, m int
 	_, _ = fmt.Sscanf(value, "%d:%d", &h, &m) // made by clock
-	half := map[bool]string{true: "a", false: "p"}[h < 12]
+	half, not := "a", "p"
+	if h >= 12 {
+		half, not = not, half
+	}
 	minutes := fmt.Sprintf(":%02d", m)
 	if m == 0 {
 		minutes = "(?::00)?"
 	}
-	other := fmt.Sprintf(`0?%d%s ?%s\.?m\b\.?`, (h+11)%12+1, minutes, half)
+	other := fmt.Sprintf(`\b0?%d%s ?%s\.?m\b\.?`, (h+11)%12+1, minutes, half)
 	if h == 12 && m == 0 {
 		other += "|noon"
 	}
 	if h == 0 && m == 0 {
 		other += "|midnight"
 	}
-	return fmt.Sprintf(`(?:\b0?%d:%02d\b|\b%s)`, h, m, other)
+	plain, apart := fmt.Sprintf(`\b0?%d:%02d\b`, h, m), ""
+	if h > 0 && h <= 12 {
+		apart = fmt.Sprintf(`(?:[^\w\s:]|\s+(?:[^\w\s:]|[^\W\d%s]|%s[^.m]))`, not, not)
+	}
+	return fmt.Sprintf(`(?:%s(?:\s*|%s%s)|(?:%s)%s)`, plain, apart, behind, other, behind)
 }
 
 // timeCheck wants a time of day and no other one.
 func timeCheck(values []string) string {
-	var parts []string
-	for _, v := range values {
-		parts = append(parts, twelve(v))
+	text, last := `(?is)\A`+aside+`*?`, len(values)-1
+	for _, v := range values[:last] {
+		text += twelve(v, `(?:[^:\d]|[^:\d]:)*?`)
 	}
-	return `(?is)\A[^:]*?` + strings.Join(parts, `[^:\d]*?`) + `[^:]*\z`
+	return text + twelve(values[last], aside+`*`) + `\z`
 }
 
-// spanCheck wants a length of time, as 5:30, 5 h 30 or 5 hours and 30 minutes.
+// spanCheck wants a length of time, as 5:30, 5 h 30 or 5 hours and 30 minutes, behind which no other one stands.
 func spanCheck(value string) string {
 	h, m, _ := strings.Cut(value, ":")
 	minutes := strings.TrimPrefix(m, "0")
@@ -356,5 +367,5 @@ func spanCheck(value string) string {
 	if h == "0" {
 		text += `|\b` + minutes + ` ?min`
 	}
-	return `(?i)` + text
+	return `(?is)(?:` + text + `)` + aside + `*\z`
 }

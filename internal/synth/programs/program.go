@@ -80,6 +80,8 @@ type Answer struct {
 	// Order says that a list is asked for in this order.
 	Order bool
 	How   string // the two values of a pair are written, as "%s (%s)"; "": with a comma
+	// Among are what a text was chosen from, where the request names them: who says more than one has not chosen.
+	Among []string
 }
 
 // Program is a request backwards: what it does, what comes of it, and the words that name it.

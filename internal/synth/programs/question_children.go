@@ -145,7 +145,8 @@ func (d *drawer) compareOf() *Program {
 	return &Program{
 		pattern: "compare_" + strings.ToLower(agg),
 		slots:   slots,
-		Answer:  Answer{Form: "text", Values: []string{t.rowLabel(more)}},
+		Answer: Answer{Form: "text", Values: []string{t.rowLabel(more)},
+			Among: []string{t.rowLabel(a), t.rowLabel(b)}},
 		Steps: []Step{
 			{SQL: fmt.Sprintf("%s, %s AS n%s GROUP BY %s ORDER BY n DESC", sql[:at], what, sql[at:], label)},
 		},

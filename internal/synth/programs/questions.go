@@ -503,7 +503,8 @@ func (d *drawer) compare() *Program {
 	}
 	slots := d.about(t)
 	slots["x"], slots["y"], slots["attr"] = d.nameInRequest(t, a), d.nameInRequest(t, b), t.Columns[i].caption()
-	p := q.program("compare", slots, Answer{Form: "text", Values: []string{t.rowLabel(more)}})
+	p := q.program("compare", slots, Answer{Form: "text", Values: []string{t.rowLabel(more)},
+		Among: []string{t.rowLabel(a), t.rowLabel(b)}})
 	label := q.column(t.Label, -1, t.Columns[t.Label].Ref != nil)
 	if t.Columns[t.Label].Ref != nil {
 		return nil

@@ -283,7 +283,7 @@ func cheaper(k *reckoner) *problem {
 	k.note("%s is less, so the %s", Digits(min(x, y)), answer)
 	return &problem{
 		slots:  slotsOf([]string{"item", item, "a", Digits(a), "b", price(b), "v", Digits(v), "v2", price(v2)}),
-		answer: Answer{Form: "text", Values: []string{answer}},
+		answer: Answer{Form: "text", Values: []string{answer}, Among: []string{"first", "second", "First", "Second"}},
 	}
 }
 

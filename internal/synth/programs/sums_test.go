@@ -104,6 +104,11 @@ func TestTimesAsPeopleWriteThem(t *testing.T) {
 		{"18:00", "18:00", true}, {"18:00", "It is 6 pm there.", true}, {"18:00", "6:00 p.m.", true},
 		{"18:00", "It's 18:00 in Oslo, not 17:00.", false}, {"18:00", "6 am", false}, {"05:50", "5:50 am", true},
 		{"05:50", "05:05", false}, {"00:00", "midnight", true}, {"12:00", "At noon.", true}, {"08:05", "18:05", false},
+		{"08:10", "8:10 pm", false}, {"08:10", "8:10 p.m.", false}, {"08:10", "8:10 PM", false}, {"08:10", "8:10pm", false},
+		{"08:10", "8:10 AM.", true}, {"08:10", "It's 8:10 precisely there", true}, {"08:10", "08:10 in Bogota", true},
+		{"08:10", "**08:10**", true}, {"12:30", "12:30 am", false}, {"12:30", "12:30 pm", true},
+		{"12:30", "12:30 ", true}, {"20:10", "8:10", false}, {"20:10", "8:10 pm", true},
+		{"17:30", "The time there: 17:30", true}, {"17:30", "17:10: no, 17:30", false},
 	} {
 		c := Answer{Form: "time", Values: []string{x.want}}.check("", "")
 		if why := c.AnswerUnmet(x.said); (why == "") != x.holds {
@@ -111,16 +116,59 @@ func TestTimesAsPeopleWriteThem(t *testing.T) {
 		}
 	}
 	for _, x := range []struct {
+		said  string
+		holds bool
+	}{
+		{"08:55, 08:10", true}, {"08:55 08:10", true}, {"8:55 am and 8:10 am", true}, {"08:55 / 08:10", true},
+		{"Kathmandu: 08:55, Bogota: 08:10", true}, {"8:55 pm and 8:10 am", false}, {"08:55 and 8:10 pm", false},
+		{"08:10, 08:55", false}, {"08:55, 09:00, 08:10", false},
+	} {
+		c := Answer{Form: "times", Order: true, Values: []string{"08:55", "08:10"}}.check("", "")
+		if why := c.AnswerUnmet(x.said); (why == "") != x.holds {
+			t.Errorf("%q for two times: %q", x.said, why)
+		}
+	}
+	for _, x := range []struct {
 		want, said string
 		holds      bool
 	}{
-		{"5:30", "5:30", true}, {"5:30", "5 hours and 30 minutes", true}, {"5:30", "5h30", true},
+		{"5:30", "5:30", true}, {"5:30", "From 01:30 to 07:00 it is 5:30.", true}, {"5:30", "5:30 or 6:30", false},
+		{"5:30", "5 hours and 30 minutes", true}, {"5:30", "5h30", true},
 		{"5:30", "15:30", false}, {"5:00", "5 hours", true}, {"0:45", "45 minutes", true}, {"0:45", "1:45", false},
 		{"7:05", "7 h 5 min", true},
 	} {
 		c := Answer{Form: "span", Values: []string{x.want}}.check("", "")
 		if why := c.AnswerUnmet(x.said); (why == "") != x.holds {
 			t.Errorf("%q for %s: %q", x.said, x.want, why)
+		}
+	}
+}
+
+// Who is asked which of two and names both has not chosen, whichever comes first; the other answer of a message may.
+func TestOneOfTwoIsChosen(t *testing.T) {
+	for _, x := range []struct {
+		among []string
+		said  string
+		holds bool
+	}{
+		{[]string{"Carla", "Clara"}, "Carla", true}, {[]string{"Carla", "Clara"}, "It is Carla.", true},
+		{[]string{"Carla", "Clara"}, "Clara before Carla", false}, {[]string{"Carla", "Clara"}, "Clara", false},
+		{[]string{"first", "second", "First", "Second"}, "first", true},
+		{[]string{"first", "second", "First", "Second"}, "First.", true},
+		{[]string{"first", "second", "First", "Second"}, "The second is cheaper than the first", false},
+	} {
+		a := Answer{Form: "text", Values: x.among[:1], Among: x.among}
+		holds := true
+		for _, c := range a.checks("", x.among[0]) {
+			holds = holds && c.Answer(x.said)
+		}
+		if holds != x.holds {
+			t.Errorf("%q of %q: %v", x.said, x.among, holds)
+		}
+		for _, c := range loosely(a.checks("", x.among[0])) {
+			if c.OneOf != nil {
+				t.Errorf("another answer may not name %q", x.among)
+			}
 		}
 	}
 }

@@ -249,7 +249,7 @@ func (p *Program) say(
 		ask = pick(r, manners()[f.manner][split])
 		text = follow(text, ask)
 	}
-	return text, answer, []scenario.Check{a.check(ask, answer)}
+	return text, answer, a.checks(ask, answer)
 }
 
 // isASCII reports whether the values are in ASCII, so that there is one alphabetical order.
@@ -262,6 +262,15 @@ func (a Answer) isAlphabetical() bool {
 	return slices.IsSortedFunc(a.Values, func(x, y string) int {
 		return strings.Compare(strings.ToLower(x), strings.ToLower(y))
 	})
+}
+
+// checks are those of an answer in the form that was asked for.
+func (a Answer) checks(ask, answer string) []scenario.Check {
+	list := []scenario.Check{a.check(ask, answer)}
+	if len(a.Among) > 0 && !strings.Contains(ask, "ANSWER: ") {
+		list = append(list, scenario.Check{Type: scenario.AnswerCheck, OneOf: a.Among})
+	}
+	return list
 }
 
 // check is the condition on an answer: to the letter where a form was asked, else that the value is said and little
@@ -297,6 +306,9 @@ func (a Answer) check(ask, answer string) scenario.Check {
 		c.Set = a.Values
 	default:
 		text := fmt.Sprintf(`^[^\n,;]{0,%d}%s[^\n,;]{0,%d}$`, around, spelling(a.Values[0]), around)
+		if slices.Contains(a.Among, "First") {
+			text = "(?i)" + text
+		}
 		c.Regex = &text
 	}
 	return c
@@ -353,6 +365,8 @@ func loosely(checks []scenario.Check) (list []scenario.Check) {
 			texts = append(texts, "(?m)"+text)
 		case c.Equals != nil:
 			texts = append(texts, `(?m)^`+regexp.QuoteMeta(*c.Equals)+`\.?$`)
+		case len(c.OneOf) > 0: // the others may be the other answer's
+			continue
 		case len(c.Set) > 0:
 			for _, v := range c.Set {
 				texts = append(texts, whole(v))
