@@ -1,8 +1,10 @@
 package programs
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,6 +31,7 @@ func TestReckonings(t *testing.T) {
 					t.Errorf("%s: step %d comes to %v, not %v", kind, i, again, s.Result)
 				}
 			}
+			checkTimes(t, p)
 			if n := len(p.Steps); p.Answer.Form == "number" && kind != "ahead" {
 				want, _ := strconv.ParseFloat(p.Answer.Values[0], 64)
 				if got := p.Steps[n-1].Result; math.Abs(got-want) > 0.051 ||
@@ -50,6 +53,40 @@ func TestReckonings(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// checkTimes holds the times of a reckoning to the clocks of its zones on a day in January, and a flight's two local
+// times to its length.
+func checkTimes(t *testing.T, p *Reckoning) {
+	t.Helper()
+	at := func(city, clock string) time.Time {
+		i := slices.IndexFunc(places(), func(x place) bool { return x.city == city || x.zone == city })
+		zone, err := time.LoadLocation(places()[i].zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := time.ParseInLocation("2006-01-02 15:04", "2026-01-15 "+clock, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	for _, s := range p.Steps {
+		if s.Do != Zone {
+			continue
+		}
+		from, to := at(s.From, s.Time), at(s.To, "00:00").Location()
+		if now := from.In(to).Format("15:04"); now != s.Then {
+			t.Errorf("%s: at %s in %s it is %s in %s, not %s", p.Kind, s.Time, s.From, now, s.To, s.Then)
+		}
+	}
+	if p.Kind == "flight" {
+		long := at(p.slots["city2"], p.slots["name"]).Sub(at(p.slots["city"], p.slots["time"]))
+		minutes := (int(long.Minutes()) + 2*24*60) % (24 * 60)
+		if text := fmt.Sprintf("%d:%02d", minutes/60, minutes%60); text != p.Answer.Values[0] {
+			t.Errorf("from %v it is %s, not %s", p.slots, text, p.Answer.Values[0])
 		}
 	}
 }
