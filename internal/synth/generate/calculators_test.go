@@ -40,6 +40,9 @@ func reckonTools(s *shop) []Tool {
 			return "", err
 		}
 		at, err := time.ParseInLocation("2006-01-02 15:04", "2026-03-02 "+fmt.Sprint(args["clock_time"]), from)
+		if err != nil {
+			return "", err
+		}
 		return asJSON(map[string]string{"there": at.In(to).Format("2006-01-02T15:04:05Z07:00")})
 	}
 	return append(list, tool("root_of", "A root.",
