@@ -24,18 +24,16 @@ func (b *boarding) prove(
 			x.Looks = append(x.Looks, b.viewOf(row))
 		}
 	}
-	c.Proof = []string{x.name()}
-	got := b.m.ledger.get(x.name())
-	if got == nil {
-		if got, err = b.play(ctx, x, len(t.changes) > 0); err != nil {
-			return nil, "", err
-		}
-		if got.Lost == "" {
-			if err := b.m.ledger.put(x.name(), got); err != nil {
-				return nil, "", err
-			}
-		}
+	got, err := b.played(ctx, x, len(t.changes) > 0)
+	if key := b.newKey(t, got); err == nil && key != "" {
+		keys, t.after[key] = append(keys, key), t.madeWith
+		x.Looks = append(x.Looks, (&view{tool: b.view, field: b.view.keyField()}).call(key))
+		got, err = b.played(ctx, x, true)
 	}
+	if err != nil {
+		return nil, "", err
+	}
+	c.Proof = []string{x.name()}
 	b.m.count(c.Calls, got)
 	switch {
 	case got.Lost != "":
@@ -44,6 +42,8 @@ func (b *boarding) prove(
 		return nil, "a call is refused", nil
 	case !t.isShown(got):
 		return nil, "the list does not show what it is asked for", nil
+	case len(t.madeWith) > 0 && t.after[b.newKey(t, got)] == nil:
+		return nil, "nothing shows what a new thing has", nil
 	case len(t.changes) == 0 && got.Seen[0].Text != b.text:
 		return nil, "a call changes something", nil
 	}
@@ -69,6 +69,41 @@ func (b *boarding) prove(
 			Regex: &text})
 	}
 	return states, "", nil
+}
+
+// played is what comes of the calls of a task, which are made once.
+func (b *boarding) played(ctx context.Context, x play, changes bool) (*Played, error) {
+	if got := b.m.ledger.get(x.name()); got != nil {
+		return got, nil
+	}
+	got, err := b.play(ctx, x, changes)
+	if err == nil && got.Lost == "" {
+		err = b.m.ledger.put(x.name(), got)
+	}
+	return got, err
+}
+
+// digits are the number within a key.
+var digits = regexp.MustCompile(`\d+`)
+
+// newKey is the key of the thing that a task makes, as the list shows it: of the form that other keys have. It is ""
+// where none is made, or none is shown.
+func (b *boarding) newKey(t *boardTask, got *Played) string {
+	if t.made == "" || got == nil || len(got.Seen) == 0 {
+		return ""
+	}
+	form := regexp.MustCompile(digits.ReplaceAllString(regexp.QuoteMeta(b.key(b.table.Rows[0])), `\d+`) + `\b`)
+	for line := range strings.Lines(got.Seen[0].Text) {
+		if !strings.Contains(line, t.made) {
+			continue
+		}
+		for _, key := range form.FindAllString(line, -1) {
+			if _, old := b.looks[key]; !old {
+				return key
+			}
+		}
+	}
+	return ""
 }
 
 // gone reports whether a list still shows a thing that is to be gone.

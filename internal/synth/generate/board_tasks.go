@@ -22,6 +22,7 @@ type boardTask struct {
 	said           map[string]string            // by key: a text that its view must have
 	shown, hidden  []string                     // names that the reads must show, and must not
 	made           string                       // name of a new thing
+	madeWith       map[string]string            // its properties as its view alone says them
 }
 
 const (
@@ -373,6 +374,7 @@ func (b *boarding) creates(t *boardTask, row []any) bool {
 		return false
 	}
 	var arguments []member
+	with := map[string]string{}
 	for i, c := range b.columns {
 		switch {
 		case row[i] == nil:
@@ -381,10 +383,13 @@ func (b *boarding) creates(t *boardTask, row []any) bool {
 		default:
 			b.findsNamed(t, nil, []int{i})
 			arguments = append(arguments, member{c.create.name, c.create.value(row[i])})
+			if c.hidden {
+				with[c.name] = programs.Show(row[i])
+			}
 		}
 	}
 	call := Call{Tool: b.create.Name, Arguments: objectOf(arguments...)}
-	t.made, t.changes = programs.Show(row[b.table.Label]), append(t.changes, call)
+	t.made, t.madeWith, t.changes = programs.Show(row[b.table.Label]), with, append(t.changes, call)
 	return b.create.takes(string(call.Arguments))
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hone/internal/episode/checktest"
+	"hone/internal/episode/scenario"
 )
 
 // job is a thing of a small tracker, which keeps all in the folder of its session.
@@ -165,7 +166,7 @@ func TestProgramsOverABoard(t *testing.T) {
 	if n := len(made.Scenarios); n < 70 {
 		t.Fatalf("%d scenarios, of 80 wanted\n%v", n, made.Report.Rows())
 	}
-	kinds, used, several, filtered := map[string]bool{}, map[string]bool{}, 0, 0
+	kinds, used, several, filtered, shown := map[string]bool{}, map[string]bool{}, 0, 0, map[string]int{}
 	trial := checktest.Trial{Tools: s}
 	for i := range made.Scenarios {
 		x := &made.Scenarios[i]
@@ -178,10 +179,24 @@ func TestProgramsOverABoard(t *testing.T) {
 		if len(x.Gold) > 1 {
 			several++
 		}
+		if last := len(x.Gold) - 1; last >= 0 && x.Gold[last].Name == "job_create" {
+			for _, property := range []string{"assignee", "labels", "phase"} {
+				with := strings.Contains(string(x.Gold[last].Arguments), `"`+property+`"`)
+				if with && !slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Name == "job_view" }) {
+					t.Errorf("%s (%s): no check looks at the %s of what is made", x.ID, x.Task, property)
+				}
+				if with {
+					shown[property]++
+				}
+			}
+		}
 		found, err := trial.Row(t.Context(), x)
 		if err != nil || len(found) > 0 {
 			t.Errorf("%s (%s): %v %v", x.ID, x.Task, found, err)
 		}
+	}
+	if len(shown) < 2 {
+		t.Errorf("new things have %v of what a view alone shows", shown)
 	}
 	if len(kinds) < 12 || len(used) != len(tools) || several < 30 || filtered < 10 {
 		t.Errorf("%d kinds, %d of %d tools, %d of several calls, %d lists with a filter",
