@@ -7,19 +7,23 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
+	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/llm"
 	"hone/internal/proxy"
+	"hone/internal/testing/learntest"
 )
 
 // big is an endpoint that counts how often it is asked.
@@ -121,5 +125,35 @@ func TestInitialCallsAreASystem(t *testing.T) {
 	if _, err := (Asked{Model: "x", Calibrate: 0.9}).initialCalls(c, local); err == nil ||
 		!strings.Contains(err.Error(), "temperature") {
 		t.Errorf("%v", err)
+	}
+}
+
+// thinks is ChatML in which a model reasons before it speaks.
+const thinks = `{% for t in tools or [] %}{{ '<tools>' + t | tojson + '</tools>' }}{% endfor %}
+{%- for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}
+{%- if m.reasoning_content %}{{ '<think>\n' + m.reasoning_content + '\n</think>\n\n' }}{% endif %}{{ m.content }}
+{%- for c in m.tool_calls or [] %}{{ '<tool_call>\n{"name": "' + c.function.name + '", "arguments": ' +
+c.function.arguments | tojson + '}\n</tool_call>' }}{% endfor %}
+{{- '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
+
+// Evaluations of a model that thinks are at its card's temperature, but for those by which an adapter is calibrated.
+func TestTemperatureOfEvaluations(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "base")
+	learntest.WriteToyModel(t, filepath.Join(folder, "toy.gguf"))
+	c := config.Default()
+	c.Engine.Backend, c.Model.ChatTemplate = "go", filepath.Join(folder, "thinks.jinja")
+	if err := os.WriteFile(c.Model.ChatTemplate, []byte(thinks), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	systems := []job.System{{Name: "base"}}
+	for _, x := range []struct {
+		given, calibrate, want float64
+	}{{config.ByCard, 0, 0.6}, {config.ByCard, 0.9, 0}, {0.3, 0, 0.3}, {0, 0, 0}} {
+		c.Eval.Temperature = x.given
+		got, err := (Asked{Base: folder, Calibrate: x.calibrate}).settle(&host.Host{Talk: sanitize.New(io.Discard)}, c,
+			systems)
+		if err != nil || got.Eval.Temperature != x.want {
+			t.Errorf("%g, calibrated by %g, is %g, want %g: %v", x.given, x.calibrate, got.Eval.Temperature, x.want, err)
+		}
 	}
 }

@@ -90,7 +90,7 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	if err != nil {
 		return nil, nil, err
 	}
-	if c, err = settleEvaluation(e.Host, c, systems, a.Base); err != nil {
+	if c, err = a.settle(e.Host, c, systems); err != nil {
 		return nil, nil, err
 	}
 	adapter := "" // as which the base model is prompted too

@@ -151,12 +151,15 @@ func distinct(short [][]string) []string {
 	return names
 }
 
-// settleEvaluation is the configuration of an evaluation: the base model of its systems, and lengths for what it runs
-// on. base is the model that the user names, "" for none.
-func settleEvaluation(h *host.Host, c config.Config, systems []job.System, base string) (config.Config, error) {
+// settle is the configuration of an evaluation: the base model of its systems, and lengths for what it runs on. An
+// adapter is calibrated at temperature 0, whatever the model's card says: so its calls are proposed.
+func (a Asked) settle(h *host.Host, c config.Config, systems []job.System) (config.Config, error) {
 	var err error
-	if c.Model.Base, err = baseOf(c, systems, base); err != nil {
+	if c.Model.Base, err = baseOf(c, systems, a.Base); err != nil {
 		return c, err
+	}
+	if a.Calibrate != 0 {
+		c.SettleTemperature(0)
 	}
 	if slices.ContainsFunc(systems, job.System.IsLocal) {
 		given := c
