@@ -67,6 +67,10 @@ func TestWorking(t *testing.T) {
 	if two.Working() != "a\nb" || two.TakeWorking() != "a" || two.Working() != "b" {
 		t.Errorf("two requests: %q", two.Working())
 	}
+	change := &Program{working: "b", Steps: []Step{{Writes: true}}}
+	if both := (&Program{working: "a", then: change}); both.Working() != "a" || change.Working() != "b" {
+		t.Errorf("a change behind a question: %q, and alone %q", both.Working(), change.Working())
+	}
 }
 
 // A working goes with its program: as many rows are marked as a database finds or changes, what is written as a sum is
