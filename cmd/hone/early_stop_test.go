@@ -61,6 +61,43 @@ func TestSFTWithAValidationSplitThatIsTooLong(t *testing.T) {
 	}
 }
 
+// Who says nothing of epochs has SFT measured on the split validation where there is one that fits, and else takes
+// three passes where nothing can be held out.
+func TestSFTSettlesItsEpochs(t *testing.T) {
+	row := func(said string) string {
+		return `{"id": "v", "split": "validation", "messages": [{"role": "user", "content": "` + said +
+			`"}, {"role": "assistant", "content": "it"}]}` + "\n"
+	}
+	for name, c := range map[string]struct {
+		more string
+		want []string
+	}{
+		"few tasks": {"", []string{"sft.epochs: 3,", "epochs: 3\n"}},
+		"a split":   {row("Say what a cap is."), []string{"sft.epochs: 8 at most", "epochs: 8\n", "patience: 2\n"}},
+		"a split that is too long": {row(strings.Repeat("Say it. ", 2000)),
+			[]string{"the loss is measured on nothing", "sft.epochs: 3,", "epochs: 3\n"}},
+	} {
+		workFolder(t, map[string]string{"hone.yaml": `lora: {rank: 2}
+sft: {batch_size: 8, optimizer: {learning_rate: 0.001}}
+engine: {backend: go}
+model: {base: base}
+`, "data.jsonl": sayings + c.more})
+		toyModel(t, "base/toy.gguf")
+		var said bytes.Buffer
+		if code := toyApp(&said, nil).main(t.Context(),
+			[]string{"sft", "--data", "data.jsonl", "--output-dir", "out"}); code != 0 {
+			t.Fatalf("%s: exit code %d, %s", name, code, &said)
+		}
+		_, settings, _ := strings.Cut(contents(t, "out/config.resolved.yaml"), "\nsft:")
+		settings, _, _ = strings.Cut(settings, "\ndpo:")
+		for _, want := range c.want {
+			if !strings.Contains(said.String()+settings, want) {
+				t.Errorf("%s: nothing says %q: %s%s", name, want, &said, settings)
+			}
+		}
+	}
+}
+
 func endsWhereItWasBest(t *testing.T, verb, data, one string) {
 	workFolder(t, map[string]string{"hone.yaml": heldConfig, "data.jsonl": data})
 	toyModel(t, "base/toy.gguf")

@@ -92,7 +92,10 @@ func (c *Config) SettleEpochs(tasks int, held bool) []Choice {
 }
 
 // SettleUnmeasured is SettleEpochs where what would be measured turned out to be of no use.
-func (c *Config) SettleUnmeasured() { c.SFT.Epochs, c.SFT.Patience = openEpochs, 0 }
+func (c *Config) SettleUnmeasured() Choice {
+	c.SFT.Epochs, c.SFT.Patience = openEpochs, 0
+	return Choice{"sft.epochs", fmt.Sprint(openEpochs), "nothing says when to stop"}
+}
 
 // TemperatureChoice is that of evaluations, where the configuration left it open as it was given and the model's card
 // says another than 0.

@@ -62,7 +62,7 @@ func ResolveSFT(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan,
 		if why, is := errors.AsType[inputs.TooLong](err); is && len(validation) > 0 && given.Patience == 0 {
 			j.Say("note: the loss is measured on nothing: of the split validation, %v", why)
 			if given.Epochs == 0 && given.Steps == 0 {
-				c.SettleUnmeasured()
+				j.Say("%s", c.SettleUnmeasured())
 			}
 			err = nil
 		}
