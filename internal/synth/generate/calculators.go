@@ -197,8 +197,18 @@ func (c *calculator) uses() map[string][]string {
 	return used
 }
 
-// calls are the calls of a reckoning, and what each must come to. Where a tool takes expressions, all steps with
-// numbers are one call.
+// signs are those of operations in an expression.
+func signs() map[string]string {
+	return map[string]string{programs.Plus: "+", programs.Minus: "-", programs.Times: "*", programs.Over: "/"}
+}
+
+// writes reports whether a step is written in an expression.
+func (c *calculator) writes(s programs.ReckonStep) bool {
+	return c.expression != nil && (signs()[s.Do] != "" || s.Do == programs.Root && c.roots)
+}
+
+// calls are the calls of a reckoning, and what each must come to. Where a tool takes expressions, a step with numbers
+// is written into the one that needs it, unless what it comes to is asked for.
 func (c *calculator) calls(p *programs.Reckoning) (calls []Call, results []string) {
 	var whole []string // each step as an expression
 	term := func(t programs.Term) (float64, string) {
@@ -207,8 +217,7 @@ func (c *calculator) calls(p *programs.Reckoning) (calls []Call, results []strin
 		}
 		return t.Value, programs.Digits(t.Value)
 	}
-	signs := map[string]string{programs.Plus: "+", programs.Minus: "-", programs.Times: "*", programs.Over: "/"}
-	last := -1
+	var why []string
 	for i, s := range p.Steps {
 		a, textA := term(s.A)
 		b, textB := term(s.B)
@@ -217,20 +226,24 @@ func (c *calculator) calls(p *programs.Reckoning) (calls []Call, results []strin
 		case s.Do == programs.Zone:
 			whole = append(whole, "")
 			calls, results = append(calls, withWhy(t.turn(s.Time, s.From, s.To), s.Why)), append(results, s.Then)
-		case c.expression != nil && (signs[s.Do] != "" || s.Do == programs.Root && c.roots):
-			text := textA + " " + signs[s.Do] + " " + textB
+		case c.writes(s):
+			text := textA + " " + signs()[s.Do] + " " + textB
 			if s.Do == programs.Root {
 				text = "sqrt(" + strings.TrimSuffix(strings.TrimPrefix(textA, "("), ")") + ")"
 			}
-			whole, last = append(whole, text), i
+			if whole = append(whole, text); s.Why != "" {
+				why = append(why, s.Why)
+			}
+			if p.Answer.Form == "list" || !slices.ContainsFunc(p.Steps[i+1:], func(o programs.ReckonStep) bool {
+				return c.writes(o) && (o.A.Of == i+1 || o.B.Of == i+1)
+			}) {
+				calls = append(calls, withWhy(c.expression.text(text), strings.Join(why, "\n")))
+				results, why = append(results, programs.Digits(s.Result)), nil
+			}
 		case able:
 			whole = append(whole, programs.Digits(s.Result))
 			calls, results = append(calls, withWhy(t.numbers(a, b), s.Why)), append(results, programs.Digits(s.Result))
 		}
-	}
-	if last >= 0 {
-		calls, results = append(calls, c.expression.text(whole[last])),
-			append(results, programs.Digits(p.Steps[last].Result))
 	}
 	return calls, results
 }

@@ -100,12 +100,17 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s: %v %v", kind, calls, results)
 		}
 	}
-	p := &programs.Reckoning{Steps: []programs.ReckonStep{
+	for kind, want := range map[string]int{"cheaper": 2, "chain": 3} { // each result is needed by itself
+		if calls, results := c.calls(programs.Reckon(r, kind)); len(calls) != want || len(results) != want {
+			t.Errorf("%s: %v %v", kind, calls, results)
+		}
+	}
+	p := &programs.Reckoning{Program: &programs.Program{}, Steps: []programs.ReckonStep{
 		{Do: programs.Plus, A: programs.Term{Value: 2}, B: programs.Term{Value: 3}, Result: 5},
-		{Do: programs.Times, A: programs.Term{Of: 1}, B: programs.Term{Value: 4}, Result: 20},
+		{Do: programs.Times, A: programs.Term{Of: 1}, B: programs.Term{Value: 4}, Result: 20, Why: "by four"},
 		{Do: programs.Root, A: programs.Term{Of: 2}, Result: math.Sqrt(20)}}}
 	calls, _ := c.calls(p)
-	if got := string(calls[0].Arguments); got != `{"expression":"sqrt((2 + 3) * 4)"}` {
+	if got := string(calls[0].Arguments); got != `{"expression":"sqrt((2 + 3) * 4)"}` || calls[0].Why != "by four" {
 		t.Errorf("the expression is %s", got)
 	}
 }
