@@ -153,7 +153,8 @@ func TestTemperatureOfEvaluations(t *testing.T) {
 		got, err := (Asked{Base: folder, Calibrate: x.calibrate}).settle(&host.Host{Talk: sanitize.New(io.Discard)}, c,
 			systems)
 		if err != nil || got.Eval.Temperature != x.want {
-			t.Errorf("%g, calibrated by %g, is %g, want %g: %v", x.given, x.calibrate, got.Eval.Temperature, x.want, err)
+			t.Errorf("%g, calibrated by %g, is %g, want %g: %v", x.given, x.calibrate, got.Eval.Temperature, x.want,
+				err)
 		}
 	}
 }
