@@ -335,8 +335,8 @@ func TestPlaygroundTellsFailures(t *testing.T) {
 	}
 	p.move(map[string]any{"do": "let_reads"})
 	p.move(map[string]any{"do": "say", "text": "count always"})
-	for _, turns := range []int{2 + 8, 2 + 2*8} { // a model that never answers is held, and goes on where it is let
-		if f := p.until(play.Held).Failure; f.What != "8 turns without an answer to you" ||
+	for _, turns := range []int{2 + 16, 2 + 2*16} { // a model that never answers is held, and goes on where it is let
+		if f := p.until(play.Held).Failure; f.What != "16 turns without an answer to you" ||
 			len(p.now.Episode.Trajectory.Turns) != turns {
 			t.Errorf("after %d turns: %+v", len(p.now.Episode.Trajectory.Turns), f)
 		}
