@@ -192,8 +192,7 @@ func settingsOf(c config.Config, o Options) config.Config {
 	c.Engine.Backend, c.Eval.Split = o.Backend, o.Split
 	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = o.Steps, o.Groups, o.GroupSize
 	c.GRPO.CheckpointEvery, c.SFT.Epochs = 10, o.Epochs
-	c.GRPO.Patience = 0    // arms are compared at equal budgets,
-	c.SettleTemperature(0) // and greedily
+	c.GRPO.Patience = 0 // arms are compared at equal budgets
 	c.GRPO.Optimizer.LearningRate = o.GRPORate
 	if o.Backend == "cuda" {
 		c.Engine.Slots, c.Engine.RowMultiple = 128, 128

@@ -123,7 +123,7 @@ func wordsHelp(s *scenario.Scenario, so *trajectory.Trajectory) (looked bool) {
 
 // Evaluation returns a runner of episodes that are only measured.
 func (l *Episodes) Evaluation(e config.Eval) *rollout.Runner {
-	return l.Runner(l.Measured(e), e.Temperature)
+	return l.Runner(l.Measured(e), max(0, e.Temperature)) // greedy where no card says otherwise
 }
 
 // Validation is how a stage measures the policy on the way; nil where it does not.
