@@ -92,7 +92,7 @@ func unknownOf(row *dataset.Row) string {
 	if row.Outcome != "" && row.WhyNoDemonstration() != "" {
 		return ""
 	}
-	value, _ := known.Unknown(row.Messages, row.Tools, row.Trains)
+	value, _ := known.Unknown(row.Messages, row.Tools, row.Trains, false)
 	return value
 }
 

@@ -5,8 +5,11 @@ package known
 import "hone/internal/chat"
 
 // Unknown returns the first value of an answer in a conversation that nothing before it says, and whether there is one.
-// Answers are the messages of the assistant that call nothing, come behind a tool's result, and are to be judged.
-func Unknown(messages []chat.Message, tools []chat.Tool, judged func(message int) bool) (value string, found bool) {
+// Answers are the messages of the assistant that call nothing, come behind a tool's result, and are to be judged. holds
+// says that the reasoning before an answer is known to hold, as a gold solution's is: what it comes to was not invented.
+func Unknown(
+	messages []chat.Message, tools []chat.Tool, judged func(message int) bool, holds bool,
+) (value string, found bool) {
 	var c Context
 	for _, t := range tools {
 		c.Offer(t.Name + "\n" + t.Description + "\n" + string(t.InputSchema))
@@ -20,6 +23,9 @@ func Unknown(messages []chat.Message, tools []chat.Tool, judged func(message int
 		case m.Role != chat.Assistant:
 			c.Ask(m.Content)
 		default:
+			if holds {
+				c.Show(m.ReasoningContent)
+			}
 			if results && len(m.ToolCalls) == 0 && judged(i) {
 				if value := c.Missing(m.Content); value != "" {
 					return value, true

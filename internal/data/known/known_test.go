@@ -185,9 +185,26 @@ func TestUnknown(t *testing.T) {
 		{"a number of no call", []chat.Message{user("Pick one."), call, result("ok"), said("It is 37.")}, all, "37"},
 		{"in a tool's description", []chat.Message{user("Who?"), call, result("ok"), said("Boss")}, all, ""},
 	} {
-		got, found := Unknown(x.messages, []chat.Tool{{Name: "get_project", Description: "The boss knows."}}, x.judged)
+		got, found := Unknown(x.messages, []chat.Tool{{Name: "get_project", Description: "The boss knows."}}, x.judged,
+			false)
 		if got != x.want || found != (x.want != "") {
 			t.Errorf("%s: %q %v, want %q", x.name, got, found, x.want)
+		}
+	}
+}
+
+// What a reasoning that holds comes to was not invented; of one that need not hold, it may be.
+func TestUnknownBehindReasoning(t *testing.T) {
+	messages := []chat.Message{
+		{Role: chat.User, Content: "It leaves Delhi at 19:35 and takes 2 hours and 5 minutes. When does it land in Seoul?"},
+		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "convert", Arguments: `{"time": "19:35"}`}}},
+		{Role: chat.ToolRole, Content: `{"target": "23:05"}`},
+		{Role: chat.Assistant, Content: "01:10", ReasoningContent: "23:05 and 2 hours and 5 minutes is 01:10"},
+	}
+	for _, holds := range []bool{true, false} {
+		value, found := Unknown(messages, nil, func(int) bool { return true }, holds)
+		if found == holds {
+			t.Errorf("holds %t: %q is unknown: %t", holds, value, found)
 		}
 	}
 }

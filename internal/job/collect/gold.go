@@ -180,13 +180,13 @@ func mendUnknown(path string, t *trajectory.Trajectory) string {
 		"the value, or correct the answer; --keep-unknown keeps such answers", path, t.ID)
 }
 
-// refuseUnknown has a gold solution whose answer no prompt and no result says count as the policy's mistake, which is
-// not learnt from: a model would learn to invent.
+// refuseUnknown has a gold solution whose answer no prompt, no result and no reasoning of its own says count as the
+// policy's mistake, which is not learnt from: a model would learn to invent.
 func refuseUnknown(t *trajectory.Trajectory) {
 	if t.Outcome != trajectory.OK {
 		return
 	}
-	value, found := known.Unknown(t.Messages, t.Tools, func(i int) bool { return i >= t.Opening })
+	value, found := known.Unknown(t.Messages, t.Tools, func(i int) bool { return i >= t.Opening }, true)
 	if found {
 		t.Outcome, t.Error = trajectory.PolicyError, fmt.Sprintf("%s%.60q, which no prompt and no result says",
 			unknownAnswer, value)
