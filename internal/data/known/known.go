@@ -6,7 +6,8 @@ import "hone/internal/chat"
 
 // Unknown returns the first value of an answer in a conversation that nothing before it says, and whether there is one.
 // Answers are the messages of the assistant that call nothing, come behind a tool's result, and are to be judged. holds
-// says that the reasoning before an answer is known to hold, as a gold solution's is: what it comes to was not invented.
+// says that the reasoning before an answer is known to hold, as that of a gold solution is: what it comes to was not
+// invented.
 func Unknown(
 	messages []chat.Message, tools []chat.Tool, judged func(message int) bool, holds bool,
 ) (value string, found bool) {
