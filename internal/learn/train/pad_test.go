@@ -67,7 +67,7 @@ func TestCompareWithOldAndSampler(t *testing.T) {
 		SamplerLogprobs: []float32{0, -1, -1},
 		Columns:         map[batch.Column][]float32{batch.ColumnOldLogprobs: {0, -1, -3}}}
 	columns := []batch.Column{batch.ColumnOldLogprobs}
-	x := shape{n: 1, c: 4, m: 4}.pad((&Trainer{}).trees([]batch.Sequence{r}, false), []batch.Sequence{r}, 1,
+	x := shape{n: 1, c: 4, m: 4}.pad(Options{}.trees([]batch.Sequence{r}), []batch.Sequence{r}, 1,
 		columns, masks{})
 	var stats batch.StepStats
 	x.compare([]float32{-1, -1, 0, 0},
@@ -81,7 +81,7 @@ func TestCompareWithOldAndSampler(t *testing.T) {
 		r.Columns = map[batch.Column][]float32{batch.ColumnOldLogprobs: {0, -1, old},
 			batch.ColumnReferenceLogprobs: {0, -2, -1}}
 		columns = []batch.Column{batch.ColumnOldLogprobs, batch.ColumnReferenceLogprobs}
-		x, stats = shape{n: 1, c: 4, m: 4}.pad((&Trainer{}).trees([]batch.Sequence{r}, false), []batch.Sequence{r}, 1,
+		x, stats = shape{n: 1, c: 4, m: 4}.pad(Options{}.trees([]batch.Sequence{r}), []batch.Sequence{r}, 1,
 			columns, masks{}), batch.StepStats{}
 		x.compare([]float32{-1, -1, 0, 0}, goal{columns: columns, settings: batch.Objective{Loss: batch.LossGSPO,
 			Clip: batch.Clip{Low: 0.2, High: 0.2}, KL: batch.KL{Estimator: batch.K1}}}, &stats)

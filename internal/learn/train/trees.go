@@ -28,16 +28,6 @@ type tree struct {
 // these for a token of SmolLM2, and 2 x 2 x 30 x 576 of attention for each key that it is held against, seen or not.
 const evenAttention = 4096
 
-// trees packs the rows of a step, which share what is before them. Rows that begin alike are neighbours when rows are
-// sorted, and what a row shares with any before it, it shares with the one before it. Packed or not, each row is in one
-// tree.
-func (t *Trainer) trees(rows []batch.Sequence, packed bool) []tree {
-	if !packed {
-		return Options{RowMultiple: t.rowMultiple}.trees(rows)
-	}
-	return Options{RowMultiple: t.rowMultiple, TreeTokens: t.treeTokens}.trees(rows)
-}
-
 // NumTokens is how many tokens a step on a batch computes.
 func (o Options) NumTokens(b batch.Batch) int {
 	n := len(b.Prefix)
@@ -47,6 +37,9 @@ func (o Options) NumTokens(b batch.Batch) int {
 	return n
 }
 
+// trees packs the rows of a step, which share what is before them. Rows that begin alike are neighbours when rows are
+// sorted, and what a row shares with any before it, it shares with the one before it. Packed or not, each row is in one
+// tree.
 func (o Options) trees(rows []batch.Sequence) []tree {
 	order := make([]int, len(rows))
 	for i := range order {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
@@ -34,36 +33,17 @@ func (m *maker) graphPrograms(ctx context.Context) ([]draftOf, error) {
 	if err != nil || len(servers) == 0 {
 		return nil, err
 	}
-	var all []*graphing
+	var all []statePlays
 	for _, g := range servers {
 		list, err := m.graphings(ctx, g)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, list...)
-	}
-	made, reasons := make([][]draftOf, len(all)), make([]map[string]int, len(all))
-	tried := make([]int, len(all))
-	var done atomic.Int64
-	err = atOnce(m.workers, len(all), func(i int) (err error) {
-		defer all[i].close()
-		made[i], reasons[i], tried[i], err = all[i].tasks(ctx, i)
-		m.Progress("programs over graphs", int(done.Add(1)), len(all), all[i].Name)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	why, in := map[string]int{}, 0
-	for i := range all {
-		in += tried[i]
-		for reason, n := range reasons[i] {
-			why[reason] += n
+		for _, one := range list {
+			all = append(all, one)
 		}
 	}
-	list := slices.Concat(made...)
-	m.report.stage("programs over graphs", in, len(list), why)
-	return list, nil
+	return m.playStates(ctx, "programs over graphs", all)
 }
 
 // graphings are the graphs of a server: what is there first, with half of the tasks, then invented ones.
