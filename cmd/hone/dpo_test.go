@@ -53,7 +53,7 @@ func TestDPO(t *testing.T) {
 	}
 	for _, want := range []string{
 		"left out 1 pair of the split test", "left out the pair pairs.jsonl:5: a side cannot be rendered: ",
-		"the loss is measured on 1 pair of the split validation", "on what was held out ",
+		"the loss is measured on 1 pair of the split validation", "best on validation: loss ",
 		"in the last step the preferred side was preferred in ",
 	} {
 		if !strings.Contains(said.String(), want) {

@@ -5,10 +5,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hone/internal/job/records"
+	"hone/internal/run"
 )
 
 // heldConfig learns so fast that the loss of what is held out soon rises.
@@ -136,29 +140,13 @@ func endsWhereItWasBest(t *testing.T, verb, data, one string) {
 	if last != best+3 || last >= 24 || len(losses) != last {
 		t.Fatalf("it ended after step %d, and was best at %d: %v\n%s", last, best, losses, &said)
 	}
-	for _, want := range []string{"held out 1 task of 4, with " + one, "on what was held out step "} {
+	for _, want := range []string{"held out 1 task of 4, with " + one,
+		fmt.Sprintf("final is step %d, the best on validation: loss ", best)} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it does not say %q: %s", want, &said)
 		}
 	}
-	left, err := os.ReadFile("whole/final/adapter_model.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := filepath.Glob("whole/checkpoints/" + verb + "_step_*/adapter/adapter_model.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	same := ""
-	for _, file := range kept {
-		if contents(t, file) == string(left) {
-			same += file
-		}
-	}
-	if want := filepath.Join("whole/checkpoints", verb+"_step_"+jsonText(t, best),
-		"adapter/adapter_model.safetensors"); same != want {
-		t.Errorf("the adapter is that of %q, not of %q", same, want)
-	}
+	finalIsOfStep(t, verb, best)
 
 	killed(t, nil, append(command, "broken")...)
 	for range 4 {
@@ -171,6 +159,94 @@ func endsWhereItWasBest(t *testing.T, verb, data, one string) {
 		t.Errorf("the run that was killed learnt something else; metrics\n%s\nwant\n%s",
 			metricsOf(got), metricsOf(want))
 	}
+}
+
+// finalIsOfStep wants the run "whole" to end with the adapter of a step of a stage, and to have recorded that.
+func finalIsOfStep(t *testing.T, stage string, step int) {
+	t.Helper()
+	const weights = "adapter_model.safetensors"
+	left := contents(t, "whole/final/"+weights)
+	kept, err := filepath.Glob("whole/checkpoints/" + stage + "_step_*/adapter/" + weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := ""
+	for _, file := range kept {
+		if contents(t, file) == left {
+			same += file
+		}
+	}
+	if want := filepath.Join("whole/checkpoints", stage+"_step_"+jsonText(t, step), "adapter", weights); same != want {
+		t.Errorf("the adapter is that of %q, not of %q", same, want)
+	}
+	if code, shown, said := hone(t, "", "runs", "show", "./whole"); code != 0 ||
+		!strings.Contains(shown, "; final is step "+jsonText(t, step)+"\n") {
+		t.Errorf("runs show: exit code %d, %s%s", code, shown, said)
+	}
+}
+
+// Training that ends early leaves the adapter of the step that was best on validation, and what it remembers of it
+// beside it. A run that is killed on the way, and once more where nothing but final was left to do, ends the same.
+func TestTrainEndsWhereItWasBest(t *testing.T) {
+	command, env, _ := toyRun(t, "train")
+	write(t, "hone.yaml", strings.NewReplacer("steps: 4", "steps: 9, patience: 2", "every: 3}", "every: 1}").
+		Replace(contents(t, "hone.yaml")))
+	var said bytes.Buffer
+	if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
+		t.Fatalf("exit code %d, %s", code, &said)
+	}
+	log := records.Journal{Dir: openRun(t, "whole")}
+	_, last, err := log.Latest("grpo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, _, err := log.Best("grpo", last+1)
+	_ = log.Dir.Close()
+	if err != nil || best == 0 || best == last || last == 9 {
+		t.Fatalf("%v: it ended after step %d, and was best at %d\n%s", err, last, best, &said)
+	}
+	for _, want := range []string{
+		"training ends after step ", fmt.Sprintf("final is step %d, the best on validation: success ", best),
+		fmt.Sprintf("; step %d, the last, has ", last),
+	} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("it does not say %q: %s", want, &said)
+		}
+	}
+	finalIsOfStep(t, "grpo", best)
+	if !strings.Contains(contents(t, "whole/results.json"), fmt.Sprintf(`"step %d of grpo"`, best)) {
+		t.Error("the results do not say which step final is")
+	}
+
+	killed(t, env, append(command, "broken")...)
+	resume := []string{"runs", "resume", "./broken"}
+	killed(t, env, resume...)
+	for range 2 {
+		if code := toyApp(&said, env).main(t.Context(), resume); code != 0 {
+			t.Fatalf("resumed: exit code %d, %s", code, &said)
+		}
+		if f := "/final/fingerprint.json"; contents(t, "broken"+f) != contents(t, "whole"+f) {
+			t.Error("another policy is remembered")
+		}
+		if got, want := result(t, "broken"), result(t, "whole"); got != want {
+			t.Errorf("the run that was killed learnt something else; metrics\n%s\nwant\n%s",
+				metricsOf(got), metricsOf(want))
+		}
+		for _, file := range []string{"broken/final", "broken/results.json"} {
+			if err := os.RemoveAll(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func openRun(t *testing.T, path string) *run.Dir {
+	t.Helper()
+	dir, err := run.Open(path, run.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func jsonText(t *testing.T, x any) string {

@@ -32,6 +32,12 @@ type StageSummary struct {
 	NumTrajectories int             `json:"num_trajectories"`
 	NumSteps        int             `json:"num_steps"`
 	LastMetric      json.RawMessage `json:"last_metric,omitempty"`
+	StageEnd
+}
+
+// StageEnd is what the row of a stage that trained holds once it has ended.
+type StageEnd struct {
+	FinalStep int `json:"final_step,omitempty"` // steps taken by the adapter in final; 0: not known
 }
 
 // Listed is one entry of List: a run's summary, or why it could not be read.
@@ -122,17 +128,21 @@ func (l *Ledger) summarize() ([]StageSummary, error) {
 		     names AS (SELECT name, rowid AS place FROM stages
 		               UNION ALL SELECT stage, 1000000 FROM (SELECT stage FROM t UNION SELECT stage FROM m)
 		               WHERE stage NOT IN (SELECT name FROM stages))
-		SELECT names.name, coalesce(s.status, ''), coalesce(t.n, 0), coalesce(m.n, 0), coalesce(last.json, '')
+		SELECT names.name, coalesce(s.status, ''), coalesce(t.n, 0), coalesce(m.n, 0), coalesce(last.json, ''),
+			coalesce(s.json, '')
 		FROM names LEFT JOIN stages s ON s.name = names.name LEFT JOIN t ON t.stage = names.name
 		LEFT JOIN m ON m.stage = names.name LEFT JOIN metrics last ON last.stage = names.name AND last.step = m.last
 		ORDER BY names.place, names.name`)
 }
 
 func scanSummary(rows *sql.Rows) (s StageSummary, err error) {
-	var last string
-	err = rows.Scan(&s.Name, &s.Status, &s.NumTrajectories, &s.NumSteps, &last)
+	var last, end string
+	err = rows.Scan(&s.Name, &s.Status, &s.NumTrajectories, &s.NumSteps, &last, &end)
 	if last != "" {
 		s.LastMetric = json.RawMessage(last)
+	}
+	if json.Unmarshal([]byte(end), &s.StageEnd) != nil {
+		s.StageEnd = StageEnd{} // a row of another form
 	}
 	return s, err
 }

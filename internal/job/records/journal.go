@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -251,25 +252,64 @@ func (l Journal) Finish(stage string) error {
 	return l.Dir.Ledger.PutStage(run.StageRow{Name: stage, Status: run.Finished})
 }
 
-// TakeBest puts the trainer where it was best on what was held out, and says where that was.
-func (l Journal) TakeBest(stage string, trainer recipe.Trainer) error {
+// TakeBest puts the trainer, and those who sample from it, where it was best on validation, says which step that was,
+// and records it of the stage. Where nothing was measured that is the last step. A nil publisher says that nobody
+// samples.
+func (l Journal) TakeBest(stage string, trainer recipe.Trainer, publisher recipe.Publisher) error {
 	_, last, err := l.Latest(stage)
 	if err != nil {
 		return err
 	}
-	step, m, err := l.Best(stage, last+1)
-	if err != nil || step == 0 {
-		return err
-	}
-	if step == last {
-		l.Say("on what was held out the last step, %d, was best: loss %.4f", step, m["eval_loss"])
-		return nil
-	}
-	at, _, err := l.StepMetrics(recipe.ValidationStage, last)
+	best, of, err := l.Best(stage, last+1)
 	if err != nil {
 		return err
 	}
-	l.Say("on what was held out step %d was best: loss %.4f, that of the last step, %d, is %.4f; "+
-		"the adapter is step %d's", step, m["eval_loss"], last, at["eval_loss"], step)
-	return trainer.Load(filepath.Join(l.Dir.Path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step)))
+	final := cmp.Or(best, last)
+	if best != 0 {
+		all, err := l.Measurements(recipe.ValidationStage)
+		if err != nil {
+			return err
+		}
+		l.Say("%s", finalText(best, last, of, all))
+	}
+	if final != last {
+		name := fmt.Sprintf("%s_step_%d", stage, final)
+		if err := trainer.Load(filepath.Join(l.Dir.Path, "checkpoints", name)); err != nil {
+			return err
+		}
+		if publisher != nil {
+			if err := recipe.Publish(publisher, fmt.Sprintf("%s step %d", stage, final)); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := json.Marshal(run.StageEnd{FinalStep: final})
+	if err != nil {
+		return err
+	}
+	return l.Dir.Ledger.PutStage(run.StageRow{Name: stage, Status: run.Finished, JSON: text})
+}
+
+// finalText says how good the best step was on validation, beside the last one, and beside what training began with
+// where that was no worse.
+func finalText(best, last int, of map[string]float64, all map[int]map[string]float64) string {
+	text := fmt.Sprintf("final is step %d, the best on validation: %s", best, measurementText(of))
+	if best == last {
+		text = fmt.Sprintf("final is step %d, the last and the best on validation: %s", best, measurementText(of))
+	} else if at, ok := all[last]; ok {
+		text += fmt.Sprintf("; step %d, the last, has %s", last, measurementText(at))
+	}
+	if began, ok := all[0]; ok && !recipe.Better(of, began) {
+		text += fmt.Sprintf("; no step is better than the adapter that training began with, which has %s",
+			measurementText(began))
+	}
+	return text
+}
+
+// measurementText is what a validation measured, for a person: the loss of held rows, or how episodes went.
+func measurementText(m map[string]float64) string {
+	if loss, ok := m["eval_loss"]; ok {
+		return fmt.Sprintf("loss %.4f", loss)
+	}
+	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"hone/internal/config"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
+	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/testing/fakes"
 )
@@ -61,5 +63,75 @@ func TestMeasuredOfAllPolicies(t *testing.T) {
 	}
 	if none, err := log.Measurements("validation"); err != nil || len(none) != 0 {
 		t.Errorf("measured of no stage: %v, %v", none, err)
+	}
+}
+
+// loader is a trainer that notes what it loads, and a publisher that notes what is loaded when it publishes.
+type loader struct {
+	recipe.Trainer
+	loaded, published string
+}
+
+func (l *loader) Load(dir string) error               { l.loaded = filepath.Base(dir); return nil }
+func (l *loader) Publish() error                      { l.published = l.loaded; return nil }
+func (l *loader) Policies() (string, []string, error) { return "p", []string{"p"}, nil }
+
+// measurements are of validation, by steps.
+type measurements map[int]map[string]float64
+
+// What was best is loaded, given to those who sample, said and recorded; what is the last already is not loaded again.
+func TestTakeBest(t *testing.T) {
+	episode := func(success float64) map[string]float64 { return map[string]float64{"success": success, "reward": 1} }
+	for name, c := range map[string]struct {
+		measured measurements // of checkpoints 1 to 3
+		final    int
+		said     string
+	}{
+		"nothing measured": {nil, 3, ""},
+		"an earlier one": {measurements{0: episode(0), 1: episode(0.2), 2: episode(0.5), 3: episode(0.5)}, 2,
+			"final is step 2, the best on validation: success 50.0%, reward 1.00; step 3, the last, has success 50.0%, " +
+				"reward 1.00"},
+		"the last": {measurements{1: {"eval_loss": 2}, 2: {"eval_loss": 1.5}, 3: {"eval_loss": 0.5}}, 3,
+			"final is step 3, the last and the best on validation: loss 0.5000"},
+		"the start": {measurements{0: episode(1), 1: episode(0.5), 3: episode(0.2)}, 1,
+			"final is step 1, the best on validation: success 50.0%, reward 1.00; step 3, the last, has success 20.0%, " +
+				"reward 1.00; no step is better than the adapter that training began with, which has success 100.0%, " +
+				"reward 1.00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, job.Begun{Verb: "train"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = r.Close() }()
+			write := func(dir string) error { return os.WriteFile(filepath.Join(dir, "weights"), []byte("1"), 0o600) }
+			said := ""
+			log := Journal{Dir: r, Say: func(f string, x ...any) { said += fmt.Sprintf(f, x...) }}
+			for step := range 4 {
+				if step > 0 {
+					err = log.Checkpoint("grpo", step, write)
+				}
+				if m := c.measured[step]; err == nil && m != nil {
+					err = log.Metrics(recipe.ValidationStage, step, m)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			var l loader
+			if err := log.TakeBest("grpo", &l, &l); err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			if c.final != 3 {
+				want = fmt.Sprintf("grpo_step_%d", c.final)
+			}
+			s, err := run.Summarize(r.Path)
+			if err != nil || said != c.said || l.loaded != want || l.published != want ||
+				s.Stages[0].FinalStep != c.final {
+				t.Errorf("%v: loaded %q, published %q, recorded %+v, said %s", err, l.loaded, l.published,
+					s.Stages[0], said)
+			}
+		})
 	}
 }

@@ -71,6 +71,11 @@ func pageOf(path string, evaluated bool) (report.Page, error) {
 	p.Say("base model", c.Model.Base)
 	p.Say("servers", strings.Join(servers, ", "))
 	p.Say("seed", fmt.Sprint(c.Seed))
+	for _, stage := range s.Stages {
+		if stage.FinalStep > 0 {
+			p.Say("final", fmt.Sprintf("step %d of %s", stage.FinalStep, stage.Name))
+		}
+	}
 	if b.Verb != "" {
 		p.Verb = "hone " + b.Verb
 		p.Say("begun", s.Created.Format("2006-01-02 15:04"))

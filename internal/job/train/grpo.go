@@ -196,11 +196,11 @@ func learnGRPO(ctx context.Context, j *job.Job, list []scenario.Scenario, from t
 	if err := l.Unreachable(records.Conclude(ctx, j, grpo.Stage, err)); err != nil {
 		return err
 	}
-	final := j.Final()
-	if err := l.SaveFinal(ctx, j.Host, final); err != nil {
+	if err := log.TakeBest(grpo.Stage, l.Trainer, l.Policy); err != nil {
 		return err
 	}
-	if err := sayBest(j, log, grpo.Stage); err != nil {
+	final := j.Final()
+	if err := l.SaveFinal(ctx, j.Host, final); err != nil {
 		return err
 	}
 	if err := reportOf(j, l); err != nil {

@@ -10,7 +10,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
-	"hone/internal/recipe"
 	"hone/internal/run/report"
 )
 
@@ -51,41 +50,6 @@ func evalFile(j *job.Job) string {
 		return j.Config.Scenarios.File
 	}
 	return own
-}
-
-// sayBest says after which step the policy was best on validation, and where its adapter is; the final adapter is that
-// of the last step in any case.
-func sayBest(j *job.Job, log records.Journal, stage string) error {
-	_, steps, err := log.Latest(stage)
-	if err != nil {
-		return err
-	}
-	step, m, err := log.Best(stage, steps+1)
-	if err != nil || step == 0 {
-		return err
-	}
-	all, err := log.Measurements(recipe.ValidationStage)
-	if err != nil {
-		return err
-	}
-	if began, ok := all[0]; ok && !recipe.Better(m, began) {
-		j.Say("on validation nothing was better than the adapter that training began with: %s, the last step's are %s",
-			measurementText(began), measurementText(all[steps]))
-		return nil
-	}
-	if step == steps {
-		j.Say("on validation the last step was best: %s", measurementText(m))
-		return nil
-	}
-	j.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s",
-		step, measurementText(m), measurementText(all[steps]), filepath.Join(j.Path, "checkpoints",
-			fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
-	return nil
-}
-
-// measurementText is what a validation measured, for a person.
-func measurementText(m map[string]float64) string {
-	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
 }
 
 // unlearnt is an error where no group of any step of a stage had two rewards that differ, and neither a success, nor a

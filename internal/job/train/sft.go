@@ -176,7 +176,7 @@ func (l Plan) Learn(
 	if err := records.Conclude(ctx, j, stage, steps(trainer, log)); err != nil {
 		return err
 	}
-	if err := log.TakeBest(stage, trainer); err != nil {
+	if err := log.TakeBest(stage, trainer, nil); err != nil {
 		return err
 	}
 	if err := basemodel.SaveAdapter(j.Final(), trainer.Steps, m.Renderer); err != nil {

@@ -40,11 +40,12 @@ func Show(e job.Env, path string) error {
 		{"state", e.CommandText(state)},
 	}
 	for _, st := range s.Stages {
-		rows = append(rows, []string{
-			"stage " + st.Name,
-			fmt.Sprintf("%s %s, %s",
-				st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory")),
-		})
+		text := fmt.Sprintf("%s %s, %s",
+			st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory"))
+		if st.FinalStep > 0 {
+			text += fmt.Sprintf("; final is step %d", st.FinalStep)
+		}
+		rows = append(rows, []string{"stage " + st.Name, text})
 	}
 	for _, c := range s.Checkpoints {
 		rows = append(rows, []string{"checkpoint", fmt.Sprintf("%s step %d: %s", c.Stage, c.Step, c.Path)})
