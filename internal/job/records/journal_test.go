@@ -89,14 +89,14 @@ func TestTakeBest(t *testing.T) {
 	}{
 		"nothing measured": {nil, 3, ""},
 		"an earlier one": {measurements{0: episode(0), 1: episode(0.2), 2: episode(0.5), 3: episode(0.5)}, 2,
-			"final is step 2, the best on validation: success 50.0%, reward 1.00; step 3, the last, has success 50.0%, " +
-				"reward 1.00"},
+			"final is step 2, the best on validation: success 50.0%, reward 1.00; step 3, the last, has " +
+				"success 50.0%, reward 1.00"},
 		"the last": {measurements{1: {"eval_loss": 2}, 2: {"eval_loss": 1.5}, 3: {"eval_loss": 0.5}}, 3,
 			"final is step 3, the last and the best on validation: loss 0.5000"},
 		"the start": {measurements{0: episode(1), 1: episode(0.5), 3: episode(0.2)}, 1,
-			"final is step 1, the best on validation: success 50.0%, reward 1.00; step 3, the last, has success 20.0%, " +
-				"reward 1.00; no step is better than the adapter that training began with, which has success 100.0%, " +
-				"reward 1.00"},
+			"final is step 1, the best on validation: success 50.0%, reward 1.00; step 3, the last, has " +
+				"success 20.0%, reward 1.00; no step is better than the adapter that training began with, " +
+				"which has success 100.0%, reward 1.00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, job.Begun{Verb: "train"})
