@@ -3,10 +3,12 @@ package recipe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
 
@@ -21,7 +23,8 @@ import (
 // that of this divergence. The teacher is the policy as it is before the step, at the rollouts' temperature, and is not
 // differentiated. It reads the same tokens behind another opening, so it speaks of what was sampled, also where the
 // episode has gone astray (which is why its weight falls to 0: SOD, arXiv 2605.07725). Groups in which all failed teach
-// something by it. Scenarios without gold calls, and rows that do not begin as their episode did, have no teacher.
+// something by it. Scenarios without gold calls, rows that do not begin as their episode did, and rows that are longer
+// with the gold calls than an episode has room for, have no teacher.
 type Distillation struct {
 	None
 	Weight float64
@@ -29,8 +32,10 @@ type Distillation struct {
 	// Hint is the prompt of an episode's first turn with the gold calls of its scenario shown, in tokens; nil where
 	// there are none.
 	Hint func(s *scenario.Scenario, t *trajectory.Trajectory) ([]int32, error)
+	Room int // tokens of a row, for which memory is planned; 0: no bound is known
 
 	stage *stage
+	told  bool // that rows are too long
 }
 
 // mostTaught bounds how sure a teacher is, in nats: one token that it would never say is not to outweigh a step.
@@ -62,9 +67,13 @@ func (d *Distillation) Compare(ctx context.Context, s *Step) error {
 	if c == 0 {
 		return nil
 	}
-	hinted, at, err := d.lessons(s)
-	if err != nil || len(hinted) == 0 {
+	hinted, at, long, err := d.lessons(s)
+	if err != nil {
 		return err
+	}
+	d.leaveOut(s, long)
+	if len(hinted) == 0 {
+		return nil
 	}
 	b := batch.New(hinted)
 	scores, err := d.stage.trainer.Score(ctx, b, d.stage.Temperature)
@@ -81,8 +90,20 @@ func (d *Distillation) Compare(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// lessons are the step's rows as the teacher reads them, and which of the step's rows each is.
-func (d *Distillation) lessons(s *Step) (hinted []batch.Sequence, at []int, err error) {
+// leaveOut counts the rows of a step that are too long for the teacher, and tells of the first step that has some.
+func (d *Distillation) leaveOut(s *Step, long int) {
+	s.Metrics["distillation/left_out"] = float64(long)
+	if long == 0 || d.told {
+		return
+	}
+	d.told = true
+	d.stage.log.Notice(fmt.Sprintf("step %d has no teacher for %s, too long with the gold calls for the %d tokens "+
+		"that an episode has room for (model.context); they are learnt from by their rewards alone, and counted as "+
+		"distillation/left_out", s.Number, fault.Count(long, "row"), d.Room))
+}
+
+// lessons are the step's rows as the teacher reads them, which of the step's rows each is, and how many are too long.
+func (d *Distillation) lessons(s *Step) (hinted []batch.Sequence, at []int, long int, err error) {
 	var episodes []*trajectory.Trajectory
 	for _, g := range s.Groups {
 		episodes = append(episodes, g.Trajectories...)
@@ -95,10 +116,14 @@ func (d *Distillation) lessons(s *Step) (hinted []batch.Sequence, at []int, err 
 		t := episodes[row.Episode]
 		hint, err := d.Hint(byID[t.ScenarioID], t)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
 		ids, opening := slices.Concat(s.Rows.Prefix, row.IDs), t.Turns[0].BridgeIDs
 		if hint == nil || len(ids) < len(opening) || !slices.Equal(ids[:len(opening)], opening) {
+			continue
+		}
+		if d.Room > 0 && len(hint)+len(ids)-len(opening) > d.Room {
+			long++
 			continue
 		}
 		behind := slices.Concat(make([]bool, len(s.Rows.Prefix)), row.Trained)[len(opening):]
@@ -106,7 +131,7 @@ func (d *Distillation) lessons(s *Step) (hinted []batch.Sequence, at []int, err 
 			Trained: slices.Concat(make([]bool, len(hint)), behind), Scored: true})
 		at = append(at, i)
 	}
-	return hinted, at, nil
+	return hinted, at, long, nil
 }
 
 // teach adds what the teacher thinks of a row to its advantages, c times. The row as the teacher read it has as many

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"hone/internal/episode/scenario"
@@ -104,6 +105,53 @@ func TestTeacherAddsToAdvantages(t *testing.T) {
 	trainer.read = nil
 	if x := step(4); len(x.Rows.Rows) != 0 || len(trainer.read) != 0 || x.Metrics["distillation/weight"] != 0 {
 		t.Errorf("step 4: %d rows, read %v, %v", len(x.Rows.Rows), trainer.read, x.Metrics)
+	}
+}
+
+// Rows that do not fit with the gold calls have no teacher: they are counted, and told of once. A row that just fits
+// has one.
+func TestTeacherReadsNoRowThatIsTooLong(t *testing.T) {
+	episode := func(more ...int32) *trajectory.Trajectory {
+		return &trajectory.Trajectory{ScenarioID: "a", Outcome: trajectory.OK, Turns: []trajectory.Turn{{
+			BridgeIDs: []int32{1, 2}, CompletionIDs: append(more, 21), SamplerLogprobs: make([]float32, len(more)+1)}}}
+	}
+	groups := []trajectory.Group{{ScenarioID: "a", Trajectories: []*trajectory.Trajectory{
+		episode(11), episode(11, 12), episode(11, 12, 13), episode(11, 12, 13)}}}
+	for room, want := range map[int][2]float64{0: {4, 0}, 5: {0, 4}, 6: {1, 3}, 7: {2, 2}, 8: {4, 0}} {
+		trainer := &hinting{watched: &watched{fakeTrainer: &fakeTrainer{}},
+			teacher: map[int32][]float32{21: make([]float32, 4)}}
+		d := &Distillation{Weight: 1, Until: 1, Room: room,
+			Hint: func(*scenario.Scenario, *trajectory.Trajectory) ([]int32, error) { return []int32{1, 7, 7, 2}, nil }}
+		s := begun(t, grpo().with(d), scenarios(1))
+		s.trainer, s.log = trainer, &memoryLog{}
+		for number := range 2 {
+			x := &Step{Number: number, Metrics: map[string]float64{}}
+			x.Groups, x.Sampled = groups, groups
+			if err := s.add(t.Context(), x); err != nil {
+				t.Fatal(err)
+			}
+			x.Rows = s.rows(x)
+			if err := d.Compare(t.Context(), x); err != nil {
+				t.Fatal(err)
+			}
+			if got := [2]float64{x.Metrics["distillation/rows"], x.Metrics["distillation/left_out"]}; got != want {
+				t.Errorf("room for %d, step %d: %v rows and left out, want %v", room, number, got, want)
+			}
+		}
+		for _, row := range trainer.read {
+			if room > 0 && len(row.IDs) > room {
+				t.Errorf("room for %d: the teacher reads %d tokens", room, len(row.IDs))
+			}
+		}
+		notices := 0
+		for _, n := range s.log.(*memoryLog).said {
+			if strings.Contains(n, "distillation/left_out") {
+				notices++
+			}
+		}
+		if notices > 1 || notices == 1 != (want[1] > 0) {
+			t.Errorf("room for %d: told %d times", room, notices)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func (l *Episodes) Stage(g *recipe.GRPO, tasks []scenario.Scenario) error {
 	g.Passed = l.Verdicts(tasks)
 	if d, ok := recipe.AdditionOf[*recipe.Distillation](g.Additions); ok {
-		d.Hint = l.hint
+		d.Hint, d.Room = l.hint, l.Room
 	}
 	if share := l.Selection.Share; share != nil {
 		g.Additions = append(g.Additions, &recipe.Together{Share: share})
