@@ -212,10 +212,10 @@ func (p *Program) say(
 	}
 	switch a.Form {
 	case "unknown":
-		none := `(?i)\b(?:no|not|isn't|aren't|doesn't|don't|unknown|cannot|can't)\b`
+		none := notKnown()
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}
 	case "cannot":
-		refusal := `(?i)can't|cannot|can not|unable|not able|no tool|none of|don't have|isn't possible|not possible`
+		refusal := notAble()
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &refusal}}
 	case "lines":
 		lines := strings.Join(a.Values, "\n")

@@ -1,0 +1,55 @@
+package programs
+
+import "strings"
+
+// notKnown matches a statement that something is not known or not there, anywhere in an answer. A "no" alone is none,
+// nor is one that gives a reason for a value: "There are no dogs, so 3."
+func notKnown() string {
+	const (
+		within = `[^,;!?\n]{0,80}?`     // more of the same statement
+		few    = `[^,;!?\n\d]{0,60}?`   // the same, without a count: "not 4, but 3 on record"
+		not    = `(?:\bnot\b|n['’]t\b)` // isn't, does not
+	)
+	return anyOf(
+		// no hangar called Nine, no website on record, no price in that file
+		`\bno\b`+within+`\b(?:called|named|recorded|stored|listed|noted|known|available|given|mentioned|by (?:that|this) name|`+
+			`(?:of|with) (?:that|this) name|(?:on|in|under) (?:the |our |my |this |that |these |any )?(?:\w+ )?`+
+			`(?:records?|files?|lists?|folders?|tables?|database|data|graph|notes?)|columns?|fields?|property|attribute)\b`,
+		`\bno (?:such|information|info|records?|data|details?|mention|trace|entry|note|way to (?:know|tell|say))\b`,
+		`\bthere(?: is|['’]s| are|['’]re) no\b`+within+`\b(?:here|there|anywhere)\b`,
+		// There is no website. It has no price.
+		`\b(?:there(?: is|['’]s| are|['’]re)|has|have|had|found|find|finds|see|holds?|contains?|shows?|lists?) no `+
+			`[^.,;:!?\d\n]{1,60}(?:[.!](?:\s|$)|$)`,
+		// is not recorded, isn't there, doesn't exist, do not have that information
+		not+few+`\b(?:recorded|stored|kept|listed|noted|known|given|stated|specified|mentioned|tracked|documented|`+
+			`registered|found|available|provided|included|present|there|exist|anywhere|on (?:record|file)|columns?|fields?|`+
+			`property|attribute|information|info|(?:in|part of) (?:the|our|my|this|that|any) (?:\w+ )?`+
+			`(?:records?|files?|lists?|folders?|tables?|database|data|graph|notes?))\b`,
+		`\bnowhere\b`,
+		// I don't know, couldn't find it, am unable to say
+		`(?:`+not+`|\bcannot\b|\bunable to\b)`+few+`\b(?:know|find|tell|say|determine|locate|answer)\b`,
+		`(?:^|\bis |\bare |\bremains? |: ?)unknown\b`, `\bnobody knows\b`, `\b(?:is|are) missing\b`,
+	)
+}
+
+// notAble matches a statement of the one who answers that they, or their tools, cannot do what was asked, anywhere in an
+// answer. That somebody else cannot do something is none, nor is that of some things there are none.
+func notAble() string {
+	const (
+		cannot = `(?:can['’]t|cannot|can not|could not|couldn['’]t|unable to|not able to|not possible for me to)\b`
+		tool   = `(?:\w+ )?(?:tools?|functions?|abilit(?:y|ies)|access|means|way|permission)\b`
+	)
+	return anyOf(
+		`\b(?:i|we|my tools|the tools|these tools)\b[^.;!?\n\d]{0,40}?\b`+cannot, // I can't, I am sorry but cannot
+		`(?:^|[.!?:]\s+)(?:sorry,? )?(?:but )?`+cannot,
+		`\b`+cannot+` be done\b`,
+		`\b(?:it|this|that)(?: is|['’]s)? ?(?:isn['’]t|not) (?:possible|supported|something (?:i|we|my tools) can)\b`,
+		`\b(?:no|none of (?:my|the|these|our)|without an?|lack an?|lack the) `+tool,
+		`\b(?:i|we|my tools)\b[^.;!?\n\d]{0,20}?\b(?:do not|don['’]t) (?:have|offer|provide|support)`+
+			`(?: (?:an?|any|the))? `+tool,
+		`\b(?:beyond|outside(?: of)?) (?:my|what (?:i|my tools))\b`,
+	)
+}
+
+// anyOf matches what one of several expressions does, in capitals too.
+func anyOf(list ...string) string { return `(?i)` + strings.Join(list, "|") }

@@ -1,0 +1,84 @@
+package programs
+
+import (
+	"regexp"
+	"testing"
+)
+
+// An answer to what nobody can know, and to what no tool does, has to say so: a "no" in it is not enough.
+func TestStatements(t *testing.T) {
+	for name, c := range map[string]struct {
+		of      string
+		are, no []string
+	}{
+		"not known": {notKnown(), []string{
+			"The website of Grace Adeyemi is not recorded.",
+			"The opening hours of Odo van 't Hoff aren't recorded.",
+			"There is no aircraft called D-1234 on record.",
+			"There is no hangar called Hall 3.",
+			"There is no notes.txt here.",
+			"There's no work order 210 in the database.",
+			"The price is not noted in list.md.",
+			"The price is not noted anywhere.",
+			"Bread is not there, so nothing was changed.",
+			"I don't know.",
+			"I do not know the shoe size of Kamil.",
+			"I couldn’t find a website for Kamil Bielik.",
+			"I cannot find that file.",
+			"I was unable to find a dog named Rex.",
+			"The hangar table has no website column.",
+			"The aircraft table doesn't have a column for the website.",
+			"Our records do not include the website: no such column.",
+			"No website is recorded for Kamil.",
+			"Kamil has no website.",
+			"There is no website.",
+			"Unknown",
+			"The website is unknown.",
+			"No information about it is available.",
+			"That file does not exist.",
+			"It's not in the records.",
+			"I can't tell, it is nowhere.",
+			"It doesn't say: nobody knows.",
+			"That isn't something that is stored.",
+		}, []string{
+			"There are no dogs, so 3.",
+			"There are no dogs, so it is 3.",
+			"No.", "No, 3.", "no", "Not yet: 4.", "Done, no problem.", "It isn't heated.", "Not 3, but 4.",
+			"The answer is not 4.", "I've changed it, don't worry.", "It can't be more than 4.", "It has no more than 4.",
+			"There are no more than 4 dogs.", "Cannot be below 3, so 3.", "", "Yes", "3", "12 unknown birds",
+			"The answer is 5, no doubt.", "2 of them are not heated.",
+		}},
+		"not able": {notAble(), []string{
+			"I can't do that: none of my tools can send messages.",
+			"I can't do that: my tools reach our own records alone.",
+			"I can't do that: my tools only calculate and tell times.",
+			"I can't do that: none of my tools does more than read and change files.",
+			"I have no tool that deletes files, so I can't do that.",
+			"I can’t send mail.",
+			"I'm sorry, but I cannot call anybody.",
+			"I am unable to do this.", "We're not able to print.",
+			"Sorry, cannot print.", "This cannot be done with the tools at hand.", "That is not possible.",
+			"It isn't possible.", "No tool here sends mail.", "None of the tools can.", "I don't have a tool for that.",
+			"I do not have access to your calendar.", "There is no way to send it.", "That's beyond my abilities.",
+			"My tools cannot draw charts.", "I could not do that.",
+		}, []string{
+			"None of the dogs are there, so 3.", "Done, you can't miss it.", "Grace cannot come.", "We don't have dogs, so 3.",
+			"They were not able to come, so 4.", "No.", "no", "", "Done.", "There are no dogs, so 3.", "It can't be 4.",
+			"She is unable to come, so I called her.", "I have set it to 4, which can't be wrong.",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := regexp.MustCompile(c.of)
+			for _, text := range c.are {
+				if !of.MatchString(text) {
+					t.Errorf("%q is no statement", text)
+				}
+			}
+			for _, text := range c.no {
+				if said := of.FindString(text); said != "" {
+					t.Errorf("%q of %q is a statement", said, text)
+				}
+			}
+		})
+	}
+}
