@@ -23,8 +23,8 @@ import (
 // that of this divergence. The teacher is the policy as it is before the step, at the rollouts' temperature, and is not
 // differentiated. It reads the same tokens behind another opening, so it speaks of what was sampled, also where the
 // episode has gone astray (which is why its weight falls to 0: SOD, arXiv 2605.07725). Groups in which all failed teach
-// something by it. Scenarios without gold calls, rows that do not begin as their episode did, and rows that are longer
-// with the gold calls than an episode has room for, have no teacher.
+// something by it. Scenarios without gold calls, and rows that do not begin as their episode did, have no teacher. Nor
+// have rows that are longer with the gold calls than an episode has room for.
 type Distillation struct {
 	None
 	Weight float64

@@ -10,11 +10,15 @@ func notKnown() string {
 		few    = `[^,;!?\n\d]{0,60}?`   // the same, without a count: "not 4, but 3 on record"
 		not    = `(?:\bnot\b|n['’]t\b)` // isn't, does not
 	)
+	const (
+		column = `columns?|fields?|property|attribute`
+		place  = `(?:the |our |my |this |that |these |any )?(?:\w+ )?` +
+			`(?:records?|files?|lists?|folders?|tables?|database|data|graph|notes?)`
+	)
 	return anyOf(
 		// no hangar called Nine, no website on record, no price in that file
-		`\bno\b`+within+`\b(?:called|named|recorded|stored|listed|noted|known|available|given|mentioned|by (?:that|this) name|`+
-			`(?:of|with) (?:that|this) name|(?:on|in|under) (?:the |our |my |this |that |these |any )?(?:\w+ )?`+
-			`(?:records?|files?|lists?|folders?|tables?|database|data|graph|notes?)|columns?|fields?|property|attribute)\b`,
+		`\bno\b`+within+`\b(?:called|named|recorded|stored|listed|noted|known|available|given|mentioned|`+
+			`(?:by|of|with) (?:that|this) name|(?:on|in|under) `+place+`|`+column+`)\b`,
 		`\bno (?:such|information|info|records?|data|details?|mention|trace|entry|note|way to (?:know|tell|say))\b`,
 		`\bthere(?: is|['’]s| are|['’]re) no\b`+within+`\b(?:here|there|anywhere)\b`,
 		// There is no website. It has no price.
@@ -22,9 +26,8 @@ func notKnown() string {
 			`[^.,;:!?\d\n]{1,60}(?:[.!](?:\s|$)|$)`,
 		// is not recorded, isn't there, doesn't exist, do not have that information
 		not+few+`\b(?:recorded|stored|kept|listed|noted|known|given|stated|specified|mentioned|tracked|documented|`+
-			`registered|found|available|provided|included|present|there|exist|anywhere|on (?:record|file)|columns?|fields?|`+
-			`property|attribute|information|info|(?:in|part of) (?:the|our|my|this|that|any) (?:\w+ )?`+
-			`(?:records?|files?|lists?|folders?|tables?|database|data|graph|notes?))\b`,
+			`registered|found|available|provided|included|present|there|exist|anywhere|information|info|`+
+			`(?:on|in|part of) `+place+`|`+column+`)\b`,
 		`\bnowhere\b`,
 		// I don't know, couldn't find it, am unable to say
 		`(?:`+not+`|\bcannot\b|\bunable to\b)`+few+`\b(?:know|find|tell|say|determine|locate|answer)\b`,
@@ -32,8 +35,8 @@ func notKnown() string {
 	)
 }
 
-// notAble matches a statement of the one who answers that they, or their tools, cannot do what was asked, anywhere in an
-// answer. That somebody else cannot do something is none, nor is that of some things there are none.
+// notAble matches a statement of the one who answers that they, or their tools, cannot do what was asked, anywhere in
+// an answer. That somebody else cannot do something is none, nor is that of some things there are none.
 func notAble() string {
 	const (
 		cannot = `(?:can['’]t|cannot|can not|could not|couldn['’]t|unable to|not able to|not possible for me to)\b`

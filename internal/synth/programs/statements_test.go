@@ -44,8 +44,10 @@ func TestStatements(t *testing.T) {
 			"There are no dogs, so 3.",
 			"There are no dogs, so it is 3.",
 			"No.", "No, 3.", "no", "Not yet: 4.", "Done, no problem.", "It isn't heated.", "Not 3, but 4.",
-			"The answer is not 4.", "I've changed it, don't worry.", "It can't be more than 4.", "It has no more than 4.",
-			"There are no more than 4 dogs.", "Cannot be below 3, so 3.", "", "Yes", "3", "12 unknown birds",
+			"The answer is not 4.",
+			"I've changed it, don't worry.", "It can't be more than 4.", "It has no more than 4.",
+			"There are no more than 4 dogs.",
+			"Cannot be below 3, so 3.", "", "Yes", "3", "12 unknown birds",
 			"The answer is 5, no doubt.", "2 of them are not heated.",
 		}},
 		"not able": {notAble(), []string{
@@ -62,7 +64,8 @@ func TestStatements(t *testing.T) {
 			"I do not have access to your calendar.", "There is no way to send it.", "That's beyond my abilities.",
 			"My tools cannot draw charts.", "I could not do that.",
 		}, []string{
-			"None of the dogs are there, so 3.", "Done, you can't miss it.", "Grace cannot come.", "We don't have dogs, so 3.",
+			"None of the dogs are there, so 3.",
+			"Done, you can't miss it.", "Grace cannot come.", "We don't have dogs, so 3.",
 			"They were not able to come, so 4.", "No.", "no", "", "Done.", "There are no dogs, so 3.", "It can't be 4.",
 			"She is unable to come, so I called her.", "I have set it to 4, which can't be wrong.",
 		}},
