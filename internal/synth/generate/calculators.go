@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -248,6 +249,31 @@ func (c *calculator) calls(p *programs.Reckoning) (calls []Call, results []strin
 	return calls, results
 }
 
+// shareMisnamed is the share of training programs in whose first call a zone may be named wrong. It is more than
+// shareSlips, since half of the programs have no time, or reckon before they turn it.
+const shareMisnamed = 0.3
+
+// misname puts a call before the first one on a time that names one of its zones as people would guess it: the server
+// refuses it, and the right one follows. What has to be reckoned before that call would stand behind the slip, so such
+// a call has none.
+func (c *calculator) misname(r *rand.Rand, p *programs.Reckoning, calls []Call, results []string) ([]Call, []string) {
+	turns, able := c.does[programs.Zone]
+	step := slices.IndexFunc(p.Steps, func(s programs.ReckonStep) bool { return s.Do == programs.Zone })
+	if !able || step < 0 {
+		return calls, results
+	}
+	wrong, why, ok := p.Steps[step].Misnamed(r)
+	at := slices.IndexFunc(calls, func(x Call) bool { return x.Tool == turns.tool.Name })
+	if !ok || calls[at].Why != "" {
+		return calls, results
+	}
+	slip := turns.turn(wrong.Time, wrong.From, wrong.To)
+	slip.Slip = slipRefused
+	calls = slices.Clone(calls)
+	calls[at].Why = why
+	return slices.Insert(calls, at, slip), slices.Insert(slices.Clone(results), at, "")
+}
+
 // withWhy says how somebody comes to a call.
 func withWhy(c Call, why string) Call {
 	c.Why = why
@@ -288,15 +314,12 @@ func (m *maker) reckonPrograms(ctx context.Context) (list []draftOf, err error) 
 	reasons, seen, tried := map[string]int{}, map[string]bool{}, 0
 	for try := 0; len(list) < want && try < 4*want && ctx.Err() == nil; try++ {
 		p := programs.Reckon(random, kinds[try%len(kinds)])
-		if strings.HasSuffix(kinds[try%len(kinds)], "_ask") && random.IntN(2) == 0 { // they are to be few
-			continue
-		}
 		if p == nil || seen[p.Key()] {
 			continue
 		}
 		seen[p.Key()] = true
 		tried++
-		d, why, err := m.reckon(ctx, session, c, p)
+		d, why, err := m.reckon(ctx, session, c, p, random)
 		if err != nil {
 			return nil, err
 		}
@@ -311,11 +334,19 @@ func (m *maker) reckonPrograms(ctx context.Context) (list []draftOf, err error) 
 }
 
 // reckon plays a reckoning: each call must come to what was computed.
-func (m *maker) reckon(ctx context.Context, session environment.Session, c *calculator, p *programs.Reckoning) (
-	d draftOf, why string, err error,
-) {
+func (m *maker) reckon(
+	ctx context.Context,
+	session environment.Session,
+	c *calculator,
+	p *programs.Reckoning,
+	random *rand.Rand,
+) (d draftOf, why string, err error) {
 	calls, results := c.calls(p)
-	of := &Candidate{Kind: p.Kind, Calls: calls, Split: m.drawSplit(p.Key()), told: &told{Program: p.Program,
+	split := m.drawSplit(p.Key())
+	if split == scenario.Train && random.Float64() < shareMisnamed {
+		calls, results = c.misname(random, p, calls, results)
+	}
+	of := &Candidate{Kind: p.Kind, Calls: calls, Split: split, told: &told{Program: p.Program,
 		world: &programs.World{}}}
 	x := play{Calls: calls}
 	of.Proof = []string{x.name()}
@@ -335,8 +366,13 @@ func (m *maker) reckon(ctx context.Context, session environment.Session, c *calc
 		return d, "a server was lost", m.stillThere(got)
 	case anyFailed(calls, got):
 		return d, "a call is refused", nil
+	case !slipsFail(calls, got):
+		return d, "a zone that is none is taken", nil
 	}
 	for i, r := range got.Results {
+		if calls[i].Slip != "" {
+			continue
+		}
 		x, ok := resultOf(r.Text)
 		want, isNumber := strconv.ParseFloat(results[i], 64)
 		if isNumber == nil && (!ok || math.Abs(x-want) > 1e-9*math.Max(1, math.Abs(want))) ||

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata" // no zones of the machine
 
 	"hone/internal/episode/checktest"
+	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
 )
 
@@ -62,13 +64,19 @@ func TestProgramsOverNumbers(t *testing.T) {
 	if n := len(made.Scenarios); n < 72 {
 		t.Fatalf("%d scenarios, of 80 wanted\n%v", n, made.Report.Rows())
 	}
-	kinds, used, several, without := map[string]bool{}, map[string]int{}, 0, 0
+	kinds, used, several, without, slips := map[string]bool{}, map[string]int{}, 0, 0, 0
 	trial := checktest.Trial{Tools: s}
 	for i := range made.Scenarios {
 		x := &made.Scenarios[i]
 		kinds[x.Tags[0]] = true
 		for _, g := range x.Gold {
 			used[g.Name]++
+		}
+		for _, slip := range x.Slips {
+			if slips++; slip.Name != "elsewhere" || x.Split != scenario.Train ||
+				!strings.Contains(x.Gold[slip.Before].Reasoning, " is no zone; ") {
+				t.Errorf("%s: a slip %s %s before %v", x.ID, slip.Name, slip.Arguments, x.Gold)
+			}
 		}
 		switch {
 		case len(x.Gold) > 1:
@@ -82,9 +90,9 @@ func TestProgramsOverNumbers(t *testing.T) {
 		}
 	}
 	if len(kinds) < 25 || len(used) != len(tools) || used["elsewhere"] < 20 || several < 30 ||
-		without > 8 {
-		t.Errorf("%d kinds, %d of %d tools, %d of several calls, %d without one",
-			len(kinds), len(used), len(tools), several, without)
+		without > 8 || slips == 0 {
+		t.Errorf("%d kinds, %d of %d tools, %d of several calls, %d without one, %d slips",
+			len(kinds), len(used), len(tools), several, without, slips)
 	}
 }
 

@@ -2,8 +2,11 @@ package programs
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -55,7 +58,21 @@ func places() []place {
 		{"Helsinki", "Europe/Helsinki", 120, "Europe"}, {"New York", "America/New_York", -300, "America"},
 		{"Boston", "America/New_York", -300, "America"}, {"Chicago", "America/Chicago", -360, "America"},
 		{"Denver", "America/Denver", -420, "America"}, {"Los Angeles", "America/Los_Angeles", -480, "America"},
-		{"Seattle", "America/Los_Angeles", -480, "America"},
+		{"Seattle", "America/Los_Angeles", -480, "America"}, {"Paris", "Europe/Paris", 60, "Europe"},
+		{"Zurich", "Europe/Zurich", 60, "Europe"}, {"Stockholm", "Europe/Stockholm", 60, "Europe"},
+		{"Amsterdam", "Europe/Amsterdam", 60, "Europe"}, {"Prague", "Europe/Prague", 60, "Europe"},
+		{"Toronto", "America/Toronto", -300, "America"}, {"Vancouver", "America/Vancouver", -480, "America"},
+		{"San Francisco", "America/Los_Angeles", -480, "America"}, {"Miami", "America/New_York", -300, "America"},
+		{"Apia", "Pacific/Apia", 780, ""}, {"Tarawa", "Pacific/Tarawa", 720, ""}, {"Guam", "Pacific/Guam", 600, ""},
+		{"Pago Pago", "Pacific/Pago_Pago", -660, ""}, {"Tahiti", "Pacific/Tahiti", -600, ""},
+		{"Mauritius", "Indian/Mauritius", 240, ""}, {"Bali", "Asia/Makassar", 480, ""},
+		{"Ulaanbaatar", "Asia/Ulaanbaatar", 480, ""}, {"Vientiane", "Asia/Vientiane", 420, ""},
+		{"Phnom Penh", "Asia/Phnom_Penh", 420, ""}, {"Kuwait City", "Asia/Kuwait", 180, ""},
+		{"Dar es Salaam", "Africa/Dar_es_Salaam", 180, ""}, {"Maputo", "Africa/Maputo", 120, ""},
+		{"Windhoek", "Africa/Windhoek", 120, ""}, {"Luanda", "Africa/Luanda", 60, ""},
+		{"Abidjan", "Africa/Abidjan", 0, ""}, {"Santo Domingo", "America/Santo_Domingo", -240, ""},
+		{"Paramaribo", "America/Paramaribo", -180, ""}, {"Managua", "America/Managua", -360, ""},
+		{"Medellin", "America/Bogota", -300, ""}, {"Rio de Janeiro", "America/Sao_Paulo", -180, ""},
 	}
 }
 
@@ -101,8 +118,32 @@ func (k *reckoner) time(from, to int) int { return 60*from + 5*k.r.IntN(12*(to-f
 // turn is what a clock shows elsewhere at a time; at is in minutes, and may be of another day.
 func (k *reckoner) turn(at int, a, b place) (there int) {
 	there = at + b.ahead - a.ahead
-	k.step(ReckonStep{Do: Zone, Time: clock(at), From: a.zone, To: b.zone, Then: clock(there)})
+	k.step(ReckonStep{Do: Zone, Time: clock(at), From: a.zone, To: b.zone, Then: clock(there), city: a.city,
+		city2: b.city})
 	return there
+}
+
+// Misnamed is a step on a time with one of its zones by a name that is none, as people would guess it, and why the
+// right one is taken then; false where none comes to mind.
+func (s ReckonStep) Misnamed(r *rand.Rand) (wrong ReckonStep, why string, ok bool) {
+	wrong = s
+	city, zone, to := s.city, s.From, &wrong.From
+	if r.IntN(2) == 0 {
+		city, zone, to = s.city2, s.To, &wrong.To
+	}
+	region, name, ok := strings.Cut(zone, "/")
+	if !ok || city == "UTC" || strings.Contains(city, " in ") {
+		return s, "", false
+	}
+	guess := region + "/" + strings.ReplaceAll(city, " ", "_")
+	if guess == zone || r.IntN(2) == 0 {
+		other := pick(r, []string{"Asia", "Africa", "Europe", "America", "Australia", "Pacific"})
+		guess = pick(r, []string{name, other + "/" + name})
+	}
+	if *to = guess; guess == zone {
+		return s, "", false
+	}
+	return wrong, fmt.Sprintf("%s is no zone; %s is in %s", guess, city, zone), true
 }
 
 func timeAnswer(minutes int) Answer { return Answer{Form: "time", Values: []string{clock(minutes)}} }
@@ -123,10 +164,76 @@ func span(minutes int) string {
 	return fmt.Sprint(hours, " and ", m, " minutes")
 }
 
+// later is a time that is so many minutes later, or earlier where there are fewer than 0: the hours first, then the
+// minutes, each with the day where it is another one.
+func (k *reckoner) later(at, long int) int {
+	sign, word, rest := 1, "and", long
+	if long < 0 {
+		sign, word, rest = -1, "less", -long
+	}
+	k.move(&at, word, "hour", 60, sign*(rest/60), 24)
+	k.move(&at, word, "minute", 1, sign*(rest%60), 60)
+	return at
+}
+
+// move takes a time by n units on; a unit is so many minutes, and around of them are the next larger one.
+func (k *reckoner) move(at *int, word, unit string, minutes, n, around int) {
+	if n == 0 {
+		return
+	}
+	was, of := *at, ((*at%1440)+1440)%1440
+	*at += n * minutes
+	reads := of / minutes % around
+	sum, sign := reads+n, "+"
+	if n < 0 {
+		sign = "-"
+	}
+	size := max(n, -n)
+	text := fmt.Sprintf("%s %s %d %s%s: %d %s %d = %d", clock(was), word, size, unit, ending(size), reads, sign, size,
+		sum)
+	switch {
+	case sum >= around:
+		text += fmt.Sprintf(", %d - %d = %d", sum, around, sum-around)
+	case sum < 0:
+		text += fmt.Sprintf(", %d + %d = %d", sum, around, sum+around)
+	}
+	day := ""
+	switch from := of + n*minutes; {
+	case from >= 1440:
+		day = " the next day"
+	case from < 0:
+		day = " the day before"
+	}
+	k.note("%s, so %s%s", text, clock(*at), day)
+}
+
+// until is how many minutes it is from a time to the next one that reads so: the whole hours first, then the minutes.
+func (k *reckoner) until(from, to int) int {
+	long := (((to - from) % 1440) + 1440) % 1440
+	full := from + long/60*60
+	first, last := ((from%1440)+1440)%1440/60, ((full%1440)+1440)%1440/60
+	if long >= 60 {
+		text := fmt.Sprintf("from %s to %s: %d - %d = %d", clock(from), clock(full), last, first, last-first)
+		if last < first {
+			text += fmt.Sprintf(", %d + 24 = %d", last-first, last-first+24)
+		}
+		k.note("%s hour%s", text, ending(long/60))
+	}
+	if long%60 > 0 {
+		k.note("from %s to %s: %d minutes", clock(full), clock(from+long), long%60)
+	}
+	if long >= 60 && long%60 > 0 {
+		k.note("together %d:%02d", long/60, long%60)
+	}
+	return long
+}
+
 // clockKinds are the problems of times, by the pattern of their wordings.
 func clockKinds() map[string]func(*reckoner) *problem {
-	return map[string]func(*reckoner) *problem{"time_at": timeAt, "time_two": timeTwo, "time_first": timeFirst,
+	kinds := map[string]func(*reckoner) *problem{"time_at": timeAt, "time_two": timeTwo, "time_first": timeFirst,
 		"arrival": arrival, "flight": flight, "ahead": ahead, "open": isOpen, "latest": latest, "talk": talk}
+	maps.Copy(kinds, clockMixKinds())
+	return kinds
 }
 
 func timeAt(k *reckoner) *problem {
@@ -163,7 +270,8 @@ func timeFirst(k *reckoner) *problem {
 		return nil
 	}
 	first := map[bool]string{true: x, false: y}[there < other]
-	k.note("%s is earlier, so %s", clock(min(there, other)), first)
+	k.note("%s's %s is %s in %s; %s is earlier, so %s", x, clock(at), clock(there), b.city, clock(min(there, other)),
+		first)
 	return &problem{slots: slotsOf([]string{"x", x, "y", y, "time", clock(at), "name", clock(other), "city", a.city,
 		"city2", b.city}), answer: Answer{Form: "text", Values: []string{first}, Among: []string{x, y}}}
 }
@@ -172,9 +280,8 @@ func arrival(k *reckoner) *problem {
 	a, b := k.two()
 	at, long := k.time(0, 24), 5*(9+k.r.IntN(130))
 	there := k.turn(at, a, b)
-	k.note("%s and %s is %s", clock(there), span(long), clock(there+long))
 	return &problem{slots: slotsOf([]string{"time", k.said(at), "city", a.city, "city2", b.city, "v", span(long)}),
-		answer: timeAnswer(there + long)}
+		answer: timeAnswer(k.later(there, long))}
 }
 
 func flight(k *reckoner) *problem {
@@ -182,7 +289,7 @@ func flight(k *reckoner) *problem {
 	at, long := k.time(0, 24), 5*(15+k.r.IntN(120))
 	end := at + long + b.ahead - a.ahead
 	there := k.turn(at, a, b)
-	k.note("from %s to %s it is %d:%02d", clock(there), clock(end), long/60, long%60)
+	k.until(there, end)
 	return &problem{slots: slotsOf([]string{"time", clock(at), "city", a.city, "city2", b.city, "name", clock(end)}),
 		answer: Answer{Form: "span", Values: []string{fmt.Sprintf("%d:%02d", long/60, long%60)}}}
 }
@@ -196,7 +303,9 @@ func ahead(k *reckoner) *problem {
 	if n > 13 {
 		return nil
 	}
-	k.note("from 12:00 to %s it is %s hours", clock(k.turn(720, a, b)), trimFloat(n))
+	if long := k.until(720, k.turn(720, a, b)); long%60 > 0 {
+		k.note("that is %s hours", trimFloat(n))
+	}
 	return &problem{slots: slotsOf([]string{"city", a.city, "city2", b.city}),
 		answer: Answer{Form: "number", Values: []string{trimFloat(n)}}}
 }
@@ -218,10 +327,10 @@ func latest(k *reckoner) *problem {
 	a, b := k.two()
 	x, _ := k.names()
 	at, before := k.time(7, 24), 5*(2+k.r.IntN(22))
-	k.note("%s before %s is %s", span(before), clock(at), clock(at-before))
+	start := k.later(at, -before)
 	return &problem{
 		slots:  slotsOf([]string{"x", x, "time", clock(at), "city2", b.city, "city", a.city, "v", span(before)}),
-		answer: timeAnswer(k.turn(at-before, b, a)),
+		answer: timeAnswer(k.turn(start, b, a)),
 	}
 }
 
@@ -231,7 +340,10 @@ func talk(k *reckoner) *problem {
 	rate := float64(2+k.r.IntN(60)) / 20
 	there := k.turn(at, a, b)
 	end := there + long
-	k.note("from %s to %s it is %d minutes", clock(there), clock(end), long)
+	k.until(there, end)
+	if long > 60 {
+		k.note("%d times 60 and %d is %d minutes", long/60, long%60, long)
+	}
 	return k.number(k.do(Times, val(float64(long)), val(rate)), "a", price(rate), "time", clock(at), "city", a.city,
 		"city2", b.city, "name", clock(end))
 }
@@ -242,24 +354,24 @@ func Reckons(can func(op string) bool) (kinds []string) {
 	if numbers {
 		for kind := range sumKinds() {
 			switch {
-			case slices.Contains([]string{"groups", "rest", "loop", "divides"}, kind) && !can(Rest):
-			case slices.Contains([]string{"root", "diagonal"}, kind) && !can(Root):
+			case slices.Contains(strings.Fields("groups rest loop divides divides_rest pace"), kind) && !can(Rest):
+			case slices.Contains(strings.Fields("root diagonal leg square root_or"), kind) && !can(Root):
 			default:
 				kinds = append(kinds, kind)
 			}
 		}
-		kinds = append(kinds, "sum_ask")
+		kinds = append(kinds, "sum_ask", "people_ask", "people_ask", "percent_ask")
 	}
 	if can(Zone) {
 		for kind := range clockKinds() {
-			if kind != "talk" || numbers {
+			if numbers || !needsSums(kind) {
 				kinds = append(kinds, kind, kind) // they are fewer, and as many ask for them
 			}
 		}
 		kinds = append(kinds, "clock_ask")
 	}
 	if len(kinds) > 0 {
-		kinds = append(kinds, "clock_cannot")
+		kinds = append(kinds, "clock_cannot", "clock_cannot")
 	}
 	slices.Sort(kinds)
 	return kinds
@@ -268,7 +380,7 @@ func Reckons(can func(op string) bool) (kinds []string) {
 // Reckon draws a reckoning of a kind; nil where the draw comes to nothing.
 func Reckon(r *rand.Rand, kind string) *Reckoning {
 	for range tries {
-		k := &reckoner{r: r}
+		k := &reckoner{r: r, byHundred: r.IntN(3) == 0}
 		var p *problem
 		switch {
 		case sumKinds()[kind] != nil:
@@ -298,9 +410,13 @@ func (k *reckoner) refused(kind string) *problem {
 	case "clock_ask":
 		return &problem{slots: slotsOf([]string{"time", k.said(at)}), answer: Answer{Form: "question",
 			Values: []string{"Which two places do you mean?"}}}
-	case "sum_ask":
-		return &problem{slots: slotsOf([]string{"a", price(k.money(20, 900))}), answer: Answer{Form: "question",
-			Values: []string{"Which numbers should I use for that?"}}}
+	case "sum_ask", "people_ask", "percent_ask":
+		asks := map[string]string{"sum_ask": "Which number should I use for that? Please tell me.",
+			"people_ask":  "How many of you are there?",
+			"percent_ask": "How many percent is that? Please tell me."}[kind]
+		a := map[bool]float64{true: k.whole(60, 990, 10), false: k.money(20, 900)}[k.r.IntN(2) == 0]
+		return &problem{slots: slotsOf([]string{"a", price(a)}), answer: Answer{Form: "question",
+			Values: []string{asks}}}
 	}
 	x, _ := k.names()
 	_, b := k.two()
@@ -368,4 +484,25 @@ func spanCheck(value string) string {
 		text += `|\b` + minutes + ` ?min`
 	}
 	return `(?is)(?:` + text + `)` + aside + `*\z`
+}
+
+// fieldsCheck wants values in this order, in any letters, and no number beside them.
+func fieldsCheck(values []string) string {
+	text := `(?is)\A\W*`
+	for i, v := range values {
+		if i > 0 {
+			text += `[^\d]{0,40}?`
+		}
+		switch _, err := strconv.ParseFloat(v, 64); {
+		case err == nil && strings.Contains(v, "."):
+			text += `\b` + regexp.QuoteMeta(v) + `0*\b`
+		case err == nil:
+			text += `\b` + v + `(?:\.0+)?\b`
+		case strings.Contains(v, ":"):
+			text += `\b0?` + regexp.QuoteMeta(strings.TrimPrefix(v, "0")) + `\b`
+		default:
+			text += strings.ReplaceAll(whole(v), " = ", ` ?= ?`)
+		}
+	}
+	return text + `[^\d]{0,60}\z`
 }

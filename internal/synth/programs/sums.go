@@ -2,6 +2,7 @@ package programs
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -35,6 +36,8 @@ type ReckonStep struct {
 	From, To string // zones, as the IANA names them
 	Result   float64
 	Then     string // the time in the other zone
+	city     string // of the zone From, as the request names it
+	city2    string // of the zone To
 	Why      string // how somebody comes to it, who has the results before; "": by what was asked
 }
 
@@ -49,6 +52,8 @@ type reckoner struct {
 	r     *rand.Rand
 	steps []ReckonStep
 	notes []string // what is found in the head since the last step
+
+	byHundred bool // a percentage is multiplied, then divided by 100; else it is multiplied as a fraction
 }
 
 func val(x float64) Term { return Term{Value: x} }
@@ -121,6 +126,15 @@ func price(x float64) string {
 // exact reports whether a number has no more than two decimals.
 func exact(x float64) bool { return math.Abs(x*100-math.Round(x*100)) < 1e-6 }
 
+// shorter is a number with four decimals at most, where its other digits say nothing.
+func shorter(x float64) string {
+	text := Digits(x)
+	if at := strings.IndexByte(text, '.'); at >= 0 && len(text) > at+5 {
+		text = text[:at+5]
+	}
+	return text
+}
+
 // problem is a pattern of wordings with what stands in them, and the answer.
 type problem struct {
 	slots  map[string]string
@@ -132,18 +146,31 @@ type problem struct {
 func (k *reckoner) number(t Term, slots ...string) *problem {
 	x := k.value(t)
 	p := &problem{slots: slotsOf(slots)}
-	if !exact(x) {
+	if !exact(x) || !exact(x*10) && k.r.IntN(4) == 0 {
 		digits := 1 + k.r.IntN(2)
+		if exact(x) {
+			digits = 1
+		}
 		p.round = map[int]string{1: "one_decimal", 2: "two_decimals"}[digits]
 		scale := math.Pow(10, float64(digits))
 		at := x * scale
 		if math.Abs(at-math.Floor(at)-0.5) < 0.02 { // it might be rounded either way
 			return nil
 		}
+		full := x
 		x = math.Round(at) / scale
+		k.note("%s rounded to %d decimal%s is %s", shorter(full), digits, ending(digits), trimFloat(x))
 	}
 	p.answer = Answer{Form: "number", Values: []string{trimFloat(x)}}
 	return p
+}
+
+// ending is that of a noun's plural where there are not one.
+func ending(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }
 
 func slotsOf(list []string) map[string]string {
@@ -178,7 +205,7 @@ func listed(values []float64) string {
 
 // sumKinds are the problems of numbers, by the pattern of their wordings.
 func sumKinds() map[string]func(*reckoner) *problem {
-	return map[string]func(*reckoner) *problem{
+	kinds := map[string]func(*reckoner) *problem{
 		"products": products, "bill": bill, "percent_of": percentOf, "plus_percent": plusPercent,
 		"minus_percent": minusPercent, "percent_change": percentChange, "before_percent": beforePercent, "scale": scale,
 		"cheaper": cheaper, "groups": groups, "rest": rest, "loop": loop, "mean": mean, "root": root,
@@ -187,12 +214,15 @@ func sumKinds() map[string]func(*reckoner) *problem {
 		"chain":   chain,
 		"divides": divides,
 	}
+	maps.Copy(kinds, mixKinds())
+	return kinds
 }
 
 func products(k *reckoner) *problem {
 	item, item2 := goodsOf(k.r)
 	n, m := k.whole(2, 14, 1), k.whole(2, 9, 1)
 	a, b := k.money(2, 60), k.money(5, 190)
+	k.note("%s times %s and %s times %s, then both added", Digits(n), price(a), Digits(m), price(b))
 	total := k.do(Plus, k.do(Times, val(n), val(a)), k.do(Times, val(m), val(b)))
 	return k.number(total, "n", Digits(n), "item", item, "a", price(a), "v", Digits(m), "item2", item2, "b", price(b))
 }
@@ -203,6 +233,7 @@ func bill(k *reckoner) *problem {
 		list = append(list, k.money(20, 700))
 	}
 	off := k.money(5, 60)
+	k.note("add %s one by one, then take off %s", listed(list), price(off))
 	sum := val(list[0])
 	for _, x := range list[1:] {
 		sum = k.do(Plus, sum, val(x))
@@ -210,9 +241,23 @@ func bill(k *reckoner) *problem {
 	return k.number(k.do(Minus, sum, val(off)), "given", listed(list), "v", price(off))
 }
 
+// fraction is a percentage as a part of 1.
+func fraction(percent float64) float64 { return math.Round(percent*100) / 10000 }
+
 // part is so many percent of a number.
-func (k *reckoner) part(percent, of float64) Term {
-	return k.do(Over, k.do(Times, val(of), val(percent)), val(100))
+func (k *reckoner) part(percent float64, of Term) Term {
+	if k.byHundred {
+		return k.do(Over, k.do(Times, of, val(percent)), val(100))
+	}
+	return k.do(Times, of, val(fraction(percent)))
+}
+
+// partOf says how so many percent of something are found.
+func (k *reckoner) partOf(percent float64, of string) string {
+	if k.byHundred {
+		return fmt.Sprintf("%s times %s, divided by 100", of, Digits(percent))
+	}
+	return fmt.Sprintf("%s times %s", of, Digits(fraction(percent)))
 }
 
 func percentOf(k *reckoner) *problem {
@@ -220,19 +265,22 @@ func percentOf(k *reckoner) *problem {
 	if k.r.IntN(4) == 0 {
 		a += 0.5
 	}
-	return k.number(k.part(a, b), "a", Digits(a), "b", Digits(b))
+	k.note("%s percent of %s is %s", Digits(a), Digits(b), k.partOf(a, Digits(b)))
+	return k.number(k.part(a, val(b)), "a", Digits(a), "b", Digits(b))
 }
 
 func plusPercent(k *reckoner) *problem {
 	item, _ := goodsOf(k.r)
 	a, b := k.whole(2, 25, 1), k.money(30, 900)
-	return k.number(k.do(Plus, val(b), k.part(a, b)), "item", item, "a", Digits(a), "b", price(b))
+	k.note("%s percent are %s, then added to %s", Digits(a), k.partOf(a, price(b)), price(b))
+	return k.number(k.do(Plus, val(b), k.part(a, val(b))), "item", item, "a", Digits(a), "b", price(b))
 }
 
 func minusPercent(k *reckoner) *problem {
 	item, _ := goodsOf(k.r)
 	a, b := k.whole(5, 60, 5), k.money(12, 400)
-	return k.number(k.do(Minus, val(b), k.part(a, b)), "item", item, "a", Digits(a), "b", price(b))
+	k.note("%s percent are %s, then taken off %s", Digits(a), k.partOf(a, price(b)), price(b))
+	return k.number(k.do(Minus, val(b), k.part(a, val(b))), "item", item, "a", Digits(a), "b", price(b))
 }
 
 func percentChange(k *reckoner) *problem {
@@ -245,16 +293,29 @@ func percentChange(k *reckoner) *problem {
 	if b < a {
 		from, to = a, b
 	}
+	slots := []string{"item", item, "a", Digits(a), "b", Digits(b)}
+	if k.byHundred {
+		k.note("the change is %s minus %s: times 100, divided by %s, as it was before", Digits(from), Digits(to),
+			Digits(a))
+		change := k.do(Minus, val(from), val(to))
+		return k.number(k.do(Over, k.do(Times, change, val(100)), val(a)), slots...)
+	}
+	k.note("the change is %s minus %s: divided by %s, as it was before, times 100", Digits(from), Digits(to), Digits(a))
 	change := k.do(Minus, val(from), val(to))
-	return k.number(k.do(Over, k.do(Times, change, val(100)), val(a)), "item", item, "a", Digits(a), "b", Digits(b))
+	return k.number(k.do(Times, k.do(Over, change, val(a)), val(100)), slots...)
 }
 
 func beforePercent(k *reckoner) *problem {
 	item, _ := goodsOf(k.r)
 	a, net := k.whole(5, 25, 1), k.whole(20, 900, 5)
 	b := math.Round(net*(100+a)) / 100
-	factor := k.do(Plus, val(100), val(a))
-	return k.number(k.do(Over, k.do(Times, val(b), val(100)), factor), "item", item, "a", Digits(a), "b", price(b))
+	slots := []string{"item", item, "a", Digits(a), "b", price(b)}
+	if !k.byHundred {
+		k.note("%s is with %s percent on top, so it is divided by %s", price(b), Digits(a), Digits(fraction(100+a)))
+		return k.number(k.do(Over, val(b), val(fraction(100+a))), slots...)
+	}
+	k.note("%s is 100 percent and %s percent: times 100, divided by %s", price(b), Digits(a), Digits(100+a))
+	return k.number(k.do(Over, k.do(Times, val(b), val(100)), val(100+a)), slots...)
 }
 
 func scale(k *reckoner) *problem {
@@ -265,6 +326,7 @@ func scale(k *reckoner) *problem {
 	if n == v {
 		return nil
 	}
+	k.note("for one it is %s divided by %s, for %s so many times that", Digits(n*each), Digits(n), Digits(v))
 	one := k.do(Over, val(n*each), val(n))
 	return k.number(k.do(Times, one, val(v)), "item", dish, "item2", of, "n", Digits(n), "a", Digits(n*each),
 		"v", Digits(v))
@@ -274,13 +336,15 @@ func cheaper(k *reckoner) *problem {
 	item := pick(k.r, strings.Fields("coffee tea rice flour muesli honey nuts cheese soap paint seeds salt"))
 	a, v := k.whole(100, 900, 50), k.whole(300, 2500, 100)
 	b, v2 := k.money(2, 14), k.money(5, 40)
+	k.note("the price of a gram: %s by %s for the first, %s by %s for the second", price(b), Digits(a), price(v2),
+		Digits(v))
 	one, other := k.do(Over, val(b), val(a)), k.do(Over, val(v2), val(v))
 	x, y := k.value(one), k.value(other)
 	if a == v || math.Abs(x-y) < 0.03*x {
 		return nil
 	}
 	answer := map[bool]string{true: "first", false: "second"}[x < y]
-	k.note("%s is less, so the %s", Digits(min(x, y)), answer)
+	k.note("%s is less than %s, so the %s", shorter(min(x, y)), shorter(max(x, y)), answer)
 	return &problem{
 		slots:  slotsOf([]string{"item", item, "a", Digits(a), "b", price(b), "v", Digits(v), "v2", price(v2)}),
 		answer: Answer{Form: "text", Values: []string{answer}, Among: []string{"first", "second", "First", "Second"}},
@@ -290,6 +354,7 @@ func cheaper(k *reckoner) *problem {
 func groups(k *reckoner) *problem {
 	item, _ := goodsOf(k.r)
 	a, b := k.whole(80, 1900, 1), k.whole(6, 48, 1)
+	k.note("what is left of %s by %s; the rest, without it, divided by %s", Digits(a), Digits(b), Digits(b))
 	left := k.do(Rest, val(a), val(b))
 	full := k.do(Over, k.do(Minus, val(a), left), val(b))
 	if k.value(left) == 0 || k.value(left) == k.value(full) {
@@ -309,6 +374,7 @@ func loop(k *reckoner) *problem {
 	item := pick(k.r, []string{"A tram line", "The cable car", "Our bus line", "A ring road", "The toy train"})
 	b := k.whole(5, 24, 1)
 	a, n := k.whole(1, int(b), 1), k.whole(int(b)+1, 160, 1)
+	k.note("%s and %s, and what that leaves by %s", Digits(a), Digits(n), Digits(b))
 	at := k.do(Rest, k.do(Plus, val(a), val(n)), val(b))
 	if k.value(at) == 0 { // the last one, which has no number 0
 		return nil
@@ -321,13 +387,14 @@ func mean(k *reckoner) *problem {
 	for range 3 + k.r.IntN(3) {
 		list = append(list, k.whole(20, 990, 1)/10)
 	}
-	sum := val(list[0])
-	for _, x := range list[1:] {
-		sum = k.do(Plus, sum, val(x))
-	}
 	var texts []string
 	for _, x := range list {
 		texts = append(texts, Digits(x))
+	}
+	k.note("they are %d: add them up, then divide by %d", len(list), len(list))
+	sum := val(list[0])
+	for _, x := range list[1:] {
+		sum = k.do(Plus, sum, val(x))
 	}
 	return k.number(k.do(Over, sum, val(float64(len(list)))), "given", enumerate(texts))
 }
@@ -343,6 +410,7 @@ func diagonal(k *reckoner) *problem {
 	item := pick(k.r,
 		[]string{"a window", "a gate", "a sheet", "the yard", "a panel", "the court", "a banner", "the lawn"})
 	a, b := legs[0]*by, legs[1]*by
+	k.note("the squares of %s and %s added, then the root", Digits(a), Digits(b))
 	sum := k.do(Plus, k.do(Times, val(a), val(a)), k.do(Times, val(b), val(b)))
 	return k.number(k.do(Root, sum, Term{}), "item", item, "a", Digits(a), "b", Digits(b))
 }
@@ -357,6 +425,7 @@ func convert(k *reckoner) *problem {
 		{"dollars", "pesos", 17.2}, {"stone", "kilograms", 6.35}, {"cups", "millilitres", 240},
 		{"hands", "centimetres", 10.16}})
 	a := k.whole(3, 240, 1)
+	k.note("one is %s, so %s times %s", Digits(u.one), Digits(a), Digits(u.one))
 	return k.number(k.do(Times, val(a), val(u.one)), "a", Digits(a), "item", u.item, "item2", u.item2, "b",
 		Digits(u.one))
 }
@@ -372,39 +441,48 @@ func wage(k *reckoner) *problem {
 	if k.r.IntN(4) == 0 {
 		a += 0.5
 	}
+	k.note("%s times %s, then %s once", Digits(a), price(b), Digits(v))
 	return k.number(k.do(Plus, k.do(Times, val(a), val(b)), val(v)), "a", Digits(a), "b", price(b), "v", Digits(v))
 }
 
 func shares(k *reckoner) *problem {
 	n, v, v2 := k.whole(2, 24, 1), k.whole(2, 24, 1), k.whole(2, 24, 1)
 	a := k.whole(60, 1800, 5)
-	all := k.do(Plus, k.do(Plus, val(n), val(v)), val(v2))
-	x, y := inventName(k.r, "person"), inventName(k.r, "person")
-	x, y = firstWord(x), firstWord(y)
+	x, y := k.names()
 	if x == y || n == v {
 		return nil
 	}
+	k.note("all parts are %s, %s and %s added; %s times %s by that is for %s", Digits(n), Digits(v), Digits(v2),
+		Digits(a), Digits(v), y)
+	all := k.do(Plus, k.do(Plus, val(n), val(v)), val(v2))
 	return k.number(k.do(Over, k.do(Times, val(a), val(v)), all), "a", Digits(a), "n", Digits(n), "v", Digits(v),
 		"v2", Digits(v2), "x", x, "y", y)
 }
 
 func growth(k *reckoner) *problem {
 	a, b, n := k.whole(200, 9000, 100), k.whole(2, 12, 1), 2+k.r.IntN(2)
-	t := val(a)
-	factor := k.do(Plus, val(1), k.do(Over, val(b), val(100)))
-	for range n {
-		t = k.do(Times, t, factor)
-	}
-	p := k.number(t, "a", Digits(a), "b", Digits(b), "n", fmt.Sprint(n))
+	p := k.number(k.grow(a, b, n), "a", Digits(a), "b", Digits(b), "n", fmt.Sprint(n))
 	if p != nil && p.round == "one_decimal" {
 		return nil
 	}
 	return p
 }
 
+// grow is a number that grows by so many percent, n times.
+func (k *reckoner) grow(a, percent float64, n int) Term {
+	k.note("%s percent more is times %s: %s times that, %d times over", Digits(percent), Digits(fraction(100+percent)),
+		Digits(a), n)
+	t := val(a)
+	for range n {
+		t = k.do(Times, t, val(fraction(100+percent)))
+	}
+	return t
+}
+
 func goal(k *reckoner) *problem {
 	a, v := k.whole(40, 900, 10), k.whole(10, 95, 5)
 	b := a + v*k.whole(4, 30, 1)
+	k.note("what is missing is %s minus %s, and that divided by %s", Digits(b), Digits(a), Digits(v))
 	return k.number(k.do(Over, k.do(Minus, val(b), val(a)), val(v)), "a", Digits(a), "b", Digits(b), "v", Digits(v))
 }
 
@@ -414,6 +492,7 @@ func chain(k *reckoner) *problem {
 	if v <= 0 {
 		return nil
 	}
+	k.note("%s times %s, that minus %s, and that divided by %s", Digits(a), Digits(b), Digits(v), Digits(parts))
 	product := k.do(Times, val(a), val(b))
 	less := k.do(Minus, product, val(v))
 	one := k.do(Over, less, val(parts))
@@ -428,7 +507,9 @@ func divides(k *reckoner) *problem {
 	if k.r.IntN(2) == 0 {
 		a += k.whole(1, int(b)-1, 1)
 	}
-	answer := map[bool]string{true: "Yes", false: "No"}[k.value(k.do(Rest, val(a), val(b))) == 0]
+	left := k.value(k.do(Rest, val(a), val(b)))
+	answer := map[bool]string{true: "Yes", false: "No"}[left == 0]
+	k.note("%s is left, so %s", Digits(left), strings.ToLower(answer))
 	return &problem{slots: slotsOf([]string{"a", Digits(a), "b", Digits(b)}),
 		answer: Answer{Form: "yes_no", Values: []string{answer}}}
 }

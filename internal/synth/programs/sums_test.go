@@ -141,7 +141,8 @@ func TestTimesAsPeopleWriteThem(t *testing.T) {
 		{"18:00", "18:00", true}, {"18:00", "It is 6 pm there.", true}, {"18:00", "6:00 p.m.", true},
 		{"18:00", "It's 18:00 in Oslo, not 17:00.", false}, {"18:00", "6 am", false}, {"05:50", "5:50 am", true},
 		{"05:50", "05:05", false}, {"00:00", "midnight", true}, {"12:00", "At noon.", true}, {"08:05", "18:05", false},
-		{"08:10", "8:10 pm", false}, {"08:10", "8:10 p.m.", false}, {"08:10", "8:10 PM", false}, {"08:10", "8:10pm", false},
+		{"08:10", "8:10 pm", false}, {"08:10", "8:10 p.m.", false}, {"08:10", "8:10 PM", false},
+		{"08:10", "8:10pm", false},
 		{"08:10", "8:10 AM.", true}, {"08:10", "It's 8:10 precisely there", true}, {"08:10", "08:10 in Bogota", true},
 		{"08:10", "**08:10**", true}, {"12:30", "12:30 am", false}, {"12:30", "12:30 pm", true},
 		{"12:30", "12:30 ", true}, {"20:10", "8:10", false}, {"20:10", "8:10 pm", true},
@@ -227,5 +228,113 @@ func TestReckonsAsFarAsToolsDo(t *testing.T) {
 	}
 	if got := Reckons(only("nothing")); len(got) > 0 {
 		t.Errorf("with none: %v", got)
+	}
+}
+
+// Several values are wanted in their order, a number with no other beside it.
+func TestFieldsAreSaidInOrder(t *testing.T) {
+	for _, x := range []struct {
+		want  []string
+		said  string
+		holds bool
+	}{
+		{[]string{"No", "8"}, "No, 8", true}, {[]string{"No", "8"}, "no, the remainder is 8.", true},
+		{[]string{"No", "8"}, "No", false}, {[]string{"No", "8"}, "8, no", false},
+		{[]string{"No", "8"}, "No, 80", false},
+		{[]string{"No", "8"}, "No, 8 or 9", false}, {[]string{"Yes"}, "Yes.", true}, {[]string{"Yes"}, "No", false},
+		{[]string{"17:15", "186"}, "17:15, 186.00", true}, {[]string{"17:15", "186"}, "17:15, 1860", false},
+		{[]string{"17:15", "9.5"}, "17:15, 9.50", true}, {[]string{"17:15", "9.5"}, "17:15, 9.55", false},
+		{[]string{"05:50", "next day"}, "5:50, next day", true},
+		{[]string{"05:50", "next day"}, "15:50, next day", false},
+		{[]string{"side = 24"}, "side=24", true}, {[]string{"side = 24"}, "24", false},
+		{[]string{"44.7"}, "44.7", true},
+		{[]string{"root"}, "root or 44.7", false}, {[]string{"52:30"}, "52:30", true},
+		{[]string{"52:30"}, "52:03", false},
+	} {
+		c := Answer{Form: "fields", Values: x.want}.check("", "")
+		if why := c.AnswerUnmet(x.said); (why == "") != x.holds {
+			t.Errorf("%q for %q: %q", x.said, x.want, why)
+		}
+	}
+}
+
+// A length of time is added or taken off step by step, with the day, and one between two times is told so too.
+func TestTimesAreReckonedStepByStep(t *testing.T) {
+	for _, x := range []struct {
+		at, long int
+		want     string
+	}{
+		{14*60 + 20, 9*60 + 35,
+			"14:20 and 9 hours: 14 + 9 = 23, so 23:20/23:20 and 35 minutes: 20 + 35 = 55, so 23:55"},
+		{20 * 60, 5*60 + 5, "20:00 and 5 hours: 20 + 5 = 25, 25 - 24 = 1, so 01:00 the next day/" +
+			"01:00 and 5 minutes: 0 + 5 = 5, so 01:05"},
+		{15, -45, "00:15 less 45 minutes: 15 - 45 = -30, -30 + 60 = 30, so 23:30 the day before"},
+		{7*60 + 15, -60, "07:15 less 1 hour: 7 - 1 = 6, so 06:15"},
+		{-30, 40, "23:30 and 40 minutes: 30 + 40 = 70, 70 - 60 = 10, so 00:10 the next day"},
+	} {
+		k := &reckoner{}
+		if got := k.later(x.at, x.long); got != x.at+x.long || strings.Join(k.notes, "/") != x.want {
+			t.Errorf("%d and %d: %d, %q", x.at, x.long, got, k.notes)
+		}
+	}
+	for _, x := range []struct {
+		from, to, long int
+		want           string
+	}{
+		{22*60 + 40, 6*60 + 10, 450, "from 22:40 to 05:40: 5 - 22 = -17, -17 + 24 = 7 hours/" +
+			"from 05:40 to 06:10: 30 minutes/together 7:30"},
+		{60, 120, 60, "from 01:00 to 02:00: 2 - 1 = 1 hour"}, {1430, 1450, 20, "from 23:50 to 00:10: 20 minutes"},
+	} {
+		k := &reckoner{}
+		if got := k.until(x.from, x.to); got != x.long || strings.Join(k.notes, "/") != x.want {
+			t.Errorf("from %d to %d: %d, %q", x.from, x.to, got, k.notes)
+		}
+	}
+}
+
+// Who takes several steps with numbers says the plan before the first one, and chains are of many forms.
+func TestPlansStandBeforeTheFirstStep(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	forms := map[string]bool{}
+	for kind := range sumKinds() {
+		for range 10 {
+			p := Reckon(r, kind)
+			if len(p.Steps) > 1 && p.Steps[0].Why == "" {
+				t.Errorf("%s has no plan: %v", kind, p.Steps)
+			}
+			if kind == "steps" || kind == "steps_end" {
+				form := ""
+				for _, s := range p.Steps {
+					form += fmt.Sprint(s.Do, s.A.Of, s.B.Of, " ")
+				}
+				forms[form] = true
+			}
+		}
+	}
+	if len(forms) < 12 {
+		t.Errorf("20 chains have %d forms", len(forms))
+	}
+}
+
+// A zone that is guessed is not the right one, and what is said of it names the right one.
+func TestMisnamed(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	said := 0
+	for range 200 {
+		p := Reckon(r, "time_at")
+		wrong, why, ok := p.Steps[0].Misnamed(r)
+		if !ok {
+			continue
+		}
+		said++
+		s := p.Steps[0]
+		if wrong.From == s.From && wrong.To == s.To ||
+			!strings.HasSuffix(why, s.From) && !strings.HasSuffix(why, s.To) ||
+			wrong.Time != s.Time {
+			t.Errorf("%v for %v: %s", wrong, s, why)
+		}
+	}
+	if said < 150 {
+		t.Errorf("%d of 200 zones are misnamed", said)
 	}
 }

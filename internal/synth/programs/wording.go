@@ -299,6 +299,9 @@ func (a Answer) check(ask, answer string) scenario.Check {
 		}
 		text += fmt.Sprintf(`[^\n,;]{0,%d}\z`, around)
 		c.Regex = &text
+	case a.Form == "fields":
+		text := fieldsCheck(a.Values)
+		c.Regex = &text
 	case a.Form == "pair" && a.How != "":
 		text := `\A\s*` + regexp.QuoteMeta(answer) + `\.?\s*\z`
 		c.Regex = &text
@@ -306,7 +309,7 @@ func (a Answer) check(ask, answer string) scenario.Check {
 		c.Set = a.Values
 	default:
 		text := fmt.Sprintf(`^[^\n,;]{0,%d}%s[^\n,;]{0,%d}$`, around, spelling(a.Values[0]), around)
-		if slices.Contains(a.Among, "First") {
+		if slices.Contains(a.Among, "First") || slices.Contains(a.Among, "Later") {
 			text = "(?i)" + text
 		}
 		c.Regex = &text
