@@ -62,15 +62,16 @@ func sail(k *reckoner) *problem {
 	a, b := k.two()
 	at, long := 15*k.r.IntN(96), 15*(3+k.r.IntN(50))
 	speed := k.whole(4, 90, 1)
-	what := pick(k.r, [][2]string{{"A barge", "kilometres"}, {"A freight train", "kilometres"},
-		{"A yacht", "sea miles"},
-		{"A drone", "kilometres"}, {"An airship", "kilometres"}, {"A truck", "kilometres"}, {"A tug", "sea miles"}})
+	what := pick(k.r, [][2]string{{"a barge", "kilometres"}, {"a freight train", "kilometres"},
+		{"a yacht", "sea miles"},
+		{"a drone", "kilometres"}, {"an airship", "kilometres"}, {"a truck", "kilometres"}, {"a tug", "sea miles"}})
 	k.note("first the time in %s turned into that of %s, then the hours between, then times %s", a.city, b.city,
 		Digits(speed))
 	there := k.turn(at, a, b)
 	hours := k.quarters(k.until(there, there+long))
 	return k.number(k.do(Times, val(hours), val(speed)), "time", clock(at), "city", a.city, "city2", b.city, "name",
-		clock(there+long), "item", what[0], "many", what[1], "a", Digits(speed))
+		clock(there+long), "item", what[0], "head", opening(what[0]),
+		"many", what[1], "a", Digits(speed))
 }
 
 // shiftPay asks for two things: when a shift ends elsewhere, and what it pays.

@@ -402,21 +402,38 @@ func Reckon(r *rand.Rand, kind string) *Reckoning {
 	return nil
 }
 
+// question is what is asked back, and an expression that such questions meet, and no request does that lacks it.
+type question struct {
+	says []string
+	like string
+}
+
+// asksBack are the questions back by kind.
+func asksBack() map[string]question {
+	return map[string]question{
+		"clock_ask": {[]string{"Which two places do you mean?", "Which two cities do you mean?"},
+			`(?i)\b(?:which|what) (?:two |other )?(?:place|cit|town|location|country|time ?zone|zone)|` +
+				`\bwhere (?:are|is) |\btell me|\blet me know`},
+		"sum_ask": {[]string{"Which number should I use for that? Please tell me."},
+			`(?i)\b(?:which|what)(?: is| are)? (?:the |your )?(?:other |missing |second )?` +
+				`(?:number|amount|rate|currency|figure|value|size|speed)|\bhow (?:many|much|fast|large|big) (?:is|are|fit|go)\b|` +
+				`\btell me|\blet me know`},
+		"people_ask": {[]string{"How many of you are there?", "How many people share it?"},
+			`(?i)\bhow many\b|\bnumber of\b|\blet me know`},
+		"percent_ask": {[]string{"How many percent is that?", "What percentage should I use? Please tell me."},
+			`(?i)\bhow (?:many|high|large)\b|\b(?:what|which)(?: is| are)? (?:the |your )?(?:\w+ )?(?:percent|rate)|\btell me|` +
+				`\blet me know`},
+	}
+}
+
 // refused is what no tool of a clock or a calculator does, and what lacks a place or a number that only the person
 // knows.
 func (k *reckoner) refused(kind string) *problem {
 	at := k.time(5, 23)
-	switch kind {
-	case "clock_ask":
-		return &problem{slots: slotsOf([]string{"time", k.said(at)}), answer: Answer{Form: "question",
-			Values: []string{"Which two places do you mean?"}}}
-	case "sum_ask", "people_ask", "percent_ask":
-		asks := map[string]string{"sum_ask": "Which number should I use for that? Please tell me.",
-			"people_ask":  "How many of you are there?",
-			"percent_ask": "How many percent is that? Please tell me."}[kind]
+	if asks, ok := asksBack()[kind]; ok {
 		a := map[bool]float64{true: k.whole(60, 990, 10), false: k.money(20, 900)}[k.r.IntN(2) == 0]
-		return &problem{slots: slotsOf([]string{"a", price(a)}), answer: Answer{Form: "question",
-			Values: []string{asks}}}
+		return &problem{slots: slotsOf([]string{"time", k.said(at), "a", price(a)}), answer: Answer{Form: "question",
+			Values: []string{pick(k.r, asks.says)}, Asks: asks.like}}
 	}
 	x, _ := k.names()
 	_, b := k.two()

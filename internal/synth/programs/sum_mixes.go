@@ -157,11 +157,15 @@ func workers() []worker {
 	}
 }
 
+// opening is a noun as it begins a sentence.
+func opening(noun string) string { return strings.ToUpper(noun[:1]) + noun[1:] }
+
 func rate(k *reckoner) *problem {
 	w := pick(k.r, workers())
 	n, a, b := k.whole(2, 12, 1), k.whole(20, 480, 1), k.whole(4, 60, 1)
 	k.note("%s times %s %s in all, then divided by %s a %s", Digits(n), Digits(a), w.many, Digits(b), w.time)
-	return k.number(k.do(Over, k.do(Times, val(n), val(a)), val(b)), "item", w.item, "many", w.many, "y", w.time, "x",
+	return k.number(k.do(Over, k.do(Times, val(n), val(a)), val(b)), "item", w.item, "head", opening(w.item), "many",
+		w.many, "y", w.time, "x",
 		w.times, "ends", w.lots, "n", Digits(n), "a", Digits(a), "b", Digits(b))
 }
 
@@ -297,15 +301,15 @@ func tipSplit(k *reckoner) *problem {
 
 func gain(k *reckoner) *problem {
 	a, b, n := k.whole(200, 9000, 100), k.whole(2, 12, 1), 2+k.r.IntN(2)
+	k.note("first what it grows to, then minus %s, so that only the gain is left", Digits(a))
 	t := k.grow(a, b, n)
-	k.note("only what was gained: minus %s", Digits(a))
 	return k.number(k.do(Minus, t, val(a)), "a", Digits(a), "b", Digits(b), "n", fmt.Sprint(n))
 }
 
 func growthPlus(k *reckoner) *problem {
 	a, b, n, v := k.whole(200, 9000, 100), k.whole(2, 12, 1), 2+k.r.IntN(2), k.whole(50, 950, 50)
+	k.note("first what it grows to, then plus %s", Digits(v))
 	t := k.grow(a, b, n)
-	k.note("at the end plus %s", Digits(v))
 	return k.number(k.do(Plus, t, val(v)), "a", Digits(a), "b", Digits(b), "n", fmt.Sprint(n), "v", Digits(v))
 }
 

@@ -183,7 +183,8 @@ func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 	if requests == nil { // a model's have a greeting of their own, or none
 		text = p.address(r, split, text)
 	}
-	if p.Answer.Form == "question" { // else who repeats it asks back
+	if asks := p.Answer.Asks; p.Answer.Form == "question" &&
+		(asks == "" || regexp.MustCompile(asks).MatchString(text)) { // else who repeats it asks back
 		text = strings.ReplaceAll(text, "?", ".")
 	}
 	return Worded{text, answer, checks}
@@ -226,6 +227,10 @@ func (p *Program) say(
 				`not (?:below|less|lower|under|changed|added|updated)|did(?:n't| not)|was(?:n't| not)`
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
 	case "question":
+		if a.Asks != "" {
+			asks := a.Asks
+			return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &asks}}
+		}
 		mark := "?"
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
 	}

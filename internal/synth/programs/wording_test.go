@@ -53,13 +53,13 @@ func needed() map[string]string {
 		"ahead": "city city2", "open": "city city2 name time", "latest": "city city2 time v | x",
 		"talk": "a city city2 name time", "clock_cannot": "verb", "clock_ask": "time", "sum_ask": "a",
 
-		"steps": "given", "steps_end": "given", "rate": "a b many n x y | ends item", "per_hundred": "a v",
+		"steps": "given", "steps_end": "given", "rate": "a b many n x y | ends head item", "per_hundred": "a v",
 		"range": "b given", "unit": "a item item2", "degrees": "a item item2", "pace": "n time", "interest": "a b n",
 		"order_off": "a b item n v", "tip_split": "a b n", "gain": "a b n", "growth_plus": "a b n v", "leg": "a b",
 		"square": "a b head", "root_or": "a b", "divides_rest": "a b", "deal": "a b item x y",
 		"deal_three": "given item", "total_each": "a b n v", "split": "a n", "part_of_all": "a b v | item",
 		"people_ask": "a", "percent_ask": "a", "due": "city city2 time v",
-		"job_end": "a b city city2 many time | verb", "sail": "a city city2 many name time | item",
+		"job_end": "a b city city2 many time | verb", "sail": "a city city2 many name time | head item",
 		"shift_pay": "a city city2 name time", "day_too": "city city2 time", "day_changed": "city city2 time",
 		"earlier_later": "city city2 name time", "order_times": "given", "claim": "city city2 name time",
 
