@@ -105,11 +105,15 @@ func (d *drawer) setAndCount() *Program {
 		return nil
 	}
 	q := Query{Table: t, Where: []Cond{asked}, Agg: "COUNT", Of: -1, Order: -1}
-	t.with(row, i, v, func() { p.Result = valueTexts(q.Run()) })
+	working := ""
+	t.with(row, i, v, func() { p.Result, working = valueTexts(q.Run()), q.Working() })
 	p.Steps = append(p.Steps, Step{SQL: q.SQL()})
 	more := about(t)
 	more["filter"] = filter
 	p.then = &Program{pattern: "count", slots: more, Answer: Answer{Form: "number", Values: p.Result}}
+	if d.w.Listed {
+		p.then.Work(working)
+	}
 	return p
 }
 

@@ -89,6 +89,7 @@ func (g Graph) Tables() *GraphTables {
 	for _, t := range gt.World.Tables {
 		for i := range t.Columns {
 			t.phrase(i, gt.sources[t][i])
+			t.Columns[i].quote = gt.quoting(t, i)
 		}
 	}
 	gt.addRelations()

@@ -192,6 +192,13 @@ func (gt *GraphTables) addRelation(kind string, from, to *Table) {
 	if single && from != to && v.noun == "" && !v.past && (owns || !to.OfPeople()) && !taken && 2*n > len(from.Rows) {
 		c.Name = strings.ReplaceAll(c.Name, " ", "_")
 		from.Columns, gt.sources[from] = append(from.Columns, c), append(gt.sources[from], source{relation: kind})
+		at := len(from.Columns) - 1
+		from.Columns[at].quote = func(row []any) string {
+			if row[at] == nil {
+				return "no " + c.Says
+			}
+			return v.said() + " " + Show(row[at])
+		}
 		for i, row := range from.Rows {
 			var value any
 			if list := leads[Show(row[0])]; len(list) > 0 {

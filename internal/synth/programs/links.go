@@ -81,7 +81,25 @@ func (d *drawer) askForLinks(count bool) *Program {
 		sql, _, _ = strings.Cut(sql, " ORDER BY ")
 	}
 	p.slots, p.Answer, p.Steps, p.Tables = slots, a, []Step{{SQL: sql}}, []*Table{t, link, o}
+	if d.w.Listed {
+		p.Work(link.stated(of, names, o.rowLabel(row), count)...)
+	}
 	return p
+}
+
+// stated are the links of some things with one, in their direction, and the things counted.
+func (t *Table) stated(of int, names []string, one string, count bool) (lines []string) {
+	for _, name := range names {
+		if of == 1 {
+			lines = append(lines, name+" "+t.Link+" "+one)
+		} else {
+			lines = append(lines, one+" "+t.Link+" "+name)
+		}
+	}
+	if count {
+		lines = append(lines, Numbered(names)...)
+	}
+	return lines
 }
 
 // states reports whether a row links the things of two keys.

@@ -49,6 +49,7 @@ type Query struct {
 	Limit  int    // 0: all
 	ByKey  bool   // its working names the key of each row, by which calls take it
 	shown  []Cond // what the rows before the reader were asked for by, as Program.Show says
+	quoted bool   // its working says of each row what shows that, too
 }
 
 func (t *Table) value(row []any, column, of int) any {

@@ -83,7 +83,7 @@ func (d *drawer) having() *Program {
 	label := strings.TrimPrefix(sql[:at], "SELECT ")
 	slots := d.about(t)
 	slots["others"], slots["n"] = from.referring(column), []string{"one", "two", "three"}[bound-1]
-	return &Program{
+	p := &Program{
 		pattern: "having",
 		slots:   slots,
 		Answer:  Answer{Form: "list", Values: names},
@@ -93,6 +93,10 @@ func (d *drawer) having() *Program {
 		Tables: q.tables(),
 		Result: names,
 	}
+	if d.w.Listed {
+		p.Work(q.gathered()...)
+	}
+	return p
 }
 
 // compareOf asks which of two has more things, or a greater sum or mean over them.
@@ -142,7 +146,7 @@ func (d *drawer) compareOf() *Program {
 		what = fmt.Sprintf("%s(%s)", agg, from.selectExpr(i, Ident(from.Name)+"."))
 		slots["attr"] = from.Columns[i].caption()
 	}
-	return &Program{
+	p := &Program{
 		pattern: "compare_" + strings.ToLower(agg),
 		slots:   slots,
 		Answer: Answer{Form: "text", Values: []string{t.rowLabel(more)},
@@ -152,6 +156,10 @@ func (d *drawer) compareOf() *Program {
 		},
 		Tables: named.tables(),
 	}
+	if d.w.Listed && agg == "COUNT" {
+		p.Work(named.gathered()...)
+	}
+	return p
 }
 
 // against lists the things of which one number is above, or below, another one of theirs: parts below their reorder

@@ -103,13 +103,40 @@ func (d *drawer) most() *Program {
 		Result:  []string{best, Show(int64(counts[best]))},
 	}
 	if d.w.Listed {
-		var lines []string
-		for _, name := range slices.Sorted(maps.Keys(counts)) {
-			lines = append(lines, name+": "+Show(int64(counts[name])))
-		}
-		p.Work(lines...)
+		p.Work(q.gathered()...)
 	}
 	return p
+}
+
+// counted names the rows that refer to a key: those of a table of links by what they link with it.
+func (t *Table) counted(column int, key any) (names []string) {
+	for _, row := range t.Rows {
+		if row[column] != nil && equal(row[column], key) {
+			names = append(names, t.countName(column, row))
+		}
+	}
+	return names
+}
+
+func (t *Table) countName(column int, row []any) string {
+	if t.Link != "" {
+		return t.show(3-column, row)
+	}
+	return t.rowName(row)
+}
+
+// gathered says of each value of a query's column what has it, and counts: "Atlas: 1 Ana, 2 Bo".
+func (q Query) gathered() (lines []string) {
+	of := map[string][]string{}
+	for _, row := range q.Table.rows(q.Where) {
+		if v := q.Table.value(row, q.Column, q.Of); v != nil && Show(v) != "" {
+			of[Show(v)] = append(of[Show(v)], q.Table.countName(q.Column, row))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		lines = append(lines, name+": "+Numbered(of[name])[0])
+	}
+	return lines
 }
 
 // unrelated lists the things to which nothing of another table refers.
@@ -120,15 +147,13 @@ func (d *drawer) unrelated(t *Table) *Program {
 	}
 	var names, lines []string
 	for _, row := range t.Rows {
-		n := 0
-		for _, o := range from.Rows {
-			if o[column] != nil && equal(o[column], row[t.Key]) {
-				n++
-			}
-		}
-		if lines = append(lines, fmt.Sprint(t.rowLabel(row), ": ", n)); n == 0 {
+		said := "none"
+		if of := Numbered(from.counted(column, row[t.Key])); len(of) > 0 {
+			said = of[0]
+		} else {
 			names = append(names, t.rowLabel(row))
 		}
+		lines = append(lines, t.rowLabel(row)+": "+said)
 	}
 	if len(names) == 0 || len(names) > mostListed || repeats(names) {
 		return nil

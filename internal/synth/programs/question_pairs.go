@@ -49,7 +49,7 @@ func (d *drawer) lookupTwo() *Program {
 		Tables:  Query{Table: t, Where: where, Column: first.column, Of: -1, Order: -1}.tables(),
 		Answer:  Answer{Form: "pair", Values: []string{a, b}, How: how},
 		Result:  []string{Show(t.value(row, first.column, first.of)), Show(t.value(row, second.column, second.of))},
-		working: t.rowLabel(row) + ": " + a + ", " + b,
+		working: t.rowLabel(row) + ": " + t.quotes(row, first) + ", " + t.quotes(row, second),
 	}
 }
 
@@ -117,6 +117,15 @@ func (t *Table) shows(row []any, p part) string {
 	}
 	ref := t.Columns[p.column].Ref
 	return ref.Columns[p.of].show(ref.byKey(row[p.column])[p.of])
+}
+
+// quotes is a part in the row's words where these are kept, else its value.
+func (t *Table) quotes(row []any, p part) string {
+	c := t.Columns[p.column]
+	if p.of >= 0 {
+		return c.Ref.Columns[p.of].says(c.Ref, p.of, c.Ref.byKey(row[p.column]))
+	}
+	return c.says(t, p.column, row)
 }
 
 // both asks for two parts in one statement; ok is false where they are found in different ways.

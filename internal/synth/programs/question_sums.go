@@ -25,7 +25,7 @@ func (d *drawer) mostOf() *Program {
 	i := pick(d.r, numbers)
 	q := Query{Table: from, Column: column, Of: -1, Order: -1}
 	names := q.Run()
-	sums, order := map[string]float64{}, []string{}
+	sums, order, of := map[string]float64{}, []string{}, map[string][]string{}
 	for k, name := range names {
 		x, ok := asFloat(from.Columns[i].units(from.Rows[k][i]))
 		if name == nil || !ok {
@@ -35,6 +35,7 @@ func (d *drawer) mostOf() *Program {
 			order = append(order, Show(name))
 		}
 		sums[Show(name)] += x
+		of[Show(name)] = append(of[Show(name)], from.rowName(from.Rows[k])+" "+trimFloat(x))
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
 	if len(order) < 2 || sums[order[0]]-sums[order[1]] < 0.01 || sums[order[0]] <= 0 { // nothing might be more
@@ -57,7 +58,11 @@ func (d *drawer) mostOf() *Program {
 	if d.w.Listed {
 		var lines []string
 		for _, name := range order {
-			lines = append(lines, name+": "+trimFloat(sums[name]))
+			line := name + ": " + strings.Join(of[name], " + ")
+			if len(of[name]) > 1 {
+				line += " = " + trimFloat(sums[name])
+			}
+			lines = append(lines, line)
 		}
 		p.Work(lines...)
 	}

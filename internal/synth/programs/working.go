@@ -121,20 +121,21 @@ func (q Query) says(row []any) string {
 			return
 		}
 		told[[2]int{column, of}] = true
-		v := c.show(row[column])
+		v := c.says(t, column, row)
 		if c.Ref != nil {
-			v = t.show(column, row)
 			if to := c.Ref.byKey(row[column]); of >= 0 && to != nil {
-				v += " " + cmp.Or(c.Ref.Columns[of].show(to[of]), "none")
+				v += " " + cmp.Or(c.Ref.Columns[of].says(c.Ref, of, to), "none")
 			}
 		}
 		if strings.TrimSpace(v) == "" {
 			v = "none"
 		}
-		said = append(said, v)
+		if c.quote == nil || !slices.Contains(said, v) { // two notes may have the same next to them
+			said = append(said, v)
+		}
 	}
 	for _, c := range q.Where {
-		if !slices.ContainsFunc(q.shown,
+		if q.quoted || !slices.ContainsFunc(q.shown,
 			func(o Cond) bool { return o.Column == c.Column && o.Of == c.Of && o.Op == c.Op }) {
 			say(c.Column, c.Of)
 		}
@@ -146,6 +147,17 @@ func (q Query) says(row []any) string {
 		say(q.Column, q.Of)
 	}
 	return strings.Join(said, ", ")
+}
+
+// says is what a row says of a column: its words where these are kept, else the value.
+func (c Column) says(t *Table, column int, row []any) string {
+	switch {
+	case c.quote != nil:
+		return c.quote(row)
+	case c.Ref != nil:
+		return t.show(column, row)
+	}
+	return c.show(row[column])
 }
 
 // sum is what the rows that were found come to.

@@ -199,8 +199,9 @@ func TestWorkingOfGroups(t *testing.T) {
 		Columns: []Column{{Name: "code", Kind: Text}, {Name: "town", Kind: Text, Ref: towns},
 			{Name: "km", Kind: Number}},
 		Rows: [][]any{{"A1", "Ghent", int64(4)}, {"A2", "Rouen", int64(9)}, {"A3", "Ghent", int64(7)}}}
-	want := map[string]string{"most": "Ghent: 2\nRouen: 1", "unrelated": "Ghent: 2\nLille: 0\nRouen: 1",
-		"most_of": "Ghent: 11\nRouen: 9"}
+	want := map[string]string{"most": "Ghent: 1 A1, 2 A3\nRouen: 1 A2",
+		"unrelated": "Ghent: 1 A1, 2 A3\nLille: none\nRouen: 1 A2", "most_of": "Ghent: A1 4 + A3 7 = 11\nRouen: A2 9",
+		"having": "Ghent: 1 A1, 2 A3\nRouen: 1 A2"}
 	seen := map[string]bool{}
 	for seed := range uint64(400) {
 		for _, listed := range []bool{true, false} {

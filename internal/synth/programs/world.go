@@ -46,6 +46,8 @@ type Column struct {
 	Most    string // superlative for the greatest, as "oldest"
 	Least   string // for the smallest
 	Asks    string // the question for what Ref names, with {x} for the thing, as "Who treats {x}?"
+	// quote is what a row says of it, word by word, for workings; nil: its value
+	quote func(row []any) string
 }
 
 // Table is things of one kind. A row holds a value for each column: nil, a string, an int64 or a float64.

@@ -1,0 +1,83 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+)
+
+// quoting is how a working says what a thing's notes say of a column: the note itself; where there is none, those that
+// are next to it.
+func (gt *GraphTables) quoting(t *Table, i int) func(row []any) string {
+	s := gt.sources[t][i]
+	c := t.Columns[i]
+	switch {
+	case i == 0:
+		return nil
+	case s.note != "":
+		return func(row []any) string {
+			if equal(row[i], int64(1)) {
+				return s.note
+			}
+			if near := gt.near(Show(row[0]), s.note); len(near) > 0 {
+				return strings.Join(near, ", ")
+			}
+			return `no "` + s.note + `"`
+		}
+	}
+	return func(row []any) string {
+		if row[i] == nil {
+			return "no " + c.caption()
+		}
+		return s.value(row[i])
+	}
+}
+
+// near are the notes of a thing that say something else of what a note says: "speaks French" for "speaks German".
+func (gt *GraphTables) near(name, note string) (list []string) {
+	alike := func(a, b string) bool {
+		states := []string{"open", "closed"}
+		return a == b || slices.Contains(states, a) && slices.Contains(states, b)
+	}
+	if thing := gt.Graph.Thing(name); thing != nil {
+		for _, o := range thing.Notes {
+			if o != note && alike(firstWord(o), firstWord(note)) {
+				list = append(list, o)
+			}
+		}
+	}
+	return list
+}
+
+// mostPlan bounds the changes that are said before they are made.
+const mostPlan = 6
+
+// TakePlan is the working of a program that changes something, with what becomes of notes, and of relations from what
+// to what. It is then no more the answer's.
+func (g *GraphProgram) TakePlan() string {
+	working, lines := g.TakeWorking(), []string{}
+	for i, e := range g.Edits {
+		r := e.Relation
+		switch e.Do {
+		case RemoveRelation:
+			lines = append(lines, "take out: from "+r.From+" to "+r.To+", "+r.Type)
+		case AddRelation:
+			lines = append(lines, "put in: from "+r.From+" to "+r.To+", "+r.Type)
+		case RemoveNote:
+			line := e.Thing.Name + `: "` + e.Thing.Notes[0] + `" goes`
+			n := 0
+			for _, o := range g.Edits[i:] {
+				if o.Do == AddNote && o.Thing.Name == e.Thing.Name {
+					line, n = e.Thing.Name+`: "`+e.Thing.Notes[0]+`" becomes "`+o.Thing.Notes[0]+`"`, n+1
+				}
+			}
+			if n > 1 { // which becomes which is the request's
+				line = e.Thing.Name + `: "` + e.Thing.Notes[0] + `" goes`
+			}
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > mostPlan {
+		return working
+	}
+	return strings.TrimSpace(working + "\n" + strings.Join(lines, "\n"))
+}
