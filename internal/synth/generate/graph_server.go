@@ -328,9 +328,18 @@ func (t *graphTrial) text(ctx context.Context, one graphTool) {
 }
 
 // graph reads what the reading tool shows; ok is false where that is no graph.
-func (g *graphServer) graph(text string) (graph programs.Graph, ok bool) {
+func (g *graphServer) graph(text string) (programs.Graph, bool) {
+	return g.part(text, func(json.RawMessage) bool { return true })
+}
+
+// part reads some of the things and relations that a tool shows: those whose texts are wanted.
+func (g *graphServer) part(text string, want func(json.RawMessage) bool) (graph programs.Graph, ok bool) {
 	for _, list := range members(json.RawMessage(strings.TrimSpace(text))) {
 		for _, one := range listOf(list.raw) {
+			if !want(one) {
+				ok = true
+				continue
+			}
 			var t programs.Thing
 			var r programs.Relation
 			for _, m := range members(one) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -139,21 +138,10 @@ func (s *graphing) tasks(ctx context.Context, index int) (
 		tried++
 		c := &Candidate{Kind: p.Kind, World: s.realm.index, Split: s.split,
 			told: &told{Program: p.Program, world: s.World}}
-		c.Calls = append(s.reads(random, p), changes...)
-		if refuses := []string{programs.Cannot, programs.AskBack}; len(c.Calls) == 0 &&
-			!slices.Contains(refuses, p.Kind) {
-			continue
-		}
 		if c.Split == "" {
 			c.Split = s.m.drawSplit(p.Key())
 		}
-		if len(changes) > 0 && len(c.Calls) > len(changes) {
-			c.Calls[len(c.Calls)-len(changes)].Why = p.TakeWorking()
-		}
-		if c.Split == scenario.Train && random.Float64() < shareRepeats {
-			c.Calls = repeat(random, c.Calls, changes)
-		}
-		states, why, err := s.prove(ctx, p, c)
+		states, why, err := s.proveSomehow(ctx, random, p, c, changes)
 		if err != nil {
 			return nil, nil, 0, err
 		}
@@ -166,50 +154,8 @@ func (s *graphing) tasks(ctx context.Context, index int) (
 	return list, reasons, tried, nil
 }
 
-// mostSearches is how many things or types are looked for one by one; for more all is read.
-const mostSearches = 3
-
-// reads are the calls by which somebody finds what a program is about: the things that are named, by their names, and
-// all of a type. At times all is read.
-func (s *graphing) reads(r *rand.Rand, p *programs.GraphProgram) (calls []Call) {
-	named := slices.Compact(slices.Clone(p.Named))
-	if len(named)+len(p.Types) == 0 { // there is nothing to look for
-		return nil
-	}
-	if s.g.find == nil || len(named)+len(p.Types) > mostSearches || r.IntN(6) == 0 {
-		return []Call{*s.g.read}
-	}
-	add := func(c Call) {
-		if !slices.ContainsFunc(calls, func(o Call) bool { return o.key() == c.key() }) {
-			calls = append(calls, c)
-		}
-	}
-	for i, name := range named {
-		if i > 0 && s.g.open != nil { // what a search has shown is opened by its name
-			add(s.g.open.texts(named[i:]...))
-			break
-		}
-		add(s.g.find.texts(said(p.Program, name)))
-	}
-	for _, kind := range p.Types {
-		add(s.g.find.texts(kind))
-	}
-	return calls
-}
-
-// said is a name as a request says it: as a whole, or a part of it.
-func said(p *programs.Program, name string) string {
-	for _, slot := range []string{"x", "y"} {
-		part := strings.TrimPrefix(p.Slot(slot), "the ")
-		if part != "" && strings.Contains(strings.ToLower(name), strings.ToLower(part)) {
-			return part
-		}
-	}
-	return name
-}
-
 // prove plays a program: the results must show what it is about, and the graph must then be what was computed.
-func (s *graphing) prove(ctx context.Context, p *programs.GraphProgram, c *Candidate) (
+func (s *graphing) prove(ctx context.Context, p *programs.GraphProgram, c *Candidate, f *graphLook) (
 	states []scenario.Check, why string, err error,
 ) {
 	want, ok := s.tables.Graph.Apply(p.Edits)
@@ -235,8 +181,10 @@ func (s *graphing) prove(ctx context.Context, p *programs.GraphProgram, c *Candi
 		return nil, "a server was lost", s.m.stillThere(got)
 	case anyFailed(c.Calls, got):
 		return nil, "a call is refused", nil
-	case !s.shows(p, got):
-		return nil, "what is looked at does not show what it is about", nil
+	case !slipsFail(c.Calls, got):
+		return nil, strayFound, nil
+	case !s.shows(p, f, c.Calls, got):
+		return nil, notShown, nil
 	case !got.Seen[0].ok():
 		return nil, "the graph is not shown", nil
 	}
@@ -247,21 +195,6 @@ func (s *graphing) prove(ctx context.Context, p *programs.GraphProgram, c *Candi
 	pattern := inAnyOrder(json.RawMessage(strings.TrimSpace(got.Seen[0].Text)))
 	return []scenario.Check{{Type: scenario.StateCheck, Name: s.g.read.Tool, Arguments: s.g.read.Arguments,
 		Matches: pattern}}, "", nil
-}
-
-// shows reports whether the results name all things that a program is about.
-func (s *graphing) shows(p *programs.GraphProgram, got *Played) bool {
-	text := ""
-	for _, r := range got.Results {
-		text += r.Text + "\n"
-	}
-	for _, t := range s.tables.Graph.Things {
-		if (slices.Contains(p.Named, t.Name) || slices.Contains(p.Types, t.Type)) &&
-			!strings.Contains(text, string(quote(t.Name))) {
-			return false
-		}
-	}
-	return true
 }
 
 // inAnyOrder is a pattern of a JSON text in which the entries of lists may stand in any order.

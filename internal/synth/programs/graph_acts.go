@@ -17,6 +17,7 @@ const (
 	rename   = "rename"
 	holds    = "holds"  // whether a relation does
 	ensure   = "ensure" // that two things are in a relation to a third
+	twoEdits = "two_edits"
 )
 
 // GraphShares are how often each kind is drawn over a graph, in parts.
@@ -24,7 +25,7 @@ func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 12, Several: 10, Remove: 5,
 		noteOne: 10, noteMany: 5, noteIf: 4, relink: 9, takeOver: 3, rename: 3,
-		holds: 5, ensure: 4})
+		holds: 5, ensure: 4, twoEdits: 10, Unknown: 7, AskBack: 9, Cannot: 6})
 	return shares
 }
 
@@ -34,6 +35,9 @@ type GraphProgram struct {
 	Edits []Edit
 	Named []string // things that are looked for by their names
 	Types []string // whose things are all looked at
+
+	relations []string          // types of relations that it asks for
+	short     map[string]string // how the request calls a thing, by its name
 }
 
 // Draw draws a program of a kind, nil where the graph has none.
@@ -58,9 +62,14 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			g = gt.holds(d)
 		case ensure:
 			g = gt.ensure(d)
+		case twoEdits:
+			g = gt.twoEdits(d)
 		default:
 			if g.Program = Draw(r, gt.World, kind); g.Program == nil {
 				return nil
+			}
+			if gt.setsNote(g.Program) {
+				continue
 			}
 			var ok bool
 			if g.Edits, ok = gt.Edits(g.Program); !ok {
@@ -74,6 +83,7 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			continue
 		}
 		if _, ok := gt.Graph.Apply(g.Edits); ok {
+			gt.shorten(r, g)
 			return g
 		}
 	}
@@ -82,8 +92,18 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 
 // finds says what is looked at first; false where what the request names cannot be found by that.
 func (gt *GraphTables) finds(g *GraphProgram) bool {
-	g.Named = slices.Clone(g.through)
+	g.Named = slices.DeleteFunc(slices.Clone(g.through), func(name string) bool {
+		return g.Answer.Form != "" && g.Result == nil && len(g.Steps) == 0 && g.Says(name) == "" // the request lost it
+	})
 	if g.Program.near {
+		return true
+	}
+	if g.Answer.Form == "question" && g.pattern != "set_nothing" { // which of them is meant?
+		for _, t := range gt.World.Tables {
+			if kind := gt.types[t]; kind != "" && t.One == g.slots["one"] {
+				g.Named, g.Types = nil, []string{kind}
+			}
+		}
 		return true
 	}
 	for p := g.Program; p != nil; p = p.then {
@@ -106,6 +126,9 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 				return false
 			}
 		}
+		if p.then != nil && p.then.pattern == "count" && len(p.then.Tables) == 0 && len(p.Tables) > 0 {
+			named = false // it is counted among all of them
+		}
 		if named && p.pattern != "add_unless" {
 			if p.pattern == "join" {
 				g.Named = append(g.Named, gt.referred(g.Named[len(g.Named)-1])...)
@@ -124,6 +147,16 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 		}
 	}
 	return true
+}
+
+// setsNote reports whether a request speaks of a note as of something that has a value: "the speaks Dutch of Ana".
+func (gt *GraphTables) setsNote(p *Program) bool {
+	return slices.ContainsFunc(gt.World.Tables, func(t *Table) bool {
+		return slices.ContainsFunc(t.Columns, func(c Column) bool {
+			return c.Note && p.slots["asks"] == "" &&
+				slices.Contains([]string{p.slots["attr"], p.slots["attr2"], p.slots["one"]}, c.caption())
+		})
+	})
 }
 
 // shownByRelations reports whether all that a program needs of the things of a table are their names, which the
@@ -378,9 +411,20 @@ func (gt *GraphTables) holds(d *drawer) *GraphProgram {
 		return nil
 	}
 	answer := map[bool]string{true: "Yes", false: "No"}[slices.Contains(gt.Graph.Relations, one)]
-	return &GraphProgram{Program: &Program{Kind: YesNo, pattern: "asks", Answer: Answer{Form: "yes_no",
-		Values: []string{answer}}, slots: map[string]string{"asks": v.does(one.From, one.To)}},
-		Named: []string{one.From}}
+	p := &Program{Kind: YesNo, pattern: "asks", Answer: Answer{Form: "yes_no", Values: []string{answer}},
+		slots: map[string]string{"asks": v.does(one.From, one.To)}}
+	var led []string
+	for _, r := range gt.Graph.Relations {
+		if r.From == one.From && r.Type == one.Type {
+			led = append(led, r.To)
+		}
+	}
+	stated := one.From + " " + v.said() + " " + enumerate(led)
+	if len(led) == 0 {
+		stated = "Nothing says that " + one.From + " " + v.said() + " " + one.To
+	}
+	p.Work(stated + " - " + strings.ToLower(answer))
+	return &GraphProgram{Program: p, Named: []string{one.From}, relations: []string{one.Type}}
 }
 
 // ensure adds a relation of one of two things to a third, where the other one has it already.
@@ -404,6 +448,19 @@ func (gt *GraphTables) ensure(d *drawer) *GraphProgram {
 	return &GraphProgram{Program: &Program{Kind: ActIf, pattern: "edge_ensure", slots: map[string]string{"x": x, "v": v,
 		"y": one.To, "rel": verbalOf(one.Type).said()}}, Named: []string{one.To},
 		Edits: []Edit{{Do: AddRelation, Relation: other}}}
+}
+
+// twoEdits are two changes of different sorts in one request: of notes and of relations.
+func (gt *GraphTables) twoEdits(d *drawer) *GraphProgram {
+	ways := []func(*drawer) *GraphProgram{gt.noteOne, gt.relink, gt.ensure}
+	i := d.r.IntN(len(ways))
+	g, more := ways[i](d), ways[(i+1+d.r.IntN(len(ways)-1))%len(ways)](d)
+	if g == nil || more == nil {
+		return nil
+	}
+	g.Kind, g.then = Several, more.Program
+	g.Edits, g.Named = ordered(append(g.Edits, more.Edits...)), append(g.Named, more.Named...)
+	return g
 }
 
 // another draws the name of another thing of the same type; "" where there is none.
