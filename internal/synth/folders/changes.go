@@ -61,18 +61,19 @@ func (d *drawer) setThing() *programs.Program {
 		return nil
 	}
 	s["attr"], s["v"] = p.Key, v
-	d.seek(doc, s["x"])
+	if !d.seek(doc, s["x"], "") {
+		return nil
+	}
 	d.setLine(doc, p, v)
 	return act(programs.Set, "set", s)
 }
 
 // setIf changes what a file notes where that is what the request says, and leaves it where it is not.
 func (d *drawer) setIf() *programs.Program {
-	doc := d.one((*Doc).hasPairs)
+	doc, p := d.noted()
 	if doc == nil {
 		return nil
 	}
-	p := pick(d.r, doc.Pairs)
 	v, old := d.valueFor(p), p.Value
 	holds := d.r.IntN(2) == 0
 	if !holds {
@@ -81,13 +82,13 @@ func (d *drawer) setIf() *programs.Program {
 	if v == "" || old == "" || v == p.Value || v == old || !holds && old == p.Value {
 		return nil
 	}
-	d.read(doc)
-	s := slots("attr", p.Key, "v", v, "old", old, "file", d.name(doc))
+	s := slots("attr", p.Key, "v", v, "old", old)
+	pattern := d.find(doc, "file_set_if", p.Key, s)
 	if holds {
 		d.setLine(doc, p, v)
-		return act(programs.ActIf, "file_set_if", s)
+		return act(programs.ActIf, pattern, s)
 	}
-	return question(programs.ActIf, "file_set_if", s, "left", "It is "+p.Value+", so nothing was changed.").
+	return question(programs.ActIf, pattern, s, "left", "It is "+p.Value+", so nothing was changed.").
 		Work(doc.quote(p.line))
 }
 
@@ -140,10 +141,14 @@ func (d *drawer) writeFound() *programs.Program {
 		}
 		list = append(list, label)
 	}
-	d.read(doc)
+	s["name"] = name
+	pattern := "found_write"
+	if doc.Table.One == "entry" || d.r.IntN(8) == 0 || !d.seek(doc, doc.Table.Many, "") {
+		s["file"], pattern = d.name(doc), "items_write"
+		d.read(doc)
+	}
 	d.change(Op{Do: Write, Path: name, New: strings.Join(list, "\n") + "\n", Why: q.Working()})
-	s["file"], s["name"] = d.name(doc), name
-	return act(programs.SetAll, "items_write", s)
+	return act(programs.SetAll, pattern, s)
 }
 
 // brief are the entries of a list that people name: no sentences.
@@ -249,6 +254,28 @@ func (d *drawer) removeItem() *programs.Program {
 	s := slots("item", item.Text)
 	pattern := d.find(doc, "item_remove", item.Text, s)
 	d.putLine(doc, item.line, nil)
+	return act(programs.Remove, pattern, s)
+}
+
+// removeTwo takes two entries off one list.
+func (d *drawer) removeTwo() *programs.Program {
+	doc := d.one((*Doc).hasBrief)
+	if doc == nil {
+		return nil
+	}
+	a, b := pick(d.r, doc.brief()), pick(d.r, doc.brief())
+	was := doc.lines()
+	if a.line >= b.line || itemNumber.MatchString(was[a.line]) {
+		return nil
+	}
+	s, pattern := slots("item", a.Text, "item2", b.Text), "item_remove_two"
+	if !d.tells(doc, a.Text) || !d.tells(doc, b.Text) || !d.seek(doc, a.Text, "") {
+		s["file"], pattern = d.name(doc), "item_remove_two_of"
+		d.read(doc)
+	}
+	at := len(d.ops)
+	d.rewrite(doc, was, slices.Delete(slices.Delete(slices.Clone(was), b.line, b.line+1), a.line, a.line+1))
+	d.ops[at].Why = "These two lines go: " + doc.quote(a.line) + "\n" + doc.quote(b.line)
 	return act(programs.Remove, pattern, s)
 }
 

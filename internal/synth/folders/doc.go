@@ -22,6 +22,7 @@ type Doc struct {
 	Items  []Item          // entries of its lists
 	rows   []int           // the line of each row of Table; nil: rows are not lines
 	mark   string          // between the cells of a row; "": rows are objects of JSON, or starts says where cells begin
+	header []string        // the names of all columns of a table with a mark between its cells
 	starts []int           // where in a line each column of Table begins, in letters, and at last the next one or -1
 }
 
@@ -111,7 +112,12 @@ func (d *Doc) things() string {
 
 // readTable reads lines of cells, the first of which is the header, and begins at a line of the file.
 func (d *Doc) readTable(lines []string, at int, mark string) {
-	if !d.takeTable(programs.Records(strings.Join(lines, "\n"))) || strings.Contains(d.Text, `"`) {
+	if strings.Contains(d.Text, `"`) {
+		_ = d.takeTable(programs.Records(strings.Join(lines, "\n"))) // its rows are no lines
+		return
+	}
+	d.header = cells(lines[0], mark)
+	if !d.takeTable(programs.Records(strings.Join(lines, "\n"))) {
 		return
 	}
 	for i, line := range lines[1:] {
@@ -122,6 +128,17 @@ func (d *Doc) readTable(lines []string, at int, mark string) {
 	if d.mark = mark; len(d.rows) != len(d.Table.Rows) {
 		d.rows = nil
 	}
+}
+
+// cells are what stands between the marks of a line.
+func cells(line, mark string) (list []string) {
+	if line = strings.TrimSpace(line); mark == "|" {
+		line = strings.Trim(line, "|")
+	}
+	for cell := range strings.SplitSeq(line, mark) {
+		list = append(list, strings.TrimSpace(cell))
+	}
+	return list
 }
 
 // takeTable makes a table of records, if they are one. Its things are called by the file's name, where that has a noun
@@ -294,7 +311,7 @@ func (d *Doc) readPairs(form *regexp.Regexp) {
 		}
 		key, value := programs.Words(m[1]), strings.Trim(m[2], `"`)
 		if value == "" || len(value) > 60 || strings.ContainsAny(value, "{}[]|>`") ||
-			strings.HasSuffix(value, ".") || strings.Count(line, m[2]) != 1 {
+			strings.HasSuffix(value, ".") || strings.Contains(value, " #") || strings.Count(line, m[2]) != 1 {
 			continue
 		}
 		count[key]++

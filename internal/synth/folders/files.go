@@ -47,7 +47,8 @@ func (d *drawer) target(from string) (dir, said string, fresh bool) {
 	if d.r.IntN(3) == 0 && d.can[MakeDir] {
 		name := pick(d.r, newDirs())
 		if !d.f.has(name) {
-			return name, pick(d.r, []string{"a new folder " + name, "a new folder called " + name}), true
+			return name, pick(d.r, []string{"a new folder " + name, "a new folder called " + name, name,
+				"the folder " + name, "the " + name + " folder"}), true
 		}
 	}
 	if len(d.f.Dirs) == 0 {
@@ -61,8 +62,14 @@ func (d *drawer) target(from string) (dir, said string, fresh bool) {
 }
 
 // moves notes the moves of some files into a folder, which is made where it is new; ok is false where one is taken.
-func (d *drawer) moves(docs []*Doc, dir string, fresh bool) (ok bool) {
-	if fresh {
+// Where nobody says that it is new, a move may be tried before, which is refused.
+func (d *drawer) moves(docs []*Doc, dir, said string, fresh bool) (ok bool) {
+	if missing := fresh && !strings.Contains(said, "new"); missing {
+		if first := docs[0].Path; d.r.IntN(3) > 0 {
+			d.change(Op{Do: Move, Path: first, To: path.Join(dir, path.Base(first)), Slip: Refused})
+		}
+		d.change(Op{Do: MakeDir, Path: dir, Why: "There is no folder " + dir + " yet, so I make it before I move."})
+	} else if fresh {
 		d.change(Op{Do: MakeDir, Path: dir})
 	}
 	for _, doc := range docs {
@@ -88,7 +95,7 @@ func (d *drawer) moveFile() *programs.Program {
 	if !fresh && strings.Contains(dir, "/") && said != dir {
 		d.around(path.Dir(dir))
 	}
-	if !d.moves([]*Doc{doc}, dir, fresh) {
+	if !d.moves([]*Doc{doc}, dir, said, fresh) {
 		return nil
 	}
 	return act(Organize, "file_move", s)
@@ -144,7 +151,7 @@ func (d *drawer) moveSome() *programs.Program {
 	if !fresh && strings.Contains(dir, "/") && said != dir {
 		d.around(path.Dir(dir))
 	}
-	if !d.moves(docs, dir, fresh) {
+	if !d.moves(docs, dir, said, fresh) {
 		return nil
 	}
 	return act(Organize, pattern, s)
@@ -197,7 +204,7 @@ func (d *drawer) deleteOrMove() *programs.Program {
 	}
 	if d.can[Delete] {
 		d.change(Op{Do: Delete, Path: doc.Path})
-	} else if !d.moves([]*Doc{doc}, dir, fresh) {
+	} else if !d.moves([]*Doc{doc}, dir, said, fresh) {
 		return nil
 	}
 	return act(Organize, "file_delete_or_move", s)

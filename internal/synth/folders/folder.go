@@ -83,13 +83,14 @@ func (f *Folder) has(file string) bool { return f.doc(file) != nil || slices.Con
 
 // drawer draws programs over one folder.
 type drawer struct {
-	r    *rand.Rand
-	f    *Folder
-	can  Can
-	call map[*Doc]string // what a file is called in this request
-	deep bool            // it is looked around by the tree, where there is one
-	ops  []Op
-	seen map[string]bool // what was looked at
+	r     *rand.Rand
+	f     *Folder
+	can   Can
+	call  map[*Doc]string // what a file is called in this request
+	deep  bool            // it is looked around by the tree, where there is one
+	ops   []Op
+	seen  map[string]bool // what was looked at
+	notes []remark        // what is said of what was read
 }
 
 // name is how a person calls a file: by its file name, where in the folder that is, or by what it is.

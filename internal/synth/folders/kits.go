@@ -23,6 +23,8 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 		func() { addLetter(r, files, top) },
 		func() { addExpenses(r, files, top) },
 		func() { addSpaced(r, files, top, names) },
+		func() { addHires(r, files, top, people) },
+		func() { addDues(r, files, top, people) },
 	}
 	if r.IntN(4) > 0 {
 		addHouse(r, files, top)
@@ -30,6 +32,40 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 	for _, i := range r.Perm(len(kits))[:2+r.IntN(2)] {
 		kits[i]()
 	}
+}
+
+// addHires is who has something for how many hours or days, and elsewhere what one of them costs.
+func addHires(r *rand.Rand, files map[string]string, top string, people []string) {
+	one := pick(r, split("hour|day|week|night"))
+	text := "customer,gear," + one + "s,paid\n"
+	goods := split("cargo bike|big tent|sound system|beamer|canoe|party tent|trailer|floor sander|hall")
+	for i, who := range persons(r, people, 5+r.IntN(4)) {
+		text += fmt.Sprintf("%s,%s,%d,%s\n", who, goods[(i+r.IntN(3))%len(goods)], 2+r.IntN(9),
+			pick(r, split("yes|no")))
+	}
+	files[path.Join(top, pick(r, split("hires|loans|rentals"))+".csv")] = text
+	prices := fmt.Sprintf("price per %s: %d.%d0\ncleaning fee: %d.00\nopening hours: %d to 18\n", one, 4+r.IntN(40),
+		5*r.IntN(2), 5+r.IntN(20), 8+r.IntN(3))
+	files[path.Join(top, pick(r, split("tariff|terms|conditions"))+pick(r, []string{".txt", ".yaml"}))] = prices
+}
+
+// addDues is who has which of some numbered things, and what was paid for them by their numbers.
+func addDues(r *rand.Rand, files map[string]string, top string, people []string) {
+	one := pick(r, split("locker|berth|desk|studio|stall|parking bay"))
+	key := strings.ReplaceAll(one, " ", "_")
+	_, many := programs.Nouns(one)
+	things, dues := key+",holder,size,since\n", "date,"+key+",amount,how\n"
+	all := persons(r, people, 6+r.IntN(4))
+	day := 2
+	for i, who := range all {
+		things += fmt.Sprintf("%d,%s,%s,%d\n", i+1, who, pick(r, split("small|large|medium")), 2012+r.IntN(13))
+	}
+	for _, i := range r.Perm(len(all))[:len(all)-1-r.IntN(2)] {
+		day += r.IntN(4)
+		dues += fmt.Sprintf("2026-03-%02d,%d,%d.00,%s\n", day, i+1, 20+5*r.IntN(12), pick(r, split("bank|cash|card")))
+	}
+	files[path.Join(top, slug(many)+".csv")] = things
+	files[path.Join(top, pick(r, split("dues|payments|income"))+".csv")] = dues
 }
 
 // addHouse is what has to be known in a house: codes, fees, hours and who is asked, in one file, or in parts below

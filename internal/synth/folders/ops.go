@@ -35,8 +35,7 @@ type Op struct {
 
 // How an operation goes wrong, which shows how one goes on.
 const (
-	Refused   = "refused"   // there is no such file
-	Elsewhere = "elsewhere" // the file has not what is looked for
+	Refused = "refused" // there is no such file or folder
 )
 
 // Changes reports whether it changes the folder.
@@ -72,6 +71,9 @@ func (s State) IsDir(file string) bool { return s[file] == IsDir }
 func (s State) Apply(ops []Op) (State, bool) {
 	s = maps.Clone(s)
 	for _, o := range ops {
+		if o.Slip != "" {
+			continue
+		}
 		_, there := s[o.Path]
 		switch o.Do {
 		case Edit:
@@ -180,7 +182,8 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 		var edits []Op
 		for i := range was {
 			if was[i] != now[i] {
-				edits = append(edits, Op{Do: Edit, Path: doc.Path, Old: was[i], New: now[i], Why: doc.quote(i)})
+				edits = append(edits, Op{Do: Edit, Path: doc.Path, Old: was[i], New: now[i],
+					Why: doc.quote(i) + "\nIt becomes: " + strings.TrimSpace(now[i])})
 			}
 		}
 		after, ok := State{doc.Path: doc.Text}.Apply(edits)
@@ -199,10 +202,17 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 		last++
 	}
 	switch {
+	case first == len(now)-last && first < len(was)-last:
+		why = "This goes: " + strings.TrimSpace(strings.Join(was[first:len(was)-last], "\n"))
+		if first > 0 && strings.TrimSpace(was[first-1]) != "" {
+			why = "The line before it stays. " + why
+		}
+		why = path.Base(doc.Path) + ": " + why
 	case first < len(was)-last:
 		why = doc.quote(first)
 	case first > 0 && strings.TrimSpace(was[first-1]) != "":
-		why = "The new line comes behind this one of " + doc.quote(first-1)
+		why = "The new line comes behind this one of " + doc.quote(first-1) + "\nThe new line: " +
+			strings.TrimSpace(strings.Join(now[first:len(now)-last], "\n"))
 	}
 	if from, to := first, len(was)-last; d.can[Edit] && len(was) > 0 {
 		if from == to || len(now)-last == from { // something comes in or goes: the line before says where

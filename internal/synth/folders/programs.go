@@ -23,9 +23,8 @@ func (p *Plan) Changes() bool { return slices.ContainsFunc(p.Ops, Op.Changes) }
 
 // LeavesAll reports whether nothing may be changed, or the request cannot be done as it stands.
 func (p *Plan) LeavesAll() bool {
-	return slices.Contains([]string{programs.Leave, programs.Unknown, programs.AskBack, programs.Cannot,
-		programs.ActIf},
-		p.Kind)
+	return p.Kind == programs.Correct && !p.Changes() || slices.Contains([]string{programs.Leave, programs.Unknown,
+		programs.AskBack, programs.Cannot, programs.ActIf}, p.Kind)
 }
 
 // Straight leaves out what goes wrong: held-out solutions have none of it.
@@ -54,24 +53,24 @@ const Organize = "organize"
 // Shares are how often each kind is drawn, in parts.
 func Shares() map[string]int {
 	return map[string]int{
-		programs.Lookup:  18,
-		programs.Join:    9,
+		programs.Lookup:  16,
+		programs.Join:    12,
 		programs.Most:    2,
 		programs.Adjust:  5,
-		programs.Correct: 4,
-		programs.Count:   6,
+		programs.Correct: 7,
+		programs.Count:   4,
 		programs.Both:    3,
-		programs.Total:   12,
+		programs.Total:   14,
 		programs.Best:    4,
 		programs.Top:     5,
-		programs.List:    10,
+		programs.List:    9,
 		programs.Compare: 2,
-		programs.YesNo:   6,
+		programs.YesNo:   5,
 		programs.Missing: 3,
 		programs.Set:     15,
 		programs.SetAll:  8,
-		programs.Remove:  6,
-		programs.Insert:  13,
+		programs.Remove:  13,
+		programs.Insert:  19,
 		Organize:         9,
 		programs.ActIf:   6,
 		programs.Several: 15,
@@ -95,6 +94,8 @@ func Draw(r *rand.Rand, f *Folder, can Can, kind string) *Plan {
 		d.deep = can[Tree] && (!can[List] || len(f.Dirs) > mostListed || r.IntN(10) < 7)
 		if p := d.draw(kind); p != nil {
 			p.Kind = kind
+			p.Remark(d.remarked())
+			d.byExample(p)
 			return &Plan{p, d.ops}
 		}
 	}
@@ -107,7 +108,7 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.lookPair, d.lookPair, d.lookPair, d.lookPair, d.lookThing, d.lookThing, d.lookAmount,
 			d.lastOf, d.where, d.mentionFile, d.bytes, d.ofTable(kind), d.ofTable(kind), d.ofTable(kind))
 	case programs.Join:
-		return d.either(d.join, d.ofTable(kind))
+		return d.either(d.join, d.ofTable(kind), d.rated)
 	case programs.Most:
 		return d.ofTable(kind)()
 	case programs.Top:
@@ -115,36 +116,37 @@ func (d *drawer) draw(kind string) *programs.Program {
 	case programs.Adjust:
 		return d.either(d.changeOf(kind), d.takeFromStock)
 	case programs.Correct:
-		return d.changeOf(kind)()
+		return d.either(d.changeOf(kind), d.retract, d.retract)
 	case programs.Count:
 		return d.either(d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind))
 	case programs.Total:
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind), d.priced, d.priced, d.overList, d.overList,
-			d.lengths)
+			d.lengths, d.rated, d.rated)
 	case programs.Both, programs.Best, programs.Compare, programs.Missing:
 		if kind == programs.Best && d.r.IntN(4) == 0 {
 			return d.biggest()
 		}
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind))
 	case programs.List:
-		return d.either(d.listItems, d.listItems, d.inBoth, d.openItems, d.listOpen, d.listFiles, d.mentionWhich,
+		return d.either(d.listItems, d.inBoth, d.inBoth, d.openItems, d.listOpen, d.listFiles, d.mentionWhich,
 			d.ofTable(kind), d.ofFiles(kind))
 	case programs.YesNo:
 		return d.either(d.itemThere, d.fileThere, d.ofTable(kind))
 	case programs.Set:
 		return d.either(d.setPair, d.setPair, d.setPair, d.setThing, d.setThing, d.changeOf(kind), d.changeOf(kind),
-			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord)
+			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs)
 	case programs.SetAll:
 		return d.either(d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
 			d.writeFound, d.asAnswer, d.callOtherwise)
 	case programs.Remove:
-		return d.either(d.removeItem, d.removeItem, d.changeOf(kind), d.changeOf(kind), d.deleteFile)
+		return d.either(d.removeItem, d.removeItem, d.removeTwo, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind),
+			d.deleteFile)
 	case programs.Insert:
-		return d.either(d.addItem, d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addLast, d.newFile,
-			d.newFolder, d.fillIn, d.fillIn, d.writeOpen)
+		return d.either(d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addRow, d.addRow, d.addRow,
+			d.addRow, d.lineFrom, d.lineFrom, d.addLast, d.newFile, d.newFolder, d.fillIn, d.fillIn, d.writeOpen)
 	case Organize:
 		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem,
-			d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate)
+			d.swapItems, d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate)
 	case programs.ActIf:
 		return d.either(d.setIf, d.addUnless, d.changeOf(kind))
 	case programs.Several:
@@ -316,20 +318,19 @@ func (d *drawer) ofTable(kind string) func() *programs.Program {
 	}
 }
 
-// open reads the files that have the tables of a program. At times the request says which file that is, and always
-// where the things have no noun of their own.
+// open reads the files that have the tables of a program. Where the things have no noun of their own, the request says
+// which file that is, and at times where they have.
 func (d *drawer) open(p *programs.Program) {
 	first, thing := d.f.of(p.Tables[0]), p.Slot("x")
 	if strings.HasPrefix(thing, "the ") || !strings.Contains(first.Text, thing) || !d.tells(first, thing) {
 		thing = ""
 	}
-	if len(p.Tables) == 1 && (p.Tables[0].One == "entry" && thing == "" || d.r.IntN(4) == 0) {
-		p.In(d.name(first))
-		d.read(first)
-		return
-	}
 	if len(p.Tables) == 1 {
-		d.seek(first, cmp.Or(thing, p.Tables[0].Many))
+		if thing = cmp.Or(thing, d.nounOf(p, first)); thing == "" || d.r.IntN(8) == 0 ||
+			!d.seek(first, thing, p.Slot("attr")) {
+			p.In(d.name(first))
+			d.read(first)
+		}
 		return
 	}
 	d.everywhere()
@@ -350,6 +351,21 @@ func (d *drawer) open(p *programs.Program) {
 	if len(d.ops) > before {
 		d.ops[before].Why = strings.Join(said, ", ") + "."
 	}
+}
+
+// nounOf is the word by which one finds the file of a program that names none: the noun of its things, or what the
+// request asks of them, where one file alone has that; "" where there is none.
+func (d *drawer) nounOf(p *programs.Program, doc *Doc) string {
+	if p.Tables[0].One != "entry" {
+		return p.Tables[0].Many
+	}
+	for _, slot := range []string{"attr", "attr2", "ref"} {
+		if said := p.Slot(slot); said != "" && d.tells(doc, said) && strings.Contains(
+			programs.Words(strings.Join(doc.header, " ")), said) {
+			return said
+		}
+	}
+	return ""
 }
 
 // isLong reports whether an answer is longer than people ask for.

@@ -28,7 +28,9 @@ func (d *drawer) lookThing() *programs.Program {
 	}
 	p := pick(d.r, doc.Pairs)
 	s["attr"] = p.Key
-	d.seek(doc, s["x"])
+	if !d.seek(doc, s["x"], "") {
+		return nil
+	}
 	return question(programs.Lookup, "lookup", s, "text", p.Value).Work(doc.quote(p.line))
 }
 
@@ -275,37 +277,6 @@ func (d *drawer) openItems() *programs.Program {
 		return question(programs.List, "boxes_open", s, "list", open...).Work(boxes(true)...)
 	}
 	return nil
-}
-
-// inBoth asks what two lists both have, or one has and the other has not.
-func (d *drawer) inBoth() *programs.Program {
-	a, b := d.one((*Doc).hasItems), d.one((*Doc).hasItems)
-	if a == nil || a == b {
-		return nil
-	}
-	var both, only []string
-	for _, item := range a.Items {
-		switch {
-		case slices.ContainsFunc(texts(b.Items), sameText(item.Text)):
-			both = append(both, item.Text)
-		case strings.Contains(strings.ToLower(b.Text), strings.ToLower(item.Text)):
-			return nil
-		default:
-			only = append(only, item.Text)
-		}
-	}
-	if len(both) == 0 || len(only) == 0 || len(only) > 8 {
-		return nil
-	}
-	inB := func(i int) bool { return slices.ContainsFunc(texts(b.Items), sameText(a.Items[i].Text)) }
-	s := slots("file", d.name(a), "file2", d.name(b))
-	d.read(a)
-	d.read(b)
-	if d.r.IntN(2) == 0 {
-		return question(programs.List, "items_both", s, "list", both...).Work(through(texts(a.Items), inB)...)
-	}
-	return question(programs.List, "items_only", s, "list", only...).
-		Work(through(texts(a.Items), func(i int) bool { return !inB(i) })...)
 }
 
 // filesIn draws a folder with files in it.

@@ -1,6 +1,8 @@
 package folders
 
 import (
+	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 func (d *drawer) changeOf(kind string) func() *programs.Program {
 	return func() *programs.Program {
 		w := *d.f.tables
+		w.NoKeys = true
 		w.Tables = slices.DeleteFunc(slices.Clone(w.Tables), func(t *programs.Table) bool {
 			return d.f.of(t).rows == nil
 		})
@@ -19,7 +22,7 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 			return nil
 		}
 		p := programs.Draw(d.r, &w, kind)
-		if p == nil || p.Made != nil || p.Free || !slices.Contains([]string{"", "left"}, p.Answer.Form) ||
+		if p == nil || p.Made != nil || !slices.Contains([]string{"", "left"}, p.Answer.Form) ||
 			!p.Changes() && p.Answer.Form == "" || len(p.Tables) == 0 {
 			return nil
 		}
@@ -30,7 +33,7 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 		steps := p.Steps
 		p.Steps, p.Result = nil, nil
 		d.open(p)
-		looked := len(d.ops)
+		looked, working := len(d.ops), []string(nil)
 		for i, t := range w.Tables {
 			doc := d.f.of(t)
 			was := doc.lines()
@@ -40,6 +43,7 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 			}
 			if !slices.Equal(was, now) {
 				d.rewrite(doc, was, now)
+				working = append(working, doc.newRowWhy(after[i])...)
 			}
 		}
 		writes := slices.ContainsFunc(steps, func(s programs.Step) bool { return s.Writes })
@@ -47,12 +51,28 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 			return nil
 		}
 		if looked < len(d.ops) {
-			if working := p.TakeWorking(); strings.Contains(working, "\n") { // of one row its line says it
-				d.ops[looked].Why = working
+			if through := p.TakeWorking(); strings.Contains(through, "\n") { // of one row its line says it
+				working = append(working, through)
 			}
+			d.ops[looked].Why = strings.Join(append(working, d.ops[looked].Why), "\n")
 		}
 		return p
 	}
+}
+
+// newRowWhy says what each column of a new row has; nil where there is none.
+func (d *Doc) newRowWhy(after programs.NumberedRows) []string {
+	values, is := after[int64(len(d.rows))+1]
+	if !is {
+		return nil
+	}
+	var cells []string
+	for _, c := range d.Table.Columns {
+		if len(c.Parts) == 0 {
+			cells = append(cells, c.Name+": "+cmp.Or(programs.Show(values[len(cells)]), "nothing"))
+		}
+	}
+	return []string{path.Base(d.Path) + " has these columns, and the new row has in them: " + strings.Join(cells, ", ")}
 }
 
 // withRows are the lines of a file whose table has other rows; ok is false where they cannot be written so.

@@ -33,6 +33,28 @@ func (d *Doc) counts() (list []counted) {
 	return list
 }
 
+// mostTallied bounds the rows of which each is multiplied.
+const mostTallied = 8
+
+// tallies are the entries of a list of so many of each thing, or the rows of a table that has how many there are.
+func (d *Doc) tallies() (list []counted) {
+	if list = d.counts(); list != nil || !d.hasTable() || len(d.Table.Rows) > mostTallied {
+		return list
+	}
+	at := d.column("count", "stock", "quantity", "qty", "left")
+	for _, row := range d.Table.Rows {
+		if at < 0 || at == d.Table.Label {
+			return nil
+		}
+		n, ok := row[at].(int64)
+		if !ok {
+			return nil
+		}
+		list = append(list, counted{int(n), d.Table.NameOf(row)})
+	}
+	return list
+}
+
 // column is the first column of a file's table whose name has one of some words; -1 where none has.
 func (d *Doc) column(words ...string) int {
 	return slices.IndexFunc(d.Table.Columns, func(c programs.Column) bool {
@@ -62,11 +84,11 @@ func money(cents int) string { return fmt.Sprintf("%d.%02d", cents/100, cents%10
 
 // priced asks what a list of so many of each thing comes to, at the prices that another file has.
 func (d *drawer) priced() *programs.Program {
-	doc := d.one(func(o *Doc) bool { return len(o.counts()) > 1 })
+	doc := d.one(func(o *Doc) bool { return len(o.tallies()) > 1 })
 	if doc == nil {
 		return nil
 	}
-	list := doc.counts()
+	list := doc.tallies()
 	prices := d.one(func(o *Doc) bool {
 		return o != doc && !slices.ContainsFunc(list, func(c counted) bool { _, ok := o.price(c.thing); return !ok })
 	})
@@ -329,9 +351,12 @@ func (d *drawer) sums() *programs.Program {
 		report = append(report, name+": "+total[name])
 	}
 	ref := programs.Words(t.Columns[by].Name)
-	d.read(doc)
-	return question(programs.Top, "grouped_sums", slots("ref", ref, "attr", programs.Words(t.Columns[at].Name),
-		"file", d.name(doc)), "lines", report...).Work(lines...)
+	s := slots("ref", ref, "attr", programs.Words(t.Columns[at].Name))
+	pattern := d.find(doc, "grouped_sums", ref, s)
+	if pattern == "found_grouped_sums" {
+		pattern = "found_sums"
+	}
+	return question(programs.Top, pattern, s, "lines", report...).Work(lines...)
 }
 
 // setAndTick changes a property of a thing and ticks off the entry of a list that is about it.

@@ -136,6 +136,28 @@ func (p *Program) In(place string) { p.slots["in"] = place }
 // Leave says that nothing may be changed.
 func (p *Program) Leave() { p.slots["leave"] = "yes" }
 
+// Like says the form that an answer is to have by an example, whose values are not the answer's.
+func (p *Program) Like(form string) { p.slots["like"] = form }
+
+// Retract has the person take the wish back in the same message. What is behind it still holds.
+func (p *Program) Retract() { p.slots["taken"] = "yes" }
+
+// Retracted reports whether the first wish of a message is taken back.
+func (p *Program) Retracted() bool { return p.slots["taken"] != "" }
+
+// What is what a wish is about, as the person who takes it back calls it; "" where it has no short name.
+func (p *Program) What() string {
+	for _, name := range []string{"x", "item", "word", "name"} {
+		if said := p.slots[name]; said != "" && len(said) <= 40 {
+			return said
+		}
+	}
+	if attr := p.slots["attr"]; attr != "" {
+		return "the " + attr
+	}
+	return p.slots["file"]
+}
+
 // Cell is a text as the value that it writes: a number, a text, or nil where it says that there is none.
 func Cell(text string) any { return cellOf(text) }
 

@@ -107,6 +107,7 @@ type Program struct {
 	then    *Program          // behind it, in one message
 	query   *Query            // that has the answer, where somebody computes it from the rows; nil: none
 	working string            // of what is no query
+	remark  string            // what is said before the working
 	through []string          // the things by whose relations others are found
 	near    bool              // there is nothing else to look at
 	means   map[string]string // whom a request means that is said by a relation

@@ -203,11 +203,17 @@ func (p *Program) say(
 	if in := p.slots["in"]; in != "" {
 		text = follow(text, strings.ReplaceAll(pick(r, manners()["in_file"][split]), "{file}", in))
 	}
+	if p.Retracted() {
+		text = follow(text, strings.ReplaceAll(pick(r, manners()["taken"][split]), "{what}", p.What()))
+	}
 	if p.Answer.Form == "" {
 		return text, done, nil
 	}
 	f := pick(r, forms(p.Answer.Form))
 	a := p.Answer
+	if a.Form == "text" && p.slots["like"] != "" {
+		f = forms("")[0] // one form is enough
+	}
 	if how := p.slots["round"]; how != "" {
 		text = follow(text, pick(r, manners()[how][split]))
 	}

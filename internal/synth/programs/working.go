@@ -26,10 +26,13 @@ func (p *Program) Working() string {
 		text = strings.TrimSpace(text + "\n" + p.then.Working())
 	}
 	if len(text) > mostWorking {
-		return ""
+		text = ""
 	}
-	return text
+	return strings.TrimSpace(p.remark + "\n" + text)
 }
+
+// Remark sets what is said before the working: of what was read in vain.
+func (p *Program) Remark(text string) { p.remark = text }
 
 // own is the working without that of what stands behind it.
 func (p *Program) own() string {

@@ -1,0 +1,177 @@
+package folders
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/synth/programs"
+)
+
+func club() map[string]string {
+	return map[string]string{
+		"lockers.csv": "locker,holder,size\n1,Ana Lund,small\n2,Bo Maes,large\n3,Cy Petit,small\n",
+		"dues.csv": "date,locker,amount,how\n2026-03-02,1,20.00,bank\n2026-03-05,3,25.50,cash\n" +
+			"2026-03-09,2,20.00,bank\n",
+		"rota.md":    "# Rota\n\n| week | gate |\n|---|---|\n| 1 | Ana Lund |\n| 2 | Bo Maes |\n| 3 | Cy Petit |\n",
+		"guests.md":  "- Ana Lund\n- Di Roy\n- Ed Stern\n",
+		"keys.csv":   "name,phone\nAna Lund,555-0111\nBo Maes,555-0122\nEd Stern,555-0133\n",
+		"hires.csv":  "customer,gear,hours\nAna Lund,tent,3\nBo Maes,canoe,8\nCy Petit,boat,2\n",
+		"tariff.txt": "Price per hour: 7.50\nClosing day: Monday\n",
+		"port.yaml":  "port: 80\nhost: here\n",
+		"test.yaml":  "port: 99\nhost: there\n",
+	}
+}
+
+// A new row has each column where the header has it, all of it stands in the reasoning, and what another file says of it
+// is quoted.
+func TestAddRow(t *testing.T) {
+	tests := []struct {
+		file string
+		fits func(*Plan) bool
+		line string
+		why  []string
+	}{
+		{"dues.csv", func(p *Plan) bool { return strings.Contains(p.Slot("given"), "holder Bo Maes") },
+			`^2026-03-1\d,2,[\d.]+,(bank|cash)$`,
+			[]string{"lockers.csv: 2,Bo Maes,large\nSo the locker is 2.", "locker: 2"}},
+		{"rota.md", nil, `^\| 4 \| (Ana Lund|Bo Maes|Cy Petit) \|$`, []string{"week: 4", "rota.md: | 3 | Cy Petit |"}},
+		{"lockers.csv", nil, `^4,[^,]+,(small|large)$`, []string{"locker: 4", "The new line: 4,"}},
+	}
+	for _, test := range tests {
+		at := func(p *Plan) int {
+			return slices.IndexFunc(p.Ops, func(o Op) bool { return o.Do == Edit && o.Path == test.file })
+		}
+		for _, pattern := range []string{"row_add", "found_row_add"} {
+			_, p := drawn(t, club(), programs.Insert, pattern, func(p *Plan) bool {
+				return at(p) >= 0 && (test.fits == nil || test.fits(p))
+			})
+			o := p.Ops[at(p)]
+			line := strings.TrimPrefix(o.New, o.Old+"\n")
+			if !matches(test.line, line) {
+				t.Errorf("%s: the new line is %q", test.file, line)
+			}
+			for _, why := range test.why {
+				if !strings.Contains(o.Why, why) {
+					t.Errorf("%s: %q lacks %q", test.file, o.Why, why)
+				}
+			}
+			if named := p.Slot("file") != ""; named != (pattern == "row_add") {
+				t.Errorf("%s names the file: %v", pattern, named)
+			}
+		}
+	}
+}
+
+// A change that is taken back is not made, and what else was asked for is.
+func TestRetract(t *testing.T) {
+	alone, both := 0, 0
+	for range 2 {
+		_, p := drawn(t, club(), programs.Correct, "found_set", func(p *Plan) bool {
+			return p.Retracted() && p.Changes() == (alone > 0) && (p.Changes() || p.Answer.Form == "left")
+		})
+		if !p.Changes() {
+			if alone++; !p.LeavesAll() {
+				t.Errorf("%+v changes nothing, and that is not checked", p.Answer)
+			}
+			continue
+		}
+		both++
+		if changed := p.What(); !strings.Contains(p.Ops[0].Why, changed+" is taken back") {
+			t.Errorf("%q says not that %s stays", p.Ops[0].Why, changed)
+		}
+		for _, o := range p.Ops {
+			if o.Changes() && strings.Contains(o.New, ": "+p.Slot("v")+"\n") {
+				t.Errorf("what was taken back is done: %+v", o)
+			}
+		}
+	}
+	if alone == 0 || both == 0 {
+		t.Errorf("%d alone, %d with another wish", alone, both)
+	}
+}
+
+// Answers and changes that need two files quote a line of each.
+func TestPairsOfFiles(t *testing.T) {
+	tests := []struct {
+		kind, pattern string
+		fits          func(*Plan) bool
+		answer        string
+		why           []string // parts of the working, or of the reasoning before the change
+	}{
+		{programs.Total, "rated", func(p *Plan) bool { return p.Slot("x") == "Bo Maes" }, "60.00",
+			[]string{"hires.csv: Bo Maes,canoe,8", "tariff.txt: Price per hour: 7.50", "8 x 7.50 = 60.00"}},
+		{programs.List, "items_only", func(p *Plan) bool {
+			return strings.Contains(p.Working(), "guests.md has") && strings.HasPrefix(p.Working(), "keys.csv")
+		}, "Bo Maes", []string{"Ana Lund - no", "Bo Maes - yes"}},
+		{programs.List, "items_both", func(p *Plan) bool {
+			return strings.Contains(p.Working(), "guests.md has") && strings.HasPrefix(p.Working(), "keys.csv")
+		}, "Ana Lund\nEd Stern", []string{"Ed Stern - yes"}},
+		{programs.Set, "set_as", func(p *Plan) bool { return p.Slot("attr") == "port" }, "", []string{"port: 80", "port: 99"}},
+		{programs.Insert, "line_from", func(p *Plan) bool { return p.Slot("x") == "Bo Maes" && p.Slot("attr") == "phone" },
+			"", []string{"keys.csv: Bo Maes,555-0122", "000-0000", "The new line: - Bo Maes"}},
+	}
+	for _, test := range tests {
+		f, p := drawn(t, club(), test.kind, test.pattern, test.fits)
+		if got := strings.Join(p.Answer.Values, "\n"); got != test.answer {
+			t.Errorf("%s: %q, not %q", test.pattern, got, test.answer)
+		}
+		said := p.Working() + "\n" + p.Ops[len(p.Ops)-1].Why
+		for _, why := range test.why {
+			if !strings.Contains(said, why) {
+				t.Errorf("%s: %q lacks %q", test.pattern, said, why)
+			}
+		}
+		if _, ok := f.State().Apply(p.Ops); !ok {
+			t.Errorf("%s cannot be done", test.pattern)
+		}
+	}
+}
+
+// The example of a form has nothing of the value.
+func TestExample(t *testing.T) {
+	for value, want := range map[string]string{"555-0122": "000-0000", "B-17": "x-00", "Monday": "day"} {
+		if got := example(value, "day"); got != want {
+			t.Errorf("%s is shown by %s, not %s", value, got, want)
+		}
+	}
+}
+
+// A folder that nobody called new is made before anything is moved there; a move that is tried before is refused.
+func TestMissingFolder(t *testing.T) {
+	f, p := drawn(t, club(), Organize, "file_move", func(p *Plan) bool {
+		return p.Ops[len(p.Ops)-3].Slip == Refused
+	})
+	ops := p.Ops[len(p.Ops)-3:]
+	if ops[0].To != ops[2].To || ops[1].Do != MakeDir || !strings.Contains(ops[1].Why, "no folder "+ops[1].Path) {
+		t.Errorf("%+v", ops)
+	}
+	if after, ok := f.State().Apply(p.Ops); !ok || after[ops[2].To] == "" {
+		t.Error("the file is not moved")
+	}
+	if p.Straight(); len(p.Ops) < 2 || p.Ops[len(p.Ops)-2].Slip != "" {
+		t.Errorf("a held-out solution has a slip: %+v", p.Ops)
+	}
+}
+
+// Two entries of a list go by one request, and no others.
+func TestRemoveTwo(t *testing.T) {
+	lists := map[string]string{"a.md": "- one thing\n- two things\n- three things\n",
+		"b.md": "- three things\n- nought\n- more\n"}
+	for _, pattern := range []string{"item_remove_two", "item_remove_two_of"} {
+		f, p := drawn(t, lists, programs.Remove, pattern, nil)
+		after, ok := f.State().Apply(p.Ops)
+		before := f.State()
+		gone := 0
+		for file := range before {
+			gone += strings.Count(before[file], "\n") - strings.Count(after[file], "\n")
+		}
+		all := after["a.md"] + after["b.md"]
+		if !ok || gone != 2 || strings.Count(all, "- "+p.Slot("item")+"\n") > 1 {
+			t.Errorf("%s leaves %q", pattern, all)
+		}
+	}
+}
+
+func matches(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
