@@ -24,8 +24,8 @@ func club() map[string]string {
 	}
 }
 
-// A new row has each column where the header has it, all of it stands in the reasoning, and what another file says of it
-// is quoted.
+// A new row has each column where the header has it, all of it stands in the reasoning, and what another file says is
+// quoted.
 func TestAddRow(t *testing.T) {
 	tests := []struct {
 		file string
@@ -108,7 +108,8 @@ func TestPairsOfFiles(t *testing.T) {
 		{programs.List, "items_both", func(p *Plan) bool {
 			return strings.Contains(p.Working(), "guests.md has") && strings.HasPrefix(p.Working(), "keys.csv")
 		}, "Ana Lund\nEd Stern", []string{"Ed Stern - yes"}},
-		{programs.Set, "set_as", func(p *Plan) bool { return p.Slot("attr") == "port" }, "", []string{"port: 80", "port: 99"}},
+		{programs.Set, "set_as", func(p *Plan) bool { return p.Slot("attr") == "port" }, "",
+			[]string{"port: 80", "port: 99"}},
 		{programs.Insert, "line_from", func(p *Plan) bool { return p.Slot("x") == "Bo Maes" && p.Slot("attr") == "phone" },
 			"", []string{"keys.csv: Bo Maes,555-0122", "000-0000", "The new line: - Bo Maes"}},
 	}

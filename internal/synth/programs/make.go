@@ -147,8 +147,8 @@ func (p *Program) Retracted() bool { return p.slots["taken"] != "" }
 
 // What is what a wish is about, as the person who takes it back calls it; "" where it has no short name.
 func (p *Program) What() string {
-	for _, name := range []string{"x", "item", "word", "name"} {
-		if said := p.slots[name]; said != "" && len(said) <= 40 {
+	for _, name := range []string{"x", "old", "item", "word", "name"} {
+		if said := p.slots[name]; said != "" && len(said) <= 40 && p.slots["folder2"] == "" {
 			return said
 		}
 	}
