@@ -356,6 +356,8 @@ func Reckons(can func(op string) bool) (kinds []string) {
 			switch {
 			case slices.Contains(strings.Fields("groups rest loop divides divides_rest pace"), kind) && !can(Rest):
 			case slices.Contains(strings.Fields("root diagonal leg square root_or"), kind) && !can(Root):
+			case slices.Contains(strings.Fields("steps steps_end unit"), kind): // no two of them are alike
+				kinds = append(kinds, kind, kind)
 			default:
 				kinds = append(kinds, kind)
 			}
@@ -413,15 +415,15 @@ func asksBack() map[string]question {
 	return map[string]question{
 		"clock_ask": {[]string{"Which two places do you mean?", "Which two cities do you mean?"},
 			`(?i)\b(?:which|what) (?:two |other )?(?:place|cit|town|location|country|time ?zone|zone)|` +
-				`\bwhere (?:are|is) |\btell me|\blet me know`},
+				`\bwhere (?:are|is) |\bplease tell me|\blet me know`},
 		"sum_ask": {[]string{"Which number should I use for that? Please tell me."},
 			`(?i)\b(?:which|what)(?: is| are)? (?:the |your )?(?:other |missing |second )?` +
-				`(?:number|amount|rate|currency|figure|value|size|speed)|\bhow (?:many|much|fast|large|big) (?:is|are|fit|go)\b|` +
-				`\btell me|\blet me know`},
+				`(?:number|amount|rate|currency|figure|value|size|speed)|\bhow (?:many (?:are|fit)|fast|large|big)\b|` +
+				`\bplease tell me|\blet me know`},
 		"people_ask": {[]string{"How many of you are there?", "How many people share it?"},
 			`(?i)\bhow many\b|\bnumber of\b|\blet me know`},
 		"percent_ask": {[]string{"How many percent is that?", "What percentage should I use? Please tell me."},
-			`(?i)\bhow (?:many|high|large)\b|\b(?:what|which)(?: is| are)? (?:the |your )?(?:\w+ )?(?:percent|rate)|\btell me|` +
+			`(?i)\bhow (?:many|high|large)\b|\b(?:what|which)(?: is| are)? (?:the |your )?(?:\w+ )?(?:percent|rate)|\bplease tell me|` +
 				`\blet me know`},
 	}
 }

@@ -130,7 +130,7 @@ func exact(x float64) bool { return math.Abs(x*100-math.Round(x*100)) < 1e-6 }
 func shorter(x float64) string {
 	text := Digits(x)
 	if at := strings.IndexByte(text, '.'); at >= 0 && len(text) > at+5 {
-		text = text[:at+5]
+		text = strings.TrimSuffix(strings.TrimRight(text[:at+5], "0"), ".")
 	}
 	return text
 }
@@ -160,6 +160,9 @@ func (k *reckoner) number(t Term, slots ...string) *problem {
 		full := x
 		x = math.Round(at) / scale
 		k.note("%s rounded to %d decimal%s is %s", shorter(full), digits, ending(digits), trimFloat(x))
+	}
+	if full := Digits(x); p.round == "" && full != trimFloat(x) { // what binary fractions leave behind
+		k.note("%s is %s", full, trimFloat(x))
 	}
 	p.answer = Answer{Form: "number", Values: []string{trimFloat(x)}}
 	return p

@@ -338,3 +338,26 @@ func TestMisnamed(t *testing.T) {
 		t.Errorf("%d of 200 zones are misnamed", said)
 	}
 }
+
+// What is to be asked back is worded as a question where its wording is one, and no request meets its own check.
+func TestQuestionsBack(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for kind := range asksBack() {
+		asked := 0
+		for range 60 {
+			p := Reckon(r, kind)
+			for _, split := range splits() {
+				w := p.Word(r, split)
+				if len(w.Checks) != 1 || w.Checks[0].Answer(w.Task) {
+					t.Errorf("%s: who repeats %q has asked", kind, w.Task)
+				}
+				if strings.Contains(w.Task, "?") {
+					asked++
+				}
+			}
+		}
+		if asked < 60 {
+			t.Errorf("%s: %d of 180 requests are questions", kind, asked)
+		}
+	}
+}
