@@ -423,8 +423,8 @@ func asksBack() map[string]question {
 		"people_ask": {[]string{"How many of you are there?", "How many people share it?"},
 			`(?i)\bhow many\b|\bnumber of\b|\blet me know`},
 		"percent_ask": {[]string{"How many percent is that?", "What percentage should I use? Please tell me."},
-			`(?i)\bhow (?:many|high|large)\b|\b(?:what|which)(?: is| are)? (?:the |your )?(?:\w+ )?(?:percent|rate)|\bplease tell me|` +
-				`\blet me know`},
+			`(?i)\bhow (?:many|high|large)\b|\b(?:what|which)(?: is| are)? (?:the |your )?(?:\w+ )?(?:percent|rate)|` +
+				`\bplease tell me|\blet me know`},
 	}
 }
 
