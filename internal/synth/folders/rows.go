@@ -69,7 +69,7 @@ func (d *drawer) addRow() *programs.Program {
 		}
 		given = append(given, said)
 	}
-	if len(given) < 2 || len(given) > 6 || slices.ContainsFunc(given, func(g string) bool { return len(g) > 50 }) {
+	if row[0] == "" || len(given) < 2 || len(given) > 6 || slices.ContainsFunc(given, func(g string) bool { return len(g) > 50 }) {
 		return nil
 	}
 	line := strings.Join(row, mark)
@@ -119,8 +119,21 @@ func (d *drawer) cellLike(doc *Doc, column int, value string) string {
 		strings.Fields("name member tenant holder customer guest person client student")):
 		who, _ := programs.NameOf(d.r, "person") // persons have names
 		return who
+	case column == 0 && distinct(all) && sharesNoun(strings.Fields(programs.Words(name)),
+		strings.Fields("item thing product article")):
+		return d.good(doc)
+	case column == 0 && distinct(all):
+		return ""
 	}
 	return value
+}
+
+// good is a thing that a file has not yet; "" where it has the one that is drawn.
+func (d *drawer) good(doc *Doc) string {
+	if thing := pick(d.r, goods()); !strings.Contains(strings.ToLower(doc.Text), thing) {
+		return thing
+	}
+	return ""
 }
 
 func distinct(list []string) bool {

@@ -26,6 +26,9 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 			!p.Changes() && p.Answer.Form == "" || len(p.Tables) == 0 {
 			return nil
 		}
+		if t := p.NewRowTable(); t != nil && !t.OfPeople() && !strings.ContainsAny(p.Slot("x"), " -0123456789") {
+			return nil // a name that is invented is none of a day or of a thing to buy
+		}
 		after, err := w.After(p)
 		if err != nil {
 			return nil
