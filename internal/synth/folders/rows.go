@@ -69,7 +69,8 @@ func (d *drawer) addRow() *programs.Program {
 		}
 		given = append(given, said)
 	}
-	if row[0] == "" || len(given) < 2 || len(given) > 6 || slices.ContainsFunc(given, func(g string) bool { return len(g) > 50 }) {
+	if row[0] == "" || len(given) < 2 || len(given) > 6 ||
+		slices.ContainsFunc(given, func(g string) bool { return len(g) > 50 }) {
 		return nil
 	}
 	line := strings.Join(row, mark)
