@@ -11,7 +11,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/view/agenttools"
+	"hone/internal/view"
 )
 
 func newMCP(a *app) *cobra.Command {
@@ -26,7 +26,7 @@ agent works with hone, as a SKILL.md; the server tells the same to each client.`
 		Args:    arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if skill {
-				_, err := fmt.Fprint(a.Data, agenttools.Skill)
+				_, err := fmt.Fprint(a.Data, view.Skill)
 				return err
 			}
 			program, err := exec.LookPath(a.Program)
@@ -37,10 +37,10 @@ agent works with hone, as a SKILL.md; the server tells the same to each client.`
 				return &fault.Error{Code: fault.CodeError, What: "cannot tell which program hone is", Err: err,
 					Next: "start it by its path"}
 			}
-			desk := &agenttools.Desk{Env: a.jobs(config.Config{}), Program: program,
+			desk := &view.Desk{Env: a.jobs(config.Config{}), Program: program,
 				RunsDir: func() (string, error) { return a.runsDir("") },
 				RunPath: func(name string) (string, error) { return a.runPath("", name) }}
-			return mcp.ServeOwn(c.Context(), a.Stdin, a.Data, host.ReadBuild().Version, agenttools.Instructions(),
+			return mcp.ServeOwn(c.Context(), a.Stdin, a.Data, host.ReadBuild().Version, view.Instructions(),
 				desk.Tools())
 		},
 	}

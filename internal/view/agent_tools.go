@@ -1,6 +1,4 @@
-// Package agenttools are the tools that hone itself offers to coding agents over MCP: they look into runs by the code
-// of the page, check scenarios, and start runs.
-package agenttools
+package view
 
 import (
 	_ "embed"
@@ -11,7 +9,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/view"
 )
 
 // Skill says how an agent works with hone, in the form of a skill: a head in YAML, and Markdown.
@@ -25,7 +22,8 @@ func Instructions() string {
 	return strings.TrimSpace(body)
 }
 
-// Desk is what the tools work on. All are needed.
+// Desk is what the tools work on that hone itself offers to coding agents over MCP: they look into runs by the code of
+// the page, check scenarios, and start runs. All fields are needed.
 type Desk struct {
 	Env     job.Env
 	RunsDir func() (string, error)                   // where runs are listed and begun
@@ -33,7 +31,7 @@ type Desk struct {
 	Program string                                   // hone, as it is started for what runs beside
 
 	mu       sync.Mutex
-	readings map[string]*view.Reading // by folder, so that of a long run only what is new is read
+	readings map[string]*Reading // by folder, so that of a long run only what is new is read
 }
 
 // Tools are all.
@@ -81,13 +79,13 @@ func (d *Desk) Tools() []mcp.OwnTool {
 }
 
 // reading is the reader of a run's, which is kept.
-func (d *Desk) reading(name string) (*view.Reading, string, error) {
+func (d *Desk) reading(name string) (*Reading, string, error) {
 	if name == "" {
 		return nil, "", &fault.Error{Code: fault.CodeUsage, What: "no run is named", Next: "list_runs names them"}
 	}
 	path, err := d.RunPath(name)
 	if err == nil {
-		err = view.IsRun(path)
+		err = IsRun(path)
 	}
 	if err != nil {
 		return nil, "", err
@@ -95,10 +93,10 @@ func (d *Desk) reading(name string) (*view.Reading, string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.readings == nil {
-		d.readings = map[string]*view.Reading{}
+		d.readings = map[string]*Reading{}
 	}
 	if d.readings[path] == nil {
-		d.readings[path] = view.NewReading(d.Env, path)
+		d.readings[path] = NewReading(d.Env, path)
 	}
 	return d.readings[path], path, nil
 }

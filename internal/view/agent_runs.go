@@ -1,4 +1,4 @@
-package agenttools
+package view
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hone/internal/fault"
-	"hone/internal/view"
 )
 
 type none struct{}
@@ -51,8 +50,8 @@ type runAsked struct {
 
 // shown is an overview with metrics.
 type shown struct {
-	view.Overview
-	Series *view.Series `json:"series,omitempty"`
+	Overview
+	Series *Series `json:"series,omitempty"`
 	// Waited is why a watch ended.
 	Waited string `json:"waited,omitempty"`
 }
@@ -93,8 +92,8 @@ type watchAsked struct {
 	Seconds int    `json:"seconds,omitempty" jsonschema:"how long to wait at most: 60 by default, 600 at most"`
 }
 
-// lookEvery is how often a run that is waited for is looked at.
-const lookEvery = 2 * time.Second
+// waitEvery is how often a run that is waited for is looked at.
+const waitEvery = 2 * time.Second
 
 func (d *Desk) watchRun(ctx context.Context, in watchAsked) (any, error) {
 	r, _, err := d.reading(in.Run)
@@ -122,7 +121,7 @@ func (d *Desk) watchRun(ctx context.Context, in watchAsked) (any, error) {
 			select {
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
-			case <-time.After(lookEvery):
+			case <-time.After(waitEvery):
 			}
 			continue
 		}
@@ -140,8 +139,8 @@ type compared struct {
 	Name    string             `json:"name"`
 	State   string             `json:"state"`
 	Verb    string             `json:"verb,omitempty"`
-	Cards   view.Cards         `json:"cards"`
-	Alerts  []view.Alert       `json:"alerts"`
+	Cards   Cards              `json:"cards"`
+	Alerts  []Alert            `json:"alerts"`
 	Last    map[string]float64 `json:"last"`              // of each curve of the overview
 	Systems map[string]rate    `json:"systems,omitempty"` // that were evaluated
 }

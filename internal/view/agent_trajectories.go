@@ -1,4 +1,4 @@
-package agenttools
+package view
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"hone/internal/console/sanitize"
 	"hone/internal/job/records"
-	"hone/internal/view"
 )
 
 type linesAsked struct {
@@ -40,7 +39,7 @@ func (d *Desk) listTrajectories(_ context.Context, in linesAsked) (any, error) {
 	if in.Limit <= 0 {
 		in.Limit = linesAtOnce
 	}
-	return r.Lines(view.Filter{Stage: in.Stage, Scenario: in.Scenario, Outcome: in.Outcome, Reason: in.Reason,
+	return r.Lines(Filter{Stage: in.Stage, Scenario: in.Scenario, Outcome: in.Outcome, Reason: in.Reason,
 		Tool: in.Tool, Text: in.Text, Step: in.Step, Passed: in.Passed, Worst: in.Worst, Offset: in.Offset,
 		Limit: min(in.Limit, mostLines)})
 }
@@ -67,11 +66,11 @@ func (d *Desk) readTrajectory(_ context.Context, in trajectoryAsked) (any, error
 	if err := found.WriteText(&b); err != nil {
 		return nil, err
 	}
-	return part(sanitize.Text(b.String()), in.Offset), nil
+	return textPart(sanitize.Text(b.String()), in.Offset), nil
 }
 
-// part is what of a text comes at once, and where the rest begins.
-func part(text string, offset int) string {
+// textPart is what of a text comes at once, and where the rest begins.
+func textPart(text string, offset int) string {
 	first := min(max(offset, 0), len(text))
 	for first < len(text) && !utf8.RuneStart(text[first]) {
 		first++

@@ -1,4 +1,4 @@
-package agenttools
+package view
 
 import (
 	"context"
@@ -44,7 +44,7 @@ func (d *Desk) command(ctx context.Context, args ...string) (any, error) {
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		return nil, err
 	}
-	return fmt.Sprintf("exit code %d\n%s", c.ProcessState.ExitCode(), part(sanitize.Text(string(text)), 0)), nil
+	return fmt.Sprintf("exit code %d\n%s", c.ProcessState.ExitCode(), textPart(sanitize.Text(string(text)), 0)), nil
 }
 
 type startAsked struct {
@@ -131,7 +131,7 @@ func (s Started) begin(ctx context.Context, ended <-chan error) (any, error) {
 			said, _ := os.ReadFile(s.Log)
 			if err == nil { // a dry run
 				return fmt.Sprintf("%s has ended, and has begun no run. It said:\n%s", s.Command,
-					part(sanitize.Text(string(said)), len(said)-textAtOnce)), nil
+					textPart(sanitize.Text(string(said)), len(said)-textAtOnce)), nil
 			}
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "no run has begun: " + err.Error(), Where: s.Command,
 				Why:  sanitize.Text(string(said[max(0, len(said)-textAtOnce):])),

@@ -1,4 +1,4 @@
-package agenttools
+package view
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ func TestPart(t *testing.T) {
 	for _, text := range []string{"", "short", strings.Repeat("größer ", 9000), strings.Repeat("x", textAtOnce)} {
 		whole, offset := "", 0
 		for n := 0; ; n++ {
-			got := part(text, offset)
+			got := textPart(text, offset)
 			at := strings.LastIndex(got, "\n... ")
 			if at < 0 {
 				whole += got
