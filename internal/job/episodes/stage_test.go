@@ -203,17 +203,21 @@ func (opening) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, erro
 }
 
 // A teacher is shown the gold calls and their answer behind what the user said last, with the tools that the episode
-// had; the record of the episode stays as it was. Without gold calls, or a user, there is no teacher.
+// had, and reads no row that is longer than an episode; the record of the episode stays as it was. Without gold calls, or a user, there is no teacher.
 func TestTeacherIsShownGoldCalls(t *testing.T) {
 	g := recipe.GRPO{Additions: []recipe.Addition{&recipe.Distillation{}}}
 	l := &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}},
-		Agent: Agent{Model: &basemodel.Model{Renderer: opening{}}}}
+		Agent: Agent{Model: &basemodel.Model{Renderer: opening{}}, Room: 77}}
 	s := scenario.Scenario{ID: "a", GoldAnswer: "It is bought.",
 		Gold: []scenario.Gold{{Name: "buy", Arguments: []byte(`{"n": 1}`)}}}
 	if err := l.Stage(&g, []scenario.Scenario{s}); err != nil {
 		t.Fatal(err)
 	}
-	hint := g.Additions[0].(*recipe.Distillation).Hint
+	taught := g.Additions[0].(*recipe.Distillation)
+	if taught.Room != 77 {
+		t.Errorf("room for %d tokens", taught.Room)
+	}
+	hint := taught.Hint
 	e := &trajectory.Trajectory{Opening: 1, Tools: []chat.Tool{{Name: "buy"}}, Messages: []chat.Message{
 		{Role: chat.User, Content: "Buy one."}, {Role: chat.User, Content: "Now!"}}}
 	ids, err := hint(&s, e)
