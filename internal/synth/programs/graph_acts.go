@@ -25,7 +25,7 @@ func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 12, Several: 10, Remove: 5,
 		noteOne: 10, noteMany: 5, noteIf: 4, relink: 9, takeOver: 3, rename: 3,
-		holds: 5, ensure: 4, twoEdits: 10, Unknown: 7, AskBack: 9, Cannot: 6})
+		holds: 5, ensure: 4, twoEdits: 10, Unknown: 5, AskBack: 7, Cannot: 5})
 	return shares
 }
 

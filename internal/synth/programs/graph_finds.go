@@ -67,7 +67,7 @@ func (gt *GraphTables) Word(g *GraphProgram) (w Word) {
 		if note == "" {
 			continue
 		}
-		for _, word := range []string{lastWord(note), note} {
+		for _, word := range []string{note[strings.LastIndexByte(note, ' ')+1:], note} {
 			found := gt.Graph.Saying(word)
 			rows := q.Table.rows([]Cond{c})
 			if len(word) < 4 || len(rows) == 0 || len(found) != len(rows) {
@@ -182,16 +182,17 @@ func (gt *GraphTables) shorten(r *rand.Rand, g *GraphProgram) {
 
 // shortName is a word of a name that no other thing's name has, or the name in small letters; "" where there is none.
 func (gt *GraphTables) shortName(r *rand.Rand, name string) string {
-	words := strings.Fields(name)
 	if !isASCII(name) || strings.ContainsAny(name, "0123456789&'") {
 		return ""
 	}
-	short := words[0]
-	if slices.Contains([]string{"the", "a", "my", "our", "under", "beyond"}, strings.ToLower(short)) ||
-		len(short) < 3 {
+	words := slices.DeleteFunc(strings.Fields(name), func(w string) bool {
+		return len(w) < 3 || slices.Contains([]string{"the", "our", "under", "beyond"}, strings.ToLower(w))
+	})
+	if len(words) == 0 {
 		return ""
 	}
-	if len(words) > 1 && r.IntN(4) == 0 && len(words[len(words)-1]) > 3 {
+	short := words[0]
+	if r.IntN(4) == 0 {
 		short = words[len(words)-1]
 	}
 	if r.IntN(3) == 0 {

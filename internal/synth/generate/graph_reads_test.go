@@ -1,0 +1,121 @@
+package generate
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/synth/programs"
+)
+
+// graphOfTools is a graph with tools that are not called.
+func graphOfTools(graph programs.Graph) *graphing {
+	of := func(name, list, text string) *graphTool {
+		return &graphTool{tool: &subject{Tool: Tool{Tool: chat.Tool{Name: name}}}, list: list, name: text, text: true}
+	}
+	g := &graphServer{read: &Call{Tool: "show_all", Arguments: json.RawMessage("{}")}, find: of("look_for", "", "text"),
+		open: of("open_entries", "titles", "")}
+	return &graphing{g: g, tables: graph.Tables()}
+}
+
+func guests(n int) (graph programs.Graph) {
+	for i := range n {
+		graph.Things = append(graph.Things, programs.Thing{Name: fmt.Sprintf("Guest %c", 'A'+i), Type: "guest",
+			Notes: []string{fmt.Sprintf("nights %d", 2+i), "room " + strings.Repeat("large ", 40) + fmt.Sprint(i)}})
+	}
+	return graph
+}
+
+// Of a long result its beginning and its end are seen, and what stands in the middle is not.
+func TestShownOfALongResult(t *testing.T) {
+	s := graphOfTools(guests(40))
+	list := []map[string]any{}
+	for _, x := range s.tables.Graph.Things {
+		list = append(list, map[string]any{"name": x.Name, "type": x.Type, "facts": x.Notes})
+	}
+	text, err := json.Marshal(map[string]any{"entries": list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := s.g.shown(string(text))
+	first, last, middle := seen.Thing("Guest A"), seen.Thing(list[39]["name"].(string)), seen.Thing(list[20]["name"].(string))
+	if len(text) < mostOfResult || first == nil || last == nil || middle != nil {
+		t.Errorf("of %d bytes are seen %v, %v and %v", len(text), first, last, middle)
+	}
+	short, _ := json.Marshal(map[string]any{"entries": list[:5]})
+	if got := s.g.shown(string(short)); len(got.Things) != 5 {
+		t.Errorf("of a short result %d things are seen", len(got.Things))
+	}
+}
+
+// What goes astray finds nothing, and what follows it says why.
+func TestSearchesThatGoAstray(t *testing.T) {
+	s := graphOfTools(guests(6))
+	r := rand.New(rand.NewPCG(1, 1))
+	strays := 0
+	for range 300 {
+		p := s.tables.Draw(r, pick(r, []string{programs.Count, programs.Lookup, programs.Set, programs.Best}))
+		if p == nil {
+			continue
+		}
+		calls := s.searches(p)
+		with := s.stray(r, p, calls)
+		for i, c := range with {
+			if c.Slip == "" {
+				continue
+			}
+			strays++
+			var args map[string]any
+			if err := json.Unmarshal(c.Arguments, &args); err != nil {
+				t.Fatal(err)
+			}
+			if text, _ := args["text"].(string); text != "" && len(s.tables.Graph.Saying(text)) > 0 {
+				t.Errorf("%q finds something", text)
+			}
+			if next := with[i+1]; next.Slip == "" && next.Why == "" {
+				t.Errorf("nothing says why %s follows", next.Arguments)
+			}
+		}
+		if len(with) > 0 && (with[0].Slip == "" && len(calls) == 1 || with[len(with)-1].Slip != "") {
+			t.Errorf("of %v came %v", calls, with)
+		}
+	}
+	if strays < 100 {
+		t.Errorf("%d searches went astray", strays)
+	}
+}
+
+// Where results are too long, things are opened in parts, each of which is shown.
+func TestOpeningInParts(t *testing.T) {
+	s := graphOfTools(guests(40))
+	f := &graphLook{}
+	for _, x := range s.tables.Graph.Things {
+		f.things = append(f.things, x.Name)
+	}
+	p := &programs.GraphProgram{Program: &programs.Program{}, Types: []string{"guest"}}
+	calls := s.inParts(p, f)
+	if len(calls) < 3 || calls[0].Tool != "look_for" || calls[1].Why == "" || calls[2].Why != "" {
+		t.Fatalf("%d calls: %+v", len(calls), calls)
+	}
+	var opened []string
+	for _, c := range calls[1:] {
+		var args struct{ Titles []string }
+		if err := json.Unmarshal(c.Arguments, &args); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, name := range args.Titles {
+			n += s.tables.Graph.Extent(name)
+		}
+		if opened = append(opened, args.Titles...); n > mostOfResult {
+			t.Errorf("a part has %d bytes", n)
+		}
+	}
+	if !slices.Equal(opened, f.things) {
+		t.Errorf("opened are %v", opened)
+	}
+}

@@ -1,0 +1,127 @@
+package programs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A word finds those that meet a condition on a note, and no others.
+func TestWordOfACondition(t *testing.T) {
+	gt := smallGraph().Tables()
+	person, site := gt.Tables[0], gt.Tables[1]
+	at := func(t *Table, name string) int {
+		return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
+	}
+	is := func(t *Table, name string, value any) Cond { return Cond{at(t, name), -1, Is, value} }
+	for _, x := range []struct {
+		table *Table
+		kind  string
+		by    Cond
+		want  string
+		names string
+	}{
+		{person, "person", is(person, "speaks Dutch", int64(1)), "Dutch", "Ana Holm, Cy Park"},
+		{person, "person", is(person, "speaks Dutch", int64(0)), "", ""},
+		{person, "person", is(person, "level", "junior"), "junior", "Bo Lind, Cy Park"},
+		{site, "site", is(site, "closed on Mondays", int64(1)), "Mondays", "Quay, Barn"},
+		{person, "person", is(person, "based_in", "Mill"), "", ""}, // no note
+	} {
+		q := Query{Table: x.table, Where: []Cond{x.by}, Column: 0, Of: -1, Order: -1}
+		g := &GraphProgram{Program: &Program{query: &q}, Types: []string{x.kind}}
+		w := gt.Word(g)
+		if w.Text != x.want || strings.Join(w.Names, ", ") != x.names {
+			t.Errorf("%v: %q finds %v", x.by, w.Text, w.Names)
+		}
+		if w.Text == "Dutch" {
+			if g.ShowFound(w); g.Working() != "Ana Holm: speaks Dutch\nCy Park: speaks Dutch" {
+				t.Errorf("%q", g.Working())
+			}
+		}
+	}
+	if g := gt.Graph; len(g.Saying("NUTS")) != 1 || len(g.Saying("sites")) != 0 || len(g.Saying("site")) != 3 {
+		t.Error("a search takes names, types and notes, whatever their capitals")
+	}
+}
+
+// A short name is a part of one thing's name alone, and the program knows whom it means.
+func TestShortNames(t *testing.T) {
+	g := smallGraph()
+	g.Things = append(g.Things, Thing{"Ana Berg", "person", nil})
+	gt := g.Tables()
+	r := rand.New(rand.NewPCG(3, 3))
+	got := map[string]bool{}
+	for range 60 {
+		got[gt.shortName(r, "Ana Holm")] = true
+		got[gt.shortName(r, "Bo Lind")] = true
+	}
+	if want := map[string]bool{"": true, "Holm": true, "holm": true, "Lind": true, "lind": true}; len(got) != len(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for range 20 {
+		p := &GraphProgram{Program: &Program{pattern: "append", slots: map[string]string{"x": "Cy Park", "v": "tall"}},
+			Named: []string{"Cy Park"}}
+		gt.shorten(r, p)
+		if x := p.slots["x"]; p.Says("Cy Park") != x || x != "Cy Park" && !strings.EqualFold(x, "park") {
+			t.Errorf("%q is said, and %q known", x, p.Says("Cy Park"))
+		}
+	}
+}
+
+// A working quotes what is noted, or what is noted next to it.
+func TestQuotes(t *testing.T) {
+	g := smallGraph()
+	g.Things[1].Notes = append(g.Things[1].Notes, "speaks Greek")
+	gt := g.Tables()
+	person := gt.Tables[0]
+	for i, want := range map[int]string{3: "speaks Dutch\nspeaks Greek\nspeaks Dutch", 1: "joined 2014\njoined 2019\njoined 2021",
+		5: "is based in Mill\nis based in Mill\nis based in Quay"} {
+		i = slices.IndexFunc(person.Columns, func(c Column) bool {
+			return c.Name == map[int]string{3: "speaks Dutch", 1: "joined", 5: "based_in"}[i]
+		})
+		var said []string
+		for _, row := range person.Rows {
+			said = append(said, person.Columns[i].says(person, i, row))
+		}
+		if got := strings.Join(said, "\n"); got != want {
+			t.Errorf("%s: %q, want %q", person.Columns[i].Name, got, want)
+		}
+	}
+	nuts := slices.IndexFunc(person.Columns, func(c Column) bool { return c.Name == "allergic to nuts" })
+	if got := person.Columns[nuts].says(person, nuts, person.Rows[0]); got != `no "allergic to nuts"` {
+		t.Error(got)
+	}
+}
+
+// What is changed is said before it is: what becomes of a note, and from where to where relations lead.
+func TestPlansOfChanges(t *testing.T) {
+	g := &GraphProgram{Program: &Program{working: "as it stands"}, Edits: []Edit{
+		note(RemoveNote, "Mill", "rent 1200"), note(RemoveNote, "Quay", "rent 900"), note(AddNote, "Mill", "rent 1300"),
+		relate(RemoveRelation, "Ana", "Bo", "mentors"), relate(AddRelation, "Cy", "Bo", "mentors")}}
+	want := `as it stands
+Mill: "rent 1200" becomes "rent 1300"
+Quay: "rent 900" goes
+take out: from Ana to Bo, mentors
+put in: from Cy to Bo, mentors`
+	if got := g.TakePlan(); got != want || g.Working() != "" {
+		t.Errorf("%s\nand left is %q", got, g.Working())
+	}
+	g.Edits = slices.Repeat(g.Edits, 3)
+	if got := g.TakePlan(); got != "" {
+		t.Errorf("a long plan is said: %s", got)
+	}
+}
+
+// Who answers must see the relations that a program is about, and no others.
+func TestNeedsOfAProgram(t *testing.T) {
+	gt := smallGraph().Tables()
+	g := &GraphProgram{Program: &Program{}, relations: []string{"mentors"}}
+	got := gt.Needs(g, []string{"Cy Park"})
+	if want := []Relation{{"Ana Holm", "Cy Park", "mentors"}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if g.relations = nil; len(gt.Needs(g, []string{"Cy Park"})) != 0 {
+		t.Error("relations of which nobody speaks are needed")
+	}
+}
