@@ -45,6 +45,18 @@ func TestWordOfACondition(t *testing.T) {
 	}
 }
 
+// A word that other things say, too, finds too many: the whole note is looked for.
+func TestWordThatOthersSay(t *testing.T) {
+	g := smallGraph()
+	g.Things[3].Notes = append(g.Things[3].Notes, "Dutch tiles")
+	gt := g.Tables()
+	speaks := slices.IndexFunc(gt.Tables[0].Columns, func(c Column) bool { return c.Name == "speaks Dutch" })
+	q := Query{Table: gt.Tables[0], Where: []Cond{{speaks, -1, Is, int64(1)}}, Column: 0, Of: -1, Order: -1}
+	if w := gt.Word(&GraphProgram{Program: &Program{query: &q}, Types: []string{"person"}}); w.Text != "speaks Dutch" {
+		t.Errorf("%q is looked for", w.Text)
+	}
+}
+
 // A short name is a part of one thing's name alone, and the program knows whom it means.
 func TestShortNames(t *testing.T) {
 	g := smallGraph()
