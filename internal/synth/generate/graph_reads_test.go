@@ -42,7 +42,8 @@ func TestShownOfALongResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := s.g.shown(string(text))
-	first, last, middle := seen.Thing("Guest A"), seen.Thing(list[39]["name"].(string)), seen.Thing(list[20]["name"].(string))
+	at := func(i int) *programs.Thing { return seen.Thing(s.tables.Graph.Things[i].Name) }
+	first, last, middle := at(0), at(39), at(20)
 	if len(text) < mostOfResult || first == nil || last == nil || middle != nil {
 		t.Errorf("of %d bytes are seen %v, %v and %v", len(text), first, last, middle)
 	}

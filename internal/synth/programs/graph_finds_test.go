@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -68,7 +69,8 @@ func TestShortNames(t *testing.T) {
 		got[gt.shortName(r, "Ana Holm")] = true
 		got[gt.shortName(r, "Bo Lind")] = true
 	}
-	if want := map[string]bool{"": true, "Holm": true, "holm": true, "Lind": true, "lind": true}; len(got) != len(want) {
+	want := map[string]bool{"": true, "Holm": true, "holm": true, "Lind": true, "lind": true}
+	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for range 20 {
@@ -87,11 +89,12 @@ func TestQuotes(t *testing.T) {
 	g.Things[1].Notes = append(g.Things[1].Notes, "speaks Greek")
 	gt := g.Tables()
 	person := gt.Tables[0]
-	for i, want := range map[int]string{3: "speaks Dutch\nspeaks Greek\nspeaks Dutch", 1: "joined 2014\njoined 2019\njoined 2021",
-		5: "is based in Mill\nis based in Mill\nis based in Quay"} {
-		i = slices.IndexFunc(person.Columns, func(c Column) bool {
-			return c.Name == map[int]string{3: "speaks Dutch", 1: "joined", 5: "based_in"}[i]
-		})
+	for name, want := range map[string]string{
+		"speaks Dutch": "speaks Dutch\nspeaks Greek\nspeaks Dutch",
+		"joined":       "joined 2014\njoined 2019\njoined 2021",
+		"based_in":     "is based in Mill\nis based in Mill\nis based in Quay",
+	} {
+		i := slices.IndexFunc(person.Columns, func(c Column) bool { return c.Name == name })
 		var said []string
 		for _, row := range person.Rows {
 			said = append(said, person.Columns[i].says(person, i, row))
