@@ -203,7 +203,8 @@ func (opening) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, erro
 }
 
 // A teacher is shown the gold calls and their answer behind what the user said last, with the tools that the episode
-// had, and reads no row that is longer than an episode; the record of the episode stays as it was. Without gold calls, or a user, there is no teacher.
+// had, and reads no row that is longer than an episode; the record of the episode stays as it was. Without gold calls,
+// or a user, there is no teacher.
 func TestTeacherIsShownGoldCalls(t *testing.T) {
 	g := recipe.GRPO{Additions: []recipe.Addition{&recipe.Distillation{}}}
 	l := &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}},
