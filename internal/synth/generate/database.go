@@ -23,6 +23,8 @@ type sqlServer struct {
 	describeSQL      string   // with TABLE for the table
 	noKeys, readOnly bool
 	cased            bool            // LIKE tells small letters from capitals
+	nameless         bool            // rows are shown without the names of their columns
+	listsColumns     bool            // what lists the tables shows their columns too
 	names            map[string]bool // of the tables that are there, in small letters
 }
 
@@ -57,8 +59,16 @@ func columnsOf(sql, table string) string {
 	return strings.ReplaceAll(sql, "TABLE", programs.Ident(table))
 }
 
-// listingsSQL ask for the names of the tables: SQLite's and DuckDB's, then PostgreSQL's way.
-func listingsSQL() []string {
+// listingsSQL ask for the names of the tables: SQLite's and DuckDB's, then PostgreSQL's way; where rows come without
+// the names of their columns, for these too.
+func listingsSQL(nameless bool) []string {
+	if nameless {
+		return []string{
+			"SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name",
+			"SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' " +
+				"ORDER BY table_name, ordinal_position",
+		}
+	}
 	return []string{
 		"SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
 		"SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name",
@@ -171,6 +181,8 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 	}
 	text, ok := m.tryOn(ctx, session, db.read.call("SELECT CASE WHEN 'Ana' LIKE 'ana' THEN 4712 ELSE 4713 END AS n"))
 	db.cased = !ok || !strings.Contains(text, "4712")
+	text, ok = m.tryOn(ctx, session, db.read.call("SELECT 4711 AS "+probeColumn))
+	db.nameless = ok && !strings.Contains(text, probeColumn)
 	db.readOnly = db.write.tool == ""
 	if !db.readOnly {
 		_, _ = m.tryOn(ctx, session, db.write.call("INSERT INTO "+probeTable+" ("+probeColumn+") VALUES ('keyless')"))
@@ -196,7 +208,7 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 		if !s.needs() && db.list == nil {
 			c := Call{Tool: s.Name, Arguments: json.RawMessage("{}")}
 			if text, ok := m.tryOn(ctx, session, c); ok && (strings.Contains(text, probeTable) || db.readOnly) {
-				db.list = &c
+				db.list, db.listsColumns = &c, strings.Contains(text, probeColumn)
 			}
 			continue
 		}
@@ -210,10 +222,11 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 			}
 		}
 	}
-	for _, sql := range listingsSQL() {
+	for _, sql := range listingsSQL(db.nameless) {
 		if text, ok := m.tryOn(ctx, session, db.read.call(sql)); ok && db.listSQL == "" &&
 			(strings.Contains(text, probeTable) || db.readOnly) {
 			db.listSQL = sql
+			db.listsColumns = db.listsColumns || db.list == nil && (db.nameless || strings.Contains(text, probeColumn))
 		}
 	}
 	if db.listSQL == "" {
@@ -240,10 +253,13 @@ func (db *sqlServer) discover(tables []*programs.Table, added *programs.Table) (
 		calls = append(calls, db.read.call(db.listSQL))
 	}
 	for _, t := range tables {
-		switch {
-		case t != added && len(t.Rows) > 0:
+		rows := t != added && len(t.Rows) > 0
+		if rows {
 			calls = append(calls,
 				db.read.call(fmt.Sprintf("SELECT * FROM %s LIMIT %d", programs.Ident(t.Name), someRows)))
+		}
+		switch {
+		case rows && !db.nameless || db.nameless && db.listsColumns:
 		case db.describe != nil:
 			calls = append(calls, db.describe.call(t.Name))
 		case db.describeSQL != "":
@@ -318,14 +334,20 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 	}
 	w := &programs.World{Name: "live", NoKeys: db.noKeys, Cased: db.cased}
 	db.names = map[string]bool{}
-	for _, r := range programs.Records(text) {
-		name := programs.Show(r.Values[0])
+	for _, name := range firstValues(text) {
+		if db.names[strings.ToLower(name)] {
+			continue
+		}
 		db.names[strings.ToLower(name)] = true
 		if name == "" || name == probeTable || strings.HasPrefix(name, "sqlite_") || len(w.Tables) == mostLive {
 			continue
 		}
 		rows, ok := m.tryOn(ctx, session, db.read.call("SELECT * FROM "+programs.Ident(name)+" LIMIT 501"))
-		t := programs.TableOf(name, programs.Records(rows))
+		records := programs.Records(rows)
+		if db.nameless {
+			records = programs.Named(m.columns(ctx, session, db, name), programs.Rows(rows))
+		}
+		t := programs.TableOf(name, records)
 		if !ok || t == nil || len(t.Rows) > mostRows {
 			continue
 		}
@@ -340,6 +362,35 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 		return nil, ctx.Err()
 	}
 	return w, ctx.Err()
+}
+
+// columns are the names of a table's columns, of a server that shows rows without them: SQLite's and DuckDB's way, then
+// the standard's.
+func (m *maker) columns(ctx context.Context, session environment.Session, db *sqlServer, table string) []string {
+	for _, sql := range []string{
+		"SELECT name FROM pragma_table_info('TABLE')",
+		"SELECT column_name FROM information_schema.columns WHERE table_name = 'TABLE' ORDER BY ordinal_position",
+	} {
+		if text, ok := m.tryOn(ctx, session, db.read.call(columnsOf(sql, table))); ok {
+			if names := firstValues(text); len(names) > 0 {
+				return names
+			}
+		}
+	}
+	return nil
+}
+
+// firstValues are the first values of the rows that a server shows, with the names of columns or without.
+func firstValues(text string) (list []string) {
+	for _, r := range programs.Records(text) {
+		list = append(list, programs.Show(r.Values[0]))
+	}
+	if list == nil {
+		for _, row := range programs.Rows(text) {
+			list = append(list, programs.Show(row[0]))
+		}
+	}
+	return list
 }
 
 // Bounds of what is read of a server's own data.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,6 +127,21 @@ func TestProgramsForOneToolThatTakesSQL(t *testing.T) {
 
 // The tables that a database has are asked about, and what is asked is in them.
 func TestProgramsOverLiveTables(t *testing.T) {
+	for name, show := range map[string]func(func(*stock, map[string]any) (string, error), *stock, string) (string, error){
+		"objects": objects,
+		"tuples": func(q func(*stock, map[string]any) (string, error), s *stock, text string) (string, error) {
+			return q(s, map[string]any{"query": text})
+		},
+	} {
+		t.Run(name, func(t *testing.T) { overLiveTables(t, show) })
+	}
+}
+
+// overLiveTables checks the tasks of a database that was there before. Where rows are shown without the names of their
+// columns, these are looked up before they are used.
+func overLiveTables(
+	t *testing.T, show func(func(*stock, map[string]any) (string, error), *stock, string) (string, error),
+) {
 	s, tools := database(t)
 	inner := s.tools["query"]
 	s.tools["query"] = func(st *stock, args map[string]any) (string, error) { // a database that was there before
@@ -142,7 +158,7 @@ func TestProgramsOverLiveTables(t *testing.T) {
 				}
 			}
 		}
-		return objects(inner, st, fmt.Sprint(args["query"]))
+		return show(inner, st, fmt.Sprint(args["query"]))
 	}
 	o := optionsOf(s)
 	o.N = 40
@@ -157,11 +173,29 @@ func TestProgramsOverLiveTables(t *testing.T) {
 				!strings.Contains(text, "owners") && !strings.Contains(text, "boats") {
 				t.Errorf("%s asks of %s", x.Task, text)
 			}
+			if found, err := (checktest.Trial{Tools: s}).Row(t.Context(), &x); err != nil || len(found) > 0 {
+				t.Errorf("%s: %v %v", x.Task, found, err)
+			}
+			if len(x.Gold) > 0 && !s.names(t, x.Gold, "owner_id") {
+				t.Errorf("%s: no call before the last shows the columns: %s", x.Task, text)
+			}
 		}
 	}
 	if live < 12 || live == len(made.Scenarios) {
 		t.Errorf("%d of %d are about the tables that are there\n%v", live, len(made.Scenarios), made.Report.Rows())
 	}
+}
+
+// names reports whether what gold calls answer has a name.
+func (s *shop) names(t *testing.T, gold []scenario.Gold, name string) bool {
+	session, err := s.Open(t.Context(), "names")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	return slices.ContainsFunc(gold, func(g scenario.Gold) bool {
+		return strings.Contains(session.Probe(t.Context(), g.Call()).Text, name)
+	})
 }
 
 // objects are the rows of a query as JSON objects.

@@ -166,53 +166,6 @@ func numberOf(text string) any {
 	return text
 }
 
-// pythonToJSON turns what repr prints of lists, dicts and scalars into JSON.
-func pythonToJSON(text string) ([]byte, bool) {
-	var b bytes.Buffer
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '\'' || c == '"':
-			var s strings.Builder
-			i++
-			for i < len(text) && text[i] != c {
-				if text[i] == '\\' && i+1 < len(text) {
-					i++
-					switch text[i] {
-					case 'n':
-						s.WriteByte('\n')
-					case 't':
-						s.WriteByte('\t')
-					default:
-						s.WriteByte(text[i])
-					}
-				} else {
-					s.WriteByte(text[i])
-				}
-				i++
-			}
-			if i == len(text) {
-				return nil, false
-			}
-			i++
-			quoted, _ := json.Marshal(s.String()) // of a text
-			b.Write(quoted)
-		case strings.HasPrefix(text[i:], "None"):
-			b.WriteString("null")
-			i += 4
-		case strings.HasPrefix(text[i:], "True"):
-			b.WriteString("true")
-			i += 4
-		case strings.HasPrefix(text[i:], "False"):
-			b.WriteString("false")
-			i += 5
-		default:
-			b.WriteByte(c)
-			i++
-		}
-	}
-	return b.Bytes(), json.Valid(b.Bytes())
-}
-
 // fromLines reads a table of lines: the first names the columns.
 func fromLines(text string) (records []Record) {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool {
