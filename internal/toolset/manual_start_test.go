@@ -193,6 +193,30 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// Of the packages that were asked for in an environment, the one with the server's program is what it is installed from.
+func TestPackageOfProgram(t *testing.T) {
+	site := filepath.Join(t.TempDir(), "lib/python3.11/site-packages")
+	for file, text := range map[string]string{
+		"duck_db-1.1.dist-info/REQUESTED": "", "duck_db-1.1.dist-info/RECORD": "../../../bin/duck-serve,sha256=x,230\n",
+		"units-0.2.dist-info/REQUESTED": "", "units-0.2.dist-info/RECORD": "../../../bin/units,sha256=y,230\n",
+		"pip-24.0.dist-info/REQUESTED": "",
+	} {
+		path := filepath.Join(site, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for program, want := range map[string]string{
+		"duck-serve": "duck_db==1.1", "units": "units==0.2", "python3": "", "serve": "",
+	} {
+		command := filepath.Join(site, "../../../bin", program)
+		if got := installedPackage(mcp.Server{Command: command}); got != strings.ReplaceAll(want, "_", "-") {
+			t.Errorf("%s is installed from %q, want %q", program, got, want)
+		}
+	}
+}
+
 // A Python server that ends as programs do which were written for another version of a package is given an older one:
 // of the package that Python names, else of mcp, where it has a new one.
 func TestOlderPackage(t *testing.T) {

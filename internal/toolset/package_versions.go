@@ -124,21 +124,33 @@ func (e installedPython) requirement() string {
 }
 
 // environmentOf reads the virtual environment that a program is in (PyPA specifications, recording installed projects:
-// the file REQUESTED). It is empty where there is none.
+// the files REQUESTED, and RECORD, which lists the programs of a package). It is empty where there is none. Of several
+// packages that were asked for, it is the one that has the program; of none where that is not known.
 func environmentOf(program string) installedPython {
 	e := installedPython{versions: map[string]string{}, files: os.DirFS(filepath.Join(filepath.Dir(program), ".."))}
 	folders, err := fs.Glob(e.files, "lib/python*/site-packages/*.dist-info")
 	if err != nil {
 		return e
 	}
+	var asked, having []string // packages; the latter of the program
 	for _, folder := range folders {
 		name, version, _ := strings.Cut(strings.TrimSuffix(path.Base(folder), ".dist-info"), "-")
 		name = strings.ReplaceAll(name, "_", "-")
 		e.versions[name] = version
 		if _, err := fs.Stat(e.files, path.Join(folder, "REQUESTED")); err == nil && name != "pip" &&
 			name != "setuptools" {
-			e.asked = name
+			asked = append(asked, name)
+			record, _ := fs.ReadFile(e.files, path.Join(folder, "RECORD")) // without it, nothing is known
+			if strings.Contains(string(record), "/bin/"+filepath.Base(program)+",") {
+				having = append(having, name)
+			}
 		}
+	}
+	if len(asked) > 1 {
+		asked = having
+	}
+	if len(asked) == 1 {
+		e.asked = asked[0]
 	}
 	return e
 }
