@@ -42,6 +42,7 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 		}
 		list = append(list, more...)
 	}
+	m.giveUp(list)
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -52,6 +53,18 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 		m.retell(&list[i])
 	}
 	return m.solve(ctx, m.apart(m.oneMeaning(list)))
+}
+
+// giveUp leaves the tools of servers to the tasks that say their own calls where no program over what a server holds
+// proved good: its tools look as those of its kind do, and do something else.
+func (m *maker) giveUp(list []draftOf) {
+	for server, used := range m.asks {
+		if !slices.ContainsFunc(list, func(d draftOf) bool {
+			return slices.ContainsFunc(d.Gold, func(g scenario.Gold) bool { return used[g.Name] })
+		}) {
+			delete(m.asks, server)
+		}
+	}
 }
 
 // databasePrograms makes tasks from programs over the tables of databases.
@@ -552,7 +565,7 @@ func (s *sitting) undo(ctx context.Context, looks []Call, before, after []Answer
 
 // saysAll reports whether a text has all of some values, numbers as numbers.
 func saysAll(text string, values []string) bool {
-	plain := flat(text)
+	plain := flat(programs.PlainPython(text))
 	for _, v := range values {
 		if n, err := strconv.ParseFloat(v, 64); err == nil { // 1 is not in 12
 			if !slices.ContainsFunc(

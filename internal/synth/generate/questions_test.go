@@ -359,3 +359,16 @@ func TestInventedTablesAreNew(t *testing.T) {
 		t.Error("nothing is invented")
 	}
 }
+
+// A server of which no program proved good keeps its tools for tasks of calls.
+func TestServersWithoutPrograms(t *testing.T) {
+	m := newMaker(nil, nil, nil, Options{})
+	m.asks = map[string]map[string]bool{"notes": {"read_graph": true}, "data": {"query": true}}
+	m.giveUp([]draftOf{
+		{Scenario: scenario.Scenario{Task: "Print the bill."}},
+		{Scenario: scenario.Scenario{Task: "How many boats are there?", Gold: []scenario.Gold{{Name: "query"}}}},
+	})
+	if m.asks["notes"] != nil || !m.asks["data"]["query"] {
+		t.Error(m.asks)
+	}
+}
