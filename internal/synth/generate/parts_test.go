@@ -179,6 +179,18 @@ func TestHints(t *testing.T) {
 	if got := fmt.Sprintf("%s", s.hints); got != `map[from:["m" "km" "cm" "mm"]]` {
 		t.Errorf("%s", got)
 	}
+	for refusal, want := range map[string]string{
+		"Unknown vault: office lemon. Available vaults: work":  `map[vault:["work"]]`,
+		"office lemon is no date. Expected format: YYYY-MM-DD": `map[]`,
+		"office lemon is wrong. Valid type: string":            `map[]`,
+	} {
+		one := &subject{Tool: tool("read", "Read a note.", `{"type":"object","properties":{"vault":{"type":"string"}}}`)}
+		one.schema = readParam(one.InputSchema)
+		one.hint(Call{Tool: "read", Arguments: json.RawMessage(`{"vault":"office lemon"}`)}, refusal)
+		if got := fmt.Sprintf("%s", one.hints); got != want {
+			t.Errorf("%s: %s, want %s", refusal, got, want)
+		}
+	}
 	f := filler{Options{Seed: 1}.random("hints"), s, &values{}}
 	for range 20 {
 		arguments, ok := f.arguments(false)

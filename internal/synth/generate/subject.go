@@ -62,10 +62,14 @@ var offered = regexp.MustCompile(
 	`(?i)\b(?:supported|valid|allowed|available|expected|one of|options|must be|choose)\b[^:\n]{0,40}:\s*([^\n]+)`,
 )
 
+// offeredOne is a refusal that may offer a single value: what there is of a kind of thing.
+var offeredOne = regexp.MustCompile(`(?i)^(?:supported|valid|allowed|available)\b[^:\n]{0,40}s\s*:`)
+
 // mostHints bounds how many values one refusal may name.
 const mostHints = 40
 
-// hint takes the values that a refusal offers in place of one of the call's: "Unknown unit: x. Supported units: m, km".
+// hint takes the values that a refusal offers in place of one of the call's: "Unknown unit: x. Supported units: m, km",
+// "Unknown vault: x. Available vaults: work".
 func (s *subject) hint(c Call, refusal string) {
 	at := offered.FindStringSubmatchIndex(refusal)
 	if at == nil {
@@ -81,8 +85,12 @@ func (s *subject) hint(c Call, refusal string) {
 			list = append(list, quote(part))
 		}
 	}
+	least := 2
+	if offeredOne.MatchString(refusal[at[0]:]) {
+		least = 1
+	}
 	for _, m := range argumentsOf(c) {
-		if text := textOf(m.raw); len(text) > 1 && strings.Contains(before, text) && len(list) > 1 &&
+		if text := textOf(m.raw); len(text) > 1 && strings.Contains(before, text) && len(list) >= least &&
 			len(s.hints[m.name]) == 0 {
 			if s.hints == nil {
 				s.hints = map[string][]json.RawMessage{}
