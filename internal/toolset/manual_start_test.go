@@ -193,12 +193,13 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Of the packages that were asked for in an environment, the one with the server's program is what it is installed from.
+// Of the packages that were asked for in an environment, the one with the program is what a server is installed from.
 func TestPackageOfProgram(t *testing.T) {
 	site := filepath.Join(t.TempDir(), "lib/python3.11/site-packages")
 	for file, text := range map[string]string{
-		"duck_db-1.1.dist-info/REQUESTED": "", "duck_db-1.1.dist-info/RECORD": "../../../bin/duck-serve,sha256=x,230\n",
-		"units-0.2.dist-info/REQUESTED": "", "units-0.2.dist-info/RECORD": "../../../bin/units,sha256=y,230\n",
+		"duck_db-1.1.dist-info/REQUESTED": "",
+		"duck_db-1.1.dist-info/RECORD":    "../../../bin/duck-serve,sha256=x,230\n",
+		"units-0.2.dist-info/REQUESTED":   "", "units-0.2.dist-info/RECORD": "../../../bin/units,sha256=y,230\n",
 		"pip-24.0.dist-info/REQUESTED": "",
 	} {
 		path := filepath.Join(site, file)

@@ -184,7 +184,8 @@ func TestHints(t *testing.T) {
 		"office lemon is no date. Expected format: YYYY-MM-DD": `map[]`,
 		"office lemon is wrong. Valid type: string":            `map[]`,
 	} {
-		one := &subject{Tool: tool("read", "Read a note.", `{"type":"object","properties":{"vault":{"type":"string"}}}`)}
+		one := &subject{Tool: tool("read", "Read a note.",
+			`{"type":"object","properties":{"vault":{"type":"string"}}}`)}
 		one.schema = readParam(one.InputSchema)
 		one.hint(Call{Tool: "read", Arguments: json.RawMessage(`{"vault":"office lemon"}`)}, refusal)
 		if got := fmt.Sprintf("%s", one.hints); got != want {

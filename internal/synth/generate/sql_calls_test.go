@@ -127,7 +127,7 @@ func TestProgramsForOneToolThatTakesSQL(t *testing.T) {
 
 // The tables that a database has are asked about, and what is asked is in them.
 func TestProgramsOverLiveTables(t *testing.T) {
-	for name, show := range map[string]func(func(*stock, map[string]any) (string, error), *stock, string) (string, error){
+	for name, show := range map[string]shows{
 		"objects": objects,
 		"tuples": func(q func(*stock, map[string]any) (string, error), s *stock, text string) (string, error) {
 			return q(s, map[string]any{"query": text})
@@ -137,11 +137,12 @@ func TestProgramsOverLiveTables(t *testing.T) {
 	}
 }
 
+// shows are how a query's rows are shown.
+type shows func(query func(*stock, map[string]any) (string, error), s *stock, text string) (string, error)
+
 // overLiveTables checks the tasks of a database that was there before. Where rows are shown without the names of their
 // columns, these are looked up before they are used.
-func overLiveTables(
-	t *testing.T, show func(func(*stock, map[string]any) (string, error), *stock, string) (string, error),
-) {
+func overLiveTables(t *testing.T, show shows) {
 	s, tools := database(t)
 	inner := s.tools["query"]
 	s.tools["query"] = func(st *stock, args map[string]any) (string, error) { // a database that was there before

@@ -24,7 +24,8 @@ func TestRows(t *testing.T) {
 		}
 	}
 	names := []string{"id", "name"}
-	if got := Named(names, Rows(`[(1, 'Ana')]`)); len(got) != 1 || got[0].Names[1] != "name" || got[0].Values[1] != "Ana" {
+	if got := Named(names, Rows(`[(1, 'Ana')]`)); len(got) != 1 || got[0].Names[1] != "name" ||
+		got[0].Values[1] != "Ana" {
 		t.Error(got)
 	}
 	if got := Named(names, Rows(`[(1, 'Ana', 3)]`)); got != nil {
