@@ -163,6 +163,28 @@ func TestChecksSurvive(t *testing.T) {
 
 // Paths of a scenario are from its file's folder and do not leave it, also not over a link; the run's copy leads to the
 // same.
+func TestLocateInALinkedWorkingFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "real", "start"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	row := `{"task": "t", "template": "start", "checks": [{"type": "answer", "equals": "a"}]}`
+	if err := os.WriteFile(filepath.Join(dir, "real", "s.jsonl"), []byte(row), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(dir, "link"))
+	rows, err := scenario.Load("s.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rows[0].Template[""]; filepath.Base(got) != "start" {
+		t.Errorf("the template is %q", got)
+	}
+}
+
 func TestLocate(t *testing.T) {
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"score.sh": 0o700, "data.txt": 0o600} {

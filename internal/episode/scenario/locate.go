@@ -92,11 +92,11 @@ func within(dir, name string) (string, error) {
 	if !filepath.IsLocal(name) {
 		return "", refused
 	}
-	base, err := filepath.EvalSymlinks(dir)
+	base, err := filepath.Abs(dir) // before links are followed: a shell's working folder may be one
 	if err != nil {
 		return "", err
 	}
-	if base, err = filepath.Abs(base); err != nil {
+	if base, err = filepath.EvalSymlinks(base); err != nil {
 		return "", err
 	}
 	path, err := filepath.EvalSymlinks(filepath.Join(base, name))
