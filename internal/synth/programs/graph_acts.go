@@ -455,12 +455,24 @@ func (gt *GraphTables) twoEdits(d *drawer) *GraphProgram {
 	ways := []func(*drawer) *GraphProgram{gt.noteOne, gt.relink, gt.ensure}
 	i := d.r.IntN(len(ways))
 	g, more := ways[i](d), ways[(i+1+d.r.IntN(len(ways)-1))%len(ways)](d)
-	if g == nil || more == nil {
+	if g == nil || more == nil || contradict(g.Edits, more.Edits) {
 		return nil
 	}
 	g.Kind, g.then = Several, more.Program
 	g.Edits, g.Named = ordered(append(g.Edits, more.Edits...)), append(g.Named, more.Named...)
 	return g
+}
+
+// contradict reports whether two changes may speak of the same relation: one takes out what the other wants there. They
+// do where both are of relations at one thing.
+func contradict(a, b []Edit) bool {
+	return slices.ContainsFunc(a, func(x Edit) bool {
+		return slices.ContainsFunc(b, func(y Edit) bool {
+			ends := []string{y.Relation.From, y.Relation.To}
+			return x.Relation.Type != "" && x.Relation.Type == y.Relation.Type &&
+				(slices.Contains(ends, x.Relation.From) || slices.Contains(ends, x.Relation.To))
+		})
+	})
 }
 
 // another draws the name of another thing of the same type; "" where there is none.

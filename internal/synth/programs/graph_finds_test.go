@@ -140,3 +140,52 @@ func TestNeedsOfAProgram(t *testing.T) {
 		t.Error("relations of which nobody speaks are needed")
 	}
 }
+
+// The two changes of one request agree: what one wants to be there is not taken out by the other.
+func TestTwoEditsAgree(t *testing.T) {
+	gt, both := smallGraph().Tables(), 0
+	for seed := range uint64(800) {
+		g := gt.twoEdits(&drawer{r: rand.New(rand.NewPCG(seed, 9)), w: gt.World})
+		if g == nil || g.pattern == g.then.pattern {
+			continue
+		}
+		after, ok := gt.Graph.Apply(g.Edits)
+		for p := g.Program; p != nil && ok; p = p.then {
+			if p.pattern != "edge_ensure" {
+				continue
+			}
+			if slices.ContainsFunc(g.Edits, func(e Edit) bool { return e.Do == RemoveRelation }) {
+				both++
+			}
+			for _, from := range []string{p.slots["x"], p.slots["v"]} {
+				if !slices.ContainsFunc(after.Relations, func(r Relation) bool {
+					return r.From == from && r.To == p.slots["y"] && verbalOf(r.Type).said() == p.slots["rel"]
+				}) {
+					t.Errorf("seed %d: %s is not in a relation to %s: %v", seed, from, p.slots["y"], g.Edits)
+				}
+			}
+		}
+	}
+	if both < 20 {
+		t.Errorf("%d take something out and want something else", both)
+	}
+}
+
+// Who asks for what nobody records is not told of a thing that the request does not name.
+func TestUnknownSpeaksOfWhatIsNamed(t *testing.T) {
+	gt, drawn := smallGraph().Tables(), 0
+	for seed := range uint64(150) {
+		g := gt.Draw(rand.New(rand.NewPCG(seed, 4)), Unknown)
+		if g == nil {
+			continue
+		}
+		drawn++
+		task := g.Word(rand.New(rand.NewPCG(seed, 5)), "train").Task
+		if x := g.slots["x"]; !strings.Contains(strings.ToLower(task), strings.ToLower(x)) {
+			t.Errorf("%q does not name %q of %q", task, x, g.Answer.Values)
+		}
+	}
+	if drawn < 100 {
+		t.Errorf("%d were drawn", drawn)
+	}
+}

@@ -63,8 +63,10 @@ func (d *drawer) unknown() *Program {
 	switch {
 	case !ok || !filter && p.slots["attr"] == "" || p.then != nil || p.slots["round"] != "":
 		return nil
-	case filter:
-		p.slots["filter"] = said
+	case filter: // the phrase that went may have named something
+		p.slots["filter"], d.through, d.near = said, nil, false
+		delete(p.slots, "x")
+		delete(p.slots, "y")
 	default:
 		if p.slots["attr"] = c.caption(); p.pattern == "set" || p.pattern == "set_all" {
 			p.slots["v"] = said
