@@ -6,9 +6,10 @@ import "strings"
 // nor is one that gives a reason for a value: "There are no dogs, so 3."
 func notKnown() string {
 	const (
-		within = `[^,;!?\n]{0,80}?`     // more of the same statement
-		few    = `[^,;!?\n\d]{0,60}?`   // the same, without a count: "not 4, but 3 on record"
-		not    = `(?:\bnot\b|n['’]t\b)` // isn't, does not
+		within = `[^,;!?\n]{0,80}?`                      // more of the same statement
+		few    = `[^,;!?\n\d]{0,60}?`                    // the same, without a count: "not 4, but 3 on record"
+		not    = `(?:\bnot\b|n['’]t\b)`                  // isn't, does not
+		ends   = `[^.,;:!?\d\n]{0,60}(?:[.!](?:\s|$)|$)` // what is not there, and no more
 	)
 	const (
 		column = `columns?|fields?|property|attribute`
@@ -22,12 +23,14 @@ func notKnown() string {
 		`\bno (?:such|information|info|records?|data|details?|mention|trace|entry|note|way to (?:know|tell|say))\b`,
 		`\bthere(?: is|['’]s| are|['’]re) no\b`+within+`\b(?:here|there|anywhere)\b`,
 		// There is no website. It has no price.
-		`\b(?:there(?: is|['’]s| are|['’]re)|has|have|had|found|find|finds|see|holds?|contains?|shows?|lists?) no `+
-			`[^.,;:!?\d\n]{1,60}(?:[.!](?:\s|$)|$)`,
+		`\b(?:there(?: is|['’]s| are|['’]re)|has|have|had|found|find|finds|see|holds?|contains?|shows?|lists?) no `+ends,
 		// is not recorded, isn't there, doesn't exist, do not have that information
 		not+few+`\b(?:recorded|stored|kept|listed|noted|known|given|stated|specified|mentioned|tracked|documented|`+
 			`registered|found|available|provided|included|present|there|exist|anywhere|information|info|`+
 			`(?:on|in|part of) `+place+`|`+column+`)\b`,
+		// does not contain a website, doesn't have one, do not include the price
+		not+few+`\b(?:have (?:an?|any|the|that|one|such)|contain|include|show|mention|specify)\b`+ends,
+		`\bnothing (?:is )?(?:about|recorded|noted|known|listed|stored)\b`,
 		`\bnowhere\b`,
 		// I don't know, couldn't find it, am unable to say
 		`(?:`+not+`|\bcannot\b|\bunable to\b)`+few+`\b(?:know|find|tell|say|determine|locate|answer)\b`,
@@ -46,7 +49,8 @@ func notAble() string {
 		`\b(?:i|we|my tools|the tools|these tools)\b[^.;!?\n\d]{0,40}?\b`+cannot, // I can't, I am sorry but cannot
 		`(?:^|[.!?:]\s+)(?:sorry,? )?(?:but )?`+cannot,
 		`\b`+cannot+` be done\b`,
-		`\b(?:it|this|that)(?: is|['’]s)? ?(?:isn['’]t|not) (?:possible|supported|something (?:i|we|my tools) can)\b`,
+		`(?:n['’]t|\bnot) (?:possible|supported|something (?:i|we|my tools) can)\b`, // it isn't, printing is not
+		`\b(?:i|we|my tools|the tools|these tools) (?:can only|only can)\b`,
 		`\b(?:no|none of (?:my|the|these|our)|without an?|lack an?|lack the) `+tool,
 		`\b(?:i|we|my tools)\b[^.;!?\n\d]{0,20}?\b(?:do not|don['’]t) (?:have|offer|provide|support)`+
 			`(?: (?:an?|any|the))? `+tool,

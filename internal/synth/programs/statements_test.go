@@ -40,6 +40,10 @@ func TestStatements(t *testing.T) {
 			"I can't tell, it is nowhere.",
 			"It doesn't say: nobody knows.",
 			"That isn't something that is stored.",
+			"The database does not contain a website for Grace.", "Our records don't include a website.",
+			"The file doesn't mention a price.", "The table doesn't have a website.", "She doesn't have one.",
+			"The graph does not show any kiln.", "I don't have that.", "There is nothing about a kiln in the notes.",
+			"Nothing is recorded about a kiln.",
 		}, []string{
 			"There are no dogs, so 3.",
 			"There are no dogs, so it is 3.",
@@ -48,7 +52,8 @@ func TestStatements(t *testing.T) {
 			"I've changed it, don't worry.", "It can't be more than 4.", "It has no more than 4.",
 			"There are no more than 4 dogs.",
 			"Cannot be below 3, so 3.", "", "Yes", "3", "12 unknown birds",
-			"The answer is 5, no doubt.", "2 of them are not heated.",
+			"The answer is 5, no doubt.", "2 of them are not heated.", "We don't have dogs, so 3.", "It doesn't show 3.",
+			"They do not have to come.", "The list does not contain more than 4.", "It has no 3.", "Nothing, so 0.",
 		}},
 		"not able": {notAble(), []string{
 			"I can't do that: none of my tools can send messages.",
@@ -62,12 +67,14 @@ func TestStatements(t *testing.T) {
 			"Sorry, cannot print.", "This cannot be done with the tools at hand.", "That is not possible.",
 			"It isn't possible.", "No tool here sends mail.", "None of the tools can.", "I don't have a tool for that.",
 			"I do not have access to your calendar.", "There is no way to send it.", "That's beyond my abilities.",
-			"My tools cannot draw charts.", "I could not do that.",
+			"My tools cannot draw charts.", "I could not do that.", "Setting an alarm isn't something I can do.",
+			"Waking you is not possible.", "Printing isn't supported.", "Sorry, I can only calculate and tell times.",
 		}, []string{
 			"None of the dogs are there, so 3.",
 			"Done, you can't miss it.", "Grace cannot come.", "We don't have dogs, so 3.",
 			"They were not able to come, so 4.", "No.", "no", "", "Done.", "There are no dogs, so 3.", "It can't be 4.",
 			"She is unable to come, so I called her.", "I have set it to 4, which can't be wrong.",
+			"He can only come on Monday.", "It is not supposed to be more.",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
