@@ -410,21 +410,28 @@ type question struct {
 	like string
 }
 
+// needs matches who says that something is needed, or asks for it: "I need the tax rate. Could you provide it?"
+func needs(nouns string) string {
+	return `\b(?:need|require|provide|specify|share|clarify|know|tell me|give me)\b[^.?!\n\d]{0,40}?\b(?:` + nouns + `)\b`
+}
+
 // asksBack are the questions back by kind.
 func asksBack() map[string]question {
 	return map[string]question{
 		"clock_ask": {[]string{"Which two places do you mean?", "Which two cities do you mean?"},
 			`(?i)\b(?:which|what) (?:two |other )?(?:place|cit|town|location|country|time ?zone|zone)|` +
-				`\bwhere (?:are|is) |\bplease tell me|\blet me know`},
+				`\bwhere (?:are|is) |\bplease tell me|\blet me know|` +
+				needs(`places?|cit(?:y|ies)|towns?|locations?|countr(?:y|ies)|(?:time ?)?zones?`)},
 		"sum_ask": {[]string{"Which number should I use for that? Please tell me."},
 			`(?i)\b(?:which|what)(?: is| are)? (?:the |your )?(?:other |missing |second )?` +
 				`(?:number|amount|rate|currency|figure|value|size|speed)|\bhow (?:many (?:are|fit)|fast|large|big)\b|` +
-				`\bplease tell me|\blet me know`},
+				`\bplease tell me|\blet me know|` +
+				needs(`numbers?|amounts?|(?:exchange )?rate|currency|figures?|values?|size|speed`)},
 		"people_ask": {[]string{"How many of you are there?", "How many people share it?"},
-			`(?i)\bhow many\b|\bnumber of\b|\blet me know`},
+			`(?i)\bhow many\b|\bwhat(?: is|['’]s) the number of\b|\blet me know|` + needs(`number of`)},
 		"percent_ask": {[]string{"How many percent is that?", "What percentage should I use? Please tell me."},
 			`(?i)\bhow (?:many|high|large)\b|\b(?:what|which)(?: is| are)? (?:the |your )?(?:\w+ )?(?:percent|rate)|` +
-				`\bplease tell me|\blet me know`},
+				`\bplease tell me|\blet me know|` + needs(`rate|percent(?:age)?`)},
 	}
 }
 
@@ -505,9 +512,16 @@ func spanCheck(value string) string {
 	return `(?is)(?:` + text + `)` + aside + `*\z`
 }
 
-// fieldsCheck wants values in this order, in any letters, and no number beside them.
+// fieldsCheck wants values in this order, in any letters, and no number beside them but the 0 that a "yes" leaves. A
+// time may have words before it: "In Maputo it is 20:40".
 func fieldsCheck(values []string) string {
 	text := `(?is)\A\W*`
+	switch {
+	case strings.Contains(values[0], ":"):
+		text = `(?is)\A[^\d]{0,60}?`
+	case len(values) == 1 && values[0] == "Yes":
+		return text + `\byes\b[^\d]{0,40}?(?:\b0\b)?[^\d]{0,60}\z`
+	}
 	for i, v := range values {
 		if i > 0 {
 			text += `[^\d]{0,40}?`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,6 +251,9 @@ func TestFieldsAreSaidInOrder(t *testing.T) {
 		{[]string{"44.7"}, "44.7", true},
 		{[]string{"root"}, "root or 44.7", false}, {[]string{"52:30"}, "52:30", true},
 		{[]string{"52:30"}, "52:03", false},
+		{[]string{"20:40", "yes"}, "In Maputo it is 20:40 then, so yes.", true},
+		{[]string{"20:40", "yes"}, "Yes, at 20:40.", false},
+		{[]string{"Yes"}, "Yes, the remainder is 0.", true}, {[]string{"Yes"}, "Yes, 3 remain.", false},
 	} {
 		c := Answer{Form: "fields", Values: x.want}.check("", "")
 		if why := c.AnswerUnmet(x.said); (why == "") != x.holds {
@@ -336,6 +340,26 @@ func TestMisnamed(t *testing.T) {
 	}
 	if said < 150 {
 		t.Errorf("%d of 200 zones are misnamed", said)
+	}
+}
+
+// Who says what is needed asks for it, and who takes a number that nobody named does not.
+func TestAskingForWhatIsMissing(t *testing.T) {
+	for _, x := range []struct {
+		kind, said string
+		asks       bool
+	}{
+		{"percent_ask", "To find the net amount, I need the tax rate. Could you provide it?", true},
+		{"percent_ask", "I don't know the percentage.", true}, {"percent_ask", "With a rate of 19, it is 412.", false},
+		{"people_ask", "I need to know the number of people.", true}, {"people_ask", "How many are you?", true},
+		{"people_ask", "The number of heads is 4, so 35 each.", false},
+		{"sum_ask", "Could you provide the exchange rate?", true}, {"sum_ask", "At a rate of 1.1 it is 154.", false},
+		{"clock_ask", "Could you please specify the two cities?", true}, {"clock_ask", "I need both time zones.", true},
+		{"clock_ask", "It is 12:30 in that city.", false},
+	} {
+		if got := regexp.MustCompile(asksBack()[x.kind].like).MatchString(x.said); got != x.asks {
+			t.Errorf("%s: %q asks: %v", x.kind, x.said, got)
+		}
 	}
 }
 
