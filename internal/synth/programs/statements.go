@@ -58,5 +58,14 @@ func notAble() string {
 	)
 }
 
+// nothingDone matches a statement that all is left as it was, anywhere in an answer.
+func nothingDone() string {
+	return anyOf(
+		`already (?:there|exist|in|on|present|has|have)`, `nothing (?:was|is|has|to)`, `unchanged|no changes?|no action`,
+		`not (?:below|less|lower|under|changed|added|updated)`, `(?:did|was|have|has|is|will)(?:n['’]t| not)\b`,
+		`won['’]t\b`, `\b(?:left|leave|leaving|kept|keep|keeping)\b`, `\b(?:remains?|stays?)\b`,
+	)
+}
+
 // anyOf matches what one of several expressions does, in capitals too.
 func anyOf(list ...string) string { return `(?i)` + strings.Join(list, "|") }

@@ -76,6 +76,11 @@ func TestStatements(t *testing.T) {
 			"She is unable to come, so I called her.", "I have set it to 4, which can't be wrong.",
 			"He can only come on Monday.", "It is not supposed to be more.",
 		}},
+		"nothing done": {nothingDone(), []string{
+			"Nothing was changed: it is already there.", "I didn’t change it.", "I left it as it is.",
+			"OK, I'll leave Salt and Wire alone.", "I won't delete it.", "It stays as it is.", "No action was taken.",
+			"Bo Lind has not been added.", "It isn't changed.",
+		}, []string{"Done.", "I changed it.", "It is 4 now.", "Added.", "OK, it is gone."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := regexp.MustCompile(c.of)

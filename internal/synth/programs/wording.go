@@ -228,9 +228,7 @@ func (p *Program) say(
 		lines := strings.Join(a.Values, "\n")
 		return text, lines, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &lines}}
 	case "left":
-		nothing :=
-			`(?i)already (?:there|exist|in|on|present|has|have)|nothing (?:was|is|has|to)|unchanged|no changes?|` +
-				`not (?:below|less|lower|under|changed|added|updated)|did(?:n't| not)|was(?:n't| not)`
+		nothing := nothingDone()
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
 	case "question":
 		if a.Asks != "" {
