@@ -122,3 +122,37 @@ func TestOpeningInParts(t *testing.T) {
 		t.Errorf("opened are %v", opened)
 	}
 }
+
+// What a program is about must be shown: its things, the relations that it takes out, and whom its working names.
+func TestWhatIsToBeShown(t *testing.T) {
+	graph := guests(3)
+	hosts := programs.Relation{From: "Guest A", To: "Guest B", Type: "hosts"}
+	graph.Relations = []programs.Relation{hosts}
+	s := graphOfTools(graph)
+	const (
+		thing = `{"entries": [{"name": "Guest A", "type": "guest", "facts": ["nights 2"]}], "links": [`
+		link  = `{"from": "Guest A", "to": "Guest B", "type": "hosts"}`
+	)
+	for name, x := range map[string]struct {
+		edits   []programs.Edit
+		working string
+		shown   string
+		holds   bool
+	}{
+		"a thing": {shown: thing + "]}", holds: true},
+		"nothing": {shown: `{"entries": [], "links": []}`},
+		"a relation": {edits: []programs.Edit{{Do: programs.RemoveRelation, Relation: hosts}},
+			shown: thing + "]}"},
+		"a relation, shown": {[]programs.Edit{{Do: programs.RemoveRelation, Relation: hosts}}, "",
+			thing + link + "]}", true},
+		"whom nobody showed": {working: "Guest C: nights 4", shown: thing + "]}"},
+		"whom a link showed": {working: "Guest A hosts Guest B", shown: thing + link + "]}", holds: true},
+	} {
+		p := &programs.GraphProgram{Program: new(programs.Program).Work(x.working), Edits: x.edits,
+			Named: []string{"Guest A"}}
+		got := &Played{Results: []Answered{{Text: x.shown}}}
+		if holds := s.shows(p, &graphLook{things: p.Named}, []Call{s.g.find.texts("Guest A")}, got); holds != x.holds {
+			t.Errorf("%s: shown is all that is needed: %v", name, holds)
+		}
+	}
+}
