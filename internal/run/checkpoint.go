@@ -104,22 +104,35 @@ func (d *Dir) LatestCheckpoint(stage string) (c Checkpoint, ok bool, moved []Qua
 		return c, false, nil, err
 	}
 	for _, c := range slices.Backward(all) {
-		broken := d.verify(c)
-		if broken == nil {
-			return c, true, moved, nil
-		}
-		_, ledger := errors.AsType[*fault.Error](broken)
-		// a ledger that cannot be read, or too many open files, says nothing about the checkpoint
-		if ledger || isFull(broken) {
-			return c, false, moved, storageError("cannot read the checkpoint", c.Path, broken)
-		}
-		q, err := quarantine(d.Path, c.Path, broken.Error())
-		if err != nil {
-			return c, false, moved, storageError("cannot move a broken checkpoint away", c.Path, err)
+		q, broken, err := d.checkOne(c)
+		if err != nil || !broken {
+			return c, err == nil, moved, err
 		}
 		moved = append(moved, q)
 	}
 	return Checkpoint{}, false, moved, nil
+}
+
+// CheckStep verifies the checkpoint of a step, and moves it away where it is broken.
+func (d *Dir) CheckStep(stage string, step int) (moved Quarantined, broken bool, err error) {
+	name := fmt.Sprintf("%s_step_%d", stage, step)
+	return d.checkOne(Checkpoint{stage, step, filepath.Join(d.Path, checkpointsDir, name)})
+}
+
+func (d *Dir) checkOne(c Checkpoint) (moved Quarantined, broken bool, err error) {
+	why := d.verify(c)
+	if why == nil {
+		return moved, false, nil
+	}
+	_, ledger := errors.AsType[*fault.Error](why)
+	// a ledger that cannot be read, or too many open files, says nothing about the checkpoint
+	if ledger || isFull(why) {
+		return moved, true, storageError("cannot read the checkpoint", c.Path, why)
+	}
+	if moved, err = quarantine(d.Path, c.Path, why.Error()); err != nil {
+		return moved, true, storageError("cannot move a broken checkpoint away", c.Path, err)
+	}
+	return moved, true, nil
 }
 
 // Checkpoints lists a stage's published checkpoints by step, unverified. Every stage's where stage is "".

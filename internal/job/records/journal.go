@@ -211,7 +211,7 @@ func (l Journal) Notice(text string) { l.Say("note: %s", text) }
 func (l Journal) Latest(stage string) (string, int, error) {
 	c, ok, moved, err := l.Dir.LatestCheckpoint(stage)
 	for _, q := range moved {
-		l.Say("checkpoint %s does not verify (%s); moved to %s", q.From, q.Why, q.To)
+		l.sayMoved(q)
 	}
 	if err != nil || !ok {
 		return "", 0, err
@@ -260,7 +260,7 @@ func (l Journal) TakeBest(stage string, trainer recipe.Trainer, publisher recipe
 	if err != nil {
 		return err
 	}
-	best, of, err := l.Best(stage, last+1)
+	best, of, err := l.soundBest(stage, last)
 	if err != nil {
 		return err
 	}
@@ -288,6 +288,25 @@ func (l Journal) TakeBest(stage string, trainer recipe.Trainer, publisher recipe
 		return err
 	}
 	return l.Dir.Ledger.PutStage(run.StageRow{Name: stage, Status: run.Finished, JSON: text})
+}
+
+// soundBest is Best of the checkpoints that verify; the last one was verified before. One that does not is moved away.
+func (l Journal) soundBest(stage string, last int) (step int, measured map[string]float64, err error) {
+	for {
+		step, measured, err = l.Best(stage, last+1)
+		if err != nil || step == 0 || step == last {
+			return step, measured, err
+		}
+		q, broken, err := l.Dir.CheckStep(stage, step)
+		if err != nil || !broken {
+			return step, measured, err
+		}
+		l.sayMoved(q)
+	}
+}
+
+func (l Journal) sayMoved(q run.Quarantined) {
+	l.Say("checkpoint %s does not verify (%s); moved to %s", q.From, q.Why, q.To)
 }
 
 // finalText says how good the best step was on validation, beside the last one, and beside what training began with

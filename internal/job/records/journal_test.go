@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hone/internal/config"
@@ -133,5 +134,37 @@ func TestTakeBest(t *testing.T) {
 					s.Stages[0], said)
 			}
 		})
+	}
+}
+
+// A best checkpoint that is damaged is moved away, and the next best one is taken.
+func TestTakeBestThatVerifies(t *testing.T) {
+	r, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, job.Begun{Verb: "train"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	said := ""
+	log := Journal{Dir: r, Say: func(f string, x ...any) { said += fmt.Sprintf(f, x...) + "\n" }}
+	write := func(dir string) error { return os.WriteFile(filepath.Join(dir, "weights"), []byte("1"), 0o600) }
+	for step, success := range []float64{0, 0.5, 0.9, 0.1} {
+		if step > 0 {
+			err = log.Checkpoint("grpo", step, write)
+		}
+		if err == nil {
+			err = log.Metrics(recipe.ValidationStage, step, map[string]float64{"success": success})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = os.WriteFile(filepath.Join(r.Path, "checkpoints", "grpo_step_2", "weights"), []byte("2"), 0o600)
+	var l loader
+	if err == nil {
+		err = log.TakeBest("grpo", &l, nil)
+	}
+	if err != nil || l.loaded == "grpo_step_2" || !strings.Contains(said, "grpo_step_2 does not verify (") ||
+		strings.Contains(said, "final is step 2") {
+		t.Errorf("%v: loaded %q, said %s", err, l.loaded, said)
 	}
 }
