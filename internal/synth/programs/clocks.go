@@ -412,7 +412,8 @@ type question struct {
 
 // needs matches who says that something is needed, or asks for it: "I need the tax rate. Could you provide it?"
 func needs(nouns string) string {
-	return `\b(?:need|require|provide|specify|share|clarify|know|tell me|give me)\b[^.?!\n\d]{0,40}?\b(?:` + nouns + `)\b`
+	const asks = `\b(?:need|require|provide|specify|share|clarify|know|tell me|give me)\b`
+	return asks + `[^.?!\n\d]{0,40}?\b(?:` + nouns + `)\b`
 }
 
 // asksBack are the questions back by kind.

@@ -23,7 +23,8 @@ func notKnown() string {
 		`\bno (?:such|information|info|records?|data|details?|mention|trace|entry|note|way to (?:know|tell|say))\b`,
 		`\bthere(?: is|['’]s| are|['’]re) no\b`+within+`\b(?:here|there|anywhere)\b`,
 		// There is no website. It has no price.
-		`\b(?:there(?: is|['’]s| are|['’]re)|has|have|had|found|find|finds|see|holds?|contains?|shows?|lists?) no `+ends,
+		`\b(?:there(?: is|['’]s| are|['’]re)|has|have|had|found|find|finds|see|holds?|contains?|shows?|lists?) no `+
+			ends,
 		// is not recorded, isn't there, doesn't exist, do not have that information
 		not+few+`\b(?:recorded|stored|kept|listed|noted|known|given|stated|specified|mentioned|tracked|documented|`+
 			`registered|found|available|provided|included|present|there|exist|anywhere|information|info|`+
@@ -61,7 +62,8 @@ func notAble() string {
 // nothingDone matches a statement that all is left as it was, anywhere in an answer.
 func nothingDone() string {
 	return anyOf(
-		`already (?:there|exist|in|on|present|has|have)`, `nothing (?:was|is|has|to)`, `unchanged|no changes?|no action`,
+		`already (?:there|exist|in|on|present|has|have)`, `nothing (?:was|is|has|to)`, `unchanged`,
+		`no (?:changes?|action)`,
 		`not (?:below|less|lower|under|changed|added|updated)`, `(?:did|was|have|has|is|will)(?:n['’]t| not)\b`,
 		`won['’]t\b`, `\b(?:left|leave|leaving|kept|keep|keeping)\b`, `\b(?:remains?|stays?)\b`,
 	)

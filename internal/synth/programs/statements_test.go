@@ -52,7 +52,8 @@ func TestStatements(t *testing.T) {
 			"I've changed it, don't worry.", "It can't be more than 4.", "It has no more than 4.",
 			"There are no more than 4 dogs.",
 			"Cannot be below 3, so 3.", "", "Yes", "3", "12 unknown birds",
-			"The answer is 5, no doubt.", "2 of them are not heated.", "We don't have dogs, so 3.", "It doesn't show 3.",
+			"The answer is 5, no doubt.", "2 of them are not heated.", "We don't have dogs, so 3.",
+			"It doesn't show 3.",
 			"They do not have to come.", "The list does not contain more than 4.", "It has no 3.", "Nothing, so 0.",
 		}},
 		"not able": {notAble(), []string{
