@@ -163,6 +163,13 @@ func TestSeek(t *testing.T) {
 	f := Of(map[string]string{"alpha.txt": "nothing", "crates.txt": "green", "readme.md": "nor here",
 		"zeta.txt": "Fuse Case: cellar", "house/settings.yaml": "port: 80", "members.txt": "Ana has the phone",
 		"way.txt": "Phone Number: 4", "x.txt": "Crate Size: 3"}, nil)
+	for seed := range uint64(10) { // one by one, fewer are read
+		d := &drawer{r: rand.New(rand.NewPCG(seed, 1)), f: f, can: Can{Tree: true, Show: true}, call: map[*Doc]string{},
+			seen: map[string]bool{}, deep: true}
+		if d.seek(f.doc("x.txt"), "crate size", "") || len(d.ops) > 0 {
+			t.Errorf("x.txt is not too far down: %v", d.ops)
+		}
+	}
 	tests := []struct{ file, thing, order, why, notes string }{
 		{"x.txt", "crate size", "crates.txt readme.md house/settings.yaml alpha.txt members.txt way.txt x.txt",
 			"", ""},
