@@ -58,6 +58,7 @@ func New(path string, numDevices int) (*Backend, error) {
 	} else if numDevices > 1 {
 		options["cpu_device_count"] = int64(numDevices)
 	}
+	defer guardSignals()()
 	client, err := plugin.NewClient(options)
 	if err != nil {
 		return nil, err
@@ -243,7 +244,11 @@ func (e *Executable) execute(inputs []compute.Buffer, donate []bool, wait bool) 
 	if len(donate) > 0 {
 		call = call.SetDonate(donated)
 	}
-	done := e.backend.turn(!e.ran.Load())
+	first := !e.ran.Load()
+	done := e.backend.turn(first)
+	if first { // when libraries compile what they left open
+		defer guardSignals()()
+	}
 	results, err := e.backend.plugin.execute(call, wait)
 	done()
 	if err != nil {

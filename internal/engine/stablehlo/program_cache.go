@@ -178,6 +178,7 @@ func (b *Backend) translate(c *translation) (program, error) {
 	if devices := b.replicaDevices(); devices != nil {
 		config = config.WithSPMD(len(devices)).WithDeviceAssignment(devices)
 	}
+	defer guardSignals()()
 	loaded, err := config.Done()
 	if err != nil {
 		return program{}, err

@@ -228,6 +228,8 @@ func openPlugin(path string) (*plugin, error) {
 	if p := plugins.byPath[path]; p != nil {
 		return p, nil
 	}
+	knowSignals()
+	defer guardSignals()()
 	head, _, err := probe(path)
 	if err != nil {
 		return nil, err
