@@ -3,6 +3,8 @@ package basemodel
 import (
 	"bytes"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,9 +180,7 @@ func TestRowMultipleOnAGPU(t *testing.T) {
 		times                float64
 		programs             int // at most
 	}{{28, 1536, 8960, 2, 5}, {24, 896, 4864, 2, 4}, {28, 1536, 8960, 2000, before}} {
-		s := model.Spec{Config: modelfile.Config{Architecture: "qwen2", NumLayers: c.layers, Hidden: c.hidden,
-			Intermediate: c.wide, NumHeads: 12, NumKVHeads: 2, HeadDim: 128, VocabSize: 151936}}
-		e := settings
+		s, e := qwen(c.layers, c.hidden, c.wide), settings
 		e.RowMultiple = RowMultiple(s, e, true, steps, c.times)
 		got, _ := RowProgramsOf(e, true, steps)
 		if got > c.programs || (e.RowMultiple == 0) != (c.programs == before) {
@@ -190,4 +190,86 @@ func TestRowMultipleOnAGPU(t *testing.T) {
 	if before < 8 {
 		t.Errorf("%d programs as they are", before)
 	}
+}
+
+// episodeRows are the rows of a minibatch as runs on the file server had them, 300 to 7,000 tokens, most about 1,000.
+// One of fifty has a long completion, trained on whole.
+func episodeRows(r *rand.Rand) (b batch.Batch, tokens int) {
+	for range 40 {
+		n := int(min(7000, max(300, 1000*math.Exp(0.6*r.NormFloat64()))))
+		row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n)}
+		from := n * 7 / 10
+		if r.IntN(50) == 0 {
+			from = n * 3 / 10
+		}
+		for i := from; i < n; i++ {
+			row.Trained[i] = true
+		}
+		b.Rows, tokens = append(b.Rows, row), tokens+n
+	}
+	return b, tokens
+}
+
+// The rows of episodes need at most four programs in the first step of a GPU, and few in twenty: compiling takes a tenth
+// of their time. An H200 took 12 s to compile one, 20 s a step to sample, and computed 33,000 tokens a second.
+func TestEpisodesNeedFewProgramsSoon(t *testing.T) {
+	const steps, minibatches = 20, 4
+	c := config.Default()
+	c.GRPO.GroupSize, c.GRPO.ScenariosPerStep, c.GRPO.Minibatches, c.GRPO.Steps = 16, 8, minibatches, 30
+	lengths, _ := EpisodeLengths(qwen(28, 1536, 8960), c, true, 10977)
+	r, tokens := rand.New(rand.NewPCG(1, 2)), 0
+	var all []batch.Batch
+	for range steps * minibatches {
+		b, n := episodeRows(r)
+		all, tokens = append(all, b), tokens+n
+	}
+	of := func(lengths []int) (first, programs int, padding, compiling float64) {
+		o := rowOptions(c.Engine, true)
+		o.Lengths = lengths
+		first, _ = o.RowPrograms(all[:minibatches], 1)
+		programs, positions := o.RowPrograms(all, 1)
+		took := float64(programs) * 12
+		return first, programs, 1 - float64(tokens)/float64(positions),
+			took / (took + float64(positions)/33_000 + steps*20)
+	}
+	first, programs, padding, compiling := of(lengths)
+	first0, programs0, padding0, compiling0 := of(nil)
+	t.Logf("%v: %d programs, then %d, %.0f%% padding, %.0f%% compiling; of all lengths %d, %d, %.0f%%, %.0f%%", lengths,
+		first, programs, 100*padding, 100*compiling, first0, programs0, 100*padding0, 100*compiling0)
+	if first > 4 || programs > 5 || padding > 0.35 || compiling > 0.10 || first0 < 8 {
+		t.Errorf("%v: %d programs in the first step, %d in all, %.1f%% padding, %.1f%% compiling", lengths, first,
+			programs, 100*padding, 100*compiling)
+	}
+}
+
+func TestEpisodeLengths(t *testing.T) {
+	big, small := qwen(28, 1536, 8960), qwen(12, 256, 1024)
+	for _, c := range []struct {
+		name     string
+		s        model.Spec
+		gpu      bool
+		multiple int
+		steps    int
+		few      bool
+		until    int // optimiser steps
+	}{
+		{"few steps", big, true, 0, 30, true, 0},
+		{"many steps", big, true, 0, 400, true, 80},
+		{"many steps of a small model", small, true, 0, 400, true, 0},
+		{"a CPU", big, false, 0, 30, false, 0},
+		{"as the user says", big, true, 128, 30, false, 0},
+	} {
+		x := config.Default()
+		x.Engine.RowMultiple, x.GRPO.Steps, x.GRPO.GroupSize, x.GRPO.ScenariosPerStep = c.multiple, c.steps, 16, 8
+		lengths, until := EpisodeLengths(c.s, x, c.gpu, 16384)
+		if (len(lengths) > 0) != c.few || until != c.until {
+			t.Errorf("%s: %v for %d optimiser steps", c.name, lengths, until)
+		}
+	}
+}
+
+// qwen is a model's shape.
+func qwen(layers, hidden, wide int) model.Spec {
+	return model.Spec{Config: modelfile.Config{Architecture: "qwen2", NumLayers: layers, Hidden: hidden,
+		Intermediate: wide, NumHeads: 12, NumKVHeads: 2, HeadDim: 128, VocabSize: 151936}}
 }

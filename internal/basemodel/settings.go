@@ -207,6 +207,34 @@ func RowMultiple(s model.Spec, e config.Engine, gpu bool, steps []batch.Batch, t
 	return best
 }
 
+// An episode's rows have few lengths on a GPU: so many tokens the shortest, and for so many steps at least. All lengths
+// are about so many programs more, and save about so much of the positions, of which a row has about so many.
+const (
+	shortestRow  = 512
+	stepsOfFew   = 20
+	programsMore = 8
+	paddingSaved = 0.2
+	typicalRow   = 1024
+)
+
+// EpisodeLengths are the lengths that a GPU pads the rows of episodes to, where the settings leave that open: few, each
+// about twice the one before, since nobody knows before a run which there will be, and the first step waits for the
+// programs of all that it has. longest is the room of an episode. It is also for how many optimiser steps they are so:
+// in a run of many steps, programs of all lengths are worth their compiling behind the first (0: to the end).
+func EpisodeLengths(s model.Spec, c config.Config, gpu bool, longest int) (lengths []int, steps int) {
+	if !gpu || c.Engine.RowMultiple != 0 {
+		return nil, 0
+	}
+	lengths = rowOptions(c.Engine, gpu).Ladder(shortestRow, longest)
+	g := c.GRPO
+	positions := float64(g.GroupSize*g.ScenariosPerStep*typicalRow) * float64(max(1, g.NumIterations))
+	even := programsMore * positionsOfProgram(s, gpu) / (paddingSaved * positions)
+	if float64(g.Steps-stepsOfFew) > even {
+		steps = stepsOfFew * max(1, g.NumIterations) * max(1, g.Minibatches)
+	}
+	return lengths, steps
+}
+
 // RowProgramsOf is how many programs of rows a run of such steps compiles, and how many positions of rows the steps
 // compute; 0: not known.
 func RowProgramsOf(e config.Engine, gpu bool, steps []batch.Batch) (programs, positions int) {

@@ -18,11 +18,19 @@ import (
 // is.
 const CompileNote = "programs that are not kept yet are compiled"
 
-// OpenTrainer has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that
-// shared more than that by chance would each be compiled anew. varying tells that they share more on purpose, each step
-// in its own way.
+// Rows are those of a trainer. Prefix is what all of them share: steps that shared more than that by chance would each
+// be compiled anew. Varying tells that they share more on purpose, each step in its own way. Room is how many tokens
+// behind the prefix one has at most, of episodes, of which nobody knows yet how long they will be; 0: the rows are
+// known.
+type Rows struct {
+	Prefix  int
+	Varying bool
+	Room    int
+}
+
+// OpenTrainer has the adapter in folder, or a fresh one where that is empty.
 func OpenTrainer(
-	h *host.Host, m *Model, c config.Config, folder string, prefix int, varying bool,
+	h *host.Host, m *Model, c config.Config, folder string, rows Rows,
 ) (*Trainer, model.LoRA, error) {
 	state, lora, err := adapterOf(m, c, folder)
 	if err != nil {
@@ -35,12 +43,15 @@ func OpenTrainer(
 		KeepTokens:      c.Engine.KeepTokens,
 		TreeTokens:      TreeTokensOf(c.Engine),
 		RowMultiple:     c.Engine.RowMultiple,
-		MaxPrefix:       max(1, prefix),
-		VaryingPrefix:   varying,
+		MaxPrefix:       max(1, rows.Prefix),
+		VaryingPrefix:   rows.Varying,
 		EightBitMoments: c.Engine.Moments == "8bit",
 		Dropout:         c.LoRA.Dropout,
 		Seed:            c.Seed,
 		Notice:          func(text string) { h.Say("%s", text) },
+	}
+	if rows.Room > 0 {
+		o.Lengths, o.LengthSteps = EpisodeLengths(m.Spec, c, m.Plugin.IsCUDA(), rows.Room)
 	}
 	h.Opens(o)
 	h.Opens(state)

@@ -99,7 +99,8 @@ func (l *Agent) openPolicy(h *host.Host, p Plan) (publish.Source, model.LoRA, er
 	m, c := p.Model, p.Config
 	if p.Trains {
 		c.Engine.Packing = "off" // rows of a group share its prefix, and their room was planned so
-		trainer, lora, err := basemodel.OpenTrainer(h, m, c, p.Adapter, len(p.prefix), p.varying)
+		trainer, lora, err := basemodel.OpenTrainer(h, m, c, p.Adapter,
+			basemodel.Rows{Prefix: len(p.prefix), Varying: p.varying, Room: p.private})
 		if err != nil {
 			return nil, lora, err
 		}

@@ -16,7 +16,8 @@ func (l Plan) open(ctx context.Context, j *job.Job, stage string) (t *basemodel.
 			return nil, nil, err
 		}
 		j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), basemodel.CompileNote)
-		t, _, err = basemodel.OpenTrainer(j.Host, m, c, j.Kept.Adapter, l.Prefix, false)
+		t, _, err = basemodel.OpenTrainer(j.Host, m, c, j.Kept.Adapter,
+			basemodel.Rows{Prefix: l.Prefix})
 		return t, func() {}, err
 	}
 	if err := m.LoadShape(); err != nil {

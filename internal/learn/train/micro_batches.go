@@ -26,6 +26,26 @@ func bucket(n, multiple int) int {
 	return roundUp(n, step)
 }
 
+// padded is the length that a row of n tokens is padded to.
+func (o Options) padded(n int) int {
+	if i, _ := slices.BinarySearch(o.Lengths, n); i < len(o.Lengths) {
+		return o.Lengths[i]
+	}
+	return bucket(n, max(1, o.RowMultiple))
+}
+
+// Ladder are few lengths of rows, each about half of the next: from the one of rows of the shortest tokens to that of
+// rows of the longest.
+func (o Options) Ladder(shortest, longest int) []int {
+	multiple := max(1, o.RowMultiple)
+	shortest = bucket(shortest, multiple)
+	lengths := []int{bucket(max(longest, shortest), multiple)}
+	for lengths[0] >= 2*shortest {
+		lengths = slices.Insert(lengths, 0, bucket((lengths[0]+1)/2, multiple))
+	}
+	return lengths
+}
+
 // RowsAtOnce is how many rows of n tokens a device computes at one time.
 func (o Options) RowsAtOnce(n int) int {
 	if o.MicroTokens == 0 {
@@ -75,8 +95,12 @@ func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
 
 // shapes are the options that the shapes of calls follow from.
 func (t *Trainer) shapes() Options {
-	return Options{MicroBatch: t.microBatch, MicroTokens: t.microTokens, RowMultiple: t.rowMultiple,
+	o := Options{MicroBatch: t.microBatch, MicroTokens: t.microTokens, RowMultiple: t.rowMultiple,
 		TreeTokens: t.treeTokens}
+	if t.lengthSteps == 0 || t.steps < t.lengthSteps {
+		o.Lengths = t.lengths
+	}
+	return o
 }
 
 func (o Options) calls(rows []batch.Sequence, devices int) []call {
@@ -84,7 +108,7 @@ func (o Options) calls(rows []batch.Sequence, devices int) []call {
 	sort.SliceStable(trees, func(i, j int) bool { return len(trees[i].ids) > len(trees[j].ids) })
 	lengths := make([]int, len(trees))
 	for i, x := range trees {
-		lengths[i] = bucket(len(x.ids), o.RowMultiple)
+		lengths[i] = o.padded(len(x.ids))
 	}
 	// least is the fewest positions in which the rows from i on are computed, and with the first call's length best.
 	// More rows in a call leave fewer to the next, so each takes as many as it holds.
@@ -105,15 +129,18 @@ func (o Options) calls(rows []batch.Sequence, devices int) []call {
 		out = append(out, call{shape{n: n, c: best[i], packed: o.TreeTokens > 0}, trees[i:end]})
 		i = end
 	}
-	setNumTrained(out, rows)
+	halves := 1
+	if len(o.Lengths) > 0 { // a step of many trained tokens is not to have all programs compiled anew
+		halves = 2
+	}
+	setNumTrained(out, rows, halves)
 	return out
 }
 
-// setNumTrained sets how many trained tokens the calls of a step hold: half of their positions, or all where one call
-// has more trained, or as many halves as need be where rows of a tree train the same tokens. So that few programs are
+// setNumTrained sets how many trained tokens the calls of a step hold: so many halves of their positions, 1 or 2, or
+// all where one call has more trained, or as many halves as need be where rows of a tree train the same tokens. So that few programs are
 // compiled it is the same in all calls: most runs have the one or the other.
-func setNumTrained(calls []call, rows []batch.Sequence) {
-	halves := 1
+func setNumTrained(calls []call, rows []batch.Sequence, halves int) {
 	for _, x := range calls {
 		for device := range slices.Chunk(x.trees, x.n) {
 			trained := 0

@@ -117,7 +117,15 @@ func TestCallsHoldEachRowOnce(t *testing.T) {
 			rowMultiple: rapid.SampledFrom([]int{1, 16, 64, 100, 256}).Draw(t, "multiple"),
 			microBatch:  rapid.IntRange(1, 16).Draw(t, "rows"),
 			microTokens: rapid.SampledFrom([]int{0, 512, 8192}).Draw(t, "tokens"),
+			steps:       rapid.IntRange(0, 2).Draw(t, "steps"),
+			lengthSteps: rapid.IntRange(0, 2).Draw(t, "steps of few lengths"),
 		}
+		few := rapid.Bool().Draw(t, "few lengths")
+		if few {
+			tr.lengths = Options{RowMultiple: tr.rowMultiple}.Ladder(rapid.IntRange(1, 600).Draw(t, "shortest"),
+				rapid.IntRange(1, 5000).Draw(t, "longest"))
+		}
+		few = few && (tr.lengthSteps == 0 || tr.steps < tr.lengthSteps)
 		var rows []batch.Sequence
 		for range rapid.IntRange(1, 40).Draw(t, "n") {
 			n := rapid.IntRange(2, 5000).Draw(t, "length")
@@ -142,6 +150,12 @@ func TestCallsHoldEachRowOnce(t *testing.T) {
 			if positions += x.n * x.c; trained > x.m || len(x.trees) > x.n || x.n > tr.microBatch ||
 				tr.microTokens > 0 && x.n > 1 && x.n*x.c > tr.microTokens || half != (x.m < x.n*x.c) && x.n*x.c > 1 {
 				t.Fatalf("%+v holds %d trained tokens", x, trained)
+			}
+			if few && half {
+				t.Fatalf("%+v holds half of its tokens only", x)
+			}
+			if few && x.c <= tr.lengths[len(tr.lengths)-1] && !slices.Contains(tr.lengths, x.c) {
+				t.Fatalf("%+v is none of %v", x, tr.lengths)
 			}
 		}
 		if len(seen) != len(rows) {
@@ -179,6 +193,30 @@ func TestBuckets(t *testing.T) {
 	}
 	if got := fmt.Sprint(bucket(511, 64), bucket(513, 64), bucket(4096, 256), bucket(4097, 256),
 		bucket(16384, 256)); got != "512 640 4096 5120 16384" {
+		t.Error(got)
+	}
+}
+
+// A ladder goes from the shortest to the longest length, about twofold each time, over lengths that rows have without
+// it too: what a plan of the memory measured holds.
+func TestLadder(t *testing.T) {
+	for _, multiple := range []int{1, 64, 100, 256} {
+		for _, shortest := range []int{1, 300, 512} {
+			for longest := 1; longest <= 20000; longest += 37 {
+				ladder := Options{RowMultiple: multiple}.Ladder(shortest, longest)
+				low, high := bucket(shortest, multiple), bucket(max(shortest, longest), multiple)
+				if ladder[0] < low || ladder[0] >= 2*low && len(ladder) > 1 || ladder[len(ladder)-1] != high {
+					t.Fatalf("from %d to %d, multiples of %d: %v", shortest, longest, multiple, ladder)
+				}
+				for i, c := range ladder {
+					if bucket(c, multiple) != c || i > 0 && (c <= ladder[i-1] || c > 2*ladder[i-1]) {
+						t.Fatalf("from %d to %d, multiples of %d: %v", shortest, longest, multiple, ladder)
+					}
+				}
+			}
+		}
+	}
+	if got := fmt.Sprint(Options{RowMultiple: 256}.Ladder(512, 10977)); got != "[768 1536 3072 6144 12288]" {
 		t.Error(got)
 	}
 }

@@ -22,6 +22,10 @@ type Options struct {
 	MicroBatch  int
 	MicroTokens int // of several rows computed at one time, at most (no bound)
 	RowMultiple int // row lengths are rounded up to a multiple of it (64; 256 on a GPU), and long ones to few (bucket)
+	// Lengths are all that rows are padded to, rising, each a length that RowMultiple gives too; a row that is longer
+	// than all of them has RowMultiple's (none: each has RowMultiple's). They are so for so many optimiser steps (0: all).
+	Lengths     []int
+	LengthSteps int
 	MaxPrefix   int // longest prefix to share (no bound): each length is a compilation of its own
 	// VaryingPrefix says that rows of a step may begin alike beyond MaxPrefix too, in another way each step: such rows
 	// are computed behind what they share, of which as much is taken as makes few lengths.
@@ -64,6 +68,8 @@ type Trainer struct {
 	microBatch  int
 	microTokens int
 	rowMultiple int
+	lengths     []int // Options.Lengths
+	lengthSteps int   // Options.LengthSteps
 	maxPrefix   int
 	alike       int // tokens that rows begin alike with at least to be computed behind them (byPrefix); 0: none are
 	treeTokens  int
@@ -110,8 +116,8 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	}
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights,
-		microBatch: o.MicroBatch, microTokens: o.MicroTokens, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix,
-		treeTokens: o.TreeTokens, size: size, programs: map[string]program{}, dropout: o.Dropout,
+		microBatch: o.MicroBatch, microTokens: o.MicroTokens, rowMultiple: o.RowMultiple,
+		lengths: o.Lengths, lengthSteps: o.LengthSteps, maxPrefix: o.MaxPrefix, treeTokens: o.TreeTokens, size: size, programs: map[string]program{}, dropout: o.Dropout,
 		recompute: o.Recompute, keepTokens: o.KeepTokens, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(),
 		seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {

@@ -58,7 +58,7 @@ func (o Options) trees(rows []batch.Sequence) []tree {
 		limit = max(limit, len(r.IDs))
 	}
 	cost := func(tokens int) int {
-		c := bucket(tokens, max(1, o.RowMultiple))
+		c := o.padded(tokens)
 		return c * (evenAttention + c)
 	}
 	for i, row := range order {
