@@ -15,7 +15,7 @@ import (
 func (b *boarding) prove(
 	ctx context.Context, t *boardTask, c *Candidate,
 ) (states []scenario.Check, why string, err error) {
-	x := play{Calls: c.Calls, Looks: []Call{{Tool: b.list.Name, Arguments: json.RawMessage("{}")}}}
+	x := play{Setup: t.setup, Calls: c.Calls, Looks: []Call{{Tool: b.list.Name, Arguments: json.RawMessage("{}")}}}
 	var keys []string
 	for _, row := range b.table.Rows {
 		_, changed := t.after[b.key(row)]
@@ -24,10 +24,13 @@ func (b *boarding) prove(
 			x.Looks = append(x.Looks, b.viewOf(row))
 		}
 	}
-	got, err := b.played(ctx, x, len(t.changes) > 0)
+	for _, l := range t.looks {
+		x.Looks = append(x.Looks, l.call)
+	}
+	got, err := b.played(ctx, x, len(t.changes)+len(t.setup) > 0)
 	if key := b.newKey(t, got); err == nil && key != "" {
 		keys, t.after[key] = append(keys, key), t.madeWith
-		x.Looks = append(x.Looks, (&view{tool: b.view, field: b.view.keyField()}).call(key))
+		x.Looks = slices.Insert(x.Looks, len(keys), (&view{tool: b.view, field: b.view.keyField()}).call(key))
 		got, err = b.played(ctx, x, true)
 	}
 	if err != nil {
@@ -40,11 +43,13 @@ func (b *boarding) prove(
 		return nil, "a server was lost", b.m.stillThere(got)
 	case anyFailed(c.Calls, got):
 		return nil, "a call is refused", nil
-	case !t.isShown(got):
+	case !t.isShown(got), t.says != nil && !slices.ContainsFunc(got.Results, func(a Answered) bool {
+		return t.says(a.Text)
+	}):
 		return nil, "the list does not show what it is asked for", nil
-	case len(t.madeWith) > 0 && t.after[b.newKey(t, got)] == nil:
+	case len(t.madeWith)+len(t.madeSays) > 0 && t.after[b.newKey(t, got)] == nil:
 		return nil, "nothing shows what a new thing has", nil
-	case len(t.changes) == 0 && got.Seen[0].Text != b.text:
+	case len(t.changes)+len(t.setup) == 0 && got.Seen[0].Text != b.text:
 		return nil, "a call changes something", nil
 	}
 	for i, key := range keys {
@@ -59,12 +64,23 @@ func (b *boarding) prove(
 			return nil, "a thing is not as it was computed", nil
 		}
 	}
+	for i, l := range t.looks {
+		if !l.holds(got.Seen[1+len(keys)+i].Text) {
+			return nil, "a thing is not as it was computed", nil
+		}
+	}
+	if made := b.newKey(t, got); len(t.madeSays) > 0 {
+		text := got.Seen[1+slices.Index(keys, made)].Text
+		if slices.ContainsFunc(t.madeSays, func(said string) bool { return saying(text, said) == "" }) {
+			return nil, "a thing is not as it was computed", nil
+		}
+	}
 	list := got.Seen[0].Text
 	if t.made != "" && !strings.Contains(list, t.made) || t.gone(b, list) {
 		return nil, "the list is not as it was computed", nil
 	}
 	for i, look := range x.Looks {
-		text := steadyText(got.Seen[i].Text)
+		text := freely(steadyText(got.Seen[i].Text), t.free)
 		states = append(states, scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments,
 			Regex: &text})
 	}
@@ -92,7 +108,7 @@ func (b *boarding) newKey(t *boardTask, got *Played) string {
 	if t.made == "" || got == nil || len(got.Seen) == 0 {
 		return ""
 	}
-	form := regexp.MustCompile(digits.ReplaceAllString(regexp.QuoteMeta(b.key(b.table.Rows[0])), `\d+`) + `\b`)
+	form := regexp.MustCompile(digits.ReplaceAllString(regexp.QuoteMeta(b.key(b.table.Rows[0])), `\d+`) + `(?:\.\d+)*\b`)
 	for line := range strings.Lines(got.Seen[0].Text) {
 		if !strings.Contains(line, t.made) {
 			continue
@@ -134,6 +150,15 @@ func (t *boardTask) isShown(got *Played) bool {
 		})
 }
 
+// freely is a pattern of a text in which some parts may be in other letters, and end with a full stop.
+func freely(pattern string, parts []string) string {
+	for _, part := range parts {
+		quoted := regexp.QuoteMeta(part)
+		pattern = strings.Replace(pattern, quoted, `(?i:`+quoted+`)\.?`, 1)
+	}
+	return pattern
+}
+
 // volatileLine matches a line that says when something was done, or where a file is.
 var volatileLine = regexp.MustCompile(`(?mi)^(updated|created|modified|file|path): .*$|^.*` +
 	regexp.QuoteMeta(dirMark) +
@@ -161,6 +186,17 @@ func (b *boarding) play(ctx context.Context, x play, changes bool) (*Played, err
 		}
 		b.session = session
 		b.before, _ = readFolder(session.Dir(b.server))
+	}
+	if len(x.Setup) > 0 {
+		before := &Played{}
+		b.m.make(ctx, b.session, x.Setup, before)
+		if got.Lost = before.Lost; got.Lost == "" && anyFailed(x.Setup, before) {
+			got.Results = before.Results[len(before.Results)-1:] // the call that is refused
+			if !b.putBack(ctx) {
+				b.close()
+			}
+			return got, ctx.Err()
+		}
 	}
 	b.m.make(ctx, b.session, x.Calls, got)
 	for _, c := range x.Looks {

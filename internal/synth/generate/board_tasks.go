@@ -23,6 +23,17 @@ type boardTask struct {
 	shown, hidden  []string                     // names that the reads must show, and must not
 	made           string                       // name of a new thing
 	madeWith       map[string]string            // its properties as its view alone says them
+	madeSays       []string                     // texts that its view must have
+	setup          []Call                       // before the task, for what it is about
+	says           func(text string) bool       // of a read that shows the answer
+	looks          []look                       // more that shows what was changed
+	free           []string                     // texts that may be in other letters, and end with a full stop
+}
+
+// look is a call that shows what was changed, and what its answer must be.
+type look struct {
+	call  Call
+	holds func(text string) bool
 }
 
 const (
@@ -45,6 +56,11 @@ type boarding struct {
 	m       *maker
 	session environment.Session
 	before  folder
+	parts   []section
+	papers  *papers
+	groups  []group
+	search  *subject
+	finish  *finish
 }
 
 // boardPrograms makes tasks from programs over the things that trackers list.
@@ -62,6 +78,10 @@ func (m *maker) boardPrograms(ctx context.Context) (list []draftOf, err error) {
 		m.asks[st.server] = used
 		want := int(float64(m.N)/float64(len(m.player.servers())) + 0.5)
 		b := &boarding{boardState: st, m: m}
+		if err := b.explore(ctx); err != nil {
+			b.close()
+			return nil, err
+		}
 		made, tried, err := b.tasks(ctx, i, want, why)
 		b.close()
 		if err != nil {
@@ -88,7 +108,7 @@ func (b *boarding) tasks(
 ) (list []draftOf, tried int, err error) {
 	random := b.m.random("board programs", index)
 	seen := map[string]bool{}
-	for _, kind := range drawn(random, boardShares(), boardTries*want) {
+	for _, kind := range drawn(random, b.shares(), boardTries*want) {
 		if len(list) == want || ctx.Err() != nil {
 			break
 		}
@@ -114,7 +134,11 @@ func (b *boarding) tasks(
 			why[reason]++
 			continue
 		}
-		list = append(list, b.m.wordProgram(setting{World: b.world, realm: b.m.worlds[0]}, t.Program, c, states))
+		d := b.m.wordProgram(setting{World: b.world, realm: b.m.worlds[0]}, t.Program, c, states)
+		for _, x := range t.setup {
+			d.Setup = append(d.Setup, x.gold())
+		}
+		list = append(list, d)
 		b.m.Progress("programs over lists", len(list), want, "")
 	}
 	return list, tried, ctx.Err()
@@ -139,6 +163,9 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 		return b.sayOn(r)
 	case oneOfMany:
 		return b.oneOfMany(r)
+	}
+	if draws := b.ofViews(kind); draws != nil {
+		return pick(r, draws)(r)
 	}
 	p := programs.Draw(r, b.world, kind)
 	if p == nil || p.Made != nil || b.edit == nil && p.Changes() {

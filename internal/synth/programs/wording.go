@@ -27,11 +27,15 @@ var sumWordingsFile []byte
 //go:embed graph_wordings.json
 var graphWordingsFile []byte
 
-// wordings are the requests by pattern and split, those about records, about files, about graphs and about
-// numbers and times. Held-out tasks are
+//go:embed view_wordings.json
+var viewWordingsFile []byte
+
+// wordings are the requests by pattern and split, those about records, about files, about graphs, about what views
+// show and about numbers and times. Held-out tasks are
 // in words that no training task has.
 var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
-	for _, file := range [][]byte{wordingsFile, fileWordingsFile, graphWordingsFile, sumWordingsFile} {
+	for _, file := range [][]byte{wordingsFile, fileWordingsFile, graphWordingsFile, viewWordingsFile,
+		sumWordingsFile} {
 		if err := json.Unmarshal(file, &all); err != nil {
 			panic(err) // the file is compiled in
 		}

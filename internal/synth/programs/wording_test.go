@@ -95,6 +95,17 @@ func needed() map[string]string {
 		"set_and_tick": "attr file v x", "letter_fill": "file name x", "row_move": "file name x",
 		"files_hyphenate": "folder", "boxes_all": "folder", "boxes_collect": "folder name",
 		"rename_everywhere": "old v", "file_size": "file",
+		"point_tick": "v x | attr", "point_untick": "v x | attr", "point_tick_nth": "n x | attr",
+		"point_tick_all": "attr x", "part_add": "attr v x", "point_add_done": "attr v x", "point_drop": "v x | attr",
+		"points_open": "x | attr", "points_done": "x | attr", "points_count": "x | attr",
+		"point_is_done": "v x | attr", "part_write": "attr v x", "part_clear": "attr x", "part_says": "attr x",
+		"make_with": "attr one v x", "link_add": "rel x y", "depend_add": "x y", "link_drop": "rel x y",
+		"link_ask": "rel x | many one", "link_back": "rel x | many one", "make_under": "one v x",
+		"finish_open": "v verb x", "finish_done": "verb x | one", "paper_ask": "attr x | one",
+		"papers_ask": "attr many", "paper_set": "attr v x | old one", "paper_add": "v x | one",
+		"paper_drop": "attr x | one", "paper_new": "one v x", "group_new": "one v x", "group_rename": "v x | one",
+		"group_move": "v x | one",
+
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
 }

@@ -1,0 +1,126 @@
+package generate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// group is a list of what properties name, as milestones, with the tools that change it.
+type group struct {
+	table             *programs.Table
+	list              Call
+	add, rename, drop *subject
+	day, moved        *param // when it is due: of add and of rename
+	from, to          string // parameters of rename
+}
+
+// findGroups finds the tools of the lists that properties name.
+func (b *boarding) findGroups() (list []group) {
+	for i, o := range b.world.Tables[1:] {
+		g := group{table: o, list: b.others[i]}
+		of := b.m.byName[g.list.Tool]
+		for _, s := range b.m.tools {
+			if s.Server != b.server || s == of || !s.mayTry() || !sharesNoun(s, of) {
+				continue
+			}
+			var required []string
+			var day *param
+			for k := range s.schema.fields {
+				p := &s.schema.fields[k]
+				switch {
+				case p.required && p.kind == "string":
+					required = append(required, p.name)
+				case slices.Contains(words(p.name), "due") || slices.Contains(words(p.name), "date"):
+					day = p
+				}
+			}
+			switch {
+			case s.hasVerb("rename", "update", "edit") && len(required) == 2 && g.rename == nil:
+				g.rename, g.from, g.to, g.moved = s, required[0], required[1], day
+			case s.hasVerb("add", "create", "new") && len(required) == 1 && g.add == nil:
+				g.add, g.day = s, day
+			case s.hasVerb("remove", "delete") && len(required) == 1 && g.drop == nil:
+				g.drop = s
+			}
+		}
+		list = append(list, g)
+	}
+	return list
+}
+
+// groupDraws are the programs over such lists.
+func (b *boarding) groupDraws() (draws []drawOf) {
+	for i := range b.groups {
+		g := &b.groups[i]
+		add := func(able bool, d func(r *rand.Rand, g *group) *boardTask) {
+			if able {
+				draws = append(draws, func(r *rand.Rand) *boardTask { return d(r, g) })
+			}
+		}
+		add(g.add != nil && g.day != nil, b.newGroup)
+		add(g.rename != nil, b.renameGroup)
+		add(g.rename != nil && g.moved != nil, b.moveGroup)
+		add(g.rename != nil && g.moved != nil, b.moveGroup)
+		add(g.drop != nil, b.dropGroup)
+	}
+	return draws
+}
+
+// someDay is a day of the year after the ones that trackers mostly speak of.
+func someDay(r *rand.Rand) string { return fmt.Sprintf("2026-%02d-%02d", 1+r.IntN(12), 1+r.IntN(28)) }
+
+// groupName is a name for a stretch of work.
+func groupName(r *rand.Rand) string {
+	return pick(r, []string{"First", "Second", "Final", "Early", "Summer", "Autumn", "Spring", "Winter"}) + " " +
+		pick(r, []string{"review", "delivery", "inspection", "round", "handover", "check", "opening", "draft"})
+}
+
+// changes is a task that changes such a list, which must then say some texts and not others.
+func (g *group) changes(p *programs.Program, reads bool, c Call, says, lacks string) *boardTask {
+	t := &boardTask{Program: p, changes: []Call{c}}
+	if reads {
+		t.look(g.list)
+	}
+	return t.sees(g.list, func(text string) bool {
+		return strings.Contains(text, says) && (lacks == "" || !strings.Contains(text, lacks))
+	})
+}
+
+func (b *boarding) newGroup(r *rand.Rand, g *group) *boardTask {
+	slots := g.table.Slots(nil)
+	slots["x"], slots["v"] = groupName(r), someDay(r)
+	c := Call{Tool: g.add.Name, Arguments: objectOf(member{g.add.keyField(), quote(slots["x"])},
+		member{g.day.name, quote(slots["v"])})}
+	return g.changes(programs.NewAct(programs.Insert, "group_new", slots), r.IntN(2) == 0, c, slots["x"], "")
+}
+
+// drawn draws one of a group that has a name of its own.
+func (g *group) drawn(r *rand.Rand) (name string, slots map[string]string) {
+	row := pick(r, g.table.Rows)
+	return programs.Show(row[g.table.Label]), g.table.Slots(row)
+}
+
+func (b *boarding) renameGroup(r *rand.Rand, g *group) *boardTask {
+	name, slots := g.drawn(r)
+	slots["v"] = groupName(r)
+	c := Call{Tool: g.rename.Name, Arguments: objectOf(member{g.from, quote(name)}, member{g.to, quote(slots["v"])})}
+	return g.changes(programs.NewAct(programs.Set, "group_rename", slots), true, c, slots["v"], name)
+}
+
+func (b *boarding) moveGroup(r *rand.Rand, g *group) *boardTask {
+	name, slots := g.drawn(r)
+	slots["v"] = someDay(r)
+	c := Call{Tool: g.rename.Name, Arguments: objectOf(member{g.from, quote(name)}, member{g.to, quote(name)},
+		member{g.moved.name, quote(slots["v"])})}
+	return g.changes(programs.NewAct(programs.Set, "group_move", slots), true, c, slots["v"], "")
+}
+
+func (b *boarding) dropGroup(r *rand.Rand, g *group) *boardTask {
+	name, slots := g.drawn(r)
+	c := Call{Tool: g.drop.Name, Arguments: objectOf(member{g.drop.keyField(), quote(name)})}
+	return g.changes(programs.NewAct(programs.Remove, "remove", slots), true, c, "", name)
+}

@@ -1,0 +1,162 @@
+package generate
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// textPart draws a part whose lines are plain text.
+func (b *boarding) textPart(r *rand.Rand, able func(p section) bool) (p section, ok bool) {
+	var parts []section
+	for _, p := range b.parts {
+		if !p.points && !p.links && able(p) {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 {
+		return p, false
+	}
+	return pick(r, parts), true
+}
+
+// written is what somebody writes into a part: where it holds a list of references a page, else a remark.
+func (p section) written(r *rand.Rand) string {
+	if p.listed {
+		return pick(r, []string{"https://example.org/", "files/", "docs/"}) + pick(r, []string{"offer", "plan", "sketch",
+			"manual", "invoice", "minutes", "contract", "photos"}) + pick(r, []string{".pdf", ".md", "-2.pdf", "-final.pdf"})
+	}
+	text := remark(r)
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// has has the view of a thing say a text in a part.
+func (b *boarding) has(t *boardTask, row []any, p section, want ...string) *boardTask {
+	return t.sees(b.viewOf(row), func(text string) bool {
+		return !slices.ContainsFunc(want, func(w string) bool {
+			return !strings.Contains(partOf(text, p.title).says(), w)
+		})
+	})
+}
+
+// addText puts a text below what a part says, which a session may begin with.
+func (b *boarding) addText(r *rand.Rand) *boardTask {
+	p, ok := b.textPart(r, adds)
+	row, slots := b.named(r)
+	if !ok || row == nil {
+		return nil
+	}
+	slots["attr"], slots["v"] = b.called(r, p), p.written(r)
+	t := b.act(r, programs.NewAct(programs.Insert, "part_add", slots), row, r.IntN(3) == 0,
+		member{p.add.name, p.add.texts(slots["v"])})
+	t.free = []string{slots["v"]}
+	if before := p.written(r); r.IntN(2) == 0 && before != slots["v"] {
+		t.setup = []Call{b.changeOf(b.key(row), member{p.add.name, p.add.texts(before)})}
+		return b.has(t, row, p, before, slots["v"])
+	}
+	return b.has(t, row, p, slots["v"])
+}
+
+// writeText says what a part is to say, whatever it says now.
+func (b *boarding) writeText(r *rand.Rand) *boardTask {
+	p, ok := b.textPart(r, func(p section) bool { return p.set != nil })
+	row, slots := b.named(r)
+	if !ok || row == nil {
+		return nil
+	}
+	slots["attr"], slots["v"] = b.called(r, p), p.written(r)
+	t := b.act(r, programs.NewAct(programs.Set, "part_write", slots), row, r.IntN(3) == 0,
+		member{p.set.name, p.set.texts(slots["v"])})
+	t.free = []string{slots["v"]}
+	if before := p.written(r); r.IntN(3) == 0 && before != slots["v"] {
+		t.setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(before)})}
+	}
+	return t.sees(b.viewOf(row), func(text string) bool { return partOf(text, p.title).says() == slots["v"] })
+}
+
+// clearText takes away what a part says.
+func (b *boarding) clearText(r *rand.Rand) *boardTask {
+	p, ok := b.textPart(r, func(p section) bool { return p.set != nil && p.clear != nil })
+	row, slots := b.named(r)
+	if !ok || row == nil {
+		return nil
+	}
+	slots["attr"] = b.called(r, p)
+	t := b.act(r, programs.NewAct(programs.Remove, "part_clear", slots), row, r.IntN(2) == 0,
+		member{p.clear.name, json.RawMessage("true")})
+	t.setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(p.written(r))})}
+	return t.sees(b.viewOf(row), func(text string) bool { return partOf(text, p.title).says() == "" })
+}
+
+// askText asks what a part says.
+func (b *boarding) askText(r *rand.Rand) *boardTask {
+	p, ok := b.textPart(r, func(p section) bool { return p.set != nil && !p.listed })
+	row, slots := b.named(r)
+	if !ok || row == nil {
+		return nil
+	}
+	says := partOf(b.looks[b.key(row)], p.title).says()
+	var setup []Call
+	if says == "" {
+		says = p.written(r)
+		setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(says)})}
+	}
+	if strings.Contains(says, "\n") || len(says) > 200 {
+		return nil
+	}
+	slots["attr"] = b.called(r, p)
+	answer := programs.Answer{Form: "text", Values: []string{strings.TrimSuffix(says, ".")}}
+	t := b.act(r, programs.NewQuestion(programs.Lookup, "part_says", slots, answer, b.table), row, true)
+	t.setup = setup
+	t.says = func(text string) bool { return partOf(text, p.title).says() == says }
+	return t
+}
+
+// makeWith makes a thing with a text in a part, which its view alone shows.
+func (b *boarding) makeWith(r *rand.Rand) *boardTask {
+	var parts []section
+	for _, p := range b.parts {
+		if p.create != nil && !p.links {
+			parts = append(parts, p)
+		}
+	}
+	name := b.columns[b.table.Label].create
+	if b.create == nil || name == nil || len(parts) == 0 {
+		return nil
+	}
+	p, title := pick(r, parts), b.newName(r)
+	slots := b.table.Slots(nil)
+	slots["x"], slots["attr"], slots["v"] = title, b.called(r, p), p.written(r)
+	if p.points {
+		slots["v"] = newPoint(r)
+	}
+	t := &boardTask{Program: programs.NewAct(programs.Insert, "make_with", slots), made: title,
+		madeSays: []string{slots["v"]}, after: map[string]map[string]string{},
+		madeWith: map[string]string{}}
+	t.changes = []Call{{Tool: b.create.Name, Arguments: objectOf(member{name.name, quote(title)},
+		member{p.create.name, p.create.texts(slots["v"])})}}
+	return b.told(t)
+}
+
+// newName is a name for a new thing that no other has.
+func (b *boarding) newName(r *rand.Rand) string {
+	for {
+		name, _ := programs.Natural(r, []string{"task"}, "title")
+		if !slices.ContainsFunc(b.table.Rows, func(row []any) bool {
+			return strings.Contains(programs.Show(row[b.table.Label]), name)
+		}) {
+			return name
+		}
+	}
+}
+
+// told is a task of a new thing whose call is taken; nil where it is not.
+func (b *boarding) told(t *boardTask) *boardTask {
+	if !b.create.takes(string(t.changes[0].Arguments)) {
+		return nil
+	}
+	return t
+}
