@@ -173,6 +173,11 @@ func (p *papers) draws(b *boarding) []drawOf {
 func inventPaper(r *rand.Rand) (title string, body []string) {
 	title = pick(r, []string{"Price list", "Opening hours", "Key holders", "Stock count", "Meter readings", "Room plan",
 		"Phone list", "Small expenses"})
+	return title, inventLines(r, title)
+}
+
+// inventLines are lines of such a document; none of another one.
+func inventLines(r *rand.Rand, title string) (body []string) {
 	things := map[string]string{
 		"Price list":     "Ladder|Paint roller|Drill|Tarpaulin|Extension cable|Wheelbarrow",
 		"Opening hours":  "Library|Swimming pool|Post office|Recycling yard|Town archive|Bakery",
@@ -198,11 +203,14 @@ func inventPaper(r *rand.Rand) (title string, body []string) {
 		}
 		return strconv.Itoa(3 + r.IntN(300))
 	}
+	if things[title] == "" {
+		return nil
+	}
 	list := strings.Split(things[title], "|")
 	for _, i := range r.Perm(len(list))[:3+r.IntN(len(list)-3)] {
 		body = append(body, list[i]+": "+value())
 	}
-	return title, body
+	return body
 }
 
 var lastDigits = regexp.MustCompile(`\d+$`)
@@ -347,16 +355,8 @@ func (b *boarding) setPaper(r *rand.Rand) *boardTask {
 // addPaper adds a line at the end of a document.
 func (b *boarding) addPaper(r *rand.Rand) *boardTask {
 	one, slots, setup := b.paper(r)
-	if at, _, _ := one.entry(r); at >= 0 {
-		_, others := inventPaper(r)
-		slots["v"] = pick(r, others)
-		if setup != nil { // of the same kind
-			for range 20 {
-				if title, more := inventPaper(r); title == one.title {
-					slots["v"] = pick(r, more)
-				}
-			}
-		}
+	if lines := inventLines(r, one.title); lines != nil {
+		slots["v"] = pick(r, lines)
 	} else {
 		text := remark(r)
 		slots["v"] = strings.ToUpper(text[:1]) + text[1:] + "."

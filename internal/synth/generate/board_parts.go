@@ -139,7 +139,8 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 	case onTexts:
 		add(has(func(p section) bool { return !p.points && !p.links && p.set != nil }), b.writeText, b.writeText,
 			b.askText, b.askText)
-		add(has(func(p section) bool { return !p.points && !p.links && p.add != nil }), b.addText, b.addText)
+		add(has(func(p section) bool { return !p.points && !p.links && p.add != nil }), b.addText, b.addText,
+			b.noteThat)
 		add(has(func(p section) bool { return p.clear != nil && p.set != nil }), b.clearText)
 		add(has(func(p section) bool { return !p.points && !p.links && p.create != nil }), b.makeWith)
 	case onLinks:
@@ -196,7 +197,8 @@ func (b *boarding) short(r *rand.Rand, row []any) string {
 	var able []string
 	for i := range all {
 		for _, n := range []int{1, 2} {
-			if i+n > len(all) || n == len(all) || n == 1 && len(all[i]) < 5 {
+			if i == 0 || i+n > len(all) || n == 1 && len(all[i]) < 5 || strings.HasSuffix(all[i+n-1], "ly") ||
+				i+n < len(all) && !slices.Contains(small, all[i+n]) { // "lamp" of "Fix the lamp", not "load" of "load fast"
 				continue
 			}
 			text := strings.Join(all[i:i+n], " ")
@@ -205,7 +207,7 @@ func (b *boarding) short(r *rand.Rand, row []any) string {
 					strings.Contains(strings.ToLower(programs.Show(o[b.table.Label])), strings.ToLower(text))
 			})
 			if !others && !slices.Contains(small, strings.ToLower(all[i])) &&
-				!slices.Contains(small, strings.ToLower(all[i+n-1])) && i > 0 {
+				!slices.Contains(small, strings.ToLower(all[i+n-1])) {
 				able = append(able, text)
 			}
 		}

@@ -153,7 +153,8 @@ func (t *boardTask) isShown(got *Played) bool {
 // freely is a pattern of a text in which some parts may be in other letters, and end with a full stop.
 func freely(pattern string, parts []string) string {
 	for _, part := range parts {
-		quoted := regexp.QuoteMeta(part)
+		quoted := regexp.QuoteMeta(strings.TrimSuffix(part, "."))
+		pattern = strings.Replace(pattern, quoted+`\.`, quoted, 1)
 		pattern = strings.Replace(pattern, quoted, `(?i:`+quoted+`)\.?`, 1)
 	}
 	return pattern

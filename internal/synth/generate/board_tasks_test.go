@@ -18,6 +18,14 @@ import (
 type job struct {
 	ID, Title, Status, Priority, Due, Phase string
 	Assignee, Labels, Comments              []string
+	Steps                                   []step
+	Plan, Gone                              string
+	Waits                                   []string
+}
+
+type step struct {
+	Text string
+	Done bool
 }
 
 func jobs() (list []job) {
@@ -38,6 +46,57 @@ func jobs() (list []job) {
 		list = append(list, j)
 	}
 	return list
+}
+
+// more changes what a view alone shows.
+func more(j *job, args map[string]any) {
+	at := func(name string, do func(i int)) {
+		numbers, _ := args[name].([]any)
+		for _, n := range slices.Backward(numbers) {
+			if i := int(n.(float64)) - 1; i >= 0 && i < len(j.Steps) {
+				do(i)
+			}
+		}
+	}
+	added, _ := args["addSteps"].([]any)
+	for _, text := range added {
+		j.Steps = append(j.Steps, step{Text: fmt.Sprint(text)})
+	}
+	at("checkSteps", func(i int) { j.Steps[i].Done = true })
+	at("uncheckSteps", func(i int) { j.Steps[i].Done = false })
+	at("removeSteps", func(i int) { j.Steps = slices.Delete(j.Steps, i, i+1) })
+	if plan, given := args["plan"].(string); given {
+		j.Plan = plan
+	}
+	if line, given := args["planAppend"].(string); given {
+		j.Plan = strings.TrimSpace(j.Plan + "\n" + line)
+	}
+	if args["planClear"] == true {
+		j.Plan = ""
+	}
+	if waits, given := args["waitsFor"].([]any); given {
+		j.Waits = nil
+		for _, id := range waits {
+			j.Waits = append(j.Waits, fmt.Sprint(id))
+		}
+	}
+}
+
+// moreOf is what a view shows below headings.
+func moreOf(j job, all []job) string {
+	text := "Steps:\n"
+	for i, p := range j.Steps {
+		text += fmt.Sprintf("- [%s] #%d %s\n", map[bool]string{true: "x", false: " "}[p.Done], i+1, p.Text)
+	}
+	text += "\nPlan:\n-----\n" + j.Plan + "\n\nWaits for:\n"
+	for _, id := range j.Waits {
+		for _, o := range all {
+			if o.ID == id {
+				text += "- " + o.ID + " - " + o.Title + "\n"
+			}
+		}
+	}
+	return text
 }
 
 // boardTools are tools over jobs.
@@ -72,6 +131,7 @@ func boardTools(s *shop) []Tool {
 			}
 		}
 		j.Comments = append(j.Comments, texts(args["commentsAppend"])...)
+		more(j, args)
 	}
 	change := func(s *stock, id any, do func(list []job, at int) []job) (string, error) {
 		list := load(s)
@@ -110,10 +170,10 @@ func boardTools(s *shop) []Tool {
 			for _, j := range load(s) {
 				if j.ID == args["id"] {
 					return fmt.Sprintf("%s - %s\n\nStatus: * %s\nPriority: %s\nDue: %s\nAssignee: %s\nLabels: %s\n"+
-						"Phase: %s\n\n%s\n", j.ID,
+						"Phase: %s\n\n%s\n%s", j.ID,
 						j.Title, j.Status, j.Priority, j.Due, strings.Join(j.Assignee, ", "), strings.Join(j.Labels,
 							", "), j.Phase,
-						strings.Join(j.Comments, "\n")), nil
+						strings.Join(j.Comments, "\n"), moreOf(j, load(s))), nil
 				}
 			}
 			return "", errors.New("no such job")

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -58,6 +59,33 @@ func (b *boarding) addText(r *rand.Rand) *boardTask {
 		return b.has(t, row, p, before, slots["v"])
 	}
 	return b.has(t, row, p, slots["v"])
+}
+
+// clause is something that people note, as it stands behind "that".
+func clause(r *rand.Rand) string {
+	day := pick(r, []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"})
+	return pick(r, []string{"the delivery arrives on " + day, "nobody is there on " + day,
+		pick(r, []string{"Nora", "Felix", "Ines", "Omar"}) + " has the key",
+		fmt.Sprintf("the price went up to %d euros", 20+10*r.IntN(60)), "we are still waiting for an answer",
+		"the old version is in the archive", "half of it has been paid", "the meeting was moved to " + day,
+		pick(r, []string{"Wanda", "Paul", "Julia", "Sven"}) + " will call back on " + day,
+		fmt.Sprintf("it takes about %d hours", 2+r.IntN(9)), fmt.Sprintf("%d people are needed", 2+r.IntN(6)),
+		"the contract is signed", "the receipt is missing", "it has to be quiet after eight"})
+}
+
+// noteThat adds something that the request says in its own words.
+func (b *boarding) noteThat(r *rand.Rand) *boardTask {
+	p, ok := b.textPart(r, func(p section) bool { return p.add != nil && !p.listed })
+	row, slots := b.named(r)
+	if !ok || row == nil {
+		return nil
+	}
+	slots["attr"], slots["v"] = b.called(r, p), clause(r)
+	said := strings.ToUpper(slots["v"][:1]) + slots["v"][1:]
+	t := b.act(r, programs.NewAct(programs.Insert, "part_note", slots), row, r.IntN(3) == 0,
+		member{p.add.name, p.add.texts(said + ".")})
+	t.free = []string{said + "."}
+	return b.has(t, row, p, said)
 }
 
 // writeText says what a part is to say, whatever it says now.

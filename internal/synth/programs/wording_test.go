@@ -96,7 +96,7 @@ func needed() map[string]string {
 		"files_hyphenate": "folder", "boxes_all": "folder", "boxes_collect": "folder name",
 		"rename_everywhere": "old v", "file_size": "file",
 		"point_tick": "v x | attr", "point_untick": "v x | attr", "point_tick_nth": "n x | attr",
-		"point_tick_all": "attr x", "part_add": "attr v x", "point_add_done": "attr v x", "point_drop": "v x | attr",
+		"point_tick_all": "attr x", "part_add": "attr v x", "part_note": "attr v x", "point_add_done": "attr v x", "point_drop": "v x | attr",
 		"points_open": "x | attr", "points_done": "x | attr", "points_count": "x | attr",
 		"point_is_done": "v x | attr", "part_write": "attr v x", "part_clear": "attr x", "part_says": "attr x",
 		"make_with": "attr one v x", "link_add": "rel x y", "depend_add": "x y", "link_drop": "rel x y",
