@@ -113,7 +113,7 @@ func (b *boarding) shares() map[string]int {
 	parts := map[string]int{onPoints: 34, onTexts: 22, onLinks: 16, onPapers: 18, onGroups: 8, onFinish: 6, onTwo: 10}
 	for kind, n := range parts {
 		if b.ofViews(kind) != nil {
-			shares[kind] = max(1, n*old/90) // some draws come to nothing
+			shares[kind] = max(1, n*old/130)
 		}
 	}
 	return shares
