@@ -123,7 +123,7 @@ func fill(text string, slots map[string]string) string {
 	case strings.HasPrefix(x, slots["one"]+" "):
 		text = strings.ReplaceAll(text, "{one} {x}", "{x}")
 	case strings.HasPrefix(x, "the "):
-		text = theOne.ReplaceAllString(text, "{x}")
+		text = strings.ReplaceAll(theOne.ReplaceAllString(text, "{x}"), "{x} ({one})", "{x}")
 	}
 	if slots["place"] != "" {
 		text = possessive.ReplaceAllString(text, "the {$1} of {x}")

@@ -337,3 +337,15 @@ func TestFollow(t *testing.T) {
 		}
 	}
 }
+
+// Who does not say which thing is meant says its noun once.
+func TestNounIsSaidOnce(t *testing.T) {
+	for x, want := range map[string]string{
+		"the client": "the client: the rate being?", "Quay": "Quay (client): the rate being?",
+	} {
+		slots := map[string]string{"x": x, "one": "client", "attr": "rate"}
+		if got := fill("{x} ({one}): the {attr} being?", slots); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
