@@ -1,10 +1,10 @@
 package generate
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"hone/internal/synth/programs"
 )
@@ -70,8 +70,11 @@ func (b *boarding) groupDraws() (draws []drawOf) {
 	return draws
 }
 
-// someDay is a day of the year after the ones that trackers mostly speak of.
-func someDay(r *rand.Rand) string { return fmt.Sprintf("2026-%02d-%02d", 1+r.IntN(12), 1+r.IntN(28)) }
+// someDay is a day as tools take it, and as people say it.
+func someDay(r *rand.Rand) (day, said string) {
+	at := time.Date(2026, time.Month(1+r.IntN(12)), 1+r.IntN(28), 0, 0, 0, 0, time.UTC)
+	return at.Format(time.DateOnly), at.Format(pick(r, []string{time.DateOnly, "2 January 2006", "January 2, 2006"}))
+}
 
 // groupName is a name for a stretch of work.
 func groupName(r *rand.Rand) string {
@@ -92,9 +95,10 @@ func (g *group) changes(p *programs.Program, reads bool, c Call, says, lacks str
 
 func (b *boarding) newGroup(r *rand.Rand, g *group) *boardTask {
 	slots := g.table.Slots(nil)
-	slots["x"], slots["v"] = groupName(r), someDay(r)
+	day, said := someDay(r)
+	slots["x"], slots["v"] = groupName(r), said
 	c := Call{Tool: g.add.Name, Arguments: objectOf(member{g.add.keyField(), quote(slots["x"])},
-		member{g.day.name, quote(slots["v"])})}
+		member{g.day.name, quote(day)})}
 	return g.changes(programs.NewAct(programs.Insert, "group_new", slots), r.IntN(2) == 0, c, slots["x"], "")
 }
 
@@ -113,10 +117,11 @@ func (b *boarding) renameGroup(r *rand.Rand, g *group) *boardTask {
 
 func (b *boarding) moveGroup(r *rand.Rand, g *group) *boardTask {
 	name, slots := g.drawn(r)
-	slots["v"] = someDay(r)
+	day, said := someDay(r)
+	slots["v"] = said
 	c := Call{Tool: g.rename.Name, Arguments: objectOf(member{g.from, quote(name)}, member{g.to, quote(name)},
-		member{g.moved.name, quote(slots["v"])})}
-	return g.changes(programs.NewAct(programs.Set, "group_move", slots), true, c, slots["v"], "")
+		member{g.moved.name, quote(day)})}
+	return g.changes(programs.NewAct(programs.Set, "group_move", slots), true, c, day, "")
 }
 
 func (b *boarding) dropGroup(r *rand.Rand, g *group) *boardTask {

@@ -171,6 +171,33 @@ func (b *boarding) askBacklinks(r *rand.Rand) *boardTask {
 	return b.act(r, q, row, true)
 }
 
+// askThrough asks for a property of the one thing that another is linked to.
+func (b *boarding) askThrough(r *rand.Rand) *boardTask {
+	p, ok := b.linkPart()
+	row, slots := b.named(r)
+	if !ok || row == nil {
+		return nil
+	}
+	to := b.linked(row, p)
+	at := r.IntN(len(b.columns))
+	if len(to) != 1 || at == b.table.Key || at == b.table.Label || b.table.Columns[at].Ref != nil {
+		return nil
+	}
+	value := programs.Show(to[0][at])
+	if value == "" || strings.Contains(value, programs.ListMark) {
+		return nil
+	}
+	slots["rel"], slots["attr"] = p.relation(), strings.ToLower(programs.Words(b.columns[at].name))
+	q := programs.NewQuestion(programs.Join, "link_through", slots,
+		programs.Answer{Form: "text", Values: []string{value}}, b.table)
+	name := programs.Show(to[0][b.table.Label])
+	q.Work(name + ": " + value)
+	t := b.act(r, q, row, true)
+	t.shown = append(t.shown, name)
+	t.look(b.viewOf(to[0]))
+	return t
+}
+
 // makeUnder makes a thing below another one.
 func (b *boarding) makeUnder(r *rand.Rand) *boardTask {
 	i := slices.IndexFunc(b.parts, func(p section) bool { return p.links && p.create != nil && p.set == nil })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -42,20 +43,27 @@ func (b *boarding) explore(ctx context.Context) (err error) {
 // changes.
 func (b *boarding) twoOfThese(r *rand.Rand) *boardTask {
 	draw := func() *boardTask {
-		kind := pick(r, []string{onPoints, onPoints, onTexts, onLinks, onPapers})
+		kind := pick(r, []string{onPoints, onPoints, onTexts, onTexts, onLinks, onPapers, programs.Set, sayOn,
+			oneOfMany})
 		draws := b.ofViews(kind)
 		if draws == nil {
-			return nil
+			return b.drawOne(r, kind)
 		}
 		return pick(r, draws)(r)
 	}
 	one, two := draw(), draw()
-	if one == nil || two == nil || one.made+two.made != "" || len(one.changes) == 0 || one.meets(two) {
+	if one == nil || two == nil || one.made+two.made != "" || len(one.changes) == 0 || one.meets(two) ||
+		len(one.hidden)+len(two.hidden) > 0 || one.Then() != nil || two.Then() != nil {
 		return nil
 	}
 	t := &boardTask{Program: one.Behind(two.Program), reads: one.reads, shown: slices.Concat(one.shown, two.shown),
 		changes: slices.Concat(one.changes, two.changes), setup: slices.Concat(one.setup, two.setup),
-		looks: slices.Concat(one.looks, two.looks), free: slices.Concat(one.free, two.free), says: two.says}
+		looks: slices.Concat(one.looks, two.looks), free: slices.Concat(one.free, two.free), says: two.says,
+		after: map[string]map[string]string{}, said: map[string]string{}}
+	for _, o := range []*boardTask{one, two} {
+		maps.Copy(t.after, o.after)
+		maps.Copy(t.said, o.said)
+	}
 	for _, c := range two.reads {
 		t.look(c)
 	}
@@ -145,7 +153,8 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(has(func(p section) bool { return !p.points && !p.links && p.create != nil }), b.makeWith)
 	case onLinks:
 		add(has(func(p section) bool { return p.links && p.set != nil }), b.link, b.link, b.unlink)
-		add(has(func(p section) bool { return p.links && p.set != nil }), b.askLinks, b.askLinks, b.askBacklinks)
+		add(has(func(p section) bool { return p.links && p.set != nil }), b.askLinks, b.askLinks, b.askBacklinks,
+			b.askThrough)
 		add(has(func(p section) bool { return p.links && p.create != nil && p.set == nil }), b.makeUnder)
 	case onPapers:
 		return b.papers.draws(b)
@@ -159,10 +168,10 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 	return draws
 }
 
-// points are trivial things of which work consists, in the words of a list.
+// newPoint is something of which work consists, in the words of a list.
 func newPoint(r *rand.Rand) string {
 	return pick(r, []string{"Ask for two offers", "Compare the prices", "Sign the order", "Agree on a date",
-		"Inform the neighbours", "Take photos before", "Check the invoice", "Order spare parts", "Write a short summary",
+		"Inform the neighbours", "Take photos before", "Check the invoice", "Order spare parts", "Write a summary",
 		"Test it once", "Get the keys back", "Pay the deposit", "Measure everything twice", "Call the supplier",
 		"Clean up afterwards", "Ask Kim for approval", "Print two copies", "Update the schedule", "Pack the tools",
 		"Confirm by mail", "Reserve a parking space", "Review by a second person", "Send the receipt", "Book a room",
@@ -197,8 +206,10 @@ func (b *boarding) short(r *rand.Rand, row []any) string {
 	var able []string
 	for i := range all {
 		for _, n := range []int{1, 2} {
-			if i == 0 || i+n > len(all) || n == 1 && len(all[i]) < 5 || strings.HasSuffix(all[i+n-1], "ly") ||
-				i+n < len(all) && !slices.Contains(small, all[i+n]) { // "lamp" of "Fix the lamp", not "load" of "load fast"
+			if i == 0 || i+n > len(all) || n == 1 && len(all[i]) < 5 || strings.HasSuffix(all[i+n-1], "ly") {
+				continue
+			}
+			if i+n < len(all) && !slices.Contains(small, all[i+n]) { // no "load" of "load fast"
 				continue
 			}
 			text := strings.Join(all[i:i+n], " ")

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hone/internal/synth/programs"
 )
@@ -13,6 +14,14 @@ func unticks(p section) bool { return p.untick != nil && p.tick != nil }
 func drops(p section) bool   { return p.remove != nil && p.remove.isNumbers() }
 func adds(p section) bool    { return p.add != nil }
 func any1(section) bool      { return true }
+
+// typed is a text as people type what they see: at times they begin it with a small letter.
+func typed(r *rand.Rand, text string) string {
+	if r.IntN(5) < 2 {
+		return strings.ToLower(text[:1]) + text[1:]
+	}
+	return text
+}
 
 // markPoint ticks a point, or takes the tick away; the request says its text.
 func (b *boarding) markPoint(r *rand.Rand, pattern string, able func(p section) bool, done bool) *boardTask {
@@ -28,7 +37,7 @@ func (b *boarding) markPoint(r *rand.Rand, pattern string, able func(p section) 
 	if done {
 		with = p.tick
 	}
-	slots["v"] = list[at].text
+	slots["v"] = typed(r, list[at].text)
 	act := programs.NewAct(programs.Set, pattern, slots).Work(saidPoints(list)...)
 	t := b.act(r, act, row, true, member{with.name, with.numbers(at + 1)})
 	t.setup = setup
@@ -123,7 +132,7 @@ func (b *boarding) dropPoint(r *rand.Rand) *boardTask {
 		return nil
 	}
 	at := r.IntN(len(list))
-	if slots["v"] = list[at].text; !sole(list, list[at].text) {
+	if slots["v"] = typed(r, list[at].text); !sole(list, list[at].text) {
 		return nil
 	}
 	act := programs.NewAct(programs.Remove, "point_drop", slots).Work(saidPoints(list)...)
@@ -169,7 +178,7 @@ func (b *boarding) askPoint(r *rand.Rand) *boardTask {
 		return nil
 	}
 	one := pick(r, list)
-	if slots["v"] = one.text; !sole(list, one.text) {
+	if slots["v"] = typed(r, one.text); !sole(list, one.text) {
 		return nil
 	}
 	answer := programs.Answer{Form: "yes_no", Values: []string{map[bool]string{true: "Yes", false: "No"}[one.done]}}

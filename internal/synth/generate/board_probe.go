@@ -157,7 +157,8 @@ func (x *bench) tryText(p *param) {
 			continue
 		}
 		other := programs.Show(rows[i+2][x.table.Label])
-		if title = saying(x.after(key, write(x.key(row))), name); title != "" && !strings.Contains(x.looks[key], other) {
+		title = saying(x.after(key, write(x.key(row))), name)
+		if title != "" && !strings.Contains(x.looks[key], other) {
 			now := x.after(key, write(x.key(row)), write(x.key(rows[i+2])))
 			q := x.section(title)
 			q.links = true

@@ -108,7 +108,8 @@ func (b *boarding) newKey(t *boardTask, got *Played) string {
 	if t.made == "" || got == nil || len(got.Seen) == 0 {
 		return ""
 	}
-	form := regexp.MustCompile(digits.ReplaceAllString(regexp.QuoteMeta(b.key(b.table.Rows[0])), `\d+`) + `(?:\.\d+)*\b`)
+	key := regexp.QuoteMeta(b.key(b.table.Rows[0]))
+	form := regexp.MustCompile(digits.ReplaceAllString(key, `\d+`) + `(?:\.\d+)*\b`) // 3.1 is a part of 3
 	for line := range strings.Lines(got.Seen[0].Text) {
 		if !strings.Contains(line, t.made) {
 			continue

@@ -27,8 +27,9 @@ func (b *boarding) textPart(r *rand.Rand, able func(p section) bool) (p section,
 // written is what somebody writes into a part: where it holds a list of references a page, else a remark.
 func (p section) written(r *rand.Rand) string {
 	if p.listed {
-		return pick(r, []string{"https://example.org/", "files/", "docs/"}) + pick(r, []string{"offer", "plan", "sketch",
-			"manual", "invoice", "minutes", "contract", "photos"}) + pick(r, []string{".pdf", ".md", "-2.pdf", "-final.pdf"})
+		name := pick(r, []string{"offer", "plan", "sketch", "manual", "invoice", "minutes", "contract", "photos"})
+		return pick(r, []string{"https://example.org/", "files/", "docs/"}) + name +
+			pick(r, []string{".pdf", ".md", "-2.pdf", "-final.pdf"})
 	}
 	text := remark(r)
 	return strings.ToUpper(text[:1]) + text[1:]
@@ -127,6 +128,12 @@ func (b *boarding) askText(r *rand.Rand) *boardTask {
 		return nil
 	}
 	says := partOf(b.looks[b.key(row)], p.title).says()
+	slots["attr"] = b.called(r, p)
+	if says == "" && r.IntN(4) == 0 {
+		said := "There is no " + slots["attr"] + " on record for it."
+		none := programs.Answer{Form: "unknown", Values: []string{said}}
+		return b.act(r, programs.NewQuestion(programs.Unknown, "part_says", slots, none, b.table), row, true)
+	}
 	var setup []Call
 	if says == "" {
 		says = p.written(r)
@@ -135,7 +142,6 @@ func (b *boarding) askText(r *rand.Rand) *boardTask {
 	if strings.Contains(says, "\n") || len(says) > 200 {
 		return nil
 	}
-	slots["attr"] = b.called(r, p)
 	answer := programs.Answer{Form: "text", Values: []string{strings.TrimSuffix(says, ".")}}
 	t := b.act(r, programs.NewQuestion(programs.Lookup, "part_says", slots, answer, b.table), row, true)
 	t.setup = setup
