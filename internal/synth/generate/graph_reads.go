@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -53,11 +54,15 @@ func (s *graphing) proveSomehow(
 			continue
 		}
 		c.Calls = append(slices.Clone(reads), changes...)
+		if wishes := p.Wishes(); wishes != "" { // before the first call that is learnt
+			first := slices.IndexFunc(c.Calls, func(x Call) bool { return !isSlip(x) })
+			c.Calls[first].Why = strings.TrimSpace(wishes + "\n" + c.Calls[first].Why)
+		}
 		if working != "" {
 			c.Calls[len(reads)].Why = working
 		}
-		if c.Split == scenario.Train && r.Float64() < shareRepeats {
-			c.Calls = repeat(r, c.Calls, changes)
+		if c.Split == scenario.Train && r.Float64() < shareRepeats && !slices.ContainsFunc(c.Calls, isSlip) {
+			c.Calls = repeat(r, c.Calls, changes, 1) // what found nothing is never asked for again
 		}
 		states, why, err = s.prove(ctx, p, c, f)
 		if err != nil || why != notShown && why != strayFound {
@@ -87,6 +92,19 @@ func (s *graphing) finds(r *rand.Rand, p *programs.GraphProgram) *graphLook {
 		f.calls = []Call{*s.g.read}
 		return f
 	}
+	if words := s.tables.Strangers(p); len(words) > 0 && r.IntN(5) == 0 && s.fits() {
+		all := *s.g.read
+		all.Why = fmt.Sprintf("What is noted of %q may be in other words, which a search would miss. I read all that is "+
+			"noted.", words[0])
+		f.calls = []Call{all}
+		return f
+	}
+	if calls := s.looksForNew(r, p); calls != nil {
+		if f.calls = calls; len(calls) == 1 {
+			f.things = nil
+		}
+		return f
+	}
 	if r.IntN(3) > 0 {
 		if word := s.tables.Word(p); word.Text != "" {
 			p.ShowFound(word)
@@ -96,6 +114,28 @@ func (s *graphing) finds(r *rand.Rand, p *programs.GraphProgram) *graphLook {
 	}
 	f.calls = s.searches(p)
 	return f
+}
+
+// looksForNew are searches for a thing that is to be made: where it is there, that is all; where nothing is found, it is
+// new, and others of its kind show how such things are noted. nil where none is made, and for half of those.
+func (s *graphing) looksForNew(r *rand.Rand, p *programs.GraphProgram) []Call {
+	name := p.NewName()
+	if name == "" || r.IntN(2) == 0 {
+		return nil
+	}
+	first := s.g.find.texts(name)
+	switch {
+	case s.tables.Graph.Thing(name) != nil:
+		return []Call{first}
+	case len(s.tables.Graph.Saying(name)) > 0:
+		return nil
+	}
+	calls := s.searches(p)
+	if len(calls) == 0 || calls[0].key() == first.key() {
+		return nil
+	}
+	calls[0].Why = fmt.Sprintf("Nothing is called %s yet, so it is new. Next I look at what it goes with.", name)
+	return append([]Call{first}, calls...)
 }
 
 // fits reports whether all of the graph is shown, where it is read at once.

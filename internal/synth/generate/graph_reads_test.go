@@ -53,42 +53,102 @@ func TestShownOfALongResult(t *testing.T) {
 	}
 }
 
-// What goes astray finds nothing, and what follows it says why.
+// What goes astray finds nothing and is not asked again; what follows it is something else, by each of the ways out, and
+// says why.
 func TestSearchesThatGoAstray(t *testing.T) {
 	graph := guests(6)
 	graph.Things[0].Notes = append(graph.Things[0].Notes, "the first of all guests")
+	for i, name := range []string{"Ana Holm", "Bo Lind", "Cy Park"} {
+		graph.Things = append(graph.Things, programs.Thing{Name: name, Type: "person",
+			Notes: []string{fmt.Sprintf("born %d", 1970+i), "speaks Dutch"}})
+		graph.Relations = append(graph.Relations, programs.Relation{From: name, To: "Guest A", Type: "mentors"})
+	}
 	s := graphOfTools(graph)
 	r := rand.New(rand.NewPCG(1, 1))
-	strays := 0
-	for range 300 {
-		p := s.tables.Draw(r, pick(r, []string{programs.Count, programs.Lookup, programs.Set, programs.Best}))
+	after := map[string]int{}
+	for range 900 {
+		p := s.tables.Draw(r, pick(r, []string{programs.Count, programs.Lookup, programs.Set, programs.Best,
+			programs.List, "relink"}))
 		if p == nil {
 			continue
 		}
 		calls := s.searches(p)
 		with := s.stray(r, p, calls)
+		seen := map[string]bool{}
 		for i, c := range with {
 			if c.Slip == "" {
 				continue
 			}
-			strays++
 			var args map[string]any
 			if err := json.Unmarshal(c.Arguments, &args); err != nil {
 				t.Fatal(err)
 			}
-			if text, _ := args["text"].(string); text != "" && len(s.tables.Graph.Saying(text)) > 0 {
+			text, _ := args["text"].(string)
+			if text != "" && len(s.tables.Graph.Saying(text)) > 0 {
 				t.Errorf("%q finds something", text)
 			}
-			if next := with[i+1]; next.Slip == "" && next.Why == "" {
+			next := with[i+1]
+			if next.Slip == "" && next.Why == "" {
 				t.Errorf("nothing says why %s follows", next.Arguments)
 			}
+			if seen[c.key()] || next.key() == c.key() {
+				t.Errorf("%s is asked again", c.key())
+			}
+			seen[c.key()] = true
+			word := "words"
+			if text == "" {
+				word = "opened"
+			} else if !strings.Contains(text, " ") {
+				word = "word"
+			}
+			after[word+" "+next.Tool]++
 		}
 		if len(with) > 0 && (with[0].Slip == "" && len(calls) == 1 || with[len(with)-1].Slip != "") {
 			t.Errorf("of %v came %v", calls, with)
 		}
 	}
-	if strays < 100 {
-		t.Errorf("%d searches went astray", strays)
+	for _, way := range []string{"words look_for", "word look_for", "word show_all", "opened look_for",
+		"opened open_entries"} {
+		if after[way] < 10 {
+			t.Errorf("%d of %q: %v", after[way], way, after)
+		}
+	}
+}
+
+// A new thing is looked for by its name; what is found in vain is new, and what is there is left.
+func TestLooksForWhatIsNew(t *testing.T) {
+	graph := programs.Graph{}
+	for i, name := range []string{"Ana Holm", "Bo Lind", "Cy Park", "Di Marsh", "Ed Stone"} {
+		graph.Things = append(graph.Things, programs.Thing{Name: name, Type: "person",
+			Notes: []string{fmt.Sprintf("joined %d", 2010+i), fmt.Sprintf("desk %d", 40+i)}})
+	}
+	s := graphOfTools(graph)
+	r := rand.New(rand.NewPCG(2, 2))
+	searches, alone := 0, 0
+	for range 200 {
+		p := s.tables.Draw(r, pick(r, []string{programs.Insert, programs.ActIf}))
+		if p == nil {
+			continue
+		}
+		name := p.NewName()
+		calls := s.looksForNew(r, p)
+		if len(calls) == 0 {
+			continue
+		}
+		if calls[0].key() != s.g.find.texts(name).key() {
+			t.Errorf("%s is looked for, want %q", calls[0].Arguments, name)
+		}
+		switch there := s.tables.Graph.Thing(name) != nil; {
+		case there && len(calls) == 1:
+			alone++
+		case !there && len(calls) == 2 && strings.Contains(calls[1].Why, name):
+			searches++
+		default:
+			t.Errorf("%s, there %v: %v", name, there, calls)
+		}
+	}
+	if searches < 20 || alone < 3 {
+		t.Errorf("%d new, %d there", searches, alone)
 	}
 }
 

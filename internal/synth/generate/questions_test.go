@@ -287,7 +287,7 @@ func TestRepeat(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
-		got := repeat(r, []Call{call("list", ""), call("look", ""), call("write", "")}, []Call{call("write", "")})
+		got := repeat(r, []Call{call("list", ""), call("look", ""), call("write", "")}, []Call{call("write", "")}, mostRepeats)
 		if n := len(got); n < 4 || n > 7 || got[n-1].key() != call("write", "").key() || got[n-1].Slip != "" {
 			t.Fatal(got)
 		}
@@ -296,14 +296,14 @@ func TestRepeat(t *testing.T) {
 				t.Fatal(got)
 			}
 		}
-		got = repeat(r, []Call{call("list", ""), call("wrong", slipRefused), call("look", "")}, nil)
+		got = repeat(r, []Call{call("list", ""), call("wrong", slipRefused), call("look", "")}, nil, mostRepeats)
 		for _, c := range got[1 : len(got)-1] {
 			if c.key() != call("wrong", "").key() || c.Slip != slipRefused {
 				t.Fatal(got)
 			}
 		}
 	}
-	if got := repeat(r, []Call{call("list", "")}, nil); len(got) != 1 {
+	if got := repeat(r, []Call{call("list", "")}, nil, mostRepeats); len(got) != 1 {
 		t.Error(got)
 	}
 	results := []Answered{{"ok", "a"}, {"ok", "b"}}

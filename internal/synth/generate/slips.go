@@ -30,8 +30,8 @@ const (
 	mostRepeats  = 4
 )
 
-// repeat has one call follow itself: a slip where there is one, else one that is no write.
-func repeat(r *rand.Rand, calls, writes []Call) []Call {
+// repeat has one call follow itself, some times at most: a slip where there is one, else one that is no write.
+func repeat(r *rand.Rand, calls, writes []Call, most int) []Call {
 	var at []int
 	for i, c := range calls {
 		if c.Slip != "" {
@@ -50,7 +50,7 @@ func repeat(r *rand.Rand, calls, writes []Call) []Call {
 	if again.Slip == "" {
 		again.Slip = slipAgain
 	}
-	return slices.Insert(slices.Clone(calls), i+1, slices.Repeat([]Call{again}, 1+r.IntN(mostRepeats))...)
+	return slices.Insert(slices.Clone(calls), i+1, slices.Repeat([]Call{again}, 1+r.IntN(most))...)
 }
 
 // slip puts a call that goes wrong into the calls of a program, before the one that does it right, so that a model sees
@@ -225,6 +225,8 @@ func (db *sqlServer) wrongLetters(p *programs.Program, calls []Call, first int) 
 	wrong.Slip = slipEmpty
 	return slices.Concat(calls[:first+look], []Call{wrong}, calls[first+look:])
 }
+
+func isSlip(c Call) bool { return c.Slip != "" }
 
 // slipsFail reports whether each slip went wrong as it was meant to.
 func slipsFail(calls []Call, got *Played) bool {

@@ -18,6 +18,9 @@ const (
 	holds    = "holds"  // whether a relation does
 	ensure   = "ensure" // that two things are in a relation to a third
 	twoEdits = "two_edits"
+	twoNotes = "two_notes" // of one thing
+	tied     = "tied"      // a note of a thing, and a relation to it
+	newTied  = "new_tied"  // a new thing, and its relation to another
 )
 
 // GraphShares are how often each kind is drawn over a graph, in parts.
@@ -25,7 +28,7 @@ func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 12, Several: 10, Remove: 5,
 		noteOne: 10, noteMany: 5, noteIf: 4, relink: 9, takeOver: 3, rename: 3,
-		holds: 5, ensure: 4, twoEdits: 10, Unknown: 5, AskBack: 7, Cannot: 5})
+		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 5, AskBack: 7, Cannot: 5})
 	return shares
 }
 
@@ -38,6 +41,7 @@ type GraphProgram struct {
 
 	relations []string          // types of relations that it asks for
 	short     map[string]string // how the request calls a thing, by its name
+	wishes    []wish            // the changes that it asks for, where they are several
 }
 
 // Draw draws a program of a kind, nil where the graph has none.
@@ -64,6 +68,12 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			g = gt.ensure(d)
 		case twoEdits:
 			g = gt.twoEdits(d)
+		case twoNotes:
+			g = gt.twoNotes(d)
+		case tied:
+			g = gt.tied(d)
+		case newTied:
+			g = gt.insertTied(d)
 		default:
 			if g.Program = Draw(r, gt.World, kind); g.Program == nil {
 				return nil
@@ -265,10 +275,12 @@ func (gt *GraphTables) noteOne(d *drawer) *GraphProgram {
 	switch n := d.r.IntN(10); {
 	case n < 4 || len(has) == 0:
 		g.Program = &Program{Kind: Set, pattern: "append", slots: slots}
+		g.wishes = []wish{wishOf(`note "{}" of {}`, slots["v"], slots["x"])}
 		g.Edits = []Edit{note(AddNote, name, slots["v"])}
 	case n < 7:
 		slots["v"] = pick(d.r, has)
 		g.Program = &Program{Kind: Remove, pattern: "unappend", slots: slots}
+		g.wishes = []wish{wishOf(`take out "{}" of {}`, slots["v"], slots["x"])}
 		g.Edits = []Edit{note(RemoveNote, name, slots["v"])}
 	default:
 		slots["old"] = pick(d.r, has)
@@ -278,6 +290,7 @@ func (gt *GraphTables) noteOne(d *drawer) *GraphProgram {
 			}
 		}
 		g.Program = &Program{Kind: Set, pattern: "note_replace", slots: slots}
+		g.wishes = []wish{wishOf(`"{}" of {} becomes "{}"`, slots["old"], slots["x"], slots["v"])}
 		g.Edits = []Edit{note(RemoveNote, name, slots["old"]), note(AddNote, name, slots["v"])}
 	}
 	return g
@@ -390,6 +403,8 @@ func (gt *GraphTables) relink(d *drawer) *GraphProgram {
 		Edits: []Edit{relate(RemoveRelation, old.From, old.To, old.Type),
 			relate(AddRelation, now.From, now.To, now.Type)},
 		Named: []string{old.From, slots["v"]},
+		wishes: []wish{wishOf("take out that {} "+slots["rel"]+" {}", old.From, old.To),
+			wishOf("put in that {} "+slots["rel"]+" {}", now.From, now.To)},
 	}
 }
 
@@ -447,7 +462,8 @@ func (gt *GraphTables) ensure(d *drawer) *GraphProgram {
 	}
 	return &GraphProgram{Program: &Program{Kind: ActIf, pattern: "edge_ensure", slots: map[string]string{"x": x, "v": v,
 		"y": one.To, "rel": verbalOf(one.Type).said()}}, Named: []string{one.To},
-		Edits: []Edit{{Do: AddRelation, Relation: other}}}
+		Edits:  []Edit{{Do: AddRelation, Relation: other}},
+		wishes: []wish{wishOf("see that each of {} and {} "+verbalOf(one.Type).said()+" {}", x, v, one.To)}}
 }
 
 // twoEdits are two changes of different sorts in one request: of notes and of relations.
@@ -460,6 +476,7 @@ func (gt *GraphTables) twoEdits(d *drawer) *GraphProgram {
 	}
 	g.Kind, g.then = Several, more.Program
 	g.Edits, g.Named = ordered(append(g.Edits, more.Edits...)), append(g.Named, more.Named...)
+	g.wishes = append(g.wishes, more.wishes...)
 	return g
 }
 

@@ -55,23 +55,23 @@ const mostPlan = 6
 // to what. It is then no more the answer's.
 func (g *GraphProgram) TakePlan() string {
 	working, lines := g.TakeWorking(), []string{}
-	for i, e := range g.Edits {
+	for _, e := range g.Edits {
 		r := e.Relation
 		switch e.Do {
 		case RemoveRelation:
 			lines = append(lines, "take out: from "+r.From+" to "+r.To+", "+r.Type)
 		case AddRelation:
 			lines = append(lines, "put in: from "+r.From+" to "+r.To+", "+r.Type)
+		case AddThing:
+			lines = append(lines, "new: "+e.Thing.Name+`, "`+strings.Join(e.Thing.Notes, `", "`)+`"`)
+		case AddNote:
+			if g.partner(e, RemoveNote) == "" {
+				lines = append(lines, e.Thing.Name+`: "`+e.Thing.Notes[0]+`" comes`)
+			}
 		case RemoveNote:
 			line := e.Thing.Name + `: "` + e.Thing.Notes[0] + `" goes`
-			n := 0
-			for _, o := range g.Edits[i:] {
-				if o.Do == AddNote && o.Thing.Name == e.Thing.Name {
-					line, n = e.Thing.Name+`: "`+e.Thing.Notes[0]+`" becomes "`+o.Thing.Notes[0]+`"`, n+1
-				}
-			}
-			if n > 1 { // which becomes which is the request's
-				line = e.Thing.Name + `: "` + e.Thing.Notes[0] + `" goes`
+			if next := g.partner(e, AddNote); next != "" {
+				line = e.Thing.Name + `: "` + e.Thing.Notes[0] + `" becomes "` + next + `"`
 			}
 			lines = append(lines, line)
 		}
@@ -80,4 +80,31 @@ func (g *GraphProgram) TakePlan() string {
 		return working
 	}
 	return strings.TrimSpace(working + "\n" + strings.Join(lines, "\n"))
+}
+
+// partner is the note that takes the place of another, or whose place it takes: the only one, or that of its form. Which
+// becomes which of several is the request's; "" then.
+func (g *GraphProgram) partner(e Edit, do string) string {
+	var same, others []string
+	for _, o := range g.Edits {
+		if len(o.Thing.Notes) != 1 || o.Thing.Name != e.Thing.Name {
+			continue
+		}
+		switch o.Do {
+		case e.Do:
+			same = append(same, o.Thing.Notes[0])
+		case do:
+			others = append(others, o.Thing.Notes[0])
+		}
+	}
+	if len(same) == 1 && len(others) == 1 {
+		return others[0]
+	}
+	f, _, ok := formOf(e.Thing.Notes[0])
+	for _, text := range others {
+		if other, _, also := formOf(text); ok && also && other == f {
+			return text
+		}
+	}
+	return ""
 }

@@ -66,7 +66,8 @@ func needed() map[string]string {
 		"edge_ensure": "rel v x y", "take_off": "attr v x", "say_on": "attr v x", "note_replace": "old v x",
 		"note_all": "filter many v", "edge_swap": "rel v x y", "edge_retarget": "rel v x y", "take_over": "rel v x",
 		"rename":  "v x",
-		"note_if": "filter many v x",
+		"note_if": "filter many v x", "notes_drop": "a old x", "notes_merge": "a old v x", "notes_renew": "a b old v x",
+		"tie_and_note": "a rel v x", "tie_and_note_swap": "a old rel v x y", "insert_tied": "a b old one rel v x",
 
 		"answer_write": "name", "biggest": "folder", "boxes_count": "file", "boxes_done": "file",
 		"boxes_open": "file", "file_copy": "file folder name", "file_create": "folder lines name",

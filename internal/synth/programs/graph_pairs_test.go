@@ -1,0 +1,103 @@
+package programs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A word that no note, name or type says is a stranger: a relation's, or a plural of another word.
+func TestStrangers(t *testing.T) {
+	gt := smallGraph().Tables()
+	of := func(slots map[string]string) string {
+		return strings.Join(gt.Strangers(&GraphProgram{Program: &Program{slots: slots}}), ", ")
+	}
+	for _, x := range []struct {
+		slots map[string]string
+		want  string
+	}{
+		{map[string]string{"filter": "who mentor Bo Lind", "many": "people"}, "mentor, people"},
+		{map[string]string{"filter": "who speak Dutch", "many": "sites"}, "sites"}, // "speak" is a part of a note
+		{map[string]string{"attr": "date of birth", "x": "Ana Holm", "many": "people"}, "date, birth"},
+		{map[string]string{"attr": "rent", "x": "Mill"}, ""},
+		{map[string]string{"asks": "Does Ana Holm borrow the Quay?"}, "borrow"},
+	} {
+		if got := of(x.slots); got != x.want {
+			t.Errorf("%v: %q, want %q", x.slots, got, x.want)
+		}
+	}
+}
+
+// Changes of two sorts are said before anything is looked at, as the request names things; one alone is not.
+func TestWishes(t *testing.T) {
+	g := &GraphProgram{short: map[string]string{"Ana Holm": "ana"},
+		wishes: []wish{wishOf(`take out "{}" of {}`, "level {}", "Ana Holm")}}
+	if got := g.Wishes(); got != "" {
+		t.Errorf("one change alone is said: %s", got)
+	}
+	g.wishes = append(g.wishes, wishOf("put in that {} mentors {}", "Bo Lind", "Ana Holm"))
+	want := `Wanted: take out "level {}" of ana, then put in that Bo Lind mentors ana.`
+	if got := g.Wishes(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Requests of two changes make both, say both, and have a plan with a line or a part for each.
+func TestBothHalvesOfAChange(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	gt := smallGraph().Tables()
+	patterns := map[string]int{}
+	for _, kind := range []string{twoNotes, tied, newTied} {
+		for range 200 {
+			p := gt.Draw(r, kind)
+			if p == nil {
+				continue
+			}
+			patterns[p.pattern]++
+			if len(p.Edits) < 2 || !strings.HasPrefix(p.Wishes(), "Wanted: ") {
+				t.Fatalf("%s: %d edits, wanted %q", p.pattern, len(p.Edits), p.Wishes())
+			}
+			text := p.Word(r, "train").Task
+			for _, e := range p.Edits {
+				said := slices.Clone(e.Thing.Notes)
+				for _, name := range []string{e.Relation.From, e.Relation.To} {
+					if name != "" {
+						said = append(said, p.saysOr(name))
+					}
+				}
+				for _, s := range said {
+					if !mentions(s)(text) || !mentions(s)(p.Wishes()) {
+						t.Errorf("%s: %q is not in %q and in %q", p.pattern, s, text, p.Wishes())
+					}
+				}
+			}
+		}
+	}
+	for _, pattern := range []string{"notes_drop", "notes_merge", "notes_renew", "tie_and_note", "tie_and_note_swap",
+		"insert_tied"} {
+		if patterns[pattern] < 10 {
+			t.Errorf("%d of %s", patterns[pattern], pattern)
+		}
+	}
+}
+
+func (g *GraphProgram) saysOr(name string) string {
+	if said := g.Says(name); said != "" {
+		return said
+	}
+	return name
+}
+
+// Of several notes that go and come, those of one form belong together.
+func TestPlansOfTwoNotes(t *testing.T) {
+	g := &GraphProgram{Program: &Program{}, Edits: []Edit{
+		note(RemoveNote, "Mill", "rent 1200"), note(RemoveNote, "Mill", "open daily"),
+		note(AddNote, "Mill", "closed on Mondays"), note(AddNote, "Mill", "rent 1300")}}
+	want := `Mill: "rent 1200" becomes "rent 1300"
+Mill: "open daily" goes
+Mill: "closed on Mondays" comes`
+	if got := g.TakePlan(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

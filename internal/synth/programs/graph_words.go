@@ -1,0 +1,69 @@
+package programs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// leastStranger is how many letters a word has that somebody would look for.
+const leastStranger = 4
+
+// Strangers are the words of a request that no thing says, as "mentors", which is a relation's, and "people" where each
+// is noted as a person: who looks for one finds nothing.
+func (gt *GraphTables) Strangers(g *GraphProgram) (words []string) {
+	plain := strings.Fields("noted both each those these they them they're whose other others number name names " +
+		"higher lower first last latest earliest total average exactly about between least than")
+	for p := g.Program; p != nil; p = p.then {
+		for _, slot := range []string{"filter", "rel", "attr", "asks", "attr2", "others", "many"} {
+			if slot == "many" && p.slots["x"] != "" { // a request that names one seldom says its kind
+				continue
+			}
+			for _, w := range strings.FieldsFunc(p.slots[slot], func(r rune) bool { return !unicode.IsLetter(r) }) {
+				low := strings.ToLower(w)
+				if len(w) < leastStranger || low != w || slices.Contains(grammar(), w) || slices.Contains(plain, w) ||
+					slices.Contains(words, w) || len(gt.Graph.Saying(w)) > 0 {
+					continue
+				}
+				words = append(words, w)
+			}
+		}
+	}
+	return words
+}
+
+// NewName is the name of a thing that a request has made, at times only where there is none yet; "" where it has none
+// made.
+func (p *Program) NewName() string {
+	if slices.Contains([]string{"insert", "insert_bare", "add_unless", "insert_tied"}, p.pattern) {
+		return p.slots["x"]
+	}
+	return ""
+}
+
+// wish is one of the changes that a request asks for, in its own words: with names and notes in the place of "{}".
+type wish struct {
+	words string
+	args  []string
+}
+
+func wishOf(words string, args ...string) wish { return wish{words, args} }
+
+// Wishes say the changes of a request before anything is looked at; "" where it asks for one alone, or leaves them to
+// what is found.
+func (g *GraphProgram) Wishes() string {
+	if len(g.wishes) < 2 {
+		return ""
+	}
+	var list []string
+	for _, w := range g.wishes {
+		parts := strings.Split(w.words, "{}")
+		text := parts[0]
+		for i, arg := range w.args {
+			text += cmp.Or(g.short[arg], arg) + parts[i+1]
+		}
+		list = append(list, text)
+	}
+	return "Wanted: " + strings.Join(list, ", then ") + "."
+}
