@@ -44,6 +44,11 @@ func (s *graphing) stray(r *rand.Rand, p *programs.GraphProgram, calls []Call) [
 		}
 	}
 	longer := by[toOne]
+	if !slices.ContainsFunc(by[toOther:], func(list []miss) bool { return len(list) > 0 }) || r.IntN(4) == 0 {
+		by = by[:toOther]
+	} else { // too many words fit nearly everywhere
+		by = by[toOther:]
+	}
 	by = slices.DeleteFunc(by, func(list []miss) bool { return len(list) == 0 })
 	if len(by) == 0 {
 		return nil
@@ -110,7 +115,7 @@ func (s *graphing) misses(p *programs.GraphProgram, calls []Call, i int) (list [
 			unknown(toKind, fmt.Sprintf("The kind of what is asked for: %s.", kind))
 			why := fmt.Sprintf("That is more than one note says. The kind alone: %s.", kind)
 			for _, query := range []string{many + " " + filter, filter + " " + many, "all " + many, filter} {
-				if strings.Contains(query, " ") {
+				if len(strings.Fields(query)) > 1 {
 					text(query, toOne, why)
 				}
 			}

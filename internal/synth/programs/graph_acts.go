@@ -93,6 +93,7 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			continue
 		}
 		if _, ok := gt.Graph.Apply(g.Edits); ok {
+			gt.judge(g)
 			gt.shorten(r, g)
 			return g
 		}
@@ -108,9 +109,14 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 	if g.Program.near {
 		return true
 	}
+	if q := g.picked; q != nil && slices.ContainsFunc(q.Where, func(c Cond) bool { // who asks for it has said it
+		return slices.Contains([]string{g.slots["attr"], g.slots["attr2"]}, q.Table.Columns[c.Column].caption())
+	}) {
+		return false
+	}
 	if g.Answer.Form == "question" && g.pattern != "set_nothing" { // which of them is meant?
 		for _, t := range gt.World.Tables {
-			if kind := gt.types[t]; kind != "" && t.One == g.slots["one"] {
+			if kind := gt.types[t]; kind != "" && t.One == g.whichAsked() {
 				g.Named, g.Types = nil, []string{kind}
 			}
 		}
@@ -127,7 +133,10 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 			if name == "" {
 				name = gt.name(said, p.Tables)
 			}
-			if name != "" {
+			if name != "" && p.picked != nil && p.means[said] != "" { // found among all of its kind
+				named = true
+				g.Types = append(g.Types, gt.types[p.picked.Table])
+			} else if name != "" {
 				named = true
 				g.Named = append(g.Named, name)
 			} else if slot == "x" && (p.pattern == "insert" || p.pattern == "add_unless") {
@@ -460,10 +469,11 @@ func (gt *GraphTables) ensure(d *drawer) *GraphProgram {
 	if d.r.IntN(2) == 0 {
 		x, v = v, x
 	}
-	return &GraphProgram{Program: &Program{Kind: ActIf, pattern: "edge_ensure", slots: map[string]string{"x": x, "v": v,
-		"y": one.To, "rel": verbalOf(one.Type).said()}}, Named: []string{one.To},
-		Edits:  []Edit{{Do: AddRelation, Relation: other}},
-		wishes: []wish{wishOf("see that each of {} and {} "+verbalOf(one.Type).said()+" {}", x, v, one.To)}}
+	rel := verbalOf(one.Type).said()
+	p := &Program{Kind: ActIf, pattern: "edge_ensure", slots: map[string]string{"x": x, "v": v, "y": one.To, "rel": rel}}
+	p.Work(one.From+" "+rel+" "+one.To+" - noted", other.From+" "+rel+" "+one.To+" - not noted")
+	return &GraphProgram{Program: p, Named: []string{one.To}, Edits: []Edit{{Do: AddRelation, Relation: other}},
+		wishes: []wish{wishOf("see that each of {} and {} "+rel+" {}", x, v, one.To)}}
 }
 
 // twoEdits are two changes of different sorts in one request: of notes and of relations.

@@ -18,6 +18,11 @@ func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 			return said, []Cond{t.label(row)}
 		}
 	}
+	if d.w.Listed && t.Key == t.Label && d.picked == nil && d.r.IntN(2) == 0 {
+		if said, ok := d.byCondition(t, row); ok {
+			return said, []Cond{t.label(row)}
+		}
+	}
 	if t.Key >= 0 && t.Key != t.Label && t.Columns[t.Key].Kind == Text && isCodeName(Show(row[t.Key])) &&
 		d.r.IntN(4) == 0 {
 		return Show(row[t.Key]), []Cond{{t.Key, -1, Is, row[t.Key]}}
@@ -33,6 +38,25 @@ func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 		}
 	}
 	return d.nameInRequest(t, row), []Cond{t.label(row)}
+}
+
+// byCondition names a row of what is read as a whole by what is noted of it alone: "the hotel that has a pool". Whoever
+// reads the request finds which it is by going through all of the kind.
+func (d *drawer) byCondition(t *Table, row []any) (said string, ok bool) {
+	other := &drawer{r: d.r, w: d.w}
+	said, where, ok := other.describe(t, row)
+	if !ok || slices.ContainsFunc(where, func(c Cond) bool {
+		return c.Of >= 0 || c.Column == t.Label || t.Columns[c.Column].Ref != nil
+	}) {
+		return "", false
+	}
+	if d.means == nil {
+		d.means = map[string]string{}
+	}
+	d.means[strings.TrimPrefix(said, "the ")] = t.rowLabel(row)
+	q := d.those(t, where)
+	d.picked = &q
+	return said, true
 }
 
 // describe names a row that has a mere code by one or two conditions that it alone meets.

@@ -108,6 +108,7 @@ type Program struct {
 	query   *Query            // that has the answer, where somebody computes it from the rows; nil: none
 	working string            // of what is no query
 	remark  string            // what is said before the working
+	picked  *Query            // that finds what a request names by what it is like; nil: it has a name
 	through []string          // the things by whose relations others are found
 	near    bool              // there is nothing else to look at
 	means   map[string]string // whom a request means that is said by a relation
@@ -183,6 +184,7 @@ type drawer struct {
 	through []string          // names of the things by whose relations others are found
 	near    bool              // there is nothing else to look at
 	means   map[string]string // whom a request means that is said by a relation: "the person who leads Beacon"
+	picked  *Query            // that finds what is named by what it is like
 }
 
 // tries bounds how often a draw that comes to nothing is made again.
@@ -199,6 +201,9 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 					p.query = d.found
 				}
 				p.through, p.near, p.means = d.through, d.near, d.means
+				if p.means[strings.TrimPrefix(p.slots["x"], "the ")] != "" {
+					p.picked = d.picked
+				}
 				if p.namesNote() {
 					continue
 				}

@@ -36,10 +36,14 @@ func (p *Program) Remark(text string) { p.remark = text }
 
 // own is the working without that of what stands behind it.
 func (p *Program) own() string {
+	text := p.working
 	if p.query != nil {
-		return p.query.Working()
+		text = p.query.Working()
 	}
-	return p.working
+	if p.picked != nil {
+		text = strings.TrimSpace(p.picked.Working() + "\n" + text)
+	}
+	return text
 }
 
 // Work sets the working of a program that is no query.
@@ -51,7 +55,7 @@ func (p *Program) Work(lines ...string) *Program {
 // TakeWorking is the working where it stands before something else than the answer: it is then no more the answer's.
 func (p *Program) TakeWorking() string {
 	text := p.own()
-	p.query, p.working = nil, ""
+	p.query, p.picked, p.working = nil, nil, ""
 	if len(text) > mostWorking {
 		return ""
 	}

@@ -1,0 +1,134 @@
+package programs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// whichAsked is the noun of the things of which a question back asks for one: "person" of "Which person do you mean?".
+func (p *Program) whichAsked() string {
+	if p.Answer.Form != "question" || len(p.Answer.Values) != 1 {
+		return ""
+	}
+	rest, ok := strings.CutPrefix(p.Answer.Values[0], "Which ")
+	one, also := strings.CutSuffix(rest, " do you mean?")
+	if !ok || !also {
+		return ""
+	}
+	return one
+}
+
+// judge says what was looked at before a question back, before a change that hangs on a condition, and before a verdict
+// of two values: each fact as it is noted, and what follows from it.
+func (gt *GraphTables) judge(g *GraphProgram) {
+	p := g.Program
+	switch {
+	case p.Answer.Form == "question":
+		gt.judgeQuestion(g)
+	case p.then != nil:
+	case p.pattern == "add_unless":
+		there := "is not there yet"
+		if gt.Graph.Thing(p.slots["x"]) != nil {
+			there = "is there"
+		}
+		p.query = nil
+		p.Work(p.slots["x"] + " " + there)
+	case p.pattern == "set_if":
+		gt.judgeOne(g, p.slots["attr"], "is below "+p.slots["bound"], len(g.Edits) > 0)
+	case p.pattern == "set_when":
+		gt.judgeOne(g, p.slots["attr2"], p.slots["rel"], len(g.Edits) > 0)
+	case p.pattern == "set_either":
+		first := slices.ContainsFunc(g.Edits, func(e Edit) bool {
+			return e.Do == AddRelation && mentions(p.slots["v"])(e.Relation.To) ||
+				e.Do == AddNote && mentions(p.slots["v"])(e.Thing.Notes[0])
+		})
+		gt.judgeOne(g, p.slots["attr2"], p.slots["rel"], first)
+	case p.pattern == "compare":
+		p.judgeTwo()
+	}
+}
+
+// judgeQuestion names the things among which a request does not choose, or quotes what it gives no new value for.
+func (gt *GraphTables) judgeQuestion(g *GraphProgram) {
+	for _, t := range gt.World.Tables {
+		if one := g.whichAsked(); gt.types[t] != "" && t.One == one {
+			names := "as many as " + fmt.Sprint(len(t.Rows))
+			if len(t.Rows) <= mostGone {
+				names = enumerate(labels(t, t.Rows))
+			}
+			g.Work(fmt.Sprintf("%s: %s. The request names none of them, and nothing noted here tells which is meant.",
+				first(t.Many, unicode.ToUpper), names))
+			return
+		}
+	}
+	if t, row := gt.rowOf(g); row != nil {
+		if said := gt.quoteOf(t, row, g.slots["attr"]); said != "" {
+			g.Work(Show(row[0]) + ": " + said + ". What it is to be, neither the request nor a note says.")
+		}
+	}
+}
+
+// judgeOne quotes what a condition asks of the thing that a request names, and says whether it holds.
+func (gt *GraphTables) judgeOne(g *GraphProgram, attr, cond string, holds bool) {
+	t, row := gt.rowOf(g)
+	if row == nil {
+		return
+	}
+	said := gt.quoteOf(t, row, attr)
+	if said == "" {
+		return
+	}
+	g.query = nil
+	g.Work(Show(row[0]) + ": " + said + " - " + cond + ": " + map[bool]string{true: "yes", false: "no"}[holds])
+}
+
+// judgeTwo sets the two numbers side by side that a comparison is about.
+func (p *Program) judgeTwo() {
+	q := p.query
+	if q == nil || q.Order < 0 {
+		return
+	}
+	rows := q.Table.rows(q.Where)
+	if len(rows) != 2 {
+		return
+	}
+	a, ok := asFloat(rows[0][q.Order])
+	b, also := asFloat(rows[1][q.Order])
+	if !ok || !also || a == b {
+		return
+	}
+	text, sign := q.Working(), " > "
+	if a < b {
+		sign = " < "
+	}
+	p.query = nil
+	p.Work(text, q.Table.Columns[q.Order].show(rows[0][q.Order])+sign+q.Table.Columns[q.Order].show(rows[1][q.Order]))
+}
+
+// rowOf is the row of the one thing that a program is about; nil where it is about others.
+func (gt *GraphTables) rowOf(g *GraphProgram) (*Table, []any) {
+	said := strings.TrimPrefix(g.slots["x"], "the ")
+	for _, t := range gt.World.Tables {
+		if gt.types[t] == "" {
+			continue
+		}
+		for _, name := range []string{g.means[said], gt.name(said, []*Table{t})} {
+			if row := t.byKey(name); name != "" && row != nil {
+				return t, row
+			}
+		}
+	}
+	return nil, nil
+}
+
+// quoteOf is what is noted of a property, by the words that a request has for it; "" where no column has them.
+func (gt *GraphTables) quoteOf(t *Table, row []any, attr string) string {
+	for i, c := range t.Columns {
+		if i > 0 && c.caption() == attr {
+			return c.says(t, i, row)
+		}
+	}
+	return ""
+}
