@@ -124,7 +124,7 @@ func (b *boarding) tasks(
 			c.Calls[len(t.reads)].Why = t.TakeWorking()
 		}
 		if c.Split == scenario.Train && random.Float64() < shareRepeats {
-			c.Calls = repeat(random, c.Calls, t.changes, mostRepeats)
+			c.Calls = repeat(random, c.Calls, t.changes)
 		}
 		states, reason, err := b.prove(ctx, t, c)
 		if err != nil {

@@ -289,8 +289,13 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 		added = p.NewRowTable()
 	}
 	calls = db.discover(seen, added)
+	plan := p.Plan()
 	for _, s := range p.Steps {
-		calls = append(calls, db.step(s))
+		call := db.step(s)
+		if s.Writes {
+			call.Why, plan = plan, ""
+		}
+		calls = append(calls, call)
 	}
 	return calls
 }

@@ -183,7 +183,7 @@ func (s *filing) tasks(ctx context.Context, index int) (
 			}
 		}
 		if c.Split == scenario.Train && random.Float64() < shareRepeats {
-			c.Calls = repeat(random, c.Calls, writes, mostRepeats)
+			c.Calls = repeat(random, c.Calls, writes)
 		}
 		states, why, err := s.prove(ctx, p, c)
 		if err != nil {

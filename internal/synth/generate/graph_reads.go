@@ -62,7 +62,7 @@ func (s *graphing) proveSomehow(
 			c.Calls[len(reads)].Why = working
 		}
 		if c.Split == scenario.Train && r.Float64() < shareRepeats && !slices.ContainsFunc(c.Calls, isSlip) {
-			c.Calls = repeat(r, c.Calls, changes, 1) // what found nothing is never asked for again
+			c.Calls = repeat(r, c.Calls, changes) // what found nothing is never asked for again
 		}
 		states, why, err = s.prove(ctx, p, c, f)
 		if err != nil || why != notShown && why != strayFound {

@@ -362,7 +362,7 @@ func (s *sitting) proveWithSlip(
 				writes = append(writes, s.db.step(step))
 			}
 		}
-		c.Calls = repeat(random, c.Calls, writes, mostRepeats)
+		c.Calls = repeat(random, c.Calls, writes)
 	}
 	if len(c.Calls) > len(plain) {
 		if states, why, err = s.prove(ctx, p, c); why == "" || err != nil {

@@ -22,16 +22,13 @@ const (
 // shareSlips is the share of training programs whose demonstration has a slip.
 const shareSlips = 0.2
 
-// shareRepeats is the share of training programs whose demonstration makes a call again and again before it goes on.
-// Small models repeat a call that told them nothing until the episode ends; they learn to go on only from where they
-// are then.
-const (
-	shareRepeats = 0.15
-	mostRepeats  = 4
-)
+// shareRepeats is the share of training programs whose demonstration makes a call twice before it goes on. Small models
+// repeat a call that told them nothing until the episode ends; they learn to go on only from where they are then. A
+// third time teaches the repeating instead.
+const shareRepeats = 0.15
 
-// repeat has one call follow itself, some times at most: a slip where there is one, else one that is no write.
-func repeat(r *rand.Rand, calls, writes []Call, most int) []Call {
+// repeat has one call follow itself once: a slip where there is one, else one that is no write.
+func repeat(r *rand.Rand, calls, writes []Call) []Call {
 	var at []int
 	for i, c := range calls {
 		if c.Slip != "" {
@@ -50,7 +47,7 @@ func repeat(r *rand.Rand, calls, writes []Call, most int) []Call {
 	if again.Slip == "" {
 		again.Slip = slipAgain
 	}
-	return slices.Insert(slices.Clone(calls), i+1, slices.Repeat([]Call{again}, 1+r.IntN(most))...)
+	return slices.Insert(slices.Clone(calls), i+1, again)
 }
 
 // slip puts a call that goes wrong into the calls of a program, before the one that does it right, so that a model sees

@@ -126,7 +126,12 @@ func (d *drawer) changing(t *Table, where []Cond, named bool, change func([]Cond
 	look, exact := d.before(t, where, named)
 	q := d.those(t, where)
 	d.found = &q
-	return []Step{look, change(exact)}
+	step := change(exact)
+	if rows := t.rows(where); step.Does == "" && !named && len(rows) <= mostChanged {
+		step = step.does("%d %s: %s", len(rows), map[bool]string{true: t.One, false: t.Many}[len(rows) == 1],
+			t.names(rows))
+	}
+	return []Step{look, step}
 }
 
 // setTwo changes two properties of a named thing in one request.
@@ -188,14 +193,15 @@ func (d *drawer) exchange() *Program {
 	look, first := d.before(t, []Cond{t.label(a)}, true)
 	also, second := d.before(t, []Cond{t.label(b)}, true)
 	return &Program{pattern: "exchange", slots: slots, Tables: tablesOf(t, first), Steps: []Step{look, also,
-		update(t, i, Literal(b[i]), first), update(t, i, Literal(a[i]), second)}}
+		update(t, i, Literal(b[i]), first).does("%s of %s: to %s", t.Columns[i].caption(), t.rowLabel(a), t.show(i, b)),
+		update(t, i, Literal(a[i]), second).does("%s of %s: to %s", t.Columns[i].caption(), t.rowLabel(b), t.show(i, a))}}
 }
 
 // mostChanged bounds what one request changes.
 const mostChanged = 8
 
 func (d *drawer) setAll() *Program {
-	t, where, phrase := d.drawFilter(1 + d.r.IntN(2))
+	t, where, phrase := d.overFilter()
 	if t == nil {
 		return nil
 	}

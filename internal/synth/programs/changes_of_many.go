@@ -176,8 +176,9 @@ func (d *drawer) removeWith() *Program {
 		Steps: []Step{
 			look,
 			{SQL: "SELECT *" + children},
-			{SQL: "DELETE" + children, Writes: true},
-			{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true},
+			Step{SQL: "DELETE" + children, Writes: true}.does("%d %s of %s: deleted", n, from.Many, t.rowLabel(row)),
+			Step{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true}.
+				does("%s: deleted from %s", t.rowLabel(row), t.Name),
 		},
 		Tables: []*Table{t, from},
 	}

@@ -89,6 +89,11 @@ func (d *drawer) comparisonOf(t *Table, i int) (Cond, string, bool) {
 	case c.Ref != nil && d.r.IntN(2) == 0: // what is referred to is named by a property of it
 		return d.byProperty(t, i, row)
 	case isOrdered(c) && (c.With == "" || d.r.IntN(2) == 0):
+		if d.r.IntN(2) == 0 {
+			if cond, phrase, ok := d.bounded(t, i, v); ok {
+				return cond, phrase, d.divides(t, cond)
+			}
+		}
 		said := c.show(v)
 		if c.Kind == Date {
 			said = d.dateText(said)

@@ -64,7 +64,7 @@ func (d *drawer) describe(t *Table, row []any) (said string, where []Cond, ok bo
 	for range tries {
 		other := &drawer{r: d.r, w: d.w}
 		c, phrase, ok := other.condition(t)
-		if !ok || phrase == "" || c.Op == Not || c.Op == Above || c.Op == Below || !c.holds(t, row) ||
+		if !ok || phrase == "" || c.Op == Not || c.Op.isBound() || !c.holds(t, row) ||
 			len(where) > 0 && (c.Column == where[0].Column || where[0].Of >= 0) { // else it is said of the room
 			continue
 		}

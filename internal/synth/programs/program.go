@@ -58,7 +58,7 @@ func Shares() map[string]int {
 		Remove:  6,
 		Insert:  7,
 		ActIf:   7,
-		Several: 12,
+		Several: 14,
 		Correct: 4,
 		Leave:   3,
 		Unknown: 4,
@@ -71,6 +71,7 @@ func Shares() map[string]int {
 type Step struct {
 	SQL    string
 	Writes bool
+	Does   string // what a change does, for the plan; "" says nothing
 }
 
 // Answer is what a program comes to, as people would say it.
@@ -282,9 +283,9 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Both:
 		return d.either(func() *Program { return d.count(2) }, func() *Program { return d.list(2) })
 	case Total:
-		return d.either(d.total, d.total, d.worth, d.sumOf, d.sumOf)
+		return d.either(d.total, d.total, d.total, d.worth, d.worth, d.worth, d.sumOf, d.sumOf, d.sumEach)
 	case Best:
-		return d.best()
+		return d.either(d.best, d.best, d.best, d.worthBest)
 	case Top:
 		return d.either(d.top, d.top, d.report)
 	case List:
@@ -296,19 +297,18 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Missing:
 		return d.missing()
 	case Most:
-		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.having)
+		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.having, d.havingOver, d.havingOver)
 	case Set:
-		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, d.exchange, func() *Program {
-			return d.onExtreme(false)
-		})
+		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, d.exchange, d.clearOne, d.clearOne, d.clearOne,
+			func() *Program { return d.onExtreme(false) })
 	case SetAll:
-		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll, d.removeAll)
+		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll, d.removeAll, d.clearAll,
+			d.clearAll, d.clearAll)
 	case Adjust:
 		return d.either(d.adjust, d.adjust, d.percentAll)
 	case Remove:
-		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, func() *Program {
-			return d.onExtreme(true)
-		})
+		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, d.handOver, d.removeAndCount,
+			func() *Program { return d.onExtreme(true) })
 	case Insert:
 		return d.either(d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.newTable)
 	case ActIf:
@@ -316,7 +316,7 @@ func (d *drawer) drawKind(kind string) *Program {
 			return d.setWhen(true)
 		})
 	case Several:
-		return d.either(d.several, d.changeAndAsk, d.changeAndAsk, d.twoChanges)
+		return d.either(d.several, d.several, d.changeAndAsk, d.changeAndAsk, d.twoChanges, d.setBoth, d.addAndChange)
 	case Correct:
 		return d.set(true)
 	case Unknown:

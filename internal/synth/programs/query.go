@@ -90,6 +90,13 @@ func (c Cond) holds(t *Table, row []any) bool {
 		return v != nil && !equal(v, c.Value)
 	case Above:
 		return v != nil && less(c.Value, v)
+	case AtLeast:
+		return v != nil && !less(v, c.Value)
+	case AtMost:
+		return v != nil && !less(c.Value, v)
+	case Between:
+		ends := c.Value.([]any)
+		return v != nil && !less(v, ends[0]) && !less(ends[1], v)
 	}
 	return v != nil && less(v, c.Value)
 }
@@ -287,6 +294,9 @@ func (t *Table) test(column int, before string, op Op, value any) string {
 			list = append(list, Literal(one))
 		}
 		return before + Ident(c.Name) + " IN (" + strings.Join(list, ", ") + ")"
+	case op == Between:
+		ends := value.([]any)
+		return before + Ident(c.Name) + " BETWEEN " + Literal(ends[0]) + " AND " + Literal(ends[1])
 	case len(c.Parts) == 2 && op == Is:
 		first, last := t.parts(column, value)
 		return before + Ident(t.Columns[c.Parts[0]].Name) + " = " + Literal(first) +

@@ -371,68 +371,6 @@ func (d *drawer) top() *Program {
 	return q.program("top", slots, Answer{Form: "list", Values: valueTexts(q.Run()), Order: true})
 }
 
-// worth is the sum of a product: what all that is in stock costs.
-func (d *drawer) worth() *Program {
-	t := d.table()
-	if t == nil {
-		return nil
-	}
-	price, stock := -1, -1
-	for _, i := range t.properties(isNumber) {
-		switch last := lastWord(t.Columns[i].caption()); {
-		case slices.Contains([]string{"price", "cost", "fee", "rate"}, last):
-			price = i
-		case slices.Contains([]string{
-			"stock", "hand", "quantity", "amount", "seats", "tickets", "nights", "hours", "kilos",
-		}, last) && !t.Columns[i].Cents: // money is not counted
-			stock = i
-		}
-	}
-	if price < 0 || stock < 0 {
-		return nil
-	}
-	slots := d.about(t)
-	where, ok := d.some(t, slots, price)
-	rows := t.rows(where)
-	if !ok || len(rows) < 2 {
-		return nil
-	}
-	total := 0.0
-	for _, row := range rows {
-		x, a := asFloat(t.Columns[price].units(row[price]))
-		y, b := asFloat(row[stock])
-		if !a || !b {
-			return nil
-		}
-		total += x * y
-	}
-	slots["attr"], slots["v"] = t.Columns[price].caption(), t.Columns[stock].caption()
-	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
-	before := ""
-	if len(q.tables()) > 1 {
-		before = Ident(t.Name) + "."
-	}
-	sum := fmt.Sprintf("SUM(%s * %s)", t.selectExpr(price, before), t.columnExpr(stock, before))
-	pattern := "worth"
-	if slots["filter"] != "" {
-		pattern = "worth_some"
-	}
-	switch last := lastWord(t.Columns[stock].caption()); { // what people call that has no times in it
-	case t.Columns[stock].isStock() && d.r.IntN(3) > 0:
-		pattern = "stock_worth"
-	case slices.Contains([]string{"quantity", "amount", "tickets", "nights", "seats"}, last) && d.r.IntN(3) > 0:
-		pattern = "turnover"
-	}
-	return &Program{
-		pattern: pattern,
-		slots:   slots,
-		Answer:  Answer{Form: "number", Values: []string{trimFloat(total)}},
-		Steps:   []Step{{SQL: strings.Replace(q.SQL(), "COUNT(*)", sum, 1)}},
-		Tables:  q.tables(),
-		Result:  []string{trimFloat(total)},
-	}
-}
-
 // report lists things with a property of each, in a form that is stated.
 func (d *drawer) report() *Program {
 	t, where, phrase := d.drawFilter(1)

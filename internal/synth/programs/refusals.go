@@ -80,6 +80,7 @@ func (d *drawer) unknown() *Program {
 		of = "the " + p.slots["many"]
 	}
 	p.Steps, p.Result, p.Tables, p.alphabetical, p.Free = nil, nil, []*Table{t}, false, false
+	p.query, p.working = nil, ""
 	p.Answer = Answer{Form: "unknown", Values: []string{"The " + c.caption() + " of " + of + " is not recorded."}}
 	d.looked = nil
 	return p

@@ -37,7 +37,7 @@ func (w *World) refers(t *Table, row []any) bool {
 }
 
 func (d *drawer) removeAll() *Program {
-	t, where, phrase := d.drawFilter(1 + d.r.IntN(2))
+	t, where, phrase := d.overFilter()
 	if t == nil {
 		return nil
 	}
