@@ -221,10 +221,10 @@ func TestProgramsOverABoard(t *testing.T) {
 	s := newShop(t)
 	tools := boardTools(s)
 	o := optionsOf(s)
-	o.N, o.Asked = 80, 0.8
+	o.N, o.Asked = 100, 0.8
 	made := run(t, s, tools, o)
-	if n := len(made.Scenarios); n < 70 {
-		t.Fatalf("%d scenarios, of 80 wanted\n%v", n, made.Report.Rows())
+	if n := len(made.Scenarios); n < 88 {
+		t.Fatalf("%d scenarios, of 100 wanted\n%v", n, made.Report.Rows())
 	}
 	kinds, used, several, filtered, shown := map[string]bool{}, map[string]bool{}, 0, 0, map[string]int{}
 	trial := checktest.Trial{Tools: s}

@@ -58,7 +58,7 @@ func TestProbe(t *testing.T) {
 func TestDemands(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
-	o.N = 60
+	o.N = 100
 	made := run(t, s, tools, o)
 	for _, split := range []string{scenario.Train, scenario.Test} {
 		d, none, words := made.Report.Demands[split], 0, 0

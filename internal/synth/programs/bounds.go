@@ -43,7 +43,7 @@ func (d *drawer) bounded(t *Table, i int, v any) (c Cond, phrase string, ok bool
 			v, other = other, v
 		}
 		said := pick(d.r, []string{"between {a} and {b} inclusive", "from {a} to {b} inclusive",
-			"between {a} and {b}, both included,"})
+			"between {a} and {b} (both included)"})
 		return Cond{i, -1, Between, []any{v, other}},
 			having + strings.NewReplacer("{a}", say(v), "{b}", say(other)).Replace(said), true
 	}

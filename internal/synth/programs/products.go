@@ -40,13 +40,18 @@ func (d *drawer) product() (p product, ok bool) {
 		if t.Label < 0 || len(t.Rows) < 3 || t.Columns[t.Label].Ref != nil {
 			continue
 		}
+		prices := t.properties(func(c Column) bool { return c.isPrice("price", "cost", "fee", "rate") && !c.isShare() })
 		for _, i := range t.properties(Column.isAmount) {
-			for _, k := range t.properties(nil) {
-				c := t.Columns[k]
-				switch {
-				case c.isPrice("price", "cost", "fee", "rate") && !c.isShare() && k != i:
+			for _, k := range prices {
+				if k != i {
 					all = append(all, product{t, i, k, -1})
-				case c.Ref != nil && c.Ref != t && !d.w.Listed:
+				}
+			}
+			if len(prices) > 0 || d.w.Listed { // which price is meant is else not said
+				continue
+			}
+			for _, k := range t.properties(nil) {
+				if c := t.Columns[k]; c.Ref != nil && c.Ref != t {
 					for _, at := range c.Ref.properties(func(o Column) bool {
 						return o.isPrice("price", "rate", "rent") && !o.isShare()
 					}) {
@@ -149,8 +154,8 @@ func (d *drawer) worth() *Program {
 	switch c := t.Columns[of.amount]; { // what people call that has no times in it
 	case of.over < 0 && c.isStock() && d.r.IntN(3) > 0:
 		pattern = "stock_worth"
-	case slices.Contains([]string{"quantity", "amount", "tickets", "nights", "seats", "qty"}, lastWord(c.caption())) &&
-		d.r.IntN(3) > 0:
+	case (slices.Contains([]string{"quantity", "amount", "tickets", "nights", "qty"}, lastWord(c.caption())) ||
+		of.over >= 0 && lastWord(c.caption()) == "seats") && d.r.IntN(3) > 0:
 		pattern = "turnover"
 	}
 	return &Program{

@@ -78,7 +78,7 @@ func (d *drawer) second(t *Table, row []any, slots map[string]string) (step Step
 	sql, said, _ := d.literalOf(t.Columns[i], v, row)
 	slots["attr2"], slots["v2"] = t.Columns[i].caption(), said
 	return update(t, i, sql, t.keyConditions(row)).
-		does("%s of %s: to %s", t.Columns[i].caption(), t.rowLabel(row), said), sql != ""
+		does("%s of %s: to %s", t.Columns[i].caption(), t.rowLabel(row), t.Columns[i].show(v)), sql != ""
 }
 
 // counted is the change of a number of the thing that another one refers to, by so much.
