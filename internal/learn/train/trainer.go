@@ -23,7 +23,8 @@ type Options struct {
 	MicroTokens int // of several rows computed at one time, at most (no bound)
 	RowMultiple int // row lengths are rounded up to a multiple of it (64; 256 on a GPU), and long ones to few (bucket)
 	// Lengths are all that rows are padded to, rising, each a length that RowMultiple gives too; a row that is longer
-	// than all of them has RowMultiple's (none: each has RowMultiple's). They are so for so many optimiser steps (0: all).
+	// than all of them has RowMultiple's (none: each has RowMultiple's).
+	// LengthSteps is for how many optimiser steps they are so (0: all).
 	Lengths     []int
 	LengthSteps int
 	MaxPrefix   int // longest prefix to share (no bound): each length is a compilation of its own
@@ -117,7 +118,8 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights,
 		microBatch: o.MicroBatch, microTokens: o.MicroTokens, rowMultiple: o.RowMultiple,
-		lengths: o.Lengths, lengthSteps: o.LengthSteps, maxPrefix: o.MaxPrefix, treeTokens: o.TreeTokens, size: size, programs: map[string]program{}, dropout: o.Dropout,
+		lengths: o.Lengths, lengthSteps: o.LengthSteps, maxPrefix: o.MaxPrefix,
+		treeTokens: o.TreeTokens, size: size, programs: map[string]program{}, dropout: o.Dropout,
 		recompute: o.Recompute, keepTokens: o.KeepTokens, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(),
 		seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
