@@ -94,8 +94,8 @@ func (s *graphing) finds(r *rand.Rand, p *programs.GraphProgram) *graphLook {
 	}
 	if words := s.tables.Strangers(p); len(words) > 0 && r.IntN(5) == 0 && s.fits() {
 		all := *s.g.read
-		all.Why = fmt.Sprintf("What is noted of %q may be in other words, which a search would miss. I read all that is "+
-			"noted.", words[0])
+		all.Why = fmt.Sprintf("What is noted of %q may be in other words, which a search would miss. "+
+			"I read all that is noted.", words[0])
 		f.calls = []Call{all}
 		return f
 	}
@@ -116,8 +116,8 @@ func (s *graphing) finds(r *rand.Rand, p *programs.GraphProgram) *graphLook {
 	return f
 }
 
-// looksForNew are searches for a thing that is to be made: where it is there, that is all; where nothing is found, it is
-// new, and others of its kind show how such things are noted. nil where none is made, and for half of those.
+// looksForNew are searches for a thing that is to be made: where it is there, that is all; where nothing is found, it
+// is new, and others of its kind show how such things are noted. nil where none is made, and for half of those.
 func (s *graphing) looksForNew(r *rand.Rand, p *programs.GraphProgram) []Call {
 	name := p.NewName()
 	if name == "" || r.IntN(2) == 0 {

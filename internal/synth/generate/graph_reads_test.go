@@ -53,8 +53,8 @@ func TestShownOfALongResult(t *testing.T) {
 	}
 }
 
-// What goes astray finds nothing and is not asked again; what follows it is something else, by each of the ways out, and
-// says why.
+// What goes astray finds nothing and is not asked again; what follows it is something else, by each of the ways out,
+// and says why.
 func TestSearchesThatGoAstray(t *testing.T) {
 	graph := guests(6)
 	graph.Things[0].Notes = append(graph.Things[0].Notes, "the first of all guests")

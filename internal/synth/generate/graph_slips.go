@@ -23,7 +23,7 @@ const (
 	toAll               // the same: all is read
 	toFind              // of a short name that was opened: it is looked for
 	toWhole             // the same: the whole name is known
-	rungs
+	rungs               // how many there are
 )
 
 // miss is a call that finds nothing, and how somebody goes on from there, with what is said of it.
@@ -71,91 +71,135 @@ func (s *graphing) stray(r *rand.Rand, p *programs.GraphProgram, calls []Call) [
 	return append(append(with, next), calls[one.at+1:]...)
 }
 
+// missing collects the calls in the place of one that find nothing.
+type missing struct {
+	*graphing
+	calls  []Call
+	at     int
+	words  []string // of the request, that nothing says
+	misses []miss
+}
+
 // misses are the calls in the place of one that find nothing.
-func (s *graphing) misses(p *programs.GraphProgram, calls []Call, i int) (list []miss) {
+func (s *graphing) misses(p *programs.GraphProgram, calls []Call, at int) []miss {
 	if s.g.find == nil {
 		return nil
 	}
-	add := func(c Call, out rung, why string) {
-		same := func(o Call) bool { return o.key() == c.key() }
-		if c.Slip = slipEmpty; !slices.ContainsFunc(calls, same) &&
-			!slices.ContainsFunc(list, func(m miss) bool { return m.out == out && same(m.call) }) {
-			list = append(list, miss{c, i, out, why})
-		}
-	}
-	text := func(query string, out rung, why string) {
-		query = strings.Join(strings.Fields(query), " ")
-		if query != "" && len(s.tables.Graph.Saying(query)) == 0 {
-			add(s.g.find.texts(query), out, why)
-		}
-	}
-	open := func(name string, out rung, why string) {
-		if s.g.open != nil && s.tables.Graph.Thing(name) == nil {
-			add(s.g.open.texts(name), out, why)
-		}
-	}
-	strange := s.tables.Strangers(p)
-	unknown := func(out rung, next string) {
-		for _, word := range strange {
-			text(word, out, fmt.Sprintf("%q is noted nowhere, so I do not ask for it again. %s", word, next))
-		}
-	}
+	m := &missing{graphing: s, calls: calls, at: at, words: s.tables.Strangers(p)}
 	if s.fits() {
-		unknown(toAll, "It may be in other words, so I read all that is noted.")
+		m.unknown(toAll, "It may be in other words, so I read all that is noted.")
 	}
-	many, filter := p.Slot("many"), p.Slot("filter")
-	for _, by := range []string{"that are ", "who are ", "that ", "who ", "with the ", "with a ", "with "} {
-		if rest, ok := strings.CutPrefix(filter, by); ok {
-			filter = rest
-			break
+	if !m.ofKind(p) && !m.ofWord(p) {
+		m.ofNames(p)
+	}
+	return m.misses
+}
+
+// is reports whether the call in whose place others stand is this one.
+func (m *missing) is(c Call) bool { return m.calls[m.at].key() == c.key() }
+
+func (m *missing) add(c Call, out rung, why string) {
+	same := func(o Call) bool { return o.key() == c.key() }
+	if c.Slip = slipEmpty; !slices.ContainsFunc(m.calls, same) &&
+		!slices.ContainsFunc(m.misses, func(o miss) bool { return o.out == out && same(o.call) }) {
+		m.misses = append(m.misses, miss{c, m.at, out, why})
+	}
+}
+
+// text adds a search for a text that nothing says.
+func (m *missing) text(query string, out rung, why string) {
+	query = strings.Join(strings.Fields(query), " ")
+	if query != "" && len(m.tables.Graph.Saying(query)) == 0 {
+		m.add(m.g.find.texts(query), out, why)
+	}
+}
+
+// longer adds searches for texts of several words, after which fewer are looked for.
+func (m *missing) longer(why string, queries ...string) {
+	for _, query := range queries {
+		if len(strings.Fields(query)) > 1 {
+			m.text(query, toOne, why)
 		}
 	}
+}
+
+// unknown adds searches for words of the request that nothing says.
+func (m *missing) unknown(out rung, next string) {
+	for _, word := range m.words {
+		m.text(word, out, fmt.Sprintf("%q is noted nowhere, so I do not ask for it again. %s", word, next))
+	}
+}
+
+// open adds the opening of a thing by what is not its name.
+func (m *missing) open(name string, out rung, why string) {
+	if m.g.open != nil && m.tables.Graph.Thing(name) == nil {
+		m.add(m.g.open.texts(name), out, why)
+	}
+}
+
+// ofKind stands in the place of a search for a kind; it reports whether that is one.
+func (m *missing) ofKind(p *programs.GraphProgram) bool {
+	many, filter := p.Slot("many"), condition(p)
 	for _, kind := range p.Types {
-		if calls[i].key() == s.g.find.texts(kind).key() {
-			unknown(toKind, fmt.Sprintf("The kind of what is asked for: %s.", kind))
-			why := fmt.Sprintf("That is more than one note says. The kind alone: %s.", kind)
-			for _, query := range []string{many + " " + filter, filter + " " + many, "all " + many, filter} {
-				if len(strings.Fields(query)) > 1 {
-					text(query, toOne, why)
-				}
-			}
-			return list
+		if m.is(m.g.find.texts(kind)) {
+			m.unknown(toKind, fmt.Sprintf("The kind of what is asked for: %s.", kind))
+			m.longer(fmt.Sprintf("That is more than one note says. The kind alone: %s.", kind),
+				many+" "+filter, filter+" "+many, "all "+many, filter)
+			return true
 		}
 	}
-	if word := s.tables.Word(p).Text; word != "" && calls[i].key() == s.g.find.texts(word).key() {
-		unknown(toOther, fmt.Sprintf("Another word of the request: %s.", word))
-		why := fmt.Sprintf("Nothing is noted in just these words. Fewer of them: %s.", word)
-		for _, query := range []string{filter, many + " " + filter, word + " " + many} {
-			text(query, toOne, why)
-		}
-		return list
+	return false
+}
+
+// ofWord stands in the place of a search for a word that finds all that is asked for.
+func (m *missing) ofWord(p *programs.GraphProgram) bool {
+	word := m.tables.Word(p).Text
+	if word == "" || !m.is(m.g.find.texts(word)) {
+		return false
 	}
+	many, filter := p.Slot("many"), condition(p)
+	m.unknown(toOther, fmt.Sprintf("Another word of the request: %s.", word))
+	m.longer(fmt.Sprintf("Nothing is noted in just these words. Fewer of them: %s.", word),
+		filter, many+" "+filter, word+" "+many)
+	return true
+}
+
+// ofNames stands in the place of what finds or opens a thing by its name.
+func (m *missing) ofNames(p *programs.GraphProgram) {
 	for _, name := range p.Named {
 		says := cmp.Or(p.Says(name), name)
-		thing := s.tables.Graph.Thing(name)
+		thing := m.tables.Graph.Thing(name)
 		switch {
 		case thing == nil:
-		case calls[i].key() == s.g.find.texts(says).key():
+		case m.is(m.g.find.texts(says)):
 			if says != name {
-				open(says, toFind,
+				m.open(says, toFind,
 					fmt.Sprintf("Nothing is called just %s. A search finds a part of a name, too: %s.", says, says))
 			}
-			unknown(toOther, fmt.Sprintf("Another word of the request: %s.", says))
+			m.unknown(toOther, fmt.Sprintf("Another word of the request: %s.", says))
 			why := fmt.Sprintf("That finds nothing. The name alone: %s.", says)
-			for _, query := range []string{thing.Type + " " + says, says + " " + thing.Type, "the " + says} {
-				text(query, toOne, why)
-			}
+			m.longer(why, thing.Type+" "+says, says+" "+thing.Type, "the "+says)
 			if !strings.HasSuffix(says, "s") {
-				text(says+"'s", toOne, why)
+				m.text(says+"'s", toOne, why)
 			}
-		case s.g.open != nil && i > 0 && calls[i].key() == s.g.open.texts(name).key():
+		case m.g.open != nil && m.at > 0 && m.is(m.g.open.texts(name)):
 			if first, _, several := strings.Cut(name, " "); several {
-				open(first, toWhole, fmt.Sprintf("A thing is opened by its whole name alone: %s.", name))
+				m.open(first, toWhole, fmt.Sprintf("A thing is opened by its whole name alone: %s.", name))
 			}
 			if lower := strings.ToLower(name); lower != name {
-				open(lower, toWhole, fmt.Sprintf("The name must be as it is noted: %s.", name))
+				m.open(lower, toWhole, fmt.Sprintf("The name must be as it is noted: %s.", name))
 			}
 		}
 	}
-	return list
+}
+
+// condition is what a request asks of several things, without the words that join it.
+func condition(p *programs.GraphProgram) string {
+	filter := p.Slot("filter")
+	for _, by := range []string{"that are ", "who are ", "that ", "who ", "with the ", "with a ", "with "} {
+		if rest, ok := strings.CutPrefix(filter, by); ok {
+			return rest
+		}
+	}
+	return filter
 }

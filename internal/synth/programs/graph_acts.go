@@ -106,6 +106,14 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 	g.Named = slices.DeleteFunc(slices.Clone(g.through), func(name string) bool {
 		return g.Answer.Form != "" && g.Result == nil && len(g.Steps) == 0 && g.Says(name) == "" // the request lost it
 	})
+	if g.Answer.Form == "question" && g.pattern != "set_nothing" { // which of them is meant?
+		for _, t := range gt.World.Tables {
+			if kind := gt.types[t]; kind != "" && g.asksWhich(t) {
+				g.Named, g.Types = nil, []string{kind}
+			}
+		}
+		return true
+	}
 	if g.Program.near {
 		return true
 	}
@@ -113,14 +121,6 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 		return slices.Contains([]string{g.slots["attr"], g.slots["attr2"]}, q.Table.Columns[c.Column].caption())
 	}) {
 		return false
-	}
-	if g.Answer.Form == "question" && g.pattern != "set_nothing" { // which of them is meant?
-		for _, t := range gt.World.Tables {
-			if kind := gt.types[t]; kind != "" && t.One == g.whichAsked() {
-				g.Named, g.Types = nil, []string{kind}
-			}
-		}
-		return true
 	}
 	for p := g.Program; p != nil; p = p.then {
 		named := false
@@ -470,7 +470,8 @@ func (gt *GraphTables) ensure(d *drawer) *GraphProgram {
 		x, v = v, x
 	}
 	rel := verbalOf(one.Type).said()
-	p := &Program{Kind: ActIf, pattern: "edge_ensure", slots: map[string]string{"x": x, "v": v, "y": one.To, "rel": rel}}
+	p := &Program{Kind: ActIf, pattern: "edge_ensure",
+		slots: map[string]string{"x": x, "v": v, "y": one.To, "rel": rel}}
 	p.Work(one.From+" "+rel+" "+one.To+" - noted", other.From+" "+rel+" "+one.To+" - not noted")
 	return &GraphProgram{Program: p, Named: []string{one.To}, Edits: []Edit{{Do: AddRelation, Relation: other}},
 		wishes: []wish{wishOf("see that each of {} and {} "+rel+" {}", x, v, one.To)}}

@@ -7,17 +7,10 @@ import (
 	"unicode"
 )
 
-// whichAsked is the noun of the things of which a question back asks for one: "person" of "Which person do you mean?".
-func (p *Program) whichAsked() string {
-	if p.Answer.Form != "question" || len(p.Answer.Values) != 1 {
-		return ""
-	}
-	rest, ok := strings.CutPrefix(p.Answer.Values[0], "Which ")
-	one, also := strings.CutSuffix(rest, " do you mean?")
-	if !ok || !also {
-		return ""
-	}
-	return one
+// asksWhich reports whether a question back is which of the things of a table is meant: "Which person do you mean?".
+func (p *Program) asksWhich(t *Table) bool {
+	return p.Answer.Form == "question" && len(p.Answer.Values) == 1 &&
+		strings.HasSuffix(p.Answer.Values[0], " "+t.One+" do you mean?")
 }
 
 // judge says what was looked at before a question back, before a change that hangs on a condition, and before a verdict
@@ -53,7 +46,7 @@ func (gt *GraphTables) judge(g *GraphProgram) {
 // judgeQuestion names the things among which a request does not choose, or quotes what it gives no new value for.
 func (gt *GraphTables) judgeQuestion(g *GraphProgram) {
 	for _, t := range gt.World.Tables {
-		if one := g.whichAsked(); gt.types[t] != "" && t.One == one {
+		if gt.types[t] != "" && g.asksWhich(t) {
 			names := "as many as " + fmt.Sprint(len(t.Rows))
 			if len(t.Rows) <= mostGone {
 				names = enumerate(labels(t, t.Rows))

@@ -100,8 +100,8 @@ func (gt *GraphTables) tied(d *drawer) *GraphProgram {
 	return g
 }
 
-// sibling is a note of another thing of the kind that says the same property otherwise: "status: active" for "status: on
-// hold". "" where there is none.
+// sibling is a note of another thing of the kind that says the same property otherwise: "status: active" for
+// "status: on hold". "" where there is none.
 func (gt *GraphTables) sibling(d *drawer, thing *Thing, note string) string {
 	for _, at := range d.r.Perm(len(gt.Graph.Things)) {
 		o := gt.Graph.Things[at]
@@ -127,7 +127,7 @@ func (gt *GraphTables) tableOf(kind string) *Table {
 	return nil
 }
 
-// insertTied makes a thing with two notes and a relation to one that is there: "Pepper is a new pet, and Jonas owns it".
+// insertTied makes a thing with two notes and a relation to one that is there: "Pepper is a new pet, Jonas owns it".
 func (gt *GraphTables) insertTied(d *drawer) *GraphProgram {
 	if len(gt.Graph.Relations) == 0 {
 		return nil

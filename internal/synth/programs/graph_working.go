@@ -82,8 +82,8 @@ func (g *GraphProgram) TakePlan() string {
 	return strings.TrimSpace(working + "\n" + strings.Join(lines, "\n"))
 }
 
-// partner is the note that takes the place of another, or whose place it takes: the only one, or that of its form. Which
-// becomes which of several is the request's; "" then.
+// partner is the note that takes the place of another, or whose place it takes: the only one, or that of its form.
+// Which becomes which of several is the request's; "" then.
 func (g *GraphProgram) partner(e Edit, do string) string {
 	var same, others []string
 	for _, o := range g.Edits {

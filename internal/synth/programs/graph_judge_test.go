@@ -1,0 +1,110 @@
+package programs
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// Before a question back the things are named among which the request does not choose, and those are looked at.
+func TestQuestionsBackNameWhatIsThere(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	gt := smallGraph().Tables()
+	which, what := 0, 0
+	for range 300 {
+		p := gt.Draw(r, AskBack)
+		if p == nil {
+			continue
+		}
+		text := p.Working()
+		switch {
+		case strings.HasPrefix(p.Answer.Values[0], "Which "):
+			if which++; len(p.Types) != 1 || !strings.Contains(p.Answer.Values[0], p.Types[0]) {
+				t.Fatalf("%v is looked at before %q", p.Types, p.Answer.Values)
+			}
+			for _, x := range gt.Graph.Things {
+				if (x.Type == p.Types[0]) != strings.Contains(text, x.Name) {
+					t.Errorf("%q before %q", text, p.Answer.Values)
+				}
+			}
+		case p.pattern == "set_nothing":
+			if what++; !strings.Contains(text, "neither the request nor a note says") {
+				t.Errorf("%q before %q", text, p.Answer.Values)
+			}
+		}
+	}
+	if which < 20 || what < 5 {
+		t.Errorf("%d questions which is meant, %d what it is to be", which, what)
+	}
+}
+
+// What is named by what is noted of it alone is found among all of its kind, and the working says why it is that one.
+func TestNamedByWhatItIsLike(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	gt := smallGraph().Tables()
+	n := 0
+	for range 400 {
+		p := gt.Draw(r, pick(r, []string{Lookup, Set, Adjust}))
+		if p == nil || p.picked == nil {
+			continue
+		}
+		said := strings.TrimPrefix(p.slots["x"], "the ")
+		name := p.means[said]
+		text := p.Working()
+		if n++; len(p.Types) == 0 || p.Types[0] != gt.Graph.Thing(name).Type ||
+			strings.Count(text, " - yes") != 1 || !strings.Contains(text, " - no") {
+			t.Errorf("%q is %s: %v, %q", said, name, p.Types, text)
+		}
+		for line := range strings.Lines(text) {
+			if strings.HasSuffix(strings.TrimSpace(line), " - yes") && !strings.HasPrefix(line, name+":") {
+				t.Errorf("%q is %s, and %q", said, name, line)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d are named so", n)
+	}
+}
+
+// A change that hangs on a condition quotes what the condition asks for, and says whether it holds.
+func TestConditionsAreQuoted(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	gt := smallGraph().Tables()
+	seen := map[string]int{}
+	for range 600 {
+		p := gt.Draw(r, ActIf)
+		if p == nil || p.then != nil {
+			continue
+		}
+		text, yes := p.Working(), len(p.Edits) > 0
+		switch p.pattern {
+		case "set_if", "set_when":
+			if strings.HasSuffix(text, ": yes") != yes || strings.HasSuffix(text, ": no") == yes {
+				t.Errorf("%s with %d edits: %q", p.pattern, len(p.Edits), text)
+			}
+		case "add_unless":
+			if strings.HasSuffix(text, " is not there yet") != yes {
+				t.Errorf("%s with %d edits: %q", p.pattern, len(p.Edits), text)
+			}
+		default:
+			continue
+		}
+		seen[p.pattern]++
+	}
+	for _, pattern := range []string{"set_if", "set_when", "add_unless"} {
+		if seen[pattern] < 5 {
+			t.Errorf("%d of %s", seen[pattern], pattern)
+		}
+	}
+	for range 60 {
+		if p := gt.Draw(r, Compare); p != nil && p.pattern == "compare" {
+			if text := p.Working(); !strings.Contains(text, " > ") && !strings.Contains(text, " < ") {
+				t.Errorf("two are compared by %q", text)
+			}
+			seen["compare"]++
+		}
+	}
+	if seen["compare"] < 5 {
+		t.Errorf("%d comparisons", seen["compare"])
+	}
+}
