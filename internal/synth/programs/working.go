@@ -40,7 +40,7 @@ func (p *Program) own() string {
 	if p.query != nil {
 		text = p.query.Working()
 	}
-	if p.picked != nil {
+	if refused := p.Answer.Form == "unknown" || p.Answer.Form == "cannot"; p.picked != nil && !refused {
 		text = strings.TrimSpace(p.picked.Working() + "\n" + text)
 	}
 	return text
