@@ -12,7 +12,7 @@ import (
 func drawnBy(t *testing.T, least int, way func(*drawer) *Program, see func(*Program, *World, opened)) {
 	t.Helper()
 	n := 0
-	for seed := range uint64(NumDomains()) {
+	for seed := range uint64(2 * NumDomains()) {
 		w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
 		var p *Program
 		for k := 0; k < tries && p == nil; k++ {

@@ -64,8 +64,9 @@ func nothingDone() string {
 	return anyOf(
 		`already (?:there|exist|in|on|present|has|have)`, `nothing (?:was|is|has|to)`, `unchanged`,
 		`no (?:changes?|action)`,
-		`not (?:below|less|lower|under|changed|added|updated)`, `(?:did|was|have|has|is|will)(?:n['’]t| not)\b`,
-		`won['’]t\b`, `\b(?:left|leave|leaving|kept|keep|keeping)\b`, `\b(?:remains?|stays?)\b`,
+		`not (?:below|less|lower|under|changed|added|updated)`, `(?:did|was|will)(?:n['’]t| not)\b`,
+		`(?:have|has|is)(?:n['’]t| not) (?:been )?(?:changed|added|updated|touched|altered|created|made|deleted|removed)`,
+		`won['’]t\b`, `\bi(?:['’]ve|['’]ll| have| will)? (?:left|leave|kept|keep)\b`, `\b(?:remains?|stays?)\b`,
 	)
 }
 

@@ -81,7 +81,8 @@ func TestStatements(t *testing.T) {
 			"Nothing was changed: it is already there.", "I didn’t change it.", "I left it as it is.",
 			"OK, I'll leave Salt and Wire alone.", "I won't delete it.", "It stays as it is.", "No action was taken.",
 			"Bo Lind has not been added.", "It isn't changed.",
-		}, []string{"Done.", "I changed it.", "It is 4 now.", "Added.", "OK, it is gone."}},
+		}, []string{"Done.", "I changed it.", "It is 4 now.", "Added.", "OK, it is gone.",
+			"If we haven't, please add it.", "It isn't on paper."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := regexp.MustCompile(c.of)

@@ -43,7 +43,7 @@ func TestHandOver(t *testing.T) {
 			t.Errorf("%s is there", p.slots["x"])
 		}
 	})
-	if seen["hand_over"] < 10 || seen["leave_without"] < 3 {
+	if seen["hand_over"] < 10 || seen["leave_without"] < 2 {
 		t.Errorf("drawn are %v", seen)
 	}
 }
