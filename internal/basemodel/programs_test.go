@@ -210,8 +210,8 @@ func episodeRows(r *rand.Rand) (b batch.Batch, tokens int) {
 	return b, tokens
 }
 
-// The rows of episodes need at most four programs in the first step of a GPU, and few in twenty: compiling takes a tenth
-// of their time. An H200 took 12 s to compile one, 20 s a step to sample, and computed 33,000 tokens a second.
+// The rows of episodes need at most four programs in the first step of a GPU, and few in twenty: compiling takes a
+// tenth of their time. An H200 took 12 s to compile one, 20 s a step to sample, and computed 33,000 tokens a second.
 func TestEpisodesNeedFewProgramsSoon(t *testing.T) {
 	const steps, minibatches = 20, 4
 	c := config.Default()

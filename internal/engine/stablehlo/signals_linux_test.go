@@ -91,8 +91,8 @@ func TestSignalsStayGos(t *testing.T) {
 	_ = out[0].Finalize()
 }
 
-// A handler is mended while the plug-in still works, for that is when a user loses patience; that of a signal which asks
-// the process to end is taken back from whoever has it. Another that is not Go's stays.
+// A handler is mended while the plug-in still works, for that is when a user loses patience; that of a signal which
+// asks the process to end is taken back from whoever has it. Another that is not Go's stays.
 func TestSignalsAreGuardedMeanwhile(t *testing.T) {
 	knowSignals()
 	const lost, taken, ignored, foreign = syscall.SIGUSR2, syscall.SIGQUIT, syscall.SIGALRM, syscall.SIGUSR1

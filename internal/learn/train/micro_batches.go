@@ -138,8 +138,8 @@ func (o Options) calls(rows []batch.Sequence, devices int) []call {
 }
 
 // setNumTrained sets how many trained tokens the calls of a step hold: so many halves of their positions, 1 or 2, or
-// all where one call has more trained, or as many halves as need be where rows of a tree train the same tokens. So that few programs are
-// compiled it is the same in all calls: most runs have the one or the other.
+// all where one call has more trained, or as many halves as need be where rows of a tree train the same tokens. So that
+// few programs are compiled it is the same in all calls: most runs have the one or the other.
 func setNumTrained(calls []call, rows []batch.Sequence, halves int) {
 	for _, x := range calls {
 		for device := range slices.Chunk(x.trees, x.n) {

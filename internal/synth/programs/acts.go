@@ -194,7 +194,8 @@ func (d *drawer) exchange() *Program {
 	also, second := d.before(t, []Cond{t.label(b)}, true)
 	return &Program{pattern: "exchange", slots: slots, Tables: tablesOf(t, first), Steps: []Step{look, also,
 		update(t, i, Literal(b[i]), first).does("%s of %s: to %s", t.Columns[i].caption(), t.rowLabel(a), t.show(i, b)),
-		update(t, i, Literal(a[i]), second).does("%s of %s: to %s", t.Columns[i].caption(), t.rowLabel(b), t.show(i, a))}}
+		update(t, i, Literal(a[i]), second).
+			does("%s of %s: to %s", t.Columns[i].caption(), t.rowLabel(b), t.show(i, a))}}
 }
 
 // mostChanged bounds what one request changes.

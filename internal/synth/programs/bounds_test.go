@@ -41,7 +41,8 @@ func TestBoundsThatAreInThemselves(t *testing.T) {
 func TestWordsOfBounds(t *testing.T) {
 	sides := map[Op][]string{
 		AtLeast: {"at least", "or more", "no less", "or later", "on or after", "no earlier"},
-		AtMost:  {"at most", "or less", "no more", "or earlier", "by ", "on or before", "no later", "up to and including"},
+		AtMost: {"at most", "or less", "no more", "or earlier", "by ", "on or before", "no later",
+			"up to and including"},
 		Between: {"inclusive", "both included"},
 	}
 	seen := map[Op]int{}
@@ -60,7 +61,8 @@ func TestWordsOfBounds(t *testing.T) {
 		}
 		seen[c.Op]++
 		for op, words := range sides {
-			if is := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(phrase, w) }); is != (op == c.Op) {
+			is := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(phrase, w) })
+			if is != (op == c.Op) {
 				t.Errorf("%s is %q", c.Op, phrase)
 			}
 		}

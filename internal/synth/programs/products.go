@@ -30,7 +30,9 @@ func (c Column) isAmount() bool {
 // isShare reports whether a number is a part of a hundred, which no amount is counted in.
 func (c Column) isShare() bool {
 	words := strings.Fields(strings.ToLower(c.caption() + " " + Words(c.Name)))
-	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains([]string{"pct", "percent", "%"}, w) })
+	return slices.ContainsFunc(words, func(w string) bool {
+		return slices.Contains([]string{"pct", "percent", "%"}, w)
+	})
 }
 
 // product draws one that all rows have.
@@ -280,7 +282,9 @@ func (d *drawer) sumEach() *Program {
 }
 
 // gather adds a value of rows up by the names of their groups. ok is false where a row has none.
-func gather(of []any, rows [][]any, value func([]any) (float64, bool)) (names []string, sums map[string]float64, ok bool) {
+func gather(
+	of []any, rows [][]any, value func([]any) (float64, bool),
+) (names []string, sums map[string]float64, ok bool) {
 	sums = map[string]float64{}
 	for k, name := range of {
 		if name == nil {

@@ -299,8 +299,8 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Most:
 		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.having, d.havingOver, d.havingOver)
 	case Set:
-		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, d.exchange, d.clearOne, d.clearOne, d.clearOne,
-			func() *Program { return d.onExtreme(false) })
+		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, d.exchange, d.clearOne, d.clearOne,
+			d.clearOne, func() *Program { return d.onExtreme(false) })
 	case SetAll:
 		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll, d.removeAll, d.clearAll,
 			d.clearAll, d.clearAll)

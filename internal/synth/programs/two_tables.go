@@ -136,8 +136,8 @@ func (d *drawer) setBoth() *Program {
 	}
 }
 
-// removeAndCount deletes a thing and changes a number of what it referred to: "The sale was a mistake, remove it and put
-// the bike back."
+// removeAndCount deletes a thing and changes a number of what it referred to: "The sale was a mistake, remove it and
+// put the bike back."
 func (d *drawer) removeAndCount() *Program {
 	from, row, column, to := d.pairOf()
 	if from == nil || from.Key < 0 || d.w.refers(from, row) {
