@@ -230,10 +230,10 @@ func TestProgramsOverWhatViewsShow(t *testing.T) {
 	s := newShop(t)
 	tools := viewTools(s)
 	o := optionsOf(s)
-	o.N, o.Asked = 160, 0.8
+	o.N, o.Asked = 220, 0.8
 	made := run(t, s, tools, o)
-	if n := len(made.Scenarios); n < 130 {
-		t.Fatalf("%d scenarios, of 160 wanted\n%v", n, made.Report.Rows())
+	if n := len(made.Scenarios); n < 180 {
+		t.Fatalf("%d scenarios, of 220 wanted\n%v", n, made.Report.Rows())
 	}
 	used, begun := map[string]int{}, 0
 	trial := checktest.Trial{Tools: s}
