@@ -97,11 +97,11 @@ func (b *boarding) tickRest(r *rand.Rand) *boardTask {
 
 // addPoint adds an open point.
 func (b *boarding) addPoint(r *rand.Rand) *boardTask {
-	row, slots, p, list, _ := b.pointsOf(r, adds)
+	row, slots, p, _, _ := b.pointsOf(r, adds)
 	if row == nil {
 		return nil
 	}
-	list = partOf(b.looks[b.key(row)], p.title).points()
+	list := partOf(b.looks[b.key(row)], p.title).points()
 	slots["v"] = newPoint(r)
 	t := b.act(r, programs.NewAct(programs.Insert, "part_add", slots), row, r.IntN(2) == 0,
 		member{p.add.name, p.add.texts(slots["v"])})
