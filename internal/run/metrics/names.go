@@ -105,6 +105,8 @@ func episodes() []Named {
 		{"distillation/weight", "grpo",
 			"what an advantage had of the teacher's opinion; with grpo.distillation only", ""},
 		{"distillation/rows", "grpo", "rows of the step's episodes that had a teacher", ""},
+		{"distillation/left_out", "grpo",
+			"rows without a teacher, too long with the gold calls for the room of an episode", ""},
 		{"distillation/gap", "grpo", "mean of log p_teacher - log p_sampler over their sampled tokens, in nats", ""},
 		{"gradient_share/NAME", "grpo",
 			"share of the sum of |weight x advantage| over the step's tokens, by source: " +
