@@ -19,7 +19,8 @@ for library in parquet-go andybalholm expr-lang charmbracelet santhosh-tekuri sp
 	lean="$lean -gcflags=github.com/$library/...=-l"
 done
 for room in cmd internal/config internal/console internal/demo internal/doctor internal/env internal/grade \
-	internal/host internal/hub internal/job internal/llm internal/mcp internal/proxy internal/run internal/synth internal/toolset internal/view; do
+	internal/host internal/hub internal/job internal/llm internal/mcp internal/proxy internal/run internal/synth \
+	internal/toolset internal/view; do
 	lean="$lean -gcflags=hone/$room/...=-l"
 done
 go build -trimpath -buildvcs=true -ldflags='-s -w -buildid=' $lean -o dist/new/ ./cmd/hone ./benchmarks/cmd/hone-bench

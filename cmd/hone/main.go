@@ -18,6 +18,7 @@ import (
 )
 
 func main() {
+	host.UnlinkFolder()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &app{
 		Host: &host.Host{Stdin: os.Stdin, Data: sanitize.New(os.Stdout), Talk: sanitize.New(os.Stderr),
