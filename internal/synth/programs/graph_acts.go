@@ -148,6 +148,9 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 		if p.then != nil && p.then.pattern == "count" && len(p.then.Tables) == 0 && len(p.Tables) > 0 {
 			named = false // it is counted among all of them
 		}
+		if p.pattern == "join" && len(g.Named) == 0 { // the one in the middle was picked among all of its kind
+			named = false
+		}
 		if named && p.pattern != "add_unless" {
 			if p.pattern == "join" {
 				g.Named = append(g.Named, gt.referred(g.Named[len(g.Named)-1])...)

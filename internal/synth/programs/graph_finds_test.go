@@ -189,3 +189,15 @@ func TestUnknownSpeaksOfWhatIsNamed(t *testing.T) {
 		t.Errorf("%d were drawn", drawn)
 	}
 }
+
+// A join whose thing in the middle was picked among all of its kind names none: its kind is looked at whole.
+func TestFindsOfAJoinThatNamesNothing(t *testing.T) {
+	gt := smallGraph().Tables()
+	person := gt.Tables[0]
+	p := &Program{pattern: "join", slots: map[string]string{"x": "the one who speaks Dutch"}, Tables: []*Table{person},
+		means: map[string]string{"one who speaks Dutch": "Ana Holm"}, picked: &Query{Table: person}}
+	g := &GraphProgram{Program: p}
+	if !gt.finds(g) || len(g.Named) != 0 || !slices.Equal(g.Types, []string{"person"}) {
+		t.Errorf("named %q, types %q", g.Named, g.Types)
+	}
+}
