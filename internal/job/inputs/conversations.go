@@ -48,8 +48,10 @@ func ReadConversations(h *host.Host, path, catalog string, skip bool) (Conversat
 	if d.Rows, report, err = formats.Load([]string{path}, formats.Options{}); err != nil {
 		return d, err
 	}
-	if d.Catalog, err = catalogBeside(path, catalog); err != nil {
-		return d, err
+	if catalog = cmp.Or(catalog, catalogBeside(path)); catalog != "" {
+		if d.Catalog, err = mcp.Load(catalog); err != nil {
+			return d, err
+		}
 	}
 	return d, unread(h, &report, skip)
 }
@@ -86,18 +88,22 @@ func (d *Conversations) choose(h *host.Host, c config.Config) {
 	}
 }
 
-// catalogBeside reads the catalog that is named, or lies beside a file or in a folder; nil where neither is.
-func catalogBeside(path, named string) (*mcp.Catalog, error) {
-	if named == "" {
-		named = filepath.Join(path, job.CatalogFile)
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			named = filepath.Join(filepath.Dir(path), job.CatalogFile)
-		}
-		if _, err := os.Stat(named); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
+// catalogBeside is the catalog that lies in a folder, beside a file, or beside what a link leads to; "" where none does.
+func catalogBeside(path string) string {
+	dirs := []string{path}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		dirs[0] = filepath.Dir(path)
+		if file, err := filepath.EvalSymlinks(path); err == nil {
+			dirs = append(dirs, filepath.Dir(file))
 		}
 	}
-	return mcp.Load(named)
+	for _, dir := range dirs {
+		file := filepath.Join(dir, job.CatalogFile)
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) { // who reads it says what is wrong
+			return file
+		}
+	}
+	return ""
 }
 
 // Lines are the rows as hone writes them, whatever form they were read from.
@@ -236,25 +242,35 @@ func (d Conversations) withTools(r dataset.Row) (dataset.Row, error) {
 
 // Catalogs finds the tools of rows that name none.
 type Catalogs struct {
-	named string
-	found map[string]*mcp.Catalog // by folder
+	named  string
+	beside map[string]string       // by file of rows
+	found  map[string]*mcp.Catalog // by file
 }
 
 // NewCatalogs finds them in the catalog of a name, or beside each file where there is none.
-func NewCatalogs(named string) Catalogs { return Catalogs{named, map[string]*mcp.Catalog{}} }
+func NewCatalogs(named string) Catalogs {
+	return Catalogs{named, map[string]string{}, map[string]*mcp.Catalog{}}
+}
 
 // of is the catalog for a row, nil where there is none.
 func (c *Catalogs) of(r *dataset.Row) (*mcp.Catalog, error) {
-	dir := filepath.Dir(r.File)
-	if c.named != "" {
-		dir = ""
+	file := c.named
+	if file == "" {
+		beside, ok := c.beside[r.File]
+		if !ok {
+			beside = catalogBeside(r.File)
+			c.beside[r.File] = beside
+		}
+		if file = beside; file == "" {
+			return nil, nil
+		}
 	}
-	if known, ok := c.found[dir]; ok {
+	if known, ok := c.found[file]; ok {
 		return known, nil
 	}
-	found, err := catalogBeside(r.File, c.named)
+	found, err := mcp.Load(file)
 	if err == nil {
-		c.found[dir] = found
+		c.found[file] = found
 	}
 	return found, err
 }
@@ -305,6 +321,9 @@ func RefuseCurated(data ...string) error {
 // ledgersOf are the files beside a file or folder, and in a folder, that what was done to its rows may stand in.
 func ledgersOf(path string) []string {
 	list := []string{strings.TrimRight(path, "/") + formats.Curation}
+	if file, err := filepath.EvalSymlinks(path); err == nil { // a link may stand for it
+		list = append(list, file+formats.Curation)
+	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return list
 	}

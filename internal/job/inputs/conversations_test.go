@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -8,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/blob"
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/mcp"
 	"hone/internal/testing/fakes"
 )
 
@@ -47,6 +50,7 @@ func TestUncurated(t *testing.T) {
 		{"in a folder of it", "run", "run/part/rows.jsonl.curation.jsonl", strings.TrimSpace(ops), "run/part/rows.jsonl"},
 		{"beside the folder", "run", "run.curation.jsonl", ops, "run"},
 		{"of a folder with a slash", "run/", "run.curation.jsonl", ops, "run"},
+		{"beside what a link leads to", "link.jsonl", "run/rows.jsonl.curation.jsonl", ops, "run/rows.jsonl"},
 		{"of another file", "run/rows.jsonl", "run/others.jsonl.curation.jsonl", ops, ""},
 		{"without an operation", "run/rows.jsonl", "run/rows.jsonl.curation.jsonl", `{"rows":"x"}` + "\n", ""},
 		{"empty", "run/rows.jsonl", "run/rows.jsonl.curation.jsonl", " \n", ""},
@@ -62,6 +66,9 @@ func TestUncurated(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if err := os.Symlink("run/rows.jsonl", "link.jsonl"); err != nil {
+			t.Fatal(err)
+		}
 		err := RefuseCurated(x.data)
 		f, is := errors.AsType[*fault.Error](err)
 		if (err == nil) != (x.of == "") ||
@@ -75,6 +82,53 @@ func TestUncurated(t *testing.T) {
 		if _, pairs := ReadPairs(nil, x.data, false); x.of != "" &&
 			(pairs == nil || !strings.Contains(pairs.Error(), "was curated")) {
 			t.Errorf("%s, as pairs: %v", x.name, pairs)
+		}
+	}
+}
+
+// Rows are read with the catalog that lies in their folder, beside their file, or beside what a link to it leads to.
+func TestCatalogBeside(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("run", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const row = `{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}` + "\n"
+	if err := os.WriteFile("run/rows.jsonl", []byte(row), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tool := mcp.Tool{Name: "rain", ModelName: "rain", InputSchema: json.RawMessage(`{"type":"object"}`)}
+	tool.SHA256 = blob.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
+	of := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "s", Tools: []mcp.Tool{tool}}}}
+	of.Hash = blob.Parts("s", "1", tool.ModelName, tool.SHA256).String()
+	if err := of.Save("run/catalog.json"); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"link.jsonl": "run/rows.jsonl", "twice.jsonl": "link.jsonl", "runs": "run",
+		"gone.jsonl": "run/none.jsonl"} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("alone.jsonl", []byte(row), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"run/rows.jsonl": true, "run": true, "link.jsonl": true,
+		"twice.jsonl": true, "runs": true, "runs/rows.jsonl": true, "alone.jsonl": false, "gone.jsonl": false} {
+		if got := catalogBeside(path); (got != "") != want {
+			t.Errorf("beside %s lies %q", path, got)
+		}
+		if path == "gone.jsonl" {
+			continue
+		}
+		d, err := ReadConversations(fakes.QuietHost(t), path, "", false)
+		if err != nil || (d.Catalog != nil) != want {
+			t.Errorf("the rows of %s have the catalog %v, %v", path, d.Catalog, err)
+		}
+		tools := NewCatalogs("")
+		for i := range d.Rows {
+			if err := tools.ToolsFor(&d.Rows[i]); err != nil || (len(d.Rows[i].Tools) == 1) != want {
+				t.Errorf("a row of %s has the tools %v, %v", path, d.Rows[i].Tools, err)
+			}
 		}
 	}
 }
