@@ -46,20 +46,43 @@ func (b *boarding) has(t *boardTask, row []any, p section, want ...string) *boar
 
 // addText puts a text below what a part says, which a session may begin with.
 func (b *boarding) addText(r *rand.Rand) *boardTask {
-	p, ok := b.textPart(r, adds)
-	row, slots := b.named(r)
-	if !ok || row == nil {
+	by := func(p section) *param { return p.add }
+	t, row, p, before := b.putText(r, programs.Insert, "part_add", by, 2)
+	if t == nil {
 		return nil
 	}
-	slots["attr"], slots["v"] = b.called(r, p), p.written(r)
-	t := b.act(r, programs.NewAct(programs.Insert, "part_add", slots), row, r.IntN(3) == 0,
-		member{p.add.name, p.add.texts(slots["v"])})
-	t.free = []string{slots["v"]}
-	if before := p.written(r); r.IntN(2) == 0 && before != slots["v"] {
-		t.setup = []Call{b.changeOf(b.key(row), member{p.add.name, p.add.texts(before)})}
-		return b.has(t, row, p, before, slots["v"])
+	return b.has(t, row, p, before, t.free[0])
+}
+
+// writeText says what a part is to say, whatever it says now.
+func (b *boarding) writeText(r *rand.Rand) *boardTask {
+	by := func(p section) *param { return p.set }
+	t, row, p, _ := b.putText(r, programs.Set, "part_write", by, 3)
+	if t == nil {
+		return nil
 	}
-	return b.has(t, row, p, slots["v"])
+	return t.sees(b.viewOf(row), func(text string) bool { return partOf(text, p.title).says() == t.free[0] })
+}
+
+// putText puts a text into a part of a thing by one of its parameters. One of so many sessions begins with a text before,
+// put there in the same way; "" in the others.
+func (b *boarding) putText(
+	r *rand.Rand, kind, pattern string, by func(section) *param, begins int,
+) (t *boardTask, row []any, p section, before string) {
+	p, ok := b.textPart(r, func(p section) bool { return by(p) != nil })
+	row, slots := b.named(r)
+	if !ok || row == nil {
+		return nil, nil, p, ""
+	}
+	put := func(text string) member { return member{by(p).name, by(p).texts(text)} }
+	slots["attr"], slots["v"] = b.called(r, p), p.written(r)
+	t = b.act(r, programs.NewAct(kind, pattern, slots), row, r.IntN(3) == 0, put(slots["v"]))
+	t.free = []string{slots["v"]}
+	if before = p.written(r); r.IntN(begins) > 0 || before == slots["v"] {
+		return t, row, p, ""
+	}
+	t.setup = []Call{b.changeOf(b.key(row), put(before))}
+	return t, row, p, before
 }
 
 // clause is something that people note, as it stands behind "that".
@@ -87,23 +110,6 @@ func (b *boarding) noteThat(r *rand.Rand) *boardTask {
 		member{p.add.name, p.add.texts(said + ".")})
 	t.free = []string{said + "."}
 	return b.has(t, row, p, said)
-}
-
-// writeText says what a part is to say, whatever it says now.
-func (b *boarding) writeText(r *rand.Rand) *boardTask {
-	p, ok := b.textPart(r, func(p section) bool { return p.set != nil })
-	row, slots := b.named(r)
-	if !ok || row == nil {
-		return nil
-	}
-	slots["attr"], slots["v"] = b.called(r, p), p.written(r)
-	t := b.act(r, programs.NewAct(programs.Set, "part_write", slots), row, r.IntN(3) == 0,
-		member{p.set.name, p.set.texts(slots["v"])})
-	t.free = []string{slots["v"]}
-	if before := p.written(r); r.IntN(3) == 0 && before != slots["v"] {
-		t.setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(before)})}
-	}
-	return t.sees(b.viewOf(row), func(text string) bool { return partOf(text, p.title).says() == slots["v"] })
 }
 
 // clearText takes away what a part says.
