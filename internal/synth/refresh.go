@@ -317,6 +317,7 @@ func (r *refresher) replace(
 		Seed:          r.config.Seed,
 		SplitBy:       generate.ByTask,
 		Workers:       r.Workers,
+		MaxResult:     r.config.Rollout.MaxResult,
 		Version:       host.ReadBuild().Version,
 		ReferenceRuns: 1,
 		Progress:      r.host.Progress(1),

@@ -19,9 +19,6 @@ const (
 	strayFound = "a search that is to find nothing finds something"
 )
 
-// mostOfResult is what a run shows of a result, in bytes: of a longer one it cuts the middle out (rollout.max_result).
-const mostOfResult = 8000
-
 // graphLook is how somebody finds what a program is about.
 type graphLook struct {
 	calls  []Call
@@ -139,7 +136,7 @@ func (s *graphing) looksForNew(r *rand.Rand, p *programs.GraphProgram) []Call {
 }
 
 // fits reports whether all of the graph is shown, where it is read at once.
-func (s *graphing) fits() bool { return s.tables.Graph.Size() <= mostOfResult }
+func (s *graphing) fits() bool { return s.tables.Graph.Size() <= s.g.most }
 
 // searches look for each thing as the request names it, and for each type. What only a result has named is opened.
 func (s *graphing) searches(p *programs.GraphProgram) (calls []Call) {
@@ -182,7 +179,7 @@ func (s *graphing) inParts(p *programs.GraphProgram, f *graphLook) (calls []Call
 	}
 	for _, name := range f.things {
 		n := s.tables.Graph.Extent(name)
-		if len(part) > 0 && size+n > mostOfResult*3/4 {
+		if len(part) > 0 && size+n > s.g.most/4*3 {
 			open()
 		}
 		part, size = append(part, name), size+n
@@ -245,9 +242,9 @@ func (s *graphing) shows(p *programs.GraphProgram, f *graphLook, calls []Call, g
 
 // shown is what a reader sees of a result.
 func (g *graphServer) shown(text string) programs.Graph {
-	half := mostOfResult/2 - 40 // the mark where it was cut
+	half := max(0, g.most/2-40) // the mark where it was cut
 	graph, _ := g.part(text, func(raw json.RawMessage) bool {
-		return len(text) <= mostOfResult || strings.Contains(text[:half], string(raw)) ||
+		return len(text) <= g.most || strings.Contains(text[:half], string(raw)) ||
 			strings.Contains(text[len(text)-half:], string(raw))
 	})
 	return graph

@@ -3,7 +3,9 @@ package generate
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +19,7 @@ func graphOfTools(graph programs.Graph) *graphing {
 	of := func(name, list, text string) *graphTool {
 		return &graphTool{tool: &subject{Tool: Tool{Tool: chat.Tool{Name: name}}}, list: list, name: text, text: true}
 	}
-	g := &graphServer{read: &Call{Tool: "show_all", Arguments: json.RawMessage("{}")}, find: of("look_for", "", "text"),
+	g := &graphServer{most: 8000, read: &Call{Tool: "show_all", Arguments: json.RawMessage("{}")}, find: of("look_for", "", "text"),
 		open: of("open_entries", "titles", "")}
 	return &graphing{g: g, tables: graph.Tables()}
 }
@@ -41,15 +43,39 @@ func TestShownOfALongResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := s.g.shown(string(text))
-	at := func(i int) *programs.Thing { return seen.Thing(s.tables.Graph.Things[i].Name) }
-	first, last, middle := at(0), at(39), at(20)
-	if len(text) < mostOfResult || first == nil || last == nil || middle != nil {
-		t.Errorf("of %d bytes are seen %v, %v and %v", len(text), first, last, middle)
+	for name, c := range map[string]struct {
+		most        int // bytes
+		first, rest bool
+	}{
+		"a part":                                {len(text) / 2, true, false},
+		"all":                                   {len(text), true, true},
+		"nothing but the mark where it was cut": {16, false, false},
+	} {
+		s.g.most = c.most
+		seen := s.g.shown(string(text))
+		at := func(i int) bool { return seen.Thing(s.tables.Graph.Things[i].Name) != nil }
+		if at(0) != c.first || at(39) != c.first || at(20) != c.rest {
+			t.Errorf("%s: of %d bytes are seen %v, %v and %v", name, len(text), at(0), at(39), at(20))
+		}
 	}
+	s.g.most = len(text) / 2
 	short, _ := json.Marshal(map[string]any{"entries": list[:5]})
 	if got := s.g.shown(string(short)); len(got.Things) != 5 {
 		t.Errorf("of a short result %d things are seen", len(got.Things))
+	}
+}
+
+// How much of a result is shown is what the run says, and without it all is.
+func TestAServersResultsAreShownAsTheRunDoes(t *testing.T) {
+	s := newShop(t)
+	for most, want := range map[int]int{1234: 1234, 0: math.MaxInt} {
+		o := optionsOf(s)
+		o.MaxResult = most
+		m := newMaker(s, noteTools(s), ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), o)
+		defer m.player.close()
+		if list, err := m.graphServers(t.Context()); err != nil || len(list) != 1 || list[0].most != want {
+			t.Errorf("%d servers, %+v, %v", len(list), list, err)
+		}
 	}
 }
 
@@ -174,7 +200,7 @@ func TestOpeningInParts(t *testing.T) {
 		for _, name := range args.Titles {
 			n += s.tables.Graph.Extent(name)
 		}
-		if opened = append(opened, args.Titles...); n > mostOfResult {
+		if opened = append(opened, args.Titles...); n > s.g.most {
 			t.Errorf("a part has %d bytes", n)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -39,16 +40,17 @@ type Tool struct {
 
 // Options of a synthesis.
 type Options struct {
-	N       int        // scenarios wanted
-	Seed    uint64     // of every draw
-	SplitBy string     // Task, ByTool or ByServer
-	Abstain float64    // share of scenarios that are to be answered without a call [0.2]
-	Several float64    // share of scenarios with several calls [0.4]
-	Asked   float64    // share of programs over what a server lists, where it lists anything [0.8]; negative: none
-	Workers int        // sessions at once [4]
-	Version string     // of the program, for the provenance
-	Kinds   *kinds.Set // of a user's file; nil: none
-	Trial   checktest.Trial
+	N         int        // scenarios wanted
+	Seed      uint64     // of every draw
+	SplitBy   string     // Task, ByTool or ByServer
+	Abstain   float64    // share of scenarios that are to be answered without a call [0.2]
+	Several   float64    // share of scenarios with several calls [0.4]
+	Asked     float64    // share of programs over what a server lists, where it lists anything [0.8]; negative: none
+	Workers   int        // sessions at once [4]
+	MaxResult int        // bytes of a result that a run shows: of a longer one it cuts the middle out [all]
+	Version   string     // of the program, for the provenance
+	Kinds     *kinds.Set // of a user's file; nil: none
+	Trial     checktest.Trial
 	Models
 	Reference     Reference // runs what was made; nil: nobody does
 	ReferenceRuns int       // of each scenario [4]
@@ -267,6 +269,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Workers <= 0 {
 		o.Workers = 4
+	}
+	if o.MaxResult <= 0 {
+		o.MaxResult = math.MaxInt
 	}
 	if o.ReferenceRuns <= 0 {
 		o.ReferenceRuns = 4
