@@ -186,7 +186,8 @@ func finalIsOfStep(t *testing.T, stage string, step int) {
 }
 
 // Training that ends early leaves the adapter of the step that was best on validation, and what it remembers of it
-// beside it. A run that is killed on the way, and once more where nothing but final was left to do, ends the same.
+// beside it, as a run of no more steps does. A run that is killed on the way, and once more where nothing but final was
+// left to do, ends the same.
 func TestTrainEndsWhereItWasBest(t *testing.T) {
 	command, env, _ := toyRun(t, "train")
 	write(t, "hone.yaml", strings.NewReplacer("steps: 4", "steps: 9, patience: 2", "every: 3}", "every: 1}").
@@ -217,6 +218,14 @@ func TestTrainEndsWhereItWasBest(t *testing.T) {
 	if !strings.Contains(contents(t, "whole/results.json"), fmt.Sprintf(`"step %d of grpo"`, best)) {
 		t.Error("the results do not say which step final is")
 	}
+
+	conf := contents(t, "hone.yaml")
+	write(t, "hone.yaml", strings.Replace(conf, "steps: 9", fmt.Sprint("steps: ", best), 1))
+	_ = toyApp(&said, env).main(t.Context(), append(command, "short")) // by then it may have learnt nothing
+	if f := "/final/fingerprint.json"; contents(t, "short"+f) != contents(t, "whole"+f) {
+		t.Error("those who sample are left with another step than the best")
+	}
+	write(t, "hone.yaml", conf)
 
 	killed(t, env, append(command, "broken")...)
 	resume := []string{"runs", "resume", "./broken"}
