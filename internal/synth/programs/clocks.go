@@ -398,11 +398,43 @@ func Reckon(r *rand.Rand, kind string) *Reckoning {
 		if p.round != "" {
 			p.slots["round"] = p.round
 		}
+		p.answer.Beside = k.besides(p)
 		q := &Program{Kind: kind, pattern: kind, slots: p.slots, Answer: p.answer, working: strings.Join(k.notes, "\n")}
 		return &Reckoning{Program: q, Steps: k.steps}
 	}
 	return nil
 }
+
+// besides are the numbers of a request and of its steps that stand beside the values of an answer of several. Where the
+// first value is one of them, who says it may have computed nothing: then there are none.
+func (k *reckoner) besides(p *problem) (list []string) {
+	if p.answer.Form != "fields" || len(p.answer.Values) < 2 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.slots)) {
+		list = append(list, figures.FindAllString(p.slots[name], -1)...)
+	}
+	for _, s := range k.steps {
+		if s.Do == Zone {
+			list = append(list, s.Time)
+		} else {
+			list = append(list, Digits(k.value(s.A)), Digits(k.value(s.B)))
+		}
+	}
+	for i, n := range list {
+		if hours, minutes, ok := strings.Cut(n, ":"); ok && len(hours) == 1 {
+			list[i] = "0" + hours + ":" + minutes
+		}
+	}
+	if slices.Contains(list, p.answer.Values[0]) {
+		return nil
+	}
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(n string) bool { return slices.Contains(p.answer.Values, n) })
+}
+
+// figures matches a time of day or a number.
+var figures = regexp.MustCompile(`\d+:\d\d|\d+(?:\.\d+)?`)
 
 // question is what is asked back, and an expression that such questions meet, and no request does that lacks it.
 type question struct {
@@ -513,30 +545,57 @@ func spanCheck(value string) string {
 	return `(?is)(?:` + text + `)` + aside + `*\z`
 }
 
-// fieldsCheck wants values in this order, in any letters, and no number beside them but the 0 that a "yes" leaves. A
-// time may have words before it: "In Maputo it is 20:40".
-func fieldsCheck(values []string) string {
-	text := `(?is)\A\W*`
-	switch {
-	case strings.Contains(values[0], ":"):
-		text = `(?is)\A[^\d]{0,60}?`
-	case len(values) == 1 && values[0] == "Yes":
-		return text + `\byes\b[^\d]{0,40}?(?:\b0\b)?[^\d]{0,60}\z`
+// fieldsCheck wants values in this order, in any letters, and no number beside them but the 0 that a "yes" leaves, and
+// those of beside, each in a statement: "No, 09:00 in Seoul is 01:00 in Lagos". A list of them is none. A time may have
+// words before it: "In Maputo it is 20:40".
+func fieldsCheck(values, beside []string) string {
+	if len(values) == 1 && values[0] == "Yes" {
+		return `(?is)\A\W*\byes\b[^\d]{0,40}?(?:\b0\b)?[^\d]{0,60}\z`
 	}
-	for i, v := range values {
-		if i > 0 {
-			text += `[^\d]{0,40}?`
-		}
+	more, between := fieldGaps(beside)
+	text := `(?is)\A\W*`
+	if strings.Contains(values[0], ":") {
+		text = `(?is)\A` + between
+	}
+	for _, v := range values {
 		switch _, err := strconv.ParseFloat(v, 64); {
 		case err == nil && strings.Contains(v, "."):
-			text += `\b` + regexp.QuoteMeta(v) + `0*\b`
+			text += `\b` + regexp.QuoteMeta(v) + `0*\b` + between
 		case err == nil:
-			text += `\b` + v + `(?:\.0+)?\b`
-		case strings.Contains(v, ":"):
-			text += `\b0?` + regexp.QuoteMeta(strings.TrimPrefix(v, "0")) + `\b`
+			text += `\b` + v + `(?:\.0+)?\b` + between
+		case len(values) > 1 && strings.Contains(v, ":"):
+			text += twelve(v, between)
+		case strings.Contains(v, ":"): // a length of time
+			text += `\b0?` + strings.TrimPrefix(v, "0") + `\b` + between
+		case v == "Yes" || v == "No": // and not both, as in "yes or no"
+			text += whole(v) + `(?:[^\w/]*` + more + `|[^\w/]+(?:[^\W\do]|o[^\W\dr])` + between + `)`
 		default:
-			text += strings.ReplaceAll(whole(v), " = ", ` ?= ?`)
+			text += strings.ReplaceAll(whole(v), " = ", ` ?= ?`) + between
 		}
 	}
-	return text + `[^\d]{0,60}\z`
+	return text + `\W*\z`
+}
+
+// fieldGaps match the numbers that may stand beside the values of an answer, each with a word behind it, and what may
+// stand between two values: words, and such numbers with a word behind or before each.
+func fieldGaps(numbers []string) (more, between string) {
+	const (
+		text = `[^\d]{0,60}?`
+		word = text + `(?:[(=+*×÷]|\b(?:in|at|by|of|an?|per|is|are|was|has|makes?|leaves?|divided|times|for|from|to|` +
+			`until|till|when|while|but|not|instead|rather|hours?|h|utc|there|here)\b|(?-i:\b[A-Z][a-z]{3,}))` + text
+	)
+	if len(numbers) == 0 {
+		return "", text
+	}
+	var list []string
+	for _, n := range numbers {
+		if strings.Contains(n, ":") {
+			list = append(list, `0?`+strings.TrimPrefix(n, "0"))
+		} else {
+			list = append(list, regexp.QuoteMeta(n)+`(?:\.0+)?`)
+		}
+	}
+	one := `\b(?:` + strings.Join(list, "|") + `)\b`
+	more = `(?:` + one + word + `)*`
+	return more, `(?:` + text + more + `|(?:` + word + one + `)*` + text + `)`
 }

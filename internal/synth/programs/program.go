@@ -83,6 +83,8 @@ type Answer struct {
 	How   string // the two values of a pair are written, as "%s (%s)"; "": with a comma
 	// Among are what a text was chosen from, where the request names them: who says more than one has not chosen.
 	Among []string
+	// Beside are numbers that an answer of several values may say too: those that it was computed from.
+	Beside []string
 	// Asks is what a question back says, as an expression that no request says; "": any question will do.
 	Asks string
 }

@@ -262,6 +262,101 @@ func TestFieldsAreSaidInOrder(t *testing.T) {
 	}
 }
 
+// An answer of several values may say what it was computed from, in a statement; a list of candidates is none.
+func TestFieldsMayStandBesideWhatTheyCameFrom(t *testing.T) {
+	for _, x := range []struct {
+		want, beside []string
+		are, no      []string
+	}{
+		{[]string{"No", "01:00"}, []string{"09:00", "02:00"}, []string{
+			"No, 01:00", "no: 1:00", "No, 09:00 in Seoul is 01:00 in Lagos.", "No, it is 01:00 in Lagos.",
+			"No. When it is 9:00 in Seoul, it is 01:00 in Lagos.", "No, not 02:00 but 01:00.",
+			"No, in Lagos it is 01:00 (09:00 in Seoul).", "No, 1:00 am", "No, 01:00, since it is 09:00 in Seoul",
+			"No, 01:00 in Lagos, not 02:00 (it is 09:00 in Seoul then).",
+		}, []string{
+			"No", "01:00", "No, 02:00", "No, 02:00, 01:00", "No, 01:00, 02:00", "No, 01:00 or 02:00",
+			"No, 02:00 or 01:00", "No, 01:00/02:00", "No, 01:00 and 02:00", "No, 01:00, 02:00, 03:00",
+			"No, 09:00 in Seoul is 03:00 in Lagos, so 01:00", "No, 1:00 pm", "No or yes, 01:00", "No/yes: 01:00",
+			"No, 01:00, 02:00 or 09:00", "Yes, 01:00", "01:00, no", "No, 01:00 02:00 09:00", "No, 11:00", "No, 01:005",
+		}},
+		{[]string{"17:15", "96"}, []string{"09:00", "12", "14:00", "8"}, []string{
+			"17:15, 96", "5:15 pm, 96", "17:15, 96 (8 hours at 12 an hour)", "17:15, 8 hours * 12 = 96.00",
+			"A shift from 09:00 to 14:00 ends at 17:15 in Lagos, and 8 hours at 12 an hour make 96.",
+		}, []string{
+			"17:15", "96", "17:15, 8", "17:15, 8, 12, 96", "14:00, 96", "17:15, 95 or 96", "17:15, 96, 97",
+			"14:00 or 17:15, 96", "5:15 am, 96", "09:00, 14:00, 17:15, 96",
+			"17:15, 8 hours at 12.5 an hour, 96",
+		}},
+		{[]string{"01:00", "next day"}, []string{"16:00"}, []string{
+			"01:00, next day", "16:00 in Lima is 01:00 in Seoul, the next day.", "1:00 AM (next day)",
+			"At 16:00 in Lima it is 01:00 in Seoul on the next day",
+		}, []string{"16:00, next day", "16:00, 01:00, next day", "01:00 pm, next day", "01:00, same day"}},
+		{[]string{"No", "4"}, []string{"100", "12"}, []string{
+			"No, 4", "No, 100 divided by 12 leaves 4.", "No, 4 remain (100 divided by 12).",
+			"No: the remainder of 100 by 12 is 4",
+		}, []string{"No, 100", "No, 4, 100", "No, 100, 12, 4", "No, 4 or 12", "No, 4 and 12", "No, 3, 4, 5"}},
+	} {
+		c := Answer{Form: "fields", Values: x.want, Beside: x.beside}.check("", "")
+		for said, holds := range cases(x.are, x.no) {
+			if why := c.AnswerUnmet(said); (why == "") != holds {
+				t.Errorf("%q for %q: %q", said, x.want, why)
+			}
+		}
+	}
+}
+
+// cases says of texts whether they hold.
+func cases(are, no []string) map[string]bool {
+	all := map[string]bool{}
+	for _, text := range are {
+		all[text] = true
+	}
+	for _, text := range no {
+		all[text] = false
+	}
+	return all
+}
+
+// What an answer may say beside its values is in the request or in its steps, and is none of the values.
+func TestWhatStandsBesideFields(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 0))
+	told := map[string]int{}
+	for range 100 {
+		for _, kind := range []string{"claim", "shift_pay", "day_too", "day_changed", "divides_rest", "time_at"} {
+			q := Reckon(r, kind)
+			for _, n := range q.Answer.Beside {
+				if told[kind]++; slices.Contains(q.Answer.Values, n) {
+					t.Errorf("%s: %q beside %q", kind, n, q.Answer.Values)
+				}
+			}
+			if kind != "day_too" || len(q.Answer.Beside) == 0 {
+				continue
+			}
+			from, to, v := q.Steps[0].Time, q.slots["city2"], q.Answer.Values
+			said := fmt.Sprintf("%s in %s is %s in %s, the %s.", from, q.slots["city"], v[0], to, v[1])
+			if why := q.Answer.check("", "").AnswerUnmet(said); why != "" {
+				t.Errorf("%q: %s", said, why)
+			}
+		}
+	}
+	for _, kind := range []string{"claim", "shift_pay", "day_too", "day_changed", "divides_rest"} {
+		if told[kind] < 80 {
+			t.Errorf("%d of %s", told[kind], kind)
+		}
+	}
+	if told["time_at"] > 0 {
+		t.Error("an answer of one value has them")
+	}
+	k := &reckoner{steps: []ReckonStep{{Do: Zone, Time: "17:00"}}}
+	for value, want := range map[string]string{"08:00": "[09:00 17:00]", "09:00": "[]", "17:00": "[]"} {
+		p := &problem{slots: map[string]string{"time": "9:00"}, answer: Answer{Form: "fields",
+			Values: []string{value, "96"}}}
+		if got := fmt.Sprint(k.besides(p)); got != want { // "from 09:00 to 17:00" says no time elsewhere
+			t.Errorf("beside %s stand %s", value, got)
+		}
+	}
+}
+
 // A length of time is added or taken off step by step, with the day, and one between two times is told so too.
 func TestTimesAreReckonedStepByStep(t *testing.T) {
 	for _, x := range []struct {

@@ -313,7 +313,7 @@ func (a Answer) check(ask, answer string) scenario.Check {
 		text += fmt.Sprintf(`[^\n,;]{0,%d}\z`, around)
 		c.Regex = &text
 	case a.Form == "fields":
-		text := fieldsCheck(a.Values)
+		text := fieldsCheck(a.Values, a.Beside)
 		c.Regex = &text
 	case a.Form == "pair" && a.How != "":
 		text := `\A\s*` + regexp.QuoteMeta(answer) + `\.?\s*\z`
