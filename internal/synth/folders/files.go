@@ -297,14 +297,22 @@ func (d *drawer) noItem() *programs.Program {
 
 // askBack asks for something that nothing here could tell.
 func (d *drawer) askBack() *programs.Program {
+	what := programs.AsksFor(`what|which|who`, `add(?:ed)?|put|items?|entr(?:y|ies)|lines?|text|words?|write|written|`+
+		`go(?:es)?|includ(?:e|ed)|append(?:ed)?|there|name|it|that|this|refers?|new`)
+	where := programs.AsksFor(`where|what|which`, `move[ds]?|put|go(?:es)?|folders?|director(?:y|ies)|paths?|place|`+
+		`location|destination|to|it|be`)
 	if d.r.IntN(2) == 0 {
 		doc := d.one((*Doc).hasItems)
 		if doc == nil {
 			return nil
 		}
-		return question(programs.AskBack, "item_add_what", slots("file", d.name(doc)), "question",
-			"What should I put there?")
+		return asksBack("item_add_what", slots("file", d.name(doc)), "What should I put there?", what)
 	}
-	return question(programs.AskBack, "file_move_where", slots("file", d.name(pick(d.r, d.f.Docs))), "question",
-		"Where should I move it to?")
+	return asksBack("file_move_where", slots("file", d.name(pick(d.r, d.f.Docs))), "Where should I move it to?", where)
+}
+
+// asksBack is a request whose answer is a question for what it lacks.
+func asksBack(pattern string, slots map[string]string, says, what string) *programs.Program {
+	return programs.NewQuestion(programs.AskBack, pattern, slots,
+		programs.Answer{Form: "question", Values: []string{says}, For: what})
 }

@@ -3,6 +3,7 @@ package folders
 import (
 	"math/rand/v2"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -285,6 +286,42 @@ func TestWithRows(t *testing.T) {
 		d := Read("a.csv", test.text)
 		if lines, ok := d.withRows(test.after); !ok || strings.Join(lines, "\n") != test.want {
 			t.Errorf("%q", lines)
+		}
+	}
+}
+
+// What a request lacks is asked for, and another question is not it.
+func TestAskBack(t *testing.T) {
+	of := map[string]string{}
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		if p := Draw(r, Invent(r, int(seed)%programs.NumDomains()), everything(), programs.AskBack); p != nil {
+			of[p.Pattern()] = p.Answer.For
+		}
+	}
+	for pattern, c := range map[string]struct{ are, no []string }{
+		"item_add_what": {[]string{"What should I put there?", "What would you like me to add?", "Which item?",
+			"Could you tell me the entry?", "What does \"that\" refer to?", "What?", "Sure, what goes on list.md?",
+			"Please tell me: what is the new line?", "What do you mean by \"it\"?"}, []string{"Done. Anything else?",
+			"Should I add a line?", "Is that okay?", "Shall I go on?", "I added it. Can I help you with more?"}},
+		"file_move_where": {[]string{"Where should I move it to?", "To which folder?", "Which directory should it go to?",
+			"What is the target folder?", "Where to?", "Where?", "Could you specify the destination?",
+			"There are two: a.b/ and c/. Which one do you mean?"}, []string{"Done. Anything else?", "Should I move it?",
+			"Is that okay?", "Shall I go on?", "I moved it to notes/. Should I go on?"}},
+	} {
+		asks, err := regexp.Compile(of[pattern])
+		if err != nil || of[pattern] == "" {
+			t.Fatalf("%s: %q, %v", pattern, of[pattern], err)
+		}
+		for _, text := range c.are {
+			if !asks.MatchString(text) {
+				t.Errorf("%s: %q does not ask", pattern, text)
+			}
+		}
+		for _, text := range c.no {
+			if asks.MatchString(text) {
+				t.Errorf("%s: %q asks", pattern, text)
+			}
 		}
 	}
 }

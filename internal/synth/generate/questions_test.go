@@ -375,3 +375,37 @@ func TestServersWithoutPrograms(t *testing.T) {
 		t.Error(m.asks)
 	}
 }
+
+// Whoever asks back has to ask for what is missing and to leave all as it is, over each kind of server.
+func TestWhoAsksBackChangesNothing(t *testing.T) {
+	of := func(tools func(*shop) []Tool) func(*testing.T) (*shop, []Tool) {
+		return func(t *testing.T) (*shop, []Tool) { s := newShop(t); return s, tools(s) }
+	}
+	for name, server := range map[string]func(*testing.T) (*shop, []Tool){"graph": of(noteTools), "board": of(boardTools),
+		"database": database, "files": cabinet} {
+		s, tools := server(t)
+		o := optionsOf(s)
+		o.N, o.Asked = 120, 0.8
+		found := 0
+		for _, x := range run(t, s, tools, o).Scenarios {
+			if x.Provenance.Kind != programs.AskBack {
+				continue
+			}
+			found++
+			var types []string
+			other := "Done. Should I go on?"
+			refused := false
+			for _, c := range x.Checks {
+				types = append(types, c.Type)
+				refused = refused || c.Type == scenario.AnswerCheck && c.AnswerUnmet(other) != ""
+			}
+			if !refused || !slices.Contains(types, scenario.StateCheck) &&
+				!slices.Contains(types, scenario.UnchangedCheck) {
+				t.Errorf("%s: %q checks %v, and %q passes: %v", name, x.Task, types, other, !refused)
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s: nobody asks back", name)
+		}
+	}
+}

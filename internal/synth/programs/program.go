@@ -85,8 +85,10 @@ type Answer struct {
 	Among []string
 	// Beside are numbers that an answer of several values may say too: those that it was computed from.
 	Beside []string
-	// Asks is what a question back says, as an expression that no request says; "": any question will do.
+	// Asks is what a question back says, as an expression that no request says; "": it is known by its mark.
 	Asks string
+	// For is what a question with a mark has to ask for, as an expression; "": any will do.
+	For string
 }
 
 // Program is a request backwards: what it does, what comes of it, and the words that name it.

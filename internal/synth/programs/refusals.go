@@ -162,15 +162,16 @@ func (d *drawer) askBack() *Program {
 	if p == nil || !slices.Contains(patterns, p.pattern) {
 		return nil
 	}
-	ask := "Which " + p.slots["one"] + " do you mean?"
+	ask, what := "Which "+p.slots["one"]+" do you mean?", asksWhich(p.slots["one"], p.slots["many"])
 	if n < 2 {
 		ask = "What should the " + p.slots["attr"] + " of " + p.slots["x"] + " be?"
+		what = asksValue(p.slots["attr"])
 		p.pattern, p.slots["v"] = "set_nothing", ""
 	} else {
 		p.slots["x"] = "the " + p.slots["one"]
 	}
 	p.Steps, p.Tables, p.Result, d.looked = nil, nil, nil, nil
-	p.Answer = Answer{Form: "question", Values: []string{ask}}
+	p.Answer = Answer{Form: "question", Values: []string{ask}, For: what}
 	return p
 }
 
@@ -196,7 +197,8 @@ func (d *drawer) ofSome() *Program {
 	}
 	p.slots["filter"] = said
 	p.Steps, p.Tables, p.Result, p.alphabetical, d.looked = nil, nil, nil, false, nil
-	p.Answer = Answer{Form: "question", Values: []string{"Which " + c.Ref.One + " do you mean?"}}
+	p.Answer = Answer{Form: "question", Values: []string{"Which " + c.Ref.One + " do you mean?"},
+		For: asksWhich(c.Ref.One, c.Ref.Many)}
 	return p
 }
 

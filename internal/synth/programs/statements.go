@@ -1,6 +1,10 @@
 package programs
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // notKnown matches a statement that something is not known or not there, anywhere in an answer. A "no" alone is none,
 // nor is one that gives a reason for a value: "There are no dogs, so 3."
@@ -71,4 +75,47 @@ func nothingDone() string {
 }
 
 // anyOf matches what one of several expressions does, in capitals too.
-func anyOf(list ...string) string { return `(?i)` + strings.Join(list, "|") }
+func anyOf(list ...string) string {
+	return `(?i)` + strings.ReplaceAll(strings.Join(list, "|"), "(?i)", "")
+}
+
+// AsksFor matches a question that has one of some words before one of others, or asks for one of these: "could you tell
+// me the folder?". Both are expressions.
+func AsksFor(words, things string) string {
+	return anyOf(
+		`\b(?:`+words+`)\b`+sentence+`\b(?:`+things+`)\b`+sentence+`\?`,
+		`\b(?:need|require|provide|specify|share|clarify|identify|know|say|name|choose|pick|tell me|give me)\b`+sentence+
+			`\b(?:`+things+`|it|that|one|which|what|where|who)\b`+sentence+`\?`,
+		`\b(?:do|did) you mean\b`+sentence+`\?`,
+		`\b(?:which|what|where|who)\s*\?`,
+	)
+}
+
+// sentence is more of the same sentence: a name may have a stop in it.
+const sentence = `(?:[^.!?]|[.!]\S)*?`
+
+// asksWhich matches a question which of some things is meant: by their noun, by one for any thing, or by none.
+func asksWhich(one, many string) string {
+	nouns := []string{`ones?`, `items?`, `entr(?:y|ies)`, `records?`, `rows?`, `things?`, `tasks?`, `person`, `people`}
+	for _, noun := range []string{one, many, one[strings.LastIndexByte(one, ' ')+1:]} {
+		nouns = append(nouns, regexp.QuoteMeta(noun))
+	}
+	of := strings.Join(nouns, "|")
+	return anyOf(
+		`\bwhich\s+(?:[\w'’-]+\s+){0,2}?(?:`+of+`)\b`+sentence+`\?`,
+		`\bwhich\s+(?:of|do|did|are|is|should|would)\b`+sentence+`\?`,
+		`\b(?:is|was) (?:it|that|this)\b`+sentence+`\bor\b`+sentence+`\?`,
+		AsksFor(`what|who|whose`, of+`|names?|titles?|ids?|numbers?|identifiers?|called`),
+	)
+}
+
+// asksValue matches a question what a property is to be.
+func asksValue(property string) string {
+	things := strings.Fields(`it be value new set changed? updated? correct put enter use instead`)
+	for _, w := range strings.Fields(strings.ToLower(property)) {
+		if len(w) > 2 && !slices.Contains(grammar(), w) {
+			things = append(things, regexp.QuoteMeta(w))
+		}
+	}
+	return anyOf(AsksFor(`what|which|whom?|when|where|how`, strings.Join(things, "|")), `\bto what\b`+sentence+`\?`)
+}

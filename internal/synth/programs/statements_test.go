@@ -83,6 +83,29 @@ func TestStatements(t *testing.T) {
 			"Bo Lind has not been added.", "It isn't changed.",
 		}, []string{"Done.", "I changed it.", "It is 4 now.", "Added.", "OK, it is gone.",
 			"If we haven't, please add it.", "It isn't on paper."}},
+		"which is meant": {asksWhich("job card", "job cards"), []string{
+			"Which job card do you mean?", "Which one do you mean?", "Which one?", "Which?", "Which of them should I change?",
+			"There are three job cards: A-1, B.2 and C. Which is it?", "Could you tell me which job card you mean?",
+			"What is the name of the job card?", "What's its ID?", "Whose card is it?", "Which card should I update?",
+			"Do you mean A.1 or B?", "Is it A-1, B-2 or C-3?", "Could you please specify which job card you're asking about?",
+			"I need to know the job card. Could you provide its title?", "Sure! Which particular job card?",
+			"I found several job cards. Can you specify one?", "Which should get the label?", "Which task is it?",
+		}, []string{
+			"Done. Anything else?", "Should I go on?", "The label is set. Is there anything else I can help with?",
+			"Would you like me to update the job card?", "Which value should I set?", "Is that okay?", "?",
+			"What else can I do for you?", "The job card which you mean is A-1.", "Do you want me to change it?",
+			"I changed the one which is open. Anything else?", "How can I help you?", "Shall I change all job cards?",
+		}},
+		"what it is to be": {asksValue("due date"), []string{
+			"What should the due date of Rex be?", "What is the new value?", "To what?", "When is it due?",
+			"What would you like it changed to?", "Which date should I enter?", "How should I set it?", "What should it be?",
+			"Could you tell me the correct date?", "What do you want the due date to be?", "Please say: what is the new one?",
+			"It is 3 May 2024 now. What should I change it to?", "What date?", "Could you provide the new due date, please?",
+		}, []string{
+			"Done. Anything else?", "Should I change the due date?", "Is that okay?", "Would you like me to change it?",
+			"Shall I go on?", "Who are you?", "What else can I do for you?", "The due date is 3 May 2024.",
+			"I set the due date to what you said. Okay?",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := regexp.MustCompile(c.of)

@@ -240,7 +240,11 @@ func (p *Program) say(
 			return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &asks}}
 		}
 		mark := "?"
-		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
+		checks = []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
+		if names := a.For; names != "" {
+			checks = append(checks, scenario.Check{Type: scenario.AnswerCheck, Regex: &names})
+		}
+		return text, joinValues(a), checks
 	}
 	if p.pattern == "list" && a.Order && p.alphabetical && r.IntN(2) == 0 {
 		sortedText := joinValues(a)
