@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -290,9 +289,10 @@ func (s *filing) checks(before, after folders.State, paths []string) (checks []s
 			check.Exists = &yes
 			checks = append(checks, check)
 		default:
-			text := `\A\s*` + regexp.QuoteMeta(strings.TrimSpace(after[file])) + `\s*\z`
-			check.Regex = &text
-			checks = append(checks, check)
+			for _, text := range s.of.Texts(file, after[file]) {
+				check.Regex = &text
+				checks = append(checks, check)
+			}
 		}
 	}
 	return append(checks, rest)

@@ -3,6 +3,7 @@ package generate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,7 +146,7 @@ func TestFolderPrograms(t *testing.T) {
 	if len(made.Scenarios) < 58 {
 		t.Errorf("%d tasks of 60", len(made.Scenarios))
 	}
-	found, files := 0, 0
+	found, files, placed := 0, 0, 0
 	for _, sc := range made.Scenarios {
 		if len(sc.Gold) > 1 {
 			found++
@@ -159,12 +160,22 @@ func TestFolderPrograms(t *testing.T) {
 		if writes && !has(scenario.UnchangedCheck) {
 			t.Errorf("%q changes something, and nothing checks the rest: %v", sc.Task, sc.Checks)
 		}
-		if has(scenario.FileCheck) {
+		looks := map[string]int{}
+		for _, c := range sc.Checks {
+			if c.Type == scenario.FileCheck {
+				looks[c.Path]++
+			}
+		}
+		if len(looks) > 0 {
 			files++
 		}
+		if slices.Contains(slices.Collect(maps.Values(looks)), 2) { // a row that may stand at several places
+			placed++
+		}
 	}
-	if found < 30 || files < 10 {
-		t.Errorf("of %d tasks %d need several calls, and %d check files", len(made.Scenarios), found, files)
+	if found < 30 || files < 10 || placed == 0 {
+		t.Errorf("of %d tasks %d need several calls, %d check files, and %d leave the place of a row open",
+			len(made.Scenarios), found, files, placed)
 	}
 	_ = l.Close()
 	calls, opens := s.calls["cat"], s.opens
