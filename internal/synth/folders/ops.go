@@ -175,6 +175,24 @@ func (d *drawer) addLine(doc *Doc, behind int, text string) {
 // mostEdits bounds the edits of one file: of more, it is written whole.
 const mostEdits = 4
 
+// mostGone bounds the lines that go of which each is quoted: a request changes no more rows of a table.
+const mostGone = 8
+
+// left are the lines of a text that another one leaves out; nil where that has lines of its own.
+func left(was, now []string) (gone []string) {
+	for _, line := range was {
+		if len(now) > 0 && now[0] == line {
+			now = now[1:]
+		} else {
+			gone = append(gone, strings.TrimSpace(line))
+		}
+	}
+	if len(now) > 0 {
+		return nil
+	}
+	return gone
+}
+
 // rewrite changes the lines of a file by an edit of as few as tell the place, by one for each of a few lines, or else
 // by writing it whole.
 func (d *drawer) rewrite(doc *Doc, was, now []string) {
@@ -210,6 +228,9 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 		why = path.Base(doc.Path) + ": " + why
 	case first < len(was)-last:
 		why = doc.quote(first)
+		if gone := left(was[first:len(was)-last], now[first:len(now)-last]); 0 < len(gone) && len(gone) <= mostGone {
+			why = path.Base(doc.Path) + ": These go:\n" + strings.Join(gone, "\n")
+		}
 	case first > 0 && strings.TrimSpace(was[first-1]) != "":
 		why = "The new line comes behind this one of " + doc.quote(first-1) + "\nThe new line: " +
 			strings.TrimSpace(strings.Join(now[first:len(now)-last], "\n"))

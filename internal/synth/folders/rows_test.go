@@ -1,6 +1,7 @@
 package folders
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -171,6 +172,47 @@ func TestRemoveTwo(t *testing.T) {
 		all := after["a.md"] + after["b.md"]
 		if !ok || gone != 2 || strings.Count(all, "- "+p.Slot("item")+"\n") > 1 {
 			t.Errorf("%s leaves %q", pattern, all)
+		}
+	}
+}
+
+// What goes from a file is quoted, all of it where that is no more than a request changes.
+func TestLinesThatGoAreQuoted(t *testing.T) {
+	rows := []string{"who,gear", "Ana,tent", "Bo,boat", "Cy,raft", "Dan,oar", "Eve,rope"}
+	without := func(rows []string, gone ...string) []string {
+		return slices.DeleteFunc(slices.Clone(rows), func(row string) bool { return slices.Contains(gone, row) })
+	}
+	many := []string{"a,b"}
+	for i := range 30 {
+		many = append(many, fmt.Sprintf("x%d,%d", i, i))
+	}
+	for name, c := range map[string]struct {
+		was, now []string
+		why      string
+	}{
+		"two apart": {rows, without(rows, "Ana,tent", "Cy,raft"), "gear.csv: These go:\nAna,tent\nCy,raft"},
+		"three of all": {rows, without(rows, "Ana,tent", "Cy,raft", "Eve,rope"),
+			"gear.csv: These go:\nAna,tent\nCy,raft\nEve,rope"},
+		"two together": {rows, without(rows, "Bo,boat", "Cy,raft"),
+			"gear.csv: The line before it stays. This goes: Bo,boat\nCy,raft"},
+		"one": {rows, without(rows, "Cy,raft"), "gear.csv: The line before it stays. This goes: Cy,raft"},
+		"eight": {many, without(many, many[1], many[3], many[5], many[7], many[9], many[11], many[13], many[15]),
+			"gear.csv: These go:\nx0,0\nx2,2\nx4,4\nx6,6\nx8,8\nx10,10\nx12,12\nx14,14"},
+		"more": {many, without(many, many[1], many[3], many[5], many[7], many[9], many[11], many[13], many[15], many[17]),
+			"gear.csv: x0,0"},
+		"others come": {rows, []string{"who,gear", "Fay,net", "Bo,boat", "Eve,rope"}, "gear.csv: Ana,tent"},
+	} {
+		for _, can := range []Can{everything(), {Write: true}} {
+			doc := Read("gear.csv", strings.Join(c.was, "\n"))
+			d := &drawer{can: can}
+			d.rewrite(doc, c.was, c.now)
+			if len(d.ops) != 1 || d.ops[0].Why != c.why {
+				t.Errorf("%s: %q", name, d.ops)
+			}
+			after, ok := State{"gear.csv": doc.Text}.Apply(d.ops)
+			if !ok || after["gear.csv"] != strings.Join(c.now, "\n") {
+				t.Errorf("%s: it leaves %q", name, after["gear.csv"])
+			}
 		}
 	}
 }
