@@ -6,41 +6,82 @@ import (
 	"strings"
 )
 
-// notKnown matches a statement that something is not known or not there, anywhere in an answer. A "no" alone is none,
-// nor is one that gives a reason for a value: "There are no dogs, so 3."
+// notKnown matches a statement that something is not known or not there, in an answer. A "no" alone is none, nor is one
+// that gives a reason for a value, "There are no dogs, so 3.", nor one about the rest, "2 people; no one else is listed".
 func notKnown() string {
-	const (
-		within = `[^,;!?\n]{0,80}?`                      // more of the same statement
-		few    = `[^,;!?\n\d]{0,60}?`                    // the same, without a count: "not 4, but 3 on record"
-		not    = `(?:\bnot\b|n['’]t\b)`                  // isn't, does not
-		ends   = `[^.,;:!?\d\n]{0,60}(?:[.!](?:\s|$)|$)` // what is not there, and no more
+	rest := strings.Fields("else other others another more further rest")
+	var (
+		word   = wordBut(rest...)
+		few    = statement(word, `\s*[-/]\s*\d\S*`)                   // without a count: "not 4 but 3 on record"
+		within = statement(word, `[^\w.,;:!?\n]*\d\w*(?:[.:/-]\w+)*`) // with the number of a thing
+		what   = statement(wordBut(append(rest, strings.Fields("besides except so than but is are was were it they")...)...),
+			`[^\w.,;:!?\n]*\d\w*(?:[.:/-]\w+)*`)
 	)
 	const (
-		column = `columns?|fields?|property|attribute`
-		place  = `(?:the |our |my |this |that |these |any )?(?:\w+ )?` +
+		not = `(?:\bnot\b|\b(?:is|are|was|were|do|does|did|ca|could|has|have|had|wo|would)n['’]t\b)`
+		by  = `\b(?:and|but|so|since|because|as|while|though)\b`
+		// from where to where nothing says that it is about the rest
+		begins, ends = `(?:^|[.,;:!?\n(]|` + by + `)`, `(?:[.,;:!?\n)]|$|` + by + `)`
+		whole        = `(?:[.!](?:\s|$)|$)` // what is not there, and no more
+		column       = `columns?|fields?|property|attribute`
+		place        = `(?:the |our |my |this |that |these |any )?(?:\w+ )?` +
 			`(?:records?|files?|lists?|folders?|tables?|database|data|graph|notes?)`
 	)
-	return anyOf(
+	said := strings.Join([]string{
 		// no hangar called Nine, no website on record, no price in that file
-		`\bno\b`+within+`\b(?:called|named|recorded|stored|listed|noted|known|available|given|mentioned|`+
-			`(?:by|of|with) (?:that|this) name|(?:on|in|under) `+place+`|`+column+`)\b`,
+		`\bno\b` + within + `\b(?:called|named|recorded|stored|listed|noted|known|available|given|mentioned|` +
+			`found|exists?|registered|tracked|(?:by|of|with) (?:that|this) name|(?:on|in|under) ` + place + `|` + column + `)\b`,
 		`\bno (?:such|information|info|records?|data|details?|mention|trace|entry|note|way to (?:know|tell|say))\b`,
-		`\bthere(?: is|['’]s| are|['’]re) no\b`+within+`\b(?:here|there|anywhere)\b`,
-		// There is no website. It has no price.
-		`\b(?:there(?: is|['’]s| are|['’]re)|has|have|had|found|find|finds|see|holds?|contains?|shows?|lists?) no `+
-			ends,
-		// is not recorded, isn't there, doesn't exist, do not have that information
-		not+few+`\b(?:recorded|stored|kept|listed|noted|known|given|stated|specified|mentioned|tracked|documented|`+
-			`registered|found|available|provided|included|present|there|exist|anywhere|information|info|`+
-			`(?:on|in|part of) `+place+`|`+column+`)\b`,
-		// does not contain a website, doesn't have one, do not include the price
-		not+few+`\b(?:have (?:an?|any|the|that|one|such)|contain|include|show|mention|specify)\b`+ends,
+		`\bthere(?: is|['’]s| are|['’]re) no\b` + within + `\b(?:here|there|anywhere)\b`,
+		// is not recorded, doesn't exist, do not have that information, couldn't find it, am unable to say
+		`(?:` + not + `|\bcannot\b|\bunable to\b)` + few + `\b(?:recorded|stored|kept|listed|noted|` +
+			`known|given|stated|specified|mentioned|tracked|documented|registered|found|available|provided|included|` +
+			`present|there|exist|anywhere|information|info|know|find|tell|say|determine|locate|answer|` +
+			`(?:on|in|part of) ` + place + `|` + column + `)\b`,
 		`\bnothing (?:is )?(?:about|recorded|noted|known|listed|stored)\b`,
 		`\bnowhere\b`,
-		// I don't know, couldn't find it, am unable to say
-		`(?:`+not+`|\bcannot\b|\bunable to\b)`+few+`\b(?:know|find|tell|say|determine|locate|answer)\b`,
-		`(?:^|\bis |\bare |\bremains? |: ?)unknown\b`, `\bnobody knows\b`, `\b(?:is|are) missing\b`,
-	)
+		`\b(?:is|are|remains?) unknown\b`, `\b(?:nobody|no one) knows\b`, `\b(?:is|are) missing\b`,
+	}, "|")
+	absent := strings.Join([]string{
+		// There is no website. It has no price.
+		`\b(?:there(?: is|['’]s| are|['’]re)|has|have|had|found|find|finds|see|holds?|contains?|shows?|lists?) no\b`,
+		// does not contain a website, doesn't have one, do not include the price
+		not + few + `\b(?:have (?:an?|any|the|that|one|such)|contain|include|show|mention|specify|` +
+			`store|record|track|keep|list|hold)\b`,
+	}, "|")
+	return anyOf(begins+within+`(?:(?:`+said+`)`+within+ends+`|(?:`+absent+`)`+what+whole+`)`, `(?:^|: ?)unknown\b`)
+}
+
+// statement matches words of one statement, each with numbers behind it, as few as fit. A name may have other words and
+// numbers in it, or a stop: "SO-427", "119 / 2019", "St. Olaf".
+func statement(word, number string) string {
+	return `(?:[^\w.,;:!?\n]*(?:` + word + `(?:[.:/&'’-]\w+)*|\w+(?:[./-]\w+)+|\d+ ?/ ?\d+\b|` +
+		`(?-i:\b[A-Z][a-z]{0,3}\. ))(?:` + number + `)*)*?[^\w.,;:!?\n]*`
+}
+
+// wordBut matches a word that is none of some.
+func wordBut(words ...string) string { return `\b` + lettersBut(words, `\d`) + `\b` }
+
+// lettersBut matches what is none of some texts and does not begin with some others.
+func lettersBut(texts []string, nor string) string {
+	behind := map[string][]string{}
+	var first []string
+	for _, text := range texts {
+		if text != "" {
+			if behind[text[:1]] == nil {
+				first = append(first, text[:1])
+			}
+			behind[text[:1]] = append(behind[text[:1]], text[1:])
+		}
+	}
+	ways := []string{`[^\W` + nor + strings.Join(first, "") + `]\w*`}
+	for _, letter := range first {
+		ways = append(ways, letter+lettersBut(behind[letter], ""))
+	}
+	if nor == "" && !slices.Contains(texts, "") {
+		ways = append(ways, "")
+	}
+	return `(?:` + strings.Join(ways, "|") + `)`
 }
 
 // notAble matches a statement of the one who answers that they, or their tools, cannot do what was asked, anywhere in
