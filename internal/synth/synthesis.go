@@ -133,9 +133,9 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 		h.Say("%s of an earlier command in %s", fault.Count(n, "answer"), x.Work)
 	}
 	o := generate.Options{Kinds: own, N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers,
-		MaxResult: c.Rollout.MaxResult, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
-		Progress: h.Progress(1), Trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults,
-			Refusal: mcp.RefusalPattern}}
+		MaxResult: c.Rollout.MaxResult, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns,
+		KeepUnsolved: x.KeepUnsolved, Progress: h.Progress(1),
+		Trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.RefusalPattern}}
 	l.Pool.Keep(x.Workers)
 	models, err := newAskedModels(h, c, x)
 	if err != nil {

@@ -88,7 +88,7 @@ func (d *Conversations) choose(h *host.Host, c config.Config) {
 	}
 }
 
-// catalogBeside is the catalog that lies in a folder, beside a file, or beside what a link leads to; "" where none does.
+// catalogBeside is the catalog that lies in a folder, beside a file, or beside what a link leads to; "" where none is.
 func catalogBeside(path string) string {
 	dirs := []string{path}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {

@@ -29,8 +29,8 @@ func TestPlacesOfANewRow(t *testing.T) {
 		are, no        []string
 	}{
 		"at any place": {"gear.csv", loose, in(loose, 4, dan),
-			[]string{in(loose, 1, dan), in(loose, 2, dan), in(loose, 3, dan), in(loose, 4, dan), "\n" + in(loose, 4, dan),
-				strings.TrimSpace(in(loose, 4, dan))},
+			[]string{in(loose, 1, dan), in(loose, 2, dan), in(loose, 3, dan), in(loose, 4, dan),
+				"\n" + in(loose, 4, dan), strings.TrimSpace(in(loose, 4, dan))},
 			[]string{loose, in(loose, 0, dan), in(in(loose, 2, dan), 2, dan), in(in(loose, 4, dan), 1, dan),
 				in(strings.Replace(loose, "Bo Maes,tent,3\n", "", 1), 3, dan), in(loose, 4, "Dan Ito,raft,6"),
 				in(strings.Replace(loose, "tent", "rent", 1), 4, dan), in(in(loose, 4, dan), 4, "Eve,raft,1"),
@@ -39,13 +39,15 @@ func TestPlacesOfANewRow(t *testing.T) {
 			[]string{loose}},
 		"sorted by a day": {"log.csv", dated, in(dated, 5, "2026-03-11,Eve"),
 			[]string{in(dated, 3, "2026-03-11,Eve"), in(dated, 5, "2026-03-11,Eve")},
-			[]string{in(dated, 1, "2026-03-11,Eve"), in(dated, 2, "2026-03-11,Eve"), in(dated, 4, "2026-03-11,Eve"), dated}},
+			[]string{in(dated, 1, "2026-03-11,Eve"), in(dated, 2, "2026-03-11,Eve"), in(dated, 4, "2026-03-11,Eve"),
+				dated}},
 		"sorted and last": {"log.csv", dated, in(dated, 5, "2026-03-14,Eve"), []string{in(dated, 5, "2026-03-14,Eve")},
 			[]string{in(dated, 4, "2026-03-14,Eve"), in(dated, 1, "2026-03-14,Eve"), dated}},
 		"sorted by a code": {"codes.csv", coded, in(coded, 4, "R-12,Al"), []string{in(coded, 4, "R-12,Al")},
 			[]string{in(coded, 1, "R-12,Al"), in(coded, 2, "R-12,Al"), in(coded, 3, "R-12,Al")}},
 		"sorted from the greatest": {"ranks.csv", falls, in(falls, 4, "9.3,Al"),
-			[]string{in(falls, 2, "9.3,Al"), in(falls, 4, "9.3,Al")}, []string{in(falls, 1, "9.3,Al"), in(falls, 3, "9.3,Al")}},
+			[]string{in(falls, 2, "9.3,Al"), in(falls, 4, "9.3,Al")},
+			[]string{in(falls, 1, "9.3,Al"), in(falls, 3, "9.3,Al")}},
 		"between bars": {"gear.md", bars, in(bars, 7, "| Dan | 5 |"),
 			[]string{in(bars, 4, "| Dan | 5 |"), in(bars, 6, "| Dan | 5 |"), in(bars, 7, "| Dan | 5 |")},
 			[]string{in(bars, 3, "| Dan | 5 |"), in(bars, 8, "| Dan | 5 |"), in(bars, 9, "| Dan | 5 |"), bars}},
@@ -68,7 +70,8 @@ func TestPlacesOfANewRow(t *testing.T) {
 		}
 		texts := Of(files, nil).Texts(c.file, c.now)
 		meets := func(text string) bool {
-			return !slices.ContainsFunc(texts, func(want string) bool { return !regexp.MustCompile(want).MatchString(text) })
+			return !slices.ContainsFunc(texts,
+				func(want string) bool { return !regexp.MustCompile(want).MatchString(text) })
 		}
 		for _, text := range c.are {
 			if !meets(text) {

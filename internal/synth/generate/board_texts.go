@@ -64,8 +64,8 @@ func (b *boarding) writeText(r *rand.Rand) *boardTask {
 	return t.sees(b.viewOf(row), func(text string) bool { return partOf(text, p.title).says() == t.free[0] })
 }
 
-// putText puts a text into a part of a thing by one of its parameters. One of so many sessions begins with a text before,
-// put there in the same way; "" in the others.
+// putText puts a text into a part of a thing by one of its parameters. One of so many sessions begins with a text
+// before, put there in the same way; "" in the others.
 func (b *boarding) putText(
 	r *rand.Rand, kind, pattern string, by func(section) *param, begins int,
 ) (t *boardTask, row []any, p section, before string) {

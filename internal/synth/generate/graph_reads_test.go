@@ -19,8 +19,8 @@ func graphOfTools(graph programs.Graph) *graphing {
 	of := func(name, list, text string) *graphTool {
 		return &graphTool{tool: &subject{Tool: Tool{Tool: chat.Tool{Name: name}}}, list: list, name: text, text: true}
 	}
-	g := &graphServer{most: 8000, read: &Call{Tool: "show_all", Arguments: json.RawMessage("{}")}, find: of("look_for", "", "text"),
-		open: of("open_entries", "titles", "")}
+	g := &graphServer{most: 8000, read: &Call{Tool: "show_all", Arguments: json.RawMessage("{}")},
+		find: of("look_for", "", "text"), open: of("open_entries", "titles", "")}
 	return &graphing{g: g, tables: graph.Tables()}
 }
 

@@ -381,8 +381,8 @@ func TestWhoAsksBackChangesNothing(t *testing.T) {
 	of := func(tools func(*shop) []Tool) func(*testing.T) (*shop, []Tool) {
 		return func(t *testing.T) (*shop, []Tool) { s := newShop(t); return s, tools(s) }
 	}
-	for name, server := range map[string]func(*testing.T) (*shop, []Tool){"graph": of(noteTools), "board": of(boardTools),
-		"database": database, "files": cabinet} {
+	for name, server := range map[string]func(*testing.T) (*shop, []Tool){"graph": of(noteTools),
+		"board": of(boardTools), "database": database, "files": cabinet} {
 		s, tools := server(t)
 		o := optionsOf(s)
 		o.N, o.Asked = 120, 0.8

@@ -7,14 +7,16 @@ import (
 )
 
 // notKnown matches a statement that something is not known or not there, in an answer. A "no" alone is none, nor is one
-// that gives a reason for a value, "There are no dogs, so 3.", nor one about the rest, "2 people; no one else is listed".
+// that gives a reason for a value, "There are no dogs, so 3.", nor one about the rest, as in
+// "2 people; no one else is listed".
 func notKnown() string {
 	rest := strings.Fields("else other others another more further rest")
 	var (
 		word   = wordBut(rest...)
 		few    = statement(word, `\s*[-/]\s*\d\S*`)                   // without a count: "not 4 but 3 on record"
 		within = statement(word, `[^\w.,;:!?\n]*\d\w*(?:[.:/-]\w+)*`) // with the number of a thing
-		what   = statement(wordBut(append(rest, strings.Fields("besides except so than but is are was were it they")...)...),
+		what   = statement(
+			wordBut(append(rest, strings.Fields("besides except so than but is are was were it they")...)...),
 			`[^\w.,;:!?\n]*\d\w*(?:[.:/-]\w+)*`)
 	)
 	const (
@@ -29,8 +31,9 @@ func notKnown() string {
 	)
 	said := strings.Join([]string{
 		// no hangar called Nine, no website on record, no price in that file
-		`\bno\b` + within + `\b(?:called|named|recorded|stored|listed|noted|known|available|given|mentioned|` +
-			`found|exists?|registered|tracked|(?:by|of|with) (?:that|this) name|(?:on|in|under) ` + place + `|` + column + `)\b`,
+		`\bno\b` + within + `\b(?:called|named|recorded|stored|listed|noted|known|available|given|` +
+			`mentioned|found|exists?|registered|tracked|(?:by|of|with) (?:that|this) name|(?:on|in|under) ` +
+			place + `|` + column + `)\b`,
 		`\bno (?:such|information|info|records?|data|details?|mention|trace|entry|note|way to (?:know|tell|say))\b`,
 		`\bthere(?: is|['’]s| are|['’]re) no\b` + within + `\b(?:here|there|anywhere)\b`,
 		// is not recorded, doesn't exist, do not have that information, couldn't find it, am unable to say
@@ -125,8 +128,8 @@ func anyOf(list ...string) string {
 func AsksFor(words, things string) string {
 	return anyOf(
 		`\b(?:`+words+`)\b`+sentence+`\b(?:`+things+`)\b`+sentence+`\?`,
-		`\b(?:need|require|provide|specify|share|clarify|identify|know|say|name|choose|pick|tell me|give me)\b`+sentence+
-			`\b(?:`+things+`|it|that|one|which|what|where|who)\b`+sentence+`\?`,
+		`\b(?:need|require|provide|specify|share|clarify|identify|know|say|name|choose|pick|tell me|give me)\b`+
+			sentence+`\b(?:`+things+`|it|that|one|which|what|where|who)\b`+sentence+`\?`,
 		`\b(?:do|did) you mean\b`+sentence+`\?`,
 		`\b(?:which|what|where|who)\s*\?`,
 	)
