@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"reflect"
+	"slices"
 	"sync"
 
 	"hone/internal/basemodel"
@@ -62,6 +64,7 @@ func runScenarios(
 		if list, err = withGold(j, list); err != nil {
 			return nil, err
 		}
+		list = leaveToGRPO(j, list)
 	}
 	l, gate, err := openWithGate(ctx, j, from)
 	if err != nil {
@@ -171,6 +174,29 @@ func withGold(j *job.Job, list []scenario.Scenario) (kept []scenario.Scenario, e
 			Next: `give the scenarios "gold", or name an --endpoint`}
 	}
 	return kept, nil
+}
+
+// Of that many training scenarios or more, one in six is not shown: GRPO learns next to nothing on those whose solutions
+// the model knows (docs/LEARNING.md).
+const (
+	manyToShow = 400
+	leaveOneIn = 6
+)
+
+// leaveToGRPO leaves out the training scenarios that are kept for hone train. Which ones follows from each scenario
+// alone, so that the same command goes on with the same ones.
+func leaveToGRPO(j *job.Job, list []scenario.Scenario) []scenario.Scenario {
+	if len(scenario.OfSplit(list, scenario.Train)) < manyToShow {
+		return list
+	}
+	shown := slices.DeleteFunc(slices.Clone(list), func(s scenario.Scenario) bool {
+		h := fnv.New32a()
+		h.Write([]byte(s.ID))
+		return s.Split == scenario.Train && h.Sum32()%leaveOneIn == 0
+	})
+	j.Say("%s are not shown: hone train learns from them, by its own episodes",
+		fault.Count(len(list)-len(shown), "training scenario"))
+	return shown
 }
 
 // sampled is one of the episodes of a scenario, from 0.

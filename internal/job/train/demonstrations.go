@@ -3,9 +3,11 @@ package train
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hone/internal/basemodel"
 	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
@@ -88,4 +90,38 @@ func demonstrations(
 	d.Rows = list // with their tools
 	text, err := d.Lines()
 	return rows, []run.Input{{Name: job.ConversationsFile, Data: text}}, err
+}
+
+// fewestUnshown is the fewest scenarios that GRPO takes alone: fewer would come too often.
+const fewestUnshown = 64
+
+// leaveOutShown leaves out the training scenarios whose solutions the adapter's SFT was shown, where enough others are
+// there. A model that knows a solution makes the same calls in all episodes of a group, so their rewards are equal and
+// teach nothing (docs/LEARNING.md). shown is the file of the SFT's conversations, "" for none.
+func leaveOutShown(j *job.Job, list []scenario.Scenario, shown string) ([]scenario.Scenario, error) {
+	if shown == "" {
+		return list, nil
+	}
+	rows, _, err := formats.Load([]string{shown}, formats.Options{})
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, r := range rows {
+		seen[r.Scenario] = true
+	}
+	known := func(s scenario.Scenario) bool { return s.Split == scenario.Train && seen[s.Hash()] }
+	kept := slices.DeleteFunc(slices.Clone(list), known)
+	n, all := len(scenario.OfSplit(kept, scenario.Train)), len(scenario.OfSplit(list, scenario.Train))
+	switch {
+	case n == all:
+		return list, nil
+	case n < fewestUnshown:
+		j.Say("%s of %d were shown to the adapter's SFT; GRPO learns more from others: hone synth -n 1000 or more, of "+
+			"which collect --gold leaves some out", fault.Count(all-n, "scenario"), all)
+		return list, nil
+	}
+	j.Say("%s whose solutions the adapter's SFT was shown are left out: %s remain",
+		fault.Count(all-n, "scenario"), fault.Count(n, "scenario"))
+	return kept, nil
 }

@@ -86,6 +86,9 @@ func RunGRPO(ctx context.Context, e job.Env, c config.Config, a Asked, from tool
 	j := &job.Job{Env: e, Verb: "train", Path: a.Output, Config: c,
 		Kept: job.Kept{Adapter: a.Adapter, Origin: origin, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
 	j.Kept.Keep(e.Host, c, from)
+	if list, err = leaveOutShown(j, list, shownIn(origin)); err != nil {
+		return err
+	}
 	if e.DryRun {
 		return rehearseGRPO(ctx, j, list, from)
 	}
