@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/console/sanitize"
 )
 
 // Of many training scenarios about one in six is left to GRPO, the same ones whatever else there is; of few, and of

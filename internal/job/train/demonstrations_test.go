@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/console/sanitize"
 )
 
 // The demonstrations of an adapter are those that its run kept; a run without any, or an adapter of no run, has none.

@@ -255,6 +255,9 @@ func TestSlips(t *testing.T) {
 			if x.Split != scenario.Train {
 				t.Errorf("a slip in %s: %s", x.Split, x.Task)
 			}
+			if n := slip.Before; n < len(x.Gold) && x.Gold[n].Reasoning == "" {
+				t.Errorf("%s: nothing is said of what goes wrong: %s", x.ID, slip.Arguments)
+			}
 			if n := slip.Before; n > 0 && slip.Call().Arguments == x.Gold[n-1].Call().Arguments {
 				again++ // what was just said is said once more
 				continue
@@ -281,6 +284,48 @@ func TestSlips(t *testing.T) {
 	}
 }
 
+// What is wrong with a query, and what is said of it before the right one.
+func TestWrongQueries(t *testing.T) {
+	db := &sqlServer{read: sqlTool{"read", "query"}}
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, x := range []struct {
+		sql   string
+		slip  func(p *programs.Program, calls []Call) []Call
+		wrong []string // any of them; none: it fits not
+		why   []string
+	}{
+		{"SELECT b.Name FROM a JOIN b ON a.Of = b.Id WHERE b.Size = 3",
+			func(p *programs.Program, calls []Call) []Call { return db.withoutJoin(r, p, calls, 0) },
+			[]string{"SELECT b.Name FROM a WHERE b.Size = 3", "SELECT Name FROM a WHERE Size = 3"},
+			[]string{"b is not joined yet.", "It is a column of b, which has to be joined."}},
+		{"SELECT a.Name FROM a JOIN b ON a.Of = b.Id",
+			func(p *programs.Program, calls []Call) []Call { return db.withoutJoin(r, p, calls, 0) }, nil, nil},
+		{"SELECT Name FROM a",
+			func(p *programs.Program, calls []Call) []Call { return db.withoutJoin(r, p, calls, 0) }, nil, nil},
+		{"SELECT Name FROM a WHERE Paid IS NULL",
+			func(p *programs.Program, calls []Call) []Call { return db.equalsNull(p, calls, 0) },
+			[]string{"SELECT Name FROM a WHERE Paid = NULL"}, []string{"Nothing equals NULL: what is empty IS NULL."}},
+		{"SELECT COUNT(*) FROM a WHERE Paid IS NULL",
+			func(p *programs.Program, calls []Call) []Call { return db.equalsNull(p, calls, 0) }, nil, nil},
+	} {
+		p := &programs.Program{Steps: []programs.Step{{SQL: x.sql}}}
+		right := db.step(p.Steps[0])
+		for range 8 {
+			got := x.slip(p, []Call{right})
+			if len(x.wrong) == 0 {
+				if got != nil {
+					t.Errorf("%s: %s", x.sql, got[0].Arguments)
+				}
+				continue
+			}
+			i := slices.IndexFunc(x.wrong, func(w string) bool { return got[0].key() == db.read.call(w).key() })
+			if len(got) != 2 || i < 0 || got[0].Slip == "" || got[1].Why != x.why[i] || got[1].key() != right.key() {
+				t.Errorf("%s: %s, then %q", x.sql, got[0].Arguments, got[1].Why)
+			}
+		}
+	}
+}
+
 func TestRepeat(t *testing.T) {
 	call := func(text, slip string) Call {
 		return Call{Tool: "q", Arguments: quote(text), Slip: slip}
@@ -288,7 +333,8 @@ func TestRepeat(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		got := repeat(r, []Call{call("list", ""), call("look", ""), call("write", "")}, []Call{call("write", "")})
-		if n := len(got); n != 4 || got[n-1].key() != call("write", "").key() || got[n-1].Slip != "" {
+		if n := len(got); n != 4 || got[n-1].key() != call("write", "").key() || got[n-1].Slip != "" ||
+			got[n-1].Why != "The same call says the same again, so I make another." {
 			t.Fatal(got)
 		}
 		for _, c := range got[2 : len(got)-1] {

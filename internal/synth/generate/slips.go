@@ -27,7 +27,14 @@ const shareSlips = 0.2
 // third time teaches the repeating instead.
 const shareRepeats = 0.15
 
-// repeat has one call follow itself once: a slip where there is one, else one that is no write.
+// explained has a call made for a reason that its results so far give, before those that it has.
+func explained(c Call, why string) Call {
+	c.Why = strings.TrimSpace(why + "\n" + c.Why)
+	return c
+}
+
+// repeat has one call follow itself once: a slip where there is one, else one that is no write. What comes next says
+// that it helps nothing.
 func repeat(r *rand.Rand, calls, writes []Call) []Call {
 	var at []int
 	for i, c := range calls {
@@ -42,18 +49,25 @@ func repeat(r *rand.Rand, calls, writes []Call) []Call {
 	if len(at) == 0 {
 		return calls
 	}
-	i := pick(r, at)
+	i := pick(r, at[len(at)/2:]) // models get stuck late
 	again := calls[i]
 	if again.Slip == "" {
 		again.Slip = slipAgain
 	}
-	return slices.Insert(slices.Clone(calls), i+1, again)
+	again.Why = ""
+	with := slices.Insert(slices.Clone(calls), i+1, again)
+	if i+2 < len(with) {
+		with[i+2] = explained(with[i+2], "The same call says the same again, so I make another.")
+	}
+	return with
 }
 
 // slip puts a call that goes wrong into the calls of a program, before the one that does it right, so that a model sees
-// how one goes on from there: a column by a name that it has not, behind which the columns are looked at; a thing that
-// is looked for in the wrong table, or by more words than its name has; a value in other letters than it is stored in,
-// behind which the values are looked at. nil where none fits.
+// how one goes on from there: a column by a name that it has not, behind which the columns are looked at; a column of a
+// table that is not joined; a thing that is looked for in the wrong table, or by more words than its name has; a value
+// in other letters than it is stored in, behind which the values are looked at; a comparison with NULL. What comes next
+// says what was wrong: a model that only sees a better call learns to make nearly the same call again. nil where none
+// fits.
 func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call) []Call {
 	first := len(calls) - len(p.Steps)
 	column := func() []Call { return db.wrongColumn(r, p, calls, first) }
@@ -62,6 +76,8 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 		func() []Call { return db.wrongWords(r, p, calls, first) },
 		func() []Call { return db.wrongLetters(p, calls, first) },
 		func() []Call { return db.wrongName(r, w, p, calls, first) },
+		func() []Call { return db.withoutJoin(r, p, calls, first) },
+		func() []Call { return db.equalsNull(p, calls, first) },
 	}
 	r.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
 	if r.IntN(3) == 0 { // it fits nearly all programs
@@ -107,7 +123,9 @@ func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program, calls []Call
 					return x.key() == look.key() ||
 						strings.Contains(string(x.Arguments), "FROM "+programs.Ident(t.Name)+" LIMIT")
 				})
-				return slices.Concat(before, calls[first:first+i], []Call{wrong, look}, calls[first+i:])
+				look.Why = fmt.Sprintf("There is no column %s. I look at what %s has.", guess, t.Name)
+				right := explained(calls[first+i], fmt.Sprintf("It is %s.", c.Name))
+				return slices.Concat(before, calls[first:first+i], []Call{wrong, look, right}, calls[first+i+1:])
 			}
 		}
 	}
@@ -151,7 +169,8 @@ func (db *sqlServer) wrongTable(r *rand.Rand, w *programs.World, p *programs.Pro
 			wrong := db.read.call(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
 				programs.Ident(t.Name), programs.Ident(t.Columns[t.Label].Name), m[3]))
 			wrong.Slip = slipEmpty
-			return slices.Concat(calls[:first+i], []Call{wrong}, calls[first+i:])
+			right := explained(calls[first+i], fmt.Sprintf("There is none in %s. I look in %s.", t.Name, m[1]))
+			return slices.Concat(calls[:first+i], []Call{wrong, right}, calls[first+i+1:])
 		}
 	}
 	return nil
@@ -168,7 +187,8 @@ func (db *sqlServer) wrongWords(r *rand.Rand, p *programs.Program, calls []Call,
 		said := []string{"the " + m[3], one + " " + m[3], m[3] + " " + one, "new " + m[3], m[3] + "s"}[r.IntN(5)]
 		wrong := db.read.call(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'", m[1], m[2], said))
 		wrong.Slip = slipEmpty
-		return slices.Concat(calls[:first+i], []Call{wrong}, calls[first+i:])
+		right := explained(calls[first+i], fmt.Sprintf("Nothing has all these words. The name alone: %s.", m[3]))
+		return slices.Concat(calls[:first+i], []Call{wrong, right}, calls[first+i+1:])
 	}
 	return nil
 }
@@ -199,7 +219,9 @@ func (db *sqlServer) wrongName(r *rand.Rand, w *programs.World, p *programs.Prog
 			words := strings.Fields(name)
 			search := db.read.call(fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'",
 				column, programs.Ident(t.Name), column, words[len(words)-1]))
-			return slices.Concat(calls[:first+i], []Call{wrong, search}, calls[first+i:])
+			search.Why = fmt.Sprintf("Nothing is called just that. I look for a part of the name: %s.", words[len(words)-1])
+			right := explained(calls[first+i], fmt.Sprintf("The name is %s.", name))
+			return slices.Concat(calls[:first+i], []Call{wrong, search, right}, calls[first+i+1:])
 		}
 	}
 	return nil
@@ -220,7 +242,44 @@ func (db *sqlServer) wrongLetters(p *programs.Program, calls []Call, first int) 
 	}
 	wrong := db.read.call(strings.Replace(next, m[0], m[1]+" = '"+strings.ToUpper(m[2][:1])+m[2][1:]+"'", 1))
 	wrong.Slip = slipEmpty
-	return slices.Concat(calls[:first+look], []Call{wrong}, calls[first+look:])
+	values := explained(calls[first+look], "Nothing has just this value. I look at which values there are.")
+	return slices.Concat(calls[:first+look], []Call{wrong, values}, calls[first+look+1:])
+}
+
+var lastJoin = regexp.MustCompile(`^(SELECT .* FROM (\S+).*) JOIN (\S+) ON \S+ = \S+( .*|)$`)
+
+// withoutJoin names a column of a table that the query does not read, at times without the table.
+func (db *sqlServer) withoutJoin(r *rand.Rand, p *programs.Program, calls []Call, first int) []Call {
+	for i, s := range p.Steps {
+		m := lastJoin.FindStringSubmatch(s.SQL)
+		if m == nil || !strings.Contains(m[1]+m[4], m[3]+".") {
+			continue
+		}
+		less, why := m[1]+m[4], fmt.Sprintf("%s is not joined yet.", m[3])
+		if r.IntN(2) == 0 {
+			less = strings.ReplaceAll(less, m[3]+".", "")
+			why = fmt.Sprintf("It is a column of %s, which has to be joined.", m[3])
+		}
+		wrong := db.read.call(less)
+		wrong.Slip = slipRefused
+		return slices.Concat(calls[:first+i], []Call{wrong, explained(calls[first+i], why)}, calls[first+i+1:])
+	}
+	return nil
+}
+
+// equalsNull compares with NULL as with a value.
+func (db *sqlServer) equalsNull(p *programs.Program, calls []Call, first int) []Call {
+	for i, s := range p.Steps {
+		if s.Writes || !strings.Contains(s.SQL, " IS NULL") || strings.Contains(s.SQL, "COUNT(") ||
+			strings.Contains(s.SQL, "SUM(") || strings.Contains(s.SQL, "AVG(") { // which always find something
+			continue
+		}
+		wrong := db.read.call(strings.Replace(s.SQL, " IS NULL", " = NULL", 1))
+		wrong.Slip = slipEmpty
+		right := explained(calls[first+i], "Nothing equals NULL: what is empty IS NULL.")
+		return slices.Concat(calls[:first+i], []Call{wrong, right}, calls[first+i+1:])
+	}
+	return nil
 }
 
 func isSlip(c Call) bool { return c.Slip != "" }
