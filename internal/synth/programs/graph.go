@@ -81,7 +81,7 @@ func (g Graph) Tables() *GraphTables {
 		of[t.Type] = append(of[t.Type], t)
 	}
 	for _, kind := range types {
-		if len(of[kind]) >= leastThings {
+		if kind != "" && len(of[kind]) >= leastThings { // what has no type has no noun
 			gt.addTable(kind, of[kind])
 		}
 	}

@@ -120,7 +120,7 @@ func (gt *GraphTables) sibling(d *drawer, thing *Thing, note string) string {
 // tableOf is the table of the things of a type; nil where there is none.
 func (gt *GraphTables) tableOf(kind string) *Table {
 	for _, t := range gt.World.Tables {
-		if gt.types[t] == kind {
+		if kind != "" && gt.types[t] == kind { // tables of relations have no type
 			return t
 		}
 	}

@@ -101,3 +101,21 @@ Mill: "closed on Mondays" comes`
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
+
+// A thing without a type is of no table: neither one of its own, since it has no noun, nor one of relations.
+func TestThingsWithoutAType(t *testing.T) {
+	graph := smallGraph()
+	for i := range 3 {
+		graph.Things[i].Type = ""
+	}
+	graph.Relations = append(graph.Relations, Relation{"Mill", "Quay", "supplies"}, Relation{"Mill", "Barn", "supplies"},
+		Relation{"Quay", "Barn", "supplies"})
+	gt := graph.Tables()
+	var names []string
+	for _, x := range gt.Tables {
+		names = append(names, x.One)
+	}
+	if of := gt.tableOf(""); of != nil || !slices.Equal(names, []string{"site", "relation"}) {
+		t.Errorf("they are of %+v, of %q", of, names)
+	}
+}
