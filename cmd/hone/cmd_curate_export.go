@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/data"
-	"hone/internal/data/formats"
+	"hone/internal/data/dataset"
 	"hone/internal/fault"
 )
 
@@ -35,7 +35,7 @@ func newCurateExport(a *app, at atDesk) *cobra.Command {
 		a.Say("%d %s written to %s; next: hone %s --data %s", written.Rows, what, written.Path, verb, written.Path)
 		return a.Print(written, nil)
 	})
-	c.Flags().StringVar(&form, "to", "hone", "form to write: "+strings.Join(formats.SinkForms(), ", "))
+	c.Flags().StringVar(&form, "to", "hone", "form to write: "+strings.Join(dataset.SinkForms(), ", "))
 	c.Flags().StringVar(&out, "out", "", "file or folder to write, which must not be there yet")
 	c.Flags().BoolVar(&accepted, "accepted", false, "those alone that are accepted")
 	c.Flags().BoolVar(&failed, "failed", false, "write traces too that failed (forms hf, hf-jsonl, trl, axolotl)")

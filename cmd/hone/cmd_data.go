@@ -9,13 +9,12 @@ import (
 	"hone/internal/config"
 	"hone/internal/data"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 )
 
 func newData(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "data", Short: "Check, convert and unroll conversations of any data set",
 		Long: "data reads JSON lines, JSON and parquet, gzipped or not, and folders of them. " +
-			"The format of each row is told from its columns:\n\n" + formats.Describe()}
+			"The format of each row is told from its columns:\n\n" + dataset.Describe()}
 	c.AddCommand(newDataConvert(a), newDataUnroll(a), newDataValidate(a))
 	return group(c)
 }
@@ -23,7 +22,7 @@ func newData(a *app) *cobra.Command {
 // formatFlag names the format of what is read.
 func formatFlag(c *cobra.Command, format *string) {
 	c.Flags().StringVar(format, "from", "",
-		"format of the rows, where it is not to be told from them: "+strings.Join(formats.Names(), ", "))
+		"format of the rows, where it is not to be told from them: "+strings.Join(dataset.Names(), ", "))
 }
 
 func newDataValidate(a *app) *cobra.Command {
@@ -53,7 +52,7 @@ func newDataConvert(a *app) *cobra.Command {
 		Short: "Write conversations in another form: a data set folder of the Hub, traces, " +
 			"rows for TRL and Axolotl, pairs",
 		Long: "convert reads rows of any format, refuses those that cannot be learnt from by line and reason, " +
-			"and writes the others:\n\n" + formats.DescribeForms() +
+			"and writes the others:\n\n" + dataset.DescribeForms() +
 			"\nNothing is there until all is written. hf, trl and axolotl leave traces that failed out.",
 		Example: "  hone data convert Toucan-1.5M/SFT --to hone --out toucan.jsonl\n" +
 			"  hone data convert traces/trajectories.jsonl --to hf --unroll turns --out dataset\n" +
@@ -65,7 +64,7 @@ func newDataConvert(a *app) *cobra.Command {
 		},
 	}
 	formatFlag(c, &x.Format)
-	c.Flags().StringVar(&x.To, "to", "hone", "form to write: "+strings.Join(formats.SinkForms(), ", "))
+	c.Flags().StringVar(&x.To, "to", "hone", "form to write: "+strings.Join(dataset.SinkForms(), ", "))
 	c.Flags().StringVar(&x.Out, "out", "", "file or folder to write, which must not be there yet")
 	c.Flags().StringVar(&x.Unroll, "unroll", dataset.Whole,
 		"rows of one conversation: "+strings.Join(dataset.Schemes(), ", ")+"; see hone data unroll")

@@ -14,7 +14,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
-	"hone/internal/data/formats"
+	"hone/internal/data/dataset"
 	"hone/internal/host"
 	"hone/internal/job/inputs"
 	"hone/internal/testing/fakes"
@@ -189,7 +189,7 @@ func TestCollectGold(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	for path, n := range map[string]int{"away/curated.jsonl": 3, "dataset": 3} {
-		rows, _, err := formats.Load([]string{path}, formats.Options{})
+		rows, _, err := dataset.Load([]string{path}, dataset.Options{})
 		if err != nil || len(rows) != n || len(rows[0].Tools) != len(rows[n-1].Tools) || len(rows[0].Tools) == 0 ||
 			rows[0].Shown != nil {
 			t.Errorf("%s: %+v, %v", path, rows, err)

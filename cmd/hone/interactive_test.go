@@ -19,7 +19,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/console/sanitize"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
@@ -197,7 +196,7 @@ func TestCollectInteractive(t *testing.T) {
 		"turns", "--out", "rows"); code != 0 || !strings.Contains(said, "9 rows written") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
-	if rows, _, err := formats.Load([]string{"out/trajectories.jsonl"}, formats.Options{}); err != nil ||
+	if rows, _, err := dataset.Load([]string{"out/trajectories.jsonl"}, dataset.Options{}); err != nil ||
 		len(rows) != 6 || slices.ContainsFunc(rows,
 		func(r dataset.Row) bool { return r.WhyNoDemonstration() != "" || !r.ToLearnFrom() }) {
 		t.Errorf("%+v, %v", rows, err)

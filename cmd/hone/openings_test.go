@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/chat"
-	"hone/internal/data/formats"
+	"hone/internal/data/dataset"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/job/episodes"
@@ -45,7 +45,7 @@ func TestCollectGoesOnWithAConversation(t *testing.T) {
 	if code != 0 || len(sold()) != 1 || sold()[0] != "boat" {
 		t.Fatalf("exit code %d, sold %v: %s", code, sold(), said)
 	}
-	rows, _, err := formats.Load([]string{"out/trajectories.jsonl"}, formats.Options{})
+	rows, _, err := dataset.Load([]string{"out/trajectories.jsonl"}, dataset.Options{})
 	if err != nil || len(rows) != 1 || rows[0].WhyNoDemonstration() != "" || len(rows[0].Messages) != 9 ||
 		rows[0].Messages[0].Content != "Be a shop." {
 		t.Fatalf("%+v, %v", rows, err)

@@ -51,7 +51,7 @@ ROWS = [
     Row("render: 40 tools and 30 messages", "ns/op", "./internal/jinja", "Render", "template", "jinja2, as transformers sets it up"),
     Row("parse: streamed tool calls, 4 bytes a token", "ns/token", "./internal/text/toolcall", "Stream"),
     Row("grade: stored calls by BFCL's rules", "verdicts/s", "./benchmarks/bfcl", "Judge"),
-    Row("data: 100k rows like Toucan's, 33 KB each, read and written", "s/100k-rows", "./internal/data/formats", "Toucan", None, "-", ("-benchtime=1x", "-timeout=30m")),
+    Row("data: 100k rows like Toucan's, 33 KB each, read and written", "s/100k-rows", "./internal/data/dataset", "Toucan", None, "-", ("-benchtime=1x", "-timeout=30m")),
     Row("data: near copies looked for in 100k conversations", "texts/s", "./internal/data/overlap", "Copies/mixed", flags=("-benchtime=1x", "-timeout=30m")),
     Row("data: near copies in 100k of one template, own values", "texts/s", "./internal/data/overlap", "Copies/template_with_values", flags=("-benchtime=1x", "-timeout=30m")),
     Row("curate: a decision at 10k conversations, on the disk", "ns/op", "./internal/data/curate", "Do/10000", flags=("-benchtime=100x",)),

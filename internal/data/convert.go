@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job/inputs"
@@ -20,7 +19,7 @@ import (
 type Conversion struct {
 	From     []string // files and folders
 	Format   string   // of them, "" to tell it
-	To, Out  string   // a form of package formats, and where it goes
+	To, Out  string   // a form of package dataset, and where it goes
 	Unroll   string   // a scheme of package unroll
 	Catalog  string   // of rows that name no tools; "" is the catalog.json beside each file
 	Failed   bool     // keep traces too that show nothing to imitate
@@ -29,9 +28,9 @@ type Conversion struct {
 
 // Converted is what came of a conversion.
 type Converted struct {
-	formats.Report
+	dataset.Report
 	LeftOut map[string]int    `json:"left_out"` // rows that were read, and are in nothing that was written, by reason
-	Written formats.SinkFiles `json:"written"`
+	Written dataset.SinkFiles `json:"written"`
 }
 
 // Convert reads conversations and writes them in a form. The error says why nothing was written; what was read is
@@ -49,7 +48,7 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 	if err := inputs.RefuseCurated(x.From...); err != nil {
 		return out, err
 	}
-	sink, err := formats.OpenSink(formats.SinkOptions{Form: x.To, Out: x.Out,
+	sink, err := dataset.OpenSink(dataset.SinkOptions{Form: x.To, Out: x.Out,
 		Card: map[string]string{"made by": "hone data convert", "rows of one conversation": x.Unroll}})
 	if err != nil {
 		return out, err
@@ -57,8 +56,8 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 	defer sink.Abort()
 	g := newGate(x.To, x.Catalog, x.Failed)
 	out.LeftOut = g.leftOut
-	out.Report, err = formats.Read(x.From,
-		formats.Options{Format: x.Format, MaxBytes: x.MaxBytes}, func(r dataset.Row) error {
+	out.Report, err = dataset.Read(x.From,
+		dataset.Options{Format: x.Format, MaxBytes: x.MaxBytes}, func(r dataset.Row) error {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
@@ -83,7 +82,7 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 
 // gate is what a row passes on its way to a file, whichever command writes it.
 type gate struct {
-	form    string // of package formats
+	form    string // of package dataset
 	failed  bool   // traces pass too that show nothing to imitate
 	tools   inputs.Catalogs
 	leftOut map[string]int // rows that do not pass, by reason
@@ -160,15 +159,15 @@ func TellLeftOut(say func(format string, args ...any), leftOut map[string]int) {
 
 // ValidateData reads conversations, or pairs where no row is one, and says which rows are none. The error, with exit
 // code 2, says that there are such.
-func ValidateData(h *host.Host, paths []string, format string) (formats.Report, error) {
+func ValidateData(h *host.Host, paths []string, format string) (dataset.Report, error) {
 	local, err := inputs.LocalData(h, paths...)
 	if err != nil {
-		return formats.Report{}, err
+		return dataset.Report{}, err
 	}
 	one, reader := "conversation", "hone data convert and hone sft leave"
-	report, err := formats.Read(local, formats.Options{Format: format}, func(dataset.Row) error { return nil })
+	report, err := dataset.Read(local, dataset.Options{Format: format}, func(dataset.Row) error { return nil })
 	if format == "" && report.Kept == 0 && report.Read > 0 {
-		if _, of, pairsErr := formats.LoadPairs(local); pairsErr == nil {
+		if _, of, pairsErr := dataset.LoadPairs(local); pairsErr == nil {
 			report, err, one, reader = of, nil, "pair", "hone dpo leaves"
 			h.Say("these are pairs: hone dpo --data %s learns from them", strings.Join(paths, ", "))
 		}

@@ -11,7 +11,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/console/sanitize"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/host"
 )
@@ -29,7 +28,7 @@ func TestTRLLearnsNoMaskedMessage(t *testing.T) {
 		&host.Host{}); err != nil {
 		t.Fatal(err)
 	}
-	rows, _, err := formats.Load([]string{out}, formats.Options{})
+	rows, _, err := dataset.Load([]string{out}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

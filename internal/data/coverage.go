@@ -9,7 +9,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job/inputs"
@@ -35,7 +34,7 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]datas
 		out = append(out, dataset.CoverageSummary{Scheme: scheme})
 	}
 	tools, refused := inputs.NewCatalogs(x.Catalog), 0
-	_, err = formats.Read(x.From, formats.Options{Format: x.Format}, func(row dataset.Row) error {
+	_, err = dataset.Read(x.From, dataset.Options{Format: x.Format}, func(row dataset.Row) error {
 		if row.WhyNoDemonstration() != "" {
 			return nil
 		}

@@ -17,7 +17,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/data/curate"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -45,7 +44,7 @@ type Desk struct {
 
 // Open reads the traces and what was done to them. The desk is to be closed.
 func (x Curating) Open(h *host.Host) (*Desk, error) {
-	rows, report, err := formats.Load([]string{x.Data}, formats.Options{})
+	rows, report, err := dataset.Load([]string{x.Data}, dataset.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +53,7 @@ func (x Curating) Open(h *host.Host) (*Desk, error) {
 	}
 	d := &Desk{x: x, checker: curate.NewChecker()}
 	tools := inputs.NewCatalogs(x.Catalog)
-	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+formats.Curation),
+	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+dataset.Curation),
 		curate.Options{ReadOnly: x.Look, Tools: tools.ToolsFor})
 	return d, err
 }
@@ -357,11 +356,11 @@ func (d *Desk) ToExport(accepted bool, leftOut map[string]int) (rows []dataset.R
 // Export writes the traces that are not rejected, or those that are accepted alone, as Convert would: with their tools,
 // and for a trainer without those to be measured on and, unless failed, those that failed. What was written says what
 // was left out even beside an error.
-func (d *Desk) Export(form, out string, accepted, failed bool) (formats.SinkFiles, error) {
-	sink, err := formats.OpenSink(formats.SinkOptions{Form: form, Out: out,
+func (d *Desk) Export(form, out string, accepted, failed bool) (dataset.SinkFiles, error) {
+	sink, err := dataset.OpenSink(dataset.SinkOptions{Form: form, Out: out,
 		Card: map[string]string{"curated": fault.Count(len(d.Ops()), "operation")}})
 	if err != nil {
-		return formats.SinkFiles{}, err
+		return dataset.SinkFiles{}, err
 	}
 	defer sink.Abort()
 	g := newGate(form, d.x.Catalog, failed)
@@ -375,7 +374,7 @@ func (d *Desk) Export(form, out string, accepted, failed bool) (formats.SinkFile
 			}
 		}
 		if err != nil {
-			return formats.SinkFiles{}, err
+			return dataset.SinkFiles{}, err
 		}
 	}
 	return sink.Close(g.leftOut)

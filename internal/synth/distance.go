@@ -3,7 +3,7 @@ package synth
 import (
 	"path/filepath"
 
-	"hone/internal/data/formats"
+	"hone/internal/data/dataset"
 	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/generate"
@@ -63,7 +63,7 @@ func (c Comparison) Run() (out Compared, err error) {
 
 // conversations are the tasks of a file that hone sft takes: what the user says, and the calls that were made.
 func conversations(file string) (tasks []generate.Task, err error) {
-	rows, _, err := formats.Load([]string{file}, formats.Options{})
+	rows, _, err := dataset.Load([]string{file}, dataset.Options{})
 	if err != nil {
 		return nil, err
 	}

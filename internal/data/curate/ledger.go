@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/fault"
 )
 
@@ -58,7 +57,7 @@ func numRowsOf(path string) int {
 // IsLedger tells whether a file is a ledger, a copy or a part of one, gzipped or not: by its name, or by how it begins,
 // since a ledger may have any name. It holds what was redacted, and is for nobody but who curates.
 func IsLedger(file string) bool {
-	if strings.HasSuffix(strings.TrimSuffix(file, ".gz"), formats.Curation) {
+	if strings.HasSuffix(strings.TrimSuffix(file, ".gz"), dataset.Curation) {
 		return true
 	}
 	f, err := os.Open(file)

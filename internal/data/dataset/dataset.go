@@ -1,5 +1,17 @@
-// Package dataset reads conversations that a model is to learn from. It makes several training rows of one
-// conversation, and proves by which of them each assistant message is trained.
+// Package dataset reads the rows that data sets of conversations with tools are kept in, and makes the one form of them
+// that hone learns from: Row. It writes them too (OpenSink): a data set folder of the Hub, session traces, rows
+// for TRL and Axolotl, pairs for preference learning; put into place whole, or not at all. Each format is a pure
+// function of a row; what is alike in several stands in messages.go and tools.go.
+//
+// EachRecord reads files of rows as a stream: JSON lines, JSON arrays and documents, and parquet, gzipped or not, alone
+// or in a folder. A row comes out as JSON text with the place it stands at; a row that cannot be read comes out as a
+// refusal, and those behind it are read all the same. No more than a few rows are held at once.
+//
+// The forms were taken from their publishers' files and papers: Toucan (arXiv 2510.01179), xLAM and APIGen
+// (2406.18518), APIGen-MT (2504.03601), MCP-Flow (2510.24284), Hermes function calling v1, the Hub's Session Trace
+// Simple Format, TRL's dataset formats, and LLaMA-Factory's data/README.md for Alpaca.
+//
+// It makes several training rows of one conversation, and proves by which of them each assistant message is trained.
 //
 // Example: U1 A1 T A2 U2 A3, where T is a tool's result. Brackets show what is trained.
 //
@@ -15,8 +27,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Row is one conversation with its tools: a trace. Package formats reads it from the forms that others keep it in, and
-// a trajectory of hone is one with more members.
+// Row is one conversation with its tools: a trace. It is read from the forms that others keep it in, and a trajectory
+// of hone is one with more members.
 type Row struct {
 	File string // it was read from
 	Line int    // in its file, from 1; of parquet the row

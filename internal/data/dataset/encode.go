@@ -9,8 +9,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// AppendJSON appends a row as one line that package formats reads back as the same row: OpenAI's messages and tools,
-// and the members of a trajectory that it has.
+// AppendJSON appends a row as one line that is read back as the same row: OpenAI's messages and tools, and the
+// members of a trajectory that it has.
 func (r *Row) AppendJSON(dst []byte) ([]byte, error) {
 	dst, err := r.AppendMembers(append(dst, '{'))
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/inputs"
@@ -161,7 +160,7 @@ func replayable(e job.Env, a ReplayAsked) (traces []dataset.Row, err error) {
 	if err := inputs.RefuseCurated(a.Data); err != nil {
 		return nil, err
 	}
-	_, err = formats.Read([]string{a.Data}, formats.Options{}, func(r dataset.Row) error {
+	_, err = dataset.Read([]string{a.Data}, dataset.Options{}, func(r dataset.Row) error {
 		if a.Trace != "" && r.Name() != a.Trace {
 			return nil
 		}

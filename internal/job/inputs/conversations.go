@@ -16,7 +16,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -36,7 +35,7 @@ type Conversations struct {
 	chosen  *toolset.Selection // of the catalog's tools, for rows that name none; nil: all of them
 }
 
-// ReadConversations reads a data file or a folder of them, in any form that package formats knows, and the catalog that
+// ReadConversations reads a data file or a folder of them, in any form that package dataset knows, and the catalog that
 // is named, or lies beside it. Rows that cannot be read are an error; or, with skip, they are told and left out.
 func ReadConversations(h *host.Host, path, catalog string, skip bool) (Conversations, error) {
 	d := Conversations{Path: path}
@@ -44,8 +43,8 @@ func ReadConversations(h *host.Host, path, catalog string, skip bool) (Conversat
 	if err != nil {
 		return d, err
 	}
-	var report formats.Report
-	if d.Rows, report, err = formats.Load([]string{path}, formats.Options{}); err != nil {
+	var report dataset.Report
+	if d.Rows, report, err = dataset.Load([]string{path}, dataset.Options{}); err != nil {
 		return d, err
 	}
 	if catalog = cmp.Or(catalog, catalogBeside(path)); catalog != "" {
@@ -303,7 +302,7 @@ func RefuseCurated(data ...string) error {
 			if err != nil || operations == 0 {
 				continue
 			}
-			of := strings.TrimSuffix(ledger, formats.Curation)
+			of := strings.TrimSuffix(ledger, dataset.Curation)
 			return &fault.Error{
 				Code:  fault.CodeUsage,
 				What:  "the data was curated, and its file holds all rows as they were",
@@ -320,16 +319,16 @@ func RefuseCurated(data ...string) error {
 
 // ledgersOf are the files beside a file or folder, and in a folder, that what was done to its rows may stand in.
 func ledgersOf(path string) []string {
-	list := []string{strings.TrimRight(path, "/") + formats.Curation}
+	list := []string{strings.TrimRight(path, "/") + dataset.Curation}
 	if file, err := filepath.EvalSymlinks(path); err == nil { // a link may stand for it
-		list = append(list, file+formats.Curation)
+		list = append(list, file+dataset.Curation)
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return list
 	}
 	// what cannot be read is told by who reads the rows
 	_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(file, formats.Curation) {
+		if err == nil && !d.IsDir() && strings.HasSuffix(file, dataset.Curation) {
 			list = append(list, file)
 		}
 		return nil

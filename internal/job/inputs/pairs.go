@@ -2,7 +2,6 @@ package inputs
 
 import (
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/host"
 )
@@ -13,14 +12,14 @@ const PairsFile = "pairs.jsonl"
 // Pairs are those of a data file or folder that may be learnt from, and those of its split validation.
 type Pairs struct {
 	Path             string
-	List, Validation []formats.Pair
+	List, Validation []dataset.Pair
 }
 
 func ReadPairs(h *host.Host, path string, skip bool) (Pairs, error) {
 	if err := RefuseCurated(path); err != nil {
 		return Pairs{}, err
 	}
-	list, report, err := formats.LoadPairs([]string{path})
+	list, report, err := dataset.LoadPairs([]string{path})
 	if err == nil {
 		err = unread(h, &report, skip)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"hone/internal/config"
-	"hone/internal/data/formats"
+	"hone/internal/data/dataset"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -126,7 +126,7 @@ func reportBadRows(h *host.Host, path string, rows []scenario.Bad) {
 
 // unread is the error of rows of training data that cannot be read; or, with skip, they are told and left out. What is
 // left aside of the others is told too.
-func unread(h *host.Host, report *formats.Report, skip bool) error {
+func unread(h *host.Host, report *dataset.Report, skip bool) error {
 	broken := report.Err()
 	if broken == nil {
 		for _, line := range report.AsideLines() {

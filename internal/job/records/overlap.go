@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -163,7 +162,7 @@ func (c OverlapCheck) read(h *host.Host) (test, train []scenario.Scenario, sourc
 		}
 	}
 	for _, file := range c.Data {
-		rows, report, err := formats.Load([]string{file}, formats.Options{})
+		rows, report, err := dataset.Load([]string{file}, dataset.Options{})
 		if err != nil {
 			return nil, nil, nil, err
 		}

@@ -12,7 +12,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 	"hone/internal/eval/stats"
@@ -132,7 +131,7 @@ func (l *Learnt) add(s scenario.Scenario, dir string) {
 }
 
 func (l *Learnt) conversations(dir string) error {
-	rows, _, err := formats.Load([]string{filepath.Join(dir, job.ConversationsFile)}, formats.Options{})
+	rows, _, err := dataset.Load([]string{filepath.Join(dir, job.ConversationsFile)}, dataset.Options{})
 	for _, r := range rows {
 		if !r.ToLearnFrom() || r.WhyNoDemonstration() != "" {
 			continue
@@ -149,8 +148,8 @@ func (l *Learnt) conversations(dir string) error {
 
 // pairs are learnt from on both sides.
 func (l *Learnt) pairs(dir string) error {
-	list, _, err := formats.LoadPairs([]string{filepath.Join(dir, inputs.PairsFile)})
-	list = slices.DeleteFunc(list, func(x formats.Pair) bool { return !x.Chosen.ToLearnFrom() })
+	list, _, err := dataset.LoadPairs([]string{filepath.Join(dir, inputs.PairsFile)})
+	list = slices.DeleteFunc(list, func(x dataset.Pair) bool { return !x.Chosen.ToLearnFrom() })
 	for _, r := range (inputs.Pairs{List: list}).Rows() {
 		l.tasks[r.Task()] = true
 		l.noteTools(r.Messages)

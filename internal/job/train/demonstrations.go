@@ -7,7 +7,6 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
@@ -102,7 +101,7 @@ func leaveOutShown(j *job.Job, list []scenario.Scenario, shown string) ([]scenar
 	if shown == "" {
 		return list, nil
 	}
-	rows, _, err := formats.Load([]string{shown}, formats.Options{})
+	rows, _, err := dataset.Load([]string{shown}, dataset.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -138,7 +137,7 @@ func resolveDPO(j *job.Job, p inputs.Pairs) (l dpoPlan, err error) {
 
 // render renders pairs; those of which a side is nil are left out. It is an error where what is free, in bytes, will
 // not hold them.
-func (l dpoPlan) render(h *host.Host, free int64, path string, list []formats.Pair) (out []rendered, err error) {
+func (l dpoPlan) render(h *host.Host, free int64, path string, list []dataset.Pair) (out []rendered, err error) {
 	held := inputs.Rendering{One: "pair", All: len(list), Free: free}
 	for i, x := range list {
 		if err := held.Refuse(i, path); err != nil {
@@ -204,7 +203,7 @@ func learnDPO(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 	}
 	defer l.Close()
 	d := l.stage
-	kept := []run.Input{{Name: inputs.PairsFile, Data: formats.EncodePairs(slices.Concat(p.List, p.Validation))}}
+	kept := []run.Input{{Name: inputs.PairsFile, Data: dataset.EncodePairs(slices.Concat(p.List, p.Validation))}}
 	steps := func(t *basemodel.Trainer, log records.Journal) error {
 		d.Examiner = log.Track.Trainer(t, metrics.Eval)
 		j.Opens(d)

@@ -5,7 +5,7 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/chat"
-	"hone/internal/data/formats"
+	"hone/internal/data/dataset"
 	"hone/internal/testing/fakes"
 	"hone/internal/text/render"
 )
@@ -29,7 +29,7 @@ func TestWhatIsRenderedIsCounted(t *testing.T) {
 		x := &tens{}
 		l := dpoPlan{Plan: Plan{Model: &basemodel.Model{Renderer: x}}}
 		l.Config.Model.Context = 100
-		_, err := l.render(fakes.QuietHost(t), free, "pairs.jsonl", make([]formats.Pair, all))
+		_, err := l.render(fakes.QuietHost(t), free, "pairs.jsonl", make([]dataset.Pair, all))
 		if (err != nil) != (want < all) || x.rendered != 2*want {
 			t.Errorf("%d bytes free: %d rendered, %v", free, x.rendered, err)
 		}

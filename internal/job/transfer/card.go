@@ -16,7 +16,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/hub"
@@ -158,7 +157,7 @@ func costOf(path string) (string, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	rows, _, err := formats.Load([]string{path}, formats.Options{})
+	rows, _, err := dataset.Load([]string{path}, dataset.Options{})
 	var bill dataset.Bill
 	for i := range rows {
 		bill.Add(&rows[i])
