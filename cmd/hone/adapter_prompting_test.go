@@ -18,7 +18,6 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/job/train"
 	"hone/internal/serve/local"
 	"hone/internal/testing/fakes"
@@ -145,7 +144,7 @@ func trainedPrompt(t *testing.T) []int32 {
 	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		t.Fatal(err)
 	}
-	d, err := inputs.ReadConversations(fakes.QuietHost(t), "rows.jsonl", "", false)
+	d, err := job.ReadConversations(fakes.QuietHost(t), "rows.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

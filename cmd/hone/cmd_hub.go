@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/job/transfer"
+	"hone/internal/job"
 )
 
 func newPush(a *app) *cobra.Command {
-	var o transfer.PushAsked
+	var o job.PushAsked
 	c := &cobra.Command{
 		Use:   "push DIR --to ORG/NAME",
 		Short: "Push an adapter, a merged model or a data set to the Hugging Face Hub, as one commit",
@@ -21,7 +21,7 @@ has a README.md. HF_TOKEN, HF_ENDPOINT and HF_HOME count as for huggingface_hub.
 		Args: arguments(1, 1, "a folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Folder = args[0]
-			done, err := transfer.Push(c.Context(), a.Host, o)
+			done, err := job.Push(c.Context(), a.Host, o)
 			if err != nil || a.DryRun {
 				return err
 			}
@@ -47,7 +47,7 @@ has a README.md. HF_TOKEN, HF_ENDPOINT and HF_HOME count as for huggingface_hub.
 }
 
 func newPull(a *app) *cobra.Command {
-	var o transfer.PullAsked
+	var o job.PullAsked
 	c := &cobra.Command{
 		Use:   "pull ORG/NAME",
 		Short: "Bring a model or a data set of the Hugging Face Hub into its cache, up to date",
@@ -60,7 +60,7 @@ func newPull(a *app) *cobra.Command {
 		Args: arguments(1, 1, "ORG/NAME, or ORG/NAME@REVISION"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Name = args[0]
-			dir, commit, err := transfer.Pull(c.Context(), a.Host, o)
+			dir, commit, err := job.Pull(c.Context(), a.Host, o)
 			if err != nil {
 				return err
 			}

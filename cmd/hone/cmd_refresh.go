@@ -9,7 +9,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/eval"
 	"hone/internal/fault"
-	"hone/internal/job/inputs"
+	"hone/internal/job"
 	"hone/internal/job/train"
 	"hone/internal/synth"
 	"hone/internal/toolset"
@@ -57,7 +57,7 @@ func runRefresh(ctx context.Context, a *app, f refreshFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.Dataset, err = inputs.Dataset(f.Dataset, c); err != nil {
+	if f.Dataset, err = job.Dataset(f.Dataset, c); err != nil {
 		return err
 	}
 	switch {

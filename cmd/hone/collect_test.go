@@ -16,7 +16,7 @@ import (
 	"hone/internal/console/sanitize"
 	"hone/internal/data/dataset"
 	"hone/internal/host"
-	"hone/internal/job/inputs"
+	"hone/internal/job"
 	"hone/internal/testing/fakes"
 )
 
@@ -152,7 +152,7 @@ func TestCollectGold(t *testing.T) {
 	if got := sold(); !slices.Equal(got, []string{"hat", "cap", "bow"}) {
 		t.Errorf("sold %q", got)
 	}
-	d, err := inputs.ReadConversations(fakes.QuietHost(t), "shown/trajectories.jsonl", "", false)
+	d, err := job.ReadConversations(fakes.QuietHost(t), "shown/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

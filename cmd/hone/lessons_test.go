@@ -13,7 +13,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
-	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/run"
 	"hone/internal/testing/fakes"
@@ -78,7 +77,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 
-	d, err := inputs.ReadConversations(fakes.QuietHost(t), "out-all/trajectories.jsonl", "", false)
+	d, err := job.ReadConversations(fakes.QuietHost(t), "out-all/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 		strings.Contains(said.String(), "validation") {
 		t.Errorf("of the rows that are not learnt from, the one that is measured on is not left out: %s", &said)
 	}
-	if d, err = inputs.ReadConversations(fakes.QuietHost(t), "out-test/trajectories.jsonl", "", false); err != nil {
+	if d, err = job.ReadConversations(fakes.QuietHost(t), "out-test/trajectories.jsonl", "", false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = d.Demonstrations(toyApp(&said, nil).Host, config.Default()); err == nil ||

@@ -12,8 +12,8 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
+	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/text/render"
 )
 
@@ -51,7 +51,7 @@ func TestCollectGoesOnWithAConversation(t *testing.T) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	var f firsts
-	if _, err := inputs.SequencesOf(toyApp(nil, nil).Host, &basemodel.Model{Renderer: &f}, "out",
+	if _, err := job.SequencesOf(toyApp(nil, nil).Host, &basemodel.Model{Renderer: &f}, "out",
 		rows, 10, false); err != nil || len(f.from) != 1 || f.from[0] != 6 {
 		t.Errorf("trained from %v, %v", f.from, err)
 	}

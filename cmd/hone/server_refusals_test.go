@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/job/inputs"
+	"hone/internal/job"
 	"hone/internal/testing/fakes"
 )
 
@@ -50,7 +50,7 @@ func TestUnmarkedRefusals(t *testing.T) {
 	}
 	learns := func(out string) int {
 		t.Helper()
-		d, err := inputs.ReadConversations(fakes.QuietHost(t), out+"/trajectories.jsonl", "", false)
+		d, err := job.ReadConversations(fakes.QuietHost(t), out+"/trajectories.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}

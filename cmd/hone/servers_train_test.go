@@ -18,7 +18,7 @@ import (
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
-	"hone/internal/job/inputs"
+	"hone/internal/job"
 	"hone/internal/job/records"
 	"hone/internal/testing/fakes"
 )
@@ -139,7 +139,7 @@ func filesystemServer(t *testing.T, servers string, a *app, stdout, stderr *byte
 		t.Errorf("outcomes %s", stdout)
 	}
 	// What the first episode wrote, the second did not read: it answered the template's text, and passed its check.
-	d, err := inputs.ReadConversations(fakes.QuietHost(t), "traces/trajectories.jsonl", "", false)
+	d, err := job.ReadConversations(fakes.QuietHost(t), "traces/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -80,7 +79,7 @@ func TestShownToolsAreTrainedOn(t *testing.T) {
 		if err != nil || bytes.Contains(text, []byte(`"tools"`)) || bytes.Contains(text, []byte(`"properties"`)) {
 			t.Errorf("the catalog is written again: %v, %s", err, text)
 		}
-		d, err := inputs.ReadConversations(fakes.QuietHost(t), "out/trajectories.jsonl", "", false)
+		d, err := job.ReadConversations(fakes.QuietHost(t), "out/trajectories.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +142,7 @@ func TestRowsWithoutToolsShowAnEpisodes(t *testing.T) {
 			want.says == "" && strings.Contains(said, "name no tools") {
 			t.Errorf("%s: exit code %d, %s", setting, code, said)
 		}
-		d, err := inputs.ReadConversations(fakes.QuietHost(t), "rows.jsonl", "", false)
+		d, err := job.ReadConversations(fakes.QuietHost(t), "rows.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +212,7 @@ func TestSearchedEpisode(t *testing.T) {
 		len(got.Shown.Names) != 0 || got.Shown.All {
 		t.Errorf("earned %g of 1.9, shown %+v, terms %+v", got.Reward, got.Shown, got.Terms)
 	}
-	d, err := inputs.ReadConversations(fakes.QuietHost(t), "out/trajectories.jsonl", "", false)
+	d, err := job.ReadConversations(fakes.QuietHost(t), "out/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
-	"hone/internal/job/inputs"
+	"hone/internal/job"
 	"hone/internal/testing/fakes"
 )
 
@@ -53,7 +53,7 @@ func TestUnknownAnswers(t *testing.T) {
 	}
 	learns := func(out string) int {
 		t.Helper()
-		d, err := inputs.ReadConversations(fakes.QuietHost(t), out+"/trajectories.jsonl", "", false)
+		d, err := job.ReadConversations(fakes.QuietHost(t), out+"/trajectories.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job/inputs"
+	"hone/internal/job"
 )
 
 // Conversion says how conversations of files become others.
@@ -42,10 +42,10 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 			Where: "--unroll", Next: "the schemes are " + strings.Join(dataset.Schemes(), ", ")}
 	}
 	var err error
-	if x.From, err = inputs.LocalData(h, x.From...); err != nil {
+	if x.From, err = job.LocalData(h, x.From...); err != nil {
 		return out, err
 	}
-	if err := inputs.RefuseCurated(x.From...); err != nil {
+	if err := job.RefuseCurated(x.From...); err != nil {
 		return out, err
 	}
 	sink, err := dataset.OpenSink(dataset.SinkOptions{Form: x.To, Out: x.Out,
@@ -84,12 +84,12 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 type gate struct {
 	form    string // of package dataset
 	failed  bool   // traces pass too that show nothing to imitate
-	tools   inputs.Catalogs
+	tools   job.Catalogs
 	leftOut map[string]int // rows that do not pass, by reason
 }
 
 func newGate(form, catalog string, failed bool) *gate {
-	return &gate{form, failed, inputs.NewCatalogs(catalog), map[string]int{}}
+	return &gate{form, failed, job.NewCatalogs(catalog), map[string]int{}}
 }
 
 // pass gives a row its tools, or counts why it is not to be written.
@@ -160,7 +160,7 @@ func TellLeftOut(say func(format string, args ...any), leftOut map[string]int) {
 // ValidateData reads conversations, or pairs where no row is one, and says which rows are none. The error, with exit
 // code 2, says that there are such.
 func ValidateData(h *host.Host, paths []string, format string) (dataset.Report, error) {
-	local, err := inputs.LocalData(h, paths...)
+	local, err := job.LocalData(h, paths...)
 	if err != nil {
 		return dataset.Report{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job/inputs"
+	"hone/internal/job"
 	"hone/internal/text/render"
 )
 
@@ -26,14 +26,14 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]datas
 	if err != nil {
 		return nil, err
 	}
-	if x.From, err = inputs.LocalData(h, x.From...); err != nil {
+	if x.From, err = job.LocalData(h, x.From...); err != nil {
 		return nil, err
 	}
 	var out []dataset.CoverageSummary
 	for _, scheme := range dataset.Schemes() {
 		out = append(out, dataset.CoverageSummary{Scheme: scheme})
 	}
-	tools, refused := inputs.NewCatalogs(x.Catalog), 0
+	tools, refused := job.NewCatalogs(x.Catalog), 0
 	_, err = dataset.Read(x.From, dataset.Options{Format: x.Format}, func(row dataset.Row) error {
 		if row.WhyNoDemonstration() != "" {
 			return nil
@@ -46,7 +46,7 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]datas
 			if err != nil {
 				if refused++; refused == 1 {
 					h.Say("left out %s: the chat template cannot write it: %s",
-						inputs.Where(&row), fault.InnerText(err))
+						job.Where(&row), fault.InnerText(err))
 				}
 				return nil
 			}

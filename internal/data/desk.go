@@ -20,7 +20,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job/inputs"
+	"hone/internal/job"
 	"hone/internal/job/records"
 	"hone/internal/text/render"
 	"hone/internal/toolset"
@@ -52,7 +52,7 @@ func (x Curating) Open(h *host.Host) (*Desk, error) {
 		report.Tell(h.Say)
 	}
 	d := &Desk{x: x, checker: curate.NewChecker()}
-	tools := inputs.NewCatalogs(x.Catalog)
+	tools := job.NewCatalogs(x.Catalog)
 	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+dataset.Curation),
 		curate.Options{ReadOnly: x.Look, Tools: tools.ToolsFor})
 	return d, err

@@ -21,7 +21,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/job/inputs"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 )
@@ -155,10 +154,10 @@ const mostInConfigMap = 1000 << 10
 // readFiles reads the files that hone env serve is given, and refuses what it would.
 func (m *manifests) readFiles(h *host.Host, c config.Config) error {
 	var err error
-	if m.Dataset, err = inputs.Dataset(m.Dataset, c); err != nil {
+	if m.Dataset, err = job.Dataset(m.Dataset, c); err != nil {
 		return err
 	}
-	list, err := inputs.LoadForTraining(h, m.Dataset, false, len(c.Rewards.Expressions) > 0)
+	list, err := job.LoadForTraining(h, m.Dataset, false, len(c.Rewards.Expressions) > 0)
 	if err != nil {
 		return err
 	}

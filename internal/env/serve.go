@@ -20,7 +20,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
@@ -63,10 +62,10 @@ func Serve(ctx context.Context, e job.Env, c config.Config, o Options, from tool
 	if err != nil {
 		return err
 	}
-	if o.Dataset, err = inputs.Dataset(o.Dataset, c); err != nil {
+	if o.Dataset, err = job.Dataset(o.Dataset, c); err != nil {
 		return err
 	}
-	list, err := inputs.LoadForTraining(e.Host, o.Dataset, false, len(c.Rewards.Expressions) > 0)
+	list, err := job.LoadForTraining(e.Host, o.Dataset, false, len(c.Rewards.Expressions) > 0)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/job/inputs"
 	"hone/internal/mcp"
 )
 
@@ -29,7 +28,7 @@ type TasksAsked struct {
 // Tasks writes a row for each scenario, by which trainers name it: JSON lines.
 func Tasks(e job.Env, c config.Config, a TasksAsked) error {
 	var err error
-	if a.Dataset, err = inputs.Dataset(a.Dataset, c); err != nil {
+	if a.Dataset, err = job.Dataset(a.Dataset, c); err != nil {
 		return err
 	}
 	var tools []chat.Tool
@@ -44,7 +43,7 @@ func Tasks(e job.Env, c config.Config, a TasksAsked) error {
 	if err != nil {
 		return err
 	}
-	list, err := inputs.LoadForTraining(e.Host, a.Dataset, false, len(c.Rewards.Expressions) > 0)
+	list, err := job.LoadForTraining(e.Host, a.Dataset, false, len(c.Rewards.Expressions) > 0)
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func Tasks(e job.Env, c config.Config, a TasksAsked) error {
 	}
 	places := placesOf(list)
 	if a.Split != "all" {
-		if list, err = inputs.OfSplit(list, a.Split, a.Dataset); err != nil {
+		if list, err = job.OfSplit(list, a.Split, a.Dataset); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
@@ -39,7 +38,7 @@ type Asked struct {
 // Job is the job that is asked for, and its scenarios. Nothing is begun yet.
 func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, []scenario.Scenario, error) {
 	var err error
-	if a.Dataset, err = inputs.Dataset(a.Dataset, c); err != nil {
+	if a.Dataset, err = job.Dataset(a.Dataset, c); err != nil {
 		return nil, nil, err
 	}
 	a.Split = cmp.Or(a.Split, c.Eval.Split)
@@ -63,14 +62,14 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 		return nil, nil, err
 	}
 	asRemembered := c.Judge.Model == "" && episodes.RememberJudge(&c, basemodel.AdapterAt(a.Model))
-	tasks, err := inputs.Scenarios(e.Host, a.Dataset, c.Judge.Model, a.SkipBad)
+	tasks, err := job.Scenarios(e.Host, a.Dataset, c.Judge.Model, a.SkipBad)
 	if err != nil {
 		return nil, nil, err
 	}
 	if asRemembered && scenario.NeedsJudge(tasks) {
 		e.Say("scenarios without checks are judged by %s, as in the run of %s", c.Judge.Model, a.Model)
 	}
-	if tasks, err = inputs.OfSplit(tasks, a.Split, a.Dataset); err != nil {
+	if tasks, err = job.OfSplit(tasks, a.Split, a.Dataset); err != nil {
 		return nil, nil, err
 	}
 	all := len(tasks)

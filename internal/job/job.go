@@ -1,4 +1,6 @@
-// Package job is the run of a verb in its directory: it begins, goes on and ends. The verbs are in the packages below.
+// Package job is the run of a verb in its directory: it begins, goes on and ends. It reads what verbs are given:
+// scenarios, conversations and pairs, and says what of them is left out. The verbs are in the packages below; hone push
+// and hone pull are here.
 package job
 
 import (

@@ -11,9 +11,9 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/job/collect"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/toolset"
@@ -24,14 +24,14 @@ import (
 func (d experiment) own(l *episodes.Episodes) (t demo.Tasks, err error) {
 	list, err := scenario.Load(d.c.Scenarios.File)
 	if err == nil {
-		err = inputs.CheckScorable(list, d.c.Scenarios.File, "", false)
+		err = job.CheckScorable(list, d.c.Scenarios.File, "", false)
 	}
 	if err != nil {
 		return t, err
 	}
 	t.Size = d.size
-	if t.Train, err = inputs.OfSplit(list, scenario.Train, d.c.Scenarios.File); err == nil {
-		t.Test, err = inputs.OfSplit(list, d.size.EvalSplit(), d.c.Scenarios.File)
+	if t.Train, err = job.OfSplit(list, scenario.Train, d.c.Scenarios.File); err == nil {
+		t.Test, err = job.OfSplit(list, d.size.EvalSplit(), d.c.Scenarios.File)
 	}
 	if err == nil {
 		err = l.Runnable(d.c, list)

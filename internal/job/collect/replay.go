@@ -14,7 +14,6 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/job/inputs"
 	"hone/internal/llm"
 )
 
@@ -156,8 +155,8 @@ func (a ReplayAsked) open() (*os.File, error) {
 
 // replayable are the traces in which an assistant answers something, each with its tools.
 func replayable(e job.Env, a ReplayAsked) (traces []dataset.Row, err error) {
-	tools, without := inputs.NewCatalogs(a.Catalog), 0
-	if err := inputs.RefuseCurated(a.Data); err != nil {
+	tools, without := job.NewCatalogs(a.Catalog), 0
+	if err := job.RefuseCurated(a.Data); err != nil {
 		return nil, err
 	}
 	_, err = dataset.Read([]string{a.Data}, dataset.Options{}, func(r dataset.Row) error {

@@ -14,7 +14,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/job/inputs"
 	"hone/internal/llm"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
@@ -108,7 +107,7 @@ func (a Asked) scenarios(h *host.Host) ([]scenario.Scenario, error) {
 	if err != nil || a.Split == "all" {
 		return list, err
 	}
-	kept, err := inputs.OfSplit(list, a.Split, a.Dataset)
+	kept, err := job.OfSplit(list, a.Split, a.Dataset)
 	if other := len(list) - len(kept); err == nil && other > 0 {
 		h.Say("%s of the split %s; %d of other splits are left out (--split all runs them too)",
 			fault.Count(len(kept), "scenario"), a.Split, other)
@@ -141,7 +140,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 	if a.Interactive {
 		return interactive(ctx, j, x, a.Split, how, from)
 	}
-	if a.Dataset, err = inputs.Dataset(a.Dataset, c); err != nil {
+	if a.Dataset, err = job.Dataset(a.Dataset, c); err != nil {
 		return err
 	}
 	list, err := a.scenarios(e.Host)

@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job/inputs"
+	"hone/internal/job"
 	"hone/internal/mcp"
 )
 
@@ -149,7 +149,7 @@ func (c OverlapCheck) read(h *host.Host) (test, train []scenario.Scenario, sourc
 		}
 		scenario.AssignSplits(list)
 		if i == 0 {
-			if test, err = inputs.OfSplit(list, c.Split, file); err != nil {
+			if test, err = job.OfSplit(list, c.Split, file); err != nil {
 				return nil, nil, nil, err
 			}
 		}

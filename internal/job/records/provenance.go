@@ -18,7 +18,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/job/inputs"
 	"hone/internal/mcp"
 	"hone/internal/run"
 )
@@ -148,9 +147,9 @@ func (l *Learnt) conversations(dir string) error {
 
 // pairs are learnt from on both sides.
 func (l *Learnt) pairs(dir string) error {
-	list, _, err := dataset.LoadPairs([]string{filepath.Join(dir, inputs.PairsFile)})
+	list, _, err := dataset.LoadPairs([]string{filepath.Join(dir, job.PairsFile)})
 	list = slices.DeleteFunc(list, func(x dataset.Pair) bool { return !x.Chosen.ToLearnFrom() })
-	for _, r := range (inputs.Pairs{List: list}).Rows() {
+	for _, r := range (job.Pairs{List: list}).Rows() {
 		l.tasks[r.Task()] = true
 		l.noteTools(r.Messages)
 		l.sources = append(l.sources, userTexts([]dataset.Row{r}, dir)...)

@@ -11,7 +11,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -65,7 +64,7 @@ func demonstrations(
 			Next: "name the conversations that hone sft had, such as shown/trajectories.jsonl, " +
 				"or set grpo.demonstrations.rows to 0"}
 	}
-	d, err := inputs.ReadConversations(j.Host, path, "", false)
+	d, err := job.ReadConversations(j.Host, path, "", false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,7 +79,7 @@ func demonstrations(
 		err = toolset.RefuseFindings(j.Host, j.Config.MCP, d.LintTools(list), j.Kept.AllowFindings)
 	}
 	if err == nil {
-		rows, err = inputs.SequencesOf(j.Host, m, path, dataset.Unroll(j.Config.SFT.Unroll, list),
+		rows, err = job.SequencesOf(j.Host, m, path, dataset.Unroll(j.Config.SFT.Unroll, list),
 			j.Config.Model.Context, false)
 	}
 	if err != nil {

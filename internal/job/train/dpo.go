@@ -12,7 +12,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
@@ -32,7 +31,7 @@ func ResumeDPO(ctx context.Context, e job.Env, path string, b job.Begun, _ tools
 	if err := j.GoOn(); err != nil {
 		return err
 	}
-	p, err := inputs.ReadPairs(e.Host, filepath.Join(path, inputs.PairsFile), true)
+	p, err := job.ReadPairs(e.Host, filepath.Join(path, job.PairsFile), true)
 	if err == nil {
 		err = toolset.RefuseFindings(j.Host, j.Config.MCP, p.Conversations().LintTools(p.Rows()), j.Kept.AllowFindings)
 	}
@@ -54,7 +53,7 @@ func RunDPO(ctx context.Context, e job.Env, c config.Config, a DataAsked) error 
 	if err := e.Free(a.Output); err != nil {
 		return err
 	}
-	p, err := inputs.ReadPairs(e.Host, a.Data, a.SkipBad)
+	p, err := job.ReadPairs(e.Host, a.Data, a.SkipBad)
 	if err == nil {
 		a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter)
 	}
@@ -91,7 +90,7 @@ type rendered struct {
 
 // resolveDPO renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of
 // which a side is longer than the context, or cannot be rendered, is left out and named.
-func resolveDPO(j *job.Job, p inputs.Pairs) (l dpoPlan, err error) {
+func resolveDPO(j *job.Job, p job.Pairs) (l dpoPlan, err error) {
 	defer func() {
 		if err != nil {
 			l.Close()
@@ -101,11 +100,11 @@ func resolveDPO(j *job.Job, p inputs.Pairs) (l dpoPlan, err error) {
 		return l, err
 	}
 	c := l.Config
-	usable, err := l.render(j.Host, inputs.FreeMemory(), p.Path, p.List)
+	usable, err := l.render(j.Host, job.FreeMemory(), p.Path, p.List)
 	if err != nil {
 		return l, err
 	}
-	measurable, err := l.render(j.Host, inputs.FreeMemory(), p.Path, p.Validation)
+	measurable, err := l.render(j.Host, job.FreeMemory(), p.Path, p.Validation)
 	if err != nil {
 		return l, err
 	}
@@ -117,7 +116,7 @@ func resolveDPO(j *job.Job, p inputs.Pairs) (l dpoPlan, err error) {
 	if len(measurable) == 0 && len(p.Validation) > 0 {
 		j.Say("note: no pair of the split validation fits model.context, so none is measured on")
 	}
-	h := inputs.Holding[rendered]{Stage: job.DPOStage, One: "pair", Share: c.DPO.Validation,
+	h := job.Holding[rendered]{Stage: job.DPOStage, One: "pair", Share: c.DPO.Validation,
 		Patience: c.DPO.Patience, Seed: c.Seed, Row: func(x rendered) dataset.Row { return x.task }}
 	learnt, held, err := h.Part(j.Host, usable, measurable)
 	if err != nil {
@@ -138,7 +137,7 @@ func resolveDPO(j *job.Job, p inputs.Pairs) (l dpoPlan, err error) {
 // render renders pairs; those of which a side is nil are left out. It is an error where what is free, in bytes, will
 // not hold them.
 func (l dpoPlan) render(h *host.Host, free int64, path string, list []dataset.Pair) (out []rendered, err error) {
-	held := inputs.Rendering{One: "pair", All: len(list), Free: free}
+	held := job.Rendering{One: "pair", All: len(list), Free: free}
 	for i, x := range list {
 		if err := held.Refuse(i, path); err != nil {
 			return nil, err
@@ -168,20 +167,20 @@ func (l dpoPlan) side(h *host.Host, r dataset.Row) (rows []batch.Sequence) {
 	rendered, err := l.Model.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
 	if err != nil {
 		why, _, _ := strings.Cut(err.Error(), "\n")
-		h.Say("left out the pair %s: a side cannot be rendered: %s", inputs.Where(&r), why)
+		h.Say("left out the pair %s: a side cannot be rendered: %s", job.Where(&r), why)
 		return nil
 	}
 	for _, s := range rendered {
 		if len(s.IDs) > l.Config.Model.Context {
-			h.Say("left out the pair %s: a side has %d tokens, more than model.context", inputs.Where(&r), len(s.IDs))
+			h.Say("left out the pair %s: a side has %d tokens, more than model.context", job.Where(&r), len(s.IDs))
 			return nil
 		}
-		rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained, Place: inputs.Where(&r)})
+		rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained, Place: job.Where(&r)})
 	}
 	return rows
 }
 
-func rehearseDPO(ctx context.Context, j *job.Job, p inputs.Pairs) error {
+func rehearseDPO(ctx context.Context, j *job.Job, p job.Pairs) error {
 	l, err := resolveDPO(j, p)
 	if err != nil {
 		return err
@@ -196,14 +195,14 @@ func rehearseDPO(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 }
 
 // learnDPO runs what is left of DPO on pairs.
-func learnDPO(ctx context.Context, j *job.Job, p inputs.Pairs) error {
+func learnDPO(ctx context.Context, j *job.Job, p job.Pairs) error {
 	l, err := resolveDPO(j, p)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	d := l.stage
-	kept := []run.Input{{Name: inputs.PairsFile, Data: dataset.EncodePairs(slices.Concat(p.List, p.Validation))}}
+	kept := []run.Input{{Name: job.PairsFile, Data: dataset.EncodePairs(slices.Concat(p.List, p.Validation))}}
 	steps := func(t *basemodel.Trainer, log records.Journal) error {
 		d.Examiner = log.Track.Trainer(t, metrics.Eval)
 		j.Opens(d)

@@ -11,7 +11,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/mcp/scan"
 	"hone/internal/run/metrics"
@@ -37,7 +36,7 @@ func RunGRPO(ctx context.Context, e job.Env, c config.Config, a Asked, from tool
 	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
 		return err
 	}
-	if c.Scenarios.File, err = inputs.Dataset(a.Dataset, c); err != nil {
+	if c.Scenarios.File, err = job.Dataset(a.Dataset, c); err != nil {
 		return err
 	}
 	if err := basemodel.OnGPUs(&c, a.NumGPUs); err != nil {
@@ -61,14 +60,14 @@ func RunGRPO(ctx context.Context, e job.Env, c config.Config, a Asked, from tool
 	if err := a.Judge.Apply(&c); err != nil {
 		return err
 	}
-	list, err := inputs.LoadForTraining(e.Host, c.Scenarios.File, a.SkipBad, inputs.HasOtherScores(c))
+	list, err := job.LoadForTraining(e.Host, c.Scenarios.File, a.SkipBad, job.HasOtherScores(c))
 	if err == nil {
-		err = inputs.CheckScorable(list, c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
+		err = job.CheckScorable(list, c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := inputs.OfSplit(list, scenario.Train, c.Scenarios.File); err != nil {
+	if _, err := job.OfSplit(list, scenario.Train, c.Scenarios.File); err != nil {
 		return err
 	}
 	given := c

@@ -11,7 +11,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/toolset"
 )
 
@@ -117,7 +116,7 @@ func sendable(l *episodes.Episodes, j *job.Job, list []scenario.Scenario) (good 
 		}
 		f.Why = strings.Join(bad, "\n    ")
 		if !j.SkipBad && len(good) > 0 {
-			f.Next += inputs.SkipBad
+			f.Next += job.SkipBad
 		}
 		return nil, f
 	}

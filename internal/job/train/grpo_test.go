@@ -19,7 +19,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
-	"hone/internal/job/inputs"
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/testing/fakes"
@@ -88,7 +87,7 @@ func TestMeasuredOn(t *testing.T) {
 			t.Errorf("%s: %s, want %s", row, got, want)
 		}
 		file, skip := strings.CutSuffix(evalFile(j), " --skip-bad")
-		if _, err := inputs.Scenarios(&host.Host{Talk: sanitize.New(&bytes.Buffer{})}, file, "", skip); err != nil {
+		if _, err := job.Scenarios(&host.Host{Talk: sanitize.New(&bytes.Buffer{})}, file, "", skip); err != nil {
 			t.Error(err)
 		}
 	}
@@ -178,7 +177,7 @@ func TestTheNextEvaluationHasScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := inputs.OfSplit(list, strings.TrimPrefix(heldOutSplit(j), " --split "), evalFile(j)); err != nil {
+		if _, err := job.OfSplit(list, strings.TrimPrefix(heldOutSplit(j), " --split "), evalFile(j)); err != nil {
 			t.Errorf("of %s: %v", splits, err)
 		}
 	}

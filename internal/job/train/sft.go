@@ -12,7 +12,6 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/mcp/scan"
 	"hone/internal/run"
@@ -50,11 +49,11 @@ func RunSFT(ctx context.Context, e job.Env, c config.Config, a DataAsked) error 
 	if err := basemodel.CheckAway(c, job.SFTStage, a.Adapter, 0); err != nil {
 		return err
 	}
-	from, err := inputs.LocalData(e.Host, a.Data)
+	from, err := job.LocalData(e.Host, a.Data)
 	if err != nil {
 		return err
 	}
-	d, err := inputs.ReadConversations(e.Host, from[0], a.Catalog, a.SkipBad)
+	d, err := job.ReadConversations(e.Host, from[0], a.Catalog, a.SkipBad)
 	if err != nil {
 		return err
 	}
@@ -89,7 +88,7 @@ func ResumeSFT(ctx context.Context, e job.Env, path string, b job.Begun, _ tools
 	if err := j.GoOn(); err != nil {
 		return err
 	}
-	d, err := inputs.ReadConversations(j.Host, filepath.Join(path, job.ConversationsFile), "", true)
+	d, err := job.ReadConversations(j.Host, filepath.Join(path, job.ConversationsFile), "", true)
 	if err != nil {
 		return err
 	}
@@ -104,7 +103,7 @@ func ResumeSFT(ctx context.Context, e job.Env, path string, b job.Begun, _ tools
 }
 
 // rehearseSFT is an error where sft would be one before it opens a device, or where the plug-in cannot be used.
-func rehearseSFT(ctx context.Context, j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
+func rehearseSFT(ctx context.Context, j *job.Job, d job.Conversations, rows []dataset.Row) error {
 	l, err := ResolveSFT(j, d, rows)
 	if err != nil {
 		return err
@@ -124,7 +123,7 @@ func rehearseSFT(ctx context.Context, j *job.Job, d inputs.Conversations, rows [
 }
 
 // learnSFT runs what is left of SFT on rows.
-func learnSFT(ctx context.Context, j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
+func learnSFT(ctx context.Context, j *job.Job, d job.Conversations, rows []dataset.Row) error {
 	l, err := ResolveSFT(j, d, rows)
 	if err != nil {
 		return err

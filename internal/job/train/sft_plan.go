@@ -11,7 +11,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/job/inputs"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
 )
@@ -29,7 +28,7 @@ type Plan struct {
 
 // ResolveSFT finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No
 // device is opened and no weight read. The plan is to be closed, unless there is an error.
-func ResolveSFT(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, err error) {
+func ResolveSFT(j *job.Job, d job.Conversations, rows []dataset.Row) (l Plan, err error) {
 	defer func() {
 		if err != nil {
 			l.Close()
@@ -44,22 +43,22 @@ func ResolveSFT(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan,
 		return l, err
 	}
 	given := c.SFT
-	for _, choice := range c.SettleEpochs(inputs.NumTasks(rows), len(validation) > 0) {
+	for _, choice := range c.SettleEpochs(job.NumTasks(rows), len(validation) > 0) {
 		j.Say("%s", choice)
 	}
-	rows, held, err := inputs.Holding[dataset.Row]{Stage: job.SFTStage, One: "row", Share: c.SFT.Validation,
+	rows, held, err := job.Holding[dataset.Row]{Stage: job.SFTStage, One: "row", Share: c.SFT.Validation,
 		Patience: c.SFT.Patience, Seed: c.Seed, Row: func(r dataset.Row) dataset.Row { return r }}.Part(j.Host,
 		rows, validation)
 	if err != nil {
 		return l, err
 	}
 	sequences := func(rows []dataset.Row) ([]batch.Sequence, error) {
-		return inputs.SequencesOf(j.Host, l.Model, d.Path, dataset.Unroll(c.SFT.Unroll, rows),
+		return job.SequencesOf(j.Host, l.Model, d.Path, dataset.Unroll(c.SFT.Unroll, rows),
 			c.Model.Context, j.SkipBad)
 	}
 	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
 		l.Held, err = sequences(held)
-		if why, is := errors.AsType[inputs.TooLong](err); is && len(validation) > 0 && given.Patience == 0 {
+		if why, is := errors.AsType[job.TooLong](err); is && len(validation) > 0 && given.Patience == 0 {
 			j.Say("note: the loss is measured on nothing: of the split validation, %v", why)
 			if given.Epochs == 0 && given.Steps == 0 {
 				j.Say("%s", c.SettleUnmeasured())
@@ -67,8 +66,8 @@ func ResolveSFT(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan,
 			err = nil
 		}
 	}
-	if f, is := err.(*fault.Error); is && f.What == inputs.Unrendered {
-		err = inputs.OrSkip(err)
+	if f, is := err.(*fault.Error); is && f.What == job.Unrendered {
+		err = job.OrSkip(err)
 	}
 	if err != nil {
 		return l, err

@@ -1,4 +1,4 @@
-package inputs
+package job
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job"
 	"hone/internal/run"
 )
 
@@ -53,7 +52,7 @@ func splitsAround(h *host.Host, path string, rows []*dataset.Row, list []scenari
 		path = filepath.Dir(path)
 	}
 	if dir := run.Around(path); dir != "" {
-		file := filepath.Join(dir, job.ScenariosFile)
+		file := filepath.Join(dir, ScenariosFile)
 		own, err := scenario.LoadCopy(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a run of conversations has none
 			h.Say("warning: the scenarios of the run that the data is from cannot be read, "+

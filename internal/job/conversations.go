@@ -1,4 +1,4 @@
-package inputs
+package job
 
 import (
 	"bytes"
@@ -21,7 +21,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/hub"
-	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
@@ -97,7 +96,7 @@ func catalogBeside(path string) string {
 		}
 	}
 	for _, dir := range dirs {
-		file := filepath.Join(dir, job.CatalogFile)
+		file := filepath.Join(dir, CatalogFile)
 		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) { // who reads it says what is wrong
 			return file
 		}

@@ -1,5 +1,4 @@
-// Package inputs reads what verbs are given: scenarios, conversations and pairs, and says what of them is left out.
-package inputs
+package job
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package transfer
+package job
 
 import (
 	"bufio"
@@ -19,7 +19,6 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/hub"
-	"hone/internal/job"
 	"hone/internal/learn/modelfile"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -82,7 +81,7 @@ func addTraining(path string, m *hub.Card) (before, base string, err error) {
 		return "", "", err
 	}
 	var b struct {
-		job.Begun
+		Begun
 		Files map[string]string `json:"files"`
 	}
 	if err := json.Unmarshal(text, &b); err != nil {
@@ -110,10 +109,10 @@ func addTraining(path string, m *hub.Card) (before, base string, err error) {
 	}) {
 		s.Inputs = append(s.Inputs, hub.CardFact{Name: name, Value: b.Files[name]})
 	}
-	s.Data = "live episodes of " + rowCount(path, job.ScenariosFile)
+	s.Data = "live episodes of " + rowCount(path, ScenariosFile)
 	if b.Verb == "sft" {
-		s.Data = rowCount(path, job.ConversationsFile)
-		if cost, err := costOf(filepath.Join(path, job.ConversationsFile)); err != nil {
+		s.Data = rowCount(path, ConversationsFile)
+		if cost, err := costOf(filepath.Join(path, ConversationsFile)); err != nil {
 			return "", "", err
 		} else if cost != "" {
 			m.Costs = append(m.Costs, hub.CardFact{Name: "traces of hone sft", Value: cost})
@@ -127,7 +126,7 @@ func addTraining(path string, m *hub.Card) (before, base string, err error) {
 		return "", "", err
 	}
 	m.Stages = append(m.Stages, s)
-	if catalog, err := mcp.Load(filepath.Join(path, job.CatalogFile)); err == nil && m.Catalog == "" {
+	if catalog, err := mcp.Load(filepath.Join(path, CatalogFile)); err == nil && m.Catalog == "" {
 		m.Catalog = catalog.Hash
 		for _, x := range catalog.Servers {
 			server := hub.CardServer{Name: x.Name, Version: x.Version}
@@ -171,7 +170,7 @@ func rowCount(path, name string) string {
 	if err != nil {
 		return "data that was not kept"
 	}
-	if name == job.ScenariosFile {
+	if name == ScenariosFile {
 		var list []json.RawMessage
 		if json.Unmarshal(text, &list) == nil {
 			return fault.Count(len(list), "scenario")
@@ -261,7 +260,7 @@ func addEvaluation(path string, m *hub.Card) error {
 		m.Systems = append(m.Systems, x)
 	}
 	for i := range m.Systems { // hone eval measures the one that is asked for last, or calls it so
-		m.Systems[i].IsThis = m.Systems[i].Name == last && !strings.EqualFold(last, job.BaseOnly)
+		m.Systems[i].IsThis = m.Systems[i].Name == last && !strings.EqualFold(last, BaseOnly)
 	}
 	for _, d := range r.Deltas {
 		m.Deltas = append(m.Deltas, hub.CardDelta{Old: d.Old, New: d.New,

@@ -1,4 +1,4 @@
-package inputs
+package job
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
-	"hone/internal/job"
 	"hone/internal/testing/fakes"
 )
 
@@ -63,7 +62,7 @@ func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
 			if tc.run {
 				text, err := scenario.Encode(held, false)
 				if err == nil {
-					err = os.WriteFile(filepath.Join(dir, job.ScenariosFile), text, 0o600)
+					err = os.WriteFile(filepath.Join(dir, ScenariosFile), text, 0o600)
 				}
 				if err == nil {
 					err = os.WriteFile(filepath.Join(dir, "version.json"), []byte("{}"), 0o600)

@@ -1,5 +1,4 @@
-// Package transfer does what hone push and hone pull do.
-package transfer
+package job
 
 import (
 	"context"
@@ -15,7 +14,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/hub"
-	"hone/internal/job/inputs"
 )
 
 // PullAsked is what the user asks of hone pull.
@@ -30,7 +28,7 @@ func Pull(ctx context.Context, h *host.Host, a PullAsked) (dir, commit string, e
 	kind, want := hub.Model, basemodel.ModelFiles()
 	switch a.Kind {
 	case string(hub.Dataset):
-		kind, want = hub.Dataset, inputs.DataFiles()
+		kind, want = hub.Dataset, DataFiles()
 	case string(hub.Model):
 	default:
 		return "", "", noKind(a.Kind)
@@ -173,7 +171,7 @@ func kindOf(a PushAsked) (hub.Kind, error) {
 	rows := false
 	err := filepath.WalkDir(a.Folder, func(file string, e os.DirEntry, err error) error {
 		rows = rows || err == nil && !e.IsDir() && filepath.Base(file) != "README.md" && !curate.IsLedger(file) &&
-			inputs.DataFiles().Keep(filepath.ToSlash(file))
+			DataFiles().Keep(filepath.ToSlash(file))
 		return err
 	})
 	if err == nil && rows {
