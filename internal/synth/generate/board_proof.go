@@ -37,12 +37,10 @@ func (b *boarding) prove(
 		return nil, "", err
 	}
 	c.Proof = []string{x.name()}
-	b.m.count(c.Calls, got)
+	if why, err := b.m.fails(c.Calls, got, ""); why != "" {
+		return nil, why, err
+	}
 	switch {
-	case got.Lost != "":
-		return nil, "a server was lost", b.m.stillThere(got)
-	case anyFailed(c.Calls, got):
-		return nil, "a call is refused", nil
 	case !t.isShown(got), t.says != nil && !slices.ContainsFunc(got.Results, func(a Answered) bool {
 		return t.says(a.Text)
 	}):
@@ -89,14 +87,7 @@ func (b *boarding) prove(
 
 // played is what comes of the calls of a task, which are made once.
 func (b *boarding) played(ctx context.Context, x play, changes bool) (*Played, error) {
-	if got := b.m.ledger.get(x.name()); got != nil {
-		return got, nil
-	}
-	got, err := b.play(ctx, x, changes)
-	if err == nil && got.Lost == "" {
-		err = b.m.ledger.put(x.name(), got)
-	}
-	return got, err
+	return b.m.once(x, func() (*Played, error) { return b.play(ctx, x, changes) })
 }
 
 // digits are the number within a key.
@@ -180,14 +171,8 @@ func steadyText(text string) string {
 // play makes the calls, looks, and puts the folder back where something was changed.
 func (b *boarding) play(ctx context.Context, x play, changes bool) (*Played, error) {
 	got := &Played{}
-	if b.session == nil {
-		session, err := b.m.player.open(ctx, b.m.player.from, nil)
-		if err != nil {
-			got.Lost = err.Error()
-			return got, ctx.Err()
-		}
-		b.session = session
-		b.before, _ = readFolder(session.Dir(b.server))
+	if !b.open(ctx, nil, got) {
+		return got, ctx.Err()
 	}
 	if len(x.Setup) > 0 {
 		before := &Played{}
@@ -201,9 +186,7 @@ func (b *boarding) play(ctx context.Context, x play, changes bool) (*Played, err
 		}
 	}
 	b.m.make(ctx, b.session, x.Calls, got)
-	for _, c := range x.Looks {
-		got.Seen = append(got.Seen, answerOf(b.session, b.session.Probe(ctx, c.chat("look")), b.server))
-	}
+	got.Seen = b.seat.look(ctx, x.Looks)
 	if got.Lost != "" || changes && !b.putBack(ctx) {
 		b.close()
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
 )
@@ -50,17 +49,15 @@ func boardShares() map[string]int {
 	return shares
 }
 
-// boarding is a board in a session in which programs are played. What a program changes is put back behind it.
+// boarding is a board on which programs are played.
 type boarding struct {
 	*boardState
-	m       *maker
-	session environment.Session
-	before  folder
-	parts   []section
-	papers  *papers
-	groups  []group
-	search  *subject
-	finish  *finish
+	seat
+	parts  []section
+	papers *papers
+	groups []group
+	search *subject
+	finish *finish
 }
 
 // boardPrograms makes tasks from programs over the things that trackers list.
@@ -77,7 +74,7 @@ func (m *maker) boardPrograms(ctx context.Context) (list []draftOf, err error) {
 		}
 		m.asks[st.server] = used
 		want := int(float64(m.N)/float64(len(m.player.servers())) + 0.5)
-		b := &boarding{boardState: st, m: m}
+		b := &boarding{boardState: st, seat: seat{m: m, server: st.server, keeps: true}}
 		if err := b.explore(ctx); err != nil {
 			b.close()
 			return nil, err
@@ -91,13 +88,6 @@ func (m *maker) boardPrograms(ctx context.Context) (list []draftOf, err error) {
 	}
 	m.report.stage("programs over lists", in, len(list), why)
 	return list, nil
-}
-
-func (b *boarding) close() {
-	if b.session != nil {
-		_ = b.session.Close() // the calls are made
-		b.session = nil
-	}
 }
 
 // boardTries is how many programs are drawn for one task: many come to nothing, and few of these are played.

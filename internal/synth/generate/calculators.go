@@ -350,24 +350,16 @@ func (m *maker) reckon(
 		world: &programs.World{}}}
 	x := play{Calls: calls}
 	of.Proof = []string{x.name()}
-	got := m.ledger.get(x.name())
-	if got == nil {
-		got = &Played{}
+	got, err := m.once(x, func() (*Played, error) {
+		got := &Played{}
 		m.make(ctx, session, calls, got)
-		if got.Lost == "" && ctx.Err() == nil {
-			if err := m.ledger.put(x.name(), got); err != nil {
-				return d, "", err
-			}
-		}
+		return got, ctx.Err()
+	})
+	if err != nil {
+		return d, "", err
 	}
-	m.count(calls, got)
-	switch {
-	case got.Lost != "":
-		return d, "a server was lost", m.stillThere(got)
-	case anyFailed(calls, got):
-		return d, "a call is refused", nil
-	case !slipsFail(calls, got):
-		return d, "a zone that is none is taken", nil
+	if why, err := m.fails(calls, got, "a zone that is none is taken"); why != "" {
+		return d, why, err
 	}
 	for i, r := range got.Results {
 		if calls[i].Slip != "" {

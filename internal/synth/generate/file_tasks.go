@@ -10,21 +10,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/folders"
 	"hone/internal/synth/programs"
 )
 
-// filing is a folder in which programs are played, one after the other in one session. What a program changes is put
-// back behind it.
+// filing is a folder in which programs are played.
 type filing struct {
 	setting
-	m       *maker
-	files   *fileServer
-	of      *folders.Folder
-	session environment.Session
-	before  folder
+	seat
+	files *fileServer
+	of    *folders.Folder
 }
 
 // leastDocs is how many files a folder must have, so that tasks are made of it.
@@ -42,16 +38,14 @@ func (m *maker) folderPrograms(ctx context.Context) ([]draftOf, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range list {
-			all = append(all, one)
-		}
+		all = append(all, list...)
 	}
 	return m.playStates(ctx, "programs over files", all)
 }
 
 // filings are the folders of a server: what is there first, with half of the tasks, then invented ones. Nobody asks for
 // what its other tools do by their own words, so all of its tasks are programs.
-func (m *maker) filings(ctx context.Context, server *fileServer) (list []*filing, err error) {
+func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePlays, err error) {
 	m.asks[server.server] = map[string]bool{}
 	for _, s := range m.tools {
 		if s.Server == server.server {
@@ -59,34 +53,27 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []*filing
 		}
 	}
 	left := int(float64(m.N)/float64(len(m.player.servers())) + 0.5)
+	add := func(s setting, of *folders.Folder) {
+		list = append(list, &filing{s, seat{m: m, server: server.server, keeps: true}, server, of})
+		left -= s.want
+	}
 	live, err := m.liveFolder(ctx, server)
 	if err != nil {
 		return nil, err
 	}
 	if live != nil && len(live.Docs) >= leastDocs {
-		s := &filing{m: m, files: server, of: live}
-		s.setting = setting{World: &programs.World{Name: "live"}, realm: m.worlds[0], want: left / 2}
-		list, left = append(list, s), left-left/2
+		add(setting{World: &programs.World{Name: "live"}, realm: m.worlds[0], want: left / 2}, live)
 	}
 	random := m.random("folders", server.server)
 	order := businesses(random)
 	for n := 0; left > 0; n++ {
-		index := order[n%len(order)]
-		s := &filing{m: m, files: server, of: folders.Invent(random, index)}
-		s.setting = setting{World: &programs.World{Name: fmt.Sprint("folder ", n)}, split: scenario.Train,
-			want: min(left, perWorld), realm: &realm{index: len(m.worlds)}}
-		switch {
-		case programs.IsHeldOut(index):
-			s.split = scenario.Test
-		case n%8 == 3:
-			s.split = scenario.Validation
-		}
-		var ok bool
-		if s.realm.setup, ok = server.setup(s.of); !ok {
+		business := order[n%len(order)]
+		of := folders.Invent(random, business)
+		setup, ok := server.setup(of)
+		if !ok {
 			break
 		}
-		m.worlds = append(m.worlds, s.realm)
-		list, left = append(list, s), left-s.want
+		add(m.invented(&programs.World{Name: fmt.Sprint("folder ", n)}, n, business, left, setup), of)
 	}
 	return list, nil
 }
@@ -134,13 +121,6 @@ func (f folder) docs() *folders.Folder {
 	return folders.Of(files, dirs)
 }
 
-func (s *filing) close() {
-	if s.session != nil {
-		_ = s.session.Close() // the calls are made
-		s.session = nil
-	}
-}
-
 // overdrawnFiles is how many programs are drawn for one task at most: of a small folder many have been drawn before.
 const overdrawnFiles = 3
 
@@ -161,11 +141,7 @@ func (s *filing) tasks(ctx context.Context, index int) (
 		}
 		seen[p.Key()] = true
 		tried++
-		c := &Candidate{Kind: kind, World: s.realm.index, Split: s.split,
-			told: &told{Program: p.Program, world: s.World}}
-		if c.Split == "" {
-			c.Split = s.m.drawSplit(p.Key())
-		}
+		c := s.candidate(s.m, p.Program)
 		switch {
 		case c.Split != scenario.Train:
 			p.Straight()
@@ -208,33 +184,20 @@ func (s *filing) prove(ctx context.Context, p *folders.Plan, c *Candidate) (
 	}
 	x := play{Setup: s.realm.setup, Calls: c.Calls}
 	c.Proof = []string{x.name()}
-	got := s.m.ledger.get(x.name())
-	if got == nil {
-		if got, err = s.play(ctx, x); err != nil {
-			return nil, "", err
-		}
-		if got.Lost == "" {
-			if err := s.m.ledger.put(x.name(), got); err != nil {
-				return nil, "", err
-			}
-		}
+	got, err := s.m.once(x, func() (*Played, error) { return s.play(ctx, x) })
+	if err != nil {
+		return nil, "", err
 	}
-	s.m.count(c.Calls, got)
-	paths := changes(before, after)
-	switch {
-	case got.Lost != "":
-		return nil, "a server was lost", s.m.stillThere(got)
-	case anyFailed(c.Calls, got):
-		return nil, "a call is refused", nil
-	case !slipsFail(c.Calls, got):
-		return nil, "a slip goes well", nil
+	if why, err := s.m.fails(c.Calls, got, "a slip goes well"); why != "" {
+		return nil, why, err
+	}
+	switch paths := changes(before, after); {
 	case p.Changes() && len(paths) == 0:
 		return nil, "a call that is to change something changes nothing", nil
 	case !slices.Equal(got.Changed, paths) || !holds(got.Files, after, paths):
 		return nil, "the folder is not as it was computed", nil
-	}
-	if p.Changes() || p.LeavesAll() {
-		return s.checks(before, after, paths), "", nil
+	case p.Changes() || p.LeavesAll():
+		return s.checks(after, paths), "", nil
 	}
 	return nil, "", nil
 }
@@ -264,7 +227,7 @@ func holds(files map[string]string, after folders.State, paths []string) bool {
 }
 
 // checks are what must be there in the end: each file that changes, and else all as it was.
-func (s *filing) checks(before, after folders.State, paths []string) (checks []scenario.Check) {
+func (s *filing) checks(after folders.State, paths []string) (checks []scenario.Check) {
 	yes, no := true, false
 	server := ""
 	if len(s.m.player.servers()) > 1 {
@@ -314,14 +277,8 @@ func (f *fileServer) shallow() string {
 // play makes the calls, notes what they changed, and puts the folder back.
 func (s *filing) play(ctx context.Context, x play) (*Played, error) {
 	got := &Played{}
-	if s.session == nil {
-		session, err := s.m.player.open(ctx, s.m.player.from, s.realm.setup)
-		if err != nil {
-			got.Lost = err.Error()
-			return got, ctx.Err()
-		}
-		s.session = session
-		s.before, _ = readFolder(session.Dir(s.files.server))
+	if !s.open(ctx, s.realm.setup, got) {
+		return got, ctx.Err()
 	}
 	dir := s.session.Dir(s.files.server)
 	s.m.make(ctx, s.session, x.Calls, got)

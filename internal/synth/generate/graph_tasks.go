@@ -7,20 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
 )
 
-// graphing is a graph over which programs are played, one after the other in one session. What a program changes is put
-// back behind it.
+// graphing is a graph over which programs are played.
 type graphing struct {
 	setting
-	m       *maker
-	g       *graphServer
-	tables  *programs.GraphTables
-	session environment.Session
-	before  folder
+	seat
+	g      *graphServer
+	tables *programs.GraphTables
 }
 
 // leastOfGraph is how many things a graph must hold, so that tasks are made of it.
@@ -38,15 +34,13 @@ func (m *maker) graphPrograms(ctx context.Context) ([]draftOf, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range list {
-			all = append(all, one)
-		}
+		all = append(all, list...)
 	}
 	return m.playStates(ctx, "programs over graphs", all)
 }
 
 // graphings are the graphs of a server: what is there first, with half of the tasks, then invented ones.
-func (m *maker) graphings(ctx context.Context, g *graphServer) (list []*graphing, err error) {
+func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlays, err error) {
 	used := map[string]bool{g.read.Tool: true}
 	for _, t := range g.does {
 		used[t.tool.Name] = true
@@ -58,6 +52,10 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []*graphing
 	}
 	m.asks[g.server] = used
 	left := int(float64(m.N)/float64(len(m.player.servers()))*(1-m.shareOfRest(g.server, used)) + 0.5)
+	add := func(s setting, tables *programs.GraphTables) {
+		list = append(list, &graphing{s, seat{m: m, server: g.server, keeps: true}, g, tables})
+		left -= s.want
+	}
 	session, err := m.player.open(ctx, m.player.from, nil)
 	if err != nil {
 		return nil, err
@@ -65,9 +63,8 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []*graphing
 	text, _ := m.tryOn(ctx, session, *g.read)
 	_ = session.Close() // nothing was changed
 	if graph, ok := g.graph(text); ok && len(graph.Things) >= leastOfGraph {
-		s := &graphing{m: m, g: g, tables: graph.Tables()}
-		s.setting = setting{World: s.tables.World, realm: m.worlds[0], want: left / 2}
-		list, left = append(list, s), left-left/2
+		tables := graph.Tables()
+		add(setting{World: tables.World, realm: m.worlds[0], want: left / 2}, tables)
 	}
 	var empty []programs.Edit // what is there by itself goes
 	if graph, ok := g.graph(text); ok {
@@ -78,38 +75,22 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []*graphing
 	random := m.random("graphs", g.server)
 	order := businesses(random)
 	for n := 0; left > 0; n++ {
-		index := order[n%len(order)]
-		graph := programs.Invent(random, index).Graph(random)
+		business := order[n%len(order)]
+		graph := programs.Invent(random, business).Graph(random)
 		calls, ok := g.calls(append(slices.Clone(empty), graph.Making()...))
 		if !ok {
 			break
 		}
-		s := &graphing{m: m, g: g, tables: graph.Tables()}
-		if len(s.tables.Tables) == 0 {
+		tables := graph.Tables()
+		if len(tables.Tables) == 0 {
 			if n > 4*len(order) {
 				break
 			}
 			continue
 		}
-		s.setting = setting{World: s.tables.World, split: scenario.Train, want: min(left, perWorld),
-			realm: &realm{index: len(m.worlds), setup: calls}}
-		switch {
-		case programs.IsHeldOut(index):
-			s.split = scenario.Test
-		case n%8 == 3:
-			s.split = scenario.Validation
-		}
-		m.worlds = append(m.worlds, s.realm)
-		list, left = append(list, s), left-s.want
+		add(m.invented(tables.World, n, business, left, calls), tables)
 	}
 	return list, ctx.Err()
-}
-
-func (s *graphing) close() {
-	if s.session != nil {
-		_ = s.session.Close() // the calls are made
-		s.session = nil
-	}
 }
 
 // graphTries is how many programs are drawn for one task: many come to nothing, and none of these is played.
@@ -136,11 +117,7 @@ func (s *graphing) tasks(ctx context.Context, index int) (
 			continue
 		}
 		tried++
-		c := &Candidate{Kind: p.Kind, World: s.realm.index, Split: s.split,
-			told: &told{Program: p.Program, world: s.World}}
-		if c.Split == "" {
-			c.Split = s.m.drawSplit(p.Key())
-		}
+		c := s.candidate(s.m, p.Program)
 		states, why, err := s.proveSomehow(ctx, random, p, c, changes)
 		if err != nil {
 			return nil, nil, 0, err
@@ -164,25 +141,14 @@ func (s *graphing) prove(ctx context.Context, p *programs.GraphProgram, c *Candi
 	}
 	x := play{Setup: s.realm.setup, Calls: c.Calls, Looks: []Call{*s.g.read}}
 	c.Proof = []string{x.name()}
-	got := s.m.ledger.get(x.name())
-	if got == nil {
-		if got, err = s.play(ctx, x, len(p.Edits) > 0); err != nil {
-			return nil, "", err
-		}
-		if got.Lost == "" {
-			if err := s.m.ledger.put(x.name(), got); err != nil {
-				return nil, "", err
-			}
-		}
+	got, err := s.m.once(x, func() (*Played, error) { return s.play(ctx, x, len(p.Edits) > 0) })
+	if err != nil {
+		return nil, "", err
 	}
-	s.m.count(c.Calls, got)
+	if why, err := s.m.fails(c.Calls, got, strayFound); why != "" {
+		return nil, why, err
+	}
 	switch {
-	case got.Lost != "":
-		return nil, "a server was lost", s.m.stillThere(got)
-	case anyFailed(c.Calls, got):
-		return nil, "a call is refused", nil
-	case !slipsFail(c.Calls, got):
-		return nil, strayFound, nil
 	case !s.shows(p, f, c.Calls, got):
 		return nil, notShown, nil
 	case !got.Seen[0].ok():
@@ -223,19 +189,11 @@ func inAnyOrder(raw json.RawMessage) json.RawMessage {
 // play makes the calls, looks, and puts the folder back where something was changed.
 func (s *graphing) play(ctx context.Context, x play, changes bool) (*Played, error) {
 	got := &Played{}
-	if s.session == nil {
-		session, err := s.m.player.open(ctx, s.m.player.from, s.realm.setup)
-		if err != nil {
-			got.Lost = err.Error()
-			return got, ctx.Err()
-		}
-		s.session = session
-		s.before, _ = readFolder(session.Dir(s.g.server))
+	if !s.open(ctx, s.realm.setup, got) {
+		return got, ctx.Err()
 	}
 	s.m.make(ctx, s.session, x.Calls, got)
-	for _, c := range x.Looks {
-		got.Seen = append(got.Seen, answerOf(s.session, s.session.Probe(ctx, c.chat("look")), s.g.server))
-	}
+	got.Seen = s.look(ctx, x.Looks)
 	if got.Lost != "" || changes && !s.putBack(ctx) {
 		s.close()
 	}

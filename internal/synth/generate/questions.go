@@ -9,22 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"hone/internal/data/overlap"
-	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
 )
-
-// setting is a world in which programs are played, and where its tasks go.
-type setting struct {
-	*programs.World
-	db    *sqlServer
-	realm *realm
-	split string // "" where each task has its own: the server's own data
-	want  int
-}
 
 // perWorld is how many tasks are made of one invented world: more worlds mean more schemas that training has seen.
 const perWorld = 12
@@ -68,7 +57,7 @@ func (m *maker) giveUp(list []draftOf) {
 }
 
 // databasePrograms makes tasks from programs over the tables of databases.
-func (m *maker) databasePrograms(ctx context.Context) (list []draftOf, err error) {
+func (m *maker) databasePrograms(ctx context.Context) ([]draftOf, error) {
 	dbs, err := m.databases(ctx)
 	if err != nil || len(dbs) == 0 {
 		return nil, err
@@ -77,32 +66,12 @@ func (m *maker) databasePrograms(ctx context.Context) (list []draftOf, err error
 	if err != nil {
 		return nil, err
 	}
-	made := make([][]draftOf, len(settings))
-	reasons := make([]map[string]int, len(settings))
-	tried := make([]int, len(settings))
-	var done atomic.Int64
-	err = atOnce(m.workers, len(settings), func(i int) (err error) {
-		made[i], reasons[i], tried[i], err = m.tasksOf(ctx, settings[i], i)
-		m.Progress("programs", int(done.Add(1)), len(settings), settings[i].Name)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	why, in := map[string]int{}, 0
-	for i := range settings {
-		list, in = append(list, made[i]...), in+tried[i]
-		for reason, n := range reasons[i] {
-			why[reason] += n
-		}
-	}
-	m.report.stage("programs", in, len(list), why)
-	return list, nil
+	return m.playStates(ctx, "programs", settings)
 }
 
 // settings are the worlds of all databases: what is there first, with half of the tasks, then invented ones, of which a
 // quarter of the domains is held out.
-func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting, err error) {
+func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePlays, err error) {
 	used := map[string]bool{}
 	for _, db := range dbs {
 		db.uses(m.tools, used)
@@ -120,7 +89,7 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 			if !db.readOnly {
 				n = left / 2
 			}
-			list = append(list, setting{World: live, db: db, realm: m.worlds[0], want: n})
+			list = append(list, newSitting(m, db, setting{World: live, realm: m.worlds[0], want: n}))
 			left -= n
 		}
 		if db.readOnly {
@@ -129,28 +98,15 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 		random := m.random("worlds", db.server)
 		order := businesses(random)
 		for n := 0; left > 0; n++ {
-			index := order[n%len(order)]
-			s := setting{
-				World: programs.Invent(random, index),
-				db:    db,
-				split: scenario.Train,
-				want:  min(left, perWorld),
-			}
-			if n < 10*len(order) && slices.ContainsFunc(s.Tables,
+			business := order[n%len(order)]
+			w := programs.Invent(random, business)
+			if n < 10*len(order) && slices.ContainsFunc(w.Tables,
 				func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
 				continue // it is there already
 			}
-			s.NoKeys, s.Cased = db.noKeys, db.cased
-			switch {
-			case programs.IsHeldOut(index):
-				s.split = scenario.Test
-			case n%8 == 3:
-				s.split = scenario.Validation
-			}
-			s.realm = &realm{index: len(m.worlds), setup: db.setup(s.World)}
-			m.worlds = append(m.worlds, s.realm)
-			list = append(list, s)
-			left -= s.want
+			w.NoKeys, w.Cased = db.noKeys, db.cased
+			s := m.invented(w, n, business, left, db.setup(w))
+			list, left = append(list, newSitting(m, db, s)), left-s.want
 		}
 	}
 	return list, nil
@@ -223,16 +179,12 @@ func drawn(r *rand.Rand, shares map[string]int, n int) (kinds []string) {
 // overdrawn is how many programs are drawn for one task: some come to nothing.
 const overdrawn = 1.4
 
-// tasksOf draws, plays and words the programs of one setting.
-func (m *maker) tasksOf(
-	ctx context.Context,
-	s setting,
-	index int,
-) (list []draftOf, reasons map[string]int, tried int, err error) {
-	random := m.random("programs", s.Name, index)
+// tasks draws, plays and words the programs of one setting.
+func (s *sitting) tasks(ctx context.Context, index int) (
+	list []draftOf, reasons map[string]int, tried int, err error,
+) {
+	random := s.m.random("programs", s.Name, index)
 	reasons = map[string]int{}
-	sitting := &sitting{m: m, setting: s}
-	defer sitting.close()
 	seen := map[string]bool{}
 	for _, kind := range drawn(random, programs.Shares(), int(overdrawn*float64(s.want)+0.5)) {
 		if len(list) == s.want {
@@ -244,17 +196,9 @@ func (m *maker) tasksOf(
 		}
 		seen[p.Key()] = true
 		tried++
-		c := &Candidate{
-			Kind:  kind,
-			World: s.realm.index,
-			Calls: s.db.gold(s.World, p),
-			Split: s.split,
-			told:  &told{Program: p, world: s.World},
-		}
-		if c.Split == "" { // of the server's own data each task stands for itself
-			c.Split = m.drawSplit(p.Key())
-		}
-		states, why, err := sitting.proveWithSlip(ctx, p, c)
+		c := s.candidate(s.m, p)
+		c.Calls = s.db.gold(s.World, p)
+		states, why, err := s.proveWithSlip(ctx, p, c)
 		if err != nil {
 			return nil, nil, 0, err
 		}
@@ -262,7 +206,7 @@ func (m *maker) tasksOf(
 			reasons[why]++
 			continue
 		}
-		list = append(list, m.wordProgram(s, p, c, states))
+		list = append(list, s.m.wordProgram(s.setting, p, c, states))
 	}
 	return list, reasons, tried, nil
 }
@@ -318,18 +262,15 @@ func (m *maker) apart(list []draftOf) (kept []draftOf) {
 	return kept
 }
 
-// sitting is a session in which the programs of a setting are played one after the other. A change is undone behind it.
+// sitting is a database over which programs are played.
 type sitting struct {
-	m *maker
 	setting
-	session environment.Session
+	seat
+	db *sqlServer
 }
 
-func (s *sitting) close() {
-	if s.session != nil {
-		_ = s.session.Close() // the calls are made
-		s.session = nil
-	}
+func newSitting(m *maker, db *sqlServer, s setting) *sitting {
+	return &sitting{s, seat{m: m, server: db.server}, db}
 }
 
 // states are the looks at all tables. Where a row was added without a key, keys are left out.
@@ -375,11 +316,9 @@ func (s *sitting) proveWithSlip(
 
 // prove plays a program: its last reading step must say what was computed, and a change must show. It returns the
 // checks of what is there in the end. The ledger has what an earlier command played.
-func (s *sitting) prove(
-	ctx context.Context,
-	p *programs.Program,
-	c *Candidate,
-) (states []scenario.Check, why string, err error) {
+func (s *sitting) prove(ctx context.Context, p *programs.Program, c *Candidate) (
+	states []scenario.Check, why string, err error,
+) {
 	changes := p.Changes()
 	x := play{Setup: s.realm.setup, Calls: c.Calls}
 	if changes || p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot ||
@@ -387,28 +326,14 @@ func (s *sitting) prove(
 		x.Looks = s.states(p)
 	}
 	c.Proof = []string{x.name()}
-	got := s.m.ledger.get(x.name())
-	if got == nil {
-		if got, err = s.play(ctx, x, changes); err != nil {
-			return nil, "", err
-		}
-		if p.Made != nil { // the table would be there for the next
-			s.close()
-		}
-		if got.Lost == "" {
-			if err := s.m.ledger.put(x.name(), got); err != nil {
-				return nil, "", err
-			}
-		}
+	got, err := s.played(ctx, p, x, changes)
+	if err != nil {
+		return nil, "", err
 	}
-	s.m.count(c.Calls, got)
+	if why, err := s.m.fails(c.Calls, got, "a slip goes well"); why != "" {
+		return nil, why, err
+	}
 	switch {
-	case got.Lost != "":
-		return nil, "a server was lost", s.m.stillThere(got)
-	case anyFailed(c.Calls, got):
-		return nil, "a call is refused", nil
-	case !slipsFail(c.Calls, got):
-		return nil, "a slip goes well", nil
 	case len(p.Result) > 0 && !saysAll(s.last(p, got), p.Result),
 		p.Answer.Form == "list" && len(p.Result) > 0 && listsOthers(s.last(p, got), len(p.Result)):
 		return nil, "the server says something else than was computed", nil
@@ -458,20 +383,9 @@ func (s *sitting) isIdle(ctx context.Context, p *programs.Program, c *Candidate,
 	for _, i := range writes {
 		less := x
 		less.Calls = slices.Delete(slices.Clone(c.Calls), i, i+1)
-		without := s.m.ledger.get(less.name())
-		if without == nil {
-			var err error
-			if without, err = s.play(ctx, less, true); err != nil {
-				return false, err
-			}
-			if p.Made != nil {
-				s.close()
-			}
-			if without.Lost == "" {
-				if err := s.m.ledger.put(less.name(), without); err != nil {
-					return false, err
-				}
-			}
+		without, err := s.played(ctx, p, less, true)
+		if err != nil {
+			return false, err
 		}
 		if slices.Equal(without.Seen, got.Seen) {
 			return true, nil
@@ -507,16 +421,21 @@ func (s *sitting) last(p *programs.Program, got *Played) string {
 	return ""
 }
 
+// played is what comes of a program's calls, which are made once.
+func (s *sitting) played(ctx context.Context, p *programs.Program, x play, changes bool) (*Played, error) {
+	return s.m.once(x, func() (*Played, error) {
+		if p.Made != nil { // the table would be there for the next
+			defer s.close()
+		}
+		return s.play(ctx, x, changes)
+	})
+}
+
 // play makes the calls, looks, and undoes what they changed.
 func (s *sitting) play(ctx context.Context, x play, changes bool) (*Played, error) {
 	got := &Played{}
-	if s.session == nil {
-		session, err := s.m.player.open(ctx, s.m.player.from, s.realm.setup)
-		if err != nil {
-			got.Lost = err.Error()
-			return got, ctx.Err()
-		}
-		s.session = session
+	if !s.open(ctx, s.realm.setup, got) {
+		return got, ctx.Err()
 	}
 	before := s.look(ctx, x.Looks)
 	s.m.make(ctx, s.session, x.Calls, got)
@@ -530,13 +449,6 @@ func (s *sitting) play(ctx context.Context, x play, changes bool) (*Played, erro
 		s.close()
 	}
 	return got, ctx.Err()
-}
-
-func (s *sitting) look(ctx context.Context, looks []Call) (seen []Answered) {
-	for _, c := range looks {
-		seen = append(seen, answerOf(s.session, s.session.Probe(ctx, c.chat("look")), s.db.server))
-	}
-	return seen
 }
 
 // undo puts tables back that look otherwise than before: rows out, and in again. It reports whether they then look as

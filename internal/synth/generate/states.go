@@ -4,7 +4,108 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
 )
+
+// setting is a world in which programs are played, and where its tasks go.
+type setting struct {
+	*programs.World
+	realm *realm
+	split string // "" where each task has its own: the server's own data
+	want  int
+}
+
+// invented is the setting of the n-th invented world of a server: of a held-out kind of business, or of another one.
+func (m *maker) invented(w *programs.World, n, business, left int, setup []Call) setting {
+	s := setting{World: w, split: scenario.Train, want: min(left, perWorld),
+		realm: &realm{index: len(m.worlds), setup: setup}}
+	switch {
+	case programs.IsHeldOut(business):
+		s.split = scenario.Test
+	case n%8 == 3:
+		s.split = scenario.Validation
+	}
+	m.worlds = append(m.worlds, s.realm)
+	return s
+}
+
+// candidate is a program of a setting, before it is proved. Of a server's own data each task stands for itself.
+func (s setting) candidate(m *maker, p *programs.Program) *Candidate {
+	c := &Candidate{Kind: p.Kind, World: s.realm.index, Split: s.split, told: &told{Program: p, world: s.World}}
+	if c.Split == "" {
+		c.Split = m.drawSplit(p.Key())
+	}
+	return c
+}
+
+// seat is a session in which programs are played, one after the other. What a program changes is put back behind it.
+type seat struct {
+	m       *maker
+	server  string
+	session environment.Session
+	keeps   bool   // the session's folder is put back
+	before  folder // where it is
+}
+
+// open opens the session, unless it is open. Where that cannot be done, a play is lost.
+func (s *seat) open(ctx context.Context, setup []Call, got *Played) bool {
+	if s.session != nil {
+		return true
+	}
+	session, err := s.m.player.open(ctx, s.m.player.from, setup)
+	if err != nil {
+		got.Lost = err.Error()
+		return false
+	}
+	if s.session = session; s.keeps {
+		s.before, _ = readFolder(session.Dir(s.server))
+	}
+	return true
+}
+
+func (s *seat) close() {
+	if s.session != nil {
+		_ = s.session.Close() // the calls are made
+		s.session = nil
+	}
+}
+
+func (s *seat) look(ctx context.Context, looks []Call) (seen []Answered) {
+	for _, c := range looks {
+		seen = append(seen, answerOf(s.session, s.session.Probe(ctx, c.chat("look")), s.server))
+	}
+	return seen
+}
+
+// once is what the ledger has of a play, or what it comes to now.
+func (m *maker) once(x play, now func() (*Played, error)) (*Played, error) {
+	if got := m.ledger.get(x.name()); got != nil {
+		return got, nil
+	}
+	got, err := now()
+	if err == nil && got.Lost == "" {
+		err = m.ledger.put(x.name(), got)
+	}
+	return got, err
+}
+
+// fails counts the calls of a play, and says why it proves nothing: a server was lost, a call is refused, or a slip
+// goes well, for which slip is said. The error is a server that is gone.
+func (m *maker) fails(calls []Call, got *Played, slip string) (why string, err error) {
+	m.count(calls, got)
+	switch {
+	case got.Lost != "":
+		return "a server was lost", m.stillThere(got)
+	case anyFailed(calls, got):
+		return "a call is refused", nil
+	case !slipsFail(calls, got):
+		return slip, nil
+	}
+	return "", nil
+}
 
 // statePlays is a state of a server, such as a folder or a graph, over which programs are played.
 type statePlays interface {
