@@ -166,8 +166,7 @@ func (b *boarding) askBacklinks(r *rand.Rand) *boardTask {
 		return nil
 	}
 	slots["rel"] = p.relation()
-	q := programs.NewQuestion(programs.Join, "link_back", slots,
-		programs.Answer{Form: "list", Values: from}, b.table)
+	q := programs.NewQuestion(programs.Join, "link_back", slots, programs.Answer{Form: "list", Values: from}, b.table)
 	return b.act(r, q, row, true)
 }
 

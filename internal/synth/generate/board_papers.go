@@ -116,8 +116,7 @@ func (p *papers) write(field, key string, lines []string) Call {
 // readPaper finds the text of a document: the lines of its view that are gone when a tool has written another one.
 func (b *boarding) readPaper(ctx context.Context, p *papers, one *paper) error {
 	for _, f := range p.update.schema.fields {
-		if f.kind != "string" || len(f.choices) > 0 || f.name == p.view.keyField() ||
-			p.body != "" && f.name != p.body {
+		if f.kind != "string" || len(f.choices) > 0 || f.name == p.view.keyField() || p.body != "" && f.name != p.body {
 			continue
 		}
 		call := p.write(f.name, one.key, []string{firstTrial})

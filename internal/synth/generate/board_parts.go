@@ -248,9 +248,7 @@ func (b *boarding) seek(r *rand.Rand, t *boardTask, row []any, x string, views b
 }
 
 // act is a task that changes one thing, whose view must then have, or not have, some texts.
-func (b *boarding) act(
-	r *rand.Rand, p *programs.Program, row []any, views bool, arguments ...member,
-) *boardTask {
+func (b *boarding) act(r *rand.Rand, p *programs.Program, row []any, views bool, arguments ...member) *boardTask {
 	t := &boardTask{Program: p}
 	b.seek(r, t, row, p.Slot("x"), views)
 	if len(arguments) > 0 {

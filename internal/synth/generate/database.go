@@ -170,10 +170,7 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 		for _, t := range takes { // what a tool says of a write tells little, so it is looked for
 			_, _ = m.tryOn(ctx, session, t.call("INSERT INTO "+probeTable+" VALUES (1, 'written "+t.tool+"')"))
 			if text, _ := m.tryOn(ctx, session,
-				db.read.call("SELECT "+probeColumn+" FROM "+probeTable)); strings.Contains(
-				text,
-				"written "+t.tool,
-			) {
+				db.read.call("SELECT "+probeColumn+" FROM "+probeTable)); strings.Contains(text, "written "+t.tool) {
 				db.write = t
 				break
 			}
@@ -186,11 +183,8 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 	db.readOnly = db.write.tool == ""
 	if !db.readOnly {
 		_, _ = m.tryOn(ctx, session, db.write.call("INSERT INTO "+probeTable+" ("+probeColumn+") VALUES ('keyless')"))
-		text, _ := m.tryOn(
-			ctx,
-			session,
-			db.read.call("SELECT id FROM "+probeTable+" WHERE "+probeColumn+" = 'keyless' AND id IS NOT NULL"),
-		)
+		text, _ := m.tryOn(ctx, session,
+			db.read.call("SELECT id FROM "+probeTable+" WHERE "+probeColumn+" = 'keyless' AND id IS NOT NULL"))
 		db.noKeys = !strings.Contains(text, "2")
 	}
 	m.findListing(ctx, session, db)
@@ -280,10 +274,8 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 			seen = append(seen, t)
 		}
 	}
-	slices.SortFunc(
-		seen,
-		func(a, b *programs.Table) int { return slices.Index(w.Tables, a) - slices.Index(w.Tables, b) },
-	)
+	slices.SortFunc(seen,
+		func(a, b *programs.Table) int { return slices.Index(w.Tables, a) - slices.Index(w.Tables, b) })
 	var added *programs.Table
 	if p.Free {
 		added = p.NewRowTable()

@@ -65,15 +65,12 @@ func byName(s *subject) string {
 // otherwise are other words for verbs: those of the held-out wordings.
 func otherwise(request string) string {
 	verb, rest, _ := strings.Cut(request, " ")
-	for _, pair := range []string{
-		"get:fetch", "list:show me", "create:set up", "add:put in", "delete:get rid of", "remove:take out",
-		"search:go through", "find:locate", "read:open", "write:save", "update:bring up to date", "convert:translate",
-		"calculate:work out", "compute:work out", "evaluate:work out", "show:display", "return:hand me",
-		"generate:come up with", "send:pass on", "move:relocate", "retrieve:fetch", "execute:run",
+	for _, pair := range []string{"get:fetch", "list:show me", "create:set up", "add:put in", "delete:get rid of",
+		"remove:take out", "search:go through", "find:locate", "read:open", "write:save", "update:bring up to date",
+		"convert:translate", "calculate:work out", "compute:work out", "evaluate:work out", "show:display",
+		"return:hand me", "generate:come up with", "send:pass on", "move:relocate", "retrieve:fetch", "execute:run",
 		"describe:tell me about", "count:tell me the number of", "use:make use of", "set:fix", "open:pull up",
-		"start:kick off", "fetch:retrieve", "run:execute", "append:attach", "make:set up",
-		"record:note down",
-	} {
+		"start:kick off", "fetch:retrieve", "run:execute", "append:attach", "make:set up", "record:note down"} {
 		if from, to, _ := strings.Cut(pair, ":"); from == verb {
 			return to + " " + rest
 		}

@@ -348,10 +348,8 @@ func (s *sitting) prove(ctx context.Context, p *programs.Program, c *Candidate) 
 		if !got.Seen[i].ok() || len(text) > mostState*mostText {
 			return nil, "the state is too large to be compared", nil
 		}
-		states = append(
-			states,
-			scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments, Equals: &text},
-		)
+		states = append(states,
+			scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments, Equals: &text})
 	}
 	return states, "", nil
 }
@@ -480,10 +478,8 @@ func saysAll(text string, values []string) bool {
 	plain := flat(programs.PlainPython(text))
 	for _, v := range values {
 		if n, err := strconv.ParseFloat(v, 64); err == nil { // 1 is not in 12
-			if !slices.ContainsFunc(
-				numbersOf(plain),
-				func(x float64) bool { return math.Abs(x-n) < 0.005+1e-9*math.Abs(n) },
-			) {
+			if !slices.ContainsFunc(numbersOf(plain),
+				func(x float64) bool { return math.Abs(x-n) < 0.005+1e-9*math.Abs(n) }) {
 				return false
 			}
 			continue

@@ -173,16 +173,8 @@ func (m *maker) shelf(r *realm) *shelf {
 	}
 	for i, look := range r.looks {
 		for _, l := range programs.Listings(r.before[i].text) {
-			name := l.Name
-			if name == "" ||
-				slices.Contains(
-					[]string{"result", "results", "items", "data", "content", "list"},
-					strings.ToLower(name),
-				) {
-				name = strings.Join(nouns(look.Tool), "_")
-			}
 			m.nameColumns(look.Tool, l.Records)
-			t := programs.TableOf(name, l.Records)
+			t := programs.TableOf(listName(l.Name, m.byName[look.Tool]), l.Records)
 			if t == nil || len(t.Rows) < 2 ||
 				slices.ContainsFunc(s.Tables, func(o *programs.Table) bool { return o.Name == t.Name }) {
 				continue
@@ -343,21 +335,9 @@ func (m *maker) question(r *rand.Rand, s *shelf) *programs.Program {
 	if p := notesQuestion(r, t); p != nil && r.IntN(3) == 0 {
 		return p
 	}
-	kinds := []string{
-		programs.Lookup,
-		programs.Lookup,
-		programs.Count,
-		programs.Both,
-		programs.List,
-		programs.List,
-		programs.Best,
-		programs.YesNo,
-		programs.Missing,
-		programs.Compare,
-		programs.Most,
-		programs.Leave,
-		programs.Unknown,
-	}
+	kinds := []string{programs.Lookup, programs.Lookup, programs.Count, programs.Both, programs.List, programs.List,
+		programs.Best, programs.YesNo, programs.Missing, programs.Compare, programs.Most, programs.Leave,
+		programs.Unknown}
 	kind := pick(r, kinds)
 	p := programs.Draw(r, &programs.World{Name: s.Name, Tables: []*programs.Table{t}, Listed: true}, kind)
 	if p != nil && (kind == programs.Lookup || kind == programs.Unknown) && t == s.namedTable() {
@@ -376,13 +356,8 @@ func notesQuestion(r *rand.Rand, t *programs.Table) *programs.Program {
 		if c.Several && t.NameOf(row) != "" && row[i] != nil {
 			slots := t.Slots(row)
 			slots["named"] = slots["x"]
-			return programs.NewQuestion(
-				programs.Lookup,
-				"notes",
-				slots,
-				programs.Answer{Form: "list", Values: strings.Split(programs.Show(row[i]), programs.ListMark)},
-				t,
-			)
+			return programs.NewQuestion(programs.Lookup, "notes", slots,
+				programs.Answer{Form: "list", Values: strings.Split(programs.Show(row[i]), programs.ListMark)}, t)
 		}
 	}
 	return nil
@@ -418,23 +393,13 @@ func edgeQuestion(r *rand.Rand, t *programs.Table, from, to, kind int) *programs
 	}
 	switch kindOf {
 	case 0:
-		return programs.NewQuestion(
-			programs.Join,
-			"edge_from",
-			slots,
-			programs.Answer{Form: "list", Values: sources},
-			t,
-		)
+		return programs.NewQuestion(programs.Join, "edge_from", slots, programs.Answer{Form: "list", Values: sources},
+			t)
 	case 1:
 		return programs.NewQuestion(programs.Join, "edge_to", slots, programs.Answer{Form: "list", Values: targets}, t)
 	}
-	return programs.NewQuestion(
-		programs.Count,
-		"edge_count",
-		slots,
-		programs.Answer{Form: "number", Values: []string{fmt.Sprint(len(sources))}},
-		t,
-	)
+	return programs.NewQuestion(programs.Count, "edge_count", slots,
+		programs.Answer{Form: "number", Values: []string{fmt.Sprint(len(sources))}}, t)
 }
 
 // relationPhrase is how the type of a relation is said between two names: "works at", "is married to", "is a member

@@ -54,8 +54,7 @@ func (m *maker) split(list []draftOf) {
 		}
 	}
 	slices.SortFunc(keys, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(sets[a]), len(sets[b])),
-			cmp.Compare(blob.Of(a).String(), blob.Of(b).String()))
+		return cmp.Or(cmp.Compare(len(sets[a]), len(sets[b])), cmp.Compare(blob.Of(a).String(), blob.Of(b).String()))
 	})
 	keys = keys[:max(0, len(keys)-1)] // without the greatest
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(chained[a], chained[b]) })

@@ -34,8 +34,7 @@ func viewParts(text string) (parts []viewPart) {
 	for i, line := range lines {
 		line = strings.TrimRight(line, " \t")
 		head := partHead.FindStringSubmatch(line)
-		isHead := head != nil && (strings.HasSuffix(line, ":") || strings.HasPrefix(line, "#")) &&
-			i+1 < len(lines)
+		isHead := head != nil && (strings.HasSuffix(line, ":") || strings.HasPrefix(line, "#")) && i+1 < len(lines)
 		pair := partPair.FindStringSubmatch(line)
 		switch {
 		case isHead:
