@@ -11,7 +11,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
-	"hone/internal/learn/publish"
+	"hone/internal/learn/sample"
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/toolset"
@@ -19,16 +19,16 @@ import (
 
 // summed is a source of an adapter that has a checksum.
 type summed struct {
-	publish.Source
+	sample.Source
 	sum uint64
 }
 
 func (s summed) AdapterChecksums() ([]uint64, error) { return []uint64{s.sum}, nil }
 
 // holding is a publisher that has published an adapter of a checksum.
-func holding(t *testing.T, sum uint64) *publish.Publisher {
+func holding(t *testing.T, sum uint64) *sample.Publisher {
 	t.Helper()
-	p := publish.New(summed{sum: sum})
+	p := sample.NewPublisher(summed{sum: sum})
 	if err := p.Publish(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
-	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 )
@@ -56,7 +55,7 @@ func (b *bench) multiturn(system int) (row, error) {
 		return row{}, err
 	}
 	defer s.Close()
-	p := publish.New(t, publish.InProcess(s))
+	p := sample.NewPublisher(t, sample.InProcess(s))
 	if err := p.Publish(); err != nil {
 		return row{}, err
 	}
@@ -81,7 +80,7 @@ func (b *bench) multiturn(system int) (row, error) {
 
 // dialogues is one such step. It returns the seconds of its parts.
 func (b *bench) dialogues(
-	d dialogue, s *sample.Samplers, t *train.Trainer, p *publish.Publisher, step int,
+	d dialogue, s *sample.Samplers, t *train.Trainer, p *sample.Publisher, step int,
 ) (map[string]float64, error) {
 	before, start := s.Stats(), time.Now()
 	groups, err := b.episodes(d, s, step)

@@ -10,7 +10,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/model"
-	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/recipe"
 	"hone/internal/text/render"
@@ -23,8 +22,8 @@ type Agent struct {
 	Sampler *sample.Samplers   // nil where a server samples
 	away    *away              // that server's; nil for none
 	server  *server            // that takes the steps, and samples; nil for none
-	takes   publish.Sampler    // what versions of the policy are handed to
-	Policy  *publish.Publisher // of the trainer's adapter, or of a folder's; nil for an endpoint
+	takes   sample.Taker       // what versions of the policy are handed to
+	Policy  *sample.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
 	Speaker *rollout.Sampled   // in episodes; nil where an endpoint speaks
 	Room    int                // tokens of an episode; 0 where it is not ours to say
 }
@@ -66,8 +65,8 @@ func (l *Agent) Open(h *host.Host, p Plan) error {
 		return err
 	}
 	basemodel.SayPrograms(h, m.Engine)
-	l.takes = publish.InProcess(l.Sampler)
-	l.Speaker.Sampler, l.Policy = l.Sampler, publish.New(source, l.takes)
+	l.takes = sample.InProcess(l.Sampler)
+	l.Speaker.Sampler, l.Policy = l.Sampler, sample.NewPublisher(source, l.takes)
 	l.Room = len(p.prefix) + p.private
 	if p.Adapter == "" {
 		return nil
@@ -81,12 +80,12 @@ func (l *Agent) Hold(folder string) error {
 	if folder == "" {
 		return l.Policy.Withdraw()
 	}
-	f, err := publish.OpenFolder(l.Model.Engine, l.Model.Spec, folder, 0)
+	f, err := sample.OpenFolder(l.Model.Engine, l.Model.Spec, folder, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close() // samplers copy it
-	l.Policy = publish.New(f, l.takes)
+	l.Policy = sample.NewPublisher(f, l.takes)
 	if err := recipe.Publish(l.Policy, "the adapter "+folder); err != nil || l.away == nil {
 		return err
 	}
@@ -95,7 +94,7 @@ func (l *Agent) Hold(folder string) error {
 
 // openPolicy opens what is sampled from: a trainer's adapter, that of a folder, or the base model alone, for which
 // there is no source.
-func (l *Agent) openPolicy(h *host.Host, p Plan) (publish.Source, model.LoRA, error) {
+func (l *Agent) openPolicy(h *host.Host, p Plan) (sample.Source, model.LoRA, error) {
 	m, c := p.Model, p.Config
 	if p.Trains {
 		c.Engine.Packing = "off" // rows of a group share its prefix, and their room was planned so
@@ -105,13 +104,13 @@ func (l *Agent) openPolicy(h *host.Host, p Plan) (publish.Source, model.LoRA, er
 			return nil, lora, err
 		}
 		l.Trainer = trainer
-		return publish.Trained{Trainer: trainer.Steps.(publish.Trainer), Engine: m.Engine, Spec: m.Spec}, lora, nil
+		return sample.Trained{Trainer: trainer.Steps.(sample.Trainer), Engine: m.Engine, Spec: m.Spec}, lora, nil
 	}
 	if p.Adapter == "" {
 		lora, err := m.LoRA(c.LoRA)
 		return nil, lora, err
 	}
-	f, err := publish.OpenFolder(m.Engine, m.Spec, p.Adapter, 0)
+	f, err := sample.OpenFolder(m.Engine, m.Spec, p.Adapter, 0)
 	if err != nil {
 		return nil, model.LoRA{}, err
 	}

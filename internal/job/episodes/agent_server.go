@@ -7,7 +7,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/engine"
 	"hone/internal/host"
-	"hone/internal/learn/publish"
+	"hone/internal/learn/sample"
 	"hone/internal/llm/tinker"
 )
 
@@ -49,7 +49,7 @@ func (l *Agent) openTrained(h *host.Host, p Plan) error {
 	l.Trainer, s.trainer, l.Room = trainer.Trainer, trainer.Tinker, len(p.prefix)+p.private
 	sampler := tinker.NewSampler(s.client, l.Room, m.Spec.VocabSize)
 	l.takes = &handed{server: s, sampler: sampler}
-	l.Speaker.Sampler, l.Policy = sampler, publish.New(source{s.trainer}, l.takes)
+	l.Speaker.Sampler, l.Policy = sampler, sample.NewPublisher(source{s.trainer}, l.takes)
 	return nil
 }
 
@@ -67,18 +67,18 @@ func (s *server) close() {
 // source is the policy of a trainer at a server: no array of it is here.
 type source struct{ *tinker.Trainer }
 
-// Adapter implements publish.Source.
+// Adapter implements sample.Source.
 func (source) Adapter() engine.Buffer { return nil }
 
-// handed implements publish.Sampler: the server keeps the policy where its sampler finds it, by a path.
+// handed implements sample.Taker: the server keeps the policy where its sampler finds it, by a path.
 type handed struct {
 	server  *server
 	sampler *tinker.Sampler
 	sums    []uint64 // of what is sampled from
 }
 
-// Take implements publish.Sampler.
-func (x *handed) Take(s publish.Source) error {
+// Take implements sample.Taker.
+func (x *handed) Take(s sample.Source) error {
 	sums, err := s.AdapterChecksums()
 	if err != nil {
 		return err
@@ -93,5 +93,5 @@ func (x *handed) Take(s publish.Source) error {
 	return err
 }
 
-// Checksums implements publish.Sampler.
+// Checksums implements sample.Taker.
 func (x *handed) Checksums() ([]uint64, error) { return x.sums, nil }

@@ -18,7 +18,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
-	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/recipe"
 	"hone/internal/text/grammar"
@@ -88,9 +87,9 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 		return nil, err
 	}
 	var lora model.LoRA
-	var f *publish.Folder
+	var f *sample.Folder
 	if folder != "" {
-		if f, err = publish.OpenFolder(m.Engine, m.Spec, folder, 0); err != nil {
+		if f, err = sample.OpenFolder(m.Engine, m.Spec, folder, 0); err != nil {
 			return nil, err
 		}
 		defer f.Close() // it is copied into the sampler's own arrays
@@ -104,7 +103,7 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 	}
 	x.closers = append([]func(){s.Close}, x.closers...)
 	if f != nil {
-		err = recipe.Publish(publish.New(f, publish.InProcess(s)), "the judge "+name)
+		err = recipe.Publish(sample.NewPublisher(f, sample.InProcess(s)), "the judge "+name)
 	}
 	j.policy = rollout.Sampled{Sampler: s, Renderer: m.Renderer}
 	j.words = render.TokenTexts(m.Text.Tokenizer, m.Spec.VocabSize)

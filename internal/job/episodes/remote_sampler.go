@@ -11,7 +11,6 @@ import (
 	"hone/internal/episode/policy"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 )
 
@@ -26,7 +25,7 @@ type away struct {
 	there    string          // the same as the server knows it; "": by the same path
 	mark     string          // of this run, in the names of adapters
 	aside    string          // the root, where it is a temporary folder; else ""
-	handed   *publish.Remote // nil until the model is open
+	handed   *sample.Remote  // nil until the model is open
 	ctx      context.Context // of OpenSampler: what is compared before an evaluation ends with it
 	say      func(format string, args ...any)
 }
@@ -79,13 +78,13 @@ func PoliciesOf(s config.Sampler, runDir string) (root, there string) {
 }
 
 // speakFrom makes the episodes' model speak through the server: room ids at most, of a vocabulary.
-func (a *away) speakFrom(l *Agent, source publish.Source, room, vocabulary int) (err error) {
+func (a *away) speakFrom(l *Agent, source sample.Source, room, vocabulary int) (err error) {
 	a.SetLimits(room, vocabulary)
-	if a.handed, err = publish.NewRemote(a.Remote, a.root, a.there, a.mark); err != nil {
+	if a.handed, err = sample.NewRemote(a.Remote, a.root, a.there, a.mark); err != nil {
 		return err
 	}
 	l.takes = a.handed
-	l.Speaker.Sampler, l.Policy, l.Room = a.Remote, publish.New(source, a.handed), a.MaxContext()
+	l.Speaker.Sampler, l.Policy, l.Room = a.Remote, sample.NewPublisher(source, a.handed), a.MaxContext()
 	return nil
 }
 

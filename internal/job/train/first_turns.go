@@ -21,7 +21,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/grade"
 	"hone/internal/job"
-	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/llm"
 	"hone/internal/llm/tinker"
@@ -216,8 +215,8 @@ func (l Plan) openSpeaker(
 	if err != nil {
 		return p, nil, err
 	}
-	source := publish.Trained{Trainer: t.Steps.(publish.Trainer), Engine: m.Engine, Spec: m.Spec}
-	if err := recipe.Publish(publish.New(source, publish.InProcess(s)), "the trained adapter"); err != nil {
+	source := sample.Trained{Trainer: t.Steps.(sample.Trainer), Engine: m.Engine, Spec: m.Spec}
+	if err := recipe.Publish(sample.NewPublisher(source, sample.InProcess(s)), "the trained adapter"); err != nil {
 		s.Close()
 		return p, nil, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/publish"
 	"hone/internal/learn/train"
 	"hone/internal/recipe"
 	"hone/internal/testing/learntest"
@@ -29,7 +28,7 @@ func (w wired) Checksums() ([]uint64, error) {
 
 // published publishes a trainer's adapter as a run does, with that function.
 func published(tr *train.Trainer, s *Sampler, set func() error) error {
-	return recipe.Publish(publish.New(tr, publish.InProcess(wired{s, set})), "a step")
+	return recipe.Publish(NewPublisher(tr, InProcess(wired{s, set})), "a step")
 }
 
 // What the sampler's programs read is the trainer's adapter, at each version and on each backend; where Publish does

@@ -113,10 +113,10 @@ func testLikelyTokens(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trai
 	}
 }
 
-// path is the constraint that only one text may be written, as a grammar without a choice would have it.
-type path []int32
+// pathway is the constraint that only one text may be written, as a grammar without a choice would have it.
+type pathway []int32
 
-func (p path) Narrow(completion []int32, allowed *policy.IDSet) {
+func (p pathway) Narrow(completion []int32, allowed *policy.IDSet) {
 	allowed.Clear()
 	if n := len(completion); n < len(p) {
 		allowed.Add(p[n])
@@ -137,7 +137,7 @@ func testConstraints(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Train
 	if c := must(t, s, r); slices.Contains(c.IDs, best) {
 		t.Errorf("greedy sampling takes a banned token: %v", c.IDs)
 	}
-	want := path{59, 0, 33, 16, 15}
+	want := pathway{59, 0, 33, 16, 15}
 	for _, temperature := range []float64{0, 1} {
 		r.Temperature, r.Constraint, r.MaxTokens = temperature, want, len(want)
 		if c := must(t, s, r); !slices.Equal(c.IDs, want) || slices.Min(c.SamplerLogprobs) != 0 {

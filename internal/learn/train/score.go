@@ -56,7 +56,7 @@ func (t *Trainer) ScoreReference(ctx context.Context, b batch.Batch, temperature
 	return t.ScoreUnder(ctx, t.reference, b, temperature)
 }
 
-// ScoreUnder is Score under another adapter, [A] on the trainer's devices, such as that of a publish.Folder: a
+// ScoreUnder is Score under another adapter, [A] on the trainer's devices, such as that of a sample.Folder: a
 // reference. nil is the base model alone. A device that runs out of memory is given fewer rows at a time, as in a step.
 func (t *Trainer) ScoreUnder(
 	ctx context.Context, adapter engine.Buffer, b batch.Batch, temperature float64,

@@ -1,4 +1,4 @@
-package publish_test
+package sample_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"hone/internal/learn/publish"
+	"hone/internal/learn/sample"
 )
 
 // forgetful is a server that notes what it is to load and to forget.
@@ -34,8 +34,8 @@ func (saved) SaveAdapter(dir string) error {
 // nothing of another, which may be sampled from.
 func TestRunsShareAFolderOfAdapters(t *testing.T) {
 	root, server := filepath.Join(t.TempDir(), "of [two"), &forgetful{} // a name that is no pattern
-	begin := func(run string) *publish.Remote {
-		x, err := publish.NewRemote(server, root, "", run)
+	begin := func(run string) *sample.Remote {
+		x, err := sample.NewRemote(server, root, "", run)
 		if err == nil {
 			err = x.Take(saved{fake{sums: []uint64{7}}})
 		}

@@ -1,4 +1,4 @@
-package publish
+package sample
 
 import (
 	"crypto/rand"
@@ -25,7 +25,7 @@ type Server interface {
 	Unload(name string) error
 }
 
-// Remote is a Sampler that takes each version as an adapter folder under a name of its own, so that nothing which the
+// Remote is a Taker that takes each version as an adapter folder under a name of its own, so that nothing which the
 // server keeps by name, as cached prefixes, can be another version's. The folder lies there while the version is
 // sampled from: servers read it again.
 type Remote struct {
@@ -63,7 +63,7 @@ func NewRemote(s Server, root, there, run string) (*Remote, error) {
 // namesBegin is what all names of adapters begin with.
 const namesBegin = "hone-"
 
-// Take implements Sampler.
+// Take implements Taker.
 func (x *Remote) Take(s Source) error {
 	before := x.name
 	if s == nil {
@@ -91,7 +91,7 @@ func (x *Remote) Take(s Source) error {
 	return x.remove(before)
 }
 
-// Checksums implements Sampler. The server reads what was written of the adapter with these sums, as far as its list of
+// Checksums implements Taker. The server reads what was written of the adapter with these sums, as far as its list of
 // names says; that it computes with it, a probe of the run shows.
 func (x *Remote) Checksums() ([]uint64, error) {
 	if x.name == "" {

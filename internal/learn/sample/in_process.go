@@ -1,8 +1,8 @@
-package publish
+package sample
 
 import "hone/internal/engine"
 
-// Arrays is a sampler that takes an adapter as an array of its engine; *samplers.Samplers is one.
+// Arrays is a sampler that takes an adapter as an array of its engine: Sampler and Samplers.
 type Arrays interface {
 	// SetAdapter makes it sample from base + adapter, [A] on each device (nil: base alone), which is copied.
 	SetAdapter(adapter engine.Buffer, version int) error
@@ -10,11 +10,11 @@ type Arrays interface {
 }
 
 // InProcess is a sampler on the source's own engine.
-func InProcess(s Arrays) Sampler { return inProcess{s} }
+func InProcess(s Arrays) Taker { return inProcess{s} }
 
 type inProcess struct{ Arrays }
 
-// Take implements Sampler.
+// Take implements Taker.
 func (x inProcess) Take(s Source) error {
 	if s == nil {
 		return x.SetAdapter(nil, 0)

@@ -1,10 +1,4 @@
-// Package publish hands versions of a policy to the samplers of a run, and tells which one they hold.
-//
-// A version comes from a Source: a trainer, or an adapter folder. It goes to a Sampler in one of two ways: as the array
-// that the source holds, to one on the same engine (InProcess), or as an adapter folder (Source.SaveAdapter), to any
-// other, of which hone has none yet. So trainer and sampler are opened apart: a run may train without a sampler, sample
-// from a folder without a trainer, or have one trainer and several samplers.
-package publish
+package sample
 
 import (
 	"errors"
@@ -26,13 +20,16 @@ type Source interface {
 	PolicyVersion() int
 	// AdapterChecksums are those of the adapter (model.Adapters), of each device.
 	AdapterChecksums() ([]uint64, error)
-	// SaveAdapter writes the adapter into a folder, in PEFT's form: for a Sampler that does not share the source's
+	// SaveAdapter writes the adapter into a folder, in PEFT's form: for a Taker that does not share the source's
 	// engine.
 	SaveAdapter(dir string) error
 }
 
-// Sampler takes versions of a policy.
-type Sampler interface {
+// Taker takes versions of a policy. A version comes from a Source: a trainer, or an adapter folder. It goes to a Taker
+// in one of two ways: as the array that the source holds, to a sampler on the same engine (InProcess), or as an adapter
+// folder (Source.SaveAdapter), to any other. So trainer and sampler are opened apart: a run may train without a
+// sampler, sample from a folder without a trainer, or have one trainer and several samplers.
+type Taker interface {
 	// Take makes the sampler sample from a source's policy as it is now, nil: from the base model alone. It returns
 	// when no completion of the version before is under way.
 	Take(s Source) error
@@ -54,12 +51,12 @@ type Keeper interface {
 // Publisher publishes what a source has to samplers. It implements recipe.Publisher.
 type Publisher struct {
 	source   Source // nil: there is the base model alone
-	samplers []Sampler
+	samplers []Taker
 	held     string
 }
 
-// New makes a publisher. The samplers hold the base model alone until Publish.
-func New(source Source, samplers ...Sampler) *Publisher {
+// NewPublisher makes a publisher. The samplers hold the base model alone until Publish.
+func NewPublisher(source Source, samplers ...Taker) *Publisher {
 	return &Publisher{source: source, samplers: samplers}
 }
 

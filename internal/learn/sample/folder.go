@@ -1,4 +1,4 @@
-package publish
+package sample
 
 import (
 	"hone/internal/engine"

@@ -1,4 +1,4 @@
-package publish_test
+package sample_test
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"hone/internal/engine"
 	"hone/internal/episode/policy"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/testing/learntest"
@@ -91,12 +90,12 @@ func takeFolder(e device, s *sample.Samplers) func(folder string, version int) e
 		if folder == "" {
 			return s.SetAdapter(nil, 0)
 		}
-		f, err := publish.OpenFolder(e.Engine, learntest.Spec(), folder, version)
+		f, err := sample.OpenFolder(e.Engine, learntest.Spec(), folder, version)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		return publish.InProcess(s).Take(f)
+		return sample.InProcess(s).Take(f)
 	}
 }
 
@@ -110,8 +109,8 @@ type byFolder struct {
 	last      string // folder that is sampled from
 }
 
-// Take implements publish.Sampler.
-func (x *byFolder) Take(s publish.Source) error {
+// Take implements Taker.
+func (x *byFolder) Take(s sample.Source) error {
 	folder, version := "", 0
 	if s != nil {
 		version = s.PolicyVersion()
@@ -131,7 +130,7 @@ func (x *byFolder) Take(s publish.Source) error {
 	return os.RemoveAll(before)
 }
 
-// Checksums implements publish.Sampler.
+// Checksums implements Taker.
 func (x *byFolder) Checksums() ([]uint64, error) { return x.checksums() }
 
 // A trainer's policy reaches two samplers of its engine, as an array, and one of another, as a folder: all sample the
@@ -140,7 +139,7 @@ func TestEverySamplerGetsThePolicy(t *testing.T) {
 	here, there := open(t), open(t)
 	tr, one, two, far := here.trainer(t), here.sampler(t), here.sampler(t), there.sampler(t)
 	base, root := sampled(t, one), t.TempDir()
-	p := publish.New(tr, publish.InProcess(one), publish.InProcess(two),
+	p := sample.NewPublisher(tr, sample.InProcess(one), sample.InProcess(two),
 		&byFolder{root: root, take: takeFolder(there, far), checksums: far.Checksums})
 	check := func(want bool) (trained string) {
 		t.Helper()
@@ -200,7 +199,7 @@ func TestEverySamplerGetsThePolicy(t *testing.T) {
 func TestTrainerAndSamplerApart(t *testing.T) {
 	d := open(t)
 	tr, s := d.trainer(t), d.sampler(t)
-	alone := publish.New(tr)
+	alone := sample.NewPublisher(tr)
 	if err := alone.Publish(); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +207,7 @@ func TestTrainerAndSamplerApart(t *testing.T) {
 	if err != nil || trained == "" || len(held) != 0 {
 		t.Errorf("%q, %q, %v", trained, held, err)
 	}
-	if err := publish.New(tr, publish.InProcess(s)).Publish(); err != nil {
+	if err := sample.NewPublisher(tr, sample.InProcess(s)).Publish(); err != nil {
 		t.Fatal(err)
 	}
 	want, dir := sampled(t, s), t.TempDir()
@@ -216,7 +215,7 @@ func TestTrainerAndSamplerApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := open(t)
-	f, err := publish.OpenFolder(e.Engine, learntest.Spec(), dir, 0)
+	f, err := sample.OpenFolder(e.Engine, learntest.Spec(), dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +224,7 @@ func TestTrainerAndSamplerApart(t *testing.T) {
 		t.Errorf("the folder's shape is %+v", f.LoRA())
 	}
 	serving := e.sampler(t)
-	p := publish.New(f, publish.InProcess(serving))
+	p := sample.NewPublisher(f, sample.InProcess(serving))
 	if err := p.Publish(); err != nil || p.AdapterHash() != trained {
 		t.Errorf("%v: %q is served, %q was trained", err, p.AdapterHash(), trained)
 	}
@@ -236,15 +235,15 @@ func TestTrainerAndSamplerApart(t *testing.T) {
 
 // fake is a source and a sampler that say what they are told to.
 type fake struct {
-	publish.Source
-	publish.Sampler
+	sample.Source
+	sample.Taker
 	sums []uint64
 	err  error
 }
 
 func (f fake) AdapterChecksums() ([]uint64, error) { return f.sums, f.err }
 func (f fake) Checksums() ([]uint64, error)        { return f.sums, f.err }
-func (f fake) Take(publish.Source) error           { return f.err }
+func (f fake) Take(sample.Source) error            { return f.err }
 
 // fakeLater fails from a time on.
 type fakeLater struct {
@@ -252,29 +251,29 @@ type fakeLater struct {
 	err *error
 }
 
-func (f fakeLater) Take(publish.Source) error { return *f.err }
+func (f fakeLater) Take(sample.Source) error { return *f.err }
 
 // Devices that hold other adapters than each other have a name of all their sums; what fails is an error, and nothing
 // is held then.
 func TestDevicesAndFailures(t *testing.T) {
 	source := fake{sums: []uint64{1, 1}}
-	_, held, err := publish.New(source, fake{sums: []uint64{1, 1}}, fake{sums: []uint64{1, 2}}).Policies()
+	_, held, err := sample.NewPublisher(source, fake{sums: []uint64{1, 1}}, fake{sums: []uint64{1, 2}}).Policies()
 	if want := []string{"0000000000000001", "0000000000000001+0000000000000002"}; err != nil ||
 		!slices.Equal(held, want) {
 		t.Errorf("%q, %v", held, err)
 	}
 	broken := errors.New("broken")
 	var later error
-	p := publish.New(source, fakeLater{fake{sums: []uint64{1, 1}}, &later})
+	p := sample.NewPublisher(source, fakeLater{fake{sums: []uint64{1, 1}}, &later})
 	if err := p.Publish(); err != nil || p.AdapterHash() == "" {
 		t.Fatalf("%v, held %q", err, p.AdapterHash())
 	}
 	if later = broken; !errors.Is(p.Publish(), broken) || p.AdapterHash() != "" {
 		t.Errorf("after a failure %q is held, which nobody may hold", p.AdapterHash())
 	}
-	for name, p := range map[string]*publish.Publisher{
-		"sampler": publish.New(source, fake{sums: []uint64{1, 1}}, fake{err: broken}),
-		"source":  publish.New(fake{err: broken}, fake{}),
+	for name, p := range map[string]*sample.Publisher{
+		"sampler": sample.NewPublisher(source, fake{sums: []uint64{1, 1}}, fake{err: broken}),
+		"source":  sample.NewPublisher(fake{err: broken}, fake{}),
 	} {
 		if err := p.Publish(); !errors.Is(err, broken) || p.AdapterHash() != "" {
 			t.Errorf("%s: %v, held %q", name, err, p.AdapterHash())
@@ -283,7 +282,7 @@ func TestDevicesAndFailures(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := publish.New(nil, source).Publish(); err == nil || !strings.Contains(err.Error(), "no adapter") {
+	if err := sample.NewPublisher(nil, source).Publish(); err == nil || !strings.Contains(err.Error(), "no adapter") {
 		t.Errorf("nothing was published: %v", err)
 	}
 }
@@ -293,7 +292,8 @@ func TestDevicesAndFailures(t *testing.T) {
 func TestSamplersGoBackToAKeptPolicy(t *testing.T) {
 	here := open(t)
 	tr, s := here.trainer(t), here.sampler(t)
-	p := publish.New(publish.Trained{Trainer: tr, Engine: here.Engine, Spec: learntest.Spec()}, publish.InProcess(s))
+	p := sample.NewPublisher(sample.Trained{Trainer: tr, Engine: here.Engine, Spec: learntest.Spec()},
+		sample.InProcess(s))
 	step(t, tr)
 	if err := p.Publish(); err != nil {
 		t.Fatal(err)
@@ -329,7 +329,7 @@ func TestSamplersGoBackToAKeptPolicy(t *testing.T) {
 	if err := p.Restore(dir); err == nil || !strings.Contains(err.Error(), "policy_version") {
 		t.Error(err)
 	}
-	if _, err := publish.New(tr, publish.InProcess(s)).Keep(); err == nil {
+	if _, err := sample.NewPublisher(tr, sample.InProcess(s)).Keep(); err == nil {
 		t.Error("it keeps what cannot be read back")
 	}
 }
