@@ -7,7 +7,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/data/curate"
-	"hone/internal/data/curate/tui"
 	"hone/internal/fault"
 	"hone/internal/host"
 )
@@ -55,5 +54,5 @@ func (d *Desk) Page(ctx context.Context, h *host.Host, c config.Config, base str
 	p := &onPage{Desk: d, open: func() (func(out io.Writer, colour bool, id string) error, error) {
 		return d.previews(&quiet, c, base)
 	}}
-	return tui.Run(ctx, tui.Options{Desk: p, Editor: strings.Fields(editor), In: typed, Out: seen, Environ: h.Environ})
+	return showPage(ctx, p, strings.Fields(editor), typed, seen, h.Environ)
 }

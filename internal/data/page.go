@@ -1,7 +1,8 @@
-// Package tui is a page on a terminal by which a person curates traces with keys: a list with filters, a trace with its
-// turns, and what sft would learn of it. It holds no operation of its own: each key is one of package curate, written
-// to the ledger like any other.
-package tui
+package data
+
+// The page on a terminal by which a person curates traces with keys: a list with filters, a trace with its turns, and
+// what sft would learn of it. It holds no operation of its own: each key is one of package curate, written to the
+// ledger like any other.
 
 import (
 	"context"
@@ -13,8 +14,8 @@ import (
 	"hone/internal/data/curate"
 )
 
-// Desk is what is curated.
-type Desk interface {
+// curated is what the page curates.
+type curated interface {
 	Traces() []*curate.Trace
 	Last(id string) (curate.Op, bool) // the last operation on a trace that is not undone
 	Do(op curate.Op) (done curate.Op, findings []string, err error)
@@ -22,19 +23,11 @@ type Desk interface {
 	Preview(id string) (string, error) // the exact text that would be trained, and what of it counts
 }
 
-// Options of Run. All are needed.
-type Options struct {
-	Desk    Desk
-	Editor  []string // a command that edits the file named last
-	In, Out *os.File // a terminal
-	Environ []string // by which the terminal's abilities are told
-}
-
-// Run shows the page until the person leaves it. What was done by then is in the ledger.
-func Run(ctx context.Context, o Options) error {
-	p := tea.NewProgram(newPage(o.Desk, o.Editor), tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
-		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
-	_, err := p.Run()
+// showPage shows the page until the person leaves it. What was done by then is in the ledger. editor is a command that
+// edits the file named last.
+func showPage(ctx context.Context, d curated, editor []string, in, out *os.File, environ []string) error {
+	_, err := tea.NewProgram(newPage(d, editor), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out),
+		tea.WithEnvironment(environ), tea.WithoutSignalHandler()).Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -52,7 +45,7 @@ const (
 
 // page is what is shown. Update alone changes it.
 type page struct {
-	desk          Desk
+	desk          curated
 	editor        []string
 	width, height int
 	view          view
@@ -84,7 +77,7 @@ type typing struct {
 	each         func(p *page, text string) // with each key; may be nil
 }
 
-func newPage(desk Desk, editor []string) *page {
+func newPage(desk curated, editor []string) *page {
 	p := &page{desk: desk, editor: editor, width: 80, height: 24, status: anyStatus}
 	p.reread()
 	return p

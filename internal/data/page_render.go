@@ -1,4 +1,4 @@
-package tui
+package data
 
 import (
 	"fmt"
