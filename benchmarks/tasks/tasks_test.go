@@ -16,9 +16,9 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/world"
 	"hone/internal/fault"
 )
 
@@ -113,7 +113,7 @@ func (s session) Dir(string) string { return s.dir }
 
 // score begins an episode of a scenario, lets do change its folder and answer, and makes the checks' looks as a run
 // does.
-func score(t *testing.T, s scenario.Scenario, do func(dir string) (answer string)) (float64, *world.Lost) {
+func score(t *testing.T, s scenario.Scenario, do func(dir string) (answer string)) (float64, *environment.Lost) {
 	t.Helper()
 	dir := t.TempDir()
 	if template := s.Template[""]; template != "" {
@@ -121,7 +121,7 @@ func score(t *testing.T, s scenario.Scenario, do func(dir string) (answer string
 			t.Fatal(err)
 		}
 	}
-	w, lost := world.Open(t.Context(), session{dir}, s.Checks, []string{"PATH=" + os.Getenv("PATH")})
+	w, lost := environment.OpenWatch(t.Context(), session{dir}, s.Checks, []string{"PATH=" + os.Getenv("PATH")})
 	if lost != nil {
 		t.Fatal(lost.Why)
 	}

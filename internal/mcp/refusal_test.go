@@ -128,8 +128,9 @@ func TestLooksRefused(t *testing.T) {
 func TestErrorWords(t *testing.T) {
 	for word, want := range map[string]bool{
 		"error": true, "fail": true, "failed": true, "failure": true, "refused": true, "denied": true, "ERROR": true,
-		"Failed": true, "errors": false, "failing": false, "no error": false, "error: no": false, "": false, "ok": false,
-		"pending": false, "cancelled": false, "denied\n": false, "not denied": false, "failures": false, "err": false,
+		"Failed": true, "errors": false, "failing": false, "no error": false, "error: no": false, "": false,
+		"ok": false, "pending": false, "cancelled": false, "denied\n": false, "not denied": false, "failures": false,
+		"err": false,
 	} {
 		for _, key := range []string{"status", "result", "outcome", "state"} {
 			text, _ := json.Marshal(map[string]string{key: word})

@@ -45,7 +45,8 @@ func TestFollow(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"title": "x"}`: "x",
 		`{"$ref": "#/a", "a": {"$dynamicRef": "#b"}, "c": {"$dynamicAnchor": "b", "title": "x"}}`: "x",
-		`{"$ref": "#"}`: "", `{"$ref": "#/a"}`: "", `{"$ref": "#/a", "a": true}`: "", `{"$ref": 7, "title": "x"}`: "x", `[]`: "",
+		`{"$ref": "#"}`: "", `{"$ref": "#/a"}`: "", `{"$ref": "#/a", "a": true}`: "",
+		`{"$ref": 7, "title": "x"}`: "x", `[]`: "",
 	} {
 		d := ReadDocument([]byte(text))
 		if got := titleOf(d.Follow(d.Object())); got != want {
@@ -61,10 +62,12 @@ func TestMembers(t *testing.T) {
 		schema, name, want string
 		known              bool
 	}{
-		{"{" + named + "}", "x", "named", true}, {"{" + named + "}", "y", "", true}, {"{" + named + "}", "z", "", false},
-		{"{" + named + "," + pattern + "}", "x", "named pattern", true}, {"{" + pattern + "}", "xx", "pattern", true},
-		{"{" + pattern + "}", "n", "", false}, {"{" + pattern + "}", "ax", "", false},
-		{`{"additionalProperties": {"title": "more"}}`, "q", "more", true}, {`{"additionalProperties": true}`, "q", "", false},
+		{"{" + named + "}", "x", "named", true}, {"{" + named + "}", "y", "", true},
+		{"{" + named + "}", "z", "", false}, {"{" + named + "," + pattern + "}", "x", "named pattern", true},
+		{"{" + pattern + "}", "xx", "pattern", true}, {"{" + pattern + "}", "n", "", false},
+		{"{" + pattern + "}", "ax", "", false},
+		{`{"additionalProperties": {"title": "more"}}`, "q", "more", true},
+		{`{"additionalProperties": true}`, "q", "", false},
 		{`{"additionalProperties": false}`, "q", "", false},
 		{"{" + named + `, "additionalProperties": {"title": "more"}}`, "x", "named", true},
 		{"{" + pattern + `, "additionalProperties": {"title": "more"}}`, "xx", "pattern", true},

@@ -12,7 +12,6 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/world"
 	"hone/internal/fault"
 	"hone/internal/grade"
 )
@@ -171,7 +170,9 @@ func passesAll(c scenario.Check, ts []*trajectory.Trajectory) bool {
 }
 
 // open opens a session as the scenario has it begin.
-func (v Trial) open(ctx context.Context, s *scenario.Scenario) (environment.Session, *world.Watch, []string, error) {
+func (v Trial) open(
+	ctx context.Context, s *scenario.Scenario,
+) (environment.Session, *environment.Watch, []string, error) {
 	session, err := v.Tools.Open(ctx, s.ID, environment.TemplatesOf(s.Template)...)
 	if err != nil {
 		return nil, nil, nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server",
@@ -184,7 +185,7 @@ func (v Trial) open(ctx context.Context, s *scenario.Scenario) (environment.Sess
 			return nil, nil, found, err
 		}
 	}
-	watch, lost := world.Open(ctx, session, s.Checks, v.Programs)
+	watch, lost := environment.OpenWatch(ctx, session, s.Checks, v.Programs)
 	if found, err := lookFinding(s, lost); found != nil || err != nil {
 		_ = session.Close()
 		return nil, nil, found, err
@@ -307,7 +308,7 @@ func expectsError(s *scenario.Scenario, call chat.ToolCall, defaults grade.Defau
 
 // lookFinding makes a finding of a look that could not be made for the scenario's own fault, and an error of a lost
 // server.
-func lookFinding(s *scenario.Scenario, lost *world.Lost) ([]string, error) {
+func lookFinding(s *scenario.Scenario, lost *environment.Lost) ([]string, error) {
 	switch {
 	case lost == nil:
 		return nil, nil

@@ -9,7 +9,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/world"
 )
 
 // Options of Servers. Only Tools is required; of the limits 0 means the default in brackets.
@@ -87,8 +86,8 @@ func (v *Servers) open(
 	e := &episode{o: v.o, t: t, session: session}
 	end := setUp(ctx, session, s.SetupCalls())
 	if end == nil {
-		var lost *world.Lost
-		e.watch, lost = world.Open(ctx, session, s.Checks, v.o.Programs)
+		var lost *Lost
+		e.watch, lost = OpenWatch(ctx, session, s.Checks, v.o.Programs)
 		end = unseen(lost)
 	}
 	if end == nil {
@@ -108,7 +107,7 @@ type episode struct {
 	o        Options
 	t        *trajectory.Trajectory
 	session  Session
-	watch    *world.Watch
+	watch    *Watch
 	numCalls int
 	told     []int // places of the messages that answer a malformed one, which stands before
 	worked   time.Duration
@@ -250,7 +249,7 @@ func (e *episode) call(ctx context.Context, calls []chat.ToolCall) *End {
 }
 
 // unseen is the end where what a check looks at could not be seen; nil where it could.
-func unseen(lost *world.Lost) *End {
+func unseen(lost *Lost) *End {
 	if lost == nil {
 		return nil
 	}

@@ -111,7 +111,9 @@ func TestPairsOfFiles(t *testing.T) {
 		}, "Ana Lund\nEd Stern", []string{"Ed Stern - yes"}},
 		{programs.Set, "set_as", func(p *Plan) bool { return p.Slot("attr") == "port" }, "",
 			[]string{"port: 80", "port: 99"}},
-		{programs.Insert, "line_from", func(p *Plan) bool { return p.Slot("x") == "Bo Maes" && p.Slot("attr") == "phone" },
+		{programs.Insert, "line_from", func(p *Plan) bool {
+			return p.Slot("x") == "Bo Maes" && p.Slot("attr") == "phone"
+		},
 			"", []string{"keys.csv: Bo Maes,555-0122", "000-0000", "The new line: - Bo Maes"}},
 	}
 	for _, test := range tests {

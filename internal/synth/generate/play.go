@@ -19,7 +19,6 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/world"
 	"hone/internal/fault"
 )
 
@@ -177,7 +176,7 @@ func (p *player) alone(ctx context.Context, x play) *Played {
 	}
 	defer func() { _ = session.Close() }() // the calls are made
 	checks := p.unchangedChecks(session)
-	watch, lost := world.Open(ctx, session, checks, nil)
+	watch, lost := environment.OpenWatch(ctx, session, checks, nil)
 	got.At = time.Now().Unix() // to start a process may take a while
 	if lost != nil {
 		got.Lost = lost.Why

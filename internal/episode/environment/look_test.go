@@ -1,4 +1,4 @@
-package world_test
+package environment_test
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/world"
 )
 
 // place is a session: a folder, and answers by tool.
@@ -116,7 +116,7 @@ func checkOf(t *testing.T, text string) scenario.Check {
 func after(t *testing.T, c scenario.Check, do func(*place)) (string, trajectory.Observation) {
 	t.Helper()
 	p := begun(t)
-	w, lost := world.Open(t.Context(), p, []scenario.Check{c}, nil)
+	w, lost := environment.OpenWatch(t.Context(), p, []scenario.Check{c}, nil)
 	if lost != nil {
 		t.Fatalf("%s: %+v", c.Look(), lost)
 	}
@@ -293,7 +293,7 @@ func TestQueryReadsOnly(t *testing.T) {
 	} {
 		p := begun(t)
 		c := scenario.Check{Type: "sql", Path: "shop.db", Query: query, Matches: []byte(`{"$any":true}`)}
-		w, lost := world.Open(t.Context(), p, []scenario.Check{c}, nil)
+		w, lost := environment.OpenWatch(t.Context(), p, []scenario.Check{c}, nil)
 		if lost != nil {
 			t.Fatal(lost)
 		}
@@ -331,7 +331,7 @@ func TestQueryReadsTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := checkOf(t, `{"type":"sql","path":"shop.db","query":"SELECT name FROM orders","set":["ann","bob","eve"]}`)
-	w, _ := world.Open(t.Context(), p, []scenario.Check{c}, nil)
+	w, _ := environment.OpenWatch(t.Context(), p, []scenario.Check{c}, nil)
 	episode := &trajectory.Trajectory{Outcome: trajectory.OK}
 	if lost := w.End(t.Context(), episode); lost != nil || reward.Unmet(c, episode, nil) != "" {
 		t.Errorf("%+v, saw %+v", lost, episode.Seen)
@@ -342,8 +342,8 @@ func TestQueryThatDoesNotEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := begun(t)
 	c := checkOf(t, `{"type":"sql","path":"shop.db","query":"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT max(x) AS m FROM n","number":1}`)
-	w, _ := world.Open(ctx, p, []scenario.Check{c}, nil)
-	done := make(chan *world.Lost)
+	w, _ := environment.OpenWatch(ctx, p, []scenario.Check{c}, nil)
+	done := make(chan *environment.Lost)
 	go func() { done <- w.End(ctx, &trajectory.Trajectory{Outcome: trajectory.OK}) }()
 	cancel()
 	if lost := <-done; lost == nil || lost.Outcome != trajectory.InfrastructureError {

@@ -1,4 +1,4 @@
-package world_test
+package environment_test
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hone/internal/episode/environment"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/world"
 )
 
 func TestMain(m *testing.M) {
@@ -30,9 +30,9 @@ func script(t *testing.T, text string) string {
 	return path
 }
 
-func run(t *testing.T, programs []string, c scenario.Check) (*trajectory.Trajectory, *world.Lost) {
+func run(t *testing.T, programs []string, c scenario.Check) (*trajectory.Trajectory, *environment.Lost) {
 	t.Helper()
-	w, lost := world.Open(t.Context(), begun(t), []scenario.Check{c}, programs)
+	w, lost := environment.OpenWatch(t.Context(), begun(t), []scenario.Check{c}, programs)
 	if lost != nil {
 		t.Fatal(lost)
 	}
@@ -128,15 +128,15 @@ func TestProbeWithoutAnswer(t *testing.T) {
 	} {
 		p := begun(t)
 		p.answers["graph"] = test.result
-		want := world.Lost{Outcome: test.outcome, Reason: test.reason, Again: test.again}
+		want := environment.Lost{Outcome: test.outcome, Reason: test.reason, Again: test.again}
 		state := scenario.Check{Type: "state", Name: "graph", Refused: true}
-		w, lost := world.Open(t.Context(), p, []scenario.Check{state}, nil)
+		w, lost := environment.OpenWatch(t.Context(), p, []scenario.Check{state}, nil)
 		if lost != nil {
 			t.Fatal(lost)
 		}
 		lost = w.End(t.Context(), &trajectory.Trajectory{Outcome: trajectory.OK})
-		_, before := world.Open(t.Context(), p, []scenario.Check{{Type: "unchanged", Name: "graph"}}, nil)
-		for _, got := range []*world.Lost{lost, before} {
+		_, before := environment.OpenWatch(t.Context(), p, []scenario.Check{{Type: "unchanged", Name: "graph"}}, nil)
+		for _, got := range []*environment.Lost{lost, before} {
 			if got == nil || !strings.Contains(got.Why, "gone") {
 				t.Fatalf("%+v: %+v", test.result, got)
 			}
@@ -148,7 +148,7 @@ func TestProbeWithoutAnswer(t *testing.T) {
 	}
 	p := begun(t)
 	p.dir = ""
-	w, _ := world.Open(t.Context(), p, []scenario.Check{{Type: "file", Path: "x"}}, nil)
+	w, _ := environment.OpenWatch(t.Context(), p, []scenario.Check{{Type: "file", Path: "x"}}, nil)
 	if lost := w.End(t.Context(), &trajectory.Trajectory{Outcome: trajectory.OK}); lost == nil ||
 		!strings.Contains(lost.Why, "no folder of its own") {
 		t.Errorf("without a folder: %+v", lost)
@@ -168,7 +168,7 @@ func TestAfterTurn(t *testing.T) {
 		checkOf(t, `{"type":"state","name":"count","equals":"2"}`),
 		checkOf(t, `{"type":"state","name":"count","after_turn":3,"equals":"2"}`),
 	}
-	w, _ := world.Open(t.Context(), p, checks, nil)
+	w, _ := environment.OpenWatch(t.Context(), p, checks, nil)
 	episode := &trajectory.Trajectory{Outcome: trajectory.OK}
 	for turn := range 2 {
 		episode.Turns = append(episode.Turns, trajectory.Turn{})

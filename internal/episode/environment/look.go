@@ -1,11 +1,4 @@
-// Package world looks at what an episode leaves behind, for the checks that ask for it: files and databases of the
-// episode's own folder, answers of its servers, what a program makes of it. What it sees goes into the trajectory, so
-// that scoring needs neither folder nor server.
-//
-// What is in the folder, and what a server answers, is the episode's doing, whatever it is. That a look cannot be made,
-// because a server is lost, a disk fails, or a user's program crashes, is not: it is a *Lost, which ends the episode
-// with an outcome that masks it.
-package world
+package environment
 
 import (
 	"context"
@@ -20,8 +13,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Session is the part of an episode's session that is looked through: see environment.Session.
-type Session interface {
+// Looked is the part of a Session that is looked through.
+type Looked interface {
 	Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult
 	Dir(server string) string
 }
@@ -38,9 +31,15 @@ type Lost struct {
 	Again   bool
 }
 
-// Watch is the world of one episode, between its set-up and its end.
+// Watch looks at what an episode leaves behind, for the checks that ask for it: files and databases of the episode's
+// own folder, answers of its servers, what a program makes of it. What it sees goes into the trajectory, so that
+// scoring needs neither folder nor server.
+//
+// What is in the folder, and what a server answers, is the episode's doing, whatever it is. That a look cannot be made,
+// because a server is lost, a disk fails, or a user's program crashes, is not: it is a *Lost, which ends the episode
+// with an outcome that masks it.
 type Watch struct {
-	session  Session
+	session  Looked
 	checks   []scenario.Check
 	programs []string
 	before   map[string]state // of unchanged checks, by Look
@@ -49,9 +48,9 @@ type Watch struct {
 // state is what an unchanged check compares: each thing there is, with its content or a hash of that.
 type state map[string]string
 
-// Open begins to watch an episode that has been set up. programs is the environment of the programs that command checks
-// name; without one none is run. The *Lost is nil where all could be seen.
-func Open(ctx context.Context, session Session, checks []scenario.Check, programs []string) (*Watch, *Lost) {
+// OpenWatch begins to watch an episode that has been set up. programs is the environment of the programs that command
+// checks name; without one none is run. The *Lost is nil where all could be seen.
+func OpenWatch(ctx context.Context, session Looked, checks []scenario.Check, programs []string) (*Watch, *Lost) {
 	w := &Watch{session: session, checks: checks, programs: programs, before: map[string]state{}}
 	for i, c := range checks {
 		if c.Type != scenario.UnchangedCheck {
