@@ -11,12 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/toolset"
-	"hone/internal/toolset/servers"
 )
 
 func newServers(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "servers", Short: "Find MCP servers, try them, install them, and take them out again"}
-	var x servers.Wanted
+	var x toolset.Wanted
 	add := &cobra.Command{
 		Use:   "add PACKAGE|URL|ENTRY|FOLDER [-- ARGUMENTS]",
 		Short: "Install a server's package once, locked, and write it into the MCP configuration",
@@ -77,13 +76,13 @@ it, is installed from the package that it names; what it asks for is asked once,
 	return group(c)
 }
 
-func runServersAdd(ctx context.Context, a *app, x servers.Wanted) error {
+func runServersAdd(ctx context.Context, a *app, x toolset.Wanted) error {
 	c, err := a.config()
 	if err != nil {
 		return err
 	}
 	x.File = cmp.Or(x.File, c.MCP.Config)
-	out, err := servers.Add(ctx, a.Host, c, x)
+	out, err := toolset.Add(ctx, a.Host, c, x)
 	if err != nil || out == nil {
 		return err
 	}
@@ -97,7 +96,7 @@ const registryUsage = "official, smithery, glama, URL, or a file or folder of en
 	"of the same API"
 
 func newServersSearch(a *app) *cobra.Command {
-	var x servers.Lookup
+	var x toolset.Lookup
 	c := &cobra.Command{
 		Use:   "search [WORDS]",
 		Short: "Find servers in a registry",
@@ -109,7 +108,7 @@ func newServersSearch(a *app) *cobra.Command {
 			"  hone servers search --since 2026-11-01 --limit 0 --save servers.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			x.Text = strings.Join(args, " ")
-			found, err := servers.Search(c.Context(), a.Host, x)
+			found, err := toolset.Search(c.Context(), a.Host, x)
 			if err != nil {
 				return err
 			}
@@ -124,7 +123,7 @@ func newServersSearch(a *app) *cobra.Command {
 }
 
 func newServersTry(a *app) *cobra.Command {
-	var x servers.Trial
+	var x toolset.Trial
 	words := ""
 	c := &cobra.Command{
 		Use:   "try [ENTRY|PACKAGE...]",
@@ -140,7 +139,7 @@ No configuration is written. A server gets the variables of --env, no others. Wh
 			if err != nil {
 				return err
 			}
-			r, err := servers.Try(c.Context(), a.Host, config, x)
+			r, err := toolset.Try(c.Context(), a.Host, config, x)
 			if err != nil || a.DryRun {
 				return err
 			}
@@ -174,7 +173,7 @@ func newServersLs(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			k, err := servers.Ls(a.Host, config, file)
+			k, err := toolset.Ls(a.Host, config, file)
 			if err != nil {
 				return err
 			}

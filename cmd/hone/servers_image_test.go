@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/toolset"
 	"hone/internal/toolset/packages"
-	"hone/internal/toolset/servers"
 )
 
 const imageSum = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -153,7 +153,7 @@ func TestServersAddImage(t *testing.T) {
 // Trials take images as they take packages; a machine without an engine is told what to install.
 func TestServersTryImages(t *testing.T) {
 	workFolder(t, map[string]string{"entries.json": imageEntries})
-	try := func() (r servers.Report) {
+	try := func() (r toolset.Report) {
 		code, stdout, said := sandboxedHone(t, "servers", "try", "--registry", "entries.json", "--cache", "cache",
 			"--json", "--timeout", "60s")
 		answered := strings.Contains(stdout, `"outcome": "answered"`)
@@ -164,15 +164,15 @@ func TestServersTryImages(t *testing.T) {
 		return r
 	}
 	withoutEngines(t, t.TempDir())
-	if r := try(); r.Tried[1].Outcome != servers.NotInstalled || !strings.Contains(r.Tried[1].Why,
+	if r := try(); r.Tried[1].Outcome != toolset.NotInstalled || !strings.Contains(r.Tried[1].Why,
 		"neither docker nor podman") || !strings.Contains(r.Tried[1].Next, "apt install podman") {
 		t.Errorf("without an engine: %+v", r.Tried[1])
 	}
 	withEngine(t, "podman")
 	r := try()
-	if r.Tried[0].Outcome != servers.Lacking || !strings.Contains(r.Tried[0].Why, "TINY_KEY") ||
-		r.Tried[1].Outcome != servers.Answered || r.Tried[1].InstallSeconds <= 0 ||
-		r.Tried[2].Outcome != servers.NotInstalled || !strings.Contains(r.Tried[2].Why, "manifest unknown") {
+	if r.Tried[0].Outcome != toolset.Lacking || !strings.Contains(r.Tried[0].Why, "TINY_KEY") ||
+		r.Tried[1].Outcome != toolset.Answered || r.Tried[1].InstallSeconds <= 0 ||
+		r.Tried[2].Outcome != toolset.NotInstalled || !strings.Contains(r.Tried[2].Why, "manifest unknown") {
 		t.Errorf("%+v", r.Tried)
 	}
 	if len(r.Yields) != 1 || r.Yields[0].Kind != "oci" || r.Yields[0].Answered != 1 {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/toolset/servers"
+	"hone/internal/toolset"
 )
 
 // What is installed is not installed twice unasked, is taken out whole, and comes back from its lock.
@@ -88,14 +88,14 @@ func TestSoakServersTry(t *testing.T) {
 	t.Setenv("PIP_FIND_LINKS", here)
 	args := []string{"servers", "try", "--registry", "entries.json", "--cache", "cache", "--json", "--timeout", "60s"}
 	code, stdout, said := sandboxedHone(t, args...)
-	var r servers.Report
+	var r toolset.Report
 	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
 		t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 	}
 	want := map[string][2]string{
-		"good": {servers.Answered, ""}, "again": {servers.Answered, ""}, "keyed": {servers.Lacking, "SOME_KEY"},
-		"missing": {servers.NotInstalled, "tiny-server-that-is-not-there"}, "dies": {servers.NotStarted,
-			"no mood today"}, "image": {servers.Unsupported, "serves sse by itself"},
+		"good": {toolset.Answered, ""}, "again": {toolset.Answered, ""}, "keyed": {toolset.Lacking, "SOME_KEY"},
+		"missing": {toolset.NotInstalled, "tiny-server-that-is-not-there"}, "dies": {toolset.NotStarted,
+			"no mood today"}, "image": {toolset.Unsupported, "serves sse by itself"},
 	}
 	installs := 0
 	for _, x := range r.Tried {
@@ -111,27 +111,27 @@ func TestSoakServersTry(t *testing.T) {
 		r.Tried[0].ReadySeconds <= 0 {
 		t.Errorf("%d installations of one package, %+v", installs, r.Tried[0])
 	}
-	if len(r.Yields) != 2 || r.Yields[0] != (servers.Yield{From: "entries.json", Kind: "pypi", Entries: 5, Installed: 3,
+	if len(r.Yields) != 2 || r.Yields[0] != (toolset.Yield{From: "entries.json", Kind: "pypi", Entries: 5, Installed: 3,
 		Started: 2, Answered: 2}) || r.Yields[1].Kind != "oci" || r.Yields[1].Installed != 0 {
 		t.Errorf("%+v", r.Yields)
 	}
-	r = servers.Report{} // in 15 s it has to start: it is silent later
+	r = toolset.Report{} // in 15 s it has to start: it is silent later
 	code, stdout, said = sandboxedHone(t, "servers", "try", "--registry", "mute.json", "--cache", "cache", "--json",
 		"--timeout", "15s")
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || len(r.Tried) != 1 ||
-		r.Tried[0].Outcome != servers.NoAnswer || !strings.Contains(r.Tried[0].Why, "no answer in") {
+		r.Tried[0].Outcome != toolset.NoAnswer || !strings.Contains(r.Tried[0].Why, "no answer in") {
 		t.Errorf("one that does not answer: %d %v\n%s%s", code, err, stdout, said)
 	}
-	r = servers.Report{}
+	r = toolset.Report{}
 	code, stdout, said = sandboxedHone(t, append(args, "io.example/good")...)
 	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || len(r.Tried) != 1 ||
-		r.Tried[0].Outcome != servers.Answered || r.Tried[0].InstallSeconds != 0 {
+		r.Tried[0].Outcome != toolset.Answered || r.Tried[0].InstallSeconds != 0 {
 		t.Errorf("a second time: %d %v\n%s%s", code, err, stdout, said)
 	}
-	r = servers.Report{}
+	r = toolset.Report{}
 	code, stdout, said = sandboxedHone(t, append(args, "pypi:tiny-server==1.2", "io.example/dies")...)
 	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || len(r.Tried) != 2 ||
-		r.Tried[0].Outcome != servers.Answered || r.Tried[0].Next != "hone servers add pypi:tiny-server==1.2" ||
+		r.Tried[0].Outcome != toolset.Answered || r.Tried[0].Next != "hone servers add pypi:tiny-server==1.2" ||
 		!strings.HasPrefix(r.Tried[1].Why, "server io.example/dies, connect: ") || !strings.Contains(r.Tried[1].Next,
 		"mend what it says") || strings.Count(said, "no mood today") != 1 {
 		t.Errorf("a package and an entry: %d %v\n%s%s", code, err, stdout, said)
@@ -145,7 +145,7 @@ func TestSoakServersTry(t *testing.T) {
 		t.Errorf("ls does not say why: %d %s", code, table)
 	}
 	code, stdout, said = hone(t, "", "servers", "ls", "--cache", "cache", "--json")
-	var k servers.Known
+	var k toolset.Known
 	if err := json.Unmarshal([]byte(stdout), &k); code != 0 || err != nil || len(k.Tried) != 8 ||
 		len(k.Twins) != 1 || strings.Join(k.Twins[0], " ") != "io.example/again/py_tool io.example/good/py_tool "+
 		"pypi:tiny-server==1.2/py_tool" {

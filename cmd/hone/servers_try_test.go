@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"hone/internal/mcp"
-	"hone/internal/toolset/servers"
+	"hone/internal/toolset"
 )
 
 // Entries choose the names of the variables that they ask for. A server of a stranger gets none that the user did not
@@ -36,7 +36,7 @@ func TestServersTryKeepsKeys(t *testing.T) {
 		"e/mcp.json": `{"mcpServers": {"escaped": {"url": "` + server.URL +
 			`", "headers": {"K": "\u0024{OPENAI_API_KEY}"}}}}`})
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-user")
-	try := func(more ...string) (r servers.Report, sent string) {
+	try := func(more ...string) (r toolset.Report, sent string) {
 		code, stdout, said := hone(t, "", append([]string{"servers", "try", "--registry", "e", "--cache", "cache",
 			"--json", "--timeout", "5s"}, more...)...)
 		if err := json.Unmarshal([]byte(stdout), &r); code != 3 || err != nil {
@@ -53,7 +53,7 @@ func TestServersTryKeepsKeys(t *testing.T) {
 	}
 	keyed := 0
 	for _, x := range r.Tried {
-		if x.Outcome == servers.Lacking && x.Why == "keyed: needs OPENAI_API_KEY" {
+		if x.Outcome == toolset.Lacking && x.Why == "keyed: needs OPENAI_API_KEY" {
 			keyed++
 		}
 	}
@@ -91,7 +91,7 @@ func BenchmarkServersLs(b *testing.B) {
 				InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"thing_%d_id":{"type":"string","description":"Identifier of the thing, as list_thing gives it"},"limit":{"type":"integer","description":"How many at most","default":20}},"required":["thing_%d_id"]}`, i/3, i/3)),
 			})
 		}
-		text, err := json.Marshal(servers.Tried{Name: from.Name, From: "list", Kind: "npm", Outcome: servers.Answered,
+		text, err := json.Marshal(toolset.Tried{Name: from.Name, From: "list", Kind: "npm", Outcome: toolset.Answered,
 			Server: &from})
 		if err != nil {
 			b.Fatal(err)

@@ -43,15 +43,15 @@ type Addition struct {
 	SSE                   bool         // a URL that speaks HTTP+SSE
 }
 
-// Added is a server that was written into a configuration.
-type Added struct {
+// entered is a server that was written into a configuration.
+type entered struct {
 	Name  string     `json:"name"`
 	Entry mcp.Server `json:"entry"`
 	*packages.Installed
 }
 
 // Rows are an addition as a table; file is what it was written into.
-func (a Added) Rows(file string) [][]string {
+func (a entered) Rows(file string) [][]string {
 	rows := [][]string{{"server", a.Name}, {"entry", file}}
 	if a.Installed != nil {
 		rows = append(rows, []string{"version", a.Version}, []string{"program", a.Command},
@@ -94,8 +94,8 @@ func (x *Addition) settle(c config.Config) error {
 	return nil
 }
 
-// Add installs a server and writes its entry. With --dry-run it says what it would do, and adds nothing.
-func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added, error) {
+// addEntry installs a server and writes its entry. With --dry-run it says what it would do, and adds nothing.
+func addEntry(ctx context.Context, h *host.Host, c config.Config, x Addition) (*entered, error) {
 	if err := x.settle(c); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	if err := refusePackage(h, x.Name, x.Package, acceptedTools(c.MCP, x.AllowFindings)); err != nil {
 		return nil, err
 	}
-	out := &Added{Name: x.Name}
+	out := &entered{Name: x.Name}
 	u, err := url.Parse(x.Package)
 	isURL := err == nil && u.Host != ""
 	if h.DryRun {

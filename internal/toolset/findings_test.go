@@ -130,13 +130,13 @@ func TestRefusePackage(t *testing.T) {
 		"pypi:own-server":      false, "https://mcp.example/mcp": false,
 	} {
 		x := Addition{Package: pkg, Name: "s", File: t.TempDir() + "/mcp.json"}
-		_, err := Add(t.Context(), h, config.Default(), x)
+		_, err := addEntry(t.Context(), h, config.Default(), x)
 		if f, is := errors.AsType[*fault.Error](err); is != refused ||
 			is && (f.Code != fault.CodeUsage || !strings.Contains(f.Next, "--allow-findings 's/*'")) {
 			t.Errorf("%s: %v", pkg, err)
 		}
 		x.AllowFindings = scan.Allowed{"s/*"}
-		if _, err := Add(t.Context(), h, config.Default(), x); err != nil {
+		if _, err := addEntry(t.Context(), h, config.Default(), x); err != nil {
 			t.Errorf("%s, accepted: %v", pkg, err)
 		}
 	}

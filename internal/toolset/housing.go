@@ -1,6 +1,7 @@
 // Package toolset makes MCP servers the tools of episodes: which servers, the sandbox they run in, the rules that calls
 // must pass, and which tools an episode is shown. It keeps how tools answered, so that of two that do the same the
-// better one is shown, and has a model summarise results that are too long.
+// better one is shown, and has a model summarise results that are too long. It finds servers in registries, adds them
+// with what they ask for, tries them in the sandbox, and keeps what was seen of them.
 package toolset
 
 import (

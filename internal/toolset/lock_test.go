@@ -115,7 +115,7 @@ func locks(t *testing.T, tc installed) {
 	c.MCP.Sandbox.Mode = "off"
 	name := strings.TrimSuffix(tc.lock, filepath.Ext(tc.lock))
 	home := filepath.Join(".hone", "servers", name)
-	if _, err := Add(t.Context(), h, c, Addition{Package: tc.pkg, Name: name, File: "mcp.json", Bin: tc.bin,
+	if _, err := addEntry(t.Context(), h, c, Addition{Package: tc.pkg, Name: name, File: "mcp.json", Bin: tc.bin,
 		Python: "python3", Args: []string{"--mine"}}); err != nil {
 		t.Fatal(fault.Whole(err))
 	}
@@ -157,7 +157,7 @@ func locks(t *testing.T, tc installed) {
 	if l := state(); len(l.Differs) != 1 {
 		t.Errorf("a changed file: %+v", l)
 	}
-	if _, err := Add(t.Context(), h, c,
+	if _, err := addEntry(t.Context(), h, c,
 		Addition{Package: "./" + home, File: "mcp.json", Python: "python3"}); err != nil {
 		t.Fatal(fault.Whole(err))
 	}
@@ -182,7 +182,7 @@ func locks(t *testing.T, tc installed) {
 		t.Errorf("the lock alone: %+v", l)
 	}
 	if tc.programs == "node_modules/.bin" { // Python's environment takes its time
-		if _, err := Add(t.Context(), h, c,
+		if _, err := addEntry(t.Context(), h, c,
 			Addition{Package: home, Name: "js2", File: "mcp.json", Dir: "elsewhere/js", Bin: tc.bin}); err != nil {
 			t.Fatal(fault.Whole(err))
 		}
@@ -192,7 +192,7 @@ func locks(t *testing.T, tc installed) {
 		}
 	}
 	put(t, filepath.Join(home, "mine.txt"), "kept")
-	if _, err := Add(t.Context(),
+	if _, err := addEntry(t.Context(),
 		h, c, Addition{Package: home, File: "mcp.json", Python: "python3"}); fault.CodeOf(err) != fault.CodeUsage ||
 		!strings.Contains(fault.Whole(err), "mine.txt") {
 		t.Errorf("a folder with other files: %v", err)
@@ -226,7 +226,7 @@ func TestLocksHaveHashes(t *testing.T) {
 	for lock, why := range map[string]string{"# tiny-server==1.2\ntiny-server==1.2\n": "hash",
 		fmt.Sprintf("# tiny-server==1.2\ntiny-server==1.2 --hash=sha256:%x\n", sum): ""} {
 		put(t, "locked/requirements.lock", lock)
-		_, err := Add(t.Context(), h, c, Addition{Package: "./locked", Name: "locked", File: "mcp.json",
+		_, err := addEntry(t.Context(), h, c, Addition{Package: "./locked", Name: "locked", File: "mcp.json",
 			Dir: filepath.Join("made", why), Bin: "other", Python: "python3", Force: true})
 		if (err == nil) != (why == "") || err != nil && !strings.Contains(fault.Whole(err), why) {
 			t.Errorf("%s: %v", lock, err)

@@ -1,11 +1,10 @@
-package servers
+package toolset
 
 import (
 	"testing"
 
 	"hone/internal/config"
 	"hone/internal/mcp/scan"
-	"hone/internal/toolset"
 )
 
 // The command that adds a server once more has the flags that were given, and those that are the usual are left out.
@@ -17,11 +16,11 @@ func TestAgain(t *testing.T) {
 		more  []string
 		want  string
 	}{
-		{Wanted{Addition: toolset.Addition{Package: "pypi:dates", File: ".mcp.json", Python: "python3"}},
+		{Wanted{Addition: Addition{Package: "pypi:dates", File: ".mcp.json", Python: "python3"}},
 			[]string{"--constraint", "'mcp<2'"}, "hone servers add pypi:dates --name d --force --constraint 'mcp<2'"},
 		{
 			Wanted{
-				Addition: toolset.Addition{
+				Addition: Addition{
 					Package:       "pypi:dates",
 					File:          "sub/mcp.json",
 					Dir:           "a b",
@@ -40,7 +39,7 @@ func TestAgain(t *testing.T) {
 				"--constraint 'mcp<2' --allow-findings 'd/*'",
 		},
 		{
-			Wanted{Addition: toolset.Addition{Package: "io.example/d", Volumes: []string{"/a:/b:ro"}},
+			Wanted{Addition: Addition{Package: "io.example/d", Volumes: []string{"/a:/b:ro"}},
 				Registry: "entries.json", Set: []string{"ROOM=red"}, Env: []string{"KEY"}}, []string{"--build"},
 			"hone servers add io.example/d --name d --volume /a:/b:ro --registry entries.json --set ROOM=red --env " +
 				"KEY --force --build",

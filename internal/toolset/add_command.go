@@ -1,21 +1,20 @@
-package servers
+package toolset
 
 import (
 	"strings"
 
 	"hone/internal/config"
-	"hone/internal/toolset"
 )
 
 // again is the command line that adds the server once more in the place of the one that is there now, with the flags
 // that were given and some more, without its arguments.
 func (x Wanted) again(c config.Config, name string, more ...string) string {
-	words := []string{"hone servers add", toolset.ShellWord(x.Package), "--name", toolset.ShellWord(name)}
+	words := []string{"hone servers add", ShellWord(x.Package), "--name", ShellWord(name)}
 	add := func(flag string, values ...string) {
 		for _, value := range values {
 			if value != "" &&
-				!(flag == "--constraint" && len(more) > 1 && more[0] == flag && more[1] == toolset.ShellWord(value)) {
-				words = append(words, flag, toolset.ShellWord(value))
+				!(flag == "--constraint" && len(more) > 1 && more[0] == flag && more[1] == ShellWord(value)) {
+				words = append(words, flag, ShellWord(value))
 			}
 		}
 	}
@@ -36,5 +35,5 @@ func (x Wanted) again(c config.Config, name string, more ...string) string {
 	if x.Build {
 		words = append(words, "--build")
 	}
-	return strings.Join(append(append(words, "--force"), more...), " ") + toolset.AllowFlag(x.AllowFindings)
+	return strings.Join(append(append(words, "--force"), more...), " ") + AllowFlag(x.AllowFindings)
 }

@@ -1,4 +1,4 @@
-package servers
+package toolset
 
 import (
 	"cmp"
@@ -19,7 +19,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
-	"hone/internal/toolset"
 	"hone/internal/toolset/access"
 )
 
@@ -42,7 +41,7 @@ type Configured struct {
 	// Findings is how many texts of these stop a run until a person accepts them; null where nobody has looked.
 	Findings *int `json:"findings"`
 
-	toolset.Locked
+	Locked
 	Broken string `json:"lock_error,omitempty"` // why its lock cannot be read
 }
 
@@ -111,23 +110,23 @@ func (k *Known) addFromConfig(h *host.Host, file string) error {
 	if err != nil {
 		return err
 	}
-	path, err := toolset.ReliabilityPath(h)
+	path, err := ReliabilityPath(h)
 	if err != nil {
 		return err
 	}
-	seen, err := toolset.Load(path)
+	seen, err := Load(path)
 	if err != nil {
 		return err
 	}
 	for name, s := range servers.Servers {
-		one, prefix := Configured{Name: name}, toolset.ReliabilityKey(s, "")
+		one, prefix := Configured{Name: name}, ReliabilityKey(s, "")
 		if n, known := seen.Listed[prefix]; known {
 			one.Tools = &n
 		}
 		if n, known := seen.Suspicious[prefix]; known {
 			one.Findings = &n
 		}
-		if one.Locked, err = toolset.LockOf(s); err != nil {
+		if one.Locked, err = LockOf(s); err != nil {
 			one.Broken = "its lock cannot be read: " + err.Error()
 		}
 		for key, x := range seen.Tools {

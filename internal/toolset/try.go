@@ -1,4 +1,4 @@
-package servers
+package toolset
 
 import (
 	"cmp"
@@ -20,7 +20,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
-	"hone/internal/toolset"
 	"hone/internal/toolset/packages"
 )
 
@@ -216,7 +215,7 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 		err = os.WriteFile(file, []byte(`{"mcpServers":{"`+name+`":`+string(raw)+`}}`), 0o600)
 	} else {
 		err = t.prepare(ctx, h, c, x, e, cache,
-			toolset.Addition{Name: name, File: file, Python: "python3", Constraints: x.Constraints})
+			Addition{Name: name, File: file, Python: "python3", Constraints: x.Constraints})
 	}
 	if err != nil {
 		return err
@@ -229,7 +228,7 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 	if err != nil {
 		return err
 	}
-	housing, err := toolset.House(ctx, h, c, servers, "")
+	housing, err := House(ctx, h, c, servers, "")
 	if err != nil {
 		return err
 	}
@@ -242,7 +241,7 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 		if f.Phase == mcp.PhaseList {
 			t.Outcome = NoAnswer
 		}
-		if of, bound := toolset.Older(servers.Servers[name], f.Said); bound != "" &&
+		if of, bound := Older(servers.Servers[name], f.Said); bound != "" &&
 			!slices.Contains(x.Constraints, bound) {
 			t.Next = "the server may be written for an older version of the Python package " + of +
 				": hone servers try " + e.Name + " --constraint '" + bound + "'"
@@ -280,7 +279,7 @@ func linter() string {
 
 // prepare installs an entry's package, where it has one, and writes how it is started.
 func (t *Tried) prepare(
-	ctx context.Context, h *host.Host, c config.Config, x Trial, e packages.Entry, cache string, a toolset.Addition,
+	ctx context.Context, h *host.Host, c config.Config, x Trial, e packages.Entry, cache string, a Addition,
 ) error {
 	t.Outcome = Unsupported
 	choice, err := e.Choose()
@@ -346,7 +345,7 @@ func ownPath(n packages.Need) string {
 
 // install installs a package into the cache, where it is not there yet.
 func (t *Tried) install(
-	ctx context.Context, h *host.Host, c config.Config, a toolset.Addition, cache string,
+	ctx context.Context, h *host.Host, c config.Config, a Addition, cache string,
 ) (*packages.Installed, error) {
 	a.Dir = filepath.Join(cache, "installed",
 		blob.Parts(append([]string{a.Package}, a.Constraints...)...).String()[:24])
@@ -371,7 +370,7 @@ func (t *Tried) install(
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, installTime)
 	defer cancel()
-	in, err := toolset.Install(ctx, h, c.MCP.Sandbox, a)
+	in, err := Install(ctx, h, c.MCP.Sandbox, a)
 	if err != nil {
 		return nil, err
 	}

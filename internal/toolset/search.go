@@ -1,6 +1,4 @@
-// Package servers finds MCP servers in registries, adds them with what they ask for, tries them in the sandbox, and
-// keeps what was seen of them.
-package servers
+package toolset
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package servers
+package toolset
 
 import (
 	"cmp"
@@ -15,13 +15,12 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/toolset"
 	"hone/internal/toolset/packages"
 )
 
 // Wanted is a server to add: a package or URL as toolset.Addition has it, or an entry of a registry.
 type Wanted struct {
-	toolset.Addition
+	Addition
 	Registry string   // whose entry Package names
 	Set      []string // NAME=VALUE: what the entry asks for
 	Env      []string // variables of the environment that it may have
@@ -30,7 +29,7 @@ type Wanted struct {
 
 // Added is a server that was added, and what it answered where it was asked for its tools.
 type Added struct {
-	toolset.Added
+	entered
 	Answer string `json:"answer,omitempty"` // how many tools it has, or why it does not answer
 	Writes string `json:"writes,omitempty"` // why it cannot keep its data
 	Next   string `json:"next,omitempty"`   // what to do where it does not, or cannot
@@ -38,7 +37,7 @@ type Added struct {
 
 // Rows are an addition as a table; file is what it was written into.
 func (a Added) Rows(file string) [][]string {
-	rows := a.Added.Rows(file)
+	rows := a.entered.Rows(file)
 	if why, not := strings.CutPrefix(a.Answer, notAnswering); not {
 		rows = append(rows, []string{"answers", notAnswering + briefly(why)})
 	} else if a.Answer != "" {
@@ -59,22 +58,22 @@ const patience = time.Minute
 // add adds a package or URL. A server that was installed is asked once for its tools, in the sandbox, unless x says not
 // to; one that does not answer stays added. asked is x as it was given, before an entry of a registry was looked up.
 func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*Added, error) {
-	in, err := toolset.Add(ctx, h, c, x.Addition)
+	in, err := addEntry(ctx, h, c, x.Addition)
 	if err != nil || in == nil {
 		return nil, err
 	}
-	out := &Added{Added: *in}
+	out := &Added{entered: *in}
 	if in.Installed == nil || x.Unasked {
 		return out, nil
 	}
 	again := func(more ...string) string {
-		return toolset.WithArguments(asked.again(c, in.Name, more...), asked.Args)
+		return WithArguments(asked.again(c, in.Name, more...), asked.Args)
 	}
 	file := cmp.Or(x.File, c.MCP.Config)
 	found, place, next, err := tools(ctx, h, c, file, in.Name, again)
 	if place != nil && (err == nil || place.Helps()) {
 		next = place.Next(file, func(args ...string) string {
-			return toolset.WithArguments(asked.again(c, in.Name), asked.Args, args...)
+			return WithArguments(asked.again(c, in.Name), asked.Args, args...)
 		})
 	}
 	if err == nil {
@@ -104,7 +103,7 @@ func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*
 // once more with further flags.
 func tools(
 	ctx context.Context, h *host.Host, c config.Config, file, name string, again func(more ...string) string,
-) (found mcp.ServerTools, place *toolset.Place, next string, err error) {
+) (found mcp.ServerTools, place *Place, next string, err error) {
 	servers, err := mcp.ReadConfig(file, h.LookupEnv)
 	if err == nil {
 		servers, err = servers.Only(name)
@@ -114,7 +113,7 @@ func tools(
 		flat.Next = ""
 		return found, nil, f.Next, &flat
 	}
-	housing, err := toolset.House(ctx, h, c, servers, "")
+	housing, err := House(ctx, h, c, servers, "")
 	if err != nil {
 		return found, nil, "hone doctor --mcp-config " + file, err
 	}
@@ -123,7 +122,7 @@ func tools(
 	o.ConnectTimeout, o.ProbeTimeout = min(o.ConnectTimeout, patience), min(o.ProbeTimeout, patience)
 	r := mcp.Inspect(ctx, housing.Servers, o)[0]
 	if r.Err == nil {
-		toolset.KeepListing(h, housing.Servers, r.Tools)
+		KeepListing(h, housing.Servers, r.Tools)
 	} else {
 		next = housing.NextAfterAdd(servers.Servers[name], r.Err, again)
 	}
@@ -200,7 +199,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 }
 
 // settle makes an addition of how an entry's server is started.
-func settle(a *toolset.Addition, e packages.Entry, choice packages.Choice, l packages.Launch) {
+func settle(a *Addition, e packages.Entry, choice packages.Choice, l packages.Launch) {
 	if a.Name == "" {
 		a.Name = e.Name[strings.LastIndex(e.Name, "/")+1:]
 	}
