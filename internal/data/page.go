@@ -164,19 +164,18 @@ func (p *page) typeText(text string) {
 }
 
 // do makes an operation and shows what became of it.
-func (p *page) do(op curate.Op) bool {
+func (p *page) do(op curate.Op) {
 	done, _, err := p.desk.Do(op)
 	if err != nil {
 		p.said = oneLine(err)
-		return false
+		return
 	}
 	p.said = describe(done)
 	p.reread()
-	return true
 }
 
 // decide takes the keys that both the list and a trace have.
-func (p *page) decide(key, id string) (tea.Cmd, bool) {
+func (p *page) decide(key, id string) {
 	switch key {
 	case "a":
 		p.do(curate.Op{Do: curate.Accept, Trace: id})
@@ -191,18 +190,15 @@ func (p *page) decide(key, id string) (tea.Cmd, bool) {
 		last, there := p.desk.Last(id)
 		if !there {
 			p.said = "nothing was done to it that could be undone"
-			return nil, true
+			return
 		}
 		p.do(curate.Op{Do: curate.Undo, Of: last.Seq})
 	case "p":
 		text, err := p.desk.Preview(id)
 		if err != nil {
 			p.said = oneLine(err)
-			return nil, true
+			return
 		}
 		p.open(text)
-	default:
-		return nil, false
 	}
-	return nil, true
 }

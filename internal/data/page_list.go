@@ -119,8 +119,7 @@ func (p *page) listKey(key string) tea.Cmd {
 		}
 	default:
 		if len(p.shown) > 0 {
-			cmd, _ := p.decide(key, p.rows[p.shown[p.at]].t.ID)
-			return cmd
+			p.decide(key, p.rows[p.shown[p.at]].t.ID)
 		}
 	}
 	return nil

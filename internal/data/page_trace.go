@@ -140,8 +140,7 @@ func (p *page) traceKey(key string) tea.Cmd {
 	case "S":
 		p.do(curate.Op{Do: curate.Split, Trace: id, Turn: now.turn})
 	default:
-		cmd, _ := p.decide(key, id)
-		return cmd
+		p.decide(key, id)
 	}
 	return nil
 }

@@ -88,7 +88,8 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 			return nil, err
 		}
 	}
-	return out, b.conclude(out, systems)
+	b.conclude(out, systems)
+	return out, nil
 }
 
 // next is the first of the systems for which the model that is open need not be opened anew, 0 where there is none.
@@ -206,7 +207,7 @@ func (b *bench) sayTemperature() {
 
 // conclude makes the systems' rows. One of which no episode says anything is in no table: it is among those that
 // failed.
-func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
+func (b *bench) conclude(out *Evaluated, systems []*measuring) {
 	for _, m := range systems {
 		for _, e := range m.found.Episodes {
 			if e.Trajectory.Reused != "" {
@@ -222,7 +223,6 @@ func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
 	if b.Dir != nil {
 		b.Say("trajectories: %s", b.Trajectories())
 	}
-	return nil
 }
 
 // tooFewError is an error where too few episodes say anything about the policy.

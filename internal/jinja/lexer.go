@@ -219,7 +219,8 @@ func (l *lexer) expression(endKind kind, end string) {
 		case len(l.brackets) == 0 && l.close(end, endKind == blockEnd):
 			l.emit(endKind, "", start)
 			return
-		case r >= '0' && r <= '9' && l.number():
+		case r >= '0' && r <= '9':
+			l.number()
 		case isWord(r):
 			l.name()
 		case r == '\'' || r == '"':
@@ -247,21 +248,20 @@ func (l *lexer) name() {
 	l.emit(name, text, start)
 }
 
-// number reads a literal; false where digits begin something else.
-func (l *lexer) number() bool {
+// number reads a literal.
+func (l *lexer) number() {
 	start := l.at
 	rest := l.source[start:]
 	if start == 0 || l.source[start-1] != '.' {
 		if n := floatLength(rest); n > 0 {
 			l.at += n
 			l.emit(float, strings.ReplaceAll(rest[:n], "_", ""), start)
-			return true
+			return
 		}
 	}
 	n := integerLength(rest)
 	l.at += n
 	l.emit(integer, strings.ToLower(strings.ReplaceAll(rest[:n], "_", "")), start)
-	return true
 }
 
 // digits is the length of digits with single underscores between them.

@@ -82,7 +82,7 @@ func TestProbeFallback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := l.open(context.Background(), "")
+		s, err := l.openFrom(context.Background(), start{})
 		if err != nil {
 			t.Fatalf("%s: %v", mode, err)
 		}

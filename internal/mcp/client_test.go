@@ -24,7 +24,7 @@ func Dial(ctx context.Context, name string, s Server, base map[string]string, o 
 	if err != nil {
 		return nil, err
 	}
-	opened, err := l.open(ctx, "")
+	opened, err := l.openFrom(ctx, start{})
 	if err != nil {
 		return nil, err
 	}

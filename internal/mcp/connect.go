@@ -101,12 +101,7 @@ type start struct {
 	host     string // host and port of its pod, "" without one
 }
 
-// open connects, for one episode or, where that is "", for any. Which era and transport a server speaks is found out
-// once and then known.
-func (l *opener) open(ctx context.Context, episode string) (*session, error) {
-	return l.openFrom(ctx, start{episode: episode})
-}
-
+// openFrom connects. Which era and transport a server speaks is found out once and then known.
 func (l *opener) openFrom(ctx context.Context, from start) (*session, error) {
 	began := time.Now()
 	open := l.openSession

@@ -91,7 +91,7 @@ func (l *opener) tools(ctx context.Context, s *session, first bool) (ServerTools
 
 func look(ctx context.Context, l *opener, rounds int) (ServerTools, error) {
 	nothing := ServerTools{Name: l.name}
-	s, err := l.open(ctx, "")
+	s, err := l.openFrom(ctx, start{})
 	if err != nil {
 		return nothing, err
 	}

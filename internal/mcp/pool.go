@@ -140,7 +140,7 @@ func (p *Pool) warms(s *poolServer) bool {
 // until an episode has opened one itself: a server that does not start is not started in a circle.
 func (s *poolServer) fill(ctx context.Context) {
 	for {
-		ready, err := s.opener.open(ctx, "")
+		ready, err := s.opener.openFrom(ctx, start{})
 		if err == nil {
 			select {
 			case s.warm <- ready:
@@ -195,7 +195,7 @@ func (s *poolServer) common(ctx context.Context) (*session, error) {
 		s.shared = nil
 	}
 	if s.shared == nil {
-		opened, err := s.opener.open(ctx, "")
+		opened, err := s.opener.openFrom(ctx, start{})
 		if err != nil {
 			return nil, err
 		}

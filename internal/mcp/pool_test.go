@@ -277,7 +277,7 @@ func TestNoOrphans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := l.open(context.Background(), "")
+			s, err := l.openFrom(context.Background(), start{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -49,7 +49,8 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.open(context.Background(), ""); err == nil || !strings.Contains(err.Error(), "stderr: no [hidden]") {
+	if _, err := l.openFrom(context.Background(), start{}); err == nil ||
+		!strings.Contains(err.Error(), "stderr: no [hidden]") {
 		t.Errorf("stderr: %v", err)
 	}
 }

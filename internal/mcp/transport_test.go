@@ -141,7 +141,7 @@ func TestEraIsProbedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		s, err := l.open(context.Background(), "")
+		s, err := l.openFrom(context.Background(), start{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestSlowStartOfAModernServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := l.open(context.Background(), "")
+	s, err := l.openFrom(context.Background(), start{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -207,10 +207,10 @@ func (a *attention) backward(q, k, v, stat, dOut, out compute.Value, causal bool
 	gradient := func(heads, tokens int) shapes.Shape { return shapes.Make(dtypes.BFloat16, b, heads, tokens, a.d) }
 	results := []shapes.Shape{gradient(a.h, s), gradient(a.k, t), gradient(a.k, t), workspace}
 	products := map[string]any{
-		"bmm1_grad_gemm1_dot_dimension_numbers": contraction("2", "1", "1", "2"),
-		"bmm1_grad_gemm2_dot_dimension_numbers": contraction("3", "1", "1", "2"),
-		"bmm2_grad_gemm1_dot_dimension_numbers": contraction("2", "1", "1", "2"),
-		"bmm2_grad_gemm2_dot_dimension_numbers": contraction("3", "3", "2", "2")}
+		"bmm1_grad_gemm1_dot_dimension_numbers": contraction("2", "1", "1"),
+		"bmm1_grad_gemm2_dot_dimension_numbers": contraction("3", "1", "1"),
+		"bmm2_grad_gemm1_dot_dimension_numbers": contraction("2", "1", "1"),
+		"bmm2_grad_gemm2_dot_dimension_numbers": contraction("3", "3", "2")}
 	r := a.call("__cudnn$fmhaSoftmaxBackward", a.config(b, s, t, maskKernel(causal), products),
 		[]string{"3, 1, 2, 0", "3, 1, 2, 0", "3, 1, 2, 0", "0"}, results, operands(q, k, v, stat, dOut, out)...)
 	dq, _ = a.f.Transpose(r[0], 0, 2, 1, 3)
@@ -224,14 +224,14 @@ var workspace = shapes.Make(dtypes.Uint8, 0)
 
 // contraction describes one of the products inside of cuDNN's kernel, on [B, S, H, D] and on scores [B, H, S, T]. The
 // other batch axis is always 0.
-func contraction(lhs, rhs, lhsHeads, rhsHeads string) map[string]any {
+func contraction(lhs, rhs, lhsHeads string) map[string]any {
 	return map[string]any{"lhs_contracting_dimensions": []string{lhs}, "rhs_contracting_dimensions": []string{rhs},
-		"lhs_batch_dimensions": []string{"0", lhsHeads}, "rhs_batch_dimensions": []string{"0", rhsHeads}}
+		"lhs_batch_dimensions": []string{"0", lhsHeads}, "rhs_batch_dimensions": []string{"0", "2"}}
 }
 
 func forwardProducts() map[string]any {
-	return map[string]any{"bmm1_dot_dimension_numbers": contraction("3", "3", "2", "2"),
-		"bmm2_dot_dimension_numbers": contraction("3", "1", "1", "2")}
+	return map[string]any{"bmm1_dot_dimension_numbers": contraction("3", "3", "2"),
+		"bmm2_dot_dimension_numbers": contraction("3", "1", "1")}
 }
 
 // kernel is what differs between cuDNN's attention kernels.

@@ -29,27 +29,27 @@ type folder struct {
 }
 
 func openFolder(path string) (*Model, error) {
-	bad := func(file, why string, err error) error {
+	bad := func(file string, err error) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the base model", Where: filepath.Join(path, file),
-			Why: why, Err: err, Next: "fetch it again, or name another with --base-model"}
+			Err: err, Next: "fetch it again, or name another with --base-model"}
 	}
 	text, err := os.ReadFile(filepath.Join(path, configFile))
 	if err != nil {
-		return nil, bad(configFile, "", err)
+		return nil, bad(configFile, err)
 	}
 	config, err := ParseConfig(text)
 	if err != nil {
-		return nil, bad(configFile, "", err)
+		return nil, bad(configFile, err)
 	}
 	config.Name = filepath.Base(path)
 	f := &folder{path: path, where: map[string]*Safetensors{}}
 	file, err := f.open()
 	if err != nil {
-		return nil, errors.Join(bad(file, "", err), f.close())
+		return nil, errors.Join(bad(file, err), f.close())
 	}
 	m := &Model{Path: path, Config: config, source: f, Vocabulary: Vocabulary{BOS: -1, EOS: -1}}
 	if m.untied, err = f.hasOwnHead(config); err != nil {
-		return nil, errors.Join(bad(configFile, "", err), f.close())
+		return nil, errors.Join(bad(configFile, err), f.close())
 	}
 	m.Config.TiedHead = config.TiedHead && !m.untied
 	return m, nil

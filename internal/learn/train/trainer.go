@@ -347,7 +347,7 @@ func (t *Trainer) gradientOfPart(
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := t.rows(pad(x), o, m, kv, len(b.Prefix), accumulators, stats)
+		next, err := t.rows(pad(x), o, kv, len(b.Prefix), accumulators, stats)
 		if err != nil {
 			return nil, err
 		}
@@ -483,7 +483,7 @@ func (t *Trainer) zeros(p int, before engine.Buffer) ([]engine.Buffer, error) {
 
 // rows runs forward and backward of a micro-batch on each device and returns the new accumulators. It consumes the old
 // ones unless there is an error.
-func (t *Trainer) rows(each []padded, o goal, m masks, kv []engine.Buffer, p int, accumulators []engine.Buffer,
+func (t *Trainer) rows(each []padded, o goal, kv []engine.Buffer, p int, accumulators []engine.Buffer,
 	stats *batch.StepStats) ([]engine.Buffer, error) {
 	program, err := t.rowsProgram(each[0].shape, p, o)
 	if err != nil {

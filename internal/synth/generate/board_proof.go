@@ -74,7 +74,7 @@ func (b *boarding) prove(
 		}
 	}
 	list := got.Seen[0].Text
-	if t.made != "" && !strings.Contains(list, t.made) || t.gone(b, list) {
+	if t.made != "" && !strings.Contains(list, t.made) || t.gone(list) {
 		return nil, "the list is not as it was computed", nil
 	}
 	for i, look := range x.Looks {
@@ -115,7 +115,7 @@ func (b *boarding) newKey(t *boardTask, got *Played) string {
 }
 
 // gone reports whether a list still shows a thing that is to be gone.
-func (t *boardTask) gone(b *boarding, list string) bool {
+func (t *boardTask) gone(list string) bool {
 	for key, want := range t.after {
 		if want == nil && regexp.MustCompile(regexp.QuoteMeta(key)+`\b`).MatchString(list) {
 			return true

@@ -124,7 +124,7 @@ func (b *boarding) tasks(
 			why[reason]++
 			continue
 		}
-		d := b.m.wordProgram(setting{World: b.world, realm: b.m.worlds[0]}, t.Program, c, states)
+		d := b.m.wordProgram(setting{World: b.world, realm: b.m.worlds[0]}, c, states)
 		for _, x := range t.setup {
 			d.Setup = append(d.Setup, x.gold())
 		}

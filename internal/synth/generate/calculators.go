@@ -372,6 +372,6 @@ func (m *maker) reckon(
 			return d, "the server says something else than was computed", nil
 		}
 	}
-	return m.wordProgram(setting{World: of.told.world, realm: m.worlds[0], split: of.Split}, p.Program, of,
+	return m.wordProgram(setting{World: of.told.world, realm: m.worlds[0], split: of.Split}, of,
 		[]scenario.Check(nil)), "", nil
 }

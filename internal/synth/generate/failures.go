@@ -34,7 +34,7 @@ func (m *maker) rejections(drafts []*Candidate) (list []scenario.Scenario) {
 	}
 	for _, d := range m.fallen {
 		if d.Split == scenario.Train {
-			d.finish(m)
+			d.finish()
 			d.Tags = append(d.Tags, "fell:"+d.of.Fell)
 			list = append(list, d.Scenario)
 		}

@@ -161,7 +161,7 @@ func (f filler) value(p param, around []string) (json.RawMessage, bool) {
 // part is an object inside the arguments. Without a member it is none: there are no words for it, and a server that
 // asks for one asks for what is in it.
 func (f filler) part(p param, around []string) (json.RawMessage, bool) {
-	if raw, ok := f.borrowObject(p, around); ok {
+	if raw, ok := f.borrowObject(p); ok {
 		return raw, true
 	}
 	raw, ok := f.object(p, around, true)

@@ -126,7 +126,7 @@ func (s *graphing) tasks(ctx context.Context, index int) (
 			reasons[why]++
 			continue
 		}
-		list = append(list, s.m.wordProgram(s.setting, p.Program, c, states))
+		list = append(list, s.m.wordProgram(s.setting, c, states))
 	}
 	return list, reasons, tried, nil
 }

@@ -122,7 +122,7 @@ func kindOf(kind, description string) string {
 // borrowObject is an object made as another tool's arguments are: of a batch of conversions, what one conversion takes.
 // What is left of its required fields has to be a type, which the other tool's name says. ok is false where no tool's
 // arguments are fields of it.
-func (f filler) borrowObject(p param, around []string) (json.RawMessage, bool) {
+func (f filler) borrowObject(p param) (json.RawMessage, bool) {
 	var able []*subject
 	for _, o := range f.tool.others {
 		if f.lends(o, p) {

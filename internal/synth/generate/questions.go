@@ -206,13 +206,13 @@ func (s *sitting) tasks(ctx context.Context, index int) (
 			reasons[why]++
 			continue
 		}
-		list = append(list, s.m.wordProgram(s.setting, p, c, states))
+		list = append(list, s.m.wordProgram(s.setting, c, states))
 	}
 	return list, reasons, tried, nil
 }
 
 // wordProgram is a program that holds as a scenario.
-func (m *maker) wordProgram(s setting, p *programs.Program, c *Candidate, states []scenario.Check) draftOf {
+func (m *maker) wordProgram(s setting, c *Candidate, states []scenario.Check) draftOf {
 	c.Checks = states
 	d := draftOf{
 		of:       c,

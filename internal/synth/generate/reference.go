@@ -202,7 +202,7 @@ func (m *maker) blindCall(c *Candidate) (found Call, ok bool) {
 }
 
 // finish gives a scenario what is known of it in the end.
-func (d *draftOf) finish(m *maker) {
+func (d *draftOf) finish() {
 	d.Difficulty = difficultyOf(d.of)
 	d.Provenance.Quality = d.of.Quality
 }

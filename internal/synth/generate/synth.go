@@ -174,7 +174,7 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 	list = append(asked, list...)
 	out := make([]scenario.Scenario, len(list))
 	for i := range list {
-		list[i].finish(m)
+		list[i].finish()
 		out[i] = list[i].Scenario
 	}
 	m.report.Own = m.ownRows(drafted, list)
