@@ -176,8 +176,8 @@ func withGold(j *job.Job, list []scenario.Scenario) (kept []scenario.Scenario, e
 	return kept, nil
 }
 
-// Of that many training scenarios or more, one in six is not shown: GRPO learns next to nothing on those whose solutions
-// the model knows (docs/LEARNING.md).
+// Of that many training scenarios or more, one in six is not shown: GRPO learns next to nothing on those whose
+// solutions the model knows (docs/LEARNING.md).
 const (
 	manyToShow = 400
 	leaveOneIn = 6

@@ -11,8 +11,8 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// A draw that fails ends a synthesis, so none may: over folders that are made up, and those whose files have lost lines,
-// or have odd ones. What is drawn can be done, and what it comes to meets its own expressions.
+// A draw that fails ends a synthesis, so none may: over folders that are made up, and those whose files have lost
+// lines, or have odd ones. What is drawn can be done, and what it comes to meets its own expressions.
 func FuzzDraw(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(seed)

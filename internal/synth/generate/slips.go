@@ -219,7 +219,8 @@ func (db *sqlServer) wrongName(r *rand.Rand, w *programs.World, p *programs.Prog
 			words := strings.Fields(name)
 			search := db.read.call(fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'",
 				column, programs.Ident(t.Name), column, words[len(words)-1]))
-			search.Why = fmt.Sprintf("Nothing is called just that. I look for a part of the name: %s.", words[len(words)-1])
+			search.Why = fmt.Sprintf("Nothing is called just that. I look for a part of the name: %s.",
+				words[len(words)-1])
 			right := explained(calls[first+i], fmt.Sprintf("The name is %s.", name))
 			return slices.Concat(calls[:first+i], []Call{wrong, search, right}, calls[first+i+1:])
 		}

@@ -88,7 +88,8 @@ func damaged(r *rand.Rand, w *World) *World {
 				}
 				v := row[i]
 				if r.Float64() < share {
-					v = pick(r, []any{nil, "", pick(r, t.Rows)[i], pick(r, row), oddValue(r, r.IntN(10), len(records)), "Nobody"})
+					odd := oddValue(r, r.IntN(10), len(records))
+					v = pick(r, []any{nil, "", pick(r, t.Rows)[i], pick(r, row), odd, "Nobody"})
 				}
 				one.Names, one.Values = append(one.Names, c.Name), append(one.Values, v)
 			}

@@ -108,7 +108,8 @@ func TestThingsWithoutAType(t *testing.T) {
 	for i := range 3 {
 		graph.Things[i].Type = ""
 	}
-	graph.Relations = append(graph.Relations, Relation{"Mill", "Quay", "supplies"}, Relation{"Mill", "Barn", "supplies"},
+	graph.Relations = append(graph.Relations, Relation{"Mill", "Quay", "supplies"},
+		Relation{"Mill", "Barn", "supplies"},
 		Relation{"Quay", "Barn", "supplies"})
 	gt := graph.Tables()
 	var names []string
