@@ -57,6 +57,17 @@ func TestRefusals(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	var said strings.Builder
+	h := &host.Host{Talk: sanitize.New(&said), Still: &host.Still{}}
+	user := scenario.Scenario{ID: "b", Checks: checked.Checks, User: &scenario.User{Goal: "g"}}
+	list, err := servable(h, config.Default(), []scenario.Scenario{user, checked, user}, "s")
+	if err != nil || len(list) != 1 || list[0].ID != checked.ID ||
+		!strings.HasPrefix(said.String(), "2 scenarios with a simulated user") {
+		t.Errorf("%v: %d are served, %q is said", err, len(list), said.String())
+	}
+	if _, err := servable(h, config.Default(), []scenario.Scenario{user}, "s"); err == nil {
+		t.Error("nothing is left to serve, and that is no error")
+	}
 	if u := blindSpots(config.Default()); len(u) == 0 || !strings.HasPrefix(u[0], "rewards.parse") {
 		t.Error(u)
 	}

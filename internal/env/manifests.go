@@ -161,7 +161,7 @@ func (m *manifests) readFiles(h *host.Host, c config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := refuse(c, list, m.Dataset); err != nil {
+	if list, err = servable(h, c, list, m.Dataset); err != nil {
 		return err
 	}
 	for _, s := range list {

@@ -10,6 +10,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/host"
 )
 
 // elsewhere are terms that see what a trainer keeps to itself, and facts of formulas that do.
@@ -40,6 +41,18 @@ func unservable(c config.Config) (list []string) {
 		"trainers take one reward for an episode, and none for turns")
 	add(c.GRPO.Explorations > 0, "grpo.explorations", "a trainer's policy cannot be held to a call")
 	return list
+}
+
+// servable are the scenarios that can be served. Those with a simulated user are left out, since no protocol of trainers
+// carries its words.
+func servable(h *host.Host, c config.Config, list []scenario.Scenario, path string) ([]scenario.Scenario, error) {
+	alone := slices.DeleteFunc(slices.Clone(list), func(s scenario.Scenario) bool { return s.User != nil })
+	if len(alone) == 0 {
+		alone = list // which is refused
+	} else if n := len(list) - len(alone); n > 0 {
+		h.Say("%s with a simulated user, whose words no protocol of trainers carries: left out", fault.Count(n, "scenario"))
+	}
+	return alone, refuse(c, alone, path)
 }
 
 // refuse is an error of what cannot be served: what the configuration asks for, and scenarios with a user or without

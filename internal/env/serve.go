@@ -69,7 +69,7 @@ func Serve(ctx context.Context, e job.Env, c config.Config, o Options, from tool
 	if err != nil {
 		return err
 	}
-	if err := refuse(c, list, o.Dataset); err != nil {
+	if list, err = servable(e.Host, c, list, o.Dataset); err != nil {
 		return err
 	}
 	if c, err = basemodel.SettleLengths(e.Host, c); err != nil { // tools are shown as train shows them

@@ -47,7 +47,7 @@ func Tasks(e job.Env, c config.Config, a TasksAsked) error {
 	if err != nil {
 		return err
 	}
-	if err := refuse(c, list, a.Dataset); err != nil {
+	if list, err = servable(e.Host, c, list, a.Dataset); err != nil {
 		return err
 	}
 	places := placesOf(list)

@@ -177,6 +177,7 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 		list[i].finish()
 		out[i] = list[i].Scenario
 	}
+	out = m.followUps(m.random("follow up"), out)
 	m.report.Own = m.ownRows(drafted, list)
 	m.report.finish(m, out)
 	return &Result{Scenarios: out, Rejected: m.rejections(drafted), Report: m.report}, nil
