@@ -138,8 +138,12 @@ func (s *graphing) looksForNew(r *rand.Rand, p *programs.GraphProgram) []Call {
 // fits reports whether all of the graph is shown, where it is read at once.
 func (s *graphing) fits() bool { return s.tables.Graph.Size() <= s.g.most }
 
-// searches look for each thing as the request names it, and for each type. What only a result has named is opened.
+// searches look for each thing as the request names it, and for each type. What only a result has named is opened. nil
+// where no tool finds anything.
 func (s *graphing) searches(p *programs.GraphProgram) (calls []Call) {
+	if s.g.find == nil {
+		return nil
+	}
 	add := func(c Call) {
 		if !slices.ContainsFunc(calls, func(o Call) bool { return o.key() == c.key() }) {
 			calls = append(calls, c)

@@ -170,3 +170,23 @@ func TestProgramsOverAGraph(t *testing.T) {
 		t.Errorf("%d kinds, %d of %d tools, %d of several calls", len(kinds), len(used), len(tools), several)
 	}
 }
+
+// A store that shows all at once and finds nothing has tasks too, and each begins with all of it.
+func TestProgramsOverAGraphWithoutASearch(t *testing.T) {
+	for name, without := range map[string][]string{"no search": {"look_for"},
+		"neither a search nor single things": {"look_for", "open_entries"}} {
+		s := newShop(t)
+		tools := slices.DeleteFunc(noteTools(s), func(x Tool) bool { return slices.Contains(without, x.Name) })
+		o := optionsOf(s)
+		o.N, o.Asked = 30, 0.8
+		made := run(t, s, tools, o)
+		if n := len(made.Scenarios); n < 20 {
+			t.Errorf("%s: %d scenarios, of 30 wanted\n%v", name, n, made.Report.Rows())
+		}
+		for _, x := range made.Scenarios {
+			if len(x.Gold) == 0 || x.Gold[0].Name != "show_all" {
+				t.Errorf("%s: %q begins with %v", name, x.Task, x.Gold)
+			}
+		}
+	}
+}
