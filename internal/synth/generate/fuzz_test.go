@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"hash/fnv"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// One bad draw must not end a synthesis: over servers of each kind, whose results may have lost lines.
+// One bad draw must not end a synthesis: over servers of each kind, which may lack a tool, or whose results may have
+// lost lines.
 func FuzzRun(f *testing.F) {
 	for seed := range uint64(10) {
-		f.Add(seed)
+		f.Add(seed * 17) // each server, and another tool gone
 	}
 	f.Fuzz(runAny)
 }
@@ -25,6 +27,10 @@ func runAny(t *testing.T, seed uint64) {
 	s, tools := servers[seed%uint64(len(servers))](t)
 	if seed/uint64(len(servers))%2 == 1 {
 		s.lose(seed)
+	}
+	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) }) // some come from a map
+	if gone := int(seed/16) % (len(tools) + 1); gone < len(tools) {
+		tools = slices.Delete(tools, gone, gone+1)
 	}
 	o := optionsOf(s)
 	o.N, o.Asked, o.Seed, o.Workers = 20, 0.8, seed, 1
