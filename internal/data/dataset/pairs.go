@@ -7,33 +7,23 @@ import (
 )
 
 // readXLAM reads a query and the calls that answer it. What the calls gave is not in such a row.
-func readXLAM(r *record) (Row, error) {
-	tools, err := toolsOf(r.tools())
-	if err != nil {
-		return Row{}, err
-	}
-	c := conversation{tools: tools}
-	calls, err := c.callList(r.Answers)
-	if err != nil {
-		return Row{}, err
-	}
-	messages, err := questionAndCalls(text(r.Query), calls)
-	return Row{Messages: messages, Tools: tools}, err
-}
+func readXLAM(r *record) (Row, error) { return r.questionAndCalls(r.Query, r.Answers) }
 
 // readPair reads MCP-Flow's instruction and the one call that follows. Its tools are in files of their own: name them
 // with --catalog.
-func readPair(r *record) (Row, error) {
+func readPair(r *record) (Row, error) { return r.questionAndCalls(r.SourceInstruction, r.FunctionCall) }
+
+func (r *record) questionAndCalls(question, answer jsontext.Value) (Row, error) {
 	tools, err := toolsOf(r.tools())
 	if err != nil {
 		return Row{}, err
 	}
 	c := conversation{tools: tools}
-	calls, err := c.callList(r.FunctionCall)
+	calls, err := c.callList(answer)
 	if err != nil {
 		return Row{}, err
 	}
-	messages, err := questionAndCalls(text(r.SourceInstruction), calls)
+	messages, err := questionAndCalls(text(question), calls)
 	return Row{Messages: messages, Tools: tools}, err
 }
 

@@ -64,32 +64,20 @@ func (s *Server) orsRoutes() []serve.Route {
 		{Method: "POST", Path: "/delete", Handle: s.orsDelete},
 		{Method: "POST", Path: "/delete_session", Handle: s.orsDelete},
 	}
+	shows := func(path string, of func(*orsSession) any) serve.Route {
+		return serve.Route{Method: "GET", Path: path,
+			Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
+				writeJSON(w, http.StatusOK, of(e))
+			})}
+	}
 	for _, at := range []string{"", "/" + EnvironmentName} {
 		list = append(list,
 			serve.Route{Method: "GET", Path: at + "/tools", Handle: func(w http.ResponseWriter, _ *http.Request) {
 				writeJSON(w, http.StatusOK, orsTools(s.o.Tools))
 			}},
-			serve.Route{
-				Method: "GET",
-				Path:   at + "/task_tools",
-				Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
-					writeJSON(w, http.StatusOK, orsTools(e.tools(s)))
-				}),
-			},
-			serve.Route{
-				Method: "GET",
-				Path:   at + "/prompt",
-				Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
-					writeJSON(w, http.StatusOK, orsPrompt(e.shown))
-				}),
-			},
-			serve.Route{
-				Method: "GET",
-				Path:   at + "/messages",
-				Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
-					writeJSON(w, http.StatusOK, orsMessages(e.shown))
-				}),
-			},
+			shows(at+"/task_tools", func(e *orsSession) any { return orsTools(e.tools(s)) }),
+			shows(at+"/prompt", func(e *orsSession) any { return orsPrompt(e.shown) }),
+			shows(at+"/messages", func(e *orsSession) any { return orsMessages(e.shown) }),
 			serve.Route{Method: "POST", Path: at + "/call", Handle: s.orsOf(s.orsCall)})
 	}
 	return list

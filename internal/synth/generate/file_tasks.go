@@ -29,18 +29,10 @@ const leastDocs = 3
 // folderPrograms makes tasks from programs over folders of files: the server's own, and invented ones.
 func (m *maker) folderPrograms(ctx context.Context) ([]draftOf, error) {
 	servers, err := m.fileServers(ctx)
-	if err != nil || len(servers) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	var all []statePlays
-	for _, server := range servers {
-		list, err := m.filings(ctx, server)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
-	}
-	return m.playStates(ctx, "programs over files", all)
+	return playAll(ctx, m, "programs over files", servers, m.filings)
 }
 
 // filings are the folders of a server: what is there first, with half of the tasks, then invented ones. Nobody asks for

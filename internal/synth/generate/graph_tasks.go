@@ -25,18 +25,10 @@ const leastOfGraph = 6
 // graphPrograms makes tasks from programs over graphs: the server's own, and invented ones.
 func (m *maker) graphPrograms(ctx context.Context) ([]draftOf, error) {
 	servers, err := m.graphServers(ctx)
-	if err != nil || len(servers) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	var all []statePlays
-	for _, g := range servers {
-		list, err := m.graphings(ctx, g)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
-	}
-	return m.playStates(ctx, "programs over graphs", all)
+	return playAll(ctx, m, "programs over graphs", servers, m.graphings)
 }
 
 // graphings are the graphs of a server: what is there first, with half of the tasks, then invented ones.

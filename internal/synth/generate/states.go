@@ -118,6 +118,24 @@ type statePlays interface {
 
 func (s setting) name() string { return s.Name }
 
+// playAll makes the tasks of all states of some servers.
+func playAll[S any](
+	ctx context.Context, m *maker, stage string, servers []S, states func(context.Context, S) ([]statePlays, error),
+) ([]draftOf, error) {
+	var all []statePlays
+	for _, server := range servers {
+		list, err := states(ctx, server)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	if len(servers) == 0 {
+		return nil, nil
+	}
+	return m.playStates(ctx, stage, all)
+}
+
 // playStates makes the tasks of states, several at once, and reports them as one stage.
 func (m *maker) playStates(ctx context.Context, stage string, all []statePlays) ([]draftOf, error) {
 	made, reasons, tried := make([][]draftOf, len(all)), make([]map[string]int, len(all)), make([]int, len(all))

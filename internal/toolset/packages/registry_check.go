@@ -122,13 +122,8 @@ func (r Remote) wrong() string {
 			return why
 		}
 	}
-	for name, v := range r.Variables {
-		if !namedPattern.MatchString(name) {
-			return fmt.Sprintf("%q is no name of a variable", name)
-		}
-		if why := v.wrong(); why != "" {
-			return why
-		}
+	if why := badVariables(r.Variables); why != "" {
+		return why
 	}
 	return badKeyValues(r.Headers)
 }
@@ -178,7 +173,11 @@ func (i Input) wrong() string {
 	if why := badText(i.Description); why != "" {
 		return why
 	}
-	for name, v := range i.Variables {
+	return badVariables(i.Variables)
+}
+
+func badVariables(all map[string]Input) string {
+	for name, v := range all {
 		if !namedPattern.MatchString(name) {
 			return fmt.Sprintf("%q is no name of a variable", name)
 		}
