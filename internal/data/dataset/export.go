@@ -23,15 +23,6 @@ type SinkOptions struct {
 	Card map[string]string
 }
 
-// Sink takes rows, and puts what it made of them into place when it is closed.
-type Sink interface {
-	Add(r Row) error
-	// Close publishes, and says what was written and what was not: leftOut are rows that were not added, by reason.
-	Close(leftOut map[string]int) (SinkFiles, error)
-	// Abort leaves nothing behind. It does nothing after Close.
-	Abort()
-}
-
 // SinkFiles is what was written.
 type SinkFiles struct {
 	Path   string         `json:"path"`
@@ -86,8 +77,9 @@ func DescribeForms() string {
 	return b.String()
 }
 
-// sink stages a writer's output beside its place.
-type sink struct {
+// Sink takes rows, and puts what its writer made of them into place when it is closed. Until then that is staged beside
+// its place.
+type Sink struct {
 	o       SinkOptions
 	w       writer
 	staging string
@@ -95,7 +87,7 @@ type sink struct {
 }
 
 // OpenSink begins to write. Its errors are *fault.Error: no such form, or a place that is taken or cannot be written.
-func OpenSink(o SinkOptions) (Sink, error) {
+func OpenSink(o SinkOptions) (*Sink, error) {
 	i := slices.IndexFunc(forms(), func(f form) bool { return f.name == o.Form })
 	if i < 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no form %q", o.Form),
@@ -112,7 +104,7 @@ func OpenSink(o SinkOptions) (Sink, error) {
 	if err != nil {
 		return nil, cannot(o.Out, err)
 	}
-	s := &sink{o: o, staging: staging}
+	s := &Sink{o: o, staging: staging}
 	place := staging
 	if !forms()[i].folder {
 		place = s.file()
@@ -132,9 +124,10 @@ func cannot(path string, err error) error {
 		Next: "name a place that can be written with --out"}
 }
 
-func (s *sink) file() string { return filepath.Join(s.staging, "rows") }
+func (s *Sink) file() string { return filepath.Join(s.staging, "rows") }
 
-func (s *sink) Add(r Row) error {
+// Add takes a row.
+func (s *Sink) Add(r Row) error {
 	if err := s.w.add(&r); err != nil {
 		return cannot(s.o.Out, err)
 	}
@@ -142,7 +135,8 @@ func (s *sink) Add(r Row) error {
 	return nil
 }
 
-func (s *sink) Close(leftOut map[string]int) (SinkFiles, error) {
+// Close publishes, and says what was written and what was not: leftOut are rows that were not added, by reason.
+func (s *Sink) Close(leftOut map[string]int) (SinkFiles, error) {
 	w := SinkFiles{Path: s.o.Out, Rows: s.rows, LeftOut: map[string]int{}}
 	err := s.w.finish(&w)
 	maps.Copy(w.LeftOut, leftOut)
@@ -178,7 +172,8 @@ func (w SinkFiles) why() string {
 	return strings.Join(out, "\n")
 }
 
-func (s *sink) Abort() { _ = os.RemoveAll(s.staging) }
+// Abort leaves nothing behind. It does nothing after Close.
+func (s *Sink) Abort() { _ = os.RemoveAll(s.staging) }
 
 // lines writes a text for each row.
 type lines struct {
