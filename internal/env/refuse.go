@@ -45,12 +45,15 @@ func unservable(c config.Config) (list []string) {
 
 // servable are the scenarios that can be served. Those with a simulated user are left out, since no protocol of trainers
 // carries its words.
-func servable(h *host.Host, c config.Config, list []scenario.Scenario, path string) ([]scenario.Scenario, error) {
+func servable(
+	h *host.Host, c config.Config, list []scenario.Scenario, path string,
+) ([]scenario.Scenario, error) {
 	alone := slices.DeleteFunc(slices.Clone(list), func(s scenario.Scenario) bool { return s.User != nil })
 	if len(alone) == 0 {
 		alone = list // which is refused
 	} else if n := len(list) - len(alone); n > 0 {
-		h.Say("%s with a simulated user, whose words no protocol of trainers carries: left out", fault.Count(n, "scenario"))
+		h.Say("%s with a simulated user, whose words no protocol of trainers carries: left out",
+			fault.Count(n, "scenario"))
 	}
 	return alone, refuse(c, alone, path)
 }
