@@ -43,8 +43,8 @@ func unservable(c config.Config) (list []string) {
 	return list
 }
 
-// servable are the scenarios that can be served. Those with a simulated user are left out, since no protocol of trainers
-// carries its words.
+// servable are the scenarios that can be served. Those with a simulated user are left out, since no protocol of
+// trainers carries its words.
 func servable(
 	h *host.Host, c config.Config, list []scenario.Scenario, path string,
 ) ([]scenario.Scenario, error) {

@@ -291,7 +291,7 @@ func (s *sitting) proveWithSlip(
 ) (states []scenario.Check, why string, err error) {
 	random := s.m.random("slip", p.Key(), s.realm.index)
 	plain := c.Calls
-	if c.Split == scenario.Train && random.Float64() < shareSlips {
+	if c.Split == scenario.Train {
 		if with := s.db.slip(random, s.World, p, plain); with != nil {
 			c.Calls = with
 		}

@@ -81,6 +81,8 @@ func (d *drawer) set(corrected bool) *Program {
 				return nil
 			}
 		}
+	} else if t.tells(i, v) && d.r.IntN(2) == 0 {
+		pattern = "set_value"
 	}
 	return &Program{
 		pattern: pattern,
@@ -297,6 +299,7 @@ func (d *drawer) adjust() *Program {
 // drawValues draws the values of a new row: columns, their literals, how they are said, and the tables looked into.
 func (d *drawer) drawValues(t *Table) (columns, literals, said []string, tables []*Table, name string) {
 	tables, d.gave = []*Table{t}, nil
+	curt := d.r.IntN(2) == 0
 	for i, c := range t.Columns {
 		row := pick(d.r, t.Rows)
 		switch {
@@ -348,16 +351,11 @@ func (d *drawer) drawValues(t *Table) (columns, literals, said []string, tables 
 			literal = c.Ref.keyOf(to)
 			tables = append(tables, c.Ref)
 		}
-		columns, literals, said = append(
-			columns,
-			Ident(c.Name),
-		), append(
-			literals,
-			literal,
-		), append(
-			said,
-			c.caption()+" "+text,
-		)
+		as := c.caption() + " " + text
+		if curt {
+			as = t.bare(i, v, text)
+		}
+		columns, literals, said = append(columns, Ident(c.Name)), append(literals, literal), append(said, as)
 		d.gave = append(d.gave, [2]string{c.caption(), text})
 	}
 	return columns, literals, said, tables, name

@@ -167,3 +167,46 @@ func (d *drawer) isElsewhere(t *Table, like func(name string) bool) bool {
 		return o != t && slices.ContainsFunc(o.Rows, func(row []any) bool { return like(o.rowLabel(row)) })
 	})
 }
+
+// tells reports whether a value alone says which property it is of: a text that several rows have there, and none
+// anywhere else.
+func (t *Table) tells(i int, v any) bool {
+	c := t.Columns[i]
+	if text, is := v.(string); !is || len(text) < 3 || c.Kind != Text || c.Ref != nil || c.Bool || c.Yes != "" || c.Several ||
+		len(c.Parts) > 0 || i == t.Label || i == t.Key {
+		return false
+	}
+	has := func(k int) (n int) {
+		for _, row := range t.Rows {
+			if strings.EqualFold(Show(row[k]), Show(v)) {
+				n++
+			}
+		}
+		return n
+	}
+	for k := range t.Columns {
+		if k != i && has(k) > 0 {
+			return false
+		}
+	}
+	values := map[any]bool{}
+	for _, row := range t.Rows {
+		values[row[i]] = true
+	}
+	return has(i) > 0 && len(values) < len(t.Rows)
+}
+
+// isOnlyDay reports whether a column is the only one of its table that has days.
+func (t *Table) isOnlyDay(i int) bool {
+	return t.Columns[i].Kind == Date && !slices.ContainsFunc(t.Columns, func(c Column) bool {
+		return c.Kind == Date && c.Name != t.Columns[i].Name
+	})
+}
+
+// bare is a value as people say it who leave out of what it is, where it tells.
+func (t *Table) bare(i int, v any, text string) string {
+	if t.tells(i, v) || t.isOnlyDay(i) {
+		return text
+	}
+	return t.Columns[i].caption() + " " + text
+}

@@ -95,7 +95,7 @@ func forms(of string) []form {
 var before = regexp.MustCompile(`\b[aA] \{\w+\}`)
 
 // theOne matches a thing's noun and article before its name.
-var theOne = regexp.MustCompile(`(?:\b(?:the|a|our) )?\{one\} \{x\}`)
+var theOne = regexp.MustCompile(`(?i)(?:\b(?:the|a|our) )?\{one\} \{x\}`)
 
 // possessive matches what belongs to a thing and stands behind it.
 var possessive = regexp.MustCompile(`\{x\}'s \{(\w+)\}`)

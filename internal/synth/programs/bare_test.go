@@ -1,0 +1,50 @@
+package programs
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// A value tells what it is of where rows share it there, and none has it elsewhere.
+func TestBareValues(t *testing.T) {
+	table := &Table{Name: "staff", One: "nurse", Many: "nurses", Label: 0, Key: -1, Columns: []Column{
+		{Name: "name", Kind: Text}, {Name: "ward", Kind: Text}, {Name: "duty", Kind: Text}, {Name: "code", Kind: Text},
+		{Name: "hired_on", Kind: Date}, {Name: "hours", Kind: Number}},
+		Rows: [][]any{
+			{"Ana", "North", "late", "N1", "2024-01-02", int64(30)},
+			{"Bo", "North", "early", "N2", "2024-02-02", int64(38)},
+			{"Cy", "early", "late", "N3", "2024-03-02", int64(38)},
+		}}
+	for _, x := range []struct {
+		column int
+		value  any
+		want   string
+	}{
+		{1, "North", "North"},           // shared, and nowhere else
+		{2, "early", "duty early"},      // a ward is called so, too
+		{3, "N2", "code N2"},            // each has its own
+		{0, "Ana", "name Ana"},          // names the row
+		{4, "2024-05-06", "2024-05-06"}, // the only day
+		{5, int64(38), "hours 38"},      // a number says nothing
+		{1, "South", "ward South"},      // nobody knows it
+	} {
+		if got := table.bare(x.column, x.value, Show(x.value)); got != x.want {
+			t.Errorf("%v of %s: %q, want %q", x.value, table.Columns[x.column].Name, got, x.want)
+		}
+	}
+	table.Columns = append(table.Columns, Column{Name: "left_on", Kind: Date})
+	if got := table.bare(4, "2024-05-06", "2024-05-06"); got != "hired on 2024-05-06" {
+		t.Errorf("one of two days: %q", got)
+	}
+}
+
+// A noun stands once before what is named by it.
+func TestNoArticleTwice(t *testing.T) {
+	p := &Program{pattern: "set", slots: map[string]string{"x": "the oldest sale", "one": "sale", "attr": "price", "v": "3"}}
+	for seed := range uint64(200) {
+		if text := p.Word(rand.New(rand.NewPCG(seed, 1)), "train").Task; strings.Contains(strings.ToLower(text), "the the ") {
+			t.Fatal(text)
+		}
+	}
+}
