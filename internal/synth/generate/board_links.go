@@ -244,7 +244,7 @@ func (b *boarding) findFinish(ctx context.Context) (*finish, error) {
 				continue
 			}
 			seen[v] = true
-			x := play{Calls: []Call{(&view{tool: tool, field: tool.keyField()}).call(b.key(row))},
+			x := play{Calls: []Call{tool.keyed(b.key(row))},
 				Looks: []Call{b.viewOf(row)}}
 			got, err := b.played(ctx, x, true)
 			switch {
@@ -287,7 +287,7 @@ func (b *boarding) finishThing(r *rand.Rand) *boardTask {
 		p := b.columns[f.column].edit
 		t.changes = append(t.changes, b.changeOf(b.key(row), member{p.name, p.value(f.value)}))
 	}
-	t.changes = append(t.changes, (&view{tool: f.tool, field: f.tool.keyField()}).call(b.key(row)))
+	t.changes = append(t.changes, f.tool.keyed(b.key(row)))
 	if !f.shown {
 		return t
 	}

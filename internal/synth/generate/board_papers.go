@@ -2,7 +2,6 @@ package generate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -32,23 +31,18 @@ const mostPapers = 12
 
 // findPapers finds the documents of a server; nil where it has none.
 func (b *boarding) findPapers(ctx context.Context) (*papers, error) {
-	for _, s := range b.m.tools {
-		if s.Server != b.server || !s.mayTry() || s == b.list || s.destroys() || s.creates() || s.needs() {
+	for _, s := range b.m.lists(b.server) {
+		if s == b.list {
 			continue
 		}
-		call := Call{Tool: s.Name, Arguments: json.RawMessage("{}")}
-		got, err := b.played(ctx, play{Looks: []Call{call}}, false)
+		got, err := b.played(ctx, play{Looks: []Call{s.bare()}}, false)
 		if err != nil {
 			return nil, err
 		}
 		if got.Lost != "" {
 			continue
 		}
-		for _, l := range programs.Listings(got.Seen[0].Text) {
-			t := programs.TableOf(listName(l.Name, s), l.Records)
-			if t == nil || t.Key < 0 || t.Label < 0 || t.Key == t.Label {
-				continue
-			}
+		for _, t := range thingsIn(programs.Listings(got.Seen[0].Text), s) {
 			if p, err := b.papersOf(ctx, s, t); p != nil || err != nil {
 				return p, err
 			}
@@ -104,7 +98,7 @@ func (b *boarding) papersOf(ctx context.Context, list *subject, t *programs.Tabl
 }
 
 func (p *papers) viewOf(key string) Call {
-	return (&view{tool: p.view, field: p.view.keyField()}).call(key)
+	return p.view.keyed(key)
 }
 
 // write is the call that gives a document a text.
@@ -249,7 +243,7 @@ func (b *boarding) paper(r *rand.Rand) (one paper, slots map[string]string, setu
 // paperTask finds a document by the list or by a search, and reads it.
 func (b *boarding) paperTask(r *rand.Rand, act *programs.Program, one paper, setup []Call) *boardTask {
 	t := &boardTask{Program: act, setup: setup}
-	call := Call{Tool: b.papers.list.Name, Arguments: json.RawMessage("{}")}
+	call := b.papers.list.bare()
 	if s := b.papers.search; s != nil && r.IntN(4) == 0 {
 		call = Call{Tool: s.Name, Arguments: objectOf(member{s.queryField(), quote(one.title)})}
 	}

@@ -2,7 +2,6 @@ package generate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -232,7 +231,7 @@ func (b *boarding) short(r *rand.Rand, row []any) string {
 // seek adds the calls that find a thing: a search for what it is called, or the list; and its view.
 func (b *boarding) seek(r *rand.Rand, t *boardTask, row []any, x string, views bool) {
 	name := programs.Show(row[b.table.Label])
-	call := Call{Tool: b.list.Name, Arguments: json.RawMessage("{}")}
+	call := b.list.bare()
 	if b.search != nil && r.IntN(3) == 0 {
 		said := name
 		if short, ok := strings.CutPrefix(x, "the "); ok && !strings.Contains(x, name) {

@@ -118,7 +118,7 @@ func (x *bench) after(key string, calls ...Call) string {
 	}) {
 		return ""
 	}
-	p := play{Calls: calls, Looks: []Call{(&view{tool: x.view, field: x.view.keyField()}).call(key)}}
+	p := play{Calls: calls, Looks: []Call{x.view.keyed(key)}}
 	got, err := x.played(x.ctx, p, true)
 	if x.err = err; err != nil || got.Lost != "" || anyFailed(calls, got) || len(got.Seen) == 0 {
 		return ""
@@ -275,7 +275,7 @@ func (x *bench) tryCreate(p *param) {
 		if x.err != nil || !x.create.takes(string(call.Arguments)) {
 			return
 		}
-		p1 := play{Calls: []Call{call}, Looks: []Call{{Tool: x.list.Name, Arguments: json.RawMessage("{}")}}}
+		p1 := play{Calls: []Call{call}, Looks: []Call{x.list.bare()}}
 		got, err := x.played(x.ctx, p1, true)
 		if x.err = err; err != nil || got.Lost != "" || anyFailed(p1.Calls, got) {
 			continue

@@ -2,7 +2,6 @@ package generate
 
 import (
 	"context"
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 func (b *boarding) prove(
 	ctx context.Context, t *boardTask, c *Candidate,
 ) (states []scenario.Check, why string, err error) {
-	x := play{Setup: t.setup, Calls: c.Calls, Looks: []Call{{Tool: b.list.Name, Arguments: json.RawMessage("{}")}}}
+	x := play{Setup: t.setup, Calls: c.Calls, Looks: []Call{b.list.bare()}}
 	var keys []string
 	for _, row := range b.table.Rows {
 		_, changed := t.after[b.key(row)]
@@ -30,7 +29,7 @@ func (b *boarding) prove(
 	got, err := b.played(ctx, x, len(t.changes)+len(t.setup) > 0)
 	if key := b.newKey(t, got); err == nil && key != "" {
 		keys, t.after[key] = append(keys, key), t.madeWith
-		x.Looks = slices.Insert(x.Looks, len(keys), (&view{tool: b.view, field: b.view.keyField()}).call(key))
+		x.Looks = slices.Insert(x.Looks, len(keys), b.view.keyed(key))
 		got, err = b.played(ctx, x, true)
 	}
 	if err != nil {
@@ -198,6 +197,6 @@ func (b *boarding) putBack(ctx context.Context) bool {
 	if len(b.before) == 0 || b.before.putBack(b.session.Dir(b.server)) != nil {
 		return false
 	}
-	text, ok := b.m.tryOn(ctx, b.session, Call{Tool: b.list.Name, Arguments: json.RawMessage("{}")})
+	text, ok := b.m.tryOn(ctx, b.session, b.list.bare())
 	return ok && text == b.text
 }

@@ -102,18 +102,17 @@ type boardState struct {
 // board looks at what a server shows; nil where it is none.
 func (m *maker) board(ctx context.Context, session environment.Session, server string) *boardState {
 	b := &board{server: server}
-	for _, s := range m.tools {
-		if s.Server != server || !s.mayTry() || s.destroys() || s.creates() || s.needs() {
-			continue
-		}
-		text, ok := m.tryOn(ctx, session, Call{Tool: s.Name, Arguments: json.RawMessage("{}")})
+	for _, s := range m.lists(server) {
+		text, ok := m.tryOn(ctx, session, s.bare())
 		if !ok {
 			continue
 		}
-		for _, l := range programs.Listings(text) {
+		listings := programs.Listings(text)
+		for _, l := range listings {
 			m.nameColumns(s.Name, l.Records)
-			t := programs.TableOf(listName(l.Name, s), l.Records)
-			if t == nil || t.Key < 0 || t.Label < 0 || t.Key == t.Label || len(t.Rows) < leastOfBoard {
+		}
+		for _, t := range thingsIn(listings, s) {
+			if len(t.Rows) < leastOfBoard {
 				continue
 			}
 			if st := m.viewed(ctx, session, b, s, t, text); st != nil {
@@ -122,6 +121,17 @@ func (m *maker) board(ctx context.Context, session environment.Session, server s
 		}
 	}
 	return nil
+}
+
+// thingsIn are the tables that a list shows whose things have keys and names.
+func thingsIn(listings []programs.Listing, s *subject) (tables []*programs.Table) {
+	for _, l := range listings {
+		if t := programs.TableOf(listName(l.Name, s), l.Records); t != nil && t.Key >= 0 && t.Label >= 0 &&
+			t.Key != t.Label {
+			tables = append(tables, t)
+		}
+	}
+	return tables
 }
 
 // listName is what a list's things are called: by its key, or by the tool's name.
@@ -146,7 +156,7 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 			!s.ReadOnly && !s.hasVerb("view", "get", "show", "read", "open", "detail") {
 			continue
 		}
-		said, ok := m.tryOn(ctx, session, (&view{tool: s, field: field}).call(key))
+		said, ok := m.tryOn(ctx, session, s.keyed(key))
 		if ok && strings.Contains(said, name) {
 			b.view = s
 			break
@@ -207,7 +217,7 @@ func (m *maker) addHidden(ctx context.Context, session environment.Session, st *
 	said := make([]map[string]string, len(t.Rows))
 	for i, row := range t.Rows {
 		key := programs.Show(row[t.Key])
-		text, ok := m.tryOn(ctx, session, (&view{tool: st.view, field: st.view.keyField()}).call(key))
+		text, ok := m.tryOn(ctx, session, st.view.keyed(key))
 		if !ok {
 			continue
 		}
@@ -258,25 +268,20 @@ func pairsOf(text string) map[string]string {
 
 // addNamed adds the tables whose things properties name by a key that nobody says: "m-0" is a milestone.
 func (m *maker) addNamed(ctx context.Context, session environment.Session, st *boardState) {
-	for _, s := range m.tools {
-		if s.Server != st.server || !s.mayTry() || s == st.list || s.destroys() || s.creates() || s.needs() {
+	for _, s := range m.lists(st.server) {
+		if s == st.list {
 			continue
 		}
-		c := Call{Tool: s.Name, Arguments: json.RawMessage("{}")}
-		text, ok := m.tryOn(ctx, session, c)
+		text, ok := m.tryOn(ctx, session, s.bare())
 		if !ok {
 			continue
 		}
-		for _, l := range programs.Listings(text) {
-			o := programs.TableOf(listName(l.Name, s), l.Records)
-			if o == nil || o.Key < 0 || o.Label < 0 || o.Key == o.Label {
-				continue
-			}
+		for _, o := range thingsIn(programs.Listings(text), s) {
 			for i := range st.table.Columns {
 				if st.columns[i].hidden && st.table.Names(i, o) {
 					st.table.Columns[i].Ref = o
 					if !slices.Contains(st.world.Tables, o) {
-						st.world.Tables, st.others = append(st.world.Tables, o), append(st.others, c)
+						st.world.Tables, st.others = append(st.world.Tables, o), append(st.others, s.bare())
 					}
 				}
 			}

@@ -187,7 +187,7 @@ const mostViewed = 4
 func (b *boardState) key(row []any) string { return programs.Show(row[b.table.Key]) }
 
 func (b *boardState) viewOf(row []any) Call {
-	return (&view{tool: b.view, field: b.view.keyField()}).call(b.key(row))
+	return b.view.keyed(b.key(row))
 }
 
 // look adds a read that is not there yet.
@@ -299,7 +299,7 @@ func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
 		if p.Kind == programs.Cannot {
 			return true
 		}
-		t.look(Call{Tool: b.list.Name, Arguments: json.RawMessage("{}")})
+		t.look(b.list.bare())
 		if name := p.Slot("x"); p.Kind == programs.Unknown && name != "" { // the thing itself says nothing of it
 			for _, row := range b.table.Rows {
 				if programs.Show(row[b.table.Label]) == name || b.key(row) == name {
@@ -349,8 +349,7 @@ func (b *boarding) change(t *boardTask, after []programs.NumberedRows) bool {
 			}
 		}
 		t.after[b.key(row)] = want
-		all := append([]member{{b.edit.keyField(), quote(b.key(row))}}, arguments...)
-		t.changes = append(t.changes, Call{Tool: b.edit.Name, Arguments: objectOf(all...)})
+		t.changes = append(t.changes, b.changeOf(b.key(row), arguments...))
 	}
 	for n := int64(len(b.table.Rows)) + 1; rows[n] != nil; n++ {
 		if !b.creates(t, rows[n]) {
@@ -455,9 +454,8 @@ func (b *boarding) sayOn(r *rand.Rand) *boardTask {
 	slots["attr"], slots["v"] = strings.TrimSuffix(words(p.name)[0], "s"), v
 	value, _ := json.Marshal([]string{v}) // of texts
 	t := &boardTask{Program: programs.NewAct(programs.Set, "say_on", slots), said: map[string]string{b.key(row): v}}
-	t.reads = []Call{{Tool: b.list.Name, Arguments: json.RawMessage("{}")}}
-	t.changes = []Call{{Tool: b.edit.Name, Arguments: objectOf(member{b.edit.keyField(), quote(b.key(row))},
-		member{p.name, value})}}
+	t.reads = []Call{b.list.bare()}
+	t.changes = []Call{b.changeOf(b.key(row), member{p.name, value})}
 	return t
 }
 
@@ -496,8 +494,7 @@ func (b *boarding) oneOfMany(r *rand.Rand) *boardTask {
 	value, _ := json.Marshal(append([]string{}, now...)) // of texts
 	t := &boardTask{Program: programs.NewAct(programs.Set, pattern, slots), after: map[string]map[string]string{
 		b.key(row): {b.columns[i].name: strings.Join(now, programs.ListMark)}}}
-	t.reads = []Call{{Tool: b.list.Name, Arguments: json.RawMessage("{}")}, b.viewOf(row)}
-	t.changes = []Call{{Tool: b.edit.Name, Arguments: objectOf(member{b.edit.keyField(), quote(b.key(row))},
-		member{b.columns[i].edit.name, value})}}
+	t.reads = []Call{b.list.bare(), b.viewOf(row)}
+	t.changes = []Call{b.changeOf(b.key(row), member{b.columns[i].edit.name, value})}
 	return t
 }

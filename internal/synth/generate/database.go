@@ -200,7 +200,7 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 			continue
 		}
 		if !s.needs() && db.list == nil {
-			c := Call{Tool: s.Name, Arguments: json.RawMessage("{}")}
+			c := s.bare()
 			if text, ok := m.tryOn(ctx, session, c); ok && (strings.Contains(text, probeTable) || db.readOnly) {
 				db.list, db.listsColumns = &c, strings.Contains(text, probeColumn)
 			}

@@ -78,7 +78,7 @@ func (m *maker) explore(ctx context.Context) error {
 func (m *maker) bare() (calls []Call) {
 	for _, s := range m.tools {
 		if !s.needs() && s.mayTry() && (s.usable() || s.unmarked == "") && !s.writes && !s.destroys() && !s.creates() {
-			calls = append(calls, Call{Tool: s.Name, Arguments: json.RawMessage("{}")})
+			calls = append(calls, s.bare())
 		}
 	}
 	return calls

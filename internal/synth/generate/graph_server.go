@@ -274,7 +274,7 @@ func (t *graphTrial) all(ctx context.Context, tools []graphTool) {
 // reads finds the tool that needs no argument and shows the things that were made.
 func (t *graphTrial) reads(ctx context.Context) bool {
 	for _, s := range t.m.tools {
-		c := Call{Tool: s.Name, Arguments: json.RawMessage("{}")}
+		c := s.bare()
 		if s.Server != t.of.server || s.needs() || !s.mayTry() || s.destroys() {
 			continue
 		}

@@ -153,6 +153,25 @@ func (s *subject) needs() bool {
 	return slices.ContainsFunc(s.schema.fields, func(p param) bool { return p.required })
 }
 
+// bare is a call without arguments.
+func (s *subject) bare() Call { return Call{Tool: s.Name, Arguments: json.RawMessage("{}")} }
+
+// keyed is a call with a thing's key alone.
+func (s *subject) keyed(key string) Call {
+	arguments, _ := json.Marshal(map[string]string{s.keyField(): key}) // of texts
+	return Call{Tool: s.Name, Arguments: arguments}
+}
+
+// lists are the tools of a server that read something and need no argument.
+func (m *maker) lists(server string) (list []*subject) {
+	for _, s := range m.tools {
+		if s.Server == server && s.mayTry() && !s.destroys() && !s.creates() && !s.needs() {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // takes reports whether arguments fit the tool's schema.
 func (s *subject) takes(arguments string) bool {
 	verdict, _ := s.argumentSchema().Validate(arguments)

@@ -13,7 +13,6 @@ import (
 // view is a tool that shows one thing by its key, and what it says of each thing of a table beside what is listed.
 type view struct {
 	tool   *subject
-	field  string // that takes the key
 	table  *programs.Table
 	before map[string]string      // what it shows, by key
 	notes  map[string][][2]string // properties of a thing, by key
@@ -23,10 +22,7 @@ type view struct {
 const mostViews = 12
 
 // call views the thing with a key.
-func (v *view) call(key string) Call {
-	arguments, _ := json.Marshal(map[string]string{v.field: key}) // of texts
-	return Call{Tool: v.tool.Name, Arguments: arguments}
-}
+func (v *view) call(key string) Call { return v.tool.keyed(key) }
 
 // keyField is the one parameter that a tool must have, where that is a text that may be a key; "" where there is none.
 func (s *subject) keyField() (name string) {
@@ -96,11 +92,10 @@ func (m *maker) learnViews(ctx context.Context, shelves []*shelf) error {
 				continue
 			}
 			for _, tool := range m.tools {
-				field := tool.keyField()
-				if tool.Server != s.server || !tool.pure || field == "" {
+				if tool.Server != s.server || !tool.pure || tool.keyField() == "" {
 					continue
 				}
-				v := &view{tool: tool, field: field, table: t, before: map[string]string{},
+				v := &view{tool: tool, table: t, before: map[string]string{},
 					notes: map[string][][2]string{}}
 				if ok, err := m.viewAll(ctx, s, v); err != nil {
 					return err
