@@ -290,7 +290,8 @@ func (db *sqlServer) withoutValue(p *programs.Program, calls []Call, first int) 
 		if m == nil {
 			continue
 		}
-		wrong := db.step(programs.Step{SQL: fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", m[1], m[2], m[4]), Writes: true})
+		less := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", m[1], m[2], m[4])
+		wrong := db.step(programs.Step{SQL: less, Writes: true})
 		wrong.Slip = slipRefused
 		right := explained(calls[first+i], fmt.Sprintf("%s must have a value: %s.", m[3],
 			strings.Trim(m[5], "'")))

@@ -41,9 +41,12 @@ func TestBareValues(t *testing.T) {
 
 // A noun stands once before what is named by it.
 func TestNoArticleTwice(t *testing.T) {
-	p := &Program{pattern: "set", slots: map[string]string{"x": "the oldest sale", "one": "sale", "attr": "price", "v": "3"}}
+	p := &Program{pattern: "set", slots: map[string]string{
+		"x": "the oldest sale", "one": "sale", "attr": "price", "v": "3",
+	}}
 	for seed := range uint64(200) {
-		if text := p.Word(rand.New(rand.NewPCG(seed, 1)), "train").Task; strings.Contains(strings.ToLower(text), "the the ") {
+		text := p.Word(rand.New(rand.NewPCG(seed, 1)), "train").Task
+		if strings.Contains(strings.ToLower(text), "the the ") {
 			t.Fatal(text)
 		}
 	}

@@ -172,8 +172,8 @@ func (d *drawer) isElsewhere(t *Table, like func(name string) bool) bool {
 // anywhere else.
 func (t *Table) tells(i int, v any) bool {
 	c := t.Columns[i]
-	if text, is := v.(string); !is || len(text) < 3 || c.Kind != Text || c.Ref != nil || c.Bool || c.Yes != "" || c.Several ||
-		len(c.Parts) > 0 || i == t.Label || i == t.Key {
+	if text, is := v.(string); !is || len(text) < 3 || c.Kind != Text || c.Ref != nil || c.Bool || c.Yes != "" ||
+		c.Several || len(c.Parts) > 0 || i == t.Label || i == t.Key {
 		return false
 	}
 	has := func(k int) (n int) {
