@@ -107,6 +107,7 @@ type Program struct {
 	alphabetical bool // the order that a list is asked for in is that of the alphabet
 
 	pattern string            // of the wordings
+	deeds   map[string][]Deed // by slot: changes that it says one after the other
 	slots   map[string]string // what stands in them
 	given   [][2]string       // of a new thing: properties and their values
 	then    *Program          // behind it, in one message

@@ -30,12 +30,15 @@ var graphWordingsFile []byte
 //go:embed view_wordings.json
 var viewWordingsFile []byte
 
+//go:embed deed_wordings.json
+var deedWordingsFile []byte
+
 // wordings are the requests by pattern and split, those about records, about files, about graphs, about what views
-// show and about numbers and times. Held-out tasks are
+// show, about several changes at once and about numbers and times. Held-out tasks are
 // in words that no training task has.
 var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
 	for _, file := range [][]byte{wordingsFile, fileWordingsFile, graphWordingsFile, viewWordingsFile,
-		sumWordingsFile} {
+		deedWordingsFile, sumWordingsFile} {
 		if err := json.Unmarshal(file, &all); err != nil {
 			panic(err) // the file is compiled in
 		}
@@ -136,7 +139,7 @@ func fill(text string, slots map[string]string) string {
 	var pairs []string
 	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +
 		"a b city city2 time old given bound verb rel ends attr2 v2 file file2 folder folder2 name ext item item2 " +
-		"head word lines") {
+		"head word lines does else") {
 		pairs = append(pairs, "{"+name+"}", slots[name])
 	}
 	text = strings.Join(strings.Fields(strings.NewReplacer(pairs...).Replace(text)), " ")
@@ -185,13 +188,23 @@ func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 		text = follow(text, pick(r, manners()["leave"][split]))
 	}
 	if requests == nil { // a model's have a greeting of their own, or none
-		text = p.address(r, split, text)
+		if said := p.address(r, split, text); !p.refusesItself(said, checks) {
+			text = said
+		}
 	}
 	if asks := p.Answer.Asks; p.Answer.Form == "question" &&
 		(asks == "" || regexp.MustCompile(asks).MatchString(text)) { // else who repeats it asks back
 		text = strings.ReplaceAll(text, "?", ".")
 	}
 	return Worded{text, answer, checks}
+}
+
+// refusesItself reports whether a request that must be refused says so itself: who repeats it would pass.
+func (p *Program) refusesItself(text string, checks []scenario.Check) bool {
+	return slices.Contains([]string{"cannot", "unknown"}, p.Answer.Form) &&
+		slices.ContainsFunc(checks, func(c scenario.Check) bool {
+			return c.Regex != nil && regexp.MustCompile(*c.Regex).MatchString(text)
+		})
 }
 
 // done is what a demonstration says where nothing was asked.
@@ -203,7 +216,7 @@ func (p *Program) say(
 	split string,
 	typed func(*rand.Rand, string) string,
 ) (text, answer string, checks []scenario.Check) {
-	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.slotTexts(split))
+	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.saidSlots(r, split))
 	if in := p.slots["in"]; in != "" {
 		text = follow(text, strings.ReplaceAll(pick(r, manners()["in_file"][split]), "{file}", in))
 	}
@@ -215,8 +228,8 @@ func (p *Program) say(
 	}
 	f := pick(r, forms(p.Answer.Form))
 	a := p.Answer
-	if a.Form == "text" && p.slots["like"] != "" {
-		f = forms("")[0] // one form is enough
+	if a.Form == "text" && p.slots["like"] != "" || p.deeds["else"] != nil {
+		f = forms("")[0] // one form is enough, and none may tell how a condition comes out
 	}
 	if how := p.slots["round"]; how != "" {
 		text = follow(text, pick(r, manners()[how][split]))
@@ -231,6 +244,8 @@ func (p *Program) say(
 	case "lines":
 		lines := strings.Join(a.Values, "\n")
 		return text, lines, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &lines}}
+	case "each":
+		return text, perLine(a), a.eachChecks()
 	case "left":
 		nothing := nothingDone()
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}

@@ -117,6 +117,14 @@ func needed() map[string]string {
 		"paper_drop": "attr x | one", "paper_new": "one v x", "group_new": "one v x", "group_rename": "v x | one",
 		"group_move": "v x | one",
 
+		"do_set": "attr v", "do_assign": "v", "do_rank": "v", "do_due": "v", "do_tick": "v", "do_write": "attr v",
+		"do_join": "attr v", "do_add": "attr v", "edit_several": "does x", "edit_told": "does v x",
+		"each_later": "filter many n | attr", "each_earlier": "filter many n | attr", "each_join": "attr filter many v",
+		"each_hand": "filter many v | old", "points_each": "attr filter many | one", "points_total": "attr filter many",
+		"link_open": "rel v x | many one", "make_linked": "does one rel v x", "make_children": "does v x | one many",
+		"make_points": "attr does x | one many", "points_if": "attr does else x",
+		"paper_copy": "a attr x y | one",
+
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
 }
