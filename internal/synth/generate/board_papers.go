@@ -156,8 +156,11 @@ func (p *papers) draws(b *boarding) []drawOf {
 	if p.search != nil {
 		list = append(list, b.askPapers, b.askPapers)
 	}
+	if slices.ContainsFunc(b.parts, func(p section) bool { return !p.points && !p.links && p.add != nil }) {
+		list = append(list, b.copyFact, b.copyFact, b.copyFact)
+	}
 	if p.madeBody != "" && p.name != "" {
-		list = append(list, b.newPaper)
+		list = append(list, b.newPaper, b.newPaper)
 	}
 	return list
 }
@@ -375,6 +378,29 @@ func (b *boarding) dropPaper(r *rand.Rand) *boardTask {
 	slots["attr"] = name
 	now := slices.Delete(slices.Clone(one.body), at, at+1)
 	return b.rewrite(b.paperTask(r, programs.NewAct(programs.Remove, "paper_drop", slots), one, setup), one, now)
+}
+
+// copyFact writes what a document says about something into a part of a thing.
+func (b *boarding) copyFact(r *rand.Rand) *boardTask {
+	one, slots, setup := b.paper(r)
+	at, name, value := one.entry(r)
+	p, ok := b.textPart(r, func(p section) bool { return (p.add != nil || p.set != nil) && !p.listed })
+	row, more := b.named(r)
+	if at < 0 || !ok || row == nil {
+		return nil
+	}
+	by := p.add
+	if by == nil {
+		by = p.set
+	}
+	slots["y"], slots["x"], slots["attr"], slots["a"] = one.title, more["x"], name, b.called(r, p)
+	act := programs.NewAct(copyFound, "paper_copy", slots)
+	t := b.paperTask(r, act.Work(one.body[at]), one, setup)
+	text := name + ": " + value
+	b.seek(r, t, row, slots["x"], r.IntN(2) == 0)
+	t.free = []string{text}
+	t.changes = []Call{b.changeOf(b.key(row), member{by.name, by.texts(text)})}
+	return b.has(t, row, p, text)
 }
 
 // newPaper makes a document.

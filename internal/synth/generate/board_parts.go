@@ -20,6 +20,11 @@ const (
 	onGroups = "on_groups" // milestones: a list whose names properties have
 	onFinish = "on_finish" // what is done is put away
 	onTwo    = "on_two"    // two of these in one message
+	onDeeds  = "on_deeds"  // several changes of one thing in one call
+	onEach   = "on_each"   // each of several things gets its own value
+	onMany   = "on_many"   // a question for which several views are read
+	onMakes  = "on_makes"  // new things that belong to others
+	onIf     = "on_if"     // what is done hangs on what a view shows
 )
 
 type drawOf func(r *rand.Rand) *boardTask
@@ -117,7 +122,8 @@ func (b *boarding) shares() map[string]int {
 	for _, n := range shares {
 		old += n
 	}
-	parts := map[string]int{onPoints: 34, onTexts: 22, onLinks: 16, onPapers: 18, onGroups: 8, onFinish: 6, onTwo: 10}
+	parts := map[string]int{onPoints: 16, onTexts: 9, onLinks: 14, onPapers: 26, onGroups: 14, onFinish: 6, onTwo: 12,
+		onDeeds: 48, onEach: 48, onMany: 32, onMakes: 24, onIf: 12}
 	for kind, n := range parts {
 		if b.ofViews(kind) != nil {
 			shares[kind] = max(1, n*old/130)
@@ -163,6 +169,21 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(has(func(p section) bool { return p.points || p.set != nil }), b.twoOfThese)
 	case onFinish:
 		add(b.finish != nil, b.finishThing)
+	case onDeeds:
+		add(b.edit != nil, b.editSeveral)
+	case onEach:
+		add(b.edit != nil, b.shiftEach, b.joinEach, b.handEach)
+	case onMany:
+		add(has(func(p section) bool { return p.points && p.add != nil && p.tick != nil }), b.askPointsOfEach)
+		add(has(func(p section) bool { return p.links && p.set != nil }) && b.finish != nil, b.askOpenLinks)
+		add(true, b.askBest)
+	case onMakes:
+		add(has(func(p section) bool { return !p.links && p.create != nil }), b.makeWith)
+		add(has(func(p section) bool { return p.links && p.create != nil && p.set != nil }), b.makeLinked, b.makeLinked)
+		add(has(func(p section) bool { return p.links && p.create != nil && p.set == nil }), b.makeChildren,
+			b.makeChildren, b.makeChildren)
+	case onIf:
+		add(has(func(p section) bool { return p.points && p.tick != nil && p.add != nil }), b.pointsIf)
 	}
 	return draws
 }
@@ -191,10 +212,18 @@ func (b *boarding) namedAs(r *rand.Rand, row []any) ([]any, map[string]string) {
 		return nil, nil
 	}
 	slots := b.table.Slots(row)
-	if short := b.short(r, row); short != "" && r.IntN(5) < 2 {
-		slots["x"] = "the " + short + " " + slots["one"]
+	if short := b.short(r, row); short != "" && r.IntN(5) < 3 {
+		slots["x"] = b.partly(r, short)
 	}
 	return row, slots
+}
+
+// partly calls a thing by a part of its name, with the noun or without.
+func (b *boarding) partly(r *rand.Rand, short string) string {
+	if short = "the " + short; r.IntN(2) == 0 {
+		short += " " + b.table.One
+	}
+	return short
 }
 
 // short are two words of a name, or a long one, that are in no other name; "" where there are none.

@@ -280,7 +280,7 @@ func (x *bench) tryCreate(p *param) {
 		if x.err = err; err != nil || got.Lost != "" || anyFailed(p1.Calls, got) {
 			continue
 		}
-		key := x.newKey(&boardTask{made: secondTrial}, got)
+		key := x.newKey(secondTrial, got)
 		if key == "" {
 			continue
 		}

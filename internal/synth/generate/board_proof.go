@@ -27,9 +27,15 @@ func (b *boarding) prove(
 		x.Looks = append(x.Looks, l.call)
 	}
 	got, err := b.played(ctx, x, len(t.changes)+len(t.setup) > 0)
-	if key := b.newKey(t, got); err == nil && key != "" {
-		keys, t.after[key] = append(keys, key), t.madeWith
+	made := []string{}
+	if err == nil {
+		made = b.withNew(t, got)
+	}
+	for _, key := range made {
+		keys = append(keys, key)
 		x.Looks = slices.Insert(x.Looks, len(keys), b.view.keyed(key))
+	}
+	if len(made) > 0 {
 		got, err = b.played(ctx, x, true)
 	}
 	if err != nil {
@@ -44,7 +50,7 @@ func (b *boarding) prove(
 		return t.says(a.Text)
 	}):
 		return nil, "the list does not show what it is asked for", nil
-	case len(t.madeWith)+len(t.madeSays) > 0 && t.after[b.newKey(t, got)] == nil:
+	case len(t.madeWith)+len(t.madeSays) > 0 && len(made) < 1+len(t.more):
 		return nil, "nothing shows what a new thing has", nil
 	case len(t.changes)+len(t.setup) == 0 && got.Seen[0].Text != b.text:
 		return nil, "a call changes something", nil
@@ -66,8 +72,8 @@ func (b *boarding) prove(
 			return nil, "a thing is not as it was computed", nil
 		}
 	}
-	if made := b.newKey(t, got); len(t.madeSays) > 0 {
-		text := got.Seen[1+slices.Index(keys, made)].Text
+	for _, key := range made {
+		text := got.Seen[1+slices.Index(keys, key)].Text
 		if slices.ContainsFunc(t.madeSays, func(said string) bool { return saying(text, said) == "" }) {
 			return nil, "a thing is not as it was computed", nil
 		}
@@ -92,16 +98,16 @@ func (b *boarding) played(ctx context.Context, x play, changes bool) (*Played, e
 // digits are the number within a key.
 var digits = regexp.MustCompile(`\d+`)
 
-// newKey is the key of the thing that a task makes, as the list shows it: of the form that other keys have. It is ""
-// where none is made, or none is shown.
-func (b *boarding) newKey(t *boardTask, got *Played) string {
-	if t.made == "" || got == nil || len(got.Seen) == 0 {
+// newKey is the key of a new thing with a name, as the list shows it: of the form that other keys have. It is "" where
+// none is made, or none is shown.
+func (b *boarding) newKey(name string, got *Played) string {
+	if name == "" || got == nil || len(got.Seen) == 0 {
 		return ""
 	}
 	key := regexp.QuoteMeta(b.key(b.table.Rows[0]))
 	form := regexp.MustCompile(digits.ReplaceAllString(key, `\d+`) + `(?:\.\d+)*\b`) // 3.1 is a part of 3
 	for line := range strings.Lines(got.Seen[0].Text) {
-		if !strings.Contains(line, t.made) {
+		if !strings.Contains(line, name) {
 			continue
 		}
 		for _, key := range form.FindAllString(line, -1) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type boardTask struct {
 	said           map[string]string            // by key: a text that its view must have
 	shown, hidden  []string                     // names that the reads must show, and must not
 	made           string                       // name of a new thing
+	more           []string                     // names of others that are made like it
 	madeWith       map[string]string            // its properties as its view alone says them
 	madeSays       []string                     // texts that its view must have
 	setup          []Call                       // before the task, for what it is about
@@ -40,12 +42,19 @@ const (
 	sayOn = "say_on"
 	// oneOfMany adds one of several values of a property, as a label, or takes it away.
 	oneOfMany = "one_of_many"
+	// severalEdits changes several things about one in one call.
+	severalEdits = "several_edits"
+	// copyFound writes what is read in one place into another.
+	copyFound = "copy_found"
+	// createSeveral makes several things below one.
+	createSeveral = "create_several"
 )
 
 // boardShares are how often each kind is drawn, in parts.
 func boardShares() map[string]int {
 	shares := programs.Shares()
-	shares[sayOn], shares[oneOfMany], shares[programs.Set], shares[programs.List] = 7, 5, 12, 12
+	maps.Copy(shares, map[string]int{sayOn: 4, oneOfMany: 4, programs.Insert: 6, programs.List: 12, programs.Lookup: 10,
+		programs.Remove: 9, programs.Correct: 6, programs.Unknown: 7, programs.AskBack: 4, programs.Cannot: 6})
 	return shares
 }
 
@@ -167,6 +176,9 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 			return nil
 		}
 	}
+	if p.Kind != programs.AskBack { // and people know their things
+		b.shorten(r, p)
+	}
 	if !p.Changes() {
 		return t
 	}
@@ -178,6 +190,15 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 		return nil
 	}
 	return t
+}
+
+// shorten has a request call a thing by a part of its name.
+func (b *boarding) shorten(r *rand.Rand, p *programs.Program) {
+	for _, row := range b.table.Rows {
+		if short := b.short(r, row); short != "" && b.table.NameOf(row) != "" && r.IntN(2) == 0 {
+			p.Rename(programs.Show(row[b.table.Label]), b.partly(r, short))
+		}
+	}
 }
 
 // mostViewed bounds the things that are viewed one by one for a task.

@@ -19,7 +19,7 @@ type job struct {
 	ID, Title, Status, Priority, Due, Phase string
 	Assignee, Labels, Comments              []string
 	Steps                                   []step
-	Plan, Gone                              string
+	Plan, Gone, Part                        string
 	Waits                                   []string
 }
 
@@ -74,6 +74,9 @@ func more(j *job, args map[string]any) {
 	if args["planClear"] == true {
 		j.Plan = ""
 	}
+	if part, given := args["partOf"].(string); given {
+		j.Part = part
+	}
 	if waits, given := args["waitsFor"].([]any); given {
 		j.Waits = nil
 		for _, id := range waits {
@@ -94,6 +97,11 @@ func moreOf(j job, all []job) string {
 			if o.ID == id {
 				text += "- " + o.ID + " - " + o.Title + "\n"
 			}
+		}
+	}
+	for _, o := range all {
+		if o.ID == j.Part {
+			text += "\nPart of:\n- " + o.ID + " - " + o.Title + "\n"
 		}
 	}
 	return text

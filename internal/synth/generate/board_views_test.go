@@ -195,7 +195,8 @@ func changedTools(tools []Tool) []Tool {
 		`"removeSteps":{"type":"array","items":{"type":"number"}},"plan":{"type":"string"},` +
 		`"planAppend":{"type":"string"},"planClear":{"type":"boolean"},` +
 		`"waitsFor":{"type":"array","items":{"type":"string"}},`
-	for i, of := range map[string]string{"job_edit": more, "job_create": steps + `,"plan":{"type":"string"},`} {
+	for i, of := range map[string]string{"job_edit": more, "job_create": steps +
+		`,"plan":{"type":"string"},"waitsFor":{"type":"array","items":{"type":"string"}},"partOf":{"type":"string"},`} {
 		at := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == i })
 		schema := strings.Replace(string(tools[at].InputSchema), `"properties":{`, `"properties":{`+of, 1)
 		tools[at] = tool(i, tools[at].Description, schema)
@@ -230,10 +231,10 @@ func TestProgramsOverWhatViewsShow(t *testing.T) {
 	s := newShop(t)
 	tools := viewTools(s)
 	o := optionsOf(s)
-	o.N, o.Asked = 220, 0.8
+	o.N, o.Asked = 300, 0.8
 	made := run(t, s, tools, o)
-	if n := len(made.Scenarios); n < 180 {
-		t.Fatalf("%d scenarios, of 220 wanted\n%v", n, made.Report.Rows())
+	if n := len(made.Scenarios); n < 250 {
+		t.Fatalf("%d scenarios, of 300 wanted\n%v", n, made.Report.Rows())
 	}
 	used, begun := map[string]int{}, 0
 	trial := checktest.Trial{Tools: s}

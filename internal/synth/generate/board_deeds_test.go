@@ -1,0 +1,113 @@
+package generate
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/episode/checktest"
+	"hone/internal/episode/scenario"
+)
+
+// givenTo are the values that calls of a tool give a parameter, as JSON.
+func givenTo(x *scenario.Scenario, tool, name string) (list []string) {
+	for _, g := range x.Gold {
+		for _, m := range members(g.Arguments) {
+			if g.Name == tool && m.name == name {
+				list = append(list, string(m.raw))
+			}
+		}
+	}
+	return list
+}
+
+// sorts are what a task over the small tracker has of several changes, several things and conditions.
+func sorts(x *scenario.Scenario) (list []string) {
+	var most int
+	for _, g := range x.Gold {
+		if g.Name == "job_edit" {
+			most = max(most, len(members(g.Arguments))-1)
+		}
+	}
+	add := func(is bool, sort string) {
+		if is {
+			list = append(list, sort)
+		}
+	}
+	days := givenTo(x, "job_edit", "dueDate")
+	ticks := len(givenTo(x, "job_edit", "checkSteps")) > 0
+	add(most > 1, "several changes")
+	add(most > 1 && ticks, "a tick and more")
+	add(len(days) > 1 && len(slices.Compact(slices.Clone(days))) > 1, "each its day")
+	for _, name := range []string{"assignee", "labels"} {
+		lists := givenTo(x, "job_edit", name)
+		add(len(lists) > 1 && strings.Contains(strings.Join(lists, ""), `","`), "each its "+name)
+	}
+	add(len(givenTo(x, "job_create", "partOf")) > 1, "several below one")
+	add(len(givenTo(x, "job_create", "waitsFor")) > 0, "made with a link")
+	add(x.Provenance.Kind == "act_if" && most > 0 && strings.Contains(x.GoldAnswer, "Done"), "all was ticked")
+	add(x.Provenance.Kind == "act_if" && most > 0 && !strings.Contains(x.GoldAnswer, "Done"), "a point was open")
+	add(strings.Count(x.GoldAnswer, ": ") > 1 && strings.Contains(x.GoldAnswer, "\n"), "points of each")
+	return list
+}
+
+// Several changes of one thing in one call, changes of each of several things, things that belong to others, and
+// changes that hang on a view: all are drawn, each task passes its own checks, and no change passes
+// of which an argument is left out.
+func TestProgramsOfSeveralChanges(t *testing.T) {
+	s := newShop(t)
+	tools := viewTools(s)
+	o := optionsOf(s)
+	o.N, o.Asked = 400, 0.8
+	made := run(t, s, tools, o)
+	seen, cut := map[string]int{}, 0
+	trial := checktest.Trial{Tools: s}
+	for i := range made.Scenarios {
+		x := &made.Scenarios[i]
+		list := sorts(x)
+		for _, sort := range list {
+			seen[sort]++
+		}
+		if len(list) == 0 {
+			continue
+		}
+		if found, err := trial.Row(t.Context(), x); err != nil || len(found) > 0 {
+			t.Errorf("%s (%s): %v %v", x.ID, x.Task, found, err)
+		}
+		last := len(x.Gold) - 1
+		arguments := members(x.Gold[last].Arguments)
+		if len(arguments) < 3 || x.Gold[last].Name != "job_edit" {
+			continue
+		}
+		less := *x
+		less.Gold = slices.Clone(x.Gold)
+		less.Gold[last].Arguments = objectOf(arguments[:len(arguments)-1]...)
+		if found, err := trial.Row(t.Context(), &less); err != nil || len(found) == 0 {
+			t.Errorf("%s (%s) passes without %s: %v", x.ID, x.Task, arguments[len(arguments)-1].name, err)
+		}
+		cut++
+	}
+	for _, sort := range []string{"several changes", "a tick and more", "each its day", "each its assignee",
+		"each its labels", "several below one", "made with a link", "all was ticked", "a point was open",
+		"points of each"} {
+		if seen[sort] == 0 {
+			t.Errorf("no task has %s: %v", sort, seen)
+		}
+	}
+	if cut < 30 {
+		t.Errorf("%d tasks were cut", cut)
+	}
+}
+
+// What stays of a list is given anew with what comes, and what is there already is not given twice.
+func TestHanded(t *testing.T) {
+	for _, c := range []struct {
+		has, old, v, want string
+	}{{"a", "a", "b", `["b"]`}, {"a|c", "a", "b", `["b","c"]`}, {"a|b|c", "a", "b", `["b","c"]`}} {
+		got, _ := json.Marshal(handed(strings.Split(c.has, "|"), c.old, c.v)) // of texts
+		if string(got) != c.want {
+			t.Errorf("%s: %s, want %s", c.has, got, c.want)
+		}
+	}
+}
