@@ -246,6 +246,7 @@ func (b *boarding) pointsIf(r *rand.Rand) *boardTask {
 	ways := b.moreDeeds(r, row, nil, 2)
 	if f := b.finish; f != nil && programs.Show(row[f.column]) != f.value { // it is done then
 		c := b.columns[f.column]
+		ways = slices.DeleteFunc(ways, func(d deed) bool { return d.column == f.column && d.value == f.value })
 		ways = slices.Insert(ways, 0, deed{column: f.column, value: f.value,
 			argument: member{c.edit.name, c.edit.value(f.value)},
 			Deed: programs.Deed{Pattern: "do_set", Slots: map[string]string{

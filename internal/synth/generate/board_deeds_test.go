@@ -46,6 +46,9 @@ func sorts(x *scenario.Scenario) (list []string) {
 	}
 	add(len(givenTo(x, "job_create", "partOf")) > 1, "several below one")
 	add(len(givenTo(x, "job_create", "waitsFor")) > 0, "made with a link")
+	add(len(days) > 0 && len(givenTo(x, "phase_rename", "dueDate")) > 0, "a group and its things")
+	add(x.Provenance.Kind == "several_edits" && len(givenTo(x, "leaflet_update", "content")) > 0, "a document twice")
+	add(x.Provenance.Kind == "copy_found" && most > 0, "a fact from a document")
 	add(x.Provenance.Kind == "act_if" && most > 0 && strings.Contains(x.GoldAnswer, "Done"), "all was ticked")
 	add(x.Provenance.Kind == "act_if" && most > 0 && !strings.Contains(x.GoldAnswer, "Done"), "a point was open")
 	add(strings.Count(x.GoldAnswer, ": ") > 1 && strings.Contains(x.GoldAnswer, "\n"), "points of each")
@@ -90,7 +93,7 @@ func TestProgramsOfSeveralChanges(t *testing.T) {
 	}
 	for _, sort := range []string{"several changes", "a tick and more", "each its day", "each its assignee",
 		"each its labels", "several below one", "made with a link", "all was ticked", "a point was open",
-		"points of each"} {
+		"points of each", "a group and its things", "a document twice", "a fact from a document"} {
 		if seen[sort] == 0 {
 			t.Errorf("no task has %s: %v", sort, seen)
 		}

@@ -90,14 +90,30 @@ func (b *boarding) shiftEach(r *rand.Rand) *boardTask {
 	if t == nil {
 		return nil
 	}
-	slots["n"] = strconv.Itoa(days) + " days"
-	if weeks := days / 7; days%7 == 0 && r.IntN(4) > 0 {
-		slots["n"] = map[int]string{1: "a week", 2: "two weeks", 3: "three weeks"}[weeks]
-	} else if days == 1 {
-		slots["n"] = "one day"
-	}
+	slots["n"] = span(r, days)
 	slots["attr"] = b.table.Columns[i].Caption()
-	var lines []string
+	lines := b.shifted(t, rows, i, by)
+	if len(t.changes) < 2 || len(t.changes) > mostEach {
+		return nil
+	}
+	t.works(lines...)
+	return b.sparing(r, t, rows)
+}
+
+// span says a number of days.
+func span(r *rand.Rand, days int) string {
+	weeks := map[int]string{7: "a week", 14: "two weeks", 21: "three weeks"}
+	switch {
+	case days == 1:
+		return "one day"
+	case weeks[days] != "" && r.IntN(4) > 0:
+		return weeks[days]
+	}
+	return strconv.Itoa(days) + " days"
+}
+
+// shifted adds the changes that move the day of each of some things, and says them as a working does.
+func (b *boarding) shifted(t *boardTask, rows [][]any, i, by int) (lines []string) {
 	for _, row := range rows {
 		day, err := time.Parse(time.DateOnly, programs.Show(row[i]))
 		if err != nil {
@@ -112,10 +128,42 @@ func (b *boarding) shiftEach(r *rand.Rand) *boardTask {
 		t.changes = append(t.changes, b.changeOf(b.key(row), member{p.name, p.value(next)}))
 		t.after[b.key(row)] = map[string]string{b.columns[i].name: next}
 	}
-	if len(t.changes) < 2 || len(t.changes) > mostEach {
+	return lines
+}
+
+// shiftGroup moves the day of a group, as a milestone, and of each thing in it by as much.
+func (b *boarding) shiftGroup(r *rand.Rand, g *group) *boardTask {
+	i := b.columnOf(r, func(i int) bool { return b.table.Columns[i].Kind == programs.Date })
+	of := slices.IndexFunc(b.table.Columns, func(c programs.Column) bool { return c.Ref == g.table })
+	at := slices.IndexFunc(g.table.Columns, func(c programs.Column) bool { return c.Kind == programs.Date })
+	if i < 0 || of < 0 || at < 0 {
 		return nil
 	}
+	one := pick(r, g.table.Rows)
+	day, err := time.Parse(time.DateOnly, programs.Show(one[at]))
+	if err != nil {
+		return nil
+	}
+	name := programs.Show(one[g.table.Label])
+	days := pick(r, []int{7, 7, 14, 3, 5, 10})
+	slots := b.table.Slots(nil)
+	slots["x"], slots["n"], slots["attr"] = name, span(r, days), b.table.Columns[i].Caption()
+	q := programs.Query{Table: b.table, Where: []programs.Cond{{Column: of, Of: -1, Op: programs.Is, Value: name}},
+		Column: b.table.Label, Of: -1, Order: -1}
+	t, rows, _ := b.those(r, programs.SetAll, "group_shift", q, slots, 1, 2*mostEach)
+	if t == nil {
+		return nil
+	}
+	t.look(g.list)
+	next := day.AddDate(0, 0, days).Format(time.DateOnly)
+	lines := append(b.shifted(t, rows, i, days), fmt.Sprintf("%s: %s, so %s", name, programs.Show(one[at]), next))
+	if len(t.changes) == 0 || len(t.changes) > mostEach {
+		return nil
+	}
+	t.changes = append(t.changes, Call{Tool: g.rename.Name, Arguments: objectOf(member{g.from, quote(name)},
+		member{g.to, quote(name)}, member{g.moved.name, quote(next)})})
 	t.works(lines...)
+	t.sees(g.list, func(text string) bool { return strings.Contains(text, next) })
 	return b.sparing(r, t, rows)
 }
 

@@ -56,15 +56,18 @@ func (b *boarding) findGroups() (list []group) {
 func (b *boarding) groupDraws() (draws []drawOf) {
 	for i := range b.groups {
 		g := &b.groups[i]
-		add := func(able bool, d func(r *rand.Rand, g *group) *boardTask) {
-			if able {
-				draws = append(draws, func(r *rand.Rand) *boardTask { return d(r, g) })
+		add := func(able bool, list ...func(r *rand.Rand, g *group) *boardTask) {
+			for _, d := range list {
+				if able {
+					draws = append(draws, func(r *rand.Rand) *boardTask { return d(r, g) })
+				}
 			}
 		}
 		add(g.add != nil && g.day != nil, b.newGroup)
 		add(g.rename != nil, b.renameGroup)
 		add(g.rename != nil && g.moved != nil, b.moveGroup)
 		add(g.rename != nil && g.moved != nil, b.moveGroup)
+		add(g.rename != nil && g.moved != nil && b.edit != nil, b.shiftGroup, b.shiftGroup)
 		add(g.drop != nil, b.dropGroup)
 	}
 	return draws

@@ -152,7 +152,8 @@ func (p *papers) draws(b *boarding) []drawOf {
 	if p == nil {
 		return nil
 	}
-	list := []drawOf{b.askPaper, b.askPaper, b.setPaper, b.setPaper, b.addPaper, b.addPaper, b.dropPaper}
+	list := []drawOf{b.askPaper, b.askPaper, b.setPaper, b.setPaper, b.addPaper, b.dropPaper,
+		b.setAndAdd, b.setAndAdd}
 	if p.search != nil {
 		list = append(list, b.askPapers, b.askPapers)
 	}
@@ -348,21 +349,46 @@ func (b *boarding) setPaper(r *rand.Rand) *boardTask {
 	return b.rewrite(b.paperTask(r, programs.NewAct(programs.Set, "paper_set", slots), one, setup), one, now)
 }
 
+// lastLine is a new line for the end of a document; "" where it may not be told from what is there.
+func (one paper) lastLine(r *rand.Rand) (text string) {
+	if lines := inventLines(r, one.title); lines != nil {
+		text = pick(r, lines)
+	} else {
+		text = remark(r)
+		text = strings.ToUpper(text[:1]) + text[1:] + "."
+	}
+	name, _, _ := strings.Cut(text, ":")
+	if strings.Contains(strings.Join(one.body, "\n"), name) || pointDigit.MatchString(one.body[len(one.body)-1]) {
+		return ""
+	}
+	return text
+}
+
 // addPaper adds a line at the end of a document.
 func (b *boarding) addPaper(r *rand.Rand) *boardTask {
 	one, slots, setup := b.paper(r)
-	if lines := inventLines(r, one.title); lines != nil {
-		slots["v"] = pick(r, lines)
-	} else {
-		text := remark(r)
-		slots["v"] = strings.ToUpper(text[:1]) + text[1:] + "."
-	}
-	name, _, _ := strings.Cut(slots["v"], ":")
-	if strings.Contains(strings.Join(one.body, "\n"), name) || pointDigit.MatchString(one.body[len(one.body)-1]) {
+	if slots["v"] = one.lastLine(r); slots["v"] == "" {
 		return nil
 	}
 	now := append(slices.Clone(one.body), slots["v"])
 	return b.rewrite(b.paperTask(r, programs.NewAct(programs.Insert, "paper_add", slots), one, setup), one, now)
+}
+
+// setAndAdd changes a line of a document, and adds one at its end.
+func (b *boarding) setAndAdd(r *rand.Rand) *boardTask {
+	one, slots, setup := b.paper(r)
+	at, name, value := one.entry(r)
+	last := one.lastLine(r)
+	if at < 0 || last == "" {
+		return nil
+	}
+	slots["attr"], slots["v"], slots["item"] = name, one.otherValue(r, at, value), last
+	if slots["v"] == value || strings.Contains(slots["v"], ". ") { // several sentences are no value
+		return nil
+	}
+	now := append(slices.Clone(one.body), last)
+	now[at] = name + ": " + slots["v"]
+	return b.rewrite(b.paperTask(r, programs.NewAct(severalEdits, "paper_set_add", slots), one, setup), one, now)
 }
 
 // pointDigit matches a line of a list with numbers, which go on.

@@ -48,6 +48,11 @@ func jobs() (list []job) {
 	return list
 }
 
+// phaseNames are the phases at the beginning.
+func phaseNames() map[string]string {
+	return map[string]string{"p-0": "Spring work", "p-1": "Autumn work"}
+}
+
 // more changes what a view alone shows.
 func more(j *job, args map[string]any) {
 	at := func(name string, do func(i int)) {
@@ -159,6 +164,7 @@ func boardTools(s *shop) []Tool {
 					if j.Status == status && (args["status"] == nil || args["status"] == status) &&
 						(args["assignee"] == nil || slices.Contains(j.Assignee, args["assignee"].(string))) &&
 						(args["unassigned"] != true || len(j.Assignee) == 0) &&
+						(args["phase"] == nil || args["phase"] == phaseNames()[j.Phase]) &&
 						!slices.ContainsFunc(texts(args["labels"]),
 							func(l string) bool { return !slices.Contains(j.Labels, l) }) {
 						lines += "  [" + strings.ToUpper(j.Priority) + "] " + j.ID + " - " + j.Title

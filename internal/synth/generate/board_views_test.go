@@ -195,8 +195,9 @@ func changedTools(tools []Tool) []Tool {
 		`"removeSteps":{"type":"array","items":{"type":"number"}},"plan":{"type":"string"},` +
 		`"planAppend":{"type":"string"},"planClear":{"type":"boolean"},` +
 		`"waitsFor":{"type":"array","items":{"type":"string"}},`
-	for i, of := range map[string]string{"job_edit": more, "job_create": steps +
-		`,"plan":{"type":"string"},"waitsFor":{"type":"array","items":{"type":"string"}},"partOf":{"type":"string"},`} {
+	for i, of := range map[string]string{"job_list": `"phase":{"type":"string"},`, "job_edit": more,
+		"job_create": steps +
+			`,"plan":{"type":"string"},"waitsFor":{"type":"array","items":{"type":"string"}},"partOf":{"type":"string"},`} {
 		at := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == i })
 		schema := strings.Replace(string(tools[at].InputSchema), `"properties":{`, `"properties":{`+of, 1)
 		tools[at] = tool(i, tools[at].Description, schema)

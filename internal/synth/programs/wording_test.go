@@ -123,7 +123,7 @@ func needed() map[string]string {
 		"each_hand": "filter many v | old", "points_each": "attr filter many | one", "points_total": "attr filter many",
 		"link_open": "rel v x | many one", "make_linked": "does one rel v x", "make_children": "does v x | one many",
 		"make_points": "attr does x | one many", "points_if": "attr does else x",
-		"paper_copy": "a attr x y | one",
+		"paper_copy": "a attr x y | one", "paper_set_add": "attr item v x", "group_shift": "many n x | attr",
 
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
