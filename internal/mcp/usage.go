@@ -184,14 +184,24 @@ func privateMounts(processes []procStat) int64 {
 			if ours[device] || seen[device] {
 				continue
 			}
-			var fs syscall.Statfs_t
-			if syscall.Statfs("/proc/"+pid+"/root"+path, &fs) == nil {
+			if used, ok := inMemory("/proc/" + pid + "/root" + path); ok {
 				seen[device] = true
-				sum += int64(fs.Blocks-fs.Bfree) * int64(fs.Bsize)
+				sum += used
 			}
 		}
 	}
 	return sum
+}
+
+// inMemory is what a file system in memory holds, in bytes. While a sandbox is being mounted its path leads to the disk,
+// which is none.
+func inMemory(path string) (used int64, ok bool) {
+	const tmpfs = 0x01021994 // TMPFS_MAGIC of linux/magic.h
+	var fs syscall.Statfs_t
+	if syscall.Statfs(path, &fs) != nil || int64(fs.Type) != tmpfs {
+		return 0, false
+	}
+	return int64(fs.Blocks-fs.Bfree) * int64(fs.Bsize), true
 }
 
 // memoryMounts are where a process sees file systems in memory, by their device (proc_pid_mountinfo(5)).

@@ -18,6 +18,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
@@ -64,7 +65,6 @@ func runScenarios(
 		if list, err = withGold(j, list); err != nil {
 			return nil, err
 		}
-		list = leaveToGRPO(j, list)
 	}
 	l, gate, err := openWithGate(ctx, j, from)
 	if err != nil {
@@ -185,7 +185,7 @@ const (
 
 // leaveToGRPO leaves out the training scenarios that are kept for hone train. Which ones follows from each scenario
 // alone, so that the same command goes on with the same ones.
-func leaveToGRPO(j *job.Job, list []scenario.Scenario) []scenario.Scenario {
+func leaveToGRPO(h *host.Host, list []scenario.Scenario) []scenario.Scenario {
 	if len(scenario.OfSplit(list, scenario.Train)) < manyToShow {
 		return list
 	}
@@ -194,7 +194,7 @@ func leaveToGRPO(j *job.Job, list []scenario.Scenario) []scenario.Scenario {
 		h.Write([]byte(s.ID))
 		return s.Split == scenario.Train && h.Sum32()%leaveOneIn == 0
 	})
-	j.Say("%s are not shown: hone train learns from them, by its own episodes",
+	h.Say("%s are not shown: hone train learns from them, by its own episodes",
 		fault.Count(len(list)-len(shown), "training scenario"))
 	return shown
 }

@@ -9,7 +9,6 @@ import (
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
-	"hone/internal/job"
 )
 
 // Of many training scenarios about one in six is left to GRPO, the same ones whatever else there is; of few, and of
@@ -22,20 +21,20 @@ func TestGoldLeavesScenariosToGRPO(t *testing.T) {
 		return list
 	}
 	var said strings.Builder
-	j := &job.Job{Env: job.Env{Host: &host.Host{Talk: sanitize.New(&said), Still: &host.Still{}}}}
+	h := &host.Host{Talk: sanitize.New(&said), Still: &host.Still{}}
 	few := slices.Concat(scenarios(manyToShow-1, scenario.Train), scenarios(600, scenario.Validation))
-	if got := leaveToGRPO(j, few); len(got) != len(few) || said.Len() > 0 {
+	if got := leaveToGRPO(h, few); len(got) != len(few) || said.Len() > 0 {
 		t.Errorf("%d of %d are shown, and %q is said", len(got), len(few), said.String())
 	}
 	many := slices.Concat(scenarios(1200, scenario.Train), scenarios(100, scenario.Validation))
-	got := leaveToGRPO(j, many)
+	got := leaveToGRPO(h, many)
 	if n := len(scenario.OfSplit(got, scenario.Train)); n < 950 || n > 1050 || len(got)-n != 100 {
 		t.Errorf("%d of 1200 and %d of 100 are shown", n, len(got)-n)
 	}
 	if !strings.Contains(said.String(), fmt.Sprintf("%d training scenarios are not shown", len(many)-len(got))) {
 		t.Errorf("it says %q", said.String())
 	}
-	again := leaveToGRPO(j, many[100:])
+	again := leaveToGRPO(h, many[100:])
 	if !slices.EqualFunc(again, got[len(got)-len(again):], func(a, b scenario.Scenario) bool { return a.ID == b.ID }) {
 		t.Error("other scenarios are left out where fewer are there")
 	}

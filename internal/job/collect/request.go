@@ -147,6 +147,9 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 	if err != nil {
 		return err
 	}
+	if a.Gold {
+		list = leaveToGRPO(e.Host, list)
+	}
 	if e.DryRun {
 		e.Say("would run %s with %s", fault.Count(len(list)*x.Samples, "episode"), how)
 		return nil

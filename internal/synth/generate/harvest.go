@@ -173,7 +173,11 @@ var line = regexp.MustCompile(`^[\s*•-]*([A-Za-z][A-Za-z _-]{1,30})\s*[:=]\s+(
 
 // leavesOf are the leaves of a JSON text, or of the lines of another that name a value.
 func leavesOf(text string) (leaves []leaf) {
-	if v := jsontext.Value(strings.TrimSpace(text)); v.IsValid() && (v.Kind() == '{' || v.Kind() == '[') {
+	text = strings.TrimSpace(text)
+	if joined, ok := programs.Joined(text); ok {
+		text = string(joined)
+	}
+	if v := jsontext.Value(text); v.IsValid() && (v.Kind() == '{' || v.Kind() == '[') {
 		walk(nil, json.RawMessage(v), &leaves)
 		return leaves
 	}

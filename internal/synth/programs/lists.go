@@ -3,6 +3,8 @@ package programs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"strings"
 )
 
@@ -17,6 +19,9 @@ type Listing struct {
 func Listings(text string) (all []Listing) {
 	text = strings.TrimSpace(text)
 	value := []byte(text)
+	if joined, ok := Joined(text); ok {
+		value = joined
+	}
 	if !json.Valid(value) {
 		translated, ok := pythonToJSON(text)
 		if !ok {
@@ -53,4 +58,27 @@ func Listings(text string) (all []Listing) {
 	}
 	walk("", value)
 	return all
+}
+
+// Joined is the JSON list of objects that stand one behind the other, as FastMCP shows a list: each in a text of its own.
+func Joined(text string) (list []byte, ok bool) {
+	if !strings.HasPrefix(text, "{") {
+		return nil, false
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	var all []json.RawMessage
+	for {
+		var one json.RawMessage
+		if err := d.Decode(&one); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil || one[0] != '{' {
+			return nil, false
+		}
+		all = append(all, one)
+	}
+	if len(all) < 2 {
+		return nil, false
+	}
+	list, err := json.Marshal(all)
+	return list, err == nil
 }

@@ -22,6 +22,9 @@ type Record struct {
 // a header, separated by commas, tabs or bars.
 func Records(text string) []Record {
 	text = strings.TrimSpace(text)
+	if joined, ok := Joined(text); ok {
+		return fromJSON(joined)
+	}
 	if list := fromJSON([]byte(text)); list != nil {
 		return list
 	}
