@@ -16,6 +16,9 @@ const followUp = "follow_up"
 // One in so many tasks of programs becomes a follow-up: of 232 that people wrote for four servers 10 are.
 const followUpOneIn = 16
 
+// mostCalls is how many calls the two tasks take at most: with two answers an episode has 16 completions by default.
+const mostCalls = 14
+
 // behind is what people say before they ask the next thing, by split.
 var behind = map[string][]string{
 	scenario.Train: {"", "", "Thanks. ", "Thank you! ", "ok, next: ", "Good. ", "And another thing: ", "One more. ",
@@ -76,7 +79,7 @@ func sameSetup(a, b *scenario.Scenario) bool {
 	})
 }
 
-// after is a task behind a question. It is none where no call is left for it.
+// after is a task behind a question. It is none where no call is left for it, or where both are too long.
 func after(r *rand.Rand, first, then *scenario.Scenario) (both scenario.Scenario, ok bool) {
 	both = *then
 	both.Task, both.User = "", &scenario.User{Says: []string{first.Task, pick(r, behind[then.Split]) + then.Task}}
@@ -110,5 +113,5 @@ func after(r *rand.Rand, first, then *scenario.Scenario) (both scenario.Scenario
 		}
 	}
 	both.Provenance = &p
-	return both, len(both.Gold) > len(first.Gold)
+	return both, len(both.Gold) > len(first.Gold) && len(both.Gold) <= mostCalls
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,5 +64,117 @@ func TestFollowUps(t *testing.T) {
 		if (got > 0) != x.want {
 			t.Errorf("%s: %d of 400", name, got)
 		}
+	}
+}
+
+// Only a question may come first, and only a task that stands by itself comes behind it.
+func TestWhatIsAskedBehindAnother(t *testing.T) {
+	yes := "yes"
+	m := &maker{byName: map[string]*subject{}}
+	for _, name := range []string{"look", "query"} {
+		m.byName[name] = &subject{Tool: Tool{Tool: chat.Tool{Name: name}, ReadOnly: name == "look"}}
+	}
+	answer, unchanged := scenario.Check{Type: scenario.AnswerCheck}, scenario.Check{Type: scenario.UnchangedCheck}
+	for name, x := range map[string]struct {
+		change          func(s *scenario.Scenario)
+		follows, begins bool
+	}{
+		"a question":         {func(*scenario.Scenario) {}, true, true},
+		"by a tool that can": {func(s *scenario.Scenario) { s.Gold[0].Name = "query" }, true, true},
+		"with an idle state": {func(s *scenario.Scenario) {
+			s.Gold[0].Name, s.Checks = "query", append(s.Checks, unchanged)
+		}, true, true},
+		"that changes the rest": {func(s *scenario.Scenario) {
+			s.Gold[0].Name = "query"
+			s.Checks = append(s.Checks, scenario.Check{Type: scenario.UnchangedCheck, Ignore: []string{"a"}})
+		}, true, false},
+		"that changes a state": {func(s *scenario.Scenario) {
+			s.Gold[0].Name, s.Checks = "query", append(s.Checks, scenario.Check{Type: scenario.StateCheck})
+		}, true, false},
+		"without an answer check": {func(s *scenario.Scenario) { s.Checks = []scenario.Check{unchanged} }, true, false},
+		"with a working":          {func(s *scenario.Scenario) { s.GoldReasoning = "1 + 1" }, true, false},
+		"with a slip":             {func(s *scenario.Scenario) { s.Slips = make([]scenario.Slip, 1) }, false, false},
+		"with a user":             {func(s *scenario.Scenario) { s.User = &scenario.User{} }, false, false},
+		"with messages":           {func(s *scenario.Scenario) { s.Messages = make([]chat.Message, 1) }, false, false},
+		"without an answer":       {func(s *scenario.Scenario) { s.GoldAnswer = "" }, false, false},
+		"without a call":          {func(s *scenario.Scenario) { s.Gold = nil }, false, false},
+		"that wants calls": {func(s *scenario.Scenario) {
+			s.Checks = append(s.Checks, scenario.Check{Type: scenario.MaxCallsCheck})
+		}, false, false},
+	} {
+		s := scenario.Scenario{Task: "a?", GoldAnswer: yes, Gold: []scenario.Gold{{Name: "look"}},
+			Checks: []scenario.Check{answer}, Provenance: &scenario.Provenance{}}
+		x.change(&s)
+		if follows(&s) != x.follows || m.isQuestion(&s) != x.begins {
+			t.Errorf("%s: follows %v, begins %v", name, follows(&s), m.isQuestion(&s))
+		}
+	}
+}
+
+// Tasks stand behind each other over the same state alone; of a call with other arguments nothing was shown; words
+// between them are of the split; and what proves both proves the whole, which an episode has room for.
+func TestOneTaskBehindAnother(t *testing.T) {
+	of := func(calls ...string) (list []scenario.Gold) {
+		for _, c := range calls {
+			list = append(list, scenario.Gold{Name: "look", Arguments: json.RawMessage(c)})
+		}
+		return list
+	}
+	for want, setup := range map[bool][]scenario.Gold{true: of(`{"a": 1}`), false: of(`{"a": 2}`)} {
+		a, b := scenario.Scenario{Setup: of(`{"a": 1}`)}, scenario.Scenario{Setup: setup}
+		if sameSetup(&a, &b) != want {
+			t.Errorf("%s: the same: %v", setup[0].Arguments, !want)
+		}
+	}
+	task := func(calls []scenario.Gold, proof string) *scenario.Scenario {
+		return &scenario.Scenario{ID: "a-1", Task: proof + "?", Split: scenario.Test, Gold: calls,
+			Provenance: &scenario.Provenance{Proof: []string{proof}}}
+	}
+	first, then := task(of("1", "2"), "x"), task(of("2", "3"), "y")
+	for seed := range uint64(40) {
+		both, ok := after(rand.New(rand.NewPCG(seed, 1)), first, then)
+		words := strings.TrimSuffix(both.User.Says[1], "y?")
+		if !ok || len(both.Gold) != 3 || !slices.Equal(both.Provenance.Proof, []string{"x", "y"}) ||
+			!slices.Contains(behind[scenario.Test], words) {
+			t.Fatalf("%v: %+v", ok, both)
+		}
+	}
+	var many []scenario.Gold
+	for i := range mostCalls - 1 {
+		many = append(many, of(strconv.Itoa(10+i))...)
+	}
+	for calls, want := range map[int]bool{mostCalls - 2: true, mostCalls - 1: false} {
+		if _, ok := after(rand.New(rand.NewPCG(1, 1)), first, task(many[:calls], "y")); ok != want {
+			t.Errorf("behind two calls %d more: %v", calls, ok)
+		}
+	}
+}
+
+// The tasks that are not over the state of the one behind are passed over.
+func TestFollowUpsShareTheirState(t *testing.T) {
+	yes := "yes"
+	m := &maker{byName: map[string]*subject{"look": {Tool: Tool{ReadOnly: true}}}}
+	task := func(id, setup string) scenario.Scenario {
+		look := func(text string) []scenario.Gold {
+			return []scenario.Gold{{Name: "look", Arguments: json.RawMessage(text)}}
+		}
+		return scenario.Scenario{ID: "a-" + id, Task: id, Split: scenario.Train, GoldAnswer: yes,
+			Setup: look(setup), Gold: look(id), Checks: []scenario.Check{{Type: scenario.AnswerCheck}}, Provenance: &scenario.Provenance{}}
+	}
+	got := 0
+	for seed := range uint64(200) {
+		list := []scenario.Scenario{task("1", "1"), task("2", "2"), task("3", "1")}
+		for i, s := range m.followUps(rand.New(rand.NewPCG(seed, 1)), list) {
+			if s.User == nil {
+				continue
+			}
+			got++
+			if i == 1 || s.User.Says[0] == "2" {
+				t.Fatalf("%d behind %s", i+1, s.User.Says[0])
+			}
+		}
+	}
+	if got == 0 {
+		t.Error("no task is asked behind another")
 	}
 }
