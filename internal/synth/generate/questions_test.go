@@ -311,6 +311,11 @@ func TestWrongQueries(t *testing.T) {
 		{"SELECT Name FROM a WHERE Paid IS NULL",
 			func(p *programs.Program, calls []Call) []Call { return db.equalsNull(p, calls, 0) },
 			[]string{"SELECT Name FROM a WHERE Paid = NULL"}, []string{"Nothing equals NULL: what is empty IS NULL."}},
+		{"UPDATE a SET Size = 1 WHERE Paid IS NULL",
+			func(p *programs.Program, calls []Call) []Call {
+				p.Steps[0].Writes = true
+				return db.equalsNull(p, calls, 0)
+			}, nil, nil},
 		{"SELECT COUNT(*) FROM a WHERE Paid IS NULL",
 			func(p *programs.Program, calls []Call) []Call { return db.equalsNull(p, calls, 0) }, nil, nil},
 	} {
@@ -329,6 +334,31 @@ func TestWrongQueries(t *testing.T) {
 				t.Errorf("%s: %s, then %q", x.sql, got[0].Arguments, got[1].Why)
 			}
 		}
+	}
+}
+
+// A slip that is meant to be refused is, and one that is meant to find nothing finds nothing.
+func TestSlipsGoWrong(t *testing.T) {
+	for _, x := range []struct {
+		slip, text string
+		status     trajectory.CallStatus
+		want       bool
+	}{
+		{slipRefused, "no such column", trajectory.CallToolError, true},
+		{slipRefused, "Error: no such column", trajectory.CallOK, true},
+		{slipRefused, "[]", trajectory.CallOK, false},
+		{slipEmpty, "[]", trajectory.CallOK, true},
+		{slipEmpty, "no such column", trajectory.CallToolError, false},
+		{slipEmpty, `[{"name": "Ana"}]`, trajectory.CallOK, false},
+		{slipEmpty, strings.Repeat("many words of a thing. ", 4), trajectory.CallOK, false},
+	} {
+		got := &Played{Results: []Answered{{Status: x.status, Text: x.text}}}
+		if slipsFail([]Call{{Slip: x.slip}}, got) != x.want {
+			t.Errorf("%s, %s %q: %v", x.slip, x.status, x.text, !x.want)
+		}
+	}
+	if c := explained(Call{Why: "It is 4."}, "Nothing is there."); c.Why != "Nothing is there.\nIt is 4." {
+		t.Errorf("%q", c.Why)
 	}
 }
 

@@ -33,6 +33,24 @@ func TestBareValues(t *testing.T) {
 			t.Errorf("%v of %s: %q, want %q", x.value, table.Columns[x.column].Name, got, x.want)
 		}
 	}
+	for why, change := range map[string]func(c *Column){
+		"a reference": func(c *Column) { c.Ref = table }, "yes or no": func(c *Column) { c.Bool = true },
+		"written as yes": func(c *Column) { c.Yes = "North" }, "several": func(c *Column) { c.Several = true },
+	} {
+		was := table.Columns[1]
+		if change(&table.Columns[1]); table.tells(1, "North") {
+			t.Errorf("%s tells", why)
+		}
+		table.Columns[1] = was
+	}
+	table.Rows[0][0], table.Rows[1][0] = "Cy", "Cy" // a name that several have
+	if table.tells(0, "Cy") || table.tells(2, "EARLY") || table.tells(1, "No") {
+		t.Error("a label, a value in other letters, or a short one tells")
+	}
+	table.Rows[0][2], table.Rows[1][2] = "Late", "Early"
+	if table.tells(1, "north") != true || table.tells(1, "early") {
+		t.Error("letters count")
+	}
 	table.Columns = append(table.Columns, Column{Name: "left_on", Kind: Date})
 	if got := table.bare(4, "2024-05-06", "2024-05-06"); got != "hired on 2024-05-06" {
 		t.Errorf("one of two days: %q", got)

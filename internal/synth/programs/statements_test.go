@@ -1,8 +1,12 @@
 package programs
 
 import (
+	"math/rand/v2"
 	"regexp"
+	"slices"
 	"testing"
+
+	"hone/internal/episode/scenario"
 )
 
 // An answer to what nobody can know, and to what no tool does, has to say so: a "no" in it is not enough.
@@ -153,5 +157,20 @@ func TestStatements(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A question back has to end as one, and to ask for what the request lacks.
+func TestQuestionsAskForWhatIsMissing(t *testing.T) {
+	of := map[string]string{"one": "dog", "attr": "age", "x": "Rex", "v": ""}
+	p := &Program{pattern: "set_nothing", slots: of, Answer: Answer{Form: "question",
+		Values: []string{"What should the age of Rex be?"}, For: asksValue("age")}}
+	checks := p.Word(rand.New(rand.NewPCG(1, 1)), "train").Checks
+	for text, want := range map[string]bool{
+		"What should the age of Rex be?": true, "Shall I?": false, "The age is to be changed.": false,
+	} {
+		if got := !slices.ContainsFunc(checks, func(c scenario.Check) bool { return c.AnswerUnmet(text) != "" }); got != want {
+			t.Errorf("%s: %v by %d checks", text, got, len(checks))
+		}
 	}
 }
