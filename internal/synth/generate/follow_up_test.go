@@ -159,7 +159,8 @@ func TestFollowUpsShareTheirState(t *testing.T) {
 			return []scenario.Gold{{Name: "look", Arguments: json.RawMessage(text)}}
 		}
 		return scenario.Scenario{ID: "a-" + id, Task: id, Split: scenario.Train, GoldAnswer: yes,
-			Setup: look(setup), Gold: look(id), Checks: []scenario.Check{{Type: scenario.AnswerCheck}}, Provenance: &scenario.Provenance{}}
+			Setup: look(setup), Gold: look(id),
+			Checks: []scenario.Check{{Type: scenario.AnswerCheck}}, Provenance: &scenario.Provenance{}}
 	}
 	got := 0
 	for seed := range uint64(200) {

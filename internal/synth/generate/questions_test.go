@@ -248,8 +248,14 @@ func TestSlips(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
 	o.N = 120
-	slips, again := 0, 0
+	slips, again, followUps := 0, 0, 0
 	for _, x := range run(t, s, tools, o).Scenarios {
+		if x.User != nil {
+			followUps++
+			if found, err := (checktest.Trial{Tools: s}).Row(t.Context(), &x); err != nil || len(found) > 0 {
+				t.Errorf("%s: %v %v", x.User.Says, found, err)
+			}
+		}
 		for _, slip := range x.Slips {
 			slips++
 			if x.Split != scenario.Train {
@@ -279,8 +285,8 @@ func TestSlips(t *testing.T) {
 			_ = session.Close()
 		}
 	}
-	if slips-again < 12 || again < 1 {
-		t.Errorf("%d slips, and %d calls that are made again", slips-again, again)
+	if slips-again < 12 || again < 1 || followUps < 1 {
+		t.Errorf("%d slips, %d calls that are made again, and %d tasks behind others", slips-again, again, followUps)
 	}
 }
 

@@ -169,7 +169,8 @@ func TestQuestionsAskForWhatIsMissing(t *testing.T) {
 	for text, want := range map[string]bool{
 		"What should the age of Rex be?": true, "Shall I?": false, "The age is to be changed.": false,
 	} {
-		if got := !slices.ContainsFunc(checks, func(c scenario.Check) bool { return c.AnswerUnmet(text) != "" }); got != want {
+		unmet := func(c scenario.Check) bool { return c.AnswerUnmet(text) != "" }
+		if got := !slices.ContainsFunc(checks, unmet); got != want {
 			t.Errorf("%s: %v by %d checks", text, got, len(checks))
 		}
 	}
