@@ -116,6 +116,8 @@ func TestTasks(t *testing.T) {
 		rows = append(rows, `{"id": "`+r[0]+`", "task": "Do `+r[0]+`.", "split": "`+r[1]+
 			`", "checks": [{"type": "call", "name": "`+r[0]+`", "arguments": {}}]}`)
 	}
+	rows = append(rows, `{"id": "e", "user": {"says": ["Do e.", "And f."]}, "split": "test", "checks": `+
+		`[{"type": "call", "name": "e", "arguments": {}}]}`) // which is left out
 	if err := os.WriteFile(file, []byte(strings.Join(rows, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
