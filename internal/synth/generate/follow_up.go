@@ -13,7 +13,8 @@ import (
 // followUp is the kind of a task that somebody asks behind another one, in the same conversation.
 const followUp = "follow_up"
 
-// One in so many tasks of programs becomes a follow-up: of 232 that people wrote for four servers 10 are.
+// One in so many tasks becomes a follow-up, where it can, which comes to one in twenty: of 232 that people wrote for
+// four servers 10 are.
 const followUpOneIn = 16
 
 // mostCalls is how many calls the two tasks take at most: with two answers an episode has 16 completions by default.
@@ -35,7 +36,7 @@ func (m *maker) followUps(r *rand.Rand, list []scenario.Scenario) []scenario.Sce
 		if r.IntN(followUpOneIn) > 0 || !follows(&list[i]) {
 			continue
 		}
-		for _, at := range r.Perm(len(list))[:min(len(list), 64)] {
+		for _, at := range r.Perm(len(list)) {
 			first := &list[at]
 			if at != i && m.isQuestion(first) && first.Split == list[i].Split && sameSetup(first, &list[i]) {
 				if both, ok := after(r, first, &list[i]); ok {
