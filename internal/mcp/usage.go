@@ -193,8 +193,8 @@ func privateMounts(processes []procStat) int64 {
 	return sum
 }
 
-// inMemory is what a file system in memory holds, in bytes. While a sandbox is being mounted its path leads to the disk,
-// which is none.
+// inMemory is what a file system in memory holds, in bytes. While a sandbox is being mounted its path leads to the
+// disk, which is none.
 func inMemory(path string) (used int64, ok bool) {
 	const tmpfs = 0x01021994 // TMPFS_MAGIC of linux/magic.h
 	var fs syscall.Statfs_t

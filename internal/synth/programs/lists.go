@@ -60,7 +60,8 @@ func Listings(text string) (all []Listing) {
 	return all
 }
 
-// Joined is the JSON list of objects that stand one behind the other, as FastMCP shows a list: each in a text of its own.
+// Joined is the JSON list of objects that stand one behind the other, as FastMCP shows a list: each in a text of its
+// own.
 func Joined(text string) (list []byte, ok bool) {
 	if !strings.HasPrefix(text, "{") {
 		return nil, false
