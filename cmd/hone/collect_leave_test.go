@@ -11,7 +11,7 @@ func TestCollectGoldLeavesSome(t *testing.T) {
 	url, _ := shop(t)
 	lines := ""
 	for i := range 400 {
-		lines += fmt.Sprintf(`{"id": "t-%d", "task": "Say %d.", "split": "train", "gold_answer": "%d", `+
+		lines += fmt.Sprintf(`{"id": "t-%d", "task": "Say %d.", "split": "train", "gold_answer": "%d", "provenance": {"by": "hone synth"}, `+
 			`"checks": [{"type": "answer", "equals": "%d"}]}`+"\n", i, i, i, i)
 	}
 	workFolder(t, map[string]string{"hone.yaml": toyConfig + "scenarios: {file: tasks.jsonl}\n", "tasks.jsonl": lines})

@@ -176,26 +176,40 @@ func withGold(j *job.Job, list []scenario.Scenario) (kept []scenario.Scenario, e
 	return kept, nil
 }
 
-// Of that many training scenarios or more, one in six is not shown: GRPO learns next to nothing on those whose
+// Of that many made training scenarios or more, one in six is not shown: GRPO learns next to nothing on those whose
 // solutions the model knows (docs/LEARNING.md).
 const (
 	manyToShow = 400
 	leaveOneIn = 6
 )
 
-// leaveToGRPO leaves out the training scenarios that are kept for hone train. Which ones follows from each scenario
-// alone, so that the same command goes on with the same ones.
-func leaveToGRPO(h *host.Host, list []scenario.Scenario) []scenario.Scenario {
-	if len(scenario.OfSplit(list, scenario.Train)) < manyToShow {
+// leaveToGRPO leaves out the training scenarios that are kept for hone train: of those that hone made, since making
+// more costs nothing. Which ones follows from each scenario alone, so that the same command goes on with the same ones;
+// what a run has begun to show stays.
+func leaveToGRPO(h *host.Host, list, begun []scenario.Scenario) []scenario.Scenario {
+	known := map[string]bool{}
+	for _, s := range begun {
+		known[s.ID] = true
+	}
+	made := func(s scenario.Scenario) bool { return s.Split == scenario.Train && s.Provenance != nil }
+	n := 0
+	for _, s := range list {
+		if made(s) {
+			n++
+		}
+	}
+	if n < manyToShow {
 		return list
 	}
 	shown := slices.DeleteFunc(slices.Clone(list), func(s scenario.Scenario) bool {
-		h := fnv.New32a()
-		h.Write([]byte(s.ID))
-		return s.Split == scenario.Train && h.Sum32()%leaveOneIn == 0
+		hash := fnv.New32a()
+		hash.Write([]byte(s.ID))
+		return made(s) && !known[s.ID] && hash.Sum32()%leaveOneIn == 0
 	})
-	h.Say("%s are not shown: hone train learns from them, by its own episodes",
-		fault.Count(len(list)-len(shown), "training scenario"))
+	if left := len(list) - len(shown); left > 0 {
+		h.Say("%s are not shown: hone train learns from them, by its own episodes",
+			fault.Count(left, "training scenario"))
+	}
 	return shown
 }
 

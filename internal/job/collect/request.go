@@ -148,7 +148,8 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 		return err
 	}
 	if a.Gold {
-		list = leaveToGRPO(e.Host, list)
+		begun, _ := scenario.LoadCopy(filepath.Join(a.Output, job.ScenariosFile)) // of a run that goes on
+		list = leaveToGRPO(e.Host, list, begun)
 	}
 	if e.DryRun {
 		e.Say("would run %s with %s", fault.Count(len(list)*x.Samples, "episode"), how)
