@@ -12,15 +12,16 @@ mkdir -p dist/new
 make --no-print-directory web
 test -s internal/view/app/page.js || { echo "a release has the page of hone view: Node 20 and npm make it" >&2; exit 1; }
 # -s -w: no symbols, no DWARF; stack traces do not need them. -l: no inlining in libraries that read files, flags and
-# expressions and schemas, draw the terminal or speak MCP, nor in rooms that word tasks, speak protocols, open runs and
-# show them, which saves 2 MB; nothing that computes is among them.
+# expressions and schemas, draw the terminal or speak MCP, nor in rooms that read data, word tasks, render prompts, play
+# episodes, speak protocols, open runs and show them, which saves 2 MB; no tensor is computed in them.
 lean=""
 for library in parquet-go andybalholm expr-lang charmbracelet santhosh-tekuri spf13 modelcontextprotocol; do
 	lean="$lean -gcflags=github.com/$library/...=-l"
 done
-for room in cmd internal/config internal/console internal/demo internal/doctor internal/env internal/grade \
-	internal/host internal/hub internal/job internal/llm internal/mcp internal/proxy internal/run internal/synth \
-	internal/toolset internal/view; do
+for room in cmd internal/config internal/console internal/data internal/demo internal/doctor internal/env \
+	internal/episode internal/eval internal/grade internal/host internal/hub internal/jinja internal/job internal/llm \
+	internal/mcp internal/proxy internal/recipe internal/run internal/serve internal/synth internal/toolset \
+	internal/view; do
 	lean="$lean -gcflags=hone/$room/...=-l"
 done
 go build -trimpath -buildvcs=true -ldflags='-s -w -buildid=' $lean -o dist/new/ ./cmd/hone ./benchmarks/cmd/hone-bench
