@@ -226,7 +226,7 @@ func (c *calculator) calls(p *programs.Reckoning) (calls []Call, results []strin
 		switch {
 		case s.Do == programs.Zone:
 			whole = append(whole, "")
-			calls, results = append(calls, withWhy(t.turn(s.Time, s.From, s.To), s.Why)), append(results, s.Then)
+			calls, results = append(calls, explained(t.turn(s.Time, s.From, s.To), s.Why)), append(results, s.Then)
 		case c.writes(s):
 			text := textA + " " + signs()[s.Do] + " " + textB
 			if s.Do == programs.Root {
@@ -238,12 +238,13 @@ func (c *calculator) calls(p *programs.Reckoning) (calls []Call, results []strin
 			if p.Answer.Form == "list" || !slices.ContainsFunc(p.Steps[i+1:], func(o programs.ReckonStep) bool {
 				return c.writes(o) && (o.A.Of == i+1 || o.B.Of == i+1)
 			}) {
-				calls = append(calls, withWhy(c.expression.text(text), strings.Join(why, "\n")))
+				calls = append(calls, explained(c.expression.text(text), strings.Join(why, "\n")))
 				results, why = append(results, programs.Digits(s.Result)), nil
 			}
 		case able:
 			whole = append(whole, programs.Digits(s.Result))
-			calls, results = append(calls, withWhy(t.numbers(a, b), s.Why)), append(results, programs.Digits(s.Result))
+			calls = append(calls, explained(t.numbers(a, b), s.Why))
+			results = append(results, programs.Digits(s.Result))
 		}
 	}
 	return calls, results
@@ -272,12 +273,6 @@ func (c *calculator) misname(r *rand.Rand, p *programs.Reckoning, calls []Call, 
 	calls = slices.Clone(calls)
 	calls[at].Why = why
 	return slices.Insert(calls, at, slip), slices.Insert(slices.Clone(results), at, "")
-}
-
-// withWhy says how somebody comes to a call.
-func withWhy(c Call, why string) Call {
-	c.Why = why
-	return c
 }
 
 // reckonPrograms makes tasks from problems of numbers and times, for the servers that compute.
