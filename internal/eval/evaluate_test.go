@@ -48,7 +48,9 @@ func TestSystemsOf(t *testing.T) {
 	for _, row := range []struct{ model, compare, names, wrong string }{
 		{"", "", "base", ""}, {"out/final", "", "model", ""}, {"local/priced", "base,out/final", "base out model", ""},
 		{"http://127.0.0.1:9/v1/m", "local/m2", "m2 model", ""}, {"base", "out/final", "out base", ""},
-		{"nowhere", "", "", "no such system"}, {"local/priced", "http://127.0.0.1:1/v1/priced", "", "named twice"},
+		{"nowhere", "", "", "no such system"},
+		{"SmolLM2-135M-Instruct", "", "", "hone eval --base-model SmolLM2-135M-Instruct --model base"},
+		{"local/priced", "http://127.0.0.1:1/v1/priced", "", "named twice"},
 		{"base", "base", "", "named twice"},
 		{"out/final", "base", "base model", ""},
 		{"", "base,out/final,other/final", "base out other", ""},

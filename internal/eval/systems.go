@@ -89,6 +89,9 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 			r.Price = &price
 		}
 		return job.System{Endpoint: r}, endings(strings.Split(given, "/")), nil
+	case notAdapter != nil && isBaseModel(given):
+		return bad("a base model is no system of its own", "an evaluation has one base model, and adapters on it",
+			"hone eval --base-model "+given+" --model base")
 	case notAdapter != nil:
 		return bad(
 			"there is no such system", "it is neither base, nor an adapter's folder, nor a model of a provider: "+
@@ -98,6 +101,11 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 	}
 	folder, err := filepath.Abs(at)
 	return job.System{Adapter: at}, endings(telling(folder)), err
+}
+
+// isBaseModel says whether a name is that of a model that hone engine install knows.
+func isBaseModel(name string) bool {
+	return slices.ContainsFunc(host.ModelAssets(), func(a host.Asset) bool { return a.Name == name })
 }
 
 // telling are the parts of an adapter's path that tell it from another.
