@@ -75,7 +75,7 @@ const mostSearches = 3
 // finds are the calls by which somebody finds what a program is about: the things that are named, by their names, and
 // all of a type, or those that say a word. At times all is read.
 func (s *graphing) finds(r *rand.Rand, p *programs.GraphProgram) *graphLook {
-	f := &graphLook{things: slices.Clone(p.Named)}
+	f := &graphLook{things: slices.Concat(p.Named, p.Members)}
 	for _, t := range s.tables.Graph.Things {
 		if slices.Contains(p.Types, t.Type) {
 			f.things = append(f.things, t.Name)
@@ -85,7 +85,7 @@ func (s *graphing) finds(r *rand.Rand, p *programs.GraphProgram) *graphLook {
 	if n == 0 { // there is nothing to look for
 		return f
 	}
-	if s.g.find == nil || (n > mostSearches || r.IntN(8) == 0) && s.fits() {
+	if s.g.find == nil || s.g.open == nil && len(p.Members) > 0 || (n > mostSearches || r.IntN(8) == 0) && s.fits() {
 		f.calls = []Call{*s.g.read}
 		return f
 	}
@@ -160,6 +160,11 @@ func (s *graphing) searches(p *programs.GraphProgram) (calls []Call) {
 	}
 	if len(open) > 0 {
 		add(s.g.open.texts(open...))
+	}
+	if len(p.Members) > 0 && s.g.open != nil {
+		c := s.g.open.texts(p.Members...)
+		c.Why = p.Opens
+		add(c)
 	}
 	for _, kind := range p.Types {
 		add(s.g.find.texts(kind))

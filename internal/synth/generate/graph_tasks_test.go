@@ -145,10 +145,10 @@ func TestProgramsOverAGraph(t *testing.T) {
 	s := newShop(t)
 	tools := noteTools(s)
 	o := optionsOf(s)
-	o.N, o.Asked = 60, 0.8
+	o.N, o.Asked = 100, 0.8
 	made := run(t, s, tools, o)
-	if n := len(made.Scenarios); n < 54 {
-		t.Fatalf("%d scenarios, of 60 wanted\n%v", n, made.Report.Rows())
+	if n := len(made.Scenarios); n < 90 {
+		t.Fatalf("%d scenarios, of 100 wanted\n%v", n, made.Report.Rows())
 	}
 	kinds, used, several := map[string]bool{}, map[string]bool{}, 0
 	trial := checktest.Trial{Tools: s}
@@ -167,7 +167,7 @@ func TestProgramsOverAGraph(t *testing.T) {
 		}
 	}
 	if len(kinds) < 12 || len(used) != len(tools) || several < 20 {
-		t.Errorf("%d kinds, %d of %d tools, %d of several calls", len(kinds), len(used), len(tools), several)
+		t.Errorf("%d kinds, %d of %d tools, %d of several calls: %v", len(kinds), len(used), len(tools), several, used)
 	}
 }
 
@@ -184,6 +184,9 @@ func TestProgramsOverAGraphWithoutASearch(t *testing.T) {
 			t.Errorf("%s: %d scenarios, of 30 wanted\n%v", name, n, made.Report.Rows())
 		}
 		for _, x := range made.Scenarios {
+			if x.Tags[0] == "kind:cannot" { // what no tool does needs no look
+				continue
+			}
 			if len(x.Gold) == 0 || x.Gold[0].Name != "show_all" {
 				t.Errorf("%s: %q begins with %v", name, x.Task, x.Gold)
 			}

@@ -371,11 +371,13 @@ func flagPhrases(note, who string) (yes, no, asks string) {
 
 // isVerbAlone reports whether a word is a verb of a third person: speaks, owns, has.
 func isVerbAlone(word string) bool {
-	verbs := strings.Fields(`accepts attends belongs borrows brings buys contains costs covers departs arrives does drives
-		eats ends exports feeds fits follows gives grows handles has heads helps holds hosts includes keeps knows leads
-		likes lives looks loves makes manages meets mentors moves needs offers opens owns pays performs plays prefers
-		provides reads rents repairs reports requires runs sells sends serves speaks starts stays stores supervises
-		supplies takes teaches trains travels treats uses visits wants wears works writes`)
+	verbs := strings.Fields(`accepts arrives attends belongs borrows brings buys coaches comes competes contains
+		costs covers delivers departs does drives eats employs ends exports feeds fits follows gives grows handles
+		has heads helps holds hosts includes keeps knows leads likes lives looks loves makes manages meets mentors
+		moves needs offers opens organises organizes owns pays performs plays prefers presents provides reads rents
+		repairs reports requires reviews runs sells sends serves sings sits speaks sponsors starts stays stores
+		studies supervises supplies takes teaches trains travels treats uses visits volunteers wants wears works
+		writes`)
 	return slices.Contains(verbs, word)
 }
 
@@ -396,6 +398,7 @@ func baseVerb(word string) string {
 
 // isPast reports whether a word says what was done.
 func isPast(word string) bool {
-	irregular := strings.Fields("born built bought sold made kept held written taken done known lent met paid sent")
+	irregular := strings.Fields(
+		"born built bought sold made kept held written taken done known led lent met paid sent taught")
 	return len(word) > 3 && strings.HasSuffix(word, "ed") || slices.Contains(irregular, word)
 }

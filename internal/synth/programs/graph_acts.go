@@ -21,13 +21,15 @@ const (
 	twoNotes = "two_notes" // of one thing
 	tied     = "tied"      // a note of a thing, and a relation to it
 	newTied  = "new_tied"  // a new thing, and its relation to another
+	chosen   = "chosen"    // by a verdict on each: names, a number, a figure
+	clearOut = "clear_out" // the same: removal
 )
 
 // GraphShares are how often each kind is drawn over a graph, in parts.
 func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
-	maps.Copy(shares, map[string]int{Insert: 8, List: 12, Several: 10, Remove: 5,
-		noteOne: 10, noteMany: 5, noteIf: 4, relink: 9, takeOver: 3, rename: 3,
+	maps.Copy(shares, map[string]int{Insert: 8, List: 8, Several: 10, Remove: 5,
+		noteOne: 10, noteMany: 5, noteIf: 5, chosen: 20, clearOut: 4, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 3,
 		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 5, AskBack: 7, Cannot: 5})
 	return shares
 }
@@ -38,6 +40,9 @@ type GraphProgram struct {
 	Edits []Edit
 	Named []string // things that are looked for by their names
 	Types []string // whose things are all looked at
+	// Members are opened together behind what is named, since its relations show them; Opens says who they are.
+	Members []string
+	Opens   string
 
 	relations []string          // types of relations that it asks for
 	short     map[string]string // how the request calls a thing, by its name
@@ -52,10 +57,8 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 		switch kind {
 		case noteOne:
 			g = gt.noteOne(d)
-		case noteMany:
-			g = gt.noteMany(d)
-		case noteIf:
-			g = gt.noteIf(d)
+		case chosen, noteMany, noteIf, clearOut:
+			g = gt.choice(d, kind)
 		case relink:
 			g = gt.relink(d)
 		case takeOver:
@@ -318,73 +321,6 @@ func likeValue(r *rand.Rand, value string) string {
 		}
 	}
 	return string(digits)
-}
-
-func (gt *GraphTables) noteMany(d *drawer) *GraphProgram {
-	t := d.table()
-	if t == nil {
-		return nil
-	}
-	c, phrase, ok := d.condition(t, t.Label)
-	rows := t.rows([]Cond{c})
-	v := gt.remark(d, t)
-	if !ok || len(rows) < 2 || len(rows) > mostChanged || v == phrase {
-		return nil
-	}
-	slots := d.about(t)
-	slots["filter"], slots["v"] = phrase, v
-	q := d.those(t, []Cond{c})
-	g := &GraphProgram{Program: &Program{Kind: SetAll, pattern: "note_all", slots: slots, query: &q, Tables: q.tables(),
-		through: d.through}}
-	for _, row := range rows {
-		g.Edits = append(g.Edits, note(AddNote, Show(row[0]), v))
-	}
-	if !gt.finds(g) {
-		return nil
-	}
-	return g
-}
-
-// noteIf adds a note to a thing where nothing meets a condition, and leaves all as it is where something does.
-func (gt *GraphTables) noteIf(d *drawer) *GraphProgram {
-	t := d.table()
-	to, row := gt.thing(d)
-	if t == nil || row == nil {
-		return nil
-	}
-	where, phrases := []Cond{}, ""
-	for range 2 {
-		c, phrase, ok := d.condition(t, t.Label)
-		if !ok || phrase == "" || slices.ContainsFunc(where, func(o Cond) bool { return o.Column == c.Column }) {
-			return nil
-		}
-		where, phrases = append(where, c), strings.TrimPrefix(phrases+" and "+phrase, " and ")
-	}
-	found := t.rows(where)
-	if len(found) > 0 && d.r.IntN(2) == 0 {
-		return nil
-	}
-	q := d.those(t, where)
-	slots := d.about(t)
-	slots["filter"], slots["x"], slots["v"] = phrases, Show(row[0]), gt.remark(d, to)
-	p := &Program{Kind: ActIf, pattern: "note_if", slots: slots, query: &q, Tables: append(q.tables(), to),
-		through: d.through}
-	g := &GraphProgram{Program: p}
-	if len(found) == 0 {
-		g.Edits = []Edit{note(AddNote, slots["x"], slots["v"])}
-	} else {
-		p.Answer = Answer{Form: "left", Values: []string{"Nothing was changed: " +
-			enumerate(labels(t, found[:min(3, len(found))])) + map[bool]string{true: " is",
-			false: " are"}[len(found) == 1] +
-			" there."}}
-	}
-	g.Named, g.Types = append(slices.Clone(d.through), slots["x"]), []string{gt.types[t]}
-	for _, o := range q.tables() {
-		if kind := gt.types[o]; kind != "" && !slices.Contains(g.Types, kind) {
-			g.Types = append(g.Types, kind)
-		}
-	}
-	return g
 }
 
 // relink gives a relation another end.

@@ -104,7 +104,7 @@ func TestQuotes(t *testing.T) {
 		}
 	}
 	nuts := slices.IndexFunc(person.Columns, func(c Column) bool { return c.Name == "allergic to nuts" })
-	if got := person.Columns[nuts].says(person, nuts, person.Rows[0]); got != `no "allergic to nuts"` {
+	if got := person.Columns[nuts].says(person, nuts, person.Rows[0]); got != `without "allergic to nuts"` {
 		t.Error(got)
 	}
 }

@@ -52,11 +52,11 @@ func TestNamedByWhatItIsLike(t *testing.T) {
 		name := p.means[said]
 		text := p.Working()
 		if n++; len(p.Types) == 0 || p.Types[0] != gt.Graph.Thing(name).Type ||
-			strings.Count(text, " - yes") != 1 || !strings.Contains(text, " - no") {
+			strings.Count(text, " - hit") != 1 || !strings.Contains(text, " - no hit") {
 			t.Errorf("%q is %s: %v, %q", said, name, p.Types, text)
 		}
 		for line := range strings.Lines(text) {
-			if strings.HasSuffix(strings.TrimSpace(line), " - yes") && !strings.HasPrefix(line, name+":") {
+			if strings.HasSuffix(strings.TrimSpace(line), " - hit") && !strings.HasPrefix(line, name+":") {
 				t.Errorf("%q is %s, and %q", said, name, line)
 			}
 		}

@@ -21,7 +21,7 @@ func (gt *GraphTables) quoting(t *Table, i int) func(row []any) string {
 			if near := gt.near(Show(row[0]), s.note); len(near) > 0 {
 				return strings.Join(near, ", ")
 			}
-			return `no "` + s.note + `"`
+			return `without "` + s.note + `"`
 		}
 	}
 	return func(row []any) string {

@@ -22,6 +22,7 @@ const (
 	Among  Op = "IN"   // the value is a list
 	Not    Op = "<>"
 	Has    Op = "HAS" // a text that the value is a part of, whatever its capitals
+	Either Op = "OR"  // the value is conditions, of which one is enough; no table of SQL is asked for it
 )
 
 // bare reports whether an operation takes no value: it is on a reference itself, and not on what that names.
@@ -68,6 +69,9 @@ func (t *Table) value(row []any, column, of int) any {
 }
 
 func (c Cond) holds(t *Table, row []any) bool {
+	if c.Op == Either {
+		return slices.ContainsFunc(c.Value.([]Cond), func(one Cond) bool { return one.holds(t, row) })
+	}
 	v := t.value(row, c.Column, c.Of)
 	switch c.Op {
 	case Null:

@@ -277,6 +277,9 @@ func (p *Program) say(
 	if like := p.slots["like"]; like != "" {
 		text = follow(text, strings.ReplaceAll(pick(r, manners()["like"][split]), "{like}", like))
 	}
+	if p.slots["first"] != "" {
+		text = follow(text, pick(r, manners()["first_names"][split]))
+	}
 	if f.manner != "" {
 		ask = pick(r, manners()[f.manner][split])
 		text = follow(text, ask)

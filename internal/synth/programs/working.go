@@ -97,6 +97,11 @@ func (q Query) Working() string {
 		return ""
 	}
 	var lines []string
+	yes, no := " - yes", " - no"
+	noted := tells && slices.ContainsFunc(q.Where, func(c Cond) bool { return t.Columns[c.Column].quote != nil })
+	if noted {
+		lines, yes, no = []string{q.wanted()}, " - hit", " - no hit"
+	}
 	for _, row := range rows {
 		line, said := t.rowName(row), q.says(row)
 		if said == "" && !tells {
@@ -110,11 +115,97 @@ func (q Query) Working() string {
 		}
 		if tells {
 			holds := !slices.ContainsFunc(q.Where, func(c Cond) bool { return !c.holds(t, row) })
-			line += map[bool]string{true: " - yes", false: " - no"}[holds]
+			line += map[bool]string{true: yes, false: no}[holds]
 		}
 		lines = append(lines, line)
 	}
+	if noted && (q.Agg == "" || len(found) == 0) {
+		lines = append(lines, hits(labels(t, found)))
+	}
 	return strings.Join(append(lines, q.sum(found)...), "\n")
+}
+
+// parts are the conditions, with those of which one is enough each for itself.
+func (q Query) parts() (list []Cond) {
+	for _, c := range q.Where {
+		if c.Op == Either {
+			list = append(list, c.Value.([]Cond)...)
+			continue
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// wanted says first what counts as a hit, so that a verdict is of that and not of the words of a note: "Wanted: status
+// not on hold, so active or finished."
+func (q Query) wanted() string {
+	var list []string
+	for _, c := range q.Where {
+		if !slices.ContainsFunc(q.shown, func(o Cond) bool { return o.Column == c.Column && o.Op == c.Op }) {
+			list = append(list, c.wants(q.Table))
+		}
+	}
+	return "Wanted: " + strings.Join(list, ", and also ") + "."
+}
+
+// hits are the things that meet what was wanted.
+func hits(names []string) string {
+	if len(names) == 0 {
+		return "Hits: none."
+	}
+	return "Hits: " + strings.Join(names, ", ") + "."
+}
+
+// wants says a condition as a value that is looked for. What is not to be has what may be behind it.
+func (c Cond) wants(t *Table) string {
+	if c.Op == Either {
+		var list []string
+		for _, one := range c.Value.([]Cond) {
+			list = append(list, one.wants(t))
+		}
+		return strings.Join(list, ", or ") + " (one of them is enough)"
+	}
+	column := t.Columns[c.Column]
+	name := column.caption()
+	if column.Ref != nil && c.Of >= 0 {
+		name += " with " + article(column.Ref.Columns[c.Of].caption())
+	}
+	list, _ := c.Value.([]any)
+	switch {
+	case column.Note:
+		return map[bool]string{true: "", false: "without "}[equal(c.Value, int64(1))] + `"` + column.Says + `"`
+	case c.Op == Null:
+		return "no " + name
+	case c.Op == Valued:
+		return article(name)
+	case c.Op == Among:
+		return name + " " + strings.Join(valueTexts(list), " or ")
+	case c.Op == Between:
+		return fmt.Sprintf("%s from %s to %s", name, Show(list[0]), Show(list[1]))
+	case c.Op == Not:
+		others := slices.DeleteFunc(t.values(c.Column), func(v string) bool { return v == Show(c.Value) })
+		if len(others) == 0 || len(others) > mostStates {
+			return name + " not " + Show(c.Value)
+		}
+		return name + " not " + Show(c.Value) + ", so " + strings.Join(others, " or ")
+	}
+	by := map[Op]string{Above: "over ", AtLeast: "at least ", Below: "under ", AtMost: "at most ", Within: "in "}
+	return name + " " + by[c.Op] + Show(c.Value)
+}
+
+// mostStates bounds the values that are said in the place of one that is not to be.
+const mostStates = 4
+
+// values are those of a column, each once, in the order of the alphabet.
+func (t *Table) values(column int) (values []string) {
+	for _, row := range t.Rows {
+		if v := row[column]; v != nil && !slices.Contains(values, Show(v)) {
+			values = append(values, Show(v))
+		}
+	}
+	slices.Sort(values)
+	return values
 }
 
 // says is what a row says of the conditions, of the order and of what is asked for.
@@ -141,7 +232,7 @@ func (q Query) says(row []any) string {
 			said = append(said, v)
 		}
 	}
-	for _, c := range q.Where {
+	for _, c := range q.parts() {
 		if q.quoted || !slices.ContainsFunc(q.shown,
 			func(o Cond) bool { return o.Column == c.Column && o.Of == c.Of && o.Op == c.Op }) {
 			say(c.Column, c.Of)

@@ -131,6 +131,8 @@ func plural(noun string) string {
 	switch {
 	case noun == "person":
 		return "people"
+	case strings.HasSuffix(noun, "child"):
+		return noun + "ren"
 	case strings.HasSuffix(noun, "y") && len(noun) > 1 && !strings.ContainsRune("aeiou", rune(noun[len(noun)-2])):
 		return noun[:len(noun)-1] + "ies"
 	case endsIn(noun, "s", "x", "ch", "sh"):
