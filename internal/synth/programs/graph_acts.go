@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Kinds of programs that only graphs have.
@@ -91,6 +92,7 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			if !gt.finds(g) {
 				continue
 			}
+			gt.leaveOpen(g)
 		}
 		if g == nil {
 			continue
@@ -106,6 +108,9 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 
 // finds says what is looked at first; false where what the request names cannot be found by that.
 func (gt *GraphTables) finds(g *GraphProgram) bool {
+	if g.Answer.Form == "cannot" { // no look helps
+		return true
+	}
 	g.Named = slices.DeleteFunc(slices.Clone(g.through), func(name string) bool {
 		return g.Answer.Form != "" && g.Result == nil && len(g.Steps) == 0 && g.Says(name) == "" // the request lost it
 	})
@@ -172,6 +177,29 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 		}
 	}
 	return true
+}
+
+// leaveOpen has a question whether a thing is so, or does so, answered by "not noted" where nothing says so and nothing
+// says otherwise: a missing note is no "No".
+func (gt *GraphTables) leaveOpen(g *GraphProgram) {
+	q := g.query
+	if g.pattern != "asks" || g.Answer.Form != "yes_no" || q == nil || q.Agg != "" || !q.Table.Columns[q.Column].Note ||
+		g.picked != nil || len(g.Named) == 0 || strings.Contains(g.slots["asks"], "noted as") {
+		return
+	}
+	note, name := q.Table.Columns[q.Column].Says, g.Named[len(g.Named)-1]
+	if meant := g.means[strings.TrimPrefix(g.slots["x"], "the ")]; meant != "" {
+		name = meant
+	}
+	if t := gt.Graph.Thing(name); t == nil || slices.Contains(t.Notes, note) ||
+		len(gt.near(t.Name, note)) > 0 {
+		return
+	}
+	g.query = nil
+	g.Work("Nothing about that is noted of " + name + ", neither so nor otherwise.")
+	if g.Answer = (Answer{Form: "unknown", Values: []string{"That is not noted."}}); g.then == nil {
+		g.Kind = Unknown
+	}
 }
 
 // setsNote reports whether a request speaks of a note as of something that has a value: "the speaks Dutch of Ana".
@@ -311,11 +339,18 @@ func (gt *GraphTables) noteOne(d *drawer) *GraphProgram {
 	return g
 }
 
-// likeValue is another value of the form of one: of a number with other digits. What has none stays as it is.
+// likeValue is another value of the form of one: another day or month, or a number with other digits. What has none
+// stays as it is.
 func likeValue(r *rand.Rand, value string) string {
+	if day, err := time.Parse(time.DateOnly, value); err == nil {
+		return day.AddDate(0, 0, 1+r.IntN(20)).Format(time.DateOnly)
+	}
+	if month, err := time.Parse("2006-01", value); err == nil {
+		return month.AddDate(0, 1+r.IntN(9), 0).Format("2006-01")
+	}
 	digits := []byte(value)
 	for i := len(digits) - 1; i >= 0; i-- {
-		if digits[i] >= '0' && digits[i] <= '9' && (len(value) != 10 || i == 9) {
+		if digits[i] >= '0' && digits[i] <= '9' {
 			digits[i] = '1' + byte(r.IntN(8))
 			break
 		}

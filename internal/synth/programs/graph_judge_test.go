@@ -2,8 +2,10 @@ package programs
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Before a question back the things are named among which the request does not choose, and those are looked at.
@@ -106,5 +108,71 @@ func TestConditionsAreQuoted(t *testing.T) {
 	}
 	if seen["compare"] < 5 {
 		t.Errorf("%d comparisons", seen["compare"])
+	}
+}
+
+// A note that is not there leaves open whether it is so, unless another one says otherwise.
+func TestMissingNotesAreNoNo(t *testing.T) {
+	graph := smallGraph()
+	graph.Things[0].Notes = append(graph.Things[0].Notes, "speaks Greek")
+	graph.Things[2].Notes = []string{"joined 2021", "speaks Greek"}
+	gt := graph.Tables()
+	r, open, no := rand.New(rand.NewPCG(5, 5)), 0, 0
+	for range 600 {
+		g := gt.Draw(r, Lookup)
+		if g == nil || !strings.HasPrefix(g.slots["asks"], "Does ") || g.picked != nil || g.then != nil {
+			continue
+		}
+		name := g.Named[0]
+		if meant := g.means[strings.TrimPrefix(g.slots["x"], "the ")]; meant != "" {
+			name = meant
+		}
+		speaks := slices.ContainsFunc(gt.Graph.Thing(name).Notes, func(n string) bool {
+			return strings.HasPrefix(n, "speaks ")
+		})
+		switch {
+		case g.Answer.Form == "unknown":
+			if open++; speaks {
+				t.Errorf("%q is left open for %s", g.slots["asks"], g.Named[0])
+			}
+		case g.Answer.Values[0] == "No":
+			if no++; !speaks {
+				t.Errorf("%q is denied for %s", g.slots["asks"], g.Named[0])
+			}
+		}
+	}
+	if open < 5 || no < 5 {
+		t.Errorf("%d are left open, %d denied", open, no)
+	}
+}
+
+// What no tool can do is asked of people who are there, and of the world outside: nothing is looked at.
+func TestCannotsOfAGraph(t *testing.T) {
+	gt, r, seen := smallGraph().Tables(), rand.New(rand.NewPCG(2, 3)), map[string]int{}
+	for range 300 {
+		if g := gt.Draw(r, Cannot); g != nil {
+			if seen[g.pattern]++; len(g.Named)+len(g.Types)+len(g.Edits) > 0 {
+				t.Errorf("%q looks at %v", g.slots, g.Named)
+			}
+		}
+	}
+	if seen["cannot"] < 30 || seen["asks"] < 30 || len(seen) < 4 {
+		t.Errorf("%v", seen)
+	}
+}
+
+// A day that takes the place of another is one of the calendar.
+func TestLikeDays(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		for layout, value := range map[string]string{"2006-01-02": "1982-11-30", "2006-01": "2026-10"} {
+			got := likeValue(r, value)
+			if _, err := time.Parse(layout, got); err != nil || got == value {
+				t.Errorf("%s for %s", got, value)
+			}
+		}
+	}
+	if got := likeValue(r, "555-0188"); len(got) != 8 || got[:7] != "555-018" {
+		t.Errorf("%s is no number of the same form", got)
 	}
 }

@@ -226,12 +226,15 @@ func (p *Program) slotTexts(split string) map[string]string {
 // is somewhere else, or another deed is wanted.
 func (d *drawer) cannot() *Program {
 	persons := slices.DeleteFunc(slices.Clone(d.w.Tables), func(t *Table) bool { return !t.isOfPersons() })
-	if len(persons) == 0 || d.r.IntN(3) == 0 {
+	switch n := d.r.IntN(6); {
+	case d.w.Listed && n < 2:
+		return d.outside()
+	case len(persons) == 0 || n < 3:
 		return d.elsewhere()
 	}
 	t := pick(d.r, persons)
 	row := d.sole(t)
-	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
+	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several && !c.Note })
 	if row == nil || len(props) == 0 {
 		return nil
 	}
@@ -245,6 +248,12 @@ func (d *drawer) cannot() *Program {
 		{"show {x} the {attr} in our records", "show anything to others"},
 		{"call {x} about the {attr}", "make phone calls"},
 		{"find out from {x} what the {attr} is", "talk to people"},
+		{"text {x} that we'll be late", "send messages"},
+		{"mail {x} that the {attr} is settled", "send mail"},
+		{"write to {x} and ask for the {attr}", "send messages"},
+		{"phone {x} and ask about the {attr}", "make phone calls"},
+		{"leave {x} a message about the {attr}", "send messages"},
+		{"remind {x} tomorrow morning", "send reminders"},
 	})
 	slots := d.about(t)
 	slots["x"] = t.nameInRequest(row)
@@ -255,6 +264,36 @@ func (d *drawer) cannot() *Program {
 		slots:   slots,
 		Answer:  Answer{Form: "cannot", Values: []string{"I can't do that: none of my tools can " + deed[1] + "."}},
 	}
+}
+
+// outside asks for what holds in the world at this moment, and stands in no record: where somebody is, the weather.
+func (d *drawer) outside() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	row := d.sole(t)
+	if row == nil || isCodeName(t.rowLabel(row)) {
+		return nil
+	}
+	asked := []string{"What do people on the web say about {x}?", "Was {x} in the news today?",
+		"Is anybody talking about {x} at this moment?", "What was posted about {x} last night?"}
+	places := strings.Fields("city town office site venue place hotel restaurant station airport country region park " +
+		"garden farm building sight beach village island")
+	switch {
+	case slices.Contains(places, lastWord(t.One)):
+		asked = []string{"Will it rain at {x} tomorrow?", "How warm is it at {x} right now?",
+			"Is there much traffic on the way to {x} at the moment?", "Is it sunny at {x} today?",
+			"How crowded is {x} right now?", "Do I need an umbrella for {x} this afternoon?"}
+	case t.OfPeople():
+		asked = []string{"Where is {x} right now?", "What is {x} doing at the moment?", "Is {x} awake yet?",
+			"Has {x} left the house this morning?", "Is {x} on the phone just now?", "How does {x} feel today?"}
+	}
+	slots := d.about(t)
+	slots["x"] = t.nameInRequest(row)
+	slots["asks"] = strings.ReplaceAll(pick(d.r, asked), "{x}", slots["x"])
+	return &Program{pattern: "asks", slots: slots, Answer: Answer{Form: "cannot",
+		Values: []string{"I can't see that: my tools reach our own records alone, and these do not say it."}}}
 }
 
 // elsewhere is a request of what stands in another place than on the server.
