@@ -10,27 +10,34 @@ import (
 
 // Kinds of programs that only graphs have.
 const (
-	noteOne  = "note"      // add, remove or replace a note
-	noteMany = "note_all"  // one note on all that match
-	noteIf   = "note_if"   // a note, where nothing matches
-	relink   = "relink"    // another end of a relation
-	takeOver = "take_over" // all relations of one thing go to another
-	rename   = "rename"
-	holds    = "holds"  // whether a relation does
-	ensure   = "ensure" // that two things are in a relation to a third
-	twoEdits = "two_edits"
-	twoNotes = "two_notes" // of one thing
-	tied     = "tied"      // a note of a thing, and a relation to it
-	newTied  = "new_tied"  // a new thing, and its relation to another
-	chosen   = "chosen"    // by a verdict on each: names, a number, a figure
-	clearOut = "clear_out" // the same: removal
+	noteOne    = "note"      // add, remove or replace a note
+	noteMany   = "note_all"  // one note on all that match
+	noteIf     = "note_if"   // a note, where nothing matches
+	relink     = "relink"    // another end of a relation
+	takeOver   = "take_over" // all relations of one thing go to another
+	rename     = "rename"
+	holds      = "holds"  // whether a relation does
+	ensure     = "ensure" // that two things are in a relation to a third
+	twoEdits   = "two_edits"
+	twoNotes   = "two_notes" // of one thing
+	tied       = "tied"      // a note of a thing, and a relation to it
+	newTied    = "new_tied"  // a new thing, and its relation to another
+	chosen     = "chosen"    // by a verdict on each: names, a number, a figure
+	clearOut   = "clear_out" // the same: removal
+	shifts     = "shift"     // a day or a time in a note
+	senses     = "by_sense"  // a note that is told by what it is about
+	likeMade   = "like_made" // a new thing as its peers are
+	chains     = "chain"     // two relations in a row
+	perGroup   = "per_group" // how many each has
+	placesLeft = "places_left"
 )
 
 // GraphShares are how often each kind is drawn over a graph, in parts.
 func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 8, Several: 10, Remove: 5,
-		noteOne: 10, noteMany: 5, noteIf: 5, chosen: 20, clearOut: 4, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 3,
+		noteOne: 8, noteMany: 5, noteIf: 5, chosen: 20, clearOut: 4, shifts: 6, senses: 7, likeMade: 7, chains: 6,
+		perGroup: 3, placesLeft: 3, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 3,
 		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 5, AskBack: 7, Cannot: 5})
 	return shares
 }
@@ -58,6 +65,18 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 		switch kind {
 		case noteOne:
 			g = gt.noteOne(d)
+		case shifts:
+			g = gt.shift(d)
+		case senses:
+			g = gt.bySense(d)
+		case likeMade:
+			g = gt.likeOthers(d)
+		case chains:
+			g = gt.chain(d)
+		case perGroup:
+			g = gt.perGroup(d)
+		case placesLeft:
+			g = gt.placesLeft(d)
 		case chosen, noteMany, noteIf, clearOut:
 			g = gt.choice(d, kind)
 		case relink:
@@ -99,6 +118,7 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 		}
 		if _, ok := gt.Graph.Apply(g.Edits); ok {
 			gt.judge(g)
+			gt.keep(d, g)
 			gt.shorten(r, g)
 			return g
 		}

@@ -157,7 +157,8 @@ func (gt *GraphTables) ask(d *drawer, g *GraphProgram, names []string) bool {
 		g.Kind, g.pattern, g.Answer = YesNo, "yes_no", Answer{Form: "yes_no", Values: []string{answer}}
 	case n < 5 && len(numbers) > 0 && len(names) > 1:
 		q.Column = pick(d.r, numbers)
-		if q.Table.hasNone(q.Column) || slices.ContainsFunc(q.parts(), func(c Cond) bool { return c.Column == q.Column }) {
+		if q.Table.hasNone(q.Column) ||
+			slices.ContainsFunc(q.parts(), func(c Cond) bool { return c.Column == q.Column }) {
 			return false
 		}
 		g.slots["attr"] = q.Table.Columns[q.Column].caption()

@@ -26,7 +26,8 @@ func TestRoles(t *testing.T) {
 		want         string
 	}{
 		{"attends", true, true, "guest of"}, {"attends", false, true, " of"}, {"attends", true, false, " "},
-		{"reports_to", false, true, "boss of"}, {"led_by", false, true, "lead of"}, {"teacher_of", false, true, "pupil of"},
+		{"reports_to", false, true, "boss of"}, {"led_by", false, true, "lead of"},
+		{"teacher_of", false, true, "pupil of"},
 		{"has_doctor", false, true, "doctor of"}, {"godmother_of", true, true, "godmother of"},
 		{"parent_of", false, true, "child of"}, {"based_in", true, true, "person in"}, {"supplied_by", false, false,
 			"supplier of"}, {"down_for", true, true, "participant in"}, {"kept_in", true, false, " "},
@@ -58,7 +59,8 @@ func TestChoices(t *testing.T) {
 		}
 		if len(g.Members) > 0 {
 			n["hub"]++
-			if len(q.Table.Rows) != len(g.Members) || g.Opens == "" || !strings.Contains(g.slots["many"], g.Says(g.Named[0])) {
+			if len(q.Table.Rows) != len(g.Members) || g.Opens == "" ||
+				!strings.Contains(g.slots["many"], g.Says(g.Named[0])) {
 				t.Errorf("%q of %v: %v", g.slots["many"], g.Members, q.Table.Rows)
 			}
 		}
@@ -66,7 +68,8 @@ func TestChoices(t *testing.T) {
 			n["either"]++
 			for _, row := range q.Table.Rows {
 				both := q.Where[0].Value.([]Cond)
-				if slices.Contains(names, Show(row[0])) != (both[0].holds(q.Table, row) || both[1].holds(q.Table, row)) {
+				if slices.Contains(names, Show(row[0])) !=
+					(both[0].holds(q.Table, row) || both[1].holds(q.Table, row)) {
 					t.Errorf("%q: %v", text, names)
 				}
 			}

@@ -137,7 +137,7 @@ func (g *GraphProgram) Says(name string) string {
 				return said
 			}
 		}
-		for _, slot := range []string{"asks", "filter", "many"} {
+		for _, slot := range []string{"asks", "filter", "many", "given", "others"} {
 			if strings.Contains(p.slots[slot], name) {
 				return name
 			}
@@ -165,7 +165,7 @@ func (gt *GraphTables) shorten(r *rand.Rand, g *GraphProgram) {
 					p.slots[slot], hit = short, true
 				}
 			}
-			for _, slot := range []string{"asks", "filter", "one", "many"} {
+			for _, slot := range []string{"asks", "filter", "one", "many", "given", "others"} {
 				if strings.Contains(p.slots[slot], name) {
 					p.slots[slot], hit = strings.ReplaceAll(p.slots[slot], name, short), true
 				}

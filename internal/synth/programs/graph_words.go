@@ -36,7 +36,8 @@ func (gt *GraphTables) Strangers(g *GraphProgram) (words []string) {
 // NewName is the name of a thing that a request has made, at times only where there is none yet; "" where it has none
 // made.
 func (p *Program) NewName() string {
-	if slices.Contains([]string{"insert", "insert_bare", "add_unless", "insert_tied"}, p.pattern) {
+	if slices.Contains([]string{"insert", "insert_bare", "add_unless", "insert_tied", "like_one", "like_peers"},
+		p.pattern) {
 		return p.slots["x"]
 	}
 	return ""

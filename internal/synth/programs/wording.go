@@ -223,6 +223,12 @@ func (p *Program) say(
 	if p.Retracted() {
 		text = follow(text, strings.ReplaceAll(pick(r, manners()["taken"][split]), "{what}", p.What()))
 	}
+	if keep := p.slots["keep"]; keep != "" {
+		if !ends(text) { // a name keeps its capital
+			text += "."
+		}
+		text = follow(text, strings.ReplaceAll(pick(r, manners()["keep"][split]), "{y}", keep))
+	}
 	if p.Answer.Form == "" {
 		return text, done, nil
 	}

@@ -1,0 +1,162 @@
+package programs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A day or a time moves by what is said, across the end of a month too, and its working says so.
+func TestShifts(t *testing.T) {
+	graph := partyGraph()
+	graph.Things[6].Notes = []string{"date 2026-04-28", "starts at 18:30", "doors: 17:50", "born 1990-01-01"}
+	gt, r := graph.Tables(), rand.New(rand.NewPCG(3, 1))
+	months, times := 0, 0
+	for range 400 {
+		g := gt.Draw(r, shifts)
+		if g == nil {
+			continue
+		}
+		old, now := g.Edits[0].Thing.Notes[0], g.Edits[1].Thing.Notes[0]
+		text := g.Working()
+		if strings.HasPrefix(old, "date ") {
+			from, _ := time.Parse(time.DateOnly, old[5:])
+			to, err := time.Parse(time.DateOnly, now[5:])
+			later := strings.HasSuffix(g.slots["v"], "later") || strings.HasSuffix(g.slots["v"], "further on")
+			if err != nil || to.After(from) != later || !strings.HasSuffix(text, now[5:]) {
+				t.Errorf("%q becomes %q by %q: %q", old, now, g.slots["v"], text)
+			}
+			if strings.Contains(g.slots["v"], "week") && to.Sub(from).Abs().Hours() < 24*7 {
+				t.Errorf("%q becomes %q by %q", old, now, g.slots["v"])
+			}
+			if from.Month() != to.Month() {
+				months++
+			}
+		} else {
+			times++
+			if old[:6] != now[:6] || len(old) != len(now) || !strings.HasSuffix(text, now[len(now)-5:]) {
+				t.Errorf("%q becomes %q: %q", old, now, text)
+			}
+		}
+		if strings.HasPrefix(old, "born") {
+			t.Errorf("%q is moved", old)
+		}
+	}
+	if months < 20 || times < 20 {
+		t.Errorf("%d cross the end of a month, %d are times", months, times)
+	}
+}
+
+// A note is told by a word that no other note of its thing has, or by its property.
+func TestSenses(t *testing.T) {
+	thing := &Thing{Name: "Mill", Notes: []string{"printer broken since January", "pays within 14 days", "rent 1200",
+		"bike storage in the basement", "spare room, warm", "speaks Dutch", "spare key at home"}}
+	graph := smallGraph()
+	gt := graph.Tables()
+	for text, want := range map[string]string{"printer broken since January": "the printer", "rent 1200": "the rent",
+		"pays within 14 days": "", "bike storage in the basement": "the bike storage", "spare room, warm": "the room",
+		"speaks Dutch": "", "spare key at home": "the key"} {
+		if got := gt.sense(thing, text); got != want {
+			t.Errorf("%q is about %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What is made as its peers are has notes of their form and the relation that all have, also where nobody says it.
+func TestLikeOthers(t *testing.T) {
+	graph := partyGraph()
+	for _, site := range []string{"Mill", "Quay", "Barn"} {
+		graph.Relations = append(graph.Relations, Relation{site, "Spring fair", "part_of"})
+	}
+	gt, r, seen := graph.Tables(), rand.New(rand.NewPCG(8, 1)), map[string]int{}
+	for range 300 {
+		g := gt.Draw(r, likeMade)
+		if g == nil {
+			continue
+		}
+		seen[g.pattern]++
+		made := g.Edits[0].Thing
+		if len(g.Edits) != 2 || made.Type != "site" || !strings.HasPrefix(made.Notes[0], "rent ") ||
+			g.Edits[1].Relation != (Relation{made.Name, "Spring fair", "part_of"}) {
+			t.Fatalf("%+v", g.Edits)
+		}
+		if task := g.Word(r, "train").Task; strings.Contains(task, "fair") || !strings.Contains(task, made.Notes[0]) {
+			t.Errorf("%q says what the others show", task)
+		}
+		if g.pattern == "like_one" && g.Says(g.Named[0]) != g.slots["y"] {
+			t.Errorf("%v is looked for, not %s", g.Named, g.slots["y"])
+		}
+	}
+	if seen["like_one"] < 20 || seen["like_peers"] < 20 {
+		t.Errorf("%v", seen)
+	}
+}
+
+// Two relations in a row have one thing in the middle, all of the ends are the answer, and each is stated.
+func TestChains(t *testing.T) {
+	gt, r, n := partyGraph().Tables(), rand.New(rand.NewPCG(8, 2)), 0
+	for range 300 {
+		g := gt.Draw(r, chains)
+		if g == nil {
+			continue
+		}
+		n++
+		if len(g.Named) != 1 || len(g.Members) != 1 || !strings.Contains(g.Opens, g.Members[0]) ||
+			strings.Count(g.Working(), "\n") != len(g.Answer.Values) {
+			t.Errorf("%v by %v: %q", g.Named, g.Members, g.Working())
+		}
+		if strings.Contains(g.slots["asks"], g.Members[0]) {
+			t.Errorf("%q names the one in the middle", g.slots["asks"])
+		}
+	}
+	if n < 100 {
+		t.Errorf("%d were drawn", n)
+	}
+}
+
+// Each of a type has its number, and places are what is noted without those who take one.
+func TestNumbersOfMembers(t *testing.T) {
+	graph := partyGraph()
+	graph.Things = append(graph.Things, Thing{"Autumn fair", "event", []string{"room for 6 people"}})
+	graph.Things[3].Notes = append(graph.Things[3].Notes, "5 desks")
+	gt, r, seen := graph.Tables(), rand.New(rand.NewPCG(8, 3)), map[string]int{}
+	for range 300 {
+		if g := gt.Draw(r, pick(r, []string{perGroup, placesLeft})); g != nil {
+			seen[g.slots["one"]+g.slots["x"]+" "+g.Answer.Values[0]]++
+		}
+	}
+	for _, want := range []string{"Spring fair 1", "Mill 3"} {
+		if seen[want] == 0 {
+			t.Errorf("no %s: %v", want, seen)
+		}
+	}
+	for got := range seen {
+		if strings.HasPrefix(got, "event") && !strings.Contains(got, "Autumn fair") ||
+			strings.Contains(got, "Autumn fair=") && !strings.HasSuffix(got, "Autumn fair=0, Spring fair=3") {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+// What is said to stay is no part of the change, and nobody looks for it.
+func TestKeeps(t *testing.T) {
+	gt, r, n := partyGraph().Tables(), rand.New(rand.NewPCG(8, 4)), 0
+	for range 400 {
+		g := gt.Draw(r, pick(r, []string{noteOne, senses, Set}))
+		if g == nil || g.slots["keep"] == "" {
+			continue
+		}
+		n++
+		other := g.slots["keep"]
+		if slices.Contains(g.Named, other) || gt.Graph.Thing(other).Type != gt.Graph.Thing(g.Named[0]).Type ||
+			slices.ContainsFunc(g.Edits, func(e Edit) bool { return e.Thing.Name == other }) ||
+			!strings.Contains(g.Word(r, "train").Task, other) {
+			t.Errorf("%s stays, %v and %v change", other, g.Named, g.Edits)
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d were drawn", n)
+	}
+}

@@ -1,0 +1,240 @@
+package programs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// chain asks for what stands in a relation to something that a named thing has a relation to: "Who leads the project
+// that Ana works on?" The one in the middle is opened next.
+func (gt *GraphTables) chain(d *drawer) *GraphProgram {
+	if len(gt.Graph.Relations) == 0 {
+		return nil
+	}
+	first := pick(d.r, gt.Graph.Relations)
+	x, m, leads := first.From, first.To, true
+	if d.r.IntN(2) == 0 {
+		x, m, leads = m, x, false
+	}
+	var next []Relation
+	for _, r := range gt.Graph.Relations {
+		if (r.From == m || r.To == m) && r.From != x && r.To != x {
+			next = append(next, r)
+		}
+	}
+	tx, tm := gt.Graph.Thing(x), gt.Graph.Thing(m)
+	if len(next) == 0 || tx == nil || tm == nil || len(gt.ends(x, first.Type, leads)) != 1 ||
+		!verbalOf(first.Type).sayable() || tm.Type == "" {
+		return nil
+	}
+	r := pick(d.r, next)
+	found := gt.ends(m, r.Type, r.From == m)
+	if !verbalOf(r.Type).sayable() || len(found) > mostMembers || slices.Contains(found, x) {
+		return nil
+	}
+	middle := gt.middle(d, x, tm, first.Type, leads)
+	asks := gt.askEnd(d, middle, found, r.Type, r.From == m)
+	if asks == "" || !sayable(x) {
+		return nil
+	}
+	a := Answer{Form: "text", Values: found}
+	if len(found) > 1 {
+		a.Form = "list"
+	}
+	stated := func(r Relation) string { return r.From + " " + verbalOf(r.Type).said() + " " + r.To }
+	p := &Program{Kind: Join, pattern: "asks", slots: map[string]string{"x": x, "asks": asks}, Answer: a}
+	lines := []string{stated(first)}
+	for _, name := range found {
+		if one := (Relation{m, name, r.Type}); r.From == m {
+			lines = append(lines, stated(one))
+		} else {
+			lines = append(lines, stated(Relation{name, m, r.Type}))
+		}
+	}
+	p.Work(lines...)
+	g := &GraphProgram{Program: p, Named: []string{x}, Members: []string{m}, relations: []string{first.Type, r.Type},
+		Opens: stated(first) + ". What that leads on to shows when " + m + " is opened."}
+	return g
+}
+
+// ends are the things at the other end of the relations of a type that lead from a thing, or to it.
+func (gt *GraphTables) ends(name, kind string, leads bool) (list []string) {
+	for _, r := range gt.Graph.Relations {
+		switch {
+		case r.Type != kind:
+		case leads && r.From == name:
+			list = append(list, r.To)
+		case !leads && r.To == name:
+			list = append(list, r.From)
+		}
+	}
+	return list
+}
+
+// middle names a thing by its relation to another: "the boss of Sam", "the client that Atlas is done for".
+func (gt *GraphTables) middle(d *drawer, x string, m *Thing, kind string, leads bool) string {
+	people := gt.areOfPeople(m.Type)
+	if noun, by := roleOf(kind, !leads, people); noun != "" && noun != "person" && d.r.IntN(4) > 0 {
+		return "the " + noun + " " + by + " " + x
+	}
+	who := map[bool]string{true: "who", false: "that"}[people]
+	one := singular(Words(m.Type))
+	if leads {
+		return "the " + one + " " + ofOne(put(verbalOf(kind).these(who), x))
+	}
+	return "the " + one + " " + who + " " + verbalOf(kind).said() + " " + x
+}
+
+func (gt *GraphTables) areOfPeople(kind string) bool {
+	return (&Table{One: singular(Words(kind)), Label: 0, Columns: []Column{{}}}).OfPeople()
+}
+
+// askEnd asks for the ends of a relation of what is named: "Who is the boss of ...?", "Which projects does ... lead?"
+// "" where these are of several types.
+func (gt *GraphTables) askEnd(d *drawer, of string, found []string, kind string, leads bool) string {
+	types := map[string]bool{}
+	for _, name := range found {
+		if t := gt.Graph.Thing(name); t != nil {
+			types[t.Type] = true
+		}
+	}
+	t := gt.Graph.Thing(found[0])
+	if len(types) != 1 || t == nil || t.Type == "" {
+		return ""
+	}
+	v, people, one := verbalOf(kind), gt.areOfPeople(t.Type), singular(Words(t.Type))
+	if noun, by := roleOf(kind, !leads, people); noun != "" && noun != "person" && d.r.IntN(4) > 0 {
+		who := map[bool]string{true: "Who", false: "What"}[people]
+		if len(found) > 1 {
+			return who + " are the " + plural(noun) + " " + by + " " + of + "?"
+		}
+		return who + " is the " + noun + " " + by + " " + of + "?"
+	}
+	if leads {
+		asked := "Which " + one
+		if people {
+			asked = "Who"
+		}
+		if len(found) > 1 {
+			asked = "Which " + plural(one)
+		}
+		return put(strings.ReplaceAll(v.asks(asked), "{x}", "{v}"), of)
+	}
+	asked := "Which " + one + " "
+	if people {
+		asked = "Who "
+	}
+	return asked + v.said() + " " + of + "?"
+}
+
+// perGroup asks how many members each thing of a type has, in a form of its own.
+func (gt *GraphTables) perGroup(d *drawer) *GraphProgram {
+	hubs := slices.DeleteFunc(gt.ofOneKind(), func(h hub) bool { return gt.Graph.Thing(h.name).Type == "" })
+	if len(hubs) == 0 {
+		return nil
+	}
+	h := pick(d.r, hubs)
+	kind := gt.Graph.Thing(h.name).Type
+	var names, forms, values, lines []string
+	for _, t := range gt.Graph.Things {
+		if t.Type == kind {
+			names = append(names, t.Name)
+		}
+	}
+	slices.Sort(names)
+	if len(names) < 2 || len(names) > mostMembers || !(Answer{Values: names}).isAlphabetical() {
+		return nil
+	}
+	mark := pick(d.r, [][2]string{{"%s=%v", ", "}, {"%s: %v", "; "}, {"%s (%v)", ", "}, {"%s - %v", ", "}})
+	for _, name := range names {
+		of := gt.ends(name, h.kind, h.leads)
+		if slices.ContainsFunc(of, func(m string) bool { return h.table.byKey(m) == nil }) {
+			return nil
+		}
+		forms = append(forms, fmt.Sprintf(mark[0], name, "x"))
+		values = append(values, fmt.Sprintf(mark[0], name, len(of)))
+		lines = append(lines, name+": "+strings.Join(append(Numbered(of), fmt.Sprintf("so %d", len(of))), " - "))
+	}
+	form := strings.Join(forms, mark[1])
+	if len(names) > 3 {
+		form = strings.Join(forms[:2], mark[1]) + " and so on, in alphabetical order"
+	}
+	noun, _ := roleOf(h.kind, !h.leads, h.table.OfPeople())
+	slots := map[string]string{"one": singular(Words(kind)), "many": plural(singular(Words(kind))), "v": form,
+		"others": h.table.Many}
+	if noun != "" && noun != "person" {
+		slots["others"] = plural(noun)
+	} else if gt.severalWays(h) { // "people" who work there, or who lead it?
+		return nil
+	}
+	p := &Program{Kind: Most, pattern: "each_count", slots: slots,
+		Answer: Answer{Form: "lines", Values: []string{strings.Join(values, mark[1])}}}
+	p.Work(lines...)
+	return &GraphProgram{Program: p, Types: []string{kind}, relations: []string{h.kind}}
+}
+
+// severalWays reports whether the members' type stands in other relations, too, to things of the hub's type.
+func (gt *GraphTables) severalWays(h hub) bool {
+	kind := gt.Graph.Thing(h.name).Type
+	return slices.ContainsFunc(gt.Graph.Relations, func(r Relation) bool {
+		from, to := gt.Graph.Thing(r.From), gt.Graph.Thing(r.To)
+		if from == nil || to == nil || r.Type == h.kind {
+			return false
+		}
+		return from.Type == kind && h.table.byKey(r.To) != nil || to.Type == kind && h.table.byKey(r.From) != nil
+	})
+}
+
+// placesLeft takes the members of a hub from the number of places that it has.
+func (gt *GraphTables) placesLeft(d *drawer) *GraphProgram {
+	hubs := gt.ofOneKind()
+	if len(hubs) == 0 {
+		return nil
+	}
+	h := pick(d.r, hubs)
+	places := strings.Fields("desks seats places beds chairs lockers spots rooms capacity tents boxes tickets slots " +
+		"people berths keys parking")
+	for _, text := range gt.Graph.Thing(h.name).Notes {
+		f, v, ok := formOf(text)
+		n, _ := asFloat(numberOf(v))
+		noun := ""
+		for _, w := range strings.Fields(strings.ToLower(f.before + f.after)) {
+			if slices.Contains(places, w) {
+				noun = w
+			}
+		}
+		if !ok || noun == "" || n != float64(int(n)) || int(n) < len(h.members) {
+			continue
+		}
+		if noun == "capacity" || noun == "people" {
+			noun = "places"
+		}
+		slots := map[string]string{"x": h.name, "attr": noun}
+		_, slots["others"] = gt.called(d, h)
+		left := int(n) - len(h.members)
+		p := &Program{Kind: Total, pattern: "places_left", slots: slots,
+			Answer: Answer{Form: "number", Values: []string{fmt.Sprint(left)}}}
+		p.Work(h.name+": "+text, Numbered(h.members)[0], fmt.Sprintf("%d - %d = %d", int(n), len(h.members), left))
+		return &GraphProgram{Program: p, Named: []string{h.name}, relations: []string{h.kind}}
+	}
+	return nil
+}
+
+// keep has some changes of one thing say of another one of its type that it stays: nothing of that is to be looked at.
+func (gt *GraphTables) keep(d *drawer, g *GraphProgram) {
+	if len(g.Edits) == 0 || g.then != nil || len(g.Named) != 1 || len(g.Types)+len(g.Members) > 0 || d.r.IntN(5) > 0 {
+		return
+	}
+	t := gt.Graph.Thing(g.Named[0])
+	if t == nil {
+		return
+	}
+	other := gt.another(d, t)
+	if other == "" || !sayable(other) || slices.ContainsFunc(g.Edits, func(e Edit) bool {
+		return slices.Contains([]string{e.Thing.Name, e.Relation.From, e.Relation.To}, other)
+	}) || strings.Contains(g.Key(), other) {
+		return
+	}
+	g.slots["keep"] = other
+}
