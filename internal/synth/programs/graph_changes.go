@@ -194,72 +194,86 @@ func (gt *GraphTables) tellsOf(thing *Thing, text, w string) bool {
 }
 
 // likeOthers makes a thing as its peers are: with notes of their form, from values that the request says in its words,
-// and with the relation that all of them have, whether the request speaks of it or not.
+// and with the relations that all of them have. Where these lead to one thing, the request does not speak of them.
 func (gt *GraphTables) likeOthers(d *drawer) *GraphProgram {
 	t := d.table()
 	if t == nil {
 		return nil
 	}
-	r, shared := gt.common(d, t)
 	name, ok := d.fresh(t).(string)
 	peer := d.sole(t)
-	if !ok || r.Type == "" || gt.Graph.Thing(name) != nil || peer == nil {
+	if !ok || gt.Graph.Thing(name) != nil || peer == nil {
 		return nil
 	}
 	made := Thing{Name: name, Type: gt.types[t]}
-	var given []string
+	said := gt.newNotes(d, t, peer, &made)
+	slots := about(t)
+	slots["x"], slots["given"], slots["y"] = name, enumerate(said), Show(peer[0])
+	g := &GraphProgram{Program: &Program{Kind: Insert, pattern: "like_one", slots: slots}, Named: []string{slots["y"]},
+		Edits: []Edit{{Do: AddThing, Thing: made}}}
+	if d.r.IntN(2) == 0 {
+		delete(slots, "y")
+		g.pattern, g.Named, g.Types = "like_peers", nil, []string{gt.types[t]}
+	}
+	line := "Each " + t.One + " has notes of the form " + quoted(gt.formsOfNotes(t, made.Notes))
+	told := false
+	for _, tie := range gt.common(d, t) {
+		if !tie.shared && told { // one is enough to be told
+			continue
+		}
+		now, other, end, side := tie.Relation, tie.From, "another thing", " from "
+		if now.To = name; tie.From == "" {
+			now, other, side = Relation{name, tie.To, tie.Type}, tie.To, " to "
+		}
+		if tie.shared {
+			end = other
+		} else {
+			told, g.Named = true, append(g.Named, other)
+			slots["given"] += "; " + gt.tells(t, now, name)
+		}
+		line += ", and a relation " + now.Type + side + end
+		g.Edits = append(g.Edits, relate(AddRelation, now.From, now.To, now.Type))
+		g.relations = append(g.relations, now.Type)
+	}
+	g.Work(line)
+	if len(said) == 0 || len(g.Edits) == 1 {
+		return nil
+	}
+	return g
+}
+
+// newNotes gives a new thing notes of the forms that most things of its table have, and says their values.
+func (gt *GraphTables) newNotes(d *drawer, t *Table, peer []any, made *Thing) (said []string) {
 	for _, i := range d.r.Perm(len(t.Columns)) {
 		s, v := gt.sources[t][i], peer[i]
-		if i == 0 || s.note != "" || s.relation != "" || v == nil || len(given) == 3 ||
-			t.missing(i) > len(t.Rows)/3 {
+		if i == 0 || s.note != "" || s.relation != "" || v == nil || len(said) == 3 || t.missing(i) > len(t.Rows)/3 {
 			continue
 		}
 		value := Show(pick(d.r, t.Rows)[i])
 		if t.Columns[i].Kind != Text {
 			value = likeValue(d.r, Show(v))
 		}
-		if value == "" || !sayable(value) {
-			continue
+		if value != "" && sayable(value) {
+			said = append(said, t.Columns[i].caption()+" "+value)
+			made.Notes = append(made.Notes, s.before+value+s.after)
 		}
-		given = append(given, t.Columns[i].caption()+" "+value)
-		made.Notes = append(made.Notes, s.before+value+s.after)
 	}
-	if len(given) == 0 {
-		return nil
+	return said
+}
+
+// tells says a relation of a new thing, which is "it" where it is no person.
+func (gt *GraphTables) tells(t *Table, r Relation, name string) string {
+	v, it := verbalOf(r.Type), "it"
+	if t.OfPeople() {
+		it = name
 	}
-	now, other := r, r.From
-	if now.To = name; r.From == "" {
-		now, other = Relation{name, r.To, r.Type}, r.To
+	switch owned := v.owned(); {
+	case r.From == name:
+		return it + " " + v.said() + " " + r.To
+	case owned != "":
+		return r.From + " has " + it + " as the " + owned
 	}
-	if !shared {
-		v := verbalOf(r.Type)
-		tie := now.From + " " + v.said() + " it"
-		if now.From == name {
-			tie = "it " + v.said() + " " + now.To
-		} else if owned := v.owned(); owned != "" {
-			tie = now.From + " has it as the " + owned
-		}
-		given = append(given, tie)
-	}
-	slots := about(t)
-	slots["x"], slots["given"], slots["y"] = name, enumerate(given), Show(peer[0])
-	g := &GraphProgram{Program: &Program{Kind: Insert, pattern: "like_one", slots: slots}, Named: []string{slots["y"]},
-		Edits: []Edit{{Do: AddThing, Thing: made}, relate(AddRelation, now.From, now.To, now.Type)}}
-	if d.r.IntN(2) == 0 {
-		delete(slots, "y")
-		g.pattern, g.Named, g.Types = "like_peers", nil, []string{gt.types[t]}
-	}
-	if !shared {
-		g.Named = append(g.Named, other)
-	}
-	g.relations = []string{r.Type}
-	side, end := map[bool]string{true: " to ", false: " from "}[now.From == name], other
-	if !shared {
-		end = "another thing"
-	}
-	g.Work("Each " + t.One + " has notes of the form " + quoted(gt.formsOfNotes(t, made.Notes)) +
-		" and a relation " + r.Type + side + end)
-	return g
+	return r.From + " " + v.said() + " " + it
 }
 
 func quoted(list []string) string { return `"` + strings.Join(list, `", "`) + `"` }
@@ -287,17 +301,23 @@ func (t *Table) missing(column int) (n int) {
 	return n
 }
 
-// common is a relation that every thing of a table has, in one direction, without the end that is the thing's: shared
-// says that the other end is the same for all, else it is one of those that they have. The type is "" where there is
-// none.
-func (gt *GraphTables) common(d *drawer, t *Table) (r Relation, shared bool) {
-	relations := gt.Graph.Relations
+// tie is a relation that all things of a table have, without the end that is the thing's. shared says that the other
+// end is the same for all; else it is one of those that they have.
+type tie struct {
+	Relation
+	shared bool
+}
+
+// common are the relations that every thing of a table has, each type in one direction, in some order.
+func (gt *GraphTables) common(d *drawer, t *Table) (list []tie) {
+	relations, seen := gt.Graph.Relations, map[string]bool{}
 	for _, at := range d.r.Perm(len(relations)) {
 		one := relations[at]
 		leads := t.byKey(one.From) != nil
-		if !leads && t.byKey(one.To) == nil || !verbalOf(one.Type).sayable() {
+		if seen[one.Type] || !leads && t.byKey(one.To) == nil || !verbalOf(one.Type).sayable() {
 			continue
 		}
+		seen[one.Type] = true
 		ends, has := map[string]bool{}, map[string]bool{}
 		for _, o := range relations {
 			switch {
@@ -308,13 +328,14 @@ func (gt *GraphTables) common(d *drawer, t *Table) (r Relation, shared bool) {
 				has[o.To], ends[o.From] = true, true
 			}
 		}
-		if len(has) < len(t.Rows) || len(ends) > 1 && len(has) != len(t.Rows) {
+		if len(has) < len(t.Rows) {
 			continue
 		}
+		open := tie{Relation{From: one.From, Type: one.Type}, len(ends) == 1}
 		if leads {
-			return Relation{To: one.To, Type: one.Type}, len(ends) == 1
+			open.Relation = Relation{To: one.To, Type: one.Type}
 		}
-		return Relation{From: one.From, Type: one.Type}, len(ends) == 1
+		list = append(list, open)
 	}
-	return Relation{}, false
+	return list
 }
