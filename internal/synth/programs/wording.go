@@ -223,12 +223,7 @@ func (p *Program) say(
 	if p.Retracted() {
 		text = follow(text, strings.ReplaceAll(pick(r, manners()["taken"][split]), "{what}", p.What()))
 	}
-	if keep := p.slots["keep"]; keep != "" {
-		if !ends(text) { // a name keeps its capital
-			text += "."
-		}
-		text = follow(text, strings.ReplaceAll(pick(r, manners()["keep"][split]), "{y}", keep))
-	}
+	text = p.keeps(r, split, text)
 	if p.Answer.Form == "" {
 		return text, done, nil
 	}
@@ -291,6 +286,18 @@ func (p *Program) say(
 		text = follow(text, ask)
 	}
 	return text, answer, a.checks(ask, answer)
+}
+
+// keeps has a request say what is to stay, where there is such.
+func (p *Program) keeps(r *rand.Rand, split, text string) string {
+	keep := p.slots["keep"]
+	if keep == "" {
+		return text
+	}
+	if !ends(text) { // a name keeps its capital
+		text += "."
+	}
+	return follow(text, strings.ReplaceAll(pick(r, manners()["keep"][split]), "{y}", keep))
 }
 
 // isASCII reports whether the values are in ASCII, so that there is one alphabetical order.
