@@ -8,9 +8,8 @@ import (
 
 // read finds a file as a stranger does who knows what the request calls it, and reads it.
 func (d *drawer) read(doc *Doc) {
-	if d.name(doc) != doc.Path { // who is told the path need not look for it
-		d.around(path.Dir(doc.Path))
-	}
+	d.about = append(d.about, doc)
+	d.locate(doc)
 	d.look(Op{Do: Show, Path: doc.Path})
 }
 

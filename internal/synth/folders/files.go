@@ -89,9 +89,7 @@ func (d *drawer) moveFile() *programs.Program {
 		return nil
 	}
 	s := slots("file", d.name(doc), "folder", said)
-	if d.name(doc) != doc.Path {
-		d.around(path.Dir(doc.Path))
-	}
+	d.locate(doc)
 	if !fresh && strings.Contains(dir, "/") && said != dir {
 		d.around(path.Dir(dir))
 	}
@@ -109,9 +107,7 @@ func (d *drawer) renameFile() *programs.Program {
 		return nil
 	}
 	s := slots("file", d.name(doc), "name", name)
-	if d.name(doc) != doc.Path {
-		d.around(path.Dir(doc.Path))
-	}
+	d.locate(doc)
 	d.change(Op{Do: Move, Path: doc.Path, To: to})
 	return act(Organize, "file_rename", s)
 }
@@ -184,9 +180,7 @@ func (d *drawer) deleteFile() *programs.Program {
 		return question(programs.Cannot, "file_delete", s, "cannot",
 			"I have no tool that deletes files, so I can't do that.")
 	}
-	if d.name(doc) != doc.Path {
-		d.around(path.Dir(doc.Path))
-	}
+	d.locate(doc)
 	d.change(Op{Do: Delete, Path: doc.Path})
 	return act(programs.Remove, "file_delete", s)
 }
@@ -199,9 +193,7 @@ func (d *drawer) deleteOrMove() *programs.Program {
 		return nil
 	}
 	s := slots("file", d.name(doc), "folder", said)
-	if d.name(doc) != doc.Path {
-		d.around(path.Dir(doc.Path))
-	}
+	d.locate(doc)
 	if d.can[Delete] {
 		d.change(Op{Do: Delete, Path: doc.Path})
 	} else if !d.moves([]*Doc{doc}, dir, said, fresh) {

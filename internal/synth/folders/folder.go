@@ -17,6 +17,7 @@ type Folder struct {
 	Dirs []string // all folders in it, by path; parents before children
 
 	tables *programs.World // that stand in the files
+	guide  *guide          // nil: none
 }
 
 // Of reads a folder: the texts of its files by path, and the paths of the folders in it.
@@ -32,6 +33,7 @@ func Of(files map[string]string, dirs []string) *Folder {
 	}
 	slices.Sort(f.Dirs)
 	f.relate()
+	f.guide = f.findGuide()
 	return f
 }
 
@@ -91,6 +93,7 @@ type drawer struct {
 	ops   []Op
 	seen  map[string]bool // what was looked at
 	notes []remark        // what is said of what was read
+	about []*Doc          // what the request is about
 }
 
 // name is how a person calls a file: by its file name, where in the folder that is, or by what it is.
@@ -110,6 +113,9 @@ func (d *drawer) drawName(doc *Doc) string {
 		alone = alone && (o == doc || path.Base(o.Path) != base)
 	}
 	words := d.spoken(doc)
+	if said := d.guided(doc); said != "" && d.r.IntN(3) == 0 {
+		return said
+	}
 	switch n := d.r.IntN(100); {
 	case words != "" && n < 75:
 		return words

@@ -61,6 +61,10 @@ func Invent(r *rand.Rand, index int) *Folder {
 			name+pick(r, []string{".md", ".txt"}))] = proseText(r, names)
 	}
 	addKits(r, files, top, names, people)
+	if r.IntN(2) == 0 && top == "" {
+		files[pick(r, split("README.md|README.md|index.md|overview.txt"))] =
+			pick(r, split("# What is where|# Our files|# The papers of the office")) + "\n\n" + guideText(files)
+	}
 	for file, text := range files {
 		if len(text) > mostText {
 			delete(files, file)

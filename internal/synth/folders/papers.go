@@ -229,9 +229,7 @@ func (d *drawer) bytes() *programs.Program {
 	if !d.can[Size] {
 		return nil
 	}
-	if d.name(doc) != doc.Path {
-		d.around(path.Dir(doc.Path))
-	}
+	d.locate(doc)
 	d.look(Op{Do: Size, Path: doc.Path})
 	return question(programs.Lookup, "file_size", slots("file", d.name(doc)), "number", number(len(doc.Text)))
 }

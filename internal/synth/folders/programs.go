@@ -15,7 +15,8 @@ import (
 // Plan is a program over a folder, with the operations by which a stranger does it.
 type Plan struct {
 	*programs.Program
-	Ops []Op
+	Ops   []Op
+	About []string // the files that the request is about, at least one, which may be the folder itself
 }
 
 // Changes reports whether it changes the folder.
@@ -96,7 +97,14 @@ func Draw(r *rand.Rand, f *Folder, can Can, kind string) *Plan {
 			p.Kind = kind
 			p.Remark(d.remarked())
 			d.byExample(p)
-			return &Plan{p, d.ops}
+			plan := &Plan{Program: p, Ops: d.ops}
+			if len(d.about) == 0 {
+				plan.About = []string{"."}
+			}
+			for _, doc := range d.about {
+				plan.About = append(plan.About, doc.Path)
+			}
+			return plan
 		}
 	}
 	return nil
@@ -341,6 +349,7 @@ func (d *drawer) open(p *programs.Program) {
 		said = append(said, path.Base(d.f.of(t).Path)+" has the "+t.Many)
 	}
 	before := len(d.ops)
+	d.about = append(d.about, docs...)
 	if d.r.IntN(2) == 0 {
 		d.readAll(docs)
 	} else {
@@ -354,9 +363,9 @@ func (d *drawer) open(p *programs.Program) {
 }
 
 // nounOf is the word by which one finds the file of a program that names none: the noun of its things, or what the
-// request asks of them, where one file alone has that; "" where there is none.
+// request asks of them, where one file alone has that; "" where the request need not say any.
 func (d *drawer) nounOf(p *programs.Program, doc *Doc) string {
-	if p.Tables[0].One != "entry" {
+	if p.Tables[0].One != "entry" && p.Says("one", "many") {
 		return p.Tables[0].Many
 	}
 	for _, slot := range []string{"attr", "attr2", "ref"} {

@@ -24,6 +24,7 @@ const (
 func (d *drawer) seek(doc *Doc, thing, about string) bool {
 	order := d.ranked(thing + " " + about)
 	at := slices.IndexFunc(order, func(o ranked) bool { return o.doc == doc })
+	d.about = append(d.about, doc)
 	most := mostInTurn
 	if d.can[ShowAll] {
 		most = mostSought
@@ -38,6 +39,9 @@ func (d *drawer) seek(doc *Doc, thing, about string) bool {
 		return false
 	}
 	d.everywhere()
+	if order[0].rank < byName && d.f.guide != nil && d.byGuide(doc, thing, about) {
+		return true
+	}
 	for from := 0; from <= at; {
 		some := d.atOnce(order[from:])
 		why := order[from].why(thing, some)
@@ -58,7 +62,7 @@ func (d *drawer) seek(doc *Doc, thing, about string) bool {
 // atOnce are the first of some files that are read by one call: those that are as near as the first.
 func (d *drawer) atOnce(order []ranked) []*Doc {
 	n, size := 1, len(order[0].doc.Text)
-	for ; n < min(len(order), mostAtOnce) && order[n].rank == order[0].rank && order[0].rank < byName; n++ {
+	for ; n < min(len(order), mostAtOnce) && order[n].rank == order[0].rank; n++ {
 		if size += len(order[n].doc.Text); size > mostTogether {
 			break
 		}

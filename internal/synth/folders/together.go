@@ -110,7 +110,9 @@ func (d *drawer) priced() *programs.Program {
 
 // both reads two files that belong together, at once or one after the other.
 func (d *drawer) both(a, b *Doc, why string) {
+	d.about = append(d.about, a, b)
 	d.everywhere()
+	d.locate(a, b)
 	if d.can[ShowAll] && d.r.IntN(2) == 0 {
 		d.look(Op{Do: ShowAll, Paths: []string{a.Path, b.Path}, Why: why})
 		return

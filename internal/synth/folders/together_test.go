@@ -174,3 +174,5 @@ func TestThings(t *testing.T) {
 		t.Errorf("%q, not %q", after["members/cy-petit.txt"], want)
 	}
 }
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"path"
 	"path/filepath"
 	"slices"
@@ -122,13 +123,13 @@ func (s *filing) tasks(ctx context.Context, index int) (
 ) {
 	random := s.m.random("file programs", s.Name, index)
 	reasons = map[string]int{}
-	seen := map[string]bool{}
+	seen, used := map[string]bool{}, map[string]int{}
 	for _, kind := range drawn(random, folders.Shares(), overdrawnFiles*s.want) {
 		if len(list) == s.want {
 			break
 		}
-		p := folders.Draw(random, s.of, s.files.can(), kind)
-		if p == nil || seen[p.Key()] {
+		p := s.draw(random, kind, seen, used)
+		if p == nil {
 			continue
 		}
 		seen[p.Key()] = true
@@ -160,9 +161,38 @@ func (s *filing) tasks(ctx context.Context, index int) (
 			reasons[why]++
 			continue
 		}
+		for _, file := range p.About {
+			used[file]++
+		}
 		list = append(list, s.m.wordProgram(s.setting, c, states))
 	}
 	return list, reasons, tried, nil
+}
+
+// drawsOfKind is how many programs are drawn for one task, so that no file becomes the one that most tasks are about.
+const drawsOfKind = 5
+
+// draw draws programs of a kind, and returns of the new ones one over the files that fewest tasks are about; nil where
+// there is none.
+func (s *filing) draw(r *rand.Rand, kind string, seen map[string]bool, used map[string]int) (best *folders.Plan) {
+	least := 0
+	for range drawsOfKind {
+		p := folders.Draw(r, s.of, s.files.can(), kind)
+		if p == nil {
+			return best
+		}
+		if seen[p.Key()] {
+			continue
+		}
+		n := 0
+		for _, file := range p.About {
+			n = max(n, used[file])
+		}
+		if best == nil || n < least {
+			best, least = p, n
+		}
+	}
+	return best
 }
 
 // prove plays a program: what the folder then holds must be what was computed. It returns the checks of that.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/folders"
+	"hone/internal/synth/programs"
 )
 
 // cabinet is a shop whose tools keep files, under other names than the servers that everybody knows have.
@@ -185,5 +187,30 @@ func TestFolderPrograms(t *testing.T) {
 	}
 	if s.calls["cat"]-calls > 10 || s.opens-opens > 6 { // what the tools do is tried again
 		t.Errorf("the second run reads %d files in %d sessions", s.calls["cat"]-calls, s.opens-opens)
+	}
+}
+
+// Of the programs that are drawn for a task, one over the files of the fewest tasks is taken.
+func TestFilesAreUsedEvenly(t *testing.T) {
+	files := map[string]string{}
+	for _, name := range []string{"a", "b", "c"} {
+		files[name+".csv"] = name + ",size\n" + name + "x,1\n" + name + "y,2\n" + name + "z,3\n"
+	}
+	s := &filing{files: &fileServer{tools: map[string]fileTool{folders.List: {}, folders.Show: {}, folders.Write: {}}},
+		of: folders.Of(files, nil)}
+	used, seen := map[string]int{"a.csv": 9, "b.csv": 9}, map[string]bool{}
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 12 {
+		p := s.draw(r, programs.Lookup, seen, used)
+		if p == nil {
+			t.Fatal("nothing is drawn")
+		}
+		for _, file := range p.About {
+			used[file]++
+		}
+		seen[p.Key()] = true
+	}
+	if used["c.csv"] < 6 {
+		t.Errorf("%v", used)
 	}
 }

@@ -124,6 +124,18 @@ func Equal(a, b any) bool { return equal(a, b) }
 // Slot is what a program's wording says in a place.
 func (p *Program) Slot(name string) string { return p.slots[name] }
 
+// Says reports whether each wording of a program's request has one of some slots.
+func (p *Program) Says(slots ...string) bool {
+	for _, by := range wordings()[p.pattern] {
+		if slices.ContainsFunc(by, func(text string) bool {
+			return !slices.ContainsFunc(slots, func(slot string) bool { return strings.Contains(text, "{"+slot+"}") })
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
 // About says that a question is about one thing of that name, by which it can be looked for; "" where it is not.
 func (p *Program) About(name string) { p.slots["named"] = name }
 
