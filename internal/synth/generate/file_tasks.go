@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -95,6 +94,9 @@ func (m *maker) liveFolder(ctx context.Context, server *fileServer) (*folders.Fo
 	all, ok := readFolder(session.Dir(server.server))
 	if !ok {
 		return nil, ctx.Err()
+	}
+	for _, file := range server.logs {
+		delete(all, file)
 	}
 	return all.docs(), ctx.Err()
 }
@@ -256,6 +258,9 @@ func (s *filing) checks(after folders.State, paths []string) (checks []scenario.
 		server = s.files.server
 	}
 	rest := scenario.Check{Type: scenario.UnchangedCheck, Server: server}
+	for _, file := range s.files.logs {
+		rest.Ignore = append(rest.Ignore, literalPattern(file))
+	}
 	for _, file := range paths {
 		rest.Ignore = append(rest.Ignore, literalPattern(file))
 		_, there := after[file]
@@ -305,18 +310,9 @@ func (s *filing) play(ctx context.Context, x play) (*Played, error) {
 	dir := s.session.Dir(s.files.server)
 	s.m.make(ctx, s.session, x.Calls, got)
 	after, ok := readFolder(dir)
-	for file := range after {
-		if was, there := s.before[file]; !there || string(was) != string(after[file]) ||
-			(was == nil) != (after[file] == nil) {
-			got.Changed = append(got.Changed, filepath.ToSlash(file))
-		}
-	}
-	for file := range s.before {
-		if _, there := after[file]; !there {
-			got.Changed = append(got.Changed, file)
-		}
-	}
-	slices.Sort(got.Changed)
+	got.Changed = slices.DeleteFunc(s.before.changed(after), func(file string) bool {
+		return slices.Contains(s.files.logs, file)
+	})
 	for _, file := range got.Changed {
 		if content, there := after[file]; there {
 			if got.Files == nil {

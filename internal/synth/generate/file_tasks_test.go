@@ -214,3 +214,33 @@ func TestFilesAreUsedEvenly(t *testing.T) {
 		t.Errorf("%v", used)
 	}
 }
+
+// A server may write its log into the folder: what it writes when somebody reads is no change, and no task is about it.
+func TestServerThatLogs(t *testing.T) {
+	s, tools := cabinet(t)
+	for name, do := range s.tools {
+		s.tools[name] = func(s *stock, args map[string]any) (string, error) {
+			log, err := os.OpenFile(filepath.Join(s.dir, "audit.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				return "", err
+			}
+			_, err = fmt.Fprintln(log, name)
+			text, failed := do(s, args)
+			return text, errors.Join(err, log.Close(), failed)
+		}
+	}
+	made, err := Run(t.Context(), s, tools, ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), optionsOf(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made.Scenarios) < 58 {
+		t.Errorf("%d tasks of 60", len(made.Scenarios))
+	}
+	for _, sc := range made.Scenarios {
+		for _, c := range sc.Checks {
+			if c.Path == "audit.log" || c.Type == scenario.UnchangedCheck && !slices.Contains(c.Ignore, "audit.log") {
+				t.Errorf("%q checks %s, and ignores %q", sc.Task, c.Path, c.Ignore)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -20,6 +21,7 @@ type fileServer struct {
 	server string
 	root   string              // what its tools call the folder itself
 	tools  map[string]fileTool // by operation of package folders
+	logs   []string            // paths that it changes itself when something is only read
 }
 
 // fileTool is a tool with arguments that worked, and where in them the path stands, and the others of an operation.
@@ -165,6 +167,7 @@ func (m *maker) fileServers(ctx context.Context) (list []*fileServer, err error)
 					tools: map[string]fileTool{}}}
 				if t.all(ctx); t.of.usable() {
 					found = t.of
+					found.logs = t.logged(ctx)
 					break
 				}
 			}
@@ -295,6 +298,33 @@ func (t *fileTrial) doesWithPath(ctx context.Context, one fileTool) []string {
 		return []string{folders.MakeDir}
 	}
 	return nil
+}
+
+// logged are the paths that change where the folder is only looked at: a server may keep its log there.
+func (t *fileTrial) logged(ctx context.Context) []string {
+	before, known := readFolder(t.dir)
+	_, _ = t.m.tryOn(ctx, t.session, t.of.call(folders.Op{Do: t.of.shallow(), Path: "."})) // of a tool that answers
+	after, ok := readFolder(t.dir)
+	if !known || !ok {
+		return nil
+	}
+	return before.changed(after)
+}
+
+// changed are the paths at which two folders differ, sorted.
+func (f folder) changed(after folder) (paths []string) {
+	for file := range after {
+		if was, there := f[file]; !there || !bytes.Equal(was, after[file]) || (was == nil) != (after[file] == nil) {
+			paths = append(paths, filepath.ToSlash(file))
+		}
+	}
+	for file := range f {
+		if _, there := after[file]; !there {
+			paths = append(paths, filepath.ToSlash(file))
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // try makes one call on the folder as it is at the beginning, and returns what it says and what the folder then holds.
