@@ -16,6 +16,8 @@ type Folder struct {
 	Docs []*Doc
 	Dirs []string // all folders in it, by path; parents before children
 
+	Shown int // bytes of a call's result that a run shows; where all files fit they are read by one call
+
 	tables *programs.World // that stand in the files
 	guide  *guide          // nil: none
 }
@@ -89,6 +91,7 @@ type drawer struct {
 	f     *Folder
 	can   Can
 	call  map[*Doc]string // what a file is called in this request
+	whole bool            // all files are read by one call
 	deep  bool            // it is looked around by the tree, where there is one
 	ops   []Op
 	seen  map[string]bool // what was looked at

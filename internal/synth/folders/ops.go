@@ -113,13 +113,49 @@ func (s State) parent(file string) bool {
 	return dir == "." || s.IsDir(dir)
 }
 
-// look notes an operation that only looks, once.
+// look notes an operation that only looks, once. Where all files together are short, they are read by one call, so that
+// nobody has to guess which has what.
 func (d *drawer) look(o Op) {
+	if d.whole && slices.Contains([]string{Show, ShowAll, Search}, o.Do) {
+		if !d.wholeRead() {
+			d.everywhere()
+			d.ops = append(d.ops, Op{Do: ShowAll, Paths: d.f.paths()})
+		}
+		if o.Do != Search && o.Why != "" {
+			d.note(o.Why)
+		}
+		return
+	}
 	key := o.Do + " " + o.Path + " " + o.Old + strings.Join(o.Paths, " ")
 	if !d.seen[key] {
 		d.seen[key] = true
 		d.ops = append(d.ops, o)
 	}
+}
+
+// wholeRead reports whether all files were read by one call.
+func (d *drawer) wholeRead() bool {
+	return d.whole && slices.ContainsFunc(d.ops, func(o Op) bool { return o.Do == ShowAll })
+}
+
+// aroundFile is about what a server puts around the text of each of several files, in bytes.
+const aroundFile = 60
+
+// isShort reports whether all files of a folder are shown where they are read by one call.
+func (f *Folder) isShort() bool {
+	n := 0
+	for _, d := range f.Docs {
+		n += len(d.Text) + strings.Count(d.Text, "\n") + len(d.Path) + aroundFile
+	}
+	return n <= f.Shown/10*9 && len(f.Docs) > 1
+}
+
+// paths are those of all files.
+func (f *Folder) paths() (list []string) {
+	for _, d := range f.Docs {
+		list = append(list, d.Path)
+	}
+	return list
 }
 
 // around looks around until a folder has been seen: by the tree, or folder by folder.

@@ -92,6 +92,7 @@ const mostListed = 3
 func Draw(r *rand.Rand, f *Folder, can Can, kind string) *Plan {
 	for range tries {
 		d := &drawer{r: r, f: f, can: can, call: map[*Doc]string{}, seen: map[string]bool{}}
+		d.whole = can[ShowAll] && f.isShort()
 		d.deep = can[Tree] && (!can[List] || len(f.Dirs) > mostListed || r.IntN(10) < 7)
 		if p := d.draw(kind); p != nil {
 			p.Kind = kind

@@ -25,6 +25,10 @@ func (d *drawer) seek(doc *Doc, thing, about string) bool {
 	order := d.ranked(thing + " " + about)
 	at := slices.IndexFunc(order, func(o ranked) bool { return o.doc == doc })
 	d.about = append(d.about, doc)
+	if d.whole {
+		d.look(Op{Do: Show, Path: doc.Path})
+		return true
+	}
 	most := mostInTurn
 	if d.can[ShowAll] {
 		most = mostSought
@@ -92,7 +96,7 @@ func (d *drawer) readSome(docs []*Doc, why string) {
 
 // wasRead reports whether a file was read before.
 func (d *drawer) wasRead(doc *Doc) bool {
-	return slices.ContainsFunc(d.ops, func(o Op) bool {
+	return d.wholeRead() || slices.ContainsFunc(d.ops, func(o Op) bool {
 		return o.Do == Show && o.Path == doc.Path || o.Do == ShowAll && slices.Contains(o.Paths, doc.Path)
 	})
 }

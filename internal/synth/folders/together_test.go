@@ -176,3 +176,38 @@ func TestThings(t *testing.T) {
 }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// Where all files are short they are read by one call, before anything is said of them or changed.
+func TestAShortFolderIsReadWhole(t *testing.T) {
+	f := Of(stall(), nil)
+	f.Shown = 8000
+	if !f.isShort() {
+		t.Fatal("the folder is long")
+	}
+	for kind := range Shares() {
+		for seed := range uint64(6) {
+			p := Draw(rand.New(rand.NewPCG(seed, 3)), f, everything(), kind)
+			if p == nil {
+				continue
+			}
+			reads := 0
+			for i, o := range p.Ops {
+				switch {
+				case o.Do == ShowAll && len(o.Paths) == len(f.Docs):
+					reads++
+				case o.Do == ShowAll, o.Do == Show && o.Slip == "", o.Do == Search:
+					t.Errorf("%s: operation %d is %+v", p.Pattern(), i, o)
+				}
+			}
+			if reads > 1 {
+				t.Errorf("%s reads all %d times", p.Pattern(), reads)
+			}
+		}
+	}
+	long := stall()
+	long["letter.txt"] = strings.Repeat("Dear all.\n", 600)
+	l := Of(long, nil)
+	if l.Shown = 6000; l.isShort() {
+		t.Error("a folder of a long letter is short")
+	}
+}

@@ -46,6 +46,7 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePl
 	}
 	left := int(float64(m.N)/float64(len(m.player.servers())) + 0.5)
 	add := func(s setting, of *folders.Folder) {
+		of.Shown = m.MaxResult
 		list = append(list, &filing{s, seat{m: m, server: server.server, keeps: true}, server, of})
 		left -= s.want
 	}

@@ -69,11 +69,15 @@ func (s *graphing) proveSomehow(
 	return states, why, err
 }
 
+// searchesOneIn is one in how many programs over a short graph looks for things all the same.
+const searchesOneIn = 8
+
 // mostSearches is how many things or types are looked for one by one; for more all is read.
 const mostSearches = 3
 
 // finds are the calls by which somebody finds what a program is about: the things that are named, by their names, and
-// all of a type, or those that say a word. At times all is read.
+// all of a type, or those that say a word. Where all is short it is mostly read by one call, so that nobody has to know
+// the words in which things are noted.
 func (s *graphing) finds(r *rand.Rand, p *programs.GraphProgram) *graphLook {
 	f := &graphLook{things: slices.Concat(p.Named, p.Members)}
 	for _, t := range s.tables.Graph.Things {
@@ -85,15 +89,9 @@ func (s *graphing) finds(r *rand.Rand, p *programs.GraphProgram) *graphLook {
 	if n == 0 { // there is nothing to look for
 		return f
 	}
-	if s.g.find == nil || s.g.open == nil && len(p.Members) > 0 || (n > mostSearches || r.IntN(8) == 0) && s.fits() {
+	if s.g.find == nil || s.g.open == nil && len(p.Members) > 0 ||
+		(n > mostSearches || r.IntN(searchesOneIn) > 0) && s.fits() {
 		f.calls = []Call{*s.g.read}
-		return f
-	}
-	if words := s.tables.Strangers(p); len(words) > 0 && r.IntN(5) == 0 && s.fits() {
-		all := *s.g.read
-		all.Why = fmt.Sprintf("What is noted of %q may be in other words, which a search would miss. "+
-			"I read all that is noted.", words[0])
-		f.calls = []Call{all}
 		return f
 	}
 	if calls := s.looksForNew(r, p); calls != nil {

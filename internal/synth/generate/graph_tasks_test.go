@@ -140,34 +140,42 @@ func noteTools(s *shop) []Tool {
 }
 
 // Over a store of notes all tasks are of programs: of many kinds, half of several calls, each of which passes its own
-// checks, where an agent that leaves all as it is fails those that ask for a change.
+// checks, where an agent that leaves all as it is fails those that ask for a change. What is too long to be read at once
+// is searched and opened.
 func TestProgramsOverAGraph(t *testing.T) {
-	s := newShop(t)
-	tools := noteTools(s)
-	o := optionsOf(s)
-	o.N, o.Asked = 100, 0.8
-	made := run(t, s, tools, o)
-	if n := len(made.Scenarios); n < 90 {
-		t.Fatalf("%d scenarios, of 100 wanted\n%v", n, made.Report.Rows())
+	used, tools := map[string]bool{}, 0
+	for _, maxResult := range []int{8000, 1500} {
+		s := newShop(t)
+		list := noteTools(s)
+		tools = len(list)
+		o := optionsOf(s)
+		o.N, o.Asked, o.MaxResult = 60, 0.8, maxResult
+		made := run(t, s, list, o)
+		if n := len(made.Scenarios); n < 54 {
+			t.Fatalf("%d scenarios, of 60 wanted\n%v", n, made.Report.Rows())
+		}
+		kinds, several := map[string]bool{}, 0
+		trial := checktest.Trial{Tools: s}
+		for i := range made.Scenarios {
+			x := &made.Scenarios[i]
+			kinds[x.Tags[0]] = true
+			for _, g := range x.Gold {
+				used[g.Name] = true
+			}
+			if len(x.Gold) > 1 {
+				several++
+			}
+			found, err := trial.Row(t.Context(), x)
+			if err != nil || len(found) > 0 {
+				t.Errorf("%s (%s): %v %v", x.ID, x.Task, found, err)
+			}
+		}
+		if len(kinds) < 12 || several < 20 {
+			t.Errorf("%d kinds, %d of several calls", len(kinds), several)
+		}
 	}
-	kinds, used, several := map[string]bool{}, map[string]bool{}, 0
-	trial := checktest.Trial{Tools: s}
-	for i := range made.Scenarios {
-		x := &made.Scenarios[i]
-		kinds[x.Tags[0]] = true
-		for _, g := range x.Gold {
-			used[g.Name] = true
-		}
-		if len(x.Gold) > 1 {
-			several++
-		}
-		found, err := trial.Row(t.Context(), x)
-		if err != nil || len(found) > 0 {
-			t.Errorf("%s (%s): %v %v", x.ID, x.Task, found, err)
-		}
-	}
-	if len(kinds) < 12 || len(used) != len(tools) || several < 20 {
-		t.Errorf("%d kinds, %d of %d tools, %d of several calls: %v", len(kinds), len(used), len(tools), several, used)
+	if len(used) < tools {
+		t.Errorf("%d of %d tools", len(used), tools)
 	}
 }
 

@@ -96,13 +96,15 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 		}
 	}
 	if draw < shareGuesses {
-		return db.wrongColumn(r, p, calls, first)
+		return db.wrongColumn(r, w, p, calls, first)
 	}
 	return nil
 }
 
 // wrongColumn guesses a column by a name that people would think of.
-func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program, calls []Call, first int) []Call {
+func (db *sqlServer) wrongColumn(
+	r *rand.Rand, w *programs.World, p *programs.Program, calls []Call, first int,
+) []Call {
 	for i, s := range p.Steps {
 		if strings.HasPrefix(s.SQL, "SELECT * ") || strings.HasPrefix(s.SQL, "CREATE") {
 			continue
@@ -122,7 +124,7 @@ func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program, calls []Call
 				}
 				wrong := db.step(programs.Step{SQL: whole.ReplaceAllString(s.SQL, guess), Writes: s.Writes})
 				wrong.Slip = slipRefused
-				look := db.read.call(fmt.Sprintf("SELECT * FROM %s LIMIT %d", programs.Ident(t.Name), someRows))
+				look := db.sample(w, t)
 				if db.describe != nil && r.IntN(2) == 0 {
 					look = db.describe.call(t.Name)
 				}
