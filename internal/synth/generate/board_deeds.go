@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"hone/internal/synth/programs"
 )
@@ -58,6 +59,9 @@ func (b *boarding) propertyDeed(r *rand.Rand, row []any) (d deed, ok bool) {
 		if said = programs.Show(column.Ref.LabelOf(v)); said == "" {
 			return d, false
 		}
+	}
+	if day, err := time.Parse(time.DateOnly, v); err == nil {
+		said = day.Format(pick(r, []string{time.DateOnly, "2 January 2006", "2 Jan 2006", "January 2, 2006"}))
 	}
 	d.Deed = programs.Deed{Pattern: "do_set", Slots: map[string]string{"attr": caption, "v": said}}
 	switch {

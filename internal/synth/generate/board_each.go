@@ -150,7 +150,12 @@ func (b *boarding) shiftGroup(r *rand.Rand, g *group) *boardTask {
 	slots["x"], slots["n"], slots["attr"] = name, span(r, days), b.table.Columns[i].Caption()
 	q := programs.Query{Table: b.table, Where: []programs.Cond{{Column: of, Of: -1, Op: programs.Is, Value: name}},
 		Column: b.table.Label, Of: -1, Order: -1}
-	t, rows, _ := b.those(r, programs.SetAll, "group_shift", q, slots, 1, 2*mostEach)
+	pattern := "group_shift"
+	if f := b.finish; f != nil && r.IntN(2) == 0 { // what is done has no more date to keep
+		pattern, slots["filter"] = "group_shift_open", "that are not "+f.value+" yet"
+		q.Where = append(q.Where, programs.Cond{Column: f.column, Of: -1, Op: programs.Not, Value: f.value})
+	}
+	t, rows, _ := b.those(r, programs.SetAll, pattern, q, slots, 1, 2*mostEach)
 	if t == nil {
 		return nil
 	}

@@ -14,8 +14,9 @@ type group struct {
 	table             *programs.Table
 	list              Call
 	add, rename, drop *subject
-	day, moved        *param // when it is due: of add and of rename
-	from, to          string // parameters of rename
+	day, moved        *param   // when it is due: of add and of rename
+	from, to          string   // parameters of rename
+	into              []member // of drop: has what is in it go into another one, whose name the last takes; nil: none
 }
 
 // findGroups finds the tools of the lists that properties name.
@@ -44,10 +45,29 @@ func (b *boarding) findGroups() (list []group) {
 			case s.hasVerb("add", "create", "new") && len(required) == 1 && g.add == nil:
 				g.add, g.day = s, day
 			case s.hasVerb("remove", "delete") && len(required) == 1 && g.drop == nil:
-				g.drop = s
+				g.drop, g.into = s, intoAnother(s)
 			}
 		}
 		list = append(list, g)
+	}
+	return list
+}
+
+// intoAnother are the arguments by which a tool that removes a group moves what is in it to another one: a choice that
+// says so, and the other's name.
+func intoAnother(s *subject) (list []member) {
+	for _, p := range s.schema.fields {
+		for _, choice := range p.choices {
+			if strings.Contains(string(choice), "reassign") || strings.Contains(string(choice), "move") {
+				list = slices.Insert(list, 0, member{p.name, choice})
+			}
+		}
+		if w := words(p.name); p.kind == "string" && len(p.choices) == 0 && !p.required && w[len(w)-1] == "to" {
+			list = append(list, member{p.name, nil})
+		}
+	}
+	if len(list) != 2 {
+		return nil
 	}
 	return list
 }
@@ -68,7 +88,10 @@ func (b *boarding) groupDraws() (draws []drawOf) {
 		add(g.rename != nil && g.moved != nil, b.moveGroup)
 		add(g.rename != nil && g.moved != nil, b.moveGroup)
 		add(g.rename != nil && g.moved != nil && b.edit != nil, b.shiftGroup, b.shiftGroup)
+		add(g.rename != nil && g.moved != nil, b.renewGroup)
 		add(g.drop != nil, b.dropGroup)
+		add(g.drop != nil && g.into != nil && len(g.table.Rows) > 1, b.mergeGroup, b.mergeGroup)
+		add(g.add != nil && g.day != nil && b.edit != nil, b.fillGroup, b.fillGroup)
 	}
 	return draws
 }
@@ -131,4 +154,78 @@ func (b *boarding) dropGroup(r *rand.Rand, g *group) *boardTask {
 	name, slots := g.drawn(r)
 	c := Call{Tool: g.drop.Name, Arguments: objectOf(member{g.drop.keyField(), quote(name)})}
 	return g.changes(programs.NewAct(programs.Remove, "remove", slots), true, c, "", name)
+}
+
+// renewGroup gives a group a new name and a new day.
+func (b *boarding) renewGroup(r *rand.Rand, g *group) *boardTask {
+	name, slots := g.drawn(r)
+	day, said := someDay(r)
+	slots["v"], slots["given"] = groupName(r), said
+	c := Call{Tool: g.rename.Name, Arguments: objectOf(member{g.from, quote(name)}, member{g.to, quote(slots["v"])},
+		member{g.moved.name, quote(day)})}
+	t := g.changes(programs.NewAct(severalEdits, "group_renew", slots), true, c, slots["v"], name)
+	return t.sees(g.list, func(text string) bool { return strings.Contains(text, day) })
+}
+
+// of are the things that are in a group.
+func (b *boarding) of(g *group, row []any) (rows [][]any, column int) {
+	column = slices.IndexFunc(b.table.Columns, func(c programs.Column) bool { return c.Ref == g.table })
+	return b.table.Matching([]programs.Cond{{Column: column, Of: -1, Op: programs.Is,
+		Value: row[g.table.Label]}}), column
+}
+
+// mergeGroup removes a group, and what is in it goes into another one.
+func (b *boarding) mergeGroup(r *rand.Rand, g *group) *boardTask {
+	order := r.Perm(len(g.table.Rows))
+	one, other := g.table.Rows[order[0]], g.table.Rows[order[1]]
+	rows, column := b.of(g, one)
+	if len(rows) == 0 {
+		return nil
+	}
+	slots := g.table.Slots(one)
+	name, to := programs.Show(one[g.table.Label]), programs.Show(other[g.table.Label])
+	slots["x"], slots["y"] = name, to
+	arguments := append([]member{{g.drop.keyField(), quote(name)}}, g.into...)
+	arguments[len(arguments)-1].raw = quote(to)
+	t := g.changes(programs.NewAct(severalEdits, "group_merge", slots), true,
+		Call{Tool: g.drop.Name, Arguments: objectOf(arguments...)}, to, name)
+	for _, row := range rows[:min(len(rows), mostViewed)] {
+		t.sees(b.viewOf(row), func(view string) bool {
+			return sameSaid(pairsOf(view)[b.columns[column].name], programs.Show(other[g.table.Key])) ||
+				sameSaid(pairsOf(view)[b.columns[column].name], to)
+		})
+	}
+	return t
+}
+
+// fillGroup makes a group, and moves into it what meets a condition.
+func (b *boarding) fillGroup(r *rand.Rand, g *group) *boardTask {
+	_, column := b.of(g, g.table.Rows[0])
+	name, edit := groupName(r), b.columns[column].edit
+	day, said := someDay(r)
+	if edit == nil || slices.ContainsFunc(g.table.Rows, func(row []any) bool {
+		return programs.Show(row[g.table.Label]) == name
+	}) {
+		return nil
+	}
+	t, rows, slots := b.some(r, programs.SetAll, "group_fill", 1, mostViewed, column)
+	if t == nil {
+		return nil
+	}
+	slots["x"], slots["v"], slots["given"] = name, g.table.One, said
+	var lines []string
+	t.changes = []Call{{Tool: g.add.Name, Arguments: objectOf(member{g.add.keyField(), quote(name)},
+		member{g.day.name, quote(day)})}}
+	for _, row := range rows {
+		lines = append(lines, b.key(row)+" "+b.table.NameOf(row)+": into "+name)
+		t.changes = append(t.changes, b.changeOf(b.key(row), member{edit.name, quote(name)}))
+		old := pairsOf(b.looks[b.key(row)])[b.columns[column].name]
+		t.sees(b.viewOf(row), func(view string) bool {
+			now := pairsOf(view)[b.columns[column].name]
+			return now != "" && now != old
+		})
+	}
+	t.works(lines...)
+	t.sees(g.list, func(text string) bool { return strings.Contains(text, name) && strings.Contains(text, day) })
+	return b.sparing(r, t, rows)
 }

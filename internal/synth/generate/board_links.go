@@ -111,6 +111,68 @@ func (b *boarding) link(r *rand.Rand) *boardTask {
 	return b.relink(r, programs.NewAct(programs.Set, pattern, slots), row, other, p, now)
 }
 
+// relinkSome links a thing to two more, or to one alone of those that it is linked to, at times with another change.
+func (b *boarding) relinkSome(r *rand.Rand) *boardTask {
+	p, ok := b.linkPart()
+	row, slots := b.named(r)
+	if !ok || row == nil {
+		return nil
+	}
+	has := b.linked(row, p)
+	var free [][]any // what it may be linked to besides
+	for _, at := range r.Perm(len(b.table.Rows)) {
+		if o := b.table.Rows[at]; !b.reaches(o, row, p, 6) && !b.reaches(row, o, p, 6) && b.table.NameOf(o) != "" {
+			free = append(free, o)
+		}
+	}
+	if len(free) < 2 {
+		return nil
+	}
+	slots["rel"] = p.relation()
+	keys := func(rows [][]any) (list []string) {
+		for _, o := range rows {
+			list = append(list, b.key(o))
+		}
+		return list
+	}
+	if r.IntN(2) == 0 {
+		_, one := b.namedAs(r, free[0])
+		_, two := b.namedAs(r, free[1])
+		slots["y"], slots["v"] = one["x"], two["x"]
+		act := programs.NewAct(programs.Set, "links_add", slots)
+		if len(has) > 0 {
+			act.Work(slots["rel"] + " now: " + strings.Join(b.names(has), "; "))
+		}
+		t := b.relink(r, act, row, free[0], p, append(slices.Clone(has), free[:2]...))
+		t.reads = append([]Call{b.list.bare()}, b.viewOf(row))
+		t.shown = append(t.shown, programs.Show(free[1][b.table.Label]))
+		return t
+	}
+	all := append(slices.Clone(has), free[:max(1, 2-len(has))]...)
+	kept := pick(r, all)
+	list := b.moreDeeds(r, row, nil, 1)
+	if len(list) == 0 {
+		return nil
+	}
+	_, one := b.namedAs(r, kept)
+	slots["y"] = one["x"]
+	act := programs.NewAct(severalEdits, "links_only", slots).Does("does", saidDeeds(list)...)
+	t := b.relink(r, act, row, kept, p, [][]any{kept})
+	t.setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(keys(all)...)})}
+	t.reads, t.changes = []Call{b.list.bare(), b.viewOf(row)}, nil
+	if list[0].reads != "" {
+		act.Work(list[0].reads)
+	}
+	b.does(t, row, list)
+	t.changes = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(b.key(kept))}, list[0].argument)}
+	return t.sees(b.viewOf(row), func(view string) bool {
+		said := partOf(view, p.title).says()
+		return !slices.ContainsFunc(all, func(o []any) bool {
+			return strings.Contains(said, programs.Show(o[b.table.Label])) != (&o[0] == &kept[0])
+		})
+	})
+}
+
 // unlink takes a link away.
 func (b *boarding) unlink(r *rand.Rand) *boardTask {
 	p, ok := b.linkPart()
@@ -264,6 +326,13 @@ func (b *boarding) findFinish(ctx context.Context) (*finish, error) {
 	return nil, nil
 }
 
+// verb is what the tool's name says it does.
+func (f *finish) verb() string {
+	return words(f.tool.Name)[slices.IndexFunc(words(f.tool.Name), func(w string) bool {
+		return slices.Contains([]string{"complete", "finish", "close", "resolve"}, w)
+	})]
+}
+
 // finishThing puts a thing away; one that is not done is marked as done first.
 func (b *boarding) finishThing(r *rand.Rand) *boardTask {
 	row, slots := b.named(r)
@@ -271,10 +340,7 @@ func (b *boarding) finishThing(r *rand.Rand) *boardTask {
 	if row == nil {
 		return nil
 	}
-	slots["verb"] = words(f.tool.Name)[slices.IndexFunc(words(f.tool.Name), func(w string) bool {
-		return slices.Contains([]string{"complete", "finish", "close", "resolve"}, w)
-	})]
-	slots["v"] = f.value
+	slots["verb"], slots["v"] = f.verb(), f.value
 	done := programs.Show(row[f.column]) == f.value
 	pattern := "finish_open"
 	if done {

@@ -32,6 +32,9 @@ func (b *boarding) makeLinked(r *rand.Rand) *boardTask {
 	p := b.parts[i]
 	slots["v"], slots["rel"] = b.newName(r), p.relation()
 	act := programs.NewAct(programs.Insert, "make_linked", slots).Does("does", saidDeeds(list)...)
+	if said, ok := as("as_", list); ok && r.IntN(2) == 0 {
+		act = programs.NewAct(programs.Insert, "make_short", slots).Does("does", said...)
+	}
 	t := &boardTask{Program: act, made: slots["v"], after: map[string]map[string]string{},
 		madeSays: []string{programs.Show(row[b.table.Label])}}
 	b.seek(r, t, row, slots["x"], false)

@@ -153,7 +153,7 @@ func (p *papers) draws(b *boarding) []drawOf {
 		return nil
 	}
 	list := []drawOf{b.askPaper, b.askPaper, b.setPaper, b.setPaper, b.addPaper, b.dropPaper,
-		b.setAndAdd, b.setAndAdd}
+		b.setAndAdd, b.setAndAdd, b.swapPaper, b.swapPaper, b.sumPaper, b.sumPaper}
 	if p.search != nil {
 		list = append(list, b.askPapers, b.askPapers)
 	}
@@ -161,7 +161,7 @@ func (p *papers) draws(b *boarding) []drawOf {
 		list = append(list, b.copyFact, b.copyFact, b.copyFact)
 	}
 	if p.madeBody != "" && p.name != "" {
-		list = append(list, b.newPaper, b.newPaper)
+		list = append(list, b.newPaper, b.newPaper, b.paperOfFact, b.paperOfFact)
 	}
 	return list
 }
@@ -423,8 +423,12 @@ func (b *boarding) copyFact(r *rand.Rand) *boardTask {
 	act := programs.NewAct(copyFound, "paper_copy", slots)
 	t := b.paperTask(r, act.Work(one.body[at]), one, setup)
 	text := name + ": " + value
-	b.seek(r, t, row, slots["x"], r.IntN(2) == 0)
+	before := partOf(b.looks[b.key(row)], p.title).says()
+	b.seek(r, t, row, slots["x"], r.IntN(2) == 0 || p.add == nil)
 	t.free = []string{text}
+	if p.add == nil && before != "" { // what is there stays
+		text = before + "\n" + text
+	}
 	t.changes = []Call{b.changeOf(b.key(row), member{by.name, by.texts(text)})}
 	return b.has(t, row, p, text)
 }
@@ -449,5 +453,69 @@ func (b *boarding) newPaper(r *rand.Rand) *boardTask {
 	t.changes = []Call{p.creates(title, body)}
 	return t.sees(p.viewOf(p.nextKey()), func(text string) bool {
 		return strings.Contains(text, title) && strings.Contains(text, strings.Join(body, "\n"))
+	})
+}
+
+// swapPaper exchanges what a document says about two things.
+func (b *boarding) swapPaper(r *rand.Rand) *boardTask {
+	one, slots, setup := b.paper(r)
+	at, name, value := one.entry(r)
+	to, other, otherValue := one.entry(r)
+	if at < 0 || to < 0 || value == otherValue {
+		return nil
+	}
+	slots["a"], slots["b"] = name, other
+	now := slices.Clone(one.body)
+	now[at], now[to] = name+": "+otherValue, other+": "+value
+	act := programs.NewAct(programs.Set, "paper_swap", slots).Work(one.body[at], one.body[to])
+	return b.rewrite(b.paperTask(r, act, one, setup), one, now)
+}
+
+// sumPaper asks what the numbers of a document come to, or what is left of a number that the request says.
+func (b *boarding) sumPaper(r *rand.Rand) *boardTask {
+	p := b.papers
+	if p.madeBody == "" || p.name == "" || p.nextKey() == "" {
+		return nil
+	}
+	one := paper{key: p.nextKey(), title: pick(r, []string{"Price list", "Stock count", "Small expenses"})}
+	one.body = inventLines(r, one.title)
+	sum, terms := 0, []string{}
+	for i := range one.body {
+		_, value, _ := strings.Cut(one.body[i], ": ")
+		n, _ := strconv.Atoi(value) // these documents have whole numbers
+		sum, terms = sum+n, append(terms, value)
+	}
+	slots := map[string]string{"one": p.one, "many": p.many, "x": one.title}
+	pattern, answer := "paper_sum", sum
+	line := fmt.Sprintf("%s = %d", strings.Join(terms, " + "), sum)
+	if most := sum + 10*(1+r.IntN(40)); r.IntN(2) == 0 {
+		pattern, slots["n"], answer = "paper_left", strconv.Itoa(most), most-sum
+		line += fmt.Sprintf("\n%d - %d = %d", most, sum, answer)
+	}
+	q := programs.NewQuestion(programs.Total, pattern, slots, programs.Answer{Form: "number",
+		Values: []string{strconv.Itoa(answer)}}, b.table)
+	return b.paperTask(r, q.Work(line), one, []Call{p.creates(one.title, one.body)})
+}
+
+// paperOfFact makes a document of one line, whose value another one has.
+func (b *boarding) paperOfFact(r *rand.Rand) *boardTask {
+	one, slots, setup := b.paper(r)
+	at, name, value := one.entry(r)
+	p, title := b.papers, groupName(r)
+	key := p.nextKey()
+	if at < 0 || key == "" {
+		return nil
+	}
+	if one.key == key { // the session begins with one more
+		key = lastDigits.ReplaceAllStringFunc(key, func(n string) string {
+			next, _ := strconv.Atoi(n) // made of digits
+			return strconv.Itoa(next + 1)
+		})
+	}
+	slots["y"], slots["x"], slots["attr"] = title, one.title, name
+	t := b.paperTask(r, programs.NewAct(copyFound, "paper_of", slots).Work(one.body[at]), one, setup)
+	t.changes = []Call{p.creates(title, []string{name + ": " + value})}
+	return t.sees(p.viewOf(key), func(text string) bool {
+		return strings.Contains(text, title) && strings.Contains(text, name+": "+value)
 	})
 }

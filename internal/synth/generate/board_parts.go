@@ -25,6 +25,12 @@ const (
 	onMany   = "on_many"   // a question for which several views are read
 	onMakes  = "on_makes"  // new things that belong to others
 	onIf     = "on_if"     // what is done hangs on what a view shows
+	// a text of a thing has what is chosen from
+	onChoices = "on_choices"
+	// lists that stand for themselves
+	onRosters = "on_rosters"
+	// several things have the name that is said
+	onDoubt = "on_doubt"
 )
 
 type drawOf func(r *rand.Rand) *boardTask
@@ -38,7 +44,7 @@ func (b *boarding) explore(ctx context.Context) (err error) {
 	if b.papers, err = b.findPapers(ctx); err != nil {
 		return err
 	}
-	b.groups = b.findGroups()
+	b.groups, b.rosters = b.findGroups(), b.findRosters()
 	b.finish, err = b.findFinish(ctx)
 	return err
 }
@@ -122,8 +128,8 @@ func (b *boarding) shares() map[string]int {
 	for _, n := range shares {
 		old += n
 	}
-	parts := map[string]int{onPoints: 16, onTexts: 9, onLinks: 14, onPapers: 26, onGroups: 14, onFinish: 6, onTwo: 12,
-		onDeeds: 48, onEach: 48, onMany: 32, onMakes: 24, onIf: 12}
+	parts := map[string]int{onPoints: 16, onTexts: 9, onLinks: 14, onPapers: 52, onGroups: 36, onFinish: 8, onTwo: 12,
+		onDeeds: 56, onEach: 48, onMany: 38, onMakes: 28, onIf: 16, onChoices: 12, onRosters: 4, onDoubt: 12}
 	for kind, n := range parts {
 		if b.ofViews(kind) != nil {
 			shares[kind] = max(1, n*old/130)
@@ -145,19 +151,23 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(has(func(p section) bool { return p.points && p.tick != nil }), b.tickPoint, b.tickPoint, b.tickPoint,
 			b.tickNth, b.tickNth, b.tickRest)
 		add(has(func(p section) bool { return p.points && p.untick != nil }), b.untickPoint)
-		add(has(func(p section) bool { return p.points && p.add != nil }), b.addPoint, b.addPoint, b.addDone)
+		add(has(func(p section) bool { return p.points && p.add != nil }), b.addPoint, b.addPoint, b.addDone,
+			b.addPoints, b.addPoints)
+		add(has(func(p section) bool { return p.points && p.add != nil && p.tick != nil && p.set != nil }), b.fixPoint,
+			b.fixPoint)
 		add(has(func(p section) bool { return p.points && p.remove != nil }), b.dropPoint)
 		add(has(func(p section) bool { return p.points }), b.askPoints, b.askPoints, b.askPoint)
 		add(has(func(p section) bool { return p.points && p.create != nil }), b.makeWith)
 	case onTexts:
 		add(has(func(p section) bool { return !p.points && !p.links && p.set != nil }), b.writeText, b.writeText,
-			b.askText, b.askText)
+			b.askText, b.askText, b.fixText, b.fixText, b.fixText)
 		add(has(func(p section) bool { return !p.points && !p.links && p.add != nil }), b.addText, b.addText,
 			b.noteThat)
 		add(has(func(p section) bool { return p.clear != nil && p.set != nil }), b.clearText)
 		add(has(func(p section) bool { return !p.points && !p.links && p.create != nil }), b.makeWith)
 	case onLinks:
-		add(has(func(p section) bool { return p.links && p.set != nil }), b.link, b.link, b.unlink)
+		add(has(func(p section) bool { return p.links && p.set != nil }), b.link, b.link, b.unlink,
+			b.relinkSome, b.relinkSome, b.relinkSome)
 		add(has(func(p section) bool { return p.links && p.set != nil }), b.askLinks, b.askLinks, b.askBacklinks,
 			b.askThrough)
 		add(has(func(p section) bool { return p.links && p.create != nil && p.set == nil }), b.makeUnder)
@@ -168,22 +178,29 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 	case onTwo:
 		add(has(func(p section) bool { return p.points || p.set != nil }), b.twoOfThese)
 	case onFinish:
-		add(b.finish != nil, b.finishThing)
+		add(b.finish != nil, b.finishThing, b.finishThing, b.finishAll)
 	case onDeeds:
-		add(b.edit != nil, b.editSeveral)
+		add(b.edit != nil, b.editSeveral, b.editSeveral, b.editThings, b.editThings, b.editShort)
 	case onEach:
 		add(b.edit != nil, b.shiftEach, b.joinEach, b.handEach)
 	case onMany:
 		add(has(func(p section) bool { return p.points && p.add != nil && p.tick != nil }), b.askPointsOfEach)
 		add(has(func(p section) bool { return p.links && p.set != nil }) && b.finish != nil, b.askOpenLinks)
-		add(true, b.askBest)
+		add(true, b.askBest, b.askBestPair, b.countEach, b.countEach)
 	case onMakes:
 		add(has(func(p section) bool { return !p.links && p.create != nil }), b.makeWith)
 		add(has(func(p section) bool { return p.links && p.create != nil && p.set != nil }), b.makeLinked, b.makeLinked)
 		add(has(func(p section) bool { return p.links && p.create != nil && p.set == nil }), b.makeChildren,
 			b.makeChildren, b.makeChildren)
 	case onIf:
-		add(has(func(p section) bool { return p.points && p.tick != nil && p.add != nil }), b.pointsIf)
+		add(has(func(p section) bool { return p.points && p.tick != nil && p.add != nil }), b.pointsIf, b.pointsIf)
+		add(b.edit != nil, b.giveLeast)
+	case onChoices:
+		add(has(func(p section) bool { return !p.points && !p.links && !p.listed && p.set != nil }), b.takeOffer)
+	case onRosters:
+		add(len(b.rosters) > 0, b.editRoster)
+	case onDoubt:
+		add(b.edit != nil, b.askWhich)
 	}
 	return draws
 }
@@ -230,11 +247,13 @@ func (b *boarding) partly(r *rand.Rand, short string) string {
 func (b *boarding) short(r *rand.Rand, row []any) string {
 	name := programs.Show(row[b.table.Label])
 	all := strings.Fields(name)
-	small := strings.Fields("the a an for of to on in at from by with and or as until after before")
+	small := strings.Fields("the a an for of to on in at from by with and or as until after before above below over " +
+		"under about into onto off up down out between behind near through during without")
 	var able []string
 	for i := range all {
 		for _, n := range []int{1, 2} {
-			if i == 0 || i+n > len(all) || n == 1 && len(all[i]) < 5 || strings.HasSuffix(all[i+n-1], "ly") {
+			if i == 0 || i+n > len(all) || n == 1 && len(all[i]) < 5 ||
+				strings.ContainsAny(strings.Join(all[i:i+n], ""), `:;,.()"`) || strings.HasSuffix(all[i+n-1], "ly") {
 				continue
 			}
 			if i+n < len(all) && !slices.Contains(small, all[i+n]) { // no "load" of "load fast"

@@ -187,3 +187,73 @@ func (b *boarding) askPoint(r *rand.Rand) *boardTask {
 	t.setup = setup
 	return t
 }
+
+// addPoints adds several open points in one call.
+func (b *boarding) addPoints(r *rand.Rand) *boardTask {
+	row, slots, p, _, _ := b.pointsOf(r, func(p section) bool { return adds(p) && p.add.kind == "array" })
+	if row == nil {
+		return nil
+	}
+	var more []string
+	list := partOf(b.looks[b.key(row)], p.title).points()
+	for range 2 + r.IntN(2) {
+		if text := newPoint(r); !slices.Contains(more, text) {
+			more, list = append(more, text), append(list, point{text, false})
+		}
+	}
+	slots["attr"], slots["v"] = counted(slots["attr"]), pick(r, []string{strings.Join(more, " / "), quoted(more),
+		strings.Join(more, "; ")})
+	t := b.act(r, programs.NewAct(programs.Insert, "points_add", slots), row, r.IntN(2) == 0,
+		member{p.add.name, p.add.texts(more...)})
+	return b.pointsAre(t, row, p, list)
+}
+
+// quoted are some texts, each in marks.
+func quoted(list []string) string {
+	marked := []string{}
+	for _, text := range list {
+		marked = append(marked, `"`+text+`"`)
+	}
+	return programs.Enumerate(marked)
+}
+
+// amounts are points that say a number, before and after somebody corrects it.
+func amounts(r *rand.Rand) (old, now string) {
+	numbers := strings.Fields("Two Three Four Five Six Seven Eight Nine Ten Twelve")
+	at := r.IntN(len(numbers) - 1)
+	what := pick(r, strings.Split("folding chairs|keys copied|spare batteries|posters printed|tables set up|"+
+		"people confirmed|copies signed|metres of cable|boxes packed|lamps tested|names on the list|samples sent", "|"))
+	if r.IntN(2) == 0 {
+		return numbers[at] + " " + what, numbers[at+1] + " " + what
+	}
+	return numbers[at+1] + " " + what, numbers[at] + " " + what
+}
+
+// fixPoint corrects the words of a point: all are written anew, and what was ticked is ticked again.
+func (b *boarding) fixPoint(r *rand.Rand) *boardTask {
+	row, slots, p, list, setup := b.pointsOf(r, func(p section) bool {
+		return adds(p) && ticks(p) && p.set != nil && p.set.kind == "array" && p.tick.kind == "array"
+	})
+	old, now := amounts(r)
+	if row == nil || slices.ContainsFunc(list, func(o point) bool { return o.text == old || o.text == now }) {
+		return nil
+	}
+	slots["old"], slots["v"] = old, now
+	setup = append(setup, b.changeOf(b.key(row), member{p.add.name, p.add.texts(old)}))
+	list = append(list, point{old, false})
+	lines := saidPoints(list)
+	list[len(list)-1].text = now
+	var texts []string
+	var done []int
+	for i, one := range list {
+		if texts = append(texts, one.text); one.done {
+			done = append(done, i+1)
+		}
+	}
+	act := programs.NewAct(programs.Set, "point_fix", slots).Work(lines...)
+	t := b.act(r, act, row, true, member{p.set.name, p.set.texts(texts...)})
+	if t.setup = setup; len(done) > 0 {
+		t.changes = append(t.changes, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(done...)}))
+	}
+	return b.pointsAre(t, row, p, list)
+}

@@ -192,7 +192,7 @@ func (b *boarding) play(ctx context.Context, x play, changes bool) (*Played, err
 	}
 	b.m.make(ctx, b.session, x.Calls, got)
 	got.Seen = b.seat.look(ctx, x.Looks)
-	if got.Lost != "" || changes && !b.putBack(ctx) {
+	if got.Lost != "" || changes && (b.writesRoster(x) || !b.putBack(ctx)) {
 		b.close()
 	}
 	return got, ctx.Err()

@@ -67,6 +67,8 @@ type boarding struct {
 	groups []group
 	search *subject
 	finish *finish
+	// lists that stand for themselves
+	rosters []roster
 }
 
 // boardPrograms makes tasks from programs over the things that trackers list.
@@ -182,7 +184,7 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 	if !p.Changes() {
 		return t
 	}
-	if slices.Contains([]string{"n/a", "unknown", "none"}, p.Slot("v")) { // nobody has that in a tracker
+	if slices.Contains([]string{"n/a", "unknown", "none", "not stated", "to be checked", "none known", "open"}, p.Slot("v")) { // nobody has that in a tracker
 		return nil
 	}
 	after, err := b.world.After(p)
@@ -309,6 +311,15 @@ func (b *boarding) findsNamed(t *boardTask, where []programs.Cond, columns []int
 // spoken is the value of a condition as a filter takes it.
 func (b *boarding) spoken(c programs.Cond) string { return programs.Show(c.Value) }
 
+// listOf is the list of the things that a program is about.
+func (b *boarding) listOf(p *programs.Program) Call {
+	i := slices.IndexFunc(b.world.Tables[1:], func(t *programs.Table) bool { return t.One == p.Slot("one") })
+	if i < 0 || p.Slot("one") == b.table.One {
+		return b.list.bare()
+	}
+	return b.others[i]
+}
+
 // findsWithout adds the list for a program that is no query, where the list shows all that it needs.
 func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
 	able := []string{"insert", "insert_bare", "add_unless", "cannot", "set_nothing"}
@@ -320,7 +331,7 @@ func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
 		if p.Kind == programs.Cannot {
 			return true
 		}
-		t.look(b.list.bare())
+		t.look(b.listOf(p))
 		if name := p.Slot("x"); p.Kind == programs.Unknown && name != "" { // the thing itself says nothing of it
 			for _, row := range b.table.Rows {
 				if programs.Show(row[b.table.Label]) == name || b.key(row) == name {

@@ -200,3 +200,33 @@ func (b *boarding) told(t *boardTask) *boardTask {
 	}
 	return t
 }
+
+// fixText changes a line of a part that is written as a whole, or adds one below: the rest of it stays.
+func (b *boarding) fixText(r *rand.Rand) *boardTask {
+	p, ok := b.textPart(r, func(p section) bool { return p.set != nil && !p.listed })
+	row, slots := b.named(r)
+	if !ok || row == nil {
+		return nil
+	}
+	_, body := inventPaper(r)
+	one := paper{title: "", body: body}
+	slots["attr"] = b.called(r, p)
+	var pattern string
+	now := slices.Clone(body)
+	if at, name, value := one.entry(r); r.IntN(2) == 0 && at >= 0 {
+		pattern, slots["a"], slots["v"] = "text_set", name, one.otherValue(r, at, value)
+		if now[at] = name + ": " + slots["v"]; slots["v"] == value {
+			return nil
+		}
+	} else {
+		pattern, slots["v"] = "text_line", one.lastLine(r)
+		if now = append(now, slots["v"]); slots["v"] == "" {
+			return nil
+		}
+	}
+	text := strings.Join(now, "\n")
+	act := programs.NewAct(programs.Set, pattern, slots).Work(body...)
+	t := b.act(r, act, row, true, member{p.set.name, p.set.texts(text)})
+	t.setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(strings.Join(body, "\n"))})}
+	return t.sees(b.viewOf(row), func(view string) bool { return partOf(view, p.title).says() == text })
+}

@@ -115,7 +115,8 @@ func TestTeacherWordsPrograms(t *testing.T) {
 		if err != nil || p.Teacher != "scribe" || p.Prompts[string(name)] != prompt.hash {
 			t.Errorf("%v %+v", err, p)
 		}
-		if of, there := ofTemplates[p.Proof[0]+p.Kind]; there && len(x.Gold) > 0 { // without calls all have one proof
+		if of, there := ofTemplates[p.Proof[0]+p.Kind]; there && len(x.Gold) > 0 && x.Task != "" {
+			// without calls all have one proof, and a second message has its words elsewhere
 			same++
 			if of.GoldAnswer != x.GoldAnswer || of.Task == x.Task || len(of.Checks) != len(x.Checks) {
 				t.Errorf("%s\n%s\n%s, %s", of.Task, x.Task, of.GoldAnswer, x.GoldAnswer)

@@ -26,15 +26,16 @@ var (
 	nothing   = regexp.MustCompile(`(?i)^\W*(?:none|no [\w ]+ (?:provided|defined|set|yet|found|given|added))\W*$`)
 )
 
-// viewParts reads a view: its headings, which end with a colon or stand on a rule or behind "#", with the lines below
-// them, and the names before values that stand above all headings.
+// viewParts reads a view: its headings, which end with a colon behind a gap, above a rule or with a count, or stand behind
+// "#", with the lines below them, and the names before values that stand above all headings.
 func viewParts(text string) (parts []viewPart) {
 	lines := strings.Split(strings.ReplaceAll(text, "\r", ""), "\n")
 	within, behind := false, ""
 	for i, line := range lines {
 		line = strings.TrimRight(line, " \t")
 		head := partHead.FindStringSubmatch(line)
-		isHead := head != nil && (strings.HasSuffix(line, ":") || strings.HasPrefix(line, "#")) && i+1 < len(lines)
+		isHead := head != nil && i+1 < len(lines) && (strings.HasPrefix(line, "#") ||
+			strings.HasSuffix(line, ":") && (behind == "" || head[0] != head[1]+":" || partRule.MatchString(lines[i+1]))) // else it is text
 		pair := partPair.FindStringSubmatch(line)
 		switch {
 		case isHead:

@@ -131,3 +131,32 @@ func (a Answer) eachChecks() (list []scenario.Check) {
 	}
 	return list
 }
+
+// Enumerate says several things one after the other: "a, b and c".
+func Enumerate(list []string) string { return enumerate(list) }
+
+// AskWhich is a request that calls a thing by what several have in their names: which one is to be asked.
+func AskWhich(pattern string, slots map[string]string, names []string) *Program {
+	ask := "Which " + slots["one"] + " do you mean: " + strings.Join(names[:len(names)-1], ", ") + " or " +
+		names[len(names)-1] + "?"
+	return NewQuestion(AskBack, pattern, slots, Answer{Form: "question", Values: []string{ask},
+		For: asksWhich(slots["one"], slots["many"])})
+}
+
+// PairOfBest asks for the name of what is the first or the last, and for the value that makes it that; nil where a
+// program asks for something else.
+func PairOfBest(p *Program) *Program {
+	if p.query == nil || p.query.Order < 0 || len(p.Answer.Values) != 1 {
+		return nil
+	}
+	q := *p.query
+	q.Column = q.Order
+	value := valueTexts(q.Run())
+	if len(value) != 1 || value[0] == "" {
+		return nil
+	}
+	both := *p
+	both.pattern = "best_pair"
+	both.Answer = Answer{Form: "pair", How: "%s, %s", Values: []string{p.Answer.Values[0], value[0]}}
+	return &both
+}

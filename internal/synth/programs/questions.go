@@ -138,7 +138,11 @@ func (d *drawer) drawFilter(n int) (t *Table, where []Cond, phrase string) {
 	}
 	for _, text := range texts {
 		if phrase != "" && text != "" {
-			phrase += pick(d.r, []string{" and ", " that are also ", " and also "})
+			and := pick(d.r, []string{" and ", " that are also ", " and also "})
+			if strings.HasPrefix(text, "that ") && !strings.Contains(phrase, "that ") && !refers(where) {
+				and = " " // "of high priority that nobody is assigned to"
+			}
+			phrase += and
 			if strings.HasSuffix(phrase, " that are also ") && !startsPlain(text) {
 				phrase = strings.TrimSuffix(phrase, " that are also ") + " and "
 			}
@@ -146,6 +150,11 @@ func (d *drawer) drawFilter(n int) (t *Table, where []Cond, phrase string) {
 		phrase += text
 	}
 	return t, where, strings.ReplaceAll(phrase, "also that are", "that are")
+}
+
+// refers reports whether a condition is about what a thing refers to.
+func refers(where []Cond) bool {
+	return slices.ContainsFunc(where, func(c Cond) bool { return c.Of >= 0 })
 }
 
 // startsPlain reports whether "that are also" may stand before a phrase.

@@ -127,6 +127,17 @@ func needed() map[string]string {
 		"make_points": "attr does x | one many", "points_if": "attr does else x",
 		"paper_copy": "a attr x y | one", "paper_set_add": "attr item v x", "group_shift": "many n x | attr",
 
+		"of_set": "attr v x", "of_assign": "v x", "of_rank": "v x", "of_due": "v x", "of_join": "attr v x",
+		"as_set": "attr v", "as_assign": "v", "as_rank": "v", "as_due": "v", "things_told": "does | many",
+		"edit_short": "does x", "finish_all": "many v verb", "setting_add": "attr v", "setting_drop": "attr v",
+		"points_add": "attr v x", "point_fix": "old v x", "text_set": "a attr v x", "text_line": "attr v x",
+		"links_add": "rel v x y | many", "links_only": "does rel x y", "paper_swap": "a b x | one",
+		"paper_sum": "x | one", "paper_left": "n x | one", "paper_of": "attr one x y", "offer_ask": "end given x",
+		"offer_price": "end given x", "offer_take": "attr end given v x", "count_each": "attr filter given many",
+		"give_least": "filter given many x", "best_pair": "attr end filter many", "group_renew": "given v x | one",
+		"group_merge": "x y | one", "group_fill": "filter given many v x", "group_shift_open": "filter many n x | attr",
+		"make_short": "does one rel v x",
+
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
 }
