@@ -21,10 +21,11 @@ type offer struct {
 func offersOf(r *rand.Rand) (list []offer, but string) {
 	flaw := pick(r, [][2]string{{"used", "nothing second-hand"}, {"without warranty", "it must have a warranty"},
 		{"delivery takes ten weeks", "we cannot wait that long for a delivery"},
-		{"wants all of it in advance", "nothing is paid in advance"}, {"not before the summer", "it is needed in spring"},
+		{"wants all of it in advance", "nothing is paid in advance"},
+		{"not before the summer", "it is needed in spring"},
 		{"only for members", "we are no members"}, {"comes without fitting", "fitting must be included"}})
-	names := []string{"Halden", "Brook & Sons", "Nordlicht", "Casa Verde", "Tillman", "Arbor", "Westgate", "Pico", "Rialto",
-		"Van Dam", "Kestrel", "Moser"}
+	names := []string{"Halden", "Brook & Sons", "Nordlicht", "Casa Verde", "Tillman", "Arbor", "Westgate", "Pico",
+		"Rialto", "Van Dam", "Kestrel", "Moser"}
 	used := map[int]bool{}
 	for _, at := range r.Perm(len(names))[:3+r.IntN(3)] {
 		price := 10 * (8 + r.IntN(240))

@@ -83,6 +83,17 @@ func (b *boarding) propertyDeed(r *rand.Rand, row []any) (d deed, ok bool) {
 	return d, true
 }
 
+// closeDeed sets what says that a thing is done.
+func (b *boarding) closeDeed(row []any) (d deed, ok bool) {
+	f := b.finish
+	if f == nil || row == nil || programs.Show(row[f.column]) == f.value {
+		return d, false
+	}
+	p := b.columns[f.column].edit
+	return deed{column: f.column, value: f.value, argument: member{p.name, p.value(f.value)},
+		Deed: programs.Deed{Pattern: "do_close", Slots: map[string]string{"one": b.table.One}}}, true
+}
+
 // textDeed writes a text into a part.
 func (b *boarding) textDeed(r *rand.Rand, row []any) (d deed, ok bool) {
 	p, ok := b.textPart(r, func(p section) bool { return (p.set != nil || p.add != nil) && !p.listed })
@@ -144,6 +155,8 @@ func (b *boarding) moreDeeds(r *rand.Rand, row []any, list []deed, n int) []deed
 		d, ok := b.propertyDeed(r, row)
 		if row != nil && r.IntN(3) == 0 {
 			d, ok = b.textDeed(r, row)
+		} else if n > 1 && r.IntN(6) == 0 {
+			d, ok = b.closeDeed(row)
 		}
 		if ok && !slices.ContainsFunc(list, func(o deed) bool {
 			return o.argument.name == d.argument.name || o.Slots["v"] == d.Slots["v"] ||
@@ -171,7 +184,7 @@ func (b *boarding) does(t *boardTask, row []any, list []deed) *boardTask {
 	return t.sees(b.viewOf(row), func(view string) bool {
 		return !slices.ContainsFunc(list, func(d deed) bool {
 			return d.holds != nil && !d.holds(view) ||
-				d.column >= 0 && !sameSaid(pairsOf(view)[b.columns[d.column].name], d.value)
+				d.column >= 0 && !sameSaid(b.saidOf(view, d.column), d.value)
 		})
 	})
 }

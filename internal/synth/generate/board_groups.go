@@ -14,6 +14,7 @@ type group struct {
 	table             *programs.Table
 	list              Call
 	add, rename, drop *subject
+	archive           *subject
 	day, moved        *param   // when it is due: of add and of rename
 	from, to          string   // parameters of rename
 	into              []member // of drop: has what is in it go into another one, whose name the last takes; nil: none
@@ -44,6 +45,8 @@ func (b *boarding) findGroups() (list []group) {
 				g.rename, g.from, g.to, g.moved = s, required[0], required[1], day
 			case s.hasVerb("add", "create", "new") && len(required) == 1 && g.add == nil:
 				g.add, g.day = s, day
+			case s.hasVerb("archive") && len(required) == 1 && g.archive == nil:
+				g.archive = s
 			case s.hasVerb("remove", "delete") && len(required) == 1 && g.drop == nil:
 				g.drop, g.into = s, intoAnother(s)
 			}
@@ -90,6 +93,7 @@ func (b *boarding) groupDraws() (draws []drawOf) {
 		add(g.rename != nil && g.moved != nil && b.edit != nil, b.shiftGroup, b.shiftGroup)
 		add(g.rename != nil && g.moved != nil, b.renewGroup)
 		add(g.drop != nil, b.dropGroup)
+		add(g.archive != nil, b.archiveGroup)
 		add(g.drop != nil && g.into != nil && len(g.table.Rows) > 1, b.mergeGroup, b.mergeGroup)
 		add(g.add != nil && g.day != nil && b.edit != nil, b.fillGroup, b.fillGroup)
 	}
@@ -156,6 +160,13 @@ func (b *boarding) dropGroup(r *rand.Rand, g *group) *boardTask {
 	return g.changes(programs.NewAct(programs.Remove, "remove", slots), true, c, "", name)
 }
 
+func (b *boarding) archiveGroup(r *rand.Rand, g *group) *boardTask {
+	name, slots := g.drawn(r)
+	slots["verb"] = "archive"
+	c := Call{Tool: g.archive.Name, Arguments: objectOf(member{g.archive.keyField(), quote(name)})}
+	return g.changes(programs.NewAct(programs.Remove, "verb", slots), true, c, "", name)
+}
+
 // renewGroup gives a group a new name and a new day.
 func (b *boarding) renewGroup(r *rand.Rand, g *group) *boardTask {
 	name, slots := g.drawn(r)
@@ -191,8 +202,8 @@ func (b *boarding) mergeGroup(r *rand.Rand, g *group) *boardTask {
 		Call{Tool: g.drop.Name, Arguments: objectOf(arguments...)}, to, name)
 	for _, row := range rows[:min(len(rows), mostViewed)] {
 		t.sees(b.viewOf(row), func(view string) bool {
-			return sameSaid(pairsOf(view)[b.columns[column].name], programs.Show(other[g.table.Key])) ||
-				sameSaid(pairsOf(view)[b.columns[column].name], to)
+			return sameSaid(b.saidOf(view, column), programs.Show(other[g.table.Key])) ||
+				sameSaid(b.saidOf(view, column), to)
 		})
 	}
 	return t
@@ -219,9 +230,9 @@ func (b *boarding) fillGroup(r *rand.Rand, g *group) *boardTask {
 	for _, row := range rows {
 		lines = append(lines, b.key(row)+" "+b.table.NameOf(row)+": into "+name)
 		t.changes = append(t.changes, b.changeOf(b.key(row), member{edit.name, quote(name)}))
-		old := pairsOf(b.looks[b.key(row)])[b.columns[column].name]
+		old := b.saidOf(b.looks[b.key(row)], column)
 		t.sees(b.viewOf(row), func(view string) bool {
-			now := pairsOf(view)[b.columns[column].name]
+			now := b.saidOf(view, column)
 			return now != "" && now != old
 		})
 	}

@@ -421,8 +421,8 @@ func (b *boarding) copyFact(r *rand.Rand) *boardTask {
 	}
 	slots["y"], slots["x"], slots["attr"], slots["a"] = one.title, more["x"], name, b.called(r, p)
 	act := programs.NewAct(copyFound, "paper_copy", slots)
-	t := b.paperTask(r, act.Work(one.body[at]), one, setup)
 	text := name + ": " + value
+	t := b.paperTask(r, act.Work(one.body[at], `so "`+text+`"`), one, setup)
 	before := partOf(b.looks[b.key(row)], p.title).says()
 	b.seek(r, t, row, slots["x"], r.IntN(2) == 0 || p.add == nil)
 	t.free = []string{text}

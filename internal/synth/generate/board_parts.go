@@ -155,7 +155,8 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 			b.addPoints, b.addPoints)
 		add(has(func(p section) bool { return p.points && p.add != nil && p.tick != nil && p.set != nil }), b.fixPoint,
 			b.fixPoint)
-		add(has(func(p section) bool { return p.points && p.remove != nil }), b.dropPoint)
+		add(has(func(p section) bool { return p.points && p.remove != nil }), b.dropPoint, b.dropPoint,
+			b.dropPoint)
 		add(has(func(p section) bool { return p.points }), b.askPoints, b.askPoints, b.askPoint)
 		add(has(func(p section) bool { return p.points && p.create != nil }), b.makeWith)
 	case onTexts:
@@ -280,18 +281,25 @@ func (b *boarding) short(r *rand.Rand, row []any) string {
 func (b *boarding) seek(r *rand.Rand, t *boardTask, row []any, x string, views bool) {
 	name := programs.Show(row[b.table.Label])
 	call := b.list.bare()
-	if b.search != nil && r.IntN(3) == 0 {
-		said := name
-		if short, ok := strings.CutPrefix(x, "the "); ok && !strings.Contains(x, name) {
-			said = strings.TrimSuffix(short, " "+b.table.One)
-		}
-		call = Call{Tool: b.search.Name, Arguments: objectOf(member{b.search.queryField(), quote(said)})}
+	if b.search != nil && r.IntN(3) > 0 {
+		call = b.searchFor(r, row, x)
 	}
 	t.look(call)
 	t.shown = append(t.shown, name)
 	if views {
 		t.look(b.viewOf(row))
 	}
+}
+
+// searchFor is a search for a thing by a part of its name: by what a request calls it, where that is such a part.
+func (b *boarding) searchFor(r *rand.Rand, row []any, x string) Call {
+	said := programs.Show(row[b.table.Label])
+	if short, ok := strings.CutPrefix(x, "the "); ok && !strings.Contains(x, said) {
+		said = strings.TrimSuffix(short, " "+b.table.One)
+	} else if short := b.short(r, row); short != "" {
+		said = short
+	}
+	return Call{Tool: b.search.Name, Arguments: objectOf(member{b.search.queryField(), quote(said)})}
 }
 
 // act is a task that changes one thing, whose view must then have, or not have, some texts.

@@ -59,7 +59,7 @@ func (b *boarding) prove(
 		text := got.Seen[i+1].Text
 		pairs := pairsOf(text)
 		for name, want := range t.after[key] {
-			if !sameSaid(pairs[name], want) {
+			if !sameSaid(pairs.of(name), want) {
 				return nil, "a thing is not as it was computed", nil
 			}
 		}
@@ -83,11 +83,23 @@ func (b *boarding) prove(
 		return nil, "the list is not as it was computed", nil
 	}
 	for i, look := range x.Looks {
-		text := freely(steadyText(got.Seen[i].Text), t.free)
+		text := freely(b.anyNewUUID(steadyText(got.Seen[i].Text)), t.free)
 		states = append(states, scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments,
 			Regex: &text})
 	}
 	return states, "", nil
+}
+
+var uuidText = regexp.MustCompile(`\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b`)
+
+// anyNewUUID is a pattern that takes any UUID in the place of one that the board did not show before: it is drawn anew.
+func (b *boarding) anyNewUUID(pattern string) string {
+	return uuidText.ReplaceAllStringFunc(pattern, func(id string) string {
+		if strings.Contains(b.text, id) {
+			return id
+		}
+		return `[0-9a-fA-F-]{36}`
+	})
 }
 
 // played is what comes of the calls of a task, which are made once.
@@ -160,7 +172,7 @@ func freely(pattern string, parts []string) string {
 // volatileLine matches a line that says when something was done, or where a file is.
 var volatileLine = regexp.MustCompile(`(?mi)^(updated|created|modified|file|path): .*$|^.*` +
 	regexp.QuoteMeta(dirMark) +
-	`.*$|\(?\d{4}-\d\d-\d\d \d\d:\d\d[^)\n]*\)?`)
+	`.*$|"(?:created|updated|modified)\w*": ?"[^"\n]*"|\(?\d{4}-\d\d-\d\d \d\d:\d\d[^)\n]*\)?`)
 
 // steadyText is a pattern of a text whose volatile lines may say anything.
 func steadyText(text string) string {

@@ -3,7 +3,6 @@ package generate
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -207,14 +206,11 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	return st
 }
 
-// pairLine is a property in a view: "Assignee: @rosa".
-var pairLine = regexp.MustCompile(`(?m)^([A-Z][A-Za-z ]{1,20}): +(\S.*)$`)
-
 // addHidden adds the properties that views alone show, where a tool takes them.
 func (m *maker) addHidden(ctx context.Context, session environment.Session, st *boardState) {
 	t := st.table
 	var names []string
-	said := make([]map[string]string, len(t.Rows))
+	said := make([]pairs, len(t.Rows))
 	for i, row := range t.Rows {
 		key := programs.Show(row[t.Key])
 		text, ok := m.tryOn(ctx, session, st.view.keyed(key))
@@ -252,18 +248,6 @@ func (m *maker) addHidden(ctx context.Context, session environment.Session, st *
 		t.Columns = append(t.Columns, c)
 		st.columns = append(st.columns, boardColumn{name: name, hidden: true})
 	}
-}
-
-// pairsOf are the properties that a view shows, by their names in small letters.
-func pairsOf(text string) map[string]string {
-	pairs := map[string]string{}
-	for _, m := range pairLine.FindAllStringSubmatch(text, -1) {
-		value := strings.ReplaceAll(strings.TrimSpace(m[2]), "@", "")
-		if !strings.EqualFold(value, "none") && !strings.HasPrefix(value, "(") {
-			pairs[strings.ToLower(m[1])] = value
-		}
-	}
-	return pairs
 }
 
 // addNamed adds the tables whose things properties name by a key that nobody says: "m-0" is a milestone.

@@ -164,6 +164,10 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 		return b.sayOn(r)
 	case oneOfMany:
 		return b.oneOfMany(r)
+	case programs.Cannot:
+		if r.IntN(2) == 0 {
+			return b.cannot(r)
+		}
 	}
 	if draws := b.ofViews(kind); draws != nil {
 		return pick(r, draws)(r)
@@ -184,7 +188,8 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 	if !p.Changes() {
 		return t
 	}
-	if slices.Contains([]string{"n/a", "unknown", "none", "not stated", "to be checked", "none known", "open"}, p.Slot("v")) { // nobody has that in a tracker
+	never := []string{"n/a", "unknown", "none", "not stated", "to be checked", "none known", "open"}
+	if slices.Contains(never, p.Slot("v")) { // nobody has that in a tracker
 		return nil
 	}
 	after, err := b.world.After(p)
@@ -236,7 +241,7 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 	for _, c := range where {
 		column := b.columns[c.Column]
 		switch {
-		case c.Column == b.table.Label || c.Column == b.table.Key || !column.hidden && (c.Of >= 0 || r.IntN(3) > 0):
+		case c.Column == b.table.Label || c.Column == b.table.Key || !column.hidden && (c.Of >= 0 || r.IntN(8) == 0):
 		case column.filter != nil && c.Op == programs.Is && c.Of < 0 && column.filter.kind == "string":
 			arguments, asked = append(arguments, member{column.filter.name, quote(b.spoken(c))}), append(asked, c)
 		case column.filter != nil && c.Op == programs.Is && c.Of < 0 && column.filter.kind == "array":
@@ -264,6 +269,11 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 		} else if len(asked) > 0 && len(t.reads) == 0 {
 			t.hidden = append(t.hidden, name)
 		}
+	}
+	if row := b.onlyNamed(where); row != nil && b.search != nil && r.IntN(2) == 0 && b.table.NameOf(row) != "" {
+		t.look(b.searchFor(r, row, programs.Show(row[b.table.Label])))
+		t.look(b.viewOf(row))
+		return b.findsNamed(t, nil, columns)
 	}
 	t.look(list)
 	listed := slices.Concat(asked, slices.DeleteFunc(slices.Clone(where), func(c programs.Cond) bool {
@@ -293,6 +303,17 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 	return b.findsNamed(t, slices.DeleteFunc(slices.Clone(where), func(c programs.Cond) bool {
 		return slices.ContainsFunc(asked, func(o programs.Cond) bool { return o.Column == c.Column })
 	}), columns)
+}
+
+// onlyNamed is the thing that a condition names, where there is no other one; nil where there is.
+func (b *boarding) onlyNamed(where []programs.Cond) []any {
+	if len(where) != 1 || where[0].Column != b.table.Label || where[0].Op != programs.Is {
+		return nil
+	}
+	if rows := b.table.Matching(where); len(rows) == 1 {
+		return rows[0]
+	}
+	return nil
 }
 
 // findsNamed adds the list of the things that properties name, where one of them is asked for.
@@ -482,13 +503,25 @@ func (b *boarding) sayOn(r *rand.Rand) *boardTask {
 		return nil
 	}
 	p, v := pick(r, able), remark(r)
-	slots := b.table.Slots(row)
+	_, slots := b.namedAs(r, row)
+	var by []member
+	pattern := "say_on"
+	author := slices.IndexFunc(b.edit.schema.fields, func(o param) bool {
+		w := words(o.name)
+		return len(w) == 2 && w[0] == strings.TrimSuffix(words(p.name)[0], "s") && w[1] == "author"
+	})
+	if people := slices.IndexFunc(b.columns, boardColumn.isFor); author >= 0 && people >= 0 && r.IntN(3) > 0 {
+		pattern, slots["y"] = "say_by", pick(r, b.valuesOf(people))
+		by = []member{{b.edit.schema.fields[author].name, quote(slots["y"])}}
+	}
 	slots["attr"], slots["v"] = strings.TrimSuffix(words(p.name)[0], "s"), v
 	value, _ := json.Marshal([]string{v}) // of texts
-	t := &boardTask{Program: programs.NewAct(programs.Set, "say_on", slots), said: map[string]string{b.key(row): v}}
-	t.reads = []Call{b.list.bare()}
-	t.changes = []Call{b.changeOf(b.key(row), member{p.name, value})}
-	return t
+	t := b.act(r, programs.NewAct(programs.Set, pattern, slots), row, false, append(by, member{p.name, value})...)
+	t.said = map[string]string{b.key(row): v}
+	if by == nil {
+		return t
+	}
+	return t.sees(b.viewOf(row), func(view string) bool { return strings.Contains(view, slots["y"]) })
 }
 
 // oneOfMany adds a label or somebody to those that a thing has, or takes one away: all are given anew.

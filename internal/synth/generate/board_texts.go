@@ -32,7 +32,7 @@ func (p section) written(r *rand.Rand) string {
 			pick(r, []string{".pdf", ".md", "-2.pdf", "-final.pdf"})
 	}
 	text := remark(r)
-	return strings.ToUpper(text[:1]) + text[1:]
+	return strings.ToUpper(text[:1]) + text[1:] + pick(r, []string{"", "."})
 }
 
 // has has the view of a thing say a text in a part.

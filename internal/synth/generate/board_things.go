@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -14,7 +15,7 @@ import (
 func as(form string, list []deed) (said []programs.Deed, ok bool) {
 	for _, d := range list {
 		name, is := strings.CutPrefix(d.Pattern, "do_")
-		if !is || d.column < 0 {
+		if !is || d.column < 0 && (form != "as_" || name != "write") || name == "close" && form != "as_" {
 			return nil, false
 		}
 		said = append(said, programs.Deed{Pattern: form + name, Slots: maps.Clone(d.Slots)})
@@ -62,6 +63,7 @@ func (b *boarding) editShort(r *rand.Rand) *boardTask {
 		return nil
 	}
 	list := b.moreDeeds(r, row, nil, 2+r.IntN(2))
+	slices.SortStableFunc(list, func(x, y deed) int { return cmp.Compare(y.column, x.column) }) // a text stands last
 	said, ok := as("as_", list)
 	if !ok || len(list) < 2 || slices.ContainsFunc(list, func(d deed) bool { return d.reads != "" }) {
 		return nil
@@ -138,6 +140,28 @@ func (b *boarding) askWhich(r *rand.Rand) *boardTask {
 		t.reads = []Call{{Tool: s.Name, Arguments: objectOf(member{s.queryField(), quote(strings.ToLower(word))})}}
 	}
 	return t
+}
+
+// cannot is a request about a thing that no tool of a board does.
+func (b *boarding) cannot(r *rand.Rand) *boardTask {
+	row, slots := b.named(r)
+	if row == nil {
+		return nil
+	}
+	day := pick(r, []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday"})
+	who := pick(r, []string{"the caretaker", "our supplier", "the landlord", "the printer's", "the insurance"})
+	deed := pick(r, [][2]string{
+		{"ring {who} about {x} and tell me what they say", "make phone calls"},
+		{"call {who} because of {x} and ask for a date", "make phone calls"},
+		{"mail {who} that {x} is late", "send messages"}, {"send {who} a reminder of {x} on {day}", "send messages"},
+		{"book a van for {x} on {day}", "book anything"}, {"order what is needed for {x}", "order anything"},
+		{"pay the bill for {x}", "pay anything"}, {"print {x} twice", "print"},
+		{"put {x} on our website and send me the link", "upload anything"},
+		{"take a photo of {x} on {day}", "take photos"}, {"wake me on {day} for {x}", "wake anybody"}})
+	slots["verb"] = strings.NewReplacer("{x}", slots["x"], "{who}", who, "{day}", day).Replace(deed[0])
+	answer := programs.Answer{Form: "cannot",
+		Values: []string{"I can't do that: none of my tools can " + deed[1] + "."}}
+	return &boardTask{Program: programs.NewQuestion(programs.Cannot, "cannot", slots, answer)}
 }
 
 // roster is a list of texts that stands for itself: one tool shows it, and one writes all of it anew.

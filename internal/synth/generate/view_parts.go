@@ -1,9 +1,12 @@
 package generate
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"hone/internal/synth/programs"
 )
 
 // viewPart is what a view says under one heading, or behind one name.
@@ -29,13 +32,22 @@ var (
 // viewParts reads a view: its headings, which end with a colon behind a gap, above a rule or with a count, or stand behind
 // "#", with the lines below them, and the names before values that stand above all headings.
 func viewParts(text string) (parts []viewPart) {
+	if object := viewObject(text); object != nil {
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			said, _ := scalars(object[name])
+			lines := strings.Split(strings.Join(said, "\n"), "\n")
+			lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+			parts = append(parts, viewPart{programs.Words(name), lines})
+		}
+		return parts
+	}
 	lines := strings.Split(strings.ReplaceAll(text, "\r", ""), "\n")
 	within, behind := false, ""
 	for i, line := range lines {
 		line = strings.TrimRight(line, " \t")
 		head := partHead.FindStringSubmatch(line)
-		isHead := head != nil && i+1 < len(lines) && (strings.HasPrefix(line, "#") ||
-			strings.HasSuffix(line, ":") && (behind == "" || head[0] != head[1]+":" || partRule.MatchString(lines[i+1]))) // else it is text
+		isHead := head != nil && i+1 < len(lines) && (strings.HasPrefix(line, "#") || strings.HasSuffix(line, ":") &&
+			(behind == "" || head[0] != head[1]+":" || partRule.MatchString(lines[i+1]))) // else it is text
 		pair := partPair.FindStringSubmatch(line)
 		switch {
 		case isHead:

@@ -6,6 +6,9 @@ import (
 	"unicode"
 )
 
+// longestCode bounds a key that people say: a UUID is none.
+const longestCode = 16
+
 // naming draws how a person names a row, and the conditions that find it: mostly by its whole name, at times by a part
 // of it that no other row's name has ("Gus"), or where the name is a code by another property that only this row has
 // ("the fuel pump"), or by what it belongs to ("the shift of Ana on 4 July").
@@ -24,7 +27,7 @@ func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 		}
 	}
 	if t.Key >= 0 && t.Key != t.Label && t.Columns[t.Key].Kind == Text && isCodeName(Show(row[t.Key])) &&
-		d.r.IntN(4) == 0 {
+		len(Show(row[t.Key])) <= longestCode && d.r.IntN(4) == 0 {
 		return Show(row[t.Key]), []Cond{{t.Key, -1, Is, row[t.Key]}}
 	}
 	if isCodeName(t.rowLabel(row)) && (d.r.IntN(2) == 0 || t.isNumbered() && d.r.IntN(2) == 0) {

@@ -217,6 +217,9 @@ func (p *Program) say(
 	typed func(*rand.Rand, string) string,
 ) (text, answer string, checks []scenario.Check) {
 	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.saidSlots(r, split))
+	if len(p.deeds) > 0 { // a text that ends a sentence may end one itself
+		text = strings.ReplaceAll(text, "..", ".")
+	}
 	if in := p.slots["in"]; in != "" {
 		text = follow(text, strings.ReplaceAll(pick(r, manners()["in_file"][split]), "{file}", in))
 	}

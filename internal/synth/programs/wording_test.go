@@ -136,7 +136,8 @@ func needed() map[string]string {
 		"offer_price": "end given x", "offer_take": "attr end given v x", "count_each": "attr filter given many",
 		"give_least": "filter given many x", "best_pair": "attr end filter many", "group_renew": "given v x | one",
 		"group_merge": "x y | one", "group_fill": "filter given many v x", "group_shift_open": "filter many n x | attr",
-		"make_short": "does one rel v x",
+		"make_short": "does one rel v x", "do_close": "one", "as_close": "one", "as_write": "attr v",
+		"say_by": "attr v x y",
 
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
