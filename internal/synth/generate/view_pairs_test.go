@@ -25,7 +25,8 @@ func TestPairsOf(t *testing.T) {
 
 // What stands below a heading is text, also where a line of it ends with a colon; a count makes it a heading.
 func TestHeadingsOfViews(t *testing.T) {
-	view := "Links:\n----\nDepends on (1 direct):\n- A\n\nDescription:\n----\nOffers:\n- Halden, 90\n\nNotes:\n----\nNone\n"
+	view := "Links:\n----\nDepends on (1 direct):\n- A\n\nDescription:\n----\nOffers:\n- Halden, 90\n\n" +
+		"Notes:\n----\nNone\n"
 	for title, want := range map[string][]string{
 		"Depends on": {"- A"}, "Description": {"Offers:", "- Halden, 90"}, "Notes": nil, "Offers": nil,
 	} {
