@@ -235,7 +235,9 @@ func (d *Doc) withCell(line string, column int, old, v any) (now string, ok bool
 			return "", false
 		}
 		text := numberAs(strings.Trim(line[at[4]:at[5]], `"`), v)
-		if _, isText := v.(string); isText && text != "true" && text != "false" {
+		if v == nil {
+			text = "null"
+		} else if _, isText := v.(string); isText && text != "true" && text != "false" {
 			text = `"` + text + `"`
 		}
 		return line[:at[4]] + text + line[at[5]:], !strings.ContainsAny(programs.Show(v), "\"\\")
@@ -416,7 +418,9 @@ func (d *Doc) pair(key string) *Pair {
 }
 
 // mentions reports whether the text has a word.
-func (d *Doc) mentions(word string) bool { return wordIn(word).MatchString(d.Text) }
+func (d *Doc) mentions(word string) bool {
+	return strings.Contains(strings.ToLower(d.Text), strings.ToLower(word)) && wordIn(word).MatchString(d.Text)
+}
 
 // wordIn finds a word whether its letters are capitals or not.
 func wordIn(word string) *regexp.Regexp {

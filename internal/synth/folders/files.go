@@ -120,7 +120,6 @@ func (d *drawer) moveSome() *programs.Program {
 	}
 	dir, said, fresh := d.target(from)
 	s, pattern := slots("folder", d.folderName(from), "folder2", said), "files_move_all"
-	d.around(from)
 	if dir == "" {
 		return nil
 	}
@@ -136,13 +135,15 @@ func (d *drawer) moveSome() *programs.Program {
 		if at == "." || len(found) == 0 || len(found) == len(all) || dir == at || strings.HasPrefix(dir, at+"/") {
 			return nil
 		}
-		d.ops, d.seen = nil, map[string]bool{}
 		d.mentioning(at, word, all)
 		docs, s["folder"], s["word"], pattern = found, d.folderName(at), word, "files_move_mention"
 	default:
 		if from == "." {
 			return nil
 		}
+	}
+	if pattern != "files_move_mention" {
+		d.around(from)
 	}
 	if !fresh && strings.Contains(dir, "/") && said != dir {
 		d.around(path.Dir(dir))
@@ -176,7 +177,6 @@ func (d *drawer) deleteFile() *programs.Program {
 	doc := pick(d.r, d.f.Docs)
 	s := slots("file", d.name(doc))
 	if !d.can[Delete] {
-		d.ops = nil
 		return question(programs.Cannot, "file_delete", s, "cannot",
 			"I have no tool that deletes files, so I can't do that.")
 	}

@@ -20,6 +20,7 @@ type Folder struct {
 
 	tables *programs.World // that stand in the files
 	guide  *guide          // nil: none
+	twins  []twin          // files with the same rows
 }
 
 // Of reads a folder: the texts of its files by path, and the paths of the folders in it.
@@ -35,7 +36,7 @@ func Of(files map[string]string, dirs []string) *Folder {
 	}
 	slices.Sort(f.Dirs)
 	f.relate()
-	f.guide = f.findGuide()
+	f.guide, f.twins = f.findGuide(), f.findTwins()
 	return f
 }
 

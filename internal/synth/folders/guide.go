@@ -155,7 +155,7 @@ func guideText(files map[string]string) (text string) {
 		"programme": "the running order", "friday": "the running order", "evening": "the running order",
 		"opening": "the running order", "info": "codes and fees of the house", "facts": "codes and fees of the house",
 		"handbook": "codes and fees of the house", "basics": "codes and fees of the house",
-		"duties": "the turns of everybody", "turns": "the turns of everybody",
+		"duty-plan": "the turns of everybody", "week-plan": "the turns of everybody",
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		what := about[Read(file, "").stem()]

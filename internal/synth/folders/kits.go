@@ -13,7 +13,8 @@ import (
 
 // addKits puts some groups of files into a folder that belong together, as people have them: a list of names and
 // numbers, what was sold and at which prices, a programme and how long each of its parts takes, minutes with what is to
-// be done, a letter to be filled in, expenses, notes with spaces in their names; and mostly what a house has to know.
+// be done, a letter to be filled in, expenses, notes with spaces in their names, who takes turns, what was lent, a log and
+// the book of it, orders; and mostly what a house has to know.
 func addKits(r *rand.Rand, files map[string]string, top string, names, people []string) {
 	kits := []func(){
 		func() { addContacts(r, files, top, people) },
@@ -25,11 +26,15 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 		func() { addSpaced(r, files, top, names) },
 		func() { addHires(r, files, top, people) },
 		func() { addDues(r, files, top, people) },
+		func() { addTurns(r, files, top, people) },
+		func() { addLending(r, files, top, people) },
+		func() { addTwins(r, files, top) },
+		func() { addOrders(r, files, top, people) },
 	}
 	if r.IntN(4) > 0 {
 		addHouse(r, files, top)
 	}
-	for _, i := range r.Perm(len(kits))[:2+r.IntN(2)] {
+	for _, i := range r.Perm(len(kits))[:3+r.IntN(2)] {
 		kits[i]()
 	}
 }
@@ -49,23 +54,42 @@ func addHires(r *rand.Rand, files map[string]string, top string, people []string
 	files[path.Join(top, pick(r, split("tariff|terms|conditions"))+pick(r, []string{".txt", ".yaml"}))] = prices
 }
 
-// addDues is who has which of some numbered things, and what was paid for them by their numbers.
+// addDues is who has which of some numbered things, what was paid for them by their numbers, and what one of each size
+// costs.
 func addDues(r *rand.Rand, files map[string]string, top string, people []string) {
 	one := pick(r, split("locker|berth|desk|studio|stall|parking bay"))
 	key := strings.ReplaceAll(one, " ", "_")
 	_, many := programs.Nouns(one)
-	things, dues := key+",holder,size,since\n", "date,"+key+",amount,how\n"
-	all := persons(r, people, 6+r.IntN(4))
-	day := 2
-	for i, who := range all {
-		things += fmt.Sprintf("%d,%s,%s,%d\n", i+1, who, pick(r, split("small|large|medium")), 2012+r.IntN(13))
+	things, dues, rates := key+",holder,size,since\n", "date,"+key+",amount,how\n", "per year, in euros\n\n"
+	cost := map[string]int{}
+	last := 15
+	for _, size := range split("small|medium|large") {
+		last += 5 + 5*r.IntN(6)
+		cost[size] = last
+		rates += fmt.Sprintf("%s: %d.00\n", size, last)
 	}
+	all := persons(r, people, 6+r.IntN(4))
+	var has []string
+	for i, who := range all {
+		has = append(has, pick(r, split("small|medium|large")))
+		things += fmt.Sprintf("%d,%s,%s,%d\n", i+1, who, has[i], 2012+r.IntN(13))
+	}
+	day := 2
 	for _, i := range r.Perm(len(all))[:len(all)-1-r.IntN(2)] {
-		day += r.IntN(4)
-		dues += fmt.Sprintf("2026-03-%02d,%d,%d.00,%s\n", day, i+1, 20+5*r.IntN(12), pick(r, split("bank|cash|card")))
+		parts := []int{cost[has[i]]}
+		if part := 5 * (1 + r.IntN(cost[has[i]]/5-1)); r.IntN(3) == 0 {
+			parts = [][]int{{part}, {part, cost[has[i]] - part}}[r.IntN(2)]
+		}
+		for _, part := range parts {
+			day += r.IntN(3)
+			dues += fmt.Sprintf("2026-03-%02d,%d,%d.00,%s\n", day, i+1, part, pick(r, split("bank|cash|card")))
+		}
 	}
 	files[path.Join(top, slug(many)+".csv")] = things
 	files[path.Join(top, pick(r, split("dues|payments|income"))+".csv")] = dues
+	if r.IntN(4) > 0 {
+		files[path.Join(top, pick(r, split("rates|yearly-rates|what-it-costs"))+".txt")] = rates
+	}
 }
 
 // addHouse is what has to be known in a house: codes, fees, hours and who is asked, in one file, or in parts below

@@ -21,37 +21,43 @@ func (d *Doc) listed() (list []string) {
 	return list
 }
 
-// inBoth asks what two lists both have, or one has and the other has not. A list may be the things of a table.
-func (d *drawer) inBoth() *programs.Program {
+// compared draws two lists, and what they both have, and the first alone; nil: there are no two. A list may be the
+// things of a table.
+func (d *drawer) compared() (a, b *Doc, both, only []string) {
 	lists := func(o *Doc) bool { return len(o.listed()) > 2 && len(o.listed()) < mostListedNames }
-	a := d.one(lists)
-	if a == nil {
-		return nil
+	if a = d.one(lists); a == nil {
+		return nil, nil, nil, nil
 	}
-	var both, only []string
-	shares := func(o *Doc) bool {
+	b = d.one(func(o *Doc) bool {
 		return lists(o) && o != a && slices.ContainsFunc(o.listed(), func(text string) bool {
 			return slices.ContainsFunc(a.listed(), sameText(text))
 		})
-	}
-	b := d.one(shares)
+	})
 	if b == nil {
-		return nil
+		return nil, nil, nil, nil
 	}
-	inB := func(i int) bool { return slices.ContainsFunc(b.listed(), sameText(a.listed()[i])) }
-	for i, name := range a.listed() {
+	for _, name := range a.listed() {
 		switch {
 		case len(name) < 3 || strings.Contains(name, ","):
-			return nil
-		case inB(i):
+			return nil, nil, nil, nil
+		case slices.ContainsFunc(b.listed(), sameText(name)):
 			both = append(both, name)
 		case strings.Contains(strings.ToLower(b.Text), strings.ToLower(name)):
-			return nil
+			return nil, nil, nil, nil
 		default:
 			only = append(only, name)
 		}
 	}
 	if len(only) == 0 || len(only) > 8 {
+		return nil, nil, nil, nil
+	}
+	return a, b, both, only
+}
+
+// inBoth asks what two lists both have, or one has and the other has not.
+func (d *drawer) inBoth() *programs.Program {
+	a, b, both, only := d.compared()
+	if a == nil {
 		return nil
 	}
 	s := slots("file", d.name(a), "file2", d.name(b))
@@ -59,12 +65,15 @@ func (d *drawer) inBoth() *programs.Program {
 	d.read(b)
 	lines := []string{path.Base(a.Path) + " has " + strings.Join(a.listed(), ", "),
 		path.Base(b.Path) + " has " + strings.Join(b.listed(), ", ")}
+	is := func(of []string) func(int) bool {
+		return func(i int) bool { return slices.Contains(of, a.listed()[i]) }
+	}
 	if d.r.IntN(2) == 0 {
 		return question(programs.List, "items_both", s, "list", both...).
-			Work(append(lines, through(a.listed(), inB)...)...)
+			Work(append(lines, through(a.listed(), is(both))...)...)
 	}
 	return question(programs.List, "items_only", s, "list", only...).
-		Work(append(lines, through(a.listed(), func(i int) bool { return !inB(i) })...)...)
+		Work(append(lines, through(a.listed(), is(only))...)...)
 }
 
 // mostListedNames bounds the names of lists that are compared.
@@ -200,7 +209,7 @@ func (d *drawer) byExample(p *programs.Program) {
 // retract has a change asked for and taken back in the same message; mostly something else is asked for besides.
 func (d *drawer) retract() *programs.Program {
 	for range tries {
-		d.ops, d.notes, d.seen = nil, nil, map[string]bool{}
+		d.ops, d.notes, d.about, d.seen = nil, nil, nil, map[string]bool{}
 		if p := d.takenBack(); p != nil {
 			return p
 		}
@@ -215,7 +224,7 @@ func (d *drawer) takenBack() *programs.Program {
 		return nil
 	}
 	changed := d.touched()
-	d.ops, d.notes, d.seen = nil, nil, map[string]bool{}
+	d.ops, d.notes, d.about, d.seen = nil, nil, nil, map[string]bool{}
 	first.TakeWorking()
 	first.Retract()
 	if d.r.IntN(40) == 0 { // the others fall more often

@@ -10,7 +10,7 @@ import (
 )
 
 // blank is a place in a letter that is to be filled in: {name}, [name] or <name>.
-var blank = regexp.MustCompile(`[{\[<]([A-Za-z][\w ]{1,20})[}\]>]`)
+var blank = regexp.MustCompile(`[{\[<]([A-Za-z][\w -]{1,40})[}\]>]`)
 
 // cell is what stands in a cell, as it stands there.
 func (d *Doc) cell(row, column int) string {
@@ -29,38 +29,53 @@ func (d *Doc) cell(row, column int) string {
 	return ""
 }
 
-// fillIn writes a letter to one thing of a table, by a pattern whose blanks the table's columns fill.
-func (d *drawer) fillIn() *programs.Program {
-	doc := d.one(func(o *Doc) bool { return blank.MatchString(o.Text) && o.Table == nil })
-	if doc == nil {
-		return nil
+// letter draws a pattern with blanks and a table whose columns fill them; nil: there is none.
+func (d *drawer) letter() (form, of *Doc) {
+	if form = d.one(func(o *Doc) bool { return blank.MatchString(o.Text) && o.Table == nil }); form == nil {
+		return nil, nil
 	}
-	fills := func(o *Doc) bool {
-		return o.hasRows() && !slices.ContainsFunc(blank.FindAllStringSubmatch(doc.Text, -1), func(m []string) bool {
+	of = d.one(func(o *Doc) bool {
+		return o.hasRows() && !slices.ContainsFunc(blank.FindAllStringSubmatch(form.Text, -1), func(m []string) bool {
 			return o.columnNamed(m[1]) < 0
 		})
-	}
-	of := d.one(fills)
+	})
 	if of == nil {
-		return nil
+		return nil, nil
 	}
-	i := d.r.IntN(len(of.Table.Rows))
-	name, filled := of.Table.NameOf(of.Table.Rows[i]), true
-	var why []string
-	text := blank.ReplaceAllStringFunc(doc.Text, func(m string) string {
-		v := of.cell(i, of.columnNamed(m[1:len(m)-1]))
-		filled = filled && v != ""
+	return form, of
+}
+
+// filled is a pattern with what a row has in its blanks, and what that is; "" where one stays empty.
+func (d *Doc) filled(form *Doc, row int) (text string, why []string) {
+	whole := true
+	text = blank.ReplaceAllStringFunc(form.Text, func(m string) string {
+		v := d.cell(row, d.columnNamed(m[1:len(m)-1]))
+		whole = whole && v != ""
 		why = append(why, m+" is "+v)
 		return v
 	})
+	if !whole {
+		return "", nil
+	}
+	return text, slices.Compact(why)
+}
+
+// fillIn writes a letter to one thing of a table, by a pattern whose blanks the table's columns fill.
+func (d *drawer) fillIn() *programs.Program {
+	doc, of := d.letter()
+	if doc == nil {
+		return nil
+	}
+	i := d.r.IntN(len(of.Table.Rows))
+	name := of.Table.NameOf(of.Table.Rows[i])
+	text, why := of.filled(doc, i)
 	file := strings.TrimSuffix(doc.Path, path.Ext(doc.Path)) + "-" + slug(name) + path.Ext(doc.Path)
-	if name == "" || !filled || d.f.has(file) {
+	if name == "" || text == "" || d.f.has(file) {
 		return nil
 	}
 	s := slots("x", name, "file", d.name(doc), "name", file)
 	d.both(doc, of, path.Base(doc.Path)+" is the pattern, "+path.Base(of.Path)+" has what goes into it.")
-	d.change(Op{Do: Write, Path: file, New: text,
-		Why: of.quote(of.rows[i]) + "\n" + strings.Join(slices.Compact(why), "\n")})
+	d.change(Op{Do: Write, Path: file, New: text, Why: of.quote(of.rows[i]) + "\n" + strings.Join(why, "\n")})
 	return act(programs.Insert, "letter_fill", s)
 }
 

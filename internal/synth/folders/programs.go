@@ -67,18 +67,18 @@ func Shares() map[string]int {
 		programs.List:    9,
 		programs.Compare: 2,
 		programs.YesNo:   5,
-		programs.Missing: 3,
+		programs.Missing: 5,
 		programs.Set:     15,
 		programs.SetAll:  8,
 		programs.Remove:  13,
 		programs.Insert:  19,
 		Organize:         9,
-		programs.ActIf:   6,
-		programs.Several: 15,
+		programs.ActIf:   8,
+		programs.Several: 18,
 		programs.Leave:   2,
-		programs.Unknown: 5,
-		programs.AskBack: 2,
-		programs.Cannot:  3,
+		programs.Unknown: 6,
+		programs.AskBack: 5,
+		programs.Cannot:  4,
 	}
 }
 
@@ -121,7 +121,7 @@ func (d *drawer) draw(kind string) *programs.Program {
 	case programs.Most:
 		return d.ofTable(kind)()
 	case programs.Top:
-		return d.either(d.ofTable(kind), d.sums, d.sums)
+		return d.either(d.ofTable(kind), d.sums, d.sums, d.bills, d.bills)
 	case programs.Adjust:
 		return d.either(d.changeOf(kind), d.takeFromStock)
 	case programs.Correct:
@@ -130,14 +130,18 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind))
 	case programs.Total:
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind), d.priced, d.priced, d.overList, d.overList,
-			d.lengths, d.rated, d.rated)
+			d.lengths, d.rated, d.rated, d.dueOf, d.dueOf, d.billOf, d.billOf)
 	case programs.Both, programs.Best, programs.Compare, programs.Missing:
 		if kind == programs.Best && d.r.IntN(4) == 0 {
 			return d.biggest()
 		}
+		if kind == programs.Missing && d.r.IntN(2) == 0 {
+			return d.paidNothing()
+		}
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind))
 	case programs.List:
-		return d.either(d.listItems, d.inBoth, d.inBoth, d.openItems, d.listOpen, d.listFiles, d.mentionWhich,
+		return d.either(d.listItems, d.inBoth, d.inBoth, d.openItems, d.listOpen, d.listFiles, d.mentionWhich, d.dueAll,
+			d.dueAll,
 			d.ofTable(kind), d.ofFiles(kind))
 	case programs.YesNo:
 		return d.either(d.itemThere, d.fileThere, d.ofTable(kind))
@@ -146,20 +150,22 @@ func (d *drawer) draw(kind string) *programs.Program {
 			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs)
 	case programs.SetAll:
 		return d.either(d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
-			d.writeFound, d.asAnswer, d.callOtherwise)
+			d.writeFound, d.asAnswer, d.callOtherwise, d.fillAll, d.fillAll)
 	case programs.Remove:
 		return d.either(d.removeItem, d.removeItem, d.removeTwo, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind),
-			d.deleteFile)
+			d.deleteFile, d.dropLine)
 	case programs.Insert:
 		return d.either(d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addRow, d.addRow, d.addRow,
-			d.addRow, d.lineFrom, d.lineFrom, d.addLast, d.newFile, d.newFolder, d.fillIn, d.fillIn, d.writeOpen)
+			d.addRow, d.lineFrom, d.lineFrom, d.addLast, d.newFile, d.newFolder, d.fillIn, d.fillIn, d.writeOpen,
+			d.addOnly, d.addOnly, d.enterMissing, d.enterMissing, d.paidTold, d.paidTold)
 	case Organize:
 		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem,
-			d.swapItems, d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate)
+			d.swapItems, d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate,
+			d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames)
 	case programs.ActIf:
-		return d.either(d.setIf, d.addUnless, d.changeOf(kind))
+		return d.either(d.setIf, d.addUnless, d.changeOf(kind), d.setAcross, d.setAcross)
 	case programs.Several:
-		return d.either(d.several, d.several, d.several, d.setAndTick)
+		return d.either(d.several, d.several, d.several, d.setAndTick, d.lent, d.lent, d.soldMore, d.soldMore)
 	case programs.Leave:
 		p := d.draw(pick(d.r, []string{programs.Lookup, programs.Count, programs.List}))
 		if p != nil {
@@ -167,19 +173,32 @@ func (d *drawer) draw(kind string) *programs.Program {
 		}
 		return p
 	case programs.Unknown:
-		return d.either(d.noPair, d.noFile, d.noFile, d.noItem)
+		return d.either(d.noPair, d.noFile, d.noFile, d.noItem, d.noCell, d.noCell)
 	case programs.AskBack:
-		return d.askBack()
+		return d.either(d.askBack, d.askWhich, d.askWhich, d.askWhich)
 	case programs.Cannot:
 		if d.can[Delete] || d.r.IntN(2) == 0 {
-			return d.cannotSend()
+			return d.either(d.cannotSend, d.cannotTell)
 		}
 		return d.deleteFile()
 	}
 	return nil
 }
 
-func (d *drawer) either(ways ...func() *programs.Program) *programs.Program { return pick(d.r, ways)() }
+// chances is how often one way is tried: what few files of a folder allow would else fall to what all allow.
+const chances = 5
+
+// either draws by one of some ways.
+func (d *drawer) either(ways ...func() *programs.Program) *programs.Program {
+	way, ops, notes, about, seen := pick(d.r, ways), len(d.ops), len(d.notes), len(d.about), maps.Clone(d.seen)
+	for range chances {
+		if p := way(); p != nil {
+			return p
+		}
+		d.ops, d.notes, d.about, d.seen = d.ops[:ops], d.notes[:notes], d.about[:about], maps.Clone(seen)
+	}
+	return nil
+}
 
 // several are two requests in one message, the second of which does not see what the first changed.
 func (d *drawer) several() *programs.Program {

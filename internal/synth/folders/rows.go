@@ -109,8 +109,7 @@ func (d *drawer) cellLike(doc *Doc, column int, value string) string {
 	name := strings.ToLower(doc.header[column])
 	switch _, err := time.Parse(time.DateOnly, value); {
 	case err == nil:
-		last, _ := time.Parse(time.DateOnly, slices.Max(all)) // days sort as texts do
-		return last.AddDate(0, 0, 1+d.r.IntN(9)).Format(time.DateOnly)
+		return laterDay(slices.Max(all), 1+d.r.IntN(9)) // days sort as texts do
 	case plainNumber.MatchString(value) && distinct(all) && column == 0 && !strings.Contains(value, "."):
 		return otherOf(all)
 	case plainNumber.MatchString(value) && (strings.Contains(value, ".") || isMeasure(programs.Column{Name: name,
@@ -127,6 +126,12 @@ func (d *drawer) cellLike(doc *Doc, column int, value string) string {
 		return ""
 	}
 	return value
+}
+
+// laterDay is the day so many days after another one.
+func laterDay(day string, n int) string {
+	at, _ := time.Parse(time.DateOnly, day) // has the form of a day
+	return at.AddDate(0, 0, n).Format(time.DateOnly)
 }
 
 // good is a thing that a file has not yet; "" where it has the one that is drawn.

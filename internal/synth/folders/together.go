@@ -355,6 +355,18 @@ func (d *drawer) sums() *programs.Program {
 	ref := programs.Words(t.Columns[by].Name)
 	s := slots("ref", ref, "attr", programs.Words(t.Columns[at].Name))
 	pattern := d.find(doc, "grouped_sums", ref, s)
+	if d.r.IntN(2) == 0 {
+		slices.Sort(order)
+		report = nil
+		for _, name := range order {
+			report = append(report, name+" = "+total[name])
+		}
+		p := question(programs.Top, "sums_by_name", s, "lines", report...).Work(lines...)
+		if pattern == "grouped_sums" {
+			p.In(s["file"])
+		}
+		return p
+	}
 	if pattern == "found_grouped_sums" {
 		pattern = "found_sums"
 	}
@@ -371,9 +383,8 @@ func (d *drawer) setAndTick() *programs.Program {
 	t := of.Table
 	for i, row := range t.Rows {
 		name := t.NameOf(row)
-		found := slices.DeleteFunc(slices.Clone(list.Items), func(item Item) bool {
-			return !wordIn(name).MatchString(item.Text)
-		})
+		word := wordIn(name)
+		found := slices.DeleteFunc(slices.Clone(list.Items), func(item Item) bool { return !word.MatchString(item.Text) })
 		at := slices.IndexFunc(t.Columns, isState)
 		if len(name) < 3 || len(found) != 1 || found[0].Box != ' ' || at < 0 || at == t.Label {
 			continue

@@ -138,6 +138,12 @@ func needed() map[string]string {
 		"group_merge": "x y | one", "group_fill": "filter given many v x", "group_shift_open": "filter many n x | attr",
 		"make_short": "does one rel v x", "do_close": "one", "as_close": "one", "as_write": "attr v",
 		"say_by": "attr v x y",
+		"bill_of": "file x", "bills": "file given", "due_all": "given", "due_of": "x",
+		"files_move_month": "folder folder2 word", "found_line_drop": "word", "lent_back": "time x",
+		"lent_out": "time x y", "letters_fill": "file filter many name", "line_drop": "file word",
+		"missing_rows": "file file2", "only_add": "file file2", "paid_none": "one", "paid_told": "time v v2 x",
+		"paid_told_plain": "time v x", "set_across": "attr attr2 old v x", "sold_more": "n x",
+		"sums_by_name": "attr ref", "swap_in": "attr x y", "which_look": "attr x", "which_set": "attr v x",
 
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
