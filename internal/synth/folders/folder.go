@@ -36,7 +36,9 @@ func Of(files map[string]string, dirs []string) *Folder {
 	}
 	slices.Sort(f.Dirs)
 	f.relate()
-	f.guide, f.twins = f.findGuide(), f.findTwins()
+	if f.guide, f.twins = f.findGuide(), f.findTwins(); f.guide != nil {
+		f.guide.doc.Items = nil // its lines are about files, and no list that somebody changes
+	}
 	return f
 }
 

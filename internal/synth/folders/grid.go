@@ -67,7 +67,7 @@ func (g *grid) like(row int, list []string) string {
 	return strings.Join(list, g.mark)
 }
 
-// column is the place of a column in the header of a file; -1: it has none of that name.
+// inHeader is the place of a column in the header of a file; -1: it has none of that name.
 func (d *Doc) inHeader(name string) int { return slices.Index(d.header, name) }
 
 // withText is a line of a table with another text in a column that has one, with the blanks about it as they are.

@@ -13,8 +13,8 @@ import (
 
 // addKits puts some groups of files into a folder that belong together, as people have them: a list of names and
 // numbers, what was sold and at which prices, a programme and how long each of its parts takes, minutes with what is to
-// be done, a letter to be filled in, expenses, notes with spaces in their names, who takes turns, what was lent, a log and
-// the book of it, orders; and mostly what a house has to know.
+// be done, a letter to be filled in, expenses, notes with spaces in their names, who takes turns, what was lent, a log
+// and the book of it, orders; and mostly what a house has to know.
 func addKits(r *rand.Rand, files map[string]string, top string, names, people []string) {
 	kits := []func(){
 		func() { addContacts(r, files, top, people) },
@@ -34,7 +34,7 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 	if r.IntN(4) > 0 {
 		addHouse(r, files, top)
 	}
-	for _, i := range r.Perm(len(kits))[:3+r.IntN(2)] {
+	for _, i := range r.Perm(len(kits))[:4+r.IntN(2)] {
 		kits[i]()
 	}
 }

@@ -18,7 +18,8 @@ func addTurns(r *rand.Rand, files map[string]string, top string, people []string
 	for i := range who {
 		text += fmt.Sprintf("| %d | %s | %s |\n", week+i, who[order[i]], who[order[(i+shift)%len(who)]])
 	}
-	files[path.Join(top, pick(r, split("duty-plan|week-plan|who-does-what"))+".md")] = text + "\nSwaps are fine, but note them here.\n"
+	files[path.Join(top, pick(r, split("duty-plan|week-plan|who-does-what"))+".md")] = text +
+		"\nSwaps are fine, but note them here.\n"
 }
 
 // addLending is a table of things by their codes with who has each, and a log of what went out and came back.

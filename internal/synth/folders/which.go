@@ -32,7 +32,8 @@ func (d *drawer) meant(doc *Doc) (word string, names []string) {
 	}
 	var words []string
 	for word, names := range of {
-		if len(word) > 2 && !slices.Contains(noName, strings.ToLower(word)) && isName.MatchString(word) && len(names) >= leastMeant && len(names) <= mostMeant &&
+		if len(word) > 2 && !slices.Contains(noName, strings.ToLower(word)) && isName.MatchString(word) &&
+			len(names) >= leastMeant && len(names) <= mostMeant &&
 			len(wordIn(word).FindAllString(strings.Join(doc.listed(), "\n"), -1)) == len(names) {
 			words = append(words, word)
 		}
@@ -54,7 +55,7 @@ func (d *drawer) askWhich() *programs.Program {
 		return nil
 	}
 	word, names := d.meant(doc)
-	if word == "" || slices.ContainsFunc(d.f.Docs, func(o *Doc) bool { return o != doc && o.hasTable() && o.mentions(word) }) {
+	if word == "" || len(d.docs(func(o *Doc) bool { return o.hasTable() && o.mentions(word) })) > 1 {
 		return nil
 	}
 	k := d.r.IntN(len(doc.Table.Columns))
@@ -65,7 +66,10 @@ func (d *drawer) askWhich() *programs.Program {
 			values = append(values, v)
 		}
 	}
-	if fullName.MatchString(names[0]) && !doc.Table.OfPeople() && doc.isOfPeople(doc.Table.Label) || k == doc.Table.Label || k == doc.Table.Key || c.Bool || len(c.Parts) > 0 || len(values) < 2 {
+	if !doc.Table.OfPeople() && doc.isOfPeople(doc.Table.Label) { // nobody speaks of the size of a person
+		return nil
+	}
+	if k == doc.Table.Label || k == doc.Table.Key || c.Bool || len(c.Parts) > 0 || len(values) < 2 {
 		return nil
 	}
 	x := word
