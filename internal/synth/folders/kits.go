@@ -34,7 +34,7 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 	if r.IntN(4) > 0 {
 		addHouse(r, files, top)
 	}
-	for _, i := range r.Perm(len(kits))[:4+r.IntN(2)] {
+	for _, i := range r.Perm(len(kits))[:5+r.IntN(2)] {
 		kits[i]()
 	}
 }

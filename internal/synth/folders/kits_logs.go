@@ -24,7 +24,7 @@ func addTurns(r *rand.Rand, files map[string]string, top string, people []string
 
 // addLending is a table of things by their codes with who has each, and a log of what went out and came back.
 func addLending(r *rand.Rand, files map[string]string, top string, people []string) {
-	letter, goods, _ := strings.Cut(pick(r, split("K;hall key,cellar key,van key,gate key,office key,safe key|"+
+	letter, goods, _ := strings.Cut(pick(r, split("K;hall key,cellar key,van key,gate lock,yard lock,spare bell|"+
 		"B;long board,short board,blue kayak,red kayak,old canoe,raft|C;field camera,studio camera,small tripod,"+
 		"tall tripod,desk lamp,clip lamp|I;alto horn,tenor horn,snare drum,bass drum,silver flute,wooden flute|"+
 		"M;circular saw,band saw,power drill,hand drill,belt sander,air pump")), ";")

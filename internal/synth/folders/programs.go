@@ -121,7 +121,7 @@ func (d *drawer) draw(kind string) *programs.Program {
 	case programs.Most:
 		return d.ofTable(kind)()
 	case programs.Top:
-		return d.either(d.ofTable(kind), d.sums, d.sums, d.bills, d.bills)
+		return d.either(d.ofTable(kind), d.sums, d.sums, d.bills, d.bills, d.bills)
 	case programs.Adjust:
 		return d.either(d.changeOf(kind), d.takeFromStock)
 	case programs.Correct:
@@ -130,18 +130,18 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind))
 	case programs.Total:
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind), d.priced, d.priced, d.overList, d.overList,
-			d.lengths, d.rated, d.rated, d.dueOf, d.dueOf, d.billOf, d.billOf)
+			d.lengths, d.rated, d.rated, d.dueOf, d.dueOf, d.dueOf, d.billOf, d.billOf, d.billOf)
 	case programs.Both, programs.Best, programs.Compare, programs.Missing:
 		if kind == programs.Best && d.r.IntN(4) == 0 {
 			return d.biggest()
 		}
-		if kind == programs.Missing && d.r.IntN(2) == 0 {
+		if kind == programs.Missing && d.r.IntN(3) > 0 {
 			return d.paidNothing()
 		}
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind))
 	case programs.List:
 		return d.either(d.listItems, d.inBoth, d.inBoth, d.openItems, d.listOpen, d.listFiles, d.mentionWhich, d.dueAll,
-			d.dueAll,
+			d.dueAll, d.dueAll,
 			d.ofTable(kind), d.ofFiles(kind))
 	case programs.YesNo:
 		return d.either(d.itemThere, d.fileThere, d.ofTable(kind))
@@ -150,22 +150,24 @@ func (d *drawer) draw(kind string) *programs.Program {
 			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs)
 	case programs.SetAll:
 		return d.either(d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
-			d.writeFound, d.asAnswer, d.callOtherwise, d.fillAll, d.fillAll)
+			d.writeFound, d.asAnswer, d.callOtherwise, d.fillAll, d.fillAll, d.fillAll)
 	case programs.Remove:
 		return d.either(d.removeItem, d.removeItem, d.removeTwo, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind),
 			d.deleteFile, d.dropLine)
 	case programs.Insert:
 		return d.either(d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addRow, d.addRow, d.addRow,
 			d.addRow, d.lineFrom, d.lineFrom, d.addLast, d.newFile, d.newFolder, d.fillIn, d.fillIn, d.writeOpen,
-			d.addOnly, d.addOnly, d.enterMissing, d.enterMissing, d.paidTold, d.paidTold)
+			d.addOnly, d.addOnly, d.enterMissing, d.enterMissing, d.enterMissing, d.paidTold, d.paidTold,
+			d.paidTold, d.paidTold)
 	case Organize:
 		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem,
 			d.swapItems, d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate,
-			d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames)
+			d.moveMonth, d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames, d.swapNames)
 	case programs.ActIf:
-		return d.either(d.setIf, d.addUnless, d.changeOf(kind), d.setAcross, d.setAcross)
+		return d.either(d.setIf, d.addUnless, d.changeOf(kind), d.setAcross, d.setAcross, d.setAcross)
 	case programs.Several:
-		return d.either(d.several, d.several, d.several, d.setAndTick, d.lent, d.lent, d.soldMore, d.soldMore)
+		return d.either(d.several, d.several, d.several, d.setAndTick, d.lent, d.lent, d.lent, d.lent,
+			d.soldMore, d.soldMore, d.soldMore)
 	case programs.Leave:
 		p := d.draw(pick(d.r, []string{programs.Lookup, programs.Count, programs.List}))
 		if p != nil {
@@ -175,7 +177,7 @@ func (d *drawer) draw(kind string) *programs.Program {
 	case programs.Unknown:
 		return d.either(d.noPair, d.noFile, d.noFile, d.noItem, d.noCell, d.noCell)
 	case programs.AskBack:
-		return d.either(d.askBack, d.askWhich, d.askWhich, d.askWhich)
+		return d.either(d.askBack, d.askWhich, d.askWhich, d.askWhich, d.askWhich, d.askWhich)
 	case programs.Cannot:
 		if d.can[Delete] || d.r.IntN(2) == 0 {
 			return d.either(d.cannotSend, d.cannotTell)

@@ -11,7 +11,7 @@ import (
 
 const (
 	leastMeant = 2 // things that a word may mean so that one asks which
-	mostMeant  = 3
+	mostMeant  = 4
 )
 
 // noName are words by which nobody calls one of several things.
@@ -80,7 +80,7 @@ func (d *drawer) askWhich() *programs.Program {
 	d.hunt(doc, word, s["attr"], path.Base(doc.Path)+" may have it.")
 	all := strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	p := asksBack(pick(d.r, []string{"which_set", "which_set", "which_look"}), s,
-		"There are "+map[int]string{2: "two", 3: "three"}[len(names)]+": "+all+". Which one do you mean?", anyOrder(names))
+		"There are "+[]string{"two", "three", "four"}[len(names)-leastMeant]+": "+all+". Which one do you mean?", anyOrder(names))
 	return p.Work(path.Base(doc.Path) + " has " + word + " in several rows: " + all + ". Nobody said which one.")
 }
 
