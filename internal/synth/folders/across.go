@@ -21,7 +21,8 @@ func (d *drawer) hunt(doc *Doc, thing, about, why string) {
 // addOnly puts on a list what another one has and it has not, in its form.
 func (d *drawer) addOnly() *programs.Program {
 	a, b, _, only := d.compared()
-	if b == nil || a.hasPairs() || b.hasPairs() || len(only) > 4 || !b.hasEntries() || len(b.heads()) > 1 || b.counts() != nil {
+	if b == nil || a.hasPairs() || b.hasPairs() || len(only) > 4 || !b.hasEntries() ||
+		len(b.heads()) > 1 || b.counts() != nil {
 		return nil
 	}
 	last := b.Items[len(b.Items)-1]

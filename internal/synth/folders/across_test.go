@@ -11,8 +11,9 @@ import (
 func shed() map[string]string {
 	return map[string]string{
 		"lockers.csv": "locker,holder,size\n1,Ana Lund,small\n2,Bo Maes,large\n3,Cy Petit,small\n4,Di Roth,large\n",
-		"income.csv":  "date,locker,amount,how\n2026-03-02,1,30.00,bank\n2026-03-05,2,20.00,cash\n2026-03-09,4,15.00,bank\n",
-		"rates.txt":   "per year\n\nsmall: 30.00\nlarge: 45.00\n",
+		"income.csv": "date,locker,amount,how\n2026-03-02,1,30.00,bank\n" +
+			"2026-03-05,2,20.00,cash\n2026-03-09,4,15.00,bank\n",
+		"rates.txt": "per year\n\nsmall: 30.00\nlarge: 45.00\n",
 		"wants.csv": "who,item,count\nAna Lund,jar,2\nBo Maes,jar,1\nAna Lund,lid,4\nBo Maes,lid,1\n" +
 			"Ana Lund,cap,1\n",
 		"prices.yaml": "jar: 2.50\nlid: 0.40\ncap: 1.00\n",
@@ -24,15 +25,18 @@ func shed() map[string]string {
 			"| 3 | Cy Petit | Di Roth |\n| 4 | Di Roth | Ed Novak |\n| 5 | Ed Novak | Ana Lund |\n",
 		"van.txt": "2026-07-01  oil 2 l      12.50  Tom\n2026-07-04  rope 5 m     8.00   Mila\n" +
 			"2026-07-09  oil 1 l      6.25   Tom\n",
-		"book.csv":              "date,payer,what,amount\n2026-07-01,Tom,oil,12.50\n2026-07-02,Mila,tea,3.00\n2026-07-04,Mila,rope,8.00\n",
+		"book.csv": "date,payer,what,amount\n2026-07-01,Tom,oil,12.50\n" +
+			"2026-07-02,Mila,tea,3.00\n2026-07-04,Mila,rope,8.00\n",
 		"minutes/2026-03-02.md": "one\n", "minutes/2026-03-30.md": "two\n", "minutes/2026-04-13.md": "three\n",
 		"old/x.md":        "four\n",
-		"sold-monday.txt": "3 x loaf\n4 x roll\n1 x bun\n", "stock.csv": "item,count\nloaf,12\nroll,40\nbun,9\npie,30\n",
-		"need.txt": "loaf\ncake\nroll\n", "buy.txt": "- loaf\n- roll\n- tart\n",
-		"form.txt":   "Dear {holder}\n\nYour size is {size}.\n",
-		"quotes.txt": "\"Songs like wool: warm.\" - The Courier, 4 stars\n\"A little long.\" - Radio One\n\"Good.\" - Plaat\n",
-		"rooms.csv":  "room,state\nHall Nine,open\nCellar,shut\nLoft,shut\n",
-		"plans.csv":  "room,seats,chief\nHall Nine,40,Ines\nCellar,12,Paul\nLoft,8,Paul\n",
+		"sold-monday.txt": "3 x loaf\n4 x roll\n1 x bun\n",
+		"stock.csv":       "item,count\nloaf,12\nroll,40\nbun,9\npie,30\n",
+		"need.txt":        "loaf\ncake\nroll\n", "buy.txt": "- loaf\n- roll\n- tart\n",
+		"form.txt": "Dear {holder}\n\nYour size is {size}.\n",
+		"quotes.txt": "\"Songs like wool: warm.\" - The Courier, 4 stars\n" +
+			"\"A little long.\" - Radio One\n\"Good.\" - Plaat\n",
+		"rooms.csv": "room,state\nHall Nine,open\nCellar,shut\nLoft,shut\n",
+		"plans.csv": "room,seats,chief\nHall Nine,40,Ines\nCellar,12,Paul\nLoft,8,Paul\n",
 	}
 }
 
@@ -43,7 +47,8 @@ func TestAnswersAcross(t *testing.T) {
 		fits          func(*Plan) bool
 		answer, works string
 	}{
-		{programs.Total, "due_of", func(p *Plan) bool { return p.Slot("x") == "Bo Maes" }, "25.00", "45.00 - 20.00 = 25.00"},
+		{programs.Total, "due_of", func(p *Plan) bool { return p.Slot("x") == "Bo Maes" }, "25.00",
+			"45.00 - 20.00 = 25.00"},
 		{programs.List, "due_all", nil, "Bo Maes = 25.00\nCy Petit = 30.00\nDi Roth = 30.00",
 			"Cy Petit has locker 3, small: 30.00, paid: nothing: 30.00 - 0.00 = 30.00"},
 		{programs.Missing, "paid_none", nil, "Cy Petit", "paid: nothing"},
@@ -55,7 +60,8 @@ func TestAnswersAcross(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, p := drawn(t, shed(), test.kind, test.pattern, test.fits)
-		if got := strings.Join(p.Answer.Values, "\n"); got != test.answer || !strings.Contains(p.Working(), test.works) {
+		got := strings.Join(p.Answer.Values, "\n")
+		if got != test.answer || !strings.Contains(p.Working(), test.works) {
 			t.Errorf("%s: %q by %q", test.pattern, got, p.Working())
 		}
 	}
@@ -87,8 +93,10 @@ func TestChangesAcross(t *testing.T) {
 			return map[string]string{"rooms.csv": replaced("rooms.csv", "Nine,open", "Nine,shut")}
 		}},
 		{programs.Several, "lent_out", slot("x", "hall key"), func(p *Plan) map[string]string {
-			return map[string]string{"log.txt": shed()["log.txt"] + p.Slot("time") + "  K1  out   " + p.Slot("y") + "\n",
-				"things.json": replaced("things.json", `hall key", "state": "good", "holder": null`, `hall key", "state": "good", "holder": "`+p.Slot("y")+`"`)}
+			const free = `hall key", "state": "good", "holder": `
+			return map[string]string{
+				"log.txt":     shed()["log.txt"] + p.Slot("time") + "  K1  out   " + p.Slot("y") + "\n",
+				"things.json": replaced("things.json", free+"null", free+`"`+p.Slot("y")+`"`)}
 		}},
 		{programs.Several, "lent_back", nil, func(p *Plan) map[string]string {
 			return map[string]string{"log.txt": shed()["log.txt"] + p.Slot("time") + "  K2  back\n",
@@ -102,13 +110,16 @@ func TestChangesAcross(t *testing.T) {
 		{Organize, "swap_in", func(p *Plan) bool {
 			return p.Slot("attr") == "desk" && p.Slot("x") == "Ana Lund" && p.Slot("y") == "Cy Petit"
 		}, func(*Plan) map[string]string {
-			return map[string]string{"turns.md": replaced("turns.md", "| 1 | Ana Lund", "| 1 | Cy Petit", "| 3 | Cy Petit",
+			return map[string]string{"turns.md": replaced("turns.md", "| 1 | Ana Lund", "| 1 | Cy Petit",
+				"| 3 | Cy Petit",
 				"| 3 | Ana Lund")}
 		}},
 		{Organize, "files_move_month", func(p *Plan) bool {
-			return p.Slot("word") == "March 2026" && (p.Slot("folder2") == "old" || p.Slot("folder2") == "the old folder")
+			return p.Slot("word") == "March 2026" &&
+				(p.Slot("folder2") == "old" || p.Slot("folder2") == "the old folder")
 		}, func(*Plan) map[string]string {
-			return map[string]string{"minutes/2026-03-02.md": "", "minutes/2026-03-30.md": "", "old/2026-03-02.md": "one\n",
+			return map[string]string{"minutes/2026-03-02.md": "", "minutes/2026-03-30.md": "",
+				"old/2026-03-02.md": "one\n",
 				"old/2026-03-30.md": "two\n"}
 		}},
 		{programs.SetAll, "letters_fill", func(p *Plan) bool { return strings.HasSuffix(p.Slot("filter"), "large") },
@@ -166,7 +177,8 @@ func TestTwins(t *testing.T) {
 		t.Errorf("%+v", f.twins)
 	}
 	files := shed()
-	files["book.csv"] = "date,payer,what,amount\n2026-07-01,Tom,oil,12.55\n2026-07-02,Mila,tea,3.00\n2026-07-04,Mila,rope,8.50\n"
+	files["book.csv"] = "date,payer,what,amount\n2026-07-01,Tom,oil,12.55\n" +
+		"2026-07-02,Mila,tea,3.00\n2026-07-04,Mila,rope,8.50\n"
 	if f := Of(files, nil); len(f.twins) > 0 {
 		t.Errorf("other amounts are the same rows: %+v", f.twins)
 	}

@@ -22,7 +22,8 @@ func (d *drawer) swapNames() *programs.Program {
 	if i == j || !doc.isOfPeople(k) || all[i] == all[j] || all[i] == "" || all[j] == "" || attr == "" ||
 		slices.Index(all, all[i]) != i || slices.Index(all, all[j]) != j ||
 		slices.Contains(all[i+1:], all[i]) || slices.Contains(all[j+1:], all[j]) ||
-		strings.Count(doc.Text, all[i]) == 1 && strings.Count(doc.Text, all[j]) == 1 || d.others(doc, k, all[i], all[j]) {
+		strings.Count(doc.Text, all[i]) == 1 && strings.Count(doc.Text, all[j]) == 1 ||
+		d.others(doc, k, all[i], all[j]) {
 		return nil
 	}
 	s := slots("x", all[i], "y", all[j], "attr", attr)
@@ -44,7 +45,8 @@ func (d *drawer) swapNames() *programs.Program {
 func (d *drawer) others(doc *Doc, column int, a, b string) bool {
 	return slices.ContainsFunc(d.f.Docs, func(o *Doc) bool {
 		at := o.inHeader(doc.header[column])
-		return o != doc && at >= 0 && o.hasBody() && (slices.Contains(o.texts(at), a) || slices.Contains(o.texts(at), b))
+		return o != doc && at >= 0 && o.hasBody() &&
+			(slices.Contains(o.texts(at), a) || slices.Contains(o.texts(at), b))
 	})
 }
 
@@ -84,8 +86,8 @@ func (d *drawer) moveMonth() *programs.Program {
 	if !d.moves(some, dir, said, fresh) {
 		return nil
 	}
-	d.ops[at].Why = strings.TrimSpace("Of " + s["word"] + ": " + strings.Join(names(some), ", ") + ". The others stay: " +
-		strings.Join(kept, ", ") + ".\n" + d.ops[at].Why)
+	d.ops[at].Why = strings.TrimSpace("Of " + s["word"] + ": " + strings.Join(names(some), ", ") +
+		". The others stay: " + strings.Join(kept, ", ") + ".\n" + d.ops[at].Why)
 	return act(Organize, "files_move_month", s)
 }
 

@@ -22,7 +22,8 @@ func papers() map[string]string {
 func TestFindGuide(t *testing.T) {
 	f := Of(papers(), nil)
 	if f.guide == nil || f.guide.what[f.doc("book.csv")] != "our outgoings" || f.guide.what[f.doc("list.txt")] != "" ||
-		f.guide.line[f.doc("list.txt")] != 3 || f.guide.what[f.doc("old/book-2025.csv")] != "the outgoings of last year" {
+		f.guide.line[f.doc("list.txt")] != 3 ||
+		f.guide.what[f.doc("old/book-2025.csv")] != "the outgoings of last year" {
 		t.Errorf("%+v", f.guide)
 	}
 	files := papers()

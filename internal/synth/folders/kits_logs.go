@@ -9,8 +9,8 @@ import (
 
 // addTurns is a table of weeks with who does what, each person in several columns.
 func addTurns(r *rand.Rand, files map[string]string, top string, people []string) {
-	first, second, _ := strings.Cut(pick(r, split("kitchen;plants|front desk;post|bins;stairs|opening;closing|bar;door|"+
-		"phone;mail")), ";")
+	first, second, _ := strings.Cut(pick(r, split("kitchen;plants|front desk;post|bins;stairs|opening;closing|"+
+		"bar;door|phone;mail")), ";")
 	who := persons(r, people, 6+r.IntN(3))
 	week, shift := 2+r.IntN(40), 1+r.IntN(4)
 	text := "# Turns\n\n| week | " + first + " | " + second + " |\n|---|---|---|\n"
@@ -47,7 +47,7 @@ func addLending(r *rand.Rand, files map[string]string, top string, people []stri
 	if r.IntN(2) == 0 {
 		text := "code,name,state,holder\n"
 		for i, name := range list {
-			text += fmt.Sprintf("%s%d,%s,%s,%s\n", letter, i+1, name, pick(r, split("good|good|worn|broken")), holder[i])
+			text += fmt.Sprintf("%s%d,%s,%s,%s\n", letter, i+1, name, pick(r, split("good|worn|broken")), holder[i])
 		}
 		files[path.Join(dir, "things.csv")] = text
 	} else {
@@ -57,8 +57,9 @@ func addLending(r *rand.Rand, files map[string]string, top string, people []stri
 			if holder[i] != "" {
 				with = `"` + holder[i] + `"`
 			}
-			text += fmt.Sprintf("  {\"code\": \"%s%d\", \"name\": \"%s\", \"state\": \"%s\", \"holder\": %s}%s\n", letter, i+1,
-				name, pick(r, split("good|good|worn|broken")), with, map[bool]string{true: ",", false: ""}[i < len(list)-1])
+			text += fmt.Sprintf(`  {"code": "%s%d", "name": "%s", "state": "%s", "holder": %s}`, letter, i+1, name,
+				pick(r, split("good|worn|broken")), with)
+			text += map[bool]string{true: ",\n", false: "\n"}[i < len(list)-1]
 		}
 		files[path.Join(dir, "things.json")] = text + "]\n"
 	}
@@ -69,7 +70,8 @@ func addLending(r *rand.Rand, files map[string]string, top string, people []stri
 // among other costs.
 func addTwins(r *rand.Rand, files map[string]string, top string) {
 	log, things, _ := strings.Cut(pick(r, split("boat-log;diesel 40 l,oil 2 l,rope 20 m,paint 3 l|"+
-		"oven-log;gas 11 kg,flour 25 kg,yeast 2 kg,salt 5 kg|workshop-log;screws 2 kg,glue 1 l,sandpaper 10 m,paint 5 l|"+
+		"oven-log;gas 11 kg,flour 25 kg,yeast 2 kg,salt 5 kg|"+
+		"workshop-log;screws 2 kg,glue 1 l,sandpaper 10 m,paint 5 l|"+
 		"garden-log;compost 80 l,seeds 12 g,hose 15 m,gravel 40 kg")), ";")
 	who, list := split(pick(r, []string{"Anna|Tom|Mila", "Jon|Ines|Paul", "Kim|Lena|Omar"})), strings.Split(things, ",")
 	text, book, day := "", "date,payer,what,amount\n", 1
@@ -83,8 +85,8 @@ func addTwins(r *rand.Rand, files map[string]string, top string) {
 			book += date + "," + payer + "," + strings.Fields(thing)[0] + "," + amount + "\n"
 		}
 		if r.IntN(3) == 0 {
-			book += fmt.Sprintf("2026-07-%02d,%s,%s,%d.%02d\n", day, pick(r, who), pick(r, split("stamps|tea|printing")),
-				3+r.IntN(60), 5*r.IntN(20))
+			book += fmt.Sprintf("2026-07-%02d,%s,%s,%d.%02d\n", day, pick(r, who),
+				pick(r, split("stamps|tea|printing")), 3+r.IntN(60), 5*r.IntN(20))
 		}
 	}
 	files[path.Join(top, log+".txt")] = text
@@ -117,6 +119,7 @@ func addOrders(r *rand.Rand, files map[string]string, top string, people []strin
 	}
 	files[path.Join(top, pick(r, split("joint-order|wishes|preorders"))+".csv")] = text
 	if !own {
-		files[path.Join(top, pick(r, split("supplier-prices|price-sheet|prices-2026"))+pick(r, split(".txt|.yaml")))] = prices
+		name := pick(r, split("supplier-prices|price-sheet|prices-2026")) + pick(r, split(".txt|.yaml"))
+		files[path.Join(top, name)] = prices
 	}
 }

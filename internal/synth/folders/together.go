@@ -384,7 +384,9 @@ func (d *drawer) setAndTick() *programs.Program {
 	for i, row := range t.Rows {
 		name := t.NameOf(row)
 		word := wordIn(name)
-		found := slices.DeleteFunc(slices.Clone(list.Items), func(item Item) bool { return !word.MatchString(item.Text) })
+		found := slices.DeleteFunc(slices.Clone(list.Items), func(item Item) bool {
+			return !word.MatchString(item.Text)
+		})
 		at := slices.IndexFunc(t.Columns, isState)
 		if len(name) < 3 || len(found) != 1 || found[0].Box != ' ' || at < 0 || at == t.Label {
 			continue

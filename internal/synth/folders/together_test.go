@@ -98,7 +98,9 @@ func TestChangesOverFiles(t *testing.T) {
 				"rooms.csv": "room,status,seats\nHall Nine,open,40\nLoft,booked,8\n"}},
 		{Organize, "files_hyphenate", func(p *Plan) bool { return p.Slot("folder") == "texts" },
 			map[string]string{"texts/two one.txt": "", "texts/two-one.txt": "x\n"}},
-		{programs.SetAll, "rename_everywhere", nil, nil},
+		{programs.SetAll, "rename_everywhere", func(p *Plan) bool {
+			return strings.Contains(files["guests.csv"], p.Slot("old"))
+		}, nil},
 	}
 	for _, test := range tests {
 		f, p := drawn(t, files, test.kind, test.pattern, test.fits)

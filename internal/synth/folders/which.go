@@ -80,7 +80,8 @@ func (d *drawer) askWhich() *programs.Program {
 	d.hunt(doc, word, s["attr"], path.Base(doc.Path)+" may have it.")
 	all := strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	p := asksBack(pick(d.r, []string{"which_set", "which_set", "which_look"}), s,
-		"There are "+[]string{"two", "three", "four"}[len(names)-leastMeant]+": "+all+". Which one do you mean?", anyOrder(names))
+		"There are "+[]string{"two", "three", "four"}[len(names)-leastMeant]+": "+all+". Which one do you mean?",
+		anyOrder(names))
 	return p.Work(path.Base(doc.Path) + " has " + word + " in several rows: " + all + ". Nobody said which one.")
 }
 
