@@ -24,7 +24,7 @@ var (
 	guideName = regexp.MustCompile(`(?i)^(?:readme|index|contents|overview|guide|where-is-what)$`)
 	fileName  = regexp.MustCompile(`[\w./-]+\.[a-z]{2,4}\b`)
 	whatIs    = regexp.MustCompile("^[`*\")]*(?::| -| –| has| holds| lists) +" +
-		"(\\pL[\\pL\\d' -]{3,45}?)(?:[.,;:(]|\\s*$)")
+		"(\\pL[\\pL\\d' -]{3,45}?)(?:[.;:(]|\\s*$)")
 )
 
 // findGuide is the guide of a folder; nil where there is none.
