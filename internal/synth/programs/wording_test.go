@@ -137,7 +137,7 @@ func needed() map[string]string {
 		"give_least": "filter given many x", "best_pair": "attr end filter many", "group_renew": "given v x | one",
 		"group_merge": "x y | one", "group_fill": "filter given many v x", "group_shift_open": "filter many n x | attr",
 		"make_short": "does one rel v x", "do_close": "one", "as_close": "one", "as_write": "attr v",
-		"say_by": "attr v x y",
+		"say_by":  "attr v x y",
 		"bill_of": "file x", "bills": "file given", "due_all": "given", "due_of": "x",
 		"files_move_month": "folder folder2 word", "found_line_drop": "word", "lent_back": "time x",
 		"lent_out": "time x y", "letters_fill": "file filter many name", "line_drop": "file word",
