@@ -296,7 +296,8 @@ func (s *sitting) proveWithSlip(
 			c.Calls = with
 		}
 	}
-	if c.Split == scenario.Train && random.Float64() < shareRepeats {
+	slips := len(slices.DeleteFunc(slices.Clone(c.Calls), func(x Call) bool { return !isSlip(x) }))
+	if c.Split == scenario.Train && slips < 2 && random.Float64() < shareRepeats {
 		var writes []Call
 		for _, step := range p.Steps {
 			if step.Writes {

@@ -248,8 +248,9 @@ func TestSlips(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
 	o.N = 120
-	slips, again, followUps := 0, 0, 0
+	slips, again, followUps, several := 0, 0, 0, 0
 	for _, x := range run(t, s, tools, o).Scenarios {
+		before := again
 		if x.User != nil {
 			followUps++
 			if found, err := (checktest.Trial{Tools: s}).Row(t.Context(), &x); err != nil || len(found) > 0 {
@@ -284,6 +285,17 @@ func TestSlips(t *testing.T) {
 			}
 			_ = session.Close()
 		}
+		if n := len(x.Slips); n > 1 && again == before {
+			several++
+			for i, slip := range x.Slips[1:] {
+				if slip.Call().Arguments == x.Slips[i].Call().Arguments {
+					t.Errorf("%s: the same goes wrong twice: %s", x.ID, slip.Arguments)
+				}
+			}
+		}
+	}
+	if several < 5 {
+		t.Errorf("%d tasks have several slips", several)
 	}
 	if slips-again < 12 || again < 1 || followUps < 1 {
 		t.Errorf("%d slips, %d calls that are made again, and %d tasks behind others", slips-again, again, followUps)
@@ -296,45 +308,46 @@ func TestWrongQueries(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, x := range []struct {
 		sql   string
-		slip  func(p *programs.Program, calls []Call) []Call
+		slip  func(p *programs.Program) *detour
 		wrong []string // any of them; none: it fits not
 		why   []string
 	}{
 		{"SELECT b.Name FROM a JOIN b ON a.Of = b.Id WHERE b.Size = 3",
-			func(p *programs.Program, calls []Call) []Call { return db.withoutJoin(r, p, calls, 0) },
+			func(p *programs.Program) *detour { return db.withoutJoin(r, p) },
 			[]string{"SELECT b.Name FROM a WHERE b.Size = 3", "SELECT Name FROM a WHERE Size = 3"},
 			[]string{"b is not joined yet.", "It is a column of b, which has to be joined."}},
 		{"SELECT a.Name FROM a JOIN b ON a.Of = b.Id",
-			func(p *programs.Program, calls []Call) []Call { return db.withoutJoin(r, p, calls, 0) }, nil, nil},
+			func(p *programs.Program) *detour { return db.withoutJoin(r, p) }, nil, nil},
 		{"SELECT Name FROM a",
-			func(p *programs.Program, calls []Call) []Call { return db.withoutJoin(r, p, calls, 0) }, nil, nil},
+			func(p *programs.Program) *detour { return db.withoutJoin(r, p) }, nil, nil},
 		{"INSERT INTO a (Name, Of, Size) VALUES ('Al (2)', (SELECT Id FROM b WHERE Name = 'Bo'), 'big')",
-			func(p *programs.Program, calls []Call) []Call { return db.withoutValue(p, calls, 0) },
+			func(p *programs.Program) *detour { return db.withoutValue(p) },
 			[]string{"INSERT INTO a (Name, Of) VALUES ('Al (2)', (SELECT Id FROM b WHERE Name = 'Bo'))"},
 			[]string{"Size must have a value: big."}},
 		{"INSERT INTO a (Name) VALUES ('Al')",
-			func(p *programs.Program, calls []Call) []Call { return db.withoutValue(p, calls, 0) }, nil, nil},
+			func(p *programs.Program) *detour { return db.withoutValue(p) }, nil, nil},
 		{"SELECT Name FROM a WHERE Paid IS NULL",
-			func(p *programs.Program, calls []Call) []Call { return db.equalsNull(p, calls, 0) },
+			func(p *programs.Program) *detour { return db.equalsNull(p) },
 			[]string{"SELECT Name FROM a WHERE Paid = NULL"}, []string{"Nothing equals NULL: what is empty IS NULL."}},
 		{"UPDATE a SET Size = 1 WHERE Paid IS NULL",
-			func(p *programs.Program, calls []Call) []Call {
+			func(p *programs.Program) *detour {
 				p.Steps[0].Writes = true
-				return db.equalsNull(p, calls, 0)
+				return db.equalsNull(p)
 			}, nil, nil},
 		{"SELECT COUNT(*) FROM a WHERE Paid IS NULL",
-			func(p *programs.Program, calls []Call) []Call { return db.equalsNull(p, calls, 0) }, nil, nil},
+			func(p *programs.Program) *detour { return db.equalsNull(p) }, nil, nil},
 	} {
-		p := &programs.Program{Steps: []programs.Step{{SQL: x.sql}}}
+		p := &programs.Program{Steps: []programs.Step{{SQL: x.sql}}, Tables: []*programs.Table{{Name: "a"}}}
 		right := db.step(p.Steps[0])
 		for range 8 {
-			got := x.slip(p, []Call{right})
+			d := x.slip(p)
 			if len(x.wrong) == 0 {
-				if got != nil {
-					t.Errorf("%s: %s", x.sql, got[0].Arguments)
+				if d != nil {
+					t.Errorf("%s: %s", x.sql, d.calls[0].Arguments)
 				}
 				continue
 			}
+			got := along([]Call{right}, 0, []detour{*d})
 			i := slices.IndexFunc(x.wrong, func(w string) bool { return got[0].key() == db.read.call(w).key() })
 			if len(got) != 2 || i < 0 || got[0].Slip == "" || got[1].Why != x.why[i] || got[1].key() != right.key() {
 				t.Errorf("%s: %s, then %q", x.sql, got[0].Arguments, got[1].Why)

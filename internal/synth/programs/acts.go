@@ -333,7 +333,7 @@ func (d *drawer) drawValues(t *Table) (columns, literals, said []string, tables 
 			continue
 		case slices.Contains(t.Columns[t.Label].Parts, i) || c.Note:
 			continue
-		case row[i] == nil || !sayable(row[i]) || len(said) >= 2 && d.r.IntN(3) == 0 &&
+		case row[i] == nil || !sayable(row[i]) || len(said) >= 2 && !c.Needed && d.r.IntN(3) == 0 &&
 			(c.Kind != Date || t.hasNone(i)): // a day that each row has may be given by the store: today
 			continue
 		}

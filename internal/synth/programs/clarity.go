@@ -210,3 +210,24 @@ func (t *Table) bare(i int, v any, text string) string {
 	}
 	return t.Columns[i].caption() + " " + text
 }
+
+// HasKinds reports whether a column has the few kinds of a table's things, as a state: texts that several rows share.
+func (t *Table) HasKinds(column string) bool {
+	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == column })
+	return i >= 0 && t.hasKinds(i)
+}
+
+func (t *Table) hasKinds(i int) bool {
+	c := t.Columns[i]
+	if c.Kind != Text || c.Ref != nil || c.Several || len(c.Parts) > 0 || i == t.Label || i == t.Key {
+		return false
+	}
+	values := map[any]bool{}
+	for _, row := range t.Rows {
+		values[row[i]] = true
+	}
+	return len(values) > 1 && len(values) <= mostKinds && 2*len(values) <= len(t.Rows)+1
+}
+
+// mostKinds is how many kinds a column has at most.
+const mostKinds = 8

@@ -108,6 +108,9 @@ func Invent(r *rand.Rand, index int) *World {
 			}
 		}
 		t.fill(r, dt, gens, split)
+		for i := range t.Columns { // of half of the states, so that one sees what a store says that insists on them
+			t.Columns[i].Needed = t.hasKinds(i) && !t.hasNone(i) && (len(t.Name)+i)%2 == 0
+		}
 		w.Tables = append(w.Tables, t)
 	}
 	return w

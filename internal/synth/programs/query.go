@@ -457,6 +457,9 @@ func (w *World) Create() (statements []string) {
 			if i == t.Key {
 				kind += " PRIMARY KEY"
 			}
+			if c.Needed {
+				kind += " NOT NULL"
+			}
 			if c.Ref != nil {
 				kind += fmt.Sprintf(" REFERENCES %s(%s)", Ident(c.Ref.Name), Ident(c.Ref.Columns[c.Ref.Key].Name))
 			}

@@ -81,6 +81,12 @@ func (d *drawer) unknown() *Program {
 	}
 	p.Steps, p.Result, p.Tables, p.alphabetical, p.Free = nil, nil, []*Table{t}, false, false
 	p.query, p.working = nil, ""
+	if !filter && !d.w.Listed && t.Label >= 0 { // all that is recorded of the thing is looked at
+		for _, row := range t.rows([]Cond{{t.Label, -1, Is, p.slots["x"]}}) {
+			look, _ := d.before(t, []Cond{t.label(row)}, true)
+			p.Steps = []Step{look}
+		}
+	}
 	p.Answer = Answer{Form: "unknown", Values: []string{"The " + c.caption() + " of " + of + " is not recorded."}}
 	d.looked = nil
 	return p

@@ -32,6 +32,7 @@ type Column struct {
 	Bool    bool   // 1 and 0 are yes and no
 	Cents   bool   // stored in hundredths of what is said
 	Label   bool   // a number that names and measures nothing, as a room
+	Needed  bool   // the store refuses a row without a value
 	Note    bool   // a note that is there or not, as 1 and 0: nobody sets it to a value
 	Noun    bool   // the values are nouns for the things: rows of the section "cello" are cellos
 	Says    string // what people call it, where that is not its name

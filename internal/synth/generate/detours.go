@@ -1,0 +1,353 @@
+package generate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// The ways in which a call over a database goes wrong. Each is nil where a program gives no occasion.
+
+// wrongColumn guesses a column by a name that people would think of.
+func (db *sqlServer) wrongColumn(r *rand.Rand, w *programs.World, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		if strings.HasPrefix(s.SQL, "SELECT * ") || strings.HasPrefix(s.SQL, "CREATE") {
+			continue
+		}
+		for _, t := range p.Tables {
+			for _, c := range t.Columns {
+				whole := regexp.MustCompile(`\b` + regexp.QuoteMeta(c.Name) + `\b`)
+				guess := guessName(r, c.Name)
+				if len(c.Parts) > 0 || !whole.MatchString(s.SQL) || guess == "" || programs.Ident(c.Name) != c.Name ||
+					slices.ContainsFunc(p.Tables, func(o *programs.Table) bool {
+						return strings.EqualFold(o.Name, c.Name) ||
+							slices.ContainsFunc(o.Columns, func(x programs.Column) bool {
+								return strings.EqualFold(x.Name, guess)
+							})
+					}) {
+					continue
+				}
+				wrong := db.failing(whole.ReplaceAllString(s.SQL, guess), slipRefused, s.Writes)
+				look := db.sample(w, t)
+				if db.describe != nil && r.IntN(2) == 0 {
+					look = db.describe.call(t.Name)
+				}
+				look.Why = fmt.Sprintf("There is no column %s. I look at what %s has.", guess, t.Name)
+				return &detour{i, []Call{wrong, look}, fmt.Sprintf("It is %s.", c.Name), func(x Call) bool {
+					return x.key() == look.key() ||
+						strings.Contains(string(x.Arguments), "FROM "+programs.Ident(t.Name)+" LIMIT")
+				}}
+			}
+		}
+	}
+	return nil
+}
+
+// guessName is another name for a column; "" where none comes to mind.
+func guessName(r *rand.Rand, name string) string {
+	words := strings.Fields(programs.Words(name))
+	switch {
+	case strings.Contains(name, "_") && r.IntN(2) == 0:
+		return name[:strings.LastIndexByte(name, '_')]
+	case strings.Contains(name, "_"):
+		return name[strings.LastIndexByte(name, '_')+1:]
+	case len(words) > 1:
+		return words[len(words)-1]
+	case len(words) == 1 && len(name) > 2:
+		return []string{"full_" + words[0], words[0] + "_name", words[0] + "_value"}[r.IntN(3)]
+	}
+	return ""
+}
+
+var (
+	searched = regexp.MustCompile(`^SELECT \* FROM (\S+) WHERE (\S+) LIKE '%([^%']{3,40})%'$`)
+	equalTo  = regexp.MustCompile(`(\S+) = '([a-z]+)'`)
+)
+
+// wrongTable looks for a thing in one or two other tables that have names.
+func (db *sqlServer) wrongTable(r *rand.Rand, w *programs.World, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m := searched.FindStringSubmatch(s.SQL)
+		if m == nil {
+			continue
+		}
+		var wrong []Call
+		why, most := "", 1+r.IntN(2)
+		for _, at := range r.Perm(len(w.Tables)) {
+			t := w.Tables[at]
+			if programs.Ident(t.Name) == m[1] || t.Label < 0 || len(t.Columns[t.Label].Parts) > 0 ||
+				t.Columns[t.Label].Kind != programs.Text || len(wrong) == most {
+				continue
+			}
+			one := db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
+				programs.Ident(t.Name), programs.Ident(t.Columns[t.Label].Name), m[3]), slipEmpty, false)
+			wrong, why = append(wrong, one), why+fmt.Sprintf("There is none in %s. ", t.Name)
+		}
+		if len(wrong) > 0 {
+			return &detour{i, wrong, why + fmt.Sprintf("I look in %s.", m[1]), nil}
+		}
+	}
+	return nil
+}
+
+// wrongWords looks for a thing by more than its name.
+func (db *sqlServer) wrongWords(r *rand.Rand, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m := searched.FindStringSubmatch(s.SQL)
+		if m == nil {
+			continue
+		}
+		one := p.Slot("one")
+		said := []string{"the " + m[3], one + " " + m[3], m[3] + " " + one, "new " + m[3], m[3] + "s"}[r.IntN(5)]
+		wrong := db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'", m[1], m[2], said), slipEmpty, false)
+		return &detour{i, []Call{wrong}, fmt.Sprintf("Nothing has all these words. The name alone: %s.", m[3]), nil}
+	}
+	return nil
+}
+
+// wrongName asks for a thing by a name that is not quite its own, behind which it is searched for.
+func (db *sqlServer) wrongName(r *rand.Rand, w *programs.World, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		for _, t := range p.Tables {
+			if t.Label < 0 || len(t.Columns[t.Label].Parts) > 0 || t.Columns[t.Label].Kind != programs.Text ||
+				w.Cased || s.Writes {
+				continue
+			}
+			column := programs.Ident(t.Columns[t.Label].Name)
+			m := regexp.MustCompile(`\b` + regexp.QuoteMeta(column) +
+				` = '([A-Za-z][A-Za-z ]{3,40})'`).FindStringSubmatch(s.SQL)
+			if m == nil || strings.Contains(s.SQL, "COUNT(") || strings.Contains(s.SQL, "SUM(") ||
+				strings.Contains(s.SQL, "AVG(") {
+				continue
+			}
+			name := m[1]
+			said := []string{"the " + name, strings.ToLower(name), t.One + " " + name,
+				name[strings.LastIndexByte(name, ' ')+1:]}[r.IntN(4)]
+			if said == name {
+				said = strings.ToUpper(name)
+			}
+			wrong := db.failing(strings.Replace(s.SQL, "'"+name+"'", programs.Literal(said), 1), slipEmpty, false)
+			words := strings.Fields(name)
+			search := db.read.call(fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'",
+				column, programs.Ident(t.Name), column, words[len(words)-1]))
+			search.Why = fmt.Sprintf("Nothing is called just that. I look for a part of the name: %s.",
+				words[len(words)-1])
+			return &detour{i, []Call{wrong, search}, fmt.Sprintf("The name is %s.", name), nil}
+		}
+	}
+	return nil
+}
+
+// wrongLetters compares with a value as a person writes it, before the values are looked at.
+func (db *sqlServer) wrongLetters(p *programs.Program) *detour {
+	look := slices.IndexFunc(p.Steps, func(s programs.Step) bool {
+		return strings.HasPrefix(s.SQL, "SELECT DISTINCT ")
+	})
+	if look < 0 || look == len(p.Steps)-1 || p.Steps[look+1].Writes {
+		return nil
+	}
+	next := p.Steps[look+1].SQL
+	m := equalTo.FindStringSubmatch(next)
+	if m == nil || strings.Contains(next, "COUNT(") || strings.Contains(next, "SUM(") { // which always find something
+		return nil
+	}
+	wrong := db.failing(strings.Replace(next, m[0], m[1]+" = '"+strings.ToUpper(m[2][:1])+m[2][1:]+"'", 1),
+		slipEmpty, false)
+	return &detour{look, []Call{wrong}, "Nothing has just this value. I look at which values there are.", nil}
+}
+
+var lastJoin = regexp.MustCompile(`^(SELECT .* FROM (\S+).*) JOIN (\S+) ON \S+ = \S+( .*|)$`)
+
+// withoutJoin names a column of a table that the query does not read, at times without the table.
+func (db *sqlServer) withoutJoin(r *rand.Rand, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m := lastJoin.FindStringSubmatch(s.SQL)
+		if m == nil || !strings.Contains(m[1]+m[4], m[3]+".") {
+			continue
+		}
+		less, why := m[1]+m[4], fmt.Sprintf("%s is not joined yet.", m[3])
+		if r.IntN(2) == 0 {
+			less = strings.ReplaceAll(less, m[3]+".", "")
+			why = fmt.Sprintf("It is a column of %s, which has to be joined.", m[3])
+		}
+		return &detour{i, []Call{db.failing(less, slipRefused, false)}, why, nil}
+	}
+	return nil
+}
+
+var inserts = regexp.MustCompile(`(?s)^INSERT INTO ("(?:[^"]|"")+"|\S+) \((.*?)\) VALUES \((.*)\)$`)
+
+// withoutValue adds a row without one of its values, which a server refuses that insists on it. Of a text that several
+// rows have, the values that there are are looked at then.
+func (db *sqlServer) withoutValue(p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m, t := inserts.FindStringSubmatch(s.SQL), p.NewRowTable()
+		if m == nil || t == nil {
+			continue
+		}
+		columns, values := listed(m[2]), listed(m[3])
+		if len(columns) != len(values) || len(columns) < 2 {
+			continue
+		}
+		at, look := len(columns)-1, false
+		for k, column := range columns {
+			if t.HasKinds(strings.Trim(column, `"`)) {
+				at, look = k, true
+			}
+		}
+		d := &detour{i, []Call{db.failing(fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", m[1],
+			strings.Join(slices.Delete(slices.Clone(columns), at, at+1), ", "),
+			strings.Join(slices.Delete(slices.Clone(values), at, at+1), ", ")), slipRefused, true)},
+			fmt.Sprintf("%s must have a value: %s.", columns[at], strings.Trim(values[at], "'")), nil}
+		if strings.HasPrefix(values[at], "(") {
+			d.why = columns[at] + " must have a value."
+		}
+		if look {
+			values := db.read.call(fmt.Sprintf("SELECT DISTINCT %s FROM %s", columns[at], m[1]))
+			values.Why = columns[at] + " must have a value. I look at which there are."
+			d.calls = append(d.calls, values)
+		}
+		return d
+	}
+	return nil
+}
+
+// listed are the parts of a list in SQL, between the commas that stand in no text and in no parentheses.
+func listed(text string) (parts []string) {
+	depth, quoted, from := 0, byte(0), 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case quoted != 0:
+			if c == quoted {
+				quoted = 0
+			}
+		case c == '\'' || c == '"':
+			quoted = c
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ',' && depth == 0:
+			parts, from = append(parts, strings.TrimSpace(text[from:i])), i+1
+		}
+	}
+	return append(parts, strings.TrimSpace(text[from:]))
+}
+
+// equalsNull compares with NULL as with a value.
+func (db *sqlServer) equalsNull(p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		if s.Writes || !strings.Contains(s.SQL, " IS NULL") || strings.Contains(s.SQL, "COUNT(") ||
+			strings.Contains(s.SQL, "SUM(") || strings.Contains(s.SQL, "AVG(") { // which always find something
+			continue
+		}
+		wrong := db.failing(strings.Replace(s.SQL, " IS NULL", " = NULL", 1), slipEmpty, false)
+		return &detour{i, []Call{wrong}, "Nothing equals NULL: what is empty IS NULL.", nil}
+	}
+	return nil
+}
+
+// newThing searches for what is only to be made: by its name, and at times by a part of that, too.
+func (db *sqlServer) newThing(r *rand.Rand, p *programs.Program) *detour {
+	t, name := p.NewRowTable(), p.Slot("x")
+	if t == nil || t.Label < 0 || name == "" || strings.ContainsAny(name, `%_'`) || t.Columns[t.Label].Ref != nil ||
+		t.Columns[t.Label].Kind != programs.Text {
+		return nil
+	}
+	step := slices.IndexFunc(p.Steps, func(s programs.Step) bool { return inserts.MatchString(s.SQL) })
+	column := programs.Ident(t.Columns[t.Label].Name)
+	if parts := t.Columns[t.Label].Parts; len(parts) > 0 {
+		column = programs.Ident(t.Columns[parts[len(parts)-1]].Name)
+	}
+	searches := []string{name}
+	if last := name[strings.LastIndexByte(name, ' ')+1:]; last != name && len(last) > 3 && r.IntN(2) == 0 &&
+		!slices.ContainsFunc(t.Rows, func(row []any) bool {
+			return strings.Contains(strings.ToLower(t.NameOf(row)), strings.ToLower(last))
+		}) {
+		searches = append(searches, last)
+	}
+	d := &detour{step: step, why: fmt.Sprintf("There is no %s yet: it is only to be added.", name)}
+	for _, text := range searches {
+		d.calls = append(d.calls, db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
+			programs.Ident(t.Name), column, text), slipEmpty, false))
+	}
+	return d
+}
+
+// wrongPart looks for a whole name in one of the two columns that have its parts, and at times in the other one then.
+func (db *sqlServer) wrongPart(r *rand.Rand, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		for _, t := range p.Tables {
+			if t.Label < 0 || len(t.Columns[t.Label].Parts) != 2 || s.Writes {
+				continue
+			}
+			first := programs.Ident(t.Columns[t.Columns[t.Label].Parts[0]].Name)
+			second := programs.Ident(t.Columns[t.Columns[t.Label].Parts[1]].Name)
+			m := regexp.MustCompile(regexp.QuoteMeta(first) + ` = '([^']+)' AND (?:\S+\.)?` + regexp.QuoteMeta(second) +
+				` = '([^']+)'`).FindStringSubmatch(s.SQL)
+			if m == nil {
+				continue
+			}
+			d := &detour{step: i, why: fmt.Sprintf("The name stands in two columns, %s and %s.", first, second)}
+			columns := []string{first, second}
+			for _, column := range columns[:1+r.IntN(2)] {
+				d.calls = append(d.calls, db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s %s%%'",
+					programs.Ident(t.Name), column, m[1], m[2]), slipEmpty, false))
+			}
+			return d
+		}
+	}
+	return nil
+}
+
+var ofTable = regexp.MustCompile(`^(UPDATE |SELECT [^*(]+ FROM )(\S+)( SET (\S+) = | WHERE ).*$`)
+
+// wrongHome takes a column for one of another table, which the server refuses.
+func (db *sqlServer) wrongHome(r *rand.Rand, w *programs.World, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m := ofTable.FindStringSubmatch(s.SQL)
+		if m == nil || strings.Contains(s.SQL, " JOIN ") {
+			continue
+		}
+		column := m[4]
+		if !s.Writes {
+			column = strings.TrimSuffix(strings.TrimPrefix(m[1], "SELECT "), " FROM ")
+		}
+		for _, at := range r.Perm(len(w.Tables)) {
+			o := w.Tables[at]
+			if programs.Ident(o.Name) == m[2] || strings.ContainsAny(column, ", (.") ||
+				slices.ContainsFunc(o.Columns, func(c programs.Column) bool {
+					return strings.EqualFold(programs.Ident(c.Name), column)
+				}) {
+				continue
+			}
+			sql := m[1] + programs.Ident(o.Name) + strings.TrimPrefix(s.SQL, m[1]+m[2])
+			return &detour{i, []Call{db.failing(sql, slipRefused, s.Writes)},
+				fmt.Sprintf("%s has no column %s: it is one of %s.", o.Name, column, m[2]), nil}
+		}
+	}
+	return nil
+}
+
+// noSuchColumn asks a thing for a property that nothing records, by the name that it might have.
+func (db *sqlServer) noSuchColumn(p *programs.Program) *detour {
+	if p.Kind != programs.Unknown || p.Slot("attr") == "" || len(p.Steps) == 0 {
+		return nil
+	}
+	m := searched.FindStringSubmatch(p.Steps[0].SQL)
+	if m == nil {
+		return nil
+	}
+	guess := strings.ReplaceAll(p.Slot("attr"), " ", "_")
+	if programs.Ident(guess) != guess || slices.ContainsFunc(p.Tables[0].Columns, func(c programs.Column) bool {
+		return strings.EqualFold(c.Name, guess)
+	}) {
+		return nil
+	}
+	return &detour{0, []Call{db.failing(fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'", guess, m[1], m[2], m[3]),
+		slipRefused, false)}, fmt.Sprintf("There is no column %s. I look at all that is recorded.", guess), nil}
+}
