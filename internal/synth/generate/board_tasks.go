@@ -54,7 +54,8 @@ const (
 func boardShares() map[string]int {
 	shares := programs.Shares()
 	maps.Copy(shares, map[string]int{sayOn: 4, oneOfMany: 4, programs.Insert: 6, programs.List: 12, programs.Lookup: 10,
-		programs.Remove: 9, programs.Correct: 6, programs.Unknown: 7, programs.AskBack: 4, programs.Cannot: 6})
+		programs.Remove: 9, programs.Correct: 6, programs.Unknown: 7, programs.AskBack: 4, programs.Cannot: 6,
+		programs.TwoTables: 0})
 	return shares
 }
 

@@ -11,59 +11,61 @@ import (
 
 // The kinds of programs.
 const (
-	Lookup  = "look_up"      // a property of a named thing
-	Join    = "join"         // a property of what a named thing refers to
-	Count   = "count"        // of things that meet a condition
-	Both    = "two_filters"  // count or list by two conditions
-	Total   = "total"        // sum, mean, least, most of a column
-	Best    = "best_of"      // the thing with the greatest or least
-	Top     = "top"          // some things in order
-	List    = "list"         // of things that meet a condition
-	Compare = "compare"      // which of two has more
-	YesNo   = "yes_no"       // whether there is one
-	Missing = "missing"      // things without a value, or to which nothing refers
-	Most    = "most_related" // the thing that most others refer to
-	Set     = "find_act"     // change one property of a named thing
-	SetAll  = "act_on_all"   // change or delete all that match
-	Adjust  = "adjust"       // add to a number
-	Remove  = "remove"       // a named thing
-	Insert  = "create"       // with given values
-	ActIf   = "act_if"       // only where there is none
-	Several = "several"      // two requests in one
-	Correct = "correct"      // the person changes their mind in the same message
-	Leave   = "change_nothing"
-	Cannot  = "cannot"   // what no tool here does, asked of things that are there
-	Unknown = "unknown"  // a property that nothing records
-	AskBack = "ask_back" // a change without its value, which nothing on the server could tell
+	Lookup    = "look_up"      // a property of a named thing
+	Join      = "join"         // a property of what a named thing refers to
+	Count     = "count"        // of things that meet a condition
+	Both      = "two_filters"  // count or list by two conditions
+	Total     = "total"        // sum, mean, least, most of a column
+	Best      = "best_of"      // the thing with the greatest or least
+	Top       = "top"          // some things in order
+	List      = "list"         // of things that meet a condition
+	Compare   = "compare"      // which of two has more
+	YesNo     = "yes_no"       // whether there is one
+	Missing   = "missing"      // things without a value, or to which nothing refers
+	Most      = "most_related" // the thing that most others refer to
+	Set       = "find_act"     // change one property of a named thing
+	SetAll    = "act_on_all"   // change or delete all that match
+	Adjust    = "adjust"       // add to a number
+	Remove    = "remove"       // a named thing
+	Insert    = "create"       // with given values
+	ActIf     = "act_if"       // only where there is none
+	Several   = "several"      // two requests in one
+	TwoTables = "two_tables"   // one request that changes two
+	Correct   = "correct"      // the person changes their mind in the same message
+	Leave     = "change_nothing"
+	Cannot    = "cannot"   // what no tool here does, asked of things that are there
+	Unknown   = "unknown"  // a property that nothing records
+	AskBack   = "ask_back" // a change without its value, which nothing on the server could tell
 )
 
 // Shares are how often each kind is drawn, in parts.
 func Shares() map[string]int {
 	return map[string]int{
-		Lookup:  8,
-		Join:    9,
-		Count:   7,
-		Both:    7,
-		Total:   7,
-		Best:    7,
-		Top:     4,
-		List:    8,
-		Compare: 4,
-		YesNo:   5,
-		Missing: 4,
-		Most:    6,
-		Set:     8,
-		SetAll:  9,
-		Adjust:  4,
-		Remove:  6,
-		Insert:  7,
-		ActIf:   7,
-		Several: 14,
-		Correct: 4,
-		Leave:   3,
-		Unknown: 4,
-		AskBack: 2,
-		Cannot:  2,
+		Lookup:    8,
+		Join:      9,
+		Count:     7,
+		Both:      7,
+		Total:     7,
+		Best:      7,
+		Top:       4,
+		List:      8,
+		Compare:   4,
+		YesNo:     5,
+		Missing:   4,
+		Most:      6,
+		Set:       8,
+		SetAll:    9,
+		Adjust:    4,
+		Remove:    6,
+		Insert:    7,
+		ActIf:     7,
+		Several:   14,
+		TwoTables: 14,
+		Correct:   4,
+		Leave:     3,
+		Unknown:   4,
+		AskBack:   2,
+		Cannot:    2,
 	}
 }
 
@@ -282,13 +284,14 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Lookup:
 		return d.either(d.lookup, d.lookup, d.lookupTwo)
 	case Join:
-		return d.join()
+		return d.either(d.join, d.join, d.join, d.joinTwo, d.across, d.across)
 	case Count:
-		return d.count(1)
+		return d.either(func() *Program { return d.count(1) }, func() *Program { return d.count(1) }, d.countTwo)
 	case Both:
 		return d.either(func() *Program { return d.count(2) }, func() *Program { return d.list(2) })
 	case Total:
-		return d.either(d.total, d.total, d.total, d.worth, d.worth, d.worth, d.sumOf, d.sumOf, d.sumEach)
+		return d.either(d.total, d.total, d.total, d.worth, d.worth, d.worthMost, d.sumOf, d.sumOf, d.sumEach,
+			d.countEach, d.countEach, d.room, d.room)
 	case Best:
 		return d.either(d.best, d.best, d.best, d.worthBest)
 	case Top:
@@ -302,22 +305,24 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Missing:
 		return d.missing()
 	case Most:
-		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.having, d.havingOver, d.havingOver)
+		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.mostBy, d.mostBy, d.mostBy, d.having, d.havingOver, d.havingOver)
 	case Set:
 		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, d.exchange, d.clearOne, d.clearOne,
-			d.clearOne, func() *Program { return d.onExtreme(false) })
+			d.clearOne, d.event, d.event, d.event, d.told, d.told, d.told, func() *Program { return d.onExtreme(false) })
 	case SetAll:
 		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll, d.removeAll, d.clearAll,
 			d.clearAll, d.clearAll)
 	case Adjust:
-		return d.either(d.adjust, d.adjust, d.percentAll)
+		return d.either(d.adjust, d.adjust, d.percentAll, d.raiseAndLower)
+	case TwoTables:
+		return d.either(d.setBoth, d.addAndChange, d.addAndChange, d.removeAndCount, d.removeWith, d.handOver)
 	case Remove:
 		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, d.handOver, d.removeAndCount,
 			func() *Program { return d.onExtreme(true) })
 	case Insert:
 		return d.either(d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.newTable)
 	case ActIf:
-		return d.either(d.actIf, d.actIf, func() *Program { return d.setWhen(false) }, func() *Program {
+		return d.either(d.actIf, d.actIf, d.addIfNone, d.setWhenOf, func() *Program { return d.setWhen(false) }, func() *Program {
 			return d.setWhen(true)
 		})
 	case Several:

@@ -50,6 +50,9 @@ func (d *drawer) sumOf() *Program {
 	}
 	slots["filter"], slots["attr"] = filter, from.Columns[i].caption()
 	p := q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
+	if p.pattern == "sum" {
+		p.pattern = from.Columns[i].sumPattern()
+	}
 	if !slices.Contains(p.Tables, t) {
 		p.Tables = append(p.Tables, t)
 	}

@@ -277,7 +277,11 @@ func (d *drawer) total() *Program {
 		p.Result = []string{trimFloat(math.Round(scaled) / math.Pow10(digits))}
 		return p
 	}
-	return q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
+	p := q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
+	if p.pattern == "sum" && !d.w.Listed {
+		p.pattern = t.Columns[i].sumPattern()
+	}
+	return p
 }
 
 // some narrows a table to some of its things, mostly: by a noun for a sort of them, by a condition, or by both. ok is

@@ -156,6 +156,9 @@ func (t *Table) isOfPersons() bool {
 // askBack is a request that does not say which thing is meant, or what a value is to be, and is else worded as one that
 // does: nothing on the server could tell.
 func (d *drawer) askBack() *Program {
+	if !d.w.Listed && d.r.IntN(2) == 0 {
+		return d.severalFit()
+	}
 	if d.r.IntN(3) == 0 {
 		return d.ofSome()
 	}
@@ -253,6 +256,11 @@ func (d *drawer) cannot() *Program {
 		{"send {x} the {attr}", "send messages"},
 		{"show {x} the {attr} in our records", "show anything to others"},
 		{"call {x} about the {attr}", "make phone calls"},
+		{"give {x} a ring about the {attr}", "make phone calls"},
+		{"text {x} that the {attr} is settled", "send messages"},
+		{"remind {x} by mail of the {attr}", "send messages"},
+		{"transfer 20 euros to {x} and note the {attr}", "move money"},
+		{"print the {attr} of {x} for me", "print"},
 		{"find out from {x} what the {attr} is", "talk to people"},
 		{"text {x} that we'll be late", "send messages"},
 		{"mail {x} that the {attr} is settled", "send mail"},

@@ -260,6 +260,9 @@ func (p *Program) say(
 		}
 		mark := "?"
 		checks = []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
+		for _, name := range a.Among { // those that it could be
+			checks = append(checks, scenario.Check{Type: scenario.AnswerCheck, Contains: &name})
+		}
 		if names := a.For; names != "" {
 			checks = append(checks, scenario.Check{Type: scenario.AnswerCheck, Regex: &names})
 		}

@@ -52,6 +52,13 @@ func needed() map[string]string {
 		"worth_each": "attr others v | many one", "having_avg": "attr bound many others | one",
 		"having_sum": "attr bound many others | one",
 
+		"across": "ends filter many", "across_count": "ends filter many", "most_by": "attr one others",
+		"most_by_sum": "attr one others v", "sum_many": "attr filter many", "room_left": "attr others x",
+		"room_some": "attr many others", "room_over": "attr many others", "room_none": "attr many others",
+		"count_each": "given others | one many", "worth_most": "attr one others v", "event": "v v2 x",
+		"event_named": "attr2 v v2 x", "raise_lower": "attr v v2 x y", "add_if_none": "filter given many x | one",
+		"set_when_of": "attr attr2 ref rel v x", "told": "v verb x", "told_with": "given v verb x",
+
 		"products": "a b item item2 n v", "bill": "given v", "percent_of": "a b", "plus_percent": "a b | item",
 		"minus_percent": "a b | item", "percent_change": "a b | item", "before_percent": "a b | item",
 		"scale": "a item2 n v | item", "cheaper": "a b v v2 | item", "groups": "a b item", "rest": "a b",
