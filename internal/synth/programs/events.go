@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Changes that are told as what happened, or that touch several things at once.
 
-// lateDay draws a day for a column that is after all days of a row, of those that other rows have; nil: none.
+// lateDay draws a day for a column that is after all days of a row, where there is one of those that other rows have;
+// nil: none is known.
 func (d *drawer) lateDay(t *Table, i int, row []any) any {
 	last := ""
 	for k, c := range t.Columns {
@@ -18,19 +20,37 @@ func (d *drawer) lateDay(t *Table, i int, row []any) any {
 	}
 	var days []any
 	for _, o := range t.Rows {
-		if day := Show(o[i]); len(day) == len("2006-01-02") && day > last {
+		if day := Show(o[i]); len(day) == len(time.DateOnly) && day > last {
 			days = append(days, o[i])
 		}
 	}
-	if len(days) == 0 {
+	if len(days) > 0 {
+		return pick(d.r, days)
+	}
+	day, err := time.Parse(time.DateOnly, last)
+	if err != nil {
 		return nil
 	}
-	return pick(d.r, days)
+	return day.AddDate(0, 0, 1+d.r.IntN(12)).Format(time.DateOnly)
 }
 
 // isState reports whether a column has the few states of a table's things: "that are open".
 func (t *Table) isState(i int) bool {
-	return t.hasKinds(i) && !t.hasFlags(i) && strings.HasPrefix(t.Columns[i].withPhrase(), "that are {v}")
+	c := t.Columns[i]
+	return t.hasKinds(i) && !t.hasFlags(i) && (strings.HasPrefix(c.withPhrase(), "that are {v}") ||
+		slices.Contains([]string{"status", "state", "stage", "outcome"}, lastWord(c.caption())))
+}
+
+// stateOf is the state that all things with a day in a column have, and no others.
+func (t *Table) stateOf(s, day int) (state any, ok bool) {
+	for _, row := range t.Rows {
+		if row[day] != nil {
+			state = row[s]
+		}
+	}
+	return state, state != nil && !slices.ContainsFunc(t.Rows, func(row []any) bool {
+		return (row[day] != nil) != (row[s] != nil && equal(row[s], state))
+	})
 }
 
 // event gives a thing a state and the day that goes with it: "Work order 212 is done as of 3 May." Which states there
@@ -41,7 +61,7 @@ func (d *drawer) event() *Program {
 		return nil
 	}
 	states := slices.DeleteFunc(t.properties(nil), func(i int) bool { return !t.isState(i) })
-	days := t.properties(func(c Column) bool { return c.Kind == Date })
+	days := t.properties(func(c Column) bool { return c.Kind == Date && t.hasNone(t.at(c)) })
 	row := d.sole(t)
 	if row == nil || len(states) == 0 || len(days) == 0 {
 		return nil
@@ -63,8 +83,7 @@ func (d *drawer) event() *Program {
 	slots["x"], slots["v"], slots["v2"] = said, Show(state), d.dateText(Show(day))
 	slots["attr2"] = t.Columns[i].caption()
 	pattern := "event_named"
-	if none := t.properties(func(c Column) bool { return c.Kind == Date && t.hasNone(t.at(c)) }); t.tells(s, state) &&
-		len(none) == 1 && none[0] == i && row[i] == nil {
+	if t.tells(s, state) && len(days) == 1 && row[i] == nil {
 		pattern = "event"
 	}
 	look, exact := d.before(t, where, true)
@@ -81,8 +100,8 @@ func (t *Table) at(c Column) int {
 	return slices.IndexFunc(t.Columns, func(o Column) bool { return o.Name == c.Name })
 }
 
-// told says what happened to what belongs to one or two things, and names neither its table nor the columns: "Ana Lund
-// and the Tea Kettle: returned on 3 May, cost 45." It is the only one of theirs that has no such day yet.
+// told says what happened to what belongs to one or two things, and names no column of the day: "The repair of Ana Lund
+// was finished on 3 May, cost 45." It is the only one of theirs that has no such day yet.
 func (d *drawer) told() *Program {
 	t := d.table()
 	if t == nil || d.w.Listed || t.Key < 0 {
@@ -109,7 +128,7 @@ func (d *drawer) told() *Program {
 		if to == nil || ref.rowLabel(to) == "" || !sayable(ref.rowLabel(to)) || len(ref.rows([]Cond{ref.label(to)})) != 1 {
 			return nil
 		}
-		names = append(names, d.nameInRequest(ref, to))
+		names = append(names, put(t.Columns[k].withPhrase(), ref.rowLabel(to)))
 		where = append(where, Cond{k, -1, Is, ref.value(to, ref.Label, -1)})
 		keys = append(keys, fmt.Sprintf("%s = %s", Ident(t.Columns[k].Name), Literal(row[k])))
 		look, _ := d.before(ref, []Cond{ref.label(to)}, true)
@@ -121,10 +140,27 @@ func (d *drawer) told() *Program {
 		return nil
 	}
 	slots := about(t)
-	slots["x"], slots["v"] = strings.Join(names, " and "), d.dateText(Show(day))
+	slices.SortStableFunc(names, func(a, b string) int { // "of the car V50 with Ana as the mechanic"
+		with := map[bool]int{true: 1}
+		return with[strings.HasPrefix(a, "with ")] - with[strings.HasPrefix(b, "with ")]
+	})
+	slots["x"], slots["v"] = "the "+t.One+" "+ofOne(strings.Join(names, " ")), d.dateText(Show(day))
 	slots["verb"] = participle(strings.Fields(Words(t.Columns[i].Name)))
 	sets := []string{Ident(t.Columns[i].Name) + " = " + Literal(day)}
 	does := fmt.Sprintf("%s of %s: %s", t.Columns[i].caption(), t.rowName(row), Show(day))
+	for s := range t.Columns {
+		if !t.isState(s) {
+			continue
+		}
+		state, ok := t.stateOf(s, i)
+		if !ok || len(days) > 1 {
+			return nil
+		}
+		p.Steps = append(p.Steps, Step{SQL: fmt.Sprintf("SELECT DISTINCT %s, %s FROM %s", Ident(t.Columns[s].Name),
+			Ident(t.Columns[i].Name), Ident(t.Name))})
+		sets = append(sets, Ident(t.Columns[s].Name)+" = "+Literal(state))
+		does += fmt.Sprintf(", %s: %s", t.Columns[s].caption(), Show(state))
+	}
 	empty := t.properties(func(c Column) bool { return isNumber(c) && !c.isYear() && !c.Cents && row[t.at(c)] == nil })
 	if len(empty) == 1 {
 		if v := d.another(t, empty[0], nil); v != nil {
@@ -180,21 +216,25 @@ func (d *drawer) addIfNone() *Program {
 		return nil
 	}
 	kinds := slices.DeleteFunc(t.properties(nil), func(i int) bool {
-		return !t.hasKinds(i) || t.hasFlags(i) || strings.Contains(t.Columns[i].withPhrase(), `"`)
+		c := t.Columns[i]
+		isName := c.Ref != nil && c.Ref.Label >= 0 && c.Ref.Columns[c.Ref.Label].Ref == nil
+		return !isName && !t.hasKinds(i) || t.hasFlags(i) || strings.Contains(c.withPhrase(), `"`)
 	})
 	if len(kinds) < 2 {
 		return nil
 	}
 	d.r.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
 	var where []Cond
-	var phrases []string
+	var phrases, values []string
 	for _, i := range kinds[:2] {
-		c := Cond{i, -1, Is, pick(d.r, t.Rows)[i]}
-		phrase := put(t.Columns[i].withPhrase(), Show(c.Value))
-		if c.Value == nil || !d.isClear(t, c, phrase) {
+		row := pick(d.r, t.Rows)
+		c := Cond{i, -1, Is, t.value(row, i, -1)}
+		phrase := put(t.Columns[i].withPhrase(), t.show(i, row))
+		value, _, _ := d.literalOf(t.Columns[i], row[i], row)
+		if c.Value == nil || value == "" || !d.isClear(t, c, phrase) {
 			return nil
 		}
-		where, phrases = append(where, c), append(phrases, phrase)
+		where, phrases, values = append(where, c), append(phrases, phrase), append(values, value)
 	}
 	n := len(t.rows(where))
 	if n > 0 && d.r.IntN(2) == 0 { // else mostly there are some
@@ -204,13 +244,13 @@ func (d *drawer) addIfNone() *Program {
 	if name == "" {
 		return nil
 	}
-	for _, c := range where {
+	for n, c := range where {
 		at := slices.Index(columns, Ident(t.Columns[c.Column].Name))
 		was := t.Columns[c.Column].caption()
 		if at < 0 {
 			return nil
 		}
-		literals[at] = Literal(c.Value)
+		literals[at] = values[n]
 		for k, pair := range d.gave {
 			if pair[0] == was {
 				d.gave[k][1], said[k] = Show(c.Value), was+" "+Show(c.Value)
@@ -223,8 +263,8 @@ func (d *drawer) addIfNone() *Program {
 	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
 	slots := about(t)
 	slots["filter"], slots["x"], slots["given"] = strings.Join(phrases, " and "), name, enumerate(said)
-	p := &Program{pattern: "add_if_none", slots: slots, given: d.gave, Steps: []Step{{SQL: q.SQL()}}, Tables: tables,
-		Free: true}
+	p := &Program{pattern: "add_if_none", slots: slots, given: d.gave, Steps: []Step{{SQL: q.SQL()}}, Free: true,
+		Tables: tablesOf(t, where, tables...)}
 	if n > 0 {
 		p.Result = valueTexts(q.Run())
 		p.Answer = Answer{Form: "left", Values: []string{fmt.Sprintf("Nothing was changed: %d %s already there.", n,
@@ -339,4 +379,53 @@ func (d *drawer) severalFit() *Program {
 		Steps: []Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{where})}},
 		Answer: Answer{Form: "question", Among: names, For: asksWhich(t.One, t.Many), Values: []string{
 			fmt.Sprintf("There are %d: %s. Which one do you mean?", len(rows), enumerate(names))}}}
+}
+
+// addNext adds a thing to which the store gives its number.
+func (d *drawer) addNext() *Program { return d.addNumbered(false) }
+
+// addNextAndCount is addNext in one request with a change of a number of what the thing refers to: "A new sale: Ana
+// Lund, Town Hopper, 2 May. Take 1 off the stock of the bike."
+func (d *drawer) addNextAndCount() *Program { return d.addNumbered(true) }
+
+func (d *drawer) addNumbered(counting bool) *Program {
+	t := d.table()
+	if t == nil || d.w.Listed || d.w.NoKeys || !t.isNumbered() {
+		return nil
+	}
+	columns, literals, said, tables, name := d.drawValues(t)
+	at := slices.Index(columns, Ident(t.Columns[t.Label].Name))
+	if name == "" || at < 0 || len(said) < 2 {
+		return nil
+	}
+	columns, literals = slices.Delete(columns, at, at+1), slices.Delete(literals, at, at+1)
+	slots := about(t)
+	slots["given"] = enumerate(said)
+	p := &Program{pattern: "add_next", slots: slots, given: d.gave, Tables: tables, Free: true}
+	if !counting {
+		p.Steps = d.adding(t, columns, literals)
+		return p
+	}
+	refs := t.properties(func(c Column) bool { return c.Ref != nil && c.Ref != t && slices.Contains(columns, Ident(c.Name)) })
+	if len(refs) == 0 {
+		return nil
+	}
+	c := t.Columns[pick(d.r, refs)]
+	at = slices.Index(columns, Ident(c.Name))
+	named := slices.IndexFunc(c.Ref.Rows, func(row []any) bool { return c.Ref.keyOf(row) == literals[at] })
+	if named < 0 {
+		return nil
+	}
+	to := c.Ref.Rows[named]
+	change, up, ok := d.counted(c.Ref, to, slots)
+	if !ok {
+		return nil
+	}
+	p.pattern, slots["ref"] = map[bool]string{true: "add_next_raise", false: "add_next_lower"}[up], c.caption()
+	look, _ := d.before(c.Ref, []Cond{c.Ref.label(to)}, true)
+	literals[at] = Literal(to[c.Ref.Key])
+	steps := d.adding(t, columns, literals)
+	steps[0] = steps[0].does("new in %s: %s", t.Name, slots["given"])
+	p.Steps = slices.Concat([]Step{look}, steps, []Step{change})
+	return p
 }

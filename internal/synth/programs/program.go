@@ -284,14 +284,16 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Lookup:
 		return d.either(d.lookup, d.lookup, d.lookupTwo)
 	case Join:
-		return d.either(d.join, d.join, d.join, d.joinTwo, d.across, d.across)
+		return d.either(d.join, d.join, d.join, d.often((*drawer).joinTwo),
+			d.often((*drawer).across), d.often((*drawer).across))
 	case Count:
-		return d.either(func() *Program { return d.count(1) }, func() *Program { return d.count(1) }, d.countTwo)
+		return d.either(func() *Program { return d.count(1) }, func() *Program { return d.count(1) },
+			d.often((*drawer).countTwo))
 	case Both:
 		return d.either(func() *Program { return d.count(2) }, func() *Program { return d.list(2) })
 	case Total:
 		return d.either(d.total, d.total, d.total, d.worth, d.worth, d.worthMost, d.sumOf, d.sumOf, d.sumEach,
-			d.countEach, d.countEach, d.room, d.room)
+			d.countEach, d.countEach, d.often((*drawer).room), d.often((*drawer).room))
 	case Best:
 		return d.either(d.best, d.best, d.best, d.worthBest)
 	case Top:
@@ -305,22 +307,25 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Missing:
 		return d.missing()
 	case Most:
-		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.mostBy, d.mostBy, d.mostBy, d.having, d.havingOver, d.havingOver)
+		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.often((*drawer).mostBy), d.often((*drawer).mostBy), d.having, d.havingOver, d.havingOver)
 	case Set:
 		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, d.exchange, d.clearOne, d.clearOne,
-			d.clearOne, d.event, d.event, d.event, d.told, d.told, d.told, func() *Program { return d.onExtreme(false) })
+			d.clearOne, d.often((*drawer).event), d.often((*drawer).event), d.often((*drawer).told), d.often((*drawer).told),
+			d.often((*drawer).told), func() *Program { return d.onExtreme(false) })
 	case SetAll:
 		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll, d.removeAll, d.clearAll,
 			d.clearAll, d.clearAll)
 	case Adjust:
 		return d.either(d.adjust, d.adjust, d.percentAll, d.raiseAndLower)
 	case TwoTables:
-		return d.either(d.setBoth, d.addAndChange, d.addAndChange, d.removeAndCount, d.removeWith, d.handOver)
+		return d.either(d.setBoth, d.addAndChange, d.often((*drawer).addNextAndCount),
+			d.often((*drawer).addNextAndCount), d.removeAndCount, d.removeWith, d.handOver)
 	case Remove:
 		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, d.handOver, d.removeAndCount,
 			func() *Program { return d.onExtreme(true) })
 	case Insert:
-		return d.either(d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.newTable)
+		return d.either(d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.often((*drawer).addNext),
+			d.often((*drawer).addNext), d.newTable)
 	case ActIf:
 		return d.either(d.actIf, d.actIf, d.addIfNone, d.setWhenOf, func() *Program { return d.setWhen(false) }, func() *Program {
 			return d.setWhen(true)
@@ -347,6 +352,20 @@ func (d *drawer) drawKind(kind string) *Program {
 
 // either draws with one of some ways; a way that is there twice is drawn twice as often.
 func (d *drawer) either(ways ...func() *Program) *Program { return pick(d.r, ways)() }
+
+// often draws in one way again and again: few things of a world allow it.
+func (d *drawer) often(way func(*drawer) *Program) func() *Program {
+	return func() *Program {
+		for range tries {
+			one := &drawer{r: d.r, w: d.w}
+			if p := way(one); p != nil {
+				*d = *one
+				return p
+			}
+		}
+		return nil
+	}
+}
 
 // table draws a table that has rows with labels.
 func (d *drawer) table() *Table {

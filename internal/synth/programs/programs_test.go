@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,11 +22,12 @@ type opened struct {
 
 func open(t *testing.T, w *World) opened {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "w.db"))
+	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1) // another one is another database
 	for _, statement := range w.Create() {
 		if _, err := db.Exec(statement); err != nil {
 			t.Fatalf("%v: %s", err, statement)

@@ -9,6 +9,12 @@ import (
 
 // Questions over the links of two or three tables, and figures of groups.
 
+// isSummable reports whether numbers of several things come to something.
+func (c Column) isSummable() bool {
+	return isNumber(c) && !c.isYear() && !c.isShare() && !slices.Contains([]string{"floor", "level", "age", "priority",
+		"rank", "rate", "size", "score", "rating", "temperature", "depth", "height", "version"}, lastWord(c.caption()))
+}
+
 // linkedPair draws a table whose things refer to others, and the reference. Neither table is read under another name.
 func (d *drawer) linkedPair() (t *Table, column int, to *Table) {
 	if t = d.table(); t == nil || d.w.Listed {
@@ -46,7 +52,7 @@ func (d *drawer) mostBy() *Program {
 	q := Query{Table: t, Column: column, Of: k, Order: -1}
 	slots := map[string]string{"one": to.One, "many": to.Many, "others": t.Many, "attr": to.Columns[k].caption()}
 	pattern, what, value := "most_by", "COUNT(*)", func([]any) (float64, bool) { return 1, true }
-	numbers := slices.DeleteFunc(t.properties(isNumber), func(i int) bool { return t.Columns[i].isYear() })
+	numbers := t.properties(Column.isSummable)
 	if len(numbers) > 0 && d.r.IntN(2) == 0 {
 		i := pick(d.r, numbers)
 		pattern, slots["v"] = "most_by_sum", t.Columns[i].caption()
@@ -212,7 +218,7 @@ func (d *drawer) countTwo() *Program {
 		p.Steps = []Step{{SQL: fmt.Sprintf("SELECT %s%s WHERE %s", what, t.joins(first, second),
 			end.test(end.Label, Ident(end.Name)+".", Is, row[end.Label]))}}
 	}
-	numbers := slices.DeleteFunc(t.properties(isNumber), func(i int) bool { return t.Columns[i].isYear() })
+	numbers := t.properties(Column.isSummable)
 	names := t.labels(rows)
 	switch n := d.r.IntN(3); {
 	case n == 0 && len(numbers) > 0 && len(rows) > 1:

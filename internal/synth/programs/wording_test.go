@@ -58,6 +58,7 @@ func needed() map[string]string {
 		"count_each": "given others | one many", "worth_most": "attr one others v", "event": "v v2 x",
 		"event_named": "attr2 v v2 x", "raise_lower": "attr v v2 x y", "add_if_none": "filter given many x | one",
 		"set_when_of": "attr attr2 ref rel v x", "told": "v verb x", "told_with": "given v verb x",
+		"add_next": "given one", "add_next_raise": "attr given one ref v", "add_next_lower": "attr given one ref v",
 
 		"products": "a b item item2 n v", "bill": "given v", "percent_of": "a b", "plus_percent": "a b | item",
 		"minus_percent": "a b | item", "percent_change": "a b | item", "before_percent": "a b | item",
