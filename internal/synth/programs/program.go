@@ -64,7 +64,7 @@ func Shares() map[string]int {
 		Correct:   4,
 		Leave:     3,
 		Unknown:   4,
-		AskBack:   2,
+		AskBack:   4,
 		Cannot:    2,
 	}
 }
@@ -185,6 +185,7 @@ type drawer struct {
 	// nurse.
 	one, many string
 	plain     bool // things are named in full
+	short     bool // nothing is drawn that goes farther than one table and its references
 	// at the values of a column, before it is compared with one that is said in another form
 	looked  []Step
 	gave    [][2]string       // properties of a new thing, and their values
@@ -280,20 +281,20 @@ func (d *drawer) drawKind(kind string) *Program {
 	if p := d.ofLinks(kind); p != nil {
 		return p
 	}
+	if p := d.farther(kind); p != nil {
+		return p
+	}
 	switch kind {
 	case Lookup:
 		return d.either(d.lookup, d.lookup, d.lookupTwo)
 	case Join:
-		return d.either(d.join, d.join, d.join, d.often((*drawer).joinTwo),
-			d.often((*drawer).across), d.often((*drawer).across))
+		return d.join()
 	case Count:
-		return d.either(func() *Program { return d.count(1) }, func() *Program { return d.count(1) },
-			d.often((*drawer).countTwo))
+		return d.count(1)
 	case Both:
 		return d.either(func() *Program { return d.count(2) }, func() *Program { return d.list(2) })
 	case Total:
-		return d.either(d.total, d.total, d.total, d.worth, d.worth, d.worthMost, d.sumOf, d.sumOf, d.sumEach,
-			d.countEach, d.countEach, d.often((*drawer).room), d.often((*drawer).room))
+		return d.either(d.total, d.total, d.total, d.worth, d.worth, d.worth, d.sumOf, d.sumOf, d.sumEach)
 	case Best:
 		return d.either(d.best, d.best, d.best, d.worthBest)
 	case Top:
@@ -307,27 +308,24 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Missing:
 		return d.missing()
 	case Most:
-		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.often((*drawer).mostBy), d.often((*drawer).mostBy), d.having, d.havingOver, d.havingOver)
+		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.having, d.havingOver, d.havingOver)
 	case Set:
 		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, d.exchange, d.clearOne, d.clearOne,
-			d.clearOne, d.often((*drawer).event), d.often((*drawer).event), d.often((*drawer).told), d.often((*drawer).told),
-			d.often((*drawer).told), func() *Program { return d.onExtreme(false) })
+			d.clearOne, func() *Program { return d.onExtreme(false) })
 	case SetAll:
 		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll, d.removeAll, d.clearAll,
 			d.clearAll, d.clearAll)
 	case Adjust:
-		return d.either(d.adjust, d.adjust, d.percentAll, d.raiseAndLower)
+		return d.either(d.adjust, d.adjust, d.percentAll)
 	case TwoTables:
-		return d.either(d.setBoth, d.addAndChange, d.often((*drawer).addNextAndCount),
-			d.often((*drawer).addNextAndCount), d.removeAndCount, d.removeWith, d.handOver)
+		return d.either(d.setBoth, d.addAndChange, d.removeAndCount, d.removeWith, d.handOver)
 	case Remove:
 		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, d.handOver, d.removeAndCount,
 			func() *Program { return d.onExtreme(true) })
 	case Insert:
-		return d.either(d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.often((*drawer).addNext),
-			d.often((*drawer).addNext), d.newTable)
+		return d.either(d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.newTable)
 	case ActIf:
-		return d.either(d.actIf, d.actIf, d.addIfNone, d.setWhenOf, func() *Program { return d.setWhen(false) }, func() *Program {
+		return d.either(d.actIf, d.actIf, func() *Program { return d.setWhen(false) }, func() *Program {
 			return d.setWhen(true)
 		})
 	case Several:
@@ -350,22 +348,40 @@ func (d *drawer) drawKind(kind string) *Program {
 	return nil
 }
 
-// either draws with one of some ways; a way that is there twice is drawn twice as often.
-func (d *drawer) either(ways ...func() *Program) *Program { return pick(d.r, ways)() }
-
-// often draws in one way again and again: few things of a world allow it.
-func (d *drawer) often(way func(*drawer) *Program) func() *Program {
-	return func() *Program {
-		for range tries {
-			one := &drawer{r: d.r, w: d.w}
-			if p := way(one); p != nil {
-				*d = *one
-				return p
-			}
-		}
+// farther draws, at times, a program of a kind that goes over more tables, tells what happened or touches several things.
+// Few things of a world allow it, so it is drawn again and again.
+func (d *drawer) farther(kind string) *Program {
+	if d.w.Listed || d.short {
 		return nil
 	}
+	ways := map[string][]func(*drawer) *Program{
+		Join:      {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
+		Count:     {(*drawer).countTwo},
+		Total:     {(*drawer).worthMost, (*drawer).countEach, (*drawer).room},
+		Most:      {(*drawer).mostBy},
+		Set:       {(*drawer).event, (*drawer).told},
+		Adjust:    {(*drawer).raiseAndLower},
+		ActIf:     {(*drawer).addIfNone, (*drawer).setWhenOf},
+		Insert:    {(*drawer).addNext},
+		TwoTables: {(*drawer).addNextAndCount},
+		AskBack:   {(*drawer).severalFit},
+	}[kind]
+	if len(ways) == 0 || d.r.IntN(5) > 1 {
+		return nil
+	}
+	way := pick(d.r, ways)
+	for range tries {
+		one := &drawer{r: d.r, w: d.w, plain: d.plain}
+		if p := way(one); p != nil {
+			*d = *one
+			return p
+		}
+	}
+	return nil
 }
+
+// either draws with one of some ways; a way that is there twice is drawn twice as often.
+func (d *drawer) either(ways ...func() *Program) *Program { return pick(d.r, ways)() }
 
 // table draws a table that has rows with labels.
 func (d *drawer) table() *Table {

@@ -51,6 +51,7 @@ func (d *drawer) nobody() *Program {
 func (d *drawer) unknown() *Program {
 	kinds := []string{Lookup, Lookup, Best, Total, Compare, Count, Count, List, List, YesNo, Missing, Set, Set, SetAll,
 		SetAll, Adjust, Both, Both}
+	d.short = true
 	p := d.draw(pick(d.r, kinds))
 	if p == nil || !slices.Contains(append(conditional(), "lookup", "compare", "missing", "set", "raise", "lower",
 		"raise_all", "lower_all"), p.pattern) {
@@ -156,9 +157,7 @@ func (t *Table) isOfPersons() bool {
 // askBack is a request that does not say which thing is meant, or what a value is to be, and is else worded as one that
 // does: nothing on the server could tell.
 func (d *drawer) askBack() *Program {
-	if !d.w.Listed && d.r.IntN(2) == 0 {
-		return d.severalFit()
-	}
+	d.short = true
 	if d.r.IntN(3) == 0 {
 		return d.ofSome()
 	}
@@ -312,6 +311,7 @@ func (d *drawer) outside() *Program {
 
 // elsewhere is a request of what stands in another place than on the server.
 func (d *drawer) elsewhere() *Program {
+	d.short = true
 	p := d.draw(pick(d.r, []string{Lookup, Set, Adjust, Remove, Count, List, Best, Total, SetAll, YesNo}))
 	if p == nil || !slices.Contains(append(conditional(), "lookup", "set", "raise", "lower", "remove"), p.pattern) {
 		return nil

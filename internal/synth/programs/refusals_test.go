@@ -51,6 +51,9 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("%q: %q", task.Task, task.Answer)
 				}
 				of := strings.TrimSuffix(strings.TrimPrefix(task.Answer, "Which "), " do you mean?")
+				if len(p.Answer.Among) > 0 { // TestSeveralFit has it
+					continue
+				}
 				if of != task.Answer && !strings.Contains(task.Task, "the "+of) &&
 					!strings.Contains(task.Task, "The "+of) {
 					t.Errorf("%q does not speak of %q", task.Task, of)
