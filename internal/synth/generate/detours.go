@@ -103,6 +103,9 @@ func (db *sqlServer) wrongWords(r *rand.Rand, p *programs.Program) *detour {
 		}
 		one := p.Slot("one")
 		said := []string{"the " + m[3], one + " " + m[3], m[3] + " " + one, "new " + m[3], m[3] + "s"}[r.IntN(5)]
+		if x := p.Slot("x"); strings.HasSuffix(x, " "+m[3]) && r.IntN(2) == 0 { // with its brand, say
+			said = x
+		}
 		wrong := db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'", m[1], m[2], said), slipEmpty, false)
 		return &detour{i, []Call{wrong}, fmt.Sprintf("Nothing has all these words. The name alone: %s.", m[3]), nil}
 	}

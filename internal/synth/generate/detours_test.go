@@ -24,7 +24,8 @@ func statementsOf(calls []Call) (list []string) {
 func TestDetours(t *testing.T) {
 	db := &sqlServer{read: sqlTool{"sql", "query"}, write: sqlTool{"sql", "query"}}
 	staff := programs.TableOf("staff", programs.Records(`[{"id":1,"first_name":"Ana","last_name":"Lund","role":"cook"},
-		{"id":2,"first_name":"Ben","last_name":"Roy","role":"cook"},{"id":3,"first_name":"Cai","last_name":"Ito","role":"waiter"}]`))
+		{"id":2,"first_name":"Ben","last_name":"Roy","role":"cook"},
+		{"id":3,"first_name":"Cai","last_name":"Ito","role":"waiter"}]`))
 	dish := programs.TableOf("dish", programs.Records(`[{"id":1,"name":"Pea Soup","price":7,"kind":"starter"},
 		{"id":2,"name":"Plum Tart","price":5,"kind":"sweet"},{"id":3,"name":"Mint Sorbet","price":4,"kind":"sweet"}]`))
 	w := &programs.World{Tables: []*programs.Table{staff, dish}}

@@ -22,7 +22,7 @@ const (
 // seen.
 const (
 	shareSlips   = 0.2
-	shareMisses  = 0.5
+	shareMisses  = 0.4
 	shareGuesses = 0.1
 )
 
@@ -75,9 +75,9 @@ type detour struct {
 	knows func(Call) bool // the looks that would have kept one from it; nil: none
 }
 
-// slip puts calls that go wrong into the calls of a program, before the one that does it right, so that a model sees how
-// one goes on from there. There are one to three of them in a row, each of another kind. What comes next says what was
-// wrong: a model that only sees a better call may learn to make nearly the same call again. nil where none fits.
+// slip puts calls that go wrong into the calls of a program, before the one that does it right, so that a model sees
+// how one goes on from there. There are one to three of them in a row, each of another kind. What comes next says what
+// was wrong: a model that only sees a better call may learn to make nearly the same call again. nil where none fits.
 func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call) []Call {
 	first, draw := len(calls)-len(p.Steps), r.Float64()
 	if draw >= shareMisses {
@@ -110,7 +110,7 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 	}
 	step := pick(r, able).step // where more fits, more often
 	able = slices.DeleteFunc(able, func(d detour) bool { return d.step != step })
-	for most := []int{1, 2, 2, 2, 3}[r.IntN(5)]; len(able) > most; {
+	for most := []int{1, 1, 2, 2, 3}[r.IntN(5)]; len(able) > most; {
 		i := r.IntN(len(able))
 		able = slices.Delete(able, i, i+1)
 	}
@@ -122,8 +122,8 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 	return along(calls, first, able)
 }
 
-// along has detours made before the step that they are of. What was wrong with all of them so far stands before the next
-// call that is no slip: these are not learnt.
+// along has detours made before the step that they are of. What was wrong with all of them so far stands before the
+// next call that is no slip: these are not learnt.
 func along(calls []Call, first int, detours []detour) []Call {
 	at, why := first+detours[0].step, ""
 	looks, with := slices.Clone(calls[:first]), slices.Clone(calls[first:at])

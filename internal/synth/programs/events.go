@@ -382,13 +382,7 @@ func (d *drawer) severalFit() *Program {
 }
 
 // addNext adds a thing to which the store gives its number.
-func (d *drawer) addNext() *Program { return d.addNumbered(false) }
-
-// addNextAndCount is addNext in one request with a change of a number of what the thing refers to: "A new sale: Ana
-// Lund, Town Hopper, 2 May. Take 1 off the stock of the bike."
-func (d *drawer) addNextAndCount() *Program { return d.addNumbered(true) }
-
-func (d *drawer) addNumbered(counting bool) *Program {
+func (d *drawer) addNext() *Program {
 	t := d.table()
 	if t == nil || d.w.Listed || d.w.NoKeys || !t.isNumbered() {
 		return nil
@@ -398,34 +392,8 @@ func (d *drawer) addNumbered(counting bool) *Program {
 	if name == "" || at < 0 || len(said) < 2 {
 		return nil
 	}
-	columns, literals = slices.Delete(columns, at, at+1), slices.Delete(literals, at, at+1)
 	slots := about(t)
 	slots["given"] = enumerate(said)
-	p := &Program{pattern: "add_next", slots: slots, given: d.gave, Tables: tables, Free: true}
-	if !counting {
-		p.Steps = d.adding(t, columns, literals)
-		return p
-	}
-	refs := t.properties(func(c Column) bool { return c.Ref != nil && c.Ref != t && slices.Contains(columns, Ident(c.Name)) })
-	if len(refs) == 0 {
-		return nil
-	}
-	c := t.Columns[pick(d.r, refs)]
-	at = slices.Index(columns, Ident(c.Name))
-	named := slices.IndexFunc(c.Ref.Rows, func(row []any) bool { return c.Ref.keyOf(row) == literals[at] })
-	if named < 0 {
-		return nil
-	}
-	to := c.Ref.Rows[named]
-	change, up, ok := d.counted(c.Ref, to, slots)
-	if !ok {
-		return nil
-	}
-	p.pattern, slots["ref"] = map[bool]string{true: "add_next_raise", false: "add_next_lower"}[up], c.caption()
-	look, _ := d.before(c.Ref, []Cond{c.Ref.label(to)}, true)
-	literals[at] = Literal(to[c.Ref.Key])
-	steps := d.adding(t, columns, literals)
-	steps[0] = steps[0].does("new in %s: %s", t.Name, slots["given"])
-	p.Steps = slices.Concat([]Step{look}, steps, []Step{change})
-	return p
+	return &Program{pattern: "add_next", slots: slots, given: d.gave, Tables: tables, Free: true,
+		Steps: d.adding(t, slices.Delete(columns, at, at+1), slices.Delete(literals, at, at+1))}
 }

@@ -104,15 +104,25 @@ func TestEvent(t *testing.T) {
 
 // A thing without a number of its own is added behind the others, at times with a number that changes elsewhere.
 func TestAddNext(t *testing.T) {
-	w := jobs()
-	for _, counting := range []bool{false, true} {
-		drawnOver(t, w, 10, func(d *drawer) *Program { return d.addNumbered(counting) }, func(p *Program, o opened) {
+	w, seen := jobs(), map[string]int{}
+	for _, way := range []func(*drawer) *Program{(*drawer).addNext, (*drawer).addAndChange} {
+		drawnOver(t, w, 8, way, func(p *Program, o opened) {
+			if !strings.HasPrefix(p.pattern, "add_next") { // it has a number
+				return
+			}
 			got := o.ask("SELECT COUNT(*), MAX(no) FROM jobs")
+			counting := p.pattern != "add_next"
 			if cars := o.differing(w.Tables[0]); !slices.Equal(got, []string{"13", "113"}) ||
 				counting != (len(cars) == 1) || counting != (p.Writes() == 2) || len(o.differing(w.Tables[2])) > 0 {
 				t.Errorf("%v, cars %v: %+v", got, cars, p.Steps)
 			}
+			seen[p.pattern]++
 		})
+	}
+	for _, pattern := range []string{"add_next", "add_next_raise", "add_next_lower"} {
+		if seen[pattern] < 2 {
+			t.Errorf("drawn are %v", seen)
+		}
 	}
 }
 

@@ -35,12 +35,25 @@ func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 			return said, where
 		}
 	}
+	if i := t.maker(row); i >= 0 && !d.w.Listed && d.r.IntN(3) == 0 {
+		return Show(row[i]) + " " + t.rowLabel(row), []Cond{t.label(row)}
+	}
 	if d.r.IntN(3) == 0 {
 		if said, where, ok := d.otherName(t, row); ok {
 			return said, []Cond{where}
 		}
 	}
 	return d.nameInRequest(t, row), []Cond{t.label(row)}
+}
+
+// maker is the column of who makes a thing, which people say before its name: "Volvo V60"; -1: none.
+func (t *Table) maker(row []any) int {
+	name := t.rowLabel(row)
+	return slices.IndexFunc(t.Columns, func(c Column) bool {
+		made := Show(row[t.at(c)])
+		return slices.Contains([]string{"brand", "make", "maker", "manufacturer"}, Words(c.Name)) && c.Kind == Text &&
+			c.Ref == nil && made != "" && !isCodeName(name) && !t.describes() && sayable(made) && !mentions(made)(name)
+	})
 }
 
 // byCondition names a row of what is read as a whole by what is noted of it alone: "the hotel that has a pool". Whoever

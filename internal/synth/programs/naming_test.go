@@ -146,3 +146,25 @@ func TestNamingByWhatTwoThingsAreCalled(t *testing.T) {
 		t.Errorf("%q", said)
 	}
 }
+
+// Who makes a thing is said before its name at times, and it is looked for by its name alone.
+func TestMakerIsSaid(t *testing.T) {
+	w := liveTables("cars", `[{"id":1,"make":"Volvo","model":"Amazon","km":3},
+		{"id":2,"make":"Fiat","model":"Panda","km":2},
+		{"id":3,"make":"Fiat","model":"Fiat Uno","km":5},{"id":4,"make":null,"model":"Corsa","km":9}]`)
+	said := map[string]bool{}
+	for seed := range uint64(200) {
+		if p := Draw(rand.New(rand.NewPCG(seed, 4)), w, Set); p != nil && p.pattern == "set" {
+			said[p.slots["x"]+": "+p.Steps[0].SQL] = true
+		}
+	}
+	for text, want := range map[string]bool{
+		"Volvo Amazon: SELECT * FROM cars WHERE model LIKE '%Amazon%'":    true,
+		"Amazon: SELECT * FROM cars WHERE model LIKE '%Amazon%'":          true,
+		"Fiat Fiat Uno: SELECT * FROM cars WHERE model LIKE '%Fiat Uno%'": false,
+	} {
+		if said[text] != want {
+			t.Errorf("%s: %v, want %v of %v", text, said[text], want, said)
+		}
+	}
+}

@@ -318,7 +318,7 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Adjust:
 		return d.either(d.adjust, d.adjust, d.percentAll)
 	case TwoTables:
-		return d.either(d.setBoth, d.addAndChange, d.removeAndCount, d.removeWith, d.handOver)
+		return d.either(d.setBoth, d.addAndChange, d.addAndChange, d.removeAndCount, d.removeWith, d.handOver)
 	case Remove:
 		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, d.handOver, d.removeAndCount,
 			func() *Program { return d.onExtreme(true) })
@@ -348,23 +348,22 @@ func (d *drawer) drawKind(kind string) *Program {
 	return nil
 }
 
-// farther draws, at times, a program of a kind that goes over more tables, tells what happened or touches several things.
-// Few things of a world allow it, so it is drawn again and again.
+// farther draws, at times, a program of a kind that goes over more tables, tells what happened or touches several
+// things. Few things of a world allow it, so it is drawn again and again.
 func (d *drawer) farther(kind string) *Program {
 	if d.w.Listed || d.short {
 		return nil
 	}
 	ways := map[string][]func(*drawer) *Program{
-		Join:      {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
-		Count:     {(*drawer).countTwo},
-		Total:     {(*drawer).worthMost, (*drawer).countEach, (*drawer).room},
-		Most:      {(*drawer).mostBy},
-		Set:       {(*drawer).event, (*drawer).told},
-		Adjust:    {(*drawer).raiseAndLower},
-		ActIf:     {(*drawer).addIfNone, (*drawer).setWhenOf},
-		Insert:    {(*drawer).addNext},
-		TwoTables: {(*drawer).addNextAndCount},
-		AskBack:   {(*drawer).severalFit},
+		Join:    {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
+		Count:   {(*drawer).countTwo},
+		Total:   {(*drawer).countEach, (*drawer).room},
+		Most:    {(*drawer).mostBy},
+		Set:     {(*drawer).event, (*drawer).told},
+		Adjust:  {(*drawer).raiseAndLower},
+		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf},
+		Insert:  {(*drawer).addNext},
+		AskBack: {(*drawer).severalFit},
 	}[kind]
 	if len(ways) == 0 || d.r.IntN(5) > 1 {
 		return nil

@@ -262,8 +262,8 @@ func (c Column) isRoom() bool {
 		"bays", "desks", "size", "participants", "maximum", "limit")
 }
 
-// room asks how much room a thing has left, or which have none, or some: a number of it against the count of what refers
-// to it.
+// room asks how much room a thing has left, or which have none, or some: a number of it against the count of what
+// refers to it.
 func (d *drawer) room() *Program {
 	t, from, column := d.children()
 	if t == nil || d.w.Listed || len(t.Columns[t.Label].Parts) > 0 || repeats(t.labels(t.Rows)) {
@@ -383,50 +383,4 @@ func (d *drawer) countEach() *Program {
 	}
 	p.Answer = Answer{Form: "lines", Values: []string{strings.Join(said, form.between)}}
 	return p
-}
-
-// worthMost asks for the thing over whose things a product comes to most: the book that brought in most.
-func (d *drawer) worthMost() *Program {
-	of, ok := d.product()
-	if !ok || d.w.Listed {
-		return nil
-	}
-	refs := of.t.properties(func(c Column) bool { return c.Ref != nil && c.Ref != of.t && c.Ref.Label >= 0 })
-	if len(refs) == 0 {
-		return nil
-	}
-	by := pick(d.r, refs)
-	to := of.t.Columns[by].Ref
-	if to.Columns[to.Label].Ref != nil || len(to.Columns[to.Label].Parts) > 0 || repeats(to.labels(to.Rows)) ||
-		of.over >= 0 && of.t.alias(of.over) != Ident(of.t.Columns[of.over].Ref.Name) {
-		return nil
-	}
-	q := Query{Table: of.t, Column: by, Of: -1, Order: -1}
-	names, sums, ok := gather(q.Run(), of.t.Rows, of.of)
-	if !ok || len(names) < 2 {
-		return nil
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
-	if sums[names[0]]-sums[names[1]] < 0.01 {
-		return nil
-	}
-	if of.over >= 0 && of.over != by { // read as a condition that all rows meet
-		q.Where = []Cond{{of.over, of.price, Above, int64(-1)}}
-	}
-	sql := q.SQL()
-	at := strings.Index(sql, " FROM ")
-	label := strings.TrimPrefix(sql[:at], "SELECT ")
-	from, _, _ := strings.Cut(sql[at:], " WHERE ")
-	what, _, _ := of.sql(Query{Table: of.t, Where: []Cond{{by, -1, Is, ""}}, Of: -1, Order: -1})
-	slots := map[string]string{"one": to.One, "many": to.Many, "others": of.t.Many}
-	of.say(slots)
-	return &Program{
-		pattern: "worth_most",
-		slots:   slots,
-		Answer:  Answer{Form: "text", Values: names[:1]},
-		Steps: []Step{{SQL: fmt.Sprintf("SELECT %s, SUM(%s) AS total%s GROUP BY %s ORDER BY total DESC LIMIT 1", label,
-			what, from, label)}},
-		Tables: of.tables(q),
-		Result: []string{names[0], trimFloat(sums[names[0]])},
-	}
 }

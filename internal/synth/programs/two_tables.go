@@ -3,6 +3,7 @@ package programs
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Changes of two tables in one request. Both rows are looked at before, and the plan names both changes.
@@ -168,6 +169,11 @@ func (d *drawer) addAndChange() *Program {
 		return nil
 	}
 	columns, literals, said, tables, name := d.drawValues(from)
+	next := from.isNumbered() && !d.w.NoKeys && d.r.IntN(3) > 0 // by the store
+	if label := slices.Index(columns, Ident(from.Columns[from.Label].Name)); next && label >= 0 {
+		name = "the new " + from.One
+		columns, literals = slices.Delete(columns, label, label+1), slices.Delete(literals, label, label+1)
+	}
 	c, t := from.Columns[column], from.Columns[column].Ref
 	at := slices.Index(columns, Ident(c.Name))
 	if name == "" || at < 0 || t.Columns[t.Label].Ref != nil {
@@ -181,12 +187,15 @@ func (d *drawer) addAndChange() *Program {
 	slots := about(from)
 	pattern, ok, up := "add_set", false, false
 	var change Step
-	if d.r.IntN(3) == 0 {
+	if !next && d.r.IntN(3) == 0 {
 		change, ok = d.second(t, to, slots)
 		slots["attr"], slots["v"] = slots["attr2"], slots["v2"]
 	} else {
 		change, up, ok = d.counted(t, to, slots)
 		pattern = map[bool]string{true: "add_raise", false: "add_lower"}[up]
+		if next {
+			pattern = strings.Replace(pattern, "add_", "add_next_", 1)
+		}
 	}
 	if !ok {
 		return nil
