@@ -191,7 +191,7 @@ func (b *boarding) countEach(r *rand.Rand) *boardTask {
 	}
 	c.slots["given"], c.slots["attr"] = programs.Enumerate(c.values), attr
 	answer := programs.Answer{Form: "each", Values: said}
-	q := programs.NewQuestion(programs.Count, "count_each", c.slots, answer, b.table)
+	q := programs.NewQuestion(programs.Count, "offer_count", c.slots, answer, b.table)
 	t := &boardTask{Program: q.Work(c.said()...)}
 	c.reads(t)
 	return t

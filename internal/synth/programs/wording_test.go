@@ -141,7 +141,7 @@ func needed() map[string]string {
 		"points_add": "attr v x", "point_fix": "old v x", "text_set": "a attr v x", "text_line": "attr v x",
 		"links_add": "rel v x y | many", "links_only": "does rel x y", "paper_swap": "a b x | one",
 		"paper_sum": "x | one", "paper_left": "n x | one", "paper_of": "attr one x y", "offer_ask": "end given x",
-		"offer_price": "end given x", "offer_take": "attr end given v x", "count_each": "attr filter given many",
+		"offer_price": "end given x", "offer_take": "attr end given v x", "offer_count": "attr filter given many",
 		"give_least": "filter given many x", "best_pair": "attr end filter many", "group_renew": "given v x | one",
 		"group_merge": "x y | one", "group_fill": "filter given many v x", "group_shift_open": "filter many n x | attr",
 		"make_short": "does one rel v x", "do_close": "one", "as_close": "one", "as_write": "attr v",
