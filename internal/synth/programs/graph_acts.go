@@ -10,26 +10,27 @@ import (
 
 // Kinds of programs that only graphs have.
 const (
-	noteOne    = "note"      // add, remove or replace a note
-	noteMany   = "note_all"  // one note on all that match
-	noteIf     = "note_if"   // a note, where nothing matches
-	relink     = "relink"    // another end of a relation
-	takeOver   = "take_over" // all relations of one thing go to another
-	rename     = "rename"
-	holds      = "holds"  // whether a relation does
-	ensure     = "ensure" // that two things are in a relation to a third
-	twoEdits   = "two_edits"
-	twoNotes   = "two_notes" // of one thing
-	tied       = "tied"      // a note of a thing, and a relation to it
-	newTied    = "new_tied"  // a new thing, and its relation to another
-	chosen     = "chosen"    // by a verdict on each: names, a number, a figure
-	clearOut   = "clear_out" // the same: removal
-	shifts     = "shift"     // a day or a time in a note
-	senses     = "by_sense"  // a note that is told by what it is about
-	likeMade   = "like_made" // a new thing as its peers are
-	chains     = "chain"     // two relations in a row
-	perGroup   = "per_group" // how many each has
-	placesLeft = "places_left"
+	noteOne     = "note"      // add, remove or replace a note
+	noteMany    = "note_all"  // one note on all that match
+	noteIf      = "note_if"   // a note, where nothing matches
+	relink      = "relink"    // another end of a relation
+	takeOver    = "take_over" // all relations of one thing go to another
+	rename      = "rename"
+	holds       = "holds"  // whether a relation does
+	ensure      = "ensure" // that two things are in a relation to a third
+	twoEdits    = "two_edits"
+	twoNotes    = "two_notes" // of one thing
+	tied        = "tied"      // a note of a thing, and a relation to it
+	newTied     = "new_tied"  // a new thing, and its relation to another
+	chosen      = "chosen"    // by a verdict on each: names, a number, a figure
+	clearOut    = "clear_out" // the same: removal
+	shifts      = "shift"     // a day or a time in a note
+	senses      = "by_sense"  // a note that is told by what it is about
+	likeMade    = "like_made" // a new thing as its peers are
+	chains      = "chain"     // two relations in a row
+	perGroup    = "per_group" // how many each has
+	placesLeft  = "places_left"
+	linkProduct = "link_product" // a price times a number of what it goes with
 )
 
 // GraphShares are how often each kind is drawn over a graph, in parts.
@@ -37,7 +38,7 @@ func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 8, Several: 10, Remove: 5,
 		noteOne: 8, noteMany: 5, noteIf: 5, chosen: 20, clearOut: 4, shifts: 6, senses: 7, likeMade: 7, chains: 6,
-		perGroup: 3, placesLeft: 3, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 3,
+		perGroup: 3, linkProduct: 3, placesLeft: 3, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 3,
 		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 5, AskBack: 7, Cannot: 5,
 		TwoTables: 0})
 	return shares
@@ -76,6 +77,8 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			g = gt.chain(d)
 		case perGroup:
 			g = gt.perGroup(d)
+		case linkProduct:
+			g = gt.linkProduct(d)
 		case placesLeft:
 			g = gt.placesLeft(d)
 		case chosen, noteMany, noteIf, clearOut:

@@ -152,7 +152,7 @@ func (gt *GraphTables) bySense(d *drawer) *GraphProgram {
 func (gt *GraphTables) sense(thing *Thing, text string) string {
 	if t := gt.tableOf(thing.Type); t != nil {
 		for i, s := range gt.sources[t] {
-			if _, ok := s.in(text); ok && s.before != "" && s.after == "" && !isPast(firstWord(text)) {
+			if _, ok := s.in(text); ok && s.before+s.after != "" && !isPast(firstWord(text)) {
 				return theProperty(t.Columns[i].caption())
 			}
 		}
@@ -175,10 +175,12 @@ func (gt *GraphTables) sense(thing *Thing, text string) string {
 			break
 		}
 	}
-	if len(run) == 0 {
+	said := strings.Join(run, " ")
+	title := gt.areOfPeople(thing.Type) && endsIn(said, "er", "or", "ist", "ian", "ern") // what somebody is
+	if said == "" || said == text || title {
 		return ""
 	}
-	return "the " + strings.Join(run, " ")
+	return "the " + said
 }
 
 // tellsOf reports whether a word of a note may be a noun that no other note of the thing has.

@@ -1,6 +1,8 @@
 package programs
 
 import (
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -61,6 +63,13 @@ func TestSenses(t *testing.T) {
 		if got := gt.sense(thing, text); got != want {
 			t.Errorf("%q is about %q, want %q", text, got, want)
 		}
+	}
+	if got := gt.sense(&gt.Graph.Things[0], "level senior"); got != "the level" {
+		t.Errorf("a value of a property is told as %q", got)
+	}
+	if got := gt.sense(&Thing{Name: "Bo", Type: "person", Notes: []string{"certified first aider"}},
+		"certified first aider"); got != "" {
+		t.Errorf("what somebody is, is told as %q", got)
 	}
 }
 
@@ -137,6 +146,33 @@ func TestNumbersOfMembers(t *testing.T) {
 			strings.Contains(got, "Autumn fair=") && !strings.HasSuffix(got, "Autumn fair=0, Spring fair=3") {
 			t.Errorf("%s", got)
 		}
+	}
+}
+
+// A price of one thing is taken times a number of another that it is linked with, which the request does not name.
+func TestProductsOverALink(t *testing.T) {
+	graph := partyGraph()
+	for i, name := range []string{"Inn", "Lodge", "Hut"} {
+		price := []string{"90.5", "60", "45"}[i] + " euros a night"
+		graph.Things = append(graph.Things, Thing{name, "hotel", []string{price}})
+		graph.Relations = append(graph.Relations, Relation{name, []string{"Rome", "Bari", "Lecce"}[i], "located_in"})
+	}
+	for i, name := range []string{"Rome", "Bari", "Lecce"} {
+		graph.Things = append(graph.Things, Thing{name, "city", []string{fmt.Sprintf("nights: %d", i+2)}})
+	}
+	gt, r, seen := graph.Tables(), rand.New(rand.NewPCG(8, 5)), map[string]string{}
+	for range 60 {
+		if g := gt.Draw(r, linkProduct); g != nil {
+			seen[g.Named[0]] = g.Members[0] + " " + g.Answer.Values[0]
+			if strings.Contains(g.slots["asks"], g.Members[0]) ||
+				!strings.HasSuffix(g.Working(), "= "+g.Answer.Values[0]) {
+				t.Errorf("%q: %q", g.slots["asks"], g.Working())
+			}
+		}
+	}
+	want := map[string]string{"Inn": "Rome 181", "Lodge": "Bari 180", "Hut": "Lecce 180"}
+	if !maps.Equal(seen, want) {
+		t.Errorf("%v, want %v", seen, want)
 	}
 }
 

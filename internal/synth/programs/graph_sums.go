@@ -58,6 +58,70 @@ func (gt *GraphTables) chain(d *drawer) *GraphProgram {
 	return g
 }
 
+// linkProduct takes a price of a thing times a number of the one that it is linked with: the price a night of a hotel,
+// times the nights in its city.
+func (gt *GraphTables) linkProduct(d *drawer) *GraphProgram {
+	if len(gt.Graph.Relations) == 0 {
+		return nil
+	}
+	r, leads := pick(d.r, gt.Graph.Relations), d.r.IntN(2) == 0
+	x, m := gt.Graph.Thing(r.From), gt.Graph.Thing(r.To)
+	if !leads {
+		x, m = m, x
+	}
+	if x == nil || m == nil || !verbalOf(r.Type).sayable() || len(gt.ends(x.Name, r.Type, leads)) != 1 ||
+		!sayable(x.Name) {
+		return nil
+	}
+	a, price, noted := gt.figure(d, x, func(c Column) bool {
+		return slices.ContainsFunc(strings.Fields("price cost fee rate rent ticket wage"), mentionsIn(c.caption()))
+	})
+	b, number, also := gt.figure(d, m, func(c Column) bool { return !mentionsIn(c.caption())("price") && !c.isYear() })
+	if a == "" || b == "" || a == b {
+		return nil
+	}
+	middle := gt.middle(d, x.Name, m, r.Type, leads)
+	asks := strings.NewReplacer("{a}", a, "{b}", b, "{x}", x.Name, "{m}", middle).Replace(pick(d.r, []string{
+		"What does {x} come to in all, with the {a} times the {b} of {m}?",
+		"How much is the {a} of {x} times the {b} of {m}?",
+		"What do I get if I multiply the {a} of {x} by the {b} of {m}?",
+		"If the {a} of {x} is due for each of the {b} of {m}, what is that altogether?",
+	}))
+	total := Show(float64(int64(price*number*100+0.5)) / 100)
+	p := &Program{Kind: Total, pattern: "asks", slots: map[string]string{"x": x.Name, "asks": asks},
+		Answer: Answer{Form: "number", Values: []string{total}}}
+	p.Work(x.Name+": "+noted, m.Name+": "+also, Show(price)+" x "+Show(number)+" = "+total)
+	return &GraphProgram{Program: p, Named: []string{x.Name}, Members: []string{m.Name},
+		relations: []string{r.Type},
+		Opens: r.From + " " + verbalOf(r.Type).said() + " " + r.To + ". The figure for " + b + " shows when " +
+			m.Name + " is opened."}
+}
+
+// mentionsIn matches words that stand in a text.
+func mentionsIn(text string) func(word string) bool {
+	return func(word string) bool { return mentions(word)(text) }
+}
+
+// figure is a number that is noted of a thing: what it is called, its value and the note. The name is "" where there is
+// none.
+func (gt *GraphTables) figure(d *drawer, x *Thing, want func(Column) bool) (name string, value float64, text string) {
+	t := gt.tableOf(x.Type)
+	if t == nil {
+		return "", 0, ""
+	}
+	row := t.byKey(x.Name)
+	columns := t.properties(func(c Column) bool { return isNumber(c) && want(c) })
+	if len(columns) == 0 || row == nil {
+		return "", 0, ""
+	}
+	i := pick(d.r, columns)
+	v, ok := asFloat(row[i])
+	if !ok || v <= 0 {
+		return "", 0, ""
+	}
+	return t.Columns[i].caption(), v, gt.sources[t][i].value(row[i])
+}
+
 // ends are the things at the other end of the relations of a type that lead from a thing, or to it.
 func (gt *GraphTables) ends(name, kind string, leads bool) (list []string) {
 	for _, r := range gt.Graph.Relations {
