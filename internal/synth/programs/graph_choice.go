@@ -70,7 +70,7 @@ func (gt *GraphTables) look(g *GraphProgram, h hub) {
 // tests draw one condition, or two, on things: both must hold, or one is enough. ok is false where they say nothing.
 func (gt *GraphTables) tests(d *drawer, t *Table) (where []Cond, phrase string, ok bool) {
 	one, phrase, ok := d.test(t, -1)
-	if !ok || d.r.IntN(5) < 2 {
+	if !ok || d.r.IntN(3) == 0 {
 		return []Cond{one}, phrase, ok
 	}
 	two, more, ok := d.test(t, one.Column)
@@ -80,7 +80,7 @@ func (gt *GraphTables) tests(d *drawer, t *Table) (where []Cond, phrase string, 
 		return nil, "", false
 	case one.excludes(t, two) && len(t.rows(both)) == 0: // nobody asks for what is open and closed
 		return nil, "", false
-	case d.r.IntN(2) == 0 && !strings.Contains(phrase+more, " or "):
+	case d.r.IntN(3) > 0 && !strings.Contains(phrase+more, " or "): // fewer of these leave some out
 		return []Cond{{one.Column, -1, Either, both}}, phrase + " or " + more, true
 	}
 	return both, phrase + pick(d.r, []string{" and ", " and also "}) + more, true
