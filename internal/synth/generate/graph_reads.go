@@ -91,6 +91,7 @@ func (s *graphing) finds(r *rand.Rand, p *programs.GraphProgram) *graphLook {
 	}
 	if s.g.find == nil || s.g.open == nil && len(p.Members) > 0 ||
 		(n > mostSearches || r.IntN(searchesOneIn) > 0) && s.fits() {
+		p.TellMembers()
 		f.calls = []Call{*s.g.read}
 		return f
 	}
@@ -161,7 +162,7 @@ func (s *graphing) searches(p *programs.GraphProgram) (calls []Call) {
 	}
 	if len(p.Members) > 0 && s.g.open != nil {
 		c := s.g.open.texts(p.Members...)
-		c.Why = p.Opens
+		c.Why = p.Opens + " What is noted there shows when it is opened, all in one call."
 		add(c)
 	}
 	for _, kind := range p.Types {

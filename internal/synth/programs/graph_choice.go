@@ -63,8 +63,14 @@ func (gt *GraphTables) look(g *GraphProgram, h hub) {
 	if noun = strings.TrimSpace(noun); noun == "" {
 		noun = h.table.One
 	}
-	g.Opens = "By " + h.kind + ", the " + plural(noun) + " of " + h.name + ": " + strings.Join(h.members, ", ") +
-		". What is noted of them shows when they are opened, all in one call."
+	g.Opens = "By " + h.kind + ", the " + plural(noun) + " of " + h.name + ": " + strings.Join(h.members, ", ") + "."
+}
+
+// TellMembers has the working begin with who the members are, where all is read at once and no opening names them.
+func (g *GraphProgram) TellMembers() {
+	if !strings.Contains(g.own(), strings.TrimSuffix(g.Opens, ".")) {
+		g.head = g.Opens
+	}
 }
 
 // tests draw one condition, or two, on things: both must hold, or one is enough. ok is false where they say nothing.

@@ -51,6 +51,9 @@ func TestChoices(t *testing.T) {
 			continue
 		}
 		q, text := g.query, g.Working()
+		if g.TellMembers(); len(g.Members) > 0 && g.Working() != g.Opens+"\n"+text {
+			t.Errorf("%q does not begin with %q", g.Working(), g.Opens)
+		}
 		names := labels(q.Table, q.Rows())
 		n[g.pattern]++
 		if !strings.HasPrefix(text, "Wanted: ") || strings.Count(text, " - hit") != len(names) ||

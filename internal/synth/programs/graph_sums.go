@@ -54,7 +54,7 @@ func (gt *GraphTables) chain(d *drawer) *GraphProgram {
 	}
 	p.Work(lines...)
 	g := &GraphProgram{Program: p, Named: []string{x}, Members: []string{m}, relations: []string{first.Type, r.Type},
-		Opens: stated(first) + ". What that leads on to shows when " + m + " is opened."}
+		Opens: stated(first) + "."}
 	return g
 }
 
@@ -93,8 +93,7 @@ func (gt *GraphTables) linkProduct(d *drawer) *GraphProgram {
 	p.Work(x.Name+": "+noted, m.Name+": "+also, Show(price)+" x "+Show(number)+" = "+total)
 	return &GraphProgram{Program: p, Named: []string{x.Name}, Members: []string{m.Name},
 		relations: []string{r.Type},
-		Opens: r.From + " " + verbalOf(r.Type).said() + " " + r.To + ". The figure for " + b + " shows when " +
-			m.Name + " is opened."}
+		Opens:     r.From + " " + verbalOf(r.Type).said() + " " + r.To + "."}
 }
 
 // mentionsIn matches words that stand in a text.

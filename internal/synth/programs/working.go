@@ -43,7 +43,7 @@ func (p *Program) own() string {
 	if refused := p.Answer.Form == "unknown" || p.Answer.Form == "cannot"; p.picked != nil && !refused {
 		text = strings.TrimSpace(p.picked.Working() + "\n" + text)
 	}
-	return text
+	return strings.TrimSpace(p.head + "\n" + text)
 }
 
 // Work sets the working of a program that is no query.
@@ -55,7 +55,7 @@ func (p *Program) Work(lines ...string) *Program {
 // TakeWorking is the working where it stands before something else than the answer: it is then no more the answer's.
 func (p *Program) TakeWorking() string {
 	text := p.own()
-	p.query, p.picked, p.working = nil, nil, ""
+	p.query, p.picked, p.working, p.head = nil, nil, "", ""
 	if len(text) > mostWorking {
 		return ""
 	}
