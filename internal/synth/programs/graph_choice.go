@@ -94,7 +94,7 @@ func (gt *GraphTables) tests(d *drawer, t *Table) (where []Cond, phrase string, 
 
 // startsRelative reports whether a phrase needs "and" behind "who ...".
 func startsRelative(phrase string) bool {
-	return slices.Contains([]string{"who", "that", "noted"}, firstWord(phrase))
+	return slices.Contains([]string{"who", "whose", "that", "noted"}, firstWord(phrase))
 }
 
 // excludes reports whether two conditions are notes that say the same thing otherwise: "pays within 14 days" and "pays
