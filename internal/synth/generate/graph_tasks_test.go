@@ -140,8 +140,8 @@ func noteTools(s *shop) []Tool {
 }
 
 // Over a store of notes all tasks are of programs: of many kinds, half of several calls, each of which passes its own
-// checks, where an agent that leaves all as it is fails those that ask for a change. What is too long to be read at once
-// is searched and opened.
+// checks, where an agent that leaves all as it is fails those that ask for a change. What is too long to be read at
+// once is searched and opened.
 func TestProgramsOverAGraph(t *testing.T) {
 	used, tools := map[string]bool{}, 0
 	for _, maxResult := range []int{8000, 1500} {
