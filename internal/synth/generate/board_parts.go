@@ -37,6 +37,13 @@ type drawOf func(r *rand.Rand) *boardTask
 
 // explore finds out what programs of these kinds there are.
 func (b *boarding) explore(ctx context.Context) (err error) {
+	first, err := b.played(ctx, play{Looks: []Call{b.list.bare()}}, false)
+	if err != nil {
+		return err
+	}
+	if first.Lost == "" {
+		b.begins = first.Seen[0].Text
+	}
 	if b.parts, err = b.learn(ctx); err != nil {
 		return err
 	}
@@ -44,7 +51,7 @@ func (b *boarding) explore(ctx context.Context) (err error) {
 	if b.papers, err = b.findPapers(ctx); err != nil {
 		return err
 	}
-	b.groups, b.rosters = b.findGroups(), b.findRosters()
+	b.groups, b.rosters, b.acts = b.findGroups(), b.findRosters(), b.findActs()
 	b.finish, err = b.findFinish(ctx)
 	return err
 }
@@ -180,6 +187,7 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(has(func(p section) bool { return p.points || p.set != nil }), b.twoOfThese)
 	case onFinish:
 		add(b.finish != nil, b.finishThing, b.finishThing, b.finishAll)
+		add(b.finish == nil && len(b.acts) > 0, b.actOn, b.actOn, b.actOnAll)
 	case onDeeds:
 		add(b.edit != nil, b.editSeveral, b.editSeveral, b.editThings, b.editThings, b.editShort)
 	case onEach:

@@ -52,7 +52,7 @@ func (b *boarding) prove(
 		return nil, "the list does not show what it is asked for", nil
 	case len(t.madeWith)+len(t.madeSays) > 0 && len(made) < 1+len(t.more):
 		return nil, "nothing shows what a new thing has", nil
-	case len(t.changes)+len(t.setup) == 0 && got.Seen[0].Text != b.text:
+	case len(t.changes)+len(t.setup) == 0 && got.Seen[0].Text != b.begins:
 		return nil, "a call changes something", nil
 	}
 	for i, key := range keys {

@@ -182,7 +182,8 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	}
 	st.table = t.Without(func(i int) bool { // of what no tool takes nobody speaks
 		c := t.Columns[i]
-		return i != t.Key && i != t.Label && paramFor(b.edit, c.Name) == nil && paramFor(list, c.Name) == nil
+		return i != t.Key && i != t.Label && paramFor(b.edit, c.Name) == nil &&
+			(paramFor(list, c.Name) == nil || isConstant(t, i)) // a list may show those alone that are open
 	})
 	t = st.table
 	for _, c := range t.Columns {
@@ -204,6 +205,13 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	programs.Understand(st.world.Tables)
 	st.phrases()
 	return st
+}
+
+// isConstant reports whether all rows have one value of a column.
+func isConstant(t *programs.Table, column int) bool {
+	return !slices.ContainsFunc(t.Rows, func(row []any) bool {
+		return !programs.Equal(row[column], t.Rows[0][column])
+	})
 }
 
 // addHidden adds the properties that views alone show, where a tool takes them.

@@ -70,6 +70,8 @@ type boarding struct {
 	finish *finish
 	// lists that stand for themselves
 	rosters []roster
+	begins  string     // what a look at the list shows first
+	acts    []*subject // tools that do something to a thing by its key alone
 }
 
 // boardPrograms makes tasks from programs over the things that trackers list.

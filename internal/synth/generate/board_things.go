@@ -109,6 +109,60 @@ func (b *boarding) finishAll(r *rand.Rand) *boardTask {
 	return t
 }
 
+// deedVerbs are what tools do to a thing by its key alone.
+func deedVerbs() []string {
+	return strings.Fields("complete finish close resolve reopen cancel start stop pause confirm approve star pin")
+}
+
+// findActs finds the tools that do something to a thing by its key alone.
+func (b *boarding) findActs() (list []*subject) {
+	for _, s := range b.m.tools {
+		if s.Server == b.server && s.mayTry() && !s.ReadOnly && s != b.archive && len(s.schema.fields) == 1 &&
+			s.keyField() == b.view.keyField() && s.hasVerb(deedVerbs()...) && sharesNoun(s, b.list) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// deedOf is the verb in the name of such a tool.
+func deedOf(s *subject) string {
+	return words(s.Name)[slices.IndexFunc(words(s.Name), func(w string) bool { return slices.Contains(deedVerbs(), w) })]
+}
+
+// doTo calls such a tool on a thing, whose view must then say something else.
+func (b *boarding) doTo(t *boardTask, s *subject, row []any) {
+	t.changes = append(t.changes, s.keyed(b.key(row)))
+	t.sees(b.viewOf(row), func(view string) bool { return view != b.looks[b.key(row)] })
+}
+
+// actOn does something to a thing.
+func (b *boarding) actOn(r *rand.Rand) *boardTask {
+	s := pick(r, b.acts)
+	row, slots := b.named(r)
+	if row == nil {
+		return nil
+	}
+	slots["verb"] = deedOf(s)
+	t := b.act(r, programs.NewAct(programs.Set, "verb", slots), row, false)
+	b.doTo(t, s, row)
+	return t
+}
+
+// actOnAll does it to all that meets a condition.
+func (b *boarding) actOnAll(r *rand.Rand) *boardTask {
+	s := pick(r, b.acts)
+	t, rows, slots := b.some(r, programs.SetAll, "verb_all", 2, mostEach)
+	if t == nil {
+		return nil
+	}
+	slots["verb"] = deedOf(s)
+	for _, row := range rows {
+		b.doTo(t, s, row)
+	}
+	return b.sparing(r, t, rows)
+}
+
 // askWhich draws a change of a thing that is called by a word which several have: which of them is to be asked.
 func (b *boarding) askWhich(r *rand.Rand) *boardTask {
 	row := b.row(r)

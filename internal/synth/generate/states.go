@@ -2,6 +2,7 @@ package generate
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync/atomic"
 
@@ -75,7 +76,11 @@ func (s *seat) close() {
 
 func (s *seat) look(ctx context.Context, looks []Call) (seen []Answered) {
 	for _, c := range looks {
-		seen = append(seen, answerOf(s.session, s.session.Probe(ctx, c.chat("look")), s.server))
+		r := s.session.Probe(ctx, c.chat("look"))
+		if len(r.StructuredContent) > 0 && !json.Valid([]byte(r.Text)) { // as checks of state have it
+			r.Text = string(r.StructuredContent)
+		}
+		seen = append(seen, answerOf(s.session, r, s.server))
 	}
 	return seen
 }
