@@ -30,8 +30,8 @@ var (
 )
 
 // viewParts reads a view: its headings, which end with a colon behind a gap, above a rule or with a count, or stand
-// behind "#", with the lines below them, and the names before values that stand above all headings. Of an object of JSON
-// each value is a part.
+// behind "#", with the lines below them, and the names before values that stand above all headings. Of an object of
+// JSON each value is a part.
 func viewParts(text string) (parts []viewPart) {
 	if object := viewObject(text); object != nil {
 		for _, name := range slices.Sorted(maps.Keys(object)) {
