@@ -110,7 +110,7 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 	}
 	step := pick(r, able).step // where more fits, more often
 	able = slices.DeleteFunc(able, func(d detour) bool { return d.step != step })
-	for most := []int{1, 1, 2, 2, 3}[r.IntN(5)]; len(able) > most; {
+	for most := []int{1, 1, 2, 2, 2, 3}[r.IntN(6)]; len(able) > most; {
 		i := r.IntN(len(able))
 		able = slices.Delete(able, i, i+1)
 	}
