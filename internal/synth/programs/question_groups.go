@@ -331,7 +331,7 @@ func (d *drawer) countEach() *Program {
 	}
 	counts := map[string]int{}
 	slots := map[string]string{}
-	p := &Program{pattern: "count_each", slots: slots, Tables: []*Table{t}}
+	p := &Program{pattern: "count_of_each", slots: slots, Tables: []*Table{t}}
 	from, column := d.referrer(t)
 	if from != nil && d.r.IntN(2) == 0 && t.Columns[t.Label].Ref == nil && len(t.Columns[t.Label].Parts) == 0 &&
 		!repeats(t.labels(t.Rows)) {

@@ -28,7 +28,7 @@ func TestGroupsAgreeWithADatabase(t *testing.T) {
 			}
 		})
 	}
-	for _, pattern := range strings.Fields("most_by most_by_sum across join count list count_each room_left") {
+	for _, pattern := range strings.Fields("most_by most_by_sum across join count list count_of_each room_left") {
 		if seen[pattern] == 0 {
 			t.Errorf("no %s is drawn: %v", pattern, seen)
 		}

@@ -55,7 +55,7 @@ func needed() map[string]string {
 		"across": "ends filter many", "across_count": "ends filter many", "most_by": "attr one others",
 		"most_by_sum": "attr one others v", "sum_many": "attr filter many", "room_left": "attr others x",
 		"room_some": "attr many others", "room_over": "attr many others", "room_none": "attr many others",
-		"count_each": "given others | one many", "event": "v v2 x",
+		"count_of_each": "given others | one many", "event": "v v2 x",
 		"event_named": "attr2 v v2 x", "raise_lower": "attr v v2 x y", "add_if_none": "filter given many x | one",
 		"set_when_of": "attr attr2 ref rel v x", "told": "v verb x", "told_with": "given v verb x",
 		"add_next": "given one", "add_next_raise": "attr given one ref v", "add_next_lower": "attr given one ref v",
