@@ -207,9 +207,7 @@ func (p *player) alone(ctx context.Context, x play) *Played {
 	}
 	for _, c := range x.Looks {
 		r := session.Probe(ctx, c.chat("look"))
-		if len(r.StructuredContent) > 0 && !json.Valid([]byte(r.Text)) { // as checks of state have it
-			r.Text = string(r.StructuredContent)
-		}
+		r.Text = r.Data() // as checks of state have it
 		got.Seen = append(got.Seen, answerOf(session, r, p.server(c)))
 	}
 	return got

@@ -2,7 +2,6 @@ package generate
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync/atomic"
 
@@ -77,9 +76,7 @@ func (s *seat) close() {
 func (s *seat) look(ctx context.Context, looks []Call) (seen []Answered) {
 	for _, c := range looks {
 		r := s.session.Probe(ctx, c.chat("look"))
-		if len(r.StructuredContent) > 0 && !json.Valid([]byte(r.Text)) { // as checks of state have it
-			r.Text = string(r.StructuredContent)
-		}
+		r.Text = r.Data() // as checks of state have it
 		seen = append(seen, answerOf(s.session, r, s.server))
 	}
 	return seen
