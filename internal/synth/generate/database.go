@@ -235,41 +235,17 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 	}
 }
 
-// How many rows of a table a stranger looks at to see its columns, and how their values are written: all of a small
-// one, so that names and states are known before they are asked for.
-const (
-	fewRows  = 3
-	manyRows = 20
-	// mostSample bounds the bytes of the rows of all tables; with each value stands its column's name.
-	mostSample = 7000
-)
-
-// sampleRows is how many rows of each table are looked at.
-func sampleRows(w *programs.World) int {
-	for n := manyRows; n > fewRows; n-- {
-		size := 0
-		for _, t := range w.Tables[:min(len(w.Tables), mostDescribed)] {
-			for _, row := range t.Rows[:min(n, len(t.Rows))] {
-				for i, v := range row {
-					size += len(t.Columns[i].Name) + len(programs.Show(v)) + 8
-				}
-			}
-		}
-		if size <= mostSample {
-			return n
-		}
-	}
-	return fewRows
-}
+// someRows is how many rows of a table a stranger looks at to see its columns, and how their values are written.
+const someRows = 3
 
 // sample is the call that shows some rows of a table.
-func (db *sqlServer) sample(w *programs.World, t *programs.Table) Call {
-	return db.read.call(fmt.Sprintf("SELECT * FROM %s LIMIT %d", programs.Ident(t.Name), sampleRows(w)))
+func (db *sqlServer) sample(t *programs.Table) Call {
+	return db.read.call(fmt.Sprintf("SELECT * FROM %s LIMIT %d", programs.Ident(t.Name), someRows))
 }
 
 // discover are the calls by which a stranger finds out what there is: the tables, then some rows of some. Of a table
 // that is written to without such rows, or that gets a new one, the columns are asked for: some may have to be given.
-func (db *sqlServer) discover(w *programs.World, tables []*programs.Table, added *programs.Table) (calls []Call) {
+func (db *sqlServer) discover(tables []*programs.Table, added *programs.Table) (calls []Call) {
 	if db.list != nil {
 		calls = append(calls, *db.list)
 	} else {
@@ -278,7 +254,7 @@ func (db *sqlServer) discover(w *programs.World, tables []*programs.Table, added
 	for _, t := range tables {
 		rows := t != added && len(t.Rows) > 0
 		if rows {
-			calls = append(calls, db.sample(w, t))
+			calls = append(calls, db.sample(t))
 		}
 		switch {
 		case rows && !db.nameless || db.nameless && db.listsColumns:
@@ -308,7 +284,7 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 	if p.Free {
 		added = p.NewRowTable()
 	}
-	calls = db.discover(w, seen, added)
+	calls = db.discover(seen, added)
 	plan := p.Plan()
 	for _, s := range p.Steps {
 		call := db.step(s)

@@ -13,7 +13,7 @@ import (
 // The ways in which a call over a database goes wrong. Each is nil where a program gives no occasion.
 
 // wrongColumn guesses a column by a name that people would think of.
-func (db *sqlServer) wrongColumn(r *rand.Rand, w *programs.World, p *programs.Program) *detour {
+func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program) *detour {
 	for i, s := range p.Steps {
 		if strings.HasPrefix(s.SQL, "SELECT * ") || strings.HasPrefix(s.SQL, "CREATE") {
 			continue
@@ -32,7 +32,7 @@ func (db *sqlServer) wrongColumn(r *rand.Rand, w *programs.World, p *programs.Pr
 					continue
 				}
 				wrong := db.failing(whole.ReplaceAllString(s.SQL, guess), slipRefused, s.Writes)
-				look := db.sample(w, t)
+				look := db.sample(t)
 				if db.describe != nil && r.IntN(2) == 0 {
 					look = db.describe.call(t.Name)
 				}

@@ -83,22 +83,19 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 	if draw >= shareMisses {
 		return nil
 	}
-	guess := func() *detour { return db.wrongColumn(r, w, p) }
-	var ways []func() *detour // in the order in which one looks
-	if n := sampleRows(w); slices.ContainsFunc(p.Tables, func(t *programs.Table) bool { return len(t.Rows) > n }) {
-		ways = append(ways, // who has seen all rows knows where things are and what they are called
-			func() *detour { return db.newThing(r, p) },
-			func() *detour { return db.wrongTable(r, w, p) },
-			func() *detour { return db.wrongPart(r, p) },
-			func() *detour { return db.wrongWords(r, p) },
-			func() *detour { return db.wrongLetters(p) },
-			func() *detour { return db.wrongName(r, w, p) })
-	}
-	ways = append(ways,
+	guess := func() *detour { return db.wrongColumn(r, p) }
+	ways := []func() *detour{ // in the order in which one looks: where, by which words, for what
+		func() *detour { return db.newThing(r, p) },
+		func() *detour { return db.wrongTable(r, w, p) },
+		func() *detour { return db.wrongPart(r, p) },
+		func() *detour { return db.wrongWords(r, p) },
 		func() *detour { return db.noSuchColumn(p) },
+		func() *detour { return db.wrongLetters(p) },
+		func() *detour { return db.wrongName(r, w, p) },
 		func() *detour { return db.withoutJoin(r, p) },
 		func() *detour { return db.equalsNull(p) },
-		func() *detour { return db.withoutValue(p) })
+		func() *detour { return db.withoutValue(p) },
+	}
 	if draw < shareGuesses {
 		ways = append(ways, guess, func() *detour { return db.wrongHome(r, w, p) })
 	}
