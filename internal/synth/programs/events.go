@@ -90,9 +90,10 @@ func (d *drawer) event() *Program {
 	d.looked = nil
 	return &Program{pattern: pattern, slots: slots, Tables: tablesOf(t, where), Steps: []Step{
 		{SQL: fmt.Sprintf("SELECT DISTINCT %s FROM %s", Ident(t.Columns[s].Name), Ident(t.Name))}, look,
-		Step{SQL: fmt.Sprintf("UPDATE %s SET %s = %s, %s = %s%s", Ident(t.Name), Ident(t.Columns[s].Name), Literal(state),
-			Ident(t.Columns[i].Name), Literal(day), filter(t, exact)), Writes: true}.
-			does("%s: %s %s, %s %s", t.rowLabel(row), t.Columns[s].caption(), Show(state), t.Columns[i].caption(), Show(day))}}
+		Step{SQL: fmt.Sprintf("UPDATE %s SET %s = %s, %s = %s%s", Ident(t.Name), Ident(t.Columns[s].Name),
+			Literal(state), Ident(t.Columns[i].Name), Literal(day), filter(t, exact)), Writes: true}.
+			does("%s: %s %s, %s %s", t.rowLabel(row), t.Columns[s].caption(), Show(state), t.Columns[i].caption(),
+				Show(day))}}
 }
 
 // at is the number of a column.
@@ -125,7 +126,8 @@ func (d *drawer) told() *Program {
 	for _, k := range refs[:1+d.r.IntN(min(2, len(refs)))] {
 		ref := t.Columns[k].Ref
 		to := ref.byKey(row[k])
-		if to == nil || ref.rowLabel(to) == "" || !sayable(ref.rowLabel(to)) || len(ref.rows([]Cond{ref.label(to)})) != 1 {
+		if to == nil || ref.rowLabel(to) == "" || !sayable(ref.rowLabel(to)) ||
+			len(ref.rows([]Cond{ref.label(to)})) != 1 {
 			return nil
 		}
 		names = append(names, put(t.Columns[k].withPhrase(), ref.rowLabel(to)))

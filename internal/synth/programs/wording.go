@@ -260,9 +260,7 @@ func (p *Program) say(
 		}
 		mark := "?"
 		checks = []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
-		for _, name := range a.Among { // those that it could be
-			checks = append(checks, scenario.Check{Type: scenario.AnswerCheck, Contains: &name})
-		}
+		checks = append(checks, a.named()...)
 		if names := a.For; names != "" {
 			checks = append(checks, scenario.Check{Type: scenario.AnswerCheck, Regex: &names})
 		}
@@ -304,6 +302,14 @@ func (p *Program) keeps(r *rand.Rand, split, text string) string {
 		text += "."
 	}
 	return follow(text, strings.ReplaceAll(pick(r, manners()["keep"][split]), "{y}", keep))
+}
+
+// named want all names among which a question back asks.
+func (a Answer) named() (list []scenario.Check) {
+	for _, name := range a.Among {
+		list = append(list, scenario.Check{Type: scenario.AnswerCheck, Contains: &name})
+	}
+	return list
 }
 
 // isASCII reports whether the values are in ASCII, so that there is one alphabetical order.
