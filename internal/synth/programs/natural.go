@@ -29,7 +29,7 @@ func Natural(r *rand.Rand, about []string, name string) (value string, ok bool) 
 	case has("phone", "telephone", "mobile"):
 		return fmt.Sprintf("555-%04d", r.IntN(10000)), true
 	case has("date", "due", "deadline", "day", "until") && !has("days"):
-		return fmt.Sprintf("2026-%02d-%02d", 1+r.IntN(12), 1+r.IntN(28)), true
+		return fmt.Sprintf("%d-%02d-%02d", 2027+r.IntN(3), 1+r.IntN(12), 1+r.IntN(28)), true
 	case has("priority", "importance", "severity"):
 		return pick(r, []string{"low", "medium", "high"}), true
 	case has("status", "state"):

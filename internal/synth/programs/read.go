@@ -81,14 +81,15 @@ func fromJSON(text []byte) []Record {
 		var list []json.RawMessage
 		_ = json.Unmarshal(text, &list) // it is valid
 		var records []Record
+		rich := map[string]bool{}
 		for _, one := range list {
-			r, ok := recordOf(one)
+			r, ok := recordOf(one, rich)
 			if !ok {
 				return nil
 			}
 			records = append(records, r)
 		}
-		return records
+		return aligned(records, rich)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	_, _ = d.Token() // the brace just seen
@@ -104,8 +105,37 @@ func fromJSON(text []byte) []Record {
 	return nil
 }
 
-// recordOf reads one object; ok is false where it is none.
-func recordOf(text json.RawMessage) (r Record, ok bool) {
+// aligned gives records the fields that any of them has, nil where one has it not, without those that hold more than a
+// value in some record. Records that have little in common stay as they are.
+func aligned(records []Record, rich map[string]bool) []Record {
+	var names []string
+	for _, r := range records {
+		for _, name := range r.Names {
+			if !rich[name] && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	out := make([]Record, len(records))
+	for i, r := range records {
+		has := 0
+		for _, name := range names {
+			var value any
+			if at := slices.Index(r.Names, name); at >= 0 {
+				value = r.Values[at]
+				has++
+			}
+			out[i].Names, out[i].Values = append(out[i].Names, name), append(out[i].Values, value)
+		}
+		if 2*has <= len(names) {
+			return records
+		}
+	}
+	return out
+}
+
+// recordOf reads one object, and notes which of its fields hold more than a value; ok is false where it is none.
+func recordOf(text json.RawMessage, rich map[string]bool) (r Record, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -124,10 +154,12 @@ func recordOf(text json.RawMessage) (r Record, ok bool) {
 		case []any: // texts of a list are one text, in which each is found
 			text, plain := joinTexts(v)
 			if !plain {
+				rich[name.(string)] = true
 				continue
 			}
 			value = text
 		default:
+			rich[name.(string)] = true
 			continue
 		}
 		r.Names, r.Values = append(r.Names, name.(string)), append(r.Values, value)
@@ -246,7 +278,17 @@ func TableOf(name string, records []Record) *Table {
 	}
 	t.findKey()
 	t.findLabel()
-	return t
+	return t.Without(t.repeats)
+}
+
+// repeats reports whether a column's texts have in them how each row is called, and are no more than that in another
+// form.
+func (t *Table) repeats(i int) bool {
+	return i != t.Label && i != t.Key && t.Label >= 0 && len(t.Rows) > 2 && t.Columns[i].Kind == Text &&
+		len(t.Columns[t.Label].Parts) == 0 && !slices.ContainsFunc(t.Rows, func(row []any) bool {
+		name, text := Show(row[t.Label]), Show(row[i])
+		return len(name) < 8 || len(text) > 3*len(name) || !strings.Contains(text, name)
+	})
 }
 
 // kindOf is by the values that are there.
@@ -320,7 +362,7 @@ func (t *Table) findLabel() {
 			score = 4
 		case i == t.Key:
 			score = 1
-			if c.Kind == Text {
+			if c.Kind == Text && !t.isOpaque(i) {
 				score = 3
 			}
 		case slices.Contains([]string{"name", "title", "label", "subject"}, words[len(words)-1]) &&
@@ -344,6 +386,20 @@ func (t *Table) findLabel() {
 // isBrief reports whether the texts of a column are short enough to name a thing by.
 func (t *Table) isBrief(i int) bool {
 	return !slices.ContainsFunc(t.Rows, func(row []any) bool { return len(Show(row[i])) > 40 })
+}
+
+// isOpaque reports whether a column's values are numbers or long codes, as UUIDs, by which nobody names a thing that
+// has words of its own.
+func (t *Table) isOpaque(i int) bool {
+	return !slices.ContainsFunc(t.Rows, func(row []any) bool {
+		text := Show(row[i])
+		return strings.Trim(text, "0123456789") != "" && (len(text) <= longestCode || !isLongCode(text))
+	})
+}
+
+// isLongCode reports whether a text has no blank and some digit.
+func isLongCode(text string) bool {
+	return strings.ContainsAny(text, "0123456789") && !strings.Contains(text, " ")
 }
 
 // isContact reports whether a column says how a thing is reached, by which nobody names it.

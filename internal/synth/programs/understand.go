@@ -34,6 +34,9 @@ func (t *Table) understand(i int) {
 	if c.Says == "" {
 		c.Says = strings.Join(words, " ")
 	}
+	if c.Several { // of several tags one is spoken of
+		c.Says = strings.Join(append(slices.Clone(words[:len(words)-1]), singular(words[len(words)-1])), " ")
+	}
 	empty := slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] == nil })
 	switch {
 	case c.Kind == Date:
@@ -211,7 +214,8 @@ func (c *Column) addDatePhrases(words []string, empty bool) {
 // counted.
 func (c *Column) addNumberPhrases(words []string) {
 	units := []string{
-		"eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "cents", "cm", "mm", "km", "kg", "lbs", "ml", "min",
+		"eur", "euro", "euros", "usd", "gbp", "chf", "aed", "inr", "jpy", "cad", "aud", "sek", "nok", "dkk", "pln",
+		"czk", "brl", "mxn", "zar", "cny", "dollars", "cents", "cm", "mm", "km", "kg", "lbs", "ml", "min",
 		"mins", "pct", "percent", "hrs", "sqm", "m2", "m3", "kw", "kwh", "litres", "liters",
 	}
 	said := slices.Clone(words)

@@ -159,6 +159,9 @@ func Nouns(table string) (one, many string) {
 	last := len(words) - 1
 	one = singular(words[last])
 	many = plural(one)
+	if one == "inventory" || one == "stock" { // what is in it
+		many, one = one+" items", one+" item"
+	}
 	if one == "staff" || one == "crew" || one == "personnel" {
 		one += " member"
 	}
