@@ -66,7 +66,8 @@ type player struct {
 	ledger  *Ledger
 	workers int
 	tool    map[string]*subject
-	renewed *renewed // sessions that are used again; nil: none is
+	renewed *renewed        // sessions that are used again; nil: none is
+	logs    map[string]bool // files in which servers note each call: "SERVER PATH"
 
 	mu      sync.Mutex
 	lost    int // plays in a row
@@ -195,6 +196,9 @@ func (p *player) alone(ctx context.Context, x play) *Played {
 		var changes []string
 		_ = json.Unmarshal([]byte(saw.Text), &changes) // what world writes
 		for _, c := range changes {
+			if p.isLog(checks[i].Server, c) {
+				continue
+			}
 			verb, path, _ := strings.Cut(c, " ")
 			got.Changed = append(got.Changed, verb+" "+checks[i].Server+" "+path)
 			if text, ok := shortFile(session.Dir(checks[i].Server), path); ok && len(got.Files) < mostFiles {

@@ -192,6 +192,9 @@ func (m *maker) others(ctx context.Context, n int) (list []draftOf, drafted []*C
 		return nil, nil, nil
 	}
 	m.explored = true
+	if err := m.learnLogs(ctx); err != nil {
+		return nil, nil, err
+	}
 	if err := m.explore(ctx); err != nil {
 		return nil, nil, err
 	}
