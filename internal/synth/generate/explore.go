@@ -74,10 +74,11 @@ func (m *maker) explore(ctx context.Context) error {
 	return nil
 }
 
-// bare are calls without arguments, of tools that need none and are not known to change anything.
+// bare are calls of tools that need no argument, or the bounds of a span of days, and are not known to change anything.
 func (m *maker) bare() (calls []Call) {
 	for _, s := range m.tools {
-		if !s.needs() && s.mayTry() && (s.usable() || s.unmarked == "") && !s.writes && !s.destroys() && !s.creates() {
+		if !s.asksMore() && s.mayTry() && (s.usable() || s.unmarked == "") &&
+			!s.writes && !s.destroys() && !s.creates() {
 			calls = append(calls, s.bare())
 		}
 	}

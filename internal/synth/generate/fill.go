@@ -25,7 +25,7 @@ type filler struct {
 func (f filler) arguments(optional bool) (json.RawMessage, bool) {
 	arguments, ok := f.object(f.tool.schema, nil, optional)
 	if ok {
-		arguments = f.meetRefusals(f.pairExamples(arguments))
+		arguments = f.inOrder(f.meetRefusals(f.pairExamples(arguments)))
 	}
 	if !ok || !f.tool.takes(string(arguments)) {
 		if arguments, ok = f.example(optional); !ok {
@@ -150,12 +150,22 @@ func (f filler) value(p param, around []string) (json.RawMessage, bool) {
 	case "integer", "number":
 		return f.number(p, around)
 	case "string", "":
+		if p.kind == "" && p.measures() {
+			return f.number(param{name: p.name, kind: "number", examples: p.examples}, around)
+		}
 		if p.orNumber && f.r.IntN(3) > 0 {
 			return f.number(p, around)
 		}
 		return f.text(p, around)
 	}
 	return nil, false
+}
+
+// measures reports whether a parameter that has no type is a number by its name.
+func (p param) measures() bool {
+	w := words(p.name)
+	return len(w) > 0 && slices.Contains([]string{"amount", "price", "cost", "quantity", "qty", "total", "weight",
+		"percent", "percentage", "hour", "minute", "duration", "limit", "count", "balance", "budget"}, w[len(w)-1])
 }
 
 // part is an object inside the arguments. Without a member it is none: there are no words for it, and a server that
@@ -292,6 +302,9 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 	if stating && p.stated.strict() {
 		made = p.stated.make(f.r)
 	}
+	if slices.ContainsFunc(words(p.name), saysPath) { // files are of the kind that is there
+		made = f.known.likeFiles(f.r, made)
+	}
 	switch {
 	case f.of(p, "old") || f.of(p, "existing"): // what is replaced is there
 		known, _ = f.known.best(label{[]string{"content", "text"}, nil}, fits)
@@ -396,7 +409,7 @@ func (f filler) composes(p param) bool {
 	if f.of(p, "destination") || f.of(p, "target") || f.of(p, "new") {
 		return true
 	}
-	return f.tool.creates() && len(own) == 1 && (own[0] == "name" || own[0] == "title" || own[0] == "path")
+	return f.tool.creates() && len(own) == 1 && (own[0] == "name" || own[0] == "title" || saysPath(own[0]))
 }
 
 func matches(pattern, text string) bool {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,6 +65,20 @@ func (v *values) best(want label, fits func(json.RawMessage) bool) (found []json
 	return found, score
 }
 
+// likeFiles gives a file's name the ending of one that is known.
+func (v *values) likeFiles(r *rand.Rand, name string) string {
+	var ends []string
+	for _, one := range v.list {
+		if end := path.Ext(textOf(one.raw)); end != "" && slices.ContainsFunc(one.label.own, saysPath) {
+			ends = append(ends, end)
+		}
+	}
+	if len(ends) == 0 || path.Ext(name) == "" {
+		return name
+	}
+	return strings.TrimSuffix(name, path.Ext(name)) + pick(r, ends)
+}
+
 // names are values that name things.
 func (v *values) names() (found []json.RawMessage) {
 	for _, one := range v.list {
@@ -95,7 +111,7 @@ func (v *values) gave(c Call, text string, at int64) {
 		if i == mostOfOne {
 			break
 		}
-		if len(l.text()) > 0 && (echoed(l.text()) || saysNow(l.text(), []int64{at})) {
+		if len(l.text()) > 0 && (echoed(l.text()) || saysNow(l.text(), []int64{at}) || saysHowItWent(l.text())) {
 			continue
 		}
 		own := l.own()
@@ -117,6 +133,11 @@ func (v *values) gave(c Call, text string, at int64) {
 	for _, m := range folderLine.FindAllStringSubmatch(text, mostOfOne) {
 		v.add(label{[]string{"directory", "folder"}, about}, quote(m[1]))
 	}
+}
+
+// saysHowItWent reports whether a text says of a call that it went well, or did not: no value of anything.
+func saysHowItWent(text string) bool {
+	return slices.Contains([]string{"success", "successful", "ok", "error", "failed", "failure"}, strings.ToLower(text))
 }
 
 // listed remembers the keys and the names of things that lines list, each behind its key.

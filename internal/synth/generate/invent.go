@@ -113,6 +113,10 @@ func (f filler) inventText(p param, around []string) string {
 	}
 	switch p.format {
 	case "date-time":
+		if f.tool.creates() { // what is planned lies ahead
+			day, _ := programs.Natural(f.r, nil, "date")
+			return day + "T" + clock(f.r) + ":00Z"
+		}
 		return date(f.r) + "T" + clock(f.r) + ":00Z"
 	case "date":
 		return date(f.r)

@@ -94,7 +94,8 @@ func (l label) about(want label) int {
 		return 0
 	}
 	for _, w := range l.own { // the difference of two times is no time
-		if !vague(w) && !slices.Contains(want.own, w) && !slices.Contains(want.around, w) && score > 1 {
+		if !vague(w) && !slices.Contains(want.own, w) && !slices.Contains(want.around, w) && score > 1 &&
+			!(saysPath(w) && slices.ContainsFunc(want.own, saysPath)) {
 			score--
 		}
 	}
@@ -104,6 +105,11 @@ func (l label) about(want label) int {
 		}
 	}
 	return score
+}
+
+// saysPath reports whether a word says that something is named by where it lies: a file is its path.
+func saysPath(word string) bool {
+	return slices.Contains([]string{"path", "file", "filename", "filepath"}, word)
 }
 
 // nouns are a tool's name without its verb.

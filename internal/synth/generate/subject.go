@@ -153,8 +153,8 @@ func (s *subject) needs() bool {
 	return slices.ContainsFunc(s.schema.fields, func(p param) bool { return p.required })
 }
 
-// bare is a call without arguments.
-func (s *subject) bare() Call { return Call{Tool: s.Name, Arguments: json.RawMessage("{}")} }
+// bare is a call without arguments, but for the days between which all is listed.
+func (s *subject) bare() Call { return Call{Tool: s.Name, Arguments: s.spanned()} }
 
 // keyed is a call with a thing's key alone.
 func (s *subject) keyed(key string) Call {
