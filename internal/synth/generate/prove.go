@@ -3,6 +3,7 @@ package generate
 import (
 	"bytes"
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -205,7 +206,8 @@ func (m *maker) stateChecks(c *Candidate, a, b *Played) {
 		switch {
 		case s.equal && len(s.text) <= mostText && !s.json:
 			check.Equals = &s.text
-		case s.json && len(s.leaves) > 0 && len(s.text) <= mostText:
+		case s.json && len(s.leaves) > 0 && (len(s.text) <= mostText || countLine.MatchString(added) &&
+			len(s.text) <= mostCounted):
 			check.Matches = s.pattern()
 		case found:
 			check.Contains = &added
@@ -228,6 +230,12 @@ func (m *maker) stateChecks(c *Candidate, a, b *Played) {
 		m.fileChecks(c, a, b)
 	}
 }
+
+// countLine is a line that says how many things there are, whichever they are.
+var countLine = regexp.MustCompile(`^"[\w ]+": *\d+,?$`)
+
+// mostCounted bounds a text that a check wants whole where a count is all that is new in it, in bytes.
+const mostCounted = 4 * mostText
 
 // mostText bounds a text that a check wants whole, in bytes.
 const mostText = 3000

@@ -175,10 +175,10 @@ func (m *maker) learnAct(before, after *shelf, c Call) (a act, ok bool) {
 			a.said = slices.DeleteFunc(pointers(leaves), func(p string) bool { return p == a.label })
 			return a, true
 		case len(removed) == 1:
-			a.does = actRemove
-			if a.edge {
+			if a.does = actRemove; a.edge {
 				return a, len(leaves) == 3
 			}
+			a.does = a.tool.takesAway()
 			a.key, a.keyAt = keyOfRow(t, removed[0], at)
 			return a, a.keyAt != "" && len(leaves) == 1
 		}
@@ -214,6 +214,15 @@ func (m *maker) learnAct(before, after *shelf, c Call) (a act, ok bool) {
 		}
 	}
 	return a, false
+}
+
+// takesAway is what a tool does after which the list shows a thing no more: where no word of it says that it removes,
+// the thing is done, or put away.
+func (s *subject) takesAway() string {
+	if s.destroys() {
+		return actRemove
+	}
+	return actVerb
 }
 
 func columnNames(t *programs.Table) (list []string) {

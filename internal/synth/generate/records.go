@@ -172,7 +172,13 @@ func (m *maker) shelf(r *realm) *shelf {
 		shown: map[*programs.Table]Call{},
 	}
 	for i, look := range r.looks {
+		if look.key() != m.byName[look.Tool].bare().key() { // what is shown of one thing, nobody would know to be asked
+			continue
+		}
 		for _, l := range programs.Listings(r.before[i].text) {
+			if isPart(l.Name) {
+				continue
+			}
 			m.nameColumns(look.Tool, l.Records)
 			t := programs.TableOf(listName(l.Name, m.byName[look.Tool]), l.Records)
 			if t == nil || len(t.Rows) < 2 ||
@@ -188,6 +194,13 @@ func (m *maker) shelf(r *realm) *shelf {
 	programs.Relate(s.Tables)
 	programs.Understand(s.Tables)
 	return s
+}
+
+// isPart reports whether a list has some things of another one, by its name: recent_documents, closing_this_month.
+func isPart(name string) bool {
+	return slices.ContainsFunc(words(name), func(w string) bool {
+		return slices.Contains(strings.Fields("recent upcoming latest last next this today overdue top"), w)
+	})
 }
 
 // finding is a call that shows one thing by its name, and what is related to it.
@@ -353,7 +366,7 @@ func (m *maker) question(r *rand.Rand, s *shelf) *programs.Program {
 func notesQuestion(r *rand.Rand, t *programs.Table) *programs.Program {
 	for i, c := range t.Columns {
 		row := pick(r, t.Rows)
-		if c.Several && t.NameOf(row) != "" && row[i] != nil {
+		if c.Several && t.NameOf(row) != "" && row[i] != nil && isNoted(c.Name) {
 			slots := t.Slots(row)
 			slots["named"] = slots["x"]
 			return programs.NewQuestion(programs.Lookup, "notes", slots,
@@ -361,6 +374,13 @@ func notesQuestion(r *rand.Rand, t *programs.Table) *programs.Program {
 		}
 	}
 	return nil
+}
+
+// isNoted reports whether a column has all that is noted of a thing: of tags and guests nobody would say so.
+func isNoted(name string) bool {
+	return slices.ContainsFunc(words(name), func(w string) bool {
+		return slices.Contains([]string{"observation", "note", "fact", "comment", "remark", "detail", "info"}, w)
+	})
 }
 
 // edgeQuestion asks who is related to what.

@@ -17,7 +17,10 @@ var (
 	noValueSaid = regexp.MustCompile(`(?:\b(?:is|are|was|were|in|at|by|equals|becomes)\s+|[:=]\s*)(Invalid [Dd]ate(?:[Tt]ime)?|NaN|undefined)(?:\s+[a-z%]{1,12})?\s*(?:[.,;!)]|$)`)
 	// overLimit is what a server says of too many calls: the same call is answered at another time.
 	overLimit = regexp.MustCompile(`(?i)^(?:error: ?)?(?:limit:? \d+ ?(?:/|per) ?(?:second|minute|hour|day|month)\b|too many requests\b|(?:rate|daily|monthly|api|usage|request|free tier)[ -](?:limit|quota)s?(?: of \d+\S*)?(?: was| is| has been)? (?:exceeded|reached|hit)\b|quota (?:exceeded|reached)\b)`)
-	bareNaN   = regexp.MustCompile(`([:\[,]\s*)(-?NaN|undefined)(\s*[,}\]])`)
+	// notThere is what a server says, and nothing else, of a thing that it does not have.
+	notThere = regexp.MustCompile(
+		`(?i)^[\w' -]{1,40}? (?:was |is )?(?:not found|does not exist)(?: ?(?:[:(].{0,60})?|[.!])$`)
+	bareNaN = regexp.MustCompile(`([:\[,]\s*)(-?NaN|undefined)(\s*[,}\]])`)
 )
 
 // mostNoSense is up to which length, in bytes, such a word in a sentence speaks of the call: a longer text may be about
@@ -50,6 +53,9 @@ func senseless(text string, calls ...Call) string {
 	}
 	if len(text) > mostNoSense || strings.Contains(text, "\n") {
 		return ""
+	}
+	if notThere.MatchString(text) {
+		return "not found"
 	}
 	if m := noValueSaid.FindStringSubmatch(text); m != nil && !said(m[1]) {
 		return m[1]
