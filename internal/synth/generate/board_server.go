@@ -80,6 +80,9 @@ func (m *maker) boards(ctx context.Context) (list []*boardState, err error) {
 			return nil, ctx.Err()
 		}
 		s := m.board(ctx, session, server)
+		if s != nil {
+			s.elsewhere = m.listedElsewhere(ctx, session, s)
+		}
 		_ = session.Close() // nothing was changed
 		if s != nil {
 			list = append(list, s)
@@ -96,6 +99,29 @@ type boardState struct {
 	text   string            // of the list
 	looks  map[string]string // views, by key
 	listed int               // columns that the list shows
+	// what its server lists besides, by the nouns of the tools that do
+	elsewhere []string
+}
+
+// listedElsewhere are the nouns of tools that list things of a tracker's server which are none of its own.
+func (m *maker) listedElsewhere(ctx context.Context, session environment.Session, b *boardState) (about []string) {
+	for _, s := range m.lists(b.server) {
+		if s == b.list || share(nouns(s.Name), nouns(b.list.Name)) ||
+			slices.ContainsFunc(b.others, func(c Call) bool { return c.Tool == s.Name }) {
+			continue
+		}
+		text, ok := m.tryOn(ctx, session, s.bare())
+		if ok && slices.ContainsFunc(thingsIn(programs.Listings(text), s),
+			func(t *programs.Table) bool { return len(t.Rows) >= leastOfBoard }) {
+			about = append(about, nouns(s.Name)...)
+		}
+	}
+	return about
+}
+
+// share reports whether two lists have a word in common.
+func share(a, b []string) bool {
+	return slices.ContainsFunc(a, func(w string) bool { return slices.Contains(b, w) })
 }
 
 // board looks at what a server shows; nil where it is none.

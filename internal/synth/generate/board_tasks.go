@@ -74,6 +74,10 @@ type boarding struct {
 	acts    []*subject // tools that do something to a thing by its key alone
 }
 
+// leastHeld is which part of the tasks that are wanted of a tracker programs must give, so that it is one: one in so
+// many.
+const leastHeld = 4
+
 // boardPrograms makes tasks from programs over the things that trackers list.
 func (m *maker) boardPrograms(ctx context.Context) (list []draftOf, err error) {
 	states, err := m.boards(ctx)
@@ -98,7 +102,20 @@ func (m *maker) boardPrograms(ctx context.Context) (list []draftOf, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list, in = append(list, made...), in+tried
+		if in += tried; len(made)*leastHeld < want { // it looks as a tracker does, and does something else
+			delete(m.asks, st.server)
+			continue
+		}
+		list = append(list, made...)
+		var called []string
+		for _, d := range made {
+			for _, g := range d.Gold {
+				called = append(called, nouns(g.Name)...)
+			}
+		}
+		for name := range used { // of other things that are listed, others make tasks
+			used[name] = used[name] && (share(nouns(name), called) || !share(nouns(name), st.elsewhere))
+		}
 	}
 	m.report.stage("programs over lists", in, len(list), why)
 	return list, nil
