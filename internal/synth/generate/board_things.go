@@ -127,7 +127,8 @@ func (b *boarding) findActs() (list []*subject) {
 
 // deedOf is the verb in the name of such a tool.
 func deedOf(s *subject) string {
-	return words(s.Name)[slices.IndexFunc(words(s.Name), func(w string) bool { return slices.Contains(deedVerbs(), w) })]
+	said := words(s.Name)
+	return said[slices.IndexFunc(said, func(w string) bool { return slices.Contains(deedVerbs(), w) })]
 }
 
 // doTo calls such a tool on a thing, whose view must then say something else.

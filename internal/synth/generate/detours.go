@@ -351,6 +351,7 @@ func (db *sqlServer) noSuchColumn(p *programs.Program) *detour {
 	}) {
 		return nil
 	}
-	return &detour{0, []Call{db.failing(fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'", guess, m[1], m[2], m[3]),
+	return &detour{0, []Call{db.failing(
+		fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'", guess, m[1], m[2], m[3]),
 		slipRefused, false)}, fmt.Sprintf("There is no column %s. I look at all that is recorded.", guess), nil}
 }

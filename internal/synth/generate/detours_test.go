@@ -32,7 +32,8 @@ func TestDetours(t *testing.T) {
 	programs.Relate(w.Tables)
 	programs.Understand(w.Tables)
 	program := func(x string, steps ...string) *programs.Program {
-		p := programs.NewQuestion(programs.Lookup, "lookup", map[string]string{"x": x, "one": "dish", "attr": "phone number"},
+		p := programs.NewQuestion(programs.Lookup, "lookup",
+			map[string]string{"x": x, "one": "dish", "attr": "phone number"},
 			programs.Answer{}, staff, dish)
 		for _, s := range steps {
 			p.Steps = append(p.Steps, programs.Step{SQL: s, Writes: !strings.HasPrefix(s, "SELECT")})
@@ -50,13 +51,16 @@ func TestDetours(t *testing.T) {
 		want []string // one of them is what is made
 	}{
 		"new": {added, func(r *rand.Rand) *detour { return db.newThing(r, added) }, []string{
-			"=> SELECT * FROM dish WHERE name LIKE '%Rice Pie%'\nThere is no Rice Pie yet: it is only to be added. => " +
+			"=> SELECT * FROM dish WHERE name LIKE '%Rice Pie%'\n" +
+				"There is no Rice Pie yet: it is only to be added. => " +
 				added.Steps[0].SQL}},
 		"value": {added, func(*rand.Rand) *detour { return db.withoutValue(added) }, []string{
-			"=> INSERT INTO dish (name, price) VALUES ('Rice Pie', 6)\nkind must have a value. I look at which there are. " +
+			"=> INSERT INTO dish (name, price) VALUES ('Rice Pie', 6)\n" +
+				"kind must have a value. I look at which there are. " +
 				"=> SELECT DISTINCT kind FROM dish\nkind must have a value: sweet. => " + added.Steps[0].SQL}},
 		"part": {named, func(r *rand.Rand) *detour { return db.wrongPart(r, named) }, []string{
-			"=> SELECT * FROM staff WHERE first_name LIKE '%Ana Lund%'\nThe name stands in two columns, first_name and " +
+			"=> SELECT * FROM staff WHERE first_name LIKE '%Ana Lund%'\n" +
+				"The name stands in two columns, first_name and " +
 				"last_name. => " + named.Steps[0].SQL,
 			"=> SELECT * FROM staff WHERE first_name LIKE '%Ana Lund%'\n=> SELECT * FROM staff WHERE last_name LIKE " +
 				"'%Ana Lund%'\nThe name stands in two columns, first_name and last_name. => " + named.Steps[0].SQL}},
@@ -64,7 +68,8 @@ func TestDetours(t *testing.T) {
 			"=> UPDATE staff SET price = 3 WHERE id = 1\nstaff has no column price: it is one of dish. => " +
 				priced.Steps[0].SQL}},
 		"column": {asked, func(*rand.Rand) *detour { return db.noSuchColumn(asked) }, []string{
-			"=> SELECT phone_number FROM dish WHERE name LIKE '%Pea Soup%'\nThere is no column phone_number. I look at " +
+			"=> SELECT phone_number FROM dish WHERE name LIKE '%Pea Soup%'\n" +
+				"There is no column phone_number. I look at " +
 				"all that is recorded. => " + asked.Steps[0].SQL}},
 	} {
 		for seed := range uint64(6) {

@@ -130,7 +130,8 @@ func (d *drawer) overTwo() (t *Table, first int, middle *Table, second int, end 
 		return nil, -1, nil, -1, nil
 	}
 	refs := middle.properties(func(c Column) bool {
-		return c.Ref != nil && c.Ref != t && c.Ref != middle && c.Ref.Label >= 0 && c.Ref.Columns[c.Ref.Label].Ref == nil
+		return c.Ref != nil && c.Ref != t && c.Ref != middle && c.Ref.Label >= 0 &&
+			c.Ref.Columns[c.Ref.Label].Ref == nil
 	})
 	refs = slices.DeleteFunc(refs, func(i int) bool {
 		return middle.alias(i) != Ident(middle.Columns[i].Ref.Name) || len(t.references(middle.Columns[i].Ref)) > 0
