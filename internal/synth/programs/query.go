@@ -117,25 +117,31 @@ func (t *Table) rows(where []Cond) (list [][]any) {
 	return list
 }
 
+// sorted puts rows in the order that is asked for, without those that have no value there.
+func (q Query) sorted(rows [][]any) [][]any {
+	if q.Order < 0 {
+		return rows
+	}
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row []any) bool { return q.Table.value(row, q.Order, -1) == nil })
+	slices.SortStableFunc(rows, func(a, b []any) int {
+		x, y := q.Table.value(a, q.Order, -1), q.Table.value(b, q.Order, -1)
+		if q.Desc {
+			x, y = y, x
+		}
+		switch {
+		case less(x, y):
+			return -1
+		case less(y, x):
+			return 1
+		}
+		return 0
+	})
+	return rows
+}
+
 // Run computes what the query comes to.
 func (q Query) Run() (values []any) {
-	rows := q.Table.rows(q.Where)
-	if q.Order >= 0 {
-		rows = slices.DeleteFunc(rows, func(row []any) bool { return q.Table.value(row, q.Order, -1) == nil })
-		slices.SortStableFunc(rows, func(a, b []any) int {
-			x, y := q.Table.value(a, q.Order, -1), q.Table.value(b, q.Order, -1)
-			if q.Desc {
-				x, y = y, x
-			}
-			switch {
-			case less(x, y):
-				return -1
-			case less(y, x):
-				return 1
-			}
-			return 0
-		})
-	}
+	rows := q.sorted(q.Table.rows(q.Where))
 	if q.Agg == "COUNT" {
 		return []any{int64(len(rows))}
 	}

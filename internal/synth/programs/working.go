@@ -258,8 +258,11 @@ func (c Column) says(t *Table, column int, row []any) string {
 	return c.show(row[column])
 }
 
-// sum is what the rows that were found come to.
+// sum is what the rows that were found come to: their number, their sum, or the first ones in order.
 func (q Query) sum(found [][]any) []string {
+	if q.Agg == "" && q.Order >= 0 {
+		return q.inOrder(found)
+	}
 	switch q.Agg {
 	case "COUNT":
 		return Numbered(labels(q.Table, found))
@@ -267,6 +270,22 @@ func (q Query) sum(found [][]any) []string {
 		return q.added(found)
 	}
 	return nil
+}
+
+// inOrder are the first rows with what sorts them, and the one behind them, so that the answer is read off.
+func (q Query) inOrder(found [][]any) []string {
+	rows := q.sorted(found)
+	if len(rows) < 2 {
+		return nil
+	}
+	if q.Limit > 0 {
+		rows = rows[:min(len(rows), q.Limit+1)]
+	}
+	var list []string
+	for _, row := range rows {
+		list = append(list, q.Table.rowName(row)+" "+q.Table.Columns[q.Order].says(q.Table, q.Order, row))
+	}
+	return []string{"In order: " + strings.Join(list, ", ")}
 }
 
 func labels(t *Table, rows [][]any) (list []string) {
