@@ -12,13 +12,15 @@ mkdir -p dist/new
 make --no-print-directory web
 test -s internal/view/app/page.js || { echo "a release has the page of hone view: Node 20 and npm make it" >&2; exit 1; }
 # -s -w: no symbols, no DWARF; stack traces do not need them. -l: no inlining in libraries that read files, flags and
-# expressions and schemas, draw the terminal or speak MCP, nor in rooms that read data, word tasks, render prompts, play
-# episodes, speak protocols, open runs and show them, which saves 2 MB; no tensor is computed in them.
-lean=""
-for library in parquet-go andybalholm expr-lang charmbracelet santhosh-tekuri spf13 modelcontextprotocol; do
-	lean="$lean -gcflags=github.com/$library/...=-l"
+# expressions and schemas, draw the terminal or speak HTTP and MCP, nor in rooms that read data, word tasks, render
+# prompts, play episodes, speak protocols, open runs and show them, which saves 3 MB; no tensor is computed in them.
+lean="-gcflags=net/http/...=-l"
+for library in github.com/parquet-go github.com/andybalholm github.com/expr-lang github.com/charmbracelet \
+	github.com/goccy github.com/rivo github.com/santhosh-tekuri github.com/spf13 github.com/modelcontextprotocol \
+	golang.org/x google.golang.org; do
+	lean="$lean -gcflags=$library/...=-l"
 done
-for room in cmd internal/config internal/console internal/data internal/demo internal/doctor internal/env \
+for room in cmd internal/basemodel internal/chat internal/config internal/console internal/data internal/demo internal/doctor internal/env \
 	internal/episode internal/eval internal/grade internal/host internal/hub internal/jinja internal/job internal/llm \
 	internal/mcp internal/proxy internal/recipe internal/run internal/serve internal/synth internal/toolset \
 	internal/view; do
