@@ -52,6 +52,9 @@ func (d *drawer) enterMissing() *programs.Program {
 	}
 	t := pick(d.r, d.f.twins)
 	from, to := t.from.doc, t.to.doc
+	if !t.follows() { // at the end, or where their days belong?
+		return nil
+	}
 	s := slots("file", d.name(from), "file2", d.name(to))
 	d.both(from, to, path.Base(from.Path)+" has what there was, "+path.Base(to.Path)+" what is entered.")
 	was := to.lines()

@@ -183,3 +183,54 @@ func TestTwins(t *testing.T) {
 		t.Errorf("other amounts are the same rows: %+v", f.twins)
 	}
 }
+
+// A log of what went out and came back lists no persons: who has a thing now, one line of it does not tell.
+func TestLogOfLoansIsNoList(t *testing.T) {
+	f := Of(shed(), nil)
+	if d := f.doc("log.txt"); !d.logsLoans() || d.Table != nil || len(d.Items) > 0 {
+		t.Errorf("%+v lists %v", d.Table, d.Items)
+	}
+	if d := Read("list.txt", people); d.logsLoans() || len(d.Items) == 0 || d.Table == nil {
+		t.Error("a list of people logs loans")
+	}
+}
+
+// Rows that are missing in the middle of a book of days go to no end of it.
+func TestMissingRowsAreTheLast(t *testing.T) {
+	for last, follows := range map[string]bool{"2026-07-08": true, "2026-07-09": true, "2026-07-10": false} {
+		files := shed()
+		files["book.csv"] += last + ",Mila,tea,2.00\n"
+		if f := Of(files, nil); len(f.twins) != 1 || f.twins[0].follows() != follows {
+			t.Errorf("%s: %+v", last, f.twins)
+		}
+	}
+}
+
+// Who has paid all has nothing to pay.
+func TestNobodyOwesNothing(t *testing.T) {
+	f := Of(shed(), nil)
+	for seed := range uint64(300) {
+		d := &drawer{r: newRand(seed), f: f, can: everything(), seen: map[string]bool{}}
+		if p := d.dueOf(); p != nil && p.Slot("x") == "Ana Lund" {
+			t.Fatalf("Ana Lund owes %q", p.Answer.Values)
+		}
+	}
+}
+
+// Nobody swaps in a column that another table has, too, with one of the names.
+func TestSwapIsOfOneTable(t *testing.T) {
+	files := shed()
+	files["early.md"] = "| day | desk |\n|---|---|\n| 1 | Cy Petit |\n| 2 | Flo Rey |\n| 3 | Gil Sand |\n"
+	f, swaps := Of(files, nil), 0
+	for seed := range uint64(2000) {
+		d := &drawer{r: newRand(seed), f: f, can: everything(), seen: map[string]bool{}}
+		if p := d.swapNames(); p != nil {
+			if swaps++; p.Slot("attr") == "desk" && (p.Slot("x") == "Cy Petit" || p.Slot("y") == "Cy Petit") {
+				t.Fatalf("%s and %s swap in one of two tables", p.Slot("x"), p.Slot("y"))
+			}
+		}
+	}
+	if swaps == 0 {
+		t.Error("nobody swaps")
+	}
+}

@@ -360,7 +360,7 @@ func (d *Doc) readItems() {
 			}
 		}
 	}
-	if len(d.Items) == 0 {
+	if len(d.Items) == 0 && !d.logsLoans() {
 		d.Items = named(lines)
 	}
 	seen := map[string]int{}

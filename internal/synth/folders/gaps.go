@@ -37,7 +37,7 @@ func (d *Doc) readGaps() {
 		}
 	}
 	starts := columnStarts(lines, at)
-	if len(at) < 3 || len(starts) < 2 {
+	if len(at) < 3 || len(starts) < 2 || d.logsLoans() {
 		return
 	}
 	var names []string

@@ -110,6 +110,15 @@ func (f *Folder) findTwins() (list []twin) {
 	return list
 }
 
+// follows reports whether the rows that are missing belong behind the last one, by a first column of days.
+func (t twin) follows() bool {
+	last := t.to.rows[len(t.to.rows)-1][0]
+	return !slices.ContainsFunc(t.missing, func(i int) bool {
+		day := t.from.rows[i][t.of[0]]
+		return isDay(last) && isDay(day) && day < last
+	})
+}
+
 func twinOf(from, to *grid) (t twin, ok bool) {
 	t = twin{from: from, to: to}
 	var pairs [][2]int

@@ -88,3 +88,17 @@ func TestNameSaysWhatIsAsked(t *testing.T) {
 		t.Error("no file is chosen by its name")
 	}
 }
+
+// A guide points to a file for a word that no other of its lines has.
+func TestGuidePoints(t *testing.T) {
+	f := Of(papers(), nil)
+	for thing, points := range map[string]bool{"outgoings": false, "whom": true, "last year": true, "stripes": false} {
+		doc := f.doc("old/book-2025.csv")
+		if thing == "whom" {
+			doc = f.doc("list.txt")
+		}
+		if f.guide.points(doc, thing) != points {
+			t.Errorf("%s: points is %v", thing, !points)
+		}
+	}
+}

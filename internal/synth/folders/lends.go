@@ -56,6 +56,25 @@ type lends struct {
 // holders are words of columns that say who has a thing.
 var holders = strings.Fields("holder lent borrower user with")
 
+// Words of a log for what went out and what came back.
+var (
+	wentOut  = strings.Fields("out taken lent")
+	cameBack = strings.Fields("back in returned")
+)
+
+// logsLoans reports whether lines of cells say what went out and came back: who has a thing only all of them tell, so
+// that they are no list of things or persons.
+func (d *Doc) logsLoans() bool {
+	says := func(words []string) bool {
+		return slices.ContainsFunc(d.lines(), func(line string) bool {
+			return slices.ContainsFunc(gap.Split(strings.TrimSpace(line), -1), func(cell string) bool {
+				return slices.Contains(words, strings.ToLower(cell))
+			})
+		})
+	}
+	return says(wentOut) && says(cameBack)
+}
+
 // findLends finds one; nil: the folder has none.
 func (d *drawer) findLends() *lends {
 	things := d.one(func(o *Doc) bool { return o.hasRows() && o.column(holders...) > 0 })
@@ -77,10 +96,10 @@ func (d *drawer) findLends() *lends {
 	}
 	for i, row := range l.g.rows {
 		for k, cell := range row {
-			switch strings.ToLower(cell) {
-			case "out", "taken", "lent":
+			switch word := strings.ToLower(cell); {
+			case slices.Contains(wentOut, word):
 				l.out, l.verb = i, k
-			case "back", "in", "returned":
+			case slices.Contains(cameBack, word):
 				l.back = i
 			}
 		}
