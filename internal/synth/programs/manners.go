@@ -54,6 +54,9 @@ func (p *Program) begin(text string, to func(rune) rune) string {
 			return text
 		}
 	}
+	if word, _, _ := strings.Cut(text, " "); strings.ContainsAny(strings.TrimRight(word, ".,:;?!"), "/.") {
+		return text // a path has its own letters
+	}
 	return first(text, to)
 }
 

@@ -200,7 +200,11 @@ func (d *drawer) ofSome() *Program {
 	said := strings.NewReplacer("the {v} "+c.Ref.One, one, "the "+c.Ref.One+" {v}", one, c.Ref.One+" {v}", one,
 		"the {v}", one, "{v}", one).
 		Replace(c.withPhrase())
-	if before := p.slots["filter"]; before != "" && !strings.Contains(before, said) { // what is there is said as well
+	said = strings.Replace(said, "with "+one+" as "+one, "of "+one, 1)
+	if strings.Contains(p.slots["filter"], c.Ref.One) { // it says already which of them
+		return nil
+	}
+	if before := p.slots["filter"]; before != "" { // what is there is said as well
 		said = before + " and " + said
 	}
 	p.slots["filter"] = said
