@@ -29,12 +29,14 @@ func TestShares(t *testing.T) {
 // A question back of some things says once of what else they are: not "with the mechanic as the mechanic", and of no
 // mechanic before.
 func TestAskBackOfSome(t *testing.T) {
-	drawnBy(t, 20, (*drawer).ofSome, func(p *Program, _ *World, _ opened) {
+	see := func(p *Program) {
 		one := strings.TrimSuffix(strings.TrimPrefix(p.Answer.Values[0], "Which "), " do you mean?")
 		if strings.Count(p.slots["filter"], one) != 1 {
 			t.Errorf("%s are %q", p.slots["many"], p.slots["filter"])
 		}
-	})
+	}
+	drawnBy(t, 20, (*drawer).ofSome, func(p *Program, _ *World, _ opened) { see(p) })
+	drawnOver(t, jobs(), 10, (*drawer).ofSome, func(p *Program, _ opened) { see(p) })
 }
 
 // A path keeps its letters where a sentence begins with it; other words have a capital.
