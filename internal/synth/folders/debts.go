@@ -21,31 +21,34 @@ type debts struct {
 // findDebts draws one that the folder has; nil: it has none.
 func (d *drawer) findDebts() *debts {
 	var list []*debts
+	books := d.docs(func(o *Doc) bool { return o.hasBody() && o.amounts() >= 0 })
 	for _, things := range d.docs((*Doc).hasBody) {
+		who := slices.IndexFunc(things.header, func(h string) bool { return things.isOfPeople(things.inHeader(h)) })
+		if who < 0 {
+			continue
+		}
 		for key, name := range things.header {
-			if !distinct(things.texts(key)) {
+			keys := things.texts(key)
+			if !distinct(keys) {
 				continue
 			}
-			who := slices.IndexFunc(things.header, func(h string) bool { return things.isOfPeople(things.inHeader(h)) })
-			paid := d.one(func(o *Doc) bool {
-				return o != things && o.hasBody() && o.inHeader(name) >= 0 && o.amounts() >= 0 &&
-					!slices.ContainsFunc(o.texts(o.inHeader(name)), func(v string) bool {
-						return !slices.Contains(things.texts(key), v)
-					})
+			some := slices.DeleteFunc(slices.Clone(books), func(o *Doc) bool {
+				at := o.inHeader(name)
+				return o == things || at < 0 ||
+					slices.ContainsFunc(o.texts(at), func(v string) bool { return !slices.Contains(keys, v) })
 			})
-			if who < 0 || paid == nil {
-				continue
+			if len(some) > 0 {
+				paid := pick(d.r, some)
+				list = append(list, &debts{things: things, paid: paid, key: key, who: who, at: paid.inHeader(name),
+					amount: paid.amounts()})
 			}
-			one := &debts{things: things, paid: paid, key: key, who: who, at: paid.inHeader(name),
-				amount: paid.amounts()}
-			one.findRates(d)
-			list = append(list, one)
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
 	one := pick(d.r, list)
+	one.findRates(d)
 	for _, name := range one.things.texts(one.who) {
 		if name != "" && !slices.Contains(one.names, name) {
 			one.names = append(one.names, name)

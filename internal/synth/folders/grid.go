@@ -95,20 +95,49 @@ const mostMissing = 2
 // findTwins are the pairs of files with the same rows.
 func (f *Folder) findTwins() (list []twin) {
 	var grids []*grid
+	has := map[string][]int{} // the grids that have a cell by which rows are told
 	for _, d := range f.Docs {
 		if g := d.grid(); g != nil {
+			for cell := range g.telling() {
+				has[cell] = append(has[cell], len(grids))
+			}
 			grids = append(grids, g)
 		}
 	}
-	for _, from := range grids {
-		for _, to := range grids {
-			if t, ok := twinOf(from, to); ok && from != to && to.mark == "," {
+	for i, from := range grids {
+		both := make([]int, len(grids))
+		for cell := range from.telling() {
+			for _, k := range has[cell] {
+				both[k]++
+			}
+		}
+		for k, to := range grids {
+			if i == k || both[k] < 2 || to.mark != "," {
+				continue
+			}
+			if t, ok := twinOf(from, to); ok {
 				list = append(list, t)
 			}
 		}
 	}
 	return list
 }
+
+// telling are the cells by which a row is told from others.
+func (g *grid) telling() map[string]bool {
+	cells := map[string]bool{}
+	for _, row := range g.rows {
+		for _, cell := range row {
+			if tells(cell) {
+				cells[cell] = true
+			}
+		}
+	}
+	return cells
+}
+
+// tells reports whether a cell is more than a word of few: a day, a code or an amount.
+func tells(cell string) bool { return len(cell) > 2 && hasDigit.MatchString(cell) }
 
 // follows reports whether the rows that are missing belong behind the last one, by a first column of days.
 func (t twin) follows() bool {
@@ -166,10 +195,10 @@ func twinOf(from, to *grid) (t twin, ok bool) {
 	return t, true
 }
 
-// shared is how many cells two rows have in common that are more than a word of few: days, codes and amounts.
+// shared is how many cells two rows have in common by which rows are told.
 func shared(a, b []string) (n int) {
 	for _, cell := range b {
-		if len(cell) > 2 && hasDigit.MatchString(cell) && slices.Contains(a, cell) {
+		if tells(cell) && slices.Contains(a, cell) {
 			n++
 		}
 	}

@@ -107,7 +107,7 @@ func singular(noun string) string {
 	switch {
 	case noun == "people" || noun == "persons":
 		return "person"
-	case slices.Contains(uncountedNouns(), noun):
+	case slices.Contains(uncountedNouns, noun):
 		return noun
 	case strings.HasSuffix(noun, "ies") && len(noun) > 4:
 		return noun[:len(noun)-3] + "y"
@@ -124,9 +124,8 @@ func endsIn(word string, endings ...string) bool {
 }
 
 // uncountedNouns are nouns with one form.
-func uncountedNouns() []string {
-	return strings.Fields("aircraft staff stock equipment furniture luggage sheep fish series species crew personnel")
-}
+var uncountedNouns = strings.Fields(
+	"aircraft staff stock equipment furniture luggage sheep fish series species crew personnel")
 
 func plural(noun string) string {
 	switch {
@@ -138,7 +137,7 @@ func plural(noun string) string {
 		return noun[:len(noun)-1] + "ies"
 	case endsIn(noun, "s", "x", "ch", "sh"):
 		return noun + "es"
-	case slices.Contains(uncountedNouns(), noun):
+	case slices.Contains(uncountedNouns, noun):
 		return noun
 	}
 	return noun + "s"
