@@ -22,17 +22,21 @@ const (
 
 // hubs are all of a graph, in the order of its relations.
 func (gt *GraphTables) hubs() (list []hub) {
+	type end struct {
+		name, kind string
+		leads      bool
+	}
+	places := map[end]int{}
 	for _, leads := range []bool{false, true} {
 		for _, r := range gt.Graph.Relations {
 			name, member := r.To, r.From
 			if leads {
 				name, member = r.From, r.To
 			}
-			at := slices.IndexFunc(list, func(h hub) bool {
-				return h.name == name && h.kind == r.Type && h.leads == leads
-			})
-			if at < 0 {
+			at, known := places[end{name, r.Type, leads}]
+			if !known {
 				at = len(list)
+				places[end{name, r.Type, leads}] = at
 				list = append(list, hub{name: name, kind: r.Type, leads: leads})
 			}
 			list[at].members = append(list[at].members, member)
@@ -46,11 +50,21 @@ func (gt *GraphTables) hubs() (list []hub) {
 
 // ofOneKind are those hubs whose members are all of one table.
 func (gt *GraphTables) ofOneKind() (list []hub) {
+	rows := map[*Table]map[string]bool{} // by their keys
 	for _, h := range gt.hubs() {
 		if first := gt.Graph.Thing(h.members[0]); first != nil {
 			h.table = gt.tableOf(first.Type)
 		}
-		if h.table != nil && !slices.ContainsFunc(h.members, func(m string) bool { return h.table.byKey(m) == nil }) {
+		if h.table == nil {
+			continue
+		}
+		if rows[h.table] == nil {
+			rows[h.table] = map[string]bool{}
+			for _, row := range h.table.Rows {
+				rows[h.table][Show(row[h.table.Key])] = true
+			}
+		}
+		if !slices.ContainsFunc(h.members, func(m string) bool { return !rows[h.table][m] }) {
 			list = append(list, h)
 		}
 	}
