@@ -80,6 +80,10 @@ func TestTold(t *testing.T) {
 		}
 		got := o.ask(fmt.Sprintf("SELECT status, finished > received, cost IS NOT NULL FROM jobs WHERE no = %d",
 			101+rows[0]))
+		left := strings.Replace(p.Steps[len(p.Steps)-2].SQL, "*", "COUNT(*)", 1) + " AND finished IS NULL"
+		if n := o.ask(left); !slices.Equal(n, []string{"0"}) {
+			t.Errorf("%v others are not finished: %v", n, p.slots)
+		}
 		if !slices.Equal(got, []string{"done", "1", "1"}) || p.slots["verb"] != "finished" || p.Steps[0].Writes {
 			t.Errorf("%v: %+v %v", got, p.Steps, p.slots)
 		}
@@ -96,7 +100,7 @@ func TestEvent(t *testing.T) {
 			t.Fatalf("%v differ: %+v", rows, p.Steps)
 		}
 		got := o.ask(fmt.Sprintf("SELECT status, finished > received FROM jobs WHERE no = %d", 101+rows[0]))
-		if !slices.Equal(got, []string{p.slots["v"], "1"}) {
+		if !slices.Equal(got, []string{"done", "1"}) || p.slots["v"] != "done" { // no other state has that day
 			t.Errorf("%v: %+v %v", got, p.Steps, p.slots)
 		}
 	})

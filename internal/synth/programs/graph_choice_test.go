@@ -108,3 +108,41 @@ func TestWantsSayTheOthers(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A note that is not there leaves it open; one that is there is a yes.
+func TestMissingNotesAreOpen(t *testing.T) {
+	gt, seen := partyGraph().Tables(), map[string]int{}
+	for _, table := range gt.World.Tables {
+		for i, c := range table.Columns {
+			for _, row := range table.Rows {
+				name := Show(row[0])
+				if !c.Note || len(gt.near(name, c.Says)) > 0 {
+					continue
+				}
+				g := &GraphProgram{Named: []string{name}, Program: &Program{Kind: YesNo, pattern: "asks",
+					slots: map[string]string{"x": name}, Answer: Answer{Form: "yes_no"},
+					query: &Query{Table: table, Column: i}}}
+				gt.leaveOpen(g)
+				want := "unknown"
+				if slices.Contains(gt.Graph.Thing(name).Notes, c.Says) {
+					want = "yes_no"
+				}
+				if seen[want]++; g.Answer.Form != want {
+					t.Errorf("%q of %s is %s, want %s", c.Says, name, g.Answer.Form, want)
+				}
+			}
+		}
+	}
+	if seen["unknown"] == 0 || seen["yes_no"] == 0 {
+		t.Errorf("%v", seen)
+	}
+}
+
+// Names are told by the first word where no two have the same.
+func TestGivenNames(t *testing.T) {
+	for names, ok := range map[string]bool{"Ana Holm,Bo Lind": true, "Ana Holm,Ana Lind": false, "Ana Holm,Bo": false} {
+		if _, got := givenNames(strings.Split(names, ",")); got != ok {
+			t.Errorf("%s: %v", names, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -60,4 +61,48 @@ func TestCountEach(t *testing.T) {
 			t.Errorf("%q is left of %q", got, p.Answer.Values)
 		}
 	})
+}
+
+// Room is a number of a thing less what refers to it: some is left, none, or less than that.
+func TestRoom(t *testing.T) {
+	w := liveTables("clubs", `[{"id":1,"name":"Chess","capacity":2},{"id":2,"name":"Rowing","capacity":1},
+		{"id":3,"name":"Choir","capacity":5},{"id":4,"name":"Drama","capacity":1}]`,
+		"members", `[{"id":1,"name":"Ana Lund","club_id":1},{"id":2,"name":"Ben Roy","club_id":1},
+		{"id":3,"name":"Cai Ito","club_id":2},{"id":4,"name":"Di Ott","club_id":2},{"id":5,"name":"Eva Sand","club_id":3}]`)
+	want := map[string]string{"room_some": "Choir Drama", "room_none": "Chess Rowing", "room_over": "Rowing"}
+	seen := map[string]bool{}
+	for seed := range uint64(200) {
+		p := (&drawer{r: rand.New(rand.NewPCG(seed, 5)), w: w}).room()
+		if p == nil {
+			continue
+		}
+		seen[p.pattern] = true
+		o := open(t, w)
+		got := o.ask(p.Steps[len(p.Steps)-1].SQL)
+		if names, is := want[p.pattern]; !slices.Equal(got, p.Result) || is && strings.Join(got, " ") != names {
+			t.Fatalf("%s: computed %q, the database says %q", p.pattern, p.Result, got)
+		}
+	}
+	if len(seen) != 4 {
+		t.Errorf("drawn are %v", seen)
+	}
+}
+
+// Programs that go farther than one table are drawn with the others.
+func TestFarther(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		w := Invent(r, int(seed)%NumDomains())
+		for _, kind := range []string{Adjust, Most, Total, ActIf} {
+			if p := Draw(r, w, kind); p != nil {
+				seen[p.pattern]++
+			}
+		}
+	}
+	for _, pattern := range strings.Fields("raise_lower most_by count_of_each add_if_none set_when_of") {
+		if seen[pattern] == 0 {
+			t.Errorf("no %s is drawn: %v", pattern, seen)
+		}
+	}
 }
