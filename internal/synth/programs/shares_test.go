@@ -18,8 +18,8 @@ func TestShares(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{noteOne, noteMany, noteIf, chosen, clearOut, shifts, senses, likeMade, chains, perGroup,
-		placesLeft, linkProduct, relink, takeOver, rename, holds, ensure, twoEdits, twoNotes, tied, newTied} {
+	for _, kind := range []string{noteOne, noteMany, noteIf, chosen, clearOut, shifts, senses, likeMade, chains,
+		perGroup, placesLeft, linkProduct, relink, takeOver, rename, holds, ensure, twoEdits, twoNotes, tied, newTied} {
 		if GraphShares()[kind] == 0 {
 			t.Errorf("%s has no share", kind)
 		}
