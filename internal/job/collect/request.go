@@ -43,6 +43,8 @@ func (a Asked) check() error {
 	switch {
 	case a.Gold && (a.Endpoint != "" || a.Model != ""):
 		wrong, next = "gold calls ask no endpoint", "leave out --endpoint and --model, or --gold"
+	case a.Output == "" && a.Gold:
+		wrong = "collect needs --output-dir"
 	case a.Output == "", !a.Gold && !a.byPerson() && (a.Endpoint == "" || a.Model == ""):
 		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir",
 			Why: "with --gold or --model person it needs no endpoint; nor does a model PROVIDER/MODEL, " +

@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// read finds a file as a stranger does who knows what the request calls it, and reads it.
+// read finds a file as a stranger does who knows what the request calls it, and reads it alone.
 func (d *drawer) read(doc *Doc) {
 	d.about = append(d.about, doc)
 	d.locate(doc)
-	d.look(Op{Do: Show, Path: doc.Path})
+	if !d.wasRead(doc) {
+		d.once(Op{Do: Show, Path: doc.Path})
+	}
 }
 
 // find reads the file that a request is about, and returns the pattern of its wording. What stands in no other file may

@@ -114,7 +114,7 @@ func (s State) parent(file string) bool {
 }
 
 // look notes an operation that only looks, once. Where all files together are short, they are read by one call, so that
-// nobody has to guess which has what.
+// nobody has to guess which has what. A file that the request names is read alone (read).
 func (d *drawer) look(o Op) {
 	if d.whole && slices.Contains([]string{Show, ShowAll, Search}, o.Do) {
 		if !d.wholeRead() {
@@ -126,6 +126,11 @@ func (d *drawer) look(o Op) {
 		}
 		return
 	}
+	d.once(o)
+}
+
+// once notes an operation that only looks, once.
+func (d *drawer) once(o Op) {
 	key := o.Do + " " + o.Path + " " + o.Old + strings.Join(o.Paths, " ")
 	if !d.seen[key] {
 		d.seen[key] = true

@@ -179,13 +179,15 @@ func TestThings(t *testing.T) {
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-// Where all files are short they are read by one call, before anything is said of them or changed.
+// Where all files are short they are read by one call, before anything is said of them or changed. A file that the
+// request names is read alone.
 func TestAShortFolderIsReadWhole(t *testing.T) {
 	f := Of(stall(), nil)
 	f.Shown = 8000
 	if !f.isShort() {
 		t.Fatal("the folder is long")
 	}
+	whole, alone := 0, 0
 	for kind := range Shares() {
 		for seed := range uint64(6) {
 			p := Draw(rand.New(rand.NewPCG(seed, 3)), f, everything(), kind)
@@ -197,14 +199,20 @@ func TestAShortFolderIsReadWhole(t *testing.T) {
 				switch {
 				case o.Do == ShowAll && len(o.Paths) == len(f.Docs):
 					reads++
-				case o.Do == ShowAll, o.Do == Show && o.Slip == "", o.Do == Search:
+				case o.Do == Show && slices.Contains(p.About, o.Path):
+					alone++
+				case o.Do == ShowAll, o.Do == Show, o.Do == Search:
 					t.Errorf("%s: operation %d is %+v", p.Pattern(), i, o)
 				}
 			}
 			if reads > 1 {
 				t.Errorf("%s reads all %d times", p.Pattern(), reads)
 			}
+			whole += reads
 		}
+	}
+	if whole < 20 || alone < 10 {
+		t.Errorf("all are read %d times, and a file alone %d times", whole, alone)
 	}
 	long := stall()
 	long["letter.txt"] = strings.Repeat("Dear all.\n", 600)

@@ -20,6 +20,7 @@ type Demands struct {
 	Short   int     `json:"short"`   // words of a short task: one in ten has no more
 	Long    int     `json:"long"`    // of a long one: one in ten has no fewer
 	Model   int     `json:"model"`   // tasks that a model worded
+	Own     int     `json:"own"`     // tasks over what the servers hold; the others begin with calls that invent more
 }
 
 // demandsOf counts them for one split.
@@ -38,6 +39,9 @@ func (m *maker) demandsOf(list []scenario.Scenario, split string) (d Demands) {
 		}
 		if len(s.Gold) == 0 {
 			d.NoCall++
+		}
+		if len(s.Setup) == 0 {
+			d.Own++
 		}
 		if m.isChained(s) {
 			d.Chained++
@@ -114,14 +118,14 @@ func (r *Report) DemandRows() [][]string {
 		return nil
 	}
 	rows := [][]string{
-		{"TASKS"}, {"of them"}, {"a call needs what another answered"}, {"arguments that stand in the wording"},
+		{"TASKS"}, {"of them"}, {"over data of your own"}, {"a call needs what another answered"}, {"arguments that stand in the wording"},
 		{"the answer needs no call"}, {"words a task"}, {"worded by a model"},
 	}
 	share := func(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) }
 	for _, split := range splits() {
 		d := r.Demands[split]
-		cells := []string{strings.ToUpper(split), fmt.Sprint(d.Tasks), share(d.Chained), share(d.Said), share(d.NoCall),
-			fmt.Sprintf("%.1f (most %d to %d)", d.Words, d.Short, d.Long), fmt.Sprint(d.Model)}
+		cells := []string{strings.ToUpper(split), fmt.Sprint(d.Tasks), fmt.Sprint(d.Own), share(d.Chained),
+			share(d.Said), share(d.NoCall), fmt.Sprintf("%.1f (most %d to %d)", d.Words, d.Short, d.Long), fmt.Sprint(d.Model)}
 		for i := range rows {
 			rows[i] = append(rows[i], cells[i])
 		}

@@ -82,8 +82,25 @@ func TestDemands(t *testing.T) {
 	if d := calls.Report.Demands[scenario.Train]; d.Chained > 0.6 || d.Said < 0.5 {
 		t.Errorf("tasks that say their call: %+v", d)
 	}
+	if calls.Invented() {
+		t.Error("all tasks are over invented data")
+	}
+	own := 0
+	for _, d := range calls.Report.Demands {
+		own += d.Own
+	}
+	wanted := 0
+	for i := range calls.Scenarios {
+		if len(calls.Scenarios[i].Setup) == 0 {
+			wanted++
+		}
+		calls.Scenarios[i].Setup = append(calls.Scenarios[i].Setup, scenario.Gold{Name: "buy"})
+	}
+	if own != wanted || own == 0 || !calls.Invented() {
+		t.Errorf("%d of %d tasks are over what the shop holds, not %d", own, len(calls.Scenarios), wanted)
+	}
 	rows := made.Report.DemandRows()
-	if len(rows) != 7 || len(rows[0]) != 4 || rows[0][1] != "TRAIN" || !strings.HasSuffix(rows[2][1], "%") {
+	if len(rows) != 8 || len(rows[0]) != 4 || rows[0][1] != "TRAIN" || !strings.HasSuffix(rows[3][1], "%") {
 		t.Errorf("%v", rows)
 	}
 }

@@ -261,3 +261,10 @@ func (r *Report) ToolRows() [][]string {
 func (r *Report) BudgetSpent() bool {
 	return slices.ContainsFunc(r.Asked, func(a Asked) bool { return a.Unasked > 0 })
 }
+
+// Invented reports whether no task is over what the servers hold, since they begin with nothing.
+func (r *Result) Invented() bool {
+	return len(r.Scenarios) > 0 && !slices.ContainsFunc(r.Scenarios, func(s scenario.Scenario) bool {
+		return len(s.Setup) == 0 && len(s.Gold) > 0
+	})
+}

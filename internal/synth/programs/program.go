@@ -421,8 +421,8 @@ func (t *Table) properties(want func(Column) bool) (list []int) {
 func (c Column) isYear() bool {
 	words := strings.Fields(Words(c.Name))
 	return strings.Contains(c.More, "after") || strings.Contains(c.More, "newer") || slices.Contains(words, "year") ||
-		slices.Contains(words, "born") ||
-		slices.Contains(words, "since")
+		slices.Contains(words, "born") || slices.Contains(words, "since") || c.Kind == Number && len(words) == 1 &&
+		slices.Contains([]string{"joined", "founded", "built", "planted", "established", "published", "hired"}, words[0])
 }
 
 func isNumber(c Column) bool  { return c.Kind == Number && isOrdered(c) }

@@ -324,7 +324,7 @@ func (d *drawer) room() *Program {
 }
 
 // countEach says of each thing how many others refer to it, or of each value of a property how many things have it, in
-// one line of a form that the request states: "North (3); South (0)".
+// one line of a form that the request states: "North (3); South (1)".
 func (d *drawer) countEach() *Program {
 	t := d.table()
 	if t == nil || d.w.Listed {
@@ -337,7 +337,11 @@ func (d *drawer) countEach() *Program {
 	if from != nil && d.r.IntN(2) == 0 && t.Columns[t.Label].Ref == nil && len(t.Columns[t.Label].Parts) == 0 &&
 		!repeats(t.labels(t.Rows)) {
 		for _, row := range t.Rows {
-			counts[t.rowLabel(row)] = len(from.counted(column, row[t.Key]))
+			n := len(from.counted(column, row[t.Key]))
+			if n == 0 { // whether those with none are to be said is anybody's guess
+				return nil
+			}
+			counts[t.rowLabel(row)] = n
 		}
 		slots["one"], slots["many"], slots["others"] = t.One, t.Many, from.referring(column)
 		p.Tables = append(p.Tables, from)
