@@ -134,12 +134,18 @@ func (d *drawer) foreign(t *Table, number, condition bool) (c Column, said strin
 
 // tells reports whether a table has a column that is called as a property is, or that might stand for it.
 func (d *drawer) tells(c Column) bool {
-	words := tokens(c.caption() + " " + Words(c.Name))
+	words := slices.DeleteFunc(tokens(c.caption()+" "+Words(c.Name)), func(w token) bool {
+		return slices.Contains(grammar(), w.word)
+	})
+	var alike []string
+	for _, w := range words {
+		alike = append(alike, like(w)...)
+	}
 	return slices.ContainsFunc(d.w.Tables, func(t *Table) bool {
 		return slices.ContainsFunc(t.Columns, func(o Column) bool {
 			there := tokens(o.caption() + " " + Words(o.Name) + " " + t.One)
-			return slices.ContainsFunc(words, func(w token) bool {
-				return !slices.Contains(grammar(), w.word) && (there.hasStems(spoken{w}) || there.any(like(w)))
+			return there.any(alike) || slices.ContainsFunc(words, func(w token) bool {
+				return there.hasStems(spoken{w})
 			})
 		})
 	})
