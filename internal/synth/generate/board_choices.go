@@ -197,13 +197,8 @@ func (b *boarding) countEach(r *rand.Rand) *boardTask {
 	return t
 }
 
-// giveLeast gives a thing to the one of some people who has the fewest.
-func (b *boarding) giveLeast(r *rand.Rand) *boardTask {
-	c, ok := b.countOf(r, func(i int) bool { return b.columns[i].isFor() && b.columns[i].edit != nil })
-	row, slots := b.named(r)
-	if !ok || row == nil || len(parted(row[c.column])) > 0 {
-		return nil
-	}
+// fewest is the value that fewest things have; of several the first in the alphabet.
+func (c tally) fewest() string {
 	least := 0
 	for k := range c.values {
 		switch n := len(c.names[k]) - len(c.names[least]); {
@@ -211,8 +206,18 @@ func (b *boarding) giveLeast(r *rand.Rand) *boardTask {
 			least = k
 		}
 	}
+	return c.values[least]
+}
+
+// giveLeast gives a thing to the one of some people who has the fewest.
+func (b *boarding) giveLeast(r *rand.Rand) *boardTask {
+	c, ok := b.countOf(r, func(i int) bool { return b.columns[i].isFor() && b.columns[i].edit != nil })
+	row, slots := b.named(r)
+	if !ok || row == nil || len(parted(row[c.column])) > 0 {
+		return nil
+	}
 	c.slots["x"], c.slots["given"] = slots["x"], programs.Enumerate(c.values)
-	v := c.values[least]
+	v := c.fewest()
 	act := programs.NewAct(programs.ActIf, "give_least", c.slots).Work(append(c.said(), "so "+v)...)
 	t := &boardTask{Program: act, after: map[string]map[string]string{}}
 	b.seek(r, t, row, slots["x"], false)

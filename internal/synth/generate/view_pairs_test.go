@@ -52,3 +52,16 @@ func TestBestOffer(t *testing.T) {
 		}
 	}
 }
+
+// Who has the fewest gets a thing, on a tie the first in the alphabet.
+func TestFewest(t *testing.T) {
+	two, one := []string{"a", "b"}, []string{"c"}
+	for want, c := range map[string]tally{
+		"mike": {values: []string{"joao", "mike", "zoe"}, names: [][]string{two, nil, one}},
+		"anna": {values: []string{"joao", "anna", "mike"}, names: [][]string{one, one, two}},
+	} {
+		if got := c.fewest(); got != want {
+			t.Errorf("%v: %s, want %s", c.values, got, want)
+		}
+	}
+}
