@@ -22,6 +22,12 @@ type debts struct {
 func (d *drawer) findDebts() *debts {
 	var list []*debts
 	books := d.docs(func(o *Doc) bool { return o.hasBody() && o.amounts() >= 0 })
+	said := map[*Doc][][]string{} // the texts of each column of a book, read once
+	for _, o := range books {
+		for k := range o.header {
+			said[o] = append(said[o], o.texts(k))
+		}
+	}
 	for _, things := range d.docs((*Doc).hasBody) {
 		who := slices.IndexFunc(things.header, func(h string) bool { return things.isOfPeople(things.inHeader(h)) })
 		if who < 0 {
@@ -35,7 +41,7 @@ func (d *drawer) findDebts() *debts {
 			some := slices.DeleteFunc(slices.Clone(books), func(o *Doc) bool {
 				at := o.inHeader(name)
 				return o == things || at < 0 ||
-					slices.ContainsFunc(o.texts(at), func(v string) bool { return !slices.Contains(keys, v) })
+					slices.ContainsFunc(said[o][at], func(v string) bool { return !slices.Contains(keys, v) })
 			})
 			if len(some) > 0 {
 				paid := pick(d.r, some)
