@@ -118,14 +118,15 @@ func (r *Report) DemandRows() [][]string {
 		return nil
 	}
 	rows := [][]string{
-		{"TASKS"}, {"of them"}, {"over data of your own"}, {"a call needs what another answered"}, {"arguments that stand in the wording"},
-		{"the answer needs no call"}, {"words a task"}, {"worded by a model"},
+		{"TASKS"}, {"of them"}, {"over data of your own"}, {"a call needs what another answered"},
+		{"arguments that stand in the wording"}, {"the answer needs no call"}, {"words a task"}, {"worded by a model"},
 	}
 	share := func(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) }
 	for _, split := range splits() {
 		d := r.Demands[split]
 		cells := []string{strings.ToUpper(split), fmt.Sprint(d.Tasks), fmt.Sprint(d.Own), share(d.Chained),
-			share(d.Said), share(d.NoCall), fmt.Sprintf("%.1f (most %d to %d)", d.Words, d.Short, d.Long), fmt.Sprint(d.Model)}
+			share(d.Said), share(d.NoCall), fmt.Sprintf("%.1f (most %d to %d)", d.Words, d.Short, d.Long),
+			fmt.Sprint(d.Model)}
 		for i := range rows {
 			rows[i] = append(rows[i], cells[i])
 		}

@@ -82,3 +82,16 @@ func TestWordsOfBounds(t *testing.T) {
 		}
 	}
 }
+
+// A number that is called by what happened in that year is no amount.
+func TestYears(t *testing.T) {
+	for name, want := range map[string]bool{"joined": true, "built": true, "year_opened": true, "joined_members": false,
+		"stock": false} {
+		if got := (Column{Name: name, Kind: Number}).isYear(); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if (Column{Name: "joined", Kind: Text}).isYear() {
+		t.Error("a text is a year")
+	}
+}

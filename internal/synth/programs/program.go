@@ -420,9 +420,10 @@ func (t *Table) properties(want func(Column) bool) (list []int) {
 // isYear reports whether the numbers are years, which nobody adds up.
 func (c Column) isYear() bool {
 	words := strings.Fields(Words(c.Name))
+	alone := strings.Fields("joined founded built planted established published hired") // for the year of that
 	return strings.Contains(c.More, "after") || strings.Contains(c.More, "newer") || slices.Contains(words, "year") ||
-		slices.Contains(words, "born") || slices.Contains(words, "since") || c.Kind == Number && len(words) == 1 &&
-		slices.Contains([]string{"joined", "founded", "built", "planted", "established", "published", "hired"}, words[0])
+		slices.Contains(words, "born") || slices.Contains(words, "since") ||
+		c.Kind == Number && len(words) == 1 && slices.Contains(alone, words[0])
 }
 
 func isNumber(c Column) bool  { return c.Kind == Number && isOrdered(c) }
