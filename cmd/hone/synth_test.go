@@ -35,7 +35,7 @@ func TestSynth(t *testing.T) {
 	servers := writeFile(t,
 		fmt.Sprintf(`{"mcpServers": {"calc": {"command": "node", "args": [%q], "isolation": "shared"}}}`, calc))
 	out := filepath.Join(t.TempDir(), "scenarios.json")
-	args := []string{"synth", "--mcp-config", servers, "--out", out, "-n", "60", "--seed", "3", "--split-by", "tool",
+	args := []string{"synth", "--mcp-config", servers, "--out", out, "-n", "60", "--seed", "1", "--split-by", "tool",
 		"--json", "--kinds", "../../internal/demo/kinds.yaml"}
 	// no sandbox holds the tests' servers
 	if code, _, said := hone(t, "", args...); code != 3 || !strings.Contains(said, "--call-all") {
@@ -68,7 +68,7 @@ func TestSynth(t *testing.T) {
 		len(r.Own) != 16 || len(list[i].Gold) != 2 || len(list[i].Checks) != 3 {
 		t.Errorf("the demo's kinds: %v", r.Own)
 	}
-	if p := list[0].Provenance; p == nil || p.Servers["calc"] != "2.1.1" || p.Seed != 3 {
+	if p := list[0].Provenance; p == nil || p.Servers["calc"] != "2.1.1" || p.Seed != 1 {
 		t.Errorf("provenance %+v", p)
 	}
 	if code, printed, said := hone(t, "", "scenarios", "validate", out, "--mcp-config", servers); code != 0 ||
