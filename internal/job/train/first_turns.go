@@ -134,7 +134,9 @@ func (l Plan) sayFirstTurns(ctx context.Context, j *job.Job, t *basemodel.Traine
 	}
 	err = l.whyNone(j, x[0].with(x[1]))
 	if f, ok := err.(*fault.Error); ok && t.PolicyVersion()*j.Config.SFT.BatchSize < len(l.Sequences) {
-		j.Say("note: %s; the steps were less than a pass over the rows", f.What) // they were a try
+		pass := (len(l.Sequences) + j.Config.SFT.BatchSize - 1) / j.Config.SFT.BatchSize
+		j.Say("note: %s; the steps were less than a pass over the rows, which is %s; take more before it is served, "+
+			"or goes on with hone train", f.What, fault.Count(pass, "step")) // they were a try
 		return nil
 	}
 	return err
