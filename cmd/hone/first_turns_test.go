@@ -48,7 +48,8 @@ func TestSFTSaysFirstTurns(t *testing.T) {
 		{"hardly", "calls.jsonl", "auto", 4, 1, 3, []string{"the trained model never calls a tool where 5 rows do",
 			"sft --adapter hardly/final --data calls.jsonl --output-dir hardly-2"}},
 		{"try", "calls.jsonl", "auto", 2, 1, 0, []string{"note: the trained model never calls a tool where " +
-			"5 rows do; the steps were less than a pass over the rows, which is ", "next: hone serve --model try/final"}},
+			"5 rows do; the steps were less than a pass over the rows, which is ",
+			"next: hone serve --model try/final"}},
 	} {
 		code, _, said := invoked(t, fmt.Sprintf(config, c.tokens, c.batch, c.steps), "", "sft", "--data", c.data,
 			"--output-dir", c.name)
