@@ -266,8 +266,9 @@ func sayResult(h *host.Host, made *generate.Result) {
 		fault.Count(len(made.Scenarios), "scenario"), 100*r.Several, 100*r.Abstain, r.Words,
 		100*r.Gap.Overlaps[0].Grams[2], fault.Count(r.Gap.Overlaps[0].Tasks, "held-out task"))
 	if made.Invented() {
-		h.Say("warning: all tasks are over invented data, since a server that keeps data begins each episode without " +
-			"any; put yours into a folder beside the servers' file, and write \"template\": \"FOLDER\" into its entry")
+		h.Say("warning: nearly all tasks are over invented data, since a server that keeps data begins each episode " +
+			"without any; put yours into a folder beside the servers' file, and write \"template\": \"FOLDER\" into " +
+			"its entry")
 	}
 	if few := r.Few(); few != "" && len(made.Scenarios) > 0 {
 		h.Say("warning: too few tasks need a call, fewer than %d: %s; a rate of so few says little; take a greater -n",

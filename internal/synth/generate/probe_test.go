@@ -94,7 +94,9 @@ func TestDemands(t *testing.T) {
 		if len(calls.Scenarios[i].Setup) == 0 {
 			wanted++
 		}
-		calls.Scenarios[i].Setup = append(calls.Scenarios[i].Setup, scenario.Gold{Name: "buy"})
+		if i > 0 { // one task makes something of nothing
+			calls.Scenarios[i].Setup = append(calls.Scenarios[i].Setup, scenario.Gold{Name: "buy"})
+		}
 	}
 	if own != wanted || own == 0 || !calls.Invented() {
 		t.Errorf("%d of %d tasks are over what the shop holds, not %d", own, len(calls.Scenarios), wanted)
