@@ -73,10 +73,7 @@ func ResolveSFT(j *job.Job, d job.Conversations, rows []dataset.Row) (l Plan, er
 		return l, err
 	}
 	l.rows, l.held, l.Config = rows, held, c
-	var steps []batch.Batch
-	for _, picked := range l.stage(c).Pass(len(l.Sequences), 0) {
-		steps = append(steps, batch.New(pick(l.Sequences, picked)))
-	}
+	steps := l.firstPass()
 	multiple := l.fewPrograms(&c, steps)
 	if err = l.Fit(j, c, steps); err != nil && multiple > 0 { // for want of memory, of which longer rows take more
 		c, multiple = l.Config, 0
@@ -90,6 +87,14 @@ func ResolveSFT(j *job.Job, d job.Conversations, rows []dataset.Row) (l Plan, er
 		l.sayTime(j, steps)
 	}
 	return l, err
+}
+
+// firstPass are the steps of the first pass over the rows.
+func (l Plan) firstPass() (steps []batch.Batch) {
+	for _, picked := range l.stage(l.Config).Pass(len(l.Sequences), 0) {
+		steps = append(steps, batch.New(pick(l.Sequences, picked)))
+	}
+	return steps
 }
 
 // pack puts the rows of steps behind what all begin with, and settles whether they are worth packing: with how many

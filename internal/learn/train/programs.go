@@ -375,17 +375,22 @@ func (t *Trainer) CompileStats() (programs int, seconds float64) {
 	return programs, seconds
 }
 
-// program returns the compiled program of a key, compiling it the first time.
+// program returns the compiled program of a key, compiling it the first time. Of one key it is called once at a time.
 func (t *Trainer) program(key string, compile func() (*engine.Program, error)) (program, error) {
-	if p, ok := t.programs[key]; ok {
+	t.compiled.Lock()
+	p, ok := t.programs[key]
+	t.compiled.Unlock()
+	if ok {
 		return p, nil
 	}
 	began := time.Now()
-	p, err := compile()
+	made, err := compile()
 	if err != nil {
 		return nil, err
 	}
-	t.programs[key] = p
+	t.compiled.Lock()
+	defer t.compiled.Unlock()
+	t.programs[key] = made
 	t.made.programs, t.made.seconds = t.made.programs+1, t.made.seconds+time.Since(began).Seconds()
-	return p, nil
+	return made, nil
 }

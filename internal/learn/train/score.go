@@ -87,7 +87,12 @@ func (t *Trainer) score(
 	defer engine.Free(divisor)
 	scores := make([][]float32, len(b.Rows))
 	all := func() error {
-		for _, part := range t.byPrefix(short) {
+		parts, ahead := t.byPrefix(short), t.ahead()
+		ahead.scores(parts, entropies)
+		if err := ahead.compile(); err != nil {
+			return err
+		}
+		for _, part := range parts {
 			if err := t.scorePart(ctx, b.Rows, part, scores, adapter, divisor, entropies); err != nil {
 				return err
 			}

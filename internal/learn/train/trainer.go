@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"hone/internal/engine"
 	"hone/internal/fault"
@@ -83,7 +84,8 @@ type Trainer struct {
 	together    bool // a prefix is computed with the rows, where they are one micro-batch
 	seed        uint64
 	notice      func(text string)
-	lessened    bool // less is computed at once, because the device ran out of memory
+	lessened    bool       // less is computed at once, because the device ran out of memory
+	compiled    sync.Mutex // of the next two, while programs are compiled at one time
 	programs    map[string]program
 	made        made // programs since they were last asked for
 
@@ -303,6 +305,11 @@ func (t *Trainer) gradientOf(
 	ctx context.Context, b batch.Batch, o goal, stats *batch.StepStats,
 ) (gradient engine.Buffer, err error) {
 	parts := t.byPrefix(b)
+	ahead := t.ahead()
+	ahead.gradient(parts, o)
+	if err := ahead.compile(); err != nil {
+		return nil, err
+	}
 	for _, part := range parts {
 		if gradient, err = t.gradientOfPart(ctx, part.Batch, o, stats, gradient, len(parts) == 1); err != nil {
 			return nil, err
