@@ -151,12 +151,10 @@ func (l *Trainer) begin(w Work) (end func(tokens int)) {
 // Save implements recipe.Trainer.
 func (l *Trainer) Save(dir string) error { return SaveState(dir, l.Steps, l.renderer) }
 
-// Prepare compiles what the gradients of these batches take, where that is done on this machine.
+// Prepare implements recipe.Trainer.
 func (l *Trainer) Prepare(batches []batch.Batch, o batch.Objective) {
-	if t, here := l.Steps.(*train.Trainer); here {
-		defer l.begin(Learning)(0)
-		t.Prepare(batches, o)
-	}
+	defer l.begin(Learning)(0)
+	l.Steps.Prepare(batches, o)
 }
 
 // Gradient implements recipe.Trainer.

@@ -31,6 +31,13 @@ func (c *clock) step(m map[string]float64, trainer Trainer) {
 	}
 }
 
+// restart begins the next step now: what passed since the last one ended is no step's, and what was compiled then not
+// either. Its programs count.
+func (c *clock) restart(trainer Trainer) {
+	made, _ := trainer.CompileStats()
+	c.began, c.numMade = time.Now(), c.numMade+float64(made)
+}
+
 // padding is the share of computed positions that hold no token.
 func padding(s batch.StepStats) float64 {
 	if s.NumTokens+s.NumPadded == 0 {

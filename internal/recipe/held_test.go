@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -328,4 +329,56 @@ func TestHeldPairsHaveTheirExaminer(t *testing.T) {
 		len(mine) != 0 || len(theirs) != 6 {
 		t.Errorf("%v: scored by the trainer %v, by the examiner %v", err, mine, theirs)
 	}
+}
+
+// The programs of a pass are compiled before its first step, which the time of that step holds: of the steps that are
+// taken, and once.
+func TestAPassIsPrepared(t *testing.T) {
+	for steps, want := range map[int]int{0: 3, 2: 2, 9: 3} { // 0: by epochs
+		s, log, trainer := supervised(), newLog(t), &fakeTrainer{}
+		s.Steps, s.Held = steps, nil
+		rows := demonstrations(5)
+		first := firstTimes{&timesLog{log, map[string]float64{}}}
+		if err := s.Run(context.Background(), rows, trainer, nil, first, silent); err != nil {
+			t.Fatal(err)
+		}
+		var batches []batch.Batch
+		for _, picked := range s.Pass(len(rows), 0)[:want] {
+			batches = append(batches, numbered(pickRows(rows, picked)))
+		}
+		if wanted := fmt.Sprint(0, batches, batch.Objective{}); !slices.Equal(trainer.prepared, []string{wanted}) ||
+			first.of["time/compile"] != float64(want) || first.of["time/programs"] != float64(want) {
+			t.Errorf("%d steps: %q, want %q; %v", steps, trainer.prepared, wanted, first.of)
+		}
+	}
+}
+
+// What is compiled while held rows are measured is no step's time, and a program all the same.
+func TestMeasuringIsNoStep(t *testing.T) {
+	trainer := &fakeTrainer{made: 3}
+	c := clock{began: time.Now().Add(-time.Hour)}
+	c.restart(trainer)
+	trainer.made = 1
+	m := map[string]float64{}
+	c.step(m, trainer)
+	if m["time/compile"] != 1 || m["time/programs"] != 4 || m["step_time"] > 60 {
+		t.Errorf("%v", m)
+	}
+}
+
+func pickRows(rows []batch.Sequence, picked []int) (of []batch.Sequence) {
+	for _, i := range picked {
+		of = append(of, rows[i])
+	}
+	return of
+}
+
+// firstTimes holds the clock's metrics of the first step alone.
+type firstTimes struct{ *timesLog }
+
+func (l firstTimes) Metrics(stage string, step int, m map[string]float64) error {
+	if step == 0 {
+		return l.timesLog.Metrics(stage, step, m)
+	}
+	return l.memoryLog.Metrics(stage, step, m)
 }

@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -146,5 +147,27 @@ func TestHalfAStepIsNeverKept(t *testing.T) {
 		if err := again.Load(dir); err != nil || len(again.Steps) != 2*step {
 			t.Errorf("%v: the checkpoint of step %d has %d optimiser steps", err, step, len(again.Steps))
 		}
+	}
+}
+
+// The programs of all optimiser steps on the episodes of one step are compiled before the first of them.
+func TestMinibatchesArePrepared(t *testing.T) {
+	trainer := &watched{fakeTrainer: &fakeTrainer{}}
+	g := grpo()
+	g.Minibatches = 2
+	r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
+	if err := g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, prepared := range trainer.prepared {
+		n := min(2, len(trainer.given)-at)
+		if want := fmt.Sprint(at, trainer.given[at:at+n]); n == 0 || !strings.HasPrefix(prepared, want) {
+			t.Fatalf("%.200s, want %.200s", prepared, want)
+		}
+		at += n
+	}
+	if at != len(trainer.given) || at <= len(trainer.prepared) {
+		t.Errorf("%d optimiser steps, prepared %d times", at, len(trainer.prepared))
 	}
 }

@@ -18,6 +18,8 @@ type learner struct {
 	// begin prepares steps, of a stage that begins afresh or of one that goes on; nil: there is nothing to prepare.
 	begin    func(ctx context.Context, fresh bool) error
 	gradient gradient
+	// prepare is given the examples of the steps of a pass before the first is taken; nil: nobody is.
+	prepare func(steps [][]int)
 	// broken are those of the picked examples that have a logprob which is no number.
 	broken func(ctx context.Context, picked []int) ([]int, error)
 	one    string                   // what an example is called
@@ -65,10 +67,14 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 			if enough, err = s.look(ctx, step, step == start, l, log, progress); err != nil {
 				return stopStage(err, s.Stage, step, l.trainer, log)
 			}
-			clock.began = time.Now()
+			clock.restart(l.trainer)
 		}
 		if enough || step == total {
 			return finish(s.Stage, publisher, log)
+		}
+		if step == start && l.prepare != nil {
+			pass := s.Pass(n, 0)
+			l.prepare(pass[:min(len(pass), total)])
 		}
 		update := s.Optimizer.Update(step, total)
 		stats, more, err := passes.take(ctx, step, l, update, log)

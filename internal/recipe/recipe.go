@@ -38,6 +38,8 @@ type Trainer interface {
 	Snapshot() (restore func() error, err error)
 	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.
 	ResetOptimizer() error
+	// Prepare compiles what the gradients of these batches take, where that is faster than when each is first needed.
+	Prepare(batches []batch.Batch, o batch.Objective)
 	// CompileStats counts the programs that were made since it was last called, and the seconds that they took:
 	// compiled, or read from the disk.
 	CompileStats() (programs int, seconds float64)

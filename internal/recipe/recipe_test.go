@@ -28,7 +28,8 @@ import (
 type fakeTrainer struct {
 	resets    int // not kept in checkpoints
 	Steps     []string
-	made      int    // programs, of which each takes a second
+	made      int // programs, of which each takes a second
+	prepared  []string
 	gradient  string // not applied yet
 	published int
 	mismatch  float64
@@ -63,6 +64,12 @@ func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objec
 		s.EntropyChosen, s.NumChosen = s.Entropy+0.125, 1
 	}
 	return s, nil
+}
+
+// Prepare takes a second for each batch.
+func (f *fakeTrainer) Prepare(batches []batch.Batch, o batch.Objective) {
+	f.made += len(batches)
+	f.prepared = append(f.prepared, fmt.Sprint(len(f.Steps), batches, o))
 }
 
 func (f *fakeTrainer) CompileStats() (programs int, seconds float64) {

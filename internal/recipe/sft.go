@@ -52,6 +52,13 @@ func (s SFT) learner(rows []batch.Sequence, trainer Trainer) learner {
 			stats, err := trainer.Gradient(ctx, of(picked), batch.Objective{})
 			return stats, nil, err
 		},
+		prepare: func(steps [][]int) {
+			var batches []batch.Batch
+			for _, picked := range steps {
+				batches = append(batches, of(picked))
+			}
+			trainer.Prepare(batches, batch.Objective{})
+		},
 		broken: func(ctx context.Context, picked []int) (broken []int, err error) {
 			b := of(picked)
 			scores, err := scoresOf(ctx, trainer.Score, b, 1)

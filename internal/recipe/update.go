@@ -56,6 +56,7 @@ func (s *stage) learn(ctx context.Context, step *Step) error {
 			return err
 		}
 	}
+	s.trainer.Prepare(parts, step.Objective)
 	first, told, err := s.guardGradient(ctx, &parts, step)
 	if err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/job/records"
-	"hone/internal/learn/batch"
 	"hone/internal/mcp/scan"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
@@ -145,10 +144,6 @@ func learnSFT(ctx context.Context, j *job.Job, d job.Conversations, rows []datas
 	s := l.stage(l.Config)
 	steps := func(t *basemodel.Trainer, log records.Journal) error {
 		j.Opens(s)
-		if l.Model.Plugin.IsCUDA() { // elsewhere programs are compiled one after the other, so each when it is needed
-			pass := l.firstPass()
-			t.Prepare(pass[:min(len(pass), s.NumSteps(len(l.Sequences)))], batch.Objective{})
-		}
 		return s.Run(ctx, l.Sequences, log.Track.Trainer(t, metrics.Eval), nil, log, log.Track.Progress(j.Progress(1)))
 	}
 	look := func(t *basemodel.Trainer, _ records.Journal) error { return l.sayFirstTurns(ctx, j, t) }

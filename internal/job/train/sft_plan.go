@@ -73,7 +73,10 @@ func ResolveSFT(j *job.Job, d job.Conversations, rows []dataset.Row) (l Plan, er
 		return l, err
 	}
 	l.rows, l.held, l.Config = rows, held, c
-	steps := l.firstPass()
+	var steps []batch.Batch
+	for _, picked := range l.stage(c).Pass(len(l.Sequences), 0) {
+		steps = append(steps, batch.New(pick(l.Sequences, picked)))
+	}
 	multiple := l.fewPrograms(&c, steps)
 	if err = l.Fit(j, c, steps); err != nil && multiple > 0 { // for want of memory, of which longer rows take more
 		c, multiple = l.Config, 0
@@ -87,14 +90,6 @@ func ResolveSFT(j *job.Job, d job.Conversations, rows []dataset.Row) (l Plan, er
 		l.sayTime(j, steps)
 	}
 	return l, err
-}
-
-// firstPass are the steps of the first pass over the rows.
-func (l Plan) firstPass() (steps []batch.Batch) {
-	for _, picked := range l.stage(l.Config).Pass(len(l.Sequences), 0) {
-		steps = append(steps, batch.New(pick(l.Sequences, picked)))
-	}
-	return steps
 }
 
 // pack puts the rows of steps behind what all begin with, and settles whether they are worth packing: with how many

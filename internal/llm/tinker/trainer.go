@@ -253,6 +253,9 @@ func noEntropies() error {
 	return errors.New("a trainer behind the Tinker API tells no entropies over the vocabulary")
 }
 
+// Prepare implements recipe.Trainer: a server compiles by itself.
+func (t *Trainer) Prepare([]batch.Batch, batch.Objective) {}
+
 // CompileStats implements recipe.Trainer: what a server compiles it does not tell.
 func (t *Trainer) CompileStats() (programs int, seconds float64) { return 0, 0 }
 
