@@ -156,7 +156,8 @@ func TestMinibatchesArePrepared(t *testing.T) {
 	g := grpo()
 	g.Minibatches = 2
 	r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-	if err := g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err != nil {
+	err := g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, newLog(t), silent)
+	if err != nil {
 		t.Fatal(err)
 	}
 	at := 0
