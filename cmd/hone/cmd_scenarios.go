@@ -43,6 +43,7 @@ and says which cannot fail or cannot pass. Exit code 2 names the rows.`,
 	show := &cobra.Command{
 		Use:     "show FILE [ID]...",
 		Short:   "Show the scenarios of a file as hone reads them: openings, users, gold calls and checks",
+		Long:    "show gives the beginning of a setup call or check that is long; --json gives all of it.",
 		Example: "  hone scenarios show scenarios.json\n  hone scenarios show scenarios.jsonl cancel-1 --json",
 		Args:    arguments(1, -1, "a scenarios file, and perhaps the ids of some"),
 		RunE:    func(_ *cobra.Command, args []string) error { return synth.Show(a.Host, args[0], args[1:]) },

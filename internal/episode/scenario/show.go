@@ -1,11 +1,15 @@
 package scenario
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"hone/internal/fault"
 )
@@ -35,7 +39,8 @@ func WithIDs(scenarios []Scenario, ids []string, path string) ([]Scenario, error
 	return found, nil
 }
 
-// WriteText writes a scenario for a person. What its file says is in it as it came.
+// WriteText writes a scenario for a person. What its file says is in it as it came, but for setup calls and checks,
+// which may hold whole tables: of what is long there, the beginning.
 func (s *Scenario) WriteText(w io.Writer) error {
 	var b strings.Builder
 	about := []string{s.Split}
@@ -58,7 +63,7 @@ func (s *Scenario) WriteText(w io.Writer) error {
 		s.writeUser(line)
 	}
 	for _, g := range s.Setup {
-		line("setup", g.Name+" "+string(g.Arguments))
+		line("setup", g.Name+" "+cutText(string(g.Arguments)))
 	}
 	for _, g := range s.Gold {
 		line("gold asks", g.Asks)
@@ -68,14 +73,56 @@ func (s *Scenario) WriteText(w io.Writer) error {
 	line("because", s.GoldReasoning)
 	line("answer", s.GoldAnswer)
 	for _, c := range s.Checks {
-		text, err := json.Marshal(c)
-		if err != nil {
-			return err
-		}
-		line("check", string(text))
+		line("check", c.brief())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// brief is a check in a line or two.
+func (c Check) brief() string {
+	text, _ := json.Marshal(c) // of texts and JSON
+	d := jsontext.NewDecoder(bytes.NewReader(text))
+	_, _ = d.ReadToken() // the brace
+	var fields []string
+	for d.PeekKind() == '"' {
+		key, _ := d.ReadToken()
+		name := key.String()
+		value, _ := d.ReadValue()
+		if name != "type" {
+			fields = append(fields, name+" "+briefValue(value))
+		}
+	}
+	return strings.TrimSuffix(c.Type+": "+strings.Join(fields, ", "), ": ")
+}
+
+// briefValue is a JSON value for a person: texts as they are, of a long list how much it holds.
+func briefValue(value jsontext.Value) string {
+	var list []any
+	text := string(value)
+	switch value.Kind() {
+	case '[':
+		_ = json.Unmarshal(value, &list)
+		return cut(text, fmt.Sprintf("%d in all", len(list)))
+	case '"':
+		_ = json.Unmarshal(value, &text)
+		text = `"` + strings.ReplaceAll(text, "\n", `\n`) + `"`
+	}
+	return cutText(text)
+}
+
+// cutText is the beginning of a text that is long, and how long it is.
+func cutText(text string) string {
+	return cut(text, fmt.Sprintf("%d characters", utf8.RuneCountInString(text)))
+}
+
+// cut is the beginning of a text that is long, and what is said of the whole.
+func cut(text, whole string) string {
+	const most, shown = 100, 80 // cut where it saves something
+	if r := []rune(text); len(r) > most {
+		return string(r[:shown]) + "… (" + whole + ")"
+	}
+	return text
 }
 
 // writeUser writes who speaks with the policy, and how.

@@ -98,11 +98,17 @@ func TestUserIsRefused(t *testing.T) {
 	}
 }
 
-// What is shown of a scenario is all that its row says.
+// What is shown of a scenario is all that its row says, but for the ends of long checks and setup calls.
 func TestScenariosAreShown(t *testing.T) {
+	names := `"Ada"` + strings.Repeat(`, "Bo"`, 29)
+	long := `{"id": "long", "split": "train", "task": "Who?", "setup": [{"name": "set", "arguments": {"rows": [` +
+		names + `]}}], "checks": [{"type": "answer", "one_of": [` + names + `]}, {"type": "answer", "regex": "^<` +
+		strings.Repeat("é|", 150) + `"}, {"type": "state", "name": "look", "arguments": {}, "equals": "a\nb"}, ` +
+		`{"type": "unchanged"}]}`
 	list, err := scenario.Load(write(t, "s.jsonl", `{"id": "a", "split": "test", "difficulty": "easy", "tags": ["kind:x"], "user": {"goal": "Cancel it.", "persona": "Rude.", "knows": {"zip": "19122"}, "ends_on": ["bye"]}, "setup": [{"name": "set", "arguments": {"n": 1}}], "gold": [{"name": "look", "arguments": {"n": 2}, "asks": "Which?"}], "gold_answer": "Gone.", "checks": [{"type": "answer", "contains": "Gone"}]}
 {"id": "b", "split": "train", "user": {"says": ["Hi.", "#W1"]}}
-{"id": "c", "split": "train", "task": "Add."}`))
+{"id": "c", "split": "train", "task": "Add."}
+`+long))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +121,11 @@ func TestScenariosAreShown(t *testing.T) {
 	for _, want := range []string{
 		"scenario a (test, easy, kind:x)\n", "a model, who finds the first words, for at most 10 messages", "wants",
 		"Cancel it.", "Rude.", `{"zip": "19122"}`, "bye", `set {"n": 1}`, "Which?", `look {"n": 2}`, "Gone.",
-		`{"type":"answer","contains":"Gone"}`, "user      Hi.\n  then says #W1\n",
+		"check     answer: contains \"Gone\"\n", "user      Hi.\n  then says #W1\n",
 		"scenario c (train)\n  user      Add.\n",
+		`  check     answer: one_of ["Ada","Bo",`, `,"Bo… (30 in all)`, `regex "^<é|é`, "é… (304 characters)\n",
+		`  check     state: equals "a\nb", name "look", arguments {}` + "\n", "  check     unchanged\n",
+		"Bo… (191 characters)\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
