@@ -93,7 +93,9 @@ func TestReports(t *testing.T) {
 		}
 	}
 	// A near copy of what was trained on is told, in the words of the page and of the JSON.
-	if err := os.WriteFile("near.jsonl", []byte(`{"id": "n", "task": "Now buy a hat!", "split": "validation", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}`), 0o600); err != nil {
+	if err := os.WriteFile("near.jsonl", []byte(`{"id": "n", "task": "Now buy a hat!", "split": "validation", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}
+{"id": "m", "task": "What may a tie cost?", "split": "validation", "gold": [{"name": "buy", "arguments": {"name": "tie"}}], "checks": [{"type": "no_call"}]}
+{"id": "o", "task": "Are there ties?", "split": "validation", "gold": [{"name": "buy", "arguments": {"name": "tie"}}], "checks": [{"type": "no_call"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	said.Reset()
@@ -108,9 +110,13 @@ func TestReports(t *testing.T) {
 		near.Near[0].ScenarioID != "n" || near.Near[0].Source.Name != "a" || !near.Near[0].SameValues {
 		t.Errorf("near copies: %+v, %v", near, err)
 	}
-	if !strings.Contains(said.String(), "warning: 1 scenario of 1 near to what the model was trained on: "+
-		"n is near to a of ") {
-		t.Errorf("near copies are not told: %s", &said)
+	for _, want := range []string{
+		"warning: 1 scenario of 3 near to what the model was trained on: n is near to a of ",
+		`the first call says little here: the gold calls of 2 of 2 scenarios begin with buy {"name":"tie"}; look at `,
+	} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("no %q in %s", want, &said)
+		}
 	}
 	// The report is made again from the run alone, with what only the process knew that made it.
 	said.Reset()

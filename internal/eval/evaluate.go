@@ -23,11 +23,12 @@ import (
 // Evaluated is what was measured.
 type Evaluated struct {
 	stats.Comparison
-	Failed []error        // of the systems whose numbers say little, why
-	Reused map[string]int // episodes of each system that earlier evaluations had run
-	Drawn  string         // of how many scenarios of a split this is, where it is not of all
-	NotRun int            // scenarios that were left out, since the differences were known before
-	Known  []Known        // these, where the evaluation may stop early
+	Failed      []error        // of the systems whose numbers say little, why
+	Reused      map[string]int // episodes of each system that earlier evaluations had run
+	Drawn       string         // of how many scenarios of a split this is, where it is not of all
+	SharedFirst string         // that many scenarios have one first gold call, where they do
+	NotRun      int            // scenarios that were left out, since the differences were known before
+	Known       []Known        // these, where the evaluation may stop early
 
 	DrawnFrom int // scenarios of the split, where not all are run; 0: all are
 

@@ -681,3 +681,28 @@ func TestReuseTakesWhatEnters(t *testing.T) {
 		}
 	}
 }
+
+// Where scenarios begin with the same gold call, notes and page say that the first call says little.
+func TestSharedFirstCallsAreTold(t *testing.T) {
+	task := func(name, arguments string) scenario.Scenario {
+		return scenario.Scenario{Gold: []scenario.Gold{{Name: name, Arguments: json.RawMessage(arguments)}}}
+	}
+	look, again := task("ls", `{"a": 1, "path": "."}`), task("ls", `{"path": ".", "a": 1.0}`)
+	for i, c := range []struct {
+		tasks []scenario.Scenario
+		want  string
+	}{
+		{[]scenario.Scenario{look, task("read", `{}`), again, {}, task("ls", `{"path": "x"}`)}, "the first call says " +
+			`little here: the gold calls of 2 of 4 scenarios begin with ls {"a":1,"path":"."}; look at whole episodes`},
+		{[]scenario.Scenario{look, task("read", `{}`), again, {}, task("ls", `{}`), task("ls", `{"b": 1}`)}, ""},
+		{[]scenario.Scenario{look}, ""}, // one alone shares it with none
+		{[]scenario.Scenario{{}, {}}, ""},
+	} {
+		m := Evaluated{SharedFirst: sharedFirst(c.tasks)}
+		for _, said := range [][]string{m.Notes(m.Comparison.Results()), m.remarks()} {
+			if m.SharedFirst != c.want || slices.Contains(said, c.want) != (c.want != "") {
+				t.Errorf("%d: %q, %q", i, m.SharedFirst, said)
+			}
+		}
+	}
+}

@@ -44,7 +44,7 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 		return nil, err
 	}
 	out := &Evaluated{Comparison: stats.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{},
-		mayStop: b.Config.Eval.StopEarly > 0}
+		SharedFirst: sharedFirst(b.tasks), mayStop: b.Config.Eval.StopEarly > 0}
 	b.Opens(out.Bootstrap)
 	out.Drawn, out.DrawnFrom = b.Kept.Evaluation.SampleText(len(b.tasks), b.Config.Seed), b.Kept.Evaluation.DrawnFrom
 	var systems []*measuring

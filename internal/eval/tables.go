@@ -1,12 +1,16 @@
 package eval
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/episode/scenario"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job/records"
@@ -56,6 +60,9 @@ func (m *Evaluated) Notes(results stats.Results) []string {
 	notes := append(m.otherForms(),
 		"first call: it is the first gold call, arguments and all; whole episode: all checks pass",
 		"extra calls: beyond the gold calls, in the mean")
+	if m.SharedFirst != "" {
+		notes = append(notes, m.SharedFirst)
+	}
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if m.Drawn != "" {
 		add("%s", m.Drawn)
@@ -105,6 +112,28 @@ func (m *Evaluated) Notes(results stats.Results) []string {
 		add("intervals marked too few are wide on purpose")
 	}
 	return notes
+}
+
+// sharedFirst says that half of the scenarios or more begin with one gold call, as a look around is: then their first
+// call says nothing of their tasks. "" where they do not.
+func sharedFirst(tasks []scenario.Scenario) string {
+	with, num := 0, map[string]int{}
+	for _, s := range tasks {
+		if len(s.Gold) == 0 {
+			continue
+		}
+		with++
+		arguments := jsontext.Value(bytes.Clone(s.Gold[0].Arguments))
+		_ = arguments.Canonicalize() // what is no JSON stays as it is
+		num[s.Gold[0].Name+" "+string(arguments)]++
+	}
+	for _, call := range slices.Sorted(maps.Keys(num)) {
+		if n := num[call]; n > 1 && 2*n >= with {
+			return fmt.Sprintf("the first call says little here: the gold calls of %d of %d scenarios begin with %s; "+
+				"look at whole episodes", n, with, call)
+		}
+	}
+	return ""
 }
 
 // noteSystems adds what is to be said of one system alone.
@@ -195,6 +224,9 @@ func (m *Evaluated) otherForms() (out []string) {
 // again.
 func (m *Evaluated) remarks() (out []string) {
 	out = m.otherForms()
+	if m.SharedFirst != "" {
+		out = append(out, m.SharedFirst)
+	}
 	if m.NotRun > 0 {
 		out = append(
 			out, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of "+
