@@ -49,7 +49,7 @@ func TestSFTSaysFirstTurns(t *testing.T) {
 			"sft --adapter hardly/final --data calls.jsonl --output-dir hardly-2"}},
 		{"try", "calls.jsonl", "auto", 2, 1, 0, []string{"note: the trained model never calls a tool where " +
 			"5 rows do; the steps were less than a pass over the rows, which is ",
-			"next: hone serve --model try/final"}},
+			"next: hone sft --adapter try/final --data calls.jsonl --output-dir try-2, which goes on; too little "}},
 	} {
 		code, _, said := invoked(t, fmt.Sprintf(config, c.tokens, c.batch, c.steps), "", "sft", "--data", c.data,
 			"--output-dir", c.name)

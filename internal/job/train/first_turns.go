@@ -111,35 +111,35 @@ func affordable(left, done int, took, seconds float64) int {
 	return max(0, min(left, int((seconds-took)/took*float64(done))))
 }
 
-// sayFirstTurns has the trained model say the first turn of rows, and tells how they compare. It is an error where the
-// rows call tools and the model never does.
-func (l Plan) sayFirstTurns(ctx context.Context, j *job.Job, t *basemodel.Trainer) error {
+// sayFirstTurns has the trained model say the first turn of rows, and tells how they compare. little says that more
+// training is what helps. It is an error where the rows call tools and the model never does.
+func (l Plan) sayFirstTurns(ctx context.Context, j *job.Job, t *basemodel.Trainer) (little bool, err error) {
 	m, seed := l.Model, j.Config.Seed
 	room := min(j.Config.Model.Context, m.Spec.MaxContext)
 	turns := alternate(firstTurnsOf(m, l.rows, seed, room), firstTurnsOf(m, l.held, seed, room))
 	if len(turns) == 0 {
-		return nil
+		return false, nil
 	}
 	x, err := l.said(ctx, j, t, turns)
 	if ctx.Err() != nil || fault.CodeOf(err) == fault.CodeExhausted { // the adapter is there all the same
 		j.Say("note: the model's first turns are not looked at: %v", err)
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	j.Say("first turns, said greedily, of rows that are trained on: %s", x[0])
 	if x[1].Turns > 0 {
 		j.Say("first turns, said greedily, of rows that are held out: %s", x[1])
 	}
-	err = l.whyNone(j, x[0].with(x[1]))
-	if f, ok := err.(*fault.Error); ok && t.PolicyVersion()*j.Config.SFT.BatchSize < len(l.Sequences) {
+	all, tried := x[0].with(x[1]), t.PolicyVersion()*j.Config.SFT.BatchSize < len(l.Sequences)
+	err = l.whyNone(j, all)
+	if f, ok := err.(*fault.Error); ok && tried {
 		pass := (len(l.Sequences) + j.Config.SFT.BatchSize - 1) / j.Config.SFT.BatchSize
-		j.Say("note: %s; the steps were less than a pass over the rows, which is %s; take more before it is served, "+
-			"or goes on with hone train", f.What, fault.Count(pass, "step")) // they were a try
-		return nil
+		j.Say("note: %s; the steps were less than a pass over the rows, which is %s", f.What, fault.Count(pass, "step"))
+		err = nil
 	}
-	return err
+	return all.little(tried), err
 }
 
 // said has the model say turns: all, or on a CPU as many as there is time for. The first of what it returns is of the
@@ -273,6 +273,11 @@ func beginsAlike(shown chat.Message, turn trajectory.Turn) bool {
 	return err == nil && same
 }
 
+// little reports whether more training is what helps. A try is less than a pass over the rows.
+func (x said) little(tried bool) bool {
+	return tried && 2*x.Alike < x.Turns || x.Calls >= leastFirstTurns && x.Alike == 0
+}
+
 // String tells of them in a line.
 func (x said) String() string {
 	text := fmt.Sprintf("%d of %d begin as shown", x.Alike, x.Turns)
@@ -298,8 +303,7 @@ func (l Plan) whyNone(j *job.Job, x said) error {
 	f := &fault.Error{Code: fault.CodeFailures, Where: j.Final(),
 		What: fmt.Sprintf("the trained model never calls a tool where %d rows do", x.Calls)}
 	example := fmt.Sprintf("it says %q", clip(x.example))
-	more := fmt.Sprintf("hone sft --adapter %s --data %s --output-dir %s, which goes on, or set sft.epochs higher",
-		j.Final(), cmp.Or(j.Kept.Data, "DATA"), j.Path+"-2")
+	more := moreSFT(j) + ", or set sft.epochs higher"
 	switch untrained := l.Model.UntrainedUnder(j.Final()); {
 	case untrained.Describe() != "":
 		f.Why, f.Next = untrained.Describe()+", and the adapter has no rows for them; "+example,
@@ -315,6 +319,12 @@ func (l Plan) whyNone(j *job.Job, x said) error {
 		f.Why, f.Next = "it answers in words; "+example, more
 	}
 	return f
+}
+
+// moreSFT is the command that goes on from the adapter.
+func moreSFT(j *job.Job) string {
+	return fmt.Sprintf("hone sft --adapter %s --data %s --output-dir %s, which goes on",
+		j.Final(), cmp.Or(j.Kept.Data, "DATA"), j.Path+"-2")
 }
 
 // clip is the beginning of a text.

@@ -100,6 +100,27 @@ func TestNoneInFormHasACause(t *testing.T) {
 	}
 }
 
+// More training is what helps where a try taught fewer than half of the first turns, or a whole training no call.
+func TestLittleIsLearnt(t *testing.T) {
+	for name, c := range map[string]struct {
+		said  said
+		tried bool
+		want  bool
+	}{
+		"a try, few":         {said{Turns: 4, Alike: 1}, true, true},
+		"a try, half":        {said{Turns: 4, Alike: 2, Calls: 4}, true, false},
+		"a try, no turns":    {said{}, true, false},
+		"no call as shown":   {said{Turns: 4, Calls: 4, InForm: 4}, false, true},
+		"one as shown":       {said{Turns: 4, Calls: 4, InForm: 4, Alike: 1}, false, false},
+		"too few calls":      {said{Turns: 4, Calls: 3, InForm: 3}, false, false},
+		"answers in its way": {said{Turns: 16}, false, false},
+	} {
+		if got := c.said.little(c.tried); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // On a CPU as many more are said as the time holds, by what those before took; rows trained on and held out in turn.
 func TestFirstTurnsTakeLittleTime(t *testing.T) {
 	for _, c := range []struct {

@@ -146,9 +146,18 @@ func learnSFT(ctx context.Context, j *job.Job, d job.Conversations, rows []datas
 		j.Opens(s)
 		return s.Run(ctx, l.Sequences, log.Track.Trainer(t, metrics.Eval), nil, log, log.Track.Progress(j.Progress(1)))
 	}
-	look := func(t *basemodel.Trainer, _ records.Journal) error { return l.sayFirstTurns(ctx, j, t) }
+	little := false
+	look := func(t *basemodel.Trainer, _ records.Journal) (err error) {
+		little, err = l.sayFirstTurns(ctx, j, t)
+		return err
+	}
 	if err := l.Learn(ctx, j, s.Stage, kept, steps, look); err != nil {
 		return err
+	}
+	if little {
+		j.Say("adapter: %s", j.Final())
+		j.Say("next: %s; too little is learnt to use it", moreSFT(j))
+		return nil
 	}
 	return sayNextSFT(j, j.Final())
 }
