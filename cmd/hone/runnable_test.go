@@ -120,7 +120,7 @@ func TestDoctorFindsRefusals(t *testing.T) {
 	t.Cleanup(server.Close)
 	const all = `{"status": "error"}, {"ok": false}, {"success": false}`
 	for refusal, want := range map[string]string{
-		"":                                      `the tools find, look, seek, structured say no without isError, so a call that did nothing counts as answered: {"status": "error", "message": "not found"}|"refusal": [` + all + `], or`,
+		"":                                      `the tools find, look, seek, structured say no without isError, so a call that did nothing counts as answered: {"status": "error", "message": "not found"}|beside "command" or "url", how such an answer begins, as "refusal": ["^Error"], or what|"refusal": [` + all + `], or`,
 		`, "refusal": ["^No"]`:                  `the tools find, look, seek, structured say no|"refusal": ["^No", ` + all + `], or`,
 		`, "refusal": [{"status": "error"}]`:    `the tools look, structured say no|"refusal": [{"status":"error"}, {"ok": false}, {"success": false}], or`,
 		`, "refusal": [{"ok": false}, "error"]`: `the tool structured says no|"refusal": [{"ok":false}, "error", {"success": false}], or`,

@@ -66,7 +66,7 @@ func TestUnmarkedRefusals(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	code, said = gold("both.jsonl", "shown")
-	mend := regexp.MustCompile(`give server shop in the MCP configuration ("refusal": \[.*?\]), or`).
+	mend := regexp.MustCompile(`the entry of server shop in .*, beside "command" .* are ("refusal": \[.*?\]), or`).
 		FindStringSubmatch(said)
 	if code != 0 || mend == nil || !strings.Contains(said, "no such card") ||
 		!strings.Contains(said, "1 of 1 episode passed") || learns("shown") != 1 {

@@ -80,10 +80,12 @@ func (r refusal) fits(result trajectory.ToolResult) string {
 	return ""
 }
 
-// RefusalAdvice is what to write into a server's entry, ready to paste, so that patterns are refusals.
+// RefusalAdvice is what to write into a server's entry so that patterns are refusals: in words, then ready to paste.
 func RefusalAdvice(server string, patterns []string) string {
 	return fmt.Sprintf(
-		`give server %s in the MCP configuration "refusal": [%s], or "refusal": [] if it says no by isError alone`,
+		`write into the entry of server %s in the MCP configuration (.mcp.json), beside "command" or "url", how such `+
+			`an answer begins, as "refusal": ["^Error"], or what its JSON holds, as "refusal": [{"status": "error"}]; `+
+			`all that were seen are "refusal": [%s], or "refusal": [] where it says no by isError alone`,
 		server, strings.Join(patterns, ", "),
 	)
 }
