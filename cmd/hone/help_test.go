@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +61,37 @@ func TestFirstRunIsReal(t *testing.T) {
 			if name, is := strings.CutPrefix(flag, "--"); is && c.Flags().Lookup(name) == nil {
 				t.Errorf("%s has no %s", c.CommandPath(), flag)
 			}
+		}
+	}
+}
+
+// README.md has the commands of the first run, and those that make tasks, demonstrations and an adapter say the
+// next.
+func TestFirstRunIsTold(t *testing.T) {
+	calc, err := filepath.Abs("../../demo/node_modules/@coo-quack/calc-mcp/dist/index.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := host.FirstRun()
+	if readme := contents(t, "../../README.md"); !strings.Contains(readme,
+		"```\n"+first[0]+"   # once\n"+strings.Join(first[1:], "\n")+"\n```\n") {
+		t.Errorf("README.md lacks\n%s", strings.Join(first, "\n"))
+	}
+	workFolder(t, map[string]string{
+		"hone.yaml": strings.Replace(toyConfig, "epochs: 2", "steps: 2", 1) + fewTools + "model: {base: base}\n",
+		".mcp.json": fmt.Sprintf(
+			`{"mcpServers": {"calc": {"command": "node", "args": [%q], "isolation": "shared"}}}`, calc),
+	})
+	toyModel(t, "base/toy.gguf")
+	from := slices.IndexFunc(first, func(line string) bool { return strings.HasPrefix(line, "hone synth ") })
+	for i, line := range first[from : from+3] {
+		args := strings.Fields(strings.Replace(line, "-n 400", "-n 20 --call-all", 1))[1:] // no sandbox holds it
+		code, _, said := hone(t, "", args...)
+		if args[0] == "sft" && code == 0 { // the toy learns too little, and the end of a run is told again without that
+			code, _, said = hone(t, "", "runs", "resume", "sft")
+		}
+		if next := "\nnext: " + first[from+i+1]; code != 0 || !strings.Contains(said, next) {
+			t.Fatalf("%s: exit code %d, no %q in %s", line, code, next, said)
 		}
 	}
 }

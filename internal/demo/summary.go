@@ -11,6 +11,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/job/episodes"
 	"hone/internal/job/records"
 	"hone/internal/recipe"
@@ -98,18 +99,18 @@ func (d demo) got(s demoSummary, results stats.Results) []string {
 		lines = append(lines,
 			fmt.Sprintf("%s against %s: %s points of whole episodes", x.New, x.Old, x.Episode.PointsText()))
 	}
-	return append(lines,
+	lines = append(lines,
 		"The tasks were made for this server's demo, as those it learnt from: these are no rates on your tasks, "+
 			"which hone eval measures.",
 		fmt.Sprintf("GRPO's %s that the loop runs, and are too few to measure; docs/LEARNING.md has what it adds.",
 			steps(d.c.GRPO.Steps)),
 		"page:    "+filepath.Join(d.dir.Path, report.HTMLFile),
 		"serve:   hone serve --model "+filepath.Join(d.dir.Path, "final"),
-		"yours:   hone servers add npm:YOUR-SERVER --name mine; hone synth --mcp-config .mcp.json --out "+
-			"tasks.json -n 200",
-		"         hone collect --gold --yes --dataset tasks.json --split train --output-dir shown",
-		"         hone sft --data shown/trajectories.jsonl --catalog shown/catalog.json --output-dir sft",
-		"         hone eval --model sft/final --dataset tasks.json --split test --compare-base --output-dir evaluated")
+		"yours:   hone servers add npm:YOUR-SERVER --name mine")
+	for _, line := range host.FirstRun()[2:] { // with another server; the engine is there
+		lines = append(lines, "         "+line)
+	}
+	return lines
 }
 
 func steps(n int) string {

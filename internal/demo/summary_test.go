@@ -6,6 +6,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/eval/stats"
+	"hone/internal/host"
 	"hone/internal/run"
 )
 
@@ -38,7 +39,7 @@ func TestWhatADemoCameTo(t *testing.T) {
 	text := strings.Join(lines, "\n")
 	for _, want := range []string{
 		"no rates on your tasks", "GRPO's 3 steps show", "runs/a/report.html", "hone serve --model runs/a/final",
-		"hone synth ",
+		strings.Join(host.FirstRun()[2:], "\n         "),
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)

@@ -13,13 +13,17 @@ const Purpose = "hone takes an MCP server and a base model and gives back a mode
 	"Data goes to stdout, talk to stderr. Exit codes: 0 ok, 1 error, 2 usage or configuration, 3 too many failures,\n" +
 	"4 budget spent, 5 a server cannot be reached, 6 disk, memory or device exhausted, 7 stopped and resumable."
 
-// FirstRun are the commands that lead from nothing to an adapter.
+// FirstRun are the commands that lead from nothing to an adapter that is measured. README.md has the same, and each of
+// these verbs says the next.
 func FirstRun() []string {
 	return []string{
+		"hone engine install cpu SmolLM2-135M-Instruct --yes",
 		"hone servers add npm:@wrtnlabs/calculator-mcp --name calculator",
-		"hone synth --out tasks.json -n 200",
-		"hone collect --gold --yes --dataset tasks.json --split train --output-dir shown",
-		"hone sft --data shown/trajectories.jsonl --base-model SmolLM2-135M-Instruct --output-dir sft",
+		"hone synth --out scenarios.json -n 400",
+		"hone collect --gold --yes --dataset scenarios.json --output-dir shown",
+		"hone sft --data shown/trajectories.jsonl --output-dir sft",
+		"hone train --adapter sft/final --dataset scenarios.json --output-dir out",
+		"hone eval --model out/final --dataset scenarios.json --split test --compare-base --output-dir evaluated",
 	}
 }
 

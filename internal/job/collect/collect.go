@@ -113,8 +113,7 @@ func runScenarios(
 // sayNext says what can be done with the episodes.
 func sayNext(j *job.Job, ended *Tally) {
 	if ended.shown > 0 {
-		j.Say("next: hone sft --data %s --base-model %s --output-dir %s",
-			j.Trajectories(), j.Config.Model.Base, run.FreeFolder("sft"))
+		j.Say("next: hone sft --data %s --output-dir %s", j.Trajectories(), run.FreeFolder("sft"))
 		return
 	}
 	j.Say("next: hone runs rollouts %s; no episode passed and ended by itself, so there is nothing for hone "+

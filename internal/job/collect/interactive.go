@@ -68,9 +68,8 @@ func interactive(ctx context.Context, j *job.Job, x Collection, split, how strin
 		return nil
 	}
 	return j.PrintThen(map[string]int{"conversations": t.kept}, [][]string{{"trajectories", j.Trajectories()}},
-		"%s kept; next: hone curate %s, or hone sft --data %s --base-model %s --output-dir %s",
-		fault.Count(t.kept, "conversation"), j.Trajectories(), j.Trajectories(), j.Config.Model.Base,
-		run.FreeFolder("sft"))
+		"%s kept; next: hone curate %s, or hone sft --data %s --output-dir %s",
+		fault.Count(t.kept, "conversation"), j.Trajectories(), j.Trajectories(), run.FreeFolder("sft"))
 }
 
 // talks are the conversations of a run.

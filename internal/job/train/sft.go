@@ -202,8 +202,9 @@ func sayNextSFT(j *job.Job, final string) error {
 	j.Say("adapter: %s", final)
 	next := "hone serve --model " + final
 	if _, err := os.Stat(j.Config.Scenarios.File); err == nil {
-		next += fmt.Sprintf(", or hone train --adapter %s --dataset %s --output-dir %s",
-			final, j.Config.Scenarios.File, run.FreeFolder("train"))
+		next = fmt.Sprintf("hone train --adapter %s --dataset %s --output-dir %s; without a GPU "+
+			"hone eval --model %[1]s --dataset %[2]s --split test --compare-base --output-dir %[4]s",
+			final, j.Config.Scenarios.File, run.FreeFolder("out"), run.FreeFolder("evaluated"))
 	}
 	j.Say("next: %s", next)
 	return nil
