@@ -54,29 +54,31 @@ func (r *RowPrograms) next() string {
 }
 
 // Compiling says what is compiled before the silence in which it is, of programs that take long, and that it still is.
-// Each is compiled once for its lengths: where another length comes up in a later step, that step waits for it too.
+// How long a CPU takes is said once. Each is compiled once for its lengths: where another length comes up in a later
+// step, that step waits for it too.
 func Compiling(h *host.Host, gpu bool, rows *RowPrograms) func(program string, tokens int) func() {
 	long := map[string]string{
 		"rows": "training rows", "tree": "training rows", "prefix_backward": "what training rows begin with",
 		"score": "the logprobs of rows", "entropy": "the entropies of rows", "logprobs": "the logprobs of rows",
 		"prefill": "prompts", "decode": "completions", "decode_chosen": "completions that are held to a form",
 	}
+	var first sync.Once
 	return func(program string, tokens int) func() {
 		of, is := long[program]
 		if !is {
 			return func() {}
 		}
-		how := "once"
 		if strings.HasSuffix(of, "rows") {
 			of += fmt.Sprintf(" of up to %d tokens", tokens)
 		}
+		which, each := "the program", ""
 		if program == "rows" {
-			how = rows.next()
+			which = rows.next()
 		}
 		if !gpu {
-			how += "; on a CPU it may take a minute or two"
+			first.Do(func() { each = "; each takes seconds to minutes, by the model and how busy the cores are" })
 		}
-		h.Say("compiling the program for %s: %s", of, how)
+		h.Say("compiling %s for %s%s", which, of, each)
 		return h.Working("compiling the program for " + of)
 	}
 }

@@ -53,20 +53,19 @@ func (l *Plan) sayTime(j *job.Job, pass []batch.Batch) {
 		return
 	}
 	computed, cores := float64(positions)*float64(all)/float64(len(taken)), runtime.NumCPU()
-	most := ""
-	if l.Config.SFT.Patience > 0 && len(l.Held) > 0 {
-		most = " at most" // it may end long before
-	}
-	j.Say("%s on %.0f tokens of rows, padding too, and %s to compile: about %s%s where %s free",
-		fault.Count(all, "step"), computed, fault.Count(programs, "program"),
-		roughly(basemodel.RowTime(l.Model.Shape(), cores, programs, computed)), most, freeCores(cores))
+	takes := basemodel.RowTime(l.Model.Shape(), cores, programs, computed)
+	j.Say("%s", timeText(all, programs, computed, takes, cores, l.Config.SFT.Patience > 0 && len(l.Held) > 0))
 }
 
-func freeCores(n int) string {
-	if n == 1 {
-		return "a core is"
+// timeText says how long a run takes, and what that depends on; ends says that it may end before.
+func timeText(steps, programs int, tokens float64, takes time.Duration, cores int, ends bool) string {
+	about := "about"
+	if ends {
+		about = "at most about"
 	}
-	return fmt.Sprintf("%d cores are", n)
+	return fmt.Sprintf("%s on %.0f tokens with padding, and at most %s to compile: %s %s on %s; fast and free ones "+
+		"take half of it, busy ones two or three times", fault.Count(steps, "step"), tokens,
+		fault.Count(programs, "program"), about, roughly(takes), fault.Count(cores, "core"))
 }
 
 // roughly is a time in the unit that a person would wait in.

@@ -85,6 +85,20 @@ func TestShortRowsStayShort(t *testing.T) {
 	}
 }
 
+// The time that is said beforehand is rough, and says what it depends on.
+func TestTimeText(t *testing.T) {
+	for want, got := range map[string]string{
+		"4 steps on 20736 tokens with padding, and at most 3 programs to compile: about 5 minutes on 2 cores; fast " +
+			"and free ones take half of it, busy ones two or three times": timeText(4, 3, 20736, 5*time.Minute, 2, false),
+		"1 step on 64 tokens with padding, and at most 1 program to compile: at most about 10 seconds on 1 core; " +
+			"fast and free ones take half of it, busy ones two or three times": timeText(1, 1, 64, time.Second, 1, true),
+	} {
+		if got != want {
+			t.Errorf("it says\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 func TestRoughly(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		time.Second: "10 seconds", 34 * time.Second: "30 seconds", 61 * time.Second: "1 minute",
