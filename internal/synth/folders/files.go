@@ -209,7 +209,7 @@ func (d *drawer) noPair() *programs.Program {
 	if doc == nil {
 		return nil
 	}
-	if other != doc && d.r.IntN(2) == 0 {
+	if other != doc {
 		key = pick(d.r, other.Pairs).Key
 	}
 	for word := range strings.FieldsSeq(key) { // nor anything that might be it
@@ -217,14 +217,14 @@ func (d *drawer) noPair() *programs.Program {
 			return nil
 		}
 	}
-	if len(d.f.Docs) <= mostRead && d.r.IntN(5) < 2 && len(d.docs(func(o *Doc) bool { return o.says(key) })) == 0 {
+	if len(d.f.Docs) <= mostRead && d.r.IntN(5) < 4 && len(d.docs(func(o *Doc) bool { return o.says(key) })) == 0 {
 		d.everywhere()
 		d.readAll(d.f.Docs)
-		return question(programs.Unknown, "found_pair", slots("attr", key), "unknown",
+		return question(programs.Unknown, "found_pair", slots("attr", key, "form", "text"), "unknown",
 			"The "+key+" is not noted anywhere.").Work("I have read all files, and none has the " + key + ".")
 	}
 	d.read(doc)
-	return question(programs.Unknown, "file_pair", slots("attr", key, "file", d.name(doc)), "unknown",
+	return question(programs.Unknown, "file_pair", slots("attr", key, "file", d.name(doc), "form", "text"), "unknown",
 		"The "+key+" is not noted in "+path.Base(doc.Path)+".").Work(path.Base(doc.Path) + " has no " + key + ".")
 }
 
@@ -247,6 +247,9 @@ func (d *drawer) noFile() *programs.Program {
 		said = "the " + stem + pick(d.r, []string{" file", " list", " note"})
 	}
 	s := slots("file", said, "item", pick(d.r, newItems()), "attr", pick(d.r, newKeys()), "folder", "", "name", "")
+	if doc := d.one((*Doc).hasPairs); doc != nil {
+		s["attr"] = pick(d.r, doc.Pairs).Key
+	}
 	if len(d.f.Dirs) > 0 {
 		s["folder"] = d.folderName(pick(d.r, d.f.Dirs))
 	}
@@ -259,7 +262,10 @@ func (d *drawer) noFile() *programs.Program {
 	}
 	d.everywhere()
 	none := "There is no " + strings.TrimPrefix(said, "the ") + " here."
-	return question(programs.Unknown, pick(d.r, patterns), s, "unknown", none).
+	pattern := pick(d.r, patterns)
+	s["form"] = map[string]string{"file_pair": "text", "items_count": "number", "items_list": "list", "last_line": "text",
+		"boxes_open": "list"}[pattern]
+	return question(programs.Unknown, pattern, s, "unknown", none).
 		Work("I have seen all folders, and no file is called " + said + ".")
 }
 
@@ -293,8 +299,17 @@ func (d *drawer) askBack() *programs.Program {
 		`go(?:es)?|includ(?:e|ed)|append(?:ed)?|there|name|it|that|this|refers?|new`)
 	where := programs.AsksFor(`where|what|which`, `move[ds]?|put|go(?:es)?|folders?|director(?:y|ies)|paths?|place|`+
 		`location|destination|to|it|be`)
-	if d.r.IntN(2) == 0 {
-		doc := d.one((*Doc).hasItems)
+	switch d.r.IntN(3) {
+	case 0:
+		doc, p := d.noted()
+		if doc == nil {
+			return nil
+		}
+		file := d.name(doc)
+		return asksBack("set_nothing", slots("attr", p.Key, "x", file, "one", "file"), "What should the "+p.Key+" be?",
+			programs.AsksFor(`what|which|who|when|where|how`, programs.Words(p.Key)+`|it|be|value|new|set|changed?`))
+	case 1:
+		doc := d.one((*Doc).hasEntries)
 		if doc == nil {
 			return nil
 		}

@@ -293,9 +293,10 @@ func TestWithRows(t *testing.T) {
 // What a request lacks is asked for, and another question is not it.
 func TestAskBack(t *testing.T) {
 	of := map[string]string{}
-	for seed := range uint64(20) {
+	for seed := range uint64(80) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		if p := Draw(r, Invent(r, int(seed)%programs.NumDomains()), everything(), programs.AskBack); p != nil {
+		p := Draw(r, Invent(r, int(seed)%programs.NumDomains()), everything(), programs.AskBack)
+		if p != nil && p.Then() == nil {
 			of[p.Pattern()] = p.Answer.For
 		}
 	}
@@ -304,6 +305,8 @@ func TestAskBack(t *testing.T) {
 			"Could you tell me the entry?", "What does \"that\" refer to?", "What?", "Sure, what goes on list.md?",
 			"Please tell me: what is the new line?", "What do you mean by \"it\"?"}, []string{"Done. Anything else?",
 			"Should I add a line?", "Is that okay?", "Shall I go on?", "I added it. Can I help you with more?"}},
+		"set_nothing": {[]string{"What should it be?", "Which value?", "What is the new one?"},
+			[]string{"Done. Anything else?", "Should I change it?", "Is that okay?"}},
 		"file_move_where": {[]string{"Where should I move it to?", "To which folder?", "Which directory should it go to?",
 			"What is the target folder?", "Where to?", "Where?", "Could you specify the destination?",
 			"There are two: a.b/ and c/. Which one do you mean?"}, []string{"Done. Anything else?", "Should I move it?",

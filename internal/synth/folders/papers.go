@@ -226,18 +226,6 @@ func (d *drawer) callOtherwise() *programs.Program {
 	return act(programs.SetAll, "rename_everywhere", slots("old", old, "v", name))
 }
 
-// cannotSend asks for something with a file that no tool for files does.
-func (d *drawer) cannotSend() *programs.Program {
-	doc := pick(d.r, d.f.Docs)
-	who, _ := programs.NameOf(d.r, "person") // persons have names
-	file := d.name(doc)
-	verb := pick(d.r, []string{"mail " + file + " to " + who, "print " + file,
-		"send " + who + " a message that " + file + " is ready", "phone " + who + " about " + file,
-		"upload " + file + " to our website", "order what is on " + file, "remind me of " + file + " tomorrow"})
-	return question(programs.Cannot, "cannot", slots("verb", verb), "cannot",
-		"I can't do that: none of my tools does more than read and change files.")
-}
-
 // bytes asks for the size of a file.
 func (d *drawer) bytes() *programs.Program {
 	doc := pick(d.r, d.f.Docs)

@@ -76,9 +76,9 @@ func Shares() map[string]int {
 		programs.ActIf:   8,
 		programs.Several: 18,
 		programs.Leave:   2,
-		programs.Unknown: 6,
+		programs.Unknown: 7,
 		programs.AskBack: 5,
-		programs.Cannot:  4,
+		programs.Cannot:  3,
 	}
 }
 
@@ -175,12 +175,13 @@ func (d *drawer) draw(kind string) *programs.Program {
 		}
 		return p
 	case programs.Unknown:
-		return d.either(d.noPair, d.noFile, d.noFile, d.noItem, d.noCell, d.noCell)
+		return d.besides(d.noPair, d.noFile, d.noItem, d.noCell, d.noCell, d.lacking(kind), d.lacking(kind),
+			d.lacking(kind))
 	case programs.AskBack:
-		return d.either(d.askBack, d.askWhich, d.askWhich, d.askWhich, d.askWhich, d.askWhich)
+		return d.besides(d.askBack, d.askWhich, d.askWhich, d.askWhich, d.lacking(kind), d.lacking(kind))
 	case programs.Cannot:
 		if d.can[Delete] || d.r.IntN(2) == 0 {
-			return d.either(d.cannotSend, d.cannotTell)
+			return d.besides(d.cannotTell)
 		}
 		return d.deleteFile()
 	}
@@ -200,6 +201,34 @@ func (d *drawer) either(ways ...func() *programs.Program) *programs.Program {
 		d.ops, d.notes, d.about, d.seen = d.ops[:ops], d.notes[:notes], d.about[:about], maps.Clone(seen)
 	}
 	return nil
+}
+
+// besides is a request that is refused, in a third behind one that can be done: a person asks for two things, of which
+// one is missing. Before a question back nothing is changed.
+func (d *drawer) besides(ways ...func() *programs.Program) *programs.Program {
+	if d.r.IntN(3) > 0 {
+		return d.either(ways...)
+	}
+	first := d.either(func() *programs.Program {
+		p := d.draw(pick(d.r, []string{programs.Lookup, programs.Lookup, programs.Join, programs.List, programs.Total,
+			programs.Best, programs.Top, programs.Set, programs.Set, programs.Adjust, programs.Insert}))
+		if p == nil || p.Then() != nil || p.Answer.Form == "cannot" {
+			return nil
+		}
+		return p
+	})
+	if first == nil {
+		return nil
+	}
+	changed, n := d.touched(), len(d.ops)
+	second := d.either(ways...)
+	if second == nil || second.Pattern() == first.Pattern() ||
+		len(changed) > 0 && (second.Answer.Form == "question" || slices.ContainsFunc(d.ops[n:], func(o Op) bool {
+			return changed[o.Path] || slices.ContainsFunc(o.Paths, func(file string) bool { return changed[file] })
+		})) {
+		return nil
+	}
+	return first.Behind(second)
 }
 
 // several are two requests in one message, the second of which does not see what the first changed.
@@ -344,6 +373,26 @@ func (d *drawer) ofTable(kind string) func() *programs.Program {
 		}
 		p.Steps, p.Result = nil, nil
 		d.open(p)
+		return p
+	}
+}
+
+// lacking draws a request over the tables of files that lacks something: a property that no file speaks of, or a thing
+// that is named.
+func (d *drawer) lacking(kind string) func() *programs.Program {
+	return func() *programs.Program {
+		p := programs.Draw(d.r, d.f.tables, kind)
+		if p == nil || p.Changes() || isLong(p) || p.Slot("one") == "entry" {
+			return nil
+		}
+		said, _, _ := strings.Cut(strings.TrimPrefix(p.Answer.Values[0], "The "), " of ")
+		if kind == programs.Unknown && len(d.docs(func(o *Doc) bool { return o.says(said) })) > 0 {
+			return nil
+		}
+		p.Steps, p.Result = nil, nil
+		if len(p.Tables) > 0 {
+			d.open(p)
+		}
 		return p
 	}
 }

@@ -1,6 +1,7 @@
 package folders
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -77,9 +78,13 @@ func (d *drawer) askWhich() *programs.Program {
 		x = "the " + word
 	}
 	s := slots("x", x, "attr", programs.Words(c.Name), "v", pick(d.r, values))
+	pattern := pick(d.r, []string{"which_set", "which_set", "which_look"})
+	if pattern == "which_look" {
+		s["form"] = "text"
+	}
 	d.hunt(doc, word, s["attr"], path.Base(doc.Path)+" may have it.")
 	all := strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-	p := asksBack(pick(d.r, []string{"which_set", "which_set", "which_look"}), s,
+	p := asksBack(pattern, s,
 		"There are "+[]string{"two", "three", "four"}[len(names)-leastMeant]+": "+all+". Which one do you mean?",
 		anyOrder(names))
 	return p.Work(path.Base(doc.Path) + " has " + word + " in several rows: " + all + ". Nobody said which one.")
@@ -107,7 +112,7 @@ func (d *drawer) noCell() *programs.Program {
 	i, k := d.r.IntN(len(doc.Table.Rows)), d.r.IntN(len(doc.Table.Columns))
 	row, c := doc.Table.Rows[i], doc.Table.Columns[k]
 	s := doc.Table.Slots(row)
-	s["attr"] = programs.Words(c.Name)
+	s["attr"], s["form"] = programs.Words(c.Name), "text"
 	if row[k] != nil || c.Bool || len(c.Parts) > 0 || doc.Table.NameOf(row) == "" || s["attr"] == "" ||
 		len(d.docs(func(o *Doc) bool { return o.mentions(doc.Table.NameOf(row)) })) > 1 {
 		return nil
@@ -117,26 +122,25 @@ func (d *drawer) noCell() *programs.Program {
 		Work(doc.quote(doc.rows[i]), "The row has no "+s["attr"]+".")
 }
 
-// cannotTell is something with a person and a thing of the folder that no tool for files does.
+// cannotTell has somebody else told or shown what a file has.
 func (d *drawer) cannotTell() *programs.Program {
-	var people, things []string
+	var people []string
 	for _, doc := range d.docs((*Doc).hasTable) {
 		for _, name := range doc.listed() {
 			if fullName.MatchString(name) && strings.ToUpper(name[:1]) == name[:1] && doc.Table.OfPeople() {
 				people = append(people, name)
-			} else if name != "" && !hasDigit.MatchString(name) {
-				things = append(things, name)
 			}
 		}
 	}
-	if len(people) == 0 || len(things) == 0 {
-		return d.cannotSend()
+	who, _ := programs.NameOf(d.r, "person") // persons have names
+	if len(people) > 0 {
+		who = pick(d.r, people)
 	}
-	who, x := pick(d.r, people), pick(d.r, things)
-	verb := pick(d.r, []string{"text " + who + " about " + x, "ring " + who + " because of " + x,
-		"let " + who + " know by mail about " + x, "send " + who + " a note about " + x,
-		"ask " + who + " by phone about " + x, "print a label for " + x, "order another " + x + " online",
-		"pay " + who + " for " + x, "invite " + who + " by mail"})
-	return question(programs.Cannot, "cannot", slots("verb", verb), "cannot",
-		"I can't do that: none of my tools does more than read and change files.")
+	ops, notes, about, seen := len(d.ops), len(d.notes), len(d.about), maps.Clone(d.seen)
+	p := d.draw(pick(d.r, []string{programs.Lookup, programs.Lookup, programs.List}))
+	if p == nil || p.Then() != nil {
+		return nil
+	}
+	d.ops, d.notes, d.about, d.seen = d.ops[:ops], d.notes[:notes], d.about[:about], seen // nothing is looked at
+	return p.ToOthers(who)
 }

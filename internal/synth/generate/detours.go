@@ -338,7 +338,7 @@ func (db *sqlServer) wrongHome(r *rand.Rand, w *programs.World, p *programs.Prog
 
 // noSuchColumn asks a thing for a property that nothing records, by the name that it might have.
 func (db *sqlServer) noSuchColumn(p *programs.Program) *detour {
-	if p.Kind != programs.Unknown || p.Slot("attr") == "" || len(p.Steps) == 0 {
+	if p.Kind != programs.Unknown || p.Then() != nil || p.Slot("attr") == "" || len(p.Steps) == 0 {
 		return nil
 	}
 	m := searched.FindStringSubmatch(p.Steps[0].SQL)

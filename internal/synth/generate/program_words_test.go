@@ -78,7 +78,7 @@ func TestTeacherWordsPrograms(t *testing.T) {
 		return ""
 	}}
 	o := optionsOf(s)
-	o.N = 40
+	o.N = 60
 	plain := run(t, s, tools, o)
 	o.Teacher = e.model(t)
 	o.Workers = 8

@@ -37,7 +37,7 @@ func (p *Program) Does(slot string, list ...Deed) *Program {
 
 // saidSlots are the slots of a program in a split, with its deeds in words of that split.
 func (p *Program) saidSlots(r *rand.Rand, split string) map[string]string {
-	slots := p.slotTexts(split)
+	slots := p.slots
 	if len(p.deeds) == 0 {
 		return slots
 	}

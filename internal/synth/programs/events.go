@@ -321,7 +321,7 @@ const mostFitting = 5
 // and asks which one is meant.
 func (d *drawer) severalFit() *Program {
 	t := d.table()
-	if t == nil || d.w.Listed || d.w.Cased || t.Columns[t.Label].Ref != nil || t.isNumbered() {
+	if t == nil || d.w.Listed && !d.w.Noted || d.w.Cased || t.Columns[t.Label].Ref != nil || t.isNumbered() {
 		return nil
 	}
 	row := d.sole(t)
@@ -330,7 +330,9 @@ func (d *drawer) severalFit() *Program {
 	}
 	said, where := "", Cond{}
 	if words := strings.Fields(t.rowLabel(row)); d.r.IntN(2) == 0 && len(words) > 1 {
-		said = pick(d.r, words)
+		if said = pick(d.r, words); d.w.Noted && t.OfPeople() { // a last name is that of a family
+			said = words[0]
+		}
 		where = Cond{t.Label, -1, Has, said}
 		if parts := t.Columns[t.Label].Parts; len(parts) == 2 {
 			where = Cond{pick(d.r, parts), -1, Is, nil}
@@ -356,6 +358,9 @@ func (d *drawer) severalFit() *Program {
 	}
 	rows := t.rows([]Cond{where})
 	names := t.labels(rows)
+	if where.Op == Has && slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(strings.Fields(name), said) }) {
+		return nil // nobody means Ivana by Ana
+	}
 	if len(rows) < 2 || len(rows) > mostFitting || repeats(names) || slices.Contains(names, "") ||
 		slices.ContainsFunc(names, func(name string) bool { return !sayable(name) || name == said }) {
 		return nil
@@ -377,10 +382,14 @@ func (d *drawer) severalFit() *Program {
 	}
 	slots["x"] = said
 	d.looked = nil
-	return &Program{pattern: pattern, slots: slots, Tables: []*Table{t},
-		Steps: []Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{where})}},
+	p := &Program{pattern: pattern, slots: slots, Tables: []*Table{t},
 		Answer: Answer{Form: "question", Among: names, For: asksWhich(t.One, t.Many), Values: []string{
 			fmt.Sprintf("There are %d: %s. Which one do you mean?", len(rows), enumerate(names))}}}
+	if d.w.Listed {
+		return p.Work(strings.TrimPrefix(said, "the ") + ": " + enumerate(names) + ". The request says no more of it.")
+	}
+	p.Steps = []Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{where})}}
+	return p
 }
 
 // addNext adds a thing to which the store gives its number.

@@ -39,7 +39,7 @@ func GraphShares() map[string]int {
 	maps.Copy(shares, map[string]int{Insert: 8, List: 8, Several: 10, Remove: 5,
 		noteOne: 8, noteMany: 5, noteIf: 5, chosen: 26, clearOut: 5, shifts: 6, senses: 7, likeMade: 7, chains: 6,
 		perGroup: 3, linkProduct: 3, placesLeft: 3, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 3,
-		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 5, AskBack: 7, Cannot: 5,
+		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 7, AskBack: 8, Cannot: 3,
 		TwoTables: 0})
 	return shares
 }
@@ -102,8 +102,15 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 		case newTied:
 			g = gt.insertTied(d)
 		default:
+			if kind == Unknown && r.IntN(5) < 2 {
+				g = gt.unnoted(d)
+				break
+			}
 			if g.Program = Draw(r, gt.World, kind); g.Program == nil {
 				return nil
+			}
+			if g.Answer.Form == "question" && len(g.Answer.Among) > 0 && r.IntN(2) == 0 {
+				g.pattern, g.slots["v"] = "append", gt.remark(d, g.Tables[0])
 			}
 			if gt.setsNote(g.Program) {
 				continue
@@ -139,10 +146,8 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 		return g.Answer.Form != "" && g.Result == nil && len(g.Steps) == 0 && g.Says(name) == "" // the request lost it
 	})
 	if g.Answer.Form == "question" && g.pattern != "set_nothing" { // which of them is meant?
-		for _, t := range gt.World.Tables {
-			if kind := gt.types[t]; kind != "" && g.asksWhich(t) {
-				g.Named, g.Types = nil, []string{kind}
-			}
+		if kinds := gt.asked(g.Program); len(kinds) > 0 {
+			g.Named, g.Types = nil, kinds
 		}
 		return true
 	}
@@ -155,6 +160,13 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 		return false
 	}
 	for p := g.Program; p != nil; p = p.then {
+		if p.Answer.Form == "cannot" {
+			continue
+		}
+		if kinds := gt.asked(p); len(kinds) > 0 {
+			g.Types = append(g.Types, kinds...)
+			continue
+		}
 		named := false
 		for _, slot := range []string{"x", "y"} {
 			said := strings.TrimPrefix(p.slots[slot], "the ")
@@ -171,7 +183,7 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 			} else if name != "" {
 				named = true
 				g.Named = append(g.Named, name)
-			} else if slot == "x" && (p.pattern == "insert" || p.pattern == "add_unless") {
+			} else if slot == "x" && (p.pattern == "insert" || p.pattern == "add_unless" || p.Answer.Form == "unknown") {
 				continue
 			} else {
 				return false
@@ -203,6 +215,17 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 	return true
 }
 
+// asked are the types of the things of which a question back asks which one is meant.
+func (gt *GraphTables) asked(p *Program) (kinds []string) {
+	for _, t := range gt.World.Tables {
+		if kind := gt.types[t]; kind != "" && (p.asksWhich(t) || len(p.Answer.Among) > 0 &&
+			p.Answer.Form == "question" && slices.Contains(p.Tables, t)) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
 // leaveOpen has a question whether a thing is so, or does so, answered by "not noted" where nothing says so and nothing
 // says otherwise: a missing note is no "No".
 func (gt *GraphTables) leaveOpen(g *GraphProgram) {
@@ -228,12 +251,17 @@ func (gt *GraphTables) leaveOpen(g *GraphProgram) {
 
 // setsNote reports whether a request speaks of a note as of something that has a value: "the speaks Dutch of Ana".
 func (gt *GraphTables) setsNote(p *Program) bool {
-	return slices.ContainsFunc(gt.World.Tables, func(t *Table) bool {
-		return slices.ContainsFunc(t.Columns, func(c Column) bool {
-			return c.Note && p.slots["asks"] == "" &&
-				slices.Contains([]string{p.slots["attr"], p.slots["attr2"], p.slots["one"]}, c.caption())
-		})
-	})
+	for ; p != nil; p = p.then {
+		if slices.ContainsFunc(gt.World.Tables, func(t *Table) bool {
+			return slices.ContainsFunc(t.Columns, func(c Column) bool {
+				return c.Note && p.slots["asks"] == "" &&
+					slices.Contains([]string{p.slots["attr"], p.slots["attr2"], p.slots["one"]}, c.caption())
+			})
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // shownByRelations reports whether all that a program needs of the things of a table are their names, which the
@@ -361,6 +389,50 @@ func (gt *GraphTables) noteOne(d *drawer) *GraphProgram {
 		g.Edits = []Edit{note(RemoveNote, name, slots["old"]), note(AddNote, name, slots["v"])}
 	}
 	return g
+}
+
+// unnoted takes out, moves or replaces a note of a thing that is not there, or a note that is not there.
+func (gt *GraphTables) unnoted(d *drawer) *GraphProgram {
+	if d.r.IntN(3) == 0 {
+		return gt.noSuchNote(d)
+	}
+	g := pick(d.r, []func(*drawer) *GraphProgram{gt.noteOne, gt.twoNotes, gt.shift, gt.bySense})(d)
+	if g == nil || g.then != nil || g.pattern == "append" || len(g.Named) != 1 { // who adds a note may make the thing
+		return nil
+	}
+	for _, t := range gt.World.Tables {
+		if gt.types[t] == "" || t.byKey(g.Named[0]) == nil {
+			continue
+		}
+		name, ok := d.fresh(t).(string)
+		if !ok || gt.Graph.Thing(name) != nil || d.mayBeMeant(name) {
+			return nil
+		}
+		g.slots["x"] = name
+		return &GraphProgram{Types: []string{gt.types[t]}, Program: &Program{Kind: Unknown, pattern: g.pattern,
+			slots: g.slots, Tables: []*Table{t}, Answer: Answer{Form: "unknown",
+				Values: []string{"There is no " + t.One + " called " + name + " on record."}}}}
+	}
+	return nil
+}
+
+// noSuchNote takes out or replaces what is not noted of a thing.
+func (gt *GraphTables) noSuchNote(d *drawer) *GraphProgram {
+	t, row := gt.thing(d)
+	if row == nil {
+		return nil
+	}
+	name, note, now := Show(row[0]), gt.remark(d, t), gt.remark(d, t)
+	if note == now || slices.Contains(gt.Graph.Thing(name).Notes, note) || len(gt.near(name, note)) > 0 {
+		return nil
+	}
+	slots, pattern := gt.said(d, t, row), "unappend"
+	if slots["v"] = note; d.r.IntN(2) == 0 {
+		slots["old"], slots["v"], pattern = note, now, "note_replace"
+	}
+	return &GraphProgram{Named: []string{name}, Program: &Program{Kind: Unknown, pattern: pattern, slots: slots,
+		Tables: []*Table{t}, Answer: Answer{Form: "unknown",
+			Values: []string{"That is not noted of " + name + ", so nothing was changed."}}}}
 }
 
 // likeValue is another value of the form of one: another day or month, or a number with other digits. What has none

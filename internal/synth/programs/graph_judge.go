@@ -18,7 +18,7 @@ func (p *Program) asksWhich(t *Table) bool {
 func (gt *GraphTables) judge(g *GraphProgram) {
 	p := g.Program
 	switch {
-	case p.Answer.Form == "question":
+	case p.Answer.Form == "question" && p.working == "":
 		gt.judgeQuestion(g)
 	case p.then != nil:
 	case p.pattern == "add_unless":

@@ -37,12 +37,8 @@ func (p *Program) address(r *rand.Rand, split, text string) string {
 	case n > 3: // else as the wording has it
 		text = p.begin(text, unicode.ToUpper)
 	}
-	switch n := r.IntN(12); {
-	case n < 2:
+	if r.IntN(5) == 0 {
 		text = follow(text, pick(r, manners()["closing"][split]))
-	case n < 4: // what may be said of another place, where nothing is to be done
-		aside := pick(r, manners()["aside"][split])
-		text = follow(text, strings.ReplaceAll(aside, "{place}", pick(r, manners()["place"][split])))
 	}
 	return text
 }

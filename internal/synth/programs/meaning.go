@@ -68,13 +68,12 @@ func (p *Program) Meanings(w *World, split string) (list []Meaning) {
 func (p *Program) meaning(w *World, split string) (m Meaning, ok bool) {
 	d := meanings()
 	pat, ok := d.Patterns[p.pattern]
-	if !ok || p.slots["given"] != "" && p.given == nil || p.slots["in"] != "" {
+	if !ok || p.slots["given"] != "" && p.given == nil || p.slots["in"]+p.slots["to"] != "" {
 		return Meaning{}, false
 	}
-	slots := p.slotTexts(split)
-	m = Meaning{Wants: fill(pat.Wants, slots), Act: pat.Act}
+	m = Meaning{Wants: fill(pat.Wants, p.slots), Act: pat.Act}
 	for _, slot := range strings.Fields(pat.Says) {
-		value := slots[slot]
+		value := p.slots[slot]
 		switch {
 		case strings.HasPrefix(value, "the ") || strings.HasPrefix(value, p.slots["one"]+" "):
 			// "the pump of 12 kg", "repair 9"
@@ -87,9 +86,6 @@ func (p *Program) meaning(w *World, split string) (m Meaning, ok bool) {
 		if p.slots[slot] != "" {
 			m.Things = append(m.Things, p.slots[slot])
 		}
-	}
-	if slots["place"] != "" {
-		m.Things = append(m.Things, slots["place"])
 	}
 	for _, g := range p.given {
 		switch g[1] {

@@ -63,9 +63,9 @@ func Shares() map[string]int {
 		TwoTables: 14,
 		Correct:   4,
 		Leave:     3,
-		Unknown:   4,
+		Unknown:   5,
 		AskBack:   4,
-		Cannot:    2,
+		Cannot:    1,
 	}
 }
 
@@ -217,9 +217,6 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 				if p.namesNote() {
 					continue
 				}
-				if slices.Contains([]string{Unknown, AskBack, Cannot}, kind) { // it is another request's by then
-					p.computes()
-				}
 				return p
 			}
 			p.computes()
@@ -334,11 +331,11 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Correct:
 		return d.set(true)
 	case Unknown:
-		return d.either(d.unknown, d.nobody)
+		return d.besides(d.either(d.unknown, d.nobody))
 	case AskBack:
-		return d.askBack()
+		return d.besides(d.askBack())
 	case Cannot:
-		return d.cannot()
+		return d.besides(d.cannot())
 	case Leave:
 		p := d.draw(pick(d.r, []string{Count, List, Best, Lookup, Total}))
 		if p != nil {
@@ -356,15 +353,14 @@ func (d *drawer) farther(kind string) *Program {
 		return nil
 	}
 	ways := map[string][]func(*drawer) *Program{
-		Join:    {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
-		Count:   {(*drawer).countTwo},
-		Total:   {(*drawer).countEach, (*drawer).room},
-		Most:    {(*drawer).mostBy},
-		Set:     {(*drawer).event, (*drawer).told},
-		Adjust:  {(*drawer).raiseAndLower},
-		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf},
-		Insert:  {(*drawer).addNext},
-		AskBack: {(*drawer).severalFit},
+		Join:   {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
+		Count:  {(*drawer).countTwo},
+		Total:  {(*drawer).countEach, (*drawer).room},
+		Most:   {(*drawer).mostBy},
+		Set:    {(*drawer).event, (*drawer).told},
+		Adjust: {(*drawer).raiseAndLower},
+		ActIf:  {(*drawer).addIfNone, (*drawer).setWhenOf},
+		Insert: {(*drawer).addNext},
 	}[kind]
 	if len(ways) == 0 || d.r.IntN(5) > 1 {
 		return nil

@@ -2,61 +2,125 @@ package programs
 
 import (
 	"maps"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
 )
 
 // What is to be refused or asked back stands next to what can be done: in the same words, with one thing missing. Words
 // alone must not tell the two apart, or a model learns to refuse by them.
 
-// nobody asks for, or changes, a thing that is not there: whoever searches for it finds that.
-func (d *drawer) nobody() *Program {
-	t := d.table()
-	if t == nil || t.Columns[t.Label].Ref != nil || t.Columns[t.Label].Kind != Text || d.w.Cased || d.w.Listed {
-		return nil
+// besides puts a request that can be done before one that is refused, in a third: a person asks for two things, of
+// which one is missing. Before a question back nothing is changed. Where tables are read as a whole, their readers do so.
+func (d *drawer) besides(p *Program) *Program {
+	if p == nil || p.then != nil || d.w.Listed && !d.w.Noted || d.detours() || d.r.IntN(3) > 0 {
+		return p
 	}
-	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
-	name, ok := d.fresh(t).(string)
-	if !ok || len(props) == 0 || len(t.Columns[t.Label].Parts) > 0 || t.describes() ||
-		strings.ContainsAny(name, `%_'\\`) {
-		return nil
+	kinds := []string{Lookup, Lookup, Join, Join, Both, List, Top, Best, YesNo, Missing, Compare, Most}
+	if p.Answer.Form != "question" {
+		kinds = append(kinds, Set, Set, Set, Insert, Insert, Insert, SetAll, SetAll, Adjust, ActIf)
 	}
-	last := name[strings.LastIndexByte(name, ' ')+1:]
-	search := []Cond{{t.Label, -1, Has, name}}
-	slots := d.about(t)
-	i := pick(d.r, props)
-	slots["x"], slots["attr"] = name, t.Columns[i].caption()
-	p := &Program{
-		pattern: "lookup",
-		slots:   slots,
-		Tables:  []*Table{t},
-		Steps:   []Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, search)}},
-		Answer:  Answer{Form: "unknown", Values: []string{"There is no " + t.One + " called " + name + " on record."}},
-	}
-	if last != name && len(t.rows([]Cond{{t.Label, -1, Has, last}})) == 0 { // nor one by a part of the name
-		p.Steps = append(p.Steps,
-			Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{{t.Label, -1, Has, last}})})
-	}
-	if v := d.another(t, i, nil); v != nil && d.r.IntN(2) == 0 {
-		if _, said, _ := d.literalOf(t.Columns[i], v, t.Rows[0]); said != "" {
-			p.pattern, slots["v"] = "set", said
+	for range tries {
+		other := &drawer{r: d.r, w: d.w, short: true}
+		first := other.draw(pick(d.r, kinds))
+		if first != nil && first.then == nil && first.Made == nil && first.pattern != p.pattern && !other.detours() &&
+			!(first.Changes() && first.slots["x"] != "" && first.slots["x"] == p.slots["x"]) {
+			d.looked = append(other.looked, d.looked...)
+			return behind(first, p)
 		}
 	}
 	return p
 }
 
+// behind is a request that is refused behind one that can be done.
+func behind(first, p *Program) *Program {
+	both := *first
+	both.then, both.Tables = p, slices.Clone(first.Tables)
+	both.Steps = slices.Concat(first.Steps, p.Steps)
+	if len(p.Steps) > 0 || first.Changes() { // the last step's result is compared
+		both.Result = nil
+	}
+	for _, t := range p.Tables {
+		if !slices.Contains(both.Tables, t) {
+			both.Tables = append(both.Tables, t)
+		}
+	}
+	return &both
+}
+
+// detours reports whether what was drawn is found by way of other things.
+func (d *drawer) detours() bool { return d.near || d.picked != nil || len(d.through)+len(d.means) > 0 }
+
+// nobody asks for, or changes, a thing that is not there: whoever searches for it finds that.
+func (d *drawer) nobody() *Program {
+	if d.w.Listed && !d.w.Noted {
+		return nil
+	}
+	d.plain, d.short = true, true
+	p := d.draw(pick(d.r, []string{Lookup, Lookup, Lookup, Join, Join, Set, Set, Set, Adjust, Remove, Remove, ActIf}))
+	patterns := []string{"lookup", "asks", "join", "join_label", "set", "set_two", "raise", "lower", "remove", "set_if"}
+	if p == nil || p.then != nil || !slices.Contains(patterns, p.pattern) {
+		return nil
+	}
+	t := p.Tables[0]
+	i := slices.IndexFunc(t.Rows, func(row []any) bool { return t.Label >= 0 && t.rowLabel(row) == p.slots["x"] })
+	if i < 0 || t.Columns[t.Label].Ref != nil || t.Columns[t.Label].Kind != Text || d.w.Cased ||
+		len(t.Columns[t.Label].Parts) > 0 || t.describes() {
+		return nil
+	}
+	name, ok := d.fresh(t).(string)
+	if !ok || strings.ContainsAny(name, `%_'\\`) || d.mayBeMeant(name) {
+		return nil
+	}
+	p.slots["asks"] = strings.ReplaceAll(p.slots["asks"], p.slots["x"], name)
+	p.slots["x"], p.slots["form"] = name, p.Answer.Form
+	*p = Program{
+		pattern: p.pattern,
+		slots:   p.slots,
+		Tables:  []*Table{t},
+		Answer:  Answer{Form: "unknown", Values: []string{"There is no " + t.One + " called " + name + " on record."}},
+	}
+	*d = drawer{r: d.r, w: d.w, short: true}
+	if d.w.Listed {
+		return p
+	}
+	p.Steps = []Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{{t.Label, -1, Has, name}})}}
+	last := name[strings.LastIndexByte(name, ' ')+1:]
+	if last != name && len(t.rows([]Cond{{t.Label, -1, Has, last}})) == 0 { // nor one by a part of the name
+		p.Steps = append(p.Steps,
+			Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{{t.Label, -1, Has, last}})})
+	}
+	return p
+}
+
+// mayBeMeant reports whether a name is that of a thing, or one that was mistyped.
+func (d *drawer) mayBeMeant(name string) bool {
+	var names []string
+	for _, t := range d.w.Tables {
+		for _, row := range t.Rows {
+			if t.Label >= 0 {
+				names = append(names, strings.ToLower(t.rowLabel(row)))
+			}
+		}
+	}
+	return fault.NearestVerb(name, names) != ""
+}
+
 // unknown is a request about a property that no table has: one that worlds of other businesses have, said as these say
 // it. Whoever looks finds that it is not recorded.
 func (d *drawer) unknown() *Program {
-	kinds := []string{Lookup, Lookup, Best, Total, Compare, Count, Count, List, List, YesNo, Missing, Set, Set, SetAll,
-		SetAll, Adjust, Both, Both}
+	kinds := []string{Lookup, Lookup, Best, Total, Compare, Count, List, List, YesNo, Missing, Set, Set, SetAll,
+		SetAll, Adjust, Both, Both, Both}
 	d.short = true
 	p := d.draw(pick(d.r, kinds))
 	if p == nil || !slices.Contains(append(conditional(), "lookup", "compare", "missing", "set", "raise", "lower",
 		"raise_all", "lower_all"), p.pattern) {
 		return nil
 	}
+	form := p.Answer.Form
 	t, filter := p.Tables[0], slices.Contains(conditional(), p.pattern) && (p.slots["attr"] == "" || d.r.IntN(2) == 0)
 	number := slices.Contains([]string{"best", "best_super", "sum", "avg", "min", "max", "compare", "raise", "lower",
 		"raise_all", "lower_all"}, p.pattern)
@@ -64,8 +128,16 @@ func (d *drawer) unknown() *Program {
 	switch {
 	case !ok || !filter && p.slots["attr"] == "" || p.then != nil || p.slots["round"] != "":
 		return nil
-	case filter: // the phrase that went may have named something
-		p.slots["filter"], d.through, d.near = said, nil, false
+	case filter:
+		switch before, _, _ := strings.Cut(p.slots["filter"], " and "); {
+		case before == "" || strings.Contains(before, `"`) || d.r.IntN(4) == 0:
+			d.through = nil // what went may have named something
+		case strings.Contains(before, " not "): // which might be said of both
+			said += " and " + before
+		default:
+			said = before + " and " + said
+		}
+		p.slots["filter"], d.near = said, false
 		delete(p.slots, "x")
 		delete(p.slots, "y")
 	default:
@@ -76,6 +148,10 @@ func (d *drawer) unknown() *Program {
 	if p.pattern == "best_super" && !filter {
 		p.pattern = "best"
 	}
+	if p.pattern == "lookup" {
+		form = map[bool]string{true: "number", false: "text"}[isNumber(c)]
+	}
+	p.slots["form"] = form
 	of := p.slots["x"]
 	if of == "" || p.pattern == "compare" {
 		of = "the " + p.slots["many"]
@@ -89,7 +165,7 @@ func (d *drawer) unknown() *Program {
 		}
 	}
 	p.Answer = Answer{Form: "unknown", Values: []string{"The " + c.caption() + " of " + of + " is not recorded."}}
-	d.looked = nil
+	d.looked, d.found = nil, nil
 	return p
 }
 
@@ -161,31 +237,47 @@ func (t *Table) isOfPersons() bool {
 }
 
 // askBack is a request that does not say which thing is meant, or what a value is to be, and is else worded as one that
-// does: nothing on the server could tell.
+// does: nothing on the server could tell. Few things of a world allow some of the ways, so each is tried again.
 func (d *drawer) askBack() *Program {
-	d.short = true
-	if d.r.IntN(3) == 0 {
-		return d.ofSome()
+	way := pick(d.r, []func(*drawer) *Program{(*drawer).severalFit, (*drawer).severalFit, (*drawer).ofSome,
+		(*drawer).setNothing, (*drawer).unnamed})
+	for range tries {
+		one := &drawer{r: d.r, w: d.w, short: true}
+		if p := way(one); p != nil {
+			*d = *one
+			return p
+		}
 	}
-	kinds := []string{Set, Set, Set, Set, Adjust, Lookup, Join, Remove, ActIf, ActIf}
-	n := d.r.IntN(len(kinds))
-	p, patterns := d.draw(kinds[n]), []string{"lookup", "join", "set", "set_two", "raise", "lower", "remove", "set_if"}
-	if n < 2 {
-		patterns = []string{"set"}
-	}
-	if p == nil || !slices.Contains(patterns, p.pattern) {
+	return nil
+}
+
+// unnamed is a request about one thing that does not say which.
+func (d *drawer) unnamed() *Program {
+	p := d.draw(pick(d.r, []string{Set, Set, Adjust, Lookup, Lookup, Join, Join, Remove, ActIf}))
+	patterns := []string{"lookup", "join", "set", "set_two", "raise", "lower", "remove", "set_if"}
+	if p == nil || p.then != nil || !slices.Contains(patterns, p.pattern) {
 		return nil
 	}
-	ask, what := "Which "+p.slots["one"]+" do you mean?", asksWhich(p.slots["one"], p.slots["many"])
-	if n < 2 {
-		ask = "What should the " + p.slots["attr"] + " of " + p.slots["x"] + " be?"
-		what = asksValue(p.slots["attr"])
-		p.pattern, p.slots["v"] = "set_nothing", ""
-	} else {
-		p.slots["x"] = "the " + p.slots["one"]
+	one := p.slots["one"]
+	p.slots["x"], p.slots["form"] = "the "+one, p.Answer.Form
+	return d.asks(p, "Which "+one+" do you mean?", asksWhich(one, p.slots["many"]))
+}
+
+// setNothing changes a property and says no value.
+func (d *drawer) setNothing() *Program {
+	p := d.draw(Set)
+	if p == nil || p.pattern != "set" {
+		return nil
 	}
-	p.Steps, p.Tables, p.Result, d.looked = nil, nil, nil, nil
-	p.Answer = Answer{Form: "question", Values: []string{ask}, For: what}
+	p.pattern, p.slots["v"] = "set_nothing", ""
+	return d.asks(p, "What should the "+p.slots["attr"]+" of "+p.slots["x"]+" be?", asksValue(p.slots["attr"]))
+}
+
+// asks makes a program one that comes to a question.
+func (d *drawer) asks(p *Program, question, of string) *Program {
+	p.Steps, p.Tables, p.Result, p.alphabetical, d.looked = nil, nil, nil, false, nil
+	p.query, p.working, d.found = nil, "", nil
+	p.Answer = Answer{Form: "question", Values: []string{question}, For: of}
 	return p
 }
 
@@ -213,11 +305,8 @@ func (d *drawer) ofSome() *Program {
 	if before := p.slots["filter"]; before != "" { // what is there is said as well
 		said = before + " and " + said
 	}
-	p.slots["filter"] = said
-	p.Steps, p.Tables, p.Result, p.alphabetical, d.looked = nil, nil, nil, false, nil
-	p.Answer = Answer{Form: "question", Values: []string{"Which " + c.Ref.One + " do you mean?"},
-		For: asksWhich(c.Ref.One, c.Ref.Many)}
-	return p
+	p.slots["filter"], p.slots["form"] = said, p.Answer.Form
+	return d.asks(p, "Which "+c.Ref.One+" do you mean?", asksWhich(c.Ref.One, c.Ref.Many))
 }
 
 // conditional are the patterns of which a condition is a part.
@@ -226,67 +315,62 @@ func conditional() []string {
 		"remove_all"}
 }
 
-// slotTexts are the slots of a program in a split.
-func (p *Program) slotTexts(split string) map[string]string {
-	way, err := strconv.Atoi(p.slots["place"])
-	if err != nil {
-		return p.slots
-	}
-	slots, places := maps.Clone(p.slots), manners()["place"][split]
-	slots["place"] = places[way%len(places)]
-	if slots["x"] == "" { // things that are there
-		slots["filter"] = strings.TrimSpace(slots["filter"] + " " + slots["place"])
-	}
-	return slots
-}
-
-// cannot asks of a thing that is there what no database does, in words of what one does: what is to be changed or known
-// is somewhere else, or another deed is wanted.
+// cannot has somebody else told or shown what the person may ask for: no tool reaches people.
 func (d *drawer) cannot() *Program {
-	persons := slices.DeleteFunc(slices.Clone(d.w.Tables), func(t *Table) bool { return !t.isOfPersons() })
-	switch n := d.r.IntN(6); {
-	case d.w.Listed && n < 2:
+	if d.w.Listed && d.r.IntN(4) == 0 {
 		return d.outside()
-	case len(persons) == 0 || n < 3:
-		return d.elsewhere()
 	}
-	t := pick(d.r, persons)
-	row := d.sole(t)
-	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several && !c.Note })
-	if row == nil || len(props) == 0 {
+	d.short = true
+	p := d.draw(pick(d.r, []string{Lookup, Lookup, Join, Both, List, Missing, Best, Most}))
+	if p == nil || p.then != nil {
 		return nil
 	}
-	deed := pick(d.r, [][2]string{
-		{"tell {x} the {attr}", "send messages"},
-		{"tell {x} that the {attr} has changed", "send messages"},
-		{"ask {x} which {attr} it should be", "send messages"},
-		{"give {x} the {attr} we have", "send messages"},
-		{"let {x} have the {attr}", "send messages"},
-		{"send {x} the {attr}", "send messages"},
-		{"show {x} the {attr} in our records", "show anything to others"},
-		{"call {x} about the {attr}", "make phone calls"},
-		{"give {x} a ring about the {attr}", "make phone calls"},
-		{"text {x} that the {attr} is settled", "send messages"},
-		{"remind {x} by mail of the {attr}", "send messages"},
-		{"transfer 20 euros to {x} and note the {attr}", "move money"},
-		{"print the {attr} of {x} for me", "print"},
-		{"find out from {x} what the {attr} is", "talk to people"},
-		{"text {x} that we'll be late", "send messages"},
-		{"mail {x} that the {attr} is settled", "send mail"},
-		{"write to {x} and ask for the {attr}", "send messages"},
-		{"phone {x} and ask about the {attr}", "make phone calls"},
-		{"leave {x} a message about the {attr}", "send messages"},
-		{"remind {x} tomorrow morning", "send reminders"},
+	who := inventName(d.r, "person")
+	persons := slices.DeleteFunc(slices.Clone(d.w.Tables), func(t *Table) bool {
+		return !t.OfPeople() || !t.isOfPersons()
 	})
-	slots := d.about(t)
-	slots["x"] = t.nameInRequest(row)
-	slots["verb"] = strings.NewReplacer("{x}", slots["x"], "{attr}",
-		t.Columns[pick(d.r, props)].caption()).Replace(deed[0])
-	return &Program{
-		pattern: "cannot",
-		slots:   slots,
-		Answer:  Answer{Form: "cannot", Values: []string{"I can't do that: none of my tools can " + deed[1] + "."}},
+	if len(persons) > 0 {
+		t := pick(d.r, persons)
+		who = t.rowLabel(pick(d.r, t.Rows))
 	}
+	if strings.Contains(p.slots["x"]+" "+p.slots["filter"], who) {
+		return nil
+	}
+	*d = drawer{r: d.r, w: d.w, short: true}
+	return p.ToOthers(who)
+}
+
+// ToOthers has what a question asks told or shown to somebody else, which no tool does; nil where not all splits have
+// wordings that say to whom it is to be told.
+func (p *Program) ToOthers(who string) *Program {
+	slots := maps.Clone(p.slots)
+	slots["to"] = who
+	told := &Program{Kind: Cannot, pattern: p.pattern, slots: slots, Answer: Answer{Form: "cannot",
+		Values: []string{"I can't do that: none of my tools can send messages, or show anything to others."}}}
+	for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
+		if len(told.requests(split)) == 0 || slots["asks"] != "" {
+			return nil
+		}
+	}
+	return told
+}
+
+// toMe matches whom a request wants something told or shown.
+var toMe = regexp.MustCompile(`(?i)\b(tell|show|read) me\b`)
+
+// requests are the wordings of a program in a split: where somebody else is to be told, those that have "tell me".
+func (p *Program) requests(split string) []string {
+	all := wordings()[p.pattern][split]
+	if p.slots["to"] == "" {
+		return all
+	}
+	var told []string
+	for _, wording := range all {
+		if toMe.MatchString(wording) {
+			told = append(told, toMe.ReplaceAllString(wording, "$1 {to}"))
+		}
+	}
+	return told
 }
 
 // outside asks for what holds in the world at this moment, and stands in no record: where somebody is, the weather.
@@ -299,34 +383,20 @@ func (d *drawer) outside() *Program {
 	if row == nil || isCodeName(t.rowLabel(row)) {
 		return nil
 	}
-	asked := []string{"What do people on the web say about {x}?", "Was {x} in the news today?",
-		"Is anybody talking about {x} at this moment?", "What was posted about {x} last night?"}
+	var asked []string
 	places := strings.Fields("city town office site venue place hotel restaurant station airport country region park " +
 		"garden farm building sight beach village island")
 	switch {
 	case slices.Contains(places, lastWord(t.One)):
-		asked = []string{"Will it rain at {x} tomorrow?", "How warm is it at {x} right now?",
-			"Is there much traffic on the way to {x} at the moment?", "Is it sunny at {x} today?",
-			"How crowded is {x} right now?", "Do I need an umbrella for {x} this afternoon?"}
-	case t.OfPeople():
-		asked = []string{"Where is {x} right now?", "What is {x} doing at the moment?", "Is {x} awake yet?",
-			"Has {x} left the house this morning?", "Is {x} on the phone just now?", "How does {x} feel today?"}
+		asked = []string{"How warm is it at {x} right now?", "Is it warm at {x} today?", "Is {x} full right now?"}
+	case t.OfPeople() && t.isOfPersons():
+		asked = []string{"Where is {x} right now?", "What is {x} doing right now?", "Is {x} at home today?"}
+	default:
+		return nil
 	}
 	slots := d.about(t)
 	slots["x"] = t.nameInRequest(row)
 	slots["asks"] = strings.ReplaceAll(pick(d.r, asked), "{x}", slots["x"])
 	return &Program{pattern: "asks", slots: slots, Answer: Answer{Form: "cannot",
 		Values: []string{"I can't see that: my tools reach our own records alone, and these do not say it."}}}
-}
-
-// elsewhere is a request of what stands in another place than on the server.
-func (d *drawer) elsewhere() *Program {
-	d.short = true
-	p := d.draw(pick(d.r, []string{Lookup, Set, Adjust, Remove, Count, List, Best, Total, SetAll, YesNo}))
-	if p == nil || !slices.Contains(append(conditional(), "lookup", "set", "raise", "lower", "remove"), p.pattern) {
-		return nil
-	}
-	p.slots["place"], p.Steps, p.Tables, p.Result, d.looked = strconv.Itoa(d.r.IntN(1000)), nil, nil, nil, nil
-	p.Answer = Answer{Form: "cannot", Values: []string{"I can't do that: my tools reach our own records alone."}}
-	return p
 }

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func TestRefusals(t *testing.T) {
 	if 10*refused > all {
 		t.Errorf("%d of %d", refused, all)
 	}
-	drawn, patterns := map[string]int{}, map[string]bool{}
+	drawn, patterns, behind := map[string]int{}, map[string]bool{}, 0
 	for seed := range uint64(60) {
 		w := Invent(rand.New(rand.NewPCG(seed, 31)), int(seed)%NumDomains())
 		for _, kind := range []string{Unknown, AskBack, Cannot} {
@@ -32,13 +33,28 @@ func TestRefusals(t *testing.T) {
 			}
 			drawn[kind]++
 			patterns[kind+" "+p.pattern] = true
-			if p.Changes() || p.then != nil {
+			refused := cmp.Or(p.then, p)
+			if refused.Changes() || p.Changes() && kind == AskBack || refused.then != nil {
 				t.Errorf("%s changes something: %+v", kind, p.Steps)
 			}
 			task := p.Word(rand.New(rand.NewPCG(seed, 33)), scenario.Train)
+			if p.then != nil {
+				if behind++; !strings.HasPrefix(task.Answer, refused.Answer.Values[0]) == p.Changes() {
+					t.Errorf("%q: %q", task.Task, task.Answer)
+				}
+			}
+			for _, c := range task.Checks {
+				if why := c.AnswerUnmet(task.Answer); why != "" {
+					t.Errorf("%q: %q: %s", task.Task, task.Answer, why)
+				}
+			}
+			if said := strings.Join(p.Answer.Values, ", "); p.then != nil && !p.Changes() &&
+				!slices.ContainsFunc(task.Checks, func(c scenario.Check) bool { return !c.Answer(said) }) {
+				t.Errorf("%q: who answers one of two passes", task.Task)
+			}
 			switch {
-			case kind == Unknown && len(p.Steps) == 0: // else it is a thing that is not there
-				words := strings.Fields(strings.TrimPrefix(strings.Split(p.Answer.Values[0], " of ")[0], "The "))
+			case kind == Unknown && len(refused.Steps) == 0: // else it is a thing that is not there
+				words := strings.Fields(strings.TrimPrefix(strings.Split(refused.Answer.Values[0], " of ")[0], "The "))
 				for _, table := range w.Tables {
 					for _, c := range table.Columns {
 						if c.caption() == strings.Join(words, " ") {
@@ -50,15 +66,17 @@ func TestRefusals(t *testing.T) {
 				if strings.Contains(task.Task, "?") || !strings.HasSuffix(task.Answer, "?") {
 					t.Errorf("%q: %q", task.Task, task.Answer)
 				}
-				of := strings.TrimSuffix(strings.TrimPrefix(task.Answer, "Which "), " do you mean?")
-				if len(p.Answer.Among) > 0 { // TestSeveralFit has it
+				asks := refused.Answer.Values[0]
+				of := strings.TrimSuffix(strings.TrimPrefix(asks, "Which "), " do you mean?")
+				if len(refused.Answer.Among) > 0 { // TestSeveralFit has it
 					continue
 				}
-				if of != task.Answer && !strings.Contains(task.Task, "the "+of) &&
+				if of != asks && !strings.Contains(task.Task, "the "+of) &&
 					!strings.Contains(task.Task, "The "+of) {
 					t.Errorf("%q does not speak of %q", task.Task, of)
 				}
-			case kind == Cannot && !strings.HasPrefix(task.Answer, "I can't do that: "):
+			case kind == Cannot && (!strings.Contains(task.Answer, "I can't do that: ") ||
+				!strings.Contains(task.Task, refused.slots["to"])):
 				t.Errorf("%q: %q", task.Task, task.Answer)
 			}
 		}
@@ -74,29 +92,49 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %d were drawn, of %d patterns", kind, drawn[kind], n)
 		}
 	}
+	if behind < 30 {
+		t.Errorf("%d stand behind what can be done", behind)
+	}
 }
 
-// What stands in another place is said with the place, and words of a place are said where all can be done, too.
-func TestPlaces(t *testing.T) {
-	w, elsewhere, here := kennel(), 0, 0
-	says := func(task string) bool {
-		return slices.ContainsFunc(manners()["place"][scenario.Train], func(place string) bool {
-			return strings.Contains(task, place)
-		})
+// A thing that is not there is called as none is that might be meant by it.
+func TestNobodyIsMistyped(t *testing.T) {
+	d := &drawer{r: rand.New(rand.NewPCG(1, 2)), w: kennel()}
+	for _, name := range []string{"Bello", "bello", "Belol", "Bell"} {
+		if !d.mayBeMeant(name) {
+			t.Errorf("nobody means Bello by %s", name)
+		}
 	}
+	if d.mayBeMeant("Wilhelmina") {
+		t.Error("somebody is meant by Wilhelmina")
+	}
+	n := 0
 	for seed := range uint64(200) {
-		d := &drawer{r: rand.New(rand.NewPCG(seed, 34)), w: w}
-		if p := d.elsewhere(); p != nil {
-			task := p.Word(d.r, scenario.Train).Task
-			if elsewhere++; !says(task) || strings.Contains(task, "{") {
-				t.Errorf("no place: %s", task)
+		w := Invent(rand.New(rand.NewPCG(seed, 31)), int(seed)%NumDomains())
+		d := &drawer{r: rand.New(rand.NewPCG(seed, 3)), w: w}
+		if p := d.nobody(); p != nil {
+			if n++; d.mayBeMeant(p.slots["x"]) || !strings.Contains(p.Answer.Values[0], p.slots["x"]) {
+				t.Errorf("%q: %q", p.slots, p.Answer.Values)
 			}
 		}
-		if p := Draw(d.r, w, Count); p != nil && says(p.Word(d.r, scenario.Train).Task) {
-			here++
+	}
+	if n < 20 {
+		t.Errorf("%d were drawn", n)
+	}
+}
+
+// Somebody else is told in words that have "tell me": all of them name who, in each split.
+func TestToOthers(t *testing.T) {
+	p := &Program{pattern: "count", slots: map[string]string{"many": "dogs"}}
+	told := p.ToOthers("Ana Holm")
+	for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
+		task := told.Word(rand.New(rand.NewPCG(1, 1)), split).Task
+		if !strings.Contains(task, "Ana Holm how many dogs") || strings.Contains(task, " me ") {
+			t.Errorf("%s: %s", split, task)
 		}
 	}
-	if elsewhere < 80 || here < 10 {
-		t.Errorf("%d in other places, %d here", elsewhere, here)
+	p.pattern = "remove"
+	if told := p.ToOthers("Ana Holm"); told != nil || p.slots["to"] != "" {
+		t.Errorf("%v is told to others", told)
 	}
 }

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -128,10 +129,6 @@ func fill(text string, slots map[string]string) string {
 	case strings.HasPrefix(x, "the "):
 		text = strings.ReplaceAll(theOne.ReplaceAllString(text, "{x}"), "{x} ({one})", "{x}")
 	}
-	if slots["place"] != "" {
-		text = possessive.ReplaceAllString(text, "the {$1} of {x}")
-		text = strings.ReplaceAll(text, "{x}", "{x} "+slots["place"])
-	}
 	if strings.HasPrefix(slots["x"], "the ") { // "the hours of the shift with Ana as the person"
 		text = possessive.ReplaceAllString(text, "the {$1} of {x}")
 	}
@@ -139,7 +136,7 @@ func fill(text string, slots map[string]string) string {
 	var pairs []string
 	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +
 		"a b city city2 time old given bound verb rel ends attr2 v2 file file2 folder folder2 name ext item item2 " +
-		"head word lines does else") {
+		"head word lines does else to") {
 		pairs = append(pairs, "{"+name+"}", slots[name])
 	}
 	text = strings.Join(strings.Fields(strings.NewReplacer(pairs...).Replace(text)), " ")
@@ -192,16 +189,19 @@ func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 			text = said
 		}
 	}
-	if asks := p.Answer.Asks; p.Answer.Form == "question" &&
-		(asks == "" || regexp.MustCompile(asks).MatchString(text)) { // else who repeats it asks back
-		text = strings.ReplaceAll(text, "?", ".")
+	for q := p; q != nil; q = q.then {
+		if asks := q.Answer.Asks; q.Answer.Form == "question" &&
+			(asks == "" || regexp.MustCompile(asks).MatchString(text)) { // else who repeats it asks back
+			text = strings.ReplaceAll(text, "?", ".")
+		}
 	}
 	return Worded{text, answer, checks}
 }
 
 // refusesItself reports whether a request that must be refused says so itself: who repeats it would pass.
 func (p *Program) refusesItself(text string, checks []scenario.Check) bool {
-	return slices.Contains([]string{"cannot", "unknown"}, p.Answer.Form) &&
+	refused := []string{"cannot", "unknown"}
+	return (slices.Contains(refused, p.Answer.Form) || p.then != nil && slices.Contains(refused, p.then.Answer.Form)) &&
 		slices.ContainsFunc(checks, func(c scenario.Check) bool {
 			return c.Regex != nil && regexp.MustCompile(*c.Regex).MatchString(text)
 		})
@@ -216,7 +216,7 @@ func (p *Program) say(
 	split string,
 	typed func(*rand.Rand, string) string,
 ) (text, answer string, checks []scenario.Check) {
-	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.saidSlots(r, split))
+	text = fill(typed(r, pick(r, p.requests(split))), p.saidSlots(r, split))
 	if len(p.deeds) > 0 { // a text that ends a sentence may end one itself
 		text = strings.ReplaceAll(text, "..", ".")
 	}
@@ -230,10 +230,11 @@ func (p *Program) say(
 	if p.Answer.Form == "" {
 		return text, done, nil
 	}
-	f := pick(r, forms(p.Answer.Form))
+	f := pick(r, forms(cmp.Or(p.slots["form"], p.Answer.Form)))
 	a := p.Answer
-	if a.Form == "text" && p.slots["like"] != "" || p.deeds["else"] != nil {
-		f = forms("")[0] // one form is enough, and none may tell how a condition comes out
+	if a.Form == "text" && p.slots["like"] != "" || p.deeds["else"] != nil ||
+		f.manner == "last" && p.then != nil && p.then.Answer.Form != "" {
+		f = forms("")[0] // one form is enough, none may tell how a condition comes out, and an answer follows the last
 	}
 	if how := p.slots["round"]; how != "" {
 		text = follow(text, pick(r, manners()[how][split]))
@@ -241,7 +242,8 @@ func (p *Program) say(
 	switch a.Form {
 	case "unknown":
 		none := notKnown()
-		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}
+		text, answer = p.inForm(r, split, f, text, "not recorded")
+		return text, answer, []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}
 	case "cannot":
 		refusal := notAble()
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &refusal}}
@@ -254,9 +256,10 @@ func (p *Program) say(
 		nothing := nothingDone()
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
 	case "question":
+		text, answer = p.inForm(r, split, f, text, "")
 		if a.Asks != "" {
 			asks := a.Asks
-			return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &asks}}
+			return text, answer, []scenario.Check{{Type: scenario.AnswerCheck, Regex: &asks}}
 		}
 		mark := "?"
 		checks = []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
@@ -264,7 +267,7 @@ func (p *Program) say(
 		if names := a.For; names != "" {
 			checks = append(checks, scenario.Check{Type: scenario.AnswerCheck, Regex: &names})
 		}
-		return text, joinValues(a), checks
+		return text, answer, checks
 	}
 	if p.pattern == "list" && a.Order && p.alphabetical && r.IntN(2) == 0 {
 		sortedText := joinValues(a)
@@ -290,6 +293,20 @@ func (p *Program) say(
 		text = follow(text, ask)
 	}
 	return text, answer, a.checks(ask, answer)
+}
+
+// inForm has a request that is refused, or asked back, say how the answer should read, as those that are answered do.
+// Where a last line is wanted, it has what there is to say; "": none is wanted.
+func (p *Program) inForm(r *rand.Rand, split string, f form, text, none string) (request, answer string) {
+	answer = joinValues(p.Answer)
+	if able := []string{"number", "text", "comma", "lines", "last"}; !slices.Contains(able, f.manner) ||
+		f.manner == "last" && none == "" {
+		return text, answer
+	}
+	if f.manner == "last" {
+		answer += "\nANSWER: " + none
+	}
+	return follow(text, pick(r, manners()[f.manner][split])), answer
 }
 
 // keeps has a request say what is to stay, where there is such.

@@ -75,6 +75,8 @@ type World struct {
 	OwnKeys bool
 	// Listed says that the tables are read as a whole, and not asked with conditions.
 	Listed bool
+	// Noted says that the rows are things of a graph: whoever looks for one that is not there looks at all of its kind.
+	Noted bool
 }
 
 // Words is a name as it is said: "doctor_id" is "doctor", "unitPrice" is "unit price".
