@@ -217,7 +217,7 @@ func (d *drawer) noPair() *programs.Program {
 			return nil
 		}
 	}
-	if len(d.f.Docs) <= mostRead && d.r.IntN(5) < 4 && len(d.docs(func(o *Doc) bool { return o.says(key) })) == 0 {
+	if d.readsAll() && d.r.IntN(8) > 0 && len(d.docs(func(o *Doc) bool { return o.says(key) })) == 0 {
 		d.everywhere()
 		d.readAll(d.f.Docs)
 		return question(programs.Unknown, "found_pair", slots("attr", key, "form", "text"), "unknown",
@@ -227,6 +227,9 @@ func (d *drawer) noPair() *programs.Program {
 	return question(programs.Unknown, "file_pair", slots("attr", key, "file", d.name(doc), "form", "text"), "unknown",
 		"The "+key+" is not noted in "+path.Base(doc.Path)+".").Work(path.Base(doc.Path) + " has no " + key + ".")
 }
+
+// readsAll reports whether somebody reads all files who is not told in which one something is.
+func (d *drawer) readsAll() bool { return d.whole || len(d.f.Docs) <= mostRead }
 
 // says reports whether a file has a word of a key.
 func (d *Doc) says(key string) bool {
@@ -288,8 +291,17 @@ func (d *drawer) noItem() *programs.Program {
 		}
 		pattern = "item_replace"
 	}
+	none := text + " is not there, so nothing was changed."
+	if last := text[strings.LastIndexByte(text, ' ')+1:]; d.readsAll() && d.r.IntN(8) > 0 &&
+		len(d.docs(func(o *Doc) bool { return o.says(last) })) == 0 { // nobody says where it would be
+		s["file"] = ""
+		d.everywhere()
+		d.readAll(d.f.Docs)
+		return question(programs.Unknown, "found_"+strings.TrimPrefix(pattern, "item_"), s, "unknown", none).
+			Work("I have read all files, and none has " + text + ".")
+	}
 	d.read(doc)
-	return question(programs.Unknown, pattern, s, "unknown", text+" is not there, so nothing was changed.").
+	return question(programs.Unknown, pattern, s, "unknown", none).
 		Work("No line of " + path.Base(doc.Path) + " has " + text + ".")
 }
 
