@@ -134,6 +134,7 @@ func TestFileServers(t *testing.T) {
 func TestFolderPrograms(t *testing.T) {
 	s, tools := cabinet(t)
 	o := optionsOf(s)
+	o.Seed = 2
 	path := filepath.Join(t.TempDir(), "work.jsonl")
 	l := ledgerIn(t, path)
 	made, err := Run(t.Context(), s, tools, l, o)
