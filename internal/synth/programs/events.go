@@ -358,7 +358,9 @@ func (d *drawer) severalFit() *Program {
 	}
 	rows := t.rows([]Cond{where})
 	names := t.labels(rows)
-	if where.Op == Has && slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(strings.Fields(name), said) }) {
+	if where.Op == Has && slices.ContainsFunc(names, func(name string) bool {
+		return !slices.Contains(strings.Fields(name), said)
+	}) {
 		return nil // nobody means Ivana by Ana
 	}
 	if len(rows) < 2 || len(rows) > mostFitting || repeats(names) || slices.Contains(names, "") ||

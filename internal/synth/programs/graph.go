@@ -70,8 +70,8 @@ const (
 // are a column, notes that stand at several things another one, and relations that lead from each thing to one other
 // are references. What leads to several is a table of links.
 func (g Graph) Tables() *GraphTables {
-	gt := &GraphTables{World: &World{Name: "graph", Listed: true, Noted: true}, Graph: g, sources: map[*Table][]source{},
-		types: map[*Table]string{}}
+	gt := &GraphTables{World: &World{Name: "graph", Listed: true, Noted: true}, Graph: g,
+		sources: map[*Table][]source{}, types: map[*Table]string{}}
 	of := map[string][]Thing{}
 	var types []string
 	for _, t := range g.Things {

@@ -183,7 +183,8 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 			} else if name != "" {
 				named = true
 				g.Named = append(g.Named, name)
-			} else if slot == "x" && (p.pattern == "insert" || p.pattern == "add_unless" || p.Answer.Form == "unknown") {
+			} else if slot == "x" && (slices.Contains([]string{"insert", "add_unless"}, p.pattern) ||
+				p.Answer.Form == "unknown") {
 				continue
 			} else {
 				return false
@@ -213,17 +214,6 @@ func (gt *GraphTables) finds(g *GraphProgram) bool {
 		}
 	}
 	return true
-}
-
-// asked are the types of the things of which a question back asks which one is meant.
-func (gt *GraphTables) asked(p *Program) (kinds []string) {
-	for _, t := range gt.World.Tables {
-		if kind := gt.types[t]; kind != "" && (p.asksWhich(t) || len(p.Answer.Among) > 0 &&
-			p.Answer.Form == "question" && slices.Contains(p.Tables, t)) {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
 }
 
 // leaveOpen has a question whether a thing is so, or does so, answered by "not noted" where nothing says so and nothing
@@ -389,50 +379,6 @@ func (gt *GraphTables) noteOne(d *drawer) *GraphProgram {
 		g.Edits = []Edit{note(RemoveNote, name, slots["old"]), note(AddNote, name, slots["v"])}
 	}
 	return g
-}
-
-// unnoted takes out, moves or replaces a note of a thing that is not there, or a note that is not there.
-func (gt *GraphTables) unnoted(d *drawer) *GraphProgram {
-	if d.r.IntN(3) == 0 {
-		return gt.noSuchNote(d)
-	}
-	g := pick(d.r, []func(*drawer) *GraphProgram{gt.noteOne, gt.twoNotes, gt.shift, gt.bySense})(d)
-	if g == nil || g.then != nil || g.pattern == "append" || len(g.Named) != 1 { // who adds a note may make the thing
-		return nil
-	}
-	for _, t := range gt.World.Tables {
-		if gt.types[t] == "" || t.byKey(g.Named[0]) == nil {
-			continue
-		}
-		name, ok := d.fresh(t).(string)
-		if !ok || gt.Graph.Thing(name) != nil || d.mayBeMeant(name) {
-			return nil
-		}
-		g.slots["x"] = name
-		return &GraphProgram{Types: []string{gt.types[t]}, Program: &Program{Kind: Unknown, pattern: g.pattern,
-			slots: g.slots, Tables: []*Table{t}, Answer: Answer{Form: "unknown",
-				Values: []string{"There is no " + t.One + " called " + name + " on record."}}}}
-	}
-	return nil
-}
-
-// noSuchNote takes out or replaces what is not noted of a thing.
-func (gt *GraphTables) noSuchNote(d *drawer) *GraphProgram {
-	t, row := gt.thing(d)
-	if row == nil {
-		return nil
-	}
-	name, note, now := Show(row[0]), gt.remark(d, t), gt.remark(d, t)
-	if note == now || slices.Contains(gt.Graph.Thing(name).Notes, note) || len(gt.near(name, note)) > 0 {
-		return nil
-	}
-	slots, pattern := gt.said(d, t, row), "unappend"
-	if slots["v"] = note; d.r.IntN(2) == 0 {
-		slots["old"], slots["v"], pattern = note, now, "note_replace"
-	}
-	return &GraphProgram{Named: []string{name}, Program: &Program{Kind: Unknown, pattern: pattern, slots: slots,
-		Tables: []*Table{t}, Answer: Answer{Form: "unknown",
-			Values: []string{"That is not noted of " + name + ", so nothing was changed."}}}}
 }
 
 // likeValue is another value of the form of one: another day or month, or a number with other digits. What has none

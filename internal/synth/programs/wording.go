@@ -257,17 +257,7 @@ func (p *Program) say(
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
 	case "question":
 		text, answer = p.inForm(r, split, f, text, "")
-		if a.Asks != "" {
-			asks := a.Asks
-			return text, answer, []scenario.Check{{Type: scenario.AnswerCheck, Regex: &asks}}
-		}
-		mark := "?"
-		checks = []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
-		checks = append(checks, a.named()...)
-		if names := a.For; names != "" {
-			checks = append(checks, scenario.Check{Type: scenario.AnswerCheck, Regex: &names})
-		}
-		return text, answer, checks
+		return text, answer, a.asking()
 	}
 	if p.pattern == "list" && a.Order && p.alphabetical && r.IntN(2) == 0 {
 		sortedText := joinValues(a)
@@ -319,6 +309,19 @@ func (p *Program) keeps(r *rand.Rand, split, text string) string {
 		text += "."
 	}
 	return follow(text, strings.ReplaceAll(pick(r, manners()["keep"][split]), "{y}", keep))
+}
+
+// asking are the checks of a question back.
+func (a Answer) asking() []scenario.Check {
+	if asks := a.Asks; asks != "" {
+		return []scenario.Check{{Type: scenario.AnswerCheck, Regex: &asks}}
+	}
+	mark := "?"
+	checks := append([]scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}, a.named()...)
+	if names := a.For; names != "" {
+		checks = append(checks, scenario.Check{Type: scenario.AnswerCheck, Regex: &names})
+	}
+	return checks
 }
 
 // named want all names among which a question back asks.
