@@ -13,8 +13,9 @@ import (
 // What is to be refused or asked back stands next to what can be done: in the same words, with one thing missing. Words
 // alone must not tell the two apart, or a model learns to refuse by them.
 
-// besides puts a request that can be done before one that is refused, in a third: a person asks for two things, of which
-// one is missing. Before a question back nothing is changed. Where tables are read as a whole, their readers do so.
+// besides puts a request that can be done before one that is refused, in a third: a person asks for two things, of
+// which one is missing. Before a question back nothing is changed. Where tables are read as a whole, their readers do
+// so.
 func (d *drawer) besides(p *Program) *Program {
 	if p == nil || p.then != nil || d.w.Listed && !d.w.Noted || d.detours() || d.r.IntN(3) > 0 {
 		return p
