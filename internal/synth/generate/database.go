@@ -288,7 +288,7 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 	plan := p.Plan()
 	for _, s := range p.Steps {
 		call := db.step(s)
-		if s.Writes {
+		if call.Why = s.Why; s.Writes && plan != "" {
 			call.Why, plan = plan, ""
 		}
 		calls = append(calls, call)

@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"path"
@@ -21,6 +22,7 @@ type filing struct {
 	seat
 	files *fileServer
 	of    *folders.Folder
+	asked []folders.WrittenTask // requests that somebody wrote, in place of drawn ones
 }
 
 // leastDocs is how many files a folder must have, so that tasks are made of it.
@@ -45,9 +47,9 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePl
 		}
 	}
 	left := int(float64(m.N)/float64(len(m.player.servers())) + 0.5)
-	add := func(s setting, of *folders.Folder) {
+	add := func(s setting, of *folders.Folder, asked []folders.WrittenTask) {
 		of.Shown = m.MaxResult
-		list = append(list, &filing{s, seat{m: m, server: server.server, keeps: true}, server, of})
+		list = append(list, &filing{s, seat{m: m, server: server.server, keeps: true}, server, of, asked})
 		left -= s.want
 	}
 	live, err := m.liveFolder(ctx, server)
@@ -55,8 +57,9 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePl
 		return nil, err
 	}
 	if live != nil && len(live.Docs) >= leastDocs {
-		add(setting{World: &programs.World{Name: "live"}, realm: m.worlds[0], want: left / 2}, live)
+		add(setting{World: &programs.World{Name: "live"}, realm: m.worlds[0], want: left / 2}, live, nil)
 	}
+	m.writtenFolders(server, int(shareWritten*float64(left)), add)
 	random := m.random("folders", server.server)
 	order := businesses(random)
 	for n := 0; left > 0; n++ {
@@ -66,9 +69,33 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePl
 		if !ok {
 			break
 		}
-		add(m.invented(&programs.World{Name: fmt.Sprint("folder ", n)}, n, business, left, setup), of)
+		add(m.invented(&programs.World{Name: fmt.Sprint("folder ", n)}, n, business, left, setup), of, nil)
 	}
 	return list, nil
+}
+
+// writtenFolders adds the folders of n requests that somebody wrote.
+func (m *maker) writtenFolders(
+	server *fileServer, n int, add func(setting, *folders.Folder, []folders.WrittenTask),
+) {
+	random, written := m.random("written", server.server), folders.WrittenFolders()
+	var sizes []int
+	for _, w := range written {
+		sizes = append(sizes, len(w.Tasks))
+	}
+	for i, n := range writtenOf(random, n, sizes) {
+		of := written[i].Folder()
+		setup, ok := server.setup(of)
+		if n == 0 || !ok {
+			continue
+		}
+		var asked []folders.WrittenTask
+		for _, at := range random.Perm(len(written[i].Tasks)) {
+			asked = append(asked, written[i].Tasks[at])
+		}
+		add(setting{World: &programs.World{Name: written[i].Name}, split: writtenSplit(i), want: n,
+			realm: m.realmOf(setup)}, of, asked)
+	}
 }
 
 // setup are the calls that make a folder; ok is false where a server has no tool for it.
@@ -127,11 +154,10 @@ func (s *filing) tasks(ctx context.Context, index int) (
 	random := s.m.random("file programs", s.Name, index)
 	reasons = map[string]int{}
 	seen, used := map[string]bool{}, map[string]int{}
-	for _, kind := range drawn(random, folders.Shares(), overdrawnFiles*s.want) {
+	for p := range s.requests(random, seen, used) {
 		if len(list) == s.want {
 			break
 		}
-		p := s.draw(random, kind, seen, used)
 		if p == nil {
 			continue
 		}
@@ -139,6 +165,7 @@ func (s *filing) tasks(ctx context.Context, index int) (
 		tried++
 		c := s.candidate(s.m, p.Program)
 		switch {
+		case s.asked != nil:
 		case c.Split != scenario.Train:
 			p.Straight()
 		case random.Float64() < shareSlips:
@@ -153,7 +180,7 @@ func (s *filing) tasks(ctx context.Context, index int) (
 				writes = append(writes, call)
 			}
 		}
-		if c.Split == scenario.Train && random.Float64() < shareRepeats {
+		if s.asked == nil && c.Split == scenario.Train && random.Float64() < shareRepeats {
 			c.Calls = repeat(random, c.Calls, writes)
 		}
 		states, why, err := s.prove(ctx, p, c)
@@ -170,6 +197,25 @@ func (s *filing) tasks(ctx context.Context, index int) (
 		list = append(list, s.m.wordProgram(s.setting, c, states))
 	}
 	return list, reasons, tried, nil
+}
+
+// requests are those that somebody wrote, or drawn ones, nil where one comes to nothing.
+func (s *filing) requests(r *rand.Rand, seen map[string]bool, used map[string]int) iter.Seq[*folders.Plan] {
+	return func(yield func(*folders.Plan) bool) {
+		for _, t := range s.asked {
+			if !yield(t.Plan(s.of, s.files.can())) {
+				return
+			}
+		}
+		if s.asked != nil {
+			return
+		}
+		for _, kind := range drawn(r, folders.Shares(), overdrawnFiles*s.want) {
+			if !yield(s.draw(r, kind, seen, used)) {
+				return
+			}
+		}
+	}
 }
 
 // drawsOfKind is how many programs are drawn for one task, so that no file becomes the one that most tasks are about.

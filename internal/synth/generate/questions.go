@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -95,6 +96,10 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 		if db.readOnly {
 			continue
 		}
+		written := m.written(db, int(shareWritten*float64(left)))
+		for _, s := range written {
+			list, left = append(list, s), left-s.want
+		}
 		random := m.random("worlds", db.server)
 		order := businesses(random)
 		for n := 0; left > 0; n++ {
@@ -110,6 +115,29 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 		}
 	}
 	return list, nil
+}
+
+// written are the settings of n requests that somebody wrote.
+func (m *maker) written(db *sqlServer, n int) (list []*sitting) {
+	random, worlds := m.random("written", db.server), programs.WrittenWorlds()
+	var sizes []int
+	for _, w := range worlds {
+		sizes = append(sizes, len(w.Tasks))
+	}
+	for i, n := range writtenOf(random, n, sizes) {
+		w := *worlds[i].World
+		if n == 0 || slices.ContainsFunc(w.Tables,
+			func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
+			continue
+		}
+		w.NoKeys, w.Cased = db.noKeys, db.cased
+		s := setting{World: &w, split: writtenSplit(i), want: n, realm: m.realmOf(db.setup(&w))}
+		for _, at := range random.Perm(len(worlds[i].Tasks)) {
+			s.asked = append(s.asked, worlds[i].Tasks[at])
+		}
+		list = append(list, newSitting(m, db, s))
+	}
+	return list
 }
 
 // businesses are all kinds of business in an order that is drawn, of which each second of four is held out, so that a
@@ -186,11 +214,10 @@ func (s *sitting) tasks(ctx context.Context, index int) (
 	random := s.m.random("programs", s.Name, index)
 	reasons = map[string]int{}
 	seen := map[string]bool{}
-	for _, kind := range drawn(random, programs.Shares(), int(overdrawn*float64(s.want)+0.5)) {
+	for p := range s.requests(random) {
 		if len(list) == s.want {
 			break
 		}
-		p := programs.Draw(random, s.World, kind)
 		if p == nil || seen[p.Key()] || p.Changes() && s.db.readOnly {
 			continue
 		}
@@ -209,6 +236,20 @@ func (s *sitting) tasks(ctx context.Context, index int) (
 		list = append(list, s.m.wordProgram(s.setting, c, states))
 	}
 	return list, reasons, tried, nil
+}
+
+// requests are those that somebody wrote, or drawn ones, nil where a draw came to nothing.
+func (s *sitting) requests(r *rand.Rand) iter.Seq[*programs.Program] {
+	if s.asked != nil {
+		return slices.Values(s.asked)
+	}
+	return func(yield func(*programs.Program) bool) {
+		for _, kind := range drawn(r, programs.Shares(), int(overdrawn*float64(s.want)+0.5)) {
+			if !yield(programs.Draw(r, s.World, kind)) {
+				return
+			}
+		}
+	}
 }
 
 // wordProgram is a program that holds as a scenario.
@@ -291,6 +332,9 @@ func (s *sitting) proveWithSlip(
 ) (states []scenario.Check, why string, err error) {
 	random := s.m.random("slip", p.Key(), s.realm.index)
 	plain := c.Calls
+	if s.asked != nil { // with thoughts of their own
+		return s.prove(ctx, p, c)
+	}
 	if c.Split == scenario.Train {
 		if with := s.db.slip(random, s.World, p, plain); with != nil {
 			c.Calls = with

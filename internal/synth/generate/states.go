@@ -2,6 +2,7 @@ package generate
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
@@ -16,20 +17,52 @@ type setting struct {
 	realm *realm
 	split string // "" where each task has its own: the server's own data
 	want  int
+	asked []*programs.Program // requests that somebody wrote, in place of drawn ones
 }
 
 // invented is the setting of the n-th invented world of a server: of a held-out kind of business, or of another one.
 func (m *maker) invented(w *programs.World, n, business, left int, setup []Call) setting {
-	s := setting{World: w, split: scenario.Train, want: min(left, perWorld),
-		realm: &realm{index: len(m.worlds), setup: setup}}
+	s := setting{World: w, split: scenario.Train, want: min(left, perWorld), realm: m.realmOf(setup)}
 	switch {
 	case programs.IsHeldOut(business):
 		s.split = scenario.Test
 	case n%8 == 3:
 		s.split = scenario.Validation
 	}
-	m.worlds = append(m.worlds, s.realm)
 	return s
+}
+
+// realmOf is what sessions begin with, kept among all.
+func (m *maker) realmOf(setup []Call) *realm {
+	r := &realm{index: len(m.worlds), setup: setup}
+	m.worlds = append(m.worlds, r)
+	return r
+}
+
+// shareWritten is the part of the tasks over invented states that somebody wrote: they are few, and of many structures.
+const shareWritten = 0.5
+
+// writtenOf are how many of n tasks each of some written states has, 0 for those that have none: a few states where the
+// tasks are few, since each has to be set up.
+func writtenOf(r *rand.Rand, n int, sizes []int) []int {
+	of := make([]int, len(sizes))
+	states := min(len(sizes), (n+perWorld-1)/perWorld)
+	for i, at := range r.Perm(len(sizes))[:states] {
+		of[at] = min(sizes[at], n/(states-i))
+		n -= of[at]
+	}
+	return of
+}
+
+// writtenSplit is the split of the i-th written state: few are held out, since there are few.
+func writtenSplit(i int) string {
+	switch i % 8 {
+	case 3:
+		return scenario.Validation
+	case 7:
+		return scenario.Test
+	}
+	return scenario.Train
 }
 
 // candidate is a program of a setting, before it is proved. Of a server's own data each task stands for itself.

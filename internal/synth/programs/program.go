@@ -74,6 +74,7 @@ type Step struct {
 	SQL    string
 	Writes bool
 	Does   string // what a change does, for the plan; "" says nothing
+	Why    string // what somebody thinks before it; "": nothing is said
 }
 
 // Answer is what a program comes to, as people would say it.
@@ -121,6 +122,8 @@ type Program struct {
 	through []string          // the things by whose relations others are found
 	near    bool              // there is nothing else to look at
 	means   map[string]string // whom a request means that is said by a relation
+	// the words of whoever wrote the request, and its answer; "": the request is drawn
+	asked, replied string
 }
 
 // Changes reports whether the program changes anything.
@@ -165,7 +168,7 @@ func (p *Program) NewRowTable() *Table {
 // Key names a program among those of its world.
 func (p *Program) Key() string {
 	var b strings.Builder
-	b.WriteString(p.Kind + "\x00" + p.pattern)
+	b.WriteString(p.Kind + "\x00" + p.pattern + p.asked)
 	for _, name := range slices.Sorted(maps.Keys(p.slots)) {
 		if name == "named" {
 			continue

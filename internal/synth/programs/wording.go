@@ -150,6 +150,9 @@ func (p *Program) Word(r *rand.Rand, split string) Worded { return p.WordAs(r, s
 // bound to its words. None are those of the templates. The same stream gives the same answer and the same checks as
 // Word.
 func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
+	if p.asked != "" {
+		return p.asWritten()
+	}
 	typed := func(i int) func(*rand.Rand, string) string {
 		return func(r *rand.Rand, wording string) string {
 			if wording = mistype(r, wording); requests != nil && requests[i] != "" {

@@ -1,0 +1,106 @@
+package folders
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"hone/internal/synth/programs"
+)
+
+//go:embed written
+var writtenFiles embed.FS
+
+// WrittenFolder is an invented folder, and what people asked of it: requests that somebody wrote one by one.
+type WrittenFolder struct {
+	Name  string            `json:"name"`
+	Files map[string]string `json:"files"`
+	Tasks []WrittenTask     `json:"tasks"`
+}
+
+// WrittenTask is a request, the files that whoever answers it reads, and what is done then.
+type WrittenTask struct {
+	Task    string   `json:"task"`
+	Reads   []string `json:"reads"`
+	Think   string   `json:"think"`   // before the first read
+	Working string   `json:"working"` // before the first change, or the answer
+	Do      []struct {
+		Op, Path, From, To, Old, New, Text string
+	} `json:"do"`
+	programs.WrittenAnswer
+}
+
+// WrittenFolders are all of them, in the order of their names.
+var WrittenFolders = sync.OnceValue(func() (list []*WrittenFolder) {
+	files, err := writtenFiles.ReadDir("written")
+	if err != nil {
+		panic(err) // the files are compiled in
+	}
+	for _, f := range files {
+		data, err := writtenFiles.ReadFile(path.Join("written", f.Name()))
+		if err != nil {
+			panic(err)
+		}
+		w := &WrittenFolder{}
+		if err := json.Unmarshal(data, w); err != nil {
+			panic(fmt.Errorf("%s: %w", f.Name(), err))
+		}
+		list = append(list, w)
+	}
+	return list
+})
+
+// Folder is the folder as a server holds it.
+func (w *WrittenFolder) Folder() *Folder { return Of(w.Files, nil) }
+
+// Plan is what a stranger does for a task, by the operations that a server has; nil where it lacks one.
+func (t WrittenTask) Plan(f *Folder, can Can) *Plan {
+	working := t.Working
+	if len(t.Do) > 0 {
+		working = ""
+	}
+	p, err := programs.NewWritten(t.Task, working, t.WrittenAnswer)
+	if err != nil {
+		return nil
+	}
+	d := &drawer{f: f, can: can, seen: map[string]bool{}, deep: can[Tree]}
+	d.everywhere()
+	for i, file := range t.Reads {
+		o := Op{Do: Show, Path: file}
+		if i == 0 {
+			o.Why = t.Think
+		}
+		d.once(o)
+	}
+	for i, do := range t.Do {
+		o := Op{Path: do.Path, Old: do.Old, New: do.New}
+		switch do.Op {
+		case "edit":
+			if o.Do = Edit; !can[Edit] {
+				state, _ := f.State().Apply(d.ops)
+				o = Op{Do: Write, Path: do.Path, New: strings.Replace(state[do.Path], do.Old, do.New, 1)}
+			}
+		case "write":
+			o.Do, o.New = Write, do.Text
+		case "move":
+			o.Do, o.Path, o.To = Move, do.From, do.To
+		case "mkdir":
+			o.Do = MakeDir
+		case "delete":
+			o.Do = Delete
+		}
+		if i == 0 {
+			o.Why = t.Working
+		}
+		d.change(o)
+	}
+	for _, o := range d.ops {
+		if !can[o.Do] {
+			return nil
+		}
+	}
+	return &Plan{Program: p, Ops: d.ops, About: append([]string{"."}, t.Reads...)}
+}

@@ -1,0 +1,182 @@
+package programs
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"hone/internal/episode/scenario"
+)
+
+//go:embed written
+var writtenFiles embed.FS
+
+// Written is the kind of tasks that somebody wrote by hand over an invented world, in the words and of the structures
+// that come to a person and not to a drawer of programs.
+const Written = "written"
+
+// WrittenWorld is an invented state, and what people asked of it.
+type WrittenWorld struct {
+	*World
+	Tasks []*Program
+}
+
+// writtenTask is a request as it stands in a file.
+type writtenTask struct {
+	Task  string `json:"task"`
+	Steps []struct {
+		SQL   string `json:"sql"`
+		Think string `json:"think"`
+	} `json:"steps"`
+	Working string `json:"working"`
+	WrittenAnswer
+}
+
+// WrittenAnswer is how a request that somebody wrote is answered.
+type WrittenAnswer struct {
+	Form   string   `json:"form"` // as writtenForms has it
+	Values []string `json:"values"`
+	Answer string   `json:"answer"`
+}
+
+// writtenForms are the forms of Answer by those of the files.
+var writtenForms = map[string]Answer{
+	"number": {Form: "number"}, "text": {Form: "text"}, "list": {Form: "list"},
+	"ordered": {Form: "list", Order: true}, "yes_no": {Form: "yes_no"}, "exact": {Form: "lines"},
+	"pairs": {Form: "each"}, "done": {}, "unknown": {Form: "unknown"}, "cannot": {Form: "cannot"},
+	"question": {Form: "question"},
+}
+
+// writtenKinds are the kinds of requests that are not to be done.
+var writtenKinds = map[string]string{"unknown": Unknown, "cannot": Cannot, "question": AskBack}
+
+// NewWritten is a program in the words of whoever wrote it; an answer that fails its own checks gives way to its values
+// alone.
+func NewWritten(task, working string, a WrittenAnswer) (*Program, error) {
+	form, known := writtenForms[a.Form]
+	if !known {
+		return nil, fmt.Errorf("%q: the form %q is not known", task, a.Form)
+	}
+	form.Values = a.Values
+	p := &Program{Kind: Written, Answer: form, asked: task, replied: a.Answer, working: working}
+	if kind := writtenKinds[a.Form]; kind != "" {
+		p.Kind = kind
+	}
+	return p, nil
+}
+
+// asWritten is a program in the words of whoever wrote it.
+func (p *Program) asWritten() Worded {
+	w := Worded{Task: p.asked, Answer: p.replied}
+	a := p.Answer
+	check := func(c scenario.Check) { w.Checks = append(w.Checks, c) }
+	of := func(text string) *string { return &text }
+	switch a.Form {
+	case "":
+	case "unknown":
+		check(scenario.Check{Type: scenario.AnswerCheck, Regex: of(notKnown())})
+	case "cannot":
+		check(scenario.Check{Type: scenario.AnswerCheck, Regex: of(notAble())})
+	case "question":
+		check(scenario.Check{Type: scenario.AnswerCheck, Contains: of("?")})
+	case "lines":
+		check(scenario.Check{Type: scenario.AnswerCheck, Equals: &a.Values[0]})
+	case "each":
+		w.Checks = a.eachChecks()
+	default:
+		w.Checks = a.checks("", p.replied)
+	}
+	return w
+}
+
+// WrittenWorlds are all of them, in the order of their names.
+var WrittenWorlds = sync.OnceValue(func() (list []*WrittenWorld) {
+	files, err := writtenFiles.ReadDir("written")
+	if err != nil {
+		panic(err) // the files are compiled in
+	}
+	for _, f := range files {
+		data, err := writtenFiles.ReadFile(path.Join("written", f.Name()))
+		if err != nil {
+			panic(err)
+		}
+		w, err := readWritten(data)
+		if err != nil {
+			panic(fmt.Errorf("%s: %w", f.Name(), err))
+		}
+		list = append(list, w)
+	}
+	return list
+})
+
+// readWritten reads a world and its tasks.
+func readWritten(data []byte) (*WrittenWorld, error) {
+	var file struct {
+		Name   string `json:"name"`
+		Tables []struct {
+			Name, One, Many, Key string
+			Label                string // the column by which people name a row; "": none
+			Columns              []struct {
+				Name, Kind string
+				Of         string // the table whose key it holds
+				Bool       bool
+			}
+			Rows [][]any
+		} `json:"tables"`
+		Tasks []writtenTask `json:"tasks"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	w := &WrittenWorld{World: &World{Name: file.Name}}
+	tables := map[string]*Table{}
+	for _, t := range file.Tables {
+		tables[t.Name] = &Table{Name: t.Name, One: t.One, Many: t.Many, Key: -1, Label: -1}
+		w.Tables = append(w.Tables, tables[t.Name])
+	}
+	for _, t := range file.Tables {
+		table := tables[t.Name]
+		for i, c := range t.Columns {
+			table.Columns = append(table.Columns,
+				Column{Name: c.Name, Kind: Kind(c.Kind), Bool: c.Bool, Ref: tables[c.Of]})
+			switch c.Name {
+			case t.Key:
+				table.Key = i
+			case t.Label:
+				table.Label = i
+			}
+		}
+		for _, row := range t.Rows {
+			table.Rows = append(table.Rows, storedRow(table, row))
+		}
+	}
+	for _, t := range file.Tasks {
+		p, err := NewWritten(t.Task, t.Working, t.WrittenAnswer)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range t.Steps {
+			writes := !strings.HasPrefix(strings.ToUpper(s.SQL), "SELECT")
+			p.Steps = append(p.Steps, Step{SQL: s.SQL, Writes: writes, Why: s.Think})
+			p.Free = p.Free || strings.HasPrefix(s.SQL, "INSERT INTO ")
+		}
+		p.Tables = slices.Clone(w.Tables)
+		w.Tasks = append(w.Tasks, p)
+	}
+	return w, nil
+}
+
+// storedRow is a row as a table holds it: whole numbers as such, but in a column with others.
+func storedRow(t *Table, row []any) (stored []any) {
+	for i, v := range row {
+		if f, is := v.(float64); is && t.Columns[i].Kind == Number && f == float64(int64(f)) {
+			v = int64(f)
+		}
+		stored = append(stored, v)
+	}
+	return stored
+}
