@@ -56,11 +56,13 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePl
 	if err != nil {
 		return nil, err
 	}
+	own := "" // what is there: other folders draw other ones beside them
 	if live != nil && len(live.Docs) >= leastDocs {
+		own = fmt.Sprint(live.State())
 		add(setting{World: &programs.World{Name: "live"}, realm: m.worlds[0], want: left / 2}, live, nil)
 	}
-	m.writtenFolders(server, int(shareWritten*float64(left)), add)
-	random := m.random("folders", server.server)
+	m.writtenFolders(server, own, int(shareWritten*float64(left)), add)
+	random := m.random("folders", server.server+own)
 	order := businesses(random)
 	for n := 0; left > 0; n++ {
 		business := order[n%len(order)]
@@ -76,9 +78,9 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePl
 
 // writtenFolders adds the folders of n requests that somebody wrote.
 func (m *maker) writtenFolders(
-	server *fileServer, n int, add func(setting, *folders.Folder, []folders.WrittenTask),
+	server *fileServer, own string, n int, add func(setting, *folders.Folder, []folders.WrittenTask),
 ) {
-	random, written := m.random("written", server.server), folders.WrittenFolders()
+	random, written := m.random("written", server.server+own), folders.WrittenFolders()
 	var sizes []int
 	for _, w := range written {
 		sizes = append(sizes, len(w.Tasks))

@@ -54,8 +54,10 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 	}
 	text, _ := m.tryOn(ctx, session, *g.read)
 	_ = session.Close() // nothing was changed
+	own := ""           // what is there: other graphs draw other ones beside them
 	if graph, ok := g.graph(text); ok && len(graph.Things) >= leastOfGraph {
 		tables := graph.Tables()
+		own = text
 		add(setting{World: tables.World, realm: m.worlds[0], want: left / 2}, tables)
 	}
 	var empty []programs.Edit // what is there by itself goes
@@ -64,7 +66,7 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 			empty = append(empty, programs.Edit{Do: programs.RemoveThing, Thing: programs.Thing{Name: t.Name}})
 		}
 	}
-	random := m.random("graphs", g.server)
+	random := m.random("graphs", g.server+own)
 	order := businesses(random)
 	for n := 0; left > 0; n++ {
 		business := order[n%len(order)]

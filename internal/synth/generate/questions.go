@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"maps"
 	"math"
@@ -85,7 +86,9 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 		if err != nil {
 			return nil, err
 		}
+		own := "" // what is there: other states draw other worlds, so that their tasks can be learnt together
 		if live != nil {
+			own = fmt.Sprint(live.Create())
 			n := left
 			if !db.readOnly {
 				n = left / 2
@@ -96,11 +99,11 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 		if db.readOnly {
 			continue
 		}
-		written := m.written(db, int(shareWritten*float64(left)))
+		written := m.written(db, own, int(shareWritten*float64(left)))
 		for _, s := range written {
 			list, left = append(list, s), left-s.want
 		}
-		random := m.random("worlds", db.server)
+		random := m.random("worlds", db.server+own)
 		order := businesses(random)
 		for n := 0; left > 0; n++ {
 			business := order[n%len(order)]
@@ -118,8 +121,8 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 }
 
 // written are the settings of n requests that somebody wrote.
-func (m *maker) written(db *sqlServer, n int) (list []*sitting) {
-	random, worlds := m.random("written", db.server), programs.WrittenWorlds()
+func (m *maker) written(db *sqlServer, own string, n int) (list []*sitting) {
+	random, worlds := m.random("written", db.server+own), programs.WrittenWorlds()
 	var sizes []int
 	for _, w := range worlds {
 		sizes = append(sizes, len(w.Tasks))
