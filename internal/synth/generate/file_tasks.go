@@ -269,7 +269,7 @@ func (s *filing) prove(ctx context.Context, p *folders.Plan, c *Candidate) (
 		return nil, "a call that is to change something changes nothing", nil
 	case !slices.Equal(got.Changed, paths) || !holds(got.Files, after, paths):
 		return nil, "the folder is not as it was computed", nil
-	case p.Changes() || p.LeavesAll():
+	case p.Changes() || p.LeavesAll() || s.asked != nil:
 		return s.checks(after, paths), "", nil
 	}
 	return nil, "", nil

@@ -369,7 +369,7 @@ func (s *sitting) prove(ctx context.Context, p *programs.Program, c *Candidate) 
 ) {
 	changes := p.Changes()
 	x := play{Setup: s.realm.setup, Calls: c.Calls}
-	if changes || p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot ||
+	if changes || s.asked != nil || p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot ||
 		p.Kind == programs.ActIf || p.Kind == programs.Unknown {
 		x.Looks = s.states(p)
 	}
@@ -393,7 +393,7 @@ func (s *sitting) prove(ctx context.Context, p *programs.Program, c *Candidate) 
 	}
 	for i, look := range x.Looks {
 		text := got.Seen[i].Text
-		if !got.Seen[i].ok() || len(text) > mostState*mostText {
+		if !got.Seen[i].ok() || len(text) > mostCounted {
 			return nil, "the state is too large to be compared", nil
 		}
 		states = append(states,

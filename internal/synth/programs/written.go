@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"hone/internal/episode/scenario"
 )
@@ -48,14 +50,13 @@ var writtenForms = map[string]Answer{
 	"number": {Form: "number"}, "text": {Form: "text"}, "list": {Form: "list"},
 	"ordered": {Form: "list", Order: true}, "yes_no": {Form: "yes_no"}, "exact": {Form: "lines"},
 	"pairs": {Form: "each"}, "done": {}, "unknown": {Form: "unknown"}, "cannot": {Form: "cannot"},
-	"question": {Form: "question"},
+	"question": {Form: "question"}, "already": {Form: "already"},
 }
 
 // writtenKinds are the kinds of requests that are not to be done.
 var writtenKinds = map[string]string{"unknown": Unknown, "cannot": Cannot, "question": AskBack}
 
-// NewWritten is a program in the words of whoever wrote it; an answer that fails its own checks gives way to its values
-// alone.
+// NewWritten is a program in the words of whoever wrote it.
 func NewWritten(task, working string, a WrittenAnswer) (*Program, error) {
 	form, known := writtenForms[a.Form]
 	if !known {
@@ -69,29 +70,62 @@ func NewWritten(task, working string, a WrittenAnswer) (*Program, error) {
 	return p, nil
 }
 
-// asWritten is a program in the words of whoever wrote it.
+// asWritten is a program in the words of whoever wrote it. An answer may be worded freely, as that of whoever wrote it
+// is: its values must be said, and not much else.
 func (p *Program) asWritten() Worded {
 	w := Worded{Task: p.asked, Answer: p.replied}
+	want := func(patterns ...string) {
+		for _, text := range patterns {
+			w.Checks = append(w.Checks, scenario.Check{Type: scenario.AnswerCheck, Regex: &text})
+		}
+	}
 	a := p.Answer
-	check := func(c scenario.Check) { w.Checks = append(w.Checks, c) }
-	of := func(text string) *string { return &text }
 	switch a.Form {
 	case "":
+		return w
 	case "unknown":
-		check(scenario.Check{Type: scenario.AnswerCheck, Regex: of(notKnown())})
+		want(notKnown())
 	case "cannot":
-		check(scenario.Check{Type: scenario.AnswerCheck, Regex: of(notAble())})
+		want(notAble())
 	case "question":
-		check(scenario.Check{Type: scenario.AnswerCheck, Contains: of("?")})
+		w.Task = strings.ReplaceAll(w.Task, "?", ".") // else who repeats it asks back
+		want(`\?`)
+	case "already":
+		want(`(?i)\balready\b|` + nothingDone())
 	case "lines":
-		check(scenario.Check{Type: scenario.AnswerCheck, Equals: &a.Values[0]})
-	case "each":
-		w.Checks = a.eachChecks()
+		w.Checks = []scenario.Check{{Type: scenario.AnswerCheck, Equals: &a.Values[0]}}
+	case "yes_no":
+		want(`(?i)^\W*` + a.Values[0] + `\b`)
 	default:
-		w.Checks = a.checks("", p.replied)
+		var said []string
+		for _, v := range a.Values {
+			said = append(said, saidSomewhere(v))
+		}
+		if a.Order {
+			said = []string{strings.Join(said, `(?s:.*)`)}
+		}
+		want(append(said, fmt.Sprintf(`(?s)\A.{0,%d}\z`, 2*utf8.RuneCountInString(p.replied)+around))...)
 	}
 	return w
 }
+
+// saidSomewhere matches a value within an answer: a number with zeros behind it, a day in any form, and in "name: value"
+// both on one line.
+func saidSomewhere(value string) string {
+	if name, of, is := strings.Cut(value, ": "); is {
+		return `(?:` + saidSomewhere(name) + `[^\n]*` + saidSomewhere(of) + `)`
+	}
+	if !plainNumber.MatchString(value) {
+		return `(?i:` + spelling(value) + `)`
+	}
+	zeros := `(?:\.0+)?`
+	if strings.Contains(value, ".") {
+		zeros = "0*"
+	}
+	return `(?:^|[^\d.])` + regexp.QuoteMeta(value) + zeros + `(?:\.?(?:[^\d.]|$))`
+}
+
+var plainNumber = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
 
 // WrittenWorlds are all of them, in the order of their names.
 var WrittenWorlds = sync.OnceValue(func() (list []*WrittenWorld) {
