@@ -1,10 +1,11 @@
 package folders
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,23 +35,10 @@ type WrittenTask struct {
 }
 
 // WrittenFolders are all of them, in the order of their names.
-var WrittenFolders = sync.OnceValue(func() (list []*WrittenFolder) {
-	files, err := writtenFiles.ReadDir("written")
-	if err != nil {
-		panic(err) // the files are compiled in
-	}
-	for _, f := range files {
-		data, err := writtenFiles.ReadFile(path.Join("written", f.Name()))
-		if err != nil {
-			panic(err)
-		}
-		w := &WrittenFolder{}
-		if err := json.Unmarshal(data, w); err != nil {
-			panic(fmt.Errorf("%s: %w", f.Name(), err))
-		}
-		list = append(list, w)
-	}
-	return list
+var WrittenFolders = sync.OnceValue(func() []*WrittenFolder {
+	return programs.ReadWritten(writtenFiles, "written", func(data []byte) (w *WrittenFolder, err error) {
+		return w, json.Unmarshal(data, &w)
+	})
 })
 
 // Folder is the folder as a server holds it.
@@ -75,13 +63,12 @@ func (t WrittenTask) Plan(f *Folder, can Can) *Plan {
 		}
 		d.once(o)
 	}
-	for i, do := range t.Do {
+	for _, do := range t.Do {
 		o := Op{Path: do.Path, Old: do.Old, New: do.New}
 		switch do.Op {
 		case "edit":
 			if o.Do = Edit; !can[Edit] {
-				state, _ := f.State().Apply(d.ops)
-				o = Op{Do: Write, Path: do.Path, New: strings.Replace(state[do.Path], do.Old, do.New, 1)}
+				o = Op{Do: Write, Path: do.Path, New: strings.Replace(d.now()[do.Path], do.Old, do.New, 1)}
 			}
 		case "write":
 			o.Do, o.New = Write, do.Text
@@ -92,10 +79,13 @@ func (t WrittenTask) Plan(f *Folder, can Can) *Plan {
 		case "delete":
 			o.Do = Delete
 		}
-		if i == 0 {
-			o.Why = t.Working
+		if dir := path.Dir(cmp.Or(o.To, o.Path)); o.Do != MakeDir && !d.now().parent(path.Join(dir, "file")) {
+			d.change(Op{Do: MakeDir, Path: dir})
 		}
 		d.change(o)
+	}
+	if at := slices.IndexFunc(d.ops, Op.Changes); at >= 0 {
+		d.ops[at].Why = t.Working
 	}
 	for _, o := range d.ops {
 		if !can[o.Do] {
@@ -103,4 +93,10 @@ func (t WrittenTask) Plan(f *Folder, can Can) *Plan {
 		}
 	}
 	return &Plan{Program: p, Ops: d.ops, About: append([]string{"."}, t.Reads...)}
+}
+
+// now is the folder as the operations so far leave it.
+func (d *drawer) now() State {
+	s, _ := d.f.State().Apply(d.ops)
+	return s
 }

@@ -81,22 +81,13 @@ func (m *maker) writtenFolders(
 	server *fileServer, own string, n int, add func(setting, *folders.Folder, []folders.WrittenTask),
 ) {
 	random, written := m.random("written", server.server+own), folders.WrittenFolders()
-	var sizes []int
-	for _, w := range written {
-		sizes = append(sizes, len(w.Tasks))
-	}
-	for i, n := range writtenOf(random, n, sizes) {
-		of := written[i].Folder()
-		setup, ok := server.setup(of)
-		if n == 0 || !ok {
-			continue
+	of := writtenOf(random, n, sizes(written, func(w *folders.WrittenFolder) int { return len(w.Tasks) }))
+	for i, n := range of {
+		folder := written[i].Folder()
+		if setup, ok := server.setup(folder); ok && n > 0 {
+			add(setting{World: &programs.World{Name: written[i].Name}, split: writtenSplit(i), want: n,
+				realm: m.realmOf(setup)}, folder, shuffled(random, written[i].Tasks))
 		}
-		var asked []folders.WrittenTask
-		for _, at := range random.Perm(len(written[i].Tasks)) {
-			asked = append(asked, written[i].Tasks[at])
-		}
-		add(setting{World: &programs.World{Name: written[i].Name}, split: writtenSplit(i), want: n,
-			realm: m.realmOf(setup)}, of, asked)
 	}
 }
 

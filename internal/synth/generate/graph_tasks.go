@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -17,6 +19,7 @@ type graphing struct {
 	seat
 	g      *graphServer
 	tables *programs.GraphTables
+	asked  []programs.WrittenNote // requests that somebody wrote, in place of drawn ones
 }
 
 // leastOfGraph is how many things a graph must hold, so that tasks are made of it.
@@ -45,7 +48,7 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 	m.asks[g.server] = used
 	left := int(float64(m.N)/float64(len(m.player.servers()))*(1-m.shareOfRest(g.server, used)) + 0.5)
 	add := func(s setting, tables *programs.GraphTables) {
-		list = append(list, &graphing{s, seat{m: m, server: g.server, keeps: true}, g, tables})
+		list = append(list, &graphing{s, seat{m: m, server: g.server, keeps: true}, g, tables, nil})
 		left -= s.want
 	}
 	session, err := m.player.open(ctx, m.player.from, nil)
@@ -65,6 +68,9 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 		for _, t := range graph.Things {
 			empty = append(empty, programs.Edit{Do: programs.RemoveThing, Thing: programs.Thing{Name: t.Name}})
 		}
+	}
+	for _, s := range m.writtenGraphs(g, own, empty, int(shareWritten*float64(left))) {
+		list, left = append(list, s), left-s.want
 	}
 	random := m.random("graphs", g.server+own)
 	order := businesses(random)
@@ -87,6 +93,38 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 	return list, ctx.Err()
 }
 
+// writtenGraphs are the graphs of n requests that somebody wrote, of which each is shown whole where it is read.
+func (m *maker) writtenGraphs(g *graphServer, own string, empty []programs.Edit, n int) (list []*graphing) {
+	random := m.random("written", g.server+own)
+	for i, w := range programs.WrittenGraphs() {
+		s := &graphing{setting{World: &programs.World{Name: w.Name}, split: writtenSplit(i)},
+			seat{m: m, server: g.server, keeps: true}, g, w.Graph.Tables(), shuffled(random, w.Tasks)}
+		if s.fits() {
+			list = append(list, s)
+		}
+	}
+	for i, n := range writtenOf(random, n, sizes(list, func(s *graphing) int { return len(s.asked) })) {
+		if calls, ok := g.calls(append(slices.Clone(empty), list[i].tables.Graph.Making()...)); ok && n > 0 {
+			list[i].want, list[i].realm = n, m.realmOf(calls)
+		}
+	}
+	return slices.DeleteFunc(list, func(s *graphing) bool { return s.want == 0 })
+}
+
+// requests are those that somebody wrote, or drawn ones, nil where a draw came to nothing.
+func (s *graphing) requests(r *rand.Rand) iter.Seq[programs.WrittenNote] {
+	if s.asked != nil {
+		return slices.Values(s.asked)
+	}
+	return func(yield func(programs.WrittenNote) bool) {
+		for _, kind := range drawn(r, programs.GraphShares(), graphTries*s.want) {
+			if !yield(programs.WrittenNote{GraphProgram: s.tables.Draw(r, kind)}) {
+				return
+			}
+		}
+	}
+}
+
 // graphTries is how many programs are drawn for one task: many come to nothing, and none of these is played.
 const graphTries = 3
 
@@ -97,11 +135,11 @@ func (s *graphing) tasks(ctx context.Context, index int) (
 	random := s.m.random("graph programs", s.Name, index)
 	reasons = map[string]int{}
 	seen := map[string]bool{}
-	for _, kind := range drawn(random, programs.GraphShares(), graphTries*s.want) {
+	for q := range s.requests(random) {
 		if len(list) == s.want {
 			break
 		}
-		p := s.tables.Draw(random, kind)
+		p := q.GraphProgram
 		if p == nil || seen[p.Key()] || len(p.Answer.Values) == 1 && len(p.Answer.Values[0]) > 120 {
 			continue
 		}
@@ -112,7 +150,17 @@ func (s *graphing) tasks(ctx context.Context, index int) (
 		}
 		tried++
 		c := s.candidate(s.m, p.Program)
-		states, why, err := s.proveSomehow(ctx, random, p, c, changes)
+		var states []scenario.Check
+		var why string
+		if s.asked == nil {
+			states, why, err = s.proveSomehow(ctx, random, p, c, changes)
+		} else {
+			c.Calls = append([]Call{explained(*s.g.read, q.Think)}, changes...)
+			if len(changes) > 0 {
+				c.Calls[1] = explained(c.Calls[1], q.Working)
+			}
+			states, why, err = s.prove(ctx, p, c, &graphLook{})
+		}
 		if err != nil {
 			return nil, nil, 0, err
 		}

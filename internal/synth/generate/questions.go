@@ -120,27 +120,24 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 	return list, nil
 }
 
-// written are the settings of n requests that somebody wrote.
+// written are the settings of n requests that somebody wrote, over worlds of which no table is there already.
 func (m *maker) written(db *sqlServer, own string, n int) (list []*sitting) {
-	random, worlds := m.random("written", db.server+own), programs.WrittenWorlds()
-	var sizes []int
-	for _, w := range worlds {
-		sizes = append(sizes, len(w.Tasks))
-	}
-	for i, n := range writtenOf(random, n, sizes) {
-		w := *worlds[i].World
-		if n == 0 || slices.ContainsFunc(w.Tables,
-			func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
-			continue
+	random := m.random("written", db.server+own)
+	for i, w := range programs.WrittenWorlds() {
+		world := *w.World
+		world.NoKeys, world.Cased = db.noKeys, db.cased
+		if !slices.ContainsFunc(w.Tables, func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
+			s := newSitting(m, db, setting{World: &world, split: writtenSplit(i)})
+			s.asked = shuffled(random, w.Tasks)
+			list = append(list, s)
 		}
-		w.NoKeys, w.Cased = db.noKeys, db.cased
-		s := setting{World: &w, split: writtenSplit(i), want: n, realm: m.realmOf(db.setup(&w))}
-		for _, at := range random.Perm(len(worlds[i].Tasks)) {
-			s.asked = append(s.asked, worlds[i].Tasks[at])
-		}
-		list = append(list, newSitting(m, db, s))
 	}
-	return list
+	for i, n := range writtenOf(random, n, sizes(list, func(s *sitting) int { return len(s.asked) })) {
+		if s := list[i]; n > 0 {
+			s.want, s.realm = n, m.realmOf(db.setup(s.World))
+		}
+	}
+	return slices.DeleteFunc(list, func(s *sitting) bool { return s.want == 0 })
 }
 
 // businesses are all kinds of business in an order that is drawn, of which each second of four is held out, so that a
@@ -310,11 +307,12 @@ func (m *maker) apart(list []draftOf) (kept []draftOf) {
 type sitting struct {
 	setting
 	seat
-	db *sqlServer
+	db    *sqlServer
+	asked []*programs.Program // requests that somebody wrote, in place of drawn ones
 }
 
 func newSitting(m *maker, db *sqlServer, s setting) *sitting {
-	return &sitting{s, seat{m: m, server: db.server}, db}
+	return &sitting{setting: s, seat: seat{m: m, server: db.server}, db: db}
 }
 
 // states are the looks at all tables. Where a row was added without a key, keys are left out.

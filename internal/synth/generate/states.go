@@ -17,7 +17,6 @@ type setting struct {
 	realm *realm
 	split string // "" where each task has its own: the server's own data
 	want  int
-	asked []*programs.Program // requests that somebody wrote, in place of drawn ones
 }
 
 // invented is the setting of the n-th invented world of a server: of a held-out kind of business, or of another one.
@@ -52,6 +51,21 @@ func writtenOf(r *rand.Rand, n int, sizes []int) []int {
 		n -= of[at]
 	}
 	return of
+}
+
+// sizes are how many tasks each of some written states has.
+func sizes[S any](states []S, of func(S) int) (list []int) {
+	for _, s := range states {
+		list = append(list, of(s))
+	}
+	return list
+}
+
+// shuffled is a list in an order that is drawn.
+func shuffled[T any](r *rand.Rand, list []T) []T {
+	list = slices.Clone(list)
+	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
 }
 
 // writtenSplit is the split of the i-th written state: few are held out, since there are few.

@@ -14,7 +14,7 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-//go:embed written
+//go:embed written written_graphs
 var writtenFiles embed.FS
 
 // Written is the kind of tasks that somebody wrote by hand over an invented world, in the words and of the structures
@@ -89,7 +89,7 @@ func (p *Program) asWritten() Worded {
 		want(notAble())
 	case "question":
 		w.Task = strings.ReplaceAll(w.Task, "?", ".") // else who repeats it asks back
-		want(`\?`)
+		want(`(?i)\b(?:which|what|who|whom|whose|where|when|or)\b[^?]*\?`)
 	case "already":
 		want(`(?i)\balready\b|` + nothingDone())
 	case "lines":
@@ -128,24 +128,30 @@ func saidSomewhere(value string) string {
 var plainNumber = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
 
 // WrittenWorlds are all of them, in the order of their names.
-var WrittenWorlds = sync.OnceValue(func() (list []*WrittenWorld) {
-	files, err := writtenFiles.ReadDir("written")
+var WrittenWorlds = sync.OnceValue(func() []*WrittenWorld {
+	return ReadWritten(writtenFiles, "written", readWritten)
+})
+
+// ReadWritten reads all files of a folder that is compiled in.
+func ReadWritten[T any](files embed.FS, folder string, read func([]byte) (T, error)) (list []T) {
+	names, err := files.ReadDir(folder)
+	for _, f := range names {
+		var data []byte
+		if data, err = files.ReadFile(path.Join(folder, f.Name())); err != nil {
+			break
+		}
+		one, wrong := read(data)
+		if wrong != nil {
+			err = fmt.Errorf("%s: %w", f.Name(), wrong)
+			break
+		}
+		list = append(list, one)
+	}
 	if err != nil {
 		panic(err) // the files are compiled in
 	}
-	for _, f := range files {
-		data, err := writtenFiles.ReadFile(path.Join("written", f.Name()))
-		if err != nil {
-			panic(err)
-		}
-		w, err := readWritten(data)
-		if err != nil {
-			panic(fmt.Errorf("%s: %w", f.Name(), err))
-		}
-		list = append(list, w)
-	}
 	return list
-})
+}
 
 // readWritten reads a world and its tasks.
 func readWritten(data []byte) (*WrittenWorld, error) {

@@ -15,28 +15,9 @@ func TestWrittenWorlds(t *testing.T) {
 	for _, w := range WrittenWorlds() {
 		changes := 0
 		for _, p := range w.Tasks {
-			as := p.Word(nil, scenario.Train)
-			if as.Task == "" || as.Answer == "" || said[as.Task] || p.Answer.Form != "" && len(as.Checks) == 0 {
-				t.Errorf("%s: %+v", w.Name, as)
-			}
-			said[as.Task] = true
-			for _, c := range as.Checks {
-				if why := c.AnswerUnmet(as.Answer); why != "" {
-					t.Errorf("%s: %q is answered %q: %s", w.Name, as.Task, as.Answer, why)
-				}
-			}
-			if len(as.Checks) > 0 && !p.Changes() && !slices.ContainsFunc(as.Checks, func(c scenario.Check) bool {
-				return !c.Answer(as.Task)
-			}) {
-				t.Errorf("%s: who repeats %q has answered it", w.Name, as.Task)
-			}
+			checkWritten(t, said, w.Name, p, p.Changes())
 			if p.Changes() {
 				changes++
-			}
-			for _, s := range p.Steps {
-				if refused := p.Kind == Unknown || p.Kind == Cannot || p.Kind == AskBack; s.Writes && refused {
-					t.Errorf("%s: %q is not to be done", w.Name, as.Task)
-				}
 			}
 		}
 		if len(w.Tasks) < 20 || 3*changes < len(w.Tasks) || len(w.Tables) < 3 {
@@ -49,6 +30,49 @@ func TestWrittenWorlds(t *testing.T) {
 				t.Errorf("%s: table %s", w.Name, table.Name)
 			}
 		}
+	}
+}
+
+// The same of graphs, whose changes can be made one after the other.
+func TestWrittenGraphs(t *testing.T) {
+	said := map[string]bool{}
+	for _, w := range WrittenGraphs() {
+		for _, p := range w.Tasks {
+			checkWritten(t, said, w.Name, p.Program, len(p.Edits) > 0)
+			after, ok := w.Graph.Apply(p.Edits)
+			if !ok || p.Think == "" || len(p.Edits) > 0 && after.Equal(w.Graph) {
+				t.Errorf("%s: %q: %+v", w.Name, p.asked, p.Edits)
+			}
+		}
+		if len(w.Tasks) < 20 || w.Graph.Size() < 3000 {
+			t.Errorf("%s: %d tasks, %d bytes", w.Name, len(w.Tasks), w.Graph.Size())
+		}
+	}
+	if _, err := readWrittenGraph([]byte(`{"tasks": [{"task": "t", "form": "done", "do": [{"op": "sing"}]}]}`)); err == nil {
+		t.Error("a change that nobody knows is taken")
+	}
+}
+
+// checkWritten holds a request against its own checks. Who repeats the request has not answered it.
+func checkWritten(t *testing.T, said map[string]bool, where string, p *Program, changes bool) {
+	t.Helper()
+	as := p.Word(nil, scenario.Train)
+	if as.Task == "" || as.Answer == "" || said[as.Task] || p.Answer.Form != "" && len(as.Checks) == 0 {
+		t.Errorf("%s: %+v", where, as)
+	}
+	said[as.Task] = true
+	repeated := len(as.Checks) > 0 && !changes
+	for _, c := range as.Checks {
+		if why := c.AnswerUnmet(as.Answer); why != "" {
+			t.Errorf("%s: %q is answered %q: %s", where, as.Task, as.Answer, why)
+		}
+		repeated = repeated && c.Answer(as.Task)
+	}
+	if repeated {
+		t.Errorf("%s: who repeats %q has answered it", where, as.Task)
+	}
+	if changes && slices.Contains([]string{Unknown, Cannot, AskBack}, p.Kind) {
+		t.Errorf("%s: %q is not to be done", where, as.Task)
 	}
 }
 

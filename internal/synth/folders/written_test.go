@@ -1,0 +1,51 @@
+package folders
+
+import (
+	"testing"
+
+	"hone/internal/episode/scenario"
+)
+
+// What somebody wrote over folders can be done by the operations that servers have, and its answers are right by their
+// own checks.
+func TestWrittenFolders(t *testing.T) {
+	all := Can{Tree: true, Show: true, Edit: true, Write: true, MakeDir: true, Move: true, Delete: true}
+	without := Can{List: true, Show: true, Write: true, MakeDir: true, Move: true, Delete: true}
+	for _, w := range WrittenFolders() {
+		f := w.Folder()
+		for _, task := range w.Tasks {
+			p, q := task.Plan(f, all), task.Plan(f, without)
+			if p == nil || q == nil || task.Plan(f, Can{}) != nil {
+				t.Errorf("%s: %q has no plan", w.Name, task.Task)
+				continue
+			}
+			before := f.State()
+			after, ok := before.Apply(p.Ops)
+			other, too := before.Apply(q.Ops)
+			if !ok || !too || !same(after, other) || same(before, after) == p.Changes() {
+				t.Errorf("%s: %q: %v %v %+v", w.Name, task.Task, ok, too, p.Ops)
+			}
+			as := p.Word(nil, scenario.Train)
+			for _, c := range as.Checks {
+				if why := c.AnswerUnmet(as.Answer); why != "" {
+					t.Errorf("%s: %q is answered %q: %s", w.Name, task.Task, as.Answer, why)
+				}
+			}
+		}
+		if len(w.Tasks) < 20 || len(f.Docs) < 8 {
+			t.Errorf("%s: %d tasks, %d files", w.Name, len(w.Tasks), len(f.Docs))
+		}
+	}
+}
+
+func same(a, b State) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for file, text := range a {
+		if is, there := b[file]; !there || is != text {
+			return false
+		}
+	}
+	return true
+}
