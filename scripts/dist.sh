@@ -26,7 +26,8 @@ for room in cmd internal/basemodel internal/chat internal/config internal/consol
 	internal/view; do
 	lean="$lean -gcflags=hone/$room/...=-l"
 done
-go build -trimpath -buildvcs=true -ldflags='-s -w -buildid=' $lean -o dist/new/ ./cmd/hone ./benchmarks/cmd/hone-bench
+go run ./scripts/pack internal/synth/written/files.zip internal/synth/written sql folders graphs
+go build -tags packed -trimpath -buildvcs=true -ldflags='-s -w -buildid=' $lean -o dist/new/ ./cmd/hone ./benchmarks/cmd/hone-bench
 size=$(wc -c <dist/new/hone)
 if [ "$size" -gt "$limit" ]; then
 	echo "the binary has $size bytes, more than $limit" >&2

@@ -2,7 +2,6 @@ package folders
 
 import (
 	"cmp"
-	"embed"
 	"encoding/json"
 	"path"
 	"slices"
@@ -10,10 +9,8 @@ import (
 	"sync"
 
 	"hone/internal/synth/programs"
+	"hone/internal/synth/written"
 )
-
-//go:embed written
-var writtenFiles embed.FS
 
 // WrittenFolder is an invented folder, and what people asked of it: requests that somebody wrote one by one.
 type WrittenFolder struct {
@@ -36,7 +33,7 @@ type WrittenTask struct {
 
 // WrittenFolders are all of them, in the order of their names.
 var WrittenFolders = sync.OnceValue(func() []*WrittenFolder {
-	return programs.ReadWritten(writtenFiles, "written", func(data []byte) (w *WrittenFolder, err error) {
+	return written.Read(written.Folders, func(data []byte) (w *WrittenFolder, err error) {
 		return w, json.Unmarshal(data, &w)
 	})
 })

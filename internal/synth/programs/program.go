@@ -142,11 +142,11 @@ func (p *Program) Writes() int {
 	return len(changed)
 }
 
-var written = regexp.MustCompile(`^(?:UPDATE|DELETE FROM|INSERT INTO|CREATE TABLE) ("(?:[^"]|"")+"|[^ (]+)`)
+var changedTable = regexp.MustCompile(`^(?:UPDATE|DELETE FROM|INSERT INTO|CREATE TABLE) ("(?:[^"]|"")+"|[^ (]+)`)
 
 // table is the table that a step changes, as SQL writes it; "" where it changes none.
 func (s Step) table() string {
-	if m := written.FindStringSubmatch(s.SQL); m != nil {
+	if m := changedTable.FindStringSubmatch(s.SQL); m != nil {
 		return m[1]
 	}
 	return ""

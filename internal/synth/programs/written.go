@@ -1,10 +1,8 @@
 package programs
 
 import (
-	"embed"
 	"encoding/json"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,10 +10,8 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/written"
 )
-
-//go:embed written written_graphs
-var writtenFiles embed.FS
 
 // Written is the kind of tasks that somebody wrote by hand over an invented world, in the words and of the structures
 // that come to a person and not to a drawer of programs.
@@ -128,30 +124,7 @@ func saidSomewhere(value string) string {
 var plainNumber = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
 
 // WrittenWorlds are all of them, in the order of their names.
-var WrittenWorlds = sync.OnceValue(func() []*WrittenWorld {
-	return ReadWritten(writtenFiles, "written", readWritten)
-})
-
-// ReadWritten reads all files of a folder that is compiled in.
-func ReadWritten[T any](files embed.FS, folder string, read func([]byte) (T, error)) (list []T) {
-	names, err := files.ReadDir(folder)
-	for _, f := range names {
-		var data []byte
-		if data, err = files.ReadFile(path.Join(folder, f.Name())); err != nil {
-			break
-		}
-		one, wrong := read(data)
-		if wrong != nil {
-			err = fmt.Errorf("%s: %w", f.Name(), wrong)
-			break
-		}
-		list = append(list, one)
-	}
-	if err != nil {
-		panic(err) // the files are compiled in
-	}
-	return list
-}
+var WrittenWorlds = sync.OnceValue(func() []*WrittenWorld { return written.Read(written.SQL, readWritten) })
 
 // readWritten reads a world and its tasks.
 func readWritten(data []byte) (*WrittenWorld, error) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+
+	"hone/internal/synth/written"
 )
 
 // WrittenGraph is an invented graph, and what people asked of it.
@@ -22,7 +24,7 @@ type WrittenNote struct {
 
 // WrittenGraphs are all of them, in the order of their names.
 var WrittenGraphs = sync.OnceValue(func() []*WrittenGraph {
-	return ReadWritten(writtenFiles, "written_graphs", readWrittenGraph)
+	return written.Read(written.Graphs, readWrittenGraph)
 })
 
 func readWrittenGraph(data []byte) (*WrittenGraph, error) {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+)
+
+// An archive has all files of the folders that are named and no others, and the same bytes each time.
+func TestPack(t *testing.T) {
+	root := fstest.MapFS{"a/x.json": {Data: bytes.Repeat([]byte("x"), 5000)}, "b/y.json": {Data: []byte("y")},
+		"c/z.json": {Data: []byte("z")}}
+	var archives [][]byte
+	for _, name := range []string{"one.zip", "two.zip"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := pack(path, root, []string{"a", "b"}); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		archives = append(archives, data)
+	}
+	if !bytes.Equal(archives[0], archives[1]) || len(archives[0]) > 1000 {
+		t.Errorf("%d and %d bytes", len(archives[0]), len(archives[1]))
+	}
+	r, err := zip.NewReader(bytes.NewReader(archives[0]), int64(len(archives[0])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, there := range map[string]bool{"a/x.json": true, "b/y.json": true, "c/z.json": false} {
+		data, err := fs.ReadFile(r, file)
+		if (err == nil) != there || there && !bytes.Equal(data, root[file].Data) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if err := pack(filepath.Join(t.TempDir(), "x"), root, []string{"none"}); err == nil {
+		t.Error("a folder that is not there is packed")
+	}
+}
