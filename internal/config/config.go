@@ -182,7 +182,7 @@ func Default() Config {
 		Model:     Model{Base: "SmolLM2-135M-Instruct", TemplateVariables: Variables{}},
 		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
-			Temperature: 1, MaxTurns: 16, MaxToolCalls: 24, MaxResult: 8000, LongResults: "cut",
+			Temperature: 1, MaxTurns: 16, MaxToolCalls: 24, MaxResult: 12000, LongResults: "cut",
 			Timeout: 5 * time.Minute, User: UserModel{MaxTokens: 512},
 		},
 		Rewards: Rewards{

@@ -367,7 +367,8 @@ func (s *sitting) prove(ctx context.Context, p *programs.Program, c *Candidate) 
 ) {
 	changes := p.Changes()
 	x := play{Setup: s.realm.setup, Calls: c.Calls}
-	if changes || s.asked != nil || p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot ||
+	if changes || s.asked != nil ||
+		p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot ||
 		p.Kind == programs.ActIf || p.Kind == programs.Unknown {
 		x.Looks = s.states(p)
 	}

@@ -105,8 +105,8 @@ func (p *Program) asWritten() Worded {
 	return w
 }
 
-// saidSomewhere matches a value within an answer: a number with zeros behind it, a day in any form, and in "name: value"
-// both on one line.
+// saidSomewhere matches a value within an answer: a number with zeros behind it, a day in any form, and of a "name:
+// value" both on one line.
 func saidSomewhere(value string) string {
 	if name, of, is := strings.Cut(value, ": "); is {
 		return `(?:` + saidSomewhere(name) + `[^\n]*` + saidSomewhere(of) + `)`

@@ -48,7 +48,8 @@ func TestWrittenGraphs(t *testing.T) {
 			t.Errorf("%s: %d tasks, %d bytes", w.Name, len(w.Tasks), w.Graph.Size())
 		}
 	}
-	if _, err := readWrittenGraph([]byte(`{"tasks": [{"task": "t", "form": "done", "do": [{"op": "sing"}]}]}`)); err == nil {
+	unknown := `{"tasks": [{"task": "t", "form": "done", "do": [{"op": "sing"}]}]}`
+	if _, err := readWrittenGraph([]byte(unknown)); err == nil {
 		t.Error("a change that nobody knows is taken")
 	}
 }
@@ -98,6 +99,39 @@ func TestWrittenWorldsAreRead(t *testing.T) {
 		if _, err := readWritten([]byte(bad)); err == nil || strings.Contains(bad, "guess") &&
 			!strings.Contains(err.Error(), "guess") {
 			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// The statements of what somebody wrote over a database run, show something, and change what they are to change.
+func TestWrittenStatements(t *testing.T) {
+	for _, w := range WrittenWorlds() {
+		db := open(t, w.World)
+		for _, p := range w.Tasks {
+			tx, err := db.db.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range p.Steps {
+				if s.Writes {
+					r, err := tx.Exec(s.SQL)
+					if err != nil {
+						t.Errorf("%s: %q: %v", w.Name, s.SQL, err)
+					} else if n, _ := r.RowsAffected(); n == 0 {
+						t.Errorf("%s: %q changes nothing", w.Name, s.SQL)
+					}
+					continue
+				}
+				rows, err := tx.Query(s.SQL)
+				if err != nil {
+					t.Errorf("%s: %q: %v", w.Name, s.SQL, err)
+					continue
+				}
+				_ = rows.Close()
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
