@@ -485,7 +485,7 @@ func TestWhoAsksBackChangesNothing(t *testing.T) {
 		"board": of(boardTools), "database": database, "files": cabinet} {
 		s, tools := server(t)
 		o := optionsOf(s)
-		o.N, o.Asked = 120, 0.8
+		o.N, o.Asked = 240, 0.8
 		found := 0
 		for _, x := range run(t, s, tools, o).Scenarios {
 			if x.Provenance.Kind != programs.AskBack {
