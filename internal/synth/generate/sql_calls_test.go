@@ -77,10 +77,10 @@ func database(t *testing.T) (*shop, []Tool) {
 func TestProgramsForOneToolThatTakesSQL(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
-	o.N = 40
+	o.N = 60
 	made := run(t, s, tools, o)
 	r := made.Report
-	if len(made.Scenarios) < 34 || r.Several < 0.8 || len(r.Kinds) < 12 || r.Calling[scenario.Train] < 16 ||
+	if len(made.Scenarios) < 51 || r.Several < 0.8 || len(r.Kinds) < 12 || r.Calling[scenario.Train] < 16 ||
 		r.Calling[scenario.Test] < 4 {
 		t.Errorf("%d scenarios, %.2f of several calls, %v, %v\n%v",
 			len(made.Scenarios), r.Several, r.Kinds, r.Calling, r.Rows())
