@@ -17,12 +17,10 @@ const shareStray = 0.4
 type rung int
 
 const (
-	toOne   rung = iota // of too many words one
+	toFewer rung = iota // of too many words some
 	toOther             // of a word that is noted nowhere: another word of the request
-	toKind              // the same: the kind of what is asked for
-	toAll               // the same: all is read
+	toAll               // all is read, wherever that is shown
 	toFind              // of a short name that was opened: it is looked for
-	toWhole             // the same: the whole name is known
 	rungs               // how many there are
 )
 
@@ -34,8 +32,8 @@ type miss struct {
 	why  string
 }
 
-// stray puts a search that finds nothing before one that finds; at times a longer one before it, too. The same is never
-// asked again. What is in the place of the next search says why. nil where no such search fits.
+// stray puts one search that finds nothing before one that finds. The same is never asked again, nor another form of
+// the same word. What is in the place of the next search says why. nil where no such search fits.
 func (s *graphing) stray(r *rand.Rand, p *programs.GraphProgram, calls []Call) []Call {
 	by := make([][]miss, rungs)
 	for i := range calls {
@@ -43,25 +41,17 @@ func (s *graphing) stray(r *rand.Rand, p *programs.GraphProgram, calls []Call) [
 			by[m.out] = append(by[m.out], m)
 		}
 	}
-	longer := by[toOne]
-	if !slices.ContainsFunc(by[toOther:], func(list []miss) bool { return len(list) > 0 }) || r.IntN(4) == 0 {
-		by = by[:toOther]
-	} else { // too many words fit nearly everywhere
-		by = by[toOther:]
+	if others := by[toOther:]; len(slices.Concat(others...)) > 0 && r.IntN(4) > 0 {
+		by = others // too many words fit nearly everywhere
 	}
 	by = slices.DeleteFunc(by, func(list []miss) bool { return len(list) == 0 })
 	if len(by) == 0 {
 		return nil
 	}
 	one := pick(r, pick(r, by))
-	with := slices.Clone(calls[:one.at])
-	if longer = slices.DeleteFunc(longer, func(m miss) bool {
-		return m.at != one.at || len(m.call.Arguments) <= len(one.call.Arguments)
-	}); len(longer) > 0 && r.IntN(3) == 0 {
-		with = append(with, pick(r, longer).call)
-	}
-	with = append(with, one.call)
+	with := append(slices.Clone(calls[:one.at]), one.call)
 	if one.out == toAll {
+		p.TellMembers()
 		all := *s.g.read
 		all.Why = one.why
 		return append(with, all)
@@ -87,7 +77,7 @@ func (s *graphing) misses(p *programs.GraphProgram, calls []Call, at int) []miss
 	}
 	m := &missing{graphing: s, calls: calls, at: at, words: s.tables.Strangers(p)}
 	if s.fits() {
-		m.unknown(toAll, "It may be in other words, so I read all that is noted.")
+		m.unknown(p, "")
 	}
 	if !m.ofKind(p) && !m.ofWord(p) {
 		m.ofNames(p)
@@ -106,45 +96,47 @@ func (m *missing) add(c Call, out rung, why string) {
 	}
 }
 
-// text adds a search for a text that nothing says.
+// text adds a search for a text that nothing says. Then all is read where that is shown.
 func (m *missing) text(query string, out rung, why string) {
 	query = strings.Join(strings.Fields(query), " ")
-	if query != "" && len(m.tables.Graph.Saying(query)) == 0 {
-		m.add(m.g.find.texts(query), out, why)
+	if query == "" || len(m.tables.Graph.Saying(query)) > 0 {
+		return
 	}
+	if m.fits() {
+		out, why = toAll, fmt.Sprintf("%q is noted nowhere, so I do not ask for it again. "+
+			"It may be in other words, so I read all that is noted.", query)
+	}
+	m.add(m.g.find.texts(query), out, why)
 }
 
 // longer adds searches for texts of several words, after which fewer are looked for.
 func (m *missing) longer(why string, queries ...string) {
 	for _, query := range queries {
 		if len(strings.Fields(query)) > 1 {
-			m.text(query, toOne, why)
+			m.text(query, toFewer, why)
 		}
 	}
 }
 
-// unknown adds searches for words of the request that nothing says.
-func (m *missing) unknown(out rung, next string) {
+// unknown adds searches for words of the request that nothing says. What is looked for next is another word of it: a
+// model that is shown a form of the missed word goes on with forms of it in vain.
+func (m *missing) unknown(p *programs.GraphProgram, next string) {
 	for _, word := range m.words {
-		m.text(word, out, fmt.Sprintf("%q is noted nowhere, so I do not ask for it again. %s", word, next))
-	}
-}
-
-// open adds the opening of a thing by what is not its name.
-func (m *missing) open(name string, out rung, why string) {
-	if m.g.open != nil && m.tables.Graph.Thing(name) == nil {
-		m.add(m.g.open.texts(name), out, why)
+		if m.fits() || p.SaysWord(next) && !programs.SameWord(word, next) {
+			m.text(word, toOther, fmt.Sprintf(
+				"%q is noted nowhere, so I do not ask for it again. Another word of the request: %s.", word, next))
+		}
 	}
 }
 
 // ofKind stands in the place of a search for a kind; it reports whether that is one.
 func (m *missing) ofKind(p *programs.GraphProgram) bool {
-	many, filter := p.Slot("many"), condition(p)
+	filter := condition(p)
 	for _, kind := range p.Types {
 		if m.is(m.g.find.texts(kind)) {
-			m.unknown(toKind, fmt.Sprintf("The kind of what is asked for: %s.", kind))
+			m.unknown(p, kind)
 			m.longer(fmt.Sprintf("That is more than one note says. The kind alone: %s.", kind),
-				many+" "+filter, filter+" "+many, "all "+many, filter)
+				kind+" "+filter, filter+" "+kind, filter)
 			return true
 		}
 	}
@@ -158,38 +150,27 @@ func (m *missing) ofWord(p *programs.GraphProgram) bool {
 		return false
 	}
 	many, filter := p.Slot("many"), condition(p)
-	m.unknown(toOther, fmt.Sprintf("Another word of the request: %s.", word))
+	m.unknown(p, word)
 	m.longer(fmt.Sprintf("Nothing is noted in just these words. Fewer of them: %s.", word),
 		filter, many+" "+filter, word+" "+many)
 	return true
 }
 
-// ofNames stands in the place of what finds or opens a thing by its name.
+// ofNames stands in the place of a search for a thing by its name.
 func (m *missing) ofNames(p *programs.GraphProgram) {
 	for _, name := range p.Named {
 		says := cmp.Or(p.Says(name), name)
 		thing := m.tables.Graph.Thing(name)
-		switch {
-		case thing == nil:
-		case m.is(m.g.find.texts(says)):
-			if says != name {
-				m.open(says, toFind,
-					fmt.Sprintf("Nothing is called just %s. A search finds a part of a name, too: %s.", says, says))
-			}
-			m.unknown(toOther, fmt.Sprintf("Another word of the request: %s.", says))
-			why := fmt.Sprintf("That finds nothing. The name alone: %s.", says)
-			m.longer(why, thing.Type+" "+says, says+" "+thing.Type, "the "+says)
-			if !strings.HasSuffix(says, "s") {
-				m.text(says+"'s", toOne, why)
-			}
-		case m.g.open != nil && m.at > 0 && m.is(m.g.open.texts(name)):
-			if first, _, several := strings.Cut(name, " "); several {
-				m.open(first, toWhole, fmt.Sprintf("A thing is opened by its whole name alone: %s.", name))
-			}
-			if lower := strings.ToLower(name); lower != name {
-				m.open(lower, toWhole, fmt.Sprintf("The name must be as it is noted: %s.", name))
-			}
+		if thing == nil || !m.is(m.g.find.texts(says)) {
+			continue
 		}
+		if m.g.open != nil && says != name && m.tables.Graph.Thing(says) == nil {
+			m.add(m.g.open.texts(says), toFind,
+				fmt.Sprintf("Nothing is called just %s. A search finds a part of a name, too: %s.", says, says))
+		}
+		m.unknown(p, says)
+		m.longer(fmt.Sprintf("That finds nothing. The name alone: %s.", says),
+			thing.Type+" "+says, says+" "+thing.Type, "the "+says)
 	}
 }
 

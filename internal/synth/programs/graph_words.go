@@ -33,6 +33,30 @@ func (gt *GraphTables) Strangers(g *GraphProgram) (words []string) {
 	return words
 }
 
+// SameWord reports whether two words are forms of one: "hotels" and "hotel".
+func SameWord(a, b string) bool {
+	a, b = singular(strings.ToLower(a)), singular(strings.ToLower(b))
+	return stem(a) == stem(b) || plural(a) == b || plural(b) == a
+}
+
+// SaysWord reports whether a request has a word, in whatever form, or some words as they are.
+func (g *GraphProgram) SaysWord(text string) bool {
+	for p := g.Program; p != nil; p = p.then {
+		for _, slot := range []string{"filter", "rel", "attr", "asks", "attr2", "others", "many", "x", "y", "v", "given"} {
+			if slot == "many" && p.slots["x"] != "" { // a request that names one seldom says its kind
+				continue
+			}
+			said := p.slots[slot]
+			if mentions(text)(said) || slices.ContainsFunc(strings.Fields(said), func(w string) bool {
+				return SameWord(strings.Trim(w, ",.?\""), text)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // NewName is the name of a thing that a request has made, at times only where there is none yet; "" where it has none
 // made.
 func (p *Program) NewName() string {
