@@ -130,6 +130,7 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 		if _, ok := gt.Graph.Apply(g.Edits); ok {
 			gt.judge(g)
 			gt.keep(d, g)
+			gt.nameEnds(g)
 			gt.shorten(r, g)
 			return g
 		}

@@ -131,7 +131,7 @@ func (g *GraphProgram) Says(name string) string {
 		return short
 	}
 	for p := g.Program; p != nil; p = p.then {
-		for _, slot := range []string{"x", "y", "v"} {
+		for _, slot := range p.nameSlots() {
 			said := strings.TrimPrefix(p.slots[slot], "the ")
 			if said == name || len(said) > 2 && p.means[said] == "" && mentions(said)(name) {
 				return said
@@ -144,6 +144,41 @@ func (g *GraphProgram) Says(name string) string {
 		}
 	}
 	return ""
+}
+
+// nameEnds has those things looked for, too, that a request names and whose relations it changes: what is noted there is
+// their whole names.
+func (gt *GraphTables) nameEnds(g *GraphProgram) {
+	for _, name := range g.ends() {
+		if gt.Graph.Thing(name) != nil && g.Says(name) != "" &&
+			!slices.Contains(slices.Concat(g.Named, g.Members), name) {
+			g.Named = append(g.Named, name)
+		}
+	}
+}
+
+// ends are the names of the things whose relations change, each once, but for those of new ones.
+func (g *GraphProgram) ends() (names []string) {
+	var seen []string
+	for _, e := range g.Edits {
+		if e.Do == AddThing {
+			seen = append(seen, e.Thing.Name)
+		}
+		for _, name := range []string{e.Relation.From, e.Relation.To} {
+			if name != "" && !slices.Contains(seen, name) {
+				seen, names = append(seen, name), append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// nameSlots are the slots in which a request names a thing.
+func (p *Program) nameSlots() []string {
+	if p.pattern == "insert_tied" {
+		return []string{"a", "b"}
+	}
+	return []string{"x", "y", "v"}
 }
 
 // shorten has a request name things as people do who know them: by one word of the name, or in small letters. Whoever
@@ -160,7 +195,7 @@ func (gt *GraphTables) shorten(r *rand.Rand, g *GraphProgram) {
 				strings.HasPrefix(p.pattern, "compare_") {
 				continue
 			}
-			for _, slot := range []string{"x", "y", "v"} {
+			for _, slot := range p.nameSlots() {
 				if p.slots[slot] == name {
 					p.slots[slot], hit = short, true
 				}
@@ -182,7 +217,8 @@ func (gt *GraphTables) shorten(r *rand.Rand, g *GraphProgram) {
 
 // shortName is a word of a name that no other thing's name has, or the name in small letters; "" where there is none.
 func (gt *GraphTables) shortName(r *rand.Rand, name string) string {
-	if !isASCII(name) || strings.ContainsAny(name, "0123456789&'") {
+	t := gt.Graph.Thing(name)
+	if t == nil || !isASCII(name) || strings.ContainsAny(name, "0123456789&'") {
 		return ""
 	}
 	words := slices.DeleteFunc(strings.Fields(name), func(w string) bool {
@@ -195,8 +231,8 @@ func (gt *GraphTables) shortName(r *rand.Rand, name string) string {
 	if r.IntN(4) == 0 {
 		short = words[len(words)-1]
 	}
-	if r.IntN(3) == 0 {
-		short = strings.ToLower(short)
+	if (len(strings.Fields(name)) == 1 || gt.areOfPeople(t.Type)) && r.IntN(3) == 0 {
+		short = strings.ToLower(short) // "summer" is no house
 	}
 	if short == name || len(gt.named(short)) != 1 {
 		return ""

@@ -115,6 +115,7 @@ func TestPlansOfChanges(t *testing.T) {
 		note(RemoveNote, "Mill", "rent 1200"), note(RemoveNote, "Quay", "rent 900"), note(AddNote, "Mill", "rent 1300"),
 		relate(RemoveRelation, "Ana", "Bo", "mentors"), relate(AddRelation, "Cy", "Bo", "mentors")}}
 	want := `as it stands
+As noted: Ana, Bo, Cy
 Mill: "rent 1200" becomes "rent 1300"
 Quay: "rent 900" goes
 take out: from Ana to Bo, mentors
@@ -123,8 +124,38 @@ put in: from Cy to Bo, mentors`
 		t.Errorf("%s\nand left is %q", got, g.Working())
 	}
 	g.Edits = slices.Repeat(g.Edits, 3)
-	if got := g.TakePlan(); got != "" {
+	if got := g.TakePlan(); got != "As noted: Ana, Bo, Cy" {
 		t.Errorf("a long plan is said: %s", got)
+	}
+}
+
+// Whose relations change is looked for, where the request names them: a relation takes whole names.
+func TestEndsOfRelationsAreLookedFor(t *testing.T) {
+	gt, r := smallGraph().Tables(), rand.New(rand.NewPCG(6, 6))
+	short := map[string]int{}
+	for range 400 {
+		kind := pick(r, []string{relink, ensure, tied, newTied, twoEdits})
+		g := gt.Draw(r, kind)
+		if g == nil {
+			continue
+		}
+		for _, name := range g.ends() {
+			switch says := g.Says(name); {
+			case says == "" || gt.Graph.Thing(name) == nil:
+			case !slices.Contains(g.Named, name):
+				t.Errorf("%s: %s is looked for by none of %q", kind, name, g.Named)
+			case says != name:
+				short[kind]++
+			}
+		}
+		if ends := g.ends(); len(ends) > 0 && !strings.Contains(g.TakePlan(), "As noted: "+strings.Join(ends, ", ")) {
+			t.Errorf("%s: no line has %q", kind, ends)
+		}
+	}
+	for _, kind := range []string{relink, ensure, tied, newTied, twoEdits} {
+		if short[kind] < 5 {
+			t.Errorf("%d short names in %s", short[kind], kind)
+		}
 	}
 }
 

@@ -52,9 +52,12 @@ func (gt *GraphTables) near(name, note string) (list []string) {
 const mostPlan = 6
 
 // TakePlan is the working of a program that changes something, with what becomes of notes, and of relations from what
-// to what. It is then no more the answer's.
+// to what. The whole names of these come first, since a relation takes no part of one. It is then no more the answer's.
 func (g *GraphProgram) TakePlan() string {
 	working, lines := g.TakeWorking(), []string{}
+	if names := g.ends(); len(names) > 0 {
+		working = strings.TrimSpace(working + "\nAs noted: " + strings.Join(names, ", "))
+	}
 	for _, e := range g.Edits {
 		r := e.Relation
 		switch e.Do {
