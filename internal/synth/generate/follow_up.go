@@ -49,6 +49,24 @@ func (m *maker) followUps(r *rand.Rand, list []scenario.Scenario) []scenario.Sce
 	return out
 }
 
+// inTwo has a request said in two messages where its words are: what there is to look up is looked up after the first,
+// and what is missing is asked for.
+func (m *maker) inTwo(s scenario.Scenario) scenario.Scenario {
+	first, second, ok := strings.Cut(s.Task, " "+programs.NextMessage+" ")
+	if !ok {
+		return s
+	}
+	s.Task, s.User = "", &scenario.User{Says: []string{first, second}}
+	s.Gold = slices.Clone(s.Gold)
+	for i := range s.Gold {
+		if !m.byName[s.Gold[i].Name].ReadOnly {
+			s.Gold[i].Asks = programs.WhichSpelling
+			break
+		}
+	}
+	return s
+}
+
 // follows reports whether a task can be asked behind another one.
 func follows(s *scenario.Scenario) bool {
 	return s.Task != "" && s.User == nil && len(s.Messages) == 0 && len(s.Gold) > 0 && len(s.Slips) == 0 &&

@@ -10,6 +10,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
 )
 
 // A task is asked behind a question of its split, whose calls are not made again and whose answer is said between.
@@ -177,5 +178,22 @@ func TestFollowUpsShareTheirState(t *testing.T) {
 	}
 	if got == 0 {
 		t.Error("no task is asked behind another")
+	}
+}
+
+// What is said in two messages is looked up after the first, and what the second says is asked for before the change.
+func TestARequestInTwoMessages(t *testing.T) {
+	m := &maker{byName: map[string]*subject{"look": {}, "write": {}}}
+	m.byName["look"].ReadOnly = true
+	one := scenario.Scenario{Task: "Ana is spelt wrong. ¶ It is Anna.",
+		Gold: []scenario.Gold{{Name: "look"}, {Name: "write"}, {Name: "write"}}}
+	got := m.inTwo(one)
+	if got.Task != "" || !slices.Equal(got.User.Says, []string{"Ana is spelt wrong.", "It is Anna."}) ||
+		got.Gold[0].Asks != "" || got.Gold[1].Asks != programs.WhichSpelling || got.Gold[2].Asks != "" ||
+		one.Gold[1].Asks != "" {
+		t.Errorf("%+v of %+v", got, one)
+	}
+	if one.Task = "Ana is spelt Anna."; m.inTwo(one).Task != one.Task {
+		t.Error("one message became two")
 	}
 }

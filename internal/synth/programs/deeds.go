@@ -92,7 +92,7 @@ func BestOfSome(r *rand.Rand, w *World, t *Table) *Program {
 
 // Rename has a request call a thing otherwise than by its name: by a part of it. It reports whether the name was there.
 func (p *Program) Rename(name, short string) (done bool) {
-	fixed := []string{"insert", "insert_bare", "add_unless", "compare", "rename"}
+	fixed := []string{"insert", "insert_bare", "add_unless", "compare", "rename", "respell"}
 	for ; p != nil; p = p.then {
 		if slices.Contains(fixed, p.pattern) || strings.HasPrefix(p.pattern, "compare_") {
 			continue

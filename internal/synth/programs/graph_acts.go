@@ -16,6 +16,7 @@ const (
 	relink      = "relink"    // another end of a relation
 	takeOver    = "take_over" // all relations of one thing go to another
 	rename      = "rename"
+	forget      = "forget" // a whole thing
 	holds       = "holds"  // whether a relation does
 	ensure      = "ensure" // that two things are in a relation to a third
 	twoEdits    = "two_edits"
@@ -37,8 +38,8 @@ const (
 func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 8, Several: 10, Remove: 5,
-		noteOne: 8, noteMany: 5, noteIf: 5, chosen: 26, clearOut: 5, shifts: 6, senses: 7, likeMade: 7, chains: 6,
-		perGroup: 3, linkProduct: 3, placesLeft: 3, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 3,
+		noteOne: 8, noteMany: 5, noteIf: 5, chosen: 26, clearOut: 6, forget: 9, shifts: 6, senses: 7, likeMade: 7,
+		chains: 6, perGroup: 3, linkProduct: 3, placesLeft: 3, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 9,
 		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 7, AskBack: 7, Cannot: 2,
 		TwoTables: 0})
 	return shares
@@ -89,6 +90,8 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			g = gt.takeOver(d)
 		case rename:
 			g = gt.rename(d)
+		case forget:
+			g = gt.forget(d)
 		case holds:
 			g = gt.holds(d)
 		case ensure:
@@ -564,7 +567,8 @@ func (gt *GraphTables) takeOver(d *drawer) *GraphProgram {
 	return g
 }
 
-// rename makes a thing anew under another name, with its notes and relations, and removes the old one.
+// rename makes a thing anew under another name, or one that is spelt otherwise, with its notes and relations, and
+// removes the old one.
 func (gt *GraphTables) rename(d *drawer) *GraphProgram {
 	t, row := gt.thing(d)
 	if row == nil {
@@ -572,6 +576,10 @@ func (gt *GraphTables) rename(d *drawer) *GraphProgram {
 	}
 	old := gt.Graph.Thing(Show(row[0]))
 	name, ok := d.fresh(t).(string)
+	pattern := "rename"
+	if other := respelt(d.r, old.Name); other != "" && d.r.IntN(5) < 3 {
+		name, ok, pattern = other, true, "respell"
+	}
 	if !ok || gt.Graph.Thing(name) != nil {
 		return nil
 	}
@@ -589,6 +597,59 @@ func (gt *GraphTables) rename(d *drawer) *GraphProgram {
 	if len(g.Edits) > mostChanged {
 		return nil
 	}
-	g.Program = &Program{Kind: Set, pattern: "rename", slots: map[string]string{"x": old.Name, "v": name}}
+	g.Program = &Program{Kind: Set, pattern: pattern, slots: map[string]string{"x": old.Name, "v": name}}
 	return g
+}
+
+// respelt is a name with one letter that people mistake for another; "" where it has none.
+func respelt(r *rand.Rand, name string) string {
+	if !isASCII(name) || strings.ContainsAny(name, "0123456789") {
+		return ""
+	}
+	swaps := []string{"i", "y", "y", "i", "nn", "n", "n", "nn", "ll", "l", "l", "ll", "tt", "t", "t", "tt", "r", "rr",
+		"rr", "r", "s", "ss", "k", "ck", "ph", "f", "f", "ff", "v", "w"}
+	const vowels = "aeiou"
+	for _, n := range r.Perm(len(swaps) / 2) {
+		was, now := swaps[2*n], swaps[2*n+1]
+		i := strings.LastIndex(name, was)
+		end := i + len(was)
+		if i < 1 || end == len(name) || name[i-1] == ' ' || name[end] == ' ' {
+			continue
+		}
+		after := strings.IndexByte(vowels, name[end]) >= 0
+		if was == "i" && !after || was == "y" && !after || // a consonant stands between vowels
+			len(was+now) > 2 && after && strings.IndexByte(vowels, name[i-1]) >= 0 {
+			return name[:i] + now + name[end:]
+		}
+	}
+	return ""
+}
+
+// forget removes a whole thing, which a request names, at times by what it is: "the cat".
+func (gt *GraphTables) forget(d *drawer) *GraphProgram {
+	thing := gt.Graph.Things[d.r.IntN(len(gt.Graph.Things))]
+	if !sayable(thing.Name) {
+		return nil
+	}
+	g := &GraphProgram{Program: &Program{Kind: Remove, pattern: "forget", slots: map[string]string{"x": thing.Name}},
+		Named: []string{thing.Name}, Edits: []Edit{{Do: RemoveThing, Thing: Thing{Name: thing.Name}}}}
+	if noun := gt.noun(&thing); noun != "" && d.r.IntN(2) == 0 {
+		g.slots["x"], g.short = "the "+noun, map[string]string{thing.Name: noun}
+	}
+	return g
+}
+
+// noun is a word that says what a thing is, as the last one of "grey tabby cat", and that nothing else says; "" where
+// there is none.
+func (gt *GraphTables) noun(thing *Thing) string {
+	for _, text := range thing.Notes {
+		words := strings.Fields(text)
+		last := words[len(words)-1]
+		if len(words) > 3 || isVerbAlone(words[0]) || isPast(words[0]) || slices.Contains(states(), words[0]) ||
+			strings.ContainsAny(text, ":,") || !gt.tellsOf(thing, text, last) || len(gt.Graph.Saying(last)) != 1 {
+			continue
+		}
+		return last
+	}
+	return ""
 }

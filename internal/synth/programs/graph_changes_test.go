@@ -196,3 +196,66 @@ func TestKeeps(t *testing.T) {
 		t.Errorf("%d were drawn", n)
 	}
 }
+
+// What is to be forgotten goes as a whole, is named, at times by what it is, and is what a search for that finds.
+func TestForget(t *testing.T) {
+	graph := smallGraph()
+	graph.Things = append(graph.Things, Thing{"Mochi", "pet", []string{"grey tabby cat", "eats only dry food"}},
+		Thing{"Biscuit", "pet", []string{"old beagle", "bought in 2020"}})
+	gt, r := graph.Tables(), rand.New(rand.NewPCG(4, 4))
+	nouns := map[string]bool{}
+	for range 300 {
+		g := gt.Draw(r, forget)
+		if g == nil {
+			continue
+		}
+		name := g.Named[0]
+		if len(g.Edits) != 1 || g.Edits[0].Do != RemoveThing || g.Edits[0].Thing.Name != name {
+			t.Fatalf("%v", g.Edits)
+		}
+		says := g.Says(name)
+		if text := g.Word(r, "train").Task; !mentions(says)(text) || len(gt.Graph.Saying(says)) == 0 {
+			t.Errorf("%q says %q of %s", text, says, name)
+		}
+		if strings.HasPrefix(g.slots["x"], "the ") {
+			nouns[says] = true
+		}
+		if plan := g.TakePlan(); plan != "goes as a whole: "+name {
+			t.Errorf("the plan is %q", plan)
+		}
+	}
+	for _, noun := range []string{"cat", "beagle"} {
+		if !nouns[noun] {
+			t.Errorf("nothing is called the %s: %v", noun, nouns)
+		}
+	}
+	if nouns["food"] {
+		t.Error("what is eaten names who eats it")
+	}
+}
+
+// Another spelling differs from the name in a letter or two, and is no other's.
+func TestRespelt(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for _, name := range []string{"Helen Marsh", "Nora Lindqvist", "Summer house"} {
+		for range 20 {
+			got := respelt(r, name)
+			if got == name || got == "" || len(got) < len(name)-1 || len(got) > len(name)+1 || got[0] != name[0] {
+				t.Errorf("%s is spelt %q", name, got)
+			}
+		}
+	}
+	if got := respelt(r, "SO-225"); got != "" {
+		t.Errorf("a code is spelt %q", got)
+	}
+	gt := smallGraph().Tables()
+	got := map[string]int{}
+	for range 200 {
+		if g := gt.Draw(r, rename); g != nil {
+			got[g.pattern]++
+		}
+	}
+	if got["rename"] < 10 || got["respell"] < 10 {
+		t.Error(got)
+	}
+}

@@ -220,11 +220,11 @@ func (gt *GraphTables) noteEach(d *drawer, g *GraphProgram, names []string) bool
 }
 
 // clearOut removes what was chosen, with its relations.
-func (gt *GraphTables) clearOut(_ *drawer, g *GraphProgram, names []string) bool {
+func (gt *GraphTables) clearOut(d *drawer, g *GraphProgram, names []string) bool {
 	for _, name := range names {
 		g.Edits = append(g.Edits, Edit{Do: RemoveThing, Thing: Thing{Name: name}})
 	}
-	g.Kind, g.pattern = SetAll, "remove_all"
+	g.Kind, g.pattern = SetAll, pick(d.r, []string{"remove_all", "forget_all"})
 	return len(names) > 0 && len(names) <= mostChanged
 }
 

@@ -58,9 +58,12 @@ func (g *GraphProgram) TakePlan() string {
 	if names := g.ends(); len(names) > 0 {
 		working = strings.TrimSpace(working + "\nAs noted: " + strings.Join(names, ", "))
 	}
+	var gone []string
 	for _, e := range g.Edits {
 		r := e.Relation
 		switch e.Do {
+		case RemoveThing:
+			gone = append(gone, e.Thing.Name)
 		case RemoveRelation:
 			lines = append(lines, "take out: from "+r.From+" to "+r.To+", "+r.Type)
 		case AddRelation:
@@ -78,6 +81,9 @@ func (g *GraphProgram) TakePlan() string {
 			}
 			lines = append(lines, line)
 		}
+	}
+	if len(gone) > 0 {
+		lines = append(lines, "goes as a whole: "+strings.Join(gone, ", "))
 	}
 	if len(lines) > mostPlan {
 		return working

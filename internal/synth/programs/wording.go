@@ -47,6 +47,12 @@ var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
 	return all
 })
 
+// NextMessage stands in wordings before what somebody says in a second message, once they are asked WhichSpelling.
+const (
+	NextMessage   = "¶"
+	WhichSpelling = "What is the right spelling?"
+)
+
 // Worded is a program as a task.
 type Worded struct {
 	Task   string

@@ -85,6 +85,7 @@ func needed() map[string]string {
 		"rename":  "v x",
 		"note_if": "filter many v x", "notes_drop": "a old x", "notes_merge": "a old v x", "notes_renew": "a b old v x",
 		"tie_and_note": "a rel v x", "tie_and_note_swap": "a old rel v x y", "insert_tied": "a b old one rel v x",
+		"forget": "x", "forget_all": "filter many", "respell": "v x",
 		"date_shift": "attr v x", "sense_drop": "attr x", "sense_swap": "attr v x", "like_peers": "given x | many one",
 		"like_one": "given one x y", "each_count": "others v | many one", "places_left": "attr others x",
 
