@@ -228,10 +228,7 @@ func (gt *GraphTables) leaveOpen(g *GraphProgram) {
 		g.picked != nil || len(g.Named) == 0 || strings.Contains(g.slots["asks"], "noted as") {
 		return
 	}
-	note, name := q.Table.Columns[q.Column].Says, g.Named[len(g.Named)-1]
-	if meant := g.means[strings.TrimPrefix(g.slots["x"], "the ")]; meant != "" {
-		name = meant
-	}
+	note, name := q.Table.Columns[q.Column].Says, g.subject()
 	if t := gt.Graph.Thing(name); t == nil || slices.Contains(t.Notes, note) ||
 		len(gt.near(t.Name, note)) > 0 {
 		return
@@ -463,11 +460,12 @@ func (gt *GraphTables) holds(d *drawer) *GraphProgram {
 			led = append(led, r.To)
 		}
 	}
-	stated := one.From + " " + v.said() + " " + enumerate(led)
-	if len(led) == 0 {
-		stated = "Nothing says that " + one.From + " " + v.said() + " " + one.To
+	stated := "Nothing says whom or what " + one.From + " " + v.said()
+	if len(led) > 0 {
+		stated = one.From + " " + v.said() + " " + enumerate(led)
 	}
-	p.Work(stated + " - " + strings.ToLower(answer))
+	p.verdict = one.From + " " + v.said() + " " + one.To
+	p.Work(stated)
 	return &GraphProgram{Program: p, Named: []string{one.From}, relations: []string{one.Type}}
 }
 

@@ -76,7 +76,7 @@ func movedDay(d *drawer, days []string) (next, said, working string) {
 	}
 	to := from.AddDate(0, 0, n)
 	if !strings.Contains(move.said, "day") {
-		working = fmt.Sprintf("%s: %d days. ", move.said, move.days)
+		working = fmt.Sprintf("%s %s is %s %d days. ", move.said, word, sign, move.days)
 	}
 	if sum := from.Day() + n; to.Month() == from.Month() {
 		working += fmt.Sprintf("%d %s %d = %d", from.Day(), sign, move.days, sum)

@@ -106,22 +106,34 @@ func TestLikeOthers(t *testing.T) {
 // Two relations in a row have one thing in the middle, all of the ends are the answer, and each is stated.
 func TestChains(t *testing.T) {
 	gt, r, n := partyGraph().Tables(), rand.New(rand.NewPCG(8, 2)), 0
+	verdicts := map[string]int{}
 	for range 300 {
 		g := gt.Draw(r, chains)
 		if g == nil {
 			continue
 		}
 		n++
-		if len(g.Named) != 1 || len(g.Members) != 1 || !strings.Contains(g.Opens, g.Members[0]) ||
-			strings.Count(g.Working(), "\n") != len(g.Answer.Values) {
-			t.Errorf("%v by %v: %q", g.Named, g.Members, g.Working())
+		text := g.Working()
+		if g.Kind == YesNo {
+			verdict := strings.ToLower(g.Answer.Values[0])
+			verdicts[verdict]++
+			at := strings.LastIndexByte(text, '\n')
+			said, ok := strings.CutSuffix(text[at+1:], ": "+verdict)
+			if !ok || strings.Contains(text[:at], said) != (verdict == "yes") {
+				t.Errorf("%s by %q", verdict, text)
+			}
+		} else if strings.Count(text, "\n") != len(g.Answer.Values) {
+			t.Errorf("%q by %q", g.Answer.Values, text)
+		}
+		if len(g.Named) != 1 || len(g.Members) != 1 || !strings.Contains(g.Opens, g.Members[0]) {
+			t.Errorf("%v by %v: %q", g.Named, g.Members, g.Opens)
 		}
 		if strings.Contains(g.slots["asks"], g.Members[0]) {
 			t.Errorf("%q names the one in the middle", g.slots["asks"])
 		}
 	}
-	if n < 100 {
-		t.Errorf("%d were drawn", n)
+	if n < 100 || verdicts["yes"] < 10 || verdicts["no"] < 10 {
+		t.Errorf("%d were drawn, with verdicts %v", n, verdicts)
 	}
 }
 
@@ -149,7 +161,8 @@ func TestNumbersOfMembers(t *testing.T) {
 	}
 }
 
-// A price of one thing is taken times a number of another that it is linked with, which the request does not name.
+// A price of one thing is taken times a number of another that it is linked with, which the request does not name; of
+// two things both products are reckoned and added.
 func TestProductsOverALink(t *testing.T) {
 	graph := partyGraph()
 	for i, name := range []string{"Inn", "Lodge", "Hut"} {
@@ -161,8 +174,17 @@ func TestProductsOverALink(t *testing.T) {
 		graph.Things = append(graph.Things, Thing{name, "city", []string{fmt.Sprintf("nights: %d", i+2)}})
 	}
 	gt, r, seen := graph.Tables(), rand.New(rand.NewPCG(8, 5)), map[string]string{}
-	for range 60 {
+	sums := 0
+	for range 200 {
 		if g := gt.Draw(r, linkProduct); g != nil {
+			if len(g.Named) == 2 {
+				sums++
+				if text := g.Working(); strings.Count(text, " x ") != 2 || strings.Count(text, " + ") != 1 ||
+					!strings.HasSuffix(text, " = "+g.Answer.Values[0]) || !strings.Contains(text, " nights x ") {
+					t.Errorf("%q: %q", g.slots["asks"], text)
+				}
+				continue
+			}
 			seen[g.Named[0]] = g.Members[0] + " " + g.Answer.Values[0]
 			if strings.Contains(g.slots["asks"], g.Members[0]) ||
 				!strings.HasSuffix(g.Working(), "= "+g.Answer.Values[0]) {
@@ -171,8 +193,8 @@ func TestProductsOverALink(t *testing.T) {
 		}
 	}
 	want := map[string]string{"Inn": "Rome 181", "Lodge": "Bari 180", "Hut": "Lecce 180"}
-	if !maps.Equal(seen, want) {
-		t.Errorf("%v, want %v", seen, want)
+	if !maps.Equal(seen, want) || sums < 20 {
+		t.Errorf("%v, want %v, and %d sums", seen, want, sums)
 	}
 }
 

@@ -24,6 +24,9 @@ func (gt *GraphTables) choice(d *drawer, kind string) *GraphProgram {
 		g.Types = []string{gt.types[all]}
 	}
 	q := Query{Table: pool, Column: 0, Of: -1, Order: -1}
+	if pool != all {
+		q.among = slots["many"]
+	}
 	ok := false
 	if q.Where, slots["filter"], ok = gt.tests(d, pool); !ok {
 		return nil

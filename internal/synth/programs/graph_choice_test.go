@@ -66,6 +66,23 @@ func TestChoices(t *testing.T) {
 				!strings.Contains(g.slots["many"], g.Says(g.Named[0])) {
 				t.Errorf("%q of %v: %v", g.slots["many"], g.Members, q.Table.Rows)
 			}
+			if q.among == "" || !strings.HasPrefix(text, "Wanted: "+q.among+": ") {
+				t.Errorf("of %q is wanted: %q", q.among, text)
+			}
+		}
+		if w := gt.Word(g); w.Text != "" && len(q.Where) > 1 {
+			n["searched"]++
+			g.ShowFound(w)
+			line, _, _ := strings.Cut(g.Working(), "\n")
+			for _, c := range q.Where {
+				if !strings.Contains(line, c.wants(q.Table)) {
+					t.Errorf("%q is searched, and %q wanted", w.Text, line)
+				}
+			}
+		}
+		if yes := map[bool]string{true: "yes", false: "no"}[len(names) > 0]; g.pattern == "yes_no" &&
+			!strings.HasSuffix(text, "\none at least: "+yes) {
+			t.Errorf("%q is %s", text, yes)
 		}
 		if strings.Contains(text, "one of them is enough") {
 			n["either"]++
@@ -78,7 +95,7 @@ func TestChoices(t *testing.T) {
 			}
 		}
 		switch g.pattern {
-		case "remove_all", "note_all":
+		case "remove_all", "forget_all", "note_all":
 			if len(g.Edits) != len(names) {
 				t.Errorf("%d edits of %v", len(g.Edits), names)
 			}
@@ -88,7 +105,8 @@ func TestChoices(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"hub", "either", "remove_all", "note_all", "note_if", "list", "count", "yes_no"} {
+	for _, what := range []string{"hub", "either", "searched", "remove_all", "forget_all", "note_all", "note_if", "list",
+		"count", "yes_no"} {
 		if n[what] < 10 {
 			t.Errorf("%d of %s: %v", n[what], what, n)
 		}

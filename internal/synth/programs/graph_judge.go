@@ -20,6 +20,8 @@ func (gt *GraphTables) judge(g *GraphProgram) {
 	switch {
 	case p.Answer.Form == "question" && p.working == "":
 		gt.judgeQuestion(g)
+	case p.Answer.Form == "yes_no":
+		p.conclude(g.subject())
 	case p.then != nil:
 	case p.pattern == "add_unless":
 		there := "is not there yet"
@@ -41,6 +43,26 @@ func (gt *GraphTables) judge(g *GraphProgram) {
 	case p.pattern == "compare":
 		p.judgeTwo()
 	}
+}
+
+// conclude says at the end of a working what is so or not, and yes or no.
+func (p *Program) conclude(name string) {
+	if p.verdict == "" && p.pattern == "yes_no" {
+		p.verdict = "one at least"
+	} else if q := p.query; p.verdict == "" && q != nil && q.Agg == "" && q.Table.Columns[q.Column].Note && name != "" {
+		p.verdict = name + `: "` + q.Table.Columns[q.Column].Says + `"`
+	}
+	if p.verdict != "" {
+		p.verdict += ": " + strings.ToLower(p.Answer.Values[0])
+	}
+}
+
+// subject is the name of the thing that a question asks about; "" where it names none.
+func (g *GraphProgram) subject() string {
+	if meant := g.means[strings.TrimPrefix(g.slots["x"], "the ")]; meant != "" || len(g.Named) == 0 {
+		return meant
+	}
+	return g.Named[len(g.Named)-1]
 }
 
 // judgeQuestion names the things among which a request does not choose, or quotes what it gives no new value for.

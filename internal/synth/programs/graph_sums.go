@@ -44,6 +44,25 @@ func (gt *GraphTables) chain(d *drawer) *GraphProgram {
 	}
 	stated := func(r Relation) string { return r.From + " " + verbalOf(r.Type).said() + " " + r.To }
 	p := &Program{Kind: Join, pattern: "asks", slots: map[string]string{"x": x, "asks": asks}, Answer: a}
+	if one := gt.Graph.Thing(found[0]); one != nil && d.r.IntN(4) == 0 { // whether it is this one
+		end := found[0]
+		if d.r.IntN(2) == 0 {
+			end = gt.another(d, one)
+		}
+		if end == "" || end == x || end == m || !sayable(end) {
+			return nil
+		}
+		p.Kind, p.Answer = YesNo, Answer{Form: "yes_no", Values: []string{"No"}}
+		if slices.Contains(found, end) {
+			p.Answer.Values[0] = "Yes"
+		}
+		from, to := Relation{end, m, r.Type}, [2]string{end, middle}
+		if r.From == m {
+			from, to = Relation{m, end, r.Type}, [2]string{middle, end}
+		}
+		p.slots["y"], p.slots["asks"] = end, verbalOf(r.Type).does(to[0], to[1])
+		p.verdict = stated(from)
+	}
 	lines := []string{stated(first)}
 	for _, name := range found {
 		if one := (Relation{m, name, r.Type}); r.From == m {
@@ -87,13 +106,65 @@ func (gt *GraphTables) linkProduct(d *drawer) *GraphProgram {
 		"What do I get if I multiply the {a} of {x} by the {b} of {m}?",
 		"If the {a} of {x} is due for each of the {b} of {m}, what is that altogether?",
 	}))
-	total := Show(float64(int64(price*number*100+0.5)) / 100)
-	p := &Program{Kind: Total, pattern: "asks", slots: map[string]string{"x": x.Name, "asks": asks},
-		Answer: Answer{Form: "number", Values: []string{total}}}
-	p.Work(x.Name+": "+noted, m.Name+": "+also, Show(price)+" x "+Show(number)+" = "+total)
-	return &GraphProgram{Program: p, Named: []string{x.Name}, Members: []string{m.Name},
-		relations: []string{r.Type},
-		Opens:     r.From + " " + verbalOf(r.Type).said() + " " + r.To + "."}
+	due := price * number
+	lines := []string{x.Name + ": " + noted, m.Name + ": " + also, times(number, b, price, due)}
+	g := &GraphProgram{Named: []string{x.Name}, Members: []string{m.Name}, relations: []string{r.Type},
+		Opens: r.From + " " + verbalOf(r.Type).said() + " " + r.To + "."}
+	slots := map[string]string{"x": x.Name}
+	if x2, m2, r2 := gt.alike(d, x, r, leads); m2 != nil && d.r.IntN(3) > 0 {
+		called := func(caption string) func(Column) bool {
+			return func(c Column) bool { return c.caption() == caption }
+		}
+		_, price2, noted2 := gt.figure(d, x2, called(a))
+		_, number2, also2 := gt.figure(d, m2, called(b))
+		if noted2 == "" || also2 == "" {
+			return nil
+		}
+		asks = strings.NewReplacer("{a}", a, "{b}", b, "{x}", x.Name, "{y}", x2.Name, "{m}",
+			singular(Words(m.Type))).Replace(pick(d.r, []string{
+			"What do {x} and {y} come to together, each with its {a} times the {b} of its {m}?",
+			"For {x} and {y}, take the {a} times the {b} of the {m} that it goes with. What is the sum?",
+			"How much are {x} and {y} in all, if the {a} of each is due for each of the {b} of its {m}?"}))
+		lines = append(lines, x2.Name+": "+noted2, m2.Name+": "+also2, times(number2, b, price2, price2*number2),
+			fmt.Sprintf("%s + %s = %s", cents(due), cents(price2*number2), cents(due+price2*number2)))
+		due += price2 * number2
+		slots["y"] = x2.Name
+		g.Named = append(g.Named, x2.Name)
+		if g.Opens += " " + r2.From + " " + verbalOf(r2.Type).said() + " " + r2.To + "."; m2 != m {
+			g.Members = append(g.Members, m2.Name)
+		}
+	}
+	slots["asks"] = asks
+	g.Program = &Program{Kind: Total, pattern: "asks", slots: slots,
+		Answer: Answer{Form: "number", Values: []string{cents(due)}}}
+	g.Work(lines...)
+	return g
+}
+
+// cents writes an amount with two digits behind the point at most.
+func cents(x float64) string { return Show(float64(int64(x*100+0.5)) / 100) }
+
+// times is a line of a working: "3 nights x 80 = 240".
+func times(n float64, of string, each, total float64) string {
+	return Show(n) + " " + of + " x " + Show(each) + " = " + cents(total)
+}
+
+// alike is another thing of the type of one that has one relation of a type, too, with what that leads to; nil where
+// there is none.
+func (gt *GraphTables) alike(d *drawer, x *Thing, like Relation, leads bool) (other, end *Thing, r Relation) {
+	for _, at := range d.r.Perm(len(gt.Graph.Relations)) {
+		r = gt.Graph.Relations[at]
+		name, to := r.From, r.To
+		if !leads {
+			name, to = to, name
+		}
+		other, end = gt.Graph.Thing(name), gt.Graph.Thing(to)
+		if r.Type == like.Type && other != nil && end != nil && other.Type == x.Type && name != x.Name &&
+			sayable(name) && len(gt.ends(name, r.Type, leads)) == 1 {
+			return other, end, r
+		}
+	}
+	return nil, nil, r
 }
 
 // mentionsIn matches words that stand in a text.

@@ -118,6 +118,7 @@ type Program struct {
 	working string            // of what is no query
 	remark  string            // what is said before the working
 	head    string            // the first line of the working
+	verdict string            // the last one: what a yes or no is about
 	picked  *Query            // that finds what a request names by what it is like; nil: it has a name
 	through []string          // the things by whose relations others are found
 	near    bool              // there is nothing else to look at

@@ -49,6 +49,7 @@ type Query struct {
 	Desc   bool
 	Limit  int    // 0: all
 	ByKey  bool   // its working names the key of each row, by which calls take it
+	among  string // what the request calls the things, where the table has these alone
 	shown  []Cond // what the rows before the reader were asked for by, as Program.Show says
 	quoted bool   // its working says of each row what shows that, too
 }

@@ -43,6 +43,9 @@ func (p *Program) own() string {
 	if refused := p.Answer.Form == "unknown" || p.Answer.Form == "cannot"; p.picked != nil && !refused {
 		text = strings.TrimSpace(p.picked.Working() + "\n" + text)
 	}
+	if text != "" && p.verdict != "" {
+		text += "\n" + p.verdict
+	}
 	return strings.TrimSpace(p.head + "\n" + text)
 }
 
@@ -55,7 +58,7 @@ func (p *Program) Work(lines ...string) *Program {
 // TakeWorking is the working where it stands before something else than the answer: it is then no more the answer's.
 func (p *Program) TakeWorking() string {
 	text := p.own()
-	p.query, p.picked, p.working, p.head = nil, nil, "", ""
+	p.query, p.picked, p.working, p.head, p.verdict = nil, nil, "", "", ""
 	if len(text) > mostWorking {
 		return ""
 	}
@@ -138,15 +141,17 @@ func (q Query) parts() (list []Cond) {
 }
 
 // wanted says first what counts as a hit, so that a verdict is of that and not of the words of a note: "Wanted: status
-// not on hold, so active or finished."
+// not on hold, so active or finished." It repeats all that is asked for, also what has been searched by.
 func (q Query) wanted() string {
 	var list []string
 	for _, c := range q.Where {
-		if !slices.ContainsFunc(q.shown, func(o Cond) bool { return o.Column == c.Column && o.Op == c.Op }) {
-			list = append(list, c.wants(q.Table))
-		}
+		list = append(list, c.wants(q.Table))
 	}
-	return "Wanted: " + strings.Join(list, ", and also ") + "."
+	text := "Wanted: "
+	if q.among != "" {
+		text += q.among + ": "
+	}
+	return text + strings.Join(list, ", and also ") + "."
 }
 
 // hits are the things that meet what was wanted.
@@ -277,6 +282,9 @@ func (q Query) inOrder(found [][]any) []string {
 	rows := q.sorted(found)
 	if len(rows) < 2 {
 		return nil
+	}
+	if q.Order == q.Table.Label {
+		return []string{"Sorted: " + strings.Join(labels(q.Table, rows), ", ")}
 	}
 	if q.Limit > 0 {
 		rows = rows[:min(len(rows), q.Limit+1)]

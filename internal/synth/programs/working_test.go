@@ -46,6 +46,8 @@ func TestWorking(t *testing.T) {
 		},
 		"what is compared stands there": {Query{Column: 1, Of: -1, Order: 3, Desc: true, Limit: 1},
 			"Ghent: 450\nRouen: none\nLille: 600\nIn order: Lille 600, Ghent 450"},
+		"a list in order ends with it": {Query{Column: 1, Of: -1, Order: 1, Desc: true},
+			"Sorted: Rouen, Lille, Ghent"},
 		"calls go by keys": {Query{Where: confirmed, Column: 1, Of: -1, Order: -1, ByKey: true},
 			"Ghent (7): confirmed - yes\nRouen (8): open - no\nLille (9): confirmed - yes"},
 		"a number that names a thing is a name": {
