@@ -19,7 +19,7 @@ func graphOfTools(graph programs.Graph) *graphing {
 	of := func(name, list, text string) *graphTool {
 		return &graphTool{tool: &subject{Tool: Tool{Tool: chat.Tool{Name: name}}}, list: list, name: text, text: true}
 	}
-	g := &graphServer{most: 8000, read: &Call{Tool: "show_all", Arguments: json.RawMessage("{}")},
+	g := &graphServer{most: 8000, scale: 1, read: &Call{Tool: "show_all", Arguments: json.RawMessage("{}")},
 		find: of("look_for", "", "text"), open: of("open_entries", "titles", "")}
 	return &graphing{g: g, tables: graph.Tables()}
 }
@@ -139,6 +139,31 @@ func TestSearchesThatGoAstray(t *testing.T) {
 		}
 		if len(after) != len(ways) {
 			t.Errorf("%d bytes: %v", most, after)
+		}
+	}
+}
+
+// What is short is read whole by nearly all that is about several things, and nothing that is shown by halves is.
+func TestShortGraphsAreReadWhole(t *testing.T) {
+	s, r := graphOfTools(guests(6)), rand.New(rand.NewPCG(3, 3))
+	size := s.tables.Graph.Size()
+	for _, x := range []struct {
+		most        int
+		scale       float64
+		least, upTo float64
+	}{{size, 1, 0.9, 0.99}, {size, 1.1, 0, 0}, {size * 94 / 100, 0.93, 0.9, 0.99}, {size * 94 / 100, 1, 0, 0}} {
+		s.g.most, s.g.scale = x.most, x.scale
+		n, whole := 0, 0.
+		for range 400 {
+			if p := s.tables.Draw(r, pick(r, []string{programs.Count, programs.List, "relink", "two_edits"})); p != nil {
+				n++
+				if f := s.finds(r, p); len(f.calls) == 1 && f.calls[0].Tool == s.g.read.Tool {
+					whole++
+				}
+			}
+		}
+		if share := whole / float64(n); share < x.least || share > x.upTo {
+			t.Errorf("%d bytes of %d by %.2f: %.2f of %d are read whole", x.most, size, x.scale, share, n)
 		}
 	}
 }

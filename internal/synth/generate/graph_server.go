@@ -16,6 +16,7 @@ import (
 type graphServer struct {
 	server string
 	most   int                  // bytes of a result that a run shows
+	scale  float64              // bytes that a graph takes, in parts of what it is reckoned to take
 	read   *Call                // shows all of it; nil: no tool does
 	does   map[string]graphTool // by what an edit of package programs does
 	find   *graphTool           // shows the things that say a text
@@ -205,7 +206,7 @@ func (m *maker) graphServers(ctx context.Context) (list []*graphServer, err erro
 		if err != nil { // who explores it says why
 			return nil, ctx.Err()
 		}
-		g := &graphServer{server: server, most: m.MaxResult, does: map[string]graphTool{}}
+		g := &graphServer{server: server, most: m.MaxResult, scale: 1, does: map[string]graphTool{}}
 		(&graphTrial{m, session, g}).all(ctx, tools)
 		_ = session.Close() // the calls are made
 		_, adds := g.does[programs.AddThing]

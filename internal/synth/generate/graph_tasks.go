@@ -61,6 +61,7 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 	if graph, ok := g.graph(text); ok && len(graph.Things) >= leastOfGraph {
 		tables := graph.Tables()
 		own = text
+		g.scale = float64(len(text)) / float64(graph.Size())
 		add(setting{World: tables.World, realm: m.worlds[0], want: left / 2}, tables)
 	}
 	var empty []programs.Edit // what is there by itself goes
