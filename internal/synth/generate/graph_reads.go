@@ -35,9 +35,9 @@ func (s *graphing) proveSomehow(
 		!slices.Contains(refuses, p.Kind) {
 		return nil, "nothing is to be looked at", nil
 	}
-	working := ""
+	plan := p.Wishes() // before the first change
 	if len(changes) > 0 && len(f.calls) > 0 {
-		working = p.TakePlan()
+		plan = strings.TrimSpace(plan + "\n" + p.TakePlan())
 	}
 	ways := [][]Call{f.calls}
 	if c.Split == scenario.Train && r.Float64() < shareStray {
@@ -51,12 +51,10 @@ func (s *graphing) proveSomehow(
 			continue
 		}
 		c.Calls = append(slices.Clone(reads), changes...)
-		if wishes := p.Wishes(); wishes != "" { // before the first call that is learnt
-			first := slices.IndexFunc(c.Calls, func(x Call) bool { return !isSlip(x) })
-			c.Calls[first].Why = strings.TrimSpace(wishes + "\n" + c.Calls[first].Why)
-		}
-		if working != "" {
-			c.Calls[len(reads)].Why = working
+		if at := len(reads); len(changes) > 0 {
+			c.Calls[at].Why = plan
+		} else if at = slices.IndexFunc(c.Calls, func(x Call) bool { return !isSlip(x) }); at >= 0 { // that is learnt
+			c.Calls[at].Why = strings.TrimSpace(plan + "\n" + c.Calls[at].Why)
 		}
 		if c.Split == scenario.Train && r.Float64() < shareRepeats && !slices.ContainsFunc(c.Calls, isSlip) {
 			c.Calls = repeat(r, c.Calls, changes) // what found nothing is never asked for again

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/episode/checktest"
+	"hone/internal/episode/scenario"
 )
 
 // page and knot are what a small store of notes keeps in the folder of its session.
@@ -159,8 +160,15 @@ func TestProgramsOverAGraph(t *testing.T) {
 		for i := range made.Scenarios {
 			x := &made.Scenarios[i]
 			kinds[x.Tags[0]] = true
+			reads := []string{"show_all", "look_for", "open_entries"}
 			for _, g := range x.Gold {
 				used[g.Name] = true
+			}
+			change := slices.IndexFunc(x.Gold, func(g scenario.Gold) bool { return !slices.Contains(reads, g.Name) })
+			if x.Tags[0] == "kind:several" && change >= 0 {
+				if why := x.Gold[change].Reasoning; !strings.HasPrefix(why, "1. ") || !strings.Contains(why, "\n2. ") {
+					t.Errorf("%s: before its changes stands %q", x.Task, why)
+				}
 			}
 			if len(x.Gold) > 1 {
 				several++

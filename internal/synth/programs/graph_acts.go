@@ -375,6 +375,9 @@ func (gt *GraphTables) noteOne(d *drawer) *GraphProgram {
 				slots["v"] = f.before + other + f.after
 			}
 		}
+		if slots["v"] == slots["old"] {
+			return nil
+		}
 		g.Program = &Program{Kind: Set, pattern: "note_replace", slots: slots}
 		g.wishes = []wish{wishOf(`"{}" of {} becomes "{}"`, slots["old"], slots["x"], slots["v"])}
 		g.Edits = []Edit{note(RemoveNote, name, slots["old"]), note(AddNote, name, slots["v"])}
@@ -506,6 +509,7 @@ func (gt *GraphTables) twoEdits(d *drawer) *GraphProgram {
 	g.Kind, g.then = Several, more.Program
 	g.Edits, g.Named = ordered(append(g.Edits, more.Edits...)), append(g.Named, more.Named...)
 	g.wishes = append(g.wishes, more.wishes...)
+	g.working = strings.TrimSpace(g.working + "\n" + more.TakeWorking()) // both before the first change
 	return g
 }
 

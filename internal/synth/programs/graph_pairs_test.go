@@ -29,7 +29,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// Changes of two sorts are said before anything is looked at, as the request names things; one alone is not.
+// Each wish has a numbered line, as the request names things; one alone has none.
 func TestWishes(t *testing.T) {
 	g := &GraphProgram{short: map[string]string{"Ana Holm": "ana"},
 		wishes: []wish{wishOf(`take out "{}" of {}`, "level {}", "Ana Holm")}}
@@ -37,9 +37,27 @@ func TestWishes(t *testing.T) {
 		t.Errorf("one change alone is said: %s", got)
 	}
 	g.wishes = append(g.wishes, wishOf("put in that {} mentors {}", "Bo Lind", "Ana Holm"))
-	want := `Wanted: take out "level {}" of ana, then put in that Bo Lind mentors ana.`
+	want := "1. take out \"level {}\" of ana\n2. put in that Bo Lind mentors ana"
 	if got := g.Wishes(); got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+	gt, r := smallGraph().Tables(), rand.New(rand.NewPCG(9, 3))
+	n := map[string]int{}
+	for range 400 {
+		g := gt.Draw(r, pick(r, []string{Several, twoEdits, Set}))
+		if g == nil {
+			continue
+		}
+		text, several := g.Wishes(), g.then != nil || g.pattern == "set_two"
+		if n[g.Kind]++; several && !strings.Contains(text, "\n2. ") || !several && len(g.wishes) == 0 && text != "" {
+			t.Errorf("%s, %s: %q", g.Kind, g.pattern, text)
+		}
+		if strings.Contains(text, "{") {
+			t.Errorf("%s: %q", g.pattern, text)
+		}
+	}
+	if n[Several] < 40 || n[Set] < 20 {
+		t.Error(n)
 	}
 }
 
@@ -55,7 +73,7 @@ func TestBothHalvesOfAChange(t *testing.T) {
 				continue
 			}
 			patterns[p.pattern]++
-			if len(p.Edits) < 2 || !strings.HasPrefix(p.Wishes(), "Wanted: ") {
+			if len(p.Edits) < 2 || !strings.Contains(p.Wishes(), "\n2. ") {
 				t.Fatalf("%s: %d edits, wanted %q", p.pattern, len(p.Edits), p.Wishes())
 			}
 			text := p.Word(r, "train").Task

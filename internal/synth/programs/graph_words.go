@@ -2,6 +2,7 @@ package programs
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -75,12 +76,8 @@ type wish struct {
 
 func wishOf(words string, args ...string) wish { return wish{words, args} }
 
-// Wishes say the changes of a request before anything is looked at; "" where it asks for one alone, or leaves them to
-// what is found.
+// Wishes are what a request asks for, a numbered line for each; "" where it asks for one thing alone.
 func (g *GraphProgram) Wishes() string {
-	if len(g.wishes) < 2 {
-		return ""
-	}
 	var list []string
 	for _, w := range g.wishes {
 		parts := strings.Split(w.words, "{}")
@@ -90,5 +87,29 @@ func (g *GraphProgram) Wishes() string {
 		}
 		list = append(list, text)
 	}
-	return "Wanted: " + strings.Join(list, ", then ") + "."
+	for p := g.Program; p != nil && len(g.wishes) == 0; p = p.then {
+		list = append(list, p.wants()...)
+	}
+	if len(list) < 2 {
+		return ""
+	}
+	for i := range list {
+		list[i] = fmt.Sprintf("%d. %s", i+1, list[i])
+	}
+	return strings.Join(list, "\n")
+}
+
+// wants are the wishes of a program without what is behind it, in dry words; nil where there are none for it.
+func (p *Program) wants() []string {
+	wants := meanings().Patterns[p.pattern].Wants
+	switch {
+	case p.pattern == "set_two":
+		return []string{fill("the {attr} of {x} changed to: {v}", p.slots),
+			fill("the {attr2} of {x} changed to: {v2}", p.slots)}
+	case p.slots["asks"] != "":
+		return []string{p.slots["asks"]}
+	case wants == "":
+		return nil
+	}
+	return []string{strings.TrimPrefix(fill(wants, p.slots), "to know ")}
 }
