@@ -108,6 +108,20 @@ func TestSearchesThatGoAstray(t *testing.T) {
 			if len(with) == 0 {
 				continue
 			}
+			seen := map[string]bool{} // words that have been looked for
+			for _, c := range with {
+				var args map[string]any
+				_ = json.Unmarshal(c.Arguments, &args) // of JSON
+				word, _ := args["text"].(string)
+				for other := range seen {
+					if c.Slip != "" && !strings.Contains(word, " ") && programs.SameWord(word, other) {
+						t.Errorf("%q is looked for after %q", word, other)
+					}
+				}
+				if word != "" {
+					seen[word] = true
+				}
+			}
 			at := slices.IndexFunc(with, isSlip)
 			if at < 0 || slices.ContainsFunc(with[at+1:], isSlip) {
 				t.Fatalf("of %v came %v", calls, with)
@@ -155,7 +169,8 @@ func TestShortGraphsAreReadWhole(t *testing.T) {
 		s.g.most, s.g.scale = x.most, x.scale
 		n, whole := 0, 0.
 		for range 400 {
-			if p := s.tables.Draw(r, pick(r, []string{programs.Count, programs.List, "relink", "two_edits"})); p != nil {
+			kind := pick(r, []string{programs.Count, programs.List, "relink", "two_edits"})
+			if p := s.tables.Draw(r, kind); p != nil {
 				n++
 				if f := s.finds(r, p); len(f.calls) == 1 && f.calls[0].Tool == s.g.read.Tool {
 					whole++

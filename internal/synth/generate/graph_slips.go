@@ -122,6 +122,13 @@ func (m *missing) longer(why string, queries ...string) {
 // model that is shown a form of the missed word goes on with forms of it in vain.
 func (m *missing) unknown(p *programs.GraphProgram, next string) {
 	for _, word := range m.words {
+		if slices.ContainsFunc(p.Types, func(kind string) bool { // it has been found
+			found := m.g.find.texts(kind).key()
+			return programs.SameWord(kind, word) &&
+				slices.ContainsFunc(m.calls[:m.at], func(c Call) bool { return c.key() == found })
+		}) {
+			continue
+		}
 		if m.fits() || p.SaysWord(next) && !programs.SameWord(word, next) {
 			m.text(word, toOther, fmt.Sprintf(
 				"%q is noted nowhere, so I do not ask for it again. Another word of the request: %s.", word, next))
