@@ -105,8 +105,8 @@ func TestChoices(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"hub", "either", "searched", "remove_all", "forget_all", "note_all", "note_if", "list",
-		"count", "yes_no"} {
+	for _, what := range []string{"hub", "either", "searched", "remove_all", "forget_all", "note_all", "note_if",
+		"list", "count", "yes_no"} {
 		if n[what] < 10 {
 			t.Errorf("%d of %s: %v", n[what], what, n)
 		}

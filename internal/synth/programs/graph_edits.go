@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 )
@@ -214,4 +215,91 @@ func (g Graph) Equal(o Graph) bool {
 	things, relations := sorted(g)
 	others, also := sorted(o)
 	return slices.Equal(things, others) && slices.Equal(relations, also)
+}
+
+// rename makes a thing anew under another name, or one that is spelt otherwise, with its notes and relations, and
+// removes the old one.
+func (gt *GraphTables) rename(d *drawer) *GraphProgram {
+	t, row := gt.thing(d)
+	if row == nil {
+		return nil
+	}
+	old := gt.Graph.Thing(Show(row[0]))
+	name, ok := d.fresh(t).(string)
+	pattern := "rename"
+	if other := respelt(d.r, old.Name); other != "" && d.r.IntN(5) < 3 {
+		name, ok, pattern = other, true, "respell"
+	}
+	if !ok || gt.Graph.Thing(name) != nil {
+		return nil
+	}
+	g := &GraphProgram{Named: []string{old.Name}, Edits: []Edit{
+		{Do: AddThing, Thing: Thing{name, old.Type, old.Notes}}}}
+	for _, r := range gt.Graph.Relations {
+		switch old.Name {
+		case r.From:
+			g.Edits = append(g.Edits, relate(AddRelation, name, r.To, r.Type))
+		case r.To:
+			g.Edits = append(g.Edits, relate(AddRelation, r.From, name, r.Type))
+		}
+	}
+	g.Edits = append(g.Edits, Edit{Do: RemoveThing, Thing: Thing{Name: old.Name}})
+	if len(g.Edits) > mostChanged {
+		return nil
+	}
+	g.Program = &Program{Kind: Set, pattern: pattern, slots: map[string]string{"x": old.Name, "v": name}}
+	return g
+}
+
+// respelt is a name with one letter that people mistake for another; "" where it has none.
+func respelt(r *rand.Rand, name string) string {
+	if !isASCII(name) || strings.ContainsAny(name, "0123456789") {
+		return ""
+	}
+	swaps := []string{"i", "y", "y", "i", "nn", "n", "n", "nn", "ll", "l", "l", "ll", "tt", "t", "t", "tt", "r", "rr",
+		"rr", "r", "s", "ss", "k", "ck", "ph", "f", "f", "ff", "v", "w"}
+	const vowels = "aeiou"
+	for _, n := range r.Perm(len(swaps) / 2) {
+		was, now := swaps[2*n], swaps[2*n+1]
+		i := strings.LastIndex(name, was)
+		end := i + len(was)
+		if i < 1 || end == len(name) || name[i-1] == ' ' || name[end] == ' ' {
+			continue
+		}
+		after := strings.IndexByte(vowels, name[end]) >= 0
+		if was == "i" && !after || was == "y" && !after || // a consonant stands between vowels
+			len(was+now) > 2 && after && strings.IndexByte(vowels, name[i-1]) >= 0 {
+			return name[:i] + now + name[end:]
+		}
+	}
+	return ""
+}
+
+// forget removes a whole thing, which a request names, at times by what it is: "the cat".
+func (gt *GraphTables) forget(d *drawer) *GraphProgram {
+	thing := gt.Graph.Things[d.r.IntN(len(gt.Graph.Things))]
+	if !sayable(thing.Name) {
+		return nil
+	}
+	g := &GraphProgram{Program: &Program{Kind: Remove, pattern: "forget", slots: map[string]string{"x": thing.Name}},
+		Named: []string{thing.Name}, Edits: []Edit{{Do: RemoveThing, Thing: Thing{Name: thing.Name}}}}
+	if noun := gt.noun(&thing); noun != "" && d.r.IntN(2) == 0 {
+		g.slots["x"], g.short = "the "+noun, map[string]string{thing.Name: noun}
+	}
+	return g
+}
+
+// noun is a word that says what a thing is, as the last one of "grey tabby cat", and that nothing else says; "" where
+// there is none.
+func (gt *GraphTables) noun(thing *Thing) string {
+	for _, text := range thing.Notes {
+		words := strings.Fields(text)
+		last := words[len(words)-1]
+		if len(words) > 3 || isVerbAlone(words[0]) || isPast(words[0]) || slices.Contains(states(), words[0]) ||
+			strings.ContainsAny(text, ":,") || !gt.tellsOf(thing, text, last) || len(gt.Graph.Saying(last)) != 1 {
+			continue
+		}
+		return last
+	}
+	return ""
 }

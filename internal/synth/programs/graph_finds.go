@@ -146,8 +146,8 @@ func (g *GraphProgram) Says(name string) string {
 	return ""
 }
 
-// nameEnds has those things looked for, too, that a request names and whose relations it changes: what is noted there is
-// their whole names.
+// nameEnds has those things looked for, too, that a request names and whose relations it changes: what is noted there
+// is their whole names.
 func (gt *GraphTables) nameEnds(g *GraphProgram) {
 	for _, name := range g.ends() {
 		if gt.Graph.Thing(name) != nil && g.Says(name) != "" &&

@@ -43,7 +43,7 @@ func SameWord(a, b string) bool {
 // SaysWord reports whether a request has a word, in whatever form, or some words as they are.
 func (g *GraphProgram) SaysWord(text string) bool {
 	for p := g.Program; p != nil; p = p.then {
-		for _, slot := range []string{"filter", "rel", "attr", "asks", "attr2", "others", "many", "x", "y", "v", "given"} {
+		for _, slot := range strings.Fields("filter rel attr asks attr2 others many x y v given") {
 			if slot == "many" && p.slots["x"] != "" { // a request that names one seldom says its kind
 				continue
 			}
