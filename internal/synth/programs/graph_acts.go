@@ -39,7 +39,7 @@ func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 8, Several: 10, Remove: 5,
 		noteOne: 8, noteMany: 5, noteIf: 5, chosen: 26, clearOut: 6, forget: 9, shifts: 6, senses: 7, likeMade: 7,
-		chains: 6, perGroup: 3, linkProduct: 3, placesLeft: 3, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 9,
+		chains: 6, perGroup: 3, linkProduct: 8, placesLeft: 3, Both: 3, YesNo: 3, relink: 9, takeOver: 3, rename: 9,
 		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 7, AskBack: 7, Cannot: 2,
 		TwoTables: 0})
 	return shares
