@@ -290,6 +290,8 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 		call := db.step(s)
 		if call.Why = s.Why; s.Writes && plan != "" {
 			call.Why, plan = plan, ""
+		} else {
+			call.Why = s.Why
 		}
 		calls = append(calls, call)
 	}

@@ -123,8 +123,7 @@ func (db *sqlServer) wrongName(r *rand.Rand, w *programs.World, p *programs.Prog
 			column := programs.Ident(t.Columns[t.Label].Name)
 			m := regexp.MustCompile(`\b` + regexp.QuoteMeta(column) +
 				` = '([A-Za-z][A-Za-z ]{3,40})'`).FindStringSubmatch(s.SQL)
-			if m == nil || strings.Contains(s.SQL, "COUNT(") || strings.Contains(s.SQL, "SUM(") ||
-				strings.Contains(s.SQL, "AVG(") {
+			if m == nil {
 				continue
 			}
 			name := m[1]
@@ -155,12 +154,173 @@ func (db *sqlServer) wrongLetters(p *programs.Program) *detour {
 	}
 	next := p.Steps[look+1].SQL
 	m := equalTo.FindStringSubmatch(next)
-	if m == nil || strings.Contains(next, "COUNT(") || strings.Contains(next, "SUM(") { // which always find something
+	if m == nil {
 		return nil
 	}
 	wrong := db.failing(strings.Replace(next, m[0], m[1]+" = '"+strings.ToUpper(m[2][:1])+m[2][1:]+"'", 1),
 		slipEmpty, false)
 	return &detour{look, []Call{wrong}, "Nothing has just this value. I look at which values there are.", nil}
+}
+
+// equalsText matches a comparison of a column, which may stand behind its table, with a text.
+var equalsText = regexp.MustCompile(`(?:(\w+)\.)?(\w+) = '([^'%]{3,40})'`)
+
+// compared is a comparison with a text in a statement, the table that it is of, and the number of its column there; -1
+// where the statement has none.
+func compared(p *programs.Program, sql string) (t *programs.Table, column int, text string) {
+	for _, m := range equalsText.FindAllStringSubmatch(sql, -1) {
+		for _, t := range p.Tables {
+			i := slices.IndexFunc(t.Columns, func(c programs.Column) bool { return c.Name == m[2] })
+			if i >= 0 && !t.IsName(i) && (m[1] == t.Name || m[1] == "" && strings.Contains(sql, " FROM "+t.Name+" ")) {
+				return t, i, m[3]
+			}
+		}
+	}
+	return nil, -1, ""
+}
+
+// nextColumn looks for a value in a column that does not have it. Its values are looked at then, and as the value is
+// not among them, the next column is.
+func (db *sqlServer) nextColumn(r *rand.Rand, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		t, at, text := compared(p, s.SQL)
+		if t == nil || s.Writes {
+			continue
+		}
+		column := t.Columns[at].Name
+		for _, k := range r.Perm(len(t.Columns)) {
+			o := t.Columns[k]
+			values := t.Kinds(k)
+			if k == at || len(values) == 0 || programs.Ident(o.Name) != o.Name ||
+				regexp.MustCompile(`\b`+o.Name+`\b`).MatchString(s.SQL) ||
+				slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, text) }) {
+				continue
+			}
+			right := column + " = '" + text + "'"
+			wrong := db.failing(strings.Replace(s.SQL, right, o.Name+" = '"+text+"'", 1), slipEmpty, false)
+			look := db.read.call(fmt.Sprintf("SELECT DISTINCT %s FROM %s", o.Name, programs.Ident(t.Name)))
+			look.Why = fmt.Sprintf("Nothing has this %s. I look at which there are.", o.Name)
+			look.Lacks = text
+			if i > 0 && strings.HasPrefix(p.Steps[i-1].SQL, "SELECT DISTINCT "+column+" ") {
+				i--
+			}
+			return &detour{i, []Call{wrong, look}, fmt.Sprintf("%s is none of them: %s. The next column for it is %s.",
+				text, strings.Join(values, ", "), column), nil}
+		}
+	}
+	return nil
+}
+
+var twoTests = regexp.MustCompile(`^SELECT .*? FROM (.*) WHERE (.*) AND (.*)$`)
+
+// oneOfTwo asks by two conditions of which one is not as it is stored. It is left out then, or a word of it looked for.
+func (db *sqlServer) oneOfTwo(r *rand.Rand, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m := twoTests.FindStringSubmatch(s.SQL)
+		if m == nil || s.Writes || strings.Contains(s.SQL, "BETWEEN") || strings.Contains(m[2], " AND ") {
+			continue
+		}
+		for _, n := range []int{3, 2} {
+			other, test := m[5-n], m[n]
+			t, at, text := compared(p, strings.ReplaceAll(m[0], other, ""))
+			if t == nil || !strings.HasSuffix(test, " = '"+text+"'") || strings.Contains(test, "(") {
+				continue
+			}
+			column := strings.TrimSuffix(test, " = '"+text+"'")
+			said := []string{"the " + text, text + "s", strings.ToUpper(text), text + " " + t.One}[r.IntN(4)]
+			if said == text || db.cased {
+				continue
+			}
+			values := fmt.Sprintf("SELECT DISTINCT %s FROM %s WHERE ", column, m[1])
+			look := db.read.call(values + other)
+			look.Why = fmt.Sprintf("Nothing meets both. I leave out %s and look at what stands there.",
+				t.Columns[at].Name)
+			if words := strings.Fields(text); n == 3 && len(words) > 1 && len(words[1]) > 3 && r.IntN(2) == 0 {
+				word := words[1]
+				look = db.read.call(fmt.Sprintf("%s%s AND %s LIKE '%%%s%%'", values, other, column, word))
+				look.Why = fmt.Sprintf("Nothing meets both in these words. I look for one of them: %s.", word)
+			}
+			look.Shows = text
+			wrong := db.failing(strings.Replace(s.SQL, test, column+" = '"+said+"'", 1), slipEmpty, false)
+			return &detour{i, []Call{wrong, look}, fmt.Sprintf("It is written %s.", text), nil}
+		}
+	}
+	return nil
+}
+
+var ofSome = regexp.MustCompile(`\b(?:FROM|UPDATE|INTO) (\w+)`)
+
+// missingTable takes a table by a name that none has: behind the list of the tables, or before anything is looked at.
+func (db *sqlServer) missingTable(r *rand.Rand, w *programs.World, p *programs.Program) *detour {
+	var names []string
+	for _, t := range w.Tables {
+		names = append(names, t.Name)
+	}
+	for i, s := range p.Steps {
+		m := ofSome.FindStringSubmatch(s.SQL)
+		at := -1
+		if m != nil {
+			at = slices.IndexFunc(w.Tables[:min(len(w.Tables), mostDescribed)],
+				func(t *programs.Table) bool { return t.Name == m[1] })
+		}
+		if at < 0 || strings.HasPrefix(s.SQL, "CREATE") {
+			continue
+		}
+		guess := db.guessTable(r, w, w.Tables[at])
+		if guess == "" {
+			continue
+		}
+		list := fmt.Sprintf("The list has %s. It can only be %s.",
+			strings.Join(names[:min(len(names), mostDescribed)], ", "), m[1])
+		if db.list != nil && r.IntN(2) == 0 {
+			look := *db.list
+			look.Why, look.Shows = fmt.Sprintf("There is no table %s. I look at which there are.", guess), m[1]
+			first := db.failing(fmt.Sprintf("SELECT * FROM %s LIMIT %d", guess, someRows), slipRefused, false)
+			return &detour{firstStep, []Call{first, look}, list, func(x Call) bool { return x.key() == look.key() }}
+		}
+		wrong := regexp.MustCompile(`\b`+m[1]+`\b`).ReplaceAllString(s.SQL, guess)
+		return &detour{i, []Call{db.failing(wrong, slipRefused, s.Writes)},
+			fmt.Sprintf("There is no table %s. ", guess) + list, nil}
+	}
+	return nil
+}
+
+// guessTable is a name that people would think of for a table; "" where each is there, or a column has the table's.
+func (db *sqlServer) guessTable(r *rand.Rand, w *programs.World, t *programs.Table) string {
+	last := t.Name[strings.LastIndexByte(t.Name, '_')+1:]
+	guesses := []string{strings.ReplaceAll(t.One, " ", "_"), strings.ReplaceAll(t.Many, " ", "_"), last,
+		t.Name + "_list"}
+	taken := func(name string) bool {
+		return programs.Ident(name) != name || db.names[strings.ToLower(name)] ||
+			slices.ContainsFunc(w.Tables, func(o *programs.Table) bool {
+				return strings.EqualFold(o.Name, name) || slices.ContainsFunc(o.Columns,
+					func(c programs.Column) bool { return c.Name == name || c.Name == t.Name })
+			})
+	}
+	guesses = slices.DeleteFunc(guesses, taken)
+	if len(guesses) == 0 {
+		return ""
+	}
+	return guesses[r.IntN(len(guesses))]
+}
+
+// noneYet looks for what a thing has before the first of it is added: that there is none is no reason to go on looking.
+func (db *sqlServer) noneYet(p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m, t := inserts.FindStringSubmatch(s.SQL), p.NewRowTable()
+		if m == nil || t == nil {
+			continue
+		}
+		columns, values := listed(m[2]), listed(m[3])
+		for k := range min(len(columns), len(values)) {
+			if of, ok := t.FirstFor(columns[k], values[k]); ok {
+				look := fmt.Sprintf("SELECT * FROM %s WHERE %s = %s", m[1], columns[k], values[k])
+				return &detour{i, []Call{db.failing(look, slipEmpty, false)},
+					fmt.Sprintf("%s has no %s yet. This is the first one, so I add it.", of, t.One), nil}
+			}
+		}
+	}
+	return nil
 }
 
 var lastJoin = regexp.MustCompile(`^(SELECT .* FROM (\S+).*) JOIN (\S+) ON \S+ = \S+( .*|)$`)
@@ -244,8 +404,7 @@ func listed(text string) (parts []string) {
 // equalsNull compares with NULL as with a value.
 func (db *sqlServer) equalsNull(p *programs.Program) *detour {
 	for i, s := range p.Steps {
-		if s.Writes || !strings.Contains(s.SQL, " IS NULL") || strings.Contains(s.SQL, "COUNT(") ||
-			strings.Contains(s.SQL, "SUM(") || strings.Contains(s.SQL, "AVG(") { // which always find something
+		if s.Writes || !strings.Contains(s.SQL, " IS NULL") {
 			continue
 		}
 		wrong := db.failing(strings.Replace(s.SQL, " IS NULL", " = NULL", 1), slipEmpty, false)

@@ -334,7 +334,9 @@ func TestWrongQueries(t *testing.T) {
 				return db.equalsNull(p)
 			}, nil, nil},
 		{"SELECT COUNT(*) FROM a WHERE Paid IS NULL",
-			func(p *programs.Program) *detour { return db.equalsNull(p) }, nil, nil},
+			func(p *programs.Program) *detour { return db.equalsNull(p) },
+			[]string{"SELECT COUNT(*) FROM a WHERE Paid = NULL"},
+			[]string{"Nothing equals NULL: what is empty IS NULL."}},
 	} {
 		p := &programs.Program{Steps: []programs.Step{{SQL: x.sql}}, Tables: []*programs.Table{{Name: "a"}}}
 		right := db.step(p.Steps[0])
@@ -368,11 +370,23 @@ func TestSlipsGoWrong(t *testing.T) {
 		{slipEmpty, "[]", trajectory.CallOK, true},
 		{slipEmpty, "no such column", trajectory.CallToolError, false},
 		{slipEmpty, `[{"name": "Ana"}]`, trajectory.CallOK, false},
+		{slipEmpty, `[('Ana',)]`, trajectory.CallOK, false},
+		{slipEmpty, `[{'COUNT(*)': 0}]`, trajectory.CallOK, true},
+		{slipEmpty, `[{'COUNT(*)': 2}]`, trajectory.CallOK, false},
+		{slipEmpty, `[{'SUM(hours)': None}]`, trajectory.CallOK, true},
 		{slipEmpty, strings.Repeat("many words of a thing. ", 4), trajectory.CallOK, false},
 	} {
 		got := &Played{Results: []Answered{{Status: x.status, Text: x.text}}}
 		if slipsFail([]Call{{Slip: x.slip}}, got) != x.want {
 			t.Errorf("%s, %s %q: %v", x.slip, x.status, x.text, !x.want)
+		}
+	}
+	for _, c := range []Call{{Shows: "open"}, {Lacks: "done"}} { // what is said of a look stands there
+		if got := (&Played{Results: []Answered{{"ok", "open, held"}}}); slipsFail([]Call{c}, got) != true {
+			t.Errorf("%+v is not shown", c)
+		}
+		if got := (&Played{Results: []Answered{{"ok", "done, held"}}}); slipsFail([]Call{c}, got) != false {
+			t.Errorf("%+v is taken for shown", c)
 		}
 	}
 	if c := explained(Call{Why: "It is 4."}, "Nothing is there."); c.Why != "Nothing is there.\nIt is 4." {

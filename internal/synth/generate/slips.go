@@ -18,12 +18,13 @@ const (
 )
 
 // Shares of training programs whose demonstration has a slip: over files; over databases, of those in which something
-// can be missed, and of the others, in which a column is guessed. That fits nearly all, and would be nearly all that is
-// seen.
+// can be missed, and of the others, in which a column or a table is guessed. That fits nearly all, and would be nearly
+// all that is seen.
 const (
 	shareSlips   = 0.2
 	shareMisses  = 0.4
 	shareGuesses = 0.1
+	shareTables  = 0.05
 )
 
 // shareRepeats is the share of training programs whose demonstration makes a call twice before it goes on. Small models
@@ -75,6 +76,9 @@ type detour struct {
 	knows func(Call) bool // the looks that would have kept one from it; nil: none
 }
 
+// firstStep is the step of a detour that is made before anything is looked at, and that lists the tables itself.
+const firstStep = -1
+
 // slip puts calls that go wrong into the calls of a program, before the one that does it right, so that a model sees
 // how one goes on from there. There are one to three of them in a row, each of another kind. What comes next says what
 // was wrong: a model that only sees a better call may learn to make nearly the same call again. nil where none fits.
@@ -85,11 +89,14 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 	}
 	guess := func() *detour { return db.wrongColumn(r, p) }
 	ways := []func() *detour{ // in the order in which one looks: where, by which words, for what
+		func() *detour { return db.noneYet(p) },
 		func() *detour { return db.newThing(r, p) },
-		func() *detour { return db.wrongTable(r, w, p) },
 		func() *detour { return db.wrongPart(r, p) },
-		func() *detour { return db.wrongWords(r, p) },
-		func() *detour { return db.noSuchColumn(p) },
+		func() *detour { // one alone: behind a search by the name, that is not the next
+			return drawDetour(r, db.wrongTable(r, w, p), db.wrongWords(r, p), db.noSuchColumn(p))
+		},
+		func() *detour { return db.nextColumn(r, p) },
+		func() *detour { return db.oneOfTwo(r, p) },
 		func() *detour { return db.wrongLetters(p) },
 		func() *detour { return db.wrongName(r, w, p) },
 		func() *detour { return db.withoutJoin(r, p) },
@@ -98,6 +105,8 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 	}
 	if draw < shareGuesses {
 		ways = append(ways, guess, func() *detour { return db.wrongHome(r, w, p) })
+	} else if draw < shareGuesses+shareTables {
+		ways = []func() *detour{func() *detour { return db.missingTable(r, w, p) }}
 	}
 	var able []detour
 	for _, way := range ways {
@@ -122,10 +131,22 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 	return along(calls, first, able)
 }
 
+// drawDetour draws one of some detours; nil where there is none.
+func drawDetour(r *rand.Rand, list ...*detour) *detour {
+	list = slices.DeleteFunc(list, func(d *detour) bool { return d == nil })
+	if len(list) == 0 {
+		return nil
+	}
+	return pick(r, list)
+}
+
 // along has detours made before the step that they are of. What was wrong with all of them so far stands before the
 // next call that is no slip: these are not learnt.
 func along(calls []Call, first int, detours []detour) []Call {
 	at, why := first+detours[0].step, ""
+	if detours[0].step == firstStep {
+		first, at = 1, 1
+	}
 	looks, with := slices.Clone(calls[:first]), slices.Clone(calls[first:at])
 	for _, d := range detours {
 		if d.knows != nil {
@@ -151,21 +172,42 @@ func (db *sqlServer) failing(sql, how string, writes bool) Call {
 
 func isSlip(c Call) bool { return c.Slip != "" }
 
-// slipsFail reports whether each slip went wrong as it was meant to.
+// slipsFail reports whether each slip went wrong as it was meant to, and whether the looks behind it show what is then
+// said of them.
 func slipsFail(calls []Call, got *Played) bool {
 	for i, c := range calls {
-		if c.Slip == "" || i >= len(got.Results) {
-			continue
+		if i >= len(got.Results) {
+			break
 		}
 		r := got.Results[i]
-		failed := !r.ok() || looksLikeFailure(r.Text)
-		if c.Slip == slipAgain && (failed || r.Text != got.Results[i-1].Text) {
+		if !strings.Contains(r.Text, c.Shows) || c.Lacks != "" && strings.Contains(r.Text, c.Lacks) {
 			return false
 		}
-		if c.Slip == slipRefused && !failed ||
-			c.Slip == slipEmpty && (failed || len(r.Text) > 80 || len(programs.Records(r.Text)) > 0) {
-			return false
+		failed := !r.ok() || looksLikeFailure(r.Text)
+		switch c.Slip {
+		case slipAgain:
+			if failed || r.Text != got.Results[i-1].Text {
+				return false
+			}
+		case slipRefused:
+			if !failed {
+				return false
+			}
+		case slipEmpty:
+			if failed || !findsNothing(r.Text) {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+// findsNothing reports whether a result has no rows, or counts none.
+func findsNothing(text string) bool {
+	rows := programs.Rows(text)
+	for _, r := range programs.Records(text) {
+		rows = append(rows, r.Values)
+	}
+	none := func(v any) bool { return v == nil || programs.Equal(v, int64(0)) }
+	return len(text) <= 80 && (len(rows) == 0 || len(rows) == 1 && len(rows[0]) == 1 && none(rows[0][0]))
 }

@@ -91,6 +91,8 @@ type Call struct {
 	Slip string `json:"slip,omitempty"`
 	// how somebody comes to it who has read the results before; no part of what is played
 	Why string `json:"-"`
+	// what its result has, and what it has not, as the next reason says; "": none says so
+	Shows, Lacks string `json:"-"`
 }
 
 func (c Call) gold() scenario.Gold {

@@ -343,6 +343,9 @@ func (d *drawer) drawValues(t *Table) (columns, literals, said []string, tables 
 		}
 		literal, text := Literal(v), c.show(v)
 		if c.Ref != nil {
+			if free := t.unused(i); len(free) > 0 && d.r.IntN(3) == 0 { // its first one
+				v = pick(d.r, free)[c.Ref.Key]
+			}
 			to := c.Ref.byKey(v)
 			if to == nil || c.Ref.Columns[c.Ref.Label].Ref != nil || len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
 				continue

@@ -211,22 +211,36 @@ func (t *Table) bare(i int, v any, text string) string {
 	return t.Columns[i].caption() + " " + text
 }
 
+// IsName reports whether a column has what a table's things are called, or a part of that.
+func (t *Table) IsName(i int) bool {
+	return t.Label >= 0 && (i == t.Label || slices.Contains(t.Columns[t.Label].Parts, i))
+}
+
 // HasKinds reports whether a column has the few kinds of a table's things, as a state: texts that several rows share.
 func (t *Table) HasKinds(column string) bool {
 	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == column })
 	return i >= 0 && t.hasKinds(i)
 }
 
-func (t *Table) hasKinds(i int) bool {
+func (t *Table) hasKinds(i int) bool { return len(t.Kinds(i)) > 0 }
+
+// Kinds are the values of such a column, in the order of the rows.
+func (t *Table) Kinds(i int) (values []string) {
 	c := t.Columns[i]
 	if c.Kind != Text || c.Ref != nil || c.Several || len(c.Parts) > 0 || i == t.Label || i == t.Key {
-		return false
+		return nil
 	}
-	values := map[any]bool{}
+	n := map[any]bool{}
 	for _, row := range t.Rows {
-		values[row[i]] = true
+		if !n[row[i]] && row[i] != nil {
+			values = append(values, Show(row[i]))
+		}
+		n[row[i]] = true
 	}
-	return len(values) > 1 && len(values) <= mostKinds && 2*len(values) <= len(t.Rows)+1
+	if len(n) < 2 || len(n) > mostKinds || 2*len(n) > len(t.Rows)+1 {
+		return nil
+	}
+	return values
 }
 
 // mostKinds is how many kinds a column has at most.

@@ -74,7 +74,7 @@ type Step struct {
 	SQL    string
 	Writes bool
 	Does   string // what a change does, for the plan; "" says nothing
-	Why    string // what somebody thinks before it; "": nothing is said
+	Why    string // what somebody thinks before it, as what the results so far give a reason for; "": nothing is said
 }
 
 // Answer is what a program comes to, as people would say it.
@@ -357,14 +357,17 @@ func (d *drawer) farther(kind string) *Program {
 		return nil
 	}
 	ways := map[string][]func(*drawer) *Program{
-		Join:   {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
-		Count:  {(*drawer).countTwo},
-		Total:  {(*drawer).countEach, (*drawer).room},
-		Most:   {(*drawer).mostBy},
-		Set:    {(*drawer).event, (*drawer).told},
-		Adjust: {(*drawer).raiseAndLower},
-		ActIf:  {(*drawer).addIfNone, (*drawer).setWhenOf},
-		Insert: {(*drawer).addNext},
+		Join:    {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
+		Count:   {(*drawer).countTwo},
+		List:    {(*drawer).noneOf, func(d *drawer) *Program { return d.list(1) }},
+		Both:    {(*drawer).noneOf},
+		Total:   {(*drawer).countEach, (*drawer).room},
+		Most:    {(*drawer).mostBy},
+		Set:     {(*drawer).event, (*drawer).told},
+		Adjust:  {(*drawer).raiseAndLower},
+		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf},
+		Insert:  {(*drawer).addNext},
+		AskBack: {(*drawer).severalFit},
 	}[kind]
 	if len(ways) == 0 || d.r.IntN(5) > 1 {
 		return nil
@@ -409,7 +412,7 @@ func (t *Table) isNumbered() bool {
 // properties are the columns that are neither key nor label.
 func (t *Table) properties(want func(Column) bool) (list []int) {
 	for i, c := range t.Columns {
-		if i != t.Key && i != t.Label && (t.Label < 0 || !slices.Contains(t.Columns[t.Label].Parts, i)) &&
+		if i != t.Key && !t.IsName(i) &&
 			(want == nil || want(c)) {
 			list = append(list, i)
 		}

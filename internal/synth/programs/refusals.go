@@ -92,9 +92,20 @@ func (d *drawer) nobody() *Program {
 	last := name[strings.LastIndexByte(name, ' ')+1:]
 	if last != name && len(t.rows([]Cond{{t.Label, -1, Has, last}})) == 0 { // nor one by a part of the name
 		p.Steps = append(p.Steps,
-			Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{{t.Label, -1, Has, last}})})
+			Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{{t.Label, -1, Has, last}}),
+				Why: "Nothing has the whole name. I look for a part of it: " + last + "."})
 	}
-	return p
+	for _, o := range d.w.Tables { // nor among others that have such names
+		if o != t && o.Label >= 0 && o.isOfPersons() == t.isOfPersons() && o.Columns[o.Label].Kind == Text &&
+			len(o.Columns[o.Label].Parts) == 0 && o.Columns[o.Label].Ref == nil && len(p.Tables) == 1 &&
+			d.r.IntN(2) == 0 && len(o.rows([]Cond{{o.Label, -1, Has, last}})) == 0 {
+			p.Tables = append(p.Tables, o)
+			p.Steps = append(p.Steps,
+				Step{SQL: "SELECT * FROM " + Ident(o.Name) + filter(o, []Cond{{o.Label, -1, Has, last}}),
+					Why: "No " + t.One + " is called so. I look in " + o.Name + " as well."})
+		}
+	}
+	return p.Work("No look has found it: that is the answer.")
 }
 
 // mayBeMeant reports whether a name is that of a thing, or one that was mistyped.

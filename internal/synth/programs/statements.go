@@ -55,6 +55,12 @@ func notKnown() string {
 	return anyOf(begins+within+`(?:(?:`+said+`)`+within+ends+`|(?:`+absent+`)`+what+whole+`)`, `(?:^|: ?)unknown\b`)
 }
 
+// sayNone matches an answer that there are none of what was asked for.
+func sayNone() string {
+	return anyOf(notKnown(), `\b(?:none|nobody|no one|nothing|zero)\b`, `^\W*(?:no|0)\b`,
+		`(?:n['’]t|\bnot)(?: \w+){0,2} any\b`, `\b(?:is|are|has|have|there['’]s) no\b`)
+}
+
 // statement matches words of one statement, each with numbers behind it, as few as fit. A name may have other words and
 // numbers in it, or a stop: "SO-427", "119 / 2019", "St. Olaf".
 func statement(word, number string) string {

@@ -253,6 +253,9 @@ func (p *Program) say(
 		none := notKnown()
 		text, answer = p.inForm(r, split, f, text, "not recorded")
 		return text, answer, []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}
+	case "none":
+		none := sayNone()
+		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}
 	case "cannot":
 		refusal := notAble()
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &refusal}}

@@ -1,0 +1,114 @@
+package programs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// noneOf asks for things of which there are none: of a thing that has none, or by two conditions that nothing meets
+// together. That nothing is found is then the answer, and no reason to look further.
+func (d *drawer) noneOf() *Program {
+	t, where, phrase := d.drawFilter(2)
+	var looks []Step
+	reason := ""
+	if d.r.IntN(2) == 0 {
+		t, where, phrase, looks, reason = d.ofChildless()
+	} else if t != nil {
+		reason = d.apart(t, where)
+		if len(where) == 2 {
+			looks = []Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, where[:1]),
+				Why: "Nothing meets both conditions. I look at what meets the first one."}}
+		}
+	}
+	if reason == "" {
+		return nil
+	}
+	slots := d.about(t)
+	slots["filter"] = phrase
+	pattern := pick(d.r, []string{"count", "list", "list", "yes_no"})
+	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
+	a := Answer{Form: "number", Values: []string{"0"}}
+	switch pattern {
+	case "list":
+		q.Agg, q.Column = "", t.Label
+		a = Answer{Form: "none", Values: []string{fmt.Sprintf("None: there are no %s.",
+			strings.TrimSpace(slots["many"]+" "+phrase))}}
+	case "yes_no":
+		a = Answer{Form: "yes_no", Values: []string{"No"}}
+	}
+	p := q.program(pattern, slots, a)
+	p.Result = nil
+	if len(where) == 1 {
+		p.Steps = append(looks, p.Steps...)
+	} else {
+		p.Steps = append(p.Steps, looks...)
+	}
+	return p.Work(reason)
+}
+
+// apart says of each row that meets the first of two conditions why it does not meet the second; "" where some row
+// meets both, or there are too many to go through.
+func (d *drawer) apart(t *Table, where []Cond) string {
+	if len(where) != 2 || len(t.rows(where)) > 0 {
+		return ""
+	}
+	if rows := t.rows(where[:1]); len(rows) == 0 || len(rows) > mostListed || where[1].Of >= 0 ||
+		t.Columns[where[1].Column].Ref != nil {
+		return ""
+	}
+	q := Query{Table: t, Where: where, Column: t.Label, Of: -1, Order: -1, shown: where[:1]}
+	return q.Working()
+}
+
+// ofChildless draws a table and a thing that no row of it refers to: the condition, how it is said, the look for the
+// thing, and what both looks tell.
+func (d *drawer) ofChildless() (t *Table, where []Cond, phrase string, looks []Step, reason string) {
+	if t = d.table(); t == nil {
+		return nil, nil, "", nil, ""
+	}
+	refs := t.properties(func(c Column) bool {
+		return c.Ref != nil && c.Ref != t && c.Ref.Label >= 0 && c.Ref.Columns[c.Ref.Label].Ref == nil
+	})
+	if len(refs) == 0 {
+		return nil, nil, "", nil, ""
+	}
+	i := pick(d.r, refs)
+	ref := t.Columns[i].Ref
+	free := t.unused(i)
+	if len(free) == 0 {
+		return nil, nil, "", nil, ""
+	}
+	row := pick(d.r, free)
+	if len(ref.rows([]Cond{ref.label(row)})) != 1 {
+		return nil, nil, "", nil, ""
+	}
+	look, _ := d.before(ref, []Cond{ref.label(row)}, true)
+	name := ref.rowLabel(row)
+	return t, []Cond{{i, -1, Is, row[ref.Label]}}, put(t.Columns[i].withPhrase(), name), []Step{look},
+		fmt.Sprintf("%s is there and has no %s: that is the answer.", name, t.Many)
+}
+
+// FirstFor is the thing that a value in SQL of a column names, where no row has it there yet.
+func (t *Table) FirstFor(column, literal string) (name string, ok bool) {
+	for i, c := range t.Columns {
+		if c.Ref == nil || Ident(c.Name) != column {
+			continue
+		}
+		for _, row := range c.Ref.Rows {
+			if (literal == c.Ref.keyOf(row) || literal == Literal(row[c.Ref.Key])) &&
+				len(t.counted(i, row[c.Ref.Key])) == 0 {
+				return c.Ref.rowLabel(row), true
+			}
+		}
+	}
+	return "", false
+}
+
+// unused are the things that a column could name, and names in no row.
+func (t *Table) unused(i int) [][]any {
+	ref := t.Columns[i].Ref
+	return slices.DeleteFunc(slices.Clone(ref.Rows), func(row []any) bool {
+		return len(t.counted(i, row[ref.Key])) > 0 || ref.rowLabel(row) == "" || !sayable(ref.rowLabel(row))
+	})
+}
