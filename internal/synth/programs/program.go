@@ -315,14 +315,15 @@ func (d *drawer) drawKind(kind string) *Program {
 		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, d.exchange, d.clearOne, d.clearOne,
 			d.clearOne, func() *Program { return d.onExtreme(false) })
 	case SetAll:
-		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll, d.removeAll, d.clearAll,
-			d.clearAll, d.clearAll)
+		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll,
+			d.removeAll, d.clearAll, d.clearAll, d.clearAll)
 	case Adjust:
 		return d.either(d.adjust, d.adjust, d.percentAll)
 	case TwoTables:
-		return d.either(d.setBoth, d.addAndChange, d.addAndChange, d.removeAndCount, d.removeWith, d.handOver)
+		return d.either(d.setBoth, d.addAndChange, d.addAndChange, d.removeAndCount, d.removeAndCount,
+			d.removeWith, d.removeWith, d.handOver)
 	case Remove:
-		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, d.handOver, d.removeAndCount,
+		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, d.removeAndCount,
 			func() *Program { return d.onExtreme(true) })
 	case Insert:
 		return d.either(d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.newTable)
@@ -356,6 +357,7 @@ func (d *drawer) farther(kind string) *Program {
 	if d.w.Listed || d.short {
 		return nil
 	}
+	ofParent := func(d *drawer) *Program { return d.ofParent(kind) }
 	ways := map[string][]func(*drawer) *Program{
 		Join:    {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
 		Count:   {(*drawer).countTwo},
@@ -363,7 +365,9 @@ func (d *drawer) farther(kind string) *Program {
 		Both:    {(*drawer).noneOf},
 		Total:   {(*drawer).countEach, (*drawer).room},
 		Most:    {(*drawer).mostBy},
-		Set:     {(*drawer).event, (*drawer).told},
+		Set:     {(*drawer).event, (*drawer).told, ofParent, ofParent},
+		SetAll:  {ofParent},
+		Remove:  {ofParent, (*drawer).remove, (*drawer).remove},
 		Adjust:  {(*drawer).raiseAndLower},
 		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf},
 		Insert:  {(*drawer).addNext},

@@ -12,7 +12,7 @@ import (
 // Where the reference may be empty, it is emptied at times: nobody has them then.
 func (d *drawer) handOver() *Program {
 	t := d.table()
-	if t == nil || d.w.Listed || t.Columns[t.Label].Ref != nil || t.Key < 0 {
+	if t == nil || d.w.Listed || t.Columns[t.Label].Ref != nil || t.Key < 0 || d.r.IntN(2) == 0 { // most stay
 		return nil
 	}
 	from, column := d.onlyReferrer(t)
