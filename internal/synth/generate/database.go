@@ -104,13 +104,14 @@ func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
 	return list, nil
 }
 
-// uses adds the tools that programs call, and those that show tables and columns in another way.
+// uses adds the tools that programs call, and those that show tables and columns in another way. It adds those too that
+// take a mere text, as a memo of insights: words that are invented have nothing to do with the data.
 func (db *sqlServer) uses(tools []*subject, used map[string]bool) {
 	for _, s := range tools {
-		if s.Server == db.server && slices.ContainsFunc(words(s.Name), func(w string) bool {
+		if s.Server == db.server && (s.takesProse() || slices.ContainsFunc(words(s.Name), func(w string) bool {
 			return slices.Contains([]string{"table", "tables", "schema", "schemas", "column", "columns",
 				"query", "sql"}, w)
-		}) {
+		})) {
 			used[s.Name] = true
 		}
 	}

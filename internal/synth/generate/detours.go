@@ -193,6 +193,7 @@ func (db *sqlServer) nextColumn(r *rand.Rand, p *programs.Program) *detour {
 			values := t.Kinds(k)
 			if k == at || len(values) == 0 || programs.Ident(o.Name) != o.Name ||
 				regexp.MustCompile(`\b`+o.Name+`\b`).MatchString(s.SQL) ||
+				slices.Contains(values, "yes") || slices.Contains(values, "no") ||
 				slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, text) }) {
 				continue
 			}

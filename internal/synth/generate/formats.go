@@ -121,6 +121,11 @@ func (p param) prose() bool {
 		"observation", "prompt", "summary", "memo", "remark", "contents", "details", "question")
 }
 
+// takesProse reports whether a tool takes nothing but what people write.
+func (s *subject) takesProse() bool {
+	return len(s.schema.fields) > 0 && !slices.ContainsFunc(s.schema.fields, func(p param) bool { return !p.prose() })
+}
+
 // make is a text of the form.
 func (s *stated) make(r *rand.Rand) string {
 	if s.layout == "" {

@@ -340,3 +340,15 @@ func TestColours(t *testing.T) {
 		}
 	}
 }
+
+// A memo beside a database gets no tasks: its text would have nothing to do with the data.
+func TestMemoBesideDatabase(t *testing.T) {
+	memo := askingFor("insight", `"description":"what is found"`)
+	other := askingFor("place", `"description":"where"`)
+	memo.Name, other.Name, memo.Server, other.Server = "append_insight", "visit", "data", "data"
+	used := map[string]bool{}
+	(&sqlServer{server: "data"}).uses([]*subject{memo, other}, used)
+	if !used["append_insight"] || used["visit"] {
+		t.Errorf("%v", used)
+	}
+}

@@ -25,6 +25,7 @@ const (
 	shareMisses  = 0.4
 	shareGuesses = 0.1
 	shareTables  = 0.05
+	shareRare    = 0.6 // of the few from which the way on is not the same again in other letters
 )
 
 // shareRepeats is the share of training programs whose demonstration makes a call twice before it goes on. Small models
@@ -84,19 +85,20 @@ const firstStep = -1
 // was wrong: a model that only sees a better call may learn to make nearly the same call again. nil where none fits.
 func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call) []Call {
 	first, draw := len(calls)-len(p.Steps), r.Float64()
+	rare := drawDetour(r, db.noneYet(p), db.nextColumn(r, p), db.oneOfTwo(r, p))
+	if rare != nil && draw < shareRare {
+		return along(calls, first, []detour{*rare})
+	}
 	if draw >= shareMisses {
 		return nil
 	}
 	guess := func() *detour { return db.wrongColumn(r, p) }
 	ways := []func() *detour{ // in the order in which one looks: where, by which words, for what
-		func() *detour { return db.noneYet(p) },
 		func() *detour { return db.newThing(r, p) },
 		func() *detour { return db.wrongPart(r, p) },
 		func() *detour { // one alone: behind a search by the name, that is not the next
 			return drawDetour(r, db.wrongTable(r, w, p), db.wrongWords(r, p), db.noSuchColumn(p))
 		},
-		func() *detour { return db.nextColumn(r, p) },
-		func() *detour { return db.oneOfTwo(r, p) },
 		func() *detour { return db.wrongLetters(p) },
 		func() *detour { return db.wrongName(r, w, p) },
 		func() *detour { return db.withoutJoin(r, p) },

@@ -132,6 +132,17 @@ func (a Answer) eachChecks() (list []scenario.Check) {
 	return list
 }
 
+// yesChecks want a yes at the beginning, and each name.
+func (a Answer) yesChecks() (list []scenario.Check) {
+	for _, text := range append([]string{`(?i)^\W*yes\b`}, a.Values...) {
+		if len(list) > 0 {
+			text = whole(text)
+		}
+		list = append(list, scenario.Check{Type: scenario.AnswerCheck, Regex: &text})
+	}
+	return list
+}
+
 // Enumerate says several things one after the other: "a, b and c".
 func Enumerate(list []string) string { return enumerate(list) }
 

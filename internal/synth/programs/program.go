@@ -45,7 +45,7 @@ func Shares() map[string]int {
 		Join:      9,
 		Count:     7,
 		Both:      7,
-		Total:     7,
+		Total:     11,
 		Best:      7,
 		Top:       4,
 		List:      8,
@@ -55,7 +55,7 @@ func Shares() map[string]int {
 		Most:      6,
 		Set:       8,
 		SetAll:    9,
-		Adjust:    4,
+		Adjust:    6,
 		Remove:    6,
 		Insert:    7,
 		ActIf:     7,
@@ -321,7 +321,7 @@ func (d *drawer) drawKind(kind string) *Program {
 		return d.either(d.adjust, d.adjust, d.percentAll)
 	case TwoTables:
 		return d.either(d.setBoth, d.addAndChange, d.addAndChange, d.removeAndCount, d.removeAndCount,
-			d.removeWith, d.removeWith, d.handOver)
+			d.removeWith, d.removeAllWith, d.removeAllWith, d.handOver)
 	case Remove:
 		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, d.removeAndCount,
 			func() *Program { return d.onExtreme(true) })
@@ -359,17 +359,19 @@ func (d *drawer) farther(kind string) *Program {
 	}
 	ofParent := func(d *drawer) *Program { return d.ofParent(kind) }
 	ways := map[string][]func(*drawer) *Program{
-		Join:    {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
-		Count:   {(*drawer).countTwo},
-		List:    {(*drawer).noneOf, func(d *drawer) *Program { return d.list(1) }},
+		Join:  {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
+		Count: {(*drawer).countTwo},
+		List: {(*drawer).noneOf, (*drawer).bySurname, (*drawer).listAndCount,
+			func(d *drawer) *Program { return d.list(1) }},
+		YesNo:   {(*drawer).yesWho},
 		Both:    {(*drawer).noneOf},
-		Total:   {(*drawer).countEach, (*drawer).room},
+		Total:   {(*drawer).countEach, (*drawer).room, (*drawer).sumOf, (*drawer).sumOf},
 		Most:    {(*drawer).mostBy},
-		Set:     {(*drawer).event, (*drawer).told, ofParent, ofParent},
+		Set:     {(*drawer).event, (*drawer).told, ofParent, ofParent, (*drawer).renameOne},
 		SetAll:  {ofParent},
 		Remove:  {ofParent, (*drawer).remove, (*drawer).remove},
 		Adjust:  {(*drawer).raiseAndLower},
-		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf},
+		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf, (*drawer).setIfRoom},
 		Insert:  {(*drawer).addNext},
 		AskBack: {(*drawer).severalFit},
 	}[kind]

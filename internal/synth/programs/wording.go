@@ -264,6 +264,8 @@ func (p *Program) say(
 		return text, lines, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &lines}}
 	case "each":
 		return text, perLine(a), a.eachChecks()
+	case "yes_who":
+		return text, "Yes, " + enumerate(a.Values) + ".", a.yesChecks()
 	case "left":
 		nothing := nothingDone()
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
@@ -277,7 +279,11 @@ func (p *Program) say(
 		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
 	}
 	if a.Order && p.pattern == "list" { // the others say their order themselves
-		text = follow(text, pick(r, manners()["order"][split]))
+		order := "order"
+		if p.slots["surname"] != "" {
+			order = "surname"
+		}
+		text = follow(text, pick(r, manners()[order][split]))
 	}
 	answer = f.read(a)
 	ask := ""

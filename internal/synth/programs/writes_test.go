@@ -39,7 +39,7 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 		for _, kind := range []string{Set, Correct, Adjust} {
 			w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
 			p := Draw(rand.New(rand.NewPCG(seed, 2)), w, kind)
-			events := strings.Fields("event event_named told told_with raise_lower clear clear_of")
+			events := strings.Fields("called event event_named told told_with raise_lower clear clear_of")
 			if p != nil && slices.Contains(events, p.pattern) {
 				continue // events_test and clear_test have them
 			}
