@@ -105,8 +105,16 @@ func (d *drawer) comparisonOf(t *Table, i int) (Cond, string, bool) {
 	case c.Kind == Text && strings.EqualFold(Show(v), "yes") || strings.EqualFold(Show(v), "no"):
 		phrase = fmt.Sprintf("where %s is %s", c.caption(), strings.ToLower(Show(v)))
 	}
+	if cond.Op == Is && t.hasKinds(i) && !slices.ContainsFunc(t.Rows[:min(len(t.Rows), rowsSeen)],
+		func(row []any) bool { return equal(row[i], cond.Value) }) {
+		d.look(t, i)
+	}
 	return cond, phrase, d.divides(t, cond)
 }
+
+// rowsSeen is how many rows of a table are looked at first: whoever has not seen a value there looks at which there
+// are.
+const rowsSeen = 3
 
 // isStock reports whether a number says how many of a thing are there.
 func (c Column) isStock() bool {

@@ -171,3 +171,34 @@ func TestMakerIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// Which values there are is looked at before a kind is asked for that the first rows do not show.
+func TestUnseenKindsAreLookedAt(t *testing.T) {
+	n := 0
+	for seed := range uint64(4 * NumDomains()) {
+		w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
+		p := Draw(rand.New(rand.NewPCG(seed, 2)), w, Count)
+		if p == nil || p.Pattern() != "count" || strings.Contains(p.Steps[len(p.Steps)-1].SQL, "JOIN") {
+			continue
+		}
+		table, last := p.Tables[0], p.Steps[len(p.Steps)-1].SQL
+		for i, c := range table.Columns {
+			for k, row := range table.Rows {
+				seen := slices.ContainsFunc(table.Rows[:min(k, rowsSeen)],
+					func(o []any) bool { return equal(o[i], row[i]) })
+				if k < rowsSeen || seen || !table.hasKinds(i) ||
+					!strings.HasSuffix(last, " WHERE "+table.test(i, "", Is, row[i])) {
+					continue
+				}
+				n++
+				if want := "SELECT DISTINCT " + Ident(c.Name) + " FROM " + Ident(table.Name); p.Steps[0].SQL != want {
+					t.Errorf("before %s stands %s", last, p.Steps[0].SQL)
+				}
+				break
+			}
+		}
+	}
+	if n < 5 {
+		t.Errorf("%d ask for such a kind", n)
+	}
+}

@@ -321,7 +321,7 @@ func (d *drawer) drawKind(kind string) *Program {
 		return d.either(d.adjust, d.adjust, d.percentAll)
 	case TwoTables:
 		return d.either(d.setBoth, d.addAndChange, d.addAndChange, d.removeAndCount, d.removeAndCount,
-			d.removeWith, d.removeAllWith, d.removeAllWith, d.handOver)
+			d.removeWith, d.removeWith, d.removeAllWith, d.handOver)
 	case Remove:
 		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, d.removeAndCount,
 			func() *Program { return d.onExtreme(true) })
@@ -361,17 +361,17 @@ func (d *drawer) farther(kind string) *Program {
 	ways := map[string][]func(*drawer) *Program{
 		Join:  {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
 		Count: {(*drawer).countTwo},
-		List: {(*drawer).noneOf, (*drawer).bySurname, (*drawer).listAndCount,
+		List: {(*drawer).noneOf, (*drawer).bySurname, (*drawer).bySurname, (*drawer).listAndCount,
 			func(d *drawer) *Program { return d.list(1) }},
 		YesNo:   {(*drawer).yesWho},
 		Both:    {(*drawer).noneOf},
 		Total:   {(*drawer).countEach, (*drawer).room, (*drawer).sumOf, (*drawer).sumOf},
 		Most:    {(*drawer).mostBy},
-		Set:     {(*drawer).event, (*drawer).told, ofParent, ofParent, (*drawer).renameOne},
+		Set:     {(*drawer).event, (*drawer).told, ofParent, ofParent, (*drawer).renameOne, (*drawer).renameOne},
 		SetAll:  {ofParent},
 		Remove:  {ofParent, (*drawer).remove, (*drawer).remove},
 		Adjust:  {(*drawer).raiseAndLower},
-		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf, (*drawer).setIfRoom},
+		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf, (*drawer).setIfRoom, (*drawer).setIfRoom},
 		Insert:  {(*drawer).addNext},
 		AskBack: {(*drawer).severalFit},
 	}[kind]
