@@ -199,7 +199,7 @@ func TestClausesAreTrueWhereTheChangeIsMade(t *testing.T) {
 			t.Errorf("the %s %s, and is %q: the %s is %q, want %q: %+v",
 				p.slots["attr2"], p.slots["rel"], is, p.slots["attr"], after, want, p.Steps)
 		}
-		if changes := len(p.Steps) > 1; p.pattern == "set_when" && changes != holds {
+		if changes := p.Changes(); p.pattern == "set_when" && changes != holds {
 			t.Errorf("the %s %s, and is %q: changes %v", p.slots["attr2"], p.slots["rel"], is, changes)
 		}
 	}

@@ -34,6 +34,11 @@ func (d *drawer) setWhen(otherwise bool) *Program {
 	slots["attr2"], slots["rel"] = t.Columns[k].caption(), cond
 	look, where := d.before(t, []Cond{t.label(row)}, true)
 	p := &Program{pattern: "set_when", slots: slots, Steps: []Step{look}, Tables: tablesOf(t, where, of)}
+	if ref := t.Columns[k].Ref; ref != nil && ref.byKey(row[k]) != nil && !d.w.Listed { // who it is now
+		p.Steps = append(p.Steps, Step{SQL: "SELECT * FROM " + Ident(ref.Name) +
+			filter(ref, ref.keyConditions(ref.byKey(row[k])))})
+		p.Tables = tablesOf(t, where, of, ref)
+	}
 	if otherwise {
 		other := d.another(t, i, v)
 		if other == nil || equal(other, v) || equal(other, row[i]) {

@@ -102,3 +102,27 @@ func TestRemoveAllWith(t *testing.T) {
 		}
 	})
 }
+
+// Whose thing it is is looked at before an answer names them.
+func TestSetWhenLooksAtNames(t *testing.T) {
+	n := 0
+	drawnBy(t, 60, func(d *drawer) *Program { return d.setWhen(false) }, func(p *Program, _ *World, o opened) {
+		if p.Changes() {
+			return
+		}
+		table := p.Tables[0]
+		k := table.columnSaid(p.slots["attr2"])
+		row := rowNamed(table, p.slots["x"])
+		if table.Columns[k].Ref == nil || row[k] == nil {
+			return
+		}
+		n++
+		if seen := strings.Join(o.ask(p.Steps[len(p.Steps)-1].SQL), " "); !strings.Contains(seen,
+			Show(table.Columns[k].Ref.byKey(row[k])[table.Columns[k].Ref.Key])) || len(p.Steps) != 2 {
+			t.Errorf("%+v show %s", p.Steps, seen)
+		}
+	})
+	if n == 0 {
+		t.Error("none asks for a reference")
+	}
+}
