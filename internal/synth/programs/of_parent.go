@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// ofParent changes, or deletes, one of, or with SetAll some of, the things that belong to a named one: those that have
-// a word, a day or a kind ("the transponder job of D-EAXY", "her shift on the 4th", "the jobs of Tom that are not done"). All of them
-// are looked at first, one by one, and only those are changed.
+// ofParent changes, or deletes, one of, or with SetAll some of, the things that belong to a named one: those that
+// have a word, a day or a kind ("the transponder job of D-EAXY", "her shift on the 4th", "the jobs of Tom that are
+// not done"). All of them are looked at first, one by one, and only those are changed.
 func (d *drawer) ofParent(kind string) *Program {
 	t := d.table()
 	if t == nil || d.w.Listed {

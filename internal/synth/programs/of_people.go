@@ -83,7 +83,7 @@ func (d *drawer) bySurname() *Program {
 	})
 	q := Query{Table: t, Where: where, Column: t.Label, Of: -1, Order: -1}
 	slots := d.about(t)
-	slots["filter"], slots["surname"] = phrase, "yes"
+	slots["filter"], slots["surname"] = phrase, "surname"
 	a := Answer{Form: "list", Values: t.labels(rows), Order: true}
 	if !a.isASCII() || repeats(a.Values) {
 		return nil

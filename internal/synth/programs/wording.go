@@ -279,11 +279,7 @@ func (p *Program) say(
 		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
 	}
 	if a.Order && p.pattern == "list" { // the others say their order themselves
-		order := "order"
-		if p.slots["surname"] != "" {
-			order = "surname"
-		}
-		text = follow(text, pick(r, manners()[order][split]))
+		text = follow(text, pick(r, manners()[cmp.Or(p.slots["surname"], "order")][split]))
 	}
 	answer = f.read(a)
 	ask := ""
