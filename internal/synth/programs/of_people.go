@@ -125,7 +125,8 @@ func (d *drawer) setIfRoom() *Program {
 		Literal(to[t.Key]))
 	p := &Program{pattern: "set_if_room", slots: slots, Tables: []*Table{t, from},
 		Steps: []Step{look, {SQL: held}, other}}
-	said := fmt.Sprintf("%s has %d %s (%s: %d)", t.rowLabel(to), n, from.Many, t.Columns[i].caption(), limit)
+	said := fmt.Sprintf("%s has %d %s (%s: %d)", t.rowLabel(to), n,
+		map[bool]string{true: from.One, false: from.Many}[n == 1], t.Columns[i].caption(), limit)
 	if n >= limit {
 		p.Steps = p.Steps[:2]
 		p.Answer = Answer{Form: "left", Values: []string{"Nothing was changed: " + said + "."}}

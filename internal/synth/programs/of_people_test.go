@@ -61,7 +61,13 @@ func TestBySurname(t *testing.T) {
 
 // A thing goes where there is room, and stays where there is none.
 func TestSetIfRoom(t *testing.T) {
-	drawnBy(t, 5, (*drawer).setIfRoom, func(p *Program, _ *World, o opened) {
+	w := liveTables("sheds", `[{"id": 1, "name": "North", "slots": 1}, {"id": 2, "name": "South", "slots": 2},
+		{"id": 3, "name": "West", "slots": 4}]`, "boats", `[{"id": 1, "name": "Gull", "shed_id": 1},
+		{"id": 2, "name": "Tern", "shed_id": 2}, {"id": 3, "name": "Heron", "shed_id": 2},
+		{"id": 4, "name": "Swan", "shed_id": 3}]`)
+	full := 0
+	drawnOver(t, w, 20, (*drawer).setIfRoom, func(p *Program, _ opened) {
+		o := openLive(t, w) // no change stays
 		to, from := p.Tables[0], p.Tables[1]
 		place := rowNamed(to, p.slots["y"])
 		n := o.ask(p.Steps[1].SQL)[0]
@@ -69,6 +75,9 @@ func TestSetIfRoom(t *testing.T) {
 		var has, may int
 		_, _ = fmt.Sscan(n, &has)
 		_, _ = fmt.Sscan(limit, &may)
+		if has >= may {
+			full++
+		}
 		if p.Changes() != (has < may) {
 			t.Errorf("%d of %d: %+v", has, may, p.Steps)
 		}
@@ -78,6 +87,9 @@ func TestSetIfRoom(t *testing.T) {
 			t.Errorf("%d, want %d: %+v", after, want, p.Steps)
 		}
 	})
+	if full == 0 {
+		t.Error("all have room")
+	}
 }
 
 // What is deleted leaves nothing that refers to it, and goes after that.
