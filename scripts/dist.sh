@@ -16,8 +16,9 @@ test -s internal/view/app/page.js || { echo "a release has the page of hone view
 # prompts, play episodes, speak protocols, open runs and show them, which saves 3 MB; no tensor is computed in them.
 lean="-gcflags=net/http/...=-l"
 for library in github.com/parquet-go github.com/andybalholm github.com/expr-lang github.com/charmbracelet \
-	github.com/goccy github.com/rivo github.com/santhosh-tekuri github.com/spf13 github.com/modelcontextprotocol \
-	golang.org/x google.golang.org; do
+	charm.land github.com/goccy github.com/rivo github.com/santhosh-tekuri github.com/spf13 github.com/modelcontextprotocol \
+	golang.org/x google.golang.org github.com/coder github.com/clipperhouse k8s.io \
+	github.com/pierrec github.com/segmentio github.com/twpayne github.com/lucasb-eyer github.com/muesli; do
 	lean="$lean -gcflags=$library/...=-l"
 done
 for room in cmd internal/basemodel internal/chat internal/config internal/console internal/data internal/demo internal/doctor internal/env \
@@ -26,7 +27,7 @@ for room in cmd internal/basemodel internal/chat internal/config internal/consol
 	internal/view; do
 	lean="$lean -gcflags=hone/$room/...=-l"
 done
-go run ./scripts/pack internal/synth/written/files.zip internal/synth/written sql folders graphs
+go run ./scripts/pack internal/synth/written/files.zip internal/synth/written words sql folders graphs
 go build -tags packed -trimpath -buildvcs=true -ldflags='-s -w -buildid=' $lean -o dist/new/ ./cmd/hone ./benchmarks/cmd/hone-bench
 size=$(wc -c <dist/new/hone)
 if [ "$size" -gt "$limit" ]; then

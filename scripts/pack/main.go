@@ -1,13 +1,17 @@
-// Pack writes an archive of folders: pack ARCHIVE ROOT FOLDER... The same files give the same bytes.
+// Pack writes an archive of folders: pack ARCHIVE ROOT FOLDER... The same files give the same bytes; JSON loses its
+// white space.
 package main
 
 import (
 	"archive/zip"
+	"bytes"
 	"compress/flate"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 )
 
 func main() {
@@ -39,6 +43,13 @@ func pack(archive string, root fs.FS, folders []string) error {
 			data, err := fs.ReadFile(root, path)
 			if err != nil {
 				return err
+			}
+			if strings.HasSuffix(path, ".json") {
+				var compact bytes.Buffer
+				if err := json.Compact(&compact, data); err != nil {
+					return fmt.Errorf("%s: %w", path, err)
+				}
+				data = compact.Bytes()
 			}
 			w, err := z.Create(path)
 			if err == nil {

@@ -12,8 +12,8 @@ import (
 
 // An archive has all files of the folders that are named and no others, and the same bytes each time.
 func TestPack(t *testing.T) {
-	root := fstest.MapFS{"a/x.json": {Data: bytes.Repeat([]byte("x"), 5000)}, "b/y.json": {Data: []byte("y")},
-		"c/z.json": {Data: []byte("z")}}
+	root := fstest.MapFS{"a/x.txt": {Data: bytes.Repeat([]byte("x"), 5000)}, "b/y.json": {Data: []byte("{ }")},
+		"c/z.json": {Data: []byte("{}")}, "d/no.json": {Data: []byte("{")}}
 	var archives [][]byte
 	for _, name := range []string{"one.zip", "two.zip"} {
 		path := filepath.Join(t.TempDir(), name)
@@ -33,13 +33,14 @@ func TestPack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, there := range map[string]bool{"a/x.json": true, "b/y.json": true, "c/z.json": false} {
-		data, err := fs.ReadFile(r, file)
-		if (err == nil) != there || there && !bytes.Equal(data, root[file].Data) {
-			t.Errorf("%s: %v", file, err)
+	for file, want := range map[string]string{"a/x.txt": string(root["a/x.txt"].Data), "b/y.json": "{}", "c/z.json": ""} {
+		if data, err := fs.ReadFile(r, file); string(data) != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", file, data, err)
 		}
 	}
-	if err := pack(filepath.Join(t.TempDir(), "x"), root, []string{"none"}); err == nil {
-		t.Error("a folder that is not there is packed")
+	for _, folder := range []string{"none", "d"} {
+		if err := pack(filepath.Join(t.TempDir(), "x"), root, []string{folder}); err == nil {
+			t.Errorf("%s is packed", folder)
+		}
 	}
 }

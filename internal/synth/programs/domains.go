@@ -1,7 +1,6 @@
 package programs
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -9,10 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-)
 
-//go:embed domains.json
-var domainsFile []byte
+	"hone/internal/synth/written"
+)
 
 // domain is a kind of everyday business, of which worlds are drawn.
 type domain struct {
@@ -48,9 +46,7 @@ type domainColumn struct {
 
 // domains are all of them; nobody changes them.
 var domains = sync.OnceValue(func() (list []domain) {
-	if err := json.Unmarshal(domainsFile, &list); err != nil {
-		panic(err) // the file is compiled in
-	}
+	written.Words("domains", &list)
 	return list
 })
 

@@ -1,24 +1,19 @@
 package programs
 
 import (
-	_ "embed"
-	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
-)
 
-//go:embed manners.json
-var mannersFile []byte
+	"hone/internal/synth/written"
+)
 
 // manners are what people say around a request, by what it is for and by split: a greeting or a reason before it, how
 // the answer should read, a word behind it. Held-out tasks have manners of their own.
 var manners = sync.OnceValue(func() (all map[string]map[string][]string) {
-	if err := json.Unmarshal(mannersFile, &all); err != nil {
-		panic(err) // the file is compiled in
-	}
+	written.Words("manners", &all)
 	return all
 })
 

@@ -1,15 +1,12 @@
 package programs
 
 import (
-	_ "embed"
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
-)
 
-//go:embed meanings.json
-var meaningsFile []byte
+	"hone/internal/synth/written"
+)
 
 // pattern is what the requests of one pattern are for, and how a wording of them is told from one of another.
 type pattern struct {
@@ -30,9 +27,7 @@ type dictionary struct {
 }
 
 var meanings = sync.OnceValue(func() (d dictionary) {
-	if err := json.Unmarshal(meaningsFile, &d); err != nil {
-		panic(err) // the file is compiled in
-	}
+	written.Words("meanings", &d)
 	return d
 })
 

@@ -2,8 +2,6 @@ package programs
 
 import (
 	"cmp"
-	_ "embed"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -14,35 +12,16 @@ import (
 	"unicode"
 
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/written"
 )
-
-//go:embed wordings.json
-var wordingsFile []byte
-
-//go:embed file_wordings.json
-var fileWordingsFile []byte
-
-//go:embed sum_wordings.json
-var sumWordingsFile []byte
-
-//go:embed graph_wordings.json
-var graphWordingsFile []byte
-
-//go:embed view_wordings.json
-var viewWordingsFile []byte
-
-//go:embed deed_wordings.json
-var deedWordingsFile []byte
 
 // wordings are the requests by pattern and split, those about records, about files, about graphs, about what views
 // show, about several changes at once and about numbers and times. Held-out tasks are
 // in words that no training task has.
 var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
-	for _, file := range [][]byte{wordingsFile, fileWordingsFile, graphWordingsFile, viewWordingsFile,
-		deedWordingsFile, sumWordingsFile} {
-		if err := json.Unmarshal(file, &all); err != nil {
-			panic(err) // the file is compiled in
-		}
+	for _, of := range []string{"wordings", "file_wordings", "graph_wordings", "view_wordings", "deed_wordings",
+		"sum_wordings"} {
+		written.Words(of, &all)
 	}
 	return all
 })

@@ -4,5 +4,5 @@ package written
 
 import "embed"
 
-//go:embed sql folders graphs
+//go:embed words sql folders graphs
 var files embed.FS

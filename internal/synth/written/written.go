@@ -1,9 +1,11 @@
-// Package written has invented states of databases, folders and graphs, and what people asked of them: tasks that were
-// written one by one, in words and of structures that no drawer of programs comes upon. Whoever wrote them saw neither
-// how programs are drawn nor any task that hone is measured on.
+// Package written has the texts that tasks are made of. Words are those of programs that are drawn. The rest are invented
+// states of databases, folders and graphs, and what people asked of them: tasks that were written one by one, in words
+// and of structures that no drawer of programs comes upon. Whoever wrote them saw neither how programs are drawn nor any
+// task that hone is measured on.
 package written
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -36,4 +38,15 @@ func Read[T any](kind string, read func([]byte) (T, error)) (list []T) {
 		panic(err)
 	}
 	return list
+}
+
+// Words adds what a file of words has to a map or a list.
+func Words[T any](name string, to *T) {
+	data, err := fs.ReadFile(files, path.Join("words", name+".json"))
+	if err == nil {
+		err = json.Unmarshal(data, to)
+	}
+	if err != nil {
+		panic(fmt.Errorf("%s: %w", name, err)) // it is compiled in
+	}
 }
