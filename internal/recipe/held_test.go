@@ -382,3 +382,34 @@ func (l firstTimes) Metrics(stage string, step int, m map[string]float64) error 
 	}
 	return l.memoryLog.Metrics(stage, step, m)
 }
+
+// compiling makes programs for what it scores.
+type compiling struct{ *fakeTrainer }
+
+func (c compiling) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
+	c.made += 100
+	return c.fakeTrainer.Score(ctx, b, temperature)
+}
+
+// longest is the most that a step has compiled.
+type longest struct {
+	*memoryLog
+	compile float64
+}
+
+func (l *longest) Metrics(stage string, step int, m map[string]float64) error {
+	l.compile = max(l.compile, m["time/compile"])
+	return l.memoryLog.Metrics(stage, step, m)
+}
+
+// A pass takes what its measuring compiles out of the next step.
+func TestCompilingToMeasureIsNoStep(t *testing.T) {
+	s, log := supervised(), &longest{memoryLog: newLog(t)}
+	s.Held = demonstrations(2)
+	if err := s.Run(t.Context(), demonstrations(5), compiling{&fakeTrainer{}}, nil, log, silent); err != nil {
+		t.Fatal(err)
+	}
+	if log.compile == 0 || log.compile >= 100 {
+		t.Errorf("a step compiled for %g seconds", log.compile)
+	}
+}

@@ -72,6 +72,16 @@ func TestScoresAreCompiledAhead(t *testing.T) {
 	}
 }
 
+// Where the compiler takes all cores nothing is compiled before it is needed.
+func TestNothingIsPreparedOnACPU(t *testing.T) {
+	rows, _ := episodes(rand.New(rand.NewPCG(3, 4)), lengths["log-uniform"], 0.5)
+	if programs := dryProgramsOn(t, false, Options{}, func(tr *Trainer) {
+		tr.Prepare([]batch.Batch{batch.New(rows)}, batch.Objective{})
+	}); len(programs) > 0 {
+		t.Errorf("%v", programs)
+	}
+}
+
 func takeSteps(t *testing.T, tr *Trainer, steps []batch.Batch, o batch.Objective) {
 	t.Helper()
 	for _, b := range steps {
@@ -84,7 +94,12 @@ func takeSteps(t *testing.T, tr *Trainer, steps []batch.Batch, o batch.Objective
 // dryPrograms are the keys of the programs that a trainer on a GPU without a device has in the end.
 func dryPrograms(t *testing.T, o Options, use func(*Trainer)) []string {
 	t.Helper()
-	d := engine.OpenDry(true, 1)
+	return dryProgramsOn(t, true, o, use)
+}
+
+func dryProgramsOn(t *testing.T, gpu bool, o Options, use func(*Trainer)) []string {
+	t.Helper()
+	d := engine.OpenDry(gpu, 1)
 	defer d.Close()
 	s, l := learntest.Spec(), learntest.LoRA()
 	var weights []engine.Buffer

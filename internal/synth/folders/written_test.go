@@ -1,6 +1,8 @@
 package folders
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"hone/internal/episode/scenario"
@@ -48,4 +50,27 @@ func same(a, b State) bool {
 		}
 	}
 	return true
+}
+
+// What somebody thinks stands where it is thought: before the first read, and before the first change or the answer.
+func TestThoughtsHaveTheirPlace(t *testing.T) {
+	can := Can{Tree: true, Show: true, Edit: true, Write: true, MakeDir: true, Move: true, Delete: true}
+	for _, w := range WrittenFolders() {
+		f := w.Folder()
+		for _, task := range w.Tasks {
+			p := task.Plan(f, can)
+			read := slices.IndexFunc(p.Ops, func(o Op) bool { return o.Do == Show })
+			if first := slices.IndexFunc(p.Ops, Op.Changes); p.Ops[0].Do != Tree ||
+				read >= 0 && !strings.Contains(p.Ops[read].Why, task.Think) ||
+				first >= 0 && !strings.Contains(p.Ops[first].Why, task.Working) ||
+				(p.Working() == task.Working) != (first < 0 || task.Working == "") {
+				t.Errorf("%s: %q: %+v", w.Name, task.Task, p.Ops)
+			}
+			for _, file := range task.Reads {
+				if !slices.Contains(p.About, file) {
+					t.Errorf("%s: %q is not about %s", w.Name, task.Task, file)
+				}
+			}
+		}
+	}
 }

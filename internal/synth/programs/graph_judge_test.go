@@ -179,3 +179,44 @@ func TestLikeDays(t *testing.T) {
 		t.Errorf("%s is no number of the same form", got)
 	}
 }
+
+// What is asked for in vain is not there: no such thing nor one that might be meant, no such note nor one like it.
+func TestWhatIsNotNoted(t *testing.T) {
+	gt := smallGraph().Tables()
+	things, notes := 0, 0
+	for seed := range uint64(600) {
+		d := &drawer{r: rand.New(rand.NewPCG(seed, 9)), w: gt.World}
+		p := gt.unnoted(d)
+		switch {
+		case p == nil:
+		case len(p.Named) == 1:
+			name, note := p.Named[0], p.slots["v"]
+			if notes++; p.pattern == "note_replace" {
+				note = p.slots["old"]
+			}
+			if slices.Contains(gt.Graph.Thing(name).Notes, note) || len(gt.near(name, note)) > 0 {
+				t.Errorf("%q is noted of %s", note, name)
+			}
+		default:
+			if things++; gt.Graph.Thing(p.slots["x"]) != nil || d.mayBeMeant(p.slots["x"]) || p.pattern == "append" {
+				t.Errorf("%s: %s may be meant", p.pattern, p.slots["x"])
+			}
+		}
+	}
+	if things < 20 || notes < 20 {
+		t.Errorf("%d things, %d notes", things, notes)
+	}
+}
+
+// A note is no property that has a value, in the second of two requests neither.
+func TestNotesHaveNoValue(t *testing.T) {
+	gt := smallGraph().Tables()
+	for _, table := range gt.World.Tables {
+		for _, c := range table.Columns {
+			p := &Program{slots: map[string]string{}, then: &Program{slots: map[string]string{"attr": c.caption()}}}
+			if gt.setsNote(p) != c.Note {
+				t.Errorf("%s of %s: %v", c.caption(), table.Name, c.Note)
+			}
+		}
+	}
+}

@@ -135,3 +135,57 @@ func TestWrittenStatements(t *testing.T) {
 		}
 	}
 }
+
+// An answer may be worded freely: its values must be said, in their order where that is wanted, each beside what it is
+// of, and not much else.
+func TestWrittenAnswers(t *testing.T) {
+	for _, c := range []struct {
+		is        WrittenAnswer
+		good, bad []string
+	}{
+		{WrittenAnswer{Form: "ordered", Values: []string{"Ana", "Bo"}, Answer: "Ana, Bo"},
+			[]string{"First Ana, then Bo."}, []string{"Bo, Ana", "Ana", "Anatol, Bo"}},
+		{WrittenAnswer{Form: "list", Values: []string{"Ana", "Bo"}, Answer: "Ana, Bo"},
+			[]string{"Bo and Ana"}, []string{"Bo", "Ana and Bo, or else " + strings.Repeat("somebody, ", 20)}},
+		{WrittenAnswer{Form: "pairs", Values: []string{"Ana: 3", "Bo: 4"}, Answer: "Ana: 3\nBo: 4"},
+			[]string{"Bo has 4\nAna has 3.0"}, []string{"Ana: 4\nBo: 3\nof 4", "Ana: 3\nBo: 40"}},
+		{WrittenAnswer{Form: "number", Values: []string{"24"}, Answer: "24"},
+			[]string{"It is 24.", "24.00 euros", "€24"}, []string{"240", "124", "1.24", "24.5"}},
+		{WrittenAnswer{Form: "number", Values: []string{"2.5"}, Answer: "2.5"},
+			[]string{"2.50", "It is 2.5."}, []string{"2.55", "12.5", "25"}},
+		{WrittenAnswer{Form: "text", Values: []string{"2026-05-10"}, Answer: "2026-05-10"},
+			[]string{"By 10 May 2026.", "May 10th, 2026"}, []string{"2026-05-11", "in May"}},
+		{WrittenAnswer{Form: "yes_no", Values: []string{"No"}, Answer: "No."},
+			[]string{"No, none.", "**no**"}, []string{"Not known", "Yes, no doubt"}},
+	} {
+		p, err := NewWritten("Which?", "", c.is)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checks := p.Word(nil, scenario.Train).Checks
+		fails := func(said string) bool {
+			return slices.ContainsFunc(checks, func(check scenario.Check) bool { return check.AnswerUnmet(said) != "" })
+		}
+		for _, said := range c.good {
+			if fails(said) {
+				t.Errorf("%+v is not answered by %q", c.is, said)
+			}
+		}
+		for _, said := range c.bad {
+			if !fails(said) {
+				t.Errorf("%+v is answered by %q", c.is, said)
+			}
+		}
+	}
+}
+
+// The working of a request over a graph stands once: before the first change, or before the answer.
+func TestWorkingStandsOnce(t *testing.T) {
+	for _, w := range WrittenGraphs() {
+		for _, q := range w.Tasks {
+			if len(q.Edits) > 0 && q.working != "" || len(q.Edits) == 0 && q.Working != "" {
+				t.Errorf("%s: %q: %q, %q", w.Name, q.asked, q.Working, q.working)
+			}
+		}
+	}
+}
