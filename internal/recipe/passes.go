@@ -73,8 +73,8 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 			return finish(s.Stage, publisher, log)
 		}
 		if step == start && l.prepare != nil {
-			pass := s.Pass(n, 0)
-			l.prepare(pass[:min(len(pass), total)])
+			pass := s.Pass(n, step/s.perEpoch(n))[step%s.perEpoch(n):]
+			l.prepare(pass[:min(len(pass), total-step)])
 		}
 		update := s.Optimizer.Update(step, total)
 		stats, more, err := passes.take(ctx, step, l, update, log)

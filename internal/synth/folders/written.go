@@ -47,7 +47,7 @@ func (t WrittenTask) Plan(f *Folder, can Can) *Plan {
 	if len(t.Do) > 0 {
 		working = ""
 	}
-	p, err := programs.NewWritten(t.Task, working, t.WrittenAnswer)
+	p, err := programs.NewWritten(t.Task, working, len(t.Do) > 0, t.WrittenAnswer)
 	if err != nil {
 		return nil
 	}

@@ -85,7 +85,7 @@ func (m *maker) writtenFolders(
 	for i, n := range of {
 		folder := written[i].Folder()
 		if setup, ok := server.setup(folder); ok && n > 0 {
-			add(setting{World: &programs.World{Name: written[i].Name}, split: writtenSplit(i), want: n,
+			add(setting{World: &programs.World{Name: written[i].Name}, split: writtenSplit(i, len(written)), want: n,
 				realm: m.realmOf(setup)}, folder, shuffled(random, written[i].Tasks))
 		}
 	}

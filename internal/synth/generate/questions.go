@@ -127,7 +127,7 @@ func (m *maker) written(db *sqlServer, own string, n int) (list []*sitting) {
 		world := *w.World
 		world.NoKeys, world.Cased = db.noKeys, db.cased
 		if !slices.ContainsFunc(w.Tables, func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
-			s := newSitting(m, db, setting{World: &world, split: writtenSplit(i)})
+			s := newSitting(m, db, setting{World: &world, split: writtenSplit(i, len(programs.WrittenWorlds()))})
 			s.asked = shuffled(random, w.Tasks)
 			list = append(list, s)
 		}

@@ -68,13 +68,13 @@ func shuffled[T any](r *rand.Rand, list []T) []T {
 	return list
 }
 
-// writtenSplit is the split of the i-th written state: few are held out, since there are few.
-func writtenSplit(i int) string {
-	switch i % 8 {
-	case 3:
-		return scenario.Validation
-	case 7:
+// writtenSplit is the split of the i-th of some written states: few are held out, since there are few.
+func writtenSplit(i, of int) string {
+	switch {
+	case i == of-1:
 		return scenario.Test
+	case i%8 == 3:
+		return scenario.Validation
 	}
 	return scenario.Train
 }

@@ -11,13 +11,14 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// Written states are shared out: of eight one is for validation and one for test, and few states have all of few tasks.
+// Written states are shared out: of eight one is for validation, the last is for test, and few states have all of few
+// tasks.
 func TestWrittenStatesAreSharedOut(t *testing.T) {
 	splits := map[string]int{}
 	for i := range 16 {
-		splits[writtenSplit(i)]++
+		splits[writtenSplit(i, 16)]++
 	}
-	if splits[scenario.Validation] != 2 || splits[scenario.Test] != 2 || splits[scenario.Train] != 12 {
+	if splits[scenario.Validation] != 2 || splits[scenario.Test] != 1 || splits[scenario.Train] != 13 {
 		t.Errorf("%v", splits)
 	}
 	for _, c := range []struct {

@@ -125,6 +125,7 @@ type Program struct {
 	means   map[string]string // whom a request means that is said by a relation
 	// the words of whoever wrote the request, and its answer; "": the request is drawn
 	asked, replied string
+	acts           bool // what is asked changes something
 }
 
 // Changes reports whether the program changes anything.

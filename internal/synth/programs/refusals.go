@@ -243,7 +243,7 @@ func (d *drawer) tells(c Column) bool {
 func (t *Table) isOfPersons() bool {
 	return t.Label >= 0 && len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []any) bool {
 		name := strings.Fields(t.rowLabel(row))
-		return len(name) != 2 || strings.ContainsAny(t.rowLabel(row), "0123456789'&") ||
+		return len(name) != 2 || strings.ContainsAny(t.rowLabel(row), "0123456789&") ||
 			strings.ToUpper(name[1][:1]) != name[1][:1]
 	})
 }

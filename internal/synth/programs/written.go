@@ -52,14 +52,14 @@ var writtenForms = map[string]Answer{
 // writtenKinds are the kinds of requests that are not to be done.
 var writtenKinds = map[string]string{"unknown": Unknown, "cannot": Cannot, "question": AskBack}
 
-// NewWritten is a program in the words of whoever wrote it.
-func NewWritten(task, working string, a WrittenAnswer) (*Program, error) {
+// NewWritten is a program in the words of whoever wrote it; acts says that it changes something.
+func NewWritten(task, working string, acts bool, a WrittenAnswer) (*Program, error) {
 	form, known := writtenForms[a.Form]
 	if !known {
 		return nil, fmt.Errorf("%q: the form %q is not known", task, a.Form)
 	}
 	form.Values = a.Values
-	p := &Program{Kind: Written, Answer: form, asked: task, replied: a.Answer, working: working}
+	p := &Program{Kind: Written, Answer: form, asked: task, replied: a.Answer, acts: acts, working: working}
 	if kind := writtenKinds[a.Form]; kind != "" {
 		p.Kind = kind
 	}
@@ -84,14 +84,21 @@ func (p *Program) asWritten() Worded {
 	case "cannot":
 		want(notAble())
 	case "question":
-		w.Task = strings.ReplaceAll(w.Task, "?", ".") // else who repeats it asks back
-		want(`(?i)\b(?:which|what|who|whom|whose|where|when|or)\b[^?]*\?`)
+		asks := regexp.MustCompile(`(?i)\b(?:which|what|who|whom|whose|where|when|or|mean)\b[^.!?\n]*\?`)
+		if asks.MatchString(w.Task) { // else who repeats it asks back
+			w.Task = strings.ReplaceAll(w.Task, "?", ".")
+		}
+		want(asks.String())
 	case "already":
 		want(`(?i)\balready\b|` + nothingDone())
 	case "lines":
 		w.Checks = []scenario.Check{{Type: scenario.AnswerCheck, Equals: &a.Values[0]}}
 	case "yes_no":
-		want(`(?i)^\W*` + a.Values[0] + `\b`)
+		begins := `(?i)^\W*`
+		if p.acts { // which may be told first
+			begins = `(?i)(?:^|[.!:;\n])\W*`
+		}
+		want(begins + a.Values[0] + `\b`)
 	default:
 		var said []string
 		for _, v := range a.Values {
@@ -100,13 +107,17 @@ func (p *Program) asWritten() Worded {
 		if a.Order {
 			said = []string{strings.Join(said, `(?s:.*)`)}
 		}
-		want(append(said, fmt.Sprintf(`(?s)\A.{0,%d}\z`, 2*utf8.RuneCountInString(p.replied)+around))...)
+		most := 2*utf8.RuneCountInString(p.replied) + around
+		if p.acts { // what was done may be told
+			most += 3 * around
+		}
+		want(append(said, fmt.Sprintf(`(?s)\A.{0,%d}\z`, most))...)
 	}
 	return w
 }
 
-// saidSomewhere matches a value within an answer: a number with zeros behind it, a day in any form, and of a "name:
-// value" both on one line.
+// saidSomewhere matches a value within an answer: a number with zeros behind it or commas in it, a day in any form, and
+// of a "name: value" both on one line.
 func saidSomewhere(value string) string {
 	if name, of, is := strings.Cut(value, ": "); is {
 		return `(?:` + saidSomewhere(name) + `[^\n]*` + saidSomewhere(of) + `)`
@@ -114,11 +125,16 @@ func saidSomewhere(value string) string {
 	if !plainNumber.MatchString(value) {
 		return `(?i:` + spelling(value) + `)`
 	}
-	zeros := `(?:\.0+)?`
-	if strings.Contains(value, ".") {
-		zeros = "0*"
+	whole, part, _ := strings.Cut(value, ".")
+	if part = strings.TrimRight(part, "0"); part != "" {
+		part = `\.` + part + "0*"
+	} else {
+		part = `(?:\.0+)?`
 	}
-	return `(?:^|[^\d.])` + regexp.QuoteMeta(value) + zeros + `(?:\.?(?:[^\d.]|$))`
+	for at := len(whole) - 3; at > 0; at -= 3 { // 24,000
+		whole = whole[:at] + ",?" + whole[at:]
+	}
+	return `(?:^|[^\d.,]|[^\d][.,])` + whole + part + `(?:[.,]?(?:[^\d.,]|$))`
 }
 
 var plainNumber = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
@@ -168,22 +184,25 @@ func readWritten(data []byte) (*WrittenWorld, error) {
 		}
 	}
 	for _, t := range file.Tasks {
-		p, err := NewWritten(t.Task, t.Working, t.WrittenAnswer)
+		var steps []Step
+		acts, free := false, false
+		for _, s := range t.Steps {
+			writes := !strings.HasPrefix(strings.ToUpper(s.SQL), "SELECT")
+			steps = append(steps, Step{SQL: s.SQL, Writes: writes, Why: s.Think})
+			acts, free = acts || writes, free || strings.HasPrefix(s.SQL, "INSERT INTO ")
+		}
+		p, err := NewWritten(t.Task, t.Working, acts, t.WrittenAnswer)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range t.Steps {
-			writes := !strings.HasPrefix(strings.ToUpper(s.SQL), "SELECT")
-			p.Steps = append(p.Steps, Step{SQL: s.SQL, Writes: writes, Why: s.Think})
-			p.Free = p.Free || strings.HasPrefix(s.SQL, "INSERT INTO ")
-		}
+		p.Steps, p.Free = steps, free
 		p.Tables = slices.Clone(w.Tables)
 		w.Tasks = append(w.Tasks, p)
 	}
 	return w, nil
 }
 
-// storedRow is a row as a table holds it: whole numbers as such, but in a column with others.
+// storedRow is a row as a table holds it: whole numbers as such.
 func storedRow(t *Table, row []any) (stored []any) {
 	for i, v := range row {
 		if f, is := v.(float64); is && t.Columns[i].Kind == Number && f == float64(int64(f)) {

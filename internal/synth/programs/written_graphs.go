@@ -66,7 +66,7 @@ func readWrittenGraph(data []byte) (*WrittenGraph, error) {
 			note.Working, t.Working = t.Working, ""
 		}
 		var err error
-		if note.Program, err = NewWritten(t.Task, t.Working, t.WrittenAnswer); err != nil {
+		if note.Program, err = NewWritten(t.Task, t.Working, len(note.Edits) > 0, t.WrittenAnswer); err != nil {
 			return nil, err
 		}
 		w.Tasks = append(w.Tasks, note)

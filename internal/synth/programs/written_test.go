@@ -142,23 +142,30 @@ func TestWrittenAnswers(t *testing.T) {
 	for _, c := range []struct {
 		is        WrittenAnswer
 		good, bad []string
+		acts      bool
 	}{
 		{WrittenAnswer{Form: "ordered", Values: []string{"Ana", "Bo"}, Answer: "Ana, Bo"},
-			[]string{"First Ana, then Bo."}, []string{"Bo, Ana", "Ana", "Anatol, Bo"}},
+			[]string{"First Ana, then Bo."}, []string{"Bo, Ana", "Ana", "Anatol, Bo"}, false},
 		{WrittenAnswer{Form: "list", Values: []string{"Ana", "Bo"}, Answer: "Ana, Bo"},
-			[]string{"Bo and Ana"}, []string{"Bo", "Ana and Bo, or else " + strings.Repeat("somebody, ", 20)}},
+			[]string{"Bo and Ana"}, []string{"Bo", "Ana and Bo, or else " + strings.Repeat("somebody, ", 20)}, false},
 		{WrittenAnswer{Form: "pairs", Values: []string{"Ana: 3", "Bo: 4"}, Answer: "Ana: 3\nBo: 4"},
-			[]string{"Bo has 4\nAna has 3.0"}, []string{"Ana: 4\nBo: 3\nof 4", "Ana: 3\nBo: 40"}},
+			[]string{"Bo has 4\nAna has 3.0"}, []string{"Ana: 4\nBo: 3\nof 4", "Ana: 3\nBo: 40"}, false},
 		{WrittenAnswer{Form: "number", Values: []string{"24"}, Answer: "24"},
-			[]string{"It is 24.", "24.00 euros", "€24"}, []string{"240", "124", "1.24", "24.5"}},
+			[]string{"It is 24.", "24.00 euros", "€24"}, []string{"240", "124", "1.24", "24.5"}, false},
 		{WrittenAnswer{Form: "number", Values: []string{"2.5"}, Answer: "2.5"},
-			[]string{"2.50", "It is 2.5."}, []string{"2.55", "12.5", "25"}},
-		{WrittenAnswer{Form: "text", Values: []string{"2026-05-10"}, Answer: "2026-05-10"},
-			[]string{"By 10 May 2026.", "May 10th, 2026"}, []string{"2026-05-11", "in May"}},
+			[]string{"2.50", "It is 2.5."}, []string{"2.55", "12.5", "25"}, false},
+		{WrittenAnswer{Form: "number", Values: []string{"24000.50"}, Answer: "24000.50"},
+			[]string{"24,000.5", "24000.50.", "EUR 24,000.50"}, []string{"24,0005", "4,000.5", "24,000.51", "24,000"}, false},
+		{WrittenAnswer{Form: "number", Values: []string{"26"}, Answer: "26"},
+			[]string{"26.00", "26, in all"}, []string{"26,500", "1,26", "26.5"}, false},
 		{WrittenAnswer{Form: "yes_no", Values: []string{"No"}, Answer: "No."},
-			[]string{"No, none.", "**no**"}, []string{"Not known", "Yes, no doubt"}},
+			[]string{"It is 50 now. No, we have none."}, []string{"It is 50 now, no doubt", "Not known"}, true},
+		{WrittenAnswer{Form: "text", Values: []string{"2026-05-10"}, Answer: "2026-05-10"},
+			[]string{"By 10 May 2026.", "May 10th, 2026"}, []string{"2026-05-11", "in May"}, false},
+		{WrittenAnswer{Form: "yes_no", Values: []string{"No"}, Answer: "No."},
+			[]string{"No, none.", "**no**"}, []string{"Not known", "Yes, no doubt"}, false},
 	} {
-		p, err := NewWritten("Which?", "", c.is)
+		p, err := NewWritten("Which?", "", c.acts, c.is)
 		if err != nil {
 			t.Fatal(err)
 		}

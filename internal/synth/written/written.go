@@ -1,7 +1,7 @@
-// Package written has the texts that tasks are made of. Words are those of programs that are drawn. The rest are invented
-// states of databases, folders and graphs, and what people asked of them: tasks that were written one by one, in words
-// and of structures that no drawer of programs comes upon. Whoever wrote them saw neither how programs are drawn nor any
-// task that hone is measured on.
+// Package written has the texts that tasks are made of. Words are those of programs that are drawn. The rest are
+// invented states of databases, folders and graphs, and what people asked of them: tasks that were written one by one,
+// in words and of structures that no drawer of programs comes upon. Whoever wrote them saw neither how programs are
+// drawn nor any task that hone is measured on.
 package written
 
 import (
