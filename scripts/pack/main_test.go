@@ -33,7 +33,8 @@ func TestPack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{"a/x.txt": string(root["a/x.txt"].Data), "b/y.json": "{}", "c/z.json": ""} {
+	for file, want := range map[string]string{"a/x.txt": string(root["a/x.txt"].Data), "b/y.json": "{}",
+		"c/z.json": ""} {
 		if data, err := fs.ReadFile(r, file); string(data) != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", file, data, err)
 		}
