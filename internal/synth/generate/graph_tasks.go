@@ -98,7 +98,8 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 func (m *maker) writtenGraphs(g *graphServer, own string, empty []programs.Edit, n int) (list []*graphing) {
 	random := m.random("written", g.server+own)
 	for i, w := range programs.WrittenGraphs() {
-		s := &graphing{setting{World: &programs.World{Name: w.Name}, split: writtenSplit(i, len(programs.WrittenGraphs()))},
+		split := writtenSplit(i, len(programs.WrittenGraphs()))
+		s := &graphing{setting{World: &programs.World{Name: w.Name}, split: split},
 			seat{m: m, server: g.server, keeps: true}, g, w.Graph.Tables(), shuffled(random, w.Tasks)}
 		if s.fits() {
 			list = append(list, s)
