@@ -193,7 +193,10 @@ type Program struct {
 	account    *account
 }
 
-// Together does what compiles programs, on a GPU all at one time, as compiling one leaves most of the host's cores
+// mostTogether is how many programs are compiled at one time: each takes a gigabyte or more of the host's memory.
+const mostTogether = 8
+
+// Together does what compiles programs, on a GPU several at one time, as compiling one leaves most of the host's cores
 // idle. Elsewhere the compiler takes them all itself, and where there is no device programs are noted in their order.
 func (e *Engine) Together(compile ...func() error) error {
 	if !e.isGPU || e.account != nil {
@@ -204,10 +207,14 @@ func (e *Engine) Together(compile ...func() error) error {
 		}
 		return nil
 	}
-	errs := make([]error, len(compile))
+	errs, turn := make([]error, len(compile)), make(chan struct{}, mostTogether)
 	var all sync.WaitGroup
 	for i, one := range compile {
-		all.Go(func() { errs[i] = one() })
+		all.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			errs[i] = one()
+		})
 	}
 	all.Wait()
 	return errors.Join(errs...)

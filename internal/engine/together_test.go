@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -28,5 +29,32 @@ func TestTogether(t *testing.T) {
 			!slices.Equal(order, []int{0, 1}) {
 			t.Errorf("%v, %v", order, err)
 		}
+	}
+}
+
+// No more than mostTogether are under way at one time.
+func TestTogetherIsBounded(t *testing.T) {
+	var mu sync.Mutex
+	now, most := 0, 0
+	many := make([]func() error, 3*mostTogether)
+	begun := make(chan struct{}, len(many))
+	for i := range many {
+		many[i] = func() error {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			begun <- struct{}{}
+			for len(begun) < mostTogether { // until so many have begun
+				runtime.Gosched()
+			}
+			mu.Lock()
+			now--
+			mu.Unlock()
+			return nil
+		}
+	}
+	if err := (&Engine{isGPU: true}).Together(many...); err != nil || most != mostTogether {
+		t.Errorf("%d at one time, %v", most, err)
 	}
 }
