@@ -7,9 +7,9 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Prepare compiles on a GPU the programs that the gradients of these batches take, all at one time: one takes ten
-// seconds and few of the host's cores. Elsewhere the compiler takes all cores, so each program is compiled when it is
-// needed. One that fails here is compiled again for its gradient, which tells why.
+// Prepare compiles on a GPU the programs that the gradients of these batches take, several at one time: one takes ten
+// seconds and few of the host's cores. Elsewhere the compiler takes all cores, so each step compiles its own. A program
+// that fails here is compiled again for its gradient, which tells why.
 func (t *Trainer) Prepare(batches []batch.Batch, o batch.Objective) {
 	if !t.engine.IsGPU() {
 		return

@@ -99,8 +99,16 @@ func dryPrograms(t *testing.T, o Options, use func(*Trainer)) []string {
 
 func dryProgramsOn(t *testing.T, gpu bool, o Options, use func(*Trainer)) []string {
 	t.Helper()
+	tr, shut := dryTrainer(t, gpu, o)
+	defer shut()
+	use(tr)
+	return slices.Sorted(maps.Keys(tr.programs))
+}
+
+// dryTrainer is one on a device that is not there; shut releases it.
+func dryTrainer(t *testing.T, gpu bool, o Options) (tr *Trainer, shut func()) {
+	t.Helper()
 	d := engine.OpenDry(gpu, 1)
-	defer d.Close()
 	s, l := learntest.Spec(), learntest.LoRA()
 	var weights []engine.Buffer
 	for _, w := range s.WeightParams() {
@@ -115,6 +123,5 @@ func dryProgramsOn(t *testing.T, gpu bool, o Options, use func(*Trainer)) []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	use(tr)
-	return slices.Sorted(maps.Keys(tr.programs))
+	return tr, func() { d.Close() }
 }

@@ -71,20 +71,7 @@ func TestLongEpisodesNeedFewProgramsAndLittlePadding(t *testing.T) {
 		if name != "growing" && name != "log-uniform" && !learntest.Whole() {
 			continue
 		}
-		d := engine.OpenDry(true, 1)
-		s, l := learntest.Spec(), learntest.LoRA()
-		var weights []engine.Buffer
-		for _, w := range s.WeightParams() {
-			b, err := d.BlankParam(w)
-			if err != nil {
-				t.Fatal(err)
-			}
-			weights = append(weights, b)
-		}
-		tr, err := New(d.Engine, s, weights, NewState(s, l, 1), Options{LoRA: l, MaxPrefix: 900})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tr, shut := dryTrainer(t, true, Options{MaxPrefix: 900})
 		r := rand.New(rand.NewPCG(1, 2))
 		seconds, tokens, padded, programs := 0.0, 0, 0, 0
 		for step := range 100 {
@@ -105,7 +92,7 @@ func TestLongEpisodesNeedFewProgramsAndLittlePadding(t *testing.T) {
 			t.Errorf("%s: %d programs (%d counted), %.1f%% of the run compiling, %.1f%% of positions padding",
 				name, len(tr.programs), programs, 100*share, 100*waste)
 		}
-		d.Close()
+		shut()
 	}
 }
 

@@ -85,7 +85,7 @@ func TestTeacherWordsPrograms(t *testing.T) {
 	s, tools = database(t)
 	made := run(t, s, tools, o)
 	stage := stageOf(t, made.Report, "teacher's words")
-	if stage.Out < 6 || stage.In < 24 {
+	if stage.Out < 8 || stage.In < 24 {
 		t.Errorf("%+v", stage)
 	}
 	for _, why := range []string{technical, wrongLanguage, answering} {
