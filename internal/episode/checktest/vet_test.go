@@ -110,6 +110,7 @@ func TestRows(t *testing.T) {
 		{add + `"checks":[{"type":"file","path":"number","exists":true},{"type":"call","name":"add","arguments":{}}]`, ""},
 		{add + `"checks":[{"type":"command","command":["` + program(`grep -q '"name":"add"' && echo 1 || echo 0`) + `"]}]`, ""},
 		{add + `"checks":[{"type":"state","name":"show","after_turn":1,"matches":{"number":41}}]`, ""},
+		{add + `"checks":[{"type":"answer","contains":"41"},{"type":"answer","regex":"(?s)\\A.{0,900}\\z"}]`, ""},
 		// cannot pass
 		{add + `"checks":[{"type":"state","name":"show","matches":{"number":2}}]`, "checks[0] (state) is not met by the gold calls: $.number is 41, not 2"},
 		{add + `"checks":[{"type":"file","path":"nmber","equals":"41"}]`, "checks[0] (file) is not met by the gold calls: nmber: absent"},

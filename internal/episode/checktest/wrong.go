@@ -2,6 +2,7 @@ package checktest
 
 import (
 	"encoding/json"
+	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/episode/reward"
@@ -29,7 +30,8 @@ func wrong(c scenario.Check, gold *trajectory.Observation) []*trajectory.Traject
 	switch c.Type {
 	case scenario.AnswerCheck:
 		var ts []*trajectory.Trajectory
-		for _, text := range []string{wrongText, "-8264.5", `{"hone": "wrong"}`, `["hone"]`} {
+		long := strings.Repeat(wrongText+"\n", 1000) // for checks that bound an answer's length
+		for _, text := range []string{wrongText, "-8264.5", `{"hone": "wrong"}`, `["hone"]`, long} {
 			if c.Matches == nil || json.Valid([]byte(text)) { // what is no JSON, no pattern holds of
 				ts = append(ts, nothing(text))
 			}

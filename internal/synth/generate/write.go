@@ -319,11 +319,12 @@ func (m *maker) validate(ctx context.Context, list []draftOf, why []string) erro
 	var done atomic.Int64
 	return atOnce(m.workers, len(list), func(i int) error {
 		defer func() { m.Progress("validate", int(done.Add(1)), len(list), "") }()
-		if why[i] != "" || list[i].of.program != nil { // whose plays have shown what a check wants
+		if why[i] != "" {
 			return nil
 		}
 		found := checktest.Alone(&list[i].Scenario)
-		if len(found) == 0 && checktest.Looks(&list[i].Scenario) {
+		played := list[i].of.program != nil // its plays have shown what a check wants of the servers
+		if len(found) == 0 && !played && checktest.Looks(&list[i].Scenario) {
 			said, err := m.vetOnce(ctx, &list[i].Scenario)
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
 )
 
@@ -62,6 +63,11 @@ func checkWritten(t *testing.T, said map[string]bool, where string, p *Program, 
 		t.Errorf("%s: %+v", where, as)
 	}
 	said[as.Task] = true
+	for _, why := range checktest.Alone(&scenario.Scenario{Task: as.Task, GoldAnswer: as.Answer, Checks: as.Checks}) {
+		if why != checktest.EchoPasses || !changes { // of a change, its end state is checked, too
+			t.Errorf("%s: %q: %s", where, as.Task, why)
+		}
+	}
 	repeated := len(as.Checks) > 0 && !changes
 	for _, c := range as.Checks {
 		if why := c.AnswerUnmet(as.Answer); why != "" {
