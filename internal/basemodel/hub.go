@@ -132,6 +132,8 @@ func inRun(name string) error {
 		Next: "hone runs resume " + run.Name(dir) + " goes on with it; its adapter is then " + final}
 	if isAdapter(final) {
 		f.Next = "name " + final
+	} else if pid, err := run.InUse(dir); err == nil && pid != "" {
+		f.Why, f.Next = "process "+pid+" is still at it", "wait for that process; its adapter is then "+final
 	} else if has(dir, "ledger.db") {
 		f.Why = "it has not ended"
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hone/internal/console/sanitize"
@@ -85,6 +86,17 @@ func TestAdapterOfARun(t *testing.T) {
 		if err == nil || !strings.Contains(fault.Whole(err), why) || !strings.Contains(fault.Whole(err), next) {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+	lock, err := os.OpenFile(filepath.Join("begun", "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := AdapterFolder(h, "begun"); err == nil || !strings.Contains(fault.Whole(err), "wait for that process") {
+		t.Errorf("a run that goes on: %v", err)
 	}
 	for name, want := range map[string]string{
 		"ended": "ended/final", "ended/final": "ended/final",

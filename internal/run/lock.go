@@ -45,8 +45,8 @@ func acquire(path string) (*os.File, error) {
 	return f, nil
 }
 
-// inUse returns the pid of the process that holds the run, "" where none does, or one that has been killed.
-func inUse(path string) (string, error) {
+// InUse returns the pid of the process that holds the run, "" where none does, or one that has been killed.
+func InUse(path string) (string, error) {
 	f, err := os.Open(filepath.Join(path, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

@@ -95,7 +95,7 @@ func Summarize(path string) (Summary, error) {
 		return s, &fault.Error{Code: fault.CodeUsage, What: "no run there", Where: path, Err: err, Next: "hone runs ls"}
 	}
 	s.Created = info.ModTime()
-	if s.InUseBy, err = inUse(path); err != nil {
+	if s.InUseBy, err = InUse(path); err != nil {
 		return s, storageError("cannot read the run", path, err)
 	}
 	attempts, _ := fs.Glob(os.DirFS(path), logsDir+"/attempt_*") // the pattern is one

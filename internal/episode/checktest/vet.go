@@ -66,6 +66,19 @@ const SilencePasses = "an episode without calls and answer passes the checks"
 // EchoPasses is the finding of checks that are weak, and still tell some answers apart.
 const EchoPasses = "repeating the task passes the checks"
 
+// EchoAnswers reports whether the echo of a task passes all checks of its answer, and there are some.
+func EchoAnswers(s *scenario.Scenario) bool {
+	echo, some := nothing(s.Asks()), false
+	for _, c := range s.Checks {
+		if c.Type == scenario.AnswerCheck {
+			if some = true; reward.Unmet(c, echo, nil) != "" {
+				return false
+			}
+		}
+	}
+	return some
+}
+
 // cheats says which of two ways to pass a scenario's checks without doing its task there is: silence and the echo of
 // the task. To do nothing is right where no tool fits.
 func cheats(s *scenario.Scenario, silence, echo *trajectory.Trajectory) []string {

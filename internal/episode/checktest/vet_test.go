@@ -217,3 +217,18 @@ func TestRowsWithAUser(t *testing.T) {
 		}
 	}
 }
+
+// A task whose answer stands in it is told from one whose answer is to be found, and from one that has none.
+func TestEchoAnswers(t *testing.T) {
+	for checks, want := range map[string]bool{
+		`{"type":"answer","contains":"shop"},{"type":"unchanged"}`:              true,
+		`{"type":"answer","contains":"shop"},{"type":"answer","contains":"to"}`: true,
+		`{"type":"answer","contains":"shop"},{"type":"answer","contains":"7"}`:  false,
+		`{"type":"unchanged"}`: false,
+	} {
+		s := rowOf(t, `{"task":"Where do I go to buy shop soap?","checks":[`+checks+`]}`)
+		if checktest.EchoAnswers(s) != want {
+			t.Errorf("%s: %v", checks, !want)
+		}
+	}
+}
