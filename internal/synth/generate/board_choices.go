@@ -149,8 +149,7 @@ func (b *boarding) countOf(r *rand.Rand, able func(i int) bool) (c tally, ok boo
 			}
 		}
 		c.names = append(c.names, names)
-		c.lists = append(c.lists, Call{Tool: b.list.Name, Arguments: objectOf(append([]member{{p.name, p.value(v)}},
-			also...)...)})
+		c.lists = append(c.lists, b.list.filtered(append([]member{{p.name, p.value(v)}}, also...)...))
 	}
 	return c, len(c.values) > 1 && (len(also) == 0 || c.slots["filter"] != "")
 }

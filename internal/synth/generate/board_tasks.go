@@ -278,7 +278,7 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 			return m.name == o.name && string(m.raw) != string(o.raw)
 		})
 	})
-	list := Call{Tool: b.list.Name, Arguments: objectOf(arguments...)}
+	list := b.list.filtered(arguments...)
 	if names || !b.list.takes(string(list.Arguments)) {
 		return false
 	}

@@ -95,7 +95,7 @@ func (b *boarding) finishAll(r *rand.Rand) *boardTask {
 	slots["verb"], slots["v"] = f.verb(), f.value
 	t.look(b.list.bare())
 	if p := b.columns[f.column].filter; p != nil && r.IntN(2) == 0 {
-		t.reads = []Call{{Tool: b.list.Name, Arguments: objectOf(member{p.name, p.value(f.value)})}}
+		t.reads = []Call{b.list.filtered(member{p.name, p.value(f.value)})}
 	}
 	var lines []string
 	for _, row := range done {

@@ -33,6 +33,7 @@ type subject struct {
 	formed map[string]formCount
 	wants  []want     // optional parameters that refusals have asked for
 	others []*subject // tools of the same server
+	whole  []string   // switches without which it holds something back
 	// the sign, as NaN, by which an answer showed that a call was not understood
 	senseless string
 }
@@ -153,8 +154,14 @@ func (s *subject) needs() bool {
 	return slices.ContainsFunc(s.schema.fields, func(p param) bool { return p.required })
 }
 
-// bare is a call without arguments, but for the days between which all is listed.
-func (s *subject) bare() Call { return Call{Tool: s.Name, Arguments: s.spanned()} }
+// bare is a call that lists all: without arguments, but for the days between which that is, and switches.
+func (s *subject) bare() Call {
+	call := Call{Tool: s.Name, Arguments: s.spanned()}
+	for _, name := range s.whole {
+		call = call.with(name, "true")
+	}
+	return call
+}
 
 // keyed is a call with a thing's key alone.
 func (s *subject) keyed(key string) Call {

@@ -165,6 +165,9 @@ type maker struct {
 func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o Options) (*Result, error) {
 	m := newMaker(from, tools, l, o)
 	defer m.player.close()
+	if err := m.wholes(ctx); err != nil {
+		return nil, err
+	}
 	asked, err := m.programs(ctx)
 	if err != nil {
 		return nil, err
