@@ -244,7 +244,7 @@ func (s *sitting) requests(r *rand.Rand) iter.Seq[*programs.Program] {
 		return slices.Values(s.asked)
 	}
 	return func(yield func(*programs.Program) bool) {
-		for _, kind := range drawn(r, programs.Shares(), int(overdrawn*float64(s.want)+0.5)) {
+		for _, kind := range drawn(r, programs.DatabaseShares(), int(overdrawn*float64(s.want)+0.5)) {
 			if !yield(programs.Draw(r, s.World, kind)) {
 				return
 			}
@@ -367,7 +367,7 @@ func (s *sitting) prove(ctx context.Context, p *programs.Program, c *Candidate) 
 ) {
 	changes := p.Changes()
 	x := play{Setup: s.realm.setup, Calls: c.Calls}
-	if changes || s.asked != nil ||
+	if changes || s.asked != nil || p.Answer.Form == "left" ||
 		p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot ||
 		p.Kind == programs.ActIf || p.Kind == programs.Unknown {
 		x.Looks = s.states(p)

@@ -7,7 +7,7 @@ import (
 )
 
 // noneOf asks for things of which there are none: of a thing that has none, or by two conditions that nothing meets
-// together. That nothing is found is then the answer, and no reason to look further.
+// together. That nothing is found is then the answer, and no reason to look further: most look no more.
 func (d *drawer) noneOf() *Program {
 	t, where, phrase := d.drawFilter(2)
 	var looks []Step
@@ -16,7 +16,7 @@ func (d *drawer) noneOf() *Program {
 		t, where, phrase, looks, reason = d.ofChildless()
 	} else if t != nil {
 		reason = d.apart(t, where)
-		if len(where) == 2 {
+		if len(where) == 2 && d.r.IntN(4) == 0 {
 			looks = []Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, where[:1]),
 				Why: "Nothing meets both conditions. I look at what meets the first one."}}
 		}
@@ -39,12 +39,52 @@ func (d *drawer) noneOf() *Program {
 	}
 	p := q.program(pattern, slots, a)
 	p.Result = nil
-	if len(where) == 1 {
+	switch {
+	case len(where) == 1:
 		p.Steps = append(looks, p.Steps...)
-	} else {
+	case len(looks) > 0:
 		p.Steps = append(p.Steps, looks...)
+	default:
+		reason = foundNone
 	}
 	return p.Work(reason)
+}
+
+// foundNone is said of an empty result that is right.
+const foundNone = "All that was asked for stands in the query, as the tables write it. It finds none: that is the " +
+	"answer."
+
+// noneToChange has all things of some sort changed or removed, of which there are none: nothing is changed then.
+func (d *drawer) noneToChange() *Program {
+	t, where, phrase := d.drawFilter(2)
+	var looks []Step
+	if d.r.IntN(2) == 0 {
+		t, where, phrase, looks, _ = d.ofChildless()
+	}
+	if t == nil || len(t.rows(where)) > 0 {
+		return nil
+	}
+	slots := d.about(t)
+	slots["filter"] = phrase
+	p := &Program{pattern: "remove_all", slots: slots, Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
+		Steps: append(looks, Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, where)}),
+		Answer: Answer{Form: "left", Values: []string{fmt.Sprintf("Nothing was changed: there are no %s.",
+			strings.TrimSpace(slots["many"]+" "+phrase))}}}
+	if d.r.IntN(3) > 0 {
+		props := slices.DeleteFunc(t.properties(nil), func(i int) bool {
+			return t.Columns[i].Ref != nil || slices.ContainsFunc(where, func(c Cond) bool { return i == c.Column })
+		})
+		if len(props) == 0 {
+			return nil
+		}
+		i := pick(d.r, props)
+		v := d.another(t, i, pick(d.r, t.Rows)[i])
+		if v == nil {
+			return nil
+		}
+		p.pattern, slots["attr"], slots["v"] = "set_all", t.Columns[i].caption(), t.Columns[i].show(v)
+	}
+	return p.Work("The look finds none of them, so there is nothing to change.")
 }
 
 // apart says of each row that meets the first of two conditions why it does not meet the second; "" where some row
@@ -64,6 +104,7 @@ func (d *drawer) apart(t *Table, where []Cond) string {
 // ofChildless draws a table and a thing that no row of it refers to: the condition, how it is said, the look for the
 // thing, and what both looks tell.
 func (d *drawer) ofChildless() (t *Table, where []Cond, phrase string, looks []Step, reason string) {
+	d.one, d.many, d.looked = "", "", nil // of what was drawn before
 	if t = d.table(); t == nil {
 		return nil, nil, "", nil, ""
 	}

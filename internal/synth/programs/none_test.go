@@ -24,11 +24,15 @@ func TestNoneOf(t *testing.T) {
 		if got := strings.Join(o.ask(asked.SQL), " "); got != "" && got != "0" {
 			t.Errorf("%s: %s", asked.SQL, got)
 		}
-		if len(o.ask(look.SQL)) == 0 {
+		believed := p.working == foundNone // at once
+		if believed {
+			seen["at once"]++
+		}
+		if !believed && len(o.ask(look.SQL)) == 0 {
 			t.Errorf("%s: nothing", look.SQL)
 		}
 	})
-	if seen["list"] == 0 || seen["count"] == 0 || seen["yes_no"] == 0 {
+	if seen["list"] == 0 || seen["count"] == 0 || seen["yes_no"] == 0 || seen["at once"] < 10 {
 		t.Errorf("drawn are %v", seen)
 	}
 }
@@ -41,5 +45,25 @@ func TestNoneIsSaid(t *testing.T) {
 		if none.MatchString(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
+	}
+}
+
+// Who is to change things of which there are none changes nothing and says so. What is asked for is not there.
+func TestNoneToChange(t *testing.T) {
+	seen := map[string]int{}
+	drawnBy(t, 50, (*drawer).noneToChange, func(p *Program, _ *World, o opened) {
+		seen[p.pattern]++
+		if len(p.Steps) > 1 && strings.Contains(p.Steps[0].SQL, " LIKE '%") && p.slots["many"] != p.Tables[0].Many {
+			t.Errorf("what is of %s is called %s", p.Steps[0].SQL, p.slots["many"])
+		}
+		if got := o.ask(p.Steps[len(p.Steps)-1].SQL); len(got) > 0 || p.Changes() {
+			t.Errorf("%s: %q", p.Steps[len(p.Steps)-1].SQL, got)
+		}
+		if !strings.HasPrefix(p.Answer.Values[0], "Nothing was changed: there are no ") {
+			t.Errorf("%q", p.Answer.Values)
+		}
+	})
+	if seen["set_all"] == 0 || seen["remove_all"] == 0 {
+		t.Errorf("drawn are %v", seen)
 	}
 }

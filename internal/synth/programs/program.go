@@ -69,6 +69,14 @@ func Shares() map[string]int {
 	}
 }
 
+// DatabaseShares are those over databases. A property that nothing records has a name there that one may ask for, and
+// to give it up is to be learnt.
+func DatabaseShares() map[string]int {
+	shares := Shares()
+	shares[Unknown] = 9
+	return shares
+}
+
 // Step is one statement of a program.
 type Step struct {
 	SQL    string
@@ -123,6 +131,7 @@ type Program struct {
 	through []string          // the things by whose relations others are found
 	near    bool              // there is nothing else to look at
 	means   map[string]string // whom a request means that is said by a relation
+	lacks   string            // the property that nothing records
 	// the words of whoever wrote the request, and its answer; "": the request is drawn
 	asked, replied string
 	acts           bool // what is asked changes something
@@ -337,7 +346,10 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Correct:
 		return d.set(true)
 	case Unknown:
-		return d.besides(d.either(d.unknown, d.nobody))
+		if d.w.Listed {
+			return d.besides(d.either(d.unknown, d.nobody))
+		}
+		return d.besides(d.either(d.unknown, d.unknown, d.unknown, d.nobody))
 	case AskBack:
 		return d.besides(d.askBack())
 	case Cannot:
@@ -361,15 +373,16 @@ func (d *drawer) farther(kind string) *Program {
 	ofParent := func(d *drawer) *Program { return d.ofParent(kind) }
 	ways := map[string][]func(*drawer) *Program{
 		Join:  {(*drawer).joinTwo, (*drawer).across, (*drawer).across},
-		Count: {(*drawer).countTwo},
-		List: {(*drawer).noneOf, (*drawer).bySurname, (*drawer).bySurname, (*drawer).listAndCount,
+		Count: {(*drawer).countTwo, (*drawer).noneOf},
+		List: {(*drawer).noneOf, (*drawer).noneOf, (*drawer).noneOf, (*drawer).bySurname, (*drawer).bySurname,
+			(*drawer).listAndCount,
 			func(d *drawer) *Program { return d.list(1) }},
-		YesNo:   {(*drawer).yesWho},
+		YesNo:   {(*drawer).yesWho, (*drawer).noneOf, (*drawer).noneOf},
 		Both:    {(*drawer).noneOf},
 		Total:   {(*drawer).countEach, (*drawer).room, (*drawer).sumOf, (*drawer).sumOf},
 		Most:    {(*drawer).mostBy},
 		Set:     {(*drawer).event, (*drawer).told, ofParent, ofParent, (*drawer).renameOne, (*drawer).renameOne},
-		SetAll:  {ofParent},
+		SetAll:  {ofParent, (*drawer).noneToChange, (*drawer).noneToChange},
 		Remove:  {ofParent, (*drawer).remove, (*drawer).remove},
 		Adjust:  {(*drawer).raiseAndLower},
 		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf, (*drawer).setIfRoom, (*drawer).setIfRoom},

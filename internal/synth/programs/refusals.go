@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -96,7 +97,7 @@ func (d *drawer) nobody() *Program {
 				Why: "Nothing has the whole name. I look for a part of it: " + last + "."})
 	}
 	for _, o := range d.w.Tables { // nor among others that have such names
-		if o != t && o.Label >= 0 && o.isOfPersons() == t.isOfPersons() && o.Columns[o.Label].Kind == Text &&
+		if o != t && o.Label >= 0 && o.HasPersons() == t.HasPersons() && o.Columns[o.Label].Kind == Text &&
 			len(o.Columns[o.Label].Parts) == 0 && o.Columns[o.Label].Ref == nil && len(p.Tables) == 1 &&
 			d.r.IntN(2) == 0 && len(o.rows([]Cond{{o.Label, -1, Has, last}})) == 0 {
 			p.Tables = append(p.Tables, o)
@@ -178,7 +179,11 @@ func (d *drawer) unknown() *Program {
 	}
 	p.Answer = Answer{Form: "unknown", Values: []string{"The " + c.caption() + " of " + of + " is not recorded."}}
 	d.looked, d.found = nil, nil
-	return p
+	if p.lacks = c.caption(); d.w.Listed {
+		return p
+	}
+	return p.Work(fmt.Sprintf("%s has %s. None of them is the %s, and no other table has it.", t.Name, t.Shown(),
+		p.lacks))
 }
 
 // foreign is a property that worlds of other businesses have and this one has not, nor anything that might tell it,
@@ -238,6 +243,9 @@ func (d *drawer) tells(c Column) bool {
 		})
 	})
 }
+
+// HasPersons reports whether a table's things are persons, by its noun or by what they are called.
+func (t *Table) HasPersons() bool { return t.OfPeople() || t.isOfPersons() }
 
 // isOfPersons reports whether a table's things are called as people are: by two words without a digit.
 func (t *Table) isOfPersons() bool {

@@ -15,7 +15,7 @@ import (
 // value, and repeats no question. Nothing of it changes anything.
 func TestRefusals(t *testing.T) {
 	refused, all := 0, 0
-	for kind, n := range Shares() {
+	for kind, n := range DatabaseShares() {
 		if all += n; slices.Contains([]string{Unknown, AskBack, Cannot}, kind) {
 			refused += n
 		}

@@ -11,7 +11,7 @@ func TestShares(t *testing.T) {
 	if Shares()[TwoTables] == 0 || Shares()[AskBack] == 0 || GraphShares()[TwoTables] != 0 {
 		t.Errorf("%v and %v", Shares(), GraphShares())
 	}
-	for _, shares := range []map[string]int{Shares(), GraphShares()} {
+	for _, shares := range []map[string]int{Shares(), DatabaseShares(), GraphShares()} {
 		for kind, n := range shares {
 			if n < 1 && kind != TwoTables {
 				t.Errorf("%s has the share %d", kind, n)

@@ -117,7 +117,7 @@ func notAble() string {
 func nothingDone() string {
 	return anyOf(
 		`already (?:there|exist|in|on|present|has|have)`, `nothing (?:was|is|has|to)`, `unchanged`,
-		`no (?:changes?|action)`,
+		`no (?:changes?|action)`, `^\W*(?:there (?:are|were) no|none)\b`,
 		`not (?:below|less|lower|under|changed|added|updated)`, `(?:did|was|will)(?:n['’]t| not)\b`,
 		`(?:have|has|is)(?:n['’]t| not) (?:been )?(?:changed|added|updated|touched|altered|created|made|deleted|removed)`,
 		`won['’]t\b`, `\bi(?:['’]ve|['’]ll| have| will)? (?:left|leave|kept|keep)\b`, `\b(?:remains?|stays?)\b`,
