@@ -12,39 +12,65 @@ import (
 
 // The ways in which a call over a database goes wrong. Each is nil where a program gives no occasion.
 
-// wrongColumn guesses a column by a name that people would think of.
+// look shows what a table's columns are called: by what describes it, or by some of its rows.
+func (db *sqlServer) look(r *rand.Rand, t *programs.Table) (look Call, knows func(Call) bool) {
+	switch look = db.sample(t); {
+	case db.describe != nil && (db.nameless || r.IntN(2) == 0):
+		look = db.describe.call(t.Name)
+	case db.nameless && db.describeSQL != "":
+		look = db.read.call(columnsOf(db.describeSQL, t.Name))
+	}
+	return look, func(x Call) bool {
+		return x.key() == look.key() ||
+			strings.Contains(string(x.Arguments), "FROM "+programs.Ident(t.Name)+" LIMIT")
+	}
+}
+
+// wrongColumn guesses a column by a name that people would think of: one like it or, in half, another word for it. What
+// the table has is looked at then, and is quoted before the right name is said.
 func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program) *detour {
+	far := r.IntN(2) == 0
 	for i, s := range p.Steps {
 		if strings.HasPrefix(s.SQL, "SELECT * ") || strings.HasPrefix(s.SQL, "CREATE") {
 			continue
 		}
 		for _, t := range p.Tables {
-			for _, c := range t.Columns {
+			for _, k := range r.Perm(len(t.Columns)) {
+				c := t.Columns[k]
 				whole := regexp.MustCompile(`\b` + regexp.QuoteMeta(c.Name) + `\b`)
 				guess := guessName(r, c.Name)
-				if len(c.Parts) > 0 || !whole.MatchString(s.SQL) || guess == "" || programs.Ident(c.Name) != c.Name ||
+				if others := t.OtherNames(k); far && len(others) > 0 {
+					guess = pick(r, others)
+				}
+				if len(c.Parts) > 0 || k == t.Key || guess == "" || programs.Ident(c.Name) != c.Name ||
+					!whole.MatchString(s.SQL) || !reads(s.SQL, t) ||
 					slices.ContainsFunc(p.Tables, func(o *programs.Table) bool {
-						return strings.EqualFold(o.Name, c.Name) ||
-							slices.ContainsFunc(o.Columns, func(x programs.Column) bool {
-								return strings.EqualFold(x.Name, guess)
-							})
+						return strings.EqualFold(o.Name, c.Name) || hasColumn(o, guess)
 					}) {
 					continue
 				}
 				wrong := db.failing(whole.ReplaceAllString(s.SQL, guess), slipRefused, s.Writes)
-				look := db.sample(t)
-				if db.describe != nil && r.IntN(2) == 0 {
-					look = db.describe.call(t.Name)
-				}
+				look, knows := db.look(r, t)
 				look.Why = fmt.Sprintf("There is no column %s. I look at what %s has.", guess, t.Name)
-				return &detour{i, []Call{wrong, look}, fmt.Sprintf("It is %s.", c.Name), func(x Call) bool {
-					return x.key() == look.key() ||
-						strings.Contains(string(x.Arguments), "FROM "+programs.Ident(t.Name)+" LIMIT")
-				}}
+				look.Shows = c.Name
+				return &detour{i, []Call{wrong, look}, fmt.Sprintf("%s has %s. ", t.Name, t.Shown()) +
+					fmt.Sprintf(pick(r, []string{"What I called %s is %s.", "None is %s: it stands in %s.",
+						"There is nothing like %s but %s, so that is it."}), guess, c.Name), "", knows}
 			}
 		}
 	}
 	return nil
+}
+
+// reads reports whether a statement names a table.
+func reads(sql string, t *programs.Table) bool {
+	name := regexp.QuoteMeta(programs.Ident(t.Name))
+	return regexp.MustCompile(`(?:FROM|JOIN|UPDATE|INTO) ` + name + `(?:\W|$)`).MatchString(sql)
+}
+
+// hasColumn reports whether a table has a column of a name.
+func hasColumn(t *programs.Table, name string) bool {
+	return slices.ContainsFunc(t.Columns, func(c programs.Column) bool { return strings.EqualFold(c.Name, name) })
 }
 
 // guessName is another name for a column; "" where none comes to mind.
@@ -75,12 +101,17 @@ func (db *sqlServer) wrongTable(r *rand.Rand, w *programs.World, p *programs.Pro
 		if m == nil {
 			continue
 		}
+		at := slices.IndexFunc(w.Tables, func(t *programs.Table) bool { return programs.Ident(t.Name) == m[1] })
+		if at < 0 {
+			continue
+		}
+		persons := w.Tables[at].HasPersons()
 		var wrong []Call
 		why, most := "", 1+r.IntN(2)
 		for _, at := range r.Perm(len(w.Tables)) {
 			t := w.Tables[at]
 			if programs.Ident(t.Name) == m[1] || t.Label < 0 || len(t.Columns[t.Label].Parts) > 0 ||
-				t.Columns[t.Label].Kind != programs.Text || len(wrong) == most {
+				t.Columns[t.Label].Kind != programs.Text || len(wrong) == most || t.HasPersons() != persons {
 				continue
 			}
 			one := db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
@@ -88,7 +119,7 @@ func (db *sqlServer) wrongTable(r *rand.Rand, w *programs.World, p *programs.Pro
 			wrong, why = append(wrong, one), why+fmt.Sprintf("There is none in %s. ", t.Name)
 		}
 		if len(wrong) > 0 {
-			return &detour{i, wrong, why + fmt.Sprintf("I look in %s.", m[1]), nil}
+			return &detour{i, wrong, why + fmt.Sprintf("I look in %s.", m[1]), m[1], nil}
 		}
 	}
 	return nil
@@ -107,7 +138,8 @@ func (db *sqlServer) wrongWords(r *rand.Rand, p *programs.Program) *detour {
 			said = x
 		}
 		wrong := db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'", m[1], m[2], said), slipEmpty, false)
-		return &detour{i, []Call{wrong}, fmt.Sprintf("Nothing has all these words. The name alone: %s.", m[3]), nil}
+		return &detour{i, []Call{wrong}, fmt.Sprintf("Nothing has all these words. The name alone: %s.", m[3]), "",
+			nil}
 	}
 	return nil
 }
@@ -138,7 +170,8 @@ func (db *sqlServer) wrongName(r *rand.Rand, w *programs.World, p *programs.Prog
 				column, programs.Ident(t.Name), column, words[len(words)-1]))
 			search.Why = fmt.Sprintf("Nothing is called just that. I look for a part of the name: %s.",
 				words[len(words)-1])
-			return &detour{i, []Call{wrong, search}, fmt.Sprintf("The name is %s.", name), nil}
+			search.Shows = name
+			return &detour{i, []Call{wrong, search}, fmt.Sprintf("%s stands there: that is the name.", name), "", nil}
 		}
 	}
 	return nil
@@ -159,7 +192,8 @@ func (db *sqlServer) wrongLetters(p *programs.Program) *detour {
 	}
 	wrong := db.failing(strings.Replace(next, m[0], m[1]+" = '"+strings.ToUpper(m[2][:1])+m[2][1:]+"'", 1),
 		slipEmpty, false)
-	return &detour{look, []Call{wrong}, "Nothing has just this value. I look at which values there are.", nil}
+	return &detour{look, []Call{wrong}, "Nothing has just this value. I look at which values there are.", "",
+		nil}
 }
 
 // equalsText matches a comparison of a column, which may stand behind its table, with a text.
@@ -206,7 +240,7 @@ func (db *sqlServer) nextColumn(r *rand.Rand, p *programs.Program) *detour {
 				i--
 			}
 			return &detour{i, []Call{wrong, look}, fmt.Sprintf("%s is none of them: %s. The next column for it is %s.",
-				text, strings.Join(values, ", "), column), nil}
+				text, strings.Join(values, ", "), column), column, nil}
 		}
 	}
 	return nil
@@ -243,7 +277,7 @@ func (db *sqlServer) oneOfTwo(r *rand.Rand, p *programs.Program) *detour {
 			}
 			look.Shows = text
 			wrong := db.failing(strings.Replace(s.SQL, test, column+" = '"+said+"'", 1), slipEmpty, false)
-			return &detour{i, []Call{wrong, look}, fmt.Sprintf("It is written %s.", text), nil}
+			return &detour{i, []Call{wrong, look}, fmt.Sprintf("%s stands there: it is written so.", text), "", nil}
 		}
 	}
 	return nil
@@ -252,57 +286,95 @@ func (db *sqlServer) oneOfTwo(r *rand.Rand, p *programs.Program) *detour {
 var ofSome = regexp.MustCompile(`\b(?:FROM|UPDATE|INTO) (\w+)`)
 
 // missingTable takes a table by a name that none has: behind the list of the tables, or before anything is looked at.
+// What the last look shows is quoted before it is said which table it is.
 func (db *sqlServer) missingTable(r *rand.Rand, w *programs.World, p *programs.Program) *detour {
 	var names []string
-	for _, t := range w.Tables {
+	for _, t := range w.Tables[:min(len(w.Tables), mostDescribed)] {
 		names = append(names, t.Name)
 	}
 	for i, s := range p.Steps {
 		m := ofSome.FindStringSubmatch(s.SQL)
 		at := -1
 		if m != nil {
-			at = slices.IndexFunc(w.Tables[:min(len(w.Tables), mostDescribed)],
-				func(t *programs.Table) bool { return t.Name == m[1] })
+			at = slices.Index(names, m[1])
 		}
 		if at < 0 || strings.HasPrefix(s.SQL, "CREATE") {
 			continue
 		}
-		guess := db.guessTable(r, w, w.Tables[at])
+		t := w.Tables[at]
+		if d := db.kindForTable(r, w, p, i); d != nil && r.IntN(2) == 0 {
+			return d
+		}
+		guess := db.guessTable(r, w, t)
 		if guess == "" {
 			continue
 		}
-		list := fmt.Sprintf("The list has %s. It can only be %s.",
-			strings.Join(names[:min(len(names), mostDescribed)], ", "), m[1])
+		list := fmt.Sprintf("The list has %s. ", strings.Join(names, ", "))
 		if db.list != nil && r.IntN(2) == 0 {
 			look := *db.list
 			look.Why, look.Shows = fmt.Sprintf("There is no table %s. I look at which there are.", guess), m[1]
 			first := db.failing(fmt.Sprintf("SELECT * FROM %s LIMIT %d", guess, someRows), slipRefused, false)
-			return &detour{firstStep, []Call{first, look}, list, func(x Call) bool { return x.key() == look.key() }}
+			list += fmt.Sprintf("What I called %s is %s.", guess, m[1])
+			return &detour{firstStep, []Call{first, look}, list, "",
+				func(x Call) bool { return x.key() == look.key() }}
 		}
 		wrong := regexp.MustCompile(`\b`+m[1]+`\b`).ReplaceAllString(s.SQL, guess)
-		return &detour{i, []Call{db.failing(wrong, slipRefused, s.Writes)},
-			fmt.Sprintf("There is no table %s. ", guess) + list, nil}
+		look, knows := db.look(r, t)
+		look.Why = fmt.Sprintf("There is no table %s. ", guess) + list + fmt.Sprintf("I look at %s.", m[1])
+		k := slices.IndexFunc(t.Columns, func(c programs.Column) bool { return len(c.Parts) == 0 })
+		look.Shows = t.Columns[k].Name
+		return &detour{i, []Call{db.failing(wrong, slipRefused, s.Writes), look},
+			fmt.Sprintf("%s has %s: each row is one %s. This is the table.", m[1], t.Shown(), t.One), "", knows}
 	}
 	return nil
 }
 
-// guessTable is a name that people would think of for a table; "" where each is there, or a column has the table's.
+// kindForTable takes a kind of some things for a table: nurses, which are rows of staff with a role.
+func (db *sqlServer) kindForTable(r *rand.Rand, w *programs.World, p *programs.Program, step int) *detour {
+	t, at, text := compared(p, p.Steps[step].SQL)
+	if t == nil || !slices.Contains(t.Kinds(at), text) || slices.ContainsFunc(p.Steps[:step],
+		func(s programs.Step) bool { return strings.HasPrefix(s.SQL, "SELECT DISTINCT ") }) {
+		return nil
+	}
+	guess := strings.ReplaceAll(text, " ", "_") + pick(r, []string{"", "s"})
+	if guess != strings.ToLower(guess) || db.isTaken(w, guess) {
+		return nil
+	}
+	column := t.Columns[at].Name
+	look := db.read.call(fmt.Sprintf("SELECT DISTINCT %s FROM %s", programs.Ident(column), programs.Ident(t.Name)))
+	look.Why = fmt.Sprintf("There is no table %s. %s has %s. I look at what stands in %s.", guess, t.Name, t.Shown(),
+		column)
+	look.Shows = text
+	return &detour{step, []Call{db.failing("SELECT * FROM "+guess, slipRefused, false), look},
+		fmt.Sprintf("%s has %s. %s is no table but one of them.", column, strings.Join(t.Kinds(at), ", "), text),
+		"", nil}
+}
+
+// guessTable is a name that people would think of for a table, in half another word; "" where each is there, or a
+// column has the table's.
 func (db *sqlServer) guessTable(r *rand.Rand, w *programs.World, t *programs.Table) string {
 	last := t.Name[strings.LastIndexByte(t.Name, '_')+1:]
 	guesses := []string{strings.ReplaceAll(t.One, " ", "_"), strings.ReplaceAll(t.Many, " ", "_"), last,
 		t.Name + "_list"}
-	taken := func(name string) bool {
-		return programs.Ident(name) != name || db.names[strings.ToLower(name)] ||
-			slices.ContainsFunc(w.Tables, func(o *programs.Table) bool {
-				return strings.EqualFold(o.Name, name) || slices.ContainsFunc(o.Columns,
-					func(c programs.Column) bool { return c.Name == name || c.Name == t.Name })
-			})
+	if r.IntN(2) == 0 {
+		guesses = t.OtherTables()
 	}
-	guesses = slices.DeleteFunc(guesses, taken)
+	guesses = slices.DeleteFunc(guesses, func(name string) bool {
+		return db.isTaken(w, name) ||
+			slices.ContainsFunc(w.Tables, func(o *programs.Table) bool { return hasColumn(o, t.Name) })
+	})
 	if len(guesses) == 0 {
 		return ""
 	}
-	return guesses[r.IntN(len(guesses))]
+	return pick(r, guesses)
+}
+
+// isTaken reports whether a name cannot be that of a table that is not there.
+func (db *sqlServer) isTaken(w *programs.World, name string) bool {
+	return programs.Ident(name) != name || db.names[strings.ToLower(name)] ||
+		slices.ContainsFunc(w.Tables, func(o *programs.Table) bool {
+			return strings.EqualFold(o.Name, name) || hasColumn(o, name)
+		})
 }
 
 // noneYet looks for what a thing has before the first of it is added: that there is none is no reason to go on looking.
@@ -317,7 +389,7 @@ func (db *sqlServer) noneYet(p *programs.Program) *detour {
 			if of, ok := t.FirstFor(columns[k], values[k]); ok {
 				look := fmt.Sprintf("SELECT * FROM %s WHERE %s = %s", m[1], columns[k], values[k])
 				return &detour{i, []Call{db.failing(look, slipEmpty, false)},
-					fmt.Sprintf("%s has no %s yet. This is the first one, so I add it.", of, t.One), nil}
+					fmt.Sprintf("%s has no %s yet. This is the first one, so I add it.", of, t.One), "", nil}
 			}
 		}
 	}
@@ -338,7 +410,7 @@ func (db *sqlServer) withoutJoin(r *rand.Rand, p *programs.Program) *detour {
 			less = strings.ReplaceAll(less, m[3]+".", "")
 			why = fmt.Sprintf("It is a column of %s, which has to be joined.", m[3])
 		}
-		return &detour{i, []Call{db.failing(less, slipRefused, false)}, why, nil}
+		return &detour{i, []Call{db.failing(less, slipRefused, false)}, why, m[3], nil}
 	}
 	return nil
 }
@@ -366,7 +438,7 @@ func (db *sqlServer) withoutValue(p *programs.Program) *detour {
 		d := &detour{i, []Call{db.failing(fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", m[1],
 			strings.Join(slices.Delete(slices.Clone(columns), at, at+1), ", "),
 			strings.Join(slices.Delete(slices.Clone(values), at, at+1), ", ")), slipRefused, true)},
-			fmt.Sprintf("%s must have a value: %s.", columns[at], strings.Trim(values[at], "'")), nil}
+			fmt.Sprintf("%s must have a value: %s.", columns[at], strings.Trim(values[at], "'")), "", nil}
 		if strings.HasPrefix(values[at], "(") {
 			d.why = columns[at] + " must have a value."
 		}
@@ -409,19 +481,24 @@ func (db *sqlServer) equalsNull(p *programs.Program) *detour {
 			continue
 		}
 		wrong := db.failing(strings.Replace(s.SQL, " IS NULL", " = NULL", 1), slipEmpty, false)
-		return &detour{i, []Call{wrong}, "Nothing equals NULL: what is empty IS NULL.", nil}
+		return &detour{i, []Call{wrong}, "Nothing equals NULL: what is empty IS NULL.", "", nil}
 	}
 	return nil
 }
 
-// newThing searches for what is only to be made: by its name, and at times by a part of that, too.
+// newThing searches for what is only to be made, or for the name that a thing is to get: by the whole of it, and at
+// times by a part, too.
 func (db *sqlServer) newThing(r *rand.Rand, p *programs.Program) *detour {
 	t, name := p.NewRowTable(), p.Slot("x")
+	changes, why := inserts, "it is only to be added"
+	if t == nil && p.Renames() {
+		t, name, changes, why = p.Tables[0], p.Slot("v"), updates, "it is the new name"
+	}
 	if t == nil || t.Label < 0 || name == "" || strings.ContainsAny(name, `%_'`) || t.Columns[t.Label].Ref != nil ||
 		t.Columns[t.Label].Kind != programs.Text {
 		return nil
 	}
-	step := slices.IndexFunc(p.Steps, func(s programs.Step) bool { return inserts.MatchString(s.SQL) })
+	step := slices.IndexFunc(p.Steps, func(s programs.Step) bool { return changes.MatchString(s.SQL) })
 	column := programs.Ident(t.Columns[t.Label].Name)
 	if parts := t.Columns[t.Label].Parts; len(parts) > 0 {
 		column = programs.Ident(t.Columns[parts[len(parts)-1]].Name)
@@ -433,7 +510,7 @@ func (db *sqlServer) newThing(r *rand.Rand, p *programs.Program) *detour {
 		}) {
 		searches = append(searches, last)
 	}
-	d := &detour{step: step, why: fmt.Sprintf("There is no %s yet: it is only to be added.", name)}
+	d := &detour{step: step, why: fmt.Sprintf("There is no %s yet: %s.", name, why)}
 	for _, text := range searches {
 		d.calls = append(d.calls, db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
 			programs.Ident(t.Name), column, text), slipEmpty, false))
@@ -467,6 +544,8 @@ func (db *sqlServer) wrongPart(r *rand.Rand, p *programs.Program) *detour {
 	return nil
 }
 
+var updates = regexp.MustCompile("^UPDATE ")
+
 var ofTable = regexp.MustCompile(`^(UPDATE |SELECT [^*(]+ FROM )(\S+)( SET (\S+) = | WHERE ).*$`)
 
 // wrongHome takes a column for one of another table, which the server refuses.
@@ -490,28 +569,78 @@ func (db *sqlServer) wrongHome(r *rand.Rand, w *programs.World, p *programs.Prog
 			}
 			sql := m[1] + programs.Ident(o.Name) + strings.TrimPrefix(s.SQL, m[1]+m[2])
 			return &detour{i, []Call{db.failing(sql, slipRefused, s.Writes)},
-				fmt.Sprintf("%s has no column %s: it is one of %s.", o.Name, column, m[2]), nil}
+				fmt.Sprintf("%s has no column %s: it is one of %s.", o.Name, column, m[2]),
+				strings.Trim(column, `"`), nil}
 		}
 	}
 	return nil
 }
 
-// noSuchColumn asks a thing for a property that nothing records, by the name that it might have.
-func (db *sqlServer) noSuchColumn(p *programs.Program) *detour {
-	if p.Kind != programs.Unknown || p.Then() != nil || p.Slot("attr") == "" || len(p.Steps) == 0 {
+// noSuchColumn asks for a property that nothing records, by the name that it might have. What is recorded is looked at
+// then, and that it is not there is the answer.
+func (db *sqlServer) noSuchColumn(r *rand.Rand, p *programs.Program) *detour {
+	asked, step := p, 0
+	if then := p.Then(); then != nil {
+		asked, step = then, len(p.Steps)-len(then.Steps)
+	}
+	guess := strings.ReplaceAll(asked.Unrecorded(), " ", "_")
+	if guess == "" || programs.Ident(guess) != guess || hasColumn(asked.Tables[0], guess) {
 		return nil
 	}
-	m := searched.FindStringSubmatch(p.Steps[0].SQL)
-	if m == nil {
-		return nil
+	t := asked.Tables[0]
+	why := fmt.Sprintf("There is no column %s. I look at all that is recorded.", guess)
+	if len(asked.Steps) == 0 {
+		look, knows := db.look(r, t)
+		look.Why = why
+		return &detour{step, []Call{db.failing(
+			fmt.Sprintf("SELECT %s FROM %s", guess, programs.Ident(t.Name)), slipRefused, false), look}, "", "", knows}
 	}
-	guess := strings.ReplaceAll(p.Slot("attr"), " ", "_")
-	if programs.Ident(guess) != guess || slices.ContainsFunc(p.Tables[0].Columns, func(c programs.Column) bool {
-		return strings.EqualFold(c.Name, guess)
-	}) {
-		return nil
+	wrong := strings.Replace(asked.Steps[0].SQL, "SELECT * ", "SELECT "+guess+" ", 1)
+	return &detour{step, []Call{db.failing(wrong, slipRefused, false)}, why, "", nil}
+}
+
+var oneTable = regexp.MustCompile(`^(SELECT .*? FROM (\w+))(?:( WHERE )(.*)|(?: (?:ORDER|GROUP|LIMIT) .*)?)$`)
+
+// nounTested takes the noun of a table for a condition on its rows, which none of them has to meet: it is left out.
+func (db *sqlServer) nounTested(r *rand.Rand, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m := oneTable.FindStringSubmatch(s.SQL)
+		if m == nil || s.Writes || strings.Contains(s.SQL, " OR ") || strings.HasPrefix(s.SQL, "SELECT DISTINCT ") ||
+			strings.Contains(m[1], " JOIN ") || strings.Count(m[1], " FROM ") > 1 {
+			continue
+		}
+		at := slices.IndexFunc(p.Tables, func(t *programs.Table) bool { return t.Name == m[2] })
+		if at < 0 {
+			continue
+		}
+		t := p.Tables[at]
+		column := pick(r, []string{"type", "kind", "category", "class_name", "sort"})
+		values, way := []string(nil), slipRefused
+		for _, k := range r.Perm(len(t.Columns)) { // one that is there finds nothing
+			if name := t.Columns[k].Name; len(t.Kinds(k)) > 0 && programs.Ident(name) == name &&
+				!strings.Contains(s.SQL, name) && r.IntN(3) == 0 {
+				column, values, way = name, t.Kinds(k), slipEmpty
+			}
+		}
+		if way == slipRefused && hasColumn(t, column) || slices.Contains(values, t.One) {
+			continue
+		}
+		test := " WHERE " + column + " = " + programs.Literal(t.One)
+		if m[3] != "" {
+			test += " AND "
+		}
+		wrong := db.failing(m[1]+test+strings.TrimPrefix(s.SQL, m[1]+m[3]), way, false)
+		if way == slipEmpty {
+			look := db.read.call(fmt.Sprintf("SELECT DISTINCT %s FROM %s", column, m[2]))
+			look.Why = fmt.Sprintf("It finds nothing. I look at what stands in %s.", column)
+			look.Lacks, look.Shows = t.One, values[0]
+			return &detour{i, []Call{wrong, look}, fmt.Sprintf("%s has %s, and no %s: each row of %s is one. "+
+				"I leave this condition out.", column, strings.Join(values, ", "), t.One, t.Name), "", nil}
+		}
+		look, knows := db.look(r, t)
+		look.Why = fmt.Sprintf("There is no column %s. I look at what %s has.", column, t.Name)
+		return &detour{i, []Call{wrong, look}, fmt.Sprintf("%s has %s. No column says %s, as each row is one. "+
+			"I leave this condition out.", t.Name, t.Shown(), t.One), "", knows}
 	}
-	return &detour{0, []Call{db.failing(
-		fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'", guess, m[1], m[2], m[3]),
-		slipRefused, false)}, fmt.Sprintf("There is no column %s. I look at all that is recorded.", guess), nil}
+	return nil
 }

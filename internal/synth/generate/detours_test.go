@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/episode/trajectory"
 	"hone/internal/synth/programs"
 )
 
@@ -40,12 +41,11 @@ func TestDetours(t *testing.T) {
 		}
 		return p
 	}
-	asked := program("Pea Soup", "SELECT * FROM dish WHERE name LIKE '%Pea Soup%'")
-	asked.Kind = programs.Unknown
 	added := program("Rice Pie", "INSERT INTO dish (name, kind, price) VALUES ('Rice Pie', 'sweet', 6)")
 	named := program("", "SELECT id FROM staff WHERE first_name = 'Ana' AND last_name = 'Lund'")
 	priced := program("", "UPDATE dish SET price = 3 WHERE id = 1")
 	sweets := program("", "SELECT COUNT(*) FROM dish WHERE price > 3 AND kind = 'sweet'")
+	dear := program("", "SELECT name FROM dish ORDER BY price")
 	cooks := program("", "SELECT DISTINCT role FROM staff", "SELECT id FROM staff WHERE role = 'cook'")
 	for name, x := range map[string]struct {
 		p    *programs.Program
@@ -77,15 +77,33 @@ func TestDetours(t *testing.T) {
 		"one of two": {sweets, func(*rand.Rand) *detour { return db.oneOfTwo(rand.New(rand.NewPCG(1, 1)), sweets) },
 			[]string{"=> SELECT COUNT(*) FROM dish WHERE price > 3 AND kind = 'the sweet'\n" +
 				"Nothing meets both. I leave out kind and look at what stands there. " +
-				"=> SELECT DISTINCT kind FROM dish WHERE price > 3\nIt is written sweet. " +
+				"=> SELECT DISTINCT kind FROM dish WHERE price > 3\nsweet stands there: it is written so. " +
 				"=> SELECT COUNT(*) FROM dish WHERE price > 3 AND kind = 'sweet'"}},
 		"table": {priced, func(*rand.Rand) *detour { return db.missingTable(rand.New(rand.NewPCG(1, 1)), w, priced) },
-			[]string{"=> UPDATE dishes SET price = 3 WHERE id = 1\nThere is no table dishes. " +
-				"The list has staff, dish. It can only be dish. => UPDATE dish SET price = 3 WHERE id = 1"}},
-		"column": {asked, func(*rand.Rand) *detour { return db.noSuchColumn(asked) }, []string{
-			"=> SELECT phone_number FROM dish WHERE name LIKE '%Pea Soup%'\n" +
-				"There is no column phone_number. I look at " +
-				"all that is recorded. => " + asked.Steps[0].SQL}},
+			[]string{"=> UPDATE items SET price = 3 WHERE id = 1\nThere is no table items. " +
+				"The list has staff, dish. I look at dish. => SELECT * FROM dish LIMIT 3\n" +
+				"dish has id, name, price and kind: each row is one dish. This is the table. " +
+				"=> UPDATE dish SET price = 3 WHERE id = 1"}},
+		"kind": {sweets, func(r *rand.Rand) *detour {
+			return db.kindForTable(rand.New(rand.NewPCG(1, 1)), w, sweets, 0)
+		}, []string{"=> SELECT * FROM sweet\nThere is no table sweet. dish has id, name, price and kind. " +
+			"I look at what stands in kind. => SELECT DISTINCT kind FROM dish\nkind has starter, sweet. " +
+			"sweet is no table but one of them. => " + sweets.Steps[0].SQL}},
+		"noun": {sweets, func(*rand.Rand) *detour { return db.nounTested(rand.New(rand.NewPCG(3, 1)), sweets) },
+			[]string{"=> SELECT COUNT(*) FROM dish WHERE type = 'dish' AND price > 3 AND kind = 'sweet'\n" +
+				"There is no column type. I look at what dish has. => SELECT * FROM dish LIMIT 3\n" +
+				"dish has id, name, price and kind. No column says dish, as each row is one. " +
+				"I leave this condition out. => " + sweets.Steps[0].SQL}},
+		"noun as a kind": {dear, func(r *rand.Rand) *detour {
+			for { // a third are so
+				if d := db.nounTested(r, dear); d.calls[0].Slip == slipEmpty {
+					return d
+				}
+			}
+		}, []string{"=> SELECT name FROM dish WHERE kind = 'dish' ORDER BY price\n" +
+			"It finds nothing. I look at what stands in kind. => SELECT DISTINCT kind FROM dish\n" +
+			"kind has starter, sweet, and no dish: each row of dish is one. I leave this condition out. " +
+			"=> " + dear.Steps[0].SQL}},
 	} {
 		for seed := range uint64(6) {
 			d := x.way(rand.New(rand.NewPCG(seed, 1)))
@@ -111,13 +129,18 @@ func TestDetoursInARow(t *testing.T) {
 		return c
 	}
 	got := statementsOf(along([]Call{one("look", ""), one("right", "")}, 1, []detour{
-		{0, []Call{one("a", slipEmpty)}, "A was wrong.", func(c Call) bool { return c.key() == one("look", "").key() }},
-		{0, []Call{one("b", slipRefused), one("columns", "")}, "It is x.", nil},
-		{0, []Call{one("c", slipEmpty)}, "C was wrong.", nil},
+		{0, []Call{one("a", slipEmpty)}, "A was wrong.", "a",
+			func(c Call) bool { return c.key() == one("look", "").key() }},
+		{0, []Call{one("b", slipRefused), one("columns", "")}, "It is x.", "", nil},
+		{0, []Call{one("c", slipEmpty)}, "C was wrong.", "c", nil},
 	}))
 	want := []string{"=> a", "=> b", "A was wrong. => columns", "=> c", "It is x. C was wrong. => right"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+	answered := along(nil, 0, []detour{{0, []Call{one("a", slipRefused), one("look", "")}, "", "", nil}})
+	if got := statementsOf(answered); !slices.Equal(got, []string{"=> a", "=> look"}) {
+		t.Errorf("before an answer: %q", got)
 	}
 }
 
@@ -140,7 +163,7 @@ func TestMissingTableFirst(t *testing.T) {
 		}
 		if len(got) != 4 || got[0].Slip != slipRefused || got[1].Tool != "list_tables" || got[1].Shows != "dish" ||
 			!strings.Contains(got[1].Why, "I look at which there are.") ||
-			got[2].Why != "The list has dish. It can only be dish." || got[3].Why != "" {
+			!strings.HasPrefix(got[2].Why, "The list has dish. What I called ") || got[3].Why != "" {
 			t.Fatalf("%+v", got)
 		}
 		return
@@ -166,5 +189,132 @@ func TestNoneYet(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q", key, got)
 		}
+	}
+}
+
+// In half of the guesses the word has no three letters in a row of the right one. What is looked at then has the right
+// one, and all that is there is quoted before it is said which it is.
+func TestWrongColumn(t *testing.T) {
+	db := &sqlServer{read: sqlTool{"sql", "query"}, write: sqlTool{"sql", "query"}}
+	staff := programs.TableOf("staff", programs.Records(`[{"id":1,"name":"Ana","price":2},
+		{"id":2,"name":"Bo","price":3}]`))
+	dish := programs.TableOf("dish", programs.Records(`[{"id":1,"name":"Pea Soup","price":7},
+		{"id":2,"name":"Plum Tart","price":5}]`))
+	p := programs.NewQuestion(programs.Total, "total", nil, programs.Answer{}, staff, dish)
+	p.Steps = []programs.Step{{SQL: "SELECT SUM(price) FROM dish WHERE id > 1"}}
+	far := 0
+	for seed := range uint64(100) {
+		d := db.wrongColumn(rand.New(rand.NewPCG(seed, 1)), p)
+		said := strings.TrimSuffix(strings.TrimPrefix(statementsOf(d.calls[:1])[0], "=> SELECT SUM("),
+			") FROM dish WHERE id > 1")
+		if slices.Contains(dish.OtherNames(2), said) {
+			far++
+		} else if !strings.Contains(said, "price") {
+			t.Errorf("%s is neither like it nor another word", said)
+		}
+		if d.calls[1].Shows != "price" || !strings.HasPrefix(d.why, "dish has id, name and price. ") ||
+			!strings.Contains(d.why, said) || strings.LastIndex(d.why, "price") < len("dish has id, name and price. ") {
+			t.Errorf("%+v: %s", d.calls[1], d.why)
+		}
+	}
+	if far < 35 || far > 65 {
+		t.Errorf("%d of 100 are other words", far)
+	}
+}
+
+// The word that a recovery comes to stands in a result before it: in that of its own look, or in another one's.
+func TestRecoveriesComeToWhatIsShown(t *testing.T) {
+	look, wrong := Call{Tool: "look"}, Call{Tool: "wrong", Slip: slipRefused}
+	for name, x := range map[string]struct {
+		d    detour
+		text string
+		want bool
+	}{
+		"shown":       {detour{calls: []Call{wrong}, comes: "dish"}, "dish, staff", true},
+		"not shown":   {detour{calls: []Call{wrong}, comes: "dish"}, "staff", false},
+		"its look":    {detour{calls: []Call{wrong, {Tool: "look", Shows: "price"}}}, "name, price", true},
+		"not in that": {detour{calls: []Call{wrong, {Tool: "look", Shows: "price"}}}, "name", false},
+	} {
+		calls := along([]Call{look, {Tool: "right"}}, 1, []detour{x.d})
+		got := &Played{}
+		for _, c := range calls {
+			if c.Slip != "" {
+				got.Results = append(got.Results, Answered{trajectory.CallToolError, "no such thing as dish or price"})
+			} else {
+				got.Results = append(got.Results, Answered{trajectory.CallOK, x.text})
+			}
+		}
+		if slipsFail(calls, got) != x.want {
+			t.Errorf("%s: %v", name, !x.want)
+		}
+	}
+}
+
+// Persons are looked for among persons alone, and things among things.
+func TestWrongTable(t *testing.T) {
+	db := &sqlServer{read: sqlTool{"sql", "query"}}
+	table := func(name string, rows string) *programs.Table { return programs.TableOf(name, programs.Records(rows)) }
+	cook := table("cook", `[{"id":1,"name":"Ana Lund"},{"id":2,"name":"Ben Roy"}]`)
+	guest := table("guest", `[{"id":1,"name":"Cai Ito"},{"id":2,"name":"Ida Holm"}]`)
+	dish := table("dish", `[{"id":1,"name":"Pea"},{"id":2,"name":"Tart"}]`)
+	w := &programs.World{Tables: []*programs.Table{cook, guest, dish}}
+	for sql, want := range map[string]string{
+		"SELECT * FROM cook WHERE name LIKE '%Ana%'": "There is none in guest. I look in cook.",
+		"SELECT * FROM dish WHERE name LIKE '%Pea%'": "",
+	} {
+		for seed := range uint64(8) {
+			got := ""
+			p := &programs.Program{Steps: []programs.Step{{SQL: sql}}}
+			if d := db.wrongTable(rand.New(rand.NewPCG(seed, 1)), w, p); d != nil {
+				got = d.why
+			}
+			if got != want {
+				t.Errorf("%s: %q", sql, got)
+			}
+		}
+	}
+}
+
+// A name that a thing is to get is looked for in vain, and a property that nothing records is asked for.
+func TestExits(t *testing.T) {
+	db := &sqlServer{read: sqlTool{"sql", "query"}, write: sqlTool{"sql", "query"}}
+	renamed, atEnd, byName := 0, 0, 0
+	for index := range programs.NumDomains() {
+		r := rand.New(rand.NewPCG(uint64(index), 3))
+		w := programs.Invent(r, index)
+		for _, kind := range []string{programs.Unknown, programs.Unknown, programs.Unknown, programs.Set, programs.Set,
+			programs.Set} {
+			p := programs.Draw(r, w, kind)
+			if p == nil || p.Then() != nil {
+				continue
+			}
+			if d := db.newThing(r, p); d != nil {
+				renamed++
+				if want := "There is no " + p.Slot("v") + " yet: it is the new name."; d.why != want ||
+					!strings.HasPrefix(p.Steps[d.step].SQL, "UPDATE ") {
+					t.Errorf("%q before %s", d.why, p.Steps[d.step].SQL)
+				}
+			}
+			d := db.noSuchColumn(r, p)
+			if d == nil {
+				continue
+			}
+			if !strings.Contains(p.Working(), p.Tables[0].Shown()) || !strings.Contains(p.Working(), p.Unrecorded()) {
+				t.Errorf("%s: %q", p.Unrecorded(), p.Working())
+			}
+			calls := db.gold(w, p)
+			last := along(calls, len(calls)-len(p.Steps), []detour{*d})
+			switch at := slices.IndexFunc(last, isSlip); {
+			case len(p.Steps) == 0 && at == len(last)-2:
+				atEnd++
+			case len(p.Steps) > 0 && strings.HasPrefix(last[at+1].Why, "There is no column "):
+				byName++
+			default:
+				t.Errorf("%q", statementsOf(last))
+			}
+		}
+	}
+	if renamed < 3 || atEnd < 10 || byName < 10 {
+		t.Errorf("%d names are new, %d properties are asked for at the end, and %d of a thing", renamed, atEnd, byName)
 	}
 }

@@ -247,7 +247,7 @@ func TestTasksThatReadAlike(t *testing.T) {
 func TestSlips(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
-	o.N = 240
+	o.N = 320
 	slips, again, followUps, several := 0, 0, 0, 0
 	for _, x := range run(t, s, tools, o).Scenarios {
 		if x.User != nil {
@@ -402,7 +402,7 @@ func TestRepeat(t *testing.T) {
 	for range 20 {
 		got := repeat(r, []Call{call("list", ""), call("look", ""), call("write", "")}, []Call{call("write", "")})
 		if n := len(got); n != 4 || got[n-1].key() != call("write", "").key() || got[n-1].Slip != "" ||
-			got[n-1].Why != "The same call says the same again, so I make another." {
+			got[n-1].Why != "I have seen this already: nothing has changed in between, so it says no more." {
 			t.Fatal(got)
 		}
 		for _, c := range got[2 : len(got)-1] {
@@ -421,6 +421,31 @@ func TestRepeat(t *testing.T) {
 		}
 	}
 	if got := repeat(r, []Call{call("list", "")}, nil); len(got) != 1 {
+		t.Error(got)
+	}
+	query := func(text, slip string) Call {
+		c := (sqlTool{"q", "query"}).call(text)
+		c.Slip = slip
+		return c
+	}
+	right := explained(query("SELECT price FROM dish", ""), "dish has id and price.")
+	for slip, want := range map[string]string{ // the cause, and what is different
+		slipRefused: "It is refused for the same reason, as it has the same words.\ndish has id and price.\n" +
+			"The next call has price in place of cost.",
+		slipEmpty: "It finds nothing for the same reason: it looks for the same words in the same place.\n" +
+			"dish has id and price.\nThe next call has price in place of cost.",
+	} {
+		if got := repeat(r, []Call{query("SELECT cost FROM dish", slip), right}, nil); got[2].Why != want {
+			t.Errorf("%q", got[2].Why)
+		}
+	}
+	for sql, want := range map[string]string{"SELECT price, id FROM dish": "The next call has id, too.",
+		"SELECT FROM dish": "The next call leaves out price.", "SELECT price FROM dish": ""} {
+		if got := difference(query("SELECT price FROM dish", ""), query(sql, "")); got != want {
+			t.Errorf("%s: %q", sql, got)
+		}
+	}
+	if got := difference(Call{Tool: "a"}, Call{Tool: "b"}); got != "Next I call b, not a." {
 		t.Error(got)
 	}
 	results := []Answered{{"ok", "a"}, {"ok", "b"}}

@@ -1,7 +1,10 @@
 package generate
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,10 +25,18 @@ const (
 // all that is seen.
 const (
 	shareSlips   = 0.2
-	shareMisses  = 0.4
+	shareMisses  = 0.25
 	shareGuesses = 0.1
 	shareTables  = 0.05
-	shareRare    = 0.6 // of the few from which the way on is not the same again in other letters
+	shareRare    = 0.35 // of the few from which the way on is not the same again in other letters
+)
+
+// Shares of the training programs over databases that allow it, of slips from which the way on is no other name: the
+// thing is new, nothing records the property, or the noun is no condition.
+const (
+	shareNew        = 0.45 // a third of all that is added: some has no name
+	shareUnrecorded = 0.9
+	shareNouns      = 0.05
 )
 
 // shareRepeats is the share of training programs whose demonstration makes a call twice before it goes on. Small models
@@ -41,7 +52,7 @@ func explained(c Call, why string) Call {
 }
 
 // repeat has one call follow itself once: a slip where there is one, else one that is no write. What comes next says
-// that it helps nothing.
+// why that helps nothing, and what it does otherwise.
 func repeat(r *rand.Rand, calls, writes []Call) []Call {
 	var at []int
 	for i, c := range calls {
@@ -58,15 +69,60 @@ func repeat(r *rand.Rand, calls, writes []Call) []Call {
 	}
 	i := pick(r, at[len(at)/2:]) // models get stuck late
 	again := calls[i]
+	cause := map[string]string{
+		"":          "I have seen this already: nothing has changed in between, so it says no more.",
+		slipRefused: "It is refused for the same reason, as it has the same words.",
+		slipEmpty:   "It finds nothing for the same reason: it looks for the same words in the same place.",
+	}[again.Slip]
 	if again.Slip == "" {
 		again.Slip = slipAgain
 	}
 	again.Why = ""
 	with := slices.Insert(slices.Clone(calls), i+1, again)
 	if i+2 < len(with) {
-		with[i+2] = explained(with[i+2], "The same call says the same again, so I make another.")
+		next := with[i+2]
+		with[i+2] = explained(next, cause)
+		if change := difference(again, next); change != "" {
+			with[i+2].Why += "\n" + change
+		}
 	}
 	return with
+}
+
+// wordOfCall matches a word or a number in the arguments of a call.
+var wordOfCall = regexp.MustCompile(`[\p{L}\d](?:[\p{L}\d_.'/-]*[\p{L}\d])?`)
+
+// mostDiffer is how many words are told in which two calls differ.
+const mostDiffer = 3
+
+// difference says what the next call does otherwise than one that helped nothing: another tool, or other words.
+func difference(c, next Call) string {
+	if c.Tool != next.Tool {
+		return fmt.Sprintf("Next I call %s, not %s.", next.Tool, c.Tool)
+	}
+	words := func(c Call) []string {
+		var arguments map[string]any
+		_ = json.Unmarshal(c.Arguments, &arguments) // made of it
+		return wordOfCall.FindAllString(fmt.Sprint(arguments), -1)
+	}
+	without := func(c, other Call) string {
+		var list []string
+		for _, w := range words(c) {
+			if !slices.Contains(words(other), w) && !slices.Contains(list, w) && len(list) < mostDiffer {
+				list = append(list, w)
+			}
+		}
+		return strings.Join(list, ", ")
+	}
+	switch gone, come := without(c, next), without(next, c); {
+	case gone != "" && come != "":
+		return fmt.Sprintf("The next call has %s in place of %s.", come, gone)
+	case come != "":
+		return fmt.Sprintf("The next call has %s, too.", come)
+	case gone != "":
+		return fmt.Sprintf("The next call leaves out %s.", gone)
+	}
+	return ""
 }
 
 // detour is a call that goes wrong before a step of a program, with what is looked at behind it.
@@ -74,6 +130,7 @@ type detour struct {
 	step  int
 	calls []Call
 	why   string          // what was wrong and what is right, said before the next call
+	comes string          // the word that it comes to, which some look before has shown; "": its own look shows it
 	knows func(Call) bool // the looks that would have kept one from it; nil: none
 }
 
@@ -84,53 +141,67 @@ const firstStep = -1
 // how one goes on from there. There are one to three of them in a row, each of another kind. What comes next says what
 // was wrong: a model that only sees a better call may learn to make nearly the same call again. nil where none fits.
 func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call) []Call {
-	first, draw := len(calls)-len(p.Steps), r.Float64()
-	rare := drawDetour(r, db.noneYet(p), db.nextColumn(r, p), db.oneOfTwo(r, p))
-	if rare != nil && draw < shareRare {
-		return along(calls, first, []detour{*rare})
-	}
-	if draw >= shareMisses {
-		return nil
-	}
-	guess := func() *detour { return db.wrongColumn(r, p) }
-	ways := []func() *detour{ // in the order in which one looks: where, by which words, for what
-		func() *detour { return db.newThing(r, p) },
-		func() *detour { return db.wrongPart(r, p) },
-		func() *detour { // one alone: behind a search by the name, that is not the next
-			return drawDetour(r, db.wrongTable(r, w, p), db.wrongWords(r, p), db.noSuchColumn(p))
-		},
-		func() *detour { return db.wrongLetters(p) },
-		func() *detour { return db.wrongName(r, w, p) },
-		func() *detour { return db.withoutJoin(r, p) },
-		func() *detour { return db.equalsNull(p) },
-		func() *detour { return db.withoutValue(p) },
-	}
-	if draw < shareGuesses {
-		ways = append(ways, guess, func() *detour { return db.wrongHome(r, w, p) })
-	} else if draw < shareGuesses+shareTables {
-		ways = []func() *detour{func() *detour { return db.missingTable(r, w, p) }}
-	}
-	var able []detour
-	for _, way := range ways {
-		if d := way(); d != nil {
-			able = append(able, *d)
-		}
-	}
+	able := db.detours(r, w, p)
 	if len(able) == 0 {
 		return nil
 	}
 	step := pick(r, able).step // where more fits, more often
 	able = slices.DeleteFunc(able, func(d detour) bool { return d.step != step })
-	for most := []int{1, 1, 2, 2, 2, 3}[r.IntN(6)]; len(able) > most; {
+	for most := []int{1, 2, 2, 2, 3, 3}[r.IntN(6)]; len(able) > most; {
 		i := r.IntN(len(able))
 		able = slices.Delete(able, i, i+1)
 	}
 	if len(able) == 1 && len(able[0].calls) == 1 && r.IntN(2) == 0 { // a guess of a column fits nearly everywhere
-		if d := guess(); d != nil && d.step == step {
+		if d := db.wrongColumn(r, p); d != nil && d.step == step {
 			able = append(able, *d)
 		}
 	}
-	return along(calls, first, able)
+	return along(calls, len(calls)-len(p.Steps), able)
+}
+
+// detours are those of which a demonstration may have some: one that few programs allow, or all that there are.
+func (db *sqlServer) detours(r *rand.Rand, w *programs.World, p *programs.Program) []detour {
+	for _, exit := range []struct {
+		share float64
+		way   *detour
+	}{
+		{shareNew, db.newThing(r, p)},
+		{shareUnrecorded, db.noSuchColumn(r, p)},
+		{shareNouns, db.nounTested(r, p)},
+	} {
+		if exit.way != nil && r.Float64() < exit.share {
+			return []detour{*exit.way}
+		}
+	}
+	draw := r.Float64()
+	rare := drawDetour(r, db.noneYet(p), db.nextColumn(r, p), db.oneOfTwo(r, p))
+	if rare != nil && draw < shareRare {
+		return []detour{*rare}
+	}
+	if draw >= shareMisses {
+		return nil
+	}
+	ways := []*detour{ // in the order in which one looks: where, by which words, for what
+		db.wrongPart(r, p),
+		drawDetour(r, db.wrongTable(r, w, p), db.wrongWords(r, p)), // one alone: what finds the name is not the next
+		db.wrongLetters(p),
+		db.wrongName(r, w, p),
+		db.withoutJoin(r, p),
+		db.equalsNull(p),
+		db.withoutValue(p),
+	}
+	if draw < shareGuesses {
+		ways = append(ways, db.wrongColumn(r, p), db.wrongHome(r, w, p))
+	} else if draw < shareGuesses+shareTables {
+		ways = []*detour{db.missingTable(r, w, p)}
+	}
+	var able []detour
+	for _, d := range ways {
+		if d != nil {
+			able = append(able, *d)
+		}
+	}
+	return able
 }
 
 // drawDetour draws one of some detours; nil where there is none.
@@ -150,7 +221,11 @@ func along(calls []Call, first int, detours []detour) []Call {
 		first, at = 1, 1
 	}
 	looks, with := slices.Clone(calls[:first]), slices.Clone(calls[first:at])
+	var comes []string
 	for _, d := range detours {
+		if d.comes != "" {
+			comes = append(comes, d.comes)
+		}
 		if d.knows != nil {
 			looks = slices.DeleteFunc(looks, d.knows)
 		}
@@ -162,7 +237,12 @@ func along(calls []Call, first int, detours []detour) []Call {
 		}
 		why = strings.TrimSpace(why + " " + d.why)
 	}
-	return slices.Concat(looks, with, []Call{explained(calls[at], why)}, calls[at+1:])
+	rest := slices.Clone(calls[at:])
+	if len(rest) > 0 { // else the answer is next, which has a reason of its own
+		rest[0] = explained(rest[0], why)
+		rest[0].Comes = comes
+	}
+	return slices.Concat(looks, with, rest)
 }
 
 // failing is a call of a statement that goes wrong in some way.
@@ -182,6 +262,11 @@ func slipsFail(calls []Call, got *Played) bool {
 			break
 		}
 		r := got.Results[i]
+		for _, word := range c.Comes {
+			if !wasShown(word, calls[:i], got) {
+				return false
+			}
+		}
 		if !strings.Contains(r.Text, c.Shows) || c.Lacks != "" && strings.Contains(r.Text, c.Lacks) {
 			return false
 		}
@@ -202,6 +287,16 @@ func slipsFail(calls []Call, got *Played) bool {
 		}
 	}
 	return true
+}
+
+// wasShown reports whether the result of a call that is no slip has a word.
+func wasShown(word string, calls []Call, got *Played) bool {
+	for i, c := range calls {
+		if c.Slip == "" && strings.Contains(got.Results[i].Text, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // findsNothing reports whether a result has no rows, or counts none.

@@ -93,6 +93,8 @@ type Call struct {
 	Why string `json:"-"`
 	// what its result has, and what it has not, as the next reason says; "": none says so
 	Shows, Lacks string `json:"-"`
+	// the words that its reason comes to: some result before it has each
+	Comes []string `json:"-"`
 }
 
 func (c Call) gold() scenario.Gold {
