@@ -289,10 +289,8 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 	plan := p.Plan()
 	for _, s := range p.Steps {
 		call := db.step(s)
-		if call.Why = s.Why; s.Writes && plan != "" {
-			call.Why, plan = plan, ""
-		} else {
-			call.Why = s.Why
+		if call.Why = s.Why; s.Writes && plan != "" { // what the looks have shown
+			call.Why, plan = strings.TrimSpace(s.Why+"\n"+plan), ""
 		}
 		calls = append(calls, call)
 	}

@@ -523,6 +523,8 @@ func (d *drawer) actIf() *Program {
 		Tables:  q.tables(),
 		Result:  valueTexts(q.Run()),
 	}
+	d.seen = fmt.Sprintf("%s %s: %sbelow %s", c.Name, c.show(row[i]), map[bool]string{false: "not "}[below],
+		c.show(bound))
 	if below {
 		p.Steps = append(p.Steps, update(t, i, Literal(v), q.Where))
 	} else {

@@ -209,6 +209,7 @@ type drawer struct {
 	near    bool              // there is nothing else to look at
 	means   map[string]string // whom a request means that is said by a relation: "the person who leads Beacon"
 	picked  *Query            // that finds what is named by what it is like
+	seen    string            // what a look shows of a condition: "until 2024-07-15: not before 2024-06-20"
 }
 
 // tries bounds how often a draw that comes to nothing is made again.
@@ -240,6 +241,7 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 			if len(d.looked) > 0 && len(p.Steps) > 0 {
 				p.Steps = append(d.looked, p.Steps...)
 			}
+			p.think(w, d.seen)
 			return p
 		}
 	}
