@@ -278,3 +278,26 @@ func TestSoleOf(t *testing.T) {
 		}
 	}
 }
+
+// Before the first look of a change stands the plan, before the change what the looks have shown; a slip's remark stands
+// before the plan of the call that does it right.
+func TestPlansStandBeforeCalls(t *testing.T) {
+	db := &sqlServer{read: sqlTool{"sql", "query"}, write: sqlTool{"sql", "query"}, listSQL: "SELECT name FROM tables"}
+	dish := programs.TableOf("dish", programs.Records(`[{"id":1,"name":"Pea Soup","price":4},
+		{"id":2,"name":"Plum Tart","price":6}]`))
+	w := &programs.World{Tables: []*programs.Table{dish}}
+	p := programs.NewQuestion(programs.Adjust, "raise", nil, programs.Answer{}, dish)
+	p.Steps = []programs.Step{{SQL: "SELECT * FROM dish WHERE name LIKE '%Pea%'", Why: "Plan."},
+		{SQL: "UPDATE dish SET price = price + 1 WHERE id = 1", Writes: true, Does: "4 + 1 = 5"},
+		{SQL: "UPDATE dish SET price = price - 1 WHERE id = 2", Writes: true, Does: "6 - 1 = 5", Why: "Now the other."}}
+	calls := db.gold(w, p)
+	calls = along(calls, len(calls)-3, []detour{{0, []Call{db.failing("x", slipEmpty, false)}, "Nothing has x.", nil}})
+	var got []string
+	for _, c := range calls[len(calls)-3:] {
+		got = append(got, c.gold().Reasoning)
+	}
+	want := []string{"Nothing has x.\nPlan.", "1. 4 + 1 = 5\n2. 6 - 1 = 5", "Now the other."}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
