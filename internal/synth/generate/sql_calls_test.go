@@ -291,7 +291,7 @@ func TestPlansStandBeforeCalls(t *testing.T) {
 		{SQL: "UPDATE dish SET price = price + 1 WHERE id = 1", Writes: true, Does: "4 + 1 = 5"},
 		{SQL: "UPDATE dish SET price = price - 1 WHERE id = 2", Writes: true, Does: "6 - 1 = 5", Why: "Now the other."}}
 	calls := db.gold(w, p)
-	calls = along(calls, len(calls)-3, []detour{{0, []Call{db.failing("x", slipEmpty, false)}, "Nothing has x.", nil}})
+	calls = along(calls, len(calls)-3, []detour{{step: 0, calls: []Call{db.failing("x", slipEmpty, false)}, why: "Nothing has x."}})
 	var got []string
 	for _, c := range calls[len(calls)-3:] {
 		got = append(got, c.gold().Reasoning)
