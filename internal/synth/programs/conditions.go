@@ -119,7 +119,7 @@ const rowsSeen = 3
 // isStock reports whether a number says how many of a thing are there.
 func (c Column) isStock() bool {
 	return c.Kind == Number &&
-		slices.Contains([]string{"stock", "hand", "inventory", "available", "copies", "left"}, lastWord(c.Name))
+		slices.Contains([]string{"stock", "hand", "inventory", "available", "copies", "left"}, lastWord(Words(c.Name)))
 }
 
 // within is the condition that a day is in a year, in a month or on a day, of which prefix is the beginning.

@@ -202,14 +202,16 @@ type drawer struct {
 	plain     bool // things are named in full
 	short     bool // nothing is drawn that goes farther than one table and its references
 	// at the values of a column, before it is compared with one that is said in another form
-	looked  []Step
-	gave    [][2]string       // properties of a new thing, and their values
-	found   *Query            // the things that are changed
-	through []string          // names of the things by whose relations others are found
-	near    bool              // there is nothing else to look at
-	means   map[string]string // whom a request means that is said by a relation: "the person who leads Beacon"
-	picked  *Query            // that finds what is named by what it is like
-	seen    string            // what a look shows of a condition: "until 2024-07-15: not before 2024-06-20"
+	looked []Step
+	gave   [][2]string // properties of a new thing, and their values
+	// the row that is added, deleted or changed first, where others are changed with it
+	concerns []any
+	found    *Query            // the things that are changed
+	through  []string          // names of the things by whose relations others are found
+	near     bool              // there is nothing else to look at
+	means    map[string]string // whom a request means that is said by a relation: "the person who leads Beacon"
+	picked   *Query            // that finds what is named by what it is like
+	seen     string            // what a look shows of a condition: "until 2024-07-15: not before 2024-06-20"
 }
 
 // tries bounds how often a draw that comes to nothing is made again.
@@ -330,7 +332,7 @@ func (d *drawer) drawKind(kind string) *Program {
 		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll,
 			d.removeAll, d.clearAll, d.clearAll, d.clearAll)
 	case Adjust:
-		return d.either(d.adjust, d.adjust, d.percentAll)
+		return d.either(d.adjust, d.adjust, d.percentAll, d.moved)
 	case TwoTables:
 		return d.either(d.setBoth, d.addAndChange, d.addAndChange, d.removeAndCount, d.removeAndCount,
 			d.removeWith, d.removeWith, d.removeAllWith, d.handOver)
@@ -379,14 +381,16 @@ func (d *drawer) farther(kind string) *Program {
 		List: {(*drawer).noneOf, (*drawer).noneOf, (*drawer).noneOf, (*drawer).bySurname, (*drawer).bySurname,
 			(*drawer).listAndCount,
 			func(d *drawer) *Program { return d.list(1) }},
-		YesNo:   {(*drawer).yesWho, (*drawer).noneOf, (*drawer).noneOf},
-		Both:    {(*drawer).noneOf},
-		Total:   {(*drawer).countEach, (*drawer).room, (*drawer).sumOf, (*drawer).sumOf},
-		Most:    {(*drawer).mostBy},
-		Set:     {(*drawer).event, (*drawer).told, ofParent, ofParent, (*drawer).renameOne, (*drawer).renameOne},
-		SetAll:  {ofParent, (*drawer).noneToChange, (*drawer).noneToChange},
-		Remove:  {ofParent, (*drawer).remove, (*drawer).remove},
-		Adjust:  {(*drawer).raiseAndLower},
+		YesNo:  {(*drawer).yesWho, (*drawer).noneOf, (*drawer).noneOf},
+		Both:   {(*drawer).noneOf},
+		Total:  {(*drawer).countEach, (*drawer).room, (*drawer).sumOf, (*drawer).sumOf},
+		Most:   {(*drawer).mostBy},
+		Set:    {(*drawer).event, (*drawer).told, ofParent, ofParent, (*drawer).renameOne, (*drawer).renameOne},
+		SetAll: {ofParent, (*drawer).noneToChange, (*drawer).noneToChange},
+		Remove: {ofParent, (*drawer).remove, (*drawer).remove},
+		Adjust: {(*drawer).raiseAndLower, (*drawer).moved, (*drawer).moved, (*drawer).moved},
+		TwoTables: {(*drawer).threeEffects, (*drawer).threeEffects, (*drawer).stockTaken,
+			(*drawer).stockPutBack},
 		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf, (*drawer).setIfRoom, (*drawer).setIfRoom},
 		Insert:  {(*drawer).addNext},
 		AskBack: {(*drawer).severalFit},

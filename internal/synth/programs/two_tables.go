@@ -3,6 +3,7 @@ package programs
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -67,7 +68,7 @@ func (d *drawer) pairOf() (from *Table, row []any, column int, to []any) {
 
 // second is the change of the thing that another one refers to: what is said of it, and the step.
 func (d *drawer) second(t *Table, row []any, slots map[string]string) (step Step, ok bool) {
-	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
+	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several && !c.isYear() })
 	if len(props) == 0 {
 		return Step{}, false
 	}
@@ -80,32 +81,6 @@ func (d *drawer) second(t *Table, row []any, slots map[string]string) (step Step
 	slots["attr2"], slots["v2"] = t.Columns[i].caption(), said
 	return update(t, i, sql, t.keyConditions(row)).
 		does("%s of %s: to %s", t.Columns[i].caption(), t.rowLabel(row), t.Columns[i].show(v)), sql != ""
-}
-
-// counted is the change of a number of the thing that another one refers to, by so much.
-func (d *drawer) counted(t *Table, row []any, slots map[string]string) (step Step, up, ok bool) {
-	props := t.properties(func(c Column) bool { return isNumber(c) && !c.isYear() && !c.Bool && !c.Cents })
-	if stock := slices.IndexFunc(props, func(i int) bool { return t.Columns[i].isStock() }); stock >= 0 {
-		props = props[stock : stock+1]
-	}
-	if len(props) == 0 {
-		return Step{}, false, false
-	}
-	i := pick(d.r, props)
-	x, whole := row[i].(int64)
-	by := int64(pick(d.r, []int{1, 1, 1, 2, 3, 4, 5, 10}))
-	if !whole || x < by {
-		return Step{}, false, false
-	}
-	c := t.Columns[i]
-	sign, after := "+", x+by
-	if up = d.r.IntN(2) == 0; !up {
-		sign, after = "-", x-by
-	}
-	slots["attr"], slots["v"] = c.caption(), fmt.Sprint(by)
-	step = update(t, i, fmt.Sprintf("%s %s %d", Ident(c.Name), sign, by), t.keyConditions(row)).
-		does("%s of %s: %d %s %d = %d", c.caption(), t.rowLabel(row), x, sign, by, after)
-	return step, up, true
 }
 
 // setBoth changes a thing and the thing that it refers to: "The repair J-3 is done, and its car is blue now."
@@ -128,6 +103,7 @@ func (d *drawer) setBoth() *Program {
 	slots["one"], slots["many"], slots["ref"] = from.One, from.Many, c.caption()
 	slots["x"] = d.nameInRequest(from, row)
 	look, _ := d.before(from, []Cond{from.label(row)}, true)
+	d.concerns = row
 	return &Program{
 		pattern: "set_both",
 		slots:   slots,
@@ -146,20 +122,51 @@ func (d *drawer) removeAndCount() *Program {
 	}
 	c, t := from.Columns[column], from.Columns[column].Ref
 	slots := about(from)
-	count, up, ok := d.counted(t, to, slots)
+	pattern := ""
+	count, up, ok := Step{}, false, false
+	if stock, flow := t.stock(), from.flow(); stock >= 0 && flow != 0 { // what was taken comes back
+		pattern = map[bool]string{true: "undo_out", false: "undo_in"}[flow < 0]
+		count, _, ok = d.counting(t, to, stock, from.amount(row), flow < 0, slots)
+	} else {
+		count, up, ok = d.counted(t, to, slots)
+		pattern = map[bool]string{true: "remove_raise", false: "remove_lower"}[up]
+	}
 	if !ok {
 		return nil
 	}
+	d.concerns = row
 	slots["x"], slots["ref"] = d.nameInRequest(from, row), c.caption()
 	look, where := d.before(from, []Cond{from.label(row)}, true)
 	return &Program{
-		pattern: map[bool]string{true: "remove_raise", false: "remove_lower"}[up],
+		pattern: pattern,
 		slots:   slots,
 		Steps: []Step{look, {SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, t.keyConditions(to))},
 			Step{SQL: "DELETE FROM " + Ident(from.Name) + filter(from, where), Writes: true}.
 				does("%s: deleted from %s", from.rowLabel(row), from.Name), count},
 		Tables: []*Table{from, t},
 	}
+}
+
+// rowOf is a new row as far as its literals say it: numbers, and the keys of what it refers to.
+func (t *Table) rowOf(columns, literals []string) []any {
+	row := make([]any, len(t.Columns))
+	for i, c := range t.Columns {
+		at := slices.Index(columns, Ident(c.Name))
+		if at < 0 {
+			continue
+		}
+		if n, err := strconv.ParseInt(literals[at], 10, 64); err == nil {
+			row[i] = n
+		}
+		if c.Ref != nil {
+			for _, o := range c.Ref.Rows {
+				if c.Ref.keyOf(o) == literals[at] {
+					row[i] = o[c.Ref.Key]
+				}
+			}
+		}
+	}
+	return row
 }
 
 // addAndChange adds a thing and changes what it refers to: "Book the sale and take the bike off the stock."
@@ -187,7 +194,14 @@ func (d *drawer) addAndChange() *Program {
 	slots := about(from)
 	pattern, ok, up := "add_set", false, false
 	var change Step
-	if !next && d.r.IntN(3) == 0 {
+	d.concerns = from.rowOf(columns, literals)
+	if stock, flow := t.stock(), from.flow(); stock >= 0 && flow != 0 {
+		change, _, ok = d.counting(t, to, stock, from.amount(d.concerns), flow > 0, slots)
+		pattern = map[bool]string{true: "add_in", false: "add_out"}[flow > 0]
+		if !next {
+			said = append([]string{from.Columns[from.Label].caption() + " " + name}, said...)
+		}
+	} else if !next && d.r.IntN(3) == 0 {
 		change, ok = d.second(t, to, slots)
 		slots["attr"], slots["v"] = slots["attr2"], slots["v2"]
 	} else {

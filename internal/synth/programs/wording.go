@@ -16,11 +16,11 @@ import (
 )
 
 // wordings are the requests by pattern and split, those about records, about files, about graphs, about what views
-// show, about several changes at once and about numbers and times. Held-out tasks are
-// in words that no training task has.
+// show, about several changes at once, about numbers and times, and about rows of tables that hang together. Held-out
+// tasks are in words that no training task has.
 var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
 	for _, of := range []string{"wordings", "file_wordings", "graph_wordings", "view_wordings", "deed_wordings",
-		"sum_wordings"} {
+		"sum_wordings", "table_wordings"} {
 		written.Words(of, &all)
 	}
 	return all

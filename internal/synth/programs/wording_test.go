@@ -62,6 +62,13 @@ func needed() map[string]string {
 		"set_when_of": "attr attr2 ref rel v x", "told": "v verb x", "told_with": "given v verb x",
 		"add_next": "given one", "add_next_raise": "attr given one ref v", "add_next_lower": "attr given one ref v",
 
+		"which_one": "one | many", "how_many_left": "many", "went": "v x | attr", "came": "v x | attr",
+		"went_unit": "attr v x", "came_unit": "attr v x", "add_out": "attr given one | ref",
+		"add_in": "attr given one | ref", "undo_out": "attr ref x", "undo_in": "attr ref x", "amend": "attr old v",
+		"amend_more": "attr v", "likewise": "x", "likewise_remove": "x", "count_that": "others | one",
+		"sum_that": "attr others | one", "of_that": "attr | one", "set_that": "attr v | one", "remove_that": "one",
+		"also_set": "attr ref v", "compare_kinds": "a attr b many",
+
 		"products": "a b item item2 n v", "bill": "given v", "percent_of": "a b", "plus_percent": "a b | item",
 		"minus_percent": "a b | item", "percent_change": "a b | item", "before_percent": "a b | item",
 		"scale": "a item2 n v | item", "cheaper": "a b v v2 | item", "groups": "a b item", "rest": "a b",
