@@ -49,7 +49,7 @@ func Shares() map[string]int {
 		Best:      7,
 		Top:       4,
 		List:      8,
-		Compare:   4,
+		Compare:   6,
 		YesNo:     5,
 		Missing:   4,
 		Most:      6,
@@ -318,7 +318,7 @@ func (d *drawer) drawKind(kind string) *Program {
 	case List:
 		return d.list(1)
 	case Compare:
-		return d.either(d.compare, d.compareOf, d.against)
+		return d.either(d.compare, d.compareOf, d.against, d.averages)
 	case YesNo:
 		return d.yesNo()
 	case Missing:
@@ -381,14 +381,16 @@ func (d *drawer) farther(kind string) *Program {
 		List: {(*drawer).noneOf, (*drawer).noneOf, (*drawer).noneOf, (*drawer).bySurname, (*drawer).bySurname,
 			(*drawer).listAndCount,
 			func(d *drawer) *Program { return d.list(1) }},
-		YesNo:  {(*drawer).yesWho, (*drawer).noneOf, (*drawer).noneOf},
-		Both:   {(*drawer).noneOf},
-		Total:  {(*drawer).countEach, (*drawer).room, (*drawer).sumOf, (*drawer).sumOf},
-		Most:   {(*drawer).mostBy},
-		Set:    {(*drawer).event, (*drawer).told, ofParent, ofParent, (*drawer).renameOne, (*drawer).renameOne},
-		SetAll: {ofParent, (*drawer).noneToChange, (*drawer).noneToChange},
-		Remove: {ofParent, (*drawer).remove, (*drawer).remove},
-		Adjust: {(*drawer).raiseAndLower, (*drawer).moved, (*drawer).moved, (*drawer).moved},
+		YesNo: {(*drawer).yesWho, (*drawer).noneOf, (*drawer).noneOf},
+		Both:  {(*drawer).noneOf},
+		Total: {(*drawer).countEach, (*drawer).room, (*drawer).sumOf, (*drawer).worth, (*drawer).worth,
+			(*drawer).sumMany, (*drawer).sumMany},
+		Compare: {(*drawer).averages, (*drawer).averages, (*drawer).averagesOf},
+		Most:    {(*drawer).mostBy},
+		Set:     {(*drawer).event, (*drawer).told, ofParent, ofParent, (*drawer).renameOne, (*drawer).renameOne},
+		SetAll:  {ofParent, (*drawer).noneToChange, (*drawer).noneToChange},
+		Remove:  {ofParent, (*drawer).remove, (*drawer).remove},
+		Adjust:  {(*drawer).raiseAndLower, (*drawer).moved, (*drawer).moved, (*drawer).moved},
 		TwoTables: {(*drawer).threeEffects, (*drawer).threeEffects, (*drawer).stockTaken,
 			(*drawer).stockPutBack},
 		ActIf:   {(*drawer).addIfNone, (*drawer).setWhenOf, (*drawer).setIfRoom, (*drawer).setIfRoom},

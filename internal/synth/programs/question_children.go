@@ -51,7 +51,7 @@ func (d *drawer) sumOf() *Program {
 	slots["filter"], slots["attr"] = filter, from.Columns[i].caption()
 	p := q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
 	if p.pattern == "sum" {
-		p.pattern = from.Columns[i].sumPattern()
+		p.pattern, slots["attr"] = from.Columns[i].summed()
 	}
 	if !slices.Contains(p.Tables, t) {
 		p.Tables = append(p.Tables, t)

@@ -232,7 +232,7 @@ func (d *drawer) countTwo() *Program {
 			}
 			sum += x
 		}
-		p.pattern, slots["attr"] = t.Columns[i].sumPattern(), t.Columns[i].caption()
+		p.pattern, slots["attr"] = t.Columns[i].summed()
 		p.Answer = Answer{Form: "number", Values: []string{trimFloat(sum)}}
 		ask("SUM(" + t.selectExpr(i, Ident(t.Name)+".") + ")")
 	case n == 1 && len(rows) <= mostListed && !repeats(names) && !slices.Contains(names, "") &&
@@ -255,6 +255,14 @@ func (c Column) sumPattern() string {
 		return "sum"
 	}
 	return "sum_many"
+}
+
+// summed is that pattern, and what the column is called in it: nobody asks "how many number of jars".
+func (c Column) summed() (pattern, said string) {
+	if pattern, said = c.sumPattern(), c.caption(); pattern == "sum_many" {
+		said = strings.TrimPrefix(said, "number of ")
+	}
+	return pattern, said
 }
 
 // isRoom reports whether a number says how much there is room for.

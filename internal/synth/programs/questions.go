@@ -279,7 +279,7 @@ func (d *drawer) total() *Program {
 	}
 	p := q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
 	if p.pattern == "sum" && !d.w.Listed {
-		p.pattern = t.Columns[i].sumPattern()
+		p.pattern, slots["attr"] = t.Columns[i].summed()
 	}
 	return p
 }
