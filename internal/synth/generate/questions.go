@@ -233,6 +233,9 @@ func (s *sitting) tasks(ctx context.Context, index int) (
 			reasons[why]++
 			continue
 		}
+		if s.asked == nil {
+			p.Tell(s.World)
+		}
 		list = append(list, s.m.wordProgram(s.setting, c, states))
 	}
 	return list, reasons, tried, nil

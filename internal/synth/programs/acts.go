@@ -225,7 +225,7 @@ func (d *drawer) setAll() *Program {
 	}
 	slots := d.about(t)
 	slots["filter"], slots["attr"], slots["v"] = phrase, t.Columns[i].caption(), t.Columns[i].show(v)
-	return &Program{
+	p := &Program{
 		pattern: "set_all",
 		slots:   slots,
 		Steps: d.changing(t, where, false, func(where []Cond) Step {
@@ -233,6 +233,7 @@ func (d *drawer) setAll() *Program {
 		}),
 		Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
 	}
+	return d.reportOn(p, t, rows)
 }
 
 func (d *drawer) adjust() *Program {

@@ -235,7 +235,7 @@ func (d *drawer) onExtreme(remove bool) *Program {
 		}
 		p.pattern = "remove"
 		p.Steps = []Step{find, {SQL: "DELETE FROM " + Ident(t.Name) + filter(t, t.keyConditions(row)), Writes: true}}
-		return p
+		return d.reportOn(p, t, [][]any{row})
 	}
 	props := slices.DeleteFunc(t.properties(nil), func(k int) bool { return k == i })
 	if len(props) == 0 {
@@ -253,7 +253,7 @@ func (d *drawer) onExtreme(remove bool) *Program {
 	p.pattern, slots["attr"], slots["v"] = "set", t.Columns[k].caption(), said
 	p.Steps = []Step{find, update(t, k, value, t.keyConditions(row))}
 	p.Tables = tablesOf(t, nil, of)
-	return p
+	return d.reportOn(p, t, [][]any{row})
 }
 
 // end is how the greatest or least of a column is called: "the highest year" is nobody's word.

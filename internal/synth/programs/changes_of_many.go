@@ -245,21 +245,3 @@ func (d *drawer) removeUnreferred() *Program {
 	}
 	return d.reportOn(p, t, rows)
 }
-
-// reportOn has the person ask, at times, which things a change was made to, or to how many: the look before it has
-// shown them.
-func (d *drawer) reportOn(p *Program, t *Table, rows [][]any) *Program {
-	var names []string
-	for _, row := range rows {
-		names = append(names, t.rowLabel(row))
-	}
-	slots := map[string]string{"one": p.slots["one"], "many": p.slots["many"]}
-	switch n := d.r.IntN(6); {
-	case n == 0 && len(names) <= mostListed && !repeats(names) && t.Columns[t.Label].Ref == nil:
-		p.then = &Program{pattern: "which", slots: slots, Answer: Answer{Form: "list", Values: names}}
-	case n == 1 && len(names) > 1:
-		p.then = &Program{pattern: "how_many", slots: slots,
-			Answer: Answer{Form: "number", Values: []string{fmt.Sprint(len(names))}}}
-	}
-	return p
-}

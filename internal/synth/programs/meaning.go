@@ -119,7 +119,7 @@ func (d dictionary) words(mark string) (list []string) {
 
 // hide notes what a wording must not say: the answer, keys, and the names of other things.
 func (m *Meaning) hide(p *Program, w *World) {
-	if slices.Contains([]string{"number", "text", "list", "pair"}, p.Answer.Form) {
+	if slices.Contains([]string{"number", "text", "list", "pair", "told"}, p.Answer.Form) {
 		said := tokens(m.Wants)
 		for _, v := range p.Answer.Values {
 			if t := tokens(v); len(t) > 0 && !said.has(t) {

@@ -122,6 +122,8 @@ type Program struct {
 	slots   map[string]string // what stands in them
 	given   [][2]string       // of a new thing: properties and their values
 	then    *Program          // behind it, in one message
+	later   int               // how many of its last steps are of then, which is said in a second message
+	did     string            // what was changed, for an answer that names it
 	query   *Query            // that has the answer, where somebody computes it from the rows; nil: none
 	working string            // of what is no query
 	remark  string            // what is said before the working

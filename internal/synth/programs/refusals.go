@@ -143,7 +143,7 @@ func (d *drawer) unknown() *Program {
 		return nil
 	case filter:
 		switch before, _, _ := strings.Cut(p.slots["filter"], " and "); {
-		case before == "" || strings.Contains(before, `"`) || d.r.IntN(4) == 0:
+		case before == "" || strings.Contains(before, `"`) || strings.Contains(" "+before, " no ") || d.r.IntN(4) == 0:
 			d.through = nil // what went may have named something
 		case strings.Contains(before, " not "): // which might be said of both
 			said += " and " + before
@@ -296,7 +296,7 @@ func (d *drawer) setNothing() *Program {
 // asks makes a program one that comes to a question.
 func (d *drawer) asks(p *Program, question, of string) *Program {
 	p.Steps, p.Tables, p.Result, p.alphabetical, d.looked = nil, nil, nil, false, nil
-	p.query, p.working, d.found = nil, "", nil
+	p.query, p.working, d.found, p.then = nil, "", nil, nil
 	p.Answer = Answer{Form: "question", Values: []string{question}, For: of}
 	return p
 }

@@ -14,7 +14,7 @@ func (d *drawer) remove() *Program {
 	slots := d.about(t)
 	said, where := d.naming(t, row)
 	slots["x"] = said
-	return &Program{
+	p := &Program{
 		pattern: "remove",
 		slots:   slots,
 		Steps: d.changing(t, where, true, func(where []Cond) Step {
@@ -22,6 +22,7 @@ func (d *drawer) remove() *Program {
 		}),
 		Tables: tablesOf(t, where),
 	}
+	return d.reportOn(p, t, [][]any{row})
 }
 
 // refers reports whether any row refers to that row of a table.
@@ -48,7 +49,7 @@ func (d *drawer) removeAll() *Program {
 	}
 	slots := d.about(t)
 	slots["filter"] = phrase
-	return &Program{
+	p := &Program{
 		pattern: "remove_all",
 		slots:   slots,
 		Steps: d.changing(t, where, false, func(where []Cond) Step {
@@ -56,4 +57,5 @@ func (d *drawer) removeAll() *Program {
 		}),
 		Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
 	}
+	return d.reportOn(p, t, rows)
 }

@@ -216,7 +216,7 @@ func (p *Program) say(
 	}
 	text = p.keeps(r, split, text)
 	if p.Answer.Form == "" {
-		return text, done, nil
+		return text, p.brief(r, split), nil
 	}
 	f := pick(r, forms(cmp.Or(p.slots["form"], p.Answer.Form)))
 	a := p.Answer
@@ -245,6 +245,8 @@ func (p *Program) say(
 		return text, perLine(a), a.eachChecks()
 	case "yes_who":
 		return text, "Yes, " + enumerate(a.Values) + ".", a.yesChecks()
+	case "told":
+		return text, pick(r, []string{joinValues(a), enumerate(a.Values), enumerate(a.Values) + "."}), a.toldChecks()
 	case "left":
 		nothing := nothingDone()
 		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
