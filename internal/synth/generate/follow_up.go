@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
 )
@@ -49,20 +50,53 @@ func (m *maker) followUps(r *rand.Rand, list []scenario.Scenario) []scenario.Sce
 	return out
 }
 
-// inTwo has a request said in two messages where its words are: what there is to look up is looked up after the first,
-// and what is missing is asked for.
-func (m *maker) inTwo(s scenario.Scenario) scenario.Scenario {
+// inTwo has a request said in two messages where its words are. What there is to look up is looked up after the first;
+// between them is said what a demonstration answers, or asks where a word is missing. later is how many of the last
+// calls are those of the second.
+func (m *maker) inTwo(s scenario.Scenario, between string, later int) scenario.Scenario {
 	first, second, ok := strings.Cut(s.Task, " "+programs.NextMessage+" ")
 	if !ok {
 		return s
 	}
+	at := len(s.Gold) - later
+	if between == "" {
+		between = programs.WhichSpelling
+		at = slices.IndexFunc(s.Gold, func(g scenario.Gold) bool { return !m.byName[g.Name].ReadOnly })
+	}
 	s.Task, s.User = "", &scenario.User{Says: []string{first, second}}
-	s.Gold = slices.Clone(s.Gold)
+	if s.Gold = slices.Clone(s.Gold); at >= 0 {
+		s.Gold[at].Asks = between
+	}
+	return s
+}
+
+// inMessages is a task in the messages in which it is said.
+func (m *maker) inMessages(d *draftOf) scenario.Scenario {
+	if d.of.told == nil {
+		return d.Scenario
+	}
+	s := m.inTwo(d.Scenario, d.between, d.of.told.Later())
+	if d.of.told.Recalled() != nil {
+		return d.recall(s)
+	}
+	return s
+}
+
+// recall has the first of two messages said and answered in a conversation before, in which no table was listed. At
+// times that shows the call that was made for it.
+func (d *draftOf) recall(s scenario.Scenario) scenario.Scenario {
+	says := s.User.Says
+	s.Messages = []chat.Message{{Role: chat.User, Content: says[0]}}
+	if c := d.recalled; c != nil {
+		call := c.chat("call_0")
+		s.Messages = append(s.Messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
+			chat.Message{Role: chat.ToolRole, Content: d.shown, ToolCallID: call.ID, Name: c.Tool})
+	}
+	s.Messages = append(s.Messages, chat.Message{Role: chat.Assistant, Content: d.between},
+		chat.Message{Role: chat.User, Content: says[1]})
+	s.User = nil
 	for i := range s.Gold {
-		if !m.byName[s.Gold[i].Name].ReadOnly {
-			s.Gold[i].Asks = programs.WhichSpelling
-			break
-		}
+		s.Gold[i].Asks = ""
 	}
 	return s
 }

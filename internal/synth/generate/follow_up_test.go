@@ -187,13 +187,43 @@ func TestARequestInTwoMessages(t *testing.T) {
 	m.byName["look"].ReadOnly = true
 	one := scenario.Scenario{Task: "Ana is spelt wrong. ¶ It is Anna.",
 		Gold: []scenario.Gold{{Name: "look"}, {Name: "write"}, {Name: "write"}}}
-	got := m.inTwo(one)
+	got := m.inTwo(one, "", 0)
 	if got.Task != "" || !slices.Equal(got.User.Says, []string{"Ana is spelt wrong.", "It is Anna."}) ||
 		got.Gold[0].Asks != "" || got.Gold[1].Asks != programs.WhichSpelling || got.Gold[2].Asks != "" ||
 		one.Gold[1].Asks != "" {
 		t.Errorf("%+v of %+v", got, one)
 	}
-	if one.Task = "Ana is spelt Anna."; m.inTwo(one).Task != one.Task {
+	if one.Task = "Ana is spelt Anna."; m.inTwo(one, "", 0).Task != one.Task {
 		t.Error("one message became two")
+	}
+}
+
+// Between two messages of a program its first answer is said, before the calls of the second; where the first was
+// answered in a conversation before, the episode begins with that, and only the second is to be done.
+func TestASecondMessageNeedsTheFirst(t *testing.T) {
+	m := &maker{byName: map[string]*subject{"look": {Tool: Tool{ReadOnly: true}}}}
+	calls := []scenario.Gold{{Name: "look"}, {Name: "look"}, {Name: "look"}}
+	d := draftOf{Scenario: scenario.Scenario{Task: "Which is oldest? ¶ And its mass?", Gold: calls}, between: "Ana"}
+	got := m.inTwo(d.Scenario, d.between, 1)
+	if !slices.Equal(got.User.Says, []string{"Which is oldest?", "And its mass?"}) || got.Gold[2].Asks != "Ana" ||
+		got.Gold[0].Asks+got.Gold[1].Asks != "" || calls[2].Asks != "" {
+		t.Errorf("%+v", got)
+	}
+	roles := func(s scenario.Scenario) (list []string) {
+		for _, x := range s.Messages {
+			list = append(list, x.Role)
+		}
+		return list
+	}
+	told := []string{chat.User, chat.Assistant, chat.User}
+	if s := d.recall(got); !slices.Equal(roles(s), told) || s.User != nil || s.Messages[1].Content != "Ana" ||
+		s.Gold[2].Asks != "" {
+		t.Errorf("%+v", s)
+	}
+	d.recalled, d.shown = &Call{Tool: "look", Arguments: json.RawMessage(`{}`)}, "[('Ana',)]"
+	s := d.recall(got)
+	shown := []string{chat.User, chat.Assistant, chat.ToolRole, chat.Assistant, chat.User}
+	if !slices.Equal(roles(s), shown) || s.Messages[2].Content != d.shown || s.Messages[1].ToolCalls[0].Name != "look" {
+		t.Errorf("%+v", s)
 	}
 }

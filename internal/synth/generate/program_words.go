@@ -220,6 +220,7 @@ func (m *maker) retell(d *draftOf) {
 	c := d.of
 	w := c.told.WordAs(m.random("asked", c.told.Key(), c.World), d.Split, c.told.requests)
 	d.Task, d.GoldAnswer, d.Checks = w.Task, w.Answer, slices.Concat(w.Checks, c.Checks)
+	d.between = w.Between
 	d.GoldReasoning = c.told.Working()
 	d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), blob.Of(c.key() + d.Task).String()[:10])
 	d.Provenance.Teacher, d.Provenance.Prompts = c.Teacher, c.Prompts

@@ -236,9 +236,25 @@ func (s *sitting) tasks(ctx context.Context, index int) (
 		if s.asked == nil {
 			p.Tell(s.World)
 		}
-		list = append(list, s.m.wordProgram(s.setting, c, states))
+		d := s.m.wordProgram(s.setting, c, states)
+		if step := p.Recalled(); step != nil && random.IntN(2) == 0 {
+			if err := s.recall(ctx, &d, s.db.step(*step)); err != nil {
+				return nil, nil, 0, err
+			}
+		}
+		list = append(list, d)
 	}
 	return list, reasons, tried, nil
+}
+
+// recall notes the call by which the first of two messages was answered in a conversation before, and what it showed.
+func (s *sitting) recall(ctx context.Context, d *draftOf, c Call) error {
+	x := play{Setup: s.realm.setup, Calls: []Call{c}}
+	got, err := s.m.once(x, func() (*Played, error) { return s.play(ctx, x, false) })
+	if err == nil && got.Lost == "" && got.Results[0].ok() {
+		d.recalled, d.shown = &c, got.Results[0].Text
+	}
+	return err
 }
 
 // requests are those that somebody wrote, or drawn ones, nil where a draw came to nothing.
@@ -336,7 +352,7 @@ func (s *sitting) proveWithSlip(
 ) (states []scenario.Check, why string, err error) {
 	random := s.m.random("slip", p.Key(), s.realm.index)
 	plain := c.Calls
-	if s.asked != nil { // with thoughts of their own
+	if s.asked != nil || p.Later() > 0 { // with thoughts of their own, or in two messages
 		return s.prove(ctx, p, c)
 	}
 	if c.Split == scenario.Train {
@@ -419,13 +435,16 @@ func (m *maker) count(calls []Call, got *Played) {
 // isIdle reports whether one of several changes to a table shows nothing: without it, all looks the same in the end.
 func (s *sitting) isIdle(ctx context.Context, p *programs.Program, c *Candidate, x play, got *Played) (bool, error) {
 	var writes []int
-	for _, step := range p.Steps {
+	for i, step := range p.Steps {
+		if i < len(p.Steps)-p.Later() && p.Later() > 0 { // a second message may set otherwise what the first has set
+			continue
+		}
 		if call := s.db.step(step).key(); step.Writes {
 			writes = append(writes,
 				slices.IndexFunc(c.Calls, func(x Call) bool { return x.Slip == "" && x.key() == call }))
 		}
 	}
-	if len(writes) == p.Writes() {
+	if len(writes) == p.Writes() && p.Later() == 0 {
 		return false, nil
 	}
 	for _, i := range writes {

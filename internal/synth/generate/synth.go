@@ -182,7 +182,7 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 	out := make([]scenario.Scenario, len(list))
 	for i := range list {
 		list[i].finish()
-		out[i] = m.inTwo(list[i].Scenario)
+		out[i] = m.inMessages(&list[i])
 	}
 	out = m.followUps(m.random("follow up"), out)
 	m.report.Own = m.ownRows(drafted, list)

@@ -18,7 +18,10 @@ import (
 // draftOf is a scenario with the candidate that it is of.
 type draftOf struct {
 	scenario.Scenario
-	of *Candidate
+	of       *Candidate
+	between  string // what is answered between two messages of a program
+	recalled *Call  // that was made for the first one in a conversation before; nil: it shows none
+	shown    string // by that call
 }
 
 // write makes scenarios of candidates: split first, then worded by a family, or a prompt, of that split. What reads as

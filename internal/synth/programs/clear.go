@@ -122,10 +122,11 @@ func (s Step) does(format string, values ...any) Step {
 	return s
 }
 
-// Plan is what is said before the first change: what each one does, one a line. "" where a step does not say it.
+// Plan is what is said before the first change: what each one does, one a line. "" where a step does not say it. What
+// a second message asks for is not known by then.
 func (p *Program) Plan() string {
 	var lines []string
-	for _, s := range p.Steps {
+	for _, s := range p.Steps[:len(p.Steps)-p.later] {
 		switch {
 		case !s.Writes:
 		case s.Does == "":

@@ -133,7 +133,7 @@ func TestProgramsOverOddTables(t *testing.T) {
 			drawn[kind]++
 			x := p.Word(r, scenario.Train)
 			for _, c := range x.Checks {
-				if why := c.AnswerUnmet(x.Answer); why != "" {
+				if why := c.AnswerUnmet(x.answering(c)); why != "" {
 					t.Errorf("%d %s: %q fails its own check: %s", seed, kind, x.Answer, why)
 				}
 				if kind != Unknown && kind != Cannot && kind != AskBack && kind != ActIf &&

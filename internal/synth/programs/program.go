@@ -33,9 +33,10 @@ const (
 	TwoTables = "two_tables"   // one request that changes two
 	Correct   = "correct"      // the person changes their mind in the same message
 	Leave     = "change_nothing"
-	Cannot    = "cannot"   // what no tool here does, asked of things that are there
-	Unknown   = "unknown"  // a property that nothing records
-	AskBack   = "ask_back" // a change without its value, which nothing on the server could tell
+	Second    = "second_message" // a request, and another one that needs the first
+	Cannot    = "cannot"         // what no tool here does, asked of things that are there
+	Unknown   = "unknown"        // a property that nothing records
+	AskBack   = "ask_back"       // a change without its value, which nothing on the server could tell
 )
 
 // Shares are how often each kind is drawn, in parts.
@@ -66,6 +67,7 @@ func Shares() map[string]int {
 		Unknown:   5,
 		AskBack:   4,
 		Cannot:    1,
+		Second:    18,
 	}
 }
 
@@ -123,17 +125,19 @@ type Program struct {
 	given   [][2]string       // of a new thing: properties and their values
 	then    *Program          // behind it, in one message
 	later   int               // how many of its last steps are of then, which is said in a second message
-	did     string            // what was changed, for an answer that names it
-	query   *Query            // that has the answer, where somebody computes it from the rows; nil: none
-	working string            // of what is no query
-	remark  string            // what is said before the working
-	head    string            // the first line of the working
-	verdict string            // the last one: what a yes or no is about
-	picked  *Query            // that finds what a request names by what it is like; nil: it has a name
-	through []string          // the things by whose relations others are found
-	near    bool              // there is nothing else to look at
-	means   map[string]string // whom a request means that is said by a relation
-	lacks   string            // the property that nothing records
+	// the step by which the first of two messages was answered in a conversation before; nil: it is answered here
+	recalled *Step
+	did      string            // what was changed, for an answer that names it
+	query    *Query            // that has the answer, where somebody computes it from the rows; nil: none
+	working  string            // of what is no query
+	remark   string            // what is said before the working
+	head     string            // the first line of the working
+	verdict  string            // the last one: what a yes or no is about
+	picked   *Query            // that finds what a request names by what it is like; nil: it has a name
+	through  []string          // the things by whose relations others are found
+	near     bool              // there is nothing else to look at
+	means    map[string]string // whom a request means that is said by a relation
+	lacks    string            // the property that nothing records
 	// the words of whoever wrote the request, and its answer; "": the request is drawn
 	asked, replied string
 	acts           bool // what is asked changes something
@@ -254,6 +258,9 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 
 // lower has a name typed in small letters, as people do; it is then looked for without regard to them.
 func (p *Program) lower(r *rand.Rand) {
+	if p.later > 0 { // which may name it again
+		return
+	}
 	name := p.slots["x"]
 	exact, loose := "= "+Literal(name), "LIKE "+Literal(strings.ToLower(name))
 	if part := Literal("%" + name + "%"); slices.ContainsFunc(p.Steps,
@@ -360,6 +367,8 @@ func (d *drawer) drawKind(kind string) *Program {
 		return d.besides(d.askBack())
 	case Cannot:
 		return d.besides(d.cannot())
+	case Second:
+		return d.secondMessage()
 	case Leave:
 		p := d.draw(pick(d.r, []string{Count, List, Best, Lookup, Total}))
 		if p != nil {

@@ -34,9 +34,10 @@ const (
 
 // Worded is a program as a task.
 type Worded struct {
-	Task   string
-	Answer string // of the demonstration
-	Checks []scenario.Check
+	Task    string
+	Between string // what is answered before a second message; "": it is one message, or the words say what is asked
+	Answer  string // of the demonstration
+	Checks  []scenario.Check
 }
 
 // form is how an answer is asked for, and how it then reads.
@@ -147,7 +148,19 @@ func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 		}
 	}
 	text, answer, checks := p.say(r, split, typed(0))
-	if p.then != nil {
+	between := ""
+	switch {
+	case p.later > 0:
+		more, also, others := p.then.say(r, split, typed(1))
+		text += " " + NextMessage + " " + more
+		if p.recalled != nil {
+			checks = nil // it is answered before
+		}
+		for i := range checks {
+			checks[i].AnyTurn = true // the last answer is the other's
+		}
+		between, answer, checks = answer, also, append(checks, others...)
+	case p.then != nil:
 		more, also, others := p.then.say(r, split, typed(1))
 		switch by := pick(r, manners()["second"][split]); by {
 		case "":
@@ -183,7 +196,7 @@ func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 			text = strings.ReplaceAll(text, "?", ".")
 		}
 	}
-	return Worded{text, answer, checks}
+	return Worded{text, between, answer, checks}
 }
 
 // refusesItself reports whether a request that must be refused says so itself: who repeats it would pass.
