@@ -15,6 +15,21 @@ func (d *drawer) sumMany() *Program {
 	return p
 }
 
+// oftenWorth is, half of the time, a sum of products where a world has such: few have.
+func (d *drawer) oftenWorth() *Program {
+	if d.w.Listed || d.short || d.r.IntN(2) == 0 {
+		return nil
+	}
+	for range tries {
+		one := &drawer{r: d.r, w: d.w, plain: d.plain}
+		if p := one.worth(); p != nil {
+			*d = *one
+			return p
+		}
+	}
+	return nil
+}
+
 // averagesOf asks which of two things has the higher mean over those that refer to it.
 func (d *drawer) averagesOf() *Program {
 	p := d.compareOf()

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -23,4 +24,19 @@ func TestSumMany(t *testing.T) {
 			t.Errorf("%v, answer %v: %+v", got, p.Answer, p.Steps)
 		}
 	})
+}
+
+// Where amounts have prices, at least a third of the totals are sums of products.
+func TestProductsAreDrawn(t *testing.T) {
+	w, drawn, products := parlour(), 0, 0
+	for seed := range uint64(200) {
+		if p := Draw(rand.New(rand.NewPCG(seed, 6)), w, Total); p != nil {
+			if drawn++; strings.Contains(p.Steps[len(p.Steps)-1].SQL, " * ") {
+				products++
+			}
+		}
+	}
+	if 3*products < drawn {
+		t.Errorf("%d of %d are products", products, drawn)
+	}
 }

@@ -319,6 +319,9 @@ func (d *drawer) drawKind(kind string) *Program {
 	case Both:
 		return d.either(func() *Program { return d.count(2) }, func() *Program { return d.list(2) })
 	case Total:
+		if p := d.oftenWorth(); p != nil {
+			return p
+		}
 		return d.either(d.total, d.total, d.total, d.worth, d.worth, d.worth, d.sumOf, d.sumOf, d.sumEach)
 	case Best:
 		return d.either(d.best, d.best, d.best, d.worthBest)

@@ -224,7 +224,7 @@ func (d *drawer) askThenGoOn() *Program {
 	if then == nil {
 		return nil
 	}
-	if first.Steps = append(looked, first.Steps...); d.r.IntN(2) == 0 {
+	if first.Steps = append(looked, first.Steps...); d.r.IntN(3) > 0 {
 		first.recalled, first.Steps = &first.Steps[len(first.Steps)-1], nil
 	}
 	d.looked = nil
