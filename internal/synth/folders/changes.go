@@ -273,9 +273,7 @@ func (d *drawer) removeTwo() *programs.Program {
 		s["file"], pattern = d.name(doc), "item_remove_two_of"
 		d.read(doc)
 	}
-	at := len(d.ops)
 	d.rewrite(doc, was, slices.Delete(slices.Delete(slices.Clone(was), b.line, b.line+1), a.line, a.line+1))
-	d.ops[at].Why = "These two lines go: " + doc.quote(a.line) + "\n" + doc.quote(b.line)
 	return act(programs.Remove, pattern, s)
 }
 

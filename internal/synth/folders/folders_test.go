@@ -134,15 +134,25 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An edit says enough of the place, whatever changes there.
+// An edit says enough of the place and no more than that, whatever changes there.
 func TestRewrite(t *testing.T) {
+	const rows = "day,who,what,paid\n1,Ana,oil,no\n2,Bo,oil,no\n3,Ana,tea,yes\n13,Ana,tea,no\n"
 	tests := []struct{ was, now, old, with string }{
 		{"a\nb\nc\n", "a\nB\nc\n", "b", "B"},
 		{"a\nb\nc\n", "a\nb\nnew\nc\n", "b", "b\nnew"},
-		{"a\nb\nc\n", "a\nc\n", "a\nb", "a"},
-		{"a\nb\nc\n", "b\nc\n", "a\nb", "b"},
+		{"a\nb\nc\n", "a\nc\n", "b\n", ""},
+		{"a\nb\nc\n", "b\nc\n", "a\n", ""},
+		{"a\nb\nc\nd\n", "a\nd\n", "b\nc\n", ""},
+		{"a\nb\nc", "a\nb", "\nc", ""},                         // behind the last line there is no break
+		{"a\nxb\nb\n", "a\nxb\n", "\nb\n", "\n"},               // another line ends so
 		{"x\nb\ny\nb\nz\n", "x\nb\ny\nB\nz\n", "y\nb", "y\nB"}, // one line alone stands there twice
 		{"b\nb\nb\n", "B\nb\nb\n", "", "B\nb\nb\n"},            // nothing tells the place: it is written whole
+		{rows, strings.Replace(rows, "tea,yes", "tea,no", 1), "tea,yes", "tea,no"},
+		{rows, strings.Replace(rows, "Bo,oil,no", "Bo,oil,yes", 1), "Bo,oil,no", "Bo,oil,yes"},
+		{rows, strings.Replace(rows, "\n3,Ana,tea,yes", "\n4,Ana,tea,yes", 1), "3,Ana,tea,yes", "4,Ana,tea,yes"},
+		{rows, strings.Replace(rows, "13,", "14,", 1), "13,Ana", "14,Ana"},
+		{"| 1 | Ana |  |\n| 2 | Bo | x |\n", "| 1 | Ana | y |\n| 2 | Bo | x |\n", "| 1 | Ana |  |", "| 1 | Ana | y |"},
+		{"Ana Lund   555-1  key\nBo Maes    555-2\n", "Ana Lund   555-9  key\nBo Maes    555-2\n", "555-1", "555-9"},
 	}
 	for _, test := range tests {
 		d := &drawer{can: everything()}
@@ -155,6 +165,38 @@ func TestRewrite(t *testing.T) {
 		if !ok || after["f"] != test.now {
 			t.Errorf("%q to %q comes to %q", test.was, test.now, after["f"])
 		}
+	}
+}
+
+// An edit that goes wrong changes nothing and is no part of what is done; the next says what must become what.
+func TestMisedit(t *testing.T) {
+	for text, want := range map[string]string{"Bo,no": "Bo, no", "a, b": "a,b", "| 1 | x |": "| 1|x |", "a   b": "a b",
+		"- b": "-  b", "b": "b"} {
+		if got := misspaced(text); got != want {
+			t.Errorf("%q has other spaces in %q", text, got)
+		}
+	}
+	ways := map[string]int{}
+	for seed := range uint64(20) {
+		p := &Plan{Ops: []Op{{Do: Show, Path: "f"}, {Do: Edit, Path: "f", Old: "a\n"},
+			{Do: Edit, Path: "f", Old: "Bo,no", New: "Bo,yes", Why: "f: 2,Bo,no"}}}
+		p.Misedit(newRand(seed))
+		slip, next := p.Ops[2], p.Ops[3]
+		if slip.Slip != Idle || slip.Old == "Bo,no" != (slip.New == "Bo,no") || next.Old != "Bo,no" ||
+			!strings.Contains(next.Why, "Bo,no must become Bo,yes.\nf: 2,Bo,no") {
+			t.Fatalf("%+v", p.Ops)
+		}
+		ways[slip.Old]++
+		if after, ok := (State{"f": "a\nBo,no\n"}).Apply(p.Ops); !ok || after["f"] != "Bo,yes\n" {
+			t.Errorf("it comes to %q", after["f"])
+		}
+	}
+	if len(ways) != 2 {
+		t.Errorf("%v", ways)
+	}
+	p := &Plan{Ops: []Op{{Do: Edit, Path: "f", Old: "a\n"}}}
+	if p.Misedit(newRand(1)); len(p.Ops) != 1 {
+		t.Errorf("a line that goes changes nothing first: %+v", p.Ops)
 	}
 }
 

@@ -42,6 +42,7 @@ func use(t *testing.T, r *rand.Rand, f *Folder, p *Plan) {
 		p.Straight()
 	} else {
 		p.Guess()
+		p.Misedit(r)
 	}
 	for _, split := range []string{"train", "validation", "test"} {
 		x := p.Word(r, split)

@@ -3,6 +3,7 @@ package folders
 import (
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -36,6 +37,7 @@ type Op struct {
 // How an operation goes wrong, which shows how one goes on.
 const (
 	Refused = "refused" // there is no such file or folder
+	Idle    = "idle"    // an edit changes nothing, whatever the server says of it
 )
 
 // Changes reports whether it changes the folder.
@@ -219,13 +221,13 @@ const mostEdits = 4
 // mostGone bounds the lines that go of which each is quoted: a request changes no more rows of a table.
 const mostGone = 8
 
-// left are the lines of a text that another one leaves out; nil where that has lines of its own.
-func left(was, now []string) (gone []string) {
-	for _, line := range was {
+// left are the lines of a text that another one leaves out, by their numbers; nil where that has lines of its own.
+func left(was, now []string) (gone []int) {
+	for i, line := range was {
 		if len(now) > 0 && now[0] == line {
 			now = now[1:]
 		} else {
-			gone = append(gone, strings.TrimSpace(line))
+			gone = append(gone, i)
 		}
 	}
 	if len(now) > 0 {
@@ -234,19 +236,13 @@ func left(was, now []string) (gone []string) {
 	return gone
 }
 
-// rewrite changes the lines of a file by an edit of as few as tell the place, by one for each of a few lines, or else
-// by writing it whole.
+// rewrite changes the lines of a file by an edit of as little as tells the place, by one for each of a few lines, or
+// else by writing it whole.
 func (d *drawer) rewrite(doc *Doc, was, now []string) {
-	if d.can[Edit] && len(was) == len(now) {
-		var edits []Op
-		for i := range was {
-			if was[i] != now[i] {
-				edits = append(edits, Op{Do: Edit, Path: doc.Path, Old: was[i], New: now[i],
-					Why: doc.quote(i) + "\nIt becomes: " + strings.TrimSpace(now[i])})
-			}
-		}
+	for _, edits := range [][]Op{doc.replaced(was, now, (*Doc).run), doc.replaced(was, now, wholeLine),
+		doc.without(was, now)} {
 		after, ok := State{doc.Path: doc.Text}.Apply(edits)
-		if ok && len(edits) <= mostEdits && after[doc.Path] == strings.Join(now, "\n") {
+		if d.can[Edit] && ok && len(edits) <= mostEdits && after[doc.Path] == strings.Join(now, "\n") {
 			d.ops = append(d.ops, edits...)
 			return
 		}
@@ -260,18 +256,11 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 	for last < min(len(was), len(now))-first && was[len(was)-1-last] == now[len(now)-1-last] {
 		last++
 	}
-	switch {
-	case first == len(now)-last && first < len(was)-last:
-		why = "This goes: " + strings.TrimSpace(strings.Join(was[first:len(was)-last], "\n"))
-		if first > 0 && strings.TrimSpace(was[first-1]) != "" {
-			why = "The line before it stays. " + why
-		}
-		why = path.Base(doc.Path) + ": " + why
+	switch gone := left(was, now); {
+	case 0 < len(gone) && len(gone) <= mostGone:
+		why = doc.goes(gone)
 	case first < len(was)-last:
 		why = doc.quote(first)
-		if gone := left(was[first:len(was)-last], now[first:len(now)-last]); 0 < len(gone) && len(gone) <= mostGone {
-			why = path.Base(doc.Path) + ": These go:\n" + strings.Join(gone, "\n")
-		}
 	case first > 0 && strings.TrimSpace(was[first-1]) != "":
 		why = "The new line comes behind this one of " + doc.quote(first-1) + "\nThe new line: " +
 			strings.TrimSpace(strings.Join(now[first:len(now)-last], "\n"))
@@ -298,6 +287,104 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 		}
 	}
 	d.change(Op{Do: Write, Path: doc.Path, New: text, Why: why})
+}
+
+// replaced are edits for each line that has another text; nil where lines come in or go.
+func (d *Doc) replaced(was, now []string, part func(*Doc, string, string) (old, with string)) (edits []Op) {
+	for i := range was {
+		switch {
+		case len(was) != len(now):
+			return nil
+		case was[i] != now[i]:
+			old, with := part(d, was[i], now[i])
+			why := "It becomes: " + strings.TrimSpace(with)
+			if old != was[i] {
+				why = old + " becomes " + with
+			}
+			edits = append(edits, Op{Do: Edit, Path: d.Path, Old: old, New: with, Why: d.quote(i) + "\n" + why})
+		}
+	}
+	return edits
+}
+
+func wholeLine(_ *Doc, was, now string) (old, with string) { return was, now }
+
+// cellMark is what stands between the cells of a line, and what pads them.
+var cellMark = regexp.MustCompile(`\s*[,|\t]\s*|\s{2,}`)
+
+// run is the shortest run of cells of a line that stands nowhere else in the file and has all that changes, with what
+// takes its place. Where no wide gap is copied for that, it has a second cell, which ties it to its row. It is the whole
+// line where none is shorter.
+func (d *Doc) run(was, now string) (old, with string) {
+	first := 0
+	for first < min(len(was), len(now)) && was[first] == now[first] {
+		first++
+	}
+	last := 0
+	for last < min(len(was), len(now))-first && was[len(was)-1-last] == now[len(now)-1-last] {
+		last++
+	}
+	var cells [][2]int // where each begins and ends
+	from, least := 0, 2
+	for _, at := range append(cellMark.FindAllStringIndex(was, -1), []int{len(was), len(was)}) {
+		if at[0] > 0 && (from < len(was) || !strings.HasSuffix(was, "|")) {
+			cells = append(cells, [2]int{from, at[0]})
+		}
+		if from = at[1]; gap.MatchString(was[at[0]:at[1]]) {
+			least = 1
+		}
+	}
+	old, with = was, now
+	for i := range cells {
+		for k := i + least - 1; k < len(cells); k++ {
+			a, b := cells[i][0], cells[k][1]
+			if part := was[a:b]; a <= first && b >= len(was)-last && len(part) < len(old) &&
+				part != "" && part == strings.TrimSpace(part) && strings.Count(d.Text, part) == 1 {
+				old, with = part, now[a:len(now)-(len(was)-b)]
+			}
+		}
+	}
+	return old, with
+}
+
+// without are edits by which lines go, with the break behind them: one for those that stand together. nil where others
+// come.
+func (d *Doc) without(was, now []string) (edits []Op) {
+	gone, blocks := left(was, now), [][2]int(nil)
+	for _, at := range gone {
+		if n := len(blocks); n > 0 && blocks[n-1][1] == at {
+			blocks[n-1][1]++
+		} else {
+			blocks = append(blocks, [2]int{at, at + 1})
+		}
+	}
+	for _, b := range blocks {
+		text := strings.Join(was[b[0]:b[1]], "\n")
+		o := Op{Do: Edit, Path: d.Path, Old: text + "\n"}
+		switch {
+		case b[1] == len(was):
+			o.Old = "\n" + text
+		case b[0] > 0 && strings.Count(d.Text, o.Old) > 1: // another line ends so
+			o.Old, o.New = "\n"+text+"\n", "\n"
+		}
+		edits = append(edits, o)
+	}
+	if len(edits) > 0 && len(gone) <= mostGone {
+		edits[0].Why = d.goes(gone)
+	}
+	return edits
+}
+
+// goes says which lines go.
+func (d *Doc) goes(gone []int) string {
+	if len(gone) == 1 {
+		return path.Base(d.Path) + ": This line goes: " + strings.TrimSpace(d.lines()[gone[0]])
+	}
+	why := path.Base(d.Path) + ": These lines go:"
+	for _, i := range gone {
+		why += "\n" + strings.TrimSpace(d.lines()[i])
+	}
+	return why
 }
 
 // lastLine is the number of the last line that has text, -1 where none has.

@@ -164,19 +164,20 @@ func (s *filing) tasks(ctx context.Context, index int) (
 		case random.Float64() < shareSlips:
 			p.Guess()
 		}
-		var writes []Call
-		for _, o := range p.Ops {
-			call := s.files.call(o)
-			call.Why = o.Why
-			call.Slip = o.Slip
-			if c.Calls = append(c.Calls, call); o.Changes() {
-				writes = append(writes, call)
-			}
+		plain := slices.Clone(p.Ops)
+		if s.asked == nil && c.Split == scenario.Train && random.Float64() < shareMisedits {
+			p.Misedit(random)
 		}
+		c.Calls = s.callsOf(p.Ops)
 		if s.asked == nil && c.Split == scenario.Train && random.Float64() < shareRepeats {
-			c.Calls = repeat(random, c.Calls, writes)
+			c.Calls = repeat(random, c.Calls, s.callsOf(slices.DeleteFunc(slices.Clone(p.Ops),
+				func(o folders.Op) bool { return !o.Changes() })))
 		}
 		states, why, err := s.prove(ctx, p, c)
+		if why != "" && len(plain) < len(p.Ops) { // a server may take an edit whose spaces do not fit
+			p.Ops, c.Calls = plain, s.callsOf(plain)
+			states, why, err = s.prove(ctx, p, c)
+		}
 		if err != nil {
 			return nil, nil, 0, err
 		}
@@ -190,6 +191,16 @@ func (s *filing) tasks(ctx context.Context, index int) (
 		list = append(list, s.m.wordProgram(s.setting, c, states))
 	}
 	return list, reasons, tried, nil
+}
+
+// callsOf are the calls of some operations.
+func (s *filing) callsOf(ops []folders.Op) (calls []Call) {
+	for _, o := range ops {
+		call := s.files.call(o)
+		call.Why, call.Slip = o.Why, o.Slip
+		calls = append(calls, call)
+	}
+	return calls
 }
 
 // requests are those that somebody wrote, or drawn ones, nil where one comes to nothing.

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -242,6 +243,55 @@ func TestServerThatLogs(t *testing.T) {
 			if c.Path == "audit.log" || c.Type == scenario.UnchangedCheck && !slices.Contains(c.Ignore, "audit.log") {
 				t.Errorf("%q checks %s, and ignores %q", sc.Task, c.Path, c.Ignore)
 			}
+		}
+	}
+}
+
+// Some edits to train on go wrong before the right one; where a server takes other spaces, none is shown.
+func TestMisedits(t *testing.T) {
+	for name, lenient := range map[string]bool{"swapped": false, "lenient": true} {
+		s, tools := cabinet(t)
+		strict := s.tools["swap"]
+		s.tools["swap"] = func(s *stock, args map[string]any) (string, error) {
+			file := filepath.Join(s.dir, fmt.Sprint(args["file"]))
+			text, err := os.ReadFile(file)
+			old := fmt.Sprint(args["old_text"])
+			if err != nil || !lenient || strings.Contains(string(text), old) {
+				return strict(s, args)
+			}
+			return "swapped", os.WriteFile(file, append(text, fmt.Sprint(args["new_text"])...), 0o600)
+		}
+		o := optionsOf(s)
+		o.N = 400
+		made, err := Run(t.Context(), s, tools, ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edits, same, spaced := 0, 0, 0
+		for _, sc := range made.Scenarios {
+			if sc.Split == scenario.Train && slices.ContainsFunc(sc.Gold, func(g scenario.Gold) bool {
+				return g.Name == "swap"
+			}) {
+				edits++
+			}
+			for _, slip := range sc.Slips {
+				var args map[string]string
+				if slip.Name != "swap" || json.Unmarshal(slip.Arguments, &args) != nil {
+					continue
+				}
+				if args["old_text"] == args["new_text"] {
+					same++
+				} else {
+					spaced++
+				}
+				if why := sc.Gold[slip.Before].Reasoning; sc.Split != scenario.Train ||
+					!strings.Contains(why, "That edit changed nothing") || !strings.Contains(why, "must become") {
+					t.Errorf("%s: %q is followed by %q", sc.Split, slip.Arguments, why)
+				}
+			}
+		}
+		if same == 0 || spaced == 0 != lenient || same+spaced > edits/4 {
+			t.Errorf("%s: of %d edits %d change nothing, and %d have other spaces", name, edits, same, spaced)
 		}
 	}
 }

@@ -20,15 +20,17 @@ const (
 	slipAgain   = "again" // the same is answered as just before
 )
 
-// Shares of training programs whose demonstration has a slip: over files; over databases, of those in which something
+// Shares of training programs whose demonstration has a slip: over files, and of those that edit one, an edit that
+// changes nothing; over databases, of those in which something
 // can be missed, and of the others, in which a column or a table is guessed. That fits nearly all, and would be nearly
 // all that is seen.
 const (
-	shareSlips   = 0.2
-	shareMisses  = 0.25
-	shareGuesses = 0.1
-	shareTables  = 0.05
-	shareRare    = 0.35 // of the few from which the way on is not the same again in other letters
+	shareSlips    = 0.2
+	shareMisedits = 0.1
+	shareMisses   = 0.25
+	shareGuesses  = 0.1
+	shareTables   = 0.05
+	shareRare     = 0.35 // of the few from which the way on is not the same again in other letters
 )
 
 // Shares of the training programs over databases that allow it, of slips from which the way on is no other name: the
