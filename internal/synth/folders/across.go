@@ -156,7 +156,7 @@ func (d *drawer) findBill() *bill {
 	})
 	for k := range doc.header {
 		switch all := doc.texts(k); {
-		case doc.isOfPeople(k) && !distinct(all):
+		case b.who < 0 && doc.isOfPeople(k) && !distinct(all): // goods of two words look like names
 			b.who = k
 		case k != b.n && k != price && !plainNumber.MatchString(all[0]) && !isDay(all[0]) && b.thing < 0:
 			b.thing = k

@@ -11,32 +11,65 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// addKits puts some groups of files into a folder that belong together, as people have them: a list of names and
-// numbers, what was sold and at which prices, a programme and how long each of its parts takes, minutes with what is to
-// be done, a letter to be filled in, expenses, notes with spaces in their names, who takes turns, what was lent, a log
-// and the book of it, orders; and mostly what a house has to know.
+// addKits puts some groups of files into a folder that belong together, as people have them. Of those whose files have
+// to be read together there are more: who has what and what was paid, what was sold and at which prices, who takes
+// what, a log and the book of it, orders, places with their states and chores, and a letter to be filled in. The others
+// are a list of names and numbers, a programme, minutes, expenses, notes with spaces in their names, hires and turns.
+// Mostly there is what a house has to know.
 func addKits(r *rand.Rand, files map[string]string, top string, names, people []string) {
-	kits := []func(){
-		func() { addContacts(r, files, top, people) },
+	linked := []func(){
 		func() { addSales(r, files, top) },
-		func() { addProgramme(r, files, top) },
-		func() { addMinutes(r, files, top, names) },
-		func() { addLetter(r, files, top) },
-		func() { addExpenses(r, files, top) },
-		func() { addSpaced(r, files, top, names) },
-		func() { addHires(r, files, top, people) },
 		func() { addDues(r, files, top, people) },
-		func() { addTurns(r, files, top, people) },
 		func() { addLending(r, files, top, people) },
 		func() { addTwins(r, files, top) },
 		func() { addOrders(r, files, top, people) },
+		func() { addPlaces(r, files, top) },
+	}
+	others := []func(){
+		func() { addContacts(r, files, top, people) },
+		func() { addProgramme(r, files, top) },
+		func() { addMinutes(r, files, top, names) },
+		func() { addExpenses(r, files, top) },
+		func() { addSpaced(r, files, top, names) },
+		func() { addHires(r, files, top, people) },
+		func() { addTurns(r, files, top, people) },
 	}
 	if r.IntN(4) > 0 {
 		addHouse(r, files, top)
 	}
-	for _, i := range r.Perm(len(kits))[:5+r.IntN(2)] {
-		kits[i]()
+	for _, i := range r.Perm(len(linked))[:3+r.IntN(2)] {
+		linked[i]()
 	}
+	for _, i := range r.Perm(len(others))[:2] {
+		others[i]()
+	}
+	if r.IntN(2) == 0 {
+		addLetter(r, files, top)
+	}
+}
+
+// addPlaces are two tables of the same places, how they are and who looks after them, and a list of chores there.
+func addPlaces(r *rand.Rand, files map[string]string, top string) {
+	kind := strings.Split(pick(r, split("room;North Hall,Garden Room,Long Attic,Music Cellar,Back Kitchen,Red Salon;"+
+		"air,sweep,repaint|boat;Sea Otter,Grey Heron,Wild Duck,Old Pike,Little Tern,Blue Swan;scrub,varnish,pump out|"+
+		"hut;Pine Hut,Ridge Hut,Lake Hut,Fern Hut,Miller Hut,Upper Hut;heat,sweep,restock|"+
+		"van;White Maria,Big Otto,Green Olga,Slow Hugo,Little Emma,Lucky Karl;wash,refuel,vacuum")), ";")
+	all, does := strings.Split(kind[1], ","), strings.Split(kind[2], ",")
+	states, keepers := kind[0]+",state,places\n", kind[0]+",keeper,day\n"
+	who := persons(r, nil, 3)
+	chores := "# Chores\n\n"
+	for _, i := range r.Perm(len(all)) {
+		states += fmt.Sprintf("%s,%s,%d\n", all[i], pick(r, split("ready|closed|let|in repair")), 4+r.IntN(30))
+		keepers += all[i] + "," + pick(r, who) + "," + pick(r, split("Monday|Wednesday|Friday|Saturday")) + "\n"
+		if r.IntN(3) > 0 {
+			chores += pick(r, split("- [ ] |- [ ] |- [x] ")) + pick(r, does) + " " + all[i] + "\n"
+		}
+	}
+	chores += "- [ ] " + pick(r, newItems()) + "\n"
+	_, many := programs.Nouns(kind[0])
+	files[path.Join(top, many+".csv")] = states
+	files[path.Join(top, pick(r, split("keepers|care|looked-after"))+".csv")] = keepers
+	files[path.Join(top, pick(r, split("chores|jobs|to-do"))+".md")] = chores
 }
 
 // addHires is who has something for how many hours or days, and elsewhere what one of them costs.
@@ -87,9 +120,7 @@ func addDues(r *rand.Rand, files map[string]string, top string, people []string)
 	}
 	files[path.Join(top, slug(many)+".csv")] = things
 	files[path.Join(top, pick(r, split("dues|payments|income"))+".csv")] = dues
-	if r.IntN(4) > 0 {
-		files[path.Join(top, pick(r, split("rates|yearly-rates|what-it-costs"))+".txt")] = rates
-	}
+	files[path.Join(top, pick(r, split("rates|yearly-rates|what-it-costs"))+".txt")] = rates
 }
 
 // addHouse is what has to be known in a house: codes, fees, hours and who is asked, in one file, or in parts below
@@ -208,11 +239,9 @@ func addSales(r *rand.Rand, files map[string]string, top string) {
 		stock += fmt.Sprintf("%s,%d\n", thing, 8+r.IntN(40))
 	}
 	files[path.Join(dir, "prices"+map[bool]string{true: ".yaml", false: ".csv"}[yaml])] = prices
-	files[path.Join(dir, fmt.Sprintf("%s-2026-0%d-%02d.txt", pick(r, split("sold|order|delivered")), 1+r.IntN(9),
+	files[path.Join(dir, fmt.Sprintf("%s-2026-0%d-%02d.txt", pick(r, split("sold|sold|order|delivered")), 1+r.IntN(9),
 		1+r.IntN(28)))] = sold
-	if r.IntN(3) > 0 {
-		files[path.Join(dir, "stock.csv")] = stock
-	}
+	files[path.Join(dir, "stock.csv")] = stock
 }
 
 // addProgramme is a table with how long each thing takes, and a list of some of them.

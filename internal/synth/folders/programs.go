@@ -126,11 +126,44 @@ const mostListed = 3
 
 // Draw draws a program of a kind, nil where the folder has none.
 func Draw(r *rand.Rand, f *Folder, can Can, kind string) *Plan {
+	return draw(r, f, can, kind, func(d *drawer) *programs.Program { return d.draw(kind) })
+}
+
+// structure is a way to draw programs that few folders have, or that need several files.
+type structure struct {
+	kind string
+	draw func(*drawer) *programs.Program
+}
+
+// structures are those that come out seldom where a kind is drawn: each is tried in turn besides.
+func structures() []structure {
+	return []structure{
+		{programs.Total, (*drawer).dueOf}, {Organize, (*drawer).swapNames}, {programs.Several, (*drawer).soldMore},
+		{programs.Missing, (*drawer).paidNothing}, {programs.SetAll, (*drawer).fillAll},
+		{programs.ActIf, (*drawer).setAcross}, {programs.Top, (*drawer).bills},
+		{programs.Several, (*drawer).setAndTick}, {Organize, (*drawer).moveRow}, {programs.Adjust,
+			(*drawer).takeFromStock}, {programs.List, (*drawer).dueAll}, {programs.Insert, (*drawer).paidTold},
+		{programs.Several, (*drawer).lent}, {programs.Total, (*drawer).billOf}, {Organize, (*drawer).deleteOrMove},
+		{programs.Insert, (*drawer).enterMissing}, {programs.Total, (*drawer).priced},
+		{Organize, (*drawer).moveMonth}, {programs.Join, (*drawer).rated}, {programs.Insert, (*drawer).fillIn},
+		{programs.Total, (*drawer).overList}, {programs.Insert, (*drawer).addOnly}, {programs.Set, (*drawer).setAs},
+		{programs.Insert, (*drawer).lineFrom}, {programs.Remove, (*drawer).dropLine},
+		{programs.SetAll, (*drawer).callOtherwise}, {programs.Insert, (*drawer).writeOpen},
+	}
+}
+
+// DrawStructure draws a program of the n-th of the structures that a folder has; nil where it has not that one.
+func DrawStructure(r *rand.Rand, f *Folder, can Can, n int) *Plan {
+	s := structures()[n%len(structures())]
+	return draw(r, f, can, s.kind, s.draw)
+}
+
+func draw(r *rand.Rand, f *Folder, can Can, kind string, way func(*drawer) *programs.Program) *Plan {
 	for range tries {
 		d := &drawer{r: r, f: f, can: can, call: map[*Doc]string{}, seen: map[string]bool{}}
 		d.whole = can[ShowAll] && f.isShort()
 		d.deep = can[Tree] && (!can[List] || len(f.Dirs) > mostListed || r.IntN(10) < 7)
-		if p := d.draw(kind); p != nil {
+		if p := way(d); p != nil {
 			p.Kind = kind
 			p.Remark(d.remarked())
 			d.byExample(p)

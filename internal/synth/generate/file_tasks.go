@@ -146,7 +146,7 @@ func (s *filing) tasks(ctx context.Context, index int) (
 ) {
 	random := s.m.random("file programs", s.Name, index)
 	reasons = map[string]int{}
-	seen, used := map[string]bool{}, map[string]int{}
+	seen, used := map[string]bool{}, fileUse{map[string]int{}, map[string]int{}}
 	for p := range s.requests(random, seen, used) {
 		if len(list) == s.want {
 			break
@@ -185,9 +185,7 @@ func (s *filing) tasks(ctx context.Context, index int) (
 			reasons[why]++
 			continue
 		}
-		for _, file := range p.About {
-			used[file]++
-		}
+		used.note(p)
 		list = append(list, s.m.wordProgram(s.setting, c, states))
 	}
 	return list, reasons, tried, nil
@@ -204,7 +202,7 @@ func (s *filing) callsOf(ops []folders.Op) (calls []Call) {
 }
 
 // requests are those that somebody wrote, or drawn ones, nil where one comes to nothing.
-func (s *filing) requests(r *rand.Rand, seen map[string]bool, used map[string]int) iter.Seq[*folders.Plan] {
+func (s *filing) requests(r *rand.Rand, seen map[string]bool, used fileUse) iter.Seq[*folders.Plan] {
 	return func(yield func(*folders.Plan) bool) {
 		for _, t := range s.asked {
 			if !yield(t.Plan(s.of, s.files.can())) {
@@ -214,21 +212,50 @@ func (s *filing) requests(r *rand.Rand, seen map[string]bool, used map[string]in
 		if s.asked != nil {
 			return
 		}
-		for _, kind := range drawn(r, folders.Shares(), overdrawnFiles*s.want) {
-			if !yield(s.draw(r, kind, seen, used)) {
+		turn := int(r.Uint32()) // so that folders begin with other structures
+		for i, kind := range drawn(r, folders.Shares(), overdrawnFiles*s.want) {
+			p := (*folders.Plan)(nil)
+			if i%everyStructure == 0 {
+				p = folders.DrawStructure(r, s.of, s.files.can(), turn+i/everyStructure)
+			}
+			if p == nil || seen[p.Key()] {
+				p = s.draw(r, kind, seen, used)
+			}
+			if !yield(p) {
 				return
 			}
 		}
 	}
 }
 
-// drawsOfKind is how many programs are drawn for one task, so that no file becomes the one that most tasks are about.
+// everyStructure is how many programs come for one of the next structure, so that each comes out where a folder has it.
+const everyStructure = 3
+
+// drawsOfKind is how many programs are drawn for one task, so that no pattern and no file becomes that of most tasks.
 const drawsOfKind = 5
 
-// draw draws programs of a kind, and returns of the new ones one over the files that fewest tasks are about; nil where
-// there is none.
-func (s *filing) draw(r *rand.Rand, kind string, seen map[string]bool, used map[string]int) (best *folders.Plan) {
-	least := 0
+// fileUse is how many tasks of a folder have a pattern, and are about a file.
+type fileUse struct{ patterns, files map[string]int }
+
+// of is how often a pattern and, in the mean, the files of a program were used.
+func (u fileUse) of(p *folders.Plan) (pattern int, files float64) {
+	for _, file := range p.About {
+		files += float64(u.files[file]) / float64(len(p.About))
+	}
+	return u.patterns[p.Pattern()], files
+}
+
+func (u fileUse) note(p *folders.Plan) {
+	u.patterns[p.Pattern()]++
+	for _, file := range p.About {
+		u.files[file]++
+	}
+}
+
+// draw draws programs of a kind, and returns of the new ones one of the pattern that fewest tasks have, and of these
+// one over the files that fewest are about in the mean; nil where there is none.
+func (s *filing) draw(r *rand.Rand, kind string, seen map[string]bool, used fileUse) (best *folders.Plan) {
+	pattern, files := 0, 0.0
 	for range drawsOfKind {
 		p := folders.Draw(r, s.of, s.files.can(), kind)
 		if p == nil {
@@ -237,12 +264,8 @@ func (s *filing) draw(r *rand.Rand, kind string, seen map[string]bool, used map[
 		if seen[p.Key()] {
 			continue
 		}
-		n := 0
-		for _, file := range p.About {
-			n = max(n, used[file])
-		}
-		if best == nil || n < least {
-			best, least = p, n
+		if n, m := used.of(p); best == nil || n < pattern || n == pattern && m < files {
+			best, pattern, files = p, n, m
 		}
 	}
 	return best

@@ -192,7 +192,7 @@ func TestFolderPrograms(t *testing.T) {
 	}
 }
 
-// Of the programs that are drawn for a task, one over the files of the fewest tasks is taken.
+// Of the programs that are drawn for a task, one of the rarest pattern is taken, over the files of the fewest tasks.
 func TestFilesAreUsedEvenly(t *testing.T) {
 	files := map[string]string{}
 	for _, name := range []string{"a", "b", "c"} {
@@ -200,19 +200,24 @@ func TestFilesAreUsedEvenly(t *testing.T) {
 	}
 	s := &filing{files: &fileServer{tools: map[string]fileTool{folders.List: {}, folders.Show: {}, folders.Write: {}}},
 		of: folders.Of(files, nil)}
-	used, seen := map[string]int{"a.csv": 9, "b.csv": 9}, map[string]bool{}
-	r := rand.New(rand.NewPCG(1, 1))
-	for range 12 {
-		p := s.draw(r, programs.Lookup, seen, used)
-		if p == nil {
-			t.Fatal("nothing is drawn")
+	draw := func(used fileUse) fileUse {
+		seen, r := map[string]bool{}, rand.New(rand.NewPCG(1, 1))
+		for range 12 {
+			p := s.draw(r, programs.Lookup, seen, used)
+			if p == nil {
+				t.Fatal("nothing is drawn")
+			}
+			used.note(p)
+			seen[p.Key()] = true
 		}
-		for _, file := range p.About {
-			used[file]++
-		}
-		seen[p.Key()] = true
+		return used
 	}
-	if used["c.csv"] < 6 {
+	if used := draw(fileUse{map[string]int{}, map[string]int{"a.csv": 9, "b.csv": 9}}); used.files["c.csv"] < 6 {
+		t.Errorf("%v", used)
+	}
+	files["d.txt"] = "Closing day: Monday\nDoor code: 44\nLate fee: 3.50\nFuse case: cellar\nDog rule: none\n"
+	s.of = folders.Of(files, nil)
+	if used := draw(fileUse{map[string]int{"lookup": 9}, map[string]int{"d.txt": 9}}); used.patterns["lookup"] > 13 {
 		t.Errorf("%v", used)
 	}
 }
@@ -293,5 +298,32 @@ func TestMisedits(t *testing.T) {
 		if same == 0 || spaced == 0 != lenient || same+spaced > edits/4 {
 			t.Errorf("%s: of %d edits %d change nothing, and %d have other spaces", name, edits, same, spaced)
 		}
+	}
+}
+
+// A third of the programs over a folder are of structures that it has, each in its turn.
+func TestStructuresTakeTurns(t *testing.T) {
+	of, n, all := map[string]int{}, 0, 0
+	structured := strings.Fields("due_of due_all paid_none paid_told bill_of bills row_move swap_in sold_more lent_out " +
+		"lent_back letters_fill letter_fill set_across set_and_tick stock_take file_delete_or_move missing_rows rated " +
+		"priced_total files_move_month entries_sum only_add set_as line_from line_drop rename_everywhere boxes_collect")
+	for seed := range uint64(6) {
+		s := &filing{setting: setting{want: 12}, files: &fileServer{tools: map[string]fileTool{folders.List: {},
+			folders.Show: {}, folders.Write: {}, folders.Edit: {}, folders.Move: {}, folders.MakeDir: {}}},
+			of: folders.Invent(rand.New(rand.NewPCG(seed, 4)), int(seed))}
+		used, seen := fileUse{map[string]int{}, map[string]int{}}, map[string]bool{}
+		for p := range s.requests(rand.New(rand.NewPCG(seed, 2)), seen, used) {
+			if all++; p != nil {
+				used.note(p)
+				seen[p.Key()] = true
+				if slices.Contains(structured, p.Pattern()) {
+					of[p.Pattern()]++
+					n++
+				}
+			}
+		}
+	}
+	if len(of) < len(structured)*3/4 || 3*n < all {
+		t.Errorf("%d of %d programs are of %d structures: %v", n, all, len(of), of)
 	}
 }
