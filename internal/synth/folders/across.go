@@ -125,15 +125,22 @@ func (d *drawer) setAcross() *programs.Program {
 	}
 	s := slots("x", x, "attr", attr, "old", old, "attr2", attr2, "v", v)
 	d.hunt(a.doc, x, attr, path.Base(a.doc.Path)+" may have the "+attr+".")
-	line := a.doc.body()[a.row]
+	work := a.doc.quote(a.doc.body()[a.row]) + "\n" + condition(attr, old, is)
 	if old != is {
 		return question(programs.ActIf, "set_across", s, "left",
-			"The "+attr+" is "+is+", so nothing was changed.").Work(a.doc.quote(line))
+			"The "+attr+" is "+is+", so nothing was changed.").Work(work)
 	}
 	d.hunt(b.doc, "", "", "It is "+is+", so the "+attr2+" is to be set. "+path.Base(b.doc.Path)+" may have it.")
-	now := b.doc.withText(b.doc.lines()[b.doc.body()[b.row]], k, v)
+	now, first := b.doc.withText(b.doc.lines()[b.doc.body()[b.row]], k, v), len(d.ops)
 	d.putLine(b.doc, b.doc.body()[b.row], &now)
+	d.ops[first].Why = work + "\n" + d.ops[first].Why
 	return act(programs.ActIf, "set_across", s)
+}
+
+// condition says whether something is as a request has it.
+func condition(attr, wanted, is string) string {
+	return "Condition: " + attr + " is " + wanted + ". It is " + is + ": " +
+		map[bool]string{true: "holds", false: "fails"}[wanted == is]
 }
 
 // bill is who has how many of what, and what one of each costs.
@@ -205,21 +212,18 @@ func (d *Doc) counted() int {
 
 // of is what somebody's things come to, and how.
 func (b *bill) of(name string) (total int, line string) {
-	var parts, sums []string
+	var parts []string
 	for i, who := range b.doc.texts(b.who) {
 		if who == name {
 			n, _ := strconv.Atoi(b.doc.texts(b.n)[i]) // of digits
-			total += n * b.each[i]
 			parts = append(parts, fmt.Sprintf("%s %d x %s = %s", b.doc.texts(b.thing)[i], n, money(b.each[i]),
 				money(n*b.each[i])))
-			sums = append(sums, money(n*b.each[i]))
+			if total += n * b.each[i]; len(parts) > 1 {
+				parts = append(parts, inSteps([]int{total - n*b.each[i], n * b.each[i]}, money))
+			}
 		}
 	}
-	line = name + ": " + strings.Join(parts, ", ")
-	if len(sums) > 1 {
-		line += ", " + strings.Join(sums, " + ") + " = " + money(total)
-	}
-	return total, line
+	return total, name + ": " + strings.Join(parts, ", ")
 }
 
 func (b *bill) gather(d *drawer, x string) {
@@ -250,6 +254,7 @@ func (d *drawer) bills() *programs.Program {
 		total, line := b.of(name)
 		report, work = append(report, name+" = "+money(total)), append(work, line)
 	}
+	work = append(work, "In order: "+strings.Join(b.names, ", "))
 	s := slots("file", d.name(b.doc), "given", "NAME = 0.00")
 	d.read(b.doc)
 	d.hunt(b.prices, "", "", "What each costs may stand in "+path.Base(b.prices.Path)+".")

@@ -1,6 +1,7 @@
 package folders
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,19 +51,48 @@ func TestAnswersAcross(t *testing.T) {
 		{programs.Total, "due_of", func(p *Plan) bool { return p.Slot("x") == "Bo Maes" }, "25.00",
 			"45.00 - 20.00 = 25.00"},
 		{programs.List, "due_all", nil, "Bo Maes = 25.00\nCy Petit = 30.00\nDi Roth = 30.00",
-			"Cy Petit has locker 3, small: 30.00, paid: nothing: 30.00 - 0.00 = 30.00"},
-		{programs.Missing, "paid_none", nil, "Cy Petit", "paid: nothing"},
+			"Cy Petit has locker 3, small: 30.00, locker 3 in income.csv: no row: 30.00 - 0.00 = 30.00 - yes"},
+		{programs.Missing, "paid_none", nil, "Cy Petit",
+			"locker 2 in income.csv: 20.00 - no\nCy Petit has locker 3, locker 3 in income.csv: no row - yes"},
 		{programs.Total, "bill_of", func(p *Plan) bool { return p.Slot("x") == "Ana Lund" }, "7.60",
-			"5.00 + 1.60 + 1.00 = 7.60"},
-		{programs.Top, "bills", nil, "Ana Lund = 7.60\nBo Maes = 2.90", "lid 4 x 0.40 = 1.60"},
+			"5.00 + 1.60 = 6.60, cap 1 x 1.00 = 1.00, 6.60 + 1.00 = 7.60"},
+		{programs.Top, "bills", nil, "Ana Lund = 7.60\nBo Maes = 2.90",
+			"0.40, 2.50 + 0.40 = 2.90\nIn order: Ana Lund, Bo Maes"},
 		{programs.Top, "sums_by_name", func(p *Plan) bool { return p.Slot("ref") == "payer" }, "Mila = 11\nTom = 12.50",
-			"Mila: 3 + 8 = 11"},
+			"Mila: 3 + 8 = 11\nIn order: Mila, Tom"},
 	}
 	for _, test := range tests {
 		_, p := drawn(t, shed(), test.kind, test.pattern, test.fits)
 		got := strings.Join(p.Answer.Values, "\n")
 		if got != test.answer || !strings.Contains(p.Working(), test.works) {
 			t.Errorf("%s: %q by %q", test.pattern, got, p.Working())
+		}
+	}
+}
+
+// What hangs on a condition says first whether that holds, be it of one file or of two.
+func TestConditions(t *testing.T) {
+	for pattern, condition := range map[string]string{
+		"set_across": `\nCondition: \w+ is [\w ]+\. It is [\w ]+: `, "item_add_unless": `Condition: .* is not there\. .*: `,
+		"set_when": `Condition: \w+ is [\w .-]+\. It is [\w .-]+: `, "file_set_if": `Condition: \w+ is .*\. It is .*: `,
+	} {
+		_, p := drawn(t, shed(), programs.ActIf, pattern, (*Plan).Changes)
+		at := slices.IndexFunc(p.Ops, Op.Changes)
+		if why := p.Ops[at].Why; !matches(condition+"holds\n", why) {
+			t.Errorf("%s is done for %q", pattern, why)
+		}
+		_, p = drawn(t, shed(), programs.ActIf, pattern, func(p *Plan) bool { return !p.Changes() })
+		if !matches(condition+"fails$", p.Working()) {
+			t.Errorf("%s is left for %q", pattern, p.Working())
+		}
+	}
+}
+
+// Amounts are added one after the other.
+func TestInSteps(t *testing.T) {
+	for want, list := range map[string][]int{"": {200}, "2.00 + 0.50 = 2.50, 2.50 + 1.00 = 3.50": {200, 50, 100}} {
+		if got := inSteps(list, money); got != want {
+			t.Errorf("%v by %q", list, got)
 		}
 	}
 }

@@ -84,12 +84,15 @@ func (d *drawer) setIf() *programs.Program {
 	}
 	s := slots("attr", p.Key, "v", v, "old", old)
 	pattern := d.find(doc, "file_set_if", p.Key, s)
+	work := condition(p.Key, old, p.Value)
 	if holds {
+		at := len(d.ops)
 		d.setLine(doc, p, v)
+		d.ops[at].Why = work + "\n" + d.ops[at].Why
 		return act(programs.ActIf, pattern, s)
 	}
 	return question(programs.ActIf, pattern, s, "left", "It is "+p.Value+", so nothing was changed.").
-		Work(doc.quote(p.line))
+		Work(doc.quote(p.line), work)
 }
 
 // setEvery changes a property in all files of a folder.
@@ -230,7 +233,8 @@ func (d *drawer) addUnless() *programs.Program {
 		item := pick(d.r, doc.Items)
 		d.read(doc)
 		return question(programs.ActIf, "item_add_unless", slots("item", item.Text, "file", d.name(doc)), "left",
-			"It is already there, so nothing was changed.").Work(doc.quote(item.line))
+			"It is already there, so nothing was changed.").
+			Work("Condition: " + item.Text + " is not there. " + doc.quote(item.line) + ": fails")
 	}
 	text, last := d.fresh(doc), doc.Items[len(doc.Items)-1]
 	line, ok := doc.entry(last, text)
@@ -238,7 +242,9 @@ func (d *drawer) addUnless() *programs.Program {
 		return nil
 	}
 	d.read(doc)
+	at := len(d.ops)
 	d.addLine(doc, last.line, line)
+	d.ops[at].Why = "Condition: " + text + " is not there. No line has it: holds\n" + d.ops[at].Why
 	return act(programs.ActIf, "item_add_unless", slots("item", text, "file", d.name(doc)))
 }
 

@@ -9,6 +9,9 @@ import (
 	"hone/internal/synth/programs"
 )
 
+// mostWork bounds the lines by which a report is worked out, in bytes: longer ones are not shown.
+const mostWork = 850
+
 // debts is who has which things, what was paid for them by their keys, and what each costs.
 type debts struct {
 	things, paid         *Doc
@@ -116,33 +119,35 @@ func cents(text string) int {
 // of is what a person has to pay, has paid, and how that follows.
 func (b *debts) of(name string) (costs, paid int, lines []string) {
 	keys, whose := b.things.texts(b.key), b.things.texts(b.who)
-	var rows []string
+	one := programs.Words(b.things.header[b.key])
 	for i, key := range keys {
 		if whose[i] != name {
 			continue
 		}
-		line := name + " has " + programs.Words(b.things.header[b.key]) + " " + key
+		line := name + " has " + one + " " + key
 		if b.rates != nil {
 			p := b.rates.pair(b.things.texts(b.kind)[i])
 			costs += cents(p.Value)
 			line += ", " + p.Key + ": " + p.Value
 		}
-		lines = append(lines, line)
+		var rows []int
 		for k, of := range b.paid.texts(b.at) {
 			if of == key {
-				amount := b.paid.texts(b.amount)[k]
-				paid += cents(amount)
-				rows = append(rows, amount)
+				rows = append(rows, cents(b.paid.texts(b.amount)[k]))
+				paid += rows[len(rows)-1]
 			}
 		}
+		switch says := one + " " + key + " in " + path.Base(b.paid.Path) + ": "; len(rows) {
+		case 0:
+			line += ", " + says + "no row"
+		case 1:
+			line += ", " + says + money(rows[0])
+		default:
+			line += ", " + says + inSteps(rows, money)
+		}
+		lines = append(lines, line)
 	}
-	switch len(rows) {
-	case 0:
-		return costs, paid, append(lines, "paid: nothing")
-	case 1:
-		return costs, paid, append(lines, "paid: "+money(paid))
-	}
-	return costs, paid, append(lines, "paid: "+strings.Join(rows, " + ")+" = "+money(paid))
+	return costs, paid, lines
 }
 
 // gather reads the files of debts.
@@ -179,7 +184,8 @@ func (d *drawer) dueAll() *programs.Program {
 	var report, work []string
 	for _, name := range b.names {
 		costs, paid, lines := b.of(name)
-		work = append(work, strings.Join(lines, ", ")+": "+money(costs)+" - "+money(paid)+" = "+money(costs-paid))
+		work = append(work, strings.Join(lines, ", ")+": "+money(costs)+" - "+money(paid)+" = "+money(costs-paid)+
+			map[bool]string{true: " - yes", false: " - no"}[costs > paid])
 		if costs < paid {
 			return nil
 		}
@@ -187,7 +193,7 @@ func (d *drawer) dueAll() *programs.Program {
 			report = append(report, name+" = "+money(costs-paid))
 		}
 	}
-	if len(report) == 0 || len(report) > 6 {
+	if len(report) == 0 || len(report) > 6 || len(strings.Join(work, "\n")) > mostWork {
 		return nil
 	}
 	b.gather(d, "")
@@ -200,17 +206,19 @@ func (d *drawer) paidNothing() *programs.Program {
 	if b == nil {
 		return nil
 	}
+	b.rates = nil // not needed
 	var none, work []string
 	for _, name := range b.names {
 		_, paid, lines := b.of(name)
-		if work = append(work, strings.Join(lines, ", ")); paid == 0 {
+		work = append(work, strings.Join(lines, ", "))
+		if paid == 0 {
 			none = append(none, name)
 		}
 	}
-	if len(none) == 0 || len(none) > 6 {
+	if len(none) == 0 || len(none) > 6 || len(strings.Join(work, "\n")) > mostWork {
 		return nil
 	}
-	b.rates = nil // not needed
+	work = through(work, func(i int) bool { return slices.Contains(none, b.names[i]) })
 	b.gather(d, "")
 	one := programs.Words(b.things.header[b.key])
 	return question(programs.Missing, "paid_none", slots("one", one), "list", none...).Work(work...)

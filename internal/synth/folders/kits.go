@@ -288,7 +288,15 @@ func addMinutes(r *rand.Rand, files map[string]string, top string, names []strin
 
 // addLetter is a letter with blanks, which the columns of a file of rows fill.
 func addLetter(r *rand.Rand, files map[string]string, top string) {
-	for _, file := range slices.Sorted(maps.Keys(files)) {
+	coded := func(file string) int { // whose rows have a number or a code, by which a letter for each is called
+		if _, rows, _ := strings.Cut(files[file], "\n"); hasDigit.MatchString(strings.SplitN(rows, ",", 2)[0]) {
+			return 0
+		}
+		return 1
+	}
+	list := slices.SortedStableFunc(slices.Values(slices.Sorted(maps.Keys(files))),
+		func(a, b string) int { return coded(a) - coded(b) })
+	for _, file := range list {
 		text := files[file]
 		header := strings.Split(strings.SplitN(text, "\n", 2)[0], ",")
 		if path.Ext(file) != ".csv" || len(header) < 3 {

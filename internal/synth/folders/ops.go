@@ -313,8 +313,8 @@ func wholeLine(_ *Doc, was, now string) (old, with string) { return was, now }
 var cellMark = regexp.MustCompile(`\s*[,|\t]\s*|\s{2,}`)
 
 // run is the shortest run of cells of a line that stands nowhere else in the file and has all that changes, with what
-// takes its place. Where no wide gap is copied for that, it has a second cell, which ties it to its row. It is the whole
-// line where none is shorter.
+// takes its place. Where no wide gap is copied for that, it has a second cell, which ties it to its row. It is the
+// whole line where none is shorter.
 func (d *Doc) run(was, now string) (old, with string) {
 	first := 0
 	for first < min(len(was), len(now)) && was[first] == now[first] {

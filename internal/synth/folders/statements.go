@@ -54,10 +54,16 @@ func (d *drawer) changeOf(kind string) func() *programs.Program {
 			return nil
 		}
 		if looked < len(d.ops) {
-			if through := p.TakeWorking(); strings.Contains(through, "\n") { // of one row its line says it
+			if through := p.TakeWorking(); strings.Contains(through, "\n") || // of one row its line says it
+				strings.HasPrefix(through, "Condition: ") {
 				working = append(working, through)
 			}
 			d.ops[looked].Why = strings.Join(append(working, d.ops[looked].Why), "\n")
+		}
+		doc := d.f.of(p.Tables[0])
+		if at := slices.IndexFunc(doc.lines(), wordIn(p.Slot("x")).MatchString); at >= 0 && p.Slot("x") != "" &&
+			p.Answer.Form == "left" && p.Working() == "" {
+			p.Work(doc.quote(at))
 		}
 		return p
 	}

@@ -285,20 +285,34 @@ func (d *Doc) measure() int {
 	return -1
 }
 
+// inSteps adds amounts up one after the other: "3.00 + 8.00 = 11.00, 11.00 + 2.50 = 13.50"; "" where one is all.
+func inSteps(list []int, show func(int) string) string {
+	var steps []string
+	sum := 0
+	for i, one := range list {
+		if sum += one; i > 0 {
+			steps = append(steps, show(sum-one)+" + "+show(one)+" = "+show(sum))
+		}
+	}
+	return strings.Join(steps, ", ")
+}
+
+// short is an amount without the cents that it has not.
+func short(cents int) string { return strings.TrimSuffix(money(cents), ".00") }
+
 // addCents adds numbers up that have two digits behind the point at most.
 func addCents(names, list []string) (total string, lines []string) {
-	show := func(cents int) string { return strings.TrimSuffix(money(cents), ".00") }
 	sum := 0
 	for i, one := range list {
 		x, _ := strconv.ParseFloat(one, 64) // of a column of numbers
 		cents := int(x*100 + 0.5)
-		line := names[i] + ": " + show(cents)
+		line := names[i] + ": " + short(cents)
 		if sum += cents; i > 0 {
-			line += fmt.Sprintf(", %s + %s = %s", show(sum-cents), show(cents), show(sum))
+			line += fmt.Sprintf(", %s + %s = %s", short(sum-cents), short(cents), short(sum))
 		}
 		lines = append(lines, line)
 	}
-	return show(sum), lines
+	return short(sum), lines
 }
 
 // rowOf is the row of a table that has a name; nil: there is none.
@@ -336,12 +350,12 @@ func (d *drawer) sums() *programs.Program {
 	}
 	total, lines := map[string]string{}, []string(nil)
 	for _, name := range order {
-		var steps []string
-		if total[name], steps = addCents(groups[name], groups[name]); len(steps) > 1 {
-			lines = append(lines, name+": "+strings.Join(groups[name], " + ")+" = "+total[name])
-		} else {
-			lines = append(lines, name+": "+total[name])
+		var list []int
+		for _, one := range groups[name] {
+			list = append(list, cents(one))
 		}
+		total[name], _ = addCents(groups[name], groups[name])
+		lines = append(lines, name+": "+cmp.Or(inSteps(list, short), total[name]))
 	}
 	size := func(name string) float64 { x, _ := strconv.ParseFloat(total[name], 64); return x }
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(size(b), size(a)) })
@@ -361,6 +375,7 @@ func (d *drawer) sums() *programs.Program {
 		for _, name := range order {
 			report = append(report, name+" = "+total[name])
 		}
+		lines = append(lines, "In order: "+strings.Join(order, ", "))
 		p := question(programs.Top, "sums_by_name", s, "lines", report...).Work(lines...)
 		if pattern == "grouped_sums" {
 			p.In(s["file"])
@@ -370,6 +385,7 @@ func (d *drawer) sums() *programs.Program {
 	if pattern == "found_grouped_sums" {
 		pattern = "found_sums"
 	}
+	lines = append(lines, "In order: "+strings.Join(report, ", "))
 	return question(programs.Top, pattern, s, "lines", report...).Work(lines...)
 }
 

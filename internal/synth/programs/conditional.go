@@ -22,7 +22,7 @@ func (d *drawer) setWhen(otherwise bool) *Program {
 	i, k := props[0], props[1]
 	c := t.Columns[i]
 	holds, cond, left := d.clause(t, row, k)
-	v := d.another(t, i, row[i])
+	v, is := d.another(t, i, row[i]), holds
 	if cond == "" || v == nil || equal(v, row[i]) {
 		return nil
 	}
@@ -53,6 +53,10 @@ func (d *drawer) setWhen(otherwise bool) *Program {
 		if !holds {
 			value, holds = second, true
 		}
+	}
+	if d.w.Listed {
+		p.Work(fmt.Sprintf("Condition: %s %s. It is %s: %s", t.Columns[k].caption(), cond,
+			cmp.Or(t.show(k, row), "not recorded"), map[bool]string{true: "holds", false: "fails"}[is]))
 	}
 	if holds {
 		p.Steps = append(p.Steps, update(t, i, value, where))
