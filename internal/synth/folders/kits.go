@@ -13,7 +13,8 @@ import (
 
 // addKits puts some groups of files into a folder that belong together, as people have them. Of those whose files have
 // to be read together there are more: who has what and what was paid, what was sold and at which prices, who takes
-// what, a log and the book of it, orders, places with their states and chores, and a letter to be filled in. The others
+// what, a log and the book of it, orders, places with their states and chores, stays with the rule by which they are
+// charged, and a letter to be filled in. The others
 // are a list of names and numbers, a programme, minutes, expenses, notes with spaces in their names, hires and turns.
 // Mostly there is what a house has to know.
 func addKits(r *rand.Rand, files map[string]string, top string, names, people []string) {
@@ -24,6 +25,7 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 		func() { addTwins(r, files, top) },
 		func() { addOrders(r, files, top, people) },
 		func() { addPlaces(r, files, top) },
+		func() { addStays(r, files, top) },
 	}
 	others := []func(){
 		func() { addContacts(r, files, top, people) },
@@ -37,7 +39,7 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 	if r.IntN(4) > 0 {
 		addHouse(r, files, top)
 	}
-	for _, i := range r.Perm(len(linked))[:3+r.IntN(2)] {
+	for _, i := range r.Perm(len(linked))[:4] {
 		linked[i]()
 	}
 	for _, i := range r.Perm(len(others))[:2] {
@@ -70,6 +72,29 @@ func addPlaces(r *rand.Rand, files map[string]string, top string) {
 	files[path.Join(top, many+".csv")] = states
 	files[path.Join(top, pick(r, split("keepers|care|looked-after"))+".csv")] = keepers
 	files[path.Join(top, pick(r, split("chores|jobs|to-do"))+".md")] = chores
+}
+
+// addStays is who has something for how long, what was paid for it, and elsewhere what it costs and by which rule.
+func addStays(r *rand.Rand, files map[string]string, top string) {
+	kind := strings.Split(pick(r, split("stays;guest;night;dog;A stay|pitches;camper;night;caravan;A pitch|"+
+		"canoe-trips;paddler;day;transfer;A trip|workspaces;tenant;month;parking;A desk|"+
+		"courses;student;lesson;exam;A course|hall-bookings;group leader;evening;kitchen;A booking")), ";")
+	one, flag := kind[2], kind[3]
+	text := strings.ReplaceAll(kind[1], " ", "_") + "," + one + "s," + flag + ",paid\n"
+	each := 500 + 50*r.IntN(60)
+	for _, who := range persons(r, nil, 5+r.IntN(3)) {
+		n := 2 + r.IntN(9)
+		text += fmt.Sprintf("%s,%d,%s,%d.00\n", who, n, pick(r, split("yes|no")), pick(r, []int{0, n * each / 300,
+			10 * (1 + r.IntN(n*each/2000+1))}))
+	}
+	files[path.Join(top, kind[0]+".csv")] = text
+	files[path.Join(top, pick(r, split("price-list|charges|our-prices"))+pick(r, split(".txt|.yaml")))] = fmt.Sprintf(
+		"price per %s: %s\n%s fee: %d.%d0\nlost card: 9.00\n", one, money(each), flag, 3+r.IntN(30), 5*r.IntN(2))
+	files[path.Join(top, pick(r, split("how-we-charge|billing|charging"))+pick(r, split(".txt|.md")))] = fmt.Sprintf(
+		pick(r, split("How we charge\n\n%s costs its %ss times the price per %s, plus the %s fee once if %s is yes, "+
+			"less what was paid.|What is to pay\n\n%s: %ss times price per %s; where %s is yes the %s fee comes on "+
+			"top, once; what is paid already is taken off.")), kind[4], one, one, flag, flag) +
+		"\nReceipts are sent out on Fridays.\n"
 }
 
 // addHires is who has something for how many hours or days, and elsewhere what one of them costs.

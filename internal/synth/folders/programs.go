@@ -146,7 +146,8 @@ func structures() []structure {
 		{programs.Several, (*drawer).lent}, {programs.Total, (*drawer).billOf}, {Organize, (*drawer).deleteOrMove},
 		{programs.Insert, (*drawer).enterMissing}, {programs.Total, (*drawer).priced},
 		{Organize, (*drawer).moveMonth}, {programs.Join, (*drawer).rated}, {programs.Insert, (*drawer).fillIn},
-		{programs.Total, (*drawer).overList}, {programs.Insert, (*drawer).addOnly}, {programs.Set, (*drawer).setAs},
+		{programs.Total, (*drawer).overList}, {programs.Total, (*drawer).chargeLeft},
+		{programs.Total, (*drawer).chargeBoth}, {programs.Insert, (*drawer).addOnly}, {programs.Set, (*drawer).setAs},
 		{programs.Insert, (*drawer).lineFrom}, {programs.Remove, (*drawer).dropLine},
 		{programs.SetAll, (*drawer).callOtherwise}, {programs.Insert, (*drawer).writeOpen},
 	}
@@ -199,7 +200,7 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind))
 	case programs.Total:
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind), d.priced, d.priced, d.overList, d.overList,
-			d.lengths, d.rated, d.rated, d.dueOf, d.dueOf, d.dueOf, d.billOf, d.billOf, d.billOf)
+			d.lengths, d.rated, d.rated, d.chargeLeft, d.chargeBoth, d.dueOf, d.dueOf, d.dueOf, d.billOf, d.billOf, d.billOf)
 	case programs.Both, programs.Best, programs.Compare, programs.Missing:
 		if kind == programs.Best && d.r.IntN(4) == 0 {
 			return d.biggest()

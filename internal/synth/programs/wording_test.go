@@ -156,7 +156,7 @@ func needed() map[string]string {
 		"group_merge": "x y | one", "group_fill": "filter given many v x", "group_shift_open": "filter many n x | attr",
 		"make_short": "does one rel v x", "do_close": "one", "as_close": "one", "as_write": "attr v",
 		"say_by":  "attr v x y",
-		"bill_of": "file x", "bills": "file given", "due_all": "given", "due_of": "x",
+		"bill_of": "file x", "bills": "file given", "charge_both": "given x", "due_all": "given", "due_of": "x",
 		"files_move_month": "folder folder2 word", "found_line_drop": "word", "lent_back": "time x",
 		"lent_out": "time x y", "letters_fill": "file filter many name", "line_drop": "file word",
 		"missing_rows": "file file2", "only_add": "file file2", "paid_none": "one", "paid_told": "time v v2 x",
