@@ -41,6 +41,7 @@ func (d *drawer) soldMore() *programs.Program {
 	d.putLine(stock, stock.rows[i], &now)
 	d.ops[first].Why = fmt.Sprintf("Two changes: a line in %s, in the form of its last one, and %d - %d = %d in %s.\n",
 		path.Base(sold.Path), has, n, int(has)-n, path.Base(stock.Path)) + d.ops[first].Why
+	d.note("Both changes are made.")
 	return act(programs.Several, "sold_more", slots("n", number(n), "x", x))
 }
 
@@ -152,6 +153,7 @@ func (d *drawer) lent() *programs.Program {
 	d.ops[first].Why = x + " is " + code + ". Two changes: a line in " + path.Base(l.log.Path) + ", in the form of " +
 		strings.Join(strings.Fields(l.log.lines()[l.g.at[follow]]), " ") + ", and who has it in " +
 		path.Base(l.things.Path) + ".\n" + d.ops[first].Why
+	d.note("Both changes are made.")
 	return act(programs.Several, pattern, s)
 }
 

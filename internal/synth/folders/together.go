@@ -414,9 +414,13 @@ func (d *drawer) setAndTick() *programs.Program {
 		}
 		s := slots("x", name, "attr", programs.Words(t.Columns[at].Name), "v", programs.Show(v), "file", d.name(list))
 		d.both(of, list, path.Base(of.Path)+" has "+name+", "+path.Base(list.Path)+" what is to be done.")
+		first := len(d.ops)
 		d.putLine(of, of.rows[i], &line)
+		d.ops[first].Why = "Two changes: the " + s["attr"] + " in " + path.Base(of.Path) + ", and a tick in " +
+			path.Base(list.Path) + ". All else stays.\n" + d.ops[first].Why
 		done := strings.Replace(list.lines()[found[0].line], "[ ]", "[x]", 1)
 		d.putLine(list, found[0].line, &done)
+		d.note("Both changes are made.")
 		return act(programs.Several, "set_and_tick", s)
 	}
 	return nil
