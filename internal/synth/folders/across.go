@@ -239,8 +239,10 @@ func (d *drawer) billOf() *programs.Program {
 	}
 	x := pick(d.r, b.names)
 	total, line := b.of(x)
-	b.gather(d, x)
-	return question(programs.Total, "bill_of", slots("x", x, "file", d.name(b.doc)), "number", money(total)).Work(line)
+	said, who := d.called(b.doc, b.doc.body()[slices.Index(b.doc.texts(b.who), x)], x)
+	b.gather(d, said)
+	return question(programs.Total, "bill_of", slots("x", said, "file", d.name(b.doc)), "number", money(total)).
+		Work(who + line)
 }
 
 // bills asks the same of everybody, as lines in a form that is shown.

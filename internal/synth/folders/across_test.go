@@ -113,6 +113,34 @@ func TestPartsArePlanned(t *testing.T) {
 	}
 }
 
+// A person may be called by the first name, or in small letters, and the working says which row that is.
+func TestPeopleAsTheyAreCalled(t *testing.T) {
+	for said, why := range map[string]string{
+		"Bo":       "Bo is Bo Maes, lockers.csv: 2,Bo Maes,large\nBo Maes has locker 2",
+		"cy petit": "cy petit is Cy Petit, lockers.csv: 3,Cy Petit,small\nCy Petit has locker 3",
+		"Di Roth":  "Di Roth has locker 4",
+	} {
+		_, p := drawn(t, shed(), programs.Total, "due_of", func(p *Plan) bool { return p.Slot("x") == said })
+		for _, o := range p.Ops {
+			if strings.Contains(o.Old+o.Why, "Maes") || strings.Contains(o.Old+o.Why, "Petit") {
+				t.Errorf("%s: nobody knows the other name yet: %+v", said, o)
+			}
+		}
+		if !strings.Contains(p.Working(), why) || said == "Di Roth" && strings.Contains(p.Working(), " is ") {
+			t.Errorf("%s by %q", said, p.Working())
+		}
+	}
+	files := shed()
+	files["more.txt"] = "Bo Verne asks for a key.\n"
+	d := &drawer{r: newRand(1), f: Of(files, nil)}
+	doc := d.f.doc("lockers.csv")
+	for range 40 {
+		if said, _ := d.called(doc, doc.body()[1], "Bo Maes"); said == "Bo" {
+			t.Fatal("two are called Bo")
+		}
+	}
+}
+
 // Amounts are added one after the other.
 func TestInSteps(t *testing.T) {
 	for want, list := range map[string][]int{"": {200}, "2.00 + 0.50 = 2.50, 2.50 + 1.00 = 3.50": {200, 50, 100}} {
@@ -268,7 +296,7 @@ func TestNobodyOwesNothing(t *testing.T) {
 	f := Of(shed(), nil)
 	for seed := range uint64(300) {
 		d := &drawer{r: newRand(seed), f: f, can: everything(), seen: map[string]bool{}}
-		if p := d.dueOf(); p != nil && p.Slot("x") == "Ana Lund" {
+		if p := d.dueOf(); p != nil && strings.HasPrefix(strings.ToLower(p.Slot("x")), "ana") {
 			t.Fatalf("Ana Lund owes %q", p.Answer.Values)
 		}
 	}

@@ -125,13 +125,15 @@ func (d *drawer) charged(both bool) *programs.Program {
 	if !d.tells(c.doc, x) || strings.Count(c.doc.Text, x) != 1 || rest <= 0 || rest == total {
 		return nil
 	}
-	d.hunt(c.doc, x, "", path.Base(c.doc.Path)+" may have it.")
+	said, who := d.called(c.doc, c.doc.body()[i], x)
+	work[0] = who + work[0]
+	d.hunt(c.doc, said, "", path.Base(c.doc.Path)+" may have it.")
 	d.hunt(c.rule, "", "", "How that is charged may stand in "+path.Base(c.rule.Path)+".")
 	d.hunt(c.rates, "", "", "What each costs may stand in "+path.Base(c.rates.Path)+".")
 	if !both {
-		return question(programs.Total, "due_of", slots("x", x), "number", money(rest)).Work(work...)
+		return question(programs.Total, "due_of", slots("x", said), "number", money(rest)).Work(work...)
 	}
-	s := slots("x", x, "given", `"total = 0.00" and "left = 0.00"`)
+	s := slots("x", said, "given", `"total = 0.00" and "left = 0.00"`)
 	return question(programs.Total, "charge_both", s, "lines", "total = "+money(total), "left = "+money(rest)).
 		Work(work...)
 }

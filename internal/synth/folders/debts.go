@@ -1,6 +1,7 @@
 package folders
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -150,6 +151,28 @@ func (b *debts) of(name string) (costs, paid int, lines []string) {
 	return costs, paid, lines
 }
 
+// called is how a request calls a person of a row: mostly by the whole name, else in small letters, or by the first
+// name where nobody else has that. why says then which row it is.
+func (d *drawer) called(doc *Doc, line int, x string) (said, why string) {
+	first := strings.Fields(x)[0]
+	shared := slices.ContainsFunc(d.f.Docs, func(o *Doc) bool {
+		return len(wordIn(first).FindAllString(o.Text, -1)) != strings.Count(o.Text, x)
+	})
+	switch d.r.IntN(4) {
+	case 0:
+		said = strings.ToLower(x)
+	case 1:
+		said = first
+	}
+	if said == "" || said == x || said == first && shared {
+		return x, ""
+	}
+	return said, said + " is " + x + ", " + doc.quote(line) + "\n"
+}
+
+// rowOf is the line of the first row of a person.
+func (b *debts) rowOf(x string) int { return b.things.body()[slices.Index(b.things.texts(b.who), x)] }
+
 // gather reads the files of debts.
 func (b *debts) gather(d *drawer, x string) {
 	d.hunt(b.things, x, "", path.Base(b.things.Path)+" may say who has what.")
@@ -170,8 +193,10 @@ func (d *drawer) dueOf() *programs.Program {
 	if costs <= paid {
 		return nil
 	}
-	b.gather(d, x)
-	return question(programs.Total, "due_of", slots("x", x), "number", money(costs-paid)).
+	said, who := d.called(b.things, b.rowOf(x), x)
+	b.gather(d, said)
+	lines[0] = who + lines[0]
+	return question(programs.Total, "due_of", slots("x", said), "number", money(costs-paid)).
 		Work(append(lines, money(costs)+" - "+money(paid)+" = "+money(costs-paid))...)
 }
 
@@ -253,15 +278,16 @@ func (d *drawer) paidTold() *programs.Program {
 		strings.Count(b.things.Text, x) != 1 {
 		return nil
 	}
-	b.rates = nil
-	b.gather(d, x)
+	said, who := d.called(b.things, b.things.body()[i], x)
+	s["x"], b.rates = said, nil
+	b.gather(d, said)
 	at := len(d.ops)
 	g := b.paid.grid()
 	if g == nil {
 		return nil
 	}
 	d.addLine(b.paid, g.at[len(g.at)-1], g.like(len(g.rows)-1, row))
-	d.ops[at].Why = b.things.quote(b.things.body()[i]) + "\n" + path.Base(b.paid.Path) + " has the columns " +
+	d.ops[at].Why = cmp.Or(who, b.things.quote(b.things.body()[i])+"\n") + path.Base(b.paid.Path) + " has the columns " +
 		strings.Join(b.paid.header, ", ") + ", so the row is " + strings.Join(row, ", ") + ".\n" + d.ops[at].Why
 	if s["v2"] == "" {
 		return act(programs.Insert, "paid_told_plain", s)
