@@ -73,8 +73,10 @@ func TestAnswersAcross(t *testing.T) {
 // What hangs on a condition says first whether that holds, be it of one file or of two.
 func TestConditions(t *testing.T) {
 	for pattern, condition := range map[string]string{
-		"set_across": `\nCondition: \w+ is [\w ]+\. It is [\w ]+: `, "item_add_unless": `Condition: .* is not there\. .*: `,
-		"set_when": `Condition: \w+ is [\w .-]+\. It is [\w .-]+: `, "file_set_if": `Condition: \w+ is .*\. It is .*: `,
+		"set_across":      `\nCondition: \w+ is [\w ]+\. It is [\w ]+: `,
+		"item_add_unless": `Condition: .* is not there\. .*: `,
+		"set_when":        `Condition: \w+ is [\w .-]+\. It is [\w .-]+: `,
+		"file_set_if":     `Condition: \w+ is .*\. It is .*: `,
 	} {
 		_, p := drawn(t, shed(), programs.ActIf, pattern, (*Plan).Changes)
 		at := slices.IndexFunc(p.Ops, Op.Changes)

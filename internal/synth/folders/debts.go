@@ -287,8 +287,9 @@ func (d *drawer) paidTold() *programs.Program {
 		return nil
 	}
 	d.addLine(b.paid, g.at[len(g.at)-1], g.like(len(g.rows)-1, row))
-	d.ops[at].Why = cmp.Or(who, b.things.quote(b.things.body()[i])+"\n") + path.Base(b.paid.Path) + " has the columns " +
-		strings.Join(b.paid.header, ", ") + ", so the row is " + strings.Join(row, ", ") + ".\n" + d.ops[at].Why
+	d.ops[at].Why = cmp.Or(who, b.things.quote(b.things.body()[i])+"\n") + path.Base(b.paid.Path) +
+		" has the columns " + strings.Join(b.paid.header, ", ") +
+		", so the row is " + strings.Join(row, ", ") + ".\n" + d.ops[at].Why
 	if s["v2"] == "" {
 		return act(programs.Insert, "paid_told_plain", s)
 	}

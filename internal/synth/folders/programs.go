@@ -200,7 +200,8 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind))
 	case programs.Total:
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind), d.priced, d.priced, d.overList, d.overList,
-			d.lengths, d.rated, d.rated, d.chargeLeft, d.chargeBoth, d.dueOf, d.dueOf, d.dueOf, d.billOf, d.billOf, d.billOf)
+			d.lengths, d.rated, d.rated, d.chargeLeft, d.chargeBoth, d.dueOf, d.dueOf, d.dueOf, d.billOf, d.billOf,
+			d.billOf)
 	case programs.Both, programs.Best, programs.Compare, programs.Missing:
 		if kind == programs.Best && d.r.IntN(4) == 0 {
 			return d.biggest()
@@ -354,7 +355,8 @@ func (d *drawer) plan(firstChanges, secondChanges bool, first, second *programs.
 // part says in a few words what a request wants of what.
 func part(p *programs.Program) string {
 	does := cmp.Or(map[string]string{programs.Set: "Change", programs.Adjust: "Change", programs.Insert: "Add",
-		programs.Remove: "Take out", Organize: "Move", programs.Count: "Count", programs.List: "List"}[p.Kind], "Look up")
+		programs.Remove: "Take out", Organize: "Move", programs.Count: "Count", programs.List: "List"}[p.Kind],
+		"Look up")
 	what := cmp.Or(p.What(), strings.TrimSpace(p.Slot("many")+" "+p.Slot("filter")), p.Slot("folder"), p.Slot("ext"))
 	for _, slot := range []string{"attr", "v"} {
 		if said := p.Slot(slot); said != "" && what != "the "+said && len(said) <= 40 {
