@@ -152,6 +152,7 @@ func (s *graphing) tasks(ctx context.Context, index int) (
 		}
 		tried++
 		c := s.candidate(s.m, p.Program)
+		p.Speak(c.Split)
 		var states []scenario.Check
 		var why string
 		if s.asked == nil {

@@ -172,7 +172,7 @@ func ofOne(phrase string) string {
 		case irregular[verb] != "":
 			verb = irregular[verb]
 		case !strings.HasSuffix(verb, "ed") &&
-			!slices.Contains([]string{"left", "began", "went", "can", "cannot"}, verb):
+			!slices.Contains(strings.Fields("left began went can cannot may must should would"), verb):
 			verb = plural(verb)
 		}
 		return word + " " + verb

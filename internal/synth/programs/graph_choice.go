@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -37,7 +38,7 @@ func (gt *GraphTables) choice(d *drawer, kind string) *GraphProgram {
 		}
 		slots["filter"] = "and " + slots["filter"]
 	}
-	g.slots, g.query, g.Tables = slots, &q, []*Table{all}
+	g.slots, g.query, g.Tables, g.sayings = slots, &q, []*Table{all}, d.sayings
 	names := labels(pool, q.Rows())
 	if len(q.Rows()) == len(pool.Rows) || len(names) > mostListed || repeats(names) ||
 		slices.ContainsFunc(names, func(n string) bool { return !sayable(n) }) {
@@ -78,11 +79,16 @@ func (g *GraphProgram) TellMembers() {
 
 // tests draw one condition, or two, on things: both must hold, or one is enough. ok is false where they say nothing.
 func (gt *GraphTables) tests(d *drawer, t *Table) (where []Cond, phrase string, ok bool) {
-	one, phrase, ok := d.test(t, -1)
+	if d.r.IntN(5) == 0 {
+		if where, phrase, ok = gt.anyOf(d, t); ok {
+			return where, phrase, ok
+		}
+	}
+	one, phrase, ok := gt.test(d, t, -1)
 	if !ok || d.r.IntN(3) == 0 {
 		return []Cond{one}, phrase, ok
 	}
-	two, more, ok := d.test(t, one.Column)
+	two, more, ok := gt.test(d, t, one.Column)
 	both := []Cond{one, two}
 	switch {
 	case !ok:
@@ -97,7 +103,7 @@ func (gt *GraphTables) tests(d *drawer, t *Table) (where []Cond, phrase string, 
 
 // startsRelative reports whether a phrase needs "and" behind "who ...".
 func startsRelative(phrase string) bool {
-	return slices.Contains([]string{"who", "whose", "that", "noted"}, firstWord(phrase))
+	return slices.Contains(strings.Fields("who whose that noted which where whom for to"), firstWord(phrase))
 }
 
 // excludes reports whether two conditions are notes that say the same thing otherwise: "pays within 14 days" and "pays
@@ -110,17 +116,24 @@ func (c Cond) excludes(t *Table, o Cond) bool {
 
 // test draws a condition on a property of some things: a note that is there or is not, a value, one of the other
 // values, a bound, or no value at all. The phrase stands behind the plural, and says no other condition too.
-func (d *drawer) test(t *Table, not int) (c Cond, phrase string, ok bool) {
+func (gt *GraphTables) test(d *drawer, t *Table, not int) (c Cond, phrase string, ok bool) {
 	columns := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
 	if columns = slices.DeleteFunc(columns, func(i int) bool { return i == not }); len(columns) == 0 {
 		return c, "", false
+	}
+	if said := gt.spokenOf(t, columns); len(said) > 0 && d.r.IntN(5) < 2 {
+		columns = said
 	}
 	i := pick(d.r, columns)
 	column, v := t.Columns[i], pick(d.r, t.Rows)[i]
 	c, who := Cond{i, -1, Is, v}, map[bool]string{true: "who", false: "that"}[t.OfPeople()]
 	switch {
-	case column.Note:
-		phrase = column.flagPhrase(v)
+	case column.Note: // to have it is asked for as often as not to have it
+		c.Value = int64(d.r.IntN(2))
+		phrase = column.flagPhrase(c.Value)
+		if d.r.IntN(4) > 0 && d.divides(t, c) {
+			phrase = cmp.Or(gt.inOtherWords(d, t, c), phrase)
+		}
 	case v == nil:
 		c.Op, phrase = Null, "without "+article(column.caption())
 	case isOrdered(column):

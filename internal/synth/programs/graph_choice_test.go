@@ -51,11 +51,18 @@ func TestChoices(t *testing.T) {
 			continue
 		}
 		q, text := g.query, g.Working()
-		if g.TellMembers(); len(g.Members) > 0 && g.Working() != g.Opens+"\n"+text {
+		if g.TellMembers(); len(g.Members) > 0 &&
+			g.Working() != strings.TrimSpace(g.mappings()+"\n"+g.Opens)+"\n"+strings.TrimPrefix(text, g.mappings()+"\n") {
 			t.Errorf("%q does not begin with %q", g.Working(), g.Opens)
 		}
 		names := labels(q.Table, q.Rows())
 		n[g.pattern]++
+		if len(g.sayings) > 0 {
+			n["said"]++
+			if text = strings.TrimPrefix(text, g.mappings()+"\n"); text == g.own() {
+				t.Errorf("%q does not say what the words mean", text)
+			}
+		}
 		if !strings.HasPrefix(text, "Wanted: ") || strings.Count(text, " - hit") != len(names) ||
 			strings.Count(text, " - no hit") != len(q.Table.Rows)-len(names) {
 			t.Fatalf("%s: %q for %v", g.pattern, text, names)
@@ -105,7 +112,7 @@ func TestChoices(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"hub", "either", "searched", "remove_all", "forget_all", "note_all", "note_if",
+	for _, what := range []string{"hub", "said", "either", "searched", "remove_all", "forget_all", "note_all", "note_if",
 		"list", "count", "yes_no"} {
 		if n[what] < 10 {
 			t.Errorf("%d of %s: %v", n[what], what, n)

@@ -38,6 +38,7 @@ func (w *World) Graph(r *rand.Rand) (g Graph) {
 			thing.Notes = slices.DeleteFunc(thing.Notes, func(n string) bool { return n == "" })
 			g.Things = append(g.Things, thing)
 		}
+		g.annotate(r, t)
 	}
 	for _, t := range w.Tables {
 		g.relate(t)

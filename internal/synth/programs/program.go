@@ -132,6 +132,7 @@ type Program struct {
 	working  string            // of what is no query
 	remark   string            // what is said before the working
 	head     string            // the first line of the working
+	sayings  []saying          // conditions in other words than notes have
 	verdict  string            // the last one: what a yes or no is about
 	picked   *Query            // that finds what a request names by what it is like; nil: it has a name
 	through  []string          // the things by whose relations others are found
@@ -206,6 +207,7 @@ type drawer struct {
 	// nurse.
 	one, many string
 	plain     bool // things are named in full
+	sayings   []saying
 	short     bool // nothing is drawn that goes farther than one table and its references
 	// at the values of a column, before it is compared with one that is said in another form
 	looked []Step

@@ -46,7 +46,7 @@ func (p *Program) own() string {
 	if text != "" && p.verdict != "" {
 		text += "\n" + p.verdict
 	}
-	return strings.TrimSpace(p.head + "\n" + text)
+	return strings.TrimSpace(strings.TrimSpace(p.mappings()+"\n"+p.head) + "\n" + text)
 }
 
 // Work sets the working of a program that is no query.
@@ -58,7 +58,7 @@ func (p *Program) Work(lines ...string) *Program {
 // TakeWorking is the working where it stands before something else than the answer: it is then no more the answer's.
 func (p *Program) TakeWorking() string {
 	text := p.own()
-	p.query, p.picked, p.working, p.head, p.verdict = nil, nil, "", "", ""
+	p.query, p.picked, p.working, p.head, p.verdict, p.sayings = nil, nil, "", "", "", nil
 	if len(text) > mostWorking {
 		return ""
 	}
