@@ -103,8 +103,8 @@ func (m *missing) text(query string, out rung, why string) {
 		return
 	}
 	if m.fits() {
-		out, why = toAll, fmt.Sprintf("%q is noted nowhere, so I do not ask for it again. "+
-			"It may be in other words, so I read all that is noted.", query)
+		out, why = toAll, fmt.Sprintf("The search for %q found nothing. Notes may have other words for it, so I read "+
+			"them all and do not search for it again.", query)
 	}
 	m.add(m.g.find.texts(query), out, why)
 }
@@ -131,7 +131,7 @@ func (m *missing) unknown(p *programs.GraphProgram, next string) {
 		}
 		if m.fits() || p.SaysWord(next) && !programs.SameWord(word, next) {
 			m.text(word, toOther, fmt.Sprintf(
-				"%q is noted nowhere, so I do not ask for it again. Another word of the request: %s.", word, next))
+				"The search for %q found nothing, so I do not repeat it. Another word of the request: %s.", word, next))
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (m *missing) ofWord(p *programs.GraphProgram) bool {
 	}
 	many, filter := p.Slot("many"), condition(p)
 	m.unknown(p, word)
-	m.longer(fmt.Sprintf("Nothing is noted in just these words. Fewer of them: %s.", word),
+	m.longer(fmt.Sprintf("No note is in just these words. Fewer of them: %s.", word),
 		filter, many+" "+filter, word+" "+many)
 	return true
 }
