@@ -45,7 +45,7 @@ func (gt *GraphTables) choice(d *drawer, kind string) *GraphProgram {
 		return nil
 	}
 	if act := map[string]func(*drawer, *GraphProgram, []string) bool{noteMany: gt.noteEach, noteIf: gt.noteUnless,
-		clearOut: gt.clearOut, chosen: gt.ask}[kind]; !act(d, g, names) {
+		clearOut: gt.clearOut, chosen: gt.ask, winners: gt.askWinner}[kind]; !act(d, g, names) {
 		return nil
 	}
 	return g
@@ -121,7 +121,7 @@ func (gt *GraphTables) test(d *drawer, t *Table, not int) (c Cond, phrase string
 	if columns = slices.DeleteFunc(columns, func(i int) bool { return i == not }); len(columns) == 0 {
 		return c, "", false
 	}
-	if said := gt.spokenOf(t, columns); len(said) > 0 && d.r.IntN(5) < 2 {
+	if said := gt.spokenOf(t, columns); len(said) > 0 && d.r.IntN(5) < 3 {
 		columns = said
 	}
 	i := pick(d.r, columns)
@@ -190,12 +190,13 @@ func (gt *GraphTables) ask(d *drawer, g *GraphProgram, names []string) bool {
 		q.Agg = "SUM"
 		g.Kind, g.pattern = Total, "sum"
 		g.Answer = Answer{Form: "number", Values: valueTexts(q.Run())}
+	case n < 7 && gt.askValues(d, g, names):
 	default:
 		g.Kind, g.pattern, g.Answer = List, "list", Answer{Form: "list", Values: names}
-		if first, ok := givenNames(names); ok && q.Table.OfPeople() && d.r.IntN(2) == 0 {
-			g.slots["first"], g.Answer.Values = "yes", first
+		if len(names) == 0 {
+			return false
 		}
-		return len(names) > 0
+		gt.form(d, g)
 	}
 	return true
 }

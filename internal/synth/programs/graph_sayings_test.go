@@ -78,6 +78,12 @@ func TestConditionsInOtherWords(t *testing.T) {
 		if g.Speak(split); !strings.Contains(g.slots["filter"], map[bool]string{true: s.words, false: s.held}[i%2 == 0]) {
 			t.Errorf("%s: %q has not %q", split, g.slots["filter"], s)
 		}
+		for _, w := range gt.Strangers(g) {
+			if strings.Contains(g.sayings[0].words, w) && !strings.Contains(g.slots["many"], w) && len(g.sayings) == 1 &&
+				len(g.query.parts()) == 1 {
+				t.Errorf("%q of %q is searched for", w, g.sayings[0].words)
+			}
+		}
 		if w := gt.Word(g); w.Text != "" {
 			t.Errorf("%q is searched for, which nothing says yet", w.Text)
 		}

@@ -21,7 +21,11 @@ func (gt *GraphTables) Strangers(g *GraphProgram) (words []string) {
 			if slot == "many" && p.slots["x"] != "" { // a request that names one seldom says its kind
 				continue
 			}
-			for _, w := range strings.FieldsFunc(p.slots[slot], func(r rune) bool { return !unicode.IsLetter(r) }) {
+			said := p.slots[slot]
+			for _, s := range p.sayings { // nobody searches for "know"
+				said = strings.Replace(said, s.words, "", 1)
+			}
+			for _, w := range strings.FieldsFunc(said, func(r rune) bool { return !unicode.IsLetter(r) }) {
 				low := strings.ToLower(w)
 				if len(w) < leastStranger || low != w || slices.Contains(grammar(), w) || slices.Contains(plain, w) ||
 					slices.Contains(words, w) || len(gt.Graph.Saying(w)) > 0 {

@@ -267,6 +267,14 @@ func (p *Program) say(
 		text, answer = p.inForm(r, split, f, text, "")
 		return text, answer, a.asking()
 	}
+	if p.slots["sort"] != "" {
+		sortedText := joinValues(a)
+		if p.slots["first"] != "" {
+			text = follow(text, pick(r, manners()["first_names"][split]))
+		}
+		text = follow(text, pick(r, manners()["sorted"][split]))
+		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
+	}
 	if p.pattern == "list" && a.Order && p.alphabetical && r.IntN(2) == 0 {
 		sortedText := joinValues(a)
 		text = follow(text, pick(r, manners()["sorted"][split]))

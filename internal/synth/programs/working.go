@@ -233,8 +233,10 @@ func (q Query) says(row []any) string {
 		if strings.TrimSpace(v) == "" {
 			v = "none"
 		}
-		if c.quote == nil || !slices.Contains(said, v) { // two notes may have the same next to them
-			said = append(said, v)
+		for part := range strings.SplitSeq(v, ", ") {
+			if c.quote == nil || !slices.Contains(said, part) { // two notes may have the same next to them
+				said = append(said, part)
+			}
 		}
 	}
 	for _, c := range q.parts() {
