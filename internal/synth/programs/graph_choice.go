@@ -1,7 +1,6 @@
 package programs
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -132,7 +131,12 @@ func (gt *GraphTables) test(d *drawer, t *Table, not int) (c Cond, phrase string
 		c.Value = int64(d.r.IntN(2))
 		phrase = column.flagPhrase(c.Value)
 		if d.r.IntN(4) > 0 && d.divides(t, c) {
-			phrase = cmp.Or(gt.inOtherWords(d, t, c), phrase)
+			if said := gt.inOtherWords(d, t, c); said != "" {
+				return c, said, true
+			}
+		}
+		if !strings.Contains(phrase, column.Says) {
+			d.sayings = append(d.sayings, saying{phrase, "", c.meant(t), true})
 		}
 	case v == nil:
 		c.Op, phrase = Null, "without "+article(column.caption())

@@ -59,7 +59,10 @@ type Word struct {
 // Word finds such a word; of none the text is "".
 func (gt *GraphTables) Word(g *GraphProgram) (w Word) {
 	q := g.query
-	if q == nil || g.then != nil || len(g.sayings) > 0 || len(g.Types) != 1 || len(g.Named) > 0 || q.Table.Link != "" {
+	if q == nil || g.then != nil || len(g.Types) != 1 || len(g.Named) > 0 || q.Table.Link != "" {
+		return w
+	}
+	if slices.ContainsFunc(g.sayings, func(s saying) bool { return !s.near }) { // nobody has seen the note
 		return w
 	}
 	for _, c := range q.Where {

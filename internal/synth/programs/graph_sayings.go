@@ -42,13 +42,17 @@ var noteLexicon = sync.OnceValue(func() (all lexicon) {
 
 var noteSlot = regexp.MustCompile(`\{(\w+)\}`)
 
-// saying is a condition in words that no note has, and what these mean. What is held out says it in other words.
-type saying struct{ words, held, means string }
+// saying is a condition on notes and what it means in their words. What is held out says it in other words; near says
+// that these are a note's own in another form.
+type saying struct {
+	words, held, means string
+	near               bool
+}
 
 // Speak has a request of a split say conditions in the words of that.
 func (p *Program) Speak(split string) {
 	for i, s := range p.sayings {
-		if split != scenario.Train {
+		if split != scenario.Train && !s.near {
 			p.slots["filter"] = strings.Replace(p.slots["filter"], s.words, s.held, 1)
 			p.sayings[i].words = s.held
 		}
@@ -148,7 +152,7 @@ func (d *drawer) say(of saidOf, with bool, value, means string) string {
 		in = of.Without
 	}
 	s := saying{noteSlot.ReplaceAllString(pick(d.r, in.Train), value),
-		noteSlot.ReplaceAllString(pick(d.r, in.Held), value), means}
+		noteSlot.ReplaceAllString(pick(d.r, in.Held), value), means, false}
 	d.sayings = append(d.sayings, s)
 	return s.words
 }

@@ -70,13 +70,13 @@ func TestConditionsInOtherWords(t *testing.T) {
 	seen := map[string]int{}
 	for i := range 1200 {
 		g := gt.Draw(r, chosen)
-		if g == nil || len(g.sayings) == 0 {
+		if g == nil || len(g.sayings) == 0 || g.sayings[0].near {
 			continue
 		}
 		split := []string{scenario.Train, scenario.Test}[i%2]
 		s := g.sayings[0]
 		if g.Speak(split); !strings.Contains(g.slots["filter"], map[bool]string{true: s.words, false: s.held}[i%2 == 0]) {
-			t.Errorf("%s: %q has not %q", split, g.slots["filter"], s)
+			t.Errorf("%s: %q has not %q", split, g.slots["filter"], s.words)
 		}
 		for _, w := range gt.Strangers(g) {
 			if strings.Contains(g.sayings[0].words, w) && !strings.Contains(g.slots["many"], w) && len(g.sayings) == 1 &&

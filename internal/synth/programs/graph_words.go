@@ -22,8 +22,10 @@ func (gt *GraphTables) Strangers(g *GraphProgram) (words []string) {
 				continue
 			}
 			said := p.slots[slot]
-			for _, s := range p.sayings { // nobody searches for "know"
-				said = strings.Replace(said, s.words, "", 1)
+			for _, s := range p.sayings {
+				if !s.near { // nobody searches for "know"
+					said = strings.Replace(said, s.words, "", 1)
+				}
 			}
 			for _, w := range strings.FieldsFunc(said, func(r rune) bool { return !unicode.IsLetter(r) }) {
 				low := strings.ToLower(w)
