@@ -32,6 +32,7 @@ const (
 	perGroup    = "per_group" // how many each has
 	placesLeft  = "places_left"
 	linkProduct = "link_product" // a price times a number of what it goes with
+	linkLike    = "link_like"    // an existing thing, told by a condition, where others stand
 	winners     = "winner"       // something of the one that a condition, an extreme or a comparison tells
 )
 
@@ -40,7 +41,7 @@ func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 8, Several: 10, Remove: 5,
 		noteOne: 8, noteMany: 5, noteIf: 5, chosen: 32, clearOut: 6, forget: 9, shifts: 6, senses: 7, likeMade: 7,
-		chains: 6, perGroup: 3, linkProduct: 8, placesLeft: 3, winners: 20, Both: 3, YesNo: 3,
+		chains: 6, perGroup: 3, linkProduct: 8, placesLeft: 3, winners: 20, linkLike: 6, Both: 3, YesNo: 3,
 		relink: 9, takeOver: 3, rename: 9,
 		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 7, AskBack: 7, Cannot: 2,
 		TwoTables: 0})
@@ -60,6 +61,7 @@ type GraphProgram struct {
 	relations []string          // types of relations that it asks for
 	short     map[string]string // how the request calls a thing, by its name
 	wishes    []wish            // the changes that it asks for, where they are several
+	ways      []string          // from what to what relations lead, by those that are there
 }
 
 // Draw draws a program of a kind, nil where the graph has none.
@@ -86,6 +88,8 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			g = gt.placesLeft(d)
 		case chosen, noteMany, noteIf, clearOut:
 			g = gt.choice(d, kind)
+		case linkLike:
+			g = gt.linkLike(d)
 		case winners:
 			g = gt.winner(d)
 		case relink:
@@ -119,7 +123,7 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			if g.Answer.Form == "question" && len(g.Answer.Among) > 0 && r.IntN(2) == 0 {
 				g.pattern, g.slots["v"] = "append", gt.remark(d, g.Tables[0])
 			}
-			if gt.setsNote(g.Program) {
+			if gt.setsNote(g.Program) || g.Made != nil { // a graph has no tables
 				continue
 			}
 			var ok bool
@@ -134,8 +138,9 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 		if g == nil {
 			continue
 		}
-		if _, ok := gt.Graph.Apply(g.Edits); ok {
+		if after, ok := gt.Graph.Apply(g.Edits); ok && (len(g.Edits) == 0 || !after.Equal(gt.Graph)) {
 			gt.judge(g)
+			gt.direct(g)
 			gt.keep(d, g)
 			gt.nameEnds(g)
 			gt.shorten(r, g)
@@ -431,13 +436,17 @@ func (gt *GraphTables) relink(d *drawer) *GraphProgram {
 	if now.From == now.To || slots["v"] == "" || slices.Contains(gt.Graph.Relations, now) {
 		return nil
 	}
+	if turned := gt.inverse(d, old.Type, to); turned != "" { // what leads from one end is said of the other
+		slots["x"], slots["y"], slots["rel"] = old.To, old.From, turned
+		pattern = map[string]string{"edge_swap": "edge_retarget", "edge_retarget": "edge_swap"}[pattern]
+	}
 	return &GraphProgram{
 		Program: &Program{Kind: Correct, pattern: pattern, slots: slots},
 		Edits: []Edit{relate(RemoveRelation, old.From, old.To, old.Type),
 			relate(AddRelation, now.From, now.To, now.Type)},
 		Named: []string{old.From, slots["v"]},
-		wishes: []wish{wishOf("take out that {} "+slots["rel"]+" {}", old.From, old.To),
-			wishOf("put in that {} "+slots["rel"]+" {}", now.From, now.To)},
+		wishes: []wish{wishOf("take out that {} "+verbalOf(old.Type).said()+" {}", old.From, old.To),
+			wishOf("put in that {} "+verbalOf(old.Type).said()+" {}", now.From, now.To)},
 	}
 }
 

@@ -248,6 +248,11 @@ func (gt *GraphTables) rename(d *drawer) *GraphProgram {
 		return nil
 	}
 	g.Program = &Program{Kind: Set, pattern: pattern, slots: map[string]string{"x": old.Name, "v": name}}
+	if pattern == "respell" && d.r.IntN(2) == 0 { // the old name is for the reader to find
+		g.pattern, g.Named, g.Types = "respell_new", nil, []string{old.Type}
+		delete(g.slots, "x")
+	}
+	g.Work("Old name -> new name: " + old.Name + " -> " + name)
 	return g
 }
 

@@ -195,7 +195,7 @@ func (gt *GraphTables) shorten(r *rand.Rand, g *GraphProgram) {
 		hit := false
 		for p := g.Program; p != nil; p = p.then {
 			if slices.Contains([]string{"insert", "insert_bare", "add_unless", "compare", "rename",
-				"respell"}, p.pattern) ||
+				"respell", "respell_new"}, p.pattern) ||
 				strings.HasPrefix(p.pattern, "compare_") {
 				continue
 			}

@@ -166,6 +166,9 @@ func (gt *GraphTables) insertTied(d *drawer) *GraphProgram {
 	slots := about(t)
 	slots["x"], slots["old"], slots["v"] = name, first, second
 	slots["a"], slots["b"], slots["rel"] = now.From, now.To, v.said()
+	if turned := gt.inverse(d, like.Type, gt.Graph.Thing(like.To)); turned != "" {
+		slots["a"], slots["b"], slots["rel"] = now.To, now.From, turned
+	}
 	return &GraphProgram{
 		Program: &Program{Kind: Insert, pattern: "insert_tied", slots: slots},
 		Edits: []Edit{{Do: AddThing, Thing: Thing{name, model.Type, []string{first, second}}},

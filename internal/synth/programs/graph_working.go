@@ -58,6 +58,7 @@ func (g *GraphProgram) TakePlan() string {
 	if names := g.ends(); len(names) > 0 {
 		working = strings.TrimSpace(working + "\nAs noted: " + strings.Join(names, ", "))
 	}
+	working = strings.TrimSpace(working + "\n" + strings.Join(g.ways, "\n"))
 	var gone []string
 	for _, e := range g.Edits {
 		r := e.Relation
