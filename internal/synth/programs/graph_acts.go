@@ -32,6 +32,7 @@ const (
 	perGroup    = "per_group" // how many each has
 	placesLeft  = "places_left"
 	linkProduct = "link_product" // a price times a number of what it goes with
+	recounts    = "recount"      // members of a hub that go and come, and then their number
 	linkLike    = "link_like"    // an existing thing, told by a condition, where others stand
 	winners     = "winner"       // something of the one that a condition, an extreme or a comparison tells
 )
@@ -41,7 +42,7 @@ func GraphShares() map[string]int {
 	shares := maps.Clone(Shares())
 	maps.Copy(shares, map[string]int{Insert: 8, List: 8, Several: 10, Remove: 5,
 		noteOne: 8, noteMany: 5, noteIf: 5, chosen: 32, clearOut: 6, forget: 9, shifts: 6, senses: 7, likeMade: 7,
-		chains: 6, perGroup: 3, linkProduct: 8, placesLeft: 3, winners: 20, linkLike: 6, Both: 3, YesNo: 3,
+		chains: 6, perGroup: 3, linkProduct: 8, placesLeft: 3, winners: 20, linkLike: 6, recounts: 8, Both: 3, YesNo: 3,
 		relink: 9, takeOver: 3, rename: 9,
 		holds: 5, ensure: 4, twoEdits: 8, twoNotes: 8, tied: 8, newTied: 6, Unknown: 7, AskBack: 7, Cannot: 2,
 		TwoTables: 0})
@@ -88,6 +89,8 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 			g = gt.placesLeft(d)
 		case chosen, noteMany, noteIf, clearOut:
 			g = gt.choice(d, kind)
+		case recounts:
+			g = gt.recount(d)
 		case linkLike:
 			g = gt.linkLike(d)
 		case winners:

@@ -97,7 +97,7 @@ func needed() map[string]string {
 		"forget": "x", "forget_all": "filter many", "respell": "v x",
 		"date_shift": "attr v x", "sense_drop": "attr x", "sense_swap": "attr v x", "like_peers": "given x | many one",
 		"like_one": "given one x y", "each_count": "others v | many one", "winner": "asks filter many super", "winner_two": "asks super x y",
-		"winner_one": "asks filter many", "respell_new": "v", "link_like": "filter many others x", "list_values": "filter many v | attr", "places_left": "attr others x",
+		"winner_one": "asks filter many", "respell_new": "v", "recount": "others v x y", "link_like": "filter many others x", "list_values": "filter many v | attr", "places_left": "attr others x",
 
 		"answer_write": "name", "biggest": "folder", "boxes_count": "file", "boxes_done": "file",
 		"boxes_open": "file", "file_copy": "file folder name", "file_create": "folder lines name",
