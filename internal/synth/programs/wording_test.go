@@ -96,8 +96,10 @@ func needed() map[string]string {
 		"tie_and_note": "a rel v x", "tie_and_note_swap": "a old rel v x y", "insert_tied": "a b old one rel v x",
 		"forget": "x", "forget_all": "filter many", "respell": "v x",
 		"date_shift": "attr v x", "sense_drop": "attr x", "sense_swap": "attr v x", "like_peers": "given x | many one",
-		"like_one": "given one x y", "each_count": "others v | many one", "winner": "asks filter many super", "winner_two": "asks super x y",
-		"winner_one": "asks filter many", "respell_new": "v", "recount": "others v x y", "link_like": "filter many others x", "list_values": "filter many v | attr", "places_left": "attr others x",
+		"like_one": "given one x y", "each_count": "others v | many one", "winner": "asks filter many super",
+		"winner_two": "asks super x y",
+		"winner_one": "asks filter many", "respell_new": "v", "recount": "others v x y",
+		"link_like": "filter many others x", "list_values": "filter many v | attr", "places_left": "attr others x",
 
 		"answer_write": "name", "biggest": "folder", "boxes_count": "file", "boxes_done": "file",
 		"boxes_open": "file", "file_copy": "file folder name", "file_create": "folder lines name",
