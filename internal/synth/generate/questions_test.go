@@ -36,7 +36,7 @@ func TestProgramsThatAServerContradicts(t *testing.T) {
 			return strings.HasPrefix(textOf(find(g.Arguments, "query")), "SELECT COUNT")
 		})
 		if kind := x.Provenance.Kind; counts && (kind == programs.Count || kind == programs.YesNo) {
-			t.Errorf("%s: %+v", x.Task, x.Gold)
+			t.Errorf("%s: %s", x.Task, x.GoldAnswer)
 		}
 	}
 }

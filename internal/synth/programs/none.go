@@ -27,6 +27,9 @@ func (d *drawer) noneOf() *Program {
 	slots := d.about(t)
 	slots["filter"] = phrase
 	pattern := pick(d.r, []string{"count", "list", "list", "yes_no"})
+	if len(looks) > 0 && len(where) == 2 { // a look behind a count would hide what the server counts
+		pattern = "list"
+	}
 	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
 	a := Answer{Form: "number", Values: []string{"0"}}
 	switch pattern {
@@ -38,7 +41,9 @@ func (d *drawer) noneOf() *Program {
 		a = Answer{Form: "yes_no", Values: []string{"No"}}
 	}
 	p := q.program(pattern, slots, a)
-	p.Result = nil
+	if p.Result = nil; pattern != "list" {
+		p.Result = []string{"0"}
+	}
 	switch {
 	case len(where) == 1:
 		p.Steps = append(looks, p.Steps...)

@@ -15,8 +15,8 @@ var (
 	stored    = regexp.MustCompile(` \([^()]* in hundredths\)`)
 	sqlWord   = regexp.MustCompile(`'((?:[^']|'')*)'|"((?:[^"]|"")*)"|[\p{L}_][\p{L}\p{N}_]*|\d+(?:\.\d+)?`)
 	sqlAlone  = regexp.MustCompile(`^(?:SELECT|DISTINCT|FROM|JOIN|LEFT|ON|AS|WHERE|AND|OR|IN|NOT|IS|NULL|LIKE|` +
-		`BETWEEN|GROUP|BY|HAVING|ORDER|DESC|LIMIT|COUNT|SUM|AVG|MIN|MAX|ROUND|UPDATE|SET|DELETE|INSERT|INTO|VALUES|n|total|` +
-		`left_over|CREATE|TABLE|TEXT|INTEGER|REAL)$`)
+		`BETWEEN|GROUP|BY|HAVING|ORDER|DESC|LIMIT|COUNT|SUM|AVG|MIN|MAX|ROUND|UPDATE|SET|DELETE|INSERT|INTO|VALUES|n|mean|` +
+		`total|left_over|CREATE|TABLE|TEXT|INTEGER|REAL)$`)
 	aggregates = map[string]*regexp.Regexp{
 		"COUNT": regexp.MustCompile(`(?i)how many|count of`), "SUM": regexp.MustCompile(`(?i)sum of`),
 		"AVG": regexp.MustCompile(`(?i)average`), "MAX": regexp.MustCompile(`(?i)highest|latest`),
