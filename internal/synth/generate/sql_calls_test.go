@@ -279,8 +279,8 @@ func TestSoleOf(t *testing.T) {
 	}
 }
 
-// Before the first look of a change stands the plan, before the change what the looks have shown; a slip's remark stands
-// before the plan of the call that does it right.
+// Before the first look of a change stands the plan, before the change what the looks have shown; a slip's remark
+// stands before the plan of the call that does it right.
 func TestPlansStandBeforeCalls(t *testing.T) {
 	db := &sqlServer{read: sqlTool{"sql", "query"}, write: sqlTool{"sql", "query"}, listSQL: "SELECT name FROM tables"}
 	dish := programs.TableOf("dish", programs.Records(`[{"id":1,"name":"Pea Soup","price":4},
@@ -291,7 +291,8 @@ func TestPlansStandBeforeCalls(t *testing.T) {
 		{SQL: "UPDATE dish SET price = price + 1 WHERE id = 1", Writes: true, Does: "4 + 1 = 5"},
 		{SQL: "UPDATE dish SET price = price - 1 WHERE id = 2", Writes: true, Does: "6 - 1 = 5", Why: "Now the other."}}
 	calls := db.gold(w, p)
-	calls = along(calls, len(calls)-3, []detour{{step: 0, calls: []Call{db.failing("x", slipEmpty, false)}, why: "Nothing has x."}})
+	slip := detour{step: 0, calls: []Call{db.failing("x", slipEmpty, false)}, why: "Nothing has x."}
+	calls = along(calls, len(calls)-3, []detour{slip})
 	var got []string
 	for _, c := range calls[len(calls)-3:] {
 		got = append(got, c.gold().Reasoning)

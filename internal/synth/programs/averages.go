@@ -3,7 +3,6 @@ package programs
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // sumMany asks how many hours, seats or pieces some things come to: the sum of a column and not the number of rows.
@@ -83,9 +82,8 @@ func (d *drawer) averages() *Program {
 		pattern: "compare_kinds",
 		slots:   slots,
 		Answer:  Answer{Form: "text", Values: []string{Show(more)}, Among: []string{Show(a), Show(b)}},
-		Steps: []Step{{SQL: fmt.Sprintf("SELECT %s, AVG(%s) AS mean FROM %s WHERE %s GROUP BY %s ORDER BY mean DESC", label,
-			t.selectExpr(i, ""), Ident(t.Name), strings.TrimPrefix(filter(t, []Cond{{k, -1, Among, []any{a, b}}}), " WHERE "),
-			label)}},
+		Steps: []Step{{SQL: fmt.Sprintf("SELECT %s, AVG(%s) AS mean FROM %s%s GROUP BY %s ORDER BY mean DESC", label,
+			t.selectExpr(i, ""), Ident(t.Name), filter(t, []Cond{{k, -1, Among, []any{a, b}}}), label)}},
 		Tables: []*Table{t},
 	}
 }

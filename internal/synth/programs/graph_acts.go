@@ -68,75 +68,12 @@ type GraphProgram struct {
 // Draw draws a program of a kind, nil where the graph has none.
 func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 	for range tries {
-		g := &GraphProgram{}
+		var g *GraphProgram
 		d := &drawer{r: r, w: gt.World}
-		switch kind {
-		case noteOne:
-			g = gt.noteOne(d)
-		case shifts:
-			g = gt.shift(d)
-		case senses:
-			g = gt.bySense(d)
-		case likeMade:
-			g = gt.likeOthers(d)
-		case chains:
-			g = gt.chain(d)
-		case perGroup:
-			g = gt.perGroup(d)
-		case linkProduct:
-			g = gt.linkProduct(d)
-		case placesLeft:
-			g = gt.placesLeft(d)
-		case chosen, noteMany, noteIf, clearOut:
-			g = gt.choice(d, kind)
-		case recounts:
-			g = gt.recount(d)
-		case linkLike:
-			g = gt.linkLike(d)
-		case winners:
-			g = gt.winner(d)
-		case relink:
-			g = gt.relink(d)
-		case takeOver:
-			g = gt.takeOver(d)
-		case rename:
-			g = gt.rename(d)
-		case forget:
-			g = gt.forget(d)
-		case holds:
-			g = gt.holds(d)
-		case ensure:
-			g = gt.ensure(d)
-		case twoEdits:
-			g = gt.twoEdits(d)
-		case twoNotes:
-			g = gt.twoNotes(d)
-		case tied:
-			g = gt.tied(d)
-		case newTied:
-			g = gt.insertTied(d)
-		default:
-			if kind == Unknown && r.IntN(5) < 2 {
-				g = gt.unnoted(d)
-				break
-			}
-			if g.Program = Draw(r, gt.World, kind); g.Program == nil {
-				return nil
-			}
-			if g.Answer.Form == "question" && len(g.Answer.Among) > 0 && r.IntN(2) == 0 {
-				g.pattern, g.slots["v"] = "append", gt.remark(d, g.Tables[0])
-			}
-			if gt.setsNote(g.Program) || g.Made != nil { // a graph has no tables
-				continue
-			}
-			var ok bool
-			if g.Edits, ok = gt.Edits(g.Program); !ok {
-				continue
-			}
-			if !gt.finds(g) {
-				continue
-			}
-			gt.leaveOpen(g)
+		if way := gt.ways(kind); way != nil {
+			g = way(d)
+		} else if g = gt.drawn(d, kind); g != nil && g.Program == nil {
+			return nil
 		}
 		if g == nil {
 			continue
@@ -151,6 +88,41 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 		}
 	}
 	return nil
+}
+
+// ways are the drawers of kinds of which graphs alone have programs; nil of the others.
+func (gt *GraphTables) ways(kind string) func(*drawer) *GraphProgram {
+	choice := func(d *drawer) *GraphProgram { return gt.choice(d, kind) }
+	return map[string]func(*drawer) *GraphProgram{noteOne: gt.noteOne, shifts: gt.shift, senses: gt.bySense,
+		likeMade: gt.likeOthers, chains: gt.chain, perGroup: gt.perGroup, linkProduct: gt.linkProduct,
+		placesLeft: gt.placesLeft, chosen: choice, noteMany: choice, noteIf: choice, clearOut: choice,
+		recounts: gt.recount, linkLike: gt.linkLike, winners: gt.winner, relink: gt.relink, takeOver: gt.takeOver,
+		rename: gt.rename, forget: gt.forget, holds: gt.holds, ensure: gt.ensure, twoEdits: gt.twoEdits,
+		twoNotes: gt.twoNotes, tied: gt.tied, newTied: gt.insertTied}[kind]
+}
+
+// drawn is a program over tables that becomes one over the graph: nil where it cannot, and one without a program where
+// the tables have none.
+func (gt *GraphTables) drawn(d *drawer, kind string) *GraphProgram {
+	if kind == Unknown && d.r.IntN(5) < 2 {
+		return gt.unnoted(d)
+	}
+	g := &GraphProgram{Program: Draw(d.r, gt.World, kind)}
+	if g.Program == nil {
+		return g
+	}
+	if g.Answer.Form == "question" && len(g.Answer.Among) > 0 && d.r.IntN(2) == 0 {
+		g.pattern, g.slots["v"] = "append", gt.remark(d, g.Tables[0])
+	}
+	if gt.setsNote(g.Program) || g.Made != nil { // a graph has no tables
+		return nil
+	}
+	var ok bool
+	if g.Edits, ok = gt.Edits(g.Program); !ok || !gt.finds(g) {
+		return nil
+	}
+	gt.leaveOpen(g)
+	return g
 }
 
 // finds says what is looked at first; false where what the request names cannot be found by that.

@@ -52,7 +52,8 @@ func TestChoices(t *testing.T) {
 		}
 		q, text := g.query, g.Working()
 		if g.TellMembers(); len(g.Members) > 0 &&
-			g.Working() != strings.TrimSpace(g.mappings()+"\n"+g.Opens)+"\n"+strings.TrimPrefix(text, g.mappings()+"\n") {
+			g.Working() != strings.TrimSpace(g.mappings()+"\n"+g.Opens)+"\n"+
+				strings.TrimPrefix(text, g.mappings()+"\n") {
 			t.Errorf("%q does not begin with %q", g.Working(), g.Opens)
 		}
 		names := labels(q.Table, q.Rows())
@@ -113,8 +114,8 @@ func TestChoices(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"hub", "said", "either", "searched", "remove_all", "forget_all", "note_all", "note_if",
-		"list", "count", "yes_no"} {
+	for _, what := range []string{"hub", "said", "either", "searched", "remove_all", "forget_all", "note_all",
+		"note_if", "list", "count", "yes_no"} {
 		if n[what] < 10 {
 			t.Errorf("%d of %s: %v", n[what], what, n)
 		}

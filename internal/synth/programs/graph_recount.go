@@ -47,7 +47,8 @@ func (gt *GraphTables) recount(d *drawer) *GraphProgram {
 		Answer: Answer{Form: "number", Values: []string{fmt.Sprint(len(now))}}}
 	for i, e := range g.Edits {
 		does := map[bool]string{true: "take out", false: "put in"}[i == 0]
-		g.wishes = append(g.wishes, wishOf(does+" that {} "+verbalOf(h.kind).said()+" {}", e.Relation.From, e.Relation.To))
+		g.wishes = append(g.wishes,
+			wishOf(does+" that {} "+verbalOf(h.kind).said()+" {}", e.Relation.From, e.Relation.To))
 	}
 	g.wishes = append(g.wishes, wishOf("how many {} there are", slots["others"]))
 	g.Work("Before: "+Numbered(h.members)[0], "Out: "+gone+". In: "+strings.Join(come, ", ")+".",

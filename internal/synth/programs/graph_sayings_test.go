@@ -75,12 +75,13 @@ func TestConditionsInOtherWords(t *testing.T) {
 		}
 		split := []string{scenario.Train, scenario.Test}[i%2]
 		s := g.sayings[0]
-		if g.Speak(split); !strings.Contains(g.slots["filter"], map[bool]string{true: s.words, false: s.held}[i%2 == 0]) {
+		want := map[bool]string{true: s.words, false: s.held}[i%2 == 0]
+		if g.Speak(split); !strings.Contains(g.slots["filter"], want) {
 			t.Errorf("%s: %q has not %q", split, g.slots["filter"], s.words)
 		}
 		for _, w := range gt.Strangers(g) {
-			if strings.Contains(g.sayings[0].words, w) && !strings.Contains(g.slots["many"], w) && len(g.sayings) == 1 &&
-				len(g.query.parts()) == 1 {
+			if strings.Contains(g.sayings[0].words, w) && !strings.Contains(g.slots["many"], w) &&
+				len(g.sayings) == 1 && len(g.query.parts()) == 1 {
 				t.Errorf("%q of %q is searched for", w, g.sayings[0].words)
 			}
 		}

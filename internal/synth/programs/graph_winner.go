@@ -146,7 +146,8 @@ func (gt *GraphTables) askOf(d *drawer, g *GraphProgram, name string, but []int)
 	}
 	r := pick(d.r, able)
 	found := gt.ends(name, r.Type, r.From == name)
-	if len(found) > mostMembers || slices.ContainsFunc(found, func(n string) bool { return slices.Contains(g.Named, n) }) {
+	named := func(n string) bool { return slices.Contains(g.Named, n) }
+	if len(found) > mostMembers || slices.ContainsFunc(found, named) {
 		return false
 	}
 	if g.slots["asks"] = gt.askEnd(d, that, found, r.Type, r.From == name); g.slots["asks"] == "" {

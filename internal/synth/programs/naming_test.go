@@ -81,7 +81,8 @@ func TestSomeOfATable(t *testing.T) {
 			}
 			n[p.pattern]++
 			sql := p.Steps[len(p.Steps)-1].SQL
-			if strings.HasPrefix(p.Steps[len(p.Steps)-1].Why, "Nothing meets") { // a look at what is left without the noun
+			// a look at what is left without the noun
+			if strings.HasPrefix(p.Steps[len(p.Steps)-1].Why, "Nothing meets") {
 				sql = p.Steps[len(p.Steps)-2].SQL
 			}
 			if p.slots["many"] == "welders" {

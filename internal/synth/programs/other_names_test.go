@@ -41,7 +41,8 @@ func TestOtherNames(t *testing.T) {
 
 // The columns are told that stand in the rows: not a name that is made of two.
 func TestShown(t *testing.T) {
-	table := &Table{Columns: []Column{{Name: "id"}, {Name: "name", Parts: []int{2, 3}}, {Name: "first"}, {Name: "last"}}}
+	table := &Table{Columns: []Column{{Name: "id"}, {Name: "name", Parts: []int{2, 3}}, {Name: "first"},
+		{Name: "last"}}}
 	if got := table.Shown(); got != "id, first and last" {
 		t.Error(got)
 	}

@@ -22,25 +22,32 @@ func (p *Program) think(w *World, seen string) {
 	seed := fnv.New64a()
 	_, _ = seed.Write([]byte(p.Key())) // it does not fail
 	k := &planner{p: p, own: p, w: w, r: rand.New(rand.NewPCG(seed.Sum64(), 0))}
-	first := slices.IndexFunc(p.Steps, func(s Step) bool { return !kindsLook.MatchString(s.SQL) })
+	p.Steps = slices.Clone(p.Steps)
+	second := len(p.Steps) - p.later // what a second message asks for is not known before
+	k.before(p.Steps[:second], seen)
+	k.before(p.Steps[second:], seen)
+}
+
+// before puts a plan before the first of some statements.
+func (k *planner) before(steps []Step, seen string) {
+	first := slices.IndexFunc(steps, func(s Step) bool { return !kindsLook.MatchString(s.SQL) })
 	if first < 0 {
 		return
 	}
-	p.Steps = slices.Clone(p.Steps)
-	for i, s := range p.Steps[:first] {
+	for i, s := range steps[:first] {
 		if m := kindsLook.FindStringSubmatch(s.SQL); s.Why == "" {
-			p.Steps[i].Why = pick(k.r, []string{"How is %s written in %s?", "First the values of %s in %s.",
+			steps[i].Why = pick(k.r, []string{"How is %s written in %s?", "First the values of %s in %s.",
 				"Which values has %s in %s?"})
-			p.Steps[i].Why = fmt.Sprintf(p.Steps[i].Why, plainOf(m[1]), plainOf(m[2]))
+			steps[i].Why = fmt.Sprintf(steps[i].Why, plainOf(m[1]), plainOf(m[2]))
 		}
 	}
-	text := k.plan()
-	if p.Kind == ActIf {
-		text = k.condition(first)
+	text := k.plan(steps)
+	if k.p.Kind == ActIf {
+		text = k.condition(steps[first].SQL)
 		k.decide(seen)
 	}
 	if len(text) <= mostThought {
-		p.Steps[first].Why = strings.TrimSpace(text + "\n" + p.Steps[first].Why)
+		steps[first].Why = strings.TrimSpace(text + "\n" + steps[first].Why)
 	}
 }
 
@@ -67,8 +74,8 @@ type planner struct {
 type tokenList []string
 
 // plan says what the decisive statements do, part by part where there are several.
-func (k *planner) plan() string {
-	decisive := k.decisive()
+func (k *planner) plan(steps []Step) string {
+	decisive := k.decisive(steps)
 	if len(decisive) == 1 && !decisive[0].Writes && k.p.Kind == Lookup && k.r.IntN(3) == 0 {
 		return ""
 	}
@@ -93,7 +100,7 @@ func (k *planner) plan() string {
 }
 
 // condition says a change that is made on a condition only, in the words of the request beside the columns.
-func (k *planner) condition(first int) string {
+func (k *planner) condition(first string) string {
 	s := k.p.slots
 	name := func(caption string) string { // of the column
 		for _, t := range k.p.Tables {
@@ -120,7 +127,7 @@ func (k *planner) condition(first int) string {
 		t := k.p.Tables[0]
 		is = fmt.Sprintf("%s has no %s", t.Name, s["x"])
 		if k.p.pattern == "add_if_none" {
-			c := tokenList(sqlToken.FindAllString(k.p.Steps[first].SQL, -1)).clauses()
+			c := tokenList(sqlToken.FindAllString(first, -1)).clauses()
 			k.of(c["FROM"])
 			is = fmt.Sprintf("%s has none with %s", t.Name, strings.Join(k.conditions(c["WHERE"]), ", "))
 		}
@@ -166,8 +173,7 @@ func (k *planner) decide(seen string) {
 }
 
 // decisive are the changes, and the queries that are asked for; where there are none, the first look.
-func (k *planner) decisive() (list []Step) {
-	steps := k.p.Steps
+func (k *planner) decisive(steps []Step) (list []Step) {
 	for i, s := range steps {
 		look := kindsLook.MatchString(s.SQL) ||
 			strings.HasPrefix(s.SQL, "SELECT * ") && !strings.Contains(s.SQL, " ORDER BY ")

@@ -39,7 +39,7 @@ func TestAPlanSaysItsQuery(t *testing.T) {
 				p.Steps[i].Why = ""
 			}
 			k := &planner{p: p, own: p, w: w, r: rand.New(rand.NewPCG(seed, 23))}
-			for _, s := range k.decisive() {
+			for _, s := range k.decisive(p.Steps) {
 				said++
 				if s.Writes {
 					changes++
@@ -89,6 +89,13 @@ func TestAPlanStandsFirst(t *testing.T) {
 			for _, s := range p.Steps {
 				if len(strings.Fields(s.Why)) > 60 {
 					t.Errorf("%s: %q is long", kind, s.Why)
+				}
+			}
+			if n := len(p.Steps) - p.later; p.later > 0 && n > 0 {
+				k := &planner{p: p, own: p, w: w}
+				one, two := p.Steps[0].Why, p.Steps[n].Why
+				if two == "" || len(k.decisive(p.Steps[:n])) == 1 && strings.HasPrefix(one, "1. ") {
+					t.Errorf("%s: the first message knows the second: %q, %q", p.pattern, one, two)
 				}
 			}
 			last := p.Steps[len(p.Steps)-1].Why

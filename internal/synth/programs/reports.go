@@ -111,7 +111,8 @@ func (t *Table) became(rows [][]any, cells []int, value any, same bool, knows fu
 		c.Kind == Number && c.Ref == nil && !knows(Show(value)):
 		return t.inAll(rows) + are(rows) + "changed"
 	case said == "":
-		return t.inAll(rows) + map[bool]string{true: " has no ", false: " have no "}[len(rows) == 1] + c.caption() + " now"
+		has := map[bool]string{true: " has no ", false: " have no "}[len(rows) == 1]
+		return t.inAll(rows) + has + c.caption() + " now"
 	}
 	return "the " + c.caption() + " of " + t.inAll(rows) + " is " + said + " now"
 }

@@ -62,7 +62,8 @@ func TestReports(t *testing.T) {
 				continue
 			}
 			seen[p.then.pattern]++
-			if last, _ := open(t, w).play(p); p.then.pattern == "how_many_left" && strings.Join(last, "") != p.Result[0] {
+			last, _ := open(t, w).play(p)
+			if p.then.pattern == "how_many_left" && strings.Join(last, "") != p.Result[0] {
 				t.Errorf("%v are left, not %s", last, p.Result)
 			}
 			if p.then.Answer.Form != "told" {
@@ -74,8 +75,8 @@ func TestReports(t *testing.T) {
 				all += enumerate(valueTexts(Query{Table: t, Column: max(t.Label, 0), Of: -1, Order: -1}.Run())) + ", "
 			}
 			for answer, want := range map[string]bool{enumerate(names): true,
-				"Done: " + enumerate(names) + " are out.": true, names[0] + " and more": len(names) == 1, "Done.": false,
-				all + all: false} {
+				"Done: " + enumerate(names) + " are out.": true, names[0] + " and more": len(names) == 1,
+				"Done.": false, all + all: false} {
 				holds := true
 				for _, c := range p.then.Answer.toldChecks() {
 					holds = holds && c.Answer(answer)

@@ -237,7 +237,8 @@ func (d *drawer) goOn(t *Table, row []any) (then *Program, steps []Step) {
 	named := Cond{t.Label, -1, Is, t.value(row, t.Label, -1)}
 	asks := func(pattern string, q Query, form string) (*Program, []Step) {
 		a := Answer{Form: form, Values: valueTexts(q.Run())}
-		if x, is := asFloat(q.Run()[0]); len(a.Values) != 1 || a.Values[0] == "" || !sayable(a.Values[0]) || is && x <= 0 {
+		x, is := asFloat(q.Run()[0])
+		if len(a.Values) != 1 || a.Values[0] == "" || !sayable(a.Values[0]) || is && x <= 0 {
 			return nil, nil
 		}
 		return &Program{pattern: pattern, slots: slots, Tables: q.tables(), Answer: a, Result: a.Values},
@@ -251,7 +252,9 @@ func (d *drawer) goOn(t *Table, row []any) (then *Program, steps []Step) {
 		}
 		slots["others"] = from.referring(column)
 		q := Query{Table: from, Where: []Cond{{column, -1, Is, named.Value}}, Agg: "COUNT", Of: -1, Order: -1}
-		counts := from.properties(func(c Column) bool { return isNumber(c) && !c.isYear() && c.sumPattern() == "sum_many" })
+		counts := from.properties(func(c Column) bool {
+			return isNumber(c) && !c.isYear() && c.sumPattern() == "sum_many"
+		})
 		if len(counts) > 0 && d.r.IntN(2) == 0 {
 			q.Agg, q.Column = "SUM", pick(d.r, counts)
 			_, slots["attr"] = from.Columns[q.Column].summed()

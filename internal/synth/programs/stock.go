@@ -12,7 +12,7 @@ import (
 // isTally reports whether a number counts something that comes and goes: no price, no rate, no measure.
 func (c Column) isTally() bool {
 	return isNumber(c) && !c.isYear() && !c.Bool && !c.Cents && !c.isShare() &&
-		!c.isPrice("price", "cost", "fee", "rate", "salary", "rent", "value", "budget", "minutes", "maximum", "minimum") &&
+		!c.isPrice(strings.Fields("price cost fee rate salary rent value budget minutes maximum minimum")...) &&
 		(c.isStock() || c.isAmount() || isGoods(lastWord(c.caption())) ||
 			c.sumPattern() == "sum_many" && !strings.HasPrefix(c.caption(), "number of "))
 }
@@ -90,8 +90,9 @@ type pieces struct {
 
 // isGoods reports whether a noun is of pieces that are sold, broken or delivered.
 func isGoods(noun string) bool {
-	return slices.Contains(strings.Fields("bottles jars tents frames pieces copies boxes packs packets tins bags crates "+
-		"cartons units chairs tables bikes keys tools cups plates blankets bulbs rolls sheets cards cans lamps spares"), noun)
+	return slices.Contains(strings.Fields("bottles jars tents frames pieces copies boxes packs packets tins bags "+
+		"crates cartons units chairs tables bikes keys tools cups plates blankets bulbs rolls sheets cards cans "+
+		"lamps spares"), noun)
 }
 
 // moved says what happened to some of a thing: "Four of the Alba lamps were sold." At times it asks what is left.
@@ -186,8 +187,8 @@ func (d *drawer) threeEffects() *Program {
 		}
 		both := *p
 		both.Steps = append(slices.Clone(p.Steps), step)
-		if look := (Step{SQL: "SELECT * FROM " + Ident(c.Ref.Name) + filter(c.Ref, c.Ref.keyConditions(to))}); c.caption() !=
-			p.slots["ref"] {
+		if c.caption() != p.slots["ref"] {
+			look := Step{SQL: "SELECT * FROM " + Ident(c.Ref.Name) + filter(c.Ref, c.Ref.keyConditions(to))}
 			both.Steps = slices.Insert(both.Steps, 1, look)
 		}
 		if both.Tables = slices.Clone(p.Tables); !slices.Contains(both.Tables, c.Ref) {

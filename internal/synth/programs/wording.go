@@ -240,32 +240,8 @@ func (p *Program) say(
 	if how := p.slots["round"]; how != "" {
 		text = follow(text, pick(r, manners()[how][split]))
 	}
-	switch a.Form {
-	case "unknown":
-		none := notKnown()
-		text, answer = p.inForm(r, split, f, text, "not recorded")
-		return text, answer, []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}
-	case "none":
-		none := sayNone()
-		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}
-	case "cannot":
-		refusal := notAble()
-		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &refusal}}
-	case "lines":
-		lines := strings.Join(a.Values, "\n")
-		return text, lines, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &lines}}
-	case "each":
-		return text, perLine(a), a.eachChecks()
-	case "yes_who":
-		return text, "Yes, " + enumerate(a.Values) + ".", a.yesChecks()
-	case "told":
-		return text, pick(r, []string{joinValues(a), enumerate(a.Values), enumerate(a.Values) + "."}), a.toldChecks()
-	case "left":
-		nothing := nothingDone()
-		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
-	case "question":
-		text, answer = p.inForm(r, split, f, text, "")
-		return text, answer, a.asking()
+	if text, answer, checks, fixed := p.sayFixed(r, split, f, text); fixed {
+		return text, answer, checks
 	}
 	if p.slots["sort"] != "" {
 		sortedText := joinValues(a)
@@ -299,6 +275,42 @@ func (p *Program) say(
 		text = follow(text, ask)
 	}
 	return text, answer, a.checks(ask, answer)
+}
+
+// sayFixed is the answer of a form that no manner of the request changes.
+func (p *Program) sayFixed(r *rand.Rand, split string, f form, request string) (
+	text, answer string, checks []scenario.Check, is bool,
+) {
+	text, a := request, p.Answer
+	switch a.Form {
+	case "unknown":
+		none := notKnown()
+		text, answer = p.inForm(r, split, f, text, "not recorded")
+		return text, answer, []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}, true
+	case "none":
+		none := sayNone()
+		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}, true
+	case "cannot":
+		refusal := notAble()
+		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &refusal}}, true
+	case "lines":
+		lines := strings.Join(a.Values, "\n")
+		return text, lines, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &lines}}, true
+	case "each":
+		return text, perLine(a), a.eachChecks(), true
+	case "yes_who":
+		return text, "Yes, " + enumerate(a.Values) + ".", a.yesChecks(), true
+	case "told":
+		answer = pick(r, []string{joinValues(a), enumerate(a.Values), enumerate(a.Values) + "."})
+		return text, answer, a.toldChecks(), true
+	case "left":
+		nothing := nothingDone()
+		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}, true
+	case "question":
+		text, answer = p.inForm(r, split, f, text, "")
+		return text, answer, a.asking(), true
+	}
+	return "", "", nil, false
 }
 
 // inForm has a request that is refused, or asked back, say how the answer should read, as those that are answered do.

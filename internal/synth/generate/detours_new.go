@@ -1,0 +1,170 @@
+package generate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// newThing searches for what is only to be made, or for the name that a thing is to get: by the whole of it, and at
+// times by a part, too.
+func (db *sqlServer) newThing(r *rand.Rand, p *programs.Program) *detour {
+	t, name := p.NewRowTable(), p.Slot("x")
+	changes, why := inserts, "it is only to be added"
+	if t == nil && p.Renames() {
+		t, name, changes, why = p.Tables[0], p.Slot("v"), updates, "it is the new name"
+	}
+	if t == nil || t.Label < 0 || name == "" || strings.ContainsAny(name, `%_'`) || t.Columns[t.Label].Ref != nil ||
+		t.Columns[t.Label].Kind != programs.Text {
+		return nil
+	}
+	step := slices.IndexFunc(p.Steps, func(s programs.Step) bool { return changes.MatchString(s.SQL) })
+	column := programs.Ident(t.Columns[t.Label].Name)
+	if parts := t.Columns[t.Label].Parts; len(parts) > 0 {
+		column = programs.Ident(t.Columns[parts[len(parts)-1]].Name)
+	}
+	searches := []string{name}
+	if last := name[strings.LastIndexByte(name, ' ')+1:]; last != name && len(last) > 3 && r.IntN(2) == 0 &&
+		!slices.ContainsFunc(t.Rows, func(row []any) bool {
+			return strings.Contains(strings.ToLower(t.NameOf(row)), strings.ToLower(last))
+		}) {
+		searches = append(searches, last)
+	}
+	d := &detour{step: step, why: fmt.Sprintf("There is no %s yet: %s.", name, why)}
+	for _, text := range searches {
+		d.calls = append(d.calls, db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
+			programs.Ident(t.Name), column, text), slipEmpty, false))
+	}
+	return d
+}
+
+// wrongPart looks for a whole name in one of the two columns that have its parts, and at times in the other one then.
+func (db *sqlServer) wrongPart(r *rand.Rand, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		for _, t := range p.Tables {
+			if t.Label < 0 || len(t.Columns[t.Label].Parts) != 2 || s.Writes {
+				continue
+			}
+			first := programs.Ident(t.Columns[t.Columns[t.Label].Parts[0]].Name)
+			second := programs.Ident(t.Columns[t.Columns[t.Label].Parts[1]].Name)
+			m := regexp.MustCompile(regexp.QuoteMeta(first) + ` = '([^']+)' AND (?:\S+\.)?` + regexp.QuoteMeta(second) +
+				` = '([^']+)'`).FindStringSubmatch(s.SQL)
+			if m == nil {
+				continue
+			}
+			d := &detour{step: i, why: fmt.Sprintf("The name stands in two columns, %s and %s.", first, second)}
+			columns := []string{first, second}
+			for _, column := range columns[:1+r.IntN(2)] {
+				d.calls = append(d.calls, db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s %s%%'",
+					programs.Ident(t.Name), column, m[1], m[2]), slipEmpty, false))
+			}
+			return d
+		}
+	}
+	return nil
+}
+
+var updates = regexp.MustCompile("^UPDATE ")
+
+var ofTable = regexp.MustCompile(`^(UPDATE |SELECT [^*(]+ FROM )(\S+)( SET (\S+) = | WHERE ).*$`)
+
+// wrongHome takes a column for one of another table, which the server refuses.
+func (db *sqlServer) wrongHome(r *rand.Rand, w *programs.World, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m := ofTable.FindStringSubmatch(s.SQL)
+		if m == nil || strings.Contains(s.SQL, " JOIN ") {
+			continue
+		}
+		column := m[4]
+		if !s.Writes {
+			column = strings.TrimSuffix(strings.TrimPrefix(m[1], "SELECT "), " FROM ")
+		}
+		for _, at := range r.Perm(len(w.Tables)) {
+			o := w.Tables[at]
+			if programs.Ident(o.Name) == m[2] || strings.ContainsAny(column, ", (.") ||
+				slices.ContainsFunc(o.Columns, func(c programs.Column) bool {
+					return strings.EqualFold(programs.Ident(c.Name), column)
+				}) {
+				continue
+			}
+			sql := m[1] + programs.Ident(o.Name) + strings.TrimPrefix(s.SQL, m[1]+m[2])
+			return &detour{i, []Call{db.failing(sql, slipRefused, s.Writes)},
+				fmt.Sprintf("%s has no column %s: it is one of %s.", o.Name, column, m[2]),
+				strings.Trim(column, `"`), nil}
+		}
+	}
+	return nil
+}
+
+// noSuchColumn asks for a property that nothing records, by the name that it might have. What is recorded is looked at
+// then, and that it is not there is the answer.
+func (db *sqlServer) noSuchColumn(r *rand.Rand, p *programs.Program) *detour {
+	asked, step := p, 0
+	if then := p.Then(); then != nil {
+		asked, step = then, len(p.Steps)-len(then.Steps)
+	}
+	guess := strings.ReplaceAll(asked.Unrecorded(), " ", "_")
+	if guess == "" || programs.Ident(guess) != guess || hasColumn(asked.Tables[0], guess) {
+		return nil
+	}
+	t := asked.Tables[0]
+	why := fmt.Sprintf("There is no column %s. I look at all that is recorded.", guess)
+	if len(asked.Steps) == 0 {
+		look, knows := db.look(r, t)
+		look.Why = why
+		return &detour{step, []Call{db.failing(
+			fmt.Sprintf("SELECT %s FROM %s", guess, programs.Ident(t.Name)), slipRefused, false), look}, "", "", knows}
+	}
+	wrong := strings.Replace(asked.Steps[0].SQL, "SELECT * ", "SELECT "+guess+" ", 1)
+	return &detour{step, []Call{db.failing(wrong, slipRefused, false)}, why, "", nil}
+}
+
+var oneTable = regexp.MustCompile(`^(SELECT .*? FROM (\w+))(?:( WHERE )(.*)|(?: (?:ORDER|GROUP|LIMIT) .*)?)$`)
+
+// nounTested takes the noun of a table for a condition on its rows, which none of them has to meet: it is left out.
+func (db *sqlServer) nounTested(r *rand.Rand, p *programs.Program) *detour {
+	for i, s := range p.Steps {
+		m := oneTable.FindStringSubmatch(s.SQL)
+		if m == nil || s.Writes || strings.Contains(s.SQL, " OR ") || strings.HasPrefix(s.SQL, "SELECT DISTINCT ") ||
+			strings.Contains(m[1], " JOIN ") || strings.Count(m[1], " FROM ") > 1 {
+			continue
+		}
+		at := slices.IndexFunc(p.Tables, func(t *programs.Table) bool { return t.Name == m[2] })
+		if at < 0 {
+			continue
+		}
+		t := p.Tables[at]
+		column := pick(r, []string{"type", "kind", "category", "class_name", "sort"})
+		values, way := []string(nil), slipRefused
+		for _, k := range r.Perm(len(t.Columns)) { // one that is there finds nothing
+			if name := t.Columns[k].Name; len(t.Kinds(k)) > 0 && programs.Ident(name) == name &&
+				!strings.Contains(s.SQL, name) && r.IntN(3) == 0 {
+				column, values, way = name, t.Kinds(k), slipEmpty
+			}
+		}
+		if way == slipRefused && hasColumn(t, column) || slices.Contains(values, t.One) {
+			continue
+		}
+		test := " WHERE " + column + " = " + programs.Literal(t.One)
+		if m[3] != "" {
+			test += " AND "
+		}
+		wrong := db.failing(m[1]+test+strings.TrimPrefix(s.SQL, m[1]+m[3]), way, false)
+		if way == slipEmpty {
+			look := db.read.call(fmt.Sprintf("SELECT DISTINCT %s FROM %s", column, m[2]))
+			look.Why = fmt.Sprintf("It finds nothing. I look at what stands in %s.", column)
+			look.Lacks, look.Shows = t.One, values[0]
+			return &detour{i, []Call{wrong, look}, fmt.Sprintf("%s has %s, and no %s: each row of %s is one. "+
+				"I leave this condition out.", column, strings.Join(values, ", "), t.One, t.Name), "", nil}
+		}
+		look, knows := db.look(r, t)
+		look.Why = fmt.Sprintf("There is no column %s. I look at what %s has.", column, t.Name)
+		return &detour{i, []Call{wrong, look}, fmt.Sprintf("%s has %s. No column says %s, as each row is one. "+
+			"I leave this condition out.", t.Name, t.Shown(), t.One), "", knows}
+	}
+	return nil
+}
