@@ -90,31 +90,6 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// A request of two parts has a plan before the first call, and says at last what is done.
-func TestPartsArePlanned(t *testing.T) {
-	done := map[string]int{}
-	for seed := range uint64(300) {
-		d := &drawer{r: newRand(seed), f: Of(shed(), nil), can: everything(), call: map[*Doc]string{},
-			seen: map[string]bool{}}
-		p := d.several()
-		if p == nil || len(d.ops) == 0 {
-			continue
-		}
-		if !matches(`^Two parts: 1\. [A-Z][a-z ]+: .+\. 2\. [A-Z][a-z ]+: .+\.`, d.ops[0].Why) {
-			t.Fatalf("%s and %s by %q", p.Pattern(), p.Then().Pattern(), d.ops[0].Why)
-		}
-		said, changes := d.remarked(), slices.ContainsFunc(d.ops, Op.Changes)
-		if stays := strings.Contains(d.ops[0].Why, "All else stays."); changes != stays ||
-			changes != matches(`^(1|2|1 and 2) (is|are) done\.$`, said) {
-			t.Errorf("%q at last, and at first %q", said, d.ops[0].Why)
-		}
-		done[said]++
-	}
-	if done["1 and 2 are done."] < 5 || done["1 is done."] == 0 || done["2 is done."] == 0 {
-		t.Errorf("%v", done)
-	}
-}
-
 // A person may be called by the first name, or in small letters, and the working says which row that is.
 func TestPeopleAsTheyAreCalled(t *testing.T) {
 	for said, why := range map[string]string{

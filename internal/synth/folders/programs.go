@@ -271,40 +271,7 @@ func (d *drawer) several() *programs.Program {
 		slices.Contains([]string{"files_count", "files_list", "files_kind", "biggest"}, second.Pattern()) {
 		return nil
 	}
-	if part(first) == part(second) {
-		return nil
-	}
-	d.plan(len(changed) > 0, len(d.touched()) > len(changed), first, second)
 	return first.Behind(second)
-}
-
-// plan says by numbers what a request has in it before anything is done, and at last which of that is done, where that
-// is a change.
-func (d *drawer) plan(firstChanges, secondChanges bool, first, second *programs.Program) {
-	text := "Two parts: 1. " + part(first) + " 2. " + part(second)
-	done := map[[2]bool]string{{true, true}: "1 and 2 are done.", {true, false}: "1 is done.",
-		{false, true}: "2 is done."}[[2]bool{firstChanges, secondChanges}]
-	if done != "" {
-		text += " All else stays."
-		d.note(done)
-	}
-	if len(d.ops) > 0 {
-		d.ops[0].Why = strings.TrimSpace(text + "\n" + d.ops[0].Why)
-	}
-}
-
-// part says in a few words what a request wants of what.
-func part(p *programs.Program) string {
-	does := cmp.Or(map[string]string{programs.Set: "Change", programs.Adjust: "Change", programs.Insert: "Add",
-		programs.Remove: "Take out", Organize: "Move", programs.Count: "Count", programs.List: "List"}[p.Kind],
-		"Look up")
-	what := cmp.Or(p.What(), strings.TrimSpace(p.Slot("many")+" "+p.Slot("filter")), p.Slot("folder"), p.Slot("ext"))
-	for _, slot := range []string{"attr", "v"} {
-		if said := p.Slot(slot); said != "" && what != "the "+said && len(said) <= 40 {
-			what += ", " + said
-		}
-	}
-	return does + ": " + cmp.Or(strings.TrimPrefix(what, ", "), "what is asked") + "."
 }
 
 func changedAt(ops []Op, file string) int {

@@ -116,7 +116,9 @@ func (c Cond) excludes(t *Table, o Cond) bool {
 // test draws a condition on a property of some things: a note that is there or is not, a value, one of the other
 // values, a bound, or no value at all. The phrase stands behind the plural, and says no other condition too.
 func (gt *GraphTables) test(d *drawer, t *Table, not int) (c Cond, phrase string, ok bool) {
-	columns := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
+	columns := t.properties(func(c Column) bool { // who pays within 14 days pays within 30, too
+		return c.Ref == nil && !c.Several && !(c.Note && strings.Contains(c.Says, " within "))
+	})
 	if columns = slices.DeleteFunc(columns, func(i int) bool { return i == not }); len(columns) == 0 {
 		return c, "", false
 	}

@@ -36,9 +36,8 @@ func TestDirectionsAreSaid(t *testing.T) {
 	g := partyGraph()
 	g.Things = append(g.Things, Thing{"Rex", "pet", []string{"born 2019"}}, Thing{"Tip", "pet", []string{"born 2020"}},
 		Thing{"Mo", "pet", []string{"born 2021"}})
-	for _, r := range []Relation{{"Ana Holm", "Rex", "owns"}, {"Bo Lind", "Tip", "owns"}, {"Cy Park", "Mo", "owns"}} {
-		g.Relations = append(g.Relations, r)
-	}
+	g.Relations = append(g.Relations, Relation{"Ana Holm", "Rex", "owns"}, Relation{"Bo Lind", "Tip", "owns"},
+		Relation{"Cy Park", "Mo", "owns"})
 	gt, r, n := g.Tables(), rand.New(rand.NewPCG(5, 5)), map[string]int{}
 	for range 1500 {
 		p := gt.Draw(r, pick(r, []string{relink, newTied, ensure, linkLike}))

@@ -25,6 +25,7 @@ func (p *Program) think(w *World, seen string) {
 	p.Steps = slices.Clone(p.Steps)
 	second := len(p.Steps) - p.later // what a second message asks for is not known before
 	k.before(p.Steps[:second], seen)
+	k.behind = true
 	k.before(p.Steps[second:], seen)
 }
 
@@ -37,7 +38,7 @@ func (k *planner) before(steps []Step, seen string) {
 	for i, s := range steps[:first] {
 		if m := kindsLook.FindStringSubmatch(s.SQL); s.Why == "" {
 			steps[i].Why = pick(k.r, []string{"How is %s written in %s?", "First the values of %s in %s.",
-				"Which values has %s in %s?"})
+				"Which values does %s have in %s?"})
 			steps[i].Why = fmt.Sprintf(steps[i].Why, plainOf(m[1]), plainOf(m[2]))
 		}
 	}
@@ -67,6 +68,7 @@ type planner struct {
 	r        *rand.Rand
 	style    int         // in which conditions are said
 	changing bool        // a change is said
+	behind   bool        // what a second message asks for is said
 	from     []*Table    // of the statement
 	names    []tokenList // of these, where a query has another name for one
 }
@@ -193,7 +195,8 @@ func (k *planner) decisive(steps []Step) (list []Step) {
 // owns finds of which of two requests in one message a statement is.
 func (k *planner) owns(s Step) {
 	then := k.p.then
-	if k.own = k.p; then != nil && slices.ContainsFunc(then.Steps, func(o Step) bool { return o.SQL == s.SQL }) {
+	has := func(o Step) bool { return o.SQL == s.SQL }
+	if k.own = k.p; then != nil && (k.behind || slices.ContainsFunc(then.Steps, has)) {
 		k.own = then
 	}
 }

@@ -43,8 +43,7 @@ func (k *planner) foundBy(key tokenList, table string) tokenList {
 // sets says an update: each column with what it becomes.
 func (k *planner) sets(c map[string]tokenList) string {
 	text, who := k.changes(c), k.target(plainOf(c["UPDATE"][0]), c["WHERE"])
-	return fmt.Sprintf(pick(k.r, []string{"Of %s: %s.", "Change %s: %s."}), who, text) +
-		pick(k.r, []string{"", "", " The rest stays."})
+	return fmt.Sprintf(pick(k.r, []string{"Of %s: %s.", "Change %s: %s."}), who, text)
 }
 
 // changes says what each column becomes.

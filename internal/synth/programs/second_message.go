@@ -101,7 +101,8 @@ func (d *drawer) addThenAmend() *Program {
 	if old == "" && d.r.IntN(2) == 0 {
 		return nil // mostly what was said is wrong
 	}
-	name, where := first.slots["x"], []Cond{}
+	name := first.slots["x"]
+	var where []Cond
 	var look []Step
 	key, ok := int64(0), t.Key >= 0
 	if ok {
