@@ -148,7 +148,7 @@ func (gt *GraphTables) linkLike(d *drawer) *GraphProgram {
 	if h.leads {
 		now = Relation{h.name, name, h.kind}
 	}
-	if name == h.name || slices.Contains(h.members, name) || !sayable(name) {
+	if name == h.name || slices.Contains(h.members, name) || !sayable(name) || gt.isTaken(h, name) {
 		return nil
 	}
 	slots := about(h.table)

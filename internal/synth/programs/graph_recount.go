@@ -16,7 +16,8 @@ func (gt *GraphTables) recount(d *drawer) *GraphProgram {
 	h := pick(d.r, hubs)
 	var others []string
 	for _, row := range h.table.Rows {
-		if name := Show(row[0]); !slices.Contains(h.members, name) && name != h.name {
+		name := Show(row[0])
+		if !slices.Contains(h.members, name) && name != h.name && !gt.isTaken(h, name) {
 			others = append(others, name)
 		}
 	}
@@ -54,4 +55,21 @@ func (gt *GraphTables) recount(d *drawer) *GraphProgram {
 	g.Work("Before: "+Numbered(h.members)[0], "Out: "+gone+". In: "+strings.Join(come, ", ")+".",
 		"Now: "+Numbered(now)[0]+fmt.Sprintf(", so %d", len(now)))
 	return g
+}
+
+// isTaken reports whether a thing belongs elsewhere by the relation of a hub's members, of which each has one: nobody is
+// in two offices then.
+func (gt *GraphTables) isTaken(h hub, name string) bool {
+	count := map[string]int{}
+	for _, r := range gt.Graph.Relations {
+		if r.Type == h.kind {
+			count[map[bool]string{true: r.To, false: r.From}[h.leads]]++
+		}
+	}
+	for _, n := range count {
+		if n > 1 {
+			return false
+		}
+	}
+	return count[name] > 0
 }

@@ -37,3 +37,36 @@ func TestRecounts(t *testing.T) {
 		t.Errorf("%d", n)
 	}
 }
+
+// Where each thing has one place, none gets a second one.
+func TestNobodyIsInTwoPlaces(t *testing.T) {
+	g := &Graph{}
+	for i, name := range strings.Fields("Red Blue Ada Bo Cy Di Eli Fay Gus Hal") {
+		if i < 2 {
+			g.Things = append(g.Things, Thing{name, "room", []string{"has a window", fmt.Sprintf("floor %d", i)}})
+			continue
+		}
+		g.Things = append(g.Things, Thing{name, "person", []string{fmt.Sprintf("born %d", 1980+i), "speaks Danish"}})
+		if i < 8 {
+			g.Relations = append(g.Relations, Relation{name, g.Things[i%2].Name, "sits in"})
+		}
+	}
+	gt, r, n := g.Tables(), rand.New(rand.NewPCG(9, 9)), 0
+	for range 2000 {
+		p := gt.Draw(r, pick(r, []string{recounts, linkLike}))
+		if p == nil {
+			continue
+		}
+		n++
+		after, _ := gt.Graph.Apply(p.Edits)
+		places := map[string]int{}
+		for _, x := range after.Relations {
+			if places[x.From]++; places[x.From] > 1 {
+				t.Fatalf("%s: %+v", p.Pattern(), p.Edits)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d were drawn", n)
+	}
+}
