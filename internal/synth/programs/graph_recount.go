@@ -57,8 +57,8 @@ func (gt *GraphTables) recount(d *drawer) *GraphProgram {
 	return g
 }
 
-// isTaken reports whether a thing belongs elsewhere by the relation of a hub's members, of which each has one: nobody is
-// in two offices then.
+// isTaken reports whether a thing belongs elsewhere by the relation of a hub's members, of which each has one: nobody
+// is in two offices then.
 func (gt *GraphTables) isTaken(h hub, name string) bool {
 	count := map[string]int{}
 	for _, r := range gt.Graph.Relations {
