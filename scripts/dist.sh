@@ -12,18 +12,21 @@ mkdir -p dist/new
 make --no-print-directory web
 test -s internal/view/app/page.js || { echo "a release has the page of hone view: Node 20 and npm make it" >&2; exit 1; }
 # -s -w: no symbols, no DWARF; stack traces do not need them. -l: no inlining in libraries that read files, flags and
-# expressions and schemas, draw the terminal or speak HTTP and MCP, nor in rooms that read data, word tasks, render
+# expressions and schemas, draw the terminal, write programs for the engine or speak HTTP, TLS and MCP, nor in rooms that read data, word tasks, render
 # prompts, play episodes, speak protocols, open runs and show them, which saves 3 MB; no tensor is computed in them.
-lean="-gcflags=net/http/...=-l"
+lean=
 for library in github.com/parquet-go github.com/andybalholm github.com/expr-lang github.com/charmbracelet \
 	charm.land github.com/goccy github.com/rivo github.com/santhosh-tekuri github.com/spf13 github.com/modelcontextprotocol \
 	golang.org/x google.golang.org github.com/coder github.com/clipperhouse k8s.io \
-	github.com/pierrec github.com/segmentio github.com/twpayne github.com/lucasb-eyer github.com/muesli; do
+	github.com/pierrec github.com/segmentio github.com/twpayne github.com/lucasb-eyer github.com/muesli \
+	github.com/gomlx/gomlx/core/graph crypto/tls crypto/x509 encoding/gob \
+	net; do
 	lean="$lean -gcflags=$library/...=-l"
 done
 for room in cmd internal/basemodel internal/chat internal/config internal/console internal/data internal/demo internal/doctor internal/env \
 	internal/episode internal/eval internal/grade internal/host internal/hub internal/jinja internal/job internal/llm \
-	internal/mcp internal/proxy internal/recipe internal/run internal/serve internal/synth internal/toolset \
+	internal/mcp internal/proxy internal/recipe internal/run internal/serve internal/synth internal/text/render \
+	internal/text/toolcall internal/toolset \
 	internal/view; do
 	lean="$lean -gcflags=hone/$room/...=-l"
 done
