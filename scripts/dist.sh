@@ -11,9 +11,10 @@ rm -rf dist
 mkdir -p dist/new
 make --no-print-directory web
 test -s internal/view/app/page.js || { echo "a release has the page of hone view: Node 20 and npm make it" >&2; exit 1; }
-# -s -w: no symbols, no DWARF; stack traces do not need them. -l: no inlining in libraries that read files, flags and
-# expressions and schemas, draw the terminal, write programs for the engine or speak HTTP, TLS and MCP, nor in rooms that read data, word tasks, render
-# prompts, play episodes, speak protocols, open runs and show them, which saves 3 MB; no tensor is computed in them.
+# -s -w: no symbols, no DWARF; stack traces do not need them. -l: no inlining in libraries that read files, flags,
+# expressions and schemas, draw the terminal, write programs for the engine or speak HTTP, TLS and MCP, nor in rooms
+# that read data, word tasks, render prompts, play episodes, speak protocols, open runs and show them, which saves 3 MB;
+# no tensor is computed in them.
 lean=
 for library in github.com/parquet-go github.com/andybalholm github.com/expr-lang github.com/charmbracelet \
 	charm.land github.com/goccy github.com/rivo github.com/santhosh-tekuri github.com/spf13 github.com/modelcontextprotocol \
