@@ -291,7 +291,7 @@ func (d *drawer) noItem() *programs.Program {
 		}
 		pattern = "item_replace"
 	}
-	none := `There is no line "` + text + `" there, so nothing was changed.`
+	none := "There is no such line, so nothing was changed."
 	if last := text[strings.LastIndexByte(text, ' ')+1:]; d.readsAll() && d.r.IntN(8) > 0 &&
 		len(d.docs(func(o *Doc) bool { return o.says(last) })) == 0 { // nobody says where it would be
 		s["file"] = ""

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
 )
 
@@ -125,6 +127,24 @@ func TestWhatIsAskedFor(t *testing.T) {
 		p := &Played{Results: []Answered{{"ok", tc.answer}}}
 		if m.answerCheck(c, p, p); c.Answer.text != tc.want || len(c.Checks) != min(1, len(tc.want)) {
 			t.Errorf("%s: %q is asked for, want %q; %d checks", tc.name, c.Answer.text, tc.want, len(c.Checks))
+		}
+	}
+}
+
+// What train would refuse is no task: an answer that passes no check, and one that the request says itself.
+func TestUnsound(t *testing.T) {
+	text := func(s string) *string { return &s }
+	of := &Candidate{Calls: []Call{{Tool: "list_items"}}}
+	m := newMaker(nil, []Tool{tool("list_items", "", none)}, nil, Options{})
+	for _, x := range []struct{ task, answer, contains, want string }{
+		{"Where do I buy soap?", "In the shop.", "shop", ""},
+		{"Where do I buy shop soap?", "In the shop.", "shop", checktest.EchoPasses},
+		{"Where do I buy soap?", "In the market.", "shop", "checks[0] (answer) cannot pass"},
+	} {
+		d := draftOf{Scenario: scenario.Scenario{Task: x.task, GoldAnswer: x.answer, Checks: []scenario.Check{
+			{Type: scenario.AnswerCheck, Contains: text(x.contains)}, {Type: scenario.UnchangedCheck}}}, of: of}
+		if got := m.unsound(&d); got != x.want && (x.want == "" || !strings.HasPrefix(got, x.want)) {
+			t.Errorf("%s: %q", x.task, got)
 		}
 	}
 }

@@ -301,7 +301,7 @@ func (m *maker) wordProgram(s setting, c *Candidate, states []scenario.Check) dr
 	return d
 }
 
-// apart leaves out tasks that read like another one, and held-out ones that read like a training task.
+// apart leaves out tasks that read like another one, held-out ones that read like a training task, and unsound ones.
 func (m *maker) apart(list []draftOf) (kept []draftOf) {
 	texts := make([]string, len(list))
 	for i := range list {
@@ -311,6 +311,10 @@ func (m *maker) apart(list []draftOf) (kept []draftOf) {
 	index := overlap.NewIndex(overlap.Threshold)
 	reasons := map[string]int{}
 	for i := range list {
+		if why := m.unsound(&list[i]); why != "" {
+			reasons[why]++
+			continue
+		}
 		if slices.ContainsFunc(index.Near(read[i]), func(x overlap.Match) bool { return x.SameValues }) {
 			reasons["nearly another task"]++
 			continue

@@ -238,7 +238,7 @@ func TestTasksThatReadAlike(t *testing.T) {
 	for _, text := range []string{
 		"How many boats in Oslo are there?", "how many boats in Oslo are there", "Delete the boat Skua.",
 	} {
-		list = append(list, draftOf{Scenario: scenario.Scenario{Task: text}})
+		list = append(list, draftOf{Scenario: scenario.Scenario{Task: text}, of: &Candidate{}})
 	}
 	if kept := m.apart(list); len(kept) != 2 {
 		t.Errorf("%d are kept", len(kept))

@@ -322,16 +322,11 @@ func (m *maker) validate(ctx context.Context, list []draftOf, why []string) erro
 	var done atomic.Int64
 	return atOnce(m.workers, len(list), func(i int) error {
 		defer func() { m.Progress("validate", int(done.Add(1)), len(list), "") }()
-		if why[i] != "" {
+		if why[i] != "" || list[i].of.program != nil { // whose plays have shown what a check wants
 			return nil
 		}
 		found := checktest.Alone(&list[i].Scenario)
-		played := list[i].of.program != nil // its plays have shown what a check wants of the servers
-		if played && len(found) == 0 && !slices.ContainsFunc(list[i].of.Calls, m.changes) &&
-			checktest.EchoAnswers(&list[i].Scenario) {
-			found = []string{checktest.EchoPasses}
-		}
-		if len(found) == 0 && !played && checktest.Looks(&list[i].Scenario) {
+		if len(found) == 0 && checktest.Looks(&list[i].Scenario) {
 			said, err := m.vetOnce(ctx, &list[i].Scenario)
 			if err != nil {
 				return err
@@ -343,6 +338,19 @@ func (m *maker) validate(ctx context.Context, list []draftOf, why []string) erro
 		}
 		return nil
 	})
+}
+
+// unsound says why train would refuse the task of a program, whose plays have shown what a check wants of the servers:
+// its answer passes no check, or any answer does, or the echo of the task.
+func (m *maker) unsound(d *draftOf) string {
+	found := checktest.Alone(&d.Scenario)
+	if len(found) == 0 && !slices.ContainsFunc(d.of.Calls, m.changes) && checktest.EchoAnswers(&d.Scenario) {
+		found = []string{checktest.EchoPasses}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return general(found[0])
 }
 
 // general is a finding without what differs from row to row: the first parts of "gold[0] (tool): tool_error: text".
