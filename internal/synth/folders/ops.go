@@ -248,14 +248,7 @@ func (d *drawer) rewrite(doc *Doc, was, now []string) {
 		}
 	}
 	text, why := strings.Join(now, "\n"), ""
-	first := 0
-	for first < min(len(was), len(now)) && was[first] == now[first] {
-		first++
-	}
-	last := 0
-	for last < min(len(was), len(now))-first && was[len(was)-1-last] == now[len(now)-1-last] {
-		last++
-	}
+	first, last := endsAlike(was, now)
 	switch gone := left(was, now); {
 	case 0 < len(gone) && len(gone) <= mostGone:
 		why = doc.goes(gone)
@@ -307,6 +300,17 @@ func (d *Doc) replaced(was, now []string, part func(*Doc, string, string) (old, 
 	return edits
 }
 
+// endsAlike is how many elements two lists begin with alike, and how many of the others they end with.
+func endsAlike[E comparable](was, now []E) (first, last int) {
+	for first < min(len(was), len(now)) && was[first] == now[first] {
+		first++
+	}
+	for last < min(len(was), len(now))-first && was[len(was)-1-last] == now[len(now)-1-last] {
+		last++
+	}
+	return first, last
+}
+
 func wholeLine(_ *Doc, was, now string) (old, with string) { return was, now }
 
 // cellMark is what stands between the cells of a line, and what pads them.
@@ -316,14 +320,7 @@ var cellMark = regexp.MustCompile(`\s*[,|\t]\s*|\s{2,}`)
 // takes its place. Where no wide gap is copied for that, it has a second cell, which ties it to its row. It is the
 // whole line where none is shorter.
 func (d *Doc) run(was, now string) (old, with string) {
-	first := 0
-	for first < min(len(was), len(now)) && was[first] == now[first] {
-		first++
-	}
-	last := 0
-	for last < min(len(was), len(now))-first && was[len(was)-1-last] == now[len(now)-1-last] {
-		last++
-	}
+	first, last := endsAlike([]byte(was), []byte(now))
 	var cells [][2]int // where each begins and ends
 	from, least := 0, 2
 	for _, at := range append(cellMark.FindAllStringIndex(was, -1), []int{len(was), len(was)}) {

@@ -6,7 +6,7 @@ import (
 )
 
 // A list that holds things back is asked for all of them, also where it is filtered. A switch that shows no more of
-// them, one that is required and one of another meaning stay off.
+// them and one of another meaning stay off.
 func TestListsAreWhole(t *testing.T) {
 	const schema = `{"type":"object","properties":{"include_sold":{"type":"boolean"},"show_prices":{"type":"boolean"},
 		"recursive":{"type":"boolean"},"include_text":{"type":"string"}}}`
