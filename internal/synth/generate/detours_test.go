@@ -163,7 +163,7 @@ func TestMissingTableFirst(t *testing.T) {
 		}
 		if len(got) != 4 || got[0].Slip != slipRefused || got[1].Tool != "list_tables" || got[1].Shows != "dish" ||
 			!strings.Contains(got[1].Why, "I look at which there are.") ||
-			!strings.HasPrefix(got[2].Why, "The list has dish. What I called ") || got[3].Why != "" {
+			!strings.HasPrefix(got[2].Why, "The list has dish. What I called ") || got[3].Why != "dish has id and name." {
 			t.Fatalf("%+v", got)
 		}
 		return

@@ -108,7 +108,7 @@ func TestWrittenTasks(t *testing.T) {
 			for _, why := range []string{of.think, of.working} {
 				n := 0
 				for _, g := range x.Gold {
-					if strings.HasPrefix(g.Reasoning, why) {
+					if strings.Contains("\n"+g.Reasoning, "\n"+why) {
 						n++
 					}
 				}
