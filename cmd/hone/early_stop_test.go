@@ -65,8 +65,8 @@ func TestSFTWithAValidationSplitThatIsTooLong(t *testing.T) {
 	}
 }
 
-// Who says nothing of epochs has SFT measured on the split validation where there is one that fits, and else takes
-// three passes where nothing can be held out.
+// Who says nothing of epochs gets three passes over few rows, and the last step, whatever was measured on the split
+// validation where there is one that fits.
 func TestSFTSettlesItsEpochs(t *testing.T) {
 	row := func(said string) string {
 		return `{"id": "v", "split": "validation", "messages": [{"role": "user", "content": "` + said +
@@ -77,7 +77,7 @@ func TestSFTSettlesItsEpochs(t *testing.T) {
 		want []string
 	}{
 		"few tasks": {"", []string{"sft.epochs: 3,", "epochs: 3\n"}},
-		"a split":   {row("Say what a cap is."), []string{"sft.epochs: 8 at most", "epochs: 8\n", "patience: 2\n"}},
+		"a split":   {row("Say what a cap is."), []string{"epochs: 3\n", "patience: 0\n", "final is step 3, the last: loss "}},
 		"a split that is too long": {row(strings.Repeat("Say it. ", 2000)),
 			[]string{"the loss is measured on nothing", "sft.epochs: 3,", "epochs: 3\n"}},
 	} {

@@ -55,46 +55,30 @@ func (c *Config) SettleDemonstrations(shown string) {
 	}
 }
 
-// How long SFT goes on where the configuration leaves it open: a last pass is one after which the held-out loss did not
-// fall. Of fewer tasks a tenth is one or two, whose loss says little.
+// How long SFT goes on where the configuration leaves it open. On tasks that people wrote two passes passed more than
+// one, and three no more (docs/SYNTH.md). Over few rows two passes have few steps, so there is a third.
 const (
-	mostEpochs   = 8
-	openEpochs   = 3 // where nothing is measured
-	openShare    = 0.1
-	openPatience = 2
-	leastTasks   = 20
+	epochs     = 2
+	fewEpochs  = 3
+	fewSteps   = 150
+	mostEpochs = 8 // where a patience ends it
 )
 
-// SettleEpochs fills in how long SFT goes on where epochs and steps are 0, on demonstrations of so many tasks. held
-// tells that the data has some to measure the loss on.
-func (c *Config) SettleEpochs(tasks int, held bool) []Choice {
+// SettleEpochs fills in how many passes SFT makes over so many rows where epochs and steps are 0.
+func (c *Config) SettleEpochs(rows int) []Choice {
 	s := &c.SFT
 	if s.Epochs > 0 || s.Steps > 0 {
 		return nil
 	}
-	if !held && s.Validation == 0 && tasks < leastTasks {
-		s.Epochs = openEpochs
-		return []Choice{{"sft.epochs", fmt.Sprint(s.Epochs),
-			fmt.Sprintf("a tenth of %d tasks is too few to see when to stop", tasks)}}
+	if s.Patience > 0 {
+		s.Epochs = mostEpochs
+		return []Choice{{"sft.epochs", fmt.Sprintf("%d at most", mostEpochs), "sft.patience ends training"}}
 	}
-	s.Epochs = mostEpochs
-	list := []Choice{{"sft.epochs", fmt.Sprintf("%d at most", mostEpochs),
-		"training ends once the held-out loss falls no more"}}
-	if !held && s.Validation == 0 {
-		s.Validation = openShare
-		list = append(list, Choice{"sft.validation", fmt.Sprint(openShare), "the data has no split validation"})
+	why := "on tasks of people two passes passed more than one, and three no more (docs/SYNTH.md)"
+	if s.Epochs = epochs; epochs*rows < fewSteps*s.BatchSize {
+		s.Epochs, why = fewEpochs, fmt.Sprintf("two passes over %d rows have fewer than %d steps", rows, fewSteps)
 	}
-	if s.Patience == 0 {
-		s.Patience = openPatience
-		list = append(list, Choice{"sft.patience", fmt.Sprint(openPatience), "one measurement may rise by chance"})
-	}
-	return list
-}
-
-// SettleUnmeasured is SettleEpochs where what would be measured turned out to be of no use.
-func (c *Config) SettleUnmeasured() Choice {
-	c.SFT.Epochs, c.SFT.Patience = openEpochs, 0
-	return Choice{"sft.epochs", fmt.Sprint(openEpochs), "nothing says when to stop"}
+	return []Choice{{"sft.epochs", fmt.Sprint(s.Epochs), why}}
 }
 
 // TemperatureChoice is that of evaluations, where the configuration left it open as it was given and the model's card

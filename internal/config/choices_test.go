@@ -80,35 +80,32 @@ func TestTemperatureIsSettled(t *testing.T) {
 	}
 }
 
-// Who says nothing of how long SFT goes on has it stop where the held-out loss does, or where nothing can be held out
-// after three passes; what is given stays.
+// Who says nothing of how long SFT goes on gets two passes, and three over few rows; a patience watches at most eight.
+// What is given stays.
 func TestEpochsAreSettled(t *testing.T) {
 	for _, c := range []struct {
-		name           string
-		given          SFT
-		tasks          int
-		held           bool
-		epochs         int
-		validation     float64
-		patience, told int
+		name         string
+		given        SFT
+		rows, epochs int
+		told         int
 	}{
-		{"nothing", SFT{}, 20, false, 8, 0.1, 2, 3},
-		{"few tasks", SFT{}, 19, false, 3, 0, 0, 1},
-		{"few tasks with a split of their own", SFT{}, 5, true, 8, 0, 2, 2},
-		{"few tasks, some held out", SFT{Validation: 0.3}, 5, false, 8, 0.3, 2, 2},
-		{"patience", SFT{Patience: 4}, 50, false, 8, 0.1, 4, 2},
-		{"epochs", SFT{Epochs: 1}, 50, true, 1, 0, 0, 0},
-		{"steps", SFT{Steps: 7}, 50, true, 0, 0, 0, 0},
+		{"many rows", SFT{BatchSize: 8}, 5000, 2, 1},
+		{"just as many steps", SFT{BatchSize: 8}, 600, 2, 1},
+		{"fewer", SFT{BatchSize: 8}, 599, 3, 1},
+		{"small batches", SFT{BatchSize: 1}, 100, 2, 1},
+		{"patience", SFT{BatchSize: 8, Patience: 4, Validation: 0.1}, 5000, 8, 1},
+		{"epochs", SFT{BatchSize: 8, Epochs: 1}, 50, 1, 0},
+		{"steps", SFT{BatchSize: 8, Steps: 7}, 50, 0, 0},
 	} {
 		x := Default()
-		x.SFT.Epochs, x.SFT.Steps, x.SFT.Validation, x.SFT.Patience =
-			c.given.Epochs, c.given.Steps, c.given.Validation, c.given.Patience
-		told := x.SettleEpochs(c.tasks, c.held)
-		if x.SFT.Epochs != c.epochs || x.SFT.Validation != c.validation || x.SFT.Patience != c.patience ||
-			len(told) != c.told || x.Validate() != nil {
+		x.SFT.Epochs, x.SFT.Steps, x.SFT.BatchSize, x.SFT.Validation, x.SFT.Patience =
+			c.given.Epochs, c.given.Steps, c.given.BatchSize, c.given.Validation, c.given.Patience
+		told := x.SettleEpochs(c.rows)
+		if x.SFT.Epochs != c.epochs || x.SFT.Validation != c.given.Validation || len(told) != c.told ||
+			x.Validate() != nil {
 			t.Errorf("%s: %+v, told %v, %v", c.name, x.SFT, told, x.Validate())
 		}
-		if again := x.SettleEpochs(c.tasks, c.held); len(again) != 0 {
+		if again := x.SettleEpochs(c.rows); len(again) != 0 {
 			t.Errorf("%s: what is settled is settled again: %v", c.name, again)
 		}
 	}

@@ -120,14 +120,14 @@ type Optimizer struct {
 // SFT is supervised fine-tuning on demonstrations.
 type SFT struct {
 	Optimizer Optimizer `yaml:"optimizer" doc:"Adam"`
-	Epochs    int       `yaml:"epochs" min:"0" doc:"passes over the demonstrations; 0 goes on until the held-out loss stops falling, at most 8 passes: with a validation of 0.1 and a patience of 2 where those are 0, or 3 passes where there are fewer than 20 tasks and no split validation"`
+	Epochs    int       `yaml:"epochs" min:"0" doc:"passes over the demonstrations; 0 makes 2, or 3 where those are fewer than 150 steps; with a patience at most 8"`
 	Steps     int       `yaml:"steps" min:"0" doc:"steps, in place of epochs: as many passes as they take; 0 takes what the epochs have. The learning rate falls over the steps that are taken"`
 	BatchSize int       `yaml:"batch_size" min:"1" doc:"trajectories of one step"`
 	Unroll    string    `yaml:"unroll" enum:"whole,turns,prefixes" doc:"rows of one conversation: whole is one, or as many as the chat template's rewrites need; turns is one for each user turn, which alone is trained; prefixes is one for each user turn, of which all is trained, so early turns several times"`
 
 	Validation float64 `yaml:"validation" min:"0" max:"0.9" doc:"share of the tasks whose conversations are held out of training, for measuring the loss on them; data that has a split validation is measured on that one instead, whatever the share; 0 holds nothing out"`
-	EvalEvery  int     `yaml:"eval_every" min:"0" doc:"steps between measurements of the held-out loss; 0 is an epoch. The adapter that was best is the one that is left"`
-	Patience   int     `yaml:"patience" min:"0" doc:"measurements in a row without a new least held-out loss, after which training stops; 0 never stops it early"`
+	EvalEvery  int     `yaml:"eval_every" min:"0" doc:"steps between measurements of the held-out loss; 0 is an epoch"`
+	Patience   int     `yaml:"patience" min:"0" doc:"measurements in a row without a new least held-out loss, after which training stops and the adapter that was best is the one that is left; 0 never stops it early, and leaves the last one, at which the learning rate is 0"`
 
 	CheckpointEvery int `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
@@ -194,8 +194,8 @@ func Default() Config {
 		LoRA: LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{},
 			AlphaPattern: []string{}, TrainableTokens: TrainableTokens{AutoTokens}},
 		SFT: SFT{
-			Optimizer: defaultOptimizer(2e-4),
-			BatchSize: 16, Unroll: "whole", CheckpointEvery: 10,
+			Optimizer: defaultOptimizer(3e-4), // with batches of 8 and two passes it is what docs/SYNTH.md measured
+			BatchSize: 8, Unroll: "whole", CheckpointEvery: 10,
 		},
 		DPO: DPO{Optimizer: defaultOptimizer(2e-5), Epochs: 1, BatchSize: 8, Loss: "sigmoid", Beta: 0.1,
 			CheckpointEvery: 10},

@@ -283,6 +283,40 @@ func (l Journal) TakeBest(stage string, trainer recipe.Trainer, publisher recipe
 			}
 		}
 	}
+	return l.end(stage, final)
+}
+
+// TakeLast records the last step of a stage as its final one, and says what was measured there and at the best one.
+func (l Journal) TakeLast(stage string) error {
+	_, last, err := l.Latest(stage)
+	if err != nil {
+		return err
+	}
+	all, err := l.Measurements(recipe.ValidationStage)
+	if err != nil {
+		return err
+	}
+	if at, ok := all[last]; ok {
+		best, of, err := l.Best(stage, last+1)
+		if err != nil {
+			return err
+		}
+		l.Say("%s", lastText(best, last, of, at))
+	}
+	return l.end(stage, last)
+}
+
+// lastText says how good the last step was on validation, and the best one where that is another.
+func lastText(best, last int, of, at map[string]float64) string {
+	text := fmt.Sprintf("final is step %d, the last: %s on validation", last, measurementText(at))
+	if best != 0 && best != last {
+		text += fmt.Sprintf("; the best was step %d, %s", best, measurementText(of))
+	}
+	return text
+}
+
+// end records the step that a stage ends with.
+func (l Journal) end(stage string, final int) error {
 	text, err := json.Marshal(run.StageEnd{FinalStep: final})
 	if err != nil {
 		return err

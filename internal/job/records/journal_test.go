@@ -81,6 +81,30 @@ func (l *loader) Policies() (string, []string, error) { return "p", []string{"p"
 type measurements map[int]map[string]float64
 
 // What was best is loaded, given to those who sample, said and recorded; what is the last already is not loaded again.
+// measured is the journal of a run with three checkpoints of a stage, of which some were measured. What it says is
+// added to said.
+func measured(t *testing.T, stage string, of measurements, said *string) Journal {
+	r, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, job.Begun{Verb: "train"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	write := func(dir string) error { return os.WriteFile(filepath.Join(dir, "weights"), []byte("1"), 0o600) }
+	log := Journal{Dir: r, Say: func(f string, x ...any) { *said += fmt.Sprintf(f, x...) }}
+	for step := range 4 {
+		if step > 0 {
+			err = log.Checkpoint(stage, step, write)
+		}
+		if m := of[step]; err == nil && m != nil {
+			err = log.Metrics(recipe.ValidationStage, step, m)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return log
+}
+
 func TestTakeBest(t *testing.T) {
 	episode := func(success float64) map[string]float64 { return map[string]float64{"success": success, "reward": 1} }
 	for name, c := range map[string]struct {
@@ -100,25 +124,8 @@ func TestTakeBest(t *testing.T) {
 				"which has success 100.0%, reward 1.00"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, job.Begun{Verb: "train"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = r.Close() }()
-			write := func(dir string) error { return os.WriteFile(filepath.Join(dir, "weights"), []byte("1"), 0o600) }
 			said := ""
-			log := Journal{Dir: r, Say: func(f string, x ...any) { said += fmt.Sprintf(f, x...) }}
-			for step := range 4 {
-				if step > 0 {
-					err = log.Checkpoint("grpo", step, write)
-				}
-				if m := c.measured[step]; err == nil && m != nil {
-					err = log.Metrics(recipe.ValidationStage, step, m)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
+			log := measured(t, "grpo", c.measured, &said)
 			var l loader
 			if err := log.TakeBest("grpo", &l, &l); err != nil {
 				t.Fatal(err)
@@ -127,11 +134,37 @@ func TestTakeBest(t *testing.T) {
 			if c.final != 3 {
 				want = fmt.Sprintf("grpo_step_%d", c.final)
 			}
-			s, err := run.Summarize(r.Path)
+			s, err := run.Summarize(log.Dir.Path)
 			if err != nil || said != c.said || l.loaded != want || l.published != want ||
 				s.Stages[0].FinalStep != c.final {
 				t.Errorf("%v: loaded %q, published %q, recorded %+v, said %s", err, l.loaded, l.published,
 					s.Stages[0], said)
+			}
+		})
+	}
+}
+
+// Where nothing ends a stage early its last step is the final one, whatever was better before; both are told.
+func TestTakeLast(t *testing.T) {
+	for name, c := range map[string]struct {
+		measured measurements // of checkpoints 1 to 3
+		said     string
+	}{
+		"nothing measured": {nil, ""},
+		"an earlier one is better": {measurements{2: {"eval_loss": 0.5}, 3: {"eval_loss": 0.75}},
+			"final is step 3, the last: loss 0.7500 on validation; the best was step 2, loss 0.5000"},
+		"the last is the best": {measurements{2: {"eval_loss": 0.75}, 3: {"eval_loss": 0.5}},
+			"final is step 3, the last: loss 0.5000 on validation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := ""
+			log := measured(t, "sft", c.measured, &said)
+			if err := log.TakeLast("sft"); err != nil {
+				t.Fatal(err)
+			}
+			s, err := run.Summarize(log.Dir.Path)
+			if err != nil || said != c.said || s.Stages[0].FinalStep != 3 {
+				t.Errorf("%v: recorded %+v, said %s", err, s.Stages, said)
 			}
 		})
 	}

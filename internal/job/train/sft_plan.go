@@ -42,10 +42,6 @@ func ResolveSFT(j *job.Job, d job.Conversations, rows []dataset.Row) (l Plan, er
 	if err != nil {
 		return l, err
 	}
-	given := c.SFT
-	for _, choice := range c.SettleEpochs(job.NumTasks(rows), len(validation) > 0) {
-		j.Say("%s", choice)
-	}
 	rows, held, err := job.Holding[dataset.Row]{Stage: job.SFTStage, One: "row", Share: c.SFT.Validation,
 		Patience: c.SFT.Patience, Seed: c.Seed, Row: func(r dataset.Row) dataset.Row { return r }}.Part(j.Host,
 		rows, validation)
@@ -58,11 +54,8 @@ func ResolveSFT(j *job.Job, d job.Conversations, rows []dataset.Row) (l Plan, er
 	}
 	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
 		l.Held, err = sequences(held)
-		if why, is := errors.AsType[job.TooLong](err); is && len(validation) > 0 && given.Patience == 0 {
+		if why, is := errors.AsType[job.TooLong](err); is && len(validation) > 0 && c.SFT.Patience == 0 {
 			j.Say("note: the loss is measured on nothing: of the split validation, %v", why)
-			if given.Epochs == 0 && given.Steps == 0 {
-				j.Say("%s", c.SettleUnmeasured())
-			}
 			err = nil
 		}
 	}
@@ -71,6 +64,9 @@ func ResolveSFT(j *job.Job, d job.Conversations, rows []dataset.Row) (l Plan, er
 	}
 	if err != nil {
 		return l, err
+	}
+	for _, choice := range c.SettleEpochs(len(l.Sequences)) {
+		j.Say("%s", choice)
 	}
 	l.rows, l.held, l.Config = rows, held, c
 	var steps []batch.Batch
