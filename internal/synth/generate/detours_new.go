@@ -10,19 +10,17 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// newThing searches for what is only to be made, or for the name that a thing is to get: by the whole of it, and at
-// times by a part, too.
-func (db *sqlServer) newThing(r *rand.Rand, p *programs.Program) *detour {
-	t, name := p.NewRowTable(), p.Slot("x")
-	changes, why := inserts, "it is only to be added"
-	if t == nil && p.Renames() {
-		t, name, changes, why = p.Tables[0], p.Slot("v"), updates, "it is the new name"
+// newName searches for the name that a thing is to get: by the whole of it, and at times by a part, too.
+func (db *sqlServer) newName(r *rand.Rand, p *programs.Program) *detour {
+	if !p.Renames() {
+		return nil
 	}
-	if t == nil || t.Label < 0 || name == "" || strings.ContainsAny(name, `%_'`) || t.Columns[t.Label].Ref != nil ||
+	t, name := p.Tables[0], p.Slot("v")
+	if t.Label < 0 || name == "" || strings.ContainsAny(name, `%_'`) || t.Columns[t.Label].Ref != nil ||
 		t.Columns[t.Label].Kind != programs.Text {
 		return nil
 	}
-	step := slices.IndexFunc(p.Steps, func(s programs.Step) bool { return changes.MatchString(s.SQL) })
+	step := slices.IndexFunc(p.Steps, func(s programs.Step) bool { return updates.MatchString(s.SQL) })
 	column := programs.Ident(t.Columns[t.Label].Name)
 	if parts := t.Columns[t.Label].Parts; len(parts) > 0 {
 		column = programs.Ident(t.Columns[parts[len(parts)-1]].Name)
@@ -34,7 +32,7 @@ func (db *sqlServer) newThing(r *rand.Rand, p *programs.Program) *detour {
 		}) {
 		searches = append(searches, last)
 	}
-	d := &detour{step: step, why: fmt.Sprintf("There is no %s yet: %s.", name, why)}
+	d := &detour{step: step, why: fmt.Sprintf("There is no %s yet: it is the new name.", name)}
 	for _, text := range searches {
 		d.calls = append(d.calls, db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
 			programs.Ident(t.Name), column, text), slipEmpty, false))

@@ -52,10 +52,6 @@ func TestDetours(t *testing.T) {
 		way  func(r *rand.Rand) *detour
 		want []string // one of them is what is made
 	}{
-		"new": {added, func(r *rand.Rand) *detour { return db.newThing(r, added) }, []string{
-			"=> SELECT * FROM dish WHERE name LIKE '%Rice Pie%'\n" +
-				"There is no Rice Pie yet: it is only to be added. => " +
-				added.Steps[0].SQL}},
 		"value": {added, func(*rand.Rand) *detour { return db.withoutValue(added) }, []string{
 			"=> INSERT INTO dish (name, price) VALUES ('Rice Pie', 6)\n" +
 				"kind must have a value. I look at which there are. " +
@@ -288,7 +284,7 @@ func TestExits(t *testing.T) {
 			if p == nil || p.Then() != nil {
 				continue
 			}
-			if d := db.newThing(r, p); d != nil {
+			if d := db.newName(r, p); d != nil {
 				renamed++
 				if want := "There is no " + p.Slot("v") + " yet: it is the new name."; d.why != want ||
 					!strings.HasPrefix(p.Steps[d.step].SQL, "UPDATE ") {

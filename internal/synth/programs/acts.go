@@ -446,8 +446,30 @@ func (d *drawer) insert() *Program {
 	}
 	slots := d.about(t)
 	slots["x"], slots["given"] = name, enumerate(said)
-	steps := d.adding(t, columns, literals)
-	return &Program{pattern: "insert", slots: slots, given: d.gave, Steps: steps, Tables: tables, Free: true}
+	steps, look := d.adding(t, columns, literals), d.isThere(t, name)
+	if len(look) > 0 {
+		steps[0].Why = fmt.Sprintf("There is no %s yet.", name)
+	}
+	return &Program{pattern: "insert", slots: slots, given: d.gave, Steps: append(look, steps...), Tables: tables,
+		Free: true}
+}
+
+// isThere looks whether a thing is there before it is added: what sounds like a new one is often a change of one that
+// is there. There are no steps where names are no texts.
+func (d *drawer) isThere(t *Table, name string) []Step {
+	c := t.Columns[t.Label]
+	if c.Kind != Text {
+		return nil
+	}
+	op := Is
+	if len(c.Parts) == 0 && !d.w.Cased && isASCII(name) && !strings.ContainsAny(name, `%_\\`) {
+		op = Has
+	}
+	where := []Cond{{t.Label, -1, op, name}}
+	if len(t.rows(where)) > 0 {
+		return nil
+	}
+	return []Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, where)}}
 }
 
 func enumerate(list []string) string {
