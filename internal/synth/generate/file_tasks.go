@@ -61,7 +61,7 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePl
 		own = fmt.Sprint(live.State())
 		add(setting{World: &programs.World{Name: "live"}, realm: m.worlds[0], want: left / 2}, live, nil)
 	}
-	m.writtenFolders(server, own, int(shareWritten*float64(left)), add)
+	m.writtenFolders(server, own, m.written(left), add)
 	random := m.random("folders", server.server+own)
 	order := businesses(random)
 	for n := 0; left > 0; n++ {
@@ -81,11 +81,13 @@ func (m *maker) writtenFolders(
 	server *fileServer, own string, n int, add func(setting, *folders.Folder, []folders.WrittenTask),
 ) {
 	random, written := m.random("written", server.server+own), folders.WrittenFolders()
-	of := writtenOf(random, n, sizes(written, func(w *folders.WrittenFolder) int { return len(w.Tasks) }))
+	of := writtenOf(random, n, written, func(w *folders.WrittenFolder) (int, string) {
+		return len(w.Tasks), writtenSplit(slices.Index(written, w))
+	})
 	for i, n := range of {
 		folder := written[i].Folder()
 		if setup, ok := server.setup(folder); ok && n > 0 {
-			add(setting{World: &programs.World{Name: written[i].Name}, split: writtenSplit(i, len(written)), want: n,
+			add(setting{World: &programs.World{Name: written[i].Name}, split: writtenSplit(i), want: n,
 				realm: m.realmOf(setup)}, folder, shuffled(random, written[i].Tasks))
 		}
 	}

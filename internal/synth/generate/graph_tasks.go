@@ -70,7 +70,7 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 			empty = append(empty, programs.Edit{Do: programs.RemoveThing, Thing: programs.Thing{Name: t.Name}})
 		}
 	}
-	for _, s := range m.writtenGraphs(g, own, empty, int(shareWritten*float64(left))) {
+	for _, s := range m.writtenGraphs(g, own, empty, m.written(left)) {
 		list, left = append(list, s), left-s.want
 	}
 	random := m.random("graphs", g.server+own)
@@ -98,14 +98,13 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 func (m *maker) writtenGraphs(g *graphServer, own string, empty []programs.Edit, n int) (list []*graphing) {
 	random := m.random("written", g.server+own)
 	for i, w := range programs.WrittenGraphs() {
-		split := writtenSplit(i, len(programs.WrittenGraphs()))
-		s := &graphing{setting{World: &programs.World{Name: w.Name}, split: split},
+		s := &graphing{setting{World: &programs.World{Name: w.Name}, split: writtenSplit(i)},
 			seat{m: m, server: g.server, keeps: true}, g, w.Graph.Tables(), shuffled(random, w.Tasks)}
 		if s.fits() {
 			list = append(list, s)
 		}
 	}
-	for i, n := range writtenOf(random, n, sizes(list, func(s *graphing) int { return len(s.asked) })) {
+	for i, n := range writtenOf(random, n, list, func(s *graphing) (int, string) { return len(s.asked), s.split }) {
 		if calls, ok := g.calls(append(slices.Clone(empty), list[i].tables.Graph.Making()...)); ok && n > 0 {
 			list[i].want, list[i].realm = n, m.realmOf(calls)
 		}

@@ -78,7 +78,7 @@ func TestTeacherWordsPrograms(t *testing.T) {
 		return ""
 	}}
 	o := optionsOf(s)
-	o.N = 80
+	o.N, o.drawnAlone = 80, true
 	plain := run(t, s, tools, o)
 	o.Teacher = e.model(t)
 	o.Workers = 8
@@ -138,7 +138,7 @@ func TestTeacherWordsPrograms(t *testing.T) {
 func TestWordsAreProvenBySolving(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
-	o.N = 40
+	o.N, o.drawnAlone = 40, true
 	o.Teacher = (&scribe{spoils: func(string) string { return "" }}).model(t)
 	p := &pupil{solves: func(s scenario.Scenario, run int) bool {
 		if strings.Contains(s.Task, "My colleague") {

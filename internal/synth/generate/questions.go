@@ -99,7 +99,7 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 		if db.readOnly {
 			continue
 		}
-		written := m.written(db, own, int(shareWritten*float64(left)))
+		written := m.writtenTables(db, own, m.written(left))
 		for _, s := range written {
 			list, left = append(list, s), left-s.want
 		}
@@ -120,19 +120,19 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 	return list, nil
 }
 
-// written are the settings of n requests that somebody wrote, over worlds of which no table is there already.
-func (m *maker) written(db *sqlServer, own string, n int) (list []*sitting) {
+// writtenTables are the settings of n requests that somebody wrote, over worlds of which no table is there already.
+func (m *maker) writtenTables(db *sqlServer, own string, n int) (list []*sitting) {
 	random := m.random("written", db.server+own)
 	for i, w := range programs.WrittenWorlds() {
 		world := *w.World
 		world.NoKeys, world.Cased = db.noKeys, db.cased
 		if !slices.ContainsFunc(w.Tables, func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
-			s := newSitting(m, db, setting{World: &world, split: writtenSplit(i, len(programs.WrittenWorlds()))})
+			s := newSitting(m, db, setting{World: &world, split: writtenSplit(i)})
 			s.asked = shuffled(random, w.Tasks)
 			list = append(list, s)
 		}
 	}
-	for i, n := range writtenOf(random, n, sizes(list, func(s *sitting) int { return len(s.asked) })) {
+	for i, n := range writtenOf(random, n, list, func(s *sitting) (int, string) { return len(s.asked), s.split }) {
 		if s := list[i]; n > 0 {
 			s.want, s.realm = n, m.realmOf(db.setup(s.World))
 		}

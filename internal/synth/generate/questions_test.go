@@ -250,7 +250,7 @@ func TestTasksThatReadAlike(t *testing.T) {
 func TestSlips(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
-	o.N = 400
+	o.N, o.drawnAlone = 320, true
 	slips, again, followUps, several := 0, 0, 0, 0
 	for _, x := range run(t, s, tools, o).Scenarios {
 		if x.User != nil {

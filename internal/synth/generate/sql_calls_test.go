@@ -77,7 +77,7 @@ func database(t *testing.T) (*shop, []Tool) {
 func TestProgramsForOneToolThatTakesSQL(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
-	o.N = 60
+	o.N, o.drawnAlone = 60, true
 	made := run(t, s, tools, o)
 	r := made.Report
 	if len(made.Scenarios) < 51 || r.Several < 0.8 || len(r.Kinds) < 12 || r.Calling[scenario.Train] < 16 ||

@@ -38,27 +38,35 @@ func (m *maker) realmOf(setup []Call) *realm {
 	return r
 }
 
-// shareWritten is the part of the tasks over invented states that somebody wrote: they are few, and of many structures.
-const shareWritten = 0.5
+// shareWritten is the part of the tasks over invented states that somebody wrote, as far as there are so many: they are
+// in the words of people, and of more structures than are drawn.
+const shareWritten = 0.8
 
 // writtenOf are how many of n tasks each of some written states has, 0 for those that have none: a few states where the
-// tasks are few, since each has to be set up.
-func writtenOf(r *rand.Rand, n int, sizes []int) []int {
-	of := make([]int, len(sizes))
-	states := min(len(sizes), (n+perWorld-1)/perWorld)
-	for i, at := range r.Perm(len(sizes))[:states] {
-		of[at] = min(sizes[at], n/(states-i))
-		n -= of[at]
+// tasks are few, since each has to be set up. Each second of four is one that is held out.
+func writtenOf[S any](r *rand.Rand, n int, states []S, about func(S) (tasks int, split string)) []int {
+	var held, free, order []int
+	for _, i := range r.Perm(len(states)) {
+		if _, split := about(states[i]); split == scenario.Train {
+			free = append(free, i)
+		} else {
+			held = append(held, i)
+		}
+	}
+	for k := range min(len(states), (n+perWorld-1)/perWorld) {
+		from := &free
+		if k%4 == 1 && len(held) > 0 || len(free) == 0 {
+			from = &held
+		}
+		order, *from = append(order, (*from)[0]), (*from)[1:]
+	}
+	of := make([]int, len(states))
+	for k, i := range order {
+		tasks, _ := about(states[i])
+		of[i] = min(tasks, n/(len(order)-k))
+		n -= of[i]
 	}
 	return of
-}
-
-// sizes are how many tasks each of some written states has.
-func sizes[S any](states []S, of func(S) int) (list []int) {
-	for _, s := range states {
-		list = append(list, of(s))
-	}
-	return list
 }
 
 // shuffled is a list in an order that is drawn.
@@ -68,15 +76,23 @@ func shuffled[T any](r *rand.Rand, list []T) []T {
 	return list
 }
 
-// writtenSplit is the split of the i-th of some written states: few are held out, since there are few.
-func writtenSplit(i, of int) string {
-	switch {
-	case i == of-1:
-		return scenario.Test
-	case i%8 == 3:
+// writtenSplit is the split of the i-th of some written states: a quarter is held out.
+func writtenSplit(i int) string {
+	switch i % 8 {
+	case 3:
 		return scenario.Validation
+	case 6:
+		return scenario.Test
 	}
 	return scenario.Train
+}
+
+// written is how many of the tasks over invented states somebody wrote.
+func (m *maker) written(left int) int {
+	if m.drawnAlone {
+		return 0
+	}
+	return int(shareWritten * float64(left))
 }
 
 // candidate is a program of a setting, before it is proved. Of a server's own data each task stands for itself.

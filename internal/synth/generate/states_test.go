@@ -11,14 +11,14 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// Written states are shared out: of eight one is for validation, the last is for test, and few states have all of few
-// tasks.
+// Written states are shared out: of eight one is for validation and one for test, few states have all of few tasks, and
+// one of few states is held out.
 func TestWrittenStatesAreSharedOut(t *testing.T) {
 	splits := map[string]int{}
 	for i := range 16 {
-		splits[writtenSplit(i, 16)]++
+		splits[writtenSplit(i)]++
 	}
-	if splits[scenario.Validation] != 2 || splits[scenario.Test] != 1 || splits[scenario.Train] != 13 {
+	if splits[scenario.Validation] != 2 || splits[scenario.Test] != 2 || splits[scenario.Train] != 12 {
 		t.Errorf("%v", splits)
 	}
 	for _, c := range []struct {
@@ -33,14 +33,23 @@ func TestWrittenStatesAreSharedOut(t *testing.T) {
 		{50, 3, 45, []int{5, 20, 20}},
 	} {
 		for seed := range uint64(20) {
-			states, all := 0, 0
-			for i, n := range writtenOf(rand.New(rand.NewPCG(seed, 1)), c.n, c.sizes) {
+			states, all, held := 0, 0, 0
+			sizes := []int{0, 1, 2}
+			for i, n := range writtenOf(rand.New(rand.NewPCG(seed, 1)), c.n, sizes, func(i int) (int, string) {
+				return c.sizes[i], writtenSplit(i + 1) // the last is held out
+			}) {
 				if all += n; n > 0 {
 					states++
+				}
+				if n > 0 && i == 2 {
+					held++
 				}
 				if n > c.sizes[i] {
 					t.Errorf("%d tasks of %d", n, c.sizes[i])
 				}
+			}
+			if held != min(1, max(0, c.states-1)) {
+				t.Errorf("%+v: %d states are held out", c, held)
 			}
 			if states != c.states || all > c.all || c.sizes[0] == c.sizes[1] && all != c.all {
 				t.Errorf("%+v: %d tasks of %d states", c, all, states)
@@ -117,7 +126,7 @@ func TestWrittenTasks(t *testing.T) {
 				}
 			}
 		}
-		if found < 10 || found > 45 {
+		if found < 30 || found > 50 {
 			t.Errorf("%s: %d of 60 tasks are written ones", name, found)
 		}
 	}

@@ -57,6 +57,8 @@ type Options struct {
 	KeepUnsolved  bool      // also scenarios that the reference never passes
 	// Progress is told how many of a stage's sessions or rows are done.
 	Progress func(stage string, done, total int, note string)
+
+	drawnAlone bool // no task that somebody wrote: for tests of what is drawn
 }
 
 // What a split keeps apart: tasks that share a call, tools, or servers.
