@@ -62,15 +62,13 @@ var (
 
 // planner says the statements of a program in words.
 type planner struct {
-	p        *Program
-	own      *Program // of the statement: the one behind the other in a message, at times
-	w        *World
-	r        *rand.Rand
-	style    int         // in which conditions are said
-	changing bool        // a change is said
-	behind   bool        // what a second message asks for is said
-	from     []*Table    // of the statement
-	names    []tokenList // of these, where a query has another name for one
+	p      *Program
+	own    *Program // of the statement: the one behind the other in a message, at times
+	w      *World
+	r      *rand.Rand
+	behind bool        // what a second message asks for is said
+	from   []*Table    // of the statement
+	names  []tokenList // of these, where a query has another name for one
 }
 
 type tokenList []string
@@ -81,7 +79,6 @@ func (k *planner) plan(steps []Step) string {
 	if len(decisive) == 1 && !decisive[0].Writes && k.p.Kind == Lookup && k.r.IntN(3) == 0 {
 		return ""
 	}
-	k.style = k.r.IntN(3)
 	var parts []string
 	for _, s := range decisive {
 		k.owns(s)
@@ -131,16 +128,16 @@ func (k *planner) condition(first string) string {
 		if k.p.pattern == "add_if_none" {
 			c := tokenList(sqlToken.FindAllString(first, -1)).clauses()
 			k.of(c["FROM"])
-			is = fmt.Sprintf("%s has none with %s", t.Name, strings.Join(k.conditions(c["WHERE"]), ", "))
+			is = fmt.Sprintf("%s has none where %s", t.Name, k.conditions(c["WHERE"]))
 		}
 		list := []string{s["x"]}
 		for _, pair := range k.p.given {
 			list = append(list, name(pair[0])+" "+pair[1])
 		}
-		does = "a new row, " + strings.Join(list, ", ")
+		does = "a new row: " + strings.Join(list, ", ")
 	}
 	return fmt.Sprintf(pick(k.r, []string{"Condition: %s. If so, %s; if not, %s.",
-		"Is it so that %s? Then %s, else %s.", "Only if %s: %s. Otherwise %s."}), is, does, other)
+		"If %s, %s; if not, %s.", "Only if %s: %s. Otherwise %s."}), is, does, other)
 }
 
 // decide says what the look shows of a condition, and what follows, before the change or the answer.
@@ -159,7 +156,7 @@ func (k *planner) decide(seen string) {
 		seen = strings.TrimSuffix(left, ".") + ": no room"
 	default:
 		if c := tokenList(sqlToken.FindAllString(last.SQL, -1)).clauses(); last.Writes {
-			so = k.changes(c)
+			so = k.changes(c, "")
 		}
 	}
 	switch text := seen + ", so " + so + "."; {
@@ -208,16 +205,13 @@ func (k *planner) alone() bool { return k.p.then == nil || k.own != k.p }
 func (k *planner) says(sql string) string {
 	tokens := tokenList(sqlToken.FindAllString(sql, -1))
 	c := tokens.clauses()
-	k.changing = tokens[0] != "SELECT"
 	switch tokens[0] {
 	case "SELECT":
 		return k.asks(c)
 	case "UPDATE":
 		return k.sets(c)
 	case "DELETE":
-		k.of(c["FROM"])
-		return fmt.Sprintf(pick(k.r, []string{"To be deleted: %s.", "Delete %s.", "Take out %s."}),
-			k.target(plainOf(c["FROM"][0]), c["WHERE"]))
+		return k.deletes(c)
 	case "INSERT":
 		return k.adds(tokens)
 	}

@@ -8,21 +8,18 @@ import (
 
 // How a plan says a change, read off its SQL.
 
-// target says of which rows of a table a change is.
-func (k *planner) target(table string, l tokenList) string {
+// target finds which rows of a table a change is of: the name of the one that it is of, or else their conditions.
+func (k *planner) target(table string, l tokenList) (who string, where tokenList) {
 	if len(l) == 3 && l[1] == "=" {
 		if _, t, at := k.column(l[0]); at >= 0 && at == t.Key {
 			said := strings.TrimPrefix(k.row(t, at, unquoted(l[2])), "that of ")
 			if which := k.foundBy(l, table); strings.HasSuffix(said, thatIsFound) && which != nil {
 				return k.target(table, which)
 			}
-			return said + " in " + table
+			return said, nil
 		}
 	}
-	if l == nil {
-		return "every row of " + table
-	}
-	return table + " with " + strings.Join(k.conditions(l), ", ")
+	return "", l
 }
 
 // thatIsFound is said of a thing that only a look shows.
@@ -42,19 +39,49 @@ func (k *planner) foundBy(key tokenList, table string) tokenList {
 
 // sets says an update: each column with what it becomes.
 func (k *planner) sets(c map[string]tokenList) string {
-	text, who := k.changes(c), k.target(plainOf(c["UPDATE"][0]), c["WHERE"])
-	return fmt.Sprintf(pick(k.r, []string{"Of %s: %s.", "Change %s: %s."}), who, text)
+	k.of(c["UPDATE"])
+	table := plainOf(c["UPDATE"][0])
+	who, where := k.target(table, c["WHERE"])
+	switch {
+	case who != "":
+		return fmt.Sprintf(pick(k.r, []string{"In %s, %s.", "Change %s: %s."}), table, k.changes(c, " of "+who))
+	case where == nil:
+		return fmt.Sprintf("In every row of %s, %s.", table, k.changes(c, ""))
+	}
+	text := fmt.Sprintf("n %s, where %s, %s.", table, k.conditions(where), k.changes(c, ""))
+	if words := k.words(where); words != "" {
+		return words + ": i" + text
+	}
+	return "I" + text
 }
 
-// changes says what each column becomes.
-func (k *planner) changes(c map[string]tokenList) string {
+// deletes says which rows go.
+func (k *planner) deletes(c map[string]tokenList) string {
+	k.of(c["FROM"])
+	table := plainOf(c["FROM"][0])
+	who, where := k.target(table, c["WHERE"])
+	switch words := k.words(where); {
+	case who != "":
+		return fmt.Sprintf("Delete %s from %s.", who, table)
+	case where == nil:
+		return fmt.Sprintf("Delete every row of %s.", table)
+	case words != "":
+		return fmt.Sprintf("%s: delete from %s where %s.", words, table, k.conditions(where))
+	default:
+		return fmt.Sprintf("Delete from %s where %s.", table, k.conditions(where))
+	}
+}
+
+// changes says what each column becomes, the first one with whose it is.
+func (k *planner) changes(c map[string]tokenList, of string) string {
 	k.of(c["UPDATE"])
 	var list []string
 	for _, part := range c["SET"].split(",") {
 		said, t, at := k.column(part[0])
-		list = append(list, said+" "+k.becomes(t, at, part[2:]))
+		list = append(list, said+of+" "+k.becomes(t, at, part[2:]))
+		of = ""
 	}
-	return strings.Join(list, ", ")
+	return enumerate(list)
 }
 
 // becomes says what a column gets.
@@ -104,7 +131,7 @@ func (k *planner) adds(l tokenList) string {
 		}
 		list, given = append(list, said+" "+value), append(given, said)
 	}
-	text := fmt.Sprintf(pick(k.r, []string{"A new row in %s: %s.", "New in %s: %s."}), plainOf(l[2]),
+	text := fmt.Sprintf(pick(k.r, []string{"Add a row to %s: %s.", "New in %s: %s."}), plainOf(l[2]),
 		strings.Join(list, ", "))
 	if len(k.from) == 0 {
 		return text
@@ -115,8 +142,7 @@ func (k *planner) adds(l tokenList) string {
 		}
 	}
 	if len(without) > 0 {
-		text += fmt.Sprintf(pick(k.r, []string{" Not said, so left empty: %s.", " Left out, as nothing is said: %s."}),
-			strings.Join(without, ", "))
+		text += fmt.Sprintf(" Nothing is said of %s, so that stays empty.", enumerate(without))
 	}
 	return text
 }

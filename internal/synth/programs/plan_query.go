@@ -87,7 +87,7 @@ func (k *planner) of(from tokenList) (joins []string) {
 				name += " = " + b
 			}
 			if from[i-1] == "LEFT" {
-				name += ", also without any"
+				name += ", also for those without any"
 			}
 			joins = append(joins, name)
 		}
@@ -151,61 +151,69 @@ func unquoted(literal string) string {
 	return literal
 }
 
-// asks says a query: what it is of, each condition, and what is asked for.
+// asks says a query: which rows, in the words of the request and then by their columns, and what is asked for.
 func (k *planner) asks(c map[string]tokenList) string {
 	joins := k.of(c["FROM"])
-	of, per := plainOf(c["FROM"][0]), c["GROUP"]
-	where := k.conditions(c["WHERE"])
+	table, per, where := plainOf(c["FROM"][0]), c["GROUP"], k.conditions(c["WHERE"])
 	asked, tail := k.asked(c["SELECT"], per)
 	if having := c["HAVING"]; having != nil {
 		n := len(having) - 2
-		tail += fmt.Sprintf(", only where the %s is %s", k.amount(having[:n]),
+		tail += fmt.Sprintf(", only where the %s is %s",
+			strings.Replace(k.amount(having[:n]), "how many rows", "count of rows", 1),
 			comparison(having[n], unquoted(having[n+1]), false))
 	}
 	if order := c["ORDER"]; order != nil {
 		tail += ", " + k.order(order, c["SELECT"])
 	}
 	if most := c["LIMIT"]; most != nil {
-		tail += ", the first " + map[bool]string{true: "one", false: most[0]}[most[0] == "1"]
+		tail += ", only the first " + map[bool]string{true: "one", false: most[0]}[most[0] == "1"]
 	}
-	if noun := k.noun(c["WHERE"]); noun != "" {
-		of = noun + " (" + of + ")"
-	}
-	joined := ""
+	of := table
 	if len(joins) > 0 {
-		joined = pick(k.r, []string{" Joined: ", " With "}) + strings.Join(joins, "; ") + "."
+		of += " joined with " + enumerate(joins)
 	}
-	which := strings.Join(where, ", ")
-	wanted := asked
-	if !amountText.MatchString(asked) {
-		wanted = "wanted: " + asked
-	}
-	wanted = sentenceOf(wanted)
 	switch {
-	case len(where) == 0:
-		return pick(k.r, []string{
-			fmt.Sprintf("%s is the table, no condition.%s %s%s.", of, joined, wanted, tail),
-			fmt.Sprintf("%s of all %s%s.%s", sentenceOf(asked), of, tail, joined),
-		})
-	case k.style == 0 && !strings.HasPrefix(which, `"`) && k.r.IntN(2) == 0:
-		return fmt.Sprintf("%s with %s.%s %s%s.", of, which, joined, wanted, tail)
-	case k.style == 2:
-		return fmt.Sprintf("%s of %s where %s%s.%s", sentenceOf(asked), of, strings.Join(where, " and "),
-			strings.Replace(tail, ",", ";", 1), joined)
+	case asked == "how many rows" && tail == "":
+		asked = "How many are there?"
+	case amountText.MatchString(asked):
+		asked = strings.ToUpper(asked[:1]) + asked[1:] + tail + "."
+	case asked == "*":
+		asked = "Look at the whole rows" + tail + "."
+	default:
+		asked = "Show " + asked + tail + "."
 	}
-	return fmt.Sprintf("%s is the table. %s.%s %s%s.", of, which, joined, wanted, tail)
+	if where == "" {
+		return fmt.Sprintf("Every row of %s. %s", of, asked)
+	}
+	if len(joins) > 0 {
+		of += ","
+	}
+	switch words := k.words(c["WHERE"]); {
+	case words != "":
+		return fmt.Sprintf("%s: %s where %s. %s", words, of, where, asked)
+	case len(joins) == 0 && tail == "" && strings.HasPrefix(asked, "Show ") && k.r.IntN(2) == 0:
+		return fmt.Sprintf("%s of %s where %s.", strings.TrimSuffix(asked, "."), table, where)
+	}
+	return fmt.Sprintf("In %s, %s. %s", strings.TrimSuffix(of, ","), where, asked)
 }
 
 // amountText matches what is counted or computed, and no column.
-var amountText = regexp.MustCompile(
-	`^(?:how many|count of|sum of|average|highest|lowest|latest|earliest|each|the whole) `)
+var amountText = regexp.MustCompile(`^(?:how many|count of|sum of|average|highest|lowest|latest|earliest) `)
 
-// sentenceOf has a text of one's own begin with a capital, but for a name.
-func sentenceOf(text string) string {
-	if amountText.MatchString(text) || strings.HasPrefix(text, "wanted: ") {
-		return strings.ToUpper(text[:1]) + text[1:]
+// words are those of the request for the rows that conditions tell: "Nurses hired before 2012", "The pump in North";
+// "" where it has none.
+func (k *planner) words(where tokenList) string {
+	one, ok := strings.CutPrefix(k.own.slots["x"], "the ")
+	many, filter, noun := k.own.slots["many"], k.own.slots["filter"], k.noun(where)
+	switch {
+	case !k.alone() || many == "" || where == nil || len(k.from) == 0 || many != k.from[0].Many && noun == "":
+		return ""
+	case filter == "" && ok:
+		return "The " + one
+	case filter == "" && noun == "":
+		return ""
 	}
-	return text
+	return strings.ToUpper(many[:1]) + strings.TrimSpace(many[1:]+" "+filter)
 }
 
 // noun is what the request calls the things, where a value makes it: "nurses" are staff.
@@ -237,7 +245,7 @@ func (k *planner) asked(list, per tokenList) (asked, tail string) {
 		if text := k.amount(part); text != "" {
 			amounts = append(amounts, text)
 		} else if part[0] == "*" {
-			columns = append(columns, "the whole rows")
+			return "*", ""
 		} else {
 			columns = append(columns, k.text(part))
 		}
@@ -289,11 +297,13 @@ func (k *planner) amount(l tokenList) string {
 	switch l[0] {
 	case "ROUND":
 		parts := l[2 : len(l)-1].split(",")
-		return fmt.Sprintf("%s, rounded to %s decimals", k.amount(parts[0]), parts[len(parts)-1][0])
+		to := parts[len(parts)-1][0]
+		return fmt.Sprintf("%s, rounded to %s %s", k.amount(parts[0]), to,
+			map[bool]string{true: "decimal", false: "decimals"}[to == "1"])
 	case "COUNT":
 		switch {
 		case inner[0] == "*":
-			return pick(k.r, []string{"count of the rows", "how many rows"})
+			return "how many rows"
 		case inner[0] == "DISTINCT":
 			return "how many different " + k.text(inner[1:])
 		}
@@ -301,7 +311,7 @@ func (k *planner) amount(l tokenList) string {
 	case "SUM":
 		return "sum of " + k.text(inner) + behind
 	case "AVG":
-		return pick(k.r, []string{"average of ", "average "}) + k.text(inner) + behind
+		return "average of " + k.text(inner) + behind
 	case "MAX":
 		return most + k.text(inner) + behind
 	}
@@ -315,7 +325,7 @@ func (k *planner) order(l, selected tokenList) string {
 		said, t, at := k.column(part[0])
 		for _, one := range selected.split(",") {
 			if n := len(one); at < 0 && n > 2 && one[n-2] == "AS" && one[n-1] == part[0] {
-				said = "of these"
+				said = ""
 			}
 		}
 		desc := len(part) > 1
@@ -327,33 +337,29 @@ func (k *planner) order(l, selected tokenList) string {
 		case at >= 0 && t.Columns[at].Kind == Date:
 			list = append(list, map[bool]string{true: "latest ", false: "earliest "}[desc]+said+" first")
 		default:
-			list = append(list, map[bool]string{true: "highest ", false: "lowest "}[desc]+said+" first")
+			list = append(list, strings.TrimSpace(map[bool]string{true: "highest ", false: "lowest "}[desc]+said)+" first")
 		}
 	}
 	return strings.Join(list, ", ")
 }
 
-// conditions says each condition with its column; where the request has one phrase for the only one, by that.
-func (k *planner) conditions(l tokenList) (list []string) {
+// conditions says each condition with its column: "role is nurse and hired_on is before 2012-01-01".
+func (k *planner) conditions(l tokenList) string {
 	if l == nil {
-		return nil
+		return ""
 	}
-	parts, style := l.split("AND"), k.style
-	if k.changing { // "animals with species cow"
-		style = 0
+	var list []string
+	by := " and "
+	for _, part := range l.split("AND") {
+		if list = append(list, k.conditionOf(part)); strings.Contains(list[len(list)-1], " or ") {
+			by = ", and "
+		}
 	}
-	for _, part := range parts {
-		list = append(list, k.conditionOf(part, style))
-	}
-	phrase := k.own.slots["filter"]
-	if len(parts) == 1 && phrase != "" && !k.changing && k.alone() && k.noun(l) == "" && k.r.IntN(2) == 0 {
-		return []string{`"` + phrase + `": ` + k.conditionOf(parts[0], 0)}
-	}
-	return list
+	return strings.Join(list, by)
 }
 
-// conditionOf says one condition: "role nurse", "nurse: role" or "role is nurse".
-func (k *planner) conditionOf(l tokenList, style int) string {
+// conditionOf says one condition: "role is nurse".
+func (k *planner) conditionOf(l tokenList) string {
 	if ways := l.split("OR"); len(ways) > 1 {
 		return k.either(ways)
 	}
@@ -366,11 +372,11 @@ func (k *planner) conditionOf(l tokenList, style int) string {
 		value = map[bool]string{true: "not empty", false: "empty"}[len(rest) > 1]
 	case op == "NOT": // IN a list of references
 		of := rest[2 : len(rest)-1].clauses()
-		return fmt.Sprintf("%s in no %s of %s", said, plainOf(of["SELECT"][0]), plainOf(of["FROM"][0]))
+		value = fmt.Sprintf("in no %s of %s", plainOf(of["SELECT"][0]), plainOf(of["FROM"][0]))
 	case op == "BETWEEN":
-		value = k.cents(t, at, unquoted(rest[0])) + " to " + k.cents(t, at, unquoted(rest[2]))
+		value = "from " + k.cents(t, at, unquoted(rest[0])) + " to " + k.cents(t, at, unquoted(rest[2]))
 	case rest[0] == "(" && rest[1] == "SELECT":
-		return said + " " + k.named(rest[1:len(rest)-1])
+		value = "that " + k.named(rest[1:len(rest)-1])
 	case op == "IN":
 		var values []string
 		for _, one := range rest[1 : len(rest)-1].split(",") {
@@ -381,25 +387,16 @@ func (k *planner) conditionOf(l tokenList, style int) string {
 		text := unquoted(rest[0])
 		switch inner := strings.Trim(text, "%"); {
 		case strings.HasPrefix(text, "%"):
-			return fmt.Sprintf("%s in %s", inner, said)
+			return fmt.Sprintf("%s has %s in it", said, inner)
 		case strings.HasSuffix(text, "%"):
 			value = "in " + inner
 		default:
-			value = inner + " (any capitals)"
+			value = inner + " in any capitals"
 		}
 	default:
 		value = comparison(op, k.row(t, at, k.cents(t, at, k.text(rest))), day)
 	}
-	if at >= 0 && t.Columns[at].Bool {
-		style = 0
-	}
-	switch style {
-	case 1:
-		return value + ": " + said
-	case 2:
-		return said + " is " + value
-	}
-	return said + " " + value
+	return said + " is " + value
 }
 
 // cents says an amount that is stored in hundredths beside that of the request.
@@ -415,14 +412,14 @@ func (k *planner) cents(t *Table, at int, stored string) string {
 func (k *planner) either(ways []tokenList) string {
 	var list, columns []string
 	for _, one := range ways {
-		list = append(list, k.conditionOf(one, 0))
+		list = append(list, k.conditionOf(one))
 		said, _, _ := k.column(one[0])
 		columns = append(columns, said)
 	}
 	if last := ways[len(ways)-1]; !slices.ContainsFunc(ways, func(o tokenList) bool {
 		return o[1] != "LIKE" || o[2] != last[2]
 	}) {
-		return strings.Trim(unquoted(last[2]), "%") + " in " + strings.Join(columns, " or ")
+		return strings.Trim(unquoted(last[2]), "%") + " is in " + strings.Join(columns, " or ")
 	}
 	return strings.Join(list, " or ")
 }
@@ -454,7 +451,7 @@ func comparison(op, value string, day bool) string {
 	return value
 }
 
-// named says a reference by what it leads to: "of Oak Grove (fields.name)", "of fields with size over 3".
+// named says a reference by what it leads to: "of Oak Grove (name in fields)", "of fields where size is over 3".
 func (k *planner) named(l tokenList) string {
 	c := l.clauses()
 	inner := &planner{p: k.p, own: k.own, w: k.w, r: k.r}
@@ -462,13 +459,9 @@ func (k *planner) named(l tokenList) string {
 	table, where := plainOf(c["FROM"][0]), c["WHERE"]
 	if len(where) == 3 && where[1] == "=" {
 		said, _, _ := inner.column(where[0])
-		return fmt.Sprintf("of %s (%s.%s)", unquoted(where[2]), table, said)
+		return fmt.Sprintf("of %s (%s in %s)", unquoted(where[2]), said, table)
 	}
-	var list []string
-	for _, part := range where.split("AND") {
-		list = append(list, inner.conditionOf(part, 0))
-	}
-	return "of " + table + " with " + strings.Join(list, ", ")
+	return "of " + table + " where " + inner.conditions(where)
 }
 
 // row says a key by the name of the row that has it, as who writes before the look does not know it yet: by that of the
