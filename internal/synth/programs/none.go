@@ -27,7 +27,7 @@ func (d *drawer) noneOf() *Program {
 	slots := d.about(t)
 	slots["filter"] = phrase
 	pattern := pick(d.r, []string{"count", "list", "list", "yes_no"})
-	if len(looks) > 0 && len(where) == 2 { // a look behind a count would hide what the server counts
+	if len(looks) > 0 { // a look behind a count would hide what the server counts
 		pattern = "list"
 	}
 	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
@@ -44,13 +44,12 @@ func (d *drawer) noneOf() *Program {
 	if p.Result = nil; pattern != "list" {
 		p.Result = []string{"0"}
 	}
+	p.Steps = append(p.Steps, looks...)
 	switch {
-	case len(where) == 1:
-		p.Steps = append(looks, p.Steps...)
-	case len(looks) > 0:
-		p.Steps = append(p.Steps, looks...)
-	default:
+	case len(looks) == 0 && (len(where) == 2 || !d.w.Listed):
 		reason = foundNone
+	case len(looks) > 0 && len(where) == 1:
+		p.query = nil // the look shows no row of it
 	}
 	return p.Work(reason)
 }
@@ -63,8 +62,9 @@ const foundNone = "All that was asked for stands in the query, as the tables wri
 func (d *drawer) noneToChange() *Program {
 	t, where, phrase := d.drawFilter(2)
 	var looks []Step
+	reason := ""
 	if d.r.IntN(2) == 0 {
-		t, where, phrase, looks, _ = d.ofChildless()
+		t, where, phrase, looks, reason = d.ofChildless()
 	}
 	if t == nil || len(t.rows(where)) > 0 {
 		return nil
@@ -72,7 +72,7 @@ func (d *drawer) noneToChange() *Program {
 	slots := d.about(t)
 	slots["filter"] = phrase
 	p := &Program{pattern: "remove_all", slots: slots, Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
-		Steps: append(looks, Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, where)}),
+		Steps: append([]Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, where)}}, looks...),
 		Answer: Answer{Form: "left", Values: []string{fmt.Sprintf("Nothing was changed: there are no %s.",
 			strings.TrimSpace(slots["many"]+" "+phrase))}}}
 	if d.r.IntN(3) > 0 {
@@ -89,7 +89,10 @@ func (d *drawer) noneToChange() *Program {
 		}
 		p.pattern, slots["attr"], slots["v"] = "set_all", t.Columns[i].caption(), t.Columns[i].show(v)
 	}
-	return p.Work("The look finds none of them, so there is nothing to change.")
+	if len(looks) == 0 {
+		reason = "The look finds none of them."
+	}
+	return p.Work(strings.TrimSuffix(reason, ": that is the answer.") + "\nSo there is nothing to change.")
 }
 
 // apart says of each row that meets the first of two conditions why it does not meet the second; "" where some row
@@ -106,8 +109,9 @@ func (d *drawer) apart(t *Table, where []Cond) string {
 	return q.Working()
 }
 
-// ofChildless draws a table and a thing that no row of it refers to: the condition, how it is said, the look for the
-// thing, and what both looks tell.
+// ofChildless draws a table and a thing that no row of it refers to: the condition, how it is said, in half a look for
+// the thing, and what both looks tell. Nobody looks for the thing first: where some row refers to it nobody does, so
+// that would tell the answer.
 func (d *drawer) ofChildless() (t *Table, where []Cond, phrase string, looks []Step, reason string) {
 	d.one, d.many, d.looked = "", "", nil // of what was drawn before
 	if t = d.table(); t == nil {
@@ -129,9 +133,13 @@ func (d *drawer) ofChildless() (t *Table, where []Cond, phrase string, looks []S
 	if len(ref.rows([]Cond{ref.label(row)})) != 1 {
 		return nil, nil, "", nil, ""
 	}
-	look, _ := d.before(ref, []Cond{ref.label(row)}, true)
 	name := ref.rowLabel(row)
-	return t, []Cond{{i, -1, Is, row[ref.Label]}}, put(t.Columns[i].withPhrase(), name), []Step{look},
+	if !d.w.Listed && d.r.IntN(2) == 0 {
+		look, _ := d.before(ref, []Cond{ref.label(row)}, true)
+		look.Why = "Nothing is found. I look whether " + name + " is there."
+		looks = []Step{look}
+	}
+	return t, []Cond{{i, -1, Is, row[ref.Label]}}, put(t.Columns[i].withPhrase(), name), looks,
 		fmt.Sprintf("%s is there and has no %s: that is the answer.", name, t.Many)
 }
 

@@ -15,10 +15,20 @@ func TestNoneOf(t *testing.T) {
 		if look.Why == "" && strings.HasPrefix(p.Steps[0].SQL, "SELECT DISTINCT") {
 			look = p.Steps[1]
 		}
-		if asked.Why != "" {
+		if strings.HasPrefix(asked.Why, "Nothing ") {
 			asked, look = p.Steps[len(p.Steps)-2], asked
-			if !strings.Contains(p.Working(), " - no") || strings.Contains(p.Working(), " - yes") {
+			parent := strings.HasPrefix(look.Why, "Nothing is found. I look ")
+			if parent {
+				seen["parent"]++
+			}
+			if parent != strings.Contains(p.Working(), " is there and has no ") ||
+				parent == strings.Contains(p.Working(), " - no") || strings.Contains(p.Working(), " - yes") {
 				t.Errorf("%s: %q", look.SQL, p.Working())
+			}
+		}
+		for _, s := range p.Steps[:max(len(p.Steps)-2, 0)] { // nothing tells it before
+			if !strings.HasPrefix(s.SQL, "SELECT DISTINCT") {
+				t.Errorf("%s stands before %s", s.SQL, asked.SQL)
 			}
 		}
 		if got := strings.Join(o.ask(asked.SQL), " "); got != "" && got != "0" {
@@ -32,7 +42,7 @@ func TestNoneOf(t *testing.T) {
 			t.Errorf("%s: nothing", look.SQL)
 		}
 	})
-	if seen["list"] == 0 || seen["count"] == 0 || seen["yes_no"] == 0 || seen["at once"] < 10 {
+	if seen["list"] == 0 || seen["count"] == 0 || seen["yes_no"] == 0 || seen["at once"] < 10 || seen["parent"] < 3 {
 		t.Errorf("drawn are %v", seen)
 	}
 }
@@ -53,17 +63,21 @@ func TestNoneToChange(t *testing.T) {
 	seen := map[string]int{}
 	drawnBy(t, 50, (*drawer).noneToChange, func(p *Program, _ *World, o opened) {
 		seen[p.pattern]++
-		if len(p.Steps) > 1 && strings.Contains(p.Steps[0].SQL, " LIKE '%") && p.slots["many"] != p.Tables[0].Many {
-			t.Errorf("what is of %s is called %s", p.Steps[0].SQL, p.slots["many"])
+		last := p.Steps[len(p.Steps)-1]
+		if look := last; look.Why != "" && len(p.Steps) > 1 {
+			seen["parent"]++
+			if last = p.Steps[len(p.Steps)-2]; len(o.ask(look.SQL)) == 0 || p.slots["many"] != p.Tables[0].Many {
+				t.Errorf("what is of %s is called %s", look.SQL, p.slots["many"])
+			}
 		}
-		if got := o.ask(p.Steps[len(p.Steps)-1].SQL); len(got) > 0 || p.Changes() {
-			t.Errorf("%s: %q", p.Steps[len(p.Steps)-1].SQL, got)
+		if got := o.ask(last.SQL); len(got) > 0 || p.Changes() {
+			t.Errorf("%s: %q", last.SQL, got)
 		}
 		if !strings.HasPrefix(p.Answer.Values[0], "Nothing was changed: there are no ") {
 			t.Errorf("%q", p.Answer.Values)
 		}
 	})
-	if seen["set_all"] == 0 || seen["remove_all"] == 0 {
+	if seen["set_all"] == 0 || seen["remove_all"] == 0 || seen["parent"] == 0 {
 		t.Errorf("drawn are %v", seen)
 	}
 }
