@@ -78,7 +78,8 @@ func (gt *GraphTables) Draw(r *rand.Rand, kind string) *GraphProgram {
 		if g == nil {
 			continue
 		}
-		if after, ok := gt.Graph.Apply(g.Edits); ok && (len(g.Edits) == 0 || !after.Equal(gt.Graph)) {
+		if after, ok := gt.Graph.Apply(g.Edits); ok && !gt.Graph.crowds(after) &&
+			(len(g.Edits) == 0 || !after.Equal(gt.Graph)) {
 			gt.judge(g)
 			gt.direct(g)
 			gt.keep(d, g)

@@ -51,6 +51,45 @@ func TestShifts(t *testing.T) {
 	}
 }
 
+// No request gives a thing a second one of what each has once: a second site to be based in.
+func TestNothingIsCrowded(t *testing.T) {
+	graph := smallGraph()
+	with := func(from, to, kind string) Graph {
+		after := graph.Clone()
+		after.Relations = append(after.Relations, Relation{from, to, kind})
+		return after
+	}
+	for _, x := range []struct {
+		after Graph
+		want  bool
+	}{
+		{with("Cy Park", "Mill", "based_in"), true}, {with("Cy Park", "Barn", "mentors"), false},
+		{with("Bo Lind", "Cy Park", "borrowed"), false}, {graph, false},
+	} {
+		if got := graph.crowds(x.after); got != x.want {
+			t.Errorf("%v crowd: %v", x.after.Relations[len(x.after.Relations)-1], got)
+		}
+	}
+	drawn := 0
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 12))
+		gt := Invent(r, int(seed)).Graph(r).Tables()
+		for _, kind := range []string{relink, tied, newTied, ensure, linkLike} {
+			for range 5 {
+				if g := gt.Draw(r, kind); g != nil {
+					drawn++
+					if after, _ := gt.Graph.Apply(g.Edits); gt.Graph.crowds(after) {
+						t.Errorf("%s: %+v", g.pattern, g.Edits)
+					}
+				}
+			}
+		}
+	}
+	if drawn < 50 {
+		t.Errorf("%d are drawn", drawn)
+	}
+}
+
 // A note is told by a word that no other note of its thing has, or by its property.
 func TestSenses(t *testing.T) {
 	thing := &Thing{Name: "Mill", Notes: []string{"printer broken since January", "pays within 14 days", "rent 1200",

@@ -73,6 +73,37 @@ func (g Graph) Apply(edits []Edit) (after Graph, ok bool) {
 	return after, true
 }
 
+// crowds reports whether what comes gives a thing a second one of what each has once so far: a second home, a second
+// driver of a trip. Such a request is wrong, or means that the first one goes. Who owns one thing each may own more.
+func (g Graph) crowds(after Graph) bool {
+	most := func(list []Relation, kind string, end func(Relation) string) (most, n int) {
+		count := map[string]int{}
+		for _, r := range list {
+			if r.Type == kind {
+				n++
+				count[end(r)]++
+				most = max(most, count[end(r)])
+			}
+		}
+		return most, n
+	}
+	from, to := func(r Relation) string { return r.From }, func(r Relation) string { return r.To }
+	return slices.ContainsFunc(after.Relations, func(r Relation) bool {
+		if slices.Contains(g.Relations, r) {
+			return false
+		}
+		leads, _ := most(g.Relations, r.Type, from)
+		led, n := most(g.Relations, r.Type, to)
+		now, _ := most(after.Relations, r.Type, from)
+		also, _ := most(after.Relations, r.Type, to)
+		v := verbalOf(r.Type)
+		return leads == 1 && (led > 1 || v.is || v.owned() != "") && now > 1 || led == 1 && n >= fewAlike && also > 1
+	})
+}
+
+// fewAlike is of how many relations one can tell that each leads to another thing, and not by chance.
+const fewAlike = 3
+
 // ordered are edits in the order in which people make them: what goes with a thing before the thing itself goes, and
 // behind one that comes.
 func ordered(edits []Edit) (list []Edit) {
