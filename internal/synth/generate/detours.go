@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -12,7 +13,8 @@ import (
 
 // The ways in which a call over a database goes wrong. Each is nil where a program gives no occasion.
 
-// look shows what a table's columns are called: by what describes it, or by some of its rows.
+// look shows what a table's columns are called: by what describes it, or by some of its rows. knows are the calls that
+// show it as well: who has read the columns, or named them in a change, guesses none.
 func (db *sqlServer) look(r *rand.Rand, t *programs.Table) (look Call, knows func(Call) bool) {
 	switch look = db.sample(t); {
 	case db.describe != nil && (db.nameless || r.IntN(2) == 0):
@@ -20,10 +22,23 @@ func (db *sqlServer) look(r *rand.Rand, t *programs.Table) (look Call, knows fun
 	case db.nameless && db.describeSQL != "":
 		look = db.read.call(columnsOf(db.describeSQL, t.Name))
 	}
+	shows := regexp.MustCompile(`(?:SELECT \* FROM|UPDATE|INTO) ` + regexp.QuoteMeta(programs.Ident(t.Name)) + `(?:\W|$)`)
 	return look, func(x Call) bool {
-		return x.key() == look.key() ||
-			strings.Contains(string(x.Arguments), "FROM "+programs.Ident(t.Name)+" LIMIT")
+		return x.key() == look.key() || db.describe != nil && x.key() == db.describe.call(t.Name).key() ||
+			slices.ContainsFunc(statementIn(x), shows.MatchString)
 	}
+}
+
+// statementIn are the texts among the arguments of a call.
+func statementIn(c Call) (texts []string) {
+	var arguments map[string]any
+	_ = json.Unmarshal(c.Arguments, &arguments) // made of it
+	for _, v := range arguments {
+		if text, ok := v.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // wrongColumn guesses a column by a name that people would think of: one like it or, in half, another word for it. What
@@ -31,7 +46,7 @@ func (db *sqlServer) look(r *rand.Rand, t *programs.Table) (look Call, knows fun
 func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program) *detour {
 	far := r.IntN(2) == 0
 	for i, s := range p.Steps {
-		if strings.HasPrefix(s.SQL, "SELECT * ") || strings.HasPrefix(s.SQL, "CREATE") {
+		if strings.HasPrefix(s.SQL, "CREATE") {
 			continue
 		}
 		for _, t := range p.Tables {

@@ -70,29 +70,37 @@ var updates = regexp.MustCompile("^UPDATE ")
 
 var ofTable = regexp.MustCompile(`^(UPDATE |SELECT [^*(]+ FROM )(\S+)( SET (\S+) = | WHERE ).*$`)
 
-// wrongHome takes a column for one of another table, which the server refuses.
+// wrongHome takes a column for one of another table, which the server refuses. Of neither the columns were read before:
+// those of the right one are then.
 func (db *sqlServer) wrongHome(r *rand.Rand, w *programs.World, p *programs.Program) *detour {
 	for i, s := range p.Steps {
 		m := ofTable.FindStringSubmatch(s.SQL)
 		if m == nil || strings.Contains(s.SQL, " JOIN ") {
 			continue
 		}
+		home := slices.IndexFunc(w.Tables, func(t *programs.Table) bool { return programs.Ident(t.Name) == m[2] })
 		column := m[4]
 		if !s.Writes {
 			column = strings.TrimSuffix(strings.TrimPrefix(m[1], "SELECT "), " FROM ")
 		}
 		for _, at := range r.Perm(len(w.Tables)) {
 			o := w.Tables[at]
-			if programs.Ident(o.Name) == m[2] || strings.ContainsAny(column, ", (.") ||
+			if home < 0 || at == home || strings.ContainsAny(column, ", (.") ||
+				slices.ContainsFunc(p.Steps, func(s programs.Step) bool { return reads(s.SQL, o) }) ||
 				slices.ContainsFunc(o.Columns, func(c programs.Column) bool {
 					return strings.EqualFold(programs.Ident(c.Name), column)
 				}) {
 				continue
 			}
+			t := w.Tables[home]
+			look, knows := db.look(r, t)
+			_, also := db.look(r, o)
+			look.Why = fmt.Sprintf("%s has no column %s. I look at %s.", o.Name, column, t.Name)
+			look.Shows = strings.Trim(column, `"`)
 			sql := m[1] + programs.Ident(o.Name) + strings.TrimPrefix(s.SQL, m[1]+m[2])
-			return &detour{i, []Call{db.failing(sql, slipRefused, s.Writes)},
-				fmt.Sprintf("%s has no column %s: it is one of %s.", o.Name, column, m[2]),
-				strings.Trim(column, `"`), nil}
+			return &detour{i, []Call{db.failing(sql, slipRefused, s.Writes), look},
+				fmt.Sprintf("%s has %s: %s is one of them.", t.Name, t.Shown(), column), "",
+				func(x Call) bool { return knows(x) || also(x) }}
 		}
 	}
 	return nil
@@ -111,14 +119,14 @@ func (db *sqlServer) noSuchColumn(r *rand.Rand, p *programs.Program) *detour {
 	}
 	t := asked.Tables[0]
 	why := fmt.Sprintf("There is no column %s. I look at all that is recorded.", guess)
+	look, knows := db.look(r, t)
 	if len(asked.Steps) == 0 {
-		look, knows := db.look(r, t)
 		look.Why = why
 		return &detour{step, []Call{db.failing(
 			fmt.Sprintf("SELECT %s FROM %s", guess, programs.Ident(t.Name)), slipRefused, false), look}, "", "", knows}
 	}
 	wrong := strings.Replace(asked.Steps[0].SQL, "SELECT * ", "SELECT "+guess+" ", 1)
-	return &detour{step, []Call{db.failing(wrong, slipRefused, false)}, why, "", nil}
+	return &detour{step, []Call{db.failing(wrong, slipRefused, false)}, why, "", knows}
 }
 
 var oneTable = regexp.MustCompile(`^(SELECT .*? FROM (\w+))(?:( WHERE )(.*)|(?: (?:ORDER|GROUP|LIMIT) .*)?)$`)

@@ -3,6 +3,7 @@ package generate
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,8 @@ func TestDetours(t *testing.T) {
 			"=> SELECT * FROM staff WHERE first_name LIKE '%Ana Lund%'\n=> SELECT * FROM staff WHERE last_name LIKE " +
 				"'%Ana Lund%'\nThe name stands in two columns, first_name and last_name. => " + named.Steps[0].SQL}},
 		"home": {priced, func(r *rand.Rand) *detour { return db.wrongHome(r, w, priced) }, []string{
-			"=> UPDATE staff SET price = 3 WHERE id = 1\nstaff has no column price: it is one of dish. => " +
+			"=> UPDATE staff SET price = 3 WHERE id = 1\nstaff has no column price. I look at dish. " +
+				"=> SELECT * FROM dish LIMIT 3\ndish has id, name, price and kind: price is one of them. => " +
 				priced.Steps[0].SQL}},
 		"next column": {cooks, func(r *rand.Rand) *detour { return db.nextColumn(r, cooks) }, []string{
 			"=> SELECT id FROM staff WHERE team = 'cook'\nNothing has this team. I look at which there are. " +
@@ -312,5 +314,41 @@ func TestExits(t *testing.T) {
 	}
 	if renamed < 3 || atEnd < 10 || byName < 10 {
 		t.Errorf("%d names are new, %d properties are asked for at the end, and %d of a thing", renamed, atEnd, byName)
+	}
+}
+
+// Nobody guesses a column of a table whose columns stand in a result before, or in a change.
+func TestWhatIsReadIsNotGuessed(t *testing.T) {
+	db := &sqlServer{read: sqlTool{"sql", "query"}, write: sqlTool{"sql", "query"}, create: sqlTool{"sql", "query"}}
+	about := regexp.MustCompile(`There is no column \S+ I look at what (\S+) has\.|has no column \S+ I look at (\S+)\.$`)
+	guessed := 0
+	for seed := range uint64(8) {
+		for index := range programs.NumDomains() {
+			r := rand.New(rand.NewPCG(seed, uint64(index)))
+			w := programs.Invent(r, index)
+			for kind := range programs.Shares() {
+				p := programs.Draw(rand.New(rand.NewPCG(seed, uint64(index+len(kind)))), w, kind)
+				if p == nil || len(p.Steps) == 0 {
+					continue
+				}
+				calls := db.slip(r, w, p, db.gold(w, p))
+				for i, c := range calls {
+					m := about.FindStringSubmatch(c.Why)
+					if m == nil || i == 0 || calls[i-1].Slip != slipRefused {
+						continue
+					}
+					guessed++
+					shows := regexp.MustCompile(`(?:SELECT \* FROM|UPDATE|INTO) ` + m[1] + m[2] + `\b`)
+					for _, before := range statementsOf(calls[:i-1]) {
+						if shows.MatchString(before) && !slices.ContainsFunc(calls[:i-1], isSlip) {
+							t.Errorf("%s after %s", statementsOf(calls[i-1:i]), before)
+						}
+					}
+				}
+			}
+		}
+	}
+	if guessed < 50 {
+		t.Errorf("%d columns were guessed", guessed)
 	}
 }

@@ -143,7 +143,11 @@ const firstStep = -1
 // how one goes on from there. There are one to three of them in a row, each of another kind. What comes next says what
 // was wrong: a model that only sees a better call may learn to make nearly the same call again. nil where none fits.
 func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call) []Call {
-	able := db.detours(r, w, p)
+	first := len(calls) - len(p.Steps)
+	known := func(d detour) bool { // it was read in a step before
+		return d.knows != nil && d.step > 0 && slices.ContainsFunc(calls[first:first+d.step], d.knows)
+	}
+	able := slices.DeleteFunc(db.detours(r, w, p), known)
 	if len(able) == 0 {
 		return nil
 	}
@@ -154,11 +158,11 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 		able = slices.Delete(able, i, i+1)
 	}
 	if len(able) == 1 && len(able[0].calls) == 1 && r.IntN(2) == 0 { // a guess of a column fits nearly everywhere
-		if d := db.wrongColumn(r, p); d != nil && d.step == step {
+		if d := db.wrongColumn(r, p); d != nil && d.step == step && !known(*d) {
 			able = append(able, *d)
 		}
 	}
-	return along(calls, len(calls)-len(p.Steps), able)
+	return along(calls, first, able)
 }
 
 // detours are those of which a demonstration may have some: one that few programs allow, or all that there are.
