@@ -319,7 +319,7 @@ func (d *drawer) replaceItem() *programs.Program {
 	return act(programs.Set, pattern, s)
 }
 
-// swapItems has two entries of a list change places.
+// swapItems has two entries of a list change places, each with its tick.
 func (d *drawer) swapItems() *programs.Program {
 	doc := d.one((*Doc).hasBrief)
 	if doc == nil {
@@ -335,6 +335,11 @@ func (d *drawer) swapItems() *programs.Program {
 	now := slices.Clone(was)
 	now[a.line] = strings.Replace(was[a.line], a.Text, b.Text, 1)
 	now[b.line] = strings.Replace(was[b.line], b.Text, a.Text, 1)
+	if a.Box != b.Box {
+		if now[a.line], now[b.line] = was[b.line], was[a.line]; itemNumber.MatchString(was[a.line]) {
+			return nil
+		}
+	}
 	d.read(doc)
 	d.rewrite(doc, was, now)
 	return act(Organize, "items_swap", slots("item", a.Text, "item2", b.Text, "file", d.name(doc)))

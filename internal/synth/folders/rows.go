@@ -2,6 +2,7 @@ package folders
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -70,7 +71,7 @@ func (d *drawer) addRow() *programs.Program {
 		given = append(given, said)
 	}
 	if row[0] == "" || len(given) < 2 || len(given) > 6 ||
-		slices.ContainsFunc(given, func(g string) bool { return len(g) > 50 }) {
+		slices.ContainsFunc(given, func(g string) bool { return len(g) > 50 }) || doc.hasRow(row) {
 		return nil
 	}
 	line := strings.Join(row, mark)
@@ -97,6 +98,27 @@ func (d *drawer) addRow() *programs.Program {
 	return act(programs.Insert, pattern, s)
 }
 
+// hasRow reports whether a row says of the same what a new one is to say: all that is neither a number nor a day is the
+// same there. What is entered day by day, or has a number of its own, comes again.
+func (doc *Doc) hasRow(row []string) bool {
+	for _, i := range doc.body() {
+		words, same := 0, true
+		for k, cell := range cells(doc.lines()[i], doc.between()) {
+			if _, err := time.Parse(time.DateOnly, cell); err == nil || k == 0 && plainNumber.MatchString(cell) {
+				return false
+			}
+			if k < len(row) && !plainNumber.MatchString(cell) {
+				words++
+				same = same && strings.EqualFold(cell, row[k])
+			}
+		}
+		if same && words > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 var plainNumber = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
 
 // cellLike is what a new row may have in a column, where another one has a value: a later day, another number, a code
@@ -119,14 +141,21 @@ func (d *drawer) cellLike(doc *Doc, column int, value string) string {
 		strings.Fields("name member tenant holder customer guest person client student")):
 		who, _ := programs.NameOf(d.r, "person") // persons have names
 		return who
-	case column == 0 && distinct(all) && sharesNoun(strings.Fields(programs.Words(name)),
+	case column == 0 && sharesNoun(strings.Fields(programs.Words(name)),
 		strings.Fields("item thing product article")):
 		return d.good(doc)
 	case column == 0 && distinct(all):
 		return ""
+	case strings.Contains(value, "@"): // it is another one's
+		return ""
+	case phoneNumber.MatchString(value):
+		return fmt.Sprint(value[:len(value)-3], 100+d.r.IntN(900))
 	}
 	return value
 }
+
+// phoneNumber matches a number of which each person has another one.
+var phoneNumber = regexp.MustCompile(`^\+?\d+[ /-][\d /-]*\d{3}$`)
 
 // laterDay is the day so many days after another one.
 func laterDay(day string, n int) string {

@@ -65,6 +65,65 @@ func TestAddRow(t *testing.T) {
 	}
 }
 
+// No new row says of the same what a row says, and none has the phone number or the address of another one.
+func TestNoRowTwice(t *testing.T) {
+	files := map[string]string{
+		"stock.csv": "item,size,count\nshirt,S,4\nshirt,L,11\nbag,,9\n",
+		"kin.csv":   "name,phone,mail,town\nAna Lund,555-0111,ana@x.example,Leeds\nBo Maes,555-0122,,Leeds\nCy Petit,555-0133,,Leeds\n",
+	}
+	f, added := Of(files, nil), 0
+	for seed := range uint64(300) {
+		d := &drawer{r: newRand(seed), f: f, can: everything(), call: map[*Doc]string{},
+			seen: map[string]bool{}}
+		if p := d.addRow(); p == nil {
+			continue
+		}
+		added++
+		o := d.ops[len(d.ops)-1]
+		line := strings.TrimPrefix(o.New, o.Old+"\n")
+		for _, old := range strings.Split(files[o.Path], "\n") {
+			same := 0
+			for k, cell := range strings.Split(line, ",") {
+				if was := strings.Split(old, ","); k < len(was) && was[k] == cell && !plainNumber.MatchString(cell) &&
+					(o.Path == "stock.csv" || cell != "Leeds" && cell != "") {
+					same++
+				}
+			}
+			if same > 0 && o.Path == "kin.csv" || same == 2 {
+				t.Errorf("%q comes beside %q", line, old)
+			}
+		}
+	}
+	if added < 20 {
+		t.Errorf("%d rows came", added)
+	}
+}
+
+// What changes places takes its tick along.
+func TestSwapsKeepTicks(t *testing.T) {
+	f, swapped := Of(map[string]string{"todo.md": "- [x] buy tape\n- [ ] call Ana\n- [ ] mend the gate\n"}, nil), 0
+	for seed := range uint64(40) {
+		d := &drawer{r: newRand(seed), f: f, can: everything(), call: map[*Doc]string{},
+			seen: map[string]bool{}}
+		if p := d.swapItems(); p == nil {
+			continue
+		}
+		swapped++
+		after := f.Docs[0].Text
+		for _, o := range d.ops {
+			if o.Do == Edit {
+				after = strings.Replace(after, o.Old, o.New, 1)
+			}
+		}
+		if !strings.Contains(after, "- [x] buy tape") || strings.Count(after, "[x]") != 1 {
+			t.Errorf("%q", after)
+		}
+	}
+	if swapped == 0 {
+		t.Error("nothing changes places")
+	}
+}
+
 // A change that is taken back is not made, and what else was asked for is.
 func TestRetract(t *testing.T) {
 	alone, both := 0, 0
