@@ -370,3 +370,17 @@ func TestAskBack(t *testing.T) {
 		}
 	}
 }
+
+// What only counts is no part of an amount, and a unit is.
+func TestAmounts(t *testing.T) {
+	for text, want := range map[string]string{"4 x tote bag": "4 of tote bag", "12 pcs hooks": "12 of hooks",
+		"225 g butter": "225 g of butter", "2 onions": "2 of onions", "sold on 3 July": ""} {
+		got := ""
+		if m := amountItem.FindStringSubmatch(text); m != nil {
+			got = m[1] + " of " + m[2]
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}

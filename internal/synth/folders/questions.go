@@ -389,15 +389,16 @@ func (d *drawer) countLines() *programs.Program {
 		number(len(found))).Work(programs.Numbered(found)...)
 }
 
-// amountItem is an entry that begins with a number: "225 g butter", "2 onions".
+// amountItem is an entry that begins with a number: "225 g butter", "2 onions", "4 x bag". What only counts is no unit:
+// there are 4.
 var amountItem = regexp.MustCompile(
-	`^(\d[\d.,/]*(?: ?(?:g|kg|mg|ml|cl|l|litres?|cups?|tsp|tbsp|pcs|packs?|packets?|tins?|cans?|` +
-		`bottles?|boxes|bags?|rolls?|x|cm|m|mm))?) (\pL[\pL -]{2,30})$`,
+	`^(\d[\d.,/]*(?: ?(?:g|kg|mg|ml|cl|l|litres?|cups?|tsp|tbsp|packs?|packets?|tins?|cans?|` +
+		`bottles?|boxes|bags?|rolls?|cm|m|mm))?)(?: ?(?:x|pcs|pieces))? (\pL[\pL -]{2,30})$`,
 )
 
 // amount draws an entry of a list that begins with an amount, and is the only one there of what it is an amount of.
 func (d *drawer) amount() (doc *Doc, item Item, amount, thing string) {
-	doc = d.one(func(doc *Doc) bool { // "7 x" is no amount
+	doc = d.one(func(doc *Doc) bool { // else others count
 		return doc.counts() == nil &&
 			slices.ContainsFunc(doc.Items, func(item Item) bool { return amountItem.MatchString(item.Text) })
 	})
