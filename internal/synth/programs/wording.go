@@ -48,6 +48,12 @@ type form struct {
 
 func joinValues(a Answer) string { return strings.Join(a.Values, ", ") }
 
+// hasCommas reports whether an entry of a list has a comma of its own.
+func (a Answer) hasCommas() bool {
+	return a.Form == "list" &&
+		slices.ContainsFunc(a.Values, func(v string) bool { return strings.Contains(v, ",") })
+}
+
 func perLine(a Answer) string { return strings.Join(a.Values, "\n") }
 
 func inPairs(a Answer) string {
@@ -237,13 +243,18 @@ func (p *Program) say(
 		f.manner == "last" && p.then != nil && p.then.Answer.Form != "" {
 		f = forms("")[0] // one form is enough, none may tell how a condition comes out, and an answer follows the last
 	}
+	commas := a.hasCommas()
+	if commas { // between them nobody could tell where one ends
+		f = form{"lines", perLine}
+	}
 	if how := p.slots["round"]; how != "" {
 		text = follow(text, pick(r, manners()[how][split]))
 	}
 	if text, answer, checks, fixed := p.sayFixed(r, split, f, text); fixed {
 		return text, answer, checks
 	}
-	if p.slots["sort"] != "" {
+	sorts := p.slots["sort"] != ""
+	if sorts && !commas {
 		sortedText := joinValues(a)
 		if p.slots["first"] != "" {
 			text = follow(text, pick(r, manners()["first_names"][split]))
@@ -251,12 +262,12 @@ func (p *Program) say(
 		text = follow(text, pick(r, manners()["sorted"][split]))
 		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
 	}
-	if p.pattern == "list" && a.Order && p.alphabetical && r.IntN(2) == 0 {
+	if p.pattern == "list" && a.Order && p.alphabetical && !commas && r.IntN(2) == 0 {
 		sortedText := joinValues(a)
 		text = follow(text, pick(r, manners()["sorted"][split]))
 		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
 	}
-	if a.Order && p.pattern == "list" { // the others say their order themselves
+	if a.Order && p.pattern == "list" || sorts { // the others say their order themselves
 		text = follow(text, pick(r, manners()[cmp.Or(p.slots["surname"], "order")][split]))
 	}
 	answer = f.read(a)

@@ -387,6 +387,32 @@ func TestOrderIsAskedFor(t *testing.T) {
 	}
 }
 
+// Entries with commas are asked for line by line, and so are they answered; a set of lines passes.
+func TestCommasStandInLines(t *testing.T) {
+	lines := manners()["lines"][scenario.Train]
+	for seed := range uint64(40) {
+		for _, way := range []string{"", "ordered", "sort"} {
+			p := NewQuestion(List, "list", map[string]string{"many": "things", "filter": "at home"},
+				Answer{Form: "list", Values: []string{"brush, small", "tape"}, Order: way != ""})
+			if p.alphabetical = way == "ordered"; way == "sort" {
+				p.slots["sort"] = "yes"
+			}
+			task := p.Word(rand.New(rand.NewPCG(seed, 9)), scenario.Train)
+			said := slices.ContainsFunc(lines, func(m string) bool {
+				return strings.Contains(strings.ToLower(task.Task), strings.ToLower(strings.TrimSuffix(m, ".")))
+			})
+			if task.Answer != "brush, small\ntape" || !said || strings.Contains(strings.ToLower(task.Task), "comma") {
+				t.Errorf("%q: %q", task.Task, task.Answer)
+			}
+			for _, c := range task.Checks {
+				if why := c.AnswerUnmet(task.Answer); why != "" {
+					t.Errorf("%q: %s", task.Answer, why)
+				}
+			}
+		}
+	}
+}
+
 func TestFollow(t *testing.T) {
 	for in, want := range map[[2]string]string{
 		{"How many?", "Just the number."}: "How many? Just the number.",
