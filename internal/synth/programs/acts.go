@@ -422,9 +422,9 @@ func (d *drawer) fresh(t *Table) any {
 			strings.Trim(a[i+1:], "0123456789") == "" {
 			v = fmt.Sprintf("%s%d", a[:i+1], 100+d.r.IntN(900))
 		} else if len(x) == 1 {
-			v = pick(d.r, []string{inventName(d.r, "first"), pick(d.r, lastNames())})
+			v = newWord(d.r, t, a)
 		}
-		if v != nil &&
+		if v != nil && v != "" &&
 			!slices.ContainsFunc(
 				t.Rows,
 				func(row []any) bool { return strings.EqualFold(Show(row[t.Label]), Show(v)) },

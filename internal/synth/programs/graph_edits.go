@@ -257,6 +257,13 @@ func (gt *GraphTables) rename(d *drawer) *GraphProgram {
 	}
 	old := gt.Graph.Thing(Show(row[0]))
 	name, ok := d.fresh(t).(string)
+	if first, last, two := strings.Cut(old.Name, " "); two && t.HasPersons() { // who marries keeps the first name
+		if i := strings.LastIndexByte(name, ' '); i >= 0 && name[i+1:] != last {
+			name = first + name[i:]
+		} else {
+			ok = false
+		}
+	}
 	pattern := "rename"
 	if other := respelt(d.r, old.Name); other != "" && d.r.IntN(5) < 3 {
 		name, ok, pattern = other, true, "respell"
