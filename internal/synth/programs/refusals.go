@@ -233,6 +233,7 @@ func (d *drawer) tells(c Column) bool {
 	var alike []string
 	for _, w := range words {
 		alike = append(alike, like(w)...)
+		alike = append(alike, otherWordsFor(w)...)
 	}
 	return slices.ContainsFunc(d.w.Tables, func(t *Table) bool {
 		return slices.ContainsFunc(t.Columns, func(o Column) bool {
@@ -242,6 +243,20 @@ func (d *drawer) tells(c Column) bool {
 			})
 		})
 	})
+}
+
+// otherWordsFor are the words that a column may have for a property that people call otherwise: a contact is a phone.
+func otherWordsFor(w token) (words []string) {
+	for _, group := range otherWords().Alike {
+		all := strings.Fields(Words(group))
+		if !tokens(strings.Join(all, " ")).hasStems(spoken{w}) {
+			continue
+		}
+		words = append(words, slices.DeleteFunc(all, func(one string) bool { // what many columns have
+			return len(one) < 3 || slices.Contains(strings.Fields("name number count code day date time title set"), one)
+		})...)
+	}
+	return words
 }
 
 // HasPersons reports whether a table's things are persons, by its noun or by what they are called.

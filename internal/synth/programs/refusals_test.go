@@ -138,3 +138,21 @@ func TestToOthers(t *testing.T) {
 		t.Errorf("%v is told to others", told)
 	}
 }
+
+// What a column says under another name is recorded.
+func TestOtherNamesTell(t *testing.T) {
+	for column, x := range map[string]struct {
+		property string
+		want     bool
+	}{
+		"contact": {"phone number", true}, "cost": {"price", true}, "UnitPriceEUR": {"amount in euros", true},
+		"address": {"city", true}, "town": {"city", true}, "status": {"state", true}, "home_address": {"street", true},
+		"telephone": {"phone", true}, "day_rate": {"aperture in mm", false}, "code": {"number of seats", false},
+		"label": {"crop", false},
+	} {
+		d := &drawer{w: &World{Tables: []*Table{{Name: "x", One: "thing", Columns: []Column{{Name: column}}}}}}
+		if got := d.tells(Column{Name: strings.ReplaceAll(x.property, " ", "_"), Says: x.property}); got != x.want {
+			t.Errorf("%s tells the %s: %v", column, x.property, got)
+		}
+	}
+}
