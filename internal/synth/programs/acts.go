@@ -241,7 +241,7 @@ func (d *drawer) adjust() *Program {
 	if t == nil {
 		return nil
 	}
-	props := t.properties(func(c Column) bool { return isNumber(c) && !c.isYear() && !c.Bool })
+	props := t.properties(Column.isQuantity)
 	if len(props) == 0 {
 		return nil
 	}

@@ -47,7 +47,7 @@ func (d *drawer) averages() *Program {
 	kinds := slices.DeleteFunc(t.properties(nil), func(i int) bool {
 		return !t.hasKinds(i) || t.hasFlags(i) || t.Columns[i].Ref != nil || t.Columns[i].Several
 	})
-	numbers := t.properties(func(c Column) bool { return isNumber(c) && !c.isYear() })
+	numbers := t.properties(Column.isQuantity)
 	if len(kinds) == 0 || len(numbers) == 0 {
 		return nil
 	}

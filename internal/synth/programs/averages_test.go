@@ -2,6 +2,8 @@ package programs
 
 import (
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,5 +40,54 @@ func TestProductsAreDrawn(t *testing.T) {
 	}
 	if 3*products < drawn {
 		t.Errorf("%d of %d are products", products, drawn)
+	}
+}
+
+// Nobody adds floors, raises a shelf or takes the mean of zones; the highest and the lowest are asked for.
+func TestRanksAreNoQuantities(t *testing.T) {
+	for name, want := range map[string]bool{"floor": false, "shelf": false, "min_level": true, "slots": true,
+		"age": true, "rating": true} {
+		if got := (Column{Name: name, Kind: Number}).isQuantity(); got != want {
+			t.Errorf("%s is a quantity: %v", name, got)
+		}
+	}
+	computed := regexp.MustCompile(`(?i)(?:SUM|AVG)\([^()]*\bfloor|\bfloor [-+*]`)
+	for seed := range uint64(60) {
+		w := Invent(rand.New(rand.NewPCG(seed, 61)), slices.IndexFunc(domains(), func(d domain) bool {
+			return d.Name == "hotel"
+		}))
+		for _, kind := range []string{Total, Adjust, Several, Compare} {
+			p := Draw(rand.New(rand.NewPCG(seed, 62)), w, kind)
+			if p == nil {
+				continue
+			}
+			for _, s := range p.Steps {
+				if computed.MatchString(s.SQL) {
+					t.Errorf("%s: %s", kind, s.SQL)
+				}
+			}
+		}
+	}
+}
+
+// Of changes of all that match, and of two conditions, most find something.
+func TestMostIsFound(t *testing.T) {
+	none, all := map[string]int{}, map[string]int{}
+	for seed := range uint64(400) {
+		w := Invent(rand.New(rand.NewPCG(seed, 63)), int(seed)%NumDomains())
+		for _, kind := range []string{SetAll, Both} {
+			if p := Draw(rand.New(rand.NewPCG(seed, 64)), w, kind); p != nil {
+				all[kind]++
+				if strings.Contains(strings.Join(p.Answer.Values, ""), "there are no ") || p.Result != nil &&
+					strings.Join(p.Result, "") == "0" {
+					none[kind]++
+				}
+			}
+		}
+	}
+	for kind, n := range all {
+		if n < 300 || 4*none[kind] > n || none[kind] == 0 {
+			t.Errorf("%s: %d of %d find nothing", kind, none[kind], n)
+		}
 	}
 }

@@ -31,7 +31,7 @@ func (d *drawer) adjustAndAsk() *Program {
 	if t == nil || t.Columns[t.Label].Ref != nil {
 		return nil
 	}
-	props := t.properties(func(c Column) bool { return isNumber(c) && !c.isYear() && !c.Bool && !c.Cents })
+	props := t.properties(func(c Column) bool { return c.isQuantity() && !c.Cents })
 	row := d.sole(t)
 	if row == nil || len(props) == 0 {
 		return nil

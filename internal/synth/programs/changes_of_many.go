@@ -108,7 +108,7 @@ func (d *drawer) percentAll() *Program {
 	if t == nil {
 		return nil
 	}
-	props := t.properties(func(c Column) bool { return isNumber(c) && !c.isYear() && !c.Bool && !c.Cents })
+	props := t.properties(func(c Column) bool { return c.isQuantity() && !c.Cents })
 	if len(props) == 0 {
 		return nil
 	}

@@ -186,7 +186,7 @@ func (d *drawer) raiseAndLower() *Program {
 	if t == nil || d.w.Listed || t.Columns[t.Label].Ref != nil {
 		return nil
 	}
-	props := t.properties(func(c Column) bool { return isNumber(c) && !c.isYear() && !c.Bool && !c.Cents })
+	props := t.properties(func(c Column) bool { return c.isQuantity() && !c.Cents })
 	a, b := d.sole(t), d.sole(t)
 	if len(props) == 0 || a == nil || b == nil || &a[0] == &b[0] {
 		return nil

@@ -35,7 +35,8 @@ func TestInverses(t *testing.T) {
 func TestDirectionsAreSaid(t *testing.T) {
 	g := partyGraph()
 	g.Things = append(g.Things, Thing{"Rex", "pet", []string{"born 2019"}}, Thing{"Tip", "pet", []string{"born 2020"}},
-		Thing{"Mo", "pet", []string{"born 2021"}}, Thing{"Fay", "pet", []string{"born 2022"}}) // nobody owns this one
+		Thing{"Mo", "pet", []string{"born 2021"}}, Thing{"Fay", "pet", []string{"born 2022"}}, // nobody owns these two
+		Thing{"Ivy", "pet", []string{"born 2023"}})
 	g.Relations = append(g.Relations, Relation{"Ana Holm", "Rex", "owns"}, Relation{"Bo Lind", "Tip", "owns"},
 		Relation{"Cy Park", "Mo", "owns"})
 	gt, r, n := g.Tables(), rand.New(rand.NewPCG(5, 5)), map[string]int{}

@@ -9,9 +9,15 @@ import (
 
 // Questions over the links of two or three tables, and figures of groups.
 
+// isQuantity reports whether it makes sense to raise a number by another one, or to take a mean: nobody adds five floors.
+func (c Column) isQuantity() bool {
+	return isNumber(c) && !c.isYear() && !c.Bool && !slices.Contains([]string{"floor", "level", "storey", "priority",
+		"rank", "zone", "shelf", "tier", "grade", "position", "version"}, c.caption())
+}
+
 // isSummable reports whether numbers of several things come to something.
 func (c Column) isSummable() bool {
-	return isNumber(c) && !c.isYear() && !c.isShare() && !slices.Contains([]string{"floor", "level", "age", "priority",
+	return c.isQuantity() && !c.isShare() && !slices.Contains([]string{"floor", "level", "age", "priority",
 		"rank", "rate", "size", "score", "rating", "temperature", "depth", "height", "version"}, lastWord(c.caption()))
 }
 

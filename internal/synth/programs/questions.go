@@ -248,6 +248,9 @@ func (d *drawer) total() *Program {
 	}
 	i := pick(d.r, props)
 	q := Query{Table: t, Agg: pick(d.r, []string{"SUM", "SUM", "AVG", "MIN", "MAX"}), Column: i, Of: -1, Order: -1}
+	if !t.Columns[i].isQuantity() {
+		q.Agg = pick(d.r, []string{"MIN", "MAX"})
+	}
 	slots, ok := d.about(t), true
 	if q.Where, ok = d.some(t, slots, i); !ok {
 		return nil
