@@ -355,14 +355,14 @@ func (gt *GraphTables) noteOne(d *drawer) *GraphProgram {
 		g.Edits = []Edit{note(RemoveNote, name, slots["v"])}
 	default:
 		slots["old"] = pick(d.r, has)
-		if f, v, ok := formOf(slots["old"]); ok {
-			if other := likeValue(d.r, v); other != v {
-				slots["v"] = f.before + other + f.after
-			}
+		next, ok := renewed(d.r, slots["old"])
+		if !ok {
+			next = gt.sibling(d, gt.Graph.Thing(name), slots["old"])
 		}
-		if slots["v"] == slots["old"] {
+		if next == "" { // nothing of that sort could be there instead
 			return nil
 		}
+		slots["v"] = next
 		g.Program = &Program{Kind: Set, pattern: "note_replace", slots: slots}
 		g.wishes = []wish{wishOf(`"{}" of {} becomes "{}"`, slots["old"], slots["x"], slots["v"])}
 		g.Edits = []Edit{note(RemoveNote, name, slots["old"]), note(AddNote, name, slots["v"])}

@@ -138,3 +138,21 @@ func TestThingsWithoutAType(t *testing.T) {
 		t.Errorf("they are of %+v, of %q", of, names)
 	}
 }
+
+// What takes the place of a note says the same property: "rent 1300" for "rent 1200".
+func TestNotesAreReplacedByTheirLike(t *testing.T) {
+	gt, r, n := partyGraph().Tables(), rand.New(rand.NewPCG(5, 9)), 0
+	for range 600 {
+		g := gt.Draw(r, noteOne)
+		if g == nil || g.pattern != "note_replace" {
+			continue
+		}
+		n++
+		if firstWord(g.slots["old"]) != firstWord(g.slots["v"]) {
+			t.Errorf("%q becomes %q", g.slots["old"], g.slots["v"])
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d are replaced", n)
+	}
+}

@@ -184,6 +184,7 @@ func (c *Column) addDatePhrases(words []string, empty bool) {
 		c.More, c.Less = "with "+article(said)+" after {v}", "with "+article(said)+" before {v}"
 		if strings.HasSuffix(said, " until") || strings.HasSuffix(said, " since") || strings.HasSuffix(said, " from") {
 			c.More, c.Less = "that are "+said+" a day after {v}", "that are "+said+" a day before {v}"
+			c.Says = said + " date"
 		}
 		if strings.HasSuffix(said, "valid until") {
 			c.Less = "that run out before {v}"
@@ -226,8 +227,13 @@ func (c *Column) addNumberPhrases(words []string) {
 	if len(said) > 1 && said[len(said)-1] == "in" { // aperture in mm
 		said = said[:len(said)-1]
 	}
-	if last := said[len(said)-1]; slices.Contains([]string{"hourly", "daily", "weekly", "monthly"}, last) {
+	switch last := said[len(said)-1]; { // a preposition is no noun
+	case slices.Contains([]string{"hourly", "daily", "weekly", "monthly"}, last):
 		said = append(said, "rate")
+	case len(said) > 1 && last == "at": // reorder_at
+		said[len(said)-1] = "level"
+	case slices.Equal(said, []string{"on", "hand"}):
+		said = []string{"stock", "on", "hand"}
 	}
 	c.Says = strings.Join(said, " ")
 	last := said[len(said)-1]

@@ -113,3 +113,19 @@ func TestTasksOverLiveTablesReadAsPeopleSpeak(t *testing.T) {
 		t.Errorf("only %d tasks", n)
 	}
 }
+
+// What ends in a preposition in a schema has a noun where people speak of it.
+func TestCaptionsAreNouns(t *testing.T) {
+	w := TableOf("parts", []Record{
+		{Names: []string{"name", "on_hand", "reorder_at", "valid_until"}, Values: []any{"belt", int64(4), int64(2),
+			"2025-03-01"}},
+		{Names: []string{"name", "on_hand", "reorder_at", "valid_until"}, Values: []any{"bolt", int64(9), int64(3),
+			"2026-07-01"}},
+	})
+	Understand([]*Table{w})
+	for i, want := range []string{"name", "stock on hand", "reorder level", "valid until date"} {
+		if got := w.Columns[i].caption(); got != want {
+			t.Errorf("%s is called %q, not %q", w.Columns[i].Name, got, want)
+		}
+	}
+}
