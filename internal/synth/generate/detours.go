@@ -233,7 +233,7 @@ func compared(p *programs.Program, sql string) (t *programs.Table, column int, t
 func (db *sqlServer) nextColumn(r *rand.Rand, p *programs.Program) *detour {
 	for i, s := range p.Steps {
 		t, at, text := compared(p, s.SQL)
-		if t == nil || s.Writes {
+		if t == nil || s.Writes || len(t.Kinds(at)) == 0 { // a key or a number is no kind
 			continue
 		}
 		column := t.Columns[at].Name

@@ -169,7 +169,7 @@ func TestShortGraphsAreReadWhole(t *testing.T) {
 	}{{size, 1, 0.9, 0.99}, {size, 1.1, 0, 0}, {size * 94 / 100, 0.93, 0.9, 0.99}, {size * 94 / 100, 1, 0, 0}} {
 		s.g.most, s.g.scale = x.most, x.scale
 		n, whole := 0, 0.
-		for range 400 {
+		for range 1600 {
 			kind := pick(r, []string{programs.Count, programs.List, "relink", "two_edits"})
 			if p := s.tables.Draw(r, kind); p != nil {
 				n++

@@ -416,6 +416,8 @@ func (d *drawer) fresh(t *Table) any {
 		} else if x, y := strings.Fields(a), strings.Fields(b); len(t.Columns[t.Label].Parts) == 2 &&
 			len(x)+len(y) != 4 {
 			continue // where the first name ends is not said
+		} else if len(x) > 1 && len(y) > 1 && !t.HasPersons() && (hasSmall(x) || hasSmall(y)) {
+			v = x[0] + " " + pick(d.r, strings.Fields("Aurora Bellevue Meridian Panorama Nova"))
 		} else if len(x) > 1 && len(y) > 1 {
 			v = strings.Join(append(slices.Clone(x[:len(x)-1]), y[len(y)-1]), " ")
 		} else if i := strings.LastIndexByte(a, '-'); i > 0 && i < len(a)-1 &&

@@ -86,7 +86,7 @@ func TestMostIsFound(t *testing.T) {
 		}
 	}
 	for kind, n := range all {
-		if n < 300 || 4*none[kind] > n || none[kind] == 0 {
+		if n < 300 || 3*none[kind] > n || none[kind] == 0 {
 			t.Errorf("%s: %d of %d find nothing", kind, none[kind], n)
 		}
 	}

@@ -28,6 +28,13 @@ func sortsOfNames() []struct{ nouns, names string } {
 	}
 }
 
+// hasSmall reports whether a name has small words behind a capital: "Chapel of Bones" and "Tile Museum" do not make a
+// "Chapel of Museum".
+func hasSmall(words []string) bool {
+	small := func(w string) bool { return strings.ToLower(w[:1]) == w[:1] && strings.ToUpper(w[:1]) != w[:1] }
+	return !small(words[0]) && slices.ContainsFunc(words[1:], small)
+}
+
 // newWord is a name of one word for a new thing of a table, where another one is called so; "" where none is known.
 func newWord(r *rand.Rand, t *Table, like string) string {
 	list := ""

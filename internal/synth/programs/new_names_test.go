@@ -25,6 +25,11 @@ func TestNewNames(t *testing.T) {
 			}
 		}
 	}
+	for name, want := range map[string]bool{"Chapel of Bones": true, "Tile Museum": false, "rye loaf": false} {
+		if hasSmall(strings.Fields(name)) != want {
+			t.Errorf("%s has small words: %v", name, !want)
+		}
+	}
 	gt, renamed := partyGraph().Tables(), 0
 	for range 200 {
 		g := gt.Draw(r, rename)
