@@ -10,36 +10,6 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// newName searches for the name that a thing is to get: by the whole of it, and at times by a part, too.
-func (db *sqlServer) newName(r *rand.Rand, p *programs.Program) *detour {
-	if !p.Renames() {
-		return nil
-	}
-	t, name := p.Tables[0], p.Slot("v")
-	if t.Label < 0 || name == "" || strings.ContainsAny(name, `%_'`) || t.Columns[t.Label].Ref != nil ||
-		t.Columns[t.Label].Kind != programs.Text {
-		return nil
-	}
-	step := slices.IndexFunc(p.Steps, func(s programs.Step) bool { return updates.MatchString(s.SQL) })
-	column := programs.Ident(t.Columns[t.Label].Name)
-	if parts := t.Columns[t.Label].Parts; len(parts) > 0 {
-		column = programs.Ident(t.Columns[parts[len(parts)-1]].Name)
-	}
-	searches := []string{name}
-	if last := name[strings.LastIndexByte(name, ' ')+1:]; last != name && len(last) > 3 && r.IntN(2) == 0 &&
-		!slices.ContainsFunc(t.Rows, func(row []any) bool {
-			return strings.Contains(strings.ToLower(t.NameOf(row)), strings.ToLower(last))
-		}) {
-		searches = append(searches, last)
-	}
-	d := &detour{step: step, why: fmt.Sprintf("There is no %s yet: it is the new name.", name)}
-	for _, text := range searches {
-		d.calls = append(d.calls, db.failing(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
-			programs.Ident(t.Name), column, text), slipEmpty, false))
-	}
-	return d
-}
-
 // wrongPart looks for a whole name in one of the two columns that have its parts, and at times in the other one then.
 func (db *sqlServer) wrongPart(r *rand.Rand, p *programs.Program) *detour {
 	for i, s := range p.Steps {

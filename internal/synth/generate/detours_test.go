@@ -273,25 +273,17 @@ func TestWrongTable(t *testing.T) {
 	}
 }
 
-// A name that a thing is to get is looked for in vain, and a property that nothing records is asked for.
+// A property that nothing records is asked for in vain.
 func TestExits(t *testing.T) {
 	db := &sqlServer{read: sqlTool{"sql", "query"}, write: sqlTool{"sql", "query"}}
-	renamed, atEnd, byName := 0, 0, 0
+	atEnd, byName := 0, 0
 	for index := range programs.NumDomains() {
 		r := rand.New(rand.NewPCG(uint64(index), 3))
 		w := programs.Invent(r, index)
-		for _, kind := range []string{programs.Unknown, programs.Unknown, programs.Unknown, programs.Set, programs.Set,
-			programs.Set} {
-			p := programs.Draw(r, w, kind)
+		for range 3 {
+			p := programs.Draw(r, w, programs.Unknown)
 			if p == nil || p.Then() != nil {
 				continue
-			}
-			if d := db.newName(r, p); d != nil {
-				renamed++
-				if want := "There is no " + p.Slot("v") + " yet: it is the new name."; d.why != want ||
-					!strings.HasPrefix(p.Steps[d.step].SQL, "UPDATE ") {
-					t.Errorf("%q before %s", d.why, p.Steps[d.step].SQL)
-				}
 			}
 			d := db.noSuchColumn(r, p)
 			if d == nil {
@@ -312,8 +304,8 @@ func TestExits(t *testing.T) {
 			}
 		}
 	}
-	if renamed < 3 || atEnd < 10 || byName < 10 {
-		t.Errorf("%d names are new, %d properties are asked for at the end, and %d of a thing", renamed, atEnd, byName)
+	if atEnd < 10 || byName < 10 {
+		t.Errorf("%d properties are asked for at the end, and %d of a thing", atEnd, byName)
 	}
 }
 

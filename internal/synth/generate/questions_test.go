@@ -220,7 +220,7 @@ func TestNamesAsTheyAreStored(t *testing.T) {
 		return inner(st, args)
 	}
 	o := optionsOf(s)
-	o.N = 40
+	o.N, o.drawnAlone = 40, true
 	for _, x := range run(t, s, tools, o).Scenarios {
 		for _, g := range x.Gold {
 			if text := textOf(find(g.Arguments, "query")); strings.Contains(text, " LIKE '") &&

@@ -36,7 +36,6 @@ const (
 // Shares of the training programs over databases that allow it, of slips from which the way on is no other name: the
 // name is new, nothing records the property, or the noun is no condition.
 const (
-	shareNew        = 0.45
 	shareUnrecorded = 0.9
 	shareNouns      = 0.05
 )
@@ -171,7 +170,6 @@ func (db *sqlServer) detours(r *rand.Rand, w *programs.World, p *programs.Progra
 		share float64
 		way   *detour
 	}{
-		{shareNew, db.newName(r, p)},
 		{shareUnrecorded, db.noSuchColumn(r, p)},
 		{shareNouns, db.nounTested(r, p)},
 	} {

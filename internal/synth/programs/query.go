@@ -535,9 +535,6 @@ func (t *Table) Matching(where []Cond) [][]any { return t.rows(where) }
 // Then is the request behind a program, in the same message; nil where there is none.
 func (p *Program) Then() *Program { return p.then }
 
-// Renames reports whether a program gives a thing another name.
-func (p *Program) Renames() bool { return p.pattern == "called" }
-
 // Unrecorded is the property of the first of a program's tables that it asks for and nothing records; "": none is.
 func (p *Program) Unrecorded() string { return p.lacks }
 
