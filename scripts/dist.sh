@@ -31,7 +31,7 @@ for room in cmd internal/basemodel internal/chat internal/config internal/consol
 	internal/view; do
 	lean="$lean -gcflags=hone/$room/...=-l"
 done
-go run ./scripts/pack internal/synth/written/files.zip internal/synth/written words sql folders graphs
+go run ./scripts/pack internal/synth/written/files.br internal/synth/written words sql folders graphs
 go build -tags packed -trimpath -buildvcs=true -ldflags='-s -w -buildid=' $lean -o dist/new/ ./cmd/hone ./benchmarks/cmd/hone-bench
 size=$(wc -c <dist/new/hone)
 if [ "$size" -gt "$limit" ]; then

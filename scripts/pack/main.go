@@ -1,17 +1,19 @@
-// Pack writes an archive of folders: pack ARCHIVE ROOT FOLDER... The same files give the same bytes; JSON loses its
-// white space.
+// Pack writes an archive of folders: pack ARCHIVE ROOT FOLDER... It is a zip archive of files as they are, which as a
+// whole is compressed by Brotli: what files have in common is then stored once. The same files give the same bytes;
+// JSON loses its white space.
 package main
 
 import (
 	"archive/zip"
 	"bytes"
-	"compress/flate"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/andybalholm/brotli"
 )
 
 func main() {
@@ -31,10 +33,8 @@ func pack(archive string, root fs.FS, folders []string) error {
 		return err
 	}
 	defer f.Close()
-	z := zip.NewWriter(f)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
-		return flate.NewWriter(w, flate.BestCompression)
-	})
+	b := brotli.NewWriterOptions(f, brotli.WriterOptions{Quality: brotli.BestCompression, LGWin: 24})
+	z := zip.NewWriter(b)
 	for _, folder := range folders {
 		if err := fs.WalkDir(root, folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
@@ -51,7 +51,7 @@ func pack(archive string, root fs.FS, folders []string) error {
 				}
 				data = compact.Bytes()
 			}
-			w, err := z.Create(path)
+			w, err := z.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Store})
 			if err == nil {
 				_, err = w.Write(data)
 			}
@@ -60,8 +60,5 @@ func pack(archive string, root fs.FS, folders []string) error {
 			return err
 		}
 	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	return f.Close()
+	return errors.Join(z.Close(), b.Close(), f.Close())
 }

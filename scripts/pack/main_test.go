@@ -3,11 +3,14 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+
+	"github.com/andybalholm/brotli"
 )
 
 // An archive has all files of the folders that are named and no others, and the same bytes each time.
@@ -15,7 +18,7 @@ func TestPack(t *testing.T) {
 	root := fstest.MapFS{"a/x.txt": {Data: bytes.Repeat([]byte("x"), 5000)}, "b/y.json": {Data: []byte("{ }")},
 		"c/z.json": {Data: []byte("{}")}, "d/no.json": {Data: []byte("{")}}
 	var archives [][]byte
-	for _, name := range []string{"one.zip", "two.zip"} {
+	for _, name := range []string{"one.br", "two.br"} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := pack(path, root, []string{"a", "b"}); err != nil {
 			t.Fatal(err)
@@ -29,7 +32,11 @@ func TestPack(t *testing.T) {
 	if !bytes.Equal(archives[0], archives[1]) || len(archives[0]) > 1000 {
 		t.Errorf("%d and %d bytes", len(archives[0]), len(archives[1]))
 	}
-	r, err := zip.NewReader(bytes.NewReader(archives[0]), int64(len(archives[0])))
+	data, err := io.ReadAll(brotli.NewReader(bytes.NewReader(archives[0])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,12 @@
 
 package written
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
 //go:embed words sql folders graphs
-var files embed.FS
+var embedded embed.FS
+
+func files() fs.FS { return embedded }

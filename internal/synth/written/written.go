@@ -21,10 +21,10 @@ const (
 // Read reads all files of a kind, in the order of their names. They are compiled in: one that cannot be read is a fault
 // of the build.
 func Read[T any](kind string, read func([]byte) (T, error)) (list []T) {
-	names, err := fs.ReadDir(files, kind)
+	names, err := fs.ReadDir(files(), kind)
 	for _, f := range names {
 		var data []byte
-		if data, err = fs.ReadFile(files, path.Join(kind, f.Name())); err != nil {
+		if data, err = fs.ReadFile(files(), path.Join(kind, f.Name())); err != nil {
 			break
 		}
 		one, wrong := read(data)
@@ -42,7 +42,7 @@ func Read[T any](kind string, read func([]byte) (T, error)) (list []T) {
 
 // Words adds what a file of words has to a map or a list.
 func Words[T any](name string, to *T) {
-	data, err := fs.ReadFile(files, path.Join("words", name+".json"))
+	data, err := fs.ReadFile(files(), path.Join("words", name+".json"))
 	if err == nil {
 		err = json.Unmarshal(data, to)
 	}
