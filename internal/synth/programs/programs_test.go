@@ -224,6 +224,10 @@ func TestRecords(t *testing.T) {
 		`{"a": 1}`:        "",
 		"name,age\nNan,3": `[name=Nan age=3]`,
 		`[]`:              "",
+		`{"columns": ["id", "name"], "columnTypes": ["INT", "TEXT"], "rows": [[1, "a"], [2, null]]}`: `[id=1 name=a][id=2 name=<nil>]`,
+		`{"data": {"rows": [[1.5]], "columns": ["n"]}}`:                                              `[n=1.5]`,
+		`{"columns": ["id", "name"], "rows": [[1], [2]]}`:                                            "",
+		"2 rows\n{\"columns\":[\"id\"],\"rows\":[{\"id\":1}]}":                                       `[id=1]`,
 	} {
 		got := ""
 		for _, r := range Records(text) {
@@ -236,6 +240,17 @@ func TestRecords(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// Texts with as many decimals are numbers, as a DECIMAL is shown; versions are none.
+func TestDecimalsThatAreTexts(t *testing.T) {
+	got := TableOf("parts", Records(`[{"id": 1, "price": "4.50", "version": "1.9", "kept": "2.0"},
+		{"id": 2, "price": "12.00", "version": "1.10", "kept": "2.0"}, {"id": 3, "price": null, "version": "2.0",
+		"kept": "2.0"}]`))
+	if got.Columns[1].Kind != Number || got.Rows[0][1] != 4.5 || got.Rows[1][1] != 12.0 || got.Rows[2][1] != nil ||
+		got.Columns[2].Kind != Text || got.Columns[3].Kind != Text {
+		t.Errorf("%+v %v", got.Columns, got.Rows)
 	}
 }
 

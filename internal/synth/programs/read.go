@@ -18,8 +18,8 @@ type Record struct {
 	Values []any
 }
 
-// Records are the things in a text: a list of JSON objects, alone or as a member, Python's list of dicts, or lines with
-// a header, separated by commas, tabs or bars.
+// Records are the things in a text: a list of JSON objects, alone, as a member or below a line of words, rows beside
+// the names of their columns, Python's list of dicts, or lines with a header, separated by commas, tabs or bars.
 func Records(text string) []Record {
 	text = strings.TrimSpace(text)
 	if joined, ok := Joined(text); ok {
@@ -35,6 +35,11 @@ func Records(text string) []Record {
 	}
 	if list := fromBlocks(text); list != nil {
 		return list
+	}
+	if _, below, _ := strings.Cut(text, "\n"); strings.HasPrefix(below, "{") || strings.HasPrefix(below, "[") {
+		if list := fromJSON([]byte(below)); list != nil { // "2 rows" stands above
+			return list
+		}
 	}
 	return fromLines(text)
 }
@@ -91,6 +96,9 @@ func fromJSON(text []byte) []Record {
 		}
 		return aligned(records, rich)
 	}
+	if list := fromColumns(text); list != nil {
+		return list
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	_, _ = d.Token() // the brace just seen
 	for d.More() {
@@ -100,6 +108,25 @@ func fromJSON(text []byte) []Record {
 		}
 		if found := fromJSON(bytes.TrimSpace(value)); found != nil {
 			return found
+		}
+	}
+	return nil
+}
+
+// fromColumns reads rows that are lists beside a list of the names of their columns.
+func fromColumns(text []byte) []Record {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(text, &members) // what is no object has none
+	for key, names := range members {
+		if !slices.Contains([]string{"columns", "column_names", "columnNames", "headers", "fields"}, key) {
+			continue
+		}
+		var called []string
+		_ = json.Unmarshal(names, &called) // objects are no names
+		for _, rows := range members {
+			if list := Named(called, Rows(string(rows))); list != nil {
+				return list
+			}
 		}
 	}
 	return nil
@@ -268,6 +295,9 @@ func TableOf(name string, records []Record) *Table {
 		t.Rows = append(t.Rows, row)
 	}
 	for i := range t.Columns {
+		t.readDecimals(i)
+	}
+	for i := range t.Columns {
 		t.Columns[i].Kind = t.kindOf(i)
 	}
 	for i := range t.Columns {
@@ -279,6 +309,31 @@ func TableOf(name string, records []Record) *Table {
 	t.findKey()
 	t.findLabel()
 	return t.Without(t.repeats)
+}
+
+var decimal = regexp.MustCompile(`^-?\d{1,15}\.(\d+)$`)
+
+// readDecimals makes numbers of a column's texts that all are some with as many decimals: DECIMAL is shown so.
+func (t *Table) readDecimals(i int) {
+	places := 0
+	for _, row := range t.Rows {
+		text, ok := row[i].(string)
+		m := decimal.FindStringSubmatch(text)
+		if row[i] != nil && (!ok || m == nil || places > 0 && places != len(m[1])) {
+			return
+		}
+		if m != nil {
+			places = len(m[1])
+		}
+	}
+	if len(t.distinct(i)) < 2 {
+		return
+	}
+	for _, row := range t.Rows {
+		if row[i] != nil {
+			row[i] = numberOf(row[i].(string))
+		}
+	}
 }
 
 // repeats reports whether a column's texts have in them how each row is called, and are no more than that in another
