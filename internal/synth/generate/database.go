@@ -23,10 +23,11 @@ type sqlServer struct {
 	describe         *sqlTool // shows the columns of a table that is its argument; nil: SQL does
 	describeSQL      string   // with TABLE for the table
 	noKeys, readOnly bool
-	cased            bool            // LIKE tells small letters from capitals
-	nameless         bool            // rows are shown without the names of their columns
-	listsColumns     bool            // what lists the tables shows their columns too
-	names            map[string]bool // of the tables that are there, in small letters
+	strict           bool   // references are checked while a row comes, or a REAL has few digits
+	cased            bool   // LIKE tells small letters from capitals
+	nameless         bool   // rows are shown without the names of their columns
+	listsColumns     bool   // what lists the tables shows their columns too
+	listed           string // what shows the names of the tables that are there, in small letters
 }
 
 // sqlTool is a tool and its argument.
@@ -39,6 +40,7 @@ func (t sqlTool) call(text string) Call {
 
 const (
 	probeTable  = "hone_probe"
+	probeTree   = "hone_probe_tree"
 	probeColumn = "probe_column"
 )
 
@@ -79,18 +81,7 @@ func listingsSQL(nameless bool) []string {
 // databases finds the servers whose tools take SQL, and tries on a copy which tool takes which statement.
 func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
 	for _, server := range m.player.servers() {
-		var takes []sqlTool
-		for _, s := range m.tools {
-			if s.Server != server || !s.mayTry() {
-				continue
-			}
-			for _, p := range s.schema.fields {
-				if arguments := (sqlTool{s.Name, p.name}).call("SELECT 1").Arguments; (filler{tool: s}).sql(p) &&
-					s.takes(string(arguments)) {
-					takes = append(takes, sqlTool{s.Name, p.name})
-				}
-			}
-		}
+		takes := m.takeSQL(server)
 		if len(takes) == 0 {
 			continue
 		}
@@ -103,6 +94,29 @@ func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
 		}
 	}
 	return list, nil
+}
+
+// takeSQL are the tools of a server that take SQL: those that say so, then those with a parameter of the same name.
+func (m *maker) takeSQL(server string) []sqlTool {
+	var says, called []sqlTool
+	for _, s := range m.tools {
+		for _, p := range s.schema.fields {
+			t := sqlTool{s.Name, p.name}
+			switch {
+			case s.Server != server || !s.mayTry() || !s.takes(string(t.call("SELECT 1").Arguments)):
+			case (filler{tool: s}).sql(p):
+				says = append(says, t)
+			default:
+				called = append(called, t)
+			}
+		}
+	}
+	for _, t := range called {
+		if slices.ContainsFunc(says, func(o sqlTool) bool { return o.argument == t.argument }) {
+			says = append(says, t)
+		}
+	}
+	return says
 }
 
 // uses adds the tools that programs call, and those that show tables and columns in another way. It adds those too that
@@ -188,30 +202,34 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 		text, _ := m.tryOn(ctx, session,
 			db.read.call("SELECT id FROM "+probeTable+" WHERE "+probeColumn+" = 'keyless' AND id IS NOT NULL"))
 		db.noKeys = !strings.Contains(text, "2")
+		_, _ = m.tryOn(ctx, session, db.create.call(
+			"CREATE TABLE "+probeTree+" (id INTEGER PRIMARY KEY, size REAL, above INTEGER REFERENCES "+probeTree+"(id))"))
+		_, _ = m.tryOn(ctx, session, db.write.call("INSERT INTO "+probeTree+" VALUES (1, 12.9, 2), (2, 3.4, 1)"))
+		text, _ = m.tryOn(ctx, session, db.read.call("SELECT 2 * size AS n FROM "+probeTree+" WHERE above = 2"))
+		db.strict = !slices.Contains(numbersOf(text), 25.8)
 	}
 	m.findListing(ctx, session, db)
 	return db, ctx.Err()
 }
 
-// findListing finds how a stranger sees the tables and their columns: by tools for it, or by SQL.
+// findListing finds how a stranger sees the tables and their columns: by tools that show a table which was just made,
+// or by SQL. Where none can be made, the names of tools tell.
 func (m *maker) findListing(ctx context.Context, session environment.Session, db *sqlServer) {
 	for _, s := range m.tools {
 		about := words(s.Name)
-		if s.Server != db.server || !s.mayTry() ||
+		if s.Server != db.server || !s.mayTry() || s.destroys() || db.readOnly &&
 			!slices.Contains(about, "table") && !slices.Contains(about, "tables") && !slices.Contains(about, "schema") {
 			continue
 		}
-		if !s.needs() && db.list == nil {
-			c := s.bare()
+		if c := s.bare(); !s.needs() && db.list == nil {
 			if text, ok := m.tryOn(ctx, session, c); ok && (strings.Contains(text, probeTable) || db.readOnly) {
 				db.list, db.listsColumns = &c, strings.Contains(text, probeColumn)
 			}
-			continue
 		}
 		for _, p := range s.schema.fields {
 			one := sqlTool{s.Name, p.name}
-			if c := one.call(probeTable); db.describe == nil && p.required && slices.Contains(words(p.name), "table") &&
-				s.takes(string(c.Arguments)) {
+			if c := one.call(probeTable); db.describe == nil && (p.required || !db.readOnly) &&
+				slices.Contains(words(p.name), "table") && s.takes(string(c.Arguments)) {
 				if text, ok := m.tryOn(ctx, session, c); ok && strings.Contains(text, probeColumn) || db.readOnly {
 					db.describe = &one
 				}
@@ -239,6 +257,11 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 
 // someRows is how many rows of a table a stranger looks at to see its columns, and how their values are written.
 const someRows = 3
+
+// suit says of a world what its store is like.
+func (db *sqlServer) suit(w *programs.World) {
+	w.NoKeys, w.Cased, w.Strict = db.noKeys, db.cased, db.strict
+}
 
 // sample is the call that shows some rows of a table.
 func (db *sqlServer) sample(t *programs.Table) Call {
@@ -359,13 +382,15 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 	if !ok {
 		return nil, ctx.Err()
 	}
-	w := &programs.World{Name: "live", NoKeys: db.noKeys, Cased: db.cased}
-	db.names = map[string]bool{}
+	w := &programs.World{Name: "live"}
+	db.suit(w)
+	db.listed = strings.ToLower(text)
+	seen := map[string]bool{}
 	for _, name := range firstValues(text) {
-		if db.names[strings.ToLower(name)] {
+		if seen[name] {
 			continue
 		}
-		db.names[strings.ToLower(name)] = true
+		seen[name] = true
 		if name == "" || name == probeTable || strings.HasPrefix(name, "sqlite_") || len(w.Tables) == mostLive {
 			continue
 		}
@@ -389,6 +414,16 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 		return nil, ctx.Err()
 	}
 	return w, ctx.Err()
+}
+
+// isThere reports whether a table of some name may be there already.
+func (db *sqlServer) isThere(name string) bool {
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.ToLower(name)) + `\b`).MatchString(db.listed)
+}
+
+// holds reports whether one of some tables may be there already.
+func (db *sqlServer) holds(tables []*programs.Table) bool {
+	return slices.ContainsFunc(tables, func(t *programs.Table) bool { return db.isThere(t.Name) })
 }
 
 // columns are the names of a table's columns, of a server that shows rows without them: SQLite's and DuckDB's way, then

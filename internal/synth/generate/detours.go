@@ -386,7 +386,7 @@ func (db *sqlServer) guessTable(r *rand.Rand, w *programs.World, t *programs.Tab
 
 // isTaken reports whether a name cannot be that of a table that is not there.
 func (db *sqlServer) isTaken(w *programs.World, name string) bool {
-	return programs.Ident(name) != name || db.names[strings.ToLower(name)] ||
+	return programs.Ident(name) != name || db.isThere(name) ||
 		slices.ContainsFunc(w.Tables, func(o *programs.Table) bool {
 			return strings.EqualFold(o.Name, name) || hasColumn(o, name)
 		})

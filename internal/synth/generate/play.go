@@ -44,6 +44,7 @@ type Played struct {
 	Files   map[string]string `json:"files,omitempty"`   // what short texts among them hold now, by "SERVER a.txt"
 	Lost    string            `json:"lost,omitempty"`    // why it was not played to its end
 	At      int64             `json:"at"`                // when its calls began, in Unix seconds
+	refused bool              // its setup is, so that no server is gone
 }
 
 // Answered is the result of one call. In its text the path of the session's own folder is dirMark.
@@ -152,7 +153,7 @@ func (p *player) play(ctx context.Context, x play) (*Played, error) {
 func (p *player) stillThere(got *Played) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if got.Lost == "" {
+	if got.Lost == "" || got.refused {
 		p.lost = 0
 		return nil
 	}
@@ -245,11 +246,18 @@ func (p *player) open(ctx context.Context, from environment.Tools, setup []Call)
 	for _, c := range setup {
 		if r := session.Probe(ctx, c.chat("setup")); r.Status != trajectory.CallOK {
 			_ = session.Close() // it is of no use
-			return nil, fmt.Errorf("setup %s: %s: %s%s", c.Tool, r.Status, r.Error, r.Text)
+			err := fmt.Errorf("setup %s: %s: %s%s", c.Tool, r.Status, r.Error, r.Text)
+			if r.Status == trajectory.CallToolError {
+				return nil, refusal{err}
+			}
+			return nil, err
 		}
 	}
 	return session, nil
 }
+
+// refusal says that a setup is refused.
+type refusal struct{ error }
 
 // make makes calls one after the other. What is sent after a call that was not answered would say nothing.
 func (p *player) make(ctx context.Context, session environment.Session, calls []Call, got *Played) {

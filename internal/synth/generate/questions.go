@@ -108,11 +108,10 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 		for n := 0; left > 0; n++ {
 			business := order[n%len(order)]
 			w := programs.Invent(random, business)
-			if n < 10*len(order) && slices.ContainsFunc(w.Tables,
-				func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
+			if n < 10*len(order) && db.holds(w.Tables) {
 				continue // it is there already
 			}
-			w.NoKeys, w.Cased = db.noKeys, db.cased
+			db.suit(w)
 			s := m.invented(w, n, business, left, db.setup(w))
 			list, left = append(list, newSitting(m, db, s)), left-s.want
 		}
@@ -125,8 +124,8 @@ func (m *maker) writtenTables(db *sqlServer, own string, n int) (list []*sitting
 	random := m.random("written", db.server+own)
 	for i, w := range programs.WrittenWorlds() {
 		world := *w.World
-		world.NoKeys, world.Cased = db.noKeys, db.cased
-		if !slices.ContainsFunc(w.Tables, func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
+		db.suit(&world)
+		if !db.holds(w.Tables) {
 			s := newSitting(m, db, setting{World: &world, split: writtenSplit(i)})
 			s.asked = shuffled(random, w.Tasks)
 			list = append(list, s)
@@ -230,7 +229,9 @@ func (s *sitting) tasks(ctx context.Context, index int) (
 			return nil, nil, 0, err
 		}
 		if why != "" {
-			reasons[why]++
+			if reasons[why]++; why == stateRefused {
+				break
+			}
 			continue
 		}
 		if s.asked == nil {

@@ -3,9 +3,11 @@ package generate
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -129,6 +131,26 @@ func TestProgramsForOneToolThatTakesSQL(t *testing.T) {
 func TestProgramsOverLiveTables(t *testing.T) {
 	for name, show := range map[string]shows{
 		"objects": objects,
+		"lists beside the names of columns": func(
+			q func(*stock, map[string]any) (string, error), s *stock, text string,
+		) (string, error) {
+			shown, err := objects(q, s, text)
+			records := programs.Records(shown)
+			if err != nil || len(records) == 0 {
+				return shown, err
+			}
+			rows := [][]any{}
+			for _, r := range records {
+				rows = append(rows, r.Values)
+			}
+			return asJSON(map[string]any{"columns": records[0].Names, "rows": rows, "types": records[0].Names})
+		},
+		"objects below a line": func(
+			q func(*stock, map[string]any) (string, error), s *stock, text string,
+		) (string, error) {
+			shown, err := objects(q, s, text)
+			return "Some rows:\n" + shown, err
+		},
 		"tuples": func(q func(*stock, map[string]any) (string, error), s *stock, text string) (string, error) {
 			return q(s, map[string]any{"query": text})
 		},
@@ -184,6 +206,77 @@ func overLiveTables(t *testing.T, show shows) {
 	}
 	if live < 12 || live == len(made.Scenarios) {
 		t.Errorf("%d of %d are about the tables that are there\n%v", live, len(made.Scenarios), made.Report.Rows())
+	}
+}
+
+// A store that checks references while rows come, and whose REAL has few digits, gets tables without either. Its tools
+// for writes, and for what there is, are found by their parameters and by what they show.
+func TestProgramsForStoresThatAreStrict(t *testing.T) {
+	s, tools := database(t)
+	inner := s.tools["query"]
+	references := regexp.MustCompile(`REAL|REFERENCES`)
+	s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+		if !strings.HasPrefix(fmt.Sprint(args["query"]), "SELECT") {
+			return "", errors.New("it reads alone")
+		}
+		return objects(inner, st, fmt.Sprint(args["query"]))
+	}
+	s.tools["alter"] = func(st *stock, args map[string]any) (string, error) {
+		if references.MatchString(fmt.Sprint(args["query"])) {
+			return "", errors.New("it is refused")
+		}
+		return inner(st, args)
+	}
+	s.tools["explore"] = func(st *stock, args map[string]any) (string, error) {
+		text := "SELECT name FROM sqlite_master WHERE type = 'table'"
+		if name, ok := args["table"]; ok {
+			text = "SELECT name, type FROM pragma_table_info(" + programs.Literal(name) + ")"
+		}
+		return objects(inner, st, text)
+	}
+	tools = append(tools,
+		tool("alter", "Changes things.", `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
+		tool("explore", "Shows what there is.", `{"type":"object","properties":{"table":{"type":"string"}}}`))
+	o := optionsOf(s)
+	o.N = 80
+	made := run(t, s, tools, o)
+	alters := 0
+	for _, x := range made.Scenarios {
+		for _, g := range x.Gold {
+			if g.Name == "alter" {
+				alters++
+			}
+		}
+		if len(x.Gold) > 0 && x.Gold[0].Name != "explore" {
+			t.Errorf("%s begins with %s", x.Task, x.Gold[0].Name)
+		}
+		if len(x.Setup) == 0 || references.Match(x.Setup[0].Arguments) {
+			t.Errorf("%s: %v", x.Task, x.Setup)
+		}
+	}
+	if len(made.Scenarios) < 50 || alters < 15 {
+		t.Errorf("%d scenarios, %d writes\n%v", len(made.Scenarios), alters, made.Report.Rows())
+	}
+}
+
+// A state that the server refuses to hold has no tasks, and no server is gone.
+func TestStatesThatAreRefused(t *testing.T) {
+	s, tools := database(t)
+	inner, refused := s.tools["query"], 0
+	s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+		text := fmt.Sprint(args["query"])
+		if strings.Contains(text, "INSERT INTO") && !strings.Contains(text, probeTable) &&
+			strings.Count(text, "), (") > 2 && len(text)%2 == 0 {
+			refused++
+			return "", errors.New("it is full")
+		}
+		return inner(st, args)
+	}
+	o := optionsOf(s)
+	o.N = 300
+	made := run(t, s, tools, o)
+	if len(made.Scenarios) == 0 || refused < mostLost {
+		t.Errorf("%d scenarios, %d refused", len(made.Scenarios), refused)
 	}
 }
 

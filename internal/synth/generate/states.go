@@ -2,6 +2,7 @@ package generate
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -121,6 +122,7 @@ func (s *seat) open(ctx context.Context, setup []Call, got *Played) bool {
 	session, err := s.m.player.open(ctx, s.m.player.from, setup)
 	if err != nil {
 		got.Lost = err.Error()
+		got.refused = errors.As(err, new(refusal))
 		return false
 	}
 	if s.session = session; s.keeps {
@@ -157,11 +159,16 @@ func (m *maker) once(x play, now func() (*Played, error)) (*Played, error) {
 	return got, err
 }
 
+// stateRefused is why there are no tasks over a state that is invented.
+const stateRefused = "the server refuses what its state is made of"
+
 // fails counts the calls of a play, and says why it proves nothing: a server was lost, a call is refused, or a slip
 // goes well, for which slip is said. The error is a server that is gone.
 func (m *maker) fails(calls []Call, got *Played, slip string) (why string, err error) {
 	m.count(calls, got)
 	switch {
+	case got.refused:
+		return stateRefused, m.stillThere(got)
 	case got.Lost != "":
 		return "a server was lost", m.stillThere(got)
 	case anyFailed(calls, got):

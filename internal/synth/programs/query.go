@@ -459,6 +459,9 @@ func (w *World) Create() (statements []string) {
 				kind = "INTEGER"
 				if slices.ContainsFunc(t.Rows, func(row []any) bool { _, is := row[i].(float64); return is }) {
 					kind = "REAL"
+					if w.Strict {
+						kind = "DOUBLE PRECISION"
+					}
 				}
 			}
 			if i == t.Key {
@@ -467,7 +470,7 @@ func (w *World) Create() (statements []string) {
 			if c.Needed {
 				kind += " NOT NULL"
 			}
-			if c.Ref != nil {
+			if c.Ref != nil && !w.Strict {
 				kind += fmt.Sprintf(" REFERENCES %s(%s)", Ident(c.Ref.Name), Ident(c.Ref.Columns[c.Ref.Key].Name))
 			}
 			columns = append(columns, Ident(c.Name)+" "+kind)

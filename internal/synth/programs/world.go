@@ -71,6 +71,8 @@ type World struct {
 	NoKeys bool
 	// Cased says that LIKE tells small letters from capitals, so that nobody's name is typed in small ones.
 	Cased bool
+	// Strict says that the store checks each reference while a row comes, and keeps a REAL with few digits, as DuckDB.
+	Strict bool
 	// OwnKeys says that the store gives a new row its key, also where that is a text.
 	OwnKeys bool
 	// Listed says that the tables are read as a whole, and not asked with conditions.
