@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type sqlServer struct {
 	server           string
 	create, write    sqlTool
 	read             sqlTool
+	files            *Call // shows the file of the database, where calls name it; else nil
 	list             *Call // shows the tables; nil: SQL does
 	listSQL          string
 	describe         *sqlTool // shows the columns of a table that is its argument; nil: SQL does
@@ -30,11 +32,15 @@ type sqlServer struct {
 	listed           string // what shows the names of the tables that are there, in small letters
 }
 
-// sqlTool is a tool and its argument.
-type sqlTool struct{ tool, argument string }
+// sqlTool is a tool and its argument, and which other one names the file of the database: "" where none does.
+type sqlTool struct{ tool, argument, file, path string }
 
 func (t sqlTool) call(text string) Call {
-	arguments, _ := json.Marshal(map[string]string{t.argument: text}) // of texts
+	texts := map[string]string{t.argument: text}
+	if t.file != "" {
+		texts[t.file] = t.path
+	}
+	arguments, _ := json.Marshal(texts) // of texts
 	return Call{Tool: t.tool, Arguments: arguments}
 }
 
@@ -96,14 +102,15 @@ func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
 	return list, nil
 }
 
-// takeSQL are the tools of a server that take SQL: those that say so, then those with a parameter of the same name.
+// takeSQL are the tools of a server that take SQL: those that say so, then those with a parameter of the same name. They
+// are told the file of the database where all are: else the file is one that is written.
 func (m *maker) takeSQL(server string) []sqlTool {
 	var says, called []sqlTool
 	for _, s := range m.tools {
 		for _, p := range s.schema.fields {
-			t := sqlTool{s.Name, p.name}
+			t := sqlTool{tool: s.Name, argument: p.name, file: s.fileField(), path: "x"}
 			switch {
-			case s.Server != server || !s.mayTry() || !s.takes(string(t.call("SELECT 1").Arguments)):
+			case s.Server != server || !s.mayTry() || t.file == p.name || !s.takes(string(t.call("SELECT 1").Arguments)):
 			case (filler{tool: s}).sql(p):
 				says = append(says, t)
 			default:
@@ -115,6 +122,9 @@ func (m *maker) takeSQL(server string) []sqlTool {
 		if slices.ContainsFunc(says, func(o sqlTool) bool { return o.argument == t.argument }) {
 			says = append(says, t)
 		}
+	}
+	if slices.ContainsFunc(says, func(t sqlTool) bool { return t.file == "" }) {
+		says = slices.DeleteFunc(says, func(t sqlTool) bool { return t.file != "" })
 	}
 	return says
 }
@@ -133,8 +143,10 @@ func (db *sqlServer) uses(tools []*subject, used map[string]bool) {
 	for _, t := range []string{db.create.tool, db.write.tool, db.read.tool} {
 		used[t] = true
 	}
-	if db.list != nil {
-		used[db.list.Tool] = true
+	for _, c := range []*Call{db.files, db.list} {
+		if c != nil {
+			used[c.Tool] = true
+		}
 	}
 	if db.describe != nil {
 		used[db.describe.tool] = true
@@ -170,6 +182,9 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 	}
 	defer func() { _ = session.Close() }() // the calls are made
 	db := &sqlServer{server: server}
+	if !m.findFile(ctx, session, db, takes) {
+		return nil, ctx.Err()
+	}
 	works := func(sql, proof string) (sqlTool, bool) {
 		for _, t := range takes {
 			if text, ok := m.tryOn(ctx, session, t.call(sql)); ok && strings.Contains(text, proof) {
@@ -212,6 +227,57 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 	return db, ctx.Err()
 }
 
+// fileField is the required parameter of a tool that takes the path of a file; "" where none does.
+func (s *subject) fileField() string {
+	for _, p := range s.schema.fields {
+		if p.required && p.kind == "string" && len(p.choices) == 0 && fileRole(p.name) == isPath {
+			return p.name
+		}
+	}
+	return ""
+}
+
+// findFile gives tools that must be told the file of the database the only one in the session's folder that they take.
+// It reports whether there is one that some tool shows, or no tool needs it.
+func (m *maker) findFile(ctx context.Context, session environment.Session, db *sqlServer, takes []sqlTool) bool {
+	if takes[0].file == "" {
+		return true
+	}
+	entries, _ := os.ReadDir(session.Dir(db.server)) // a server without a folder has none
+	path, fit := "", 0
+	for _, e := range entries {
+		for _, t := range takes {
+			t.path = e.Name()
+			if text, ok := m.tryOn(ctx, session, t.call("SELECT 4711 + COUNT(*) AS n FROM sqlite_master WHERE 1 = 0")); ok &&
+				strings.Contains(text, "4711") { // what a file holds is read for that
+				path, fit = e.Name(), fit+1
+				break
+			}
+		}
+	}
+	if fit != 1 {
+		return false
+	}
+	for i := range takes {
+		takes[i].path = path
+	}
+	for _, s := range m.tools {
+		c, needs := s.bare(), s.needs()
+		if folder := s.fileField(); folder != "" {
+			c = sqlTool{tool: s.Name, argument: folder}.call(".")
+			needs = !s.takes(string(c.Arguments))
+		}
+		if s.Server != db.server || !s.mayTry() || s.destroys() || s.creates() || needs {
+			continue
+		}
+		if text, ok := m.tryOn(ctx, session, c); ok && strings.Contains(text, path) {
+			db.files = &c
+			return true
+		}
+	}
+	return false
+}
+
 // findListing finds how a stranger sees the tables and their columns: by tools that show a table which was just made,
 // or by SQL. Where none can be made, the names of tools tell.
 func (m *maker) findListing(ctx context.Context, session environment.Session, db *sqlServer) {
@@ -221,13 +287,19 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 			!slices.Contains(about, "table") && !slices.Contains(about, "tables") && !slices.Contains(about, "schema") {
 			continue
 		}
-		if c := s.bare(); !s.needs() && db.list == nil {
+		c, needs, file := s.bare(), s.needs(), ""
+		if db.read.file != "" {
+			file = s.fileField()
+			c = sqlTool{tool: s.Name, argument: file}.call(db.read.path)
+			needs = !s.takes(string(c.Arguments))
+		}
+		if !needs && db.list == nil {
 			if text, ok := m.tryOn(ctx, session, c); ok && (strings.Contains(text, probeTable) || db.readOnly) {
 				db.list, db.listsColumns = &c, strings.Contains(text, probeColumn)
 			}
 		}
 		for _, p := range s.schema.fields {
-			one := sqlTool{s.Name, p.name}
+			one := sqlTool{tool: s.Name, argument: p.name, file: file, path: db.read.path}
 			if c := one.call(probeTable); db.describe == nil && (p.required || !db.readOnly) &&
 				slices.Contains(words(p.name), "table") && s.takes(string(c.Arguments)) {
 				if text, ok := m.tryOn(ctx, session, c); ok && strings.Contains(text, probeColumn) || db.readOnly {
@@ -271,6 +343,9 @@ func (db *sqlServer) sample(t *programs.Table) Call {
 // discover are the calls by which a stranger finds out what there is: the tables, then some rows of some. Of a table
 // that is written to without such rows, or that gets a new one, the columns are asked for: some may have to be given.
 func (db *sqlServer) discover(tables []*programs.Table, added *programs.Table) (calls []Call) {
+	if db.files != nil {
+		calls = append(calls, *db.files)
+	}
 	if db.list != nil {
 		calls = append(calls, *db.list)
 	} else {
@@ -377,13 +452,12 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = session.Close() }() // only reads were made
+	defer func() { _ = session.Close() }() // the calls are made
 	text, ok := m.tryOn(ctx, session, db.read.call(db.listSQL))
 	if !ok {
 		return nil, ctx.Err()
 	}
 	w := &programs.World{Name: "live"}
-	db.suit(w)
 	db.listed = strings.ToLower(text)
 	seen := map[string]bool{}
 	for _, name := range firstValues(text) {
@@ -408,12 +482,29 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 			w.Tables = append(w.Tables, t)
 		}
 	}
-	programs.Relate(w.Tables)
-	programs.Understand(w.Tables)
 	if len(w.Tables) == 0 {
 		return nil, ctx.Err()
 	}
+	programs.Relate(w.Tables)
+	programs.Understand(w.Tables)
+	if db.readOnly {
+		m.findWrite(ctx, session, db, w.Tables[0])
+	}
+	db.suit(w)
 	return w, ctx.Err()
+}
+
+// findWrite finds the tool that writes where none makes tables: a copy's table is emptied by it.
+func (m *maker) findWrite(ctx context.Context, session environment.Session, db *sqlServer, t *programs.Table) {
+	for _, write := range m.takeSQL(db.server) {
+		write.path = db.read.path
+		_, _ = m.tryOn(ctx, session, write.call("DELETE FROM "+programs.Ident(t.Name)))
+		if text, ok := m.tryOn(ctx, session, db.read.call("SELECT 4711 + COUNT(*) AS n FROM "+
+			programs.Ident(t.Name))); ok && slices.Contains(numbersOf(text), 4711) {
+			db.write, db.readOnly, db.noKeys = write, false, true
+			return
+		}
+	}
 }
 
 // isThere reports whether a table of some name may be there already.

@@ -22,9 +22,10 @@ import (
 
 // shop is a server as the tests have it: a session has its own state and its own folder.
 type shop struct {
-	base  string // of the sessions' folders
-	gone  bool   // no session can be opened
-	after int    // calls that are answered before the context of the test is cancelled; 0 is all
+	base  string                 // of the sessions' folders
+	fill  func(dir string) error // puts into a folder what it begins with; nil: nothing
+	gone  bool                   // no session can be opened
+	after int                    // calls that are answered before the context of the test is cancelled; 0 is all
 	stop  context.CancelFunc
 	tools map[string]func(s *stock, args map[string]any) (string, error)
 
@@ -58,6 +59,11 @@ func (s *shop) Open(_ context.Context, _ string, _ ...environment.Template) (env
 	dir, err := os.MkdirTemp(s.base, "")
 	if err != nil {
 		return nil, err
+	}
+	if s.fill != nil {
+		if err := s.fill(dir); err != nil {
+			return nil, err
+		}
 	}
 	return &stock{shop: s, dir: dir,
 		items: []item{{1, "garden lamp", 19.5}, {2, "iron kettle", 42}, {3, "paper basket", 8.25}}}, nil

@@ -90,13 +90,13 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 		if live != nil {
 			own = fmt.Sprint(live.Create())
 			n := left
-			if !db.readOnly {
+			if db.create.tool != "" {
 				n = left / 2
 			}
 			list = append(list, newSitting(m, db, setting{World: live, realm: m.worlds[0], want: n}))
 			left -= n
 		}
-		if db.readOnly {
+		if db.create.tool == "" || db.readOnly {
 			continue
 		}
 		written := m.writtenTables(db, own, m.written(left))
@@ -217,7 +217,8 @@ func (s *sitting) tasks(ctx context.Context, index int) (
 		if len(list) == s.want {
 			break
 		}
-		if p == nil || seen[p.Key()] || p.Changes() && s.db.readOnly {
+		if p == nil || seen[p.Key()] || p.Changes() && s.db.readOnly ||
+			p.Made != nil && s.db.create.tool == "" {
 			continue
 		}
 		seen[p.Key()] = true

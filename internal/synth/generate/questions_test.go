@@ -306,7 +306,7 @@ func TestSlips(t *testing.T) {
 
 // What is wrong with a query, and what is said of it before the right one.
 func TestWrongQueries(t *testing.T) {
-	db := &sqlServer{read: sqlTool{"sql", "query"}, write: sqlTool{"sql", "query"}}
+	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}}
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, x := range []struct {
 		sql   string
@@ -427,7 +427,7 @@ func TestRepeat(t *testing.T) {
 		t.Error(got)
 	}
 	query := func(text, slip string) Call {
-		c := (sqlTool{"q", "query"}).call(text)
+		c := (sqlTool{tool: "q", argument: "query"}).call(text)
 		c.Slip = slip
 		return c
 	}

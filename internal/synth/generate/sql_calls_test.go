@@ -162,6 +162,17 @@ func TestProgramsOverLiveTables(t *testing.T) {
 // shows are how a query's rows are shown.
 type shows func(query func(*stock, map[string]any) (string, error), s *stock, text string) (string, error)
 
+// boats are the statements that make two tables.
+func boats() []string {
+	return []string{
+		"CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT, city TEXT)",
+		"INSERT INTO owners VALUES (1, 'Ana Sol', 'Oslo'), (2, 'Ben Ray', 'Lima'), (3, 'Cy Orr', 'Oslo')",
+		"CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER, owner_id INTEGER)",
+		"INSERT INTO boats VALUES (1, 'Skua', 9, 1), (2, 'Tern', 12, 1), (3, 'Gull', 7, 2), (4, 'Ibis', 15, " +
+			"3), (5, 'Rail', 6, 2)",
+	}
+}
+
 // overLiveTables checks the tasks of a database that was there before. Where rows are shown without the names of their
 // columns, these are looked up before they are used.
 func overLiveTables(t *testing.T, show shows) {
@@ -169,13 +180,7 @@ func overLiveTables(t *testing.T, show shows) {
 	inner := s.tools["query"]
 	s.tools["query"] = func(st *stock, args map[string]any) (string, error) { // a database that was there before
 		if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
-			for _, text := range []string{
-				"CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT, city TEXT)",
-				"INSERT INTO owners VALUES (1, 'Ana Sol', 'Oslo'), (2, 'Ben Ray', 'Lima'), (3, 'Cy Orr', 'Oslo')",
-				"CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER, owner_id INTEGER)",
-				"INSERT INTO boats VALUES (1, 'Skua', 9, 1), (2, 'Tern', 12, 1), (3, 'Gull', 7, 2), (4, 'Ibis', 15, " +
-					"3), (5, 'Rail', 6, 2)",
-			} {
+			for _, text := range boats() {
 				if _, err := inner(st, map[string]any{"query": text}); err != nil {
 					return "", err
 				}
@@ -235,6 +240,7 @@ func TestProgramsForStoresThatAreStrict(t *testing.T) {
 		return objects(inner, st, text)
 	}
 	tools = append(tools,
+		tool("export", "Exports a query.", `{"type":"object","properties":{"query":{"type":"string"},"path":{"type":"string"}},"required":["query","path"]}`),
 		tool("alter", "Changes things.", `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
 		tool("explore", "Shows what there is.", `{"type":"object","properties":{"table":{"type":"string"}}}`))
 	o := optionsOf(s)
@@ -256,6 +262,62 @@ func TestProgramsForStoresThatAreStrict(t *testing.T) {
 	}
 	if len(made.Scenarios) < 50 || alters < 15 {
 		t.Errorf("%d scenarios, %d writes\n%v", len(made.Scenarios), alters, made.Report.Rows())
+	}
+}
+
+// Calls that must name the database's file name the one that a tool shows, and look for it first. Where no tool makes
+// tables, the one that writes is found on the tables that are there.
+func TestProgramsForToolsThatNameTheFile(t *testing.T) {
+	for makes, least := range map[bool]int{true: 50, false: 40} {
+		s, tools := database(t)
+		inner := s.tools["query"]
+		s.fill = func(dir string) error {
+			for _, text := range boats() {
+				if _, err := inner(&stock{dir: dir}, map[string]any{"query": text}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		s.tools = map[string]func(*stock, map[string]any) (string, error){
+			"list_books": func(_ *stock, args map[string]any) (string, error) {
+				if args["directory"] != "." {
+					return "", errors.New("there is no such folder")
+				}
+				return "data.db", nil
+			},
+			"execute": func(st *stock, args map[string]any) (string, error) {
+				text := fmt.Sprint(args["sql"])
+				if args["file"] != "data.db" || !makes && strings.HasPrefix(text, "CREATE") {
+					return "", errors.New("it is refused")
+				}
+				return objects(inner, st, text)
+			},
+		}
+		tools = []Tool{
+			tool("list_books", "Lists files.", `{"type":"object","properties":{"directory":{"type":"string"}},"required":["directory"]}`),
+			tool("execute", "Runs SQL.", `{"type":"object","properties":{"file":{"type":"string"},"sql":{"type":"string"}},"required":["file","sql"]}`),
+		}
+		o := optionsOf(s)
+		o.N = 80
+		made := run(t, s, tools, o)
+		writes := 0
+		for _, x := range made.Scenarios {
+			if len(x.Gold) > 0 && string(x.Gold[0].Arguments) != `{"directory":"."}` {
+				t.Errorf("%s begins with %s", x.Task, x.Gold[0].Arguments)
+			}
+			if !makes && len(x.Setup) > 0 {
+				t.Errorf("%s: %v", x.Task, x.Setup)
+			}
+			for _, g := range x.Gold {
+				if strings.Contains(string(g.Arguments), "UPDATE ") {
+					writes++
+				}
+			}
+		}
+		if len(made.Scenarios) < least || writes < 5 {
+			t.Errorf("%v: %d scenarios, %d changes\n%v", makes, len(made.Scenarios), writes, made.Report.Rows())
+		}
 	}
 }
 
@@ -375,7 +437,7 @@ func TestSoleOf(t *testing.T) {
 // Before the first look of a change stand the columns and the plan, before the change what the looks have shown; a slip's remark
 // stands before the plan of the call that does it right.
 func TestPlansStandBeforeCalls(t *testing.T) {
-	db := &sqlServer{read: sqlTool{"sql", "query"}, write: sqlTool{"sql", "query"}, listSQL: "SELECT name FROM tables"}
+	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}, listSQL: "SELECT name FROM tables"}
 	dish := programs.TableOf("dish", programs.Records(`[{"id":1,"name":"Pea Soup","price":4},
 		{"id":2,"name":"Plum Tart","price":6}]`))
 	w := &programs.World{Tables: []*programs.Table{dish}}
