@@ -69,7 +69,8 @@ func TestAddRow(t *testing.T) {
 func TestNoRowTwice(t *testing.T) {
 	files := map[string]string{
 		"stock.csv": "item,size,count\nshirt,S,4\nshirt,L,11\nbag,,9\n",
-		"kin.csv":   "name,phone,mail,town\nAna Lund,555-0111,ana@x.example,Leeds\nBo Maes,555-0122,,Leeds\nCy Petit,555-0133,,Leeds\n",
+		"kin.csv": "name,phone,mail,town\nAna Lund,555-0111,ana@x.example,Leeds\nBo Maes,555-0122,,Leeds\n" +
+			"Cy Petit,555-0133,,Leeds\n",
 	}
 	f, added := Of(files, nil), 0
 	for seed := range uint64(300) {

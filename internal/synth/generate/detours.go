@@ -22,7 +22,8 @@ func (db *sqlServer) look(r *rand.Rand, t *programs.Table) (look Call, knows fun
 	case db.nameless && db.describeSQL != "":
 		look = db.read.call(columnsOf(db.describeSQL, t.Name))
 	}
-	shows := regexp.MustCompile(`(?:SELECT \* FROM|UPDATE|INTO) ` + regexp.QuoteMeta(programs.Ident(t.Name)) + `(?:\W|$)`)
+	name := regexp.QuoteMeta(programs.Ident(t.Name))
+	shows := regexp.MustCompile(`(?:SELECT \* FROM|UPDATE|INTO) ` + name + `(?:\W|$)`)
 	return look, func(x Call) bool {
 		return x.key() == look.key() || db.describe != nil && x.key() == db.describe.call(t.Name).key() ||
 			slices.ContainsFunc(statementIn(x), shows.MatchString)

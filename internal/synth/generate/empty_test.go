@@ -18,7 +18,7 @@ func TestEmptyResultsAreBelieved(t *testing.T) {
 	for index := range programs.NumDomains() {
 		r := rand.New(rand.NewPCG(uint64(index), 7))
 		w := programs.Invent(r, index)
-		for _, kind := range drawn(r, programs.DatabaseShares(), 60) {
+		for _, kind := range drawn(r, programs.DatabaseShares(), 120) {
 			p := programs.Draw(r, w, kind)
 			if p == nil || p.Then() != nil {
 				continue

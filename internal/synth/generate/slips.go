@@ -27,10 +27,10 @@ const (
 const (
 	shareSlips    = 0.2
 	shareMisedits = 0.1
-	shareMisses   = 0.2
+	shareMisses   = 0.17
 	shareGuesses  = 0.1
 	shareTables   = 0.05
-	shareRare     = 0.25 // of the few from which the way on is not the same again in other letters
+	shareRare     = 0.15 // of the few from which the way on is not the same again in other letters
 )
 
 // Shares of the training programs over databases that allow it, of slips from which the way on is no other name: the

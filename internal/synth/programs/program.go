@@ -404,7 +404,7 @@ func (d *drawer) farther(kind string) *Program {
 		Compare: {(*drawer).averages, (*drawer).averages, (*drawer).averagesOf},
 		Most:    {(*drawer).mostBy},
 		Set:     {(*drawer).event, (*drawer).told, ofParent, ofParent, (*drawer).renameOne, (*drawer).renameOne},
-		SetAll:  {ofParent, ofParent, (*drawer).moveAll, (*drawer).noneToChange},
+		SetAll:  {ofParent, (*drawer).moveAll, (*drawer).noneToChange},
 		Remove:  {ofParent, (*drawer).remove, (*drawer).remove},
 		Adjust:  {(*drawer).raiseAndLower, (*drawer).moved, (*drawer).moved, (*drawer).moved},
 		TwoTables: {(*drawer).threeEffects, (*drawer).threeEffects, (*drawer).stockTaken,

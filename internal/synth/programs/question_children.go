@@ -24,7 +24,7 @@ func (d *drawer) sumOf() *Program {
 		return nil
 	}
 	row := d.sole(t)
-	numbers := slices.DeleteFunc(from.properties(isNumber), func(i int) bool { return from.Columns[i].isYear() })
+	numbers := from.properties(Column.isQuantity)
 	if row == nil || len(numbers) == 0 {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (d *drawer) compareOf() *Program {
 	}
 	agg, i := pick(d.r, []string{"COUNT", "SUM", "AVG"}), -1
 	if agg != "COUNT" {
-		numbers := slices.DeleteFunc(from.properties(isNumber), func(i int) bool { return from.Columns[i].isYear() })
+		numbers := from.properties(Column.isQuantity)
 		if len(numbers) == 0 {
 			return nil
 		}

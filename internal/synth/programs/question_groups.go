@@ -9,7 +9,7 @@ import (
 
 // Questions over the links of two or three tables, and figures of groups.
 
-// isQuantity reports whether it makes sense to raise a number by another one, or to take a mean: nobody adds five floors.
+// isQuantity reports whether it makes sense to raise a number by another one, or to take a mean: nobody adds floors.
 func (c Column) isQuantity() bool {
 	return isNumber(c) && !c.isYear() && !c.Bool && !slices.Contains([]string{"floor", "level", "storey", "priority",
 		"rank", "zone", "shelf", "tier", "grade", "position", "version"}, c.caption())

@@ -18,7 +18,7 @@ func (d *drawer) mostOf() *Program {
 	if from == nil || repeats(valueTexts((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) {
 		return nil
 	}
-	numbers := slices.DeleteFunc(from.properties(isNumber), func(i int) bool { return from.Columns[i].isYear() })
+	numbers := from.properties(Column.isQuantity)
 	if len(numbers) == 0 {
 		return nil
 	}

@@ -193,7 +193,7 @@ func (d *drawer) foreign(t *Table, number, condition bool) (c Column, said strin
 	all := domains()
 	own := slices.IndexFunc(all, func(o domain) bool { return o.Name == d.w.Name })
 	persons := t.isOfPersons()
-	for range 4 * tries {
+	for range 8 * tries {
 		index := d.r.IntN(len(all))
 		from := pick(d.r, all[index].Tables)
 		if index == own || IsHeldOut(index) != (own >= 0 && IsHeldOut(own)) || from.Link != "" ||
