@@ -337,6 +337,9 @@ func (gt *GraphTables) forget(d *drawer) *GraphProgram {
 func (gt *GraphTables) noun(thing *Thing) string {
 	for _, text := range thing.Notes {
 		words := strings.Fields(text)
+		if len(words) == 0 {
+			continue
+		}
 		last := words[len(words)-1]
 		if len(words) > 3 || isVerbAlone(words[0]) || isPast(words[0]) || slices.Contains(states(), words[0]) ||
 			strings.ContainsAny(text, ":,") || !gt.tellsOf(thing, text, last) || len(gt.Graph.Saying(last)) != 1 {
