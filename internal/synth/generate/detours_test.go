@@ -12,6 +12,9 @@ import (
 	"hone/internal/synth/programs"
 )
 
+// takesSQL is a tool whose only argument is a statement.
+var takesSQL = sqlTool{tool: "sql", argument: "query"}
+
 // statementsOf are the statements of calls, and what is said before each.
 func statementsOf(calls []Call) (list []string) {
 	for _, c := range calls {
@@ -24,7 +27,7 @@ func statementsOf(calls []Call) (list []string) {
 
 // What goes wrong in each way, what is looked at then, and what is said before the right call.
 func TestDetours(t *testing.T) {
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}}
+	db := &sqlServer{read: takesSQL, write: takesSQL}
 	staff := programs.TableOf("staff", programs.Records(`[{"id":1,"first_name":"Ana","last_name":"Lund","role":"cook","team":"day"},
 		{"id":2,"first_name":"Ben","last_name":"Roy","role":"cook","team":"day"},
 		{"id":3,"first_name":"Cai","last_name":"Ito","role":"waiter","team":"night"}]`))
@@ -122,7 +125,7 @@ func TestDetours(t *testing.T) {
 // Detours in a row are told before the next call that is learnt, and none is made twice.
 func TestDetoursInARow(t *testing.T) {
 	one := func(text, slip string) Call {
-		c := (sqlTool{tool: "sql", argument: "query"}).call(text)
+		c := (takesSQL).call(text)
 		c.Slip = slip
 		return c
 	}
@@ -145,7 +148,7 @@ func TestDetoursInARow(t *testing.T) {
 // Who takes a table that is not there before anything is looked at looks at the list then, and once.
 func TestMissingTableFirst(t *testing.T) {
 	list := Call{Tool: "list_tables"}
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, list: &list}
+	db := &sqlServer{read: takesSQL, list: &list}
 	dish := programs.TableOf("dish", programs.Records(`[{"id":1,"name":"Pea Soup"},{"id":2,"name":"Plum Tart"}]`))
 	w := &programs.World{Tables: []*programs.Table{dish}}
 	p := programs.NewQuestion(programs.Count, "count", nil, programs.Answer{}, dish)
@@ -171,7 +174,7 @@ func TestMissingTableFirst(t *testing.T) {
 
 // That somebody has nothing yet is a reason to add it, and is said only where it is so.
 func TestNoneYet(t *testing.T) {
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}}
+	db := &sqlServer{read: takesSQL, write: takesSQL}
 	cook := programs.TableOf("cook", programs.Records(`[{"id":1,"name":"Ana"},{"id":2,"name":"Ben"}]`))
 	shift := programs.TableOf("shift", programs.Records(`[{"no":11,"cook_id":1},{"no":12,"cook_id":1},
 		{"no":13,"cook_id":1}]`))
@@ -193,7 +196,7 @@ func TestNoneYet(t *testing.T) {
 // In half of the guesses the word has no three letters in a row of the right one. What is looked at then has the right
 // one, and all that is there is quoted before it is said which it is.
 func TestWrongColumn(t *testing.T) {
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}}
+	db := &sqlServer{read: takesSQL, write: takesSQL}
 	staff := programs.TableOf("staff", programs.Records(`[{"id":1,"name":"Ana","price":2},
 		{"id":2,"name":"Bo","price":3}]`))
 	dish := programs.TableOf("dish", programs.Records(`[{"id":1,"name":"Pea Soup","price":7},
@@ -250,7 +253,7 @@ func TestRecoveriesComeToWhatIsShown(t *testing.T) {
 
 // Persons are looked for among persons alone, and things among things.
 func TestWrongTable(t *testing.T) {
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}}
+	db := &sqlServer{read: takesSQL}
 	table := func(name string, rows string) *programs.Table { return programs.TableOf(name, programs.Records(rows)) }
 	cook := table("cook", `[{"id":1,"name":"Ana Lund"},{"id":2,"name":"Ben Roy"}]`)
 	guest := table("guest", `[{"id":1,"name":"Cai Ito"},{"id":2,"name":"Ida Holm"}]`)
@@ -275,7 +278,7 @@ func TestWrongTable(t *testing.T) {
 
 // A property that nothing records is asked for in vain.
 func TestExits(t *testing.T) {
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}}
+	db := &sqlServer{read: takesSQL, write: takesSQL}
 	atEnd, byName := 0, 0
 	for index := range programs.NumDomains() {
 		r := rand.New(rand.NewPCG(uint64(index), 3))
@@ -311,7 +314,7 @@ func TestExits(t *testing.T) {
 
 // Nobody guesses a column of a table whose columns stand in a result before, or in a change.
 func TestWhatIsReadIsNotGuessed(t *testing.T) {
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}, create: sqlTool{tool: "sql", argument: "query"}}
+	db := &sqlServer{read: takesSQL, write: takesSQL, create: takesSQL}
 	about := regexp.MustCompile(`There is no column \S+ I look at what (\S+) has\.|has no column \S+ I look at (\S+)\.$`)
 	guessed := 0
 	for seed := range uint64(8) {

@@ -12,7 +12,7 @@ import (
 // An empty result that is right is believed at least as often as one leads on, or a model learns to look further
 // whenever nothing is found. Most of what is added is looked for first.
 func TestEmptyResultsAreBelieved(t *testing.T) {
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}, create: sqlTool{tool: "sql", argument: "query"}}
+	db := &sqlServer{read: takesSQL, write: takesSQL, create: takesSQL}
 	believed, leadsOn, inserts, isNew, nouns, all := 0, 0, 0, 0, 0, 0
 	unrecorded, deadEnds := 0, 0
 	for index := range programs.NumDomains() {

@@ -267,7 +267,7 @@ func TestMisedits(t *testing.T) {
 			return "swapped", os.WriteFile(file, append(text, fmt.Sprint(args["new_text"])...), 0o600)
 		}
 		o := optionsOf(s)
-		o.N = 400
+		o.N, o.drawnAlone = 400, true
 		made, err := Run(t.Context(), s, tools, ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), o)
 		if err != nil {
 			t.Fatal(err)

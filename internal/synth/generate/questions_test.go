@@ -306,7 +306,7 @@ func TestSlips(t *testing.T) {
 
 // What is wrong with a query, and what is said of it before the right one.
 func TestWrongQueries(t *testing.T) {
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}}
+	db := &sqlServer{read: takesSQL, write: takesSQL}
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, x := range []struct {
 		sql   string

@@ -437,7 +437,7 @@ func TestSoleOf(t *testing.T) {
 // Before the first look of a change stand the columns and the plan, before the change what the looks have shown; a slip's remark
 // stands before the plan of the call that does it right.
 func TestPlansStandBeforeCalls(t *testing.T) {
-	db := &sqlServer{read: sqlTool{tool: "sql", argument: "query"}, write: sqlTool{tool: "sql", argument: "query"}, listSQL: "SELECT name FROM tables"}
+	db := &sqlServer{read: takesSQL, write: takesSQL, listSQL: "SELECT name FROM tables"}
 	dish := programs.TableOf("dish", programs.Records(`[{"id":1,"name":"Pea Soup","price":4},
 		{"id":2,"name":"Plum Tart","price":6}]`))
 	w := &programs.World{Tables: []*programs.Table{dish}}
