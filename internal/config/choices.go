@@ -76,7 +76,7 @@ func (c *Config) SettleEpochs(rows int) []Choice {
 	}
 	why := "on tasks of people two passes passed more than one, and three no more (docs/SYNTH.md)"
 	if s.Epochs = epochs; epochs*rows < fewSteps*s.BatchSize {
-		s.Epochs, why = fewEpochs, fmt.Sprintf("two passes over %d rows have fewer than %d steps", rows, fewSteps)
+		s.Epochs, why = fewEpochs, fmt.Sprintf("two passes have fewer than %d steps", fewSteps)
 	}
 	return []Choice{{"sft.epochs", fmt.Sprint(s.Epochs), why}}
 }
