@@ -71,6 +71,12 @@ func (d *drawer) set(corrected bool) *Program {
 	slots["x"], slots["attr"], slots["v"] = said, c.caption(), text
 	tables := tablesOf(t, where, to)
 	pattern := "set"
+	state, is := strings.CutPrefix(c.flagPhrase(v), "that are ")
+	if flag := c.Bool || c.flags(v); flag && (corrected || !is) { // nobody sets "the works saturdays of Ana to yes"
+		return nil
+	} else if flag {
+		pattern, slots["v"] = "set_value", state
+	}
 	if corrected {
 		other := d.another(t, i, v)
 		if other == nil || equal(other, v) || equal(other, row[i]) {
@@ -81,7 +87,7 @@ func (d *drawer) set(corrected bool) *Program {
 				return nil
 			}
 		}
-	} else if t.tells(i, v) && d.r.IntN(2) == 0 {
+	} else if t.tells(i, v) && c.isClass() && d.r.IntN(2) == 0 {
 		pattern = "set_value"
 	}
 	return &Program{

@@ -33,7 +33,6 @@ func (d *drawer) bounded(t *Table, i int, v any) (c Cond, phrase string, ok bool
 		}
 		return column.show(v)
 	}
-	having := "with " + article(column.caption()) + " "
 	if d.r.IntN(3) == 0 {
 		other := t.value(pick(d.r, t.Rows), i, -1)
 		if other == nil || len(Show(other)) != len(Show(v)) && day || equal(other, v) {
@@ -42,23 +41,41 @@ func (d *drawer) bounded(t *Table, i int, v any) (c Cond, phrase string, ok bool
 		if less(other, v) {
 			v, other = other, v
 		}
-		said := pick(d.r, []string{"between {a} and {b} inclusive", "from {a} to {b} inclusive",
-			"between {a} and {b} (both included)"})
+		said := pick(d.r, []string{"between {a} and {b} inclusive", "between {a} and {b} (both included)"})
 		return Cond{i, -1, Between, []any{v, other}},
-			having + strings.NewReplacer("{a}", say(v), "{b}", say(other)).Replace(said), true
+			column.boundPhrase(strings.NewReplacer("{a}", say(v), "{b}", say(other)).Replace(said)), true
 	}
 	op := pick(d.r, []Op{AtLeast, AtMost})
-	ways := map[Op][]string{
-		AtLeast: {"of at least {v}", "of {v} or more", "of no less than {v}"},
-		AtMost:  {"of at most {v}", "of {v} or less", "of no more than {v}"},
-	}
+	ways := map[Op][]string{AtLeast: {"at least {v}", "{v} or more"}, AtMost: {"at most {v}", "{v} or less"}}
 	switch {
 	case day:
-		ways = map[Op][]string{AtLeast: {"of {v} or later", "on or after {v}", "no earlier than {v}"},
-			AtMost: {"by {v}", "on or before {v}", "no later than {v}", "up to and including {v}"}}
+		ways = map[Op][]string{AtLeast: {"on or after {v}"}, AtMost: {"on or before {v}"}}
 	case column.isYear():
-		ways = map[Op][]string{AtLeast: {"of {v} or later", "no earlier than {v}"},
-			AtMost: {"of {v} or earlier", "no later than {v}"}}
+		ways = map[Op][]string{AtLeast: {"in {v} or later"}, AtMost: {"in {v} or earlier"}}
 	}
-	return Cond{i, -1, op, v}, having + strings.ReplaceAll(pick(d.r, ways[op]), "{v}", say(v)), true
+	return Cond{i, -1, op, v}, column.boundPhrase(strings.ReplaceAll(pick(d.r, ways[op]), "{v}", say(v))), true
+}
+
+// boundPhrase is what stands behind the plural where a column has a bound: "hired on or after 3 May", "built in 1980
+// or later", "with 5 hours or more".
+func (c Column) boundPhrase(bound string) string {
+	phrase := c.withPhrase()
+	if c.Kind == Date {
+		if phrase = c.morePhrase(); !strings.Contains(phrase, "after {v}") || strings.Contains(phrase, " a day after") {
+			phrase = whose(c.caption(), "after {v}")
+		}
+		return strings.ReplaceAll(phrase, "after {v}", bound)
+	}
+	for _, in := range []string{"in {v}", "from {v}"} { // a year
+		if strings.HasSuffix(phrase, in) {
+			return strings.TrimSuffix(phrase, in) + bound
+		}
+	}
+	bound = strings.TrimPrefix(bound, "in ")
+	for _, behind := range []string{" or more", " or less", " inclusive", " (both included)"} { // the unit
+		if value, is := strings.CutSuffix(bound, behind); is {
+			return strings.ReplaceAll(phrase, "{v}", value) + behind
+		}
+	}
+	return strings.ReplaceAll(phrase, "{v}", bound)
 }

@@ -132,9 +132,7 @@ func (t *Table) tellApart() {
 	}
 	for _, i := range shared {
 		c := &t.Columns[i]
-		if c.With = "with the " + c.caption() + " {v}"; c.Ref != nil {
-			c.With = "with {v} as the " + c.caption()
-		}
+		c.With = whose(c.caption(), "{v}")
 	}
 }
 
@@ -172,7 +170,8 @@ func (d *drawer) isElsewhere(t *Table, like func(name string) bool) bool {
 // anywhere else.
 func (t *Table) tells(i int, v any) bool {
 	c := t.Columns[i]
-	if text, is := v.(string); !is || len(text) < 3 || c.Kind != Text || c.Ref != nil || c.Bool || c.Yes != "" ||
+	if text, is := v.(string); !is || len(text) < 3 || strings.Trim(text, "0123456789") == "" ||
+		c.Kind != Text || c.Ref != nil || c.Bool || c.Yes != "" ||
 		c.Several || len(c.Parts) > 0 || i == t.Label || i == t.Key {
 		return false
 	}

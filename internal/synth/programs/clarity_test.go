@@ -63,12 +63,12 @@ func TestColumnsAreToldApart(t *testing.T) {
 	for name, got := range map[string][2]string{
 		"from_station is":  {column("from_station").caption(), "from station"},
 		"to_station is":    {column("to_station").caption(), "to station"},
-		"from_station of":  {column("from_station").withPhrase(), "with {v} as the from station"},
+		"from_station of":  {column("from_station").withPhrase(), "whose from station is {v}"},
 		"price_eur is":     {column("price_eur").caption(), "price eur"},
 		"price_usd most":   {column("price_usd").Most, ""},
 		"goals are no yes": {column("goals").morePhrase(), "with more than {v} goals"},
-		"home_city":        {column("home_city").withPhrase(), "with the home city {v}"},
-		"cost per kg":      {column("cost_per_kg").morePhrase(), "with a cost per kg above {v}"},
+		"home_city":        {column("home_city").withPhrase(), "whose home city is {v}"},
+		"cost per kg":      {column("cost_per_kg").morePhrase(), "whose cost per kg is above {v}"},
 		"meeting room":     {column("meeting_room").caption(), "meeting room"},
 	} {
 		if got[0] != got[1] {
@@ -295,8 +295,8 @@ func TestConditionsOfTwoAreApart(t *testing.T) {
 				t.Errorf("%q: %s", said, sql)
 			}
 		}
-		if x := p.slots["x"]; strings.Contains(x, "a person in ") {
-			if named++; !strings.HasSuffix(x, " as the person") {
+		if x := p.slots["x"]; matcher(`whose person is in `)(x) {
+			if named++; !matcher(`whose person is in \w+$`)(x) {
 				t.Errorf("%q: %s", x, sql)
 			}
 		}
@@ -316,7 +316,7 @@ func TestNumbersThatName(t *testing.T) {
 	orders := w.Tables[1]
 	if by, starts, amount := orders.Columns[2], orders.Columns[4], orders.Columns[5]; by.Ref != w.Tables[0] ||
 		by.With != "approved by {v}" || !orders.Columns[3].Label || starts.More != "starting after {v}" ||
-		starts.caption() != "start date" || amount.morePhrase() != "with an amount above {v}" {
+		starts.caption() != "start date" || amount.morePhrase() != "whose amount is above {v}" {
 		t.Errorf("%+v", orders.Columns)
 	}
 	set := 0

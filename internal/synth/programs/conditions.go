@@ -233,7 +233,17 @@ func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 	if ref.Columns[k].flags(to[k]) && ref.Columns[k].Yes != "" {
 		cond.Op, said = Is, ref.Columns[k].flagPhrase(to[k])
 	}
+	if class := ref.Columns[k]; class.isClass() && !class.Several && isWord(class.noun(to[k])) &&
+		!ref.isNounOfTwo(k, to[k]) { // "whose head is a nurse"
+		one, _ := class.nouns(ref, class.noun(to[k]))
+		phrase := strings.ReplaceAll(base, "{v}", article(one))
+		return cond, phrase, d.divides(t, cond)
+	}
 	said = put(said, ref.Columns[k].show(to[k]))
+	if who, of := strings.CutSuffix(base, " is {v}"); of && // "whose head is in Cardiology"
+		slices.Contains([]string{"in", "from", "aged", "older", "younger"}, firstWord(said)) {
+		return cond, who + " is " + said, d.divides(t, cond)
+	}
 	phrase := strings.ReplaceAll(base, "{v}", article(ref.One)+" "+ofOne(said))
 	return cond, phrase, d.divides(t, cond)
 }

@@ -147,7 +147,7 @@ func TestColumnsAreSaidAsPeopleSayThem(t *testing.T) {
 		"SELECT SUM(fee_cents) / 100.0 FROM members":                   "sum members fee in euros 32",
 		"SELECT fee_cents / 100.0 FROM members WHERE name = 'Ana Sol'": "lookup members Ana Sol fee in euros 12.5",
 		"SELECT active FROM members WHERE name = 'Ben Ray'":            "lookup members Ben Ray active No",
-		"UPDATE members SET active = 'Y' WHERE id = 2":                 "set members Ben Ray active yes",
+		"UPDATE members SET active = 'Y' WHERE id = 2":                 "set_value members Ben Ray active active",
 		"UPDATE members SET fee_cents = fee_cents + 200 WHERE id = 3":  "raise members Cy Orr fee in euros 2",
 		"SELECT title FROM scores ORDER BY at DESC LIMIT 1":            "best scores at Largo",
 		"SELECT COUNT(*) FROM members JOIN members AS mentor ON members.mentor_id = mentor.id " +

@@ -311,12 +311,12 @@ func (t *Table) phrase(i int, s source) {
 	if t.OfPeople() || t.One == "person" {
 		who = "who"
 	}
-	switch first := firstWord(c.Says); {
+	switch first := firstWord(strings.TrimPrefix(c.Says, "year ")); {
 	case s.note != "":
 		c.Bool = true
 		c.Yes, c.No, c.Asks = flagPhrases(s.note, who)
 	case c.Kind == Number && t.years(i) && isPast(first): // joined 2014
-		c.Says = "year " + c.Says
+		c.Says = "year " + strings.TrimPrefix(c.Says, "year ")
 		c.Asks = "In which year is {x} noted as \"" + first + "\"?"
 		c.With, c.More, c.Less = who+" "+first+" in {v}", who+" "+first+" after {v}", who+" "+first+" before {v}"
 		if c.Most, c.Least = "", ""; first == "born" {
@@ -326,7 +326,7 @@ func (t *Table) phrase(i int, s source) {
 	case c.Kind == Number && strings.HasPrefix(c.Says, "price"), c.Kind == Number &&
 		strings.HasSuffix(c.Says, " price"):
 		c.With, c.More, c.Less =
-			"with a "+c.Says+" of {v}", "with a "+c.Says+" above {v}", "with a "+c.Says+" below {v}"
+			whose(c.Says, "{v}"), whose(c.Says, "above {v}"), whose(c.Says, "below {v}")
 		if c.Most, c.Least = "", ""; slices.ContainsFunc(t.Columns, func(o Column) bool {
 			return &o != c && o.Says != c.Says && strings.Contains(o.Says, "price")
 		}) {

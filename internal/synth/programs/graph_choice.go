@@ -97,7 +97,7 @@ func (gt *GraphTables) tests(d *drawer, t *Table) (where []Cond, phrase string, 
 	case d.r.IntN(3) > 0 && !strings.Contains(phrase+more, " or "): // fewer of these leave some out
 		return []Cond{{one.Column, -1, Either, both}}, phrase + " or " + more, true
 	}
-	return both, phrase + pick(d.r, []string{" and ", " and also "}) + more, true
+	return both, phrase + " and " + more, true
 }
 
 // startsRelative reports whether a phrase needs "and" behind "who ...".
@@ -161,11 +161,11 @@ func (gt *GraphTables) test(d *drawer, t *Table, not int) (c Cond, phrase string
 		case n == 0 && is:
 			c.Op, phrase = Not, who+" are not "+Show(v)
 		case n == 0:
-			c.Op, phrase = Not, "whose "+column.caption()+" is not "+Show(v)
+			c.Op, phrase = Not, whose(column.caption(), "not "+Show(v))
 		case is:
 			phrase = who + " are " + Show(v)
 		default:
-			phrase = "with the " + column.caption() + " " + Show(v)
+			phrase = whose(column.caption(), Show(v))
 		}
 	}
 	return c, phrase, phrase != "" && d.divides(t, c)

@@ -62,7 +62,7 @@ func (v verbal) those(who string) string {
 	first, rest, _ := strings.Cut(v.words, " ")
 	switch {
 	case v.owned() != "":
-		return "with {v} as the " + rest
+		return whose(rest, "{v}")
 	case v.noun != "":
 		return who + " are " + plural(v.noun) + " of {v}"
 	case v.is:
@@ -185,7 +185,7 @@ func (gt *GraphTables) addRelation(kind string, from, to *Table) {
 	owned := v.owned()
 	owns := owned != ""
 	if owns {
-		c.Says, c.With = owned, "with {v} as the "+owned
+		c.Says, c.With = owned, whose(owned, "{v}")
 		c.Asks = map[bool]string{true: "Who", false: "What"}[to.OfPeople()] + " is the " + owned + " of {x}?"
 		taken = slices.ContainsFunc(from.Columns, func(o Column) bool { return o.Says == owned })
 	}

@@ -17,22 +17,23 @@ var manners = sync.OnceValue(func() (all map[string]map[string][]string) {
 	return all
 })
 
-// address puts a greeting or a reason before a request, and a word behind it, each at times.
+// address puts a greeting before one request in sixteen, and a word of thanks behind another one.
 func (p *Program) address(r *rand.Rand, split, text string) string {
+	polite := r.IntN(16) // one in eight has something around it
 	switch n := r.IntN(8); {
-	case n < 2:
+	case polite == 0:
 		opening := pick(r, manners()["opening"][split])
 		to := unicode.ToLower
 		if strings.ContainsAny(opening[len(opening)-1:], ".!?") {
 			to = unicode.ToUpper
 		}
 		text = opening + " " + p.begin(text, to)
-	case n == 2:
+	case n < 2:
 		text = p.begin(text, unicode.ToLower)
 	case n > 3: // else as the wording has it
 		text = p.begin(text, unicode.ToUpper)
 	}
-	if r.IntN(5) == 0 {
+	if polite == 1 {
 		text = follow(text, pick(r, manners()["closing"][split]))
 	}
 	return text

@@ -84,6 +84,9 @@ func (d *drawer) describe(t *Table, row []any) (said string, where []Cond, ok bo
 			len(where) > 0 && (c.Column == where[0].Column || where[0].Of >= 0) { // else it is said of the room
 			continue
 		}
+		if said != "" && startsRelative(phrase) {
+			said += " and"
+		}
 		said, where = strings.TrimSpace(said+" "+ofOne(phrase)), append(where, c)
 		d.looked = append(d.looked, other.looked...)
 		switch {

@@ -126,7 +126,7 @@ func TestNamingByWhatARowBelongsTo(t *testing.T) {
 			}
 		}
 	}
-	if sql := said["the shift with Ben Holt as the person"]; !strings.HasSuffix(sql, " WHERE id = 13") {
+	if sql := said["the shift whose person is Ben Holt"]; !strings.HasSuffix(sql, " WHERE id = 13") {
 		t.Errorf("the only one of Ben: %q of %q", sql, said)
 	}
 	if sql := said["the shift with Ana Lund as the person"]; sql != "" {

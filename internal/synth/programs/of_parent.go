@@ -111,10 +111,10 @@ func (d *drawer) among(t *Table, not int, rows [][]any) (c Cond, said string, ok
 		}
 		return c, "", true
 	case t.hasKinds(i) && !t.hasNone(i) && d.r.IntN(2) == 0:
-		c, said := Cond{i, -1, Not, v}, "whose "+column.caption()+" is not "+Show(v)
+		c, said := Cond{i, -1, Not, v}, whose(column.caption(), "not "+Show(v))
 		return c, said, d.isClear(t, c, said)
 	case column.Kind == Date && len(Show(v)) == len("2006-01-02"):
-		c, said := Cond{i, -1, Is, v}, "with the "+column.caption()+" "+d.dateText(Show(v))
+		c, said := Cond{i, -1, Is, v}, whose(column.caption(), d.dateText(Show(v)))
 		if t.isOnlyDay(i) && slices.Contains([]string{"date", "day", "on"}, lastWord(column.Name)) {
 			said = "on " + d.dateText(Show(v))
 		}

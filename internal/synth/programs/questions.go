@@ -138,7 +138,7 @@ func (d *drawer) drawFilter(n int) (t *Table, where []Cond, phrase string) {
 	}
 	for _, text := range texts {
 		if phrase != "" && text != "" {
-			and := pick(d.r, []string{" and ", " that are also ", " and also "})
+			and := pick(d.r, []string{" and ", " that are also "})
 			if strings.HasPrefix(text, "that ") && !strings.Contains(phrase, "that ") && !refers(where) {
 				and = " " // "of high priority that nobody is assigned to"
 			}

@@ -26,7 +26,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// A question back of some things says once of what else they are: not "with the mechanic as the mechanic", and of no
+// A question back of some things says once of what else they are: not "whose mechanic is the mechanic", and of no
 // mechanic before.
 func TestAskBackOfSome(t *testing.T) {
 	see := func(p *Program) {

@@ -181,7 +181,7 @@ func (c *Column) addDatePhrases(words []string, empty bool) {
 			said = strings.Join(words[:len(words)-1], " ")
 			c.Says = said
 		}
-		c.More, c.Less = "with "+article(said)+" after {v}", "with "+article(said)+" before {v}"
+		c.More, c.Less = whose(said, "after {v}"), whose(said, "before {v}")
 		if strings.HasSuffix(said, " until") || strings.HasSuffix(said, " since") || strings.HasSuffix(said, " from") {
 			c.More, c.Less = "that are "+said+" a day after {v}", "that are "+said+" a day before {v}"
 			c.Says = said + " date"
@@ -235,6 +235,9 @@ func (c *Column) addNumberPhrases(words []string) {
 	case slices.Equal(said, []string{"on", "hand"}):
 		said = []string{"stock", "on", "hand"}
 	}
+	if last := len(said) - 1; last > 0 && said[last] == "at" { // "reorder at"
+		said[last] = "level"
+	}
 	c.Says = strings.Join(said, " ")
 	last := said[len(said)-1]
 	set := func(more, less, most, least string) { c.More, c.Less, c.Most, c.Least = more, less, most, least }
@@ -243,6 +246,9 @@ func (c *Column) addNumberPhrases(words []string) {
 		if done := participle(said); done != "" {
 			set(done+" after {v}", done+" before {v}", "newest", "oldest")
 			c.With = done + " in {v}"
+			if len(said) == 1 { // "built" is no noun
+				c.Says = "year " + done
+			}
 			if done == "born" {
 				set(done+" after {v}", done+" before {v}", "youngest", "oldest")
 			}
@@ -254,7 +260,7 @@ func (c *Column) addNumberPhrases(words []string) {
 		set("that cost more than {v}", "that cost less than {v}", "most expensive", "cheapest")
 		c.With = "that cost {v}"
 		if len(said) > 1 && said[0] != "unit" && said[0] != "total" { // several costs are told apart by their words
-			set("with "+article(c.Says)+" above {v}", "with "+article(c.Says)+" below {v}", "", "")
+			set(whose(c.Says, "above {v}"), whose(c.Says, "below {v}"), "", "")
 			c.With = ""
 		}
 	case last == "salary" || last == "wage" || last == "income":
@@ -273,8 +279,9 @@ func (c *Column) addNumberPhrases(words []string) {
 	case slices.Contains([]string{"stock", "hand"}, last):
 		set("with more than {v} "+map[bool]string{true: "on hand", false: "in stock"}[last == "hand"],
 			"with less than {v} "+map[bool]string{true: "on hand", false: "in stock"}[last == "hand"], "", "")
+		c.With = "with {v} " + map[bool]string{true: "on hand", false: "in stock"}[last == "hand"]
 	case slices.Contains([]string{"quantity", "qty", "count"}, last):
-		set("with "+article(c.Says)+" above {v}", "with "+article(c.Says)+" below {v}", "", "")
+		set(whose(c.Says, "above {v}"), whose(c.Says, "below {v}"), "", "")
 	case endsIn(last, "s") && !endsIn(last, "ss", "us", "is"): // things that are counted
 		set("with more than {v} "+c.Says, "with fewer than {v} "+c.Says, "", "")
 		c.With = "with {v} " + c.Says
@@ -307,7 +314,7 @@ func (c *Column) refers(empty bool) {
 	}
 	c.Says = strings.Join(said, " ")
 	places := []string{"room", "building", "department", "ward", "warehouse", "city", "town", "country", "location",
-		"store", "branch", "shelf", "section", "group", "team", "class", "course", "station", "region", "bay", "floor",
+		"store", "branch", "shelf", "section", "group", "team", "hangar", "class", "course", "station", "region", "bay", "floor",
 		"category", "project", "list", "hall", "field", "depot", "office", "unit", "folder", "board", "league", "club"}
 	owners := []string{"owner", "customer", "client", "member", "patient", "guest", "tenant", "buyer", "holder"}
 	makers := []string{"author", "artist", "maker", "brand", "manufacturer", "publisher", "director",
@@ -322,7 +329,7 @@ func (c *Column) refers(empty bool) {
 	case slices.Contains(makers, last):
 		c.With, c.Asks = "by {v}", "Who is the "+c.Says+" of {x}?"
 	case c.Ref.OfPeople():
-		c.With, c.Asks = "with {v} as the "+c.Says, "Who is the "+c.Says+" of {x}?"
+		c.With, c.Asks = whose(c.Says, "{v}"), "Who is the "+c.Says+" of {x}?"
 	default:
 		c.With, c.Asks = "of the "+c.Says+" {v}", "Which "+c.Says+" does {x} have?"
 	}

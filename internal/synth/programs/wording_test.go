@@ -343,8 +343,8 @@ func TestNounsOfColumns(t *testing.T) {
 	born := Column{Name: "born", Kind: Number, Says: "year of birth"}
 	for got, want := range map[string]string{
 		born.caption():                        "year of birth",
-		born.withPhrase():                     "with the year of birth {v}",
-		born.lessPhrase():                     "with a year of birth below {v}",
+		born.withPhrase():                     "whose year of birth is {v}",
+		born.lessPhrase():                     "whose year of birth is below {v}",
 		(Column{Name: "doctor_id"}).caption(): "doctor",
 	} {
 		if got != want {

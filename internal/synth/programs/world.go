@@ -333,7 +333,19 @@ func (c Column) withPhrase() string {
 	case has("owner", "customer", "client", "assignee", "member"):
 		return "of {v}"
 	}
-	return "with the " + words + " {v}"
+	return whose(words, "{v}")
+}
+
+// whose says what things have where no words of a column do: "whose floor is {v}", "whose allergies are {v}".
+func whose(caption, value string) string {
+	last := caption[strings.LastIndexByte(caption, ' ')+1:]
+	if noun, _, per := strings.Cut(caption, " per "); per {
+		last = noun
+	}
+	if endsIn(last, "s") && !endsIn(last, "ss", "us", "is", "address") {
+		return "whose " + caption + " are " + value
+	}
+	return "whose " + caption + " is " + value
 }
 
 func (c Column) morePhrase() string {
@@ -341,9 +353,9 @@ func (c Column) morePhrase() string {
 	case c.More != "":
 		return c.More
 	case c.Kind == Date:
-		return "with " + article(c.caption()) + " after {v}"
+		return whose(c.caption(), "after {v}")
 	}
-	return "with " + article(c.caption()) + " above {v}"
+	return whose(c.caption(), "above {v}")
 }
 
 func (c Column) lessPhrase() string {
@@ -351,7 +363,7 @@ func (c Column) lessPhrase() string {
 	case c.Less != "":
 		return c.Less
 	case c.Kind == Date:
-		return "with " + article(c.caption()) + " before {v}"
+		return whose(c.caption(), "before {v}")
 	}
-	return "with " + article(c.caption()) + " below {v}"
+	return whose(c.caption(), "below {v}")
 }
