@@ -71,8 +71,8 @@ func (d *drawer) set(corrected bool) *Program {
 	slots["x"], slots["attr"], slots["v"] = said, c.caption(), text
 	tables := tablesOf(t, where, to)
 	pattern := "set"
-	state, is := strings.CutPrefix(c.flagPhrase(v), "that are ")
-	if flag := c.Bool || c.flags(v); flag && (corrected || !is) { // nobody sets "the works saturdays of Ana to yes"
+	who, state, is := strings.Cut(c.flagPhrase(v), " are ")
+	if flag := c.Bool || c.flags(v); flag && (corrected || !is || strings.Contains(who, " ")) { // nobody sets "the works saturdays of Ana to yes"
 		return nil
 	} else if flag {
 		pattern, slots["v"] = "set_value", state

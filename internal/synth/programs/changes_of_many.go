@@ -35,7 +35,7 @@ func (d *drawer) moveAll() *Program {
 		}
 		where = append(where, more)
 		if slots = d.about(t); phrase != "" {
-			said += " and " + phrase
+			said = together(said, phrase)
 		}
 	}
 	if n := len(t.rows(where)); n == 0 || n > mostChanged {

@@ -23,7 +23,7 @@ func (d *drawer) setWhen(otherwise bool) *Program {
 	c := t.Columns[i]
 	holds, cond, left := d.clause(t, row, k)
 	v, is := d.another(t, i, row[i]), holds
-	if cond == "" || v == nil || equal(v, row[i]) {
+	if cond == "" || c.Bool || v == nil || equal(v, row[i]) {
 		return nil
 	}
 	value, said, of := d.literalOf(c, v, row)

@@ -154,6 +154,10 @@ func (d *drawer) surname(t *Table, not []int) (Cond, string, bool) {
 
 // put puts a value into a phrase, behind "an" where that is said before it.
 func put(phrase, value string) string {
+	if before, unit, ok := strings.Cut(phrase, "with {v} "); ok && value == "1" { // "with 1 slot"
+		noun, rest, _ := strings.Cut(unit, " ")
+		phrase = strings.TrimSpace(before + "with {v} " + singular(noun) + " " + rest)
+	}
 	if value != "" && strings.ContainsRune("aeiou", rune(value[0])) {
 		phrase = strings.ReplaceAll(phrase, " a {v}", " an {v}")
 	}

@@ -84,10 +84,12 @@ func (d *drawer) describe(t *Table, row []any) (said string, where []Cond, ok bo
 			len(where) > 0 && (c.Column == where[0].Column || where[0].Of >= 0) { // else it is said of the room
 			continue
 		}
-		if said != "" && startsRelative(phrase) {
-			said += " and"
+		if phrase = ofOne(phrase); said != "" && c.Of < 0 {
+			phrase = together(said, phrase)
+		} else if said != "" { // what stands behind "a person in Oslo" is said of that person
+			phrase = said + " and " + phrase
 		}
-		said, where = strings.TrimSpace(said+" "+ofOne(phrase)), append(where, c)
+		said, where = phrase, append(where, c)
 		d.looked = append(d.looked, other.looked...)
 		switch {
 		case len(t.rows(where)) == 1:

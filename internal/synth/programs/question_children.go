@@ -39,7 +39,7 @@ func (d *drawer) sumOf() *Program {
 			return nil
 		}
 		if slots = d.about(from); phrase != "" {
-			filter += " and " + phrase
+			filter = together(filter, phrase)
 		}
 		q.Where = append(q.Where, c)
 	}

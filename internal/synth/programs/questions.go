@@ -139,7 +139,10 @@ func (d *drawer) drawFilter(n int) (t *Table, where []Cond, phrase string) {
 	for _, text := range texts {
 		if phrase != "" && text != "" {
 			and := pick(d.r, []string{" and ", " that are also "})
-			if strings.HasPrefix(text, "that ") && !strings.Contains(phrase, "that ") && !refers(where) {
+			switch {
+			case !refers(where) && startsRelative(phrase) && !startsRelative(text):
+				phrase, text, and = text, phrase, " "
+			case startsRelative(text) && !relatives.MatchString(phrase) && !refers(where):
 				and = " " // "of high priority that nobody is assigned to"
 			}
 			phrase += and

@@ -143,7 +143,8 @@ func (d *drawer) unknown() *Program {
 		return nil
 	case filter:
 		switch before, _, _ := strings.Cut(p.slots["filter"], " and "); {
-		case before == "" || strings.Contains(before, `"`) || strings.Contains(" "+before, " no ") || d.r.IntN(4) == 0:
+		case before == "" || strings.Contains(before, " between ") || strings.Contains(before, `"`) ||
+			strings.Contains(" "+before, " no ") || d.r.IntN(4) == 0:
 			d.through = nil // what went may have named something
 		case strings.Contains(before, " not "): // which might be said of both
 			said += " and " + before

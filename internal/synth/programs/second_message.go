@@ -176,7 +176,8 @@ func (d *drawer) likewise() *Program {
 	}
 	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.caption() == first.slots["attr"] })
 	set, _, ok := strings.Cut(strings.TrimPrefix(change.SQL, "UPDATE "+Ident(t.Name)+" SET "), " WHERE ")
-	if i < 0 || !ok || t.hasFlags(i) || strings.Contains(set, "SELECT") || // of what another table has, the statement goes on
+	if i < 0 || !ok || t.hasFlags(i) ||
+		strings.Contains(set, "SELECT") || // of what another table has, the statement goes on
 		t.has(i, other, first.slots["v"]) {
 		return nil
 	}

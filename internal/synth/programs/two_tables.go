@@ -68,7 +68,7 @@ func (d *drawer) pairOf() (from *Table, row []any, column int, to []any) {
 
 // second is the change of the thing that another one refers to: what is said of it, and the step.
 func (d *drawer) second(t *Table, row []any, slots map[string]string) (step Step, ok bool) {
-	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several && !c.isYear() })
+	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several && !c.isYear() && !c.Bool })
 	if len(props) == 0 {
 		return Step{}, false
 	}

@@ -183,11 +183,13 @@ func (c *Column) addDatePhrases(words []string, empty bool) {
 		}
 		c.More, c.Less = whose(said, "after {v}"), whose(said, "before {v}")
 		if strings.HasSuffix(said, " until") || strings.HasSuffix(said, " since") || strings.HasSuffix(said, " from") {
+			c.Says = said + " date"
 			c.More, c.Less = "that are "+said+" a day after {v}", "that are "+said+" a day before {v}"
 			c.Says = said + " date"
 		}
 		if strings.HasSuffix(said, "valid until") {
-			c.Less = "that run out before {v}"
+			c.Says = "expiry date"
+			c.More, c.Less = whose(c.Says, "after {v}"), whose(c.Says, "before {v}")
 		}
 		return
 	}
@@ -314,8 +316,8 @@ func (c *Column) refers(empty bool) {
 	}
 	c.Says = strings.Join(said, " ")
 	places := []string{"room", "building", "department", "ward", "warehouse", "city", "town", "country", "location",
-		"store", "branch", "shelf", "section", "group", "team", "hangar", "class", "course", "station", "region", "bay", "floor",
-		"category", "project", "list", "hall", "field", "depot", "office", "unit", "folder", "board", "league", "club"}
+		"store", "branch", "shelf", "section", "group", "team", "hangar", "class", "course", "station", "region", "bay",
+		"floor", "category", "project", "list", "hall", "field", "depot", "office", "unit", "folder", "board", "league", "club"}
 	owners := []string{"owner", "customer", "client", "member", "patient", "guest", "tenant", "buyer", "holder"}
 	makers := []string{"author", "artist", "maker", "brand", "manufacturer", "publisher", "director",
 		"producer", "composer"}

@@ -3,6 +3,7 @@ package programs
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -87,6 +88,9 @@ func forms(of string) []form {
 	return []form{none}
 }
 
+// theirs matches what is said of a thing by "its".
+var theirs = regexp.MustCompile(`\bits \{`)
+
 // before matches an article and the slot that it stands before.
 var before = regexp.MustCompile(`\b[aA] \{\w+\}`)
 
@@ -100,6 +104,7 @@ var optional = regexp.MustCompile(`\{,(\w+)\}`)
 
 // fill puts slots into a wording. {,filter} is ", looking only at the MANY FILTER" where there is a filter.
 func fill(text string, slots map[string]string) string {
+	text, slots = agree(text, slots)
 	if slots["filter"] == "" { // "items of kind film" are one noun then
 		text = strings.ReplaceAll(text, " {filter}", "")
 	}
@@ -133,6 +138,59 @@ func fill(text string, slots map[string]string) string {
 	}
 	text = strings.Join(strings.Fields(strings.NewReplacer(pairs...).Replace(text)), " ")
 	return strings.NewReplacer(" ?", "?", " .", ".", " ,", ",", " :", ":", " ;", ";", " )", ")").Replace(text)
+}
+
+var (
+	// verbs match what is said of a property: of one, and of several.
+	verbs = regexp.MustCompile(`\{(attr2?)\}((?: (?:of|for|at) (?:(?:all|the|its|that) )*\{\w+\}` +
+		`(?:'s \{\w+\})?(?: \{filter\})?)*)` +
+		` (is|isn't|has|goes|needs|changes|doesn't)\b`)
+	whatIs = regexp.MustCompile(`\b([Ww]hat)(?: is|'s) the \{(attr2?)\}`)
+	oneOf  = regexp.MustCompile(`\b([Aa]nother|[Aa] new|[Aa]n?) \{(attr2?)\}`)
+)
+
+// agree has a wording speak of several where a property is called by a plural: "the allergies are wrong", "what are the
+// hours", "no longer has hours", "most slots".
+func agree(text string, slots map[string]string) (agreed string, filled map[string]string) {
+	several := func(attr string) bool { return slots[attr] != "" && isPlural(slots[attr]) }
+	if !several("attr") && !several("attr2") {
+		return text, slots
+	}
+	text = verbs.ReplaceAllStringFunc(text, func(said string) string {
+		m := verbs.FindStringSubmatch(said)
+		if !several(m[1]) {
+			return said
+		}
+		of := map[string]string{"is": "are", "isn't": "aren't", "has": "have", "goes": "go", "needs": "need",
+			"changes": "change", "doesn't": "don't"}
+		return strings.TrimSuffix(said, m[3]) + of[m[3]]
+	})
+	text = whatIs.ReplaceAllStringFunc(text, func(said string) string {
+		m := whatIs.FindStringSubmatch(said)
+		if !several(m[2]) {
+			return said
+		}
+		return m[1] + " are the {" + m[2] + "}"
+	})
+	text = oneOf.ReplaceAllStringFunc(text, func(said string) string {
+		m := oneOf.FindStringSubmatch(said)
+		if !several(m[2]) {
+			return said
+		}
+		of := map[string]string{"another": "other ", "a new": "new "}
+		return of[strings.ToLower(m[1])] + "{" + m[2] + "}"
+	})
+	if several("attr") {
+		text = strings.NewReplacer("the higher {attr}", "more {attr}", "higher {attr}", "more {attr}").Replace(text)
+		if slots["end"] == "highest" {
+			text = strings.ReplaceAll(text, "{end} {attr}", "most {attr}")
+		}
+	}
+	if is, ok := strings.CutPrefix(slots["rel"], "is "); ok && several("attr2") {
+		slots = maps.Clone(slots)
+		slots["rel"] = "are " + is
+	}
+	return text, slots
 }
 
 // Word words a program for a split. The same stream gives the same words.
@@ -223,7 +281,11 @@ func (p *Program) say(
 	split string,
 	typed func(*rand.Rand, string) string,
 ) (text, answer string, checks []scenario.Check) {
-	text = fill(typed(r, pick(r, p.requests(split))), p.saidSlots(r, split))
+	wording := pick(r, p.requests(split))
+	if len(p.Tables) > 0 && p.Tables[0].OfPeople() && strings.Contains(wording, "{x}") {
+		wording = theirs.ReplaceAllString(wording, "their {") // nobody calls a nurse "it"
+	}
+	text = fill(typed(r, wording), p.saidSlots(r, split))
 	if len(p.deeds) > 0 { // a text that ends a sentence may end one itself
 		text = strings.ReplaceAll(text, "..", ".")
 	}

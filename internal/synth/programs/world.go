@@ -9,6 +9,7 @@ package programs
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -338,15 +339,29 @@ func (c Column) withPhrase() string {
 
 // whose says what things have where no words of a column do: "whose floor is {v}", "whose allergies are {v}".
 func whose(caption, value string) string {
-	last := caption[strings.LastIndexByte(caption, ' ')+1:]
-	if noun, _, per := strings.Cut(caption, " per "); per {
-		last = noun
-	}
-	if endsIn(last, "s") && !endsIn(last, "ss", "us", "is", "address") {
-		return "whose " + caption + " are " + value
-	}
-	return "whose " + caption + " is " + value
+	return "whose " + caption + map[bool]string{true: " are ", false: " is "}[isPlural(caption)] + value
 }
+
+// isPlural reports whether a caption speaks of several: "allergies", "hours per week", "hours flown".
+func isPlural(caption string) bool {
+	for _, behind := range []string{" per ", " of ", " in ", " flown", " worked", " driven"} {
+		caption, _, _ = strings.Cut(caption, behind)
+	}
+	return endsIn(caption, "s") && !endsIn(caption, "ss", "us", "is", "series")
+}
+
+// together are two phrases that stand behind a plural: "in Oslo whose floor is 2", "that are late and whose day is 3".
+func together(first, second string) string {
+	if startsRelative(first) && !startsRelative(second) {
+		first, second = second, first
+	}
+	if startsRelative(second) && !relatives.MatchString(first) {
+		return first + " " + second
+	}
+	return first + " and " + second
+}
+
+var relatives = regexp.MustCompile(`\b(?:that|who|whose|which|with)\b`)
 
 func (c Column) morePhrase() string {
 	switch {
