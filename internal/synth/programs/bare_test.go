@@ -21,13 +21,13 @@ func TestBareValues(t *testing.T) {
 		value  any
 		want   string
 	}{
-		{1, "North", "North"},           // shared, and nowhere else
-		{2, "early", "duty early"},      // a ward is called so, too
-		{3, "N22", "code N22"},          // each has its own
-		{0, "Ana", "name Ana"},          // names the row
-		{4, "2024-05-06", "2024-05-06"}, // the only day
-		{5, int64(38), "hours 38"},      // a number says nothing
-		{1, "South", "ward South"},      // nobody knows it
+		{1, "North", "North"},                    // shared, and nowhere else
+		{2, "early", "duty early"},               // a ward is called so, too
+		{3, "N22", "code N22"},                   // each has its own
+		{0, "Ana", "name Ana"},                   // names the row
+		{4, "2024-05-06", "hired on 2024-05-06"}, // nobody says a mere day
+		{5, int64(38), "hours 38"},               // a number says nothing
+		{1, "South", "ward South"},               // nobody knows it
 	} {
 		if got := table.bare(x.column, x.value, Show(x.value)); got != x.want {
 			t.Errorf("%v of %s: %q, want %q", x.value, table.Columns[x.column].Name, got, x.want)

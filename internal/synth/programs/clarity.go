@@ -170,7 +170,7 @@ func (d *drawer) isElsewhere(t *Table, like func(name string) bool) bool {
 // anywhere else.
 func (t *Table) tells(i int, v any) bool {
 	c := t.Columns[i]
-	if text, is := v.(string); !is || len(text) < 3 || strings.Trim(text, "0123456789") == "" ||
+	if text, is := v.(string); !is || len(text) < 3 || strings.Trim(text, "0123456789-") == "" ||
 		c.Kind != Text || c.Ref != nil || c.Bool || c.Yes != "" ||
 		c.Several || len(c.Parts) > 0 || i == t.Label || i == t.Key {
 		return false
@@ -204,7 +204,7 @@ func (t *Table) isOnlyDay(i int) bool {
 
 // bare is a value as people say it who leave out of what it is, where it tells.
 func (t *Table) bare(i int, v any, text string) string {
-	if t.tells(i, v) || t.isOnlyDay(i) {
+	if t.tells(i, v) {
 		return text
 	}
 	return t.Columns[i].caption() + " " + text

@@ -355,6 +355,10 @@ func (d *drawer) severalFit() *Program {
 			return nil
 		}
 		said = "the " + t.One + " " + ofOne(phrase)
+		if c := t.Columns[i]; c.Ref == nil && c.isClass() && isWord(c.noun(row[i])) && !t.isNounOfTwo(i, row[i]) {
+			one, _ := c.nouns(t, c.noun(row[i]))
+			said = "the " + one
+		}
 	}
 	rows := t.rows([]Cond{where})
 	names := t.labels(rows)

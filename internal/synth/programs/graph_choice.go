@@ -97,7 +97,10 @@ func (gt *GraphTables) tests(d *drawer, t *Table) (where []Cond, phrase string, 
 	case d.r.IntN(3) > 0 && !strings.Contains(phrase+more, " or "): // fewer of these leave some out
 		return []Cond{{one.Column, -1, Either, both}}, phrase + " or " + more, true
 	}
-	return both, phrase + " and " + more, true
+	if strings.Contains(phrase+more, " or ") {
+		return both, phrase + " and " + more, true
+	}
+	return both, together(phrase, more), true
 }
 
 // startsRelative reports whether a phrase needs "and" behind "who ...".

@@ -334,7 +334,7 @@ func (d *drawer) ofSome() *Program {
 	said := strings.NewReplacer("the {v} "+c.Ref.One, one, "the "+c.Ref.One+" {v}", one, c.Ref.One+" {v}", one,
 		"the {v}", one, "{v}", one).
 		Replace(c.withPhrase())
-	said = strings.Replace(said, whose(c.Ref.One, one), "of "+one, 1)
+	said = strings.Replace(said, whose(c.caption(), one), "of "+one, 1)
 	if strings.Contains(p.slots["filter"], c.Ref.One) { // it says already which of them
 		return nil
 	}
