@@ -74,7 +74,7 @@ func (d *drawer) second(t *Table, row []any, slots map[string]string) (step Step
 	}
 	i := pick(d.r, props)
 	v := d.another(t, i, row[i])
-	if v == nil || equal(v, row[i]) {
+	if v == nil || equal(v, row[i]) || t.hasFlags(i) {
 		return Step{}, false
 	}
 	sql, said, _ := d.literalOf(t.Columns[i], v, row)

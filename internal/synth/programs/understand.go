@@ -284,7 +284,7 @@ func (c *Column) addNumberPhrases(words []string) {
 		c.With = "with {v} " + map[bool]string{true: "on hand", false: "in stock"}[last == "hand"]
 	case slices.Contains([]string{"quantity", "qty", "count"}, last):
 		set(whose(c.Says, "above {v}"), whose(c.Says, "below {v}"), "", "")
-	case endsIn(last, "s") && !endsIn(last, "ss", "us", "is"): // things that are counted
+	case isPlural(c.Says): // things that are counted
 		set("with more than {v} "+c.Says, "with fewer than {v} "+c.Says, "", "")
 		c.With = "with {v} " + c.Says
 	case strings.Contains(c.Says, "s per "):
