@@ -185,11 +185,6 @@ func (c *Column) addDatePhrases(words []string, empty bool) {
 		if strings.HasSuffix(said, " until") || strings.HasSuffix(said, " since") || strings.HasSuffix(said, " from") {
 			c.Says = said + " date"
 			c.More, c.Less = "that are "+said+" a day after {v}", "that are "+said+" a day before {v}"
-			c.Says = said + " date"
-		}
-		if strings.HasSuffix(said, "valid until") {
-			c.Says = "expiry date"
-			c.More, c.Less = whose(c.Says, "after {v}"), whose(c.Says, "before {v}")
 		}
 		return
 	}
@@ -236,9 +231,6 @@ func (c *Column) addNumberPhrases(words []string) {
 		said[len(said)-1] = "level"
 	case slices.Equal(said, []string{"on", "hand"}):
 		said = []string{"stock", "on", "hand"}
-	}
-	if last := len(said) - 1; last > 0 && said[last] == "at" { // "reorder at"
-		said[last] = "level"
 	}
 	c.Says = strings.Join(said, " ")
 	last := said[len(said)-1]
