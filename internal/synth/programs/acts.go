@@ -338,7 +338,7 @@ func (d *drawer) drawValues(t *Table) (columns, literals, said []string, tables 
 			}
 			columns, literals = append(columns, Ident(c.Name)), append(literals, Literal(v))
 			continue
-		case slices.Contains(t.Columns[t.Label].Parts, i) || c.Note:
+		case slices.Contains(t.Columns[t.Label].Parts, i) || c.Note || c.Later:
 			continue
 		case row[i] == nil || !sayable(row[i]) || len(said) >= 2 && !c.Needed && d.r.IntN(3) == 0 &&
 			(c.Kind != Date || t.hasNone(i)): // a day that each row has may be given by the store: today

@@ -185,7 +185,7 @@ func ofOne(phrase string) string {
 
 // flags reports whether a value of the column is yes or no.
 func (c Column) flags(v any) bool {
-	return c.Bool || v == "yes" || v == "no" || c.Yes != "" && (v == "Y" || v == "N")
+	return c.Bool || v == "yes" || v == "no" || c.Yes != "" && (v == "Y" || v == "N" || v == "true" || v == "false")
 }
 
 // flagPhrase is the phrase for yes or for no.

@@ -95,10 +95,10 @@ func isAmount(words []string) bool {
 		len(words) == 1 && endsIn(last, "s") && !endsIn(last, "ss", "us", "is")
 }
 
-// isYesNo reports whether a column of texts has nothing but yes and no.
+// isYesNo reports whether a column of texts has nothing but yes and no, or true and false.
 func (t *Table) isYesNo(i int) bool {
 	for _, row := range t.Rows {
-		if v := Show(row[i]); row[i] != nil && !slices.Contains([]string{"yes", "no", "Y", "N"}, v) {
+		if v := Show(row[i]); row[i] != nil && !slices.Contains([]string{"yes", "no", "Y", "N", "true", "false"}, v) {
 			return false
 		}
 	}

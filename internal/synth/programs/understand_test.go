@@ -129,3 +129,13 @@ func TestCaptionsAreNouns(t *testing.T) {
 		}
 	}
 }
+
+// What a list of JSON says of a thing with true and false is yes and no.
+func TestUnderstandLists(t *testing.T) {
+	table := TableOf("cards", Records(`[{"id":"a","name":"Oil","suspended":true,"priority":1},`+
+		`{"id":"b","name":"Wax","suspended":false,"priority":3}]`))
+	Understand([]*Table{table})
+	if c := table.Columns[2]; c.Yes == "" || !c.flags("false") || c.show("true") != "yes" || c.show("false") != "no" {
+		t.Errorf("%+v", c)
+	}
+}

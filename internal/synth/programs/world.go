@@ -35,6 +35,7 @@ type Column struct {
 	Label   bool   // a number that names and measures nothing, as a room
 	Needed  bool   // the store refuses a row without a value
 	Note    bool   // a note that is there or not, as 1 and 0: nobody sets it to a value
+	Later   bool   // a new row is not given a value
 	Noun    bool   // the values are nouns for the things: rows of the section "cello" are cellos
 	Says    string // what people call it, where that is not its name
 	Yes, No string // phrases for yes and no, or for a value and for none, as "not returned yet"
@@ -218,9 +219,9 @@ func (c Column) show(v any) string {
 	switch {
 	case c.Bool && v != nil:
 		return map[bool]string{true: "yes", false: "no"}[equal(v, int64(1))]
-	case c.Yes != "" && v == "Y":
+	case c.Yes != "" && (v == "Y" || v == "true"):
 		return "yes"
-	case c.Yes != "" && v == "N":
+	case c.Yes != "" && (v == "N" || v == "false"):
 		return "no"
 	}
 	return Show(c.units(v))
