@@ -33,7 +33,7 @@ type subject struct {
 	formed map[string]formCount
 	wants  []want     // optional parameters that refusals have asked for
 	others []*subject // tools of the same server
-	whole  []string   // switches without which it holds something back
+	whole  []member   // arguments without which a list holds something back
 	// the sign, as NaN, by which an answer showed that a call was not understood
 	senseless string
 }
@@ -149,6 +149,15 @@ func (s *subject) hasVerb(verbs ...string) bool {
 	return slices.ContainsFunc(words(s.Name), func(w string) bool { return slices.Contains(verbs, w) })
 }
 
+// field is a parameter by its name; nil where there is none.
+func (s *subject) field(name string) *param {
+	i := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.schema.fields[i]
+}
+
 // needs reports whether the tool has required parameters.
 func (s *subject) needs() bool {
 	return slices.ContainsFunc(s.schema.fields, func(p param) bool { return p.required })
@@ -157,22 +166,24 @@ func (s *subject) needs() bool {
 // bare is a call that lists all: without arguments, but for the days between which that is, and switches.
 func (s *subject) bare() Call {
 	call := Call{Tool: s.Name, Arguments: s.spanned()}
-	for _, name := range s.whole {
-		call = call.with(name, "true")
+	for _, w := range s.whole {
+		call = call.with(w.name, string(w.raw))
 	}
 	return call
 }
 
 // keyed is a call with a thing's key alone.
 func (s *subject) keyed(key string) Call {
-	arguments, _ := json.Marshal(map[string]string{s.keyField(): key}) // of texts
-	return Call{Tool: s.Name, Arguments: arguments}
+	p := s.keyParam()
+	return Call{Tool: s.Name, Arguments: objectOf(member{p.name, p.ofKey(key)})}
 }
 
 // lists are the tools of a server that read something and need no argument.
 func (m *maker) lists(server string) (list []*subject) {
 	for _, s := range m.tools {
-		if s.Server == server && s.mayTry() && !s.destroys() && !s.creates() && !s.needs() {
+		if s.Server == server && s.mayTry() && !s.destroys() && !s.creates() && !s.needs() &&
+			(s.ReadOnly || !s.hasVerb("undo", "redo", "revert", "restore", "sync", "push", "pull", "commit", "start",
+				"stop", "pause", "resume", "next", "pop", "import", "setup", "optimize", "update")) {
 			list = append(list, s)
 		}
 	}

@@ -24,18 +24,41 @@ const mostViews = 12
 // call views the thing with a key.
 func (v *view) call(key string) Call { return v.tool.keyed(key) }
 
-// keyField is the one parameter that a tool must have, where that is a text that may be a key; "" where there is none.
-func (s *subject) keyField() (name string) {
-	for _, p := range s.schema.fields {
-		switch {
+// keyField is the one parameter that a tool must have, where that may be a key; "" where there is none.
+func (s *subject) keyField() string {
+	if p := s.keyParam(); p != nil {
+		return p.name
+	}
+	return ""
+}
+
+func (s *subject) keyParam() (key *param) {
+	for i := range s.schema.fields {
+		switch p := &s.schema.fields[i]; {
 		case !p.required:
-		case name != "" || p.kind != "string" || len(p.choices) > 0:
-			return ""
+		case key != nil || !p.mayBeKey():
+			return nil
 		default:
-			name = p.name
+			key = p
 		}
 	}
-	return name
+	return key
+}
+
+// mayBeKey reports whether a parameter takes a text or a number, or a list of these.
+func (p *param) mayBeKey() bool {
+	if p.kind == "array" {
+		return p.items != nil && p.items.kind != "array" && p.items.mayBeKey()
+	}
+	return slices.Contains([]string{"string", "integer", "number"}, p.kind) && len(p.choices) == 0
+}
+
+// ofKey is a key as a parameter takes it.
+func (p *param) ofKey(key string) json.RawMessage {
+	if p.kind == "array" {
+		return slices.Concat(json.RawMessage("["), p.items.ofKey(key), json.RawMessage("]"))
+	}
+	return p.value(key)
 }
 
 // nameColumns names what an outline does not name itself, by a parameter of the server's tools that takes the values:
@@ -88,7 +111,7 @@ func (m *maker) learnViews(ctx context.Context, shelves []*shelf) error {
 	for _, s := range shelves {
 		for _, t := range s.Tables {
 			if s.views != nil || t.Key < 0 || t.Label < 0 || t.Key == t.Label ||
-				t.Columns[t.Key].Kind != programs.Text {
+				t.Columns[t.Key].Kind != programs.Text && t.Columns[t.Key].Kind != programs.Number {
 				continue
 			}
 			for _, tool := range m.tools {
@@ -180,7 +203,7 @@ func (m *maker) oneAtATime(r *rand.Rand, s *shelf, t *subject) (plays []play) {
 			continue
 		}
 		key := programs.Show(rows[i%len(rows)][s.views.table.Key])
-		arguments := slices.Concat(json.RawMessage("{"), quote(field), json.RawMessage(":"), quote(key),
+		arguments := slices.Concat(json.RawMessage("{"), quote(field), json.RawMessage(":"), t.keyParam().ofKey(key),
 			json.RawMessage(","), quote(p.name), json.RawMessage(":"), firsts(value), json.RawMessage("}"))
 		if t.takes(string(arguments)) {
 			plays = append(plays, play{Setup: s.realm.setup, Calls: []Call{{Tool: t.Name, Arguments: arguments}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hone/internal/synth/programs"
@@ -12,11 +13,14 @@ import (
 // heldBack are words of switches without which a list holds something back, as include_completed.
 const heldBack = "include show with all everything completed done finished closed archived deleted inactive hidden"
 
-// wholes finds the switches of lists that hold something back unless they are on. A call that lists all turns them on:
-// else a thing that is done could not be told from one that is deleted, and nobody would count it.
+// aPage is how many things a list is asked for that shows a part of them unless it is told otherwise.
+const aPage = 500
+
+// wholes finds the arguments without which lists hold something back. A call that lists all has them: else a thing that
+// is done could not be told from one that is deleted, and nobody would count it.
 func (m *maker) wholes(ctx context.Context) error {
 	for _, server := range m.player.servers() {
-		lists := slices.DeleteFunc(m.lists(server), func(s *subject) bool { return len(s.switches()) == 0 })
+		lists := slices.DeleteFunc(m.lists(server), func(s *subject) bool { return len(s.widenings()) == 0 })
 		if len(lists) == 0 {
 			continue
 		}
@@ -26,10 +30,14 @@ func (m *maker) wholes(ctx context.Context) error {
 		}
 		for _, s := range lists {
 			before, ok := m.tryOn(ctx, session, s.bare())
-			for _, name := range s.switches() {
-				after, too := m.tryOn(ctx, session, s.bare().with(name, "true"))
+			for _, w := range s.widenings() {
+				call := s.bare().with(w.name, string(w.raw))
+				if !s.takes(string(call.Arguments)) {
+					continue
+				}
+				after, too := m.tryOn(ctx, session, call)
 				if ok && too && listsMore(before, after) {
-					s.whole, before = append(s.whole, name), after
+					s.whole, before = append(s.whole, w), after
 				}
 			}
 		}
@@ -38,21 +46,35 @@ func (m *maker) wholes(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// switches are parameters that may be off, and then hold something back.
-func (s *subject) switches() (names []string) {
+// widenings are arguments that may have a list show more: switches, "all" for what it shows by default, as the status
+// "open", and more things than a page has.
+func (s *subject) widenings() (list []member) {
 	for _, p := range s.schema.fields {
-		if p.kind == "boolean" && !p.required && slices.ContainsFunc(words(p.name), func(w string) bool {
-			return slices.Contains(strings.Fields(heldBack), w)
-		}) {
-			names = append(names, p.name)
+		said := words(p.name)
+		any := func(of string) bool { return share(said, strings.Fields(of)) }
+		switch {
+		case p.required:
+		case p.kind == "boolean" && any(heldBack):
+			list = append(list, member{p.name, json.RawMessage("true")})
+		case p.kind == "string" && any("status state filter show include completed done"):
+			list = append(list, member{p.name, json.RawMessage(`"all"`)})
+		case p.isNumbers() && p.kind != "array" && any("limit size max count"):
+			most := aPage
+			if p.max != nil {
+				most = int(*p.max)
+			}
+			list = append(list, member{p.name, json.RawMessage(strconv.Itoa(most))})
 		}
 	}
-	return names
+	return list
 }
 
-// with is a call with one more argument.
+// with is a call with one more argument, or another value of one.
 func (x Call) with(name, value string) Call {
-	x.Arguments = appendMember(x.Arguments, name, json.RawMessage(value))
+	arguments, found := withMember(x.Arguments, name, json.RawMessage(value))
+	if x.Arguments = arguments; !found {
+		x.Arguments = appendMember(x.Arguments, name, json.RawMessage(value))
+	}
 	return x
 }
 

@@ -13,11 +13,16 @@ func TestListsAreWhole(t *testing.T) {
 	for _, x := range []struct{ schema, bare, filtered string }{
 		{schema, `{"include_sold":true}`, `{"include_sold":true,"name":"lamp"}`},
 		{`{"type":"object","properties":{"show_prices":{"type":"boolean"}}}`, `{}`, `{"name":"lamp"}`},
+		{`{"type":"object","properties":{"status":{"type":"string"},"limit":{"type":"integer","maximum":50}}}`,
+			`{"status":"all"}`, `{"status":"all","name":"lamp"}`},
+		{`{"type":"object","properties":{"limit":{"type":"integer","maximum":50}}}`, `{"limit":50}`,
+			`{"limit":50,"name":"lamp"}`},
 		{none, `{}`, `{"name":"lamp"}`},
 	} {
 		s := newShop(t)
 		s.tools["list_items"] = func(s *stock, args map[string]any) (string, error) {
-			if args["include_sold"] == true || args["recursive"] == true {
+			if args["include_sold"] == true || args["recursive"] == true || args["status"] == "all" ||
+				args["limit"] == 50.0 {
 				return asJSON(s.items)
 			}
 			return asJSON(s.items[:2])
