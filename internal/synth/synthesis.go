@@ -257,6 +257,9 @@ func sayResult(h *host.Host, made *generate.Result) {
 		h.Say("warning: %s wants to write where nothing may be written; name a file or folder below "+
 			"${HONE_EPISODE_DIR} in its args or env", server)
 	}
+	if tools := r.Unasked(); tools != "" {
+		h.Say("in no program: %s", tools)
+	}
 	if len(r.Untouched) > 0 {
 		h.Say("not called, since nothing bounds what they change and they do not say that they change nothing: %s; "+
 			"--call-all calls them too", strings.Join(r.Untouched, ", "))

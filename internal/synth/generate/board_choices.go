@@ -88,7 +88,7 @@ func (b *boarding) takeOffer(r *rand.Rand) *boardTask {
 		pattern, answer = "offer_price", programs.Answer{Form: "pair", How: "%s, %s",
 			Values: []string{one.name, strconv.Itoa(one.price)}}
 	}
-	setup := []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(strings.Join(lines, "\n"))})}
+	setup := b.changeOf(b.key(row), member{p.set.name, p.set.texts(strings.Join(lines, "\n"))})
 	if !able || to.title == p.title || r.IntN(2) == 0 {
 		q := programs.NewQuestion(programs.Best, pattern, slots, answer, b.table).Work(seen...)
 		t := b.act(r, q, row, true)
@@ -222,7 +222,7 @@ func (b *boarding) giveLeast(r *rand.Rand) *boardTask {
 	b.seek(r, t, row, slots["x"], false)
 	c.reads(t)
 	edit := b.columns[c.column].edit
-	t.changes = []Call{b.changeOf(b.key(row), member{edit.name, edit.value(v)})}
+	t.changes = b.changeOf(b.key(row), member{edit.name, edit.value(v)})
 	t.after[b.key(row)] = map[string]string{b.columns[c.column].name: v}
 	return t
 }

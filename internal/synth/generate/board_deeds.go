@@ -42,7 +42,7 @@ func (b *boarding) propertyDeed(r *rand.Rand, row []any) (d deed, ok bool) {
 		by = c.create
 	}
 	values := parted(pick(r, b.table.Rows)[i])
-	if by == nil || i == b.table.Key || i == b.table.Label || len(values) == 0 {
+	if by == nil || i == b.table.Key || i == b.table.Label || len(values) == 0 || isOwn(b.table, i) {
 		return d, false
 	}
 	v, caption := pick(r, values), strings.ToLower(column.Caption())
@@ -180,8 +180,8 @@ func (b *boarding) does(t *boardTask, row []any, list []deed) *boardTask {
 			b.findsNamed(t, nil, []int{d.column})
 		}
 	}
-	t.changes = append(t.changes, b.changeOf(b.key(row), arguments...))
-	return t.sees(b.viewOf(row), func(view string) bool {
+	t.changes = append(t.changes, b.changeOf(b.key(row), arguments...)...)
+	return b.seesOf(t, row, func(view string) bool {
 		return !slices.ContainsFunc(list, func(d deed) bool {
 			return d.holds != nil && !d.holds(view) ||
 				d.column >= 0 && !sameSaid(b.saidOf(view, d.column), d.value)
@@ -254,7 +254,7 @@ func (b *boarding) pointsIf(r *rand.Rand) *boardTask {
 		}
 	}
 	if len(at) > 0 && r.IntN(2) == 0 && (p.tick.kind == "array" || len(at) == 1) { // the session begins with all ticked
-		setup = append(setup, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(at...)}))
+		setup = append(setup, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(at...)})...)
 		for i := range list {
 			list[i].done = true
 		}

@@ -55,7 +55,7 @@ func (b *boarding) sparing(r *rand.Rand, t *boardTask, rows [][]any) *boardTask 
 		row := b.table.Rows[at]
 		if left > 0 && !slices.ContainsFunc(rows, func(o []any) bool { return &o[0] == &row[0] }) {
 			left--
-			t.sees(b.viewOf(row), func(view string) bool { return strings.Contains(view, b.key(row)) })
+			b.seesOf(t, row, func(view string) bool { return strings.Contains(view, b.key(row)) })
 		}
 	}
 	return t
@@ -125,7 +125,7 @@ func (b *boarding) shifted(t *boardTask, rows [][]any, i, by int) (lines []strin
 		next := day.AddDate(0, 0, by).Format(time.DateOnly)
 		lines = append(lines, fmt.Sprintf("%s: %s, so %s", b.table.NameOf(row), programs.Show(row[i]), next))
 		p := b.columns[i].edit
-		t.changes = append(t.changes, b.changeOf(b.key(row), member{p.name, p.value(next)}))
+		t.changes = append(t.changes, b.changeOf(b.key(row), member{p.name, p.value(next)})...)
 		t.after[b.key(row)] = map[string]string{b.columns[i].name: next}
 	}
 	return lines
@@ -181,7 +181,7 @@ func (b *boarding) listed(r *rand.Rand, t *boardTask, row []any, i int, more []s
 	}
 	has = append(has, v)
 	value, _ := json.Marshal(has) // of texts
-	t.setup = append(t.setup, b.changeOf(b.key(row), member{b.columns[i].edit.name, value}))
+	t.setup = append(t.setup, b.changeOf(b.key(row), member{b.columns[i].edit.name, value})...)
 	return has
 }
 
@@ -218,7 +218,7 @@ func (b *boarding) become(
 		}
 		value, _ := json.Marshal(now) // of texts
 		lines = append(lines, line+", so "+strings.Join(now, ", "))
-		t.changes = append(t.changes, b.changeOf(b.key(row), member{c.edit.name, value}))
+		t.changes = append(t.changes, b.changeOf(b.key(row), member{c.edit.name, value})...)
 		changed++
 	}
 	t.works(lines...)

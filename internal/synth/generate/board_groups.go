@@ -201,7 +201,7 @@ func (b *boarding) mergeGroup(r *rand.Rand, g *group) *boardTask {
 	t := g.changes(programs.NewAct(severalEdits, "group_merge", slots), true,
 		Call{Tool: g.drop.Name, Arguments: objectOf(arguments...)}, to, name)
 	for _, row := range rows[:min(len(rows), mostViewed)] {
-		t.sees(b.viewOf(row), func(view string) bool {
+		b.seesOf(t, row, func(view string) bool {
 			return sameSaid(b.saidOf(view, column), programs.Show(other[g.table.Key])) ||
 				sameSaid(b.saidOf(view, column), to)
 		})
@@ -229,9 +229,9 @@ func (b *boarding) fillGroup(r *rand.Rand, g *group) *boardTask {
 		member{g.day.name, quote(day)})}}
 	for _, row := range rows {
 		lines = append(lines, b.key(row)+" "+b.table.NameOf(row)+": into "+name)
-		t.changes = append(t.changes, b.changeOf(b.key(row), member{edit.name, quote(name)}))
+		t.changes = append(t.changes, b.changeOf(b.key(row), member{edit.name, quote(name)})...)
 		old := b.saidOf(b.looks[b.key(row)], column)
-		t.sees(b.viewOf(row), func(view string) bool {
+		b.seesOf(t, row, func(view string) bool {
 			now := b.saidOf(view, column)
 			return now != "" && now != old
 		})

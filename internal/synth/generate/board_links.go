@@ -76,8 +76,8 @@ func (b *boarding) relink(r *rand.Rand, act *programs.Program, row, other []any,
 	for _, o := range now {
 		keys, names = append(keys, b.key(o)), append(names, programs.Show(o[b.table.Label]))
 	}
-	t.changes = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(keys...)})}
-	return t.sees(b.viewOf(row), func(text string) bool {
+	t.changes = b.changeOf(b.key(row), member{p.set.name, p.set.texts(keys...)})
+	return b.seesOf(t, row, func(text string) bool {
 		said := partOf(text, p.title).says()
 		return !slices.ContainsFunc(names, func(n string) bool { return !strings.Contains(said, n) }) &&
 			(slices.Contains(names, programs.Show(other[b.table.Label])) ||
@@ -158,14 +158,14 @@ func (b *boarding) relinkSome(r *rand.Rand) *boardTask {
 	slots["y"] = one["x"]
 	act := programs.NewAct(severalEdits, "links_only", slots).Does("does", saidDeeds(list)...)
 	t := b.relink(r, act, row, kept, p, [][]any{kept})
-	t.setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(keys(all)...)})}
+	t.setup = b.changeOf(b.key(row), member{p.set.name, p.set.texts(keys(all)...)})
 	t.reads, t.changes = []Call{b.list.bare(), b.viewOf(row)}, nil
 	if list[0].reads != "" {
 		act.Work(list[0].reads)
 	}
 	b.does(t, row, list)
-	t.changes = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(b.key(kept))}, list[0].argument)}
-	return t.sees(b.viewOf(row), func(view string) bool {
+	t.changes = b.changeOf(b.key(row), member{p.set.name, p.set.texts(b.key(kept))}, list[0].argument)
+	return b.seesOf(t, row, func(view string) bool {
 		said := partOf(view, p.title).says()
 		return !slices.ContainsFunc(all, func(o []any) bool {
 			return strings.Contains(said, programs.Show(o[b.table.Label])) != (&o[0] == &kept[0])
@@ -288,7 +288,7 @@ type finish struct {
 // findFinish tries a tool that is called after completing on things with each value of a property.
 func (b *boarding) findFinish(ctx context.Context) (*finish, error) {
 	i := slices.IndexFunc(b.m.tools, func(s *subject) bool {
-		return s.Server == b.server && s.mayTry() && s.keyField() == b.view.keyField() && sharesNoun(s, b.list) &&
+		return s.Server == b.server && s.mayTry() && s.keyField() == b.keyed && sharesNoun(s, b.list) &&
 			s.hasVerb("complete", "finish", "close", "resolve")
 	})
 	if i < 0 || b.edit == nil {
@@ -351,11 +351,11 @@ func (b *boarding) finishThing(r *rand.Rand) *boardTask {
 	b.seek(r, t, row, slots["x"], false)
 	if !done {
 		p := b.columns[f.column].edit
-		t.changes = append(t.changes, b.changeOf(b.key(row), member{p.name, p.value(f.value)}))
+		t.changes = append(t.changes, b.changeOf(b.key(row), member{p.name, p.value(f.value)})...)
 	}
 	t.changes = append(t.changes, f.tool.keyed(b.key(row)))
 	if !f.shown {
 		return t
 	}
-	return t.sees(b.viewOf(row), func(text string) bool { return strings.Contains(text, b.key(row)) })
+	return b.seesOf(t, row, func(text string) bool { return strings.Contains(text, b.key(row)) })
 }

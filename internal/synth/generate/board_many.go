@@ -21,10 +21,10 @@ func (b *boarding) pointsOfEach(r *rand.Rand, t *boardTask, rows [][]any, p sect
 					texts, has = append(texts, text), append(has, point{text: text})
 				}
 			}
-			t.setup = append(t.setup, b.changeOf(b.key(row), member{p.add.name, p.add.texts(texts...)}))
+			t.setup = append(t.setup, b.changeOf(b.key(row), member{p.add.name, p.add.texts(texts...)})...)
 			if at := r.IntN(len(has) + 1); at < len(has) && len(has) > 1 {
 				has[at].done = true
-				t.setup = append(t.setup, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(at + 1)}))
+				t.setup = append(t.setup, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(at + 1)})...)
 			}
 		}
 		list = append(list, has)
@@ -103,7 +103,7 @@ func (b *boarding) askOpenLinks(r *rand.Rand) *boardTask {
 		for _, o := range to {
 			keys = append(keys, b.key(o))
 		}
-		setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(keys...)})}
+		setup = b.changeOf(b.key(row), member{p.set.name, p.set.texts(keys...)})
 	}
 	var open, lines []string
 	for _, o := range to {

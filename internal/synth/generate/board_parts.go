@@ -44,6 +44,9 @@ func (b *boarding) explore(ctx context.Context) (err error) {
 	if first.Lost == "" {
 		b.begins = first.Seen[0].Text
 	}
+	if err = b.tryEditors(ctx); err != nil {
+		return err
+	}
 	if b.parts, err = b.learn(ctx); err != nil {
 		return err
 	}
@@ -51,8 +54,9 @@ func (b *boarding) explore(ctx context.Context) (err error) {
 	if b.papers, err = b.findPapers(ctx); err != nil {
 		return err
 	}
-	b.groups, b.rosters, b.acts = b.findGroups(), b.findRosters(), b.findActs()
+	b.groups, b.rosters = b.findGroups(), b.findRosters()
 	b.finish, err = b.findFinish(ctx)
+	b.acts = b.findActs()
 	return err
 }
 
@@ -138,6 +142,9 @@ func (b *boarding) shares() map[string]int {
 	parts := map[string]int{onPoints: 16, onTexts: 9, onLinks: 14, onPapers: 52, onGroups: 36, onFinish: 8, onTwo: 12,
 		onDeeds: 56, onEach: 48, onMany: 38, onMakes: 28, onIf: 16, onChoices: 12, onRosters: 4, onDoubt: 12}
 	for kind, n := range parts {
+		if len(b.parts) == 0 && (kind == onDeeds || kind == onEach) { // else little else would be asked
+			n /= 3
+		}
 		if b.ofViews(kind) != nil {
 			shares[kind] = max(1, n*old/130)
 		}
@@ -187,7 +194,7 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(has(func(p section) bool { return p.points || p.set != nil }), b.twoOfThese)
 	case onFinish:
 		add(b.finish != nil, b.finishThing, b.finishThing, b.finishAll)
-		add(b.finish == nil && len(b.acts) > 0, b.actOn, b.actOn, b.actOnAll)
+		add(len(b.acts) > 0, b.actOn, b.actOn, b.actOnAll)
 	case onDeeds:
 		add(b.edit != nil, b.editSeveral, b.editSeveral, b.editThings, b.editThings, b.editShort)
 	case onEach:
@@ -315,14 +322,20 @@ func (b *boarding) act(r *rand.Rand, p *programs.Program, row []any, views bool,
 	t := &boardTask{Program: p}
 	b.seek(r, t, row, p.Slot("x"), views)
 	if len(arguments) > 0 {
-		t.changes = []Call{b.changeOf(b.key(row), arguments...)}
+		t.changes = b.changeOf(b.key(row), arguments...)
 	}
 	return t
 }
 
-// sees adds a view of a thing to what proves a task.
+// sees adds a look to what proves a task.
 func (t *boardTask) sees(c Call, holds func(text string) bool) *boardTask {
-	t.looks = append(t.looks, look{c, holds})
+	t.looks = append(t.looks, look{call: c, holds: holds})
+	return t
+}
+
+// seesOf adds what is shown of a thing.
+func (b *boarding) seesOf(t *boardTask, row []any, holds func(text string) bool) *boardTask {
+	t.looks = append(t.looks, look{b.viewOf(row), b.key(row), holds})
 	return t
 }
 
@@ -383,11 +396,11 @@ func (b *boarding) pointsOf(r *rand.Rand, able func(p section) bool) (
 			more, list = append(more, text), append(list, point{text, false})
 		}
 	}
-	setup = []Call{b.changeOf(b.key(row), member{p.add.name, p.add.texts(more...)})}
+	setup = b.changeOf(b.key(row), member{p.add.name, p.add.texts(more...)})
 	if p.tick != nil && r.IntN(3) > 0 {
 		if at := r.IntN(len(list)); !list[at].done {
 			list[at].done = true
-			setup = append(setup, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(at + 1)}))
+			setup = append(setup, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(at + 1)})...)
 		}
 	}
 	return row, slots, p, list, setup
@@ -402,7 +415,7 @@ func (b *boarding) shows(p section) bool {
 
 // pointsAre has the view of a thing say these points.
 func (b *boarding) pointsAre(t *boardTask, row []any, p section, list []point) *boardTask {
-	return t.sees(b.viewOf(row), func(text string) bool {
+	return b.seesOf(t, row, func(text string) bool {
 		return slices.Equal(partOf(text, p.title).points(), list)
 	})
 }

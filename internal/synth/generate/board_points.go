@@ -121,7 +121,7 @@ func (b *boarding) addDone(r *rand.Rand) *boardTask {
 	t := b.act(r, programs.NewAct(programs.Insert, "point_add_done", slots), row, true,
 		member{p.add.name, p.add.texts(slots["v"])})
 	t.setup = setup
-	t.changes = append(t.changes, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(len(list) + 1)}))
+	t.changes = append(t.changes, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(len(list) + 1)})...)
 	return b.pointsAre(t, row, p, append(slices.Clone(list), point{slots["v"], true}))
 }
 
@@ -239,7 +239,7 @@ func (b *boarding) fixPoint(r *rand.Rand) *boardTask {
 		return nil
 	}
 	slots["old"], slots["v"] = old, now
-	setup = append(setup, b.changeOf(b.key(row), member{p.add.name, p.add.texts(old)}))
+	setup = append(setup, b.changeOf(b.key(row), member{p.add.name, p.add.texts(old)})...)
 	list = append(list, point{old, false})
 	lines := saidPoints(list)
 	list[len(list)-1].text = now
@@ -253,7 +253,7 @@ func (b *boarding) fixPoint(r *rand.Rand) *boardTask {
 	act := programs.NewAct(programs.Set, "point_fix", slots).Work(lines...)
 	t := b.act(r, act, row, true, member{p.set.name, p.set.texts(texts...)})
 	if t.setup = setup; len(done) > 0 {
-		t.changes = append(t.changes, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(done...)}))
+		t.changes = append(t.changes, b.changeOf(b.key(row), member{p.tick.name, p.tick.numbers(done...)})...)
 	}
 	return b.pointsAre(t, row, p, list)
 }

@@ -66,9 +66,41 @@ func (b *boarding) learn(ctx context.Context) ([]section, error) {
 	return x.parts, x.err
 }
 
+// tryEditors finds the properties that other tools set than the one that changes most: each gets the value that another
+// thing has, on a copy. Tools that set none are forgotten.
+func (b *boarding) tryEditors(ctx context.Context) error {
+	x := &bench{boarding: b, ctx: ctx}
+	var used []*subject
+	for i := range b.columns {
+		c := &b.columns[i]
+		for _, s := range b.editors {
+			p := paramFor(s, c.name)
+			if s == b.edit || c.edit != nil || p == nil || i == b.table.Key || b.table.Columns[i].Several {
+				continue
+			}
+			for _, row := range b.table.Rows[1:] {
+				first, v := b.table.Rows[0], programs.Show(row[i])
+				call := b.changeBy(s, b.key(first), member{p.name, p.value(v)})
+				if v == "" || programs.Equal(row[i], first[i]) || !s.takes(string(call.Arguments)) {
+					continue
+				}
+				if sameSaid(b.saidOf(x.after(b.key(first), call), i), v) {
+					c.edit, used = p, append(used, s)
+				}
+				break
+			}
+		}
+	}
+	b.editors = slices.DeleteFunc(b.editors, func(s *subject) bool { return s != b.edit && !slices.Contains(used, s) })
+	if b.edit == nil && len(b.editors) > 0 {
+		b.edit = b.editors[0]
+	}
+	return x.err
+}
+
 // isOpen reports whether nothing is known of a parameter of the tool that changes things.
 func (x *bench) isOpen(p *param) bool {
-	return p.name != x.edit.keyField() && len(p.choices) == 0 &&
+	return p.name != x.keyed && len(p.choices) == 0 &&
 		!slices.ContainsFunc(x.columns, func(c boardColumn) bool { return c.edit == p })
 }
 
@@ -105,10 +137,32 @@ func (p *param) numbers(list ...int) json.RawMessage {
 	return raw
 }
 
-// changeOf is a call that changes a thing.
-func (b *boarding) changeOf(key string, arguments ...member) Call {
-	all := append([]member{{b.edit.keyField(), quote(key)}}, arguments...)
-	return Call{Tool: b.edit.Name, Arguments: objectOf(all...)}
+// changeOf are the calls that change a thing: one, where some tool takes all that changes, else one for each tool.
+func (b *boarding) changeOf(key string, arguments ...member) (calls []Call) {
+	for len(arguments) > 0 {
+		var some []member
+		tool := b.editors[0]
+		for _, s := range b.editors {
+			takes := slices.DeleteFunc(slices.Clone(arguments), func(a member) bool { return s.field(a.name) == nil })
+			if call := b.changeBy(s, key, takes...); len(takes) > len(some) && s.takes(string(call.Arguments)) {
+				tool, some = s, takes
+			}
+		}
+		if len(some) == 0 { // a play will say so
+			some = arguments
+		}
+		calls = append(calls, b.changeBy(tool, key, some...))
+		arguments = slices.DeleteFunc(slices.Clone(arguments), func(a member) bool {
+			return slices.ContainsFunc(some, func(o member) bool { return o.name == a.name })
+		})
+	}
+	return calls
+}
+
+// changeBy is the call of a tool that changes a thing.
+func (b *boarding) changeBy(s *subject, key string, arguments ...member) Call {
+	all := append([]member{{b.keyed, b.keyOf(s).ofKey(key)}}, arguments...)
+	return Call{Tool: s.Name, Arguments: objectOf(all...)}
 }
 
 // after is what the view of a thing says after calls; "" where one is refused.
@@ -118,12 +172,12 @@ func (x *bench) after(key string, calls ...Call) string {
 	}) {
 		return ""
 	}
-	p := play{Calls: calls, Looks: []Call{x.view.keyed(key)}}
+	p := play{Calls: calls, Looks: []Call{x.show(key)}}
 	got, err := x.played(x.ctx, p, true)
 	if x.err = err; err != nil || got.Lost != "" || anyFailed(calls, got) || len(got.Seen) == 0 {
 		return ""
 	}
-	return got.Seen[0].Text
+	return x.shown(key, got.Seen[0].Text)
 }
 
 // part is the part with a title, which is made where there is none.
@@ -140,10 +194,10 @@ func (x *bench) section(title string) *section {
 func (x *bench) tryText(p *param) {
 	rows := x.table.Rows
 	key := x.key(rows[0])
-	write := func(text string) Call { return x.changeOf(key, member{p.name, p.texts(text)}) }
-	title := saying(x.after(key, write(firstTrial)), firstTrial)
+	write := func(text string) []Call { return x.changeOf(key, member{p.name, p.texts(text)}) }
+	title := saying(x.after(key, write(firstTrial)...), firstTrial)
 	if title != "" {
-		now := x.after(key, write(firstTrial), write(secondTrial))
+		now := x.after(key, slices.Concat(write(firstTrial), write(secondTrial))...)
 		q := x.section(title)
 		q.points = q.points || len(partOf(now, title).points()) > 0
 		q.listed = q.listed || p.kind == "array" && strings.Contains(now, title+": "+secondTrial) ||
@@ -157,9 +211,9 @@ func (x *bench) tryText(p *param) {
 			continue
 		}
 		other := programs.Show(rows[i+2][x.table.Label])
-		title = saying(x.after(key, write(x.key(row))), name)
+		title = saying(x.after(key, write(x.key(row))...), name)
 		if title != "" && !strings.Contains(x.looks[key], other) {
-			now := x.after(key, write(x.key(row)), write(x.key(rows[i+2])))
+			now := x.after(key, slices.Concat(write(x.key(row)), write(x.key(rows[i+2])))...)
 			q := x.section(title)
 			q.links = true
 			x.took(q, p, strings.Contains(now, name), strings.Contains(now, other))
@@ -182,7 +236,7 @@ func (x *bench) took(q *section, p *param, first, second bool) {
 func (x *bench) stock(key string) (calls []Call) {
 	for _, q := range x.parts {
 		if q.points && q.add != nil {
-			calls = append(calls, x.changeOf(key, member{q.add.name, q.add.texts(firstTrial, secondTrial)}))
+			calls = append(calls, x.changeOf(key, member{q.add.name, q.add.texts(firstTrial, secondTrial)})...)
 		}
 	}
 	return calls
@@ -196,7 +250,7 @@ func (x *bench) tryNumber(p *param) {
 		return
 	}
 	act := x.changeOf(key, member{p.name, p.numbers(1)})
-	before, after := x.after(key, stock...), x.after(key, append(slices.Clone(stock), act)...)
+	before, after := x.after(key, stock...), x.after(key, slices.Concat(stock, act)...)
 	if after == "" {
 		return
 	}
@@ -211,8 +265,8 @@ func (x *bench) tryNumber(p *param) {
 			q.tick = p
 		case q.tick != nil && q.untick == nil:
 			tick := x.changeOf(key, member{q.tick.name, q.tick.numbers(1)})
-			ticked := partOf(x.after(key, append(slices.Clone(stock), tick)...), q.title).points()
-			back := partOf(x.after(key, append(slices.Clone(stock), tick, act)...), q.title).points()
+			ticked := partOf(x.after(key, slices.Concat(stock, tick)...), q.title).points()
+			back := partOf(x.after(key, slices.Concat(stock, tick, act)...), q.title).points()
 			if len(ticked) > 0 && len(back) > 0 && ticked[0].done && !back[0].done {
 				q.untick = p
 			}
@@ -231,8 +285,8 @@ func (x *bench) tryRemoval(p *param) {
 		if q.add == nil || q.remove != nil {
 			continue
 		}
-		now := x.after(key, x.changeOf(key, member{q.add.name, q.add.texts(firstTrial)}),
-			x.changeOf(key, member{p.name, p.texts(firstTrial)}))
+		now := x.after(key, slices.Concat(x.changeOf(key, member{q.add.name, q.add.texts(firstTrial)}),
+			x.changeOf(key, member{p.name, p.texts(firstTrial)}))...)
 		if now != "" && !strings.Contains(now, firstTrial) {
 			q.remove = p
 			return
@@ -251,8 +305,8 @@ func (x *bench) tryClear(p *param) {
 		if q.set == nil || q.clear != nil || q.points || q.links {
 			continue
 		}
-		now := x.after(key, x.changeOf(key, member{q.set.name, q.set.texts(firstTrial)}),
-			x.changeOf(key, member{p.name, json.RawMessage("true")}))
+		now := x.after(key, slices.Concat(x.changeOf(key, member{q.set.name, q.set.texts(firstTrial)}),
+			x.changeOf(key, member{p.name, json.RawMessage("true")}))...)
 		if now != "" && !strings.Contains(now, firstTrial) {
 			q.clear = p
 			return

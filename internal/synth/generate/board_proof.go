@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
@@ -27,19 +28,25 @@ func (b *boarding) prove(
 		x.Looks = append(x.Looks, l.call)
 	}
 	got, err := b.played(ctx, x, len(t.changes)+len(t.setup) > 0)
-	made := []string{}
-	if err == nil {
-		made = b.withNew(t, got)
-	}
-	for _, key := range made {
-		keys = append(keys, key)
-		x.Looks = slices.Insert(x.Looks, len(keys), b.view.keyed(key))
-	}
-	if len(made) > 0 {
-		got, err = b.played(ctx, x, true)
-	}
 	if err != nil {
 		return nil, "", err
+	}
+	made := b.withNew(t, got)
+	if len(made) > 0 && b.view != nil && !b.draws {
+		for _, key := range made {
+			keys = append(keys, key)
+			x.Looks = slices.Insert(x.Looks, len(keys), b.show(key))
+		}
+		if got, err = b.played(ctx, x, true); err != nil {
+			return nil, "", err
+		}
+		if again := b.withNew(t, got); !slices.Equal(again, made) { // no look can name it
+			b.draws = true
+			for _, key := range slices.Concat(made, again) {
+				delete(t.after, key)
+			}
+			return b.prove(ctx, t, c)
+		}
 	}
 	c.Proof = []string{x.name()}
 	if why, err := b.m.fails(c.Calls, got, ""); why != "" {
@@ -56,7 +63,7 @@ func (b *boarding) prove(
 		return nil, "a call changes something", nil
 	}
 	for i, key := range keys {
-		text := got.Seen[i+1].Text
+		text := b.shown(key, got.Seen[i+1].Text)
 		pairs := pairsOf(text)
 		for name, want := range t.after[key] {
 			if !sameSaid(pairs.of(name), want) {
@@ -68,29 +75,67 @@ func (b *boarding) prove(
 		}
 	}
 	for i, l := range t.looks {
-		if !l.holds(got.Seen[1+len(keys)+i].Text) {
+		text := got.Seen[1+len(keys)+i].Text
+		if l.key != "" {
+			text = b.shown(l.key, text)
+		}
+		if !l.holds(text) {
 			return nil, "a thing is not as it was computed", nil
 		}
 	}
 	for _, key := range made {
-		text := got.Seen[1+slices.Index(keys, key)].Text
+		text := ""
+		if b.view == nil {
+			text = b.shown(key, got.Seen[0].Text)
+		} else if i := slices.Index(keys, key); i >= 0 {
+			text = got.Seen[1+i].Text
+		}
 		if slices.ContainsFunc(t.madeSays, func(said string) bool { return saying(text, said) == "" }) {
 			return nil, "a thing is not as it was computed", nil
 		}
 	}
 	list := got.Seen[0].Text
-	if t.made != "" && !strings.Contains(list, t.made) || t.gone(list) {
+	if t.made != "" && !showsName(list, t.made) || b.gone(t, list) {
 		return nil, "the list is not as it was computed", nil
 	}
 	for i, look := range x.Looks {
-		text := freely(b.anyNewUUID(steadyText(got.Seen[i].Text)), t.free)
+		if slices.ContainsFunc(x.Looks[:i], func(o Call) bool { return o.key() == look.key() }) {
+			continue
+		}
+		text := freely(b.anyNewUUID(steadyText(got.Seen[i].Text, b.news(c.Calls, got.At))), t.free)
+		for _, key := range made {
+			if b.view == nil || b.draws {
+				text = strings.ReplaceAll(text, regexp.QuoteMeta(key), `[^\s",]+`)
+			}
+		}
 		states = append(states, scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments,
 			Regex: &text})
+	}
+	if len(made) > 0 && (b.view == nil || b.draws) { // where a new thing stands may be drawn, too
+		for x.Attempt = range 6 {
+			again, err := b.played(ctx, x, true)
+			if err != nil || !b.holdsAgain(x, again, states) {
+				return nil, "the list is not the same twice", err
+			}
+		}
 	}
 	return states, "", nil
 }
 
-var uuidText = regexp.MustCompile(`\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b`)
+// holdsAgain reports whether what another play shows passes the checks of a task.
+func (b *boarding) holdsAgain(x play, got *Played, states []scenario.Check) bool {
+	for i, look := range x.Looks {
+		for _, c := range states {
+			if c.Name == look.Tool && string(c.Arguments) == string(look.Arguments) &&
+				(i >= len(got.Seen) || !regexp.MustCompile(*c.Regex).MatchString(got.Seen[i].Text)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var uuidText = regexp.MustCompile(`\b(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-f]{32})\b`)
 
 // anyNewUUID is a pattern that takes any UUID in the place of one that the board did not show before: it is drawn anew.
 func (b *boarding) anyNewUUID(pattern string) string {
@@ -98,7 +143,7 @@ func (b *boarding) anyNewUUID(pattern string) string {
 		if strings.Contains(b.text, id) {
 			return id
 		}
-		return `[0-9a-fA-F-]{36}`
+		return `[0-9a-fA-F-]{32,36}`
 	})
 }
 
@@ -116,6 +161,11 @@ func (b *boarding) newKey(name string, got *Played) string {
 	if name == "" || got == nil || len(got.Seen) == 0 {
 		return ""
 	}
+	for key, thing := range b.recordsIn(b.m, got.Seen[0].Text) {
+		if _, old := b.looks[key]; !old && pairsOf(thing).of(b.columns[b.table.Label].name) == name {
+			return key
+		}
+	}
 	key := regexp.QuoteMeta(b.key(b.table.Rows[0]))
 	form := regexp.MustCompile(digits.ReplaceAllString(key, `\d+`) + `(?:\.\d+)*\b`) // 3.1 is a part of 3
 	for line := range strings.Lines(got.Seen[0].Text) {
@@ -132,9 +182,12 @@ func (b *boarding) newKey(name string, got *Played) string {
 }
 
 // gone reports whether a list still shows a thing that is to be gone.
-func (t *boardTask) gone(list string) bool {
+func (b *boarding) gone(t *boardTask, list string) bool {
+	records := b.recordsIn(b.m, list)
 	for key, want := range t.after {
-		if want == nil && regexp.MustCompile(regexp.QuoteMeta(key)+`\b`).MatchString(list) {
+		_, there := records[key]
+		if want == nil && (there ||
+			len(records) == 0 && regexp.MustCompile(regexp.QuoteMeta(key)+`\b`).MatchString(list)) {
 			return true
 		}
 	}
@@ -153,10 +206,15 @@ func (t *boardTask) isShown(got *Played) bool {
 	for _, r := range got.Results {
 		all += r.Text + "\n"
 	}
-	return !slices.ContainsFunc(t.shown, func(name string) bool { return !strings.Contains(all, name) }) &&
+	return !slices.ContainsFunc(t.shown, func(name string) bool { return !showsName(all, name) }) &&
 		!slices.ContainsFunc(t.hidden, func(name string) bool {
-			return len(got.Results) > 0 && strings.Contains(got.Results[0].Text, name)
+			return len(got.Results) > 0 && showsName(got.Results[0].Text, name)
 		})
+}
+
+// showsName reports whether a result has a name, as it is or as JSON writes it.
+func showsName(text, name string) bool {
+	return strings.Contains(text, name) || strings.Contains(text, strings.Trim(string(quote(name)), `"`))
 }
 
 // freely is a pattern of a text in which some parts may be in other letters, and end with a full stop.
@@ -174,11 +232,40 @@ var volatileLine = regexp.MustCompile(`(?mi)^(updated|created|modified|file|path
 	regexp.QuoteMeta(dirMark) +
 	`.*$|"(?:created|updated|modified)\w*": ?"[^"\n]*"|\(?\d{4}-\d\d-\d\d \d\d:\d\d[^)\n]*\)?`)
 
-// steadyText is a pattern of a text whose volatile lines may say anything.
-func steadyText(text string) string {
+// dayText is a day in a text, with the time that stands behind it.
+var dayText = regexp.MustCompile(`\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?`)
+
+// news reports whether a day or a time in a result is the server's own: of the day of a play, and neither shown before
+// nor in a call.
+func (b *boarding) news(calls []Call, at int64) func(text string) bool {
+	known := b.text
+	for _, text := range b.looks {
+		known += text
+	}
+	for _, c := range calls {
+		known += string(c.Arguments)
+	}
+	return func(text string) bool {
+		day, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)])
+		return err == nil && time.Unix(at, 0).Sub(day).Abs() < 48*time.Hour && !strings.Contains(known, text)
+	}
+}
+
+// steadyText is a pattern of a text whose volatile lines may say anything, as may days and times that are news.
+func steadyText(text string, news func(text string) bool) string {
 	parts := []string{}
 	last := 0
-	for _, at := range volatileLine.FindAllStringIndex(text, -1) {
+	free := volatileLine.FindAllStringIndex(text, -1)
+	for _, at := range dayText.FindAllStringIndex(text, -1) {
+		if news(text[at[0]:at[1]]) {
+			free = append(free, at)
+		}
+	}
+	slices.SortFunc(free, func(x, y []int) int { return x[0] - y[0] })
+	for _, at := range free {
+		if at[0] < last {
+			continue
+		}
 		parts = append(parts, regexp.QuoteMeta(text[last:at[0]]))
 		last = at[1]
 	}
@@ -187,7 +274,7 @@ func steadyText(text string) string {
 
 // play makes the calls, looks, and puts the folder back where something was changed.
 func (b *boarding) play(ctx context.Context, x play, changes bool) (*Played, error) {
-	got := &Played{}
+	got := &Played{At: time.Now().Unix()}
 	if !b.open(ctx, nil, got) {
 		return got, ctx.Err()
 	}

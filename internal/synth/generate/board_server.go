@@ -14,10 +14,12 @@ import (
 type board struct {
 	server  string
 	list    *subject
-	view    *subject
-	edit    *subject // nil: nothing is changed
+	view    *subject   // nil: the list shows all that there is of a thing
+	edit    *subject   // nil: nothing is changed
+	editors []*subject // all that change one thing, the edit first
 	create  *subject
 	archive *subject
+	keyed   string // the parameter of these that has a thing's key
 	listed  string // the listing's name
 	others  []Call // show tables whose things properties name
 	columns []boardColumn
@@ -40,6 +42,9 @@ func paramFor(s *subject, name string) *param {
 		return nil
 	}
 	want := words(name)
+	if p := s.field(name); p != nil {
+		return p
+	}
 	for i := range s.schema.fields {
 		if p := &s.schema.fields[i]; len(want) > 0 && len(words(p.name)) <= 2 && words(p.name)[0] == want[0] &&
 			(len(words(p.name)) == 1 || slices.Contains([]string{"date", "name", "id", "label"}, words(p.name)[1])) {
@@ -65,6 +70,9 @@ func (p *param) value(v any) json.RawMessage {
 	}
 	if spelt := p.spelt(text); spelt != "" {
 		text = spelt
+	}
+	if slices.Contains([]string{"integer", "number", "boolean"}, p.kind) && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
 	}
 	return quote(text)
 }
@@ -183,33 +191,17 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 		}
 		said, ok := m.tryOn(ctx, session, s.keyed(key))
 		if ok && strings.Contains(said, name) {
-			b.view = s
+			b.view, b.keyed = s, field
 			break
 		}
 	}
-	if b.view == nil {
+	if b.findTools(m, t); b.keyed == "" {
 		return nil
-	}
-	for _, s := range m.tools {
-		if s.Server != b.server || !s.mayTry() || s == b.view || !slices.ContainsFunc(nouns(s.Name),
-			func(n string) bool {
-				return slices.Contains(nouns(list.Name), n) || slices.Contains(nouns(list.Name), n+"s")
-			}) {
-			continue
-		}
-		switch field := s.keyField(); {
-		case field == b.view.keyField() && len(s.schema.fields) > 2 && b.edit == nil:
-			b.edit = s
-		case field == b.view.keyField() && s.hasVerb("archive", "delete", "remove") && b.archive == nil:
-			b.archive = s
-		case field != "" && field != b.view.keyField() && s.creates() && b.create == nil:
-			b.create = s
-		}
 	}
 	st.table = t.Without(func(i int) bool { // of what no tool takes nobody speaks
 		c := t.Columns[i]
-		return i != t.Key && i != t.Label && paramFor(b.edit, c.Name) == nil &&
-			(paramFor(list, c.Name) == nil || isConstant(t, i)) // a list may show those alone that are open
+		return i != t.Key && i != t.Label && (!isSaid(t, i) || b.mayEdit(c.Name) == nil &&
+			(paramFor(list, c.Name) == nil || isConstant(t, i))) // a list may show those alone that are open
 	})
 	t = st.table
 	for _, c := range t.Columns {
@@ -218,6 +210,7 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	m.addHidden(ctx, session, st)
 	for i := range b.columns {
 		c := &b.columns[i]
+		t.Columns[i].Later = b.create != nil && paramFor(b.create, c.name) == nil
 		c.edit, c.create, c.filter = paramFor(b.edit, c.name), paramFor(b.create, c.name), paramFor(b.list, c.name)
 		for k, p := range b.list.schema.fields {
 			if stem := words(c.name)[0]; p.kind == "boolean" &&
@@ -233,6 +226,94 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	return st
 }
 
+// findTools finds the tools that change, make and remove the things of a list. Where none views them, they take the key
+// under the name that the list has it.
+func (b *board) findTools(m *maker, t *programs.Table) {
+	var rest []*subject
+	name := t.Columns[t.Key].Name
+	for _, s := range m.tools {
+		if s.Server != b.server || !s.mayTry() || s == b.view || s == b.list || !slices.ContainsFunc(nouns(s.Name),
+			func(n string) bool {
+				return slices.Contains(nouns(b.list.Name), n) || slices.Contains(nouns(b.list.Name), n+"s")
+			}) {
+			continue
+		}
+		for _, p := range s.schema.fields {
+			if b.keyed == "" && !s.ReadOnly && !s.creates() && p.required && p.mayBeKey() && endsAlike(p.name, name) {
+				b.keyed = p.name
+			}
+		}
+		rest = append(rest, s)
+	}
+	for _, s := range rest {
+		switch key := b.keyOf(s); {
+		case key != nil && s.keyField() == b.keyed && len(s.schema.fields) > 2 && b.edit == nil:
+			b.edit = s
+		case s.keyField() == b.keyed && s.hasVerb("archive", "delete", "remove") && b.archive == nil:
+			b.archive = s
+		case key == nil && s.creates() && b.create == nil && paramFor(s, t.Columns[t.Label].Name) != nil:
+			b.create = s
+		}
+	}
+	for _, s := range rest {
+		if s == b.edit {
+			b.editors = slices.Insert(b.editors, 0, s)
+		} else if b.keyOf(s) != nil && !s.ReadOnly && len(s.schema.fields) > 1 &&
+			!s.hasVerb("archive", "delete", "remove") {
+			b.editors = append(b.editors, s)
+		}
+	}
+}
+
+// endsAlike reports whether two names have the same last word, as task_id and id.
+func endsAlike(a, b string) bool {
+	one, two := words(a), words(b)
+	return len(one) > 0 && len(two) > 0 && one[len(one)-1] == two[len(two)-1]
+}
+
+// keyOf is the parameter of a tool that has a thing's key; nil where there is none.
+func (b *board) keyOf(s *subject) *param {
+	if p := s.field(b.keyed); p != nil && p.required && p.mayBeKey() {
+		return p
+	}
+	return nil
+}
+
+// mayEdit is the first parameter of the tools that change things which has a property; nil where none has.
+func (b *board) mayEdit(name string) *param {
+	for _, s := range b.editors {
+		if p := paramFor(s, name); p != nil && p.name != b.keyed {
+			return p
+		}
+	}
+	return nil
+}
+
+// isSaid reports whether people name a property by its values: nobody does so with keys of other things, with the times
+// that a server notes, or with texts that each thing has of its own.
+func isSaid(t *programs.Table, column int) bool {
+	said := words(t.Columns[column].Name)
+	if len(said) == 0 || volatile(t.Columns[column].Name) || len(said) > 1 && said[len(said)-1] == "id" {
+		return false
+	}
+	return !isOwn(t, column) || !slices.ContainsFunc(t.Rows, func(row []any) bool {
+		return len(strings.Fields(programs.Show(row[column]))) > 3
+	})
+}
+
+// isOwn reports whether each thing has another text in a column.
+func isOwn(t *programs.Table, column int) bool {
+	seen := map[string]bool{}
+	for _, row := range t.Rows {
+		text := programs.Show(row[column])
+		if text != "" && seen[text] || strings.Contains(text, programs.ListMark) {
+			return false
+		}
+		seen[text] = true
+	}
+	return t.Columns[column].Kind == programs.Text && len(t.Rows) > 1
+}
+
 // isConstant reports whether all rows have one value of a column.
 func isConstant(t *programs.Table, column int) bool {
 	return !slices.ContainsFunc(t.Rows, func(row []any) bool {
@@ -245,6 +326,10 @@ func (m *maker) addHidden(ctx context.Context, session environment.Session, st *
 	t := st.table
 	var names []string
 	said := make([]pairs, len(t.Rows))
+	if st.view == nil {
+		st.looks = st.recordsIn(m, st.text)
+		return
+	}
 	for i, row := range t.Rows {
 		key := programs.Show(row[t.Key])
 		text, ok := m.tryOn(ctx, session, st.view.keyed(key))
@@ -257,7 +342,7 @@ func (m *maker) addHidden(ctx context.Context, session environment.Session, st *
 				return strings.EqualFold(c.Name, name)
 			})
 			if !listed && !slices.Contains(names, name) && name != "ordinal" &&
-				(paramFor(st.edit, name) != nil || paramFor(st.list, name) != nil) {
+				(st.mayEdit(name) != nil || paramFor(st.list, name) != nil) {
 				names = append(names, name)
 			}
 		}
@@ -265,7 +350,7 @@ func (m *maker) addHidden(ctx context.Context, session environment.Session, st *
 	slices.Sort(names)
 	for _, name := range names {
 		c := programs.Column{Name: name, Kind: programs.Text}
-		p := paramFor(st.edit, name)
+		p := st.mayEdit(name)
 		c.Several = p != nil && (p.kind == "array" || p.items != nil)
 		for i := range t.Rows {
 			var v any
@@ -279,9 +364,41 @@ func (m *maker) addHidden(ctx context.Context, session environment.Session, st *
 		c.Several = c.Several && slices.ContainsFunc(t.Rows, func(row []any) bool {
 			return strings.Contains(programs.Show(row[len(row)-1]), programs.ListMark)
 		})
-		t.Columns = append(t.Columns, c)
+		if t.Columns = append(t.Columns, c); !isSaid(t, len(t.Columns)-1) {
+			t.Columns = t.Columns[:len(t.Columns)-1]
+			for i := range t.Rows {
+				t.Rows[i] = t.Rows[i][:len(t.Columns)]
+			}
+			continue
+		}
 		st.columns = append(st.columns, boardColumn{name: name, hidden: true})
 	}
+}
+
+// recordsIn are the things that a list shows, by key, each as an object of JSON.
+func (st *boardState) recordsIn(m *maker, text string) map[string]string {
+	things := map[string]string{}
+	for _, l := range programs.Listings(text) {
+		if listName(l.Name, st.list) != st.board.listed {
+			continue
+		}
+		m.nameColumns(st.list.Name, l.Records)
+		for _, r := range l.Records {
+			object := map[string]any{}
+			key := ""
+			for i, name := range r.Names {
+				object[name] = r.Values[i]
+				if said := programs.Show(r.Values[i]); name == st.table.Columns[st.table.Key].Name {
+					key = said
+				} else if strings.Contains(said, programs.ListMark) {
+					object[name] = strings.Split(said, programs.ListMark)
+				}
+			}
+			raw, _ := json.Marshal(object) // of scalars
+			things[key] = string(raw)
+		}
+	}
+	return things
 }
 
 // addNamed adds the tables whose things properties name by a key that nobody says: "m-0" is a milestone.

@@ -34,6 +34,7 @@ type boardTask struct {
 // look is a call that shows what was changed, and what its answer must be.
 type look struct {
 	call  Call
+	key   string // of the thing that it is to show; "": it shows more
 	holds func(text string) bool
 }
 
@@ -71,6 +72,7 @@ type boarding struct {
 	// lists that stand for themselves
 	rosters []roster
 	begins  string     // what a look at the list shows first
+	draws   bool       // a new thing gets another key each time
 	acts    []*subject // tools that do something to a thing by its key alone
 }
 
@@ -106,7 +108,7 @@ func (m *maker) boardPrograms(ctx context.Context) (list []draftOf, err error) {
 			delete(m.asks, st.server)
 			continue
 		}
-		list = append(list, made...)
+		list, m.boarded[st.server] = append(list, made...), b
 		var called []string
 		for _, d := range made {
 			for _, g := range d.Gold {
@@ -234,8 +236,22 @@ const mostViewed = 4
 // key is the key of a row, as a text.
 func (b *boardState) key(row []any) string { return programs.Show(row[b.table.Key]) }
 
-func (b *boardState) viewOf(row []any) Call {
-	return b.view.keyed(b.key(row))
+func (b *boardState) viewOf(row []any) Call { return b.show(b.key(row)) }
+
+// show is the call that shows a thing.
+func (b *boardState) show(key string) Call {
+	if b.view == nil {
+		return b.list.bare()
+	}
+	return b.view.keyed(key)
+}
+
+// shown is what such a call says of the thing.
+func (b *boarding) shown(key, text string) string {
+	if b.view == nil {
+		return b.recordsIn(b.m, text)[key]
+	}
+	return text
 }
 
 // look adds a read that is not there yet.
@@ -404,8 +420,7 @@ func (b *boarding) change(t *boardTask, after []programs.NumberedRows) bool {
 			if b.archive == nil || !t.archives(b.archive) {
 				return false
 			}
-			arguments := objectOf(member{b.archive.keyField(), quote(b.key(row))})
-			t.changes = append(t.changes, Call{Tool: b.archive.Name, Arguments: arguments})
+			t.changes = append(t.changes, b.archive.keyed(b.key(row)))
 			t.after[b.key(row)] = nil
 			continue
 		}
@@ -422,7 +437,7 @@ func (b *boarding) change(t *boardTask, after []programs.NumberedRows) bool {
 			}
 		}
 		t.after[b.key(row)] = want
-		t.changes = append(t.changes, b.changeOf(b.key(row), arguments...))
+		t.changes = append(t.changes, b.changeOf(b.key(row), arguments...)...)
 	}
 	for n := int64(len(b.table.Rows)) + 1; rows[n] != nil; n++ {
 		if !b.creates(t, rows[n]) {
@@ -541,7 +556,7 @@ func (b *boarding) sayOn(r *rand.Rand) *boardTask {
 	if by == nil {
 		return t
 	}
-	return t.sees(b.viewOf(row), func(view string) bool { return strings.Contains(view, slots["y"]) })
+	return b.seesOf(t, row, func(view string) bool { return strings.Contains(view, slots["y"]) })
 }
 
 // oneOfMany adds a label or somebody to those that a thing has, or takes one away: all are given anew.
@@ -580,6 +595,6 @@ func (b *boarding) oneOfMany(r *rand.Rand) *boardTask {
 	t := &boardTask{Program: programs.NewAct(programs.Set, pattern, slots), after: map[string]map[string]string{
 		b.key(row): {b.columns[i].name: strings.Join(now, programs.ListMark)}}}
 	t.reads = []Call{b.list.bare(), b.viewOf(row)}
-	t.changes = []Call{b.changeOf(b.key(row), member{b.columns[i].edit.name, value})}
+	t.changes = b.changeOf(b.key(row), member{b.columns[i].edit.name, value})
 	return t
 }

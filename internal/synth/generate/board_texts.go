@@ -37,7 +37,7 @@ func (p section) written(r *rand.Rand) string {
 
 // has has the view of a thing say a text in a part.
 func (b *boarding) has(t *boardTask, row []any, p section, want ...string) *boardTask {
-	return t.sees(b.viewOf(row), func(text string) bool {
+	return b.seesOf(t, row, func(text string) bool {
 		return !slices.ContainsFunc(want, func(w string) bool {
 			return !strings.Contains(partOf(text, p.title).says(), w)
 		})
@@ -61,7 +61,7 @@ func (b *boarding) writeText(r *rand.Rand) *boardTask {
 	if t == nil {
 		return nil
 	}
-	return t.sees(b.viewOf(row), func(text string) bool { return partOf(text, p.title).says() == t.free[0] })
+	return b.seesOf(t, row, func(text string) bool { return partOf(text, p.title).says() == t.free[0] })
 }
 
 // putText puts a text into a part of a thing by one of its parameters. One of so many sessions begins with a text
@@ -81,7 +81,7 @@ func (b *boarding) putText(
 	if before = p.written(r); r.IntN(begins) > 0 || before == slots["v"] {
 		return t, row, p, ""
 	}
-	t.setup = []Call{b.changeOf(b.key(row), put(before))}
+	t.setup = b.changeOf(b.key(row), put(before))
 	return t, row, p, before
 }
 
@@ -122,8 +122,8 @@ func (b *boarding) clearText(r *rand.Rand) *boardTask {
 	slots["attr"] = b.called(r, p)
 	t := b.act(r, programs.NewAct(programs.Remove, "part_clear", slots), row, r.IntN(2) == 0,
 		member{p.clear.name, json.RawMessage("true")})
-	t.setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(p.written(r))})}
-	return t.sees(b.viewOf(row), func(text string) bool { return partOf(text, p.title).says() == "" })
+	t.setup = b.changeOf(b.key(row), member{p.set.name, p.set.texts(p.written(r))})
+	return b.seesOf(t, row, func(text string) bool { return partOf(text, p.title).says() == "" })
 }
 
 // askText asks what a part says.
@@ -143,7 +143,7 @@ func (b *boarding) askText(r *rand.Rand) *boardTask {
 	var setup []Call
 	if says == "" {
 		says = p.written(r)
-		setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(says)})}
+		setup = b.changeOf(b.key(row), member{p.set.name, p.set.texts(says)})
 	}
 	if strings.Contains(says, "\n") || len(says) > 200 {
 		return nil
@@ -227,6 +227,6 @@ func (b *boarding) fixText(r *rand.Rand) *boardTask {
 	text := strings.Join(now, "\n")
 	act := programs.NewAct(programs.Set, pattern, slots).Work(body...)
 	t := b.act(r, act, row, true, member{p.set.name, p.set.texts(text)})
-	t.setup = []Call{b.changeOf(b.key(row), member{p.set.name, p.set.texts(strings.Join(body, "\n"))})}
-	return t.sees(b.viewOf(row), func(view string) bool { return partOf(view, p.title).says() == text })
+	t.setup = b.changeOf(b.key(row), member{p.set.name, p.set.texts(strings.Join(body, "\n"))})
+	return b.seesOf(t, row, func(view string) bool { return partOf(view, p.title).says() == text })
 }

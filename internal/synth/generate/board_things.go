@@ -82,7 +82,7 @@ func (b *boarding) finishAll(r *rand.Rand) *boardTask {
 		row := b.table.Rows[at]
 		is := programs.Show(row[f.column]) == f.value
 		if !is && len(t.setup) < 2 && r.IntN(6) == 0 { // a session begins with more
-			t.setup, is = append(t.setup, b.changeOf(b.key(row), member{edit.name, edit.value(f.value)})), true
+			t.setup, is = append(t.setup, b.changeOf(b.key(row), member{edit.name, edit.value(f.value)})...), true
 		}
 		if is {
 			done = append(done, row)
@@ -111,14 +111,17 @@ func (b *boarding) finishAll(r *rand.Rand) *boardTask {
 
 // deedVerbs are what tools do to a thing by its key alone.
 func deedVerbs() []string {
-	return strings.Fields("complete finish close resolve reopen cancel start stop pause confirm approve star pin")
+	return strings.Fields("complete finish close resolve reopen cancel start stop pause resume confirm approve star " +
+		"unstar pin unpin lock unlock suspend unsuspend bury unbury archive unarchive activate deactivate enable " +
+		"disable publish submit reset review")
 }
 
 // findActs finds the tools that do something to a thing by its key alone.
 func (b *boarding) findActs() (list []*subject) {
 	for _, s := range b.m.tools {
-		if s.Server == b.server && s.mayTry() && !s.ReadOnly && s != b.archive && len(s.schema.fields) == 1 &&
-			s.keyField() == b.view.keyField() && s.hasVerb(deedVerbs()...) && sharesNoun(s, b.list) {
+		if s.Server == b.server && s.mayTry() && !s.ReadOnly && s != b.archive && s.keyField() == b.keyed &&
+			!slices.Contains(b.editors, s) && s.hasVerb(deedVerbs()...) && sharesNoun(s, b.list) &&
+			(b.finish == nil || s != b.finish.tool) {
 			list = append(list, s)
 		}
 	}
@@ -134,7 +137,22 @@ func deedOf(s *subject) string {
 // doTo calls such a tool on a thing, whose view must then say something else.
 func (b *boarding) doTo(t *boardTask, s *subject, row []any) {
 	t.changes = append(t.changes, s.keyed(b.key(row)))
-	t.sees(b.viewOf(row), func(view string) bool { return view != b.looks[b.key(row)] })
+	b.seesOf(t, row, func(view string) bool { return differs(b.looks[b.key(row)], view) })
+}
+
+// differs reports whether a view says something else than before, beside the time of a change.
+func differs(before, view string) bool {
+	was, is := pairsOf(before), pairsOf(view)
+	if len(is) == 0 {
+		return view != before
+	}
+	for name, v := range is {
+		said := words(name)
+		if v != was[name] && !share(said, []string{"updated", "modified"}) && (was[name] == "" || !volatile(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // actOn does something to a thing.

@@ -46,7 +46,7 @@ func TestViewParts(t *testing.T) {
 
 // What was written freely may be in other letters, and end with a full stop or with none.
 func TestFreely(t *testing.T) {
-	got := freely(steadyText("Plan: Ask Ben.\n"), []string{"Ask Ben."})
+	got := freely(steadyText("Plan: Ask Ben.\n", func(string) bool { return false }), []string{"Ask Ben."})
 	if want := `\APlan: (?i:Ask Ben)\.?` + "\n" + `\z`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

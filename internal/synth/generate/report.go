@@ -34,6 +34,8 @@ type Report struct {
 	// scenarios by how many of the reference's runs passed, as 3/4
 	PassRates map[string]int `json:"pass_rates,omitempty"`
 	Untouched []string       `json:"untouched,omitempty"` // tools that were not called, since a call might do harm
+	// tools that no program calls, by the reason: their tasks say the values of the call, or they have none
+	Outside map[string][]string `json:"outside,omitempty"`
 
 	Demands map[string]Demands `json:"demands"` // what the tasks ask, by split
 	Probe   Probe              `json:"probe"`   // whether words alone tell what is to be refused
@@ -55,6 +57,7 @@ type ToolRow struct {
 	Answered  int    `json:"answered"` // of them, without error
 	Changes   bool   `json:"changes"`  // a call of it changed something
 	Scenarios int    `json:"scenarios"`
+	Programs  int    `json:"programs"`      // of them programs
 	Several   int    `json:"several"`       // of them with several calls
 	Why       string `json:"why,omitempty"` // it is not usable: what it answers
 }
@@ -75,7 +78,7 @@ func (r *Report) stage(name string, in, out int, reasons map[string]int) {
 
 // finish counts what the scenarios are.
 func (r *Report) finish(m *maker, list []scenario.Scenario) {
-	r.Calling = map[string]int{}
+	r.Calling, r.Outside = map[string]int{}, map[string][]string{}
 	r.Kinds, r.Splits, r.Checks, r.Levels, r.PassRates =
 		map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	r.Asked = m.asking.all()
@@ -119,6 +122,9 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 			if !counted[g.Name] {
 				counted[g.Name] = true
 				rows[g.Name].Scenarios++
+				if !slices.Contains([]string{single, chain, readBack, pair, recovery}, s.Provenance.Kind) {
+					rows[g.Name].Programs++
+				}
 				if len(s.Gold) > 1 {
 					rows[g.Name].Several++
 				}
@@ -127,8 +133,13 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	}
 	for i, s := range m.tools {
 		r.Tools[i] = *rows[s.Name]
-		if row := &r.Tools[i]; row.Scenarios == 0 && row.Why == "" && s.usable() {
+		row := &r.Tools[i]
+		if row.Scenarios == 0 && row.Why == "" && s.usable() {
 			row.Why = m.unused(s)
+		}
+		if row.Programs == 0 && s.mayTry() && len(list) > 0 {
+			why := m.outside(s)
+			r.Outside[why] = append(r.Outside[why], s.Server+"/"+s.Name)
 		}
 	}
 	if n := float64(len(list)); n > 0 {
@@ -166,6 +177,53 @@ func (m *maker) untried(s *subject) string {
 		return "it was not tried: programs over tables made all tasks"
 	}
 	return cmp.Or(s.missingObjects(), "no arguments were found that fit its schema")
+}
+
+// Why no program calls a tool.
+const (
+	callsRefused = "their calls are refused"
+	onlyReads    = "they only read, and show nothing to ask for that the lists do not"
+	notListed    = "they are about something else than the listed things"
+	noProperty   = "they need values that no property of the listed things has"
+	noDraw       = "they can be, and no draw called them: more tasks may"
+	notSeen      = "nothing that the lists show was seen to change by them"
+)
+
+// outside says why no program calls a tool.
+func (m *maker) outside(s *subject) string {
+	b := m.boarded[s.Server]
+	reads := s.ReadOnly || s.pure || s.hasVerb("get", "list", "show", "view", "read", "search", "find", "count",
+		"check", "export", "preview", "overview", "summary", "status", "stat", "why", "history")
+	switch {
+	case b != nil && b.uses(s):
+		return noDraw
+	case s.tried > 0 && !s.usable():
+		return callsRefused
+	case b != nil && !sharesNoun(s, b.list):
+		return notListed
+	case reads:
+		return onlyReads
+	case b == nil && m.asks[s.Server] != nil:
+		return noProgram
+	case b == nil:
+		return notSeen
+	}
+	return noProperty
+}
+
+// uses reports whether a tool has a part in the programs of a board.
+func (b *boarding) uses(s *subject) bool {
+	parts := []*subject{b.list, b.view, b.create, b.archive, b.search}
+	return slices.Contains(slices.Concat(parts, b.editors, b.acts), s)
+}
+
+// Unasked says in one line which tools no program calls, and why; "" where there are none.
+func (r *Report) Unasked() string {
+	var parts []string
+	for _, why := range slices.Sorted(maps.Keys(r.Outside)) {
+		parts = append(parts, strings.Join(r.Outside[why], ", ")+" ("+why+")")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // row says of a tool how it was tried, and why no calls of it were made where that is known.

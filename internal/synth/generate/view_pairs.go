@@ -51,24 +51,43 @@ func (b *boarding) saidOf(view string, column int) string {
 	return pairsOf(view).of(b.columns[column].name)
 }
 
-// viewObject is the object of JSON that a view consists of, without what is wrapped around it; nil where it is none.
+// viewObject is the object of JSON that a view consists of: what is wrapped around the thing, as {"ok": true, "task":
+// {...}}, is of no account where the thing says as much itself. It is nil where there is none.
 func viewObject(text string) (object map[string]any) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if d.Decode(&object) != nil {
 		return nil
 	}
-	for len(object) == 1 {
-		var within map[string]any
-		for _, v := range object {
-			within, _ = v.(map[string]any)
+	for {
+		at := ""
+		for name, v := range object {
+			within, _ := v.(map[string]any)
+			if within != nil && (len(object) == 1 || numPlain(within) > numPlain(object)) && (at == "" || name < at) {
+				at = name
+			}
 		}
-		if within == nil {
-			break
+		if at == "" {
+			return object
 		}
-		object = within
+		within := object[at].(map[string]any)
+		delete(object, at)
+		for name, v := range within {
+			object[name] = v
+		}
 	}
-	return object
+}
+
+// numPlain counts the members of an object that hold one value.
+func numPlain(object map[string]any) (n int) {
+	for _, v := range object {
+		switch v.(type) {
+		case map[string]any, []any, nil:
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 // scalars are a value, or those of a list of them, as texts; none is nothing. It is false for an object.
