@@ -102,8 +102,8 @@ func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
 	return list, nil
 }
 
-// takeSQL are the tools of a server that take SQL: those that say so, then those with a parameter of the same name. They
-// are told the file of the database where all are: else the file is one that is written.
+// takeSQL are the tools of a server that take SQL: those that say so, then those with a parameter of the same name.
+// They are told the file of the database where all are: else the file is one that is written.
 func (m *maker) takeSQL(server string) []sqlTool {
 	var says, called []sqlTool
 	for _, s := range m.tools {
@@ -194,7 +194,7 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 		return sqlTool{}, false
 	}
 	var ok bool
-	if db.read, ok = works("SELECT 4711 AS n", "4711"); !ok {
+	if db.read, ok = works("SELECT 4700 + 11 AS n", "4711"); !ok {
 		return nil, ctx.Err()
 	}
 	if db.create, ok = works("CREATE TABLE "+probeTable+" (id INTEGER PRIMARY KEY, "+probeColumn+" TEXT)", ""); ok {
@@ -211,8 +211,9 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 	db.cased = !ok || !strings.Contains(text, "4712")
 	text, ok = m.tryOn(ctx, session, db.read.call("SELECT 4711 AS "+probeColumn))
 	db.nameless = ok && !strings.Contains(text, probeColumn)
-	db.readOnly = db.write.tool == ""
-	if !db.readOnly {
+	if db.readOnly = db.write.tool == ""; db.readOnly {
+		db.create = sqlTool{} // what it said of a table was not so
+	} else {
 		_, _ = m.tryOn(ctx, session, db.write.call("INSERT INTO "+probeTable+" ("+probeColumn+") VALUES ('keyless')"))
 		text, _ := m.tryOn(ctx, session,
 			db.read.call("SELECT id FROM "+probeTable+" WHERE "+probeColumn+" = 'keyless' AND id IS NOT NULL"))
@@ -248,8 +249,9 @@ func (m *maker) findFile(ctx context.Context, session environment.Session, db *s
 	for _, e := range entries {
 		for _, t := range takes {
 			t.path = e.Name()
-			if text, ok := m.tryOn(ctx, session, t.call("SELECT 4711 + COUNT(*) AS n FROM sqlite_master WHERE 1 = 0")); ok &&
-				strings.Contains(text, "4711") { // what a file holds is read for that
+			const sum = "SELECT 4700 + 11 + COUNT(*) AS n FROM sqlite_master WHERE 1 = 0"
+			if text, ok := m.tryOn(ctx, session, t.call(sum)); ok &&
+				strings.Contains(text, "4711") { // what a file holds is read for that, and no echo says it
 				path, fit = e.Name(), fit+1
 				break
 			}
@@ -499,7 +501,7 @@ func (m *maker) findWrite(ctx context.Context, session environment.Session, db *
 	for _, write := range m.takeSQL(db.server) {
 		write.path = db.read.path
 		_, _ = m.tryOn(ctx, session, write.call("DELETE FROM "+programs.Ident(t.Name)))
-		if text, ok := m.tryOn(ctx, session, db.read.call("SELECT 4711 + COUNT(*) AS n FROM "+
+		if text, ok := m.tryOn(ctx, session, db.read.call("SELECT 4700 + 11 + COUNT(*) AS n FROM "+
 			programs.Ident(t.Name))); ok && slices.Contains(numbersOf(text), 4711) {
 			db.write, db.readOnly, db.noKeys = write, false, true
 			return

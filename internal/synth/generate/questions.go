@@ -96,7 +96,7 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 			list = append(list, newSitting(m, db, setting{World: live, realm: m.worlds[0], want: n}))
 			left -= n
 		}
-		if db.create.tool == "" || db.readOnly {
+		if db.create.tool == "" {
 			continue
 		}
 		written := m.writtenTables(db, own, m.written(left))

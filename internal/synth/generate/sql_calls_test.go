@@ -286,6 +286,9 @@ func TestProgramsForToolsThatNameTheFile(t *testing.T) {
 				}
 				return "data.db", nil
 			},
+			"search": func(_ *stock, args map[string]any) (string, error) {
+				return fmt.Sprint("Nothing is like ", args["sql"]), nil
+			},
 			"execute": func(st *stock, args map[string]any) (string, error) {
 				text := fmt.Sprint(args["sql"])
 				if args["file"] != "data.db" || !makes && strings.HasPrefix(text, "CREATE") {
@@ -296,6 +299,7 @@ func TestProgramsForToolsThatNameTheFile(t *testing.T) {
 		}
 		tools = []Tool{
 			tool("list_books", "Lists files.", `{"type":"object","properties":{"directory":{"type":"string"}},"required":["directory"]}`),
+			tool("search", "Searches SQL files.", `{"type":"object","properties":{"path":{"type":"string"},"sql":{"type":"string"}},"required":["path","sql"]}`),
 			tool("execute", "Runs SQL.", `{"type":"object","properties":{"file":{"type":"string"},"sql":{"type":"string"}},"required":["file","sql"]}`),
 		}
 		o := optionsOf(s)
