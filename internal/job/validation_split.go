@@ -67,15 +67,6 @@ func (x Holding[T]) Part(h *host.Host, all, validation []T) (learnt, held []T, e
 	return learnt, held, nil
 }
 
-// NumTasks is of how many tasks rows are.
-func NumTasks(rows []dataset.Row) int {
-	tasks := map[string]bool{}
-	for _, r := range rows {
-		tasks[orderOf(r, 0)] = true
-	}
-	return len(tasks)
-}
-
 // orderOf is where the task of a row stands among all, under a seed.
 func orderOf(r dataset.Row, seed uint64) string {
 	return blob.Parts(fmt.Sprint(seed), cmp.Or(r.Scenario, r.ScenarioID, r.Task())).String()

@@ -118,9 +118,11 @@ func todoTools(s *shop, drawn bool) []Tool {
 	}
 	return []Tool{
 		tool("undo", "Take back the last change.", none),
-		tool("list_todos", "List todos.", `{"type":"object","properties":{"status":{"type":"string","default":"open"}}}`),
-		tool("add_todo", "Add a todo.", `{"type":"object","properties":{"title":{"type":"string"},"due":{"type":"string"},`+
-			`"priority":{"type":"string","enum":["high","medium","low"]}},"required":["title"]}`),
+		tool("list_todos", "List todos.",
+			`{"type":"object","properties":{"status":{"type":"string","default":"open"}}}`),
+		tool("add_todo", "Add a todo.",
+			`{"type":"object","properties":{"title":{"type":"string"},"due":{"type":"string"},`+
+				`"priority":{"type":"string","enum":["high","medium","low"]}},"required":["title"]}`),
 		tool("annotate_todo", "Write about a todo.", of(`,"priority":{"type":"string"}`, `,"priority"`)),
 		tool("prioritise_todo", "Set a priority.", of(`,"priority":{"type":"string","enum":["high","medium","low"]}`,
 			`,"priority"`)),

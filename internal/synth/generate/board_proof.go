@@ -62,16 +62,34 @@ func (b *boarding) prove(
 	case len(t.changes)+len(t.setup) == 0 && got.Seen[0].Text != b.begins:
 		return nil, "a call changes something", nil
 	}
+	if why := b.differs(t, keys, made, got); why != "" {
+		return nil, why, nil
+	}
+	states = b.states(c, x, made, got, t.free)
+	if len(made) > 0 && (b.view == nil || b.draws) { // where a new thing stands may be drawn, too
+		for x.Attempt = range 6 {
+			again, err := b.played(ctx, x, true)
+			if err != nil || !b.holdsAgain(x, again, states) {
+				return nil, "the list is not the same twice", err
+			}
+		}
+	}
+	return states, "", nil
+}
+
+// differs says what is not as it was computed: of the things of some keys, of the looks of a task, of what is new, or
+// of the list; "" where all is.
+func (b *boarding) differs(t *boardTask, keys, made []string, got *Played) string {
 	for i, key := range keys {
 		text := b.shown(key, got.Seen[i+1].Text)
 		pairs := pairsOf(text)
 		for name, want := range t.after[key] {
 			if !sameSaid(pairs.of(name), want) {
-				return nil, "a thing is not as it was computed", nil
+				return "a thing is not as it was computed"
 			}
 		}
 		if said := t.said[key]; said != "" && (!strings.Contains(text, said) || strings.Contains(b.looks[key], said)) {
-			return nil, "a thing is not as it was computed", nil
+			return "a thing is not as it was computed"
 		}
 	}
 	for i, l := range t.looks {
@@ -80,7 +98,7 @@ func (b *boarding) prove(
 			text = b.shown(l.key, text)
 		}
 		if !l.holds(text) {
-			return nil, "a thing is not as it was computed", nil
+			return "a thing is not as it was computed"
 		}
 	}
 	for _, key := range made {
@@ -91,18 +109,23 @@ func (b *boarding) prove(
 			text = got.Seen[1+i].Text
 		}
 		if slices.ContainsFunc(t.madeSays, func(said string) bool { return saying(text, said) == "" }) {
-			return nil, "a thing is not as it was computed", nil
+			return "a thing is not as it was computed"
 		}
 	}
 	list := got.Seen[0].Text
 	if t.made != "" && !showsName(list, t.made) || b.gone(t, list) {
-		return nil, "the list is not as it was computed", nil
+		return "the list is not as it was computed"
 	}
+	return ""
+}
+
+// states are the checks of what the looks of a play have shown.
+func (b *boarding) states(c *Candidate, x play, made []string, got *Played, free []string) (states []scenario.Check) {
 	for i, look := range x.Looks {
 		if slices.ContainsFunc(x.Looks[:i], func(o Call) bool { return o.key() == look.key() }) {
 			continue
 		}
-		text := freely(b.anyNewUUID(steadyText(got.Seen[i].Text, b.news(c.Calls, got.At))), t.free)
+		text := freely(b.anyNewUUID(steadyText(got.Seen[i].Text, b.news(c.Calls, got.At))), free)
 		for _, key := range made {
 			if b.view == nil || b.draws {
 				text = strings.ReplaceAll(text, regexp.QuoteMeta(key), `[^\s",]+`)
@@ -111,15 +134,7 @@ func (b *boarding) prove(
 		states = append(states, scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments,
 			Regex: &text})
 	}
-	if len(made) > 0 && (b.view == nil || b.draws) { // where a new thing stands may be drawn, too
-		for x.Attempt = range 6 {
-			again, err := b.played(ctx, x, true)
-			if err != nil || !b.holdsAgain(x, again, states) {
-				return nil, "the list is not the same twice", err
-			}
-		}
-	}
-	return states, "", nil
+	return states
 }
 
 // holdsAgain reports whether what another play shows passes the checks of a task.

@@ -110,7 +110,8 @@ func (m *maker) takeSQL(server string) []sqlTool {
 		for _, p := range s.schema.fields {
 			t := sqlTool{tool: s.Name, argument: p.name, file: s.fileField(), path: "x"}
 			switch {
-			case s.Server != server || !s.mayTry() || t.file == p.name || !s.takes(string(t.call("SELECT 1").Arguments)):
+			case s.Server != server || !s.mayTry() || t.file == p.name ||
+				!s.takes(string(t.call("SELECT 1").Arguments)):
 			case (filler{tool: s}).sql(p):
 				says = append(says, t)
 			default:
@@ -219,7 +220,8 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 			db.read.call("SELECT id FROM "+probeTable+" WHERE "+probeColumn+" = 'keyless' AND id IS NOT NULL"))
 		db.noKeys = !strings.Contains(text, "2")
 		_, _ = m.tryOn(ctx, session, db.create.call(
-			"CREATE TABLE "+probeTree+" (id INTEGER PRIMARY KEY, size REAL, above INTEGER REFERENCES "+probeTree+"(id))"))
+			"CREATE TABLE "+probeTree+" (id INTEGER PRIMARY KEY, size REAL, above INTEGER REFERENCES "+probeTree+
+				"(id))"))
 		_, _ = m.tryOn(ctx, session, db.write.call("INSERT INTO "+probeTree+" VALUES (1, 12.9, 2), (2, 3.4, 1)"))
 		text, _ = m.tryOn(ctx, session, db.read.call("SELECT 2 * size AS n FROM "+probeTree+" WHERE above = 2"))
 		db.strict = !slices.Contains(numbersOf(text), 25.8)

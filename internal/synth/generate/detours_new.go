@@ -36,8 +36,6 @@ func (db *sqlServer) wrongPart(r *rand.Rand, p *programs.Program) *detour {
 	return nil
 }
 
-var updates = regexp.MustCompile("^UPDATE ")
-
 var ofTable = regexp.MustCompile(`^(UPDATE |SELECT [^*(]+ FROM )(\S+)( SET (\S+) = | WHERE ).*$`)
 
 // wrongHome takes a column for one of another table, which the server refuses. Of neither the columns were read before:

@@ -164,7 +164,8 @@ func TestMissingTableFirst(t *testing.T) {
 		}
 		if len(got) != 4 || got[0].Slip != slipRefused || got[1].Tool != "list_tables" || got[1].Shows != "dish" ||
 			!strings.Contains(got[1].Why, "I look at which there are.") ||
-			!strings.HasPrefix(got[2].Why, "The list has dish. What I called ") || got[3].Why != "dish has id and name." {
+			!strings.HasPrefix(got[2].Why, "The list has dish. What I called ") ||
+			got[3].Why != "dish has id and name." {
 			t.Fatalf("%+v", got)
 		}
 		return
@@ -315,7 +316,8 @@ func TestExits(t *testing.T) {
 // Nobody guesses a column of a table whose columns stand in a result before, or in a change.
 func TestWhatIsReadIsNotGuessed(t *testing.T) {
 	db := &sqlServer{read: takesSQL, write: takesSQL, create: takesSQL}
-	about := regexp.MustCompile(`There is no column \S+ I look at what (\S+) has\.|has no column \S+ I look at (\S+)\.$`)
+	about := regexp.MustCompile(`There is no column \S+ I look at what (\S+) has\.|` +
+		`has no column \S+ I look at (\S+)\.$`)
 	guessed := 0
 	for seed := range uint64(8) {
 		for index := range programs.NumDomains() {

@@ -240,8 +240,10 @@ func TestProgramsForStoresThatAreStrict(t *testing.T) {
 		return objects(inner, st, text)
 	}
 	tools = append(tools,
-		tool("export", "Exports a query.", `{"type":"object","properties":{"query":{"type":"string"},"path":{"type":"string"}},"required":["query","path"]}`),
-		tool("alter", "Changes things.", `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
+		tool("export", "Exports a query.", `{"type":"object","properties":{"query":{"type":"string"},`+
+			`"path":{"type":"string"}},"required":["query","path"]}`),
+		tool("alter", "Changes things.",
+			`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
 		tool("explore", "Shows what there is.", `{"type":"object","properties":{"table":{"type":"string"}}}`))
 	o := optionsOf(s)
 	o.N = 80
@@ -269,7 +271,7 @@ func TestProgramsForStoresThatAreStrict(t *testing.T) {
 // tables, the one that writes is found on the tables that are there.
 func TestProgramsForToolsThatNameTheFile(t *testing.T) {
 	for makes, least := range map[bool]int{true: 50, false: 40} {
-		s, tools := database(t)
+		s, _ := database(t)
 		inner := s.tools["query"]
 		s.fill = func(dir string) error {
 			for _, text := range boats() {
@@ -297,9 +299,11 @@ func TestProgramsForToolsThatNameTheFile(t *testing.T) {
 				return objects(inner, st, text)
 			},
 		}
-		tools = []Tool{
-			tool("list_books", "Lists files.", `{"type":"object","properties":{"directory":{"type":"string"}},"required":["directory"]}`),
-			tool("search", "Searches SQL files.", `{"type":"object","properties":{"path":{"type":"string"},"sql":{"type":"string"}},"required":["path","sql"]}`),
+		tools := []Tool{
+			tool("list_books", "Lists files.", `{"type":"object","properties":{"directory":{"type":"string"}},`+
+				`"required":["directory"]}`),
+			tool("search", "Searches SQL files.", `{"type":"object","properties":{"path":{"type":"string"},`+
+				`"sql":{"type":"string"}},"required":["path","sql"]}`),
 			tool("execute", "Runs SQL.", `{"type":"object","properties":{"file":{"type":"string"},"sql":{"type":"string"}},"required":["file","sql"]}`),
 		}
 		o := optionsOf(s)
@@ -438,8 +442,8 @@ func TestSoleOf(t *testing.T) {
 	}
 }
 
-// Before the first look of a change stand the columns and the plan, before the change what the looks have shown; a slip's remark
-// stands before the plan of the call that does it right.
+// Before the first look of a change stand the columns and the plan, before the change what the looks have shown; a
+// slip's remark stands before the plan of the call that does it right.
 func TestPlansStandBeforeCalls(t *testing.T) {
 	db := &sqlServer{read: takesSQL, write: takesSQL, listSQL: "SELECT name FROM tables"}
 	dish := programs.TableOf("dish", programs.Records(`[{"id":1,"name":"Pea Soup","price":4},
@@ -456,7 +460,8 @@ func TestPlansStandBeforeCalls(t *testing.T) {
 	for _, c := range calls[len(calls)-3:] {
 		got = append(got, c.gold().Reasoning)
 	}
-	want := []string{"Nothing has x.\ndish has id, name and price.\nPlan.", "1. 4 + 1 = 5\n2. 6 - 1 = 5", "Now the other."}
+	want := []string{"Nothing has x.\ndish has id, name and price.\nPlan.", "1. 4 + 1 = 5\n2. 6 - 1 = 5",
+		"Now the other."}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -18,7 +18,8 @@ func sortsOfNames() []struct{ nouns, names string } {
 		{"country", "Norway,Peru,Portugal,Belgium,Italy,Ireland,France,Austria,Estonia,Japan,Kenya"},
 		{"ingredient", "flour,butter,rice,lentils,tomatoes,onions,garlic,cream,sugar,apples,basil,carrots,beans,eggs," +
 			"milk,honey,walnuts,lemons,pepper,salt,yeast"},
-		{"department ward", "Cardiology,Neurology,Oncology,Urology,Radiology,Dermatology,Pathology,Orthopaedics,Surgery"},
+		{"department ward",
+			"Cardiology,Neurology,Oncology,Urology,Radiology,Dermatology,Pathology,Orthopaedics,Surgery"},
 		{"department section division unit team", "Finance,Legal,Design,Sales,Support,Logistics,Research,Marketing," +
 			"Procurement,Training,Archive"},
 		{"category type kind genre class section", "Outdoor,Vintage,Seasonal,Premium,Everyday,Repair,Gifts,Imports"},

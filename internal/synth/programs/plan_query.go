@@ -337,7 +337,8 @@ func (k *planner) order(l, selected tokenList) string {
 		case at >= 0 && t.Columns[at].Kind == Date:
 			list = append(list, map[bool]string{true: "latest ", false: "earliest "}[desc]+said+" first")
 		default:
-			list = append(list, strings.TrimSpace(map[bool]string{true: "highest ", false: "lowest "}[desc]+said)+" first")
+			end := map[bool]string{true: "highest ", false: "lowest "}[desc]
+			list = append(list, strings.TrimSpace(end+said)+" first")
 		}
 	}
 	return strings.Join(list, ", ")

@@ -83,8 +83,9 @@ func TestAPlanIsPlain(t *testing.T) {
 				if !sentences.MatchString(plan) || notes.MatchString(plan) {
 					t.Errorf("%s: %q is no plain sentence: %s", kind, plan, s.SQL)
 				}
-				if filter := p.slots["filter"]; filter != "" && len(k.from) > 0 && k.from[0].Many == p.slots["many"] {
-					if filtered++; strings.Contains(strings.ToLower(plan), strings.ToLower(p.slots["many"]+" "+filter)) {
+				filter, many := p.slots["filter"], p.slots["many"]
+				if filter != "" && len(k.from) > 0 && k.from[0].Many == many {
+					if filtered++; strings.Contains(strings.ToLower(plan), strings.ToLower(many+" "+filter)) {
 						worded++
 					}
 				}

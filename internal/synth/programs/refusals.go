@@ -254,7 +254,8 @@ func otherWordsFor(w token) (words []string) {
 			continue
 		}
 		words = append(words, slices.DeleteFunc(all, func(one string) bool { // what many columns have
-			return len(one) < 3 || slices.Contains(strings.Fields("name number count code day date time title set"), one)
+			return len(one) < 3 ||
+				slices.Contains(strings.Fields("name number count code day date time title set"), one)
 		})...)
 	}
 	return words

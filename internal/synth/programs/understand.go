@@ -309,7 +309,8 @@ func (c *Column) refers(empty bool) {
 	c.Says = strings.Join(said, " ")
 	places := []string{"room", "building", "department", "ward", "warehouse", "city", "town", "country", "location",
 		"store", "branch", "shelf", "section", "group", "team", "hangar", "class", "course", "station", "region", "bay",
-		"floor", "category", "project", "list", "hall", "field", "depot", "office", "unit", "folder", "board", "league", "club"}
+		"floor", "category", "project", "list", "hall", "field", "depot", "office", "unit", "folder", "board", "league",
+		"club"}
 	owners := []string{"owner", "customer", "client", "member", "patient", "guest", "tenant", "buyer", "holder"}
 	makers := []string{"author", "artist", "maker", "brand", "manufacturer", "publisher", "director",
 		"producer", "composer"}
