@@ -21,11 +21,11 @@ for library in github.com/parquet-go github.com/andybalholm github.com/expr-lang
 	golang.org/x google.golang.org github.com/coder github.com/clipperhouse k8s.io \
 	github.com/pierrec github.com/segmentio github.com/twpayne github.com/lucasb-eyer github.com/muesli \
 	github.com/gomlx/gomlx/core/graph crypto/tls crypto/x509 encoding/gob \
-	net; do
+	database go html math/big mime net text; do
 	lean="$lean -gcflags=$library/...=-l"
 done
 for room in cmd internal/basemodel internal/chat internal/config internal/console internal/data internal/demo internal/doctor internal/env \
-	internal/episode internal/eval internal/grade internal/host internal/hub internal/jinja internal/job internal/llm \
+	internal/engine internal/episode internal/eval internal/grade internal/host internal/hub internal/jinja internal/job internal/llm \
 	internal/mcp internal/proxy internal/recipe internal/run internal/serve internal/synth internal/text/render \
 	internal/text/toolcall internal/toolset \
 	internal/view; do
