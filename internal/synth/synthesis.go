@@ -224,6 +224,7 @@ func subjects(c config.Config, l *episodes.Episodes, all bool) (tools []generate
 				SHA256:   t.SHA256,
 				ReadOnly: toolset.HintsOf(t.Annotations).ReadOnlyHint,
 				Safe:     own || all,
+				Shared:   !own,
 			})
 		}
 	}

@@ -469,7 +469,8 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 			continue
 		}
 		seen[name] = true
-		if name == "" || name == probeTable || strings.HasPrefix(name, "sqlite_") || len(w.Tables) == mostLive {
+		if slices.Contains([]string{"", probeTable, probeTree}, name) || strings.HasPrefix(name, "sqlite_") ||
+			len(w.Tables) == mostLive {
 			continue
 		}
 		rows, ok := m.tryOn(ctx, session, db.read.call("SELECT * FROM "+programs.Ident(name)+" LIMIT 501"))
@@ -498,9 +499,13 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 	return w, ctx.Err()
 }
 
-// findWrite finds the tool that writes where none makes tables: a copy's table is emptied by it.
+// findWrite finds the tool that writes where none makes tables: a copy's table is emptied by it. Where a session has no
+// copy of its own that would be somebody's table.
 func (m *maker) findWrite(ctx context.Context, session environment.Session, db *sqlServer, t *programs.Table) {
 	for _, write := range m.takeSQL(db.server) {
+		if s := m.byName[write.tool]; s.Shared || !s.Safe {
+			continue
+		}
 		write.path = db.read.path
 		_, _ = m.tryOn(ctx, session, write.call("DELETE FROM "+programs.Ident(t.Name)))
 		if text, ok := m.tryOn(ctx, session, db.read.call("SELECT 4700 + 11 + COUNT(*) AS n FROM "+

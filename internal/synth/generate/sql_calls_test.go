@@ -329,6 +329,50 @@ func TestProgramsForToolsThatNameTheFile(t *testing.T) {
 	}
 }
 
+// Where a session has no copy of its own, no table is emptied to find the tool that writes. What was tried before is no
+// table of anybody.
+func TestSharedTablesAreNotEmptied(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		s, tools := database(t)
+		inner, emptied := s.tools["query"], 0
+		s.fill = func(dir string) error {
+			for _, text := range append(boats(), "CREATE TABLE "+probeTable+" (id INTEGER PRIMARY KEY)",
+				"CREATE TABLE "+probeTree+" (id INTEGER PRIMARY KEY, size REAL, above INTEGER)",
+				"INSERT INTO "+probeTree+" VALUES (1, 12.9, 2), (2, 3.4, 1)") {
+				if _, err := inner(&stock{dir: dir}, map[string]any{"query": text}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+			text := fmt.Sprint(args["query"])
+			if strings.HasPrefix(text, "CREATE") {
+				return "", errors.New("it is refused")
+			}
+			if strings.HasPrefix(text, "DELETE") {
+				emptied++
+			}
+			return objects(inner, st, text)
+		}
+		for i := range tools {
+			tools[i].Shared = shared
+		}
+		m := newMaker(s, tools, ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), optionsOf(s))
+		dbs, err := m.databases(t.Context())
+		if err != nil || len(dbs) != 1 {
+			t.Fatal(dbs, err)
+		}
+		w, err := m.live(t.Context(), dbs[0])
+		if err != nil || w == nil || dbs[0].readOnly != shared || (emptied == 0) != shared {
+			t.Fatalf("shared %v: %d emptied, %+v, %v", shared, emptied, dbs[0], err)
+		}
+		if len(w.Tables) != 2 {
+			t.Errorf("%d tables", len(w.Tables))
+		}
+	}
+}
+
 // A state that the server refuses to hold has no tasks, and no server is gone.
 func TestStatesThatAreRefused(t *testing.T) {
 	s, tools := database(t)

@@ -36,6 +36,8 @@ type Tool struct {
 	// Safe says that a call stays in a copy of the server which is the session's own. Of other tools only those are
 	// called that say they change nothing.
 	Safe bool
+	// Shared says that its server has no such copy: what a call changes there stays.
+	Shared bool
 }
 
 // Options of a synthesis.
