@@ -131,6 +131,46 @@ func TestFileServers(t *testing.T) {
 	}
 }
 
+// Paths that begin at the root are tried on tools that write only where the root is seen to be the session's folder.
+func TestNothingIsWrittenIntoTheRoot(t *testing.T) {
+	for name, machine := range map[string]string{"the session's folder": "", "the machine": t.TempDir()} {
+		s, tools := cabinet(t)
+		s.tools["mkdir"] = func(s *stock, args map[string]any) (string, error) {
+			return "made", os.MkdirAll(filepath.Join(s.dir, fmt.Sprint(args["folder"])), 0o700)
+		}
+		for name, inner := range s.tools {
+			s.tools[name] = func(st *stock, args map[string]any) (string, error) {
+				args = maps.Clone(args)
+				for _, of := range []string{"file", "folder", "source", "target"} {
+					text, is := args[of].(string)
+					if is && !strings.HasPrefix(text, "/") {
+						return "", errors.New("it is no whole path")
+					}
+					if is {
+						args[of] = strings.TrimPrefix(text, "/")
+					}
+				}
+				if machine != "" {
+					st = &stock{shop: s, dir: machine}
+				}
+				return inner(st, args)
+			}
+		}
+		m := newMaker(s, tools, ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), optionsOf(s))
+		list, err := m.fileServers(t.Context())
+		if err != nil || (len(list) == 1) != (machine == "") ||
+			len(list) == 1 && list[0].tools[folders.Write].tool == nil {
+			t.Errorf("%s: %v %v", name, list, err)
+		}
+		if machine == "" {
+			continue
+		}
+		if left, err := os.ReadDir(machine); err != nil || len(left) > 0 {
+			t.Errorf("%s has %v, %v", name, left, err)
+		}
+	}
+}
+
 // Of a file server all tasks are programs; those that change something check each file, and a second run plays nothing.
 func TestFolderPrograms(t *testing.T) {
 	s, tools := cabinet(t)

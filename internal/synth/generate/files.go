@@ -206,10 +206,28 @@ type fileTrial struct {
 	of      *fileServer
 }
 
-// all tries each tool with the arguments that its roles allow, on a folder that is made anew for each call.
+// all tries each tool with the arguments that its roles allow, on a folder that is made anew for each call. Where paths
+// begin at the root, one that shows a file has to show one of that folder first: without a sandbox the root may be the
+// machine's, which nobody is to write to.
 func (t *fileTrial) all(ctx context.Context) {
+	if t.of.root == "/" {
+		if t.each(ctx, (*subject).shows); len(t.of.tools) == 0 {
+			return
+		}
+	}
+	t.each(ctx, func(*subject) bool { return true })
+}
+
+// shows reports whether a tool is called after showing something, and after nothing else.
+func (s *subject) shows() bool {
+	return !s.creates() && !s.destroys() && s.hasVerb("read", "get", "list", "show", "view", "cat", "open", "load",
+		"fetch", "tree", "ls", "search", "find", "grep", "info", "stat")
+}
+
+// each tries those tools of which may says so.
+func (t *fileTrial) each(ctx context.Context, may func(*subject) bool) {
 	for _, s := range t.m.tools {
-		if s.Server != t.of.server || !s.mayTry() || ctx.Err() != nil {
+		if s.Server != t.of.server || !s.mayTry() || !may(s) || ctx.Err() != nil {
 			continue
 		}
 		arguments, at, ok := s.withRoles()
