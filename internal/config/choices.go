@@ -75,7 +75,7 @@ func (c *Config) SettleEpochs(rows int) []Choice {
 		return []Choice{{"sft.epochs", fmt.Sprintf("%d at most", mostEpochs), "sft.patience ends training"}}
 	}
 	why := "on tasks of people two passes passed more than one, and three no more (docs/SYNTH.md)"
-	if s.Epochs = epochs; epochs*rows < fewSteps*s.BatchSize {
+	if s.Epochs = epochs; epochs*((rows+s.BatchSize-1)/s.BatchSize) < fewSteps {
 		s.Epochs, why = fewEpochs, fmt.Sprintf("two passes have fewer than %d steps", fewSteps)
 	}
 	return []Choice{{"sft.epochs", fmt.Sprint(s.Epochs), why}}
