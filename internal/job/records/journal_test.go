@@ -80,7 +80,6 @@ func (l *loader) Policies() (string, []string, error) { return "p", []string{"p"
 // measurements are of validation, by steps.
 type measurements map[int]map[string]float64
 
-// What was best is loaded, given to those who sample, said and recorded; what is the last already is not loaded again.
 // measured is the journal of a run with three checkpoints of a stage, of which some were measured. What it says is
 // added to said.
 func measured(t *testing.T, stage string, of measurements, said *string) Journal {
@@ -105,6 +104,7 @@ func measured(t *testing.T, stage string, of measurements, said *string) Journal
 	return log
 }
 
+// What was best is loaded, given to those who sample, said and recorded; what is the last already is not loaded again.
 func TestTakeBest(t *testing.T) {
 	episode := func(success float64) map[string]float64 { return map[string]float64{"success": success, "reward": 1} }
 	for name, c := range map[string]struct {
