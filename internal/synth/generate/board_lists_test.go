@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"hone/internal/episode/checktest"
+	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
 )
 
@@ -241,5 +243,58 @@ func TestSteadyTextOfTimes(t *testing.T) {
 		b.news(calls, now.Unix()))
 	if want := `\A2027-03-01T08:00:00Z 2027-03-02 [^\n]* 2027-05-01\z`; got != want {
 		t.Errorf("%s", got)
+	}
+}
+
+// What a view says besides the time of a change, and of what was noted before, is a difference.
+func TestDiffers(t *testing.T) {
+	const before = `{"id":1,"status":"open","created_at":"a","updated":"a","closed_at":""}`
+	for after, want := range map[string]bool{
+		before: false,
+		`{"id":1,"status":"open","created_at":"b","updated":"b","closed_at":""}`:  false,
+		`{"id":1,"status":"open","created_at":"a","updated":"a","closed_at":"b"}`: true,
+		`{"id":1,"status":"done","created_at":"a","updated":"b","closed_at":""}`:  true,
+	} {
+		if got := differs(before, after); got != want {
+			t.Errorf("%s differs: %v", after, got)
+		}
+	}
+}
+
+// Where a new thing stands in another place each time, no check of the list would hold, and nothing is added.
+func TestListsInADrawnOrder(t *testing.T) {
+	s := newShop(t)
+	tools := todoTools(s, true)
+	inner := s.tools["add_todo"]
+	s.tools["add_todo"] = func(st *stock, args map[string]any) (string, error) {
+		said, err := inner(st, args)
+		file := filepath.Join(st.dir, "todos.json")
+		text, _ := os.ReadFile(file)
+		var list []todo
+		if err == nil {
+			err = json.Unmarshal(text, &list)
+		}
+		if n := len(list) - 1; err == nil {
+			at := rand.IntN(n)
+			list[at], list[n] = list[n], list[at]
+			text, _ = json.Marshal(list) // of texts
+			err = os.WriteFile(file, text, 0o600)
+		}
+		return said, err
+	}
+	for i := range tools {
+		tools[i].InputSchema = json.RawMessage(strings.ReplaceAll(string(tools[i].InputSchema), `"integer"`,
+			`["integer","string"]`))
+	}
+	o := optionsOf(s)
+	o.N, o.Asked = 60, 0.8
+	made := run(t, s, tools, o)
+	if len(made.Scenarios) < 30 {
+		t.Errorf("%d scenarios\n%v", len(made.Scenarios), made.Report.Rows())
+	}
+	for _, x := range made.Scenarios {
+		if slices.ContainsFunc(x.Gold, func(g scenario.Gold) bool { return g.Name == "add_todo" }) {
+			t.Errorf("%s adds", x.Task)
+		}
 	}
 }

@@ -122,6 +122,18 @@ func TestDetours(t *testing.T) {
 	}
 }
 
+// No kind is looked for in the place of a number that each thing has of its own.
+func TestNoNextColumnOfANumber(t *testing.T) {
+	db := &sqlServer{read: takesSQL}
+	staff := programs.TableOf("staff", programs.Records(`[{"id":1,"name":"Ana","phone":"555-01","team":"day"},
+		{"id":2,"name":"Ben","phone":"555-02","team":"day"},{"id":3,"name":"Cai","phone":"555-03","team":"night"}]`))
+	p := programs.NewQuestion(programs.Lookup, "lookup", nil, programs.Answer{}, staff)
+	p.Steps = []programs.Step{{SQL: "SELECT id FROM staff WHERE phone = '555-02'"}}
+	if d := db.nextColumn(rand.New(rand.NewPCG(1, 1)), p); d != nil {
+		t.Errorf("%+v", d)
+	}
+}
+
 // Detours in a row are told before the next call that is learnt, and none is made twice.
 func TestDetoursInARow(t *testing.T) {
 	one := func(text, slip string) Call {

@@ -329,6 +329,32 @@ func TestProgramsForToolsThatNameTheFile(t *testing.T) {
 	}
 }
 
+// Of two databases in one folder nobody knows which is meant.
+func TestTwoFilesAreNoDatabase(t *testing.T) {
+	for files, want := range map[string]int{"a.db": 1, "a.db b.db": 0} {
+		s, _ := database(t)
+		s.fill = func(dir string) error {
+			for _, name := range strings.Fields(files) {
+				if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		s.tools = map[string]func(*stock, map[string]any) (string, error){
+			"list_books": func(*stock, map[string]any) (string, error) { return files, nil },
+			"execute":    func(*stock, map[string]any) (string, error) { return `[{"n": 4711}]`, nil },
+		}
+		m := newMaker(s, []Tool{tool("list_books", "Lists files.", none),
+			tool("execute", "Runs SQL.", `{"type":"object","properties":{"file":{"type":"string"},`+
+				`"sql":{"type":"string"}},"required":["file","sql"]}`)},
+			ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), optionsOf(s))
+		if dbs, err := m.databases(t.Context()); err != nil || len(dbs) != want {
+			t.Errorf("%s: %v, %v", files, dbs, err)
+		}
+	}
+}
+
 // Where a session has no copy of its own, no table is emptied to find the tool that writes. What was tried before is no
 // table of anybody.
 func TestSharedTablesAreNotEmptied(t *testing.T) {
