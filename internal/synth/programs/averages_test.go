@@ -70,6 +70,24 @@ func TestRanksAreNoQuantities(t *testing.T) {
 	}
 }
 
+// Of a rank the highest and the lowest are asked for, and never a sum.
+func TestRanksAreNotAddedUp(t *testing.T) {
+	w := liveTables("rooms", `[{"id": 1, "name": "North", "floor": 1}, {"id": 2, "name": "South", "floor": 2},
+		{"id": 3, "name": "East", "floor": 4}, {"id": 4, "name": "West", "floor": 2}]`)
+	n := 0
+	each(w, 60, []string{Total}, func(p *Program, sql string) {
+		if strings.Contains(sql, "(floor)") {
+			n++
+		}
+		if strings.Contains(sql, "SUM(floor)") || strings.Contains(sql, "AVG(floor)") {
+			t.Error(sql)
+		}
+	})
+	if n == 0 {
+		t.Error("no floor is asked for")
+	}
+}
+
 // Of changes of all that match, and of two conditions, most find something.
 func TestMostIsFound(t *testing.T) {
 	none, all := map[string]int{}, map[string]int{}
