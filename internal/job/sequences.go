@@ -67,7 +67,8 @@ func sequencesWithin(
 	if len(long) > 1 {
 		why = "more tokens than model.context, at most " + strconv.Itoa(longest)
 	}
-	sayLeftOut(h, long, why)
+	sayLeftOut(h, long,
+		fmt.Sprintf("%s (it is %d; in hone.yaml model: {context: %d} keeps them)", why, context, longest))
 	bad.say(h)
 	if splits > 1 {
 		h.Say("%d rows in all begin anew within a conversation, because the chat template rewrites what was "+
