@@ -55,8 +55,9 @@ func (c *Config) SettleDemonstrations(shown string) {
 	}
 }
 
-// How long SFT goes on where the configuration leaves it open. On tasks that people wrote two passes passed more than
-// one, and three no more (docs/SYNTH.md). Over few rows two passes have few steps, so there is a third.
+// How long SFT goes on where the configuration leaves it open. The rates of docs/SYNTH.md are of two passes: on tasks
+// that people wrote 6.0 points [-0.5, 12.9] above one, and three gained no more. Over few rows two passes have few
+// steps, so there is a third.
 const (
 	epochs     = 2
 	fewEpochs  = 3
@@ -74,7 +75,7 @@ func (c *Config) SettleEpochs(rows int) []Choice {
 		s.Epochs = mostEpochs
 		return []Choice{{"sft.epochs", fmt.Sprintf("%d at most", mostEpochs), "sft.patience ends training"}}
 	}
-	why := "on tasks of people two passes passed more than one, and three no more (docs/SYNTH.md)"
+	why := "the rates of docs/SYNTH.md are of two passes, and three gained no more"
 	if s.Epochs = epochs; epochs*((rows+s.BatchSize-1)/s.BatchSize) < fewSteps {
 		s.Epochs, why = fewEpochs, fmt.Sprintf("two passes have fewer than %d steps", fewSteps)
 	}

@@ -164,7 +164,7 @@ func learnSFT(ctx context.Context, j *job.Job, d job.Conversations, rows []datas
 
 // Learn opens the model of the plan and its trainer, begins the run, which keeps some inputs, and has steps take those
 // of a stage. What was best becomes the final adapter, or the last of an SFT that nothing ends early: its rate has come
-// down to 0 by then, and on people's tasks a later pass passes more, though the held-out loss of made ones may rise.
+// down to 0 by then, and the held-out loss of made tasks does not tell what passes on people's.
 // look tells how that did, and may be nil.
 func (l Plan) Learn(
 	ctx context.Context, j *job.Job, stage string, kept []run.Input,
