@@ -62,7 +62,7 @@ func (b *boarding) prove(
 	case len(t.changes)+len(t.setup) == 0 && got.Seen[0].Text != b.begins:
 		return nil, "a call changes something", nil
 	}
-	if why := b.differs(t, keys, made, got); why != "" {
+	if why := b.mismatch(t, keys, made, got); why != "" {
 		return nil, why, nil
 	}
 	states = b.states(c, x, made, got, t.free)
@@ -77,9 +77,9 @@ func (b *boarding) prove(
 	return states, "", nil
 }
 
-// differs says what is not as it was computed: of the things of some keys, of the looks of a task, of what is new, or
+// mismatch says what is not as it was computed: of the things of some keys, of the looks of a task, of what is new, or
 // of the list; "" where all is.
-func (b *boarding) differs(t *boardTask, keys, made []string, got *Played) string {
+func (b *boarding) mismatch(t *boardTask, keys, made []string, got *Played) string {
 	for i, key := range keys {
 		text := b.shown(key, got.Seen[i+1].Text)
 		pairs := pairsOf(text)

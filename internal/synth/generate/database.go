@@ -404,7 +404,7 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 	return calls
 }
 
-// mostColumns bounds the columns of a table that are said over before a statement.
+// mostColumns bounds the columns of a table that are repeated before a statement.
 const mostColumns = 14
 
 // columnsFor says which columns the tables of a statement have, those that were not said before: a small model that

@@ -537,7 +537,7 @@ func TestPlansStandBeforeCalls(t *testing.T) {
 	}
 }
 
-// The columns of a statement's tables are said over before it, each table's once, and not those of a wide one.
+// The columns of a statement's tables are repeated before it, each table's once, and not those of a wide one.
 func TestColumnsFor(t *testing.T) {
 	table := func(name string, columns int) *programs.Table {
 		x := &programs.Table{Name: name}

@@ -44,7 +44,7 @@ func (m *maker) realmOf(setup []Call) *realm {
 const shareWritten = 0.8
 
 // writtenOf are how many of n tasks each of some written states has, 0 for those that have none: a few states where the
-// tasks are few, since each has to be set up. Each second of four is one that is held out.
+// tasks are few, since each has to be set up. One of four is held out.
 func writtenOf[S any](r *rand.Rand, n int, states []S, about func(S) (tasks int, split string)) []int {
 	var held, free, order []int
 	for _, i := range r.Perm(len(states)) {

@@ -51,14 +51,14 @@ func (m *maker) wholes(ctx context.Context) error {
 func (s *subject) widenings() (list []member) {
 	for _, p := range s.schema.fields {
 		said := words(p.name)
-		any := func(of string) bool { return share(said, strings.Fields(of)) }
+		has := func(of string) bool { return share(said, strings.Fields(of)) }
 		switch {
 		case p.required:
-		case p.kind == "boolean" && any(heldBack):
+		case p.kind == "boolean" && has(heldBack):
 			list = append(list, member{p.name, json.RawMessage("true")})
-		case p.kind == "string" && any("status state filter show include completed done"):
+		case p.kind == "string" && has("status state filter show include completed done"):
 			list = append(list, member{p.name, json.RawMessage(`"all"`)})
-		case p.isNumbers() && p.kind != "array" && any("limit size max count"):
+		case p.isNumbers() && p.kind != "array" && has("limit size max count"):
 			most := aPage
 			if p.max != nil {
 				most = int(*p.max)

@@ -157,7 +157,7 @@ func (d *drawer) insert() *Program {
 	}
 	slots := d.about(t)
 	slots["x"], slots["given"] = name, enumerate(said)
-	steps, look := d.adding(t, columns, literals), d.isThere(t, name)
+	steps, look := d.adding(t, columns, literals), d.lookFirst(t, name)
 	if len(look) > 0 {
 		steps[0].Why = fmt.Sprintf("There is no %s yet.", name)
 	}
@@ -165,9 +165,9 @@ func (d *drawer) insert() *Program {
 		Free: true}
 }
 
-// isThere looks whether a thing is there before it is added: what sounds like a new one is often a change of one that
+// lookFirst looks whether a thing is there before it is added: what sounds like a new one is often a change of one that
 // is there. There are no steps where names are no texts.
-func (d *drawer) isThere(t *Table, name string) []Step {
+func (d *drawer) lookFirst(t *Table, name string) []Step {
 	c := t.Columns[t.Label]
 	if c.Kind != Text {
 		return nil

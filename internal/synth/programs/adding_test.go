@@ -15,7 +15,7 @@ func TestIsThere(t *testing.T) {
 			w := liveTables("staff", `[{"id": 1, "name": "Ana Lund"}, {"id": 2, "name": "Ben Roy"}]`)
 			w.Cased = cased
 			got := ""
-			for _, s := range (&drawer{w: w}).isThere(w.Tables[0], name) {
+			for _, s := range (&drawer{w: w}).lookFirst(w.Tables[0], name) {
 				got += s.SQL
 			}
 			if got != want[i] {
