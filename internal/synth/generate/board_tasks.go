@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
 )
 
@@ -145,9 +144,6 @@ func (b *boarding) tasks(
 			told: &told{Program: t.Program, world: b.world}}
 		if len(t.changes) > 0 && len(t.reads) > 0 {
 			c.Calls[len(t.reads)].Why = t.TakeWorking()
-		}
-		if c.Split == scenario.Train && random.Float64() < shareRepeats {
-			c.Calls = repeat(random, c.Calls, t.changes)
 		}
 		states, reason, err := b.prove(ctx, t, c)
 		if err != nil {

@@ -390,39 +390,15 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 	}
 	calls = db.discover(seen, added)
 	plan := p.Plan()
-	said := map[*programs.Table]bool{}
 	for _, s := range p.Steps {
 		call := db.step(s)
 		if call.Why = s.Why; s.Writes && plan != "" { // what the looks have shown
 			call.Why, plan = strings.TrimSpace(s.Why+"\n"+plan), ""
 		}
-		if has := columnsFor(s.SQL, seen, said); has != "" {
-			call = explained(call, has)
-		}
 		calls = append(calls, call)
 	}
 	return calls
 }
-
-// mostColumns bounds the columns of a table that are repeated before a statement.
-const mostColumns = 14
-
-// columnsFor says which columns the tables of a statement have, those that were not said before: a small model that
-// writes a statement some looks later takes a column of another table, or one that no table has.
-func columnsFor(sql string, tables []*programs.Table, said map[*programs.Table]bool) string {
-	var list []string
-	for _, m := range tableInSQL.FindAllStringSubmatch(sql, -1) {
-		i := slices.IndexFunc(tables, func(t *programs.Table) bool { return programs.Ident(t.Name) == m[1] })
-		if i >= 0 && !said[tables[i]] && len(tables[i].Columns) <= mostColumns {
-			said[tables[i]] = true
-			list = append(list, tables[i].Name+" has "+tables[i].Shown()+".")
-		}
-	}
-	return strings.Join(list, " ")
-}
-
-// tableInSQL matches where a statement names a table.
-var tableInSQL = regexp.MustCompile(`\b(?:FROM|JOIN|UPDATE|INTO) ("(?:[^"]|"")+"|[^\s(),;]+)`)
 
 // step is the call of a step.
 func (db *sqlServer) step(s programs.Step) Call {

@@ -9,12 +9,12 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// An empty result that is right is believed at least as often as one leads on, or a model learns to look further
-// whenever nothing is found. Most of what is added is looked for first.
+// takesSQL is a tool whose only argument is a statement.
+var takesSQL = sqlTool{tool: "sql", argument: "query"}
+
+// That nothing is found is the answer at times. Most of what is added is looked for first.
 func TestEmptyResultsAreBelieved(t *testing.T) {
-	db := &sqlServer{read: takesSQL, write: takesSQL, create: takesSQL}
-	believed, leadsOn, inserts, isNew, nouns, all := 0, 0, 0, 0, 0, 0
-	unrecorded, deadEnds := 0, 0
+	believed, inserts, isNew, all := 0, 0, 0, 0
 	for index := range programs.NumDomains() {
 		r := rand.New(rand.NewPCG(uint64(index), 7))
 		w := programs.Invent(r, index)
@@ -24,10 +24,6 @@ func TestEmptyResultsAreBelieved(t *testing.T) {
 				continue
 			}
 			all++
-			calls := db.slip(r, w, p, db.gold(w, p))
-			why := strings.Join(statementsOf(calls), "\n")
-			empty := slices.ContainsFunc(calls, func(c Call) bool { return c.Slip == slipEmpty })
-			first := strings.Contains(why, "This is the first one")
 			found := slices.ContainsFunc(p.Steps, func(s programs.Step) bool {
 				return strings.HasPrefix(s.Why, "There is no ") && strings.HasSuffix(s.Why, " yet.")
 			})
@@ -37,31 +33,14 @@ func TestEmptyResultsAreBelieved(t *testing.T) {
 					isNew++
 				}
 			}
-			if p.Unrecorded() != "" {
-				unrecorded++
-				if calls != nil {
-					deadEnds++
-				}
-			}
-			if strings.Contains(why, "I leave this condition out.") {
-				nouns++
-			}
-			said := strings.Join(p.Answer.Values, " ")
-			switch none := p.Answer.Form == "none" || said == "No" || said == "0" ||
-				strings.HasPrefix(said, "Nothing was changed: there are no "); {
-			case empty && !first:
-				leadsOn++
-			case empty || none || found:
+			if said := strings.Join(p.Answer.Values, " "); found || p.Answer.Form == "none" || said == "No" ||
+				said == "0" || strings.HasPrefix(said, "Nothing was changed: there are no ") {
 				believed++
 			}
 		}
 	}
-	if leadsOn > believed {
-		t.Errorf("%d empty results lead on, and %d are believed", leadsOn, believed)
-	}
-	if 2*isNew < inserts || 30*nouns < all/2 || 10*deadEnds < 8*unrecorded ||
-		1000*deadEnds < 30*all {
-		t.Errorf("of %d programs, %d of %d that add look for the new name, %d of %d ask for what nothing records, "+
-			"and %d take the noun for a condition", all, isNew, inserts, deadEnds, unrecorded, nouns)
+	if 2*isNew < inserts || 20*believed < all {
+		t.Errorf("of %d programs, %d of %d that add look for the new name, and %d find nothing", all, isNew, inserts,
+			believed)
 	}
 }

@@ -171,10 +171,6 @@ func (s *filing) tasks(ctx context.Context, index int) (
 			p.Misedit(random)
 		}
 		c.Calls = s.callsOf(p.Ops)
-		if s.asked == nil && c.Split == scenario.Train && random.Float64() < shareRepeats {
-			c.Calls = repeat(random, c.Calls, s.callsOf(slices.DeleteFunc(slices.Clone(p.Ops),
-				func(o folders.Op) bool { return !o.Changes() })))
-		}
 		states, why, err := s.prove(ctx, p, c)
 		if why != "" && len(plain) < len(p.Ops) { // a server may take an edit whose spaces do not fit
 			p.Ops, c.Calls = plain, s.callsOf(plain)

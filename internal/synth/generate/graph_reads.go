@@ -56,9 +56,6 @@ func (s *graphing) proveSomehow(
 		} else if at = slices.IndexFunc(c.Calls, func(x Call) bool { return !isSlip(x) }); at >= 0 { // that is learnt
 			c.Calls[at].Why = strings.TrimSpace(plan + "\n" + c.Calls[at].Why)
 		}
-		if c.Split == scenario.Train && r.Float64() < shareRepeats && !slices.ContainsFunc(c.Calls, isSlip) {
-			c.Calls = repeat(r, c.Calls, changes) // what found nothing is never asked for again
-		}
 		states, why, err = s.prove(ctx, p, c, f)
 		if err != nil || why != notShown && why != strayFound {
 			break

@@ -225,7 +225,7 @@ func (s *sitting) tasks(ctx context.Context, index int) (
 		tried++
 		c := s.candidate(s.m, p)
 		c.Calls = s.db.gold(s.World, p)
-		states, why, err := s.proveWithSlip(ctx, p, c)
+		states, why, err := s.prove(ctx, p, c)
 		if err != nil {
 			return nil, nil, 0, err
 		}
@@ -349,40 +349,6 @@ func (s *sitting) states(p *programs.Program) (looks []Call) {
 		looks = append(looks, s.db.read.call(p.Made.State(true)))
 	}
 	return looks
-}
-
-// proveWithSlip proves a program, some of those to train on with a slip in its calls; where the slip does not go wrong,
-// without one.
-func (s *sitting) proveWithSlip(
-	ctx context.Context, p *programs.Program, c *Candidate,
-) (states []scenario.Check, why string, err error) {
-	random := s.m.random("slip", p.Key(), s.realm.index)
-	plain := c.Calls
-	if s.asked != nil || p.Later() > 0 { // with thoughts of their own, or in two messages
-		return s.prove(ctx, p, c)
-	}
-	if c.Split == scenario.Train {
-		if with := s.db.slip(random, s.World, p, plain); with != nil {
-			c.Calls = with
-		}
-	}
-	slips := len(slices.DeleteFunc(slices.Clone(c.Calls), func(x Call) bool { return !isSlip(x) }))
-	if c.Split == scenario.Train && slips < 2 && random.Float64() < shareRepeats {
-		var writes []Call
-		for _, step := range p.Steps {
-			if step.Writes {
-				writes = append(writes, s.db.step(step))
-			}
-		}
-		c.Calls = repeat(random, c.Calls, writes)
-	}
-	if len(c.Calls) > len(plain) {
-		if states, why, err = s.prove(ctx, p, c); why == "" || err != nil {
-			return states, why, err
-		}
-		c.Calls = plain
-	}
-	return s.prove(ctx, p, c)
 }
 
 // prove plays a program: its last reading step must say what was computed, and a change must show. It returns the

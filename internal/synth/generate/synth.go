@@ -95,10 +95,6 @@ type Call struct {
 	Slip string `json:"slip,omitempty"`
 	// how somebody comes to it who has read the results before; no part of what is played
 	Why string `json:"-"`
-	// what its result has, and what it has not, as the next reason says; "": none says so
-	Shows, Lacks string `json:"-"`
-	// the words that its reason comes to: some result before it has each
-	Comes []string `json:"-"`
 }
 
 func (c Call) gold() scenario.Gold {

@@ -366,7 +366,6 @@ func (d *drawer) actIf() *Program {
 	if bound == nil || v == nil || equal(bound, row[i]) || equal(v, row[i]) {
 		return nil
 	}
-	below := less(row[i], bound)
 	said, where := d.naming(t, row)
 	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	c := t.Columns[i]
@@ -378,9 +377,7 @@ func (d *drawer) actIf() *Program {
 		Tables:  q.tables(),
 		Result:  valueTexts(q.Run()),
 	}
-	d.seen = fmt.Sprintf("%s %s: %sbelow %s", c.Name, c.show(row[i]), map[bool]string{false: "not "}[below],
-		c.show(bound))
-	if below {
+	if less(row[i], bound) {
 		p.Steps = append(p.Steps, update(t, i, Literal(v), q.Where))
 	} else {
 		p.Answer = Answer{Form: "left", Values: []string{

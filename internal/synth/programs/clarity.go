@@ -215,12 +215,6 @@ func (t *Table) IsName(i int) bool {
 	return t.Label >= 0 && (i == t.Label || slices.Contains(t.Columns[t.Label].Parts, i))
 }
 
-// HasKinds reports whether a column has the few kinds of a table's things, as a state: texts that several rows share.
-func (t *Table) HasKinds(column string) bool {
-	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == column })
-	return i >= 0 && t.hasKinds(i)
-}
-
 func (t *Table) hasKinds(i int) bool { return len(t.Kinds(i)) > 0 }
 
 // Kinds are the values of such a column, in the order of the rows.

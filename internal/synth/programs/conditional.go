@@ -67,16 +67,9 @@ func (d *drawer) setWhen(otherwise bool) *Program {
 }
 
 // clause draws what a person may say of a property of a row, behind its name: "is above 40", "is not recorded". holds
-// says whether that is so, and left what is so where it is not. What there is to see is compared in d.seen.
+// says whether that is so, and left what is so where it is not.
 func (d *drawer) clause(t *Table, row []any, k int) (holds bool, cond, left string) {
 	c, v := t.Columns[k], t.value(row, k, -1)
-	sees := func(holds bool, than string) bool {
-		has := cmp.Or(t.show(k, row), "empty")
-		if d.seen = c.Name + " " + has + ": not " + than; holds {
-			d.seen = c.Name + " " + has + ": " + map[bool]string{true: "just that", false: than}[has == than]
-		}
-		return holds
-	}
 	if c.Several || c.Bool || t.hasFlags(k) {
 		return false, "", ""
 	}
@@ -86,9 +79,9 @@ func (d *drawer) clause(t *Table, row []any, k int) (holds bool, cond, left stri
 	}
 	if t.hasNone(k) && d.r.IntN(2) == 0 {
 		if d.r.IntN(2) == 0 {
-			return sees(v == nil, "empty"), "is not recorded", left
+			return v == nil, "is not recorded", left
 		}
-		return sees(v != nil, "known"), "is known", left
+		return v != nil, "is known", left
 	}
 	if v == nil || !sayable(v) {
 		return false, "", ""
@@ -97,18 +90,18 @@ func (d *drawer) clause(t *Table, row []any, k int) (holds bool, cond, left stri
 	case isNumber(c):
 		bound := d.another(t, k, v)
 		if d.r.IntN(2) == 0 {
-			return sees(less(bound, v), "above "+c.show(bound)), "is above " + c.show(bound), left
+			return less(bound, v), "is above " + c.show(bound), left
 		}
-		return sees(less(v, bound), "below "+c.show(bound)), "is below " + c.show(bound), left
+		return less(v, bound), "is below " + c.show(bound), left
 	case c.Kind == Date && len(Show(v)) == 10:
 		bound := d.another(t, k, v)
 		if bound == nil || len(Show(bound)) != 10 {
 			return false, "", ""
 		}
 		if d.r.IntN(2) == 0 {
-			return sees(less(bound, v), "after "+Show(bound)), "is after " + d.dateText(Show(bound)), left
+			return less(bound, v), "is after " + d.dateText(Show(bound)), left
 		}
-		return sees(less(v, bound), "before "+Show(bound)), "is before " + d.dateText(Show(bound)), left
+		return less(v, bound), "is before " + d.dateText(Show(bound)), left
 	case c.Kind == Text || c.Ref != nil:
 		said := t.show(k, row)
 		if d.r.IntN(2) == 0 {
@@ -118,7 +111,7 @@ func (d *drawer) clause(t *Table, row []any, k int) (holds bool, cond, left stri
 		if said == "" || t.hasOtherSpelling(k, said) || slices.Contains([]string{"yes", "no"}, said) {
 			return false, "", ""
 		}
-		return sees(said == t.show(k, row), said), "is " + said, left
+		return said == t.show(k, row), "is " + said, left
 	}
 	return false, "", ""
 }

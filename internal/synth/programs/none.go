@@ -143,22 +143,6 @@ func (d *drawer) ofChildless() (t *Table, where []Cond, phrase string, looks []S
 		fmt.Sprintf("%s is there and has no %s: that is the answer.", name, t.Many)
 }
 
-// FirstFor is the thing that a value in SQL of a column names, where no row has it there yet.
-func (t *Table) FirstFor(column, literal string) (name string, ok bool) {
-	for i, c := range t.Columns {
-		if c.Ref == nil || Ident(c.Name) != column {
-			continue
-		}
-		for _, row := range c.Ref.Rows {
-			if (literal == c.Ref.keyOf(row) || literal == Literal(row[c.Ref.Key])) &&
-				len(t.counted(i, row[c.Ref.Key])) == 0 {
-				return c.Ref.rowLabel(row), true
-			}
-		}
-	}
-	return "", false
-}
-
 // unused are the things that a column could name, and names in no row.
 func (t *Table) unused(i int) [][]any {
 	ref := t.Columns[i].Ref

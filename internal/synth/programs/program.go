@@ -138,7 +138,6 @@ type Program struct {
 	through  []string          // the things by whose relations others are found
 	near     bool              // there is nothing else to look at
 	means    map[string]string // whom a request means that is said by a relation
-	lacks    string            // the property that nothing records
 	// the words of whoever wrote the request, and its answer; "": the request is drawn
 	asked, replied string
 	acts           bool // what is asked changes something
@@ -219,7 +218,6 @@ type drawer struct {
 	near     bool              // there is nothing else to look at
 	means    map[string]string // whom a request means that is said by a relation: "the person who leads Beacon"
 	picked   *Query            // that finds what is named by what it is like
-	seen     string            // what a look shows of a condition: "until 2024-07-15: not before 2024-06-20"
 }
 
 // tries bounds how often a draw that comes to nothing is made again.
@@ -251,7 +249,6 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 			if len(d.looked) > 0 && len(p.Steps) > 0 {
 				p.Steps = append(d.looked, p.Steps...)
 			}
-			p.think(w, d.seen)
 			return p
 		}
 	}

@@ -538,9 +538,6 @@ func (t *Table) Matching(where []Cond) [][]any { return t.rows(where) }
 // Then is the request behind a program, in the same message; nil where there is none.
 func (p *Program) Then() *Program { return p.then }
 
-// Unrecorded is the property of the first of a program's tables that it asks for and nothing records; "": none is.
-func (p *Program) Unrecorded() string { return p.lacks }
-
 // Archives has a program that removes things say so in the words of a tool: "archive". ok is false for others.
 func (p *Program) Archives(verb string) (ok bool) {
 	switch p.pattern {

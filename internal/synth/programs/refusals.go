@@ -6,9 +6,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/synth/written"
 )
 
 // What is to be refused or asked back stands next to what can be done: in the same words, with one thing missing. Words
@@ -180,11 +182,22 @@ func (d *drawer) unknown() *Program {
 	}
 	p.Answer = Answer{Form: "unknown", Values: []string{"The " + c.caption() + " of " + of + " is not recorded."}}
 	d.looked, d.found = nil, nil
-	if p.lacks = c.caption(); d.w.Listed {
+	if d.w.Listed {
 		return p
 	}
-	return p.Work(fmt.Sprintf("%s has %s. None of them is the %s, and no other table has it.", t.Name, t.Shown(),
-		p.lacks))
+	return p.Work(fmt.Sprintf("%s has %s. None of them is the %s, and no other table has it.", t.Name, t.shown(),
+		c.caption()))
+}
+
+// shown are the columns of a table as its rows show them: "id, name and price".
+func (t *Table) shown() string {
+	var list []string
+	for _, c := range t.Columns {
+		if len(c.Parts) == 0 {
+			list = append(list, c.Name)
+		}
+	}
+	return enumerate(list)
 }
 
 // foreign is a property that worlds of other businesses have and this one has not, nor anything that might tell it,
@@ -246,9 +259,16 @@ func (d *drawer) tells(c Column) bool {
 	})
 }
 
+// otherNames are groups of words that people may use for one property. A group begins with the word that the others
+// stand for.
+var otherNames = sync.OnceValue(func() (groups []string) {
+	written.Words("other_names", &groups)
+	return groups
+})
+
 // otherWordsFor are the words that a column may have for a property that people call otherwise: a contact is a phone.
 func otherWordsFor(w token) (words []string) {
-	for _, group := range otherWords().Alike {
+	for _, group := range otherNames() {
 		all := strings.Fields(Words(group))
 		if !tokens(strings.Join(all, " ")).hasStems(spoken{w}) {
 			continue
