@@ -317,6 +317,10 @@ func (b *boarding) putBack(ctx context.Context) bool {
 	if len(b.before) == 0 || b.before.putBack(b.session.Dir(b.server)) != nil {
 		return false
 	}
-	text, ok := b.m.tryOn(ctx, b.session, b.list.bare())
-	return ok && text == b.text
+	for _, o := range append([]*boarding{b}, b.kin...) {
+		if text, ok := b.m.tryOn(ctx, b.session, o.list.bare()); !ok || text != o.text {
+			return false
+		}
+	}
+	return true
 }

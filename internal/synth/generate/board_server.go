@@ -21,7 +21,7 @@ type board struct {
 	archive *subject
 	keyed   string // the parameter of these that has a thing's key
 	listed  string // the listing's name
-	others  []Call // show tables whose things properties name
+	others  []Call // show the other tables of its world
 	columns []boardColumn
 }
 
@@ -77,8 +77,9 @@ func (p *param) value(v any) json.RawMessage {
 	return quote(text)
 }
 
-// boards finds the servers with a list, a view and an edit of things, in what a session of theirs begins with.
-func (m *maker) boards(ctx context.Context) (list []*boardState, err error) {
+// boards finds the servers with lists of things that tools change, in what a session of theirs begins with: a board for
+// each such list.
+func (m *maker) boards(ctx context.Context) (list []kindred, err error) {
 	for _, server := range m.player.servers() {
 		if m.asks[server] != nil {
 			continue
@@ -87,13 +88,10 @@ func (m *maker) boards(ctx context.Context) (list []*boardState, err error) {
 		if err != nil { // who explores it says why
 			return nil, ctx.Err()
 		}
-		s := m.board(ctx, session, server)
-		if s != nil {
-			s.elsewhere = m.listedElsewhere(ctx, session, s)
-		}
+		k := m.boardsOf(ctx, session, server)
 		_ = session.Close() // nothing was changed
-		if s != nil {
-			list = append(list, s)
+		if len(k.states) > 0 {
+			list = append(list, k)
 		}
 	}
 	return list, ctx.Err()
@@ -107,53 +105,11 @@ type boardState struct {
 	text   string            // of the list
 	looks  map[string]string // views, by key
 	listed int               // columns that the list shows
-	// what its server lists besides, by the nouns of the tools that do
-	elsewhere []string
-}
-
-// listedElsewhere are the nouns of tools that list things of a tracker's server which are none of its own.
-func (m *maker) listedElsewhere(ctx context.Context, session environment.Session, b *boardState) (about []string) {
-	for _, s := range m.lists(b.server) {
-		if s == b.list || share(nouns(s.Name), nouns(b.list.Name)) ||
-			slices.ContainsFunc(b.others, func(c Call) bool { return c.Tool == s.Name }) {
-			continue
-		}
-		text, ok := m.tryOn(ctx, session, s.bare())
-		if ok && slices.ContainsFunc(thingsIn(programs.Listings(text), s),
-			func(t *programs.Table) bool { return len(t.Rows) >= leastOfBoard }) {
-			about = append(about, nouns(s.Name)...)
-		}
-	}
-	return about
 }
 
 // share reports whether two lists have a word in common.
 func share(a, b []string) bool {
 	return slices.ContainsFunc(a, func(w string) bool { return slices.Contains(b, w) })
-}
-
-// board looks at what a server shows; nil where it is none.
-func (m *maker) board(ctx context.Context, session environment.Session, server string) *boardState {
-	b := &board{server: server}
-	for _, s := range m.lists(server) {
-		text, ok := m.tryOn(ctx, session, s.bare())
-		if !ok {
-			continue
-		}
-		listings := programs.Listings(text)
-		for _, l := range listings {
-			m.nameColumns(s.Name, l.Records)
-		}
-		for _, t := range thingsIn(listings, s) {
-			if len(t.Rows) < leastOfBoard {
-				continue
-			}
-			if st := m.viewed(ctx, session, b, s, t, text); st != nil {
-				return st
-			}
-		}
-	}
-	return nil
 }
 
 // thingsIn are the tables that a list shows whose things have keys and names.
@@ -200,7 +156,7 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	}
 	st.table = t.Without(func(i int) bool { // of what no tool takes nobody speaks
 		c := t.Columns[i]
-		return i != t.Key && i != t.Label && (!isSaid(t, i) || b.mayEdit(c.Name) == nil &&
+		return i != t.Key && i != t.Label && c.Ref == nil && (!isSaid(t, i) || b.mayEdit(c.Name) == nil &&
 			(paramFor(list, c.Name) == nil || isConstant(t, i))) // a list may show those alone that are open
 	})
 	t = st.table
@@ -219,10 +175,6 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 			}
 		}
 	}
-	st.world = &programs.World{Name: "board", Tables: []*programs.Table{t}, Listed: true, OwnKeys: true}
-	m.addNamed(ctx, session, st)
-	programs.Understand(st.world.Tables)
-	st.phrases()
 	return st
 }
 
@@ -239,7 +191,8 @@ func (b *board) findTools(m *maker, t *programs.Table) {
 			continue
 		}
 		for _, p := range s.schema.fields {
-			if b.keyed == "" && !s.ReadOnly && !s.creates() && p.required && p.mayBeKey() && endsAlike(p.name, name) {
+			if b.keyed == "" && !s.ReadOnly && !s.creates() && p.required && p.mayBeKey() &&
+				endsAlike(p.name, name) && !namesOther(t, p.name) {
 				b.keyed = p.name
 			}
 		}
@@ -263,6 +216,11 @@ func (b *board) findTools(m *maker, t *programs.Table) {
 			b.editors = append(b.editors, s)
 		}
 	}
+}
+
+// namesOther reports whether a property of a table's things names something else.
+func namesOther(t *programs.Table, name string) bool {
+	return slices.ContainsFunc(t.Columns, func(c programs.Column) bool { return c.Name == name && c.Ref != nil })
 }
 
 // endsAlike reports whether two names have the same last word, as task_id and id.
@@ -399,29 +357,6 @@ func (st *boardState) recordsIn(m *maker, text string) map[string]string {
 		}
 	}
 	return things
-}
-
-// addNamed adds the tables whose things properties name by a key that nobody says: "m-0" is a milestone.
-func (m *maker) addNamed(ctx context.Context, session environment.Session, st *boardState) {
-	for _, s := range m.lists(st.server) {
-		if s == st.list {
-			continue
-		}
-		text, ok := m.tryOn(ctx, session, s.bare())
-		if !ok {
-			continue
-		}
-		for _, o := range thingsIn(programs.Listings(text), s) {
-			for i := range st.table.Columns {
-				if st.columns[i].hidden && st.table.Names(i, o) {
-					st.table.Columns[i].Ref = o
-					if !slices.Contains(st.world.Tables, o) {
-						st.world.Tables, st.others = append(st.world.Tables, o), append(st.others, s.bare())
-					}
-				}
-			}
-		}
-	}
 }
 
 // phrases are how people speak of what trackers note.

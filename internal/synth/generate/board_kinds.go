@@ -1,0 +1,177 @@
+package generate
+
+import (
+	"context"
+	"slices"
+
+	"hone/internal/episode/environment"
+	"hone/internal/synth/programs"
+)
+
+// shownTable is a table of things that a tool lists by itself.
+type shownTable struct {
+	*programs.Table
+	list *subject
+	text string // of the list
+	of   *boardState
+}
+
+// kindred are the boards of one server.
+type kindred struct {
+	server string
+	states []*boardState
+	// what its server lists besides, by the nouns of the tools that do
+	elsewhere []string
+}
+
+// boardsOf looks at what a server lists: each list of things that tools change is a board. What properties of one list
+// name by key or by name are the things of another one, so all these stand in one world.
+func (m *maker) boardsOf(ctx context.Context, session environment.Session, server string) (k kindred) {
+	k.server = server
+	shown := m.shownTables(ctx, session, server)
+	var tables []*programs.Table
+	for _, t := range shown {
+		tables = append(tables, t.Table)
+	}
+	programs.Relate(tables)
+	for _, t := range shown {
+		for i := range t.Columns {
+			if t.Columns[i].Ref == t.Table { // of a tree the views tell
+				t.Columns[i].Ref = nil
+			}
+		}
+	}
+	for i := range shown {
+		t := &shown[i]
+		if len(t.Rows) < leastOfBoard || slices.ContainsFunc(shown[:i], func(o shownTable) bool {
+			return o.of != nil && o.has(t.Table)
+		}) {
+			continue
+		}
+		if t.of = m.viewed(ctx, session, &board{server: server}, t.list, t.Table, t.text); t.of != nil {
+			k.states = append(k.states, t.of)
+		}
+	}
+	relate(shown)
+	k.elsewhere = elsewhere(shown)
+	return k
+}
+
+// shownTables are the tables that a server's tools list without being told anything.
+func (m *maker) shownTables(ctx context.Context, session environment.Session, server string) (shown []shownTable) {
+	for _, s := range m.lists(server) {
+		text, ok := m.tryOn(ctx, session, s.bare())
+		if !ok {
+			continue
+		}
+		listings := programs.Listings(text)
+		for _, l := range listings {
+			m.nameColumns(s.Name, l.Records)
+		}
+		for _, t := range thingsIn(listings, s) {
+			if !isPart(t.Name) {
+				shown = append(shown, shownTable{Table: t, list: s, text: text})
+			}
+		}
+	}
+	return shown
+}
+
+// has reports whether a table shows all things of another one.
+func (t shownTable) has(o *programs.Table) bool {
+	return !slices.ContainsFunc(o.Rows, func(row []any) bool {
+		return !slices.ContainsFunc(t.Rows, func(own []any) bool {
+			return programs.Equal(own[t.Key], row[o.Key]) && programs.Equal(own[t.Label], row[o.Label])
+		})
+	})
+}
+
+// relate puts each board into a world with the tables that it has to do with, its own first.
+func relate(shown []shownTable) {
+	final := map[*programs.Table]*programs.Table{}
+	for i, t := range shown {
+		same := slices.IndexFunc(shown[:i], func(o shownTable) bool { return o.of != nil && o.has(t.Table) })
+		switch final[t.Table] = t.Table; {
+		case t.of != nil:
+			final[t.Table] = t.of.table
+		case same >= 0: // another view of these
+			final[t.Table] = shown[same].of.table
+		}
+	}
+	own := func(t *programs.Table) int {
+		return slices.IndexFunc(shown, func(o shownTable) bool { return final[o.Table] == t })
+	}
+	for _, t := range shown {
+		table := final[t.Table]
+		for i := range table.Columns {
+			c := &table.Columns[i]
+			if to := final[c.Ref]; to != nil {
+				c.Ref = to
+			}
+			if t.of == nil || c.Ref != nil || !t.of.columns[i].hidden {
+				continue
+			}
+			for _, o := range shown { // by a key that nobody says: "m-0" is a milestone
+				if o.list != t.list && table.Names(i, o.Table) {
+					c.Ref = final[o.Table]
+				}
+			}
+		}
+	}
+	var all []*programs.Table
+	for _, t := range shown {
+		st := t.of
+		if st == nil {
+			continue
+		}
+		st.world = &programs.World{Name: "board", Tables: []*programs.Table{st.table}, Listed: true, OwnKeys: true}
+		for i := 0; i < len(st.world.Tables); i++ { // it grows
+			for _, o := range shown {
+				a, b := st.world.Tables[i], final[o.Table]
+				if (refers(a, b) || refers(b, a)) && !slices.Contains(st.world.Tables, b) {
+					st.world.Tables = append(st.world.Tables, b)
+					st.others = append(st.others, shown[own(b)].list.bare())
+				}
+			}
+		}
+		for _, o := range st.world.Tables {
+			if !slices.Contains(all, o) {
+				all = append(all, o)
+			}
+		}
+	}
+	programs.Understand(all)
+	for _, t := range shown {
+		if t.of != nil {
+			t.of.phrases()
+		}
+	}
+}
+
+// refers reports whether a column of a table names things of another one.
+func refers(a, b *programs.Table) bool {
+	return slices.ContainsFunc(a.Columns, func(c programs.Column) bool { return c.Ref == b })
+}
+
+// elsewhere are the nouns of the tools that list other things than boards have.
+func elsewhere(shown []shownTable) (about []string) {
+	var lists []*subject
+	for _, t := range shown {
+		if t.of != nil {
+			lists = append(lists, t.list)
+			for _, c := range t.of.others {
+				lists = append(lists, shown[slices.IndexFunc(shown, func(o shownTable) bool {
+					return o.list.Name == c.Tool
+				})].list)
+			}
+		}
+	}
+	for _, t := range shown {
+		if len(t.Rows) >= leastOfBoard && !slices.ContainsFunc(lists, func(s *subject) bool {
+			return s == t.list || sharesNoun(s, t.list)
+		}) {
+			about = append(about, nouns(t.list.Name)...)
+		}
+	}
+	return about
+}
