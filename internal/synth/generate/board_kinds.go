@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"hone/internal/episode/environment"
 	"hone/internal/synth/programs"
@@ -34,12 +35,8 @@ func (m *maker) boardsOf(ctx context.Context, session environment.Session, serve
 		tables = append(tables, t.Table)
 	}
 	programs.Relate(tables)
-	for _, t := range shown {
-		for i := range t.Columns {
-			if t.Columns[i].Ref == t.Table { // of a tree the views tell
-				t.Columns[i].Ref = nil
-			}
-		}
+	for i := range shown {
+		shown[i].tidy(tables)
 	}
 	for i := range shown {
 		t := &shown[i]
@@ -48,7 +45,13 @@ func (m *maker) boardsOf(ctx context.Context, session environment.Session, serve
 		}) {
 			continue
 		}
-		if t.of = m.viewed(ctx, session, &board{server: server}, t.list, t.Table, t.text); t.of != nil {
+		b := &board{server: server}
+		for _, o := range shown {
+			if o.list != t.list {
+				b.besides = append(b.besides, nouns(o.list.Name)...)
+			}
+		}
+		if t.of = m.viewed(ctx, session, b, t.list, t.Table, t.text); t.of != nil {
 			k.states = append(k.states, t.of)
 		}
 	}
@@ -57,9 +60,43 @@ func (m *maker) boardsOf(ctx context.Context, session environment.Session, serve
 	return k
 }
 
-// shownTables are the tables that a server's tools list without being told anything.
+// tidy leaves out what a table says a second time: beside contact_id the contact's name. Where that stands alone, it is
+// what people call by the noun: "of the contact Ana Berg".
+func (t *shownTable) tidy(tables []*programs.Table) {
+	for i := range t.Columns {
+		if t.Columns[i].Ref == t.Table { // of a tree the views tell
+			t.Columns[i].Ref = nil
+		}
+	}
+	called := func(i int) string { // what a column names, if it does
+		said := words(t.Columns[i].Name)
+		if last := len(said) - 1; last > 0 && (said[last] == "name" || said[last] == "title") {
+			return strings.Join(said[:last], " ")
+		}
+		return ""
+	}
+	*t.Table = *t.Without(func(i int) bool {
+		noun := called(i)
+		return noun != "" && i != t.Label && i != t.Key && slices.ContainsFunc(t.Columns, func(o programs.Column) bool {
+			return o.Ref != nil && (o.Ref.One == noun || programs.Words(o.Name) == noun)
+		})
+	})
+	for i := range t.Columns {
+		c, noun := &t.Columns[i], called(i)
+		if i != t.Label && i != t.Key && c.Ref == nil &&
+			slices.ContainsFunc(tables, func(o *programs.Table) bool { return o.One == noun }) {
+			c.Says, c.With = noun, "of the "+noun+" {v}"
+		}
+	}
+}
+
+// shownTables are the tables that a server's tools list without being told anything, those first whose tools say so.
 func (m *maker) shownTables(ctx context.Context, session environment.Session, server string) (shown []shownTable) {
-	for _, s := range m.lists(server) {
+	lists := m.lists(server)
+	slices.SortStableFunc(lists, func(a, b *subject) int {
+		return map[bool]int{true: 0, false: 1}[a.hasVerb("list")] - map[bool]int{true: 0, false: 1}[b.hasVerb("list")]
+	})
+	for _, s := range lists {
 		text, ok := m.tryOn(ctx, session, s.bare())
 		if !ok {
 			continue
@@ -91,7 +128,10 @@ func relate(shown []shownTable) {
 	final := map[*programs.Table]*programs.Table{}
 	for i, t := range shown {
 		same := slices.IndexFunc(shown[:i], func(o shownTable) bool { return o.of != nil && o.has(t.Table) })
-		switch final[t.Table] = t.Table; {
+		switch final[t.Table] = t.Without(func(column int) bool { // nothing changes it
+			return t.Columns[column].Ref == nil && column != t.Key && column != t.Label &&
+				(!isSaid(t.Table, column) || isConstant(t.Table, column))
+		}); {
 		case t.of != nil:
 			final[t.Table] = t.of.table
 		case same >= 0: // another view of these

@@ -19,9 +19,10 @@ type board struct {
 	editors []*subject // all that change one thing, the edit first
 	create  *subject
 	archive *subject
-	keyed   string // the parameter of these that has a thing's key
-	listed  string // the listing's name
-	others  []Call // show the other tables of its world
+	keyed   string   // the parameter of these that has a thing's key
+	listed  string   // the listing's name
+	others  []Call   // show the other tables of its world
+	besides []string // nouns of the tools that list other things
 	columns []boardColumn
 }
 
@@ -141,7 +142,7 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	key, name := programs.Show(t.Rows[0][t.Key]), programs.Show(t.Rows[0][t.Label])
 	for _, s := range m.tools {
 		field := s.keyField()
-		if s.Server != b.server || field == "" || !s.mayTry() ||
+		if s.Server != b.server || field == "" || !s.mayTry() || b.isOfOthers(s) ||
 			!s.ReadOnly && !s.hasVerb("view", "get", "show", "read", "open", "detail") {
 			continue
 		}
@@ -157,7 +158,7 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	st.table = t.Without(func(i int) bool { // of what no tool takes nobody speaks
 		c := t.Columns[i]
 		return i != t.Key && i != t.Label && c.Ref == nil && (!isSaid(t, i) || b.mayEdit(c.Name) == nil &&
-			(paramFor(list, c.Name) == nil || isConstant(t, i))) // a list may show those alone that are open
+			(paramFor(list, c.Name) == nil && !b.isAsked(t, i) || isConstant(t, i))) // a list may show those that are open
 	})
 	t = st.table
 	for _, c := range t.Columns {
@@ -178,6 +179,19 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	return st
 }
 
+// isOfOthers reports whether a tool is called after other things that its server lists.
+func (b *board) isOfOthers(s *subject) bool {
+	return !sharesNoun(s, b.list) && share(nouns(s.Name), b.besides)
+}
+
+// isAsked reports whether people ask for a property that no tool changes: what a thing was made with, and amounts.
+// Where a server lists one kind of things alone, they are pieces of work.
+func (b *board) isAsked(t *programs.Table, i int) bool {
+	rank := strings.Fields("ordinal order position index rank sort")
+	return len(b.besides) > 0 && !share(words(t.Columns[i].Name), rank) &&
+		(paramFor(b.create, t.Columns[i].Name) != nil || t.Columns[i].Kind != programs.Text)
+}
+
 // findTools finds the tools that change, make and remove the things of a list. Where none views them, they take the key
 // under the name that the list has it.
 func (b *board) findTools(m *maker, t *programs.Table) {
@@ -191,7 +205,7 @@ func (b *board) findTools(m *maker, t *programs.Table) {
 			continue
 		}
 		for _, p := range s.schema.fields {
-			if b.keyed == "" && !s.ReadOnly && !s.creates() && p.required && p.mayBeKey() &&
+			if b.keyed == "" && !s.ReadOnly && (!s.creates() || s.hasVerb("set", "put")) && p.required && p.mayBeKey() &&
 				endsAlike(p.name, name) && !namesOther(t, p.name) {
 				b.keyed = p.name
 			}

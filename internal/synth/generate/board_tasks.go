@@ -158,7 +158,7 @@ func (b *boarding) tasks(
 	ctx context.Context, index, want int, why map[string]int,
 ) (list []draftOf, tried int, err error) {
 	random := b.m.random("board programs", index)
-	seen := map[string]bool{}
+	seen, refused := map[string]bool{}, 0
 	for _, kind := range drawn(random, b.shares(), boardTries*want) {
 		if len(list) == want || ctx.Err() != nil {
 			break
@@ -166,6 +166,11 @@ func (b *boarding) tasks(
 		t := b.draw(random, kind)
 		if t == nil || seen[t.Key()] || len(t.reads)+len(t.changes) == 0 && t.Kind != programs.Cannot {
 			continue
+		}
+		if refusal := slices.Contains(refusals(), t.Kind); refusal && refused > len(list)/mostRefused {
+			continue
+		} else if refusal {
+			refused++
 		}
 		seen[t.Key()] = true
 		tried++
@@ -197,6 +202,12 @@ func (b *boarding) tasks(
 	return list, tried, ctx.Err()
 }
 
+// mostRefused bounds the tasks that are refused or asked back, where little else can be drawn: one in so many.
+const mostRefused = 6
+
+// refusals are the kinds of programs that come to no call which does what is asked for.
+func refusals() []string { return []string{programs.Unknown, programs.AskBack, programs.Cannot} }
+
 // drawTries is how often a task of a kind is drawn anew, where one cannot be found by few calls.
 const drawTries = 10
 
@@ -225,7 +236,7 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 		return pick(r, draws)(r)
 	}
 	p := programs.Draw(r, b.world, kind)
-	if p == nil || p.Made != nil || b.edit == nil && p.Changes() {
+	if p == nil || p.Made != nil || !b.allows(p) {
 		return nil
 	}
 	t := &boardTask{Program: p, after: map[string]map[string]string{}}
@@ -249,6 +260,22 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 		return nil
 	}
 	return t
+}
+
+// allows reports whether some tool does what a program asks for, if it asks for a change.
+func (b *boarding) allows(p *programs.Program) bool {
+	of := append([]*boarding{b}, b.kin...)
+	at := slices.IndexFunc(of, func(o *boarding) bool { return o.table == b.tableOf(p) })
+	switch {
+	case !slices.Contains([]string{programs.Set, programs.SetAll, programs.Adjust, programs.Remove, programs.Insert,
+		programs.ActIf, programs.Correct, programs.TwoTables, programs.AskBack}, p.Kind) && !p.Changes():
+		return true
+	case at < 0:
+		return false
+	case p.Pattern() == "insert" || p.Pattern() == "add_unless":
+		return of[at].create != nil
+	}
+	return of[at].edit != nil
 }
 
 // shorten has a request call a thing by a part of its name.
@@ -316,6 +343,7 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 		case column.filter != nil && c.Op == programs.Is && c.Of < 0 && b.table.Columns[c.Column].Ref != nil &&
 			column.filter.takesKey():
 			if key := b.keyIn(c); key != nil {
+				t.look(b.listOf(b.table.Columns[c.Column].Ref))
 				arguments, asked = append(arguments, member{column.filter.name, column.filter.value(key)}), append(asked, c)
 			}
 		case column.filter != nil && c.Op == programs.Is && c.Of < 0 && column.filter.kind == "string":
