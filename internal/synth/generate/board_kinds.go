@@ -37,10 +37,11 @@ func (m *maker) boardsOf(ctx context.Context, session environment.Session, serve
 	programs.Relate(tables)
 	for i := range shown {
 		shown[i].tidy(tables)
+		shown[i].number()
 	}
-	for i := range shown {
-		t := &shown[i]
-		if len(t.Rows) < leastOfBoard || slices.ContainsFunc(shown[:i], func(o shownTable) bool {
+	for i := range 2 * len(shown) { // lists that nothing changes come last, and only beside others
+		t, readable := &shown[i%len(shown)], i >= len(shown) && len(k.states) > 0
+		if t.of != nil || i >= len(shown) && !readable || len(t.Rows) < leastOfBoard || slices.ContainsFunc(shown, func(o shownTable) bool {
 			return o.of != nil && o.has(t.Table)
 		}) {
 			continue
@@ -51,7 +52,7 @@ func (m *maker) boardsOf(ctx context.Context, session environment.Session, serve
 				b.besides = append(b.besides, nouns(o.list.Name)...)
 			}
 		}
-		if t.of = m.viewed(ctx, session, b, t.list, t.Table, t.text); t.of != nil {
+		if t.of = m.viewed(ctx, session, b, t.list, t.Table, t.text, readable); t.of != nil {
 			k.states = append(k.states, t.of)
 		}
 	}
@@ -83,12 +84,37 @@ func (t *shownTable) tidy(tables []*programs.Table) {
 	})
 	for i := range t.Columns {
 		c, noun := &t.Columns[i], called(i)
-		if i != t.Label && i != t.Key && c.Ref == nil &&
-			slices.ContainsFunc(tables, func(o *programs.Table) bool { return o.One == noun }) {
+		if noun == "" || i == t.Label || i == t.Key || c.Ref != nil {
+			continue
+		}
+		if slices.ContainsFunc(tables, func(o *programs.Table) bool { return o.One == noun }) {
 			c.Says, c.With = noun, "of the "+noun+" {v}"
+		} else if slices.ContainsFunc(t.Columns, func(o programs.Column) bool { return programs.Words(o.Name) == noun }) {
+			c.Says, c.With = noun, "of {v}" // whom nothing lists
 		}
 	}
 }
+
+// number has people call things by their keys, where the most of them share their names, and the keys are short.
+func (t *shownTable) number() {
+	names, sole := map[string]int{}, 0
+	for _, row := range t.Rows {
+		names[programs.Show(row[t.Label])]++
+	}
+	for _, row := range t.Rows {
+		if names[programs.Show(row[t.Label])] == 1 {
+			sole++
+		}
+	}
+	if 2*sole < len(t.Rows) && !slices.ContainsFunc(t.Rows, func(row []any) bool {
+		return len(programs.Show(row[t.Key])) > longestKey
+	}) {
+		t.Label = t.Key
+	}
+}
+
+// longestKey bounds a key that people say.
+const longestKey = 12
 
 // shownTables are the tables that a server's tools list without being told anything, those first whose tools say so.
 func (m *maker) shownTables(ctx context.Context, session environment.Session, server string) (shown []shownTable) {
@@ -116,7 +142,7 @@ func (m *maker) shownTables(ctx context.Context, session environment.Session, se
 
 // has reports whether a table shows all things of another one.
 func (t shownTable) has(o *programs.Table) bool {
-	return !slices.ContainsFunc(o.Rows, func(row []any) bool {
+	return len(o.Rows) > 0 && !slices.ContainsFunc(o.Rows, func(row []any) bool {
 		return !slices.ContainsFunc(t.Rows, func(own []any) bool {
 			return programs.Equal(own[t.Key], row[o.Key]) && programs.Equal(own[t.Label], row[o.Label])
 		})
@@ -126,8 +152,8 @@ func (t shownTable) has(o *programs.Table) bool {
 // relate puts each board into a world with the tables that it has to do with, its own first.
 func relate(shown []shownTable) {
 	final := map[*programs.Table]*programs.Table{}
-	for i, t := range shown {
-		same := slices.IndexFunc(shown[:i], func(o shownTable) bool { return o.of != nil && o.has(t.Table) })
+	for _, t := range shown {
+		same := slices.IndexFunc(shown, func(o shownTable) bool { return o.of != nil && o.has(t.Table) })
 		switch final[t.Table] = t.Without(func(column int) bool { // nothing changes it
 			return t.Columns[column].Ref == nil && column != t.Key && column != t.Label &&
 				(!isSaid(t.Table, column) || isConstant(t.Table, column))

@@ -133,9 +133,10 @@ func listName(name string, s *subject) string {
 	return name
 }
 
-// viewed adds what views of the things show, and the tools that change them.
+// viewed adds what views of the things show, and the tools that change them. It is nil where there are none of these,
+// unless the list is to be asked all the same.
 func (m *maker) viewed(ctx context.Context, session environment.Session, b *board, list *subject, t *programs.Table,
-	text string,
+	text string, readable bool,
 ) *boardState {
 	st := &boardState{board: b, table: t, text: text, looks: map[string]string{}, listed: len(t.Columns)}
 	b.list, b.listed = list, t.Name
@@ -152,12 +153,12 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 			break
 		}
 	}
-	if b.findTools(m, t); b.keyed == "" {
+	if b.findTools(m, t); b.keyed == "" && !readable {
 		return nil
 	}
 	st.table = t.Without(func(i int) bool { // of what no tool takes nobody speaks
 		c := t.Columns[i]
-		return i != t.Key && i != t.Label && c.Ref == nil && (!isSaid(t, i) || b.mayEdit(c.Name) == nil &&
+		return i != t.Key && i != t.Label && c.Ref == nil && c.Says == "" && (!isSaid(t, i) || b.mayEdit(c.Name) == nil &&
 			(paramFor(list, c.Name) == nil && !b.isAsked(t, i) || isConstant(t, i))) // a list may show those that are open
 	})
 	t = st.table
@@ -165,10 +166,16 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 		b.columns = append(b.columns, boardColumn{name: c.Name})
 	}
 	m.addHidden(ctx, session, st)
+	if b.create != nil && !b.gives(b.create) {
+		b.create = nil
+	}
 	for i := range b.columns {
 		c := &b.columns[i]
 		t.Columns[i].Later = b.create != nil && paramFor(b.create, c.name) == nil
 		c.edit, c.create, c.filter = paramFor(b.edit, c.name), paramFor(b.create, c.name), paramFor(b.list, c.name)
+		if t.Columns[i].Says != "" && c.filter != nil && endsAlike(c.filter.name, "id") { // it takes no name
+			c.filter = nil
+		}
 		for k, p := range b.list.schema.fields {
 			if stem := words(c.name)[0]; p.kind == "boolean" &&
 				strings.HasPrefix(p.name, "un"+stem[:min(5, len(stem))]) {
@@ -214,9 +221,9 @@ func (b *board) findTools(m *maker, t *programs.Table) {
 	}
 	for _, s := range rest {
 		switch key := b.keyOf(s); {
-		case key != nil && s.keyField() == b.keyed && len(s.schema.fields) > 2 && b.edit == nil:
+		case key != nil && b.takesKey(s) && len(s.schema.fields) > 2 && b.edit == nil:
 			b.edit = s
-		case s.keyField() == b.keyed && s.hasVerb("archive", "delete", "remove") && b.archive == nil:
+		case b.takesKey(s) && s.hasVerb("archive", "delete", "remove") && b.archive == nil:
 			b.archive = s
 		case key == nil && s.creates() && b.create == nil && paramFor(s, t.Columns[t.Label].Name) != nil:
 			b.create = s
@@ -226,7 +233,7 @@ func (b *board) findTools(m *maker, t *programs.Table) {
 		if s == b.edit {
 			b.editors = slices.Insert(b.editors, 0, s)
 		} else if b.keyOf(s) != nil && !s.ReadOnly && len(s.schema.fields) > 1 &&
-			!s.hasVerb("archive", "delete", "remove") {
+			!s.hasVerb("archive", "delete", "remove") && !needsOther(s, b.keyed, t) {
 			b.editors = append(b.editors, s)
 		}
 	}
@@ -237,11 +244,34 @@ func namesOther(t *programs.Table, name string) bool {
 	return slices.ContainsFunc(t.Columns, func(c programs.Column) bool { return c.Name == name && c.Ref != nil })
 }
 
+// needsOther reports whether a tool must be told something that is no property of a table's things.
+func needsOther(s *subject, keyed string, t *programs.Table) bool {
+	return slices.ContainsFunc(s.schema.fields, func(p param) bool {
+		return p.required && p.name != keyed && !slices.ContainsFunc(t.Columns, func(c programs.Column) bool {
+			own := paramFor(s, c.Name)
+			return own != nil && own.name == p.name
+		})
+	})
+}
+
+// gives reports whether a thing's properties are all that a tool must be told to make one.
+func (b *board) gives(s *subject) bool {
+	return !slices.ContainsFunc(s.schema.fields, func(p param) bool {
+		return p.required && !slices.ContainsFunc(b.columns, func(c boardColumn) bool {
+			own := paramFor(s, c.name)
+			return own != nil && own.name == p.name
+		})
+	})
+}
+
 // endsAlike reports whether two names have the same last word, as task_id and id.
 func endsAlike(a, b string) bool {
 	one, two := words(a), words(b)
 	return len(one) > 0 && len(two) > 0 && one[len(one)-1] == two[len(two)-1]
 }
+
+// takesKey reports whether the one thing that a tool must be told is a key.
+func (b *board) takesKey(s *subject) bool { return b.keyed != "" && s.keyField() == b.keyed }
 
 // keyOf is the parameter of a tool that has a thing's key; nil where there is none.
 func (b *board) keyOf(s *subject) *param {

@@ -213,7 +213,7 @@ const drawTries = 10
 
 // draw draws a task of a kind; nil where the draws come to nothing.
 func (b *boarding) draw(r *rand.Rand, kind string) *boardTask {
-	for range drawTries {
+	for range drawTries * len(b.world.Tables) {
 		if t := b.drawOne(r, kind); t != nil {
 			return t
 		}
@@ -247,6 +247,7 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 	}
 	if p.Kind != programs.AskBack { // and people know their things
 		b.shorten(r, p)
+		b.nameKind(p)
 	}
 	if !p.Changes() {
 		return t
@@ -284,6 +285,27 @@ func (b *boarding) shorten(r *rand.Rand, p *programs.Program) {
 		if short := b.short(r, row); short != "" && b.table.NameOf(row) != "" && r.IntN(2) == 0 {
 			p.Rename(programs.Show(row[b.table.Label]), b.partly(r, short))
 		}
+	}
+}
+
+// nameKind has a request say of what kind a thing is that it calls by a part of its name, where a server has several
+// kinds: "the Oslo deal".
+func (b *boarding) nameKind(p *programs.Program) {
+	said := p.Slot("x")
+	t := b.tableOf(p)
+	if len(b.kin) == 0 || said == "" || t.OfPeople() || strings.Contains(said, t.One) {
+		return
+	}
+	part := false
+	for _, row := range t.Rows {
+		name := programs.Show(row[t.Label])
+		if name == said {
+			return
+		}
+		part = part || strings.Contains(name, said)
+	}
+	if part {
+		p.Rename(said, "the "+strings.TrimPrefix(said, "the ")+" "+t.One)
 	}
 }
 
@@ -332,8 +354,10 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 		t.look(b.listOf(of))
 		return true
 	}
-	if len(b.kin) > 0 { // "of Ana Berg": who that is, before what is hers
-		b.findsNamed(t, where, nil)
+	for _, c := range where { // "of Ana Berg": who that is, before what is hers
+		if !b.columns[c.Column].hidden {
+			b.findsNamed(t, nil, []int{c.Column})
+		}
 	}
 	arguments, asked, open := []member{}, []programs.Cond{}, []programs.Cond{}
 	for _, c := range where {

@@ -43,7 +43,7 @@ func (d *drawer) comparisonOf(t *Table, i int) (Cond, string, bool) {
 	if cond, phrase, ok := d.presence(t, i, v); ok {
 		return cond, phrase, d.divides(t, cond)
 	}
-	if v == nil || Show(v) == "" {
+	if v == nil || Show(v) == "" || c.isReach() { // nobody looks for those with an address by that
 		return Cond{}, "", false
 	}
 	if c.Several {
