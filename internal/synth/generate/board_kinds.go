@@ -131,10 +131,17 @@ func (m *maker) shownTables(ctx context.Context, session environment.Session, se
 		for _, l := range listings {
 			m.nameColumns(s.Name, l.Records)
 		}
-		for _, t := range thingsIn(listings, s) {
-			if !isPart(t.Name) {
-				shown = append(shown, shownTable{Table: t, list: s, text: text})
+		for _, l := range listings {
+			t := programs.TableOf(listName(l.Name, s), l.Records)
+			switch {
+			case t == nil || max(t.Key, t.Label) < 0 || isPart(t.Name):
+				continue
+			case t.Label < 0:
+				t.Label = t.Key
+			case t.Key < 0:
+				t.Key = t.Label
 			}
+			shown = append(shown, shownTable{Table: t, list: s, text: text})
 		}
 	}
 	return shown

@@ -73,7 +73,7 @@ type boarding struct {
 	begins  string      // what a look at the list shows first
 	draws   bool        // a new thing gets another key each time
 	acts    []*subject  // tools that do something to a thing by its key alone
-	kin     []*boarding // of other lists in its world
+	kin     []*boarding // of the other lists of its server
 }
 
 // leastHeld is which part of the tasks that are wanted of a tracker programs must give, so that it is one: one in so
@@ -140,6 +140,9 @@ func (m *maker) kindredTasks(ctx context.Context, k kindred, want int, why map[s
 		if err := b.explore(ctx); err != nil {
 			return nil, 0, boards, err
 		}
+	}
+	for _, b := range boards {
+		b.kin = slices.DeleteFunc(slices.Clone(boards), func(o *boarding) bool { return o == b })
 	}
 	for i, b := range boards {
 		more, n, err := b.tasks(ctx, len(m.boarded)+i, (want-len(made))/(len(boards)-i), why)
@@ -508,8 +511,8 @@ func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
 			return true
 		}
 		t.look(b.listOf(b.tableOf(p)))
-		if len(b.kin) > 0 {
-			for _, o := range p.Tables {
+		for _, o := range p.Tables {
+			if b.kinOf(o) != nil {
 				t.look(b.listOf(o))
 			}
 		}
@@ -528,7 +531,7 @@ func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
 			t.shown = append(t.shown, programs.Show(row[o.Key]))
 		}
 	}
-	return len(b.kin) > 0 && len(p.Tables) > 0
+	return len(b.world.Tables) > 1 && len(p.Tables) > 0
 }
 
 // change adds the calls that make the rows of the tables what statements make them. What refers to a thing goes before

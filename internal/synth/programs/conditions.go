@@ -219,7 +219,9 @@ func (d *drawer) divides(t *Table, c Cond) bool {
 func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 	c := t.Columns[i]
 	ref := c.Ref
-	props := ref.properties(func(o Column) bool { return o.Ref == nil && (o.Kind == Text || o.Label || o.More != "") })
+	props := ref.properties(func(o Column) bool {
+		return o.Ref == nil && !o.isReach() && (o.Kind == Text || o.Label || o.More != "")
+	})
 	to := ref.byKey(row[i])
 	if len(props) == 0 || to == nil {
 		return Cond{}, "", false
