@@ -2,6 +2,7 @@ package generate
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -141,10 +142,29 @@ func (m *maker) shownTables(ctx context.Context, session environment.Session, se
 			case t.Key < 0:
 				t.Key = t.Label
 			}
+			atMidnight(t)
 			shown = append(shown, shownTable{Table: t, list: s, text: text})
 		}
 	}
 	return shown
+}
+
+var midnight = regexp.MustCompile(`(?i)^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?$`)
+
+// atMidnight has a day that is shown with the time 0:00 be a day alone, where all of a column are so.
+func atMidnight(t *programs.Table) {
+	for i := range t.Columns {
+		if t.Columns[i].Kind != programs.Date || slices.ContainsFunc(t.Rows, func(row []any) bool {
+			return row[i] != nil && !midnight.MatchString(programs.Show(row[i]))
+		}) {
+			continue
+		}
+		for _, row := range t.Rows {
+			if row[i] != nil {
+				row[i] = midnight.FindStringSubmatch(programs.Show(row[i]))[1]
+			}
+		}
+	}
 }
 
 // has reports whether a table shows all things of another one.

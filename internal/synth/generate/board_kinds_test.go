@@ -172,6 +172,34 @@ func TestProgramsOverSeveralLists(t *testing.T) {
 	}
 }
 
+// Days that are shown with the time 0:00 are days; those of which one has another time keep it.
+func TestAtMidnight(t *testing.T) {
+	for text, want := range map[string]string{
+		"2027-01-08 00:00:00|2027-02-01T00:00:00Z|":    "2027-01-08|2027-02-01|",
+		"2027-01-08 00:00:00|2027-02-01 09:30:00":      "2027-01-08 00:00:00|2027-02-01 09:30:00",
+		"2027-01-08 00:00:00.000000|2027-02-01T00:00Z": "2027-01-08|2027-02-01",
+	} {
+		table := &programs.Table{Columns: []programs.Column{{Name: "due", Kind: programs.Date}}}
+		var got []string
+		for v := range strings.SplitSeq(text, "|") {
+			table.Rows = append(table.Rows, []any{v})
+			if v == "" {
+				table.Rows[len(table.Rows)-1][0] = nil
+			}
+		}
+		atMidnight(table)
+		for _, row := range table.Rows {
+			got = append(got, programs.Show(row[0]))
+		}
+		if said := strings.Join(got, "|"); said != want {
+			t.Errorf("%s: %s, not %s", text, said, want)
+		}
+	}
+	if !sameSaid("2027-01-08 00:00:00", "2027-01-08") || sameSaid("2027-01-08 09:00:00", "2027-01-08") {
+		t.Error("midnight is no time of its own, nine o'clock is")
+	}
+}
+
 // Things of which most share their names are called by short keys; of what names a listed thing twice one column stays.
 func TestTidy(t *testing.T) {
 	column := func(name string) programs.Column { return programs.Column{Name: name, Kind: programs.Text} }

@@ -212,6 +212,7 @@ func (b *boarding) gone(t *boardTask, list string) bool {
 // sameSaid reports whether a view says a value, whatever stands before it and in whatever letters.
 func sameSaid(is, want string) bool {
 	is, want = strings.ToLower(is), strings.ToLower(strings.ReplaceAll(want, programs.ListMark, ", "))
+	is = midnight.ReplaceAllString(is, "$1")
 	return is == want || want != "" && strings.HasSuffix(is, " "+want)
 }
 

@@ -419,6 +419,10 @@ func (st *boardState) phrases() {
 			c.No = "without a due date"
 		case slices.Contains(w, "status"):
 			c.With = "with the status {v}"
+		case slices.Contains(w, "stage"):
+			c.With = "in the stage {v}"
+		case slices.Contains(w, "company") && c.Ref == nil:
+			c.With = "from {v}"
 		}
 	}
 }

@@ -144,14 +144,30 @@ func (m *maker) kindredTasks(ctx context.Context, k kindred, want int, why map[s
 	for _, b := range boards {
 		b.kin = slices.DeleteFunc(slices.Clone(boards), func(o *boarding) bool { return o == b })
 	}
+	left := 0
+	for _, b := range boards {
+		left += b.weight()
+	}
 	for i, b := range boards {
-		more, n, err := b.tasks(ctx, len(m.boarded)+i, (want-len(made))/(len(boards)-i), why)
+		more, n, err := b.tasks(ctx, len(m.boarded)+i, (want-len(made))*b.weight()/left, why)
+		left -= b.weight()
 		if err != nil {
 			return nil, 0, boards, err
 		}
 		made, tried = append(made, more...), tried+n
 	}
 	return made, tried, boards, nil
+}
+
+// weight is how many tasks a list is worth beside others: more where tools change its things.
+func (b *boarding) weight() int {
+	switch {
+	case b.edit != nil:
+		return 3
+	case b.create != nil || b.archive != nil || len(b.acts) > 0:
+		return 2
+	}
+	return 1
 }
 
 // boardTries is how many programs are drawn for one task: many come to nothing, and few of these are played.
