@@ -145,6 +145,9 @@ func (b *boarding) shares() map[string]int {
 		if len(b.parts) == 0 && (kind == onDeeds || kind == onEach || kind == onMany) { // else little else would be asked
 			n /= 3
 		}
+		if b.edit == nil && kind == onFinish { // else most would be read
+			n *= 4
+		}
 		if b.ofViews(kind) != nil {
 			shares[kind] = max(1, n*old/130)
 		}

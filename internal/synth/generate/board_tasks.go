@@ -163,7 +163,7 @@ func (m *maker) kindredTasks(ctx context.Context, k kindred, want int, why map[s
 func (b *boarding) weight() int {
 	switch {
 	case b.edit != nil:
-		return 3
+		return 4
 	case b.create != nil || b.archive != nil || len(b.acts) > 0:
 		return 2
 	}
