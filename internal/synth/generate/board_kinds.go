@@ -42,9 +42,8 @@ func (m *maker) boardsOf(ctx context.Context, session environment.Session, serve
 	}
 	for i := range 2 * len(shown) { // lists that nothing changes come last, and only beside others
 		t, readable := &shown[i%len(shown)], i >= len(shown) && len(k.states) > 0
-		if t.of != nil || i >= len(shown) && !readable || len(t.Rows) < leastOfBoard || slices.ContainsFunc(shown, func(o shownTable) bool {
-			return o.of != nil && o.has(t.Table)
-		}) {
+		shownBefore := slices.ContainsFunc(shown, func(o shownTable) bool { return o.of != nil && o.has(t.Table) })
+		if t.of != nil || shownBefore || i >= len(shown) && !readable || len(t.Rows) < leastOfBoard {
 			continue
 		}
 		b := &board{server: server}
