@@ -119,7 +119,8 @@ type tally struct {
 func (b *boarding) countOf(r *rand.Rand, able func(i int) bool) (c tally, ok bool) {
 	var columns []int
 	for i, o := range b.columns {
-		if o.filter != nil && i != b.table.Key && i != b.table.Label && b.table.Columns[i].Ref == nil && able(i) {
+		if o.filter != nil && i != b.table.Key && i != b.table.Label && b.table.Columns[i].Ref == nil &&
+			b.table.Columns[i].Kind != programs.Date && able(i) {
 			columns = append(columns, i)
 		}
 	}

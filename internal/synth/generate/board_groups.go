@@ -23,6 +23,9 @@ type group struct {
 // findGroups finds the tools of the lists that properties name.
 func (b *boarding) findGroups() (list []group) {
 	for i, o := range b.world.Tables[1:] {
+		if b.kinOf(o) != nil { // it has tasks of its own
+			continue
+		}
 		g := group{table: o, list: b.others[i]}
 		of := b.m.byName[g.list.Tool]
 		for _, s := range b.m.tools {

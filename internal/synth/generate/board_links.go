@@ -288,7 +288,7 @@ type finish struct {
 // findFinish tries a tool that is called after completing on things with each value of a property.
 func (b *boarding) findFinish(ctx context.Context) (*finish, error) {
 	i := slices.IndexFunc(b.m.tools, func(s *subject) bool {
-		return s.Server == b.server && s.mayTry() && s.keyField() == b.keyed && sharesNoun(s, b.list) &&
+		return s.Server == b.server && s.mayTry() && b.takesKey(s) && sharesNoun(s, b.list) &&
 			s.hasVerb("complete", "finish", "close", "resolve")
 	})
 	if i < 0 || b.edit == nil {

@@ -32,7 +32,7 @@ const mostPapers = 12
 // findPapers finds the documents of a server; nil where it has none.
 func (b *boarding) findPapers(ctx context.Context) (*papers, error) {
 	for _, s := range b.m.lists(b.server) {
-		if s == b.list {
+		if s == b.list || slices.ContainsFunc(b.kin, func(o *boarding) bool { return o.list == s }) {
 			continue
 		}
 		got, err := b.played(ctx, play{Looks: []Call{s.bare()}}, false)
@@ -43,12 +43,18 @@ func (b *boarding) findPapers(ctx context.Context) (*papers, error) {
 			continue
 		}
 		for _, t := range thingsIn(programs.Listings(got.Seen[0].Text), s) {
-			if p, err := b.papersOf(ctx, s, t); p != nil || err != nil {
+			p, err := b.papersOf(ctx, s, t)
+			if err != nil || p != nil && !p.isListed(t) {
 				return p, err
 			}
 		}
 	}
 	return nil, nil
+}
+
+// isListed reports whether a list shows the texts too: then its things are no documents.
+func (p *papers) isListed(t *programs.Table) bool {
+	return slices.ContainsFunc(t.Columns, func(c programs.Column) bool { return c.Name == p.body })
 }
 
 // papersOf finds the tools that show and write what a list has; nil where it has no documents.

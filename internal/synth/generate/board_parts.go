@@ -142,8 +142,11 @@ func (b *boarding) shares() map[string]int {
 	parts := map[string]int{onPoints: 16, onTexts: 9, onLinks: 14, onPapers: 52, onGroups: 36, onFinish: 8, onTwo: 12,
 		onDeeds: 56, onEach: 48, onMany: 38, onMakes: 28, onIf: 16, onChoices: 12, onRosters: 4, onDoubt: 12}
 	for kind, n := range parts {
-		if len(b.parts) == 0 && (kind == onDeeds || kind == onEach) { // else little else would be asked
+		if len(b.parts) == 0 && (kind == onDeeds || kind == onEach || kind == onMany) { // else little else would be asked
 			n /= 3
+		}
+		if b.edit == nil && kind == onFinish { // else most would be read
+			n *= 4
 		}
 		if b.ofViews(kind) != nil {
 			shares[kind] = max(1, n*old/130)
@@ -245,6 +248,12 @@ func (b *boarding) namedAs(r *rand.Rand, row []any) ([]any, map[string]string) {
 		return nil, nil
 	}
 	slots := b.table.Slots(row)
+	if b.table.Key == b.table.Label && r.IntN(4) > 0 { // few know a number
+		if said, ok := programs.Describe(r, b.world, b.table, row); ok {
+			slots["x"] = said
+			return row, slots
+		}
+	}
 	if short := b.short(r, row); short != "" && r.IntN(5) < 3 {
 		slots["x"] = b.partly(r, short)
 	}
@@ -253,7 +262,10 @@ func (b *boarding) namedAs(r *rand.Rand, row []any) ([]any, map[string]string) {
 
 // partly calls a thing by a part of its name, with the noun or without.
 func (b *boarding) partly(r *rand.Rand, short string) string {
-	if short = "the " + short; r.IntN(2) == 0 {
+	if b.table.OfPeople() {
+		return short
+	}
+	if short = "the " + short; r.IntN(2) == 0 || len(b.kin) > 0 {
 		short += " " + b.table.One
 	}
 	return short

@@ -212,6 +212,7 @@ func (b *boarding) gone(t *boardTask, list string) bool {
 // sameSaid reports whether a view says a value, whatever stands before it and in whatever letters.
 func sameSaid(is, want string) bool {
 	is, want = strings.ToLower(is), strings.ToLower(strings.ReplaceAll(want, programs.ListMark, ", "))
+	is = midnight.ReplaceAllString(is, "$1")
 	return is == want || want != "" && strings.HasSuffix(is, " "+want)
 }
 
@@ -317,6 +318,10 @@ func (b *boarding) putBack(ctx context.Context) bool {
 	if len(b.before) == 0 || b.before.putBack(b.session.Dir(b.server)) != nil {
 		return false
 	}
-	text, ok := b.m.tryOn(ctx, b.session, b.list.bare())
-	return ok && text == b.text
+	for _, o := range append([]*boarding{b}, b.kin...) {
+		if text, ok := b.m.tryOn(ctx, b.session, o.list.bare()); !ok || text != o.text {
+			return false
+		}
+	}
+	return true
 }

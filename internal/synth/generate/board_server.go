@@ -19,9 +19,10 @@ type board struct {
 	editors []*subject // all that change one thing, the edit first
 	create  *subject
 	archive *subject
-	keyed   string // the parameter of these that has a thing's key
-	listed  string // the listing's name
-	others  []Call // show tables whose things properties name
+	keyed   string   // the parameter of these that has a thing's key
+	listed  string   // the listing's name
+	others  []Call   // show the other tables of its world
+	besides []string // nouns of the tools that list other things
 	columns []boardColumn
 }
 
@@ -77,8 +78,9 @@ func (p *param) value(v any) json.RawMessage {
 	return quote(text)
 }
 
-// boards finds the servers with a list, a view and an edit of things, in what a session of theirs begins with.
-func (m *maker) boards(ctx context.Context) (list []*boardState, err error) {
+// boards finds the servers with lists of things that tools change, in what a session of theirs begins with: a board for
+// each such list.
+func (m *maker) boards(ctx context.Context) (list []kindred, err error) {
 	for _, server := range m.player.servers() {
 		if m.asks[server] != nil {
 			continue
@@ -87,13 +89,10 @@ func (m *maker) boards(ctx context.Context) (list []*boardState, err error) {
 		if err != nil { // who explores it says why
 			return nil, ctx.Err()
 		}
-		s := m.board(ctx, session, server)
-		if s != nil {
-			s.elsewhere = m.listedElsewhere(ctx, session, s)
-		}
+		k := m.boardsOf(ctx, session, server)
 		_ = session.Close() // nothing was changed
-		if s != nil {
-			list = append(list, s)
+		if len(k.states) > 0 {
+			list = append(list, k)
 		}
 	}
 	return list, ctx.Err()
@@ -107,53 +106,11 @@ type boardState struct {
 	text   string            // of the list
 	looks  map[string]string // views, by key
 	listed int               // columns that the list shows
-	// what its server lists besides, by the nouns of the tools that do
-	elsewhere []string
-}
-
-// listedElsewhere are the nouns of tools that list things of a tracker's server which are none of its own.
-func (m *maker) listedElsewhere(ctx context.Context, session environment.Session, b *boardState) (about []string) {
-	for _, s := range m.lists(b.server) {
-		if s == b.list || share(nouns(s.Name), nouns(b.list.Name)) ||
-			slices.ContainsFunc(b.others, func(c Call) bool { return c.Tool == s.Name }) {
-			continue
-		}
-		text, ok := m.tryOn(ctx, session, s.bare())
-		if ok && slices.ContainsFunc(thingsIn(programs.Listings(text), s),
-			func(t *programs.Table) bool { return len(t.Rows) >= leastOfBoard }) {
-			about = append(about, nouns(s.Name)...)
-		}
-	}
-	return about
 }
 
 // share reports whether two lists have a word in common.
 func share(a, b []string) bool {
 	return slices.ContainsFunc(a, func(w string) bool { return slices.Contains(b, w) })
-}
-
-// board looks at what a server shows; nil where it is none.
-func (m *maker) board(ctx context.Context, session environment.Session, server string) *boardState {
-	b := &board{server: server}
-	for _, s := range m.lists(server) {
-		text, ok := m.tryOn(ctx, session, s.bare())
-		if !ok {
-			continue
-		}
-		listings := programs.Listings(text)
-		for _, l := range listings {
-			m.nameColumns(s.Name, l.Records)
-		}
-		for _, t := range thingsIn(listings, s) {
-			if len(t.Rows) < leastOfBoard {
-				continue
-			}
-			if st := m.viewed(ctx, session, b, s, t, text); st != nil {
-				return st
-			}
-		}
-	}
-	return nil
 }
 
 // thingsIn are the tables that a list shows whose things have keys and names.
@@ -176,16 +133,17 @@ func listName(name string, s *subject) string {
 	return name
 }
 
-// viewed adds what views of the things show, and the tools that change them.
+// viewed adds what views of the things show, and the tools that change them. It is nil where there are none of these,
+// unless the list is to be asked all the same.
 func (m *maker) viewed(ctx context.Context, session environment.Session, b *board, list *subject, t *programs.Table,
-	text string,
+	text string, readable bool,
 ) *boardState {
 	st := &boardState{board: b, table: t, text: text, looks: map[string]string{}, listed: len(t.Columns)}
 	b.list, b.listed = list, t.Name
 	key, name := programs.Show(t.Rows[0][t.Key]), programs.Show(t.Rows[0][t.Label])
 	for _, s := range m.tools {
 		field := s.keyField()
-		if s.Server != b.server || field == "" || !s.mayTry() ||
+		if s.Server != b.server || field == "" || !s.mayTry() || b.isOfOthers(s) ||
 			!s.ReadOnly && !s.hasVerb("view", "get", "show", "read", "open", "detail") {
 			continue
 		}
@@ -195,23 +153,29 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 			break
 		}
 	}
-	if b.findTools(m, t); b.keyed == "" {
+	if b.findTools(m, t); b.keyed == "" && !readable {
 		return nil
 	}
 	st.table = t.Without(func(i int) bool { // of what no tool takes nobody speaks
 		c := t.Columns[i]
-		return i != t.Key && i != t.Label && (!isSaid(t, i) || b.mayEdit(c.Name) == nil &&
-			(paramFor(list, c.Name) == nil || isConstant(t, i))) // a list may show those alone that are open
+		return i != t.Key && i != t.Label && c.Ref == nil && c.Says == "" && (!isSaid(t, i) || b.mayEdit(c.Name) == nil &&
+			(paramFor(list, c.Name) == nil && !b.isAsked(t, i) || isConstant(t, i))) // a list may show those that are open
 	})
 	t = st.table
 	for _, c := range t.Columns {
 		b.columns = append(b.columns, boardColumn{name: c.Name})
 	}
 	m.addHidden(ctx, session, st)
+	if b.create != nil && !b.gives(b.create) {
+		b.create = nil
+	}
 	for i := range b.columns {
 		c := &b.columns[i]
 		t.Columns[i].Later = b.create != nil && paramFor(b.create, c.name) == nil
 		c.edit, c.create, c.filter = paramFor(b.edit, c.name), paramFor(b.create, c.name), paramFor(b.list, c.name)
+		if t.Columns[i].Says != "" && c.filter != nil && endsAlike(c.filter.name, "id") { // it takes no name
+			c.filter = nil
+		}
 		for k, p := range b.list.schema.fields {
 			if stem := words(c.name)[0]; p.kind == "boolean" &&
 				strings.HasPrefix(p.name, "un"+stem[:min(5, len(stem))]) {
@@ -219,11 +183,20 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 			}
 		}
 	}
-	st.world = &programs.World{Name: "board", Tables: []*programs.Table{t}, Listed: true, OwnKeys: true}
-	m.addNamed(ctx, session, st)
-	programs.Understand(st.world.Tables)
-	st.phrases()
 	return st
+}
+
+// isOfOthers reports whether a tool is called after other things that its server lists.
+func (b *board) isOfOthers(s *subject) bool {
+	return !sharesNoun(s, b.list) && share(nouns(s.Name), b.besides)
+}
+
+// isAsked reports whether people ask for a property that no tool changes: what a thing was made with, and amounts.
+// Where a server lists one kind of things alone, they are pieces of work.
+func (b *board) isAsked(t *programs.Table, i int) bool {
+	rank := strings.Fields("ordinal order position index rank sort")
+	return len(b.besides) > 0 && !share(words(t.Columns[i].Name), rank) &&
+		(paramFor(b.create, t.Columns[i].Name) != nil || t.Columns[i].Kind != programs.Text)
 }
 
 // findTools finds the tools that change, make and remove the things of a list. Where none views them, they take the key
@@ -239,7 +212,8 @@ func (b *board) findTools(m *maker, t *programs.Table) {
 			continue
 		}
 		for _, p := range s.schema.fields {
-			if b.keyed == "" && !s.ReadOnly && !s.creates() && p.required && p.mayBeKey() && endsAlike(p.name, name) {
+			if b.keyed == "" && !s.ReadOnly && (!s.creates() || s.hasVerb("set", "put")) && p.required && p.mayBeKey() &&
+				endsAlike(p.name, name) && !namesOther(t, p.name) {
 				b.keyed = p.name
 			}
 		}
@@ -247,9 +221,9 @@ func (b *board) findTools(m *maker, t *programs.Table) {
 	}
 	for _, s := range rest {
 		switch key := b.keyOf(s); {
-		case key != nil && s.keyField() == b.keyed && len(s.schema.fields) > 2 && b.edit == nil:
+		case key != nil && b.takesKey(s) && len(s.schema.fields) > 2 && b.edit == nil:
 			b.edit = s
-		case s.keyField() == b.keyed && s.hasVerb("archive", "delete", "remove") && b.archive == nil:
+		case b.takesKey(s) && s.hasVerb("archive", "delete", "remove") && b.archive == nil:
 			b.archive = s
 		case key == nil && s.creates() && b.create == nil && paramFor(s, t.Columns[t.Label].Name) != nil:
 			b.create = s
@@ -259,10 +233,35 @@ func (b *board) findTools(m *maker, t *programs.Table) {
 		if s == b.edit {
 			b.editors = slices.Insert(b.editors, 0, s)
 		} else if b.keyOf(s) != nil && !s.ReadOnly && len(s.schema.fields) > 1 &&
-			!s.hasVerb("archive", "delete", "remove") {
+			!s.hasVerb("archive", "delete", "remove") && !needsOther(s, b.keyed, t) {
 			b.editors = append(b.editors, s)
 		}
 	}
+}
+
+// namesOther reports whether a property of a table's things names something else.
+func namesOther(t *programs.Table, name string) bool {
+	return slices.ContainsFunc(t.Columns, func(c programs.Column) bool { return c.Name == name && c.Ref != nil })
+}
+
+// needsOther reports whether a tool must be told something that is no property of a table's things.
+func needsOther(s *subject, keyed string, t *programs.Table) bool {
+	return slices.ContainsFunc(s.schema.fields, func(p param) bool {
+		return p.required && p.name != keyed && !slices.ContainsFunc(t.Columns, func(c programs.Column) bool {
+			own := paramFor(s, c.Name)
+			return own != nil && own.name == p.name
+		})
+	})
+}
+
+// gives reports whether a thing's properties are all that a tool must be told to make one.
+func (b *board) gives(s *subject) bool {
+	return !slices.ContainsFunc(s.schema.fields, func(p param) bool {
+		return p.required && !slices.ContainsFunc(b.columns, func(c boardColumn) bool {
+			own := paramFor(s, c.name)
+			return own != nil && own.name == p.name
+		})
+	})
 }
 
 // endsAlike reports whether two names have the same last word, as task_id and id.
@@ -270,6 +269,9 @@ func endsAlike(a, b string) bool {
 	one, two := words(a), words(b)
 	return len(one) > 0 && len(two) > 0 && one[len(one)-1] == two[len(two)-1]
 }
+
+// takesKey reports whether the one thing that a tool must be told is a key.
+func (b *board) takesKey(s *subject) bool { return b.keyed != "" && s.keyField() == b.keyed }
 
 // keyOf is the parameter of a tool that has a thing's key; nil where there is none.
 func (b *board) keyOf(s *subject) *param {
@@ -401,29 +403,6 @@ func (st *boardState) recordsIn(m *maker, text string) map[string]string {
 	return things
 }
 
-// addNamed adds the tables whose things properties name by a key that nobody says: "m-0" is a milestone.
-func (m *maker) addNamed(ctx context.Context, session environment.Session, st *boardState) {
-	for _, s := range m.lists(st.server) {
-		if s == st.list {
-			continue
-		}
-		text, ok := m.tryOn(ctx, session, s.bare())
-		if !ok {
-			continue
-		}
-		for _, o := range thingsIn(programs.Listings(text), s) {
-			for i := range st.table.Columns {
-				if st.columns[i].hidden && st.table.Names(i, o) {
-					st.table.Columns[i].Ref = o
-					if !slices.Contains(st.world.Tables, o) {
-						st.world.Tables, st.others = append(st.world.Tables, o), append(st.others, s.bare())
-					}
-				}
-			}
-		}
-	}
-}
-
 // phrases are how people speak of what trackers note.
 func (st *boardState) phrases() {
 	for i := range st.table.Columns {
@@ -440,6 +419,10 @@ func (st *boardState) phrases() {
 			c.No = "without a due date"
 		case slices.Contains(w, "status"):
 			c.With = "with the status {v}"
+		case slices.Contains(w, "stage"):
+			c.With = "in the stage {v}"
+		case slices.Contains(w, "company") && c.Ref == nil:
+			c.With = "from {v}"
 		}
 	}
 }

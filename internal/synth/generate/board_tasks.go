@@ -70,9 +70,10 @@ type boarding struct {
 	finish *finish
 	// lists that stand for themselves
 	rosters []roster
-	begins  string     // what a look at the list shows first
-	draws   bool       // a new thing gets another key each time
-	acts    []*subject // tools that do something to a thing by its key alone
+	begins  string      // what a look at the list shows first
+	draws   bool        // a new thing gets another key each time
+	acts    []*subject  // tools that do something to a thing by its key alone
+	kin     []*boarding // of the other lists of its server
 }
 
 // leastHeld is which part of the tasks that are wanted of a tracker programs must give, so that it is one: one in so
@@ -81,33 +82,27 @@ const leastHeld = 4
 
 // boardPrograms makes tasks from programs over the things that trackers list.
 func (m *maker) boardPrograms(ctx context.Context) (list []draftOf, err error) {
-	states, err := m.boards(ctx)
-	if err != nil || len(states) == 0 {
+	servers, err := m.boards(ctx)
+	if err != nil || len(servers) == 0 {
 		return nil, err
 	}
 	why, in := map[string]int{}, 0
-	for i, st := range states {
+	for _, k := range servers {
 		used := map[string]bool{} // no task says the call of another one
 		for _, s := range m.tools {
-			used[s.Name] = s.Server == st.server
+			used[s.Name] = s.Server == k.server
 		}
-		m.asks[st.server] = used
+		m.asks[k.server] = used
 		want := int(float64(m.N)/float64(len(m.player.servers())) + 0.5)
-		b := &boarding{boardState: st, seat: seat{m: m, server: st.server, keeps: true}}
-		if err := b.explore(ctx); err != nil {
-			b.close()
-			return nil, err
-		}
-		made, tried, err := b.tasks(ctx, i, want, why)
-		b.close()
+		made, tried, boards, err := m.kindredTasks(ctx, k, want, why)
 		if err != nil {
 			return nil, err
 		}
 		if in += tried; len(made)*leastHeld < want { // it looks as a tracker does, and does something else
-			delete(m.asks, st.server)
+			delete(m.asks, k.server)
 			continue
 		}
-		list, m.boarded[st.server] = append(list, made...), b
+		list, m.boarded[k.server] = append(list, made...), boards
 		var called []string
 		for _, d := range made {
 			for _, g := range d.Gold {
@@ -115,11 +110,64 @@ func (m *maker) boardPrograms(ctx context.Context) (list []draftOf, err error) {
 			}
 		}
 		for name := range used { // of other things that are listed, others make tasks
-			used[name] = used[name] && (share(nouns(name), called) || !share(nouns(name), st.elsewhere))
+			used[name] = used[name] && (share(nouns(name), called) || !share(nouns(name), k.elsewhere))
 		}
 	}
 	m.report.stage("programs over lists", in, len(list), why)
 	return list, nil
+}
+
+// kindredTasks makes tasks of the boards of a server, of each as many as are left for those behind it.
+func (m *maker) kindredTasks(ctx context.Context, k kindred, want int, why map[string]int) (
+	made []draftOf, tried int, boards []*boarding, err error,
+) {
+	defer func() {
+		for _, b := range boards {
+			b.close()
+		}
+	}()
+	for _, st := range k.states {
+		b := &boarding{boardState: st, seat: seat{m: m, server: st.server, keeps: true}}
+		if slices.ContainsFunc(boards, func(o *boarding) bool { return o.papers != nil && o.papers.list == st.list }) {
+			continue // they are documents
+		}
+		for _, o := range k.states {
+			if o != st && slices.Contains(st.world.Tables, o.table) {
+				b.kin = append(b.kin, &boarding{boardState: o, seat: b.seat})
+			}
+		}
+		boards = append(boards, b)
+		if err := b.explore(ctx); err != nil {
+			return nil, 0, boards, err
+		}
+	}
+	for _, b := range boards {
+		b.kin = slices.DeleteFunc(slices.Clone(boards), func(o *boarding) bool { return o == b })
+	}
+	left := 0
+	for _, b := range boards {
+		left += b.weight()
+	}
+	for i, b := range boards {
+		more, n, err := b.tasks(ctx, len(m.boarded)+i, (want-len(made))*b.weight()/left, why)
+		left -= b.weight()
+		if err != nil {
+			return nil, 0, boards, err
+		}
+		made, tried = append(made, more...), tried+n
+	}
+	return made, tried, boards, nil
+}
+
+// weight is how many tasks a list is worth beside others: more where tools change its things.
+func (b *boarding) weight() int {
+	switch {
+	case b.edit != nil:
+		return 4
+	case b.create != nil || b.archive != nil || len(b.acts) > 0:
+		return 2
+	}
+	return 1
 }
 
 // boardTries is how many programs are drawn for one task: many come to nothing, and few of these are played.
@@ -129,7 +177,7 @@ func (b *boarding) tasks(
 	ctx context.Context, index, want int, why map[string]int,
 ) (list []draftOf, tried int, err error) {
 	random := b.m.random("board programs", index)
-	seen := map[string]bool{}
+	seen, refused := map[string]bool{}, 0
 	for _, kind := range drawn(random, b.shares(), boardTries*want) {
 		if len(list) == want || ctx.Err() != nil {
 			break
@@ -138,8 +186,18 @@ func (b *boarding) tasks(
 		if t == nil || seen[t.Key()] || len(t.reads)+len(t.changes) == 0 && t.Kind != programs.Cannot {
 			continue
 		}
+		if refusal := slices.Contains(refusals(), t.Kind); refusal && refused > len(list)/mostRefused {
+			continue
+		} else if refusal {
+			refused++
+		}
 		seen[t.Key()] = true
 		tried++
+		for _, o := range b.kin { // what a task leaves alone stays
+			if len(t.changes) > 0 && !slices.ContainsFunc(t.looks, func(l look) bool { return l.call.Tool == o.list.Name }) {
+				o.staysBut(t, nil)
+			}
+		}
 		c := &Candidate{Kind: t.Kind, Calls: slices.Concat(t.reads, t.changes), Split: b.m.drawSplit(t.Key()),
 			told: &told{Program: t.Program, world: b.world}}
 		if len(t.changes) > 0 && len(t.reads) > 0 {
@@ -163,12 +221,18 @@ func (b *boarding) tasks(
 	return list, tried, ctx.Err()
 }
 
+// mostRefused bounds the tasks that are refused or asked back, where little else can be drawn: one in so many.
+const mostRefused = 6
+
+// refusals are the kinds of programs that come to no call which does what is asked for.
+func refusals() []string { return []string{programs.Unknown, programs.AskBack, programs.Cannot} }
+
 // drawTries is how often a task of a kind is drawn anew, where one cannot be found by few calls.
 const drawTries = 10
 
 // draw draws a task of a kind; nil where the draws come to nothing.
 func (b *boarding) draw(r *rand.Rand, kind string) *boardTask {
-	for range drawTries {
+	for range drawTries * len(b.world.Tables) {
 		if t := b.drawOne(r, kind); t != nil {
 			return t
 		}
@@ -191,7 +255,7 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 		return pick(r, draws)(r)
 	}
 	p := programs.Draw(r, b.world, kind)
-	if p == nil || p.Made != nil || b.edit == nil && p.Changes() {
+	if p == nil || p.Made != nil || !b.allows(p) {
 		return nil
 	}
 	t := &boardTask{Program: p, after: map[string]map[string]string{}}
@@ -202,6 +266,7 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 	}
 	if p.Kind != programs.AskBack { // and people know their things
 		b.shorten(r, p)
+		b.nameKind(p)
 	}
 	if !p.Changes() {
 		return t
@@ -217,12 +282,49 @@ func (b *boarding) drawOne(r *rand.Rand, kind string) *boardTask {
 	return t
 }
 
+// allows reports whether some tool does what a program asks for, if it asks for a change.
+func (b *boarding) allows(p *programs.Program) bool {
+	of := append([]*boarding{b}, b.kin...)
+	at := slices.IndexFunc(of, func(o *boarding) bool { return o.table == b.tableOf(p) })
+	switch {
+	case !slices.Contains([]string{programs.Set, programs.SetAll, programs.Adjust, programs.Remove, programs.Insert,
+		programs.ActIf, programs.Correct, programs.TwoTables, programs.AskBack}, p.Kind) && !p.Changes():
+		return true
+	case at < 0:
+		return false
+	case p.Pattern() == "insert" || p.Pattern() == "add_unless":
+		return of[at].create != nil
+	}
+	return of[at].edit != nil
+}
+
 // shorten has a request call a thing by a part of its name.
 func (b *boarding) shorten(r *rand.Rand, p *programs.Program) {
 	for _, row := range b.table.Rows {
 		if short := b.short(r, row); short != "" && b.table.NameOf(row) != "" && r.IntN(2) == 0 {
 			p.Rename(programs.Show(row[b.table.Label]), b.partly(r, short))
 		}
+	}
+}
+
+// nameKind has a request say of what kind a thing is that it calls by a part of its name, where a server has several
+// kinds: "the Oslo deal".
+func (b *boarding) nameKind(p *programs.Program) {
+	said := p.Slot("x")
+	t := b.tableOf(p)
+	if len(b.kin) == 0 || said == "" || t.OfPeople() || strings.Contains(said, t.One) {
+		return
+	}
+	part := false
+	for _, row := range t.Rows {
+		name := programs.Show(row[t.Label])
+		if name == said {
+			return
+		}
+		part = part || strings.Contains(name, said)
+	}
+	if part {
+		p.Rename(said, "the "+strings.TrimPrefix(said, "the ")+" "+t.One)
 	}
 }
 
@@ -265,15 +367,28 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 		return b.findsWithout(t, p)
 	}
 	if of != b.table {
-		at := slices.Index(b.world.Tables, of) - 1
-		t.look(b.others[at])
+		if kin := b.kinOf(of); kin != nil {
+			return kin.finds(r, t, p)
+		}
+		t.look(b.listOf(of))
 		return true
+	}
+	for _, c := range where { // "of Ana Berg": who that is, before what is hers
+		if !b.columns[c.Column].hidden {
+			b.findsNamed(t, nil, []int{c.Column})
+		}
 	}
 	arguments, asked, open := []member{}, []programs.Cond{}, []programs.Cond{}
 	for _, c := range where {
 		column := b.columns[c.Column]
 		switch {
 		case c.Column == b.table.Label || c.Column == b.table.Key || !column.hidden && (c.Of >= 0 || r.IntN(8) == 0):
+		case column.filter != nil && c.Op == programs.Is && c.Of < 0 && b.table.Columns[c.Column].Ref != nil &&
+			column.filter.takesKey():
+			if key := b.keyIn(c); key != nil {
+				t.look(b.listOf(b.table.Columns[c.Column].Ref))
+				arguments, asked = append(arguments, member{column.filter.name, column.filter.value(key)}), append(asked, c)
+			}
 		case column.filter != nil && c.Op == programs.Is && c.Of < 0 && column.filter.kind == "string":
 			arguments, asked = append(arguments, member{column.filter.name, quote(b.spoken(c))}), append(asked, c)
 		case column.filter != nil && c.Op == programs.Is && c.Of < 0 && column.filter.kind == "array":
@@ -354,23 +469,50 @@ func (b *boarding) findsNamed(t *boardTask, where []programs.Cond, columns []int
 		columns = append(slices.Clone(columns), c.Column)
 	}
 	for _, i := range columns {
-		if at := slices.Index(b.world.Tables, b.table.Columns[i].Ref); b.table.Columns[i].Ref != nil && at > 0 {
-			t.look(b.others[at-1])
+		if o := b.table.Columns[i].Ref; o != nil && o != b.table {
+			t.look(b.listOf(o))
 		}
 	}
 	return true
 }
 
+// kinOf is the board of another table; nil where that has none.
+func (b *boarding) kinOf(t *programs.Table) *boarding {
+	if i := slices.IndexFunc(b.kin, func(o *boarding) bool { return o.table == t }); i >= 0 {
+		return b.kin[i]
+	}
+	return nil
+}
+
+// takesKey reports whether a filter by what a property names takes its key, and not its name.
+func (p *param) takesKey() bool {
+	return p.kind == "integer" || p.kind == "number" || endsAlike(p.name, "id")
+}
+
+// keyIn is the key of the one thing that a condition names; nil where it names none, or several.
+func (b *boarding) keyIn(c programs.Cond) any {
+	of := b.table.Columns[c.Column].Ref
+	if rows := of.Matching([]programs.Cond{{Column: of.Label, Of: -1, Op: programs.Is, Value: c.Value}}); len(rows) == 1 {
+		return rows[0][of.Key]
+	}
+	return nil
+}
+
 // spoken is the value of a condition as a filter takes it.
 func (b *boarding) spoken(c programs.Cond) string { return programs.Show(c.Value) }
 
-// listOf is the list of the things that a program is about.
-func (b *boarding) listOf(p *programs.Program) Call {
-	i := slices.IndexFunc(b.world.Tables[1:], func(t *programs.Table) bool { return t.One == p.Slot("one") })
-	if i < 0 || p.Slot("one") == b.table.One {
-		return b.list.bare()
+// listOf is the call that lists a table.
+func (b *boarding) listOf(t *programs.Table) Call {
+	if at := slices.Index(b.world.Tables, t); at > 0 {
+		return b.others[at-1]
 	}
-	return b.others[i]
+	return b.list.bare()
+}
+
+// tableOf is the table that a program is about.
+func (b *boarding) tableOf(p *programs.Program) *programs.Table {
+	i := slices.IndexFunc(b.world.Tables, func(t *programs.Table) bool { return t.One == p.Slot("one") })
+	return b.world.Tables[max(i, 0)]
 }
 
 // findsWithout adds the list for a program that is no query, where the list shows all that it needs.
@@ -384,7 +526,12 @@ func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
 		if p.Kind == programs.Cannot {
 			return true
 		}
-		t.look(b.listOf(p))
+		t.look(b.listOf(b.tableOf(p)))
+		for _, o := range p.Tables {
+			if b.kinOf(o) != nil {
+				t.look(b.listOf(o))
+			}
+		}
 		if name := p.Slot("x"); p.Kind == programs.Unknown && name != "" { // the thing itself says nothing of it
 			for _, row := range b.table.Rows {
 				if programs.Show(row[b.table.Label]) == name || b.key(row) == name {
@@ -394,22 +541,74 @@ func (b *boarding) findsWithout(t *boardTask, p *programs.Program) bool {
 		}
 		return true
 	}
-	return false
+	for _, o := range p.Tables { // what is computed over several lists
+		t.look(b.listOf(o))
+		for _, row := range o.Rows {
+			t.shown = append(t.shown, programs.Show(row[o.Key]))
+		}
+	}
+	return len(b.world.Tables) > 1 && len(p.Tables) > 0
 }
 
-// change adds the calls that make the rows of a table what statements make them.
+// change adds the calls that make the rows of the tables what statements make them. What refers to a thing goes before
+// it, and what is new comes behind what it names.
 func (b *boarding) change(t *boardTask, after []programs.NumberedRows) bool {
 	for k, o := range b.world.Tables[1:] {
+		rows, same := after[k+1], len(after[k+1]) == len(o.Rows)
 		for i, row := range o.Rows {
-			if now := after[k+1][int64(i)+1]; now == nil || !slices.EqualFunc(row, now, programs.Equal) {
-				return false
-			}
+			same = same && rows[int64(i)+1] != nil && slices.EqualFunc(row, rows[int64(i)+1], programs.Equal)
 		}
-		if len(after[k+1]) != len(o.Rows) {
+		kin := b.kinOf(o)
+		if !same && (kin == nil || !b.changeKin(t, kin, rows)) {
 			return false
 		}
 	}
-	rows := after[0]
+	return b.changeRows(t, after[0]) && len(t.changes) > 0 && len(t.changes) <= 2*mostViewed
+}
+
+// changeKin adds the changes of another list, which must then show these and no more.
+func (b *boarding) changeKin(t *boardTask, kin *boarding, rows programs.NumberedRows) bool {
+	own := &boardTask{Program: t.Program, after: map[string]map[string]string{}}
+	if int64(len(rows)) > int64(len(kin.table.Rows)) || !kin.changeRows(own, rows) {
+		return false
+	}
+	for _, want := range own.after {
+		for name := range want {
+			if slices.ContainsFunc(kin.columns, func(c boardColumn) bool { return c.name == name && c.hidden }) {
+				return false
+			}
+		}
+	}
+	for _, c := range own.reads {
+		t.look(c)
+	}
+	t.changes = append(t.changes, own.changes...)
+	kin.staysBut(t, own.after)
+	return true
+}
+
+// staysBut has a task look at a list, which shows what it did, but for these changes.
+func (b *boarding) staysBut(t *boardTask, after map[string]map[string]string) {
+	t.sees(b.list.bare(), func(text string) bool {
+		was, things := b.recordsIn(b.m, b.text), b.recordsIn(b.m, text)
+		for key := range was {
+			want, changed := after[key]
+			is, there := things[key]
+			if there != (want != nil || !changed) || !changed && is != was[key] {
+				return false
+			}
+			for name, v := range want {
+				if !sameSaid(pairsOf(is).of(name), v) {
+					return false
+				}
+			}
+		}
+		return len(things) <= len(was)
+	})
+}
+
+// changeRows adds the calls that make the rows of one table others.
+func (b *boarding) changeRows(t *boardTask, rows programs.NumberedRows) bool {
 	for i, row := range b.table.Rows {
 		now, kept := rows[int64(i)+1]
 		if !kept {
@@ -440,7 +639,7 @@ func (b *boarding) change(t *boardTask, after []programs.NumberedRows) bool {
 			return false
 		}
 	}
-	return len(t.changes) > 0 && len(t.changes) <= 2*mostViewed
+	return true
 }
 
 // archives says a removal in the words of the tool that makes it.

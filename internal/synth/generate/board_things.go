@@ -119,7 +119,7 @@ func deedVerbs() []string {
 // findActs finds the tools that do something to a thing by its key alone.
 func (b *boarding) findActs() (list []*subject) {
 	for _, s := range b.m.tools {
-		if s.Server == b.server && s.mayTry() && !s.ReadOnly && s != b.archive && s.keyField() == b.keyed &&
+		if s.Server == b.server && s.mayTry() && !s.ReadOnly && s != b.archive && b.takesKey(s) &&
 			!slices.Contains(b.editors, s) && s.hasVerb(deedVerbs()...) && sharesNoun(s, b.list) &&
 			(b.finish == nil || s != b.finish.tool) {
 			list = append(list, s)

@@ -191,21 +191,22 @@ const (
 
 // outside says why no program calls a tool.
 func (m *maker) outside(s *subject) string {
-	b := m.boarded[s.Server]
+	boards := m.boarded[s.Server]
+	any := func(is func(b *boarding) bool) bool { return slices.ContainsFunc(boards, is) }
 	reads := s.ReadOnly || s.pure || s.hasVerb("get", "list", "show", "view", "read", "search", "find", "count",
 		"check", "export", "preview", "overview", "summary", "status", "stat", "why", "history")
 	switch {
-	case b != nil && b.uses(s):
+	case any(func(b *boarding) bool { return b.uses(s) }):
 		return noDraw
 	case s.tried > 0 && !s.usable():
 		return callsRefused
-	case b != nil && !sharesNoun(s, b.list):
+	case len(boards) > 0 && !any(func(b *boarding) bool { return sharesNoun(s, b.list) }):
 		return notListed
 	case reads:
 		return onlyReads
-	case b == nil && m.asks[s.Server] != nil:
+	case len(boards) == 0 && m.asks[s.Server] != nil:
 		return noProgram
-	case b == nil:
+	case len(boards) == 0:
 		return notSeen
 	}
 	return noProperty

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -204,8 +205,10 @@ func TestListedElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	b := &boardState{board: &board{server: tools[0].Server, list: m.byName["list_projects"]}}
-	if got := m.listedElsewhere(t.Context(), session, b); strings.Join(got, " ") != "todo" {
+	shown := m.shownTables(t.Context(), session, tools[0].Server)
+	at := slices.IndexFunc(shown, func(o shownTable) bool { return o.list.Name == "list_projects" })
+	shown[at].of = &boardState{board: &board{server: tools[0].Server, list: m.byName["list_projects"]}}
+	if got := elsewhere(shown); strings.Join(got, " ") != "todo" {
 		t.Errorf("listed besides projects: %v", got)
 	}
 }

@@ -155,7 +155,7 @@ type maker struct {
 	worlds   []*realm
 	held     map[string]bool            // tools or servers that training does not see
 	asks     map[string]map[string]bool // the tools that programs call, by the servers of which they are made
-	boarded  map[string]*boarding       // the boards of which programs are made, by server
+	boarded  map[string][]*boarding     // the boards of which programs are made, by server
 	explored bool                       // tools of the others were tried
 	asking   asking
 	fallen   []draftOf      // at a gate
@@ -247,7 +247,7 @@ func (m *maker) others(ctx context.Context, n int) (list []draftOf, drafted []*C
 // newMaker knows of the tools what is said of them.
 func newMaker(from environment.Tools, tools []Tool, l *Ledger, o Options) *maker {
 	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{},
-		asks: map[string]map[string]bool{}, boarded: map[string]*boarding{}, worlds: []*realm{{}}}
+		asks: map[string]map[string]bool{}, boarded: map[string][]*boarding{}, worlds: []*realm{{}}}
 	m.player = player{from: from, ledger: l, workers: m.Workers, tool: m.byName}
 	for _, t := range tools {
 		s := &subject{Tool: t, schema: readParam(t.InputSchema)}

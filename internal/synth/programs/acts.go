@@ -3,6 +3,7 @@ package programs
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 )
@@ -19,6 +20,9 @@ func (d *drawer) another(t *Table, i int, not any) any {
 		}
 		return math.Abs(math.Round(100*(x+float64(pick(d.r, []int{-3, -2, -1, 1, 2, 5, 10}))))) / 100
 	}
+	if t.Columns[i].isReach() { // nobody gets what another one has
+		return reachedAt(d.r, Show(not))
+	}
 	var values []any
 	for _, row := range t.Rows {
 		if row[i] != nil && Show(row[i]) != "" && sayable(row[i]) && !equal(row[i], not) {
@@ -29,6 +33,30 @@ func (d *drawer) another(t *Table, i int, not any) any {
 		return nil
 	}
 	return pick(d.r, values)
+}
+
+// isReach reports whether a text says how a person is reached: by mail or by phone.
+func (c Column) isReach() bool {
+	said := strings.Fields(Words(c.Name))
+	return c.Kind == Text && c.Ref == nil && !c.Several && isContact(said) &&
+		!slices.Contains([]string{"address", "url", "website"}, said[len(said)-1])
+}
+
+// reachedAt is another address or number of the form of one; nil where it has neither form.
+func reachedAt(r *rand.Rand, old string) any {
+	if _, domain, ok := strings.Cut(old, "@"); ok {
+		return pick(r, []string{"office", "hello", "post", "mail", "info", "desk", "kontakt", "team"}) + "@" + domain
+	}
+	now := []byte(old)
+	for i := max(0, len(now)-4); i < len(now); i++ {
+		if now[i] >= '0' && now[i] <= '9' {
+			now[i] = byte('0' + r.IntN(10))
+		}
+	}
+	if string(now) == old {
+		return nil
+	}
+	return string(now)
 }
 
 // keyOf is SQL for the key of a row that is named.

@@ -43,7 +43,7 @@ func (d *drawer) comparisonOf(t *Table, i int) (Cond, string, bool) {
 	if cond, phrase, ok := d.presence(t, i, v); ok {
 		return cond, phrase, d.divides(t, cond)
 	}
-	if v == nil || Show(v) == "" {
+	if v == nil || Show(v) == "" || c.isReach() { // nobody looks for those with an address by that
 		return Cond{}, "", false
 	}
 	if c.Several {
@@ -219,7 +219,9 @@ func (d *drawer) divides(t *Table, c Cond) bool {
 func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 	c := t.Columns[i]
 	ref := c.Ref
-	props := ref.properties(func(o Column) bool { return o.Ref == nil && (o.Kind == Text || o.Label || o.More != "") })
+	props := ref.properties(func(o Column) bool {
+		return o.Ref == nil && !o.isReach() && (o.Kind == Text || o.Label || o.More != "")
+	})
 	to := ref.byKey(row[i])
 	if len(props) == 0 || to == nil {
 		return Cond{}, "", false

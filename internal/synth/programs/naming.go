@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"unicode"
@@ -73,6 +74,12 @@ func (d *drawer) byCondition(t *Table, row []any) (said string, ok bool) {
 	q := d.those(t, where)
 	d.picked = &q
 	return said, true
+}
+
+// Describe names a row by what it alone is, for those that have mere numbers: "the task of Ana Berg that is open".
+func Describe(r *rand.Rand, w *World, t *Table, row []any) (said string, ok bool) {
+	said, _, ok = (&drawer{r: r, w: w}).describe(t, row)
+	return said, ok
 }
 
 // describe names a row that has a mere code by one or two conditions that it alone meets.

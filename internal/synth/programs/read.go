@@ -421,7 +421,8 @@ func (t *Table) findLabel() {
 				score = 3
 			}
 		case slices.Contains([]string{"name", "title", "label", "subject"}, words[len(words)-1]) &&
-			!slices.Contains(words, "first") && !slices.Contains(words, "last") && c.Kind == Text:
+			!slices.Contains(words, "first") && !slices.Contains(words, "last") && c.Kind == Text &&
+			(len(words) == 1 || t.column(strings.Join(words[:len(words)-1], "_")) < 0): // else it names something else
 			score = 4
 		case t.unique(i) && c.Kind == Text && !isContact(words) && !t.isYesNo(i):
 			score = 3
