@@ -89,7 +89,8 @@ func (t *shownTable) tidy(tables []*programs.Table) {
 		}
 		if slices.ContainsFunc(tables, func(o *programs.Table) bool { return o.One == noun }) {
 			c.Says, c.With = noun, "of the "+noun+" {v}"
-		} else if slices.ContainsFunc(t.Columns, func(o programs.Column) bool { return programs.Words(o.Name) == noun }) {
+		} else if slices.ContainsFunc(t.Columns,
+			func(o programs.Column) bool { return programs.Words(o.Name) == noun }) {
 			c.Says, c.With = noun, "of {v}" // whom nothing lists
 		}
 	}

@@ -142,7 +142,7 @@ func (b *boarding) shares() map[string]int {
 	parts := map[string]int{onPoints: 16, onTexts: 9, onLinks: 14, onPapers: 52, onGroups: 36, onFinish: 8, onTwo: 12,
 		onDeeds: 56, onEach: 48, onMany: 38, onMakes: 28, onIf: 16, onChoices: 12, onRosters: 4, onDoubt: 12}
 	for kind, n := range parts {
-		if len(b.parts) == 0 && (kind == onDeeds || kind == onEach || kind == onMany) { // else little else would be asked
+		if len(b.parts) == 0 && (kind == onDeeds || kind == onEach || kind == onMany) { // else little else is asked
 			n /= 3
 		}
 		if b.edit == nil && kind == onFinish { // else most would be read

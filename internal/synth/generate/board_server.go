@@ -158,8 +158,10 @@ func (m *maker) viewed(ctx context.Context, session environment.Session, b *boar
 	}
 	st.table = t.Without(func(i int) bool { // of what no tool takes nobody speaks
 		c := t.Columns[i]
-		return i != t.Key && i != t.Label && c.Ref == nil && c.Says == "" && (!isSaid(t, i) || b.mayEdit(c.Name) == nil &&
-			(paramFor(list, c.Name) == nil && !b.isAsked(t, i) || isConstant(t, i))) // a list may show those that are open
+		// a list may show those that are open
+		idle := paramFor(list, c.Name) == nil && !b.isAsked(t, i) || isConstant(t, i)
+		return i != t.Key && i != t.Label && c.Ref == nil && c.Says == "" &&
+			(!isSaid(t, i) || b.mayEdit(c.Name) == nil && idle)
 	})
 	t = st.table
 	for _, c := range t.Columns {
@@ -211,9 +213,10 @@ func (b *board) findTools(m *maker, t *programs.Table) {
 			}) {
 			continue
 		}
+		changes := !s.ReadOnly && (!s.creates() || s.hasVerb("set", "put"))
 		for _, p := range s.schema.fields {
-			if b.keyed == "" && !s.ReadOnly && (!s.creates() || s.hasVerb("set", "put")) && p.required && p.mayBeKey() &&
-				endsAlike(p.name, name) && !namesOther(t, p.name) {
+			if b.keyed == "" && changes && p.required && p.mayBeKey() && endsAlike(p.name, name) &&
+				!namesOther(t, p.name) {
 				b.keyed = p.name
 			}
 		}

@@ -311,8 +311,8 @@ func (c *Column) refers(empty bool) {
 		"store", "branch", "shelf", "section", "group", "team", "hangar", "class", "course", "station", "region", "bay",
 		"floor", "category", "project", "list", "hall", "field", "depot", "office", "unit", "folder", "board", "league",
 		"club"}
-	owners := []string{"owner", "customer", "client", "member", "patient", "guest", "tenant", "buyer", "holder", "contact",
-		"account"}
+	owners := []string{"owner", "customer", "client", "member", "patient", "guest", "tenant", "buyer", "holder",
+		"contact", "account"}
 	makers := []string{"author", "artist", "maker", "brand", "manufacturer", "publisher", "director",
 		"producer", "composer"}
 	switch {
