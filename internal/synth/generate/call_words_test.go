@@ -15,11 +15,13 @@ func TestRequestOf(t *testing.T) {
 		name, description, schema, arguments string
 		want                                 string // "" where nobody would ask so
 	}{
-		{"convert_length", "Convert length between units", of(`"value":`+number+`,"from_unit":`+text+`,"to_unit":`+text,
+		{"convert_length", "Convert length between units", of(`"value":`+number+`,"from_unit":`+text+
+			`,"to_unit":`+text,
 			`"value","from_unit","to_unit"`), `{"value":12,"from_unit":"km","to_unit":"miles"}`, "convert 12 km to miles"},
 		{"base", "Convert numbers between bases", of(`"value":`+number+`,"from":{"type":"integer"},"to":{"type":"integer"}`,
 			`"value","from","to"`), `{"value":12,"from":8,"to":2}`, "convert 12 from base 8 to base 2"},
-		{"convert_length", "Convert length between units", of(`"value":`+number+`,"from_unit":`+text+`,"to_unit":`+text,
+		{"convert_length", "Convert length between units", of(`"value":`+number+`,"from_unit":`+text+
+			`,"to_unit":`+text,
 			`"value","from_unit","to_unit"`), `{"value":12,"from_unit":"km","to_unit":"km"}`, ""},
 		{"base64", "Encode or decode Base64 strings", of(`"input":`+text+`,"action":{"enum":["encode","decode"]}`,
 			`"input","action"`), `{"input":"two keys","action":"encode"}`, `encode "two keys" (base64)`},

@@ -43,6 +43,7 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 	for i := range list {
 		m.retell(&list[i])
 	}
+	m.blend(list)
 	return m.solve(ctx, m.apart(m.oneMeaning(list)))
 }
 
