@@ -20,8 +20,13 @@ func (a *callWords) place(s slot) {
 		about := strings.Join(slices.DeleteFunc(strings.Fields(wordsOfName(s.name)), func(w string) bool {
 			return slices.Contains(strings.Fields("include use with has is show allow enable enabled"), w)
 		}), " ")
-		if about == "" {
+		only := strings.HasSuffix(about, " only")
+		if about == "" || s.value == "false" && (only || !s.required) { // it is so where nobody says anything
 			a.request.natural = false
+		}
+		if only {
+			a.tails = append(a.tails, ", "+about)
+			return
 		}
 		a.tails = append(a.tails, map[string]string{"true": "with ", "false": "without "}[s.value]+about)
 	case s.of("type kind") && slices.Contains([]string{"generate", "create", "make", "get"}, a.clause[0]):
@@ -50,6 +55,8 @@ func (a *callWords) place(s slot) {
 		a.tails = append(a.tails, ", at most "+s.value)
 	case s.of("count n quantity") && !creates:
 		a.tails = append(a.tails, ", "+s.value+" of them")
+	case s.of("query search q keyword term") && len(s.value) < 3: // a part of a word
+		a.request.natural = false
 	case s.of("query search q keyword term") && slices.Contains([]string{"search", "find", "look"}, a.clause[0]):
 		tail("for")
 	case s.of("query search q keyword term"):

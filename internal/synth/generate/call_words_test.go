@@ -43,6 +43,11 @@ func TestRequestOf(t *testing.T) {
 			`{"status":"in_progress","assignee":"Ali"}`, "list in progress tasks for Ali"},
 		{"search_contacts", "Search contacts.", of(`"query":`+text, `"query"`), `{"query":"lena"}`,
 			"search contacts for lena"},
+		{"find_contacts", "Find contacts by name, phone or city.", of(`"query":`+text, `"query"`), `{"query":"lena"}`,
+			"find contacts for lena"},
+		{"check_stock", "Check the stock.", of(`"low_only":{"type":"boolean"}`, ``), `{"low_only":true}`,
+			"check the stock, low only"},
+		{"check_stock", "Check the stock.", of(`"low_only":{"type":"boolean"}`, ``), `{"low_only":false}`, ""},
 		{"now", "Current moment as an object.", of(``, ``), `{}`, ""}, // neither says what it does
 		{"add_expense", "Add an expense", of(
 			`"amount":`+number+`,"api_key":`+text+`,"date":{"type":"string","format":"date"}`,

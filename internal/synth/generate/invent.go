@@ -158,6 +158,9 @@ func (f filler) inventText(p param, around []string) string {
 	if p.of("hex", "foreground", "background", "fill", "stroke") && f.saysAny("color", "colour") {
 		own = []string{"color"}
 	}
+	if p.of("query", "search", "keyword", "term", "q") {
+		return f.searchWord()
+	}
 	for _, one := range inventions() {
 		if slices.ContainsFunc(one.words, func(w string) bool { return slices.Contains(own, w) }) ||
 			slices.ContainsFunc(one.hints, func(hint string) bool { return strings.Contains(description, hint) }) {
@@ -165,6 +168,25 @@ func (f filler) inventText(p param, around []string) string {
 		}
 	}
 	return ""
+}
+
+// searchWord is a word of the name of something that there is; where none is known, what may be a part of one.
+func (f filler) searchWord() string {
+	about := nouns(f.tool.Name)
+	for _, at := range f.r.Perm(len(f.known.list)) {
+		one := f.known.list[at]
+		if one.raw[0] != '"' || !slices.Contains(one.label.own, "name") && !slices.Contains(one.label.own, "title") ||
+			!slices.ContainsFunc(one.label.around, func(w string) bool { return slices.Contains(about, w) }) {
+			continue
+		}
+		if w := strings.Trim(pick(f.r, strings.Fields(textOf(one.raw))), ".,:;()"); len(w) >= shortText {
+			return w
+		}
+	}
+	if f.r.IntN(2) == 0 {
+		return pick(f.r, strings.Fields("an er in ar el on ma"))
+	}
+	return word(f.r)
 }
 
 // saysAny reports whether the tool's name or description says one of some things.

@@ -173,6 +173,10 @@ func (m *maker) check(c *Candidate, a, b *Played) {
 		c.drop("nobody would convert so")
 		return
 	}
+	if m.findsNothing(c, a) {
+		c.drop("a search finds nothing")
+		return
+	}
 	if len(c.Checks) == 0 && len(a.Changed) == 0 && m.idles(c) {
 		c.drop("a call that is to change something changes nothing")
 		return
@@ -337,6 +341,21 @@ func (m *maker) answerCheck(c *Candidate, a, b *Played) {
 	c.Checks = append(c.Checks, check)
 }
 
+// findsNothing reports whether a search of a candidate has no hit.
+func (m *maker) findsNothing(c *Candidate, p *Played) bool {
+	for i, x := range c.Calls {
+		if i >= len(p.Results) || !m.byName[x.Tool].hasVerb("search", "find") || !isJSON(p.Results[i].Text) {
+			continue
+		}
+		if !slices.ContainsFunc(leavesOf(p.Results[i].Text), func(l leaf) bool {
+			return string(l.raw) != "0" && !argumentsSay(c, l.text())
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // outOfScale is a number that nobody wants to know of a conversion.
 var outOfScale = regexp.MustCompile(`\de[+-]?\d+|\b0\.0000|\d{10,}\.|\b0\.0+\b`)
 
@@ -381,6 +400,9 @@ func (m *maker) fieldOf(c *Candidate, s stable) (answer, bool) {
 	var fits []answer
 	for _, l := range s.leaves {
 		text := strings.TrimSpace(l.text())
+		if len(s.leaves) > 3 && slices.Contains([]string{"text", "data"}, l.name()) { // of something in it
+			continue
+		}
 		if names[l.name()] == 1 && l.name() != "" && short(text) && !argumentsSay(c, text) &&
 			wordsOfName(l.name()) != "" && !slices.Contains(strings.Fields(saysHow), l.own()[len(l.own())-1]) {
 			if one := (answer{field: l.name(), text: text}); !m.constant(c, c.Calls[len(c.Calls)-1], one) {
