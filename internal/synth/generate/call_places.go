@@ -77,7 +77,8 @@ func (a *callWords) place(s slot) {
 		tail("in")
 	case s.of("description body message comment note notes content") && creates:
 		tail("saying")
-	case a.text == "" && s.of("text input string data content value expression code markdown html json csv id key name"):
+	case a.text == "" &&
+		s.of("text input string data content value expression code markdown html json csv id key name"):
 		a.text = s.value
 		a.request.natural = a.request.natural && s.required
 	case len(s.choices) > 0:

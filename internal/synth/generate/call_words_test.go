@@ -17,7 +17,8 @@ func TestRequestOf(t *testing.T) {
 	}{
 		{"convert_length", "Convert length between units", of(`"value":`+number+`,"from_unit":`+text+
 			`,"to_unit":`+text,
-			`"value","from_unit","to_unit"`), `{"value":12,"from_unit":"km","to_unit":"miles"}`, "convert 12 km to miles"},
+			`"value","from_unit","to_unit"`), `{"value":12,"from_unit":"km","to_unit":"miles"}`,
+			"convert 12 km to miles"},
 		{"base", "Convert numbers between bases", of(`"value":`+number+`,"from":{"type":"integer"},"to":{"type":"integer"}`,
 			`"value","from","to"`), `{"value":12,"from":8,"to":2}`, "convert 12 from base 8 to base 2"},
 		{"convert_length", "Convert length between units", of(`"value":`+number+`,"from_unit":`+text+
