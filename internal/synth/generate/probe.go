@@ -129,6 +129,17 @@ func (v *lexicon) bag(text string) (bag []int) {
 	return slices.Compact(bag)
 }
 
+// known is the bag of a text without words that no other had.
+func (v *lexicon) known(text string) []int {
+	before := len(v.words)
+	bag := v.bag(text)
+	for _, w := range v.words[before:] {
+		delete(v.number, w)
+	}
+	v.words = v.words[:before]
+	return slices.DeleteFunc(bag, func(word int) bool { return word > before })
+}
+
 // wordWeights are a logistic regression's: one for each word by its number, and at 0 that of none.
 type wordWeights []float64
 

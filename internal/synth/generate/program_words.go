@@ -20,6 +20,7 @@ type told struct {
 	*programs.Program
 	world    *programs.World
 	requests []string
+	way      int // of several drawn wordings
 }
 
 // wordTries is how often a program is worded at most: where a wording falls at a gate, another persona says it, the
@@ -218,7 +219,11 @@ func (m *maker) spread(of []*draftOf, why []string) {
 // retell words a task of a program as it is told now, with the answer and the checks that go with that.
 func (m *maker) retell(d *draftOf) {
 	c := d.of
-	w := c.told.WordAs(m.random("asked", c.told.Key(), c.World), d.Split, c.told.requests)
+	stream := []any{"asked", c.told.Key(), c.World}
+	if c.told.way > 0 {
+		stream = append(stream, "another way", c.told.way)
+	}
+	w := c.told.WordAs(m.random(stream...), d.Split, c.told.requests)
 	d.Task, d.GoldAnswer, d.Checks = w.Task, w.Answer, slices.Concat(w.Checks, c.Checks)
 	d.between = w.Between
 	d.GoldReasoning = c.told.Working()
