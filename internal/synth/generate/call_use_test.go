@@ -40,7 +40,7 @@ func TestToolsLeftToCalls(t *testing.T) {
 		toolOf("close_task", "Close a task", keyed)}, nil, Options{})
 	server := m.tools[0].Server
 	m.asks[server] = map[string]bool{"list_tasks": true, "get_contact": true, "close_task": true}
-	m.boarded[server] = &boarding{}
+	m.boarded[server] = []*boarding{{}}
 	var d draftOf
 	d.Gold = append(d.Gold, Call{Tool: "list_tasks", Arguments: json.RawMessage("{}")}.gold())
 	if m.giveUp([]draftOf{d}); m.asks[server]["get_contact"] || !m.asks[server]["close_task"] {
