@@ -39,11 +39,11 @@ func TestSFTSaysFirstTurns(t *testing.T) {
 		want               []string
 	}{
 		{"learns", "answers.jsonl", `[b, "<|im_end|>"]`, 4, 16, 0, []string{
-			"of rows that are trained on: 4 of 4 begin as shown\n",
-			"of rows that are held out: 1 of 1 begin as shown\n", "next: hone serve --model learns/final",
+			"of training rows at temperature 0: 4 of 4 match the row\n",
+			"of held-out rows at temperature 0: 1 of 1 match the row\n", "next: hone serve --model learns/final",
 		}},
 		{"cannot", "calls.jsonl", "off", 4, 1, 3, []string{"the trained model never calls a tool where 5 rows do",
-			"trained on: 0 of 4 begin as shown; of 4 that call a tool 0 do so in the form of calls",
+			"rows at temperature 0: 0 of 4 match the row; 0 of 4 that should call a tool make a well-formed call",
 			"never learnt <tool_call>, </tool_call>", "lora.trainable_tokens: auto"}},
 		{"hardly", "calls.jsonl", "auto", 4, 1, 3, []string{"the trained model never calls a tool where 5 rows do",
 			"sft --adapter hardly/final --data calls.jsonl --output-dir hardly-2"}},

@@ -214,6 +214,10 @@ func parseServer(
 	}
 	e.noteUnusedKeys(keysOf(reflect.TypeFor[Server]()))
 	s, err = s.settle(dir, lookupEnv)
+	if s.Template != "" && !bytes.Contains(raw, []byte(EpisodeDir)) {
+		e.aside = append(e.aside, `the template, since nothing in the entry names `+EpisodeDir+`, where its copy is: `+
+			`write "cwd": "`+EpisodeDir+`", or name that folder in args or env`)
+	}
 	return s, e.aside, err
 }
 

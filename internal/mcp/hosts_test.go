@@ -25,6 +25,24 @@ func read(t *testing.T, text string) (Config, error) {
 }
 
 // What other hosts write is read where its meaning is clear, and else named.
+// A template is of no use to a server that is not told where its copy is.
+func TestTemplatesThatNothingNames(t *testing.T) {
+	for entry, want := range map[string]bool{
+		`{"command":"x","template":"."}`:                                         true,
+		`{"command":"x","template":".","cwd":"/"}`:                               true,
+		`{"command":"x","template":".","cwd":"${HONE_EPISODE_DIR}"}`:             false,
+		`{"command":"x","template":".","args":["--db","${HONE_EPISODE_DIR}/a"]}`: false,
+		`{"command":"x","template":".","env":{"DIR":"${HONE_EPISODE_DIR}"}}`:     false,
+		`{"command":"x"}`: false,
+	} {
+		c, err := read(t, `{"mcpServers":{"s":`+entry+`}}`)
+		told := strings.Contains(strings.Join(c.Aside, "; "), `left aside: the template, since nothing in`)
+		if err != nil || len(c.Wrong) > 0 || told != want {
+			t.Errorf("%s: told %v: %q; %v %v", entry, told, c.Aside, err, c.Wrong)
+		}
+	}
+}
+
 func TestFormsOfOtherHosts(t *testing.T) {
 	npx := Server{Command: "npx", Args: []string{"-y", "x"}, Isolation: PerProcess}
 	url := Server{URL: "https://h/mcp", Isolation: PerSession}

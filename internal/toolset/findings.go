@@ -31,7 +31,7 @@ func sayNew(h *host.Host, found []scan.Finding, accepted scan.Allowed) {
 	}
 	SayFindings(h, left)
 	if n := len(found) - len(left); n > 0 {
-		h.Say("of accepted tools: %s, which hone discover shows, and --verbose", fault.Count(n, "suspicious text"))
+		h.Say("%s of tools that you accepted: hone discover or --verbose shows them", fault.Count(n, "suspicious text"))
 	}
 }
 

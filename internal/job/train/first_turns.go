@@ -128,9 +128,9 @@ func (l Plan) sayFirstTurns(ctx context.Context, j *job.Job, t *basemodel.Traine
 	if err != nil {
 		return false, err
 	}
-	j.Say("first turns, said greedily, of rows that are trained on: %s", x[0])
+	j.Say("first turns of training rows at temperature 0: %s", x[0])
 	if x[1].Turns > 0 {
-		j.Say("first turns, said greedily, of rows that are held out: %s", x[1])
+		j.Say("first turns of held-out rows at temperature 0: %s", x[1])
 	}
 	all, tried := x[0].with(x[1]), t.PolicyVersion()*j.Config.SFT.BatchSize < len(l.Sequences)
 	err = l.whyNone(j, all)
@@ -163,7 +163,8 @@ func (l Plan) said(ctx context.Context, j *job.Job, t *basemodel.Trainer, turns 
 		seconds := max(firstTurnsSeconds, firstTurnsShare*t.Seconds)
 		more := affordable(left, first, time.Since(began).Seconds(), seconds)
 		if more < left {
-			j.Say("%d of %d first turns are said: what %.0f seconds hold", first+more, len(turns), seconds)
+			j.Say("only %d of %d first turns are sampled, to take no more than %.0f seconds", first+more, len(turns),
+				seconds)
 		}
 		rest, err := say(ctx, p, turns[first:first+more])
 		if err != nil {
@@ -280,9 +281,9 @@ func (x said) little(tried bool) bool {
 
 // String tells of them in a line.
 func (x said) String() string {
-	text := fmt.Sprintf("%d of %d begin as shown", x.Alike, x.Turns)
+	text := fmt.Sprintf("%d of %d match the row", x.Alike, x.Turns)
 	if x.Calls > 0 {
-		text += fmt.Sprintf("; of %d that call a tool %d do so in the form of calls", x.Calls, x.InForm)
+		text += fmt.Sprintf("; %d of %d that should call a tool make a well-formed call", x.InForm, x.Calls)
 	}
 	return text
 }

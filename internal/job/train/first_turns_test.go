@@ -30,28 +30,28 @@ func TestFirstTurnsAreCompared(t *testing.T) {
 	}{
 		"the same call": {
 			call, environment.Reply{Turn: &trajectory.Turn{Calls: calls("add", `{"b":2,"a":1}`)}},
-			"1 of 1 begin as shown; of 1 that call a tool 1 do so in the form of calls", 0,
+			"1 of 1 match the row; 1 of 1 that should call a tool make a well-formed call", 0,
 		},
 		"other arguments": {
 			call, environment.Reply{Turn: &trajectory.Turn{Calls: calls("add", `{"a":1}`)}},
-			"0 of 1 begin as shown; of 1 that call a tool 1 do so in the form of calls", 0,
+			"0 of 1 match the row; 1 of 1 that should call a tool make a well-formed call", 0,
 		},
 		"the second call": {
 			call, environment.Reply{Turn: &trajectory.Turn{Calls: calls("mul", `{}`)}},
-			"0 of 1 begin as shown; of 1 that call a tool 1 do so in the form of calls", 0,
+			"0 of 1 match the row; 1 of 1 that should call a tool make a well-formed call", 0,
 		},
 		"another form": {
 			call, environment.Reply{Turn: &trajectory.Turn{Content: "add(a=1, b=2)"}},
-			"0 of 1 begin as shown; of 1 that call a tool 0 do so in the form of calls", 1,
+			"0 of 1 match the row; 0 of 1 that should call a tool make a well-formed call", 1,
 		},
 		"words": {
 			call, environment.Reply{Turn: &trajectory.Turn{Content: "It is 3."}},
-			"0 of 1 begin as shown; of 1 that call a tool 0 do so in the form of calls", 0,
+			"0 of 1 match the row; 0 of 1 that should call a tool make a well-formed call", 0,
 		},
-		"an answer":        {answer, environment.Reply{Turn: &trajectory.Turn{Content: "It is 3."}}, "1 of 1 begin as shown", 0},
-		"another answer":   {answer, environment.Reply{Turn: &trajectory.Turn{Content: "It is 4."}}, "0 of 1 begin as shown", 0},
-		"a needless call":  {answer, environment.Reply{Turn: &trajectory.Turn{Calls: calls("add", `{}`)}}, "0 of 1 begin as shown", 0},
-		"nothing was said": {answer, environment.Reply{}, "0 of 0 begin as shown", 0},
+		"an answer":        {answer, environment.Reply{Turn: &trajectory.Turn{Content: "It is 3."}}, "1 of 1 match the row", 0},
+		"another answer":   {answer, environment.Reply{Turn: &trajectory.Turn{Content: "It is 4."}}, "0 of 1 match the row", 0},
+		"a needless call":  {answer, environment.Reply{Turn: &trajectory.Turn{Calls: calls("add", `{}`)}}, "0 of 1 match the row", 0},
+		"nothing was said": {answer, environment.Reply{}, "0 of 0 match the row", 0},
 	} {
 		x := said{}
 		x.add(firstTurn{shown: c.shown, tools: []chat.Tool{{Name: "add"}, {Name: "mul"}}}, c.said)

@@ -245,6 +245,28 @@ func TestWantedParameters(t *testing.T) {
 	}
 }
 
+// Of parameters of which a usage text wants one, each call has one, and a switch is set.
+func TestOneOfWantedParameters(t *testing.T) {
+	s := &subject{Tool: toolOf("promote", "Promote.", `{"type":"object","properties":{"name":{"type":"string"},"lead":{"type":"boolean"},"prospect":{"type":"boolean"},"dry_run":{"type":"boolean"}},"required":["name"]}`)}
+	s.schema = readParam(s.InputSchema)
+	s.ask(Call{Tool: "promote", Arguments: []byte(`{"name":"Ana"}`)}, "usage: promote [-h] (--lead | --prospect) "+
+		strings.Repeat(" ", mostRefusal)+"[--dry_run] name\n"+
+		"promote: error: one of the arguments --lead --prospect is required\n")
+	f := filler{Options{Seed: 4}.random("one of"), s, &values{}}
+	seen := map[string]int{}
+	for range 40 {
+		arguments, ok := f.arguments(false)
+		lead, prospect := string(find(arguments, "lead")), string(find(arguments, "prospect"))
+		if !ok || lead+prospect != "true" || find(arguments, "dry_run") != nil {
+			t.Errorf("%s", arguments)
+		}
+		seen[lead]++
+	}
+	if len(seen) != 2 {
+		t.Error(seen)
+	}
+}
+
 // Each tool is in two tasks where it has so many, though others had the places.
 func TestLevel(t *testing.T) {
 	var all []*Candidate

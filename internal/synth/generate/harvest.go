@@ -137,7 +137,8 @@ func (v *values) gave(c Call, text string, at int64) {
 
 // saysHowItWent reports whether a text says of a call that it went well, or did not: no value of anything.
 func saysHowItWent(text string) bool {
-	return slices.Contains([]string{"success", "successful", "ok", "error", "failed", "failure"}, strings.ToLower(text))
+	return looksLikeFailure(text) ||
+		slices.Contains([]string{"success", "successful", "ok", "failure"}, strings.ToLower(text))
 }
 
 // listed remembers the keys and the names of things that lines list, each behind its key.

@@ -176,7 +176,7 @@ func (m *maker) shelf(r *realm) *shelf {
 			continue
 		}
 		for _, l := range programs.Listings(r.before[i].text) {
-			if isPart(l.Name) {
+			if isPart(l.Name) || isPart(look.Tool) {
 				continue
 			}
 			m.nameColumns(look.Tool, l.Records)
@@ -196,7 +196,8 @@ func (m *maker) shelf(r *realm) *shelf {
 	return s
 }
 
-// isPart reports whether a list has some things of another one, by its name: recent_documents, closing_this_month.
+// isPart reports whether a list has some things of another one, by its name or the tool's: recent_documents,
+// closing_this_month.
 func isPart(name string) bool {
 	return slices.ContainsFunc(words(name), func(w string) bool {
 		return slices.Contains(strings.Fields("recent upcoming latest last next this today overdue top"), w)

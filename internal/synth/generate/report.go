@@ -184,10 +184,10 @@ func (m *maker) untried(s *subject) string {
 // Why no program calls a tool.
 const (
 	callsRefused = "their calls are refused"
-	onlyReads    = "they only read, and show nothing to ask for that the lists do not"
+	onlyReads    = "they show nothing that the lists do not"
 	notListed    = "they are about something else than the listed things"
 	noProperty   = "they need values that no property of the listed things has"
-	noDraw       = "they can be, and no draw called them: more tasks may"
+	noDraw       = "by chance: more tasks may call them"
 	notSeen      = "nothing that the lists show was seen to change by them"
 )
 
@@ -313,9 +313,21 @@ func (r *Report) ToolRows() [][]string {
 	rows := [][]string{{"SERVER", "TOOL", "TRIED", "ANSWERED", "SCENARIOS", "OF SEVERAL CALLS", "WHY NOT"}}
 	for _, t := range r.Tools {
 		rows = append(rows, []string{t.Server, t.Tool, fmt.Sprint(t.Tried), fmt.Sprint(t.Answered),
-			fmt.Sprint(t.Scenarios), fmt.Sprint(t.Several), t.Why})
+			fmt.Sprint(t.Scenarios), fmt.Sprint(t.Several), inOneLine(t.Why)})
 	}
 	return rows
+}
+
+// mostWhy bounds a reason in the table of tools, in characters.
+const mostWhy = 160
+
+// inOneLine is a reason as a row of a table has it: what a server writes may be many lines of JSON.
+func inOneLine(text string) string {
+	text = strings.NewReplacer(`\n`, " ", `\t`, " ").Replace(text)
+	if all := []rune(oneSpace(text)); len(all) > mostWhy {
+		return string(all[:mostWhy/2]) + " ... " + string(all[len(all)-mostWhy/2:])
+	}
+	return oneSpace(text)
 }
 
 // BudgetSpent reports whether something was not asked for want of budget.

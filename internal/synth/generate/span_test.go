@@ -38,8 +38,9 @@ func TestUntypedValues(t *testing.T) {
 	s := &subject{Tool: toolOf("add_budget", "", string(schema)), schema: readParam(schema)}
 	known := &values{}
 	known.gave(Call{Tool: "add_budget"}, `{"status":"success","id":4}`, 0)
+	known.gave(Call{Tool: "add_budget"}, `{"output":"Error: no such budget"}`, 0)
 	if len(known.list) != 1 {
-		t.Errorf("that a call went well is known: %v", known.list)
+		t.Errorf("how a call went is known: %v", known.list)
 	}
 	for i := range uint64(40) {
 		raw, ok := filler{rand.New(rand.NewPCG(1, i)), s, known}.arguments(false)

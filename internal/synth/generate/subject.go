@@ -210,7 +210,7 @@ func (s *subject) keyed(key string) Call {
 // lists are the tools of a server that read something and need no argument.
 func (m *maker) lists(server string) (list []*subject) {
 	for _, s := range m.tools {
-		if s.Server == server && s.mayTry() && !s.destroys() && !s.creates() && !s.needs() &&
+		if s.Server == server && s.mayTry() && !s.destroys() && !s.creates() && !s.needs() && !isPart(s.Name) &&
 			(s.ReadOnly || !s.hasVerb("undo", "redo", "revert", "restore", "sync", "push", "pull", "commit", "start",
 				"stop", "pause", "resume", "next", "pop", "import", "setup", "optimize", "update")) {
 			list = append(list, s)

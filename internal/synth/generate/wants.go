@@ -8,13 +8,25 @@ import (
 )
 
 // want is a parameter that the schema calls optional and a refusal asked for: "cidr is required for contains".
-type want struct{ param, choice string } // the choice that it goes with, "" where none is named
+type want struct {
+	param, choice string // the choice that it goes with, "" where none is named
+	oneOf         bool   // any parameter of its refusal will do: "one of the arguments --lead --prospect is required"
+}
+
+var asksOneOf = regexp.MustCompile(`(?i)\b(?:one|either) of\b`)
+
+// mostRefusal bounds a refusal that is read, in bytes. What a command line says of its usage is longer, and its last
+// line says what is wrong.
+const mostRefusal = 300
 
 var demands = regexp.MustCompile(`(?i)\b(?:required|requires|missing|must (?:be )?(?:provided|specif(?:y|ied)|given|set|provide|supply)|needs?|expected|provide|specify)\b`)
 
 // ask takes the optional parameters that a refusal of a call asks for.
 func (s *subject) ask(c Call, refusal string) {
-	if len(refusal) > 300 || !demands.MatchString(refusal) {
+	if refusal = strings.TrimSpace(refusal); len(refusal) > mostRefusal {
+		refusal = refusal[strings.LastIndexByte(refusal, '\n')+1:]
+	}
+	if len(refusal) > mostRefusal || !demands.MatchString(refusal) {
 		return
 	}
 	says := func(text string) bool {
@@ -30,7 +42,7 @@ func (s *subject) ask(c Call, refusal string) {
 		}
 	}
 	for _, p := range s.schema.fields {
-		w := want{p.name, choice}
+		w := want{p.name, choice, asksOneOf.MatchString(refusal)}
 		if !p.required && len(p.choices) == 0 && says(p.name) && find(c.Arguments, p.name) == nil &&
 			!slices.Contains(s.wants, w) {
 			s.wants = append(s.wants, w)
@@ -52,12 +64,27 @@ func (f filler) meetRefusals(arguments json.RawMessage) json.RawMessage {
 	for _, w := range f.tool.wants { // "eval (default)" is named by no call
 		chose = chose || chosen[w.choice]
 	}
+	var others []want
 	for _, w := range f.tool.wants {
-		if find(arguments, w.param) != nil || w.choice != "" && !chosen[w.choice] && (chose || len(chosen) > 0) {
+		if w.oneOf {
+			others = append(others, w)
+		}
+	}
+	one := slices.ContainsFunc(others, func(w want) bool { return find(arguments, w.param) != nil })
+	if len(others) > 0 {
+		others = []want{pick(f.r, others)}
+	}
+	for _, w := range f.tool.wants {
+		if find(arguments, w.param) != nil || w.choice != "" && !chosen[w.choice] && (chose || len(chosen) > 0) ||
+			w.oneOf && (one || w != others[0]) {
 			continue
 		}
 		at := slices.IndexFunc(f.tool.schema.fields, func(p param) bool { return p.name == w.param })
-		if raw, ok := f.value(f.tool.schema.fields[at], nil); ok {
+		raw, ok := f.value(f.tool.schema.fields[at], nil)
+		if f.tool.schema.fields[at].kind == "boolean" { // a switch that has to be set
+			raw, ok = json.RawMessage("true"), true
+		}
+		if ok {
 			arguments = appendMember(arguments, w.param, raw)
 		}
 	}
