@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -53,6 +54,18 @@ func TestBlend(t *testing.T) {
 	}
 	if after > before-0.05 {
 		t.Errorf("words tell with %.2f, before with %.2f", after, before)
+	}
+}
+
+// Programs over a server are blended, too.
+func TestRefusalsOfAServerAreBlended(t *testing.T) {
+	s := newShop(t)
+	o := optionsOf(s)
+	o.N, o.Asked = 120, 0.8
+	m := newMaker(s, kindTools(s), ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), o)
+	list, err := m.programs(t.Context())
+	if err != nil || !slices.ContainsFunc(list, func(d draftOf) bool { return d.of.told != nil && d.of.told.way > 0 }) {
+		t.Errorf("%d tasks, none of which has another wording: %v", len(list), err)
 	}
 }
 

@@ -143,7 +143,8 @@ var (
 	// besides is what descriptions say behind what a tool does, and nobody asks for.
 	besides = regexp.MustCompile(`(?i),? (?:and (?:then )?(?:return|get|give|show|report)s?|returning|using|via|` +
 		`supports?|supporting|including|such as|with filters|with optional|with support|` +
-		`based on|which|that|so that|in order to|optionally|from the given|if |when |as a list|as json|in json|in a single|like |for each|for an? )\b.*$|` +
+		`based on|which|that|so that|in order to|optionally|from the given|if |when |as a list|as json|in json|` +
+		`in a single|like |for each|for an? )\b.*$|` +
 		`\s*->.*$| by [\w -]+(?:,| or ).*$`)
 	otherDeed = regexp.MustCompile(`(?:,| or| and|,? and/or)? (\w+)\b`)
 	given     = regexp.MustCompile(`(?i)\b(?:given|specified|provided|specific|supplied|particular) `)

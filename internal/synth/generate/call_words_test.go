@@ -42,6 +42,7 @@ func TestRequestOf(t *testing.T) {
 			"get contact C-7"},
 		{"list_tasks", "List tasks with filters.", of(`"status":{"enum":["in_progress","done"]},"assignee":`+text, ``),
 			`{"status":"in_progress","assignee":"Ali"}`, "list in progress tasks for Ali"},
+		{"list_tasks", "List the tasks.", of(`"status":{"enum":["all","open"]}`, ``), `{"status":"all"}`, "list all tasks"},
 		{"search_contacts", "Search contacts.", of(`"query":`+text, `"query"`), `{"query":"lena"}`,
 			"search contacts for lena"},
 		{"find_contacts", "Find contacts by name, phone or city.", of(`"query":`+text, `"query"`), `{"query":"lena"}`,
