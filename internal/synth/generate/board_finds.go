@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"hone/internal/synth/programs"
 )
@@ -61,9 +62,6 @@ func (b *boarding) finds(r *rand.Rand, t *boardTask, p *programs.Program) bool {
 	if !unseen { // what is asked for of those that are found
 		rows = b.table.Matching(where)
 		unseen = slices.ContainsFunc(columns, func(i int) bool { return b.columns[i].hidden })
-	}
-	for _, c := range where { // the milestone's own day
-		unseen = unseen || c.Of >= 0
 	}
 	if len(rows) > mostViewed && unseen {
 		return false
@@ -134,6 +132,39 @@ func (b *boarding) findsNamed(t *boardTask, where []programs.Cond, columns []int
 		}
 	}
 	return true
+}
+
+// usesUnshown reports whether a change or the answer of a task has a value that views alone show and no read has shown,
+// or whether the request names a thing of another list that no read has shown.
+func (b *boarding) usesUnshown(t *boardTask, got *Played) bool {
+	if slices.Contains(refusals(), t.Kind) {
+		return false
+	}
+	var shown strings.Builder
+	for _, a := range got.Results[:min(len(t.reads), len(got.Results))] {
+		shown.WriteString(a.Text + "\n")
+	}
+	used := slices.Clone(t.Result)
+	for _, c := range t.changes {
+		for _, l := range leavesOf(string(c.Arguments)) {
+			used = append(used, l.text())
+		}
+	}
+	for _, o := range append([]*boarding{b}, b.kin...) {
+		for _, row := range o.table.Rows {
+			name := programs.Show(row[o.table.Label])
+			if o != b && t.Mentions(name) && !strings.Contains(shown.String(), name) {
+				return true
+			}
+			for i, c := range o.columns {
+				if v := programs.Show(row[i]); c.hidden && slices.Contains(used, v) && len(v) > 1 &&
+					!strings.Contains(shown.String(), v) && !t.Mentions(v) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // kinOf is the board of another table; nil where that has none.

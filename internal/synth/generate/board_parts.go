@@ -244,7 +244,7 @@ func (b *boarding) named(r *rand.Rand) (row []any, slots map[string]string) {
 }
 
 func (b *boarding) namedAs(r *rand.Rand, row []any) ([]any, map[string]string) {
-	if b.table.NameOf(row) == "" {
+	if b.table.NameOf(row) == "" || b.isShared(programs.Show(row[b.table.Label])) {
 		return nil, nil
 	}
 	slots := b.table.Slots(row)
@@ -258,6 +258,15 @@ func (b *boarding) namedAs(r *rand.Rand, row []any) ([]any, map[string]string) {
 		slots["x"] = b.partly(r, short)
 	}
 	return row, slots
+}
+
+// isShared reports whether a thing of another list has a name.
+func (b *boarding) isShared(name string) bool {
+	return slices.ContainsFunc(b.kin, func(o *boarding) bool {
+		return slices.ContainsFunc(o.table.Rows, func(row []any) bool {
+			return strings.EqualFold(programs.Show(row[o.table.Label]), name)
+		})
+	})
 }
 
 // partly calls a thing by a part of its name, with the noun or without.

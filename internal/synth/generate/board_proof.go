@@ -59,6 +59,8 @@ func (b *boarding) prove(
 		return nil, "the list does not show what it is asked for", nil
 	case len(t.madeWith)+len(t.madeSays) > 0 && len(made) < 1+len(t.more):
 		return nil, "nothing shows what a new thing has", nil
+	case b.usesUnshown(t, got):
+		return nil, "what a call or the answer has is shown by no result", nil
 	case len(t.changes)+len(t.setup) == 0 && got.Seen[0].Text != b.begins:
 		return nil, "a call changes something", nil
 	}

@@ -326,6 +326,10 @@ func isConstant(t *programs.Table, column int) bool {
 	})
 }
 
+// mostOpened bounds the things of a list that are viewed one by one: of a longer one, what the list shows is all that
+// is asked for.
+const mostOpened = 120
+
 // addHidden adds the properties that views alone show, where a tool takes them.
 func (m *maker) addHidden(ctx context.Context, session environment.Session, st *boardState) {
 	t := st.table
@@ -333,6 +337,12 @@ func (m *maker) addHidden(ctx context.Context, session environment.Session, st *
 	said := make([]pairs, len(t.Rows))
 	if st.view == nil {
 		st.looks = st.recordsIn(m, st.text)
+		return
+	}
+	if len(t.Rows) > mostOpened {
+		for _, row := range t.Rows {
+			st.looks[programs.Show(row[t.Key])] = ""
+		}
 		return
 	}
 	for i, row := range t.Rows {

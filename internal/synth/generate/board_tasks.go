@@ -223,7 +223,7 @@ func (b *boarding) tasks(
 }
 
 // mostRefused bounds the tasks that are refused or asked back, where little else can be drawn: one in so many.
-const mostRefused = 6
+const mostRefused = 10
 
 // refusals are the kinds of programs that come to no call which does what is asked for.
 func refusals() []string { return []string{programs.Unknown, programs.AskBack, programs.Cannot} }

@@ -19,8 +19,8 @@ func TestAnswersOfCalls(t *testing.T) {
 		return `{"tasks":[` + strings.Join(all, ",") + `]}`
 	}
 	const mass = `{"type":"object","properties":{"value":{"type":"number"}},"required":["value"]}`
-	m := newMaker(nil, []Tool{toolOf("list_tasks", "List tasks", none), toolOf("get_weight", "Get the weight", mass)}, nil,
-		Options{})
+	m := newMaker(nil, []Tool{toolOf("list_tasks", "List tasks", none),
+		toolOf("get_weight", "Get the weight", mass)}, nil, Options{})
 	for _, tc := range []struct{ tool, arguments, text, want string }{
 		{"list_tasks", `{}`, tasks(7), "7"},
 		{"list_tasks", `{}`, tasks(10), ""},
@@ -72,8 +72,8 @@ func TestValuesOfCalls(t *testing.T) {
 	}
 	known := &values{}
 	known.gave(Call{Tool: "list_deals"}, `{"deals":[{"deal_id":"D-1034"}]}`, 0)
-	keyed := filler{rand.New(rand.NewPCG(1, 1)), of(`{"properties":{"deal_id":{"type":"string"}},"required":["deal_id"]}`),
-		known}
+	keyed := filler{rand.New(rand.NewPCG(1, 1)),
+		of(`{"properties":{"deal_id":{"type":"string"}},"required":["deal_id"]}`), known}
 	if got, ok := keyed.missing(); !ok || string(got) != `{"deal_id":"D-9034"}` {
 		t.Errorf("what is not there: %s", got)
 	}

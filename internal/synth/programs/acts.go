@@ -246,7 +246,8 @@ func (d *drawer) setAll() *Program {
 	props := slices.DeleteFunc(
 		t.properties(nil),
 		func(i int) bool {
-			return slices.ContainsFunc(where, func(c Cond) bool { return i == c.Column }) || t.Columns[i].Ref != nil
+			return slices.ContainsFunc(where, func(c Cond) bool { return i == c.Column }) || t.Columns[i].Ref != nil ||
+				t.Columns[i].isReach() // each has an address of their own
 		},
 	)
 	rows := t.rows(where)

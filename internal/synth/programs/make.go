@@ -124,6 +124,16 @@ func Equal(a, b any) bool { return equal(a, b) }
 // Slot is what a program's wording says in a place.
 func (p *Program) Slot(name string) string { return p.slots[name] }
 
+// Mentions reports whether what a request says has some text.
+func (p *Program) Mentions(text string) bool {
+	for _, said := range p.slots {
+		if strings.Contains(said, text) {
+			return true
+		}
+	}
+	return false
+}
+
 // Says reports whether each wording of a program's request has one of some slots.
 func (p *Program) Says(slots ...string) bool {
 	for _, by := range wordings()[p.pattern] {
