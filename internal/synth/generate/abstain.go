@@ -43,8 +43,7 @@ func (m *maker) askBacks(n int) (list []*Candidate) {
 		c := Call{Tool: s.Name, Arguments: arguments}
 		var lacks []string
 		for _, p := range s.schema.fields {
-			if p.required && p.kind != "boolean" && len(p.choices) == 0 &&
-				(m.Teacher != nil || m.requestOf(c, false).natural && m.requestOf(c, false, p.name).natural) {
+			if p.required && p.kind != "boolean" {
 				lacks = append(lacks, p.name)
 			}
 		}
@@ -115,17 +114,7 @@ func wordsOf(tools []*subject) (known []string) {
 }
 
 // askFor is the answer to a task that lacks a parameter.
-func askFor(name string) string {
-	said := wordsOfName(name)
-	first, rest, _ := strings.Cut(said, " ")
-	switch {
-	case first == "to" && rest == "":
-		return "To what?"
-	case first == "to":
-		return fmt.Sprintf("To which %s?", rest)
-	}
-	return fmt.Sprintf("Which %s should I use?", said)
-}
+func askFor(name string) string { return fmt.Sprintf("Which %s should I use?", wordsOfName(name)) }
 
 // needless are things to say to which no tool adds anything.
 func (m *maker) needless(n int) (list []*Candidate) {
@@ -142,10 +131,7 @@ func (m *maker) needless(n int) (list []*Candidate) {
 		if m.held[m.group(s.Name)] { // training would speak of what it is not to see
 			continue
 		}
-		do := clauseOf(s)
-		if do == "" {
-			continue
-		}
+		do := byDescription(s)
 		subjects = append(subjects,
 			fmt.Sprintf("Do not do it yet, but do you have a tool to %s?|Yes, %s can do that.", do, s.Name))
 	}
@@ -162,15 +148,22 @@ func (m *maker) abstain(s *scenario.Scenario, c *Candidate, f family, r *rand.Ra
 	switch c.Kind {
 	case askBack:
 		question := `\?\s*$`
-		held := c.Split == scenario.Validation || c.Split == scenario.Test
-		s.Task = f.bare(m.requestOf(c.Calls[0], held, c.Subject).do, r)
+		s.Task = strings.ReplaceAll(m.alone(c.Calls[0], f, r, c.Subject), "?", ".")
 		s.GoldAnswer = askFor(c.Subject)
 		s.Checks = append(s.Checks, scenario.Check{Type: scenario.AnswerCheck, Regex: &question})
 		s.Setup = m.setupOf(c)
 	case missingTool:
-		s.Task = f.bare(c.Subject, r)
+		s.Task = title(strings.NewReplacer("{do}", c.Subject).Replace(pick(r, f.bareOf())))
 		s.GoldAnswer = "None of my tools can do that."
 	case noTool:
 		s.Task, s.GoldAnswer, _ = strings.Cut(c.Subject, "|")
 	}
+}
+
+// bareOf are the patterns of a request without slots, with the request as it is.
+func (f family) bareOf() (patterns []string) {
+	for _, p := range f.Bare {
+		patterns = append(patterns, strings.ReplaceAll(p, "{Do}", "{do}"))
+	}
+	return patterns
 }

@@ -77,45 +77,9 @@ func (d *drafts) add(kind string, world int, calls ...Call) bool {
 		return false
 	}
 	d.seen[key] = true
-	c := &Candidate{Kind: kind, World: world, Calls: calls}
-	if d.Teacher == nil && !d.natural(c) {
-		return false
-	}
 	d.count[kind]++
-	d.list = append(d.list, c)
+	d.list = append(d.list, &Candidate{Kind: kind, World: world, Calls: calls})
 	return true
-}
-
-// natural reports whether a person would ask for the calls of a candidate in words.
-func (m *maker) natural(c *Candidate) bool {
-	for _, x := range c.Calls {
-		if q := m.requestOf(x, false); !q.natural {
-			m.byName[x.Tool].unasked = true
-			return false
-		}
-	}
-	switch last := c.Calls[len(c.Calls)-1]; {
-	case c.Kind == recovery: // it is looked for, and if it is not there, something else
-		return c.Calls[0].Tool == last.Tool && differ(c.Calls[0], last) == 1 && m.byName[last.Tool].keyedBy(last)
-	case last.Fed != "" && m.byName[last.Tool].converts(): // a number has a unit
-		return false
-	}
-	return true
-}
-
-// differ is in how many arguments two calls differ.
-func differ(a, b Call) (n int) {
-	for _, arg := range argumentsOf(a) {
-		if !bytes.Equal(find(b.Arguments, arg.name), arg.raw) {
-			n++
-		}
-	}
-	for _, arg := range argumentsOf(b) {
-		if find(a.Arguments, arg.name) == nil {
-			n++
-		}
-	}
-	return n
 }
 
 func keyOf(calls []Call) (key string) {
@@ -170,7 +134,7 @@ func (d *drafts) singles(s *subject, n, round int) {
 	random, made := d.random("single", s.Name, round), 0
 	for _, r := range realms {
 		for _, t := range r.good {
-			if t.call.Tool == s.Name && made < n/2+1 && s.numOptional(t.call) < 2 && d.add(single, r.index, t.call) {
+			if t.call.Tool == s.Name && made < n/2+1 && d.add(single, r.index, t.call) {
 				made++
 			}
 		}
@@ -185,7 +149,7 @@ func (d *drafts) singles(s *subject, n, round int) {
 	}
 	for try := 0; try < 8*n && made < n; try++ {
 		r := pick(random, realms)
-		arguments, ok := filler{random, s, &r.known}.arguments(!s.needs() || random.IntN(4) == 0)
+		arguments, ok := filler{random, s, &r.known}.arguments(random.IntN(3) > 0)
 		if ok && s.takes(string(arguments)) && d.add(single, r.index, Call{Tool: s.Name, Arguments: arguments}) {
 			made++
 		}
@@ -369,7 +333,7 @@ func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, boo
 	}
 	from := label{l.own(), append(l.above(), nouns(a.call.Tool)...)}
 	named := from.about(label{words(p.name), nouns(b.Name)}) >= surely
-	shared := (isText || p.of("id", "key")) && slices.ContainsFunc(r.good, func(t trial) bool {
+	shared := slices.ContainsFunc(r.good, func(t trial) bool {
 		return t.call.Tool == b.Name && bytes.Equal(find(t.call.Arguments, p.name), l.raw)
 	})
 	e := edge{a.call.Tool, b.Name, l.name(), p, l.raw, named || shared}
@@ -377,8 +341,7 @@ func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, boo
 	if b.Name == a.call.Tool && p.kind != "number" && p.kind != "integer" { // its own text again says nothing
 		return e, e.sure
 	}
-	byForm := !free.sql(p) && !(isText && reckoned.MatchString(l.text())) && p.pattern == "" && p.format == "" &&
-		(l.path == nil || isResult(l.name())) && !b.converts() &&
+	byForm := !free.sql(p) && p.pattern == "" && p.format == "" &&
 		(free.composes(p) && !p.hasForm() && !slices.Contains([]string{"name", "title", "path"}, p.name) ||
 			p.kind == "number" || p.kind == "integer")
 	return e, e.sure || byForm

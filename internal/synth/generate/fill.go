@@ -25,7 +25,7 @@ type filler struct {
 func (f filler) arguments(optional bool) (json.RawMessage, bool) {
 	arguments, ok := f.object(f.tool.schema, nil, optional)
 	if ok {
-		arguments = f.inOrder(f.upwards(f.meetRefusals(f.pairExamples(arguments))))
+		arguments = f.inOrder(f.meetRefusals(f.pairExamples(arguments)))
 	}
 	if !ok || !f.tool.takes(string(arguments)) {
 		if arguments, ok = f.example(optional); !ok {
@@ -69,29 +69,18 @@ func (f filler) example(optional bool) (json.RawMessage, bool) {
 func (f filler) missing() (json.RawMessage, bool) {
 	arguments, ok := f.arguments(false)
 	for _, p := range f.tool.schema.fields {
-		raw, _ := f.value(p, nil) // another one of its kind
+		raw := quote("missing-" + word(f.r))
 		switch {
 		case !p.required || len(p.choices) > 0 || !ok || f.takesCode(p):
 			continue
-		case p.kind == "integer" && p.max == nil && p.of("id", "key", "index", "number", "no"):
+		case p.kind == "integer" && p.max == nil:
 			raw = json.RawMessage(strconv.Itoa(7000 + f.r.IntN(2000)))
 		case p.kind != "string":
 			continue
 		}
-		return withMember(arguments, p.name, otherDigits(raw))
+		return withMember(arguments, p.name, raw)
 	}
 	return nil, false
-}
-
-// otherDigits are those of a key as near to it as one that is not there: C-1034 becomes C-9034.
-func otherDigits(raw json.RawMessage) json.RawMessage {
-	at := bytes.IndexAny(raw, "12345678")
-	if at < 0 {
-		return raw
-	}
-	other := slices.Clone(raw)
-	other[at] = '9'
-	return other
 }
 
 // mostOptional bounds the optional parameters of one call: a task that names ten is no task.
@@ -228,17 +217,13 @@ func (f filler) labelOf(p param, around []string) label {
 	return label{words(p.name), append(slices.Clone(around), nouns(f.tool.Name)...)}
 }
 
-// shortNumber is a number that a person would type.
-var shortNumber = regexp.MustCompile(`^-?(?:\d{1,6}|\d{1,4}\.\d{1,2})$`)
-
 func (f filler) number(p param, around []string) (json.RawMessage, bool) {
 	fits := func(raw json.RawMessage) bool {
 		n, err := strconv.ParseFloat(string(raw), 64)
 		return err == nil && (p.min == nil || n >= *p.min) && (p.max == nil || n <= *p.max) &&
 			(p.kind == "number" || n == math.Trunc(n))
 	}
-	typed := func(raw json.RawMessage) bool { return fits(raw) && shortNumber.Match(raw) }
-	if known, score := f.known.best(f.labelOf(p, around), typed); score > 0 && f.r.IntN(4) > 0 && !f.tool.creates() {
+	if known, score := f.known.best(f.labelOf(p, around), fits); score > 0 && f.r.IntN(4) > 0 && !f.tool.creates() {
 		return pick(f.r, known), true
 	}
 	if len(p.examples) > 0 && f.r.IntN(3) == 0 {
@@ -252,7 +237,7 @@ func (f filler) number(p param, around []string) (json.RawMessage, bool) {
 		high = max(high, low+20)
 	}
 	if p.max != nil {
-		high = min(high, *p.max)
+		high = *p.max
 		low = min(low, high)
 	}
 	n := low + math.Floor(f.r.Float64()*(math.Floor(high)-math.Ceil(low)+1))
@@ -350,7 +335,7 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 		return nil, false
 	}
 	if made == "" {
-		made = word(f.r)
+		made = phrase(f.r)
 	}
 	if !matches(p.pattern, made) {
 		return nil, false

@@ -24,24 +24,14 @@ func title(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// everyday are texts that people write, {n} a number, {name} a person and {day} a day.
-const everyday = `Meet me at the station at {n}|Call {name} back on {day}|Dinner with {name} on {day}|
-Pick up {n} chairs|The shop opens at {n}|Thanks for your help, {name}!|Please reply by {day}|Send {name} the photos|
-The meeting moved to {day}|Order {n} bags of coffee|Don't forget the keys|Happy birthday, {name}!|
-The train leaves from platform {n}|Water the plants on {day}|Room {n} is free on {day}|{name} is away until {day}|
-I'll be back in {n} minutes|Return the library books by {day}|Ask {name} about the rent|We need {n} more tickets|
-The parcel arrived on {day}|Bring a cake for {name}|{n} people have signed up|No school on {day}|
-The printer is out of paper|Lunch is at {n} on {day}|Book a table for {n}|{name} has the spare key`
-
-// phrase is a short text as people write it.
+// phrase is two or three words, perhaps with a number.
 func phrase(r *rand.Rand) string {
-	text := strings.TrimSpace(pick(r, strings.Split(everyday, "|")))
-	return strings.NewReplacer("{n}", fmt.Sprint(2+r.IntN(18)), "{name}", pick(r, strings.Fields(people)),
-		"{day}", pick(r, strings.Fields("Monday Tuesday Wednesday Thursday Friday Saturday Sunday"))).Replace(text)
+	text := word(r) + " " + word(r)
+	if r.IntN(3) == 0 {
+		text += fmt.Sprintf(" %d", 2+r.IntN(97))
+	}
+	return text
 }
-
-// people are first names.
-const people = "Ada Grace Linus Marie Alan Edith Omar Priya Jonas Lena Mateo Yuki Sofia Tom Ingrid Kofi"
 
 func oneOf(list string) func(*rand.Rand) string {
 	return func(r *rand.Rand) string { return pick(r, strings.Split(list, "|")) }
@@ -70,7 +60,6 @@ func inventions() []invention {
 			oneOf("Europe/Paris|America/New_York|Asia/Tokyo|Africa/Cairo|Australia/Sydney|America/Sao_Paulo|" +
 				"Asia/Kolkata|Europe/Helsinki|America/Denver|Asia/Singapore|Pacific/Auckland|Africa/Nairobi"),
 		},
-		{w("char character symbol"), nil, oneOf("é|ß|€|Ω|ñ|π|ø|ç|½|§")},
 		{w("email mail"), nil, func(r *rand.Rand) string { return word(r) + "@example.com" }},
 		{w("url uri link href"), nil, func(r *rand.Rand) string { return "https://example.com/" + word(r) }},
 		{w("expression formula equation"), nil, arithmetic},
@@ -93,19 +82,14 @@ func inventions() []invention {
 		{w("revision commit ref"), nil, oneOf("HEAD")},
 		{w("query search keyword term q"), nil, word},
 		{w("priority severity importance"), nil, oneOf("high|low|medium")},
-		{w("author owner user username person assignee"), nil, func(r *rand.Rand) string {
-			return pick(r, strings.Fields(people))
-		}},
+		{w("author owner user username person assignee"), nil, oneOf("Ada|Grace|Linus|Marie|Alan|Edith")},
 		{
 			w("content text message body description note comment thought insight observation prompt summary memo " +
-				"remark contents details input string data sentence paragraph"), nil, phrase,
+				"remark contents details"), nil, sentence,
 		},
 		{w("type category kind tag group label topic"), nil, oneOf("person|project|place|tool|event|company")},
 		{w("number digit"), nil, func(r *rand.Rand) string { return fmt.Sprint(1000 + r.IntN(900_000)) }},
-		{w("title subject name"), nil, func(r *rand.Rand) string {
-			return pick(r, strings.Fields("Weekly Summer Team Family Monthly Kitchen Garden Office")) + " " +
-				pick(r, strings.Fields("plan budget report list meeting party checklist notes"))
-		}},
+		{w("title subject name"), nil, func(r *rand.Rand) string { return title(word(r)) + " " + title(word(r)) }},
 	}
 }
 
@@ -115,6 +99,11 @@ func arithmetic(r *rand.Rand) string {
 		text += fmt.Sprintf(" %s %d", pick(r, []string{"+", "-"}), 2+r.IntN(48))
 	}
 	return text
+}
+
+func sentence(r *rand.Rand) string {
+	return fmt.Sprintf("The %s %s is %s the %s",
+		word(r), word(r), pick(r, []string{"near", "behind", "older than", "next to", "made for"}), word(r))
 }
 
 // inventText is a text that fits what a parameter is called, "" where its name says nothing.
@@ -158,9 +147,6 @@ func (f filler) inventText(p param, around []string) string {
 	if p.of("hex", "foreground", "background", "fill", "stroke") && f.saysAny("color", "colour") {
 		own = []string{"color"}
 	}
-	if p.of("query", "search", "keyword", "term", "q") {
-		return f.searchWord()
-	}
 	for _, one := range inventions() {
 		if slices.ContainsFunc(one.words, func(w string) bool { return slices.Contains(own, w) }) ||
 			slices.ContainsFunc(one.hints, func(hint string) bool { return strings.Contains(description, hint) }) {
@@ -168,25 +154,6 @@ func (f filler) inventText(p param, around []string) string {
 		}
 	}
 	return ""
-}
-
-// searchWord is a word of the name of something that there is; where none is known, what may be a part of one.
-func (f filler) searchWord() string {
-	about := nouns(f.tool.Name)
-	for _, at := range f.r.Perm(len(f.known.list)) {
-		one := f.known.list[at]
-		if one.raw[0] != '"' || !slices.Contains(one.label.own, "name") && !slices.Contains(one.label.own, "title") ||
-			!slices.ContainsFunc(one.label.around, func(w string) bool { return slices.Contains(about, w) }) {
-			continue
-		}
-		if w := strings.Trim(pick(f.r, strings.Fields(textOf(one.raw))), ".,:;()"); len(w) >= shortText {
-			return w
-		}
-	}
-	if f.r.IntN(2) == 0 {
-		return pick(f.r, strings.Fields("an er in ar el on ma"))
-	}
-	return word(f.r)
 }
 
 // saysAny reports whether the tool's name or description says one of some things.

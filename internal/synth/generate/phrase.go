@@ -9,10 +9,10 @@ import (
 
 const verbs = `add append apply archive assign attach book browse build calculate cancel check clone close combine commit compare compress
 compute connect convert copy count create decode decompress decrypt delete describe detect determine diff display divide download draft
-edit encode encrypt enumerate estimate eval evaluate execute explain export extract fetch filter find flip format generate get give hash
+edit encode encrypt enumerate estimate evaluate execute explain export extract fetch filter find flip format generate get give hash
 identify import increment insert inspect install join launch list load log look lookup make mark measure merge modify move multiply
 name obtain open parse perform pick ping plan post preview print process produce provide publish pull push put query read record
-remove rename render replace report request reset resolve restore retrieve return reverse roll round run sample save scan schedule shuffle
+remove rename render replace report request reset resolve restore retrieve return reverse roll round run sample save scan schedule
 search select send set show solve sort split start stat stop store subtract sum summarize switch tag take tell test toggle track transform
 translate trim truncate undo unstage update upload validate verify view write`
 
@@ -59,10 +59,6 @@ func byName(s *subject) string {
 	if rest == "" {
 		return "use " + text // "add something" would be said of any tool that adds
 	}
-	last := rest[strings.LastIndexByte(rest, ' ')+1:]
-	if singular(last) == last && slices.Contains([]string{"add", "create", "generate", "make"}, verb) {
-		return verb + " " + article(rest) + " " + rest
-	}
 	return verb + " the " + rest
 }
 
@@ -70,17 +66,38 @@ func byName(s *subject) string {
 func otherwise(request string) string {
 	verb, rest, _ := strings.Cut(request, " ")
 	for _, pair := range []string{"get:fetch", "list:show me", "create:set up", "add:put in", "delete:get rid of",
-		"remove:take out", "search:go through", "find:look up", "read:open", "write:save", "update:change",
-		"convert:change", "calculate:work out", "compute:work out", "evaluate:work out", "show:bring up",
-		"generate:come up with", "send:pass on", "execute:run", "describe:tell me about",
-		"open:pull up", "start:kick off", "run:execute", "make:put together", "record:note down", "validate:check",
-		"check:verify", "compare:contrast", "parse:break down", "analyze:look into",
-		"use:make use of"} {
+		"remove:take out", "search:go through", "find:locate", "read:open", "write:save", "update:bring up to date",
+		"convert:translate", "calculate:work out", "compute:work out", "evaluate:work out", "show:display",
+		"return:hand me", "generate:come up with", "send:pass on", "move:relocate", "retrieve:fetch", "execute:run",
+		"describe:tell me about", "count:tell me the number of", "use:make use of", "set:fix", "open:pull up",
+		"start:kick off", "fetch:retrieve", "run:execute", "append:attach", "make:set up", "record:note down"} {
 		if from, to, _ := strings.Cut(pair, ":"); from == verb {
 			return to + " " + rest
 		}
 	}
 	return request
+}
+
+// slot is an argument as people say it.
+type slot struct {
+	name, value string
+	nested      bool // it has parts with names of their own
+}
+
+// slotsOf are the arguments of a call, but for the one that takes a value of the result before.
+func slotsOf(c Call, without ...string) (slots []slot) {
+	for _, m := range argumentsOf(c) {
+		if m.name == c.Fed && c.Within != "" {
+			m.raw = quote(strings.Replace(c.Within, hole, c.mark(), 1))
+		} else if m.name == c.Fed {
+			continue
+		}
+		if !slices.Contains(without, m.name) {
+			slots = append(slots, slot{wordsOfName(m.name), valueInWords(m.raw),
+				strings.ContainsRune(string(m.raw), '{') && m.raw[0] != '"'})
+		}
+	}
+	return slots
 }
 
 // valueInWords is a value in words: a text in quotes where it is more than a word, members with their names, lists with

@@ -3,15 +3,12 @@ package generate
 import (
 	"bytes"
 	"context"
-	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/synth/programs"
 )
 
 // attempts is how often each candidate is played, in sessions of their own: the second tells what stays.
@@ -169,14 +166,6 @@ func (m *maker) check(c *Candidate, a, b *Played) {
 		}
 		return
 	}
-	if m.pointless(c, a) {
-		c.drop("nobody would convert so")
-		return
-	}
-	if m.findsNothing(c, a) {
-		c.drop("a search finds nothing")
-		return
-	}
 	if len(c.Checks) == 0 && len(a.Changed) == 0 && m.idles(c) {
 		c.drop("a call that is to change something changes nothing")
 		return
@@ -305,7 +294,6 @@ func (m *maker) callChecks(c *Candidate) {
 type answer struct {
 	field string // "" for the whole
 	text  string // "" where nothing is asked
-	count bool   // it is how many things the call lists
 }
 
 // mostAnswer is what a small model can still copy, in bytes.
@@ -319,9 +307,7 @@ func (m *maker) answerCheck(c *Candidate, a, b *Played) {
 		return
 	}
 	s := stableOf(a.Results[last].Text, b.Results[last].Text, a.At, b.At)
-	if n, ok := m.countOf(c, s); ok {
-		c.Answer = answer{text: n, count: true}
-	} else if found, ok := m.fieldOf(c, s); ok {
+	if found, ok := m.fieldOf(c, s); ok {
 		c.Answer = found
 	} else if text := strings.TrimSpace(s.text); s.equal && !s.json && short(text) {
 		c.Answer = answer{text: text}
@@ -333,63 +319,13 @@ func (m *maker) answerCheck(c *Candidate, a, b *Played) {
 		return
 	}
 	text := c.Answer.text
-	check := scenario.Check{Type: scenario.AnswerCheck, Equals: &text}
-	if n, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".e") {
-		check.Equals, check.Number = nil, scenario.NumberOf(n) // nobody says sixteen digits
-		check.Tolerance = math.Abs(n) / 1000
-	}
-	c.Checks = append(c.Checks, check)
-}
-
-// findsNothing reports whether a search of a candidate has no hit.
-func (m *maker) findsNothing(c *Candidate, p *Played) bool {
-	for i, x := range c.Calls {
-		if i >= len(p.Results) || !m.byName[x.Tool].hasVerb("search", "find") || !isJSON(p.Results[i].Text) {
-			continue
-		}
-		if !slices.ContainsFunc(leavesOf(p.Results[i].Text), func(l leaf) bool {
-			return string(l.raw) != "0" && !argumentsSay(c, l.text())
-		}) {
-			return true
-		}
-	}
-	return false
-}
-
-// outOfScale is a number that nobody wants to know of a conversion.
-var outOfScale = regexp.MustCompile(`\de[+-]?\d+|\b0\.0000|\d{10,}\.|\b0\.0+\b`)
-
-// pointless reports whether a call of a candidate converts something to a unit in which nobody counts it.
-func (m *maker) pointless(c *Candidate, p *Played) bool {
-	for i, x := range c.Calls {
-		if i < len(p.Results) && m.byName[x.Tool].converts() && m.requestOf(x, false).value != "" &&
-			outOfScale.MatchString(p.Results[i].Text) {
-			return true
-		}
-	}
-	return false
+	c.Checks = append(c.Checks, scenario.Check{Type: scenario.AnswerCheck, Equals: &text})
 }
 
 func short(text string) bool {
 	return len(text) >= 1 && len(text) <= mostAnswer && !strings.ContainsAny(text, "\n\r") &&
 		!strings.Contains(text, dirMark)
 }
-
-// countOf is how many things a call lists whose words can be asked for so. A round number may be the length of a page.
-func (m *maker) countOf(c *Candidate, s stable) (string, bool) {
-	if c.Kind != single || m.requestOf(c.Calls[0], false).things == "" {
-		return "", false
-	}
-	lists := programs.Listings(s.text)
-	if len(lists) != 1 || len(lists[0].Records)%10 == 0 {
-		return "", false
-	}
-	return strconv.Itoa(len(lists[0].Records)), true
-}
-
-// saysHow are the last words of fields that say of a call how it went, and nothing that it was made for.
-const saysHow = "message success ok type error code note hint schema source input original operation action tool " +
-	"version"
 
 // fieldOf is a leaf to ask for: one whose name no other has, neither empty nor said in the arguments.
 func (m *maker) fieldOf(c *Candidate, s stable) (answer, bool) {
@@ -400,22 +336,15 @@ func (m *maker) fieldOf(c *Candidate, s stable) (answer, bool) {
 	var fits []answer
 	for _, l := range s.leaves {
 		text := strings.TrimSpace(l.text())
-		if len(s.leaves) > 3 && slices.Contains([]string{"text", "data"}, l.name()) { // of something in it
-			continue
-		}
 		if names[l.name()] == 1 && l.name() != "" && short(text) && !argumentsSay(c, text) &&
-			wordsOfName(l.name()) != "" && !slices.Contains(strings.Fields(saysHow), l.own()[len(l.own())-1]) {
-			if one := (answer{field: l.name(), text: text}); !m.constant(c, c.Calls[len(c.Calls)-1], one) {
+			wordsOfName(l.name()) != "" {
+			if one := (answer{l.name(), text}); !m.constant(c, c.Calls[len(c.Calls)-1], one) {
 				fits = append(fits, one)
 			}
 		}
 	}
 	if len(fits) == 0 {
 		return answer{}, false
-	}
-	letters := func(a answer) bool { return len(a.field) < 3 } // h and s of a colour say little
-	if long := slices.DeleteFunc(slices.Clone(fits), letters); len(long) > 0 {
-		fits = long
 	}
 	return pick(m.random("answer", c.Proof[0]), fits), true
 }

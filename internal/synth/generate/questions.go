@@ -51,17 +51,6 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 // proved good: its tools look as those of its kind do, and do something else.
 func (m *maker) giveUp(list []draftOf) {
 	for server, used := range m.asks {
-		if m.boarded[server] != nil {
-			for _, s := range m.tools { // who looks into one thing may be asked for it
-				if used[s.Name] && s.Server == server && s.needs() &&
-					s.hasVerb("get", "show", "search", "find", "view") &&
-					!slices.ContainsFunc(list, func(d draftOf) bool {
-						return slices.ContainsFunc(d.Gold, func(g scenario.Gold) bool { return g.Name == s.Name })
-					}) {
-					delete(used, s.Name)
-				}
-			}
-		}
 		if !slices.ContainsFunc(list, func(d draftOf) bool {
 			return slices.ContainsFunc(d.Gold, func(g scenario.Gold) bool { return used[g.Name] })
 		}) {

@@ -198,13 +198,6 @@ func (m *maker) blindCall(c *Candidate) (found Call, ok bool) {
 			found, ok = t.call, true
 		}
 	}
-	for _, r := range m.worlds { // where the only call there is its own
-		for _, t := range r.good {
-			if !ok && t.call.Tool == last.Tool && t.call.key() != last.key() {
-				found, ok = t.call, true
-			}
-		}
-	}
 	return found, ok
 }
 

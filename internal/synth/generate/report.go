@@ -164,8 +164,6 @@ func (m *maker) unused(s *subject) string {
 		return "refused when it was called again: " + s.later
 	case m.asks[s.Server][s.Name]:
 		return noProgram
-	case s.unasked:
-		return "nobody would ask for its calls in a sentence"
 	}
 	return "no task of its calls passed all stages"
 }

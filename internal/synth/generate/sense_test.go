@@ -151,7 +151,7 @@ func TestChainsTakeWhatFits(t *testing.T) {
 		},
 	}
 	one := func(name, param string) Tool {
-		return tool(name, "Show "+wordsOfName(name)+" of the "+wordsOfName(param)+".",
+		return tool(name, "Do "+name+" for you.",
 			fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"string"}},"required":[%q]}`, param, param))
 	}
 	o := optionsOf(shop)

@@ -3,7 +3,6 @@ package generate
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -102,31 +101,5 @@ func (f filler) inOrder(arguments json.RawMessage) json.RawMessage {
 	}
 	arguments, _ = withMember(arguments, from.name, last)
 	arguments, _ = withMember(arguments, to.name, first)
-	return arguments
-}
-
-// upwards puts the smaller of two numbers first where they bound others: min_value and max_value.
-func (f filler) upwards(arguments json.RawMessage) json.RawMessage {
-	bound := func(names string) *param {
-		at := slices.IndexFunc(f.tool.schema.fields, func(p param) bool {
-			return (p.kind == "integer" || p.kind == "number") && p.of(strings.Fields(names)...)
-		})
-		if at < 0 {
-			return nil
-		}
-		return &f.tool.schema.fields[at]
-	}
-	least, most := bound("min minimum lower low"), bound("max maximum upper high")
-	if least == nil || most == nil {
-		return arguments
-	}
-	low, high := find(arguments, least.name), find(arguments, most.name)
-	a, errA := strconv.ParseFloat(string(low), 64)
-	b, errB := strconv.ParseFloat(string(high), 64)
-	if errA != nil || errB != nil || a <= b {
-		return arguments
-	}
-	arguments, _ = withMember(arguments, least.name, high)
-	arguments, _ = withMember(arguments, most.name, low)
 	return arguments
 }

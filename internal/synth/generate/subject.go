@@ -23,8 +23,6 @@ type subject struct {
 	why  string // the first answer that was no success
 	// the first of calls that had been answered when they were tried
 	later string
-	// nobody would ask for some of its calls in words
-	unasked bool
 	// the pattern, as JSON, of errors that its server does not mark as such
 	unmarked string
 	// arguments, as name and value, of calls that were answered, and of those that were refused
@@ -163,33 +161,6 @@ func (s *subject) field(name string) *param {
 // needs reports whether the tool has required parameters.
 func (s *subject) needs() bool {
 	return slices.ContainsFunc(s.schema.fields, func(p param) bool { return p.required })
-}
-
-// numOptional is how many arguments of a call the tool does not require.
-func (s *subject) numOptional(c Call) (n int) {
-	for _, arg := range argumentsOf(c) {
-		if p := s.field(arg.name); p == nil || !p.required {
-			n++
-		}
-	}
-	return n
-}
-
-// converts reports whether the tool takes from what, and to what, it converts: no other number is a value of it.
-func (s *subject) converts() bool {
-	has := func(word string) bool {
-		return slices.ContainsFunc(s.schema.fields, func(p param) bool { return p.of(word) })
-	}
-	return has("from") && has("to") || has("source") && has("target")
-}
-
-// keyedBy reports whether a call says which thing it is about.
-func (s *subject) keyedBy(c Call) bool {
-	return slices.ContainsFunc(argumentsOf(c), func(arg member) bool {
-		own := words(arg.name)
-		return len(own) > 0 && (slices.Contains(strings.Fields("id key name title slug"), own[len(own)-1]) ||
-			saysPath(own[len(own)-1]) || slices.Contains(nouns(s.Name), own[len(own)-1]))
-	})
 }
 
 // bare is a call that lists all: without arguments, but for the days between which that is, and switches.

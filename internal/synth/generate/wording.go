@@ -3,31 +3,53 @@ package generate
 import (
 	"embed"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"sync"
-
-	"hone/internal/episode/scenario"
 )
 
 //go:embed wordings/*.json
 var wordingFiles embed.FS
 
-// family is a way to word tasks. No family words tasks of two splits. {do} is a request, {a} and {b} are two of them,
-// and {Do} and {A} begin a sentence.
+// family is a way to word tasks. No family words tasks of two splits.
 type family struct {
 	Name    string   `json:"name"`
-	One     []string `json:"one"`
-	Tell    []string `json:"tell"`    // the {field} of what the call shows is to be said
-	Of      []string `json:"of"`      // the same of a {thing}
-	Count   []string `json:"count"`   // how many {things} there are
-	Amount  []string `json:"amount"`  // {value} {from} in {to}
-	Whole   []string `json:"whole"`   // the result alone is to be said
-	Fed     []string `json:"fed"`     // {b} speaks of the result of {a}
-	Within  []string `json:"within"`  // {hole} stands in the text of {b}
-	Both    []string `json:"both"`    // two requests
-	Recover []string `json:"recover"` // the second where the first is refused
+	Request request  `json:"request"`
+	One     []string `json:"one"`     // word one call with its slots
+	Bare    []string `json:"bare"`    // the same without slots
+	Slot    string   `json:"slot"`    // of a name and a value
+	Nested  string   `json:"nested"`  // the same where the value has parts
+	Between string   `json:"between"` // slots
+	// These join two calls. {a} and {b} are requests, {field} is what the first gives, {param} what the second takes.
+	Fed       []string `json:"fed"`
+	FedWhole  []string `json:"fed_whole"`  // the second takes the whole result
+	FedWithin []string `json:"fed_within"` // {hole} stands in the text of {b}
+	Both      []string `json:"both"`
+	Recover   []string `json:"recover"`
+	// These say what the answer is to be.
+	Field []string `json:"field"`
+	Whole []string `json:"whole"`
+}
+
+// request names how a family says what a tool does.
+type request string
+
+const (
+	inDescription request = "description" // by the words of the tool's description
+	inName        request = "name"
+	inOtherWords  request = "other words" // by its name, with another verb
+)
+
+// of is what a tool does, in the base form: "convert time".
+func (r request) of(s *subject) string {
+	switch r {
+	case inDescription:
+		return byDescription(s)
+	case inOtherWords:
+		return otherwise(byName(s))
+	}
+	return byName(s)
 }
 
 // families are those of a split's tasks: what is chosen by validation tasks has seen no wording of the test.
@@ -52,87 +74,71 @@ var allFamilies = sync.OnceValue(func() map[string][]family {
 
 // text words a candidate by a family.
 func (m *maker) text(c *Candidate, f family, r *rand.Rand) string {
-	held := c.Split == scenario.Validation || c.Split == scenario.Test
-	if c.own != nil {
-		return c.own.values.Fill(pick(r, c.own.wordings(c.Split))) + f.reply(c.Answer, r)
-	}
-	last := m.requestOf(c.Calls[len(c.Calls)-1], held)
-	if c.Kind == single {
-		return f.alone(last, c.Answer, r)
-	}
-	pattern := pick(r, f.Both)
+	var text string
 	switch {
+	case c.own != nil:
+		return c.own.values.Fill(pick(r, c.own.wordings(c.Split)))
+	case c.Kind == single:
+		text = m.alone(c.Calls[0], f, r)
 	case c.Kind == chain && c.Calls[1].Within != "":
-		pattern = pick(r, f.Within)
+		text = m.joinCalls(c, pick(r, f.FedWithin), f)
+	case c.Kind == chain && c.Calls[1].Field == "":
+		text = m.joinCalls(c, pick(r, f.FedWhole), f)
 	case c.Kind == chain:
-		pattern = pick(r, f.Fed)
+		text = m.joinCalls(c, pick(r, f.Fed), f)
 	case c.Kind == recovery:
-		pattern = pick(r, f.Recover)
+		text = m.joinCalls(c, pick(r, f.Recover), f)
+	default:
+		text = m.joinCalls(c, pick(r, f.Both), f)
 	}
-	first := m.requestOf(c.Calls[0], held).do
-	return fill(pattern, "{a}", first, "{A}", title(first), "{b}", last.do, "{hole}", c.Calls[1].mark()) +
-		f.reply(c.Answer, r)
-}
-
-func fill(pattern string, pairs ...string) string {
-	return strings.NewReplacer(pairs...).Replace(pattern)
+	return text + f.reply(c.Answer, r)
 }
 
 // reply says what the answer is to be, after a space; "" where nothing is asked.
 func (f family) reply(a answer, r *rand.Rand) string {
-	if a.text == "" {
+	switch {
+	case a.text == "":
 		return ""
+	case a.field == "":
+		return " " + pick(r, f.Whole)
 	}
-	text, what := " ", "answer"
-	switch {
-	case a.field == "" || isResult(a.field):
-		what = "result"
-	default:
-		text = " What is the " + a.fieldInWords() + "? "
-	}
-	return text + fill(pick(r, f.Whole), "{what}", a.what(what))
+	return " " + strings.ReplaceAll(pick(r, f.Field), "{field}", wordsOfName(a.field))
 }
 
-// fieldInWords is what the answer is called: "broadcast address", "number of words".
-func (a answer) fieldInWords() string {
-	field := wordsOfName(a.field)
-	last := field[strings.LastIndexByte(field, ' ')+1:]
-	if a.what("") == "number" && singular(last) != last {
-		return "number of " + field
+// alone words one call as a sentence.
+func (m *maker) alone(c Call, f family, r *rand.Rand, without ...string) string {
+	do, slots := f.Request.of(m.byName[c.Tool]), f.slots(slotsOf(c, without...))
+	pattern := pick(r, f.One)
+	if slots == "" {
+		pattern = pick(r, f.Bare)
 	}
-	return field
+	text := strings.NewReplacer("{Do}", title(do), "{do}", do, "{slots}", slots, "{Slots}",
+		title(slots)).Replace(pattern)
+	return title(text)
 }
 
-// what is a number, or what other answers are called.
-func (a answer) what(other string) string {
-	if _, err := strconv.ParseFloat(a.text, 64); err == nil {
-		return "number"
+func (f family) slots(slots []slot) string {
+	var parts []string
+	for _, s := range slots {
+		pattern := f.Slot
+		if s.nested {
+			pattern = f.Nested
+		}
+		parts = append(parts, strings.NewReplacer("{name}", s.name, "{value}", s.value).Replace(pattern))
 	}
-	return other
+	return strings.Join(parts, f.Between)
 }
 
-// alone words one call as a sentence, and what the answer is to be.
-func (f family) alone(q request, a answer, r *rand.Rand) string {
-	field, text := a.fieldInWords(), ""
-	switch {
-	case a.count:
-		text = fill(pick(r, f.Count), "{things}", q.things)
-	case q.value != "" && isResult(a.field):
-		text = fill(pick(r, f.Amount), "{value}", q.value, "{from}", q.from, "{to}", q.to)
-	case a.text == "" || isResult(a.field):
-		return f.bare(q.do, r) + f.reply(a, r)
-	case q.thing != "" && r.IntN(3) > 0:
-		text = fill(pick(r, f.Of), "{field}", field, "{thing}", q.thing)
-	default:
-		text = fill(pick(r, f.Tell), "{do}", q.do, "{Do}", title(q.do), "{field}", field)
+// joinCalls words two calls by a pattern.
+func (m *maker) joinCalls(c *Candidate, pattern string, f family) string {
+	part := func(x Call) string {
+		do, slots := f.Request.of(m.byName[x.Tool]), f.slots(slotsOf(x))
+		if slots == "" {
+			return do
+		}
+		return fmt.Sprintf("%s (%s)", do, slots)
 	}
-	if a.text == "" {
-		return text
-	}
-	return text + " " + fill(pick(r, f.Whole), "{what}", a.what("answer"))
-}
-
-// bare is a request as a sentence.
-func (f family) bare(do string, r *rand.Rand) string {
-	return fill(pick(r, f.One), "{do}", do, "{Do}", title(do))
+	last := c.Calls[len(c.Calls)-1]
+	return strings.NewReplacer("{a}", part(c.Calls[0]), "{b}", part(last), "{field}", wordsOfName(last.Field),
+		"{param}", wordsOfName(last.Fed), "{hole}", last.mark()).Replace(pattern)
 }

@@ -25,13 +25,18 @@ func TestWordings(t *testing.T) {
 			t.Fatalf("%s: %v", split, err)
 		}
 		for _, f := range families(split) {
-			if names[f.Name] || f.Name == "" {
-				t.Errorf("%s: name %q", split, f.Name)
+			if names[f.Name] || f.Name == "" || !slices.Contains([]request{inDescription, inName, inOtherWords},
+				f.Request) || (f.Request == inOtherWords) != (split != scenario.Train) {
+				t.Errorf("%s: name %q, request %q", split, f.Name, f.Request)
 			}
 			names[f.Name] = true
+			if len(f.One) != len(f.Bare) {
+				t.Errorf("%s: %d patterns with slots, %d without", f.Name, len(f.One), len(f.Bare))
+			}
 			for kind, list := range map[string][]string{
-				"do": f.One, "do field": f.Tell, "field thing": f.Of, "things": f.Count, "from to value": f.Amount,
-				"what": f.Whole, "a b": slices.Concat(f.Fed, f.Both, f.Recover), "a b hole": f.Within,
+				"do slots": f.One, "do": f.Bare, "name value": {f.Slot, f.Nested}, "a b field param": f.Fed,
+				"a b param": f.FedWhole, "a b hole": f.FedWithin, "a b": slices.Concat(f.Both, f.Recover),
+				"field": f.Field, "": f.Whole,
 			} {
 				if len(list) == 0 {
 					t.Errorf("%s has no pattern of %q", f.Name, kind)
@@ -45,7 +50,7 @@ func TestWordings(t *testing.T) {
 					if where, ok := patterns[p]; ok && where != split {
 						t.Errorf("%q is of %s and %s", p, where, split)
 					}
-					if patterns[p] = split; !strings.ContainsAny(p[len(p)-1:], ".?") {
+					if patterns[p] = split; kind != "name value" && !strings.ContainsAny(p[len(p)-1:], ".?") {
 						t.Errorf("%s: %q is no sentence", f.Name, p)
 					}
 				}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -14,7 +13,6 @@ import (
 	"hone/internal/data/known"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/synth/programs"
 )
 
 // draftOf is a scenario with the candidate that it is of.
@@ -147,6 +145,11 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 			}
 		case c.Teacher != "": // a model has worded it
 			d.Task, f.Name = c.Task, "teacher"
+		case try >= rewordings/2: // its description may be all that there is to say
+			if f.Request == inDescription {
+				f.Request = inName
+			}
+			fallthrough
 		default:
 			m.byTemplate(d, f, random)
 		}
@@ -305,10 +308,6 @@ func answers(p *Played, c *Candidate) bool {
 	if c.own != nil {
 		taken, err := c.own.answer(p)
 		return err == nil && taken == c.Answer.text
-	}
-	if c.Answer.count {
-		lists := programs.Listings(text)
-		return len(lists) == 1 && strconv.Itoa(len(lists[0].Records)) == c.Answer.text
 	}
 	if c.Answer.field == "" {
 		return strings.TrimSpace(text) == c.Answer.text
