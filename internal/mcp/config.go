@@ -215,8 +215,8 @@ func parseServer(
 	e.noteUnusedKeys(keysOf(reflect.TypeFor[Server]()))
 	s, err = s.settle(dir, lookupEnv)
 	if s.Template != "" && !bytes.Contains(raw, []byte(EpisodeDir)) {
-		e.aside = append(e.aside, `the template, since nothing in the entry names `+EpisodeDir+`, where its copy is: `+
-			`write "cwd": "`+EpisodeDir+`", or name that folder in args or env`)
+		e.aside = append(e.aside, `the template: no args, env or cwd names `+EpisodeDir+`, so the server never `+
+			`sees its copy; add "cwd": "`+EpisodeDir+`", or name that folder in args or env`)
 	}
 	return s, e.aside, err
 }

@@ -36,7 +36,7 @@ func TestTemplatesThatNothingNames(t *testing.T) {
 		`{"command":"x"}`: false,
 	} {
 		c, err := read(t, `{"mcpServers":{"s":`+entry+`}}`)
-		told := strings.Contains(strings.Join(c.Aside, "; "), `left aside: the template, since nothing in`)
+		told := strings.Contains(strings.Join(c.Aside, "; "), `left aside: the template: no args, env or cwd names`)
 		if err != nil || len(c.Wrong) > 0 || told != want {
 			t.Errorf("%s: told %v: %q; %v %v", entry, told, c.Aside, err, c.Wrong)
 		}

@@ -50,6 +50,23 @@ func (s *subject) ask(c Call, refusal string) {
 	}
 }
 
+// alternative draws one of the parameters of which a refusal wants any; "" where none does, or arguments have one.
+func (f filler) alternative(arguments json.RawMessage) string {
+	var names []string
+	for _, w := range f.tool.wants {
+		if w.oneOf && find(arguments, w.param) != nil {
+			return ""
+		}
+		if w.oneOf {
+			names = append(names, w.param)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return pick(f.r, names)
+}
+
 // meetRefusals adds what refusals have asked for to arguments, where these go with the same choice or name none.
 func (f filler) meetRefusals(arguments json.RawMessage) json.RawMessage {
 	chosen, chose := map[string]bool{}, false
@@ -64,19 +81,10 @@ func (f filler) meetRefusals(arguments json.RawMessage) json.RawMessage {
 	for _, w := range f.tool.wants { // "eval (default)" is named by no call
 		chose = chose || chosen[w.choice]
 	}
-	var others []want
-	for _, w := range f.tool.wants {
-		if w.oneOf {
-			others = append(others, w)
-		}
-	}
-	one := slices.ContainsFunc(others, func(w want) bool { return find(arguments, w.param) != nil })
-	if len(others) > 0 {
-		others = []want{pick(f.r, others)}
-	}
+	alternative := f.alternative(arguments)
 	for _, w := range f.tool.wants {
 		if find(arguments, w.param) != nil || w.choice != "" && !chosen[w.choice] && (chose || len(chosen) > 0) ||
-			w.oneOf && (one || w != others[0]) {
+			w.oneOf && w.param != alternative {
 			continue
 		}
 		at := slices.IndexFunc(f.tool.schema.fields, func(p param) bool { return p.name == w.param })

@@ -215,9 +215,6 @@ func (gt *GraphTables) added(edits []Edit, t *Table, row []any) []Edit {
 // TypeOf is the type of the things of a table; "" of one of links.
 func (gt *GraphTables) TypeOf(t *Table) string { return gt.types[t] }
 
-// Through are the names of the things by whose relations a program finds others, and of those that it names.
-func (p *Program) Through() []string { return p.through }
-
 // Making are the edits that make a graph of nothing.
 func (g Graph) Making() (edits []Edit) {
 	for _, t := range g.Things {
