@@ -12,14 +12,13 @@ import (
 
 // What a step of a reckoning does.
 const (
-	Plus   = "add"
-	Minus  = "subtract"
-	Times  = "multiply"
-	Over   = "divide"
-	Rest   = "remainder"
-	Root   = "square root"
-	Zone   = "time in another zone"
-	ItsNow = "time now"
+	Plus  = "add"
+	Minus = "subtract"
+	Times = "multiply"
+	Over  = "divide"
+	Rest  = "remainder"
+	Root  = "square root"
+	Zone  = "time in another zone"
 )
 
 // Term is a number of a step: a value, or the result of an earlier step.
