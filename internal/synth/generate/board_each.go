@@ -15,7 +15,8 @@ import (
 // mostEach bounds the things that a task changes or looks at one by one.
 const mostEach = 6
 
-// some draws a condition, or two, that a few things meet, with the calls that find these.
+// some draws a condition, or two, that a few things meet, with the calls that find these. Of changes one is at times left
+// out.
 func (b *boarding) some(r *rand.Rand, kind, pattern string, least, most int, not ...int) (
 	t *boardTask, rows [][]any, slots map[string]string,
 ) {
@@ -23,7 +24,19 @@ func (b *boarding) some(r *rand.Rand, kind, pattern string, least, most int, not
 	if !ok || slices.ContainsFunc(q.Where, func(c programs.Cond) bool { return slices.Contains(not, c.Column) }) {
 		return nil, nil, nil
 	}
-	return b.those(r, kind, pattern, q, slots, least, most)
+	t, rows, slots = b.those(r, kind, pattern, q, slots, least, most)
+	if t == nil || kind != programs.SetAll || len(rows) <= least || r.IntN(4) > 0 {
+		return t, rows, slots
+	}
+	at := r.IntN(len(rows)) // and one of them is left as it is
+	row, named := b.namedAs(r, rows[at])
+	if row == nil {
+		return nil, nil, nil
+	}
+	slots["filter"] += pick(r, []string{" apart from ", " except ", " other than "}) + named["x"]
+	t.works(b.table.NameOf(row) + ": stays")
+	b.seesOf(t, row, func(view string) bool { return strings.Contains(view, b.key(row)) })
+	return t, slices.Delete(slices.Clone(rows), at, at+1), slots
 }
 
 // those are the things that meet a query, with the calls that find them.
@@ -151,9 +164,9 @@ func (b *boarding) shiftGroup(r *rand.Rand, g *group) *boardTask {
 	q := programs.Query{Table: b.table, Where: []programs.Cond{{Column: of, Of: -1, Op: programs.Is, Value: name}},
 		Column: b.table.Label, Of: -1, Order: -1}
 	pattern := "group_shift"
-	if f := b.finish; f != nil && r.IntN(2) == 0 { // what is done has no more date to keep
-		pattern, slots["filter"] = "group_shift_open", "that are not "+f.value+" yet"
-		q.Where = append(q.Where, programs.Cond{Column: f.column, Of: -1, Op: programs.Not, Value: f.value})
+	if open, said, ok := b.table.Open(r); ok && r.IntN(2) == 0 { // what is done has no more date to keep
+		pattern, slots["filter"] = "group_shift_open", said
+		q.Where = append(q.Where, open)
 	}
 	t, rows, _ := b.those(r, programs.SetAll, pattern, q, slots, 1, 2*mostEach)
 	if t == nil {
@@ -279,9 +292,9 @@ func (b *boarding) handEach(r *rand.Rand) *boardTask {
 	slots["filter"] = strings.ReplaceAll(b.table.Columns[i].With, "{v}", old)
 	q := programs.Query{Table: b.table, Where: []programs.Cond{{Column: i, Of: -1, Op: programs.Is, Value: old}},
 		Column: b.table.Label, Of: -1, Order: -1}
-	if f := b.finish; f != nil && r.IntN(2) == 0 {
-		slots["filter"] += " that are not " + f.value + " yet"
-		q.Where = append(q.Where, programs.Cond{Column: f.column, Of: -1, Op: programs.Not, Value: f.value})
+	if open, said, ok := b.table.Open(r); ok && r.IntN(2) == 0 {
+		slots["filter"] += " " + said
+		q.Where = append(q.Where, open)
 	}
 	t, rows, _ := b.those(r, programs.SetAll, "each_hand", q, slots, 2, mostViewed+1)
 	if t == nil || slots["filter"] == "" {

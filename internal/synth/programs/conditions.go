@@ -29,6 +29,9 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 			return c, phrase, d.divides(t, c)
 		}
 	}
+	if i := t.StageColumn(); i >= 0 && slices.Contains(columns, i) && d.w.Listed && d.r.IntN(4) == 0 {
+		return d.comparisonOf(t, i) // what is open is asked for more than all else
+	}
 	return d.comparisonOf(t, pick(d.r, columns))
 }
 
@@ -41,6 +44,9 @@ func (d *drawer) comparisonOf(t *Table, i int) (Cond, string, bool) {
 	row := pick(d.r, t.Rows)
 	v := t.value(row, i, -1)
 	if cond, phrase, ok := d.presence(t, i, v); ok {
+		return cond, phrase, d.divides(t, cond)
+	}
+	if cond, phrase, ok := d.staged(t, i); ok {
 		return cond, phrase, d.divides(t, cond)
 	}
 	if v == nil || Show(v) == "" || c.isReach() { // nobody looks for those with an address by that

@@ -1,0 +1,90 @@
+package programs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Stage is how far a thing is, by a value of its state.
+type Stage string
+
+const (
+	NotBegun Stage = "not begun"
+	Begun    Stage = "begun"
+	Done     Stage = "done"
+	// Dropped is neither open nor done: whoever asks for what is open might mean it or not.
+	Dropped Stage = "dropped"
+)
+
+// StageOf is the stage that a value of a state says; "" where it says another one, as a review.
+func StageOf(state string) Stage {
+	state = strings.ToLower(strings.NewReplacer("_", " ", "-", " ").Replace(state))
+	for stage, states := range map[Stage][]string{
+		NotBegun: {"to do", "todo", "not started", "new", "backlog", "planned", "open"},
+		Begun:    {"in progress", "inprogress", "doing", "started", "ongoing", "in work", "wip"},
+		Done:     {"done", "closed", "complete", "completed", "finished", "resolved"},
+		Dropped:  {"cancelled", "canceled", "archived", "rejected", "won't do", "wontfix", "duplicate", "draft"},
+	} {
+		if slices.Contains(states, state) {
+			return stage
+		}
+	}
+	return ""
+}
+
+// StageValue is the one value of a column that says a stage; "" where the column has none, or where it is not the
+// state of the things, or where what is open is not clear.
+func (t *Table) StageValue(i int, stage Stage) (value string) {
+	if !slices.Contains([]string{"status", "state", "stage", "progress"}, lastWord(t.Columns[i].caption())) {
+		return ""
+	}
+	for _, row := range t.Rows {
+		v := Show(row[i])
+		switch StageOf(v) {
+		case Dropped:
+			return ""
+		case stage:
+			if value != "" && value != v {
+				return ""
+			}
+			value = v
+		}
+	}
+	return value
+}
+
+// StageColumn is the column that says how far the things are, and so which are done; -1 where there is none.
+func (t *Table) StageColumn() int {
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return t.StageValue(t.at(c), Done) != "" })
+}
+
+// Open is the condition that a thing is not done, as people say it who do not name the state.
+func (t *Table) Open(r *rand.Rand) (c Cond, phrase string, ok bool) {
+	i := t.StageColumn()
+	if i < 0 {
+		return Cond{}, "", false
+	}
+	said := []string{"that are not done yet", "that are unfinished", "that are not finished", "that are still open"}
+	if slices.ContainsFunc(t.Rows, func(row []any) bool { return strings.EqualFold(Show(row[i]), "open") }) {
+		said = said[:3]
+	}
+	return Cond{i, -1, Not, t.StageValue(i, Done)}, pick(r, said), true
+}
+
+// staged is the condition that a thing is open, or at a stage.
+func (d *drawer) staged(t *Table, i int) (c Cond, phrase string, ok bool) {
+	if !d.w.Listed || i != t.StageColumn() || d.r.IntN(3) == 0 {
+		return Cond{}, "", false
+	}
+	if d.r.IntN(2) == 0 {
+		return t.Open(d.r)
+	}
+	stage := pick(d.r, []Stage{NotBegun, Begun, Done})
+	c = Cond{i, -1, Is, t.StageValue(i, stage)}
+	return c, pick(d.r, map[Stage][]string{
+		NotBegun: {"that nobody has started", "that are not begun yet", "that have not been started"},
+		Begun:    {"that are being worked on", "that are under way", "that are in the works"},
+		Done:     {"that are finished", "that are done", "that we are through with"},
+	}[stage]), c.Value != ""
+}
