@@ -101,20 +101,25 @@ func (b *boarding) textDeed(r *rand.Rand, row []any) (d deed, ok bool) {
 		return d, false
 	}
 	v := p.written(r)
+	if p.set == nil || p.add != nil && r.IntN(2) == 0 {
+		return b.addDeed(r, row, p, v), true
+	}
 	d = deed{column: -1, free: v, Deed: programs.Deed{Pattern: "do_write",
 		Slots: map[string]string{"attr": b.called(r, p), "v": v}}}
-	if p.set == nil || p.add != nil && r.IntN(2) == 0 {
-		before := partOf(b.looks[b.key(row)], p.title).says()
-		d.Pattern, d.argument = "do_add", member{p.add.name, p.add.texts(v)}
-		d.holds = func(view string) bool {
-			says := partOf(view, p.title).says()
-			return strings.Contains(says, v) && strings.Contains(says, before)
-		}
-		return d, true
-	}
 	d.argument = member{p.set.name, p.set.texts(v)}
 	d.holds = func(view string) bool { return partOf(view, p.title).says() == v }
 	return d, true
+}
+
+// addDeed puts a text below what a part says.
+func (b *boarding) addDeed(r *rand.Rand, row []any, p section, v string) deed {
+	before := partOf(b.looks[b.key(row)], p.title).says()
+	return deed{column: -1, free: v, argument: member{p.add.name, p.add.texts(v)},
+		Deed: programs.Deed{Pattern: "do_add", Slots: map[string]string{"attr": b.called(r, p), "v": v}},
+		holds: func(view string) bool {
+			says := partOf(view, p.title).says()
+			return strings.Contains(says, v) && strings.Contains(says, before)
+		}}
 }
 
 // counted is a part as a word for several points: the "definition of done" has points.

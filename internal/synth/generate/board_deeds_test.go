@@ -2,6 +2,7 @@ package generate
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,12 +23,20 @@ func givenTo(x *scenario.Scenario, tool, name string) (list []string) {
 	return list
 }
 
+var (
+	exception = regexp.MustCompile(` (?:apart from|except|other than) `)
+	open      = regexp.MustCompile(`that are (?:not done yet|unfinished|not finished|still open)`)
+)
+
 // sorts are what a task over the small tracker has of several changes, several things and conditions.
 func sorts(x *scenario.Scenario) (list []string) {
-	var most int
+	var most, more int
 	for _, g := range x.Gold {
 		if g.Name == "job_edit" {
 			most = max(most, len(members(g.Arguments))-1)
+		}
+		if g.Name == "job_edit" && len(members(g.Arguments)) > 2 {
+			more++
 		}
 	}
 	add := func(is bool, sort string) {
@@ -52,6 +61,12 @@ func sorts(x *scenario.Scenario) (list []string) {
 	add(x.Provenance.Kind == "act_if" && most > 0 && strings.Contains(x.GoldAnswer, "Done"), "all was ticked")
 	add(x.Provenance.Kind == "act_if" && most > 0 && !strings.Contains(x.GoldAnswer, "Done"), "a point was open")
 	add(strings.Count(x.GoldAnswer, ": ") > 1 && strings.Contains(x.GoldAnswer, "\n"), "points of each")
+	told := givenTo(x, "job_edit", "status")
+	add(len(told) == 1 && !strings.Contains(x.Task, strings.Trim(told[0], `"`)), "told how far it is")
+	add(x.Provenance.Kind == "act_on_all" && more > 1, "two changes of each")
+	add(x.Provenance.Kind == "act_on_all" && exception.MatchString(x.Task), "all but one")
+	add(x.Provenance.Kind == "list" && strings.Contains(x.Task, "NAME: VALUE"), "each with a property")
+	add(open.MatchString(x.Task), "what is open")
 	return list
 }
 
@@ -93,7 +108,8 @@ func TestProgramsOfSeveralChanges(t *testing.T) {
 	}
 	for _, sort := range []string{"several changes", "a tick and more", "each its day", "each its assignee",
 		"each its labels", "several below one", "made with a link", "all was ticked", "a point was open",
-		"points of each", "a group and its things", "a document twice", "a fact from a document"} {
+		"points of each", "a group and its things", "a document twice", "a fact from a document", "told how far it is",
+		"two changes of each", "all but one", "each with a property", "what is open"} {
 		if seen[sort] == 0 {
 			t.Errorf("no task has %s: %v", sort, seen)
 		}

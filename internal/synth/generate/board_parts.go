@@ -200,12 +200,13 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(len(b.acts) > 0, b.actOn, b.actOn, b.actOnAll)
 	case onDeeds:
 		add(b.edit != nil, b.editSeveral, b.editSeveral, b.editThings, b.editThings, b.editShort)
+		add(b.edit != nil && b.table.StageColumn() >= 0, b.tellStage, b.tellStage)
 	case onEach:
-		add(b.edit != nil, b.shiftEach, b.joinEach, b.handEach)
+		add(b.edit != nil, b.shiftEach, b.joinEach, b.handEach, b.editEach)
 	case onMany:
 		add(has(func(p section) bool { return p.points && p.add != nil && p.tick != nil }), b.askPointsOfEach)
 		add(has(func(p section) bool { return p.links && p.set != nil }) && b.finish != nil, b.askOpenLinks)
-		add(true, b.askBest, b.askBestPair, b.countEach, b.countEach)
+		add(true, b.askBest, b.askBestPair, b.countEach, b.countEach, b.askWith, b.askWith)
 	case onMakes:
 		add(has(func(p section) bool { return !p.links && p.create != nil }), b.makeWith)
 		add(has(func(p section) bool { return p.links && p.create != nil && p.set != nil }), b.makeLinked, b.makeLinked)

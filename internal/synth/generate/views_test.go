@@ -81,10 +81,14 @@ func tracker(t *testing.T) (*shop, []Tool) {
 // changed, too.
 func TestProgramsOverViews(t *testing.T) {
 	s, tools := tracker(t)
-	o := optionsOf(s)
-	o.Asked = 0.8
 	found := map[string]int{}
-	for _, sc := range run(t, s, tools, o).Scenarios {
+	var all []scenario.Scenario
+	for seed := range 3 {
+		o := optionsOf(s)
+		o.Asked, o.Seed = 0.8, uint64(seed)
+		all = append(all, run(t, s, tools, o).Scenarios...)
+	}
+	for _, sc := range all {
 		if sc.Provenance == nil || !strings.HasPrefix(sc.Provenance.Wording, "asked") {
 			continue
 		}
@@ -106,7 +110,7 @@ func TestProgramsOverViews(t *testing.T) {
 			found["properties"]++
 		}
 	}
-	for what, least := range map[string]int{"programs": 20, "asked of a view": 2, "notes": 2, "properties": 3} {
+	for what, least := range map[string]int{"programs": 60, "asked of a view": 6, "notes": 6, "properties": 9} {
 		if found[what] < least {
 			t.Errorf("%s: %d, at least %d wanted; %v", what, found[what], least, found)
 		}
