@@ -67,6 +67,15 @@ func sorts(x *scenario.Scenario) (list []string) {
 	add(x.Provenance.Kind == "act_on_all" && exception.MatchString(x.Task), "all but one")
 	add(x.Provenance.Kind == "list" && strings.Contains(x.Task, "NAME: VALUE"), "each with a property")
 	add(open.MatchString(x.Task), "what is open")
+	add(x.Provenance.Kind == "several_edits" && len(givenTo(x, "phase_add", "name")) > 0, "a group of what is named")
+	add(strings.Contains(x.Task, "NAME: WHO"), "whose each is")
+	var edits []string // without the key
+	for _, g := range x.Gold {
+		if all := members(g.Arguments); g.Name == "job_edit" {
+			edits = append(edits, string(objectOf(all[1:]...)))
+		}
+	}
+	add(x.Provenance.Kind == "several_edits" && len(edits) == 2 && edits[0] == edits[1], "the same text for two")
 	return list
 }
 
@@ -109,7 +118,8 @@ func TestProgramsOfSeveralChanges(t *testing.T) {
 	for _, sort := range []string{"several changes", "a tick and more", "each its day", "each its assignee",
 		"each its labels", "several below one", "made with a link", "all was ticked", "a point was open",
 		"points of each", "a group and its things", "a document twice", "a fact from a document", "told how far it is",
-		"two changes of each", "all but one", "each with a property", "what is open"} {
+		"two changes of each", "all but one", "each with a property", "what is open",
+		"a group of what is named", "whose each is", "the same text for two"} {
 		if seen[sort] == 0 {
 			t.Errorf("no task has %s: %v", sort, seen)
 		}

@@ -212,7 +212,31 @@ func (b *boarding) mergeGroup(r *rand.Rand, g *group) *boardTask {
 	return t
 }
 
-// fillGroup makes a group, and moves into it what meets a condition.
+// someNamed draws a few things that a request calls by their names.
+func (b *boarding) someNamed(r *rand.Rand, kind, pattern string, n int) (
+	t *boardTask, rows [][]any, slots map[string]string,
+) {
+	var said []string
+	for range 4 * n {
+		row, named := b.named(r)
+		if len(rows) < n && row != nil && !slices.ContainsFunc(rows, func(o []any) bool { return &o[0] == &row[0] }) {
+			rows, said = append(rows, row), append(said, named["x"])
+		}
+	}
+	if len(rows) < n {
+		return nil, nil, nil
+	}
+	slots = b.table.Slots(nil)
+	slots["name"] = programs.Enumerate(said)
+	t = &boardTask{Program: programs.NewAct(kind, pattern, slots), after: map[string]map[string]string{}}
+	t.look(b.list.bare())
+	for _, row := range rows {
+		t.shown = append(t.shown, programs.Show(row[b.table.Label]))
+	}
+	return t, rows, slots
+}
+
+// fillGroup makes a group, and moves into it what meets a condition, or what is named.
 func (b *boarding) fillGroup(r *rand.Rand, g *group) *boardTask {
 	_, column := b.of(g, g.table.Rows[0])
 	name, edit := groupName(r), b.columns[column].edit
@@ -223,6 +247,9 @@ func (b *boarding) fillGroup(r *rand.Rand, g *group) *boardTask {
 		return nil
 	}
 	t, rows, slots := b.some(r, programs.SetAll, "group_fill", 1, mostViewed, column)
+	if t == nil || r.IntN(2) == 0 {
+		t, rows, slots = b.someNamed(r, severalEdits, "group_named", 2+r.IntN(2))
+	}
 	if t == nil {
 		return nil
 	}

@@ -117,11 +117,39 @@ func (b *boarding) askOpenLinks(r *rand.Rand) *boardTask {
 		return nil
 	}
 	slots["rel"], slots["v"] = p.relation(), f.value
-	q := programs.NewQuestion(programs.Join, "link_open", slots, programs.Answer{Form: "list", Values: open}, b.table)
+	pattern, answer := "link_open", programs.Answer{Form: "list", Values: open}
+	who := b.whose(to, open)
+	if len(who) > 0 && r.IntN(2) == 0 {
+		pattern, answer, lines = "link_open_who", programs.Answer{Form: "each", Values: who}, append(lines, who...)
+	}
+	q := programs.NewQuestion(programs.Join, pattern, slots, answer, b.table)
 	t := b.act(r, q.Work(lines...), row, true)
 	t.look(b.list.bare()) // for what the others are
 	t.setup = setup
+	for _, o := range to {
+		if pattern == "link_open_who" && slices.Contains(open, b.table.NameOf(o)) {
+			t.look(b.viewOf(o))
+		}
+	}
 	return t
+}
+
+// whose are some of the things with who each is for; nil where one is for nobody.
+func (b *boarding) whose(rows [][]any, names []string) (said []string) {
+	i := slices.IndexFunc(b.columns, boardColumn.isFor)
+	for _, row := range rows {
+		name := b.table.NameOf(row)
+		switch {
+		case i < 0 || b.table.Columns[i].Ref != nil:
+			return nil
+		case !slices.Contains(names, name):
+		case len(parted(row[i])) == 0 || strings.Contains(name, ":"):
+			return nil
+		default:
+			said = append(said, name+": "+strings.Join(parted(row[i]), ", "))
+		}
+	}
+	return said
 }
 
 // askBest asks for the first or the last of those that meet a condition, or two.

@@ -180,7 +180,7 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(has(func(p section) bool { return !p.points && !p.links && p.set != nil }), b.writeText, b.writeText,
 			b.askText, b.askText, b.fixText, b.fixText, b.fixText)
 		add(has(func(p section) bool { return !p.points && !p.links && p.add != nil }), b.addText, b.addText,
-			b.noteThat)
+			b.noteThat, b.noteBoth)
 		add(has(func(p section) bool { return p.clear != nil && p.set != nil }), b.clearText)
 		add(has(func(p section) bool { return !p.points && !p.links && p.create != nil }), b.makeWith)
 	case onLinks:

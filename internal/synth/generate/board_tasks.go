@@ -369,9 +369,10 @@ func (b *boarding) row(r *rand.Rand) []any {
 	return row
 }
 
-// remarks are what people write on a piece of work.
+// remark is what people write on a piece of work.
 func remark(r *rand.Rand) string {
 	day := pick(r, []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday"})
+	who := pick(r, []string{"Ben", "Ida", "the landlord", "Mrs Koch", "the office", "Omar", "the supplier", "Lotte"})
 	return pick(r, []string{
 		"waiting for an answer until " + day, "called on " + day + ", nobody there",
 		fmt.Sprint("the offer is ", 10*(4+r.IntN(90)), " euros"), "the form is in the green folder",
@@ -379,6 +380,13 @@ func remark(r *rand.Rand) string {
 		"the measurements were wrong", "half of it is done", fmt.Sprint("takes about ", 2+r.IntN(9), " hours"),
 		"the old one can stay", "please check the invoice", "only in the morning", "the key is with the neighbours",
 		"moved because of the rain", fmt.Sprint("page ", 2+r.IntN(40), " of the manual explains it"),
+		who + " has the papers", "from " + who + ", by phone", "ring " + who + " before " + day,
+		who + " does not want it before noon", fmt.Sprint("order number ", 1000+r.IntN(9000)),
+		fmt.Sprint(2+r.IntN(30), " of ", 32+r.IntN(20), " have come so far"), "nothing is left over from last year",
+		"tried it twice, works on the small one only", fmt.Sprint("costs ", 5+r.IntN(90), ".50 more than last time"),
+		"handed over by " + who, "cannot start before " + day, "left a message with " + who,
+		fmt.Sprint("room ", 100+r.IntN(300), " has the best light"), "not urgent, but do not forget it",
+		"see what " + who + " wrote about it", fmt.Sprint("there are ", 3+r.IntN(20), " in the box downstairs"),
 	})
 }
 

@@ -112,3 +112,18 @@ func (b *boarding) askWith(r *rand.Rand) *boardTask {
 	t.Program = programs.NewQuestion(programs.List, "list_with", slots, answer, b.table).Work(found)
 	return t
 }
+
+// noteBoth puts the same text on two things that are named.
+func (b *boarding) noteBoth(r *rand.Rand) *boardTask {
+	p, ok := b.textPart(r, func(p section) bool { return p.add != nil && !p.listed })
+	t, rows, slots := b.someNamed(r, severalEdits, "note_both", 2)
+	if !ok || t == nil {
+		return nil
+	}
+	v := p.written(r)
+	slots["attr"], slots["v"] = b.called(r, p), v
+	for _, row := range rows {
+		b.does(t, row, []deed{b.addDeed(r, row, p, v)})
+	}
+	return b.sparing(r, t, rows)
+}
