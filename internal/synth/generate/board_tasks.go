@@ -200,7 +200,7 @@ func (b *boarding) tasks(
 			}
 		}
 		c := &Candidate{Kind: t.Kind, Calls: slices.Concat(t.reads, t.changes), Split: b.m.drawSplit(t.Key()),
-			told: &told{Program: t.Program, world: b.world}}
+			told: &told{Program: t.Program, world: b.world, voice: b.voiceOf(t)}}
 		if len(t.changes) > 0 && len(t.reads) > 0 {
 			c.Calls[len(t.reads)].Why = t.TakeWorking()
 		}

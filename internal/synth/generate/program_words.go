@@ -21,6 +21,7 @@ type told struct {
 	world    *programs.World
 	requests []string
 	way      int // of several drawn wordings
+	voice    voice
 }
 
 // wordTries is how often a program is worded at most: where a wording falls at a gate, another persona says it, the
@@ -225,6 +226,9 @@ func (m *maker) retell(d *draftOf) {
 	}
 	w := c.told.WordAs(m.random(stream...), d.Split, c.told.requests)
 	d.Task, d.GoldAnswer, d.Checks = w.Task, w.Answer, slices.Concat(w.Checks, c.Checks)
+	if c.told.requests == nil {
+		d.Task = c.told.voice.speak(m.random("voice", c.told.Key(), c.World), d.Task)
+	}
 	d.between = w.Between
 	d.GoldReasoning = c.told.Working()
 	d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), blob.Of(c.key() + d.Task).String()[:10])
