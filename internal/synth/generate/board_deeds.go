@@ -19,6 +19,7 @@ type deed struct {
 	holds    func(view string) bool
 	free     string // a text that may be in other letters
 	reads    string // what whoever makes it reads first, as a working has it; "" nothing
+	copied   bool   // a view shows it as calls take it
 }
 
 // isFor reports whether a property says who does something.
@@ -36,16 +37,23 @@ func parted(v any) []string {
 // propertyDeed sets a property to a value that another thing has. Of a new thing the row is nil.
 func (b *boarding) propertyDeed(r *rand.Rand, row []any) (d deed, ok bool) {
 	i := r.IntN(len(b.columns))
+	values := parted(pick(r, b.table.Rows)[i])
+	if len(values) == 0 || isOwn(b.table, i) {
+		return d, false
+	}
+	return b.deedOf(r, row, i, pick(r, values))
+}
+
+// deedOf sets a property to a value.
+func (b *boarding) deedOf(r *rand.Rand, row []any, i int, v string) (d deed, ok bool) {
 	c, column := b.columns[i], b.table.Columns[i]
-	by := c.edit
+	by, caption := c.edit, strings.ToLower(column.Caption())
 	if row == nil {
 		by = c.create
 	}
-	values := parted(pick(r, b.table.Rows)[i])
-	if by == nil || i == b.table.Key || i == b.table.Label || len(values) == 0 || isOwn(b.table, i) {
+	if by == nil || i == b.table.Key || i == b.table.Label {
 		return d, false
 	}
-	v, caption := pick(r, values), strings.ToLower(column.Caption())
 	var has []string
 	if row != nil {
 		has = parted(row[i])
@@ -181,7 +189,7 @@ func (b *boarding) does(t *boardTask, row []any, list []deed) *boardTask {
 		if d.free != "" {
 			t.free = append(t.free, d.free)
 		}
-		if d.column >= 0 {
+		if d.column >= 0 && !d.copied {
 			b.findsNamed(t, nil, []int{d.column})
 		}
 	}

@@ -94,16 +94,12 @@ func (b *boarding) shiftEach(r *rand.Rand) *boardTask {
 	if i < 0 {
 		return nil
 	}
-	days := pick(r, []int{7, 7, 7, 14, 1, 2, 3, 5, 10, 21})
-	pattern, by := "each_later", days
-	if r.IntN(3) == 0 {
-		pattern, by = "each_earlier", -days
-	}
-	t, rows, slots := b.some(r, programs.SetAll, pattern, 2, 2*mostEach, i)
+	by, way := slipOf(r)
+	t, rows, slots := b.some(r, programs.SetAll, "each"+way, 2, 2*mostEach, i)
 	if t == nil {
 		return nil
 	}
-	slots["n"] = span(r, days)
+	slots["n"] = span(r, max(by, -by))
 	slots["attr"] = b.table.Columns[i].Caption()
 	lines := b.shifted(t, rows, i, by)
 	if len(t.changes) < 2 || len(t.changes) > mostEach {
@@ -116,11 +112,14 @@ func (b *boarding) shiftEach(r *rand.Rand) *boardTask {
 // span says a number of days.
 func span(r *rand.Rand, days int) string {
 	weeks := map[int]string{7: "a week", 14: "two weeks", 21: "three weeks"}
+	few := map[int]string{2: "two days", 3: "three days", 5: "five days", 10: "ten days"}
 	switch {
 	case days == 1:
 		return "one day"
 	case weeks[days] != "" && r.IntN(4) > 0:
 		return weeks[days]
+	case few[days] != "" && r.IntN(2) == 0:
+		return few[days]
 	}
 	return strconv.Itoa(days) + " days"
 }

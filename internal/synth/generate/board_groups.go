@@ -94,7 +94,7 @@ func (b *boarding) groupDraws() (draws []drawOf) {
 		add(g.rename != nil && g.moved != nil, b.moveGroup)
 		add(g.rename != nil && g.moved != nil, b.moveGroup)
 		add(g.rename != nil && g.moved != nil && b.edit != nil, b.shiftGroup, b.shiftGroup)
-		add(g.rename != nil && g.moved != nil, b.renewGroup)
+		add(g.rename != nil && g.moved != nil, b.renewGroup, b.shiftGroupAlone)
 		add(g.drop != nil, b.dropGroup)
 		add(g.archive != nil, b.archiveGroup)
 		add(g.drop != nil && g.into != nil && len(g.table.Rows) > 1, b.mergeGroup, b.mergeGroup)

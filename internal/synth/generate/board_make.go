@@ -9,14 +9,19 @@ import (
 	"hone/internal/synth/programs"
 )
 
-// makes adds the call that makes a thing with a name, a link and some properties.
-func (b *boarding) makes(t *boardTask, name string, link member, list []deed) {
-	arguments := []member{{b.columns[b.table.Label].create.name, quote(name)}, link}
-	t.madeWith = map[string]string{}
+// makes adds the call that makes a thing with a name, links and some properties.
+func (b *boarding) makes(t *boardTask, name string, list []deed, links ...member) {
+	arguments := append([]member{{b.columns[b.table.Label].create.name, quote(name)}}, links...)
+	if t.own == nil {
+		t.own = map[string]map[string]string{}
+	}
+	t.own[name] = map[string]string{}
 	for _, d := range list {
 		arguments = append(arguments, d.argument)
-		b.findsNamed(t, nil, []int{d.column})
-		t.madeWith[b.columns[d.column].name] = d.value
+		if !d.copied {
+			b.findsNamed(t, nil, []int{d.column})
+		}
+		t.own[name][b.columns[d.column].name] = d.value
 	}
 	t.changes = append(t.changes, Call{Tool: b.create.Name, Arguments: objectOf(arguments...)})
 }
@@ -38,7 +43,7 @@ func (b *boarding) makeLinked(r *rand.Rand) *boardTask {
 	t := &boardTask{Program: act, made: slots["v"], after: map[string]map[string]string{},
 		madeSays: []string{programs.Show(row[b.table.Label])}}
 	b.seek(r, t, row, slots["x"], false)
-	b.makes(t, slots["v"], member{p.create.name, p.create.texts(b.key(row))}, list)
+	b.makes(t, slots["v"], list, member{p.create.name, p.create.texts(b.key(row))})
 	return b.told(t)
 }
 
@@ -84,7 +89,7 @@ func (b *boarding) makeChildren(r *rand.Rand) *boardTask {
 		madeSays: []string{b.key(row)}, setup: setup}
 	b.seek(r, t, row, slots["x"], pattern == "make_points")
 	for _, name := range names {
-		b.makes(t, name, member{p.create.name, p.create.texts(b.key(row))}, list)
+		b.makes(t, name, list, member{p.create.name, p.create.texts(b.key(row))})
 	}
 	return b.told(t)
 }
@@ -111,7 +116,9 @@ func (b *boarding) withNew(t *boardTask, got *Played) (made []string) {
 	for _, name := range append([]string{t.made}, t.more...) {
 		if key := b.newKey(name, got); key != "" && !slices.Contains(made, key) {
 			made = append(made, key)
-			t.after[key] = maps.Clone(t.madeWith)
+			t.after[key] = map[string]string{}
+			maps.Copy(t.after[key], t.madeWith)
+			maps.Copy(t.after[key], t.own[name])
 		}
 	}
 	return made

@@ -140,10 +140,14 @@ func (b *boarding) shares() map[string]int {
 		old += n
 	}
 	parts := map[string]int{onPoints: 16, onTexts: 9, onLinks: 14, onPapers: 52, onGroups: 36, onFinish: 8, onTwo: 12,
-		onDeeds: 56, onEach: 48, onMany: 38, onMakes: 28, onIf: 16, onChoices: 12, onRosters: 4, onDoubt: 12}
+		onDeeds: 56, onEach: 48, onMany: 38, onMakes: 36, onIf: 16, onChoices: 12, onRosters: 4, onDoubt: 12}
 	for kind, n := range parts {
-		if len(b.parts) == 0 && (kind == onDeeds || kind == onEach || kind == onMany) { // else little else is asked
+		switch { // else little else is asked
+		case len(b.parts) > 0:
+		case kind == onDeeds || kind == onEach || kind == onMany:
 			n /= 3
+		case kind == onMakes:
+			n /= 4
 		}
 		if b.edit == nil && kind == onFinish { // else most would be read
 			n *= 4
@@ -199,7 +203,8 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(b.finish != nil, b.finishThing, b.finishThing, b.finishAll)
 		add(len(b.acts) > 0, b.actOn, b.actOn, b.actOnAll)
 	case onDeeds:
-		add(b.edit != nil, b.editSeveral, b.editSeveral, b.editThings, b.editThings, b.editShort)
+		add(b.edit != nil, b.editSeveral, b.editSeveral, b.editThings, b.editThings, b.editShort,
+			b.setLike, b.shiftOne)
 		add(b.edit != nil && b.table.StageColumn() >= 0, b.tellStage, b.tellStage)
 	case onEach:
 		add(b.edit != nil, b.shiftEach, b.joinEach, b.handEach, b.editEach)
@@ -212,6 +217,7 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(has(func(p section) bool { return p.links && p.create != nil && p.set != nil }), b.makeLinked, b.makeLinked)
 		add(has(func(p section) bool { return p.links && p.create != nil && p.set == nil }), b.makeChildren,
 			b.makeChildren, b.makeChildren)
+		add(b.create != nil && b.columns[b.table.Label].create != nil, b.makeLike, b.makeLike, b.makeEach)
 	case onIf:
 		add(has(func(p section) bool { return p.points && p.tick != nil && p.add != nil }), b.pointsIf, b.pointsIf)
 		add(b.edit != nil, b.giveLeast)

@@ -161,6 +161,14 @@ func needed() map[string]string {
 		"say_by": "attr v x y", "told_done": "x", "told_begun": "x", "told_back": "x", "told_does": "does x",
 		"each_does": "does filter many", "list_with": "attr filter many", "group_named": "given name v x",
 		"link_open_who": "rel v x | many", "note_both": "attr name v",
+
+		"as_like": "attr x", "as_after": "x", "as_linked": "rel x", "make_like": "does v | one",
+		"like_set": "attr x y", "like_who": "x y", "like_due": "x y", "each_assign": "v x", "each_rank": "v x",
+		"each_due": "v x", "each_set": "attr v x", "each_under": "lines x | one many",
+		"each_under_all": "does lines x | one many", "each_new": "lines | one many",
+		"each_new_all": "does lines | one many", "one_later": "n x | attr",
+		"one_earlier": "n x | attr", "group_later": "many n x", "group_earlier": "many n x",
+
 		"bill_of": "file x", "bills": "file given", "charge_both": "given x", "due_all": "given", "due_of": "x",
 		"files_move_month": "folder folder2 word", "found_line_drop": "word", "lent_back": "time x",
 		"lent_out": "time x y", "letters_fill": "file filter many name", "line_drop": "file word",
