@@ -79,7 +79,7 @@ func sorts(x *scenario.Scenario) (list []string) {
 	return append(list, likes(x)...)
 }
 
-// likes are what such a task takes from another thing, gives each new one, or moves by a span.
+// likes are what such a task takes from another thing, gives each new one, leaves as it is, or moves by a span.
 func likes(x *scenario.Scenario) (list []string) {
 	add := func(is bool, sort string) {
 		if is {
@@ -96,6 +96,8 @@ func likes(x *scenario.Scenario) (list []string) {
 	add(x.Provenance.Kind == "find_act" && len(edited) == 1 &&
 		slices.ContainsFunc(viewed, func(id string) bool { return id != edited[0] }), "set like another")
 	add(len(people) > 1 && people[0] != people[1], "each new one its person")
+	add(x.Provenance.Kind == "act_if" && len(edited) == 0 && x.GoldAnswer != "" &&
+		!strings.HasPrefix(x.GoldAnswer, "Nothing") && len(viewed) > 0, "left and told")
 	add(moved && len(givenTo(x, "job_edit", "dueDate")) == 1, "one day by a span")
 	add(moved && len(givenTo(x, "phase_rename", "dueDate")) == 1, "a group alone by a span")
 	return list
@@ -145,7 +147,7 @@ func TestProgramsOfSeveralChanges(t *testing.T) {
 		"two changes of each", "all but one", "each with a property", "what is open",
 		"a group of what is named", "whose each is", "the same text for two",
 		"made like another", "made like another, linked", "set like another", "each new one its person",
-		"one day by a span", "a group alone by a span"} {
+		"left and told", "one day by a span", "a group alone by a span"} {
 		if seen[sort] == 0 {
 			t.Errorf("no task has %s: %v", sort, seen)
 		}

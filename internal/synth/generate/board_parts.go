@@ -140,13 +140,13 @@ func (b *boarding) shares() map[string]int {
 		old += n
 	}
 	parts := map[string]int{onPoints: 16, onTexts: 9, onLinks: 14, onPapers: 52, onGroups: 36, onFinish: 8, onTwo: 12,
-		onDeeds: 56, onEach: 48, onMany: 38, onMakes: 36, onIf: 16, onChoices: 12, onRosters: 4, onDoubt: 12}
+		onDeeds: 56, onEach: 48, onMany: 38, onMakes: 36, onIf: 26, onChoices: 12, onRosters: 4, onDoubt: 12}
 	for kind, n := range parts {
 		switch { // else little else is asked
 		case len(b.parts) > 0:
 		case kind == onDeeds || kind == onEach || kind == onMany:
 			n /= 3
-		case kind == onMakes:
+		case kind == onMakes || kind == onIf:
 			n /= 4
 		}
 		if b.edit == nil && kind == onFinish { // else most would be read
@@ -220,7 +220,7 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(b.create != nil && b.columns[b.table.Label].create != nil, b.makeLike, b.makeLike, b.makeEach)
 	case onIf:
 		add(has(func(p section) bool { return p.points && p.tick != nil && p.add != nil }), b.pointsIf, b.pointsIf)
-		add(b.edit != nil, b.giveLeast)
+		add(b.edit != nil, b.giveLeast, b.ifThing, b.ifThing)
 	case onChoices:
 		add(has(func(p section) bool { return !p.points && !p.links && !p.listed && p.set != nil }), b.takeOffer)
 	case onRosters:

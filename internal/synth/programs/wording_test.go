@@ -166,7 +166,9 @@ func needed() map[string]string {
 		"like_set": "attr x y", "like_who": "x y", "like_due": "x y", "each_assign": "v x", "each_rank": "v x",
 		"each_due": "v x", "each_set": "attr v x", "each_under": "lines x | one many",
 		"each_under_all": "does lines x | one many", "each_new": "lines | one many",
-		"each_new_all": "does lines | one many", "one_later": "n x | attr",
+		"each_new_all": "does lines | one many", "if_done": "does else v x", "if_is": "attr does else v x",
+		"if_free": "does else x", "if_before": "attr does else v x", "if_none": "attr does else x",
+		"leave_all": "one", "leave_who": "one", "leave_tell": "attr", "one_later": "n x | attr",
 		"one_earlier": "n x | attr", "group_later": "many n x", "group_earlier": "many n x",
 
 		"bill_of": "file x", "bills": "file given", "charge_both": "given x", "due_all": "given", "due_of": "x",
