@@ -15,8 +15,8 @@ import (
 // mostEach bounds the things that a task changes or looks at one by one.
 const mostEach = 6
 
-// some draws a condition, or two, that a few things meet, with the calls that find these. Of changes one is at times left
-// out.
+// some draws a condition, or two, that a few things meet, with the calls that find these. At times one of the things is
+// to stay as it is, where they are changed.
 func (b *boarding) some(r *rand.Rand, kind, pattern string, least, most int, not ...int) (
 	t *boardTask, rows [][]any, slots map[string]string,
 ) {

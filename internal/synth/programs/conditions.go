@@ -29,10 +29,14 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 			return c, phrase, d.divides(t, c)
 		}
 	}
-	if i := t.StageColumn(); i >= 0 && slices.Contains(columns, i) && d.w.Listed && d.r.IntN(4) == 0 {
-		return d.comparisonOf(t, i) // what is open is asked for more than all else
+	i := pick(d.r, columns)
+	if at := t.StageColumn(); slices.Contains(columns, at) && d.w.Listed && d.r.IntN(4) == 0 {
+		i = at // what is open is asked for more than all else
 	}
-	return d.comparisonOf(t, pick(d.r, columns))
+	if c, phrase, ok := d.staged(t, i); ok {
+		return c, phrase, d.divides(t, c)
+	}
+	return d.comparisonOf(t, i)
 }
 
 // comparisonOf compares one column with the value of a row.
@@ -44,9 +48,6 @@ func (d *drawer) comparisonOf(t *Table, i int) (Cond, string, bool) {
 	row := pick(d.r, t.Rows)
 	v := t.value(row, i, -1)
 	if cond, phrase, ok := d.presence(t, i, v); ok {
-		return cond, phrase, d.divides(t, cond)
-	}
-	if cond, phrase, ok := d.staged(t, i); ok {
 		return cond, phrase, d.divides(t, cond)
 	}
 	if v == nil || Show(v) == "" || c.isReach() { // nobody looks for those with an address by that
