@@ -83,6 +83,8 @@ type Gold struct {
 	Arguments json.RawMessage `json:"arguments"` // a JSON object
 	// what is said to the scenario's user before this gold call, such as "Shall I?"
 	Asks string `json:"asks,omitempty"`
+	// how what is said follows from the results before it
+	AsksReasoning string `json:"asks_reasoning,omitempty"`
 	// how the call follows from the results before it
 	Reasoning string `json:"reasoning,omitempty"`
 }

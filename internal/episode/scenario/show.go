@@ -66,6 +66,7 @@ func (s *Scenario) WriteText(w io.Writer) error {
 		line("setup", g.Name+" "+cutText(string(g.Arguments)))
 	}
 	for _, g := range s.Gold {
+		line("because", g.AsksReasoning)
 		line("gold asks", g.Asks)
 		line("because", g.Reasoning)
 		line("gold", g.Name+" "+string(g.Arguments))

@@ -105,7 +105,7 @@ func TestScenariosAreShown(t *testing.T) {
 		names + `]}}], "checks": [{"type": "answer", "one_of": [` + names + `]}, {"type": "answer", "regex": "^<` +
 		strings.Repeat("é|", 150) + `"}, {"type": "state", "name": "look", "arguments": {}, "equals": "a\nb"}, ` +
 		`{"type": "unchanged"}]}`
-	list, err := scenario.Load(write(t, "s.jsonl", `{"id": "a", "split": "test", "difficulty": "easy", "tags": ["kind:x"], "user": {"goal": "Cancel it.", "persona": "Rude.", "knows": {"zip": "19122"}, "ends_on": ["bye"]}, "setup": [{"name": "set", "arguments": {"n": 1}}], "gold": [{"name": "look", "arguments": {"n": 2}, "asks": "Which?"}], "gold_answer": "Gone.", "checks": [{"type": "answer", "contains": "Gone"}]}
+	list, err := scenario.Load(write(t, "s.jsonl", `{"id": "a", "split": "test", "difficulty": "easy", "tags": ["kind:x"], "user": {"goal": "Cancel it.", "persona": "Rude.", "knows": {"zip": "19122"}, "ends_on": ["bye"]}, "setup": [{"name": "set", "arguments": {"n": 1}}], "gold": [{"name": "look", "arguments": {"n": 2}, "asks": "Which?", "asks_reasoning": "Two fit."}], "gold_answer": "Gone.", "checks": [{"type": "answer", "contains": "Gone"}]}
 {"id": "b", "split": "train", "user": {"says": ["Hi.", "#W1"]}}
 {"id": "c", "split": "train", "task": "Add."}
 `+long))
@@ -120,7 +120,7 @@ func TestScenariosAreShown(t *testing.T) {
 	}
 	for _, want := range []string{
 		"scenario a (test, easy, kind:x)\n", "a model, who finds the first words, for at most 10 messages", "wants",
-		"Cancel it.", "Rude.", `{"zip": "19122"}`, "bye", `set {"n": 1}`, "Which?", `look {"n": 2}`, "Gone.",
+		"Cancel it.", "Rude.", `{"zip": "19122"}`, "bye", `set {"n": 1}`, "Which?", "Two fit.", `look {"n": 2}`, "Gone.",
 		"check     answer: contains \"Gone\"\n", "user      Hi.\n  then says #W1\n",
 		"scenario c (train)\n  user      Add.\n",
 		`  check     answer: one_of ["Ada","Bo",`, `,"Bo… (30 in all)`, `regex "^<é|é`, "é… (304 characters)\n",

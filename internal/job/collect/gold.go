@@ -112,7 +112,8 @@ func (s *goldSpeaker) Say(_ context.Context, messages []chat.Message, _ []chat.T
 	if s.turn < len(calls) {
 		if asks := s.of.Gold[s.turn].Asks; asks != "" && !s.asked {
 			s.asked = true
-			return environment.Reply{Turn: &trajectory.Turn{Content: asks}}, nil
+			return environment.Reply{Turn: &trajectory.Turn{
+				ReasoningContent: s.of.Gold[s.turn].AsksReasoning, Content: asks}}, nil
 		}
 		call := calls[s.turn]
 		call.ID = "call_" + strconv.Itoa(s.turn)

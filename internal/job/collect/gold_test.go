@@ -45,7 +45,7 @@ func TestGoldSlips(t *testing.T) {
 		ID: "s",
 		Gold: []scenario.Gold{
 			{Name: "tables", Arguments: json.RawMessage("{}")},
-			{Name: "query", Arguments: json.RawMessage(`{"q":1}`), Reasoning: "a"},
+			{Name: "query", Arguments: json.RawMessage(`{"q":1}`), Reasoning: "a", Asks: "Now?", AsksReasoning: "b"},
 		},
 		GoldAnswer: "one", GoldReasoning: "1 a",
 		Slips: []scenario.Slip{{Before: 1, Name: "query", Arguments: json.RawMessage(`{"q":0}`)},
@@ -69,7 +69,7 @@ func TestGoldSlips(t *testing.T) {
 		}
 		said += " "
 	}
-	if want := `tables{} query{"q":0}! (a)query{"q":1} tables{}! (1 a)one `; said != want {
+	if want := `tables{} query{"q":0}! (b)Now? (a)query{"q":1} tables{}! (1 a)one `; said != want {
 		t.Errorf("%s, want %s", said, want)
 	}
 }
