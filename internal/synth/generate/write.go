@@ -343,8 +343,9 @@ func (m *maker) validate(ctx context.Context, list []draftOf, why []string) erro
 // unsound says why train would refuse the task of a program, whose plays have shown what a check wants of the servers:
 // its answer passes no check, or any answer does, or the echo of the task.
 func (m *maker) unsound(d *draftOf) string {
-	found := checktest.Alone(&d.Scenario)
-	if len(found) == 0 && !slices.ContainsFunc(d.of.Calls, m.changes) && checktest.EchoAnswers(&d.Scenario) {
+	s := m.inMessages(d) // between two messages the first is answered
+	found := checktest.Alone(&s)
+	if len(found) == 0 && !slices.ContainsFunc(d.of.Calls, m.changes) && checktest.EchoAnswers(&s) {
 		found = []string{checktest.EchoPasses}
 	}
 	if len(found) == 0 {
