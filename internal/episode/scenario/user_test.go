@@ -120,7 +120,8 @@ func TestScenariosAreShown(t *testing.T) {
 	}
 	for _, want := range []string{
 		"scenario a (test, easy, kind:x)\n", "a model, who finds the first words, for at most 10 messages", "wants",
-		"Cancel it.", "Rude.", `{"zip": "19122"}`, "bye", `set {"n": 1}`, "Which?", "Two fit.", `look {"n": 2}`, "Gone.",
+		"Cancel it.", "Rude.", `{"zip": "19122"}`, "bye", `set {"n": 1}`, "Which?", "Two fit.", `look {"n": 2}`,
+		"Gone.",
 		"check     answer: contains \"Gone\"\n", "user      Hi.\n  then says #W1\n",
 		"scenario c (train)\n  user      Add.\n",
 		`  check     answer: one_of ["Ada","Bo",`, `,"Bo… (30 in all)`, `regex "^<é|é`, "é… (304 characters)\n",

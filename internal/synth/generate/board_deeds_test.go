@@ -127,6 +127,9 @@ func TestProgramsOfSeveralChanges(t *testing.T) {
 			t.Errorf("%s (%s): %v %v", x.ID, x.Task, found, err)
 		}
 		last := len(x.Gold) - 1
+		if last < 0 { // what no tool can do, asked of what is open
+			continue
+		}
 		arguments := members(x.Gold[last].Arguments)
 		made := slices.Contains(list, "made like another") && // what is there where nothing is given
 			!slices.Contains([]string{"priority", "status"}, arguments[max(len(arguments)-1, 0)].name)

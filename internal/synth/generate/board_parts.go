@@ -77,17 +77,24 @@ func (b *boarding) twoOfThese(r *rand.Rand) *boardTask {
 		len(one.hidden)+len(two.hidden) > 0 || one.Then() != nil || two.Then() != nil {
 		return nil
 	}
-	t := &boardTask{Program: one.Behind(two.Program), reads: one.reads, shown: slices.Concat(one.shown, two.shown),
-		changes: slices.Concat(one.changes, two.changes), setup: slices.Concat(one.setup, two.setup),
-		looks: slices.Concat(one.looks, two.looks), free: slices.Concat(one.free, two.free), says: two.says,
-		after: map[string]map[string]string{}, said: map[string]string{}}
-	for _, o := range []*boardTask{one, two} {
-		maps.Copy(t.after, o.after)
-		maps.Copy(t.said, o.said)
-	}
+	one.Program, one.says = one.Behind(two.Program), two.says
 	for _, c := range two.reads {
-		t.look(c)
+		one.look(c)
 	}
+	one.changes = append(one.changes, two.changes...)
+	return one.joined(two)
+}
+
+// joined has a task begin with what another one begins with, and be proved by what proves that, too.
+func (t *boardTask) joined(o *boardTask) *boardTask {
+	t.shown, t.setup = slices.Concat(t.shown, o.shown), slices.Concat(t.setup, o.setup)
+	t.looks, t.free = slices.Concat(t.looks, o.looks), slices.Concat(t.free, o.free)
+	after, said := map[string]map[string]string{}, map[string]string{}
+	for _, one := range []*boardTask{t, o} {
+		maps.Copy(after, one.after)
+		maps.Copy(said, one.said)
+	}
+	t.after, t.said = after, said
 	return t
 }
 
@@ -139,11 +146,14 @@ func (b *boarding) shares() map[string]int {
 	for _, n := range shares {
 		old += n
 	}
-	parts := map[string]int{onPoints: 16, onTexts: 9, onLinks: 14, onPapers: 52, onGroups: 36, onFinish: 8, onTwo: 12,
-		onDeeds: 56, onEach: 48, onMany: 38, onMakes: 36, onIf: 26, onChoices: 12, onRosters: 4, onDoubt: 12}
+	parts := map[string]int{onPoints: 18, onTexts: 9, onLinks: 14, onPapers: 52, onGroups: 36, onFinish: 8, onTwo: 12,
+		onDeeds: 60, onEach: 48, onMany: 38, onMakes: 42, onIf: 32, onChoices: 12, onRosters: 4, onDoubt: 12,
+		programs.Second: 20}
 	for kind, n := range parts {
 		switch { // else little else is asked
 		case len(b.parts) > 0:
+		case kind == programs.Second:
+			n /= 2
 		case kind == onDeeds || kind == onEach || kind == onMany:
 			n /= 3
 		case kind == onMakes || kind == onIf:
@@ -225,6 +235,8 @@ func (b *boarding) ofViews(kind string) (draws []drawOf) {
 		add(has(func(p section) bool { return !p.points && !p.links && !p.listed && p.set != nil }), b.takeOffer)
 	case onRosters:
 		add(len(b.rosters) > 0, b.editRoster)
+	case programs.Second:
+		return b.secondDraws()
 	case onDoubt:
 		add(b.edit != nil, b.askWhich)
 	}

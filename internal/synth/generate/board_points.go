@@ -147,7 +147,12 @@ func (b *boarding) askPoints(r *rand.Rand) *boardTask {
 	if len(list) < 2 || !b.whole(row, p) {
 		return nil
 	}
-	done := r.IntN(3) == 0
+	return b.askPointsOf(r, row, slots, list, setup, r.IntN(3) == 0)
+}
+
+func (b *boarding) askPointsOf(
+	r *rand.Rand, row []any, slots map[string]string, list []point, setup []Call, done bool,
+) *boardTask {
 	var found []string
 	for _, one := range list {
 		if one.done == done && sole(list, one.text) {

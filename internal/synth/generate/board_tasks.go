@@ -56,7 +56,7 @@ func boardShares() map[string]int {
 	shares := programs.Shares()
 	maps.Copy(shares, map[string]int{sayOn: 4, oneOfMany: 4, programs.Insert: 6, programs.List: 12, programs.Lookup: 10,
 		programs.Remove: 9, programs.Correct: 6, programs.Unknown: 7, programs.AskBack: 4, programs.Cannot: 6,
-		programs.TwoTables: 0})
+		programs.TwoTables: 0, programs.Second: 0})
 	return shares
 }
 
@@ -202,7 +202,8 @@ func (b *boarding) tasks(
 		}
 		c := &Candidate{Kind: t.Kind, Calls: slices.Concat(t.reads, t.changes), Split: b.m.drawSplit(t.Key()),
 			told: &told{Program: t.Program, world: b.world, voice: b.voiceOf(t)}}
-		if len(t.changes) > 0 && len(t.reads) > 0 {
+		answered := t.Later() > 0 && t.Answer.Form != "" // before the changes, with its own working
+		if len(t.changes) > 0 && len(t.reads) > 0 && !answered {
 			c.Calls[len(t.reads)].Why = t.TakeWorking()
 		}
 		states, reason, err := b.prove(ctx, t, c)
@@ -397,15 +398,7 @@ func (b *boarding) sayOn(r *rand.Rand) *boardTask {
 	if b.edit == nil || row == nil {
 		return nil
 	}
-	var able []param
-	for _, p := range b.edit.schema.fields {
-		w := words(p.name)
-		if p.kind == "array" && p.items != nil && p.items.kind == "string" && len(w) == 2 &&
-			slices.Contains([]string{"append", "add"}, w[1]) &&
-			slices.Contains([]string{"comments", "notes", "remarks", "updates", "log"}, w[0]) {
-			able = append(able, p)
-		}
-	}
+	able := b.remarks()
 	if len(able) == 0 {
 		return nil
 	}
@@ -429,6 +422,19 @@ func (b *boarding) sayOn(r *rand.Rand) *boardTask {
 		return t
 	}
 	return b.seesOf(t, row, func(view string) bool { return strings.Contains(view, slots["y"]) })
+}
+
+// remarks are the parameters that add a comment, a note or the like.
+func (b *boarding) remarks() (able []param) {
+	for _, p := range b.edit.schema.fields {
+		w := words(p.name)
+		if p.kind == "array" && p.items != nil && p.items.kind == "string" && len(w) == 2 &&
+			slices.Contains([]string{"append", "add"}, w[1]) &&
+			slices.Contains([]string{"comments", "notes", "remarks", "updates", "log"}, w[0]) {
+			able = append(able, p)
+		}
+	}
+	return able
 }
 
 // oneOfMany adds a label or somebody to those that a thing has, or takes one away: all are given anew.

@@ -89,6 +89,9 @@ func signed(r *rand.Rand, text string, people []string) string {
 			continue
 		}
 		text, said := able.ReplaceAllString(text, "${1} me${2}"), strings.ToUpper(name[:1])+name[1:]
+		if strings.Contains(text, programs.NextMessage) { // whoever says the first is known then
+			return pick(r, []string{said + " here: ", said + " here. "}) + text
+		}
 		return pick(r, []string{said + " here: " + text, said + " here. " + text, text + "\n" + said,
 			text + " - " + said, strings.TrimRight(text, ".!") + ". Thanks, " + said})
 	}

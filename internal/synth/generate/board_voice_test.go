@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"hone/internal/synth/programs"
 )
 
 func TestYearless(t *testing.T) {
@@ -43,6 +45,17 @@ func TestSigned(t *testing.T) {
 			if by != "" && (!says || strings.Contains(got, "to "+strings.ToLower(by))) {
 				t.Errorf("%q: %q", text, got)
 			}
+		}
+	}
+}
+
+// Who asks in two messages is named in the first: it may be answered before the second is said.
+func TestSignedBeforeTheFirst(t *testing.T) {
+	for seed := range uint64(20) {
+		text := "List what is open. " + programs.NextMessage + " Give them to ben."
+		got := signed(rand.New(rand.NewPCG(seed, 1)), text, []string{"ben"})
+		if !strings.HasPrefix(got, "Ben here") || !strings.HasSuffix(got, "Give them to me.") {
+			t.Errorf("%q", got)
 		}
 	}
 }

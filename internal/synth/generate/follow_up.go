@@ -76,6 +76,9 @@ func (m *maker) inMessages(d *draftOf) scenario.Scenario {
 		return d.Scenario
 	}
 	s := m.inTwo(d.Scenario, d.between, d.of.told.Later())
+	if at := len(s.Gold) - d.of.told.Later(); at < len(s.Gold) {
+		s.Gold[at].AsksReasoning = d.of.told.First()
+	}
 	if d.of.told.Recalled() != nil {
 		return d.recall(s)
 	}
@@ -96,7 +99,7 @@ func (d *draftOf) recall(s scenario.Scenario) scenario.Scenario {
 		chat.Message{Role: chat.User, Content: says[1]})
 	s.User = nil
 	for i := range s.Gold {
-		s.Gold[i].Asks = ""
+		s.Gold[i].Asks, s.Gold[i].AsksReasoning = "", ""
 	}
 	return s
 }

@@ -131,7 +131,7 @@ func (p *Program) Mentions(text string) bool {
 			return true
 		}
 	}
-	return false
+	return p.then != nil && p.then.Mentions(text)
 }
 
 // Says reports whether each wording of a program's request has one of some slots.

@@ -195,6 +195,9 @@ func (p *Program) Key() string {
 	for _, s := range p.Steps {
 		b.WriteString("\x00" + s.SQL)
 	}
+	if p.later > 0 && len(p.Steps) == 0 { // no step tells the second message
+		b.WriteString("\x00" + p.then.Key())
+	}
 	return b.String()
 }
 

@@ -43,6 +43,13 @@ func (p *Program) inTwo(then *Program, steps ...Step) *Program {
 	return &both
 }
 
+// Before puts a second message behind a program that calls of other tools make, of which the last so many are its own.
+func (p *Program) Before(second *Program, later int) *Program {
+	both := p.Behind(second)
+	both.Kind, both.later = Second, later
+	return both
+}
+
 // Later is how many of the last steps are those of a second message.
 func (p *Program) Later() int { return p.later }
 

@@ -92,3 +92,31 @@ func TestSecondMessagesAreDrawn(t *testing.T) {
 		t.Errorf("%d of 1,000", got)
 	}
 }
+
+// A second message over a list has its own words, and is told from others behind the same first; the working is then
+// the first's alone. A person is not "that one".
+func TestBefore(t *testing.T) {
+	people := &Table{Name: "people", One: "person", Many: "people", Columns: []Column{{Name: "name", Label: true}}}
+	first := func() *Program {
+		return NewQuestion(Lookup, "lookup", map[string]string{"x": "Ana", "attr": "city", "one": "person"},
+			Answer{Form: "text", Values: []string{"Bergen"}}, people).Work("Ana: Bergen")
+	}
+	then := func(v string) *Program {
+		p := NewAct(Set, "that_set", map[string]string{"one": "person", "attr": "city", "v": v})
+		p.Tables = []*Table{people}
+		return p
+	}
+	one, other := first().Before(then("Turin"), 1), first().Before(then("Leeds"), 1)
+	if one.Key() == other.Key() || one.First() != "Ana: Bergen" || one.Working() != "" || one.Later() != 1 ||
+		one.Kind != Second || !one.Mentions("Turin") || first().First() != "" || first().Working() != "Ana: Bergen" {
+		t.Errorf("%q and %q, %q before %q", one.Key(), other.Key(), one.First(), one.Working())
+	}
+	for seed := range uint64(60) {
+		x := one.Word(rand.New(rand.NewPCG(seed, 1)), splits()[seed%3])
+		_, more, ok := strings.Cut(x.Task, " "+NextMessage+" ")
+		if !ok || !strings.Contains(x.Between, "Bergen") || !x.Checks[0].AnyTurn || !strings.Contains(more, "Turin") ||
+			strings.Contains(more, "its ") || strings.Contains(more, "for that one") {
+			t.Errorf("%q between %q", x.Between, x.Task)
+		}
+	}
+}

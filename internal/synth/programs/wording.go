@@ -17,11 +17,11 @@ import (
 )
 
 // wordings are the requests by pattern and split, those about records, about files, about graphs, about what views
-// show, about several changes at once, about numbers and times, and about rows of tables that hang together. Held-out
-// tasks are in words that no training task has.
+// show, about several changes at once, about numbers and times, about rows of tables that hang together, and those of
+// second messages over lists. Held-out tasks are in words that no training task has.
 var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
 	for _, of := range []string{"wordings", "file_wordings", "graph_wordings", "view_wordings", "deed_wordings",
-		"sum_wordings", "table_wordings"} {
+		"sum_wordings", "table_wordings", "second_wordings"} {
 		written.Words(of, &all)
 	}
 	return all
@@ -90,6 +90,9 @@ func forms(of string) []form {
 
 // theirs matches what is said of a thing by "its".
 var theirs = regexp.MustCompile(`\bits \{`)
+
+// thatOne matches a thing that was just spoken of where it is no subject.
+var thatOne = regexp.MustCompile(`\b(of|for|on|to|give|[Ll]et) that one\b`)
 
 // before matches an article and the slot that it stands before.
 var before = regexp.MustCompile(`\b[aA] \{\w+\}`)
@@ -282,8 +285,12 @@ func (p *Program) say(
 	typed func(*rand.Rand, string) string,
 ) (text, answer string, checks []scenario.Check) {
 	wording := pick(r, p.requests(split))
-	if len(p.Tables) > 0 && p.Tables[0].OfPeople() && strings.Contains(wording, "{x}") {
+	that := strings.HasPrefix(p.pattern, "that_")
+	if len(p.Tables) > 0 && p.Tables[0].OfPeople() && (that || strings.Contains(wording, "{x}")) {
 		wording = theirs.ReplaceAllString(wording, "their {") // nobody calls a nurse "it"
+		if that {
+			wording = thatOne.ReplaceAllString(wording, "$1 them")
+		}
 	}
 	text = fill(typed(r, wording), p.saidSlots(r, split))
 	if len(p.deeds) > 0 { // a text that ends a sentence may end one itself

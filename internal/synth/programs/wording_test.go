@@ -178,6 +178,13 @@ func needed() map[string]string {
 		"paid_told_plain": "time v x", "set_across": "attr attr2 old v x", "sold_more": "n x",
 		"sums_by_name": "attr ref", "swap_in": "attr x y", "which_look": "attr x", "which_set": "attr v x",
 
+		"all_set": "attr v | n", "all_mark": "v | attr n", "all_rank": "v | n", "all_assign": "v | n",
+		"all_due": "v | n", "all_join": "attr v | n", "that_set": "attr v | one", "that_mark": "v | attr one",
+		"that_rank": "v | one", "that_assign": "v | one", "that_due": "v | one", "that_join": "attr v | one",
+		"that_tick": "v", "that_write": "attr v | one", "that_add": "attr v | one", "that_say": "attr v | one",
+		"that_of": "attr | one", "that_link": "rel | one many", "that_same": "x", "that_does": "does",
+		"more_does": "does",
+
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
 }

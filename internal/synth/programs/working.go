@@ -22,6 +22,9 @@ const (
 //	450 + 600 = 1050
 func (p *Program) Working() string {
 	text := p.own()
+	if p.later > 0 {
+		text = ""
+	}
 	if p.then != nil && !p.then.Changes() {
 		text = strings.TrimSpace(text + "\n" + p.then.Working())
 	}
@@ -29,6 +32,14 @@ func (p *Program) Working() string {
 		text = ""
 	}
 	return strings.TrimSpace(p.remark + "\n" + text)
+}
+
+// First is the working of the first of two messages, which is answered before the second.
+func (p *Program) First() string {
+	if text := p.own(); p.later > 0 && len(text) <= mostWorking {
+		return text
+	}
+	return ""
 }
 
 // Remark sets what is said before the working: of what was read in vain.
