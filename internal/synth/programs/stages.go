@@ -54,9 +54,17 @@ func (t *Table) StageValue(i int, stage Stage) (value string) {
 	return value
 }
 
-// StageColumn is the column that says how far the things are, and so which are done; -1 where there is none.
+// StageColumn is the column that says how far the things are, and so which are done; -1 where there is none. A room that
+// is closed is not done: some states are those of work, or the things are.
 func (t *Table) StageColumn() int {
-	return slices.IndexFunc(t.Columns, func(c Column) bool { return t.StageValue(t.at(c), Done) != "" })
+	isWork := slices.Contains(strings.Fields("task todo issue ticket bug job case card story order request"),
+		lastWord(t.One))
+	return slices.IndexFunc(t.Columns, func(c Column) bool {
+		i := t.at(c)
+		first := t.StageValue(i, NotBegun)
+		return t.StageValue(i, Done) != "" && (t.StageValue(i, Begun) != "" ||
+			first != "" && (isWork || !strings.EqualFold(first, "open")))
+	})
 }
 
 // Open is the condition that a thing is not done, as people say it who do not name the state.
