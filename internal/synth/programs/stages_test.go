@@ -21,7 +21,7 @@ func TestStageColumn(t *testing.T) {
 		{"task", "priority", []any{"new", "done"}, false, ""},
 		{"task", "status", []any{"To Do", nil}, false, ""},
 	} {
-		table := &Table{Name: c.one + "s", One: c.one, Many: c.one + "s", Columns: []Column{{Name: c.column, Kind: Text}}}
+		table := &Table{Name: c.one, One: c.one, Columns: []Column{{Name: c.column, Kind: Text}}}
 		for _, v := range c.values {
 			table.Rows = append(table.Rows, []any{v})
 		}
