@@ -54,8 +54,8 @@ func (t *Table) StageValue(i int, stage Stage) (value string) {
 	return value
 }
 
-// StageColumn is the column that says how far the things are, and so which are done; -1 where there is none. A room that
-// is closed is not done: some states are those of work, or the things are.
+// StageColumn is the column that says how far the things are, and so which are done; -1 where there is none. A room
+// that is closed is not done: some states are those of work, or the things are.
 func (t *Table) StageColumn() int {
 	isWork := slices.Contains(strings.Fields("task todo issue ticket bug job case card story order request"),
 		lastWord(t.One))
