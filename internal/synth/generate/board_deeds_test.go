@@ -110,7 +110,7 @@ func TestProgramsOfSeveralChanges(t *testing.T) {
 	s := newShop(t)
 	tools := viewTools(s)
 	o := optionsOf(s)
-	o.N, o.Asked = 480, 0.8
+	o.N, o.Asked = 640, 0.8
 	made := run(t, s, tools, o)
 	seen, cut := map[string]int{}, 0
 	trial := checktest.Trial{Tools: s}

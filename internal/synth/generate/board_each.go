@@ -30,7 +30,7 @@ func (b *boarding) some(r *rand.Rand, kind, pattern string, least, most int, not
 	}
 	at := r.IntN(len(rows)) // and one of them is left as it is
 	row, named := b.namedAs(r, rows[at])
-	if row == nil {
+	if row == nil || b.table.Key == b.table.Label { // that is told by its properties, as the others are
 		return nil, nil, nil
 	}
 	slots["filter"] += pick(r, []string{" apart from ", " except ", " other than "}) + named["x"]

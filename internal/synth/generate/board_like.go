@@ -148,7 +148,7 @@ func (b *boarding) makeEach(r *rand.Rand) *boardTask {
 	if !able(i) || len(values) < n {
 		return nil
 	}
-	r.Shuffle(n, func(k, l int) { values[k], values[l] = values[l], values[k] })
+	r.Shuffle(len(values), func(k, l int) { values[k], values[l] = values[l], values[k] })
 	var names []string
 	var own []deed
 	var told []programs.Deed

@@ -14,7 +14,7 @@ import (
 func (b *boarding) tellStage(r *rand.Rand) *boardTask {
 	i := b.table.StageColumn()
 	row, slots := b.named(r)
-	if i < 0 || row == nil || b.columns[i].edit == nil {
+	if i < 0 || row == nil || b.columns[i].edit == nil || strings.Contains(slots["x"], " that ") {
 		return nil
 	}
 	stage := pick(r, []programs.Stage{programs.Done, programs.Done, programs.Begun, programs.NotBegun})

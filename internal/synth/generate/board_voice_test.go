@@ -17,6 +17,7 @@ func TestYearless(t *testing.T) {
 		"from 3 May 2025 to 3 May 2026":          "from 3 May 2025 to 3 May 2026", // it has to be said
 		"set it to 2026-05-03, or in 2026":       "set it to 2026-05-03, or in 2026",
 		"Mayor 2026 has 12 Maytrees, 1 May 2026": "Mayor 2026 has 12 Maytrees, 1 May",
+		`note "from 3 May 2026", 3 May 2026`:     `note "from 3 May 2026", 3 May 2026`,
 	} {
 		if got := yearless(text, "2026"); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -26,18 +27,25 @@ func TestYearless(t *testing.T) {
 
 func TestSigned(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
+	v := voice{people: []string{"ida", "Ben", "May", "everyone", "Ana\u00efs", "12", "mo"},
+		names: []string{"Gift for Ben"}}
 	for text, by := range map[string]string{
 		"hand it to ida":                        "Ida",
 		"Which are assigned to ida?":            "Ida",
 		"let ida look after it":                 "Ida",
-		"give what ida has to ben":              "Ben",
+		"give what ida has to Ben":              "", // whose name is in a title
 		"ida takes it":                          "",
 		"assign it to ida, and ask ida's boss":  "",
 		`write "for ida" on it`:                 "",
 		"what is assigned to ida-marie is late": "",
+		"pass it on to ida Adler":               "",
+		"put off what goes to May":              "",
+		"assign it to everyone":                 "",
+		"set the seats to 12":                   "",
+		"it goes to mo":                         "",
 	} {
 		for range 8 {
-			got := signed(r, text, []string{"ida", "ben"})
+			got := v.signed(r, text, "Done.")
 			if by == "" && got != text {
 				t.Errorf("%q: %q", text, got)
 			}
@@ -47,15 +55,38 @@ func TestSigned(t *testing.T) {
 			}
 		}
 	}
+	if text := "Count for ida and Ben. NAME: NUMBER"; v.signed(r, text, "ida: 2\nBen: 1") != text {
+		t.Error("the answer has to name her")
+	}
 }
 
-// Who asks in two messages is named in the first: it may be answered before the second is said.
-func TestSignedBeforeTheFirst(t *testing.T) {
-	for seed := range uint64(20) {
-		text := "List what is open. " + programs.NextMessage + " Give them to ben."
-		got := signed(rand.New(rand.NewPCG(seed, 1)), text, []string{"ben"})
-		if !strings.HasPrefix(got, "Ben here") || !strings.HasSuffix(got, "Give them to me.") {
-			t.Errorf("%q", got)
+// The year is left out where all days of the things are in one, and the whole list has been read.
+func TestVoiceOf(t *testing.T) {
+	for _, c := range []struct {
+		days   []any
+		hidden bool
+		whole  bool
+		want   string
+	}{
+		{[]any{"2026-05-03", "2026-01-01", nil}, false, true, "2026"},
+		{[]any{"2026-05-03", "2025-01-01", nil}, false, true, ""},
+		{[]any{"2026-05-03", "2026-01-01", nil}, true, true, ""},
+		{[]any{"2026-05-03", "2026-01-01", nil}, false, false, ""},
+	} {
+		list := &subject{}
+		list.Name = "list"
+		table := &programs.Table{Columns: []programs.Column{{Name: "title"}, {Name: "due", Kind: programs.Date}}}
+		for _, day := range c.days {
+			table.Rows = append(table.Rows, []any{"A", day})
+		}
+		state := &boardState{board: &board{list: list}, table: table}
+		state.columns = []boardColumn{{name: "title"}, {name: "due", hidden: c.hidden}}
+		task := &boardTask{reads: []Call{list.filtered(member{"status", quote("open")})}}
+		if c.whole {
+			task.reads = append(task.reads, list.bare())
+		}
+		if got := (&boarding{boardState: state}).voiceOf(task).year; got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

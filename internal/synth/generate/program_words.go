@@ -227,7 +227,7 @@ func (m *maker) retell(d *draftOf) {
 	w := c.told.WordAs(m.random(stream...), d.Split, c.told.requests)
 	d.Task, d.GoldAnswer, d.Checks = w.Task, w.Answer, slices.Concat(w.Checks, c.Checks)
 	if c.told.requests == nil {
-		d.Task = c.told.voice.speak(m.random("voice", c.told.Key(), c.World), d.Task)
+		d.Task = c.told.voice.speak(m.random("voice", c.told.Key(), c.World), d.Task, d.GoldAnswer)
 	}
 	d.between = w.Between
 	d.GoldReasoning = c.told.Working()

@@ -13,18 +13,18 @@ const (
 	NotBegun Stage = "not begun"
 	Begun    Stage = "begun"
 	Done     Stage = "done"
-	// Dropped is neither open nor done: whoever asks for what is open might mean it or not.
-	Dropped Stage = "dropped"
+	// Waiting is open, and neither begun nor not to all who ask.
+	Waiting Stage = "waiting"
 )
 
-// StageOf is the stage that a value of a state says; "" where it says another one, as a review.
+// StageOf is the stage that a value of a state says; "" where it says none that people would agree on.
 func StageOf(state string) Stage {
 	state = strings.ToLower(strings.NewReplacer("_", " ", "-", " ").Replace(state))
 	for stage, states := range map[Stage][]string{
 		NotBegun: {"to do", "todo", "not started", "new", "backlog", "planned", "open"},
-		Begun:    {"in progress", "inprogress", "doing", "started", "ongoing", "in work", "wip"},
+		Begun:    {"in progress", "inprogress", "doing", "started", "ongoing", "in work", "wip", "running", "active"},
 		Done:     {"done", "closed", "complete", "completed", "finished", "resolved"},
-		Dropped:  {"cancelled", "canceled", "archived", "rejected", "won't do", "wontfix", "duplicate", "draft"},
+		Waiting:  {"in review", "review", "blocked", "on hold", "waiting", "testing", "in testing", "paused"},
 	} {
 		if slices.Contains(states, state) {
 			return stage
@@ -34,7 +34,7 @@ func StageOf(state string) Stage {
 }
 
 // StageValue is the one value of a column that says a stage; "" where the column has none, or where it is not the
-// state of the things, or where what is open is not clear.
+// state of the things, or where a value says no stage: what is open is not clear then.
 func (t *Table) StageValue(i int, stage Stage) (value string) {
 	if !slices.Contains([]string{"status", "state", "stage", "progress"}, lastWord(t.Columns[i].caption())) {
 		return ""
@@ -42,7 +42,7 @@ func (t *Table) StageValue(i int, stage Stage) (value string) {
 	for _, row := range t.Rows {
 		v := Show(row[i])
 		switch StageOf(v) {
-		case Dropped:
+		case "":
 			return ""
 		case stage:
 			if value != "" && value != v {
@@ -57,13 +57,12 @@ func (t *Table) StageValue(i int, stage Stage) (value string) {
 // StageColumn is the column that says how far the things are, and so which are done; -1 where there is none. A room
 // that is closed is not done: some states are those of work, or the things are.
 func (t *Table) StageColumn() int {
-	isWork := slices.Contains(strings.Fields("task todo issue ticket bug job case card story order request"),
-		lastWord(t.One))
+	isWork := slices.Contains(strings.Fields("task todo issue ticket bug job case card story"), lastWord(t.One))
 	return slices.IndexFunc(t.Columns, func(c Column) bool {
 		i := t.at(c)
-		first := t.StageValue(i, NotBegun)
-		return t.StageValue(i, Done) != "" && (t.StageValue(i, Begun) != "" ||
-			first != "" && (isWork || !strings.EqualFold(first, "open")))
+		first := strings.ToLower(t.StageValue(i, NotBegun))
+		return t.StageValue(i, Done) != "" && (t.StageValue(i, Begun) != "" || first != "" &&
+			(isWork || !slices.Contains([]string{"open", "new", "planned"}, first)))
 	})
 }
 
@@ -89,6 +88,9 @@ func (d *drawer) staged(t *Table, i int) (c Cond, phrase string, ok bool) {
 		return t.Open(d.r)
 	}
 	stage := pick(d.r, []Stage{NotBegun, Begun, Done})
+	if stage != Done && slices.ContainsFunc(t.Rows, func(row []any) bool { return StageOf(Show(row[i])) == Waiting }) {
+		return Cond{}, "", false // is what waits begun?
+	}
 	c = Cond{i, -1, Is, t.StageValue(i, stage)}
 	return c, pick(d.r, map[Stage][]string{
 		NotBegun: {"that nobody has started", "that are not begun yet", "that have not been started"},

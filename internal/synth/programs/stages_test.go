@@ -1,6 +1,9 @@
 package programs
 
-import "testing"
+import (
+	"math/rand/v2"
+	"testing"
+)
 
 // The state of work says what is open; that of a room, or one that might be dropped, does not.
 func TestStageColumn(t *testing.T) {
@@ -20,6 +23,9 @@ func TestStageColumn(t *testing.T) {
 		{"task", "status", []any{"To Do", "Done", "Closed"}, false, ""}, // which is it?
 		{"task", "priority", []any{"new", "done"}, false, ""},
 		{"task", "status", []any{"To Do", nil}, false, ""},
+		{"task", "status", []any{"todo", "done", "released"}, false, ""},
+		{"booking", "state", []any{"new", "closed"}, false, ""},
+		{"booking", "state", []any{"new", "confirmed", "closed"}, false, ""},
 	} {
 		table := &Table{Name: c.one, One: c.one, Columns: []Column{{Name: c.column, Kind: Text}}}
 		for _, v := range c.values {
@@ -30,5 +36,15 @@ func TestStageColumn(t *testing.T) {
 		} else if c.want && table.StageValue(0, NotBegun) != c.open {
 			t.Errorf("%v: %q is not begun", c.values, table.StageValue(0, NotBegun))
 		}
+	}
+}
+
+// What is open is all that is not done.
+func TestOpen(t *testing.T) {
+	table := &Table{One: "task", Columns: []Column{{Name: "status", Kind: Text}},
+		Rows: [][]any{{"To Do"}, {"Blocked"}, {"Done"}}}
+	c, said, ok := table.Open(rand.New(rand.NewPCG(1, 2)))
+	if rows := table.Matching([]Cond{c}); !ok || said == "" || len(rows) != 2 || rows[1][0] != "Blocked" {
+		t.Errorf("%q: %v", said, rows)
 	}
 }

@@ -117,10 +117,11 @@ func notAble() string {
 func nothingDone() string {
 	return anyOf(
 		`already (?:there|exist|in|on|present|has|have)`, `nothing (?:was|is|has|to)`, `unchanged`,
-		`no (?:changes?|action)`, `^\W*(?:there (?:are|were) no|none)\b`,
+		`no (?:changes?|action|updates? (?:was|were|is|are))`, `^\W*(?:there (?:are|were) no|none)\b`,
 		`not (?:below|less|lower|under|changed|added|updated)`, `(?:did|was|will)(?:n['’]t| not)\b`,
 		`(?:have|has|is)(?:n['’]t| not) (?:been )?(?:changed|added|updated|touched|altered|created|made|deleted|removed)`,
-		`won['’]t\b`, `\bi(?:['’]ve|['’]ll| have| will)? (?:left|leave|kept|keep)\b`, `\b(?:remains?|stays?)\b`,
+		`won['’]t\b`, `\bi(?:['’](?:ve|ll|m)| have| will| am)? (?:left|leave|leaving|kept|keep|keeping)\b`,
+		`\b(?:was|were|been) left\b`, `\b(?:remains?|stays?)\b`,
 	)
 }
 
