@@ -112,7 +112,7 @@ func (v voice) signed(r *rand.Rand, text, answer string) string {
 			continue
 		}
 		text, said := able.ReplaceAllString(text, "${1} me${2}"), strings.ToUpper(name[:1])+name[1:]
-		if strings.ContainsAny(text, ":?") || strings.Contains(text, "NAME") { // what stands last is read as a part of it
+		if strings.ContainsAny(text, ":?") || strings.Contains(text, "NAME") { // what stands last is read with it
 			return said + pick(r, []string{" here: ", " here. "}) + text
 		}
 		return pick(r, []string{said + " here: " + text, said + " here. " + text, text + "\n" + said,
