@@ -145,6 +145,9 @@ func (b *boarding) creates(t *boardTask, row []any) bool {
 		}
 	}
 	call := Call{Tool: b.create.Name, Arguments: objectOf(arguments...)}
-	t.made, t.madeWith, t.changes = programs.Show(row[b.table.Label]), with, append(t.changes, call)
+	t.made, t.changes = programs.Show(row[b.table.Label]), append(t.changes, call)
+	if len(with) > 0 {
+		t.madeWith = map[string]map[string]string{t.made: with}
+	}
 	return b.create.takes(string(call.Arguments))
 }

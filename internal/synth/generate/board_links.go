@@ -269,8 +269,7 @@ func (b *boarding) makeUnder(r *rand.Rand) *boardTask {
 	}
 	slots["v"] = b.newName(r)
 	t := &boardTask{Program: programs.NewAct(programs.Insert, "make_under", slots), made: slots["v"],
-		madeSays: []string{b.key(row)}, after: map[string]map[string]string{},
-		madeWith: map[string]string{}}
+		madeSays: []string{b.key(row)}, after: map[string]map[string]string{}}
 	b.seek(r, t, row, slots["x"], false)
 	t.changes = []Call{{Tool: b.create.Name, Arguments: objectOf(member{name.name, quote(slots["v"])},
 		member{b.parts[i].create.name, b.parts[i].create.texts(b.key(row))})}}

@@ -12,16 +12,16 @@ import (
 // makes adds the call that makes a thing with a name, links and some properties.
 func (b *boarding) makes(t *boardTask, name string, list []deed, links ...member) {
 	arguments := append([]member{{b.columns[b.table.Label].create.name, quote(name)}}, links...)
-	if t.own == nil {
-		t.own = map[string]map[string]string{}
+	if t.madeWith == nil {
+		t.madeWith = map[string]map[string]string{}
 	}
-	t.own[name] = map[string]string{}
+	t.madeWith[name] = map[string]string{}
 	for _, d := range list {
 		arguments = append(arguments, d.argument)
 		if !d.copied {
 			b.findsNamed(t, nil, []int{d.column})
 		}
-		t.own[name][b.columns[d.column].name] = d.value
+		t.madeWith[name][b.columns[d.column].name] = d.value
 	}
 	t.changes = append(t.changes, Call{Tool: b.create.Name, Arguments: objectOf(arguments...)})
 }
@@ -117,8 +117,7 @@ func (b *boarding) withNew(t *boardTask, got *Played) (made []string) {
 		if key := b.newKey(name, got); key != "" && !slices.Contains(made, key) {
 			made = append(made, key)
 			t.after[key] = map[string]string{}
-			maps.Copy(t.after[key], t.madeWith)
-			maps.Copy(t.after[key], t.own[name])
+			maps.Copy(t.after[key], t.madeWith[name])
 		}
 	}
 	return made

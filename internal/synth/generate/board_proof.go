@@ -57,7 +57,7 @@ func (b *boarding) prove(
 		return t.says(a.Text)
 	}):
 		return nil, "the list does not show what it is asked for", nil
-	case len(t.madeWith)+len(t.madeSays)+len(t.own) > 0 && len(made) < 1+len(t.more):
+	case len(t.madeWith)+len(t.madeSays) > 0 && len(made) < 1+len(t.more):
 		return nil, "nothing shows what a new thing has", nil
 	case b.usesUnshown(t, got):
 		return nil, "what a call or the answer has is shown by no result", nil

@@ -22,8 +22,7 @@ type boardTask struct {
 	shown, hidden  []string                     // names that the reads must show, and must not
 	made           string                       // name of a new thing
 	more           []string                     // names of others that are made like it
-	madeWith       map[string]string            // its properties as its view alone says them
-	own            map[string]map[string]string // by the name of a new thing: more of these, that it alone has
+	madeWith       map[string]map[string]string // by the name of a new thing: its properties as its view says them
 	madeSays       []string                     // texts that its view must have
 	setup          []Call                       // before the task, for what it is about
 	says           func(text string) bool       // of a read that shows the answer

@@ -174,8 +174,7 @@ func (b *boarding) makeWith(r *rand.Rand) *boardTask {
 		slots["v"] = newPoint(r)
 	}
 	t := &boardTask{Program: programs.NewAct(programs.Insert, "make_with", slots), made: title,
-		madeSays: []string{slots["v"]}, after: map[string]map[string]string{},
-		madeWith: map[string]string{}}
+		madeSays: []string{slots["v"]}, after: map[string]map[string]string{}}
 	t.changes = []Call{{Tool: b.create.Name, Arguments: objectOf(member{name.name, quote(title)},
 		member{p.create.name, p.create.texts(slots["v"])})}}
 	return b.told(t)
