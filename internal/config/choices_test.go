@@ -22,9 +22,9 @@ func TestGRPOIsSettled(t *testing.T) {
 		told, mute string
 	}{
 		{"the measured width", 576, "", 0, -1, "", 1.5e-4, 0, "", "learning_rate: 0.00015", "demonstrations"},
-		{"a wide model", 2560, "sft/c.jsonl", 0, -1, "", 3.375e-5, 16, "sft/c.jsonl",
-			"demonstrations.rows: 16 of sft/c.jsonl", ""},
-		{"a narrow one", 24, "", 0, -1, "mine.jsonl", 1.5e-4, 16, "mine.jsonl", "demonstrations.rows: 16 of mine.jsonl", ""},
+		{"a wide model", 2560, "sft/c.jsonl", 0, -1, "", 3.375e-5, 32, "sft/c.jsonl",
+			"demonstrations.rows: 32 of sft/c.jsonl", ""},
+		{"a narrow one", 24, "", 0, -1, "mine.jsonl", 1.5e-4, 32, "mine.jsonl", "demonstrations.rows: 32 of mine.jsonl", ""},
 		{"not known", 0, "", 0, 0, "", 2e-5, 0, "", "", "learning_rate"},
 		{"given", 2560, "sft/c.jsonl", 3e-4, 0, "", 3e-4, 0, "", "", "learning_rate"},
 		{"given rows", 576, "sft/c.jsonl", 0, 5, "mine.jsonl", 1.5e-4, 5, "mine.jsonl", "", "demonstrations"},

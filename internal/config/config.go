@@ -201,7 +201,7 @@ func Default() Config {
 			CheckpointEvery: 10},
 		GRPO: GRPO{
 			Recipe: AutoRecipe, Optimizer: defaultOptimizer(0),
-			Steps: 100, GroupSize: 8, ScenariosPerStep: 8,
+			Steps: 50, GroupSize: 8, ScenariosPerStep: 16,
 			Advantage: "centred", Credit: Credit{Level: "episode", Discount: 1}, NegativeWeight: 1, Loss: "dapo",
 			NumIterations: 1, Minibatches: 4, ClipLow: 0.2, ClipHigh: 0.28, KL: KL{Estimator: "k3",
 				Gradient: "own"}, Correction: Correction{Level: "none", Mode: "truncate",

@@ -19,12 +19,12 @@ func TestRecipes(t *testing.T) {
 		shown      int // demonstrations
 		wantChoice bool
 	}{
-		{"", "dapo", 0, 0, 8, "centred", -1, false},
-		{"grpo: {recipe: auto}", "dapo", 0, 0, 8, "centred", -1, false},
+		{"", "dapo", 0, 0, 16, "centred", -1, false},
+		{"grpo: {recipe: auto}", "dapo", 0, 0, 16, "centred", -1, false},
 		{"grpo: {recipe: mixture}", "dapo", 0.02, 32, 16, "centred", -1, true},
 		{"grpo: {scenarios_per_step: 4, recipe: mixture, kl: {beta: 0.5}}", "dapo", 0.5, 32, 4, "centred", -1, true},
 		{"grpo: {recipe: raft}", "raft", 0, 32, 16, "centred", -1, true},
-		{"grpo: {recipe: plain}", "dapo", 0, 0, 8, "group", 0, true},
+		{"grpo: {recipe: plain}", "dapo", 0, 0, 16, "group", 0, true},
 	} {
 		c, err := Parse("f", []byte(x.text+"\n"))
 		g := c.GRPO
