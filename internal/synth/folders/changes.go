@@ -43,8 +43,8 @@ func (d *drawer) setPair() *programs.Program {
 	if v == "" || v == p.Value {
 		return nil
 	}
-	s := slots("attr", p.Key, "v", v)
-	pattern := d.find(doc, "file_set", p.Key, s)
+	s := slots("attr", p.said(), "v", v)
+	pattern := d.find(doc, "file_set", p.said(), s)
 	d.setLine(doc, p, v)
 	return act(programs.Set, pattern, s)
 }
@@ -60,7 +60,7 @@ func (d *drawer) setThing() *programs.Program {
 	if v == "" || v == p.Value {
 		return nil
 	}
-	s["attr"], s["v"] = p.Key, v
+	s["attr"], s["v"] = p.said(), v
 	if !d.seek(doc, s["x"], "") {
 		return nil
 	}
@@ -82,8 +82,8 @@ func (d *drawer) setIf() *programs.Program {
 	if v == "" || old == "" || v == p.Value || v == old || !holds && old == p.Value {
 		return nil
 	}
-	s := slots("attr", p.Key, "v", v, "old", old)
-	pattern := d.find(doc, "file_set_if", p.Key, s)
+	s := slots("attr", p.said(), "v", v, "old", old)
+	pattern := d.find(doc, "file_set_if", p.said(), s)
 	work := condition(p.Key, old, p.Value)
 	if holds {
 		at := len(d.ops)
@@ -181,20 +181,33 @@ func (doc *Doc) entry(behind Item, text string) (line string, ok bool) {
 
 var itemNumber = regexp.MustCompile(`^\s*\d+[.)] `)
 
-// fresh draws an entry that a list has not, as those are that it has.
+// fresh draws an entry that a list has not, as those are that it has: so much of a thing, a thing, or a chore.
 func (d *drawer) fresh(doc *Doc) string {
-	text := pick(d.r, newItems())
+	draw := newThings
+	switch amounts, words := doc.entriesAre(); {
+	case amounts:
+		draw = newAmounts
+	case words > 2:
+		draw = newChores
+	}
 	for range 6 {
-		if o := d.one((*Doc).hasBrief); o != doc && o != nil && !o.Items[0].row && d.r.IntN(3) == 0 &&
-			(o.Items[0].Box == 0) == (len(doc.Items) == 0 || doc.Items[0].Box == 0) {
-			text = pick(d.r, o.brief()).Text
-		}
-		if !strings.Contains(strings.ToLower(doc.Text), strings.ToLower(text)) && len(text) < 40 {
+		text := pick(d.r, draw())
+		if !strings.Contains(strings.ToLower(doc.Text), strings.ToLower(text)) {
 			return text
 		}
-		text = pick(d.r, newItems())
 	}
 	return ""
+}
+
+// entriesAre reports whether most entries of a list begin with an amount, and how many words they have in the mean.
+func (doc *Doc) entriesAre() (amounts bool, words float64) {
+	n, all := 0, 0
+	for _, item := range doc.Items {
+		if all += len(strings.Fields(item.Text)); item.Text[0] >= '0' && item.Text[0] <= '9' {
+			n++
+		}
+	}
+	return 2*n > len(doc.Items), float64(all) / float64(max(1, len(doc.Items)))
 }
 
 // addItem puts one or two entries on a list.

@@ -20,12 +20,20 @@ func (d *drawer) read(doc *Doc) {
 func (d *drawer) find(doc *Doc, pattern, thing string, s map[string]string) string {
 	// of one of many like it, nobody would know which is meant
 	ofMany := strings.HasPrefix(pattern, "file_") && d.alike(doc) >= leastOfGroup && path.Dir(doc.Path) != "."
-	if d.r.IntN(10) == 0 || ofMany || !d.tells(doc, thing) || !d.seek(doc, thing, "") {
+	if d.r.IntN(10) == 0 || ofMany || !doc.has(thing) || !d.tells(doc, thing) || !d.seek(doc, thing, "") {
 		s["file"] = d.name(doc)
 		d.read(doc)
 		return pattern
 	}
 	return "found_" + strings.TrimPrefix(strings.TrimPrefix(pattern, "file_"), "item_")
+}
+
+// has reports whether a file has a word of what is looked for: that a letter's "To" is the addressee stands nowhere.
+func (d *Doc) has(thing string) bool {
+	text := strings.ToLower(d.Text)
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(thing)), func(w string) bool {
+		return strings.Contains(text, w)
+	})
 }
 
 // tells reports whether something stands in one file alone, so that nobody has to say in which.

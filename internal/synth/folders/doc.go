@@ -4,6 +4,7 @@
 package folders
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -31,6 +32,14 @@ type Pair struct {
 	Key   string // as people say it
 	Value string
 	line  int
+}
+
+// said is what people call what it notes.
+func (p Pair) said() string { return programs.Called(p.Key, isDay(p.Value)) }
+
+// nounOf is what people call a column.
+func nounOf(c programs.Column) string {
+	return cmp.Or(c.Says, programs.Called(c.Name, c.Kind == programs.Date))
 }
 
 // Item is an entry of a list.
@@ -324,6 +333,9 @@ func (d *Doc) readPairs(form *regexp.Regexp) {
 	})
 }
 
+// eventLine begins as the lines of a log do: with a level or a time.
+var eventLine = regexp.MustCompile(`^(?:[A-Z]{4,}\b|\[?\d{1,2}:\d{2}|\d{4}-\d{2}-\d{2}T)`)
+
 // readItems reads the entries of lists: behind bullets, or each line of a file that has nothing but short lines.
 func (d *Doc) readItems() {
 	head, lines := "", d.lines()
@@ -363,12 +375,14 @@ func (d *Doc) readItems() {
 	if len(d.Items) == 0 && !d.logsLoans() {
 		d.Items = named(lines)
 	}
-	seen := map[string]int{}
+	seen, events := map[string]bool{}, 0
 	for _, item := range d.Items {
-		seen[strings.ToLower(item.Text)]++
+		if seen[strings.ToLower(item.Text)] = true; eventLine.MatchString(item.Text) {
+			events++
+		}
 	}
-	d.Items = slices.DeleteFunc(d.Items, func(item Item) bool { return seen[strings.ToLower(item.Text)] > 1 })
-	if len(d.Items) < 3 {
+	// of what stands there twice nobody can tell which is meant, and lines of a log are no entries
+	if len(d.Items) < 3 || len(seen) < len(d.Items) || 2*events >= len(d.Items) {
 		d.Items = nil
 	}
 }

@@ -251,7 +251,7 @@ func (d *drawer) noFile() *programs.Program {
 	}
 	s := slots("file", said, "item", pick(d.r, newItems()), "attr", pick(d.r, newKeys()), "folder", "", "name", "")
 	if doc := d.one((*Doc).hasPairs); doc != nil {
-		s["attr"] = pick(d.r, doc.Pairs).Key
+		s["attr"] = pick(d.r, doc.Pairs).said()
 	}
 	if len(d.f.Dirs) > 0 {
 		s["folder"] = d.folderName(pick(d.r, d.f.Dirs))
@@ -318,8 +318,8 @@ func (d *drawer) askBack() *programs.Program {
 			return nil
 		}
 		file := d.name(doc)
-		return asksBack("set_nothing", slots("attr", p.Key, "x", file, "one", "file"), "What should the "+p.Key+" be?",
-			programs.AsksFor(`what|which|who|when|where|how`, programs.Words(p.Key)+`|it|be|value|new|set|changed?`))
+		return asksBack("set_nothing", slots("attr", p.said(), "x", file, "one", "file"), "What should the "+p.said()+" be?",
+			programs.AsksFor(`what|which|who|when|where|how`, p.said()+`|it|be|value|new|set|changed?`))
 	case 1:
 		doc := d.one((*Doc).hasEntries)
 		if doc == nil {

@@ -16,6 +16,8 @@ type Folder struct {
 	Docs []*Doc
 	Dirs []string // all folders in it, by path; parents before children
 
+	Unread []string // paths of hidden files, and of those that are no text
+
 	Shown int // bytes of a call's result that a run shows; where all files fit they are read by one call
 
 	tables *programs.World // that stand in the files

@@ -151,16 +151,18 @@ func goods() []string {
 
 // listText is a list: bare lines, bullets, boxes, or two headings with entries below.
 func listText(r *rand.Rand, name string) string {
-	all := newItems()
+	all := newThings()
+	if slices.Contains(split("todo|repairs|errands|garden|weekend|spring-cleaning"), name) {
+		all = newChores()
+	}
 	var items []string
 	for _, i := range r.Perm(len(all))[:5+r.IntN(8)] {
 		items = append(items, all[i])
 	}
-	if r.IntN(3) == 0 { // with amounts
+	if r.IntN(3) == 0 && all[0] == newThings()[0] { // with amounts
 		items = nil
 		for _, i := range r.Perm(len(goods()))[:4+r.IntN(6)] {
-			items = append(items,
-				pick(r, split("2|3|6|12|250 g|500 g|1 kg|2 l|40 cl|5 m|4 packs|2 boxes|3 bags"))+" "+goods()[i])
+			items = append(items, pick(r, amounts())+" "+goods()[i])
 		}
 	}
 	switch r.IntN(4) {

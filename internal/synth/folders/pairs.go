@@ -138,7 +138,7 @@ func (d *drawer) setAs() *programs.Program {
 		return nil
 	}
 	other := from.pair(p.Key)
-	s := slots("attr", p.Key, "file", d.name(doc), "file2", d.name(from))
+	s := slots("attr", p.said(), "file", d.name(doc), "file2", d.name(from))
 	d.both(from, doc, path.Base(from.Path)+" has the value, "+path.Base(doc.Path)+" is to have it, too.")
 	at := len(d.ops)
 	d.setLine(doc, p, other.Value)

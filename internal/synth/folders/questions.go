@@ -15,8 +15,8 @@ func (d *drawer) lookPair() *programs.Program {
 	if doc == nil {
 		return nil
 	}
-	s := slots("attr", p.Key)
-	return question(programs.Lookup, d.find(doc, "file_pair", p.Key, s), s, "text", p.Value).
+	s := slots("attr", p.said())
+	return question(programs.Lookup, d.find(doc, "file_pair", p.said(), s), s, "text", p.Value).
 		Work(doc.quote(p.line))
 }
 
@@ -27,7 +27,7 @@ func (d *drawer) lookThing() *programs.Program {
 		return nil
 	}
 	p := pick(d.r, doc.Pairs)
-	s["attr"] = p.Key
+	s["attr"] = p.said()
 	if !d.seek(doc, s["x"], "") {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (d *drawer) join() *programs.Program {
 		d.around(path.Dir(other.Path))
 		d.look(Op{Do: Show, Path: other.Path})
 		s := t.Slots(row)
-		s["ref"], s["refone"], s["attr"] = programs.Words(c.Name), programs.Words(c.Name), p.Key
+		s["ref"], s["refone"], s["attr"] = nounOf(c), nounOf(c), p.said()
 		q := question(programs.Join, "join", s, "text", p.Value).
 			Work(t.NameOf(row)+": "+programs.Show(row[i]), other.quote(p.line))
 		q.In(d.name(doc))
@@ -282,13 +282,17 @@ func (d *drawer) openItems() *programs.Program {
 // filesIn draws a folder with files in it.
 func (d *drawer) filesIn() (dir string, docs []*Doc) {
 	dir = pick(d.r, append([]string{"."}, d.f.Dirs...))
+	if slices.ContainsFunc(d.f.Unread, func(file string) bool { return path.Dir(file) == dir }) {
+		return dir, nil // what is asked of all its files is asked of those, too
+	}
 	return dir, d.f.in(dir)
 }
 
 func (d *drawer) countFiles() *programs.Program {
 	if d.r.IntN(3) == 0 {
 		ext := path.Ext(pick(d.r, d.f.Docs).Path)
-		if kindName(ext) == "" {
+		if kindName(ext) == "" ||
+			slices.ContainsFunc(d.f.Unread, func(file string) bool { return path.Ext(file) == ext }) {
 			return nil
 		}
 		all := d.docs(func(doc *Doc) bool { return path.Ext(doc.Path) == ext })

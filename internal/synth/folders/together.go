@@ -218,7 +218,7 @@ func (d *drawer) lengths() *programs.Program {
 		return nil
 	}
 	total, lines := addClocks(names, list)
-	s["attr"], s["like"] = programs.Words(t.Columns[at].Name), "12:34"
+	s["attr"], s["like"] = nounOf(t.Columns[at]), "12:34"
 	d.read(doc)
 	p := question(programs.Total, "sum", s, "text", total).Work(lines...)
 	p.In(d.name(doc))
@@ -252,7 +252,7 @@ func (d *drawer) overList() *programs.Program {
 			list = append(list, programs.Show(v))
 		}
 	}
-	s := slots("file", d.name(doc), "attr", programs.Words(of.Table.Columns[at].Name))
+	s := slots("file", d.name(doc), "attr", nounOf(of.Table.Columns[at]))
 	if len(list) != len(doc.Items) {
 		return nil
 	}
@@ -366,8 +366,8 @@ func (d *drawer) sums() *programs.Program {
 		}
 		report = append(report, name+": "+total[name])
 	}
-	ref := programs.Words(t.Columns[by].Name)
-	s := slots("ref", ref, "attr", programs.Words(t.Columns[at].Name))
+	ref := nounOf(t.Columns[by])
+	s := slots("ref", ref, "attr", nounOf(t.Columns[at]))
 	pattern := d.find(doc, "grouped_sums", ref, s)
 	if d.r.IntN(2) == 0 {
 		slices.Sort(order)
@@ -412,7 +412,7 @@ func (d *drawer) setAndTick() *programs.Program {
 		if !ok || v == nil || programs.Equal(v, row[at]) {
 			return nil
 		}
-		s := slots("x", name, "attr", programs.Words(t.Columns[at].Name), "v", programs.Show(v), "file", d.name(list))
+		s := slots("x", name, "attr", nounOf(t.Columns[at]), "v", programs.Show(v), "file", d.name(list))
 		d.both(of, list, path.Base(of.Path)+" has "+name+", "+path.Base(list.Path)+" what is to be done.")
 		first := len(d.ops)
 		d.putLine(of, of.rows[i], &line)

@@ -50,7 +50,7 @@ func TestAnswersOverFiles(t *testing.T) {
 		{programs.Total, "entries_sum", func(p *Plan) bool { return p.Slot("attr") == "count" }, "55", "15 + 40 = 55"},
 		{programs.Total, "sum", func(p *Plan) bool { return p.Slot("attr") == "length" && p.Slot("filter") == "" },
 			"40:25", "20:15 + 20:10 = 40:25"},
-		{programs.Top, "grouped_sums", func(p *Plan) bool { return p.Slot("ref") == "who" }, "Ana: 24.75\nBo: 8",
+		{programs.Top, "grouped_sums", func(p *Plan) bool { return p.Slot("ref") == "person" }, "Ana: 24.75\nBo: 8",
 			"Ana: 20.50 + 4.25 = 24.75"},
 	}
 	for _, test := range tests {

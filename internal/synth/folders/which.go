@@ -77,7 +77,7 @@ func (d *drawer) askWhich() *programs.Program {
 	if strings.ToLower(word) == word {
 		x = "the " + word
 	}
-	s := slots("x", x, "attr", programs.Words(c.Name), "v", pick(d.r, values))
+	s := slots("x", x, "attr", nounOf(c), "v", pick(d.r, values))
 	pattern := pick(d.r, []string{"which_set", "which_set", "which_look"})
 	if pattern == "which_look" {
 		s["form"] = "text"
@@ -112,7 +112,7 @@ func (d *drawer) noCell() *programs.Program {
 	i, k := d.r.IntN(len(doc.Table.Rows)), d.r.IntN(len(doc.Table.Columns))
 	row, c := doc.Table.Rows[i], doc.Table.Columns[k]
 	s := doc.Table.Slots(row)
-	s["attr"], s["form"] = programs.Words(c.Name), "text"
+	s["attr"], s["form"] = nounOf(c), "text"
 	if row[k] != nil || c.Bool || len(c.Parts) > 0 || doc.Table.NameOf(row) == "" || s["attr"] == "" ||
 		len(d.docs(func(o *Doc) bool { return o.mentions(doc.Table.NameOf(row)) })) > 1 {
 		return nil

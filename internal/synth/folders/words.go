@@ -26,14 +26,34 @@ func newDirs() []string {
 	return split("archive|done|old|2025|sent|to-check|backup|final|misc|later|review|shared|drafts-old|inbox|records")
 }
 
-// newItems are entries for lists.
-func newItems() []string {
-	return split("oat milk|AA batteries|call the plumber|two rolls of tape|birthday card|return library " +
-		"books|rubber gloves|book train tickets|light bulbs|ask Tom for the key|renew the parking permit|paper " +
-		"towels|water the plants|fix the garden gate|phone charger|send the form back|sunscreen|check the " +
-		"tyres|order new toner|pay the deposit|print the labels|candles|first aid kit|sleeping mats|get a quote from " +
-		"the roofer|measure the window|coffee filters|dog food|write to the landlord|clean the filter|name " +
-		"tags|extension cord|cancel the old contract|blue folder")
+// newItems are entries for lists: things to have, or things to do.
+func newItems() []string { return append(newThings(), newChores()...) }
+
+func newThings() []string {
+	return split("oat milk|AA batteries|two rolls of tape|birthday card|rubber gloves|light bulbs|paper towels|phone " +
+		"charger|sunscreen|candles|first aid kit|sleeping mats|coffee filters|dog food|name tags|extension cord|blue " +
+		"folder|bin bags|washing powder|matches|torch|umbrella|travel adapter|writing paper|picture hooks|string|" +
+		"folding chairs|cool box|hand soap|envelopes")
+}
+
+func newChores() []string {
+	return split("call the plumber|return library books|book train tickets|ask Tom for the key|renew the parking " +
+		"permit|water the plants|fix the garden gate|send the form back|check the tyres|order new toner|pay the " +
+		"deposit|print the labels|get a quote from the roofer|measure the window|write to the landlord|clean the " +
+		"filter|cancel the old contract|empty the dehumidifier|oil the hinges|ring the school|pick up the parcel|" +
+		"replace the broken pane|file the receipts|update the phone list|sharpen the knives|book the hall")
+}
+
+// newAmounts are entries with how much there is of each.
+func newAmounts() (list []string) {
+	for i, thing := range goods() {
+		list = append(list, amounts()[i%len(amounts())]+" "+thing)
+	}
+	return list
+}
+
+func amounts() []string {
+	return split("2|3|6|12|250 g|500 g|1 kg|2 l|40 cl|5 m|4 packs|2 boxes|3 bags")
 }
 
 // newKeys are properties that files may note.

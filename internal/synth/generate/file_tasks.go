@@ -126,17 +126,22 @@ func (m *maker) liveFolder(ctx context.Context, server *fileServer) (*folders.Fo
 
 // docs is a folder as people see it: its files of text, and none that are hidden.
 func (f folder) docs() *folders.Folder {
-	files, dirs := map[string]string{}, []string(nil)
+	files, dirs, unread := map[string]string{}, []string(nil), []string(nil)
 	for _, file := range slices.Sorted(maps.Keys(f)) {
+		hidden := strings.HasPrefix(file, ".") || strings.Contains(file, "/.")
 		switch content := f[file]; {
-		case strings.HasPrefix(file, ".") || strings.Contains(file, "/."):
+		case content == nil && hidden:
 		case content == nil:
 			dirs = append(dirs, file)
-		case utf8.Valid(content) && !slices.Contains(content, 0):
+		case !hidden && utf8.Valid(content) && !slices.Contains(content, 0):
 			files[file] = string(content)
+		default:
+			unread = append(unread, file)
 		}
 	}
-	return folders.Of(files, dirs)
+	of := folders.Of(files, dirs)
+	of.Unread = unread
+	return of
 }
 
 // overdrawnFiles is how many programs are drawn for one task at most: of a small folder many have been drawn before.

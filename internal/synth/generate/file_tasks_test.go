@@ -368,3 +368,13 @@ func TestStructuresTakeTurns(t *testing.T) {
 		t.Errorf("%d of %d programs are of %d structures: %v", n, all, len(of), of)
 	}
 }
+
+// Hidden files and those that are no text are not asked about, and known to be there.
+func TestFolderKnowsWhatItDoesNotRead(t *testing.T) {
+	of := folder{"a.md": []byte("one"), ".gitignore": []byte("x"), "b.png": {0x89, 0, 1}, "in": nil, ".git": nil,
+		"in/.env": []byte("y")}.docs()
+	if len(of.Docs) != 1 || !slices.Equal(of.Dirs, []string{"in"}) ||
+		!slices.Equal(of.Unread, []string{".gitignore", "b.png", "in/.env"}) {
+		t.Errorf("%d files, folders %q, unread %q", len(of.Docs), of.Dirs, of.Unread)
+	}
+}

@@ -32,7 +32,7 @@ func (t *Table) understand(i int) {
 		return
 	}
 	if c.Says == "" {
-		c.Says = strings.Join(words, " ")
+		c.Says = Called(c.Name, c.Kind == Date)
 	}
 	if c.Several { // of several tags one is spoken of
 		c.Says = strings.Join(append(slices.Clone(words[:len(words)-1]), singular(words[len(words)-1])), " ")
@@ -51,6 +51,22 @@ func (t *Table) understand(i int) {
 	case c.Kind == Number:
 		c.addNumberPhrases(words)
 	}
+}
+
+// Called is what people call a column or a key: abbreviations are written out, and "who" and "from" are no nouns.
+func Called(name string, isDay bool) string {
+	plain := map[string]string{"who": "person", "what": "item", "when": "date", "where": "place",
+		"to": "addressee", "from": "sender"}
+	words := Words(name)
+	switch {
+	case isDay && words == "from":
+		return "first day"
+	case isDay && words == "to":
+		return "last day"
+	case plain[words] != "":
+		return plain[words]
+	}
+	return strings.Join(spellOut(strings.Fields(words)), " ")
 }
 
 // spellOut has abbreviations written out, as people say them.

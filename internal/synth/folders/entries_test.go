@@ -1,0 +1,79 @@
+package folders
+
+import (
+	"slices"
+	"testing"
+
+	"hone/internal/synth/programs"
+)
+
+// Lines of a log are no entries, nor are those of a list in which one stands twice: "what is on the other list alone"
+// would leave it out.
+func TestWhatIsAList(t *testing.T) {
+	for text, want := range map[string]int{
+		"bread\nmilk\ncandles\n":                                     3,
+		"bread\nmilk\nbread\ncandles\n":                              0,
+		"INFO start\nERROR mail failed\nWARN ficus dry\nINFO stop\n": 0,
+		"09:10 start\n09:40 mail failed\n10:00 stop\n":               0,
+		"- AA batteries\n- USB stick\n- tape\n":                      3,
+	} {
+		if got := len(Read("list.txt", text).Items); got != want {
+			t.Errorf("%q has %d entries, not %d", text, got, want)
+		}
+	}
+}
+
+// A new entry is as those are that a list has.
+func TestFreshEntriesFit(t *testing.T) {
+	for text, fits := range map[string][]string{
+		"2 l milk\n500 g flour\n3 eggs\n":                                           newAmounts(),
+		"bread\noat milk\ncandles\n":                                                newThings(),
+		"- [ ] mow the lawn\n- [ ] paint the old door\n- [ ] call the bank today\n": newChores(),
+	} {
+		d := &drawer{r: newRand(3)}
+		for range 20 {
+			if got := d.fresh(Read("list.txt", text)); !slices.Contains(fits, got) {
+				t.Errorf("%q gets %q", text, got)
+			}
+		}
+	}
+}
+
+// Of a folder with a picture or a hidden file nobody is asked how many files it has.
+func TestFilesThatAreNoTextAreCountedByNobody(t *testing.T) {
+	f := Of(map[string]string{"a.md": "one", "b.md": "two", "more/c.md": "three", "more/d.md": "four"}, nil)
+	f.Unread = []string{"picture.png"}
+	d, seen := &drawer{f: f, can: everything()}, map[string]int{}
+	for i := range uint64(60) {
+		d.r = newRand(i)
+		dir, docs := d.filesIn()
+		if dir == "." && docs != nil {
+			t.Fatal("the files of a folder with a picture are listed")
+		}
+		seen[dir] = len(docs)
+	}
+	if seen["more"] != 2 {
+		t.Errorf("of the other folder: %v", seen)
+	}
+}
+
+// Nobody asks for "the who of a row", nor for "the to of a letter".
+func TestColumnsAreCalledByNouns(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		isDay bool
+		want  string
+	}{
+		{"who", false, "person"}, {"What", false, "item"}, {"to", false, "addressee"}, {"from", false, "sender"},
+		{"from", true, "first day"}, {"to", true, "last day"}, {"max_guests", false, "maximum guests"},
+		{"who_pays", false, "who pays"},
+	} {
+		if got := programs.Called(test.name, test.isDay); got != test.want {
+			t.Errorf("%s is called %q, not %q", test.name, got, test.want)
+		}
+	}
+	letter := Read("letter.txt", "To: Inkwell Supplies\nDate: 2026-03-01\nAbout: toner\n\nThe toner leaks again.\n")
+	if at := slices.IndexFunc(letter.Pairs, func(p Pair) bool { return p.said() == "addressee" }); at < 0 {
+		t.Errorf("no addressee in %+v", letter.Pairs)
+	}
+}
