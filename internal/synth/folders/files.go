@@ -318,7 +318,8 @@ func (d *drawer) askBack() *programs.Program {
 			return nil
 		}
 		file := d.name(doc)
-		return asksBack("set_nothing", slots("attr", p.said(), "x", file, "one", "file"), "What should the "+p.said()+" be?",
+		return asksBack("set_nothing", slots("attr", p.said(), "x", file, "one", "file"),
+			"What should the "+p.said()+" be?",
 			programs.AsksFor(`what|which|who|when|where|how`, p.said()+`|it|be|value|new|set|changed?`))
 	case 1:
 		doc := d.one((*Doc).hasEntries)

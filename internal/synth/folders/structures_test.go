@@ -20,8 +20,8 @@ func TestFoldersHaveStructures(t *testing.T) {
 			}
 		}
 	}
-	for pattern, least := range map[string]int{"due_of": 16, "due_all": 16, "paid_none": 16, "paid_told": 16, "bill_of": 12,
-		"bills": 12, "set_and_tick": 12, "act": 12, "stock_take": 12, "sold_more": 4, "letters_fill": 2, "swap_in": 6,
+	for pattern, least := range map[string]int{"due_of": 16, "due_all": 16, "paid_none": 16, "paid_told": 16,
+		"bill_of": 12, "bills": 12, "set_and_tick": 12, "act": 12, "stock_take": 12, "sold_more": 4, "letters_fill": 2, "swap_in": 6,
 		"missing_rows": 12, "row_move": 40, "letter_fill": 8} {
 		if had[pattern] < least {
 			t.Errorf("%d of %d folders have %s: %v", had[pattern], folders, pattern, had)
