@@ -47,6 +47,7 @@ func TestMissing(t *testing.T) {
 		{"a date in other words", "When?", "2026-11-29", "Sunday, 29 November 2026", ""},
 		{"yes", "Is it there?", "alder", "Yes", ""},
 		{"done", "Make it so.", "ok", "Done.", ""},
+		{"noted", "Ann has 4475 now.", "ok", "Both are noted.", ""},
 		{"an error", "Open it.", "permission denied", "I am unable to do that.", ""},
 		{"nothing found", "Find it.", "[]", "Nothing found", ""},
 		{"what was asked for is done", "Create a note Groceries with milk.", "ok", "I created Groceries with milk.", ""},

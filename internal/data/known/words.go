@@ -227,6 +227,7 @@ var (
 		"every only also just now already please thanks thank n/a na n both neither either more less " +
 		"most least same different larger smaller greater higher lower equal first last before after " +
 		"above below up down left right even odd positive negative neutral created updated deleted " +
-		"removed added saved sent set moved renamed what which who whom whose when where why how than " +
+		"removed added saved sent set moved renamed noted entered ticked changed written filled swapped marked " +
+		"corrected replaced recorded what which who whom whose when where why how than " +
 		"then too very ready correct incorrect wrong task answer result")
 )
