@@ -194,6 +194,21 @@ func TestMisedit(t *testing.T) {
 	if len(ways) != 2 {
 		t.Errorf("%v", ways)
 	}
+	read := 0
+	for seed := range uint64(20) { // what was not read yet is recalled in another form, and then read
+		p := &Plan{Ops: []Op{{Do: Show, Path: "f"}, {Do: Edit, Path: "f", Old: "- [ ] b", New: "- [x] b"}}}
+		if p.Misedit(newRand(seed)); p.Ops[0].Slip == Idle {
+			if read++; p.Ops[0].Old != "* b" || p.Ops[1].Do != Show || !strings.Contains(p.Ops[1].Why, "no line of f is") {
+				t.Fatalf("%+v", p.Ops)
+			}
+		}
+		if after, ok := (State{"f": "- [ ] b\n"}).Apply(p.Ops); !ok || len(p.Ops) != 3 || after["f"] != "- [x] b\n" {
+			t.Errorf("%+v comes to %q", p.Ops, after["f"])
+		}
+	}
+	if read < 4 || read > 16 {
+		t.Errorf("%d of 20 are made before the file is read", read)
+	}
 	p := &Plan{Ops: []Op{{Do: Edit, Path: "f", Old: "a\n"}}}
 	if p.Misedit(newRand(1)); len(p.Ops) != 1 {
 		t.Errorf("a line that goes changes nothing first: %+v", p.Ops)

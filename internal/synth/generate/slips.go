@@ -17,7 +17,7 @@ const (
 // edit changes nothing.
 const (
 	shareSlips    = 0.2
-	shareMisedits = 0.1
+	shareMisedits = 0.15
 )
 
 // explained has a call made for a reason that its results so far give, before those that it has.
