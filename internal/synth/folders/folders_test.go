@@ -198,7 +198,8 @@ func TestMisedit(t *testing.T) {
 	for seed := range uint64(20) { // what was not read yet is recalled in another form, and then read
 		p := &Plan{Ops: []Op{{Do: Show, Path: "f"}, {Do: Edit, Path: "f", Old: "- [ ] b", New: "- [x] b"}}}
 		if p.Misedit(newRand(seed)); p.Ops[0].Slip == Idle {
-			if read++; p.Ops[0].Old != "* b" || p.Ops[1].Do != Show || !strings.Contains(p.Ops[1].Why, "no line of f is") {
+			if read++; p.Ops[0].Old != "* b" || p.Ops[1].Do != Show ||
+				!strings.Contains(p.Ops[1].Why, "no line of f is") {
 				t.Fatalf("%+v", p.Ops)
 			}
 		}
