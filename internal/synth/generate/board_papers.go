@@ -488,22 +488,24 @@ func (b *boarding) sumPaper(r *rand.Rand) *boardTask {
 	}
 	one := paper{key: p.nextKey(), title: pick(r, []string{"Price list", "Stock count", "Small expenses"})}
 	one.body = inventLines(r, one.title)
-	sum, terms := 0, []string{}
-	for i := range one.body {
-		_, value, _ := strings.Cut(one.body[i], ": ")
+	sum, work := 0, []string{}
+	for i, line := range one.body {
+		_, value, _ := strings.Cut(line, ": ")
 		n, _ := strconv.Atoi(value) // these documents have whole numbers
-		sum, terms = sum+n, append(terms, value)
+		if sum += n; i > 0 {
+			line += fmt.Sprintf(", %d + %d = %d", sum-n, n, sum)
+		}
+		work = append(work, line)
 	}
 	slots := map[string]string{"one": p.one, "many": p.many, "x": one.title}
 	pattern, answer := "paper_sum", sum
-	line := fmt.Sprintf("%s = %d", strings.Join(terms, " + "), sum)
 	if most := sum + 10*(1+r.IntN(40)); r.IntN(2) == 0 {
 		pattern, slots["n"], answer = "paper_left", strconv.Itoa(most), most-sum
-		line += fmt.Sprintf("\n%d - %d = %d", most, sum, answer)
+		work = append(work, fmt.Sprintf("%d - %d = %d", most, sum, answer))
 	}
 	q := programs.NewQuestion(programs.Total, pattern, slots, programs.Answer{Form: "number",
 		Values: []string{strconv.Itoa(answer)}}, b.table)
-	return b.paperTask(r, q.Work(line), one, []Call{p.creates(one.title, one.body)})
+	return b.paperTask(r, q.Work(work...), one, []Call{p.creates(one.title, one.body)})
 }
 
 // paperOfFact makes a document of one line, whose value another one has.

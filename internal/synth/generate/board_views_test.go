@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -226,6 +227,8 @@ func leafAndPhaseTools() []Tool {
 	}
 }
 
+var manyTerms = regexp.MustCompile(`\d \+ \d+ \+`)
+
 // What views alone show is ticked, added, written, linked and asked for, and leaflets and phases are read and changed:
 // the parameters for it are found by trials, and each task passes its own checks.
 func TestProgramsOverWhatViewsShow(t *testing.T) {
@@ -237,7 +240,7 @@ func TestProgramsOverWhatViewsShow(t *testing.T) {
 	if n := len(made.Scenarios); n < 250 {
 		t.Fatalf("%d scenarios, of 300 wanted\n%v", n, made.Report.Rows())
 	}
-	used, begun := map[string]int{}, 0
+	used, begun, added := map[string]int{}, 0, 0
 	trial := checktest.Trial{Tools: s}
 	for i := range made.Scenarios {
 		x := &made.Scenarios[i]
@@ -249,6 +252,12 @@ func TestProgramsOverWhatViewsShow(t *testing.T) {
 		}
 		if len(x.Setup) > 0 {
 			begun++
+		}
+		if strings.Contains(x.GoldReasoning, " + ") { // a small model adds two numbers rightly, and not five
+			added++
+			if manyTerms.MatchString(x.GoldReasoning) {
+				t.Errorf("%s adds several at once: %q", x.ID, x.GoldReasoning)
+			}
 		}
 		found, err := trial.Row(t.Context(), x)
 		if err != nil || len(found) > 0 {
@@ -262,7 +271,7 @@ func TestProgramsOverWhatViewsShow(t *testing.T) {
 			t.Errorf("no task uses %s: %v", name, used)
 		}
 	}
-	if begun < 20 {
-		t.Errorf("%d tasks begin with more than the server has", begun)
+	if begun < 20 || added == 0 {
+		t.Errorf("%d tasks begin with more than the server has, %d add up", begun, added)
 	}
 }

@@ -25,17 +25,20 @@ func (d *drawer) mostOf() *Program {
 	i := pick(d.r, numbers)
 	q := Query{Table: from, Column: column, Of: -1, Order: -1}
 	names := q.Run()
-	sums, order, of := map[string]float64{}, []string{}, map[string][]string{}
+	sums, order, of := map[string]float64{}, []string{}, map[string]string{}
 	for k, name := range names {
 		x, ok := asFloat(from.Columns[i].units(from.Rows[k][i]))
 		if name == nil || !ok {
 			return nil
 		}
-		if _, seen := sums[Show(name)]; !seen {
-			order = append(order, Show(name))
+		one := Show(name)
+		before, seen := sums[one]
+		if sums[one] += x; !seen {
+			order, of[one] = append(order, one), one+": "+from.rowName(from.Rows[k])+" "+trimFloat(x)
+			continue
 		}
-		sums[Show(name)] += x
-		of[Show(name)] = append(of[Show(name)], from.rowName(from.Rows[k])+" "+trimFloat(x))
+		of[one] += fmt.Sprintf(", %s %s, %s + %s = %s", from.rowName(from.Rows[k]), trimFloat(x), trimFloat(before),
+			trimFloat(x), trimFloat(sums[one]))
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
 	if len(order) < 2 || sums[order[0]]-sums[order[1]] < 0.01 || sums[order[0]] <= 0 { // nothing might be more
@@ -58,11 +61,7 @@ func (d *drawer) mostOf() *Program {
 	if d.w.Listed {
 		var lines []string
 		for _, name := range order {
-			line := name + ": " + strings.Join(of[name], " + ")
-			if len(of[name]) > 1 {
-				line += " = " + trimFloat(sums[name])
-			}
-			lines = append(lines, line)
+			lines = append(lines, of[name])
 		}
 		p.Work(lines...)
 	}

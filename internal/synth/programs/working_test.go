@@ -202,7 +202,7 @@ func TestWorkingOfGroups(t *testing.T) {
 			{Name: "km", Kind: Number}},
 		Rows: [][]any{{"A1", "Ghent", int64(4)}, {"A2", "Rouen", int64(9)}, {"A3", "Ghent", int64(7)}}}
 	want := map[string]string{"most": "Ghent: 1 A1, 2 A3\nRouen: 1 A2",
-		"unrelated": "Ghent: 1 A1, 2 A3\nLille: none\nRouen: 1 A2", "most_of": "Ghent: A1 4 + A3 7 = 11\nRouen: A2 9",
+		"unrelated": "Ghent: 1 A1, 2 A3\nLille: none\nRouen: 1 A2", "most_of": "Ghent: A1 4, A3 7, 4 + 7 = 11\nRouen: A2 9",
 		"having": "Ghent: 1 A1, 2 A3\nRouen: 1 A2"}
 	seen := map[string]bool{}
 	for seed := range uint64(400) {
