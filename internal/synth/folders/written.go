@@ -82,7 +82,7 @@ func (t WrittenTask) Plan(f *Folder, can Can) *Plan {
 		d.change(o)
 	}
 	if at := slices.IndexFunc(d.ops, Op.Changes); at >= 0 {
-		d.ops[at].Why = t.Working
+		d.ops[at].Why = programs.InSteps(t.Working)
 	}
 	for _, o := range d.ops {
 		if !can[o.Do] {

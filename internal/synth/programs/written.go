@@ -3,8 +3,10 @@ package programs
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -59,11 +61,39 @@ func NewWritten(task, working string, acts bool, a WrittenAnswer) (*Program, err
 		return nil, fmt.Errorf("%q: the form %q is not known", task, a.Form)
 	}
 	form.Values = a.Values
-	p := &Program{Kind: Written, Answer: form, asked: task, replied: a.Answer, acts: acts, working: working}
+	p := &Program{Kind: Written, Answer: form, asked: task, replied: a.Answer, acts: acts, working: InSteps(working)}
 	if kind := writtenKinds[a.Form]; kind != "" {
 		p.Kind = kind
 	}
 	return p, nil
+}
+
+// manyTerms is a sum of three numbers or more and what it comes to.
+var manyTerms = regexp.MustCompile(`\d+(?:\.\d+)?(?: ?\+ ?\d+(?:\.\d+)?){2,} ?= ?\d+(?:\.\d+)?`)
+
+// InSteps is a working in which sums are made one number after the other, as a small model can: "2 + 3 + 4 = 9" is
+// "2 + 3 = 5, 5 + 4 = 9". A sum that does not hold stays.
+func InSteps(working string) string {
+	return manyTerms.ReplaceAllStringFunc(working, func(sum string) string {
+		left, total, _ := strings.Cut(sum, "=")
+		terms := strings.Split(left, "+")
+		digits, so, steps := 0, 0.0, []string(nil)
+		for i, term := range terms {
+			term = strings.TrimSpace(term)
+			_, behind, _ := strings.Cut(term, ".")
+			digits = max(digits, len(behind))
+			x, _ := strconv.ParseFloat(term, 64) // of digits
+			if i > 0 {
+				steps = append(steps, strconv.FormatFloat(so, 'f', digits, 64)+" + "+term+" = "+
+					strconv.FormatFloat(so+x, 'f', digits, 64))
+			}
+			so += x
+		}
+		if want, _ := strconv.ParseFloat(strings.TrimSpace(total), 64); math.Abs(so-want) > 1e-6 {
+			return sum
+		}
+		return strings.Join(steps, ", ")
+	})
 }
 
 // asWritten is a program in the words of whoever wrote it. An answer may be worded freely, as that of whoever wrote it

@@ -63,7 +63,7 @@ func readWrittenGraph(data []byte) (*WrittenGraph, error) {
 			note.Edits = append(note.Edits, e)
 		}
 		if len(note.Edits) > 0 {
-			note.Working, t.Working = t.Working, ""
+			note.Working, t.Working = InSteps(t.Working), ""
 		}
 		var err error
 		if note.Program, err = NewWritten(t.Task, t.Working, len(note.Edits) > 0, t.WrittenAnswer); err != nil {

@@ -2,6 +2,7 @@ package programs
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -199,6 +200,29 @@ func TestWorkingStandsOnce(t *testing.T) {
 		for _, q := range w.Tasks {
 			if len(q.Edits) > 0 && q.working != "" || len(q.Edits) == 0 && q.Working != "" {
 				t.Errorf("%s: %q: %q, %q", w.Name, q.asked, q.Working, q.working)
+			}
+		}
+	}
+}
+
+func TestInSteps(t *testing.T) {
+	for working, want := range map[string]string{
+		"Sold: 17 + 9 + 20 = 46. That x 12 = 552.": "Sold: 17 + 9 = 26, 26 + 20 = 46. That x 12 = 552.",
+		"66.00 + 29.60 + 34.00 = 129.60":           "66.00 + 29.60 = 95.60, 95.60 + 34.00 = 129.60",
+		"2+3+4=9, less 1: 8":                       "2 + 3 = 5, 5 + 4 = 9, less 1: 8",
+		"2 + 3 + 4 = 10":                           "2 + 3 + 4 = 10", // does not hold
+		"2 + 3 = 5":                                "2 + 3 = 5",
+		"A12 + 3":                                  "A12 + 3",
+	} {
+		if got := InSteps(working); got != want {
+			t.Errorf("%q is %q, not %q", working, got, want)
+		}
+	}
+	many := regexp.MustCompile(`\d ?\+ ?\d[\d.]* ?\+`)
+	for _, w := range WrittenGraphs() {
+		for _, q := range w.Tasks {
+			if text := q.working + q.Working; many.MatchString(text) {
+				t.Errorf("%s: %q", w.Name, text)
 			}
 		}
 	}
