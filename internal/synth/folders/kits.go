@@ -16,8 +16,8 @@ import (
 // what, a log and the book of it, orders, places with their states and chores, stays with the rule by which they are
 // charged, and a letter to be filled in. The others
 // are a list of names and numbers, a programme, minutes, expenses, notes with spaces in their names, hires and turns.
-// Mostly there is what a house has to know.
-func addKits(r *rand.Rand, files map[string]string, top string, names, people []string) {
+// Mostly there is what a house has to know, and files that are kept in step when something happens, by rules.
+func addKits(r *rand.Rand, files map[string]string, top string, names, people []string) (rules []string) {
 	linked := []func(){
 		func() { addSales(r, files, top) },
 		func() { addDues(r, files, top, people) },
@@ -45,9 +45,13 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 	for _, i := range r.Perm(len(others))[:2] {
 		others[i]()
 	}
+	for _, i := range r.Perm(len(events()))[:eventKits] {
+		rules = append(rules, events()[i](r, files, top)...)
+	}
 	if r.IntN(2) == 0 {
 		addLetter(r, files, top)
 	}
+	return rules
 }
 
 // addPlaces are two tables of the same places, how they are and who looks after them, and a list of chores there.

@@ -327,7 +327,7 @@ func (d *Doc) run(was, now string) (old, with string) {
 		if at[0] > 0 && (from < len(was) || !strings.HasSuffix(was, "|")) {
 			cells = append(cells, [2]int{from, at[0]})
 		}
-		if from = at[1]; gap.MatchString(was[at[0]:at[1]]) {
+		if from = at[1]; at[1]-at[0] > 1 && strings.TrimSpace(was[at[0]:at[1]]) == "" { // no bar
 			least = 1
 		}
 	}

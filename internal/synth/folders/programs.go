@@ -17,6 +17,7 @@ type Plan struct {
 	*programs.Program
 	Ops   []Op
 	About []string // the files that the request is about, at least one, which may be the folder itself
+	Loose []Loose  // lines that people word freely
 }
 
 // Changes reports whether it changes the folder.
@@ -56,6 +57,7 @@ func Shares() map[string]int {
 		programs.Unknown: 7,
 		programs.AskBack: 5,
 		programs.Cannot:  3,
+		programs.Second:  9,
 	}
 }
 
@@ -94,10 +96,34 @@ func structures() []structure {
 	}
 }
 
+// told are the structures of events that somebody tells, where several files or rows follow from one.
+func told() []structure {
+	return []structure{
+		{programs.Several, (*drawer).moneyIn}, {programs.Several, (*drawer).calledOff},
+		{programs.List, (*drawer).whoOwes}, {programs.Set, (*drawer).paidOn}, {programs.AskBack, (*drawer).whoPaid},
+		{programs.Second, (*drawer).whoPaidThenWhich},
+		{programs.Adjust, (*drawer).recount}, {programs.Adjust, (*drawer).lostOne},
+		{programs.SetAll, (*drawer).newValue}, {programs.ActIf, (*drawer).moveBudget},
+		{programs.Several, (*drawer).finishedTold}, {programs.Second, (*drawer).finishThenOtherwise},
+		{programs.Second, (*drawer).moneyThenOtherwise}, {programs.Second, (*drawer).callOffOther},
+	}
+}
+
 // DrawStructure draws a program of the n-th of the structures that a folder has; nil where it has not that one.
 func DrawStructure(r *rand.Rand, f *Folder, can Can, n int) *Plan {
 	s := structures()[n%len(structures())]
 	return draw(r, f, can, s.kind, s.draw)
+}
+
+// DrawTold draws a program of an event that somebody tells: of the n-th of those that a folder has, or the next.
+func DrawTold(r *rand.Rand, f *Folder, can Can, n int) *Plan {
+	for i := range told() {
+		s := told()[(n+i)%len(told())]
+		if p := draw(r, f, can, s.kind, s.draw); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 func draw(r *rand.Rand, f *Folder, can Can, kind string, way func(*drawer) *programs.Program) *Plan {
@@ -109,7 +135,7 @@ func draw(r *rand.Rand, f *Folder, can Can, kind string, way func(*drawer) *prog
 			p.Kind = kind
 			p.Remark(d.remarked())
 			d.byExample(p)
-			plan := &Plan{Program: p, Ops: d.ops}
+			plan := &Plan{Program: p, Ops: d.ops, Loose: d.loose}
 			if len(d.about) == 0 {
 				plan.About = []string{"."}
 			}
@@ -134,7 +160,7 @@ func (d *drawer) draw(kind string) *programs.Program {
 	case programs.Top:
 		return d.either(d.ofTable(kind), d.sums, d.sums, d.bills, d.bills, d.bills)
 	case programs.Adjust:
-		return d.either(d.changeOf(kind), d.takeFromStock)
+		return d.either(d.changeOf(kind), d.takeFromStock, d.recount, d.lostOne)
 	case programs.Correct:
 		return d.either(d.changeOf(kind), d.retract, d.retract)
 	case programs.Count:
@@ -153,16 +179,16 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind))
 	case programs.List:
 		return d.either(d.listItems, d.inBoth, d.inBoth, d.openItems, d.listOpen, d.listFiles, d.mentionWhich, d.dueAll,
-			d.dueAll, d.dueAll,
+			d.dueAll, d.dueAll, d.whoOwes, d.whoOwes,
 			d.ofTable(kind), d.ofFiles(kind))
 	case programs.YesNo:
 		return d.either(d.itemThere, d.fileThere, d.ofTable(kind))
 	case programs.Set:
 		return d.either(d.setPair, d.setPair, d.setPair, d.setThing, d.setThing, d.changeOf(kind), d.changeOf(kind),
-			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs)
+			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs, d.paidOn, d.paidOn)
 	case programs.SetAll:
 		return d.either(d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
-			d.writeFound, d.asAnswer, d.callOtherwise, d.fillAll, d.fillAll, d.fillAll)
+			d.writeFound, d.asAnswer, d.callOtherwise, d.newValue, d.newValue, d.newValue, d.fillAll, d.fillAll, d.fillAll)
 	case programs.Remove:
 		return d.either(d.removeItem, d.removeItem, d.removeTwo, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind),
 			d.deleteFile, d.dropLine)
@@ -176,10 +202,15 @@ func (d *drawer) draw(kind string) *programs.Program {
 			d.swapItems, d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate,
 			d.moveMonth, d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames, d.swapNames)
 	case programs.ActIf:
-		return d.either(d.setIf, d.addUnless, d.changeOf(kind), d.setAcross, d.setAcross, d.setAcross)
+		return d.either(d.setIf, d.addUnless, d.changeOf(kind), d.setAcross, d.setAcross, d.setAcross,
+			d.moveBudget, d.moveBudget, d.moveBudget)
 	case programs.Several:
 		return d.either(d.several, d.several, d.several, d.setAndTick, d.lent, d.lent, d.lent, d.lent,
-			d.soldMore, d.soldMore, d.soldMore)
+			d.soldMore, d.soldMore, d.soldMore, d.moneyIn, d.moneyIn, d.moneyIn, d.calledOff, d.calledOff, d.calledOff,
+			d.finishedTold, d.finishedTold, d.finishedTold, d.finishedTold)
+	case programs.Second:
+		return d.either(d.moneyThenOtherwise, d.callOffOther, d.finishThenOtherwise,
+			d.whoPaidThenWhich, d.whoPaidThenWhich)
 	case programs.Leave:
 		p := d.draw(pick(d.r, []string{programs.Lookup, programs.Count, programs.List}))
 		if p != nil {
@@ -190,7 +221,8 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.besides(d.noPair, d.noFile, d.noItem, d.noCell, d.noCell, d.lacking(kind), d.lacking(kind),
 			d.lacking(kind))
 	case programs.AskBack:
-		return d.besides(d.askBack, d.askWhich, d.askWhich, d.askWhich, d.lacking(kind), d.lacking(kind))
+		return d.besides(d.askBack, d.askWhich, d.askWhich, d.askWhich, d.whoPaid, d.whoPaid,
+			d.lacking(kind), d.lacking(kind))
 	case programs.Cannot:
 		if d.can[Delete] || d.r.IntN(2) == 0 {
 			return d.besides(d.cannotTell)
@@ -206,11 +238,13 @@ const chances = 5
 // either draws by one of some ways.
 func (d *drawer) either(ways ...func() *programs.Program) *programs.Program {
 	way, ops, notes, about, seen := pick(d.r, ways), len(d.ops), len(d.notes), len(d.about), maps.Clone(d.seen)
+	loose := len(d.loose)
 	for range chances {
 		if p := way(); p != nil {
 			return p
 		}
 		d.ops, d.notes, d.about, d.seen = d.ops[:ops], d.notes[:notes], d.about[:about], maps.Clone(seen)
+		d.loose = d.loose[:loose]
 	}
 	return nil
 }

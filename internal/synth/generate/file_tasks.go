@@ -218,8 +218,11 @@ func (s *filing) requests(r *rand.Rand, seen map[string]bool, used fileUse) iter
 		turn := int(r.Uint32()) // so that folders begin with other structures
 		for i, kind := range drawn(r, folders.Shares(), overdrawnFiles*s.want) {
 			p := (*folders.Plan)(nil)
-			if i%everyStructure == 0 {
+			switch {
+			case i%everyStructure == 0:
 				p = folders.DrawStructure(r, s.of, s.files.can(), turn+i/everyStructure)
+			case i%everyTold == 1:
+				p = folders.DrawTold(r, s.of, s.files.can(), turn+i/everyTold)
 			}
 			if p == nil || seen[p.Key()] {
 				p = s.draw(r, kind, seen, used)
@@ -233,6 +236,9 @@ func (s *filing) requests(r *rand.Rand, seen map[string]bool, used fileUse) iter
 
 // everyStructure is how many programs come for one of the next structure, so that each comes out where a folder has it.
 const everyStructure = 3
+
+// everyTold is how many programs come for one of an event that somebody tells, where a folder has such.
+const everyTold = 4
 
 // drawsOfKind is how many programs are drawn for one task, so that no pattern and no file becomes that of most tasks.
 const drawsOfKind = 5
@@ -298,7 +304,7 @@ func (s *filing) prove(ctx context.Context, p *folders.Plan, c *Candidate) (
 	case !slices.Equal(got.Changed, paths) || !holds(got.Files, after, paths):
 		return nil, "the folder is not as it was computed", nil
 	case p.Changes() || p.LeavesAll() || s.asked != nil:
-		return s.checks(after, paths), "", nil
+		return s.checks(p, after, paths), "", nil
 	}
 	return nil, "", nil
 }
@@ -328,7 +334,7 @@ func holds(files map[string]string, after folders.State, paths []string) bool {
 }
 
 // checks are what must be there in the end: each file that changes, and else all as it was.
-func (s *filing) checks(after folders.State, paths []string) (checks []scenario.Check) {
+func (s *filing) checks(p *folders.Plan, after folders.State, paths []string) (checks []scenario.Check) {
 	yes, no := true, false
 	server := ""
 	if len(s.m.player.servers()) > 1 {
@@ -356,7 +362,7 @@ func (s *filing) checks(after folders.State, paths []string) (checks []scenario.
 			check.Exists = &yes
 			checks = append(checks, check)
 		default:
-			for _, text := range s.of.Texts(file, after[file]) {
+			for _, text := range p.Texts(s.of, file, after[file]) {
 				check.Regex = &text
 				checks = append(checks, check)
 			}

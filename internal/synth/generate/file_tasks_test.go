@@ -353,7 +353,8 @@ func TestStructuresTakeTurns(t *testing.T) {
 	structured := strings.Fields("charge_both due_of due_all paid_none paid_told bill_of bills row_move swap_in " +
 		"sold_more lent_out lent_back letters_fill letter_fill set_across set_and_tick stock_take " +
 		"file_delete_or_move missing_rows rated priced_total files_move_month entries_sum only_add " +
-		"set_as line_from line_drop rename_everywhere boxes_collect")
+		"set_as line_from line_drop rename_everywhere boxes_collect money_in call_off done_cost paid_on " +
+		"owing_told paid_which counted_there lost_one_there value_new_but budget_move_on")
 	for seed := range uint64(6) {
 		s := &filing{setting: setting{want: 12}, files: &fileServer{tools: map[string]fileTool{folders.List: {},
 			folders.Show: {}, folders.Write: {}, folders.Edit: {}, folders.Move: {}, folders.MakeDir: {}}},

@@ -185,6 +185,18 @@ func needed() map[string]string {
 		"that_of": "attr | one", "that_link": "rel | one many", "that_same": "x", "that_does": "does",
 		"more_does": "does",
 
+		// told over files
+		"budget_move": "v x y", "budget_move_on": "time v x y", "call_off": "x", "call_off_both": "file file2 x",
+		"call_off_where": "file x", "counted": "file given", "counted_there": "file given head",
+		"done_cost": "item time v y", "done_cost_where": "file file2 file3 item time v y",
+		"done_free": "item time y", "done_free_where": "file file2 item time y", "lost_one": "v x",
+		"lost_one_in": "file v x", "lost_one_there": "head v x", "lost_one_there_in": "file head v x",
+		"money_in": "given item x", "money_in_where": "attr file file2 given item x", "owing_lines": "file | attr",
+		"owing_told": "file | attr", "paid_on": "time x | attr", "paid_on_in": "file time x | attr",
+		"paid_which": "file x | attr", "this_one": "time x", "told_other": "x y", "told_otherwise": "old v",
+		"value_new": "attr v", "value_new_but": "attr given v", "value_new_but_old": "attr given old v",
+		"value_new_old": "attr old v",
+
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
 }
