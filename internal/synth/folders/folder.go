@@ -29,6 +29,14 @@ type Folder struct {
 	inventories []*inventory    // of things with how many there are
 	shared      []sharedValue   // values that several files have
 	budgets     []*budget
+	plans       []*steps
+	rotas       []*rota
+	dates       []dated // what files put on a day
+	loans       []*loans
+	numbered    []*numbered
+	stays       []*stays
+	questions   []*questions
+	journals    []*journal
 }
 
 // Of reads a folder: the texts of its files by path, and the paths of the folders in it.
@@ -49,6 +57,7 @@ func Of(files map[string]string, dirs []string) *Folder {
 	f.relate()
 	f.booked, f.chores, f.subscribers = f.findBookings(), f.findChores(), f.findSubscribers()
 	f.inventories, f.shared, f.budgets = f.findInventories(), f.findShared(), f.findBudgets()
+	f.findDays()
 	if f.guide, f.twins = f.findGuide(), f.findTwins(); f.guide != nil {
 		f.guide.doc.Items = nil // its lines are about files, and no list that somebody changes
 	}

@@ -51,6 +51,10 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 	if r.IntN(2) == 0 {
 		addLetter(r, files, top)
 	}
+	overDays := overDays()
+	for _, i := range r.Perm(len(overDays))[:min(len(overDays), 3)] {
+		overDays[i](r, files, top)
+	}
 	return rules
 }
 

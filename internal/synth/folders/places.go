@@ -7,25 +7,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Texts are expressions that the text of a file must all meet to be what operations come to, but for blank lines at its
-// ends. A row that is new in a table may stand at any place in it; where the rows are sorted, at the one that was
-// computed or where it is sorted too.
+// ends and about the bars of a new row. A row that is new in a table may stand at any place in it; where the rows are
+// sorted, at the one that was computed or where it is sorted too.
 func (f *Folder) Texts(file, after string) []string {
 	after = strings.TrimSpace(after)
 	doc := f.doc(file)
 	if doc == nil {
-		return []string{exactly(after)}
+		return []string{exactly(after, nil)}
 	}
 	lines := strings.Split(strings.TrimSpace(doc.Text), "\n")
 	doc = Read(file, strings.Join(lines, "\n"))
+	if text := corrected(strings.Join(lines, "\n"), after); text != "" {
+		return []string{text}
+	}
 	at, row := newLine(lines, strings.Split(after, "\n"))
 	places := doc.places(at, row)
 	if len(places) < 2 {
-		return []string{exactly(after)}
+		return []string{exactly(after, lines)}
 	}
-	text, here := "", regexp.QuoteMeta(row)
+	text, here := "", rowPattern(row)
 	for i, line := range lines {
 		if slices.Contains(places, i) {
 			text += "(?:" + here + `\n)?`
@@ -47,8 +51,52 @@ func (f *Folder) Texts(file, after string) []string {
 	return []string{`\A\s*` + text + `\s*\z`, once}
 }
 
-// exactly matches a text, with blanks about it.
-func exactly(text string) string { return `\A\s*` + regexp.QuoteMeta(text) + `\s*\z` }
+// corrected matches a text to whose end a correction comes, in other words too, if that says the same day and value; ""
+// where it is none.
+func corrected(before, after string) string {
+	line, is := strings.CutPrefix(after, before)
+	m := correctionLine.FindStringSubmatch(strings.TrimSpace(line))
+	days, form := []time.Time(nil), ""
+	if m != nil {
+		days, form = daysOf(m[1:2])
+	}
+	if !is || form == "" {
+		return ""
+	}
+	var forms []string
+	for _, form := range dayForms() {
+		forms = append(forms, regexp.QuoteMeta(days[0].Format(form)))
+	}
+	return `\A\s*` + regexp.QuoteMeta(before) + `\s*\n\W*` + regexp.QuoteMeta(correction) + `(?:` +
+		strings.Join(forms, "|") + `)\)[^\n]*\b` + regexp.QuoteMeta(m[2]) + `\b[^\n]*\s*\z`
+}
+
+var correctionLine = regexp.MustCompile(`^Correction \(([^()\n]+)\): [^\n]+: ([^\n]+), not [^\n]+\.$`)
+
+// exactly matches a text, with blanks about it and about the bars of lines that were not there before.
+func exactly(text string, before []string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if slices.Contains(before, line) {
+			lines = append(lines, regexp.QuoteMeta(line))
+		} else {
+			lines = append(lines, rowPattern(line))
+		}
+	}
+	return `\A\s*` + strings.Join(lines, `\n`) + `\s*\z`
+}
+
+// rowPattern matches a line; where it is a row between bars, with any blanks about these.
+func rowPattern(line string) string {
+	if !strings.HasPrefix(line, "|") {
+		return regexp.QuoteMeta(line)
+	}
+	var parts []string
+	for part := range strings.SplitSeq(line, "|") {
+		parts = append(parts, regexp.QuoteMeta(strings.TrimSpace(part)))
+	}
+	return strings.Join(parts, ` *\| *`)
+}
 
 // newLine is the one line that is new in a text, and its place; -1 where there is not just one.
 func newLine(was, now []string) (at int, line string) {

@@ -80,7 +80,7 @@ type structure struct {
 
 // structures are those that come out seldom where a kind is drawn: each is tried in turn besides.
 func structures() []structure {
-	return []structure{
+	return append([]structure{
 		{programs.Total, (*drawer).dueOf}, {Organize, (*drawer).swapNames}, {programs.Several, (*drawer).soldMore},
 		{programs.Missing, (*drawer).paidNothing}, {programs.SetAll, (*drawer).fillAll},
 		{programs.ActIf, (*drawer).setAcross}, {programs.Top, (*drawer).bills},
@@ -93,7 +93,7 @@ func structures() []structure {
 		{programs.Total, (*drawer).chargeBoth}, {programs.Insert, (*drawer).addOnly}, {programs.Set, (*drawer).setAs},
 		{programs.Insert, (*drawer).lineFrom}, {programs.Remove, (*drawer).dropLine},
 		{programs.SetAll, (*drawer).callOtherwise}, {programs.Insert, (*drawer).writeOpen},
-	}
+	}, overDayStructures()...)
 }
 
 // told are the structures of events that somebody tells, where several files or rows follow from one.
@@ -152,7 +152,7 @@ func (d *drawer) draw(kind string) *programs.Program {
 	switch kind {
 	case programs.Lookup:
 		return d.either(d.lookPair, d.lookPair, d.lookPair, d.lookPair, d.lookThing, d.lookThing, d.lookAmount,
-			d.lastOf, d.where, d.mentionFile, d.bytes, d.ofTable(kind), d.ofTable(kind), d.ofTable(kind))
+			d.lastOf, d.where, d.mentionFile, d.bytes, d.ofTable(kind), d.ofTable(kind), d.ofTable(kind), d.stayAsked)
 	case programs.Join:
 		return d.either(d.join, d.ofTable(kind), d.rated)
 	case programs.Most:
@@ -182,10 +182,11 @@ func (d *drawer) draw(kind string) *programs.Program {
 			d.dueAll, d.dueAll, d.whoOwes, d.whoOwes,
 			d.ofTable(kind), d.ofFiles(kind))
 	case programs.YesNo:
-		return d.either(d.itemThere, d.fileThere, d.ofTable(kind))
+		return d.either(d.itemThere, d.fileThere, d.ofTable(kind), d.freeAsked)
 	case programs.Set:
 		return d.either(d.setPair, d.setPair, d.setPair, d.setThing, d.setThing, d.changeOf(kind), d.changeOf(kind),
-			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs, d.paidOn, d.paidOn)
+			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs, d.paidOn, d.paidOn,
+			d.rotaTake, d.loanHome)
 	case programs.SetAll:
 		return d.either(d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
 			d.writeFound, d.asAnswer, d.callOtherwise, d.newValue, d.newValue, d.newValue, d.fillAll, d.fillAll, d.fillAll)
@@ -196,18 +197,19 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addRow, d.addRow, d.addRow,
 			d.addRow, d.lineFrom, d.lineFrom, d.addLast, d.newFile, d.newFolder, d.fillIn, d.fillIn, d.writeOpen,
 			d.addOnly, d.addOnly, d.enterMissing, d.enterMissing, d.enterMissing, d.paidTold, d.paidTold,
-			d.paidTold, d.paidTold)
+			d.paidTold, d.paidTold, d.pointIn, d.pointIn, d.minutesWrong, d.entryTop)
 	case Organize:
 		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem,
 			d.swapItems, d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate,
-			d.moveMonth, d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames, d.swapNames)
+			d.moveMonth, d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames, d.swapNames, d.rotaSwap)
 	case programs.ActIf:
 		return d.either(d.setIf, d.addUnless, d.changeOf(kind), d.setAcross, d.setAcross, d.setAcross,
-			d.moveBudget, d.moveBudget, d.moveBudget)
+			d.moveBudget, d.moveBudget, d.moveBudget, d.planIf, d.planIf, d.loanWant)
 	case programs.Several:
 		return d.either(d.several, d.several, d.several, d.setAndTick, d.lent, d.lent, d.lent, d.lent,
 			d.soldMore, d.soldMore, d.soldMore, d.moneyIn, d.moneyIn, d.moneyIn, d.calledOff, d.calledOff, d.calledOff,
-			d.finishedTold, d.finishedTold, d.finishedTold, d.finishedTold)
+			d.finishedTold, d.finishedTold, d.finishedTold, d.finishedTold, d.planLater, d.planLater, d.rotaOut,
+			d.rotaOut, d.loanBoth)
 	case programs.Second:
 		return d.either(d.moneyThenOtherwise, d.callOffOther, d.finishThenOtherwise,
 			d.whoPaidThenWhich, d.whoPaidThenWhich)

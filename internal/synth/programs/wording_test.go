@@ -197,6 +197,14 @@ func needed() map[string]string {
 		"value_new": "attr v", "value_new_but": "attr given v", "value_new_but_old": "attr given old v",
 		"value_new_old": "attr old v",
 
+		// over days
+		"plan_later": "n x", "plan_from": "time x", "plan_if": "n x y", "rota_out": "given time x",
+		"rota_swap": "a b x y", "rota_take": "a x y", "loan_home": "x", "loan_want": "time x y",
+		"point_in": "file item word x", "point_dated": "file item time word x",
+		"point_both": "file item item2 time word x", "free_on": "time x", "free_between": "a b x",
+		"free_until": "time x", "who_on": "time x", "next_after": "time x", "decided_move": "file time",
+		"minutes_wrong": "attr b old time v", "entry_top": "given time x y",
+
 		"mention_which": "folder word", "word_replace": "file old v", "word_replace_all": "folder old v",
 	}
 }
