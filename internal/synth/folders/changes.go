@@ -445,7 +445,7 @@ func (d *Doc) begins(word string) bool {
 func (d *Doc) standsAlone(word string) bool {
 	n := strings.Count(d.Text, word)
 	return n == strings.Count(strings.ToLower(d.Text), strings.ToLower(word)) &&
-		n == len(wordIn(word).FindAllString(d.Text, -1))
+		n == wordIn(word).Count(d.Text)
 }
 
 // replaceIn changes each line that has a word.

@@ -9,7 +9,9 @@ import (
 )
 
 // dayForms are how files write days.
-func dayForms() []string { return []string{time.DateOnly, "2 January 2006", "2 Jan 2006", "2.1.2006"} }
+func dayForms() []string {
+	return []string{time.DateOnly, "2 January 2006", "2 Jan 2006", "02.01.2006", "2.1.2006"}
+}
 
 // daysOf reads days that are all written in one form, but for those that are empty; form is "" where they are not.
 func daysOf(list []string) (days []time.Time, form string) {
@@ -71,7 +73,8 @@ func wholeDay(r *rand.Rand, day time.Time) string {
 // shortDay is how somebody says a day of whose year nobody doubts.
 func shortDay(r *rand.Rand, day time.Time) string {
 	month := day.Month().String()
-	return pick(r, []string{day.Format("2 January"), "the " + nth(day.Day()) + " of " + month, month + " " + nth(day.Day()),
+	return pick(r, []string{day.Format("2 January"), "the " + nth(day.Day()) + " of " + month, month + " " +
+		nth(day.Day()),
 		day.Format("2 Jan"), day.Format(time.DateOnly)})
 }
 

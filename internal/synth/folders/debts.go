@@ -156,7 +156,7 @@ func (b *debts) of(name string) (costs, paid int, lines []string) {
 func (d *drawer) called(doc *Doc, line int, x string) (said, why string) {
 	first := strings.Fields(x)[0]
 	shared := slices.ContainsFunc(d.f.Docs, func(o *Doc) bool {
-		return len(wordIn(first).FindAllString(o.Text, -1)) != strings.Count(o.Text, x)
+		return wordIn(first).Count(o.Text) != strings.Count(o.Text, x)
 	})
 	switch d.r.IntN(4) {
 	case 0:

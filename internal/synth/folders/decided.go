@@ -22,8 +22,8 @@ var (
 	openHead    = regexp.MustCompile(`(?i)\b(?:open|undecided|to (?:be )?decided?|to clear up)\b`)
 	decidedHead = regexp.MustCompile(`(?i)^(?:decided|settled|agreed|answered|cleared up)\b`)
 	decidedItem = regexp.MustCompile(`^- \[x\] (.+) \(([^()]+)\)$`)
-	putOff      = regexp.MustCompile(`(?i)\b(?:put off|postponed|next time|no decision|not decided|left open|later|still open|` +
-		`we think about|asks? for|wants? to)\b`)
+	putOff      = regexp.MustCompile(`(?i)\b(?:put off|postponed|next time|no decision|not decided|left open|later|` +
+		`still open|we think about|asks? for|wants? to)\b`)
 	isoDay = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
 )
 
@@ -131,7 +131,8 @@ func (f *Folder) notChanged() (of *Doc, line int) {
 func (d *drawer) minutesWrong() *programs.Program {
 	rule, line := d.f.notChanged()
 	minutes := d.one(func(o *Doc) bool {
-		return isoDay.MatchString(o.stem()) && len(o.Pairs) > 0 && strings.Contains(strings.ToLower(o.Path+o.Text), "minute")
+		return isoDay.MatchString(o.stem()) && len(o.Pairs) > 0 && strings.Contains(strings.ToLower(o.Path+o.Text),
+			"minute")
 	})
 	if rule == nil || minutes == nil || strings.Contains(minutes.Text, correction) {
 		return nil
@@ -169,6 +170,7 @@ func (d *drawer) minutesWrong() *programs.Program {
 	d.addLine(minutes, minutes.lastLine(), "\n"+text)
 	d.ops[first].Why = minutes.quote(p.line) + "\n" + rule.quote(line) +
 		"\nSo that line stays, and the end gets: " + text
-	return act(programs.Insert, "minutes_wrong", s).Did("the minutes stay as they were, with a correction at the end: " +
+	return act(programs.Insert, "minutes_wrong", s).Did("the minutes stay as they were, with a correction at the " +
+		"end: " +
 		p.Key + " " + v)
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"hone/internal/synth/programs"
 )
@@ -433,10 +435,32 @@ func (d *Doc) pair(key string) *Pair {
 
 // mentions reports whether the text has a word.
 func (d *Doc) mentions(word string) bool {
-	return strings.Contains(strings.ToLower(d.Text), strings.ToLower(word)) && wordIn(word).MatchString(d.Text)
+	return wordIn(word).MatchString(d.Text)
 }
 
-// wordIn finds a word whether its letters are capitals or not.
-func wordIn(word string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:^|[^\pL\pN])` + regexp.QuoteMeta(word) + `(?:$|[^\pL\pN])`)
+// wordIn is a word in letters of any case that is no part of another one.
+type wordIn string
+
+// MatchString reports whether a text has the word.
+func (w wordIn) MatchString(text string) bool { return w.Count(text) > 0 }
+
+// Count is how often a text has the word.
+func (w wordIn) Count(text string) (n int) {
+	word, text := strings.ToLower(string(w)), strings.ToLower(text)
+	for at := 0; word != ""; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			break
+		}
+		i += at
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, _ := utf8.DecodeRuneInString(text[i+len(word):])
+		if !partOfWord(before) && !partOfWord(after) {
+			n++
+		}
+		at = i + len(word)
+	}
+	return n
 }
+
+func partOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }

@@ -140,7 +140,7 @@ func (d *drawer) dropLine() *programs.Program {
 	}
 	word := d.word(doc)
 	at := slices.IndexFunc(doc.lines(), func(line string) bool { return word != "" && strings.Contains(line, word) })
-	if at < 0 || len(wordIn(word).FindAllString(doc.Text, -1)) != 1 || len(strings.Fields(doc.lines()[at])) < 4 ||
+	if at < 0 || wordIn(word).Count(doc.Text) != 1 || len(strings.Fields(doc.lines()[at])) < 4 ||
 		headLine.MatchString(doc.lines()[at]) || itemNumber.MatchString(doc.lines()[at]) || !doc.standsAlone(word) {
 		return nil
 	}

@@ -37,6 +37,8 @@ type Folder struct {
 	stays       []*stays
 	questions   []*questions
 	journals    []*journal
+	misspelt    []misspelling // names that some files misspell
+	decided     []decided     // what was decided on twice
 }
 
 // Of reads a folder: the texts of its files by path, and the paths of the folders in it.
@@ -58,6 +60,7 @@ func Of(files map[string]string, dirs []string) *Folder {
 	f.booked, f.chores, f.subscribers = f.findBookings(), f.findChores(), f.findSubscribers()
 	f.inventories, f.shared, f.budgets = f.findInventories(), f.findShared(), f.findBudgets()
 	f.findDays()
+	f.misspelt, f.decided = f.findMisspelt(), f.decisions()
 	if f.guide, f.twins = f.findGuide(), f.findTwins(); f.guide != nil {
 		f.guide.doc.Items = nil // its lines are about files, and no list that somebody changes
 	}
@@ -123,6 +126,7 @@ type drawer struct {
 	notes []remark        // what is said of what was read
 	about []*Doc          // what the request is about
 	loose []Loose         // lines that people word freely
+	forms []Form          // of files that people write in several ways
 }
 
 // name is how a person calls a file: by its file name, where in the folder that is, or by what it is.

@@ -16,7 +16,8 @@ import (
 // what, a log and the book of it, orders, places with their states and chores, stays with the rule by which they are
 // charged, and a letter to be filled in. The others
 // are a list of names and numbers, a programme, minutes, expenses, notes with spaces in their names, hires and turns.
-// Mostly there is what a house has to know, and files that are kept in step when something happens, by rules.
+// Mostly there is what a house has to know, and files that are kept in step when something happens, by rules. Of some
+// more files something is moved, merged, sorted or put right.
 func addKits(r *rand.Rand, files map[string]string, top string, names, people []string) (rules []string) {
 	linked := []func(){
 		func() { addSales(r, files, top) },
@@ -42,17 +43,21 @@ func addKits(r *rand.Rand, files map[string]string, top string, names, people []
 	for _, i := range r.Perm(len(linked))[:4] {
 		linked[i]()
 	}
-	for _, i := range r.Perm(len(others))[:2] {
+	for _, i := range r.Perm(len(others))[:1] {
 		others[i]()
 	}
 	for _, i := range r.Perm(len(events()))[:eventKits] {
 		rules = append(rules, events()[i](r, files, top)...)
 	}
+	pages := pageKits()
+	for _, i := range r.Perm(len(pages))[:pageKitsOf] {
+		pages[i](r, files, top)
+	}
 	if r.IntN(2) == 0 {
 		addLetter(r, files, top)
 	}
 	overDays := overDays()
-	for _, i := range r.Perm(len(overDays))[:min(len(overDays), 3)] {
+	for _, i := range r.Perm(len(overDays))[:2] {
 		overDays[i](r, files, top)
 	}
 	return rules

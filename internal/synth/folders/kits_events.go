@@ -19,7 +19,7 @@ func events() []func(r *rand.Rand, files map[string]string, top string) (rules [
 }
 
 // eventKits is how many of them a folder has.
-const eventKits = 3
+const eventKits = 2
 
 // addRules writes rules into a README, or into a file of their own where that would be long.
 func addRules(r *rand.Rand, files map[string]string, rules []string) {

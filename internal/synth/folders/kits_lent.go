@@ -13,7 +13,7 @@ func addLoans(r *rand.Rand, files map[string]string, top string) {
 		"tile cutter,pressure washer,wheelbarrow|"+
 		"toy-library;Toy library;toy;train set,puppet stage,pair of stilts,marble run,balance board|"+
 		"school-boxes;Boxes for schools;box;Stone Age box,Roman box,bee box,river box,weather box|"+
-		"games-lent;Games;game;Dragon Coast,Night Train,Harvest Moon,Six Lanterns,The Old Fort,Ludo XL|"+
+		"games-lent;Games;game;Dragon Coast,Night Train,Harvest Moon,Six Lanterns,Old Fort,Ludo XL|"+
 		"baby-things;Things for babies;thing;cradle,sling,high chair,baby bath,travel cot|"+
 		"costumes-on-loan;Costumes;costume;wolf costume,king's robe,miller's coat,two angel wings,pirate set|"+
 		"photo-gear;Gear of the photo group;item;macro lens,ring flash,slide scanner,big tripod,light tent|"+
@@ -46,11 +46,12 @@ func addLoans(r *rand.Rand, files map[string]string, top string) {
 		pick(r, split("We lend for N weeks, longer if nobody waits.|Things are lent for N weeks.|"+
 			"Out for N weeks at most.|A loan is for N weeks.")))
 	bars := r.IntN(3) > 0
-	text := table(bars, kind[1], "", append([]string{kind[2]}, heads...), rows)
+	text := tableText(bars, kind[1], "", append([]string{kind[2]}, heads...), rows)
 	dir := path.Join(top, pick(r, []string{"", "lending", "club"}))
 	if bars && r.IntN(3) > 0 {
 		title, rest, _ := strings.Cut(text, "\n\n")
-		text = title + "\n\n" + rule + "\n\n" + rest + "\n## " + pick(r, split("Waiting|Waiting list|Queue")) + "\n" + wait +
+		text = title + "\n\n" + rule + "\n\n" + rest + "\n## " + pick(r, split("Waiting|Waiting list|Queue")) + "\n" +
+			wait +
 			"\n## Notes\n" + pick(r, split("- Late ones get a friendly call.\n|- Clean before it goes back.\n|"+
 			"- The key to the cupboard hangs behind the door.\n"))
 		files[path.Join(dir, kind[0]+".md")] = text

@@ -12,7 +12,7 @@ import (
 
 // overDays are kits of which the days matter: who does what when, until when, and what was on which day.
 func overDays() []func(*rand.Rand, map[string]string, string) {
-	return []func(*rand.Rand, map[string]string, string){addPlan, addRota, addLoans, addRules, addBookings,
+	return []func(*rand.Rand, map[string]string, string){addPlan, addRota, addLoans, addNumbered, addStayList,
 		addMeetings, addJournal}
 }
 
@@ -21,7 +21,8 @@ func overDayStructures() []structure {
 	return []structure{
 		{programs.Several, (*drawer).planLater}, {programs.ActIf, (*drawer).planIf},
 		{programs.Several, (*drawer).rotaOut}, {Organize, (*drawer).rotaSwap}, {programs.Set, (*drawer).rotaTake},
-		{programs.Set, (*drawer).loanHome}, {programs.ActIf, (*drawer).loanWant}, {programs.Several, (*drawer).loanBoth},
+		{programs.Set, (*drawer).loanHome}, {programs.ActIf, (*drawer).loanWant}, {programs.Several,
+			(*drawer).loanBoth},
 		{programs.Insert, (*drawer).pointIn}, {programs.Lookup, (*drawer).stayAsked},
 		{programs.YesNo, (*drawer).freeAsked},
 		{programs.List, (*drawer).decided}, {programs.Insert, (*drawer).minutesWrong},
@@ -29,8 +30,8 @@ func overDayStructures() []structure {
 	}
 }
 
-// table is the text of a file of rows: with commas, or with bars below a heading and above a remark.
-func table(bars bool, title, remark string, header []string, rows [][]string) string {
+// tableText is the text of a file of rows: with commas, or with bars below a heading and above a remark.
+func tableText(bars bool, title, remark string, header []string, rows [][]string) string {
 	if !bars {
 		text := strings.Join(header, ",") + "\n"
 		for _, row := range rows {
@@ -63,8 +64,8 @@ func someDay(r *rand.Rand, month, months int) time.Time {
 
 // callNames are those by which people call each other.
 func callNames(r *rand.Rand, n int) (list []string) {
-	all := split("Agnes|Bram|Carla|Dieter|Edda|Felix|Greta|Hugo|Imke|Janne|Katya|Lorenz|Maren|Nils|Odile|Piet|Quentin|" +
-		"Runa|Sanne|Theo|Ulla|Viktor|Wanda|Yves|Zora|Birgit|Fergus|Noor|Tarek|Lucie")
+	all := split("Agnes|Bram|Carla|Dieter|Edda|Felix|Greta|Hugo|Imke|Janne|Katya|Lorenz|Maren|Nils|Odile|Piet|" +
+		"Quentin|Runa|Sanne|Theo|Ulla|Viktor|Wanda|Yves|Zora|Birgit|Fergus|Noor|Tarek|Lucie")
 	for _, i := range r.Perm(len(all))[:n] {
 		list = append(list, all[i])
 	}
@@ -102,7 +103,7 @@ func addPlan(r *rand.Rand, files map[string]string, top string) {
 		stem += pick(r, split("-plan|-steps|-schedule"))
 	}
 	dir := path.Join(top, pick(r, []string{"", "", "plans", "projects"}))
-	files[path.Join(dir, stem+tableExt(bars))] = table(bars, kind[1], pick(r, split("Who cannot keep a day says so "+
+	files[path.Join(dir, stem+tableExt(bars))] = tableText(bars, kind[1], pick(r, split("Who cannot keep a day says so "+
 		"early.|Each step needs the one before.|Keys are with "+names[0]+".|Weekends are only for emergencies.")),
 		heads, rows)
 	addDates(r, files, top, kind[2], day.AddDate(0, 0, 1+r.IntN(16)))
@@ -111,7 +112,8 @@ func addPlan(r *rand.Rand, files map[string]string, top string) {
 // addDates are days of a year, one of which is given.
 func addDates(r *rand.Rand, files map[string]string, top, name string, day time.Time) {
 	form := dayForm(r)
-	others := split("stocktaking|summer break|chimney sweep|spring clean|tax return|fire drill|annual meeting|key check")
+	others := split("stocktaking|summer break|chimney sweep|spring clean|tax return|fire drill|annual meeting|key " +
+		"check")
 	days := []string{day.Format(form)}
 	names := []string{name}
 	for _, i := range r.Perm(len(others))[:3] {
@@ -129,7 +131,7 @@ func addDates(r *rand.Rand, files map[string]string, top, name string, day time.
 		return
 	}
 	bars := r.IntN(2) == 0
-	files[stem+tableExt(bars)] = table(bars, "Days of this year", "", strings.Split(pick(r, split("what,date|event,day|"+
+	files[stem+tableExt(bars)] = tableText(bars, "Days of this year", "", strings.Split(pick(r, split("what,date|event,day|"+
 		"occasion,on")), ","), rows)
 }
 
@@ -166,7 +168,7 @@ func addRota(r *rand.Rand, files map[string]string, top string) {
 		}
 	}
 	bars := r.IntN(3) > 0
-	files[path.Join(top, pick(r, []string{"", "", "team", "rotas"}), kind[0]+tableExt(bars))] = table(bars, kind[1],
+	files[path.Join(top, pick(r, []string{"", "", "team", "rotas"}), kind[0]+tableExt(bars))] = tableText(bars, kind[1],
 		pick(r, split("Who cannot come finds somebody and writes it here.|Swaps are noted in the table.|"+
 			names[0]+" has the spare key.")), header, rows)
 }

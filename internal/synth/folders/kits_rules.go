@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// addRules is a list of numbered rules with the day of the last change, in some kits with the same in short elsewhere
+// addNumbered is a list of numbered rules with the day of the last change, in some kits with the same in short elsewhere
 // and a line that both are kept in step; or an agenda.
-func addRules(r *rand.Rand, files map[string]string, top string) {
+func addNumbered(r *rand.Rand, files map[string]string, top string) {
 	if r.IntN(3) == 0 {
 		addAgenda(r, files, top)
 		return
@@ -20,7 +20,8 @@ func addRules(r *rand.Rand, files map[string]string, top string) {
 		"gym;Mats;wiped down after use")), ";")
 	rules := [][3]string{{kind[1], kind[2], strings.ToLower(kind[1]) + " " + kind[2]},
 		{"Guests", "two for each member", "two guests at most"}, {"Dogs", "on a lead, never inside", "no dogs inside"},
-		{"Smoking", "outside, by the bench", "smoke outside"}, {"Damage", "is told the same day", "tell us what breaks"},
+		{"Smoking", "outside, by the bench", "smoke outside"}, {"Damage", "is told the same day",
+			"tell us what breaks"},
 		{"Shoes", "off at the door", "shoes off"}, {"Fridge", "write your name on it", "names on food"},
 		{"Windows", "shut before you leave", "shut the windows"}, {"Fees", "are due in March", "pay in March"}}
 	heads, mark := r.IntN(2) == 0, pick(r, split(".|.|)"))
@@ -60,7 +61,8 @@ func addRules(r *rand.Rand, files map[string]string, top string) {
 		split("- %s is the long form of the rules, %s has the short form. Keep both in step, new "+
 			"lines in the short one go to its end.\n|"+
 			"- Whatever changes in %s also gets a line at the end of %s, the two go together.\n|"+
-			"- The rules stand in %s, and in short in %s: both are changed alike, in short at the end.\n")), long, sheet) +
+			"- The rules stand in %s, and in short in %s: both are changed alike, in short at the end.\n")), long,
+		sheet) +
 		"- The day at the top is that of the last change.\n- Letters are kept for two years.\n"
 }
 

@@ -102,14 +102,16 @@ func (d *drawer) entryTop() *programs.Program {
 	d.r.Shuffle(len(names), func(a, b int) { names[a], names[b] = names[b], names[a] })
 	names = names[:2+d.r.IntN(min(2, len(names)-1))]
 	day, place := j.days[0].AddDate(0, 0, 1+d.r.IntN(20)), pick(d.r, j.places)
-	lines := []string{j.level + " " + strings.Join([]string{day.Format(j.form), place, strings.Join(names, j.and)}, j.mark)}
+	lines := []string{j.level + " " + strings.Join([]string{day.Format(j.form), place, strings.Join(names, j.and)},
+		j.mark)}
 	var given []string
 	for _, key := range j.keys {
 		value := pick(d.r, j.values[key])
 		lines = append(lines, "- "+key+": "+value)
 		given = append(given, pick(d.r, []string{key + " ", key + ": "})+value)
 	}
-	s := slots("time", wholeDay(d.r, day), "x", place, "y", programs.Enumerate(names), "given", strings.Join(given, ", "))
+	s := slots("time", wholeDay(d.r, day), "x", place, "y", programs.Enumerate(names), "given", strings.Join(given,
+		", "))
 	if d.r.IntN(3) == 0 {
 		d.r.Shuffle(len(given), func(a, b int) { given[a], given[b] = given[b], given[a] })
 		s["given"] = strings.Join(given, "; ")
@@ -119,5 +121,6 @@ func (d *drawer) entryTop() *programs.Program {
 	d.rewrite(j.doc, was, slices.Insert(slices.Clone(was), j.first, append(lines, "")...))
 	d.ops[first].Why = "The newest stands on top: " + j.doc.quote(j.first) + "\nThe new entry has that form:\n" +
 		strings.Join(lines, "\n")
-	return act(programs.Insert, "entry_top", s).Did("the entry of " + day.Format("2 January") + " stands on top of the log")
+	return act(programs.Insert, "entry_top", s).Did("the entry of " + day.Format("2 January") +
+		" stands on top of the log")
 }

@@ -114,14 +114,17 @@ func (d *Doc) bullets() (at []int) {
 type newPoint struct{ about, rest, sentence, short string }
 
 func newPoints() (list []newPoint) {
-	for line := range strings.SplitSeq("Bicycles;in the shed, not in the hall;Bicycles go into the shed, not the hall.;"+
+	for line := range strings.SplitSeq("Bicycles;in the shed, not in the hall;Bicycles go into the shed, not the "+
+		"hall.;"+
 		"bicycles in the shed\nLost property;in the green box, for a month;Lost property stays in the green box for a "+
-		"month.;lost things: green box\nNoise;none after ten at night;After ten at night it is quiet.;quiet after ten\n"+
+		"month.;lost things: green box\nNoise;none after ten at night;After ten at night it is quiet.;quiet after "+
+		"ten\n"+
 		"Waste;glass and paper apart from the rest;Glass and paper are kept apart from other waste.;sort your waste\n"+
 		"Candles;only in lanterns;Candles only burn in lanterns.;candles in lanterns only\n"+
 		"Photos;only after asking;Nobody takes photos without asking.;ask before photos\n"+
 		"Deliveries;signed for at the desk;Deliveries are signed for at the desk.;deliveries to the desk\n"+
-		"First aid;the kit is refilled by whoever uses it;Who uses the first aid kit refills it.;refill the first aid kit\n"+
+		"First aid;the kit is refilled by whoever uses it;Who uses the first aid kit refills it.;refill the first "+
+		"aid kit\n"+
 		"Lamps;off when the last one leaves;The last one to leave turns off the lamps.;last one: lamps off\n"+
 		"Parking;not before the gate;Nobody parks before the gate.;no parking at the gate\n"+
 		"Children;under eight with an adult;Children under eight come with an adult.;under eight with an adult\n"+

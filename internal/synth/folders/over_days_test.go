@@ -169,10 +169,14 @@ func TestRotasChange(t *testing.T) {
 
 // What comes back is in, and what is wanted is lent for as long as the rule says, or waited for where it is out.
 func TestLoans(t *testing.T) {
-	out := "item;with;since;until\nrobe;Ana Lund;2026-05-01;2026-05-11\nmask;shelf;;\nhat;Bo Maes;2026-05-02;2026-05-12\n"
+	out := "item;with;since;until\nrobe;Ana Lund;2026-05-01;2026-05-11\nmask;shelf;;\nhat;Bo " +
+		"Maes;2026-05-02;2026-05-12\n"
 	files := map[string]string{"wardrobe.csv": strings.ReplaceAll(out, ";", ","),
 		"queue.md": "# Queue\n\n- Cy Petit: hat\n", "ways.txt": "We lend for 10 days.\nTea is at 4.\n"}
-	p, after := playedOver(t, files, "loan_home", func(p *Plan) bool { return p.Slot("x") == "robe" && p.Then() == nil })
+	p, after := playedOver(t, files, "loan_home", func(p *Plan) bool {
+		return p.Slot("x") == "robe" &&
+			p.Then() == nil
+	})
 	ends(t, p.Pattern(), files, after, map[string]string{"wardrobe.csv": strings.Replace(files["wardrobe.csv"],
 		"Ana Lund,2026-05-01,2026-05-11", "shelf,,", 1)})
 	p, after = playedOver(t, files, "loan_want", func(p *Plan) bool {
@@ -181,7 +185,8 @@ func TestLoans(t *testing.T) {
 	ends(t, p.Pattern(), files, after, map[string]string{"wardrobe.csv": strings.Replace(files["wardrobe.csv"],
 		"mask,shelf,,", "mask,"+p.Slot("y")+",2026-05-09,2026-05-19", 1)})
 	p, after = playedOver(t, files, "loan_want", func(p *Plan) bool { return p.Slot("x") == "robe" })
-	ends(t, p.Pattern(), files, after, map[string]string{"queue.md": files["queue.md"] + "- " + p.Slot("y") + ": robe\n"})
+	ends(t, p.Pattern(), files, after, map[string]string{"queue.md": files["queue.md"] + "- " + p.Slot("y") +
+		": robe\n"})
 	p, after = playedOver(t, files, "loan_home", func(p *Plan) bool {
 		return p.Slot("x") == "robe" && p.Then() != nil && p.Then().Slot("x") == "hat"
 	})
@@ -273,7 +278,8 @@ func TestDecidedMoves(t *testing.T) {
 		"house.txt":     "Minutes stay. At the end: Correction (date): ...\n",
 	}
 	p, after := playedOver(t, files, "decided_move", nil)
-	ends(t, p.Pattern(), files, after, map[string]string{"open.md": "## Open\n- [ ] rent\n- [ ] tea urn\n\n## Settled\n" +
+	ends(t, p.Pattern(), files, after, map[string]string{"open.md": "## Open\n- [ ] rent\n- [ ] tea urn\n\n## " +
+		"Settled\n" +
 		"- [x] old gate (4 May 2026)\n- [x] new gate (1 June 2026)\n- [x] blue or red? (1 June 2026)\n\nBye\n"})
 	if got := strings.Join(p.Answer.Values, ", "); got != "rent, tea urn" {
 		t.Errorf("%s are left", got)

@@ -18,6 +18,7 @@ type Plan struct {
 	Ops   []Op
 	About []string // the files that the request is about, at least one, which may be the folder itself
 	Loose []Loose  // lines that people word freely
+	Forms []Form   // of files that people write in several ways
 }
 
 // Changes reports whether it changes the folder.
@@ -93,12 +94,12 @@ func structures() []structure {
 		{programs.Total, (*drawer).chargeBoth}, {programs.Insert, (*drawer).addOnly}, {programs.Set, (*drawer).setAs},
 		{programs.Insert, (*drawer).lineFrom}, {programs.Remove, (*drawer).dropLine},
 		{programs.SetAll, (*drawer).callOtherwise}, {programs.Insert, (*drawer).writeOpen},
-	}, overDayStructures()...)
-}
-
-// told are the structures of events that somebody tells, where several files or rows follow from one.
-func told() []structure {
-	return []structure{
+		{programs.ActIf, (*drawer).moveIfAbove}, {programs.Insert, (*drawer).pageList}, {Organize, (*drawer).pageSort},
+		{Organize, (*drawer).listSort}, {Organize, (*drawer).pageSplit}, {programs.Insert, (*drawer).actionsBy},
+		{programs.ActIf, (*drawer).checkBill}, {programs.Set, (*drawer).tickMine}, {programs.List, (*drawer).leftForMe},
+		{programs.Several, (*drawer).tickThenLeft}, {programs.Second, (*drawer).leftThenTick},
+		{programs.SetAll, (*drawer).spellRight}, {Organize, (*drawer).dayInFront}, {programs.Several, (*drawer).mergeTwice},
+		{programs.Lookup, (*drawer).decidedLast}, {programs.SetAll, (*drawer).followDecision},
 		{programs.Several, (*drawer).moneyIn}, {programs.Several, (*drawer).calledOff},
 		{programs.List, (*drawer).whoOwes}, {programs.Set, (*drawer).paidOn}, {programs.AskBack, (*drawer).whoPaid},
 		{programs.Second, (*drawer).whoPaidThenWhich},
@@ -106,24 +107,13 @@ func told() []structure {
 		{programs.SetAll, (*drawer).newValue}, {programs.ActIf, (*drawer).moveBudget},
 		{programs.Several, (*drawer).finishedTold}, {programs.Second, (*drawer).finishThenOtherwise},
 		{programs.Second, (*drawer).moneyThenOtherwise}, {programs.Second, (*drawer).callOffOther},
-	}
+	}, overDayStructures()...)
 }
 
 // DrawStructure draws a program of the n-th of the structures that a folder has; nil where it has not that one.
 func DrawStructure(r *rand.Rand, f *Folder, can Can, n int) *Plan {
 	s := structures()[n%len(structures())]
 	return draw(r, f, can, s.kind, s.draw)
-}
-
-// DrawTold draws a program of an event that somebody tells: of the n-th of those that a folder has, or the next.
-func DrawTold(r *rand.Rand, f *Folder, can Can, n int) *Plan {
-	for i := range told() {
-		s := told()[(n+i)%len(told())]
-		if p := draw(r, f, can, s.kind, s.draw); p != nil {
-			return p
-		}
-	}
-	return nil
 }
 
 func draw(r *rand.Rand, f *Folder, can Can, kind string, way func(*drawer) *programs.Program) *Plan {
@@ -135,7 +125,7 @@ func draw(r *rand.Rand, f *Folder, can Can, kind string, way func(*drawer) *prog
 			p.Kind = kind
 			p.Remark(d.remarked())
 			d.byExample(p)
-			plan := &Plan{Program: p, Ops: d.ops, Loose: d.loose}
+			plan := &Plan{Program: p, Ops: d.ops, Loose: d.loose, Forms: d.forms}
 			if len(d.about) == 0 {
 				plan.About = []string{"."}
 			}
@@ -186,10 +176,11 @@ func (d *drawer) draw(kind string) *programs.Program {
 	case programs.Set:
 		return d.either(d.setPair, d.setPair, d.setPair, d.setThing, d.setThing, d.changeOf(kind), d.changeOf(kind),
 			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs, d.paidOn, d.paidOn,
-			d.rotaTake, d.loanHome)
+			d.rotaTake, d.loanHome, d.tickMine, d.tickMine)
 	case programs.SetAll:
 		return d.either(d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
-			d.writeFound, d.asAnswer, d.callOtherwise, d.newValue, d.newValue, d.newValue, d.fillAll, d.fillAll, d.fillAll)
+			d.writeFound, d.asAnswer, d.callOtherwise, d.newValue, d.newValue, d.newValue, d.fillAll, d.fillAll, d.fillAll,
+			d.spellRight, d.spellRight, d.followDecision)
 	case programs.Remove:
 		return d.either(d.removeItem, d.removeItem, d.removeTwo, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind),
 			d.deleteFile, d.dropLine)
@@ -197,22 +188,25 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.either(d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addRow, d.addRow, d.addRow,
 			d.addRow, d.lineFrom, d.lineFrom, d.addLast, d.newFile, d.newFolder, d.fillIn, d.fillIn, d.writeOpen,
 			d.addOnly, d.addOnly, d.enterMissing, d.enterMissing, d.enterMissing, d.paidTold, d.paidTold,
-			d.paidTold, d.paidTold, d.pointIn, d.pointIn, d.minutesWrong, d.entryTop)
+			d.paidTold, d.paidTold, d.pointIn, d.pointIn, d.minutesWrong, d.entryTop,
+			d.pageList, d.pageList, d.actionsBy)
 	case Organize:
 		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem,
 			d.swapItems, d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate,
-			d.moveMonth, d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames, d.swapNames, d.rotaSwap)
+			d.moveMonth, d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames, d.swapNames, d.rotaSwap,
+			d.pageSort, d.pageSort, d.listSort, d.pageSplit, d.pageSplit, d.pageSplit, d.dayInFront, d.dayInFront)
 	case programs.ActIf:
 		return d.either(d.setIf, d.addUnless, d.changeOf(kind), d.setAcross, d.setAcross, d.setAcross,
-			d.moveBudget, d.moveBudget, d.moveBudget, d.planIf, d.planIf, d.loanWant)
+			d.moveBudget, d.moveBudget, d.moveBudget, d.planIf, d.planIf, d.loanWant,
+			d.moveIfAbove, d.moveIfAbove, d.checkBill, d.checkBill)
 	case programs.Several:
 		return d.either(d.several, d.several, d.several, d.setAndTick, d.lent, d.lent, d.lent, d.lent,
 			d.soldMore, d.soldMore, d.soldMore, d.moneyIn, d.moneyIn, d.moneyIn, d.calledOff, d.calledOff, d.calledOff,
 			d.finishedTold, d.finishedTold, d.finishedTold, d.finishedTold, d.planLater, d.planLater, d.rotaOut,
-			d.rotaOut, d.loanBoth)
+			d.rotaOut, d.loanBoth, d.mergeTwice, d.mergeTwice)
 	case programs.Second:
 		return d.either(d.moneyThenOtherwise, d.callOffOther, d.finishThenOtherwise,
-			d.whoPaidThenWhich, d.whoPaidThenWhich)
+			d.whoPaidThenWhich, d.whoPaidThenWhich, d.leftThenTick)
 	case programs.Leave:
 		p := d.draw(pick(d.r, []string{programs.Lookup, programs.Count, programs.List}))
 		if p != nil {

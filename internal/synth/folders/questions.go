@@ -411,7 +411,7 @@ func (d *drawer) amount() (doc *Doc, item Item, amount, thing string) {
 	}
 	item = pick(d.r, doc.Items)
 	m := amountItem.FindStringSubmatch(item.Text)
-	if m == nil || len(wordIn(m[2]).FindAllString(strings.Join(texts(doc.Items), "\n"), -1)) != 1 {
+	if m == nil || wordIn(m[2]).Count(strings.Join(texts(doc.Items), "\n")) != 1 {
 		return nil, Item{}, "", ""
 	}
 	return doc, item, m[1], m[2]

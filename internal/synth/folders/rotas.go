@@ -68,7 +68,7 @@ func (d *drawer) drawRota() *rota {
 		return o != other && slices.ContainsFunc(other.all, func(v string) bool { return slices.Contains(o.all, v) })
 	})
 	elsewhere := slices.ContainsFunc(o.names(), func(x string) bool { // in another column of it
-		return len(wordIn(x).FindAllString(strings.Join(o.doc.rowsText(), "\n"), -1)) != o.count(x)
+		return wordIn(x).Count(strings.Join(o.doc.rowsText(), "\n")) != o.count(x)
 	})
 	if mixed || elsewhere || len(o.names()) < 3 {
 		return nil
@@ -136,7 +136,11 @@ func (d *drawer) rotaOut() *programs.Program {
 		if k > 0 {
 			takes = " the "
 		}
-		said = append(said, y+takes+nth(o.days[i].Day()))
+		if k > 0 && y == with[rows[k-1]] {
+			said = append(said, "the "+nth(o.days[i].Day()))
+		} else {
+			said = append(said, y+takes+nth(o.days[i].Day()))
+		}
 		told = append(told, y+" has "+o.days[i].Format("2 January"))
 		work = append(work, o.doc.quote(o.doc.body()[i])+", now "+y)
 	}

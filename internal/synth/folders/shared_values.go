@@ -134,12 +134,12 @@ func (d *drawer) newValue() *programs.Program {
 	switch {
 	case d.can[Search] && s["old"] != "":
 		d.look(Op{Do: Search, Path: ".", Old: old, Why: "I search for " + old + "."})
-		d.readSome(v.live, "These still have it, and are not over.")
+		d.restOf(v.live, "These still have it, and are not over.")
 	case d.can[Search]:
 		d.hunt(v.doc, v.pair.Key, "", path.Base(v.doc.Path)+" may have it.")
 		d.note(v.doc.quote(v.pair.line) + "\nSo the old one is " + old + ".")
 		d.look(Op{Do: Search, Path: ".", Old: old, Why: "I search for it."})
-		d.readSome(v.live, "These still have it, and are not over.")
+		d.restOf(v.live, "These still have it, and are not over.")
 	case !d.restOf(all, "Nothing searches, and any text may have it: I read the texts."):
 		return nil
 	}

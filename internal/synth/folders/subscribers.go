@@ -20,8 +20,8 @@ type subscribers struct {
 }
 
 var (
-	exempt   = regexp.MustCompile(`(?i)^(?:n/?a|free|exempt|waived|none|-|–)$`)
-	shortDay = regexp.MustCompile(`^\d{1,2} [A-Z][a-z]{2,8}$`)
+	exempt    = regexp.MustCompile(`(?i)^(?:n/?a|free|exempt|waived|none|-|–)$`)
+	dayOfYear = regexp.MustCompile(`^\d{1,2} [A-Z][a-z]{2,8}$`)
 )
 
 // readSubscribers reads a table as one of subscribers; nil where it is none.
@@ -49,7 +49,7 @@ func readSubscribers(doc *Doc) *subscribers {
 		case s.paid < 0 && slices.Contains(words, "paid") && days > 0 && slices.Contains(all, "") &&
 			doc.all(k, func(v string) bool {
 				_, f := lastDay([]string{v})
-				return v == "" || f != "" || exempt.MatchString(v) || shortDay.MatchString(v)
+				return v == "" || f != "" || exempt.MatchString(v) || dayOfYear.MatchString(v)
 			}):
 			s.paid, s.form = k, form
 		}

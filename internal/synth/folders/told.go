@@ -18,9 +18,14 @@ import (
 // Loose is a line of a file that people word freely, and an expression for all ways to do so.
 type Loose struct{ Path, Line, Is string }
 
-// Texts are expressions for the text of a file in the end, as those of its folder are, with the lines that people word
-// freely.
+// Texts are expressions that the text of a file must all meet in the end: for files that people write in several ways,
+// and else those of its folder, with the lines that people word freely.
 func (p *Plan) Texts(f *Folder, file, after string) []string {
+	for _, form := range p.Forms {
+		if form.Path == file && form.Text == after {
+			return form.Is
+		}
+	}
 	texts := f.Texts(file, after)
 	for _, l := range p.Loose {
 		for i := range texts {
@@ -138,12 +143,9 @@ func (d *drawer) restOf(docs []*Doc, why string) bool {
 // asLeft is a file as the operations so far leave it.
 func (d *drawer) asLeft(doc *Doc) *Doc { return Read(doc.Path, d.now()[doc.Path]) }
 
-// dayForms are the forms in which files have days.
-var dayForms = []string{time.DateOnly, "02.01.2006", "2 Jan 2006", "2 January 2006"}
-
 // lastDay is the latest of some days, and their form; "" where they have none, or several.
 func lastDay(texts []string) (last time.Time, form string) {
-	for _, f := range dayForms {
+	for _, f := range dayForms() {
 		n := 0
 		for _, text := range texts {
 			if at, err := time.Parse(f, text); err == nil {

@@ -35,7 +35,7 @@ func (d *drawer) meant(doc *Doc) (word string, names []string) {
 	for word, names := range of {
 		if len(word) > 2 && !slices.Contains(noName, strings.ToLower(word)) && isName.MatchString(word) &&
 			len(names) >= leastMeant && len(names) <= mostMeant &&
-			len(wordIn(word).FindAllString(strings.Join(doc.listed(), "\n"), -1)) == len(names) {
+			wordIn(word).Count(strings.Join(doc.listed(), "\n")) == len(names) {
 			words = append(words, word)
 		}
 	}

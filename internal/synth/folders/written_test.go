@@ -7,6 +7,7 @@ import (
 
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
 )
 
 // What somebody wrote over folders can be done by the operations that servers have, and its answers are right by their
@@ -60,12 +61,12 @@ func TestThoughtsHaveTheirPlace(t *testing.T) {
 	for _, w := range WrittenFolders() {
 		f := w.Folder()
 		for _, task := range w.Tasks {
-			p := task.Plan(f, can)
+			p, working := task.Plan(f, can), programs.InSteps(task.Working)
 			read := slices.IndexFunc(p.Ops, func(o Op) bool { return o.Do == Show })
 			if first := slices.IndexFunc(p.Ops, Op.Changes); p.Ops[0].Do != Tree ||
 				read >= 0 && !strings.Contains(p.Ops[read].Why, task.Think) ||
-				first >= 0 && !strings.Contains(p.Ops[first].Why, task.Working) ||
-				(p.Working() == task.Working) != (first < 0 || task.Working == "") {
+				first >= 0 && !strings.Contains(p.Ops[first].Why, working) ||
+				(p.Working() == working) != (first < 0 || working == "") {
 				t.Errorf("%s: %q: %+v", w.Name, task.Task, p.Ops)
 			}
 			for _, file := range task.Reads {

@@ -61,7 +61,7 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePl
 		own = fmt.Sprint(live.State())
 		add(setting{World: &programs.World{Name: "live"}, realm: m.worlds[0], want: left / 2}, live, nil)
 	}
-	m.writtenFolders(server, own, m.written(left), add)
+	m.writtenFolders(server, own, m.written(shareWrittenFiles, left), add)
 	random := m.random("folders", server.server+own)
 	order := businesses(random)
 	for n := 0; left > 0; n++ {
@@ -218,11 +218,9 @@ func (s *filing) requests(r *rand.Rand, seen map[string]bool, used fileUse) iter
 		turn := int(r.Uint32()) // so that folders begin with other structures
 		for i, kind := range drawn(r, folders.Shares(), overdrawnFiles*s.want) {
 			p := (*folders.Plan)(nil)
-			switch {
-			case i%everyStructure == 0:
-				p = folders.DrawStructure(r, s.of, s.files.can(), turn+i/everyStructure)
-			case i%everyTold == 1:
-				p = folders.DrawTold(r, s.of, s.files.can(), turn+i/everyTold)
+			for n := 0; i%everyStructure == 0 && n < mostPassedOver && (p == nil || seen[p.Key()]); n++ {
+				p = folders.DrawStructure(r, s.of, s.files.can(), turn)
+				turn++
 			}
 			if p == nil || seen[p.Key()] {
 				p = s.draw(r, kind, seen, used)
@@ -234,11 +232,12 @@ func (s *filing) requests(r *rand.Rand, seen map[string]bool, used fileUse) iter
 	}
 }
 
-// everyStructure is how many programs come for one of the next structure, so that each comes out where a folder has it.
-const everyStructure = 3
-
-// everyTold is how many programs come for one of an event that somebody tells, where a folder has such.
-const everyTold = 4
+// everyStructure is how many programs come for one of the next structure, so that each comes out where a folder has it,
+// and mostPassedOver how many are tried of which a folder has none.
+const (
+	everyStructure = 2
+	mostPassedOver = 8
+)
 
 // drawsOfKind is how many programs are drawn for one task, so that no pattern and no file becomes that of most tasks.
 const drawsOfKind = 5

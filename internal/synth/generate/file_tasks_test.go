@@ -347,7 +347,7 @@ func TestMisedits(t *testing.T) {
 	}
 }
 
-// A third of the programs over a folder are of structures that it has, each in its turn.
+// Many of the programs over a folder are of structures that it has, each in its turn.
 func TestStructuresTakeTurns(t *testing.T) {
 	of, n, all := map[string]int{}, 0, 0
 	structured := strings.Fields("charge_both due_of due_all paid_none paid_told bill_of bills row_move swap_in " +
