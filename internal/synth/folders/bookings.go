@@ -18,13 +18,12 @@ type bookings struct {
 	code, who, state, flag int    // columns of list
 	off                    string // the state of those that are off
 
-	money               *Doc // nil: there is none
-	by, amount, day     int  // columns of money
-	how, whose          int  // -1: it has none
-	plan                *Doc // nil: there is none
-	planned, turn       int  // columns of plan: who, and what is set where that is off
-	none                string
-	headWho, headMoneys string
+	money           *Doc // nil: there is none
+	by, amount, day int  // columns of money
+	how, whose      int  // -1: it has none
+	plan            *Doc // nil: there is none
+	planned, turn   int  // columns of plan: who, and what is set where that is off
+	none            string
 }
 
 var (
@@ -138,7 +137,8 @@ func (b *bookings) takePlan(doc *Doc) {
 				off := states[slices.Index(names, whose[i])] == b.off
 				said[off] = append(said[off], v)
 			}
-			if slices.Sort(said[true]); len(slices.Compact(said[true])) == 1 && !slices.Contains(said[false], said[true][0]) {
+			if slices.Sort(said[true]); len(slices.Compact(said[true])) == 1 &&
+				!slices.Contains(said[false], said[true][0]) {
 				b.plan, b.planned, b.turn, b.none = doc, k, turn, said[true][0]
 				return
 			}
@@ -176,7 +176,8 @@ func (d *drawer) enterMoney() (*programs.Program, *entry) {
 	}
 	i := d.r.IntN(len(b.list.body()))
 	x, code := b.list.texts(b.who)[i], b.list.texts(b.code)[i]
-	if b.list.texts(b.flag)[i] != "no" || b.list.texts(b.state)[i] == b.off || slices.Contains(b.money.texts(b.by), code) {
+	if b.list.texts(b.flag)[i] != "no" || b.list.texts(b.state)[i] == b.off ||
+		slices.Contains(b.money.texts(b.by), code) {
 		return nil, nil
 	}
 	last, form := lastDay(b.money.texts(b.day))
@@ -202,7 +203,8 @@ func (d *drawer) enterMoney() (*programs.Program, *entry) {
 	rule := d.findRule(ways(flag), []string{b.money.stem()})
 	pattern := "money_in"
 	if rule == nil {
-		pattern, s["attr"], s["file"], s["file2"] = "money_in_where", programs.Words(flag), d.name(b.list), d.name(b.money)
+		pattern, s["attr"] = "money_in_where", programs.Words(flag)
+		s["file"], s["file2"] = d.name(b.list), d.name(b.money)
 	}
 	d.study(rule, b.list, b.money)
 	e.firstEdit = len(d.ops)

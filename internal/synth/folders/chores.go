@@ -101,7 +101,9 @@ func (f *Folder) findChores() (list []*chores) {
 		c := readChores(doc)
 		near := logs
 		if len(logs) > 1 {
-			near = slices.DeleteFunc(slices.Clone(logs), func(o *Doc) bool { return path.Dir(o.Path) != path.Dir(doc.Path) })
+			near = slices.DeleteFunc(slices.Clone(logs), func(o *Doc) bool {
+				return path.Dir(o.Path) != path.Dir(doc.Path)
+			})
 		}
 		if c == nil || len(near) != 1 {
 			continue
@@ -261,16 +263,24 @@ func (d *drawer) finish() (*programs.Program, *finished) {
 		d.addLine(c.log, logged[len(logged)-1], e.logLine)
 	}
 	did := thing + " is done in " + path.Base(c.list.Path) + " and stands in " + path.Base(c.log.Path)
+	return act(programs.Several, pattern, s).Did(did + d.enterCost(e, second)), e
+}
+
+// enterCost puts what something cost behind the other costs, and tells of that; if it cost nothing, the line of the log
+// says that these stay.
+func (d *drawer) enterCost(e *finished, logged int) (did string) {
+	c := e.c
 	if e.costLine != "" {
-		third, behind := len(d.ops), c.costs.body()
+		at, behind := len(d.ops), c.costs.body()
 		d.addLine(c.costs, behind[len(behind)-1], e.costLine)
-		d.because(third, path.Base(c.costs.Path)+" has the columns "+strings.Join(c.costs.header, ", ")+
+		d.because(at, path.Base(c.costs.Path)+" has the columns "+strings.Join(c.costs.header, ", ")+
 			", so the row is "+shown(e.row)+".")
-		did += ", and " + path.Base(c.costs.Path) + " has the " + e.cost
-	} else if c.costs != nil {
-		d.because(second, "It cost nothing, so "+path.Base(c.costs.Path)+" stays.")
+		return ", and " + path.Base(c.costs.Path) + " has the " + e.cost
 	}
-	return act(programs.Several, pattern, s).Did(did), e
+	if c.costs != nil {
+		d.because(logged, "It cost nothing, so "+path.Base(c.costs.Path)+" stays.")
+	}
+	return ""
 }
 
 // costRow is the row of what something cost.

@@ -48,7 +48,8 @@ func TestFinished(t *testing.T) {
 	event{van, (*drawer).finishedTold, func(p *Plan) bool {
 		return p.Pattern() == "done_free_where" && p.Slot("item") == "oil the door" && p.Slot("time") == "5 May 2026"
 	}, func(*Plan) map[string]string {
-		return map[string]string{"jobs.md": changed(van, "jobs.md", "[ ] oil the door", "[x] oil the door (5 May 2026)"),
+		return map[string]string{
+			"jobs.md":   changed(van, "jobs.md", "[ ] oil the door", "[x] oil the door (5 May 2026)"),
 			"diary.txt": "5 May 2026 oil the door, Bo\n" + van["diary.txt"]}
 	}, func(*Plan) map[string]string {
 		return map[string]string{"jobs.md": changed(van, "jobs.md", "[ ] oil", "[x] oil"),
@@ -65,7 +66,8 @@ func TestFinished(t *testing.T) {
 	event{van, (*drawer).finishThenOtherwise, func(p *Plan) bool {
 		return p.Slot("item") == "wash the van" && p.Then().Slot("v") == "15" && p.Slot("time") == "5 May 2026"
 	}, func(p *Plan) map[string]string {
-		return map[string]string{"jobs.md": changed(van, "jobs.md", "[ ] wash the van", "[x] wash the van (5 May 2026)"),
+		return map[string]string{
+			"jobs.md":   changed(van, "jobs.md", "[ ] wash the van", "[x] wash the van (5 May 2026)"),
 			"diary.txt": "5 May 2026 wash the van, Bo, 15\n" + van["diary.txt"],
 			"outlay.md": van["outlay.md"] + "| 5 May 2026 | wash the van | Bo | 15 |\n"}
 	}, func(p *Plan) map[string]string {

@@ -85,7 +85,8 @@ func (d *Doc) book() *book {
 			b.ref = k
 		case b.day < 0 && layout != "":
 			b.day, b.layout = k, layout
-		case b.amount < 0 && isCalled(name, costWords+" out paid spent") && areAmounts(all) && !slices.Contains(all, ""):
+		case b.amount < 0 && isCalled(name, costWords+" out paid spent") && areAmounts(all) &&
+			!slices.Contains(all, ""):
 			b.amount = k
 		case b.what < 0 && !hasDigit.MatchString(all[0]):
 			b.what = k
@@ -138,6 +139,61 @@ func (d *drawer) putOnList(doc *Doc, text string) bool {
 	return true
 }
 
+// billed is what a list has from somebody in one month or two.
+type billed struct {
+	from          string
+	begin, end    time.Time // days in the first and the last month
+	rows, amounts []int     // of what is still to be paid
+	others        int       // rows of these months that do not count
+	work          []string
+}
+
+// billed draws what a bill is of; nil where too few or too many rows of the list count.
+func (d *drawer) billed(o *dealings) *billed {
+	doc := o.doc
+	who, cost, state := doc.texts(o.who), doc.texts(o.cost), doc.texts(o.state)
+	b := &billed{from: pick(d.r, who), begin: pick(d.r, o.days)}
+	b.end = b.begin.AddDate(0, d.r.IntN(2), 0)
+	for i, at := range o.days {
+		if at.Year() != b.begin.Year() || at.Month() < b.begin.Month() || at.Month() > b.end.Month() {
+			continue
+		}
+		if who[i] != b.from {
+			b.others++
+			continue
+		}
+		line := doc.quote(doc.body()[i])
+		if state[i] != o.open {
+			b.others++
+			b.work = append(b.work, line+" - "+state[i]+", does not count")
+			continue
+		}
+		amount, _ := amountIn(cost[i]) // all are amounts
+		b.rows, b.amounts, b.work = append(b.rows, i), append(b.amounts, amount), append(b.work, line+" - counts")
+	}
+	if len(b.rows) < 2 || len(b.rows) > 6 || b.others == 0 || b.end.Year() != b.begin.Year() ||
+		len(strings.Join(b.work, "")) > mostWork {
+		return nil
+	}
+	return b
+}
+
+// sum is what all that counts comes to.
+func (b *billed) sum() (sum int) {
+	for _, n := range b.amounts {
+		sum += n
+	}
+	return sum
+}
+
+// months are the names of the months.
+func (b *billed) months() string {
+	if b.end.Month() == b.begin.Month() {
+		return b.begin.Month().String()
+	}
+	return b.begin.Month().String() + " and " + b.end.Month().String()
+}
+
 // checkBill has a bill compared with what a list says of some months: if it agrees, all of that is marked as paid and
 // entered in a book. If it does not, something is to be done, or only said.
 func (d *drawer) checkBill() *programs.Program {
@@ -147,47 +203,18 @@ func (d *drawer) checkBill() *programs.Program {
 		return nil
 	}
 	o, b := doc.dealings(), in.book()
-	who, cost, state := doc.texts(o.who), doc.texts(o.cost), doc.texts(o.state)
-	x, from := pick(d.r, who), pick(d.r, o.days)
-	to := from.AddDate(0, d.r.IntN(2), 0)
-	var rows, list []int
-	var work []string
-	others := 0
-	for i, at := range o.days {
-		if at.Year() != from.Year() || at.Month() < from.Month() || at.Month() > to.Month() {
-			continue
-		}
-		if who[i] != x {
-			others++
-			continue
-		}
-		line := doc.quote(doc.body()[i])
-		if state[i] != o.open {
-			others++
-			work = append(work, line+" - "+state[i]+", does not count")
-			continue
-		}
-		amount, _ := amountIn(cost[i]) // all are amounts
-		rows, list, work = append(rows, i), append(list, amount), append(work, line+" - counts")
-	}
-	sum := 0
-	for _, n := range list {
-		sum += n
-	}
-	if len(rows) < 2 || len(rows) > 6 || others == 0 || to.Year() != from.Year() ||
-		len(strings.Join(work, "")) > mostWork {
+	bill := d.billed(o)
+	if bill == nil {
 		return nil
 	}
+	x, sum := bill.from, bill.sum()
 	agrees := d.r.IntN(2) == 0
 	v := sum
 	if !agrees {
-		v += pick(d.r, list)
+		v += pick(d.r, bill.amounts)
 	}
-	months := from.Month().String()
-	if to.Month() != from.Month() {
-		months += " and " + to.Month().String()
-	}
-	ends := time.Date(to.Year(), to.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(b.layout)
+	months := bill.months()
+	ends := time.Date(bill.end.Year(), bill.end.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(b.layout)
 	day := lastOfDays(append(in.texts(b.day), ends), b.layout).AddDate(0, 0, 1+d.r.IntN(8))
 	s := slots("x", x, "ref", months, "v", short(v), "time", d.tellDay(day, b.layout), "file2", d.name(in))
 	todo := d.one(func(o *Doc) bool {
@@ -202,7 +229,7 @@ func (d *drawer) checkBill() *programs.Program {
 		s["item"] = strings.ReplaceAll(s["item"], "*", x)
 	}
 	d.hunt(doc, x, "bookings", path.Base(doc.Path)+" may have what we had from "+x+".")
-	work = append(work, signed(list), "Condition: that is "+short(v)+". It is "+short(sum)+": "+
+	work := append(bill.work, signed(bill.amounts), "Condition: that is "+short(v)+". It is "+short(sum)+": "+
 		map[bool]string{true: "holds", false: "fails"}[agrees])
 	why := strings.Join(work, "\n")
 	switch {
@@ -210,7 +237,7 @@ func (d *drawer) checkBill() *programs.Program {
 		d.read(in)
 		was, at := doc.lines(), len(d.ops)
 		now := slices.Clone(was)
-		for _, i := range rows {
+		for _, i := range bill.rows {
 			now[doc.body()[i]] = doc.withText(was[doc.body()[i]], o.state, o.paid)
 		}
 		d.rewrite(doc, was, now)
@@ -218,7 +245,7 @@ func (d *drawer) checkBill() *programs.Program {
 		d.ops[at].Why = why + "\nSo all of them become " + o.paid + ", and " + path.Base(in.Path) + " gets the row " +
 			line + "\n" + d.ops[at].Why
 		return act(programs.ActIf, pattern, s).Did(fmt.Sprintf("the bill agrees with ours, so %d rows are marked as "+
-			"%s and %s is entered", len(rows), o.paid, short(sum)))
+			"%s and %s is entered", len(bill.rows), o.paid, short(sum)))
 	case pattern == "bill_or_do":
 		d.read(todo)
 		at := len(d.ops)
@@ -226,8 +253,8 @@ func (d *drawer) checkBill() *programs.Program {
 			return nil
 		}
 		d.ops[at].Why = why + "\nSo nothing is marked. " + path.Base(todo.Path) + " gets an entry.\n" + d.ops[at].Why
-		return act(programs.ActIf, pattern, s).Did(fmt.Sprintf("the bill does not agree, ours come to %s and not %s, so "+
-			"nothing is marked and it is on the list", short(sum), short(v)))
+		return act(programs.ActIf, pattern, s).Did(fmt.Sprintf("the bill does not agree, ours come to %s and not %s, "+
+			"so nothing is marked and it is on the list", short(sum), short(v)))
 	}
 	p := question(programs.ActIf, pattern, s, "left", "The bill does not agree: ours come to "+short(sum)+", not "+
 		short(v)+". So nothing was changed.").Work(why)

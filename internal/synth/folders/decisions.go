@@ -69,7 +69,8 @@ func decidedOn(p Pair, dated, others []*Doc) (one decided, ok bool) {
 			}
 			values := someValue.FindAllString(line, -1)
 			if len(values) == 1 && strings.Contains(values[0], ".") == strings.Contains(p.Value, ".") {
-				one.minutes, one.lines, one.values = append(one.minutes, o), append(one.lines, i), append(one.values, values[0])
+				one.minutes, one.lines = append(one.minutes, o), append(one.lines, i)
+				one.values = append(one.values, values[0])
 				found++
 			} else if len(values) > 0 {
 				return one, false
@@ -161,6 +162,6 @@ func (d *drawer) followDecision() *programs.Program {
 		d.setLine(o, *o.pair(one.key), v)
 	}
 	d.ops[at].Why = why + "\n" + d.ops[at].Why
-	return act(programs.SetAll, "decided_follow", slots("attr", one.key)).Did("the " + one.key + " is " + v + " now in " +
-		strings.Join(names(old), ", "))
+	return act(programs.SetAll, "decided_follow", slots("attr", one.key)).Did("the " + one.key + " is " + v +
+		" now in " + strings.Join(names(old), ", "))
 }

@@ -20,9 +20,6 @@ func (d *drawer) form(file string, is ...string) {
 	d.forms = append(d.forms, Form{file, d.now()[file], is})
 }
 
-// quoted matches lines as they are.
-func quoted(lines []string) string { return regexp.QuoteMeta(strings.Join(lines, "\n")) }
-
 // inserted are expressions for a text with a line more behind one of a stretch: from a line up to another one. Where
 // that is one line, several may come behind it.
 func inserted(lines []string, from, to int, is string) []string {

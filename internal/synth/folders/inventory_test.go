@@ -9,7 +9,8 @@ import (
 func stores() []map[string]string {
 	return []map[string]string{{
 		"house.csv": "room,item,count,since,note\nkitchen,mugs,11,2019,\nkitchen,plates,10,2019,old\n" +
-			"kitchen,forks,8,2020,\nkitchen,pans,3,2021,\nattic,mugs,4,2012,\nattic,beds,2,2012,\nattic,lamps,2,2012,\n",
+			"kitchen,forks,8,2020,\nkitchen,pans,3,2021,\nattic,mugs,4,2012,\nattic,beds,2,2012,\n" +
+			"attic,lamps,2,2012,\n",
 		"a.txt": "x\n", "b.txt": "y\n",
 	}, {
 		"gear.md": "| item | qty | remark |\n|---|---|---|\n| tents | 6 |  |\n| axes | 6 | sharp |\n| lanterns | 9 |  |\n" +
@@ -26,7 +27,8 @@ func TestInventories(t *testing.T) {
 	event{house, (*drawer).recount, func(p *Plan) bool {
 		given := p.Slot("given")
 		return p.Slot("head") == "kitchen" && strings.Contains(given, "mugs 9 (two broken)") &&
-			strings.Contains(given, "plates 10") && strings.Contains(given, "forks 8") && strings.Contains(given, "pans 3")
+			strings.Contains(given, "plates 10") && strings.Contains(given, "forks 8") &&
+			strings.Contains(given, "pans 3")
 	}, func(*Plan) map[string]string {
 		return map[string]string{"house.csv": changed(house, "house.csv", "mugs,11,2019,", "mugs,9,2019,two broken")}
 	}, func(*Plan) map[string]string {

@@ -70,24 +70,29 @@ func familyNames(r *rand.Rand, n int) (list []string) {
 	return list
 }
 
+// bookingKinds are the words of each kind of bookings: files, columns and values.
+func bookingKinds() []string {
+	return split(
+		"bookings;guest;BK-;room;Sea Room,Tower,Loft,Mill;status;confirmed,asked;cancelled;deposit_paid;deposits;" +
+			"changeovers;cleaner;no changeover|" +
+			"orders;customer;O-1;cake;Sacher,Linzer,Opera,Marble;state;open,baking;cancelled;prepaid;prepayments;" +
+			"deliveries;driver;no trip|" +
+			"registrations;family;R;class;Clay,Violin,Circus,Chess;status;in,waiting;withdrawn;fee_paid;fees-in;" +
+			"arrivals;host;not coming|" +
+			"stalls;trader;S-2;pitch;A1,B4,C2,D7;state;firm,asked;called off;pitch_fee_paid;stall-money;" +
+			"set-up;helper;not needed|" +
+			"lessons;student;L;instrument;cello,flute,oboe,harp;status;running,new;cancelled;paid;lesson-money;" +
+			"timetable;teacher;free slot|" +
+			"jobs;client;J-4;item;clock,radio,lamp,organ;status;accepted,asked;dropped;advance_paid;advances;" +
+			"bench-plan;mender;bench free|" +
+			"tours;group leader;T26-;boat;Heron,Otter,Pike,Swan;state;fixed,provisional;cancelled;down_payment;" +
+			"down-payments;crew-plan;skipper;no crew")
+}
+
 // addBookings are things that people booked, ordered or signed up for, with states, what came in for them, and mostly a
 // plan with a line for each.
 func addBookings(r *rand.Rand, files map[string]string, top string) (rules []string) {
-	kind := strings.Split(pick(r, split(
-		"bookings;guest;BK-;room;Sea Room,Tower,Loft,Mill;status;confirmed,asked;cancelled;deposit_paid;deposits;"+
-			"changeovers;cleaner;no changeover|"+
-			"orders;customer;O-1;cake;Sacher,Linzer,Opera,Marble;state;open,baking;cancelled;prepaid;prepayments;"+
-			"deliveries;driver;no trip|"+
-			"registrations;family;R;class;Clay,Violin,Circus,Chess;status;in,waiting;withdrawn;fee_paid;fees-in;"+
-			"arrivals;host;not coming|"+
-			"stalls;trader;S-2;pitch;A1,B4,C2,D7;state;firm,asked;called off;pitch_fee_paid;stall-money;"+
-			"set-up;helper;not needed|"+
-			"lessons;student;L;instrument;cello,flute,oboe,harp;status;running,new;cancelled;paid;lesson-money;"+
-			"timetable;teacher;free slot|"+
-			"jobs;client;J-4;item;clock,radio,lamp,organ;status;accepted,asked;dropped;advance_paid;advances;"+
-			"bench-plan;mender;bench free|"+
-			"tours;group leader;T26-;boat;Heron,Otter,Pike,Swan;state;fixed,provisional;cancelled;down_payment;"+
-			"down-payments;crew-plan;skipper;no crew")), ";")
+	kind := strings.Split(pick(r, bookingKinds()), ";")
 	names, n := familyNames(r, 9), 6+r.IntN(3)
 	who := persons(r, nil, 3)
 	for i := range who {
@@ -157,42 +162,58 @@ func addBookings(r *rand.Rand, files map[string]string, top string) (rules []str
 		rows)
 	table(r, files, path.Join(top, pick(r, []string{"", "money"}), kind[9]), capital(kind[9]), append(header, "remark"),
 		money)
-	planned := ""
-	if r.IntN(4) > 0 {
-		table(r, files, path.Join(top, kind[10]), capital(kind[10]), []string{"date", kind[1], kind[11]}, plan)
-		planned = fmt.Sprintf(pick(r, split(" In %s put \"%s\" under %s then.| If %s has a line for them, it says "+
-			"\"%s\" under %s.| Their line in %s gets \"%s\" as %s.")), kind[10], kind[12], kind[11])
-	}
+	planned := addBookingPlan(r, files, top, kind, plan)
 	if r.IntN(3) == 0 {
 		return nil
 	}
-	rules = append(rules, fmt.Sprintf(pick(r, split("Money came in: a line in %[1]s and %[2]s is yes in %[3]s.|"+
+	return bookingRules(r, kind, file, planned)
+}
+
+// addBookingPlan is mostly a plan with a line for each, and what its line says of somebody who drops out.
+func addBookingPlan(r *rand.Rand, files map[string]string, top string, kind []string, plan [][]string) string {
+	if r.IntN(4) == 0 {
+		return ""
+	}
+	table(r, files, path.Join(top, kind[10]), capital(kind[10]), []string{"date", kind[1], kind[11]}, plan)
+	return fmt.Sprintf(pick(r, split(" In %s put \"%s\" under %s then.| If %s has a line for them, it says "+
+		"\"%s\" under %s.| Their line in %s gets \"%s\" as %s.")), kind[10], kind[12], kind[11])
+}
+
+// bookingRules are how money that comes in and somebody who drops out are entered, also in the plan where there is one.
+func bookingRules(r *rand.Rand, kind []string, file, planned string) []string {
+	paid := fmt.Sprintf(pick(r, split("Money came in: a line in %[1]s and %[2]s is yes in %[3]s.|"+
 		"What is paid goes into two files: %[2]s in %[3]s becomes yes, and %[1]s gets a row with the code.|"+
 		"When somebody pays: put yes under %[2]s (%[3]s), and enter it in %[1]s, by the code.|"+
-		"Each payment is a row in %[1]s. The %[2]s of that line in %[3]s is then yes.")), kind[9], kind[8], file))
-	return append(rules, fmt.Sprintf(pick(r, split("If somebody drops out the line stays in %[1]s, its %[2]s is "+
+		"Each payment is a row in %[1]s. The %[2]s of that line in %[3]s is then yes.")), kind[9], kind[8], file)
+	out := fmt.Sprintf(pick(r, split("If somebody drops out the line stays in %[1]s, its %[2]s is "+
 		"\"%[3]s\".|Nobody is taken off %[1]s: the %[2]s becomes %[3]s.|"+
-		"Not coming after all: %[2]s %[3]s in %[1]s, never delete the line.")), file, kind[5], kind[7])+planned)
+		"Not coming after all: %[2]s %[3]s in %[1]s, never delete the line.")), file, kind[5], kind[7])
+	return []string{paid, out + planned}
+}
+
+// choreKinds are what each list of chores is called, and what is on it.
+func choreKinds() []string {
+	return split(
+		"repairs;kitchen tap drips,loose tile in the porch,gutter at the back leaks,bell has no sound,cracked window " +
+			"in the loft,cellar door sticks,stair rail wobbles,boiler needs bleeding,lamp over the sink flickers|" +
+			"garden-jobs;prune the old pear,mend the north fence,turn the compost,sharpen the mower,replace the " +
+			"water butt,clear the long ditch,oil the big gate,re-lay the slab path|" +
+			"boat-work;scrub the hull,splice the main sheet,change the impeller,varnish the tiller,patch the spray " +
+			"hood,grease the winches,renew the anchor light,check the bilge pump|" +
+			"hall-to-do;repaint the stage edge,fix the fire exit sign,unblock the bar sink,new rope for the curtain," +
+			"seal the skylight,rewire the side lamps,mend two chairs,service the alarm|" +
+			"bench;re-string the cello,new head for the drum,mend the accordion strap,tune the small piano,glue " +
+			"the guitar bridge,clean the clarinets,replace a trumpet valve|" +
+			"office-fixes;toner for the upstairs printer,squeaky meeting room door,broken blind in room two,slow " +
+			"lift button,wobbly front desk,dead socket at reception,leaking tea urn|" +
+			"van-list;new wipers for the blue van,bent tow bar,worn front tyres,dent in the side door,heater " +
+			"fan rattles,missing jack handle,cracked tail light")
 }
 
 // addChores are a list of what is to be done, with what is done in a section or ticked, a log of what was done, and
 // what it cost.
 func addChores(r *rand.Rand, files map[string]string, top string) (rules []string) {
-	kind := strings.Split(pick(r, split(
-		"repairs;kitchen tap drips,loose tile in the porch,gutter at the back leaks,bell has no sound,cracked window "+
-			"in the loft,cellar door sticks,stair rail wobbles,boiler needs bleeding,lamp over the sink flickers|"+
-			"garden-jobs;prune the old pear,mend the north fence,turn the compost,sharpen the mower,replace the water "+
-			"butt,clear the long ditch,oil the big gate,re-lay the slab path|"+
-			"boat-work;scrub the hull,splice the main sheet,change the impeller,varnish the tiller,patch the spray "+
-			"hood,grease the winches,renew the anchor light,check the bilge pump|"+
-			"hall-to-do;repaint the stage edge,fix the fire exit sign,unblock the bar sink,new rope for the curtain,"+
-			"seal the skylight,rewire the side lamps,mend two chairs,service the alarm|"+
-			"bench;re-string the cello,new head for the drum,mend the accordion strap,tune the small piano,glue the "+
-			"guitar bridge,clean the clarinets,replace a trumpet valve|"+
-			"office-fixes;toner for the upstairs printer,squeaky meeting room door,broken blind in room two,slow lift "+
-			"button,wobbly front desk,dead socket at reception,leaking tea urn|"+
-			"van-list;new wipers for the blue van,bent tow bar,worn front tyres,dent in the side door,heater fan "+
-			"rattles,missing jack handle,cracked tail light")), ";")
+	kind := strings.Split(pick(r, choreKinds()), ";")
 	all := strings.Split(kind[1], ",")
 	order := r.Perm(len(all))
 	who := strings.Split(pick(r, split("Otto Bauer;Meg Tully;Rui Pinto|Stan Kuhn;Ada Frost;Lou Marsh|"+
@@ -239,9 +260,39 @@ func addChores(r *rand.Rand, files map[string]string, top string) (rules []strin
 	if newest {
 		slices.Reverse(log)
 	}
-	open := order[nDone:]
-	text := "# " + capital(strings.ReplaceAll(kind[0], "-", " ")) + "\n\n"
-	sections, boxes := r.IntN(3) > 0, r.IntN(2) == 0
+	text, sections := choreList(r, kind[0], all, order[nDone:], done, who)
+	logName, costs := pick(r, split("logbook|diary|log-2026|what-was-done")),
+		pick(r, split("outlay|paid-out|work-costs"))
+	dir := path.Join(top, pick(r, []string{"", kind[0], "upkeep"}))
+	files[path.Join(dir, kind[0]+".md")] = text
+	if head := "# Log\n\n"; r.IntN(2) == 0 {
+		files[path.Join(dir, logName+".md")] = head + strings.Join(log, "\n") + "\n"
+	} else {
+		files[path.Join(dir, logName+".txt")] = strings.Join(log, "\n") + "\n"
+	}
+	header := []string{"date", "what", "to", "amount"}
+	if payer {
+		header = append(header, "paid_by")
+	}
+	table(r, files, path.Join(top, pick(r, []string{"", "money"}), costs), "Costs", header, rows)
+	if r.IntN(3) == 0 {
+		return nil
+	}
+	how := "ticked in " + kind[0]
+	if sections {
+		how = "moved down to the done ones in " + kind[0]
+	}
+	return []string{fmt.Sprintf(pick(r, split("Something is done: it is %[1]s, it gets a line in %[2]s, and a row in "+
+		"%[3]s if it cost money.|Done means three things: %[1]s, written up in %[2]s, and entered in %[3]s where "+
+		"somebody paid for it.|Whatever was done is %[1]s with the day as the others, and put into %[2]s. What it "+
+		"cost goes to %[3]s.")), how, logName, costs)}
+}
+
+// choreList is the list of what is open and what is done, in sections or not.
+func choreList(r *rand.Rand, title string, all []string, open []int, done, who []string) (text string, sections bool) {
+	text = "# " + capital(strings.ReplaceAll(title, "-", " ")) + "\n\n"
+	sections = r.IntN(3) > 0
+	boxes := r.IntN(2) == 0
 	box := func(ticked bool) string {
 		if !boxes && sections {
 			return "- "
@@ -267,30 +318,7 @@ func addChores(r *rand.Rand, files map[string]string, top string) (rules []strin
 	for _, thing := range done {
 		text += box(true) + thing + "\n"
 	}
-	logName, costs := pick(r, split("logbook|diary|log-2026|what-was-done")), pick(r, split("outlay|paid-out|work-costs"))
-	dir := path.Join(top, pick(r, []string{"", kind[0], "upkeep"}))
-	files[path.Join(dir, kind[0]+".md")] = text
-	if head := "# Log\n\n"; r.IntN(2) == 0 {
-		files[path.Join(dir, logName+".md")] = head + strings.Join(log, "\n") + "\n"
-	} else {
-		files[path.Join(dir, logName+".txt")] = strings.Join(log, "\n") + "\n"
-	}
-	header := []string{"date", "what", "to", "amount"}
-	if payer {
-		header = append(header, "paid_by")
-	}
-	table(r, files, path.Join(top, pick(r, []string{"", "money"}), costs), "Costs", header, rows)
-	if r.IntN(3) == 0 {
-		return nil
-	}
-	how := "ticked in " + kind[0]
-	if sections {
-		how = "moved down to the done ones in " + kind[0]
-	}
-	return []string{fmt.Sprintf(pick(r, split("Something is done: it is %[1]s, it gets a line in %[2]s, and a row in "+
-		"%[3]s if it cost money.|Done means three things: %[1]s, written up in %[2]s, and entered in %[3]s where "+
-		"somebody paid for it.|Whatever was done is %[1]s with the day as the others, and put into %[2]s. What it cost "+
-		"goes to %[3]s.")), how, logName, costs)}
+	return text, sections
 }
 
 // addSubscribers are persons with what each has to pay and when that was paid: two with the same first name have not,
@@ -348,8 +376,8 @@ func addSubscribers(r *rand.Rand, files map[string]string, top string) (rules []
 
 // addInventory are things with how many there are of each, mostly by where they are: some are in several places.
 func addInventory(r *rand.Rand, files map[string]string, top string) (rules []string) {
-	kind := strings.Split(pick(r, split("inventory;room;kitchen,attic,porch;soup plates,mugs,wine glasses,sharp knives,"+
-		"trays,oven dishes,tea towels|equipment;place;hall,cellar,van;music stands,folding chairs,spot lights,"+
+	kind := strings.Split(pick(r, split("inventory;room;kitchen,attic,porch;soup plates,mugs,wine glasses,sharp "+
+		"knives,trays,oven dishes,tea towels|equipment;place;hall,cellar,van;music stands,folding chairs,spot lights,"+
 		"extension leads,drum stools,tripods|camp-gear;box;blue box,red box,trailer;tin plates,lanterns,tent pegs,"+
 		"camp beds,water cans,axes|classroom;cupboard;left one,right one,hallway;atlases,scissors,glue guns,magnets,"+
 		"compasses,calculators|tools;shelf;top shelf,bench,rack;chisels,clamps,files,mallets,drill bits,hand saws|"+
@@ -391,8 +419,8 @@ func addShared(r *rand.Rand, files map[string]string, top string) (rules []strin
 	who := persons(r, nil, 2)
 	v := strings.NewReplacer("#", fmt.Sprint(2000+r.IntN(7000)), "?", who[0]).Replace(value)
 	key := strings.NewReplacer("'s", "", " ", "_").Replace(what)
-	facts := fmt.Sprintf(pick(r, split("[house]~%s = %s~changed_by = Ida~|house:~  %s: %s~  floor: 2~|%s: %s~post day: "+
-		"Tuesday~")), key, v)
+	facts := fmt.Sprintf(pick(r, split("[house]~%s = %s~changed_by = Ida~|house:~  %s: %s~  floor: 2~|%s: %s~post "+
+		"day: Tuesday~")), key, v)
 	ext := map[byte]string{'[': ".ini", 'h': ".yaml"}[facts[0]]
 	if ext == "" {
 		ext = ".txt"
@@ -421,8 +449,8 @@ func addShared(r *rand.Rand, files map[string]string, top string) (rules []strin
 	if r.IntN(3) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf(pick(r, split("What went out or is over stays as it is: %[1]s%[2]s.|Old %[1]s%[2]s are "+
-		"left alone, whatever changes.|No edits in %[1]s%[2]s, they are kept as they were.")),
+	return []string{fmt.Sprintf(pick(r, split("What went out or is over stays as it is: %[1]s%[2]s.|Old %[1]s%[2]s "+
+		"are left alone, whatever changes.|No edits in %[1]s%[2]s, they are kept as they were.")),
 		strings.Replace(letters, "sent", "sent letters", 1), minutes)}
 }
 

@@ -162,7 +162,8 @@ Solo,Strings;records`)
 	for range 11 {
 		a, b := pick(r, list[1]), pick(r, list[2])
 		if !seen[a+b] {
-			seen[a+b], rows = true, append(rows, []string{a, b, fmt.Sprint(2 + r.IntN(60)), pick(r, split("good|worn|new"))})
+			seen[a+b] = true
+			rows = append(rows, []string{a, b, fmt.Sprint(2 + r.IntN(60)), pick(r, split("good|worn|new"))})
 		}
 	}
 	putTable(r, files, path.Join(top, kind[3]), append(list[0], pick(r, split("state|condition"))), rows)
@@ -234,8 +235,8 @@ cancelled|boat-trips;skipper;Jory Penn,Ada Moss,Kit Vale;seals,islands,sunset;bo
 		}
 		day = day.AddDate(0, 0, 3+r.IntN(8))
 	}
-	header := []string{pick(r, split("date|day")), kind[1], pick(r, split("what|for")), pick(r, split("cost|price|fee")),
-		pick(r, split("status|state"))}
+	header := []string{pick(r, split("date|day")), kind[1], pick(r, split("what|for")),
+		pick(r, split("cost|price|fee")), pick(r, split("status|state"))}
 	putTable(r, files, path.Join(top, pick(r, split("|"+kind[0])), kind[0]), header, rows)
 	header = []string{"date", pick(r, split("what|for|to")), pick(r, split("amount|out|paid"))}
 	if r.IntN(2) == 0 {
@@ -244,8 +245,8 @@ cancelled|boat-trips;skipper;Jory Penn,Ada Moss,Kit Vale;seals,islands,sunset;bo
 			paid[i] = append([]string{fmt.Sprint(i + 1)}, paid[i]...)
 		}
 	}
-	putTable(r, files, path.Join(top, "money", pick(r, split("accounts|cash-book|payments-2026|ledger|expenses"))), header,
-		paid)
+	putTable(r, files, path.Join(top, "money", pick(r, split("accounts|cash-book|payments-2026|ledger|expenses"))),
+		header, paid)
 	text := "# To do\n\n"
 	for _, i := range r.Perm(len(newChores()))[:5] {
 		text += pick(r, split("- [ ] |- [ ] |- [x] ")) + newChores()[i] + "\n"
@@ -253,10 +254,11 @@ cancelled|boat-trips;skipper;Jory Penn,Ada Moss,Kit Vale;seals,islands,sunset;bo
 	files[path.Join(top, pick(r, split("to-do|actions|office-jobs"))+".md")] = text
 }
 
-// addTicksOfAll is what several persons are to do, by name: above the boxes, in front of them, behind them or in a column.
-// Some have the same to do.
+// addTicksOfAll is what several persons are to do, by name: above the boxes, in front of them, behind them or in a
+// column. Some have the same to do.
 func addTicksOfAll(r *rand.Rand, files map[string]string, top string) {
-	all := split(pick(r, []string{"sweep the yard|lock the shed|oil the mower|empty the bins|water the beds|mend the hose",
+	all := split(pick(r, []string{
+		"sweep the yard|lock the shed|oil the mower|empty the bins|water the beds|mend the hose",
 		"book the bus|print the tickets|thank the sponsors|order the buns|hang the posters|find a piper",
 		"air the tents|count the pegs|wash the pots|patch the groundsheet|check the stoves|pack the ropes",
 		"wax the hull|charge the lamps|mend the net|stow the sails|grease the winch|log the fuel",
@@ -338,7 +340,8 @@ drivers;route;week-ahead,bus-notes,holiday-cover|lodgers;room;door-signs,bins,pa
 		rows = append(rows, []string{name, fmt.Sprint(i + 2), fmt.Sprintf("555-%04d", 1000+r.IntN(9000))})
 	}
 	putTable(r, files, path.Join(top, kind[0]), []string{"name", kind[1], "phone"}, rows)
-	texts := split("- * comes on Friday|- * has two|- * and guest|- * (late)|- first *|- ask * again|- * brings a friend")
+	texts := split("- * comes on Friday|- * has two|- * and guest|- * (late)|- first *|- ask * again|" +
+		"- * brings a friend")
 	n := 1 + r.IntN(3)
 	for i, stem := range list[2] {
 		text := "# " + strings.ToUpper(stem[:1]) + strings.ReplaceAll(stem[1:], "-", " ") + "\n\n"
@@ -406,7 +409,8 @@ first-aiders;id;FA;day,night,weekend`)
 	who[a+2+r.IntN(2)] = again
 	var rows [][]string
 	for i, name := range who {
-		rows = append(rows, []string{fmt.Sprintf("%s%d", kind[2], 11+i), name, fmt.Sprintf("555-%04d", 1000+r.IntN(9000)),
+		rows = append(rows, []string{fmt.Sprintf("%s%d", kind[2], 11+i), name,
+			fmt.Sprintf("555-%04d", 1000+r.IntN(9000)),
 			strings.ReplaceAll(strings.ReplaceAll(slug(name), "--", "-"), "-", ".") + "@post.example",
 			pick(r, strings.Split(kind[3], ",")),
 			fmt.Sprintf("2026-%02d-%02d", 1+i, 1+r.IntN(28))})
@@ -435,8 +439,8 @@ programme price,raffle price,coffee price;price-board,website-text`)
 	at := r.Perm(3)[:2]
 	slices.Sort(at)
 	for k := range 3 {
-		text := fmt.Sprintf("# Meeting of 2026-%02d-%02d\n\n## Decided\n\n- %s\n", month+k, 3+k, pick(r, split("The sign "+
-			"stays.|No dogs inside.|We meet on Mondays.|The hedge is cut in autumn.")))
+		text := fmt.Sprintf("# Meeting of 2026-%02d-%02d\n\n## Decided\n\n- %s\n", month+k, 3+k, pick(r, split("The "+
+			"sign stays.|No dogs inside.|We meet on Mondays.|The hedge is cut in autumn.")))
 		if i := slices.Index(at, k); i >= 0 {
 			line := strings.NewReplacer("*", keys[0], "#", []string{was, now}[i]).Replace(pick(r, said[i]))
 			text += "- " + strings.ToUpper(line[:1]) + line[1:] + "\n"

@@ -103,8 +103,8 @@ func addPlan(r *rand.Rand, files map[string]string, top string) {
 		stem += pick(r, split("-plan|-steps|-schedule"))
 	}
 	dir := path.Join(top, pick(r, []string{"", "", "plans", "projects"}))
-	files[path.Join(dir, stem+tableExt(bars))] = tableText(bars, kind[1], pick(r, split("Who cannot keep a day says so "+
-		"early.|Each step needs the one before.|Keys are with "+names[0]+".|Weekends are only for emergencies.")),
+	files[path.Join(dir, stem+tableExt(bars))] = tableText(bars, kind[1], pick(r, split("Who cannot keep a day says "+
+		"so early.|Each step needs the one before.|Keys are with "+names[0]+".|Weekends are only for emergencies.")),
 		heads, rows)
 	addDates(r, files, top, kind[2], day.AddDate(0, 0, 1+r.IntN(16)))
 }
@@ -131,8 +131,8 @@ func addDates(r *rand.Rand, files map[string]string, top, name string, day time.
 		return
 	}
 	bars := r.IntN(2) == 0
-	files[stem+tableExt(bars)] = tableText(bars, "Days of this year", "", strings.Split(pick(r, split("what,date|event,day|"+
-		"occasion,on")), ","), rows)
+	files[stem+tableExt(bars)] = tableText(bars, "Days of this year", "",
+		strings.Split(pick(r, split("what,date|event,day|occasion,on")), ","), rows)
 }
 
 // addRota is a table of days with who has a duty on each.

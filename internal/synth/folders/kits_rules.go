@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// addNumbered is a list of numbered rules with the day of the last change, in some kits with the same in short elsewhere
-// and a line that both are kept in step; or an agenda.
+// addNumbered is a list of numbered rules with the day of the last change, in some kits with the same in short
+// elsewhere and a line that both are kept in step; or an agenda.
 func addNumbered(r *rand.Rand, files map[string]string, top string) {
 	if r.IntN(3) == 0 {
 		addAgenda(r, files, top)

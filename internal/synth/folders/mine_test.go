@@ -60,7 +60,8 @@ func TestTicksOfTheOneWhoWrites(t *testing.T) {
 			strings.Index(w.Task, "Ana") > strings.Index(w.Task, programs.NextMessage) {
 			t.Errorf("%q is signed in the wrong place", w.Task)
 		}
-		_, p = drawnBy(t, end{files: files, way: (*drawer).tickThenLeft, pattern: "mine_tick", fits: by("sweep the yard")})
+		_, p = drawnBy(t, end{files: files, way: (*drawer).tickThenLeft, pattern: "mine_tick",
+			fits: by("sweep the yard")})
 		if left := p.Then().Answer.Values; len(left) != 1 || left[0] != "feed the hens" {
 			t.Errorf("%s: %q is left", file, left)
 		}

@@ -246,7 +246,10 @@ func (d *Doc) sections() (list []section) {
 			continue
 		}
 		s := section{head: m[1], at: i, from: i + 1, to: i + 1}
-		for k := i + 1; k < len(lines) && !strings.HasPrefix(lines[k], "# ") && !sectionHead.MatchString(lines[k]); k++ {
+		for k := i + 1; k < len(lines); k++ {
+			if strings.HasPrefix(lines[k], "# ") || sectionHead.MatchString(lines[k]) {
+				break
+			}
 			if strings.TrimSpace(lines[k]) == "" {
 				continue
 			}

@@ -12,7 +12,8 @@ func TestPageOfSome(t *testing.T) {
 			"2,Bo Maes,alto,555-0122,left\n3,Cy Petit,bass,555-0133,active\n4,Di Roy,alto,555-0144,active\n" +
 			"5,Ed Stern,bass,555-0155,active\n6,Flo Abt,alto,555-0166,active\n",
 			"Flo Abt 555-0166;Ana Lund 555-0111;Di Roy 555-0144", "choir/phone-list-alto.md"},
-		{"crew.md", "| name | boat | email | state |\n|---|---|---|---|\n| Ana Lund | Otter | ana@x.example | active |\n" +
+		{"crew.md", "| name | boat | email | state |\n|---|---|---|---|\n" +
+			"| Ana Lund | Otter | ana@x.example | active |\n" +
 			"| Bo Maes | Pike | bo@x.example | active |\n| Cy Petit | Otter | cy@x.example | resting |\n" +
 			"| Di Roy | Otter | di@x.example | active |\n| Ed Stern | Pike | ed@x.example | resting |\n" +
 			"| Flo Abt | Otter | flo@x.example | active |\n",
@@ -40,7 +41,8 @@ func TestPageOfSome(t *testing.T) {
 			also: map[string][]string{c.new: {page, "# Page of 2026\n\nAs of today.\n" + page,
 				"| surname | name | how |\n|---|---|---|\n" + strings.Join(turned, "\n") + "\n"}},
 			wrong: map[string][]string{c.new: {strings.Join(list[1:], "\n"), page + "\n- Bo Maes: 555-0122\n",
-				list[1] + "\n" + list[0] + "\n" + strings.Join(list[2:], "\n"), strings.Replace(page, "\n", "0\n", 1)}}})
+				list[1] + "\n" + list[0] + "\n" + strings.Join(list[2:], "\n"),
+				strings.Replace(page, "\n", "0\n", 1)}}})
 	}
 }
 
@@ -58,12 +60,13 @@ func TestSortedWhole(t *testing.T) {
 			wrong: map[string][]string{"music.csv": {strings.Replace(sorted, "Haydn,Echo,4\n", "", 1),
 				strings.Replace(sorted, "Elgar,Dawn,12\nElgar,Snow,9", "Elgar,Snow,9\nElgar,Dawn,12", 1)}}},
 		{files: map[string]string{"tools.md": tools}, way: (*drawer).pageSort, pattern: "page_sort",
-			want: map[string]string{"tools.md": "# Tools\n\n| tool | rack |\n|---|---|\n| brush | 3 |\n| drill | 2 |\n" +
-				"| file | 1 |\n| rake | 1 |\n| saw | 2 |\n\nEnd.\n"}},
+			want: map[string]string{"tools.md": "# Tools\n\n| tool | rack |\n|---|---|\n| brush | 3 |\n| drill | 2 |" +
+				"\n| file | 1 |\n| rake | 1 |\n| saw | 2 |\n\nEnd.\n"}},
 		{files: map[string]string{"errands.md": list}, way: (*drawer).listSort, pattern: "list_sort",
 			want: map[string]string{"errands.md": "# Errands\n\n- [ ] air rooms\n- [ ] buy tea\n- [x] clean lamps\n" +
 				"- [x] pay rent\n- [ ] ring Ana\n"},
-			wrong: map[string][]string{"errands.md": {"# Errands\n\n- [ ] air rooms\n- [ ] buy tea\n- [ ] clean lamps\n" +
+			wrong: map[string][]string{"errands.md": {"# Errands\n\n" +
+				"- [ ] air rooms\n- [ ] buy tea\n- [ ] clean lamps\n" +
 				"- [ ] pay rent\n- [ ] ring Ana\n"}}},
 	} {
 		e.files["b.md"] = "x\n"
@@ -74,8 +77,8 @@ func TestSortedWhole(t *testing.T) {
 // A section that gets a page of its own is there whole, and a line in its place says where it is.
 func TestSectionOfItsOwn(t *testing.T) {
 	for _, c := range [][3]string{
-		{"fair.md", "# Fair\n\nSunday\n\n## Food\n\n- tea: Ana\n- soup: Bo\n\n## The day\n- 9.00 tents\n- 10.30 open\n\n" +
-			"- 17.00 end\n\n## Costs\n- hall 40.00\n", "The day"},
+		{"fair.md", "# Fair\n\nSunday\n\n## Food\n\n- tea: Ana\n- soup: Bo\n\n## The day\n- 9.00 tents\n- 10.30 open" +
+			"\n\n- 17.00 end\n\n## Costs\n- hall 40.00\n", "The day"},
 		{"trips/regatta.md", "# Regatta\n\n## Boats\nOtter\nPike\n\n## Crew\nAna, Bo\n\n## After\nTidy up.\nLock.\n",
 			"Boats"},
 		{"house.md", "# House\n\n## Keys\n- at the bar\n- at Bo's\n\n## Bins\n- Monday\n- Friday\n\n" +
@@ -98,9 +101,11 @@ func TestSectionOfItsOwn(t *testing.T) {
 			pattern: "page_split", fits: func(o *Plan) bool {
 				return fits(o) && strings.Join(newTexts(o), "") == strings.Join(newTexts(p), "")
 			}, want: map[string]string{file: now[file], to: "# " + head + "\n\n" + body + "\n"},
-			also: map[string][]string{to: {"## " + head + "\n" + body}, file: {first + "*" + head + ": see [it](" + slug(head) +
-				".md)*\n" + rest, first + "## " + head + "\n\nThis is in " + slug(head) + ".md now.\n" + rest}},
-			wrong: map[string][]string{to: {"# " + head + "\n\n" + strings.Replace(body, strings.Split(body, "\n")[0], "", 1)},
+			also: map[string][]string{to: {"## " + head + "\n" + body}, file: {first + "*" + head + ": see [it](" +
+				slug(head) + ".md)*\n" + rest,
+				first + "## " + head + "\n\nThis is in " + slug(head) + ".md now.\n" + rest}},
+			wrong: map[string][]string{to: {"# " + head + "\n\n" +
+				strings.Replace(body, strings.Split(body, "\n")[0], "", 1)},
 				file: {first + "## " + head + "\n" + rest, first + "See " + slug(head) + ".md\n\n" + body + "\n" + rest,
 					"See " + slug(head) + ".md\n" + rest}}})
 	}
@@ -121,8 +126,8 @@ func TestActionsByPerson(t *testing.T) {
 		checkEnd(t, end{files: files, way: (*drawer).actionsBy, pattern: "actions_by",
 			fits: func(p *Plan) bool { return p.Slot("name") == "memo.md" },
 			want: map[string]string{"memo.md": good}, why: "Bo: paint - done",
-			also: map[string][]string{"memo.md": {"# Open\n\n**Ana**\n\n- [ ] locks\n- [ ] lamps\n\n**Bo:**\n- hall\n\n" +
-				"### Cy\n1. signs"}},
+			also: map[string][]string{"memo.md": {"# Open\n\n**Ana**\n\n- [ ] locks\n- [ ] lamps\n\n**Bo:**\n- hall\n" +
+				"\n### Cy\n1. signs"}},
 			wrong: map[string][]string{"memo.md": {strings.Replace(good, "- lamps\n", "", 1),
 				"Ana: locks\nAna: lamps\nBo: hall\nCy: signs\n", strings.Replace(good, "- hall", "- hall\n- paint", 1),
 				strings.Replace(good, "- locks\n- lamps", "- lamps\n- locks", 1)}}})

@@ -18,7 +18,8 @@ func TestNamesPutRight(t *testing.T) {
 			c.kept:    "Present: " + c.wrong + ".\n"}
 		pattern := "spell_right_but"
 		if c.rules {
-			files["rules.md"], pattern = "# Rules\n\n- Minutes are not altered afterwards, nor are letters.\n", "spell_right"
+			files["rules.md"] = "# Rules\n\n- Minutes are not altered afterwards, nor are letters.\n"
+			pattern = "spell_right"
 		}
 		checkEnd(t, end{files: files, way: (*drawer).spellRight, pattern: pattern,
 			want: map[string]string{"plan.md": strings.ReplaceAll(files["plan.md"], c.wrong, "Ana Pryce"),
@@ -34,9 +35,11 @@ func TestNamesPutRight(t *testing.T) {
 
 // Files that are named unlike the others get the day of their text in front.
 func TestDayInFront(t *testing.T) {
-	for _, c := range [][3]string{{"talks/Bee Keeping.txt", "Bees\n\n3 March 2026\n", "talks/2026-03-03-bee-keeping.txt"},
+	for _, c := range [][3]string{
+		{"talks/Bee Keeping.txt", "Bees\n\n3 March 2026\n", "talks/2026-03-03-bee-keeping.txt"},
 		{"a/talks/owls.md", "# Owls, 17/04/2026\n", "a/talks/2026-04-17-owls.md"},
-		{"visits/The Mill.txt", "Date: 05.05.2026\n", "visits/2026-05-05-the-mill.txt"}} {
+		{"visits/The Mill.txt", "Date: 05.05.2026\n", "visits/2026-05-05-the-mill.txt"},
+	} {
 		dir := c[0][:strings.LastIndex(c[0], "/")]
 		checkEnd(t, end{files: map[string]string{c[0]: c[1], dir + "/2026-01-02-canals.txt": "Canals\n", "b.md": "x\n"},
 			way: (*drawer).dayInFront, pattern: "files_day_front", want: map[string]string{c[0]: "", c[2]: c[1]}})
@@ -86,6 +89,7 @@ func TestLaterCounts(t *testing.T) {
 			"talks/2026-04-02.md": "# April\n\n" + c.then + "\n", c.file: text, "now.txt": c.key + ": " + c.v + "\n"}
 		checkEnd(t, end{files: files, way: (*drawer).decidedLast, pattern: "decided_last", answer: c.v, why: c.first})
 		checkEnd(t, end{files: files, way: (*drawer).followDecision, pattern: "decided_follow",
-			want: map[string]string{c.file: strings.Replace(text, c.old, c.v, 1)}, why: "The later one counts, 2026-04-02.md"})
+			want: map[string]string{c.file: strings.Replace(text, c.old, c.v, 1)},
+			why:  "The later one counts, 2026-04-02.md"})
 	}
 }

@@ -20,7 +20,8 @@ var (
 	pastName = regexp.MustCompile(
 		`(?i)^(?:letters?|sent|mails?|minutes|logs?|logbook|diary|journal|history|archive|old)$`)
 	telephone = regexp.MustCompile(`^\+?[\d -]{7,18}$`)
-	keptRule  = regexp.MustCompile(`(?i)\b(?:left alone|stay|stays|not changed|never changed|as they (?:are|were)|kept)\b`)
+	keptRule  = regexp.MustCompile(
+		`(?i)\b(?:left alone|stay|stays|not changed|never changed|as they (?:are|were)|kept)\b`)
 	textFiles = strings.Fields(".md .txt .text .ini .yaml .yml .cfg .conf .markdown")
 )
 
@@ -156,6 +157,7 @@ func (d *drawer) newValue() *programs.Program {
 	}
 	d.because(at, "The old "+v.pair.Key+" is "+old+". It stands in "+programs.Enumerate(where)+", and also in "+
 		programs.Enumerate(names(v.past))+". What is over stays as it was.")
-	return act(programs.SetAll, pattern, s).Did("the " + v.pair.Key + " is " + now + " in " + programs.Enumerate(where) +
+	return act(programs.SetAll, pattern, s).Did("the " + v.pair.Key + " is " +
+		now + " in " + programs.Enumerate(where) +
 		", and the old one stays in " + programs.Enumerate(names(v.past)))
 }

@@ -120,7 +120,8 @@ func (d *drawer) whoOwes() *programs.Program {
 	if d.r.IntN(2) == 0 {
 		return question(programs.List, "owing_told", slots, "told", append(told, short(total))...).Work(work...)
 	}
-	return question(programs.List, "owing_lines", slots, "each", append(report, "Total: "+short(total))...).Work(work...)
+	report = append(report, "Total: "+short(total))
+	return question(programs.List, "owing_lines", slots, "each", report...).Work(work...)
 }
 
 // dayOfPaying is a day behind the last one on which somebody paid.

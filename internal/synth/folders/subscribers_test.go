@@ -36,7 +36,8 @@ func TestWhoOwes(t *testing.T) {
 			p := draw(newRand(seed), f, everything(), programs.List, (*drawer).whoOwes)
 			forms[p.Answer.Form] = true
 			lines := strings.ReplaceAll(strings.Join(p.Answer.Values, "\n"), ": ", "\n")
-			if told := strings.NewReplacer(": ", "\n", "Total\n", "", "Total: ", ""); told.Replace(lines) != told.Replace(want) {
+			told := strings.NewReplacer(": ", "\n", "Total\n", "", "Total: ", "")
+			if told.Replace(lines) != told.Replace(want) {
 				t.Errorf("%q, not %q, by %q", lines, want, p.Working())
 			}
 			x := p.Word(newRand(seed), "train")
@@ -69,12 +70,17 @@ func TestPaidOn(t *testing.T) {
 		}, "ana reed is Ana Reed"}.check(t, "in a table with commas")
 	event{singers, (*drawer).paidOn, func(p *Plan) bool { return p.Slot("time") == "02.02.2026" },
 		func(*Plan) map[string]string {
-			return map[string]string{"choir/singers.csv": changed(singers, "choir/singers.csv", "Fern,,", "Fern,02.02.2026,")}
+			return map[string]string{
+				"choir/singers.csv": changed(singers, "choir/singers.csv", "Fern,,", "Fern,02.02.2026,"),
+			}
 		}, func(*Plan) map[string]string {
-			return map[string]string{"choir/singers.csv": changed(singers, "choir/singers.csv", "Lund,-", "Lund,02.02.2026")}
+			return map[string]string{
+				"choir/singers.csv": changed(singers, "choir/singers.csv", "Lund,-", "Lund,02.02.2026"),
+			}
 		}, ""}.check(t, "where the column is not the last")
 	event{players, (*drawer).whoPaidThenWhich, func(p *Plan) bool {
-		return p.Then().Slot("x") == "Reed" && p.Then().Slot("time") == "4 Feb 2026" && p.Slot("x") == "Ana" && p.Later() == 1
+		return p.Then().Slot("x") == "Reed" && p.Then().Slot("time") == "4 Feb 2026" &&
+			p.Slot("x") == "Ana" && p.Later() == 1
 	}, func(*Plan) map[string]string {
 		return map[string]string{"players.md": changed(players, "players.md", "reed@x.example | 12.50 |  |",
 			"reed@x.example | 12.50 | 4 Feb 2026 |")}

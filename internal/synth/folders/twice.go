@@ -29,7 +29,8 @@ func (d *drawer) mergeTwice() *programs.Program {
 		names, found := doc.texts(who), len(all)
 		for i, a := range names {
 			for k := i + 1; k < len(names); k++ {
-				if b := names[k]; fullName.MatchString(a) && fullName.MatchString(b) && surname(a) == surname(b) && a[0] == b[0] &&
+				if b := names[k]; fullName.MatchString(a) && fullName.MatchString(b) &&
+					surname(a) == surname(b) && a[0] == b[0] &&
 					(a == b || strings.Contains(b, ". ") || strings.Contains(a, ". ")) {
 					all = append(all, two{doc, i, k, who})
 				}

@@ -49,8 +49,8 @@ func TestNewValue(t *testing.T) {
 		}, func(p *Plan) map[string]string {
 			return map[string]string{"sheet.md": "Ask " + p.Slot("v") + ".\n\nAnn Reed is in on Mondays.\n"}
 		}, ""}.check(t, "a name")
-	for _, can := range []Can{{Tree: true, Show: true, ShowAll: true, Edit: true}, {List: true, Show: true, Write: true},
-		{List: true, Show: true, Search: true, Edit: true}} {
+	for _, can := range []Can{{Tree: true, Show: true, ShowAll: true, Edit: true},
+		{List: true, Show: true, Write: true}, {List: true, Show: true, Search: true, Edit: true}} {
 		p := draw(newRand(1), Of(contact, nil), can, "act_on_all", (*drawer).newValue)
 		if p == nil {
 			t.Errorf("no name is changed where only %v can be done", can)

@@ -135,8 +135,8 @@ func fill(text string, slots map[string]string) string {
 	text = strings.ReplaceAll(text, "{one} {filter}", "{one} "+ofOne(slots["filter"]))
 	var pairs []string
 	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +
-		"a b city city2 time old given bound verb rel ends attr2 v2 file file2 file3 folder folder2 name ext item item2 " +
-		"head word lines does else to") {
+		"a b city city2 time old given bound verb rel ends attr2 v2 file file2 file3 folder folder2 name ext item " +
+		"item2 head word lines does else to") {
 		pairs = append(pairs, "{"+name+"}", slots[name])
 	}
 	text = strings.Join(strings.Fields(strings.NewReplacer(pairs...).Replace(text)), " ")
