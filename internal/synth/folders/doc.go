@@ -37,7 +37,16 @@ type Pair struct {
 }
 
 // said is what people call what it notes.
-func (p Pair) said() string { return programs.Called(p.Key, isDay(p.Value)) }
+func (p Pair) said() string {
+	switch day := isDay(p.Value); {
+	case p.Key == "to" && !day:
+		return "addressee"
+	case p.Key == "from" && !day:
+		return "sender"
+	default:
+		return programs.Called(p.Key, day)
+	}
+}
 
 // nounOf is what people call a column.
 func nounOf(c programs.Column) string {

@@ -64,7 +64,7 @@ func TestColumnsAreCalledByNouns(t *testing.T) {
 		isDay bool
 		want  string
 	}{
-		{"who", false, "person"}, {"What", false, "item"}, {"to", false, "addressee"}, {"from", false, "sender"},
+		{"who", false, "person"}, {"What", false, "item"}, {"to", false, "to"}, {"from", false, "from"},
 		{"from", true, "first day"}, {"to", true, "last day"}, {"max_guests", false, "maximum guests"},
 		{"who_pays", false, "who pays"},
 	} {

@@ -15,7 +15,9 @@ func (d *drawer) soldMore() *programs.Program {
 		return len(o.counts()) > 1 && strings.Contains(o.stem(), "sold") && o.hasEntries()
 	})
 	stock := d.one(func(o *Doc) bool {
-		return o.hasRows() && o.mark != "" && o.column("count", "stock", "quantity", "qty", "left") > 0
+		return sold != nil && o.hasRows() && o.mark != "" &&
+			o.column("count", "stock", "quantity", "qty", "left") > 0 &&
+			slices.ContainsFunc(sold.counts(), func(c counted) bool { return o.names(c.thing) })
 	})
 	if sold == nil || stock == nil || sold == stock {
 		return nil
@@ -43,6 +45,11 @@ func (d *drawer) soldMore() *programs.Program {
 		path.Base(sold.Path), has, n, int(has)-n, path.Base(stock.Path)) + d.ops[first].Why
 	d.note("Both changes are made.")
 	return act(programs.Several, "sold_more", slots("n", number(n), "x", x))
+}
+
+// names reports whether a row of a file's table is about a thing.
+func (d *Doc) names(thing string) bool {
+	return slices.ContainsFunc(d.Table.Rows, func(row []any) bool { return d.Table.NameOf(row) == thing })
 }
 
 // lends is a table of things with who has each, and a log of what went out and came back, by their codes.

@@ -153,7 +153,10 @@ func (d *drawer) pageSort() *programs.Program {
 	}
 	by, by2 := d.r.IntN(len(doc.header)), d.r.IntN(len(doc.header))
 	a, b := doc.texts(by), doc.texts(by2)
-	text := func(all []string) bool { return !plainNumber.MatchString(all[0]) && !isDay(all[0]) }
+	text := func(all []string) bool {
+		_, form := daysOf(all)
+		return !plainNumber.MatchString(all[0]) && form == ""
+	}
 	compare := func(i, k int) int {
 		if n := natural(a[i], a[k]); n != 0 || distinct(a) {
 			return n

@@ -148,7 +148,9 @@ func (d *drawer) setAs() *programs.Program {
 
 // lineFrom puts a thing on a list with what another file has of it, in a form that an example shows.
 func (d *drawer) lineFrom() *programs.Program {
-	doc := d.one(func(o *Doc) bool { return o.hasEntries() && len(o.heads()) < 2 && o.counts() == nil })
+	doc := d.one(func(o *Doc) bool {
+		return o.hasEntries() && o.Items[0].Box == 0 && len(o.heads()) < 2 && o.counts() == nil
+	})
 	of := d.one((*Doc).hasRows)
 	if doc == nil || of == nil || of == doc {
 		return nil

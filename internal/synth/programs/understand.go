@@ -53,10 +53,10 @@ func (t *Table) understand(i int) {
 	}
 }
 
-// Called is what people call a column or a key: abbreviations are written out, and "who" and "from" are no nouns.
+// Called is what people call a column or a key: abbreviations are written out, and "who" is no noun, nor
+// is "from" before a day.
 func Called(name string, isDay bool) string {
-	plain := map[string]string{"who": "person", "what": "item", "when": "date", "where": "place",
-		"to": "addressee", "from": "sender"}
+	plain := map[string]string{"who": "person", "what": "item", "when": "date", "where": "place"}
 	words := Words(name)
 	switch {
 	case isDay && words == "from":
