@@ -427,11 +427,24 @@ func (d *drawer) replaceWord() *programs.Program {
 
 // replacement draws a word of a file that is no part of another one there, and another word.
 func (d *drawer) replacement(doc *Doc) (old, v string) {
-	old, v = d.word(doc), pick(d.r, otherWords())
+	old = d.word(doc)
+	v = d.otherWord(old, doc)
 	if old == "" || !doc.standsAlone(old) || doc.begins(old) || strings.Contains(doc.Text, v) {
 		return "", ""
 	}
 	return old, v
+}
+
+// otherWord draws another word: in the place of a first name another one.
+func (d *drawer) otherWord(old string, docs ...*Doc) string {
+	v := pick(d.r, otherWords())
+	before := regexp.MustCompile(regexp.QuoteMeta(old) + ` \p{Lu}\pL+`)
+	if isCapital(old) && slices.ContainsFunc(docs, func(doc *Doc) bool { return before.MatchString(doc.Text) }) {
+		if name, ok := programs.NameOf(d.r, "person"); ok {
+			v, _, _ = strings.Cut(name, " ")
+		}
+	}
+	return v
 }
 
 // begins reports whether a word is the first of a line, as what a line notes is, or "Dear".
@@ -467,7 +480,7 @@ func (d *drawer) replaceIn(doc *Doc, old, v string) {
 
 func (d *drawer) replaceEvery() *programs.Program {
 	dir, old, all, found := d.searched()
-	v := pick(d.r, otherWords())
+	v := d.otherWord(old, all...)
 	if len(found) == 0 || len(found) > 3 ||
 		slices.ContainsFunc(all, func(doc *Doc) bool { return strings.Contains(doc.Text, v) }) ||
 		slices.ContainsFunc(found, func(doc *Doc) bool { return !doc.standsAlone(old) || doc.begins(old) }) {

@@ -77,3 +77,18 @@ func TestColumnsAreCalledByNouns(t *testing.T) {
 		t.Errorf("no addressee in %+v", letter.Pairs)
 	}
 }
+
+// A chore gets no person's name in its place, and a first name another first name.
+func TestOtherNamesFit(t *testing.T) {
+	files := map[string]string{"list.md": "- [ ] oil the gate\n- [ ] mow the lawn\n- [ ] call the bank\n",
+		"costs.csv": "day,what,amount\n1,oil the gate,4.00\n2,mow the lawn,5.00\n3,call the bank,6.00\n"}
+	for seed := range uint64(20) {
+		if p := draw(newRand(seed), Of(files, nil), everything(), programs.SetAll, (*drawer).callOtherwise); p != nil {
+			t.Fatalf("%q is called %q", p.Slot("old"), p.Slot("v"))
+		}
+		d := &drawer{r: newRand(seed)}
+		if v := d.otherWord("Viktor", Read("a.txt", "Viktor Brandt has it.")); v == "Saturn" || v == "workshop" {
+			t.Errorf("Viktor becomes %q", v)
+		}
+	}
+}

@@ -16,6 +16,9 @@ func overDays() []func(*rand.Rand, map[string]string, string) {
 		addMeetings, addJournal}
 }
 
+// overDayKits is how many of them a folder has.
+const overDayKits = 2
+
 // overDayStructures are those that need such kits.
 func overDayStructures() []structure {
 	return []structure{

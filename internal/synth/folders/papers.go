@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"hone/internal/synth/programs"
 )
@@ -197,7 +199,7 @@ func (d *drawer) callOtherwise() *programs.Program {
 	}
 	old := doc.Table.NameOf(pick(d.r, doc.Table.Rows))
 	name, ok := programs.NameOf(d.r, "person")
-	if len(old) < 5 || !ok || !fullName.MatchString(old) && !strings.Contains(old, " ") {
+	if len(old) < 5 || !ok || !isCapital(old) || !strings.Contains(old, " ") {
 		return nil
 	}
 	if !fullName.MatchString(old) {
@@ -224,6 +226,12 @@ func (d *drawer) callOtherwise() *programs.Program {
 		d.replaceIn(o, old, name)
 	}
 	return act(programs.SetAll, "rename_everywhere", slots("old", old, "v", name))
+}
+
+// isCapital reports whether a text begins with a capital letter, as names do and chores do not.
+func isCapital(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsUpper(first)
 }
 
 // bytes asks for the size of a file.

@@ -201,7 +201,11 @@ func (d *drawer) isNamed(doc *Doc, name string) bool {
 // namedElsewhere finds the person that another file has in the row with a value of that column: the tenant of plot 5.
 func (d *drawer) namedElsewhere(doc *Doc, name, value string) (of *Doc, line int, column, who string) {
 	of = d.one(func(o *Doc) bool {
-		return o != doc && o.hasRows() && o.mark != "" && o.columnNamed(name) >= 0 && o.rowWith(name, value) >= 0
+		if o == doc || !o.hasRows() || o.mark == "" || o.columnNamed(name) < 0 {
+			return false
+		}
+		k := o.columnNamed(name) // that names its things: a year that is the same says nothing
+		return (k == o.Table.Key || k == o.Table.Label) && o.rowWith(name, value) >= 0
 	})
 	if of == nil {
 		return nil, 0, "", ""
