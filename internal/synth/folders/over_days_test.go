@@ -314,3 +314,29 @@ func TestEntriesOnTop(t *testing.T) {
 	ends(t, p.Pattern(), files, after, map[string]string{"log.md": strings.Replace(files["log.md"], "### 9.5",
 		"### "+day.Format("2.1.2006")+"; "+p.Slot("x")+"; Cy & Ana\n- wind: 3\n- fish: two\n\n### 9.5", 1)})
 }
+
+// Ledgers, results and lists of persons have days and names too, and are no rotas.
+func TestWhatIsNoRota(t *testing.T) {
+	rows := func(header, like string) *Doc {
+		text := header + "\n"
+		for i, who := range strings.Fields("Ana Bo Ana Cy Bo Cy Ana") {
+			text += strings.NewReplacer("DAY", "2026-07-0"+string(rune('1'+i)), "WHO", who).Replace(like) + "\n"
+		}
+		return Read("x.csv", text)
+	}
+	for _, c := range []struct {
+		header, like string
+		is           bool
+	}{
+		{"date,what,amount,who", "DAY,oil,12,WHO", false}, {"date,what,by", "DAY,oil,WHO", false},
+		{"date,match,name", "DAY,final,WHO", false}, {"date,job,crew,sum", "DAY,oil,WHO,12.50", false},
+		{"day,result,who", "DAY,3:1,WHO", false}, {"day,desk,driver,reach", "DAY,a,WHO,0171 555 123", false},
+		{"day,desk,driver,at", "DAY,a,WHO,x@b.example", false}, {"day,tour,who,room", "DAY,none,WHO,big", false},
+		{"day,tour,who", "DAY,none,WHO", true}, {"day,what,who sells,n", "DAY,ice,WHO,3", true},
+		{"day,on duty", "DAY,WHO", true}, {"day,crew,notes", "DAY,WHO,", true},
+	} {
+		if got := rows(c.header, c.like).rota() != nil; got != c.is {
+			t.Errorf("%s: a rota: %v", c.header, got)
+		}
+	}
+}

@@ -20,8 +20,16 @@ type rota struct {
 }
 
 // dutyWords are words of columns that say who has a duty.
-const dutyWords = "who opens duty bar walks crew reader guard sells helper host person name keeper cleans does by " +
-	"driver steward cook carer guide watch turn whose bakes waters locks"
+const dutyWords = "opens duty bar walks crew reader guard sells helper host cleans driver steward cook carer guide " +
+	"watch turn bakes waters locks"
+
+// Columns of tables that are no rota: ledgers have amounts, and lists of persons have phones or mails.
+var (
+	withDecimals = regexp.MustCompile(`^[^\pL\d]{0,3}\d+[.,]\d+(?: ?(?:\pL{1,4}|\p{Sc}))?$`)
+	phoneOrMail  = regexp.MustCompile(`^\+?[\d ()/-]{6,}$|@`)
+)
+
+const noRotaWords = "amount amounts price prices cost costs paid fee fees phone telephone tel mobile mail email"
 
 var someName = regexp.MustCompile(`^\p{Lu}\p{Ll}[\pL'-]*(?: \p{Lu}[\pL'-]*)?$`)
 
@@ -37,7 +45,10 @@ func (d *Doc) rota() *rota {
 	o := &rota{doc: d, day: columns[0], who: -1}
 	o.days, _ = daysOf(d.texts(o.day))
 	for k, h := range d.header {
-		if k == o.day || o.who >= 0 || !hasWord(h, dutyWords) {
+		if k != o.day && d.isOfLedger(k) {
+			return nil
+		}
+		if k == o.day || o.who >= 0 || !hasWord(h, dutyWords) && !d.isPlainWho(o.day, k) {
 			continue
 		}
 		names := slices.DeleteFunc(d.texts(k), func(v string) bool { return !someName.MatchString(v) })
@@ -50,6 +61,30 @@ func (d *Doc) rota() *rota {
 	}
 	return o
 }
+
+// isOfLedger reports whether a column has amounts, phones or mails.
+func (d *Doc) isOfLedger(column int) bool {
+	if hasWord(d.header[column], noRotaWords) {
+		return true
+	}
+	all := d.filledTexts(column)
+	if _, form := daysOf(all); form != "" {
+		return false
+	}
+	return slices.ContainsFunc(all, func(v string) bool {
+		return withDecimals.MatchString(v) || phoneOrMail.MatchString(v)
+	})
+}
+
+// isPlainWho reports whether a column only says "who", in a table that else has but a day and one text.
+func (d *Doc) isPlainWho(day, column int) bool {
+	if !strings.EqualFold(d.header[column], "who") || len(d.header) != 3 {
+		return false
+	}
+	return d.all(3-day-column, func(v string) bool { return startsWithLetter.MatchString(v) })
+}
+
+var startsWithLetter = regexp.MustCompile(`^\pL`)
 
 // names are those who have duties, each once.
 func (o *rota) names() []string {
