@@ -41,6 +41,9 @@ func (d *Doc) all(column int, is func(string) bool) bool {
 
 func isYesNo(v string) bool { return v == "yes" || v == "no" }
 
+// paidWords are words of columns that say whether something is paid.
+const paidWords = "paid prepaid payment payments deposit deposits fee fees dues received"
+
 // readBookings reads a table as one of bookings; nil where it is none.
 func readBookings(doc *Doc) *bookings {
 	b := &bookings{list: doc, code: -1, who: -1, state: -1, flag: -1}
@@ -53,7 +56,8 @@ func readBookings(doc *Doc) *bookings {
 		switch {
 		case b.code < 0 && distinct(all) && doc.all(k, codeForm.MatchString):
 			b.code = k
-		case b.flag < 0 && doc.all(k, isYesNo) && slices.Contains(all, "no") && slices.Contains(all, "yes"):
+		case b.flag < 0 && hasWord(doc.header[k], paidWords) && doc.all(k, isYesNo) &&
+			slices.Contains(all, "no") && slices.Contains(all, "yes"):
 			b.flag = k
 		case b.state < 0 && off >= 0 && doc.all(k, nameForm.MatchString):
 			b.state, b.off = k, all[off]

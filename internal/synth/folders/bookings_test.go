@@ -2,6 +2,7 @@ package folders
 
 import (
 	"maps"
+	"strings"
 	"testing"
 )
 
@@ -88,6 +89,17 @@ func TestCallOff(t *testing.T) {
 		d.r = newRand(seed)
 		if p := d.calledOff(); p != nil && p.Slot("x") == "Reed" {
 			t.Fatal("a third table has Reed, of which nothing says what becomes of it")
+		}
+	}
+}
+
+// What is yes or no is the payment only where the column says so.
+func TestPaidIsSaid(t *testing.T) {
+	for column, is := range map[string]bool{"deposit_paid": true, "payment": true, "fee received": true,
+		"vegetarian": false, "member": false} {
+		text := strings.Replace(booked()[0]["tours.csv"], "deposit_paid", column, 1)
+		if got := readBookings(Read("tours.csv", text)) != nil; got != is {
+			t.Errorf("%s says what is paid: %v", column, got)
 		}
 	}
 }
