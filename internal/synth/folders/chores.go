@@ -167,13 +167,27 @@ func (c *chores) doneText(text string, at time.Time) string {
 func freely(begins string, texts ...string) string {
 	var words []string
 	for _, text := range texts {
-		words = append(words, `[^\n]*(?i:`+regexp.QuoteMeta(text)+`)`)
+		words = append(words, `[^\n]*(?i:`+wholeWord(text)+`)`)
 	}
 	if len(words) == 2 {
 		return regexp.QuoteMeta(begins) + `(?:` + words[0] + words[1] + `|` + words[1] + words[0] + `)[^\n]*`
 	}
 	return regexp.QuoteMeta(begins) + strings.Join(words, "") + `[^\n]*`
 }
+
+// wholeWord is an expression for a text that is no part of a longer word or number.
+func wholeWord(text string) string {
+	is := regexp.QuoteMeta(text)
+	if wordAtStart.MatchString(text) {
+		is = `\b` + is
+	}
+	if wordAtEnd.MatchString(text) {
+		is += `\b`
+	}
+	return is
+}
+
+var wordAtStart, wordAtEnd = regexp.MustCompile(`^\w`), regexp.MustCompile(`\w$`)
 
 // longest is the longest word of a text.
 func longest(text string) string {
@@ -187,7 +201,23 @@ type finished struct {
 	row      []string
 	costLine string
 	logLine  string
+	begins   string // of the line of the log, with the day
 	thing    string
+}
+
+// logIs is an expression for the line of the log, whatever else it says, with what the thing cost.
+func (e *finished) logIs(cost string) string {
+	wanted := []string{longest(e.thing)}
+	if cost != "" {
+		wanted = append(wanted, cost)
+	}
+	return freely(e.begins, wanted...)
+}
+
+// costIs is an expression for a row of the costs, in which the thing may be called otherwise.
+func (e *finished) costIs(line string) string {
+	return strings.Replace(regexp.QuoteMeta(line), regexp.QuoteMeta(e.thing),
+		`[^,|\n]*(?i:`+regexp.QuoteMeta(longest(e.thing))+`)[^,|\n]*`, 1)
 }
 
 // finish has somebody have done a thing: it is done in the list, and stands in the log, and what it cost in the costs.
@@ -251,11 +281,8 @@ func (d *drawer) finish() (*programs.Program, *finished) {
 		text += "."
 	}
 	e.logLine = m[1] + at.Format(form) + m[3] + text
-	wanted := []string{longest(thing)}
-	if e.cost != "" {
-		wanted = append(wanted, e.cost)
-	}
-	d.loosen(c.log, e.logLine, freely(m[1]+at.Format(form), wanted...))
+	e.begins = m[1] + at.Format(form)
+	d.loosen(c.log, e.logLine, e.logIs(e.cost))
 	if first.After(end) {
 		d.rewrite(c.log, c.log.lines(), slices.Insert(c.log.lines(), logged[0], e.logLine))
 		d.because(second, "The newest stands on top in "+path.Base(c.log.Path)+".")
@@ -303,9 +330,7 @@ func (d *drawer) costRow(e *finished, at time.Time, who string, s map[string]str
 			e.cost + ", " + payer + " paid"})
 	}
 	_, e.costLine = c.costs.newRowLike(e.row)
-	free := strings.Replace(regexp.QuoteMeta(e.costLine), regexp.QuoteMeta(e.thing),
-		`[^,|\n]*(?i:`+regexp.QuoteMeta(longest(e.thing))+`)[^,|\n]*`, 1)
-	d.loosen(c.costs, e.costLine, free)
+	d.loosen(c.costs, e.costLine, e.costIs(e.costLine))
 }
 
 // setDone has a thing of a list be done: its line goes to what is done, or is ticked.
@@ -364,9 +389,9 @@ func (d *drawer) finishThenOtherwise() *programs.Program {
 	_, line := e.c.costs.newRowLike(row)
 	logLine := strings.Replace(e.logLine, e.cost, v, 1)
 	for _, change := range []struct {
-		doc      *Doc
-		was, now string
-	}{{e.c.log, e.logLine, logLine}, {e.c.costs, e.costLine, line}} {
+		doc          *Doc
+		was, now, is string
+	}{{e.c.log, e.logLine, logLine, e.logIs(v)}, {e.c.costs, e.costLine, line, e.costIs(line)}} {
 		doc := d.asLeft(change.doc)
 		at := slices.Index(doc.lines(), change.was)
 		if at < 0 {
@@ -374,9 +399,8 @@ func (d *drawer) finishThenOtherwise() *programs.Program {
 		}
 		d.putLine(doc, at, &change.now)
 		for i, l := range d.loose {
-			if l.Line == change.was {
-				d.loose[i].Line = change.now
-				d.loose[i].Is = strings.Replace(l.Is, e.cost, v, 1)
+			if l.Path == doc.Path && l.Line == change.was {
+				d.loose[i].Line, d.loose[i].Is = change.now, change.is
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package folders
 import (
 	"strings"
 	"testing"
+
+	"hone/internal/synth/programs"
 )
 
 // upkeep are lists of what is to be done in three forms, with a log and what things cost.
@@ -89,5 +91,38 @@ func TestLogIsWordedFreely(t *testing.T) {
 	}
 	if strings.Contains(freely("a", "b"), "|") {
 		t.Error("one word has one place")
+	}
+}
+
+// What an amount is put right to is demanded wherever it stands in the line, and the old one is refused.
+func TestCorrectedCostIsDemanded(t *testing.T) {
+	house := upkeep()[0]
+	f, n := Of(house, nil), 0
+	for seed := range uint64(600) {
+		p := draw(newRand(seed), f, everything(), programs.Several, (*drawer).finishThenOtherwise)
+		if p == nil || p.Slot("item") != "gate squeaks" {
+			continue
+		}
+		n++
+		v, old := p.Then().Slot("v"), p.Then().Slot("old")
+		after, _ := f.State().Apply(p.Ops)
+		added := strings.TrimPrefix(after["log.md"], house["log.md"])
+		day, _, _ := strings.Cut(added, ": ")
+		for said, is := range map[string]bool{v + " for the gate that squeaks": true, "squeaks, " + v: true,
+			old + " for the gate that squeaks": false, "squeaks, " + v + "0": false} {
+			for _, want := range p.Texts(f, "log.md", after["log.md"]) {
+				if matches(want, house["log.md"]+day+": "+said+"\n") != is {
+					t.Errorf("of %s, not %s: %q is taken: %v", v, old, said, !is)
+				}
+			}
+		}
+		for _, want := range p.Texts(f, "costs.csv", after["costs.csv"]) {
+			if !matches(want, after["costs.csv"]) {
+				t.Errorf("%q is demanded of the costs", want)
+			}
+		}
+	}
+	if n == 0 || matches(`\A`+freely("a", "60")+`\z`, "a 600") {
+		t.Errorf("%d are drawn, or 600 is 60", n)
 	}
 }
