@@ -61,6 +61,11 @@ func (f *Folder) findInventories() (list []*inventory) {
 	return list
 }
 
+// isInventory reports whether a file is one of the inventories: there somebody counts, and a note says why.
+func (f *Folder) isInventory(doc *Doc) bool {
+	return slices.ContainsFunc(f.inventories, func(v *inventory) bool { return v.doc == doc })
+}
+
 // in are the rows of the things at a place.
 func (v *inventory) in(place string) (rows []int) {
 	seen := map[string]bool{}

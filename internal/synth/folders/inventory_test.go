@@ -68,3 +68,14 @@ func TestInventories(t *testing.T) {
 	}
 	t.Error("no saw broke")
 }
+
+// Of what is sold nothing is taken off an inventory, in which a note would have to say why.
+func TestInventoriesAreNoStock(t *testing.T) {
+	f := Of(map[string]string{"sold-monday.txt": "3 x loaf\n4 x roll\n1 x bun\n",
+		"stock.csv": "item,count,note\nloaf,12,\nroll,40,\nbun,9,\npie,30,old\n"}, nil)
+	for seed := range uint64(300) {
+		if p := draw(newRand(seed), f, everything(), "several", (*drawer).soldMore); p != nil {
+			t.Fatalf("%+v is drawn", p.Ops)
+		}
+	}
+}
