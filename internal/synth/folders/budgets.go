@@ -101,7 +101,7 @@ func (d *drawer) moveBudget() *programs.Program {
 		total += n
 	}
 	rest := planned*100 - total
-	if x.Key == y.Key || len(spent) == 0 || len(spent) > 5 || rest < 500 || rest%100 != 0 {
+	if x.Key == y.Key || planned < 10 || len(spent) == 0 || len(spent) > 5 || rest < 500 || rest%100 != 0 {
 		return nil
 	}
 	rest /= 100

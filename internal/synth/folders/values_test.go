@@ -95,3 +95,17 @@ func TestMoveBudget(t *testing.T) {
 		return map[string]string{"budget.txt": "Boats: 100\nOars: 30\nJetty: 90\n"}
 	}, "30 + 5 = 35\n50 - 35 = 15 are left"}.check(t, "in a text")
 }
+
+// Of a heading with less than ten nothing is moved.
+func TestLittleIsNotMoved(t *testing.T) {
+	f := Of(map[string]string{"costs.csv": "day,head,amount\n1,Boats,1\n2,Oars,2\n3,Oars,1\n",
+		"budget.txt": "Boats: 9\nOars: 8\nJetty: 70\n"}, nil)
+	if len(f.budgets) != 1 {
+		t.Fatalf("there are %d budgets", len(f.budgets))
+	}
+	for seed := range uint64(100) {
+		if p := draw(newRand(seed), f, everything(), "set", (*drawer).moveBudget); p != nil {
+			t.Fatalf("%s moves from %s", p.Pattern(), p.Slot("x"))
+		}
+	}
+}
