@@ -52,6 +52,8 @@ func (f *Folder) decisions() (list []decided) {
 	return list
 }
 
+// decidedOn is what minutes decided on something that a file notes; ok is false where they did not decide twice, or put
+// it off in the end.
 func decidedOn(p Pair, dated, others []*Doc) (one decided, ok bool) {
 	one.key = p.Key
 	dated = slices.DeleteFunc(slices.Clone(dated), func(o *Doc) bool {
@@ -60,18 +62,22 @@ func decidedOn(p Pair, dated, others []*Doc) (one decided, ok bool) {
 	if len(dated) < 2 {
 		return one, false
 	}
-	word := wordIn(p.Key)
+	word, open := wordIn(p.Key), false // whether it was put off since
 	for _, o := range dated {
 		found := 0
 		for i, line := range o.lines() {
 			if !word.MatchString(line) {
 				continue
 			}
+			if putOff.MatchString(line) { // what is only proposed there does not hold
+				open = true
+				continue
+			}
 			values := someValue.FindAllString(line, -1)
 			if len(values) == 1 && strings.Contains(values[0], ".") == strings.Contains(p.Value, ".") {
 				one.minutes, one.lines = append(one.minutes, o), append(one.lines, i)
 				one.values = append(one.values, values[0])
-				found++
+				found, open = found+1, false
 			} else if len(values) > 0 {
 				return one, false
 			}
@@ -86,7 +92,7 @@ func decidedOn(p Pair, dated, others []*Doc) (one decided, ok bool) {
 		}
 	}
 	n := len(one.values)
-	return one, n > 1 && one.values[n-1] != one.values[n-2] &&
+	return one, !open && n > 1 && one.values[n-1] != one.values[n-2] &&
 		path.Dir(one.minutes[0].Path) == path.Dir(one.minutes[n-1].Path)
 }
 

@@ -93,3 +93,19 @@ func TestLaterCounts(t *testing.T) {
 			why:  "The later one counts, 2026-04-02.md"})
 	}
 }
+
+// What minutes put off they do not decide: the value before holds, and where nothing comes behind it nobody is asked.
+func TestPutOffDecidesNothing(t *testing.T) {
+	files := map[string]string{"talks/2026-01-05.md": "- The guest fee is 30.\n",
+		"talks/2026-02-05.md": "- Dora proposes 36 as the guest fee, put off to the next meeting.\n",
+		"prices.txt":          "guest fee: 30\n"}
+	if f := Of(files, nil); len(f.decided) > 0 {
+		t.Errorf("%+v is decided", f.decided)
+	}
+	files["talks/2026-03-05.md"] = "- The guest fee goes up to 40.\n"
+	checkEnd(t, end{files: files, way: (*drawer).decidedLast, pattern: "decided_last", answer: "40", why: "is 30."})
+	files["talks/2026-04-05.md"] = "- Guest fee: Bo wants to go back to 30. No decision.\n"
+	if f := Of(files, nil); len(f.decided) > 0 {
+		t.Errorf("%+v is decided, and then open again", f.decided)
+	}
+}
