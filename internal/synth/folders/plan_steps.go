@@ -84,15 +84,29 @@ func (p *steps) delayed(i, days int) later {
 // endOf is the last day of a step that comes later.
 func (l later) endOf(k int) time.Time { return l.ends[k].AddDate(0, 0, l.days) }
 
-// last is the last day of all.
+// last is the last day of all: that of a step before may be behind those that come later.
 func (l later) last() time.Time {
-	last := time.Time{}
-	for k := range l.ends {
-		if end := l.endOf(k); k >= l.i && end.After(last) {
+	last := slices.MaxFunc(l.ends[:l.i], time.Time.Compare)
+	for k := l.i; k < len(l.ends); k++ {
+		if end := l.endOf(k); end.After(last) {
 			last = end
 		}
 	}
 	return last
+}
+
+// lastWork is how the last day of a plan that is later follows.
+func (l later) lastWork() string {
+	was, is := slices.MaxFunc(l.ends, time.Time.Compare), l.last()
+	work, end := "The last day of the plan is "+was.Format(l.form)+". ", is.Format("2 January 2006")
+	switch {
+	case is.Equal(was):
+		return work + "It stays " + end + "."
+	case is.Equal(was.AddDate(0, 0, l.days)):
+		return work + fmt.Sprintf("%d days later that is %s.", l.days, end)
+	}
+	behind := slices.MaxFunc(l.ends[l.i:], time.Time.Compare).Format(l.form)
+	return work + fmt.Sprintf("What comes later ends on %s, and %d days later that is %s.", behind, l.days, end)
 }
 
 // drawLater draws a plan of the folder with a step from which on it is later; ok is false where it has none, or two
@@ -207,9 +221,8 @@ func (d *drawer) planIf() *programs.Program {
 	s := slots("x", x, "n", n.said, "y", y)
 	d.hunt(l.doc, x, "plan schedule steps timetable", path.Base(l.doc.Path)+" may have the days of "+x+".")
 	d.hunt(to.doc, to.name, "date calendar days", "When "+y+" is may stand in "+path.Base(to.doc.Path)+".")
-	end, last := l.last().Format("2 January 2006"), slices.MaxFunc(l.ends, time.Time.Compare).Format(l.form)
-	work := []string{l.doc.quote(l.doc.body()[l.i]), to.doc.quote(to.line),
-		fmt.Sprintf("The last day of the plan is %s. %d days later that is %s.", last, n.days, end)}
+	end := l.last().Format("2 January 2006")
+	work := []string{l.doc.quote(l.doc.body()[l.i]), to.doc.quote(to.line), l.lastWork()}
 	day := to.day.Format("2 January 2006")
 	if !l.last().Before(to.day) {
 		return question(programs.ActIf, "plan_if", s, "left", "It would end on "+end+", and "+y+" is on "+day+

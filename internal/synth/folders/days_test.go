@@ -1,0 +1,27 @@
+package folders
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A step that stays may end after all that come later: then the plan ends with it.
+func TestAnEarlierStepEndsLast(t *testing.T) {
+	files := map[string]string{"works.csv": "no,task,from,until\n1,scaffold,2026-02-02,2026-03-20\n" +
+		"2,pour,2026-02-05,2026-02-06\n3,fence,2026-02-27,2026-02-28\n4,sow,2026-03-02,2026-03-02\n",
+		"town.yaml": "market day: 2026-03-25\n"}
+	p, after := playedOver(t, files, "plan_if", func(p *Plan) bool {
+		return p.Slot("x") == "fence" && p.Slot("n") == "three days"
+	})
+	ends(t, p.Pattern(), files, after, map[string]string{"works.csv": strings.NewReplacer("2026-02-27,2026-02-28",
+		"2026-03-02,2026-03-03", "2026-03-02,2026-03-02", "2026-03-05,2026-03-05").Replace(files["works.csv"])})
+	at := slices.IndexFunc(p.Ops, func(o Op) bool { return o.Changes() })
+	if why := p.Ops[at].Why; !strings.Contains(why, "The last day of the plan is 2026-03-20. It stays 20 March 2026") {
+		t.Errorf("it is changed by %q", why)
+	}
+	l := Read("works.csv", files["works.csv"]).steps().delayed(2, 30)
+	if work := l.lastWork(); !strings.HasSuffix(work, "ends on 2026-03-02, and 30 days later that is 1 April 2026.") {
+		t.Errorf("the last day follows by %q", work)
+	}
+}
