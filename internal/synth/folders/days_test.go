@@ -25,3 +25,20 @@ func TestAnEarlierStepEndsLast(t *testing.T) {
 		t.Errorf("the last day follows by %q", work)
 	}
 }
+
+// Only a cell that says no more than that makes a stay be cancelled; of one that says more nobody knows.
+func TestCancelledStays(t *testing.T) {
+	for cell, want := range map[string]string{"dropped off by bus": "holds", "off season price": "holds",
+		"cancelled": "cancelled", "Canceled": "cancelled", "called off": "cancelled", "dropped": "cancelled",
+		"withdrawn": "cancelled", "cancellation insured": "unknown", "cancelled by mail": "unknown"} {
+		s := Read("hut.csv", "in,out,guest,note\n2026-05-01,2026-05-04,Ana,\n2026-05-04,2026-05-09,Bo,\n"+
+			"2026-05-12,2026-05-20,Cy,"+cell+"\n2026-05-22,2026-05-25,Di,\n").stays()
+		got := "unknown"
+		if s != nil {
+			got = map[bool]string{true: "cancelled", false: "holds"}[s.cancelled[2]]
+		}
+		if got != want {
+			t.Errorf("%q: %s, not %s", cell, got, want)
+		}
+	}
+}

@@ -26,12 +26,14 @@ type stays struct {
 const guestWords = "guest guests who name group for party booked family tenant client visitor visitors user users team"
 
 var (
-	calledOff  = regexp.MustCompile(`(?i)^(?:cancel|called off|dropped|off\b|withdrawn)`)
+	calledOff  = regexp.MustCompile(`(?i)^(?:cancell?ed|called off|dropped|withdrawn)$`)
+	maybeOff   = regexp.MustCompile(`(?i)\bcancel|^(?:called off|dropped out|withdrawn)\b`)
 	vagueStems = strings.Fields("booking bookings stay stays calendar list plan reservation reservations who file " +
 		"table use days all the our")
 )
 
-// stays reads a file as such a table; nil: it is none, or two have a day at once.
+// stays reads a file as such a table; nil: it is none, two have a day at once, or nobody knows whether one
+// is cancelled.
 func (d *Doc) stays() *stays {
 	if !d.hasBody() || len(d.body()) < leastSteps || d.steps() != nil {
 		return nil
@@ -50,6 +52,9 @@ func (d *Doc) stays() *stays {
 	}
 	for k := range d.header {
 		for i, v := range d.texts(k) {
+			if k != who && maybeOff.MatchString(v) && !calledOff.MatchString(v) {
+				return nil
+			}
 			s.cancelled[i] = s.cancelled[i] || k != who && calledOff.MatchString(v)
 		}
 	}
