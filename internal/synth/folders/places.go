@@ -131,7 +131,7 @@ func exactly(text string, before []string) string {
 	return `\A\s*` + strings.Join(lines, `\n`) + `\s*\z`
 }
 
-// rowPattern matches a line; where it is a row between bars, with any blanks about these.
+// rowPattern matches a line; where it begins with a bar, with any blanks about bars and at its end.
 func rowPattern(line string) string {
 	if !strings.HasPrefix(line, "|") {
 		return regexp.QuoteMeta(line)
@@ -139,6 +139,9 @@ func rowPattern(line string) string {
 	var parts []string
 	for part := range strings.SplitSeq(line, "|") {
 		parts = append(parts, regexp.QuoteMeta(strings.TrimSpace(part)))
+	}
+	if parts[len(parts)-1] != "" {
+		parts[len(parts)-1] += ` *`
 	}
 	return strings.Join(parts, ` *\| *`)
 }

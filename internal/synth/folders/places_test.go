@@ -104,3 +104,12 @@ func TestCorrectionsSayTheNewValue(t *testing.T) {
 		}
 	}
 }
+
+// A line that begins with a bar and does not end with one may have blanks at its end.
+func TestBlanksAtTheEnd(t *testing.T) {
+	for _, text := range []string{"| date ", "| date", "| date |", "| date | "} {
+		if want := exactly("# A\n"+text+"\n| 1 |", nil); !matches(want, "# A\n"+text+"\n| 1 |") {
+			t.Errorf("%q does not meet %q", text, want)
+		}
+	}
+}
