@@ -133,9 +133,25 @@ func mapped(list []string, by func(string) string) (of []string) {
 	return of
 }
 
+// rankWords are sorted by what they mean: nobody puts large before small.
+var rankWords = strings.Fields("tiny small medium middle large big huge xs s m l xl xxl low high easy moderate hard " +
+	"difficult light heavy short long weak strong none little some much poor fair good young old junior senior " +
+	"beginner beginners intermediate advanced first second third early late never rarely sometimes often always")
+
+// areRanks reports whether there are two ranks among some cells.
+func areRanks(all []string) bool {
+	ranks := map[string]bool{}
+	for _, v := range all {
+		if v = strings.ToLower(v); slices.Contains(rankWords, v) {
+			ranks[v] = true
+		}
+	}
+	return len(ranks) > 1
+}
+
 // sortKeys reports whether all people sort some cells in the same way.
 func sortKeys(all []string) bool {
-	return !slices.ContainsFunc(all, func(v string) bool {
+	return !areRanks(all) && !slices.ContainsFunc(all, func(v string) bool {
 		lower := strings.ToLower(v)
 		return v == "" || !isPlain(v) || strings.HasPrefix(lower, "the ") || strings.HasPrefix(lower, "a ") ||
 			strings.ContainsAny(v, "-'") && !isDay(v)

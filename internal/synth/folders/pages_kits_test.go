@@ -133,3 +133,20 @@ func TestActionsByPerson(t *testing.T) {
 				strings.Replace(good, "- locks\n- lamps", "- lamps\n- locks", 1)}}})
 	}
 }
+
+// Nobody sorts ranks as words.
+func TestRanksAreNotSorted(t *testing.T) {
+	for _, ranks := range []string{"small,medium,large", "low,High,low", "easy,hard,hard"} {
+		v, text := strings.Split(ranks, ","), "no,rank,seats\n"
+		for i, n := range []string{"9", "2", "7", "4", "5"} {
+			text += number(i+1) + "," + v[i%3] + "," + n + "\n"
+		}
+		f := Of(map[string]string{"tents.csv": text, "b.md": "x\n"}, nil)
+		for seed := range uint64(100) {
+			if p := draw(newRand(seed), f, everything(), Organize, (*drawer).pageSort); p != nil {
+				t.Errorf("%s are sorted by %s", ranks, p.Slot("attr"))
+				break
+			}
+		}
+	}
+}
