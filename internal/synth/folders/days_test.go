@@ -42,3 +42,15 @@ func TestCancelledStays(t *testing.T) {
 		}
 	}
 }
+
+// Two weeks are 14 days.
+func TestLentForWeeks(t *testing.T) {
+	files := map[string]string{"wardrobe.csv": "item,with,since,until\nrobe,Ana Lund,2026-05-01,2026-05-15\n" +
+		"mask,shelf,,\nhat,Bo Maes,2026-05-02,2026-05-16\n", "queue.md": "# Queue\n\n- Cy Petit: hat\n",
+		"ways.txt": "Things are lent for two weeks.\nTea is at 4.\n"}
+	p, after := playedOver(t, files, "loan_want", func(p *Plan) bool {
+		return p.Slot("x") == "mask" && p.Slot("time") == "2026-05-09"
+	})
+	ends(t, p.Pattern(), files, after, map[string]string{"wardrobe.csv": strings.Replace(files["wardrobe.csv"],
+		"mask,shelf,,", "mask,"+p.Slot("y")+",2026-05-09,2026-05-23", 1)})
+}
