@@ -9,11 +9,11 @@ import (
 // Invented folders have the files that programs over several files need, and no structure is rare among them.
 func TestFoldersHaveStructures(t *testing.T) {
 	const folders = 48
-	r, had := newRand(5), map[string]int{}
-	for i := range folders {
-		f := Invent(r, i%programs.NumDomains())
-		for _, s := range structures() {
-			if p := draw(r, f, everything(), s.kind, s.draw); p != nil {
+	had := map[string]int{}
+	for i := range folders { // each draw has numbers of its own, so that a change of one structure moves no other
+		f := Invent(newRand(uint64(i)), i%programs.NumDomains())
+		for k, s := range structures() {
+			if p := draw(newRand(uint64(1000*i+k)), f, everything(), s.kind, s.draw); p != nil {
 				if had[p.Pattern()]++; p.Kind == programs.ActIf && p.Changes() {
 					had["act"]++
 				}
