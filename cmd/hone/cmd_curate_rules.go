@@ -1,9 +1,8 @@
 package main
 
 import (
-	"slices"
+	"sort"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +28,8 @@ func newCurateRules(a *app, at atDesk) *cobra.Command {
 		for rule, n := range done.Rejected {
 			rows = append(rows, []string{rule, strconv.Itoa(n)})
 		}
-		slices.SortFunc(rows[1:], func(x, y []string) int { return strings.Compare(x[0], y[0]) })
+		rejected := rows[1:]
+		sort.Slice(rejected, func(i, j int) bool { return rejected[i][0] < rejected[j][0] })
 		a.Say("%s", done.Text())
 		return a.Print(done, rows)
 	})

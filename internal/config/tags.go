@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -87,9 +88,9 @@ func isMapOfSections(t reflect.Type) bool {
 }
 
 func sortedKeys(m reflect.Value) []reflect.Value {
-	return slices.SortedFunc(slices.Values(m.MapKeys()), func(a, b reflect.Value) int {
-		return strings.Compare(a.String(), b.String())
-	})
+	keys := m.MapKeys()
+	sort.Slice(keys, func(i, j int) bool { return keys[i].String() < keys[j].String() })
+	return keys
 }
 
 func numberOf(v reflect.Value) (float64, bool) {

@@ -1,9 +1,9 @@
 package eval
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -39,8 +39,8 @@ func (b *bench) units() (units [][]scenario.Scenario) {
 	for _, tasks := range of {
 		units = append(units, tasks)
 	}
-	slices.SortFunc(units, func(x, y []scenario.Scenario) int {
-		return cmp.Compare(place[familyOf(x[0])], place[familyOf(y[0])])
+	sort.Slice(units, func(i, j int) bool {
+		return place[familyOf(units[i][0])] < place[familyOf(units[j][0])]
 	})
 	return units
 }

@@ -1,9 +1,9 @@
 package eval
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 
 	"hone/internal/blob"
@@ -24,9 +24,8 @@ func sampleScenarios(tasks []scenario.Scenario, n int, seed uint64) ([]scenario.
 	place := func(s scenario.Scenario) string {
 		return blob.Parts("limit", strconv.FormatUint(seed, 10), s.ID).String()
 	}
-	byPlace := slices.SortedFunc(slices.Values(tasks), func(x, y scenario.Scenario) int {
-		return cmp.Compare(place(x), place(y))
-	})
+	byPlace := slices.Clone(tasks)
+	sort.Slice(byPlace, func(i, j int) bool { return place(byPlace[i]) < place(byPlace[j]) })
 	return slices.DeleteFunc(slices.Clone(tasks), func(s scenario.Scenario) bool {
 		return !slices.ContainsFunc(byPlace[:n], func(d scenario.Scenario) bool { return d.ID == s.ID })
 	}), nil

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -157,6 +157,6 @@ func (c *Client) lock(ctx context.Context, r Repo, etag string) (unlock func(), 
 }
 
 func sortFiles(files []File) []File {
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
 	return files
 }

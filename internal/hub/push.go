@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"hone/internal/fault"
@@ -189,7 +190,7 @@ func (c *Client) localFiles(u Upload) ([]local, error) {
 	if len(files) == 0 {
 		return nil, bad(errors.New("it holds no files"))
 	}
-	slices.SortFunc(files, func(a, b local) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
 	return files, nil
 }
 

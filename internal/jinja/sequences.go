@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -66,20 +67,21 @@ func (r *run) withKeys(items []value, caseSensitive value, key func(value) value
 
 func (r *run) sortByKey(list []keyed, reverse value) {
 	at, descending := r.At, r.Truth(pyvalue.Or(reverse, false))
-	slices.SortStableFunc(list, func(a, b keyed) int {
+	sort.SliceStable(list, func(i, j int) bool {
 		r.At = at
+		a, b := list[i], list[j]
 		if descending {
 			a, b = b, a
 		}
 		x, ok := a.key.(string)
 		if y, both := b.key.(string); ok && both {
 			r.Scan(min(len(x), len(y)))
-			return strings.Compare(x, y)
+			return x < y
 		}
 		if r.Equal(a.key, b.key) { // as Python compares the lists that jinja2 makes of keys, undefined ones too
-			return 0
+			return false
 		}
-		return r.Order(a.key, b.key, "<") % pyvalue.Unordered
+		return r.Order(a.key, b.key, "<")%pyvalue.Unordered < 0
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 
 	"hone/internal/episode/trajectory"
@@ -196,8 +197,10 @@ func (f *Forms) Join(o Forms) {
 
 // Most is the form that most of them have.
 func (f Forms) Most() Markup {
-	all := slices.SortedFunc(maps.Keys(f.by), func(a, b Markup) int {
-		return cmp.Or(cmp.Compare(f.by[b], f.by[a]), cmp.Compare(a.Form, b.Form))
+	all := slices.Collect(maps.Keys(f.by))
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return cmp.Or(cmp.Compare(f.by[b], f.by[a]), cmp.Compare(a.Form, b.Form)) < 0
 	})
 	if len(all) == 0 {
 		return Markup{}

@@ -2,7 +2,7 @@ package mcp
 
 import (
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -41,8 +41,9 @@ func Diff(old, new *Catalog) []Change {
 			changes = append(changes, diffTools(name, nil, after[name])...)
 		}
 	}
-	slices.SortFunc(changes, func(a, b Change) int {
-		return strings.Compare(a.Server+"\x00"+a.Tool, b.Server+"\x00"+b.Tool)
+	sort.Slice(changes, func(i, j int) bool {
+		a, b := changes[i], changes[j]
+		return a.Server+"\x00"+a.Tool < b.Server+"\x00"+b.Tool
 	})
 	return changes
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 
 	"hone/internal/blob"
 	"hone/internal/fault"
@@ -85,8 +86,8 @@ func FitCalibration(seen []Observed, target float64) (Calibration, error) {
 	}
 	c.logistic(seen)
 	sorted := slices.Clone(seen)
-	slices.SortFunc(sorted, func(a, b Observed) int {
-		return cmp.Compare(c.Confidence(b.Evidence), c.Confidence(a.Evidence))
+	sort.Slice(sorted, func(i, j int) bool {
+		return cmp.Compare(c.Confidence(sorted[j].Evidence), c.Confidence(sorted[i].Evidence)) < 0
 	})
 	for i, o := range sorted {
 		if o.Right {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sort"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/learn/batch"
@@ -143,7 +144,7 @@ func (m *Imitation) draw(step int) (picked []success) {
 			tickets = append(tickets, ticket{i, math.Log(u) / w})
 		}
 	}
-	slices.SortFunc(tickets, func(a, b ticket) int { return cmp.Compare(b.key, a.key) })
+	sort.Slice(tickets, func(i, j int) bool { return cmp.Compare(tickets[j].key, tickets[i].key) < 0 })
 	for _, t := range tickets[:min(len(tickets), m.Rows)] {
 		picked = append(picked, m.held[t.number])
 	}

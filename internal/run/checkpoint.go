@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -153,7 +154,7 @@ func Checkpoints(dir, stage string) ([]Checkpoint, error) {
 			out = append(out, Checkpoint{name, step, filepath.Join(root, e.Name())})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Checkpoint) int { return a.Step - b.Step })
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Step < out[j].Step })
 	return out, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"time"
 
 	"hone/internal/fault"
@@ -73,7 +73,7 @@ func List(root string, others ...string) ([]Listed, error) {
 		s, err := Summarize(path)
 		out = append(out, Listed{s, err})
 	}
-	slices.SortStableFunc(out, func(a, b Listed) int { return b.Created.Compare(a.Created) })
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Created.After(out[j].Created) })
 	return out, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -140,7 +141,7 @@ func (k *Known) addFromConfig(h *host.Host, file string) error {
 		}
 		k.Configured = append(k.Configured, one)
 	}
-	slices.SortFunc(k.Configured, func(a, b Configured) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(k.Configured, func(i, j int) bool { return k.Configured[i].Name < k.Configured[j].Name })
 	return nil
 }
 
@@ -171,8 +172,8 @@ func readTrials(dir string) ([]Tried, error) {
 	}
 	all.Wait()
 	out = slices.DeleteFunc(out, func(t Tried) bool { return t.Name == "" })
-	slices.SortFunc(out, func(a, b Tried) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.From, b.From))
+	sort.Slice(out, func(i, j int) bool {
+		return cmp.Or(cmp.Compare(out[i].Name, out[j].Name), cmp.Compare(out[i].From, out[j].From)) < 0
 	})
 	var kept []Tried
 	for _, t := range out {

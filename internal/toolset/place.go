@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -322,7 +323,7 @@ func places(text, said, name string) []Found {
 			add(variable, func(value string) Found { return Found{Env: variable + "=" + value} })
 		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return b.score - a.score })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
 	var out []Found
 	for _, c := range all {
 		out = append(out, c.change)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -114,7 +115,7 @@ func choosing(s *access.Selector, pool environment.Tools, all []chat.Tool, why s
 func largest(list []chat.Tool, n int) []chat.Tool {
 	size := func(t chat.Tool) int { return AboutTokens([]chat.Tool{t}) }
 	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b chat.Tool) int { return cmp.Compare(size(b), size(a)) })
+	sort.SliceStable(sorted, func(i, j int) bool { return size(sorted[i]) > size(sorted[j]) })
 	return sorted[:min(n, len(sorted))]
 }
 

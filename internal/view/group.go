@@ -1,7 +1,7 @@
 package view
 
 import (
-	"slices"
+	"sort"
 
 	"hone/internal/job/records"
 	"hone/internal/run"
@@ -77,7 +77,7 @@ type attempt struct {
 type attempts []attempt
 
 func (a attempts) names() []string {
-	slices.SortStableFunc(a, func(a, b attempt) int { return a.rollout - b.rollout })
+	sort.SliceStable(a, func(i, j int) bool { return a[i].rollout < a[j].rollout })
 	names := []string{}
 	for _, x := range a {
 		names = append(names, x.name)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -245,7 +246,7 @@ func tail(series []metrics.Row, stage string, n int) (rows []metrics.Row) {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b metrics.Row) int { return a.Step - b.Step })
+	sort.SliceStable(rows, func(i, j int) bool { return rows[i].Step < rows[j].Step })
 	return rows[max(0, len(rows)-n):]
 }
 

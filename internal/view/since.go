@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"time"
 
 	"hone/internal/mcp"
@@ -65,7 +66,7 @@ func (s *Server) before(f *followed) (out []kept) {
 			out = append(out, kept{path, created})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b kept) int { return b.created.Compare(a.created) })
+	sort.SliceStable(out, func(i, j int) bool { return out[i].created.After(out[j].created) })
 	return out[:min(len(out), mostBefore)]
 }
 

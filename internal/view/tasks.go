@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"sort"
 	"strings"
 
 	"hone/internal/episode/scenario"
@@ -100,7 +101,9 @@ func (s *Server) tasks(f *followed) (Tasks, error) {
 		out.Tasks = append(out.Tasks, t)
 	}
 	for _, list := range [][]Cover{out.Tools, out.Kinds} {
-		slices.SortFunc(list, func(a, b Cover) int { return cmp.Or(b.Tasks-a.Tasks, cmp.Compare(a.Name, b.Name)) })
+		sort.Slice(list, func(i, j int) bool {
+			return cmp.Or(list[j].Tasks-list[i].Tasks, cmp.Compare(list[i].Name, list[j].Name)) < 0
+		})
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"sort"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
@@ -73,8 +74,9 @@ func (s *Server) servers(f *followed) (Servers, error) {
 	for name := range usage {
 		out.Others = append(out.Others, facts(mcp.Tool{ModelName: name}))
 	}
-	slices.SortFunc(out.Others, func(a, b ToolFacts) int {
-		return cmp.Or(b.Calls-a.Calls, cmp.Compare(a.Name, b.Name))
+	sort.Slice(out.Others, func(i, j int) bool {
+		a, b := &out.Others[i], &out.Others[j]
+		return cmp.Or(b.Calls-a.Calls, cmp.Compare(a.Name, b.Name)) < 0
 	})
 	return out, nil
 }

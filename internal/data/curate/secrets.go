@@ -1,10 +1,10 @@
 package curate
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -40,7 +40,7 @@ func Find(text string) []Found {
 		out = slices.DeleteFunc(out, func(x Found) bool { return x.Start < f.End && f.Start < x.End })
 		out = append(out, f)
 	}
-	slices.SortFunc(out, func(a, b Found) int { return cmp.Compare(a.Start, b.Start) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Start < out[j].Start })
 	return out
 }
 
@@ -68,7 +68,7 @@ func plain(text string) []Found {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Found) int { return cmp.Compare(a.Start, b.Start) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Start < out[j].Start })
 	return out
 }
 
@@ -142,7 +142,7 @@ func Values(texts []string, o RedactOptions) []Value {
 		out[i].Deep = true
 	}
 	// the longer first: one may hold another
-	slices.SortStableFunc(out, func(a, b Value) int { return cmp.Compare(len(b.Text), len(a.Text)) })
+	sort.SliceStable(out, func(i, j int) bool { return len(out[i].Text) > len(out[j].Text) })
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 )
@@ -160,18 +161,11 @@ func (x *Index) Near(t Text) []Match {
 		}
 		out = append(out, Match{ID: int(id), Similarity: similarity, SameValues: slices.Equal(t.values, c.values)})
 	}
-	slices.SortStableFunc(out, func(a, b Match) int {
-		switch {
-		case a.SameValues != b.SameValues && a.SameValues:
-			return -1
-		case a.SameValues != b.SameValues:
-			return 1
-		case a.Similarity > b.Similarity:
-			return -1
-		case a.Similarity < b.Similarity:
-			return 1
+	sort.SliceStable(out, func(i, j int) bool {
+		if out[i].SameValues != out[j].SameValues {
+			return out[i].SameValues
 		}
-		return 0
+		return out[i].Similarity > out[j].Similarity
 	})
 	return out
 }

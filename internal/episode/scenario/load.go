@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -123,7 +122,7 @@ func read(path string, also func(*Scenario) error) (scenarios []Scenario, lines 
 		}
 		scenarios, lines = append(scenarios, all[i]), append(lines, at[i])
 	}
-	slices.SortStableFunc(bad, func(a, b Bad) int { return cmp.Compare(a.Line, b.Line) })
+	sort.SliceStable(bad, func(i, j int) bool { return bad[i].Line < bad[j].Line })
 	return scenarios, lines, bad, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -179,6 +180,6 @@ func partRegressions(all []Breakdown, pairs []Pair) (out []PartRegression) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b PartRegression) int { return cmp.Compare(a.Delta.Mean, b.Delta.Mean) })
+	sort.SliceStable(out, func(i, j int) bool { return cmp.Compare(out[i].Delta.Mean, out[j].Delta.Mean) < 0 })
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 )
 
 // Change is a scenario that one system does more or less often than another.
@@ -32,7 +33,7 @@ func Changes(old, new []Row) []Change {
 			out = append(out, c)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Compare(a.New-a.Old, b.New-b.Old) })
+	sort.SliceStable(out, func(i, j int) bool { return cmp.Compare(out[i].New-out[i].Old, out[j].New-out[j].Old) < 0 })
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 )
 
 // sums are the total of some rows and what they count, see Metric.
@@ -40,8 +41,9 @@ func gather(rows []Row, m Metric) map[string]*unit {
 // sum is what an episode of the scenario adds in the mean, see Estimate: how many of its episodes were lost does not
 // change its weight. Episodes end in any order, and floating-point sums depend on it, so they are sorted first.
 func (u *unit) sum() sums {
-	slices.SortFunc(u.values, func(a, b sums) int {
-		return cmp.Or(cmp.Compare(a.total, b.total), cmp.Compare(a.count, b.count))
+	sort.Slice(u.values, func(i, j int) bool {
+		a, b := u.values[i], u.values[j]
+		return cmp.Or(cmp.Compare(a.total, b.total), cmp.Compare(a.count, b.count)) < 0
 	})
 	var s sums
 	for _, v := range u.values {

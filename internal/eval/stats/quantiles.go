@@ -2,7 +2,7 @@ package stats
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 )
 
 // Quantile returns the time that a share q of the episodes does not exceed, with Woodruff's interval (Woodruff 1952,
@@ -37,8 +37,8 @@ func timesOf(rows []Row) times {
 	for i, r := range rows {
 		out[i].seconds, out[i].weight = r.Seconds, 1/episodes[r.ScenarioID]
 	}
-	slices.SortFunc(out, func(a, b struct{ seconds, weight float64 }) int {
-		return cmp.Or(cmp.Compare(a.seconds, b.seconds), cmp.Compare(a.weight, b.weight))
+	sort.Slice(out, func(i, j int) bool {
+		return cmp.Or(cmp.Compare(out[i].seconds, out[j].seconds), cmp.Compare(out[i].weight, out[j].weight)) < 0
 	})
 	return out
 }

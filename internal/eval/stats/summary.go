@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"hone/internal/episode/trajectory"
 )
@@ -151,6 +152,9 @@ func Difference(old, new System, b Bootstrap) Delta {
 			d.Gains = append(d.Gains, c)
 		}
 	}
-	slices.SortStableFunc(d.Gains, func(a, b Change) int { return cmp.Compare(b.New-b.Old, a.New-a.Old) })
+	sort.SliceStable(d.Gains, func(i, j int) bool {
+		a, b := d.Gains[i], d.Gains[j]
+		return cmp.Compare(b.New-b.Old, a.New-a.Old) < 0
+	})
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 
 	"hone/internal/episode/trajectory"
 )
@@ -82,9 +83,12 @@ func (s System) BrokenChecks() []FailedToRun {
 		}
 	}
 	var out []FailedToRun
-	for _, k := range slices.SortedFunc(maps.Keys(n), func(a, b key) int {
-		return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a.scenario, b.scenario), cmp.Compare(a.check, b.check))
-	}) {
+	keys := slices.Collect(maps.Keys(n))
+	sort.Slice(keys, func(i, j int) bool {
+		a, b := keys[i], keys[j]
+		return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a.scenario, b.scenario), cmp.Compare(a.check, b.check)) < 0
+	})
+	for _, k := range keys {
 		out = append(out, FailedToRun{k.scenario, k.check, n[k]})
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"hone/internal/eval/stats"
@@ -79,8 +80,8 @@ func (p Pick) worst(found []stats.Example, scored map[string]bool) []stats.Examp
 	found = slices.DeleteFunc(found, func(e stats.Example) bool {
 		return !scored[e.Title] || !e.Trajectory.Outcome.Trainable()
 	})
-	slices.SortStableFunc(found, func(a, b stats.Example) int {
-		return cmp.Compare(a.Trajectory.Reward, b.Trajectory.Reward)
+	sort.SliceStable(found, func(i, j int) bool {
+		return cmp.Compare(found[i].Trajectory.Reward, found[j].Trajectory.Reward) < 0
 	})
 	return found[:min(p.Worst, len(found))]
 }

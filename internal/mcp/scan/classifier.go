@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 	"unicode"
 )
@@ -182,8 +183,9 @@ func (u unit) concepts() []feature {
 				hits = append(hits, list...)
 			}
 		}
-		slices.SortFunc(hits, func(a, b hit) int {
-			return cmp.Or(a.start-b.start, a.end-b.end, cmp.Compare(a.concept, b.concept))
+		sort.Slice(hits, func(i, j int) bool {
+			a, b := hits[i], hits[j]
+			return cmp.Or(a.start-b.start, a.end-b.end, cmp.Compare(a.concept, b.concept)) < 0
 		})
 		for i, h := range hits {
 			where := "first"

@@ -2,7 +2,7 @@ package scan
 
 import (
 	_ "embed"
-	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unicode"
@@ -152,7 +152,7 @@ func languagesOf(hits []hit) map[string]map[string][]hit {
 			}
 		}
 		for _, list := range concepts {
-			slices.SortFunc(list, func(a, b hit) int { return a.start - b.start })
+			sort.Slice(list, func(i, j int) bool { return list[i].start < list[j].start })
 		}
 	}
 	return out

@@ -10,10 +10,10 @@ package scan
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -207,7 +207,9 @@ func quote(text string) string {
 // Sort orders findings by severity, highest first, and otherwise keeps their order.
 func Sort(findings []Finding) {
 	rank := map[Severity]int{High: 0, Medium: 1, Low: 2}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank[a.Severity], rank[b.Severity]) })
+	sort.SliceStable(findings, func(i, j int) bool {
+		return rank[findings[i].Severity] < rank[findings[j].Severity]
+	})
 }
 
 // Summary counts findings by code, as "2 instruction, 1 secret-path".

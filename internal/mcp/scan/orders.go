@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -99,7 +100,9 @@ func (c *checker) order(code Code, s Severity, what string, u unit) {
 	w := learnt()
 	features := slices.DeleteFunc(u.features(), func(f feature) bool { return w.weigh(f) <= 0 })
 	start, end := u.weightiest()
-	slices.SortStableFunc(features, func(a, b feature) int { return int(1e6 * (w.weigh(b) - w.weigh(a))) })
+	sort.SliceStable(features, func(i, j int) bool {
+		return int(1e6*(w.weigh(features[j])-w.weigh(features[i]))) < 0
+	})
 	var words []string
 	taken := make([]bool, len(u.text.key))
 	for _, f := range features {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"sort"
 	"sync"
 
 	"hone/internal/chat"
@@ -159,12 +160,7 @@ func toolsFor(p revise.Point, catalog *mcp.Catalog, serverOf func(string) string
 		}
 		return x
 	}
-	slices.SortFunc(order, func(a, b chat.Tool) int {
-		if rank(a) < rank(b) {
-			return -1
-		}
-		return 1
-	})
+	sort.Slice(order, func(i, j int) bool { return rank(order[i]) < rank(order[j]) })
 	for _, t := range order {
 		if len(needed) >= shown && shown > 0 {
 			break

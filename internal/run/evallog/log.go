@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -51,8 +52,9 @@ func Of(run Run, s stats.System, summary any) Log {
 		l.Samples = append(l.Samples, m.sample(e, scored[which], lost[which]))
 	}
 	// as Inspect does
-	slices.SortStableFunc(l.Samples, func(a, b Sample) int {
-		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.ID, b.ID))
+	sort.SliceStable(l.Samples, func(i, j int) bool {
+		a, b := &l.Samples[i], &l.Samples[j]
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.ID, b.ID)) < 0
 	})
 	l.Eval = Spec{
 		Scorers: []Scorer{}, EvalID: digest(runID, s.Name), RunID: runID, Created: stamp(run.Created), Task: run.Name,

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,7 +103,11 @@ func (m *Meter) text() []byte {
 	w := &bytes.Buffer{} // a reader may be slow, and nothing is to wait for it
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	bySeries := func(a, b series) int { return strings.Compare(a.name+a.labels, b.name+b.labels) }
+	sorted := func(all iter.Seq[series]) []series {
+		list := slices.Collect(all)
+		sort.Slice(list, func(i, j int) bool { return list[i].name+list[i].labels < list[j].name+list[j].labels })
+		return list
+	}
 	last := ""
 	head := func(name, kind string) {
 		if name != last {
@@ -109,15 +115,15 @@ func (m *Meter) text() []byte {
 		}
 		last = name
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(m.counters), bySeries) {
+	for _, key := range sorted(maps.Keys(m.counters)) {
 		head(key.name, "counter")
 		_, _ = fmt.Fprintf(w, "%s{%s} %v\n", key.name, key.labels, m.counters[key])
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(m.gauges), bySeries) {
+	for _, key := range sorted(maps.Keys(m.gauges)) {
 		head(key.name, "gauge")
 		_, _ = fmt.Fprintf(w, "%s{%s} %v\n", key.name, key.labels, m.gauges[key])
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(m.histograms), bySeries) {
+	for _, key := range sorted(maps.Keys(m.histograms)) {
 		head(key.name, "histogram")
 		h := m.histograms[key]
 		for i, n := range h.counts {

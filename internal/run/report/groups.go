@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // Group is the rewards of one scenario's episodes under one policy, masked ones left out.
@@ -30,17 +31,18 @@ const mostGroups = 5
 func Extremes(groups []Group) (worst, best []Group) {
 	sorted := slices.Clone(groups)
 	sorted = slices.DeleteFunc(sorted, func(g Group) bool { return len(g.Rewards) == 0 })
-	by := func(sign float64) func(a, b Group) int {
-		return func(a, b Group) int {
+	sortBy := func(sign float64, list []Group) {
+		sort.SliceStable(list, func(i, j int) bool {
+			a, b := list[i], list[j]
 			return cmp.Or(cmp.Compare(sign*a.Mean(), sign*b.Mean()), cmp.Compare(spread(b), spread(a)),
-				cmp.Compare(b.Step, a.Step), cmp.Compare(a.ScenarioID, b.ScenarioID))
-		}
+				cmp.Compare(b.Step, a.Step), cmp.Compare(a.ScenarioID, b.ScenarioID)) < 0
+		})
 	}
 	n := min(mostGroups, (len(sorted)+1)/2)
-	slices.SortStableFunc(sorted, by(1))
+	sortBy(1, sorted)
 	worst = slices.Clone(sorted[:n])
 	rest := sorted[n:]
-	slices.SortStableFunc(rest, by(-1))
+	sortBy(-1, rest)
 	return worst, rest[:min(n, len(rest))]
 }
 

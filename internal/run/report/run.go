@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"hone/internal/episode/scenario"
@@ -75,8 +76,8 @@ func Read(dir string, from Source) (Page, error) {
 		}
 	}
 	// what is measured on the way stands below what it is the way of
-	slices.SortStableFunc(p.Stages, func(a, b Stage) int {
-		return cmp.Compare(rank(a), rank(b))
+	sort.SliceStable(p.Stages, func(i, j int) bool {
+		return cmp.Compare(rank(p.Stages[i]), rank(p.Stages[j])) < 0
 	})
 	if !from.Evaluated {
 		err = l.Each(r.row)

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -234,7 +235,7 @@ func (d *drawer) listSort() *programs.Program {
 		return nil
 	}
 	was, items := doc.lines(), slices.Clone(doc.Items)
-	slices.SortFunc(items, func(a, b Item) int { return natural(a.Text, b.Text) })
+	sort.Slice(items, func(i, j int) bool { return natural(items[i].Text, items[j].Text) < 0 })
 	if slices.Equal(items, doc.Items) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"hone/internal/synth/programs"
@@ -189,9 +190,10 @@ func (d *drawer) ranked(thing string) (list []ranked) {
 		}
 		list = append(list, o)
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int {
+	sort.SliceStable(list, func(i, j int) bool {
+		a, b := list[i], list[j]
 		return cmp.Or(cmp.Compare(b.rank, a.rank),
-			cmp.Compare(strings.Count(a.doc.Path, "/"), strings.Count(b.doc.Path, "/")))
+			cmp.Compare(strings.Count(a.doc.Path, "/"), strings.Count(b.doc.Path, "/"))) < 0
 	})
 	return list
 }

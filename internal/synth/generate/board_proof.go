@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -279,7 +280,7 @@ func steadyText(text string, news func(text string) bool) string {
 			free = append(free, at)
 		}
 	}
-	slices.SortFunc(free, func(x, y []int) int { return x[0] - y[0] })
+	sort.Slice(free, func(i, j int) bool { return free[i][0] < free[j][0] })
 	for _, at := range free {
 		if at[0] < last {
 			continue

@@ -1,10 +1,10 @@
 package generate
 
 import (
-	"cmp"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"strings"
 
 	"hone/internal/synth/programs"
@@ -293,7 +293,7 @@ func (b *boarding) changeThenMore(r *rand.Rand) *boardTask {
 		return nil
 	}
 	list := b.moreDeeds(r, row, nil, 2+r.IntN(3)/2)
-	slices.SortStableFunc(list, func(x, y deed) int { return cmp.Compare(len(x.reads), len(y.reads)) })
+	sort.SliceStable(list, func(i, j int) bool { return len(list[i].reads) < len(list[j].reads) })
 	if len(list) < 2 {
 		return nil
 	}

@@ -1,10 +1,10 @@
 package generate
 
 import (
-	"cmp"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -63,7 +63,7 @@ func (b *boarding) editShort(r *rand.Rand) *boardTask {
 		return nil
 	}
 	list := b.moreDeeds(r, row, nil, 2+r.IntN(2))
-	slices.SortStableFunc(list, func(x, y deed) int { return cmp.Compare(y.column, x.column) }) // a text stands last
+	sort.SliceStable(list, func(i, j int) bool { return list[i].column > list[j].column }) // a text stands last
 	said, ok := as("as_", list)
 	if !ok || len(list) < 2 || slices.ContainsFunc(list, func(d deed) bool { return d.reads != "" }) {
 		return nil

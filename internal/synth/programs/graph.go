@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -215,7 +216,7 @@ func formsOf(things []Thing) (forms []noteForm) {
 	forms = slices.DeleteFunc(append(forms, leads...), func(f noteForm) bool {
 		return len(values[f]) < 2 || 3*len(values[f]) < len(things) || f.name() == ""
 	})
-	slices.SortStableFunc(forms, func(a, b noteForm) int { return cmp.Compare(len(values[b]), len(values[a])) })
+	sort.SliceStable(forms, func(i, j int) bool { return len(values[forms[i]]) > len(values[forms[j]]) })
 	for i := range forms {
 		forms[i].kind = kindOfTexts(values[forms[i]])
 	}

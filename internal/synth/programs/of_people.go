@@ -3,6 +3,7 @@ package programs
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -78,8 +79,9 @@ func (d *drawer) bySurname() *Program {
 		return nil
 	}
 	first, last := t.Columns[t.Label].Parts[0], t.Columns[t.Label].Parts[1]
-	slices.SortFunc(rows, func(a, b []any) int {
-		return strings.Compare(Show(a[last])+"\x00"+Show(a[first]), Show(b[last])+"\x00"+Show(b[first]))
+	sort.Slice(rows, func(i, j int) bool {
+		a, b := rows[i], rows[j]
+		return Show(a[last])+"\x00"+Show(a[first]) < Show(b[last])+"\x00"+Show(b[first])
 	})
 	q := Query{Table: t, Where: where, Column: t.Label, Of: -1, Order: -1}
 	slots := d.about(t)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -183,10 +184,10 @@ func (d *drawer) worthBest() *Program {
 	if !ok || len(rows) < 3 || repeats(t.labels(rows)) {
 		return nil
 	}
-	slices.SortStableFunc(rows, func(a, b []any) int {
-		x, _ := of.of(a)
-		y, _ := of.of(b)
-		return cmp.Compare(y, x)
+	sort.SliceStable(rows, func(i, j int) bool {
+		x, _ := of.of(rows[i])
+		y, _ := of.of(rows[j])
+		return cmp.Compare(y, x) < 0
 	})
 	order := " DESC"
 	if slots["end"] = "highest"; d.r.IntN(3) == 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -124,18 +125,12 @@ func (q Query) sorted(rows [][]any) [][]any {
 		return rows
 	}
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row []any) bool { return q.Table.value(row, q.Order, -1) == nil })
-	slices.SortStableFunc(rows, func(a, b []any) int {
-		x, y := q.Table.value(a, q.Order, -1), q.Table.value(b, q.Order, -1)
+	sort.SliceStable(rows, func(i, j int) bool {
+		x, y := q.Table.value(rows[i], q.Order, -1), q.Table.value(rows[j], q.Order, -1)
 		if q.Desc {
 			x, y = y, x
 		}
-		switch {
-		case less(x, y):
-			return -1
-		case less(y, x):
-			return 1
-		}
-		return 0
+		return less(x, y)
 	})
 	return rows
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -403,15 +404,7 @@ func (d *drawer) report() *Program {
 	}
 	i := pick(d.r, props)
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b []any) int {
-		switch {
-		case less(b[i], a[i]):
-			return -1
-		case less(a[i], b[i]):
-			return 1
-		}
-		return 0
-	})
+	sort.SliceStable(rows, func(a, b int) bool { return less(rows[b][i], rows[a][i]) })
 	var lines []string
 	for k, row := range rows {
 		if row[i] == nil || !sayable(row[i]) || k > 0 && equal(row[i], rows[k-1][i]) {

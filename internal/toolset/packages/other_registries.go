@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -141,7 +142,7 @@ func valuesOf(schema json.RawMessage) (out []schemaValue) {
 		}
 		out = append(out, v)
 	}
-	slices.SortFunc(out, func(a, b schemaValue) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
 }
 
