@@ -56,7 +56,7 @@ func readBookings(doc *Doc) *bookings {
 		switch {
 		case b.code < 0 && distinct(all) && doc.all(k, codeForm.MatchString):
 			b.code = k
-		case b.flag < 0 && hasWord(doc.header[k], paidWords) && doc.all(k, isYesNo) &&
+		case b.flag < 0 && isCalled(doc.header[k], paidWords) && doc.all(k, isYesNo) &&
 			slices.Contains(all, "no") && slices.Contains(all, "yes"):
 			b.flag = k
 		case b.state < 0 && off >= 0 && doc.all(k, nameForm.MatchString):

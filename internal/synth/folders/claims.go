@@ -34,7 +34,7 @@ func (d *Doc) dealings() *dealings {
 	o := &dealings{doc: d, day: -1, who: -1, cost: -1, state: -1}
 	for k, name := range d.header {
 		all := d.texts(k)
-		layout := layoutOf(all)
+		_, layout := lastDay(all)
 		switch {
 		case o.day < 0 && layout != "":
 			o.day = k
@@ -79,7 +79,7 @@ func (d *Doc) book() *book {
 	b := &book{doc: d, ref: -1, day: -1, what: -1, amount: -1}
 	for k, name := range d.header {
 		all := d.texts(k)
-		layout := layoutOf(all)
+		_, layout := lastDay(all)
 		switch {
 		case k == 0 && nextRef(all, 1) != "" && layout == "":
 			b.ref = k
@@ -215,7 +215,8 @@ func (d *drawer) checkBill() *programs.Program {
 	}
 	months := bill.months()
 	ends := time.Date(bill.end.Year(), bill.end.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(b.layout)
-	day := lastOfDays(append(in.texts(b.day), ends), b.layout).AddDate(0, 0, 1+d.r.IntN(8))
+	last, _ := lastDay(append(in.texts(b.day), ends))
+	day := last.AddDate(0, 0, 1+d.r.IntN(8))
 	s := slots("x", x, "ref", months, "v", short(v), "time", d.tellDay(day, b.layout), "file2", d.name(in))
 	todo := d.one(func(o *Doc) bool {
 		return o != doc && o != in && o.hasEntries() && o.Items[0].Box != 0 && len(o.heads()) < 2 &&

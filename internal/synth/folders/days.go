@@ -10,7 +10,7 @@ import (
 
 // dayForms are how files write days.
 func dayForms() []string {
-	return []string{time.DateOnly, "2 January 2006", "2 Jan 2006", "02.01.2006", "2.1.2006"}
+	return []string{time.DateOnly, "2 January 2006", "2 Jan 2006", "02.01.2006", "2.1.2006", "02/01/2006"}
 }
 
 // daysOf reads days that are all written in one form, but for those that are empty; form is "" where they are not.
@@ -29,6 +29,21 @@ func daysOf(list []string) (days []time.Time, form string) {
 		}
 	}
 	return nil, ""
+}
+
+// lastDay is the latest of some days, and their form; "" where one is none, or they have several.
+func lastDay(texts []string) (last time.Time, form string) {
+	days, form := daysOf(texts)
+	if slices.Contains(texts, "") || form == "" {
+		return time.Time{}, ""
+	}
+	return slices.MaxFunc(days, time.Time.Compare), form
+}
+
+// isDays reports whether all of some texts are days of one form.
+func isDays(texts []string) bool {
+	_, form := lastDay(texts)
+	return form != ""
 }
 
 // findDays finds the files of a folder of which the days matter.
@@ -100,10 +115,4 @@ func sameYear(days []time.Time) bool {
 		year = day.Year()
 	}
 	return true
-}
-
-// hasWord reports whether a column has one of some words in its name.
-func hasWord(header string, words string) bool {
-	return slices.ContainsFunc(strings.Fields(strings.ToLower(strings.NewReplacer("_", " ", "-", " ").Replace(header))),
-		func(w string) bool { return slices.Contains(strings.Fields(words), w) })
 }

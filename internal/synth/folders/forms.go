@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -44,34 +43,6 @@ func inserted(lines []string, from, to int, is string) []string {
 	}
 	once := fmt.Sprintf(`\A\s*(?:\S[^\n]*\n\s*){%d}\S[^\n]*\s*\z`, full)
 	return []string{text + `\s*\z`, once}
-}
-
-// dayLayouts are the forms in which files have days.
-func dayLayouts() []string {
-	return []string{time.DateOnly, "02/01/2006", "02.01.2006", "2 Jan 2006", "2 January 2006"}
-}
-
-// layoutOf is the form of some days; "" where they have none, or several.
-func layoutOf(texts []string) string {
-	for _, layout := range dayLayouts() {
-		if len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool {
-			_, err := time.Parse(layout, text)
-			return err != nil
-		}) {
-			return layout
-		}
-	}
-	return ""
-}
-
-// lastOfDays is the latest of days in one form.
-func lastOfDays(texts []string, layout string) (last time.Time) {
-	for _, text := range texts {
-		if at, _ := time.Parse(layout, text); at.After(last) { // all have that form
-			last = at
-		}
-	}
-	return last
 }
 
 // tellDay is a day as a request says it.

@@ -39,7 +39,7 @@ func (d *Doc) stays() *stays {
 		return nil
 	}
 	days := d.dayColumns(false)
-	who := slices.IndexFunc(d.header, func(h string) bool { return hasWord(h, guestWords) })
+	who := slices.IndexFunc(d.header, func(h string) bool { return isCalled(h, guestWords) })
 	if len(days) != 2 || who < 0 || slices.Contains(days, who) || slices.Contains(d.texts(who), "") {
 		return nil
 	}

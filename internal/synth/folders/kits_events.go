@@ -42,19 +42,8 @@ func addRules(r *rand.Rand, files map[string]string, rules []string) {
 
 // table is a table in one of two forms: with commas, or between bars below a heading.
 func table(r *rand.Rand, files map[string]string, file, title string, header []string, rows [][]string) {
-	if r.IntN(3) > 0 {
-		text := strings.Join(header, ",") + "\n"
-		for _, row := range rows {
-			text += strings.Join(row, ",") + "\n"
-		}
-		files[file+".csv"] = text
-		return
-	}
-	text := "# " + title + "\n\n| " + strings.Join(header, " | ") + " |\n|" + strings.Repeat("---|", len(header)) + "\n"
-	for _, row := range rows {
-		text += "| " + strings.Join(row, " | ") + " |\n"
-	}
-	files[file+".md"] = text
+	bars := r.IntN(3) == 0
+	files[file+tableExt(bars)] = tableText(bars, title, "", header, rows)
 }
 
 // capital is a text that begins with a capital.

@@ -19,23 +19,9 @@ func pageKits() []func(r *rand.Rand, files map[string]string, top string) {
 // pageKitsOf is how many of them a folder has.
 const pageKitsOf = 2
 
-// putTable writes a table with commas, or between bars below a heading.
+// putTable writes a table in one of two forms, under the name of its file.
 func putTable(r *rand.Rand, files map[string]string, file string, header []string, rows [][]string) {
-	if r.IntN(3) > 0 {
-		text := strings.Join(header, ",") + "\n"
-		for _, row := range rows {
-			text += strings.Join(row, ",") + "\n"
-		}
-		files[file+".csv"] = text
-		return
-	}
-	title := strings.ReplaceAll(path.Base(file), "-", " ")
-	text := "# " + strings.ToUpper(title[:1]) + title[1:] + "\n\n| " + strings.Join(header, " | ") + " |\n|" +
-		strings.Repeat("---|", len(header)) + "\n"
-	for _, row := range rows {
-		text += "| " + strings.Join(row, " | ") + " |\n"
-	}
-	files[file+".md"] = text
+	table(r, files, file, capital(strings.ReplaceAll(path.Base(file), "-", " ")), header, rows)
 }
 
 // parted is one of some kinds, in its parts.
@@ -384,7 +370,7 @@ complaints;noise,parking,dogs,bins,music,smoke;About the *`)
 	for i, k := range r.Perm(len(list[1]))[:5] {
 		what := list[1][k]
 		day = day.AddDate(0, 0, 5+r.IntN(20))
-		text := strings.ReplaceAll(kind[2], "*", what) + "\n\n" + day.Format(pick(r, dayLayouts()[1:])) + "\n\n" +
+		text := strings.ReplaceAll(kind[2], "*", what) + "\n\n" + day.Format(pick(r, dayForms()[1:])) + "\n\n" +
 			pick(r, split("All in order.|We were five.|More next time.|It took two hours.|Nobody was late.")) + "\n"
 		name := day.Format(time.DateOnly) + "-" + slug(what)
 		if i < bad {

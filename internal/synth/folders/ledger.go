@@ -36,7 +36,8 @@ func (d *Doc) ledger() *ledger {
 	l := &ledger{doc: d, ref: -1, day: -1, what: -1, purse: -1, in: -1, out: -1}
 	for k, name := range d.header {
 		all := d.texts(k)
-		layout, refs := layoutOf(all), nextRef(all, 1)
+		_, layout := lastDay(all)
+		refs := nextRef(all, 1)
 		switch {
 		case l.day < 0 && layout != "":
 			l.day, l.layout = k, layout
@@ -183,7 +184,8 @@ func (d *drawer) moveIfAbove() *programs.Program {
 	if x == y || sum <= 0 || least <= 0 || amount > least || sum == least || len(work) > mostWork {
 		return nil
 	}
-	day := lastOfDays(doc.texts(l.day), l.layout).AddDate(0, 0, d.r.IntN(6))
+	latest, _ := lastDay(doc.texts(l.day))
+	day := latest.AddDate(0, 0, d.r.IntN(6))
 	s := slots("x", x, "y", y, "v", short(least), "v2", short(amount), "time", d.tellDay(day, l.layout))
 	d.hunt(doc, x, "balance money amount", path.Base(doc.Path)+" may have what came in and went out.")
 	work = "Of " + path.Base(doc.Path) + ", what came in less what went out. " + work + "\nCondition: more than " +

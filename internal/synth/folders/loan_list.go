@@ -41,7 +41,7 @@ func (d *Doc) loanTable() *loans {
 		return nil
 	}
 	days := d.dayColumns(true)
-	with := slices.IndexFunc(d.header, func(h string) bool { return hasWord(h, withWords) })
+	with := slices.IndexFunc(d.header, func(h string) bool { return isCalled(h, withWords) })
 	if len(days) != 2 || with < 1 || days[1] != days[0]+1 || slices.Contains(days, with) ||
 		!distinct(d.texts(0)) || days[0] == 0 {
 		return nil

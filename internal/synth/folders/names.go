@@ -180,7 +180,7 @@ func (d *Doc) dayOf() (at time.Time, said string) {
 	if len(all) != 1 {
 		return at, ""
 	}
-	layout := layoutOf(all)
+	_, layout := lastDay(all)
 	if layout == "" {
 		return at, ""
 	}

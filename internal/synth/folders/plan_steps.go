@@ -29,7 +29,7 @@ func (d *Doc) steps() *steps {
 	if !d.hasBody() || len(d.body()) < leastSteps {
 		return nil
 	}
-	p := &steps{doc: d, step: slices.IndexFunc(d.header, func(h string) bool { return hasWord(h, stepWords) })}
+	p := &steps{doc: d, step: slices.IndexFunc(d.header, func(h string) bool { return isCalled(h, stepWords) })}
 	days := d.dayColumns(false)
 	if p.step < 0 || len(days) != 2 || !distinct(d.texts(p.step)) {
 		return nil
@@ -182,7 +182,7 @@ func (doc *Doc) dates() (list []dated) {
 	}
 	days, _ := daysOf(doc.texts(columns[0]))
 	label := slices.IndexFunc(doc.header, func(h string) bool {
-		return hasWord(h, "what event occasion name") && distinct(doc.texts(doc.inHeader(h)))
+		return isCalled(h, "what event occasion name") && distinct(doc.texts(doc.inHeader(h)))
 	})
 	for i, at := range doc.body() {
 		if label >= 0 {

@@ -48,7 +48,7 @@ func (d *Doc) rota() *rota {
 		if k != o.day && d.isOfLedger(k) {
 			return nil
 		}
-		if k == o.day || o.who >= 0 || !hasWord(h, dutyWords) && !d.isPlainWho(o.day, k) {
+		if k == o.day || o.who >= 0 || !isCalled(h, dutyWords) && !d.isPlainWho(o.day, k) {
 			continue
 		}
 		names := slices.DeleteFunc(d.texts(k), func(v string) bool { return !someName.MatchString(v) })
@@ -64,7 +64,7 @@ func (d *Doc) rota() *rota {
 
 // isOfLedger reports whether a column has amounts, phones or mails.
 func (d *Doc) isOfLedger(column int) bool {
-	if hasWord(d.header[column], noRotaWords) {
+	if isCalled(d.header[column], noRotaWords) {
 		return true
 	}
 	all := d.filledTexts(column)

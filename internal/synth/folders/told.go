@@ -143,24 +143,6 @@ func (d *drawer) restOf(docs []*Doc, why string) bool {
 // asLeft is a file as the operations so far leave it.
 func (d *drawer) asLeft(doc *Doc) *Doc { return Read(doc.Path, d.now()[doc.Path]) }
 
-// lastDay is the latest of some days, and their form; "" where they have none, or several.
-func lastDay(texts []string) (last time.Time, form string) {
-	for _, f := range dayForms() {
-		n := 0
-		for _, text := range texts {
-			if at, err := time.Parse(f, text); err == nil {
-				if n++; at.After(last) {
-					last = at
-				}
-			}
-		}
-		if n > 0 && n == len(texts) {
-			return last, f
-		}
-	}
-	return time.Time{}, ""
-}
-
 // sayDay is a day as people say it, and why it is the day that files then have, "" where it is said so.
 func (d *drawer) sayDay(at time.Time, form string) (said, why string) {
 	is := at.Format(form)

@@ -18,7 +18,7 @@ func (d *drawer) mergeTwice() *programs.Program {
 	var all []two
 	for _, doc := range d.docs((*Doc).hasBody) {
 		keys := doc.texts(0)
-		if len(doc.header) < 4 || !distinct(keys) || !hasDigit.MatchString(keys[0]) || layoutOf(keys) != "" ||
+		if len(doc.header) < 4 || !distinct(keys) || !hasDigit.MatchString(keys[0]) || isDays(keys) ||
 			doc.ledger() != nil || doc.dealings() != nil || doc.book() != nil {
 			continue
 		}
