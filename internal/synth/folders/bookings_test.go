@@ -103,3 +103,20 @@ func TestPaidIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// Nearly all kits of bookings have files, and all of these are read as bookings.
+func TestBookingKitsAreRead(t *testing.T) {
+	none := 0
+	for seed := range uint64(40) {
+		files := map[string]string{}
+		addBookings(newRand(seed), files, "")
+		if len(files) == 0 {
+			none++
+		} else if len(Of(files, nil).booked) == 0 {
+			t.Errorf("nothing is booked in %q", files)
+		}
+	}
+	if none > 4 {
+		t.Errorf("%d of 40 kits have no files", none)
+	}
+}

@@ -78,11 +78,14 @@ func bookingKinds() []string {
 			"down-payments;crew-plan;skipper;no crew")
 }
 
+// leastPaid is how many of some bookings are paid at least.
+const leastPaid = 3
+
 // addBookings are things that people booked, ordered or signed up for, with states, what came in for them, and mostly a
 // plan with a line for each.
 func addBookings(r *rand.Rand, files map[string]string, top string) (rules []string) {
 	kind := strings.Split(pick(r, bookingKinds()), ";")
-	names, n := familyNames(r, 9), 6+r.IntN(3)
+	names, n := familyNames(r, 9), 7+r.IntN(3)
 	who := persons(r, nil, 3)
 	for i := range who {
 		who[i] = strings.Fields(who[i])[0]
@@ -108,7 +111,8 @@ func addBookings(r *rand.Rand, files map[string]string, top string) (rules []str
 		if offs[i] {
 			state = kind[7]
 		}
-		if paid[i] = r.IntN(4) > 0 && !offs[i] && (open > 1 || i < n-2); !paid[i] && !offs[i] {
+		paid[i] = !offs[i] && (len(money) < leastPaid || r.IntN(4) > 0) && (open > 1 || i < n-2)
+		if !paid[i] && !offs[i] {
 			open++
 		}
 		flag := map[bool]string{true: "yes", false: "no"}[paid[i]]
@@ -134,7 +138,7 @@ func addBookings(r *rand.Rand, files map[string]string, top string) (rules []str
 		}
 		money = append(money, append(row, ""))
 	}
-	if len(money) < 3 {
+	if len(money) < leastPaid {
 		return nil
 	}
 	header := []string{"code"}
